@@ -1,0 +1,116 @@
+// backend.hpp - what every place that can sort offers: put keys in, sort, get them out.
+//
+// The pipeline (files) and the library (spans) drive a backend through this interface alone; cpu.cpp and
+// cuda.cu implement it. A backend owns its memory. Data goes in and out by chunks, in any order, from several
+// threads at once, so that reading, copying to the device, digesting, copying back and writing overlap
+// without the caller arranging it.
+#pragma once
+
+#include "core/algorithm.hpp"
+#include "core/bytes.hpp"
+#include "core/key_type.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace sweepsort {
+
+struct SortJob {
+  uint64_t count = 0;  // keys; any number, 0 included
+  KeyType type = KeyType::u32;
+  Order order = Order::ascending;
+  SortAlgorithm algorithm = SortAlgorithm::automatic;
+  uint32_t value_bytes = 0;  // 0: keys alone; 4 or 8: a value travels with each key, and the sort is stable
+  uint32_t workers = 1;      // threads that will call begin_put and get, numbered from 0
+  size_t chunk_bytes = 8u << 20;  // most bytes of one put or get
+};
+
+/// What happened in sort(), for -v, --json and --repeat.
+struct SortSummary {
+  std::string algorithm;     // e.g. "counting", "radix-lsd", "radix-msd+vqsort", "already sorted"
+  uint32_t live_digits = 0;  // radix: digits that were not constant
+  double sort_s = 0;         // from the last put to the sorted data, transfers excluded
+};
+
+/// The two arrays of a job.
+enum class Column : uint8_t { keys, values };
+
+/// One job's data in one backend. Life: puts of every byte once, one sort(), then gets; rewind() + sort() may
+/// follow to repeat the sort of the same input for timing. Any method may throw Error (or std::bad_alloc);
+/// the object is then only good for destruction. Memory is in host byte order.
+class SortSession {
+ public:
+  virtual ~SortSession() = default;
+
+  /// A writable host buffer for the bytes [first_byte, first_byte + bytes) of a column. May block until a
+  /// buffer of this worker is free. Valid until the matching end_put; a worker has one put open at a time.
+  /// Chunks hold whole keys.
+  virtual std::span<std::byte> begin_put(uint32_t worker, Column column, uint64_t first_byte,
+                                         size_t bytes) = 0;
+  /// The buffer is filled: take it (copy and digest may go on asynchronously).
+  virtual void end_put(uint32_t worker) = 0;
+
+  /// Sorts what was put. Called once, after all puts ended, from one thread.
+  virtual SortSummary sort() = 0;
+
+  /// The sorted bytes [first_byte, first_byte + bytes) of a column, in host memory; the caller may change
+  /// them in place (byte order). Valid until this worker's next call of get or the session's end. Each byte
+  /// range is got once.
+  virtual std::span<std::byte> get(uint32_t worker, Column column, uint64_t first_byte, size_t bytes) = 0;
+};
+
+/// What `info` says of a backend.
+struct BackendInfo {
+  std::string name;                  // "cpu", "cuda"
+  std::string description;           // e.g. "NVIDIA H200, 132 multiprocessors, 139.8 GiB, compute 9.0"
+  std::vector<std::string> details;  // one fact a line
+};
+
+class Backend {
+ public:
+  virtual ~Backend() = default;
+  virtual BackendInfo info() const = 0;
+
+  /// Memory that a session for `job` needs: in the machine, and on the device. Pure, may be called for any
+  /// job.
+  struct Footprint {
+    Bytes host;
+    Bytes device;
+  };
+  virtual Footprint footprint(const SortJob& job) const = 0;
+
+  /// Largest device memory a session may use (0: no device).
+  virtual Bytes device_memory() const = 0;
+
+  /// Takes all memory now, or throws Error with a hint.
+  virtual std::unique_ptr<SortSession> begin_sort(const SortJob& job) = 0;
+
+  /// Sorts keys (and values, if any) in host memory in place; stable where there are values. The defaults go
+  /// through begin_sort. `keys` has job.count * key_bytes bytes.
+  virtual SortSummary sort(std::span<std::byte> keys, std::span<std::byte> values, const SortJob& job);
+
+  /// Best of several runs: this backend's memory copy bandwidth in bytes/s, read + written.
+  virtual double copy_bandwidth() = 0;
+};
+
+/// The CPU backend. `threads` 0: all that this process may use.
+std::unique_ptr<Backend> make_cpu_backend(uint32_t threads = 0);
+
+/// Whether a CUDA device can be used, and if not, why and what to do. Costs no context and never throws.
+struct CudaStatus {
+  bool usable = false;
+  int device_count = 0;
+  std::string reason;  // "this build has no CUDA", "no NVIDIA driver", "the driver is too old: ..."
+  std::string hint;
+};
+CudaStatus cuda_status();
+
+/// The CUDA backend on device `device`. Throws Error with cuda_status()'s reason and hint where it cannot be
+/// had. The context comes up in the background; the first session waits for it.
+std::unique_ptr<Backend> make_cuda_backend(int device = 0);
+
+}  // namespace sweepsort

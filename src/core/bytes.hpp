@@ -1,0 +1,30 @@
+// bytes.hpp - sizes and counts as people write them, and back.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace sweepsort {
+
+/// A number of bytes; a type of its own so that it is never mistaken for a count of keys.
+struct Bytes {
+  uint64_t value = 0;
+  friend constexpr auto operator<=>(Bytes, Bytes) = default;
+};
+
+/// "4096", "4G" and "4GiB" (powers of 1024), "4GB" and "4kB" (powers of 1000). Throws UsageError that names
+/// `option` and `text` for anything else, an overflow included.
+Bytes parse_bytes(std::string_view text, std::string_view option);
+
+/// "1000", "1_000_000", "1e9", "2.5e6", "2^28", "2^28+3", also the suffixes K M G (powers of 1000 for counts,
+/// as in "10M keys"). The value must be a whole number below 2^64. Throws UsageError like parse_bytes.
+uint64_t parse_count(std::string_view text, std::string_view option);
+
+/// "1.5 GiB", "17 bytes": for people.
+std::string format_bytes(Bytes bytes);
+
+/// "268,435,456": for people.
+std::string format_count(uint64_t count);
+
+}  // namespace sweepsort

@@ -1,0 +1,43 @@
+// fingerprint.hpp - an order-independent checksum of a multiset of keys.
+//
+// F = (n, sum over keys of h(bits xor key) mod 2^64) with h a 64-bit finaliser (the avalanche step of
+// SplitMix64, Steele et al., 2014) and a secret that the caller draws. A sum, not an XOR: XOR cannot tell {x,
+// x} from {y, y}.
+#pragma once
+
+#include "core/key_type.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+namespace sweepsort {
+
+/// Equal for equal multisets; different for different ones but with probability about 2^-64 if the secret is
+/// random.
+struct Fingerprint {
+  uint64_t count = 0;
+  uint64_t sum = 0;
+
+  Fingerprint& operator+=(Fingerprint other) {
+    count += other.count;
+    sum += other.sum;
+    return *this;
+  }
+  friend bool operator==(Fingerprint, Fingerprint) = default;
+};
+
+constexpr uint64_t fingerprint_mix(uint64_t bits) {
+  bits = (bits ^ (bits >> 30)) * 0xbf58476d1ce4e5b9ull;
+  bits = (bits ^ (bits >> 27)) * 0x94d049bb133111ebull;
+  return bits ^ (bits >> 31);
+}
+
+/// Fingerprint of `bytes.size() / key_bytes` keys as they lie in memory (any alignment). `key_bytes` is 1, 2,
+/// 4 or 8 and divides the size. Vectorised for the processor it runs on. Thread-safe.
+Fingerprint fingerprint(std::span<const std::byte> bytes, size_t key_bytes, uint64_t secret);
+
+/// A secret from the operating system's random source.
+uint64_t random_secret();
+
+}  // namespace sweepsort

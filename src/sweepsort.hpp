@@ -1,0 +1,207 @@
+// sweepsort.hpp - the public library: sort files and spans of integers and floats, on the GPU or the CPU.
+//
+// Every function throws sweepsort::Error (message + hint) and leaves inputs and existing outputs alone when
+// it does.
+#pragma once
+
+#include "core/algorithm.hpp"
+#include "core/error.hpp"
+#include "core/file_options.hpp"
+#include "core/fingerprint.hpp"
+#include "core/key_type.hpp"
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace sweepsort {
+
+enum class BackendChoice : uint8_t { automatic, cuda, cpu };
+enum class Referee : uint8_t { none, thrust };  // --validate: sort again elsewhere and compare every element
+
+struct WhereOptions {
+  BackendChoice backend = BackendChoice::automatic;
+  int device = 0;        // CUDA ordinal
+  uint32_t threads = 0;  // 0: all
+};
+
+enum class Phase : uint8_t { prepare, read, sort, write, verify, sync };
+std::string_view name(Phase phase);
+
+/// Called now and then, from one thread at a time. Bytes count within the phase; total is 0 where unknown.
+using ProgressFunction = std::function<void(Phase phase, uint64_t bytes_done, uint64_t bytes_total)>;
+/// One line for people: what was inferred, what was chosen and why.
+using LogFunction = std::function<void(const std::string& line)>;
+
+struct SortFileOptions {
+  FileOptions file;
+  WhereOptions where;
+  Order order = Order::ascending;
+  SortAlgorithm algorithm = SortAlgorithm::automatic;
+  bool in_place = false;   // the output is the input
+  bool overwrite = false;  // replace an existing other output
+  bool verify = true;      // fingerprint and order before the output gets its name
+  Referee referee = Referee::none;
+  uint32_t repeat = 0;  // sort the loaded data so many more times and report the times
+  ProgressFunction progress;
+  LogFunction log;
+};
+
+struct PhaseTime {
+  Phase phase;
+  double time_s;
+  uint64_t bytes;
+};
+
+struct SortReport {
+  uint64_t count = 0;  // keys
+  KeyType type = KeyType::u32;
+  FileFormat format = FileFormat::raw;
+  uint64_t input_bytes = 0;
+  uint64_t output_bytes = 0;
+  std::string backend;      // "cpu", "cuda"
+  std::string backend_why;  // why that one
+  std::string device;       // what it is
+  std::string algorithm;    // what ran
+  bool verified = false;
+  std::optional<bool> referee_agrees;  // set if a referee ran; false: the output was not given its name
+  std::vector<PhaseTime> phases;
+  double total_s = 0;
+  std::vector<double> repeat_s;       // --repeat: each run's sort time
+  double copy_bandwidth_bytes_s = 0;  // --repeat: the device's measured copy bandwidth (read + written)
+  Fingerprint fingerprint;            // with the run's random secret: comparable inside this run only
+};
+
+/// Sorts the file `input` ("-": standard input) into `output` ("-": standard output, empty with in_place: the
+/// input). The output's name holds its old content or the complete, verified result, whatever happens; an
+/// output that is a pipe or a device is written straight. Throws Error; if a referee disagrees it returns
+/// with referee_agrees == false.
+SortReport sort_file(const std::string& input, const std::string& output,
+                     const SortFileOptions& options = {});
+
+struct CheckOptions {
+  FileOptions file;
+  uint32_t threads = 0;
+  Order order = Order::ascending;
+  ProgressFunction progress;
+  LogFunction log;
+};
+
+struct CheckReport {
+  uint64_t count = 0;
+  KeyType type = KeyType::u32;
+  FileFormat format = FileFormat::raw;
+  bool sorted = false;
+  std::optional<uint64_t> first_unsorted;  // index of the first key that is smaller than the one before it
+  std::string min;                         // printed values; empty if there are no keys
+  std::string max;
+  std::optional<uint64_t> distinct;  // exact; known if the keys are sorted or of 1 or 2 bytes
+  Fingerprint
+      fingerprint;  // with secret 0: the same for every permutation of a file, comparable between runs
+  double total_s = 0;
+};
+
+/// Reads the file once, in constant memory.
+CheckReport check_file(const std::string& input, const CheckOptions& options = {});
+
+struct GenerateOptions {
+  std::string distribution = "uniform";  // a name from datasets/distributions.hpp
+  KeyType type = KeyType::u32;
+  uint64_t count = 0;
+  uint64_t seed = 1;
+  FileFormat format = FileFormat::automatic;  // by the output's name, else raw
+  Endian endian = Endian::little;
+  bool overwrite = false;
+  uint32_t threads = 0;
+  ProgressFunction progress;
+};
+
+struct GenerateReport {
+  uint64_t count = 0;
+  uint64_t bytes = 0;
+  double total_s = 0;
+};
+
+/// Writes seeded test data; the same options give the same bytes on every machine and with any number of
+/// threads.
+GenerateReport generate_file(const std::string& output, const GenerateOptions& options);
+
+/// The key type that a file name's ending says: "x.u32", "x_uint64".
+std::optional<KeyType> type_from_name(std::string_view file_name);
+
+/// One entry of the list of distributions that generate_file knows.
+struct DistributionInfo {
+  std::string name;
+  std::string summary;         // one line
+  std::string plot;            // ASCII, several lines
+  std::vector<KeyType> types;  // that it suits
+};
+
+std::vector<DistributionInfo> distributions();
+
+/// A place that can sort, or why it cannot.
+struct BackendReport {
+  std::string name;  // "cpu", "cuda"
+  bool usable = false;
+  std::string description;           // what it is
+  std::vector<std::string> details;  // one fact a line
+  std::string reason;                // why it is not usable
+  std::string hint;                  // what to do about that
+};
+
+/// "0.1.0"
+std::string_view version();
+
+/// What this build can do and what it finds on this machine.
+struct SystemReport {
+  std::string compiler;
+  std::string cuda;     // version of the toolkit compiled in; empty: none
+  std::string highway;  // version compiled in; empty: none
+  std::string thrust;   // version compiled in; empty: none
+  std::vector<BackendReport> backends;
+};
+
+SystemReport system_report();
+
+/// Removes the temporary files of every running operation. Async-signal-safe: for the handler of a signal
+/// that is about to end the process.
+void remove_temporary_files() noexcept;
+
+struct SortOptions {
+  WhereOptions where;
+  Order order = Order::ascending;
+  SortAlgorithm algorithm = SortAlgorithm::automatic;
+};
+
+/// Sorts in place. Keys: the ten key types.
+template <class Key>
+void sort(std::span<Key> keys, const SortOptions& options = {});
+
+/// Sorts keys in place and applies the same permutation to the values; stable. Values: 4 or 8 bytes,
+/// trivially copyable. The spans have the same length, else Error.
+template <class Key, class Value>
+void sort_pairs(std::span<Key> keys, std::span<Value> values, const SortOptions& options = {});
+
+namespace detail {
+void sort_bytes(KeyType type, uint64_t count, std::span<std::byte> keys, std::span<std::byte> values,
+                uint32_t value_bytes, const SortOptions& options);
+}
+
+template <class Key>
+void sort(std::span<Key> keys, const SortOptions& options) {
+  detail::sort_bytes(key_type_of<Key>(), keys.size(), std::as_writable_bytes(keys), {}, 0, options);
+}
+
+template <class Key, class Value>
+void sort_pairs(std::span<Key> keys, std::span<Value> values, const SortOptions& options) {
+  static_assert(std::is_trivially_copyable_v<Value> && (sizeof(Value) == 4 || sizeof(Value) == 8));
+  if (keys.size() != values.size()) throw Error("sort_pairs: keys and values differ in length");
+  detail::sort_bytes(key_type_of<Key>(), keys.size(), std::as_writable_bytes(keys),
+                     std::as_writable_bytes(values), sizeof(Value), options);
+}
+
+}  // namespace sweepsort
