@@ -1,0 +1,36 @@
+// block.cuh - collectives of one block.
+#pragma once
+
+#include "kernels/warp.cuh"
+
+#include <cuda_runtime.h>
+
+#include <cstdint>
+
+namespace sweepsort {
+
+/// Exclusive sum over the block's threads in thread order; `total` gets the sum of all. `warp_sums` is shared
+/// memory of one element a warp, plus one; it may be reused after the next barrier. Every thread of the block
+/// calls it.
+template <uint32_t threads, class T>
+__device__ __forceinline__ T block_exclusive_sum(T value, T* warp_sums, T& total) {
+  constexpr uint32_t warps = threads / warp_threads;
+  static_assert(threads % warp_threads == 0 && warps <= warp_threads);
+  const uint32_t warp = threadIdx.x / warp_threads;
+  const uint32_t lane = ptx::lane_id();
+  const T inclusive = warp_inclusive_sum(value);
+  if (lane == warp_threads - 1) warp_sums[warp] = inclusive;
+  __syncthreads();
+  if (warp == 0) {
+    const T mine = lane < warps ? warp_sums[lane] : T{};
+    const T up_to_me = warp_inclusive_sum(mine);
+    __syncwarp();
+    if (lane < warps) warp_sums[lane] = up_to_me - mine;
+    if (lane == warps - 1) warp_sums[warps] = up_to_me;
+  }
+  __syncthreads();
+  total = warp_sums[warps];
+  return warp_sums[warp] + inclusive - value;
+}
+
+}  // namespace sweepsort

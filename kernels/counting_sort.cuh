@@ -1,0 +1,244 @@
+// counting_sort.cuh - keys of few distinct values are not moved at all: they are counted, and the counts
+// written out. Seward, "Information Sorting in the Application of Electronic Digital Computers", 1954. Work
+// O(n + bins), reads n keys (1-byte keys: read once, by the digest), writes n keys.
+//
+//     keys:     c a a d a        counts:  a 3   b 0   c 1   d 1
+//     offsets:  a 0  b 3  c 3  d 4       out:  a a a c d        <- each tile of `out` finds its first bin by
+//     bisection
+#pragma once
+
+#include "core/key_bits.hpp"
+#include "kernels/histogram.cuh"
+#include "kernels/launch.cuh"
+#include "kernels/policy.cuh"
+#include "kernels/ptx.cuh"
+#include "kernels/scan_counts.cuh"
+#include "kernels/sort_plan.cuh"
+
+#include <cuda_runtime.h>
+
+#include <algorithm>
+#include <cstdint>
+
+namespace sweepsort {
+
+namespace counting_detail {
+
+template <class Bits>
+using Vector = digest_detail::Vector<Bits>;
+template <class Bits>
+inline constexpr uint32_t keys_a_vector = digest_detail::keys_a_vector<Bits>;
+
+/// 65,536 counters of 16 bits, two a word. A counter that reaches `half` hands `half` over to device memory.
+struct HistogramShared {
+  uint32_t words[counting_bins / 2];
+};
+inline constexpr uint32_t half = 1u << 15;
+
+/// Vectors a thread takes between two barriers. Right after a barrier every counter is below `half`; until
+/// the next one the block adds at most `half` in all, so that no 16-bit counter overflows, whatever the keys.
+template <class Bits>
+inline constexpr uint32_t vectors_a_round = half / counting_policy.histogram_threads / keys_a_vector<Bits>;
+
+__device__ __forceinline__ void add_to_bin(HistogramShared& shared, unsigned long long* counts, uint32_t bin,
+                                           uint32_t keys) {
+  const uint32_t shift = bin % 2 * 16;
+  uint32_t* const word = &shared.words[bin / 2];
+  const uint32_t before = (atomicAdd(word, keys << shift) >> shift) & 0xffff;
+  if (before < half && before + keys >= half) {
+    atomicSub(word, half << shift);
+    atomicAdd(&counts[bin], static_cast<unsigned long long>(half));
+  }
+}
+
+/// Neighbouring equal keys cost one atomic together: sorted or skewed keys do not queue up for one counter.
+template <class Bits, class BinOf>
+__device__ __forceinline__ void count_vector(HistogramShared& shared, unsigned long long* counts,
+                                             const Vector<Bits>& vector, BinOf bin_of) {
+  uint32_t run_bin = bin_of(vector.keys[0]);
+  uint32_t run = 1;
+#pragma unroll
+  for (uint32_t k = 1; k < keys_a_vector<Bits>; ++k) {
+    const uint32_t bin = bin_of(vector.keys[k]);
+    if (bin == run_bin) {
+      ++run;
+    } else {
+      add_to_bin(shared, counts, run_bin, run);
+      run_bin = bin;
+      run = 1;
+    }
+  }
+  add_to_bin(shared, counts, run_bin, run);
+}
+
+/// Counts keys by value: 2-byte keys by their raw bits, wider ones by their distance from the smallest.
+/// `keys` is aligned to 16 bytes. `plan` may be null: then the kernel is wanted.
+template <class Bits>
+__global__ __launch_bounds__(counting_policy.histogram_threads) void counting_histogram_kernel(
+    const Bits* keys, uint64_t count, KeyMap<Bits> map, const SortPlan<Bits>* plan,
+    unsigned long long* counts) {
+  if (plan != nullptr && plan->road != Road::counting) return;
+  HistogramShared& shared = shared_memory<HistogramShared>();
+  for (uint32_t i = threadIdx.x; i < counting_bins / 2; i += blockDim.x) shared.words[i] = 0;
+  __syncthreads();
+
+  const Bits minimum = plan != nullptr ? plan->minimum : Bits{0};
+  const auto bin_of = [&](Bits raw) {
+    return sizeof(Bits) == 2 ? static_cast<uint32_t>(raw)
+                             : static_cast<uint32_t>(map.to_ordered(raw) - minimum);
+  };
+  constexpr uint32_t round = vectors_a_round<Bits>;
+  const uint64_t vectors = count / keys_a_vector<Bits>;
+  const uint4* const body = reinterpret_cast<const uint4*>(keys);
+  const uint64_t step = uint64_t{gridDim.x} * blockDim.x * round;
+  for (uint64_t row = uint64_t{blockIdx.x} * blockDim.x * round; row < vectors; row += step) {
+    Vector<Bits> vector[round];
+#pragma unroll
+    for (uint32_t u = 0; u < round; ++u) {
+      const uint64_t v = row + u * blockDim.x + threadIdx.x;
+      if (v < vectors) vector[u].whole = ptx::load_streaming(body + v);
+    }
+#pragma unroll
+    for (uint32_t u = 0; u < round; ++u)
+      if (row + u * blockDim.x + threadIdx.x < vectors) count_vector(shared, counts, vector[u], bin_of);
+    __syncthreads();
+  }
+  if (blockIdx.x == 0)
+    for (uint64_t i = vectors * keys_a_vector<Bits> + threadIdx.x; i < count; i += blockDim.x)
+      add_to_bin(shared, counts, bin_of(keys[i]), 1);
+  __syncthreads();
+
+  for (uint32_t i = threadIdx.x; i < counting_bins / 2; i += blockDim.x) {
+    const uint32_t pair = shared.words[i];
+    if ((pair & 0xffff) != 0) atomicAdd(&counts[2 * i], static_cast<unsigned long long>(pair & 0xffff));
+    if ((pair >> 16) != 0) atomicAdd(&counts[2 * i + 1], static_cast<unsigned long long>(pair >> 16));
+  }
+}
+
+/// Counts by raw 2-byte value, brought into the order of the keys.
+template <class Bits>
+__global__ void order_counts_kernel(const uint64_t* raw_counts, KeyMap<Bits> map, uint64_t* counts) {
+  const uint32_t bin = blockIdx.x * blockDim.x + threadIdx.x;
+  if (bin < counting_bins) counts[bin] = raw_counts[map.from_ordered(static_cast<Bits>(bin))];
+}
+
+/// The last bin in [first, end) whose keys start at or before `position`.
+__device__ __forceinline__ uint32_t bin_at(const uint64_t* offsets, uint32_t first, uint32_t end,
+                                           uint64_t position) {
+  while (end - first > 1) {
+    const uint32_t middle = first + (end - first) / 2;
+    if (offsets[middle] <= position)
+      first = middle;
+    else
+      end = middle;
+  }
+  return first;
+}
+
+struct ExpandShared {
+  uint32_t first_bin;
+  uint32_t end_bin;
+};
+
+/// Writes the runs: out[p] is the value of the bin that position p falls into. Persistent blocks, a tile at a
+/// time.
+template <class Bits>
+__global__ __launch_bounds__(counting_policy.expand_threads) void expand_kernel(
+    const uint64_t* offsets, uint32_t bins_known, uint64_t count, KeyMap<Bits> map,
+    const SortPlan<Bits>* plan, Bits* out) {
+  if (plan != nullptr && plan->road != Road::counting) return;
+  ExpandShared& shared = shared_memory<ExpandShared>();
+  const uint32_t bins = plan != nullptr && bins_known == 0 ? plan->bins : bins_known;
+  const Bits minimum = plan != nullptr ? plan->minimum : Bits{0};
+  const auto value_of = [&](uint32_t bin) { return map.from_ordered(static_cast<Bits>(minimum + bin)); };
+  const auto end_of = [&](uint32_t bin) { return bin + 1 < bins ? offsets[bin + 1] : count; };
+
+  constexpr uint64_t width = keys_a_vector<Bits>;
+  constexpr uint64_t tile = counting_policy.expand_threads * counting_policy.expand_vectors * width;
+  for (uint64_t tile_first = blockIdx.x * tile; tile_first < count; tile_first += gridDim.x * tile) {
+    __syncthreads();  // the last tile's bins are no longer read
+    if (threadIdx.x == 0) shared.first_bin = bin_at(offsets, 0, bins, tile_first);
+    if (threadIdx.x == warp_threads)
+      shared.end_bin = bin_at(offsets, 0, bins, min(tile_first + tile, count) - 1) + 1;
+    __syncthreads();
+    uint32_t bin = shared.first_bin;
+    const uint32_t end_bin = shared.end_bin;
+    for (uint32_t u = 0; u < counting_policy.expand_vectors; ++u) {
+      const uint64_t position = tile_first + (u * counting_policy.expand_threads + threadIdx.x) * width;
+      if (position >= count) break;
+      bin = bin_at(offsets, bin, end_bin, position);
+      Vector<Bits> vector;
+      uint64_t run_end = end_of(bin);
+      Bits value = value_of(bin);
+#pragma unroll
+      for (uint32_t k = 0; k < width; ++k) {
+        if (position + k >= run_end && position + k < count) {
+          bin = bin_at(offsets, bin, end_bin, position + k);
+          run_end = end_of(bin);
+          value = value_of(bin);
+        }
+        vector.keys[k] = value;
+      }
+      if (position + width <= count)
+        __stcs(reinterpret_cast<uint4*>(out + position), vector.whole);
+      else
+        for (uint32_t k = 0; position + k < count; ++k) out[position + k] = vector.keys[k];
+    }
+  }
+}
+
+template <class Bits>
+void expand(const uint64_t* offsets, uint32_t bins_known, DeviceSpan<Bits> out, KeyMap<Bits> map,
+            const SortPlan<Bits>* plan, cudaStream_t stream) {
+  constexpr uint32_t threads = counting_policy.expand_threads;
+  constexpr uint64_t tile = threads * counting_policy.expand_vectors * keys_a_vector<Bits>;
+  // More blocks than are resident, so that the ones that meet many short runs do not decide the time.
+  const uint64_t most = uint64_t{counting_policy.expand_blocks_a_multiprocessor} * multiprocessors();
+  const uint64_t blocks = std::clamp<uint64_t>((out.size() + tile - 1) / tile, 1, most);
+  launch(expand_kernel<Bits>, {static_cast<uint32_t>(blocks), threads, sizeof(ExpandShared)}, stream, offsets,
+         bins_known, out.size(), map, plan, out.data());
+}
+
+}  // namespace counting_detail
+
+/// Device memory of a counting sort, independent of the number of keys; all zeros before each sort.
+template <class Bits>
+struct CountingWorkspace {
+  DeviceSpan<uint64_t> raw_counts;  // 2-byte keys: by raw value
+  DeviceSpan<uint64_t> counts;      // in the order of the keys, later the offsets
+  ScanCountsWorkspace scan;
+
+  explicit CountingWorkspace(Workspace& workspace)
+      : raw_counts(workspace.take<uint64_t>(sizeof(Bits) == 2 ? counting_bins : 0)),
+        counts(workspace.take<uint64_t>(sizeof(Bits) > 1 ? counting_bins : 0)),
+        scan(workspace, sizeof(Bits) > 1 ? counting_bins : 0) {}
+};
+
+/// Sorts keys alone. 1-byte keys: `digit_offsets` are the plan's; 2-byte keys need no plan at all (`plan` is
+/// null); wider keys are sorted only if plan->road says counting. `out` may be `in`.
+template <class Bits>
+void counting_sort(DeviceSpan<const Bits> in, DeviceSpan<Bits> out, KeyMap<Bits> map,
+                   const SortPlan<Bits>* plan, const uint64_t* digit_offsets,
+                   const CountingWorkspace<Bits>& workspace, cudaStream_t stream) {
+  using namespace counting_detail;
+  if constexpr (sizeof(Bits) == 1) {
+    expand(digit_offsets, digit_values, out, map, plan, stream);
+  } else {
+    DeviceSpan<uint64_t> counts = workspace.counts;
+    const auto histogram = counting_histogram_kernel<Bits>;
+    constexpr uint32_t threads = counting_policy.histogram_threads;
+    constexpr uint64_t round = uint64_t{threads} * vectors_a_round<Bits> * keys_a_vector<Bits>;
+    const uint64_t blocks = std::clamp<uint64_t>(
+        (in.size() + round - 1) / round, 1, resident_blocks(histogram, threads, sizeof(HistogramShared)));
+    uint64_t* const counted = sizeof(Bits) == 2 ? workspace.raw_counts.data() : counts.data();
+    launch(histogram, {static_cast<uint32_t>(blocks), threads, sizeof(HistogramShared)}, stream, in.data(),
+           in.size(), map, plan, reinterpret_cast<unsigned long long*>(counted));
+    if constexpr (sizeof(Bits) == 2)
+      launch(order_counts_kernel<Bits>, {counting_bins / 256, 256}, stream, workspace.raw_counts.data(), map,
+             counts.data());
+    scan_counts(counts, plan == nullptr ? nullptr : &plan->bins, workspace.scan, stream);
+    expand(counts.data(), sizeof(Bits) == 2 ? counting_bins : 0, out, map, plan, stream);
+  }
+}
+
+}  // namespace sweepsort

@@ -1,0 +1,257 @@
+// histogram.cuh - one read of the keys that tells everything a sort wants to know beforehand.
+// Privatised counters as in Shams & Kennedy, "Efficient histogram algorithms for NVIDIA CUDA compatible
+// devices", 2007; all digits in one read as in Adinets & Merrill, "Onesweep", 2022. Work O(n), reads n keys,
+// writes nothing of size n.
+//
+//     counters[place][digit][column]      column = lane mod columns: the lanes of a warp hit different banks
+//     and
+//                                         different addresses, so that skewed keys cost no more than uniform
+//                                         ones
+//
+// The result adds up over calls, so a file can be digested chunk by chunk while it is still being uploaded.
+#pragma once
+
+#include "core/key_bits.hpp"
+#include "kernels/device_span.cuh"
+#include "kernels/launch.cuh"
+#include "kernels/policy.cuh"
+#include "kernels/ptx.cuh"
+#include "kernels/warp.cuh"
+
+#include <cuda_runtime.h>
+
+#include <algorithm>
+#include <cstdint>
+
+namespace sweepsort {
+
+inline constexpr uint32_t digit_bits = 8;
+inline constexpr uint32_t digit_values = 1u << digit_bits;
+
+/// Digits of a key, least significant first.
+template <class Bits>
+inline constexpr uint32_t digit_places = sizeof(Bits) * 8 / digit_bits;
+
+/// What one read of the keys leaves behind. All zeros is the digest of no keys.
+template <class Bits>
+struct Digest {
+  uint64_t histogram[digit_places<Bits>]
+                    [digit_values];  // of the ordered bits; of the raw bits for 1-byte keys
+  // The rest is not taken for 1-byte keys, whose histogram says it all.
+  uint64_t largest;             // of the ordered bits
+  uint64_t largest_complement;  // of ~ordered, so that zero is neutral here, too: the smallest key is its
+                                // complement
+  uint32_t rises;               // some key[i] < key[i + 1]
+  uint32_t falls;               // some key[i] > key[i + 1]
+  uint32_t repeats;             // some key[i] == key[i + 1]
+
+  SWEEPSORT_HOST_DEVICE Bits minimum() const { return static_cast<Bits>(~largest_complement); }
+  SWEEPSORT_HOST_DEVICE Bits maximum() const { return static_cast<Bits>(largest); }
+};
+
+namespace digest_detail {
+
+template <class Bits>
+inline constexpr uint32_t columns = std::min(32u, digest_policy.shared_bytes / 4 / digit_values /
+                                                      digit_places<Bits>);
+
+template <class Bits>
+struct Shared {
+  uint32_t counters[digit_places<Bits>][digit_values][columns<Bits>];
+};
+
+template <class Bits>
+inline constexpr uint32_t keys_a_vector = sizeof(uint4) / sizeof(Bits);
+
+template <class Bits>
+union Vector {
+  uint4 whole;
+  Bits keys[keys_a_vector<Bits>];
+};
+
+/// What one thread has seen of the keys' order and extremes.
+template <class Bits>
+struct Seen {
+  Bits least = static_cast<Bits>(~Bits{0});
+  Bits most = 0;
+  bool rise = false;
+  bool fall = false;
+  bool repeat = false;
+
+  __device__ __forceinline__ void key(Bits ordered) {
+    least = min(least, ordered);
+    most = max(most, ordered);
+  }
+  __device__ __forceinline__ void neighbours(Bits left, Bits right) {
+    rise |= left < right;
+    fall |= left > right;
+    repeat |= left == right;
+  }
+};
+
+template <class Bits>
+__device__ __forceinline__ void count_digits(Shared<Bits>& shared, Bits ordered, uint32_t column) {
+#pragma unroll
+  for (uint32_t place = 0; place < digit_places<Bits>; ++place) {
+    const uint32_t digit = static_cast<uint32_t>(ordered >> (place * digit_bits)) & (digit_values - 1);
+    atomicAdd(&shared.counters[place][digit][column], 1u);
+  }
+}
+
+/// Takes one vector of neighbouring keys into account; `next` is the key behind it, if there is one.
+template <class Bits>
+__device__ __forceinline__ void take_vector(Shared<Bits>& shared, const Vector<Bits>& raw,
+                                            const KeyMap<Bits>& map, uint32_t column, bool has_next,
+                                            Bits next, Seen<Bits>& seen) {
+  if constexpr (sizeof(Bits) == 1) {
+#pragma unroll
+    for (const Bits key : raw.keys) count_digits(shared, key, column);
+  } else {
+    Bits left = map.to_ordered(raw.keys[0]);
+#pragma unroll
+    for (uint32_t k = 0; k < keys_a_vector<Bits>; ++k) {
+      count_digits(shared, left, column);
+      seen.key(left);
+      const bool inside = k + 1 < keys_a_vector<Bits>;
+      const Bits right = map.to_ordered(inside ? raw.keys[(k + 1) % keys_a_vector<Bits>] : next);
+      if (inside || has_next) seen.neighbours(left, right);
+      left = right;
+    }
+  }
+}
+
+/// Adds the columns of every counter and the block's extremes to the digest in device memory.
+template <class Bits>
+__device__ void add_to_digest(Shared<Bits>& shared, const Seen<Bits>& seen, Digest<Bits>* digest) {
+  for (uint32_t bin = threadIdx.x; bin < digit_places<Bits> * digit_values; bin += blockDim.x) {
+    const uint32_t place = bin / digit_values;
+    const uint32_t digit = bin % digit_values;
+    unsigned long long sum = 0;
+    // Start at a column of one's own, so that the 32 lanes read 32 banks.
+    for (uint32_t c = 0; c < columns<Bits>; ++c)
+      sum += shared.counters[place][digit][(c + threadIdx.x) % columns<Bits>];
+    if (sum != 0) atomicAdd(reinterpret_cast<unsigned long long*>(&digest->histogram[place][digit]), sum);
+  }
+  if constexpr (sizeof(Bits) > 1) {
+    const Bits least = warp_reduce(seen.least, [](Bits a, Bits b) { return min(a, b); });
+    const Bits most = warp_reduce(seen.most, [](Bits a, Bits b) { return max(a, b); });
+    const bool rise = __any_sync(full_warp, seen.rise);
+    const bool fall = __any_sync(full_warp, seen.fall);
+    const bool repeat = __any_sync(full_warp, seen.repeat);
+    if (ptx::lane_id() != 0 || least > most) return;  // least > most: this warp saw no key
+    atomicMax(reinterpret_cast<unsigned long long*>(&digest->largest), static_cast<unsigned long long>(most));
+    atomicMax(reinterpret_cast<unsigned long long*>(&digest->largest_complement),
+              static_cast<unsigned long long>(static_cast<Bits>(~least)));
+    if (rise) atomicOr(&digest->rises, 1u);
+    if (fall) atomicOr(&digest->falls, 1u);
+    if (repeat) atomicOr(&digest->repeats, 1u);
+  }
+}
+
+/// Keys before the first and behind the last whole 16-byte vector, by the first warp of the grid's first
+/// block.
+template <class Bits>
+__device__ void take_ends(Shared<Bits>& shared, const Bits* keys, uint64_t count, uint64_t body_first,
+                          uint64_t body_end, const KeyMap<Bits>& map, Seen<Bits>& seen) {
+  const auto take = [&](uint64_t first, uint64_t end) {
+    for (uint64_t i = first + threadIdx.x; i < end; i += warp_threads) {
+      const Bits ordered = sizeof(Bits) == 1 ? keys[i] : map.to_ordered(keys[i]);
+      count_digits(shared, ordered, threadIdx.x % columns<Bits>);
+      seen.key(ordered);
+      if (i + 1 < count) seen.neighbours(ordered, map.to_ordered(keys[i + 1]));
+    }
+  };
+  take(0, body_first);
+  take(body_end, count);
+}
+
+template <class Bits>
+__global__ __launch_bounds__(digest_policy.threads) void digest_kernel(const Bits* keys, uint64_t count,
+                                                                       uint64_t body_first, uint64_t vectors,
+                                                                       KeyMap<Bits> map,
+                                                                       Digest<Bits>* digest) {
+  Shared<Bits>& shared = shared_memory<Shared<Bits>>();
+  for (uint32_t i = threadIdx.x; i < sizeof(shared) / 4; i += blockDim.x) (&shared.counters[0][0][0])[i] = 0;
+  __syncthreads();
+
+  constexpr uint32_t unroll = digest_policy.vectors_in_flight;
+  const uint4* const body = reinterpret_cast<const uint4*>(keys + body_first);
+  const uint64_t body_end = body_first + vectors * keys_a_vector<Bits>;
+  const uint32_t column = ptx::lane_id() % columns<Bits>;
+  Seen<Bits> seen;
+
+  // A block reads `unroll` rows of neighbouring vectors at a time; whole warps stay or leave together.
+  const uint64_t step = uint64_t{gridDim.x} * blockDim.x * unroll;
+  for (uint64_t row = uint64_t{blockIdx.x} * blockDim.x * unroll; row < vectors; row += step) {
+    Vector<Bits> vector[unroll];
+#pragma unroll
+    for (uint32_t u = 0; u < unroll; ++u) {
+      const uint64_t v = row + u * blockDim.x + threadIdx.x;
+      if (v < vectors) vector[u].whole = ptx::load_streaming(body + v);
+    }
+#pragma unroll
+    for (uint32_t u = 0; u < unroll; ++u) {
+      const uint64_t v = row + u * blockDim.x + threadIdx.x;
+      const uint64_t behind = body_first + (v + 1) * keys_a_vector<Bits>;
+      Bits next = 0;
+      if constexpr (sizeof(Bits) > 1) {
+        const Shuffled<Bits> mine = v < vectors ? vector[u].keys[0] : Bits{0};
+        next = static_cast<Bits>(__shfl_down_sync(full_warp, mine, 1));
+        if (ptx::lane_id() == warp_threads - 1 || v + 1 == vectors)
+          next = behind < count ? keys[behind] : Bits{0};
+      }
+      if (v < vectors) take_vector(shared, vector[u], map, column, behind < count, next, seen);
+    }
+  }
+  if (blockIdx.x == 0 && threadIdx.x < warp_threads)
+    take_ends(shared, keys, count, body_first, body_end, map, seen);
+  __syncthreads();
+  add_to_digest(shared, seen, digest);
+}
+
+/// Compares the last key before each chunk with the chunk's first: the neighbours that no call of digest()
+/// saw.
+template <class Bits>
+__global__ void digest_borders_kernel(const Bits* keys, const uint64_t* starts, uint32_t chunks,
+                                      KeyMap<Bits> map, Digest<Bits>* digest) {
+  const uint32_t i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i >= chunks || starts[i] == 0) return;
+  Seen<Bits> seen;
+  seen.neighbours(map.to_ordered(keys[starts[i] - 1]), map.to_ordered(keys[starts[i]]));
+  if (seen.rise) atomicOr(&digest->rises, 1u);
+  if (seen.fall) atomicOr(&digest->falls, 1u);
+  if (seen.repeat) atomicOr(&digest->repeats, 1u);
+}
+
+}  // namespace digest_detail
+
+/// Adds the keys of one chunk to `digest`, which starts as all zeros. Keys need their own alignment only.
+template <class Bits>
+void digest(DeviceSpan<const Bits> keys, KeyMap<Bits> map, Digest<Bits>* digest, cudaStream_t stream) {
+  using namespace digest_detail;
+  if (keys.empty()) return;
+  const uint64_t misaligned = reinterpret_cast<uintptr_t>(keys.data()) % sizeof(uint4);
+  const uint64_t body_first =
+      std::min<uint64_t>(keys.size(), (sizeof(uint4) - misaligned) % sizeof(uint4) / sizeof(Bits));
+  const uint64_t vectors = (keys.size() - body_first) / keys_a_vector<Bits>;
+  constexpr uint64_t vectors_a_block = digest_policy.threads * digest_policy.vectors_in_flight;
+  const auto kernel = digest_kernel<Bits>;
+  const uint64_t blocks =
+      std::clamp<uint64_t>((vectors + vectors_a_block - 1) / vectors_a_block, 1,
+                           resident_blocks(kernel, digest_policy.threads, sizeof(Shared<Bits>)));
+  launch(kernel, {static_cast<uint32_t>(blocks), digest_policy.threads, sizeof(Shared<Bits>)}, stream,
+         keys.data(), keys.size(), body_first, vectors, map, digest);
+}
+
+/// Completes a digest taken in chunks: `starts` are the indices of the chunks' first keys.
+template <class Bits>
+void digest_borders(const Bits* keys, DeviceSpan<const uint64_t> starts, KeyMap<Bits> map,
+                    Digest<Bits>* digest, cudaStream_t stream) {
+  if (starts.empty()) return;
+  constexpr uint32_t threads = 128;
+  const uint32_t chunks = static_cast<uint32_t>(starts.size());
+  launch(digest_detail::digest_borders_kernel<Bits>, {(chunks + threads - 1) / threads, threads}, stream,
+         keys, starts.data(), chunks, map, digest);
+}
+
+}  // namespace sweepsort

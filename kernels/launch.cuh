@@ -1,0 +1,102 @@
+// launch.cuh - the one way a kernel starts, the one way it gets shared memory, and the check that is never
+// left out.
+#pragma once
+
+#include "device_span.cuh"
+
+#include <cuda_runtime.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <source_location>
+#include <stdexcept>
+#include <string>
+#include <utility>
+
+namespace sweepsort {
+
+/// A CUDA call or launch failed. `code()` tells out-of-memory from a lost device.
+class CudaError : public std::runtime_error {
+ public:
+  CudaError(cudaError_t code, const std::source_location& where)
+      : std::runtime_error(std::string("CUDA: ") + cudaGetErrorString(code) + " (" + cudaGetErrorName(code) +
+                           ") in " + where.function_name()),
+        code_(code) {}
+  cudaError_t code() const noexcept { return code_; }
+
+ private:
+  cudaError_t code_;
+};
+
+/// Throws CudaError unless `code` is cudaSuccess, and clears the error, so that the next call reports its
+/// own.
+inline void check(cudaError_t code, std::source_location where = std::source_location::current()) {
+  if (code == cudaSuccess) return;
+  (void)cudaGetLastError();
+  throw CudaError(code, where);
+}
+
+#if defined(__CUDACC__)
+/// The block's dynamic shared memory, seen as one struct `Shared`.
+template <class Shared>
+__device__ __forceinline__ Shared& shared_memory() {
+  extern __shared__ __align__(128) unsigned char dynamic_shared_memory[];
+  return *reinterpret_cast<Shared*>(dynamic_shared_memory);
+}
+#else
+// An emulator of CUDA (a <cuda_runtime.h> that comes before the toolkit's) says where a block's memory is.
+template <class Shared>
+Shared& shared_memory() {
+  return *static_cast<Shared*>(emulated_dynamic_shared_memory());
+}
+#endif
+
+/// What launch() needs besides the kernel's arguments. `shared_bytes` is dynamic shared memory a block.
+struct LaunchShape {
+  uint32_t blocks;
+  uint32_t threads;
+  size_t shared_bytes = 0;
+};
+
+/// Starts `kernel` and checks the launch. Neither allocates nor synchronises. Blocks that need more than the
+/// 48 KiB that every device grants without asking get it.
+template <class... Parameters, class... Arguments>
+void launch(void (*kernel)(Parameters...), LaunchShape shape, cudaStream_t stream, Arguments&&... arguments) {
+  constexpr size_t granted = 48 * 1024;
+  if (shape.shared_bytes > granted)
+    check(cudaFuncSetAttribute(reinterpret_cast<const void*>(kernel),
+                               cudaFuncAttributeMaxDynamicSharedMemorySize,
+                               static_cast<int>(shape.shared_bytes)));
+  cudaLaunchConfig_t config{};
+  config.gridDim = dim3(shape.blocks);
+  config.blockDim = dim3(shape.threads);
+  config.dynamicSmemBytes = shape.shared_bytes;
+  config.stream = stream;
+  check(cudaLaunchKernelEx(&config, kernel, std::forward<Arguments>(arguments)...));
+}
+
+/// Multiprocessors of the current device.
+inline uint32_t multiprocessors() {
+  int device = 0;
+  int count = 0;
+  check(cudaGetDevice(&device));
+  check(cudaDeviceGetAttribute(&count, cudaDevAttrMultiProcessorCount, device));
+  return static_cast<uint32_t>(count);
+}
+
+/// How many blocks of `kernel` the current device holds at once: the grid of a persistent kernel.
+template <class... Parameters>
+uint32_t resident_blocks(void (*kernel)(Parameters...), uint32_t threads, size_t shared_bytes) {
+  int blocks_each = 0;
+  constexpr size_t granted = 48 * 1024;
+  const void* const entry = reinterpret_cast<const void*>(kernel);
+  if (shared_bytes > granted)
+    check(cudaFuncSetAttribute(entry, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                               static_cast<int>(shared_bytes)));
+  check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks_each, entry, static_cast<int>(threads),
+                                                      shared_bytes));
+  if (blocks_each == 0) throw CudaError(cudaErrorInvalidConfiguration, std::source_location::current());
+  return multiprocessors() * static_cast<uint32_t>(blocks_each);
+}
+
+}  // namespace sweepsort

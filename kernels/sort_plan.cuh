@@ -1,0 +1,178 @@
+// sort_plan.cuh - what the digest means for the sort, decided on the device: no host round trip between the
+// first read and the last pass. Every kernel that might be needed is launched and asks the plan whether it
+// is.
+#pragma once
+
+#include "core/algorithm.hpp"
+#include "core/key_bits.hpp"
+#include "kernels/block.cuh"
+#include "kernels/histogram.cuh"
+#include "kernels/launch.cuh"
+#include "kernels/policy.cuh"
+
+#include <cuda_runtime.h>
+
+#include <cstdint>
+
+namespace sweepsort {
+
+/// The ways to the sorted array.
+enum class Road : uint32_t {
+  nothing,     // fewer than two keys, or sorted already where they are
+  copy,        // sorted already, elsewhere
+  reverse,     // sorted the other way round
+  counting,    // few values: count them, write runs (pairs: one stable scatter)
+  radix,       // one scatter a digit that is not constant
+  unsuitable,  // counting was demanded, the range is too wide: nothing is written
+};
+
+/// The three arrays that passes read and write.
+enum class Where : uint32_t { in, scratch, out };
+
+struct RadixPass {
+  uint32_t live;   // 0: every key has the same digit here, skip
+  uint32_t index;  // number among the live passes
+  Where source;
+  Where destination;
+  uint32_t first;  // reads raw keys, maps them
+  uint32_t last;   // maps back and writes raw keys
+};
+
+template <class Bits>
+struct SortPlan {
+  Road road;
+  uint32_t live_digits;
+  uint32_t scatters;      // whether the passes run at all
+  uint32_t copy_back;     // in place and an odd number of passes: the result is in the scratch array
+  uint32_t bins;          // counting: distinct values at most
+  Bits minimum;           // of the ordered bits
+  KeyMap<Bits> pass_map;  // what the passes sort by: counting moves the smallest key to zero
+  RadixPass passes[digit_places<Bits>];
+};
+
+/// What the plan may choose from.
+struct SortTask {
+  uint64_t count;
+  SortAlgorithm algorithm;
+  uint32_t with_values;
+  uint32_t in_place;
+};
+
+namespace plan_detail {
+
+/// `key - by` in the order of `map`, written as a map of the raw bits.
+template <class Bits>
+__device__ KeyMap<Bits> shifted_down(KeyMap<Bits> map, Bits by) {
+  map.rotate = static_cast<Bits>(map.invert == 0 ? map.rotate + by : map.rotate - by);
+  return map;
+}
+
+template <class Bits>
+__device__ Road choose(const SortTask& task, const Digest<Bits>& digest, uint32_t live_digits,
+                       uint64_t bins) {
+  const Road in_order = task.in_place ? Road::nothing : Road::copy;
+  if (task.count < 2) return task.count == 0 ? Road::nothing : in_order;
+  // Pairs are scattered by one digit, keys alone are counted in a block's shared memory.
+  const uint64_t most_bins = task.with_values ? digit_values : counting_bins;
+  if (task.algorithm == SortAlgorithm::counting) return bins <= most_bins ? Road::counting : Road::unsuitable;
+  if (live_digits == 0) return in_order;
+  if constexpr (sizeof(Bits) == 1) {
+    if (task.algorithm == SortAlgorithm::automatic && !task.with_values) return Road::counting;
+  } else {
+    if (!digest.falls) return in_order;
+    // Equal keys must keep their order only if they carry values.
+    if (!digest.rises && !(task.with_values && digest.repeats)) return Road::reverse;
+    // Counting reads the keys twice and writes once, as one radix pass does, whatever the number of digits.
+    const bool pays = task.count >= counting_bins && live_digits > 1 && bins <= most_bins;
+    if (task.algorithm == SortAlgorithm::automatic && pays) return Road::counting;
+  }
+  return Road::radix;
+}
+
+/// Sources and destinations of the live passes: the last one writes `out`, unless the first one would then
+/// overwrite what it reads.
+template <class Bits>
+__device__ void lay_out_passes(SortPlan<Bits>& plan, bool in_place) {
+  uint32_t index = 0;
+  Where at = Where::in;
+  plan.copy_back = plan.scatters && in_place && plan.live_digits % 2 == 1;
+  for (RadixPass& pass : plan.passes) {
+    if (!pass.live) continue;
+    const uint32_t to_go = plan.live_digits - 1 - index;
+    const bool to_out = (to_go % 2 == 0) != (plan.copy_back != 0);
+    pass.index = index++;
+    pass.source = at;
+    pass.destination = at = to_out ? Where::out : Where::scratch;
+    pass.first = pass.index == 0;
+    pass.last = to_go == 0;
+  }
+}
+
+template <class Bits>
+struct Shared {
+  uint64_t warp_sums[digit_values / warp_threads + 1];
+};
+
+/// Every field of the plan, by one thread.
+template <class Bits>
+__device__ void write_plan(const Digest<Bits>& digest, const SortTask& task, KeyMap<Bits> map,
+                           uint32_t live_digits, SortPlan<Bits>& plan) {
+  const uint64_t range = sizeof(Bits) == 1 ? digit_values - 1 : uint64_t{digest.maximum()} - digest.minimum();
+  plan.road = choose(task, digest, live_digits, range == ~uint64_t{0} ? range : range + 1);
+  plan.live_digits = live_digits;
+  plan.minimum = sizeof(Bits) == 1 ? Bits{0} : digest.minimum();
+  plan.bins = plan.road == Road::counting ? static_cast<uint32_t>(range + 1) : 0;
+  plan.pass_map = map;
+  plan.scatters = plan.road == Road::radix || (plan.road == Road::counting && task.with_values);
+  if (plan.road == Road::counting && task.with_values) {
+    plan.pass_map = shifted_down(map, plan.minimum);
+    plan.live_digits = 1;
+    for (uint32_t place = 0; place < digit_places<Bits>; ++place) plan.passes[place].live = place == 0;
+  }
+  lay_out_passes(plan, task.in_place);
+}
+
+/// One block, a thread a digit value: the exclusive scan of each histogram into bucket offsets, then the
+/// choice.
+template <class Bits>
+__global__ __launch_bounds__(digit_values) void plan_kernel(const Digest<Bits>* digest, SortTask task,
+                                                            KeyMap<Bits> map, SortPlan<Bits>* plan,
+                                                            uint64_t* offsets, uint64_t offsets_stride) {
+  Shared<Bits>& shared = shared_memory<Shared<Bits>>();
+  const uint32_t digit = threadIdx.x;
+  const auto scan_into_offsets = [&](uint32_t place, uint32_t bin) {
+    const uint64_t keys = digest->histogram[place][bin];
+    uint64_t total = 0;
+    offsets[place * offsets_stride + digit] =
+        block_exclusive_sum<digit_values>(keys, shared.warp_sums, total);
+    return keys;
+  };
+
+  uint32_t live_digits = 0;
+  for (uint32_t place = 0; place < digit_places<Bits>; ++place) {
+    const uint64_t keys =
+        scan_into_offsets(place, sizeof(Bits) == 1 ? map.from_ordered(static_cast<Bits>(digit)) : digit);
+    const bool constant = __syncthreads_or(keys == task.count);
+    live_digits += !constant;
+    if (digit == 0) plan->passes[place].live = !constant;
+  }
+  if (digit == 0) write_plan(*digest, task, map, live_digits, *plan);
+
+  // A stable counting scatter sorts by the lowest digit of (key - minimum). Its range is that of one digit,
+  // so its counts are those of the keys' lowest digit, turned round to start at the minimum.
+  __syncthreads();
+  if (sizeof(Bits) > 1 && plan->road == Road::counting && task.with_values)
+    scan_into_offsets(0, static_cast<uint32_t>(plan->minimum + digit) % digit_values);
+}
+
+}  // namespace plan_detail
+
+/// Writes `plan` and, for every digit place p, the 256 bucket offsets at offsets[p * offsets_stride].
+template <class Bits>
+void make_sort_plan(const Digest<Bits>* digest, const SortTask& task, KeyMap<Bits> map, SortPlan<Bits>* plan,
+                    uint64_t* offsets, uint64_t offsets_stride, cudaStream_t stream) {
+  launch(plan_detail::plan_kernel<Bits>, {1, digit_values, sizeof(plan_detail::Shared<Bits>)}, stream, digest,
+         task, map, plan, offsets, offsets_stride);
+}
+
+}  // namespace sweepsort

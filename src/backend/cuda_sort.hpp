@@ -1,0 +1,60 @@
+// cuda_sort.hpp - the kernels' sorts behind one type-erased call, compiled once for everybody (backend,
+// tests, bench).
+#pragma once
+
+#include "core/algorithm.hpp"
+#include "core/key_type.hpp"
+#include "kernels/device_span.cuh"
+
+#include <cuda_runtime.h>
+
+#include <cstdint>
+
+namespace sweepsort {
+
+/// One sort of arrays in device memory. `keys_out` may be `keys_in` (and `values_out` `values_in`) but may
+/// not otherwise overlap it; inputs that are not outputs are left as they are. All pointers are aligned to 16
+/// bytes.
+struct DeviceSort {
+  KeyType type = KeyType::u32;
+  Order order = Order::ascending;
+  SortAlgorithm algorithm = SortAlgorithm::automatic;
+  uint64_t count = 0;
+  uint32_t value_bytes = 0;  // 0 (keys alone), 4 or 8 (stable)
+  const void* keys_in = nullptr;
+  void* keys_out = nullptr;
+  const void* values_in = nullptr;
+  void* values_out = nullptr;
+  // For tests: the roads that this device or this size would not take.
+  bool force_ballot_ranking = false;  // rank as on a device without lane order (radix_rank.cuh)
+  uint64_t portion_keys = 0;          // keys of one launch of a pass; 0: the tuned number
+};
+
+/// Device memory that device_sort needs besides the arrays. Pure; depends on type, algorithm, count and
+/// value_bytes.
+size_t device_sort_workspace_bytes(const DeviceSort& sort);
+
+/// Sorts on the current device in stream order. Neither allocates nor synchronises (but for the first sort on a device,
+/// which tests how the device orders shared atomics): every choice that depends on the data is made on the device.
+/// Throws CudaError if a launch fails. `workspace` has nothing taken from it yet.
+void device_sort(const DeviceSort& sort, Workspace workspace, cudaStream_t stream);
+
+/// The same in steps, for keys that arrive in chunks: begin, digest each chunk (any order, any streams that `begin` and
+/// `finish` are ordered with), digest_borders with the first index of every chunk, finish.
+void device_sort_begin(const DeviceSort& sort, Workspace workspace, cudaStream_t stream);
+void device_sort_digest(const DeviceSort& sort, uint64_t first, uint64_t count, Workspace workspace,
+                        cudaStream_t stream);
+void device_sort_digest_borders(const DeviceSort& sort, DeviceSpan<const uint64_t> starts, Workspace workspace,
+                                cudaStream_t stream);
+void device_sort_finish(const DeviceSort& sort, Workspace workspace, cudaStream_t stream);
+
+/// What a sort decided; waits for it. `unsuitable`: counting was demanded of keys whose range is too wide, nothing was
+/// written.
+struct DeviceSortOutcome {
+  enum class Road : uint8_t { already_sorted, reversed, counting, radix, unsuitable };
+  Road road = Road::already_sorted;
+  uint32_t live_digits = 0;
+};
+DeviceSortOutcome device_sort_outcome(const DeviceSort& sort, Workspace workspace, cudaStream_t stream);
+
+}  // namespace sweepsort
