@@ -1,0 +1,256 @@
+// device_sort_test.cpp - the kernels' sorts against the oracle. Compiled twice: for the emulator, where every
+// commit runs it, and for a GPU.
+#include "backend/cuda_sort.hpp"
+#include "catch.hpp"
+#include "datasets/distributions.hpp"
+#include "device_array.hpp"
+#include "kernels/policy.cuh"
+#include "on_device.hpp"
+#include "oracle.hpp"
+#include "seed.hpp"
+
+#include <span>
+#include <string>
+#include <vector>
+
+namespace sweepsort {
+namespace {
+
+struct Case {
+  std::string distribution = "uniform";
+  uint64_t count = 0;
+  Order order = Order::ascending;
+  SortAlgorithm algorithm = SortAlgorithm::automatic;
+  bool in_place = false;
+  bool ballot = false;
+  uint64_t portion_keys = 0;
+  std::vector<uint64_t> chunks = {};  // lengths; empty: one digest of everything
+};
+
+template <class Value>
+std::vector<Value> positions(uint64_t count) {
+  std::vector<Value> values(count);
+  for (uint64_t i = 0; i < count; ++i) values[i] = static_cast<Value>(i * 0x9e3779b97f4a7c15ull + i);
+  return values;
+}
+
+void run_sort(const DeviceSort& sort, const Case& test) {
+  DeviceArray<std::byte> memory(device_sort_workspace_bytes(sort));
+  const Workspace workspace(memory.span());
+  if (test.chunks.empty()) {
+    device_sort(sort, workspace, nullptr);
+  } else {
+    device_sort_begin(sort, workspace, nullptr);
+    std::vector<uint64_t> starts;
+    uint64_t first = 0;
+    for (const uint64_t length : test.chunks) {
+      starts.push_back(first);
+      device_sort_digest(sort, first, length, workspace, nullptr);
+      first += length;
+    }
+    REQUIRE(first == sort.count);
+    const DeviceArray<uint64_t> device_starts{std::span<const uint64_t>(starts)};
+    device_sort_digest_borders(sort, device_starts.span(), workspace, nullptr);
+    device_sort_finish(sort, workspace, nullptr);
+    check(cudaDeviceSynchronize());
+  }
+  memory.check_zones();
+}
+
+template <class Key>
+DeviceSort describe(const Case& test) {
+  return {.type = key_type_of<Key>(),
+          .order = test.order,
+          .algorithm = test.algorithm,
+          .count = test.count,
+          .force_ballot_ranking = test.ballot,
+          .portion_keys = test.portion_keys};
+}
+
+template <class Key>
+void sort_keys(const Case& test) {
+  const OnDevice session;
+  INFO(name(key_type_of<Key>()) << " " << test.distribution << " n=" << test.count << " " << name(test.order)
+                                << " " << name(test.algorithm) << (test.in_place ? " in place" : "")
+                                << (test.ballot ? " ballot" : ""));
+  const auto input = make_keys<Key>(test.distribution, test.count, test_seed());
+  DeviceArray<Key> in{std::span<const Key>(input)};
+  DeviceArray<Key> elsewhere(test.in_place ? 0 : test.count);
+  DeviceArray<Key>& out = test.in_place ? in : elsewhere;
+  DeviceSort sort = describe<Key>(test);
+  sort.keys_in = in.data();
+  sort.keys_out = out.data();
+  run_sort(sort, test);
+  out.check_zones();
+  in.check_zones();
+  const auto output = out.download();
+  oracle::require_sorted<Key>(input, output, test.order);
+  if (!test.in_place) oracle::require(oracle::compare<Key>(input, in.download()));
+}
+
+template <class Key, class Value>
+void sort_pairs(const Case& test) {
+  const OnDevice session;
+  INFO(name(key_type_of<Key>()) << "+" << sizeof(Value) << " " << test.distribution << " n=" << test.count
+                                << " " << name(test.order) << " " << name(test.algorithm)
+                                << (test.in_place ? " in place" : "") << (test.ballot ? " ballot" : ""));
+  const auto input = make_keys<Key>(test.distribution, test.count, test_seed());
+  const auto values = positions<Value>(test.count);
+  DeviceArray<Key> in{std::span<const Key>(input)};
+  DeviceArray<Value> values_in{std::span<const Value>(values)};
+  DeviceArray<Key> elsewhere(test.in_place ? 0 : test.count);
+  DeviceArray<Value> values_elsewhere(test.in_place ? 0 : test.count);
+  DeviceArray<Key>& out = test.in_place ? in : elsewhere;
+  DeviceArray<Value>& values_out = test.in_place ? values_in : values_elsewhere;
+  DeviceSort sort = describe<Key>(test);
+  sort.value_bytes = sizeof(Value);
+  sort.keys_in = in.data();
+  sort.keys_out = out.data();
+  sort.values_in = values_in.data();
+  sort.values_out = values_out.data();
+  run_sort(sort, test);
+  out.check_zones();
+  values_out.check_zones();
+  oracle::require_sorted_pairs<Key, Value>(input, values, out.download(), values_out.download(), test.order);
+}
+
+/// The sizes at which something changes: nothing, one, a warp, a vector, a tile, a few tiles, each with its
+/// neighbours.
+template <class Key>
+std::vector<uint64_t> sizes(uint32_t value_bytes) {
+  uint64_t tile = 0;
+  for (const OnesweepRow& row : onesweep_rows)
+    if (row.key_bytes == sizeof(Key) && row.value_bytes == value_bytes)
+      tile = row.threads * row.keys_a_thread;
+  std::vector<uint64_t> result{0, 1, 2, 31, 32, 33, 255, 257, 1000};
+  for (const uint64_t tiles : on_gpu ? std::vector<uint64_t>{1, 2, 3, 64} : std::vector<uint64_t>{1, 2}) {
+    result.push_back(tile * tiles - 1);
+    result.push_back(tile * tiles);
+    result.push_back(tile * tiles + 1);
+  }
+  return result;
+}
+
+constexpr bool is_costly(uint64_t count) { return !on_gpu && count > 20'000; }
+
+}  // namespace
+
+TEMPLATE_TEST_CASE("keys of every size come out sorted", "[device]", uint8_t, uint16_t, uint32_t, uint64_t) {
+  for (const uint64_t count : sizes<TestType>(0))
+    for (const SortAlgorithm algorithm : {SortAlgorithm::automatic, SortAlgorithm::radix}) {
+      sort_keys<TestType>({.count = count, .algorithm = algorithm});
+      if (is_costly(count)) continue;
+      sort_keys<TestType>({.count = count, .algorithm = algorithm, .in_place = true});
+      sort_keys<TestType>({.count = count, .algorithm = algorithm, .ballot = true});
+    }
+}
+
+TEMPLATE_TEST_CASE("keys of every type, order and distribution come out sorted", "[device]", uint8_t, int8_t,
+                   uint16_t, int16_t, uint32_t, int32_t, float, uint64_t, int64_t, double) {
+  const uint64_t count = on_gpu ? 1'000'003 : 9'001;
+  for (const Distribution& distribution : all_distributions()) {
+    if (!distribution.suits(key_type_of<TestType>())) continue;
+    for (const Order order : {Order::ascending, Order::descending}) {
+      const std::string which(distribution.name);
+      sort_keys<TestType>({.distribution = which, .count = count, .order = order});
+      sort_keys<TestType>({.distribution = which,
+                           .count = count,
+                           .order = order,
+                           .algorithm = SortAlgorithm::radix,
+                           .in_place = true});
+    }
+  }
+}
+
+TEMPLATE_PRODUCT_TEST_CASE("pairs are sorted stably", "[device]", std::pair,
+                           ((uint8_t, uint32_t), (uint16_t, uint64_t), (uint32_t, uint32_t),
+                            (uint32_t, uint64_t), (float, uint32_t), (uint64_t, uint32_t),
+                            (int64_t, uint64_t))) {
+  using Key = typename TestType::first_type;
+  using Value = typename TestType::second_type;
+  for (const uint64_t count : sizes<Key>(sizeof(Value))) sort_pairs<Key, Value>({.count = count});
+  const uint64_t count = on_gpu ? 500'009 : 7'001;
+  for (const Distribution& distribution : all_distributions()) {
+    if (!distribution.suits(key_type_of<Key>())) continue;
+    for (const Order order : {Order::ascending, Order::descending})
+      for (const bool in_place : {false, true})
+        sort_pairs<Key, Value>({.distribution = std::string(distribution.name),
+                                .count = count,
+                                .order = order,
+                                .in_place = in_place});
+    sort_pairs<Key, Value>({.distribution = std::string(distribution.name), .count = count, .ballot = true});
+  }
+}
+
+TEST_CASE("counting takes keys of a small range, whatever their type", "[device]") {
+  const uint64_t count = on_gpu ? 3'000'001 : 70'000;
+  for (const Order order : {Order::ascending, Order::descending}) {
+    sort_keys<uint32_t>({.distribution = "small-range-65536", .count = count, .order = order});
+    sort_keys<int64_t>({.distribution = "small-range-256", .count = count, .order = order});
+    sort_keys<int32_t>({.distribution = "small-range-256",
+                        .count = 999,
+                        .order = order,
+                        .algorithm = SortAlgorithm::counting});
+    sort_pairs<uint32_t, uint32_t>({.distribution = "small-range-256",
+                                    .count = 9'999,
+                                    .order = order,
+                                    .algorithm = SortAlgorithm::counting});
+    sort_pairs<int64_t, uint64_t>({.distribution = "small-range-256",
+                                   .count = 9'999,
+                                   .order = order,
+                                   .algorithm = SortAlgorithm::counting,
+                                   .in_place = true});
+  }
+}
+
+TEST_CASE("counting refuses a range that is too wide and writes nothing", "[device]") {
+  const OnDevice session;
+  const auto input = make_keys<uint32_t>("uniform", 5'000, test_seed());
+  DeviceArray<uint32_t> in{std::span<const uint32_t>(input)};
+  DeviceArray<uint32_t> out(input.size());
+  const auto before = out.download();
+  const DeviceSort sort{.type = KeyType::u32,
+                        .algorithm = SortAlgorithm::counting,
+                        .count = input.size(),
+                        .keys_in = in.data(),
+                        .keys_out = out.data()};
+  DeviceArray<std::byte> memory(device_sort_workspace_bytes(sort));
+  device_sort(sort, Workspace(memory.span()), nullptr);
+  REQUIRE(device_sort_outcome(sort, Workspace(memory.span()), nullptr).road ==
+          DeviceSortOutcome::Road::unsuitable);
+  REQUIRE(out.download() == before);
+}
+
+TEST_CASE("16-bit counters hand over before they overflow", "[device]") {
+  const uint64_t count = on_gpu ? 50'000'000 : 150'000;
+  for (const char* distribution : {"all-equal", "few-2", "ninety-percent-one-value", "sorted"})
+    sort_keys<uint16_t>({.distribution = distribution, .count = count});
+}
+
+TEST_CASE("a pass split into portions carries its bucket offsets from one to the next", "[device]") {
+  for (const uint64_t portion : {uint64_t{1}, uint64_t{13'000}, uint64_t{25'000}}) {
+    sort_keys<uint32_t>({.count = 40'000, .algorithm = SortAlgorithm::radix, .portion_keys = portion});
+    sort_keys<uint64_t>({.distribution = "and3", .count = 30'001, .in_place = true, .portion_keys = portion});
+    sort_pairs<uint32_t, uint32_t>({.distribution = "few-16", .count = 30'001, .portion_keys = portion});
+  }
+}
+
+TEST_CASE("a digest taken in chunks is the digest of the whole", "[device]") {
+  for (const char* distribution : {"uniform", "sorted", "reversed", "nearly-sorted", "all-equal"}) {
+    sort_keys<uint32_t>({.distribution = distribution, .count = 10'000, .chunks = {3, 4'093, 1, 5'000, 903}});
+    sort_keys<double>(
+        {.distribution = distribution, .count = 5'000, .in_place = true, .chunks = {2'500, 2'499, 1}});
+    sort_keys<int8_t>({.distribution = distribution, .count = 5'000, .chunks = {7, 4'993}});
+  }
+  // Sorted inside of each chunk, but not across the border.
+  const OnDevice session;
+  std::vector<uint32_t> input(2'000);
+  for (uint32_t i = 0; i < 2'000; ++i) input[i] = i < 1'000 ? 5'000 + i : i;
+  DeviceArray<uint32_t> in{std::span<const uint32_t>(input)};
+  DeviceArray<uint32_t> out(input.size());
+  const DeviceSort sort{.type = KeyType::u32, .count = 2'000, .keys_in = in.data(), .keys_out = out.data()};
+  run_sort(sort, {.count = 2'000, .chunks = {1'000, 1'000}});
+  oracle::require_sorted<uint32_t>(input, out.download());
+}
+
+}  // namespace sweepsort
