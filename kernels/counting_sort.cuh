@@ -88,19 +88,23 @@ __global__ __launch_bounds__(counting_policy.histogram_threads) void counting_hi
                              : static_cast<uint32_t>(map.to_ordered(raw) - minimum);
   };
   constexpr uint32_t round = vectors_a_round<Bits>;
+  constexpr uint32_t in_flight = counting_policy.histogram_vectors_in_flight;
+  static_assert(round % in_flight == 0);
   const uint64_t vectors = count / keys_a_vector<Bits>;
   const uint4* const body = reinterpret_cast<const uint4*>(keys);
   const uint64_t step = uint64_t{gridDim.x} * blockDim.x * round;
   for (uint64_t row = uint64_t{blockIdx.x} * blockDim.x * round; row < vectors; row += step) {
-    Vector<Bits> vector[round];
+    for (uint32_t batch = 0; batch < round; batch += in_flight) {
+      Vector<Bits> vector[in_flight];
+      const uint64_t first = row + batch * blockDim.x + threadIdx.x;
 #pragma unroll
-    for (uint32_t u = 0; u < round; ++u) {
-      const uint64_t v = row + u * blockDim.x + threadIdx.x;
-      if (v < vectors) vector[u].whole = ptx::load_streaming(body + v);
+      for (uint32_t u = 0; u < in_flight; ++u)
+        if (first + u * blockDim.x < vectors)
+          vector[u].whole = ptx::load_streaming(body + first + u * blockDim.x);
+#pragma unroll
+      for (uint32_t u = 0; u < in_flight; ++u)
+        if (first + u * blockDim.x < vectors) count_vector(shared, counts, vector[u], bin_of);
     }
-#pragma unroll
-    for (uint32_t u = 0; u < round; ++u)
-      if (row + u * blockDim.x + threadIdx.x < vectors) count_vector(shared, counts, vector[u], bin_of);
     __syncthreads();
   }
   if (blockIdx.x == 0)
@@ -135,6 +139,18 @@ __device__ __forceinline__ uint32_t bin_at(const uint64_t* offsets, uint32_t fir
   return first;
 }
 
+/// 16 bytes of one value.
+template <class Bits>
+__device__ __forceinline__ uint4 repeated(Bits value) {
+  uint64_t pattern = value;
+  if constexpr (sizeof(Bits) == 1) pattern *= 0x0101010101010101ull;
+  if constexpr (sizeof(Bits) == 2) pattern *= 0x0001000100010001ull;
+  if constexpr (sizeof(Bits) == 4) pattern *= 0x0000000100000001ull;
+  const uint32_t low = static_cast<uint32_t>(pattern);
+  const uint32_t high = static_cast<uint32_t>(pattern >> 32);
+  return make_uint4(low, high, low, high);
+}
+
 struct ExpandShared {
   uint32_t first_bin;
   uint32_t end_bin;
@@ -167,22 +183,17 @@ __global__ __launch_bounds__(counting_policy.expand_threads) void expand_kernel(
       const uint64_t position = tile_first + (u * counting_policy.expand_threads + threadIdx.x) * width;
       if (position >= count) break;
       bin = bin_at(offsets, bin, end_bin, position);
-      Vector<Bits> vector;
-      uint64_t run_end = end_of(bin);
-      Bits value = value_of(bin);
-#pragma unroll
-      for (uint32_t k = 0; k < width; ++k) {
-        if (position + k >= run_end && position + k < count) {
-          bin = bin_at(offsets, bin, end_bin, position + k);
-          run_end = end_of(bin);
-          value = value_of(bin);
-        }
-        vector.keys[k] = value;
+      const uint64_t run_end = end_of(bin);
+      if (position + width <= run_end) {
+        __stcs(reinterpret_cast<uint4*>(out + position), repeated(value_of(bin)));
+        continue;
       }
-      if (position + width <= count)
-        __stcs(reinterpret_cast<uint4*>(out + position), vector.whole);
-      else
-        for (uint32_t k = 0; position + k < count; ++k) out[position + k] = vector.keys[k];
+      // The run ends inside of this vector, and others may, too.
+      const uint64_t end = min(position + width, count);
+      for (uint64_t p = position; p < end; ++p) {
+        if (p >= end_of(bin)) bin = bin_at(offsets, bin, end_bin, p);
+        out[p] = value_of(bin);
+      }
     }
   }
 }

@@ -13,6 +13,7 @@
 
 #include "core/key_bits.hpp"
 #include "kernels/device_span.cuh"
+#include "kernels/digit.cuh"
 #include "kernels/launch.cuh"
 #include "kernels/policy.cuh"
 #include "kernels/ptx.cuh"
@@ -21,16 +22,10 @@
 #include <cuda_runtime.h>
 
 #include <algorithm>
+#include <bit>
 #include <cstdint>
 
 namespace sweepsort {
-
-inline constexpr uint32_t digit_bits = 8;
-inline constexpr uint32_t digit_values = 1u << digit_bits;
-
-/// Digits of a key, least significant first.
-template <class Bits>
-inline constexpr uint32_t digit_places = sizeof(Bits) * 8 / digit_bits;
 
 /// What one read of the keys leaves behind. All zeros is the digest of no keys.
 template <class Bits>
@@ -89,35 +84,45 @@ struct Seen {
   }
 };
 
+/// One atomic a digit. The byte offset of a counter is made by one shift and one three-way logic instruction.
 template <class Bits>
 __device__ __forceinline__ void count_digits(Shared<Bits>& shared, Bits ordered, uint32_t column) {
+  constexpr uint32_t row_bytes = columns<Bits> * sizeof(uint32_t);
 #pragma unroll
   for (uint32_t place = 0; place < digit_places<Bits>; ++place) {
-    const uint32_t digit = static_cast<uint32_t>(ordered >> (place * digit_bits)) & (digit_values - 1);
-    atomicAdd(&shared.counters[place][digit][column], 1u);
+    const uint32_t from = place * digit_bits;
+    constexpr uint32_t row_shift = std::countr_zero(row_bytes);
+    const uint32_t moved = from >= row_shift ? static_cast<uint32_t>(ordered >> (from - row_shift))
+                                             : static_cast<uint32_t>(ordered) << (row_shift - from);
+    const uint32_t offset = (moved & ((digit_values - 1) * row_bytes)) | (column * 4);
+    atomicAdd(reinterpret_cast<uint32_t*>(reinterpret_cast<char*>(shared.counters[place]) + offset), 1u);
   }
 }
 
-/// Takes one vector of neighbouring keys into account; `next` is the key behind it, if there is one.
+/// Takes one vector of keys into account.
 template <class Bits>
 __device__ __forceinline__ void take_vector(Shared<Bits>& shared, const Vector<Bits>& raw,
-                                            const KeyMap<Bits>& map, uint32_t column, bool has_next,
-                                            Bits next, Seen<Bits>& seen) {
-  if constexpr (sizeof(Bits) == 1) {
+                                            const KeyMap<Bits>& map, uint32_t column, Seen<Bits>& seen) {
 #pragma unroll
-    for (const Bits key : raw.keys) count_digits(shared, key, column);
-  } else {
-    Bits left = map.to_ordered(raw.keys[0]);
-#pragma unroll
-    for (uint32_t k = 0; k < keys_a_vector<Bits>; ++k) {
-      count_digits(shared, left, column);
-      seen.key(left);
-      const bool inside = k + 1 < keys_a_vector<Bits>;
-      const Bits right = map.to_ordered(inside ? raw.keys[(k + 1) % keys_a_vector<Bits>] : next);
-      if (inside || has_next) seen.neighbours(left, right);
-      left = right;
-    }
+  for (const Bits key : raw.keys) {
+    const Bits ordered = sizeof(Bits) == 1 ? key : map.to_ordered(key);
+    count_digits(shared, ordered, column);
+    if constexpr (sizeof(Bits) > 1) seen.key(ordered);
   }
+}
+
+/// Compares the keys of a lane's vector with each other and the last one with `next`, the key behind it.
+template <class Bits>
+__device__ __forceinline__ void compare_neighbours(const Vector<Bits>& raw, bool has_next, Bits next,
+                                                   const KeyMap<Bits>& map, Seen<Bits>& seen) {
+  Bits left = map.to_ordered(raw.keys[0]);
+#pragma unroll
+  for (uint32_t k = 1; k < keys_a_vector<Bits>; ++k) {
+    const Bits right = map.to_ordered(raw.keys[k]);
+    seen.neighbours(left, right);
+    left = right;
+  }
+  if (has_next) seen.neighbours(left, map.to_ordered(next));
 }
 
 /// Adds the columns of every counter and the block's extremes to the digest in device memory.
@@ -190,17 +195,21 @@ __global__ __launch_bounds__(digest_policy.threads) void digest_kernel(const Bit
       if (v < vectors) vector[u].whole = ptx::load_streaming(body + v);
     }
 #pragma unroll
+    for (uint32_t u = 0; u < unroll; ++u)
+      if (row + u * blockDim.x + threadIdx.x < vectors) take_vector(shared, vector[u], map, column, seen);
+
+    // Once this warp has met a rise and a fall, the keys are neither sorted nor reversed, and nobody need
+    // look again.
+    if constexpr (sizeof(Bits) == 1) continue;
+    if (__any_sync(full_warp, seen.rise) && __any_sync(full_warp, seen.fall)) continue;
+#pragma unroll
     for (uint32_t u = 0; u < unroll; ++u) {
       const uint64_t v = row + u * blockDim.x + threadIdx.x;
       const uint64_t behind = body_first + (v + 1) * keys_a_vector<Bits>;
-      Bits next = 0;
-      if constexpr (sizeof(Bits) > 1) {
-        const Shuffled<Bits> mine = v < vectors ? vector[u].keys[0] : Bits{0};
-        next = static_cast<Bits>(__shfl_down_sync(full_warp, mine, 1));
-        if (ptx::lane_id() == warp_threads - 1 || v + 1 == vectors)
-          next = behind < count ? keys[behind] : Bits{0};
-      }
-      if (v < vectors) take_vector(shared, vector[u], map, column, behind < count, next, seen);
+      const Shuffled<Bits> mine = v < vectors ? vector[u].keys[0] : Bits{0};
+      Bits next = static_cast<Bits>(__shfl_down_sync(full_warp, mine, 1));
+      if (behind < count && (ptx::lane_id() == warp_threads - 1 || v + 1 == vectors)) next = keys[behind];
+      if (v < vectors) compare_neighbours(vector[u], behind < count, next, map, seen);
     }
   }
   if (blockIdx.x == 0 && threadIdx.x < warp_threads)

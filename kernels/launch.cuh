@@ -2,25 +2,27 @@
 // left out.
 #pragma once
 
-#include "device_span.cuh"
+#include "core/error.hpp"
+#include "kernels/device_span.cuh"
 
 #include <cuda_runtime.h>
 
 #include <cstddef>
 #include <cstdint>
 #include <source_location>
-#include <stdexcept>
 #include <string>
 #include <utility>
 
 namespace sweepsort {
 
 /// A CUDA call or launch failed. `code()` tells out-of-memory from a lost device.
-class CudaError : public std::runtime_error {
+class CudaError : public Error {
  public:
   CudaError(cudaError_t code, const std::source_location& where)
-      : std::runtime_error(std::string("CUDA: ") + cudaGetErrorString(code) + " (" + cudaGetErrorName(code) +
-                           ") in " + where.function_name()),
+      : Error(std::string("CUDA: ") + cudaGetErrorString(code) + " (" + cudaGetErrorName(code) + ") in " +
+                  where.function_name(),
+              code == cudaErrorMemoryAllocation ? "free memory on the GPU, or use --backend cpu"
+                                                : "look at nvidia-smi, or use --backend cpu"),
         code_(code) {}
   cudaError_t code() const noexcept { return code_; }
 

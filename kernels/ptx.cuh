@@ -30,14 +30,15 @@ __device__ __forceinline__ uint32_t lanes_below() {
 #endif
 }
 
-/// Adds `addend` to `*counter` (shared memory) and returns the old value, where the lanes of a full warp that
-/// add to one counter are served in lane order. The hardware does so, but its manual does not promise it: use
-/// it only where lane_order_holds() has been tested (radix_rank.cuh).
-__device__ __forceinline__ uint32_t lane_ordered_add(uint32_t* counter, uint32_t addend) {
+/// Adds 1 to `*counter` (shared memory) for each lane that is `present` and returns the old value, where
+/// lanes that add to one counter are served in lane order. The whole warp calls it. The hardware does so, but
+/// its manual does not promise it: use it only on a device where test_lane_order() found no exception
+/// (radix_rank.cuh).
+__device__ __forceinline__ uint32_t lane_ordered_increment(uint32_t* counter, bool present) {
 #if defined(__CUDACC__)
-  return atomicAdd(counter, addend);
+  return present ? atomicAdd(counter, 1u) : 0u;
 #else
-  return emulated_lane_ordered_atomic_add(counter, addend, 0xffffffffu);
+  return emulated_lane_ordered_atomic_add(counter, present ? 1u : 0u, 0xffffffffu);
 #endif
 }
 

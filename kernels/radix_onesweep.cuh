@@ -26,9 +26,6 @@
 
 namespace sweepsort {
 
-/// "No value": the Value of keys alone.
-struct NoValue {};
-
 /// The three arrays of one column (keys or values).
 template <class T>
 struct ColumnArrays {
@@ -65,11 +62,9 @@ struct Portion {
 template <class Bits, class Value, class Policy>
 struct Shared {
   static constexpr uint32_t warps = Policy::threads / warp_threads;
-  static constexpr size_t record_bytes =
-      std::max(sizeof(Bits), std::is_same_v<Value, NoValue> ? 1 : sizeof(Value));
+  static constexpr size_t record_bytes = std::max<size_t>(sizeof(Bits), value_bytes<Value>);
 
-  uint64_t
-      destination[digit_values];  // where the tile's first key of a digit goes, minus its place in the tile
+  uint64_t shift[digit_values];  // a record's place in `out` minus its place in the tile, by digit
   uint32_t warp_sums[warps + 1];
   uint32_t tile;
   // While keys are ranked: a histogram a warp, then where in the tile each warp's keys of a digit start.
@@ -77,63 +72,76 @@ struct Shared {
   alignas(16) unsigned char records[Policy::tile * record_bytes];  // the tile in the order of its digits
 };
 
+/// What every tile of a launch knows.
+template <class Bits, class Value>
+struct Sweep {
+  const Bits* keys_from;
+  Bits* keys_to;
+  const Value* values_from;
+  Value* values_to;
+  DigitOf<Bits> digit_of;
+  HotDigits hot;
+  KeyMap<Bits> map;
+  bool map_at_load;
+  bool map_at_store;
+};
+
 /// The tile of one block: `Policy::keys_a_thread` records a thread, in warp-striped order (a warp's records
-/// are neighbours, its lanes' records interleave), which is the order that ranks must keep.
-template <class Bits, class Value, Ranking ranking, class Policy>
+/// are neighbours, its lanes' records interleave), which is the order that ranks must keep. `full` tiles have
+/// no record missing; testing for that once a tile and not once a key is worth a fifth of the time.
+template <class Bits, class Value, Ranking ranking, class Policy, bool full>
 class Tile {
  public:
+  using TileShared = Shared<Bits, Value, Policy>;
   static constexpr uint32_t keys_a_thread = Policy::keys_a_thread;
-  static constexpr bool with_values = !std::is_same_v<Value, NoValue>;
+  static constexpr bool with_values = value_bytes<Value> != 0;
 
-  __device__ Tile(Shared<Bits, Value, Policy>& shared, uint32_t shift, uint64_t first, uint64_t count)
-      : shared_(shared),
-        shift_(shift),
-        first_(first),
-        size_(static_cast<uint32_t>(min(count, uint64_t{Policy::tile}))) {}
+  __device__ __forceinline__ Tile(TileShared& shared, const Sweep<Bits, Value>& sweep, uint64_t first,
+                                  uint32_t size)
+      : shared_(shared), sweep_(sweep), first_(first), size_(size) {}
 
-  __device__ __forceinline__ void load_keys(const Bits* source, const KeyMap<Bits>& map) {
-    const Bits* const mine = source + first_ + warp_first() + ptx::lane_id();
-    if (is_full()) {
+  __device__ __forceinline__ void load_keys() {
+    const Bits* const mine = sweep_.keys_from + first_ + own_index(0);
 #pragma unroll
-      for (uint32_t i = 0; i < keys_a_thread; ++i) keys_[i] = __ldcs(mine + i * warp_threads);
-    } else {
+    for (uint32_t i = 0; i < keys_a_thread; ++i)
+      keys_[i] = has_own(i) ? __ldcs(mine + i * warp_threads) : Bits{0};
+    if (!sweep_.map_at_load) return;
 #pragma unroll
-      for (uint32_t i = 0; i < keys_a_thread; ++i)
-        keys_[i] = index(i) < size_ ? __ldcs(mine + i * warp_threads) : Bits{0};
-    }
-#pragma unroll
-    for (uint32_t i = 0; i < keys_a_thread; ++i) keys_[i] = map.to_ordered(keys_[i]);
+    for (uint32_t i = 0; i < keys_a_thread; ++i) keys_[i] = sweep_.map.to_ordered(keys_[i]);
   }
 
   /// Phase 1: each record's rank among the records of its digit in its warp.
   __device__ __forceinline__ void rank_in_warp() {
-    uint32_t* const counts = shared_.warp_counts[warp()];
-    for (uint32_t d = ptx::lane_id(); d < digit_values; d += warp_threads) counts[d] = 0;
-    __syncwarp();
+    WarpRanker<ranking> ranker(shared_.warp_counts[warp()]);
+    if (sweep_.hot.share_is_high) {
 #pragma unroll
-    for (uint32_t i = 0; i < keys_a_thread; ++i)
-      ranks_.set(i,
-                 rank_by_warp<ranking, digit_bits>(counts, digit(keys_[i]), is_full() || index(i) < size_));
+      for (uint32_t i = 0; i < keys_a_thread; ++i)
+        ranks_.set(i, ranker.rank_hot(sweep_.hot, sweep_.digit_of(keys_[i]), has_own(i)));
+      ranker.settle(sweep_.hot);
+    } else {
+#pragma unroll
+      for (uint32_t i = 0; i < keys_a_thread; ++i)
+        ranks_.set(i, ranker.rank(sweep_.digit_of(keys_[i]), has_own(i)));
+    }
     __syncthreads();
   }
 
-  /// Phase 2, by one thread a digit: the digit's records in the tile; warp_counts becomes their places,
-  /// counted from the tile's first record of the digit.
-  __device__ __forceinline__ uint32_t sum_over_warps(uint32_t digit) {
+  /// Phase 2, by one thread a digit: the digit's records in the tile.
+  __device__ __forceinline__ uint32_t count_in_tile(uint32_t digit) const {
     uint32_t sum = 0;
 #pragma unroll
-    for (uint32_t w = 0; w < shared_.warps; ++w) {
-      const uint32_t count = shared_.warp_counts[w][digit];
-      shared_.warp_counts[w][digit] = sum;
-      sum += count;
-    }
+    for (uint32_t w = 0; w < TileShared::warps; ++w) sum += shared_.warp_counts[w][digit];
     return sum;
   }
 
-  /// Phase 3: places count from the tile's first record.
-  __device__ __forceinline__ void start_digit_at(uint32_t digit, uint32_t digit_first) {
+  /// Phase 3, by one thread a digit: where each warp's records of the digit start in the tile.
+  __device__ __forceinline__ void start_digit_at(uint32_t digit, uint32_t start) {
 #pragma unroll
-    for (uint32_t w = 0; w < shared_.warps; ++w) shared_.warp_counts[w][digit] += digit_first;
+    for (uint32_t w = 0; w < TileShared::warps; ++w) {
+      const uint32_t count = shared_.warp_counts[w][digit];
+      shared_.warp_counts[w][digit] = start;
+      start += count;
+    }
   }
 
   /// Phase 4a: keys into shared memory, in the order of their digits.
@@ -142,66 +150,107 @@ class Tile {
     const uint32_t* const starts = shared_.warp_counts[warp()];
 #pragma unroll
     for (uint32_t i = 0; i < keys_a_thread; ++i) {
-      const uint32_t place = starts[digit(keys_[i])] + ranks_.get(i);
+      const uint32_t place = starts[sweep_.digit_of(keys_[i])] + ranks_.get(i);
       if constexpr (with_values) ranks_.set(i, place);
-      if (is_full() || index(i) < size_) places[place] = keys_[i];
+      if (has_own(i)) places[place] = keys_[i];
     }
   }
 
   /// Phase 5: runs of one digit go out, coalesced.
-  __device__ __forceinline__ void write_keys(Bits* destination, const KeyMap<Bits>& map) {
-    const Bits* const places = reinterpret_cast<const Bits*>(shared_.records);
-#pragma unroll
-    for (uint32_t i = 0; i < keys_a_thread; ++i) {
-      const uint32_t place = i * Policy::threads + threadIdx.x;
-      if (!is_full() && place >= size_) break;
-      const Bits key = places[place];
-      const uint32_t key_digit = digit(key);
-      if constexpr (with_values) digits_.set(i, key_digit);
-      destination[shared_.destination[key_digit] + place] = map.from_ordered(key);
-    }
+  __device__ __forceinline__ void write_keys() {
+    if (sweep_.map_at_store)
+      write_keys_as([this](Bits key) { return sweep_.map.from_ordered(key); });
+    else
+      write_keys_as([](Bits key) { return key; });
   }
 
   /// Phases 4a and 5 once more for the values, through the same shared memory.
-  __device__ __forceinline__ void move_values(const Value* source, Value* destination) {
-    const Value* const mine = source + first_ + warp_first() + ptx::lane_id();
+  __device__ __forceinline__ void move_values() {
+    const Value* const mine = sweep_.values_from + first_ + own_index(0);
     Value values[keys_a_thread];
 #pragma unroll
     for (uint32_t i = 0; i < keys_a_thread; ++i)
-      if (is_full() || index(i) < size_) values[i] = __ldcs(mine + i * warp_threads);
+      if (has_own(i)) values[i] = __ldcs(mine + i * warp_threads);
     __syncthreads();  // every key has left the shared memory
     Value* const places = reinterpret_cast<Value*>(shared_.records);
 #pragma unroll
     for (uint32_t i = 0; i < keys_a_thread; ++i)
-      if (is_full() || index(i) < size_) places[ranks_.get(i)] = values[i];
+      if (has_own(i)) places[ranks_.get(i)] = values[i];
     __syncthreads();
+    Value* const to = sweep_.values_to + threadIdx.x;
 #pragma unroll
-    for (uint32_t i = 0; i < keys_a_thread; ++i) {
-      const uint32_t place = i * Policy::threads + threadIdx.x;
-      if (is_full() || place < size_)
-        destination[shared_.destination[digits_.get(i)] + place] = places[place];
-    }
+    for (uint32_t i = 0; i < keys_a_thread; ++i)
+      if (has_place(i)) (to + shared_.shift[digits_.get(i)])[i * Policy::threads] = places[place(i)];
   }
 
  private:
   __device__ __forceinline__ uint32_t warp() const { return threadIdx.x / warp_threads; }
-  __device__ __forceinline__ uint32_t warp_first() const { return warp() * warp_threads * keys_a_thread; }
-  __device__ __forceinline__ uint32_t index(uint32_t i) const {
-    return warp_first() + i * warp_threads + ptx::lane_id();
+  /// Where in the tile this thread's record i comes from ...
+  __device__ __forceinline__ uint32_t own_index(uint32_t i) const {
+    return warp() * warp_threads * keys_a_thread + i * warp_threads + ptx::lane_id();
   }
-  __device__ __forceinline__ bool is_full() const { return size_ == Policy::tile; }
-  __device__ __forceinline__ uint32_t digit(Bits key) const {
-    return static_cast<uint32_t>(key >> shift_) & (digit_values - 1);
+  /// ... and which place of the ordered tile it writes out.
+  __device__ __forceinline__ uint32_t place(uint32_t i) const { return i * Policy::threads + threadIdx.x; }
+  __device__ __forceinline__ bool has_own(uint32_t i) const { return full || own_index(i) < size_; }
+  __device__ __forceinline__ bool has_place(uint32_t i) const { return full || place(i) < size_; }
+
+  template <class Stored>
+  __device__ __forceinline__ void write_keys_as(Stored stored) {
+    const Bits* const places = reinterpret_cast<const Bits*>(shared_.records);
+    Bits* const to = sweep_.keys_to + threadIdx.x;
+#pragma unroll
+    for (uint32_t i = 0; i < keys_a_thread; ++i) {
+      if (!has_place(i)) break;
+      const Bits key = places[place(i)];
+      const uint32_t digit = sweep_.digit_of(key);
+      if constexpr (with_values) digits_.set(i, digit);
+      (to + shared_.shift[digit])[i * Policy::threads] = stored(key);
+    }
   }
 
-  Shared<Bits, Value, Policy>& shared_;
-  const uint32_t shift_;
+  TileShared& shared_;
+  const Sweep<Bits, Value>& sweep_;
   const uint64_t first_;
   const uint32_t size_;
   Bits keys_[keys_a_thread];
   Packed16<keys_a_thread> ranks_;  // in the warp; with values, from phase 4a on: the place in the tile
   Packed16<with_values ? keys_a_thread : 0> digits_;
 };
+
+/// All that happens to one tile.
+template <class Bits, class Value, Ranking ranking, class Policy, bool full>
+__device__ __forceinline__ void sweep_tile(Shared<Bits, Value, Policy>& shared,
+                                           const Sweep<Bits, Value>& sweep, const Portion& portion,
+                                           const Statuses& statuses, uint32_t row, uint32_t size) {
+  Tile<Bits, Value, ranking, Policy, full> tile(shared, sweep, portion.first + uint64_t{row} * Policy::tile,
+                                                size);
+  tile.load_keys();
+  tile.rank_in_warp();
+
+  const uint32_t digit = threadIdx.x;
+  uint32_t in_tile = 0;
+  if (digit < digit_values) {
+    in_tile = tile.count_in_tile(digit);
+    statuses.publish_partial(row, digit, in_tile);
+  }
+  uint32_t total = 0;
+  const uint32_t start = block_exclusive_sum<Policy::threads>(in_tile, shared.warp_sums, total);
+  if (digit < digit_values) tile.start_digit_at(digit, start);
+  __syncthreads();
+  tile.gather_keys();
+
+  if (digit < digit_values) {
+    const uint32_t before = statuses.sum_before(row, digit);
+    statuses.publish_prefix(row, digit, before + in_tile);
+    const uint64_t destination = portion.offsets[digit] + before;
+    shared.shift[digit] = destination - start;
+    if (uint64_t{row} * Policy::tile + size == portion.count)
+      portion.next_offsets[digit] = destination + in_tile;
+  }
+  __syncthreads();
+  tile.write_keys();
+  if constexpr (value_bytes<Value> != 0) tile.move_values();
+}
 
 /// The portion's tiles one after another: a block draws tickets until none is left. The tickets behind the
 /// last tile are rows without keys, which are only marked, so that every row leaves the launch in the same
@@ -212,60 +261,42 @@ __global__ __launch_bounds__(Policy::threads, Policy::blocks_a_multiprocessor) v
   const RadixPass pass = plan->passes[portion.place];
   if (!plan->scatters || !pass.live) return;
 
-  using TileShared = Shared<Bits, Value, Policy>;
-  TileShared& shared = shared_memory<TileShared>();
+  auto& shared = shared_memory<Shared<Bits, Value, Policy>>();
   const Statuses statuses(portion.statuses, pass.index * portion.portions + portion.number);
-  const KeyMap<Bits> load_map = pass.first ? plan->pass_map : KeyMap<Bits>{};
-  const KeyMap<Bits> store_map = pass.last ? plan->pass_map : KeyMap<Bits>{};
-  const uint32_t tiles = static_cast<uint32_t>((portion.count + Policy::tile - 1) / Policy::tile);
-
+  const bool maps = !plan->pass_map.is_identity();
+  const Sweep<Bits, Value> sweep{.keys_from = keys.source(pass.source),
+                                 .keys_to = keys.destination(pass.destination),
+                                 .values_from = values.source(pass.source),
+                                 .values_to = values.destination(pass.destination),
+                                 .digit_of = DigitOf<Bits>(portion.place),
+                                 .hot = pass.hot,
+                                 .map = plan->pass_map,
+                                 .map_at_load = maps && pass.first,
+                                 .map_at_store = maps && pass.last};
   while (true) {
     if (threadIdx.x == 0) shared.tile = draw_ticket(portion.ticket);
     __syncthreads();  // also: the previous tile has left the shared memory
     const uint32_t row = shared.tile;
     if (row >= portion.rows) return;
-    if (row >= tiles) {
-      if (threadIdx.x < digit_values) statuses.publish_prefix(row, threadIdx.x, 0);
-      __syncthreads();
-      continue;
-    }
     const uint64_t first = uint64_t{row} * Policy::tile;
-    Tile<Bits, Value, ranking, Policy> tile(shared, portion.place * digit_bits, portion.first + first,
-                                            portion.count - first);
-    tile.load_keys(keys.source(pass.source), load_map);
-    tile.rank_in_warp();
-
-    const uint32_t digit = threadIdx.x;
-    uint32_t in_tile = 0;
-    if (digit < digit_values) {
-      in_tile = tile.sum_over_warps(digit);
-      statuses.publish_partial(row, digit, in_tile);
+    if (first + Policy::tile <= portion.count) {
+      sweep_tile<Bits, Value, ranking, Policy, true>(shared, sweep, portion, statuses, row, Policy::tile);
+    } else if (first < portion.count) {
+      const uint32_t size = static_cast<uint32_t>(portion.count - first);
+      sweep_tile<Bits, Value, ranking, Policy, false>(shared, sweep, portion, statuses, row, size);
+    } else {
+      if (threadIdx.x < digit_values) statuses.publish_prefix(row, threadIdx.x, 0);
+      __syncthreads();  // every thread knows its row before the next is drawn
     }
-    uint32_t total = 0;
-    const uint32_t digit_first = block_exclusive_sum<Policy::threads>(in_tile, shared.warp_sums, total);
-    if (digit < digit_values) tile.start_digit_at(digit, digit_first);
-    __syncthreads();
-    tile.gather_keys();
-
-    if (digit < digit_values) {
-      const uint32_t before = statuses.sum_before(row, digit);
-      statuses.publish_prefix(row, digit, before + in_tile);
-      shared.destination[digit] = portion.offsets[digit] + before - digit_first;
-      if (row == tiles - 1) portion.next_offsets[digit] = portion.offsets[digit] + before + in_tile;
-    }
-    __syncthreads();
-    tile.write_keys(keys.destination(pass.destination), store_map);
-    if constexpr (!std::is_same_v<Value, NoValue>)
-      tile.move_values(values.source(pass.source), values.destination(pass.destination));
   }
 }
 
 }  // namespace onesweep_detail
 
 /// Device memory of the passes of one sort; statuses and tickets are all zeros before each sort.
-template <class Bits, class Value>
+template <class Bits, class Value, class Policy_ = TunedOnesweep<Bits, Value>>
 struct OnesweepWorkspace {
-  using Policy = TunedOnesweep<sizeof(Bits), std::is_same_v<Value, NoValue> ? 0 : sizeof(Value)>;
+  using Policy = Policy_;
 
   uint64_t portion_keys;  // a whole number of tiles
   uint32_t portions;
@@ -287,12 +318,11 @@ struct OnesweepWorkspace {
 };
 
 /// One pass over digit `place`, if the plan has it: from the plan's source array to its destination.
-template <class Bits, class Value, Ranking ranking>
+template <Ranking ranking, class Bits, class Value, class Policy>
 void radix_onesweep(const ColumnArrays<Bits>& keys, const ColumnArrays<Value>& values, uint64_t count,
                     uint32_t place, const SortPlan<Bits>* plan,
-                    const OnesweepWorkspace<Bits, Value>& workspace, cudaStream_t stream) {
+                    const OnesweepWorkspace<Bits, Value, Policy>& workspace, cudaStream_t stream) {
   using namespace onesweep_detail;
-  using Policy = typename OnesweepWorkspace<Bits, Value>::Policy;
   constexpr size_t shared_bytes = sizeof(Shared<Bits, Value, Policy>);
   const auto kernel = onesweep_kernel<Bits, Value, ranking, Policy>;
   const uint32_t blocks = std::min(workspace.rows, resident_blocks(kernel, Policy::threads, shared_bytes));

@@ -10,6 +10,7 @@
 // does not promise, so it is used only on a device where lane_order_holds() found no exception.
 #pragma once
 
+#include "kernels/digit.cuh"
 #include "kernels/launch.cuh"
 #include "kernels/ptx.cuh"
 #include "kernels/warp.cuh"
@@ -38,22 +39,68 @@ class Packed16 {
   uint32_t words_[(size + 2) / 2];
 };
 
-/// The rank of this lane's `digit`; `counts` (this warp's, in shared memory) grows by one for every lane that
-/// is `present`. The whole warp calls it; the absent lanes are the last ones, their rank is meaningless.
-template <Ranking ranking, uint32_t bits>
-__device__ __forceinline__ uint32_t rank_by_warp(uint32_t* counts, uint32_t digit, bool present) {
-  if constexpr (ranking == Ranking::lane_order) {
-    return ptx::lane_ordered_add(&counts[digit], present ? 1u : 0u);
-  } else {
-    const uint32_t peers = warp_match<bits>(digit) & __ballot_sync(full_warp, present);
-    const uint32_t below = static_cast<uint32_t>(__popc(peers & ptx::lanes_below()));
-    const uint32_t before = counts[digit];
-    __syncwarp();  // every peer has read the counter
-    if (present && below == 0) counts[digit] = before + static_cast<uint32_t>(__popc(peers));
+/// Digit values that so many keys have that the lanes of a warp would queue up for their counters.
+struct HotDigits {
+  static constexpr uint32_t candidates = 2;
+  uint32_t share_is_high;       // whether the most frequent digit is worth a detour
+  uint32_t digits[candidates];  // the most frequent ones
+};
+
+/// Ranks the keys of one warp, row after row. `counts` (shared memory, the warp's own) becomes its histogram.
+/// The whole warp calls each function; lanes without a key are not `present` and get no meaningful rank.
+template <Ranking ranking>
+class WarpRanker {
+ public:
+  __device__ __forceinline__ explicit WarpRanker(uint32_t* counts) : counts_(counts) {
+#pragma unroll
+    for (uint32_t d = 0; d < digit_values; d += warp_threads) counts[d + ptx::lane_id()] = 0;
     __syncwarp();
-    return before + below;
   }
-}
+
+  __device__ __forceinline__ uint32_t rank(uint32_t digit, bool present) {
+    if constexpr (ranking == Ranking::lane_order) {
+      return ptx::lane_ordered_increment(&counts_[digit], present);
+    } else {
+      const uint32_t peers = warp_match<digit_bits>(digit) & __ballot_sync(full_warp, present);
+      const uint32_t below = static_cast<uint32_t>(__popc(peers & ptx::lanes_below()));
+      const uint32_t before = counts_[digit];
+      __syncwarp();  // every peer has read the counter
+      if (present && below == 0) counts_[digit] = before + static_cast<uint32_t>(__popc(peers));
+      __syncwarp();
+      return before + below;
+    }
+  }
+
+  /// The same, but the hot digits are counted in registers: a ballot each instead of a queue for one address.
+  __device__ __forceinline__ uint32_t rank_hot(const HotDigits& hot, uint32_t digit, bool present) {
+    uint32_t result = 0;
+    bool is_hot = false;
+#pragma unroll
+    for (uint32_t c = 0; c < HotDigits::candidates; ++c) {
+      const bool mine = present && digit == hot.digits[c];
+      const uint32_t peers = __ballot_sync(full_warp, mine);
+      if (mine) result = hot_counts_[c] + static_cast<uint32_t>(__popc(peers & ptx::lanes_below()));
+      hot_counts_[c] += static_cast<uint32_t>(__popc(peers));
+      is_hot |= mine;
+    }
+    const uint32_t others = rank(digit, present && !is_hot);
+    return is_hot ? result : others;
+  }
+
+  /// After the last rank_hot: the register counts join the histogram.
+  __device__ __forceinline__ void settle(const HotDigits& hot) {
+    __syncwarp();
+    if (ptx::lane_id() == 0) {
+#pragma unroll
+      for (uint32_t c = 0; c < HotDigits::candidates; ++c) counts_[hot.digits[c]] = hot_counts_[c];
+    }
+    __syncwarp();
+  }
+
+ private:
+  uint32_t* counts_;
+  uint32_t hot_counts_[HotDigits::candidates] = {};
+};
 
 namespace rank_detail {
 
@@ -61,22 +108,22 @@ inline constexpr uint32_t test_threads = 1024;
 inline constexpr uint32_t test_rounds = 64;
 
 struct TestShared {
-  uint32_t by_order[test_threads / warp_threads][256];
-  uint32_t by_ballot[test_threads / warp_threads][256];
+  uint32_t by_order[test_threads / warp_threads][digit_values];
+  uint32_t by_ballot[test_threads / warp_threads][digit_values];
 };
 
 /// Ranks the same pseudo-random digits both ways, with few and with many collisions, all warps at once.
 static __global__ __launch_bounds__(test_threads) void lane_order_test_kernel(uint32_t* exceptions) {
   TestShared& shared = shared_memory<TestShared>();
   const uint32_t warp = threadIdx.x / warp_threads;
-  for (uint32_t i = threadIdx.x; i < sizeof(shared) / 4; i += blockDim.x) (&shared.by_order[0][0])[i] = 0;
-  __syncthreads();
+  WarpRanker<Ranking::lane_order> in_order(shared.by_order[warp]);
+  WarpRanker<Ranking::ballot> by_ballots(shared.by_ballot[warp]);
   uint32_t state = blockIdx.x * blockDim.x + threadIdx.x + 1;
   for (uint32_t round = 0; round < test_rounds; ++round) {
     state = state * 1664525u + 1013904223u;
     const uint32_t digit = (state >> 16) & (0xffu >> (round % 9));
-    const uint32_t by_order = rank_by_warp<Ranking::lane_order, 8>(shared.by_order[warp], digit, true);
-    const uint32_t by_ballot = rank_by_warp<Ranking::ballot, 8>(shared.by_ballot[warp], digit, true);
+    const uint32_t by_order = in_order.rank(digit, true);
+    const uint32_t by_ballot = by_ballots.rank(digit, true);
     if (by_order != by_ballot) atomicAdd(exceptions, 1u);
   }
 }

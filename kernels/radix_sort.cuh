@@ -34,16 +34,16 @@ struct SortSettings {
 /// True if keys of this width are sorted without a digest: the digest would cost as much as the sort.
 template <class Bits, class Value>
 constexpr bool sorts_without_digest(SortAlgorithm algorithm) {
-  return sizeof(Bits) == 2 && std::is_same_v<Value, NoValue> && algorithm != SortAlgorithm::radix;
+  return sizeof(Bits) == 2 && value_bytes<Value> == 0 && algorithm != SortAlgorithm::radix;
 }
 
 /// All device memory of a sort besides its arrays: `count` records and a little (about 1/32 of them at the
 /// most).
-template <class Bits, class Value>
+template <class Bits, class Value, class Policy = TunedOnesweep<Bits, Value>>
 struct SortWorkspace {
   DeviceSpan<Digest<Bits>> digest;
   CountingWorkspace<Bits> counting;
-  OnesweepWorkspace<Bits, Value> onesweep;
+  OnesweepWorkspace<Bits, Value, Policy> onesweep;
   size_t zeroed_bytes;  // everything above must be zero before a sort
   DeviceSpan<SortPlan<Bits>> plan;
   DeviceSpan<Bits> scratch_keys;
@@ -56,7 +56,7 @@ struct SortWorkspace {
         zeroed_bytes(workspace.used()),
         plan(workspace.take<SortPlan<Bits>>(1)),
         scratch_keys(workspace.take<Bits>(count)),
-        scratch_values(workspace.take<Value>(std::is_same_v<Value, NoValue> ? 0 : count)) {}
+        scratch_values(workspace.take<Value>(value_bytes<Value> == 0 ? 0 : count)) {}
 
   /// The workspace must start at the digest: nothing may have been taken from it before.
   void clear(cudaStream_t stream) const { check(cudaMemsetAsync(digest.data(), 0, zeroed_bytes, stream)); }
@@ -64,16 +64,16 @@ struct SortWorkspace {
 
 /// Sorts records whose keys have been digested into workspace.digest (after workspace.clear). `keys_out` may
 /// be `keys_in`, then `values_out` is `values_in`. All arrays are aligned to 16 bytes.
-template <class Bits, class Value>
+template <class Bits, class Value, class Policy>
 void sort_digested(DeviceSpan<const Bits> keys_in, DeviceSpan<Bits> keys_out, const Value* values_in,
                    Value* values_out, const SortSettings<Bits>& settings,
-                   const SortWorkspace<Bits, Value>& workspace, cudaStream_t stream) {
-  constexpr bool with_values = !std::is_same_v<Value, NoValue>;
+                   const SortWorkspace<Bits, Value, Policy>& workspace, cudaStream_t stream) {
+  constexpr bool with_values = value_bytes<Value> != 0;
   const uint64_t count = keys_in.size();
   if (count == 0) return;
   const bool in_place = keys_in.data() == keys_out.data();
   SortPlan<Bits>* const plan = workspace.plan.data();
-  const OnesweepWorkspace<Bits, Value>& onesweep = workspace.onesweep;
+  const auto& onesweep = workspace.onesweep;
 
   if (sorts_without_digest<Bits, Value>(settings.algorithm)) {
     counting_sort<Bits>(keys_in, keys_out, settings.map, nullptr, nullptr, workspace.counting, stream);
@@ -92,9 +92,9 @@ void sort_digested(DeviceSpan<const Bits> keys_in, DeviceSpan<Bits> keys_out, co
   const ColumnArrays<Value> values{values_in, workspace.scratch_values.data(), values_out};
   for (uint32_t place = 0; place < digit_places<Bits>; ++place) {
     if (settings.ranking == Ranking::lane_order)
-      radix_onesweep<Bits, Value, Ranking::lane_order>(keys, values, count, place, plan, onesweep, stream);
+      radix_onesweep<Ranking::lane_order>(keys, values, count, place, plan, onesweep, stream);
     else
-      radix_onesweep<Bits, Value, Ranking::ballot>(keys, values, count, place, plan, onesweep, stream);
+      radix_onesweep<Ranking::ballot>(keys, values, count, place, plan, onesweep, stream);
   }
   if (in_place) {
     copy_back(keys.scratch, keys.out, count, plan, stream);
@@ -103,10 +103,10 @@ void sort_digested(DeviceSpan<const Bits> keys_in, DeviceSpan<Bits> keys_out, co
 }
 
 /// The same from raw records: clears the workspace and digests first.
-template <class Bits, class Value>
+template <class Bits, class Value, class Policy>
 void radix_sort(DeviceSpan<const Bits> keys_in, DeviceSpan<Bits> keys_out, const Value* values_in,
                 Value* values_out, const SortSettings<Bits>& settings,
-                const SortWorkspace<Bits, Value>& workspace, cudaStream_t stream) {
+                const SortWorkspace<Bits, Value, Policy>& workspace, cudaStream_t stream) {
   workspace.clear(stream);
   if (!sorts_without_digest<Bits, Value>(settings.algorithm))
     digest(keys_in, settings.map, workspace.digest.data(), stream);

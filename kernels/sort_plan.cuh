@@ -9,6 +9,7 @@
 #include "kernels/histogram.cuh"
 #include "kernels/launch.cuh"
 #include "kernels/policy.cuh"
+#include "kernels/radix_rank.cuh"
 
 #include <cuda_runtime.h>
 
@@ -36,6 +37,7 @@ struct RadixPass {
   Where destination;
   uint32_t first;  // reads raw keys, maps them
   uint32_t last;   // maps back and writes raw keys
+  HotDigits hot;
 };
 
 template <class Bits>
@@ -111,7 +113,29 @@ __device__ void lay_out_passes(SortPlan<Bits>& plan, bool in_place) {
 template <class Bits>
 struct Shared {
   uint64_t warp_sums[digit_values / warp_threads + 1];
+  uint64_t most_frequent[HotDigits::candidates];  // keys with the digit, the digit in the low bits
 };
+
+/// The digits that most keys have. A warp's atomics queue up for a counter that more than one lane in eight
+/// wants.
+template <class Bits>
+__device__ void find_hot_digits(uint64_t keys, uint64_t count, Shared<Bits>& shared, HotDigits& hot) {
+  const uint32_t digit = threadIdx.x;
+  uint64_t mine = keys * digit_values + digit;
+  for (uint32_t c = 0; c < HotDigits::candidates; ++c) {
+    __syncthreads();
+    if (digit == 0) shared.most_frequent[c] = 0;
+    __syncthreads();
+    atomicMax(reinterpret_cast<unsigned long long*>(&shared.most_frequent[c]),
+              static_cast<unsigned long long>(mine));
+    __syncthreads();
+    if (shared.most_frequent[c] == mine) mine = digit;  // found: out of the next round
+  }
+  if (digit != 0) return;
+  hot.share_is_high = shared.most_frequent[0] / digit_values > count / 8;
+  for (uint32_t c = 0; c < HotDigits::candidates; ++c)
+    hot.digits[c] = static_cast<uint32_t>(shared.most_frequent[c] % digit_values);
+}
 
 /// Every field of the plan, by one thread.
 template <class Bits>
@@ -155,14 +179,17 @@ __global__ __launch_bounds__(digit_values) void plan_kernel(const Digest<Bits>* 
     const bool constant = __syncthreads_or(keys == task.count);
     live_digits += !constant;
     if (digit == 0) plan->passes[place].live = !constant;
+    find_hot_digits(keys, task.count, shared, plan->passes[place].hot);
   }
   if (digit == 0) write_plan(*digest, task, map, live_digits, *plan);
 
   // A stable counting scatter sorts by the lowest digit of (key - minimum). Its range is that of one digit,
   // so its counts are those of the keys' lowest digit, turned round to start at the minimum.
   __syncthreads();
-  if (sizeof(Bits) > 1 && plan->road == Road::counting && task.with_values)
-    scan_into_offsets(0, static_cast<uint32_t>(plan->minimum + digit) % digit_values);
+  if (sizeof(Bits) > 1 && plan->road == Road::counting && task.with_values) {
+    const uint64_t keys = scan_into_offsets(0, static_cast<uint32_t>(plan->minimum + digit) % digit_values);
+    find_hot_digits(keys, task.count, shared, plan->passes[0].hot);
+  }
 }
 
 }  // namespace plan_detail

@@ -1,0 +1,312 @@
+// cuda.cu - the CUDA backend: a small ring of pinned buffers, one array in device memory, and the kernels'
+// sort.
+//
+//     begin_put ── pinned buffer of the worker ── end_put: copy to the device, digest it there (asynchronous)
+//     sort      ── what is left of the digest, the plan, the passes
+//     get       ── copy from the device into the worker's pinned buffer
+//
+// Each worker has a stream and buffers of its own, so that reading, copying and digesting overlap without
+// locks.
+#include "backend/backend.hpp"
+#include "backend/cuda_sort.hpp"
+#include "core/error.hpp"
+#include "gpu/handles.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <future>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+namespace sweepsort {
+namespace {
+
+constexpr int least_compute_major = 9;  // the kernels' tiles want its shared memory
+
+size_t column_bytes(const SortJob& job, Column column) {
+  return job.count * (column == Column::keys ? key_bytes(job.type) : job.value_bytes);
+}
+
+DeviceSort describe(const SortJob& job, std::byte* keys, std::byte* values) {
+  return {.type = job.type,
+          .order = job.order,
+          .algorithm = job.algorithm,
+          .count = job.count,
+          .value_bytes = job.value_bytes,
+          .keys_in = keys,
+          .keys_out = keys,
+          .values_in = values,
+          .values_out = values};
+}
+
+/// What one thread of the pipeline uses: a stream, and two buffers in turn, so that it fills one while the
+/// other is still being copied. With many workers one buffer each is enough, and pinned memory is slow to
+/// make.
+class WorkerLane {
+ public:
+  WorkerLane(size_t chunk_bytes, size_t buffers) : chunk_bytes_(chunk_bytes), slots_(buffers) {}
+
+  struct Slot {
+    PinnedBuffer memory;  // made by the worker itself, when it first needs it
+    Event copied;
+  };
+
+  /// The next buffer, once the copy out of it is done.
+  Slot& next() {
+    Slot& slot = slots_[turn_++ % slots_.size()];
+    if (slot.memory.size() == 0) slot.memory = PinnedBuffer(chunk_bytes_);
+    slot.copied.synchronize();
+    return slot;
+  }
+
+  Stream stream;
+  Slot* open = nullptr;  // between begin_put and end_put
+  Column column = Column::keys;
+  uint64_t first_byte = 0;
+  size_t bytes = 0;
+
+ private:
+  size_t chunk_bytes_;
+  std::vector<Slot> slots_;
+  size_t turn_ = 0;
+};
+
+class CudaSortSession final : public SortSession {
+ public:
+  CudaSortSession(DeviceId device, const SortJob& job)
+      : device_(device),
+        job_(job),
+        guard_(device),
+        keys_(column_bytes(job, Column::keys)),
+        values_(column_bytes(job, Column::values)),
+        sort_(describe(job, keys_.data(), values_.data())),
+        workspace_(device_sort_workspace_bytes(sort_)) {
+    const size_t buffers = job.workers < 4 ? 2 : 1;
+    for (uint32_t i = 0; i < job.workers; ++i)
+      lanes_.push_back(std::make_unique<WorkerLane>(std::max<size_t>(job.chunk_bytes, 1), buffers));
+    device_sort_begin(sort_, workspace(), stream_.get());
+    stream_.synchronize();
+  }
+
+  ~CudaSortSession() override {
+    // Buffers must not go while a copy is under way, after an error either.
+    for (const auto& lane : lanes_) (void)cudaStreamSynchronize(lane->stream.get());
+    (void)cudaStreamSynchronize(stream_.get());
+  }
+
+  std::span<std::byte> begin_put(uint32_t worker, Column column, uint64_t first_byte, size_t bytes) override {
+    const DeviceGuard guard(device_);
+    WorkerLane& lane = *lanes_[worker];
+    lane.open = &lane.next();
+    lane.column = column;
+    lane.first_byte = first_byte;
+    lane.bytes = bytes;
+    return {lane.open->memory.data(), bytes};
+  }
+
+  void end_put(uint32_t worker) override {
+    const DeviceGuard guard(device_);
+    WorkerLane& lane = *lanes_[worker];
+    check(cudaMemcpyAsync(at(lane.column, lane.first_byte), lane.open->memory.data(), lane.bytes,
+                          cudaMemcpyHostToDevice, lane.stream.get()));
+    lane.open->copied.record(lane.stream);
+    if (lane.column != Column::keys || lane.bytes == 0) return;
+    const uint64_t first = lane.first_byte / key_bytes(job_.type);
+    device_sort_digest(sort_, first, lane.bytes / key_bytes(job_.type), workspace(), lane.stream.get());
+    const std::lock_guard lock(starts_mutex_);
+    starts_.push_back(first);
+  }
+
+  SortSummary sort() override {
+    const DeviceGuard guard(device_);
+    for (const auto& lane : lanes_) lane->stream.synchronize();
+    const DeviceBuffer<uint64_t> starts(starts_.size());
+    if (!starts_.empty())
+      check(cudaMemcpyAsync(starts.data(), starts_.data(), starts_.size() * sizeof(uint64_t),
+                            cudaMemcpyHostToDevice, stream_.get()));
+    const Event begun;
+    const Event done;
+    begun.record(stream_);
+    device_sort_digest_borders(sort_, starts.span(), workspace(), stream_.get());
+    device_sort_finish(sort_, workspace(), stream_.get());
+    done.record(stream_);
+    done.synchronize();
+    const DeviceSortOutcome outcome = device_sort_outcome(sort_, workspace(), stream_.get());
+    if (outcome.road == DeviceSortOutcome::Road::unsuitable)
+      throw Error("--algorithm counting: the keys' range is too wide to be counted",
+                  "use --algorithm auto or radix");
+    return {.algorithm = name_of(outcome.road),
+            .live_digits = outcome.live_digits,
+            .sort_s = done.seconds_since(begun)};
+  }
+
+  std::span<std::byte> get(uint32_t worker, Column column, uint64_t first_byte, size_t bytes) override {
+    const DeviceGuard guard(device_);
+    WorkerLane& lane = *lanes_[worker];
+    WorkerLane::Slot& slot = lane.next();
+    check(cudaMemcpyAsync(slot.memory.data(), at(column, first_byte), bytes, cudaMemcpyDeviceToHost,
+                          lane.stream.get()));
+    lane.stream.synchronize();
+    return {slot.memory.data(), bytes};
+  }
+
+ private:
+  static std::string name_of(DeviceSortOutcome::Road road) {
+    switch (road) {
+      case DeviceSortOutcome::Road::already_sorted: return "already sorted";
+      case DeviceSortOutcome::Road::reversed: return "reversed";
+      case DeviceSortOutcome::Road::counting: return "counting";
+      default: return "radix-lsd";
+    }
+  }
+
+  std::byte* at(Column column, uint64_t byte) const {
+    return (column == Column::keys ? keys_ : values_).data() + byte;
+  }
+  Workspace workspace() const { return Workspace(workspace_.span()); }
+
+  DeviceId device_;
+  SortJob job_;
+  DeviceGuard guard_;  // the members below are made on the session's device
+  DeviceBuffer<std::byte> keys_;
+  DeviceBuffer<std::byte> values_;
+  DeviceSort sort_;
+  DeviceBuffer<std::byte> workspace_;
+  Stream stream_;
+  std::vector<std::unique_ptr<WorkerLane>> lanes_;
+  std::mutex starts_mutex_;
+  std::vector<uint64_t> starts_;
+};
+
+class CudaBackend final : public Backend {
+ public:
+  explicit CudaBackend(DeviceId device) : device_(device) {
+    const CudaStatus status = cuda_status();
+    if (!status.usable) throw Error(status.reason, status.hint);
+    if (device.ordinal < 0 || device.ordinal >= status.device_count)
+      throw Error("--device " + std::to_string(device.ordinal) + ": there is no such CUDA device",
+                  "this machine has devices 0 to " + std::to_string(status.device_count - 1));
+    check(cudaGetDeviceProperties(&properties_, device.ordinal));
+    if (properties_.major < least_compute_major)
+      throw Error("--device " + std::to_string(device.ordinal) + ": " + properties_.name +
+                      " is of compute capability " + std::to_string(properties_.major) + "." +
+                      std::to_string(properties_.minor) + ", the kernels need 9.0 or newer",
+                  "use --backend cpu");
+    // Creating a context takes a few tenths of a second: let it run beside the caller's first steps.
+    context_ = std::async(std::launch::async, [device] {
+      check(cudaSetDevice(device.ordinal));
+      check(cudaFree(nullptr));
+    });
+  }
+
+  BackendInfo info() const override {
+    const Bytes memory{properties_.totalGlobalMem};
+    int driver = 0;
+    int runtime = 0;
+    check(cudaDriverGetVersion(&driver));
+    check(cudaRuntimeGetVersion(&runtime));
+    const auto version = [](int number) {
+      return std::to_string(number / 1000) + "." + std::to_string(number % 1000 / 10);
+    };
+    return {.name = "cuda",
+            .description = std::string(properties_.name) + ", " +
+                           std::to_string(properties_.multiProcessorCount) + " multiprocessors, " +
+                           format_bytes(memory) + ", compute " + std::to_string(properties_.major) + "." +
+                           std::to_string(properties_.minor),
+            .details = {"CUDA runtime " + version(runtime) + ", driver for up to " + version(driver)}};
+  }
+
+  Footprint footprint(const SortJob& job) const override {
+    const size_t buffers = job.workers < 4 ? 2 : 1;
+    const size_t device = column_bytes(job, Column::keys) + column_bytes(job, Column::values) +
+                          device_sort_workspace_bytes(describe(job, nullptr, nullptr));
+    return {.host = Bytes{job.workers * buffers * job.chunk_bytes}, .device = Bytes{device}};
+  }
+
+  Bytes device_memory() const override {
+    wait_for_context();
+    const DeviceGuard guard(device_);
+    size_t free_bytes = 0;
+    size_t total_bytes = 0;
+    check(cudaMemGetInfo(&free_bytes, &total_bytes));
+    return Bytes{free_bytes};
+  }
+
+  std::unique_ptr<SortSession> begin_sort(const SortJob& job) override {
+    wait_for_context();
+    return std::make_unique<CudaSortSession>(device_, job);
+  }
+
+  double copy_bandwidth() override {
+    wait_for_context();
+    const DeviceGuard guard(device_);
+    const size_t bytes = std::min<size_t>(size_t{1} << 30, device_memory().value / 4);
+    const DeviceBuffer<std::byte> from(bytes);
+    const DeviceBuffer<std::byte> to(bytes);
+    const Stream stream;
+    const Event begun;
+    const Event done;
+    double best = 0;
+    check(cudaMemsetAsync(from.data(), 1, bytes, stream.get()));
+    for (int run = 0; run < 8; ++run) {
+      begun.record(stream);
+      check(cudaMemcpyAsync(to.data(), from.data(), bytes, cudaMemcpyDeviceToDevice, stream.get()));
+      done.record(stream);
+      done.synchronize();
+      best = std::max(best, 2.0 * static_cast<double>(bytes) / done.seconds_since(begun));
+    }
+    return best;
+  }
+
+ private:
+  void wait_for_context() const { context_.get(); }
+
+  DeviceId device_;
+  cudaDeviceProp properties_{};
+  std::shared_future<void> context_;
+};
+
+}  // namespace
+
+CudaStatus cuda_status() {
+  int count = 0;
+  int driver = 0;
+  const cudaError_t found = cudaGetDeviceCount(&count);
+  if (found != cudaSuccess) (void)cudaGetLastError();
+  if (cudaDriverGetVersion(&driver) != cudaSuccess) (void)cudaGetLastError();
+  if (found == cudaErrorInsufficientDriver && driver == 0)
+    return {.reason = "no NVIDIA driver is installed",
+            .hint = "install the NVIDIA driver, or use --backend cpu"};
+  if (found == cudaErrorInsufficientDriver)
+    return {.reason = "the NVIDIA driver is too old for this build (CUDA " +
+                      std::to_string(CUDART_VERSION / 1000) + ")",
+            .hint = "update the NVIDIA driver, or use --backend cpu"};
+  if (found == cudaErrorStubLibrary)
+    return {.reason = "the CUDA driver library is the toolkit's stub, not a driver",
+            .hint = "remove the stubs folder from LD_LIBRARY_PATH, or use --backend cpu"};
+  if (found == cudaErrorNoDevice || (found == cudaSuccess && count == 0))
+    return {.reason = "no CUDA device is visible",
+            .hint = "look at nvidia-smi and CUDA_VISIBLE_DEVICES, or use --backend cpu"};
+  if (found != cudaSuccess)
+    return {.reason = std::string("CUDA does not start: ") + cudaGetErrorString(found),
+            .hint = "look at nvidia-smi, or use --backend cpu"};
+  int newest = 0;
+  for (int device = 0; device < count; ++device) {
+    int major = 0;
+    if (cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device) == cudaSuccess)
+      newest = std::max(newest, major);
+  }
+  if (newest < least_compute_major)
+    return {.device_count = count,
+            .reason = "no GPU here is of compute capability 9.0 or newer, which the kernels need",
+            .hint = "use --backend cpu"};
+  return {.usable = true, .device_count = count};
+}
+
+std::unique_ptr<Backend> make_cuda_backend(int device) {
+  return std::make_unique<CudaBackend>(DeviceId{device});
+}
+
+}  // namespace sweepsort

@@ -1,0 +1,132 @@
+// handles.hpp - CUDA resources as move-only values: the device is always explicit, and nothing outlives its
+// owner.
+#pragma once
+
+#include "kernels/device_span.cuh"
+#include "kernels/launch.cuh"
+
+#include <cuda_runtime_api.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+
+namespace sweepsort {
+
+/// A CUDA ordinal, so that it is never taken for a count.
+struct DeviceId {
+  int ordinal = 0;
+};
+
+/// Makes a device current for a scope.
+class DeviceGuard {
+ public:
+  explicit DeviceGuard(DeviceId device) {
+    check(cudaGetDevice(&before_));
+    if (before_ != device.ordinal) check(cudaSetDevice(device.ordinal));
+  }
+  ~DeviceGuard() { (void)cudaSetDevice(before_); }
+  DeviceGuard(const DeviceGuard&) = delete;
+  DeviceGuard& operator=(const DeviceGuard&) = delete;
+
+ private:
+  int before_ = 0;
+};
+
+namespace handle_detail {
+
+/// What Stream and Event share: one handle, destroyed once.
+template <class Handle, cudaError_t (*destroy)(Handle)>
+class Unique {
+ public:
+  Unique() = default;
+  Unique(Unique&& other) noexcept : handle_(std::exchange(other.handle_, nullptr)) {}
+  Unique& operator=(Unique&& other) noexcept {
+    std::swap(handle_, other.handle_);
+    return *this;
+  }
+  ~Unique() {
+    if (handle_ != nullptr) (void)destroy(handle_);
+  }
+  Handle get() const { return handle_; }
+
+ protected:
+  Handle handle_ = nullptr;
+};
+
+}  // namespace handle_detail
+
+/// A stream of the current device that does not wait for the default stream.
+class Stream : public handle_detail::Unique<cudaStream_t, cudaStreamDestroy> {
+ public:
+  Stream() { check(cudaStreamCreateWithFlags(&handle_, cudaStreamNonBlocking)); }
+  void synchronize() const { check(cudaStreamSynchronize(handle_)); }
+};
+
+/// A point in a stream.
+class Event : public handle_detail::Unique<cudaEvent_t, cudaEventDestroy> {
+ public:
+  Event() { check(cudaEventCreate(&handle_)); }
+  void record(const Stream& stream) const { check(cudaEventRecord(handle_, stream.get())); }
+  void synchronize() const { check(cudaEventSynchronize(handle_)); }
+  void hold_back(const Stream& stream) const { check(cudaStreamWaitEvent(stream.get(), handle_)); }
+  /// Seconds from `earlier` to this event; both have happened.
+  double seconds_since(const Event& earlier) const {
+    float milliseconds = 0;
+    check(cudaEventElapsedTime(&milliseconds, earlier.handle_, handle_));
+    return milliseconds * 1e-3;
+  }
+};
+
+/// `size` elements of the current device's memory, 256-byte aligned.
+template <class T>
+class DeviceBuffer {
+ public:
+  DeviceBuffer() = default;
+  explicit DeviceBuffer(uint64_t size) : size_(size) {
+    if (size > 0) check(cudaMalloc(reinterpret_cast<void**>(&data_), size * sizeof(T)));
+  }
+  DeviceBuffer(DeviceBuffer&& other) noexcept
+      : data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)) {}
+  DeviceBuffer& operator=(DeviceBuffer&& other) noexcept {
+    std::swap(data_, other.data_);
+    std::swap(size_, other.size_);
+    return *this;
+  }
+  ~DeviceBuffer() { (void)cudaFree(data_); }
+
+  T* data() const { return data_; }
+  uint64_t size() const { return size_; }
+  DeviceSpan<T> span() const { return {data_, size_}; }
+
+ private:
+  T* data_ = nullptr;
+  uint64_t size_ = 0;
+};
+
+/// `size` bytes of page-locked host memory, which copies run at full speed from and to. Slow to make:
+/// allocate once.
+class PinnedBuffer {
+ public:
+  PinnedBuffer() = default;
+  explicit PinnedBuffer(size_t size) : size_(size) {
+    if (size > 0) check(cudaMallocHost(reinterpret_cast<void**>(&data_), size));
+  }
+  PinnedBuffer(PinnedBuffer&& other) noexcept
+      : data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)) {}
+  PinnedBuffer& operator=(PinnedBuffer&& other) noexcept {
+    std::swap(data_, other.data_);
+    std::swap(size_, other.size_);
+    return *this;
+  }
+  ~PinnedBuffer() { (void)cudaFreeHost(data_); }
+
+  std::byte* data() const { return data_; }
+  size_t size() const { return size_; }
+
+ private:
+  std::byte* data_ = nullptr;
+  size_t size_ = 0;
+};
+
+}  // namespace sweepsort
