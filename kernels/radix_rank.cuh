@@ -36,7 +36,7 @@ class Packed16 {
   }
 
  private:
-  uint32_t words_[(size + 2) / 2];
+  uint32_t words_[(size + 2) / 2] = {};
 };
 
 /// Digit values that so many keys have that the lanes of a warp would queue up for their counters.

@@ -42,15 +42,19 @@ class DeviceArray {
     return content;
   }
 
-  /// Fails the test if a byte outside of the elements was written.
-  void check_zones() const {
+  /// True while no byte outside of the elements was written.
+  bool zones_intact() const {
     std::vector<std::byte> zones(2 * zone_bytes);
     check(cudaDeviceSynchronize());
     check(cudaMemcpy(zones.data(), memory_, zone_bytes, cudaMemcpyDeviceToHost));
     check(cudaMemcpy(zones.data() + zone_bytes, memory_ + zone_bytes + count_ * sizeof(T), zone_bytes,
                      cudaMemcpyDeviceToHost));
+    return std::ranges::all_of(zones, [](std::byte byte) { return byte == std::byte{poison}; });
+  }
+
+  void check_zones() const {
     INFO("a byte outside of the " << count_ << " elements in device memory was written");
-    REQUIRE(std::ranges::all_of(zones, [](std::byte byte) { return byte == std::byte{poison}; }));
+    REQUIRE(zones_intact());
   }
 
  private:

@@ -1,0 +1,70 @@
+// schedules_test.cpp - the look-back under a thousand interleavings, on the emulator. SWEEPSORT_SEED sets the
+// first.
+#include "catch.hpp"
+#include "device_array.hpp"
+#include "kernels/radix_sort.cuh"
+#include "scan_counts_check.hpp"
+#include "seed.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <random>
+#include <string>
+#include <vector>
+
+namespace sweepsort {
+namespace {
+
+#ifdef __SANITIZE_ADDRESS__
+constexpr uint64_t schedules = 100;  // the ordinary build runs the thousand
+#else
+constexpr uint64_t schedules = 1000;
+#endif
+
+/// Tiles of 512 keys, so that a few thousand keys are many tiles.
+using SmallTiles = OnesweepPolicy<256, 2, 1>;
+
+/// Sorts keys whose first and third digit vary, in two portions: two epochs of each look-back row, offsets
+/// that travel.
+bool onesweep_sorts(uint64_t seed, Ranking ranking) {
+  std::mt19937_64 random(seed);
+  std::vector<uint32_t> keys(512 * 7 + random() % 512);
+  for (uint32_t& key : keys) key = static_cast<uint32_t>(random()) & 0x00ff00ff;
+  std::vector<uint32_t> expected = keys;
+  std::sort(expected.begin(), expected.end());
+
+  simt::Session session{.seed = seed};
+  const DeviceArray<uint32_t> in{std::span<const uint32_t>(keys)};
+  const DeviceArray<uint32_t> out(keys.size());
+  constexpr uint64_t portion = 512 * 5;
+  Workspace counter;
+  (void)SortWorkspace<uint32_t, NoValue, SmallTiles>(counter, keys.size(), portion);
+  const DeviceArray<std::byte> memory(counter.used());
+  Workspace workspace(memory.span());
+  radix_sort<uint32_t, NoValue>({in.data(), in.size()}, out.span(), nullptr, nullptr,
+                                {.map = {}, .algorithm = SortAlgorithm::radix, .ranking = ranking},
+                                SortWorkspace<uint32_t, NoValue, SmallTiles>(workspace, keys.size(), portion),
+                                nullptr);
+  return out.download() == expected && out.zones_intact() && memory.zones_intact();
+}
+
+}  // namespace
+
+TEST_CASE("the scan of counts is right under a thousand schedules", "[simt]") {
+  for (uint64_t i = 0; i < schedules; ++i) {
+    const uint64_t seed = test_seed() + i;
+    const std::optional<std::string> fault = scan_counts_fault(seed, 2048 * 5 - 3 + i % 7);
+    INFO("replay with SWEEPSORT_SEED=" << seed << ": " << fault.value_or("right"));
+    REQUIRE_FALSE(fault.has_value());
+  }
+}
+
+TEST_CASE("onesweep passes are right under a thousand schedules", "[simt]") {
+  for (uint64_t i = 0; i < schedules; ++i) {
+    const uint64_t seed = test_seed() + i;
+    INFO("replay with SWEEPSORT_SEED=" << seed);
+    REQUIRE(onesweep_sorts(seed, i % 4 == 0 ? Ranking::ballot : Ranking::lane_order));
+  }
+}
+
+}  // namespace sweepsort

@@ -1,0 +1,105 @@
+// rendezvous.hpp - the points where a kernel thread meets the scheduler. CUDA's names are built on these few.
+#pragma once
+
+#include <concepts>
+#include <cstdint>
+#include <cstring>
+#include <source_location>
+#include <type_traits>
+
+namespace simt {
+
+using Where = std::source_location;
+
+enum class Collective : uint8_t {
+  sync,
+  shuffle,
+  shuffle_up,
+  shuffle_down,
+  shuffle_xor,
+  ballot,
+  any,
+  all,
+  match_any,
+  match_all,
+  add,
+  min,
+  max,
+  bit_and,
+  bit_or,
+  bit_xor,
+  ordered_atomic_add,
+};
+
+enum class Barrier : uint8_t { sync, sync_or, sync_and, sync_count };
+
+/// Waits until every lane of `mask` is here with the same kind, mask and operand size; returns the lane's
+/// result. `argument`: the source lane of a shuffle, the address of an ordered add.
+uint64_t meet_warp(Collective kind, unsigned operand_bytes, uint32_t mask, uint64_t value, uint64_t argument,
+                   Where where);
+
+/// Waits until every thread of the block that has not exited is here.
+int meet_block(Barrier kind, int predicate, Where where);
+
+/// Somebody else may run now; does nothing outside a kernel.
+void scheduling_point(const char* what, Where where);
+
+/// As above, by a thread that waits for others: it goes on after them.
+void polling_point(const char* what, Where where);
+
+/// Throws Fault with the running thread's place.
+[[noreturn]] void fault(const char* what, Where where);
+
+unsigned lane_of_running_thread();
+uint64_t steps_so_far();
+/// True once in `n` times, by the session's seed.
+bool chance(unsigned n);
+
+/// Whether spinning threads repeat an operation: loads and exchanges, not additions.
+enum class Polling : uint8_t { possible, never };
+
+/// Brackets one atomic operation. A seeded coin puts the switch before or after it, so that both what stands
+/// before and what stands behind an atomic can be seen alone.
+class AtomicStep {
+ public:
+  AtomicStep(const char* what, const void* address, size_t alignment, Polling polling, Where where);
+  /// Memory changed.
+  void changed();
+  /// Memory was read or rewritten as it was.
+  void unchanged();
+  /// As unchanged(), where Polling is possible: a thread that sees `value` again waits its turn.
+  void polled(uint64_t value);
+
+ private:
+  void make_way();
+
+  const char* what_;
+  const void* address_;
+  Where where_;
+  Polling polling_;
+  bool switch_after_;
+};
+
+/// The bits of a value of at most 8 bytes; of a larger one, a digest.
+template <class T>
+uint64_t bits_of(const T& value) {
+  static_assert(std::is_trivially_copyable_v<T> && sizeof(T) <= 16);
+  uint64_t words[2] = {};
+  std::memcpy(words, &value, sizeof(T));
+  return words[0] ^ (words[1] * 0x9e3779b97f4a7c15u);
+}
+
+template <class T>
+bool same_bits(const T& a, const T& b) {
+  return std::memcmp(&a, &b, sizeof(T)) == 0;
+}
+
+template <class T>
+T value_of(uint64_t bits) {
+  static_assert(std::is_trivially_copyable_v<T> && sizeof(T) <= 8);
+  T value;
+  std::memcpy(&value, &bits, sizeof(T));
+  return value;
+}
+
+}  // namespace simt

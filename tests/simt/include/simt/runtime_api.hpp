@@ -1,0 +1,156 @@
+// runtime_api.hpp - the calls of the CUDA runtime that sweepsort makes, on host memory and without a driver.
+#pragma once
+
+#include "simt/builtin_types.hpp"
+
+#include <cstdlib>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+
+enum cudaError_t {
+  cudaSuccess = 0,
+  cudaErrorInvalidValue = 1,
+  cudaErrorMemoryAllocation = 2,
+  cudaErrorInitializationError = 3,
+  cudaErrorInvalidConfiguration = 9,
+  cudaErrorStubLibrary = 34,
+  cudaErrorInsufficientDriver = 35,
+  cudaErrorInvalidDeviceFunction = 98,
+  cudaErrorNoDevice = 100,
+  cudaErrorInvalidDevice = 101,
+  cudaErrorNoKernelImageForDevice = 209,
+  cudaErrorECCUncorrectable = 214,
+  cudaErrorInvalidResourceHandle = 400,
+  cudaErrorNotReady = 600,
+  cudaErrorIllegalAddress = 700,
+  cudaErrorLaunchOutOfResources = 701,
+  cudaErrorLaunchTimeout = 702,
+  cudaErrorAssert = 710,
+  cudaErrorLaunchFailure = 719,
+  cudaErrorNotSupported = 801,
+  cudaErrorUnknown = 999,
+};
+
+enum cudaMemcpyKind {
+  cudaMemcpyHostToHost,
+  cudaMemcpyHostToDevice,
+  cudaMemcpyDeviceToHost,
+  cudaMemcpyDeviceToDevice,
+  cudaMemcpyDefault,
+};
+
+enum cudaFuncAttribute {
+  cudaFuncAttributeMaxDynamicSharedMemorySize = 8,
+  cudaFuncAttributePreferredSharedMemoryCarveout = 9,
+};
+
+enum cudaDeviceAttr {
+  cudaDevAttrMaxThreadsPerBlock = 1,
+  cudaDevAttrMaxSharedMemoryPerBlock = 8,
+  cudaDevAttrWarpSize = 10,
+  cudaDevAttrMultiProcessorCount = 16,
+  cudaDevAttrL2CacheSize = 38,
+  cudaDevAttrMaxThreadsPerMultiProcessor = 39,
+  cudaDevAttrComputeCapabilityMajor = 75,
+  cudaDevAttrComputeCapabilityMinor = 76,
+  cudaDevAttrMaxSharedMemoryPerMultiprocessor = 81,
+  cudaDevAttrMaxSharedMemoryPerBlockOptin = 97,
+};
+
+enum cudaLaunchAttributeID {
+  cudaLaunchAttributeCooperative = 2,
+  cudaLaunchAttributeProgrammaticStreamSerialization = 6,
+};
+
+struct cudaLaunchAttributeValue {
+  int cooperative;
+  int programmaticStreamSerializationAllowed;
+};
+
+struct cudaLaunchAttribute {
+  cudaLaunchAttributeID id;
+  cudaLaunchAttributeValue val;
+};
+
+using cudaStream_t = struct EmulatedStream*;
+
+struct cudaLaunchConfig_t {
+  dim3 gridDim;
+  dim3 blockDim;
+  size_t dynamicSmemBytes;
+  cudaStream_t stream;
+  cudaLaunchAttribute* attrs;
+  unsigned numAttrs;
+};
+
+const char* cudaGetErrorName(cudaError_t code);
+const char* cudaGetErrorString(cudaError_t code);
+cudaError_t cudaGetLastError();
+cudaError_t cudaPeekAtLastError();
+
+cudaError_t cudaGetDevice(int* device);
+cudaError_t cudaSetDevice(int device);
+cudaError_t cudaGetDeviceCount(int* count);
+cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int device);
+cudaError_t cudaDeviceSynchronize();
+cudaError_t cudaStreamSynchronize(cudaStream_t stream);
+
+cudaError_t cudaMemsetAsync(void* address, int byte, size_t count, cudaStream_t stream = nullptr);
+cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t count, cudaMemcpyKind kind,
+                            cudaStream_t stream = nullptr);
+cudaError_t cudaMemset(void* address, int byte, size_t count);
+cudaError_t cudaMemcpy(void* to, const void* from, size_t count, cudaMemcpyKind kind);
+cudaError_t cudaMalloc(void** address, size_t count);
+cudaError_t cudaFree(void* address);
+template <class T>
+cudaError_t cudaMalloc(T** address, size_t count) {
+  return cudaMalloc(reinterpret_cast<void**>(address), count);
+}
+
+cudaError_t cudaFuncSetAttribute(const void* kernel, cudaFuncAttribute attribute, int value);
+cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, const void* kernel, int threads,
+                                                          size_t dynamic_shared_bytes);
+template <class... Parameters>
+cudaError_t cudaFuncSetAttribute(void (*kernel)(Parameters...), cudaFuncAttribute attribute, int value) {
+  return cudaFuncSetAttribute(reinterpret_cast<const void*>(kernel), attribute, value);
+}
+template <class... Parameters>
+cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, void (*kernel)(Parameters...),
+                                                          int threads, size_t dynamic_shared_bytes) {
+  return cudaOccupancyMaxActiveBlocksPerMultiprocessor(blocks, reinterpret_cast<const void*>(kernel), threads,
+                                                       dynamic_shared_bytes);
+}
+
+namespace simt {
+
+/// Calls `body(parameters)` once a thread of the grid and returns when all are done; throws what a thread
+/// threw.
+cudaError_t run_grid(const cudaLaunchConfig_t& config, const void* kernel, void (*body)(const void*),
+                     const void* parameters);
+
+template <class... Parameters>
+struct BoundKernel {
+  void (*kernel)(Parameters...);
+  std::tuple<Parameters...> parameters;
+
+  // Each thread gets copies, for a kernel may change its parameters.
+  static void run(const void* bound) {
+    const auto& self = *static_cast<const BoundKernel*>(bound);
+    std::apply(self.kernel, self.parameters);
+  }
+};
+
+}  // namespace simt
+
+/// Runs the whole grid before it returns; streams are therefore in order by themselves.
+template <class... Parameters, class... Arguments>
+cudaError_t cudaLaunchKernelEx(const cudaLaunchConfig_t* config, void (*kernel)(Parameters...),
+                               Arguments&&... arguments) {
+  static_assert(sizeof...(Parameters) == sizeof...(Arguments));
+  static_assert((!std::is_reference_v<Parameters> && ...), "a kernel takes its parameters by value");
+  static_assert((std::is_trivially_copyable_v<Parameters> && ...), "kernel parameters are copied bytewise");
+  using Bound = simt::BoundKernel<Parameters...>;
+  const Bound bound{kernel, std::tuple<Parameters...>(std::forward<Arguments>(arguments)...)};
+  return simt::run_grid(*config, reinterpret_cast<const void*>(kernel), &Bound::run, &bound);
+}

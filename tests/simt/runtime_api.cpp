@@ -1,0 +1,203 @@
+// runtime_api.cpp - the CUDA runtime on a machine with no device: memory is the host's, everything happens at
+// once.
+#include "simt/runtime_api.hpp"
+
+#include "engine.hpp"
+#include "session.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <unordered_map>
+
+namespace {
+
+// The limits of an H200 (compute capability 9.0).
+constexpr size_t granted_shared_bytes = 48 * 1024;
+constexpr size_t most_shared_bytes = 227 * 1024;
+constexpr size_t shared_bytes_of_multiprocessor = 228 * 1024;
+constexpr size_t shared_bytes_kept_per_block = 1024;
+constexpr unsigned most_threads = 1024;
+constexpr unsigned threads_of_multiprocessor = 2048;
+constexpr unsigned device_memory_alignment = 256;
+
+cudaError_t last_error = cudaSuccess;
+
+cudaError_t result(cudaError_t code) {
+  if (code != cudaSuccess) last_error = code;
+  return code;
+}
+
+std::unordered_map<const void*, size_t>& shared_limits() {
+  static std::unordered_map<const void*, size_t> limits;
+  return limits;
+}
+
+size_t shared_limit(const void* kernel) {
+  const auto found = shared_limits().find(kernel);
+  return found == shared_limits().end() ? granted_shared_bytes : found->second;
+}
+
+bool empty(const dim3& shape) { return shape.x == 0 || shape.y == 0 || shape.z == 0; }
+
+struct ErrorText {
+  cudaError_t code;
+  const char* name;
+  const char* text;
+};
+
+constexpr ErrorText error_texts[] = {
+    {cudaSuccess, "cudaSuccess", "no error"},
+    {cudaErrorInvalidValue, "cudaErrorInvalidValue", "invalid argument"},
+    {cudaErrorMemoryAllocation, "cudaErrorMemoryAllocation", "out of memory"},
+    {cudaErrorInitializationError, "cudaErrorInitializationError", "initialization error"},
+    {cudaErrorInvalidConfiguration, "cudaErrorInvalidConfiguration", "invalid configuration argument"},
+    {cudaErrorStubLibrary, "cudaErrorStubLibrary", "CUDA driver is a stub library"},
+    {cudaErrorInsufficientDriver, "cudaErrorInsufficientDriver", "CUDA driver version is insufficient"},
+    {cudaErrorInvalidDeviceFunction, "cudaErrorInvalidDeviceFunction", "invalid device function"},
+    {cudaErrorNoDevice, "cudaErrorNoDevice", "no CUDA-capable device is detected"},
+    {cudaErrorInvalidDevice, "cudaErrorInvalidDevice", "invalid device ordinal"},
+    {cudaErrorNoKernelImageForDevice, "cudaErrorNoKernelImageForDevice", "no kernel image is available"},
+    {cudaErrorECCUncorrectable, "cudaErrorECCUncorrectable", "uncorrectable ECC error encountered"},
+    {cudaErrorInvalidResourceHandle, "cudaErrorInvalidResourceHandle", "invalid resource handle"},
+    {cudaErrorNotReady, "cudaErrorNotReady", "device not ready"},
+    {cudaErrorIllegalAddress, "cudaErrorIllegalAddress", "an illegal memory access was encountered"},
+    {cudaErrorLaunchOutOfResources, "cudaErrorLaunchOutOfResources",
+     "too many resources requested for launch"},
+    {cudaErrorLaunchTimeout, "cudaErrorLaunchTimeout", "the launch timed out and was terminated"},
+    {cudaErrorAssert, "cudaErrorAssert", "device-side assert triggered"},
+    {cudaErrorLaunchFailure, "cudaErrorLaunchFailure", "unspecified launch failure"},
+    {cudaErrorNotSupported, "cudaErrorNotSupported", "operation not supported"},
+    {cudaErrorUnknown, "cudaErrorUnknown", "unknown error"},
+};
+
+const ErrorText& text_of(cudaError_t code) {
+  static constexpr ErrorText unrecognised{cudaErrorUnknown, "unrecognized error code",
+                                          "unrecognized error code"};
+  for (const ErrorText& entry : error_texts)
+    if (entry.code == code) return entry;
+  return unrecognised;
+}
+
+}  // namespace
+
+const char* cudaGetErrorName(cudaError_t code) { return text_of(code).name; }
+const char* cudaGetErrorString(cudaError_t code) { return text_of(code).text; }
+cudaError_t cudaPeekAtLastError() { return last_error; }
+cudaError_t cudaGetLastError() { return std::exchange(last_error, cudaSuccess); }
+
+cudaError_t cudaGetDevice(int* device) {
+  *device = 0;
+  return cudaSuccess;
+}
+
+cudaError_t cudaSetDevice(int device) { return result(device == 0 ? cudaSuccess : cudaErrorInvalidDevice); }
+
+cudaError_t cudaGetDeviceCount(int* count) {
+  *count = 1;
+  return cudaSuccess;
+}
+
+cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int device) {
+  if (device != 0) return result(cudaErrorInvalidDevice);
+  switch (attribute) {
+    case cudaDevAttrMaxThreadsPerBlock: *value = most_threads; return cudaSuccess;
+    case cudaDevAttrMaxSharedMemoryPerBlock: *value = granted_shared_bytes; return cudaSuccess;
+    case cudaDevAttrWarpSize: *value = warpSize; return cudaSuccess;
+    case cudaDevAttrMultiProcessorCount:
+      *value = static_cast<int>(simt::active_session().multiprocessors);
+      return cudaSuccess;
+    case cudaDevAttrL2CacheSize: *value = 50 * 1024 * 1024; return cudaSuccess;
+    case cudaDevAttrMaxThreadsPerMultiProcessor: *value = threads_of_multiprocessor; return cudaSuccess;
+    case cudaDevAttrComputeCapabilityMajor: *value = 9; return cudaSuccess;
+    case cudaDevAttrComputeCapabilityMinor: *value = 0; return cudaSuccess;
+    case cudaDevAttrMaxSharedMemoryPerMultiprocessor:
+      *value = shared_bytes_of_multiprocessor;
+      return cudaSuccess;
+    case cudaDevAttrMaxSharedMemoryPerBlockOptin: *value = most_shared_bytes; return cudaSuccess;
+  }
+  return result(cudaErrorInvalidValue);
+}
+
+cudaError_t cudaDeviceSynchronize() { return cudaSuccess; }
+cudaError_t cudaStreamSynchronize(cudaStream_t) { return cudaSuccess; }
+
+cudaError_t cudaMemsetAsync(void* address, int byte, size_t count, cudaStream_t) {
+  if (count != 0) std::memset(address, byte, count);
+  return cudaSuccess;
+}
+
+cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t count, cudaMemcpyKind, cudaStream_t) {
+  if (count != 0) std::memmove(to, from, count);
+  return cudaSuccess;
+}
+
+cudaError_t cudaMemset(void* address, int byte, size_t count) {
+  return cudaMemsetAsync(address, byte, count);
+}
+
+cudaError_t cudaMemcpy(void* to, const void* from, size_t count, cudaMemcpyKind kind) {
+  return cudaMemcpyAsync(to, from, count, kind);
+}
+
+cudaError_t cudaMalloc(void** address, size_t count) {
+  *address = nullptr;
+  if (count == 0) return cudaSuccess;
+  if (posix_memalign(address, device_memory_alignment, count) != 0) return result(cudaErrorMemoryAllocation);
+  return cudaSuccess;
+}
+
+cudaError_t cudaFree(void* address) {
+  std::free(address);
+  return cudaSuccess;
+}
+
+cudaError_t cudaFuncSetAttribute(const void* kernel, cudaFuncAttribute attribute, int value) {
+  if (kernel == nullptr) return result(cudaErrorInvalidDeviceFunction);
+  if (attribute != cudaFuncAttributeMaxDynamicSharedMemorySize) return cudaSuccess;
+  if (value < 0 || static_cast<size_t>(value) > most_shared_bytes) return result(cudaErrorInvalidValue);
+  shared_limits()[kernel] = static_cast<size_t>(value);
+  return cudaSuccess;
+}
+
+cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, const void* kernel, int threads,
+                                                          size_t dynamic_shared_bytes) {
+  if (kernel == nullptr) return result(cudaErrorInvalidDeviceFunction);
+  if (threads <= 0) return result(cudaErrorInvalidValue);
+  *blocks = 0;
+  if (static_cast<unsigned>(threads) > most_threads || dynamic_shared_bytes > shared_limit(kernel))
+    return cudaSuccess;
+  const size_t by_memory =
+      shared_bytes_of_multiprocessor / (dynamic_shared_bytes + shared_bytes_kept_per_block);
+  const size_t by_threads = threads_of_multiprocessor / static_cast<unsigned>(threads);
+  const size_t by_session = simt::active_session().blocks_per_multiprocessor;
+  *blocks = static_cast<int>(std::min({by_memory, by_threads, by_session}));
+  return cudaSuccess;
+}
+
+namespace simt {
+
+cudaError_t run_grid(const cudaLaunchConfig_t& config, const void* kernel, void (*body)(const void*),
+                     const void* parameters) {
+  if (kernel == nullptr) return result(cudaErrorInvalidDeviceFunction);
+  if (empty(config.gridDim) || empty(config.blockDim)) return result(cudaErrorInvalidConfiguration);
+  if (config.gridDim.x > 0x7fffffffu || config.gridDim.y > 65535 || config.gridDim.z > 65535 ||
+      config.blockDim.z > 64)
+    return result(cudaErrorInvalidConfiguration);
+  const uint64_t threads = uint64_t{config.blockDim.x} * config.blockDim.y * config.blockDim.z;
+  if (threads > most_threads) return result(cudaErrorInvalidConfiguration);
+  if (config.dynamicSmemBytes > shared_limit(kernel)) return result(cudaErrorInvalidValue);
+  bool cooperative = false;
+  for (unsigned i = 0; i < config.numAttrs; ++i)
+    if (config.attrs[i].id == cudaLaunchAttributeCooperative)
+      cooperative = config.attrs[i].val.cooperative != 0;
+  engine().run({.grid = config.gridDim,
+                .block = config.blockDim,
+                .shared_bytes = config.dynamicSmemBytes,
+                .cooperative = cooperative,
+                .body = body,
+                .parameters = parameters},
+               active_session());
+  return cudaSuccess;
+}
+
+}  // namespace simt

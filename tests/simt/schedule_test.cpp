@@ -1,0 +1,198 @@
+// schedule_test.cpp - what the scheduler promises: any order, the same order for the same seed, and no thread
+// forgotten.
+#include "emulated.hpp"
+
+#include <algorithm>
+#include <cuda/atomic>
+#include <numeric>
+#include <set>
+
+using namespace sweepsort;
+
+namespace {
+
+__global__ void order_kernel(unsigned* next, unsigned* order) {
+  if (threadIdx.x == 0) order[atomicAdd(next, 1u)] = blockIdx.x;
+}
+
+__global__ void residents_kernel(unsigned* inside, unsigned* most) {
+  if (threadIdx.x != 0) return;
+  const unsigned now = atomicAdd(inside, 1u) + 1;
+  atomicMax(most, now);
+  for (int i = 0; i < 20; ++i) __threadfence();
+  atomicSub(inside, 1u);
+}
+
+__global__ void trace_kernel(unsigned* next, unsigned* trace) {
+  for (int i = 0; i < 4; ++i) {
+    trace[atomicAdd(next, 1u)] = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i == 2) __syncthreads();
+  }
+}
+
+/// Each round reads what another thread wrote in the round before; two barriers a round keep them apart.
+__global__ void rotate_kernel(unsigned* out, unsigned rounds) {
+  unsigned& mine = *(static_cast<unsigned*>(emulated_dynamic_shared_memory()) + threadIdx.x);
+  mine = threadIdx.x;
+  for (unsigned round = 0; round < rounds; ++round) {
+    __syncthreads();
+    const unsigned neighbour =
+        static_cast<unsigned*>(emulated_dynamic_shared_memory())[(threadIdx.x + 1) % blockDim.x];
+    __syncthreads();
+    mine = neighbour;
+  }
+  out[threadIdx.x] = mine;
+}
+
+__global__ void early_exit_kernel(unsigned* arrived) {
+  if (threadIdx.x % 3 == 0) return;
+  __syncthreads();
+  atomicAdd(arrived, 1u);
+}
+
+__global__ void fresh_memory_kernel(unsigned* wrong, unsigned words) {
+  auto* const shared = static_cast<unsigned*>(emulated_dynamic_shared_memory());
+  for (unsigned i = threadIdx.x; i < words; i += blockDim.x)
+    if (shared[i] != 0xcdcdcdcdu) atomicAdd(wrong, 1u);
+  __syncthreads();
+  for (unsigned i = threadIdx.x; i < words; i += blockDim.x) shared[i] = i;
+}
+
+/// Meets all blocks of the grid, which is possible only if all are resident.
+__global__ void grid_barrier_kernel(unsigned* arrived) {
+  if (threadIdx.x != 0) return;
+  const cuda::atomic_ref<unsigned, cuda::thread_scope_device> count(*arrived);
+  count.fetch_add(1, cuda::memory_order_release);
+  while (count.load(cuda::memory_order_acquire) != gridDim.x) {
+  }
+}
+
+__global__ void throwing_kernel(int* alive) {
+  struct Guard {
+    int* count;
+    explicit Guard(int* counted) : count(counted) { ++*count; }
+    ~Guard() { --*count; }
+  };
+  const Guard guard(alive);
+  __syncwarp();
+  if (blockIdx.x == 1 && threadIdx.x == 40) throw std::runtime_error("from a kernel");
+  __syncthreads();
+}
+
+std::vector<unsigned> trace_of(uint64_t seed, int launches) {
+  simt::Session session{.seed = seed};
+  std::vector<unsigned> trace;
+  for (int i = 0; i < launches; ++i) {
+    unsigned next = 0;
+    trace.assign(4 * 5 * 64, 0);
+    launch(trace_kernel, {.blocks = 5, .threads = 64}, nullptr, &next, trace.data());
+  }
+  return trace;
+}
+
+std::vector<unsigned> order_of(simt::Session& session) {
+  (void)session;
+  unsigned next = 0;
+  std::vector<unsigned> order(40);
+  launch(order_kernel, {.blocks = 40, .threads = 32}, nullptr, &next, order.data());
+  return order;
+}
+
+}  // namespace
+
+TEST_CASE("blocks start in another order for each seed, and each starts once") {
+  std::vector<unsigned> in_order(40);
+  std::iota(in_order.begin(), in_order.end(), 0u);
+  std::set<std::vector<unsigned>> orders;
+  for (uint64_t seed = 0; seed < 50; ++seed) {
+    simt::Session session{.seed = simt::base_seed() + seed, .resident_blocks = 1};
+    const std::vector<unsigned> order = order_of(session);
+    REQUIRE(std::ranges::is_permutation(order, in_order));
+    REQUIRE(order != in_order);
+    orders.insert(order);
+  }
+  // About one in eight is the reverse order, on purpose.
+  REQUIRE(orders.size() > 30);
+}
+
+TEST_CASE("an orderly session starts the blocks in order") {
+  simt::Session session{.resident_blocks = 1, .strategy = simt::Strategy::orderly};
+  const std::vector<unsigned> order = order_of(session);
+  REQUIRE(std::ranges::is_sorted(order));
+}
+
+TEST_CASE("no more blocks are resident than the session says, and at times as many") {
+  unsigned most_seen = 0;
+  for (uint64_t seed = 0; seed < 20; ++seed) {
+    simt::Session session{.seed = simt::base_seed() + seed, .resident_blocks = 3};
+    unsigned inside = 0;
+    unsigned most = 0;
+    launch(residents_kernel, {.blocks = 12, .threads = 32}, nullptr, &inside, &most);
+    REQUIRE(most <= 3);
+    most_seen = std::max(most_seen, most);
+  }
+  REQUIRE(most_seen == 3);
+}
+
+TEST_CASE("the same seed gives the same schedule, another one another") {
+  std::set<std::vector<unsigned>> traces;
+  for (uint64_t seed = 1; seed <= 20; ++seed) {
+    const std::vector<unsigned> trace = trace_of(seed, 1);
+    REQUIRE(trace_of(seed, 1) == trace);
+    traces.insert(trace);
+  }
+  REQUIRE(traces.size() == 20);
+  // A session's next launch goes another way than its first.
+  REQUIRE(trace_of(1, 2) != trace_of(1, 1));
+}
+
+TEST_CASE("barriers keep rounds apart in every schedule") {
+  simt::for_each_seed(60, [] {
+    std::vector<unsigned> out(100);
+    launch(rotate_kernel, {.blocks = 1, .threads = 100, .shared_bytes = 400}, nullptr, out.data(), 7u);
+    for (unsigned t = 0; t < 100; ++t) REQUIRE(out[t] == (t + 7) % 100);
+  });
+}
+
+TEST_CASE("a barrier does not wait for threads that have exited") {
+  simt::for_each_seed(20, [] {
+    unsigned arrived = 0;
+    launch(early_exit_kernel, {.blocks = 2, .threads = 99}, nullptr, &arrived);
+    REQUIRE(arrived == 2 * 66);
+  });
+}
+
+TEST_CASE("a block finds its shared memory poisoned, whatever the last one left") {
+  simt::Session session{.resident_blocks = 2};
+  unsigned wrong = 0;
+  launch(fresh_memory_kernel, {.blocks = 9, .threads = 64, .shared_bytes = 4000}, nullptr, &wrong, 1000u);
+  REQUIRE(wrong == 0);
+}
+
+TEST_CASE("a barrier of the whole grid works in a cooperative launch") {
+  simt::for_each_seed(10, [] {
+    unsigned arrived = 0;
+    cudaLaunchAttribute cooperative{};
+    cooperative.id = cudaLaunchAttributeCooperative;
+    cooperative.val.cooperative = 1;
+    cudaLaunchConfig_t config{};
+    config.gridDim = dim3(20);
+    config.blockDim = dim3(32);
+    config.attrs = &cooperative;
+    config.numAttrs = 1;
+    REQUIRE(cudaLaunchKernelEx(&config, grid_barrier_kernel, &arrived) == cudaSuccess);
+    REQUIRE(arrived == 20);
+  });
+}
+
+TEST_CASE("an exception in a kernel leaves the launch, unwinds every thread and harms no later launch") {
+  simt::for_each_seed(20, [] {
+    int alive = 0;
+    const auto run = [&] { launch(throwing_kernel, {.blocks = 4, .threads = 64}, nullptr, &alive); };
+    REQUIRE(complaint<std::runtime_error>(run) == "from a kernel");
+    REQUIRE(alive == 0);
+    unsigned arrived = 0;
+    launch(early_exit_kernel, {.blocks = 2, .threads = 64}, nullptr, &arrived);
+    REQUIRE(arrived == 2 * 42);
+  });
+}
