@@ -1,0 +1,108 @@
+// cuda_backend_test.cpp - the CUDA backend through the interface that the pipeline uses: chunks, workers,
+// columns.
+#include "backend/backend.hpp"
+#include "catch.hpp"
+#include "core/error.hpp"
+#include "datasets/distributions.hpp"
+#include "oracle.hpp"
+
+#include <algorithm>
+#include <numeric>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace sweepsort {
+namespace {
+
+/// Puts and gets everything by `workers` threads in chunks of an odd number of keys.
+template <class Key>
+std::vector<Key> sort_by_session(Backend& backend, const std::vector<Key>& input, SortJob job,
+                                 SortSummary& summary) {
+  job.count = input.size();
+  job.type = key_type_of<Key>();
+  job.chunk_bytes = 10'007 * sizeof(Key);
+  const auto session = backend.begin_sort(job);
+  const uint64_t chunks = (input.size() + 10'006) / 10'007;
+  const auto for_each_chunk = [&](auto&& body) {
+    std::vector<std::jthread> threads;
+    for (uint32_t worker = 0; worker < job.workers; ++worker)
+      threads.emplace_back([&, worker] {
+        for (uint64_t chunk = worker; chunk < chunks; chunk += job.workers) {
+          const uint64_t first = chunk * 10'007;
+          body(worker, first, std::min<uint64_t>(10'007, input.size() - first));
+        }
+      });
+  };
+  for_each_chunk([&](uint32_t worker, uint64_t first, uint64_t count) {
+    const auto place = session->begin_put(worker, Column::keys, first * sizeof(Key), count * sizeof(Key));
+    std::memcpy(place.data(), input.data() + first, count * sizeof(Key));
+    session->end_put(worker);
+  });
+  summary = session->sort();
+  std::vector<Key> output(input.size());
+  for_each_chunk([&](uint32_t worker, uint64_t first, uint64_t count) {
+    const auto place = session->get(worker, Column::keys, first * sizeof(Key), count * sizeof(Key));
+    std::memcpy(output.data() + first, place.data(), count * sizeof(Key));
+  });
+  return output;
+}
+
+}  // namespace
+
+TEMPLATE_TEST_CASE("a session sorts what several workers put in odd chunks", "[gpu]", uint8_t, int16_t,
+                   uint32_t, float, uint64_t, double) {
+  const auto backend = make_cuda_backend();
+  for (const uint32_t workers : {1u, 3u, 8u})
+    for (const char* distribution : {"uniform", "sorted", "reversed", "all-equal", "small-range-256"})
+      for (const Order order : {Order::ascending, Order::descending}) {
+        INFO(distribution << " by " << workers << " workers, " << name(order));
+        const auto input = make_keys<TestType>(distribution, 300'001, test_seed());
+        SortSummary summary;
+        const auto output =
+            sort_by_session<TestType>(*backend, input, {.order = order, .workers = workers}, summary);
+        oracle::require_sorted<TestType>(input, output, order);
+        REQUIRE_FALSE(summary.algorithm.empty());
+      }
+}
+
+TEST_CASE("a session without keys is sorted", "[gpu]") {
+  const auto backend = make_cuda_backend();
+  SortSummary summary;
+  REQUIRE(sort_by_session<uint32_t>(*backend, {}, {}, summary).empty());
+}
+
+TEST_CASE("pairs in host memory are sorted stably", "[gpu]") {
+  const auto backend = make_cuda_backend();
+  const auto input = make_keys<uint32_t>("few-16", 200'003, test_seed());
+  std::vector<uint64_t> values(input.size());
+  std::iota(values.begin(), values.end(), uint64_t{0});
+  std::vector<uint32_t> keys = input;
+  std::vector<uint64_t> moved = values;
+  backend->sort(std::as_writable_bytes(std::span(keys)), std::as_writable_bytes(std::span(moved)),
+                {.count = keys.size(), .type = KeyType::u32, .value_bytes = 8});
+  oracle::require_sorted_pairs<uint32_t, uint64_t>(input, values, keys, moved);
+}
+
+TEST_CASE("counting keys of a wide range is an error with a hint", "[gpu]") {
+  const auto backend = make_cuda_backend();
+  const auto input = make_keys<uint64_t>("uniform", 10'000, test_seed());
+  SortSummary summary;
+  try {
+    sort_by_session<uint64_t>(*backend, input, {.algorithm = SortAlgorithm::counting}, summary);
+    FAIL("sorted by counting");
+  } catch (const Error& error) {
+    REQUIRE(std::string(error.what()).find("--algorithm counting") != std::string::npos);
+    REQUIRE_FALSE(error.hint().empty());
+  }
+}
+
+TEST_CASE("a job larger than the device is an error, and the next one works", "[gpu]") {
+  const auto backend = make_cuda_backend();
+  REQUIRE_THROWS_AS(backend->begin_sort({.count = uint64_t{1} << 40, .type = KeyType::u64}), Error);
+  const auto input = make_keys<uint32_t>("uniform", 50'000, test_seed());
+  SortSummary summary;
+  oracle::require_sorted<uint32_t>(input, sort_by_session<uint32_t>(*backend, input, {}, summary));
+}
+
+}  // namespace sweepsort
