@@ -1,0 +1,15 @@
+// command.hpp - the commands of sweepsort-bench; main.cpp has the table.
+#pragma once
+
+#include <span>
+#include <string>
+
+namespace sweepsort::bench {
+
+/// Exit codes: every result was right; a result was wrong; nothing could be measured as asked.
+enum class Outcome : int { verified = 0, wrong = 1, failed = 2 };
+
+/// `words`: what stands behind the command's name. Throws Error.
+Outcome run_sort(std::span<const std::string> words);
+
+}  // namespace sweepsort::bench

@@ -1,0 +1,148 @@
+// cpu_runner.cpp - measures the CPU's sorts by the steady clock, in rounds like the GPU's, every output
+// verified.
+#include "bench/host_peer.hpp"
+#include "bench/sort_runner.hpp"
+#include "bench/statistics.hpp"
+#include "bench/verify.hpp"
+#include "core/error.hpp"
+#include "datasets/distributions.hpp"
+
+#include <algorithm>
+#include <memory>
+#include <numeric>
+#include <thread>
+
+namespace sweepsort::bench {
+namespace {
+
+constexpr unsigned char poison = 0xA5;
+constexpr uint64_t most_in_a_batch = 1000;
+
+/// Uninitialised bytes for the largest case: made once, so that page faults stay out of the peers' times.
+class HostMemory {
+ public:
+  explicit HostMemory(size_t bytes) : bytes_(std::make_unique_for_overwrite<std::byte[]>(bytes)) {}
+  std::span<std::byte> first(size_t bytes) const { return {bytes_.get(), bytes}; }
+
+ private:
+  std::unique_ptr<std::byte[]> bytes_;
+};
+
+struct Contender {
+  const HostPeer* peer;
+  SortRow row;
+  double spent_s = 0;
+};
+
+size_t most_bytes(const std::vector<SortCase>& cases, uint64_t (SortCase::*bytes)() const) {
+  size_t most = 0;
+  for (const SortCase& what : cases) most = std::max<size_t>(most, (what.*bytes)());
+  return most;
+}
+
+void number_values(const SortCase& what, std::span<std::byte> values) {
+  if (what.value_bytes == 4) {
+    auto* const numbers = reinterpret_cast<uint32_t*>(values.data());
+    std::iota(numbers, numbers + what.count, 0u);
+  }
+  if (what.value_bytes == 8) {
+    auto* const numbers = reinterpret_cast<uint64_t*>(values.data());
+    std::iota(numbers, numbers + what.count, uint64_t{0});
+  }
+}
+
+class CpuRunner final : public SortRunner {
+ public:
+  CpuRunner(const SortBenchOptions& options, const std::vector<SortCase>& cases)
+      : options_(options),
+        backend_(make_cpu_backend(options.threads)),
+        keys_in_(most_bytes(cases, &SortCase::keys_bytes)),
+        keys_out_(most_bytes(cases, &SortCase::keys_bytes)),
+        values_in_(most_bytes(cases, &SortCase::values_bytes)),
+        values_out_(most_bytes(cases, &SortCase::values_bytes)) {
+    const uint32_t threads =
+        options.threads != 0 ? options.threads : std::max(1u, std::thread::hardware_concurrency());
+    place_ = {.backend = "cpu", .threads = threads, .copy_bandwidth_bytes_s = backend_->copy_bandwidth()};
+    for (const SortAlgorithm algorithm : options.algorithms)
+      peers_.push_back(sweepsort_host_peer(backend_, algorithm, threads));
+    for (HostPeer& peer : other_host_peers(threads))
+      if (peer_wanted(options, peer.name)) peers_.push_back(std::move(peer));
+  }
+
+  const Place& place() const override { return place_; }
+
+  std::vector<SortRow> run(const SortCase& what) override {
+    arrays_ = {.keys_in = keys_in_.first(what.keys_bytes()),
+               .keys_out = keys_out_.first(what.keys_bytes()),
+               .values_in = values_in_.first(what.values_bytes()),
+               .values_out = values_out_.first(what.values_bytes())};
+    fill_all(*find_distribution(what.distribution), what.type, what.seed, keys_in_.first(what.keys_bytes()),
+             options_.threads);
+    number_values(what, values_in_.first(what.values_bytes()));
+    std::vector<Contender> contenders = enter(what);
+    for (uint32_t round = 0; round < options_.repeat; ++round)
+      for (Contender& contender : contenders)
+        if (contender.spent_s < options_.row_limit_s) measure(contender);
+    std::vector<SortRow> rows;
+    for (Contender& contender : contenders) rows.push_back(std::move(contender.row));
+    return rows;
+  }
+
+ private:
+  /// The peers that know the case, each warmed up and with its batch chosen.
+  std::vector<Contender> enter(const SortCase& what) {
+    std::vector<Contender> contenders;
+    for (const HostPeer& peer : peers_) {
+      if (!peer.supports(what)) continue;
+      Contender contender{.peer = &peer, .row = {.what = what, .backend = "cpu", .peer = peer.name}};
+      contender.row.timing = "clock";
+      contender.row.threads = peer.threads;
+      contender.row.verified = true;
+      try {
+        contender.row.batch = batch_for(run_once(contender), most_in_a_batch);
+      } catch (const Error&) {
+        // Counting was demanded of keys whose range is too wide: no row, as on the GPU.
+        if (peer.name != "sweepsort-counting") throw;
+        continue;
+      }
+      contenders.push_back(std::move(contender));
+    }
+    return contenders;
+  }
+
+  double run_once(Contender& contender) {
+    std::ranges::fill(arrays_.keys_out, std::byte{poison});
+    std::ranges::fill(arrays_.values_out, std::byte{poison});
+    HostRun run = contender.peer->sort(contender.row.what, arrays_);
+    if (!is_right(
+            contender.row.what, contender.peer->float_order,
+            {.keys_in = arrays_.keys_in, .keys_out = arrays_.keys_out, .values_out = arrays_.values_out}))
+      contender.row.verified = false;
+    contender.row.detail = std::move(run.detail);
+    return run.sort_s;
+  }
+
+  /// One run is the mean of a batch: a clock cannot time a few microseconds, but it can time many of them.
+  void measure(Contender& contender) {
+    double batch_s = 0;
+    for (uint64_t i = 0; i < contender.row.batch; ++i) batch_s += run_once(contender);
+    contender.row.runs_s.push_back(batch_s / static_cast<double>(contender.row.batch));
+    contender.spent_s += batch_s;
+  }
+
+  SortBenchOptions options_;
+  Place place_;
+  std::shared_ptr<Backend> backend_;
+  std::vector<HostPeer> peers_;
+  HostMemory keys_in_, keys_out_, values_in_, values_out_;
+  HostArrays arrays_;
+};
+
+}  // namespace
+
+std::unique_ptr<SortRunner> make_cpu_runner(const SortBenchOptions& options,
+                                            const std::vector<SortCase>& cases) {
+  return std::make_unique<CpuRunner>(options, cases);
+}
+
+}  // namespace sweepsort::bench

@@ -1,0 +1,25 @@
+// cub_call.hpp - what crosses the border between the caller of CUB and the translation units that compile it.
+#pragma once
+
+#include "bench/cub_sort.hpp"
+
+namespace sweepsort::bench {
+
+/// No values: keys alone.
+struct NoValue {};
+
+/// One call of CUB. With an empty workspace it only writes `*workspace_bytes`, as is CUB's custom.
+struct CubCall {
+  CubIndex index = CubIndex::int64;
+  Order order = Order::ascending;
+  uint64_t count = 0;
+  DeviceArrays arrays{};
+  size_t* workspace_bytes = nullptr;
+  cudaStream_t stream = nullptr;
+};
+
+/// Instantiated in one translation unit for each key type and value type that CMakeLists.txt lists.
+template <class Key, class Value>
+cudaError_t cub_call(const CubCall& call);
+
+}  // namespace sweepsort::bench

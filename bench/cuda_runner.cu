@@ -1,0 +1,304 @@
+// cuda_runner.cu - measures device sorts by CUDA events, in rounds: run 1 of every peer, run 2 of every peer,
+// ... so that a change of the clock rate meets them all. Inputs are restored and outputs poisoned outside the
+// timed region, and every run's output is compared with the referee's.
+#include "backend/backend.hpp"
+#include "bench/cub_sort.hpp"
+#include "bench/cuda_graph.cuh"
+#include "bench/device_check.hpp"
+#include "bench/device_peer.hpp"
+#include "bench/sort_runner.hpp"
+#include "bench/statistics.hpp"
+#include "core/bytes.hpp"
+#include "core/error.hpp"
+#include "datasets/distributions.hpp"
+
+#include <algorithm>
+#include <fstream>
+#include <memory>
+#include <optional>
+#include <string>
+
+namespace sweepsort::bench {
+namespace {
+
+constexpr unsigned char poison = 0xA5;
+/// In-place sorts of small arrays work on as many copies as fit here.
+constexpr size_t slots_bytes = size_t{64} << 20;
+constexpr uint64_t most_in_a_batch = 200;
+
+/// A case's share of the pool. `keys_in` comes first, so that cases with the same keys find them at the same
+/// place.
+struct CaseMemory {
+  DeviceSpan<std::byte> keys_in, keys_out, keys_right, spare, values_in, values_out, values_right, workspace;
+  DeviceSpan<uint32_t> flag;
+};
+
+CaseMemory lay_out(const SortCase& what, size_t workspace_bytes, Workspace& pool) {
+  CaseMemory memory;
+  memory.keys_in = pool.take<std::byte>(what.keys_bytes());
+  memory.keys_out = pool.take<std::byte>(std::max<uint64_t>(what.keys_bytes(), slots_bytes));
+  memory.keys_right = pool.take<std::byte>(what.keys_bytes());
+  memory.spare = pool.take<std::byte>(what.keys_bytes());
+  memory.values_in = pool.take<std::byte>(what.values_bytes());
+  memory.values_out = pool.take<std::byte>(what.values_bytes());
+  memory.values_right = pool.take<std::byte>(what.values_bytes());
+  memory.workspace = pool.take<std::byte>(workspace_bytes);
+  memory.flag = pool.take<uint32_t>(1);
+  return memory;
+}
+
+/// 13000 -> "13.0".
+std::string cuda_version_text(int version) {
+  return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
+}
+
+/// A peer on its way through the rounds of one case.
+struct Contender {
+  const DevicePeer* peer;
+  SortRow row;
+  CudaGraph graph{};  // empty: timed as launched
+  double spent_s = 0;
+};
+
+class CudaRunner final : public SortRunner {
+ public:
+  CudaRunner(const SortBenchOptions& options, const std::vector<SortCase>& cases)
+      : options_(selected(options)), peers_(device_peers(options)) {
+    describe();
+    size_t pool_bytes = 0;
+    size_t host_bytes = 0;
+    for (const SortCase& what : cases) {
+      Workspace counter;
+      lay_out(what, workspace_bytes(what), counter);
+      pool_bytes = std::max(pool_bytes, counter.used());
+      host_bytes = std::max<size_t>(host_bytes, what.keys_bytes());
+    }
+    try {
+      pool_ = DeviceBuffer<std::byte>(pool_bytes);
+    } catch (const CudaError& error) {
+      if (error.code() != cudaErrorMemoryAllocation) throw;
+      throw Error("the cases need " + format_bytes({pool_bytes}) + " of device memory",
+                  "ask for a smaller --size");
+    }
+    host_ = std::make_unique_for_overwrite<std::byte[]>(host_bytes);
+  }
+
+  const Place& place() const override { return place_; }
+
+  std::vector<SortRow> run(const SortCase& what) override {
+    if (!referee_supports(what))
+      throw Error("no referee for pairs of " + std::string(name(what.type)) + " and " +
+                  std::to_string(what.value_bytes) + " byte values");
+    Workspace pool{pool_.span()};
+    memory_ = lay_out(what, workspace_bytes(what), pool);
+    prepare(what);
+    std::vector<Contender> contenders = enter(what);
+    for (uint32_t round = 0; round < options_.repeat; ++round)
+      for (Contender& contender : contenders)
+        if (contender.spent_s < options_.row_limit_s) measure(contender);
+    std::vector<SortRow> rows;
+    for (Contender& contender : contenders) rows.push_back(std::move(contender.row));
+    return rows;
+  }
+
+ private:
+  /// Makes the options' device the current one, before anything is created on it.
+  static const SortBenchOptions& selected(const SortBenchOptions& options) {
+    const CudaStatus status = cuda_status();
+    if (!status.usable) throw Error("--backend cuda: " + status.reason, status.hint);
+    if (options.device >= status.device_count)
+      throw UsageError("--device: there is no device " + std::to_string(options.device),
+                       "the last one is " + std::to_string(status.device_count - 1));
+    check(cudaSetDevice(options.device));
+    return options;
+  }
+
+  void describe() {
+    cudaDeviceProp properties{};
+    int runtime = 0;
+    check(cudaGetDeviceProperties(&properties, options_.device));
+    check(cudaRuntimeGetVersion(&runtime));
+    place_ = {.backend = "cuda",
+              .gpu = properties.name,
+              .driver = driver_version(),
+              .cuda = cuda_version_text(runtime),
+              .cub = cub_version(),
+              .copy_bandwidth_bytes_s = measure_copy_bandwidth(properties.totalGlobalMem)};
+  }
+
+  /// The kernel module's version where Linux shows it, else the newest CUDA that the driver knows.
+  static std::string driver_version() {
+    std::string version;
+    if (std::ifstream file("/sys/module/nvidia/version"); std::getline(file, version)) return version;
+    int newest = 0;
+    check(cudaDriverGetVersion(&newest));
+    return "CUDA " + cuda_version_text(newest);
+  }
+
+  double measure_copy_bandwidth(size_t device_bytes) {
+    const size_t bytes = std::min(size_t{2} << 30, device_bytes / 8);
+    const DeviceBuffer<std::byte> buffer(2 * bytes);
+    std::byte* const from = buffer.data();
+    check(cudaMemsetAsync(from, poison, 2 * bytes, stream_.get()));
+    std::vector<double> runs;
+    for (int run = 0; run < 11; ++run)
+      runs.push_back(timed([&] {
+        check(cudaMemcpyAsync(from + bytes, from, bytes, cudaMemcpyDeviceToDevice, stream_.get()));
+      }));
+    return 2 * static_cast<double>(bytes) / median(runs);
+  }
+
+  template <class F>
+  double timed(F&& enqueue) {
+    stream_.synchronize();
+    begin_.record(stream_);
+    enqueue();
+    end_.record(stream_);
+    end_.synchronize();
+    return end_.seconds_since(begin_);
+  }
+
+  size_t workspace_bytes(const SortCase& what) const {
+    if (!referee_supports(what)) return 0;
+    size_t bytes = referee_workspace_bytes(what);
+    for (const DevicePeer& peer : peers_)
+      if (peer.supports(what)) bytes = std::max(bytes, peer.workspace_bytes(what));
+    return bytes;
+  }
+
+  /// Input on the device, and the referee's answer beside it.
+  void prepare(const SortCase& what) {
+    const std::string input = std::string(name(what.type)) + " " + what.distribution + " " +
+                              std::to_string(what.count) + " " + std::to_string(what.seed);
+    if (input != loaded_) {
+      const std::span host(host_.get(), what.keys_bytes());
+      fill_all(*find_distribution(what.distribution), what.type, what.seed, host, options_.threads);
+      // In the stream: it does not wait for the default one.
+      check(cudaMemcpyAsync(memory_.keys_in.data(), host.data(), host.size(), cudaMemcpyHostToDevice,
+                            stream_.get()));
+      stream_.synchronize();
+      loaded_ = input;
+    }
+    number_values(what, memory_.values_in.data(), stream_.get());
+    referee_sort(what,
+                 {.keys_in = memory_.keys_in.data(),
+                  .keys_out = memory_.keys_right.data(),
+                  .values_in = memory_.values_in.data(),
+                  .values_out = memory_.values_right.data(),
+                  .workspace = memory_.workspace},
+                 memory_.spare.data(), stream_.get());
+  }
+
+  /// The peers that know the case, each warmed up, with its batch chosen and its graph recorded.
+  std::vector<Contender> enter(const SortCase& what) {
+    std::vector<Contender> contenders;
+    for (const DevicePeer& peer : peers_) {
+      if (!peer.supports(what)) continue;
+      Contender contender{.peer = &peer, .row = {.what = what, .backend = "cuda", .peer = peer.name}};
+      contender.row.timing = "events";
+      contender.row.verified = true;
+      constexpr int warm_ups = 2;
+      double one_sort_s = 0;
+      for (int run = 0; run < warm_ups; ++run) one_sort_s = run_once(contender);
+      if (peer.outcome) {
+        const std::optional<std::string> outcome = peer.outcome(what, memory_.workspace, stream_.get());
+        if (!outcome) continue;
+        contender.row.detail = *outcome;
+      }
+      const uint64_t slots = std::max<uint64_t>(1, slots_bytes / slot_bytes(what));
+      const bool copies = peer.placement == Placement::in_place;
+      contender.row.batch =
+          batch_for(one_sort_s, copies ? std::min(slots, most_in_a_batch) : most_in_a_batch);
+      if (options_.timing == Timing::graph && peer.capturable) {
+        contender.row.timing = "graph";
+        contender.graph = CudaGraph(stream_, [&] { enqueue(contender); });
+        run_once(contender);  // the first replay uploads the graph
+      }
+      contenders.push_back(std::move(contender));
+    }
+    return contenders;
+  }
+
+  static size_t slot_bytes(const SortCase& what) {
+    return align_up(std::max<size_t>(what.keys_bytes(), 1), workspace_alignment);
+  }
+
+  /// A batch of sorts, one after the other.
+  void enqueue(const Contender& contender) {
+    const SortCase& what = contender.row.what;
+    const bool copies = contender.peer->placement == Placement::in_place;
+    for (uint64_t i = 0; i < contender.row.batch; ++i)
+      contender.peer->sort(what,
+                           {.keys_in = memory_.keys_in.data(),
+                            .keys_out = memory_.keys_out.data() + (copies ? i * slot_bytes(what) : 0),
+                            .values_in = memory_.values_in.data(),
+                            .values_out = memory_.values_out.data(),
+                            .workspace = memory_.workspace},
+                           stream_.get());
+  }
+
+  /// Seconds a sort. Clears the row's `verified` if the last output of the batch is wrong.
+  double run_once(Contender& contender) {
+    const SortCase& what = contender.row.what;
+    check(cudaMemsetAsync(memory_.keys_out.data(), poison, memory_.keys_out.size(), stream_.get()));
+    check(cudaMemsetAsync(memory_.values_out.data(), poison, memory_.values_out.size(), stream_.get()));
+    size_t last_slot = 0;
+    if (contender.peer->placement == Placement::in_place) {
+      last_slot = (contender.row.batch - 1) * slot_bytes(what);
+      for (size_t at = 0; at <= last_slot; at += slot_bytes(what))
+        check(cudaMemcpyAsync(memory_.keys_out.data() + at, memory_.keys_in.data(), what.keys_bytes(),
+                              cudaMemcpyDeviceToDevice, stream_.get()));
+    }
+    const double batch_s = timed([&] {
+      if (contender.graph.get() != nullptr)
+        contender.graph.launch(stream_);
+      else
+        enqueue(contender);
+    });
+    if (!is_right(what, contender.peer->float_order, memory_.keys_out.data() + last_slot))
+      contender.row.verified = false;
+    return batch_s / static_cast<double>(contender.row.batch);
+  }
+
+  void measure(Contender& contender) {
+    const double one_sort_s = run_once(contender);
+    contender.row.runs_s.push_back(one_sort_s);
+    contender.spent_s += one_sort_s * static_cast<double>(contender.row.batch);
+  }
+
+  /// May leave the keys in another order.
+  bool is_right(const SortCase& what, FloatOrder float_order, std::byte* keys) {
+    const auto equal = [&](const std::byte* a, DeviceSpan<std::byte> b) {
+      return equal_on_device(a, b.data(), b.size(), memory_.flag, stream_.get());
+    };
+    if (!equal(memory_.values_out.data(), memory_.values_right)) return false;
+    if (equal(keys, memory_.keys_right)) return true;
+    if (!is_floating(what.type) || float_order == FloatOrder::total) return false;
+    // The peer puts NaN and zeros elsewhere: hold it to its own order, and its multiset to the referee's.
+    SortCase keys_alone = what;
+    keys_alone.value_bytes = 0;
+    if (!ordered_on_device(keys_alone, float_order, keys, memory_.flag, stream_.get())) return false;
+    referee_sort(keys_alone, {.keys_in = keys, .keys_out = keys, .workspace = memory_.workspace},
+                 memory_.spare.data(), stream_.get());
+    return equal(keys, memory_.keys_right);
+  }
+
+  SortBenchOptions options_;
+  Place place_;
+  Stream stream_;
+  Event begin_, end_;
+  std::vector<DevicePeer> peers_;
+  DeviceBuffer<std::byte> pool_;
+  std::unique_ptr<std::byte[]> host_;
+  CaseMemory memory_;
+  std::string loaded_;  // which keys the device holds
+};
+
+}  // namespace
+
+std::unique_ptr<SortRunner> make_cuda_runner(const SortBenchOptions& options,
+                                             const std::vector<SortCase>& cases) {
+  return std::make_unique<CudaRunner>(options, cases);
+}
+
+}  // namespace sweepsort::bench

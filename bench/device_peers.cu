@@ -1,0 +1,85 @@
+// device_peers.cu - the table of GPU sorts: ours, CUB with both index types, Thrust.
+#include "backend/cuda_sort.hpp"
+#include "bench/cub_sort.hpp"
+#include "bench/device_peer.hpp"
+#include "bench/thrust_sort.hpp"
+
+#include <optional>
+#include <string>
+
+namespace sweepsort::bench {
+namespace {
+
+DeviceSort device_sort_of(const SortCase& what, SortAlgorithm algorithm, const DeviceArrays& arrays) {
+  return {.type = what.type,
+          .order = what.order,
+          .algorithm = algorithm,
+          .count = what.count,
+          .value_bytes = what.value_bytes,
+          .keys_in = arrays.keys_in,
+          .keys_out = arrays.keys_out,
+          .values_in = arrays.values_in,
+          .values_out = arrays.values_out};
+}
+
+std::optional<std::string> road_name(const DeviceSortOutcome& outcome) {
+  switch (outcome.road) {
+    case DeviceSortOutcome::Road::already_sorted: return "already sorted";
+    case DeviceSortOutcome::Road::reversed: return "reversed";
+    case DeviceSortOutcome::Road::counting: return "counting";
+    case DeviceSortOutcome::Road::radix: return "radix, " + std::to_string(outcome.live_digits) + " digits";
+    case DeviceSortOutcome::Road::unsuitable: break;
+  }
+  return std::nullopt;
+}
+
+DevicePeer sweepsort_peer(SortAlgorithm algorithm) {
+  DevicePeer peer;
+  peer.name =
+      algorithm == SortAlgorithm::automatic ? "sweepsort" : "sweepsort-" + std::string(name(algorithm));
+  peer.supports = [](const SortCase&) { return true; };
+  peer.workspace_bytes = [=](const SortCase& what) {
+    return device_sort_workspace_bytes(device_sort_of(what, algorithm, {}));
+  };
+  peer.sort = [=](const SortCase& what, const DeviceArrays& arrays, cudaStream_t stream) {
+    device_sort(device_sort_of(what, algorithm, arrays), Workspace(arrays.workspace), stream);
+  };
+  peer.outcome = [=](const SortCase& what, DeviceSpan<std::byte> workspace, cudaStream_t stream) {
+    return road_name(device_sort_outcome(device_sort_of(what, algorithm, {}), Workspace(workspace), stream));
+  };
+  return peer;
+}
+
+DevicePeer cub_peer(CubIndex index) {
+  DevicePeer peer;
+  peer.name = index == CubIndex::int32 ? "cub-int32" : "cub-int64";
+  peer.float_order = FloatOrder::by_bits;
+  peer.supports = [=](const SortCase& what) { return cub_supports(what, index); };
+  peer.workspace_bytes = [=](const SortCase& what) { return cub_workspace_bytes(what, index); };
+  peer.sort = [=](const SortCase& what, const DeviceArrays& arrays, cudaStream_t stream) {
+    cub_sort(what, index, arrays, stream);
+  };
+  return peer;
+}
+
+DevicePeer thrust_peer() {
+  return {.name = "thrust",
+          .placement = Placement::in_place,
+          .float_order = FloatOrder::by_bits,
+          .capturable = false,
+          .supports = thrust_supports,
+          .workspace_bytes = thrust_workspace_bytes,
+          .sort = thrust_sort};
+}
+
+}  // namespace
+
+std::vector<DevicePeer> device_peers(const SortBenchOptions& options) {
+  std::vector<DevicePeer> peers;
+  for (const SortAlgorithm algorithm : options.algorithms) peers.push_back(sweepsort_peer(algorithm));
+  for (DevicePeer& peer : std::vector{cub_peer(CubIndex::int32), cub_peer(CubIndex::int64), thrust_peer()})
+    if (peer_wanted(options, peer.name)) peers.push_back(std::move(peer));
+  return peers;
+}
+
+}  // namespace sweepsort::bench

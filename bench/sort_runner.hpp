@@ -1,0 +1,39 @@
+// sort_runner.hpp - where cases are measured: on a GPU or on the CPU.
+#pragma once
+
+#include "bench/sort_case.hpp"
+#include "bench/sort_options.hpp"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace sweepsort::bench {
+
+/// What a row means depends on these. Empty where it does not apply.
+struct Place {
+  std::string backend;  // "cuda" or "cpu"
+  std::string gpu{};
+  std::string driver{};
+  std::string cuda{};
+  std::string cub{};
+  uint32_t threads = 0;
+  double copy_bandwidth_bytes_s = 0;  // read + written, measured in this run
+};
+
+class SortRunner {
+ public:
+  virtual ~SortRunner() = default;
+  virtual const Place& place() const = 0;
+  /// One row for every peer that knows the case, ours first. Throws Error where the case cannot be measured.
+  virtual std::vector<SortRow> run(const SortCase& what) = 0;
+};
+
+/// Both take all memory that the largest of the cases needs.
+std::unique_ptr<SortRunner> make_cpu_runner(const SortBenchOptions& options,
+                                            const std::vector<SortCase>& cases);
+/// Throws Error in a build without CUDA.
+std::unique_ptr<SortRunner> make_cuda_runner(const SortBenchOptions& options,
+                                             const std::vector<SortCase>& cases);
+
+}  // namespace sweepsort::bench

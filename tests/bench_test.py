@@ -1,0 +1,288 @@
+#!/usr/bin/env python3
+"""bench_test.py - sweepsort-bench on the CPU at small sizes, its JSON, and the report made from it.
+
+Environment: SWEEPSORT_BENCH, the program.
+"""
+
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parents[1]
+BENCH = os.environ["SWEEPSORT_BENCH"]
+TEXT, NUMBER = str, (int, float)
+TOP_KEYS = {
+    "schema": TEXT,
+    "command": TEXT,
+    "revision": TEXT,
+    "date": TEXT,
+    "backend": TEXT,
+    "gpu": TEXT,
+    "driver": TEXT,
+    "cuda": TEXT,
+    "cub": TEXT,
+    "cpu": TEXT,
+    "threads": int,
+    "seed": int,
+    "copy_bandwidth_bytes_s": NUMBER,
+    "rows": list,
+}
+ROW_KEYS = {
+    "backend": TEXT,
+    "type": TEXT,
+    "distribution": TEXT,
+    "n": int,
+    "order": TEXT,
+    "value_bytes": int,
+    "peer": TEXT,
+    "detail": TEXT,
+    "threads": int,
+    "timing": TEXT,
+    "batch": int,
+    "runs": int,
+    "median_s": NUMBER,
+    "min_s": NUMBER,
+    "max_s": NUMBER,
+    "keys_per_s": NUMBER,
+    "least_bytes": int,
+    "copy_share": NUMBER,
+    "verified": bool,
+}
+
+
+def bench(*words: str) -> subprocess.CompletedProcess:
+    return subprocess.run([BENCH, *words], capture_output=True, text=True)
+
+
+def report(folder: pathlib.Path, *words: str) -> subprocess.CompletedProcess:
+    command = [
+        sys.executable,
+        ROOT / "bench/report.py",
+        "--results",
+        folder,
+        "--document",
+        folder / "report.md",
+        *words,
+    ]
+    return subprocess.run(list(map(str, command)), capture_output=True, text=True)
+
+
+class Temporary(unittest.TestCase):
+    def setUp(self):
+        directory = tempfile.TemporaryDirectory()
+        self.addCleanup(directory.cleanup)
+        self.folder = pathlib.Path(directory.name)
+
+    def measure(self, *words: str) -> dict:
+        """Runs the program on the CPU and returns its JSON."""
+        path = self.folder / "measured.json"
+        result = bench("sort", "--backend", "cpu", "--repeat", "3", "--json", str(path), *words)
+        self.assertEqual(0, result.returncode, result.stderr + result.stdout)
+        self.assertIn("median(us)", result.stdout)
+        return json.loads(path.read_text())
+
+
+class Measuring(Temporary):
+    def test_the_json_has_the_documented_keys_and_types(self):
+        measured = self.measure(
+            "--type", "u32,f32", "--size", "1000,2^10..2^11", "--seed", "7", "--revision", "r1"
+        )
+        self.assertEqual(TOP_KEYS.keys(), measured.keys())
+        for key, kind in TOP_KEYS.items():
+            self.assertIsInstance(measured[key], kind, key)
+        self.assertEqual("sweepsort.bench/1", measured["schema"])
+        self.assertEqual((7, "r1", "cpu"), (measured["seed"], measured["revision"], measured["backend"]))
+        self.assertGreater(measured["copy_bandwidth_bytes_s"], 0)
+        for row in measured["rows"]:
+            self.assertEqual(ROW_KEYS.keys(), row.keys())
+            for key, kind in ROW_KEYS.items():
+                self.assertIsInstance(row[key], kind, key)
+        cases = {(row["type"], row["n"]) for row in measured["rows"]}
+        self.assertEqual({(t, n) for t in ("u32", "f32") for n in (1000, 1024, 2048)}, cases)
+
+    def test_every_row_is_verified_and_its_figures_agree(self):
+        for row in self.measure("--type", "u16,i64", "--size", "3000", "--order", "all")["rows"]:
+            self.assertIs(True, row["verified"], row)
+            self.assertEqual(3, row["runs"])
+            self.assertTrue(0 < row["min_s"] <= row["median_s"] <= row["max_s"], row)
+            self.assertAlmostEqual(1, row["keys_per_s"] * row["median_s"] / row["n"], places=6)
+
+    def test_ours_comes_first_and_peers_stand_beside_it(self):
+        rows = self.measure("--type", "u32", "--size", "3000")["rows"]
+        self.assertEqual("sweepsort", rows[0]["peer"])
+        self.assertIn("std", [row["peer"] for row in rows])
+        alone = self.measure("--type", "u32", "--size", "3000", "--peer", "none")["rows"]
+        self.assertEqual(["sweepsort"], [row["peer"] for row in alone])
+
+    def test_pairs_and_floats_with_nan_are_measured_and_right(self):
+        rows = self.measure("--type", "u64", "--size", "5000", "--values", "4,8", "--distribution", "few-16")[
+            "rows"
+        ]
+        self.assertEqual({4, 8}, {row["value_bytes"] for row in rows})
+        rows = self.measure(
+            "--type", "f32,f64", "--size", "5000", "--distribution", "float-specials", "--order", "all"
+        )
+        self.assertEqual({"f32", "f64"}, {row["type"] for row in rows["rows"]})
+
+    def test_a_distribution_is_left_out_for_types_that_it_does_not_suit(self):
+        rows = self.measure("--type", "u32,u64", "--size", "1000", "--distribution", "timestamps")["rows"]
+        self.assertEqual({"u64"}, {row["type"] for row in rows})
+
+
+class Refusing(Temporary):
+    def test_what_cannot_be_measured_is_refused_with_exit_code_2_and_the_option_s_name(self):
+        for words, text in (
+            (["--type", "u33"], "u33"),
+            (["--size", "2^10..2^9"], "--size"),
+            (["--size", "0"], "--size"),
+            (["--distribution", "unifrom"], "did you mean uniform"),
+            (["--order", "up"], "--order"),
+            (["--values", "3"], "--values"),
+            (["--peer", "thurst"], "did you mean thrust"),
+            (["--nonsense"], "nonsense"),
+            (["--limit", "x"], "--limit"),
+            (["stray"], "stray"),
+        ):
+            result = bench("sort", "--backend", "cpu", *words)
+            self.assertEqual(2, result.returncode, words)
+            self.assertIn(text, result.stderr)
+            self.assertEqual("", result.stdout)
+
+    def test_an_unknown_command_is_refused_with_a_proposal(self):
+        result = bench("sotr")
+        self.assertEqual(2, result.returncode)
+        self.assertIn("did you mean sort", result.stderr)
+
+    def test_an_unwritable_json_file_is_an_error(self):
+        result = bench(
+            "sort", "--backend", "cpu", "--size", "100", "--json", str(self.folder / "none" / "x.json")
+        )
+        self.assertEqual(2, result.returncode)
+        self.assertIn("x.json", result.stderr)
+
+
+class Reporting(Temporary):
+    TABLE = "Before.\n\n<!-- bench: rows=n backend=cpu type=u32 -->\nold\n<!-- /bench -->\n\nAfter.\n"
+
+    def setUp(self):
+        super().setUp()
+        self.document = self.folder / "report.md"
+        self.document.write_text(self.TABLE)
+
+    def result(self, name: str, date: str, peers: dict, **more):
+        """A results file of one u32 case with the given peers' medians in seconds."""
+        rows = [
+            {
+                "backend": "cpu",
+                "type": "u32",
+                "distribution": "uniform",
+                "n": 1 << 20,
+                "order": "ascending",
+                "value_bytes": 0,
+                "peer": peer,
+                "detail": "",
+                "threads": 1,
+                "timing": "clock",
+                "batch": 1,
+                "runs": 3,
+                "median_s": median_s,
+                "min_s": median_s,
+                "max_s": median_s,
+                "keys_per_s": (1 << 20) / median_s,
+                "least_bytes": 8 << 20,
+                "copy_share": 0.5,
+                "verified": True,
+                **more,
+            }
+            for peer, median_s in peers.items()
+        ]
+        (self.folder / name).write_text(
+            json.dumps(
+                {
+                    "schema": "sweepsort.bench/1",
+                    "command": "sort",
+                    "revision": name,
+                    "date": date,
+                    "backend": "cpu",
+                    "gpu": "",
+                    "driver": "",
+                    "cuda": "",
+                    "cub": "",
+                    "cpu": "Test CPU",
+                    "threads": 2,
+                    "seed": 1,
+                    "copy_bandwidth_bytes_s": 1e9,
+                    "rows": rows,
+                }
+            )
+        )
+
+    def made(self) -> str:
+        result = report(self.folder, "--no-plots")
+        self.assertEqual(0, result.returncode, result.stderr)
+        return self.document.read_text()
+
+    def test_a_measurement_ends_up_in_the_table_and_nothing_else_changes(self):
+        median_s = self.measure("--type", "u32", "--size", "2^12", "--revision", "r77")["rows"][0]["median_s"]
+        text = self.made()
+        self.assertTrue(text.startswith("Before.\n") and text.endswith("\nAfter.\n"))
+        self.assertIn("| 2^12 |", text)
+        self.assertIn(f"**{median_s * 1e3:.3g}**", text)
+        self.assertIn("revision r77", text)
+        self.assertNotIn("old", text)
+        self.assertEqual(text, self.made(), "a second run changes nothing")
+
+    def test_a_peer_s_cell_holds_its_time_and_how_much_longer_it_took(self):
+        self.result("a.json", "2026-01-01T00:00:00Z", {"sweepsort": 0.002, "std": 0.010})
+        self.assertIn("| 2^20 | **2** | 0.524 | 50 % | 10 (5.00×) |", self.made())
+
+    def test_the_newest_result_counts(self):
+        self.result("b.json", "2026-01-01T00:00:00Z", {"sweepsort": 0.002})
+        self.result("a.json", "2026-01-02T00:00:00Z", {"sweepsort": 0.001})
+        text = self.made()
+        self.assertIn("**1**", text)
+        self.assertNotIn("**2**", text)
+
+    def test_a_peer_measured_by_itself_joins_in(self):
+        self.result("a.json", "2026-01-01T00:00:00Z", {"sweepsort": 0.002})
+        self.result("b.json", "2026-01-02T00:00:00Z", {"numpy": 0.004})
+        self.assertIn("4 (2.00×)", self.made())
+
+    def test_a_wrong_result_is_shown_as_wrong(self):
+        self.result("a.json", "2026-01-01T00:00:00Z", {"sweepsort": 0.002}, verified=False)
+        self.assertIn("WRONG", self.made())
+
+    def test_nothing_measured_is_said(self):
+        self.assertIn("not measured yet", self.made())
+
+    def test_check_fails_on_a_table_that_was_edited(self):
+        self.result("a.json", "2026-01-01T00:00:00Z", {"sweepsort": 0.002})
+        self.made()
+        self.assertEqual(0, report(self.folder, "--check").returncode)
+        self.document.write_text(self.document.read_text().replace("**2**", "**1**"))
+        self.assertEqual(2, report(self.folder, "--check").returncode)
+
+    def test_a_damaged_or_foreign_result_is_named(self):
+        for text in (
+            "{",
+            '{"schema": "other/1", "rows": []}',
+            '{"schema": "sweepsort.bench/1", "date": "", "rows": [{"n": 1}]}',
+        ):
+            (self.folder / "bad.json").write_text(text)
+            result = report(self.folder)
+            self.assertEqual(2, result.returncode)
+            self.assertIn("bad.json", result.stderr)
+
+    def test_the_repository_s_own_results_and_document_agree(self):
+        result = subprocess.run(
+            [sys.executable, str(ROOT / "bench/report.py"), "--check"], capture_output=True, text=True
+        )
+        self.assertEqual(0, result.returncode, result.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()
