@@ -1,0 +1,11 @@
+// copy_bandwidth.hpp - how fast this machine copies memory: the yardstick beside a sort's bytes a second.
+#pragma once
+
+#include <cstdint>
+
+namespace sweepsort {
+
+/// Bytes/s read + written by `threads` threads that copy an array far beyond the caches; the best of five copies.
+double measure_copy_bandwidth(uint32_t threads);
+
+}  // namespace sweepsort

@@ -1,0 +1,238 @@
+// cpu_backend.cpp - the Backend that sorts in this machine's memory with all its threads.
+//
+// A session's input array is what begin_put hands out, so that reading a file is the only copy; each chunk is digested
+// by the thread that filled it, while it is in that thread's cache.
+#include <chrono>
+#include <fstream>
+#include <limits>
+
+#include "backend/backend.hpp"
+#include "backend/cpu/copy_bandwidth.hpp"
+#include "backend/cpu/sort_arrays.hpp"
+#include "backend/cpu/team.hpp"
+#include "backend/cpu/tuning.hpp"
+#include "backend/cpu/vqsort.hpp"
+#include "core/error.hpp"
+
+namespace sweepsort {
+namespace {
+
+double seconds_since(std::chrono::steady_clock::time_point start) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+/// Calls f(std::type_identity<Bits>, std::type_identity<Value>) for the widths of a job.
+template <class F>
+decltype(auto) dispatch_widths(const SortJob& job, F&& f) {
+  const auto with_bits = [&](auto bits) -> decltype(auto) {
+    switch (job.value_bytes) {
+      case 0: return f(bits, std::type_identity<NoValue>{});
+      case 4: return f(bits, std::type_identity<uint32_t>{});
+      case 8: return f(bits, std::type_identity<uint64_t>{});
+      default: throw Error("values of " + std::to_string(job.value_bytes) + " bytes cannot be sorted", "use 4 or 8 bytes");
+    }
+  };
+  switch (key_bytes(job.type)) {
+    case 1: return with_bits(std::type_identity<uint8_t>{});
+    case 2: return with_bits(std::type_identity<uint16_t>{});
+    case 4: return with_bits(std::type_identity<uint32_t>{});
+    default: return with_bits(std::type_identity<uint64_t>{});
+  }
+}
+
+template <class Bits, class Value>
+class CpuSession : public SortSession {
+ public:
+  CpuSession(const SortJob& job, uint32_t threads, const CpuTuning& tuning)
+      : job_(job),
+        tuning_(tuning),
+        map_(key_map<Bits>(job.type, job.order)),
+        keys_(job.count * sizeof(Bits)),
+        values_(job.count * value_size<Value>),
+        memory_(job, threads, tuning),
+        workers_(std::max(1u, job.workers)) {
+    if (needs_second_array(job, tuning)) memory_.take_second_array();
+    memory_.take_workspace();
+    sorted_ = {reinterpret_cast<Bits*>(keys_.data()), reinterpret_cast<Value*>(values_.data())};
+  }
+
+  std::span<std::byte> begin_put(uint32_t worker, Column column, uint64_t first_byte, size_t bytes) override {
+    std::byte* const at = column_bytes(column) + first_byte;
+    workers_.at(worker).open = {column, first_byte, bytes};
+    return {at, bytes};
+  }
+
+  void end_put(uint32_t worker) override {
+    Worker& mine = workers_.at(worker);
+    const auto [column, first_byte, bytes] = mine.open;
+    if (column == Column::values) return;
+    const uint64_t first = first_byte / sizeof(Bits);
+    mine.digests.push_back(digest_keys(sorted_.keys + first, bytes / sizeof(Bits), map_, has_values<Value>));
+    mine.digests.back().first_index = first;
+  }
+
+  SortSummary sort() override {
+    const auto start = std::chrono::steady_clock::now();
+    std::vector<Digest<Bits>> digests;
+    for (const Worker& worker : workers_) digests.insert(digests.end(), worker.digests.begin(), worker.digests.end());
+    const Digest<Bits> digest = combine(std::move(digests), has_values<Value>);
+    if (digest.count != job_.count)
+      throw Error("internal: " + std::to_string(digest.count) + " of " + std::to_string(job_.count) + " keys were put");
+    auto result = sort_arrays(sorted_, job_, digest, false, memory_, tuning_);
+    sorted_ = result.sorted;
+    result.summary.sort_s = seconds_since(start);
+    return result.summary;
+  }
+
+  std::span<std::byte> get(uint32_t, Column column, uint64_t first_byte, size_t bytes) override {
+    return {column_bytes(column) + first_byte, bytes};
+  }
+
+ private:
+  struct Put {
+    Column column = Column::keys;
+    uint64_t first_byte = 0;
+    size_t bytes = 0;
+  };
+  /// A line of its own, as every worker writes to it at once.
+  struct alignas(64) Worker {
+    Put open;
+    std::vector<Digest<Bits>> digests;
+  };
+
+  std::byte* column_bytes(Column column) const {
+    return column == Column::keys ? reinterpret_cast<std::byte*>(sorted_.keys)
+                                  : reinterpret_cast<std::byte*>(sorted_.values);
+  }
+
+  SortJob job_;
+  CpuTuning tuning_;
+  KeyMap<Bits> map_;
+  PageArray keys_;
+  PageArray values_;
+  SortMemory<Bits, Value> memory_;
+  std::vector<Worker> workers_;
+  Columns<Bits, Value> sorted_;  // the input until sort(), then the result
+};
+
+class CpuBackend : public Backend {
+ public:
+  CpuBackend(uint32_t threads, const CpuTuning& tuning)
+      : threads_(threads != 0 ? threads : available_threads()), tuning_(tuning) {}
+
+  BackendInfo info() const override;
+  Footprint footprint(const SortJob& job) const override;
+  Bytes device_memory() const override { return {}; }
+  std::unique_ptr<SortSession> begin_sort(const SortJob& job) override {
+    check(job);
+    return dispatch_widths(job, [&](auto bits, auto value) -> std::unique_ptr<SortSession> {
+      return std::make_unique<CpuSession<typename decltype(bits)::type, typename decltype(value)::type>>(job, threads_,
+                                                                                                         tuning_);
+    });
+  }
+  SortSummary sort(std::span<std::byte> keys, std::span<std::byte> values, const SortJob& job) override;
+  double copy_bandwidth() override { return measure_copy_bandwidth(threads_); }
+
+ private:
+  /// Refuses counts whose bytes would not fit 64 bits, before anybody multiplies.
+  static void check(const SortJob& job) {
+    if (job.count > std::numeric_limits<uint64_t>::max() / 64)
+      throw Error(std::to_string(job.count) + " keys are more than any memory holds", "sort the file in parts");
+  }
+
+  template <class Bits, class Value>
+  SortSummary sort_in_place(Columns<Bits, Value> array, const SortJob& job);
+
+  uint32_t threads_;
+  CpuTuning tuning_;
+};
+
+std::string processor_name() {
+  std::ifstream file("/proc/cpuinfo");
+  for (std::string line; std::getline(file, line);)
+    if (line.starts_with("model name"))
+      if (const size_t colon = line.find(": "); colon != std::string::npos) return line.substr(colon + 2);
+  return "processor";
+}
+
+BackendInfo CpuBackend::info() const {
+  std::string accelerator = "VQSort: not in this build";
+  if (vqsort_available())
+    accelerator = vqsort_pays(4) ? "VQSort: used for keys of 4 and 8 bytes"
+                                 : "VQSort: not used, the radix sort is faster with this processor's vectors";
+  return {.name = "cpu",
+          .description = processor_name() + ", " + std::to_string(threads_) + (threads_ == 1 ? " thread" : " threads"),
+          .details = {accelerator}};
+}
+
+Backend::Footprint CpuBackend::footprint(const SortJob& job) const {
+  const uint64_t arrays = needs_second_array(job, tuning_) ? 2 : 1;
+  const uint64_t threads = useful_threads(job.count, threads_, tuning_);
+  const size_t a_thread = dispatch_widths(job, [&](auto bits, auto value) {
+    return RadixWorkspace<typename decltype(bits)::type, typename decltype(value)::type>::thread_bytes(job.count, tuning_);
+  });
+  return {.host = Bytes{arrays * job.count * (key_bytes(job.type) + job.value_bytes) + threads * a_thread}, .device = {}};
+}
+
+template <class Bits, class Value>
+SortSummary CpuBackend::sort_in_place(Columns<Bits, Value> array, const SortJob& job) {
+  const auto start = std::chrono::steady_clock::now();
+  SortMemory<Bits, Value> memory(job, threads_, tuning_);
+  const KeyMap<Bits> map = key_map<Bits>(job.type, job.order);
+  std::vector<Digest<Bits>> digests(memory.threads());
+  run_team(memory.threads(), [&](uint32_t thread) {
+    const uint64_t begin = slice_begin(job.count, thread, memory.threads());
+    const uint64_t end = slice_begin(job.count, thread + 1, memory.threads());
+    digests[thread] = digest_keys(array.keys + begin, end - begin, map, has_values<Value>);
+    digests[thread].first_index = begin;
+  });
+  const Digest<Bits> digest = combine(std::move(digests), has_values<Value>);
+  SortSummary summary = sort_arrays(array, job, digest, true, memory, tuning_).summary;
+  summary.sort_s = seconds_since(start);
+  return summary;
+}
+
+SortSummary CpuBackend::sort(std::span<std::byte> keys, std::span<std::byte> values, const SortJob& job) {
+  check(job);
+  if (keys.size() != job.count * key_bytes(job.type) || values.size() != job.count * job.value_bytes)
+    throw Error("internal: the spans do not have the job's size");
+  const auto misaligned = [](const std::byte* data, size_t to) {
+    return to > 1 && reinterpret_cast<uintptr_t>(data) % to != 0;
+  };
+  // Bytes at odd addresses are copied into a session's arrays.
+  if (misaligned(keys.data(), key_bytes(job.type)) || misaligned(values.data(), job.value_bytes))
+    return Backend::sort(keys, values, job);
+  return dispatch_widths(job, [&](auto bits, auto value) {
+    using Bits = typename decltype(bits)::type;
+    using Value = typename decltype(value)::type;
+    return sort_in_place<Bits, Value>({reinterpret_cast<Bits*>(keys.data()), reinterpret_cast<Value*>(values.data())},
+                                      job);
+  });
+}
+
+}  // namespace
+
+uint32_t useful_threads(uint64_t count, uint32_t threads, const CpuTuning& tuning) {
+  return static_cast<uint32_t>(std::clamp<uint64_t>(count / std::max<uint64_t>(1, tuning.keys_per_thread), 1, threads));
+}
+
+bool needs_second_array(const SortJob& job, const CpuTuning& tuning) {
+  const bool counts = job.algorithm == SortAlgorithm::counting;
+  if (job.value_bytes != 0) {
+    if (counts) return true;
+  } else if (counts || (key_bytes(job.type) <= 2 && job.algorithm == SortAlgorithm::automatic)) {
+    return false;
+  }
+  const uint64_t capacity = dispatch_widths(job, [&](auto bits, auto value) {
+    return RadixWorkspace<typename decltype(bits)::type, typename decltype(value)::type>::capacity(tuning);
+  });
+  return job.count > capacity;
+}
+
+std::unique_ptr<Backend> make_cpu_backend(uint32_t threads) { return make_tuned_cpu_backend(threads, {}); }
+
+std::unique_ptr<Backend> make_tuned_cpu_backend(uint32_t threads, const CpuTuning& tuning) {
+  return std::make_unique<CpuBackend>(threads, tuning);
+}
+
+}  // namespace sweepsort

@@ -1,0 +1,50 @@
+// page_array.cpp - anonymous mappings for page_array.hpp.
+#include "backend/cpu/page_array.hpp"
+
+#include <sys/mman.h>
+
+#include <cerrno>
+#include <cstdint>
+#include <cstring>
+
+#include "core/bytes.hpp"
+#include "core/error.hpp"
+
+namespace sweepsort {
+namespace {
+
+constexpr size_t huge_page = 2u << 20;
+
+size_t rounded(size_t bytes) { return (bytes + 4095) / 4096 * 4096; }
+
+[[noreturn]] void refuse(size_t bytes, int error) {
+  throw Error("cannot allocate " + format_bytes(Bytes{bytes}) + " of memory: " + std::strerror(error),
+              "sorting needs twice the size of the data; free some memory, raise the limit (ulimit -v, cgroup) or "
+              "use a machine with more");
+}
+
+}  // namespace
+
+PageArray::PageArray(size_t bytes) {
+  if (bytes == 0) return;
+  if (bytes > SIZE_MAX - 2 * huge_page) refuse(bytes, ENOMEM);
+  // Small arrays take small pages: a huge one would cost more to clear than it saves.
+  const size_t slack = bytes >= huge_page ? huge_page : 0;
+  const size_t length = rounded(bytes);
+  void* mapped = mmap(nullptr, length + slack, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (mapped == MAP_FAILED) refuse(bytes, errno);
+  auto* const begin = static_cast<std::byte*>(mapped);
+  // Cut what sticks out on both sides of the aligned part.
+  const size_t skip = slack == 0 ? 0 : (huge_page - reinterpret_cast<uintptr_t>(begin) % huge_page) % huge_page;
+  if (skip > 0) munmap(begin, skip);
+  if (slack > skip) munmap(begin + skip + length, slack - skip);
+  data_ = begin + skip;
+  size_ = bytes;
+  if (slack > 0) madvise(data_, length, MADV_HUGEPAGE);  // only advice: refused on some kernels, right without it
+}
+
+PageArray::~PageArray() {
+  if (data_ != nullptr) munmap(data_, rounded(size_));
+}
+
+}  // namespace sweepsort

@@ -1,0 +1,277 @@
+// radix_sort.hpp - MSD radix sort by all threads: split until a bucket fits a cache, finish it there.
+//
+// Keys alone and stable pairs. One split by all threads (split.hpp), then every thread takes buckets, the largest first,
+// and sorts them in its cache (bucket_sort.hpp, or vqsort.hpp). A bucket that is still too large is split again: by all
+// threads if waiting for one would take long, else by the thread that took it. Each split shortens the range of bits and
+// a range of one value needs no sorting, so the depth is bounded by the key's width whatever the data.
+//
+//     input --split--> other --split again--> input ...        every bucket ends in `output`, one of the two arrays
+//       raw             distances              distances                                  raw
+//
+// Moves about 8 n keys: read, read and write in the split, read and write a bucket.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <vector>
+
+#include "backend/cpu/bucket_sort.hpp"
+#include "backend/cpu/page_array.hpp"
+#include "backend/cpu/split.hpp"
+#include "backend/cpu/split_rule.hpp"
+#include "backend/cpu/team.hpp"
+#include "backend/cpu/tuning.hpp"
+#include "backend/cpu/vqsort.hpp"
+
+namespace sweepsort {
+
+/// What each thread needs besides the arrays: split tables and a bucket's scratch. Made before the sort.
+template <class Bits, class Value>
+class RadixWorkspace {
+ public:
+  RadixWorkspace(uint32_t threads, uint64_t count, const CpuTuning& tuning) : capacity_(capacity(tuning)) {
+    for (uint32_t thread = 0; thread < threads; ++thread) memory_.emplace_back(thread_bytes(count, tuning));
+  }
+
+  /// Pure: what one thread takes for a sort of `count` keys.
+  static size_t thread_bytes(uint64_t count, const CpuTuning& tuning) {
+    const uint64_t most = capacity(tuning);
+    if (count <= most) return scratch_offset(false) + count * element;
+    const size_t bytes = scratch_offset(true) + most * element;
+    // The tables are walked at random: a sort that pays for clearing a huge page gets one.
+    return count * element >= (8u << 20) ? std::max<size_t>(bytes, 2u << 20) : bytes;
+  }
+
+  /// Most keys of a bucket.
+  static uint64_t capacity(const CpuTuning& tuning) {
+    return std::clamp<uint64_t>(tuning.bucket_capacity_bytes / element, 32, uint64_t{1} << 30);
+  }
+
+  uint64_t bucket_capacity() const { return capacity_; }
+  uint32_t threads() const { return static_cast<uint32_t>(memory_.size()); }
+
+  SplitTables<Bits, Value>& tables(uint32_t thread) {
+    return *reinterpret_cast<SplitTables<Bits, Value>*>(memory_[thread].data());
+  }
+  /// The part behind the tables, or all of it where no split can happen.
+  Columns<Bits, Value> scratch(uint32_t thread, bool splits) {
+    std::byte* const begin = memory_[thread].data() + scratch_offset(splits);
+    const uint64_t keys = (memory_[thread].size() - scratch_offset(splits)) / element;
+    if constexpr (!has_values<Value>) return {reinterpret_cast<Bits*>(begin), nullptr};
+    // The wider elements first: the others are aligned behind any number of them.
+    if constexpr (sizeof(Bits) >= sizeof(Value))
+      return {reinterpret_cast<Bits*>(begin), reinterpret_cast<Value*>(begin + keys * sizeof(Bits))};
+    return {reinterpret_cast<Bits*>(begin + keys * sizeof(Value)), reinterpret_cast<Value*>(begin)};
+  }
+
+ private:
+  static constexpr size_t element = sizeof(Bits) + value_size<Value>;
+  static constexpr size_t scratch_offset(bool splits) { return splits ? sizeof(SplitTables<Bits, Value>) : 0; }
+
+  uint64_t capacity_;
+  std::vector<PageArray> memory_;
+};
+
+/// One sort. `range` is the largest distance; `output` is `input` or `other`.
+template <class Bits, class Value, class Codec>
+struct RadixJob {
+  using Array = Columns<Bits, Value>;
+  Array input;
+  Array other;
+  Array output;
+  uint64_t count = 0;
+  Bits range = 0;
+  Codec codec;
+  bool use_vqsort = false;
+};
+
+template <class Bits, class Value, class Codec>
+class RadixSort {
+ public:
+  using Array = Columns<Bits, Value>;
+  using Job = RadixJob<Bits, Value, Codec>;
+
+  RadixSort(const Job& job, RadixWorkspace<Bits, Value>& workspace, const CpuTuning& tuning)
+      : job_(job), workspace_(workspace), tuning_(tuning), splits_(job.count > workspace.bucket_capacity()) {
+    for (uint32_t thread = 0; thread < workspace.threads(); ++thread)
+      sorters_.push_back(std::make_unique<BucketSort<Bits, Value>>(workspace.scratch(thread, splits_)));
+  }
+
+  void run() {
+    if (!splits_ || job_.range == 0) {
+      for (uint64_t i = 0; i < job_.count; ++i) job_.input.keys[i] = job_.codec.encode(job_.input.keys[i]);
+      finish({.begin = 0, .count = job_.count, .low = 0, .bits = bit_count(job_.range), .in_input = true}, 0);
+      return;
+    }
+    std::vector<Range> open, ready;
+    const SplitRule<Bits> rule = make_rule(job_.input.keys, job_.count, 0, job_.range, job_.codec);
+    split({.begin = 0, .count = job_.count, .in_input = true}, rule, job_.codec, 0, workspace_.threads(), open);
+    while (!open.empty()) {
+      const Range range = open.back();
+      open.pop_back();
+      if (range.bits == 0) {
+        cut(range, ready);
+      } else if (range.count <= one_thread_limit()) {
+        ready.push_back(range);
+      } else {
+        split_again(range, 0, workspace_.threads(), open);
+      }
+    }
+    finish_all(ready);
+  }
+
+ private:
+  /// Distances that agree with `low` but in their lowest `bits` bits, in one of the two arrays. bits == 0: all are `low`,
+  /// and keys without values need not be there.
+  struct Range {
+    uint64_t begin = 0;
+    uint64_t count = 0;
+    Bits low = 0;
+    uint32_t bits = 0;
+    bool in_input = false;
+  };
+
+  /// Keys that have been split are distances already.
+  using Split = Distance<Bits, true>;
+
+  Array array(bool input) const { return input ? job_.input : job_.other; }
+
+  /// A larger bucket would keep one thread busy when the others are done.
+  uint64_t one_thread_limit() const {
+    const uint32_t threads = workspace_.threads();
+    return threads == 1 ? job_.count : std::max(workspace_.bucket_capacity(), job_.count / (8 * threads));
+  }
+
+  void finish_all(std::vector<Range>& ready) {
+    std::sort(ready.begin(), ready.end(), [](const Range& a, const Range& b) { return a.count > b.count; });
+    std::atomic<size_t> next{0};
+    run_team(workspace_.threads(), [&](uint32_t thread) {
+      for (size_t i = next++; i < ready.size(); i = next++) finish(ready[i], thread);
+    });
+  }
+
+  /// Pieces of a range of one value, which any thread can write.
+  static void cut(Range range, std::vector<Range>& ready) {
+    constexpr uint64_t most = uint64_t{1} << 20;
+    for (; range.count > most; range.begin += most, range.count -= most) {
+      ready.push_back(range);
+      ready.back().count = most;
+    }
+    if (range.count > 0) ready.push_back(range);
+  }
+
+  void finish(const Range& range, uint32_t thread) {
+    const Array from = array(range.in_input) + range.begin;
+    const Array to = job_.output + range.begin;
+    if (range.bits == 0) {
+      std::fill_n(to.keys, range.count, job_.codec.decode(range.low));
+      if constexpr (has_values<Value>) {
+        if (from.values != to.values) std::memcpy(to.values, from.values, range.count * sizeof(Value));
+      }
+    } else if (range.count <= workspace_.bucket_capacity()) {
+      finish_bucket(from, to, range, thread);
+    } else {
+      std::vector<Range> parts;
+      split_again(range, thread, 1, parts);
+      for (const Range& part : parts) finish(part, thread);
+    }
+  }
+
+  void finish_bucket(Array from, Array to, const Range& range, uint32_t thread) {
+    if constexpr (!has_values<Value> && (sizeof(Bits) == 4 || sizeof(Bits) == 8)) {
+      if (job_.use_vqsort) {
+        vqsort(from.keys, range.count);
+        for (uint64_t i = 0; i < range.count; ++i) to.keys[i] = job_.codec.decode(from.keys[i]);
+        return;
+      }
+    }
+    sorters_[thread]->sort(from, to, static_cast<uint32_t>(range.count), range.bits, job_.codec);
+  }
+
+  /// Splits a range of distances; threads [first_thread, first_thread + threads) do it.
+  void split_again(const Range& range, uint32_t first_thread, uint32_t threads, std::vector<Range>& parts) {
+    const auto [low, high] = bounds(range, threads);
+    if (low == high) {
+      parts.push_back({.begin = range.begin, .count = range.count, .low = low, .in_input = range.in_input});
+      return;
+    }
+    const Bits* const keys = array(range.in_input).keys + range.begin;
+    split(range, make_rule(keys, range.count, low, high, Split{}), Split{}, first_thread, threads, parts);
+  }
+
+  std::pair<Bits, Bits> bounds(const Range& range, uint32_t threads) const {
+    const Bits* const keys = array(range.in_input).keys + range.begin;
+    std::vector<std::pair<Bits, Bits>> found(threads, {keys[0], keys[0]});
+    run_team(threads, [&](uint32_t thread) {
+      auto [low, high] = found[thread];
+      const uint64_t end = slice_begin(range.count, thread + 1, threads);
+      for (uint64_t i = slice_begin(range.count, thread, threads); i < end; ++i) {
+        low = std::min(low, keys[i]);
+        high = std::max(high, keys[i]);
+      }
+      found[thread] = {low, high};
+    });
+    for (const auto& [low, high] : found) found[0] = {std::min(found[0].first, low), std::max(found[0].second, high)};
+    return found[0];
+  }
+
+  /// How to split n keys whose distances span [low, high].
+  template <class Encoder>
+  SplitRule<Bits> make_rule(const Bits* keys, uint64_t n, Bits low, Bits high, const Encoder& encoder) const {
+    const uint64_t target = std::max<uint64_t>(1, tuning_.bucket_target_bytes / (sizeof(Bits) + value_size<Value>));
+    SplitRule<Bits> rule = digit_rule(n, low, high, target, std::min(tuning_.split_bits, max_split_bits));
+    if (n >= tuning_.sample_from && rule.shift > 0)
+      refine_rule(rule, sample_keys(keys, n, encoder), n, workspace_.bucket_capacity());
+    return rule;
+  }
+
+  template <class Encoder>
+  void split(const Range& range, const SplitRule<Bits>& rule, const Encoder& encoder, uint32_t first_thread,
+             uint32_t threads, std::vector<Range>& parts) {
+    const auto buckets =
+        rule.is_skewed() ? deal<!has_values<Value>>(range, rule.buckets, LeafBucket<Bits>(rule), encoder, first_thread, threads)
+                         : deal<false>(range, rule.buckets, DigitBucket<Bits>(rule), encoder, first_thread, threads);
+    for (uint32_t bucket = 0; bucket < rule.buckets; ++bucket) {
+      if (buckets[bucket].count == 0) continue;
+      const auto [low, bits] = rule.holds_of(bucket);
+      parts.push_back({buckets[bucket].begin, buckets[bucket].count, low, bits, !range.in_input});
+    }
+  }
+
+  /// Histogram, scan, scatter.
+  template <bool skip_frequent, class BucketOf, class Encoder>
+  std::vector<Bucket> deal(const Range& range, uint32_t buckets, const BucketOf& bucket_of, const Encoder& encoder,
+                           uint32_t first_thread, uint32_t threads) {
+    const Array from = array(range.in_input) + range.begin;
+    const Array to = array(!range.in_input);
+    run_team(threads, [&](uint32_t thread) {
+      uint64_t* const counts = workspace_.tables(first_thread + thread).cursor;
+      std::fill_n(counts, buckets, uint64_t{0});
+      const uint64_t begin = slice_begin(range.count, thread, threads);
+      count_buckets(from.keys + begin, slice_begin(range.count, thread + 1, threads) - begin, bucket_of, encoder, counts);
+    });
+    std::vector<Bucket> result(buckets);
+    uint64_t sum = range.begin;
+    for (uint32_t bucket = 0; bucket < buckets; ++bucket) {
+      result[bucket].begin = sum;
+      for (uint32_t thread = 0; thread < threads; ++thread)
+        sum += std::exchange(workspace_.tables(first_thread + thread).cursor[bucket], sum);
+      result[bucket].count = sum - result[bucket].begin;
+    }
+    run_team(threads, [&](uint32_t thread) {
+      const uint64_t begin = slice_begin(range.count, thread, threads);
+      Scatter<skip_frequent, Bits, Value, BucketOf, Encoder>(to, buckets, bucket_of, encoder,
+                                                          workspace_.tables(first_thread + thread))
+          .run(from + begin, slice_begin(range.count, thread + 1, threads) - begin);
+    });
+    return result;
+  }
+
+  Job job_;
+  RadixWorkspace<Bits, Value>& workspace_;
+  const CpuTuning& tuning_;
+  bool splits_;
+  std::vector<std::unique_ptr<BucketSort<Bits, Value>>> sorters_;
+};
+
+}  // namespace sweepsort

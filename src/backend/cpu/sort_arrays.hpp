@@ -1,0 +1,67 @@
+// sort_arrays.hpp - chooses the road by what the digest says and sorts arrays in memory.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "backend/backend.hpp"
+#include "backend/cpu/columns.hpp"
+#include "backend/cpu/digest.hpp"
+#include "backend/cpu/page_array.hpp"
+#include "backend/cpu/radix_sort.hpp"
+#include "backend/cpu/tuning.hpp"
+
+namespace sweepsort {
+
+/// The most threads of `threads` that are worth having for so many keys.
+uint32_t useful_threads(uint64_t count, uint32_t threads, const CpuTuning& tuning);
+
+/// Whether a sort of this job may need a second array as large as the first. Pure.
+bool needs_second_array(const SortJob& job, const CpuTuning& tuning);
+
+/// The memory of one sort besides its input: the second array and the threads' workspace.
+template <class Bits, class Value>
+class SortMemory {
+ public:
+  SortMemory(const SortJob& job, uint32_t threads, const CpuTuning& tuning)
+      : count_(job.count), threads_(useful_threads(job.count, threads, tuning)), tuning_(tuning) {}
+
+  /// Takes the memory if it has not been taken: throws Error where it cannot be had.
+  void take_workspace() {
+    if (!workspace_) workspace_.emplace(threads_, count_, tuning_);
+  }
+  void take_second_array() {
+    if (keys_.size() > 0) return;
+    keys_ = PageArray(count_ * sizeof(Bits));
+    values_ = PageArray(count_ * value_size<Value>);
+  }
+
+  RadixWorkspace<Bits, Value>& workspace() { return *workspace_; }
+  Columns<Bits, Value> second_array() const {
+    return {reinterpret_cast<Bits*>(keys_.data()), reinterpret_cast<Value*>(values_.data())};
+  }
+  uint32_t threads() const { return threads_; }
+
+ private:
+  uint64_t count_;
+  uint32_t threads_;
+  CpuTuning tuning_;
+  PageArray keys_;
+  PageArray values_;
+  std::optional<RadixWorkspace<Bits, Value>> workspace_;
+};
+
+template <class Bits, class Value>
+struct SortResult {
+  Columns<Bits, Value> sorted;  // the input or memory's second array
+  SortSummary summary;          // but for sort_s
+};
+
+/// Sorts job.count keys (and values, stably) by the map of job.type and job.order. `in_place`: the result goes to
+/// `input`; else to where it is had sooner. Throws Error if the job asks for counting and the range is too wide.
+/// Compiled for the four key widths with no, 4 and 8 byte values.
+template <class Bits, class Value>
+SortResult<Bits, Value> sort_arrays(Columns<Bits, Value> input, const SortJob& job, const Digest<Bits>& digest,
+                                    bool in_place, SortMemory<Bits, Value>& memory, const CpuTuning& tuning);
+
+}  // namespace sweepsort

@@ -1,0 +1,141 @@
+// sort_arrays_impl.hpp - the body of sort_arrays, for the files that compile it for one key width each.
+#pragma once
+
+#include "backend/cpu/counting_sort.hpp"
+#include "backend/cpu/sort_arrays.hpp"
+#include "core/error.hpp"
+
+namespace sweepsort {
+namespace {
+
+/// Swaps the first half with the second, each thread its share.
+template <class Bits, class Value>
+void reverse(Columns<Bits, Value> array, uint64_t count, uint32_t threads) {
+  run_team(threads, [&](uint32_t thread) {
+    const uint64_t begin = slice_begin(count / 2, thread, threads);
+    const uint64_t end = slice_begin(count / 2, thread + 1, threads);
+    for (uint64_t i = begin; i < end; ++i) {
+      std::swap(array.keys[i], array.keys[count - 1 - i]);
+      if constexpr (has_values<Value>) std::swap(array.values[i], array.values[count - 1 - i]);
+    }
+  });
+}
+
+template <class Bits, class Value, bool identity>
+class ArraySort {
+ public:
+  using Array = Columns<Bits, Value>;
+  using Codec = Distance<Bits, identity>;
+  using Result = SortResult<Bits, Value>;
+
+  ArraySort(Array input, const SortJob& job, const Digest<Bits>& digest, const Codec& codec,
+            SortMemory<Bits, Value>& memory, const CpuTuning& tuning)
+      : input_(input), job_(job), digest_(digest), codec_(codec), memory_(memory), tuning_(tuning),
+        range_(static_cast<Bits>(digest.largest - digest.smallest)) {}
+
+  Result run(bool in_place) {
+    switch (job_.algorithm) {
+      case SortAlgorithm::counting: return counting();
+      case SortAlgorithm::radix: return radix(in_place);
+      case SortAlgorithm::automatic: break;
+    }
+    if (job_.count < 2 || range_ == 0) return {input_, {.algorithm = "all equal"}};
+    if (digest_.ascending) return {input_, {.algorithm = "already sorted"}};
+    if (digest_.descending) {
+      reverse(input_, job_.count, memory_.threads());
+      return {input_, {.algorithm = "reversed"}};
+    }
+    // With values a split does as well what a counting scatter would do.
+    const bool few = range_ < tuning_.counting_range && (sizeof(Bits) <= 2 || job_.count / 2 >= range_);
+    return few && !has_values<Value> ? counting() : radix(in_place);
+  }
+
+ private:
+  Result counting() {
+    if (range_ >= tuning_.forced_counting_range)
+      throw Error("counting sort: the keys span " + std::to_string(uint64_t{range_}) + ", more than the " +
+                      std::to_string(tuning_.forced_counting_range - 1) + " that can be counted",
+                  "use --algorithm radix, or auto, which chooses by the data");
+    // Counters take 12 bytes a value and thread: no more than 48 MiB of them.
+    const uint64_t most_threads = (uint64_t{48} << 20) / 12 / (uint64_t{range_} + 1);
+    const auto threads = static_cast<uint32_t>(std::clamp<uint64_t>(most_threads, 1, memory_.threads()));
+    SortSummary summary{.algorithm = "counting"};
+    if constexpr (has_values<Value>) {
+      memory_.take_second_array();
+      const Array to = memory_.second_array();
+      counting_scatter(input_, to, job_.count, range_, codec_, threads);
+      return {to, summary};
+    } else {
+      counting_sort(input_.keys, job_.count, range_, codec_, threads);
+      return {input_, summary};
+    }
+  }
+
+  Result radix(bool in_place) {
+    if (job_.count == 0) return {input_, {.algorithm = "radix"}};
+    memory_.take_workspace();
+    const bool splits = job_.count > memory_.workspace().bucket_capacity();
+    if (splits) memory_.take_second_array();
+    RadixJob<Bits, Value, Codec> radix_job{.input = input_,
+                                           .other = memory_.second_array(),
+                                           .output = splits && !in_place ? memory_.second_array() : input_,
+                                           .count = job_.count,
+                                           .range = range_,
+                                           .codec = codec_,
+                                           .use_vqsort = use_vqsort()};
+    RadixSort<Bits, Value, Codec>(radix_job, memory_.workspace(), tuning_).run();
+    SortSummary summary;
+    summary.algorithm = splits ? "radix-msd" : "radix";
+    summary.algorithm += radix_job.use_vqsort ? "+vqsort" : "-lsd";
+    summary.live_digits = (bit_count(range_) + 7) / 8;
+    return {radix_job.output, summary};
+  }
+
+  bool use_vqsort() const {
+    if (has_values<Value> || sizeof(Bits) < 4 || job_.algorithm == SortAlgorithm::radix) return false;
+    switch (tuning_.accelerator) {
+      case Accelerator::never: return false;
+      case Accelerator::always: return vqsort_available();
+      case Accelerator::automatic: break;
+    }
+    return vqsort_pays(sizeof(Bits));
+  }
+
+  Array input_;
+  const SortJob& job_;
+  const Digest<Bits>& digest_;
+  Codec codec_;
+  SortMemory<Bits, Value>& memory_;
+  const CpuTuning& tuning_;
+  Bits range_;
+};
+
+template <class Bits, class Value>
+void copy_columns(Columns<Bits, Value> from, Columns<Bits, Value> to, uint64_t count, uint32_t threads) {
+  run_team(threads, [&](uint32_t thread) {
+    const uint64_t begin = slice_begin(count, thread, threads);
+    const uint64_t n = slice_begin(count, thread + 1, threads) - begin;
+    std::memcpy(to.keys + begin, from.keys + begin, n * sizeof(Bits));
+    if constexpr (has_values<Value>) std::memcpy(to.values + begin, from.values + begin, n * sizeof(Value));
+  });
+}
+
+}  // namespace
+
+template <class Bits, class Value>
+SortResult<Bits, Value> sort_arrays(Columns<Bits, Value> input, const SortJob& job, const Digest<Bits>& digest,
+                                    bool in_place, SortMemory<Bits, Value>& memory, const CpuTuning& tuning) {
+  const KeyMap<Bits> map = key_map<Bits>(job.type, job.order);
+  const auto run = [&](auto codec) {
+    return ArraySort<Bits, Value, decltype(codec)::is_identity>(input, job, digest, codec, memory, tuning).run(in_place);
+  };
+  SortResult<Bits, Value> result = map.is_identity() ? run(Distance<Bits, true>{map, digest.smallest})
+                                                     : run(Distance<Bits, false>{map, digest.smallest});
+  if (in_place && job.count > 0 && result.sorted.keys != input.keys) {
+    copy_columns(result.sorted, input, job.count, memory.threads());
+    result.sorted = input;
+  }
+  return result;
+}
+
+}  // namespace sweepsort

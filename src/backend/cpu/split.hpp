@@ -1,0 +1,188 @@
+// split.hpp - one pass that deals keys out to up to 2^11 buckets in key order: the MSD step of the CPU radix sort.
+//
+// Histogram, exclusive scan, scatter. The scatter collects a cache line a bucket before it writes (software write-
+// combining: Satish et al., "Fast Sort on CPUs and GPUs", 2010; Wassenberg & Sanders, "Engineering a Multi-core Radix
+// Sort", 2011), so memory sees whole lines, stored past the cache, and the TLB one miss a line.
+//
+//     thread 0  AACB..                     bucket  A: [0 0 | 1]
+//     thread 1  BAC...    ->  offsets  ->          B: [0 | 1]      in thread order, hence stable
+//
+#pragma once
+
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
+
+#include <cstddef>
+
+#include "backend/cpu/columns.hpp"
+#include "backend/cpu/split_rule.hpp"
+
+namespace sweepsort {
+
+/// A bucket's place after a split.
+struct Bucket {
+  uint64_t begin = 0;
+  uint64_t count = 0;
+};
+
+template <class Bits>
+struct DigitBucket {
+  uint32_t shift;
+  Bits base;
+
+  explicit DigitBucket(const SplitRule<Bits>& rule) : shift(rule.shift), base(rule.base) {}
+  size_t operator()(Bits distance) const { return static_cast<Bits>((distance >> shift) - base); }
+};
+
+template <class Bits>
+struct LeafBucket {
+  DigitBucket<Bits> digit;
+  const typename SplitRule<Bits>::Digit* digits;
+  const typename SplitRule<Bits>::Leaf* leaves;
+
+  explicit LeafBucket(const SplitRule<Bits>& rule)
+      : digit(rule), digits(rule.digits.data()), leaves(rule.leaves.data()) {}
+  size_t operator()(Bits distance) const {
+    const auto& leaf = leaf_of(distance);
+    return leaf.bucket + size_t{distance >= leaf.frequent} + size_t{distance > leaf.frequent};
+  }
+  bool is_frequent(Bits distance) const { return distance == leaf_of(distance).frequent; }
+
+ private:
+  const typename SplitRule<Bits>::Leaf& leaf_of(Bits distance) const {
+    const auto& entry = digits[digit(distance)];
+    return leaves[entry.first + static_cast<uint32_t>((distance >> entry.shift) & entry.mask)];
+  }
+};
+
+/// A thread's tables for a split: counters and some lines a bucket. Reused from split to split; needs no construction
+/// but fresh zeroed memory.
+template <class Bits, class Value>
+struct SplitTables {
+  // Four cache lines a bucket: a full one ends a streak of well predicted branches, so that longer is faster (u32, 11
+  // bits, Zen 3: 2.1 ns a key with one line, 1.9 with two, 1.8 with four). No array's share is below one line.
+  static constexpr uint32_t line_keys =
+      std::max<uint32_t>(64 / sizeof(Bits), std::bit_floor(256 / (sizeof(Bits) + value_size<Value>)));
+
+  /// First how many keys of this thread a bucket has, then where the next of them goes.
+  uint64_t cursor[max_buckets];
+  uint64_t line_begin[max_buckets];  // where in the output the line stands that was open when the round began
+  uint32_t filled[max_buckets];      // elements since line_begin
+  alignas(64) Bits keys[max_buckets * line_keys];
+  alignas(64) Value values[has_values<Value> ? max_buckets * line_keys : 1];
+};
+
+template <class Bits, class BucketOf, class Codec>
+void count_buckets(const Bits* keys, uint64_t n, BucketOf bucket_of, Codec codec, uint64_t* counts) {
+  for (uint64_t i = 0; i < n; ++i) ++counts[bucket_of(codec.encode(keys[i]))];
+}
+
+/// Copies one whole line; past the cache where `to` is aligned for it.
+template <uint32_t count, class Element>
+inline void store_line(Element* to, const Element* line, bool aligned) {
+#ifdef __SSE2__
+  if (aligned) {
+    auto* const target = reinterpret_cast<__m128i*>(to);
+    const auto* const source = reinterpret_cast<const __m128i*>(line);
+    for (size_t i = 0; i < count * sizeof(Element) / sizeof(__m128i); ++i)
+      _mm_stream_si128(target + i, _mm_load_si128(source + i));
+    return;
+  }
+#endif
+  std::memcpy(to, line, count * sizeof(Element));
+}
+
+/// One thread's scatter: its keys go where tables.cursor says. `skip_frequent`: frequent values need not be written, as
+/// their bucket's count tells all.
+template <bool skip_frequent, class Bits, class Value, class BucketOf, class Codec>
+class Scatter {
+ public:
+  using Array = Columns<Bits, Value>;
+  using Tables = SplitTables<Bits, Value>;
+
+  Scatter(Array to, uint32_t buckets, const BucketOf& bucket_of, const Codec& codec, Tables& tables)
+      : to_(to), bucket_of_(bucket_of), codec_(codec), buckets_(buckets), tables_(tables) {
+    keys_aligned_ = reinterpret_cast<uintptr_t>(to.keys) % 64 == 0;
+    values_aligned_ = reinterpret_cast<uintptr_t>(to.values) % 64 == 0;
+  }
+
+  void run(Array from, uint64_t n) {
+    // Rounds, so that 32 bits count what a round puts into a bucket.
+    for (constexpr uint64_t most = uint64_t{1} << 31; n > 0;) {
+      const uint64_t part = std::min(n, most);
+      round(from, part);
+      from = from + part;
+      n -= part;
+    }
+#ifdef __SSE2__
+    _mm_sfence();  // streamed lines are visible to the threads that take the buckets
+#endif
+  }
+
+ private:
+  static constexpr uint32_t line_keys = Tables::line_keys;
+
+  void round(Array from, uint64_t n) {
+    for (uint32_t bucket = 0; bucket < buckets_; ++bucket) {
+      tables_.filled[bucket] = static_cast<uint32_t>(tables_.cursor[bucket] % line_keys);
+      tables_.line_begin[bucket] = tables_.cursor[bucket] - tables_.filled[bucket];
+    }
+    uint32_t* const filled = tables_.filled;
+    Bits* const keys = tables_.keys;
+    Value* const values = tables_.values;
+    const BucketOf bucket_of = bucket_of_;
+    const Codec codec = codec_;
+    for (uint64_t i = 0; i < n; ++i) {
+      const Bits distance = codec.encode(from.keys[i]);
+      const size_t bucket = bucket_of(distance);
+      uint32_t step = 1;
+      // A skipped key is written over by the next one of its bucket: that costs less than a branch nobody can predict.
+      if constexpr (skip_frequent) step = bucket_of.is_frequent(distance) ? 0 : 1;
+      const uint32_t at = filled[bucket];
+      const uint32_t slot = at % line_keys;
+      keys[bucket * line_keys + slot] = distance;
+      if constexpr (has_values<Value>) values[bucket * line_keys + slot] = from.values[i];
+      filled[bucket] = at + step;
+      if (slot + step == line_keys) flush(bucket, at + 1 - line_keys);
+    }
+    for (uint32_t bucket = 0; bucket < buckets_; ++bucket) flush_rest(bucket);
+  }
+
+  /// The line that began as this bucket's `at`-th element is full.
+  void flush(size_t bucket, uint32_t at) {
+    const uint64_t begin = tables_.line_begin[bucket] + at;
+    if (begin < tables_.cursor[bucket]) {  // the first one: its lower part belongs to a neighbour
+      copy(bucket, tables_.cursor[bucket], begin + line_keys);
+      return;
+    }
+    store_line<line_keys>(to_.keys + begin, tables_.keys + bucket * line_keys, keys_aligned_);
+    if constexpr (has_values<Value>)
+      store_line<line_keys>(to_.values + begin, tables_.values + bucket * line_keys, values_aligned_);
+  }
+
+  void flush_rest(size_t bucket) {
+    const uint64_t end = tables_.line_begin[bucket] + tables_.filled[bucket];
+    copy(bucket, std::max(end / line_keys * line_keys, tables_.cursor[bucket]), end);
+    tables_.cursor[bucket] = end;
+  }
+
+  /// Part of a line, to the output's [begin, end).
+  void copy(size_t bucket, uint64_t begin, uint64_t end) {
+    for (uint64_t i = begin; i < end; ++i) {
+      const size_t slot = bucket * line_keys + i % line_keys;
+      to_.keys[i] = tables_.keys[slot];
+      if constexpr (has_values<Value>) to_.values[i] = tables_.values[slot];
+    }
+  }
+
+  Array to_;
+  BucketOf bucket_of_;
+  Codec codec_;
+  uint32_t buckets_;
+  Tables& tables_;
+  bool keys_aligned_;
+  bool values_aligned_;
+};
+
+}  // namespace sweepsort

@@ -1,0 +1,51 @@
+// team.cpp - counts the processors that this process may use.
+#include "backend/cpu/team.hpp"
+
+#include <sched.h>
+
+#include <algorithm>
+#include <cmath>
+#include <fstream>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace sweepsort {
+namespace {
+
+uint32_t affinity_threads() {
+  // The mask's size is the kernel's, not ours: grow it until the call takes it.
+  for (size_t processors = 1024; processors <= 1u << 20; processors *= 2) {
+    std::vector<cpu_set_t> mask(processors / (8 * sizeof(cpu_set_t)));
+    const size_t bytes = mask.size() * sizeof(cpu_set_t);
+    if (sched_getaffinity(0, bytes, mask.data()) == 0)
+      return static_cast<uint32_t>(std::max(1, CPU_COUNT_S(bytes, mask.data())));
+  }
+  return std::max(1u, std::thread::hardware_concurrency());
+}
+
+/// The quota of this process's cgroup (version 2) and of every group above it, in whole processors, rounded up.
+uint32_t quota_threads(uint32_t limit) {
+  std::string line, group;
+  std::ifstream self("/proc/self/cgroup");
+  while (std::getline(self, line))
+    if (line.starts_with("0::")) group = line.substr(3);
+  for (;;) {
+    std::ifstream file("/sys/fs/cgroup" + group + "/cpu.max");
+    std::string quota;
+    double period = 0;
+    if (file >> quota >> period && quota != "max" && period > 0) {
+      const double processors = std::ceil(std::strtod(quota.c_str(), nullptr) / period);
+      limit = std::min(limit, static_cast<uint32_t>(std::clamp(processors, 1.0, 1e6)));
+    }
+    const size_t slash = group.rfind('/');
+    if (group.empty() || slash == std::string::npos) return limit;
+    group.resize(slash);
+  }
+}
+
+}  // namespace
+
+uint32_t available_threads() { return quota_threads(affinity_threads()); }
+
+}  // namespace sweepsort

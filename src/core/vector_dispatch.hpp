@@ -1,0 +1,38 @@
+// vector_dispatch.hpp - a loop compiled once more for wider vectors, chosen when it runs.
+//
+// `target_clones` would do the same by an ifunc, which neither templates nor sanitizers get along with.
+#pragma once
+
+#include <utility>
+
+#if defined(__x86_64__) && defined(__GNUC__)
+#define SWEEPSORT_VECTOR_DISPATCH 1
+#endif
+
+namespace sweepsort {
+
+#ifdef SWEEPSORT_VECTOR_DISPATCH
+template <class Loop>
+[[gnu::target("avx2"), gnu::flatten]] auto with_avx2(Loop loop) {
+  return loop();
+}
+template <class Loop>
+[[gnu::target("avx512f,avx512dq,avx512bw,avx512vl,prefer-vector-width=512"), gnu::flatten]] auto with_avx512(Loop loop) {
+  return loop();
+}
+#endif
+
+/// Calls `loop()`, a function object whose call operator is always_inline, compiled for this processor's vectors.
+template <class Loop>
+auto with_best_vectors(Loop loop) {
+#ifdef SWEEPSORT_VECTOR_DISPATCH
+  static const bool avx512 = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
+                             __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl");
+  static const bool avx2 = __builtin_cpu_supports("avx2");
+  if (avx512) return with_avx512(loop);
+  if (avx2) return with_avx2(loop);
+#endif
+  return loop();
+}
+
+}  // namespace sweepsort
