@@ -38,8 +38,8 @@ using ProgressFunction = std::function<void(Phase phase, uint64_t bytes_done, ui
 using LogFunction = std::function<void(const std::string& line)>;
 
 struct SortFileOptions {
-  FileOptions file;
-  WhereOptions where;
+  FileOptions file = {};
+  WhereOptions where = {};
   Order order = Order::ascending;
   SortAlgorithm algorithm = SortAlgorithm::automatic;
   bool in_place = false;   // the output is the input
@@ -47,8 +47,8 @@ struct SortFileOptions {
   bool verify = true;      // fingerprint and order before the output gets its name
   Referee referee = Referee::none;
   uint32_t repeat = 0;  // sort the loaded data so many more times and report the times
-  ProgressFunction progress;
-  LogFunction log;
+  ProgressFunction progress = {};
+  LogFunction log = {};
 };
 
 struct PhaseTime {
@@ -84,11 +84,11 @@ SortReport sort_file(const std::string& input, const std::string& output,
                      const SortFileOptions& options = {});
 
 struct CheckOptions {
-  FileOptions file;
+  FileOptions file = {};
   uint32_t threads = 0;
   Order order = Order::ascending;
-  ProgressFunction progress;
-  LogFunction log;
+  ProgressFunction progress = {};
+  LogFunction log = {};
 };
 
 struct CheckReport {
@@ -117,7 +117,7 @@ struct GenerateOptions {
   Endian endian = Endian::little;
   bool overwrite = false;
   uint32_t threads = 0;
-  ProgressFunction progress;
+  ProgressFunction progress = {};
 };
 
 struct GenerateReport {
@@ -172,7 +172,7 @@ SystemReport system_report();
 void remove_temporary_files() noexcept;
 
 struct SortOptions {
-  WhereOptions where;
+  WhereOptions where = {};
   Order order = Order::ascending;
   SortAlgorithm algorithm = SortAlgorithm::automatic;
 };

@@ -1,0 +1,136 @@
+// atomic_file.cpp - O_TMPFILE, fallocate, linkat, rename.
+#include "io/atomic_file.hpp"
+
+#include "core/error.hpp"
+#include "core/fingerprint.hpp"
+#include "io/parallel_chunks.hpp"
+#include "io/system_error.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+
+#include <cerrno>
+#include <filesystem>
+
+namespace sweepsort {
+namespace {
+
+constexpr uint32_t permission_bits = 0777;
+
+std::string proc_path(int fd) { return fmt::format("/proc/self/fd/{}", fd); }
+
+Error cannot_create(const std::string& name, int error) {
+  if (error == EACCES || error == EPERM)
+    return Error(name + ": its directory is not writable: permission denied");
+  return system_error(name, "create a file beside it", error);
+}
+
+}  // namespace
+
+AtomicFile::AtomicFile(std::string name, std::string target, const AtomicFileOptions& options)
+    : name_(std::move(name)), target_(std::move(target)), options_(options) {
+  const std::string parent = std::filesystem::path(target_).parent_path();
+  directory_ = parent.empty() ? "." : parent;
+  FileDescriptor file = options_.allow_anonymous ? create_anonymous() : FileDescriptor();
+  if (!file) file = create_hidden();
+  file_ = PositionedFile(std::move(file), name_, true);
+}
+
+/// The owner's bits are added to the mode so that the file can be opened a second time; set_mode takes them
+/// off again.
+FileDescriptor AtomicFile::create_anonymous() const {
+  FileDescriptor file(::open(directory_.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, options_.mode | 0600));
+  if (!file) {
+    // EISDIR is the answer of a kernel or file system that does not know the flag.
+    if (errno == EOPNOTSUPP || errno == EISDIR || errno == EINVAL) return {};
+    throw cannot_create(name_, errno);
+  }
+  // Only /proc can turn it into a named file for an ordinary user.
+  if (::access(proc_path(file.get()).c_str(), F_OK) != 0) return {};
+  return file;
+}
+
+FileDescriptor AtomicFile::create_hidden() {
+  hidden_ = std::make_unique<TemporaryName>(hidden_path());
+  FileDescriptor file(
+      ::open(hidden_->path().c_str(), O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, options_.mode | 0600));
+  if (!file) throw cannot_create(name_, errno);
+  return file;
+}
+
+std::string AtomicFile::hidden_path() const {
+  // A file name has at most 255 bytes: a long one is cut to make room for the rest.
+  constexpr size_t most_of_name = 200;
+  const std::string file_name = std::filesystem::path(target_).filename();
+  return fmt::format("{}/.{}.{:016x}.tmp", directory_, file_name.substr(0, most_of_name), random_secret());
+}
+
+void AtomicFile::reserve(uint64_t bytes) {
+  rlimit limit{};
+  // Checked here because going over it raises a signal (SIGXFSZ) before it returns an error.
+  if (::getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY && bytes > limit.rlim_cur)
+    throw system_error(name_, fmt::format("reserve {} bytes", bytes), EFBIG);
+  if (bytes == 0) return;
+  while (::fallocate(file_.fd(), 0, 0, static_cast<off_t>(bytes)) != 0) {
+    if (errno == EINTR) continue;
+    if (errno != EOPNOTSUPP && errno != ENOSYS)
+      throw system_error(name_, fmt::format("reserve {} bytes", bytes), errno);
+    // Without the reservation a full disk is found by a write; the length at least is right from the start.
+    if (::ftruncate(file_.fd(), static_cast<off_t>(bytes)) != 0)
+      throw system_error(name_, fmt::format("set the length to {} bytes", bytes), errno);
+    return;
+  }
+}
+
+void AtomicFile::set_mode() const {
+  struct stat created {};
+  if (::fstat(file_.fd(), &created) != 0) throw system_error(name_, "examine", errno);
+  // The kernel took the umask off the mode at creation.
+  const uint32_t allowed = options_.mode_is_exact ? permission_bits : created.st_mode;
+  if (::fchmod(file_.fd(), options_.mode & allowed & permission_bits) != 0)
+    throw system_error(name_, "set the mode", errno);
+}
+
+void AtomicFile::commit() {
+  set_mode();
+  if (::fdatasync(file_.fd()) != 0) throw system_error(name_, "write it to the disk", errno);
+  give_name();
+  if (file_.close() != 0) throw system_error(name_, "close", errno);
+  const FileDescriptor directory(::open(directory_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  // A directory that may be written but not read cannot be opened: then the name is durable when the system
+  // says so.
+  if (directory && ::fsync(directory.get()) != 0 && errno != EINVAL)
+    throw system_error(name_, "write its directory to the disk", errno);
+}
+
+void AtomicFile::give_name() {
+  if (hidden_) return rename_to_target(*hidden_);
+  const std::string self = proc_path(file_.fd());
+  if (::linkat(AT_FDCWD, self.c_str(), AT_FDCWD, target_.c_str(), AT_SYMLINK_FOLLOW) == 0) return;
+  if (errno != EEXIST) throw system_error(name_, "give the file its name", errno);
+  if (!options_.replace) throw Error(name_ + ": appeared while sorting", "-f replaces it");
+  // linkat never replaces, rename does: so the file has a hidden name for the instant between the two.
+  TemporaryName hidden(hidden_path());
+  if (::linkat(AT_FDCWD, self.c_str(), AT_FDCWD, hidden.path().c_str(), AT_SYMLINK_FOLLOW) != 0)
+    throw system_error(name_, "give the file a name", errno);
+  rename_to_target(hidden);
+}
+
+void AtomicFile::rename_to_target(TemporaryName& hidden) {
+  const char* const from = hidden.path().c_str();
+  int failed =
+      ::renameat2(AT_FDCWD, from, AT_FDCWD, target_.c_str(), options_.replace ? 0u : RENAME_NOREPLACE);
+  if (failed && errno == EINVAL && !options_.replace) {
+    // A file system that cannot refuse to replace: a second link can, and the destructor removes the first
+    // name.
+    if (::link(from, target_.c_str()) == 0) return;
+    failed = -1;
+  }
+  if (failed && errno == EEXIST) throw Error(name_ + ": appeared while sorting", "-f replaces it");
+  if (failed) throw system_error(name_, "give the file its name", errno);
+  hidden.keep();
+}
+
+}  // namespace sweepsort

@@ -1,0 +1,55 @@
+// atomic_file.hpp - an output file that has its name only when it is complete.
+//
+//     open      O_TMPFILE in the target's directory: a file without a name, gone with the process
+//     reserve   fallocate: a full disk is found before the work
+//     write_at  from several threads, past the page cache
+//     commit    fdatasync, a hidden name (linkat), rename over the target, fsync of the directory
+//
+// Where a file system has no O_TMPFILE, the file has a hidden name from the start, which a signal handler
+// removes (temporary_files.hpp).
+#pragma once
+
+#include "io/output.hpp"
+#include "io/temporary_files.hpp"
+
+#include <memory>
+#include <string>
+
+namespace sweepsort {
+
+struct AtomicFileOptions {
+  bool replace = false;        // an existing target; else its appearance meanwhile is an Error
+  uint32_t mode = 0666;        // permission bits
+  bool mode_is_exact = false;  // else the umask applies
+  bool allow_anonymous = true;
+};
+
+class AtomicFile : public Output {
+ public:
+  /// `target` is the path to be, after symbolic links; `name` is what the user called it.
+  AtomicFile(std::string name, std::string target, const AtomicFileOptions& options);
+
+  const std::string& name() const override { return name_; }
+  bool is_ordered() const override { return false; }
+  void reserve(uint64_t bytes) override;
+  void write_at(uint64_t offset, std::span<const std::byte> bytes) override { file_.write_at(offset, bytes); }
+  void commit() override;
+
+ private:
+  FileDescriptor create_anonymous() const;
+  FileDescriptor create_hidden();
+  std::string hidden_path() const;
+  void set_mode() const;
+  void give_name();
+  void rename_to_target(TemporaryName& hidden);
+
+  std::string name_;
+  std::string directory_;  // "." or "some/where"
+  std::string target_;
+  AtomicFileOptions options_;
+  std::unique_ptr<TemporaryName>
+      hidden_;  // destroyed after the file is closed; empty while the file is anonymous
+  PositionedFile file_;
+};
+
+}  // namespace sweepsort

@@ -1,0 +1,48 @@
+// growing_buffer.cpp - mmap, mremap, madvise.
+#include "io/growing_buffer.hpp"
+
+#include "core/bytes.hpp"
+#include "core/error.hpp"
+#include "io/parallel_chunks.hpp"
+
+#include <fmt/format.h>
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace sweepsort {
+
+GrowingBuffer::GrowingBuffer(GrowingBuffer&& other) noexcept
+    : data_(std::exchange(other.data_, nullptr)),
+      size_(std::exchange(other.size_, 0)),
+      capacity_(std::exchange(other.capacity_, 0)) {}
+
+GrowingBuffer::~GrowingBuffer() {
+  if (data_) ::munmap(data_, capacity_);
+}
+
+std::span<std::byte> GrowingBuffer::room(size_t bytes) {
+  if (capacity_ - size_ < bytes) {
+    constexpr size_t smallest = 1u << 20;
+    const size_t capacity =
+        std::max({smallest, capacity_ * 2, (size_ + bytes + smallest - 1) / smallest * smallest});
+    void* const place = data_ ? ::mremap(data_, capacity_, capacity, MREMAP_MAYMOVE)
+                              : ::mmap(nullptr, capacity, PROT_READ | PROT_WRITE,
+                                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (place == MAP_FAILED)
+      throw Error(fmt::format("not enough memory for {} of input from a stream", format_bytes({capacity})),
+                  "write the stream to a file first and sort the file");
+    data_ = static_cast<std::byte*>(place);
+    capacity_ = capacity;
+  }
+  return {data_ + size_, capacity_ - size_};
+}
+
+void GrowingBuffer::discard(size_t first, size_t bytes) noexcept {
+  const size_t from = (first + io_alignment - 1) / io_alignment * io_alignment;
+  const size_t to = (first + bytes) / io_alignment * io_alignment;
+  if (from < to) ::madvise(data_ + from, to - from, MADV_DONTNEED);
+}
+
+}  // namespace sweepsort

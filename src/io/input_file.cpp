@@ -1,0 +1,86 @@
+// input_file.cpp - opening and reading inputs.
+#include "io/input_file.hpp"
+
+#include "core/error.hpp"
+#include "io/layout.hpp"
+#include "io/system_error.hpp"
+
+#include <fcntl.h>
+
+#include <algorithm>
+#include <cerrno>
+
+namespace sweepsort {
+namespace {
+
+/// Below this a second descriptor for O_DIRECT costs more than it can save.
+constexpr uint64_t least_direct_file = 4u << 20;
+
+FileDescriptor open_input(const std::string& path) {
+  if (path == "-") {
+    FileDescriptor copy(::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3));
+    if (!copy) throw system_error("standard input", "read", errno);
+    return copy;
+  }
+  FileDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY));
+  if (file) return file;
+  switch (errno) {
+    case ENOENT: throw Error(path + ": no such file");
+    case EACCES: throw Error(path + ": permission denied");
+    default: throw system_error(path, "open", errno);
+  }
+}
+
+bool same_time(const timespec& a, const timespec& b) {
+  return a.tv_sec == b.tv_sec && a.tv_nsec == b.tv_nsec;
+}
+
+}  // namespace
+
+InputFile::InputFile(const std::string& path) : path_(path) {
+  const std::string name = path == "-" ? "standard input" : path;
+  FileDescriptor file = open_input(path);
+  if (::fstat(file.get(), &status_) != 0) throw system_error(name, "examine", errno);
+  if (S_ISDIR(status_.st_mode)) throw Error(name + ": is a directory");
+  if (::isatty(file.get()))
+    throw Error(name + ": is a terminal, and keys are binary", "name a file, or pipe the keys in");
+  if (S_ISREG(status_.st_mode)) {
+    size_ = static_cast<uint64_t>(status_.st_size);
+  } else if (S_ISBLK(status_.st_mode)) {
+    const off_t end = ::lseek(file.get(), 0, SEEK_END);
+    if (end < 0) throw system_error(name, "find the size", errno);
+    size_ = static_cast<uint64_t>(end);
+  } else {
+    is_stream_ = true;
+  }
+  // Standard input may be a file of which somebody has read a part already: the rest is what we were given.
+  if (path == "-" && !is_stream_ && ::lseek(file.get(), 0, SEEK_CUR) > 0) is_stream_ = true;
+  file_ = PositionedFile(std::move(file), name, !is_stream_ && size_ >= least_direct_file);
+}
+
+std::vector<std::byte> InputFile::read_prefix() const {
+  std::vector<std::byte> prefix(std::min<uint64_t>(size_, layout_prefix_bytes));
+  read_at(0, prefix);
+  return prefix;
+}
+
+size_t InputFile::read_stream(std::span<std::byte> to) {
+  size_t done = 0;
+  while (done < to.size()) {
+    const ssize_t got = ::read(file_.fd(), to.data() + done, to.size() - done);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) throw system_error(name(), "read", errno);
+    if (got == 0) break;
+    done += static_cast<size_t>(got);
+  }
+  return done;
+}
+
+void InputFile::check_unchanged() const {
+  struct stat now {};
+  if (::fstat(file_.fd(), &now) != 0) throw system_error(name(), "examine", errno);
+  if (is_regular() && (now.st_size != status_.st_size || !same_time(now.st_mtim, status_.st_mtim)))
+    throw Error(name() + ": changed while it was being read", "sort it when nobody is writing to it");
+}
+
+}  // namespace sweepsort

@@ -1,0 +1,58 @@
+// input_file.hpp - a file to read from: by position, or front to back where it is a pipe.
+#pragma once
+
+#include "io/positioned_file.hpp"
+
+#include <sys/stat.h>
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace sweepsort {
+
+/// Identity of a file, whatever it is called: the same behind links.
+struct FileIdentity {
+  uint64_t device = 0;
+  uint64_t inode = 0;
+  friend bool operator==(FileIdentity, FileIdentity) = default;
+};
+
+class InputFile {
+ public:
+  /// "-" is standard input. Throws Error for a missing file, a directory, one that may not be read, a
+  /// terminal.
+  explicit InputFile(const std::string& path);
+
+  const std::string& path() const { return path_; }
+  /// For messages: the path or "standard input".
+  const std::string& name() const { return file_.name(); }
+  /// No size and no positions: a pipe, a socket, a character device, or standard input from its middle.
+  bool is_stream() const { return is_stream_; }
+  /// Bytes; of a file that is no stream.
+  uint64_t size() const { return size_; }
+  FileIdentity identity() const { return {status_.st_dev, status_.st_ino}; }
+  bool is_regular() const { return S_ISREG(status_.st_mode); }
+  uint32_t mode() const { return status_.st_mode; }
+
+  /// Fills `to` from a position. Thread-safe. Not for streams.
+  void read_at(uint64_t offset, std::span<std::byte> to) const { file_.read_at(offset, to); }
+  /// Up to layout_prefix_bytes from the start. Not for streams.
+  std::vector<std::byte> read_prefix() const;
+
+  /// The next bytes of a stream: fills `to` unless the stream ends before; returns how many bytes it got.
+  size_t read_stream(std::span<std::byte> to);
+
+  /// Throws Error if the size or the time of the last change is not what it was when the file was opened.
+  void check_unchanged() const;
+
+ private:
+  std::string path_;
+  PositionedFile file_;
+  struct stat status_ {};
+  uint64_t size_ = 0;
+  bool is_stream_ = false;
+};
+
+}  // namespace sweepsort

@@ -1,0 +1,53 @@
+// key_type_names.cpp - spellings of the key types.
+#include "io/key_type_names.hpp"
+
+#include <fmt/format.h>
+
+namespace sweepsort {
+namespace {
+
+char kind(KeyType type) { return is_floating(type) ? 'f' : is_signed(type) ? 'i' : 'u'; }
+
+}  // namespace
+
+std::string_view numpy_name(KeyType type) {
+  switch (type) {
+    case KeyType::u8: return "uint8";
+    case KeyType::i8: return "int8";
+    case KeyType::u16: return "uint16";
+    case KeyType::i16: return "int16";
+    case KeyType::u32: return "uint32";
+    case KeyType::i32: return "int32";
+    case KeyType::u64: return "uint64";
+    case KeyType::i64: return "int64";
+    case KeyType::f32: return "float32";
+    default: return "float64";
+  }
+}
+
+std::string numpy_descr(KeyType type, Endian endian) {
+  const char order = key_bytes(type) == 1 ? '|' : endian == Endian::big ? '>' : '<';
+  return fmt::format("{}{}{}", order, kind(type), key_bytes(type));
+}
+
+std::optional<DescrType> parse_numpy_descr(std::string_view descr) {
+  if (descr.size() != 3) return {};
+  const char order = descr[0];
+  for (const KeyType type : all_key_types) {
+    if (descr[1] != kind(type) || descr[2] != static_cast<char>('0' + key_bytes(type))) continue;
+    if (order == '>') return DescrType{type, Endian::big};
+    if (order == '<' || order == '=') return DescrType{type, Endian::little};
+    if (order == '|' && key_bytes(type) == 1) return DescrType{type, Endian::little};
+  }
+  return {};
+}
+
+std::optional<KeyType> type_from_name(std::string_view file_name) {
+  for (const KeyType type : all_key_types) {
+    if (file_name.ends_with(fmt::format(".{}", name(type)))) return type;
+    if (file_name.ends_with(fmt::format("_{}", numpy_name(type)))) return type;
+  }
+  return {};
+}
+
+}  // namespace sweepsort

@@ -1,0 +1,28 @@
+// key_type_names.hpp - key types as numpy and file names spell them.
+#pragma once
+
+#include "core/key_type.hpp"
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace sweepsort {
+
+/// "uint32", "float64", ...: numpy's long names.
+std::string_view numpy_name(KeyType type);
+
+/// numpy's array-protocol string: "<u4", ">f8", "|i1".
+std::string numpy_descr(KeyType type, Endian endian);
+
+struct DescrType {
+  KeyType type;
+  Endian endian;
+};
+/// The reverse of numpy_descr, '=' meaning this machine's order; empty for anything else.
+std::optional<DescrType> parse_numpy_descr(std::string_view descr);
+
+/// From a file name's ending: "x.u32", "x_uint64".
+std::optional<KeyType> type_from_name(std::string_view file_name);
+
+}  // namespace sweepsort

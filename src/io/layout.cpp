@@ -1,0 +1,204 @@
+// layout.cpp - format, type and position of the keys from a file's first bytes, its size, its name and the
+// options.
+#include "io/layout.hpp"
+
+#include "core/error.hpp"
+#include "io/key_type_names.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+namespace sweepsort {
+namespace {
+
+constexpr size_t sosd_header_bytes = sizeof(uint64_t);
+
+bool has_window(const FileOptions& options) {
+  return options.skip_bytes != 0 || options.read_bytes.has_value();
+}
+
+std::optional<KeyType> sosd_type_from_name(std::string_view name) {
+  if (name.ends_with("_uint32")) return KeyType::u32;
+  if (name.ends_with("_uint64")) return KeyType::u64;
+  return {};
+}
+
+std::optional<uint64_t> sosd_count(std::span<const std::byte> prefix) {
+  if (prefix.size() < sosd_header_bytes) return {};
+  uint64_t count;
+  std::memcpy(&count, prefix.data(), sizeof count);
+  return count;
+}
+
+/// The keys between the header and the end of the file; empty if the file does not hold whole keys there.
+bool holds(uint64_t file_bytes, uint64_t data_offset, uint64_t count, KeyType type) {
+  const auto needed = static_cast<unsigned __int128>(count) * key_bytes(type) + data_offset;
+  return needed == file_bytes;
+}
+
+class LayoutFinder {
+ public:
+  LayoutFinder(std::span<const std::byte> prefix, std::optional<uint64_t> file_bytes, const std::string& name,
+               const FileOptions& options)
+      : prefix_(prefix), file_bytes_(file_bytes), name_(name), options_(options) {}
+
+  Layout find() {
+    layout_.format = options_.format == FileFormat::automatic ? infer_format() : options_.format;
+    if (layout_.format != FileFormat::raw && has_window(options_))
+      throw UsageError(fmt::format("{}: skipping bytes or reading a part needs the raw format, not {}", name_,
+                                   sweepsort::name(layout_.format)),
+                       "--format raw");
+    switch (layout_.format) {
+      case FileFormat::npy: find_npy(); break;
+      case FileFormat::sosd: find_sosd(); break;
+      default: find_raw(); break;
+    }
+    return std::move(layout_);
+  }
+
+ private:
+  void note(std::string line) { layout_.notes.push_back(std::move(line)); }
+
+  FileFormat infer_format() {
+    if (has_window(options_)) return FileFormat::raw;
+    if (has_npy_magic(prefix_)) {
+      note(fmt::format("{}: format npy, by its first bytes", name_));
+      return FileFormat::npy;
+    }
+    if (name_.ends_with(".npy"))
+      throw Error(name_ + ": not a .npy file: the magic number is missing",
+                  "--format raw if it holds bare keys");
+    if (const auto type = sosd_type_from_name(name_); type && file_bytes_) {
+      const auto count = sosd_count(prefix_);
+      if (count && holds(*file_bytes_, sosd_header_bytes, *count, *type)) {
+        note(fmt::format("{}: format sosd, by its name and its first 8 bytes", name_));
+        return FileFormat::sosd;
+      }
+      note(fmt::format("{}: format raw: the first 8 bytes are not the count of keys that SOSD has there",
+                       name_));
+    }
+    return FileFormat::raw;
+  }
+
+  /// From the options or the name; empty if neither says it.
+  std::optional<KeyType> stated_type(std::optional<KeyType> by_name) {
+    if (options_.type) return options_.type;
+    if (by_name) note(fmt::format("{}: type {}, by its name", name_, sweepsort::name(*by_name)));
+    return by_name;
+  }
+
+  void find_raw() {
+    const auto type = stated_type(type_from_name(name_));
+    if (!type)
+      throw UsageError(name_ + ": the key type is not known",
+                       "say it with -t, for example -t u32, or name the file .u32");
+    layout_.type = *type;
+    layout_.endian = options_.endian.value_or(Endian::little);
+    layout_.data_offset = options_.skip_bytes;
+    const size_t width = key_bytes(*type);
+    if (!file_bytes_ && !options_.read_bytes) {
+      layout_.count = unknown_count;
+      return;
+    }
+    if (file_bytes_ && options_.skip_bytes > *file_bytes_)
+      throw Error(fmt::format("{}: cannot skip {} bytes of {}", name_, options_.skip_bytes, *file_bytes_));
+    uint64_t bytes = file_bytes_ ? *file_bytes_ - options_.skip_bytes : *options_.read_bytes;
+    if (options_.read_bytes) bytes = std::min(bytes, *options_.read_bytes);
+    if (bytes % width != 0)
+      throw Error(fmt::format("{}: {} bytes are not a multiple of the {} bytes of a {} key: {} left over",
+                              name_, bytes, width, sweepsort::name(*type), bytes % width),
+                  "check the type (-t), or leave the rest out with --read-bytes");
+    layout_.count = bytes / width;
+  }
+
+  void find_npy() {
+    const NpyHeader npy = parse_npy_header(prefix_, name_);
+    if (options_.type && *options_.type != npy.type)
+      throw UsageError(
+          fmt::format("{}: its header says {}, the type asked for is {}", name_, sweepsort::name(npy.type),
+                      sweepsort::name(*options_.type)),
+          "leave the type out, or read it as raw: --format raw --skip-bytes " + std::to_string(npy.bytes));
+    if (options_.endian && *options_.endian != npy.endian && key_bytes(npy.type) > 1)
+      throw UsageError(name_ + ": its header states another byte order than the one asked for",
+                       "leave --endian out");
+    if (npy.dimensions != 1 && !options_.flatten)
+      throw Error(fmt::format("{}: the array has {} dimensions", name_, npy.dimensions),
+                  "--flatten sorts all of its keys into one dimension");
+    layout_.type = npy.type;
+    layout_.endian = npy.endian;
+    layout_.data_offset = npy.bytes;
+    layout_.count = npy.count;
+    layout_.is_one_dimensional = npy.dimensions == 1;
+    layout_.header.assign(prefix_.begin(), prefix_.begin() + static_cast<ptrdiff_t>(npy.bytes));
+    check_count("the .npy header", npy.is_countable);
+    note(fmt::format("{}: type {}{}, by its header", name_, sweepsort::name(npy.type),
+                     layout_.is_swapped() ? " (big-endian)" : ""));
+  }
+
+  void find_sosd() {
+    const auto type = stated_type(sosd_type_from_name(name_));
+    if (!type) throw UsageError(name_ + ": the key type is not known", "say it with -t u32 or -t u64");
+    if (key_bytes(*type) < 4) throw UsageError(name_ + ": SOSD files hold keys of 4 or 8 bytes");
+    if (options_.endian == Endian::big) throw UsageError(name_ + ": SOSD files are little-endian");
+    const auto count = sosd_count(prefix_);
+    if (!count) throw Error(name_ + ": too short for a SOSD file: the count of keys takes 8 bytes");
+    layout_.type = *type;
+    layout_.data_offset = sosd_header_bytes;
+    layout_.count = *count;
+    layout_.header.assign(prefix_.begin(), prefix_.begin() + sosd_header_bytes);
+    check_count("the SOSD count", true);
+  }
+
+  /// The header's count against the file's size, in 128 bits so that no product wraps.
+  void check_count(const std::string& who, bool is_countable) const {
+    const auto most = std::numeric_limits<uint64_t>::max() / key_bytes(layout_.type);
+    const std::string claim =
+        is_countable ? fmt::format("{} keys", layout_.count) : std::string("2^64 keys or more");
+    if (!file_bytes_) {
+      if (is_countable && layout_.count < most) return;
+      throw Error(fmt::format("{}: {} says {}, which no stream can hold", name_, who, claim));
+    }
+    if (is_countable && holds(*file_bytes_, layout_.data_offset, layout_.count, layout_.type)) return;
+    const uint64_t data = *file_bytes_ - layout_.data_offset;
+    const size_t width = key_bytes(layout_.type);
+    const std::string rest = data % width ? fmt::format(" and {} bytes", data % width) : std::string();
+    const bool is_longer = is_countable && layout_.count < (data + width - 1) / width;
+    throw Error(fmt::format("{}: {} says {}, the file holds {}{}: it is {}", name_, who, claim, data / width,
+                            rest, is_longer ? "longer than it should be" : "cut short"));
+  }
+
+  std::span<const std::byte> prefix_;
+  std::optional<uint64_t> file_bytes_;
+  const std::string& name_;
+  const FileOptions& options_;
+  Layout layout_;
+};
+
+}  // namespace
+
+Layout find_layout(std::span<const std::byte> prefix, std::optional<uint64_t> file_bytes,
+                   const std::string& name, const FileOptions& options) {
+  return LayoutFinder(prefix, file_bytes, name, options).find();
+}
+
+std::vector<std::byte> output_header(const Layout& layout, uint64_t count) {
+  if (count == layout.count && layout.is_one_dimensional) return layout.header;
+  return new_header(layout.format, layout.type, layout.endian, count);
+}
+
+std::vector<std::byte> new_header(FileFormat format, KeyType type, Endian endian, uint64_t count) {
+  if (format == FileFormat::npy) return make_npy_header(type, endian, count);
+  if (format != FileFormat::sosd) return {};
+  std::vector<std::byte> header(sosd_header_bytes);
+  std::memcpy(header.data(), &count, sizeof count);
+  return header;
+}
+
+FileFormat format_from_name(std::string_view name) {
+  if (name.ends_with(".npy")) return FileFormat::npy;
+  return sosd_type_from_name(name) ? FileFormat::sosd : FileFormat::raw;
+}
+
+}  // namespace sweepsort

@@ -1,0 +1,60 @@
+// layout.hpp - where the keys lie in a file and what they are: the formats raw, .npy and SOSD.
+//
+//     raw    | skipped |  keys ...                |  not read |
+//     .npy   | header  |  keys ...                |
+//     SOSD   | count (u64)  |  keys ...           |             (github.com/learnedsystems/SOSD)
+#pragma once
+
+#include "core/file_options.hpp"
+#include "core/key_type.hpp"
+#include "io/npy.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace sweepsort {
+
+/// So many first bytes decide everything.
+inline constexpr size_t layout_prefix_bytes = npy_prefix_bytes;
+
+/// The count of a raw stream, whose end is not known yet.
+inline constexpr uint64_t unknown_count = std::numeric_limits<uint64_t>::max();
+
+struct Layout {
+  FileFormat format = FileFormat::raw;
+  KeyType type = KeyType::u8;
+  Endian endian = Endian::little;
+  uint64_t data_offset = 0;
+  uint64_t count = 0;
+  std::vector<std::byte> header;   // the input's, for formats that have one
+  bool is_one_dimensional = true;  // of .npy: the header can stay as it is
+  std::vector<std::string> notes;  // what was inferred, a line each
+
+  uint64_t data_bytes() const { return count * key_bytes(type); }
+  bool is_swapped() const { return endian == Endian::big && key_bytes(type) > 1; }
+};
+
+/// Pure. `prefix`: the first layout_prefix_bytes of the file, or all of it. `file_bytes`: empty for a stream
+/// whose end is not known; its count then comes from the header, or is unknown_count. `name` is the file's
+/// name, used for its ending and for messages. Throws Error (or UsageError, where the options contradict each
+/// other or do not suffice).
+Layout find_layout(std::span<const std::byte> prefix, std::optional<uint64_t> file_bytes,
+                   const std::string& name, const FileOptions& options);
+
+/// What stands before `count` keys in a file of this layout; the input's header byte for byte where the count
+/// stays.
+std::vector<std::byte> output_header(const Layout& layout, uint64_t count);
+
+/// The same for a new file.
+std::vector<std::byte> new_header(FileFormat format, KeyType type, Endian endian, uint64_t count);
+
+/// The format that a new file's name asks for: .npy, SOSD by "_uint32" or "_uint64", else raw.
+FileFormat format_from_name(std::string_view name);
+
+}  // namespace sweepsort

@@ -1,0 +1,147 @@
+// output.cpp - what stands at the output's path decides how it is written.
+#include "io/output.hpp"
+
+#include "core/error.hpp"
+#include "io/atomic_file.hpp"
+#include "io/system_error.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+
+#include <cerrno>
+#include <filesystem>
+
+namespace sweepsort {
+namespace {
+
+/// A pipe, a socket, a device, or standard output whatever that is.
+class StreamOutput : public Output {
+ public:
+  StreamOutput(FileDescriptor file, std::string name) : file_(std::move(file)), name_(std::move(name)) {}
+
+  const std::string& name() const override { return name_; }
+  bool is_ordered() const override { return true; }
+  void reserve(uint64_t bytes) override;
+  void write_at(uint64_t offset, std::span<const std::byte> bytes) override;
+  void commit() override {
+    if (file_.close() != 0) throw system_error(name_, "close", errno);
+  }
+
+ private:
+  FileDescriptor file_;
+  std::string name_;
+  uint64_t position_ = 0;
+};
+
+/// Only the limit that would end the process with a signal is looked at: there is no space to reserve in a
+/// pipe.
+void StreamOutput::reserve(uint64_t bytes) {
+  struct stat status {};
+  rlimit limit{};
+  if (::fstat(file_.get(), &status) != 0 || !S_ISREG(status.st_mode) ||
+      ::getrlimit(RLIMIT_FSIZE, &limit) != 0)
+    return;
+  const off_t position = ::lseek(file_.get(), 0, SEEK_CUR);
+  if (limit.rlim_cur != RLIM_INFINITY && static_cast<uint64_t>(position) + bytes > limit.rlim_cur)
+    throw system_error(name_, fmt::format("write {} bytes", bytes), EFBIG);
+}
+
+void StreamOutput::write_at(uint64_t offset, std::span<const std::byte> bytes) {
+  if (offset != position_) throw Error(name_ + ": internal: a stream written out of order");
+  while (!bytes.empty()) {
+    const ssize_t put = ::write(file_.get(), bytes.data(), bytes.size());
+    if (put < 0 && errno == EINTR) continue;
+    if (put < 0) throw system_error_at(name_, "write", position_, errno);
+    position_ += static_cast<uint64_t>(put);
+    bytes = bytes.subspan(static_cast<size_t>(put));
+  }
+}
+
+std::unique_ptr<Output> open_stream(FileDescriptor file, const std::string& name,
+                                    const OutputOptions& options) {
+  struct stat status {};
+  if (::fstat(file.get(), &status) != 0) throw system_error(name, "examine", errno);
+  if (::isatty(file.get()))
+    throw Error(name + ": is a terminal, and keys are binary",
+                "name an output with -o, or pipe it somewhere");
+  const bool is_input = options.input && S_ISREG(status.st_mode) &&
+                        options.input->identity() == FileIdentity{status.st_dev, status.st_ino};
+  if (is_input) throw Error(name + ": is the input", "--in-place sorts a file onto itself");
+  return std::make_unique<StreamOutput>(std::move(file), name);
+}
+
+std::unique_ptr<Output> open_standard_output(const OutputOptions& options) {
+  const std::string name = "standard output";
+  FileDescriptor copy(::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3));
+  if (!copy) throw system_error(name, "write", errno);
+  return open_stream(std::move(copy), name, options);
+}
+
+/// The path behind symbolic links, also where the last one dangles (realpath would refuse that).
+std::string follow_links(const std::string& path) {
+  constexpr int most_links = 40;  // the kernel's own limit
+  std::filesystem::path target = path;
+  std::error_code error;
+  for (int links = 0; std::filesystem::is_symlink(target, error); ++links) {
+    if (links == most_links) throw system_error(path, "follow the symbolic links", ELOOP);
+    target = target.parent_path() / std::filesystem::read_symlink(target, error);
+    if (error) throw system_error(path, "follow the symbolic link", error.value());
+  }
+  return target;
+}
+
+void require_directory(const std::string& name, const std::string& target) {
+  const std::string parent = std::filesystem::path(target).parent_path();
+  struct stat status {};
+  if (::stat(parent.empty() ? "." : parent.c_str(), &status) == 0 && S_ISDIR(status.st_mode)) return;
+  throw Error(fmt::format("{}: the directory {} does not exist", name, parent), "make it first");
+}
+
+AtomicFileOptions mode_of_new(const OutputOptions& options) {
+  AtomicFileOptions file{.replace = options.overwrite, .allow_anonymous = options.allow_anonymous};
+  if (options.input && options.input->is_regular()) file.mode = options.input->mode() & 0777;
+  return file;
+}
+
+std::unique_ptr<Output> replace_regular(const std::string& name, const std::string& target,
+                                        const struct stat& status, const OutputOptions& options) {
+  const bool is_input =
+      options.input && options.input->identity() == FileIdentity{status.st_dev, status.st_ino};
+  if (is_input && !options.in_place)
+    throw Error(name + ": is the input", "--in-place sorts a file onto itself");
+  if (!is_input && !options.overwrite) throw Error(name + ": exists already", "-f (--force) replaces it");
+  // rename would replace a file that may not be written; nobody expects that.
+  if (::access(target.c_str(), W_OK) != 0) throw Error(name + ": is not writable: permission denied");
+  return std::make_unique<AtomicFile>(name, target,
+                                      AtomicFileOptions{.replace = true,
+                                                        .mode = status.st_mode & 0777,
+                                                        .mode_is_exact = true,
+                                                        .allow_anonymous = options.allow_anonymous});
+}
+
+}  // namespace
+
+std::unique_ptr<Output> open_output(const std::string& path, const OutputOptions& options) {
+  if (path == "-") return open_standard_output(options);
+  const std::string name = path.empty() && options.input ? options.input->path() : path;
+  if (options.in_place && options.input && !options.input->is_regular())
+    throw Error(options.input->name() + ": only a regular file can be sorted in place");
+  if (name.empty() || name.ends_with('/')) throw UsageError(name + ": not a file name");
+
+  const std::string target = follow_links(name);
+  require_directory(name, target);
+  struct stat status {};
+  if (::stat(target.c_str(), &status) != 0) {
+    if (errno != ENOENT) throw system_error(name, "examine", errno);
+    return std::make_unique<AtomicFile>(name, target, mode_of_new(options));
+  }
+  if (S_ISDIR(status.st_mode)) throw Error(name + ": is a directory");
+  if (S_ISREG(status.st_mode)) return replace_regular(name, target, status, options);
+  FileDescriptor file(::open(target.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY));
+  if (!file) throw system_error(name, "open", errno);
+  return open_stream(std::move(file), name, options);
+}
+
+}  // namespace sweepsort

@@ -1,0 +1,44 @@
+// output.hpp - where a result goes: a file that appears whole or not at all, or a pipe or device written
+// straight.
+#pragma once
+
+#include "io/input_file.hpp"
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+
+namespace sweepsort {
+
+struct OutputOptions {
+  bool overwrite = false;            // replace an existing other file
+  bool in_place = false;             // replace the input
+  const InputFile* input = nullptr;  // must not be overwritten by accident; its mode is kept
+  bool allow_anonymous = true;       // O_TMPFILE where the file system has it (false: tests of the other way)
+};
+
+/// Life: reserve() once, write_at() until all is written, commit(). Destruction without commit() leaves no
+/// trace in the file system.
+class Output {
+ public:
+  virtual ~Output() = default;
+
+  /// For messages and reports.
+  virtual const std::string& name() const = 0;
+  /// Must be written front to back by one thread.
+  virtual bool is_ordered() const = 0;
+  /// Takes the disk space for that many bytes in all, so that a full disk is found before the work.
+  virtual void reserve(uint64_t bytes) = 0;
+  /// Thread-safe unless is_ordered().
+  virtual void write_at(uint64_t offset, std::span<const std::byte> bytes) = 0;
+  /// Everything was written and is right: makes it durable and gives it its name.
+  virtual void commit() = 0;
+};
+
+/// Opens the output for `path` ("-": standard output; empty with in_place: the input). Every reason not to
+/// write there that can be known beforehand is an Error now: it exists, is the input, a directory or a
+/// terminal, its directory is missing or not writable. A symbolic link is followed: its target gets replaced.
+std::unique_ptr<Output> open_output(const std::string& path, const OutputOptions& options = {});
+
+}  // namespace sweepsort

@@ -1,0 +1,99 @@
+// parallel_chunks.cpp - threads that pull chunk numbers from one counter.
+#include "io/parallel_chunks.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <exception>
+#include <mutex>
+#include <system_error>
+#include <thread>
+#include <vector>
+
+namespace sweepsort {
+
+uint64_t ChunkGrid::count() const {
+  if (total_bytes == 0) return 0;
+  if (total_bytes <= first_chunk_bytes) return 1;
+  return 1 + (total_bytes - first_chunk_bytes - 1) / chunk_bytes + 1;
+}
+
+Chunk ChunkGrid::chunk(uint64_t index) const {
+  const uint64_t first = index == 0 ? 0 : first_chunk_bytes + (index - 1) * chunk_bytes;
+  const uint64_t most = index == 0 ? first_chunk_bytes : chunk_bytes;
+  return {index, first, static_cast<size_t>(std::min<uint64_t>(most, total_bytes - first))};
+}
+
+ChunkGrid make_grid(uint64_t data_offset, uint64_t total_bytes, size_t key_bytes, size_t chunk_bytes) {
+  ChunkGrid grid{total_bytes, chunk_bytes, chunk_bytes};
+  const size_t into_block = static_cast<size_t>(data_offset % io_alignment);
+  const bool can_align = chunk_bytes % io_alignment == 0 && into_block % key_bytes == 0;
+  if (can_align) grid.first_chunk_bytes = chunk_bytes - into_block;
+  return grid;
+}
+
+namespace {
+
+class Pool {
+ public:
+  Pool(const ChunkGrid& grid, const ChunkFunction& f, const DoneFunction& done)
+      : grid_(grid), f_(f), done_(done) {}
+
+  void work(uint32_t worker) noexcept {
+    const uint64_t chunks = grid_.count();
+    while (!stop_) {
+      const uint64_t index = next_++;
+      if (index >= chunks) return;
+      try {
+        const Chunk chunk = grid_.chunk(index);
+        f_(worker, chunk);
+        report(chunk.bytes);
+      } catch (...) {
+        const std::lock_guard lock(mutex_);
+        if (!error_) error_ = std::current_exception();
+        stop_ = true;
+      }
+    }
+  }
+
+  void rethrow() const {
+    if (error_) std::rethrow_exception(error_);
+  }
+
+ private:
+  void report(size_t bytes) {
+    if (!done_) return;
+    const std::lock_guard lock(mutex_);
+    bytes_done_ += bytes;
+    done_(bytes_done_);
+  }
+
+  const ChunkGrid& grid_;
+  const ChunkFunction& f_;
+  const DoneFunction& done_;
+  std::atomic<uint64_t> next_ = 0;
+  std::atomic<bool> stop_ = false;
+  std::mutex mutex_;
+  uint64_t bytes_done_ = 0;
+  std::exception_ptr error_;
+};
+
+}  // namespace
+
+void parallel_chunks(uint32_t workers, const ChunkGrid& grid, const ChunkFunction& f,
+                     const DoneFunction& done) {
+  Pool pool(grid, f, done);
+  {
+    std::vector<std::jthread> threads;
+    const uint64_t useful = std::min<uint64_t>(std::max(workers, 1u), grid.count());
+    try {
+      for (uint32_t worker = 1; worker < useful; ++worker)
+        threads.emplace_back([&pool, worker] { pool.work(worker); });
+    } catch (const std::system_error&) {
+      // No more threads to be had here: those that run, or the caller alone, do it all.
+    }
+    pool.work(0);
+  }
+  pool.rethrow();
+}
+
+}  // namespace sweepsort

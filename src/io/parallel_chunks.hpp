@@ -1,0 +1,46 @@
+// parallel_chunks.hpp - a byte range cut into chunks, and a few threads that work them off.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+
+namespace sweepsort {
+
+inline constexpr size_t io_alignment = 4096;  // of file offsets and memory, so that O_DIRECT accepts them
+
+struct Chunk {
+  uint64_t index = 0;
+  uint64_t first_byte = 0;
+  size_t bytes = 0;
+};
+
+/// [0, total_bytes) in chunks of chunk_bytes; the first one may be shorter, so that the others start at
+/// aligned offsets of a file with a header.
+///
+///     file:  |header|  chunk 0   |    chunk 1    |    chunk 2    | chunk 3 |
+///            0                   ^ aligned       ^ aligned       ^ aligned
+struct ChunkGrid {
+  uint64_t total_bytes = 0;
+  size_t chunk_bytes = 8u << 20;
+  size_t first_chunk_bytes = 8u << 20;  // at most chunk_bytes
+
+  uint64_t count() const;
+  Chunk chunk(uint64_t index) const;
+};
+
+/// A grid whose chunks hold whole keys and, where the header allows it, start at multiples of io_alignment in
+/// the file. `chunk_bytes` is a multiple of key_bytes.
+ChunkGrid make_grid(uint64_t data_offset, uint64_t total_bytes, size_t key_bytes, size_t chunk_bytes);
+
+using ChunkFunction = std::function<void(uint32_t worker, const Chunk& chunk)>;
+using DoneFunction = std::function<void(uint64_t bytes_done)>;
+
+/// Calls f for every chunk, by up to `workers` threads of which the caller is number 0; each takes the lowest
+/// chunk not taken yet. The first exception stops the others after the chunk they are at and is thrown again
+/// here. `done` is called after every chunk, by one thread at a time, with growing values. One worker goes
+/// through the chunks in order.
+void parallel_chunks(uint32_t workers, const ChunkGrid& grid, const ChunkFunction& f,
+                     const DoneFunction& done = {});
+
+}  // namespace sweepsort

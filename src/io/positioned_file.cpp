@@ -1,0 +1,181 @@
+// positioned_file.cpp - the loops around pread and pwrite.
+#include "io/positioned_file.hpp"
+
+#include "core/error.hpp"
+#include "io/parallel_chunks.hpp"
+#include "io/system_error.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <new>
+#include <vector>
+
+namespace sweepsort {
+namespace {
+
+constexpr size_t bounce_bytes = 4u << 20;
+
+struct FreeMemory {
+  void operator()(std::byte* memory) const { std::free(memory); }
+};
+
+/// One aligned buffer a thread, made when first needed.
+std::span<std::byte> bounce_buffer() {
+  thread_local std::unique_ptr<std::byte, FreeMemory> buffer;
+  if (!buffer) buffer.reset(static_cast<std::byte*>(std::aligned_alloc(io_alignment, bounce_bytes)));
+  if (!buffer) throw std::bad_alloc();
+  return {buffer.get(), bounce_bytes};
+}
+
+bool is_aligned(const void* memory) { return reinterpret_cast<uintptr_t>(memory) % io_alignment == 0; }
+
+/// A byte range as [unaligned head][aligned middle][unaligned tail] of the file.
+struct AlignedSplit {
+  size_t head;
+  size_t middle;
+  AlignedSplit(uint64_t offset, size_t bytes) {
+    head = std::min(bytes, static_cast<size_t>((io_alignment - offset % io_alignment) % io_alignment));
+    middle = (bytes - head) / io_alignment * io_alignment;
+  }
+};
+
+/// Past the page cache a smaller transfer costs more than it saves.
+constexpr size_t least_direct_bytes = 64u << 10;
+
+}  // namespace
+
+PositionedFile::PositionedFile(FileDescriptor file, std::string name, bool direct)
+    : file_(std::move(file)), name_(std::move(name)) {
+  if (!direct) return;
+  // A second open file description through /proc: the flags of a duplicate would be shared with the first.
+  const int access = ::fcntl(file_.get(), F_GETFL) & O_ACCMODE;
+  direct_ = FileDescriptor(
+      ::open(fmt::format("/proc/self/fd/{}", file_.get()).c_str(), access | O_DIRECT | O_CLOEXEC));
+}
+
+PositionedFile::PositionedFile(PositionedFile&& other) noexcept { *this = std::move(other); }
+
+PositionedFile& PositionedFile::operator=(PositionedFile&& other) noexcept {
+  file_ = std::move(other.file_);
+  direct_ = std::move(other.direct_);
+  name_ = std::move(other.name_);
+  direct_refused_ = other.direct_refused_.load();
+  return *this;
+}
+
+int PositionedFile::close() noexcept {
+  const int direct = direct_.close();
+  const int file = file_.close();
+  return file != 0 ? file : direct;
+}
+
+bool PositionedFile::is_cached(uint64_t offset, size_t bytes) const {
+  const uint64_t first = offset / io_alignment * io_alignment;
+  const size_t length = static_cast<size_t>(offset - first) + bytes;
+  // Only mapped, never touched: no page is read, and a file that shrinks cannot hurt.
+  void* const view = ::mmap(nullptr, length, PROT_READ, MAP_SHARED, file_.get(), static_cast<off_t>(first));
+  if (view == MAP_FAILED) return true;
+  std::vector<unsigned char> pages((length + io_alignment - 1) / io_alignment);
+  // For a file of somebody else the kernel answers that all is there, and the plain road is always right.
+  const bool known = ::mincore(view, length, pages.data()) == 0;
+  ::munmap(view, length);
+  const auto there = std::ranges::count_if(pages, [](unsigned char page) { return (page & 1) != 0; });
+  return !known || static_cast<size_t>(there) * 2 >= pages.size();
+}
+
+void PositionedFile::read_buffered(uint64_t offset, std::span<std::byte> to) const {
+  while (!to.empty()) {
+    const ssize_t got = ::pread(file_.get(), to.data(), to.size(), static_cast<off_t>(offset));
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) throw system_error_at(name_, "read", offset, errno);
+    if (got == 0)
+      throw Error(fmt::format("{}: the file ends at byte {}: it shrank while it was read", name_, offset));
+    offset += static_cast<uint64_t>(got);
+    to = to.subspan(static_cast<size_t>(got));
+  }
+}
+
+bool PositionedFile::read_direct(uint64_t offset, std::span<std::byte> to) const {
+  const bool straight = is_aligned(to.data());
+  while (!to.empty()) {
+    const std::span<std::byte> place =
+        straight ? to : bounce_buffer().first(std::min(to.size(), bounce_bytes));
+    const ssize_t got = ::pread(direct_.get(), place.data(), place.size(), static_cast<off_t>(offset));
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0 && errno == EINVAL) return false;
+    if (got < 0) throw system_error_at(name_, "read", offset, errno);
+    // A short read off the alignment grid happens at the end of a file that shrank; the plain read says so.
+    const size_t whole = static_cast<size_t>(got) / io_alignment * io_alignment;
+    if (whole == 0) {
+      read_buffered(offset, to);
+      return true;
+    }
+    if (!straight) std::memcpy(to.data(), place.data(), whole);
+    offset += whole;
+    to = to.subspan(whole);
+  }
+  return true;
+}
+
+void PositionedFile::read_at(uint64_t offset, std::span<std::byte> to) const {
+  if (!use_direct()) return read_buffered(offset, to);
+  const AlignedSplit split(offset, to.size());
+  if (split.middle < least_direct_bytes || is_cached(offset, to.size())) return read_buffered(offset, to);
+  read_buffered(offset, to.first(split.head));
+  if (!read_direct(offset + split.head, to.subspan(split.head, split.middle))) {
+    direct_refused_ = true;
+    return read_buffered(offset, to);
+  }
+  read_buffered(offset + split.head + split.middle, to.subspan(split.head + split.middle));
+}
+
+void PositionedFile::write_buffered(uint64_t offset, std::span<const std::byte> from) const {
+  while (!from.empty()) {
+    const ssize_t put = ::pwrite(file_.get(), from.data(), from.size(), static_cast<off_t>(offset));
+    if (put < 0 && errno == EINTR) continue;
+    if (put < 0) throw system_error_at(name_, "write", offset, errno);
+    offset += static_cast<uint64_t>(put);
+    from = from.subspan(static_cast<size_t>(put));
+  }
+}
+
+bool PositionedFile::write_direct(uint64_t offset, std::span<const std::byte> from) const {
+  const bool straight = is_aligned(from.data());
+  while (!from.empty()) {
+    std::span<const std::byte> piece = from;
+    if (!straight) {
+      piece = bounce_buffer().first(std::min(from.size(), bounce_bytes));
+      std::memcpy(bounce_buffer().data(), from.data(), piece.size());
+    }
+    const ssize_t put = ::pwrite(direct_.get(), piece.data(), piece.size(), static_cast<off_t>(offset));
+    if (put < 0 && errno == EINTR) continue;
+    if (put < 0 && errno == EINVAL) return false;
+    if (put < 0) throw system_error_at(name_, "write", offset, errno);
+    // A short write may end off the grid; writing the whole of its last block again keeps the next one on it.
+    const size_t whole = static_cast<size_t>(put) / io_alignment * io_alignment;
+    if (whole == 0) return false;
+    offset += whole;
+    from = from.subspan(whole);
+  }
+  return true;
+}
+
+void PositionedFile::write_at(uint64_t offset, std::span<const std::byte> from) const {
+  const AlignedSplit split(offset, from.size());
+  if (!use_direct() || split.middle < least_direct_bytes) return write_buffered(offset, from);
+  write_buffered(offset, from.first(split.head));
+  if (!write_direct(offset + split.head, from.subspan(split.head, split.middle))) {
+    direct_refused_ = true;
+    return write_buffered(offset, from);
+  }
+  write_buffered(offset + split.head + split.middle, from.subspan(split.head + split.middle));
+}
+
+}  // namespace sweepsort

@@ -1,0 +1,56 @@
+// positioned_file.hpp - positioned reads and writes that loop until all is done, through the page cache or
+// past it.
+#pragma once
+
+#include "io/file_descriptor.hpp"
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+
+namespace sweepsort {
+
+/// The same file opened twice: once through the page cache, once past it (O_DIRECT), if that is possible.
+///
+/// A read of a range that is mostly in the page cache goes there, any other straight to the disk: on a cold
+/// file the page cache costs more time than the disk. A write goes past the cache. The pieces that are not
+/// aligned to io_alignment at the two ends of a range go through the cache; they never share a page with a
+/// direct piece. A buffer that is not aligned in memory is copied through a small aligned one. All calls are
+/// thread-safe.
+class PositionedFile {
+ public:
+  PositionedFile() = default;
+  /// `name` is for messages. With `direct`, opens the second descriptor if it can.
+  PositionedFile(FileDescriptor file, std::string name, bool direct);
+  PositionedFile(PositionedFile&& other) noexcept;
+  PositionedFile& operator=(PositionedFile&& other) noexcept;
+
+  int fd() const { return file_.get(); }
+  const std::string& name() const { return name_; }
+
+  /// Fills `to`; a file that ends before is an Error ("shrank").
+  void read_at(uint64_t offset, std::span<std::byte> to) const;
+  void write_at(uint64_t offset, std::span<const std::byte> from) const;
+
+  /// Closes both; -1 and errno if that fails.
+  int close() noexcept;
+
+ private:
+  bool use_direct() const { return direct_ && !direct_refused_.load(std::memory_order_relaxed); }
+  bool is_cached(uint64_t offset, size_t bytes) const;
+  void read_buffered(uint64_t offset, std::span<std::byte> to) const;
+  void write_buffered(uint64_t offset, std::span<const std::byte> from) const;
+  bool read_direct(uint64_t offset, std::span<std::byte> to) const;
+  bool write_direct(uint64_t offset, std::span<const std::byte> from) const;
+
+  FileDescriptor file_;
+  FileDescriptor direct_;
+  std::string name_;
+  // Some file systems accept the flag and refuse the transfer (EINVAL): from then on everything goes through
+  // the cache.
+  mutable std::atomic<bool> direct_refused_ = false;
+};
+
+}  // namespace sweepsort

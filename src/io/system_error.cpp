@@ -1,0 +1,34 @@
+// system_error.cpp - messages for failed system calls.
+#include "io/system_error.hpp"
+
+#include <fmt/format.h>
+
+#include <cerrno>
+#include <system_error>
+
+namespace sweepsort {
+namespace {
+
+std::string hint_for(int error) {
+  switch (error) {
+    case ENOSPC: return "free some space there, or write to another file system";
+    case EDQUOT: return "the disk quota is used up: free some space, or write to another file system";
+    case EFBIG:
+      return "the file would be larger than the limit of this shell (ulimit -f) or of the file system";
+    case EROFS: return "the file system is mounted read-only: write to another one";
+    default: return {};
+  }
+}
+
+}  // namespace
+
+Error system_error(const std::string& file, const std::string& action, int error) {
+  return Error(fmt::format("{}: cannot {}: {}", file, action, std::generic_category().message(error)),
+               hint_for(error));
+}
+
+Error system_error_at(const std::string& file, const std::string& action, uint64_t offset, int error) {
+  return system_error(file, fmt::format("{} at byte {}", action, offset), error);
+}
+
+}  // namespace sweepsort

@@ -1,0 +1,18 @@
+// system_error.hpp - a failed system call as an Error that names the file, what was tried and why it failed.
+#pragma once
+
+#include "core/error.hpp"
+
+#include <cstdint>
+#include <string>
+
+namespace sweepsort {
+
+/// "FILE: cannot ACTION: No space left on device"; the common causes come with a hint. `error` is an errno
+/// value.
+Error system_error(const std::string& file, const std::string& action, int error);
+
+/// The same for a read or write at a position: "FILE: cannot read at byte 4,096: Input/output error".
+Error system_error_at(const std::string& file, const std::string& action, uint64_t offset, int error);
+
+}  // namespace sweepsort

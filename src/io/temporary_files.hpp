@@ -1,0 +1,35 @@
+// temporary_files.hpp - the names that must vanish when the process does.
+//
+// Most temporary files have no name at all (O_TMPFILE). Where a file system has no such thing, and for the
+// instant between giving a finished file a hidden name and renaming it, the name stands in a fixed table that
+// a signal handler can read.
+#pragma once
+
+#include <string>
+
+namespace sweepsort {
+
+/// Unlinks every registered file. Async-signal-safe: meant for the handler of SIGINT, SIGTERM, SIGHUP and
+/// SIGPIPE.
+void remove_temporary_files() noexcept;
+
+/// Registers a name for as long as it lives; the destructor unlinks the file unless `keep()` was called.
+class TemporaryName {
+ public:
+  /// Register first, create the file after: a signal in between then finds nothing to unlink, not a file
+  /// unknown to it.
+  explicit TemporaryName(const std::string& path);
+  TemporaryName(const TemporaryName&) = delete;
+  TemporaryName& operator=(const TemporaryName&) = delete;
+  ~TemporaryName();
+
+  const std::string& path() const { return path_; }
+  /// The file is somebody's now (it was renamed): forget it.
+  void keep() noexcept;
+
+ private:
+  std::string path_;
+  int slot_;
+};
+
+}  // namespace sweepsort

@@ -1,0 +1,68 @@
+// generate.cpp - generate_file: threads that make a chunk each and write it to its place; memory stays
+// constant.
+#include "datasets/distributions.hpp"
+#include "io/byte_swap.hpp"
+#include "io/layout.hpp"
+#include "io/output.hpp"
+#include "io/parallel_chunks.hpp"
+#include "sweepsort.hpp"
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <thread>
+#include <vector>
+
+namespace sweepsort {
+namespace {
+
+/// Memory as O_DIRECT wants it.
+struct alignas(io_alignment) Page {
+  std::array<std::byte, io_alignment> bytes;
+};
+
+/// A stream is written front to back, so one thread makes it; otherwise as many as asked for and as are of
+/// use.
+uint32_t worker_count(const Output& output, const ChunkGrid& grid, uint32_t threads) {
+  if (output.is_ordered()) return 1;
+  const uint32_t wanted = threads != 0 ? threads : std::max(1u, std::thread::hardware_concurrency());
+  return static_cast<uint32_t>(std::clamp<uint64_t>(grid.count(), 1, wanted));
+}
+
+}  // namespace
+
+GenerateReport generate_file(const std::string& output_path, const GenerateOptions& options) {
+  const auto start = std::chrono::steady_clock::now();
+  const Distribution& distribution = require_distribution(options.distribution, options.type);
+  const FileFormat format =
+      options.format == FileFormat::automatic ? format_from_name(output_path) : options.format;
+  const std::vector<std::byte> header = new_header(format, options.type, options.endian, options.count);
+  const size_t size = key_bytes(options.type);
+  const uint64_t data_bytes = options.count * size;
+
+  const std::unique_ptr<Output> output = open_output(output_path, {.overwrite = options.overwrite});
+  output->reserve(header.size() + data_bytes);
+  if (!header.empty()) output->write_at(0, header);
+
+  constexpr size_t chunk_bytes = 4u << 20;
+  const ChunkGrid grid = make_grid(header.size(), data_bytes, size, chunk_bytes);
+  const uint32_t workers = worker_count(*output, grid, options.threads);
+  std::vector<std::vector<Page>> buffers(workers);
+  const auto make_chunk = [&](uint32_t worker, const Chunk& chunk) {
+    buffers[worker].resize(chunk_bytes / io_alignment);
+    const auto keys = std::as_writable_bytes(std::span(buffers[worker])).first(chunk.bytes);
+    fill(distribution, options.type, options.seed, options.count, chunk.first_byte / size, keys);
+    if (options.endian == Endian::big) swap_key_bytes(keys, size);
+    output->write_at(header.size() + chunk.first_byte, keys);
+  };
+  parallel_chunks(workers, grid, make_chunk, [&](uint64_t done) {
+    if (options.progress) options.progress(Phase::write, done, data_bytes);
+  });
+
+  if (options.progress) options.progress(Phase::sync, 0, 0);
+  output->commit();
+  const std::chrono::duration<double> time = std::chrono::steady_clock::now() - start;
+  return {.count = options.count, .bytes = header.size() + data_bytes, .total_s = time.count()};
+}
+
+}  // namespace sweepsort

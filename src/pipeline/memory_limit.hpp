@@ -1,0 +1,20 @@
+// memory_limit.hpp - how much memory this process may still take.
+#pragma once
+
+#include "core/bytes.hpp"
+
+#include <filesystem>
+#include <string>
+
+namespace sweepsort {
+
+struct MemoryLimit {
+  Bytes available;
+  std::string what;  // who says so: "the machine", "the control group", "ulimit -v"
+};
+
+/// The least of what the machine, the control group and the address-space limit leave. `root` is "/" but for
+/// tests.
+MemoryLimit available_memory(const std::filesystem::path& root = "/");
+
+}  // namespace sweepsort

@@ -1,0 +1,13 @@
+// no_referee.cpp - a build without Thrust.
+#include "core/error.hpp"
+#include "pipeline/referee.hpp"
+
+namespace sweepsort {
+
+void require_referee() {
+  throw Error("this build has no thrust", "install libthrust-dev or the CUDA toolkit and build again");
+}
+
+void referee_sort(std::span<std::byte>, KeyType, Order, std::optional<int>) { require_referee(); }
+
+}  // namespace sweepsort

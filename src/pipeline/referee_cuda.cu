@@ -1,0 +1,48 @@
+// referee_cuda.cu - thrust::sort on the GPU as the referee's device half.
+#include <thrust/device_vector.h>
+#include <thrust/sort.h>
+#include <thrust/transform.h>
+
+#include "core/key_bits.hpp"
+#include "kernels/launch.cuh"
+#include "pipeline/referee_device.hpp"
+
+namespace sweepsort {
+namespace {
+
+template <class Bits>
+struct ToOrdered {
+  KeyMap<Bits> map;
+  __host__ __device__ Bits operator()(Bits raw) const { return map.to_ordered(raw); }
+};
+
+template <class Bits>
+struct FromOrdered {
+  KeyMap<Bits> map;
+  __host__ __device__ Bits operator()(Bits ordered) const { return map.from_ordered(ordered); }
+};
+
+template <class Bits>
+void sort_bits(std::span<std::byte> keys, KeyMap<Bits> map) {
+  Bits* const first = reinterpret_cast<Bits*>(keys.data());
+  Bits* const last = first + keys.size() / sizeof(Bits);
+  thrust::device_vector<Bits> sorted(first, last);
+  thrust::transform(sorted.begin(), sorted.end(), sorted.begin(), ToOrdered<Bits>{map});
+  thrust::sort(sorted.begin(), sorted.end());
+  thrust::transform(sorted.begin(), sorted.end(), sorted.begin(), FromOrdered<Bits>{map});
+  thrust::copy(sorted.begin(), sorted.end(), first);
+}
+
+}  // namespace
+
+void referee_sort_on_device(std::span<std::byte> keys, KeyType type, Order order, int device) {
+  check(cudaSetDevice(device));
+  switch (key_bytes(type)) {
+    case 1: return sort_bits(keys, key_map<uint8_t>(type, order));
+    case 2: return sort_bits(keys, key_map<uint16_t>(type, order));
+    case 4: return sort_bits(keys, key_map<uint32_t>(type, order));
+    default: return sort_bits(keys, key_map<uint64_t>(type, order));
+  }
+}
+
+}  // namespace sweepsort

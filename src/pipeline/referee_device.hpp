@@ -1,0 +1,15 @@
+// referee_device.hpp - the referee's sort on a GPU; in builds with CUDA alone.
+#pragma once
+
+#include "core/key_type.hpp"
+
+#include <cstddef>
+#include <span>
+
+namespace sweepsort {
+
+/// Sorts `keys` (host memory) in place by thrust::sort on CUDA device `device`. Throws what Thrust throws (a
+/// std::exception) if the device fails, for want of memory say.
+void referee_sort_on_device(std::span<std::byte> keys, KeyType type, Order order, int device);
+
+}  // namespace sweepsort

@@ -1,0 +1,31 @@
+// sort_file.hpp - sort_file() with everything it takes from outside as a parameter.
+#pragma once
+
+#include "backend/backend.hpp"
+#include "pipeline/choose_backend.hpp"
+#include "pipeline/memory_limit.hpp"
+#include "sweepsort.hpp"
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <string>
+
+namespace sweepsort {
+
+/// Where backends come from and the sizes that make a small file take the road of a large one. The defaults
+/// are the real ones; tests replace them.
+struct SortEnvironment {
+  std::function<std::unique_ptr<Backend>(uint32_t threads)> make_cpu = make_cpu_backend;
+  std::function<std::unique_ptr<Backend>(int device)> make_cuda = make_cuda_backend;
+  std::function<CudaStatus()> status = cuda_status;
+  decltype(&choose_backend) choose = choose_backend;
+  std::function<MemoryLimit()> memory = [] { return available_memory(); };
+  size_t chunk_bytes = 8u << 20;  // a multiple of 8
+  bool allow_anonymous = true;    // temporary files without a name
+};
+
+SortReport sort_file_with(const SortEnvironment& environment, const std::string& input,
+                          const std::string& output, const SortFileOptions& options);
+
+}  // namespace sweepsort

@@ -1,0 +1,23 @@
+// sweepsort.cpp - the public functions that have no subject of their own.
+#include "sweepsort.hpp"
+
+#include "pipeline/sort_file.hpp"
+
+namespace sweepsort {
+
+std::string_view name(Phase phase) {
+  switch (phase) {
+    case Phase::prepare: return "prepare";
+    case Phase::read: return "read";
+    case Phase::sort: return "sort";
+    case Phase::write: return "write";
+    case Phase::verify: return "verify";
+    default: return "sync";
+  }
+}
+
+SortReport sort_file(const std::string& input, const std::string& output, const SortFileOptions& options) {
+  return sort_file_with(SortEnvironment{}, input, output, options);
+}
+
+}  // namespace sweepsort

@@ -1,0 +1,91 @@
+// failing_calls.cpp - a library to preload: system calls that come back short, are interrupted, or fail at
+// the k-th time.
+//
+//     FAIL_SHORT=1           reads and writes move a part of what was asked for, and every seventh call is
+//     interrupted FAIL_CALL=pwrite       that function fails ... FAIL_AT=3              ... the third time it
+//     is called (and not again) ... FAIL_ERRNO=5           ... with this errno; FAIL_LOG=file          and
+//     leaves a file behind if it did
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <sys/types.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <cstdarg>
+#include <cstdlib>
+#include <cstring>
+
+namespace {
+
+std::atomic<unsigned> calls = 0;
+std::atomic<unsigned> matching_calls = 0;
+
+template <class Function>
+Function* next(const char* name) {
+  return reinterpret_cast<Function*>(::dlsym(RTLD_NEXT, name));
+}
+
+unsigned number(const char* variable) {
+  const char* const text = std::getenv(variable);
+  return text ? static_cast<unsigned>(std::strtoul(text, nullptr, 10)) : 0;
+}
+
+/// Whether this call of `name` is the one that fails; errno is set then.
+bool fails(const char* name) {
+  const char* const chosen = std::getenv("FAIL_CALL");
+  if (!chosen || std::strcmp(chosen, name) != 0 || ++matching_calls != number("FAIL_AT")) return false;
+  if (const char* log = std::getenv("FAIL_LOG")) ::close(::creat(log, 0600));
+  errno = static_cast<int>(number("FAIL_ERRNO"));
+  return true;
+}
+
+/// How much of a transfer is made; 0: interrupted before anything moved.
+size_t shortened(size_t bytes) {
+  if (number("FAIL_SHORT") == 0) return bytes;
+  const unsigned call = ++calls;
+  if (call % 7 == 0) return 0;
+  return call % 3 == 0 && bytes > 1 ? bytes / 2 + 1 : bytes;
+}
+
+template <class Buffer, class... Position>
+ssize_t transfer(const char* name, int fd, Buffer* buffer, size_t bytes, Position... position) {
+  if (fails(name)) return -1;
+  const size_t part = shortened(bytes);
+  if (part == 0 && bytes != 0) {
+    errno = EINTR;
+    return -1;
+  }
+  return next<ssize_t(int, Buffer*, size_t, Position...)>(name)(fd, buffer, part, position...);
+}
+
+}  // namespace
+
+extern "C" {
+
+ssize_t read(int fd, void* buffer, size_t bytes) { return transfer("read", fd, buffer, bytes); }
+ssize_t write(int fd, const void* buffer, size_t bytes) { return transfer("write", fd, buffer, bytes); }
+ssize_t pread(int fd, void* buffer, size_t bytes, off_t at) {
+  return transfer("pread", fd, buffer, bytes, at);
+}
+ssize_t pwrite(int fd, const void* buffer, size_t bytes, off_t at) {
+  return transfer("pwrite", fd, buffer, bytes, at);
+}
+
+int fdatasync(int fd) { return fails("fdatasync") ? -1 : next<int(int)>("fdatasync")(fd); }
+int fsync(int fd) { return fails("fsync") ? -1 : next<int(int)>("fsync")(fd); }
+int fallocate(int fd, int mode, off_t first, off_t bytes) {
+  return fails("fallocate") ? -1 : next<int(int, int, off_t, off_t)>("fallocate")(fd, mode, first, bytes);
+}
+int fchmod(int fd, mode_t mode) { return fails("fchmod") ? -1 : next<int(int, mode_t)>("fchmod")(fd, mode); }
+int linkat(int from, const char* name, int to, const char* other, int flags) noexcept {
+  return fails("linkat")
+             ? -1
+             : next<int(int, const char*, int, const char*, int)>("linkat")(from, name, to, other, flags);
+}
+int renameat2(int from, const char* name, int to, const char* other, unsigned flags) noexcept {
+  return fails("renameat2") ? -1
+                            : next<int(int, const char*, int, const char*, unsigned)>("renameat2")(
+                                  from, name, to, other, flags);
+}
+}

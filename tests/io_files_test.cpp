@@ -1,0 +1,193 @@
+// io_files_test.cpp - positioned reads and writes, atomic files, streams, byte order.
+#include "catch.hpp"
+#include "core/error.hpp"
+#include "io/byte_swap.hpp"
+#include "io/growing_buffer.hpp"
+#include "io/input_file.hpp"
+#include "io/output.hpp"
+#include "io/parallel_chunks.hpp"
+#include "io/temporary_files.hpp"
+#include "temporary_folder.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <thread>
+
+using namespace sweepsort;
+using namespace sweepsort::test;
+using Catch::Matchers::Contains;
+
+namespace {
+
+std::vector<std::byte> pattern(size_t bytes) {
+  std::vector<std::byte> data(bytes);
+  uint32_t state = 1;
+  for (std::byte& byte : data) {
+    state = state * 1'664'525 + 1'013'904'223;
+    byte = static_cast<std::byte>(state >> 24);
+  }
+  return data;
+}
+
+/// Evicts a file from the page cache, so that a read has to go to the disk.
+void make_cold(const std::string& path) {
+  const FileDescriptor file(::open(path.c_str(), O_RDONLY));
+  ::fsync(file.get());
+  ::posix_fadvise(file.get(), 0, 0, POSIX_FADV_DONTNEED);
+}
+
+}  // namespace
+
+TEST_CASE("a read past or through the page cache gives the same bytes at every alignment") {
+  const TemporaryFolder folder(Medium::disk);
+  const auto data = pattern((5u << 20) + 77);
+  write_file(folder / "in", data);
+  std::vector<std::byte> memory(data.size() + io_alignment);
+  const InputFile file(folder / "in");
+  CHECK(file.size() == data.size());
+  for (const bool is_cold : {true, false})
+    for (const uint64_t offset : {0, 1, 128, 4096, 4100})
+      for (const size_t shift : {0, 8, 128})
+        for (const size_t bytes : {size_t{0}, size_t{1}, size_t{4096}, size_t{300'000}, data.size() - 5000}) {
+          if (is_cold) make_cold(folder / "in");
+          const std::span<std::byte> to = std::span(memory).subspan(shift, bytes);
+          std::ranges::fill(memory, std::byte{0xee});
+          file.read_at(offset, to);
+          INFO("cold " << is_cold << " offset " << offset << " shift " << shift << " bytes " << bytes);
+          REQUIRE(std::equal(to.begin(), to.end(), data.begin() + static_cast<ptrdiff_t>(offset)));
+          REQUIRE(memory[shift + bytes] == std::byte{0xee});
+        }
+  CHECK_THROWS_WITH(file.read_at(data.size() - 10, std::span(memory).first(11)), Contains("shrank"));
+  file.check_unchanged();
+}
+
+TEST_CASE("writes by several threads at every alignment make the file they should, on disk and in memory") {
+  for (const Medium medium : {Medium::disk, Medium::memory})
+    for (const size_t header : {0, 8, 128, 5000})
+      for (const size_t chunk_bytes : {size_t{1000}, size_t{1} << 17, size_t{1} << 20}) {
+        const TemporaryFolder folder(medium);
+        const auto data = pattern(3'000'008);
+        const auto output = open_output(folder / "out");
+        output->reserve(header + data.size());
+        const std::vector<std::byte> first(header, std::byte{0x11});
+        output->write_at(0, first);
+        parallel_chunks(3, make_grid(header, data.size(), 8, chunk_bytes), [&](uint32_t, const Chunk& chunk) {
+          output->write_at(header + chunk.first_byte, std::span(data).subspan(chunk.first_byte, chunk.bytes));
+        });
+        CHECK(folder.names().empty());
+        output->commit();
+        auto expected = first;
+        expected.insert(expected.end(), data.begin(), data.end());
+        CHECK(folder.names() == std::vector<std::string>{"out"});
+        CHECK((read_file(folder / "out") == expected));
+      }
+}
+
+TEST_CASE("an output that is not committed leaves nothing") {
+  for (const bool anonymous : {true, false}) {
+    const TemporaryFolder folder;
+    {
+      const auto output = open_output(folder / "out", {.allow_anonymous = anonymous});
+      output->reserve(1000);
+      output->write_at(0, pattern(1000));
+      CHECK(folder.names().size() == (anonymous ? 0 : 1));
+    }
+    CHECK(folder.names().empty());
+  }
+}
+
+TEST_CASE("a name of 255 bytes can be written and replaced") {
+  for (const bool anonymous : {true, false}) {
+    const TemporaryFolder folder;
+    const std::string name(255, 'n');
+    for (int time = 0; time < 2; ++time) {
+      const auto output = open_output(folder / name, {.overwrite = true, .allow_anonymous = anonymous});
+      output->reserve(3);
+      output->write_at(0, pattern(3));
+      output->commit();
+    }
+    CHECK(folder.names() == std::vector<std::string>{name});
+  }
+}
+
+TEST_CASE("eight writers of one output leave one whole file") {
+  const TemporaryFolder folder;
+  std::vector<std::jthread> writers;
+  for (int writer = 0; writer < 8; ++writer)
+    writers.emplace_back([&folder, writer] {
+      const std::vector<std::byte> data(10'000, static_cast<std::byte>(writer));
+      for (int time = 0; time < 50; ++time) {
+        const auto output =
+            open_output(folder / "out", {.overwrite = true, .allow_anonymous = writer % 2 == 0});
+        output->reserve(data.size());
+        output->write_at(0, data);
+        output->commit();
+      }
+    });
+  writers.clear();
+  const auto left = read_file(folder / "out");
+  CHECK(left.size() == 10'000);
+  CHECK(std::ranges::count(left, left[0]) == 10'000);
+  CHECK(folder.names() == std::vector<std::string>{"out"});
+}
+
+TEST_CASE("a terminal is neither read nor written") {
+  const FileDescriptor master(::posix_openpt(O_RDWR | O_NOCTTY));
+  REQUIRE(master);
+  REQUIRE(::grantpt(master.get()) == 0);
+  REQUIRE(::unlockpt(master.get()) == 0);
+  const std::string terminal = ::ptsname(master.get());
+  CHECK_THROWS_WITH(InputFile(terminal), Contains("is a terminal"));
+  CHECK_THROWS_WITH(open_output(terminal), Contains("is a terminal"));
+}
+
+TEST_CASE("a stream written out of order is an error of ours, not a wrong file") {
+  const auto output = open_output("/dev/null");
+  CHECK(output->is_ordered());
+  output->write_at(0, pattern(10));
+  CHECK_THROWS_WITH(output->write_at(20, pattern(10)), Contains("out of order"));
+}
+
+TEST_CASE("the names in the table are unlinked, and forgotten when kept") {
+  const TemporaryFolder folder;
+  write_file(folder / "temporary", pattern(1));
+  write_file(folder / "kept", pattern(1));
+  {
+    const TemporaryName temporary(folder / "temporary");
+    TemporaryName kept(folder / "kept");
+    kept.keep();
+    remove_temporary_files();
+    CHECK(folder.names() == std::vector<std::string>{"kept"});
+  }
+  CHECK(folder.names() == std::vector<std::string>{"kept"});
+}
+
+TEST_CASE("byte order is reversed key by key, and twice is nothing") {
+  for (const size_t width : {1, 2, 4, 8}) {
+    const auto data = pattern(8 * 37);
+    auto swapped = data;
+    swap_key_bytes(swapped, width);
+    for (size_t i = 0; i < data.size(); ++i)
+      REQUIRE(swapped[i] == data[i / width * width + (width - 1 - i % width)]);
+    swap_key_bytes(swapped, width);
+    CHECK(swapped == data);
+  }
+}
+
+TEST_CASE("a growing buffer keeps its content, and gives back only whole pages") {
+  const auto data = pattern(5'000'000);
+  GrowingBuffer buffer;
+  for (size_t at = 0; at < data.size(); at += 100'000) {
+    std::copy_n(data.begin() + static_cast<ptrdiff_t>(at), 100'000, buffer.room(100'000).begin());
+    buffer.commit(100'000);
+  }
+  REQUIRE(std::ranges::equal(buffer.bytes(), data));
+  buffer.discard(4097, 3 * 4096);
+  CHECK(buffer.bytes()[8191] == data[8191]);
+  CHECK(buffer.bytes()[8192] == std::byte{0});
+  CHECK(buffer.bytes()[16383] == std::byte{0});
+  CHECK(buffer.bytes()[16384] == data[16384]);
+}

@@ -1,0 +1,383 @@
+// pipeline_faults_test.cpp - whatever goes wrong, the old output stays, nothing is left behind, and the
+// reason is said.
+#include "catch.hpp"
+#include "oracle.hpp"
+#include "sort_file_fixture.hpp"
+
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+
+using namespace sweepsort;
+using namespace sweepsort::test;
+using Catch::Matchers::Contains;
+namespace fs = std::filesystem;
+
+namespace {
+
+/// A folder with an input of 1000 keys and an old output; after the test they are what they were.
+class Scene {
+ public:
+  Scene() {
+    write_keys(folder / "in.u32", keys);
+    write_keys(folder / "out", old);
+  }
+  void require_untouched() const {
+    CHECK(read_keys<uint32_t>(folder / "in.u32") == keys);
+    CHECK(read_keys<uint32_t>(folder / "out") == old);
+    CHECK(folder.names() == std::vector<std::string>{"in.u32", "out"});
+  }
+
+  TemporaryFolder folder;
+  std::vector<uint32_t> keys = random_keys<uint32_t>(1000);
+  std::vector<uint32_t> old = {3, 1, 2};
+};
+
+/// What sort_file says is wrong; fails the test if it says nothing.
+std::string message_of(const SortEnvironment& environment, const std::string& input,
+                       const std::string& output, const SortFileOptions& options = {.overwrite = true}) {
+  try {
+    sort_file_with(environment, input, output, options);
+  } catch (const Error& error) {
+    return error.what() + std::string(" | hint: ") + error.hint();
+  }
+  FAIL("no error: " << input << " -> " << output);
+  return {};
+}
+
+/// Runs f in a child process and returns its wait status; Catch must not see what happens there.
+int in_child(const std::function<void()>& f) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    int code = 0;
+    try {
+      f();
+    } catch (const Error&) {
+      code = 2;
+    } catch (...) {
+      code = 3;
+    }
+    ::_exit(code);
+  }
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  return status;
+}
+
+}  // namespace
+
+TEST_CASE(
+    "a backend that drops, doubles, flips or misplaces a key is caught before the output gets its name") {
+  for (const bool anonymous : {true, false})
+    for (const Fault fault :
+         {Fault::drops_key, Fault::doubles_key, Fault::flips_bit, Fault::swaps_neighbours})
+      for (const size_t chunk_bytes : {size_t{8}, size_t{256}, size_t{1} << 20}) {
+        const Scene scene;
+        SortEnvironment environment = plain_environment(chunk_bytes, fault);
+        environment.allow_anonymous = anonymous;
+        CHECK_THAT(message_of(environment, scene.folder / "in.u32", scene.folder / "out"),
+                   Contains("the result was thrown away"));
+        CHECK_THAT(message_of(environment, scene.folder / "in.u32", scene.folder / "new"),
+                   Contains("the result was thrown away"));
+        CHECK_THAT(message_of(environment, scene.folder / "in.u32", "", {.in_place = true}),
+                   Contains("the result was thrown away"));
+        scene.require_untouched();
+      }
+}
+
+TEST_CASE("without verification a faulty backend gets through, so it is verification that catches it") {
+  const Scene scene;
+  sort_file_with(plain_environment(64, Fault::swaps_neighbours), scene.folder / "in.u32",
+                 scene.folder / "out", {.overwrite = true, .verify = false});
+  CHECK(
+      oracle::judge_order<uint32_t>(read_keys<uint32_t>(scene.folder / "out"), Order::ascending).has_value());
+}
+
+TEST_CASE("the referee sees what differs, and the output does not get its name") {
+  const Scene scene;
+  for (const Fault fault :
+       {Fault::drops_key, Fault::doubles_key, Fault::flips_bit, Fault::swaps_neighbours}) {
+    const SortReport report =
+        sort_file_with(plain_environment(64, fault), scene.folder / "in.u32", scene.folder / "out",
+                       {.overwrite = true, .verify = false, .referee = Referee::thrust});
+    CHECK(report.referee_agrees == false);
+    scene.require_untouched();
+  }
+}
+
+TEMPLATE_TEST_CASE("the referee agrees with a right sort of every type in both orders", "", uint8_t, int8_t,
+                   uint16_t, int16_t, uint32_t, int32_t, uint64_t, int64_t, float, double) {
+  const TemporaryFolder folder;
+  write_keys(folder / "in", random_keys<TestType>(3000));
+  for (const Order order : {Order::ascending, Order::descending}) {
+    const SortReport report = sort_file_with(plain_environment(512), folder / "in", folder / "out",
+                                             {.file = {.type = key_type_of<TestType>()},
+                                              .order = order,
+                                              .overwrite = true,
+                                              .referee = Referee::thrust});
+    CHECK(report.referee_agrees == true);
+    CHECK(report.verified);
+  }
+}
+
+TEST_CASE("a GPU that fails or lies in any phase is replaced by the CPU, with a line in the log") {
+  for (const Fault fault : {Fault::fails_to_begin, Fault::fails_to_sort, Fault::fails_to_get,
+                            Fault::drops_key, Fault::swaps_neighbours}) {
+    const Scene scene;
+    SortEnvironment environment = with_gpu(plain_environment(), fault);
+    // No GPU pays for 1000 keys; the choice by size has tests of its own.
+    environment.choose = [](uint64_t, KeyType, const CudaStatus&, uint32_t, const WhereOptions&) {
+      return BackendDecision{BackendChoice::cuda, "the test says so"};
+    };
+    std::string log;
+    const SortReport report =
+        sort_file_with(environment, scene.folder / "in.u32", scene.folder / "out",
+                       {.overwrite = true, .log = [&](const std::string& line) { log += line + "\n"; }});
+    CHECK(report.backend == "cpu");
+    CHECK_THAT(report.backend_why, Contains("the GPU failed"));
+    CHECK_THAT(log, Contains("once more on the CPU"));
+    oracle::require_sorted<uint32_t>(scene.keys, read_keys<uint32_t>(scene.folder / "out"));
+  }
+}
+
+TEST_CASE("a GPU asked for by name that is not there, or fails, is an error and never a quiet fallback") {
+  const Scene scene;
+  const SortFileOptions cuda{.where = {.backend = BackendChoice::cuda}, .overwrite = true};
+  const std::string in = scene.folder / "in.u32";
+  const std::string out = scene.folder / "out";
+  CHECK_THAT(message_of(plain_environment(), in, out, cuda),
+             Contains("no NVIDIA driver | hint: install one"));
+  CHECK_THAT(message_of(with_gpu(plain_environment(), Fault::fails_to_sort), in, out, cuda),
+             Contains("fell off"));
+  CHECK_THAT(message_of(with_gpu(plain_environment(), Fault::doubles_key), in, out, cuda),
+             Contains("thrown away"));
+  scene.require_untouched();
+  sort_file_with(with_gpu(plain_environment(), Fault::none), in, out, cuda);
+  oracle::require_sorted<uint32_t>(scene.keys, read_keys<uint32_t>(out));
+}
+
+TEST_CASE("an input that cannot be sorted is named with its reason, and nothing changes") {
+  const Scene scene;
+  const TemporaryFolder other;
+  write_file(other / "odd.u32", std::vector<std::byte>(4001));
+  write_file(other / "bare", std::vector<std::byte>(4000));
+  write_file(other / "bad.npy", std::vector<std::byte>(4000));
+  write_file(other / "short_uint64", std::vector<std::byte>(4001));
+  const auto reason = [&](const std::string& input, const FileOptions& file = {}) {
+    return message_of(plain_environment(), input, scene.folder / "out", {.file = file, .overwrite = true});
+  };
+  CHECK_THAT(reason(other / "none.u32"), Contains("none.u32: no such file"));
+  CHECK_THAT(reason(other / "odd.u32/x"), Contains("Not a directory"));
+  CHECK_THAT(reason(other.path()), Contains("is a directory"));
+  CHECK_THAT(reason(other / "odd.u32"), Contains("1 left over"));
+  CHECK_THAT(reason(other / "bare"), Contains("the key type is not known | hint: say it with -t"));
+  CHECK_THAT(reason(other / "bad.npy"), Contains("the magic number is missing"));
+  CHECK_THAT(reason(other / "short_uint64", {.format = FileFormat::sosd}),
+             Contains("the SOSD count says 0 keys"));
+  scene.require_untouched();
+}
+
+TEST_CASE("an input without read permission is refused to an ordinary user") {
+  if (::geteuid() == 0) {
+    // Root may read everything: try it as nobody.
+    const Scene scene;
+    ::chmod((scene.folder / "in.u32").c_str(), 0000);
+    ::chmod(scene.folder.path().c_str(), 0755);
+    const int status = in_child([&] {
+      if (::setuid(65534) != 0) ::_exit(4);
+      const std::string message =
+          message_of(plain_environment(), scene.folder / "in.u32", scene.folder / "x");
+      ::_exit(message.find("permission denied") == std::string::npos ? 5 : 0);
+    });
+    CHECK(WEXITSTATUS(status) == 0);
+    return;
+  }
+  const Scene scene;
+  ::chmod((scene.folder / "in.u32").c_str(), 0000);
+  CHECK_THAT(message_of(plain_environment(), scene.folder / "in.u32", scene.folder / "x"),
+             Contains("permission denied"));
+}
+
+TEST_CASE("an output that must not be written is refused before anything is read") {
+  const Scene scene;
+  const std::string in = scene.folder / "in.u32";
+  bool has_read = false;
+  SortEnvironment environment = plain_environment();
+  environment.make_cpu = [&](uint32_t) -> std::unique_ptr<Backend> {
+    has_read = true;
+    return std::make_unique<PlainBackend>();
+  };
+  const auto reason = [&](const std::string& output, const SortFileOptions& options = {}) {
+    return message_of(environment, in, output, options);
+  };
+  fs::create_symlink("in.u32", scene.folder / "symbolic");
+  fs::create_hard_link(in, scene.folder / "hard");
+  CHECK_THAT(reason(scene.folder / "out"), Contains("exists already | hint: -f"));
+  for (const char* same : {"in.u32", "symbolic", "hard", "./in.u32"}) {
+    CHECK_THAT(reason(scene.folder / same), Contains("is the input | hint: --in-place"));
+    CHECK_THAT(reason(scene.folder / same, {.overwrite = true}), Contains("is the input | hint: --in-place"));
+  }
+  fs::remove(scene.folder / "symbolic");
+  fs::remove(scene.folder / "hard");
+  CHECK_THAT(reason(scene.folder.path(), {.overwrite = true}), Contains("is a directory"));
+  CHECK_THAT(reason(scene.folder / "none/out"), Contains("does not exist"));
+  CHECK_THAT(reason(scene.folder / "in.u32/out"), Contains("does not exist"));
+  CHECK_THAT(reason(scene.folder / "out/"), Contains("not a file name"));
+  CHECK_FALSE(has_read);
+  scene.require_untouched();
+}
+
+TEST_CASE("a directory or file that an ordinary user may not write is found before anything is read") {
+  const Scene scene;
+  ::chmod(scene.folder.path().c_str(), 0755);
+  ::chmod((scene.folder / "in.u32").c_str(), 0644);
+  ::chmod((scene.folder / "out").c_str(), 0444);
+  const int status = in_child([&] {
+    if (::geteuid() == 0 && ::setuid(65534) != 0) ::_exit(4);
+    const std::string in = scene.folder / "in.u32";
+    const std::string file = message_of(plain_environment(), in, scene.folder / "out");
+    if (file.find("out: is not writable: permission denied") == std::string::npos) ::_exit(5);
+    if (::access(scene.folder.path().c_str(), W_OK) == 0) ::_exit(0);  // not root: the folder is ours
+    const std::string folder = message_of(plain_environment(), in, scene.folder / "new");
+    ::_exit(folder.find("its directory is not writable") == std::string::npos ? 6 : 0);
+  });
+  CHECK(WEXITSTATUS(status) == 0);
+  scene.require_untouched();
+}
+
+TEST_CASE("a full device says so") {
+  const Scene scene;
+  CHECK_THAT(message_of(plain_environment(), scene.folder / "in.u32", "/dev/full"),
+             Contains("/dev/full: cannot write at byte 0: No space left on device | hint: free some space"));
+  scene.require_untouched();
+}
+
+TEST_CASE("a file-size limit is found before the work, and no signal ends the process") {
+  const Scene scene;
+  for (const bool anonymous : {true, false}) {
+    const int status = in_child([&] {
+      const rlimit limit{3999, 3999};
+      ::setrlimit(RLIMIT_FSIZE, &limit);
+      SortEnvironment environment = plain_environment();
+      environment.allow_anonymous = anonymous;
+      sort_file_with(environment, scene.folder / "in.u32", scene.folder / "out", {.overwrite = true});
+    });
+    REQUIRE(WIFEXITED(status));
+    CHECK(WEXITSTATUS(status) == 2);
+    scene.require_untouched();
+  }
+}
+
+TEST_CASE("an input that changes while it is read is refused") {
+  for (const bool shrinks : {true, false}) {
+    const Scene scene;
+    const std::string in = scene.folder / "in.u32";
+    SortEnvironment environment = plain_environment();
+    environment.make_cpu = [&](uint32_t) -> std::unique_ptr<Backend> {
+      if (shrinks)
+        fs::resize_file(in, 2000);
+      else
+        std::ofstream(in, std::ios::app) << "more";
+      return std::make_unique<PlainBackend>();
+    };
+    CHECK_THAT(message_of(environment, in, scene.folder / "out"),
+               Contains(shrinks ? "shrank while it was read" : "changed while it was being read"));
+    CHECK(read_keys<uint32_t>(scene.folder / "out") == scene.old);
+    CHECK(scene.folder.names() == std::vector<std::string>{"in.u32", "out"});
+  }
+}
+
+TEST_CASE("an output that appears while sorting is not replaced without force") {
+  for (const bool anonymous : {true, false}) {
+    const Scene scene;
+    const std::string late = scene.folder / "late";
+    SortEnvironment environment = plain_environment();
+    environment.allow_anonymous = anonymous;
+    environment.make_cpu = [&](uint32_t) {
+      write_keys(late, scene.old);
+      return std::make_unique<PlainBackend>();
+    };
+    CHECK_THAT(message_of(environment, scene.folder / "in.u32", late, {}),
+               Contains("appeared while sorting"));
+    CHECK(read_keys<uint32_t>(late) == scene.old);
+    CHECK(scene.folder.names() == std::vector<std::string>{"in.u32", "late", "out"});
+  }
+}
+
+TEST_CASE("a file beyond the memory that is left is refused with the numbers") {
+  const Scene scene;
+  SortEnvironment environment = plain_environment();
+  environment.memory = [] { return MemoryLimit{Bytes{7999}, "the control group"}; };
+  const std::string message = message_of(environment, scene.folder / "in.u32", scene.folder / "out");
+  CHECK_THAT(message, Contains("files beyond memory are not supported yet"));
+  CHECK_THAT(message, Contains("the control group leaves"));
+  scene.require_untouched();
+  environment.memory = [] { return MemoryLimit{Bytes{8000}, "the control group"}; };
+  sort_file_with(environment, scene.folder / "in.u32", scene.folder / "out", {.overwrite = true});
+}
+
+TEST_CASE("kill -9 at any moment leaves the old output or the complete new one, and nothing else") {
+  for (const bool in_place : {false, true}) {
+    const TemporaryFolder folder;
+    const auto keys = random_keys<uint32_t>(40'000);
+    auto sorted = keys;
+    std::ranges::sort(sorted);
+    const std::vector<uint32_t> old = in_place ? keys : std::vector<uint32_t>{3, 1, 2};
+    const std::string target = folder / (in_place ? "in.u32" : "out");
+    const auto sort = [&] {
+      sort_file_with(plain_environment(4096), folder / "in.u32", target,
+                     {.in_place = in_place, .overwrite = true});
+    };
+    // The moments spread over twice the time that a sort takes here and now.
+    write_keys(folder / "in.u32", keys);
+    const auto start = std::chrono::steady_clock::now();
+    in_child(sort);
+    const auto time =
+        std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::steady_clock::now() - start);
+    std::mt19937_64 random(test_seed());
+    int old_ones = 0;
+    int new_ones = 0;
+    for (int run = 0; run < 50; ++run) {
+      write_keys(folder / "in.u32", keys);
+      write_keys(target, old);
+      const pid_t child = ::fork();
+      if (child == 0) {
+        sort();
+        ::_exit(0);
+      }
+      ::usleep(static_cast<useconds_t>(random() % static_cast<uint64_t>(2 * time.count() + 1)));
+      ::kill(child, SIGKILL);
+      ::waitpid(child, nullptr, 0);
+      const auto found = read_keys<uint32_t>(target);
+      old_ones += found == old;
+      new_ones += found == sorted;
+      CHECK((found == old || found == sorted));
+      CHECK(folder.names() ==
+            (in_place ? std::vector<std::string>{"in.u32"} : std::vector<std::string>{"in.u32", "out"}));
+    }
+    INFO(old_ones << " runs left the old output, " << new_ones << " the new one");
+    CHECK(old_ones + new_ones == 50);
+  }
+}
+
+TEST_CASE("remove_temporary_files takes away the hidden file of an output that was never finished") {
+  const Scene scene;
+  SortEnvironment environment = plain_environment();
+  environment.allow_anonymous = false;
+  const int status = in_child([&] {
+    environment.make_cpu = [&](uint32_t) -> std::unique_ptr<Backend> {
+      if (scene.folder.names().size() != 3) ::_exit(4);
+      remove_temporary_files();
+      ::_exit(0);
+    };
+    sort_file_with(environment, scene.folder / "in.u32", scene.folder / "out", {.overwrite = true});
+  });
+  CHECK(WEXITSTATUS(status) == 0);
+  scene.require_untouched();
+}

@@ -1,0 +1,141 @@
+// pipeline_plan_test.cpp - the pure decisions: which backend, how much memory; and spans sorted by the
+// library.
+#include "catch.hpp"
+#include "oracle.hpp"
+#include "pipeline/choose_backend.hpp"
+#include "pipeline/key_scan.hpp"
+#include "pipeline/memory_limit.hpp"
+#include "sort_file_fixture.hpp"
+
+#include <filesystem>
+#include <fstream>
+
+using namespace sweepsort;
+using namespace sweepsort::test;
+using Catch::Matchers::Contains;
+namespace fs = std::filesystem;
+
+namespace {
+
+const CudaStatus gpu{.usable = true, .device_count = 2, .reason = {}, .hint = {}};
+const CudaStatus no_gpu{.reason = "no NVIDIA driver", .hint = "install it"};
+
+BackendChoice automatic(uint64_t count, KeyType type, uint32_t threads) {
+  return choose_backend(count, type, gpu, threads, {}).which;
+}
+
+void write_text(const fs::path& path, const std::string& text) {
+  fs::create_directories(path.parent_path());
+  std::ofstream(path) << text;
+}
+
+}  // namespace
+
+TEST_CASE("the GPU is taken where its start pays, and not for a small file or many threads") {
+  CHECK(automatic(0, KeyType::u32, 1) == BackendChoice::cpu);
+  CHECK(automatic(1'000'000, KeyType::u64, 1) == BackendChoice::cpu);
+  CHECK(automatic(1'000'000'000, KeyType::u32, 2) == BackendChoice::cuda);
+  CHECK(automatic(2'000'000'000, KeyType::u64, 16) == BackendChoice::cuda);
+  CHECK(automatic(100'000'000, KeyType::u32, 2) == BackendChoice::cuda);
+  CHECK(automatic(100'000'000, KeyType::u32, 64) == BackendChoice::cpu);
+  for (const KeyType type : all_key_types)
+    for (const uint32_t threads : {1, 4, 16}) {
+      // Once it pays, it pays for more keys too.
+      bool paid = false;
+      for (uint64_t count = 1; count < uint64_t{1} << 40; count *= 2) {
+        const bool pays = automatic(count, type, threads) == BackendChoice::cuda;
+        CHECK((pays || !paid));
+        paid = pays;
+      }
+    }
+}
+
+TEST_CASE("a backend asked for is taken, or an error with the hint") {
+  const WhereOptions cuda{.backend = BackendChoice::cuda};
+  const WhereOptions third{.backend = BackendChoice::cuda, .device = 2};
+  CHECK(choose_backend(1, KeyType::u8, gpu, 1, cuda).which == BackendChoice::cuda);
+  CHECK(choose_backend(1u << 30, KeyType::u64, gpu, 1, {.backend = BackendChoice::cpu}).which ==
+        BackendChoice::cpu);
+  CHECK_THROWS_WITH(choose_backend(1, KeyType::u8, no_gpu, 1, cuda), Contains("no NVIDIA driver"));
+  CHECK_THROWS_WITH(choose_backend(1, KeyType::u8, gpu, 1, third), Contains("there is no CUDA device 2"));
+  CHECK(choose_backend(1u << 30, KeyType::u64, no_gpu, 1, {}).which == BackendChoice::cpu);
+  CHECK_THAT(choose_backend(1u << 30, KeyType::u64, no_gpu, 1, {}).why, Contains("no NVIDIA driver"));
+}
+
+TEST_CASE("memory is what the tightest of machine and control groups leaves") {
+  const TemporaryFolder folder;
+  const fs::path root = folder.path();
+  write_text(root / "proc/meminfo", "MemTotal: 1000 kB\nMemAvailable:   900 kB\nBuffers: 1 kB\n");
+  CHECK(available_memory(root).available == Bytes{900 * 1024});
+  CHECK(available_memory(root).what == "the machine");
+
+  write_text(root / "proc/self/cgroup", "0::/a/b\n");
+  write_text(root / "sys/fs/cgroup/a/b/memory.max", "max\n");
+  write_text(root / "sys/fs/cgroup/a/b/memory.current", "5000\n");
+  CHECK(available_memory(root).available == Bytes{900 * 1024});
+  write_text(root / "sys/fs/cgroup/a/memory.max", "100000\n");
+  write_text(root / "sys/fs/cgroup/a/memory.current", "30000\n");
+  write_text(root / "sys/fs/cgroup/a/memory.stat", "anon 1\ninactive_file 10000\n");
+  CHECK(available_memory(root).available == Bytes{80'000});
+  CHECK(available_memory(root).what == "the control group");
+
+  write_text(root / "proc/self/cgroup", "5:memory:/old\n");
+  write_text(root / "sys/fs/cgroup/memory/old/memory.limit_in_bytes", "9000\n");
+  write_text(root / "sys/fs/cgroup/memory/old/memory.usage_in_bytes", "10000\n");
+  CHECK(available_memory(root).available == Bytes{0});
+}
+
+TEST_CASE("this machine has memory") { CHECK(available_memory().available > Bytes{1u << 20}); }
+
+TEMPLATE_TEST_CASE("one pair out of order anywhere is seen, at any alignment", "", uint8_t, int8_t, uint16_t,
+                   int16_t, uint32_t, int32_t, uint64_t, int64_t, float, double) {
+  const KeyType type = key_type_of<TestType>();
+  for (const Order order : {Order::ascending, Order::descending})
+    for (const size_t count : {2, 3, 17, 64, 200}) {
+      const oracle::Ordered<TestType> ordered(order);
+      auto keys = random_keys<TestType>(count);
+      std::ranges::sort(keys, {}, ordered);
+      keys.erase(std::unique(keys.begin(), keys.end(),
+                             [&](TestType a, TestType b) { return ordered(a) == ordered(b); }),
+                 keys.end());
+      std::vector<std::byte> memory(keys.size() * sizeof(TestType) + 1);
+      const std::span<std::byte> place = std::span(memory).subspan(1);
+      const auto scan = [&] {
+        std::ranges::copy(std::as_bytes(std::span(keys)), place.begin());
+        return is_ordered(place, type, order);
+      };
+      CHECK(scan());
+      CHECK(first_descent(place, type, order) == keys.size());
+      CHECK(key_statistics(place, type, order).descents == 0);
+      CHECK(key_statistics(place, type, order).changes == keys.size() - 1);
+      for (size_t at = 1; at < keys.size(); ++at) {
+        std::swap(keys[at - 1], keys[at]);
+        CHECK_FALSE(scan());
+        CHECK(first_descent(place, type, order) == at);
+        CHECK(key_statistics(place, type, order).descents > 0);
+        std::swap(keys[at - 1], keys[at]);
+      }
+    }
+}
+
+TEST_CASE("a span of the caller's is sorted in place") {
+  for (const size_t count : {0, 1, 1000, 100'000}) {
+    const auto input = random_keys<int64_t>(count);
+    auto keys = input;
+    sweepsort::sort(std::span(keys), {.where = {.threads = 2}, .order = Order::descending});
+    oracle::require_sorted<int64_t>(input, keys, Order::descending);
+  }
+}
+
+TEST_CASE("pairs of the caller's are sorted together, equal keys in their old order") {
+  auto input = random_keys<uint16_t>(50'000);
+  for (uint16_t& key : input) key %= 300;
+  std::vector<uint32_t> positions(input.size());
+  for (uint32_t i = 0; i < positions.size(); ++i) positions[i] = i;
+  auto keys = input;
+  auto values = positions;
+  sweepsort::sort_pairs(std::span(keys), std::span(values));
+  oracle::require_sorted_pairs<uint16_t, uint32_t>(input, positions, keys, values);
+  values.pop_back();
+  CHECK_THROWS_WITH(sweepsort::sort_pairs(std::span(keys), std::span(values)), Contains("differ in length"));
+}

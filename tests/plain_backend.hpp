@@ -1,0 +1,104 @@
+// plain_backend.hpp - the simplest backend there can be (std::sort), honest or faulty in a chosen way.
+#pragma once
+
+#include "backend/backend.hpp"
+#include "core/error.hpp"
+#include "core/key_bits.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <functional>
+#include <memory>
+#include <vector>
+
+namespace sweepsort::test {
+
+/// What goes wrong in a session, once it has sorted.
+enum class Fault {
+  none,
+  drops_key,
+  doubles_key,
+  flips_bit,
+  swaps_neighbours,
+  fails_to_begin,
+  fails_to_sort,
+  fails_to_get
+};
+
+class PlainSession : public SortSession {
+ public:
+  PlainSession(const SortJob& job, Fault fault)
+      : job_(job), fault_(fault), keys_(job.count * key_bytes(job.type)), open_(job.workers) {}
+
+  std::span<std::byte> begin_put(uint32_t worker, Column, uint64_t first_byte, size_t bytes) override {
+    if (bytes > job_.chunk_bytes || bytes % key_bytes(job_.type) != 0) throw Error("a bad chunk");
+    if (open_.at(worker)) throw Error("two puts of one worker are open");
+    open_[worker] = 1;
+    return std::span(keys_).subspan(first_byte, bytes);
+  }
+  void end_put(uint32_t worker) override { open_.at(worker) = 0; }
+
+  SortSummary sort() override {
+    if (fault_ == Fault::fails_to_sort) throw Error("the device fell off the bus");
+    dispatch(job_.type, [this](auto identity) {
+      using Key = typename decltype(identity)::type;
+      using Bits = BitsOf<Key>;
+      std::vector<Bits> bits(keys_.size() / sizeof(Bits));
+      std::memcpy(bits.data(), keys_.data(), keys_.size());
+      const auto map = key_map<Bits>(job_.type, job_.order);
+      std::ranges::sort(bits, {}, [map](Bits raw) { return map.to_ordered(raw); });
+      spoil(bits);
+      std::memcpy(keys_.data(), bits.data(), keys_.size());
+    });
+    return {.algorithm = "std::sort"};
+  }
+
+  std::span<std::byte> get(uint32_t, Column, uint64_t first_byte, size_t bytes) override {
+    if (fault_ == Fault::fails_to_get && first_byte != 0) throw Error("the device fell off the bus");
+    return std::span(keys_).subspan(first_byte, bytes);
+  }
+
+ private:
+  template <class Bits>
+  void spoil(std::vector<Bits>& bits) const {
+    const size_t middle = bits.size() / 2;
+    switch (fault_) {
+      case Fault::drops_key:  // a zero slips in at the front: still in order
+        std::shift_right(bits.begin(), bits.begin() + static_cast<ptrdiff_t>(middle), 1);
+        bits[0] = 0;
+        break;
+      case Fault::doubles_key: bits[middle] = bits[middle + 1]; break;
+      case Fault::flips_bit: bits[middle] ^= 1; break;
+      case Fault::swaps_neighbours: std::swap(bits[middle], bits[middle + 1]); break;
+      default: break;
+    }
+  }
+
+  SortJob job_;
+  Fault fault_;
+  std::vector<std::byte> keys_;
+  std::vector<char> open_;
+};
+
+class PlainBackend : public Backend {
+ public:
+  explicit PlainBackend(Fault fault = Fault::none, std::string name = "plain")
+      : fault_(fault), name_(std::move(name)) {}
+
+  BackendInfo info() const override { return {.name = name_, .description = "std::sort", .details = {}}; }
+  Footprint footprint(const SortJob& job) const override {
+    return {{2 * job.count * key_bytes(job.type)}, {0}};
+  }
+  Bytes device_memory() const override { return {0}; }
+  std::unique_ptr<SortSession> begin_sort(const SortJob& job) override {
+    if (fault_ == Fault::fails_to_begin) throw Error("the device has no memory left");
+    return std::make_unique<PlainSession>(job, fault_);
+  }
+  double copy_bandwidth() override { return 1e9; }
+
+ private:
+  Fault fault_;
+  std::string name_;
+};
+
+}  // namespace sweepsort::test
