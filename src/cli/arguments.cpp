@@ -1,0 +1,130 @@
+// arguments.cpp - the one file that knows cxxopts.
+//
+// Its habits that matter here (version 3.1): a positional list is split on commas (so positionals are taken
+// from unmatched()); a repeated option silently takes the last value (so counts are checked); "-S=4G" arrives
+// as "=4G" (so such values are refused); the texts of its exceptions differ between versions (so ours are
+// made from their types).
+#include "cli/arguments.hpp"
+
+#include "core/error.hpp"
+#include "core/suggest.hpp"
+
+#include <cxxopts.hpp>
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace sweepsort::cli {
+namespace {
+
+/// std::regex, which cxxopts uses, recurses a frame a character: a longer word could exhaust the stack. Paths
+/// have at most 4096 bytes.
+constexpr size_t longest_word = 8192;
+
+std::vector<OptionSpec> all_options(std::span<const OptionGroup> groups) {
+  std::vector<OptionSpec> all;
+  for (const OptionGroup group : groups) all.insert(all.end(), group.begin(), group.end());
+  return all;
+}
+
+/// "name" -> "--name", "n" -> "-n".
+std::string dashed(std::string_view name) { return fmt::format("{}{}", name.size() == 1 ? "-" : "--", name); }
+
+/// The name between the quotation marks of a cxxopts message: the only thing taken from its text.
+std::string quoted_name(const std::exception& error) {
+  const std::string_view text = error.what();
+  const std::string_view left = "‘", right = "’";
+  const size_t begin = text.find(left);
+  if (begin == std::string_view::npos) return std::string(text);
+  const size_t name = begin + left.size();
+  return std::string(text.substr(name, text.find(right, name) - name));
+}
+
+[[noreturn]] void refuse_unknown(const std::string& name, std::span<const OptionSpec> options) {
+  std::vector<std::string> dashed_names;
+  for (const OptionSpec& option : options) dashed_names.push_back(dashed(option.name));
+  const std::vector<std::string_view> candidates(dashed_names.begin(), dashed_names.end());
+  const std::string nothing_near = "-h lists the options";
+  throw UsageError("unknown option " + dashed(name),
+                   name.size() == 1 ? nothing_near : suggestion_hint(dashed(name), candidates, nothing_near));
+}
+
+cxxopts::Options cxxopts_options(std::span<const OptionSpec> options) {
+  cxxopts::Options result("sweepsort");
+  for (const OptionSpec& option : options) {
+    const std::string names =
+        option.letter ? fmt::format("{},{}", option.letter, option.name) : std::string(option.name);
+    auto value = option.takes == Takes::nothing ? cxxopts::value<bool>() : cxxopts::value<std::string>();
+    if (option.takes == Takes::optional_value) value = value->implicit_value("");
+    result.add_options()(names, std::string(option.help), value);
+  }
+  return result;
+}
+
+cxxopts::ParseResult parse(std::span<const OptionSpec> options, std::span<const std::string> words) {
+  std::vector<const char*> argv{"sweepsort"};
+  for (const std::string& word : words) {
+    if (word.starts_with('-') && word.size() > longest_word)
+      throw UsageError(fmt::format("{}...: longer than {} bytes", word.substr(0, 20), longest_word));
+    argv.push_back(word.c_str());
+  }
+  try {
+    return cxxopts_options(options).parse(static_cast<int>(argv.size()), argv.data());
+  } catch (const cxxopts::exceptions::no_such_option& error) {
+    refuse_unknown(quoted_name(error), options);
+  } catch (const cxxopts::exceptions::missing_argument& error) {
+    throw UsageError(dashed(quoted_name(error)) + " needs a value", "-h lists the options");
+  } catch (const cxxopts::exceptions::option_requires_argument& error) {
+    throw UsageError(dashed(quoted_name(error)) + " needs a value", "-h lists the options");
+  } catch (const cxxopts::exceptions::invalid_option_syntax& error) {
+    throw UsageError(quoted_name(error) + ": not an option",
+                     "put '--' before a file name that starts with '-'");
+  } catch (const cxxopts::exceptions::incorrect_argument_type& error) {
+    throw UsageError(fmt::format("'{}' is given to an option that takes no value", quoted_name(error)),
+                     "-h lists the options");
+  }
+}
+
+}  // namespace
+
+Arguments::Arguments(std::span<const OptionGroup> groups, std::span<const std::string> words) {
+  const std::vector<OptionSpec> options = all_options(groups);
+  const cxxopts::ParseResult parsed = parse(options, words);
+  for (const OptionSpec& option : options) {
+    const std::string name(option.name);
+    if (parsed.count(name) == 0) continue;
+    if (option.available == Available::later)
+      throw UsageError(dashed(name) + " is not available yet", "-h lists what this version can do");
+    std::string value;
+    if (option.takes == Takes::nothing) {
+      // "--force=false" is accepted by cxxopts; nobody needs it, and "--no-verify=false" would only puzzle.
+      if (!parsed[name].as<bool>()) throw UsageError(dashed(name) + " takes no value", "leave it out");
+    } else {
+      value = parsed[name].as<std::string>();
+      if (parsed.count(name) > 1) throw UsageError(dashed(name) + " is given more than once");
+      if (value.empty() && option.takes == Takes::value)
+        throw UsageError(dashed(name) + " is given an empty value");
+      if (value.starts_with('=')) {
+        throw UsageError(
+            fmt::format("{} {}: a value cannot start with '='", dashed(name), value),
+            option.letter ? fmt::format("write -{0} {2} or --{1}={2}", option.letter, name, value.substr(1))
+                          : fmt::format("write --{}={}", name, value.substr(1)));
+      }
+    }
+    values_.emplace(name, std::move(value));
+  }
+  positionals_ = parsed.unmatched();
+}
+
+std::optional<std::string> Arguments::find(std::string_view name) const {
+  const auto found = values_.find(name);
+  return found == values_.end() ? std::nullopt : std::optional(found->second);
+}
+
+bool asks_for_help(std::span<const std::string> words) {
+  const auto end = std::find(words.begin(), words.end(), "--");
+  return std::any_of(words.begin(), end,
+                     [](const std::string& word) { return word == "-h" || word == "--help"; });
+}
+
+}  // namespace sweepsort::cli

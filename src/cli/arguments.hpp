@@ -1,0 +1,50 @@
+// arguments.hpp - a subcommand's options as data, and the parsed command line.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace sweepsort::cli {
+
+enum class Takes : uint8_t { nothing, value, optional_value };
+/// `later`: known by name, so that it can be refused by name, but not available yet.
+enum class Available : uint8_t { now, later };
+
+/// One option. Parsing, help and "did you mean" come from it.
+struct OptionSpec {
+  std::string_view name;  // long, without dashes
+  char letter = 0;        // 0: none
+  Takes takes = Takes::nothing;
+  std::string_view value;  // what the value is called in the help, e.g. "FILE"
+  std::string_view help;   // one line
+  Available available = Available::now;
+};
+
+using OptionGroup = std::span<const OptionSpec>;
+
+/// What the user typed after the subcommand's name, checked against its options: each is known, available,
+/// given once and has a value exactly where it takes one. What the values mean is the command's business.
+class Arguments {
+ public:
+  /// Throws UsageError.
+  Arguments(std::span<const OptionGroup> groups, std::span<const std::string> words);
+
+  bool has(std::string_view name) const { return values_.contains(name); }
+  /// The value as typed; empty optional if the option is absent.
+  std::optional<std::string> find(std::string_view name) const;
+  const std::vector<std::string>& positionals() const { return positionals_; }
+
+ private:
+  std::map<std::string, std::string, std::less<>> values_;
+  std::vector<std::string> positionals_;
+};
+
+/// The first of the commands' words that asks for help.
+bool asks_for_help(std::span<const std::string> words);
+
+}  // namespace sweepsort::cli

@@ -1,0 +1,125 @@
+// check.cpp - sweepsort check.
+#include "cli/command.hpp"
+#include "cli/option_groups.hpp"
+#include "cli/option_values.hpp"
+#include "cli/talk.hpp"
+#include "cli/terminal.hpp"
+#include "cli/units.hpp"
+#include "core/bytes.hpp"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <array>
+#include <charconv>
+#include <cmath>
+
+namespace sweepsort::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr std::array check_group{reverse_option, threads_option};
+constexpr std::array<OptionGroup, 3> groups{file_group, check_group, talk_group};
+
+/// Equal for files that hold the same keys in any order, on any machine.
+std::string printed(const Fingerprint& fingerprint) {
+  return fmt::format("{}-{:016x}", fingerprint.count, fingerprint.sum);
+}
+
+std::string table(const CheckReport& report, const std::string& input, Order order) {
+  std::string text;
+  const auto row = [&](std::string_view label, const std::string& value) {
+    text += fmt::format("{:<13}{}\n", label, value);
+  };
+  row("file", input == "-" ? "standard input" : input);
+  row("format", std::string(name(report.format)));
+  row("type", std::string(name(report.type)));
+  row("keys", format_count(report.count));
+  if (report.sorted) {
+    row("sorted", fmt::format("yes, {}", name(order)));
+  } else {
+    const uint64_t first = report.first_unsorted.value_or(0);
+    row("sorted",
+        fmt::format("no: key {} should stand before key {}", format_count(first), format_count(first - 1)));
+  }
+  if (report.count > 0) {
+    row("min", report.min);
+    row("max", report.max);
+  }
+  if (report.distinct) row("distinct", format_count(*report.distinct));
+  row("fingerprint", printed(report.fingerprint));
+  return text;
+}
+
+/// A printed key as a JSON number; null for none, text for what JSON has no number for (nan, inf).
+Json number(const std::string& text, KeyType type) {
+  const auto parsed = [&]<class Number>(Number value) -> Json {
+    const char* end = text.data() + text.size();
+    const auto result = std::from_chars(text.data(), end, value);
+    if (text.empty()) return {};
+    return result.ec == std::errc() && result.ptr == end ? Json(value) : Json(text);
+  };
+  if (is_floating(type)) {
+    const Json value = parsed(double{});
+    return value.is_number() && !std::isfinite(value.get<double>()) ? Json(text) : value;
+  }
+  return is_signed(type) ? parsed(int64_t{}) : parsed(uint64_t{});
+}
+
+Json check_json(const CheckReport& report, const std::string& input, Order order) {
+  const auto or_null = [](const std::optional<uint64_t>& value) { return value ? Json(*value) : Json(); };
+  return {{"schema", "sweepsort.check/1"},
+          {"version", version()},
+          {"input", input},
+          {"format", name(report.format)},
+          {"type", name(report.type)},
+          {"order", name(order)},
+          {"count", report.count},
+          {"sorted", report.sorted},
+          {"first_unsorted", or_null(report.first_unsorted)},
+          {"min", number(report.min, report.type)},
+          {"max", number(report.max, report.type)},
+          {"distinct", or_null(report.distinct)},
+          {"fingerprint", printed(report.fingerprint)},
+          {"time_s", report.total_s}};
+}
+
+ExitCode run_check(const Arguments& arguments) {
+  const std::string input = read_input(arguments);
+  CheckOptions options{.file = read_file_options(arguments),
+                       .threads = read_threads(arguments),
+                       .order = arguments.has("reverse") ? Order::descending : Order::ascending};
+  const JsonReport json(arguments, {input});
+  CheckReport report;
+  {
+    Talk talk("check", arguments);
+    options.progress = talk.progress();
+    options.log = talk.log();
+    report = check_file(input, options);
+  }
+  if (arguments.has("verbose")) {
+    const auto bytes = static_cast<double>(report.count * key_bytes(report.type));
+    say("check", fmt::format("{} keys in {}, {}", format_count(report.count), format_time(report.total_s),
+                             format_rate(bytes, report.total_s, "B")));
+  }
+  json.write(check_json(report, input, options.order));
+  if (!json.on_stdout() && !arguments.has("quiet")) answer(table(report, input, options.order));
+  return report.sorted ? ExitCode::done : ExitCode::no;
+}
+
+}  // namespace
+
+constexpr Command check_command{
+    .name = "check",
+    .summary = "is a file sorted? count, min, max, distinct, fingerprint",
+    .usage = "[options] [INPUT]",
+    .examples =
+        "  sweepsort check sorted.u32                    exit code 0: sorted, 1: not, 2: error\n"
+        "  sweepsort check -q -t '>i8' data.bin && ...   big-endian i64; the exit code alone\n"
+        "  sweepsort check --json array.npy              for programs\n\n"
+        "Two files with the same fingerprint hold the same keys, in whatever order.\n\n",
+    .options = groups,
+    .run = run_check};
+
+}  // namespace sweepsort::cli

@@ -1,0 +1,84 @@
+// help.cpp - help and version texts.
+#include "cli/help.hpp"
+
+#include "sweepsort.hpp"
+
+#include <fmt/format.h>
+
+namespace sweepsort::cli {
+namespace {
+
+constexpr size_t help_column = 28;
+
+std::string option_line(const OptionSpec& option) {
+  std::string left = option.letter ? fmt::format("  -{}, --{}", option.letter, option.name)
+                                   : fmt::format("      --{}", option.name);
+  if (option.takes == Takes::value) left += fmt::format(" {}", option.value);
+  if (option.takes == Takes::optional_value) left += fmt::format("[={}]", option.value);
+  return fmt::format("{:<{}}{}\n", left, help_column, option.help);
+}
+
+/// "not yet: --unique, --counts, ...", wrapped.
+std::string later_lines(std::span<const OptionGroup> groups) {
+  std::string text = "not yet:", line = text;
+  bool any = false;
+  for (const OptionGroup group : groups) {
+    for (const OptionSpec& option : group) {
+      if (option.available == Available::now) continue;
+      const std::string word = fmt::format("{} --{}", any ? "," : "", option.name);
+      if (line.size() + word.size() > 100) {
+        text += ",\n        ";
+        line = "        ";
+        text += word.substr(1);
+        line += word.substr(1);
+      } else {
+        text += word;
+        line += word;
+      }
+      any = true;
+    }
+  }
+  return any ? "\n" + text + "\n" : "";
+}
+
+}  // namespace
+
+std::string overview() {
+  std::string text =
+      "sweepsort sorts large binary files of integers and floats, on an NVIDIA GPU or the CPU.\n\n"
+      "  sweepsort sort numbers.u32 -o sorted.u32    sort a file; its type is in its name or -t\n"
+      "  sweepsort check sorted.u32                  is it sorted? count, min, max, distinct values\n"
+      "  sweepsort generate -n 2^26 -o numbers.u32   make test data\n\ncommands:\n";
+  for (const Command* command : all_commands())
+    text += fmt::format("  {:<11}{}{}\n", command->name, command->summary, command->run ? "" : " (not yet)");
+  return text +
+         "\n'sweepsort help COMMAND' or 'sweepsort COMMAND -h' explains a command; --version says what is "
+         "compiled in.\n";
+}
+
+std::string command_help(const Command& command) {
+  std::string text = fmt::format("{}usage: sweepsort {} {}\n", command.examples, command.name, command.usage);
+  for (const OptionGroup group : command.options) {
+    for (const OptionSpec& option : group) {
+      if (option.available == Available::now) text += option_line(option);
+    }
+  }
+  return text + later_lines(command.options);
+}
+
+std::string version_text() {
+  const SystemReport report = system_report();
+  const auto or_no = [](const std::string& version, const char* product) {
+    return version.empty() ? fmt::format("no {}", product) : fmt::format("{} {}", product, version);
+  };
+  std::string text = fmt::format("sweepsort {}\nbuilt with: {}, {}, {}, {}\n", version(), report.compiler,
+                                 or_no(report.cuda, "CUDA"), or_no(report.highway, "Highway"),
+                                 or_no(report.thrust, "Thrust"));
+  for (const BackendReport& backend : report.backends) {
+    text += backend.usable ? fmt::format("{}: {}\n", backend.name, backend.description)
+                           : fmt::format("{}: not usable: {}\n", backend.name, backend.reason);
+  }
+  return text;
+}
+
+}  // namespace sweepsort::cli

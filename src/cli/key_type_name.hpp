@@ -1,0 +1,21 @@
+// key_type_name.hpp - every way to write a key type: ours, C's, numpy's.
+#pragma once
+
+#include "core/key_type.hpp"
+
+#include <optional>
+#include <string_view>
+
+namespace sweepsort::cli {
+
+struct NamedType {
+  KeyType type;
+  std::optional<Endian> endian;  // set by a byte-order prefix
+};
+
+/// "u32", "uint32", "uint32_t", "float", "<u4", ">f8", "|u1". sweepsort's names count bits, numpy's count
+/// bytes: only a byte-order prefix selects numpy's reading, so "i8" is 8 bits and a bare "u4" throws
+/// UsageError with both readings.
+NamedType parse_key_type(std::string_view text);
+
+}  // namespace sweepsort::cli

@@ -1,0 +1,79 @@
+// main.cpp - the table of commands, and the one place that turns an error into a message and an exit code.
+#include "cli/command.hpp"
+#include "cli/help.hpp"
+#include "cli/signals.hpp"
+#include "cli/terminal.hpp"
+#include "core/error.hpp"
+#include "core/suggest.hpp"
+
+#include <algorithm>
+#include <array>
+#include <exception>
+#include <new>
+#include <string>
+#include <vector>
+
+namespace sweepsort::cli {
+namespace {
+
+constexpr Command scan_command{.name = "scan", .summary = "inclusive or exclusive prefix scan"};
+constexpr Command min_command{.name = "min", .summary = "smallest or largest value"};
+constexpr std::array commands{&sort_command,  &scan_command,     &min_command,
+                              &check_command, &generate_command, &info_command};
+
+const Command& wanted_command(const std::string& word) {
+  const Command* command = find_command(word);
+  if (!command) {
+    if (word.starts_with('-')) throw UsageError("unknown option " + word, "'sweepsort help' says more");
+    std::vector<std::string_view> names{"help"};
+    for (const Command* known : commands) names.push_back(known->name);
+    throw UsageError("unknown command '" + word + "'",
+                     suggestion_hint(word, names, "'sweepsort help' lists them"));
+  }
+  if (!command->run) throw UsageError(word + " is not available yet", "'sweepsort help' lists what there is");
+  return *command;
+}
+
+ExitCode run(std::span<const std::string> words, std::string& where) {
+  if (words.empty()) throw UsageError("no command", "'sweepsort help' lists them");
+  const std::string& first = words[0];
+  if (first == "--version" || first == "-V") return answer(version_text()), ExitCode::done;
+  const bool for_help = first == "help" || first == "-h" || first == "--help";
+  if (for_help && words.size() == 1) return answer(overview()), ExitCode::done;
+  const Command& command = wanted_command(for_help ? words[1] : first);
+  if (for_help || asks_for_help(words.subspan(1))) return answer(command_help(command)), ExitCode::done;
+  where = command.name;
+  return command.run(Arguments(command.options, words.subspan(1)));
+}
+
+}  // namespace
+
+std::span<const Command* const> all_commands() { return commands; }
+
+const Command* find_command(std::string_view name) {
+  const auto found = std::find_if(commands.begin(), commands.end(), [&](auto* c) { return c->name == name; });
+  return found == commands.end() ? nullptr : *found;
+}
+
+}  // namespace sweepsort::cli
+
+int main(int argc, char** argv) {
+  using namespace sweepsort::cli;
+  keep_standard_descriptors();
+  install_signal_handlers();
+  const std::vector<std::string> words(argv + std::min(argc, 1), argv + argc);
+  std::string where;  // the command that is running
+  try {
+    const ExitCode code = run(words, where);
+    finish_answer();
+    return static_cast<int>(code);
+  } catch (const sweepsort::Error& error) {
+    say(where, error.what());
+    if (!error.hint().empty()) say_hint(error.hint());
+  } catch (const std::bad_alloc&) {
+    say(where, "out of memory");
+  } catch (const std::exception& error) {
+    say(where, error.what());
+  }
+  return static_cast<int>(ExitCode::error);
+}

@@ -1,0 +1,40 @@
+// option_groups.hpp - the options that several commands share, each spelled here once.
+#pragma once
+
+#include "cli/arguments.hpp"
+
+#include <array>
+
+namespace sweepsort::cli {
+
+inline constexpr OptionSpec output_option{"output", 'o', Takes::value, "FILE",
+                                          "write here; '-' or nothing: standard output"};
+inline constexpr OptionSpec force_option{"force", 'f', Takes::nothing, "", "replace an existing output file"};
+inline constexpr OptionSpec threads_option{"threads", 0, Takes::value, "N", "CPU threads (default: all)"};
+inline constexpr OptionSpec reverse_option{"reverse", 'r', Takes::nothing, "", "descending order"};
+inline constexpr OptionSpec json_option{"json", 0, Takes::optional_value, "FILE",
+                                        "report as JSON, on standard output or to FILE"};
+
+/// How the bytes of an input are to be read (read_file_options).
+inline constexpr std::array file_group{
+    OptionSpec{"type", 't', Takes::value, "TYPE",
+               "u8 i8 u16 i16 u32 i32 u64 i64 f32 f64, uint32..., <u4 >i8..."},
+    OptionSpec{"format", 0, Takes::value, "FORMAT", "auto, raw, npy or sosd"},
+    OptionSpec{"endian", 0, Takes::value, "ORDER", "little or big"},
+    OptionSpec{"skip-bytes", 'j', Takes::value, "BYTES", "raw: start so far into the file"},
+    OptionSpec{"read-bytes", 'N', Takes::value, "BYTES", "raw: read at most so much"},
+    OptionSpec{"flatten", 0, Takes::nothing, "", "accept .npy arrays of several dimensions"}};
+
+/// Where a sort runs (read_where_options).
+inline constexpr std::array where_group{
+    OptionSpec{"backend", 0, Takes::value, "NAME", "auto, cuda or cpu"},
+    OptionSpec{"device", 0, Takes::value, "N", "which CUDA device (default: 0)"}, threads_option};
+
+/// How much is said, and where.
+inline constexpr std::array talk_group{
+    OptionSpec{"quiet", 'q', Takes::nothing, "", "print errors alone"},
+    OptionSpec{"verbose", 'v', Takes::nothing, "", "say what was inferred, chosen and measured"},
+    OptionSpec{"progress", 0, Takes::value, "WHEN", "auto (on a terminal), always or never"}, json_option,
+    OptionSpec{"help", 'h', Takes::nothing, "", "this text"}};
+
+}  // namespace sweepsort::cli

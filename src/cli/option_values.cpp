@@ -1,0 +1,96 @@
+// option_values.cpp - the option values that several commands share.
+#include "cli/option_values.hpp"
+
+#include "cli/key_type_name.hpp"
+#include "core/bytes.hpp"
+#include "core/suggest.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <unistd.h>
+
+namespace sweepsort::cli {
+namespace {
+
+constexpr Choice<FileFormat> formats[] = {{"auto", FileFormat::automatic},
+                                          {"raw", FileFormat::raw},
+                                          {"npy", FileFormat::npy},
+                                          {"sosd", FileFormat::sosd}};
+constexpr Choice<Endian> endians[] = {{"little", Endian::little}, {"big", Endian::big}};
+constexpr Choice<BackendChoice> backends[] = {{"auto", BackendChoice::automatic},
+                                              {"cuda", BackendChoice::cuda},
+                                              {"gpu", BackendChoice::cuda},
+                                              {"cpu", BackendChoice::cpu}};
+
+constexpr uint64_t most_threads = 4096;
+constexpr uint64_t most_devices = 1024;
+
+}  // namespace
+
+void refuse_choice(std::string_view option, std::string_view text, std::span<const std::string_view> known) {
+  throw UsageError(fmt::format("--{} {}: unknown", option, text),
+                   suggestion_hint(text, known, fmt::format("known are {}", fmt::join(known, ", "))));
+}
+
+std::optional<uint64_t> read_number(const Arguments& arguments, std::string_view name, uint64_t least,
+                                    uint64_t most) {
+  const auto text = arguments.find(name);
+  if (!text) return std::nullopt;
+  const uint64_t value = parse_count(*text, fmt::format("--{}", name));
+  if (value < least || value > most)
+    throw UsageError(fmt::format("--{} {}: must be between {} and {}", name, *text, least, most));
+  return value;
+}
+
+FileFormat read_format(const Arguments& arguments) {
+  return read_choice(arguments, "format", formats, FileFormat::automatic);
+}
+
+FileOptions read_file_options(const Arguments& arguments) {
+  FileOptions options{.format = read_format(arguments), .flatten = arguments.has("flatten")};
+  if (arguments.has("endian")) options.endian = read_choice(arguments, "endian", endians, Endian::little);
+  if (const auto text = arguments.find("type")) {
+    const NamedType named = parse_key_type(*text);
+    options.type = named.type;
+    if (named.endian && options.endian && named.endian != options.endian) {
+      throw UsageError(
+          fmt::format("--type '{}' and --endian {} contradict each other", *text, *arguments.find("endian")),
+          "give one of them");
+    }
+    if (named.endian) options.endian = named.endian;
+  }
+  if (const auto text = arguments.find("skip-bytes"))
+    options.skip_bytes = parse_bytes(*text, "--skip-bytes").value;
+  if (const auto text = arguments.find("read-bytes"))
+    options.read_bytes = parse_bytes(*text, "--read-bytes").value;
+  return options;
+}
+
+uint32_t read_threads(const Arguments& arguments) {
+  return static_cast<uint32_t>(read_number(arguments, "threads", 1, most_threads).value_or(0));
+}
+
+WhereOptions read_where_options(const Arguments& arguments) {
+  const std::string device = arguments.find("device").value_or("0");
+  if (device == "all" || device.find(',') != std::string::npos)
+    throw UsageError("--device " + device + ": several devices are not available yet", "give one number");
+  return {.backend = read_choice(arguments, "backend", backends, BackendChoice::automatic),
+          .device = static_cast<int>(read_number(arguments, "device", 0, most_devices).value_or(0)),
+          .threads = read_threads(arguments)};
+}
+
+std::string read_input(const Arguments& arguments) {
+  const auto& inputs = arguments.positionals();
+  if (inputs.size() > 1) {
+    throw UsageError(fmt::format("{}: several input files are not available yet", inputs[1]),
+                     "give one INPUT; the output is named with -o");
+  }
+  if (!inputs.empty()) {
+    if (inputs[0].empty()) throw UsageError("the input's name is empty");
+    return inputs[0];
+  }
+  if (isatty(STDIN_FILENO)) throw UsageError("no input", "name a file, or pipe data in");
+  return "-";
+}
+
+}  // namespace sweepsort::cli

@@ -1,0 +1,140 @@
+// progress.cpp - the progress thread.
+#include "cli/progress.hpp"
+
+#include "cli/option_values.hpp"
+#include "cli/terminal.hpp"
+#include "cli/units.hpp"
+#include "core/bytes.hpp"
+
+#include <fmt/format.h>
+#include <pthread.h>
+#include <time.h>
+
+#include <cmath>
+#include <csignal>
+#include <cstdio>
+
+namespace sweepsort::cli {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr auto rewrite_interval = 100ms;
+constexpr auto line_interval = 1s;  // where lines cannot be rewritten
+
+double seconds(std::chrono::steady_clock::duration duration) {
+  return std::chrono::duration<double>(duration).count();
+}
+
+/// "0:07", "1:02:03".
+std::string clock_time(double time_s) {
+  const auto total = static_cast<uint64_t>(std::llround(time_s));
+  const uint64_t hours = total / 3600, minutes = total / 60 % 60, rest = total % 60;
+  return hours > 0 ? fmt::format("{}:{:02}:{:02}", hours, minutes, rest)
+                   : fmt::format("{}:{:02}", minutes, rest);
+}
+
+}  // namespace
+
+ProgressWhen read_progress(const Arguments& arguments) {
+  constexpr Choice<ProgressWhen> choices[] = {
+      {"auto", ProgressWhen::automatic}, {"always", ProgressWhen::always}, {"never", ProgressWhen::never}};
+  return read_choice(arguments, "progress", choices,
+                     arguments.has("quiet") ? ProgressWhen::never : ProgressWhen::automatic);
+}
+
+ProgressMeter::ProgressMeter(std::string command, ProgressWhen when)
+    : command_(std::move(command)),
+      rewrite_(stderr_is_terminal()),
+      visible_(when == ProgressWhen::always || (when == ProgressWhen::automatic && rewrite_)),
+      patience_(when == ProgressWhen::always ? 0ms : 300ms),
+      thread_([this] { run(); }) {}
+
+ProgressMeter::~ProgressMeter() {
+  stop_ = true;
+  pthread_kill(thread_.native_handle(), SIGUSR1);  // wakes the thread, the only one that takes this signal
+  thread_.join();
+  const std::scoped_lock lock(mutex_);
+  if (started_ && visible_) show(true);
+  erase();
+}
+
+void ProgressMeter::say_between(const std::string& message) {
+  const std::scoped_lock lock(mutex_);
+  erase();
+  say(command_, message);
+}
+
+ProgressFunction ProgressMeter::function() {
+  return [this](Phase phase, uint64_t done, uint64_t total) { report(phase, done, total); };
+}
+
+void ProgressMeter::report(Phase phase, uint64_t bytes_done, uint64_t bytes_total) {
+  const std::scoped_lock lock(mutex_);
+  if (!started_ || phase != phase_) {
+    if (started_ && visible_) show(true);
+    started_ = true;
+    phase_ = phase;
+    // A phase whose first report tells of bytes began no later than the report before.
+    phase_start_ = bytes_done > 0 ? last_report_ : Clock::now();
+  }
+  last_report_ = Clock::now();
+  bytes_done_ = bytes_done;
+  bytes_total_ = bytes_total;
+}
+
+std::string ProgressMeter::line() const {
+  const double elapsed = seconds(Clock::now() - phase_start_);
+  const std::string label = fmt::format("{:<8}", name(phase_));
+  if (bytes_done_ == 0) {  // just begun, or a phase that does not count
+    const std::string size = bytes_total_ > 0 ? format_bytes({bytes_total_}) + "  " : "";
+    return label + size + clock_time(elapsed);
+  }
+  const auto done = static_cast<double>(bytes_done_), total = static_cast<double>(bytes_total_);
+  const std::string rate = format_rate(done, elapsed, "B");
+  if (bytes_total_ == 0) return fmt::format("{}{}  {}", label, format_bytes({bytes_done_}), rate);
+  const std::string left =
+      bytes_done_ < bytes_total_ ? fmt::format("  {} left", clock_time(elapsed * (total - done) / done)) : "";
+  return fmt::format("{}{} of {}  {:.0f}%  {}{}", label, format_bytes({bytes_done_}),
+                     format_bytes({bytes_total_}), 100 * done / total, rate, left);
+}
+
+void ProgressMeter::show(bool phase_ended) {
+  const auto now = Clock::now();
+  if (rewrite_) {
+    if (now - start_ < patience_) return;
+    // Back to the first column, the line, and whatever is left of a longer one erased.
+    fmt::print(stderr, "\r{}\x1b[K", line());
+    std::fflush(stderr);
+    line_on_terminal_ = true;
+  } else if (phase_ended || now - last_shown_ >= line_interval) {
+    say(command_, line());
+    last_shown_ = now;
+  }
+}
+
+void ProgressMeter::erase() {
+  if (line_on_terminal_) fmt::print(stderr, "\r\x1b[K");
+  std::fflush(stderr);
+  line_on_terminal_ = false;
+}
+
+void ProgressMeter::run() {
+  sigset_t signals;
+  sigemptyset(&signals);
+  sigaddset(&signals, SIGUSR1);
+  constexpr timespec interval{0, std::chrono::nanoseconds(rewrite_interval).count()};
+  while (!stop_) {
+    const bool asked = visible_ ? sigtimedwait(&signals, nullptr, &interval) == SIGUSR1
+                                : sigwaitinfo(&signals, nullptr) == SIGUSR1;
+    if (stop_) break;
+    const std::scoped_lock lock(mutex_);
+    if (asked) {
+      erase();
+      say(command_, line());
+    }
+    if (started_ && visible_) show(false);
+  }
+}
+
+}  // namespace sweepsort::cli

@@ -1,0 +1,39 @@
+// signals.cpp - clean-up on the signals that end us.
+#include "cli/signals.hpp"
+
+#include "sweepsort.hpp"
+
+#include <pthread.h>
+
+#include <csignal>
+
+namespace sweepsort::cli {
+namespace {
+
+/// Async-signal-safe calls only. SA_RESETHAND restored the default action already.
+void clean_up_and_die(int signal) {
+  remove_temporary_files();
+  std::raise(signal);  // blocked until this handler returns, then it ends the process
+}
+
+}  // namespace
+
+void install_signal_handlers() {
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGPIPE}) {
+    struct sigaction previous {};
+    sigaction(signal, nullptr, &previous);
+    if (previous.sa_handler == SIG_IGN) continue;
+    struct sigaction action {};
+    action.sa_handler = clean_up_and_die;
+    action.sa_flags = SA_RESETHAND;
+    sigfillset(&action.sa_mask);
+    sigaction(signal, &action, nullptr);
+  }
+  std::signal(SIGXFSZ, SIG_IGN);
+  sigset_t progress;
+  sigemptyset(&progress);
+  sigaddset(&progress, SIGUSR1);
+  pthread_sigmask(SIG_BLOCK, &progress, nullptr);
+}
+
+}  // namespace sweepsort::cli

@@ -1,0 +1,122 @@
+// sort_report.cpp - a sort's report as lines, as a table and as JSON.
+#include "cli/sort_report.hpp"
+
+#include "cli/option_values.hpp"
+#include "cli/units.hpp"
+#include "core/bytes.hpp"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+
+namespace sweepsort::cli {
+namespace {
+
+double divided(double amount, double by) { return by > 0 ? amount / by : 0; }
+
+struct RepeatStatistics {
+  size_t runs = 0;
+  double median_s = 0, min_s = 0, max_s = 0;
+  double spread = 0;       // (max - min) / median
+  double keys_per_s = 0;   // at the median
+  double bytes_per_s = 0;  // each key read once and written once: the least that any sort moves
+  double copy_share = 0;   // of the copy bandwidth, which counts reads and writes too
+};
+
+RepeatStatistics statistics(const SortReport& report) {
+  std::vector<double> times = report.repeat_s;
+  std::sort(times.begin(), times.end());
+  if (times.empty()) return {};
+  const size_t middle = times.size() / 2;
+  const double median = times.size() % 2 == 1 ? times[middle] : (times[middle - 1] + times[middle]) / 2;
+  const auto keys = static_cast<double>(report.count);
+  const double bytes_per_s = divided(2 * keys * static_cast<double>(key_bytes(report.type)), median);
+  return {.runs = times.size(),
+          .median_s = median,
+          .min_s = times.front(),
+          .max_s = times.back(),
+          .spread = divided(times.back() - times.front(), median),
+          .keys_per_s = divided(keys, median),
+          .bytes_per_s = bytes_per_s,
+          .copy_share = divided(bytes_per_s, report.copy_bandwidth_bytes_s)};
+}
+
+}  // namespace
+
+std::vector<std::string> phase_lines(const SortReport& report) {
+  std::vector<std::string> lines{
+      fmt::format("{} on {}: {}", report.algorithm, report.backend, report.device)};
+  for (const PhaseTime& phase : report.phases) {
+    std::string line = fmt::format("{:<8}{:>10}", name(phase.phase), format_time(phase.time_s));
+    if (phase.bytes > 0) {
+      line += fmt::format("{:>12}  {}", format_bytes({phase.bytes}),
+                          format_rate(static_cast<double>(phase.bytes), phase.time_s, "B"));
+    }
+    lines.push_back(std::move(line));
+  }
+  lines.push_back(fmt::format("{:<8}{:>10}{:>12}  {}  {} keys, {}", "total", format_time(report.total_s),
+                              format_bytes({report.input_bytes}),
+                              format_rate(static_cast<double>(report.input_bytes), report.total_s, "B"),
+                              format_count(report.count), report.verified ? "verified" : "not verified"));
+  if (report.referee_agrees.value_or(false)) lines.emplace_back("thrust::sort gives the same result");
+  return lines;
+}
+
+std::string repeat_table(const SortReport& report) {
+  const RepeatStatistics times = statistics(report);
+  return fmt::format(
+      "{} {} keys, {}, {}\n"
+      "GB/s counts each key as read once and written once; the share is of this device's copy bandwidth, "
+      "{:.2f} GB/s\n"
+      "{:>8}{:>14}{:>12}{:>10}{:>12}{:>10}{:>10}\n{:>8}{:>14.4f}{:>12.4f}{:>9.1f}%{:>12.4f}{:>10.3f}{:>9.1f}%"
+      "\n",
+      format_count(report.count), name(report.type), report.backend, report.algorithm,
+      report.copy_bandwidth_bytes_s / 1e9, "runs", "median (ms)", "min (ms)", "spread", "Gkeys/s", "GB/s",
+      "share", times.runs, times.median_s * 1e3, times.min_s * 1e3, times.spread * 100,
+      times.keys_per_s / 1e9, times.bytes_per_s / 1e9, times.copy_share * 100);
+}
+
+nlohmann::ordered_json sort_json(const SortReport& report, const std::string& input,
+                                 const std::string& output, const SortFileOptions& options) {
+  using Json = nlohmann::ordered_json;
+  Json phases = Json::array();
+  for (const PhaseTime& phase : report.phases)
+    phases.push_back({{"phase", name(phase.phase)}, {"time_s", phase.time_s}, {"bytes", phase.bytes}});
+  Json repeat;  // null
+  if (options.repeat > 0) {
+    const RepeatStatistics times = statistics(report);
+    repeat = {{"runs", times.runs},
+              {"median_s", times.median_s},
+              {"min_s", times.min_s},
+              {"max_s", times.max_s},
+              {"spread", times.spread},
+              {"keys_per_s", times.keys_per_s},
+              {"bytes_per_s", times.bytes_per_s},
+              {"copy_bandwidth_bytes_per_s", report.copy_bandwidth_bytes_s},
+              {"copy_bandwidth_share", times.copy_share},
+              {"times_s", report.repeat_s}};
+  }
+  return {{"schema", "sweepsort.sort/1"},
+          {"version", version()},
+          {"input", input},
+          {"output", output},
+          {"format", name(report.format)},
+          {"type", name(report.type)},
+          {"order", name(options.order)},
+          {"count", report.count},
+          {"input_bytes", report.input_bytes},
+          {"output_bytes", report.output_bytes},
+          {"backend", report.backend},
+          {"backend_why", report.backend_why},
+          {"device", report.device},
+          {"algorithm", report.algorithm},
+          {"verified", report.verified},
+          {"referee_agrees", report.referee_agrees ? Json(*report.referee_agrees) : Json()},
+          {"time_s", report.total_s},
+          {"keys_per_s", divided(static_cast<double>(report.count), report.total_s)},
+          {"phases", phases},
+          {"repeat", repeat}};
+}
+
+}  // namespace sweepsort::cli

@@ -1,0 +1,24 @@
+// sort_report.hpp - a sort's report as lines, as a table and as JSON.
+#pragma once
+
+#include "sweepsort.hpp"
+
+#include <nlohmann/json_fwd.hpp>
+
+#include <string>
+#include <vector>
+
+namespace sweepsort::cli {
+
+/// What ran where, a line a phase with its time and rate, and one for the whole; for -v.
+std::vector<std::string> phase_lines(const SortReport& report);
+
+/// The times of --repeat: runs, median, min, spread, keys/s, bytes/s and the share of the device's copy
+/// bandwidth.
+std::string repeat_table(const SortReport& report);
+
+/// Schema "sweepsort.sort/1". Optional facts are null where they do not apply.
+nlohmann::ordered_json sort_json(const SortReport& report, const std::string& input,
+                                 const std::string& output, const SortFileOptions& options);
+
+}  // namespace sweepsort::cli

@@ -1,0 +1,68 @@
+// talk.cpp - log lines, progress and the JSON report.
+#include "cli/talk.hpp"
+
+#include "cli/terminal.hpp"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <memory>
+
+namespace sweepsort::cli {
+namespace {
+
+/// Also where neither exists yet, or both are links to a third. A device can take in both.
+bool is_same_file(const std::string& a, const std::string& b) {
+  std::error_code unknown;  // a name that cannot be resolved is not the same as another
+  if (std::filesystem::exists(a, unknown) && !std::filesystem::is_regular_file(a, unknown)) return false;
+  const auto resolved = [&](const std::string& file) {
+    return std::filesystem::weakly_canonical(std::filesystem::absolute(file, unknown), unknown);
+  };
+  return std::filesystem::equivalent(a, b, unknown) || resolved(a) == resolved(b);
+}
+
+}  // namespace
+
+Talk::Talk(std::string command, const Arguments& arguments)
+    : verbose_(arguments.has("verbose")), meter_(std::move(command), read_progress(arguments)) {
+  if (verbose_ && arguments.has("quiet")) throw UsageError("--quiet and --verbose contradict each other");
+}
+
+LogFunction Talk::log() {
+  if (!verbose_) return {};
+  return [this](const std::string& line) { meter_.say_between(line); };
+}
+
+JsonReport::JsonReport(const Arguments& arguments, std::vector<std::string> precious)
+    : target_(arguments.find("json")), precious_(std::move(precious)) {
+  if (target_ == "-") target_->clear();
+  keep_off_precious();
+}
+
+void JsonReport::keep_off_precious() const {
+  if (!target_ || target_->empty()) return;
+  for (const std::string& file : precious_) {
+    if (is_same_file(*target_, file))
+      throw UsageError(fmt::format("--json={}: the report would replace the data", *target_));
+  }
+}
+
+void JsonReport::write(const nlohmann::ordered_json& report) const {
+  if (!target_) return;
+  // File names may be no UTF-8, which the default error handler would throw on.
+  const std::string text =
+      report.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+  if (target_->empty()) return answer(text);
+  keep_off_precious();  // once more: a link that led nowhere before may lead to the output now
+  const auto close = [](std::FILE* file) { std::fclose(file); };
+  const std::unique_ptr<std::FILE, decltype(close)> file(std::fopen(target_->c_str(), "we"), close);
+  if (!file || std::fwrite(text.data(), 1, text.size(), file.get()) != text.size() ||
+      std::fflush(file.get()) != 0)
+    throw Error(fmt::format("--json={}: {}", *target_, std::strerror(errno)));
+}
+
+}  // namespace sweepsort::cli

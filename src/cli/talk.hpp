@@ -1,0 +1,49 @@
+// talk.hpp - what a running command tells the user: log lines with -v, progress, a JSON report.
+#pragma once
+
+#include "cli/arguments.hpp"
+#include "cli/progress.hpp"
+#include "sweepsort.hpp"
+
+#include <nlohmann/json_fwd.hpp>
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace sweepsort::cli {
+
+/// For the time that a command works. On stderr alone.
+class Talk {
+ public:
+  Talk(std::string command, const Arguments& arguments);
+
+  bool verbose() const { return verbose_; }
+  ProgressFunction progress() { return meter_.function(); }
+  /// Says lines with -v; empty without.
+  LogFunction log();
+
+ private:
+  bool verbose_;
+  ProgressMeter meter_;
+};
+
+/// Where --json wants the report.
+class JsonReport {
+ public:
+  /// Throws UsageError where the report would replace one of the `precious` files.
+  JsonReport(const Arguments& arguments, std::vector<std::string> precious);
+
+  bool wanted() const { return target_.has_value(); }
+  bool on_stdout() const { return target_ && target_->empty(); }
+  /// Does nothing if no report is wanted.
+  void write(const nlohmann::ordered_json& report) const;
+
+ private:
+  void keep_off_precious() const;
+
+  std::optional<std::string> target_;  // a file; empty text: standard output
+  std::vector<std::string> precious_;
+};
+
+}  // namespace sweepsort::cli

@@ -1,0 +1,47 @@
+// terminal.cpp - standard output and standard error.
+#include "cli/terminal.hpp"
+
+#include "core/error.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+
+namespace sweepsort::cli {
+
+void keep_standard_descriptors() {
+  for (const int descriptor : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    if (fcntl(descriptor, F_GETFD) != -1 || errno != EBADF) continue;
+    // open() takes the lowest free number, and those below are taken. Nothing can be done if it fails.
+    (void)!open("/dev/null", descriptor == STDIN_FILENO ? O_WRONLY : O_RDONLY);
+  }
+}
+
+bool stderr_is_terminal() { return isatty(STDERR_FILENO) != 0; }
+
+void say(std::string_view command, std::string_view message) {
+  // One write a line, so that lines of several threads or processes do not mix. No error is left to report to
+  // anybody.
+  const std::string line = fmt::format("sweepsort: {}{}{}\n", command, command.empty() ? "" : ": ", message);
+  std::fwrite(line.data(), 1, line.size(), stderr);
+}
+
+void say_hint(std::string_view hint) {
+  const std::string line = fmt::format("hint: {}\n", hint);
+  std::fwrite(line.data(), 1, line.size(), stderr);
+}
+
+void answer(std::string_view text) { std::fwrite(text.data(), 1, text.size(), stdout); }
+
+void finish_answer() {
+  errno = 0;
+  const bool flushed = std::fflush(stdout) == 0;
+  if (flushed && !std::ferror(stdout)) return;
+  throw Error(fmt::format("standard output: {}", errno != 0 ? std::strerror(errno) : "write error"));
+}
+
+}  // namespace sweepsort::cli

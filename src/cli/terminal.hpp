@@ -1,0 +1,28 @@
+// terminal.hpp - standard output and standard error: what is said, and whether it arrived.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace sweepsort::cli {
+
+/// Opens /dev/null (for reading alone) on each of the descriptors 0, 1, 2 that the parent closed: otherwise
+/// the output file would become descriptor 1 or 2 and take in our messages. Writing to such a descriptor
+/// fails with EBADF.
+void keep_standard_descriptors();
+
+bool stderr_is_terminal();
+
+/// "sweepsort: COMMAND: MESSAGE" on standard error.
+void say(std::string_view command, std::string_view message);
+
+/// "hint: HINT" on standard error.
+void say_hint(std::string_view hint);
+
+/// The answer, on standard output.
+void answer(std::string_view text);
+
+/// Flushes standard output. Throws Error if any part of the answer was lost (disk full, closed).
+void finish_answer();
+
+}  // namespace sweepsort::cli
