@@ -1,0 +1,76 @@
+# setup.sh - what demo and test share: missing packages, the build, one line for each step. Sourced, not run.
+# shellcheck shell=bash disable=SC2034
+
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+jobs=$(nproc)
+
+# Needed to build the tool; to build and run the tests; of use where the distribution has them.
+tool_packages=(cmake ninja-build g++ libcxxopts-dev libfmt-dev nlohmann-json3-dev)
+test_packages=(catch2 libboost-context-dev python3)
+extra_tool_packages=(libhwy-dev libthrust-dev)
+extra_test_packages=(python3-numpy)
+
+fail() {
+  printf '%s: %s\n' "scripts/$(basename "$0")" "$1" >&2
+  [ $# -lt 2 ] || printf 'hint: %s\n' "$2" >&2
+  exit 2
+}
+
+say() { printf '%s\n' "$*"; }
+
+is_installed() { [ "$(dpkg-query -W -f='${db:Status-Status}' "$1" 2>/dev/null)" = installed ]; }
+
+# install_missing NEEDED... -- EXTRA...: installs what is not there yet, and nothing else.
+install_missing() {
+  local needed=() extra=() package list=needed
+  for package in "$@"; do
+    if [ "$package" = -- ]; then list=extra; continue; fi
+    if is_installed "$package"; then continue; fi
+    if [ $list = needed ]; then needed+=("$package"); else extra+=("$package"); fi
+  done
+  if [ ${#needed[@]} -eq 0 ] && [ ${#extra[@]} -eq 0 ]; then
+    say "packages: all there"
+    return
+  fi
+
+  local as_root=()
+  if [ "$(id -u)" -ne 0 ]; then
+    if ! command -v sudo >/dev/null; then
+      if [ ${#needed[@]} -eq 0 ]; then return; fi  # what is left only makes it faster
+      fail "these packages are missing, and only root may install them: ${needed[*]}" \
+        "run as root: apt-get install ${needed[*]} ${extra[*]}"
+    fi
+    as_root=(sudo)
+  fi
+  "${as_root[@]}" apt-get -qq update || fail "apt-get update failed" "is there a network?"
+  for package in "${extra[@]}"; do
+    # Not every release has all of them.
+    if apt-cache show "$package" >/dev/null 2>&1; then needed+=("$package"); else say "packages: no $package here"; fi
+  done
+  if [ ${#needed[@]} -eq 0 ]; then return; fi
+  say "packages: installing ${needed[*]}"
+  "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive \
+    apt-get -qq install -y --no-install-recommends "${needed[@]}" >/dev/null ||
+    fail "apt-get could not install ${needed[*]}"
+}
+
+require_apt() {
+  command -v apt-get >/dev/null ||
+    fail "this script installs what is missing with apt-get, and there is none here" \
+      "README.md, \"Building by hand\", names what is needed"
+}
+
+# build PRESET TARGET [CMAKE OPTIONS...]: says in one line for what it builds, and shows the log only if it fails.
+build() {
+  local preset=$1 target=$2 log start=$SECONDS
+  shift 2
+  local folder=$root/build/$preset
+  mkdir -p "$folder"
+  log=$folder/build.log
+  if command -v ccache >/dev/null; then set -- "$@" -DCMAKE_CXX_COMPILER_LAUNCHER=ccache; fi
+  (cd "$root" && cmake --preset "$preset" "$@") >"$log" 2>&1 || { cat "$log"; fail "cmake --preset $preset failed"; }
+  sed -n "s/^-- sweepsort: /$preset: /p" "$log"
+  cmake --build "$folder" --target "$target" -j "$jobs" >>"$log" 2>&1 ||
+    { tail -n 60 "$log"; fail "the build failed" "the whole log is $log"; }
+  say "$preset: built in $((SECONDS - start)) s"
+}

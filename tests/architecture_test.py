@@ -1,0 +1,172 @@
+#!/usr/bin/env python3
+"""architecture_test.py - reads every #include line and holds the house to its arrows.
+
+    cli --> sweepsort.hpp --> pipeline --> backend --> kernels     tests --> any room, bench --> any but tests
+                                  +--> io     +--> gpu             datasets --> core
+    core: every room may use it; it uses none
+
+Also: no CUB or Thrust outside of the benchmark and the referee, no volatile in kernels, no files or streams in kernels,
+and a first line in every source file that says what the file is for.
+"""
+
+import pathlib
+import re
+import tempfile
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parents[1]
+SOURCE_ROOMS = ["kernels", "src", "tests", "bench", "datasets", "examples"]
+SUFFIXES = {".hpp", ".cpp", ".cuh", ".cu", ".h"}
+
+# Room -> what it may include. An entry with a slash is a single file.
+MAY_USE = {
+    "core": {"core"},
+    "kernels": {"kernels", "core"},
+    "gpu": {"gpu", "core", "kernels/device_span.cuh", "kernels/launch.cuh"},
+    "backend": {"backend", "kernels", "gpu", "core"},
+    "io": {"io", "core"},
+    "library": {"core"},
+    "pipeline": {"pipeline", "backend", "io", "core", "datasets", "library"},
+    # The device half of --validate thrust: beside the backend, not through it, so that the two share no fault.
+    "referee": {"pipeline", "gpu", "core", "kernels/launch.cuh"},
+    "cli": {"cli", "library", "core"},
+    "datasets": {"datasets", "core"},
+    "examples": {"examples", "library", "core"},
+    "tests": {"tests", "bench", "core", "kernels", "gpu", "backend", "io", "library", "pipeline", "cli", "datasets"},
+    "bench": {"bench", "core", "kernels", "gpu", "backend", "io", "library", "pipeline", "cli", "datasets"},
+}
+
+INCLUDE = re.compile(r'^\s*#\s*include\s*["<]([^">]+)[">]', re.MULTILINE)
+COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
+VOLATILE = re.compile(r"(?<!asm )(?<!__asm__ )\bvolatile\b")
+# Device code knows nothing of files, streams or the machine's threads.
+NOT_IN_KERNELS = {"cstdio", "fstream", "iostream", "filesystem", "thread", "mutex"}
+
+
+def room_of(path: pathlib.PurePath) -> str:
+    """The room of a file, by its path relative to the repository."""
+    if path.parts[0] != "src":
+        return path.parts[0]
+    if path.parts[1] == "pipeline" and path.name.startswith("referee") and path.suffix == ".cu":
+        return "referee"
+    if len(path.parts) > 2:
+        return path.parts[1]
+    return "library" if path.suffix == ".hpp" else "pipeline"
+
+
+def resolve(root: pathlib.Path, includer: pathlib.Path, name: str) -> pathlib.PurePath | None:
+    """The file of this repository that an #include names, or None."""
+    places = [includer.parent, root / "src", root, root / "kernels", root / "tests", root / "tests/simt/include"]
+    for place in places:
+        candidate = place / name
+        if candidate.is_file():
+            return candidate.resolve().relative_to(root.resolve())
+    return None
+
+
+def is_referee(path: pathlib.PurePath) -> bool:
+    return room_of(path) in {"bench", "tests", "referee"} or path.as_posix() == "src/pipeline/referee.cpp"
+
+
+def faults_of_include(root: pathlib.Path, path: pathlib.PurePath, name: str) -> list[str]:
+    if name.startswith(("cub/", "thrust/")):
+        return [] if is_referee(path) else [f"{path}: {name}: CUB and Thrust are the yardstick and the referee only"]
+    if room_of(path) == "kernels" and name in NOT_IN_KERNELS:
+        return [f"{path}: <{name}> has no place in device code"]
+    target = resolve(root, root / path, name)
+    # Not ours, made by the build, or the emulator's stand-in for a header of the CUDA toolkit.
+    if target is None or target.as_posix().startswith("tests/simt/include/"):
+        return []
+    allowed = MAY_USE[room_of(path)]
+    if room_of(target) in allowed or target.as_posix() in allowed:
+        return []
+    return [f"{path} includes {target}: {room_of(path)} must not know {room_of(target)}"]
+
+
+def faults_of_file(root: pathlib.Path, path: pathlib.PurePath) -> list[str]:
+    text = (root / path).read_text(encoding="utf-8")
+    faults = []
+    if not re.match(rf"// {re.escape(path.name)} - \S", text):
+        faults.append(f'{path}: the first line is not "// {path.name} - purpose"')
+    for name in INCLUDE.findall(text):
+        faults += faults_of_include(root, path, name)
+    if room_of(path) == "kernels" and VOLATILE.search(COMMENT.sub("", text)):
+        faults.append(f"{path}: volatile is no memory order; use an atomic reference")
+    return faults
+
+
+def source_files(root: pathlib.Path) -> list[pathlib.PurePath]:
+    files = [file for room in SOURCE_ROOMS for file in (root / room).rglob("*") if file.suffix in SUFFIXES]
+    return [file.relative_to(root) for file in sorted(files) if file.is_file()]
+
+
+def faults_of_tree(root: pathlib.Path) -> list[str]:
+    return [fault for path in source_files(root) for fault in faults_of_file(root, path)]
+
+
+class House(unittest.TestCase):
+    def test_every_include_of_this_repository_follows_the_arrows(self):
+        self.assertGreater(len(source_files(ROOT)), 30, "the rooms were not found")
+        self.assertEqual([], faults_of_tree(ROOT))
+
+
+class PlantedFaults(unittest.TestCase):
+    """The test above would pass on an empty checker; these show that it bites."""
+
+    def faults(self, files: dict[str, str]) -> list[str]:
+        with tempfile.TemporaryDirectory() as directory:
+            root = pathlib.Path(directory)
+            for name, text in files.items():
+                (root / name).parent.mkdir(parents=True, exist_ok=True)
+                (root / name).write_text(text if text.startswith("//") else f"// {pathlib.Path(name).name} - x.\n{text}")
+            return faults_of_tree(root)
+
+    def assert_arrow(self, allowed: bool, includer: str, target: str, name: str):
+        faults = self.faults({includer: f'#include "{name}"\n', target: ""})
+        self.assertEqual(0 if allowed else 1, len(faults), faults)
+
+    def test_downward_arrows_pass(self):
+        self.assert_arrow(True, "src/cli/sort.cpp", "src/sweepsort.hpp", "sweepsort.hpp")
+        self.assert_arrow(True, "src/pipeline/sort.cpp", "src/backend/backend.hpp", "backend/backend.hpp")
+        self.assert_arrow(True, "src/gpu/stream.cuh", "kernels/launch.cuh", "kernels/launch.cuh")
+        self.assert_arrow(True, "kernels/scan.cuh", "src/core/key_bits.hpp", "core/key_bits.hpp")
+        self.assert_arrow(True, "src/sweepsort.cpp", "src/io/file.hpp", "io/file.hpp")
+        self.assert_arrow(True, "tests/x_test.cpp", "src/io/file.hpp", "io/file.hpp")
+        self.assert_arrow(True, "tests/x_test.cpp", "bench/verify.hpp", "bench/verify.hpp")
+        self.assert_arrow(True, "src/pipeline/referee_cuda.cu", "kernels/launch.cuh", "kernels/launch.cuh")
+
+    def test_upward_and_sideways_arrows_are_found(self):
+        self.assert_arrow(False, "src/core/a.hpp", "src/io/b.hpp", "io/b.hpp")
+        self.assert_arrow(False, "src/io/a.hpp", "src/backend/b.hpp", "backend/b.hpp")
+        self.assert_arrow(False, "src/backend/a.cpp", "src/pipeline/b.hpp", "pipeline/b.hpp")
+        self.assert_arrow(False, "src/cli/a.cpp", "src/pipeline/b.hpp", "pipeline/b.hpp")
+        self.assert_arrow(False, "src/sweepsort.hpp", "src/pipeline/b.hpp", "pipeline/b.hpp")
+        self.assert_arrow(False, "kernels/a.cuh", "src/gpu/b.hpp", "gpu/b.hpp")
+        self.assert_arrow(False, "src/gpu/a.hpp", "kernels/scan.cuh", "kernels/scan.cuh")
+        self.assert_arrow(False, "datasets/a.hpp", "src/sweepsort.hpp", "sweepsort.hpp")
+        self.assert_arrow(False, "bench/a.cpp", "tests/oracle.hpp", "oracle.hpp")
+        self.assert_arrow(False, "src/pipeline/a.cpp", "kernels/launch.cuh", "kernels/launch.cuh")
+
+    def test_a_dotted_path_or_angle_brackets_do_not_hide_an_arrow(self):
+        self.assert_arrow(False, "src/core/a.hpp", "src/io/b.hpp", "../io/b.hpp")
+        self.assertEqual(1, len(self.faults({"src/core/a.hpp": "#  include <io/b.hpp>\n", "src/io/b.hpp": ""})))
+
+    def test_other_breaches_are_found(self):
+        for files in [
+            {"kernels/a.cuh": "#include <cub/cub.cuh>\n"},
+            {"src/backend/a.cu": "#include <thrust/sort.h>\n"},
+            {"kernels/a.cuh": "volatile int flag;\n"},
+            {"kernels/a.cuh": "#include <fstream>\n"},
+            {"src/io/a.hpp": "// b.hpp - another name.\n"},
+            {"src/io/a.hpp": "//\n"},
+        ]:
+            self.assertEqual(1, len(self.faults(files)), files)
+
+    def test_what_is_meant_to_be_is_no_breach(self):
+        self.assertEqual([], self.faults({"bench/a.cu": "#include <cub/cub.cuh>\n"}))
+        self.assertEqual([], self.faults({"src/pipeline/referee.cpp": "#include <thrust/sort.h>\n"}))
+        self.assertEqual([], self.faults({"kernels/a.cuh": 'asm volatile("");  // volatile: has side effects\n'}))
+
+
+if __name__ == "__main__":
+    unittest.main()
