@@ -1,6 +1,5 @@
 // cpu_backend_test.cpp - the CPU backend against the standard library, on every road that its tuning offers.
 #include "backend/backend.hpp"
-
 #include "backend/cpu/tuning.hpp"
 #include "backend/cpu/vqsort.hpp"
 #include "catch.hpp"
@@ -20,8 +19,8 @@
 namespace sweepsort {
 namespace {
 
-/// Buckets of a few dozen keys, four-way splits, a thread for every 64 keys: thousands of keys take every road that
-/// billions would, several splits deep.
+/// Buckets of a few dozen keys, four-way splits, a thread for every 64 keys: thousands of keys take every
+/// road that billions would, several splits deep.
 CpuTuning tiny() {
   return {.bucket_capacity_bytes = 512,
           .bucket_target_bytes = 128,
@@ -41,7 +40,8 @@ struct Input {
 
 /// Values number the keys, so that every exchange of equal keys shows.
 Input make_input(const Distribution& distribution, KeyType type, uint64_t count, uint32_t value_bytes) {
-  Input input{type, std::vector<std::byte>(count * key_bytes(type)), std::vector<std::byte>(count * value_bytes)};
+  Input input{type, std::vector<std::byte>(count * key_bytes(type)),
+              std::vector<std::byte>(count * value_bytes)};
   fill_all(distribution, type, test_seed(), input.keys, 1);
   for (uint64_t i = 0; i < count; ++i)
     if (value_bytes != 0) std::memcpy(input.values.data() + i * value_bytes, &i, value_bytes);
@@ -62,15 +62,17 @@ void require_sorted(const Input& input, const Input& output, Order order) {
     using Key = typename decltype(identity)::type;
     const auto pairs = [&](auto value) {
       using Value = decltype(value);
-      oracle::require_sorted_pairs<Key, Value>(view<Key>(input.keys), view<Value>(input.values), view<Key>(output.keys),
-                                               view<Value>(output.values), order);
+      oracle::require_sorted_pairs<Key, Value>(view<Key>(input.keys), view<Value>(input.values),
+                                               view<Key>(output.keys), view<Value>(output.values), order);
     };
-    if (input.values.empty()) return oracle::require_sorted<Key>(view<Key>(input.keys), view<Key>(output.keys), order);
+    if (input.values.empty())
+      return oracle::require_sorted<Key>(view<Key>(input.keys), view<Key>(output.keys), order);
     input.values.size() / input.count() == 4 ? pairs(uint32_t{}) : pairs(uint64_t{});
   });
 }
 
-SortJob job_for(const Input& input, Order order = Order::ascending, SortAlgorithm algorithm = SortAlgorithm::automatic) {
+SortJob job_for(const Input& input, Order order = Order::ascending,
+                SortAlgorithm algorithm = SortAlgorithm::automatic) {
   const uint64_t count = input.count();
   return {.count = count,
           .type = input.type,
@@ -114,7 +116,9 @@ SortSummary sort_in_place(Backend& backend, const SortJob& job, const Input& inp
 
 constexpr std::array accelerators{Accelerator::never, Accelerator::always};
 
-TEST_CASE("every type, distribution, order and value width is sorted on every road and by every number of threads") {
+TEST_CASE(
+    "every type, distribution, order and value width is sorted on every road and by every number of "
+    "threads") {
   const uint32_t value_bytes = GENERATE(0u, 4u, 8u);
   const Order order = GENERATE(Order::ascending, Order::descending);
   for (KeyType type : all_key_types) {
@@ -127,9 +131,9 @@ TEST_CASE("every type, distribution, order and value width is sorted on every ro
             CpuTuning tuning = tiny();
             tuning.accelerator = accelerator;
             const auto backend = make_tuned_cpu_backend(threads, tuning);
-            INFO(name(type) << ' ' << distribution.name << ' ' << name(order) << ' ' << value_bytes << "-byte values "
-                            << name(algorithm) << ", " << threads << " threads, accelerator "
-                            << (accelerator == Accelerator::always));
+            INFO(name(type) << ' ' << distribution.name << ' ' << name(order) << ' ' << value_bytes
+                            << "-byte values " << name(algorithm) << ", " << threads
+                            << " threads, accelerator " << (accelerator == Accelerator::always));
             Input output;
             const SortJob job = job_for(input, order, algorithm);
             // Both doors in turn: threads and accelerator decide which.
@@ -151,8 +155,10 @@ TEST_CASE("every number of keys around a threshold is sorted") {
   const uint32_t threads = GENERATE(1u, 3u);
   const auto backend = make_tuned_cpu_backend(threads, tiny());
   for (KeyType type : {KeyType::u8, KeyType::i16, KeyType::f32, KeyType::u64}) {
-    const uint64_t capacity = std::max<uint64_t>(32, tiny().bucket_capacity_bytes / (key_bytes(type) + value_bytes));
-    std::vector<uint64_t> counts{0, 1, 2, 3, 23, 24, 25, 26, 63, 64, 65, 127, 128, 129, 191, 192, 193, 1024, 1025, 1026};
+    const uint64_t capacity =
+        std::max<uint64_t>(32, tiny().bucket_capacity_bytes / (key_bytes(type) + value_bytes));
+    std::vector<uint64_t> counts{0,  1,   2,   3,   23,  24,  25,  26,   63,   64,
+                                 65, 127, 128, 129, 191, 192, 193, 1024, 1025, 1026};
     for (uint64_t count : {capacity, 2 * capacity, 3 * capacity, 8 * capacity})
       counts.insert(counts.end(), {count - 1, count, count + 1});
     for (uint64_t count : counts) {
@@ -202,7 +208,8 @@ TEST_CASE("skew many splits deep is sorted: keys that differ in few high or few 
   Input input{KeyType::u64, {}, std::vector<std::byte>(keys.size() * value_bytes)};
   input.keys.resize(keys.size() * 8);
   std::memcpy(input.keys.data(), keys.data(), input.keys.size());
-  for (uint32_t i = 0; i < keys.size() && value_bytes == 4; ++i) std::memcpy(input.values.data() + i * 4, &i, 4);
+  for (uint32_t i = 0; i < keys.size() && value_bytes == 4; ++i)
+    std::memcpy(input.values.data() + i * 4, &i, 4);
   for (Order order : {Order::ascending, Order::descending}) {
     Input output;
     sort_by_session(*backend, job_for(input, order, SortAlgorithm::radix), input, output);
@@ -210,15 +217,16 @@ TEST_CASE("skew many splits deep is sorted: keys that differ in few high or few 
   }
 }
 
-TEST_CASE("counting sorts what it can count, keys alone and stable pairs, and refuses a wider range with a hint") {
+TEST_CASE(
+    "counting sorts what it can count, keys alone and stable pairs, and refuses a wider range with a hint") {
   const auto backend = make_tuned_cpu_backend(3, tiny());
   for (uint32_t value_bytes : {0u, 4u, 8u}) {
     for (KeyType type : {KeyType::u8, KeyType::i8, KeyType::u16, KeyType::i16}) {
       const Input input = make_input("uniform", type, 5000, value_bytes);
       Input output;
       for (Order order : {Order::ascending, Order::descending}) {
-        REQUIRE(sort_by_session(*backend, job_for(input, order, SortAlgorithm::counting), input, output).algorithm ==
-                "counting");
+        REQUIRE(sort_by_session(*backend, job_for(input, order, SortAlgorithm::counting), input, output)
+                    .algorithm == "counting");
         require_sorted(input, output, order);
         sort_in_place(*backend, job_for(input, order, SortAlgorithm::counting), input, output);
         require_sorted(input, output, order);
@@ -281,15 +289,16 @@ TEST_CASE("sorting in place writes nothing outside of the keys and values, at an
     for (size_t misalignment : {0, 1, 4, 8}) {
       for (uint64_t count : {1, 129, 4097}) {
         const Input input = make_input("uniform", type, count, value_bytes);
-        RedZoneBuffer<std::byte> keys(input.keys.size(), misalignment), values(input.values.size(), misalignment);
+        RedZoneBuffer<std::byte> keys(input.keys.size(), misalignment),
+            values(input.values.size(), misalignment);
         std::ranges::copy(input.keys, keys.bytes().begin());
         std::ranges::copy(input.values, values.bytes().begin());
         make_tuned_cpu_backend(3, tiny())->sort(keys.bytes(), values.bytes(),
                                                 job_for(input, Order::ascending, SortAlgorithm::radix));
         keys.check();
         values.check();
-        const Input output{type, {keys.bytes().begin(), keys.bytes().end()},
-                           {values.bytes().begin(), values.bytes().end()}};
+        const Input output{
+            type, {keys.bytes().begin(), keys.bytes().end()}, {values.bytes().begin(), values.bytes().end()}};
         require_sorted(input, output, Order::ascending);
       }
     }
@@ -335,7 +344,8 @@ TEST_CASE("several workers put and get odd chunks in any order at the same time"
   Input output = input;
   all_workers([&](uint32_t worker, const Chunk& chunk) {
     auto& to = chunk.column == Column::keys ? output.keys : output.values;
-    std::memcpy(to.data() + chunk.at, session->get(worker, chunk.column, chunk.at, chunk.size).data(), chunk.size);
+    std::memcpy(to.data() + chunk.at, session->get(worker, chunk.column, chunk.at, chunk.size).data(),
+                chunk.size);
   });
   require_sorted(input, output, Order::ascending);
 }
@@ -343,7 +353,8 @@ TEST_CASE("several workers put and get odd chunks in any order at the same time"
 TEST_CASE("order is checked across the borders of chunks too") {
   const auto backend = make_tuned_cpu_backend(1, tiny());
   // Each chunk is in order, the chunks are not; then the other way round.
-  for (const std::vector<uint32_t>& keys : {std::vector<uint32_t>{5, 6, 1, 2}, std::vector<uint32_t>{2, 1, 6, 5}}) {
+  for (const std::vector<uint32_t>& keys :
+       {std::vector<uint32_t>{5, 6, 1, 2}, std::vector<uint32_t>{2, 1, 6, 5}}) {
     const auto session = backend->begin_sort({.count = 4, .type = KeyType::u32});
     for (size_t at : {8, 0}) {
       std::memcpy(session->begin_put(0, Column::keys, at, 8).data(), keys.data() + at / 4, 8);
@@ -412,7 +423,8 @@ TEST_CASE("keys alone need at most twice the file and 100 MiB, bytes and 16-bit 
 }
 
 TEST_CASE("values of other widths than 4 and 8 bytes are refused") {
-  REQUIRE_THROWS_AS(make_cpu_backend(1)->begin_sort({.count = 1, .type = KeyType::u32, .value_bytes = 3}), Error);
+  REQUIRE_THROWS_AS(make_cpu_backend(1)->begin_sort({.count = 1, .type = KeyType::u32, .value_bytes = 3}),
+                    Error);
 }
 
 TEST_CASE("the backend says what it is and how fast this machine copies") {

@@ -1,5 +1,5 @@
-// fingerprint_test.cpp - the fingerprint is the sum it claims to be, whatever the vectors, and sees what an order
-// check cannot.
+// fingerprint_test.cpp - the fingerprint is the sum it claims to be, whatever the vectors, and sees what an
+// order check cannot.
 #include "core/fingerprint.hpp"
 
 #include "catch.hpp"
@@ -23,8 +23,8 @@ Fingerprint of(const std::vector<Bits>& keys, uint64_t with = secret) {
   return fingerprint(std::as_bytes(std::span(keys)), sizeof(Bits), with);
 }
 
-TEMPLATE_TEST_CASE("a fingerprint is the count and the sum of mixed keys, at any length and address", "", uint8_t,
-                   uint16_t, uint32_t, uint64_t) {
+TEMPLATE_TEST_CASE("a fingerprint is the count and the sum of mixed keys, at any length and address", "",
+                   uint8_t, uint16_t, uint32_t, uint64_t) {
   INFO(replay_text());
   const auto keys = make_keys<TestType>("uniform", 300, test_seed());
   std::vector<std::byte> memory(keys.size() * sizeof(TestType) + 64);
@@ -51,8 +51,9 @@ TEMPLATE_TEST_CASE("fingerprints of parts add up, and order does not matter", ""
   REQUIRE(of(keys) == whole);
 }
 
-TEMPLATE_TEST_CASE("a fingerprint finds a flipped bit, a lost key, a doubled key and a pair that became another", "",
-                   uint8_t, uint16_t, uint32_t, uint64_t) {
+TEMPLATE_TEST_CASE(
+    "a fingerprint finds a flipped bit, a lost key, a doubled key and a pair that became another", "",
+    uint8_t, uint16_t, uint32_t, uint64_t) {
   const auto keys = make_keys<TestType>("uniform", 1000, test_seed());
   const Fingerprint whole = of(keys);
   for (size_t bit = 0; bit < 8 * sizeof(TestType); ++bit) {

@@ -24,7 +24,8 @@ TEMPLATE_TEST_CASE("every pattern of a key of one or two bytes has one rank, in 
   using Bits = BitsOf<TestType>;
   const auto ascending = key_map<Bits>(key_type_of<TestType>(), Order::ascending);
   const auto descending = key_map<Bits>(key_type_of<TestType>(), Order::descending);
-  for (int value = std::numeric_limits<TestType>::min(); value <= std::numeric_limits<TestType>::max(); ++value) {
+  for (int value = std::numeric_limits<TestType>::min(); value <= std::numeric_limits<TestType>::max();
+       ++value) {
     const Bits raw = static_cast<Bits>(value);
     const int rank = value - std::numeric_limits<TestType>::min();
     REQUIRE(ascending.to_ordered(raw) == rank);
@@ -37,26 +38,28 @@ TEMPLATE_TEST_CASE("every pattern of a key of one or two bytes has one rank, in 
 TEMPLATE_TEST_CASE("wide integers keep their order", "", uint32_t, int32_t, uint64_t, int64_t) {
   using Limits = std::numeric_limits<TestType>;
   auto keys = make_keys<TestType>("uniform", 2000, test_seed());
-  for (TestType key : {Limits::min(), Limits::max(), TestType{0}, TestType{1}, static_cast<TestType>(Limits::max() / 2)})
+  for (TestType key :
+       {Limits::min(), Limits::max(), TestType{0}, TestType{1}, static_cast<TestType>(Limits::max() / 2)})
     keys.push_back(key);
   std::sort(keys.begin(), keys.end());
   for (size_t i = 1; i < keys.size(); ++i) {
     REQUIRE((ordered(keys[i - 1]) < ordered(keys[i])) == (keys[i - 1] < keys[i]));
-    REQUIRE((ordered(keys[i], Order::descending) < ordered(keys[i - 1], Order::descending)) == (keys[i - 1] < keys[i]));
+    REQUIRE((ordered(keys[i], Order::descending) < ordered(keys[i - 1], Order::descending)) ==
+            (keys[i - 1] < keys[i]));
   }
   REQUIRE(ordered(Limits::min()) == 0);
   REQUIRE(ordered(Limits::max()) == std::numeric_limits<BitsOf<TestType>>::max());
 }
 
-TEMPLATE_TEST_CASE("floats rise from -infinity over -0.0 and +0.0 to +infinity, then NaNs of either sign", "", float,
-                   double) {
+TEMPLATE_TEST_CASE("floats rise from -infinity over -0.0 and +0.0 to +infinity, then NaNs of either sign", "",
+                   float, double) {
   using Bits = BitsOf<TestType>;
   using Limits = std::numeric_limits<TestType>;
   constexpr Bits sign = Bits{1} << (sizeof(Bits) * 8 - 1);
   constexpr Bits infinity = std::bit_cast<Bits>(Limits::infinity());
-  const std::vector<TestType> rising{-Limits::infinity(),    Limits::lowest(), -1,       -Limits::min(),
-                                     -Limits::denorm_min(),  TestType(-0.0),   0,        Limits::denorm_min(),
-                                     Limits::min(),          1,                Limits::max(), Limits::infinity()};
+  const std::vector<TestType> rising{
+      -Limits::infinity(),  Limits::lowest(), -1, -Limits::min(), -Limits::denorm_min(), TestType(-0.0), 0,
+      Limits::denorm_min(), Limits::min(),    1,  Limits::max(),  Limits::infinity()};
   for (size_t i = 1; i < rising.size(); ++i) REQUIRE(ordered(rising[i - 1]) < ordered(rising[i]));
 
   const auto map = key_map<Bits>(key_type_of<TestType>(), Order::ascending);
@@ -69,8 +72,8 @@ TEMPLATE_TEST_CASE("floats rise from -infinity over -0.0 and +0.0 to +infinity, 
   }
 }
 
-TEMPLATE_TEST_CASE("every map gives back the bits it was given, and distinct ranks", "", uint8_t, int8_t, uint16_t,
-                   int16_t, uint32_t, int32_t, uint64_t, int64_t, float, double) {
+TEMPLATE_TEST_CASE("every map gives back the bits it was given, and distinct ranks", "", uint8_t, int8_t,
+                   uint16_t, int16_t, uint32_t, int32_t, uint64_t, int64_t, float, double) {
   using Bits = BitsOf<TestType>;
   const Order order = GENERATE(Order::ascending, Order::descending);
   const auto map = key_map<Bits>(key_type_of<TestType>(), order);

@@ -40,6 +40,7 @@ class PlainSession : public SortSession {
 
   SortSummary sort() override {
     if (fault_ == Fault::fails_to_sort) throw Error("the device fell off the bus");
+    if (keys_.empty()) return {.algorithm = "std::sort"};
     dispatch(job_.type, [this](auto identity) {
       using Key = typename decltype(identity)::type;
       using Bits = BitsOf<Key>;

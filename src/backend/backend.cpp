@@ -1,10 +1,10 @@
 // backend.cpp - Backend::sort by way of a session, for backends that cannot sort host memory where it is.
 #include "backend/backend.hpp"
 
+#include "core/error.hpp"
+
 #include <algorithm>
 #include <cstring>
-
-#include "core/error.hpp"
 
 namespace sweepsort {
 namespace {
@@ -13,7 +13,8 @@ namespace {
 template <class Step>
 void for_each_chunk(std::span<std::byte> bytes, size_t chunk_bytes, size_t element_bytes, Step&& step) {
   const size_t chunk = std::max(element_bytes, chunk_bytes / element_bytes * element_bytes);
-  for (size_t at = 0; at < bytes.size(); at += chunk) step(at, bytes.subspan(at, std::min(chunk, bytes.size() - at)));
+  for (size_t at = 0; at < bytes.size(); at += chunk)
+    step(at, bytes.subspan(at, std::min(chunk, bytes.size() - at)));
 }
 
 }  // namespace

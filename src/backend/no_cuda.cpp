@@ -5,10 +5,12 @@
 namespace sweepsort {
 
 CudaStatus cuda_status() {
-  return {.usable = false,
-          .device_count = 0,
-          .reason = "this build has no CUDA",
-          .hint = "install the CUDA toolkit (nvcc) and build again with -DSWEEPSORT_CUDA=ON, or use --backend cpu"};
+  return {
+      .usable = false,
+      .device_count = 0,
+      .reason = "this build has no CUDA",
+      .hint =
+          "install the CUDA toolkit (nvcc) and build again with -DSWEEPSORT_CUDA=ON, or use --backend cpu"};
 }
 
 std::unique_ptr<Backend> make_cuda_backend(int) {

@@ -1,13 +1,13 @@
 // fingerprint.cpp - the sum of mixed keys at the speed of memory.
 #include "core/fingerprint.hpp"
 
+#include "core/error.hpp"
+#include "core/vector_dispatch.hpp"
+
 #include <sys/random.h>
 
 #include <cerrno>
 #include <cstring>
-
-#include "core/error.hpp"
-#include "core/vector_dispatch.hpp"
 
 namespace sweepsort {
 namespace {
@@ -39,7 +39,8 @@ Fingerprint fingerprint_of(std::span<const std::byte> bytes, uint64_t secret) {
 }  // namespace
 
 Fingerprint fingerprint(std::span<const std::byte> bytes, size_t key_bytes, uint64_t secret) {
-  if (key_bytes == 0 || bytes.size() % key_bytes != 0) throw Error("internal: a fingerprint of part of a key");
+  if (key_bytes == 0 || bytes.size() % key_bytes != 0)
+    throw Error("internal: a fingerprint of part of a key");
   switch (key_bytes) {
     case 1: return fingerprint_of<uint8_t>(bytes, secret);
     case 2: return fingerprint_of<uint16_t>(bytes, secret);

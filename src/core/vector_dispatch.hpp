@@ -17,12 +17,14 @@ template <class Loop>
   return loop();
 }
 template <class Loop>
-[[gnu::target("avx512f,avx512dq,avx512bw,avx512vl,prefer-vector-width=512"), gnu::flatten]] auto with_avx512(Loop loop) {
+[[gnu::target("avx512f,avx512dq,avx512bw,avx512vl,prefer-vector-width=512"), gnu::flatten]] auto with_avx512(
+    Loop loop) {
   return loop();
 }
 #endif
 
-/// Calls `loop()`, a function object whose call operator is always_inline, compiled for this processor's vectors.
+/// Calls `loop()`, a function object whose call operator is always_inline, compiled for this processor's
+/// vectors.
 template <class Loop>
 auto with_best_vectors(Loop loop) {
 #ifdef SWEEPSORT_VECTOR_DISPATCH

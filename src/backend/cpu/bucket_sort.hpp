@@ -1,19 +1,19 @@
 // bucket_sort.hpp - one thread sorts a bucket that fits its cache: LSD radix sort of the bits that matter.
 //
-// Each pass is a stable counting sort by one digit, from the lowest to the highest (Knuth, TAOCP 5.2.5; digits of up to
-// 11 bits as in Herf, "Radix tricks", 2001). A bucket of n keys is told apart by little more than log2(n) of its top
-// bits, so only those are passes; the few neighbours that still agree in them are put in order by insertion, and a
-// long run of them is sorted by the rest of its bits in the same way:
+// Each pass is a stable counting sort by one digit, from the lowest to the highest (Knuth, TAOCP 5.2.5;
+// digits of up to 11 bits as in Herf, "Radix tricks", 2001). A bucket of n keys is told apart by little more
+// than log2(n) of its top bits, so only those are passes; the few neighbours that still agree in them are put
+// in order by insertion, and a long run of them is sorted by the rest of its bits in the same way:
 //
 //     bits   [ top 22: two passes ][ the rest: insertion among equals ]
 //
 // Work O(n) a pass; moves 2 (passes) n keys inside the cache. Stable.
 #pragma once
 
+#include "backend/cpu/columns.hpp"
+
 #include <array>
 #include <cassert>
-
-#include "backend/cpu/columns.hpp"
 
 namespace sweepsort {
 
@@ -25,8 +25,8 @@ class BucketSort {
   /// `scratch` holds as many keys as the largest bucket.
   explicit BucketSort(Array scratch) : scratch_(scratch) {}
 
-  /// Sorts the n distances at `from` by their lowest `bits` bits (all higher ones agree), decodes them and leaves them
-  /// at `to`, which is `from` or does not overlap it. `from` may be destroyed.
+  /// Sorts the n distances at `from` by their lowest `bits` bits (all higher ones agree), decodes them and
+  /// leaves them at `to`, which is `from` or does not overlap it. `from` may be destroyed.
   template <class Codec>
   void sort(Array from, Array to, uint32_t n, uint32_t bits, Codec codec) {
     if (n <= insertion_keys) {
@@ -35,15 +35,8 @@ class BucketSort {
       decode(to, n, codec);
       return;
     }
-    const Plan plan = make_plan(from.keys, n, bits);
-    if (plan.undecided == 0 && plan.passes == 2) {  // the common case: decoding costs no pass of its own
-      pass(from, scratch_, n, plan, 0, [](Bits key) { return key; });
-      pass(scratch_, to, n, plan, 1, [codec](Bits key) { return codec.decode(key); });
-      return;
-    }
-    order(from, to, n, plan);
-    if (plan.undecided > 0) settle(to, n, plan.undecided);
-    decode(to, n, codec);
+    sort_bits(from, to, n, bits);
+    decode(to, n, codec);  // vectorised, in the cache: no slower than in the last pass
   }
 
  private:
@@ -106,20 +99,21 @@ class BucketSort {
 
   /// A shift by the whole width is undefined in C++; here it gives 0.
   static Bits shifted(Bits key, uint32_t by) {
-    return by >= static_cast<uint32_t>(std::numeric_limits<Bits>::digits) ? Bits{0} : static_cast<Bits>(key >> by);
+    return by >= static_cast<uint32_t>(std::numeric_limits<Bits>::digits) ? Bits{0}
+                                                                          : static_cast<Bits>(key >> by);
   }
 
-  template <class Transform>
-  static void pass(Array from, Array to, uint32_t n, const Plan& plan, uint32_t p, Transform&& transform) {
+  static void pass(Array from, Array to, uint32_t n, const Plan& plan, uint32_t p) {
     uint32_t* const offsets = plan.offsets[p];
     const uint32_t shift = plan.shift[p];
     const Bits mask = low_mask<Bits>(plan.digit_bits);
     const auto place = [&](Bits key, uint32_t i) {
       const uint32_t at = offsets[(key >> shift) & mask]++;
-      to.keys[at] = transform(key);
+      to.keys[at] = key;
       if constexpr (has_values<Value>) to.values[at] = from.values[i];
     };
-    // Keys may alias the counters as far as the compiler knows: it loads four ahead only if told so (7 % faster).
+    // Keys may alias the counters as far as the compiler knows: it loads four ahead only if told so (7 %
+    // faster).
     uint32_t i = 0;
     for (; i + 4 <= n; i += 4) {
       const std::array<Bits, 4> keys{from.keys[i], from.keys[i + 1], from.keys[i + 2], from.keys[i + 3]};
@@ -128,16 +122,17 @@ class BucketSort {
     for (; i < n; ++i) place(from.keys[i], i);
   }
 
-  /// All passes; the result is in `to`.
-  void order(Array from, Array to, uint32_t n, const Plan& plan) {
-    const auto keep = [](Bits key) { return key; };
+  /// Sorts by the lowest `bits` bits, without decoding.
+  void sort_bits(Array from, Array to, uint32_t n, uint32_t bits) {
+    const Plan plan = make_plan(from.keys, n, bits);
     Array at = from;
     for (uint32_t p = 0; p < plan.passes; ++p) {
       const Array next = at.keys == scratch_.keys ? to : scratch_;
-      pass(at, next, n, plan, p, keep);
+      pass(at, next, n, plan, p);
       at = next;
     }
     move(at, to, n);
+    if (plan.undecided > 0) settle(to, n, plan.undecided);
   }
 
   /// The keys are in order but for their lowest `undecided` bits.
@@ -168,9 +163,7 @@ class BucketSort {
   void sort_run(Array run, uint32_t n) {
     Bits differ = 0;
     for (uint32_t i = 1; i < n; ++i) differ |= static_cast<Bits>(run.keys[i] ^ run.keys[0]);
-    const Plan plan = make_plan(run.keys, n, bit_count(differ));
-    order(run, run, n, plan);
-    if (plan.undecided > 0) settle(run, n, plan.undecided);
+    sort_bits(run, run, n, bit_count(differ));
   }
 
   static void insertion_sort(Array keys, uint32_t begin, uint32_t end) {

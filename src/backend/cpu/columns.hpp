@@ -1,13 +1,15 @@
-// columns.hpp - what the CPU sorts work on: a key array with its values, and keys as distances from the smallest one.
+// columns.hpp - what the CPU sorts work on: a key array with its values, and keys as distances from the
+// smallest one.
 #pragma once
+
+#include "core/key_bits.hpp"
 
 #include <algorithm>
 #include <bit>
 #include <cstdint>
 #include <cstring>
 #include <limits>
-
-#include "core/key_bits.hpp"
+#include <utility>
 
 namespace sweepsort {
 
@@ -37,14 +39,13 @@ struct Columns {
   }
 };
 
-/// A sort works on distances: ordered bits minus those of the smallest key. That drops a common prefix, also where it
-/// straddles a power of two, as time stamps do. The map is applied by the first pass and undone by the last.
-/// `identity`: the key map changes nothing, which the compiler then knows.
-template <class Bits, bool identity>
+/// A sort works on distances: ordered bits minus those of the smallest key. That drops a common prefix, also
+/// where it straddles a power of two, as time stamps do. The map is applied by the first pass and undone by
+/// the last. `floats`: whether the key map does more than flip bits; the compiler then knows that it does
+/// not.
+template <class Bits, bool floats>
 class Distance {
  public:
-  static constexpr bool is_identity = identity;
-
   /// The identity, from 0.
   Distance() = default;
   /// `smallest`: the smallest key's ordered bits.
@@ -53,23 +54,27 @@ class Distance {
         flip_change_(static_cast<Bits>(map.flip_positive ^ map.flip_negative)),
         rotate_(map.rotate),
         invert_(map.invert),
-        smallest_(smallest) {}
+        smallest_(smallest) {
+    if (!floats) flip_positive_ ^= std::exchange(invert_, Bits{0});
+  }
 
   Bits encode(Bits raw) const {
-    if constexpr (identity) return static_cast<Bits>(raw - smallest_);
+    if constexpr (!floats) return static_cast<Bits>(static_cast<Bits>(raw ^ flip_positive_) - smallest_);
     const auto flipped = static_cast<Bits>(raw ^ flip_positive_ ^ (sign_mask(raw) & flip_change_));
     return static_cast<Bits>(static_cast<Bits>(static_cast<Bits>(flipped - rotate_) ^ invert_) - smallest_);
   }
   Bits decode(Bits distance) const {
     const auto ordered = static_cast<Bits>(distance + smallest_);
-    if constexpr (identity) return ordered;
+    if constexpr (!floats) return static_cast<Bits>(ordered ^ flip_positive_);
     const auto flipped = static_cast<Bits>(static_cast<Bits>(ordered ^ invert_) + rotate_);
     // The map sets the sign of what was positive: the masks are chosen the other way round.
-    return static_cast<Bits>(flipped ^ flip_positive_ ^ (static_cast<Bits>(~sign_mask(flipped)) & flip_change_));
+    return static_cast<Bits>(flipped ^ flip_positive_ ^
+                             (static_cast<Bits>(~sign_mask(flipped)) & flip_change_));
   }
 
  private:
-  /// All ones if the sign bit is set. Random signs would make a branch of KeyMap's choice (u32 6.7 ns a key, i32 13).
+  /// All ones if the sign bit is set. With random signs KeyMap's choice would be a branch that nobody
+  /// predicts.
   static Bits sign_mask(Bits bits) {
     return static_cast<Bits>(Bits{0} - static_cast<Bits>(bits >> KeyMap<Bits>::sign_shift));
   }

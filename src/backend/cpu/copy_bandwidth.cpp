@@ -1,12 +1,12 @@
 // copy_bandwidth.cpp - see copy_bandwidth.hpp.
 #include "backend/cpu/copy_bandwidth.hpp"
 
+#include "backend/cpu/page_array.hpp"
+#include "backend/cpu/team.hpp"
+
 #include <algorithm>
 #include <chrono>
 #include <cstring>
-
-#include "backend/cpu/page_array.hpp"
-#include "backend/cpu/team.hpp"
 
 namespace sweepsort {
 
@@ -26,7 +26,8 @@ double measure_copy_bandwidth(uint32_t threads) {
       const size_t begin = slice(thread);
       std::memcpy(to.data() + begin, from.data() + begin, slice(thread + 1) - begin);
     });
-    best_s = std::min(best_s, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+    best_s =
+        std::min(best_s, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
   }
   return 2.0 * bytes / best_s;
 }

@@ -5,7 +5,8 @@
 
 namespace sweepsort {
 
-/// Bytes/s read + written by `threads` threads that copy an array far beyond the caches; the best of five copies.
+/// Bytes/s read + written by `threads` threads that copy an array far beyond the caches; the best of five
+/// copies.
 double measure_copy_bandwidth(uint32_t threads);
 
 }  // namespace sweepsort

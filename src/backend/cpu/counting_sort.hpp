@@ -1,14 +1,15 @@
 // counting_sort.hpp - for keys of a small range: how often does each value stand? Then write it so often.
 //
-// Seward, 1954; Knuth, TAOCP 5.2, algorithm D. Keys alone need no scatter: histogram, scan, runs, and the array is
-// overwritten in place; reads n keys and writes n. With values, every key goes to its place in another array, stably.
+// Seward, 1954; Knuth, TAOCP 5.2, algorithm D. Keys alone need no scatter: histogram, scan, runs, and the
+// array is overwritten in place; reads n keys and writes n. With values, every key goes to its place in
+// another array, stably.
 #pragma once
-
-#include <algorithm>
-#include <vector>
 
 #include "backend/cpu/columns.hpp"
 #include "backend/cpu/team.hpp"
+
+#include <algorithm>
+#include <vector>
 
 namespace sweepsort {
 
@@ -18,7 +19,8 @@ namespace counting {
 template <class Bits, class Codec>
 std::vector<uint64_t> count(const Bits* keys, uint64_t n, uint64_t range, const Codec& codec) {
   const size_t values = static_cast<size_t>(range) + 1;
-  // Neighbours that are equal would wait for each other's increment: four tables take turns while they fit a cache.
+  // Neighbours that are equal would wait for each other's increment: four tables take turns while they fit a
+  // cache.
   const size_t tables = values <= 4096 ? 4 : 1;
   std::vector<uint64_t> total(values);
   std::vector<uint32_t> part(values * tables);
@@ -39,8 +41,8 @@ std::vector<uint64_t> count(const Bits* keys, uint64_t n, uint64_t range, const 
 }
 
 template <class Bits, class Codec>
-std::vector<std::vector<uint64_t>> count_by_slices(const Bits* keys, uint64_t n, uint64_t range, const Codec& codec,
-                                                   uint32_t threads) {
+std::vector<std::vector<uint64_t>> count_by_slices(const Bits* keys, uint64_t n, uint64_t range,
+                                                   const Codec& codec, uint32_t threads) {
   std::vector<std::vector<uint64_t>> counts(threads);
   run_team(threads, [&](uint32_t thread) {
     const uint64_t begin = slice_begin(n, thread, threads);
@@ -76,8 +78,8 @@ void counting_sort(Bits* keys, uint64_t n, uint64_t range, const Codec& codec, u
 
 /// Sorts n pairs from one array to another, stably.
 template <class Bits, class Value, class Codec>
-void counting_scatter(Columns<Bits, Value> from, Columns<Bits, Value> to, uint64_t n, uint64_t range, const Codec& codec,
-                      uint32_t threads) {
+void counting_scatter(Columns<Bits, Value> from, Columns<Bits, Value> to, uint64_t n, uint64_t range,
+                      const Codec& codec, uint32_t threads) {
   auto offsets = counting::count_by_slices(from.keys, n, range, codec, threads);
   uint64_t sum = 0;
   for (size_t value = 0; value <= range; ++value)

@@ -1,11 +1,7 @@
 // cpu_backend.cpp - the Backend that sorts in this machine's memory with all its threads.
 //
-// A session's input array is what begin_put hands out, so that reading a file is the only copy; each chunk is digested
-// by the thread that filled it, while it is in that thread's cache.
-#include <chrono>
-#include <fstream>
-#include <limits>
-
+// A session's input array is what begin_put hands out, so that reading a file is the only copy; each chunk is
+// digested by the thread that filled it, while it is in that thread's cache.
 #include "backend/backend.hpp"
 #include "backend/cpu/copy_bandwidth.hpp"
 #include "backend/cpu/sort_arrays.hpp"
@@ -13,6 +9,12 @@
 #include "backend/cpu/tuning.hpp"
 #include "backend/cpu/vqsort.hpp"
 #include "core/error.hpp"
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <fstream>
+#include <limits>
 
 namespace sweepsort {
 namespace {
@@ -29,7 +31,8 @@ decltype(auto) dispatch_widths(const SortJob& job, F&& f) {
       case 0: return f(bits, std::type_identity<NoValue>{});
       case 4: return f(bits, std::type_identity<uint32_t>{});
       case 8: return f(bits, std::type_identity<uint64_t>{});
-      default: throw Error("values of " + std::to_string(job.value_bytes) + " bytes cannot be sorted", "use 4 or 8 bytes");
+      default:
+        throw Error(fmt::format("values of {} bytes cannot be sorted", job.value_bytes), "use 4 or 8 bytes");
     }
   };
   switch (key_bytes(job.type)) {
@@ -74,10 +77,11 @@ class CpuSession : public SortSession {
   SortSummary sort() override {
     const auto start = std::chrono::steady_clock::now();
     std::vector<Digest<Bits>> digests;
-    for (const Worker& worker : workers_) digests.insert(digests.end(), worker.digests.begin(), worker.digests.end());
+    for (const Worker& worker : workers_)
+      digests.insert(digests.end(), worker.digests.begin(), worker.digests.end());
     const Digest<Bits> digest = combine(std::move(digests), has_values<Value>);
     if (digest.count != job_.count)
-      throw Error("internal: " + std::to_string(digest.count) + " of " + std::to_string(job_.count) + " keys were put");
+      throw Error(fmt::format("internal: {} of {} keys were put", digest.count, job_.count));
     auto result = sort_arrays(sorted_, job_, digest, false, memory_, tuning_);
     sorted_ = result.sorted;
     result.summary.sort_s = seconds_since(start);
@@ -126,8 +130,8 @@ class CpuBackend : public Backend {
   std::unique_ptr<SortSession> begin_sort(const SortJob& job) override {
     check(job);
     return dispatch_widths(job, [&](auto bits, auto value) -> std::unique_ptr<SortSession> {
-      return std::make_unique<CpuSession<typename decltype(bits)::type, typename decltype(value)::type>>(job, threads_,
-                                                                                                         tuning_);
+      return std::make_unique<CpuSession<typename decltype(bits)::type, typename decltype(value)::type>>(
+          job, threads_, tuning_);
     });
   }
   SortSummary sort(std::span<std::byte> keys, std::span<std::byte> values, const SortJob& job) override;
@@ -137,7 +141,7 @@ class CpuBackend : public Backend {
   /// Refuses counts whose bytes would not fit 64 bits, before anybody multiplies.
   static void check(const SortJob& job) {
     if (job.count > std::numeric_limits<uint64_t>::max() / 64)
-      throw Error(std::to_string(job.count) + " keys are more than any memory holds", "sort the file in parts");
+      throw Error(fmt::format("{} keys are more than any memory holds", job.count), "sort the file in parts");
   }
 
   template <class Bits, class Value>
@@ -161,7 +165,7 @@ BackendInfo CpuBackend::info() const {
     accelerator = vqsort_pays(4) ? "VQSort: used for keys of 4 and 8 bytes"
                                  : "VQSort: not used, the radix sort is faster with this processor's vectors";
   return {.name = "cpu",
-          .description = processor_name() + ", " + std::to_string(threads_) + (threads_ == 1 ? " thread" : " threads"),
+          .description = fmt::format("{}, {} thread{}", processor_name(), threads_, threads_ == 1 ? "" : "s"),
           .details = {accelerator}};
 }
 
@@ -169,9 +173,11 @@ Backend::Footprint CpuBackend::footprint(const SortJob& job) const {
   const uint64_t arrays = needs_second_array(job, tuning_) ? 2 : 1;
   const uint64_t threads = useful_threads(job.count, threads_, tuning_);
   const size_t a_thread = dispatch_widths(job, [&](auto bits, auto value) {
-    return RadixWorkspace<typename decltype(bits)::type, typename decltype(value)::type>::thread_bytes(job.count, tuning_);
+    return RadixWorkspace<typename decltype(bits)::type, typename decltype(value)::type>::thread_bytes(
+        job.count, tuning_);
   });
-  return {.host = Bytes{arrays * job.count * (key_bytes(job.type) + job.value_bytes) + threads * a_thread}, .device = {}};
+  return {.host = Bytes{arrays * job.count * (key_bytes(job.type) + job.value_bytes) + threads * a_thread},
+          .device = {}};
 }
 
 template <class Bits, class Value>
@@ -205,15 +211,16 @@ SortSummary CpuBackend::sort(std::span<std::byte> keys, std::span<std::byte> val
   return dispatch_widths(job, [&](auto bits, auto value) {
     using Bits = typename decltype(bits)::type;
     using Value = typename decltype(value)::type;
-    return sort_in_place<Bits, Value>({reinterpret_cast<Bits*>(keys.data()), reinterpret_cast<Value*>(values.data())},
-                                      job);
+    return sort_in_place<Bits, Value>(
+        {reinterpret_cast<Bits*>(keys.data()), reinterpret_cast<Value*>(values.data())}, job);
   });
 }
 
 }  // namespace
 
 uint32_t useful_threads(uint64_t count, uint32_t threads, const CpuTuning& tuning) {
-  return static_cast<uint32_t>(std::clamp<uint64_t>(count / std::max<uint64_t>(1, tuning.keys_per_thread), 1, threads));
+  return static_cast<uint32_t>(
+      std::clamp<uint64_t>(count / std::max<uint64_t>(1, tuning.keys_per_thread), 1, threads));
 }
 
 bool needs_second_array(const SortJob& job, const CpuTuning& tuning) {

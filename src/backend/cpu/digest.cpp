@@ -1,9 +1,9 @@
 // digest.cpp - see digest.hpp.
 #include "backend/cpu/digest.hpp"
 
-#include <algorithm>
-
 #include "core/vector_dispatch.hpp"
+
+#include <algorithm>
 
 namespace sweepsort {
 namespace {
@@ -59,8 +59,8 @@ Digest<Bits> digest_keys(const Bits* keys, uint64_t count, const KeyMap<Bits>& m
   bool check_order = true;
   for (uint64_t done = 1; done < count;) {
     const uint64_t n = std::min(block_keys, count - done);
-    check_order = with_best_vectors(
-        BlockLoop<Bits>{keys + done, n, map, check_order, strictly, ordered, &digest});
+    check_order =
+        with_best_vectors(BlockLoop<Bits>{keys + done, n, map, check_order, strictly, ordered, &digest});
     ordered[0] = ordered[n];
     done += n;
   }
@@ -78,7 +78,8 @@ Digest<Bits> combine(std::vector<Digest<Bits>> chunks, bool strictly) {
   for (size_t i = 1; i < chunks.size(); ++i) {
     const Digest<Bits>& next = chunks[i];
     all.ascending = all.ascending && next.ascending && all.last <= next.first;
-    all.descending = all.descending && next.descending && (strictly ? all.last > next.first : all.last >= next.first);
+    all.descending =
+        all.descending && next.descending && (strictly ? all.last > next.first : all.last >= next.first);
     all.smallest = std::min(all.smallest, next.smallest);
     all.largest = std::max(all.largest, next.largest);
     all.last = next.last;
@@ -87,8 +88,8 @@ Digest<Bits> combine(std::vector<Digest<Bits>> chunks, bool strictly) {
   return all;
 }
 
-#define SWEEPSORT_DIGEST(Bits)                                                                         \
-  template Digest<Bits> digest_keys<Bits>(const Bits*, uint64_t, const KeyMap<Bits>&, bool);           \
+#define SWEEPSORT_DIGEST(Bits)                                                               \
+  template Digest<Bits> digest_keys<Bits>(const Bits*, uint64_t, const KeyMap<Bits>&, bool); \
   template Digest<Bits> combine<Bits>(std::vector<Digest<Bits>>, bool)
 SWEEPSORT_DIGEST(uint8_t);
 SWEEPSORT_DIGEST(uint16_t);

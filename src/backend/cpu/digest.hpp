@@ -1,10 +1,10 @@
 // digest.hpp - what one look at the keys tells about them, taken chunk by chunk while they arrive.
 #pragma once
 
+#include "core/key_bits.hpp"
+
 #include <cstdint>
 #include <vector>
-
-#include "core/key_bits.hpp"
 
 namespace sweepsort {
 
@@ -21,7 +21,8 @@ struct Digest {
   bool descending = true;  // none is larger; if `strictly` was asked for, none is equal either
 };
 
-/// Reads the keys once. `strictly`: equal neighbours spoil `descending`, because reversing them would not be stable.
+/// Reads the keys once. `strictly`: equal neighbours spoil `descending`, because reversing them would not be
+/// stable.
 template <class Bits>
 Digest<Bits> digest_keys(const Bits* keys, uint64_t count, const KeyMap<Bits>& map, bool strictly);
 

@@ -1,14 +1,14 @@
 // page_array.cpp - anonymous mappings for page_array.hpp.
 #include "backend/cpu/page_array.hpp"
 
+#include "core/bytes.hpp"
+#include "core/error.hpp"
+
 #include <sys/mman.h>
 
 #include <cerrno>
 #include <cstdint>
 #include <cstring>
-
-#include "core/bytes.hpp"
-#include "core/error.hpp"
 
 namespace sweepsort {
 namespace {
@@ -18,9 +18,10 @@ constexpr size_t huge_page = 2u << 20;
 size_t rounded(size_t bytes) { return (bytes + 4095) / 4096 * 4096; }
 
 [[noreturn]] void refuse(size_t bytes, int error) {
-  throw Error("cannot allocate " + format_bytes(Bytes{bytes}) + " of memory: " + std::strerror(error),
-              "sorting needs twice the size of the data; free some memory, raise the limit (ulimit -v, cgroup) or "
-              "use a machine with more");
+  throw Error(
+      "cannot allocate " + format_bytes(Bytes{bytes}) + " of memory: " + std::strerror(error),
+      "sorting needs twice the size of the data; free some memory, raise the limit (ulimit -v, cgroup) or "
+      "use a machine with more");
 }
 
 }  // namespace
@@ -35,12 +36,14 @@ PageArray::PageArray(size_t bytes) {
   if (mapped == MAP_FAILED) refuse(bytes, errno);
   auto* const begin = static_cast<std::byte*>(mapped);
   // Cut what sticks out on both sides of the aligned part.
-  const size_t skip = slack == 0 ? 0 : (huge_page - reinterpret_cast<uintptr_t>(begin) % huge_page) % huge_page;
+  const size_t skip =
+      slack == 0 ? 0 : (huge_page - reinterpret_cast<uintptr_t>(begin) % huge_page) % huge_page;
   if (skip > 0) munmap(begin, skip);
   if (slack > skip) munmap(begin + skip + length, slack - skip);
   data_ = begin + skip;
   size_ = bytes;
-  if (slack > 0) madvise(data_, length, MADV_HUGEPAGE);  // only advice: refused on some kernels, right without it
+  if (slack > 0)
+    madvise(data_, length, MADV_HUGEPAGE);  // only advice: refused on some kernels, right without it
 }
 
 PageArray::~PageArray() {

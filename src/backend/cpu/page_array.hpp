@@ -1,4 +1,5 @@
-// page_array.hpp - large arrays straight from the operating system: huge pages, untouched until somebody writes.
+// page_array.hpp - large arrays straight from the operating system: huge pages, untouched until somebody
+// writes.
 #pragma once
 
 #include <cstddef>
@@ -6,8 +7,8 @@
 
 namespace sweepsort {
 
-/// Owns `bytes` zeroed bytes aligned to 2 MiB. Pages exist from their first touch on, so whoever fills the array
-/// pays for them, in parallel if several threads do. Move-only.
+/// Owns `bytes` zeroed bytes aligned to 2 MiB. Pages exist from their first touch on, so whoever fills the
+/// array pays for them, in parallel if several threads do. Move-only.
 class PageArray {
  public:
   PageArray() = default;

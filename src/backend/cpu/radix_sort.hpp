@@ -1,19 +1,17 @@
 // radix_sort.hpp - MSD radix sort by all threads: split until a bucket fits a cache, finish it there.
 //
-// Keys alone and stable pairs. One split by all threads (split.hpp), then every thread takes buckets, the largest first,
-// and sorts them in its cache (bucket_sort.hpp, or vqsort.hpp). A bucket that is still too large is split again: by all
-// threads if waiting for one would take long, else by the thread that took it. Each split shortens the range of bits and
-// a range of one value needs no sorting, so the depth is bounded by the key's width whatever the data.
+// Keys alone and stable pairs. One split by all threads (split.hpp), then every thread takes buckets, the
+// largest first, and sorts them in its cache (bucket_sort.hpp, or vqsort.hpp). A bucket that is still too
+// large is split again: by all threads if waiting for one would take long, else by the thread that took it.
+// Each split shortens the range of bits and a range of one value needs no sorting, so the depth is bounded by
+// the key's width whatever the data.
 //
-//     input --split--> other --split again--> input ...        every bucket ends in `output`, one of the two arrays
+//     input --split--> other --split again--> input ...        every bucket ends in `output`, one of the two
+//     arrays
 //       raw             distances              distances                                  raw
 //
 // Moves about 8 n keys: read, read and write in the split, read and write a bucket.
 #pragma once
-
-#include <atomic>
-#include <memory>
-#include <vector>
 
 #include "backend/cpu/bucket_sort.hpp"
 #include "backend/cpu/page_array.hpp"
@@ -22,6 +20,10 @@
 #include "backend/cpu/team.hpp"
 #include "backend/cpu/tuning.hpp"
 #include "backend/cpu/vqsort.hpp"
+
+#include <atomic>
+#include <memory>
+#include <vector>
 
 namespace sweepsort {
 
@@ -66,7 +68,9 @@ class RadixWorkspace {
 
  private:
   static constexpr size_t element = sizeof(Bits) + value_size<Value>;
-  static constexpr size_t scratch_offset(bool splits) { return splits ? sizeof(SplitTables<Bits, Value>) : 0; }
+  static constexpr size_t scratch_offset(bool splits) {
+    return splits ? sizeof(SplitTables<Bits, Value>) : 0;
+  }
 
   uint64_t capacity_;
   std::vector<PageArray> memory_;
@@ -105,7 +109,8 @@ class RadixSort {
     }
     std::vector<Range> open, ready;
     const SplitRule<Bits> rule = make_rule(job_.input.keys, job_.count, 0, job_.range, job_.codec);
-    split({.begin = 0, .count = job_.count, .in_input = true}, rule, job_.codec, 0, workspace_.threads(), open);
+    split({.begin = 0, .count = job_.count, .in_input = true}, rule, job_.codec, 0, workspace_.threads(),
+          open);
     while (!open.empty()) {
       const Range range = open.back();
       open.pop_back();
@@ -121,8 +126,8 @@ class RadixSort {
   }
 
  private:
-  /// Distances that agree with `low` but in their lowest `bits` bits, in one of the two arrays. bits == 0: all are `low`,
-  /// and keys without values need not be there.
+  /// Distances that agree with `low` but in their lowest `bits` bits, in one of the two arrays. bits == 0:
+  /// all are `low`, and keys without values need not be there.
   struct Range {
     uint64_t begin = 0;
     uint64_t count = 0;
@@ -132,7 +137,7 @@ class RadixSort {
   };
 
   /// Keys that have been split are distances already.
-  using Split = Distance<Bits, true>;
+  using Split = Distance<Bits, false>;
 
   Array array(bool input) const { return input ? job_.input : job_.other; }
 
@@ -211,14 +216,16 @@ class RadixSort {
       }
       found[thread] = {low, high};
     });
-    for (const auto& [low, high] : found) found[0] = {std::min(found[0].first, low), std::max(found[0].second, high)};
+    for (const auto& [low, high] : found)
+      found[0] = {std::min(found[0].first, low), std::max(found[0].second, high)};
     return found[0];
   }
 
   /// How to split n keys whose distances span [low, high].
   template <class Encoder>
   SplitRule<Bits> make_rule(const Bits* keys, uint64_t n, Bits low, Bits high, const Encoder& encoder) const {
-    const uint64_t target = std::max<uint64_t>(1, tuning_.bucket_target_bytes / (sizeof(Bits) + value_size<Value>));
+    const uint64_t target =
+        std::max<uint64_t>(1, tuning_.bucket_target_bytes / (sizeof(Bits) + value_size<Value>));
     SplitRule<Bits> rule = digit_rule(n, low, high, target, std::min(tuning_.split_bits, max_split_bits));
     if (n >= tuning_.sample_from && rule.shift > 0)
       refine_rule(rule, sample_keys(keys, n, encoder), n, workspace_.bucket_capacity());
@@ -229,8 +236,10 @@ class RadixSort {
   void split(const Range& range, const SplitRule<Bits>& rule, const Encoder& encoder, uint32_t first_thread,
              uint32_t threads, std::vector<Range>& parts) {
     const auto buckets =
-        rule.is_skewed() ? deal<!has_values<Value>>(range, rule.buckets, LeafBucket<Bits>(rule), encoder, first_thread, threads)
-                         : deal<false>(range, rule.buckets, DigitBucket<Bits>(rule), encoder, first_thread, threads);
+        rule.is_skewed()
+            ? deal<!has_values<Value>>(range, rule.buckets, LeafBucket<Bits>(rule), encoder, first_thread,
+                                       threads)
+            : deal<false>(range, rule.buckets, DigitBucket<Bits>(rule), encoder, first_thread, threads);
     for (uint32_t bucket = 0; bucket < rule.buckets; ++bucket) {
       if (buckets[bucket].count == 0) continue;
       const auto [low, bits] = rule.holds_of(bucket);
@@ -240,15 +249,16 @@ class RadixSort {
 
   /// Histogram, scan, scatter.
   template <bool skip_frequent, class BucketOf, class Encoder>
-  std::vector<Bucket> deal(const Range& range, uint32_t buckets, const BucketOf& bucket_of, const Encoder& encoder,
-                           uint32_t first_thread, uint32_t threads) {
+  std::vector<Bucket> deal(const Range& range, uint32_t buckets, const BucketOf& bucket_of,
+                           const Encoder& encoder, uint32_t first_thread, uint32_t threads) {
     const Array from = array(range.in_input) + range.begin;
     const Array to = array(!range.in_input);
     run_team(threads, [&](uint32_t thread) {
       uint64_t* const counts = workspace_.tables(first_thread + thread).cursor;
       std::fill_n(counts, buckets, uint64_t{0});
       const uint64_t begin = slice_begin(range.count, thread, threads);
-      count_buckets(from.keys + begin, slice_begin(range.count, thread + 1, threads) - begin, bucket_of, encoder, counts);
+      count_buckets(from.keys + begin, slice_begin(range.count, thread + 1, threads) - begin, bucket_of,
+                    encoder, counts);
     });
     std::vector<Bucket> result(buckets);
     uint64_t sum = range.begin;
@@ -261,7 +271,7 @@ class RadixSort {
     run_team(threads, [&](uint32_t thread) {
       const uint64_t begin = slice_begin(range.count, thread, threads);
       Scatter<skip_frequent, Bits, Value, BucketOf, Encoder>(to, buckets, bucket_of, encoder,
-                                                          workspace_.tables(first_thread + thread))
+                                                             workspace_.tables(first_thread + thread))
           .run(from + begin, slice_begin(range.count, thread + 1, threads) - begin);
     });
     return result;

@@ -1,15 +1,15 @@
 // sort_arrays.hpp - chooses the road by what the digest says and sorts arrays in memory.
 #pragma once
 
-#include <optional>
-#include <string>
-
 #include "backend/backend.hpp"
 #include "backend/cpu/columns.hpp"
 #include "backend/cpu/digest.hpp"
 #include "backend/cpu/page_array.hpp"
 #include "backend/cpu/radix_sort.hpp"
 #include "backend/cpu/tuning.hpp"
+
+#include <optional>
+#include <string>
 
 namespace sweepsort {
 
@@ -57,11 +57,12 @@ struct SortResult {
   SortSummary summary;          // but for sort_s
 };
 
-/// Sorts job.count keys (and values, stably) by the map of job.type and job.order. `in_place`: the result goes to
-/// `input`; else to where it is had sooner. Throws Error if the job asks for counting and the range is too wide.
-/// Compiled for the four key widths with no, 4 and 8 byte values.
+/// Sorts job.count keys (and values, stably) by the map of job.type and job.order. `in_place`: the result
+/// goes to `input`; else to where it is had sooner. Throws Error if the job asks for counting and the range
+/// is too wide. Compiled for the four key widths with no, 4 and 8 byte values.
 template <class Bits, class Value>
-SortResult<Bits, Value> sort_arrays(Columns<Bits, Value> input, const SortJob& job, const Digest<Bits>& digest,
-                                    bool in_place, SortMemory<Bits, Value>& memory, const CpuTuning& tuning);
+SortResult<Bits, Value> sort_arrays(Columns<Bits, Value> input, const SortJob& job,
+                                    const Digest<Bits>& digest, bool in_place,
+                                    SortMemory<Bits, Value>& memory, const CpuTuning& tuning);
 
 }  // namespace sweepsort

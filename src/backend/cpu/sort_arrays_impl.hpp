@@ -5,6 +5,8 @@
 #include "backend/cpu/sort_arrays.hpp"
 #include "core/error.hpp"
 
+#include <fmt/format.h>
+
 namespace sweepsort {
 namespace {
 
@@ -21,16 +23,21 @@ void reverse(Columns<Bits, Value> array, uint64_t count, uint32_t threads) {
   });
 }
 
-template <class Bits, class Value, bool identity>
+template <class Bits, class Value, bool floats>
 class ArraySort {
  public:
   using Array = Columns<Bits, Value>;
-  using Codec = Distance<Bits, identity>;
+  using Codec = Distance<Bits, floats>;
   using Result = SortResult<Bits, Value>;
 
   ArraySort(Array input, const SortJob& job, const Digest<Bits>& digest, const Codec& codec,
             SortMemory<Bits, Value>& memory, const CpuTuning& tuning)
-      : input_(input), job_(job), digest_(digest), codec_(codec), memory_(memory), tuning_(tuning),
+      : input_(input),
+        job_(job),
+        digest_(digest),
+        codec_(codec),
+        memory_(memory),
+        tuning_(tuning),
         range_(static_cast<Bits>(digest.largest - digest.smallest)) {}
 
   Result run(bool in_place) {
@@ -53,8 +60,8 @@ class ArraySort {
  private:
   Result counting() {
     if (range_ >= tuning_.forced_counting_range)
-      throw Error("counting sort: the keys span " + std::to_string(uint64_t{range_}) + ", more than the " +
-                      std::to_string(tuning_.forced_counting_range - 1) + " that can be counted",
+      throw Error(fmt::format("counting sort: the keys span {}, more than the {} that can be counted",
+                              uint64_t{range_}, tuning_.forced_counting_range - 1),
                   "use --algorithm radix, or auto, which chooses by the data");
     // Counters take 12 bytes a value and thread: no more than 48 MiB of them.
     const uint64_t most_threads = (uint64_t{48} << 20) / 12 / (uint64_t{range_} + 1);
@@ -123,14 +130,21 @@ void copy_columns(Columns<Bits, Value> from, Columns<Bits, Value> to, uint64_t c
 }  // namespace
 
 template <class Bits, class Value>
-SortResult<Bits, Value> sort_arrays(Columns<Bits, Value> input, const SortJob& job, const Digest<Bits>& digest,
-                                    bool in_place, SortMemory<Bits, Value>& memory, const CpuTuning& tuning) {
+SortResult<Bits, Value> sort_arrays(Columns<Bits, Value> input, const SortJob& job,
+                                    const Digest<Bits>& digest, bool in_place,
+                                    SortMemory<Bits, Value>& memory, const CpuTuning& tuning) {
   const KeyMap<Bits> map = key_map<Bits>(job.type, job.order);
-  const auto run = [&](auto codec) {
-    return ArraySort<Bits, Value, decltype(codec)::is_identity>(input, job, digest, codec, memory, tuning).run(in_place);
+  const auto run = [&]<bool floats>() {
+    return ArraySort<Bits, Value, floats>(input, job, digest, {map, digest.smallest}, memory, tuning)
+        .run(in_place);
   };
-  SortResult<Bits, Value> result = map.is_identity() ? run(Distance<Bits, true>{map, digest.smallest})
-                                                     : run(Distance<Bits, false>{map, digest.smallest});
+  const auto choose = [&]() -> SortResult<Bits, Value> {
+    if constexpr (sizeof(Bits) >= 4) {
+      if (is_floating(job.type)) return run.template operator()<true>();
+    }
+    return run.template operator()<false>();
+  };
+  SortResult<Bits, Value> result = choose();
   if (in_place && job.count > 0 && result.sorted.keys != input.keys) {
     copy_columns(result.sorted, input, job.count, memory.threads());
     result.sorted = input;

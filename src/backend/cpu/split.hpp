@@ -1,8 +1,10 @@
-// split.hpp - one pass that deals keys out to up to 2^11 buckets in key order: the MSD step of the CPU radix sort.
+// split.hpp - one pass that deals keys out to up to 2^11 buckets in key order: the MSD step of the CPU radix
+// sort.
 //
-// Histogram, exclusive scan, scatter. The scatter collects a cache line a bucket before it writes (software write-
-// combining: Satish et al., "Fast Sort on CPUs and GPUs", 2010; Wassenberg & Sanders, "Engineering a Multi-core Radix
-// Sort", 2011), so memory sees whole lines, stored past the cache, and the TLB one miss a line.
+// Histogram, exclusive scan, scatter. The scatter collects a cache line a bucket before it writes (software
+// write- combining: Satish et al., "Fast Sort on CPUs and GPUs", 2010; Wassenberg & Sanders, "Engineering a
+// Multi-core Radix Sort", 2011), so memory sees whole lines, stored past the cache, and the TLB one miss a
+// line.
 //
 //     thread 0  AACB..                     bucket  A: [0 0 | 1]
 //     thread 1  BAC...    ->  offsets  ->          B: [0 | 1]      in thread order, hence stable
@@ -13,10 +15,10 @@
 #include <emmintrin.h>
 #endif
 
-#include <cstddef>
-
 #include "backend/cpu/columns.hpp"
 #include "backend/cpu/split_rule.hpp"
+
+#include <cstddef>
 
 namespace sweepsort {
 
@@ -56,12 +58,13 @@ struct LeafBucket {
   }
 };
 
-/// A thread's tables for a split: counters and some lines a bucket. Reused from split to split; needs no construction
-/// but fresh zeroed memory.
+/// A thread's tables for a split: counters and some lines a bucket. Reused from split to split; needs no
+/// construction but fresh zeroed memory.
 template <class Bits, class Value>
 struct SplitTables {
-  // Four cache lines a bucket: a full one ends a streak of well predicted branches, so that longer is faster (u32, 11
-  // bits, Zen 3: 2.1 ns a key with one line, 1.9 with two, 1.8 with four). No array's share is below one line.
+  // Four cache lines a bucket: a full one ends a streak of well predicted branches, so that longer is faster
+  // (u32, 11 bits, Zen 3: 2.1 ns a key with one line, 1.9 with two, 1.8 with four). No array's share is below
+  // one line.
   static constexpr uint32_t line_keys =
       std::max<uint32_t>(64 / sizeof(Bits), std::bit_floor(256 / (sizeof(Bits) + value_size<Value>)));
 
@@ -93,8 +96,8 @@ inline void store_line(Element* to, const Element* line, bool aligned) {
   std::memcpy(to, line, count * sizeof(Element));
 }
 
-/// One thread's scatter: its keys go where tables.cursor says. `skip_frequent`: frequent values need not be written, as
-/// their bucket's count tells all.
+/// One thread's scatter: its keys go where tables.cursor says. `skip_frequent`: frequent values need not be
+/// written, as their bucket's count tells all.
 template <bool skip_frequent, class Bits, class Value, class BucketOf, class Codec>
 class Scatter {
  public:
@@ -137,7 +140,8 @@ class Scatter {
       const Bits distance = codec.encode(from.keys[i]);
       const size_t bucket = bucket_of(distance);
       uint32_t step = 1;
-      // A skipped key is written over by the next one of its bucket: that costs less than a branch nobody can predict.
+      // A skipped key is written over by the next one of its bucket: that costs less than a branch nobody can
+      // predict.
       if constexpr (skip_frequent) step = bucket_of.is_frequent(distance) ? 0 : 1;
       const uint32_t at = filled[bucket];
       const uint32_t slot = at % line_keys;

@@ -1,28 +1,31 @@
 // split_rule.hpp - which bucket of a split a key belongs to, and how that is chosen.
 //
 // Buckets are digits: some bits from the highest varying one on, so many that a bucket fits a cache.
-// Where a sample says that few digits hold most keys, those digits are refined by further bits in the same pass, and a
-// frequent value becomes a bucket of its own: keys equal to it need no sorting, and without values not even be written.
+// Where a sample says that few digits hold most keys, those digits are refined by further bits in the same
+// pass, and a frequent value becomes a bucket of its own: keys equal to it need no sorting, and without
+// values not even be written.
 //
 //     digits          | 0 | 1 |           2           | 3 |
 //     leaves          | 0 | 1 | 2.0 | 2.1 | 2.2 | 2.3 | 3 |
 //     buckets         | 0 | 1 | 2.0 | 2.1 |<|v|>| 2.3 | 3 |       v: a frequent value in leaf 2.2
 #pragma once
 
-#include <algorithm>
-#include <vector>
-
 #include "backend/cpu/columns.hpp"
 #include "core/fingerprint.hpp"
+
+#include <algorithm>
+#include <vector>
 
 namespace sweepsort {
 
 inline constexpr uint32_t max_split_bits = 11;
 inline constexpr uint32_t max_refined_leaves = 512;
 inline constexpr uint32_t max_frequent = 64;
-inline constexpr uint32_t max_buckets = (1u << max_split_bits) + 1 + max_refined_leaves + 2 * max_frequent + 1;
+inline constexpr uint32_t max_buckets =
+    (1u << max_split_bits) + 1 + max_refined_leaves + 2 * max_frequent + 1;
 
-/// How a split deals distances out: by the bits above `shift`, or from there on by the tables for skewed data.
+/// How a split deals distances out: by the bits above `shift`, or from there on by the tables for skewed
+/// data.
 template <class Bits>
 struct SplitRule {
   /// A digit's leaves: first + ((distance >> shift) & mask).
@@ -31,9 +34,9 @@ struct SplitRule {
     uint16_t mask;
     uint16_t shift;
   };
-  /// A leaf's buckets: `bucket` for distances below its frequent value, the next two for equal and larger ones. In a
-  /// leaf without a frequent value that is the largest pattern, and all distances are below it; but for the last leaf
-  /// which, frequent value or not, has a bucket for that pattern.
+  /// A leaf's buckets: `bucket` for distances below its frequent value, the next two for equal and larger
+  /// ones. In a leaf without a frequent value that is the largest pattern, and all distances are below it;
+  /// but for the last leaf which, frequent value or not, has a bucket for that pattern.
   struct Leaf {
     Bits frequent;
     uint32_t bucket;
@@ -53,17 +56,21 @@ struct SplitRule {
 
   bool is_skewed() const { return !digits.empty(); }
   Holds holds_of(uint32_t bucket) const {
-    return is_skewed() ? holds[bucket] : Holds{static_cast<Bits>(static_cast<Bits>(bucket + base) << shift), shift};
+    return is_skewed() ? holds[bucket]
+                       : Holds{static_cast<Bits>(static_cast<Bits>(bucket + base) << shift), shift};
   }
 };
 
-/// Digits for n distances that span [low, high]: buckets of about `target` keys, of at most 2^most_bits digits.
+/// Digits for n distances that span [low, high]: buckets of about `target` keys, of at most 2^most_bits
+/// digits.
 template <class Bits>
 SplitRule<Bits> digit_rule(uint64_t n, Bits low, Bits high, uint64_t target, uint32_t most_bits) {
   const uint32_t bits = bit_count(static_cast<Bits>(high - low));
   uint32_t ways = std::min(std::clamp(bit_count(n / target), 1u, most_bits), bits);
-  // Two digits of 11 bits finish a bucket: leave no more than that, if the buckets do not become too small for it.
-  if (bits > 22 && bits - 22 <= most_bits && bits - 22 > ways && (n >> (bits - 22)) >= target / 8) ways = bits - 22;
+  // Two digits of 11 bits finish a bucket: leave no more than that, if the buckets do not become too small
+  // for it.
+  if (bits > 22 && bits - 22 <= most_bits && bits - 22 > ways && (n >> (bits - 22)) >= target / 8)
+    ways = bits - 22;
   SplitRule<Bits> rule;
   rule.shift = bits - ways;
   rule.base = static_cast<Bits>(low >> rule.shift);
@@ -121,8 +128,8 @@ class RuleRefinement {
   void add_digit(uint32_t digit, size_t begin, size_t end) {
     const uint32_t bits = refining_bits(end - begin);
     const uint32_t shift = rule_.shift - bits;
-    rule_.digits.push_back({static_cast<uint32_t>(rule_.leaves.size()), static_cast<uint16_t>((1u << bits) - 1),
-                            static_cast<uint16_t>(shift)});
+    rule_.digits.push_back({static_cast<uint32_t>(rule_.leaves.size()),
+                            static_cast<uint16_t>((1u << bits) - 1), static_cast<uint16_t>(shift)});
     const auto low = static_cast<Bits>(static_cast<Bits>(digit + rule_.base) << rule_.shift);
     for (uint32_t leaf = 0; leaf < 1u << bits; ++leaf) {
       const auto leaf_low = static_cast<Bits>(low + static_cast<Bits>(static_cast<Bits>(leaf) << shift));
@@ -154,7 +161,8 @@ class RuleRefinement {
     ++frequent_;
   }
 
-  /// The largest pattern if none is frequent: that one is a value like any other to the sort, only not isolated twice.
+  /// The largest pattern if none is frequent: that one is a value like any other to the sort, only not
+  /// isolated twice.
   Bits most_frequent(size_t begin, size_t end) const {
     Bits found = std::numeric_limits<Bits>::max();
     uint64_t most = std::max<uint64_t>(7, too_many_ / 4);

@@ -24,7 +24,8 @@ uint32_t affinity_threads() {
   return std::max(1u, std::thread::hardware_concurrency());
 }
 
-/// The quota of this process's cgroup (version 2) and of every group above it, in whole processors, rounded up.
+/// The quota of this process's cgroup (version 2) and of every group above it, in whole processors, rounded
+/// up.
 uint32_t quota_threads(uint32_t limit) {
   std::string line, group;
   std::ifstream self("/proc/self/cgroup");

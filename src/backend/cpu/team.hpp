@@ -1,8 +1,8 @@
 // team.hpp - the threads of the CPU backend: how many there are, and "all of them do this".
 //
-// Threads are started for each piece of work and joined behind it, which costs some 20 us each. Pools that wait by
-// spinning, as OpenMP's does, save that but took nine tenths of a busy machine's time in our tests, away from the
-// threads that read and write the file.
+// Threads are started for each piece of work and joined behind it, which costs some 20 us each. Pools that
+// wait by spinning, as OpenMP's does, save that but took nine tenths of a busy machine's time in our tests,
+// away from the threads that read and write the file.
 #pragma once
 
 #include <cstdint>
@@ -17,8 +17,8 @@ namespace sweepsort {
 /// Processors that this process may use: its affinity mask and its cgroup's quota, at least 1.
 uint32_t available_threads();
 
-/// Runs work(0) ... work(threads - 1), each once, and returns when all have returned; at the same time as far as the
-/// system grants threads. The first exception is rethrown here.
+/// Runs work(0) ... work(threads - 1), each once, and returns when all have returned; at the same time as far
+/// as the system grants threads. The first exception is rethrown here.
 template <class Work>
 void run_team(uint32_t threads, Work&& work) {
   if (threads <= 1) {

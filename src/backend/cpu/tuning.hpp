@@ -1,11 +1,12 @@
-// tuning.hpp - the sizes at which the CPU sorts change roads. Tests set them small, so that small inputs take the big ones.
+// tuning.hpp - the sizes at which the CPU sorts change roads. Tests set them small, so that small inputs take
+// the big ones.
 #pragma once
+
+#include "backend/backend.hpp"
 
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-
-#include "backend/backend.hpp"
 
 namespace sweepsort {
 
@@ -17,7 +18,8 @@ enum class Accelerator : uint8_t {
 
 struct CpuTuning {
   Accelerator accelerator = Accelerator::automatic;
-  /// A bucket of so many bytes (keys and values) or fewer is finished by one thread in a scratch of the same size.
+  /// A bucket of so many bytes (keys and values) or fewer is finished by one thread in a scratch of the same
+  /// size.
   size_t bucket_capacity_bytes = 1u << 20;
   /// What a split aims at: a bucket and its scratch in a second-level cache.
   size_t bucket_target_bytes = 256u << 10;
@@ -29,7 +31,8 @@ struct CpuTuning {
   uint64_t counting_range = 1u << 16;
   /// SortAlgorithm::counting refuses ranges from here on.
   uint64_t forced_counting_range = 1u << 20;
-  /// Splits of at least so many keys look at a sample first, to see whether digits would deal them out evenly.
+  /// Splits of at least so many keys look at a sample first, to see whether digits would deal them out
+  /// evenly.
   uint64_t sample_from = 64u << 10;
 };
 

@@ -1,6 +1,7 @@
 // vqsort.hpp - Highway's vectorised quicksort behind a door that only unsigned integers fit through.
 //
-// Blacher et al., "Vectorized and performance-portable Quicksort", 2022. Never floats: Debian's version loses NaNs.
+// Blacher et al., "Vectorized and performance-portable Quicksort", 2022. Never floats: Debian's version loses
+// NaNs.
 #pragma once
 
 #include <cstdint>
