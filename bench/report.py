@@ -8,7 +8,7 @@ A table stands between two comments; the first says what it shows:
 
 rows=FIELD[,FIELD] names what differs from row to row; every other field is fixed: backend, type, distribution
 (uniform), n, order (ascending), value_bytes (0), timing (any), machine (a part of the GPU's or processor's name).
-rows=...,program makes a table of files.py's results, with type, distribution, n, cache and machine as fields.
+rows=...,program makes a table of files.py's results, with type, distribution, n, cache, backend and machine as fields.
 Where several results match a row, the newest counts. What stands beside sweepsort in a row comes from the same
 run, but for peers that sweepsort-bench does not have (numpy): theirs is the newest run on the same processor.
 
@@ -34,7 +34,7 @@ from results import (
     shown,
 )
 
-FILE_FIELDS = ["type", "distribution", "n", "cache"]
+FILE_FIELDS = ["type", "distribution", "n", "cache", "backend"]
 PRESETS = {"order": "ascending", "value_bytes": "0", "distribution": "uniform"}
 MARKED = re.compile(r"(<!-- bench: (?P<what>[^\n]*?) -->\n).*?(<!-- /bench -->)", re.DOTALL)
 
