@@ -139,16 +139,16 @@ class Scatter {
     for (uint64_t i = 0; i < n; ++i) {
       const Bits distance = codec.encode(from.keys[i]);
       const size_t bucket = bucket_of(distance);
-      uint32_t step = 1;
-      // A skipped key is written over by the next one of its bucket: that costs less than a branch nobody can
-      // predict.
-      if constexpr (skip_frequent) step = bucket_of.is_frequent(distance) ? 0 : 1;
-      const uint32_t at = filled[bucket];
+      // A branch, although it may be hard to predict: where it pays, most keys take it, and without it they
+      // would wait for each other at their bucket's counter (u32, one value in 90 %: 6.4 ns a key against 9).
+      if constexpr (skip_frequent) {
+        if (bucket_of.is_frequent(distance)) continue;
+      }
+      const uint32_t at = filled[bucket]++;
       const uint32_t slot = at % line_keys;
       keys[bucket * line_keys + slot] = distance;
       if constexpr (has_values<Value>) values[bucket * line_keys + slot] = from.values[i];
-      filled[bucket] = at + step;
-      if (slot + step == line_keys) flush(bucket, at + 1 - line_keys);
+      if (slot == line_keys - 1) flush(bucket, at + 1 - line_keys);
     }
     for (uint32_t bucket = 0; bucket < buckets_; ++bucket) flush_rest(bucket);
   }

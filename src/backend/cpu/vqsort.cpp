@@ -1,9 +1,10 @@
 // vqsort.cpp - the one file that includes Highway.
 #include "backend/cpu/vqsort.hpp"
 
+#include "core/error.hpp"
+
 #ifdef SWEEPSORT_HAVE_HIGHWAY
 #include <hwy/contrib/sort/vqsort.h>
-#include <hwy/targets.h>
 #endif
 
 namespace sweepsort {
@@ -18,11 +19,15 @@ bool vqsort_available() {
 #endif
 }
 
+// Measured with 2^26 uniform keys, 2 threads, a 256-way split or better before it: with AVX2 (Zen 3) a
+// bucket's u32 take 2.9 ns a key and u64 11.4, our radix sort 1.7 and 2.7. AVX-512 doubles the lanes and
+// compresses in hardware (Zen 5: split and VQSort 2.7 and 3.5 ns in all).
 bool vqsort_pays(uint32_t key_bytes) {
 #if defined(__x86_64__)
   return vqsort_available() && __builtin_cpu_supports("avx512f") && key_bytes >= 4;
 #else
-  return key_bytes > 8;
+  static_cast<void>(key_bytes);
+  return false;
 #endif
 }
 
@@ -33,8 +38,8 @@ void vqsort(uint64_t* keys, uint64_t count) { hwy::Sorter()(keys, count, hwy::So
 
 bool vqsort_available() { return false; }
 bool vqsort_pays(uint32_t) { return false; }
-void vqsort(uint32_t*, uint64_t) {}
-void vqsort(uint64_t*, uint64_t) {}
+void vqsort(uint32_t*, uint64_t) { throw Error("internal: this build has no VQSort"); }
+void vqsort(uint64_t*, uint64_t) { throw Error("internal: this build has no VQSort"); }
 
 #endif
 
