@@ -40,7 +40,8 @@ struct SortSummary {
 enum class Column : uint8_t { keys, values };
 
 /// One job's data in one backend. Life: puts of every byte once, one sort(), then gets. Any method
-/// may throw Error (or std::bad_alloc); the object is then only good for destruction. Memory is in host byte order.
+/// may throw Error (or std::bad_alloc); the object is then only good for destruction. Memory is in host byte
+/// order.
 class SortSession {
  public:
   virtual ~SortSession() = default;

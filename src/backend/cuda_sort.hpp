@@ -34,22 +34,22 @@ struct DeviceSort {
 /// value_bytes.
 size_t device_sort_workspace_bytes(const DeviceSort& sort);
 
-/// Sorts on the current device in stream order. Neither allocates nor synchronises (but for the first sort on a device,
-/// which tests how the device orders shared atomics): every choice that depends on the data is made on the device.
-/// Throws CudaError if a launch fails. `workspace` has nothing taken from it yet.
+/// Sorts on the current device in stream order. Neither allocates nor synchronises (but for the first sort on
+/// a device, which tests how the device orders shared atomics): every choice that depends on the data is made
+/// on the device. Throws CudaError if a launch fails. `workspace` has nothing taken from it yet.
 void device_sort(const DeviceSort& sort, Workspace workspace, cudaStream_t stream);
 
-/// The same in steps, for keys that arrive in chunks: begin, digest each chunk (any order, any streams that `begin` and
-/// `finish` are ordered with), digest_borders with the first index of every chunk, finish.
+/// The same in steps, for keys that arrive in chunks: begin, digest each chunk (any order, any streams that
+/// `begin` and `finish` are ordered with), digest_borders with the first index of every chunk, finish.
 void device_sort_begin(const DeviceSort& sort, Workspace workspace, cudaStream_t stream);
 void device_sort_digest(const DeviceSort& sort, uint64_t first, uint64_t count, Workspace workspace,
                         cudaStream_t stream);
-void device_sort_digest_borders(const DeviceSort& sort, DeviceSpan<const uint64_t> starts, Workspace workspace,
-                                cudaStream_t stream);
+void device_sort_digest_borders(const DeviceSort& sort, DeviceSpan<const uint64_t> starts,
+                                Workspace workspace, cudaStream_t stream);
 void device_sort_finish(const DeviceSort& sort, Workspace workspace, cudaStream_t stream);
 
-/// What a sort decided; waits for it. `unsuitable`: counting was demanded of keys whose range is too wide, nothing was
-/// written.
+/// What a sort decided; waits for it. `unsuitable`: counting was demanded of keys whose range is too wide,
+/// nothing was written.
 struct DeviceSortOutcome {
   enum class Road : uint8_t { already_sorted, reversed, counting, radix, unsuitable };
   Road road = Road::already_sorted;

@@ -1,11 +1,11 @@
 // referee_cuda.cu - thrust::sort on the GPU as the referee's device half.
-#include <thrust/device_vector.h>
-#include <thrust/sort.h>
-#include <thrust/transform.h>
-
 #include "core/key_bits.hpp"
 #include "kernels/launch.cuh"
 #include "pipeline/referee_device.hpp"
+
+#include <thrust/device_vector.h>
+#include <thrust/sort.h>
+#include <thrust/transform.h>
 
 namespace sweepsort {
 namespace {
