@@ -11,16 +11,25 @@
 #include <thrust/sort.h>
 
 #include <cstdint>
+#include <type_traits>
 
 namespace sweepsort {
 namespace {
 
+/// Signed keys by a comparison of our own, which Thrust answers by a merge sort: the radix sort that it takes
+/// for std::less gets int wrong in CCCL 3.0.1 (its encoder widens to long, so that the negative keys come
+/// last).
 template <class Key>
 void sort_keys(Key* keys, size_t count, Order order) {
-  if (order == Order::descending)
+  if constexpr (std::is_signed_v<Key>) {
+    const bool descends = order == Order::descending;
+    thrust::sort(thrust::host, keys, keys + count,
+                 [descends](Key left, Key right) { return descends ? right < left : left < right; });
+  } else if (order == Order::descending) {
     thrust::sort(thrust::host, keys, keys + count, thrust::greater<Key>());
-  else
+  } else {
     thrust::sort(thrust::host, keys, keys + count);
+  }
 }
 
 /// Floats: by comparison of the ordered bits, since < is no order where there are NaNs and says that -0.0
