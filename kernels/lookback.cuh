@@ -16,6 +16,8 @@
 #pragma once
 
 #include "kernels/device_span.cuh"
+#include "kernels/ptx.cuh"
+#include "kernels/warp.cuh"
 
 #include <cuda_runtime.h>
 
@@ -91,5 +93,189 @@ class LookbackTable {
   Word* words_;
   uint32_t empty_;
 };
+
+/// What the blocks of a scan of arrays share besides the statuses. Zeros before the first scan; every scan
+/// leaves it ready for the next, so that a captured graph can be replayed.
+struct ScanState {
+  uint32_t tickets;
+  uint32_t finished;
+  uint32_t epoch;
+  uint64_t most_tiles;  // of any scan so far
+};
+
+/// The tag of a status: which scan wrote it, and what it is.
+enum class Flag : uint32_t { empty = 0, partial = 1, prefix = 2 };
+inline constexpr uint32_t epochs = 1u << 30;
+
+/// Where a tile leaves its status, for elements of any size. Up to 8 bytes tag and value are stored as one;
+/// larger ones have a place for either kind of value, since a reader may be at the first while the second is
+/// written.
+template <class T>
+struct StatusSlot {
+  alignas(16) uint32_t tag;
+  T values[2];
+};
+template <class T>
+requires(sizeof(T) <= 4) struct StatusSlot<T> {
+  uint64_t word;
+};
+template <class T>
+requires(sizeof(T) == 8) struct StatusSlot<T> {
+  ptx::Pair pair;
+};
+
+/// A status a tile, for one scan of elements T at a time. Zeros before the first scan (epoch 0); no clearing
+/// between scans, because a tag from another epoch counts as empty.
+template <class T>
+class TileStatuses {
+ public:
+  __device__ TileStatuses(StatusSlot<T>* slots, uint32_t epoch) : slots_(slots), epoch_(epoch) {}
+
+  /// `flag`: the sum of this tile alone (partial), or of everything up to its end (prefix).
+  __device__ __forceinline__ void publish(uint64_t tile, Flag flag, const T& value) const {
+    const uint32_t tag = epoch_ * 4 + static_cast<uint32_t>(flag);
+    StatusSlot<T>& slot = slots_[tile];
+    if constexpr (sizeof(T) <= 4) {
+      DeviceAtomic<uint64_t>(slot.word).store(uint64_t{tag} << 32 | word_of(value),
+                                              cuda::memory_order_relaxed);
+    } else if constexpr (sizeof(T) == 8) {
+      ptx::Pair pair{tag, 0};
+      memcpy(&pair.second, &value, sizeof(T));
+      ptx::store_relaxed(&slot.pair, pair);
+    } else {
+      slot.values[flag == Flag::prefix] = value;
+      DeviceAtomic<uint32_t>(slot.tag).store(tag, cuda::memory_order_release);
+    }
+  }
+
+  /// Everything before `tile`, combined in order (tile > 0). The calling warp looks at up to 160 tiles at
+  /// once, the highest lane at the nearest; it waits for those that it needs.
+  template <class Op>
+  __device__ __forceinline__ T look_back(uint64_t tile, const Op& op) const {
+    T sum = op.identity();
+    for (uint64_t end = tile;; end -= window) {  // `sum` is that of the tiles [end, tile)
+      bool found = false;
+      const T before = sum_of_window(end, op, found);
+      sum = op(before, sum);
+      if (found) return sum;
+    }
+  }
+
+  /// The partials of the tiles [first, last), combined in order; waits for all of them. The whole warp calls
+  /// it.
+  template <class Op>
+  __device__ __forceinline__ T sum_of_partials(uint64_t first, uint64_t last, const Op& op) const {
+    T sum = op.identity();
+    for (uint64_t begin = first; begin < last; begin += window) {
+      Status mine[each];
+      const uint64_t my_first = begin + ptx::lane_id() * each;
+#pragma unroll
+      for (uint32_t k = 0; k < each; ++k)
+        if (my_first + k < last) mine[k] = load(my_first + k);
+      T part = op.identity();
+#pragma unroll
+      for (uint32_t k = 0; k < each; ++k) {
+        if (my_first + k >= last) continue;
+        while (mine[k].flag == Flag::empty) mine[k] = load(my_first + k);
+        part = op(part, mine[k].value);
+      }
+      sum = op(sum, ordered_sum(part, op));
+    }
+    return sum;
+  }
+
+ private:
+  struct Status {
+    Flag flag;
+    T value;
+  };
+  static constexpr uint32_t each = 5;  // statuses a lane loads before it looks at the first
+  static constexpr uint32_t window = each * warp_threads;
+
+  static __device__ __forceinline__ uint32_t word_of(const T& value) {
+    uint32_t word = 0;
+    memcpy(&word, &value, sizeof(T));
+    return word;
+  }
+
+  __device__ __forceinline__ Flag flag_of(uint32_t tag) const {
+    return tag / 4 == epoch_ ? static_cast<Flag>(tag % 4) : Flag::empty;
+  }
+
+  __device__ __forceinline__ Status load(uint64_t tile) const {
+    StatusSlot<T>& slot = slots_[tile];
+    Status status;
+    if constexpr (sizeof(T) <= 4) {
+      const uint64_t word = DeviceAtomic<uint64_t>(slot.word).load(cuda::memory_order_relaxed);
+      status.flag = flag_of(static_cast<uint32_t>(word >> 32));
+      memcpy(&status.value, &word, sizeof(T));
+    } else if constexpr (sizeof(T) == 8) {
+      const ptx::Pair pair = ptx::load_relaxed(&slot.pair);
+      status.flag = flag_of(static_cast<uint32_t>(pair.first));
+      memcpy(&status.value, &pair.second, sizeof(T));
+    } else {
+      status.flag = flag_of(DeviceAtomic<uint32_t>(slot.tag).load(cuda::memory_order_acquire));
+      status.value = slot.values[status.flag == Flag::prefix];
+    }
+    return status;
+  }
+
+  /// The tiles [end - window, end), or from the last prefix among them on; `found` says whether there is one.
+  /// Before tile 0 there is a prefix: the identity.
+  template <class Op>
+  __device__ __forceinline__ T sum_of_window(uint64_t end, const Op& op, bool& found) const {
+    const uint32_t lane = ptx::lane_id();
+    const uint32_t from_end = (warp_threads - lane) * each;
+    for (;;) {
+      Status mine[each];
+#pragma unroll
+      for (uint32_t k = 0; k < each; ++k) {
+        const bool exists = from_end - k <= end;
+        mine[k] = exists ? load(end - from_end + k) : Status{Flag::prefix, static_cast<T>(op.identity())};
+      }
+      T part = op.identity();
+      bool has_prefix = false;
+      bool has_gap = false;
+#pragma unroll
+      for (uint32_t k = each; k-- > 0;) {
+        if (has_prefix || has_gap) continue;
+        has_gap = mine[k].flag == Flag::empty;
+        has_prefix = mine[k].flag == Flag::prefix;
+        if (!has_gap) part = op(mine[k].value, part);
+      }
+      const uint32_t prefixes = __ballot_sync(full_warp, has_prefix);
+      const uint32_t nearest =
+          prefixes == 0 ? 0 : 31 - static_cast<uint32_t>(__clz(static_cast<int>(prefixes)));
+      const uint32_t gaps = __ballot_sync(full_warp, has_gap);
+      if ((gaps >> nearest) != 0) continue;
+      found = prefixes != 0;
+      return ordered_sum(lane < nearest ? static_cast<T>(op.identity()) : part, op);
+    }
+  }
+
+  /// All lanes' values combined in lane order; every lane gets the result.
+  template <class Op>
+  static __device__ __forceinline__ T ordered_sum(const T& value, const Op& op) {
+    return shuffle_from(warp_inclusive_scan(value, op), warp_threads - 1);
+  }
+
+  StatusSlot<T>* slots_;
+  uint32_t epoch_;
+};
+
+/// A block's last act in a scan of `tiles` tiles, by one thread: the last of all `blocks` makes `state` ready
+/// for the next scan. Every block has read the epoch before. Once in 2^30 scans all tags are wiped that could
+/// be mistaken.
+template <class T>
+__device__ __forceinline__ void leave_scan(ScanState* state, uint32_t blocks, StatusSlot<T>* slots,
+                                           uint64_t tiles) {
+  if (DeviceAtomic<uint32_t>(state->finished).fetch_add(1, cuda::memory_order_acq_rel) != blocks - 1) return;
+  state->tickets = 0;
+  state->finished = 0;
+  if (state->most_tiles < tiles) state->most_tiles = tiles;
+  if (++state->epoch < epochs) return;
+  state->epoch = 0;
+  for (uint64_t tile = 0; tile < state->most_tiles; ++tile) slots[tile] = StatusSlot<T>{};
+}
 
 }  // namespace sweepsort

@@ -90,4 +90,31 @@ inline constexpr CountingPolicy counting_policy{.histogram_threads = 1024,
 /// Distinct values (largest - smallest + 1) up to which keys alone are counted instead of moved.
 inline constexpr uint32_t counting_bins = 1u << 16;
 
+/// scan_lookback.cuh: a tile is a block's `threads`, each with `rows` vectors of 16 bytes.
+template <uint32_t threads_, uint32_t rows_>
+struct ScanPolicy {
+  static constexpr uint32_t threads = threads_;
+  static constexpr uint32_t rows = rows_;
+};
+using SmallScan = ScanPolicy<256, 1>;
+using MediumScan = ScanPolicy<1024, 1>;
+using LargeScan = ScanPolicy<1024, 4>;
+
+/// scan_ring.cuh: a stage holds scan_warps * rows * 512 bytes.
+template <uint32_t stages_, uint32_t reducer_warps_, uint32_t scan_warps_, uint32_t rows_>
+struct ScanRingPolicy {
+  static constexpr uint32_t stages = stages_;
+  static constexpr uint32_t reducer_warps = reducer_warps_;
+  static constexpr uint32_t scan_warps = scan_warps_;
+  static constexpr uint32_t rows = rows_;
+};
+using TunedScanRing = ScanRingPolicy<8, 3, 9, 5>;
+
+/// reduce.cuh: a tile is threads * vectors_a_thread loads of 16 bytes.
+struct ReducePolicy {
+  uint32_t threads;
+  uint32_t vectors_a_thread;
+};
+inline constexpr ReducePolicy reduce_policy{.threads = 512, .vectors_a_thread = 8};
+
 }  // namespace sweepsort

@@ -5,6 +5,8 @@
 #include <cuda_runtime.h>
 
 #include <cstdint>
+#include <cstring>
+#include <cuda/atomic>
 
 namespace sweepsort::ptx {
 
@@ -44,5 +46,132 @@ __device__ __forceinline__ uint32_t lane_ordered_increment(uint32_t* counter, bo
 
 /// 16 bytes that will not be read again: evict first.
 __device__ __forceinline__ uint4 load_streaming(const uint4* at) { return __ldcs(at); }
+
+/// 16 bytes of device memory that threads of other blocks read and write as one.
+struct alignas(16) Pair {
+  uint64_t first;
+  uint64_t second;
+};
+
+/// Relaxed, at device scope, and whole: a reader never sees half of a store.
+__device__ __forceinline__ Pair load_relaxed(Pair* at) {
+#if defined(__CUDA_ARCH__)
+  Pair pair;
+  asm volatile("{ .reg .b128 both; ld.relaxed.gpu.global.b128 both, [%2]; mov.b128 {%0, %1}, both; }"
+               : "=l"(pair.first), "=l"(pair.second)
+               : "l"(__cvta_generic_to_global(at))
+               : "memory");
+  return pair;
+#else
+  return cuda::atomic_ref<Pair, cuda::thread_scope_device>(*at).load(cuda::memory_order_relaxed);
+#endif
+}
+
+__device__ __forceinline__ void store_relaxed(Pair* at, Pair pair) {
+#if defined(__CUDA_ARCH__)
+  asm volatile("{ .reg .b128 both; mov.b128 both, {%1, %2}; st.relaxed.gpu.global.b128 [%0], both; }" ::"l"(
+                   __cvta_generic_to_global(at)),
+               "l"(pair.first), "l"(pair.second)
+               : "memory");
+#else
+  cuda::atomic_ref<Pair, cuda::thread_scope_device>(*at).store(pair, cuda::memory_order_relaxed);
+#endif
+}
+
+/// A barrier in shared memory that counts arrivals and the bytes of asynchronous loads (mbarrier). Its phases
+/// alternate; waiting for phase k is waiting for parity k & 1, at a time when phase k + 1 cannot be over.
+/// What a thread did before it arrived is seen by those that waited.
+using SharedBarrier = uint64_t;
+
+#if !defined(__CUDACC__)
+/// The twin's word: the phase's parity, the arrivals of a phase, those still missing.
+struct BarrierWord {
+  uint32_t parity : 1;
+  uint32_t arrivals : 31;
+  uint32_t missing;
+};
+using EmulatedBarrier = cuda::atomic_ref<uint64_t, cuda::thread_scope_block>;
+#endif
+
+/// `arrivals` a phase. One thread calls it, then barriers_visible(), then the block synchronises.
+__device__ __forceinline__ void barrier_init(SharedBarrier* barrier, uint32_t arrivals) {
+#if defined(__CUDA_ARCH__)
+  asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(
+                   static_cast<uint32_t>(__cvta_generic_to_shared(barrier))),
+               "r"(arrivals)
+               : "memory");
+#elif !defined(__CUDACC__)
+  const BarrierWord word{.parity = 0, .arrivals = arrivals, .missing = arrivals};
+  memcpy(barrier, &word, sizeof(word));
+#endif
+}
+
+/// Makes initialised barriers known to the asynchronous loads.
+__device__ __forceinline__ void barriers_visible() {
+#if defined(__CUDA_ARCH__)
+  asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+#endif
+}
+
+__device__ __forceinline__ void barrier_arrive(SharedBarrier* barrier) {
+#if defined(__CUDA_ARCH__)
+  asm volatile("{ .reg .b64 state; mbarrier.arrive.shared::cta.b64 state, [%0]; }" ::"r"(
+                   static_cast<uint32_t>(__cvta_generic_to_shared(barrier)))
+               : "memory");
+#elif !defined(__CUDACC__)
+  uint64_t old = EmulatedBarrier(*barrier).load(cuda::memory_order_relaxed);
+  uint64_t wanted = 0;
+  do {
+    BarrierWord word;
+    memcpy(&word, &old, sizeof(word));
+    if (--word.missing == 0) {
+      word.missing = word.arrivals;
+      word.parity ^= 1;
+    }
+    memcpy(&wanted, &word, sizeof(word));
+  } while (!EmulatedBarrier(*barrier).compare_exchange_weak(old, wanted, cuda::memory_order_acq_rel));
+#endif
+}
+
+__device__ __forceinline__ void barrier_wait(SharedBarrier* barrier, uint32_t parity) {
+#if defined(__CUDA_ARCH__)
+  uint32_t done = 0;
+  do {
+    asm volatile(
+        "{ .reg .pred over; mbarrier.try_wait.parity.shared::cta.b64 over, [%1], %2; selp.u32 %0, 1, 0, "
+        "over; }"
+        : "=r"(done)
+        : "r"(static_cast<uint32_t>(__cvta_generic_to_shared(barrier))), "r"(parity)
+        : "memory");
+  } while (done == 0);
+#elif !defined(__CUDACC__)
+  BarrierWord word;
+  do {
+    const uint64_t now = EmulatedBarrier(*barrier).load(cuda::memory_order_acquire);
+    memcpy(&word, &now, sizeof(word));
+  } while (word.parity == parity);
+#endif
+}
+
+/// Starts a copy of `bytes` (a multiple of 16) from device to shared memory, both aligned to 16 bytes, and
+/// arrives at `barrier`, whose phase is over only when the bytes are there.
+__device__ __forceinline__ void bulk_load_and_arrive(void* shared, const void* global, uint32_t bytes,
+                                                     SharedBarrier* barrier) {
+#if defined(__CUDA_ARCH__)
+  const uint32_t on_barrier = static_cast<uint32_t>(__cvta_generic_to_shared(barrier));
+  asm volatile(
+      "{ .reg .b64 state; mbarrier.arrive.expect_tx.shared::cta.b64 state, [%0], %1; }" ::"r"(on_barrier),
+      "r"(bytes)
+      : "memory");
+  asm volatile(
+      "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(
+          static_cast<uint32_t>(__cvta_generic_to_shared(shared))),
+      "l"(__cvta_generic_to_global(global)), "r"(bytes), "r"(on_barrier)
+      : "memory");
+#elif !defined(__CUDACC__)
+  memcpy(shared, global, bytes);
+  barrier_arrive(barrier);
+#endif
+}
 
 }  // namespace sweepsort::ptx

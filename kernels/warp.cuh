@@ -6,6 +6,7 @@
 #include <cuda_runtime.h>
 
 #include <cstdint>
+#include <cstring>
 #include <type_traits>
 
 namespace sweepsort {
@@ -29,6 +30,56 @@ __device__ __forceinline__ T warp_inclusive_sum(T value) {
   return value;
 }
 
+/// The value that lane `source` has, for any trivially copyable T: small ones travel as a word, large ones
+/// word by word.
+template <class T, class Shuffle>
+__device__ __forceinline__ T shuffle_words(const T& value, Shuffle shuffle) {
+  if constexpr (sizeof(T) < 4) {
+    return static_cast<T>(shuffle(static_cast<uint32_t>(value)));
+  } else {
+    static_assert(sizeof(T) % 4 == 0);
+    uint32_t words[sizeof(T) / 4];
+    memcpy(words, &value, sizeof(T));
+#pragma unroll
+    for (uint32_t& word : words) word = shuffle(word);
+    T result;
+    memcpy(&result, words, sizeof(T));
+    return result;
+  }
+}
+
+/// The value of the lane `distance` below, this lane's own where there is none. The whole warp calls it.
+template <class T>
+__device__ __forceinline__ T shuffle_up(const T& value, uint32_t distance) {
+  return shuffle_words(value, [=](uint32_t word) { return __shfl_up_sync(full_warp, word, distance); });
+}
+
+/// The value of lane `source`. The whole warp calls it.
+template <class T>
+__device__ __forceinline__ T shuffle_from(const T& value, uint32_t source) {
+  return shuffle_words(value, [=](uint32_t word) { return __shfl_sync(full_warp, word, source); });
+}
+
+/// `value` combined with those of all lower lanes, in lane order: `op` need not commute. The whole warp calls
+/// it.
+template <class T, class Op>
+__device__ __forceinline__ T warp_inclusive_scan(T value, const Op& op) {
+  const uint32_t lane = ptx::lane_id();
+#pragma unroll
+  for (uint32_t distance = 1; distance < warp_threads; distance *= 2) {
+    const T below = shuffle_up(value, distance);
+    if (lane >= distance) value = op(below, value);
+  }
+  return value;
+}
+
+/// The values of all lower lanes combined, the identity in lane 0, from what warp_inclusive_scan returned.
+template <class T, class Op>
+__device__ __forceinline__ T warp_exclusive_from_inclusive(const T& inclusive, const Op& op) {
+  const T below = shuffle_up(inclusive, 1);
+  return ptx::lane_id() == 0 ? static_cast<T>(op.identity()) : below;
+}
+
 /// Combines one value a lane into one for the warp; every lane gets it. `combine` is associative and
 /// commutative.
 template <class T, class Combine>
@@ -36,6 +87,17 @@ __device__ __forceinline__ T warp_reduce(T value, Combine combine) {
 #pragma unroll
   for (uint32_t distance = warp_threads / 2; distance > 0; distance /= 2)
     value = combine(value, static_cast<T>(__shfl_xor_sync(full_warp, Shuffled<T>{value}, distance)));
+  return value;
+}
+
+/// All lanes' values combined by a commutative `op`; every lane gets the result.
+template <class T, class Op>
+__device__ __forceinline__ T warp_sum(T value, const Op& op) {
+#pragma unroll
+  for (uint32_t distance = warp_threads / 2; distance > 0; distance /= 2)
+    value = op(value, shuffle_words(value, [=](uint32_t word) {
+                 return __shfl_xor_sync(full_warp, word, static_cast<int>(distance));
+               }));
   return value;
 }
 

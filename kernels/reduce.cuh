@@ -1,0 +1,324 @@
+// reduce.cuh - the smallest element of an array, and where it first stands.
+// Harris, "Optimizing Parallel Reduction in CUDA", 2007. Work O(n), depth O(log n); moves n elements.
+//
+//     single pass:  a tile a block, all its loads in flight at once  ──atomic min──>  state
+//     two launches: blocks stride over the array  ──a partial each──>  one block reduces those  ──>  state
+//
+// Keys are compared as ordered bits: a map makes the wanted end of the order the smallest number, for every
+// key type. An array may come in pieces; the state in device memory holds what was found so far.
+#pragma once
+
+#include "core/key_bits.hpp"
+#include "kernels/launch.cuh"
+#include "kernels/lookback.cuh"
+#include "kernels/policy.cuh"
+#include "kernels/scan_rows.cuh"
+#include "kernels/warp.cuh"
+
+#include <cuda_runtime.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+
+namespace sweepsort {
+
+/// An element and its position. Nothing found yet: the largest of both.
+template <class Value>
+struct Found {
+  Value value;
+  uint64_t index;
+};
+
+/// Of two, the one with the smaller value, and of equals the one that stands first.
+struct TakeFirst {
+  template <class Value>
+  SWEEPSORT_HOST_DEVICE Found<Value> operator()(const Found<Value>& left, const Found<Value>& right) const {
+    const bool takes_right =
+        right.value < left.value || (!(left.value < right.value) && right.index < left.index);
+    return takes_right ? right : left;
+  }
+};
+
+struct TakeSmaller {
+  template <class T>
+  SWEEPSORT_HOST_DEVICE T operator()(T left, T right) const {
+    return right < left ? right : left;
+  }
+};
+
+/// All threads' values combined by a commutative operator; thread 0 gets the result. `warp_values` is shared
+/// memory of one element a warp; it may be used again after the next barrier. Every thread of the block calls
+/// it.
+template <uint32_t threads, class T, class Op>
+__device__ __forceinline__ T block_sum(T value, T* warp_values, const Op& op) {
+  constexpr uint32_t warps = threads / warp_threads;
+  const uint32_t warp = threadIdx.x / warp_threads;
+  value = warp_sum(value, op);
+  if (ptx::lane_id() == 0) warp_values[warp] = value;
+  __syncthreads();
+  if (warp == 0)
+    value = warp_sum(warp_values[std::min(ptx::lane_id(), warps - 1)], op);  // twice changes no minimum
+  return value;
+}
+
+/// What reductions of pieces leave in device memory.
+struct ReduceState {
+  Found<uint64_t> best;    // of all pieces: the ordered bits, and the index if it is wanted
+  uint64_t best_in_piece;  // ordered bits; of narrow keys with the tile behind them
+  uint32_t finished;
+};
+
+template <class Bits>
+struct ReduceArray {
+  const Bits* in;
+  uint64_t size;
+  uint64_t first_index;  // of in[0] in the whole
+  KeyMap<Bits> map;
+};
+
+namespace reduce_detail {
+
+inline constexpr uint32_t threads = reduce_policy.threads;
+inline constexpr uint32_t vectors = reduce_policy.vectors_a_thread;
+template <class Bits>
+inline constexpr uint32_t tile_elements = threads* vectors* vector_elements<Bits>;
+
+inline constexpr uint64_t nothing = std::numeric_limits<uint64_t>::max();
+
+/// Calls use(position in the tile, ordered bits) for the elements of tile `tile`.
+template <class Bits, class Use>
+__device__ __forceinline__ void for_each_of_tile(const ReduceArray<Bits>& array, uint64_t tile, Use use) {
+  const uint64_t first = tile * tile_elements<Bits>;
+  const bool whole = first + tile_elements<Bits> <= array.size && is_vector_aligned(array.in);
+  if (!whole) {
+    const uint64_t end = std::min<uint64_t>(tile_elements<Bits>, array.size - first);
+    for (uint32_t at = threadIdx.x; at < end; at += threads)
+      use(at, array.map.to_ordered(array.in[first + at]));
+    return;
+  }
+  const auto* const from = reinterpret_cast<const Vector<Bits>*>(array.in + first);
+  Vector<Bits> loaded[vectors];
+#pragma unroll
+  for (uint32_t k = 0; k < vectors; ++k) loaded[k] = from[k * threads + threadIdx.x];
+#pragma unroll
+  for (uint32_t k = 0; k < vectors; ++k) {
+#pragma unroll
+    for (uint32_t at = 0; at < vector_elements<Bits>; ++at)
+      use((k * threads + threadIdx.x) * vector_elements<Bits> + at, array.map.to_ordered(loaded[k].at[at]));
+  }
+}
+
+template <class Bits>
+__device__ __forceinline__ Bits smallest_of_tile(const ReduceArray<Bits>& array, uint64_t tile,
+                                                 Bits* warp_values) {
+  Bits best = std::numeric_limits<Bits>::max();
+  for_each_of_tile(array, tile, [&](uint32_t, Bits ordered) { best = std::min(best, ordered); });
+  return block_sum<threads>(best, warp_values, TakeSmaller());
+}
+
+/// Lowers *best unless it is low enough already: most blocks need not.
+__device__ __forceinline__ void lower(uint64_t* best, uint64_t candidate) {
+  const DeviceAtomic<uint64_t> word(*best);
+  if (candidate < word.load(cuda::memory_order_relaxed))
+    word.fetch_min(candidate, cuda::memory_order_relaxed);
+}
+
+template <class Bits>
+static __global__ __launch_bounds__(threads) void smallest_kernel(ReduceArray<Bits> array,
+                                                                  ReduceState* state) {
+  Bits* const warp_values = &shared_memory<Bits>();
+  const Bits best = smallest_of_tile(array, blockIdx.x, warp_values);
+  if (threadIdx.x != 0) return;
+  lower(&state->best.value, best);
+  if (blockIdx.x == 0) state->best.index = 0;  // something was found
+}
+
+/// Narrow keys: one word tells the smallest key and the first tile that has it.
+template <class Bits>
+inline constexpr bool packs_tile = sizeof(Bits) <= 4;
+
+struct FirstShared {
+  union {
+    uint64_t positions[threads / warp_threads];
+    uint64_t values[threads / warp_threads];
+  };
+  uint64_t tile;
+  uint32_t is_last;
+};
+
+/// The first tile with the smallest key of the piece. Thread 0 gets it.
+template <class Bits>
+__device__ __forceinline__ uint64_t first_tile_with(Bits best, const uint64_t* tile_bests, uint32_t tiles,
+                                                    uint64_t* warp_values) {
+  uint64_t tile = nothing;
+  for (uint32_t at = threadIdx.x; at < tiles; at += threads)
+    if (tile_bests[at] == best) tile = std::min<uint64_t>(tile, at);
+  return block_sum<threads>(tile, warp_values, TakeSmaller());
+}
+
+/// As smallest_kernel; then the last block to finish looks for the first position of what was found.
+/// `tile_bests`: a word a tile, for wide keys alone.
+template <class Bits>
+static __global__ __launch_bounds__(threads) void first_smallest_kernel(ReduceArray<Bits> array,
+                                                                        ReduceState* state,
+                                                                        uint64_t* tile_bests) {
+  auto& shared = shared_memory<FirstShared>();
+  const Bits mine = smallest_of_tile(array, blockIdx.x, reinterpret_cast<Bits*>(shared.values));
+  if (threadIdx.x == 0) {
+    if constexpr (packs_tile<Bits>) {
+      lower(&state->best_in_piece, uint64_t{mine} << 32 | blockIdx.x);
+    } else {
+      tile_bests[blockIdx.x] = mine;
+      lower(&state->best_in_piece, mine);
+    }
+    const DeviceAtomic<uint32_t> finished(state->finished);
+    shared.is_last = finished.fetch_add(1, cuda::memory_order_acq_rel) == gridDim.x - 1;
+  }
+  __syncthreads();
+  if (shared.is_last == 0) return;
+
+  const uint64_t found = DeviceAtomic<uint64_t>(state->best_in_piece).load(cuda::memory_order_relaxed);
+  const auto best = static_cast<Bits>(packs_tile<Bits> ? found >> 32 : found);
+  uint64_t tile = found & 0xffffffffu;
+  if constexpr (!packs_tile<Bits>) tile = first_tile_with(best, tile_bests, gridDim.x, shared.values);
+  if (threadIdx.x == 0) shared.tile = tile;
+  __syncthreads();
+  uint64_t position = nothing;
+  for_each_of_tile(array, shared.tile, [&](uint32_t at, Bits ordered) {
+    if (ordered == best) position = std::min<uint64_t>(position, at);
+  });
+  position = block_sum<threads>(position, shared.positions, TakeSmaller());
+  if (threadIdx.x != 0) return;
+  const uint64_t index = array.first_index + shared.tile * tile_elements<Bits> + position;
+  state->best = TakeFirst()(state->best, Found<uint64_t>{best, index});
+  state->best_in_piece = nothing;
+  state->finished = 0;
+}
+
+/// One partial result a block, of the indices first + i of a range for which `at(i)` gives a Found.
+template <class Value, class At>
+static __global__ __launch_bounds__(threads) void partials_kernel(uint64_t size, At at,
+                                                                  Found<Value>* partials) {
+  auto* const warp_values = &shared_memory<Found<Value>>();
+  // Every block has an element to begin with.
+  uint64_t i = uint64_t{blockIdx.x} * threads + threadIdx.x;
+  Found<Value> best = at(std::min(i, size - 1));
+  for (i += uint64_t{gridDim.x} * threads; i < size; i += uint64_t{gridDim.x} * threads)
+    best = TakeFirst()(best, at(i));
+  best = block_sum<threads>(best, warp_values, TakeFirst());
+  if (threadIdx.x == 0) partials[blockIdx.x] = best;
+}
+
+template <class Value>
+static __global__ __launch_bounds__(threads) void reduce_partials_kernel(const Found<Value>* partials,
+                                                                         uint32_t count,
+                                                                         Found<Value>* result) {
+  auto* const warp_values = &shared_memory<Found<Value>>();
+  Found<Value> best = *result;
+  for (uint32_t i = threadIdx.x; i < count; i += threads) best = TakeFirst()(best, partials[i]);
+  best = block_sum<threads>(best, warp_values, TakeFirst());
+  if (threadIdx.x == 0) *result = best;
+}
+
+template <class Bits>
+struct ElementAt {
+  ReduceArray<Bits> array;
+  __device__ Found<uint64_t> operator()(uint64_t i) const {
+    return {array.map.to_ordered(array.in[i]), array.first_index + i};
+  }
+};
+
+template <class Value, class Function>
+struct ValueAt {
+  uint64_t first;
+  Function function;
+  __device__ Found<Value> operator()(uint64_t i) const { return {function(first + i), first + i}; }
+};
+
+inline constexpr uint32_t most_partials = 4096;
+
+inline uint32_t partial_blocks(uint64_t size) {
+  return static_cast<uint32_t>(std::min<uint64_t>((size + threads - 1) / threads, most_partials));
+}
+
+/// Folds `size` > 0 elements into *result by two launches.
+template <class Value, class At>
+void reduce_by_partials(uint64_t size, const At& at, Found<Value>* partials, Found<Value>* result,
+                        cudaStream_t stream) {
+  constexpr size_t shared_bytes = threads / warp_threads * sizeof(Found<Value>);
+  const uint32_t blocks = partial_blocks(size);
+  launch(partials_kernel<Value, At>, {blocks, threads, shared_bytes}, stream, size, at, partials);
+  launch(reduce_partials_kernel<Value>, {1, threads, shared_bytes}, stream,
+         static_cast<const Found<Value>*>(partials), blocks, result);
+}
+
+}  // namespace reduce_detail
+
+/// Device memory for reducing pieces of up to `size` elements of `key_bytes`.
+struct ReduceMemory {
+  ReduceState* state;
+  Found<uint64_t>* partials;  // two launches
+  uint64_t* tile_bests;       // single pass with index, wide keys
+
+  template <class Bits>
+  static ReduceMemory take(Workspace& workspace, uint64_t size) {
+    const uint64_t tiles =
+        (size + reduce_detail::tile_elements<Bits> - 1) / reduce_detail::tile_elements<Bits>;
+    return {workspace.take<ReduceState>(1).data(),
+            workspace.take<Found<uint64_t>>(reduce_detail::most_partials).data(),
+            workspace.take<uint64_t>(reduce_detail::packs_tile<Bits> ? 0 : tiles).data()};
+  }
+
+  /// Forgets what was found.
+  void clear(cudaStream_t stream) const {
+    check(cudaMemsetAsync(state, 0xff, sizeof(ReduceState), stream));
+    check(cudaMemsetAsync(&state->finished, 0, sizeof(state->finished), stream));
+  }
+};
+
+/// Folds the smallest element of a piece into the state. Without an index, best.index only says whether
+/// anything was found.
+template <class Bits>
+void reduce_single_pass(const ReduceArray<Bits>& array, bool wants_index, const ReduceMemory& memory,
+                        cudaStream_t stream) {
+  using namespace reduce_detail;
+  if (array.size == 0) return;
+  const auto tiles = static_cast<uint32_t>((array.size + tile_elements<Bits> - 1) / tile_elements<Bits>);
+  if (wants_index)
+    launch(first_smallest_kernel<Bits>, {tiles, threads, sizeof(FirstShared)}, stream, array, memory.state,
+           memory.tile_bests);
+  else
+    launch(smallest_kernel<Bits>, {tiles, threads, threads / warp_threads * sizeof(Bits)}, stream, array,
+           memory.state);
+}
+
+/// The same by the seed's two launches; always with the index.
+template <class Bits>
+void reduce_two_launch(const ReduceArray<Bits>& array, const ReduceMemory& memory, cudaStream_t stream) {
+  if (array.size == 0) return;
+  reduce_detail::reduce_by_partials<uint64_t>(array.size, reduce_detail::ElementAt<Bits>{array},
+                                              memory.partials, &memory.state->best, stream);
+}
+
+/// Device memory for transform_argmin.
+template <class Value>
+size_t transform_argmin_workspace_bytes() {
+  Workspace workspace;
+  (void)workspace.take<Found<Value>>(reduce_detail::most_partials);
+  return workspace.used();
+}
+
+/// Folds the smallest of function(first), ..., function(last - 1) into *result (device memory), of equals the
+/// one with the smallest argument. Nothing is read from memory. `function` is a device function object of a
+/// uint64_t; Value has operator< and is a multiple of 4 bytes. Neither allocates nor synchronises.
+template <class Value, class Function>
+void transform_argmin(uint64_t first, uint64_t last, const Function& function, Found<Value>* result,
+                      Workspace workspace, cudaStream_t stream) {
+  if (first >= last) return;
+  auto* const partials = workspace.take<Found<Value>>(reduce_detail::most_partials).data();
+  reduce_detail::reduce_by_partials<Value>(
+      last - first, reduce_detail::ValueAt<Value, Function>{first, function}, partials, result, stream);
+}
+
+}  // namespace sweepsort

@@ -1,0 +1,102 @@
+// scan.cuh - every scan behind one call: the enum's one switch.
+//
+// For elements and an operator of your own include this header in a .cu file and call scan(); scan_op.cuh
+// says what is asked of an operator. All algorithms take any length, either kind, and operators that do not
+// commute.
+#pragma once
+
+#include "core/scan.hpp"
+#include "kernels/scan_blelloch.cuh"
+#include "kernels/scan_hillis_steele.cuh"
+#include "kernels/scan_lookback.cuh"
+#include "kernels/scan_ring.cuh"
+#include "kernels/scan_shuffle_chained.cuh"
+
+#include <cuda_runtime.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <stdexcept>
+
+namespace sweepsort {
+
+namespace scan_detail {
+
+/// Tiles that a wave of blocks takes: up to here, smaller tiles are better than idle multiprocessors.
+inline constexpr uint64_t one_wave = 128;
+
+template <class T, class Policy>
+constexpr uint64_t one_wave_elements = one_wave* ScanLookbackTile<T, Policy>::elements;
+
+/// Statuses enough for every scan of up to `size` elements.
+template <class T>
+uint64_t most_tiles(uint64_t size) {
+  uint64_t tiles = ScanLookbackTile<T, SmallScan>::tiles(std::min(size, one_wave_elements<T, SmallScan>));
+  tiles = std::max(tiles,
+                   ScanLookbackTile<T, MediumScan>::tiles(std::min(size, one_wave_elements<T, MediumScan>)));
+  tiles = std::max(tiles, ScanLookbackTile<T, LargeScan>::tiles(size));
+  if constexpr (sizeof(T) <= 8) tiles = std::max(tiles, ScanRing<T>::tiles(size));
+  return tiles;
+}
+
+template <class T, class Op>
+void look_back(const ScanArrays<T>& arrays, const Op& op, const LookbackMemory<T>& memory,
+               uint64_t ring_from_bytes, cudaStream_t stream) {
+  if constexpr (can_scan_ring<T, Op>) {
+    if (arrays.size * sizeof(T) >= ring_from_bytes && suits_scan_ring(arrays))
+      return scan_ring(arrays, op, memory, stream);
+  }
+  if (arrays.size <= one_wave_elements<T, SmallScan>)
+    return scan_lookback<SmallScan>(arrays, op, memory, stream);
+  if (arrays.size <= one_wave_elements<T, MediumScan>)
+    return scan_lookback<MediumScan>(arrays, op, memory, stream);
+  scan_lookback<LargeScan>(arrays, op, memory, stream);
+}
+
+[[noreturn]] inline void refuse_algorithm() { throw std::invalid_argument("not an algorithm of the GPU"); }
+
+}  // namespace scan_detail
+
+/// Device memory that scan() needs for up to `size` elements. Pure. Zeros before the first scan; then good
+/// for any number of scans by the same algorithm of as many elements or fewer, one after the other.
+template <class T>
+size_t scan_workspace_bytes(ScanAlgorithm algorithm, uint64_t size) {
+  Workspace workspace;
+  switch (algorithm) {
+    case ScanAlgorithm::automatic:
+    case ScanAlgorithm::lookback: (void)LookbackMemory<T>(workspace, scan_detail::most_tiles<T>(size)); break;
+    case ScanAlgorithm::shuffle: (void)ChainMemory<T>(workspace); break;
+    case ScanAlgorithm::blelloch:
+    case ScanAlgorithm::blelloch_padded: (void)BlellochMemory<T>(workspace, size); break;
+    case ScanAlgorithm::hillis_steele: (void)HillisSteeleMemory<T>(workspace, size); break;
+    default: scan_detail::refuse_algorithm();
+  }
+  return workspace.used();
+}
+
+/// Arrays of so many bytes or more take the ring, if it takes them (policy.cuh).
+inline constexpr uint64_t scan_ring_from_bytes = (uint64_t{8} << 20) + 1;
+
+/// Scans in stream order; neither allocates nor synchronises, and may be captured into a graph. Throws
+/// std::invalid_argument for the algorithms of the CPU, CudaError if a launch fails.
+template <class T, class Op>
+requires ScanOperator<Op, T>
+void scan(ScanAlgorithm algorithm, const ScanArrays<T>& arrays, const Op& op, Workspace workspace,
+          cudaStream_t stream, uint64_t ring_from_bytes = scan_ring_from_bytes) {
+  switch (algorithm) {
+    case ScanAlgorithm::automatic:
+    case ScanAlgorithm::lookback:
+      return scan_detail::look_back(
+          arrays, op, LookbackMemory<T>(workspace, scan_detail::most_tiles<T>(arrays.size)), ring_from_bytes, stream);
+    case ScanAlgorithm::shuffle: return scan_shuffle_chained(arrays, op, ChainMemory<T>(workspace), stream);
+    case ScanAlgorithm::blelloch:
+      return scan_blelloch<PlainIndex>(arrays, op, BlellochMemory<T>(workspace, arrays.size), stream);
+    case ScanAlgorithm::blelloch_padded:
+      return scan_blelloch<PaddedIndex>(arrays, op, BlellochMemory<T>(workspace, arrays.size), stream);
+    case ScanAlgorithm::hillis_steele:
+      return scan_hillis_steele(arrays, op, HillisSteeleMemory<T>(workspace, arrays.size), stream);
+    default: scan_detail::refuse_algorithm();
+  }
+}
+
+}  // namespace sweepsort

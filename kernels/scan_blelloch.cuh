@@ -1,0 +1,150 @@
+// scan_blelloch.cuh - the work-efficient scan: an up-sweep and a down-sweep over a tree in shared memory.
+// Blelloch, "Prefix Sums and Their Applications", 1990; for GPUs, and padded against bank conflicts: Harris,
+// Sengupta & Owens, "Parallel Prefix Sum (Scan) with CUDA", GPU Gems 3, ch. 39, 2007. Work O(n), depth O(log
+// n); moves 4n elements: a tile is read and written, and once more to add what comes before it.
+//
+//     up-sweep:    3   1   7   0     down-sweep:  3   4   7   .      the root becomes the identity; then each
+//     node
+//                  3   4   7   7                  3   0   7   4      gives its value to its left child, and
+//                  its 3   4   7  11                  0   3   4  11      value + the left child's sum to its
+//                  right one
+//
+// A block scans one tile of 2048 elements; the tiles' sums are scanned by the same means, recursively, so
+// that any length will do.
+#pragma once
+
+#include "kernels/launch.cuh"
+#include "kernels/scan_lookback.cuh"
+
+#include <cuda_runtime.h>
+
+#include <cstdint>
+
+namespace sweepsort {
+
+/// Where a node of the tree stands in shared memory.
+struct PlainIndex {
+  __host__ __device__ static constexpr uint32_t of(uint32_t node) { return node; }
+};
+
+/// One place is left out after every 32, the number of banks: nodes 2^k apart, which the sweeps touch at
+/// once, then lie in different banks.
+struct PaddedIndex {
+  __host__ __device__ static constexpr uint32_t of(uint32_t node) { return node + node / 32; }
+};
+
+/// Device memory for the sums of the tiles, of the tiles of those, and so on.
+template <class T>
+struct BlellochMemory {
+  static constexpr uint32_t tile = 2048;
+  static constexpr uint32_t most_levels = 6;  // 2048^6 elements
+  T* sums[most_levels];
+
+  static constexpr uint64_t tiles(uint64_t size) { return size == 0 ? 1 : (size + tile - 1) / tile; }
+
+  BlellochMemory(Workspace& workspace, uint64_t size) {
+    uint32_t level = 0;
+    for (uint64_t count = tiles(size); count > 1; count = tiles(count))
+      sums[level++] = workspace.take<T>(count).data();
+  }
+};
+
+namespace scan_blelloch_detail {
+
+/// Two elements a thread.
+template <class T, class Index, class Op>
+__device__ __forceinline__ T sweep_up_and_down(T* tree, const Op& op) {
+  constexpr uint32_t tile = BlellochMemory<T>::tile;
+  uint32_t distance = 1;
+  for (uint32_t nodes = tile / 2; nodes > 0; nodes /= 2, distance *= 2) {
+    __syncthreads();  // the level below is there
+    if (threadIdx.x < nodes) {
+      const uint32_t left = Index::of(distance * (2 * threadIdx.x + 1) - 1);
+      const uint32_t right = Index::of(distance * (2 * threadIdx.x + 2) - 1);
+      tree[right] = op(tree[left], tree[right]);
+    }
+  }
+  __syncthreads();
+  const T sum = tree[Index::of(tile - 1)];
+  __syncthreads();  // everybody has the sum before the root goes
+  if (threadIdx.x == 0) tree[Index::of(tile - 1)] = op.identity();
+  for (uint32_t nodes = 1; nodes < tile; nodes *= 2) {
+    distance /= 2;
+    __syncthreads();  // the level above is there
+    if (threadIdx.x < nodes) {
+      const uint32_t left = Index::of(distance * (2 * threadIdx.x + 1) - 1);
+      const uint32_t right = Index::of(distance * (2 * threadIdx.x + 2) - 1);
+      const T before = tree[right];
+      tree[right] = op(before, tree[left]);
+      tree[left] = before;
+    }
+  }
+  __syncthreads();
+  return sum;
+}
+
+/// Scans every tile by itself and notes its sum in `sums`; a single tile is also given what comes before it.
+template <class T, class Index, class Op>
+static __global__ __launch_bounds__(BlellochMemory<T>::tile / 2) void scan_tiles_kernel(ScanArrays<T> arrays,
+                                                                                        Op op, T* sums) {
+  constexpr uint32_t tile = BlellochMemory<T>::tile;
+  T* const tree = &shared_memory<T>();
+  const uint64_t first = uint64_t{blockIdx.x} * tile;
+  T mine[2];
+  for (uint32_t half = 0; half < 2; ++half) {
+    const uint32_t at = threadIdx.x + half * (tile / 2);
+    mine[half] = first + at < arrays.size ? arrays.in[first + at] : static_cast<T>(op.identity());
+    tree[Index::of(at)] = mine[half];
+  }
+  const T sum = sweep_up_and_down<T, Index>(tree, op);
+  T before = op.identity();
+  if (sums == nullptr) {
+    if (arrays.initial != nullptr) before = *arrays.initial;
+    if (threadIdx.x == 0 && arrays.total != nullptr) *arrays.total = op(before, sum);
+  } else if (threadIdx.x == 0) {
+    sums[blockIdx.x] = sum;
+  }
+  for (uint32_t half = 0; half < 2; ++half) {
+    const uint32_t at = threadIdx.x + half * (tile / 2);
+    if (first + at >= arrays.size) continue;
+    const T exclusive = op(before, tree[Index::of(at)]);
+    arrays.out[first + at] = arrays.exclusive ? exclusive : op(exclusive, mine[half]);
+  }
+}
+
+/// Puts before every element of a tile what the scan of the tiles' sums found.
+template <class T, class Op>
+static __global__ __launch_bounds__(BlellochMemory<T>::tile /
+                                    2) void add_before_kernel(T* out, uint64_t size, const T* before, Op op) {
+  constexpr uint32_t tile = BlellochMemory<T>::tile;
+  for (uint32_t half = 0; half < 2; ++half) {
+    const uint64_t at = uint64_t{blockIdx.x} * tile + half * (tile / 2) + threadIdx.x;
+    if (at < size) out[at] = op(before[blockIdx.x], out[at]);
+  }
+}
+
+template <class Index, class T, class Op>
+void scan_level(const ScanArrays<T>& arrays, const Op& op, const BlellochMemory<T>& memory, uint32_t level,
+                cudaStream_t stream) {
+  constexpr uint32_t tile = BlellochMemory<T>::tile;
+  const uint64_t tiles = BlellochMemory<T>::tiles(arrays.size);
+  const LaunchShape shape{static_cast<uint32_t>(tiles), tile / 2, sizeof(T) * (Index::of(tile - 1) + 1)};
+  T* const sums = tiles > 1 ? memory.sums[level] : nullptr;
+  launch(scan_tiles_kernel<T, Index, Op>, shape, stream, arrays, op, sums);
+  if (tiles == 1) return;
+  const ScanArrays<T> level_above{sums, sums, tiles, true, arrays.initial, arrays.total};
+  scan_level<Index>(level_above, op, memory, level + 1, stream);
+  launch(add_before_kernel<T, Op>, {shape.blocks, tile / 2}, stream, arrays.out, arrays.size,
+         static_cast<const T*>(sums), op);
+}
+
+}  // namespace scan_blelloch_detail
+
+/// Scans arrays of up to 2^42 elements. Index: PlainIndex or PaddedIndex. Neither allocates nor synchronises.
+template <class Index, class T, class Op>
+void scan_blelloch(const ScanArrays<T>& arrays, const Op& op, const BlellochMemory<T>& memory,
+                   cudaStream_t stream) {
+  scan_blelloch_detail::scan_level<Index>(arrays, op, memory, 0, stream);
+}
+
+}  // namespace sweepsort

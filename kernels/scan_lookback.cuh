@@ -1,0 +1,137 @@
+// scan_lookback.cuh - prefix scan in one pass over memory, with decoupled look-back.
+// Merrill & Garland, "Single-pass Parallel Prefix Scan with Decoupled Look-back", 2016. Work O(n), depth
+// O(log n) in a tile plus the look-back; moves 2n elements.
+//
+//     tile:   0        1        2        3
+//     state: PREFIX  PARTIAL  PARTIAL   (me)   <- one warp adds 2 and 1, and stops at 0
+//
+// For any element type and any associative operator: every sum is taken in order. A block scans its tile in
+// registers while the look-back waits, so a tile is read once and written once.
+#pragma once
+
+#include "kernels/launch.cuh"
+#include "kernels/lookback.cuh"
+#include "kernels/policy.cuh"
+#include "kernels/scan_op.cuh"
+#include "kernels/scan_rows.cuh"
+
+#include <cuda_runtime.h>
+
+#include <cstdint>
+
+namespace sweepsort {
+
+/// What every scan of this folder is asked for; `in` may be `out`. `initial` (device memory) comes before
+/// everything, null: nothing does; `total`, if not null, gets initial and all elements combined. They are not
+/// the same element.
+template <class T>
+struct ScanArrays {
+  const T* in;
+  T* out;
+  uint64_t size;
+  bool exclusive;
+  const T* initial;
+  T* total;
+};
+
+/// Device memory of the scans with a look-back: zeros before the first scan, reusable for any number of
+/// scans, one after the other, with the same T and up to as many tiles.
+template <class T>
+struct LookbackMemory {
+  ScanState* state;
+  StatusSlot<T>* slots;
+
+  LookbackMemory(Workspace& workspace, uint64_t tiles)
+      : state(workspace.take<ScanState>(1).data()), slots(workspace.take<StatusSlot<T>>(tiles).data()) {}
+};
+
+template <class T, class Policy>
+struct ScanLookbackTile {
+  using Rows = ScanRows<T, Policy::rows>;
+  static constexpr uint32_t warps = Policy::threads / warp_threads;
+  static constexpr uint32_t elements = warps * Rows::elements;
+
+  struct Shared {
+    T warp_prefix[warps];  // first each warp's sum, then what comes before it
+    uint32_t tile;
+    uint32_t epoch;
+  };
+
+  /// At least one, which passes `initial` on to `total`.
+  static constexpr uint64_t tiles(uint64_t size) { return size == 0 ? 1 : (size + elements - 1) / elements; }
+};
+
+namespace scan_lookback_detail {
+
+/// One warp: from the warps' sums to what comes before each of them, in the tile and in all tiles before it.
+template <class T, class Op, uint32_t warps>
+__device__ __forceinline__ void look_back(T (&warp_prefix)[warps], uint64_t tile, const T* initial,
+                                          const TileStatuses<T>& statuses, const Op& op) {
+  const uint32_t lane = ptx::lane_id();
+  const T inclusive =
+      warp_inclusive_scan(lane < warps ? warp_prefix[lane] : static_cast<T>(op.identity()), op);
+  const T tile_sum = shuffle_from(inclusive, warp_threads - 1);
+  T before = op.identity();
+  if (tile == 0) {
+    if (initial != nullptr) before = *initial;
+  } else {
+    if (lane == 0) statuses.publish(tile, Flag::partial, tile_sum);
+    before = statuses.look_back(tile, op);
+  }
+  if (lane == 0) statuses.publish(tile, Flag::prefix, op(before, tile_sum));
+  const T in_tile = warp_exclusive_from_inclusive(inclusive, op);
+  if (lane < warps) warp_prefix[lane] = op(before, in_tile);
+}
+
+template <class T, class Op, class Policy>
+__global__ __launch_bounds__(Policy::threads) void scan_lookback_kernel(ScanArrays<T> arrays, Op op,
+                                                                        bool vectors, ScanState* state,
+                                                                        StatusSlot<T>* slots) {
+  using Tile = ScanLookbackTile<T, Policy>;
+  auto& shared = shared_memory<typename Tile::Shared>();
+  const uint32_t warp = threadIdx.x / warp_threads;
+  if (threadIdx.x == 0) {
+    shared.epoch = state->epoch;
+    shared.tile = draw_ticket(&state->tickets);
+  }
+  __syncthreads();
+  const uint64_t tile = shared.tile;
+  const uint64_t first = tile * Tile::elements + warp * Tile::Rows::elements;
+  const bool whole = vectors && (tile + 1) * Tile::elements <= arrays.size;
+
+  typename Tile::Rows rows;
+  if (whole)
+    rows.load(reinterpret_cast<const Vector<T>*>(arrays.in + first));
+  else
+    rows.load_guarded(arrays.in, first, arrays.size, op.identity());
+  const T sum = rows.scan(op);
+  if (ptx::lane_id() == 0) shared.warp_prefix[warp] = sum;
+  __syncthreads();  // all warps' sums are there
+  if (warp == 0)
+    look_back(shared.warp_prefix, tile, arrays.initial, TileStatuses<T>(slots, shared.epoch), op);
+  __syncthreads();  // and now their prefixes
+  const T up_to_end = rows.finish(shared.warp_prefix[warp], op, arrays.exclusive);
+  if (whole)
+    rows.store(reinterpret_cast<Vector<T>*>(arrays.out + first));
+  else
+    rows.store_guarded(arrays.out, first, arrays.size);
+
+  if (threadIdx.x != Policy::threads - 1) return;
+  if (tile == gridDim.x - 1 && arrays.total != nullptr) *arrays.total = up_to_end;
+  leave_scan(state, gridDim.x, slots, gridDim.x);
+}
+
+}  // namespace scan_lookback_detail
+
+/// Scans with tiles of one policy. Neither allocates nor synchronises.
+template <class Policy, class T, class Op>
+void scan_lookback(const ScanArrays<T>& arrays, const Op& op, const LookbackMemory<T>& memory,
+                   cudaStream_t stream) {
+  using Tile = ScanLookbackTile<T, Policy>;
+  const auto tiles = static_cast<uint32_t>(Tile::tiles(arrays.size));
+  launch(scan_lookback_detail::scan_lookback_kernel<T, Op, Policy>,
+         {tiles, Policy::threads, sizeof(typename Tile::Shared)}, stream, arrays, op,
+         is_vector_aligned(arrays.in) && is_vector_aligned(arrays.out), memory.state, memory.slots);
+}
+
+}  // namespace sweepsort

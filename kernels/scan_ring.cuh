@@ -1,0 +1,256 @@
+// scan_ring.cuh - prefix scan at the speed of a copy: decoupled look-back behind a ring of asynchronous
+// loads. The protocol is Merrill & Garland's (2016) without its chain: only the tiles' own sums are
+// published, and since a block remembers what came before its last tile, it has but the tiles in between to
+// add. Work O(n); moves 2n elements. Commutative operators, elements of 1 to 8 bytes, 16-byte aligned arrays.
+//
+//     warp 0        load     ring of 8 stages   |t+4|t+5|t+6|t+7| t |t+1|t+2|t+3|   one bulk load a stage
+//     warps 1..3    reduce   publish the sum of a tile as soon as it is there, ahead of its scan
+//     warp 4        look back  add the sums that all blocks published since this block's last tile
+//     warps 5..13   scan     take the tile into registers (the stage is free again), wait for the prefix,
+//     store
+//
+// What limits a scan with one tile a block is that all warps wait for the look-back with their tile in
+// registers, while no load is under way. Here the next tiles load, and their sums are published, meanwhile.
+#pragma once
+
+#include "kernels/scan_lookback.cuh"
+
+#include <cuda_runtime.h>
+
+#include <algorithm>
+#include <cstdint>
+
+namespace sweepsort {
+
+/// The geometry, and what the warps of a block tell each other.
+template <class T, class Policy = TunedScanRing>
+struct ScanRing {
+  static constexpr uint32_t stages = Policy::stages;
+  static constexpr uint32_t reducers = Policy::reducer_warps;
+  static constexpr uint32_t scanners = Policy::scan_warps;
+  static constexpr uint32_t rows = Policy::rows;
+  static constexpr uint32_t look_back_warp = 1 + reducers;
+  static constexpr uint32_t first_scanner = look_back_warp + 1;
+  static constexpr uint32_t threads = (first_scanner + scanners) * warp_threads;
+  using Rows = ScanRows<T, rows>;
+  static constexpr uint32_t elements = scanners * Rows::elements;
+  static constexpr uint32_t bytes = elements * sizeof(T);
+  /// A prefix outlives the stage that its tile was loaded into: the next tile of the stage may be reduced
+  /// before the slowest scanner has read it. By two rounds of the ring it has.
+  static constexpr uint32_t slots = 2 * stages;
+  static constexpr uint32_t no_tile = 0xffffffffu;
+
+  struct Shared {
+    alignas(128) Vector<T> stage[stages][scanners * Rows::vectors];
+    ptx::SharedBarrier loaded[stages];  // the tile is there
+    ptx::SharedBarrier taken[stages];   // everybody is done with the stage
+    ptx::SharedBarrier ready[slots];    // prefix and warp_before are there
+    T prefix[slots];
+    T warp_before[slots][scanners];  // in the tile, before this scanner's part
+    uint32_t tile[stages];
+    uint32_t epoch;
+  };
+  static_assert(sizeof(Shared) <= 195 * 1024);  // beyond, the next carve-out takes cache that stores need
+
+  static constexpr uint64_t tiles(uint64_t size) { return (size + elements - 1) / elements; }
+};
+
+namespace scan_ring_detail {
+
+/// The k-th tile of a block: its place in the ring.
+template <class Ring>
+struct Turn {
+  uint32_t stage;
+  uint32_t stage_parity;
+  uint32_t slot;
+  uint32_t slot_parity;
+  __device__ explicit Turn(uint32_t k)
+      : stage(k % Ring::stages),
+        stage_parity(k / Ring::stages & 1),
+        slot(k % Ring::slots),
+        slot_parity(k / Ring::slots & 1) {}
+};
+
+/// The last tile, which is not whole: what exists, and `fill` behind it.
+template <class Ring, class T>
+__device__ __forceinline__ void load_part(typename Ring::Shared& shared, uint32_t stage, const T* from,
+                                          uint64_t count, const T& fill) {
+  T* const to = shared.stage[stage][0].at;
+  const auto in_bulk = static_cast<uint32_t>(count * sizeof(T) / 16 * 16);
+  for (uint32_t at = in_bulk / sizeof(T) + ptx::lane_id(); at < Ring::elements; at += warp_threads)
+    to[at] = at < count ? from[at] : fill;
+  __syncwarp();
+  if (ptx::lane_id() != 0) return;
+  if (in_bulk > 0)
+    ptx::bulk_load_and_arrive(to, from, in_bulk, &shared.loaded[stage]);
+  else
+    ptx::barrier_arrive(&shared.loaded[stage]);
+}
+
+/// Draws tiles and loads them, a ticket ahead. Ends by telling every warp that there are no more.
+template <class Ring, class T, class Op>
+__device__ __forceinline__ void load_tiles(typename Ring::Shared& shared, const ScanArrays<T>& arrays,
+                                           uint32_t tiles, const Op& op, ScanState* state) {
+  const uint32_t lane = ptx::lane_id();
+  uint32_t next = lane == 0 ? draw_ticket(&state->tickets) : 0;
+  next = __shfl_sync(full_warp, next, 0);
+  uint32_t left = Ring::reducers;  // each of them looks for its end at a turn of its own
+  for (uint32_t k = 0; left > 0; ++k) {
+    const Turn<Ring> turn(k);
+    const uint32_t tile = next;
+    if (tile < tiles && lane == 0) next = draw_ticket(&state->tickets);
+    ptx::barrier_wait(&shared.taken[turn.stage], turn.stage_parity ^ 1);
+    const uint64_t first = uint64_t{tile} * Ring::elements;
+    if (lane == 0) shared.tile[turn.stage] = tile < tiles ? tile : Ring::no_tile;
+    if (tile >= tiles) {
+      if (lane == 0) ptx::barrier_arrive(&shared.loaded[turn.stage]);
+      --left;
+    } else if (first + Ring::elements <= arrays.size) {
+      if (lane == 0)
+        ptx::bulk_load_and_arrive(shared.stage[turn.stage], arrays.in + first, Ring::bytes,
+                                  &shared.loaded[turn.stage]);
+    } else {
+      load_part<Ring>(shared, turn.stage, arrays.in + first, arrays.size - first, op.identity());
+    }
+    next = __shfl_sync(full_warp, next, 0);
+  }
+}
+
+/// Sums up every reducers-th tile and publishes its sum.
+template <class Ring, class T, class Op>
+__device__ __forceinline__ void reduce_tiles(typename Ring::Shared& shared, uint32_t reducer,
+                                             const TileStatuses<T>& statuses, const Op& op) {
+  const uint32_t lane = ptx::lane_id();
+  for (uint32_t k = reducer;; k += Ring::reducers) {
+    const Turn<Ring> turn(k);
+    ptx::barrier_wait(&shared.loaded[turn.stage], turn.stage_parity);
+    const uint32_t tile = shared.tile[turn.stage];
+    if (tile == Ring::no_tile) return;
+    T mine = op.identity();  // lane i: the sum of scanner i's part
+#pragma unroll
+    for (uint32_t part = 0; part < Ring::scanners; ++part) {
+      T sum = op.identity();
+#pragma unroll
+      for (uint32_t row = 0; row < Ring::rows; ++row) {
+        const Vector<T> vector =
+            shared.stage[turn.stage][part * Ring::Rows::vectors + row * warp_threads + lane];
+#pragma unroll
+        for (uint32_t at = 0; at < vector_elements<T>; ++at) sum = op(sum, vector.at[at]);
+      }
+      sum = warp_sum(sum, op);
+      if (lane == part) mine = sum;
+    }
+    const T inclusive = warp_inclusive_scan(mine, op);
+    const T before = warp_exclusive_from_inclusive(inclusive, op);
+    if (lane == Ring::scanners - 1) statuses.publish(tile, Flag::partial, inclusive);
+    if (lane < Ring::scanners) shared.warp_before[turn.slot][lane] = before;
+    __syncwarp();
+    if (lane != 0) continue;
+    ptx::barrier_arrive(&shared.taken[turn.stage]);
+    ptx::barrier_arrive(&shared.ready[turn.slot]);
+  }
+}
+
+/// Finds what comes before each of the block's tiles.
+template <class Ring, class T, class Op>
+__device__ __forceinline__ void look_back(typename Ring::Shared& shared, const T* initial,
+                                          const TileStatuses<T>& statuses, const Op& op) {
+  T before = initial != nullptr ? *initial : static_cast<T>(op.identity());
+  uint32_t seen = 0;  // tiles that are in `before`
+  for (uint32_t k = 0;; ++k) {
+    const Turn<Ring> turn(k);
+    ptx::barrier_wait(&shared.loaded[turn.stage], turn.stage_parity);
+    const uint32_t tile = shared.tile[turn.stage];
+    if (tile == Ring::no_tile) return;
+    __syncwarp();
+    if (ptx::lane_id() == 0) ptx::barrier_arrive(&shared.taken[turn.stage]);
+    before = op(before, statuses.sum_of_partials(seen, tile, op));
+    seen = tile;
+    if (ptx::lane_id() != 0) continue;
+    shared.prefix[turn.slot] = before;
+    ptx::barrier_arrive(&shared.ready[turn.slot]);
+  }
+}
+
+/// Scans one part of each tile and stores it.
+template <class Ring, class T, class Op>
+__device__ __forceinline__ void scan_tiles(typename Ring::Shared& shared, const ScanArrays<T>& arrays,
+                                           uint32_t tiles, uint32_t part, const Op& op) {
+  for (uint32_t k = 0;; ++k) {
+    const Turn<Ring> turn(k);
+    ptx::barrier_wait(&shared.loaded[turn.stage], turn.stage_parity);
+    const uint32_t tile = shared.tile[turn.stage];
+    if (tile == Ring::no_tile) return;
+    typename Ring::Rows rows;
+    rows.load(shared.stage[turn.stage] + part * Ring::Rows::vectors);
+    __syncwarp();
+    if (ptx::lane_id() == 0) ptx::barrier_arrive(&shared.taken[turn.stage]);
+    (void)rows.scan(op);
+
+    ptx::barrier_wait(&shared.ready[turn.slot], turn.slot_parity);
+    const T prefix = op(shared.prefix[turn.slot], shared.warp_before[turn.slot][part]);
+    const T up_to_end = rows.finish(prefix, op, arrays.exclusive);
+    const uint64_t first = uint64_t{tile} * Ring::elements + part * Ring::Rows::elements;
+    if (first + Ring::Rows::elements <= arrays.size)
+      rows.store(reinterpret_cast<Vector<T>*>(arrays.out + first));
+    else
+      rows.store_guarded(arrays.out, first, arrays.size);
+    const bool at_end = tile == tiles - 1 && part == Ring::scanners - 1 && ptx::lane_id() == warp_threads - 1;
+    if (at_end && arrays.total != nullptr) *arrays.total = up_to_end;
+  }
+}
+
+template <class Ring, class T, class Op>
+__global__ __launch_bounds__(Ring::threads, 1) void scan_ring_kernel(ScanArrays<T> arrays, Op op,
+                                                                     uint32_t tiles, ScanState* state,
+                                                                     StatusSlot<T>* slots) {
+  auto& shared = shared_memory<typename Ring::Shared>();
+  const uint32_t warp = threadIdx.x / warp_threads;
+  if (threadIdx.x == 0) {
+    shared.epoch = state->epoch;
+    for (uint32_t stage = 0; stage < Ring::stages; ++stage) {
+      ptx::barrier_init(&shared.loaded[stage], 1);
+      ptx::barrier_init(&shared.taken[stage],
+                        1 + 1 + Ring::scanners);  // a reducer, the look-back, the scanners
+    }
+    for (uint32_t slot = 0; slot < Ring::slots; ++slot) ptx::barrier_init(&shared.ready[slot], 2);
+    ptx::barriers_visible();
+  }
+  __syncthreads();
+  const TileStatuses<T> statuses(slots, shared.epoch);
+  if (warp == 0)
+    load_tiles<Ring>(shared, arrays, tiles, op, state);
+  else if (warp < Ring::look_back_warp)
+    reduce_tiles<Ring>(shared, warp - 1, statuses, op);
+  else if (warp == Ring::look_back_warp)
+    look_back<Ring>(shared, arrays.initial, statuses, op);
+  else
+    scan_tiles<Ring>(shared, arrays, tiles, warp - Ring::first_scanner, op);
+  __syncthreads();
+  if (threadIdx.x == 0) leave_scan(state, gridDim.x, slots, tiles);
+}
+
+}  // namespace scan_ring_detail
+
+/// Whether there is a ring for these elements and this operator.
+template <class T, class Op>
+inline constexpr bool can_scan_ring = Op::is_commutative && sizeof(T) <= 8 && 16 % sizeof(T) == 0;
+
+/// Whether the ring takes these arrays.
+template <class T>
+bool suits_scan_ring(const ScanArrays<T>& arrays) {
+  return arrays.size > 0 && is_vector_aligned(arrays.in) && is_vector_aligned(arrays.out);
+}
+
+/// Scans arrays that suit it. Neither allocates nor synchronises.
+template <class Policy = TunedScanRing, class T, class Op>
+void scan_ring(const ScanArrays<T>& arrays, const Op& op, const LookbackMemory<T>& memory,
+               cudaStream_t stream) {
+  using Ring = ScanRing<T, Policy>;
+  const auto tiles = static_cast<uint32_t>(Ring::tiles(arrays.size));
+  launch(scan_ring_detail::scan_ring_kernel<Ring, T, Op>,
+         {std::min(tiles, multiprocessors()), Ring::threads, sizeof(typename Ring::Shared)}, stream, arrays,
+         op, tiles, memory.state, memory.slots);
+}
+
+}  // namespace sweepsort

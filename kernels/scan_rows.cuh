@@ -1,0 +1,129 @@
+// scan_rows.cuh - the part of a tile that one warp scans in its registers, by loads and stores of 16 bytes.
+//
+//     row 0:  | lane 0: a b c d | lane 1: e f g h | ... | lane 31 |     a row is 32 vectors, coalesced
+//     row 1:  | lane 0          | lane 1          | ... | lane 31 |
+//
+// Three sums come together: of the elements inside a lane's vector, of the lanes below in the row (Hillis &
+// Steele by shuffles, all rows at once, so that their latencies overlap), of the rows above.
+#pragma once
+
+#include "kernels/warp.cuh"
+
+#include <cuda_runtime.h>
+
+#include <cstdint>
+
+namespace sweepsort {
+
+/// Elements that travel in one load.
+template <class T>
+inline constexpr uint32_t vector_elements = sizeof(T) < 16 && 16 % sizeof(T) == 0 ? 16 / sizeof(T) : 1;
+
+template <class T>
+struct alignas(16 % sizeof(T) == 0 ? 16 : alignof(T)) Vector {
+  T at[vector_elements<T>];
+};
+
+/// Whether vectors can be loaded from, and stored to, this address.
+template <class T>
+__host__ __device__ inline bool is_vector_aligned(const T* at) {
+  return reinterpret_cast<uintptr_t>(at) % alignof(Vector<T>) == 0;
+}
+
+/// One warp's rows. Life: load, scan, finish, store. The whole warp calls every method.
+template <class T, uint32_t rows>
+class ScanRows {
+ public:
+  static constexpr uint32_t vectors = rows * warp_threads;
+  static constexpr uint32_t elements = vectors * vector_elements<T>;
+
+  /// From memory that holds all `elements`.
+  __device__ __forceinline__ void load(const Vector<T>* from) {
+#pragma unroll
+    for (uint32_t row = 0; row < rows; ++row) vector_[row] = from[row * warp_threads + ptx::lane_id()];
+  }
+
+  /// The elements in[first, size), as far as they exist; `fill` stands for the others.
+  __device__ __forceinline__ void load_guarded(const T* in, uint64_t first, uint64_t size, const T& fill) {
+#pragma unroll
+    for (uint32_t row = 0; row < rows; ++row) {
+#pragma unroll
+      for (uint32_t k = 0; k < vector_elements<T>; ++k) {
+        const uint64_t at = first + place(row) + k;
+        vector_[row].at[k] = at < size ? in[at] : fill;
+      }
+    }
+  }
+
+  /// Combines all elements of the warp; every lane gets the result.
+  template <class Op>
+  __device__ __forceinline__ T scan(const Op& op) {
+    T inclusive[rows];
+#pragma unroll
+    for (uint32_t row = 0; row < rows; ++row) {
+      inclusive[row] = vector_[row].at[0];
+#pragma unroll
+      for (uint32_t k = 1; k < vector_elements<T>; ++k)
+        inclusive[row] = op(inclusive[row], vector_[row].at[k]);
+    }
+#pragma unroll
+    for (uint32_t distance = 1; distance < warp_threads; distance *= 2) {
+#pragma unroll
+      for (uint32_t row = 0; row < rows; ++row) {
+        const T below = shuffle_up(inclusive[row], distance);
+        if (ptx::lane_id() >= distance) inclusive[row] = op(below, inclusive[row]);
+      }
+    }
+    T sum = op.identity();
+#pragma unroll
+    for (uint32_t row = 0; row < rows; ++row) {
+      before_[row] = op(sum, warp_exclusive_from_inclusive(inclusive[row], op));
+      sum = op(sum, shuffle_from(inclusive[row], warp_threads - 1));
+    }
+    return sum;
+  }
+
+  /// Turns the elements into the scan's results, where `prefix` is what comes before the warp's first
+  /// element. Lane 31 gets the combination of everything up to the warp's last.
+  template <class Op>
+  __device__ __forceinline__ T finish(const T& prefix, const Op& op, bool exclusive) {
+    T sum = prefix;
+#pragma unroll
+    for (uint32_t row = 0; row < rows; ++row) {
+      sum = op(prefix, before_[row]);
+#pragma unroll
+      for (uint32_t k = 0; k < vector_elements<T>; ++k) {
+        const T up_to_me = op(sum, vector_[row].at[k]);
+        vector_[row].at[k] = exclusive ? sum : up_to_me;
+        sum = up_to_me;
+      }
+    }
+    return sum;
+  }
+
+  __device__ __forceinline__ void store(Vector<T>* to) const {
+#pragma unroll
+    for (uint32_t row = 0; row < rows; ++row) to[row * warp_threads + ptx::lane_id()] = vector_[row];
+  }
+
+  __device__ __forceinline__ void store_guarded(T* out, uint64_t first, uint64_t size) const {
+#pragma unroll
+    for (uint32_t row = 0; row < rows; ++row) {
+#pragma unroll
+      for (uint32_t k = 0; k < vector_elements<T>; ++k) {
+        const uint64_t at = first + place(row) + k;
+        if (at < size) out[at] = vector_[row].at[k];
+      }
+    }
+  }
+
+ private:
+  static __device__ __forceinline__ uint32_t place(uint32_t row) {
+    return (row * warp_threads + ptx::lane_id()) * vector_elements<T>;
+  }
+
+  Vector<T> vector_[rows];
+  T before_[rows];  // in the warp, before this lane's vector
+};
+
+}  // namespace sweepsort
