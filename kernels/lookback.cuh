@@ -28,6 +28,8 @@ namespace sweepsort {
 
 template <class T>
 using DeviceAtomic = cuda::atomic_ref<T, cuda::thread_scope_device>;
+template <class T>
+using BlockAtomic = cuda::atomic_ref<T, cuda::thread_scope_block>;
 
 /// The next tile's number. One thread of a block calls it and shares the result.
 __device__ __forceinline__ uint32_t draw_ticket(uint32_t* tickets) {
@@ -98,7 +100,6 @@ class LookbackTable {
 /// leaves it ready for the next, so that a captured graph can be replayed.
 struct ScanState {
   uint32_t tickets;
-  uint32_t finished;
   uint32_t epoch;
   uint64_t most_tiles;  // of any scan so far
 };
@@ -148,40 +149,40 @@ class TileStatuses {
     }
   }
 
-  /// Everything before `tile`, combined in order (tile > 0). The calling warp looks at up to 160 tiles at
+  /// Everything before `tile`, combined in order (tile > 0). The calling warp looks at 32 * each tiles at
   /// once, the highest lane at the nearest; it waits for those that it needs.
-  template <class Op>
+  template <uint32_t each, class Op>
   __device__ __forceinline__ T look_back(uint64_t tile, const Op& op) const {
     T sum = op.identity();
-    for (uint64_t end = tile;; end -= window) {  // `sum` is that of the tiles [end, tile)
+    for (uint64_t end = tile;; end -= each * warp_threads) {  // `sum` is that of the tiles [end, tile)
       bool found = false;
-      const T before = sum_of_window(end, op, found);
+      const T before = sum_of_window<each>(end, op, found);
       sum = op(before, sum);
       if (found) return sum;
     }
   }
 
-  /// The partials of the tiles [first, last), combined in order; waits for all of them. The whole warp calls
-  /// it.
+  /// The partials of the tiles [first, last), combined by a commutative operator; waits for all of them. The
+  /// whole warp calls it.
   template <class Op>
   __device__ __forceinline__ T sum_of_partials(uint64_t first, uint64_t last, const Op& op) const {
+    constexpr uint32_t each = 5;  // all blocks of a GPU with 160 multiprocessors in one round of loads
     T sum = op.identity();
-    for (uint64_t begin = first; begin < last; begin += window) {
+    for (uint64_t begin = first; begin < last; begin += each * warp_threads) {
       Status mine[each];
-      const uint64_t my_first = begin + ptx::lane_id() * each;
+      const uint64_t my_first = begin + ptx::lane_id();  // neighbours share a sector
 #pragma unroll
       for (uint32_t k = 0; k < each; ++k)
-        if (my_first + k < last) mine[k] = load(my_first + k);
-      T part = op.identity();
+        if (my_first + k * warp_threads < last) mine[k] = load(my_first + k * warp_threads);
 #pragma unroll
       for (uint32_t k = 0; k < each; ++k) {
-        if (my_first + k >= last) continue;
-        while (mine[k].flag == Flag::empty) mine[k] = load(my_first + k);
-        part = op(part, mine[k].value);
+        const uint64_t tile = my_first + k * warp_threads;
+        if (tile >= last) continue;
+        while (mine[k].flag == Flag::empty) mine[k] = load(tile);
+        sum = op(sum, mine[k].value);
       }
-      sum = op(sum, ordered_sum(part, op));
     }
-    return sum;
+    return warp_sum(sum, op);
   }
 
  private:
@@ -189,9 +190,6 @@ class TileStatuses {
     Flag flag;
     T value;
   };
-  static constexpr uint32_t each = 5;  // statuses a lane loads before it looks at the first
-  static constexpr uint32_t window = each * warp_threads;
-
   static __device__ __forceinline__ uint32_t word_of(const T& value) {
     uint32_t word = 0;
     memcpy(&word, &value, sizeof(T));
@@ -220,9 +218,9 @@ class TileStatuses {
     return status;
   }
 
-  /// The tiles [end - window, end), or from the last prefix among them on; `found` says whether there is one.
-  /// Before tile 0 there is a prefix: the identity.
-  template <class Op>
+  /// The tiles [end - 32 * each, end), or from the last prefix among them on; `found` says whether there is
+  /// one. Before tile 0 there is a prefix: the identity.
+  template <uint32_t each, class Op>
   __device__ __forceinline__ T sum_of_window(uint64_t end, const Op& op, bool& found) const {
     const uint32_t lane = ptx::lane_id();
     const uint32_t from_end = (warp_threads - lane) * each;
@@ -263,19 +261,18 @@ class TileStatuses {
   uint32_t epoch_;
 };
 
-/// A block's last act in a scan of `tiles` tiles, by one thread: the last of all `blocks` makes `state` ready
-/// for the next scan. Every block has read the epoch before. Once in 2^30 scans all tags are wiped that could
-/// be mistaken.
+/// Makes `state` ready for the next scan. One thread of a scan of `tiles` tiles calls it, when every block
+/// has read the epoch and drawn its last ticket. Epochs come again after 2^30 scans: until then every status
+/// that no scan has overwritten is wiped, one in each scan.
 template <class T>
-__device__ __forceinline__ void leave_scan(ScanState* state, uint32_t blocks, StatusSlot<T>* slots,
-                                           uint64_t tiles) {
-  if (DeviceAtomic<uint32_t>(state->finished).fetch_add(1, cuda::memory_order_acq_rel) != blocks - 1) return;
+__device__ __forceinline__ void end_scan(ScanState* state, uint32_t epoch, StatusSlot<T>* slots,
+                                         uint64_t tiles) {
+  const uint64_t most_tiles = state->most_tiles < tiles ? tiles : state->most_tiles;
+  const uint64_t row = epoch % most_tiles;
+  if (row >= tiles) slots[row] = StatusSlot<T>{};
+  state->most_tiles = most_tiles;
+  state->epoch = (epoch + 1) % epochs;
   state->tickets = 0;
-  state->finished = 0;
-  if (state->most_tiles < tiles) state->most_tiles = tiles;
-  if (++state->epoch < epochs) return;
-  state->epoch = 0;
-  for (uint64_t tile = 0; tile < state->most_tiles; ++tile) slots[tile] = StatusSlot<T>{};
 }
 
 }  // namespace sweepsort

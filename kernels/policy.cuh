@@ -90,31 +90,48 @@ inline constexpr CountingPolicy counting_policy{.histogram_threads = 1024,
 /// Distinct values (largest - smallest + 1) up to which keys alone are counted instead of moved.
 inline constexpr uint32_t counting_bins = 1u << 16;
 
-/// scan_lookback.cuh: a tile is a block's `threads`, each with `rows` vectors of 16 bytes.
-template <uint32_t threads_, uint32_t rows_>
+/// scan_lookback.cuh: a tile is a block's `threads`, each with `rows` vectors of 16 bytes; the look-back
+/// reads 32 * statuses_a_lane statuses at once.
+template <uint32_t threads_, uint32_t rows_, uint32_t statuses_a_lane_>
 struct ScanPolicy {
   static constexpr uint32_t threads = threads_;
   static constexpr uint32_t rows = rows_;
+  static constexpr uint32_t statuses_a_lane = statuses_a_lane_;
 };
-using SmallScan = ScanPolicy<256, 1>;
-using MediumScan = ScanPolicy<1024, 1>;
-using LargeScan = ScanPolicy<1024, 4>;
+
+// H200, CUDA 13.0, u32, 2026-11-21, microseconds a scan in a graph of 50, data in the second-level cache; CUB
+// last:
+//   2^14  512x1 2.7  256x1 3.0                       2.95
+//   2^17  512x1 3.4  512x2 3.6  256x1 4.0            3.9
+//   2^20  512x4 5.4  1024x4 5.8  1024x2 5.9          6.6
+//   2^21  1024x4 7.2  512x8 8.1  512x4 9.3           8.3
+using SmallScan = ScanPolicy<512, 1, 5>;
+using MediumScan = ScanPolicy<512, 4, 5>;
+using LargeScan = ScanPolicy<1024, 4, 1>;
 
 /// scan_ring.cuh: a stage holds scan_warps * rows * 512 bytes.
-template <uint32_t stages_, uint32_t reducer_warps_, uint32_t scan_warps_, uint32_t rows_>
+template <uint32_t stages_, uint32_t scan_warps_, uint32_t rows_>
 struct ScanRingPolicy {
   static constexpr uint32_t stages = stages_;
-  static constexpr uint32_t reducer_warps = reducer_warps_;
   static constexpr uint32_t scan_warps = scan_warps_;
   static constexpr uint32_t rows = rows_;
 };
-using TunedScanRing = ScanRingPolicy<8, 3, 9, 5>;
+
+// H200, CUDA 13.0, 2026-11-21, ms; stages/scan_warps/rows; a copy of the same bytes and CUB last:
+//   u32 2^28        6/9/5 0.526  6/12/4 0.528  7/9/5 0.529  8/9/5 0.532  6/10/5 0.535    0.508  0.694
+//   u32 2^24 cold   6/9/5 0.042  8/11/4 0.041  7/9/5 0.042  8/6/5 0.044  8/12/3 0.044    0.036  0.052
+//   u64 2^28        6/9/6 1.047  8/12/4 1.051  8/9/5 1.051  6/9/5 1.054                  1.018  1.254
+// Stages that leave the stores less than 60 KiB of cache lose at once: 4/12/7 (168 KiB) 0.82, 5/12/6 (180
+// KiB) 1.6.
+template <class T>
+using TunedScanRing = std::conditional_t<sizeof(T) == 8, ScanRingPolicy<6, 9, 6>, ScanRingPolicy<6, 9, 5>>;
 
 /// reduce.cuh: a tile is threads * vectors_a_thread loads of 16 bytes.
 struct ReducePolicy {
   uint32_t threads;
   uint32_t vectors_a_thread;
 };
+// H200, u32 2^28, 2026-11-21: 0.235 ms (CUB 0.243); f32 the same (CUB 0.271), u64 0.464 (CUB 0.473).
 inline constexpr ReducePolicy reduce_policy{.threads = 512, .vectors_a_thread = 8};
 
 }  // namespace sweepsort

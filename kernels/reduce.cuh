@@ -2,6 +2,7 @@
 // Harris, "Optimizing Parallel Reduction in CUDA", 2007. Work O(n), depth O(log n); moves n elements.
 //
 //     single pass:  a tile a block, all its loads in flight at once  ──atomic min──>  state
+//                   with the position: the minimum says in which tile, and one block looks there again
 //     two launches: blocks stride over the array  ──a partial each──>  one block reduces those  ──>  state
 //
 // Keys are compared as ordered bits: a map makes the wanted end of the order the smallest number, for every
@@ -66,7 +67,6 @@ __device__ __forceinline__ T block_sum(T value, T* warp_values, const Op& op) {
 struct ReduceState {
   Found<uint64_t> best;    // of all pieces: the ordered bits, and the index if it is wanted
   uint64_t best_in_piece;  // ordered bits; of narrow keys with the tile behind them
-  uint32_t finished;
 };
 
 template <class Bits>
@@ -138,62 +138,56 @@ static __global__ __launch_bounds__(threads) void smallest_kernel(ReduceArray<Bi
 template <class Bits>
 inline constexpr bool packs_tile = sizeof(Bits) <= 4;
 
-struct FirstShared {
-  union {
-    uint64_t positions[threads / warp_threads];
-    uint64_t values[threads / warp_threads];
-  };
-  uint64_t tile;
-  uint32_t is_last;
-};
-
-/// The first tile with the smallest key of the piece. Thread 0 gets it.
+/// As smallest_kernel, for one piece. `tile_bests`: a word a tile, for wide keys alone.
 template <class Bits>
-__device__ __forceinline__ uint64_t first_tile_with(Bits best, const uint64_t* tile_bests, uint32_t tiles,
-                                                    uint64_t* warp_values) {
-  uint64_t tile = nothing;
-  for (uint32_t at = threadIdx.x; at < tiles; at += threads)
-    if (tile_bests[at] == best) tile = std::min<uint64_t>(tile, at);
-  return block_sum<threads>(tile, warp_values, TakeSmaller());
+static __global__ __launch_bounds__(threads) void smallest_and_tile_kernel(ReduceArray<Bits> array,
+                                                                           ReduceState* state,
+                                                                           uint64_t* tile_bests) {
+  Bits* const warp_values = &shared_memory<Bits>();
+  const Bits best = smallest_of_tile(array, blockIdx.x, warp_values);
+  if (threadIdx.x != 0) return;
+  if constexpr (packs_tile<Bits>) {
+    lower(&state->best_in_piece, uint64_t{best} << 32 | blockIdx.x);
+  } else {
+    tile_bests[blockIdx.x] = best;
+    lower(&state->best_in_piece, best);
+  }
 }
 
-/// As smallest_kernel; then the last block to finish looks for the first position of what was found.
-/// `tile_bests`: a word a tile, for wide keys alone.
-template <class Bits>
-static __global__ __launch_bounds__(threads) void first_smallest_kernel(ReduceArray<Bits> array,
-                                                                        ReduceState* state,
-                                                                        uint64_t* tile_bests) {
-  auto& shared = shared_memory<FirstShared>();
-  const Bits mine = smallest_of_tile(array, blockIdx.x, reinterpret_cast<Bits*>(shared.values));
-  if (threadIdx.x == 0) {
-    if constexpr (packs_tile<Bits>) {
-      lower(&state->best_in_piece, uint64_t{mine} << 32 | blockIdx.x);
-    } else {
-      tile_bests[blockIdx.x] = mine;
-      lower(&state->best_in_piece, mine);
-    }
-    const DeviceAtomic<uint32_t> finished(state->finished);
-    shared.is_last = finished.fetch_add(1, cuda::memory_order_acq_rel) == gridDim.x - 1;
-  }
+/// All threads get the smallest of their values.
+__device__ __forceinline__ uint64_t smallest_of_block(uint64_t value, uint64_t* warp_values) {
+  const uint64_t smallest = block_sum<threads>(value, warp_values, TakeSmaller());
+  __syncthreads();  // the warps' values have been read
+  if (threadIdx.x == 0) warp_values[0] = smallest;
   __syncthreads();
-  if (shared.is_last == 0) return;
+  const uint64_t result = warp_values[0];
+  __syncthreads();  // before they are used again
+  return result;
+}
 
-  const uint64_t found = DeviceAtomic<uint64_t>(state->best_in_piece).load(cuda::memory_order_relaxed);
+/// One block: the first position of what smallest_and_tile_kernel found in a piece goes into the state.
+template <class Bits>
+static __global__ __launch_bounds__(threads) void locate_kernel(ReduceArray<Bits> array, ReduceState* state,
+                                                                const uint64_t* tile_bests, uint32_t tiles) {
+  uint64_t* const warp_values = &shared_memory<uint64_t>();
+  const uint64_t found = state->best_in_piece;
   const auto best = static_cast<Bits>(packs_tile<Bits> ? found >> 32 : found);
   uint64_t tile = found & 0xffffffffu;
-  if constexpr (!packs_tile<Bits>) tile = first_tile_with(best, tile_bests, gridDim.x, shared.values);
-  if (threadIdx.x == 0) shared.tile = tile;
-  __syncthreads();
+  if constexpr (!packs_tile<Bits>) {
+    tile = nothing;
+    for (uint32_t at = threadIdx.x; at < tiles; at += threads)
+      if (tile_bests[at] == best) tile = std::min<uint64_t>(tile, at);
+    tile = smallest_of_block(tile, warp_values);
+  }
   uint64_t position = nothing;
-  for_each_of_tile(array, shared.tile, [&](uint32_t at, Bits ordered) {
+  for_each_of_tile(array, tile, [&](uint32_t at, Bits ordered) {
     if (ordered == best) position = std::min<uint64_t>(position, at);
   });
-  position = block_sum<threads>(position, shared.positions, TakeSmaller());
+  position = block_sum<threads>(position, warp_values, TakeSmaller());
   if (threadIdx.x != 0) return;
-  const uint64_t index = array.first_index + shared.tile * tile_elements<Bits> + position;
+  const uint64_t index = array.first_index + tile * tile_elements<Bits> + position;
   state->best = TakeFirst()(state->best, Found<uint64_t>{best, index});
   state->best_in_piece = nothing;
-  state->finished = 0;
 }
 
 /// One partial result a block, of the indices first + i of a range for which `at(i)` gives a Found.
@@ -271,10 +265,7 @@ struct ReduceMemory {
   }
 
   /// Forgets what was found.
-  void clear(cudaStream_t stream) const {
-    check(cudaMemsetAsync(state, 0xff, sizeof(ReduceState), stream));
-    check(cudaMemsetAsync(&state->finished, 0, sizeof(state->finished), stream));
-  }
+  void clear(cudaStream_t stream) const { check(cudaMemsetAsync(state, 0xff, sizeof(ReduceState), stream)); }
 };
 
 /// Folds the smallest element of a piece into the state. Without an index, best.index only says whether
@@ -285,12 +276,14 @@ void reduce_single_pass(const ReduceArray<Bits>& array, bool wants_index, const 
   using namespace reduce_detail;
   if (array.size == 0) return;
   const auto tiles = static_cast<uint32_t>((array.size + tile_elements<Bits> - 1) / tile_elements<Bits>);
-  if (wants_index)
-    launch(first_smallest_kernel<Bits>, {tiles, threads, sizeof(FirstShared)}, stream, array, memory.state,
-           memory.tile_bests);
-  else
-    launch(smallest_kernel<Bits>, {tiles, threads, threads / warp_threads * sizeof(Bits)}, stream, array,
-           memory.state);
+  const LaunchShape shape{tiles, threads, threads / warp_threads * sizeof(Bits)};
+  if (!wants_index) {
+    launch(smallest_kernel<Bits>, shape, stream, array, memory.state);
+    return;
+  }
+  launch(smallest_and_tile_kernel<Bits>, shape, stream, array, memory.state, memory.tile_bests);
+  launch(locate_kernel<Bits>, {1, threads, threads / warp_threads * sizeof(uint64_t)}, stream, array,
+         memory.state, static_cast<const uint64_t*>(memory.tile_bests), tiles);
 }
 
 /// The same by the seed's two launches; always with the index.

@@ -22,18 +22,16 @@ namespace sweepsort {
 
 namespace scan_detail {
 
-/// Tiles that a wave of blocks takes: up to here, smaller tiles are better than idle multiprocessors.
-inline constexpr uint64_t one_wave = 128;
-
+/// Up to so many tiles, smaller ones are better than idle multiprocessors (policy.cuh).
 template <class T, class Policy>
-constexpr uint64_t one_wave_elements = one_wave* ScanLookbackTile<T, Policy>::elements;
+constexpr uint64_t most_elements = (Policy::rows == 1 ? 64 : 128) * ScanLookbackTile<T, Policy>::elements;
 
 /// Statuses enough for every scan of up to `size` elements.
 template <class T>
 uint64_t most_tiles(uint64_t size) {
-  uint64_t tiles = ScanLookbackTile<T, SmallScan>::tiles(std::min(size, one_wave_elements<T, SmallScan>));
-  tiles = std::max(tiles,
-                   ScanLookbackTile<T, MediumScan>::tiles(std::min(size, one_wave_elements<T, MediumScan>)));
+  uint64_t tiles = ScanLookbackTile<T, SmallScan>::tiles(std::min(size, most_elements<T, SmallScan>));
+  tiles =
+      std::max(tiles, ScanLookbackTile<T, MediumScan>::tiles(std::min(size, most_elements<T, MediumScan>)));
   tiles = std::max(tiles, ScanLookbackTile<T, LargeScan>::tiles(size));
   if constexpr (sizeof(T) <= 8) tiles = std::max(tiles, ScanRing<T>::tiles(size));
   return tiles;
@@ -44,11 +42,10 @@ void look_back(const ScanArrays<T>& arrays, const Op& op, const LookbackMemory<T
                uint64_t ring_from_bytes, cudaStream_t stream) {
   if constexpr (can_scan_ring<T, Op>) {
     if (arrays.size * sizeof(T) >= ring_from_bytes && suits_scan_ring(arrays))
-      return scan_ring(arrays, op, memory, stream);
+      return scan_ring<TunedScanRing<T>>(arrays, op, memory, stream);
   }
-  if (arrays.size <= one_wave_elements<T, SmallScan>)
-    return scan_lookback<SmallScan>(arrays, op, memory, stream);
-  if (arrays.size <= one_wave_elements<T, MediumScan>)
+  if (arrays.size <= most_elements<T, SmallScan>) return scan_lookback<SmallScan>(arrays, op, memory, stream);
+  if (arrays.size <= most_elements<T, MediumScan>)
     return scan_lookback<MediumScan>(arrays, op, memory, stream);
   scan_lookback<LargeScan>(arrays, op, memory, stream);
 }
@@ -86,8 +83,9 @@ void scan(ScanAlgorithm algorithm, const ScanArrays<T>& arrays, const Op& op, Wo
   switch (algorithm) {
     case ScanAlgorithm::automatic:
     case ScanAlgorithm::lookback:
-      return scan_detail::look_back(
-          arrays, op, LookbackMemory<T>(workspace, scan_detail::most_tiles<T>(arrays.size)), ring_from_bytes, stream);
+      return scan_detail::look_back(arrays, op,
+                                    LookbackMemory<T>(workspace, scan_detail::most_tiles<T>(arrays.size)),
+                                    ring_from_bytes, stream);
     case ScanAlgorithm::shuffle: return scan_shuffle_chained(arrays, op, ChainMemory<T>(workspace), stream);
     case ScanAlgorithm::blelloch:
       return scan_blelloch<PlainIndex>(arrays, op, BlellochMemory<T>(workspace, arrays.size), stream);

@@ -64,7 +64,7 @@ struct ScanLookbackTile {
 namespace scan_lookback_detail {
 
 /// One warp: from the warps' sums to what comes before each of them, in the tile and in all tiles before it.
-template <class T, class Op, uint32_t warps>
+template <uint32_t each, class T, class Op, uint32_t warps>
 __device__ __forceinline__ void look_back(T (&warp_prefix)[warps], uint64_t tile, const T* initial,
                                           const TileStatuses<T>& statuses, const Op& op) {
   const uint32_t lane = ptx::lane_id();
@@ -76,7 +76,7 @@ __device__ __forceinline__ void look_back(T (&warp_prefix)[warps], uint64_t tile
     if (initial != nullptr) before = *initial;
   } else {
     if (lane == 0) statuses.publish(tile, Flag::partial, tile_sum);
-    before = statuses.look_back(tile, op);
+    before = statuses.template look_back<each>(tile, op);
   }
   if (lane == 0) statuses.publish(tile, Flag::prefix, op(before, tile_sum));
   const T in_tile = warp_exclusive_from_inclusive(inclusive, op);
@@ -108,7 +108,8 @@ __global__ __launch_bounds__(Policy::threads) void scan_lookback_kernel(ScanArra
   if (ptx::lane_id() == 0) shared.warp_prefix[warp] = sum;
   __syncthreads();  // all warps' sums are there
   if (warp == 0)
-    look_back(shared.warp_prefix, tile, arrays.initial, TileStatuses<T>(slots, shared.epoch), op);
+    look_back<Policy::statuses_a_lane>(shared.warp_prefix, tile, arrays.initial,
+                                       TileStatuses<T>(slots, shared.epoch), op);
   __syncthreads();  // and now their prefixes
   const T up_to_end = rows.finish(shared.warp_prefix[warp], op, arrays.exclusive);
   if (whole)
@@ -116,9 +117,10 @@ __global__ __launch_bounds__(Policy::threads) void scan_lookback_kernel(ScanArra
   else
     rows.store_guarded(arrays.out, first, arrays.size);
 
-  if (threadIdx.x != Policy::threads - 1) return;
-  if (tile == gridDim.x - 1 && arrays.total != nullptr) *arrays.total = up_to_end;
-  leave_scan(state, gridDim.x, slots, gridDim.x);
+  const bool at_end = tile == gridDim.x - 1 && threadIdx.x == Policy::threads - 1;
+  if (at_end && arrays.total != nullptr) *arrays.total = up_to_end;
+  // The last tile has looked back, so all others have published: their blocks have read the state.
+  if (at_end) end_scan(state, shared.epoch, slots, gridDim.x);
 }
 
 }  // namespace scan_lookback_detail

@@ -23,14 +23,15 @@
 namespace sweepsort {
 
 /// The geometry, and what the warps of a block tell each other.
-template <class T, class Policy = TunedScanRing>
+template <class T, class Policy = TunedScanRing<T>>
 struct ScanRing {
   static constexpr uint32_t stages = Policy::stages;
-  static constexpr uint32_t reducers = Policy::reducer_warps;
   static constexpr uint32_t scanners = Policy::scan_warps;
   static constexpr uint32_t rows = Policy::rows;
-  static constexpr uint32_t look_back_warp = 1 + reducers;
-  static constexpr uint32_t first_scanner = look_back_warp + 1;
+  static constexpr uint32_t load_warp = 0;
+  static constexpr uint32_t reduce_warp = 1;
+  static constexpr uint32_t look_back_warp = 2;
+  static constexpr uint32_t first_scanner = 3;
   static constexpr uint32_t threads = (first_scanner + scanners) * warp_threads;
   using Rows = ScanRows<T, rows>;
   static constexpr uint32_t elements = scanners * Rows::elements;
@@ -46,7 +47,9 @@ struct ScanRing {
     ptx::SharedBarrier taken[stages];   // everybody is done with the stage
     ptx::SharedBarrier ready[slots];    // prefix and warp_before are there
     T prefix[slots];
-    T warp_before[slots][scanners];  // in the tile, before this scanner's part
+    T warp_before[slots]
+                 [scanners];  // the sums of the scanners' parts, then what comes before each in the tile
+    uint32_t reduced[slots];  // how many reducers have ever finished with the slot
     uint32_t tile[stages];
     uint32_t epoch;
   };
@@ -87,41 +90,45 @@ __device__ __forceinline__ void load_part(typename Ring::Shared& shared, uint32_
     ptx::barrier_arrive(&shared.loaded[stage]);
 }
 
-/// Draws tiles and loads them, a ticket ahead. Ends by telling every warp that there are no more.
+/// Draws tiles and loads them. Two tickets are under way, since one takes as long as half a tile. Ends by
+/// telling every warp that there are no more.
 template <class Ring, class T, class Op>
 __device__ __forceinline__ void load_tiles(typename Ring::Shared& shared, const ScanArrays<T>& arrays,
-                                           uint32_t tiles, const Op& op, ScanState* state) {
-  const uint32_t lane = ptx::lane_id();
-  uint32_t next = lane == 0 ? draw_ticket(&state->tickets) : 0;
-  next = __shfl_sync(full_warp, next, 0);
-  uint32_t left = Ring::reducers;  // each of them looks for its end at a turn of its own
-  for (uint32_t k = 0; left > 0; ++k) {
+                                           uint32_t tiles, const Op& op, ScanState* state,
+                                           StatusSlot<T>* slots) {
+  const bool leads = ptx::lane_id() == 0;
+  uint32_t next = leads ? draw_ticket(&state->tickets) : 0;
+  uint32_t next_but_one = leads ? draw_ticket(&state->tickets) : 0;
+  uint32_t tile = 0;
+  for (uint32_t k = 0; tile < tiles; ++k) {
     const Turn<Ring> turn(k);
-    const uint32_t tile = next;
-    if (tile < tiles && lane == 0) next = draw_ticket(&state->tickets);
+    tile = __shfl_sync(full_warp, next, 0);
+    next = next_but_one;
+    if (leads && tile < tiles) next_but_one = draw_ticket(&state->tickets);
     ptx::barrier_wait(&shared.taken[turn.stage], turn.stage_parity ^ 1);
     const uint64_t first = uint64_t{tile} * Ring::elements;
-    if (lane == 0) shared.tile[turn.stage] = tile < tiles ? tile : Ring::no_tile;
+    if (leads) shared.tile[turn.stage] = tile < tiles ? tile : Ring::no_tile;
     if (tile >= tiles) {
-      if (lane == 0) ptx::barrier_arrive(&shared.loaded[turn.stage]);
-      --left;
+      if (leads) ptx::barrier_arrive(&shared.loaded[turn.stage]);
     } else if (first + Ring::elements <= arrays.size) {
-      if (lane == 0)
+      if (leads)
         ptx::bulk_load_and_arrive(shared.stage[turn.stage], arrays.in + first, Ring::bytes,
                                   &shared.loaded[turn.stage]);
     } else {
       load_part<Ring>(shared, turn.stage, arrays.in + first, arrays.size - first, op.identity());
     }
-    next = __shfl_sync(full_warp, next, 0);
+    __syncwarp();
   }
+  // A block draws one ticket a tile and two more: this was the last of all.
+  if (leads && next_but_one == tiles + 2 * gridDim.x - 1) end_scan(state, shared.epoch, slots, tiles);
 }
 
-/// Sums up every reducers-th tile and publishes its sum.
+/// Sums up every tile and publishes its sum. One warp keeps up, because all its sums are under way at once.
 template <class Ring, class T, class Op>
-__device__ __forceinline__ void reduce_tiles(typename Ring::Shared& shared, uint32_t reducer,
-                                             const TileStatuses<T>& statuses, const Op& op) {
+__device__ __forceinline__ void reduce_tiles(typename Ring::Shared& shared, const TileStatuses<T>& statuses,
+                                             const Op& op) {
   const uint32_t lane = ptx::lane_id();
-  for (uint32_t k = reducer;; k += Ring::reducers) {
+  for (uint32_t k = 0;; ++k) {
     const Turn<Ring> turn(k);
     ptx::barrier_wait(&shared.loaded[turn.stage], turn.stage_parity);
     const uint32_t tile = shared.tile[turn.stage];
@@ -145,9 +152,11 @@ __device__ __forceinline__ void reduce_tiles(typename Ring::Shared& shared, uint
     if (lane == Ring::scanners - 1) statuses.publish(tile, Flag::partial, inclusive);
     if (lane < Ring::scanners) shared.warp_before[turn.slot][lane] = before;
     __syncwarp();
-    if (lane != 0) continue;
-    ptx::barrier_arrive(&shared.taken[turn.stage]);
-    ptx::barrier_arrive(&shared.ready[turn.slot]);
+    if (lane == 0) {
+      ptx::barrier_arrive(&shared.taken[turn.stage]);
+      ptx::barrier_arrive(&shared.ready[turn.slot]);
+    }
+    __syncwarp();  // nobody waits for the next tile while lane 0 has still to arrive
   }
 }
 
@@ -164,11 +173,14 @@ __device__ __forceinline__ void look_back(typename Ring::Shared& shared, const T
     if (tile == Ring::no_tile) return;
     __syncwarp();
     if (ptx::lane_id() == 0) ptx::barrier_arrive(&shared.taken[turn.stage]);
+    __syncwarp();
     before = op(before, statuses.sum_of_partials(seen, tile, op));
     seen = tile;
-    if (ptx::lane_id() != 0) continue;
-    shared.prefix[turn.slot] = before;
-    ptx::barrier_arrive(&shared.ready[turn.slot]);
+    if (ptx::lane_id() == 0) {
+      shared.prefix[turn.slot] = before;
+      ptx::barrier_arrive(&shared.ready[turn.slot]);
+    }
+    __syncwarp();  // nobody waits for the next tile while lane 0 has still to arrive
   }
 }
 
@@ -185,6 +197,7 @@ __device__ __forceinline__ void scan_tiles(typename Ring::Shared& shared, const 
     rows.load(shared.stage[turn.stage] + part * Ring::Rows::vectors);
     __syncwarp();
     if (ptx::lane_id() == 0) ptx::barrier_arrive(&shared.taken[turn.stage]);
+    __syncwarp();
     (void)rows.scan(op);
 
     ptx::barrier_wait(&shared.ready[turn.slot], turn.slot_parity);
@@ -211,23 +224,22 @@ __global__ __launch_bounds__(Ring::threads, 1) void scan_ring_kernel(ScanArrays<
     for (uint32_t stage = 0; stage < Ring::stages; ++stage) {
       ptx::barrier_init(&shared.loaded[stage], 1);
       ptx::barrier_init(&shared.taken[stage],
-                        1 + 1 + Ring::scanners);  // a reducer, the look-back, the scanners
+                        2 + Ring::scanners);  // by the reduce, look-back and scan warps
     }
-    for (uint32_t slot = 0; slot < Ring::slots; ++slot) ptx::barrier_init(&shared.ready[slot], 2);
+    for (uint32_t slot = 0; slot < Ring::slots; ++slot)
+      ptx::barrier_init(&shared.ready[slot], 2);  // by the reduce and look-back warps
     ptx::barriers_visible();
   }
   __syncthreads();
   const TileStatuses<T> statuses(slots, shared.epoch);
-  if (warp == 0)
-    load_tiles<Ring>(shared, arrays, tiles, op, state);
-  else if (warp < Ring::look_back_warp)
-    reduce_tiles<Ring>(shared, warp - 1, statuses, op);
+  if (warp == Ring::load_warp)
+    load_tiles<Ring>(shared, arrays, tiles, op, state, slots);
+  else if (warp == Ring::reduce_warp)
+    reduce_tiles<Ring>(shared, statuses, op);
   else if (warp == Ring::look_back_warp)
     look_back<Ring>(shared, arrays.initial, statuses, op);
   else
     scan_tiles<Ring>(shared, arrays, tiles, warp - Ring::first_scanner, op);
-  __syncthreads();
-  if (threadIdx.x == 0) leave_scan(state, gridDim.x, slots, tiles);
 }
 
 }  // namespace scan_ring_detail
@@ -243,7 +255,7 @@ bool suits_scan_ring(const ScanArrays<T>& arrays) {
 }
 
 /// Scans arrays that suit it. Neither allocates nor synchronises.
-template <class Policy = TunedScanRing, class T, class Op>
+template <class Policy, class T, class Op>
 void scan_ring(const ScanArrays<T>& arrays, const Op& op, const LookbackMemory<T>& memory,
                cudaStream_t stream) {
   using Ring = ScanRing<T, Policy>;

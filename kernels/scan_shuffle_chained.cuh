@@ -36,14 +36,8 @@ struct ChainMemory {
 
 namespace scan_shuffle_chained_detail {
 
-inline constexpr uint32_t threads = 1024;
-inline constexpr uint32_t warps = threads / warp_threads;
-
 template <class T>
-struct Shared {
-  T warp_prefix[warps];
-  uint32_t tile;
-};
+using Tile = ScanLookbackTile<T, ScanPolicy<1024, 4, 1>>;
 
 /// One thread: waits for its turn, passes the carry on, and returns what comes before its tile.
 template <class T, class Op>
@@ -65,47 +59,54 @@ __device__ __forceinline__ T hand_over(typename ChainMemory<T>::Chain* chain, ui
 }
 
 template <class T, class Op>
-static __global__ __launch_bounds__(threads) void scan_shuffle_chained_kernel(
-    ScanArrays<T> arrays, Op op, typename ChainMemory<T>::Chain* chain) {
-  auto& shared = shared_memory<Shared<T>>();
+static __global__ __launch_bounds__(1024) void scan_shuffle_chained_kernel(
+    ScanArrays<T> arrays, Op op, bool vectors, typename ChainMemory<T>::Chain* chain) {
+  using Tile = scan_shuffle_chained_detail::Tile<T>;
+  auto& shared = shared_memory<typename Tile::Shared>();
   const uint32_t warp = threadIdx.x / warp_threads;
   const uint32_t lane = ptx::lane_id();
   if (threadIdx.x == 0) shared.tile = draw_ticket(&chain->tickets);
   __syncthreads();
-  const uint32_t tile = shared.tile;
-  const uint64_t at = uint64_t{tile} * threads + threadIdx.x;
+  const uint64_t tile = shared.tile;
+  const uint64_t first = tile * Tile::elements + warp * Tile::Rows::elements;
+  const bool whole = vectors && (tile + 1) * Tile::elements <= arrays.size;
 
-  const T mine = at < arrays.size ? arrays.in[at] : static_cast<T>(op.identity());
-  const T in_warp = warp_inclusive_scan(mine, op);
-  if (lane == warp_threads - 1) shared.warp_prefix[warp] = in_warp;
+  typename Tile::Rows rows;
+  if (whole)
+    rows.load(reinterpret_cast<const Vector<T>*>(arrays.in + first));
+  else
+    rows.load_guarded(arrays.in, first, arrays.size, op.identity());
+  const T sum = rows.scan(op);
+  if (lane == 0) shared.warp_prefix[warp] = sum;
   __syncthreads();  // one value a warp is there
   if (warp == 0) {
     const T inclusive = warp_inclusive_scan(shared.warp_prefix[lane], op);
     const T tile_sum = shuffle_from(inclusive, warp_threads - 1);
     T before = op.identity();
-    if (lane == 0) before = hand_over(chain, tile, gridDim.x, tile_sum, arrays.initial, op);
+    if (lane == 0) before = hand_over(chain, shared.tile, gridDim.x, tile_sum, arrays.initial, op);
     before = shuffle_from(before, 0);
     shared.warp_prefix[lane] = op(before, warp_exclusive_from_inclusive(inclusive, op));
   }
   __syncthreads();  // what comes before each warp is there
-  const T before_lane = warp_exclusive_from_inclusive(in_warp, op);
-  const T before_me = op(shared.warp_prefix[warp], before_lane);
-  const T up_to_me = op(before_me, mine);
-  if (at < arrays.size) arrays.out[at] = arrays.exclusive ? before_me : up_to_me;
-  if (tile == gridDim.x - 1 && threadIdx.x == threads - 1 && arrays.total != nullptr)
-    *arrays.total = up_to_me;
+  const T up_to_end = rows.finish(shared.warp_prefix[warp], op, arrays.exclusive);
+  if (whole)
+    rows.store(reinterpret_cast<Vector<T>*>(arrays.out + first));
+  else
+    rows.store_guarded(arrays.out, first, arrays.size);
+  const bool at_end = tile == gridDim.x - 1 && threadIdx.x == blockDim.x - 1;
+  if (at_end && arrays.total != nullptr) *arrays.total = up_to_end;
 }
 
 }  // namespace scan_shuffle_chained_detail
 
-/// Scans arrays of up to 2^41 elements. Neither allocates nor synchronises.
+/// Scans arrays. Neither allocates nor synchronises.
 template <class T, class Op>
 void scan_shuffle_chained(const ScanArrays<T>& arrays, const Op& op, const ChainMemory<T>& memory,
                           cudaStream_t stream) {
   using namespace scan_shuffle_chained_detail;
-  const uint64_t tiles = arrays.size == 0 ? 1 : (arrays.size + threads - 1) / threads;
-  launch(scan_shuffle_chained_kernel<T, Op>, {static_cast<uint32_t>(tiles), threads, sizeof(Shared<T>)},
-         stream, arrays, op, memory.chain);
+  launch(scan_shuffle_chained_kernel<T, Op>,
+         {static_cast<uint32_t>(Tile<T>::tiles(arrays.size)), 1024, sizeof(typename Tile<T>::Shared)}, stream,
+         arrays, op, is_vector_aligned(arrays.in) && is_vector_aligned(arrays.out), memory.chain);
 }
 
 }  // namespace sweepsort
