@@ -21,23 +21,36 @@
 #include <algorithm>
 #include <cstdint>
 #include <limits>
+#include <type_traits>
 
 namespace sweepsort {
 
-/// An element and its position. Nothing found yet: the largest of both.
+/// The index of nothing.
+inline constexpr uint64_t found_nothing = std::numeric_limits<uint64_t>::max();
+
+/// An element and its position.
 template <class Value>
-struct Found {
+struct Candidate {
   Value value;
   uint64_t index;
 };
 
-/// Of two, the one with the smaller value, and of equals the one that stands first.
+/// Whether a is wanted rather than b: it is smaller, or b is NaN.
+template <class Value>
+SWEEPSORT_HOST_DEVICE bool precedes(const Value& a, const Value& b) {
+  if constexpr (std::is_floating_point_v<Value>) return a < b || (b != b && a == a);
+  return a < b;
+}
+
+/// Of two, the one with the smaller value, of equals the one that stands first; anything rather than nothing.
 struct TakeFirst {
   template <class Value>
-  SWEEPSORT_HOST_DEVICE Found<Value> operator()(const Found<Value>& left, const Found<Value>& right) const {
-    const bool takes_right =
-        right.value < left.value || (!(left.value < right.value) && right.index < left.index);
-    return takes_right ? right : left;
+  SWEEPSORT_HOST_DEVICE Candidate<Value> operator()(const Candidate<Value>& left,
+                                                    const Candidate<Value>& right) const {
+    if (left.index == found_nothing || right.index == found_nothing)
+      return right.index == found_nothing ? left : right;
+    const bool equal = !precedes(left.value, right.value) && !precedes(right.value, left.value);
+    return precedes(right.value, left.value) || (equal && right.index < left.index) ? right : left;
   }
 };
 
@@ -65,8 +78,8 @@ __device__ __forceinline__ T block_sum(T value, T* warp_values, const Op& op) {
 
 /// What reductions of pieces leave in device memory.
 struct ReduceState {
-  Found<uint64_t> best;    // of all pieces: the ordered bits, and the index if it is wanted
-  uint64_t best_in_piece;  // ordered bits; of narrow keys with the tile behind them
+  Candidate<uint64_t> best;  // of all pieces: the ordered bits, and the index if it is wanted
+  uint64_t best_in_piece;    // ordered bits; of narrow keys with the tile behind them
 };
 
 template <class Bits>
@@ -83,8 +96,6 @@ inline constexpr uint32_t threads = reduce_policy.threads;
 inline constexpr uint32_t vectors = reduce_policy.vectors_a_thread;
 template <class Bits>
 inline constexpr uint32_t tile_elements = threads* vectors* vector_elements<Bits>;
-
-inline constexpr uint64_t nothing = std::numeric_limits<uint64_t>::max();
 
 /// Calls use(position in the tile, ordered bits) for the elements of tile `tile`.
 template <class Bits, class Use>
@@ -174,30 +185,30 @@ static __global__ __launch_bounds__(threads) void locate_kernel(ReduceArray<Bits
   const auto best = static_cast<Bits>(packs_tile<Bits> ? found >> 32 : found);
   uint64_t tile = found & 0xffffffffu;
   if constexpr (!packs_tile<Bits>) {
-    tile = nothing;
+    tile = found_nothing;
     for (uint32_t at = threadIdx.x; at < tiles; at += threads)
       if (tile_bests[at] == best) tile = std::min<uint64_t>(tile, at);
     tile = smallest_of_block(tile, warp_values);
   }
-  uint64_t position = nothing;
+  uint64_t position = found_nothing;
   for_each_of_tile(array, tile, [&](uint32_t at, Bits ordered) {
     if (ordered == best) position = std::min<uint64_t>(position, at);
   });
   position = block_sum<threads>(position, warp_values, TakeSmaller());
   if (threadIdx.x != 0) return;
   const uint64_t index = array.first_index + tile * tile_elements<Bits> + position;
-  state->best = TakeFirst()(state->best, Found<uint64_t>{best, index});
-  state->best_in_piece = nothing;
+  state->best = TakeFirst()(state->best, Candidate<uint64_t>{best, index});
+  state->best_in_piece = found_nothing;
 }
 
-/// One partial result a block, of the indices first + i of a range for which `at(i)` gives a Found.
+/// One partial result a block, of the indices first + i of a range for which `at(i)` gives a Candidate.
 template <class Value, class At>
 static __global__ __launch_bounds__(threads) void partials_kernel(uint64_t size, At at,
-                                                                  Found<Value>* partials) {
-  auto* const warp_values = &shared_memory<Found<Value>>();
+                                                                  Candidate<Value>* partials) {
+  auto* const warp_values = &shared_memory<Candidate<Value>>();
   // Every block has an element to begin with.
   uint64_t i = uint64_t{blockIdx.x} * threads + threadIdx.x;
-  Found<Value> best = at(std::min(i, size - 1));
+  Candidate<Value> best = at(std::min(i, size - 1));
   for (i += uint64_t{gridDim.x} * threads; i < size; i += uint64_t{gridDim.x} * threads)
     best = TakeFirst()(best, at(i));
   best = block_sum<threads>(best, warp_values, TakeFirst());
@@ -205,11 +216,11 @@ static __global__ __launch_bounds__(threads) void partials_kernel(uint64_t size,
 }
 
 template <class Value>
-static __global__ __launch_bounds__(threads) void reduce_partials_kernel(const Found<Value>* partials,
+static __global__ __launch_bounds__(threads) void reduce_partials_kernel(const Candidate<Value>* partials,
                                                                          uint32_t count,
-                                                                         Found<Value>* result) {
-  auto* const warp_values = &shared_memory<Found<Value>>();
-  Found<Value> best = *result;
+                                                                         Candidate<Value>* result) {
+  auto* const warp_values = &shared_memory<Candidate<Value>>();
+  Candidate<Value> best = *result;
   for (uint32_t i = threadIdx.x; i < count; i += threads) best = TakeFirst()(best, partials[i]);
   best = block_sum<threads>(best, warp_values, TakeFirst());
   if (threadIdx.x == 0) *result = best;
@@ -218,7 +229,7 @@ static __global__ __launch_bounds__(threads) void reduce_partials_kernel(const F
 template <class Bits>
 struct ElementAt {
   ReduceArray<Bits> array;
-  __device__ Found<uint64_t> operator()(uint64_t i) const {
+  __device__ Candidate<uint64_t> operator()(uint64_t i) const {
     return {array.map.to_ordered(array.in[i]), array.first_index + i};
   }
 };
@@ -227,7 +238,7 @@ template <class Value, class Function>
 struct ValueAt {
   uint64_t first;
   Function function;
-  __device__ Found<Value> operator()(uint64_t i) const { return {function(first + i), first + i}; }
+  __device__ Candidate<Value> operator()(uint64_t i) const { return {function(first + i), first + i}; }
 };
 
 inline constexpr uint32_t most_partials = 4096;
@@ -238,13 +249,13 @@ inline uint32_t partial_blocks(uint64_t size) {
 
 /// Folds `size` > 0 elements into *result by two launches.
 template <class Value, class At>
-void reduce_by_partials(uint64_t size, const At& at, Found<Value>* partials, Found<Value>* result,
+void reduce_by_partials(uint64_t size, const At& at, Candidate<Value>* partials, Candidate<Value>* result,
                         cudaStream_t stream) {
-  constexpr size_t shared_bytes = threads / warp_threads * sizeof(Found<Value>);
+  constexpr size_t shared_bytes = threads / warp_threads * sizeof(Candidate<Value>);
   const uint32_t blocks = partial_blocks(size);
   launch(partials_kernel<Value, At>, {blocks, threads, shared_bytes}, stream, size, at, partials);
   launch(reduce_partials_kernel<Value>, {1, threads, shared_bytes}, stream,
-         static_cast<const Found<Value>*>(partials), blocks, result);
+         static_cast<const Candidate<Value>*>(partials), blocks, result);
 }
 
 }  // namespace reduce_detail
@@ -252,15 +263,15 @@ void reduce_by_partials(uint64_t size, const At& at, Found<Value>* partials, Fou
 /// Device memory for reducing pieces of up to `size` elements of `key_bytes`.
 struct ReduceMemory {
   ReduceState* state;
-  Found<uint64_t>* partials;  // two launches
-  uint64_t* tile_bests;       // single pass with index, wide keys
+  Candidate<uint64_t>* partials;  // two launches
+  uint64_t* tile_bests;           // single pass with index, wide keys
 
   template <class Bits>
   static ReduceMemory take(Workspace& workspace, uint64_t size) {
     const uint64_t tiles =
         (size + reduce_detail::tile_elements<Bits> - 1) / reduce_detail::tile_elements<Bits>;
     return {workspace.take<ReduceState>(1).data(),
-            workspace.take<Found<uint64_t>>(reduce_detail::most_partials).data(),
+            workspace.take<Candidate<uint64_t>>(reduce_detail::most_partials).data(),
             workspace.take<uint64_t>(reduce_detail::packs_tile<Bits> ? 0 : tiles).data()};
   }
 
@@ -298,7 +309,7 @@ void reduce_two_launch(const ReduceArray<Bits>& array, const ReduceMemory& memor
 template <class Value>
 size_t transform_argmin_workspace_bytes() {
   Workspace workspace;
-  (void)workspace.take<Found<Value>>(reduce_detail::most_partials);
+  (void)workspace.take<Candidate<Value>>(reduce_detail::most_partials);
   return workspace.used();
 }
 
@@ -306,10 +317,10 @@ size_t transform_argmin_workspace_bytes() {
 /// one with the smallest argument. Nothing is read from memory. `function` is a device function object of a
 /// uint64_t; Value has operator< and is a multiple of 4 bytes. Neither allocates nor synchronises.
 template <class Value, class Function>
-void transform_argmin(uint64_t first, uint64_t last, const Function& function, Found<Value>* result,
+void transform_argmin(uint64_t first, uint64_t last, const Function& function, Candidate<Value>* result,
                       Workspace workspace, cudaStream_t stream) {
   if (first >= last) return;
-  auto* const partials = workspace.take<Found<Value>>(reduce_detail::most_partials).data();
+  auto* const partials = workspace.take<Candidate<Value>>(reduce_detail::most_partials).data();
   reduce_detail::reduce_by_partials<Value>(
       last - first, reduce_detail::ValueAt<Value, Function>{first, function}, partials, result, stream);
 }

@@ -106,6 +106,7 @@ __device__ __forceinline__ void load_tiles(typename Ring::Shared& shared, const 
     next = next_but_one;
     if (leads && tile < tiles) next_but_one = draw_ticket(&state->tickets);
     ptx::barrier_wait(&shared.taken[turn.stage], turn.stage_parity ^ 1);
+    __syncwarp();  // else the stage could be taken again before a lane has seen that it was
     const uint64_t first = uint64_t{tile} * Ring::elements;
     if (leads) shared.tile[turn.stage] = tile < tiles ? tile : Ring::no_tile;
     if (tile >= tiles) {

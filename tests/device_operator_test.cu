@@ -158,8 +158,8 @@ struct Distance {  // from 1000, twice each
 
 TEST_CASE("the argument that makes a function smallest is found, of equals the first", "[device]") {
   const OnDevice session;
-  const std::vector<Found<uint32_t>> nothing{{0xffffffffu, ~uint64_t{0}}};
-  const DeviceArray<Found<uint32_t>> result{std::span<const Found<uint32_t>>(nothing)};
+  const std::vector<Candidate<uint32_t>> nothing{{0xffffffffu, ~uint64_t{0}}};
+  const DeviceArray<Candidate<uint32_t>> result{std::span<const Candidate<uint32_t>>(nothing)};
   const DeviceArray<std::byte> memory(transform_argmin_workspace_bytes<uint32_t>());
   const uint64_t far = on_gpu ? 5'000'000'000 : 3'000;
   transform_argmin<uint32_t>(5, far, Distance{1'000}, result.data(), Workspace(memory.span()), nullptr);

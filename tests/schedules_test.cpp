@@ -3,6 +3,7 @@
 #include "catch.hpp"
 #include "device_array.hpp"
 #include "kernels/radix_sort.cuh"
+#include "kernels/scan.cuh"
 #include "scan_counts_check.hpp"
 #include "seed.hpp"
 
@@ -48,6 +49,33 @@ bool onesweep_sorts(uint64_t seed, Ranking ranking) {
   return out.download() == expected && out.zones_intact() && memory.zones_intact();
 }
 
+/// Two scans by `launch_scan(arrays, workspace)` on one workspace, the second shorter.
+template <class Launch>
+bool scans(uint64_t seed, uint64_t size, Launch launch_scan) {
+  std::mt19937_64 random(seed);
+  std::vector<uint32_t> in(size);
+  for (uint32_t& element : in) element = static_cast<uint32_t>(random());
+  simt::Session session{.seed = seed};
+  const DeviceArray<uint32_t> source{std::span<const uint32_t>(in)};
+  const DeviceArray<std::byte> memory(65536);
+  check(cudaMemset(memory.data(), 0, memory.size()));
+  for (const uint64_t count : {size, size / 2}) {
+    const DeviceArray<uint32_t> target(count);
+    launch_scan(ScanArrays<uint32_t>{source.data(), target.data(), count, false, nullptr, nullptr},
+                Workspace(memory.span()));
+    uint32_t sum = 0;
+    const auto out = target.download();
+    for (uint64_t i = 0; i < count; ++i)
+      if (out[i] != (sum += in[i])) return false;
+    if (!target.zones_intact() || !memory.zones_intact()) return false;
+  }
+  return true;
+}
+
+/// Tiles of 128 elements, and a ring that goes round every third tile.
+using SmallScanTiles = ScanPolicy<32, 1, 1>;
+using SmallRing = ScanRingPolicy<3, 2, 1>;
+
 }  // namespace
 
 TEST_CASE("the scan of counts is right under a thousand schedules", "[simt]") {
@@ -64,6 +92,20 @@ TEST_CASE("onesweep passes are right under a thousand schedules", "[simt]") {
     const uint64_t seed = test_seed() + i;
     INFO("replay with SWEEPSORT_SEED=" << seed);
     REQUIRE(onesweep_sorts(seed, i % 4 == 0 ? Ranking::ballot : Ranking::lane_order));
+  }
+}
+
+TEST_CASE("scans of arrays are right under a thousand schedules", "[simt]") {
+  const Sum<uint32_t> op;
+  for (uint64_t i = 0; i < schedules; ++i) {
+    const uint64_t seed = test_seed() + i;
+    INFO("replay with SWEEPSORT_SEED=" << seed);
+    REQUIRE(scans(seed, 128 * 23 + i % 9, [&](const ScanArrays<uint32_t>& arrays, Workspace workspace) {
+      scan_lookback<SmallScanTiles>(arrays, op, LookbackMemory<uint32_t>(workspace, 64), nullptr);
+    }));
+    REQUIRE(scans(seed, 256 * 13 + i % 9, [&](const ScanArrays<uint32_t>& arrays, Workspace workspace) {
+      scan_ring<SmallRing>(arrays, op, LookbackMemory<uint32_t>(workspace, 64), nullptr);
+    }));
   }
 }
 

@@ -124,11 +124,11 @@ DeviceReduced device_reduce_result(const DeviceReduce& reduce, Workspace workspa
   DeviceReduced result;
   dispatch_bits(reduce.type, [&]<class Bits>(std::type_identity<Bits>) {
     const auto memory = ReduceMemory::take<Bits>(workspace, reduce.count);
-    Found<uint64_t> best;
+    Candidate<uint64_t> best;
     check(cudaMemcpyAsync(&best, &memory.state->best, sizeof(best), cudaMemcpyDeviceToHost, stream));
     check(cudaStreamSynchronize(stream));
     const auto map = extreme_map<Bits>(reduce.type, reduce.extreme);
-    result = {.found = best.index != std::numeric_limits<uint64_t>::max(),
+    result = {.found = best.index != found_nothing,
               .bits = map.from_ordered(static_cast<Bits>(best.value)),
               .index = best.index};
   });
