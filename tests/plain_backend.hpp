@@ -1,4 +1,5 @@
-// plain_backend.hpp - the simplest backend there can be (std::sort), honest or faulty in a chosen way.
+// plain_backend.hpp - the simplest backend there can be (std::sort, and the CPU's scans), honest or faulty in
+// a chosen way.
 #pragma once
 
 #include "backend/backend.hpp"
@@ -81,6 +82,30 @@ class PlainSession : public SortSession {
   std::vector<char> open_;
 };
 
+/// A scan that spoils the chunk which begins in the middle of the data, or fails there.
+class SpoilingScanSession : public ScanSession {
+ public:
+  SpoilingScanSession(std::unique_ptr<ScanSession> honest, Fault fault)
+      : honest_(std::move(honest)), fault_(fault) {}
+
+  std::span<std::byte> begin_chunk(uint32_t worker, size_t offset) override {
+    return honest_->begin_chunk(worker, offset);
+  }
+  std::span<std::byte> scan(uint32_t worker, uint64_t index, uint64_t first, uint64_t count) override {
+    if (fault_ == Fault::fails_to_sort && index == 2) throw Error("the device fell off the bus");
+    const std::span<std::byte> scanned = honest_->scan(worker, index, first, count);
+    if (fault_ == Fault::flips_bit && index == 2) scanned.back() ^= std::byte{1};
+    return scanned;
+  }
+  std::optional<uint64_t> overflow() const override { return honest_->overflow(); }
+  void cancel() override { honest_->cancel(); }
+  ScanSummary finish() override { return honest_->finish(); }
+
+ private:
+  std::unique_ptr<ScanSession> honest_;
+  Fault fault_;
+};
+
 class PlainBackend : public Backend {
  public:
   explicit PlainBackend(Fault fault = Fault::none, std::string name = "plain")
@@ -97,9 +122,28 @@ class PlainBackend : public Backend {
   }
   double copy_bandwidth() override { return 1e9; }
 
+  size_t stream_chunk_bytes() const override { return 4096; }
+  std::unique_ptr<ScanSession> begin_scan(const ScanJob& job) override {
+    if (fault_ == Fault::fails_to_begin) throw Error("the device has no memory left");
+    return std::make_unique<SpoilingScanSession>(cpu_->begin_scan(job), fault_);
+  }
+  std::unique_ptr<ReduceSession> begin_reduce(const ReduceJob& job) override {
+    if (fault_ == Fault::fails_to_begin) throw Error("the device has no memory left");
+    return cpu_->begin_reduce(job);
+  }
+  Measurement measure_scan(const ScanJob& job, uint64_t count, const FillFunction& fill,
+                           uint32_t runs) override {
+    return {cpu_->measure_scan(job, count, fill, runs).times_s, copy_bandwidth()};
+  }
+  Measurement measure_reduce(const ReduceJob& job, uint64_t count, const FillFunction& fill,
+                             uint32_t runs) override {
+    return {cpu_->measure_reduce(job, count, fill, runs).times_s, copy_bandwidth()};
+  }
+
  private:
   Fault fault_;
   std::string name_;
+  std::unique_ptr<Backend> cpu_ = make_cpu_backend(2);
 };
 
 }  // namespace sweepsort::test

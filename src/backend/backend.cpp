@@ -1,4 +1,5 @@
-// backend.cpp - Backend::sort by way of a session, for backends that cannot sort host memory where it is.
+// backend.cpp - sorts, scans and searches of host memory by way of a session, for backends that cannot do it
+// in place.
 #include "backend/backend.hpp"
 
 #include "core/error.hpp"
@@ -10,8 +11,8 @@ namespace sweepsort {
 namespace {
 
 /// Chunk by chunk; each holds whole elements.
-template <class Step>
-void for_each_chunk(std::span<std::byte> bytes, size_t chunk_bytes, size_t element_bytes, Step&& step) {
+template <class Byte, class Step>
+void for_each_chunk(std::span<Byte> bytes, size_t chunk_bytes, size_t element_bytes, Step&& step) {
   const size_t chunk = std::max(element_bytes, chunk_bytes / element_bytes * element_bytes);
   for (size_t at = 0; at < bytes.size(); at += chunk)
     step(at, bytes.subspan(at, std::min(chunk, bytes.size() - at)));
@@ -40,6 +41,32 @@ SortSummary Backend::sort(std::span<std::byte> keys, std::span<std::byte> values
   get(Column::keys, keys, key_bytes(job.type));
   if (job.value_bytes != 0) get(Column::values, values, job.value_bytes);
   return summary;
+}
+
+ScanSummary Backend::scan(std::span<const std::byte> in, std::span<std::byte> out, const ScanJob& job) {
+  ScanJob one_worker = job;
+  one_worker.workers = 1;
+  const auto session = begin_scan(one_worker);
+  const size_t width = key_bytes(job.type);
+  uint64_t index = 0;
+  for_each_chunk(in, job.chunk_bytes, width, [&](size_t at, std::span<const std::byte> chunk) {
+    std::memcpy(session->begin_chunk(0, 0).data(), chunk.data(), chunk.size());
+    const std::span<std::byte> scanned = session->scan(0, index++, at / width, chunk.size() / width);
+    std::memcpy(out.data() + at / width * key_bytes(job.output_type), scanned.data(), scanned.size());
+  });
+  return session->finish();
+}
+
+ReduceResult Backend::reduce(std::span<const std::byte> in, const ReduceJob& job) {
+  ReduceJob one_worker = job;
+  one_worker.workers = 1;
+  const auto session = begin_reduce(one_worker);
+  const size_t width = key_bytes(job.type);
+  for_each_chunk(in, job.chunk_bytes, width, [&](size_t at, std::span<const std::byte> chunk) {
+    std::memcpy(session->begin_chunk(0, 0).data(), chunk.data(), chunk.size());
+    session->end_chunk(0, at / width, chunk.size() / width);
+  });
+  return session->finish();
 }
 
 }  // namespace sweepsort

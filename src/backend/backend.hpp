@@ -1,4 +1,4 @@
-// backend.hpp - what every place that can sort offers: put keys in, sort, get them out.
+// backend.hpp - what every place that can sort and scan offers: put keys in, sort, get them out.
 //
 // The pipeline (files) and the library (spans) drive a backend through this interface alone; cpu.cpp and
 // cuda.cu implement it. A backend owns its memory. Data goes in and out by chunks, in any order, from several
@@ -6,6 +6,7 @@
 // without the caller arranging it.
 #pragma once
 
+#include "backend/scan_session.hpp"
 #include "core/algorithm.hpp"
 #include "core/bytes.hpp"
 #include "core/key_type.hpp"
@@ -95,6 +96,23 @@ class Backend {
 
   /// Best of several runs: this backend's memory copy bandwidth in bytes/s, read + written.
   virtual double copy_bandwidth() = 0;
+
+  /// How many bytes of input a chunk of a scan or a search best has: a multiple of 4096.
+  virtual size_t stream_chunk_bytes() const = 0;
+  /// May throw Error with a hint, for an algorithm that runs elsewhere, too.
+  virtual std::unique_ptr<ScanSession> begin_scan(const ScanJob& job) = 0;
+  virtual std::unique_ptr<ReduceSession> begin_reduce(const ReduceJob& job) = 0;
+
+  /// Scans `in` (elements of job.type) into `out` (as many of job.output_type), host memory both; `out` may
+  /// be `in`. The default goes through begin_scan.
+  virtual ScanSummary scan(std::span<const std::byte> in, std::span<std::byte> out, const ScanJob& job);
+  virtual ReduceResult reduce(std::span<const std::byte> in, const ReduceJob& job);
+
+  /// Loads `count` elements into this backend's memory once and scans (searches) them there `runs` times.
+  virtual Measurement measure_scan(const ScanJob& job, uint64_t count, const FillFunction& fill,
+                                   uint32_t runs) = 0;
+  virtual Measurement measure_reduce(const ReduceJob& job, uint64_t count, const FillFunction& fill,
+                                     uint32_t runs) = 0;
 };
 
 /// The CPU backend. `threads` 0: all that this process may use.

@@ -8,6 +8,7 @@
 // Each worker has a stream and buffers of its own, so that reading, copying and digesting overlap without
 // locks.
 #include "backend/backend.hpp"
+#include "backend/cuda_scan_session.hpp"
 #include "backend/cuda_sort.hpp"
 #include "core/error.hpp"
 #include "gpu/handles.hpp"
@@ -242,7 +243,7 @@ class CudaBackend final : public Backend {
   double copy_bandwidth() override {
     wait_for_context();
     const DeviceGuard guard(device_);
-    const size_t bytes = std::min<size_t>(size_t{1} << 30, device_memory().value / 4);
+    const size_t bytes = yardstick_bytes();
     const DeviceBuffer<std::byte> from(bytes);
     const DeviceBuffer<std::byte> to(bytes);
     const Stream stream;
@@ -260,8 +261,38 @@ class CudaBackend final : public Backend {
     return best;
   }
 
+  size_t stream_chunk_bytes() const override { return cuda_chunk_bytes; }
+
+  std::unique_ptr<ScanSession> begin_scan(const ScanJob& job) override {
+    wait_for_context();
+    return make_cuda_scan_session(device_, job);
+  }
+
+  std::unique_ptr<ReduceSession> begin_reduce(const ReduceJob& job) override {
+    wait_for_context();
+    return make_cuda_reduce_session(device_, job);
+  }
+
+  Measurement measure_scan(const ScanJob& job, uint64_t count, const FillFunction& fill,
+                           uint32_t runs) override {
+    wait_for_context();
+    Measurement measured = measure_cuda_scan(device_, job, count, fill, runs);
+    measured.bandwidth_bytes_s = copy_bandwidth();
+    return measured;
+  }
+
+  Measurement measure_reduce(const ReduceJob& job, uint64_t count, const FillFunction& fill,
+                             uint32_t runs) override {
+    wait_for_context();
+    Measurement measured = measure_cuda_reduce(device_, job, count, fill, runs);
+    measured.bandwidth_bytes_s = measure_cuda_read_bandwidth(device_, yardstick_bytes());
+    return measured;
+  }
+
  private:
   void wait_for_context() const { context_.get(); }
+  /// Far beyond the caches.
+  size_t yardstick_bytes() const { return std::min<size_t>(size_t{1} << 30, device_memory().value / 4); }
 
   DeviceId device_;
   cudaDeviceProp properties_{};

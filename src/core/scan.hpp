@@ -2,14 +2,17 @@
 #pragma once
 
 #include "core/key_bits.hpp"
+#include "core/key_type.hpp"
 
+#include <bit>
 #include <cstdint>
+#include <limits>
 #include <string_view>
 
 namespace sweepsort {
 
-/// How two elements are combined. Sums of integers wrap in their type; `min` and `max` follow the order of the
-/// sort (-0.0 before +0.0) and pass over NaN; `bit_xor` is for integers alone.
+/// How two elements are combined. Sums of integers wrap in their type; `min` and `max` follow the order of
+/// the sort (-0.0 before +0.0) and pass over NaN; `bit_xor` is for integers alone.
 enum class ScanOp : uint8_t { sum, min, max, bit_xor };
 
 /// Whether element i of the result has the input's element i in it, or only those before it.
@@ -33,8 +36,8 @@ enum class Extreme : uint8_t { min, max };
 /// `two_launch` is the seed's reduction: partial results of many blocks, then one block over those.
 enum class ReduceAlgorithm : uint8_t { automatic, single_pass, two_launch };
 
-/// The map by which the wanted key is the one with the smallest bits, and NaN of either sign has the largest in
-/// both directions (in a descending sort NaN comes first).
+/// The map by which the wanted key is the one with the smallest bits, and NaN of either sign has the largest
+/// in both directions (in a descending sort NaN comes first).
 template <class Bits>
 constexpr KeyMap<Bits> extreme_map(KeyType type, Extreme extreme) {
   KeyMap<Bits> map = key_map<Bits>(type, extreme == Extreme::min ? Order::ascending : Order::descending);
@@ -60,6 +63,19 @@ constexpr bool can_widen(KeyType from, KeyType to) {
   return key_bytes(to) > key_bytes(from);
 }
 
+/// What an exclusive scan writes first, in the low bytes: 0 for sum and xor, the type's last value (of floats
+/// an infinity) for min and max.
+inline uint64_t exclusive_start(KeyType type, ScanOp op) {
+  return dispatch(type, [op](auto identity) -> uint64_t {
+    using T = typename decltype(identity)::type;
+    using Limits = std::numeric_limits<T>;
+    T start{};
+    if (op == ScanOp::min) start = Limits::has_infinity ? Limits::infinity() : Limits::max();
+    if (op == ScanOp::max) start = Limits::has_infinity ? -Limits::infinity() : Limits::lowest();
+    return std::bit_cast<BitsOf<T>>(start);
+  });
+}
+
 constexpr std::string_view name(ScanOp op) {
   constexpr std::string_view names[] = {"sum", "min", "max", "xor"};
   return names[static_cast<uint8_t>(op)];
@@ -70,8 +86,8 @@ constexpr std::string_view name(ScanKind kind) {
 }
 
 constexpr std::string_view name(ScanAlgorithm algorithm) {
-  constexpr std::string_view names[] = {"auto",            "lookback",      "shuffle",    "blelloch",
-                                        "blelloch-padded", "hillis-steele", "sequential", "threads"};
+  constexpr std::string_view names[] = {
+      "auto", "lookback", "shuffle", "blelloch", "blelloch-padded", "hillis-steele", "sequential", "threads"};
   return names[static_cast<uint8_t>(algorithm)];
 }
 

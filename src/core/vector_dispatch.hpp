@@ -21,6 +21,16 @@ template <class Loop>
     Loop loop) {
   return loop();
 }
+
+inline bool has_avx2() {
+  static const bool found = __builtin_cpu_supports("avx2");
+  return found;
+}
+inline bool has_avx512() {
+  static const bool found = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
+                            __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl");
+  return found;
+}
 #endif
 
 /// Calls `loop()`, a function object whose call operator is always_inline, compiled for this processor's
@@ -28,11 +38,8 @@ template <class Loop>
 template <class Loop>
 auto with_best_vectors(Loop loop) {
 #ifdef SWEEPSORT_VECTOR_DISPATCH
-  static const bool avx512 = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
-                             __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl");
-  static const bool avx2 = __builtin_cpu_supports("avx2");
-  if (avx512) return with_avx512(loop);
-  if (avx2) return with_avx2(loop);
+  if (has_avx512()) return with_avx512(loop);
+  if (has_avx2()) return with_avx2(loop);
 #endif
   return loop();
 }

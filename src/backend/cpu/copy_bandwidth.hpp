@@ -1,4 +1,4 @@
-// copy_bandwidth.hpp - how fast this machine copies memory: the yardstick beside a sort's bytes a second.
+// copy_bandwidth.hpp - how fast this machine copies and reads memory: the yardsticks beside bytes a second.
 #pragma once
 
 #include <cstdint>
@@ -8,5 +8,8 @@ namespace sweepsort {
 /// Bytes/s read + written by `threads` threads that copy an array far beyond the caches; the best of five
 /// copies.
 double measure_copy_bandwidth(uint32_t threads);
+
+/// The same of a read alone.
+double measure_read_bandwidth(uint32_t threads);
 
 }  // namespace sweepsort

@@ -1,9 +1,11 @@
-// cpu_backend.cpp - the Backend that sorts in this machine's memory with all its threads.
+// cpu_backend.cpp - the Backend that sorts and scans in this machine's memory with all its threads.
 //
 // A session's input array is what begin_put hands out, so that reading a file is the only copy; each chunk is
 // digested by the thread that filled it, while it is in that thread's cache.
 #include "backend/backend.hpp"
 #include "backend/cpu/copy_bandwidth.hpp"
+#include "backend/cpu/cpu_scan.hpp"
+#include "backend/cpu/page_array.hpp"
 #include "backend/cpu/sort_arrays.hpp"
 #include "backend/cpu/team.hpp"
 #include "backend/cpu/tuning.hpp"
@@ -137,7 +139,35 @@ class CpuBackend : public Backend {
   SortSummary sort(std::span<std::byte> keys, std::span<std::byte> values, const SortJob& job) override;
   double copy_bandwidth() override { return measure_copy_bandwidth(threads_); }
 
+  size_t stream_chunk_bytes() const override { return cpu_chunk_bytes; }
+  std::unique_ptr<ScanSession> begin_scan(const ScanJob& job) override {
+    return make_cpu_scan_session(checked(job));
+  }
+  std::unique_ptr<ReduceSession> begin_reduce(const ReduceJob& job) override {
+    return make_cpu_reduce_session(job);
+  }
+  ScanSummary scan(std::span<const std::byte> in, std::span<std::byte> out, const ScanJob& job) override {
+    return scan_memory(in, out, checked(job), threads_);
+  }
+  ReduceResult reduce(std::span<const std::byte> in, const ReduceJob& job) override {
+    return reduce_memory(in, job, threads_);
+  }
+  Measurement measure_scan(const ScanJob& job, uint64_t count, const FillFunction& fill,
+                           uint32_t runs) override;
+  Measurement measure_reduce(const ReduceJob& job, uint64_t count, const FillFunction& fill,
+                             uint32_t runs) override;
+
  private:
+  static const ScanJob& checked(const ScanJob& job) {
+    if (is_gpu_algorithm(job.algorithm))
+      throw Error(fmt::format("--algorithm {} runs on a GPU alone", name(job.algorithm)),
+                  "the CPU has threads and sequential");
+    return job;
+  }
+
+  /// The data in memory, filled by all threads.
+  PageArray load(size_t bytes, const FillFunction& fill) const;
+
   /// Refuses counts whose bytes would not fit 64 bits, before anybody multiplies.
   static void check(const SortJob& job) {
     if (job.count > std::numeric_limits<uint64_t>::max() / 64)
@@ -214,6 +244,51 @@ SortSummary CpuBackend::sort(std::span<std::byte> keys, std::span<std::byte> val
     return sort_in_place<Bits, Value>(
         {reinterpret_cast<Bits*>(keys.data()), reinterpret_cast<Value*>(values.data())}, job);
   });
+}
+
+PageArray CpuBackend::load(size_t bytes, const FillFunction& fill) const {
+  PageArray data(bytes);
+  run_team(threads_, [&](uint32_t thread) {
+    const size_t chunks = (bytes + cpu_chunk_bytes - 1) / cpu_chunk_bytes;
+    for (size_t chunk = thread; chunk < chunks; chunk += threads_) {
+      const size_t at = chunk * cpu_chunk_bytes;
+      fill(at, {data.data() + at, std::min(cpu_chunk_bytes, bytes - at)});
+    }
+  });
+  return data;
+}
+
+template <class Run>
+std::vector<double> times_of(uint32_t runs, Run run) {
+  run();  // first touch of the result
+  std::vector<double> times;
+  for (uint32_t i = 0; i < runs; ++i) {
+    const auto start = std::chrono::steady_clock::now();
+    run();
+    times.push_back(seconds_since(start));
+  }
+  return times;
+}
+
+Measurement CpuBackend::measure_scan(const ScanJob& job, uint64_t count, const FillFunction& fill,
+                                     uint32_t runs) {
+  const PageArray in = load(count * key_bytes(job.type), fill);
+  const PageArray out(count * key_bytes(job.output_type));
+  return {.times_s = times_of(runs,
+                              [&] {
+                                scan({in.data(), in.size()}, {out.data(), out.size()}, job);
+                              }),
+          .bandwidth_bytes_s = copy_bandwidth()};
+}
+
+Measurement CpuBackend::measure_reduce(const ReduceJob& job, uint64_t count, const FillFunction& fill,
+                                       uint32_t runs) {
+  const PageArray in = load(count * key_bytes(job.type), fill);
+  return {.times_s = times_of(runs,
+                              [&] {
+                                reduce({in.data(), in.size()}, job);
+                              }),
+          .bandwidth_bytes_s = measure_read_bandwidth(threads_)};
 }
 
 }  // namespace

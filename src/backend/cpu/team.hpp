@@ -1,58 +1,13 @@
-// team.hpp - the threads of the CPU backend: how many there are, and "all of them do this".
-//
-// Threads are started for each piece of work and joined behind it, which costs some 20 us each. Pools that
-// wait by spinning, as OpenMP's does, save that but took nine tenths of a busy machine's time in our tests,
-// away from the threads that read and write the file.
+// team.hpp - the threads of the CPU backend: how many there are.
 #pragma once
 
+#include "core/team.hpp"
+
 #include <cstdint>
-#include <exception>
-#include <mutex>
-#include <system_error>
-#include <thread>
-#include <vector>
 
 namespace sweepsort {
 
 /// Processors that this process may use: its affinity mask and its cgroup's quota, at least 1.
 uint32_t available_threads();
-
-/// Runs work(0) ... work(threads - 1), each once, and returns when all have returned; at the same time as far
-/// as the system grants threads. The first exception is rethrown here.
-template <class Work>
-void run_team(uint32_t threads, Work&& work) {
-  if (threads <= 1) {
-    work(0u);
-    return;
-  }
-  std::mutex mutex;
-  std::exception_ptr failure;
-  const auto guarded = [&](uint32_t thread) {
-    try {
-      work(thread);
-    } catch (...) {
-      const std::lock_guard lock(mutex);
-      if (!failure) failure = std::current_exception();
-    }
-  };
-  {
-    std::vector<std::jthread> team;
-    team.reserve(threads - 1);
-    uint32_t left = 1;
-    try {
-      for (; left < threads; ++left) team.emplace_back(guarded, left);
-    } catch (const std::system_error&) {
-      // No more threads to be had: this one does what is left.
-    }
-    guarded(0);
-    for (; left < threads; ++left) guarded(left);
-  }
-  if (failure) std::rethrow_exception(failure);
-}
-
-/// The `part`-th of `parts` nearly equal slices of [0, count).
-constexpr uint64_t slice_begin(uint64_t count, uint32_t part, uint32_t parts) {
-  return count / parts * part + (count % parts) * part / parts;
-}
 
 }  // namespace sweepsort

@@ -74,6 +74,9 @@ struct cudaLaunchAttribute {
 };
 
 using cudaStream_t = struct EmulatedStream*;
+using cudaEvent_t = struct EmulatedEvent*;
+
+enum : unsigned { cudaStreamNonBlocking = 1 };
 
 struct cudaLaunchConfig_t {
   dim3 gridDim;
@@ -107,6 +110,19 @@ template <class T>
 cudaError_t cudaMalloc(T** address, size_t count) {
   return cudaMalloc(reinterpret_cast<void**>(address), count);
 }
+
+cudaError_t cudaMallocHost(void** address, size_t count);
+cudaError_t cudaFreeHost(void* address);
+
+// Everything is done when the call returns: a stream is only a name, an event only a time.
+cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned flags);
+cudaError_t cudaStreamDestroy(cudaStream_t stream);
+cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned flags = 0);
+cudaError_t cudaEventCreate(cudaEvent_t* event);
+cudaError_t cudaEventDestroy(cudaEvent_t event);
+cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream = nullptr);
+cudaError_t cudaEventSynchronize(cudaEvent_t event);
+cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t begin, cudaEvent_t end);
 
 cudaError_t cudaFuncSetAttribute(const void* kernel, cudaFuncAttribute attribute, int value);
 cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, const void* kernel, int threads,

@@ -1,0 +1,160 @@
+// cpu_scan.cpp - the CPU's sessions, and the same on whole arrays.
+#include "backend/cpu/cpu_scan.hpp"
+
+#include "backend/cpu/extreme_search.hpp"
+#include "backend/cpu/page_array.hpp"
+#include "backend/cpu/scan_chain.hpp"
+#include "backend/cpu/team.hpp"
+
+#include <algorithm>
+#include <atomic>
+
+namespace sweepsort {
+namespace {
+
+constexpr size_t page_bytes = 4096;
+/// Larger results are not found in the caches by whoever reads them next.
+constexpr size_t least_streamed_bytes = 16u << 20;
+
+/// A worker's memory, taken when it is first needed.
+class Desk {
+ public:
+  std::span<std::byte> take(size_t bytes, size_t offset) {
+    if (memory_.size() == 0) memory_ = PageArray(bytes + page_bytes);
+    return {memory_.data() + offset % page_bytes, bytes};
+  }
+
+ private:
+  PageArray memory_;
+};
+
+class CpuScanSession final : public ScanSession {
+ public:
+  explicit CpuScanSession(const ScanJob& job) : job_(job), chain_(job), workers_(std::max(1u, job.workers)) {}
+
+  std::span<std::byte> begin_chunk(uint32_t worker, size_t offset) override {
+    return workers_.at(worker).chunk = workers_[worker].input.take(job_.chunk_bytes, offset);
+  }
+
+  std::span<std::byte> scan(uint32_t worker, uint64_t index, uint64_t first_element,
+                            uint64_t count) override {
+    Worker& mine = workers_.at(worker);
+    std::span<std::byte> out = mine.chunk.first(count * key_bytes(job_.type));
+    if (job_.output_type != job_.type) {
+      const size_t width = key_bytes(job_.output_type);
+      out = mine.output.take(job_.chunk_bytes / key_bytes(job_.type) * width, 0).first(count * width);
+      widen(job_.type, job_.output_type, mine.chunk.data(), count, out.data());
+    }
+    chain_.scan(index, first_element, out.data(), count, out.data());
+    mine.end = first_element + count;
+    return out;
+  }
+
+  std::optional<uint64_t> overflow() const override { return chain_.overflow(); }
+  void cancel() override { chain_.cancel(); }
+
+  ScanSummary finish() override {
+    uint64_t count = 0;
+    for (const Worker& worker : workers_) count = std::max(count, worker.end);
+    return chain_.finish(count);
+  }
+
+ private:
+  struct alignas(64) Worker {
+    Desk input;
+    Desk output;
+    std::span<std::byte> chunk;
+    uint64_t end = 0;  // behind the last element of its last chunk
+  };
+
+  ScanJob job_;
+  ScanChain chain_;
+  std::vector<Worker> workers_;
+};
+
+class CpuReduceSession final : public ReduceSession {
+ public:
+  explicit CpuReduceSession(const ReduceJob& job) : job_(job) {
+    for (uint32_t i = 0; i < std::max(1u, job.workers); ++i)
+      workers_.push_back({.search = ExtremeSearch(job), .desk = std::make_unique<Desk>()});
+  }
+
+  std::span<std::byte> begin_chunk(uint32_t worker, size_t offset) override {
+    return workers_.at(worker).chunk = workers_[worker].desk->take(job_.chunk_bytes, offset);
+  }
+
+  void end_chunk(uint32_t worker, uint64_t first_element, uint64_t count) override {
+    workers_.at(worker).search.add(workers_[worker].chunk.data(), count, first_element);
+  }
+
+  ReduceResult finish() override {
+    ExtremeSearch all(job_);
+    for (const Worker& worker : workers_) all.add(worker.search);
+    return all.result();
+  }
+
+ private:
+  struct alignas(64) Worker {
+    ExtremeSearch search;
+    std::unique_ptr<Desk> desk;
+    std::span<std::byte> chunk = {};
+  };
+
+  ReduceJob job_;
+  std::vector<Worker> workers_;
+};
+
+/// Calls f(thread, block's number, first element, count) for every block of an array, by a team that takes
+/// them in rising order.
+template <class F>
+void for_each_block(uint64_t count, size_t width, uint32_t threads, F f) {
+  const uint64_t block = cpu_block_bytes / width;
+  const uint64_t blocks = (count + block - 1) / block;
+  std::atomic<uint64_t> next = 0;
+  run_team(static_cast<uint32_t>(std::min<uint64_t>(threads, blocks)), [&](uint32_t thread) {
+    for (uint64_t index = next++; index < blocks; index = next++)
+      f(thread, index, index * block, std::min(block, count - index * block));
+  });
+}
+
+}  // namespace
+
+std::unique_ptr<ScanSession> make_cpu_scan_session(const ScanJob& job) {
+  return std::make_unique<CpuScanSession>(job);
+}
+
+std::unique_ptr<ReduceSession> make_cpu_reduce_session(const ReduceJob& job) {
+  return std::make_unique<CpuReduceSession>(job);
+}
+
+ScanSummary scan_memory(std::span<const std::byte> in, std::span<std::byte> out, const ScanJob& job,
+                        uint32_t threads) {
+  const size_t width = key_bytes(job.type);
+  const size_t out_width = key_bytes(job.output_type);
+  const uint64_t count = in.size() / width;
+  const Store store = out.size() >= least_streamed_bytes ? Store::streaming : Store::cached;
+  ScanChain chain(job);
+  if (job.algorithm == ScanAlgorithm::sequential) threads = 1;
+  for_each_block(count, out_width, threads, [&](uint32_t, uint64_t index, uint64_t first, uint64_t elements) {
+    const std::byte* from = in.data() + first * width;
+    std::byte* const to = out.data() + first * out_width;
+    if (job.type == job.output_type) return chain.scan(index, first, from, elements, to, store);
+    widen(job.type, job.output_type, from, elements, to);
+    chain.scan(index, first, to, elements, to);
+  });
+  return chain.finish(count);
+}
+
+ReduceResult reduce_memory(std::span<const std::byte> in, const ReduceJob& job, uint32_t threads) {
+  const size_t width = key_bytes(job.type);
+  const uint64_t blocks = in.size() / cpu_block_bytes + 1;
+  std::vector<ExtremeSearch> searches(std::min<uint64_t>(threads, blocks), ExtremeSearch(job));
+  for_each_block(in.size() / width, width, threads,
+                 [&](uint32_t thread, uint64_t, uint64_t first, uint64_t elements) {
+                   searches[thread].add(in.data() + first * width, elements, first);
+                 });
+  for (size_t i = 1; i < searches.size(); ++i) searches[0].add(searches[i]);
+  return searches[0].result();
+}
+
+}  // namespace sweepsort

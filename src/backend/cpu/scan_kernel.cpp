@@ -1,0 +1,297 @@
+// scan_kernel.cpp - scans by whole vectors; the carry goes from vector to vector, one operation each.
+#include "backend/cpu/scan_kernel.hpp"
+
+#include "backend/cpu/vector_lanes.hpp"
+#include "core/error.hpp"
+#include "core/key_bits.hpp"
+#include "core/vector_dispatch.hpp"
+
+#include <limits>
+
+namespace sweepsort {
+namespace {
+
+using lanes::Vector;
+
+// An operator works on one lane and on a vector of lanes alike.
+
+template <class Lane>
+struct SumOp {
+  /// Of floats -0.0 is the identity: -0.0 + -0.0 is -0.0, and 0.0 + -0.0 is not.
+  static constexpr Lane identity = std::is_floating_point_v<Lane> ? Lane(-0.0) : Lane(0);
+  template <class V>
+  SWEEPSORT_INLINE V operator()(const V& left, const V& right) const {
+    return static_cast<V>(left + right);
+  }
+};
+
+template <class Lane>
+struct XorOp {
+  static constexpr Lane identity = 0;
+  template <class V>
+  SWEEPSORT_INLINE V operator()(const V& left, const V& right) const {
+    return static_cast<V>(left ^ right);
+  }
+};
+
+template <class Lane>
+struct LeastOp {
+  static constexpr Lane identity = std::numeric_limits<Lane>::max();
+  template <class V>
+  SWEEPSORT_INLINE V operator()(const V& left, const V& right) const {
+    return right < left ? right : left;
+  }
+};
+
+// Between elements and lanes.
+
+struct AsIs {
+  template <class V>
+  SWEEPSORT_INLINE V to_lane(const V& raw) const {
+    return raw;
+  }
+  template <class V>
+  SWEEPSORT_INLINE V from_lane(const V& lane) const {
+    return lane;
+  }
+};
+
+/// extreme_map of integers.
+template <class Element>
+struct FlippedBits {
+  Element flip;
+  template <class V>
+  SWEEPSORT_INLINE V to_lane(const V& raw) const {
+    return static_cast<V>(raw ^ flip);
+  }
+  template <class V>
+  SWEEPSORT_INLINE V from_lane(const V& lane) const {
+    return to_lane(lane);
+  }
+};
+
+/// extreme_map of floats, without branches.
+template <class Lane>
+struct FloatRanks {
+  KeyMap<Lane> map;
+  template <class V>
+  SWEEPSORT_INLINE V to_lane(const V& raw) const {
+    const V is_negative = V{} - (raw >> KeyMap<Lane>::sign_shift);
+    const V flip = map.flip_positive ^ (is_negative & Lane(map.flip_positive ^ map.flip_negative));
+    return ((raw ^ flip) - map.rotate) ^ map.invert;
+  }
+  template <class V>
+  SWEEPSORT_INLINE V from_lane(const V& lane) const {
+    const V flipped = (lane ^ map.invert) + map.rotate;
+    const V was_positive = V{} - (flipped >> KeyMap<Lane>::sign_shift);
+    return flipped ^ (map.flip_negative ^ (was_positive & Lane(map.flip_positive ^ map.flip_negative)));
+  }
+};
+
+template <class Element, size_t bytes, class Map>
+struct Loader {
+  using V = Vector<Element, bytes>;
+  static constexpr size_t count = bytes / sizeof(Element);
+
+  SWEEPSORT_INLINE static V load(const Element* in, const Map& map) {
+    V raw;
+    std::memcpy(&raw, in, sizeof raw);
+    return map.to_lane(raw);
+  }
+  SWEEPSORT_INLINE static void store(const V& lane, Element* out, const Map& map) {
+    const V raw = map.from_lane(lane);
+    std::memcpy(out, &raw, sizeof raw);
+  }
+};
+
+template <size_t bytes, class Element, class Map, class Op>
+SWEEPSORT_INLINE Element reduce_run(const Element* in, uint64_t count, const Map& map, const Op& op) {
+  using Load = Loader<Element, bytes, Map>;
+  using V = typename Load::V;
+  // Four vectors, so that one operation need not wait for the one before.
+  V sums[4];
+  for (V& sum : sums) sum = lanes::splat<V>(Op::identity);
+  uint64_t at = 0;
+  for (; at + 4 * Load::count <= count; at += 4 * Load::count)
+    for (size_t i = 0; i < 4; ++i) sums[i] = op(sums[i], Load::load(in + at + i * Load::count, map));
+  const V sum = op(op(sums[0], sums[1]), op(sums[2], sums[3]));
+  Element total = sum[0];
+  for (size_t i = 1; i < Load::count; ++i) total = op(total, Element(sum[i]));
+  for (; at < count; ++at) total = op(total, map.to_lane(in[at]));
+  return total;
+}
+
+template <size_t bytes, bool exclusive, class Element, class Map, class Op>
+SWEEPSORT_INLINE Element scan_run(const Element* in, uint64_t count, Element carry, const Map& map,
+                                  const Op& op, Element* out) {
+  using Load = Loader<Element, bytes, Map>;
+  using V = typename Load::V;
+  const V identity = lanes::splat<V>(Op::identity);
+  V before = lanes::splat<V>(carry);
+  const auto step = [&](const Element* from, Element* to) __attribute__((always_inline)) {
+    const V scanned = lanes::inclusive(Load::load(from, map), identity, op);
+    const V result = op(before, exclusive ? lanes::shifted<1>(scanned, identity) : scanned);
+    before = op(before, lanes::last_everywhere(scanned));
+    Load::store(result, to, map);
+  };
+  uint64_t at = 0;
+  for (; at + Load::count <= count; at += Load::count) step(in + at, out + at);
+  carry = before[0];
+  for (; at < count; ++at) {
+    const Element with = op(carry, map.to_lane(in[at]));
+    out[at] = map.from_lane(exclusive ? carry : with);
+    carry = with;
+  }
+  return carry;
+}
+
+template <class Element, class Map, class Op>
+Element scan_one_by_one(const Element* in, uint64_t count, Element carry, bool exclusive, const Map& map,
+                        const Op& op, Element* out) {
+  for (uint64_t i = 0; i < count; ++i) {
+    const Element with = op(carry, map.to_lane(in[i]));
+    out[i] = map.from_lane(exclusive ? carry : with);
+    carry = with;
+  }
+  return carry;
+}
+
+enum class Work : uint8_t { reduce, scan };
+
+/// Calls f(integral_constant of the vectors' bytes) compiled for this processor. Scans always get 16 bytes: a
+/// shift of those is one instruction, across more it takes several (u32 on a Zen core: 0.19 ns an element
+/// with 16 bytes, 0.30 with 32). So do floats, that the order of their additions is the same everywhere.
+template <class Element, Work work, class F>
+SWEEPSORT_INLINE auto with_vectors(F f) {
+#ifdef SWEEPSORT_VECTOR_DISPATCH
+  if constexpr (!std::is_floating_point_v<Element>) {
+    const auto wide = [&]() __attribute__((always_inline)) {
+      return f(std::integral_constant < size_t, work == Work::scan ? 16 : 64 > {});
+    };
+    const auto medium = [&]() __attribute__((always_inline)) {
+      return f(std::integral_constant < size_t, work == Work::scan ? 16 : 32 > {});
+    };
+    if (has_avx512()) return with_avx512(wide);
+    if (has_avx2()) return with_avx2(medium);
+  }
+#endif
+  return f(std::integral_constant<size_t, 16>{});
+}
+
+template <class Element, class Map, class Op>
+class VectorKernel final : public ScanKernel {
+ public:
+  VectorKernel(Map map, Element exclusive_start) : map_(map), exclusive_start_(exclusive_start) {}
+
+  Carry start(ScanKind kind) const override {
+    return to_carry(kind == ScanKind::exclusive ? exclusive_start_ : Op::identity);
+  }
+  Carry combine(Carry left, Carry right) const override { return to_carry(op_(lane(left), lane(right))); }
+  Carry reduce(const std::byte* in, uint64_t count) const override {
+    const auto* const from = reinterpret_cast<const Element*>(in);
+    return to_carry(with_vectors<Element, Work::reduce>([&](auto bytes) __attribute__((always_inline)) {
+      return reduce_run<decltype(bytes)::value>(from, count, map_, op_);
+    }));
+  }
+  Carry scan(const std::byte* in, uint64_t count, Carry carry, ScanKind kind, std::byte* out) const override {
+    const auto* const from = reinterpret_cast<const Element*>(in);
+    auto* const to = reinterpret_cast<Element*>(out);
+    const Element before = lane(carry);
+    return to_carry(with_vectors<Element, Work::scan>([&](auto bytes) __attribute__((always_inline)) {
+      constexpr size_t width = decltype(bytes)::value;
+      return kind == ScanKind::exclusive ? scan_run<width, true>(from, count, before, map_, op_, to)
+                                         : scan_run<width, false>(from, count, before, map_, op_, to);
+    }));
+  }
+  Carry scan_plainly(const std::byte* in, uint64_t count, Carry carry, ScanKind kind,
+                     std::byte* out) const override {
+    return to_carry(scan_one_by_one(reinterpret_cast<const Element*>(in), count, lane(carry),
+                                    kind == ScanKind::exclusive, map_, op_, reinterpret_cast<Element*>(out)));
+  }
+  uint64_t element(Carry carry) const override {
+    const Element element = map_.from_lane(lane(carry));
+    uint64_t bits = 0;
+    std::memcpy(&bits, &element, sizeof element);
+    return bits;
+  }
+
+ private:
+  static Element lane(Carry carry) {
+    Element lane;
+    std::memcpy(&lane, &carry, sizeof lane);
+    return lane;
+  }
+  static Carry to_carry(Element lane) {
+    Carry carry = 0;
+    std::memcpy(&carry, &lane, sizeof lane);
+    return carry;
+  }
+
+  Map map_;
+  Element exclusive_start_;
+  [[no_unique_address]] Op op_{};
+};
+
+template <class Bits>
+std::unique_ptr<ScanKernel> make_least(KeyType type, ScanOp op) {
+  const KeyMap<Bits> map = extreme_map<Bits>(type, op == ScanOp::min ? Extreme::min : Extreme::max);
+  const Bits start = map.to_ordered(static_cast<Bits>(exclusive_start(type, op)));
+  if constexpr (sizeof(Bits) >= 4) {
+    if (is_floating(type))
+      return std::make_unique<VectorKernel<Bits, FloatRanks<Bits>, LeastOp<Bits>>>(FloatRanks<Bits>{map},
+                                                                                   start);
+  }
+  // Signed integers flip one bit whatever their sign: all is one exclusive or.
+  const FlippedBits<Bits> flip{static_cast<Bits>(map.flip_positive ^ map.invert)};
+  return std::make_unique<VectorKernel<Bits, FlippedBits<Bits>, LeastOp<Bits>>>(flip, start);
+}
+
+template <class Element>
+std::unique_ptr<ScanKernel> make_sum() {
+  return std::make_unique<VectorKernel<Element, AsIs, SumOp<Element>>>(AsIs{}, Element{0});
+}
+
+template <class Bits>
+std::unique_ptr<ScanKernel> make_kernel(KeyType type, ScanOp op) {
+  switch (op) {
+    case ScanOp::min:
+    case ScanOp::max: return make_least<Bits>(type, op);
+    case ScanOp::bit_xor: {
+      if (is_floating(type)) throw UsageError("an exclusive or of floats means nothing", "scan integers");
+      return std::make_unique<VectorKernel<Bits, AsIs, XorOp<Bits>>>(AsIs{}, Bits{0});
+    }
+    default: break;
+  }
+  if (type == KeyType::f32) return make_sum<float>();
+  if (type == KeyType::f64) return make_sum<double>();
+  return make_sum<Bits>();
+}
+
+}  // namespace
+
+std::unique_ptr<ScanKernel> make_scan_kernel(KeyType type, ScanOp op) {
+  switch (key_bytes(type)) {
+    case 1: return make_kernel<uint8_t>(type, op);
+    case 2: return make_kernel<uint16_t>(type, op);
+    case 4: return make_kernel<uint32_t>(type, op);
+    default: return make_kernel<uint64_t>(type, op);
+  }
+}
+
+void widen(KeyType from, KeyType to, const std::byte* in, uint64_t count, std::byte* out) {
+  dispatch(from, [&](auto from_identity) {
+    dispatch(to, [&](auto to_identity) {
+      using From = typename decltype(from_identity)::type;
+      using To = typename decltype(to_identity)::type;
+      if constexpr (can_widen(key_type_of<From>(), key_type_of<To>())) {
+        const auto* const source = reinterpret_cast<const From*>(in);
+        auto* const target = reinterpret_cast<To*>(out);
+        with_best_vectors([&]() __attribute__((always_inline)) {
+          for (uint64_t i = 0; i < count; ++i) target[i] = static_cast<To>(source[i]);
+        });
+      }
+    });
+  });
+}
+
+}  // namespace sweepsort

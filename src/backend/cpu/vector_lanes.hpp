@@ -1,0 +1,68 @@
+// vector_lanes.hpp - a scan inside one vector register, for any operator and any width of vectors.
+//
+//     x          a     b     c     d
+//     1 lane     a     ab    bc    cd        each step combines a lane with the one 2^step before it
+//     2 lanes    a     ab    abc   abcd      (Hillis & Steele, "Data Parallel Algorithms", 1986)
+//
+// GCC's vector extensions: one source, and code for whatever the function around it may use. Everything is
+// always_inline, as vectors wider than the baseline's cannot be passed to a function.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <type_traits>
+#include <utility>
+
+#define SWEEPSORT_INLINE inline __attribute__((always_inline))
+
+namespace sweepsort::lanes {
+
+template <class Lane, size_t bytes>
+struct VectorOf {
+  typedef Lane type __attribute__((vector_size(bytes)));
+};
+/// `bytes` of memory as lanes of type Lane.
+template <class Lane, size_t bytes>
+using Vector = typename VectorOf<Lane, bytes>::type;
+
+template <class V>
+inline constexpr size_t lane_count = sizeof(V) / sizeof(std::declval<V>()[0]);
+
+template <class V, class Lane>
+SWEEPSORT_INLINE V splat(Lane value) {
+  return value - V{};  // and not plus: -0.0 stays what it is
+}
+
+/// Lane i gets lane i - distance, the first ones get those of `fill`.
+template <size_t distance, class V, size_t... lane>
+SWEEPSORT_INLINE V shifted(const V& x, const V& fill, std::index_sequence<lane...>) {
+  return __builtin_shufflevector(fill, x,
+                                 (lane < distance ? int(lane) : int(sizeof...(lane) + lane - distance))...);
+}
+template <size_t distance, class V>
+SWEEPSORT_INLINE V shifted(const V& x, const V& fill) {
+  return shifted<distance>(x, fill, std::make_index_sequence<lane_count<V>>{});
+}
+
+template <class V, size_t... lane>
+SWEEPSORT_INLINE V last_everywhere(const V& x, std::index_sequence<lane...>) {
+  return __builtin_shufflevector(x, x, (int(lane * 0 + sizeof...(lane) - 1))...);
+}
+template <class V>
+SWEEPSORT_INLINE V last_everywhere(const V& x) {
+  return last_everywhere(x, std::make_index_sequence<lane_count<V>>{});
+}
+
+/// Lane i gets the lanes 0 ... i combined. `fill` has the operator's identity in every lane.
+template <size_t distance = 1, class Op, class V>
+SWEEPSORT_INLINE V inclusive(const V& x, const V& fill, const Op& op) {
+  if constexpr (distance < lane_count<V>) {
+    const V step = op(shifted<distance>(x, fill), x);
+    return inclusive<distance * 2>(step, fill, op);
+  } else {
+    return x;
+  }
+}
+
+}  // namespace sweepsort::lanes

@@ -1,0 +1,42 @@
+// cuda_measure.hpp - what the CUDA backend's sessions and measurements share.
+#pragma once
+
+#include "backend/cuda_scan_session.hpp"
+#include "gpu/handles.hpp"
+
+#include <algorithm>
+#include <vector>
+
+namespace sweepsort {
+
+inline constexpr size_t page_bytes = 4096;
+
+/// Elements that `fill` knows, in device memory.
+inline DeviceBuffer<std::byte> load_on_device(size_t bytes, const FillFunction& fill) {
+  DeviceBuffer<std::byte> data(bytes);
+  const PinnedBuffer staging(std::min(bytes, cuda_chunk_bytes));
+  for (size_t at = 0; at < bytes; at += cuda_chunk_bytes) {
+    const size_t part = std::min(cuda_chunk_bytes, bytes - at);
+    fill(at, {staging.data(), part});
+    check(cudaMemcpy(data.data() + at, staging.data(), part, cudaMemcpyHostToDevice));
+  }
+  return data;
+}
+
+template <class Run>
+std::vector<double> times_of(uint32_t runs, const Stream& stream, Run run) {
+  const Event begun;
+  const Event done;
+  run();  // kernels are loaded when they first run
+  std::vector<double> times;
+  for (uint32_t i = 0; i < runs; ++i) {
+    begun.record(stream);
+    run();
+    done.record(stream);
+    done.synchronize();
+    times.push_back(done.seconds_since(begun));
+  }
+  return times;
+}
+
+}  // namespace sweepsort

@@ -1,0 +1,25 @@
+// key_text.cpp - keys as text.
+#include "core/key_text.hpp"
+
+#include <charconv>
+#include <cstring>
+
+namespace sweepsort {
+
+std::string key_text(KeyType type, uint64_t bits) {
+  return dispatch(type, [bits](auto identity) -> std::string {
+    using Key = typename decltype(identity)::type;
+    const auto low = static_cast<BitsOf<Key>>(bits);
+    Key key;
+    std::memcpy(&key, &low, sizeof key);
+    if constexpr (std::is_floating_point_v<Key>) {
+      if (key != key) return "nan";
+      char text[64];
+      return {text, std::to_chars(text, text + sizeof text, key).ptr};
+    } else {
+      return std::to_string(key);
+    }
+  });
+}
+
+}  // namespace sweepsort
