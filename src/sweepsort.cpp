@@ -1,6 +1,7 @@
 // sweepsort.cpp - the public functions that have no subject of their own.
 #include "sweepsort.hpp"
 
+#include "pipeline/scan_file.hpp"
 #include "pipeline/sort_file.hpp"
 
 namespace sweepsort {
@@ -10,6 +11,7 @@ std::string_view name(Phase phase) {
     case Phase::prepare: return "prepare";
     case Phase::read: return "read";
     case Phase::sort: return "sort";
+    case Phase::scan: return "scan";
     case Phase::write: return "write";
     case Phase::verify: return "verify";
     default: return "sync";
@@ -18,6 +20,14 @@ std::string_view name(Phase phase) {
 
 SortReport sort_file(const std::string& input, const std::string& output, const SortFileOptions& options) {
   return sort_file_with(SortEnvironment{}, input, output, options);
+}
+
+ScanReport scan_file(const std::string& input, const std::string& output, const ScanFileOptions& options) {
+  return scan_file_with(StreamEnvironment{}, input, output, options);
+}
+
+MinReport min_file(const std::string& input, const MinFileOptions& options) {
+  return min_file_with(StreamEnvironment{}, input, options);
 }
 
 }  // namespace sweepsort

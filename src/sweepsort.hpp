@@ -1,4 +1,5 @@
-// sweepsort.hpp - the public library: sort files and spans of integers and floats, on the GPU or the CPU.
+// sweepsort.hpp - the public library: sort, scan and search files and spans of integers and floats, on the
+// GPU or the CPU.
 //
 // Every function throws sweepsort::Error (message + hint) and leaves inputs and existing outputs alone when
 // it does.
@@ -9,10 +10,12 @@
 #include "core/file_options.hpp"
 #include "core/fingerprint.hpp"
 #include "core/key_type.hpp"
+#include "sweepsort_parallel.hpp"
+#include "sweepsort_scan.hpp"
+#include "sweepsort_types.hpp"
 
 #include <cstdint>
 #include <filesystem>
-#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -20,22 +23,7 @@
 
 namespace sweepsort {
 
-enum class BackendChoice : uint8_t { automatic, cuda, cpu };
 enum class Referee : uint8_t { none, thrust };  // --validate: sort again elsewhere and compare every element
-
-struct WhereOptions {
-  BackendChoice backend = BackendChoice::automatic;
-  int device = 0;        // CUDA ordinal
-  uint32_t threads = 0;  // 0: all
-};
-
-enum class Phase : uint8_t { prepare, read, sort, write, verify, sync };
-std::string_view name(Phase phase);
-
-/// Called now and then, from one thread at a time. Bytes count within the phase; total is 0 where unknown.
-using ProgressFunction = std::function<void(Phase phase, uint64_t bytes_done, uint64_t bytes_total)>;
-/// One line for people: what was inferred, what was chosen and why.
-using LogFunction = std::function<void(const std::string& line)>;
 
 struct SortFileOptions {
   FileOptions file = {};
@@ -49,12 +37,6 @@ struct SortFileOptions {
   uint32_t repeat = 0;  // sort the loaded data so many more times and report the times
   ProgressFunction progress = {};
   LogFunction log = {};
-};
-
-struct PhaseTime {
-  Phase phase;
-  double time_s;
-  uint64_t bytes;
 };
 
 struct SortReport {

@@ -25,13 +25,14 @@ MAY_USE = {
     "gpu": {"gpu", "core", "kernels/device_span.cuh", "kernels/launch.cuh"},
     "backend": {"backend", "kernels", "gpu", "core"},
     "io": {"io", "core"},
-    "library": {"core"},
+    "library": {"library", "core"},
     "pipeline": {"pipeline", "backend", "io", "core", "datasets", "library"},
     # The device half of --validate thrust: beside the backend, not through it, so that the two share no fault.
     "referee": {"pipeline", "gpu", "core", "kernels/launch.cuh"},
     "cli": {"cli", "library", "core"},
     "datasets": {"datasets", "core"},
-    "examples": {"examples", "library", "core"},
+    "cuda library": {"cuda library", "library", "kernels", "gpu", "core"},
+    "examples": {"examples", "library", "cuda library", "core"},
     "tests": {"tests", "bench", "core", "kernels", "gpu", "backend", "io", "library", "pipeline", "cli", "datasets"},
     "bench": {"bench", "core", "kernels", "gpu", "backend", "io", "library", "pipeline", "cli", "datasets"},
 }
@@ -51,6 +52,8 @@ def room_of(path: pathlib.PurePath) -> str:
         return "referee"
     if len(path.parts) > 2:
         return path.parts[1]
+    if path.suffix == ".cuh":
+        return "cuda library"
     return "library" if path.suffix == ".hpp" else "pipeline"
 
 

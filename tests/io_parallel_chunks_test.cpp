@@ -1,12 +1,15 @@
 // io_parallel_chunks_test.cpp - chunk grids and the threads that work them off.
 #include "catch.hpp"
+#include "core/turnstile.hpp"
 #include "io/parallel_chunks.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <mutex>
 #include <set>
 #include <stdexcept>
 #include <thread>
+#include <vector>
 
 using namespace sweepsort;
 
@@ -83,4 +86,52 @@ TEST_CASE("an exception in the progress function reaches the caller too") {
   const auto nothing = [](uint32_t, const Chunk&) {};
   const auto done = [](uint64_t) { throw std::runtime_error("stop"); };
   CHECK_THROWS_WITH(parallel_chunks(3, make_grid(0, 1000, 4, 64), nothing, done), "stop");
+}
+
+TEST_CASE("turns begin in their order, each once, and end with the first that is not there") {
+  for (const uint32_t workers : {1u, 4u}) {
+    std::mutex mutex;
+    std::vector<uint64_t> begun;
+    std::vector<uint64_t> last_of(workers, 0);
+    parallel_turns(workers, [&](uint32_t worker, uint64_t index) {
+      const std::lock_guard lock(mutex);
+      CHECK(last_of.at(worker) <= index);
+      last_of[worker] = index;
+      if (index >= 100) return false;
+      begun.push_back(index);
+      return true;
+    });
+    std::ranges::sort(begun);
+    REQUIRE(begun.size() == 100);
+    CHECK(begun.back() == 99);
+  }
+}
+
+TEST_CASE("a turn that throws stops the others and is thrown again") {
+  std::atomic<uint64_t> turns = 0;
+  const auto failing = [&](uint32_t, uint64_t index) {
+    ++turns;
+    if (index == 10) throw std::runtime_error("the tenth");
+    return true;
+  };
+  CHECK_THROWS_WITH(parallel_turns(3, failing), "the tenth");
+  CHECK(turns >= 11);
+}
+
+TEST_CASE("those behind a turnstile pass in the order of their numbers, until somebody cancels") {
+  Turnstile turnstile;
+  std::vector<uint64_t> passed;
+  {
+    std::vector<std::jthread> threads;
+    for (uint64_t number = 20; number-- > 0;)
+      threads.emplace_back([&, number] {
+        turnstile.wait(number);
+        passed.push_back(number);
+        turnstile.pass(number);
+      });
+  }
+  CHECK(std::ranges::is_sorted(passed));
+  CHECK(passed.size() == 20);
+  std::jthread late([&] { turnstile.cancel(); });
+  CHECK_THROWS_AS(turnstile.wait(30), Error);
 }

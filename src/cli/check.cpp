@@ -1,5 +1,6 @@
 // check.cpp - sweepsort check.
 #include "cli/command.hpp"
+#include "cli/key_json.hpp"
 #include "cli/option_groups.hpp"
 #include "cli/option_values.hpp"
 #include "cli/talk.hpp"
@@ -8,11 +9,8 @@
 #include "core/bytes.hpp"
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include <array>
-#include <charconv>
-#include <cmath>
 
 namespace sweepsort::cli {
 namespace {
@@ -52,21 +50,6 @@ std::string table(const CheckReport& report, const std::string& input, Order ord
   return text;
 }
 
-/// A printed key as a JSON number; null for none, text for what JSON has no number for (nan, inf).
-Json number(const std::string& text, KeyType type) {
-  const auto parsed = [&]<class Number>(Number value) -> Json {
-    const char* end = text.data() + text.size();
-    const auto result = std::from_chars(text.data(), end, value);
-    if (text.empty()) return {};
-    return result.ec == std::errc() && result.ptr == end ? Json(value) : Json(text);
-  };
-  if (is_floating(type)) {
-    const Json value = parsed(double{});
-    return value.is_number() && !std::isfinite(value.get<double>()) ? Json(text) : value;
-  }
-  return is_signed(type) ? parsed(int64_t{}) : parsed(uint64_t{});
-}
-
 Json check_json(const CheckReport& report, const std::string& input, Order order) {
   const auto or_null = [](const std::optional<uint64_t>& value) { return value ? Json(*value) : Json(); };
   return {{"schema", "sweepsort.check/1"},
@@ -78,8 +61,8 @@ Json check_json(const CheckReport& report, const std::string& input, Order order
           {"count", report.count},
           {"sorted", report.sorted},
           {"first_unsorted", or_null(report.first_unsorted)},
-          {"min", number(report.min, report.type)},
-          {"max", number(report.max, report.type)},
+          {"min", key_json(report.min, report.type)},
+          {"max", key_json(report.max, report.type)},
           {"distinct", or_null(report.distinct)},
           {"fingerprint", printed(report.fingerprint)},
           {"time_s", report.total_s}};

@@ -17,10 +17,12 @@ struct Command {
   std::string_view usage;     // after "sweepsort NAME "
   std::string_view examples;  // whole lines
   std::span<const OptionGroup> options;
-  ExitCode (*run)(const Arguments&) = nullptr;  // nullptr: known by name, not available yet
+  ExitCode (*run)(const Arguments&) = nullptr;
 };
 
 extern const Command sort_command;
+extern const Command scan_command;
+extern const Command min_command;
 extern const Command check_command;
 extern const Command generate_command;
 extern const Command info_command;

@@ -45,12 +45,14 @@ std::string later_lines(std::span<const OptionGroup> groups) {
 
 std::string overview() {
   std::string text =
-      "sweepsort sorts large binary files of integers and floats, on an NVIDIA GPU or the CPU.\n\n"
+      "sweepsort sorts and scans large binary files of integers and floats, on an NVIDIA GPU or the CPU.\n\n"
       "  sweepsort sort numbers.u32 -o sorted.u32    sort a file; its type is in its name or -t\n"
+      "  sweepsort scan numbers.u32 -o sums.u32      running sums; --op max, --exclusive\n"
+      "  sweepsort min --index numbers.u32           the smallest value, and where it first stands\n"
       "  sweepsort check sorted.u32                  is it sorted? count, min, max, distinct values\n"
       "  sweepsort generate -n 2^26 -o numbers.u32   make test data\n\ncommands:\n";
   for (const Command* command : all_commands())
-    text += fmt::format("  {:<11}{}{}\n", command->name, command->summary, command->run ? "" : " (not yet)");
+    text += fmt::format("  {:<11}{}\n", command->name, command->summary);
   return text +
          "\n'sweepsort help COMMAND' or 'sweepsort COMMAND -h' explains a command; --version says what is "
          "compiled in.\n";

@@ -10,6 +10,8 @@ namespace sweepsort::cli {
 inline constexpr OptionSpec output_option{"output", 'o', Takes::value, "FILE",
                                           "write here; '-' or nothing: standard output"};
 inline constexpr OptionSpec force_option{"force", 'f', Takes::nothing, "", "replace an existing output file"};
+inline constexpr OptionSpec in_place_option{"in-place", 0, Takes::nothing, "",
+                                            "the output replaces the input"};
 inline constexpr OptionSpec threads_option{"threads", 0, Takes::value, "N", "CPU threads (default: all)"};
 inline constexpr OptionSpec reverse_option{"reverse", 'r', Takes::nothing, "", "descending order"};
 inline constexpr OptionSpec json_option{"json", 0, Takes::optional_value, "FILE",

@@ -24,6 +24,7 @@ constexpr Choice<BackendChoice> backends[] = {{"auto", BackendChoice::automatic}
 
 constexpr uint64_t most_threads = 4096;
 constexpr uint64_t most_devices = 1024;
+constexpr uint64_t most_repeats = 1'000'000;
 
 }  // namespace
 
@@ -91,6 +92,18 @@ std::string read_input(const Arguments& arguments) {
   }
   if (isatty(STDIN_FILENO)) throw UsageError("no input", "name a file, or pipe data in");
   return "-";
+}
+
+uint32_t read_repeat(const Arguments& arguments) {
+  return static_cast<uint32_t>(read_number(arguments, "repeat", 1, most_repeats).value_or(0));
+}
+
+std::string read_output(const Arguments& arguments, const std::string& input) {
+  const auto output = arguments.find("output");
+  if (!arguments.has("in-place")) return output.value_or("-");
+  if (output) throw UsageError("--in-place and --output contradict each other", "leave one of them out");
+  if (input == "-") throw UsageError("--in-place needs an input file");
+  return "";
 }
 
 }  // namespace sweepsort::cli

@@ -46,7 +46,13 @@ FileOptions read_file_options(const Arguments& arguments);
 WhereOptions read_where_options(const Arguments& arguments);
 uint32_t read_threads(const Arguments& arguments);
 
+/// How many more times to run, 0 without --repeat.
+uint32_t read_repeat(const Arguments& arguments);
+
 /// The one input of a command; "-" if none was given and standard input is not a terminal.
 std::string read_input(const Arguments& arguments);
+
+/// The library's name of the output: empty with --in-place, "-" for standard output.
+std::string read_output(const Arguments& arguments, const std::string& input);
 
 }  // namespace sweepsort::cli

@@ -6,7 +6,6 @@
 #include "cli/talk.hpp"
 #include "cli/terminal.hpp"
 
-#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include <array>
@@ -16,9 +15,7 @@ namespace {
 
 constexpr std::array sort_group{reverse_option,
                                 OptionSpec{"algorithm", 0, Takes::value, "NAME", "auto, radix or counting"}};
-constexpr std::array output_group{
-    output_option, force_option,
-    OptionSpec{"in-place", 0, Takes::nothing, "", "the output replaces the input"}};
+constexpr std::array output_group{output_option, force_option, in_place_option};
 constexpr std::array trust_group{
     OptionSpec{"no-verify", 0, Takes::nothing, "", "do not check order and fingerprint of the result"},
     OptionSpec{"validate", 0, Takes::value, "REFEREE",
@@ -46,7 +43,6 @@ constexpr Choice<SortAlgorithm> algorithms[] = {{"auto", SortAlgorithm::automati
                                                 {"radix", SortAlgorithm::radix},
                                                 {"counting", SortAlgorithm::counting}};
 constexpr Choice<Referee> referees[] = {{"none", Referee::none}, {"thrust", Referee::thrust}};
-constexpr uint64_t most_repeats = 1'000'000;
 
 SortFileOptions read_sort_options(const Arguments& arguments) {
   return {.file = read_file_options(arguments),
@@ -57,16 +53,7 @@ SortFileOptions read_sort_options(const Arguments& arguments) {
           .overwrite = arguments.has("force"),
           .verify = !arguments.has("no-verify"),
           .referee = read_choice(arguments, "validate", referees, Referee::none),
-          .repeat = static_cast<uint32_t>(read_number(arguments, "repeat", 1, most_repeats).value_or(0))};
-}
-
-/// The library's name of the output: empty with --in-place, "-" for standard output.
-std::string read_output(const Arguments& arguments, const std::string& input) {
-  const auto output = arguments.find("output");
-  if (!arguments.has("in-place")) return output.value_or("-");
-  if (output) throw UsageError("--in-place and --output contradict each other", "leave one of them out");
-  if (input == "-") throw UsageError("--in-place needs an input file");
-  return "";
+          .repeat = read_repeat(arguments)};
 }
 
 ExitCode run_sort(const Arguments& arguments) {
@@ -74,12 +61,7 @@ ExitCode run_sort(const Arguments& arguments) {
   const std::string output = read_output(arguments, input);
   SortFileOptions options = read_sort_options(arguments);
   const JsonReport json(arguments, {input, output});
-  if (output == "-" && (json.on_stdout() || options.repeat > 0)) {
-    throw UsageError(fmt::format("{} would mix with the sorted data on standard output",
-                                 json.on_stdout() ? "--json" : "the table of --repeat"),
-                     json.on_stdout() ? "write --json=FILE, or the data with -o FILE"
-                                      : "write the data with -o FILE (-o /dev/null for the times alone)");
-  }
+  keep_answers_off_data(output, json, options.repeat);
   SortReport report;
   {
     Talk talk("sort", arguments);

@@ -2,44 +2,20 @@
 #include "cli/sort_report.hpp"
 
 #include "cli/option_values.hpp"
+#include "cli/repeat_times.hpp"
 #include "cli/units.hpp"
 #include "core/bytes.hpp"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include <algorithm>
-
 namespace sweepsort::cli {
 namespace {
 
-double divided(double amount, double by) { return by > 0 ? amount / by : 0; }
-
-struct RepeatStatistics {
-  size_t runs = 0;
-  double median_s = 0, min_s = 0, max_s = 0;
-  double spread = 0;       // (max - min) / median
-  double keys_per_s = 0;   // at the median
-  double bytes_per_s = 0;  // each key read once and written once: the least that any sort moves
-  double copy_share = 0;   // of the copy bandwidth, which counts reads and writes too
-};
-
-RepeatStatistics statistics(const SortReport& report) {
-  std::vector<double> times = report.repeat_s;
-  std::sort(times.begin(), times.end());
-  if (times.empty()) return {};
-  const size_t middle = times.size() / 2;
-  const double median = times.size() % 2 == 1 ? times[middle] : (times[middle - 1] + times[middle]) / 2;
-  const auto keys = static_cast<double>(report.count);
-  const double bytes_per_s = divided(2 * keys * static_cast<double>(key_bytes(report.type)), median);
-  return {.runs = times.size(),
-          .median_s = median,
-          .min_s = times.front(),
-          .max_s = times.back(),
-          .spread = divided(times.back() - times.front(), median),
-          .keys_per_s = divided(keys, median),
-          .bytes_per_s = bytes_per_s,
-          .copy_share = divided(bytes_per_s, report.copy_bandwidth_bytes_s)};
+/// Each key read once and written once: the least that any sort moves.
+RepeatTimes times_of(const SortReport& report) {
+  return repeat_times(report.repeat_s, report.count, 2 * report.count * key_bytes(report.type),
+                      report.copy_bandwidth_bytes_s);
 }
 
 }  // namespace
@@ -64,7 +40,7 @@ std::vector<std::string> phase_lines(const SortReport& report) {
 }
 
 std::string repeat_table(const SortReport& report) {
-  const RepeatStatistics times = statistics(report);
+  const RepeatTimes times = times_of(report);
   return fmt::format(
       "{} {} keys, {}, {}\n"
       "GB/s counts each key as read once and written once; the share is of this device's copy bandwidth, "
@@ -74,7 +50,7 @@ std::string repeat_table(const SortReport& report) {
       format_count(report.count), name(report.type), report.backend, report.algorithm,
       report.copy_bandwidth_bytes_s / 1e9, "runs", "median (ms)", "min (ms)", "spread", "Gkeys/s", "GB/s",
       "share", times.runs, times.median_s * 1e3, times.min_s * 1e3, times.spread * 100,
-      times.keys_per_s / 1e9, times.bytes_per_s / 1e9, times.copy_share * 100);
+      times.elements_per_s / 1e9, times.bytes_per_s / 1e9, times.share * 100);
 }
 
 nlohmann::ordered_json sort_json(const SortReport& report, const std::string& input,
@@ -85,16 +61,16 @@ nlohmann::ordered_json sort_json(const SortReport& report, const std::string& in
     phases.push_back({{"phase", name(phase.phase)}, {"time_s", phase.time_s}, {"bytes", phase.bytes}});
   Json repeat;  // null
   if (options.repeat > 0) {
-    const RepeatStatistics times = statistics(report);
+    const RepeatTimes times = times_of(report);
     repeat = {{"runs", times.runs},
               {"median_s", times.median_s},
               {"min_s", times.min_s},
               {"max_s", times.max_s},
               {"spread", times.spread},
-              {"keys_per_s", times.keys_per_s},
+              {"keys_per_s", times.elements_per_s},
               {"bytes_per_s", times.bytes_per_s},
               {"copy_bandwidth_bytes_per_s", report.copy_bandwidth_bytes_s},
-              {"copy_bandwidth_share", times.copy_share},
+              {"copy_bandwidth_share", times.share},
               {"times_s", report.repeat_s}};
   }
   return {{"schema", "sweepsort.sort/1"},
@@ -114,7 +90,7 @@ nlohmann::ordered_json sort_json(const SortReport& report, const std::string& in
           {"verified", report.verified},
           {"referee_agrees", report.referee_agrees ? Json(*report.referee_agrees) : Json()},
           {"time_s", report.total_s},
-          {"keys_per_s", divided(static_cast<double>(report.count), report.total_s)},
+          {"keys_per_s", per_second(report.count, report.total_s)},
           {"phases", phases},
           {"repeat", repeat}};
 }

@@ -65,4 +65,12 @@ void JsonReport::write(const nlohmann::ordered_json& report) const {
     throw Error(fmt::format("--json={}: {}", *target_, std::strerror(errno)));
 }
 
+void keep_answers_off_data(const std::string& output, const JsonReport& json, uint32_t repeat) {
+  if (output != "-" || (!json.on_stdout() && repeat == 0)) return;
+  throw UsageError(fmt::format("{} would mix with the data on standard output",
+                               json.on_stdout() ? "--json" : "the table of --repeat"),
+                   json.on_stdout() ? "write --json=FILE, or the data with -o FILE"
+                                    : "write the data with -o FILE (-o /dev/null for the times alone)");
+}
+
 }  // namespace sweepsort::cli

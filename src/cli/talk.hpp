@@ -46,4 +46,7 @@ class JsonReport {
   std::vector<std::string> precious_;
 };
 
+/// Throws UsageError where a report or a table of times would mix with the data on standard output.
+void keep_answers_off_data(const std::string& output, const JsonReport& json, uint32_t repeat);
+
 }  // namespace sweepsort::cli

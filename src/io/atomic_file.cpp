@@ -110,7 +110,7 @@ void AtomicFile::give_name() {
   const std::string self = proc_path(file_.fd());
   if (::linkat(AT_FDCWD, self.c_str(), AT_FDCWD, target_.c_str(), AT_SYMLINK_FOLLOW) == 0) return;
   if (errno != EEXIST) throw system_error(name_, "give the file its name", errno);
-  if (!options_.replace) throw Error(name_ + ": appeared while sorting", "-f replaces it");
+  if (!options_.replace) throw Error(name_ + ": appeared meanwhile", "-f replaces it");
   // linkat never replaces, rename does: so the file has a hidden name for the instant between the two.
   TemporaryName hidden(hidden_path());
   if (::linkat(AT_FDCWD, self.c_str(), AT_FDCWD, hidden.path().c_str(), AT_SYMLINK_FOLLOW) != 0)
@@ -128,7 +128,7 @@ void AtomicFile::rename_to_target(TemporaryName& hidden) {
     if (::link(from, target_.c_str()) == 0) return;
     failed = -1;
   }
-  if (failed && errno == EEXIST) throw Error(name_ + ": appeared while sorting", "-f replaces it");
+  if (failed && errno == EEXIST) throw Error(name_ + ": appeared meanwhile", "-f replaces it");
   if (failed) throw system_error(name_, "give the file its name", errno);
   hidden.keep();
 }

@@ -125,7 +125,7 @@ class LayoutFinder {
                        "leave --endian out");
     if (npy.dimensions != 1 && !options_.flatten)
       throw Error(fmt::format("{}: the array has {} dimensions", name_, npy.dimensions),
-                  "--flatten sorts all of its keys into one dimension");
+                  "--flatten reads all of its keys as one dimension");
     layout_.type = npy.type;
     layout_.endian = npy.endian;
     layout_.data_offset = npy.bytes;

@@ -68,7 +68,7 @@ std::unique_ptr<Output> open_stream(FileDescriptor file, const std::string& name
                 "name an output with -o, or pipe it somewhere");
   const bool is_input = options.input && S_ISREG(status.st_mode) &&
                         options.input->identity() == FileIdentity{status.st_dev, status.st_ino};
-  if (is_input) throw Error(name + ": is the input", "--in-place sorts a file onto itself");
+  if (is_input) throw Error(name + ": is the input", "--in-place replaces it");
   return std::make_unique<StreamOutput>(std::move(file), name);
 }
 
@@ -109,8 +109,7 @@ std::unique_ptr<Output> replace_regular(const std::string& name, const std::stri
                                         const struct stat& status, const OutputOptions& options) {
   const bool is_input =
       options.input && options.input->identity() == FileIdentity{status.st_dev, status.st_ino};
-  if (is_input && !options.in_place)
-    throw Error(name + ": is the input", "--in-place sorts a file onto itself");
+  if (is_input && !options.in_place) throw Error(name + ": is the input", "--in-place replaces it");
   if (!is_input && !options.overwrite) throw Error(name + ": exists already", "-f (--force) replaces it");
   // rename would replace a file that may not be written; nobody expects that.
   if (::access(target.c_str(), W_OK) != 0) throw Error(name + ": is not writable: permission denied");
@@ -127,7 +126,7 @@ std::unique_ptr<Output> open_output(const std::string& path, const OutputOptions
   if (path == "-") return open_standard_output(options);
   const std::string name = path.empty() && options.input ? options.input->path() : path;
   if (options.in_place && options.input && !options.input->is_regular())
-    throw Error(options.input->name() + ": only a regular file can be sorted in place");
+    throw Error(options.input->name() + ": only a regular file can be replaced in place");
   if (name.empty() || name.ends_with('/')) throw UsageError(name + ": not a file name");
 
   const std::string target = follow_links(name);

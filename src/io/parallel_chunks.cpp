@@ -35,18 +35,12 @@ namespace {
 
 class Pool {
  public:
-  Pool(const ChunkGrid& grid, const ChunkFunction& f, const DoneFunction& done)
-      : grid_(grid), f_(f), done_(done) {}
+  explicit Pool(const TurnFunction& f) : f_(f) {}
 
   void work(uint32_t worker) noexcept {
-    const uint64_t chunks = grid_.count();
     while (!stop_) {
-      const uint64_t index = next_++;
-      if (index >= chunks) return;
       try {
-        const Chunk chunk = grid_.chunk(index);
-        f_(worker, chunk);
-        report(chunk.bytes);
+        if (!f_(worker, next_++)) stop_ = true;
       } catch (...) {
         const std::lock_guard lock(mutex_);
         if (!error_) error_ = std::current_exception();
@@ -60,33 +54,21 @@ class Pool {
   }
 
  private:
-  void report(size_t bytes) {
-    if (!done_) return;
-    const std::lock_guard lock(mutex_);
-    bytes_done_ += bytes;
-    done_(bytes_done_);
-  }
-
-  const ChunkGrid& grid_;
-  const ChunkFunction& f_;
-  const DoneFunction& done_;
+  const TurnFunction& f_;
   std::atomic<uint64_t> next_ = 0;
   std::atomic<bool> stop_ = false;
   std::mutex mutex_;
-  uint64_t bytes_done_ = 0;
   std::exception_ptr error_;
 };
 
 }  // namespace
 
-void parallel_chunks(uint32_t workers, const ChunkGrid& grid, const ChunkFunction& f,
-                     const DoneFunction& done) {
-  Pool pool(grid, f, done);
+void parallel_turns(uint32_t workers, const TurnFunction& f) {
+  Pool pool(f);
   {
     std::vector<std::jthread> threads;
-    const uint64_t useful = std::min<uint64_t>(std::max(workers, 1u), grid.count());
     try {
-      for (uint32_t worker = 1; worker < useful; ++worker)
+      for (uint32_t worker = 1; worker < workers; ++worker)
         threads.emplace_back([&pool, worker] { pool.work(worker); });
     } catch (const std::system_error&) {
       // No more threads to be had here: those that run, or the caller alone, do it all.
@@ -94,6 +76,27 @@ void parallel_chunks(uint32_t workers, const ChunkGrid& grid, const ChunkFunctio
     pool.work(0);
   }
   pool.rethrow();
+}
+
+void parallel_chunks(uint32_t workers, const ChunkGrid& grid, const ChunkFunction& f,
+                     const DoneFunction& done) {
+  const uint64_t chunks = grid.count();
+  std::mutex mutex;
+  uint64_t bytes_done = 0;
+  const auto report = [&](size_t bytes) {
+    if (!done) return;
+    const std::lock_guard lock(mutex);
+    bytes_done += bytes;
+    done(bytes_done);
+  };
+  const uint64_t useful = std::min<uint64_t>(std::max(workers, 1u), chunks);
+  parallel_turns(static_cast<uint32_t>(useful), [&](uint32_t worker, uint64_t index) {
+    if (index >= chunks) return false;
+    const Chunk chunk = grid.chunk(index);
+    f(worker, chunk);
+    report(chunk.bytes);
+    return true;
+  });
 }
 
 }  // namespace sweepsort

@@ -43,4 +43,11 @@ using DoneFunction = std::function<void(uint64_t bytes_done)>;
 void parallel_chunks(uint32_t workers, const ChunkGrid& grid, const ChunkFunction& f,
                      const DoneFunction& done = {});
 
+/// Returns whether there was a turn of this number.
+using TurnFunction = std::function<bool(uint32_t worker, uint64_t index)>;
+
+/// The same where nobody knows how many there are: calls f with 0, 1, ... until a call returns false. Those
+/// with lower numbers have begun by then, and those that have begun are finished.
+void parallel_turns(uint32_t workers, const TurnFunction& f);
+
 }  // namespace sweepsort

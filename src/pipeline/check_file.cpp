@@ -4,11 +4,13 @@
 // put together in the order of the chunks at the end. A stream is the same with one thread.
 #include "core/error.hpp"
 #include "core/key_bits.hpp"
+#include "core/key_text.hpp"
 #include "io/byte_swap.hpp"
 #include "io/input_file.hpp"
 #include "io/layout.hpp"
 #include "io/parallel_chunks.hpp"
 #include "pipeline/key_scan.hpp"
+#include "pipeline/key_stream.hpp"
 #include "sweepsort.hpp"
 
 #include <fmt/format.h>
@@ -16,9 +18,7 @@
 #include <algorithm>
 #include <atomic>
 #include <bitset>
-#include <charconv>
 #include <chrono>
-#include <cstring>
 #include <memory>
 #include <mutex>
 #include <thread>
@@ -121,21 +121,10 @@ class Checker {
     }
   }
 
-  /// The key whose ordered bits these are, as a number; floats with the fewest digits that give them back.
   std::string print(uint64_t ordered) const {
-    return dispatch(type_, [&](auto identity) -> std::string {
-      using Key = typename decltype(identity)::type;
-      using Bits = BitsOf<Key>;
-      const Bits bits = key_map<Bits>(type_, Order::ascending).from_ordered(static_cast<Bits>(ordered));
-      Key key;
-      std::memcpy(&key, &bits, sizeof key);
-      if constexpr (std::is_floating_point_v<Key>) {
-        if (key != key) return "nan";
-        char text[64];
-        return {text, std::to_chars(text, text + sizeof text, key).ptr};
-      } else {
-        return std::to_string(key);
-      }
+    return dispatch(type_, [&](auto identity) {
+      using Bits = BitsOf<typename decltype(identity)::type>;
+      return key_text(type_, key_map<Bits>(type_, Order::ascending).from_ordered(static_cast<Bits>(ordered)));
     });
   }
 
@@ -172,76 +161,21 @@ void read_file(const InputFile& file, const Layout& layout, const CheckOptions& 
   file.check_unchanged();
 }
 
-/// The keys of a stream one buffer after the other; its layout must hold at the end, when its length is
-/// known.
-class StreamReader {
- public:
-  StreamReader(InputFile& file, const CheckOptions& options) : file_(file), options_(options) {
-    prefix_.resize(layout_prefix_bytes);
-    prefix_.resize(file_.read_stream(prefix_));
-    position_ = prefix_.size();
-    is_whole_ = prefix_.size() < layout_prefix_bytes;
-    layout_ = find_layout(prefix_, is_whole_ ? std::optional<uint64_t>(position_) : std::nullopt,
-                          file_.name(), options_.file);
-  }
-
-  const Layout& layout() const { return layout_; }
-
-  void read(Checker& checker) {
-    const size_t width = key_bytes(layout_.type);
-    const uint64_t end =
-        layout_.count == unknown_count ? unknown_count : layout_.data_offset + layout_.data_bytes();
-    skip_to_data();
-    uint64_t keys = 0;
-    while (true) {
-      const uint64_t wanted =
-          std::min<uint64_t>(desk_.buffer().size(), end - (layout_.data_offset + keys * width));
-      const size_t got = fill(desk_.buffer().first(static_cast<size_t>(wanted)));
-      const size_t whole = got / width * width;
-      checker.add(keys, desk_.buffer().first(whole), desk_.seen);
-      keys += whole / width;
-      if (options_.progress) options_.progress(Phase::read, position_, 0);
-      if (got < desk_.buffer().size()) break;
-    }
-    checker.merge(desk_.seen);
-    check_length();
-  }
-
- private:
-  /// What is left of the prefix first.
-  size_t fill(std::span<std::byte> to) {
-    const size_t from_prefix = std::min(to.size(), prefix_.size() - taken_);
-    std::copy_n(prefix_.begin() + static_cast<ptrdiff_t>(taken_), from_prefix, to.begin());
-    taken_ += from_prefix;
-    const size_t read = file_.read_stream(to.subspan(from_prefix));
-    position_ += read;
-    return from_prefix + read;
-  }
-
-  void skip_to_data() {
-    for (uint64_t left = layout_.data_offset; left != 0;) {
-      const size_t got =
-          fill(desk_.buffer().first(static_cast<size_t>(std::min<uint64_t>(left, chunk_bytes))));
-      if (got == 0) break;
-      left -= got;
-    }
-  }
-
-  /// The stream's end is known now; a format with a header may not have anything behind its keys.
-  void check_length() {
-    if (!options_.file.read_bytes) position_ += file_.read_stream(desk_.buffer().first(1));
-    find_layout(prefix_, position_, file_.name(), options_.file);
-  }
-
-  InputFile& file_;
-  const CheckOptions& options_;
-  std::vector<std::byte> prefix_;
-  size_t taken_ = 0;
-  uint64_t position_ = 0;
-  bool is_whole_ = false;
-  Layout layout_;
-  Desk desk_;
-};
+/// The keys of a stream one buffer after the other.
+void read_stream(KeyStream& stream, const CheckOptions& options, Checker& checker) {
+  const size_t width = key_bytes(stream.layout().type);
+  Desk desk;
+  uint64_t keys = 0;
+  size_t got = 0;
+  do {
+    got = stream.read(desk.buffer());
+    checker.add(keys, desk.buffer().first(got / width * width), desk.seen);
+    keys += got / width;
+    if (options.progress) options.progress(Phase::read, stream.position(), 0);
+  } while (got == desk.buffer().size());
+  checker.merge(desk.seen);
+  stream.check_length();
+}
 
 }  // namespace
 
@@ -260,8 +194,8 @@ CheckReport check_file(const std::string& input, const CheckOptions& options) {
   };
   CheckReport report;
   if (file.is_stream()) {
-    const auto reader = std::make_unique<StreamReader>(file, options);
-    report = run(reader->layout(), [&](Checker& checker) { reader->read(checker); });
+    KeyStream stream(file, options.file);
+    report = run(stream.layout(), [&](Checker& checker) { read_stream(stream, options, checker); });
   } else {
     const Layout layout = find_layout(file.read_prefix(), file.size(), file.name(), options.file);
     report = run(layout, [&](Checker& checker) { read_file(file, layout, options, checker); });

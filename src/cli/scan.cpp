@@ -1,0 +1,112 @@
+// scan.cpp - sweepsort scan.
+#include "cli/command.hpp"
+#include "cli/key_type_name.hpp"
+#include "cli/option_groups.hpp"
+#include "cli/option_values.hpp"
+#include "cli/scan_report.hpp"
+#include "cli/talk.hpp"
+#include "cli/terminal.hpp"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <array>
+
+namespace sweepsort::cli {
+namespace {
+
+constexpr std::array scan_group{
+    OptionSpec{"inclusive", 0, Takes::nothing, "", "element i takes part in result i (the default)"},
+    OptionSpec{"exclusive", 0, Takes::nothing, "", "result i is of the elements before i"},
+    OptionSpec{"op", 0, Takes::value, "OP", "sum, min, max or xor"},
+    OptionSpec{"output-type", 0, Takes::value, "TYPE", "a wider type, with room for the sums"},
+    OptionSpec{"wrap", 0, Takes::nothing, "", "sums may wrap around (else that is an error)"},
+    OptionSpec{"algorithm", 0, Takes::value, "NAME",
+               "auto; GPU: lookback, shuffle, blelloch, blelloch-padded,\n"
+               "                            hillis-steele; CPU: threads, sequential"}};
+constexpr std::array output_group{output_option, force_option, in_place_option};
+constexpr std::array trust_group{
+    OptionSpec{"no-verify", 0, Takes::nothing, "", "do not compare the results with sums of the input"},
+    OptionSpec{"repeat", 0, Takes::value, "N", "scan N more times in memory, print a table of times"}};
+constexpr std::array<OptionGroup, 6> groups{file_group,   scan_group,  where_group,
+                                            output_group, trust_group, talk_group};
+
+constexpr Choice<ScanOp> operators[] = {
+    {"sum", ScanOp::sum}, {"min", ScanOp::min}, {"max", ScanOp::max}, {"xor", ScanOp::bit_xor}};
+constexpr Choice<ScanAlgorithm> algorithms[] = {{"auto", ScanAlgorithm::automatic},
+                                                {"lookback", ScanAlgorithm::lookback},
+                                                {"shuffle", ScanAlgorithm::shuffle},
+                                                {"blelloch", ScanAlgorithm::blelloch},
+                                                {"blelloch-padded", ScanAlgorithm::blelloch_padded},
+                                                {"hillis-steele", ScanAlgorithm::hillis_steele},
+                                                {"threads", ScanAlgorithm::threads},
+                                                {"sequential", ScanAlgorithm::sequential}};
+
+std::optional<KeyType> read_output_type(const Arguments& arguments) {
+  const auto text = arguments.find("output-type");
+  if (!text) return std::nullopt;
+  const NamedType named = parse_key_type(*text);
+  if (named.endian && key_bytes(named.type) > 1)
+    throw UsageError(fmt::format("--output-type '{}': the output has the input's byte order", *text),
+                     fmt::format("write --output-type {}", name(named.type)));
+  return named.type;
+}
+
+ScanFileOptions read_scan_options(const Arguments& arguments) {
+  if (arguments.has("inclusive") && arguments.has("exclusive"))
+    throw UsageError("--inclusive and --exclusive contradict each other", "leave one of them out");
+  const ScanFileOptions options{
+      .file = read_file_options(arguments),
+      .where = read_where_options(arguments),
+      .op = read_choice(arguments, "op", operators, ScanOp::sum),
+      .kind = arguments.has("exclusive") ? ScanKind::exclusive : ScanKind::inclusive,
+      .algorithm = read_choice(arguments, "algorithm", algorithms, ScanAlgorithm::automatic),
+      .output_type = read_output_type(arguments),
+      .wrap = arguments.has("wrap"),
+      .in_place = arguments.has("in-place"),
+      .overwrite = arguments.has("force"),
+      .verify = !arguments.has("no-verify"),
+      .repeat = read_repeat(arguments)};
+  if (options.wrap && options.op != ScanOp::sum)
+    throw UsageError(fmt::format("--wrap is for sums: --op {} cannot leave its type", name(options.op)),
+                     "leave --wrap out");
+  return options;
+}
+
+ExitCode run_scan(const Arguments& arguments) {
+  const std::string input = read_input(arguments);
+  const std::string output = read_output(arguments, input);
+  ScanFileOptions options = read_scan_options(arguments);
+  const JsonReport json(arguments, {input, output});
+  keep_answers_off_data(output, json, options.repeat);
+  ScanReport report;
+  {
+    Talk talk("scan", arguments);
+    options.progress = talk.progress();
+    options.log = talk.log();
+    report = scan_file(input, output, options);
+  }
+  if (arguments.has("verbose")) {
+    for (const std::string& line : scan_lines(report)) say("scan", line);
+  }
+  json.write(scan_json(report, input, output.empty() ? input : output, options));
+  if (options.repeat > 0 && !json.on_stdout() && !arguments.has("quiet")) answer(repeat_table(report));
+  return ExitCode::done;
+}
+
+}  // namespace
+
+constexpr Command scan_command{
+    .name = "scan",
+    .summary = "running sums, minima, maxima: inclusive or exclusive prefix scan",
+    .usage = "[options] [INPUT] [-o OUTPUT]",
+    .examples =
+        "  sweepsort scan numbers.u32 -o sums.u32        3 1 2 becomes 3 4 6\n"
+        "  sweepsort scan --exclusive counts.npy -o offsets.npy   3 1 2 becomes 0 3 4\n"
+        "  sweepsort scan --output-type u64 numbers.u32 -o sums.u64   sums that outgrow their type\n"
+        "  sweepsort scan --op max -t f64 - < prices > highs     pipes; NaN is passed over\n"
+        "  sweepsort scan --repeat 10 numbers.u32 -o /dev/null    how fast is it?\n\n",
+    .options = groups,
+    .run = run_scan};
+
+}  // namespace sweepsort::cli

@@ -1,0 +1,71 @@
+// chunk_reader.cpp - positioned reads of a file, turns at a pipe.
+#include "pipeline/chunk_reader.hpp"
+
+#include "io/byte_swap.hpp"
+
+#include <limits>
+
+namespace sweepsort {
+
+ChunkReader::ChunkReader(const std::string& path, const FileOptions& options) : file_(path) {
+  if (file_.is_stream())
+    stream_.emplace(file_, options);
+  else
+    layout_ = find_layout(file_.read_prefix(), file_.size(), file_.name(), options);
+}
+
+void ChunkReader::start(size_t chunk_bytes) {
+  const uint64_t bytes = is_stream() ? 0 : layout().data_bytes();
+  grid_ = make_grid(layout().data_offset, bytes, key_bytes(layout().type), chunk_bytes);
+}
+
+uint64_t ChunkReader::chunks() const {
+  return is_stream() ? std::numeric_limits<uint64_t>::max() : grid_.count();
+}
+
+bool ChunkReader::read(uint64_t index, const PlaceFunction& place, ReadChunk& chunk) {
+  if (is_stream()) {
+    turnstile_.wait(index);
+    const bool got = read_next(place, chunk);
+    turnstile_.pass(index);
+    if (!got) return false;
+  } else {
+    if (index >= grid_.count()) return false;
+    const Chunk piece = grid_.chunk(index);
+    const size_t width = key_bytes(layout_.type);
+    const uint64_t at = layout_.data_offset + piece.first_byte;
+    chunk = {.first_element = piece.first_byte / width,
+             .count = piece.bytes / width,
+             .bytes = place(at % io_alignment).first(piece.bytes)};
+    file_.read_at(at, chunk.bytes);
+  }
+  if (layout().is_swapped()) swap_key_bytes(chunk.bytes, key_bytes(layout().type));
+  return true;
+}
+
+bool ChunkReader::read_next(const PlaceFunction& place, ReadChunk& chunk) {
+  if (stream_ended_) return false;
+  const std::span<std::byte> room = place(0).first(grid_.chunk_bytes);
+  const size_t got = stream_->read(room);
+  const size_t width = key_bytes(layout().type);
+  stream_ended_ = got < room.size();
+  chunk = {.first_element = stream_count_,
+           .count = got / width,
+           .bytes = room.first(got / width * width)};  // finish() refuses what is left over
+  stream_count_ += chunk.count;
+  return chunk.count != 0;
+}
+
+void ChunkReader::finish() {
+  if (stream_)
+    stream_->check_length();
+  else
+    file_.check_unchanged();
+}
+
+void ChunkReader::read_at(uint64_t first_byte, std::span<std::byte> to) const {
+  file_.read_at(layout().data_offset + first_byte, to);
+  if (layout().is_swapped()) swap_key_bytes(to, key_bytes(layout().type));
+}
+
+}  // namespace sweepsort

@@ -1,0 +1,53 @@
+// key_stream.cpp - the prefix that the layout was found in, then what follows it.
+#include "pipeline/key_stream.hpp"
+
+#include <algorithm>
+#include <limits>
+
+namespace sweepsort {
+
+KeyStream::KeyStream(InputFile& file, const FileOptions& options) : file_(file), options_(options) {
+  prefix_.resize(layout_prefix_bytes);
+  prefix_.resize(file_.read_stream(prefix_));
+  position_ = prefix_.size();
+  const bool is_whole = prefix_.size() < layout_prefix_bytes;
+  layout_ = find_layout(prefix_, is_whole ? std::optional<uint64_t>(position_) : std::nullopt, file_.name(),
+                        options_);
+  keys_left_ = layout_.count == unknown_count ? std::numeric_limits<uint64_t>::max() : layout_.data_bytes();
+}
+
+size_t KeyStream::read(std::span<std::byte> to) {
+  if (!at_keys_) skip_to_keys();
+  const size_t got = take(to.first(static_cast<size_t>(std::min<uint64_t>(to.size(), keys_left_))));
+  keys_left_ -= got;
+  return got;
+}
+
+size_t KeyStream::take(std::span<std::byte> to) {
+  const size_t from_prefix = std::min(to.size(), prefix_.size() - taken_);
+  std::copy_n(prefix_.begin() + static_cast<ptrdiff_t>(taken_), from_prefix, to.begin());
+  taken_ += from_prefix;
+  const size_t read = file_.read_stream(to.subspan(from_prefix));
+  position_ += read;
+  return from_prefix + read;
+}
+
+void KeyStream::skip_to_keys() {
+  at_keys_ = true;
+  std::vector<std::byte> skipped(64u << 10);
+  for (uint64_t left = layout_.data_offset; left != 0;) {
+    const size_t got =
+        take(std::span(skipped).first(static_cast<size_t>(std::min<uint64_t>(left, skipped.size()))));
+    if (got == 0) return;
+    left -= got;
+  }
+}
+
+void KeyStream::check_length() {
+  // With a window nothing behind it is taken: the stream may have no end.
+  std::byte behind;
+  if (!options_.read_bytes) position_ += file_.read_stream({&behind, 1});
+  find_layout(prefix_, position_, file_.name(), options_);
+}
+
+}  // namespace sweepsort

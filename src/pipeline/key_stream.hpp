@@ -1,0 +1,44 @@
+// key_stream.hpp - the keys of a pipe, front to back, in constant memory.
+#pragma once
+
+#include "io/input_file.hpp"
+#include "io/layout.hpp"
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace sweepsort {
+
+class KeyStream {
+ public:
+  /// Reads the stream's beginning and finds its layout.
+  KeyStream(InputFile& file, const FileOptions& options);
+
+  const Layout& layout() const { return layout_; }
+  /// Bytes taken from the stream so far, what stands before the keys included.
+  uint64_t position() const { return position_; }
+
+  /// The bytes of the next keys: fills `to` unless the keys end before, and returns how many it got. Only the
+  /// last ones may be no whole keys.
+  size_t read(std::span<std::byte> to);
+
+  /// After the last key, when the stream's length is known: throws Error if its layout does not hold, as when
+  /// a key is cut or something stands behind the keys of a format with a header.
+  void check_length();
+
+ private:
+  size_t take(std::span<std::byte> to);
+  void skip_to_keys();
+
+  InputFile& file_;
+  const FileOptions& options_;
+  std::vector<std::byte> prefix_;
+  size_t taken_ = 0;  // of the prefix
+  uint64_t position_ = 0;
+  Layout layout_;
+  uint64_t keys_left_ = 0;  // bytes; of a raw stream more than there can be
+  bool at_keys_ = false;
+};
+
+}  // namespace sweepsort

@@ -1,0 +1,128 @@
+// min_file.cpp - the smallest or largest element of a file: read once, kept nowhere.
+#include "core/bytes.hpp"
+#include "core/error.hpp"
+#include "core/key_text.hpp"
+#include "pipeline/scan_file.hpp"
+
+#include <fmt/format.h>
+
+#include <chrono>
+
+namespace sweepsort {
+namespace {
+
+class MinFileRun {
+ public:
+  MinFileRun(const StreamEnvironment& environment, const std::string& input, const MinFileOptions& options)
+      : environment_(environment), options_(options), reader_(input, options.file) {}
+
+  MinReport run() {
+    const auto start = std::chrono::steady_clock::now();
+    for (const std::string& line : layout().notes) log(line);
+    report_.type = layout().type;
+    report_.format = layout().format;
+    const uint64_t known_bytes = reader_.is_stream() ? 0 : layout().data_bytes();
+    const BackendDecision decision = choose_stream_backend(known_bytes, 0, environment_.status(),
+                                                           stream_threads(options_.where), options_.where);
+    const bool on_gpu = decision.which == BackendChoice::cuda;
+    log(fmt::format("backend {}: {}", on_gpu ? "cuda" : "cpu", decision.why));
+    report_.backend_why = decision.why;
+    const bool may_fall_back =
+        on_gpu && options_.where.backend != BackendChoice::cuda && !reader_.is_stream();
+    if (!may_fall_back || !try_on_gpu()) search_on(may_fall_back ? BackendChoice::cpu : decision.which);
+    report_.total_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    return std::move(report_);
+  }
+
+ private:
+  const Layout& layout() const { return reader_.layout(); }
+  const std::string& input_name() const { return reader_.file().name(); }
+
+  void log(const std::string& line) const {
+    if (options_.log) options_.log(line);
+  }
+
+  bool try_on_gpu() {
+    try {
+      search_on(BackendChoice::cuda);
+      return true;
+    } catch (const std::exception& error) {
+      if (is_empty_) throw;
+      log(fmt::format("the GPU failed ({}): once more on the CPU", error.what()));
+      report_.backend_why = fmt::format("the GPU failed: {}", error.what());
+      return false;
+    }
+  }
+
+  void search_on(BackendChoice which) {
+    const auto backend = which == BackendChoice::cuda ? environment_.make_cuda(options_.where.device)
+                                                      : environment_.make_cpu(options_.where.threads);
+    ReduceJob job{.type = layout().type,
+                  .extreme = options_.extreme,
+                  .wants_index = options_.wants_index,
+                  .chunk_bytes = environment_.chunk_bytes != 0 ? environment_.chunk_bytes
+                                                               : backend->stream_chunk_bytes()};
+    reader_.start(job.chunk_bytes);
+    job.workers = stream_workers(stream_threads(options_.where), reader_.chunks());
+    const ReduceResult found = pass_through(*backend->begin_reduce(job), job);
+    report_.count = reader_.count();
+    report_.input_bytes = reader_.input_bytes();
+    if (!found.found) {
+      is_empty_ = true;
+      throw Error(fmt::format("{}: there are no elements, and so no {} one", input_name(),
+                              options_.extreme == Extreme::min ? "smallest" : "largest"));
+    }
+    report_.value = key_text(layout().type, found.bits);
+    if (options_.wants_index) report_.index = found.index;
+    report_.algorithm = found.algorithm;
+    const BackendInfo info = backend->info();
+    report_.backend = info.name;
+    report_.device = info.description;
+    if (options_.repeat != 0) repeat(*backend, job);
+  }
+
+  ReduceResult pass_through(ReduceSession& session, const ReduceJob& job) {
+    StreamProgress progress(options_.progress, Phase::read, reader_.is_stream() ? 0 : layout().data_bytes());
+    const auto turn = [&](uint32_t worker, uint64_t index) {
+      ReadChunk chunk;
+      const auto place = [&](size_t offset) { return session.begin_chunk(worker, offset); };
+      if (!reader_.read(index, place, chunk)) return false;
+      session.end_chunk(worker, chunk.first_element, chunk.count);
+      progress.add(chunk.bytes.size());
+      return true;
+    };
+    run_stream(job.workers, turn, [&] { reader_.cancel(); });
+    reader_.finish();
+    return session.finish();
+  }
+
+  void repeat(Backend& backend, const ReduceJob& job) {
+    if (reader_.is_stream())
+      throw UsageError("--repeat needs a file: what came through a pipe is not kept", "name a file");
+    const MemoryLimit limit = environment_.memory();
+    if (backend.device_memory() == Bytes{} && layout().data_bytes() > limit.available.value)
+      throw Error(
+          fmt::format("{}: --repeat takes {} of memory, {} leaves {}", input_name(),
+                      format_bytes({layout().data_bytes()}), limit.what, format_bytes(limit.available)),
+          "leave --repeat out, or take a part of the file with --read-bytes");
+    const auto fill = [this](uint64_t at, std::span<std::byte> to) { reader_.read_at(at, to); };
+    const Measurement measured = backend.measure_reduce(job, layout().count, fill, options_.repeat);
+    report_.repeat_s = measured.times_s;
+    report_.read_bandwidth_bytes_s = measured.bandwidth_bytes_s;
+  }
+
+  const StreamEnvironment& environment_;
+  const MinFileOptions& options_;
+  ChunkReader reader_;
+  bool is_empty_ = false;
+  MinReport report_;
+};
+
+}  // namespace
+
+MinReport min_file_with(const StreamEnvironment& environment, const std::string& input,
+                        const MinFileOptions& options) {
+  return MinFileRun(environment, input, options).run();
+}
+
+}  // namespace sweepsort

@@ -1,0 +1,267 @@
+// scan_file.cpp - a file through a scan, chunk by chunk, each on its way by a thread of its own:
+//
+//     read -> host byte order -> sum -> scan (carry from the chunk before) -> compare -> file byte order ->
+//     write
+#include "pipeline/scan_file.hpp"
+
+#include "core/bytes.hpp"
+#include "core/error.hpp"
+#include "core/key_text.hpp"
+#include "io/byte_swap.hpp"
+#include "io/output.hpp"
+#include "pipeline/scan_check.hpp"
+
+#include <fmt/format.h>
+
+#include <chrono>
+
+namespace sweepsort {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+void check_options(const std::string& output, const ScanFileOptions& options) {
+  const bool has_window = options.file.skip_bytes != 0 || options.file.read_bytes;
+  if (options.in_place && has_window)
+    throw UsageError("scanning a part of a file in place would lose the rest", "name an output with -o");
+  if (options.in_place && output == "-") throw UsageError("an in-place scan has no other output");
+}
+
+class ScanFileRun {
+ public:
+  ScanFileRun(const StreamEnvironment& environment, const std::string& input, const std::string& output,
+              const ScanFileOptions& options)
+      : environment_(environment), options_(options), reader_(input, options.file) {
+    output_type_ = options.output_type.value_or(layout().type);
+    check_types();
+    const std::string path = options.in_place && output.empty() ? input : output.empty() ? "-" : output;
+    output_ = open_output(path, {.overwrite = options.overwrite,
+                                 .in_place = options.in_place,
+                                 .input = &reader_.file(),
+                                 .allow_anonymous = environment.allow_anonymous});
+  }
+
+  ScanReport run() {
+    timed(Phase::prepare, 0, [&] { prepare(); });
+    const WhereOptions where = where_for(options_.algorithm, options_.where);
+    const uint64_t known = reader_.is_stream() ? 0 : layout().count;
+    const BackendDecision decision =
+        choose_stream_backend(known * key_bytes(layout().type), known * key_bytes(output_type_),
+                              environment_.status(), stream_threads(where), where);
+    const bool on_gpu = decision.which == BackendChoice::cuda;
+    log(fmt::format("backend {}: {}", on_gpu ? "cuda" : "cpu", decision.why));
+    report_.backend_why = decision.why;
+    const bool may_fall_back = on_gpu && where.backend != BackendChoice::cuda && !reader_.is_stream();
+    if (!may_fall_back || !try_on_gpu()) scan_on(may_fall_back ? BackendChoice::cpu : decision.which);
+    timed(Phase::sync, report_.output_bytes, [&] { output_->commit(); });
+    report_.total_s = seconds_since(start_);
+    return std::move(report_);
+  }
+
+ private:
+  const Layout& layout() const { return reader_.layout(); }
+  const std::string& input_name() const { return reader_.file().name(); }
+
+  void log(const std::string& line) const {
+    if (options_.log) options_.log(line);
+  }
+
+  template <class F>
+  void timed(Phase phase, uint64_t bytes, F f) {
+    if (options_.progress) options_.progress(phase, 0, bytes);
+    const auto start = Clock::now();
+    f();
+    report_.phases.push_back({phase, seconds_since(start), bytes});
+  }
+
+  void check_types() const {
+    const KeyType type = layout().type;
+    if (options_.op == ScanOp::bit_xor && is_floating(output_type_))
+      throw UsageError(
+          fmt::format("{}: an exclusive or of {} means nothing", input_name(), name(output_type_)),
+          "scan integers, or read the bytes as such: -t u32");
+    if (!can_widen(type, output_type_))
+      throw UsageError(
+          fmt::format("{}: {} does not hold every {}", input_name(), name(output_type_), name(type)),
+          wider_types_hint(type));
+    if (options_.in_place && output_type_ != type)
+      throw UsageError("an in-place scan keeps the type of its input", "name an output with -o");
+  }
+
+  /// "the types that do are u64, i64 and f64".
+  static std::string wider_types_hint(KeyType type) {
+    std::string list;
+    for (const KeyType to : all_key_types)
+      if (to != type && can_widen(type, to)) list += fmt::format("{}{}", list.empty() ? "" : ", ", name(to));
+    return list.empty() ? fmt::format("leave the output's type out: no other holds every {}", name(type))
+                        : "those that do are " + list;
+  }
+
+  void prepare() {
+    for (const std::string& line : layout().notes) log(line);
+    report_.type = layout().type;
+    report_.output_type = output_type_;
+    report_.format = layout().format;
+    if (layout().count == unknown_count) return;  // a raw stream: no header, and no length to reserve
+    header_ = output_type_ == layout().type
+                  ? output_header(layout(), layout().count)
+                  : new_header(layout().format, output_type_, layout().endian, layout().count);
+    output_->reserve(header_.size() + layout().count * key_bytes(output_type_));
+  }
+
+  /// Automatic choice alone: whatever goes wrong on the GPU, the input is untouched and nothing has its name
+  /// yet.
+  bool try_on_gpu() {
+    try {
+      scan_on(BackendChoice::cuda);
+      return true;
+    } catch (const UsageError&) {
+      throw;
+    } catch (const std::exception& error) {
+      // An overflow is the data's fault, and a pipe has swallowed the beginning already: no second try.
+      if (has_overflowed_ || (output_->is_ordered() && has_written_)) throw;
+      log(fmt::format("the GPU failed ({}): once more on the CPU", error.what()));
+      report_.backend_why = fmt::format("the GPU failed: {}", error.what());
+      return false;
+    }
+  }
+
+  ScanJob job(const Backend& backend) const {
+    // What comes out of a chunk is as large as others are, and the buffers with it.
+    const size_t growth = key_bytes(output_type_) / key_bytes(layout().type);
+    const size_t chunk =
+        environment_.chunk_bytes != 0 ? environment_.chunk_bytes : backend.stream_chunk_bytes() / growth;
+    return {.type = layout().type,
+            .output_type = output_type_,
+            .op = options_.op,
+            .kind = options_.kind,
+            .algorithm = options_.algorithm,
+            .wrap = options_.wrap,
+            .chunk_bytes = chunk};
+  }
+
+  void scan_on(BackendChoice which) {
+    const auto backend = which == BackendChoice::cuda ? environment_.make_cuda(options_.where.device)
+                                                      : environment_.make_cpu(options_.where.threads);
+    ScanJob job = this->job(*backend);
+    reader_.start(job.chunk_bytes);
+    job.workers = stream_workers(stream_threads(options_.where), reader_.chunks());
+    const uint64_t bytes = reader_.is_stream() ? 0 : layout().data_bytes();
+    const auto session = backend->begin_scan(job);
+    ScanSummary summary;
+    timed(Phase::scan, bytes, [&] { summary = pass_through(*session, job); });
+    report_.phases.back().bytes = reader_.count() * key_bytes(layout().type);
+    report_.count = reader_.count();
+    report_.input_bytes = reader_.input_bytes();
+    report_.output_bytes = header_.size() + report_.count * key_bytes(output_type_);
+    if (report_.count != 0) report_.total = key_text(output_type_, summary.total);
+    report_.algorithm = summary.algorithm;
+    const BackendInfo info = backend->info();
+    report_.backend = info.name;
+    report_.device = info.description;
+    if (options_.repeat != 0) repeat(*backend, job);
+  }
+
+  ScanSummary pass_through(ScanSession& session, const ScanJob& job) {
+    ScanCheck check(job.type, job.output_type, job.op, job.kind);
+    const bool verify = options_.verify && check.is_possible();
+    Turnstile writes;  // of a pipe
+    StreamProgress progress(options_.progress, Phase::scan, reader_.is_stream() ? 0 : layout().data_bytes());
+    if (!header_.empty()) write(0, header_);
+    const auto turn = [&](uint32_t worker, uint64_t index) {
+      ReadChunk chunk;
+      const auto place = [&](size_t offset) { return session.begin_chunk(worker, offset); };
+      if (!reader_.read(index, place, chunk)) return false;
+      if (verify) check.note_input(index, chunk.bytes);
+      const size_t input_bytes = chunk.bytes.size();
+      const std::span<std::byte> scanned = session.scan(worker, index, chunk.first_element, chunk.count);
+      if (verify) check.note_output(index, scanned);
+      if (layout().is_swapped() && key_bytes(job.output_type) > 1)
+        swap_key_bytes(scanned, key_bytes(job.output_type));
+      if (output_->is_ordered()) writes.wait(index);
+      const bool right = is_right(session, job, chunk);
+      if (right) write(header_.size() + chunk.first_element * key_bytes(job.output_type), scanned);
+      if (output_->is_ordered()) writes.pass(index);
+      progress.add(input_bytes);
+      return right;
+    };
+    run_stream(job.workers, turn, [&] {
+      session.cancel();
+      reader_.cancel();
+      writes.cancel();
+    });
+    const ScanSummary summary = session.finish();
+    if (summary.overflow) refuse_overflow(*summary.overflow);
+    reader_.finish();
+    if (verify && !check.agrees())
+      throw Error(output_->name() + ": the scanned elements do not add up; the result was thrown away",
+                  "the memory or the device may be faulty: try again, or on another machine");
+    report_.verified = verify;
+    return summary;
+  }
+
+  /// No element of the chunk stands behind an overflow. In a pipe what is wrong could not be taken back.
+  static bool is_right(const ScanSession& session, const ScanJob& job, const ReadChunk& chunk) {
+    const auto overflow = session.overflow();
+    if (!overflow) return true;
+    const uint64_t right = job.kind == ScanKind::exclusive ? *overflow + 1 : *overflow;
+    return chunk.first_element + chunk.count <= right;
+  }
+
+  void write(uint64_t at, std::span<const std::byte> bytes) {
+    has_written_ = true;
+    output_->write_at(at, bytes);
+  }
+
+  [[noreturn]] void refuse_overflow(uint64_t index) {
+    has_overflowed_ = true;
+    std::string hint = "--wrap lets it wrap around";
+    if (output_type_ == layout().type && key_bytes(output_type_) < 8)
+      hint = fmt::format("--output-type {} has room, and --wrap lets it wrap around",
+                         is_signed(output_type_) ? "i64" : "u64");
+    throw Error(
+        fmt::format("{}: the sum overflows {} at element {}", input_name(), name(output_type_), index), hint);
+  }
+
+  void repeat(Backend& backend, const ScanJob& job) {
+    if (reader_.is_stream())
+      throw UsageError("--repeat needs a file: what came through a pipe is not kept", "name a file");
+    const uint64_t count = layout().count;
+    const uint64_t bytes = count * (key_bytes(job.type) + key_bytes(job.output_type));
+    const MemoryLimit limit = environment_.memory();
+    if (backend.device_memory() == Bytes{} && bytes > limit.available.value)
+      throw Error(fmt::format("{}: --repeat takes {} of memory, {} leaves {}", input_name(),
+                              format_bytes({bytes}), limit.what, format_bytes(limit.available)),
+                  "leave --repeat out, or take a part of the file with --read-bytes");
+    const auto fill = [this](uint64_t at, std::span<std::byte> to) { reader_.read_at(at, to); };
+    const Measurement measured = backend.measure_scan(job, count, fill, options_.repeat);
+    report_.repeat_s = measured.times_s;
+    report_.copy_bandwidth_bytes_s = measured.bandwidth_bytes_s;
+  }
+
+  const StreamEnvironment& environment_;
+  const ScanFileOptions& options_;
+  Clock::time_point start_ = Clock::now();
+  ChunkReader reader_;
+  KeyType output_type_ = KeyType::u8;
+  std::unique_ptr<Output> output_;
+  std::vector<std::byte> header_;
+  std::atomic<bool> has_written_ = false;
+  bool has_overflowed_ = false;
+  ScanReport report_;
+};
+
+}  // namespace
+
+ScanReport scan_file_with(const StreamEnvironment& environment, const std::string& input,
+                          const std::string& output, const ScanFileOptions& options) {
+  check_options(output, options);
+  where_for(options.algorithm, options.where);
+  return ScanFileRun(environment, input, output, options).run();
+}
+
+}  // namespace sweepsort

@@ -1,0 +1,59 @@
+// stream_run.hpp - what operations share that send a file through a backend chunk by chunk.
+#pragma once
+
+#include "backend/backend.hpp"
+#include "pipeline/choose_backend.hpp"
+#include "pipeline/chunk_reader.hpp"
+#include "pipeline/memory_limit.hpp"
+#include "sweepsort.hpp"
+
+#include <functional>
+#include <memory>
+#include <string>
+
+namespace sweepsort {
+
+/// Where backends come from, and the size of chunks. The defaults are the real ones; tests replace them.
+struct StreamEnvironment {
+  std::function<std::unique_ptr<Backend>(uint32_t threads)> make_cpu = make_cpu_backend;
+  std::function<std::unique_ptr<Backend>(int device)> make_cuda = make_cuda_backend;
+  std::function<CudaStatus()> status = cuda_status;
+  std::function<MemoryLimit()> memory = [] { return available_memory(); };
+  size_t chunk_bytes = 0;       // 0: as the backend likes it; else a multiple of 8
+  bool allow_anonymous = true;  // temporary files without a name
+};
+
+/// Threads that an operation may use for reading, working and writing.
+uint32_t stream_threads(const WhereOptions& where);
+
+/// Workers for so many chunks.
+uint32_t stream_workers(uint32_t threads, uint64_t chunks);
+
+/// GPU or CPU for elements that come from a file once; `output_bytes` go back to one. Throws Error if CUDA is
+/// asked for and cannot be had.
+BackendDecision choose_stream_backend(uint64_t input_bytes, uint64_t output_bytes, const CudaStatus& status,
+                                      uint32_t threads, const WhereOptions& where);
+
+/// What an algorithm's name says about the backend, added to what was asked for. Throws UsageError for
+/// contradictions.
+WhereOptions where_for(ScanAlgorithm algorithm, const WhereOptions& where);
+
+/// Calls f(worker, index) for index 0, 1, ... until it returns false, by `workers` threads. When one throws,
+/// `cancel` is called, which must wake those that wait for it; the first exception is thrown again here.
+void run_stream(uint32_t workers, const TurnFunction& f, const std::function<void()>& cancel);
+
+/// Adds up what the workers have done, for a ProgressFunction.
+class StreamProgress {
+ public:
+  StreamProgress(ProgressFunction progress, Phase phase, uint64_t total);
+  void add(uint64_t bytes);
+
+ private:
+  ProgressFunction progress_;
+  Phase phase_;
+  uint64_t total_;
+  std::mutex mutex_;
+  uint64_t done_ = 0;
+};
+
+}  // namespace sweepsort

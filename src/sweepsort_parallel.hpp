@@ -1,0 +1,144 @@
+// sweepsort_parallel.hpp - scans with an operator of the caller's, and the smallest value of a function, by
+// all threads of the CPU. Part of sweepsort.hpp.
+#pragma once
+
+#include "core/error.hpp"
+#include "core/team.hpp"
+#include "core/turnstile.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <thread>
+#include <type_traits>
+#include <vector>
+
+namespace sweepsort {
+
+/// out[i] = in[0] op in[1] op ... op in[i]. `op` is associative, op(a, op(b, c)) == op(op(a, b), c), and need
+/// not be commutative: a is always what stands before b. It is called by several threads at once. T: any
+/// trivially copyable type. `out` has the length of `in` and may be the same memory. threads 0: all.
+template <class T, class Op>
+void inclusive_scan(std::span<const T> in, std::span<T> out, Op op, uint32_t threads = 0);
+
+/// out[i] = initial op in[0] op ... op in[i - 1], and out[0] = initial.
+template <class T, class Op>
+void exclusive_scan(std::span<const T> in, std::span<T> out, std::type_identity_t<T> initial, Op op,
+                    uint32_t threads = 0);
+
+template <class Value>
+struct Argmin {
+  Value value;
+  uint64_t index;
+};
+
+/// The smallest f(i) for first <= i < last, and the lowest i that gives it. Nothing is read from memory but
+/// what f reads. f is called by several threads at once. Floating-point NaN loses against every number.
+/// Throws Error if there is no i. threads 0: all.
+template <class F>
+auto transform_argmin(uint64_t first, uint64_t last, F f, uint32_t threads = 0)
+    -> Argmin<std::remove_cvref_t<std::invoke_result_t<F&, uint64_t>>>;
+
+namespace detail {
+
+inline uint32_t team_size(uint32_t threads, uint64_t blocks) {
+  const uint32_t wanted = threads != 0 ? threads : std::max(1u, std::thread::hardware_concurrency());
+  return static_cast<uint32_t>(std::clamp<uint64_t>(blocks, 1, wanted));
+}
+
+/// Each block is combined, takes the carry of the one before, passes its own on and is scanned.
+template <bool exclusive, class T, class Op>
+void scan_blocks(std::span<const T> in, std::span<T> out, std::optional<T> carry, Op& op, uint32_t threads) {
+  static_assert(std::is_trivially_copyable_v<T>);
+  if (in.size() != out.size()) throw Error("scan: input and output differ in length");
+  constexpr size_t block = std::max<size_t>(1, (128u << 10) / sizeof(T));
+  const uint64_t blocks = in.size() / block + (in.size() % block != 0);
+  Turnstile turnstile;
+  FirstFailure failure;
+  std::atomic<uint64_t> next = 0;
+  const auto scan_block = [&](uint64_t index) {
+    const size_t begin = index * block;
+    const size_t end = std::min(in.size(), begin + block);
+    T combined = in[begin];
+    for (size_t i = begin + 1; i < end; ++i) combined = op(combined, in[i]);
+    turnstile.wait(index);
+    std::optional<T> before = carry;
+    carry = before ? op(*before, combined) : combined;
+    turnstile.pass(index);
+    for (size_t i = begin; i < end; ++i) {
+      const T with = before ? op(*before, in[i]) : in[i];
+      // An exclusive scan always has something before: its initial value.
+      out[i] = exclusive ? *before : with;
+      before = with;
+    }
+  };
+  run_team(team_size(threads, blocks), [&](uint32_t) {
+    try {
+      for (uint64_t index = next++; index < blocks; index = next++) scan_block(index);
+    } catch (...) {
+      failure.note();
+      turnstile.cancel();
+    }
+  });
+  failure.rethrow();
+}
+
+template <class Value>
+bool is_less(const Value& a, const Value& b) {
+  if constexpr (std::is_floating_point_v<Value>) return a < b || (b != b && a == a);
+  return a < b;
+}
+
+}  // namespace detail
+
+template <class T, class Op>
+void inclusive_scan(std::span<const T> in, std::span<T> out, Op op, uint32_t threads) {
+  detail::scan_blocks<false, T>(in, out, std::nullopt, op, threads);
+}
+
+template <class T, class Op>
+void exclusive_scan(std::span<const T> in, std::span<T> out, std::type_identity_t<T> initial, Op op,
+                    uint32_t threads) {
+  detail::scan_blocks<true, T>(in, out, initial, op, threads);
+}
+
+template <class F>
+auto transform_argmin(uint64_t first, uint64_t last, F f, uint32_t threads)
+    -> Argmin<std::remove_cvref_t<std::invoke_result_t<F&, uint64_t>>> {
+  using Value = std::remove_cvref_t<std::invoke_result_t<F&, uint64_t>>;
+  if (first >= last) throw Error("transform_argmin: the range is empty");
+  const uint64_t count = last - first;
+  threads = detail::team_size(threads, count);
+  // Many blocks a thread, so that nobody waits long for the last one; large ones, so that taking one is
+  // cheap.
+  const uint64_t block = std::clamp<uint64_t>(count / threads / 16, 1, 1u << 20);
+  std::atomic<uint64_t> next = 0;  // the first index not taken yet, behind `first`
+  std::vector<std::optional<Argmin<Value>>> found(threads);
+  run_team(threads, [&](uint32_t thread) {
+    std::optional<Argmin<Value>> best;
+    for (;;) {
+      uint64_t begin = next.load();
+      // Not fetch_add: it could wrap where `last` is close to 2^64.
+      while (begin < count && !next.compare_exchange_weak(begin, begin + std::min(block, count - begin))) {
+      }
+      if (begin >= count) break;
+      for (uint64_t i = begin, end = begin + std::min(block, count - begin); i < end; ++i) {
+        const Value value = f(first + i);
+        if (!best || detail::is_less(value, best->value)) best = {value, first + i};
+      }
+    }
+    found[thread] = best;
+  });
+  std::optional<Argmin<Value>> best;
+  for (const auto& candidate : found) {
+    if (!candidate) continue;
+    const bool wins = !best || detail::is_less(candidate->value, best->value) ||
+                      (!detail::is_less(best->value, candidate->value) && candidate->index < best->index);
+    if (wins) best = candidate;
+  }
+  return *best;
+}
+
+}  // namespace sweepsort

@@ -1,0 +1,162 @@
+// sweepsort_scan.hpp - prefix scans, and the smallest or largest element, of files and spans. Part of
+// sweepsort.hpp.
+//
+// An inclusive scan puts in[0] op ... op in[i] at place i, an exclusive one in[0] op ... op in[i - 1] and the
+// operator's identity at place 0: 0 for sum and xor, the type's last value (for floats an infinity) for min
+// and max. Sums of integers that leave their type are an Error that names the place, unless they may wrap.
+// Sums of floats follow IEEE 754; on the CPU the order of the additions depends neither on the threads nor on
+// the processor (but differs from one after the other, except with ScanAlgorithm::sequential), the GPU may
+// round otherwise. min and max follow the order of the sort (-0.0 before +0.0) and pass over NaN; before the
+// first number an inclusive one has NaN.
+#pragma once
+
+#include "core/error.hpp"
+#include "core/file_options.hpp"
+#include "core/key_type.hpp"
+#include "core/scan.hpp"
+#include "sweepsort_types.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace sweepsort {
+
+struct ScanFileOptions {
+  FileOptions file = {};
+  WhereOptions where = {};
+  ScanOp op = ScanOp::sum;
+  ScanKind kind = ScanKind::inclusive;
+  ScanAlgorithm algorithm = ScanAlgorithm::automatic;
+  std::optional<KeyType> output_type = {};  // empty: the input's; else one that holds all its values
+  bool wrap = false;                        // sums of integers may wrap
+  bool in_place = false;                    // the output is the input
+  bool overwrite = false;                   // replace an existing other output
+  bool verify = true;   // sums of integers and xor: the end of every chunk against the input, before the
+                        // output gets its name
+  uint32_t repeat = 0;  // scan the data once more in memory, so many times, and report the times
+  ProgressFunction progress = {};
+  LogFunction log = {};
+};
+
+struct ScanReport {
+  uint64_t count = 0;  // elements
+  KeyType type = KeyType::u32;
+  KeyType output_type = KeyType::u32;
+  FileFormat format = FileFormat::raw;
+  uint64_t input_bytes = 0;
+  uint64_t output_bytes = 0;
+  std::string total;        // all elements combined, as people write it; empty if there are none
+  std::string backend;      // "cpu", "cuda"
+  std::string backend_why;  // why that one
+  std::string device;       // what it is
+  std::string algorithm;    // what ran
+  bool verified = false;
+  std::vector<PhaseTime> phases;
+  double total_s = 0;
+  std::vector<double> repeat_s;       // --repeat: each run's time
+  double copy_bandwidth_bytes_s = 0;  // --repeat: the device's measured copy bandwidth (read + written)
+};
+
+/// Scans the file `input` ("-": standard input) into `output` ("-": standard output, empty with in_place: the
+/// input) in memory that does not grow with the file. The output's name holds its old content or the complete
+/// result, whatever happens; an output that is a pipe or a device is written straight, up to the first chunk
+/// that is wrong.
+ScanReport scan_file(const std::string& input, const std::string& output,
+                     const ScanFileOptions& options = {});
+
+struct MinFileOptions {
+  FileOptions file = {};
+  WhereOptions where = {};
+  Extreme extreme = Extreme::min;
+  bool wants_index = false;
+  uint32_t repeat = 0;  // search the data once more in memory, so many times, and report the times
+  ProgressFunction progress = {};
+  LogFunction log = {};
+};
+
+struct MinReport {
+  uint64_t count = 0;  // elements
+  KeyType type = KeyType::u32;
+  FileFormat format = FileFormat::raw;
+  uint64_t input_bytes = 0;
+  std::string value;              // as people write it
+  std::optional<uint64_t> index;  // its first place, if wanted
+  std::string backend;            // as in ScanReport
+  std::string backend_why;
+  std::string device;
+  std::string algorithm;
+  double total_s = 0;
+  std::vector<double> repeat_s;       // --repeat: each run's time
+  double read_bandwidth_bytes_s = 0;  // --repeat: the device's measured read bandwidth
+};
+
+/// The smallest or largest element of a file, which is read once in constant memory. NaN loses against every
+/// number. Throws Error if there are no elements.
+MinReport min_file(const std::string& input, const MinFileOptions& options = {});
+
+struct ScanOptions {
+  WhereOptions where = {};
+  ScanOp op = ScanOp::sum;
+  ScanKind kind = ScanKind::inclusive;
+  ScanAlgorithm algorithm = ScanAlgorithm::automatic;
+  bool wrap = false;  // sums of integers may wrap
+};
+
+/// Scans `in` into `out`, which has the same length and may be the same memory (if the types are the same),
+/// but may not otherwise overlap it. Both: the ten key types; Out holds every value of In. After an overflow
+/// the content of `out` is unspecified. `automatic` runs on the CPU: moving the data to a GPU and back takes
+/// longer.
+template <class In, class Out>
+void scan(std::span<const In> in, std::span<Out> out, const ScanOptions& options = {});
+
+template <class Key>
+struct Found {
+  Key value;
+  uint64_t index;  // the first place of that value
+};
+
+/// Throws Error if there are no keys.
+template <class Key>
+Found<Key> min_element(std::span<const Key> keys, const WhereOptions& where = {});
+template <class Key>
+Found<Key> max_element(std::span<const Key> keys, const WhereOptions& where = {});
+
+namespace detail {
+void scan_bytes(KeyType type, KeyType output_type, std::span<const std::byte> in, std::span<std::byte> out,
+                const ScanOptions& options);
+Found<uint64_t> extreme_bytes(KeyType type, std::span<const std::byte> keys, Extreme extreme,
+                              const WhereOptions& where);
+
+template <class Key>
+Found<Key> find_extreme(std::span<const Key> keys, Extreme extreme, const WhereOptions& where) {
+  const Found<uint64_t> found = extreme_bytes(key_type_of<Key>(), std::as_bytes(keys), extreme, where);
+  Found<Key> result{{}, found.index};
+  const auto bits = static_cast<BitsOf<Key>>(found.value);
+  std::memcpy(&result.value, &bits, sizeof bits);
+  return result;
+}
+}  // namespace detail
+
+template <class In, class Out>
+void scan(std::span<const In> in, std::span<Out> out, const ScanOptions& options) {
+  static_assert(can_widen(key_type_of<In>(), key_type_of<Out>()), "Out cannot hold every value of In");
+  if (in.size() != out.size()) throw Error("scan: input and output differ in length");
+  detail::scan_bytes(key_type_of<In>(), key_type_of<Out>(), std::as_bytes(in), std::as_writable_bytes(out),
+                     options);
+}
+
+template <class Key>
+Found<Key> min_element(std::span<const Key> keys, const WhereOptions& where) {
+  return detail::find_extreme(keys, Extreme::min, where);
+}
+template <class Key>
+Found<Key> max_element(std::span<const Key> keys, const WhereOptions& where) {
+  return detail::find_extreme(keys, Extreme::max, where);
+}
+
+}  // namespace sweepsort

@@ -1,0 +1,33 @@
+// sweepsort_types.hpp - what all operations of the library share: where they run, how they report.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+
+namespace sweepsort {
+
+enum class BackendChoice : uint8_t { automatic, cuda, cpu };
+
+struct WhereOptions {
+  BackendChoice backend = BackendChoice::automatic;
+  int device = 0;        // CUDA ordinal
+  uint32_t threads = 0;  // 0: all
+};
+
+enum class Phase : uint8_t { prepare, read, sort, scan, write, verify, sync };
+std::string_view name(Phase phase);
+
+/// Called now and then, from one thread at a time. Bytes count within the phase; total is 0 where unknown.
+using ProgressFunction = std::function<void(Phase phase, uint64_t bytes_done, uint64_t bytes_total)>;
+/// One line for people: what was inferred, what was chosen and why.
+using LogFunction = std::function<void(const std::string& line)>;
+
+struct PhaseTime {
+  Phase phase;
+  double time_s;
+  uint64_t bytes;
+};
+
+}  // namespace sweepsort
