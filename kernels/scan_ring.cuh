@@ -3,11 +3,14 @@
 // published, and since a block remembers what came before its last tile, it has but the tiles in between to
 // add. Work O(n); moves 2n elements. Commutative operators, elements of 1 to 8 bytes, 16-byte aligned arrays.
 //
-//     warp 0        load     ring of 8 stages   |t+4|t+5|t+6|t+7| t |t+1|t+2|t+3|   one bulk load a stage
-//     warps 1..3    reduce   publish the sum of a tile as soon as it is there, ahead of its scan
-//     warp 4        look back  add the sums that all blocks published since this block's last tile
-//     warps 5..13   scan     take the tile into registers (the stage is free again), wait for the prefix,
-//     store
+//     warp 0     load       ring of stages  |t+4|t+5| t |t+1|t+2|t+3|  one bulk load each
+//     warp 1     reduce     publish the sum of a tile as soon as it is there, ahead of its scan
+//     warp 2     look back  add the sums that all blocks published since this block's last tile
+//     warps 3..  scan       take the tile into registers (the stage is free again), wait for the
+//                           prefix, store
+//
+// Every warp waits for every tile, in order, and arrives only when all of its lanes have seen the
+// tile: a barrier knows but the parity of its phase, so one who is late or early by two is lost.
 //
 // What limits a scan with one tile a block is that all warps wait for the look-back with their tile in
 // registers, while no load is under way. Here the next tiles load, and their sums are published, meanwhile.
@@ -47,9 +50,7 @@ struct ScanRing {
     ptx::SharedBarrier taken[stages];   // everybody is done with the stage
     ptx::SharedBarrier ready[slots];    // prefix and warp_before are there
     T prefix[slots];
-    T warp_before[slots]
-                 [scanners];  // the sums of the scanners' parts, then what comes before each in the tile
-    uint32_t reduced[slots];  // how many reducers have ever finished with the slot
+    T warp_before[slots][scanners];  // in the tile, before each scanner's part
     uint32_t tile[stages];
     uint32_t epoch;
   };

@@ -1,0 +1,13 @@
+// gpu_skip_reason.cpp - tests that need a GPU.
+#include "skip_reason.hpp"
+
+#include "backend/backend.hpp"
+
+namespace sweepsort {
+
+std::string skip_reason() {
+  const CudaStatus status = cuda_status();
+  return status.usable ? std::string() : status.reason;
+}
+
+}  // namespace sweepsort
