@@ -11,5 +11,7 @@ enum class Outcome : int { verified = 0, wrong = 1, failed = 2 };
 
 /// `words`: what stands behind the command's name. Throws Error.
 Outcome run_sort(std::span<const std::string> words);
+Outcome run_scan(std::span<const std::string> words);
+Outcome run_min(std::span<const std::string> words);
 
 }  // namespace sweepsort::bench

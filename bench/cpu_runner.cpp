@@ -66,7 +66,7 @@ class CpuRunner final : public SortRunner {
     for (const SortAlgorithm algorithm : options.algorithms)
       peers_.push_back(sweepsort_host_peer(backend_, algorithm, threads));
     for (HostPeer& peer : other_host_peers(threads))
-      if (peer_wanted(options, peer.name)) peers_.push_back(std::move(peer));
+      if (is_wanted(options.peers, peer.name)) peers_.push_back(std::move(peer));
   }
 
   const Place& place() const override { return place_; }

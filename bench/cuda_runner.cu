@@ -1,11 +1,11 @@
 // cuda_runner.cu - measures device sorts by CUDA events, in rounds: run 1 of every peer, run 2 of every peer,
 // ... so that a change of the clock rate meets them all. Inputs are restored and outputs poisoned outside the
 // timed region, and every run's output is compared with the referee's.
-#include "backend/backend.hpp"
 #include "bench/cub_sort.hpp"
 #include "bench/cuda_graph.cuh"
 #include "bench/device_check.hpp"
 #include "bench/device_peer.hpp"
+#include "bench/device_place.hpp"
 #include "bench/sort_runner.hpp"
 #include "bench/statistics.hpp"
 #include "core/bytes.hpp"
@@ -13,7 +13,6 @@
 #include "datasets/distributions.hpp"
 
 #include <algorithm>
-#include <fstream>
 #include <memory>
 #include <optional>
 #include <string>
@@ -47,11 +46,6 @@ CaseMemory lay_out(const SortCase& what, size_t workspace_bytes, Workspace& pool
   return memory;
 }
 
-/// 13000 -> "13.0".
-std::string cuda_version_text(int version) {
-  return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
-}
-
 /// A peer on its way through the rounds of one case.
 struct Contender {
   const DevicePeer* peer;
@@ -63,8 +57,8 @@ struct Contender {
 class CudaRunner final : public SortRunner {
  public:
   CudaRunner(const SortBenchOptions& options, const std::vector<SortCase>& cases)
-      : options_(selected(options)), peers_(device_peers(options)) {
-    describe();
+      : options_(selected(options)), place_(device_place(options.device)), peers_(device_peers(options)) {
+    place_.copy_bandwidth_bytes_s = measure_copy_bandwidth(stream_);
     size_t pool_bytes = 0;
     size_t host_bytes = 0;
     for (const SortCase& what : cases) {
@@ -104,48 +98,8 @@ class CudaRunner final : public SortRunner {
  private:
   /// Makes the options' device the current one, before anything is created on it.
   static const SortBenchOptions& selected(const SortBenchOptions& options) {
-    const CudaStatus status = cuda_status();
-    if (!status.usable) throw Error("--backend cuda: " + status.reason, status.hint);
-    if (options.device >= status.device_count)
-      throw UsageError("--device: there is no device " + std::to_string(options.device),
-                       "the last one is " + std::to_string(status.device_count - 1));
-    check(cudaSetDevice(options.device));
+    select_device(options.device);
     return options;
-  }
-
-  void describe() {
-    cudaDeviceProp properties{};
-    int runtime = 0;
-    check(cudaGetDeviceProperties(&properties, options_.device));
-    check(cudaRuntimeGetVersion(&runtime));
-    place_ = {.backend = "cuda",
-              .gpu = properties.name,
-              .driver = driver_version(),
-              .cuda = cuda_version_text(runtime),
-              .cub = cub_version(),
-              .copy_bandwidth_bytes_s = measure_copy_bandwidth(properties.totalGlobalMem)};
-  }
-
-  /// The kernel module's version where Linux shows it, else the newest CUDA that the driver knows.
-  static std::string driver_version() {
-    std::string version;
-    if (std::ifstream file("/sys/module/nvidia/version"); std::getline(file, version)) return version;
-    int newest = 0;
-    check(cudaDriverGetVersion(&newest));
-    return "CUDA " + cuda_version_text(newest);
-  }
-
-  double measure_copy_bandwidth(size_t device_bytes) {
-    const size_t bytes = std::min(size_t{2} << 30, device_bytes / 8);
-    const DeviceBuffer<std::byte> buffer(2 * bytes);
-    std::byte* const from = buffer.data();
-    check(cudaMemsetAsync(from, poison, 2 * bytes, stream_.get()));
-    std::vector<double> runs;
-    for (int run = 0; run < 11; ++run)
-      runs.push_back(timed([&] {
-        check(cudaMemcpyAsync(from + bytes, from, bytes, cudaMemcpyDeviceToDevice, stream_.get()));
-      }));
-    return 2 * static_cast<double>(bytes) / median(runs);
   }
 
   template <class F>

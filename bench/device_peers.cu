@@ -78,7 +78,7 @@ std::vector<DevicePeer> device_peers(const SortBenchOptions& options) {
   std::vector<DevicePeer> peers;
   for (const SortAlgorithm algorithm : options.algorithms) peers.push_back(sweepsort_peer(algorithm));
   for (DevicePeer& peer : std::vector{cub_peer(CubIndex::int32), cub_peer(CubIndex::int64), thrust_peer()})
-    if (peer_wanted(options, peer.name)) peers.push_back(std::move(peer));
+    if (is_wanted(options.peers, peer.name)) peers.push_back(std::move(peer));
   return peers;
 }
 

@@ -25,6 +25,10 @@ struct Command {
 constexpr std::array commands{
     Command{"sort", "sort arrays of every type, size and distribution, beside CUB, Thrust or the CPU's sorts",
             &bench::run_sort},
+    Command{"scan", "scan arrays by every algorithm, beside CUB, Thrust, the standard library and a copy",
+            &bench::run_scan},
+    Command{"min", "find the smallest element, beside CUB, Thrust, the standard library and a read",
+            &bench::run_min},
 };
 
 void print_help() {

@@ -9,6 +9,8 @@ matplotlib.use("Agg")
 matplotlib.rcParams["svg.hashsalt"] = "sweepsort"  # the same figures give the same file
 import matplotlib.pyplot as plot
 
+from passes import PEERS as PASS_PEERS
+from passes import Curves, PassCase, curves_of
 from results import PEERS, Case, machine_of, select, shown
 
 ENOUGH = 3  # fewer points are no curve
@@ -79,3 +81,25 @@ def draw_plots(cases: list[Case], folder: pathlib.Path) -> list[pathlib.Path]:
             figure = bars(by_distribution, f"{key_type}, {shown('n', size)} keys, {backend}")
             paths.append(save(figure, folder, f"distributions-{backend}-{key_type}"))
     return paths
+
+
+def scan_curves(curves: Curves):
+    """Bytes a second over n, a line a peer; both axes by powers, since a ladder spans some."""
+    figure, axes = plot.subplots(figsize=(7, 4.5))
+    for peer in PASS_PEERS:
+        rows = [case.rows[peer] for case in curves.cases if peer in case.rows]
+        if rows:
+            first = peer == "lookback"
+            points = ([row["n"] for row in rows], [row["bytes_per_s"] * 1e-9 for row in rows])
+            dashed = "--" if peer in ("copy", "cub", "thrust", "std") else "-"
+            axes.plot(*points, dashed, marker=".", linewidth=2.5 if first else 1.2, label=peer)
+    axes.set_xscale("log", base=2)
+    axes.set_yscale("log")
+    axes.set(xlabel="elements", ylabel="GB/s (read + written)", title=curves.title)
+    axes.grid(alpha=0.3)
+    axes.legend(fontsize="small")
+    return figure
+
+
+def draw_scan_plots(cases: list[PassCase], folder: pathlib.Path) -> list[pathlib.Path]:
+    return [save(scan_curves(curves), folder, curves.name) for curves in curves_of(cases)]

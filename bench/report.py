@@ -9,10 +9,13 @@ A table stands between two comments; the first says what it shows:
 rows=FIELD[,FIELD] names what differs from row to row; every other field is fixed: backend, type, distribution
 (uniform), n, order (ascending), value_bytes (0), timing (any), machine (a part of the GPU's or processor's name).
 rows=...,program makes a table of files.py's results, with type, distribution, n, cache, backend and machine as fields.
+command=scan and command=min make tables of those commands' results, with the fields of passes.py; rows=peer compares
+all who passed over one array; peers=NAME[,NAME] leaves out other columns, has=NAME cases that NAME is not in.
 Where several results match a row, the newest counts. What stands beside sweepsort in a row comes from the same
 run, but for peers that sweepsort-bench does not have (numpy): theirs is the newest run on the same processor.
 
-With matplotlib, plots go to docs/plots: throughput over n for each type, a bar for each distribution.
+With matplotlib, plots go to docs/plots: throughput over n for each type, a bar for each distribution, curves of the
+scans. `<!-- plot: NAME -->` and `<!-- /plot -->` hold one of the latter, once there are results for it.
 """
 
 import argparse
@@ -21,6 +24,16 @@ import re
 import sys
 
 import measured
+from passes import PEERS as PASS_PEERS
+from passes import (
+    Curves,
+    below_each_other,
+    beside_each_other,
+    curves_of,
+    parse_pass,
+    pass_cases_of,
+    select_passes,
+)
 from results import (
     CASE_FIELDS,
     FILES_SCHEMA,
@@ -36,6 +49,8 @@ from results import (
 
 FILE_FIELDS = ["type", "distribution", "n", "cache", "backend"]
 PRESETS = {"order": "ascending", "value_bytes": "0", "distribution": "uniform"}
+DOCUMENTS = [measured.ROOT / "docs/performance.md", measured.ROOT / "docs/scans.md"]
+PLOTTED = re.compile(r"(<!-- plot: (?P<name>[^\n]*?) -->\n).*?(<!-- /plot -->)", re.DOTALL)
 MARKED = re.compile(r"(<!-- bench: (?P<what>[^\n]*?) -->\n).*?(<!-- /bench -->)", re.DOTALL)
 
 
@@ -50,6 +65,8 @@ def parse_what(text: str) -> tuple[list[str], dict]:
     if "rows" not in wanted:
         raise ReportError(f"'{text}': no rows=")
     axes = wanted.pop("rows").split(",")
+    if "command" in wanted:
+        return axes, wanted
     known = {*CASE_FIELDS, *FILE_FIELDS, "timing", "machine"}
     for field in [*wanted, *axes]:
         if field not in known and field != "program":
@@ -83,8 +100,9 @@ def provenance(runs: list[dict], backend: str) -> str:
             facts += [f"driver {run['driver']}", f"CUDA {run['cuda']}", f"CUB {run['cub']}"]
         else:
             facts.append(f"{run['threads']} threads")
-        if run.get("copy_bandwidth_bytes_s"):
-            facts.append(f"copies at {run['copy_bandwidth_bytes_s'] * 1e-9:.4g} GB/s")
+        for bandwidth, what in (("copy_bandwidth_bytes_s", "copies"), ("read_bandwidth_bytes_s", "reads")):
+            if run.get(bandwidth):
+                facts.append(f"{what} at {run[bandwidth] * 1e-9:.4g} GB/s")
         facts += [f"revision {run['revision']}", run["date"][:10], f"`{run['path'].name}`"]
         lines.append("*" + ", ".join(facts) + "*")
     return "\n" + "<br>\n".join(lines) + "\n"
@@ -139,15 +157,49 @@ def files_table(runs: list[dict], axes: list[str], wanted: dict) -> str:
     return markdown(header, body) + provenance(list(newest.values()), "cpu")
 
 
+class Texts:
+    """How passes.py is to write figures."""
+
+    time = staticmethod(time_cell)
+    significant = staticmethod(significant)
+
+
+def pass_table(runs: list[dict], axes: list[str], wanted: dict) -> str:
+    command = wanted.pop("command")
+    parse_pass(command, wanted, axes)
+    by_peer = axes == ["peer"]
+    chosen = select_passes(pass_cases_of(runs), command, [] if by_peer else axes, wanted)
+    if not chosen:
+        return "*not measured yet*\n"
+    peers = wanted["peers"].split(",") if "peers" in wanted else PASS_PEERS
+    if by_peer:
+        header, body = below_each_other(chosen[0], Texts)
+    else:
+        header, body = beside_each_other(chosen, axes, peers, Texts)
+    sources = list({id(case.run): case.run for case in chosen}.values())
+    return markdown(header, body) + provenance(sources, chosen[0].fields["backend"])
+
+
 def filled(document: str, runs: list[dict]) -> str:
     cases = cases_of(runs)
+    curves = {curve.name: curve for curve in curves_of(pass_cases_of(runs))}
 
     def table(match: re.Match) -> str:
         axes, wanted = parse_what(match["what"])
-        text = files_table(runs, axes, wanted) if "program" in axes else sort_table(cases, axes, wanted)
+        if "command" in wanted:
+            text = pass_table(runs, axes, wanted)
+        elif "program" in axes:
+            text = files_table(runs, axes, wanted)
+        else:
+            text = sort_table(cases, axes, wanted)
         return f"{match[1]}\n{text}\n{match[3]}"
 
-    return MARKED.sub(table, document)
+    def plot(match: re.Match) -> str:
+        curve: Curves | None = curves.get(match["name"])
+        text = f"![{curve.title}](plots/{curve.name}.svg)" if curve else "*not measured yet*"
+        return f"{match[1]}\n{text}\n\n{match[3]}"
+
+    return PLOTTED.sub(plot, MARKED.sub(table, document))
 
 
 def parse_arguments() -> argparse.Namespace:
@@ -155,7 +207,9 @@ def parse_arguments() -> argparse.Namespace:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--results", type=pathlib.Path, default=measured.ROOT / "bench/results")
-    parser.add_argument("--document", type=pathlib.Path, default=measured.ROOT / "docs/performance.md")
+    parser.add_argument(
+        "--document", type=pathlib.Path, help="default: " + " and ".join(str(path.name) for path in DOCUMENTS)
+    )
     parser.add_argument(
         "--check", action="store_true", help="change nothing; fail if the tables are not up to date"
     )
@@ -163,25 +217,29 @@ def parse_arguments() -> argparse.Namespace:
     return parser.parse_args()
 
 
+def update(document: pathlib.Path, runs: list[dict], check: bool):
+    old = document.read_text(encoding="utf-8")
+    new = filled(old, runs)
+    if check and new != old:
+        raise ReportError(f"{document}: the tables do not show the newest results; run bench/report.py")
+    if new != old:
+        document.write_text(new, encoding="utf-8")
+    if not check:
+        print(f"{document}: {len(MARKED.findall(new))} tables from {len(runs)} results")
+
+
 def main() -> int:
     arguments = parse_arguments()
+    documents = [arguments.document] if arguments.document else DOCUMENTS
     try:
         runs = load_results(arguments.results)
-        old = arguments.document.read_text(encoding="utf-8")
-        new = filled(old, runs)
-        if arguments.check:
-            if new != old:
-                raise ReportError(
-                    f"{arguments.document}: the tables do not show the newest results; run bench/report.py"
-                )
-            return 0
-        if new != old:
-            arguments.document.write_text(new, encoding="utf-8")
-        print(f"{arguments.document}: {len(MARKED.findall(new))} tables from {len(runs)} results")
-        if not arguments.no_plots:
-            from plots import draw_plots  # here, since matplotlib may be missing
+        for document in documents:
+            update(document, runs, arguments.check)
+        if not arguments.check and not arguments.no_plots:
+            from plots import draw_plots, draw_scan_plots  # here, since matplotlib may be missing
 
-            for path in draw_plots(cases_of(runs), arguments.document.parent / "plots"):
+            folder = documents[0].parent / "plots"
+            for path in draw_plots(cases_of(runs), folder) + draw_scan_plots(pass_cases_of(runs), folder):
                 print(path)
     except ImportError:
         print("no matplotlib: tables alone")

@@ -25,6 +25,18 @@ ROW_FIELDS = {
     "keys_per_s",
     "verified",
 }
+PASS_ROW_FIELDS = {
+    "backend",
+    "type",
+    "n",
+    "peer",
+    "timing",
+    "cache",
+    "median_s",
+    "elements_per_s",
+    "bytes_per_s",
+    "verified",
+}
 
 
 class ReportError(Exception):
@@ -52,6 +64,17 @@ def machine_of(run: dict, backend: str) -> str:
     return run["gpu"] if backend == "cuda" else run["cpu"]
 
 
+def is_sort(run: dict) -> bool:
+    return run["schema"] == SORT_SCHEMA and run.get("command", "sort") == "sort"
+
+
+def fields_needed(run: dict) -> set[str]:
+    """What every row must have."""
+    if run["schema"] == FILES_SCHEMA:
+        return {"program", "median_s"}
+    return ROW_FIELDS if is_sort(run) else PASS_ROW_FIELDS
+
+
 def load_results(folder: pathlib.Path) -> list[dict]:
     """Every results file, oldest first."""
     runs = []
@@ -63,11 +86,7 @@ def load_results(folder: pathlib.Path) -> list[dict]:
         if run.get("schema") not in (SORT_SCHEMA, FILES_SCHEMA):
             raise ReportError(f"{path}: unknown schema {run.get('schema')!r}")
         for row in run["rows"]:
-            missing = (
-                ROW_FIELDS - row.keys()
-                if run["schema"] == SORT_SCHEMA
-                else {"program", "median_s"} - row.keys()
-            )
+            missing = fields_needed(run) - row.keys()
             if missing:
                 raise ReportError(f"{path}: a row lacks {', '.join(sorted(missing))}")
         run["path"] = path
@@ -79,7 +98,7 @@ def cases_of(runs: list[dict]) -> list[Case]:
     """Cases with sweepsort in them, oldest first, completed with peers that were measured by themselves."""
     cases, alone = [], {}
     for run in runs:
-        if run["schema"] != SORT_SCHEMA:
+        if not is_sort(run):
             continue
         of_run = {}
         for row in run["rows"]:

@@ -1,18 +1,15 @@
 // sort_report.cpp - rows as a table for people and as JSON for everything else.
 #include "bench/sort_report.hpp"
 
-#include "bench/machine.hpp"
+#include "bench/report_file.hpp"
 #include "bench/statistics.hpp"
 #include "core/bytes.hpp"
-#include "core/error.hpp"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <cstdio>
-#include <filesystem>
-#include <fstream>
 
 namespace sweepsort::bench {
 namespace {
@@ -51,10 +48,7 @@ nlohmann::ordered_json row_json(const SortRow& row, const Place& place) {
 }  // namespace
 
 void print_heading(const Place& place) {
-  if (place.backend == "cuda")
-    fmt::print("# {}, driver {}, CUDA {}, CUB {}\n", place.gpu, place.driver, place.cuda, place.cub);
-  else
-    fmt::print("# {}, {} threads\n", cpu_name(), place.threads);
+  print_place(place);
   fmt::print(
       "# copy bandwidth (read + written) {:.1f} GB/s; copy%: least bytes a sort can move, at the row's "
       "speed, "
@@ -82,32 +76,11 @@ void print_rows(std::span<const SortRow> rows, const Place& place) {
 }
 
 void write_json(const SortBenchOptions& options, const Place& place, const std::vector<SortRow>& rows) {
-  nlohmann::ordered_json report{
-      {"schema", "sweepsort.bench/1"},
-      {"command", "sort"},
-      {"revision", options.revision.empty() ? built_revision() : options.revision},
-      {"date", utc_date()},
-      {"backend", place.backend},
-      {"gpu", place.gpu},
-      {"driver", place.driver},
-      {"cuda", place.cuda},
-      {"cub", place.cub},
-      {"cpu", cpu_name()},
-      {"threads", place.threads},
-      {"seed", options.seed},
-      {"copy_bandwidth_bytes_s", place.copy_bandwidth_bytes_s},
-      {"rows", nlohmann::ordered_json::array()},
-  };
+  nlohmann::ordered_json report = report_head("sort", options, place);
+  report["copy_bandwidth_bytes_s"] = place.copy_bandwidth_bytes_s;
+  report["rows"] = nlohmann::ordered_json::array();
   for (const SortRow& row : rows) report["rows"].push_back(row_json(row, place));
-
-  const std::string temporary = options.json_file + ".part";
-  std::ofstream file(temporary);
-  file << report.dump(1) << '\n';
-  file.close();
-  std::error_code failure;
-  if (file) std::filesystem::rename(temporary, options.json_file, failure);
-  if (!file || failure)
-    throw Error(options.json_file + ": cannot be written", "is there such a folder, and space in it?");
+  write_report(options.json_file, report);
 }
 
 }  // namespace sweepsort::bench

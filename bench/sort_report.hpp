@@ -1,9 +1,9 @@
 // sort_report.hpp - rows as a table for people and as JSON for everything else.
 #pragma once
 
+#include "bench/place.hpp"
 #include "bench/sort_case.hpp"
 #include "bench/sort_options.hpp"
-#include "bench/sort_runner.hpp"
 
 #include <span>
 #include <vector>

@@ -1,25 +1,14 @@
 // sort_runner.hpp - where cases are measured: on a GPU or on the CPU.
 #pragma once
 
+#include "bench/place.hpp"
 #include "bench/sort_case.hpp"
 #include "bench/sort_options.hpp"
 
 #include <memory>
-#include <string>
 #include <vector>
 
 namespace sweepsort::bench {
-
-/// What a row means depends on these. Empty where it does not apply.
-struct Place {
-  std::string backend;  // "cuda" or "cpu"
-  std::string gpu{};
-  std::string driver{};
-  std::string cuda{};
-  std::string cub{};
-  uint32_t threads = 0;
-  double copy_bandwidth_bytes_s = 0;  // read + written, measured in this run
-};
 
 class SortRunner {
  public:

@@ -1,35 +1,15 @@
 // thrust_sort.cu - thrust::sort with its temporary memory taken from the workspace.
+#include "bench/thrust_arena.hpp"
 #include "bench/thrust_sort.hpp"
 
 #include <thrust/execution_policy.h>
 #include <thrust/sort.h>
 #include <thrust/system/cuda/execution_policy.h>
 
-#include <cstddef>
 #include <cstdint>
-#include <new>
 
 namespace sweepsort::bench {
 namespace {
-
-/// Hands out the workspace from front to back, so that no cudaMalloc falls into the timed region.
-class Arena {
- public:
-  using value_type = std::byte;
-  explicit Arena(DeviceSpan<std::byte> memory) : rest_(memory) {}
-
-  std::byte* allocate(std::ptrdiff_t bytes) {
-    const uint64_t taken = align_up(static_cast<uint64_t>(bytes), workspace_alignment);
-    if (taken > rest_.size()) throw std::bad_alloc();
-    std::byte* const at = rest_.data();
-    rest_ = rest_.subspan(taken, rest_.size() - taken);
-    return at;
-  }
-  void deallocate(std::byte*, size_t) {}
-
- private:
-  DeviceSpan<std::byte> rest_;
-};
 
 template <class Key>
 void sort_keys(const SortCase& what, const DeviceArrays& arrays, cudaStream_t stream) {

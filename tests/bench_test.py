@@ -52,6 +52,26 @@ ROW_KEYS = {
     "copy_share": NUMBER,
     "verified": bool,
 }
+PASS_KEYS = {
+    "backend": TEXT,
+    "type": TEXT,
+    "n": int,
+    "peer": TEXT,
+    "threads": int,
+    "timing": TEXT,
+    "cache": TEXT,
+    "batch": int,
+    "runs": int,
+    "median_s": NUMBER,
+    "min_s": NUMBER,
+    "max_s": NUMBER,
+    "elements_per_s": NUMBER,
+    "least_bytes": int,
+    "bytes_per_s": NUMBER,
+    "verified": bool,
+}
+SCAN_KEYS = {**PASS_KEYS, "op": TEXT, "kind": TEXT, "copy_share": NUMBER}
+MIN_KEYS = {**PASS_KEYS, "extreme": TEXT, "index": bool, "read_share": NUMBER}
 
 
 def bench(*words: str) -> subprocess.CompletedProcess:
@@ -77,10 +97,10 @@ class Temporary(unittest.TestCase):
         self.addCleanup(directory.cleanup)
         self.folder = pathlib.Path(directory.name)
 
-    def measure(self, *words: str) -> dict:
+    def measure(self, *words: str, command: str = "sort") -> dict:
         """Runs the program on the CPU and returns its JSON."""
         path = self.folder / "measured.json"
-        result = bench("sort", "--backend", "cpu", "--repeat", "3", "--json", str(path), *words)
+        result = bench(command, "--backend", "cpu", "--repeat", "3", "--json", str(path), *words)
         self.assertEqual(0, result.returncode, result.stderr + result.stdout)
         self.assertIn("median(us)", result.stdout)
         return json.loads(path.read_text())
@@ -133,7 +153,71 @@ class Measuring(Temporary):
         self.assertEqual({"u64"}, {row["type"] for row in rows})
 
 
+class MeasuringPasses(Temporary):
+    def check_keys(self, measured: dict, command: str, yardstick: str, row_keys: dict):
+        head = {key: kind for key, kind in TOP_KEYS.items() if key != "copy_bandwidth_bytes_s"}
+        head[yardstick] = NUMBER
+        self.assertEqual(head.keys(), measured.keys())
+        for key, kind in head.items():
+            self.assertIsInstance(measured[key], kind, key)
+        self.assertEqual(("sweepsort.bench/1", command), (measured["schema"], measured["command"]))
+        self.assertGreater(measured[yardstick], 0)
+        for row in measured["rows"]:
+            self.assertEqual(row_keys.keys(), row.keys())
+            for key, kind in row_keys.items():
+                self.assertIsInstance(row[key], kind, key)
+
+    def test_the_json_of_scan_and_min_has_the_documented_keys_and_types(self):
+        scan = self.measure("--size", "5,1000", "--seed", "7", "--revision", "r1", command="scan")
+        self.check_keys(scan, "scan", "copy_bandwidth_bytes_s", SCAN_KEYS)
+        self.assertEqual((7, "r1"), (scan["seed"], scan["revision"]))
+        search = self.measure("--size", "5,1000", "--cache", "warm", command="min")
+        self.check_keys(search, "min", "read_bandwidth_bytes_s", MIN_KEYS)
+
+    def test_every_scan_is_verified_and_its_figures_agree(self):
+        options = ["--type", "all", "--size", "3000,70001", "--op", "all", "--kind", "all", "--cache", "warm"]
+        rows = self.measure(*options, command="scan")["rows"]
+        tasks = {(row["type"], row["op"], row["kind"]) for row in rows}
+        self.assertEqual((8 * 4 + 2 * 3) * 2, len(tasks), "floats have no exclusive or")
+        self.assertEqual({"threads", "sequential", "std"}, {row["peer"] for row in rows})
+        for row in rows:
+            self.assertIs(True, row["verified"], row)
+            self.assertTrue(0 < row["min_s"] <= row["median_s"] <= row["max_s"], row)
+            self.assertAlmostEqual(1, row["elements_per_s"] * row["median_s"] / row["n"], places=6)
+            self.assertAlmostEqual(1, row["bytes_per_s"] * row["median_s"] / row["least_bytes"], places=6)
+
+    def test_every_search_is_verified(self):
+        options = ["--type", "all", "--size", "3000,70001", "--extreme", "all", "--cache", "warm"]
+        rows = self.measure(*options, command="min")["rows"]
+        tasks = {(row["type"], row["extreme"], row["index"]) for row in rows}
+        self.assertEqual(10 * 2 * 2, len(tasks))
+        self.assertEqual([], [row for row in rows if not row["verified"]])
+
+    def test_only_what_was_asked_for_is_measured(self):
+        rows = self.measure("-n", "100", "--algorithm", "sequential", "-p", "none", command="scan")["rows"]
+        self.assertEqual(["sequential"], [row["peer"] for row in rows])
+        options = ["-n", "100", "-t", "u32", "--index", "with", "-p", "std", "--cache", "warm"]
+        rows = self.measure(*options, command="min")["rows"]
+        self.assertEqual([("threads", True), ("std", True)], [(row["peer"], row["index"]) for row in rows])
+
+
 class Refusing(Temporary):
+    def test_scans_that_cannot_be_measured_are_refused_by_the_option_s_name(self):
+        for words, text in (
+            (["scan", "--algorithm", "hilis-steele"], "did you mean hillis-steele"),
+            (["scan", "--op", "product"], "--op"),
+            (["scan", "--op", "xor", "-t", "f32"], "xor is for integers"),
+            (["scan", "--kind", "both"], "--kind"),
+            (["scan", "--timing", "graph", "--cache", "cold"], "--cache"),
+            (["scan", "--algorithm", "lookback", "-p", "none", "-n", "10"], "nothing was measured"),
+            (["min", "--index", "yes"], "--index"),
+            (["min", "--extreme", "least"], "--extreme"),
+            (["min", "stray"], "stray"),
+        ):
+            result = bench(words[0], "--backend", "cpu", *words[1:])
+            self.assertEqual(2, result.returncode, words)
+            self.assertIn(text, result.stderr)
+
     def test_what_cannot_be_measured_is_refused_with_exit_code_2_and_the_option_s_name(self):
         for words, text in (
             (["--type", "u33"], "u33"),
@@ -277,7 +361,64 @@ class Reporting(Temporary):
             self.assertEqual(2, result.returncode)
             self.assertIn("bad.json", result.stderr)
 
-    def test_the_repository_s_own_results_and_document_agree(self):
+    def scan_result(self, name: str, date: str, sizes: list[int], peers: dict):
+        """A results file of inclusive sums of u32 on a GPU: the peers' seconds an element at each size."""
+        rows = [
+            {
+                "backend": "cuda",
+                "type": "u32",
+                "op": "sum",
+                "kind": "inclusive",
+                "n": n,
+                "peer": peer,
+                "timing": "events",
+                "cache": "cold",
+                "median_s": n * element_s,
+                "elements_per_s": 1 / element_s,
+                "bytes_per_s": 8 / element_s,
+                "copy_share": 0.5,
+                "verified": True,
+            }
+            for n in sizes
+            for peer, element_s in peers.items()
+        ]
+        head = {"schema": "sweepsort.bench/1", "command": "scan", "revision": name, "date": date}
+        head |= {"gpu": "Test GPU", "driver": "1", "cuda": "13.0", "cub": "3.0", "cpu": "Test CPU"}
+        (self.folder / name).write_text(json.dumps({**head, "copy_bandwidth_bytes_s": 1e9, "rows": rows}))
+
+    def test_scans_stand_beside_each_other_or_below_each_other(self):
+        self.scan_result("a.json", "2026-01-01T00:00:00Z", [1000], {"cub": 4e-6, "lookback": 2e-6})
+        self.document.write_text("<!-- bench: command=scan rows=n -->\n<!-- /bench -->\n")
+        self.assertIn("| 1,000 | **2** | 0.0005 | 50 % | 4 (2.00×) |", self.made())
+        self.document.write_text("<!-- bench: command=scan rows=peer n=1000 -->\n<!-- /bench -->\n")
+        text = self.made()
+        self.assertIn("| **lookback** | 2 | 0.0005 | 0.004 | 50 % |", text)
+        self.assertLess(text.index("lookback"), text.index("| cub"), "fastest first")
+
+    def test_a_table_of_scans_can_demand_a_peer_and_leave_others_out(self):
+        self.scan_result("a.json", "2026-01-01T00:00:00Z", [1000], {"lookback": 2e-6, "blelloch": 8e-6})
+        self.scan_result("b.json", "2026-01-02T00:00:00Z", [1000], {"lookback": 1e-6, "copy": 1e-6})
+        self.document.write_text("<!-- bench: command=scan rows=n has=blelloch -->\n<!-- /bench -->\n")
+        self.assertIn("**2**", self.made())
+        self.document.write_text("<!-- bench: command=scan rows=n peers=lookback -->\n<!-- /bench -->\n")
+        text = self.made()
+        self.assertIn("**1**", text)
+        self.assertNotIn("copy, ms", text)
+
+    def test_a_plot_is_shown_once_there_are_points_enough(self):
+        self.document.write_text("<!-- plot: scan-events-cuda-u32 -->\n<!-- /plot -->\n")
+        self.scan_result("a.json", "2026-01-01T00:00:00Z", [10, 100], {"lookback": 1e-6})
+        self.assertIn("not measured yet", self.made())
+        self.scan_result("a.json", "2026-01-01T00:00:00Z", [10, 100, 1000], {"lookback": 1e-6})
+        self.assertIn("(plots/scan-events-cuda-u32.svg)", self.made())
+
+    def test_an_unknown_field_of_a_scan_s_table_is_an_error(self):
+        self.document.write_text("<!-- bench: command=scan rows=n distribution=zipf -->\n<!-- /bench -->\n")
+        result = report(self.folder, "--no-plots")
+        self.assertEqual(2, result.returncode)
+        self.assertIn("distribution", result.stderr)
+
+    def test_the_repository_s_own_results_and_documents_agree(self):
         result = subprocess.run(
             [sys.executable, str(ROOT / "bench/report.py"), "--check"], capture_output=True, text=True
         )

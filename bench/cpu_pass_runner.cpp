@@ -1,0 +1,181 @@
+// cpu_pass_runner.cpp - measures scans and searches on the CPU by the steady clock, in rounds: run 1 of every
+// algorithm, run 2 of every algorithm, ... Outputs are poisoned before each run and verified behind it.
+#include "backend/backend.hpp"
+#include "backend/cpu/copy_bandwidth.hpp"
+#include "bench/host_pass.hpp"
+#include "bench/pass_runner.hpp"
+#include "bench/statistics.hpp"
+#include "core/team.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <functional>
+#include <optional>
+#include <string>
+#include <thread>
+
+namespace sweepsort::bench {
+namespace {
+
+constexpr unsigned char poison = 0xA5;
+constexpr uint64_t most_in_a_batch = 100'000;
+
+struct HostArrays {
+  std::span<const std::byte> in;
+  std::span<std::byte> out;  // of a scan
+  PassFound found{};         // by a search
+};
+
+struct HostPassPeer {
+  std::string name;
+  uint32_t threads;
+  std::function<void(const PassCase&, HostArrays&)> run;
+};
+
+HostPassPeer scan_peer(std::shared_ptr<Backend> backend, ScanAlgorithm algorithm, uint32_t threads) {
+  return {.name = std::string(name(algorithm)),
+          .threads = algorithm == ScanAlgorithm::sequential ? 1 : threads,
+          .run = [=](const PassCase& what, HostArrays& arrays) {
+            backend->scan(arrays.in, arrays.out,
+                          {.type = what.type,
+                           .output_type = what.type,
+                           .op = what.op,
+                           .kind = what.kind,
+                           .algorithm = algorithm,
+                           .wrap = true});
+          }};
+}
+
+HostPassPeer search_peer(std::shared_ptr<Backend> backend, uint32_t threads) {
+  return {.name = "threads", .threads = threads, .run = [=](const PassCase& what, HostArrays& arrays) {
+            const ReduceResult result = backend->reduce(
+                arrays.in, {.type = what.type, .extreme = what.extreme, .wants_index = what.wants_index});
+            arrays.found = {.bits = result.bits, .index = result.index};
+          }};
+}
+
+HostPassPeer std_peer() {
+  return {.name = "std", .threads = 1, .run = [](const PassCase& what, HostArrays& arrays) {
+            if (what.pass == Pass::scan)
+              std_scan(what, arrays.in.data(), arrays.out.data());
+            else
+              arrays.found = std_search(what, arrays.in.data());
+          }};
+}
+
+struct Contender {
+  const HostPassPeer* peer;
+  PassRow row;
+  double spent_s = 0;
+};
+
+class CpuPassRunner final : public PassRunner {
+ public:
+  CpuPassRunner(const PassOptions& options, const std::vector<PassCase>& cases)
+      : options_(options),
+        cases_(cases),
+        threads_(options.threads != 0 ? options.threads : std::max(1u, std::thread::hardware_concurrency())),
+        in_(std::make_unique_for_overwrite<std::byte[]>(most_bytes(cases))),
+        out_(std::make_unique_for_overwrite<std::byte[]>(options.pass == Pass::scan ? most_bytes(cases) : 0)),
+        flush_(options.cache == Cache::cold ? flush_bytes : 0) {
+    const std::shared_ptr<Backend> backend = make_cpu_backend(options.threads);
+    place_ = {.backend = "cpu", .threads = threads_};
+    if (options.pass == Pass::scan)
+      place_.copy_bandwidth_bytes_s = measure_copy_bandwidth(threads_);
+    else
+      place_.read_bandwidth_bytes_s = measure_read_bandwidth(threads_);
+    for (const ScanAlgorithm algorithm : options.scan_algorithms)
+      if (is_cpu_algorithm(algorithm)) peers_.push_back(scan_peer(backend, algorithm, threads_));
+    if (options.pass == Pass::search) peers_.push_back(search_peer(backend, threads_));
+    if (is_wanted(options.peers, "std")) peers_.push_back(std_peer());
+  }
+
+  const Place& place() const override { return place_; }
+
+  std::vector<PassRow> run(const PassCase& what) override {
+    if (!loaded_ || loaded_->type != what.type || loaded_->sums_floats() != what.sums_floats()) {
+      fill_pass_input(what, options_.seed, options_.threads, {in_.get(), most_bytes(cases_, what.type)});
+      loaded_ = what;
+    }
+    std::vector<Contender> contenders = enter(what);
+    for (uint32_t round = 0; round < options_.repeat; ++round)
+      for (Contender& contender : contenders)
+        if (contender.spent_s < options_.row_limit_s) measure(contender);
+    std::vector<PassRow> rows;
+    for (Contender& contender : contenders) rows.push_back(std::move(contender.row));
+    return rows;
+  }
+
+ private:
+  /// More than the last-level cache of the machines that this was written for.
+  static constexpr size_t flush_bytes = size_t{256} << 20;
+
+  /// Every algorithm, warmed up and with its batch chosen.
+  std::vector<Contender> enter(const PassCase& what) {
+    std::vector<Contender> contenders;
+    for (const HostPassPeer& peer : peers_) {
+      Contender contender{.peer = &peer, .row = {.what = what, .backend = "cpu", .peer = peer.name}};
+      contender.row.timing = "clock";
+      contender.row.cache = options_.cache;
+      contender.row.threads = peer.threads;
+      contender.row.yardstick_bytes_s =
+          what.pass == Pass::scan ? place_.copy_bandwidth_bytes_s : place_.read_bandwidth_bytes_s;
+      contender.row.verified = true;
+      const double one_pass_s = run_once(contender);
+      // One pass from cold memory is all there is; what stays in the cache can be repeated.
+      if (options_.cache == Cache::warm) contender.row.batch = batch_for(one_pass_s, most_in_a_batch);
+      contenders.push_back(std::move(contender));
+    }
+    return contenders;
+  }
+
+  /// Seconds a pass.
+  double run_once(Contender& contender) {
+    const PassCase& what = contender.row.what;
+    HostArrays arrays{.in = {in_.get(), what.bytes()},
+                      .out = {out_.get(), what.pass == Pass::scan ? what.bytes() : 0}};
+    poison_all(arrays.out);
+    poison_all(flush_);
+    using Clock = std::chrono::steady_clock;
+    const Clock::time_point begin = Clock::now();
+    for (uint64_t i = 0; i < contender.row.batch; ++i) contender.peer->run(what, arrays);
+    const std::chrono::duration<double> batch_s = Clock::now() - begin;
+    const bool is_right = what.pass == Pass::scan
+                              ? scan_is_right(what, arrays.in.data(), arrays.out.data(), threads_)
+                              : search_is_right(what, arrays.in.data(), arrays.found, threads_);
+    if (!is_right) contender.row.verified = false;
+    return batch_s.count() / static_cast<double>(contender.row.batch);
+  }
+
+  void poison_all(std::span<std::byte> bytes) const {
+    run_team(threads_, [&](uint32_t thread) {
+      const uint64_t first = slice_begin(bytes.size(), thread, threads_);
+      std::ranges::fill(bytes.subspan(first, slice_begin(bytes.size(), thread + 1, threads_) - first),
+                        std::byte{poison});
+    });
+  }
+
+  void measure(Contender& contender) {
+    const double one_pass_s = run_once(contender);
+    contender.row.runs_s.push_back(one_pass_s);
+    contender.spent_s += one_pass_s * static_cast<double>(contender.row.batch);
+  }
+
+  PassOptions options_;
+  std::vector<PassCase> cases_;
+  uint32_t threads_;
+  Place place_;
+  std::vector<HostPassPeer> peers_;
+  std::unique_ptr<std::byte[]> in_, out_;
+  std::vector<std::byte> flush_;
+  std::optional<PassCase> loaded_;  // whose elements `in_` holds
+};
+
+}  // namespace
+
+std::unique_ptr<PassRunner> make_cpu_pass_runner(const PassOptions& options,
+                                                 const std::vector<PassCase>& cases) {
+  return std::make_unique<CpuPassRunner>(options, cases);
+}
+
+}  // namespace sweepsort::bench

@@ -1,0 +1,78 @@
+// option_lists.hpp - the command lines of sweepsort-bench: options with presets, and the lists that they are
+// made of.
+#pragma once
+
+#include "bench/run_options.hpp"
+#include "cli/arguments.hpp"
+#include "core/error.hpp"
+#include "core/key_type.hpp"
+#include "core/suggest.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace sweepsort::bench {
+
+/// An option and what it means when it is left out.
+struct PresetOption {
+  cli::OptionSpec spec;
+  std::string_view preset;
+};
+
+/// A command's line: its own options and those of RunOptions.
+class BenchArguments {
+ public:
+  /// Throws UsageError.
+  BenchArguments(std::string_view command, std::span<const PresetOption> own,
+                 std::span<const std::string> words);
+
+  /// What was given for an option, or its preset.
+  std::string value(std::string_view name) const;
+  RunOptions run_options() const;
+
+ private:
+  std::vector<PresetOption> options_;
+  cli::Arguments arguments_;
+};
+
+/// `examples`: whole lines.
+void print_help(std::string_view command, std::string_view examples, std::span<const PresetOption> own);
+
+/// "a,b" -> {"a", "b"}. An empty item is an error.
+std::vector<std::string> split(const std::string& text, std::string_view option);
+
+/// A list whose items are among a few names; `all` stands for every one of them.
+template <class Value>
+std::vector<Value> named(const std::string& text, std::string_view option,
+                         std::span<const std::pair<std::string_view, Value>> choices) {
+  std::vector<Value> values;
+  std::vector<std::string_view> names;
+  for (const auto& choice : choices) names.push_back(choice.first);
+  for (const std::string& item : split(text, option)) {
+    const auto found = std::ranges::find(names, item);
+    if (item != "all" && found == names.end())
+      throw UsageError(fmt::format("--{}: '{}' is none of {}", option, item, fmt::join(names, ", ")),
+                       suggestion_hint(item, names, ""));
+    for (size_t i = 0; i < choices.size(); ++i)
+      if (item == "all" || names[i] == item) values.push_back(choices[i].second);
+  }
+  return values;
+}
+
+std::vector<KeyType> parse_types(const std::string& text);
+
+/// Sizes, and ranges FIRST..LAST (doubling) or FIRST..LAST*FACTOR. 0 is an error: there is nothing to time.
+std::vector<uint64_t> parse_sizes(const std::string& text);
+
+/// Names of peers are checked against all there are anywhere: which of them this build has is not the command
+/// line's.
+std::vector<std::string> parse_peers(const std::string& text, std::span<const std::string_view> known);
+
+}  // namespace sweepsort::bench

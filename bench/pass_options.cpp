@@ -1,0 +1,145 @@
+// pass_options.cpp - what `sweepsort-bench scan` and `min` understand, and the cases that they span.
+#include "bench/pass_options.hpp"
+
+#include "bench/option_lists.hpp"
+
+#include <array>
+#include <string_view>
+
+namespace sweepsort::bench {
+namespace {
+
+using cli::Takes;
+
+constexpr PresetOption peer_option{
+    {"peer", 'p', Takes::value, "LIST", "all, none, or: cub, thrust, copy, read (cuda); std (cpu)"}, "all"};
+constexpr PresetOption cache_option{
+    {"cache", 0, Takes::value, "STATE", "cold: the data are not in the cache when a run begins; or warm"},
+    "cold, with --timing graph warm"};
+
+constexpr std::array scan_options{
+    PresetOption{{"type", 't', Takes::value, "LIST", "element types, or 'all'"}, "u32"},
+    PresetOption{
+        {"size", 'n', Takes::value, "LIST", "elements: 1e6, 2^28, ranges 2^10..2^30 or 2^10..2^30*8"},
+        "5,33,1000,2^10..2^26*4,134215680,2^28,2^30"},
+    PresetOption{{"op", 0, Takes::value, "LIST", "sum, min, max, xor, or 'all'"}, "sum"},
+    PresetOption{{"kind", 0, Takes::value, "LIST", "inclusive, exclusive, or 'all'"}, "inclusive"},
+    PresetOption{
+        {"algorithm", 0, Takes::value, "LIST",
+         "lookback, shuffle, blelloch, blelloch-padded, hillis-steele (cuda), sequential, threads (cpu)"},
+        "all"},
+    peer_option,
+    cache_option,
+};
+
+constexpr std::array search_options{
+    PresetOption{{"type", 't', Takes::value, "LIST", "element types, or 'all'"}, "u32,f32,u64"},
+    PresetOption{
+        {"size", 'n', Takes::value, "LIST", "elements: 1e6, 2^28, ranges 2^10..2^30 or 2^10..2^30*8"},
+        "2^28"},
+    PresetOption{{"extreme", 0, Takes::value, "LIST", "min, max, or 'all'"}, "min"},
+    PresetOption{{"index", 0, Takes::value, "LIST", "without, with its first position, or 'all'"}, "all"},
+    PresetOption{{"algorithm", 0, Takes::value, "LIST", "single-pass, two-launch (cuda), or 'all'"}, "all"},
+    peer_option,
+    cache_option,
+};
+
+constexpr std::string_view scan_examples =
+    "  sweepsort-bench scan --algorithm all                                every algorithm at every size\n"
+    "  sweepsort-bench scan -t all -n 2^28 --algorithm lookback --kind all\n"
+    "  sweepsort-bench scan -n '2^10..2^22' --timing graph                 data in the cache, no launch "
+    "time\n";
+constexpr std::string_view search_examples =
+    "  sweepsort-bench min -n 2^28\n"
+    "  sweepsort-bench min -b cpu -t all -n 2^26 --index without\n";
+
+template <class Value>
+using Choice = std::pair<std::string_view, Value>;
+
+/// What both commands are asked.
+PassOptions parse_common(Pass pass, const BenchArguments& arguments) {
+  constexpr std::array<std::string_view, 7> peers{"all", "none", "cub", "thrust", "copy", "read", "std"};
+  constexpr std::array caches{Choice<Cache>{"cold", Cache::cold}, Choice<Cache>{"warm", Cache::warm}};
+  PassOptions options{arguments.run_options()};
+  options.pass = pass;
+  options.types = parse_types(arguments.value("type"));
+  options.sizes = parse_sizes(arguments.value("size"));
+  options.peers = parse_peers(arguments.value("peer"), peers);
+  const bool graph = options.timing == Timing::graph;
+  const std::string cache = arguments.value("cache");
+  if (cache == cache_option.preset)
+    options.cache = graph ? Cache::warm : Cache::cold;
+  else
+    options.cache = named<Cache>(cache, "cache", caches).front();
+  if (graph && options.cache == Cache::cold)
+    throw UsageError("--cache cold: the passes of a graph follow each other in the cache",
+                     "use --timing events");
+  return options;
+}
+
+}  // namespace
+
+std::optional<PassOptions> parse_scan_options(std::span<const std::string> words) {
+  if (cli::asks_for_help(words)) {
+    print_help("scan", scan_examples, scan_options);
+    return std::nullopt;
+  }
+  using enum ScanOp;
+  using enum ScanAlgorithm;
+  constexpr std::array ops{Choice<ScanOp>{"sum", sum}, Choice<ScanOp>{"min", min}, Choice<ScanOp>{"max", max},
+                           Choice<ScanOp>{"xor", bit_xor}};
+  constexpr std::array kinds{Choice<ScanKind>{"inclusive", ScanKind::inclusive},
+                             Choice<ScanKind>{"exclusive", ScanKind::exclusive}};
+  // In the order of the table: what is fastest stands first.
+  constexpr std::array algorithms{lookback,      shuffle, blelloch_padded, blelloch,
+                                  hillis_steele, threads, sequential};
+  std::vector<Choice<ScanAlgorithm>> algorithm_names;
+  for (const ScanAlgorithm algorithm : algorithms) algorithm_names.emplace_back(name(algorithm), algorithm);
+
+  const BenchArguments arguments("scan", scan_options, words);
+  PassOptions options = parse_common(Pass::scan, arguments);
+  options.ops = named<ScanOp>(arguments.value("op"), "op", ops);
+  options.kinds = named<ScanKind>(arguments.value("kind"), "kind", kinds);
+  options.scan_algorithms = named<ScanAlgorithm>(arguments.value("algorithm"), "algorithm", algorithm_names);
+  return options;
+}
+
+std::optional<PassOptions> parse_search_options(std::span<const std::string> words) {
+  if (cli::asks_for_help(words)) {
+    print_help("min", search_examples, search_options);
+    return std::nullopt;
+  }
+  constexpr std::array extremes{Choice<Extreme>{"min", Extreme::min}, Choice<Extreme>{"max", Extreme::max}};
+  constexpr std::array indices{Choice<bool>{"without", false}, Choice<bool>{"with", true}};
+  constexpr std::array algorithms{Choice<ReduceAlgorithm>{"single-pass", ReduceAlgorithm::single_pass},
+                                  Choice<ReduceAlgorithm>{"two-launch", ReduceAlgorithm::two_launch}};
+  const BenchArguments arguments("min", search_options, words);
+  PassOptions options = parse_common(Pass::search, arguments);
+  options.extremes = named<Extreme>(arguments.value("extreme"), "extreme", extremes);
+  options.indices = named<bool>(arguments.value("index"), "index", indices);
+  options.reduce_algorithms = named<ReduceAlgorithm>(arguments.value("algorithm"), "algorithm", algorithms);
+  return options;
+}
+
+std::vector<PassCase> pass_cases(const PassOptions& options) {
+  std::vector<PassCase> cases;
+  for (const KeyType type : options.types) {
+    for (const ScanOp op : options.ops)
+      for (const ScanKind kind : options.kinds)
+        for (const uint64_t size : options.sizes)
+          if (op != ScanOp::bit_xor || !is_floating(type))
+            cases.push_back({.pass = Pass::scan, .type = type, .count = size, .op = op, .kind = kind});
+    for (const Extreme extreme : options.extremes)
+      for (const bool wants_index : options.indices)
+        for (const uint64_t size : options.sizes)
+          cases.push_back({.pass = Pass::search,
+                           .type = type,
+                           .count = size,
+                           .extreme = extreme,
+                           .wants_index = wants_index});
+  }
+  if (cases.empty()) throw UsageError("no case to measure: --op xor is for integers");
+  return cases;
+}
+
+}  // namespace sweepsort::bench
