@@ -43,7 +43,14 @@ __global__ __launch_bounds__(read_threads) void read_kernel(const ulonglong2* fr
   for (uint32_t k = 0; k < loads_in_flight; ++k) mine ^= loaded[k].x ^ loaded[k].y;
   for (uint32_t distance = 16; distance > 0; distance /= 2)
     mine ^= __shfl_xor_sync(0xffffffffu, mine, distance);
-  if (threadIdx.x % 32 == 0) atomicXor(exclusive_or, mine);
+  // One atomic a block: one a warp took as long as the read.
+  auto* const warps = &shared_memory<unsigned long long>();
+  if (threadIdx.x % 32 == 0) warps[threadIdx.x / 32] = mine;
+  __syncthreads();
+  if (threadIdx.x != 0) return;
+  mine = 0;
+  for (uint32_t warp = 0; warp < read_threads / 32; ++warp) mine ^= warps[warp];
+  atomicXor(exclusive_or, mine);
 }
 
 template <class F>
@@ -87,7 +94,10 @@ void enqueue_read(const void* from, uint64_t bytes, uint64_t* exclusive_or, cuda
   const uint64_t size = bytes / sizeof(ulonglong2);
   constexpr uint64_t tile = uint64_t{read_threads} * loads_in_flight;
   check(cudaMemsetAsync(exclusive_or, 0, sizeof *exclusive_or, stream));
-  launch(read_kernel, {.blocks = static_cast<uint32_t>((size + tile - 1) / tile), .threads = read_threads},
+  launch(read_kernel,
+         {.blocks = static_cast<uint32_t>((size + tile - 1) / tile),
+          .threads = read_threads,
+          .shared_bytes = read_threads / 32 * sizeof(unsigned long long)},
          stream, static_cast<const ulonglong2*>(from), size,
          reinterpret_cast<unsigned long long*>(exclusive_or));
 }

@@ -213,7 +213,7 @@ class TileStatuses {
       memcpy(&status.value, &pair.second, sizeof(T));
     } else {
       status.flag = flag_of(DeviceAtomic<uint32_t>(slot.tag).load(cuda::memory_order_acquire));
-      status.value = slot.values[status.flag == Flag::prefix];
+      if (status.flag != Flag::empty) status.value = slot.values[status.flag == Flag::prefix];
     }
     return status;
   }

@@ -86,8 +86,8 @@ using SharedBarrier = uint64_t;
 #if !defined(__CUDACC__)
 /// The twin's word: the phase's parity, the arrivals of a phase, those still missing.
 struct BarrierWord {
-  uint32_t parity : 1;
-  uint32_t arrivals : 31;
+  uint16_t parity;
+  uint16_t arrivals;
   uint32_t missing;
 };
 using EmulatedBarrier = cuda::atomic_ref<uint64_t, cuda::thread_scope_block>;
@@ -101,7 +101,7 @@ __device__ __forceinline__ void barrier_init(SharedBarrier* barrier, uint32_t ar
                "r"(arrivals)
                : "memory");
 #elif !defined(__CUDACC__)
-  const BarrierWord word{.parity = 0, .arrivals = arrivals, .missing = arrivals};
+  const BarrierWord word{.parity = 0, .arrivals = static_cast<uint16_t>(arrivals), .missing = arrivals};
   memcpy(barrier, &word, sizeof(word));
 #endif
 }

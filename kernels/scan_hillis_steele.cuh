@@ -94,7 +94,7 @@ static __global__ void total_kernel(ScanArrays<T> arrays, const T* last, Op op) 
 
 }  // namespace scan_hillis_steele_detail
 
-/// Scans arrays of up to 2^39 elements. Neither allocates nor synchronises.
+/// Scans arrays of fewer than 2^39 elements. Neither allocates nor synchronises.
 template <class T, class Op>
 void scan_hillis_steele(const ScanArrays<T>& arrays, const Op& op, const HillisSteeleMemory<T>& memory,
                         cudaStream_t stream) {

@@ -22,7 +22,7 @@ namespace sweepsort {
 ///     }
 ///   };
 template <class Op, class T>
-concept ScanOperator = std::is_trivially_copyable_v<T> && requires(const Op op, T value) {
+concept ScanOperator = std::is_trivially_copyable_v<T> && sizeof(T) <= 64 && requires(const Op op, T value) {
   { op.identity() } -> std::convertible_to<T>;
   { op(value, value) } -> std::convertible_to<T>;
   { Op::is_commutative } -> std::convertible_to<bool>;

@@ -81,7 +81,7 @@ __device__ __forceinline__ void load_part(typename Ring::Shared& shared, uint32_
                                           uint64_t count, const T& fill) {
   T* const to = shared.stage[stage][0].at;
   const auto in_bulk = static_cast<uint32_t>(count * sizeof(T) / 16 * 16);
-  for (uint32_t at = in_bulk / sizeof(T) + ptx::lane_id(); at < Ring::elements; at += warp_threads)
+  for (uint64_t at = in_bulk / sizeof(T) + ptx::lane_id(); at < Ring::elements; at += warp_threads)
     to[at] = at < count ? from[at] : fill;
   __syncwarp();
   if (ptx::lane_id() != 0) return;

@@ -35,7 +35,12 @@ __device__ __forceinline__ T warp_inclusive_sum(T value) {
 template <class T, class Shuffle>
 __device__ __forceinline__ T shuffle_words(const T& value, Shuffle shuffle) {
   if constexpr (sizeof(T) < 4) {
-    return static_cast<T>(shuffle(static_cast<uint32_t>(value)));
+    uint32_t word = 0;
+    memcpy(&word, &value, sizeof(T));
+    word = shuffle(word);
+    T result;
+    memcpy(&result, &word, sizeof(T));
+    return result;
   } else {
     static_assert(sizeof(T) % 4 == 0);
     uint32_t words[sizeof(T) / 4];

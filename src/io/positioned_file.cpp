@@ -67,6 +67,7 @@ PositionedFile& PositionedFile::operator=(PositionedFile&& other) noexcept {
   direct_ = std::move(other.direct_);
   name_ = std::move(other.name_);
   direct_refused_ = other.direct_refused_.load();
+  last_region_ = other.last_region_.load();
   return *this;
 }
 
@@ -88,6 +89,16 @@ bool PositionedFile::is_cached(uint64_t offset, size_t bytes) const {
   ::munmap(view, length);
   const auto there = std::ranges::count_if(pages, [](unsigned char page) { return (page & 1) != 0; });
   return !known || static_cast<size_t>(there) * 2 >= pages.size();
+}
+
+bool PositionedFile::is_region_cached(uint64_t offset, size_t bytes) const {
+  constexpr uint64_t region_bytes = 64u << 20;
+  const uint64_t region = offset / region_bytes + 1;  // 0: nothing is known yet
+  const uint64_t known = last_region_.load(std::memory_order_relaxed);
+  if (known >> 1 == region) return (known & 1) != 0;
+  const bool cached = is_cached(offset, bytes);
+  last_region_.store(region << 1 | (cached ? 1u : 0u), std::memory_order_relaxed);
+  return cached;
 }
 
 void PositionedFile::read_buffered(uint64_t offset, std::span<std::byte> to) const {
@@ -127,7 +138,8 @@ bool PositionedFile::read_direct(uint64_t offset, std::span<std::byte> to) const
 void PositionedFile::read_at(uint64_t offset, std::span<std::byte> to) const {
   if (!use_direct()) return read_buffered(offset, to);
   const AlignedSplit split(offset, to.size());
-  if (split.middle < least_direct_bytes || is_cached(offset, to.size())) return read_buffered(offset, to);
+  if (split.middle < least_direct_bytes || is_region_cached(offset, to.size()))
+    return read_buffered(offset, to);
   read_buffered(offset, to.first(split.head));
   if (!read_direct(offset + split.head, to.subspan(split.head, split.middle))) {
     direct_refused_ = true;
