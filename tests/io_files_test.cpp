@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include <filesystem>
+#include <fstream>
 #include <thread>
 
 using namespace sweepsort;
@@ -62,6 +63,29 @@ TEST_CASE("a read past or through the page cache gives the same bytes at every a
         }
   CHECK_THROWS_WITH(file.read_at(data.size() - 10, std::span(memory).first(11)), Contains("shrank"));
   file.check_unchanged();
+}
+
+TEST_CASE("a file may be replaced only while nobody has changed it, or its name") {
+  const TemporaryFolder folder;
+  write_file(folder / "in", pattern(5'000));
+  {
+    const InputFile file(folder / "in");
+    file.check_replaceable();
+    write_file(folder / "other", pattern(5'000));
+    std::filesystem::rename(folder / "other", folder / "in");
+    file.check_unchanged();  // what was opened is still whole
+    CHECK_THROWS_WITH(file.check_replaceable(), Contains("was replaced while it was being read"));
+  }
+  const InputFile file(folder / "in");
+  std::ofstream(folder / "in", std::ios::app) << "more";
+  CHECK_THROWS_WITH(file.check_replaceable(), Contains("changed while it was being read"));
+}
+
+TEST_CASE("a file that hides its size is refused, an empty one is not") {
+  const TemporaryFolder folder;
+  write_file(folder / "empty", {});
+  CHECK(InputFile(folder / "empty").size() == 0);
+  CHECK_THROWS_WITH(InputFile("/proc/self/stat"), Contains("does not tell its size"));
 }
 
 TEST_CASE("writes by several threads at every alignment make the file they should, on disk and in memory") {

@@ -11,6 +11,7 @@
 #include <exception>
 #include <new>
 #include <string>
+#include <system_error>
 #include <vector>
 
 namespace sweepsort::cli {
@@ -69,6 +70,10 @@ int main(int argc, char** argv) {
     if (!error.hint().empty()) say_hint(error.hint());
   } catch (const std::bad_alloc&) {
     say(where, "out of memory");
+  } catch (const std::system_error& error) {
+    const bool no_thread = error.code() == std::errc::resource_unavailable_try_again;
+    say(where, no_thread ? "a thread cannot be started" : error.what());
+    if (no_thread) say_hint("use fewer (--threads 1), or raise the limits (ulimit -u, ulimit -v)");
   } catch (const std::exception& error) {
     say(where, error.what());
   }

@@ -25,7 +25,7 @@ inline constexpr std::array file_group{
     OptionSpec{"endian", 0, Takes::value, "ORDER", "little or big"},
     OptionSpec{"skip-bytes", 'j', Takes::value, "BYTES", "raw: start so far into the file"},
     OptionSpec{"read-bytes", 'N', Takes::value, "BYTES", "raw: read at most so much"},
-    OptionSpec{"flatten", 0, Takes::nothing, "", "accept .npy arrays of several dimensions"}};
+    OptionSpec{"flatten", 0, Takes::nothing, "", ".npy of several dimensions, as it lies in memory"}};
 
 /// Where a sort runs (read_where_options).
 inline constexpr std::array where_group{

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
+#include <unistd.h>
 
 #include <cerrno>
 #include <cstdio>
@@ -41,6 +42,20 @@ JsonReport::JsonReport(const Arguments& arguments, std::vector<std::string> prec
     : target_(arguments.find("json")), precious_(std::move(precious)) {
   if (target_ == "-") target_->clear();
   keep_off_precious();
+  require_writable();
+}
+
+void JsonReport::require_writable() const {
+  if (!target_ || target_->empty()) return;
+  const bool exists = ::access(target_->c_str(), F_OK) == 0;
+  const std::filesystem::path folder = std::filesystem::path(*target_).parent_path();
+  const std::string place = exists ? *target_ : folder.empty() ? "." : folder.string();
+  if (exists && std::filesystem::is_directory(place))
+    errno = EISDIR;
+  else if (::access(place.c_str(), W_OK) == 0)
+    return;
+  throw Error(fmt::format("--json={}: {}", *target_, std::strerror(errno)),
+              "nothing was done; name a file that can be written");
 }
 
 void JsonReport::keep_off_precious() const {

@@ -31,7 +31,8 @@ class Talk {
 /// Where --json wants the report.
 class JsonReport {
  public:
-  /// Throws UsageError where the report would replace one of the `precious` files.
+  /// Throws UsageError where the report would replace one of the `precious` files, Error where it cannot be
+  /// written: before anything is done.
   JsonReport(const Arguments& arguments, std::vector<std::string> precious);
 
   bool wanted() const { return target_.has_value(); }
@@ -41,6 +42,7 @@ class JsonReport {
 
  private:
   void keep_off_precious() const;
+  void require_writable() const;
 
   std::optional<std::string> target_;  // a file; empty text: standard output
   std::vector<std::string> precious_;

@@ -6,6 +6,7 @@
 #include "io/system_error.hpp"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -53,6 +54,11 @@ InputFile::InputFile(const std::string& path) : path_(path) {
   } else {
     is_stream_ = true;
   }
+  // The files of /proc say that they are empty, and are not.
+  std::byte first{};
+  if (S_ISREG(status_.st_mode) && size_ == 0 && ::pread(file.get(), &first, 1, 0) == 1)
+    throw Error(name + ": has data, but does not tell its size",
+                fmt::format("pipe it in: cat {} | sweepsort ... -", path));
   // Standard input may be a file of which somebody has read a part already: the rest is what we were given.
   if (path == "-" && !is_stream_ && ::lseek(file.get(), 0, SEEK_CUR) > 0) is_stream_ = true;
   file_ = PositionedFile(std::move(file), name, !is_stream_ && size_ >= least_direct_file);
@@ -81,6 +87,15 @@ void InputFile::check_unchanged() const {
   if (::fstat(file_.fd(), &now) != 0) throw system_error(name(), "examine", errno);
   if (is_regular() && (now.st_size != status_.st_size || !same_time(now.st_mtim, status_.st_mtim)))
     throw Error(name() + ": changed while it was being read", "try again when nobody is writing to it");
+}
+
+void InputFile::check_replaceable() const {
+  check_unchanged();
+  struct stat named {};
+  const bool same =
+      ::stat(path_.c_str(), &named) == 0 && FileIdentity{named.st_dev, named.st_ino} == identity();
+  if (!same)
+    throw Error(name() + ": was replaced while it was being read", "try again when nobody is writing to it");
 }
 
 }  // namespace sweepsort

@@ -257,6 +257,7 @@ class SortFileRun {
   }
 
   void commit() {
+    if (options_.in_place) input_.file().check_replaceable();  // nobody's writing is lost
     timed(Phase::sync, report_.output_bytes, [&] { output_->commit(); });
   }
 
