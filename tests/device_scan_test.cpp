@@ -150,7 +150,7 @@ void check_scan(ScanAlgorithm algorithm, ScanOp op, ScanKind kind, const std::ve
   total.check_zones();
   if (!variant.in_place) {
     const auto untouched = source.download();
-    CHECK(std::memcmp(untouched.data(), shifted.data(), shifted.size() * sizeof(T)) == 0);
+    CHECK(std::ranges::equal(untouched, shifted, same<T>));
   }
 }
 
