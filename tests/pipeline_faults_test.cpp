@@ -303,8 +303,7 @@ TEST_CASE("an output that appears while sorting is not replaced without force") 
       write_keys(late, scene.old);
       return std::make_unique<PlainBackend>();
     };
-    CHECK_THAT(message_of(environment, scene.folder / "in.u32", late, {}),
-               Contains("appeared meanwhile"));
+    CHECK_THAT(message_of(environment, scene.folder / "in.u32", late, {}), Contains("appeared meanwhile"));
     CHECK(read_keys<uint32_t>(late) == scene.old);
     CHECK(scene.folder.names() == std::vector<std::string>{"in.u32", "late", "out"});
   }

@@ -22,7 +22,8 @@ struct FromOrdered {
   __host__ __device__ Bits operator()(Bits ordered) const { return map.from_ordered(ordered); }
 };
 
-/// Narrow keys are sorted as 32-bit ones: half of the sorts to compile, and nobody waits for a referee of bytes.
+/// Narrow keys are sorted as 32-bit ones: half of the sorts to compile, and nobody waits for a referee of
+/// bytes.
 template <class Bits, class Sorted = std::conditional_t<sizeof(Bits) < 4, uint32_t, Bits>>
 void sort_bits(std::span<std::byte> keys, KeyMap<Bits> map) {
   Bits* const first = reinterpret_cast<Bits*>(keys.data());

@@ -1,7 +1,6 @@
 // gpu_skip_reason.cpp - tests that need a GPU.
-#include "skip_reason.hpp"
-
 #include "backend/backend.hpp"
+#include "skip_reason.hpp"
 
 namespace sweepsort {
 
