@@ -182,7 +182,7 @@ class TileStatuses {
         sum = op(sum, mine[k].value);
       }
     }
-    return warp_sum(sum, op);
+    return warp_reduce(sum, op);
   }
 
  private:

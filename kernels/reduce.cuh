@@ -68,11 +68,11 @@ template <uint32_t threads, class T, class Op>
 __device__ __forceinline__ T block_sum(T value, T* warp_values, const Op& op) {
   constexpr uint32_t warps = threads / warp_threads;
   const uint32_t warp = threadIdx.x / warp_threads;
-  value = warp_sum(value, op);
+  value = warp_reduce(value, op);
   if (ptx::lane_id() == 0) warp_values[warp] = value;
   __syncthreads();
   if (warp == 0)
-    value = warp_sum(warp_values[std::min(ptx::lane_id(), warps - 1)], op);  // twice changes no minimum
+    value = warp_reduce(warp_values[std::min(ptx::lane_id(), warps - 1)], op);  // twice changes no minimum
   return value;
 }
 

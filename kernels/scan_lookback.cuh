@@ -100,10 +100,7 @@ __global__ __launch_bounds__(Policy::threads) void scan_lookback_kernel(ScanArra
   const bool whole = vectors && (tile + 1) * Tile::elements <= arrays.size;
 
   typename Tile::Rows rows;
-  if (whole)
-    rows.load(reinterpret_cast<const Vector<T>*>(arrays.in + first));
-  else
-    rows.load_guarded(arrays.in, first, arrays.size, op.identity());
+  rows.load(arrays.in, first, arrays.size, whole, op.identity());
   const T sum = rows.scan(op);
   if (ptx::lane_id() == 0) shared.warp_prefix[warp] = sum;
   __syncthreads();  // all warps' sums are there
@@ -112,10 +109,7 @@ __global__ __launch_bounds__(Policy::threads) void scan_lookback_kernel(ScanArra
                                        TileStatuses<T>(slots, shared.epoch), op);
   __syncthreads();  // and now their prefixes
   const T up_to_end = rows.finish(shared.warp_prefix[warp], op, arrays.exclusive);
-  if (whole)
-    rows.store(reinterpret_cast<Vector<T>*>(arrays.out + first));
-  else
-    rows.store_guarded(arrays.out, first, arrays.size);
+  rows.store(arrays.out, first, arrays.size, whole);
 
   const bool at_end = tile == gridDim.x - 1 && threadIdx.x == Policy::threads - 1;
   if (at_end && arrays.total != nullptr) *arrays.total = up_to_end;

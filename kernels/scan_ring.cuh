@@ -146,7 +146,7 @@ __device__ __forceinline__ void reduce_tiles(typename Ring::Shared& shared, cons
 #pragma unroll
         for (uint32_t at = 0; at < vector_elements<T>; ++at) sum = op(sum, vector.at[at]);
       }
-      sum = warp_sum(sum, op);
+      sum = warp_reduce(sum, op);
       if (lane == part) mine = sum;
     }
     const T inclusive = warp_inclusive_scan(mine, op);
@@ -206,10 +206,7 @@ __device__ __forceinline__ void scan_tiles(typename Ring::Shared& shared, const 
     const T prefix = op(shared.prefix[turn.slot], shared.warp_before[turn.slot][part]);
     const T up_to_end = rows.finish(prefix, op, arrays.exclusive);
     const uint64_t first = uint64_t{tile} * Ring::elements + part * Ring::Rows::elements;
-    if (first + Ring::Rows::elements <= arrays.size)
-      rows.store(reinterpret_cast<Vector<T>*>(arrays.out + first));
-    else
-      rows.store_guarded(arrays.out, first, arrays.size);
+    rows.store(arrays.out, first, arrays.size, first + Ring::Rows::elements <= arrays.size);
     const bool at_end = tile == tiles - 1 && part == Ring::scanners - 1 && ptx::lane_id() == warp_threads - 1;
     if (at_end && arrays.total != nullptr) *arrays.total = up_to_end;
   }

@@ -55,6 +55,15 @@ class ScanRows {
     }
   }
 
+  /// in[first, ...): by vectors where the caller knows that all are there, and aligned.
+  __device__ __forceinline__ void load(const T* in, uint64_t first, uint64_t size, bool whole,
+                                       const T& fill) {
+    if (whole)
+      load(reinterpret_cast<const Vector<T>*>(in + first));
+    else
+      load_guarded(in, first, size, fill);
+  }
+
   /// Combines all elements of the warp; every lane gets the result.
   template <class Op>
   __device__ __forceinline__ T scan(const Op& op) {
@@ -115,6 +124,13 @@ class ScanRows {
         if (at < size) out[at] = vector_[row].at[k];
       }
     }
+  }
+
+  __device__ __forceinline__ void store(T* out, uint64_t first, uint64_t size, bool whole) const {
+    if (whole)
+      store(reinterpret_cast<Vector<T>*>(out + first));
+    else
+      store_guarded(out, first, size);
   }
 
  private:

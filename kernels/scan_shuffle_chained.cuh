@@ -72,10 +72,7 @@ static __global__ __launch_bounds__(1024) void scan_shuffle_chained_kernel(
   const bool whole = vectors && (tile + 1) * Tile::elements <= arrays.size;
 
   typename Tile::Rows rows;
-  if (whole)
-    rows.load(reinterpret_cast<const Vector<T>*>(arrays.in + first));
-  else
-    rows.load_guarded(arrays.in, first, arrays.size, op.identity());
+  rows.load(arrays.in, first, arrays.size, whole, op.identity());
   const T sum = rows.scan(op);
   if (lane == 0) shared.warp_prefix[warp] = sum;
   __syncthreads();  // one value a warp is there
@@ -89,10 +86,7 @@ static __global__ __launch_bounds__(1024) void scan_shuffle_chained_kernel(
   }
   __syncthreads();  // what comes before each warp is there
   const T up_to_end = rows.finish(shared.warp_prefix[warp], op, arrays.exclusive);
-  if (whole)
-    rows.store(reinterpret_cast<Vector<T>*>(arrays.out + first));
-  else
-    rows.store_guarded(arrays.out, first, arrays.size);
+  rows.store(arrays.out, first, arrays.size, whole);
   const bool at_end = tile == gridDim.x - 1 && threadIdx.x == blockDim.x - 1;
   if (at_end && arrays.total != nullptr) *arrays.total = up_to_end;
 }

@@ -88,21 +88,12 @@ __device__ __forceinline__ T warp_exclusive_from_inclusive(const T& inclusive, c
 /// Combines one value a lane into one for the warp; every lane gets it. `combine` is associative and
 /// commutative.
 template <class T, class Combine>
-__device__ __forceinline__ T warp_reduce(T value, Combine combine) {
+__device__ __forceinline__ T warp_reduce(T value, const Combine& combine) {
 #pragma unroll
   for (uint32_t distance = warp_threads / 2; distance > 0; distance /= 2)
-    value = combine(value, static_cast<T>(__shfl_xor_sync(full_warp, Shuffled<T>{value}, distance)));
-  return value;
-}
-
-/// All lanes' values combined by a commutative `op`; every lane gets the result.
-template <class T, class Op>
-__device__ __forceinline__ T warp_sum(T value, const Op& op) {
-#pragma unroll
-  for (uint32_t distance = warp_threads / 2; distance > 0; distance /= 2)
-    value = op(value, shuffle_words(value, [=](uint32_t word) {
-                 return __shfl_xor_sync(full_warp, word, static_cast<int>(distance));
-               }));
+    value = combine(value, shuffle_words(value, [=](uint32_t word) {
+                      return __shfl_xor_sync(full_warp, word, static_cast<int>(distance));
+                    }));
   return value;
 }
 

@@ -11,16 +11,6 @@
 namespace sweepsort {
 namespace {
 
-template <class F>
-void dispatch_bits(KeyType type, F&& f) {
-  switch (key_bytes(type)) {
-    case 1: return f(std::type_identity<uint8_t>{});
-    case 2: return f(std::type_identity<uint16_t>{});
-    case 4: return f(std::type_identity<uint32_t>{});
-    default: return f(std::type_identity<uint64_t>{});
-  }
-}
-
 /// Calls f(element type, operator): unsigned bits, but for sums of floats.
 template <class F>
 void dispatch_scan(const DeviceScan& scan, F&& f) {

@@ -9,16 +9,6 @@ namespace sweepsort {
 namespace {
 
 template <class F>
-void dispatch_bits(KeyType type, F&& f) {
-  switch (key_bytes(type)) {
-    case 1: return f(std::type_identity<uint8_t>{});
-    case 2: return f(std::type_identity<uint16_t>{});
-    case 4: return f(std::type_identity<uint32_t>{});
-    default: return f(std::type_identity<uint64_t>{});
-  }
-}
-
-template <class F>
 void dispatch_record(const DeviceSort& sort, F&& f) {
   dispatch_bits(sort.type, [&](auto bits) {
     if (sort.value_bytes == 0) return f(bits, std::type_identity<NoValue>{});

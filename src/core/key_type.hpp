@@ -75,6 +75,17 @@ constexpr size_t key_bytes(KeyType type) {
   }
 }
 
+/// Calls `f(std::type_identity<Bits>{})` with the unsigned integer as wide as `type`.
+template <class F>
+void dispatch_bits(KeyType type, F&& f) {
+  switch (key_bytes(type)) {
+    case 1: return f(std::type_identity<uint8_t>{});
+    case 2: return f(std::type_identity<uint16_t>{});
+    case 4: return f(std::type_identity<uint32_t>{});
+    default: return f(std::type_identity<uint64_t>{});
+  }
+}
+
 constexpr bool is_floating(KeyType type) { return type == KeyType::f32 || type == KeyType::f64; }
 constexpr bool is_signed(KeyType type) {
   return type == KeyType::i8 || type == KeyType::i16 || type == KeyType::i32 || type == KeyType::i64;
