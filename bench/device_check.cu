@@ -48,11 +48,6 @@ __global__ void number_kernel(Value* values, uint64_t count) {
   for (uint64_t i = first_index(); i < count; i += stride()) values[i] = static_cast<Value>(i);
 }
 
-template <class F>
-void dispatch_bits(KeyType type, F&& f) {
-  dispatch(type, [&]<class Key>(std::type_identity<Key>) { f(BitsOf<Key>{}); });
-}
-
 KeyType unsigned_type(KeyType type) {
   return dispatch(type, []<class Key>(std::type_identity<Key>) { return key_type_of<BitsOf<Key>>(); });
 }
@@ -85,7 +80,7 @@ bool referee_supports(const SortCase& what) { return cub_supports(ordered_bits_c
 
 void referee_sort(const SortCase& what, const DeviceArrays& sorted, void* spare, cudaStream_t stream) {
   if (what.count == 0) return;
-  dispatch_bits(what.type, [&]<class Bits>(Bits) {
+  dispatch_bits(what.type, [&]<class Bits>(std::type_identity<Bits>) {
     const KeyMap<Bits> map = key_map<Bits>(what.type, what.order);
     DeviceArrays arrays = sorted;
     arrays.keys_in = spare;
@@ -114,7 +109,7 @@ bool equal_on_device(const void* a, const void* b, uint64_t bytes, DeviceSpan<ui
 bool ordered_on_device(const SortCase& what, FloatOrder float_order, const void* keys,
                        DeviceSpan<uint32_t> flag, cudaStream_t stream) {
   return flag_stays_down(flag, stream, [&] {
-    dispatch_bits(what.type, [&]<class Bits>(Bits) {
+    dispatch_bits(what.type, [&]<class Bits>(std::type_identity<Bits>) {
       launch(unordered_kernel<Bits>, shape_for(what.count), stream, static_cast<const Bits*>(keys),
              what.count, KeyRank<Bits>(what.type, what.order, float_order), flag.data());
     });
