@@ -173,8 +173,9 @@ __device__ void take_ends(Shared<Bits>& shared, const Bits* keys, uint64_t count
 template <class Bits>
 __global__ __launch_bounds__(digest_policy.threads) void digest_kernel(const Bits* keys, uint64_t count,
                                                                        uint64_t body_first, uint64_t vectors,
-                                                                       KeyMap<Bits> map,
+                                                                       KeyMap<Bits> map, const uint32_t* wanted,
                                                                        Digest<Bits>* digest) {
+  if (wanted != nullptr && *wanted == 0) return;
   Shared<Bits>& shared = shared_memory<Shared<Bits>>();
   for (uint32_t i = threadIdx.x; i < sizeof(shared) / 4; i += blockDim.x) (&shared.counters[0][0][0])[i] = 0;
   __syncthreads();
@@ -234,9 +235,11 @@ __global__ void digest_borders_kernel(const Bits* keys, const uint64_t* starts, 
 
 }  // namespace digest_detail
 
-/// Adds the keys of one chunk to `digest`, which starts as all zeros. Keys need their own alignment only.
+/// Adds the keys of one chunk to `digest`, which starts as all zeros. Keys need their own alignment only. Does
+/// nothing where `wanted` (device memory) is not null and *wanted is zero.
 template <class Bits>
-void digest(DeviceSpan<const Bits> keys, KeyMap<Bits> map, Digest<Bits>* digest, cudaStream_t stream) {
+void digest(DeviceSpan<const Bits> keys, KeyMap<Bits> map, Digest<Bits>* digest, cudaStream_t stream,
+            const uint32_t* wanted = nullptr) {
   using namespace digest_detail;
   if (keys.empty()) return;
   const uint64_t misaligned = reinterpret_cast<uintptr_t>(keys.data()) % sizeof(uint4);
@@ -249,7 +252,7 @@ void digest(DeviceSpan<const Bits> keys, KeyMap<Bits> map, Digest<Bits>* digest,
       std::clamp<uint64_t>((vectors + vectors_a_block - 1) / vectors_a_block, 1,
                            resident_blocks(kernel, digest_policy.threads, sizeof(Shared<Bits>)));
   launch(kernel, {static_cast<uint32_t>(blocks), digest_policy.threads, sizeof(Shared<Bits>)}, stream,
-         keys.data(), keys.size(), body_first, vectors, map, digest);
+         keys.data(), keys.size(), body_first, vectors, map, wanted, digest);
 }
 
 /// Completes a digest taken in chunks: `starts` are the indices of the chunks' first keys.

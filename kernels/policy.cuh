@@ -73,6 +73,82 @@ using TunedOnesweep = OnesweepPolicy<onesweep_row(sizeof(Bits), value_bytes<Valu
 /// status.
 inline constexpr uint64_t onesweep_portion = uint64_t{1} << 29;
 
+/// radix_partition.cuh: `batch` atomics of a thread are under way at once.
+template <uint32_t threads_, uint32_t keys_a_thread_, uint32_t batch_, uint32_t blocks_a_multiprocessor_>
+struct PartitionPolicy {
+  static constexpr uint32_t blocks_a_multiprocessor = blocks_a_multiprocessor_;
+  static constexpr uint32_t threads = threads_;
+  static constexpr uint32_t keys_a_thread = keys_a_thread_;
+  static constexpr uint32_t batch = batch_;
+  static constexpr uint32_t tile = threads * keys_a_thread;
+};
+
+/// bucket_sort.cuh: buckets of up to threads * keys_a_thread records, divided into `parts`.
+template <uint32_t threads_, uint32_t keys_a_thread_, uint32_t blocks_a_multiprocessor_, uint32_t parts_>
+struct BucketSortPolicy {
+  static constexpr uint32_t threads = threads_;
+  static constexpr uint32_t keys_a_thread = keys_a_thread_;
+  static constexpr uint32_t blocks_a_multiprocessor = blocks_a_multiprocessor_;
+  static constexpr uint32_t parts = parts_;
+  static constexpr uint32_t most_keys = threads * keys_a_thread;
+};
+
+/// radix_msd.cuh: buckets of at most bucket_keys records on average, from least_count records on.
+template <class Partition_, class Small_, class Medium_, class Large_, uint32_t bucket_keys_,
+          uint64_t least_count_>
+struct MsdPolicy {
+  using Partition = Partition_;
+  using Small = Small_;
+  using Medium = Medium_;
+  using Large = Large_;
+  static constexpr uint32_t bucket_keys = bucket_keys_;
+  static constexpr uint64_t least_count = least_count_;
+};
+
+/// Records without a row (1- and 2-byte keys) have no MSD sort.
+template <class Bits, class Value>
+struct MsdRow {
+  using Policy = void;
+};
+template <>
+struct MsdRow<uint32_t, NoValue> {
+  using Policy = MsdPolicy<PartitionPolicy<1024, 24, 8, 1>, BucketSortPolicy<512, 9, 3, 32768>,
+                           BucketSortPolicy<1024, 9, 2, 65536>, BucketSortPolicy<1024, 18, 1, 65536>, 4096,
+                           uint64_t{1} << 21>;
+};
+template <>
+struct MsdRow<uint64_t, NoValue> {
+  using Policy = MsdPolicy<PartitionPolicy<512, 24, 8, 1>, BucketSortPolicy<512, 9, 3, 32768>,
+                           BucketSortPolicy<1024, 9, 1, 65536>, BucketSortPolicy<1024, 16, 1, 65536>, 4096,
+                           uint64_t{1} << 21>;
+};
+template <>
+struct MsdRow<uint32_t, uint32_t> {
+  using Policy = MsdPolicy<PartitionPolicy<512, 24, 8, 1>, BucketSortPolicy<512, 9, 3, 32768>,
+                           BucketSortPolicy<1024, 9, 1, 65536>, BucketSortPolicy<1024, 16, 1, 65536>, 4096,
+                           uint64_t{1} << 21>;
+};
+template <>
+struct MsdRow<uint32_t, uint64_t> {
+  using Policy = MsdPolicy<PartitionPolicy<512, 14, 7, 1>, BucketSortPolicy<512, 9, 2, 32768>,
+                           BucketSortPolicy<1024, 9, 1, 65536>, BucketSortPolicy<1024, 12, 1, 65536>, 4096,
+                           uint64_t{1} << 21>;
+};
+template <>
+struct MsdRow<uint64_t, uint32_t> {
+  using Policy = MsdPolicy<PartitionPolicy<512, 14, 7, 1>, BucketSortPolicy<512, 9, 2, 32768>,
+                           BucketSortPolicy<1024, 9, 1, 65536>, BucketSortPolicy<1024, 12, 1, 65536>, 4096,
+                           uint64_t{1} << 21>;
+};
+template <>
+struct MsdRow<uint64_t, uint64_t> {
+  using Policy = MsdPolicy<PartitionPolicy<512, 10, 5, 1>, BucketSortPolicy<512, 9, 2, 32768>,
+                           BucketSortPolicy<1024, 9, 1, 65536>, BucketSortPolicy<1024, 12, 1, 65536>, 4096,
+                           uint64_t{1} << 21>;
+};
+template <class Bits, class Value>
+using TunedMsd = typename MsdRow<Bits, Value>::Policy;
+
 /// counting_sort.cuh.
 struct CountingPolicy {
   uint32_t histogram_threads;

@@ -174,4 +174,46 @@ __device__ __forceinline__ void bulk_load_and_arrive(void* shared, const void* g
 #endif
 }
 
+/// Makes this thread's writes to shared memory known to bulk copies that are started behind the next barrier.
+__device__ __forceinline__ void shared_writes_visible_to_bulk_copies() {
+#if defined(__CUDA_ARCH__)
+  asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+#endif
+}
+
+/// Starts a copy of `bytes` (a multiple of 16) from shared to device memory, both aligned to 16 bytes.
+__device__ __forceinline__ void bulk_store(void* global, const void* shared, uint32_t bytes) {
+#if defined(__CUDA_ARCH__)
+  asm volatile("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], %2;" ::"l"(
+                   __cvta_generic_to_global(global)),
+               "r"(static_cast<uint32_t>(__cvta_generic_to_shared(shared))), "r"(bytes)
+               : "memory");
+#elif !defined(__CUDACC__)
+  memcpy(global, shared, bytes);
+#endif
+}
+
+/// Ends this thread's group of bulk stores.
+__device__ __forceinline__ void bulk_stores_commit() {
+#if defined(__CUDA_ARCH__)
+  asm volatile("cp.async.bulk.commit_group;" ::: "memory");
+#endif
+}
+
+/// Waits until this thread's bulk stores have read their shared memory, which may then be written.
+__device__ __forceinline__ void bulk_stores_have_read() {
+#if defined(__CUDA_ARCH__)
+  asm volatile("cp.async.bulk.wait_group.read 0;" ::: "memory");
+#endif
+}
+
+/// The four bytes of a word added up; they sum to less than 2^16.
+__device__ __forceinline__ uint32_t sum_of_bytes(uint32_t word) {
+#if defined(__CUDACC__)
+  return __dp4a(word, 0x01010101u, 0u);
+#else
+  return (word & 0xff) + (word >> 8 & 0xff) + (word >> 16 & 0xff) + (word >> 24);
+#endif
+}
+
 }  // namespace sweepsort::ptx

@@ -1,18 +1,21 @@
 // radix_sort.cuh - a whole sort in device memory: digest, plan, and the launches that the plan may need.
 //
+//     large arrays:  sample ──> MSD ──┬─ in order, counted, or partitioned twice and each bucket sorted (radix_msd.cuh)
+//                                     └─ falls back, and everything else:
 //     digest ──> plan ──┬─ nothing | copy | reverse      (rearrange.cuh)
 //     (one read)        ├─ counting: count, scan, expand (counting_sort.cuh)
-//                       └─ radix: one pass a live digit  (radix_onesweep.cuh), least significant first
+//                       └─ LSD: one pass a live digit    (radix_onesweep.cuh), least significant first
 //
-// Bytes a key (u32): digest 4, copy 8, counting 4 + 4, radix 8 a live digit. 2-byte keys alone skip digest
-// and plan. The host launches every candidate and the plan, in device memory, lets all but one return at
-// once: the order of the stream is the only synchronisation.
+// Bytes a key (u32): MSD 28; digest 4, copy 8, counting 4 + 4, LSD 8 a live digit. 2-byte keys alone skip
+// digest and plan. The host launches every candidate and the plan, in device memory, lets all but one return
+// at once: the order of the stream is the only synchronisation.
 #pragma once
 
 #include "core/algorithm.hpp"
 #include "core/key_bits.hpp"
 #include "kernels/counting_sort.cuh"
 #include "kernels/histogram.cuh"
+#include "kernels/radix_msd.cuh"
 #include "kernels/radix_onesweep.cuh"
 #include "kernels/rearrange.cuh"
 #include "kernels/sort_plan.cuh"
@@ -20,6 +23,7 @@
 #include <cuda_runtime.h>
 
 #include <cstdint>
+#include <type_traits>
 
 namespace sweepsort {
 
@@ -37,13 +41,30 @@ constexpr bool sorts_without_digest(SortAlgorithm algorithm) {
   return sizeof(Bits) == 2 && value_bytes<Value> == 0 && algorithm != SortAlgorithm::radix;
 }
 
-/// All device memory of a sort besides its arrays: `count` records and a little (about 1/32 of them at the
-/// most).
+/// True if the MSD sort is tried first.
+template <class Bits, class Value>
+constexpr bool tries_msd(SortAlgorithm algorithm, uint64_t count) {
+  if constexpr (has_msd_sort<Bits, Value>)
+    return algorithm == SortAlgorithm::automatic && count >= TunedMsd<Bits, Value>::least_count;
+  return false;
+}
+
+/// True if one block sorts them.
+template <class Bits, class Value>
+constexpr bool fits_one_block(SortAlgorithm algorithm, uint64_t count) {
+  if constexpr (has_msd_sort<Bits, Value>)
+    return algorithm == SortAlgorithm::automatic && count <= most_alone<Bits, Value>;
+  return false;
+}
+
+/// All device memory of a sort besides its arrays: `count` records and a little (about 1/32 of them and 3 MiB
+/// at the most).
 template <class Bits, class Value, class Policy = TunedOnesweep<Bits, Value>>
 struct SortWorkspace {
   DeviceSpan<Digest<Bits>> digest;
   CountingWorkspace<Bits> counting;
   OnesweepWorkspace<Bits, Value, Policy> onesweep;
+  MsdWorkspace<Bits, Value> msd;
   size_t zeroed_bytes;  // everything above must be zero before a sort
   DeviceSpan<SortPlan<Bits>> plan;
   DeviceSpan<Bits> scratch_keys;
@@ -53,6 +74,7 @@ struct SortWorkspace {
       : digest(workspace.take<Digest<Bits>>(1)),
         counting(workspace),
         onesweep(workspace, count, largest_portion),
+        msd(workspace),
         zeroed_bytes(workspace.used()),
         plan(workspace.take<SortPlan<Bits>>(1)),
         scratch_keys(workspace.take<Bits>(count)),
@@ -62,28 +84,25 @@ struct SortWorkspace {
   void clear(cudaStream_t stream) const { check(cudaMemsetAsync(digest.data(), 0, zeroed_bytes, stream)); }
 };
 
-/// Sorts records whose keys have been digested into workspace.digest (after workspace.clear). `keys_out` may
-/// be `keys_in`, then `values_out` is `values_in`. All arrays are aligned to 16 bytes.
+namespace sort_detail {
+
+/// The roads of the digest, unless `wanted` (device memory) is not null and *wanted is zero.
 template <class Bits, class Value, class Policy>
-void sort_digested(DeviceSpan<const Bits> keys_in, DeviceSpan<Bits> keys_out, const Value* values_in,
-                   Value* values_out, const SortSettings<Bits>& settings,
-                   const SortWorkspace<Bits, Value, Policy>& workspace, cudaStream_t stream) {
+void sort_by_digest(DeviceSpan<const Bits> keys_in, DeviceSpan<Bits> keys_out, const Value* values_in,
+                    Value* values_out, const SortSettings<Bits>& settings, const uint32_t* wanted,
+                    const SortWorkspace<Bits, Value, Policy>& workspace, cudaStream_t stream) {
   constexpr bool with_values = value_bytes<Value> != 0;
   const uint64_t count = keys_in.size();
-  if (count == 0) return;
   const bool in_place = keys_in.data() == keys_out.data();
   SortPlan<Bits>* const plan = workspace.plan.data();
   const auto& onesweep = workspace.onesweep;
-
-  if (sorts_without_digest<Bits, Value>(settings.algorithm)) {
-    counting_sort<Bits>(keys_in, keys_out, settings.map, nullptr, nullptr, workspace.counting, stream);
-    return;
-  }
   make_sort_plan(workspace.digest.data(), SortTask{count, settings.algorithm, with_values, in_place},
-                 settings.map, plan, onesweep.offsets.data(), onesweep.offsets_stride(), stream);
+                 settings.map, wanted, plan, onesweep.offsets.data(), onesweep.offsets_stride(), stream);
   rearrange(keys_in.data(), keys_out.data(), count, plan, stream);
   if constexpr (with_values) rearrange(values_in, values_out, count, plan, stream);
-  if (!with_values && settings.algorithm != SortAlgorithm::radix)
+  const bool may_count = settings.algorithm == SortAlgorithm::counting ||
+                         (settings.algorithm == SortAlgorithm::automatic && counting_pays<Bits>(count));
+  if (!with_values && may_count)
     counting_sort<Bits>(keys_in, keys_out, settings.map, plan, onesweep.offsets.data(), workspace.counting,
                         stream);
   if (!with_values && settings.algorithm == SortAlgorithm::counting) return;
@@ -102,11 +121,85 @@ void sort_digested(DeviceSpan<const Bits> keys_in, DeviceSpan<Bits> keys_out, co
   }
 }
 
-/// The same from raw records: clears the workspace and digests first.
+template <class Bits, class Value, class Policy>
+MsdArrays<Bits, Value> msd_arrays(DeviceSpan<const Bits> keys_in, DeviceSpan<Bits> keys_out,
+                                  const Value* values_in, Value* values_out,
+                                  const SortWorkspace<Bits, Value, Policy>& workspace) {
+  return {.keys_in = keys_in.data(),
+          .keys_scratch = workspace.scratch_keys.data(),
+          .keys_out = keys_out.data(),
+          .values_in = values_in,
+          .values_scratch = workspace.scratch_values.data(),
+          .values_out = values_out,
+          .count = keys_in.size()};
+}
+
+/// Tries the MSD sort and returns where it says whether it fell back. `digest` may be null.
+template <class Bits, class Value, class Policy>
+const uint32_t* try_msd(const MsdArrays<Bits, Value>& arrays, const SortSettings<Bits>& settings,
+                        const Digest<Bits>* digest, const SortWorkspace<Bits, Value, Policy>& workspace,
+                        cudaStream_t stream) {
+  if (settings.ranking == Ranking::lane_order)
+    radix_msd<Ranking::lane_order>(arrays, settings.map, digest, workspace.msd, stream);
+  else
+    radix_msd<Ranking::ballot>(arrays, settings.map, digest, workspace.msd, stream);
+  return &workspace.msd.plan.data()->falls_back;
+}
+
+template <class Bits, class Value>
+void sort_alone(const MsdArrays<Bits, Value>& arrays, const SortSettings<Bits>& settings, cudaStream_t stream) {
+  if (settings.ranking == Ranking::lane_order)
+    sort_in_one_block<Ranking::lane_order>(arrays, settings.map, stream);
+  else
+    sort_in_one_block<Ranking::ballot>(arrays, settings.map, stream);
+}
+
+}  // namespace sort_detail
+
+/// Sorts records whose keys have been digested into workspace.digest (after workspace.clear). `keys_out` may
+/// be `keys_in`, then `values_out` is `values_in`. All arrays are aligned to 16 bytes.
+template <class Bits, class Value, class Policy>
+void sort_digested(DeviceSpan<const Bits> keys_in, DeviceSpan<Bits> keys_out, const Value* values_in,
+                   Value* values_out, const SortSettings<Bits>& settings,
+                   const SortWorkspace<Bits, Value, Policy>& workspace, cudaStream_t stream) {
+  if (keys_in.empty()) return;
+  if (sorts_without_digest<Bits, Value>(settings.algorithm)) {
+    counting_sort<Bits>(keys_in, keys_out, settings.map, nullptr, nullptr, workspace.counting, stream);
+    return;
+  }
+  const uint32_t* falls_back = nullptr;
+  if constexpr (has_msd_sort<Bits, Value>) {
+    const auto arrays = sort_detail::msd_arrays(keys_in, keys_out, values_in, values_out, workspace);
+    if (fits_one_block<Bits, Value>(settings.algorithm, arrays.count))
+      return sort_detail::sort_alone(arrays, settings, stream);
+    if (tries_msd<Bits, Value>(settings.algorithm, arrays.count))
+      falls_back = sort_detail::try_msd(arrays, settings, const_cast<const Digest<Bits>*>(workspace.digest.data()),
+                                        workspace, stream);
+  }
+  sort_detail::sort_by_digest(keys_in, keys_out, values_in, values_out, settings, falls_back, workspace,
+                              stream);
+}
+
+/// The same from raw records: clears the workspace, and reads what it needs of the keys first.
 template <class Bits, class Value, class Policy>
 void radix_sort(DeviceSpan<const Bits> keys_in, DeviceSpan<Bits> keys_out, const Value* values_in,
                 Value* values_out, const SortSettings<Bits>& settings,
                 const SortWorkspace<Bits, Value, Policy>& workspace, cudaStream_t stream) {
+  if (keys_in.empty()) return;
+  if constexpr (has_msd_sort<Bits, Value>) {
+    const auto arrays = sort_detail::msd_arrays(keys_in, keys_out, values_in, values_out, workspace);
+    if (fits_one_block<Bits, Value>(settings.algorithm, arrays.count))
+      return sort_detail::sort_alone(arrays, settings, stream);
+    if (tries_msd<Bits, Value>(settings.algorithm, arrays.count)) {
+      workspace.clear(stream);
+      const Digest<Bits>* const no_digest = nullptr;
+      const uint32_t* const falls_back = sort_detail::try_msd(arrays, settings, no_digest, workspace, stream);
+      digest(keys_in, settings.map, workspace.digest.data(), stream, falls_back);
+      sort_detail::sort_by_digest(keys_in, keys_out, values_in, values_out, settings, falls_back, workspace,
+                                  stream);
+      return;
+    }
+  }
   workspace.clear(stream);
   if (!sorts_without_digest<Bits, Value>(settings.algorithm))
     digest(keys_in, settings.map, workspace.digest.data(), stream);

@@ -1,7 +1,10 @@
 // rearrange.cuh - arrays that need no sort: copied, reversed or left as they are. Moves 0 to 2n keys.
+// A guess that the keys are in order is checked while they are moved.
 #pragma once
 
 #include "kernels/launch.cuh"
+#include "kernels/lookback.cuh"
+#include "kernels/msd_plan.cuh"
 #include "kernels/sort_plan.cuh"
 
 #include <cuda_runtime.h>
@@ -52,6 +55,74 @@ __global__ __launch_bounds__(threads) void copy_back_kernel(const T* scratch, T*
   if (plan->copy_back) copy(scratch, out, count);
 }
 
+/// What two neighbours say of a guess.
+template <class Bits>
+__device__ __forceinline__ bool contradicts(Guess guess, bool is_stable, Bits left, Bits right) {
+  return guess == Guess::ascending ? left > right : left < right || (is_stable && left == right);
+}
+
+/// Moves the keys where the guess sends them and sets plan->guess_failed if two neighbours contradict it; a
+/// block that sees the flag leaves.
+template <class Bits>
+__global__ __launch_bounds__(threads) void check_guess_kernel(const Bits* in, Bits* out, uint64_t count,
+                                                              KeyMap<Bits> map, MsdPlan<Bits>* plan) {
+  const Guess guess = plan->guess;
+  if (guess == Guess::unordered) return;
+  constexpr uint32_t width = sizeof(uint4) / sizeof(Bits);
+  constexpr uint32_t in_flight = 4;
+  const DeviceAtomic<uint32_t> failed(plan->guess_failed);
+  const bool moves = in != out;
+  const bool is_stable = plan->with_values != 0;
+  const uint64_t step = grid_threads() * width * in_flight;
+  for (uint64_t row = uint64_t{blockIdx.x} * blockDim.x * width * in_flight; row < count; row += step) {
+    if (__any_sync(full_warp, failed.load(cuda::memory_order_relaxed) != 0)) return;
+    bool is_wrong = false;
+    digest_detail::Vector<Bits> vector[in_flight];
+    Bits behind[in_flight];
+#pragma unroll
+    for (uint32_t u = 0; u < in_flight; ++u) {
+      const uint64_t first = row + (u * blockDim.x + threadIdx.x) * width;
+      if (first + width <= count) {
+        vector[u].whole = ptx::load_streaming(reinterpret_cast<const uint4*>(in + first));
+      } else {
+#pragma unroll
+        for (uint32_t k = 0; k < width; ++k)
+          if (first + k < count) vector[u].keys[k] = in[first + k];
+      }
+      if (first + width < count) behind[u] = in[first + width];
+    }
+#pragma unroll
+    for (uint32_t u = 0; u < in_flight; ++u) {
+      const uint64_t first = row + (u * blockDim.x + threadIdx.x) * width;
+#pragma unroll
+      for (uint32_t k = 0; k < width; ++k)
+        if (first + k + 1 < count)
+          is_wrong |= contradicts(guess, is_stable, map.to_ordered(vector[u].keys[k]),
+                                  map.to_ordered(k + 1 < width ? vector[u].keys[(k + 1) % width] : behind[u]));
+      if (!moves) continue;
+      if (guess == Guess::ascending && first + width <= count) {
+        __stcs(reinterpret_cast<uint4*>(out + first), vector[u].whole);
+      } else {
+#pragma unroll
+        for (uint32_t k = 0; k < width; ++k)
+          if (first + k < count) out[guess == Guess::ascending ? first + k : count - 1 - first - k] = vector[u].keys[k];
+      }
+    }
+    if (__any_sync(full_warp, is_wrong) && ptx::lane_id() == 0) failed.store(1, cuda::memory_order_relaxed);
+  }
+}
+
+/// After the check: the values, and keys that are reversed where they stand.
+template <class Bits, class T>
+__global__ __launch_bounds__(threads) void follow_guess_kernel(const T* in, T* out, uint64_t count,
+                                                               const MsdPlan<Bits>* plan) {
+  if (!plan->is_in_order()) return;
+  if (plan->guess == Guess::descending)
+    reverse(in, out, count);
+  else if (in != out)
+    copy(in, out, count);
+}
+
 template <class Kernel>
 uint32_t blocks_for(Kernel kernel, uint64_t count) {
   return static_cast<uint32_t>(
@@ -66,6 +137,23 @@ void rearrange(const T* in, T* out, uint64_t count, const SortPlan<Bits>* plan, 
   const auto kernel = rearrange_detail::rearrange_kernel<Bits, T>;
   launch(kernel, {rearrange_detail::blocks_for(kernel, count), rearrange_detail::threads}, stream, in, out,
          count, plan);
+}
+
+/// Moves the records to where plan->guess wants them, if it is right; else sets plan->guess_failed. `out` may be
+/// `in`, then nothing moves until the guess was found right.
+template <class Bits, class Value>
+void rearrange_as_guessed(const Bits* keys_in, Bits* keys_out, const Value* values_in, Value* values_out,
+                          uint64_t count, KeyMap<Bits> map, MsdPlan<Bits>* plan, cudaStream_t stream) {
+  using namespace rearrange_detail;
+  const auto check_guess = check_guess_kernel<Bits>;
+  launch(check_guess, {blocks_for(check_guess, count), threads}, stream, keys_in, keys_out, count, map, plan);
+  const auto follow_keys = follow_guess_kernel<Bits, Bits>;
+  if (keys_in == keys_out)
+    launch(follow_keys, {blocks_for(follow_keys, count), threads}, stream, keys_in, keys_out, count, plan);
+  if constexpr (value_bytes<Value> != 0) {
+    const auto follow_values = follow_guess_kernel<Bits, Value>;
+    launch(follow_values, {blocks_for(follow_values, count), threads}, stream, values_in, values_out, count, plan);
+  }
 }
 
 /// Brings the result of an in-place sort with an odd number of passes home.

@@ -60,6 +60,12 @@ struct SortTask {
   uint32_t in_place;
 };
 
+/// From how many keys alone on counting them may be the automatic choice: below, its launches take longer than passes.
+template <class Bits>
+SWEEPSORT_HOST_DEVICE constexpr bool counting_pays(uint64_t count) {
+  return sizeof(Bits) == 1 || count >= uint64_t{1} << 20;
+}
+
 namespace plan_detail {
 
 /// `key - by` in the order of `map`, written as a map of the raw bits.
@@ -85,7 +91,8 @@ __device__ Road choose(const SortTask& task, const Digest<Bits>& digest, uint32_
     // Equal keys must keep their order only if they carry values.
     if (!digest.rises && !(task.with_values && digest.repeats)) return Road::reverse;
     // Counting reads the keys twice and writes once, as one radix pass does, whatever the number of digits.
-    const bool pays = task.count >= counting_bins && live_digits > 1 && bins <= most_bins;
+    const bool is_long = task.with_values ? task.count >= counting_bins : counting_pays<Bits>(task.count);
+    const bool pays = is_long && live_digits > 1 && bins <= most_bins;
     if (task.algorithm == SortAlgorithm::automatic && pays) return Road::counting;
   }
   return Road::radix;
@@ -160,8 +167,13 @@ __device__ void write_plan(const Digest<Bits>& digest, const SortTask& task, Key
 /// choice.
 template <class Bits>
 __global__ __launch_bounds__(digit_values) void plan_kernel(const Digest<Bits>* digest, SortTask task,
-                                                            KeyMap<Bits> map, SortPlan<Bits>* plan,
-                                                            uint64_t* offsets, uint64_t offsets_stride) {
+                                                            KeyMap<Bits> map, const uint32_t* wanted,
+                                                            SortPlan<Bits>* plan, uint64_t* offsets,
+                                                            uint64_t offsets_stride) {
+  if (wanted != nullptr && *wanted == 0) {
+    if (threadIdx.x == 0) *plan = {};  // do nothing
+    return;
+  }
   Shared<Bits>& shared = shared_memory<Shared<Bits>>();
   const uint32_t digit = threadIdx.x;
   const auto scan_into_offsets = [&](uint32_t place, uint32_t bin) {
@@ -194,12 +206,14 @@ __global__ __launch_bounds__(digit_values) void plan_kernel(const Digest<Bits>* 
 
 }  // namespace plan_detail
 
-/// Writes `plan` and, for every digit place p, the 256 bucket offsets at offsets[p * offsets_stride].
+/// Writes `plan` and, for every digit place p, the 256 bucket offsets at offsets[p * offsets_stride]. Where
+/// `wanted` (device memory) is not null and *wanted is zero, the plan is to do nothing.
 template <class Bits>
-void make_sort_plan(const Digest<Bits>* digest, const SortTask& task, KeyMap<Bits> map, SortPlan<Bits>* plan,
-                    uint64_t* offsets, uint64_t offsets_stride, cudaStream_t stream) {
+void make_sort_plan(const Digest<Bits>* digest, const SortTask& task, KeyMap<Bits> map,
+                    const uint32_t* wanted, SortPlan<Bits>* plan, uint64_t* offsets, uint64_t offsets_stride,
+                    cudaStream_t stream) {
   launch(plan_detail::plan_kernel<Bits>, {1, digit_values, sizeof(plan_detail::Shared<Bits>)}, stream, digest,
-         task, map, plan, offsets, offsets_stride);
+         task, map, wanted, plan, offsets, offsets_stride);
 }
 
 }  // namespace sweepsort

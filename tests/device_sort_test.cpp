@@ -191,8 +191,14 @@ TEMPLATE_PRODUCT_TEST_CASE("pairs are sorted stably", "[device]", std::pair,
 TEST_CASE("counting takes keys of a small range, whatever their type", "[device]") {
   const uint64_t count = on_gpu ? 3'000'001 : 3 * most_emulated + 10'000;
   for (const Order order : {Order::ascending, Order::descending}) {
-    sort_keys<uint32_t>({.distribution = "small-range-65536", .count = count, .order = order});
-    sort_keys<int64_t>({.distribution = "small-range-256", .count = count, .order = order});
+    sort_keys<uint32_t>({.distribution = "small-range-65536",
+                         .count = count,
+                         .order = order,
+                         .algorithm = SortAlgorithm::counting});
+    sort_keys<int64_t>({.distribution = "small-range-256",
+                        .count = count,
+                        .order = order,
+                        .algorithm = SortAlgorithm::counting});
     sort_keys<int32_t>({.distribution = "small-range-256",
                         .count = 999,
                         .order = order,

@@ -159,6 +159,8 @@ class CudaSortSession final : public SortSession {
       case DeviceSortOutcome::Road::already_sorted: return "already sorted";
       case DeviceSortOutcome::Road::reversed: return "reversed";
       case DeviceSortOutcome::Road::counting: return "counting";
+      case DeviceSortOutcome::Road::msd: return "radix-msd";
+      case DeviceSortOutcome::Road::block: return "one-block";
       default: return "radix-lsd";
     }
   }

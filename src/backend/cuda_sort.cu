@@ -63,6 +63,24 @@ DeviceSortOutcome::Road road_of(Road road) {
   return DeviceSortOutcome::Road::unsuitable;
 }
 
+/// Of an MSD sort that did not fall back.
+template <class Bits>
+DeviceSortOutcome::Road road_of(const MsdPlan<Bits>& plan) {
+  if (plan.is_in_order())
+    return plan.guess == Guess::ascending ? DeviceSortOutcome::Road::already_sorted
+                                          : DeviceSortOutcome::Road::reversed;
+  return plan.counts_values() ? DeviceSortOutcome::Road::counting : DeviceSortOutcome::Road::msd;
+}
+
+/// Waits for it.
+template <class T>
+T download(const T* from, cudaStream_t stream) {
+  T copy;
+  check(cudaMemcpyAsync(&copy, from, sizeof(copy), cudaMemcpyDeviceToHost, stream));
+  check(cudaStreamSynchronize(stream));
+  return copy;
+}
+
 }  // namespace
 
 size_t device_sort_workspace_bytes(const DeviceSort& sort) {
@@ -112,9 +130,13 @@ void device_sort_finish(const DeviceSort& sort, Workspace workspace, cudaStream_
 }
 
 void device_sort(const DeviceSort& sort, Workspace workspace, cudaStream_t stream) {
-  device_sort_begin(sort, workspace, stream);
-  device_sort_digest(sort, 0, sort.count, workspace, stream);
-  device_sort_finish(sort, workspace, stream);
+  dispatch_record(sort, [&]<class Bits, class Value>(std::type_identity<Bits>, std::type_identity<Value>) {
+    const auto layout = layout_of<Bits, Value>(sort, workspace);
+    radix_sort<Bits, Value>({static_cast<const Bits*>(sort.keys_in), sort.count},
+                            {static_cast<Bits*>(sort.keys_out), sort.count},
+                            static_cast<const Value*>(sort.values_in), static_cast<Value*>(sort.values_out),
+                            settings_of<Bits>(sort), layout, stream);
+  });
 }
 
 DeviceSortOutcome device_sort_outcome(const DeviceSort& sort, Workspace workspace, cudaStream_t stream) {
@@ -126,9 +148,19 @@ DeviceSortOutcome device_sort_outcome(const DeviceSort& sort, Workspace workspac
       return;
     }
     const auto layout = layout_of<Bits, Value>(sort, workspace);
-    SortPlan<Bits> plan;
-    check(cudaMemcpyAsync(&plan, layout.plan.data(), sizeof(plan), cudaMemcpyDeviceToHost, stream));
-    check(cudaStreamSynchronize(stream));
+    if (fits_one_block<Bits, Value>(sort.algorithm, sort.count)) {
+      outcome.road = DeviceSortOutcome::Road::block;
+      return;
+    }
+    if constexpr (has_msd_sort<Bits, Value>)
+      if (tries_msd<Bits, Value>(sort.algorithm, sort.count)) {
+        const auto plan = download(layout.msd.plan.data(), stream);
+        if (!plan.falls_back) {
+          outcome.road = road_of(plan);
+          return;
+        }
+      }
+    const SortPlan<Bits> plan = download(layout.plan.data(), stream);
     outcome = {.road = road_of(plan.road), .live_digits = plan.scatters ? plan.live_digits : 0};
   });
   return outcome;

@@ -1,0 +1,260 @@
+// msd_plan.cuh - what the MSD sort decides, on the device: from a sample how to look at the keys, from their
+// histogram what to do with each bucket.
+//
+//     4,096 keys ──survey──> which buckets, probably sorted? ──histogram──> decide ──> jobs, lists of buckets
+//
+// A sample may mislead, and every guess is checked: a key outside of the guessed range makes an exact count
+// impossible and is noticed, an array that is not sorted after all is noticed while it is copied. Then the
+// next road is taken; the result never hangs on the sample.
+#pragma once
+
+#include "core/key_bits.hpp"
+#include "kernels/block.cuh"
+#include "kernels/bucket_map.cuh"
+#include "kernels/histogram.cuh"
+#include "kernels/launch.cuh"
+#include "kernels/policy.cuh"
+#include "kernels/sort_plan.cuh"
+#include "kernels/warp.cuh"
+
+#include <cuda_runtime.h>
+
+#include <algorithm>
+#include <bit>
+#include <cstdint>
+
+namespace sweepsort {
+
+/// Buckets of both levels together at most, and of one level.
+inline constexpr uint32_t msd_most_buckets = 1u << 16;
+inline constexpr uint32_t msd_digit_bits = 8;
+inline constexpr uint32_t msd_digits = 1u << msd_digit_bits;
+
+/// Sizes of buckets are told apart by which kernel can finish them.
+inline constexpr uint32_t bucket_classes = 3;
+
+enum class Guess : uint32_t { unordered, ascending, descending };
+
+/// A part of one parent's keys that one block partitions. The children of a parent are its digits.
+struct PartitionJob {
+  uint64_t first;        // its first key
+  uint64_t count;        // its keys
+  uint32_t parent;       // number of the bucket, of the level above, that it lies in
+  uint32_t row;          // of job_counts: its keys by digit
+  uint32_t rows_before;  // how many jobs of the same parent come before, in the rows before its own
+  uint32_t has_row;      // 0: it is its parent's only job, and the buckets' offsets say its counts
+};
+
+template <class Bits>
+struct MsdPlan {
+  BucketMap<Bits> map;
+  uint32_t bucket_bits;  // 2^bucket_bits buckets
+  Guess guess;
+  uint32_t has_runs;       // neighbours often lie in one bucket
+  uint32_t with_values;
+  uint32_t is_other;       // another sort does it better, says the digest
+  uint32_t guess_failed;   // the keys are not in the order of `guess`
+  uint32_t has_outside;   // a key lies outside of the map's range
+  uint32_t has_too_large;  // no kernel here finishes one of the buckets
+  uint32_t falls_back;     // no road here leads anywhere: nothing was done
+  uint32_t jobs;           // of the second level
+  uint32_t tickets[2];     // jobs drawn of each level
+  uint32_t listed[bucket_classes];
+
+  /// The keys are in order as they were found, and checked.
+  SWEEPSORT_HOST_DEVICE bool is_in_order() const { return guess != Guess::unordered && !guess_failed; }
+  SWEEPSORT_HOST_DEVICE bool counts_values() const {
+    return !with_values && !is_other && !is_in_order() && !has_outside && map.is_exact(msd_most_buckets);
+  }
+  SWEEPSORT_HOST_DEVICE bool partitions() const {
+    return !is_other && !is_in_order() && !has_too_large && !counts_values();
+  }
+    /// No road here leads anywhere.
+  SWEEPSORT_HOST_DEVICE bool gives_up() const {
+    return is_other || (!is_in_order() && !counts_values() && has_too_large);
+  }
+};
+
+/// How many buckets `count` keys are best divided into: 2^this. Two levels, the first one of 8 bits.
+template <class Policy>
+constexpr uint32_t msd_bucket_bits(uint64_t count) {
+  const uint32_t wanted = static_cast<uint32_t>(std::bit_width(count / Policy::bucket_keys));
+  return std::clamp(wanted, msd_digit_bits + 1, 2 * msd_digit_bits);
+}
+
+namespace msd_plan_detail {
+
+inline constexpr uint32_t survey_threads = 1024;
+inline constexpr uint32_t samples_a_thread = 4;
+inline constexpr uint32_t samples = survey_threads * samples_a_thread;
+/// A sample misses this much of the range at either end with a probability below 10^-6.
+inline constexpr uint32_t slack_samples = 16;
+
+template <class Bits>
+struct SurveyShared {
+  BucketMap<Bits> map;
+  Bits least[survey_threads / warp_threads];
+  Bits most[survey_threads / warp_threads];
+};
+
+/// The range that holds keys of which a sample spans [least, most].
+template <class Bits>
+__device__ BucketMap<Bits> guess_map(Bits least, Bits most, uint32_t& bucket_bits) {
+  constexpr Bits all = static_cast<Bits>(~Bits{0});
+  const Bits spread = most - least;
+  if (spread < msd_most_buckets) {
+    // Few enough values to count each. The window may begin at a round number or leave room on both sides.
+    constexpr Bits window = msd_most_buckets - 1;
+    bucket_bits = 2 * msd_digit_bits;
+    const Bits round = least & ~window;
+    const Bits room = (window - spread) / 2;
+    const Bits begin = most - round <= window ? round : least > room ? static_cast<Bits>(least - room) : Bits{0};
+    return BucketMap<Bits>::over(min(begin, static_cast<Bits>(all - window)), window, msd_most_buckets);
+  }
+  const Bits slack = spread / (samples / slack_samples);
+  const Bits lowest = least > slack ? static_cast<Bits>(least - slack) : Bits{0};
+  const Bits highest = most < all - slack ? static_cast<Bits>(most + slack) : all;
+  return BucketMap<Bits>::over(lowest, static_cast<Bits>(highest - lowest), 1u << bucket_bits);
+}
+
+/// One block looks at keys at equal distances, and at the neighbour of each.
+template <class Bits>
+__global__ __launch_bounds__(survey_threads) void survey_kernel(const Bits* keys, uint64_t count,
+                                                                KeyMap<Bits> map, uint32_t bucket_bits,
+                                                                uint32_t with_values, MsdPlan<Bits>* plan) {
+  SurveyShared<Bits>& shared = shared_memory<SurveyShared<Bits>>();
+  const auto at = [&](uint32_t sample) { return count / samples * sample + count % samples * sample / samples; };
+  Bits key[samples_a_thread + 1];
+  Bits neighbour[samples_a_thread];
+#pragma unroll
+  for (uint32_t k = 0; k <= samples_a_thread; ++k)
+    key[k] = map.to_ordered(keys[at(min(threadIdx.x * samples_a_thread + k, samples - 1))]);
+#pragma unroll
+  for (uint32_t k = 0; k < samples_a_thread; ++k) {
+    const uint64_t next = at(threadIdx.x * samples_a_thread + k) + 1;
+    neighbour[k] = map.to_ordered(keys[min(next, count - 1)]);
+  }
+  Bits least = key[0];
+  Bits most = key[0];
+  bool rises = false;  // where a stable sort must not reverse, equal neighbours are a rise
+  bool falls = false;
+#pragma unroll
+  for (uint32_t k = 0; k < samples_a_thread; ++k) {
+    least = min(least, min(key[k], neighbour[k]));
+    most = max(most, max(key[k], neighbour[k]));
+    rises |= key[k] < neighbour[k] || neighbour[k] < key[k + 1] || (with_values && key[k] == neighbour[k]);
+    falls |= key[k] > neighbour[k] || neighbour[k] > key[k + 1];
+  }
+  least = warp_reduce(least, [](Bits a, Bits b) { return min(a, b); });
+  most = warp_reduce(most, [](Bits a, Bits b) { return max(a, b); });
+  const uint32_t warp = threadIdx.x / warp_threads;
+  if (ptx::lane_id() == 0) {
+    shared.least[warp] = least;
+    shared.most[warp] = most;
+  }
+  const bool any_rises = __syncthreads_or(rises) != 0;
+  const bool any_falls = __syncthreads_or(falls) != 0;
+  if (warp == 0) {
+    least = warp_reduce(shared.least[ptx::lane_id()], [](Bits a, Bits b) { return min(a, b); });
+    most = warp_reduce(shared.most[ptx::lane_id()], [](Bits a, Bits b) { return max(a, b); });
+    if (threadIdx.x == 0) shared.map = guess_map(least, most, bucket_bits);
+  }
+  __syncthreads();
+  uint32_t runs = 0;
+#pragma unroll
+  for (uint32_t k = 0; k < samples_a_thread; ++k) runs += shared.map(key[k]) == shared.map(neighbour[k]);
+  const uint32_t threads_with_runs = static_cast<uint32_t>(__syncthreads_count(runs > 0));
+  if (threadIdx.x != 0) return;
+  plan->with_values = with_values;
+  plan->guess = !any_falls ? Guess::ascending : !any_rises ? Guess::descending : Guess::unordered;
+  plan->map = shared.map;
+  plan->bucket_bits = bucket_bits;
+  plan->has_runs = threads_with_runs > survey_threads / 16;
+}
+
+/// The same from a digest, which knows all of it: keys in order are left to the roads that it chooses.
+template <class Bits>
+__global__ void survey_digest_kernel(const Digest<Bits>* digest, uint32_t bucket_bits, uint32_t with_values,
+                                     MsdPlan<Bits>* plan) {
+  plan->with_values = with_values;
+  plan->guess = Guess::unordered;
+  plan->is_other = !digest->falls || !digest->rises;
+  const Bits range = static_cast<Bits>(digest->maximum() - digest->minimum());
+  if (range < msd_most_buckets) {
+    plan->map = guess_map(digest->minimum(), digest->maximum(), bucket_bits);
+  } else {
+    plan->map = BucketMap<Bits>::over(digest->minimum(), range, 1u << bucket_bits);
+  }
+  plan->bucket_bits = bucket_bits;
+  plan->has_runs = digest->repeats;
+}
+
+inline constexpr uint32_t decide_threads = 256;
+
+struct DecideShared {
+  uint32_t warp_sums[decide_threads / warp_threads + 1];
+};
+
+/// Appends this lane's `bucket` to a list if `is_member`: one atomic a warp.
+__device__ __forceinline__ void append(uint32_t* list, uint32_t* length, uint32_t bucket, bool is_member) {
+  const uint32_t members = __ballot_sync(full_warp, is_member);
+  if (members == 0) return;
+  uint32_t at = 0;
+  if (ptx::lane_id() == 0) at = atomicAdd(length, static_cast<uint32_t>(__popc(members)));
+  at = __shfl_sync(full_warp, at, 0);
+  if (is_member) list[at + static_cast<uint32_t>(__popc(members & ptx::lanes_below()))] = bucket;
+}
+
+struct ClassLimits {
+  uint32_t most_keys[bucket_classes];
+};
+
+/// A thread a bucket: which kernel finishes it. The first block also cuts the first level's buckets, a thread
+/// each, into the jobs of the second level, none of more than `job_keys` keys.
+template <class Bits>
+__global__ __launch_bounds__(decide_threads) void decide_kernel(const uint64_t* offsets, uint64_t count,
+                                                                uint64_t job_keys, ClassLimits limits,
+                                                                MsdPlan<Bits>* plan,
+                                                                SortPlan<Bits>* counting_plan,
+                                                                PartitionJob* jobs, uint32_t* lists) {
+  static_assert(decide_threads == msd_digits);
+  if (plan->is_other || plan->is_in_order()) return;
+  if (plan->counts_values()) {
+    if (threadIdx.x == 0 && blockIdx.x == 0)
+      *counting_plan = {.road = Road::counting, .bins = msd_most_buckets, .minimum = plan->map.lowest};
+    return;
+  }
+  const uint32_t buckets = 1u << plan->bucket_bits;
+  const auto first_of = [&](uint32_t b) { return b < buckets ? offsets[b] : count; };
+  const uint32_t bucket = blockIdx.x * decide_threads + threadIdx.x;
+  const uint64_t size = bucket < buckets ? first_of(bucket + 1) - first_of(bucket) : 0;
+  uint32_t least = 0;
+#pragma unroll
+  for (uint32_t c = 0; c < bucket_classes; ++c) {
+    append(lists + c * msd_most_buckets, &plan->listed[c], bucket, size > least && size <= limits.most_keys[c]);
+    least = limits.most_keys[c];
+  }
+  if (__syncthreads_or(size > least) != 0 && threadIdx.x == 0) atomicOr(&plan->has_too_large, 1u);
+
+  if (blockIdx.x != 0) return;
+  DecideShared& shared = shared_memory<DecideShared>();
+  const uint32_t children_bits = plan->bucket_bits - msd_digit_bits;
+  const uint32_t parent = threadIdx.x;
+  const uint64_t first = first_of(parent << children_bits);
+  const uint64_t keys = first_of((parent + 1) << children_bits) - first;
+  const uint32_t mine = static_cast<uint32_t>((keys + job_keys - 1) / job_keys);
+  uint32_t total = 0;
+  const uint32_t row = block_exclusive_sum<decide_threads>(mine, shared.warp_sums, total);
+  for (uint32_t j = 0; j < mine; ++j)
+    jobs[row + j] = {.first = first + j * job_keys,
+                     .count = min(job_keys, keys - j * job_keys),
+                     .parent = parent,
+                     .row = row + j,
+                     .rows_before = j,
+                     .has_row = mine > 1};
+  if (threadIdx.x == 0) plan->jobs = total;
+}
+
+}  // namespace msd_plan_detail
+
+}  // namespace sweepsort

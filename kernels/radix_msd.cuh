@@ -1,0 +1,206 @@
+// radix_msd.cuh - the MSD radix sort of large arrays: two levels of partition, then every bucket on its own.
+// Stehle & Jacobsen, "A Memory Bandwidth-Efficient Hybrid Radix Sort on GPUs", 2017. Pairs keep their order.
+//
+//     in ──sample──> map      ┌─ in order: copied while that is checked
+//     in ──read────> counts ──┤
+//                             ├─ each bucket one value: written from the counts
+//                             ├─ in ──> scratch ──> out ──> out      level 1, level 2, each bucket in a block
+//                             └─ a bucket too large for a block: nothing here, `falls_back` is set
+//
+// Moves 4 + 8 + 8 + 8 bytes a u32 key whatever the number of its digits, where an LSD sort moves 8 a digit.
+// All choices are made on the device.
+#pragma once
+
+#include "core/key_bits.hpp"
+#include "kernels/bucket_histogram.cuh"
+#include "kernels/bucket_sort.cuh"
+#include "kernels/counting_sort.cuh"
+#include "kernels/launch.cuh"
+#include "kernels/msd_plan.cuh"
+#include "kernels/policy.cuh"
+#include "kernels/radix_partition.cuh"
+#include "kernels/rearrange.cuh"
+#include "kernels/scan_counts.cuh"
+
+#include <cuda_runtime.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <type_traits>
+
+namespace sweepsort {
+
+template <class Bits, class Value>
+inline constexpr bool has_msd_sort = !std::is_void_v<TunedMsd<Bits, Value>>;
+
+/// Device memory of an MSD sort besides a scratch array of `count` records. All zeros before each sort.
+template <class Bits, class Value, class Policy_ = TunedMsd<Bits, Value>>
+struct MsdWorkspace {
+  using Policy = Policy_;
+  static constexpr uint32_t most_spans = 512;  // blocks of the first level
+
+  DeviceSpan<MsdPlan<Bits>> plan;
+  DeviceSpan<SortPlan<Bits>> counting_plan;
+  DeviceSpan<uint64_t> counts;  // by bucket, later the offsets
+  ScanCountsWorkspace scan;
+  DeviceSpan<uint32_t> span_counts;
+  DeviceSpan<PartitionJob> jobs;
+  DeviceSpan<uint32_t> job_counts;
+  DeviceSpan<uint32_t> lists;
+
+  explicit MsdWorkspace(Workspace& workspace)
+      : plan(workspace.take<MsdPlan<Bits>>(1)),
+        counting_plan(workspace.take<SortPlan<Bits>>(1)),
+        counts(workspace.take<uint64_t>(msd_most_buckets)),
+        scan(workspace, msd_most_buckets),
+        span_counts(workspace.take<uint32_t>(uint64_t{most_spans} * msd_digits)),
+        jobs(workspace.take<PartitionJob>(most_jobs)),
+        job_counts(workspace.take<uint32_t>(uint64_t{most_jobs} * msd_digits)),
+        lists(workspace.take<uint32_t>(uint64_t{bucket_classes} * msd_most_buckets)) {}
+
+  /// Second level: most records a job, one and a half times what a parent has on average.
+  static uint64_t job_keys(uint64_t count) { return std::max<uint64_t>(count * 3 / (2 * msd_digits), 1024); }
+
+ private:
+  static constexpr uint32_t most_jobs = msd_digits + msd_digits * 2 / 3 + 2;
+};
+
+/// Where the records of an MSD sort come from, go to, and are in between.
+template <class Bits, class Value>
+struct MsdArrays {
+  const Bits* keys_in;
+  Bits* keys_scratch;
+  Bits* keys_out;
+  const Value* values_in;
+  Value* values_scratch;
+  Value* values_out;
+  uint64_t count;
+};
+
+/// Records that have no MSD sort.
+template <class Bits, class Value>
+struct MsdWorkspace<Bits, Value, void> {
+  explicit MsdWorkspace(Workspace& /*workspace*/) {}
+};
+
+namespace msd_detail {
+
+template <class Policy, Ranking ranking, class Bits, class Value>
+void sort_buckets(const MsdArrays<Bits, Value>& arrays, uint32_t which, KeyMap<Bits> map,
+                  const uint64_t* offsets, const uint32_t* lists, const MsdPlan<Bits>* plan,
+                  cudaStream_t stream) {
+  using namespace bucket_sort_detail;
+  const auto kernel = bucket_sort_kernel<Bits, Value, ranking, Policy>;
+  constexpr size_t shared_bytes = sizeof(Shared<Bits, Value, Policy>);
+  const uint32_t blocks = std::min(resident_blocks(kernel, Policy::threads, shared_bytes), msd_most_buckets);
+  const BucketArrays<Bits, Value> in_place{arrays.keys_out, arrays.keys_out, arrays.values_out, arrays.values_out};
+  launch(kernel, {blocks, Policy::threads, shared_bytes}, stream, in_place, arrays.count, offsets,
+         lists + which * msd_most_buckets, which, map, plan);
+}
+
+template <class Policy, Ranking ranking, class Bits, class Value>
+void sort_alone(const MsdArrays<Bits, Value>& arrays, KeyMap<Bits> map, cudaStream_t stream) {
+  using namespace bucket_sort_detail;
+  const BucketArrays<Bits, Value> all{arrays.keys_in, arrays.keys_out, arrays.values_in, arrays.values_out};
+  const MsdPlan<Bits>* const no_plan = nullptr;
+  const uint64_t* const no_offsets = nullptr;
+  const uint32_t* const no_list = nullptr;
+  launch(bucket_sort_kernel<Bits, Value, ranking, Policy>,
+         {1, Policy::threads, sizeof(Shared<Bits, Value, Policy>)}, stream, all, arrays.count, no_offsets, no_list,
+         0u, map, no_plan);
+}
+
+}  // namespace msd_detail
+
+/// Records that one block sorts by itself, without any workspace.
+template <class Bits, class Value, class Policy = TunedMsd<Bits, Value>>
+inline constexpr uint64_t most_alone = Policy::Large::most_keys;
+
+/// Sorts up to most_alone records in one launch. keys_scratch and values_scratch are not used.
+template <Ranking ranking, class Bits, class Value, class Policy = TunedMsd<Bits, Value>>
+void sort_in_one_block(const MsdArrays<Bits, Value>& arrays, KeyMap<Bits> map, cudaStream_t stream) {
+  constexpr Ranking stable_ranking = value_bytes<Value> != 0 ? ranking : Ranking::ballot;
+  if (arrays.count <= Policy::Small::most_keys)
+    msd_detail::sort_alone<typename Policy::Small, stable_ranking>(arrays, map, stream);
+  else
+    msd_detail::sort_alone<typename Policy::Large, stable_ranking>(arrays, map, stream);
+}
+
+/// Sorts `count` records, at least two. `digest`: of all keys, or null; then the keys are sampled instead. Unless
+/// plan->falls_back is set in the end, keys_out (and values_out) hold the sorted records; if it is set, nothing
+/// was written. keys_out may be keys_in. All arrays are aligned to 16 bytes.
+template <Ranking ranking, class Bits, class Value, class Policy>
+void radix_msd(const MsdArrays<Bits, Value>& arrays, KeyMap<Bits> map, const Digest<Bits>* digest,
+               const MsdWorkspace<Bits, Value, Policy>& workspace, cudaStream_t stream) {
+  constexpr bool with_values = value_bytes<Value> != 0;
+  // Keys alone are hardly ranked: not worth a second set of kernels.
+  constexpr Ranking stable_ranking = with_values ? ranking : Ranking::ballot;
+  const uint64_t count = arrays.count;
+  MsdPlan<Bits>* const plan = workspace.plan.data();
+  const uint32_t bucket_bits = msd_bucket_bits<Policy>(count);
+  using namespace msd_plan_detail;
+  if (digest != nullptr) {
+    launch(survey_digest_kernel<Bits>, {1, 1}, stream, digest, bucket_bits, with_values, plan);
+  } else {
+    launch(survey_kernel<Bits>, {1, survey_threads, sizeof(SurveyShared<Bits>)}, stream, arrays.keys_in, count,
+           map, bucket_bits, with_values, plan);
+    rearrange_as_guessed(arrays.keys_in, arrays.keys_out, arrays.values_in, arrays.values_out, count, map, plan,
+                         stream);
+  }
+
+  constexpr uint32_t blocks_a_multiprocessor = Policy::Partition::blocks_a_multiprocessor;
+  const uint32_t spans = std::min(multiprocessors() * blocks_a_multiprocessor, workspace.most_spans);
+  const uint64_t span = align_up(std::max<uint64_t>(count / spans + 1, 4096), 16);
+  using namespace bucket_histogram_detail;
+  launch(bucket_histogram_kernel<Bits>,
+         {static_cast<uint32_t>((count + span - 1) / span), counting_policy.histogram_threads,
+          sizeof(bucket_histogram_detail::Shared)},
+         stream, arrays.keys_in, count, span, map, plan,
+         reinterpret_cast<unsigned long long*>(workspace.counts.data()), workspace.span_counts.data());
+  scan_counts(workspace.counts, nullptr, workspace.scan, stream);
+  const uint64_t* const offsets = workspace.counts.data();
+  const ClassLimits limits{{Policy::Small::most_keys, Policy::Medium::most_keys, Policy::Large::most_keys}};
+  launch(decide_kernel<Bits>, {msd_most_buckets / decide_threads, decide_threads, sizeof(DecideShared)}, stream,
+         offsets, count, workspace.job_keys(count), limits, plan, workspace.counting_plan.data(),
+         workspace.jobs.data(), workspace.lists.data());
+  if constexpr (!with_values)
+    counting_detail::expand(offsets, msd_most_buckets, DeviceSpan<Bits>(arrays.keys_out, count), map,
+                            workspace.counting_plan.data(), stream);
+
+  using namespace partition_detail;
+  const auto partition = partition_kernel<Bits, Value, stable_ranking, typename Policy::Partition>;
+  constexpr size_t partition_bytes = sizeof(partition_detail::Shared<Bits, Value, typename Policy::Partition>);
+  const LaunchShape shape{multiprocessors() * blocks_a_multiprocessor, Policy::Partition::threads, partition_bytes};
+  Level<Bits, Value> level{.keys_in = arrays.keys_in,
+                           .keys_out = arrays.keys_scratch,
+                           .values_in = arrays.values_in,
+                           .values_out = arrays.values_scratch,
+                           .count = count,
+                           .span = span,
+                           .number = 0,
+                           .offsets = offsets,
+                           .jobs = nullptr,
+                           .job_counts = workspace.span_counts.data(),
+                           .plan = plan,
+                           .map = map};
+  launch(partition, shape, stream, level);
+  launch(count_jobs_kernel<Bits>, {multiprocessors(), count_threads, sizeof(CountShared)}, stream,
+         static_cast<const Bits*>(arrays.keys_scratch), static_cast<const MsdPlan<Bits>*>(plan),
+         static_cast<const PartitionJob*>(workspace.jobs.data()), workspace.job_counts.data());
+  level.keys_in = arrays.keys_scratch;
+  level.keys_out = arrays.keys_out;
+  level.values_in = arrays.values_scratch;
+  level.values_out = arrays.values_out;
+  level.number = 1;
+  level.jobs = workspace.jobs.data();
+  level.job_counts = workspace.job_counts.data();
+  launch(partition, shape, stream, level);
+
+  using namespace msd_detail;
+  const uint32_t* const lists = workspace.lists.data();
+  sort_buckets<typename Policy::Small, stable_ranking>(arrays, 0, map, offsets, lists, plan, stream);
+  sort_buckets<typename Policy::Medium, stable_ranking>(arrays, 1, map, offsets, lists, plan, stream);
+  sort_buckets<typename Policy::Large, stable_ranking>(arrays, 2, map, offsets, lists, plan, stream);
+}
+
+}  // namespace sweepsort

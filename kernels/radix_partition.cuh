@@ -1,0 +1,434 @@
+// radix_partition.cuh - one level of an MSD radix sort: every record of a parent bucket to the child bucket
+// that its digit names. Stehle & Jacobsen, "A Memory Bandwidth-Efficient Hybrid Radix Sort on GPUs", 2017;
+// write combining as in Satish et al., "Fast Sort on CPUs and GPUs", 2010. Work O(n), moves 2n records.
+// Pairs keep their order; keys alone carry no identity and are taken as they come.
+//
+//     a tile of keys          bins in shared memory            out, when the tile is binned
+//     2 0 2 1 0 2 ...  ────>  0 |x x . . .|            ────>   whole sectors of 32 bytes of each bin, by bulk
+//       a slot each           1 |x . . . .|                    copies; what is left over moves to the front
+//                             2 |x x x . .|                    and waits for the next tile
+//
+// A block takes its tiles one after the other and knows from the histogram where in each child its records
+// start, so blocks do not talk to each other. A bin has room for the share of a tile that its child may expect;
+// records that find no room go to their place in `out` directly, so that no input is wrong, only slower.
+#pragma once
+
+#include "core/key_bits.hpp"
+#include "kernels/block.cuh"
+#include "kernels/launch.cuh"
+#include "kernels/lookback.cuh"
+#include "kernels/msd_plan.cuh"
+#include "kernels/policy.cuh"
+#include "kernels/ptx.cuh"
+#include "kernels/radix_rank.cuh"
+
+#include <cuda_runtime.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+
+namespace sweepsort {
+
+namespace partition_detail {
+
+/// Records whose addresses step by one sector.
+template <class Bits, class Value>
+inline constexpr uint32_t granule = 32 / (value_bytes<Value> == 0 ? sizeof(Bits)
+                                                                  : std::min(sizeof(Bits), sizeof(Value)));
+
+constexpr uint32_t rounded_up_root(uint32_t square) {
+  uint32_t root = 0;
+  while (root * root < square) ++root;
+  return root;
+}
+
+/// A bin of a child that `share` records of a tile are expected of: 2.7 standard deviations of room, what was
+/// left over, the gap before an unaligned start.
+template <uint32_t granule_>
+__device__ __forceinline__ uint32_t bin_capacity(float share) {
+  const uint32_t room = static_cast<uint32_t>(share + 2.7f * sqrtf(share)) + granule_ + 3;
+  return (room + granule_ - 1) / granule_ * granule_;
+}
+
+/// All bins together: the sum of bin_capacity, which is largest if all shares are alike.
+template <class Policy, uint32_t granule_>
+inline constexpr uint32_t slots = Policy::tile + 27 * rounded_up_root(Policy::tile) * 16 / 10 +
+                                  msd_digits * (2 * granule_ + 4);
+
+/// A slot's number in the low half of a word, and in the high half, signed, how many slots its bin still has: one
+/// atomic addition takes a slot and tells whether there was room.
+namespace slot {
+__device__ __forceinline__ uint32_t make(uint32_t number, uint32_t left) { return number | left << 16; }
+__device__ __forceinline__ uint32_t number(uint32_t slot) { return slot & 0xffff; }
+__device__ __forceinline__ bool has_room(uint32_t slot) { return static_cast<int32_t>(slot) > 0xffff; }
+/// The slot `records` further on.
+__device__ __forceinline__ uint32_t after(uint32_t slot, uint32_t records) { return slot + records * 0xffff0001u; }
+}  // namespace slot
+
+template <class Bits, class Value, class Policy>
+struct Shared {
+  // Slots that records without room stand for must have numbers, too.
+  static_assert(slots<Policy, granule<Bits, Value>> + Policy::tile < 1u << 16 && Policy::tile < 1u << 15);
+  static constexpr uint32_t warps = value_bytes<Value> == 0 ? 1 : Policy::threads / warp_threads;
+  static constexpr uint32_t bin_slots = slots<Policy, granule<Bits, Value>>;
+
+  uint64_t out[msd_digits];        // where in `out` the first slot of a bin goes; whole granules
+  uint32_t next[msd_digits];       // the next slot of each bin, and how many are left in it: see slot
+  uint32_t begin[msd_digits + 1];  // its first
+  uint32_t gap[msd_digits];       // slots at its front that stand for records of others
+  uint32_t warp_sums[Policy::threads / warp_threads + 1];
+  uint32_t job;
+  uint32_t warp_counts[warps][msd_digits];  // pairs: a histogram a warp, then where its records of a digit go
+  alignas(128) Bits keys[bin_slots];
+  alignas(128) Value values[value_bytes<Value> == 0 ? 1 : bin_slots];
+};
+
+/// One level of the sort: which bits of a bucket's number are the digit, and whose records to take.
+template <class Bits, class Value>
+struct Level {
+  const Bits* keys_in;
+  Bits* keys_out;
+  const Value* values_in;
+  Value* values_out;
+  uint64_t count;
+  uint64_t span;           // first level: records a job
+  uint32_t number;         // 0 or 1
+  const uint64_t* offsets;  // of all buckets
+  const PartitionJob* jobs;  // second level
+  const uint32_t* job_counts;
+  MsdPlan<Bits>* plan;
+  KeyMap<Bits> map;
+};
+
+template <class Bits, class Value, Ranking ranking, class Policy>
+class Partition {
+ public:
+  using PartitionShared = Shared<Bits, Value, Policy>;
+  static constexpr bool with_values = value_bytes<Value> != 0;
+  static constexpr uint32_t sector = granule<Bits, Value>;
+  static constexpr uint32_t keys_a_thread = Policy::keys_a_thread;
+
+  __device__ __forceinline__ Partition(PartitionShared& shared, const Level<Bits, Value>& level)
+      : shared_(shared), level_(level), buckets_(level.plan->map) {
+    const uint32_t children_bits = level.plan->bucket_bits - msd_digit_bits;
+    shift_ = level.number == 0 ? children_bits : 0;
+    digits_ = level.number == 0 ? msd_digits : 1u << children_bits;
+    jobs_ = level.number == 0 ? static_cast<uint32_t>((level.count + level.span - 1) / level.span)
+                              : level.plan->jobs;
+    // The scratch array holds ordered bits, so that the maps' work is not done twice.
+    const bool has_map = !level.map.is_identity();
+    maps_at_load_ = has_map && level.number == 0;
+    maps_at_store_ = has_map && level.number == 1;
+  }
+
+  /// False when no job is left.
+  __device__ __forceinline__ bool take_job() {
+    __syncthreads();  // the last job is done
+    if (threadIdx.x == 0) shared_.job = draw_ticket(&level_.plan->tickets[level_.number]);
+    __syncthreads();
+    if (shared_.job >= jobs_) return false;
+    if (level_.number == 0) {
+      const uint64_t first = shared_.job * level_.span;
+      job_ = {.first = first,
+              .count = min(level_.span, level_.count - first),
+              .parent = 0,
+              .row = shared_.job,
+              .rows_before = shared_.job,
+              .has_row = 1};
+    } else {
+      job_ = level_.jobs[shared_.job];
+    }
+    return true;
+  }
+
+  /// Gives each digit its bin, and its place in `out`.
+  __device__ __forceinline__ void set_up_bins() {
+    const uint32_t digit = threadIdx.x;
+    const bool has_digit = digit < digits_;
+    uint64_t start = 0;
+    uint32_t own = 0;
+    if (has_digit) {
+      const uint32_t child = job_.parent * digits_ + digit;
+      start = first_of(child);
+      if (job_.has_row) {
+        const uint32_t* const column = level_.job_counts + digit;
+        for (uint32_t r = job_.row - job_.rows_before; r < job_.row; ++r) start += column[r * msd_digits];
+        own = column[job_.row * msd_digits];
+      } else {
+        own = static_cast<uint32_t>(first_of(child + 1) - start);
+      }
+    }
+    const float share = static_cast<float>(Policy::tile) * static_cast<float>(own) /
+                        static_cast<float>(max(job_.count, uint64_t{Policy::tile}));
+    const uint32_t capacity = has_digit ? bin_capacity<sector>(share) : 0;
+    uint32_t total = 0;
+    const uint32_t begin = block_exclusive_sum<Policy::threads>(capacity, shared_.warp_sums, total);
+    if (digit < msd_digits) {
+      const uint32_t gap = static_cast<uint32_t>(start % sector);
+      shared_.out[digit] = start - gap;
+      shared_.begin[digit] = begin;
+      shared_.next[digit] = slot::make(begin + gap, capacity - gap);
+      shared_.gap[digit] = gap;
+    }
+    if (digit == 0) shared_.begin[msd_digits] = total;
+    __syncthreads();
+  }
+
+  __device__ __forceinline__ void run() {
+    const uint64_t tiles = (job_.count + Policy::tile - 1) / Policy::tile;
+    load(0);
+    for (uint64_t tile = 0; tile < tiles; ++tile) {
+      const bool is_full = (tile + 1) * Policy::tile <= job_.count;
+      if (is_full)
+        bin_tile<true>(Policy::tile);
+      else
+        bin_tile<false>(static_cast<uint32_t>(job_.count - tile * Policy::tile));
+      const bool is_last = tile + 1 == tiles;
+      if (!is_last) load(tile + 1);  // under way while the bins are emptied
+      ptx::shared_writes_visible_to_bulk_copies();
+      __syncthreads();
+      if (threadIdx.x < digits_) empty_bin(threadIdx.x, is_last);
+      __syncthreads();
+    }
+  }
+
+ private:
+  __device__ __forceinline__ uint64_t first_of(uint32_t child) const {
+    const uint32_t bucket = child << shift_;
+    return bucket < (1u << level_.plan->bucket_bits) ? level_.offsets[bucket] : level_.count;
+  }
+
+  /// This thread's i-th record of a tile. A warp's records are neighbours, its lanes' records interleave: the
+  /// order that stable ranks must keep.
+  __device__ __forceinline__ static uint32_t own_index(uint32_t i) {
+    const uint32_t warp = threadIdx.x / warp_threads;
+    return (warp * keys_a_thread + i) * warp_threads + ptx::lane_id();
+  }
+
+  __device__ __forceinline__ void load(uint64_t tile) {
+    const uint64_t first = job_.first + tile * Policy::tile;
+    const uint64_t left = job_.count - tile * Policy::tile;
+    const Bits* const keys = level_.keys_in + first + own_index(0);
+    if (left >= Policy::tile) {
+#pragma unroll
+      for (uint32_t i = 0; i < keys_a_thread; ++i) keys_[i] = __ldcs(keys + i * warp_threads);
+    } else {
+#pragma unroll
+      for (uint32_t i = 0; i < keys_a_thread; ++i)
+        if (own_index(i) < left) keys_[i] = __ldcs(keys + i * warp_threads);
+    }
+    values_from_ = level_.values_in + first + own_index(0);
+  }
+
+  __device__ __forceinline__ uint32_t digit_of(Bits ordered) const {
+    return (buckets_(ordered) >> shift_) & (digits_ - 1);
+  }
+
+  template <bool full>
+  __device__ __forceinline__ void bin_tile(uint32_t size) {
+    if (maps_at_load_) {
+#pragma unroll
+      for (uint32_t i = 0; i < keys_a_thread; ++i) keys_[i] = level_.map.to_ordered(keys_[i]);
+    }
+    if constexpr (with_values)
+      bin_in_order<full>(size);
+    else
+      bin_as_they_come<full>(size);
+  }
+
+  /// Keys alone: a shared atomic gives each a slot. Atomics of several keys are under way at once.
+  template <bool full>
+  __device__ __forceinline__ void bin_as_they_come(uint32_t size) {
+    constexpr uint32_t batch = Policy::batch;
+    static_assert(keys_a_thread % batch == 0);
+#pragma unroll
+    for (uint32_t b = 0; b < keys_a_thread; b += batch) {
+      uint32_t digit[batch];
+      uint32_t taken[batch];
+#pragma unroll
+      for (uint32_t i = 0; i < batch; ++i) {
+        digit[i] = digit_of(keys_[b + i]);
+        if (full || own_index(b + i) < size) taken[i] = atomicAdd(&shared_.next[digit[i]], slot::after(0, 1));
+      }
+#pragma unroll
+      for (uint32_t i = 0; i < batch; ++i)
+        if (full || own_index(b + i) < size) put_key(digit[i], taken[i], keys_[b + i]);
+    }
+  }
+
+  /// Pairs: ranks in the warp, then a scan over the warps, so that equal digits keep their order.
+  template <bool full>
+  __device__ __forceinline__ void bin_in_order(uint32_t size) {
+    const uint32_t warp = threadIdx.x / warp_threads;
+    WarpRanker<ranking> ranker(shared_.warp_counts[warp]);
+    Packed16<keys_a_thread> ranks;
+    Value values[keys_a_thread];
+#pragma unroll
+    for (uint32_t i = 0; i < keys_a_thread; ++i)
+      if (full || own_index(i) < size) values[i] = __ldcs(values_from_ + i * warp_threads);
+#pragma unroll
+    for (uint32_t i = 0; i < keys_a_thread; ++i)
+      ranks.set(i, ranker.rank(digit_of(keys_[i]), full || own_index(i) < size));
+    __syncthreads();
+    if (threadIdx.x < digits_) {
+      uint32_t next = shared_.next[threadIdx.x];
+#pragma unroll
+      for (uint32_t w = 0; w < PartitionShared::warps; ++w) {
+        const uint32_t records = shared_.warp_counts[w][threadIdx.x];
+        shared_.warp_counts[w][threadIdx.x] = next;
+        next = slot::after(next, records);
+      }
+      shared_.next[threadIdx.x] = next;
+    }
+    __syncthreads();
+#pragma unroll
+    for (uint32_t i = 0; i < keys_a_thread; ++i) {
+      if (!full && own_index(i) >= size) continue;
+      const uint32_t digit = digit_of(keys_[i]);
+      const uint32_t taken = slot::after(shared_.warp_counts[warp][digit], ranks.get(i));
+      put_key(digit, taken, keys_[i]);
+      if (slot::has_room(taken))
+        shared_.values[slot::number(taken)] = values[i];
+      else
+        level_.values_out[place_without_room(digit, taken)] = values[i];
+    }
+  }
+
+  __device__ __forceinline__ void put_key(uint32_t digit, uint32_t taken, Bits ordered) {
+    const Bits key = maps_at_store_ ? level_.map.from_ordered(ordered) : ordered;
+    if (slot::has_room(taken))
+      shared_.keys[slot::number(taken)] = key;
+    else
+      level_.keys_out[place_without_room(digit, taken)] = key;
+  }
+
+  __device__ __forceinline__ uint64_t place_without_room(uint32_t digit, uint32_t taken) const {
+    return shared_.out[digit] + (slot::number(taken) - shared_.begin[digit]);
+  }
+
+  /// Slots [from, to) of one column of a bin. The ends go one by one, the whole sectors between them as one
+  /// bulk copy, which is under way when this returns.
+  template <class T>
+  __device__ __forceinline__ static void write_slots(const T* bin, T* out, uint32_t from, uint32_t to) {
+    const uint32_t body = (from + sector - 1) / sector * sector;
+    const uint32_t body_end = to / sector * sector;
+    for (uint32_t s = from; s < min(body, to); ++s) out[s] = bin[s];
+    if (body < body_end)
+      ptx::bulk_store(out + body, bin + body, static_cast<uint32_t>((body_end - body) * sizeof(T)));
+    for (uint32_t s = max(body_end, body); s < to; ++s) out[s] = bin[s];
+  }
+
+  /// The sector of a bin that begins at slot `from` goes to its front; the slots behind the kept ones are free.
+  template <class T>
+  __device__ __forceinline__ static void move_sector(T* bin, uint32_t from) {
+    constexpr uint32_t vectors = sector * sizeof(T) / sizeof(uint4);
+    uint4 kept[vectors];
+#pragma unroll
+    for (uint32_t v = 0; v < vectors; ++v) kept[v] = reinterpret_cast<const uint4*>(bin + from)[v];
+#pragma unroll
+    for (uint32_t v = 0; v < vectors; ++v) reinterpret_cast<uint4*>(bin)[v] = kept[v];
+  }
+
+  /// Writes what fills whole sectors (at a job's end: all), and keeps the rest for the next tile.
+  __device__ __forceinline__ void empty_bin(uint32_t digit, bool is_last) {
+    const uint32_t begin = shared_.begin[digit];
+    const uint32_t capacity = shared_.begin[digit + 1] - begin;
+    const uint32_t used = slot::number(shared_.next[digit]) - begin;
+    const uint32_t gap = shared_.gap[digit];
+    const uint64_t out = shared_.out[digit];
+    const bool is_over = used > capacity;
+    const uint32_t to = is_over ? capacity : is_last ? used : used / sector * sector;
+    if (to > gap) {
+      write_slots(shared_.keys + begin, level_.keys_out + out, gap, to);
+      if constexpr (with_values) write_slots(shared_.values + begin, level_.values_out + out, gap, to);
+    }
+    ptx::bulk_stores_commit();
+    ptx::bulk_stores_have_read();
+    if (is_last) return;
+    const uint32_t kept = used % sector;
+    if (!is_over && to > 0 && kept > 0) {
+      move_sector(shared_.keys + begin, to);
+      if constexpr (with_values) move_sector(shared_.values + begin, to);
+    }
+    // Records that found no room stand in `out` already: the next ones begin behind them.
+    if (is_over || to > 0) shared_.gap[digit] = is_over ? kept : 0;
+    shared_.out[digit] = out + (used - kept);
+    shared_.next[digit] = slot::make(begin + kept, capacity - kept);
+  }
+
+  PartitionShared& shared_;
+  const Level<Bits, Value>& level_;
+  BucketMap<Bits> buckets_;
+  PartitionJob job_;
+  uint32_t shift_;
+  uint32_t digits_;
+  uint32_t jobs_;
+  bool maps_at_load_;
+  bool maps_at_store_;
+  const Value* values_from_;
+  Bits keys_[keys_a_thread] = {};
+};
+
+template <class Bits, class Value, Ranking ranking, class Policy>
+__global__ __launch_bounds__(Policy::threads, Policy::blocks_a_multiprocessor) void partition_kernel(Level<Bits, Value> level) {
+  if (level.number == 0 && blockIdx.x == 0 && threadIdx.x == 0)
+    level.plan->falls_back = level.plan->gives_up();  // the first kernel after the last that decides
+  if (!level.plan->partitions()) return;
+  auto& shared = shared_memory<Shared<Bits, Value, Policy>>();
+  Partition<Bits, Value, ranking, Policy> partition(shared, level);
+  while (partition.take_job()) {
+    partition.set_up_bins();
+    partition.run();
+  }
+}
+
+inline constexpr uint32_t count_threads = 1024;
+
+struct CountShared {
+  uint32_t counts[count_threads / warp_threads][msd_digits];
+  uint32_t job;
+};
+
+/// Second level: the digits of the jobs that share a parent with others.
+template <class Bits>
+__global__ __launch_bounds__(count_threads) void count_jobs_kernel(const Bits* ordered_keys,
+                                                                   const MsdPlan<Bits>* plan,
+                                                                   const PartitionJob* jobs,
+                                                                   uint32_t* job_counts) {
+  if (!plan->partitions()) return;
+  CountShared& shared = shared_memory<CountShared>();
+  const uint32_t digits = 1u << (plan->bucket_bits - msd_digit_bits);
+  const uint32_t warp = threadIdx.x / warp_threads;
+  const BucketMap<Bits> buckets = plan->map;
+  for (uint32_t number = blockIdx.x; number < plan->jobs; number += gridDim.x) {
+    const PartitionJob job = jobs[number];
+    if (!job.has_row) continue;
+    for (uint32_t d = ptx::lane_id(); d < msd_digits; d += warp_threads) shared.counts[warp][d] = 0;
+    __syncwarp();
+    constexpr uint32_t in_flight = 8;
+    for (uint64_t row = 0; row < job.count; row += uint64_t{count_threads} * in_flight) {
+      Bits key[in_flight];
+#pragma unroll
+      for (uint32_t u = 0; u < in_flight; ++u) {
+        const uint64_t i = row + u * count_threads + threadIdx.x;
+        if (i < job.count) key[u] = ordered_keys[job.first + i];
+      }
+#pragma unroll
+      for (uint32_t u = 0; u < in_flight; ++u)
+        if (row + u * count_threads + threadIdx.x < job.count)
+          atomicAdd(&shared.counts[warp][buckets(key[u]) & (digits - 1)], 1u);
+    }
+    __syncthreads();
+    if (threadIdx.x < digits) {
+      uint32_t sum = 0;
+      for (uint32_t w = 0; w < count_threads / warp_threads; ++w) sum += shared.counts[w][threadIdx.x];
+      job_counts[job.row * msd_digits + threadIdx.x] = sum;
+    }
+    __syncthreads();
+  }
+}
+
+}  // namespace partition_detail
+
+}  // namespace sweepsort

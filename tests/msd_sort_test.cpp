@@ -1,0 +1,130 @@
+// msd_sort_test.cpp - the MSD sort with small tiles and buckets, so that a few thousand records take both levels, every
+// size of bucket and every way out. On the emulator and on a GPU.
+#include "catch.hpp"
+#include "datasets/distributions.hpp"
+#include "device_array.hpp"
+#include "kernels/radix_msd.cuh"
+#include "on_device.hpp"
+#include "oracle.hpp"
+#include "seed.hpp"
+
+#include <functional>
+#include <random>
+#include <span>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+namespace sweepsort {
+namespace {
+
+/// Tiles of 1024 records, buckets of 256, 512 and 1024.
+using SmallMsd = MsdPolicy<PartitionPolicy<256, 4, 2, 1>, BucketSortPolicy<256, 1, 1, 16384>,
+                           BucketSortPolicy<256, 2, 1, 16384>, BucketSortPolicy<256, 4, 1, 16384>, 32, 1>;
+
+template <class Key>
+using BitsOf = std::conditional_t<sizeof(Key) == 4, uint32_t, uint64_t>;
+
+struct Case {
+  Order order = Order::ascending;
+  bool in_place = false;
+  bool digested = false;
+  Ranking ranking = Ranking::lane_order;
+};
+
+/// What came out, and by which road.
+template <class Bits>
+using Plan = MsdPlan<Bits>;
+
+/// Sorts; the plan that the device made. Checks everything that a fall-back allows to check.
+template <class Key, class Value>
+Plan<BitsOf<Key>> sort(const std::vector<Key>& input, const Case& test) {
+  using Bits = BitsOf<Key>;
+  constexpr bool with_values = !std::is_same_v<Value, NoValue>;
+  const OnDevice session;
+  const uint64_t count = input.size();
+  const KeyMap<Bits> map = key_map<Bits>(key_type_of<Key>(), test.order);
+  std::vector<Value> values(with_values ? count : 0);
+  if constexpr (with_values)
+    for (uint64_t i = 0; i < count; ++i) values[i] = static_cast<Value>(i * 0x9e3779b97f4a7c15ull);
+
+  DeviceArray<Key> in{std::span<const Key>(input)};
+  DeviceArray<Value> values_in{std::span<const Value>(values)};
+  DeviceArray<Key> keys_elsewhere(test.in_place ? 0 : count);
+  DeviceArray<Value> values_elsewhere(test.in_place ? 0 : values.size());
+  DeviceArray<Key>& out = test.in_place ? in : keys_elsewhere;
+  DeviceArray<Value>& values_out = test.in_place ? values_in : values_elsewhere;
+  const DeviceArray<Bits> scratch(count);
+  const DeviceArray<Value> values_scratch(values.size());
+
+  Workspace counter;
+  (void)MsdWorkspace<Bits, Value, SmallMsd>(counter);
+  const DeviceArray<std::byte> memory(counter.used());
+  check(cudaMemset(memory.data(), 0, memory.size()));
+  Workspace carved(memory.span());
+  const MsdWorkspace<Bits, Value, SmallMsd> workspace(carved);
+  const std::vector<Digest<Bits>> nothing(1);
+  const DeviceArray<Digest<Bits>> taken{std::span<const Digest<Bits>>(nothing)};
+  const Bits* const keys_in = reinterpret_cast<const Bits*>(in.data());
+  if (test.digested) digest(DeviceSpan<const Bits>(keys_in, count), map, taken.data(), nullptr);
+
+  const MsdArrays<Bits, Value> arrays{.keys_in = keys_in,
+                                      .keys_scratch = scratch.data(),
+                                      .keys_out = reinterpret_cast<Bits*>(out.data()),
+                                      .values_in = values_in.data(),
+                                      .values_scratch = values_scratch.data(),
+                                      .values_out = values_out.data(),
+                                      .count = count};
+  const Digest<Bits>* const digest = test.digested ? taken.data() : nullptr;
+  if (test.ranking == Ranking::lane_order)
+    radix_msd<Ranking::lane_order>(arrays, map, digest, workspace, nullptr);
+  else
+    radix_msd<Ranking::ballot>(arrays, map, digest, workspace, nullptr);
+
+  in.check_zones();
+  values_in.check_zones();
+  out.check_zones();
+  values_out.check_zones();
+  scratch.check_zones();
+  values_scratch.check_zones();
+  memory.check_zones();
+  Plan<Bits> plan;
+  check(cudaMemcpy(&plan, workspace.plan.data(), sizeof(plan), cudaMemcpyDeviceToHost));
+  if (plan.falls_back || !test.in_place) oracle::require(oracle::compare<Key>(input, in.download()));
+  if (getenv("SHOW")) fprintf(stderr,"order %d counts %d part %d back %d lists %u %u %u jobs %u bits %u\n",plan.is_in_order(),plan.counts_values(),plan.partitions(),plan.falls_back,plan.listed[0],plan.listed[1],plan.listed[2],plan.jobs,plan.bucket_bits);
+  if (plan.falls_back) return plan;
+  if constexpr (with_values)
+    oracle::require_sorted_pairs<Key, Value>(input, values, out.download(), values_out.download(), test.order);
+  else
+    oracle::require_sorted<Key>(input, out.download(), test.order);
+  return plan;
+}
+
+template <class Key, class Value>
+void sort_distribution(const Distribution& distribution, uint64_t count, const Case& test) {
+  INFO(name(key_type_of<Key>()) << " " << distribution.name << " n=" << count << " " << name(test.order)
+                                << (test.in_place ? " in place" : "") << (test.digested ? " digested" : "")
+                                << (test.ranking == Ranking::ballot ? " ballot" : ""));
+  (void)sort<Key, Value>(make_keys<Key>(std::string(distribution.name), count, test_seed()), test);
+}
+
+}  // namespace
+
+TEMPLATE_PRODUCT_TEST_CASE("the MSD sort is right or says that it is not the one", "[device]", std::pair,
+                           ((uint32_t, NoValue), (float, NoValue), (uint64_t, NoValue), (int64_t, NoValue),
+                            (uint32_t, uint32_t), (int32_t, uint64_t), (uint64_t, uint32_t),
+                            (double, uint64_t))) {
+  using Key = typename TestType::first_type;
+  using Value = typename TestType::second_type;
+  uint32_t turn = 0;
+  for (const Distribution& distribution : all_distributions()) {
+    if (!distribution.suits(key_type_of<Key>())) continue;
+    const uint32_t kind = turn++;
+    sort_distribution<Key, Value>(distribution, on_gpu ? 200'003 : 9'001 + 37 * kind,
+                                  {.order = kind % 2 == 0 ? Order::ascending : Order::descending,
+                                   .in_place = kind % 3 == 0,
+                                   .digested = kind % 5 < 2,
+                                   .ranking = kind % 7 < 3 ? Ranking::ballot : Ranking::lane_order});
+  }
+}
+}  // namespace sweepsort
