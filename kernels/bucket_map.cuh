@@ -50,12 +50,22 @@ struct BucketMap {
   /// it was made for, a power of two.
   SWEEPSORT_HOST_DEVICE bool is_exact(uint32_t buckets) const { return range == buckets - 1; }
 
-  /// Divides `bucket` once more, into `parts`.
-  __device__ __forceinline__ BucketMap inside(uint32_t bucket, uint32_t parts) const {
-    const Bits first = first_above(bucket);
-    const uint64_t next_leading = leading_of(bucket + 1);
-    const Bits last = next_leading > leading(range) ? range : static_cast<Bits>(first_above(bucket + 1) - 1);
-    return over(static_cast<Bits>(lowest + first), static_cast<Bits>(last - first), parts);
+  /// The keys that a bucket may hold; `buckets` is the number of all.
+  struct Interval {
+    Bits first;
+    Bits last;
+  };
+  __device__ __forceinline__ Interval interval(uint32_t bucket, uint32_t buckets) const {
+    constexpr Bits all = static_cast<Bits>(~Bits{0});
+    if (is_leading_bits()) {
+      const uint32_t shift = sizeof(Bits) * 8 - static_cast<uint32_t>(__ffs(static_cast<int>(buckets)) - 1);
+      const Bits first = static_cast<Bits>(bucket) << shift;
+      return {first, static_cast<Bits>(first | (all >> (sizeof(Bits) * 8 - shift)))};
+    }
+    // Whatever lies outside of the range is in the first or the last bucket.
+    const Bits first = bucket == 0 ? Bits{0} : static_cast<Bits>(lowest + first_above(bucket));
+    const bool is_last = leading_of(bucket + 1) > leading(range);
+    return {first, is_last ? all : static_cast<Bits>(lowest + first_above(bucket + 1) - 1)};
   }
 
  private:

@@ -8,7 +8,8 @@
 //     3 place = 2 + slot 1  3  0  2  4      who is alone in its part is at its place
 //     4 the others, if they differ or have values, are listed and compared with their part's keys
 //
-// A bucket whose keys crowd in few parts is sorted by an LSD radix sort in shared memory instead, digit by digit.
+// A bucket whose keys crowd in few parts is sorted by an LSD radix sort in shared memory instead, digit by
+// digit.
 #pragma once
 
 #include "core/key_bits.hpp"
@@ -22,6 +23,7 @@
 #include <cuda_runtime.h>
 
 #include <algorithm>
+#include <bit>
 #include <cstdint>
 
 namespace sweepsort {
@@ -33,8 +35,27 @@ namespace bucket_sort_detail {
 inline constexpr uint32_t parts_a_word = 8;
 inline constexpr uint32_t crowd = 12;
 
+/// A bucket's range in at most 2^bits parts of 2^shift values each.
+template <class Bits>
+struct Parts {
+  Bits first;
+  uint32_t shift;
+
+  static __device__ __forceinline__ Parts over(Bits first, Bits last, uint32_t bits) {
+    const Bits range = static_cast<Bits>(last - first);
+    const uint32_t zeros = static_cast<uint32_t>(sizeof(Bits) == 4 ? __clz(static_cast<int>(range))
+                                                                   : __clzll(static_cast<long long>(range)));
+    const uint32_t used = sizeof(Bits) * 8 - zeros;
+    return {first, used > bits ? used - bits : 0};
+  }
+  __device__ __forceinline__ uint32_t operator()(Bits ordered) const {
+    return static_cast<uint32_t>(static_cast<Bits>(ordered - first) >> shift);
+  }
+};
+
 template <class Bits, class Value, class Policy>
 struct Shared {
+  static constexpr uint32_t part_bits = std::countr_zero(Policy::parts);
   static constexpr uint32_t words = Policy::parts / parts_a_word;
   static constexpr uint32_t warps = Policy::threads / warp_threads;
   static constexpr uint32_t most_keys = Policy::most_keys;
@@ -42,7 +63,7 @@ struct Shared {
   static constexpr size_t record_bytes = std::max<size_t>(sizeof(Bits), value_bytes<Value>);
   static_assert(words >= warps * digit_values);
 
-  BucketMap<Bits> parts;
+  Parts<Bits> parts;
   uint64_t warp_sums[warps + 1];
   Bits varying;
   uint32_t listed;
@@ -50,8 +71,8 @@ struct Shared {
     alignas(16) uint32_t counters[words];
     uint32_t warp_counts[warps][digit_values];  // the other way
   };
-  alignas(8) uint16_t before[words];             // keys in the parts of lower words
-  uint16_t list[most_keys];                      // places of keys that share their part with others
+  alignas(8) uint16_t before[words];                // keys in the parts of lower words
+  uint16_t list[most_keys];                         // places of keys that share their part with others
   uint16_t positions[with_values ? most_keys : 1];  // where the record at a place stood in the bucket
   alignas(16) unsigned char records[most_keys * record_bytes];
 };
@@ -80,15 +101,22 @@ class Bucket {
   /// From `first` on, `size` records are read and, in order, written; the arrays may be the same.
   __device__ __forceinline__ Bucket(BucketShared& shared, const BucketArrays<Bits, Value>& arrays,
                                     uint64_t first, uint32_t size, const KeyMap<Bits>& map)
-      : shared_(shared), arrays_(arrays), first_(first), size_(size), map_(map),
+      : shared_(shared),
+        arrays_(arrays),
+        first_(first),
+        size_(size),
+        map_(map),
         has_map_(!map.is_identity()) {}
 
-  /// `buckets`: the map that says which keys bucket `number` may hold; null: that is to be found.
-  __device__ __forceinline__ void sort(const BucketMap<Bits>* buckets, uint32_t number) {
+  /// `plan`: says which keys bucket `number` may hold; null: that is to be found.
+  __device__ __forceinline__ void sort(const MsdPlan<Bits>* plan, uint32_t number) {
     load_keys();
-    if (buckets == nullptr) find_range();
+    if (plan == nullptr) find_range();
     if (threadIdx.x == 0) {
-      if (buckets != nullptr) shared_.parts = buckets->inside(number, Policy::parts);
+      if (plan != nullptr) {
+        const auto interval = plan->map.interval(number, 1u << plan->bucket_bits);
+        shared_.parts = Parts<Bits>::over(interval.first, interval.last, BucketShared::part_bits);
+      }
       shared_.varying = 0;
       shared_.listed = 0;
     }
@@ -150,7 +178,7 @@ class Bucket {
       least = min(least, of_warps[w]);
       most = max(most, of_warps[BucketShared::warps + w]);
     }
-    shared_.parts = BucketMap<Bits>::over(least, static_cast<Bits>(most - least), Policy::parts);
+    shared_.parts = Parts<Bits>::over(least, most, BucketShared::part_bits);
   }
 
   __device__ __forceinline__ void clear_counters() {
@@ -159,25 +187,23 @@ class Bucket {
     for (uint32_t w = threadIdx.x; w < words / 4; w += Policy::threads) counters[w] = make_uint4(0, 0, 0, 0);
   }
 
-  /// A key's part and slot in one word.
-  static constexpr uint32_t slot_shift = 16;
-  static_assert(Policy::parts <= 1u << slot_shift);
+  /// Slots are below 16: eight a register.
+  __device__ __forceinline__ uint32_t slot(uint32_t i) const { return (slots_[i / 8] >> (i % 8 * 4)) & 0xf; }
 
   /// Step 1. True if a part is crowded: then counters may have run over, and slots mean nothing.
   __device__ __forceinline__ bool take_slots() {
-    const BucketMap<Bits> parts = shared_.parts;
-    is_exact_ = parts.range < Policy::parts;
-    bool is_crowded = false;
+    parts_ = shared_.parts;
+    uint32_t highest = 0;
 #pragma unroll
     for (uint32_t i = 0; i < keys_a_thread; ++i) {
       if (!has_own(i)) continue;
-      const uint32_t part = parts(keys_[i]);
+      const uint32_t part = parts_(keys_[i]);
       const uint32_t shift = part % parts_a_word * 4;
       const uint32_t slot = (atomicAdd(&shared_.counters[part / parts_a_word], 1u << shift) >> shift) & 0xf;
-      is_crowded |= slot >= crowd;
-      places_[i] = part | slot << slot_shift;
+      highest = max(highest, slot);
+      slots_[i / 8] |= slot << (i % 8 * 4);
     }
-    return is_crowded;
+    return highest >= crowd;
   }
 
   /// Step 2. Each thread adds up the counters of `rows` vectors of 16 bytes; their sums, side by side in the
@@ -225,12 +251,12 @@ class Bucket {
 
   /// Steps 3 and 4.
   __device__ __forceinline__ void place_by_parts() {
-    const bool compares = with_values || !is_exact_;
+    const bool compares = with_values || parts_.shift != 0;
 #pragma unroll
     for (uint32_t i = 0; i < keys_a_thread; ++i) {
       if (!has_own(i)) continue;
-      const Range range = places_of(places_[i] & ((1u << slot_shift) - 1));
-      const uint32_t place = range.first + (places_[i] >> slot_shift);
+      const Range range = places_of(parts_(keys_[i]));
+      const uint32_t place = range.first + slot(i);
       staged_keys()[place] = keys_[i];
       if constexpr (with_values) shared_.positions[place] = static_cast<uint16_t>(own_index(i));
       if (compares && range.size > 1)
@@ -243,7 +269,7 @@ class Bucket {
   /// Every listed key finds its place among those of its part; all look before one moves.
   __device__ __forceinline__ void compare_listed() {
     const uint32_t listed = shared_.listed;
-    const BucketMap<Bits> parts = shared_.parts;
+    uint32_t places[keys_a_thread];
     uint32_t position[with_values ? keys_a_thread : 1];
 #pragma unroll
     for (uint32_t i = 0; i < keys_a_thread; ++i) {
@@ -252,22 +278,23 @@ class Bucket {
       const uint32_t mine = shared_.list[entry];
       const Bits key = staged_keys()[mine];
       if constexpr (with_values) position[i] = shared_.positions[mine];
-      const Range range = places_of(parts(key));
+      const Range range = places_of(parts_(key));
       uint32_t place = range.first;
       for (uint32_t other = range.first; other < range.first + range.size; ++other) {
         const Bits key_there = staged_keys()[other];
-        const bool is_first = with_values ? shared_.positions[other] < position[with_values ? i : 0] : other < mine;
+        const bool is_first =
+            with_values ? shared_.positions[other] < position[with_values ? i : 0] : other < mine;
         place += key_there < key || (key_there == key && is_first);
       }
       keys_[i] = key;
-      places_[i] = place;
+      places[i] = place;
     }
     __syncthreads();
 #pragma unroll
     for (uint32_t i = 0; i < keys_a_thread; ++i) {
       if (i * Policy::threads + threadIdx.x >= listed) break;
-      staged_keys()[places_[i]] = keys_[i];
-      if constexpr (with_values) shared_.positions[places_[i]] = static_cast<uint16_t>(position[i]);
+      staged_keys()[places[i]] = keys_[i];
+      if constexpr (with_values) shared_.positions[places[i]] = static_cast<uint16_t>(position[i]);
     }
     __syncthreads();
   }
@@ -313,9 +340,10 @@ class Bucket {
   __device__ __forceinline__ void move_by_digit(uint32_t place, uint16_t (&positions)[keys_a_thread]) {
     const uint32_t warp = threadIdx.x / warp_threads;
     const DigitOf<Bits> digit_of(place);
+    Packed16<keys_a_thread> ranks;
     WarpRanker<ranking> ranker(shared_.warp_counts[warp]);
 #pragma unroll
-    for (uint32_t i = 0; i < keys_a_thread; ++i) places_[i] = ranker.rank(digit_of(keys_[i]), has_own(i));
+    for (uint32_t i = 0; i < keys_a_thread; ++i) ranks.set(i, ranker.rank(digit_of(keys_[i]), has_own(i)));
     __syncthreads();
     uint32_t records = 0;
     if (threadIdx.x < digit_values)
@@ -333,7 +361,7 @@ class Bucket {
 #pragma unroll
     for (uint32_t i = 0; i < keys_a_thread; ++i) {
       if (!has_own(i)) continue;
-      const uint32_t to = shared_.warp_counts[warp][digit_of(keys_[i])] + places_[i];
+      const uint32_t to = shared_.warp_counts[warp][digit_of(keys_[i])] + ranks.get(i);
       staged_keys()[to] = keys_[i];
       if constexpr (with_values) shared_.positions[to] = positions[i];
     }
@@ -388,14 +416,14 @@ class Bucket {
   uint32_t size_;
   const KeyMap<Bits>& map_;
   bool has_map_;
-  bool is_exact_ = false;  // each part holds one value at most
+  Parts<Bits> parts_;
   Bits keys_[keys_a_thread] = {};
-  uint32_t places_[keys_a_thread] = {};
+  uint32_t slots_[(keys_a_thread + 7) / 8] = {};
   Value values_[with_values ? keys_a_thread : 1];
 };
 
-/// Sorts the buckets that plan->listed[which] and `list` name where they are; without a plan, `count` records as
-/// one bucket.
+/// Sorts the buckets that plan->listed[which] and `list` name where they are; without a plan, `count` records
+/// as one bucket.
 template <class Bits, class Value, Ranking ranking, class Policy>
 __global__ __launch_bounds__(Policy::threads, Policy::blocks_a_multiprocessor) void bucket_sort_kernel(
     BucketArrays<Bits, Value> arrays, uint64_t count, const uint64_t* offsets, const uint32_t* list,
@@ -408,8 +436,9 @@ __global__ __launch_bounds__(Policy::threads, Policy::blocks_a_multiprocessor) v
     const uint32_t number = plan != nullptr ? list[i] : 0;
     const uint64_t first = plan != nullptr ? offsets[number] : 0;
     const uint64_t end = number + 1 < buckets ? offsets[number + 1] : count;
-    Bucket<Bits, Value, ranking, Policy> bucket(shared, arrays, first, static_cast<uint32_t>(end - first), map);
-    bucket.sort(plan != nullptr ? &plan->map : nullptr, number);
+    Bucket<Bits, Value, ranking, Policy> bucket(shared, arrays, first, static_cast<uint32_t>(end - first),
+                                                map);
+    bucket.sort(plan, number);
   }
 }
 

@@ -14,6 +14,7 @@
 #include "kernels/ptx.cuh"
 #include "kernels/scan_counts.cuh"
 #include "kernels/sort_plan.cuh"
+#include "kernels/wide_counters.cuh"
 
 #include <cuda_runtime.h>
 
@@ -29,94 +30,29 @@ using Vector = digest_detail::Vector<Bits>;
 template <class Bits>
 inline constexpr uint32_t keys_a_vector = digest_detail::keys_a_vector<Bits>;
 
-/// 65,536 counters of 16 bits, two a word. A counter that reaches `half` hands `half` over to device memory.
-struct HistogramShared {
-  uint32_t words[counting_bins / 2];
-};
-inline constexpr uint32_t half = 1u << 15;
-
-/// Vectors a thread takes between two barriers. Right after a barrier every counter is below `half`; until
-/// the next one the block adds at most `half` in all, so that no 16-bit counter overflows, whatever the keys.
+/// Counts keys by value, a block a span of them: 2-byte keys by their raw bits, wider ones by their distance
+/// from the smallest. `keys` is aligned to 16 bytes. `plan` may be null: then the kernel is wanted.
 template <class Bits>
-inline constexpr uint32_t vectors_a_round = half / counting_policy.histogram_threads / keys_a_vector<Bits>;
-
-__device__ __forceinline__ void add_to_bin(HistogramShared& shared, unsigned long long* counts, uint32_t bin,
-                                           uint32_t keys) {
-  const uint32_t shift = bin % 2 * 16;
-  uint32_t* const word = &shared.words[bin / 2];
-  const uint32_t before = (atomicAdd(word, keys << shift) >> shift) & 0xffff;
-  if (before < half && before + keys >= half) {
-    atomicSub(word, half << shift);
-    atomicAdd(&counts[bin], static_cast<unsigned long long>(half));
-  }
-}
-
-/// Neighbouring equal keys cost one atomic together: sorted or skewed keys do not queue up for one counter.
-template <class Bits, class BinOf>
-__device__ __forceinline__ void count_vector(HistogramShared& shared, unsigned long long* counts,
-                                             const Vector<Bits>& vector, BinOf bin_of) {
-  uint32_t run_bin = bin_of(vector.keys[0]);
-  uint32_t run = 1;
-#pragma unroll
-  for (uint32_t k = 1; k < keys_a_vector<Bits>; ++k) {
-    const uint32_t bin = bin_of(vector.keys[k]);
-    if (bin == run_bin) {
-      ++run;
-    } else {
-      add_to_bin(shared, counts, run_bin, run);
-      run_bin = bin;
-      run = 1;
-    }
-  }
-  add_to_bin(shared, counts, run_bin, run);
-}
-
-/// Counts keys by value: 2-byte keys by their raw bits, wider ones by their distance from the smallest.
-/// `keys` is aligned to 16 bytes. `plan` may be null: then the kernel is wanted.
-template <class Bits>
-__global__ __launch_bounds__(counting_policy.histogram_threads) void counting_histogram_kernel(
-    const Bits* keys, uint64_t count, KeyMap<Bits> map, const SortPlan<Bits>* plan,
+__global__ __launch_bounds__(WideCounters::threads) void counting_histogram_kernel(
+    const Bits* keys, uint64_t count, uint64_t span, KeyMap<Bits> map, const SortPlan<Bits>* plan,
     unsigned long long* counts) {
   if (plan != nullptr && plan->road != Road::counting) return;
-  HistogramShared& shared = shared_memory<HistogramShared>();
-  for (uint32_t i = threadIdx.x; i < counting_bins / 2; i += blockDim.x) shared.words[i] = 0;
+  WideCounters& counters = shared_memory<WideCounters>();
+  counters.clear();
   __syncthreads();
-
   const Bits minimum = plan != nullptr ? plan->minimum : Bits{0};
   const auto bin_of = [&](Bits raw) {
     return sizeof(Bits) == 2 ? static_cast<uint32_t>(raw)
                              : static_cast<uint32_t>(map.to_ordered(raw) - minimum);
   };
-  constexpr uint32_t round = vectors_a_round<Bits>;
-  constexpr uint32_t in_flight = counting_policy.histogram_vectors_in_flight;
-  static_assert(round % in_flight == 0);
-  const uint64_t vectors = count / keys_a_vector<Bits>;
-  const uint4* const body = reinterpret_cast<const uint4*>(keys);
-  const uint64_t step = uint64_t{gridDim.x} * blockDim.x * round;
-  for (uint64_t row = uint64_t{blockIdx.x} * blockDim.x * round; row < vectors; row += step) {
-    for (uint32_t batch = 0; batch < round; batch += in_flight) {
-      Vector<Bits> vector[in_flight];
-      const uint64_t first = row + batch * blockDim.x + threadIdx.x;
-#pragma unroll
-      for (uint32_t u = 0; u < in_flight; ++u)
-        if (first + u * blockDim.x < vectors)
-          vector[u].whole = ptx::load_streaming(body + first + u * blockDim.x);
-#pragma unroll
-      for (uint32_t u = 0; u < in_flight; ++u)
-        if (first + u * blockDim.x < vectors) count_vector(shared, counts, vector[u], bin_of);
-    }
-    __syncthreads();
-  }
-  if (blockIdx.x == 0)
-    for (uint64_t i = vectors * keys_a_vector<Bits> + threadIdx.x; i < count; i += blockDim.x)
-      add_to_bin(shared, counts, bin_of(keys[i]), 1);
+  const uint64_t first = min(blockIdx.x * span, count);
+  counters.add_all(keys + first, min(span, count - first), bin_of, [&](uint32_t bin) {
+    atomicAdd(&counts[bin], static_cast<unsigned long long>(WideCounters::half));
+  });
   __syncthreads();
-
-  for (uint32_t i = threadIdx.x; i < counting_bins / 2; i += blockDim.x) {
-    const uint32_t pair = shared.words[i];
-    if ((pair & 0xffff) != 0) atomicAdd(&counts[2 * i], static_cast<unsigned long long>(pair & 0xffff));
-    if ((pair >> 16) != 0) atomicAdd(&counts[2 * i + 1], static_cast<unsigned long long>(pair >> 16));
-  }
+  for (uint32_t bin = threadIdx.x; bin < counting_bins; bin += blockDim.x)
+    if (const uint32_t keys_here = counters.at(bin))
+      atomicAdd(&counts[bin], static_cast<unsigned long long>(keys_here));
 }
 
 /// Counts by raw 2-byte value, brought into the order of the keys.
@@ -156,17 +92,19 @@ struct ExpandShared {
   uint32_t end_bin;
 };
 
-/// Writes the runs: out[p] is the value of the bin that position p falls into. Persistent blocks, a tile at a
-/// time.
+/// Writes the runs: out[p] is the value of the bin that position p falls into, values[bin] if that is not
+/// null. Persistent blocks, a tile at a time.
 template <class Bits>
 __global__ __launch_bounds__(counting_policy.expand_threads) void expand_kernel(
     const uint64_t* offsets, uint32_t bins_known, uint64_t count, KeyMap<Bits> map,
-    const SortPlan<Bits>* plan, Bits* out) {
+    const SortPlan<Bits>* plan, const Bits* values, Bits* out) {
   if (plan != nullptr && plan->road != Road::counting) return;
   ExpandShared& shared = shared_memory<ExpandShared>();
   const uint32_t bins = plan != nullptr && bins_known == 0 ? plan->bins : bins_known;
   const Bits minimum = plan != nullptr ? plan->minimum : Bits{0};
-  const auto value_of = [&](uint32_t bin) { return map.from_ordered(static_cast<Bits>(minimum + bin)); };
+  const auto value_of = [&](uint32_t bin) {
+    return values != nullptr ? values[bin] : map.from_ordered(static_cast<Bits>(minimum + bin));
+  };
   const auto end_of = [&](uint32_t bin) { return bin + 1 < bins ? offsets[bin + 1] : count; };
 
   constexpr uint64_t width = keys_a_vector<Bits>;
@@ -200,14 +138,14 @@ __global__ __launch_bounds__(counting_policy.expand_threads) void expand_kernel(
 
 template <class Bits>
 void expand(const uint64_t* offsets, uint32_t bins_known, DeviceSpan<Bits> out, KeyMap<Bits> map,
-            const SortPlan<Bits>* plan, cudaStream_t stream) {
+            const SortPlan<Bits>* plan, cudaStream_t stream, const Bits* values = nullptr) {
   constexpr uint32_t threads = counting_policy.expand_threads;
   constexpr uint64_t tile = threads * counting_policy.expand_vectors * keys_a_vector<Bits>;
   // More blocks than are resident, so that the ones that meet many short runs do not decide the time.
   const uint64_t most = uint64_t{counting_policy.expand_blocks_a_multiprocessor} * multiprocessors();
   const uint64_t blocks = std::clamp<uint64_t>((out.size() + tile - 1) / tile, 1, most);
   launch(expand_kernel<Bits>, {static_cast<uint32_t>(blocks), threads, sizeof(ExpandShared)}, stream, offsets,
-         bins_known, out.size(), map, plan, out.data());
+         bins_known, out.size(), map, plan, values, out.data());
 }
 
 }  // namespace counting_detail
@@ -237,13 +175,13 @@ void counting_sort(DeviceSpan<const Bits> in, DeviceSpan<Bits> out, KeyMap<Bits>
   } else {
     DeviceSpan<uint64_t> counts = workspace.counts;
     const auto histogram = counting_histogram_kernel<Bits>;
-    constexpr uint32_t threads = counting_policy.histogram_threads;
-    constexpr uint64_t round = uint64_t{threads} * vectors_a_round<Bits> * keys_a_vector<Bits>;
-    const uint64_t blocks = std::clamp<uint64_t>(
-        (in.size() + round - 1) / round, 1, resident_blocks(histogram, threads, sizeof(HistogramShared)));
+    const uint64_t most_blocks = resident_blocks(histogram, WideCounters::threads, sizeof(WideCounters));
+    const uint64_t span = align_up(std::max<uint64_t>(in.size() / most_blocks + 1, 4096), 16);
     uint64_t* const counted = sizeof(Bits) == 2 ? workspace.raw_counts.data() : counts.data();
-    launch(histogram, {static_cast<uint32_t>(blocks), threads, sizeof(HistogramShared)}, stream, in.data(),
-           in.size(), map, plan, reinterpret_cast<unsigned long long*>(counted));
+    launch(
+        histogram,
+        {static_cast<uint32_t>((in.size() + span - 1) / span), WideCounters::threads, sizeof(WideCounters)},
+        stream, in.data(), in.size(), span, map, plan, reinterpret_cast<unsigned long long*>(counted));
     if constexpr (sizeof(Bits) == 2)
       launch(order_counts_kernel<Bits>, {counting_bins / 256, 256}, stream, workspace.raw_counts.data(), map,
              counts.data());

@@ -173,7 +173,8 @@ __device__ void take_ends(Shared<Bits>& shared, const Bits* keys, uint64_t count
 template <class Bits>
 __global__ __launch_bounds__(digest_policy.threads) void digest_kernel(const Bits* keys, uint64_t count,
                                                                        uint64_t body_first, uint64_t vectors,
-                                                                       KeyMap<Bits> map, const uint32_t* wanted,
+                                                                       KeyMap<Bits> map,
+                                                                       const uint32_t* wanted,
                                                                        Digest<Bits>* digest) {
   if (wanted != nullptr && *wanted == 0) return;
   Shared<Bits>& shared = shared_memory<Shared<Bits>>();
@@ -235,8 +236,8 @@ __global__ void digest_borders_kernel(const Bits* keys, const uint64_t* starts, 
 
 }  // namespace digest_detail
 
-/// Adds the keys of one chunk to `digest`, which starts as all zeros. Keys need their own alignment only. Does
-/// nothing where `wanted` (device memory) is not null and *wanted is zero.
+/// Adds the keys of one chunk to `digest`, which starts as all zeros. Keys need their own alignment only.
+/// Does nothing where `wanted` (device memory) is not null and *wanted is zero.
 template <class Bits>
 void digest(DeviceSpan<const Bits> keys, KeyMap<Bits> map, Digest<Bits>* digest, cudaStream_t stream,
             const uint32_t* wanted = nullptr) {

@@ -11,6 +11,7 @@
 #include "core/key_bits.hpp"
 #include "kernels/block.cuh"
 #include "kernels/bucket_map.cuh"
+#include "kernels/hash_slots.cuh"
 #include "kernels/histogram.cuh"
 #include "kernels/launch.cuh"
 #include "kernels/policy.cuh"
@@ -33,6 +34,9 @@ inline constexpr uint32_t msd_digits = 1u << msd_digit_bits;
 /// Sizes of buckets are told apart by which kernel can finish them.
 inline constexpr uint32_t bucket_classes = 3;
 
+/// Distinct values that are worth a counter each, wherever they lie (few_values.cuh).
+inline constexpr uint32_t few_values = 2048;
+
 enum class Guess : uint32_t { unordered, ascending, descending };
 
 /// A part of one parent's keys that one block partitions. The children of a parent are its digits.
@@ -50,28 +54,33 @@ struct MsdPlan {
   BucketMap<Bits> map;
   uint32_t bucket_bits;  // 2^bucket_bits buckets
   Guess guess;
-  uint32_t has_runs;       // neighbours often lie in one bucket
   uint32_t with_values;
-  uint32_t is_other;       // another sort does it better, says the digest
-  uint32_t guess_failed;   // the keys are not in the order of `guess`
-  uint32_t has_outside;   // a key lies outside of the map's range
-  uint32_t has_too_large;  // no kernel here finishes one of the buckets
-  uint32_t falls_back;     // no road here leads anywhere: nothing was done
-  uint32_t jobs;           // of the second level
-  uint32_t tickets[2];     // jobs drawn of each level
+  uint32_t is_other;         // another sort does it better, says the digest
+  uint32_t maybe_few;        // the sample held few distinct values
+  uint32_t has_many_values;  // the keys have more than few_values
+  uint32_t guess_failed;     // the keys are not in the order of `guess`
+  uint32_t has_outside;      // a key lies outside of the map's range
+  uint32_t has_too_large;    // no kernel here finishes one of the buckets
+  uint32_t falls_back;       // no road here leads anywhere: nothing was done
+  uint32_t jobs;             // of the second level
+  uint32_t tickets[2];       // jobs drawn of each level
   uint32_t listed[bucket_classes];
 
   /// The keys are in order as they were found, and checked.
   SWEEPSORT_HOST_DEVICE bool is_in_order() const { return guess != Guess::unordered && !guess_failed; }
+  SWEEPSORT_HOST_DEVICE bool tries_few_values() const { return maybe_few && !is_other && !is_in_order(); }
+  SWEEPSORT_HOST_DEVICE bool has_few_values() const { return tries_few_values() && !has_many_values; }
+  /// Nothing is left to do, or not by the roads below.
+  SWEEPSORT_HOST_DEVICE bool is_settled() const { return is_other || is_in_order() || has_few_values(); }
   SWEEPSORT_HOST_DEVICE bool counts_values() const {
-    return !with_values && !is_other && !is_in_order() && !has_outside && map.is_exact(msd_most_buckets);
+    return !is_settled() && !with_values && !has_outside && map.is_exact(msd_most_buckets);
   }
   SWEEPSORT_HOST_DEVICE bool partitions() const {
-    return !is_other && !is_in_order() && !has_too_large && !counts_values();
+    return !is_settled() && !has_too_large && !counts_values();
   }
-    /// No road here leads anywhere.
+  /// No road here leads anywhere.
   SWEEPSORT_HOST_DEVICE bool gives_up() const {
-    return is_other || (!is_in_order() && !counts_values() && has_too_large);
+    return is_other || (!is_settled() && !counts_values() && has_too_large);
   }
 };
 
@@ -90,11 +99,15 @@ inline constexpr uint32_t samples = survey_threads * samples_a_thread;
 /// A sample misses this much of the range at either end with a probability below 10^-6.
 inline constexpr uint32_t slack_samples = 16;
 
+/// Slots for the samples' distinct values.
+inline constexpr uint32_t survey_slots = 2 * samples;
+
 template <class Bits>
 struct SurveyShared {
-  BucketMap<Bits> map;
+  AtomicWord<Bits> values[survey_slots];
   Bits least[survey_threads / warp_threads];
   Bits most[survey_threads / warp_threads];
+  uint32_t distinct[survey_threads / warp_threads];
 };
 
 /// The range that holds keys of which a sample spans [least, most].
@@ -108,7 +121,9 @@ __device__ BucketMap<Bits> guess_map(Bits least, Bits most, uint32_t& bucket_bit
     bucket_bits = 2 * msd_digit_bits;
     const Bits round = least & ~window;
     const Bits room = (window - spread) / 2;
-    const Bits begin = most - round <= window ? round : least > room ? static_cast<Bits>(least - room) : Bits{0};
+    const Bits begin = most - round <= window ? round
+                       : least > room         ? static_cast<Bits>(least - room)
+                                              : Bits{0};
     return BucketMap<Bits>::over(min(begin, static_cast<Bits>(all - window)), window, msd_most_buckets);
   }
   const Bits slack = spread / (samples / slack_samples);
@@ -123,7 +138,10 @@ __global__ __launch_bounds__(survey_threads) void survey_kernel(const Bits* keys
                                                                 KeyMap<Bits> map, uint32_t bucket_bits,
                                                                 uint32_t with_values, MsdPlan<Bits>* plan) {
   SurveyShared<Bits>& shared = shared_memory<SurveyShared<Bits>>();
-  const auto at = [&](uint32_t sample) { return count / samples * sample + count % samples * sample / samples; };
+  for (uint32_t s = threadIdx.x; s < survey_slots; s += survey_threads) shared.values[s] = 0;
+  const auto at = [&](uint32_t sample) {
+    return count / samples * sample + count % samples * sample / samples;
+  };
   Bits key[samples_a_thread + 1];
   Bits neighbour[samples_a_thread];
 #pragma unroll
@@ -147,8 +165,17 @@ __global__ __launch_bounds__(survey_threads) void survey_kernel(const Bits* keys
   }
   least = warp_reduce(least, [](Bits a, Bits b) { return min(a, b); });
   most = warp_reduce(most, [](Bits a, Bits b) { return max(a, b); });
+  __syncthreads();
+  uint32_t distinct = threadIdx.x == 0;  // zero, which the table does not hold
+#pragma unroll
+  for (uint32_t k = 0; k < samples_a_thread; ++k) {
+    uint32_t slot = 0;
+    if (key[k] != 0) (void)find_slot<survey_slots>(shared.values, key[k], slot, distinct);
+  }
   const uint32_t warp = threadIdx.x / warp_threads;
+  distinct = warp_reduce(distinct, [](uint32_t a, uint32_t b) { return a + b; });
   if (ptx::lane_id() == 0) {
+    shared.distinct[warp] = distinct;
     shared.least[warp] = least;
     shared.most[warp] = most;
   }
@@ -157,26 +184,19 @@ __global__ __launch_bounds__(survey_threads) void survey_kernel(const Bits* keys
   if (warp == 0) {
     least = warp_reduce(shared.least[ptx::lane_id()], [](Bits a, Bits b) { return min(a, b); });
     most = warp_reduce(shared.most[ptx::lane_id()], [](Bits a, Bits b) { return max(a, b); });
-    if (threadIdx.x == 0) shared.map = guess_map(least, most, bucket_bits);
+    distinct = warp_reduce(shared.distinct[ptx::lane_id()], [](uint32_t a, uint32_t b) { return a + b; });
   }
-  __syncthreads();
-  uint32_t runs = 0;
-#pragma unroll
-  for (uint32_t k = 0; k < samples_a_thread; ++k) runs += shared.map(key[k]) == shared.map(neighbour[k]);
-  const uint32_t threads_with_runs = static_cast<uint32_t>(__syncthreads_count(runs > 0));
   if (threadIdx.x != 0) return;
   plan->with_values = with_values;
+  plan->maybe_few = !with_values && distinct <= few_values * 3 / 4;
   plan->guess = !any_falls ? Guess::ascending : !any_rises ? Guess::descending : Guess::unordered;
-  plan->map = shared.map;
+  plan->map = guess_map(least, most, bucket_bits);
   plan->bucket_bits = bucket_bits;
-  plan->has_runs = threads_with_runs > survey_threads / 16;
 }
 
-/// The same from a digest, which knows all of it: keys in order are left to the roads that it chooses.
+/// What a digest knows better than the sample. Keys in order are left to the roads that it chooses.
 template <class Bits>
-__global__ void survey_digest_kernel(const Digest<Bits>* digest, uint32_t bucket_bits, uint32_t with_values,
-                                     MsdPlan<Bits>* plan) {
-  plan->with_values = with_values;
+__global__ void survey_digest_kernel(const Digest<Bits>* digest, uint32_t bucket_bits, MsdPlan<Bits>* plan) {
   plan->guess = Guess::unordered;
   plan->is_other = !digest->falls || !digest->rises;
   const Bits range = static_cast<Bits>(digest->maximum() - digest->minimum());
@@ -186,7 +206,6 @@ __global__ void survey_digest_kernel(const Digest<Bits>* digest, uint32_t bucket
     plan->map = BucketMap<Bits>::over(digest->minimum(), range, 1u << bucket_bits);
   }
   plan->bucket_bits = bucket_bits;
-  plan->has_runs = digest->repeats;
 }
 
 inline constexpr uint32_t decide_threads = 256;
@@ -218,7 +237,7 @@ __global__ __launch_bounds__(decide_threads) void decide_kernel(const uint64_t* 
                                                                 SortPlan<Bits>* counting_plan,
                                                                 PartitionJob* jobs, uint32_t* lists) {
   static_assert(decide_threads == msd_digits);
-  if (plan->is_other || plan->is_in_order()) return;
+  if (plan->is_settled()) return;
   if (plan->counts_values()) {
     if (threadIdx.x == 0 && blockIdx.x == 0)
       *counting_plan = {.road = Road::counting, .bins = msd_most_buckets, .minimum = plan->map.lowest};
@@ -231,7 +250,8 @@ __global__ __launch_bounds__(decide_threads) void decide_kernel(const uint64_t* 
   uint32_t least = 0;
 #pragma unroll
   for (uint32_t c = 0; c < bucket_classes; ++c) {
-    append(lists + c * msd_most_buckets, &plan->listed[c], bucket, size > least && size <= limits.most_keys[c]);
+    append(lists + c * msd_most_buckets, &plan->listed[c], bucket,
+           size > least && size <= limits.most_keys[c]);
     least = limits.most_keys[c];
   }
   if (__syncthreads_or(size > least) != 0 && threadIdx.x == 0) atomicOr(&plan->has_too_large, 1u);

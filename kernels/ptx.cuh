@@ -184,10 +184,10 @@ __device__ __forceinline__ void shared_writes_visible_to_bulk_copies() {
 /// Starts a copy of `bytes` (a multiple of 16) from shared to device memory, both aligned to 16 bytes.
 __device__ __forceinline__ void bulk_store(void* global, const void* shared, uint32_t bytes) {
 #if defined(__CUDA_ARCH__)
-  asm volatile("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], %2;" ::"l"(
-                   __cvta_generic_to_global(global)),
-               "r"(static_cast<uint32_t>(__cvta_generic_to_shared(shared))), "r"(bytes)
-               : "memory");
+  asm volatile(
+      "cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], %2;" ::"l"(__cvta_generic_to_global(global)),
+      "r"(static_cast<uint32_t>(__cvta_generic_to_shared(shared))), "r"(bytes)
+      : "memory");
 #elif !defined(__CUDACC__)
   memcpy(global, shared, bytes);
 #endif

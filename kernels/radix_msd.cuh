@@ -3,6 +3,7 @@
 //
 //     in ──sample──> map      ┌─ in order: copied while that is checked
 //     in ──read────> counts ──┤
+//        few distinct values:  counted by hashing      (few_values.cuh)
 //                             ├─ each bucket one value: written from the counts
 //                             ├─ in ──> scratch ──> out ──> out      level 1, level 2, each bucket in a block
 //                             └─ a bucket too large for a block: nothing here, `falls_back` is set
@@ -15,6 +16,7 @@
 #include "kernels/bucket_histogram.cuh"
 #include "kernels/bucket_sort.cuh"
 #include "kernels/counting_sort.cuh"
+#include "kernels/few_values.cuh"
 #include "kernels/launch.cuh"
 #include "kernels/msd_plan.cuh"
 #include "kernels/policy.cuh"
@@ -40,6 +42,7 @@ struct MsdWorkspace {
   static constexpr uint32_t most_spans = 512;  // blocks of the first level
 
   DeviceSpan<MsdPlan<Bits>> plan;
+  FewValuesWorkspace<Bits> few;
   DeviceSpan<SortPlan<Bits>> counting_plan;
   DeviceSpan<uint64_t> counts;  // by bucket, later the offsets
   ScanCountsWorkspace scan;
@@ -50,6 +53,7 @@ struct MsdWorkspace {
 
   explicit MsdWorkspace(Workspace& workspace)
       : plan(workspace.take<MsdPlan<Bits>>(1)),
+        few(workspace),
         counting_plan(workspace.take<SortPlan<Bits>>(1)),
         counts(workspace.take<uint64_t>(msd_most_buckets)),
         scan(workspace, msd_most_buckets),
@@ -93,7 +97,8 @@ void sort_buckets(const MsdArrays<Bits, Value>& arrays, uint32_t which, KeyMap<B
   const auto kernel = bucket_sort_kernel<Bits, Value, ranking, Policy>;
   constexpr size_t shared_bytes = sizeof(Shared<Bits, Value, Policy>);
   const uint32_t blocks = std::min(resident_blocks(kernel, Policy::threads, shared_bytes), msd_most_buckets);
-  const BucketArrays<Bits, Value> in_place{arrays.keys_out, arrays.keys_out, arrays.values_out, arrays.values_out};
+  const BucketArrays<Bits, Value> in_place{arrays.keys_out, arrays.keys_out, arrays.values_out,
+                                           arrays.values_out};
   launch(kernel, {blocks, Policy::threads, shared_bytes}, stream, in_place, arrays.count, offsets,
          lists + which * msd_most_buckets, which, map, plan);
 }
@@ -106,8 +111,8 @@ void sort_alone(const MsdArrays<Bits, Value>& arrays, KeyMap<Bits> map, cudaStre
   const uint64_t* const no_offsets = nullptr;
   const uint32_t* const no_list = nullptr;
   launch(bucket_sort_kernel<Bits, Value, ranking, Policy>,
-         {1, Policy::threads, sizeof(Shared<Bits, Value, Policy>)}, stream, all, arrays.count, no_offsets, no_list,
-         0u, map, no_plan);
+         {1, Policy::threads, sizeof(Shared<Bits, Value, Policy>)}, stream, all, arrays.count, no_offsets,
+         no_list, 0u, map, no_plan);
 }
 
 }  // namespace msd_detail
@@ -126,9 +131,9 @@ void sort_in_one_block(const MsdArrays<Bits, Value>& arrays, KeyMap<Bits> map, c
     msd_detail::sort_alone<typename Policy::Large, stable_ranking>(arrays, map, stream);
 }
 
-/// Sorts `count` records, at least two. `digest`: of all keys, or null; then the keys are sampled instead. Unless
-/// plan->falls_back is set in the end, keys_out (and values_out) hold the sorted records; if it is set, nothing
-/// was written. keys_out may be keys_in. All arrays are aligned to 16 bytes.
+/// Sorts `count` records, at least two. `digest`: of all keys, or null; then the keys are sampled instead.
+/// Unless plan->falls_back is set in the end, keys_out (and values_out) hold the sorted records; if it is
+/// set, nothing was written. keys_out may be keys_in. All arrays are aligned to 16 bytes.
 template <Ranking ranking, class Bits, class Value, class Policy>
 void radix_msd(const MsdArrays<Bits, Value>& arrays, KeyMap<Bits> map, const Digest<Bits>* digest,
                const MsdWorkspace<Bits, Value, Policy>& workspace, cudaStream_t stream) {
@@ -139,29 +144,31 @@ void radix_msd(const MsdArrays<Bits, Value>& arrays, KeyMap<Bits> map, const Dig
   MsdPlan<Bits>* const plan = workspace.plan.data();
   const uint32_t bucket_bits = msd_bucket_bits<Policy>(count);
   using namespace msd_plan_detail;
-  if (digest != nullptr) {
-    launch(survey_digest_kernel<Bits>, {1, 1}, stream, digest, bucket_bits, with_values, plan);
-  } else {
-    launch(survey_kernel<Bits>, {1, survey_threads, sizeof(SurveyShared<Bits>)}, stream, arrays.keys_in, count,
-           map, bucket_bits, with_values, plan);
-    rearrange_as_guessed(arrays.keys_in, arrays.keys_out, arrays.values_in, arrays.values_out, count, map, plan,
-                         stream);
-  }
+  launch(survey_kernel<Bits>, {1, survey_threads, sizeof(SurveyShared<Bits>)}, stream, arrays.keys_in, count,
+         map, bucket_bits, with_values, plan);
+  if (digest != nullptr)
+    launch(survey_digest_kernel<Bits>, {1, 1}, stream, digest, bucket_bits, plan);
+  else
+    rearrange_as_guessed(arrays.keys_in, arrays.keys_out, arrays.values_in, arrays.values_out, count, map,
+                         plan, stream);
+  if constexpr (!with_values)
+    sort_few_values({arrays.keys_in, count}, DeviceSpan<Bits>(arrays.keys_out, count), map, plan,
+                    workspace.few, stream);
 
   constexpr uint32_t blocks_a_multiprocessor = Policy::Partition::blocks_a_multiprocessor;
   const uint32_t spans = std::min(multiprocessors() * blocks_a_multiprocessor, workspace.most_spans);
   const uint64_t span = align_up(std::max<uint64_t>(count / spans + 1, 4096), 16);
   using namespace bucket_histogram_detail;
   launch(bucket_histogram_kernel<Bits>,
-         {static_cast<uint32_t>((count + span - 1) / span), counting_policy.histogram_threads,
+         {static_cast<uint32_t>((count + span - 1) / span), WideCounters::threads,
           sizeof(bucket_histogram_detail::Shared)},
          stream, arrays.keys_in, count, span, map, plan,
          reinterpret_cast<unsigned long long*>(workspace.counts.data()), workspace.span_counts.data());
   scan_counts(workspace.counts, nullptr, workspace.scan, stream);
   const uint64_t* const offsets = workspace.counts.data();
   const ClassLimits limits{{Policy::Small::most_keys, Policy::Medium::most_keys, Policy::Large::most_keys}};
-  launch(decide_kernel<Bits>, {msd_most_buckets / decide_threads, decide_threads, sizeof(DecideShared)}, stream,
-         offsets, count, workspace.job_keys(count), limits, plan, workspace.counting_plan.data(),
+  launch(decide_kernel<Bits>, {msd_most_buckets / decide_threads, decide_threads, sizeof(DecideShared)},
+         stream, offsets, count, workspace.job_keys(count), limits, plan, workspace.counting_plan.data(),
          workspace.jobs.data(), workspace.lists.data());
   if constexpr (!with_values)
     counting_detail::expand(offsets, msd_most_buckets, DeviceSpan<Bits>(arrays.keys_out, count), map,
@@ -169,8 +176,10 @@ void radix_msd(const MsdArrays<Bits, Value>& arrays, KeyMap<Bits> map, const Dig
 
   using namespace partition_detail;
   const auto partition = partition_kernel<Bits, Value, stable_ranking, typename Policy::Partition>;
-  constexpr size_t partition_bytes = sizeof(partition_detail::Shared<Bits, Value, typename Policy::Partition>);
-  const LaunchShape shape{multiprocessors() * blocks_a_multiprocessor, Policy::Partition::threads, partition_bytes};
+  constexpr size_t partition_bytes =
+      sizeof(partition_detail::Shared<Bits, Value, typename Policy::Partition>);
+  const LaunchShape shape{multiprocessors() * blocks_a_multiprocessor, Policy::Partition::threads,
+                          partition_bytes};
   Level<Bits, Value> level{.keys_in = arrays.keys_in,
                            .keys_out = arrays.keys_scratch,
                            .values_in = arrays.values_in,

@@ -9,8 +9,9 @@
 //                             2 |x x x . .|                    and waits for the next tile
 //
 // A block takes its tiles one after the other and knows from the histogram where in each child its records
-// start, so blocks do not talk to each other. A bin has room for the share of a tile that its child may expect;
-// records that find no room go to their place in `out` directly, so that no input is wrong, only slower.
+// start, so blocks do not talk to each other. A bin has room for the share of a tile that its child may
+// expect; records that find no room go to their place in `out` directly, so that no input is wrong, only
+// slower.
 #pragma once
 
 #include "core/key_bits.hpp"
@@ -53,17 +54,19 @@ __device__ __forceinline__ uint32_t bin_capacity(float share) {
 
 /// All bins together: the sum of bin_capacity, which is largest if all shares are alike.
 template <class Policy, uint32_t granule_>
-inline constexpr uint32_t slots = Policy::tile + 27 * rounded_up_root(Policy::tile) * 16 / 10 +
-                                  msd_digits * (2 * granule_ + 4);
+inline constexpr uint32_t slots =
+    Policy::tile + 27 * rounded_up_root(Policy::tile) * 16 / 10 + msd_digits*(2 * granule_ + 4);
 
-/// A slot's number in the low half of a word, and in the high half, signed, how many slots its bin still has: one
-/// atomic addition takes a slot and tells whether there was room.
+/// A slot's number in the low half of a word, and in the high half, signed, how many slots its bin still has:
+/// one atomic addition takes a slot and tells whether there was room.
 namespace slot {
 __device__ __forceinline__ uint32_t make(uint32_t number, uint32_t left) { return number | left << 16; }
 __device__ __forceinline__ uint32_t number(uint32_t slot) { return slot & 0xffff; }
 __device__ __forceinline__ bool has_room(uint32_t slot) { return static_cast<int32_t>(slot) > 0xffff; }
 /// The slot `records` further on.
-__device__ __forceinline__ uint32_t after(uint32_t slot, uint32_t records) { return slot + records * 0xffff0001u; }
+__device__ __forceinline__ uint32_t after(uint32_t slot, uint32_t records) {
+  return slot + records * 0xffff0001u;
+}
 }  // namespace slot
 
 template <class Bits, class Value, class Policy>
@@ -76,7 +79,7 @@ struct Shared {
   uint64_t out[msd_digits];        // where in `out` the first slot of a bin goes; whole granules
   uint32_t next[msd_digits];       // the next slot of each bin, and how many are left in it: see slot
   uint32_t begin[msd_digits + 1];  // its first
-  uint32_t gap[msd_digits];       // slots at its front that stand for records of others
+  uint32_t gap[msd_digits];        // slots at its front that stand for records of others
   uint32_t warp_sums[Policy::threads / warp_threads + 1];
   uint32_t job;
   uint32_t warp_counts[warps][msd_digits];  // pairs: a histogram a warp, then where its records of a digit go
@@ -92,9 +95,9 @@ struct Level {
   const Value* values_in;
   Value* values_out;
   uint64_t count;
-  uint64_t span;           // first level: records a job
-  uint32_t number;         // 0 or 1
-  const uint64_t* offsets;  // of all buckets
+  uint64_t span;             // first level: records a job
+  uint32_t number;           // 0 or 1
+  const uint64_t* offsets;   // of all buckets
   const PartitionJob* jobs;  // second level
   const uint32_t* job_counts;
   MsdPlan<Bits>* plan;
@@ -210,15 +213,24 @@ class Partition {
     const uint64_t first = job_.first + tile * Policy::tile;
     const uint64_t left = job_.count - tile * Policy::tile;
     const Bits* const keys = level_.keys_in + first + own_index(0);
+    [[maybe_unused]] const Value* const values = level_.values_in + first + own_index(0);
     if (left >= Policy::tile) {
 #pragma unroll
       for (uint32_t i = 0; i < keys_a_thread; ++i) keys_[i] = __ldcs(keys + i * warp_threads);
+      if constexpr (with_values) {
+#pragma unroll
+        for (uint32_t i = 0; i < keys_a_thread; ++i) values_[i] = __ldcs(values + i * warp_threads);
+      }
     } else {
 #pragma unroll
       for (uint32_t i = 0; i < keys_a_thread; ++i)
         if (own_index(i) < left) keys_[i] = __ldcs(keys + i * warp_threads);
+      if constexpr (with_values) {
+#pragma unroll
+        for (uint32_t i = 0; i < keys_a_thread; ++i)
+          if (own_index(i) < left) values_[i] = __ldcs(values + i * warp_threads);
+      }
     }
-    values_from_ = level_.values_in + first + own_index(0);
   }
 
   __device__ __forceinline__ uint32_t digit_of(Bits ordered) const {
@@ -263,10 +275,6 @@ class Partition {
     const uint32_t warp = threadIdx.x / warp_threads;
     WarpRanker<ranking> ranker(shared_.warp_counts[warp]);
     Packed16<keys_a_thread> ranks;
-    Value values[keys_a_thread];
-#pragma unroll
-    for (uint32_t i = 0; i < keys_a_thread; ++i)
-      if (full || own_index(i) < size) values[i] = __ldcs(values_from_ + i * warp_threads);
 #pragma unroll
     for (uint32_t i = 0; i < keys_a_thread; ++i)
       ranks.set(i, ranker.rank(digit_of(keys_[i]), full || own_index(i) < size));
@@ -289,9 +297,9 @@ class Partition {
       const uint32_t taken = slot::after(shared_.warp_counts[warp][digit], ranks.get(i));
       put_key(digit, taken, keys_[i]);
       if (slot::has_room(taken))
-        shared_.values[slot::number(taken)] = values[i];
+        shared_.values[slot::number(taken)] = values_[i];
       else
-        level_.values_out[place_without_room(digit, taken)] = values[i];
+        level_.values_out[place_without_room(digit, taken)] = values_[i];
     }
   }
 
@@ -319,7 +327,8 @@ class Partition {
     for (uint32_t s = max(body_end, body); s < to; ++s) out[s] = bin[s];
   }
 
-  /// The sector of a bin that begins at slot `from` goes to its front; the slots behind the kept ones are free.
+  /// The sector of a bin that begins at slot `from` goes to its front; the slots behind the kept ones are
+  /// free.
   template <class T>
   __device__ __forceinline__ static void move_sector(T* bin, uint32_t from) {
     constexpr uint32_t vectors = sector * sizeof(T) / sizeof(uint4);
@@ -366,12 +375,13 @@ class Partition {
   uint32_t jobs_;
   bool maps_at_load_;
   bool maps_at_store_;
-  const Value* values_from_;
   Bits keys_[keys_a_thread] = {};
+  Value values_[with_values ? keys_a_thread : 1];
 };
 
 template <class Bits, class Value, Ranking ranking, class Policy>
-__global__ __launch_bounds__(Policy::threads, Policy::blocks_a_multiprocessor) void partition_kernel(Level<Bits, Value> level) {
+__global__ __launch_bounds__(Policy::threads, Policy::blocks_a_multiprocessor) void partition_kernel(
+    Level<Bits, Value> level) {
   if (level.number == 0 && blockIdx.x == 0 && threadIdx.x == 0)
     level.plan->falls_back = level.plan->gives_up();  // the first kernel after the last that decides
   if (!level.plan->partitions()) return;

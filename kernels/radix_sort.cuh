@@ -1,6 +1,7 @@
 // radix_sort.cuh - a whole sort in device memory: digest, plan, and the launches that the plan may need.
 //
-//     large arrays:  sample ──> MSD ──┬─ in order, counted, or partitioned twice and each bucket sorted (radix_msd.cuh)
+//     large arrays:  sample ──> MSD ──┬─ in order, counted, or partitioned twice and each bucket sorted
+//     (radix_msd.cuh)
 //                                     └─ falls back, and everything else:
 //     digest ──> plan ──┬─ nothing | copy | reverse      (rearrange.cuh)
 //     (one read)        ├─ counting: count, scan, expand (counting_sort.cuh)
@@ -147,7 +148,8 @@ const uint32_t* try_msd(const MsdArrays<Bits, Value>& arrays, const SortSettings
 }
 
 template <class Bits, class Value>
-void sort_alone(const MsdArrays<Bits, Value>& arrays, const SortSettings<Bits>& settings, cudaStream_t stream) {
+void sort_alone(const MsdArrays<Bits, Value>& arrays, const SortSettings<Bits>& settings,
+                cudaStream_t stream) {
   if (settings.ranking == Ranking::lane_order)
     sort_in_one_block<Ranking::lane_order>(arrays, settings.map, stream);
   else
@@ -173,8 +175,8 @@ void sort_digested(DeviceSpan<const Bits> keys_in, DeviceSpan<Bits> keys_out, co
     if (fits_one_block<Bits, Value>(settings.algorithm, arrays.count))
       return sort_detail::sort_alone(arrays, settings, stream);
     if (tries_msd<Bits, Value>(settings.algorithm, arrays.count))
-      falls_back = sort_detail::try_msd(arrays, settings, const_cast<const Digest<Bits>*>(workspace.digest.data()),
-                                        workspace, stream);
+      falls_back = sort_detail::try_msd(
+          arrays, settings, const_cast<const Digest<Bits>*>(workspace.digest.data()), workspace, stream);
   }
   sort_detail::sort_by_digest(keys_in, keys_out, values_in, values_out, settings, falls_back, workspace,
                               stream);

@@ -97,15 +97,17 @@ __global__ __launch_bounds__(threads) void check_guess_kernel(const Bits* in, Bi
 #pragma unroll
       for (uint32_t k = 0; k < width; ++k)
         if (first + k + 1 < count)
-          is_wrong |= contradicts(guess, is_stable, map.to_ordered(vector[u].keys[k]),
-                                  map.to_ordered(k + 1 < width ? vector[u].keys[(k + 1) % width] : behind[u]));
+          is_wrong |=
+              contradicts(guess, is_stable, map.to_ordered(vector[u].keys[k]),
+                          map.to_ordered(k + 1 < width ? vector[u].keys[(k + 1) % width] : behind[u]));
       if (!moves) continue;
       if (guess == Guess::ascending && first + width <= count) {
         __stcs(reinterpret_cast<uint4*>(out + first), vector[u].whole);
       } else {
 #pragma unroll
         for (uint32_t k = 0; k < width; ++k)
-          if (first + k < count) out[guess == Guess::ascending ? first + k : count - 1 - first - k] = vector[u].keys[k];
+          if (first + k < count)
+            out[guess == Guess::ascending ? first + k : count - 1 - first - k] = vector[u].keys[k];
       }
     }
     if (__any_sync(full_warp, is_wrong) && ptx::lane_id() == 0) failed.store(1, cuda::memory_order_relaxed);
@@ -139,8 +141,8 @@ void rearrange(const T* in, T* out, uint64_t count, const SortPlan<Bits>* plan, 
          count, plan);
 }
 
-/// Moves the records to where plan->guess wants them, if it is right; else sets plan->guess_failed. `out` may be
-/// `in`, then nothing moves until the guess was found right.
+/// Moves the records to where plan->guess wants them, if it is right; else sets plan->guess_failed. `out` may
+/// be `in`, then nothing moves until the guess was found right.
 template <class Bits, class Value>
 void rearrange_as_guessed(const Bits* keys_in, Bits* keys_out, const Value* values_in, Value* values_out,
                           uint64_t count, KeyMap<Bits> map, MsdPlan<Bits>* plan, cudaStream_t stream) {
@@ -152,7 +154,8 @@ void rearrange_as_guessed(const Bits* keys_in, Bits* keys_out, const Value* valu
     launch(follow_keys, {blocks_for(follow_keys, count), threads}, stream, keys_in, keys_out, count, plan);
   if constexpr (value_bytes<Value> != 0) {
     const auto follow_values = follow_guess_kernel<Bits, Value>;
-    launch(follow_values, {blocks_for(follow_values, count), threads}, stream, values_in, values_out, count, plan);
+    launch(follow_values, {blocks_for(follow_values, count), threads}, stream, values_in, values_out, count,
+           plan);
   }
 }
 

@@ -60,7 +60,8 @@ struct SortTask {
   uint32_t in_place;
 };
 
-/// From how many keys alone on counting them may be the automatic choice: below, its launches take longer than passes.
+/// From how many keys alone on counting them may be the automatic choice: below, its launches take longer
+/// than passes.
 template <class Bits>
 SWEEPSORT_HOST_DEVICE constexpr bool counting_pays(uint64_t count) {
   return sizeof(Bits) == 1 || count >= uint64_t{1} << 20;

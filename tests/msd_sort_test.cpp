@@ -1,5 +1,5 @@
-// msd_sort_test.cpp - the MSD sort with small tiles and buckets, so that a few thousand records take both levels, every
-// size of bucket and every way out. On the emulator and on a GPU.
+// msd_sort_test.cpp - the MSD sort with small tiles and buckets, so that a few thousand records take both
+// levels, every size of bucket and every way out. On the emulator and on a GPU.
 #include "catch.hpp"
 #include "datasets/distributions.hpp"
 #include "device_array.hpp"
@@ -91,10 +91,10 @@ Plan<BitsOf<Key>> sort(const std::vector<Key>& input, const Case& test) {
   Plan<Bits> plan;
   check(cudaMemcpy(&plan, workspace.plan.data(), sizeof(plan), cudaMemcpyDeviceToHost));
   if (plan.falls_back || !test.in_place) oracle::require(oracle::compare<Key>(input, in.download()));
-  if (getenv("SHOW")) fprintf(stderr,"order %d counts %d part %d back %d lists %u %u %u jobs %u bits %u\n",plan.is_in_order(),plan.counts_values(),plan.partitions(),plan.falls_back,plan.listed[0],plan.listed[1],plan.listed[2],plan.jobs,plan.bucket_bits);
   if (plan.falls_back) return plan;
   if constexpr (with_values)
-    oracle::require_sorted_pairs<Key, Value>(input, values, out.download(), values_out.download(), test.order);
+    oracle::require_sorted_pairs<Key, Value>(input, values, out.download(), values_out.download(),
+                                             test.order);
   else
     oracle::require_sorted<Key>(input, out.download(), test.order);
   return plan;
@@ -120,7 +120,9 @@ TEMPLATE_PRODUCT_TEST_CASE("the MSD sort is right or says that it is not the one
   for (const Distribution& distribution : all_distributions()) {
     if (!distribution.suits(key_type_of<Key>())) continue;
     const uint32_t kind = turn++;
-    sort_distribution<Key, Value>(distribution, on_gpu ? 200'003 : 9'001 + 37 * kind,
+    // The emulator has time for half of them: what this record leaves out the next one takes.
+    if (!on_gpu && kind % 2 != (sizeof(Value) + std::is_unsigned_v<Key>) % 2) continue;
+    sort_distribution<Key, Value>(distribution, on_gpu ? 200'003 : 6'001 + 37 * kind,
                                   {.order = kind % 2 == 0 ? Order::ascending : Order::descending,
                                    .in_place = kind % 3 == 0,
                                    .digested = kind % 5 < 2,

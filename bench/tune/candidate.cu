@@ -1,5 +1,5 @@
-// candidate.cu - times one candidate row of the MSD sort's tuning table (kernels/policy.cuh) and checks its result. tune.py
-// compiles it once a candidate, with the row as macros, and runs all of them in turns.
+// candidate.cu - times one candidate row of the MSD sort's tuning table (kernels/policy.cuh) and checks its
+// result. tune.py compiles it once a candidate, with the row as macros, and runs all of them in turns.
 //
 //     candidate COUNT RUNS      prints one line: median and minimum in milliseconds, "ok" or "WRONG"
 #include "kernels/radix_msd.cuh"
@@ -29,7 +29,8 @@ __device__ uint64_t random_of(uint64_t index) {
 
 template <class Value>
 __global__ void fill_kernel(Bits* keys, Value* values, uint64_t count) {
-  for (uint64_t i = blockIdx.x * uint64_t{blockDim.x} + threadIdx.x; i < count; i += uint64_t{gridDim.x} * blockDim.x) {
+  for (uint64_t i = blockIdx.x * uint64_t{blockDim.x} + threadIdx.x; i < count;
+       i += uint64_t{gridDim.x} * blockDim.x) {
     keys[i] = static_cast<Bits>(random_of(i));
     if constexpr (value_bytes<Value> != 0) values[i] = static_cast<Value>(i);
   }
@@ -40,7 +41,8 @@ template <class Value>
 __global__ void check_kernel(const Bits* keys, const Value* values, uint64_t count, unsigned long long* wrong,
                              unsigned long long* sum) {
   unsigned long long my_sum = 0;
-  for (uint64_t i = blockIdx.x * uint64_t{blockDim.x} + threadIdx.x; i < count; i += uint64_t{gridDim.x} * blockDim.x) {
+  for (uint64_t i = blockIdx.x * uint64_t{blockDim.x} + threadIdx.x; i < count;
+       i += uint64_t{gridDim.x} * blockDim.x) {
     my_sum += random_of(keys[i]);
     bool is_wrong = i > 0 && keys[i - 1] > keys[i];
     if constexpr (value_bytes<Value> != 0) {

@@ -1,0 +1,41 @@
+// hash_slots.cuh - open addressing: where in a table of keys a key stands, or may stand.
+// Knuth, "The Art of Computer Programming", vol. 3, 6.4: multiplicative hashing, linear probing.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <bit>
+#include <cstdint>
+#include <type_traits>
+
+namespace sweepsort {
+
+/// Atomic operations want unsigned long long where the width is 64.
+template <class Bits>
+using AtomicWord = std::conditional_t<sizeof(Bits) == 8, unsigned long long, uint32_t>;
+
+/// Finds the slot of `key`, which is not zero, among `slots` (a power of two), or takes one; zero is a free
+/// slot. Adds 1 to `taken` if it was new. False if all slots belong to others.
+template <uint32_t slots, class Bits>
+__device__ __forceinline__ bool find_slot(AtomicWord<Bits>* keys, Bits key, uint32_t& slot, uint32_t& taken) {
+  constexpr uint32_t bits = std::countr_zero(slots);
+  if constexpr (sizeof(Bits) == 8)
+    slot = static_cast<uint32_t>((key * 0x9e3779b97f4a7c15ull) >> (64 - bits));
+  else
+    slot = (key * 0x9e3779b1u) >> (32 - bits);
+  for (uint32_t tries = 0; tries < slots; ++tries) {
+    AtomicWord<Bits> there = keys[slot];
+    if (there == 0) {
+      there = atomicCAS(&keys[slot], AtomicWord<Bits>{0}, static_cast<AtomicWord<Bits>>(key));
+      if (there == 0) {
+        ++taken;
+        return true;
+      }
+    }
+    if (there == key) return true;
+    slot = (slot + 1) % slots;
+  }
+  return false;
+}
+
+}  // namespace sweepsort

@@ -1,0 +1,122 @@
+// wide_counters.cuh - a block's 65,536 counters in 128 KiB of shared memory, which no input makes run over.
+//
+//     word:  | bin 1: 16 bits | bin 0: 16 bits |     a counter that reaches 2^15 hands 2^15 over to device
+//     memory
+//
+// Shams & Kennedy, "Efficient histogram algorithms for NVIDIA CUDA compatible devices", 2007.
+#pragma once
+
+#include "kernels/histogram.cuh"
+#include "kernels/policy.cuh"
+#include "kernels/ptx.cuh"
+
+#include <cuda_runtime.h>
+
+#include <cstdint>
+
+namespace sweepsort {
+
+struct WideCounters {
+  static constexpr uint32_t bins = counting_bins;
+  static constexpr uint32_t half = 1u << 15;
+  static constexpr uint32_t threads = counting_policy.histogram_threads;
+
+  uint32_t words[bins / 2];
+
+  /// The whole block calls it, and synchronises before it counts.
+  __device__ __forceinline__ void clear() {
+    uint4* const vectors = reinterpret_cast<uint4*>(words);
+    for (uint32_t i = threadIdx.x; i < bins / 8; i += blockDim.x) vectors[i] = make_uint4(0, 0, 0, 0);
+  }
+
+  /// What is left here of a bin's count.
+  __device__ __forceinline__ uint32_t at(uint32_t bin) const {
+    return (words[word_of(bin)] >> (bin % 2 * 16)) & 0xffff;
+  }
+
+  /// Right after a barrier every counter is below `half`; until the next one a block may add at most `half`
+  /// in all. `hand_over(bin)` adds `half` to the bin elsewhere.
+  template <class HandOver>
+  __device__ __forceinline__ void add(uint32_t bin, uint32_t keys, HandOver hand_over) {
+    const uint32_t shift = bin % 2 * 16;
+    const uint32_t added = keys << shift;
+    uint32_t* const word = &words[word_of(bin)];
+    const uint32_t before = atomicAdd(word, added);
+    if ((~before & (before + added) & (half << shift)) != 0) {
+      atomicSub(word, half << shift);
+      hand_over(bin);
+    }
+  }
+
+  /// Counts `count` keys from `keys` (aligned to 16 bytes) on. The whole block calls it; the counters are
+  /// complete behind the next barrier.
+  template <class Bits, class BinOf, class HandOver>
+  __device__ __forceinline__ void add_all(const Bits* keys, uint64_t count, BinOf bin_of,
+                                          HandOver hand_over) {
+    const uint64_t vectors = count / digest_detail::keys_a_vector<Bits>;
+    const uint4* const body = reinterpret_cast<const uint4*>(keys);
+    // Where the first keys often have a neighbour in their bin, looking for it saves more than it costs.
+    bool has_pair = false;
+    if (threadIdx.x < vectors) {
+      const digest_detail::Vector<Bits> first{.whole = body[threadIdx.x]};
+#pragma unroll
+      for (uint32_t k = 1; k < digest_detail::keys_a_vector<Bits>; ++k)
+        has_pair |= bin_of(first.keys[k - 1]) == bin_of(first.keys[k]);
+    }
+    if (__syncthreads_count(has_pair) > static_cast<int>(threads / 8))
+      add_vectors<Bits, true>(body, vectors, bin_of, hand_over);
+    else
+      add_vectors<Bits, false>(body, vectors, bin_of, hand_over);
+    for (uint64_t i = vectors * digest_detail::keys_a_vector<Bits> + threadIdx.x; i < count; i += blockDim.x)
+      add(bin_of(keys[i]), 1, hand_over);
+  }
+
+ private:
+  /// Keys that share many bits would meet in few banks.
+  static __device__ __forceinline__ uint32_t word_of(uint32_t bin) {
+    const uint32_t word = bin / 2;
+    return word ^ (word >> 5) ^ (word >> 10);
+  }
+
+  /// `by_runs`: successive keys of one bin cost one atomic together.
+  template <class Bits, bool by_runs, class BinOf, class HandOver>
+  __device__ __forceinline__ void add_vectors(const uint4* body, uint64_t vectors, BinOf bin_of,
+                                              HandOver hand_over) {
+    constexpr uint32_t width = digest_detail::keys_a_vector<Bits>;
+    constexpr uint32_t round = half / threads / width;  // vectors a thread between two barriers
+    constexpr uint32_t in_flight = counting_policy.histogram_vectors_in_flight;
+    static_assert(round % in_flight == 0);
+    for (uint64_t row = 0; row < vectors; row += uint64_t{threads} * round) {
+      for (uint32_t batch = 0; batch < round; batch += in_flight) {
+        digest_detail::Vector<Bits> vector[in_flight];
+        const uint64_t mine = row + batch * threads + threadIdx.x;
+#pragma unroll
+        for (uint32_t u = 0; u < in_flight; ++u)
+          if (mine + u * threads < vectors) vector[u].whole = ptx::load_streaming(body + mine + u * threads);
+        uint32_t run_bin = 0;
+        uint32_t run = 0;
+#pragma unroll
+        for (uint32_t u = 0; u < in_flight; ++u) {
+          if (mine + u * threads >= vectors) break;
+#pragma unroll
+          for (const Bits key : vector[u].keys) {
+            const uint32_t bin = bin_of(key);
+            if constexpr (!by_runs) {
+              add(bin, 1, hand_over);
+            } else if (bin == run_bin) {
+              ++run;
+            } else {
+              if (run != 0) add(run_bin, run, hand_over);
+              run_bin = bin;
+              run = 1;
+            }
+          }
+        }
+        if (by_runs && run != 0) add(run_bin, run, hand_over);
+      }
+      __syncthreads();
+    }
+  }
+};
+
+}  // namespace sweepsort
