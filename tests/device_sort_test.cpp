@@ -181,14 +181,18 @@ TEMPLATE_PRODUCT_TEST_CASE("pairs are sorted stably", "[device]", std::pair,
   using Value = typename TestType::second_type;
   for (const uint64_t count : sizes<Key>(sizeof(Value))) sort_pairs<Key, Value>({.count = count});
   const uint64_t count = on_gpu ? 500'009 : 7'001;
+  // The order is the map of the keys' bits, in place a choice of buffers: on the emulator one width takes
+  // them in all four combinations, the others in two.
+  const bool all_combinations = on_gpu || std::is_same_v<Key, uint32_t>;
   for (const Distribution& distribution : all_distributions()) {
     if (!distribution.suits(key_type_of<Key>())) continue;
     for (const Order order : {Order::ascending, Order::descending})
       for (const bool in_place : {false, true})
-        sort_pairs<Key, Value>({.distribution = std::string(distribution.name),
-                                .count = count,
-                                .order = order,
-                                .in_place = in_place});
+        if (all_combinations || in_place == (order == Order::descending))
+          sort_pairs<Key, Value>({.distribution = std::string(distribution.name),
+                                  .count = count,
+                                  .order = order,
+                                  .in_place = in_place});
     sort_pairs<Key, Value>({.distribution = std::string(distribution.name), .count = count, .ballot = true});
   }
 }
