@@ -67,7 +67,11 @@ build() {
   local folder=$root/build/$preset
   mkdir -p "$folder"
   log=$folder/build.log
-  if command -v ccache >/dev/null; then set -- "$@" -DCMAKE_CXX_COMPILER_LAUNCHER=ccache; fi
+  if command -v ccache >/dev/null; then
+    # Without these it does not keep what was compiled with precompiled headers.
+    export CCACHE_SLOPPINESS=${CCACHE_SLOPPINESS:-pch_defines,time_macros,include_file_mtime,include_file_ctime}
+    set -- "$@" -DCMAKE_CXX_COMPILER_LAUNCHER=ccache
+  fi
   (cd "$root" && cmake --preset "$preset" "$@") >"$log" 2>&1 || { cat "$log"; fail "cmake --preset $preset failed"; }
   sed -n "s/^-- sweepsort: /$preset: /p" "$log"
   cmake --build "$folder" --target "$target" -j "$jobs" >>"$log" 2>&1 ||

@@ -154,16 +154,21 @@ TEMPLATE_TEST_CASE("keys of every size come out sorted", "[device]", uint8_t, ui
 TEMPLATE_TEST_CASE("keys of every type, order and distribution come out sorted", "[device]", uint8_t, int8_t,
                    uint16_t, int16_t, uint32_t, int32_t, float, uint64_t, int64_t, double) {
   const uint64_t count = on_gpu ? 1'000'003 : 9'001;
+  // The types of a width share its kernels and differ in the map of their bits: on the emulator the unsigned
+  // ones take both roads in both orders, the others a road in each.
+  const bool all_roads = on_gpu || std::is_unsigned_v<TestType>;
   for (const Distribution& distribution : all_distributions()) {
     if (!distribution.suits(key_type_of<TestType>())) continue;
     for (const Order order : {Order::ascending, Order::descending}) {
       const std::string which(distribution.name);
-      sort_keys<TestType>({.distribution = which, .count = count, .order = order});
-      sort_keys<TestType>({.distribution = which,
-                           .count = count,
-                           .order = order,
-                           .algorithm = SortAlgorithm::radix,
-                           .in_place = true});
+      if (all_roads || order == Order::ascending)
+        sort_keys<TestType>({.distribution = which, .count = count, .order = order});
+      if (all_roads || order == Order::descending)
+        sort_keys<TestType>({.distribution = which,
+                             .count = count,
+                             .order = order,
+                             .algorithm = SortAlgorithm::radix,
+                             .in_place = true});
     }
   }
 }
@@ -176,14 +181,18 @@ TEMPLATE_PRODUCT_TEST_CASE("pairs are sorted stably", "[device]", std::pair,
   using Value = typename TestType::second_type;
   for (const uint64_t count : sizes<Key>(sizeof(Value))) sort_pairs<Key, Value>({.count = count});
   const uint64_t count = on_gpu ? 500'009 : 7'001;
+  // The order is the map of the keys' bits, in place a choice of buffers: on the emulator one width takes
+  // them in all four combinations, the others in two.
+  const bool all_combinations = on_gpu || std::is_same_v<Key, uint32_t>;
   for (const Distribution& distribution : all_distributions()) {
     if (!distribution.suits(key_type_of<Key>())) continue;
     for (const Order order : {Order::ascending, Order::descending})
       for (const bool in_place : {false, true})
-        sort_pairs<Key, Value>({.distribution = std::string(distribution.name),
-                                .count = count,
-                                .order = order,
-                                .in_place = in_place});
+        if (all_combinations || in_place == (order == Order::descending))
+          sort_pairs<Key, Value>({.distribution = std::string(distribution.name),
+                                  .count = count,
+                                  .order = order,
+                                  .in_place = in_place});
     sort_pairs<Key, Value>({.distribution = std::string(distribution.name), .count = count, .ballot = true});
   }
 }

@@ -106,8 +106,7 @@ void Engine::complete(Warp& warp, const Gathering& gathering, Where where) {
       for_each_lane(mask, [&](uint32_t lane) {
         auto* const address = reinterpret_cast<unsigned*>(static_cast<uintptr_t>(warp.arguments[lane]));
         if (warp.arguments[lane] % sizeof(unsigned) != 0) fault("misaligned atomic", where);
-        warp.results[lane] = *address;
-        *address += static_cast<unsigned>(warp.values[lane]);
+        warp.results[lane] = watched_add(address, static_cast<unsigned>(warp.values[lane]));
         changed(address);
       });
       return;

@@ -70,4 +70,10 @@ std::string SharedMemory::damage() const {
   return text;
 }
 
+unsigned watched_add(unsigned* address, unsigned value) {
+  const unsigned before = *address;
+  *address += value;
+  return before;
+}
+
 }  // namespace simt

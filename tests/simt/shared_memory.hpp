@@ -32,4 +32,7 @@ class SharedMemory {
   size_t bytes_ = 0;
 };
 
+/// Adds to a kernel's memory and returns what stood there. Not the engine's, which sanitizers do not watch.
+unsigned watched_add(unsigned* address, unsigned value);
+
 }  // namespace simt
