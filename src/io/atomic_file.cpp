@@ -3,12 +3,11 @@
 
 #include "core/error.hpp"
 #include "core/fingerprint.hpp"
-#include "io/parallel_chunks.hpp"
+#include "io/reserve.hpp"
 #include "io/system_error.hpp"
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 
 #include <cerrno>
@@ -35,7 +34,7 @@ AtomicFile::AtomicFile(std::string name, std::string target, const AtomicFileOpt
   directory_ = parent.empty() ? "." : parent;
   FileDescriptor file = options_.allow_anonymous ? create_anonymous() : FileDescriptor();
   if (!file) file = create_hidden();
-  file_ = PositionedFile(std::move(file), name_, true);
+  file_ = PositionedFile(std::move(file), name_, Caching::ask);
 }
 
 /// The owner's bits are added to the mode so that the file can be opened a second time; set_mode takes them
@@ -67,21 +66,11 @@ std::string AtomicFile::hidden_path() const {
   return fmt::format("{}/.{}.{:016x}.tmp", directory_, file_name.substr(0, most_of_name), random_secret());
 }
 
-void AtomicFile::reserve(uint64_t bytes) {
-  rlimit limit{};
-  // Checked here because going over it raises a signal (SIGXFSZ) before it returns an error.
-  if (::getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY && bytes > limit.rlim_cur)
-    throw system_error(name_, fmt::format("reserve {} bytes", bytes), EFBIG);
-  if (bytes == 0) return;
-  while (::fallocate(file_.fd(), 0, 0, static_cast<off_t>(bytes)) != 0) {
-    if (errno == EINTR) continue;
-    if (errno != EOPNOTSUPP && errno != ENOSYS)
-      throw system_error(name_, fmt::format("reserve {} bytes", bytes), errno);
-    // Without the reservation a full disk is found by a write; the length at least is right from the start.
-    if (::ftruncate(file_.fd(), static_cast<off_t>(bytes)) != 0)
-      throw system_error(name_, fmt::format("set the length to {} bytes", bytes), errno);
-    return;
-  }
+void AtomicFile::reserve(uint64_t bytes) { reserve_space(file_.fd(), name_, 0, bytes); }
+
+void AtomicFile::cut(uint64_t bytes) {
+  if (::ftruncate(file_.fd(), static_cast<off_t>(bytes)) != 0)
+    throw system_error(name_, fmt::format("cut it to {} bytes", bytes), errno);
 }
 
 void AtomicFile::set_mode() const {
