@@ -14,12 +14,19 @@ std::string_view name(Phase phase) {
     case Phase::scan: return "scan";
     case Phase::write: return "write";
     case Phase::verify: return "verify";
+    case Phase::runs: return "runs";
+    case Phase::merge: return "merge";
     default: return "sync";
   }
 }
 
 SortReport sort_file(const std::string& input, const std::string& output, const SortFileOptions& options) {
-  return sort_file_with(SortEnvironment{}, input, output, options);
+  return sort_files_with(SortEnvironment{}, {input}, output, options);
+}
+
+SortReport sort_files(const std::vector<std::string>& inputs, const std::string& output,
+                      const SortFileOptions& options) {
+  return sort_files_with(SortEnvironment{}, inputs, output, options);
 }
 
 ScanReport scan_file(const std::string& input, const std::string& output, const ScanFileOptions& options) {

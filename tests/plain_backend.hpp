@@ -108,8 +108,10 @@ class SpoilingScanSession : public ScanSession {
 
 class PlainBackend : public Backend {
  public:
-  explicit PlainBackend(Fault fault = Fault::none, std::string name = "plain")
-      : fault_(fault), name_(std::move(name)) {}
+  /// `is_faulty`: asked for each session, whether the fault is in it; empty: in all.
+  explicit PlainBackend(Fault fault = Fault::none, std::string name = "plain",
+                        std::function<bool()> is_faulty = {})
+      : fault_(fault), name_(std::move(name)), is_faulty_(std::move(is_faulty)) {}
 
   BackendInfo info() const override { return {.name = name_, .description = "std::sort", .details = {}}; }
   Footprint footprint(const SortJob& job) const override {
@@ -118,7 +120,7 @@ class PlainBackend : public Backend {
   Bytes device_memory() const override { return {0}; }
   std::unique_ptr<SortSession> begin_sort(const SortJob& job) override {
     if (fault_ == Fault::fails_to_begin) throw Error("the device has no memory left");
-    return std::make_unique<PlainSession>(job, fault_);
+    return std::make_unique<PlainSession>(job, !is_faulty_ || is_faulty_() ? fault_ : Fault::none);
   }
   double copy_bandwidth() override { return 1e9; }
 
@@ -143,6 +145,7 @@ class PlainBackend : public Backend {
  private:
   Fault fault_;
   std::string name_;
+  std::function<bool()> is_faulty_;
   std::unique_ptr<Backend> cpu_ = make_cpu_backend(2);
 };
 

@@ -10,6 +10,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 namespace sweepsort {
 
@@ -25,7 +26,12 @@ struct SortEnvironment {
   bool allow_anonymous = true;    // temporary files without a name
 };
 
-SortReport sort_file_with(const SortEnvironment& environment, const std::string& input,
-                          const std::string& output, const SortFileOptions& options);
+SortReport sort_files_with(const SortEnvironment& environment, const std::vector<std::string>& inputs,
+                           const std::string& output, const SortFileOptions& options);
+
+inline SortReport sort_file_with(const SortEnvironment& environment, const std::string& input,
+                                 const std::string& output, const SortFileOptions& options) {
+  return sort_files_with(environment, {input}, output, options);
+}
 
 }  // namespace sweepsort
