@@ -2,7 +2,6 @@
 #include "sweepsort.hpp"
 
 #include "pipeline/scan_file.hpp"
-#include "pipeline/sort_file.hpp"
 
 namespace sweepsort {
 
@@ -18,15 +17,6 @@ std::string_view name(Phase phase) {
     case Phase::merge: return "merge";
     default: return "sync";
   }
-}
-
-SortReport sort_file(const std::string& input, const std::string& output, const SortFileOptions& options) {
-  return sort_files_with(SortEnvironment{}, {input}, output, options);
-}
-
-SortReport sort_files(const std::vector<std::string>& inputs, const std::string& output,
-                      const SortFileOptions& options) {
-  return sort_files_with(SortEnvironment{}, inputs, output, options);
 }
 
 ScanReport scan_file(const std::string& input, const std::string& output, const ScanFileOptions& options) {

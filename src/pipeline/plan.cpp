@@ -48,8 +48,7 @@ class Planner {
     if (request_.memory < least_memory)
       throw Error(fmt::format("{} of memory are too little to sort anything", format_bytes(request_.memory)),
                   fmt::format("the least that works is {}", format_bytes(least_memory)));
-    if (request_.count && request_.sorted_inputs == 0 && fits(job(*request_.count), 1, request_.memory))
-      return in_memory();
+    if (request_.count && request_.sorted_inputs == 0 && fits_whole(*request_.count)) return in_memory();
     if (request_.whole && request_.count) refuse_whole();
     const bool counts = request_.may_count && record_ <= 2 && request_.shape.value_bytes == 0 &&
                         request_.algorithm != SortAlgorithm::radix && request_.sorted_inputs == 0;
@@ -58,8 +57,7 @@ class Planner {
 
   uint64_t most_in_memory() const {
     // No machine addresses more bytes than 2^56, and no product overflows below.
-    return largest((uint64_t{1} << 56) / record_,
-                   [&](uint64_t count) { return fits(job(count), 1, request_.memory); });
+    return largest((uint64_t{1} << 56) / record_, [&](uint64_t count) { return fits_whole(count); });
   }
 
  private:
@@ -81,6 +79,10 @@ class Planner {
   uint32_t workers_for(uint64_t count) const {
     const uint64_t chunks = count * request_.shape.widest() / request_.chunk_bytes + 1;
     return static_cast<uint32_t>(std::min<uint64_t>({request_.threads, chunks, most_io_workers}));
+  }
+
+  bool fits_whole(uint64_t count) const {
+    return (request_.least_runs == 1 || count <= 1 || request_.whole) && fits(job(count), 1, request_.memory);
   }
 
   bool fits(const SortJob& job, uint64_t sessions, Bytes memory) const {
@@ -111,7 +113,8 @@ class Planner {
     const uint64_t memory = request_.memory.value;
     const uint64_t usable = memory - memory / 8;  // the rest: samples, and what a merge knows of its runs
     const uint64_t data = request_.count.value_or(0) * record_;
-    const bool may_stay = request_.count && request_.sorted_inputs == 0 && data < usable - usable / 8;
+    const bool may_stay = request_.count && request_.sorted_inputs == 0 && request_.least_runs == 1 &&
+                          data < usable - usable / 8;
     Plan plan = may_stay ? with_sessions(usable - data, true) : Plan{};
     // Rather spill than merge twice.
     if (plan.merge_passes != 1) plan = with_sessions(usable, false);
@@ -120,6 +123,7 @@ class Planner {
     const uint64_t sessions = plan.lanes * one.host.value;
     plan.memory_for_runs = Bytes{usable - std::min(usable, sessions)};
     if (request_.count) plan.memory_for_runs.value = std::min(plan.memory_for_runs.value, data);
+    if (request_.least_runs > 1) plan.memory_for_runs = {};
     plan.memory = Bytes{sessions + plan.memory_for_runs.value + memory / 8};
     plan.gpu_memory = Bytes{plan.lanes * one.device.value};
     plan.passes = plan.merge_passes + (request_.sorted_inputs == 0 ? 1 : 0);
@@ -133,10 +137,10 @@ class Planner {
   Plan with_sessions(uint64_t memory, bool stays) const {
     Plan plan{.road = Road::external};
     uint64_t records = 0;
-    for (plan.lanes = most_lanes; plan.lanes > 0 && records < least_run_records; --plan.lanes)
+    for (plan.lanes = most_lanes; plan.lanes > 0 && records == 0; --plan.lanes)
       records = largest_run(plan.lanes, memory);
     ++plan.lanes;
-    if (records < least_run_records) {
+    if (records == 0) {
       if (stays) return plan;
       refuse();
     }
@@ -144,10 +148,14 @@ class Planner {
     return plan;
   }
 
+  /// 0: not even the least fits.
   uint64_t largest_run(uint64_t lanes, uint64_t for_sessions) const {
     const uint64_t most = std::max<uint64_t>(
         least_run_records, request_.count.value_or(std::max(request_.memory.value, uint64_t{1} << 40)));
-    return largest(most, [&](uint64_t count) { return fits(job(count), lanes, Bytes{for_sessions}); });
+    const uint64_t records =
+        largest(most, [&](uint64_t count) { return fits(job(count), lanes, Bytes{for_sessions}); });
+    if (records < least_run_records) return 0;
+    return std::min(records, std::max<uint64_t>(1, ceil_divide(most, request_.least_runs)));
   }
 
   /// Runs of equal size, whose bytes begin where pages do if they are long.
@@ -159,7 +167,8 @@ class Planner {
     if (request_.count && request_.sorted_inputs == 0) {
       plan.runs = std::max<uint64_t>(1, ceil_divide(*request_.count, records));
       const uint64_t even = ceil_divide(*request_.count, plan.runs);
-      records = std::min(records, ceil_divide(even, io_alignment) * io_alignment);
+      const uint64_t even_pages = ceil_divide(even, io_alignment) * io_alignment;
+      records = std::min(records, even_pages);
       plan.runs = std::max<uint64_t>(1, ceil_divide(*request_.count, records));
     } else {
       plan.runs = request_.sorted_inputs;

@@ -31,6 +31,7 @@ struct PlanRequest {
   bool may_count = false;                // keys alone are wanted, on the CPU
   bool whole = false;                    // all in one session or not at all
   uint64_t sorted_inputs = 0;            // --merge: so many runs are there already
+  uint64_t least_runs = 1;               // more than 1: so many, all spilled, though they would fit
 };
 
 struct Plan {

@@ -103,7 +103,8 @@ PlanRequest plan_request(const SortContext& context, const Backend& backend, boo
           .gpu_memory = gpu_memory_budget(options.memory.gpu_memory, backend, on_gpu),
           .may_count = !on_gpu,
           .whole = options.referee != Referee::none || options.repeat != 0,
-          .sorted_inputs = options.inputs_are_sorted ? context.input.inputs() : 0};
+          .sorted_inputs = options.inputs_are_sorted ? context.input.inputs() : 0,
+          .least_runs = context.environment.least_runs};
 }
 
 SortRun::SortRun(const SortContext& context, Backend& backend, bool on_gpu, SortReport& report)
