@@ -9,8 +9,11 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <cerrno>
+#include <csignal>
 #include <filesystem>
 
 namespace sweepsort {
@@ -19,6 +22,35 @@ namespace {
 constexpr uint32_t permission_bits = 0777;
 
 std::string proc_path(int fd) { return fmt::format("/proc/self/fd/{}", fd); }
+
+/// Links the file `from` to a hidden name and renames that to `target`; returns 0 or an errno value. A child
+/// does it, which a SIGKILL of this process does not reach: else the hidden name would stay if it came
+/// between the two.
+int link_and_rename(const char* from, const char* hidden, const char* target) noexcept {
+  volatile int error = 0;
+  const auto do_both = [&] {
+    if (::linkat(AT_FDCWD, from, AT_FDCWD, hidden, AT_SYMLINK_FOLLOW) != 0) {
+      error = errno;
+    } else if (::renameat2(AT_FDCWD, hidden, AT_FDCWD, target, 0) != 0) {
+      error = errno;
+      ::unlink(hidden);
+    }
+  };
+  sigset_t all;
+  sigset_t before;
+  sigfillset(&all);
+  ::pthread_sigmask(SIG_SETMASK, &all, &before);  // the child keeps it: no handler of ours runs in it
+  const pid_t child = ::vfork();                  // in our memory, so that no page is copied
+  if (child == 0) {
+    do_both();
+    ::_exit(0);
+  }
+  if (child < 0) do_both();  // no more processes to be had
+  while (child > 0 && ::waitpid(child, nullptr, 0) < 0 && errno == EINTR) {
+  }
+  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  return error;
+}
 
 Error cannot_create(const std::string& name, int error) {
   if (error == EACCES || error == EPERM)
@@ -102,9 +134,9 @@ void AtomicFile::give_name() {
   if (!options_.replace) throw Error(name_ + ": appeared meanwhile", "-f replaces it");
   // linkat never replaces, rename does: so the file has a hidden name for the instant between the two.
   TemporaryName hidden(hidden_path());
-  if (::linkat(AT_FDCWD, self.c_str(), AT_FDCWD, hidden.path().c_str(), AT_SYMLINK_FOLLOW) != 0)
-    throw system_error(name_, "give the file a name", errno);
-  rename_to_target(hidden);
+  const int error = link_and_rename(self.c_str(), hidden.path().c_str(), target_.c_str());
+  if (error != 0) throw system_error(name_, "give the file its name", error);
+  hidden.keep();
 }
 
 void AtomicFile::rename_to_target(TemporaryName& hidden) {
