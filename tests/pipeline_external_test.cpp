@@ -243,6 +243,33 @@ TEST_CASE("a GPU with little memory sorts a file in runs; if it fails the CPU do
   }
 }
 
+TEST_CASE("a stream that the GPU failed to sort is sorted by the CPU, from memory") {
+  for (const bool by_runs : {false, true}) {
+    const TemporaryFolder folder;
+    const auto keys = random_keys<uint64_t>(30'000);
+    REQUIRE(::mkfifo((folder / "in.u64").c_str(), 0600) == 0);
+    std::thread writer([&] { write_keys(folder / "in.u64", keys); });
+    SortEnvironment environment = with_gpu(cpu_environment(), Fault::doubles_key);
+    environment.choose = [](uint64_t, KeyType, const CudaStatus&, uint32_t, const WhereOptions&) {
+      return BackendDecision{BackendChoice::cuda, "the test says so"};
+    };
+    SortFileOptions options = with_memory(Bytes{1u << 20});
+    // The stream fits the machine's memory; with little on the GPU it goes there in runs.
+    bool forms_runs = false;
+    environment.make_cuda = [&](int) {
+      auto gpu = std::make_unique<PlainBackend>(Fault::doubles_key, "cuda");
+      if (by_runs) gpu->limit_device(Bytes{40'000});
+      return gpu;
+    };
+    options.log = [&](const std::string& line) { forms_runs |= line.starts_with("plan: "); };
+    const SortReport report = sort_file_with(environment, folder / "in.u64", folder / "out", options);
+    writer.join();
+    CHECK(report.backend == "cpu");
+    CHECK(forms_runs == by_runs);
+    oracle::require_sorted<uint64_t>(keys, read_keys<uint64_t>(folder / "out"));
+  }
+}
+
 TEST_CASE("a plan alone reads no key and writes nothing") {
   const TemporaryFolder folder;
   write_keys(folder / "in.u64", random_keys<uint64_t>(30'000));

@@ -114,10 +114,14 @@ class PlainBackend : public Backend {
       : fault_(fault), name_(std::move(name)), is_faulty_(std::move(is_faulty)) {}
 
   BackendInfo info() const override { return {.name = name_, .description = "std::sort", .details = {}}; }
+  /// From now on sessions need as much memory of a device, and so much is free there.
+  void limit_device(Bytes memory) { device_ = memory; }
+
   Footprint footprint(const SortJob& job) const override {
-    return {{2 * job.count * key_bytes(job.type)}, {0}};
+    const Bytes arrays{2 * job.count * key_bytes(job.type)};
+    return {arrays, device_.value != 0 ? arrays : Bytes{0}};
   }
-  Bytes device_memory() const override { return {0}; }
+  Bytes device_memory() const override { return device_; }
   std::unique_ptr<SortSession> begin_sort(const SortJob& job) override {
     if (fault_ == Fault::fails_to_begin) throw Error("the device has no memory left");
     return std::make_unique<PlainSession>(job, !is_faulty_ || is_faulty_() ? fault_ : Fault::none);
@@ -146,6 +150,7 @@ class PlainBackend : public Backend {
   Fault fault_;
   std::string name_;
   std::function<bool()> is_faulty_;
+  Bytes device_{0};
   std::unique_ptr<Backend> cpu_ = make_cpu_backend(2);
 };
 

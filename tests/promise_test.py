@@ -178,8 +178,8 @@ class Space(Place):
 
 
 class Memory(Place):
-    def peak(self, *arguments, memory):
-        process = subprocess.Popen(self.command(*arguments, memory=memory), stdout=subprocess.DEVNULL)
+    def peak(self, *arguments, memory, stdin=None):
+        process = subprocess.Popen(self.command(*arguments, memory=memory), stdin=stdin, stdout=subprocess.DEVNULL)
         _, status, usage = os.wait4(process.pid, 0)
         process.returncode = os.waitstatus_to_exitcode(status)
         self.assertEqual(process.returncode, 0)
@@ -202,6 +202,10 @@ class Memory(Place):
                 allowed = 8 * MIB + 64 * MIB
                 self.assertLess(self.peak(source, "-o", self.folder / "out", memory="8M"), allowed)
                 self.assertLess(self.peak(source, how, "-o", self.folder / "out", memory="8M"), allowed)
+                piped = subprocess.Popen(["cat", source], stdout=subprocess.PIPE)
+                arguments = ["-t", name.split(".")[1], "-", "-o", self.folder / "out"]
+                self.assertLess(self.peak(*arguments, memory="8M", stdin=piped.stdout), allowed)
+                piped.wait()
             source.unlink()
 
     def test_little_address_space_is_enough_or_an_error(self):

@@ -232,7 +232,9 @@ class SortFileRun {
 SortReport sort_files_with(const SortEnvironment& environment, const std::vector<std::string>& inputs,
                            const std::string& output, const SortFileOptions& options) {
   check_options(inputs, output, options);
-  return SortFileRun(environment, inputs, output, options).run();
+  // A plan may be asked for at a terminal, which gets no keys.
+  const bool is_terminal_spared = options.plan_only && !options.in_place && (output.empty() || output == "-");
+  return SortFileRun(environment, inputs, is_terminal_spared ? "/dev/null" : output, options).run();
 }
 
 }  // namespace sweepsort

@@ -85,9 +85,10 @@ Plan SortRun::make_plan() const {
   request.count = context_.input.count();
   // What a stream left in memory before it turned out too long goes only while the runs are formed.
   if (!request.count) request.memory.value = std::max(least_memory.value, request.memory.value / 2);
-  // The referee has a copy of its own.
+  // The referee has a copy of its own; a stream stays until the GPU has not failed.
   const uint64_t copy = options_.referee == Referee::none ? 0 : context_.input.data_bytes();
-  request.memory.value -= std::min(copy, request.memory.value - least_memory.value);
+  const uint64_t kept = context_.input.is_stream() && on_gpu_ ? context_.input.data_bytes() : 0;
+  request.memory.value -= std::min(copy + kept, request.memory.value - least_memory.value);
   return sweepsort::make_plan(request, [&](const SortJob& job) { return backend_.footprint(job); });
 }
 

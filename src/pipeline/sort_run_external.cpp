@@ -69,7 +69,8 @@ void SortRun::form_runs(ExternalSort& sort) {
   if (const auto count = context_.input.count()) sort.reserve(*count);
   clock_.run(Phase::runs, bytes, [&](const MovedFunction& moved) {
     if (context_.input.count()) {
-      const auto keys = context_.input.keys(true);
+      // If the GPU fails, the CPU reads them once more.
+      const auto keys = context_.input.keys(!on_gpu_);
       loaded_ = sort.form_runs({*keys, values.get(), context_.input.data_offset()}, moved);
     } else {
       form_stream_runs(sort, values.get(), moved);
