@@ -3,7 +3,9 @@
 
 #include "io/positioned_file.hpp"
 
+#include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 
 namespace sweepsort {

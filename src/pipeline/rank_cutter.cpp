@@ -5,6 +5,7 @@
 #include "pipeline/key_scan.hpp"
 
 #include <array>
+#include <iterator>
 #include <set>
 #include <utility>
 

@@ -4,6 +4,7 @@
 #include "io/output.hpp"
 #include "pipeline/transfer.hpp"
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <optional>

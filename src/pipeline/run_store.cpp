@@ -7,6 +7,8 @@
 #include "io/spill_file.hpp"
 
 #include <cstring>
+#include <span>
+#include <utility>
 
 namespace sweepsort {
 namespace {

@@ -11,8 +11,11 @@
 #include "sweepsort.hpp"
 
 #include <chrono>
+#include <functional>
 #include <memory>
+#include <optional>
 #include <string>
+#include <vector>
 
 namespace sweepsort {
 

@@ -1,6 +1,8 @@
 // transfer.cpp - chunks of records into a session.
 #include "pipeline/transfer.hpp"
 
+#include <algorithm>
+
 namespace sweepsort {
 namespace {
 

@@ -13,6 +13,7 @@
 #include "pipeline/key_source.hpp"
 
 #include <cstdint>
+#include <functional>
 #include <mutex>
 #include <span>
 #include <vector>
