@@ -104,6 +104,8 @@ def provenance(runs: list[dict], backend: str) -> str:
         for bandwidth, what in (("copy_bandwidth_bytes_s", "copies"), ("read_bandwidth_bytes_s", "reads")):
             if run.get(bandwidth):
                 facts.append(f"{what} at {run[bandwidth] * 1e-9:.4g} GB/s")
+        if run.get("load", 0) > run.get("threads", 1):
+            facts.append(f"shared with other work (load {run['load']:.1f})")
         facts += [f"revision {run['revision']}", run["date"][:10], f"`{run['path'].name}`"]
         lines.append("*" + ", ".join(facts) + "*")
     return "\n" + "<br>\n".join(lines) + "\n"
@@ -134,6 +136,7 @@ def files_table(runs: list[dict], axes: list[str], wanted: dict) -> str:
     newest = {}
     for run in runs:
         fits = run["schema"] == FILES_SCHEMA and wanted.get("machine", "") in run["cpu"]
+        fits &= "memory" in {*axes, *wanted} or not run.get("memory")
         if fits and all(str(run.get(field)) == value for field, value in wanted.items() if field in FILE_FIELDS):
             newest[tuple(run.get(field) for field in fields)] = run
     if not newest:

@@ -33,10 +33,13 @@ TEST_CASE("what fits is sorted in memory, and one key more is not") {
   CHECK(most_in_memory(request(0, KeyType::u32, 8 * mib), cpu_footprint) == mib);
 }
 
-TEST_CASE("keys of one or two bytes beyond memory are counted, unless the radix sort is asked for") {
+TEST_CASE(
+    "many keys of one or two bytes, and any beyond memory, are counted, unless the radix sort is asked for") {
   for (const KeyType type : {KeyType::u8, KeyType::i8, KeyType::u16, KeyType::i16}) {
     PlanRequest large = request(uint64_t{1} << 40, type, gib);
     CHECK(make_plan(large, cpu_footprint).road == Road::counting);
+    CHECK(make_plan(request(64 * mib, type, 4 * gib), cpu_footprint).road == Road::counting);
+    CHECK(make_plan(request(mib, type, 4 * gib), cpu_footprint).road == Road::in_memory);
     CHECK(make_plan(large, cpu_footprint).temporary == Bytes{0});
     CHECK(make_plan(large, cpu_footprint).memory < Bytes{gib});
     large.shape.value_bytes = 4;

@@ -28,6 +28,9 @@ constexpr uint64_t least_fan_in = 8;
 /// What a merge remembers of each run besides its samples.
 constexpr uint64_t bytes_a_run = 256;
 constexpr uint64_t least_run_records = 16;
+/// Counting needs no array of keys, whose memory costs more than the sort: 512 MiB of u8 took 2.5 s instead
+/// of 5.7 (two busy cores). Of small files a session finds out that they are sorted already.
+constexpr uint64_t least_counted_bytes = 16u << 20;
 
 uint64_t ceil_divide(uint64_t a, uint64_t b) { return a / b + (a % b != 0); }
 
@@ -54,10 +57,11 @@ class Planner {
     if (request_.memory < least_memory)
       throw Error(fmt::format("{} of memory are too little to sort anything", format_bytes(request_.memory)),
                   fmt::format("the least that works is {}", format_bytes(least_memory)));
+    const bool counts = request_.may_count && record_ <= 2 && request_.algorithm != SortAlgorithm::radix &&
+                        request_.sorted_inputs == 0 && !request_.whole;
+    if (counts && request_.count.value_or(0) * record_ >= least_counted_bytes) return counting();
     if (request_.count && request_.sorted_inputs == 0 && fits_whole(*request_.count)) return in_memory();
     if (request_.whole && request_.count) refuse_whole();
-    const bool counts = request_.may_count && record_ <= 2 && request_.shape.value_bytes == 0 &&
-                        request_.algorithm != SortAlgorithm::radix && request_.sorted_inputs == 0;
     return counts ? counting() : external();
   }
 
