@@ -270,6 +270,21 @@ TEST_CASE("a stream that the GPU failed to sort is sorted by the CPU, from memor
   }
 }
 
+TEST_CASE("what a stream has taken of the memory by its end does not count against it") {
+  const TemporaryFolder folder;
+  const auto keys = random_keys<uint64_t>(10'000);
+  REQUIRE(::mkfifo((folder / "in.u64").c_str(), 0600) == 0);
+  std::thread writer([&] { write_keys(folder / "in.u64", keys); });
+  SortEnvironment environment = cpu_environment();
+  uint64_t left = 1u << 20;
+  environment.memory = [&] { return MemoryLimit{Bytes{std::exchange(left, 100'000)}, "the machine"}; };
+  const SortReport report =
+      sort_file_with(environment, folder / "in.u64", folder / "out", with_memory(Bytes{1u << 20}));
+  writer.join();
+  CHECK(report.plan.road == "in memory");
+  oracle::require_sorted<uint64_t>(keys, read_keys<uint64_t>(folder / "out"));
+}
+
 TEST_CASE("a plan alone reads no key and writes nothing") {
   const TemporaryFolder folder;
   write_keys(folder / "in.u64", random_keys<uint64_t>(30'000));

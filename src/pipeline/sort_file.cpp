@@ -80,6 +80,7 @@ class SortFileRun {
                  input_,
                  values_,
                  outputs_,
+                 environment.memory(),
                  temporary_directories(output),
                  stream_threads(options.where),
                  random_secret()} {

@@ -63,7 +63,7 @@ PlanRequest plan_request(const SortContext& context, const Backend& backend, boo
           .threads = context.threads,
           .chunk_bytes = has_values ? std::min(context.environment.chunk_bytes, most_with_values)
                                     : context.environment.chunk_bytes,
-          .memory = memory_budget(options.memory.memory, context.environment.memory()),
+          .memory = memory_budget(options.memory.memory, context.limit),
           .gpu_memory = gpu_memory_budget(options.memory.gpu_memory, backend, on_gpu),
           .may_count = !on_gpu,
           .whole = options.referee != Referee::none || options.repeat != 0,

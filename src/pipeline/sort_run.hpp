@@ -41,6 +41,7 @@ struct SortContext {
   SortInput& input;
   SortValues& values;
   SortOutputs& outputs;
+  MemoryLimit limit;  // as it was before anything was read
   std::vector<std::string> temporary_directories;
   uint32_t threads = 1;
   uint64_t secret = 0;
