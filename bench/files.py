@@ -3,7 +3,8 @@
 
 Each program's time runs from its start until its output has reached the disk (fsync). The programs take turns,
 so that a slow spell of the disk meets them all; the median counts. The input is in the page cache unless --cold
-is given. cp does the least that a program can do that makes a second file out of a first one.
+is given. cp does the least that a program can do that makes a second file out of a first one. `external` is sweepsort
+within the budgets of --memory and --gpu-memory, which `sweepsort` itself does not get.
 """
 
 import argparse
@@ -37,7 +38,9 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument("--distribution", default="uniform")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--runs", type=int, default=5, help="turns, of which the median is reported (5)")
-    parser.add_argument("--programs", default="cp,sweepsort,numpy", help="which, separated by commas")
+    parser.add_argument("--programs", help="which, separated by commas (cp,sweepsort,numpy; with a budget also external)")
+    parser.add_argument("--memory", help="of external, as sweepsort takes it: 512M")
+    parser.add_argument("--gpu-memory", help="of external")
     parser.add_argument("--backend", default="auto", help="of sweepsort: auto, cuda or cpu")
     parser.add_argument(
         "--dir", help="where the files are put (a folder on the disk to be measured; default: $TMPDIR)"
@@ -48,29 +51,27 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument("--sweepsort", type=pathlib.Path, default=measured.DEFAULT_SWEEPSORT)
     parser.add_argument("--python", default=sys.executable, help="the Python that has numpy")
     parser.add_argument("--json", help="write the rows there")
-    return parser.parse_args()
+    arguments = parser.parse_args()
+    has_budget = bool(arguments.memory or arguments.gpu_memory)
+    if not arguments.programs:
+        arguments.programs = "cp,sweepsort,external,numpy" if has_budget else "cp,sweepsort,numpy"
+    if "external" in arguments.programs.split(",") and not has_budget:
+        parser.error("external needs --memory or --gpu-memory")
+    return arguments
 
 
 def commands(arguments: argparse.Namespace, source: pathlib.Path, folder: pathlib.Path) -> dict:
     """Program name -> (command, output)."""
     key_type = f"{arguments.type[0]}{measured.KEY_BYTES[arguments.type]}"
-    outputs = {name: folder / f"sorted-by-{name}" for name in ("cp", "sweepsort", "numpy")}
+    outputs = {name: folder / f"sorted-by-{name}" for name in ("cp", "sweepsort", "external", "numpy")}
+    sort = [arguments.sweepsort, "sort", "-t", arguments.type, "--backend", arguments.backend]
+    sort += ["--progress", "never", "-q", source, "-o"]
+    budgets = ["--memory", arguments.memory] if arguments.memory else []
+    budgets += ["--gpu-memory", arguments.gpu_memory] if arguments.gpu_memory else []
     known = {
         "cp": ["cp", source, outputs["cp"]],
-        "sweepsort": [
-            arguments.sweepsort,
-            "sort",
-            "-t",
-            arguments.type,
-            "--backend",
-            arguments.backend,
-            "--progress",
-            "never",
-            "-q",
-            source,
-            "-o",
-            outputs["sweepsort"],
-        ],
+        "sweepsort": [*sort, outputs["sweepsort"]],
+        "external": [*sort, outputs["external"], *budgets],
         "numpy": [arguments.python, "-c", NUMPY_PROGRAM, source, outputs["numpy"], key_type],
     }
     chosen = {}
@@ -125,7 +126,7 @@ def take_turns(arguments: argparse.Namespace, chosen: dict, source: pathlib.Path
 
 
 def verified(arguments: argparse.Namespace, chosen: dict, source: pathlib.Path) -> dict:
-    """cp's output is the input; a sorted one passes `check`; sweepsort's and numpy's are equal to the last byte."""
+    """cp's output is the input; a sorted one passes `check`; ours and numpy's are equal to the last byte."""
     results = {}
     for name, (_, output) in chosen.items():
         if name == "cp":
@@ -134,8 +135,9 @@ def verified(arguments: argparse.Namespace, chosen: dict, source: pathlib.Path) 
         check = [arguments.sweepsort, "check", "-q", "-t", arguments.type, output]
         results[name] = subprocess.run(list(map(str, check)), stdout=subprocess.DEVNULL).returncode == 0
         results[name] &= output.stat().st_size == source.stat().st_size
-    if {"sweepsort", "numpy"} <= chosen.keys():
-        results["sweepsort"] &= filecmp.cmp(chosen["sweepsort"][1], chosen["numpy"][1], shallow=False)
+    reference = next((chosen[name][1] for name in ("numpy", "sweepsort") if name in chosen), None)
+    for name in {"sweepsort", "external"} & chosen.keys():
+        results[name] &= filecmp.cmp(chosen[name][1], reference or chosen[name][1], shallow=False)
     return results
 
 
@@ -193,6 +195,9 @@ def main() -> int:
                 "seed": arguments.seed,
                 "backend": arguments.backend,
                 "cache": "cold" if arguments.cold else "warm",
+                "memory": arguments.memory,
+                "gpu_memory": arguments.gpu_memory,
+                "load": os.getloadavg()[0],
                 "rows": rows,
             },
         )

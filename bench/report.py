@@ -8,7 +8,8 @@ A table stands between two comments; the first says what it shows:
 
 rows=FIELD[,FIELD] names what differs from row to row; every other field is fixed: backend, type, distribution
 (uniform), n, order (ascending), value_bytes (0), timing (any), machine (a part of the GPU's or processor's name).
-rows=...,program makes a table of files.py's results, with type, distribution, n, cache, backend and machine as fields.
+rows=...,program makes a table of files.py's results, with type, distribution, n, cache, backend, memory (the budget of
+`external`) and machine as fields.
 command=scan and command=min make tables of those commands' results, with the fields of passes.py; rows=peer compares
 all who passed over one array; peers=NAME[,NAME] leaves out other columns, has=NAME cases that NAME is not in.
 Where several results match a row, the newest counts. What stands beside sweepsort in a row comes from the same
@@ -47,9 +48,9 @@ from results import (
     shown,
 )
 
-FILE_FIELDS = ["type", "distribution", "n", "cache", "backend"]
+FILE_FIELDS = ["type", "distribution", "n", "cache", "backend", "memory"]
 PRESETS = {"order": "ascending", "value_bytes": "0", "distribution": "uniform"}
-DOCUMENTS = [measured.ROOT / "docs/performance.md", measured.ROOT / "docs/scans.md"]
+DOCUMENTS = [measured.ROOT / "docs" / name for name in ("performance.md", "scans.md", "files.md")]
 PLOTTED = re.compile(r"(<!-- plot: (?P<name>[^\n]*?) -->\n).*?(<!-- /plot -->)", re.DOTALL)
 MARKED = re.compile(r"(<!-- bench: (?P<what>[^\n]*?) -->\n).*?(<!-- /bench -->)", re.DOTALL)
 
@@ -103,6 +104,8 @@ def provenance(runs: list[dict], backend: str) -> str:
         for bandwidth, what in (("copy_bandwidth_bytes_s", "copies"), ("read_bandwidth_bytes_s", "reads")):
             if run.get(bandwidth):
                 facts.append(f"{what} at {run[bandwidth] * 1e-9:.4g} GB/s")
+        if run.get("load", 0) > run.get("threads", 1):
+            facts.append(f"shared with other work (load {run['load']:.1f})")
         facts += [f"revision {run['revision']}", run["date"][:10], f"`{run['path'].name}`"]
         lines.append("*" + ", ".join(facts) + "*")
     return "\n" + "<br>\n".join(lines) + "\n"
@@ -133,8 +136,9 @@ def files_table(runs: list[dict], axes: list[str], wanted: dict) -> str:
     newest = {}
     for run in runs:
         fits = run["schema"] == FILES_SCHEMA and wanted.get("machine", "") in run["cpu"]
-        if fits and all(str(run[field]) == value for field, value in wanted.items() if field in FILE_FIELDS):
-            newest[tuple(run[field] for field in fields)] = run
+        fits &= "memory" in {*axes, *wanted} or not run.get("memory")
+        if fits and all(str(run.get(field)) == value for field, value in wanted.items() if field in FILE_FIELDS):
+            newest[tuple(run.get(field) for field in fields)] = run
     if not newest:
         return "*not measured yet*\n"
     body = []
@@ -144,7 +148,7 @@ def files_table(runs: list[dict], axes: list[str], wanted: dict) -> str:
             ratio = f"{row['median_s'] / times['cp']:.2f}" if "cp" in times else "-"
             body.append(
                 [
-                    *(shown(field, run[field]) for field in fields),
+                    *(shown(field, run.get(field)) for field in fields),
                     row["program"],
                     significant(row["median_s"]) + ("" if row["verified"] else " WRONG"),
                     significant(row["bytes_s"] * 1e-9),

@@ -134,4 +134,4 @@ def select(cases: list[Case], axes: list[str], wanted: dict) -> list[Case]:
 def shown(field: str, value) -> str:
     if field == "n" and value > 1 and value & (value - 1) == 0:
         return f"2^{value.bit_length() - 1}"
-    return f"{value:,}" if field == "n" else str(value)
+    return f"{value:,}" if field == "n" else "" if value is None else str(value)

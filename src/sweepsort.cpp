@@ -2,7 +2,6 @@
 #include "sweepsort.hpp"
 
 #include "pipeline/scan_file.hpp"
-#include "pipeline/sort_file.hpp"
 
 namespace sweepsort {
 
@@ -14,12 +13,10 @@ std::string_view name(Phase phase) {
     case Phase::scan: return "scan";
     case Phase::write: return "write";
     case Phase::verify: return "verify";
+    case Phase::runs: return "runs";
+    case Phase::merge: return "merge";
     default: return "sync";
   }
-}
-
-SortReport sort_file(const std::string& input, const std::string& output, const SortFileOptions& options) {
-  return sort_file_with(SortEnvironment{}, input, output, options);
 }
 
 ScanReport scan_file(const std::string& input, const std::string& output, const ScanFileOptions& options) {

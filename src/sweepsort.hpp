@@ -6,6 +6,7 @@
 #pragma once
 
 #include "core/algorithm.hpp"
+#include "core/bytes.hpp"
 #include "core/error.hpp"
 #include "core/file_options.hpp"
 #include "core/fingerprint.hpp"
@@ -25,18 +26,55 @@ namespace sweepsort {
 
 enum class Referee : uint8_t { none, thrust };  // --validate: sort again elsewhere and compare every element
 
+/// What a sort may take. A ceiling: what does not fit is sorted in runs, which go to temporary files.
+struct MemoryOptions {
+  std::optional<Bytes> memory = {};      // empty: 75 % of what machine, control group and limits leave
+  std::optional<Bytes> gpu_memory = {};  // empty: 75 % of what is free there
+  // In turn; empty: $TMPDIR, else the output's directory, else /var/tmp.
+  std::vector<std::string> temporary_directories = {};
+};
+
+/// What is written of the sorted keys.
+enum class SortResult : uint8_t {
+  keys,         // all of them
+  unique,       // each once (-u); equal means bit for bit
+  permutation,  // where each stood: u32, or u64 from 2^32 keys on (--argsort); stable
+};
+
 struct SortFileOptions {
   FileOptions file = {};
   WhereOptions where = {};
+  MemoryOptions memory = {};
   Order order = Order::ascending;
   SortAlgorithm algorithm = SortAlgorithm::automatic;
-  bool in_place = false;   // the output is the input
-  bool overwrite = false;  // replace an existing other output
-  bool verify = true;      // fingerprint and order before the output gets its name
+  SortResult result = SortResult::keys;
+  std::string counts_output = {};  // with unique: how often each key stood, as u64
+  std::string values = {};         // a second file, sorted by the first; stable
+  std::string values_output = {};
+  std::optional<KeyType> values_type = {};  // empty: by header, name or size; 4 or 8 bytes
+  bool inputs_are_sorted = false;           // --merge: that is checked
+  bool plan_only = false;                   // --dry-run: only the report's plan
+  bool in_place = false;                    // the output is the input
+  bool overwrite = false;                   // replace an existing other output
+  bool verify = true;                       // fingerprint and order before the output gets its name
   Referee referee = Referee::none;
   uint32_t repeat = 0;  // sort the loaded data so many more times and report the times
   ProgressFunction progress = {};
   LogFunction log = {};
+};
+
+/// What a sort is going to do and what it takes.
+struct SortPlan {
+  std::string road;          // "in memory", "counting", "external"
+  uint64_t runs = 0;         // external: sorted runs; of a stream 0, nobody knows
+  uint64_t run_records = 0;  // of each, and of each block of the merge
+  uint32_t sessions = 1;     // sorted at a time: the next is read meanwhile, and the last written
+  uint32_t passes = 1;       // over all records, each with a read and a write
+  Bytes read;                // in all passes
+  Bytes written;
+  Bytes memory;  // the most that is taken
+  Bytes gpu_memory;
+  Bytes temporary;  // disk space
 };
 
 struct SortReport {
@@ -49,6 +87,8 @@ struct SortReport {
   std::string backend_why;  // why that one
   std::string device;       // what it is
   std::string algorithm;    // what ran
+  SortPlan plan;
+  std::optional<uint64_t> distinct;  // unique: keys written
   bool verified = false;
   std::optional<bool> referee_agrees;  // set if a referee ran; false: the output was not given its name
   std::vector<PhaseTime> phases;
@@ -64,6 +104,10 @@ struct SortReport {
 /// with referee_agrees == false.
 SortReport sort_file(const std::string& input, const std::string& output,
                      const SortFileOptions& options = {});
+
+/// The same for several files of one key type, of any formats, into one output of the first one's format.
+SortReport sort_files(const std::vector<std::string>& inputs, const std::string& output,
+                      const SortFileOptions& options = {});
 
 struct CheckOptions {
   FileOptions file = {};

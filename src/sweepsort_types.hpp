@@ -16,7 +16,8 @@ struct WhereOptions {
   uint32_t threads = 0;  // 0: all
 };
 
-enum class Phase : uint8_t { prepare, read, sort, scan, write, verify, sync };
+/// A sort beyond memory has `runs` and `merge` in the place of read, sort and write, which overlap in them.
+enum class Phase : uint8_t { prepare, read, sort, scan, write, verify, runs, merge, sync };
 std::string_view name(Phase phase);
 
 /// Called now and then, from one thread at a time. Bytes count within the phase; total is 0 where unknown.
@@ -28,6 +29,10 @@ struct PhaseTime {
   Phase phase;
   double time_s;
   uint64_t bytes;
+  // Of a phase that does these at once: how long each was at work.
+  double read_s = 0;
+  double sort_s = 0;
+  double write_s = 0;
 };
 
 }  // namespace sweepsort

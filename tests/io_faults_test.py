@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-# io_faults_test.py PROGRAM LIBRARY - every system call on a file's way through fails once, the first time, the second,
-# and so on until a run has fewer; each time the output is the old one or the whole new one, and nothing is left behind.
+# io_faults_test.py PROGRAM FORCED LIBRARY - every system call and allocation on a file's way through fails: the first
+# time, the second, and so on until a run has fewer; that once, and from then on. Each time the output is the old one or
+# the whole new one, and nothing is left behind. FORCED is the same program with runs and merges for every file.
 import errno
 import os
 import random
@@ -9,14 +10,16 @@ import subprocess
 import sys
 import tempfile
 
-SWEEPSORT, LIBRARY = sys.argv[1:3]
-COUNT = 300_000
+SWEEPSORT, FORCED, LIBRARY = sys.argv[1:4]
+FILE_CALLS = ["pread", "pwrite", "fallocate", "fchmod", "fdatasync", "linkat", "renameat2", "fsync"]
+ALLOCATIONS = ["malloc", "mmap"]
+LEAST_ALLOCATION = 1024  # smaller ones are strings and lists, thousands of them
 RANDOM = random.Random(int(os.environ.get("SWEEPSORT_SEED", "20240229"), 0))
 
 
 def run(command, arguments, **variables):
     environment = dict(os.environ, LD_PRELOAD=LIBRARY, **{name: str(value) for name, value in variables.items()})
-    return subprocess.run([SWEEPSORT, *command, *arguments], env=environment, capture_output=True)
+    return subprocess.run([*command, *arguments], env=environment, capture_output=True)
 
 
 def content(path):
@@ -34,29 +37,29 @@ def running_sums(keys):
 class Scene:
     """An input, what a command makes of it, and an old output."""
 
-    def __init__(self, folder, command, made_of):
+    def __init__(self, folder, command, made_of, count):
         self.folder = folder
         self.command = command
         self.input = os.path.join(folder, "in.u32")
         self.output = os.path.join(folder, "out")
         self.log = os.path.join(folder, "log")
-        keys = [RANDOM.getrandbits(32) for _ in range(COUNT)]
-        self.keys = struct.pack(f"<{COUNT}I", *keys)
-        self.made = struct.pack(f"<{COUNT}I", *made_of(keys))
+        keys = [RANDOM.getrandbits(32) for _ in range(count)]
+        self.keys = struct.pack(f"<{count}I", *keys)
+        self.made = struct.pack(f"<{count}I", *made_of(keys))
         self.old = b"the old output"
         with open(self.input, "wb") as file:
             file.write(self.keys)
 
-    def fail(self, call, at, error):
+    def fail(self, call, at, error, onwards=0):
         """True if there was such a call."""
         with open(self.output, "wb") as file:
             file.write(self.old)
         result = run(self.command, [self.input, "-o", self.output, "-f"], FAIL_CALL=call, FAIL_AT=at, FAIL_ERRNO=error,
-                     FAIL_LOG=self.log)
+                     FAIL_ONWARDS=onwards, FAIL_LEAST=LEAST_ALLOCATION, FAIL_LOG=self.log)
         has_failed = os.path.exists(self.log)
         if has_failed:
             os.unlink(self.log)
-        what = f"{self.command[0]}: {call} failing the {at}. time with {errno.errorcode[error]}: exit {result.returncode}, {result.stderr}"
+        what = f"{self.command[1]}: {call} failing the {at}. time{' and on' * onwards} with {errno.errorcode[error]}: exit {result.returncode}, {result.stderr}"
         assert content(self.input) == self.keys, what
         assert sorted(os.listdir(self.folder)) == ["in.u32", "out"], f"{what}: left {os.listdir(self.folder)}"
         assert result.stdout == b"", what
@@ -65,22 +68,31 @@ class Scene:
         if result.returncode == 0:
             assert found == self.made, what
         else:
-            # The directory's fsync comes after the rename: the one late call.
-            assert result.returncode == 2 and (found == self.old or call == "fsync"), what
-            assert result.stderr.startswith(f"sweepsort: {self.command[0]}: ".encode()), what
+            # The directory's fsync comes after the rename, and so may an allocation.
+            assert result.returncode == 2 and (found == self.old or call in ("fsync", "malloc")), what
+            assert result.stderr.startswith(b"sweepsort: "), what
         return has_failed
 
 
-def play(command, made_of):
+def moments(often):
+    """1, 2, 3, ... and where a call is made very often, further apart from the twentieth on."""
+    at = 1
+    while True:
+        yield at
+        at += 1 if at < 20 or not often else 1 + at // 8
+
+
+def play(command, made_of, count, calls, errors):
     reached = {}
     with tempfile.TemporaryDirectory() as folder:
-        scene = Scene(folder, command, made_of)
-        for call in ["pread", "pwrite", "fallocate", "fchmod", "fdatasync", "linkat", "renameat2", "fsync"]:
-            for error in [errno.EIO, errno.ENOSPC]:
-                at = 1
-                while scene.fail(call, at, error):
-                    at += 1
-                reached[call] = at - 1
+        scene = Scene(folder, command, made_of, count)
+        for call in calls:
+            for error in errors if call not in ALLOCATIONS else [errno.ENOMEM]:
+                for onwards in [0, 1]:
+                    for at in moments(call in ("pread", "malloc")):
+                        if not scene.fail(call, at, error, onwards):
+                            reached[call] = at - 1
+                            break
         # On a file system where fallocate is not to be had it goes on without; EINTR is tried again.
         for error in [errno.EOPNOTSUPP, errno.EINTR]:
             scene.fail("fallocate", 1, error)
@@ -91,20 +103,23 @@ def play(command, made_of):
 
         result = run(scene.command, [scene.input, "-o", scene.output, "-f"], FAIL_SHORT=1)
         assert result.returncode == 0 and content(scene.output) == scene.made, f"short transfers: {result}"
-        pipe = subprocess.run([SWEEPSORT, *command, "-", "-t", "u32"], input=scene.keys, capture_output=True,
+        pipe = subprocess.run([*command, "-", "-t", "u32"], input=scene.keys, capture_output=True,
                               env=dict(os.environ, LD_PRELOAD=LIBRARY, FAIL_SHORT="1"))
         assert pipe.returncode == 0 and pipe.stdout == scene.made, f"short transfers by pipes: {pipe.stderr}"
     for call, times in reached.items():
         assert times > 0, f"{call} was never called: the test does not test it"
-    print(f"{command[0]}: calls that failed in turn:", ", ".join(f"{call} {times}" for call, times in reached.items()))
+    print(f"{' '.join(command)}: calls that failed in turn:", ", ".join(f"{call} {times}" for call, times in reached.items()))
 
 
 def main():
-    if not run(["--help"], []).stdout:
+    if not run([SWEEPSORT, "--help"], []).stdout:
         print("skipped: the library cannot be preloaded here")
         sys.exit(77)
-    play(["sort"], sorted)
-    play(["scan", "--wrap"], running_sums)
+    both = [errno.EIO, errno.ENOSPC]
+    play([SWEEPSORT, "sort"], sorted, 300_000, FILE_CALLS + ALLOCATIONS, both)
+    play([SWEEPSORT, "scan", "--wrap"], running_sums, 300_000, FILE_CALLS, both)
+    play([FORCED, "sort", "--threads", "2"], sorted, 2000, FILE_CALLS + ALLOCATIONS, [errno.ENOSPC])
+    play([FORCED, "sort", "-u"], lambda keys: sorted(set(keys)), 2000, ["pwrite", "fallocate", "ftruncate"], [errno.EIO])
 
 
 main()

@@ -309,18 +309,6 @@ TEST_CASE("an output that appears while sorting is not replaced without force") 
   }
 }
 
-TEST_CASE("a file beyond the memory that is left is refused with the numbers") {
-  const Scene scene;
-  SortEnvironment environment = plain_environment();
-  environment.memory = [] { return MemoryLimit{Bytes{7999}, "the control group"}; };
-  const std::string message = message_of(environment, scene.folder / "in.u32", scene.folder / "out");
-  CHECK_THAT(message, Contains("files beyond memory are not supported yet"));
-  CHECK_THAT(message, Contains("the control group leaves"));
-  scene.require_untouched();
-  environment.memory = [] { return MemoryLimit{Bytes{8000}, "the control group"}; };
-  sort_file_with(environment, scene.folder / "in.u32", scene.folder / "out", {.overwrite = true});
-}
-
 TEST_CASE("kill -9 at any moment leaves the old output or the complete new one, and nothing else") {
   for (const bool in_place : {false, true}) {
     const TemporaryFolder folder;

@@ -28,8 +28,12 @@ enum class Fault {
 
 class PlainSession : public SortSession {
  public:
-  PlainSession(const SortJob& job, Fault fault)
-      : job_(job), fault_(fault), keys_(job.count * key_bytes(job.type)), open_(job.workers) {}
+  PlainSession(const SortJob& job, Fault fault, std::function<bool()> is_faulty = {})
+      : job_(job),
+        fault_(fault),
+        is_faulty_(std::move(is_faulty)),
+        keys_(job.count * key_bytes(job.type)),
+        open_(job.workers) {}
 
   std::span<std::byte> begin_put(uint32_t worker, Column, uint64_t first_byte, size_t bytes) override {
     if (bytes > job_.chunk_bytes || bytes % key_bytes(job_.type) != 0) throw Error("a bad chunk");
@@ -40,6 +44,7 @@ class PlainSession : public SortSession {
   void end_put(uint32_t worker) override { open_.at(worker) = 0; }
 
   SortSummary sort() override {
+    if (is_faulty_ && !is_faulty_()) fault_ = Fault::none;
     if (fault_ == Fault::fails_to_sort) throw Error("the device fell off the bus");
     if (keys_.empty()) return {.algorithm = "std::sort"};
     dispatch(job_.type, [this](auto identity) {
@@ -78,6 +83,7 @@ class PlainSession : public SortSession {
 
   SortJob job_;
   Fault fault_;
+  std::function<bool()> is_faulty_;
   std::vector<std::byte> keys_;
   std::vector<char> open_;
 };
@@ -108,17 +114,23 @@ class SpoilingScanSession : public ScanSession {
 
 class PlainBackend : public Backend {
  public:
-  explicit PlainBackend(Fault fault = Fault::none, std::string name = "plain")
-      : fault_(fault), name_(std::move(name)) {}
+  /// `is_faulty`: asked by each session that sorts, whether the fault is in it; empty: in all.
+  explicit PlainBackend(Fault fault = Fault::none, std::string name = "plain",
+                        std::function<bool()> is_faulty = {})
+      : fault_(fault), name_(std::move(name)), is_faulty_(std::move(is_faulty)) {}
 
   BackendInfo info() const override { return {.name = name_, .description = "std::sort", .details = {}}; }
+  /// From now on sessions need as much memory of a device, and so much is free there.
+  void limit_device(Bytes memory) { device_ = memory; }
+
   Footprint footprint(const SortJob& job) const override {
-    return {{2 * job.count * key_bytes(job.type)}, {0}};
+    const Bytes arrays{2 * job.count * key_bytes(job.type)};
+    return {arrays, device_.value != 0 ? arrays : Bytes{0}};
   }
-  Bytes device_memory() const override { return {0}; }
+  Bytes device_memory() const override { return device_; }
   std::unique_ptr<SortSession> begin_sort(const SortJob& job) override {
     if (fault_ == Fault::fails_to_begin) throw Error("the device has no memory left");
-    return std::make_unique<PlainSession>(job, fault_);
+    return std::make_unique<PlainSession>(job, fault_, is_faulty_);
   }
   double copy_bandwidth() override { return 1e9; }
 
@@ -143,6 +155,8 @@ class PlainBackend : public Backend {
  private:
   Fault fault_;
   std::string name_;
+  std::function<bool()> is_faulty_;
+  Bytes device_{0};
   std::unique_ptr<Backend> cpu_ = make_cpu_backend(2);
 };
 

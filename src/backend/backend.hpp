@@ -10,6 +10,7 @@
 #include "core/algorithm.hpp"
 #include "core/bytes.hpp"
 #include "core/key_type.hpp"
+#include "core/record.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -37,9 +38,6 @@ struct SortSummary {
   double sort_s = 0;         // from the last put to the sorted data, transfers excluded
 };
 
-/// The two arrays of a job.
-enum class Column : uint8_t { keys, values };
-
 /// One job's data in one backend. Life: puts of every byte once, one sort(), then gets. Any method
 /// may throw Error (or std::bad_alloc); the object is then only good for destruction. Memory is in host byte
 /// order.
@@ -62,6 +60,13 @@ class SortSession {
   /// them in place (byte order). Valid until this worker's next call of get or the session's end. Each byte
   /// range is got once.
   virtual std::span<std::byte> get(uint32_t worker, Column column, uint64_t first_byte, size_t bytes) = 0;
+
+  /// Begins again with `count` records of the same kind, at most as many as the job had, in the same memory:
+  /// fresh memory costs as much time as the sort. False: this session cannot, begin another one.
+  virtual bool restart(uint64_t count) {
+    (void)count;
+    return false;
+  }
 };
 
 /// What `info` says of a backend.

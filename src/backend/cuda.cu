@@ -153,6 +153,19 @@ class CudaSortSession final : public SortSession {
     return {slot.memory.data(), bytes};
   }
 
+  bool restart(uint64_t count) override {
+    const DeviceGuard guard(device_);
+    DeviceSort again = sort_;
+    again.count = count;
+    if (device_sort_workspace_bytes(again) > workspace_.size()) return false;
+    job_.count = count;
+    sort_ = again;
+    starts_.clear();
+    device_sort_begin(sort_, workspace(), stream_.get());
+    stream_.synchronize();  // the workers' streams digest into what was begun here
+    return true;
+  }
+
  private:
   static std::string name_of(DeviceSortOutcome::Road road) {
     switch (road) {

@@ -85,6 +85,17 @@ cxxopts::ParseResult parse(std::span<const OptionSpec> options, std::span<const 
   }
 }
 
+void check_value(const OptionSpec& option, const std::string& value) {
+  const std::string name = dashed(option.name);
+  if (value.empty() && option.takes != Takes::optional_value)
+    throw UsageError(name + " is given an empty value");
+  if (!value.starts_with('=')) return;
+  throw UsageError(fmt::format("{} {}: a value cannot start with '='", name, value),
+                   option.letter ? fmt::format("write -{} {} or {}={}", option.letter, value.substr(1), name,
+                                               value.substr(1))
+                                 : fmt::format("write {}={}", name, value.substr(1)));
+}
+
 }  // namespace
 
 Arguments::Arguments(std::span<const OptionGroup> groups, std::span<const std::string> words) {
@@ -93,32 +104,30 @@ Arguments::Arguments(std::span<const OptionGroup> groups, std::span<const std::s
   for (const OptionSpec& option : options) {
     const std::string name(option.name);
     if (parsed.count(name) == 0) continue;
-    if (option.available == Available::later)
-      throw UsageError(dashed(name) + " is not available yet", "-h lists what this version can do");
-    std::string value;
+    std::vector<std::string> values;
     if (option.takes == Takes::nothing) {
       // "--force=false" is accepted by cxxopts; nobody needs it, and "--no-verify=false" would only puzzle.
       if (!parsed[name].as<bool>()) throw UsageError(dashed(name) + " takes no value", "leave it out");
     } else {
-      value = parsed[name].as<std::string>();
-      if (parsed.count(name) > 1) throw UsageError(dashed(name) + " is given more than once");
-      if (value.empty() && option.takes == Takes::value)
-        throw UsageError(dashed(name) + " is given an empty value");
-      if (value.starts_with('=')) {
-        throw UsageError(
-            fmt::format("{} {}: a value cannot start with '='", dashed(name), value),
-            option.letter ? fmt::format("write -{0} {2} or --{1}={2}", option.letter, name, value.substr(1))
-                          : fmt::format("write --{}={}", name, value.substr(1)));
-      }
+      if (parsed.count(name) > 1 && option.takes != Takes::values)
+        throw UsageError(dashed(name) + " is given more than once");
+      for (const auto& word : parsed.arguments())
+        if (word.key() == name) values.push_back(word.value());
+      for (const std::string& value : values) check_value(option, value);
     }
-    values_.emplace(name, std::move(value));
+    values_.emplace(name, std::move(values));
   }
   positionals_ = parsed.unmatched();
 }
 
 std::optional<std::string> Arguments::find(std::string_view name) const {
   const auto found = values_.find(name);
-  return found == values_.end() ? std::nullopt : std::optional(found->second);
+  return found == values_.end() ? std::nullopt : std::optional(found->second.front());
+}
+
+std::vector<std::string> Arguments::all(std::string_view name) const {
+  const auto found = values_.find(name);
+  return found == values_.end() ? std::vector<std::string>() : found->second;
 }
 
 bool asks_for_help(std::span<const std::string> words) {

@@ -11,9 +11,8 @@
 
 namespace sweepsort::cli {
 
-enum class Takes : uint8_t { nothing, value, optional_value };
-/// `later`: known by name, so that it can be refused by name, but not available yet.
-enum class Available : uint8_t { now, later };
+/// `values`: a value, and the option may be given several times.
+enum class Takes : uint8_t { nothing, value, optional_value, values };
 
 /// One option. Parsing, help and "did you mean" come from it.
 struct OptionSpec {
@@ -22,13 +21,12 @@ struct OptionSpec {
   Takes takes = Takes::nothing;
   std::string_view value;  // what the value is called in the help, e.g. "FILE"
   std::string_view help;   // one line
-  Available available = Available::now;
 };
 
 using OptionGroup = std::span<const OptionSpec>;
 
-/// What the user typed after the subcommand's name, checked against its options: each is known, available,
-/// given once and has a value exactly where it takes one. What the values mean is the command's business.
+/// What the user typed after the subcommand's name, checked against its options: each is known, given
+/// once and has a value exactly where it takes one. What the values mean is the command's business.
 class Arguments {
  public:
   /// Throws UsageError.
@@ -37,10 +35,12 @@ class Arguments {
   bool has(std::string_view name) const { return values_.contains(name); }
   /// The value as typed; empty optional if the option is absent.
   std::optional<std::string> find(std::string_view name) const;
+  /// All values of an option that may be given several times.
+  std::vector<std::string> all(std::string_view name) const;
   const std::vector<std::string>& positionals() const { return positionals_; }
 
  private:
-  std::map<std::string, std::string, std::less<>> values_;
+  std::map<std::string, std::vector<std::string>, std::less<>> values_;
   std::vector<std::string> positionals_;
 };
 

@@ -13,32 +13,10 @@ constexpr size_t help_column = 28;
 std::string option_line(const OptionSpec& option) {
   std::string left = option.letter ? fmt::format("  -{}, --{}", option.letter, option.name)
                                    : fmt::format("      --{}", option.name);
-  if (option.takes == Takes::value) left += fmt::format(" {}", option.value);
+  if (option.takes == Takes::value || option.takes == Takes::values) left += fmt::format(" {}", option.value);
   if (option.takes == Takes::optional_value) left += fmt::format("[={}]", option.value);
+  if (left.size() >= help_column) return fmt::format("{}\n{:<{}}{}\n", left, "", help_column, option.help);
   return fmt::format("{:<{}}{}\n", left, help_column, option.help);
-}
-
-/// "not yet: --unique, --counts, ...", wrapped.
-std::string later_lines(std::span<const OptionGroup> groups) {
-  std::string text = "not yet:", line = text;
-  bool any = false;
-  for (const OptionGroup group : groups) {
-    for (const OptionSpec& option : group) {
-      if (option.available == Available::now) continue;
-      const std::string word = fmt::format("{} --{}", any ? "," : "", option.name);
-      if (line.size() + word.size() > 100) {
-        text += ",\n        ";
-        line = "        ";
-        text += word.substr(1);
-        line += word.substr(1);
-      } else {
-        text += word;
-        line += word;
-      }
-      any = true;
-    }
-  }
-  return any ? "\n" + text + "\n" : "";
 }
 
 }  // namespace
@@ -61,11 +39,9 @@ std::string overview() {
 std::string command_help(const Command& command) {
   std::string text = fmt::format("{}usage: sweepsort {} {}\n", command.examples, command.name, command.usage);
   for (const OptionGroup group : command.options) {
-    for (const OptionSpec& option : group) {
-      if (option.available == Available::now) text += option_line(option);
-    }
+    for (const OptionSpec& option : group) text += option_line(option);
   }
-  return text + later_lines(command.options);
+  return text;
 }
 
 std::string version_text() {

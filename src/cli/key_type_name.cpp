@@ -41,8 +41,8 @@ std::optional<KeyType> numpy_type(std::string_view text) {
   return found == all_key_types.end() ? std::nullopt : std::optional(*found);
 }
 
-NamedType prefixed_type(char prefix, std::string_view text) {
-  const std::string quoted = fmt::format("--type '{}{}'", prefix, text);
+NamedType prefixed_type(char prefix, std::string_view text, std::string_view option) {
+  const std::string quoted = fmt::format("{} '{}{}'", option, prefix, text);
   const auto type = numpy_type(text);
   if (!type)
     throw UsageError(quoted + ": not a numpy type that can be sorted", "for example <u4, >i8, |u1, <f8");
@@ -56,23 +56,23 @@ NamedType prefixed_type(char prefix, std::string_view text) {
 
 }  // namespace
 
-NamedType parse_key_type(std::string_view text) {
+NamedType parse_key_type(std::string_view text, std::string_view option) {
   if (!text.empty() && std::string_view("<>|").find(text[0]) != std::string_view::npos)
-    return prefixed_type(text[0], text.substr(1));
+    return prefixed_type(text[0], text.substr(1), option);
   for (const Alias& alias : aliases) {
     if (alias.name == text) return {alias.type, std::nullopt};
   }
   if (const auto numpy = numpy_type(text)) {
     throw UsageError(
         fmt::format(
-            "--type {0}: ambiguous: numpy counts bytes and means {1}, sweepsort counts bits and has no {0}",
-            text, name(*numpy)),
+            "{2} {0}: ambiguous: numpy counts bytes and means {1}, sweepsort counts bits and has no {0}",
+            text, name(*numpy), option),
         fmt::format("write {} or '<{}'", name(*numpy), text));
   }
   std::array<std::string_view, aliases.size()> names;
   std::transform(aliases.begin(), aliases.end(), names.begin(),
                  [](const Alias& alias) { return alias.name; });
-  throw UsageError(fmt::format("--type {}: unknown key type", text),
+  throw UsageError(fmt::format("{} {}: unknown key type", option, text),
                    suggestion_hint(text, names, std::string(known_types)));
 }
 

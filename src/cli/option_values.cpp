@@ -80,18 +80,22 @@ WhereOptions read_where_options(const Arguments& arguments) {
           .threads = read_threads(arguments)};
 }
 
+std::vector<std::string> read_inputs(const Arguments& arguments) {
+  const auto& inputs = arguments.positionals();
+  for (const std::string& input : inputs)
+    if (input.empty()) throw UsageError("the input's name is empty");
+  if (!inputs.empty()) return inputs;
+  if (isatty(STDIN_FILENO)) throw UsageError("no input", "name a file, or pipe data in");
+  return {"-"};
+}
+
 std::string read_input(const Arguments& arguments) {
   const auto& inputs = arguments.positionals();
   if (inputs.size() > 1) {
-    throw UsageError(fmt::format("{}: several input files are not available yet", inputs[1]),
+    throw UsageError(fmt::format("{}: one input is all that can be read", inputs[1]),
                      "give one INPUT; the output is named with -o");
   }
-  if (!inputs.empty()) {
-    if (inputs[0].empty()) throw UsageError("the input's name is empty");
-    return inputs[0];
-  }
-  if (isatty(STDIN_FILENO)) throw UsageError("no input", "name a file, or pipe data in");
-  return "-";
+  return read_inputs(arguments).front();
 }
 
 uint32_t read_repeat(const Arguments& arguments) {

@@ -10,6 +10,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace sweepsort::cli {
 
@@ -49,6 +50,8 @@ uint32_t read_threads(const Arguments& arguments);
 /// How many more times to run, 0 without --repeat.
 uint32_t read_repeat(const Arguments& arguments);
 
+/// The inputs of a command; "-" if none was given and standard input is not a terminal.
+std::vector<std::string> read_inputs(const Arguments& arguments);
 /// The one input of a command; "-" if none was given and standard input is not a terminal.
 std::string read_input(const Arguments& arguments);
 

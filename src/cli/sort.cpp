@@ -1,5 +1,6 @@
 // sort.cpp - sweepsort sort.
 #include "cli/command.hpp"
+#include "cli/key_type_name.hpp"
 #include "cli/option_groups.hpp"
 #include "cli/option_values.hpp"
 #include "cli/sort_report.hpp"
@@ -8,13 +9,31 @@
 
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <array>
+#include <string>
+#include <vector>
 
 namespace sweepsort::cli {
 namespace {
 
-constexpr std::array sort_group{reverse_option,
-                                OptionSpec{"algorithm", 0, Takes::value, "NAME", "auto, radix or counting"}};
+constexpr std::array sort_group{
+    reverse_option, OptionSpec{"algorithm", 0, Takes::value, "NAME", "auto, radix or counting"},
+    OptionSpec{"merge", 0, Takes::nothing, "", "the inputs are sorted already: merge them"}};
+constexpr std::array result_group{
+    OptionSpec{"unique", 'u', Takes::nothing, "", "write each key once"},
+    OptionSpec{"counts", 0, Takes::value, "FILE", "with -u: how often each key stood, as u64"},
+    OptionSpec{"argsort", 0, Takes::nothing, "", "write where each key stood: u32, or u64 beyond 2^32 keys"},
+    OptionSpec{"values", 0, Takes::value, "FILE", "sort this file by the keys, stably; 4 or 8 bytes each"},
+    OptionSpec{"values-output", 0, Takes::value, "FILE", "write the sorted values here"},
+    OptionSpec{"values-type", 0, Takes::value, "TYPE", "of the values, where name and size do not tell"}};
+constexpr std::array memory_group{
+    OptionSpec{"memory", 'S', Takes::value, "BYTES", "a ceiling: 4G, 512M (default: 75 % of what is free)"},
+    OptionSpec{"gpu-memory", 0, Takes::value, "BYTES",
+               "a ceiling on the GPU (default: 75 % of what is free)"},
+    OptionSpec{"temporary-directory", 'T', Takes::values, "DIR",
+               "for what does not fit; several: in turn (default: $TMPDIR or beside the output)"},
+    OptionSpec{"dry-run", 0, Takes::nothing, "", "print what would be done and what it takes"}};
 constexpr std::array output_group{output_option, force_option, in_place_option};
 constexpr std::array trust_group{
     OptionSpec{"no-verify", 0, Takes::nothing, "", "do not check order and fingerprint of the result"},
@@ -22,60 +41,91 @@ constexpr std::array trust_group{
                "thrust: sort again with it and compare every element"},
     OptionSpec{"repeat", 0, Takes::value, "N", "sort the loaded data N more times, print a table of times"}};
 
-constexpr OptionSpec later(std::string_view name, char letter = 0, Takes takes = Takes::value) {
-  return {name, letter, takes, "", "", Available::later};
-}
-constexpr std::array later_group{later("unique", 'u', Takes::nothing),
-                                 later("counts"),
-                                 later("argsort", 0, Takes::nothing),
-                                 later("values"),
-                                 later("values-output"),
-                                 later("merge", 0, Takes::nothing),
-                                 later("memory", 'S'),
-                                 later("gpu-memory"),
-                                 later("temporary-directory", 'T'),
-                                 later("dry-run", 0, Takes::nothing)};
-
-constexpr std::array<OptionGroup, 7> groups{file_group,  sort_group, where_group, output_group,
-                                            trust_group, talk_group, later_group};
+constexpr std::array<OptionGroup, 8> groups{file_group,   sort_group,   result_group, where_group,
+                                            memory_group, output_group, trust_group,  talk_group};
 
 constexpr Choice<SortAlgorithm> algorithms[] = {{"auto", SortAlgorithm::automatic},
                                                 {"radix", SortAlgorithm::radix},
                                                 {"counting", SortAlgorithm::counting}};
 constexpr Choice<Referee> referees[] = {{"none", Referee::none}, {"thrust", Referee::thrust}};
 
+SortResult read_result(const Arguments& arguments) {
+  if (arguments.has("unique") && arguments.has("argsort"))
+    throw UsageError("--unique and --argsort contradict each other", "leave one of them out");
+  if (arguments.has("unique")) return SortResult::unique;
+  return arguments.has("argsort") ? SortResult::permutation : SortResult::keys;
+}
+
+MemoryOptions read_memory(const Arguments& arguments) {
+  MemoryOptions memory{.temporary_directories = arguments.all("temporary-directory")};
+  if (const auto text = arguments.find("memory")) memory.memory = parse_bytes(*text, "--memory");
+  if (const auto text = arguments.find("gpu-memory")) memory.gpu_memory = parse_bytes(*text, "--gpu-memory");
+  return memory;
+}
+
 SortFileOptions read_sort_options(const Arguments& arguments) {
-  return {.file = read_file_options(arguments),
-          .where = read_where_options(arguments),
-          .order = arguments.has("reverse") ? Order::descending : Order::ascending,
-          .algorithm = read_choice(arguments, "algorithm", algorithms, SortAlgorithm::automatic),
-          .in_place = arguments.has("in-place"),
-          .overwrite = arguments.has("force"),
-          .verify = !arguments.has("no-verify"),
-          .referee = read_choice(arguments, "validate", referees, Referee::none),
-          .repeat = read_repeat(arguments)};
+  SortFileOptions options{
+      .file = read_file_options(arguments),
+      .where = read_where_options(arguments),
+      .memory = read_memory(arguments),
+      .order = arguments.has("reverse") ? Order::descending : Order::ascending,
+      .algorithm = read_choice(arguments, "algorithm", algorithms, SortAlgorithm::automatic),
+      .result = read_result(arguments),
+      .counts_output = arguments.find("counts").value_or(""),
+      .values = arguments.find("values").value_or(""),
+      .values_output = arguments.find("values-output").value_or(""),
+      .inputs_are_sorted = arguments.has("merge"),
+      .plan_only = arguments.has("dry-run"),
+      .in_place = arguments.has("in-place"),
+      .overwrite = arguments.has("force"),
+      .verify = !arguments.has("no-verify"),
+      .referee = read_choice(arguments, "validate", referees, Referee::none),
+      .repeat = read_repeat(arguments)};
+  if (const auto text = arguments.find("values-type"))
+    options.values_type = parse_key_type(*text, "--values-type").type;
+  return options;
+}
+
+/// The library's names of the outputs.
+std::vector<std::string> all_outputs(const std::string& output, const SortFileOptions& options) {
+  std::vector<std::string> all{output};
+  if (!options.values_output.empty()) all.push_back(options.values_output);
+  if (!options.counts_output.empty()) all.push_back(options.counts_output);
+  return all;
+}
+
+void keep_outputs_apart(const std::vector<std::string>& outputs) {
+  if (std::ranges::count(outputs, "-") > 1)
+    throw UsageError("two outputs would mix on standard output", "name a file with -o");
 }
 
 ExitCode run_sort(const Arguments& arguments) {
-  const std::string input = read_input(arguments);
-  const std::string output = read_output(arguments, input);
+  const std::vector<std::string> inputs = read_inputs(arguments);
+  const std::string output = read_output(arguments, inputs.front());
   SortFileOptions options = read_sort_options(arguments);
-  const JsonReport json(arguments, {input, output});
-  keep_answers_off_data(output, json, options.repeat);
+  const std::vector<std::string> outputs = all_outputs(output, options);
+  keep_outputs_apart(outputs);
+  std::vector<std::string> precious = inputs;
+  precious.insert(precious.end(), outputs.begin(), outputs.end());
+  if (!options.values.empty()) precious.push_back(options.values);
+  const JsonReport json(arguments, precious);
+  if (!options.plan_only)
+    for (const std::string& name : outputs) keep_answers_off_data(name, json, options.repeat);
   SortReport report;
   {
     Talk talk("sort", arguments);
     options.progress = talk.progress();
     options.log = talk.log();
-    report = sort_file(input, output, options);
+    report = sort_files(inputs, output, options);
   }
-  if (arguments.has("verbose")) {
+  if (arguments.has("verbose") && !options.plan_only) {
     for (const std::string& line : phase_lines(report)) say("sort", line);
   }
-  json.write(sort_json(report, input, output.empty() ? input : output, options));
+  json.write(sort_json(report, inputs, output.empty() ? inputs.front() : output, options));
+  if (options.plan_only && !json.on_stdout()) answer(plan_table(report));
   if (options.repeat > 0 && !json.on_stdout() && !arguments.has("quiet")) answer(repeat_table(report));
   if (report.referee_agrees.value_or(true)) return ExitCode::done;
-  say("sort", input + ": thrust::sort gives another result; nothing was written");
+  say("sort", inputs.front() + ": thrust::sort gives another result; nothing was written");
   return ExitCode::no;
 }
 
@@ -83,12 +133,14 @@ ExitCode run_sort(const Arguments& arguments) {
 
 constexpr Command sort_command{
     .name = "sort",
-    .summary = "sort a file, or standard input",
-    .usage = "[options] [INPUT] [-o OUTPUT]",
+    .summary = "sort files, or standard input",
+    .usage = "[options] [INPUT...] [-o OUTPUT]",
     .examples =
         "  sweepsort sort numbers.u32 -o sorted.u32      the type is in the name\n"
         "  sweepsort sort -r -t i64 data.bin > out.bin   descending; to standard output\n"
         "  sweepsort sort --in-place -v array.npy        NumPy array; say what is done\n"
+        "  sweepsort sort -u --counts counts.u64 kmers.u64 -o distinct.u64\n"
+        "  sweepsort sort -S 4G -T /scratch huge.u64 -o sorted.u64    larger than memory\n"
         "  sweepsort sort --repeat 10 numbers.u32 -o /dev/null   how fast is it?\n\n",
     .options = groups,
     .run = run_sort};

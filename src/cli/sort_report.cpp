@@ -29,6 +29,9 @@ std::vector<std::string> phase_lines(const SortReport& report) {
       line += fmt::format("{:>12}  {}", format_bytes({phase.bytes}),
                           format_rate(static_cast<double>(phase.bytes), phase.time_s, "B"));
     }
+    if (phase.phase == Phase::runs || phase.phase == Phase::merge)
+      line += fmt::format("  (at work: read {}, sort {}, write {})", format_time(phase.read_s),
+                          format_time(phase.sort_s), format_time(phase.write_s));
     lines.push_back(std::move(line));
   }
   lines.push_back(fmt::format("{:<8}{:>10}{:>12}  {}  {} keys, {}", "total", format_time(report.total_s),
@@ -37,6 +40,32 @@ std::vector<std::string> phase_lines(const SortReport& report) {
                               format_count(report.count), report.verified ? "verified" : "not verified"));
   if (report.referee_agrees.value_or(false)) lines.emplace_back("thrust::sort gives the same result");
   return lines;
+}
+
+std::string plan_table(const SortReport& report) {
+  const SortPlan& plan = report.plan;
+  std::string text;
+  const auto line = [&](std::string_view label, const std::string& value) {
+    text += fmt::format("{:<18}{}\n", label, value);
+  };
+  const auto size = [](Bytes bytes) { return fmt::format("{} ({})", bytes.value, format_bytes(bytes)); };
+  line("keys", plan.runs == 0 ? "a stream, nobody knows how many" : format_count(report.count));
+  line("backend", fmt::format("{}: {}", report.backend, report.backend_why));
+  line("road", plan.road);
+  if (plan.road == "external") {
+    line("runs", plan.runs == 0 ? "as many as it takes" : format_count(plan.runs));
+    line("records a run", format_count(plan.run_records));
+    line("sessions", fmt::format("{}", plan.sessions));
+  }
+  line("passes", fmt::format("{}", plan.passes));
+  if (plan.runs != 0) {
+    line("bytes read", size(plan.read));
+    line("bytes written", size(plan.written));
+  }
+  line("memory", size(plan.memory));
+  line("GPU memory", size(plan.gpu_memory));
+  line("temporary space", plan.runs == 0 ? "what does not fit into memory" : size(plan.temporary));
+  return text;
 }
 
 std::string repeat_table(const SortReport& report) {
@@ -53,12 +82,26 @@ std::string repeat_table(const SortReport& report) {
       times.elements_per_s / 1e9, times.bytes_per_s / 1e9, times.share * 100);
 }
 
-nlohmann::ordered_json sort_json(const SortReport& report, const std::string& input,
+nlohmann::ordered_json sort_json(const SortReport& report, const std::vector<std::string>& inputs,
                                  const std::string& output, const SortFileOptions& options) {
   using Json = nlohmann::ordered_json;
   Json phases = Json::array();
-  for (const PhaseTime& phase : report.phases)
+  for (const PhaseTime& phase : report.phases) {
     phases.push_back({{"phase", name(phase.phase)}, {"time_s", phase.time_s}, {"bytes", phase.bytes}});
+    if (phase.phase != Phase::runs && phase.phase != Phase::merge) continue;
+    phases.back().update({{"read_s", phase.read_s}, {"sort_s", phase.sort_s}, {"write_s", phase.write_s}});
+  }
+  const SortPlan& plan = report.plan;
+  const Json plan_json = {{"road", plan.road},
+                          {"runs", plan.runs},
+                          {"run_records", plan.run_records},
+                          {"sessions", plan.sessions},
+                          {"passes", plan.passes},
+                          {"read_bytes", plan.read.value},
+                          {"written_bytes", plan.written.value},
+                          {"memory_bytes", plan.memory.value},
+                          {"gpu_memory_bytes", plan.gpu_memory.value},
+                          {"temporary_bytes", plan.temporary.value}};
   Json repeat;  // null
   if (options.repeat > 0) {
     const RepeatTimes times = times_of(report);
@@ -75,7 +118,8 @@ nlohmann::ordered_json sort_json(const SortReport& report, const std::string& in
   }
   return {{"schema", "sweepsort.sort/1"},
           {"version", version()},
-          {"input", input},
+          {"input", inputs.front()},
+          {"inputs", inputs},
           {"output", output},
           {"format", name(report.format)},
           {"type", name(report.type)},
@@ -87,6 +131,8 @@ nlohmann::ordered_json sort_json(const SortReport& report, const std::string& in
           {"backend_why", report.backend_why},
           {"device", report.device},
           {"algorithm", report.algorithm},
+          {"plan", plan_json},
+          {"distinct", report.distinct ? Json(*report.distinct) : Json()},
           {"verified", report.verified},
           {"referee_agrees", report.referee_agrees ? Json(*report.referee_agrees) : Json()},
           {"time_s", report.total_s},

@@ -13,12 +13,15 @@ namespace sweepsort::cli {
 /// What ran where, a line a phase with its time and rate, and one for the whole; for -v.
 std::vector<std::string> phase_lines(const SortReport& report);
 
+/// --dry-run: what would be done, and what it takes.
+std::string plan_table(const SortReport& report);
+
 /// The times of --repeat: runs, median, min, spread, keys/s, bytes/s and the share of the device's copy
 /// bandwidth.
 std::string repeat_table(const SortReport& report);
 
 /// Schema "sweepsort.sort/1". Optional facts are null where they do not apply.
-nlohmann::ordered_json sort_json(const SortReport& report, const std::string& input,
+nlohmann::ordered_json sort_json(const SortReport& report, const std::vector<std::string>& inputs,
                                  const std::string& output, const SortFileOptions& options);
 
 }  // namespace sweepsort::cli

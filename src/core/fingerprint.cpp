@@ -30,6 +30,37 @@ struct SumLoop {
   }
 };
 
+template <class Bits, class Value>
+struct PairSumLoop {
+  const std::byte* keys;
+  const std::byte* values;
+  size_t count;
+  uint64_t secret;
+
+  [[gnu::always_inline]] inline uint64_t operator()() const {
+    uint64_t sum = 0;
+    for (size_t i = 0; i < count; ++i) {
+      Bits key;
+      Value value;
+      std::memcpy(&key, keys + i * sizeof(Bits), sizeof(Bits));
+      std::memcpy(&value, values + i * sizeof(Value), sizeof(Value));
+      // The key mixed first: a key and a value that change places do not cancel.
+      sum += fingerprint_mix(fingerprint_mix(key ^ secret) + value);
+    }
+    return sum;
+  }
+};
+
+template <class Bits>
+Fingerprint pair_fingerprint_of(std::span<const std::byte> keys, std::span<const std::byte> values,
+                                size_t value_bytes, uint64_t secret) {
+  const size_t count = keys.size() / sizeof(Bits);
+  if (values.size() != count * value_bytes) throw Error("internal: a fingerprint of keys without values");
+  if (value_bytes == 4)
+    return {count, with_best_vectors(PairSumLoop<Bits, uint32_t>{keys.data(), values.data(), count, secret})};
+  return {count, with_best_vectors(PairSumLoop<Bits, uint64_t>{keys.data(), values.data(), count, secret})};
+}
+
 template <class Bits>
 Fingerprint fingerprint_of(std::span<const std::byte> bytes, uint64_t secret) {
   const size_t count = bytes.size() / sizeof(Bits);
@@ -47,6 +78,16 @@ Fingerprint fingerprint(std::span<const std::byte> bytes, size_t key_bytes, uint
     case 4: return fingerprint_of<uint32_t>(bytes, secret);
     case 8: return fingerprint_of<uint64_t>(bytes, secret);
     default: throw Error("internal: no keys have " + std::to_string(key_bytes) + " bytes");
+  }
+}
+
+Fingerprint pair_fingerprint(std::span<const std::byte> keys, size_t key_bytes,
+                             std::span<const std::byte> values, size_t value_bytes, uint64_t secret) {
+  switch (key_bytes) {
+    case 1: return pair_fingerprint_of<uint8_t>(keys, values, value_bytes, secret);
+    case 2: return pair_fingerprint_of<uint16_t>(keys, values, value_bytes, secret);
+    case 4: return pair_fingerprint_of<uint32_t>(keys, values, value_bytes, secret);
+    default: return pair_fingerprint_of<uint64_t>(keys, values, value_bytes, secret);
   }
 }
 

@@ -37,6 +37,10 @@ constexpr uint64_t fingerprint_mix(uint64_t bits) {
 /// 4 or 8 and divides the size. Vectorised for the processor it runs on. Thread-safe.
 Fingerprint fingerprint(std::span<const std::byte> bytes, size_t key_bytes, uint64_t secret);
 
+/// The same for pairs: of each key with its value, of 4 or 8 bytes.
+Fingerprint pair_fingerprint(std::span<const std::byte> keys, size_t key_bytes,
+                             std::span<const std::byte> values, size_t value_bytes, uint64_t secret);
+
 /// A secret from the operating system's random source.
 uint64_t random_secret();
 

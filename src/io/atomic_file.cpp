@@ -3,15 +3,17 @@
 
 #include "core/error.hpp"
 #include "core/fingerprint.hpp"
-#include "io/parallel_chunks.hpp"
+#include "io/reserve.hpp"
 #include "io/system_error.hpp"
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <cerrno>
+#include <csignal>
 #include <filesystem>
 
 namespace sweepsort {
@@ -20,6 +22,35 @@ namespace {
 constexpr uint32_t permission_bits = 0777;
 
 std::string proc_path(int fd) { return fmt::format("/proc/self/fd/{}", fd); }
+
+/// Links the file `from` to a hidden name and renames that to `target`; returns 0 or an errno value. A child
+/// does it, which a SIGKILL of this process does not reach: else the hidden name would stay if it came
+/// between the two.
+int link_and_rename(const char* from, const char* hidden, const char* target) noexcept {
+  volatile int error = 0;
+  const auto do_both = [&] {
+    if (::linkat(AT_FDCWD, from, AT_FDCWD, hidden, AT_SYMLINK_FOLLOW) != 0) {
+      error = errno;
+    } else if (::renameat2(AT_FDCWD, hidden, AT_FDCWD, target, 0) != 0) {
+      error = errno;
+      ::unlink(hidden);
+    }
+  };
+  sigset_t all;
+  sigset_t before;
+  sigfillset(&all);
+  ::pthread_sigmask(SIG_SETMASK, &all, &before);  // the child keeps it: no handler of ours runs in it
+  const pid_t child = ::vfork();                  // in our memory, so that no page is copied
+  if (child == 0) {
+    do_both();
+    ::_exit(0);
+  }
+  if (child < 0) do_both();  // no more processes to be had
+  while (child > 0 && ::waitpid(child, nullptr, 0) < 0 && errno == EINTR) {
+  }
+  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  return error;
+}
 
 Error cannot_create(const std::string& name, int error) {
   if (error == EACCES || error == EPERM)
@@ -35,7 +66,7 @@ AtomicFile::AtomicFile(std::string name, std::string target, const AtomicFileOpt
   directory_ = parent.empty() ? "." : parent;
   FileDescriptor file = options_.allow_anonymous ? create_anonymous() : FileDescriptor();
   if (!file) file = create_hidden();
-  file_ = PositionedFile(std::move(file), name_, true);
+  file_ = PositionedFile(std::move(file), name_, Caching::ask);
 }
 
 /// The owner's bits are added to the mode so that the file can be opened a second time; set_mode takes them
@@ -67,21 +98,11 @@ std::string AtomicFile::hidden_path() const {
   return fmt::format("{}/.{}.{:016x}.tmp", directory_, file_name.substr(0, most_of_name), random_secret());
 }
 
-void AtomicFile::reserve(uint64_t bytes) {
-  rlimit limit{};
-  // Checked here because going over it raises a signal (SIGXFSZ) before it returns an error.
-  if (::getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY && bytes > limit.rlim_cur)
-    throw system_error(name_, fmt::format("reserve {} bytes", bytes), EFBIG);
-  if (bytes == 0) return;
-  while (::fallocate(file_.fd(), 0, 0, static_cast<off_t>(bytes)) != 0) {
-    if (errno == EINTR) continue;
-    if (errno != EOPNOTSUPP && errno != ENOSYS)
-      throw system_error(name_, fmt::format("reserve {} bytes", bytes), errno);
-    // Without the reservation a full disk is found by a write; the length at least is right from the start.
-    if (::ftruncate(file_.fd(), static_cast<off_t>(bytes)) != 0)
-      throw system_error(name_, fmt::format("set the length to {} bytes", bytes), errno);
-    return;
-  }
+void AtomicFile::reserve(uint64_t bytes) { reserve_space(file_.fd(), name_, 0, bytes); }
+
+void AtomicFile::cut(uint64_t bytes) {
+  if (::ftruncate(file_.fd(), static_cast<off_t>(bytes)) != 0)
+    throw system_error(name_, fmt::format("cut it to {} bytes", bytes), errno);
 }
 
 void AtomicFile::set_mode() const {
@@ -113,9 +134,9 @@ void AtomicFile::give_name() {
   if (!options_.replace) throw Error(name_ + ": appeared meanwhile", "-f replaces it");
   // linkat never replaces, rename does: so the file has a hidden name for the instant between the two.
   TemporaryName hidden(hidden_path());
-  if (::linkat(AT_FDCWD, self.c_str(), AT_FDCWD, hidden.path().c_str(), AT_SYMLINK_FOLLOW) != 0)
-    throw system_error(name_, "give the file a name", errno);
-  rename_to_target(hidden);
+  const int error = link_and_rename(self.c_str(), hidden.path().c_str(), target_.c_str());
+  if (error != 0) throw system_error(name_, "give the file its name", error);
+  hidden.keep();
 }
 
 void AtomicFile::rename_to_target(TemporaryName& hidden) {

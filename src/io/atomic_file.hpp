@@ -33,6 +33,7 @@ class AtomicFile : public Output {
   bool is_ordered() const override { return false; }
   void reserve(uint64_t bytes) override;
   void write_at(uint64_t offset, std::span<const std::byte> bytes) override { file_.write_at(offset, bytes); }
+  void cut(uint64_t bytes) override;
   void commit() override;
 
  private:

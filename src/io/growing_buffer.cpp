@@ -24,15 +24,14 @@ GrowingBuffer::~GrowingBuffer() {
 
 std::span<std::byte> GrowingBuffer::room(size_t bytes) {
   if (capacity_ - size_ < bytes) {
-    constexpr size_t smallest = 1u << 20;
     const size_t capacity =
-        std::max({smallest, capacity_ * 2, (size_ + bytes + smallest - 1) / smallest * smallest});
+        std::max(capacity_ * 2, (size_ + bytes + io_alignment - 1) / io_alignment * io_alignment);
     void* const place = data_ ? ::mremap(data_, capacity_, capacity, MREMAP_MAYMOVE)
                               : ::mmap(nullptr, capacity, PROT_READ | PROT_WRITE,
                                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (place == MAP_FAILED)
-      throw Error(fmt::format("not enough memory for {} of input from a stream", format_bytes({capacity})),
-                  "write the stream to a file first and sort the file");
+      throw Error(fmt::format("cannot allocate {} of memory", format_bytes({capacity})),
+                  "use less (--memory), or raise the limits (ulimit -v)");
     data_ = static_cast<std::byte*>(place);
     capacity_ = capacity;
   }

@@ -1,4 +1,4 @@
-// growing_buffer.hpp - memory for a stream whose length nobody knows beforehand.
+// growing_buffer.hpp - memory for a stream whose length nobody knows beforehand, and for runs.
 #pragma once
 
 #include <cstddef>

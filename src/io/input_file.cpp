@@ -61,7 +61,8 @@ InputFile::InputFile(const std::string& path) : path_(path) {
                 fmt::format("pipe it in: cat {} | sweepsort ... -", path));
   // Standard input may be a file of which somebody has read a part already: the rest is what we were given.
   if (path == "-" && !is_stream_ && ::lseek(file.get(), 0, SEEK_CUR) > 0) is_stream_ = true;
-  file_ = PositionedFile(std::move(file), name, !is_stream_ && size_ >= least_direct_file);
+  const bool direct = !is_stream_ && size_ >= least_direct_file;
+  file_ = PositionedFile(std::move(file), name, direct ? Caching::ask : Caching::use);
 }
 
 std::vector<std::byte> InputFile::read_prefix() const {

@@ -188,8 +188,9 @@ std::vector<std::byte> output_header(const Layout& layout, uint64_t count) {
   return new_header(layout.format, layout.type, layout.endian, count);
 }
 
-std::vector<std::byte> new_header(FileFormat format, KeyType type, Endian endian, uint64_t count) {
-  if (format == FileFormat::npy) return make_npy_header(type, endian, count);
+std::vector<std::byte> new_header(FileFormat format, KeyType type, Endian endian, uint64_t count,
+                                  size_t least_bytes) {
+  if (format == FileFormat::npy) return make_npy_header(type, endian, count, least_bytes);
   if (format != FileFormat::sosd) return {};
   std::vector<std::byte> header(sosd_header_bytes);
   std::memcpy(header.data(), &count, sizeof count);

@@ -51,8 +51,10 @@ Layout find_layout(std::span<const std::byte> prefix, std::optional<uint64_t> fi
 /// stays.
 std::vector<std::byte> output_header(const Layout& layout, uint64_t count);
 
-/// The same for a new file.
-std::vector<std::byte> new_header(FileFormat format, KeyType type, Endian endian, uint64_t count);
+/// The same for a new file. `least_bytes`: a .npy header is filled up to so many, where its place is taken
+/// before the count is known.
+std::vector<std::byte> new_header(FileFormat format, KeyType type, Endian endian, uint64_t count,
+                                  size_t least_bytes = 0);
 
 /// The format that a new file's name asks for: .npy, SOSD by "_uint32" or "_uint64", else raw.
 FileFormat format_from_name(std::string_view name);

@@ -212,12 +212,13 @@ NpyHeader parse_npy_header(std::span<const std::byte> prefix, const std::string&
   return header;
 }
 
-std::vector<std::byte> make_npy_header(KeyType type, Endian endian, uint64_t count) {
+std::vector<std::byte> make_npy_header(KeyType type, Endian endian, uint64_t count, size_t least_bytes) {
   constexpr size_t alignment = 64;
   constexpr size_t before_text = magic.size() + 4;
   std::string text = fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': ({},), }}",
                                  numpy_descr(type, endian), count);
-  const size_t total = (before_text + text.size() + 1 + alignment - 1) / alignment * alignment;
+  const size_t needed = std::max(before_text + text.size() + 1, least_bytes);
+  const size_t total = (needed + alignment - 1) / alignment * alignment;
   text.resize(total - before_text - 1, ' ');
   text += '\n';
 

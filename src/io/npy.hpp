@@ -36,7 +36,7 @@ bool has_npy_magic(std::span<const std::byte> prefix);
 /// everything that is not exactly a header of a plain array of one of the ten key types.
 NpyHeader parse_npy_header(std::span<const std::byte> prefix, const std::string& name);
 
-/// A version 1 header of a one-dimensional array; its length is a multiple of 64.
-std::vector<std::byte> make_npy_header(KeyType type, Endian endian, uint64_t count);
+/// A version 1 header of a one-dimensional array; its length is a multiple of 64, and at least `least_bytes`.
+std::vector<std::byte> make_npy_header(KeyType type, Endian endian, uint64_t count, size_t least_bytes = 0);
 
 }  // namespace sweepsort

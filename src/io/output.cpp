@@ -10,11 +10,20 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <filesystem>
 
 namespace sweepsort {
 namespace {
+
+FileIdentity identity_of(const struct stat& status) { return {status.st_dev, status.st_ino}; }
+
+bool is_other_input(const struct stat& status, const OutputOptions& options) {
+  return std::ranges::any_of(options.others, [&](const InputFile* other) {
+    return S_ISREG(status.st_mode) && other->identity() == identity_of(status);
+  });
+}
 
 /// A pipe, a socket, a device, or standard output whatever that is.
 class StreamOutput : public Output {
@@ -25,6 +34,7 @@ class StreamOutput : public Output {
   bool is_ordered() const override { return true; }
   void reserve(uint64_t bytes) override;
   void write_at(uint64_t offset, std::span<const std::byte> bytes) override;
+  void cut(uint64_t) override {}  // nothing was reserved
   void commit() override {
     if (file_.close() != 0) throw system_error(name_, "close", errno);
   }
@@ -66,9 +76,10 @@ std::unique_ptr<Output> open_stream(FileDescriptor file, const std::string& name
   if (::isatty(file.get()))
     throw Error(name + ": is a terminal, and keys are binary",
                 "name an output with -o, or pipe it somewhere");
-  const bool is_input = options.input && S_ISREG(status.st_mode) &&
-                        options.input->identity() == FileIdentity{status.st_dev, status.st_ino};
+  const bool is_input =
+      options.input && S_ISREG(status.st_mode) && options.input->identity() == identity_of(status);
   if (is_input) throw Error(name + ": is the input", "--in-place replaces it");
+  if (is_other_input(status, options)) throw Error(name + ": is an input");
   return std::make_unique<StreamOutput>(std::move(file), name);
 }
 
@@ -107,8 +118,8 @@ AtomicFileOptions mode_of_new(const OutputOptions& options) {
 
 std::unique_ptr<Output> replace_regular(const std::string& name, const std::string& target,
                                         const struct stat& status, const OutputOptions& options) {
-  const bool is_input =
-      options.input && options.input->identity() == FileIdentity{status.st_dev, status.st_ino};
+  const bool is_input = options.input && options.input->identity() == identity_of(status);
+  if (is_other_input(status, options)) throw Error(name + ": is an input", "write to another file");
   if (is_input && !options.in_place) throw Error(name + ": is the input", "--in-place replaces it");
   if (!is_input && !options.overwrite) throw Error(name + ": exists already", "-f (--force) replaces it");
   // rename would replace a file that may not be written; nobody expects that.

@@ -8,18 +8,20 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <vector>
 
 namespace sweepsort {
 
 struct OutputOptions {
-  bool overwrite = false;            // replace an existing other file
-  bool in_place = false;             // replace the input
-  const InputFile* input = nullptr;  // must not be overwritten by accident; its mode is kept
-  bool allow_anonymous = true;       // O_TMPFILE where the file system has it (false: tests of the other way)
+  bool overwrite = false;                     // replace an existing other file
+  bool in_place = false;                      // replace the input
+  const InputFile* input = nullptr;           // must not be overwritten by accident; its mode is kept
+  std::vector<const InputFile*> others = {};  // nor may these
+  bool allow_anonymous = true;  // O_TMPFILE where the file system has it (false: tests of the other way)
 };
 
-/// Life: reserve() once, write_at() until all is written, commit(). Destruction without commit() leaves no
-/// trace in the file system.
+/// Life: reserve() once, write_at() until all is written, cut() if it was less, commit(). Destruction without
+/// commit() leaves no trace in the file system.
 class Output {
  public:
   virtual ~Output() = default;
@@ -32,6 +34,8 @@ class Output {
   virtual void reserve(uint64_t bytes) = 0;
   /// Thread-safe unless is_ordered().
   virtual void write_at(uint64_t offset, std::span<const std::byte> bytes) = 0;
+  /// Only so many bytes were written; what was reserved behind them goes.
+  virtual void cut(uint64_t bytes) = 0;
   /// Everything was written and is right: makes it durable and gives it its name.
   virtual void commit() = 0;
 };

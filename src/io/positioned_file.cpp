@@ -20,7 +20,7 @@
 namespace sweepsort {
 namespace {
 
-constexpr size_t bounce_bytes = 4u << 20;
+constexpr size_t bounce_bytes = 1u << 20;
 
 struct FreeMemory {
   void operator()(std::byte* memory) const { std::free(memory); }
@@ -51,9 +51,9 @@ constexpr size_t least_direct_bytes = 64u << 10;
 
 }  // namespace
 
-PositionedFile::PositionedFile(FileDescriptor file, std::string name, bool direct)
-    : file_(std::move(file)), name_(std::move(name)) {
-  if (!direct) return;
+PositionedFile::PositionedFile(FileDescriptor file, std::string name, Caching caching)
+    : file_(std::move(file)), name_(std::move(name)), caching_(caching) {
+  if (caching == Caching::use) return;
   // A second open file description through /proc: the flags of a duplicate would be shared with the first.
   const int access = ::fcntl(file_.get(), F_GETFL) & O_ACCMODE;
   direct_ = FileDescriptor(
@@ -66,6 +66,7 @@ PositionedFile& PositionedFile::operator=(PositionedFile&& other) noexcept {
   file_ = std::move(other.file_);
   direct_ = std::move(other.direct_);
   name_ = std::move(other.name_);
+  caching_ = other.caching_;
   direct_refused_ = other.direct_refused_.load();
   last_region_ = other.last_region_.load();
   return *this;
@@ -138,8 +139,8 @@ bool PositionedFile::read_direct(uint64_t offset, std::span<std::byte> to) const
 void PositionedFile::read_at(uint64_t offset, std::span<std::byte> to) const {
   if (!use_direct()) return read_buffered(offset, to);
   const AlignedSplit split(offset, to.size());
-  if (split.middle < least_direct_bytes || is_region_cached(offset, to.size()))
-    return read_buffered(offset, to);
+  if (split.middle < least_direct_bytes) return read_buffered(offset, to);
+  if (caching_ == Caching::ask && is_region_cached(offset, to.size())) return read_buffered(offset, to);
   read_buffered(offset, to.first(split.head));
   if (!read_direct(offset + split.head, to.subspan(split.head, split.middle))) {
     direct_refused_ = true;

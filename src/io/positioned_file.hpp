@@ -12,6 +12,13 @@
 
 namespace sweepsort {
 
+/// Which way the large pieces of a file go.
+enum class Caching : uint8_t {
+  use,     // through the page cache
+  ask,     // reads through it where they find their pages there, writes past it
+  bypass,  // past it
+};
+
 /// The same file opened twice: once through the page cache, once past it (O_DIRECT), if that is possible.
 ///
 /// A read of a range that is mostly in the page cache goes there, any other straight to the disk: on a cold
@@ -22,8 +29,8 @@ namespace sweepsort {
 class PositionedFile {
  public:
   PositionedFile() = default;
-  /// `name` is for messages. With `direct`, opens the second descriptor if it can.
-  PositionedFile(FileDescriptor file, std::string name, bool direct);
+  /// `name` is for messages. Opens the second descriptor, if it can, unless the cache is to be used.
+  PositionedFile(FileDescriptor file, std::string name, Caching caching);
   PositionedFile(PositionedFile&& other) noexcept;
   PositionedFile& operator=(PositionedFile&& other) noexcept;
 
@@ -51,6 +58,7 @@ class PositionedFile {
   FileDescriptor file_;
   FileDescriptor direct_;
   std::string name_;
+  Caching caching_ = Caching::use;
   // Some file systems accept the flag and refuse the transfer (EINVAL): from then on everything goes through
   // the cache.
   mutable std::atomic<bool> direct_refused_ = false;

@@ -1,47 +1,69 @@
-// key_source.hpp - where the keys of a sort come from, read as often as needed: a file or a stream held in
-// memory.
+// key_source.hpp - where the keys (or the values) of a sort come from, read as often as needed.
 #pragma once
 
 #include "io/growing_buffer.hpp"
 #include "io/input_file.hpp"
 
 #include <cstdint>
+#include <memory>
 #include <span>
+#include <vector>
 
 namespace sweepsort {
 
 class KeySource {
  public:
   virtual ~KeySource() = default;
-  /// Fills `to` with the bytes of the keys from `first_byte` on (0: the first key), as they are in the file.
-  /// Thread-safe.
+  /// Fills `to` with the bytes of the keys from `first_byte` on (0: the first key), in host byte order. Both
+  /// are multiples of the key's size. Thread-safe.
   virtual void read(uint64_t first_byte, std::span<std::byte> to) = 0;
 };
 
 class FileSource : public KeySource {
  public:
-  FileSource(const InputFile& file, uint64_t data_offset) : file_(file), data_offset_(data_offset) {}
-  void read(uint64_t first_byte, std::span<std::byte> to) override {
-    file_.read_at(data_offset_ + first_byte, to);
-  }
+  /// `swapped_bytes`: the size of keys that are big-endian, else 0.
+  FileSource(const InputFile& file, uint64_t data_offset, size_t swapped_bytes)
+      : file_(file), data_offset_(data_offset), swapped_bytes_(swapped_bytes) {}
+  void read(uint64_t first_byte, std::span<std::byte> to) override;
 
  private:
   const InputFile& file_;
   uint64_t data_offset_;
+  size_t swapped_bytes_;
 };
 
+/// Keys that a stream brought, in host byte order.
 class MemorySource : public KeySource {
  public:
   /// With `read_once` memory is given back as it is read, so that it and its copy never exist in full side by
   /// side.
-  MemorySource(GrowingBuffer& buffer, uint64_t data_offset, bool read_once)
-      : buffer_(buffer), data_offset_(data_offset), read_once_(read_once) {}
+  MemorySource(GrowingBuffer& buffer, bool read_once) : buffer_(buffer), read_once_(read_once) {}
   void read(uint64_t first_byte, std::span<std::byte> to) override;
 
  private:
   GrowingBuffer& buffer_;
-  uint64_t data_offset_;
   bool read_once_;
+};
+
+/// Several sources one behind the other.
+class ConcatenatedSource : public KeySource {
+ public:
+  void add(std::unique_ptr<KeySource> source, uint64_t bytes);
+  void read(uint64_t first_byte, std::span<std::byte> to) override;
+
+ private:
+  std::vector<std::unique_ptr<KeySource>> sources_;
+  std::vector<uint64_t> begins_;
+};
+
+/// The values of an argsort: 0, 1, 2, ... as integers of 4 or 8 bytes.
+class PositionSource : public KeySource {
+ public:
+  explicit PositionSource(uint32_t value_bytes) : value_bytes_(value_bytes) {}
+  void read(uint64_t first_byte, std::span<std::byte> to) override;
+
+ private:
+  uint32_t value_bytes_;
 };
 
 }  // namespace sweepsort

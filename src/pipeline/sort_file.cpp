@@ -1,20 +1,20 @@
-// sort_file.cpp - a file's way through: open, plan, read, sort, check and write, rename.
+// sort_file.cpp - a file's way through: open, choose a backend, plan, run, rename.
 #include "pipeline/sort_file.hpp"
 
 #include "core/bytes.hpp"
 #include "core/error.hpp"
-#include "io/byte_swap.hpp"
-#include "io/output.hpp"
-#include "io/parallel_chunks.hpp"
 #include "pipeline/referee.hpp"
-#include "pipeline/sort_input.hpp"
-#include "pipeline/transfer.hpp"
+#include "pipeline/sort_run.hpp"
+#include "pipeline/stream_run.hpp"
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <chrono>
-#include <thread>
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+#include <system_error>
+#include <vector>
 
 namespace sweepsort {
 namespace {
@@ -25,97 +25,135 @@ double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-/// More threads than this read and write no faster.
-constexpr uint32_t most_io_workers = 16;
+void check_values_options(const SortFileOptions& options) {
+  const bool unique = options.result == SortResult::unique;
+  const bool has_values = !options.values.empty();
+  if (!options.counts_output.empty() && !unique)
+    throw UsageError("--counts tells how often each key stood, which --unique writes once", "add -u");
+  if (has_values != !options.values_output.empty())
+    throw UsageError(has_values ? "--values needs a name for the sorted values"
+                                : "--values-output needs the values that are to be sorted",
+                     has_values ? "add --values-output FILE" : "add --values FILE");
+  if (has_values && options.result != SortResult::keys)
+    throw UsageError(fmt::format("--values cannot be combined with --{}", unique ? "unique" : "argsort"));
+  if (options.values_type && !has_values) throw UsageError("--values-type needs --values");
+}
 
-void check_options(const std::string& output, const SortFileOptions& options) {
+void check_options(const std::vector<std::string>& inputs, const std::string& output,
+                   const SortFileOptions& options) {
   const bool has_window = options.file.skip_bytes != 0 || options.file.read_bytes;
   if (options.in_place && has_window)
     throw UsageError("sorting a part of a file in place would lose the rest", "name an output with -o");
   if (options.in_place && output == "-") throw UsageError("an in-place sort has no other output");
+  if (options.in_place && inputs.size() > 1)
+    throw UsageError("several inputs cannot be sorted in place", "name an output with -o");
+  if (options.in_place && options.result == SortResult::permutation)
+    throw UsageError("--argsort writes positions, which cannot take the place of the keys",
+                     "name an output with -o");
+  check_values_options(options);
+  const bool travels = !options.values.empty() || options.result == SortResult::permutation;
+  if (travels && options.inputs_are_sorted)
+    throw UsageError("--merge takes keys alone", "leave --merge out: the files are sorted then");
+  const bool again = options.referee != Referee::none || options.repeat != 0;
+  if (again && (travels || options.inputs_are_sorted || options.result != SortResult::keys))
+    throw UsageError("--validate and --repeat are for sorts of keys alone");
   if (options.referee != Referee::none) require_referee();
+}
+
+const std::vector<std::string>& checked_inputs(const std::vector<std::string>& inputs) {
+  if (inputs.empty()) throw UsageError("no input", "name a file, or pipe data in");
+  return inputs;
 }
 
 class SortFileRun {
  public:
-  SortFileRun(const SortEnvironment& environment, const std::string& input, const std::string& output,
-              const SortFileOptions& options)
+  SortFileRun(const SortEnvironment& environment, const std::vector<std::string>& inputs,
+              const std::string& output, const SortFileOptions& options)
       : environment_(environment),
         options_(options),
-        input_(input, options.file),
-        threads_(options.where.threads ? options.where.threads
-                                       : std::max(1u, std::thread::hardware_concurrency())) {
-    const OutputOptions output_options{.overwrite = options.overwrite,
-                                       .in_place = options.in_place,
-                                       .input = &input_.file(),
-                                       .allow_anonymous = environment.allow_anonymous};
-    output_ = open_output(options.in_place && output.empty() ? input
-                          : output.empty()                   ? "-"
-                                                             : output,
-                          output_options);
+        input_(checked_inputs(inputs), options.file),
+        values_(options, input_.count()),
+        outputs_(input_, values_, output, options, environment.allow_anonymous),
+        clock_(report_.phases, options.progress),
+        context_{environment,
+                 options,
+                 input_,
+                 values_,
+                 outputs_,
+                 environment.memory(),
+                 temporary_directories(output),
+                 stream_threads(options.where),
+                 random_secret()} {
+    if (options.inputs_are_sorted && input_.is_stream())
+      throw Error(input_.name() + ": --merge reads files by position, and this is a stream",
+                  "leave --merge out: the stream is sorted then");
+    if (input_.count()) values_.check_count(*input_.count());
   }
 
   SortReport run() {
-    load_stream();
-    prepare();
+    if (input_.is_stream()) collect_stream();
+    for (const std::string& line : input_.notes()) log(line);
+    if (!options_.plan_only) prepare();
+    // A stream that goes on is large: nobody knows how large.
+    constexpr uint64_t many = uint64_t{1} << 36;
     const BackendDecision decision =
-        environment_.choose(layout().count, layout().type, environment_.status(), threads_, options_.where);
+        environment_.choose(input_.count().value_or(many), input_.type(), environment_.status(),
+                            context_.threads, options_.where);
     const bool may_fall_back =
         decision.which == BackendChoice::cuda && options_.where.backend != BackendChoice::cuda;
     log(fmt::format("backend {}: {}", decision.which == BackendChoice::cuda ? "cuda" : "cpu", decision.why));
     report_.backend_why = decision.why;
     if (!may_fall_back || !try_on_gpu()) sort_on(may_fall_back ? BackendChoice::cpu : decision.which);
-    if (report_.referee_agrees.value_or(true)) commit();
+    if (!options_.plan_only && report_.referee_agrees.value_or(true)) commit();
+    report_.input_bytes = input_.bytes() + values_.file_bytes();
     report_.total_s = seconds_since(start_);
     return std::move(report_);
   }
 
  private:
-  const Layout& layout() const { return input_.layout(); }
-
   void log(const std::string& line) const {
     if (options_.log) options_.log(line);
   }
 
-  /// Runs f as a phase of the report; `bytes` is what it moves.
-  template <class F>
-  auto timed(Phase phase, uint64_t bytes, F f) {
-    if (options_.progress) options_.progress(phase, 0, bytes);
-    struct Recorder {
-      SortReport& report;
-      PhaseTime time;
-      Clock::time_point start = Clock::now();
-      ~Recorder() {
-        time.time_s = seconds_since(start);
-        report.phases.push_back(time);
-      }
-    } recorder{report_, {phase, 0, bytes}};
-    return f();
+  /// Where spill files go, if there are any.
+  std::vector<std::string> temporary_directories(const std::string& output) const {
+    const auto& asked = options_.memory.temporary_directories;
+    for (const std::string& directory : asked) {
+      std::error_code unknown;
+      if (!std::filesystem::is_directory(directory, unknown))
+        throw Error(fmt::format("-T {}: is not a directory", directory));
+    }
+    if (!asked.empty()) return asked;
+    if (const char* variable = std::getenv("TMPDIR"); variable && *variable) return {variable};
+    if (outputs_.is_ordered()) return {"/var/tmp"};
+    const std::string name = options_.in_place ? input_.file().path() : output;
+    const std::string parent = std::filesystem::path(name).parent_path();
+    return {parent.empty() ? "." : parent};
   }
 
-  DoneFunction progress_of(Phase phase, uint64_t total) const {
-    if (!options_.progress) return {};
-    return [this, phase, total](uint64_t done) { options_.progress(phase, done, total); };
-  }
-
-  void load_stream() {
-    if (!input_.file().is_stream()) return;
-    const uint64_t memory = environment_.memory().available.value;
-    timed(Phase::read, 0, [&] { input_.load_stream(memory, progress_of(Phase::read, 0)); });
-    report_.phases.back().bytes = input_.bytes();
+  /// As much of a stream as could be sorted in memory by the CPU; if that is all of it, it is as good as a
+  /// file.
+  void collect_stream() {
+    const auto cpu = environment_.make_cpu(options_.where.threads);
+    const uint64_t most = most_in_memory(plan_request(context_, *cpu, false),
+                                         [&](const SortJob& job) { return cpu->footprint(job); });
+    clock_.run(Phase::read, 0, [&](const MovedFunction&) {
+      input_.collect(most * key_bytes(input_.type()), [&](uint64_t bytes) {
+        if (options_.progress) options_.progress(Phase::read, bytes, 0);
+      });
+    });
+    clock_.last().bytes = input_.bytes();
+    if (input_.count()) values_ = SortValues(options_, input_.count());
+    if (input_.count()) values_.check_count(*input_.count());
   }
 
   void prepare() {
-    timed(Phase::prepare, 0, [&] {
-      for (const std::string& line : layout().notes) log(line);
-      header_ = output_header(layout(), layout().count);
-      report_.count = layout().count;
-      report_.type = layout().type;
-      report_.format = layout().format;
-      report_.input_bytes = input_.bytes();
-      report_.output_bytes = header_.size() + layout().data_bytes();
-      output_->reserve(report_.output_bytes);
-      secret_ = random_secret();
+    clock_.run(Phase::prepare, 0, [&](const MovedFunction&) {
+      report_.count = input_.count().value_or(0);
+      report_.type = input_.type();
+      report_.format = input_.format();
+      if (input_.count()) outputs_.prepare(report_.count);
+      report_.output_bytes = outputs_.bytes();
     });
   }
 
@@ -125,160 +163,83 @@ class SortFileRun {
     try {
       sort_on(BackendChoice::cuda);
       return true;
+    } catch (const UsageError&) {
+      throw;
     } catch (const std::exception& error) {
-      // A pipe has swallowed the beginning already: there is no second try.
-      if (output_->is_ordered() && has_written_) throw;
+      // A pipe has swallowed the beginning already, or was read: there is no second try.
+      if (outputs_.is_ordered() && outputs_.has_started()) throw;
+      if (!input_.count()) throw;
       log(fmt::format("the GPU failed ({}): once more on the CPU", error.what()));
       report_.backend_why = fmt::format("the GPU failed: {}", error.what());
       return false;
     }
   }
 
-  SortJob job() const {
-    const size_t width = key_bytes(layout().type);
-    const uint64_t chunks = layout().data_bytes() / environment_.chunk_bytes + 1;
-    return {.count = layout().count,
-            .type = layout().type,
-            .order = options_.order,
-            .algorithm = options_.algorithm,
-            .workers = static_cast<uint32_t>(std::min<uint64_t>({threads_, chunks, most_io_workers})),
-            .chunk_bytes = std::max(width, environment_.chunk_bytes / width * width)};
-  }
-
-  void check_memory(const Backend& backend, const SortJob& job) const {
-    const Backend::Footprint need = backend.footprint(job);
-    const MemoryLimit limit = environment_.memory();
-    uint64_t host = need.host.value;
-    if (options_.referee != Referee::none) host += layout().data_bytes();
-    const std::string why = "files beyond memory are not supported yet";
-    if (host > limit.available.value)
-      throw Error(fmt::format("{}: sorting it takes {} of memory, {} leaves {}: {}", input_.file().name(),
-                              format_bytes({host}), limit.what, format_bytes(limit.available), why),
-                  "sort it on a machine with more memory, or in parts");
-    if (need.device > backend.device_memory())
-      throw Error(
-          fmt::format("{}: sorting it takes {} of GPU memory, and there are {}: {}", input_.file().name(),
-                      format_bytes(need.device), format_bytes(backend.device_memory()), why),
-          "--backend cpu sorts it in the machine's memory");
-  }
-
-  Transfer transfer(const SortJob& job, Phase phase, uint64_t data_offset) const {
-    return {.type = layout().type,
-            .order = options_.order,
-            .swap_bytes = layout().is_swapped(),
-            .verify = options_.verify,
-            .workers = job.workers,
-            .grid = make_grid(data_offset, layout().data_bytes(), key_bytes(layout().type), job.chunk_bytes),
-            .secret = secret_,
-            .done = progress_of(phase, layout().data_bytes())};
-  }
-
-  Fingerprint load(SortSession& session, const SortJob& job, bool read_once) {
-    const auto keys = input_.keys(read_once);
-    const Fingerprint loaded = load_keys(*keys, session, transfer(job, Phase::read, layout().data_offset));
-    input_.file().check_unchanged();
-    return loaded;
-  }
-
   void sort_on(BackendChoice which) {
     const bool on_gpu = which == BackendChoice::cuda;
     const auto backend = on_gpu ? environment_.make_cuda(options_.where.device)
                                 : environment_.make_cpu(options_.where.threads);
-    const SortJob job = this->job();
-    check_memory(*backend, job);
-    const bool read_once = !on_gpu && options_.repeat == 0 && options_.referee == Referee::none;
-    auto session = backend->begin_sort(job);
-    const Fingerprint loaded =
-        timed(Phase::read, layout().data_bytes(), [&] { return load(*session, job, read_once); });
-    const SortSummary summary = timed(Phase::sort, layout().data_bytes(), [&] { return session->sort(); });
-    const GrowingBuffer expected =
-        options_.referee == Referee::none
-            ? GrowingBuffer()
-            : timed(Phase::verify, layout().data_bytes(), [&] { return sort_again(job, on_gpu); });
-    const StoreResult stored = timed(Phase::write, report_.output_bytes, [&] {
-      has_written_ = true;
-      if (!header_.empty()) output_->write_at(0, header_);
-      return store_keys(*session, *output_, header_.size(), expected.bytes(),
-                        transfer(job, Phase::write, header_.size()));
-    });
-    session.reset();
-    judge(loaded, stored);
-    const BackendInfo info = backend->info();
-    report_.backend = info.name;
-    report_.device = info.description;
-    report_.algorithm = summary.algorithm;
-    if (options_.repeat != 0) repeat(*backend, job);
-  }
-
-  /// The sorted keys as the referee has them.
-  GrowingBuffer sort_again(const SortJob& job, bool on_device) {
-    GrowingBuffer copy;
-    const std::span<std::byte> keys = copy.room(layout().data_bytes()).first(layout().data_bytes());
-    copy.commit(keys.size());
-    const auto source = input_.keys(false);
-    const Transfer how = transfer(job, Phase::verify, layout().data_offset);
-    parallel_chunks(
-        job.workers, how.grid,
-        [&](uint32_t, const Chunk& chunk) {
-          const std::span<std::byte> place = keys.subspan(chunk.first_byte, chunk.bytes);
-          source->read(chunk.first_byte, place);
-          if (how.swap_bytes) swap_key_bytes(place, key_bytes(how.type));
-        },
-        how.done);
-    referee_sort(keys, layout().type, options_.order,
-                 on_device ? std::optional(options_.where.device) : std::nullopt);
-    return copy;
-  }
-
-  void judge(const Fingerprint& loaded, const StoreResult& stored) {
-    if (options_.verify && !stored.is_ordered)
-      throw Error(output_->name() + ": the sorted keys are not in order; the result was thrown away",
-                  advice());
-    if (options_.verify && loaded != stored.fingerprint)
-      throw Error(
-          output_->name() + ": the sorted keys are not those of the input; the result was thrown away",
-          advice());
-    report_.verified = options_.verify;
-    report_.fingerprint = loaded;
-    if (options_.referee != Referee::none) report_.referee_agrees = stored.agrees;
-  }
-
-  static std::string advice() {
-    return "the memory or the device may be faulty: try again, or on another machine";
-  }
-
-  void repeat(Backend& backend, const SortJob& job) {
-    for (uint32_t run = 0; run < options_.repeat; ++run) {
-      const auto session = backend.begin_sort(job);
-      load(*session, job, false);
-      report_.repeat_s.push_back(session->sort().sort_s);
+    SortRun run(context_, *backend, on_gpu, report_);
+    report_.plan = described(run.plan());
+    if (run.plan().road != Road::in_memory) log(plan_line(report_.plan));
+    if (options_.plan_only) {
+      report_.backend = backend->info().name;
+      report_.device = backend->info().description;
+      report_.count = input_.count().value_or(0);
+      report_.type = input_.type();
+      report_.format = input_.format();
+    } else {
+      run.run();
     }
-    report_.copy_bandwidth_bytes_s = backend.copy_bandwidth();
+  }
+
+  static SortPlan described(const Plan& plan) {
+    constexpr const char* roads[] = {"in memory", "counting", "external"};
+    return {.road = roads[static_cast<uint8_t>(plan.road)],
+            .runs = plan.runs,
+            .run_records = plan.job.count,
+            .sessions = plan.lanes,
+            .passes = plan.passes,
+            .read = plan.read,
+            .written = plan.written,
+            .memory = plan.memory,
+            .gpu_memory = plan.gpu_memory,
+            .temporary = plan.temporary};
+  }
+
+  static std::string plan_line(const SortPlan& plan) {
+    if (plan.road == "counting")
+      return "plan: the keys are counted while they are read, and written from the counts";
+    const std::string runs = plan.runs == 0 ? "runs" : fmt::format("{} runs", plan.runs);
+    return fmt::format("plan: {} of {} records, {} passes, {} of memory, {} of temporary files", runs,
+                       plan.run_records, plan.passes, format_bytes(plan.memory),
+                       format_bytes(plan.temporary));
   }
 
   void commit() {
     if (options_.in_place) input_.file().check_replaceable();  // nobody's writing is lost
-    timed(Phase::sync, report_.output_bytes, [&] { output_->commit(); });
+    clock_.run(Phase::sync, report_.output_bytes, [&](const MovedFunction&) { outputs_.commit(); });
   }
 
   const SortEnvironment& environment_;
   const SortFileOptions& options_;
   Clock::time_point start_ = Clock::now();
   SortInput input_;
-  uint32_t threads_;
-  std::unique_ptr<Output> output_;
-  std::vector<std::byte> header_;
-  uint64_t secret_ = 0;
-  bool has_written_ = false;
+  SortValues values_;
+  SortOutputs outputs_;
   SortReport report_;
+  PhaseClock clock_;
+  SortContext context_;
 };
 
 }  // namespace
 
-SortReport sort_file_with(const SortEnvironment& environment, const std::string& input,
-                          const std::string& output, const SortFileOptions& options) {
-  check_options(output, options);
-  return SortFileRun(environment, input, output, options).run();
+SortReport sort_files_with(const SortEnvironment& environment, const std::vector<std::string>& inputs,
+                           const std::string& output, const SortFileOptions& options) {
+  check_options(inputs, output, options);
+  // A plan may be asked for at a terminal, which gets no keys.
+  const bool is_terminal_spared = options.plan_only && !options.in_place && (output.empty() || output == "-");
+  return SortFileRun(environment, inputs, is_terminal_spared ? "/dev/null" : output, options).run();
 }
 
 }  // namespace sweepsort

@@ -10,6 +10,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 namespace sweepsort {
 
@@ -23,9 +24,15 @@ struct SortEnvironment {
   std::function<MemoryLimit()> memory = [] { return available_memory(); };
   size_t chunk_bytes = 8u << 20;  // a multiple of 8
   bool allow_anonymous = true;    // temporary files without a name
+  uint64_t least_runs = 1;        // more than 1: so many, all spilled, though they would fit
 };
 
-SortReport sort_file_with(const SortEnvironment& environment, const std::string& input,
-                          const std::string& output, const SortFileOptions& options);
+SortReport sort_files_with(const SortEnvironment& environment, const std::vector<std::string>& inputs,
+                           const std::string& output, const SortFileOptions& options);
+
+inline SortReport sort_file_with(const SortEnvironment& environment, const std::string& input,
+                                 const std::string& output, const SortFileOptions& options) {
+  return sort_files_with(environment, {input}, output, options);
+}
 
 }  // namespace sweepsort

@@ -1,55 +1,135 @@
 // sort_input.cpp - files and streams as one thing to the sort.
 #include "pipeline/sort_input.hpp"
 
-#include "core/bytes.hpp"
 #include "core/error.hpp"
+#include "io/byte_swap.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <limits>
+#include <cstring>
 
 namespace sweepsort {
 
-SortInput::SortInput(const std::string& path, const FileOptions& options) : file_(path), options_(options) {
-  if (!file_.is_stream()) {
-    layout_ = find_layout(file_.read_prefix(), file_.size(), file_.name(), options_);
-    return;
-  }
-  const std::span<std::byte> room = stream_.room(layout_prefix_bytes).first(layout_prefix_bytes);
-  stream_.commit(file_.read_stream(room));
-  const bool is_whole = stream_.size() < layout_prefix_bytes;
-  layout_ = find_layout(stream_.bytes(), is_whole ? std::optional<uint64_t>(stream_.size()) : std::nullopt,
-                        file_.name(), options_);
+SortInput::Part::Part(const std::string& path, const FileOptions& options) : file(path) {
+  if (file.is_stream())
+    stream.emplace(file, options);
+  else
+    file_layout = find_layout(file.read_prefix(), file.size(), file.name(), options);
 }
 
-void SortInput::load_stream(uint64_t memory, const std::function<void(uint64_t bytes)>& progress) {
-  if (!file_.is_stream()) return;
-  // With a window nothing behind it is taken: the stream may have no end.
-  constexpr uint64_t no_end = std::numeric_limits<uint64_t>::max();
-  uint64_t end = no_end;
-  if (options_.read_bytes && __builtin_add_overflow(options_.skip_bytes, *options_.read_bytes, &end))
-    end = no_end;
-  constexpr size_t block = 1u << 20;
-  while (stream_.size() < end) {
-    const size_t wanted = static_cast<size_t>(std::min<uint64_t>(block, end - stream_.size()));
-    const size_t got = file_.read_stream(stream_.room(wanted).first(wanted));
-    stream_.commit(got);
-    if (progress) progress(stream_.size());
-    if (got < wanted) break;
-    if (stream_.size() > memory)
-      throw Error(fmt::format("{}: more input than the {} of memory that are left; larger than memory is not "
-                              "supported yet",
-                              file_.name(), format_bytes({memory})),
-                  "sort it on a machine with more memory, or in parts");
+size_t SortInput::Part::read_next(std::span<std::byte> to) {
+  if (stream) return stream->read(to);
+  const size_t got = static_cast<size_t>(std::min<uint64_t>(to.size(), file_layout.data_bytes() - taken));
+  file.read_at(file_layout.data_offset + taken, to.first(got));
+  taken += got;
+  return got;
+}
+
+SortInput::SortInput(const std::vector<std::string>& paths, const FileOptions& options) : options_(options) {
+  if (std::ranges::count(paths, "-") > 1) throw UsageError("standard input is named twice");
+  uint64_t count = 0;
+  for (const std::string& path : paths) {
+    parts_.push_back(std::make_unique<Part>(path, options_));
+    const Part& part = *parts_.back();
+    if (part.layout().type != type())
+      throw Error(fmt::format("{}: holds {} keys, and {} holds {}", part.file.name(),
+                              sweepsort::name(part.layout().type), file().name(), sweepsort::name(type())),
+                  "files that are sorted into one have keys of one type");
+    is_stream_ |= part.stream.has_value();
+    if (!part.stream) count += part.layout().count;
   }
-  const size_t prefix = std::min(stream_.size(), layout_prefix_bytes);
-  layout_ = find_layout(stream_.bytes().first(prefix), stream_.size(), file_.name(), options_);
+  if (!is_stream_) count_ = count;
+}
+
+size_t SortInput::read_parts(std::span<std::byte> to) {
+  const size_t width = key_bytes(type());
+  size_t done = 0;
+  while (part_ < parts_.size()) {
+    Part& part = *parts_[part_];
+    const std::span<std::byte> rest = to.subspan(done);
+    const size_t got = part.read_next(rest);
+    const std::span<std::byte> keys = rest.first(got / width * width);
+    if (part.layout().is_swapped()) swap_key_bytes(keys, width);
+    done += keys.size();
+    if (got == rest.size()) break;
+    if (part.stream) part.stream->check_length();  // part of a key at the end, or too few keys, end here
+    ++part_;
+  }
+  return done;
+}
+
+bool SortInput::collect(uint64_t most_bytes, const std::function<void(uint64_t bytes)>& progress) {
+  if (count_) return true;
+  constexpr size_t block = 1u << 20;
+  while (true) {
+    const size_t wanted =
+        static_cast<size_t>(std::min<uint64_t>(block, most_bytes + 8 - collected_.size())) / 8 * 8;
+    if (wanted == 0) return false;
+    const size_t got = read_parts(collected_.room(wanted).first(wanted));
+    collected_.commit(got);
+    if (progress) progress(collected_.size());
+    if (got < wanted) break;
+  }
+  count_ = collected_.size() / key_bytes(type());
+  return true;
+}
+
+size_t SortInput::read_next(std::span<std::byte> to) {
+  const size_t held = std::min(to.size(), collected_.size() - given_);
+  if (held != 0) std::memcpy(to.data(), collected_.bytes().data() + given_, held);
+  collected_.discard(given_, held);
+  given_ += held;
+  return held + (held < to.size() ? read_parts(to.subspan(held)) : 0);
+}
+
+uint64_t SortInput::bytes() const {
+  uint64_t sum = 0;
+  for (const auto& part : parts_) sum += part->stream ? part->stream->position() : part->file.size();
+  return sum;
+}
+
+std::vector<std::string> SortInput::notes() const {
+  std::vector<std::string> all;
+  for (const auto& part : parts_) {
+    const auto& notes = part->layout().notes;
+    all.insert(all.end(), notes.begin(), notes.end());
+  }
+  return all;
+}
+
+std::vector<const InputFile*> SortInput::files() const {
+  std::vector<const InputFile*> all;
+  for (const auto& part : parts_) all.push_back(&part->file);
+  return all;
+}
+
+std::string SortInput::name() const {
+  if (parts_.size() == 1) return file().name();
+  return fmt::format("{} and {} more", file().name(), parts_.size() - 1);
+}
+
+std::vector<std::byte> SortInput::header(uint64_t count) const {
+  if (parts_.size() == 1 && count == first_layout().count) return output_header(first_layout(), count);
+  return new_header(first_layout().format, type(), first_layout().endian, count);
+}
+
+std::unique_ptr<KeySource> SortInput::keys_of(size_t input) {
+  const Part& part = *parts_[input];
+  return std::make_unique<FileSource>(part.file, part.layout().data_offset,
+                                      part.layout().is_swapped() ? key_bytes(type()) : 0);
 }
 
 std::unique_ptr<KeySource> SortInput::keys(bool read_once) {
-  if (file_.is_stream()) return std::make_unique<MemorySource>(stream_, layout_.data_offset, read_once);
-  return std::make_unique<FileSource>(file_, layout_.data_offset);
+  if (is_stream_) return std::make_unique<MemorySource>(collected_, read_once);
+  if (parts_.size() == 1) return keys_of(0);
+  auto all = std::make_unique<ConcatenatedSource>();
+  for (size_t i = 0; i < parts_.size(); ++i) all->add(keys_of(i), parts_[i]->layout().data_bytes());
+  return all;
+}
+
+void SortInput::check_unchanged() const {
+  for (const auto& part : parts_) part->file.check_unchanged();
 }
 
 }  // namespace sweepsort

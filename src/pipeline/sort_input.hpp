@@ -1,38 +1,90 @@
-// sort_input.hpp - the input of a sort: opened, its layout found, its keys to be read as often as needed.
+// sort_input.hpp - the inputs of a sort as one row of keys: opened, their layouts found, read by position or,
+// where a stream is among them, front to back.
 #pragma once
 
 #include "io/growing_buffer.hpp"
 #include "io/input_file.hpp"
 #include "io/layout.hpp"
 #include "pipeline/key_source.hpp"
+#include "pipeline/key_stream.hpp"
 #include "sweepsort.hpp"
 
+#include <functional>
 #include <memory>
+#include <optional>
+#include <span>
 #include <string>
+#include <vector>
 
 namespace sweepsort {
 
+/// Streams are held in memory as far as they are collected; what does not fit is read by read_next().
 class SortInput {
  public:
-  /// Opens `path` and finds its layout. A stream's beginning is looked at as well, so that a missing type or
-  /// a damaged header is an Error now.
-  SortInput(const std::string& path, const FileOptions& options);
+  /// Opens `paths` and finds their layouts. A stream's beginning is looked at as well, so that a missing type
+  /// or a damaged header is an Error now; so are inputs of different types.
+  SortInput(const std::vector<std::string>& paths, const FileOptions& options);
 
-  /// Reads a stream to its end (at most `memory` bytes) and finds its layout again; nothing to do for a file.
-  void load_stream(uint64_t memory, const std::function<void(uint64_t bytes)>& progress);
+  /// Whether keys cannot be read by their position.
+  bool is_stream() const { return is_stream_; }
+  /// Collects keys of streams, at most `most_bytes`. True: that was all of them.
+  bool collect(uint64_t most_bytes, const std::function<void(uint64_t bytes)>& progress);
+  /// Of streams: fills `to` with the next keys, the collected ones first, in host byte order; returns how
+  /// many bytes it got, fewer only at the end. Memory of what was collected is given back.
+  size_t read_next(std::span<std::byte> to);
 
-  const InputFile& file() const { return file_; }
-  const Layout& layout() const { return layout_; }
-  uint64_t bytes() const { return file_.is_stream() ? stream_.size() : file_.size(); }
+  KeyType type() const { return first_layout().type; }
+  FileFormat format() const { return first_layout().format; }
+  /// Keys; empty for a stream that has not been collected whole.
+  std::optional<uint64_t> count() const { return count_; }
+  uint64_t data_bytes() const { return count_.value_or(0) * key_bytes(type()); }
+  /// Of all inputs, headers included; of streams: taken so far.
+  uint64_t bytes() const;
+  uint64_t data_offset() const { return is_stream_ ? 0 : first_layout().data_offset; }
+  size_t swapped_bytes() const { return first_layout().is_swapped() ? key_bytes(type()) : 0; }
+  std::vector<std::string> notes() const;
+  const InputFile& file() const { return parts_.front()->file; }
+  std::vector<const InputFile*> files() const;
+  /// The names of several inputs, for messages.
+  std::string name() const;
 
-  /// `read_once`: the keys will be read one time only, so a stream's memory can go as they are.
+  /// What stands before `count` keys in an output of the first input's format.
+  std::vector<std::byte> header(uint64_t count) const;
+
+  /// Keys by their position: of files, or of streams that were collected whole. `read_once`: they will be
+  /// read one time only, so a stream's memory can go as they are.
   std::unique_ptr<KeySource> keys(bool read_once);
+  /// Of each input by itself.
+  std::unique_ptr<KeySource> keys_of(size_t input);
+  uint64_t count_of(size_t input) const { return parts_[input]->layout().count; }
+  size_t inputs() const { return parts_.size(); }
+
+  /// Throws Error if a file changed since it was opened.
+  void check_unchanged() const;
 
  private:
-  InputFile file_;
+  struct Part {
+    Part(const std::string& path, const FileOptions& options);
+    const Layout& layout() const { return stream ? stream->layout() : file_layout; }
+    size_t read_next(std::span<std::byte> to);
+
+    InputFile file;
+    Layout file_layout;
+    std::optional<KeyStream> stream;
+    uint64_t taken = 0;  // of a file that is read front to back, bytes of keys
+  };
+
+  const Layout& first_layout() const { return parts_.front()->layout(); }
+  /// The next keys of the inputs themselves.
+  size_t read_parts(std::span<std::byte> to);
+
   FileOptions options_;
-  GrowingBuffer stream_;
-  Layout layout_;
+  std::vector<std::unique_ptr<Part>> parts_;  // whose streams refer to their files
+  bool is_stream_ = false;
+  size_t part_ = 0;  // that is being read front to back
+  GrowingBuffer collected_;
+  size_t given_ = 0;  // of what was collected
+  std::optional<uint64_t> count_;
 };
 
 }  // namespace sweepsort

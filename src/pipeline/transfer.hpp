@@ -1,47 +1,87 @@
-// transfer.hpp - the two loops that move keys: from a source into a backend, and from a backend into an
-// output.
+// transfer.hpp - records from a source into a session.
 //
-//     load    read -> host byte order -> fingerprint -> end_put          by a few threads, a chunk each
-//     store   get -> order, fingerprint, referee -> file byte order -> write
+//     begin_put -> read -> fingerprint -> end_put          by a few threads, a chunk each
 //
-// The fingerprint is taken right behind the read and right before the write, so that it covers everything in
-// between: copies, device memory, kernels.
+// The fingerprint is taken right behind the read, and once more right before the write (record_sink.hpp), so
+// that it covers everything in between: copies, device memory, kernels, spill files. With values it is one of
+// pairs: a value that lost its key is found as well.
 #pragma once
 
 #include "backend/backend.hpp"
 #include "core/fingerprint.hpp"
-#include "io/output.hpp"
 #include "io/parallel_chunks.hpp"
 #include "pipeline/key_source.hpp"
 
 #include <cstdint>
+#include <functional>
+#include <mutex>
 #include <span>
+#include <vector>
 
 namespace sweepsort {
 
+/// What all transfers of a sort have in common.
 struct Transfer {
-  KeyType type = KeyType::u8;
+  RecordShape shape = {};
   Order order = Order::ascending;
-  bool swap_bytes = false;  // the file is big-endian
-  bool verify = true;       // take fingerprints, check the order
+  bool verify = true;  // take fingerprints, check the order
   uint32_t workers = 1;
-  ChunkGrid grid;
+  size_t chunk_bytes = 8u << 20;  // of the wider column
   uint64_t secret = 0;
-  DoneFunction done;
 };
 
-/// Puts all keys of `source` into the session and returns their fingerprint (empty without verify).
-Fingerprint load_keys(KeySource& source, SortSession& session, const Transfer& transfer);
+/// Of how many bytes more a transfer is done; called by several threads at once.
+using MovedFunction = std::function<void(uint64_t bytes)>;
 
-struct StoreResult {
-  Fingerprint fingerprint;
-  bool is_ordered = true;
-  bool agrees = true;  // with `expected`
+/// A chunk of records.
+struct RecordChunk {
+  uint64_t index = 0;
+  uint64_t first = 0;
+  uint64_t count = 0;
 };
 
-/// Writes all keys of the session to `output`, from `data_offset` on. `expected`, if not empty, is what they
-/// must be, in host byte order.
-StoreResult store_keys(SortSession& session, Output& output, uint64_t data_offset,
-                       std::span<const std::byte> expected, const Transfer& transfer);
+/// Calls f(worker, chunk) for `count` records that begin at byte `data_offset` of their file: chunks of whole
+/// records that begin where pages of the file do.
+void for_record_chunks(const Transfer& transfer, uint64_t data_offset, uint64_t count, uint32_t workers,
+                       const std::function<void(uint32_t worker, const RecordChunk& chunk)>& f);
+uint64_t record_chunks(const Transfer& transfer, uint64_t data_offset, uint64_t count);
+
+struct RecordSource {
+  KeySource& keys;
+  KeySource* values = nullptr;
+  uint64_t data_offset = 0;  // of the keys in their file
+};
+
+/// Puts `count` records, from `first` on, into the session, as its first ones, and returns their fingerprint
+/// (empty without verify).
+Fingerprint load_records(const RecordSource& source, uint64_t first, uint64_t count, SortSession& session,
+                         const Transfer& transfer, const MovedFunction& moved);
+
+/// A sum that several threads add to.
+class SharedFingerprint {
+ public:
+  void add(Fingerprint part) {
+    const std::lock_guard lock(mutex_);
+    sum_ += part;
+  }
+  Fingerprint sum() const { return sum_; }
+
+ private:
+  std::mutex mutex_;
+  Fingerprint sum_;
+};
+
+/// A worker's copy of a chunk's keys, while the chunk's values are on their way.
+class KeyCopies {
+ public:
+  explicit KeyCopies(uint32_t workers) : copies_(workers) {}
+  void keep(uint32_t worker, std::span<const std::byte> keys) {
+    copies_[worker].assign(keys.begin(), keys.end());
+  }
+  std::span<const std::byte> of(uint32_t worker) const { return copies_[worker]; }
+
+ private:
+  std::vector<std::vector<std::byte>> copies_;
+};
 
 }  // namespace sweepsort

@@ -94,6 +94,13 @@ class CpuSession : public SortSession {
     return {column_bytes(column) + first_byte, bytes};
   }
 
+  bool restart(uint64_t count) override {
+    job_.count = count;
+    for (Worker& worker : workers_) worker.digests.clear();
+    sorted_ = {reinterpret_cast<Bits*>(keys_.data()), reinterpret_cast<Value*>(values_.data())};
+    return true;
+  }
+
  private:
   struct Put {
     Column column = Column::keys;

@@ -1,0 +1,33 @@
+// reserve.cpp - fallocate, or ftruncate.
+#include "io/reserve.hpp"
+
+#include "io/system_error.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+namespace sweepsort {
+
+void reserve_space(int fd, const std::string& name, uint64_t offset, uint64_t bytes) {
+  const uint64_t end = offset + bytes;
+  rlimit limit{};
+  // Checked here because going over it raises a signal (SIGXFSZ) before it returns an error.
+  if (::getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY && end > limit.rlim_cur)
+    throw system_error(name, fmt::format("reserve {} bytes", bytes), EFBIG);
+  if (bytes == 0) return;
+  while (::fallocate(fd, 0, static_cast<off_t>(offset), static_cast<off_t>(bytes)) != 0) {
+    if (errno == EINTR) continue;
+    if (errno != EOPNOTSUPP && errno != ENOSYS)
+      throw system_error(name, fmt::format("reserve {} bytes", bytes), errno);
+    // Without the reservation a full disk is found by a write; the length at least is right from the start.
+    if (::ftruncate(fd, static_cast<off_t>(end)) != 0)
+      throw system_error(name, fmt::format("set the length to {} bytes", end), errno);
+    return;
+  }
+}
+
+}  // namespace sweepsort

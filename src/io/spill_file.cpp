@@ -1,0 +1,61 @@
+// spill_file.cpp - O_TMPFILE or open and unlink; fallocate.
+#include "io/spill_file.hpp"
+
+#include "core/fingerprint.hpp"
+#include "io/parallel_chunks.hpp"
+#include "io/reserve.hpp"
+#include "io/system_error.hpp"
+#include "io/temporary_files.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+
+#include <cerrno>
+
+namespace sweepsort {
+namespace {
+
+FileDescriptor create_anonymous(const std::string& directory) {
+  return FileDescriptor(::open(directory.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
+}
+
+FileDescriptor create_hidden(const std::string& directory) {
+  const TemporaryName name(fmt::format("{}/.sweepsort.{:016x}.tmp", directory, random_secret()));
+  return FileDescriptor(::open(name.path().c_str(), O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0600));
+}
+
+FileDescriptor create(const std::string& directory, bool allow_anonymous) {
+  if (allow_anonymous) {
+    FileDescriptor file = create_anonymous(directory);
+    // EISDIR is the answer of a kernel or file system that does not know the flag.
+    if (file || (errno != EOPNOTSUPP && errno != EISDIR && errno != EINVAL)) return file;
+  }
+  return create_hidden(directory);
+}
+
+}  // namespace
+
+SpillFile::SpillFile(const std::string& directory, bool allow_anonymous) {
+  FileDescriptor file = create(directory, allow_anonymous);
+  if (!file) throw system_error(directory, "create a temporary file in it", errno);
+  // What is read in small pieces is single keys, in no order: reading ahead would only fill the cache.
+  ::posix_fadvise(file.get(), 0, 0, POSIX_FADV_RANDOM);
+  file_ = PositionedFile(std::move(file), directory + ": a temporary file in it", Caching::bypass);
+}
+
+uint64_t SpillFile::allocate(uint64_t bytes) {
+  const uint64_t offset = size_;
+  const uint64_t whole = (bytes + io_alignment - 1) / io_alignment * io_alignment;
+  reserve_space(file_.fd(), file_.name(), offset, whole);
+  size_ += whole;
+  return offset;
+}
+
+void SpillFile::release(uint64_t offset, uint64_t bytes) noexcept {
+  const uint64_t whole = (bytes + io_alignment - 1) / io_alignment * io_alignment;
+  // Where that is refused the space is free when the process ends.
+  (void)::fallocate(file_.fd(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(offset),
+                    static_cast<off_t>(whole));
+}
+
+}  // namespace sweepsort

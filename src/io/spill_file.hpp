@@ -1,0 +1,36 @@
+// spill_file.hpp - a file without a name for data that must outlive the memory and not the process.
+#pragma once
+
+#include "io/positioned_file.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+
+namespace sweepsort {
+
+/// Space on a disk: O_TMPFILE, or where a file system has no such thing a hidden file whose name is removed
+/// as soon as it is open. Gone with the process, whatever ends it. Reads and writes go past the page cache
+/// from 64 KiB on.
+class SpillFile {
+ public:
+  /// Throws Error if nothing can be written in `directory`. `allow_anonymous`: false for tests of the other
+  /// way.
+  explicit SpillFile(const std::string& directory, bool allow_anonymous = true);
+
+  /// Takes `bytes` more of the disk and returns where they begin, a multiple of io_alignment.
+  uint64_t allocate(uint64_t bytes);
+
+  void read_at(uint64_t offset, std::span<std::byte> to) const { file_.read_at(offset, to); }
+  void write_at(uint64_t offset, std::span<const std::byte> from) const { file_.write_at(offset, from); }
+
+  /// Gives what was allocated there back to the disk, where its file system can.
+  void release(uint64_t offset, uint64_t bytes) noexcept;
+
+ private:
+  PositionedFile file_;
+  uint64_t size_ = 0;
+};
+
+}  // namespace sweepsort

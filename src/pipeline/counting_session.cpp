@@ -1,0 +1,95 @@
+// counting_session.cpp - histograms of the workers, their sum, and runs of equal keys.
+#include "pipeline/counting_session.hpp"
+
+#include "core/key_bits.hpp"
+#include "io/parallel_chunks.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <vector>
+
+namespace sweepsort {
+namespace {
+
+struct alignas(io_alignment) Page {
+  std::byte bytes[io_alignment];
+};
+
+template <class Bits>
+class CountingSession : public SortSession {
+ public:
+  explicit CountingSession(const SortJob& job)
+      : map_(key_map<Bits>(job.type, job.order)), workers_(job.workers) {
+    for (Worker& worker : workers_) {
+      worker.pages.resize((job.chunk_bytes + io_alignment - 1) / io_alignment);
+      worker.counts.resize(tables * values);
+    }
+  }
+
+  std::span<std::byte> begin_put(uint32_t worker, Column, uint64_t, size_t bytes) override {
+    workers_[worker].open = bytes;
+    return workers_[worker].buffer().first(bytes);
+  }
+
+  void end_put(uint32_t worker) override {
+    Worker& mine = workers_[worker];
+    const auto* const keys = reinterpret_cast<const Bits*>(mine.buffer().data());
+    const size_t count = mine.open / sizeof(Bits);
+    uint64_t* const counts = mine.counts.data();
+    // Neighbours that are equal would wait for each other's increment: the tables take turns.
+    size_t i = 0;
+    for (; i + tables <= count; i += tables)
+      for (size_t table = 0; table < tables; ++table) ++counts[table * values + keys[i + table]];
+    for (; i < count; ++i) ++counts[keys[i]];
+  }
+
+  SortSummary sort() override {
+    uint64_t sum = 0;
+    for (size_t value = 0; value < values; ++value) {
+      const Bits key = map_.from_ordered(static_cast<Bits>(value));
+      for (const Worker& worker : workers_)
+        for (size_t table = 0; table < tables; ++table) sum += worker.counts[table * values + key];
+      ends_[value] = sum;
+    }
+    return {.algorithm = "counting"};
+  }
+
+  std::span<std::byte> get(uint32_t worker, Column, uint64_t first_byte, size_t bytes) override {
+    const std::span<std::byte> place = workers_[worker].buffer().first(bytes);
+    auto* const keys = reinterpret_cast<Bits*>(place.data());
+    const uint64_t first = first_byte / sizeof(Bits);
+    const uint64_t end = first + bytes / sizeof(Bits);
+    // The value whose keys the range begins with.
+    auto value = static_cast<size_t>(std::upper_bound(ends_.begin(), ends_.end(), first) - ends_.begin());
+    for (uint64_t at = first; at < end; ++value) {
+      const uint64_t run_end = std::min(ends_[value], end);
+      std::fill(keys + (at - first), keys + (run_end - first), map_.from_ordered(static_cast<Bits>(value)));
+      at = run_end;
+    }
+    return place;
+  }
+
+ private:
+  static constexpr size_t values = size_t{1} << (8 * sizeof(Bits));
+  static constexpr size_t tables = sizeof(Bits) == 1 ? 4 : 1;  // as many as fit the first-level cache
+
+  struct Worker {
+    std::vector<Page> pages;
+    std::vector<uint64_t> counts;
+    size_t open = 0;
+    std::span<std::byte> buffer() { return std::as_writable_bytes(std::span(pages)); }
+  };
+
+  KeyMap<Bits> map_;
+  std::vector<Worker> workers_;
+  std::vector<uint64_t> ends_ = std::vector<uint64_t>(values);
+};
+
+}  // namespace
+
+std::unique_ptr<SortSession> make_counting_session(const SortJob& job) {
+  if (key_bytes(job.type) == 1) return std::make_unique<CountingSession<uint8_t>>(job);
+  return std::make_unique<CountingSession<uint16_t>>(job);
+}
+
+}  // namespace sweepsort

@@ -1,0 +1,201 @@
+// external_sort.cpp - runs, then blocks.
+#include "pipeline/external_sort.hpp"
+
+#include "pipeline/key_scan.hpp"
+#include "pipeline/rank_cutter.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+namespace sweepsort {
+
+ExternalSort::ExternalSort(Backend& backend, const ExternalJob& job)
+    : backend_(backend), job_(job), store_(job.store), sessions_(job.plan.lanes) {}
+
+IndexedRun ExternalSort::make_run(uint64_t count) {
+  IndexedRun indexed{.run = store_.make_run(count), .stride = job_.plan.stride};
+  indexed.samples.resize((count + indexed.stride - 1) / indexed.stride);
+  return indexed;
+}
+
+void ExternalSort::reserve(uint64_t count) {
+  const uint64_t most = job_.plan.job.count;
+  for (uint64_t first = 0; first < count; first += most)
+    runs_.push_back(make_run(std::min(most, count - first)));
+}
+
+uint64_t ExternalSort::count() const {
+  return std::accumulate(runs_.begin(), runs_.end(), uint64_t{0},
+                         [](uint64_t sum, const IndexedRun& run) { return sum + run.run->count(); });
+}
+
+SortSession& ExternalSort::session(uint32_t lane, uint64_t count) {
+  std::unique_ptr<SortSession>& mine = sessions_[lane];
+  SortJob job = job_.plan.job;
+  if (!mine) {
+    mine = backend_.begin_sort(job);
+    if (count == job.count) return *mine;
+  }
+  if (!mine->restart(count)) {
+    job.count = count;
+    mine.reset();  // never two at a time
+    mine = backend_.begin_sort(job);
+  }
+  return *mine;
+}
+
+void ExternalSort::sort(uint32_t lane) {
+  const std::string algorithm = sessions_[lane]->sort().algorithm;
+  if (algorithm_.empty()) algorithm_ = algorithm;
+}
+
+void ExternalSort::add(StageTimes times) {
+  times_.load_s += times.load_s;
+  times_.sort_s += times.sort_s;
+  times_.store_s += times.store_s;
+}
+
+/// The session's records into a run, from its record `first` on, with their samples.
+void ExternalSort::save(SortSession& session, uint64_t first, uint64_t count, IndexedRun& to,
+                        const MovedFunction& moved) {
+  const Transfer& transfer = job_.transfer;
+  const auto [type, value_bytes] = transfer.shape;
+  const uint64_t width = key_bytes(type);
+  auto& run = static_cast<StoredRun&>(*to.run);
+  for_record_chunks(
+      transfer, first * width, count, transfer.workers,
+      [&, value_bytes = value_bytes, type = type](uint32_t worker, const RecordChunk& chunk) {
+        const uint64_t at = first + chunk.first;
+        const std::span<std::byte> keys =
+            session.get(worker, Column::keys, chunk.first * width, chunk.count * width);
+        const uint64_t end = at + chunk.count;
+        for (uint64_t i = (at + to.stride - 1) / to.stride; i * to.stride < end; ++i)
+          to.samples[i] = ordered_key(keys.data() + (i * to.stride - at) * width, type, transfer.order);
+        run.write(Column::keys, at * width, keys);
+        if (value_bytes != 0)
+          run.write(
+              Column::values, at * value_bytes,
+              session.get(worker, Column::values, chunk.first * value_bytes, chunk.count * value_bytes));
+        if (moved) moved(chunk.count * transfer.shape.bytes());
+      });
+}
+
+Fingerprint ExternalSort::form_runs(const RecordSource& source, const MovedFunction& moved) {
+  Fingerprint total;
+  const uint64_t most = job_.plan.job.count;
+  add(run_stages(job_.plan.lanes, {.load =
+                                       [&](uint32_t lane, uint64_t item) {
+                                         if (item >= runs_.size()) return false;
+                                         const uint64_t count = runs_[item].run->count();
+                                         total += load_records(source, item * most, count,
+                                                               session(lane, count), job_.transfer, moved);
+                                         return true;
+                                       },
+                                   .sort = [&](uint32_t lane, uint64_t) { sort(lane); },
+                                   .store =
+                                       [&](uint32_t lane, uint64_t item) {
+                                         save(*sessions_[lane], 0, runs_[item].run->count(), runs_[item], {});
+                                       }}));
+  return total;
+}
+
+void ExternalSort::form_runs(const StreamFunction& stream) {
+  const uint64_t most = job_.plan.job.count;
+  std::vector<uint64_t> counts(job_.plan.lanes);
+  bool ended = false;
+  add(run_stages(job_.plan.lanes, {.load =
+                                       [&](uint32_t lane, uint64_t item) {
+                                         if (ended) return false;
+                                         counts[lane] = stream(session(lane, most), item * most, most);
+                                         ended = counts[lane] < most;
+                                         return counts[lane] != 0;
+                                       },
+                                   .sort = [&](uint32_t lane, uint64_t) { sort(lane); },
+                                   .store =
+                                       [&](uint32_t lane, uint64_t) {
+                                         runs_.push_back(make_run(counts[lane]));
+                                         save(*sessions_[lane], 0, counts[lane], runs_.back(), {});
+                                       }}));
+}
+
+void ExternalSort::adopt(std::vector<std::unique_ptr<Run>> runs, InspectFunction inspect) {
+  for (auto& run : runs) runs_.push_back({.run = std::move(run)});
+  inspect_ = std::move(inspect);
+}
+
+void ExternalSort::gather(SortSession& session, std::span<const IndexedRun> runs, size_t first_run,
+                          const std::vector<uint64_t>& from, const std::vector<uint64_t>& to) {
+  std::vector<uint64_t> begins{0};  // of each run's part in the block
+  for (size_t run = 0; run < runs.size(); ++run) begins.push_back(begins.back() + to[run] - from[run]);
+  const auto put = [&](uint32_t worker, const RecordChunk& chunk, Column column) {
+    const uint64_t width = job_.transfer.shape.column_bytes(column);
+    const std::span<std::byte> place =
+        session.begin_put(worker, column, chunk.first * width, chunk.count * width);
+    const uint64_t end = chunk.first + chunk.count;
+    auto run =
+        static_cast<size_t>(std::upper_bound(begins.begin(), begins.end(), chunk.first) - begins.begin() - 1);
+    for (uint64_t at = chunk.first; at < end; ++run) {
+      const uint64_t part = std::min(end, begins[run + 1]) - at;
+      if (part == 0) continue;
+      const std::span<std::byte> bytes = place.subspan((at - chunk.first) * width, part * width);
+      const uint64_t first_byte = (from[run] + at - begins[run]) * width;
+      runs[run].run->read(column, first_byte, bytes);
+      if (inspect_ && column == Column::keys) inspect_(first_run + run, first_byte, bytes);
+      at += part;
+    }
+    session.end_put(worker);
+  };
+  for_record_chunks(job_.transfer, 0, begins.back(), job_.transfer.workers,
+                    [&](uint32_t worker, const RecordChunk& chunk) {
+                      put(worker, chunk, Column::keys);
+                      if (job_.transfer.shape.value_bytes != 0) put(worker, chunk, Column::values);
+                    });
+}
+
+void ExternalSort::merge_group(size_t first, size_t last, const StoreFunction& store) {
+  const std::span<const IndexedRun> runs = std::span(runs_).subspan(first, last - first);
+  RankCutter cutter(runs, job_.transfer.shape.type, job_.transfer.order);
+  const uint64_t most = job_.plan.job.count;
+  const auto size_of = [&](uint64_t item) { return std::min(most, cutter.total() - item * most); };
+  std::vector<uint64_t> from(runs.size());
+  add(run_stages(
+      job_.plan.lanes,
+      {.load =
+           [&](uint32_t lane, uint64_t item) {
+             if (item * most >= cutter.total()) return false;
+             const std::vector<uint64_t>& to = cutter.cut(item * most + size_of(item));
+             gather(session(lane, size_of(item)), runs, first, from, to);
+             from = to;
+             return true;
+           },
+       .sort = [&](uint32_t lane, uint64_t) { sort(lane); },
+       .store = [&](uint32_t lane, uint64_t item) { store(*sessions_[lane], item * most, size_of(item)); }}));
+}
+
+uint32_t ExternalSort::merge_down(const MovedFunction& moved) {
+  uint32_t passes = 0;
+  for (; runs_.size() > job_.plan.fan_in; ++passes) {
+    std::vector<IndexedRun> longer;
+    for (size_t first = 0; first < runs_.size(); first += job_.plan.fan_in) {
+      const size_t last = std::min<size_t>(runs_.size(), first + job_.plan.fan_in);
+      uint64_t count = 0;
+      for (size_t run = first; run < last; ++run) count += runs_[run].run->count();
+      longer.push_back(make_run(count));
+      merge_group(first, last, [&](SortSession& session, uint64_t at, uint64_t records) {
+        save(session, at, records, longer.back(), moved);
+      });
+      for (size_t run = first; run < last; ++run) runs_[run] = {};  // its room is free again
+    }
+    runs_ = std::move(longer);
+    inspect_ = {};  // what is left was written by us
+  }
+  return passes;
+}
+
+void ExternalSort::merge(RecordSink& sink, const MovedFunction& moved) {
+  merge_group(0, runs_.size(), [&](SortSession& session, uint64_t first, uint64_t count) {
+    sink.store(session, first, count, moved);
+  });
+}
+
+}  // namespace sweepsort

@@ -1,0 +1,93 @@
+// external_sort.hpp - more records than one session holds: sorted runs, merged by blocks.
+//
+//     input ---> sort ---> runs:   |  run 0  |  run 1  |  run 2  |      each as large as a session
+//                                   \   |   / \   |   / \   |   /
+//                          blocks:  | from each | from each |  ...  |   the next so many records of all
+//                                        sort        sort               exact ranks: blocks of equal size
+//                                         |           |
+//                                   output, from front to back
+//
+// There is no merge kernel: a block is gathered from all runs and sorted again, by the same backend as the
+// runs. RankCutter finds which part of each run a block takes; no sample decides, so that no data makes a
+// block larger than another. Where there are more runs than can be merged at once, groups of them become
+// longer runs first.
+#pragma once
+
+#include "backend/backend.hpp"
+#include "pipeline/plan.hpp"
+#include "pipeline/record_sink.hpp"
+#include "pipeline/run.hpp"
+#include "pipeline/run_store.hpp"
+#include "pipeline/stages.hpp"
+#include "pipeline/transfer.hpp"
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace sweepsort {
+
+/// The records of a stream, a run at a time. Puts up to `most` into the session, which holds exactly so many,
+/// and fills the rest up with keys that sort behind all others; returns how many were there.
+using StreamFunction = std::function<uint64_t(SortSession& session, uint64_t first, uint64_t most)>;
+
+/// What a merge of inputs wants to see of each run: the bytes of keys from `first_byte` on.
+using InspectFunction = std::function<void(size_t run, uint64_t first_byte, std::span<const std::byte> keys)>;
+
+struct ExternalJob {
+  Plan plan = {};
+  Transfer transfer = {};
+  RunStoreOptions store = {};
+};
+
+class ExternalSort {
+ public:
+  ExternalSort(Backend& backend, const ExternalJob& job);
+
+  /// Takes the disk space for the runs of `count` records, before anything is read.
+  void reserve(uint64_t count);
+  /// Sorts what reserve() made room for into runs and returns its fingerprint.
+  Fingerprint form_runs(const RecordSource& source, const MovedFunction& moved);
+  /// The same for a stream of any length.
+  void form_runs(const StreamFunction& stream);
+  /// Takes runs that are there already.
+  void adopt(std::vector<std::unique_ptr<Run>> runs, InspectFunction inspect);
+
+  uint64_t count() const;
+  uint64_t runs() const { return runs_.size(); }
+  Bytes spilled() const { return store_.spilled(); }
+
+  /// Until so few runs are left that they can be merged at once; returns how many passes that took.
+  uint32_t merge_down(const MovedFunction& moved);
+  /// The last pass.
+  void merge(RecordSink& sink, const MovedFunction& moved);
+
+  /// Of all passes so far.
+  StageTimes times() const { return times_; }
+  const std::string& algorithm() const { return algorithm_; }
+
+ private:
+  SortSession& session(uint32_t lane, uint64_t count);
+  void sort(uint32_t lane);
+  void save(SortSession& session, uint64_t first, uint64_t count, IndexedRun& to, const MovedFunction& moved);
+  IndexedRun make_run(uint64_t count);
+  void form(const Stages& stages);
+  void add(StageTimes times);
+  /// Merges runs_[first, last) and hands each block to `store`.
+  using StoreFunction = std::function<void(SortSession& session, uint64_t first, uint64_t count)>;
+  void merge_group(size_t first, size_t last, const StoreFunction& store);
+  void gather(SortSession& session, std::span<const IndexedRun> runs, size_t first_run,
+              const std::vector<uint64_t>& from, const std::vector<uint64_t>& to);
+
+  Backend& backend_;
+  ExternalJob job_;
+  RunStore store_;
+  std::vector<IndexedRun> runs_;
+  std::vector<std::unique_ptr<SortSession>> sessions_;  // of each lane
+  InspectFunction inspect_;
+  StageTimes times_;
+  std::string algorithm_;
+};
+
+}  // namespace sweepsort

@@ -1,0 +1,244 @@
+// plan.cpp - budgets into sizes.
+#include "pipeline/plan.hpp"
+
+#include "core/error.hpp"
+#include "io/parallel_chunks.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace sweepsort {
+namespace {
+
+/// More threads than this read and write no faster.
+constexpr uint32_t most_io_workers = 16;
+/// While one run is sorted the next one is read and the last one written. A third session would make them
+/// all smaller and gain little: a sort takes about as long as reading and writing together.
+constexpr uint32_t most_lanes = 2;
+/// Pieces of this size are read at half of the speed of large ones; a further pass costs as much.
+constexpr uint64_t least_piece_bytes = 16u << 10;
+/// Smaller sessions stay in memory that is used over and over, and nearer to the caches: 1 GiB of u64
+/// took 7.0 s in sessions of 26 MiB, 9.0 s in sessions of 102 MiB (two busy cores). But pieces should be this
+/// large.
+constexpr uint64_t good_run_bytes = 32u << 20;
+constexpr uint64_t good_piece_bytes = 1u << 20;
+constexpr uint64_t least_fan_in = 8;
+/// What a merge remembers of each run besides its samples.
+constexpr uint64_t bytes_a_run = 256;
+constexpr uint64_t least_run_records = 16;
+/// Counting needs no array of keys, whose memory costs more than the sort: 512 MiB of u8 took 2.5 s instead
+/// of 5.7 (two busy cores). Of small files a session finds out that they are sorted already.
+constexpr uint64_t least_counted_bytes = 16u << 20;
+
+uint64_t ceil_divide(uint64_t a, uint64_t b) { return a / b + (a % b != 0); }
+
+/// The largest n in [0, most] for which fits(n), which holds up to some n and not from there on.
+template <class Fits>
+uint64_t largest(uint64_t most, Fits fits) {
+  uint64_t low = 0;
+  while (low < most) {
+    const uint64_t middle = most - (most - low) / 2;
+    if (fits(middle))
+      low = middle;
+    else
+      most = middle - 1;
+  }
+  return low;
+}
+
+class Planner {
+ public:
+  Planner(const PlanRequest& request, const FootprintFunction& footprint)
+      : request_(request), footprint_(footprint), record_(request.shape.bytes()) {}
+
+  Plan plan() {
+    if (request_.memory < least_memory)
+      throw Error(fmt::format("{} of memory are too little to sort anything", format_bytes(request_.memory)),
+                  fmt::format("the least that works is {}", format_bytes(least_memory)));
+    const bool counts = request_.may_count && record_ <= 2 && request_.algorithm != SortAlgorithm::radix &&
+                        request_.sorted_inputs == 0 && !request_.whole;
+    if (counts && request_.count.value_or(0) * record_ >= least_counted_bytes) return counting();
+    if (request_.count && request_.sorted_inputs == 0 && fits_whole(*request_.count)) return in_memory();
+    if (request_.whole && request_.count) refuse_whole();
+    return counts ? counting() : external();
+  }
+
+  uint64_t most_in_memory() const {
+    // No machine addresses more bytes than 2^56, and no product overflows below.
+    return largest((uint64_t{1} << 56) / record_, [&](uint64_t count) { return fits_whole(count); });
+  }
+
+ private:
+  /// Chunks are smaller with less memory, since pinned buffers hold some of each worker.
+  SortJob job(uint64_t count) const {
+    const uint64_t fair = request_.memory.value / (8 * most_lanes * workers_for(count));
+    const uint64_t chunk = std::clamp<uint64_t>(fair / io_alignment * io_alignment, io_alignment, 8u << 20);
+    const uint64_t most = std::min<uint64_t>(chunk, request_.chunk_bytes);
+    const uint64_t widest = request_.shape.widest();
+    return {.count = count,
+            .type = request_.shape.type,
+            .order = request_.order,
+            .algorithm = request_.algorithm,
+            .value_bytes = request_.shape.value_bytes,
+            .workers = workers_for(count),
+            .chunk_bytes = static_cast<size_t>(std::max(widest, most / widest * widest))};
+  }
+
+  uint32_t workers_for(uint64_t count) const {
+    const uint64_t chunks = count * request_.shape.widest() / request_.chunk_bytes + 1;
+    return static_cast<uint32_t>(std::min<uint64_t>({request_.threads, chunks, most_io_workers}));
+  }
+
+  bool fits_whole(uint64_t count) const {
+    return (request_.least_runs == 1 || count <= 1 || request_.whole) && fits(job(count), 1, request_.memory);
+  }
+
+  bool fits(const SortJob& job, uint64_t sessions, Bytes memory) const {
+    const Backend::Footprint one = footprint_(job);
+    const bool on_device = !request_.gpu_memory || one.device.value <= request_.gpu_memory->value / sessions;
+    return on_device && one.host.value <= memory.value / sessions;
+  }
+
+  Plan in_memory() const {
+    Plan plan{.road = Road::in_memory, .job = job(*request_.count)};
+    const Backend::Footprint need = footprint_(plan.job);
+    plan.memory = need.host;
+    plan.gpu_memory = need.device;
+    plan.read = plan.written = Bytes{*request_.count * record_};
+    return plan;
+  }
+
+  Plan counting() const {
+    Plan plan{.road = Road::counting, .job = job(request_.count.value_or(request_.chunk_bytes))};
+    plan.job.count = request_.count.value_or(0);
+    // A buffer and a histogram of 64-bit counters for each worker.
+    plan.memory = Bytes{plan.job.workers * (plan.job.chunk_bytes + (uint64_t{8} << (8 * record_)))};
+    plan.read = plan.written = Bytes{plan.job.count * record_};
+    return plan;
+  }
+
+  Plan external() const {
+    const uint64_t memory = request_.memory.value;
+    const uint64_t usable = memory - memory / 8;  // the rest: samples, and what a merge knows of its runs
+    const uint64_t data = request_.count.value_or(0) * record_;
+    const bool may_stay = request_.count && request_.sorted_inputs == 0 && request_.least_runs == 1 &&
+                          data < usable - usable / 8;
+    Plan plan = may_stay ? with_sessions(usable - data, true) : Plan{};
+    // Rather spill than merge twice.
+    if (plan.merge_passes != 1) plan = with_sessions(usable, false);
+
+    const Backend::Footprint one = footprint_(plan.job);
+    const uint64_t sessions = plan.lanes * one.host.value;
+    plan.memory_for_runs = Bytes{usable - std::min(usable, sessions)};
+    if (request_.count) plan.memory_for_runs.value = std::min(plan.memory_for_runs.value, data);
+    if (request_.least_runs > 1) plan.memory_for_runs = {};
+    plan.memory = Bytes{sessions + plan.memory_for_runs.value + memory / 8};
+    plan.gpu_memory = Bytes{plan.lanes * one.device.value};
+    plan.passes = plan.merge_passes + (request_.sorted_inputs == 0 ? 1 : 0);
+    plan.read = plan.written = Bytes{plan.passes * data};
+    const uint64_t spilled = plan.passes > 1 ? data - std::min(data, plan.memory_for_runs.value) : 0;
+    plan.temporary = Bytes{plan.merge_passes > 1 ? 2 * spilled : spilled};
+    return plan;
+  }
+
+  /// A plan whose sessions take at most so much. `stays`: all runs will be in memory.
+  Plan with_sessions(uint64_t memory, bool stays) const {
+    Plan plan{.road = Road::external};
+    uint64_t records = 0;
+    for (plan.lanes = most_lanes; plan.lanes > 0 && records == 0; --plan.lanes)
+      records = largest_run(plan.lanes, memory);
+    ++plan.lanes;
+    if (records == 0) {
+      if (stays) return plan;
+      refuse();
+    }
+    set_runs(plan, records, stays);
+    return plan;
+  }
+
+  /// 0: not even the least fits.
+  uint64_t largest_run(uint64_t lanes, uint64_t for_sessions) const {
+    const uint64_t most = std::max<uint64_t>(
+        least_run_records, request_.count.value_or(std::max(request_.memory.value, uint64_t{1} << 40)));
+    uint64_t records =
+        largest(most, [&](uint64_t count) { return fits(job(count), lanes, Bytes{for_sessions}); });
+    if (records < least_run_records) return 0;
+    if (request_.count && !request_.gpu_memory) {
+      const double piece_by_piece = std::sqrt(static_cast<double>(*request_.count * record_)) *
+                                    std::sqrt(static_cast<double>(good_piece_bytes));
+      const uint64_t good = std::max(good_run_bytes, static_cast<uint64_t>(piece_by_piece)) / record_;
+      records = std::min(records, good);
+    }
+    return std::min(records, std::max<uint64_t>(1, ceil_divide(most, request_.least_runs)));
+  }
+
+  /// Runs of equal size, whose bytes begin where pages do if they are long.
+  void set_runs(Plan& plan, uint64_t records, bool stays) const {
+    const auto aligned = [](uint64_t count) {
+      return count < io_alignment ? count : count / io_alignment * io_alignment;
+    };
+    records = aligned(records);
+    if (request_.count && request_.sorted_inputs == 0) {
+      plan.runs = std::max<uint64_t>(1, ceil_divide(*request_.count, records));
+      const uint64_t even = ceil_divide(*request_.count, plan.runs);
+      const uint64_t even_pages = ceil_divide(even, io_alignment) * io_alignment;
+      records = std::min(records, even_pages);
+      plan.runs = std::max<uint64_t>(1, ceil_divide(*request_.count, records));
+    } else {
+      plan.runs = request_.sorted_inputs;
+    }
+    plan.job = job(records);
+    const uint64_t run_bytes = records * record_;
+    const uint64_t most_runs = std::max(least_fan_in, request_.memory.value / 16 / bytes_a_run);
+    plan.fan_in = stays ? most_runs : std::clamp(run_bytes / least_piece_bytes, least_fan_in, most_runs);
+    plan.merge_passes = std::max(1u, passes_of(plan.runs, plan.fan_in));
+    // Finer than a page would save no read; all samples take a sixteenth of the memory at most.
+    const uint64_t keys = request_.count.value_or(plan.fan_in * records);
+    const uint64_t samples = std::max<uint64_t>(1, request_.memory.value / 16 / sizeof(uint64_t));
+    plan.stride = std::max(io_alignment / key_bytes(request_.shape.type), ceil_divide(keys, samples));
+  }
+
+  [[noreturn]] void refuse() const {
+    const Backend::Footprint least = footprint_(job(least_run_records));
+    if (request_.gpu_memory && least.device > *request_.gpu_memory)
+      throw Error(
+          fmt::format("{} of GPU memory are too little to sort anything", format_bytes(*request_.gpu_memory)),
+          fmt::format("the least that works is {}; or use --backend cpu", format_bytes(least.device)));
+    throw Error(fmt::format("{} of memory are too little to sort anything", format_bytes(request_.memory)),
+                fmt::format("the least that works is {}",
+                            format_bytes(Bytes{std::max(least_memory.value, 2 * least.host.value)})));
+  }
+
+  [[noreturn]] void refuse_whole() const {
+    const Backend::Footprint need = footprint_(job(*request_.count));
+    const bool device = request_.gpu_memory && need.device > *request_.gpu_memory;
+    throw Error(fmt::format("--validate and --repeat need all keys in memory: {}{}, and there are {}",
+                            format_bytes(device ? need.device : need.host), device ? " on the GPU" : "",
+                            format_bytes(device ? *request_.gpu_memory : request_.memory)),
+                "leave them out; or raise --memory, if it was given");
+  }
+
+  const PlanRequest& request_;
+  const FootprintFunction& footprint_;
+  uint64_t record_;
+};
+
+}  // namespace
+
+Plan make_plan(const PlanRequest& request, const FootprintFunction& footprint) {
+  return Planner(request, footprint).plan();
+}
+
+uint64_t most_in_memory(const PlanRequest& request, const FootprintFunction& footprint) {
+  return Planner(request, footprint).most_in_memory();
+}
+
+uint32_t passes_of(uint64_t runs, uint64_t fan_in) {
+  uint32_t passes = 0;
+  for (; runs > 1; runs = ceil_divide(runs, fan_in)) ++passes;
+  return passes;
+}
+
+}  // namespace sweepsort

@@ -1,0 +1,68 @@
+// plan.hpp - which road a sort takes and with what sizes: a pure function of counts and budgets.
+//
+//     in memory   all records in one session
+//     counting    keys of 1 or 2 bytes alone: a histogram while reading, then what it says is written
+//     external    sorted runs of k records, in memory as far as it goes and then in spill files; merged by
+//                 blocks of k records, in as many passes as it takes to get from so many runs to one
+//
+// So a test with a budget of 64 KiB takes the road of a terabyte.
+#pragma once
+
+#include "backend/backend.hpp"
+#include "core/record.hpp"
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+
+namespace sweepsort {
+
+enum class Road : uint8_t { in_memory, counting, external };
+
+struct PlanRequest {
+  std::optional<uint64_t> count = {};  // records; empty: a stream whose end is not known
+  RecordShape shape = {};
+  Order order = Order::ascending;
+  SortAlgorithm algorithm = SortAlgorithm::automatic;
+  uint32_t threads = 1;
+  size_t chunk_bytes = 8u << 20;  // most bytes of one transfer
+  Bytes memory = {};
+  std::optional<Bytes> gpu_memory = {};  // empty: there is no GPU in it
+  bool may_count = false;                // keys alone are wanted, on the CPU
+  bool whole = false;                    // all in one session or not at all
+  uint64_t sorted_inputs = 0;            // --merge: so many runs are there already
+  uint64_t least_runs = 1;               // more than 1: so many, all spilled, though they would fit
+};
+
+struct Plan {
+  Road road = Road::in_memory;
+  SortJob job = {};           // of one session: all records, or those of a run or a block
+  uint32_t lanes = 1;         // sessions at a time
+  uint64_t runs = 1;          // of a stream: 0, nobody knows
+  uint64_t fan_in = 1;        // most runs that are merged at once
+  uint32_t merge_passes = 0;  // over all records
+  uint32_t passes = 1;        // the forming of runs and all merges
+  uint64_t stride = 1;        // of so many keys of a run one is remembered
+  Bytes memory_for_runs = {};
+  Bytes memory = {};  // the most that is taken in all
+  Bytes gpu_memory = {};
+  Bytes temporary = {};  // disk space
+  Bytes read = {};       // from all files, in all passes
+  Bytes written = {};
+};
+
+/// No budget may be less.
+inline constexpr Bytes least_memory{64u << 10};
+
+using FootprintFunction = std::function<Backend::Footprint(const SortJob&)>;
+
+/// Throws Error where the budgets are too small for any road; the hint says what would do.
+Plan make_plan(const PlanRequest& request, const FootprintFunction& footprint);
+
+/// The most records that are sorted in memory within the request's budgets (its count does not matter).
+uint64_t most_in_memory(const PlanRequest& request, const FootprintFunction& footprint);
+
+/// Passes that get from `runs` runs to one, merging `fan_in` at a time.
+uint32_t passes_of(uint64_t runs, uint64_t fan_in);
+
+}  // namespace sweepsort

@@ -1,0 +1,133 @@
+// record_sink.cpp - the checks, and columns written as they are.
+#include "pipeline/record_sink.hpp"
+
+#include "io/byte_swap.hpp"
+#include "pipeline/key_scan.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+namespace sweepsort {
+namespace {
+
+/// Every check of a piece finds it in the second-level cache.
+constexpr size_t piece_bytes = 128u << 10;
+
+/// Positions of 8 bytes that fit 4, in place.
+std::span<std::byte> narrowed(std::span<std::byte> values) {
+  const size_t count = values.size() / sizeof(uint64_t);
+  for (size_t i = 0; i < count; ++i)  // little-endian: the low half comes first
+    std::memmove(values.data() + i * sizeof(uint32_t), values.data() + i * sizeof(uint64_t),
+                 sizeof(uint32_t));
+  return values.first(count * sizeof(uint32_t));
+}
+
+class ColumnSink : public RecordSink {
+ public:
+  ColumnSink(const Transfer& transfer, const SinkTargets& targets, std::span<const std::byte> expected)
+      : transfer_(transfer),
+        targets_(targets),
+        expected_(expected),
+        check_(transfer_),
+        copies_(transfer.workers) {}
+
+  void store(SortSession& session, uint64_t first, uint64_t count, const MovedFunction& moved) override {
+    const uint64_t width = key_bytes(transfer_.shape.type);
+    const uint64_t offset = targets_.keys.output ? targets_.keys.data_offset + first * width : first * width;
+    check_.begin(record_chunks(transfer_, offset, count));
+    const auto pass = [&](uint32_t worker, const RecordChunk& chunk) {
+      pass_keys(session, worker, chunk, first);
+      if (transfer_.shape.value_bytes != 0) pass_values(session, worker, chunk, first);
+      if (moved) moved(chunk.count * transfer_.shape.bytes());
+    };
+    for_record_chunks(transfer_, offset, count, is_ordered() ? 1 : transfer_.workers, pass);
+    check_.end();
+  }
+
+  StoreResult finish() override {
+    StoreResult result = check_.result();
+    result.agrees = agrees_;
+    return result;
+  }
+
+ private:
+  bool is_ordered() const {
+    return (targets_.keys.output && targets_.keys.output->is_ordered()) ||
+           (targets_.values.output && targets_.values.output->is_ordered());
+  }
+
+  void pass_keys(SortSession& session, uint32_t worker, const RecordChunk& chunk, uint64_t first) {
+    const uint64_t width = key_bytes(transfer_.shape.type);
+    const std::span<std::byte> keys =
+        session.get(worker, Column::keys, chunk.first * width, chunk.count * width);
+    check_.see_keys(chunk.index, keys);
+    if (!expected_.empty() &&
+        std::memcmp(keys.data(), expected_.data() + (first + chunk.first) * width, keys.size()) != 0)
+      agrees_ = false;
+    if (transfer_.verify && transfer_.shape.value_bytes != 0) copies_.keep(worker, keys);
+    if (targets_.keys.output) write(targets_.keys, (first + chunk.first) * width, keys);
+  }
+
+  void pass_values(SortSession& session, uint32_t worker, const RecordChunk& chunk, uint64_t first) {
+    const uint64_t width = transfer_.shape.value_bytes;
+    std::span<std::byte> values =
+        session.get(worker, Column::values, chunk.first * width, chunk.count * width);
+    if (transfer_.verify) check_.see_pairs(copies_.of(worker), values);
+    if (targets_.written_value_bytes != width) values = narrowed(values);
+    write(targets_.values, (first + chunk.first) * targets_.written_value_bytes, values);
+  }
+
+  static void write(const ColumnTarget& target, uint64_t first_byte, std::span<std::byte> bytes) {
+    if (target.swapped_bytes != 0) swap_key_bytes(bytes, target.swapped_bytes);
+    target.output->write_at(target.data_offset + first_byte, bytes);
+  }
+
+  Transfer transfer_;
+  SinkTargets targets_;
+  std::span<const std::byte> expected_;
+  RecordCheck check_;
+  KeyCopies copies_;
+  std::atomic<bool> agrees_ = true;
+};
+
+}  // namespace
+
+void RecordCheck::begin(uint64_t chunks) { ends_.assign(transfer_.verify ? chunks : 0, {}); }
+
+void RecordCheck::end() {
+  if (ends_.empty()) return;
+  if (last_ && ends_.front().first < *last_) is_ordered_ = false;
+  const auto breaks = [](const Ends& before, const Ends& after) { return after.first < before.last; };
+  if (std::adjacent_find(ends_.begin(), ends_.end(), breaks) != ends_.end()) is_ordered_ = false;
+  last_ = ends_.back().last;
+}
+
+void RecordCheck::see_keys(uint64_t chunk, std::span<const std::byte> keys) {
+  if (!transfer_.verify || keys.empty()) return;
+  const auto [type, value_bytes] = transfer_.shape;
+  const size_t width = key_bytes(type);
+  Fingerprint print;
+  uint64_t last = ordered_key(keys.data(), type, transfer_.order);
+  ends_[chunk].first = last;
+  for (size_t at = 0; at < keys.size(); at += piece_bytes) {
+    const std::span<const std::byte> piece = keys.subspan(at, std::min(piece_bytes, keys.size() - at));
+    if (value_bytes == 0) print += fingerprint(piece, width, transfer_.secret);
+    const bool follows = last <= ordered_key(piece.data(), type, transfer_.order);
+    if (!follows || !sweepsort::is_ordered(piece, type, transfer_.order)) is_ordered_ = false;
+    last = ordered_key(piece.data() + piece.size() - width, type, transfer_.order);
+  }
+  ends_[chunk].last = last;
+  if (value_bytes == 0) fingerprint_.add(print);
+}
+
+void RecordCheck::see_pairs(std::span<const std::byte> keys, std::span<const std::byte> values) {
+  fingerprint_.add(pair_fingerprint(keys, key_bytes(transfer_.shape.type), values,
+                                    transfer_.shape.value_bytes, transfer_.secret));
+}
+
+std::unique_ptr<RecordSink> make_column_sink(const Transfer& transfer, const SinkTargets& targets,
+                                             std::span<const std::byte> expected) {
+  return std::make_unique<ColumnSink>(transfer, targets, expected);
+}
+
+}  // namespace sweepsort

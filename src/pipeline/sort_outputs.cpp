@@ -1,0 +1,124 @@
+// sort_outputs.cpp - outputs of keys, positions, values and counts.
+#include "pipeline/sort_outputs.hpp"
+
+#include "core/error.hpp"
+
+#include <filesystem>
+#include <system_error>
+
+namespace sweepsort {
+namespace {
+
+/// Also where the first exists only when it is finished.
+bool is_same_name(const std::string& a, const std::string& b) {
+  std::error_code unknown;
+  return std::filesystem::weakly_canonical(std::filesystem::absolute(a, unknown), unknown) ==
+         std::filesystem::weakly_canonical(std::filesystem::absolute(b, unknown), unknown);
+}
+
+}  // namespace
+
+SortOutputs::SortOutputs(const SortInput& input, const SortValues& values, const std::string& output,
+                         const SortFileOptions& options, bool allow_anonymous)
+    : input_(input), values_(values), options_(options) {
+  OutputOptions how{.overwrite = options.overwrite,
+                    .in_place = options.in_place,
+                    .input = &input.file(),
+                    .others = input.files(),
+                    .allow_anonymous = allow_anonymous};
+  how.others.erase(how.others.begin());
+  if (values.file()) how.others.push_back(values.file());
+  const std::string standard = options.in_place ? input.file().path() : "-";
+  main_.output = open_output(output.empty() ? standard : output, how);
+
+  const std::string& second = options.values.empty() ? options.counts_output : options.values_output;
+  if (second.empty()) return;
+  if (second != "-" && output != "-" && is_same_name(second, output.empty() ? standard : output))
+    throw UsageError(second + ": is the other output as well");
+  how.in_place = false;
+  how.others = input.files();
+  if (values.file()) how.others.push_back(values.file());
+  second_.emplace(File{.output = open_output(second, how)});
+}
+
+std::vector<std::byte> SortOutputs::main_header(uint64_t count, size_t least_bytes) const {
+  if (options_.result == SortResult::permutation)
+    return new_header(input_.format(), main_.element_bytes == 4 ? KeyType::u32 : KeyType::u64, Endian::little,
+                      count);
+  if (options_.result == SortResult::keys) return input_.header(count);
+  return new_header(input_.format(), input_.type(),
+                    input_.swapped_bytes() != 0 ? Endian::big : Endian::little, count, least_bytes);
+}
+
+std::vector<std::byte> SortOutputs::counts_header(uint64_t count, size_t least_bytes) const {
+  return new_header(format_from_name(options_.counts_output), KeyType::u64, Endian::little, count,
+                    least_bytes);
+}
+
+void SortOutputs::prepare(uint64_t count) {
+  count_ = count;
+  const bool is_permutation = options_.result == SortResult::permutation;
+  main_.element_bytes = is_permutation ? (count <= uint64_t{1} << 32 ? 4 : 8) : key_bytes(input_.type());
+  main_.header = main_header(count, 0);
+  if (second_) {
+    second_->element_bytes = options_.values.empty() ? sizeof(uint64_t) : values_.bytes();
+    second_->header = options_.values.empty() ? counts_header(count, 0) : values_.header();
+  }
+  const auto refuse_pipe = [&](const File& file) {
+    if (options_.result == SortResult::unique && file.output->is_ordered() && !file.header.empty())
+      throw Error(file.output->name() +
+                      ": its format has the count of keys in front, which is known only when all are written",
+                  "name a file for it");
+  };
+  refuse_pipe(main_);
+  main_.output->reserve(main_.header.size() + count * main_.element_bytes);
+  if (!second_) return;
+  refuse_pipe(*second_);
+  second_->output->reserve(second_->header.size() + count * second_->element_bytes);
+}
+
+void SortOutputs::start() {
+  has_started_ = true;
+  if (options_.result == SortResult::unique) return;  // finish() knows the count
+  if (!main_.header.empty()) main_.output->write_at(0, main_.header);
+  if (second_ && !second_->header.empty()) second_->output->write_at(0, second_->header);
+}
+
+std::unique_ptr<RecordSink> SortOutputs::sink(const Transfer& transfer, std::span<const std::byte> expected) {
+  const ColumnTarget main{.output = main_.output.get(), .data_offset = main_.header.size()};
+  SinkTargets targets{.keys = main, .written_value_bytes = transfer.shape.value_bytes};
+  targets.keys.swapped_bytes = input_.swapped_bytes();
+  if (second_) targets.values = {.output = second_->output.get(), .data_offset = second_->header.size()};
+  if (options_.result == SortResult::unique) return make_unique_sink(transfer, targets);
+  if (options_.result == SortResult::permutation) {
+    targets.keys = {};
+    targets.values = main;
+    targets.written_value_bytes = static_cast<uint32_t>(main_.element_bytes);
+  }
+  return make_column_sink(transfer, targets, expected);
+}
+
+void SortOutputs::shorten(File& file, std::vector<std::byte> header, uint64_t count) {
+  if (!header.empty()) file.output->write_at(0, header);
+  file.output->cut(file.header.size() + count * file.element_bytes);
+}
+
+void SortOutputs::finish(const StoreResult& stored) {
+  if (options_.result != SortResult::unique) return;
+  count_ = stored.distinct;
+  shorten(main_, main_header(count_, main_.header.size()), count_);
+  if (second_) shorten(*second_, counts_header(count_, second_->header.size()), count_);
+}
+
+void SortOutputs::commit() {
+  // The second one first: whoever sees the keys finds what belongs to them.
+  if (second_) second_->output->commit();
+  main_.output->commit();
+}
+
+uint64_t SortOutputs::bytes() const {
+  const auto of = [&](const File& file) { return file.header.size() + count_ * file.element_bytes; };
+  return of(main_) + (second_ ? of(*second_) : 0);
+}
+
+}  // namespace sweepsort

@@ -1,0 +1,60 @@
+// sort_outputs.hpp - the one or two files that a sort writes: their headers, their space, their names.
+#pragma once
+
+#include "io/output.hpp"
+#include "pipeline/record_sink.hpp"
+#include "pipeline/sort_input.hpp"
+#include "pipeline/sort_values.hpp"
+#include "sweepsort.hpp"
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace sweepsort {
+
+class SortOutputs {
+ public:
+  /// Opens the outputs. Every reason not to write there that can be known beforehand is an Error now.
+  SortOutputs(const SortInput& input, const SortValues& values, const std::string& output,
+              const SortFileOptions& options, bool allow_anonymous);
+
+  /// The count is known: headers and disk space.
+  void prepare(uint64_t count);
+  /// Writes the headers that are known now; before the first record.
+  void start();
+  /// The sink for records of `transfer`'s shape, once prepared.
+  std::unique_ptr<RecordSink> sink(const Transfer& transfer, std::span<const std::byte> expected);
+  /// All is written: what could not be known before.
+  void finish(const StoreResult& stored);
+  /// Makes all durable and gives them their names.
+  void commit();
+
+  const std::string& name() const { return main_.output->name(); }
+  bool is_ordered() const { return main_.output->is_ordered(); }
+  bool has_started() const { return has_started_; }
+  uint64_t bytes() const;
+
+ private:
+  struct File {
+    std::unique_ptr<Output> output;
+    std::vector<std::byte> header = {};
+    uint64_t element_bytes = 0;
+  };
+
+  std::vector<std::byte> main_header(uint64_t count, size_t least_bytes) const;
+  std::vector<std::byte> counts_header(uint64_t count, size_t least_bytes) const;
+  /// Replaces the header and cuts the file to `count` elements.
+  static void shorten(File& file, std::vector<std::byte> header, uint64_t count);
+
+  const SortInput& input_;
+  const SortValues& values_;
+  const SortFileOptions& options_;
+  File main_;
+  std::optional<File> second_;  // values, or counts
+  uint64_t count_ = 0;
+  bool has_started_ = false;
+};
+
+}  // namespace sweepsort

@@ -1,0 +1,215 @@
+// sort_run.cpp - budgets, the roads in memory and by counting, and the judgement of a result.
+#include "pipeline/sort_run.hpp"
+
+#include "core/error.hpp"
+#include "pipeline/counting_session.hpp"
+#include "pipeline/referee.hpp"
+#include "pipeline/stream_run.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace sweepsort {
+namespace {
+
+constexpr const char* advice = "the memory or the device may be faulty: try again, or on another machine";
+
+}  // namespace
+
+void PhaseClock::run(Phase phase, uint64_t bytes, const std::function<void(const MovedFunction& moved)>& f) {
+  struct Recorder {
+    std::vector<PhaseTime>& phases;
+    PhaseTime time;
+    std::chrono::steady_clock::time_point start = std::chrono::steady_clock::now();
+    ~Recorder() {
+      time.time_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+      phases.push_back(time);
+    }
+  } recorder{phases_, {phase, 0, bytes}};
+  StreamProgress progress(progress_, phase, bytes);
+  f([&](uint64_t moved) { progress.add(moved); });
+}
+
+Bytes memory_budget(const std::optional<Bytes>& asked, const MemoryLimit& limit) {
+  if (!asked) return Bytes{limit.available.value / 4 * 3};
+  if (*asked > limit.available)
+    throw UsageError(fmt::format("--memory {}: {} leaves {}", format_bytes(*asked), limit.what,
+                                 format_bytes(limit.available)),
+                     "leave it out for three quarters of that");
+  return *asked;
+}
+
+std::optional<Bytes> gpu_memory_budget(const std::optional<Bytes>& asked, const Backend& backend,
+                                       bool on_gpu) {
+  if (!on_gpu) return {};
+  const Bytes free = backend.device_memory();
+  if (!asked) return Bytes{free.value / 4 * 3};
+  if (*asked > free)
+    throw UsageError(
+        fmt::format("--gpu-memory {}: {} are free there", format_bytes(*asked), format_bytes(free)),
+        "leave it out for three quarters of that");
+  return asked;
+}
+
+PlanRequest plan_request(const SortContext& context, const Backend& backend, bool on_gpu) {
+  const SortFileOptions& options = context.options;
+  // With values, each worker keeps a copy of a chunk's keys.
+  constexpr size_t most_with_values = 1u << 20;
+  const bool has_values = context.values.bytes() != 0;
+  return {.shape = {context.input.type(), context.values.bytes()},
+          .order = options.order,
+          .algorithm = options.algorithm,
+          .threads = context.threads,
+          .chunk_bytes = has_values ? std::min(context.environment.chunk_bytes, most_with_values)
+                                    : context.environment.chunk_bytes,
+          .memory = memory_budget(options.memory.memory, context.limit),
+          .gpu_memory = gpu_memory_budget(options.memory.gpu_memory, backend, on_gpu),
+          .may_count = !on_gpu,
+          .whole = options.referee != Referee::none || options.repeat != 0,
+          .sorted_inputs = options.inputs_are_sorted ? context.input.inputs() : 0,
+          .least_runs = context.environment.least_runs};
+}
+
+SortRun::SortRun(const SortContext& context, Backend& backend, bool on_gpu, SortReport& report)
+    : context_(context),
+      options_(context.options),
+      backend_(backend),
+      on_gpu_(on_gpu),
+      report_(report),
+      clock_(report.phases, context.options.progress),
+      plan_(make_plan()) {}
+
+Plan SortRun::make_plan() const {
+  PlanRequest request = plan_request(context_, backend_, on_gpu_);
+  request.count = context_.input.count();
+  // What a stream left in memory before it turned out too long goes only while the runs are formed.
+  if (!request.count) request.memory.value = std::max(least_memory.value, request.memory.value / 2);
+  // The referee has a copy of its own; a stream stays until the GPU has not failed.
+  const uint64_t copy = options_.referee == Referee::none ? 0 : context_.input.data_bytes();
+  const uint64_t kept = context_.input.is_stream() && on_gpu_ ? context_.input.data_bytes() : 0;
+  request.memory.value -= std::min(copy + kept, request.memory.value - least_memory.value);
+  return sweepsort::make_plan(request, [&](const SortJob& job) { return backend_.footprint(job); });
+}
+
+Transfer SortRun::transfer() const {
+  return {.shape = {context_.input.type(), context_.values.bytes()},
+          .order = options_.order,
+          .verify = options_.verify,
+          .workers = plan_.job.workers,
+          .chunk_bytes = plan_.job.chunk_bytes,
+          .secret = context_.secret};
+}
+
+void SortRun::run() {
+  if (plan_.road == Road::external)
+    run_external();
+  else
+    run_in_memory();
+  const BackendInfo info = backend_.info();
+  report_.backend = info.name;
+  report_.device = info.description;
+  if (options_.repeat != 0) repeat();
+}
+
+std::unique_ptr<SortSession> SortRun::begin_session() {
+  return plan_.road == Road::counting ? make_counting_session(plan_.job) : backend_.begin_sort(plan_.job);
+}
+
+Fingerprint SortRun::load(SortSession& session, bool read_once, const MovedFunction& moved) {
+  const auto keys = context_.input.keys(read_once);
+  const auto values = context_.values.source();
+  const RecordSource source{*keys, values.get(), context_.input.data_offset()};
+  const Fingerprint loaded = load_records(source, 0, *context_.input.count(), session, transfer(), moved);
+  context_.input.check_unchanged();
+  context_.values.check_unchanged();
+  return loaded;
+}
+
+/// Keys that are only counted need no room: a stream of any length.
+Fingerprint SortRun::load_counted_stream(SortSession& session, const MovedFunction& moved) {
+  const size_t width = key_bytes(context_.input.type());
+  std::vector<std::byte> buffer(plan_.job.chunk_bytes);
+  Fingerprint total{};
+  size_t got = 0;
+  do {
+    got = context_.input.read_next(buffer);
+    const std::span<const std::byte> keys = std::span(buffer).first(got);
+    std::ranges::copy(keys, session.begin_put(0, Column::keys, total.count * width, got).begin());
+    session.end_put(0);
+    Fingerprint part{got / width, 0};
+    if (options_.verify) part = fingerprint(keys, width, context_.secret);
+    total += part;
+    moved(got);
+  } while (got == buffer.size());
+  report_.count = total.count;
+  context_.outputs.prepare(total.count);
+  return total;
+}
+
+void SortRun::run_in_memory() {
+  const bool read_once = !on_gpu_ && options_.repeat == 0 && options_.referee == Referee::none;
+  const uint64_t bytes = context_.input.data_bytes() + context_.values.file_bytes();
+  const auto session = begin_session();
+  clock_.run(Phase::read, bytes, [&](const MovedFunction& moved) {
+    loaded_ =
+        context_.input.count() ? load(*session, read_once, moved) : load_counted_stream(*session, moved);
+  });
+  clock_.run(Phase::sort, bytes,
+             [&](const MovedFunction&) { report_.algorithm = session->sort().algorithm; });
+  std::optional<GrowingBuffer> expected;
+  if (options_.referee != Referee::none)
+    clock_.run(Phase::verify, bytes, [&](const MovedFunction&) { expected.emplace(sort_again()); });
+  StoreResult stored;
+  clock_.run(Phase::write, context_.outputs.bytes(), [&](const MovedFunction& moved) {
+    context_.outputs.start();
+    const auto sink = context_.outputs.sink(
+        transfer(), expected ? std::as_const(*expected).bytes() : std::span<const std::byte>());
+    sink->store(*session, 0, report_.count, moved);
+    stored = sink->finish();
+  });
+  if (options_.referee != Referee::none) report_.referee_agrees = stored.agrees;
+  judge(stored);
+}
+
+/// The sorted keys as the referee has them.
+GrowingBuffer SortRun::sort_again() {
+  GrowingBuffer copy;
+  const uint64_t bytes = context_.input.data_bytes();
+  const std::span<std::byte> keys = copy.room(bytes).first(bytes);
+  copy.commit(bytes);
+  const size_t width = key_bytes(context_.input.type());
+  const auto source = context_.input.keys(false);
+  for_record_chunks(transfer(), context_.input.data_offset(), bytes / width, plan_.job.workers,
+                    [&](uint32_t, const RecordChunk& chunk) {
+                      source->read(chunk.first * width,
+                                   keys.subspan(chunk.first * width, chunk.count * width));
+                    });
+  referee_sort(keys, context_.input.type(), options_.order,
+               on_gpu_ ? std::optional(options_.where.device) : std::nullopt);
+  return copy;
+}
+
+void SortRun::judge(const StoreResult& stored) {
+  const std::string& name = context_.outputs.name();
+  if (options_.verify && !stored.is_ordered)
+    throw Error(name + ": the sorted keys are not in order; the result was thrown away", advice);
+  if (options_.verify && loaded_ != stored.fingerprint)
+    throw Error(name + ": the sorted keys are not those of the input; the result was thrown away", advice);
+  context_.outputs.finish(stored);
+  report_.verified = options_.verify;
+  report_.fingerprint = loaded_;
+  if (options_.result == SortResult::unique) report_.distinct = stored.distinct;
+  report_.output_bytes = context_.outputs.bytes();
+}
+
+void SortRun::repeat() {
+  for (uint32_t run = 0; run < options_.repeat; ++run) {
+    const auto session = begin_session();
+    load(*session, false, {});
+    report_.repeat_s.push_back(session->sort().sort_s);
+  }
+  report_.copy_bandwidth_bytes_s = backend_.copy_bandwidth();
+}
+
+}  // namespace sweepsort

@@ -1,0 +1,98 @@
+// sort_run.hpp - one sort of opened inputs into opened outputs on a chosen backend: the roads of plan.hpp.
+#pragma once
+
+#include "io/growing_buffer.hpp"
+#include "pipeline/external_sort.hpp"
+#include "pipeline/plan.hpp"
+#include "pipeline/sort_file.hpp"
+#include "pipeline/sort_input.hpp"
+#include "pipeline/sort_outputs.hpp"
+#include "pipeline/sort_values.hpp"
+#include "sweepsort.hpp"
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace sweepsort {
+
+/// The times of phases, and progress within them.
+class PhaseClock {
+ public:
+  PhaseClock(std::vector<PhaseTime>& phases, const ProgressFunction& progress)
+      : phases_(phases), progress_(progress) {}
+
+  /// Runs f as a phase; `bytes` is what it moves, if that is known. f gets a function to be told of bytes.
+  void run(Phase phase, uint64_t bytes, const std::function<void(const MovedFunction& moved)>& f);
+  /// Of the phase that ended last.
+  PhaseTime& last() { return phases_.back(); }
+
+ private:
+  std::vector<PhaseTime>& phases_;
+  const ProgressFunction& progress_;
+};
+
+struct SortContext {
+  const SortEnvironment& environment;
+  const SortFileOptions& options;
+  SortInput& input;
+  SortValues& values;
+  SortOutputs& outputs;
+  MemoryLimit limit;  // as it was before anything was read
+  std::vector<std::string> temporary_directories;
+  uint32_t threads = 1;
+  uint64_t secret = 0;
+};
+
+class SortRun {
+ public:
+  /// `report` gets what is found on the way.
+  SortRun(const SortContext& context, Backend& backend, bool on_gpu, SortReport& report);
+
+  /// The plan for this backend, within the budgets.
+  const Plan& plan() const { return plan_; }
+  /// Everything up to the names of the outputs. Throws Error if the result is not right.
+  void run();
+
+ private:
+  Plan make_plan() const;
+  Transfer transfer() const;
+  void run_in_memory();
+  void run_external();
+  std::unique_ptr<SortSession> begin_session();
+  Fingerprint load(SortSession& session, bool read_once, const MovedFunction& moved);
+  Fingerprint load_counted_stream(SortSession& session, const MovedFunction& moved);
+  void form_runs(ExternalSort& sort);
+  void form_stream_runs(ExternalSort& sort, KeySource* values, const MovedFunction& moved);
+  void adopt_inputs(ExternalSort& sort);
+  void merge(ExternalSort& sort);
+  void inspect(size_t input, uint64_t first_byte, std::span<const std::byte> keys);
+  GrowingBuffer sort_again();
+  void judge(const StoreResult& stored);
+  void repeat();
+
+  const SortContext& context_;
+  const SortFileOptions& options_;
+  Backend& backend_;
+  bool on_gpu_;
+  SortReport& report_;
+  PhaseClock clock_;
+  Plan plan_;
+  SharedFingerprint read_;  // of what came in
+  Fingerprint loaded_;
+};
+
+/// 75 % of what there is, or what was asked for. Throws UsageError for more than there is.
+Bytes memory_budget(const std::optional<Bytes>& asked, const MemoryLimit& limit);
+
+/// Memory that a sort may take of what the backend has; empty for backends without a device.
+std::optional<Bytes> gpu_memory_budget(const std::optional<Bytes>& asked, const Backend& backend,
+                                       bool on_gpu);
+
+/// What is asked of a plan, but for the count.
+PlanRequest plan_request(const SortContext& context, const Backend& backend, bool on_gpu);
+
+}  // namespace sweepsort

@@ -1,0 +1,185 @@
+// sort_run_external.cpp - the external road: runs of files, of streams or of sorted inputs, and their merge.
+#include "core/error.hpp"
+#include "core/key_bits.hpp"
+#include "core/key_text.hpp"
+#include "pipeline/key_scan.hpp"
+#include "pipeline/sort_run.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+
+namespace sweepsort {
+namespace {
+
+/// An input of --merge.
+class InputRun : public Run {
+ public:
+  InputRun(std::unique_ptr<KeySource> keys, uint64_t count) : keys_(std::move(keys)), count_(count) {}
+  uint64_t count() const override { return count_; }
+  void read(Column, uint64_t first_byte, std::span<std::byte> to) const override {
+    keys_->read(first_byte, to);
+  }
+
+ private:
+  std::unique_ptr<KeySource> keys_;
+  uint64_t count_;
+};
+
+/// The key that sorts behind all others.
+void fill_with_last_key(std::span<std::byte> keys, KeyType type, Order order) {
+  dispatch_bits(type, [&](auto identity) {
+    using Bits = typename decltype(identity)::type;
+    const Bits last = key_map<Bits>(type, order).from_ordered(std::numeric_limits<Bits>::max());
+    for (size_t at = 0; at < keys.size(); at += sizeof last)
+      std::memcpy(keys.data() + at, &last, sizeof last);
+  });
+}
+
+std::string print_key(const std::byte* key, KeyType type) {
+  return dispatch(type, [&](auto identity) {
+    BitsOf<typename decltype(identity)::type> bits;
+    std::memcpy(&bits, key, sizeof bits);
+    return key_text(type, bits);
+  });
+}
+
+}  // namespace
+
+void SortRun::run_external() {
+  ExternalSort sort(backend_, {.plan = plan_,
+                               .transfer = transfer(),
+                               .store = {.shape = transfer().shape,
+                                         .memory = plan_.memory_for_runs,
+                                         .directories = context_.temporary_directories,
+                                         .allow_anonymous = context_.environment.allow_anonymous}});
+  if (options_.inputs_are_sorted)
+    adopt_inputs(sort);
+  else
+    form_runs(sort);
+  merge(sort);
+  report_.algorithm = "external, " + sort.algorithm();
+}
+
+void SortRun::form_runs(ExternalSort& sort) {
+  const uint64_t bytes = context_.input.data_bytes() + context_.values.file_bytes();
+  const auto values = context_.values.source();
+  if (const auto count = context_.input.count()) sort.reserve(*count);
+  clock_.run(Phase::runs, bytes, [&](const MovedFunction& moved) {
+    if (context_.input.count()) {
+      // If the GPU fails, the CPU reads them once more.
+      const auto keys = context_.input.keys(!on_gpu_);
+      loaded_ = sort.form_runs({*keys, values.get(), context_.input.data_offset()}, moved);
+    } else {
+      form_stream_runs(sort, values.get(), moved);
+    }
+    context_.input.check_unchanged();
+    context_.values.check_unchanged();
+  });
+  if (!context_.input.count()) {
+    report_.count = sort.count();
+    context_.values.check_count(sort.count());
+    context_.outputs.prepare(sort.count());
+  }
+}
+
+void SortRun::form_stream_runs(ExternalSort& sort, KeySource* values, const MovedFunction& moved) {
+  const Transfer how = transfer();
+  const uint64_t width = key_bytes(how.shape.type);
+  const uint64_t value_bytes = how.shape.value_bytes;
+  std::vector<std::byte> keys_of_chunk;
+  sort.form_runs([&](SortSession& session, uint64_t first, uint64_t most) {
+    uint64_t there = 0;
+    bool ended = false;
+    Transfer one_by_one = how;
+    one_by_one.workers = 1;
+    for_record_chunks(one_by_one, 0, most, 1, [&](uint32_t, const RecordChunk& chunk) {
+      const std::span<std::byte> keys =
+          session.begin_put(0, Column::keys, chunk.first * width, chunk.count * width);
+      const size_t got = ended ? 0 : context_.input.read_next(keys);
+      ended = got < keys.size();
+      fill_with_last_key(keys.subspan(got), how.shape.type, how.order);
+      if (how.verify && !values) loaded_ += fingerprint(keys.first(got), width, how.secret);
+      if (values) keys_of_chunk.assign(keys.begin(), keys.begin() + static_cast<ptrdiff_t>(got));
+      session.end_put(0);
+      const uint64_t count = got / width;
+      if (values) {
+        const std::span<std::byte> place =
+            session.begin_put(0, Column::values, chunk.first * value_bytes, chunk.count * value_bytes);
+        std::ranges::fill(place.subspan(count * value_bytes), std::byte{0});
+        context_.values.check_enough(first + there + count);
+        values->read((first + chunk.first) * value_bytes, place.first(count * value_bytes));
+        if (how.verify)
+          loaded_ += pair_fingerprint(keys_of_chunk, width, place.first(count * value_bytes), value_bytes,
+                                      how.secret);
+        session.end_put(0);
+      }
+      there += count;
+      moved(got);
+    });
+    return there;
+  });
+}
+
+void SortRun::adopt_inputs(ExternalSort& sort) {
+  std::vector<std::unique_ptr<Run>> runs;
+  for (size_t i = 0; i < context_.input.inputs(); ++i)
+    runs.push_back(std::make_unique<InputRun>(context_.input.keys_of(i), context_.input.count_of(i)));
+  sort.adopt(std::move(runs), [this](size_t input, uint64_t first_byte, std::span<const std::byte> keys) {
+    inspect(input, first_byte, keys);
+  });
+}
+
+/// A part of an input that is said to be sorted: the fingerprint, and the order, also to the key before it.
+void SortRun::inspect(size_t input, uint64_t first_byte, std::span<const std::byte> keys) {
+  const KeyType type = context_.input.type();
+  const size_t width = key_bytes(type);
+  if (options_.verify) read_.add(fingerprint(keys, width, context_.secret));
+  std::vector<std::byte> before(width);
+  if (first_byte != 0) context_.input.keys_of(input)->read(first_byte - width, before);
+  const bool follows = first_byte == 0 || ordered_key(before.data(), type, options_.order) <=
+                                              ordered_key(keys.data(), type, options_.order);
+  if (follows && is_ordered(keys, type, options_.order)) return;
+  const uint64_t at = follows ? first_descent(keys, type, options_.order) : 0;
+  const std::byte* const key = keys.data() + at * width;
+  throw Error(fmt::format("{}: not sorted: key {} is {} and stands behind {}",
+                          context_.input.files()[input]->name(), first_byte / width + at,
+                          print_key(key, type), print_key(at == 0 ? before.data() : key - width, type)),
+              "leave --merge out: the files are sorted then");
+}
+
+void SortRun::merge(ExternalSort& sort) {
+  const uint64_t bytes = sort.count() * transfer().shape.bytes();
+  const StageTimes before = sort.times();
+  if (!options_.inputs_are_sorted) {
+    PhaseTime& runs = clock_.last();
+    runs.read_s = before.load_s;
+    runs.sort_s = before.sort_s;
+    runs.write_s = before.store_s;
+  }
+  StoreResult stored;
+  const uint64_t passes = passes_of(sort.runs(), plan_.fan_in);
+  clock_.run(Phase::merge, std::max<uint64_t>(1, passes) * bytes, [&](const MovedFunction& moved) {
+    const uint32_t merged = sort.merge_down(moved);
+    report_.plan.passes = merged + (options_.inputs_are_sorted ? 1 : 2);
+    context_.outputs.start();
+    const auto sink = context_.outputs.sink(transfer(), {});
+    sort.merge(*sink, moved);
+    stored = sink->finish();
+    if (options_.inputs_are_sorted) {
+      context_.input.check_unchanged();
+      loaded_ = read_.sum();
+    }
+  });
+  const StageTimes all = sort.times();
+  PhaseTime& merge = clock_.last();
+  merge.read_s = all.load_s - before.load_s;
+  merge.sort_s = all.sort_s - before.sort_s;
+  merge.write_s = all.store_s - before.store_s;
+  report_.plan.runs = plan_.runs;
+  judge(stored);
+}
+
+}  // namespace sweepsort

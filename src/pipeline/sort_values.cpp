@@ -1,0 +1,59 @@
+// sort_values.cpp - the layout of a file of values, and positions.
+#include "pipeline/sort_values.hpp"
+
+#include "core/error.hpp"
+
+#include <fmt/format.h>
+
+#include <limits>
+
+namespace sweepsort {
+namespace {
+
+/// The width alone matters: a raw file whose name says nothing tells it by its size.
+std::optional<KeyType> type_by_size(const InputFile& file, std::span<const std::byte> prefix,
+                                    std::optional<uint64_t> count) {
+  if (has_npy_magic(prefix) || type_from_name(file.name()) ||
+      format_from_name(file.name()) != FileFormat::raw)
+    return {};
+  if (count && file.size() == *count * 4) return KeyType::u32;
+  if (count && file.size() == *count * 8) return KeyType::u64;
+  throw UsageError(file.name() + ": the type of the values is not known", "say it with --values-type");
+}
+
+/// Positions below 2^32 fit 4 bytes; of a stream nobody knows yet.
+uint32_t position_bytes(std::optional<uint64_t> count) {
+  return count && *count <= uint64_t{1} << 32 ? 4 : 8;
+}
+
+}  // namespace
+
+SortValues::SortValues(const SortFileOptions& options, std::optional<uint64_t> count) {
+  if (options.result == SortResult::permutation) bytes_ = position_bytes(count);
+  if (options.values.empty()) return;
+  file_.emplace(options.values);
+  if (file_->is_stream()) throw Error(file_->name() + ": values are read from a file, and this is a stream");
+  const std::vector<std::byte> prefix = file_->read_prefix();
+  FileOptions how{.type = options.values_type};
+  if (!how.type) how.type = type_by_size(*file_, prefix, count);
+  layout_ = find_layout(prefix, file_->size(), file_->name(), how);
+  bytes_ = static_cast<uint32_t>(key_bytes(layout_.type));
+  if (bytes_ < 4)
+    throw Error(fmt::format("{}: holds {} values, of {} byte{}", file_->name(), name(layout_.type), bytes_,
+                            bytes_ == 1 ? "" : "s"),
+                "values of 4 or 8 bytes can travel with keys");
+}
+
+void SortValues::check_count(uint64_t keys) const {
+  if (file_ && layout_.count != keys)
+    throw Error(fmt::format("{}: holds {} values for {} keys", file_->name(), layout_.count, keys));
+}
+
+std::unique_ptr<KeySource> SortValues::source() const {
+  // Bytes that are only moved need no swapping.
+  if (file_) return std::make_unique<FileSource>(*file_, layout_.data_offset, 0);
+  if (bytes_ != 0) return std::make_unique<PositionSource>(bytes_);
+  return nullptr;
+}
+
+}  // namespace sweepsort

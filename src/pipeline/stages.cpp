@@ -1,0 +1,65 @@
+// stages.cpp - three turnstiles in a row.
+#include "pipeline/stages.hpp"
+
+#include "core/turnstile.hpp"
+#include "io/parallel_chunks.hpp"
+
+#include <atomic>
+#include <chrono>
+
+namespace sweepsort {
+namespace {
+
+/// One stage: who comes in the order of the items, and how long they took.
+class Stage {
+ public:
+  template <class Work>
+  auto pass(uint64_t item, Work&& work) {
+    door_.wait(item);
+    const auto start = std::chrono::steady_clock::now();
+    const auto result = work();
+    busy_s_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    door_.pass(item);
+    return result;
+  }
+  void cancel() { door_.cancel(); }
+  double busy_s() const { return busy_s_; }
+
+ private:
+  Turnstile door_;
+  double busy_s_ = 0;  // by whoever is inside
+};
+
+}  // namespace
+
+StageTimes run_stages(uint32_t lanes, const Stages& stages) {
+  Stage load, sort, store;
+  FirstFailure failure;
+  bool ended = false;  // by whoever loads
+  const auto pass_all = [&](uint32_t lane, uint64_t item) {
+    const bool there = load.pass(item, [&] {
+      ended = ended || !stages.load(lane, item);
+      return !ended;
+    });
+    if (!there) return false;
+    sort.pass(item, [&] { return stages.sort(lane, item), true; });
+    store.pass(item, [&] { return stages.store(lane, item), true; });
+    return true;
+  };
+  const auto guarded = [&](uint32_t lane, uint64_t item) {
+    try {
+      return pass_all(lane, item);
+    } catch (...) {
+      failure.note();
+      load.cancel();
+      sort.cancel();
+      store.cancel();
+      return false;
+    }
+  };
+  parallel_turns(lanes, guarded);
+  failure.rethrow();
+  return {load.busy_s(), sort.busy_s(), store.busy_s()};
+}
+
+}  // namespace sweepsort

@@ -1,0 +1,26 @@
+// forced_runs.cpp - the command line with little memory and nine runs or more: the road of files larger
+// than memory for every example of the golden tests.
+#include "pipeline/sort_file.hpp"
+
+namespace sweepsort {
+namespace {
+
+SortEnvironment forced_environment() {
+  SortEnvironment environment;
+  environment.memory = [] { return MemoryLimit{Bytes{128u << 10}, "the test"}; };
+  environment.least_runs = 9;  // more than are merged at once with so little memory
+  return environment;
+}
+
+}  // namespace
+
+SortReport sort_file(const std::string& input, const std::string& output, const SortFileOptions& options) {
+  return sort_files_with(forced_environment(), {input}, output, options);
+}
+
+SortReport sort_files(const std::vector<std::string>& inputs, const std::string& output,
+                      const SortFileOptions& options) {
+  return sort_files_with(forced_environment(), inputs, output, options);
+}
+
+}  // namespace sweepsort

@@ -1,0 +1,312 @@
+// pipeline_external_test.cpp - files beyond a budget: runs, spill files, merges of any number of passes.
+#include "backend/cpu/tuning.hpp"
+#include "catch.hpp"
+#include "oracle.hpp"
+#include "sort_file_fixture.hpp"
+
+#include <sys/stat.h>
+
+#include <filesystem>
+#include <set>
+#include <thread>
+
+using namespace sweepsort;
+using namespace sweepsort::test;
+using Catch::Matchers::Contains;
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr Bytes kib64{64u << 10};
+
+SortEnvironment cpu_environment() {
+  SortEnvironment environment = plain_environment(8u << 20);
+  environment.make_cpu = [](uint32_t threads) { return make_cpu_backend(threads); };
+  return environment;
+}
+
+SortFileOptions with_memory(Bytes memory, Order order = Order::ascending) {
+  return {.where = {.threads = 2}, .memory = {.memory = memory}, .order = order, .overwrite = true};
+}
+
+}  // namespace
+
+TEMPLATE_TEST_CASE("a file of every type sorts in both orders within 64 KiB, as it does in memory", "",
+                   uint8_t, int8_t, uint16_t, int16_t, uint32_t, int32_t, uint64_t, int64_t, float, double) {
+  for (const bool plain : {true, false})
+    for (const size_t count : {30'000, 100'003}) {
+      const TemporaryFolder folder;
+      const auto keys = random_keys<TestType>(count);
+      write_keys(folder / "in", keys);
+      for (const Order order : {Order::ascending, Order::descending}) {
+        SortFileOptions options = with_memory(kib64, order);
+        options.file.type = key_type_of<TestType>();
+        const SortReport report = sort_file_with(plain ? plain_environment(4096) : cpu_environment(),
+                                                 folder / "in", folder / "out", options);
+        CHECK(report.verified);
+        CHECK(report.fingerprint.count == count);
+        if (sizeof(TestType) > 2) CHECK(report.plan.road == "external");
+        oracle::require_sorted<TestType>(keys, read_keys<TestType>(folder / "out"), order);
+        CHECK(folder.names() == std::vector<std::string>{"in", "out"});
+      }
+    }
+}
+
+TEST_CASE("keys that are few, equal, sorted or reversed are blocks of equal size all the same") {
+  const TemporaryFolder folder;
+  constexpr size_t count = 60'000;
+  std::vector<std::vector<uint64_t>> inputs(6, std::vector<uint64_t>(count));
+  for (size_t i = 0; i < count; ++i) {
+    inputs[1][i] = i;
+    inputs[2][i] = count - i;
+    inputs[3][i] = i % 3;
+    inputs[4][i] = i % 10 == 0 ? i * 0x9e3779b97f4a7c15u : 77;  // one value in nine tenths
+    inputs[5][i] = ~uint64_t{0} - i % 2;
+  }
+  for (const auto& keys : inputs) {
+    write_keys(folder / "in.u64", keys);
+    const SortReport report =
+        sort_file_with(cpu_environment(), folder / "in.u64", folder / "out", with_memory(kib64));
+    CHECK(report.plan.road == "external");
+    oracle::require_sorted<uint64_t>(keys, read_keys<uint64_t>(folder / "out"));
+  }
+}
+
+TEST_CASE("any budget gives the same file, with all runs in memory, some of them, and none") {
+  const TemporaryFolder folder;
+  const auto keys = random_keys<uint64_t>(200'000);
+  write_keys(folder / "in.u64", keys);
+  std::set<uint32_t> passes;
+  std::set<bool> spills;
+  for (const uint64_t memory : {65'536u, 99'999u, 262'144u, 1'000'000u, 1'700'000u, 2'500'000u, 3'100'000u}) {
+    const SortReport report =
+        sort_file_with(cpu_environment(), folder / "in.u64", folder / "out", with_memory(Bytes{memory}));
+    CHECK(report.plan.road == "external");
+    passes.insert(report.plan.passes);
+    spills.insert(report.plan.temporary.value != 0);
+    oracle::require_sorted<uint64_t>(keys, read_keys<uint64_t>(folder / "out"));
+  }
+  CHECK(passes.size() >= 3);  // two, three and more
+  CHECK(spills.size() == 2);
+}
+
+TEST_CASE("spill files are left in no directory, whether they have names or not") {
+  const bool anonymous = GENERATE(true, false);
+  const TemporaryFolder folder;
+  const TemporaryFolder first(Medium::disk);
+  const TemporaryFolder second;
+  const auto keys = random_keys<uint64_t>(300'000);
+  write_keys(folder / "in.u64", keys);
+  SortFileOptions options = with_memory(Bytes{1u << 20});
+  options.memory.temporary_directories = {first.path(), second.path()};
+  SortEnvironment environment = cpu_environment();
+  environment.allow_anonymous = anonymous;
+  sort_file_with(environment, folder / "in.u64", folder / "out", options);
+  oracle::require_sorted<uint64_t>(keys, read_keys<uint64_t>(folder / "out"));
+  CHECK(first.names().empty());
+  CHECK(second.names().empty());
+  CHECK(folder.names() == std::vector<std::string>{"in.u64", "out"});
+}
+
+TEST_CASE("a temporary directory that is none, or may not be written, is an error before anything is read") {
+  const TemporaryFolder folder;
+  write_keys(folder / "in.u64", random_keys<uint64_t>(100'000));
+  SortFileOptions options = with_memory(kib64);
+  options.memory.temporary_directories = {folder / "none"};
+  CHECK_THROWS_WITH(sort_file_with(cpu_environment(), folder / "in.u64", folder / "out", options),
+                    Contains("is not a directory"));
+  options.memory.temporary_directories = {"/proc"};
+  CHECK_THROWS_WITH(sort_file_with(cpu_environment(), folder / "in.u64", folder / "out", options),
+                    Contains("/proc: cannot create a temporary file in it"));
+  CHECK(folder.names() == std::vector<std::string>{"in.u64"});
+}
+
+TEST_CASE("a stream of unknown length becomes runs as it arrives, and goes to a pipe in order") {
+  const TemporaryFolder folder;
+  const uint64_t memory = GENERATE(65'536u, 300'000u, 1'000'000u, 3'000'000u);
+  const auto keys = random_keys<uint32_t>(300'001);
+  REQUIRE(::mkfifo((folder / "in.u32").c_str(), 0600) == 0);
+  REQUIRE(::mkfifo((folder / "out").c_str(), 0600) == 0);
+  std::thread writer([&] { write_keys(folder / "in.u32", keys); });
+  std::vector<uint32_t> sorted;
+  std::thread reader([&] { sorted = read_keys<uint32_t>(folder / "out"); });
+  const SortReport report =
+      sort_file_with(cpu_environment(), folder / "in.u32", folder / "out", with_memory(Bytes{memory}));
+  writer.join();
+  reader.join();
+  CHECK(report.input_bytes == keys.size() * 4);
+  CHECK(report.output_bytes == keys.size() * 4);
+  CHECK(report.count == keys.size());
+  oracle::require_sorted<uint32_t>(keys, sorted);
+}
+
+TEST_CASE("a stream of bytes beyond memory is counted as it arrives") {
+  const TemporaryFolder folder;
+  const auto keys = random_keys<int8_t>(1'000'001);
+  REQUIRE(::mkfifo((folder / "in.i8").c_str(), 0600) == 0);
+  std::thread writer([&] { write_keys(folder / "in.i8", keys); });
+  const SortReport report =
+      sort_file_with(cpu_environment(), folder / "in.i8", folder / "out", with_memory(kib64));
+  writer.join();
+  CHECK(report.plan.road == "counting");
+  oracle::require_sorted<int8_t>(keys, read_keys<int8_t>(folder / "out"));
+}
+
+TEST_CASE("a stream beyond memory that ends inside a key is refused, and leaves nothing") {
+  const TemporaryFolder folder;
+  REQUIRE(::mkfifo((folder / "in.u32").c_str(), 0600) == 0);
+  std::thread writer([&] { write_file(folder / "in.u32", std::vector<std::byte>(400'003)); });
+  CHECK_THROWS_WITH(sort_file_with(cpu_environment(), folder / "in.u32", folder / "out", with_memory(kib64)),
+                    Contains("3 left over"));
+  writer.join();
+  CHECK(folder.names() == std::vector<std::string>{"in.u32"});
+}
+
+TEST_CASE("a .npy file beyond memory keeps its header, big-endian keys theirs") {
+  const TemporaryFolder folder;
+  const auto keys = random_keys<double>(50'000);
+  std::string text = "{'descr': '<f8', 'fortran_order': False, 'shape': (50000,)}          \n";
+  std::string file = std::string("\x93NUMPY\x01\x00", 8) + static_cast<char>(text.size()) + '\0' + text;
+  const size_t header_bytes = file.size();
+  file.append(reinterpret_cast<const char*>(keys.data()), keys.size() * sizeof(double));
+  write_file(folder / "in.npy", std::as_bytes(std::span(file)));
+  sort_file_with(cpu_environment(), folder / "in.npy", folder / "out.npy", with_memory(kib64));
+  const auto out = read_file(folder / "out.npy");
+  CHECK(std::equal(out.begin(), out.begin() + static_cast<ptrdiff_t>(header_bytes),
+                   std::as_bytes(std::span(file)).begin()));
+  oracle::require_sorted<double>(keys, read_keys<double>(folder / "out.npy", header_bytes));
+
+  auto swapped = random_keys<uint32_t>(50'000);
+  const auto plain = swapped;
+  for (uint32_t& key : swapped) key = __builtin_bswap32(key);
+  write_keys(folder / "in.u32", swapped);
+  SortFileOptions big = with_memory(kib64);
+  big.file.endian = Endian::big;
+  sort_file_with(cpu_environment(), folder / "in.u32", folder / "out", big);
+  auto sorted = read_keys<uint32_t>(folder / "out");
+  for (uint32_t& key : sorted) key = __builtin_bswap32(key);
+  oracle::require_sorted<uint32_t>(plain, sorted);
+}
+
+TEST_CASE("a backend that drops, doubles, flips or misplaces a key in any run or block is caught") {
+  for (const Fault fault :
+       {Fault::drops_key, Fault::doubles_key, Fault::flips_bit, Fault::swaps_neighbours}) {
+    // In which of the sessions it happens: runs first, then blocks.
+    for (size_t faulty = 0;; ++faulty) {
+      const TemporaryFolder folder;
+      write_keys(folder / "in.u64", random_keys<uint64_t>(20'000, faulty));
+      write_keys(folder / "out", std::vector<uint64_t>{3, 1, 2});
+      SortEnvironment environment = cpu_environment();
+      size_t sessions = 0;
+      environment.make_cpu = [&](uint32_t) {
+        return std::make_unique<PlainBackend>(fault, "cpu",
+                                              [&sessions, faulty] { return sessions++ == faulty; });
+      };
+      std::string message;
+      try {
+        sort_file_with(environment, folder / "in.u64", folder / "out", with_memory(kib64));
+      } catch (const Error& error) {
+        message = error.what();
+      }
+      CHECK(folder.names() == std::vector<std::string>{"in.u64", "out"});
+      if (faulty >= sessions) {
+        CHECK(message.empty());
+        CHECK(sessions > 10);
+        break;
+      }
+      // A run that is out of order is put right by the blocks that it goes into, unless a cut went wrong.
+      const bool may_heal = fault == Fault::swaps_neighbours;
+      if (!may_heal) CHECK_THAT(message, Contains("the result was thrown away"));
+      if (!message.empty())
+        CHECK(read_keys<uint64_t>(folder / "out") == std::vector<uint64_t>{3, 1, 2});
+      else
+        oracle::require_sorted<uint64_t>(read_keys<uint64_t>(folder / "in.u64"),
+                                         read_keys<uint64_t>(folder / "out"));
+    }
+  }
+}
+
+TEST_CASE("a GPU with little memory sorts a file in runs; if it fails the CPU does, from the input") {
+  for (const Fault fault : {Fault::none, Fault::fails_to_sort, Fault::doubles_key}) {
+    const TemporaryFolder folder;
+    const auto keys = random_keys<uint64_t>(30'000);
+    write_keys(folder / "in.u64", keys);
+    SortEnvironment environment = with_gpu(plain_environment(4096), fault);
+    environment.choose = [](uint64_t, KeyType, const CudaStatus&, uint32_t, const WhereOptions&) {
+      return BackendDecision{BackendChoice::cuda, "the test says so"};
+    };
+    const SortReport report =
+        sort_file_with(environment, folder / "in.u64", folder / "out", with_memory(kib64));
+    CHECK(report.plan.road == "external");
+    CHECK(report.backend == (fault == Fault::none ? "cuda" : "cpu"));
+    oracle::require_sorted<uint64_t>(keys, read_keys<uint64_t>(folder / "out"));
+  }
+}
+
+TEST_CASE("a stream that the GPU failed to sort is sorted by the CPU, from memory") {
+  for (const bool by_runs : {false, true}) {
+    const TemporaryFolder folder;
+    const auto keys = random_keys<uint64_t>(30'000);
+    REQUIRE(::mkfifo((folder / "in.u64").c_str(), 0600) == 0);
+    std::thread writer([&] { write_keys(folder / "in.u64", keys); });
+    SortEnvironment environment = with_gpu(cpu_environment(), Fault::doubles_key);
+    environment.choose = [](uint64_t, KeyType, const CudaStatus&, uint32_t, const WhereOptions&) {
+      return BackendDecision{BackendChoice::cuda, "the test says so"};
+    };
+    SortFileOptions options = with_memory(Bytes{1u << 20});
+    // The stream fits the machine's memory; with little on the GPU it goes there in runs.
+    bool forms_runs = false;
+    environment.make_cuda = [&](int) {
+      auto gpu = std::make_unique<PlainBackend>(Fault::doubles_key, "cuda");
+      if (by_runs) gpu->limit_device(Bytes{40'000});
+      return gpu;
+    };
+    options.log = [&](const std::string& line) { forms_runs |= line.starts_with("plan: "); };
+    const SortReport report = sort_file_with(environment, folder / "in.u64", folder / "out", options);
+    writer.join();
+    CHECK(report.backend == "cpu");
+    CHECK(forms_runs == by_runs);
+    oracle::require_sorted<uint64_t>(keys, read_keys<uint64_t>(folder / "out"));
+  }
+}
+
+TEST_CASE("what a stream has taken of the memory by its end does not count against it") {
+  const TemporaryFolder folder;
+  const auto keys = random_keys<uint64_t>(10'000);
+  REQUIRE(::mkfifo((folder / "in.u64").c_str(), 0600) == 0);
+  std::thread writer([&] { write_keys(folder / "in.u64", keys); });
+  SortEnvironment environment = cpu_environment();
+  uint64_t left = 1u << 20;
+  environment.memory = [&] { return MemoryLimit{Bytes{std::exchange(left, 100'000)}, "the machine"}; };
+  const SortReport report =
+      sort_file_with(environment, folder / "in.u64", folder / "out", with_memory(Bytes{1u << 20}));
+  writer.join();
+  CHECK(report.plan.road == "in memory");
+  oracle::require_sorted<uint64_t>(keys, read_keys<uint64_t>(folder / "out"));
+}
+
+TEST_CASE("a plan alone reads no key and writes nothing") {
+  const TemporaryFolder folder;
+  write_keys(folder / "in.u64", random_keys<uint64_t>(30'000));
+  SortFileOptions options = with_memory(kib64);
+  options.plan_only = true;
+  const SortReport report = sort_file_with(cpu_environment(), folder / "in.u64", folder / "out", options);
+  CHECK(report.plan.road == "external");
+  CHECK(report.plan.runs > 1);
+  CHECK(report.plan.memory <= kib64);
+  CHECK(report.phases.empty());
+  CHECK(folder.names() == std::vector<std::string>{"in.u64"});
+}
+
+TEST_CASE("more memory than there is, and too little, are refused with the numbers") {
+  const TemporaryFolder folder;
+  write_keys(folder / "in.u64", random_keys<uint64_t>(3000));
+  SortEnvironment environment = cpu_environment();
+  environment.memory = [] { return MemoryLimit{Bytes{1u << 20}, "the control group"}; };
+  const auto sort = [&](Bytes memory) {
+    sort_file_with(environment, folder / "in.u64", folder / "out", with_memory(memory));
+  };
+  CHECK_THROWS_WITH(sort(Bytes{(1u << 20) + 1}), Contains("the control group leaves 1.0 MiB"));
+  CHECK_THROWS_WITH(sort(Bytes{1000}), Contains("1000 bytes of memory are too little"));
+  sort(Bytes{1u << 20});
+}

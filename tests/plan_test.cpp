@@ -1,0 +1,128 @@
+// plan_test.cpp - the pure plan: which road, within which budgets, in how many passes.
+#include "pipeline/plan.hpp"
+
+#include "catch.hpp"
+#include "core/error.hpp"
+
+using namespace sweepsort;
+using Catch::Matchers::Contains;
+
+namespace {
+
+/// Two arrays, and on a GPU also a ring of pinned buffers.
+Backend::Footprint cpu_footprint(const SortJob& job) {
+  return {.host = Bytes{2 * job.count * (key_bytes(job.type) + job.value_bytes)}, .device = {}};
+}
+Backend::Footprint gpu_footprint(const SortJob& job) {
+  return {.host = Bytes{2 * job.workers * job.chunk_bytes},
+          .device = Bytes{2 * job.count * (key_bytes(job.type) + job.value_bytes) + (1u << 20)}};
+}
+
+constexpr uint64_t mib = 1u << 20;
+constexpr uint64_t gib = 1u << 30;
+
+PlanRequest request(uint64_t count, KeyType type, uint64_t memory) {
+  return {.count = count, .shape = {.type = type}, .threads = 4, .memory = Bytes{memory}, .may_count = true};
+}
+
+}  // namespace
+
+TEST_CASE("what fits is sorted in memory, and one key more is not") {
+  CHECK(make_plan(request(mib, KeyType::u32, 8 * mib), cpu_footprint).road == Road::in_memory);
+  CHECK(make_plan(request(mib + 1, KeyType::u32, 8 * mib), cpu_footprint).road == Road::external);
+  CHECK(most_in_memory(request(0, KeyType::u32, 8 * mib), cpu_footprint) == mib);
+}
+
+TEST_CASE(
+    "many keys of one or two bytes, and any beyond memory, are counted, unless the radix sort is asked for") {
+  for (const KeyType type : {KeyType::u8, KeyType::i8, KeyType::u16, KeyType::i16}) {
+    PlanRequest large = request(uint64_t{1} << 40, type, gib);
+    CHECK(make_plan(large, cpu_footprint).road == Road::counting);
+    CHECK(make_plan(request(64 * mib, type, 4 * gib), cpu_footprint).road == Road::counting);
+    CHECK(make_plan(request(mib, type, 4 * gib), cpu_footprint).road == Road::in_memory);
+    CHECK(make_plan(large, cpu_footprint).temporary == Bytes{0});
+    CHECK(make_plan(large, cpu_footprint).memory < Bytes{gib});
+    large.shape.value_bytes = 4;
+    CHECK(make_plan(large, cpu_footprint).road == Road::external);
+    large.shape.value_bytes = 0;
+    large.algorithm = SortAlgorithm::radix;
+    CHECK(make_plan(large, cpu_footprint).road == Road::external);
+  }
+}
+
+TEST_CASE("no plan takes more than its budgets, whatever their size and that of the file") {
+  for (const bool gpu : {false, true})
+    for (const KeyType type : {KeyType::u32, KeyType::f64})
+      for (const uint32_t value_bytes : {0u, 4u, 8u})
+        for (uint64_t memory = 1u << 16; memory <= 64 * gib; memory *= 8)
+          for (uint64_t count = 1; count <= uint64_t{1} << 38; count = count * 9 + 1) {
+            PlanRequest large = request(count, type, gpu ? memory + mib : memory);
+            large.shape.value_bytes = value_bytes;
+            if (gpu) large.gpu_memory = Bytes{memory + 4 * mib};
+            const Plan plan = make_plan(large, gpu ? gpu_footprint : cpu_footprint);
+            INFO(count << " keys, " << memory << " bytes, " << value_bytes << " bytes a value");
+            CHECK(plan.memory <= large.memory);
+            if (gpu) CHECK(plan.gpu_memory <= *large.gpu_memory);
+            const uint64_t record = large.shape.bytes();
+            CHECK(plan.read.value == plan.passes * count * record);
+            if (plan.road == Road::in_memory) continue;
+            CHECK(plan.runs * plan.job.count >= count);
+            CHECK((plan.runs - 1) * plan.job.count < count);
+            CHECK(plan.passes == 1 + plan.merge_passes);
+            CHECK(plan.temporary.value <= 2 * count * record);
+            CHECK(plan.temporary.value + plan.memory_for_runs.value >= count * record);
+            CHECK(count / plan.stride * 8 <= large.memory.value / 16);
+            CHECK(plan.job.chunk_bytes % large.shape.widest() == 0);
+          }
+}
+
+TEST_CASE("a terabyte takes two passes with eight gigabytes of memory") {
+  const Plan plan = make_plan(request(uint64_t{1} << 37, KeyType::u64, 8 * gib), cpu_footprint);
+  CHECK(plan.passes == 2);
+  CHECK(plan.runs <= 1024);
+}
+
+TEST_CASE("sessions are no larger than pieces of a mebibyte ask for") {
+  const Plan small = make_plan(request(gib / 8, KeyType::u64, gib), cpu_footprint);
+  CHECK(small.job.count * 8 <= 32 * mib);
+  const Plan large = make_plan(request(8 * gib, KeyType::u64, 16 * gib), cpu_footprint);
+  CHECK(large.job.count * 8 / large.runs >= mib / 2);
+  CHECK(large.job.count * 8 <= 512 * mib);
+}
+
+TEST_CASE("a file that is larger than memory and fits it once as runs needs no disk") {
+  const Plan plan = make_plan(request(gib / 8 * 6 / 10, KeyType::u64, gib), cpu_footprint);
+  CHECK(plan.road == Road::external);
+  CHECK(plan.temporary == Bytes{0});
+  CHECK(plan.passes == 2);
+}
+
+TEST_CASE("little memory for a large file takes more passes") {
+  const Plan plan = make_plan(request(mib, KeyType::u64, 1u << 16), cpu_footprint);
+  CHECK(plan.merge_passes > 1);
+  CHECK(passes_of(1, 8) == 0);
+  CHECK(passes_of(8, 8) == 1);
+  CHECK(passes_of(9, 8) == 2);
+  CHECK(passes_of(64, 8) == 2);
+  CHECK(passes_of(65, 8) == 3);
+}
+
+TEST_CASE("a budget in which nothing can be sorted is an error that names the least that works") {
+  CHECK_THROWS_WITH(make_plan(request(mib, KeyType::u64, (1u << 16) - 1), cpu_footprint),
+                    Contains("are too little to sort anything"));
+  PlanRequest small = request(mib, KeyType::u64, gib);
+  small.gpu_memory = Bytes{1000};
+  CHECK_THROWS_WITH(make_plan(small, gpu_footprint), Contains("GPU memory are too little"));
+  PlanRequest whole = request(mib, KeyType::u64, mib);
+  whole.whole = true;
+  CHECK_THROWS_WITH(make_plan(whole, cpu_footprint), Contains("need all keys in memory"));
+}
+
+TEST_CASE("sorted inputs need no runs formed") {
+  PlanRequest merge = request(gib, KeyType::u64, gib);
+  merge.sorted_inputs = 5;
+  const Plan plan = make_plan(merge, cpu_footprint);
+  CHECK(plan.road == Road::external);
+  CHECK(plan.passes == 1);
+  CHECK(plan.temporary == Bytes{0});
+}

@@ -1,0 +1,235 @@
+#!/usr/bin/env python3
+"""promise_test.py PROGRAM - whatever happens to a sort larger than memory, the output is the old one or the complete
+new one, nothing is left behind, and no more memory is taken than was allowed."""
+import os
+import pathlib
+import random
+import resource
+import shutil
+import signal
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+SWEEPSORT = sys.argv.pop(1)
+RANDOM = random.Random(int(os.environ.get("SWEEPSORT_SEED", "20240229"), 0))
+MIB = 1 << 20
+
+
+def packed(keys):
+    return struct.pack(f"<{len(keys)}Q", *keys)
+
+
+class Place(unittest.TestCase):
+    def setUp(self):
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="sweepsort-promise-"))
+        self.addCleanup(shutil.rmtree, self.folder, True)
+        self.spill = self.folder / "spill"
+        self.spill.mkdir()
+
+    def write_input(self, name="in.u64", count=40_000):
+        keys = [RANDOM.getrandbits(64) for _ in range(count)]
+        (self.folder / name).write_bytes(packed(keys))
+        return packed(sorted(keys))
+
+    def command(self, *arguments, memory="64K"):
+        return [SWEEPSORT, "sort", "-q", "-f", "--memory", memory, "-T", self.spill, *map(str, arguments)]
+
+    def wait_for_names(self):
+        """A killed sort that was about to name its output leaves that to a child, for an instant."""
+        for _ in range(1000):
+            if not any(name.endswith(".tmp") for name in os.listdir(self.folder)):
+                return
+            time.sleep(0.001)
+
+    def require_nothing_left(self, *names):
+        self.assertEqual(sorted(os.listdir(self.folder)), sorted([*names, "spill"]))
+        self.assertEqual(os.listdir(self.spill), [])
+
+
+class Ends(Place):
+    """Sorts that end before they are done."""
+
+    def end_by(self, how, runs, in_place=False):
+        done = self.write_input()
+        source = self.folder / "in.u64"
+        output = source if in_place else self.folder / "out"
+        begun = source.read_bytes()
+        old = begun if in_place else b"the old output"
+        arguments = [source, "--in-place"] if in_place else [source, "-o", output]
+        start = time.monotonic()
+        subprocess.run(self.command(*arguments), check=True)
+        usual_s = time.monotonic() - start
+        found_old = 0
+        for _ in range(runs):
+            source.write_bytes(begun)
+            output.write_bytes(old)
+            process = subprocess.Popen(self.command(*arguments))
+            time.sleep(RANDOM.random() * 1.5 * usual_s)
+            process.send_signal(how)
+            asked = time.monotonic()
+            code = process.wait()
+            if how != signal.SIGKILL:
+                self.assertLess(time.monotonic() - asked, 2, "a signal must end it soon")
+            self.wait_for_names()
+            found = output.read_bytes()
+            self.assertIn(code, (0, -how))
+            self.assertIn(found, (old, done))
+            if code == 0:
+                self.assertEqual(found, done)
+            found_old += found == old
+            self.require_nothing_left(*({"in.u64"} | ({"out"} if not in_place else set())))
+        self.assertGreater(found_old, 0, "no run was ended before it was done")
+
+    def test_kill_9_leaves_the_old_output_or_the_new_one(self):
+        self.end_by(signal.SIGKILL, 40)
+
+    def test_kill_9_in_place_leaves_the_input_or_the_sorted_keys(self):
+        self.end_by(signal.SIGKILL, 25, in_place=True)
+
+    def test_signals_end_it_soon_and_by_their_name(self):
+        for how in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            with self.subTest(how=how):
+                self.end_by(how, 10)
+
+
+class Company(Place):
+    def test_eight_writers_of_one_output_leave_the_whole_file_of_one(self):
+        results = [self.write_input(f"in{i}.u64", 5000 + i) for i in range(8)]
+        for _ in range(8):
+            writers = [
+                subprocess.Popen(self.command(self.folder / f"in{i}.u64", "-o", self.folder / "out"))
+                for i in range(8)
+            ]
+            while any(writer.poll() is None for writer in writers):
+                if (self.folder / "out").exists():
+                    self.assertIn((self.folder / "out").read_bytes(), results)
+            self.assertEqual([writer.wait() for writer in writers], [0] * 8)
+            self.assertIn((self.folder / "out").read_bytes(), results)
+        self.require_nothing_left("out", *(f"in{i}.u64" for i in range(8)))
+
+    def test_an_input_that_is_cut_meanwhile_is_an_error_or_was_read_before(self):
+        done = self.write_input()
+        source = self.folder / "in.u64"
+        begun = source.read_bytes()
+        output = self.folder / "out"
+        codes = set()
+        for _ in range(25):
+            source.write_bytes(begun)
+            output.write_bytes(b"old")
+            process = subprocess.Popen(self.command(source, "-o", output), stderr=subprocess.PIPE)
+            time.sleep(RANDOM.random() * 0.03)
+            os.truncate(source, 160_000)
+            error = process.communicate()[1]
+            codes.add(process.returncode)
+            if process.returncode == 0:
+                self.assertEqual(len(output.read_bytes()) in (len(done), 160_000), True)
+            else:
+                self.assertEqual(process.returncode, 2, error)
+                self.assertEqual(output.read_bytes(), b"old")
+                self.assertIn(b"while it was", error)
+        self.require_nothing_left("in.u64", "out")
+
+
+class Space(Place):
+    def mounted(self, size):
+        """A tmpfs of so many bytes, or a reported skip."""
+        place = self.folder / "small"
+        place.mkdir()
+        mount = subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", place], capture_output=True)
+        if mount.returncode != 0:
+            place.rmdir()
+            self.skipTest("mounting is not allowed here")
+        self.addCleanup(subprocess.run, ["umount", "-l", place], capture_output=True)
+        return place
+
+    def test_a_full_disk_under_the_output_keeps_the_old_one(self):
+        self.write_input()
+        small = self.mounted(200 << 10)
+        (small / "out").write_bytes(b"old")
+        sort = subprocess.run(self.command(self.folder / "in.u64", "-o", small / "out"), capture_output=True)
+        self.assertEqual(sort.returncode, 2)
+        self.assertIn(b"No space left on device", sort.stderr)
+        self.assertEqual((small / "out").read_bytes(), b"old")
+        self.assertEqual(os.listdir(small), ["out"])
+
+    def test_a_full_disk_under_the_spill_files_is_found_before_anything_is_read(self):
+        self.write_input()
+        small = self.mounted(200 << 10)
+        command = [SWEEPSORT, "sort", "-S", "64K", "-T", small, self.folder / "in.u64", "-o", self.folder / "out"]
+        sort = subprocess.run(command, capture_output=True)
+        self.assertEqual(sort.returncode, 2)
+        self.assertIn(b"No space left on device", sort.stderr)
+        self.assertEqual(os.listdir(small), [])
+        self.require_nothing_left("in.u64", "small")
+
+    def test_a_limit_on_files_is_no_signal(self):
+        self.write_input()
+        limited = lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))
+        for target in (self.folder / "out", "-"):
+            sort = subprocess.run(self.command(self.folder / "in.u64", "-o", target), capture_output=True,
+                                  preexec_fn=limited)
+            self.assertEqual(sort.returncode, 2)
+            self.assertIn(b"File too large", sort.stderr)
+        self.require_nothing_left("in.u64")
+
+
+class Memory(Place):
+    def peak(self, *arguments, memory, stdin=None):
+        process = subprocess.Popen(self.command(*arguments, memory=memory), stdin=stdin, stdout=subprocess.DEVNULL)
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        self.assertEqual(process.returncode, 0)
+        return usage.ru_maxrss * 1024
+
+    def generate(self, name, count, distribution):
+        source = self.folder / name
+        subprocess.run([SWEEPSORT, "generate", "-n", count, "-d", distribution, "-o", source], check=True)
+        return source
+
+    def test_no_more_memory_is_taken_than_allowed_and_64_mib(self):
+        for name, count, distribution, how in (
+            ("a.u64", "2^22", "uniform", "-u"),
+            ("b.u64", "2^22", "ninety-percent-one-value", "--argsort"),
+            ("c.u32", "2^23", "uniform", "--no-verify"),
+            ("d.u8", "2^27", "uniform", "-r"),
+        ):
+            source = self.generate(name, count, distribution)
+            with self.subTest(name=name):
+                allowed = 8 * MIB + 64 * MIB
+                self.assertLess(self.peak(source, "-o", self.folder / "out", memory="8M"), allowed)
+                self.assertLess(self.peak(source, how, "-o", self.folder / "out", memory="8M"), allowed)
+                piped = subprocess.Popen(["cat", source], stdout=subprocess.PIPE)
+                arguments = ["-t", name.split(".")[1], "-", "-o", self.folder / "out"]
+                self.assertLess(self.peak(*arguments, memory="8M", stdin=piped.stdout), allowed)
+                piped.wait()
+            source.unlink()
+
+    def test_little_address_space_is_enough_or_an_error(self):
+        done = self.write_input()
+        for megabytes in (24, 32, 48, 96, 400):
+            limited = lambda: resource.setrlimit(resource.RLIMIT_AS, (megabytes * MIB, megabytes * MIB))
+            sort = subprocess.run([SWEEPSORT, "sort", "-f", self.folder / "in.u64", "-o", self.folder / "out"],
+                                  capture_output=True, preexec_fn=limited)
+            if sort.returncode == 0:
+                self.assertEqual((self.folder / "out").read_bytes(), done)
+            else:
+                self.assertIn(sort.returncode, (2, 127), sort.stderr)  # 127: not even the libraries fit
+        self.assertEqual(sort.returncode, 0)
+
+    def test_more_than_2_to_the_32_keys_are_counted(self):
+        source = self.folder / "zeros.u8"
+        with open(source, "wb") as file:
+            file.truncate(2**32 + 3)
+            file.seek(2**32)
+            file.write(b"\x07\x05\x01")
+        tail = subprocess.run(f"'{SWEEPSORT}' sort -S 16M -t u8 -r '{source}' | head -c 5 | od -An -tu1", shell=True,
+                              capture_output=True).stdout
+        self.assertEqual(tail.split(), [b"7", b"5", b"1", b"0", b"0"])
+
+
+if __name__ == "__main__":
+    unittest.main()

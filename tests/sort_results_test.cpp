@@ -1,0 +1,246 @@
+// sort_results_test.cpp - what is written of sorted keys (each once, counts, positions, values), from one
+// file or several, in memory and beyond it.
+#include "catch.hpp"
+#include "oracle.hpp"
+#include "sort_file_fixture.hpp"
+
+#include <sys/stat.h>
+
+#include <filesystem>
+#include <map>
+#include <numeric>
+#include <thread>
+
+using namespace sweepsort;
+using namespace sweepsort::test;
+using Catch::Matchers::Contains;
+
+namespace {
+
+SortEnvironment cpu_environment() {
+  SortEnvironment environment = plain_environment(8u << 20);
+  environment.make_cpu = [](uint32_t threads) { return make_cpu_backend(threads); };
+  return environment;
+}
+
+/// In memory, in runs that stay there, in spilled runs with one merge and with several.
+constexpr Bytes budgets[] = {{1u << 30}, {1'400'000}, {500'000}, {1u << 16}};
+constexpr size_t count = 70'001;
+
+SortFileOptions options_for(Bytes memory, Order order, KeyType type) {
+  return {.file = {.type = type},
+          .where = {.threads = 3},
+          .memory = {.memory = memory},
+          .order = order,
+          .overwrite = true};
+}
+
+/// Few enough values that most stand several times, and the last chunk of a block shares one with the next.
+template <class Key>
+std::vector<Key> repeating_keys(uint64_t stream = 0) {
+  std::vector<Key> keys = random_keys<Key>(500, stream);
+  std::vector<Key> all(count);
+  std::mt19937_64 random(test_seed() + stream);
+  for (Key& key : all) key = keys[random() % keys.size()];
+  std::fill(all.begin(), all.begin() + count / 3, keys[0]);
+  return all;
+}
+
+template <class Key>
+auto ordered(Order order) {
+  return oracle::Ordered<Key>(order);
+}
+
+}  // namespace
+
+TEMPLATE_TEST_CASE("each key is written once, with how often it stood", "", uint8_t, int16_t, uint32_t,
+                   double) {
+  const TemporaryFolder folder;
+  const KeyType type = key_type_of<TestType>();
+  for (const Bytes memory : budgets)
+    for (const Order order : {Order::ascending, Order::descending}) {
+      const auto keys = repeating_keys<TestType>();
+      std::map<BitsOf<TestType>, uint64_t> expected;
+      for (const TestType key : keys) ++expected[ordered<TestType>(order)(key)];
+      write_keys(folder / "in", keys);
+      SortFileOptions options = options_for(memory, order, type);
+      options.result = SortResult::unique;
+      options.counts_output = folder / "counts";
+      const SortReport report = sort_file_with(cpu_environment(), folder / "in", folder / "out", options);
+      CHECK(report.distinct == expected.size());
+      CHECK(report.output_bytes == expected.size() * (sizeof(TestType) + 8));
+      const auto unique = read_keys<TestType>(folder / "out");
+      const auto counts = read_keys<uint64_t>(folder / "counts");
+      REQUIRE(unique.size() == expected.size());
+      REQUIRE(counts.size() == expected.size());
+      size_t i = 0;
+      bool all_right = true;
+      for (const auto& [key, often] : expected) {
+        all_right &= ordered<TestType>(order)(unique[i]) == key && counts[i] == often;
+        ++i;
+      }
+      CHECK(all_right);
+    }
+}
+
+TEST_CASE("keys that are all different, all equal, one or none are written once") {
+  const TemporaryFolder folder;
+  for (const Bytes memory : budgets)
+    for (const size_t size : {size_t{0}, size_t{1}, count}) {
+      for (const bool equal : {false, true}) {
+        std::vector<uint64_t> keys(size, 5);
+        if (!equal) std::iota(keys.begin(), keys.end(), 0);
+        write_keys(folder / "in.u64", keys);
+        SortFileOptions options = options_for(memory, Order::ascending, KeyType::u64);
+        options.result = SortResult::unique;
+        sort_file_with(cpu_environment(), folder / "in.u64", folder / "out", options);
+        if (equal && size != 0) keys = {5};
+        CHECK(read_keys<uint64_t>(folder / "out") == keys);
+      }
+    }
+}
+
+TEST_CASE("a .npy file of unique keys says how many there are") {
+  const TemporaryFolder folder;
+  std::vector<uint32_t> keys(30'000);
+  for (size_t i = 0; i < keys.size(); ++i) keys[i] = static_cast<uint32_t>(i % 7);
+  std::string text = "{'descr': '<u4', 'fortran_order': False, 'shape': (30000,)}          \n";
+  std::string file = std::string("\x93NUMPY\x01\x00", 8) + static_cast<char>(text.size()) + '\0' + text;
+  file.append(reinterpret_cast<const char*>(keys.data()), keys.size() * 4);
+  write_file(folder / "in.npy", std::as_bytes(std::span(file)));
+  for (const Bytes memory : {Bytes{1u << 16}, Bytes{1u << 26}}) {
+    SortFileOptions options{.memory = {.memory = memory}, .result = SortResult::unique, .overwrite = true};
+    sort_file_with(cpu_environment(), folder / "in.npy", folder / "out.npy", options);
+    options.result = SortResult::keys;
+    const SortReport again =
+        sort_file_with(cpu_environment(), folder / "out.npy", folder / "again.npy", options);
+    CHECK(again.count == 7);
+  }
+  const SortFileOptions unique{.result = SortResult::unique};
+  CHECK_THROWS_WITH(sort_file_with(cpu_environment(), folder / "in.npy", "/dev/null", unique),
+                    Contains("count of keys in front"));
+}
+
+TEMPLATE_TEST_CASE("the permutation of an argsort is stable and sorts the keys", "", uint8_t, uint32_t,
+                   int64_t, float) {
+  const TemporaryFolder folder;
+  const auto keys = repeating_keys<TestType>();
+  write_keys(folder / "in", keys);
+  for (const Bytes memory : budgets)
+    for (const Order order : {Order::ascending, Order::descending}) {
+      SortFileOptions options = options_for(memory, order, key_type_of<TestType>());
+      options.result = SortResult::permutation;
+      const SortReport report = sort_file_with(cpu_environment(), folder / "in", folder / "out", options);
+      CHECK(report.verified);
+      std::vector<uint32_t> expected(count);
+      std::iota(expected.begin(), expected.end(), 0);
+      const auto rank = ordered<TestType>(order);
+      std::ranges::stable_sort(expected, {}, [&](uint32_t i) { return rank(keys[i]); });
+      CHECK(read_keys<uint32_t>(folder / "out") == expected);
+    }
+}
+
+TEMPLATE_TEST_CASE("values are sorted by their keys, stably", "", uint32_t, uint64_t) {
+  const TemporaryFolder folder;
+  const auto keys = repeating_keys<uint16_t>();
+  const auto values = random_keys<TestType>(count, 9);
+  write_keys(folder / "in.u16", keys);
+  write_keys(folder / "values", values);
+  for (const Bytes memory : budgets)
+    for (const Order order : {Order::ascending, Order::descending}) {
+      SortFileOptions options = options_for(memory, order, KeyType::u16);
+      options.values = folder / "values";
+      options.values_output = folder / "values.out";
+      const SortReport report = sort_file_with(cpu_environment(), folder / "in.u16", folder / "out", options);
+      CHECK(report.output_bytes == count * (2 + sizeof(TestType)));
+      oracle::require_sorted_pairs<uint16_t, TestType>(keys, values, read_keys<uint16_t>(folder / "out"),
+                                                       read_keys<TestType>(folder / "values.out"), order);
+    }
+  CHECK(folder.names() == std::vector<std::string>{"in.u16", "out", "values", "values.out"});
+}
+
+TEST_CASE("a stream beyond memory has values and positions, too") {
+  const TemporaryFolder folder;
+  const auto keys = repeating_keys<uint32_t>();
+  const auto values = random_keys<uint64_t>(count, 9);
+  write_keys(folder / "in", keys);
+  write_keys(folder / "values.u64", values);
+  std::vector<uint32_t> expected(count);
+  std::iota(expected.begin(), expected.end(), 0);
+  std::ranges::stable_sort(expected, {}, [&](uint32_t i) { return keys[i]; });
+  for (const Bytes memory : budgets) {
+    const auto from_pipe = [&](SortFileOptions options) {
+      std::filesystem::remove(folder / "pipe");
+      REQUIRE(::mkfifo((folder / "pipe").c_str(), 0600) == 0);
+      std::thread writer([&] { write_keys(folder / "pipe", keys); });
+      sort_file_with(cpu_environment(), folder / "pipe", folder / "out", options);
+      writer.join();
+    };
+    SortFileOptions options = options_for(memory, Order::ascending, KeyType::u32);
+    options.result = SortResult::permutation;
+    from_pipe(options);
+    CHECK(read_keys<uint32_t>(folder / "out") == expected);
+    options.result = SortResult::keys;
+    options.values = folder / "values.u64";
+    options.values_output = folder / "values.out";
+    from_pipe(options);
+    oracle::require_sorted_pairs<uint32_t, uint64_t>(keys, values, read_keys<uint32_t>(folder / "out"),
+                                                     read_keys<uint64_t>(folder / "values.out"));
+  }
+}
+
+TEST_CASE("a backend that does not move the values with their keys is caught") {
+  const TemporaryFolder folder;
+  write_keys(folder / "in.u32", random_keys<uint32_t>(1000));
+  write_keys(folder / "values.u32", random_keys<uint32_t>(1000, 1));
+  SortFileOptions options = options_for(Bytes{1u << 20}, Order::ascending, KeyType::u32);
+  options.values = folder / "values.u32";
+  options.values_output = folder / "values.out";
+  // The plain backend knows keys alone.
+  CHECK_THROWS_WITH(sort_file_with(plain_environment(), folder / "in.u32", folder / "out", options),
+                    Contains("the result was thrown away"));
+  CHECK(folder.names() == std::vector<std::string>{"in.u32", "values.u32"});
+}
+
+TEST_CASE("several files of any format are sorted into one, or merged where they are sorted already") {
+  const TemporaryFolder folder;
+  std::vector<uint64_t> all;
+  std::vector<std::string> inputs;
+  for (size_t i = 0; i < 23; ++i) {
+    auto keys = random_keys<uint64_t>(i == 3 ? 0 : i * 431 + 1, i);
+    if (i % 4 == 1) std::ranges::fill(keys, 42);
+    std::ranges::sort(keys);
+    all.insert(all.end(), keys.begin(), keys.end());
+    inputs.push_back(folder / std::to_string(i) + (i % 5 == 2 ? "_uint64" : ".u64"));
+    if (i % 5 == 2) keys.insert(keys.begin(), keys.size());  // SOSD
+    write_keys(inputs.back(), keys);
+  }
+  for (const Bytes memory : budgets)
+    for (const bool merge : {false, true}) {
+      SortFileOptions options = options_for(memory, Order::ascending, KeyType::u64);
+      options.inputs_are_sorted = merge;
+      const SortReport report = sort_files_with(cpu_environment(), inputs, folder / "out", options);
+      CHECK(report.count == all.size());
+      CHECK(report.verified);
+      oracle::require_sorted<uint64_t>(all, read_keys<uint64_t>(folder / "out"));
+    }
+}
+
+TEST_CASE("a merge names the key that is out of order, wherever it stands") {
+  const TemporaryFolder folder;
+  std::vector<uint32_t> keys(20'000);
+  for (size_t i = 0; i < keys.size(); ++i) keys[i] = static_cast<uint32_t>(2 * i + 2);
+  write_keys(folder / "good.u32", keys);
+  for (const size_t at : {1u, 2u, 4095u, 4096u, 10'000u, 19'999u})
+    for (const Bytes memory : {Bytes{1u << 16}, Bytes{1u << 26}}) {
+      auto bad = keys;
+      bad[at] = bad[at - 1] - 1;
+      write_keys(folder / "bad.u32", bad);
+      SortFileOptions options = options_for(memory, Order::ascending, KeyType::u32);
+      options.inputs_are_sorted = true;
+      const std::vector<std::string> inputs{folder / "good.u32", folder / "bad.u32"};
+      CHECK_THROWS_WITH(sort_files_with(cpu_environment(), inputs, folder / "out", options),
+                        Contains("bad.u32: not sorted: key " + std::to_string(at) + " is"));
+      CHECK(folder.names() == std::vector<std::string>{"bad.u32", "good.u32"});
+    }
+}
