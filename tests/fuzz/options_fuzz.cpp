@@ -61,11 +61,14 @@ void check_files(const std::string& input, const std::string& output, bool in_pl
 
 }  // namespace
 
-SortReport sort_file(const std::string& input, const std::string& output, const SortFileOptions& options) {
+SortReport sort_files(const std::vector<std::string>& inputs, const std::string& output,
+                      const SortFileOptions& options) {
   check(options.file);
   check(options.where);
-  check_files(input, output, options.in_place);
-  require(output != "-" || options.repeat == 0, "no table of times among the data");
+  require(!inputs.empty(), "something is sorted");
+  for (const std::string& input : inputs) require(!input.empty(), "the input has a name");
+  require(options.result <= SortResult::permutation, "the result is one of three");
+  require(!output.empty() || options.in_place, "in place alone there is no output");
   throw Reached();
 }
 
