@@ -34,7 +34,8 @@ template <class Bits>
 __global__ __launch_bounds__(WideCounters::threads) void bucket_histogram_kernel(
     const Bits* keys, uint64_t count, uint64_t span, KeyMap<Bits> map, MsdPlan<Bits>* plan,
     unsigned long long* counts, uint32_t* span_counts) {
-  if (plan->is_settled()) return;
+  ptx::wait_for_previous_launch();
+  if (!plan->counts_buckets()) return;
   Shared& shared = shared_memory<Shared>();
   shared.counters.clear();
   if (threadIdx.x < msd_digits) shared.handed_over[threadIdx.x] = 0;
