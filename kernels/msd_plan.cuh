@@ -78,12 +78,16 @@ struct MsdPlan {
   SWEEPSORT_HOST_DEVICE bool counts_values() const {
     return !is_settled() && !with_values && !has_outside && map.is_exact(msd_most_buckets);
   }
+  /// One value a bucket was the hope, and a key lies elsewhere: whoever knows the range can still count.
+  SWEEPSORT_HOST_DEVICE bool misses_values() const {
+    return !with_values && has_outside && map.is_exact(msd_most_buckets);
+  }
   SWEEPSORT_HOST_DEVICE bool partitions() const {
-    return !is_settled() && !has_too_large && !counts_values();
+    return !is_settled() && !has_too_large && !counts_values() && !misses_values();
   }
   /// No road here leads anywhere.
   SWEEPSORT_HOST_DEVICE bool gives_up() const {
-    return is_other || (!is_settled() && !counts_values() && has_too_large);
+    return is_other || (!is_settled() && !counts_values() && (has_too_large || misses_values()));
   }
 };
 
@@ -157,8 +161,10 @@ __global__ __launch_bounds__(survey_threads) void survey_kernel(const Bits* keys
   Bits key[samples_a_thread + 1];
   Bits neighbour[samples_a_thread];
 #pragma unroll
-  for (uint32_t k = 0; k <= samples_a_thread; ++k)
-    key[k] = map.to_ordered(keys[at(min(threadIdx.x * samples_a_thread + k, samples - 1))]);
+  for (uint32_t k = 0; k <= samples_a_thread; ++k) {
+    const uint32_t sample = threadIdx.x * samples_a_thread + k;
+    key[k] = map.to_ordered(keys[sample < samples ? at(sample) : count - 1]);
+  }
 #pragma unroll
   for (uint32_t k = 0; k < samples_a_thread; ++k) {
     const uint64_t next = at(threadIdx.x * samples_a_thread + k) + 1;
@@ -218,7 +224,10 @@ __global__ __launch_bounds__(survey_threads) void survey_kernel(const Bits* keys
   }
   const bool is_crowded =
       most_in_bucket >= least_crowded && most_in_bucket * (count / samples) > 4 * most_bucket_keys;
-  if (__syncthreads_or(is_crowded) != 0 && threadIdx.x == 0 && !plan->map.is_exact(msd_most_buckets))
+  const bool any_crowded = __syncthreads_or(is_crowded) != 0;
+  // Where each value comes many times, parts of a bucket are crowded, too, and few digits vary.
+  const bool repeats = shared.map.range < count / 4;
+  if (threadIdx.x == 0 && (any_crowded || repeats) && !shared.map.is_exact(msd_most_buckets))
     plan->has_too_large = 1;
 }
 

@@ -130,6 +130,24 @@ TEMPLATE_PRODUCT_TEST_CASE("the MSD sort is right or says that it is not the one
   }
 }
 
+TEST_CASE("each kind of keys takes the road that is meant for it", "[device]") {
+  const auto plan_of = [](const char* distribution) {
+    return sort<uint32_t, NoValue>(make_keys<uint32_t>(distribution, on_gpu ? 100'003 : 8'001, test_seed()),
+                                   {});
+  };
+  for (const char* ordered : {"sorted", "all-equal"}) {
+    const Plan<uint32_t> plan = plan_of(ordered);
+    CHECK((plan.is_in_order() && plan.guess == Guess::ascending));
+  }
+  const Plan<uint32_t> reversed = plan_of("reversed");
+  CHECK((reversed.is_in_order() && reversed.guess == Guess::descending));
+  CHECK(plan_of("few-16").has_few_values());
+  CHECK(plan_of("small-range-65536").counts_values());
+  CHECK(plan_of("uniform").partitions());
+  const Plan<uint32_t> nearly = plan_of("nearly-sorted");
+  CHECK((!nearly.is_in_order() && nearly.partitions()));
+}
+
 #ifdef SWEEPSORT_EMULATED
 TEMPLATE_TEST_CASE("a bucket map never falls, and a bucket's interval holds its keys and no others", "",
                    uint32_t, uint64_t) {
