@@ -28,6 +28,8 @@ std::optional<std::string> road_name(const DeviceSortOutcome& outcome) {
     case DeviceSortOutcome::Road::reversed: return "reversed";
     case DeviceSortOutcome::Road::counting: return "counting";
     case DeviceSortOutcome::Road::radix: return "radix, " + std::to_string(outcome.live_digits) + " digits";
+    case DeviceSortOutcome::Road::msd: return "radix, msd";
+    case DeviceSortOutcome::Road::block: return "one block";
     case DeviceSortOutcome::Road::unsuitable: break;
   }
   return std::nullopt;

@@ -34,7 +34,8 @@ template <class Bits>
 __global__ __launch_bounds__(WideCounters::threads) void bucket_histogram_kernel(
     const Bits* keys, uint64_t count, uint64_t span, KeyMap<Bits> map, MsdPlan<Bits>* plan,
     unsigned long long* counts, uint32_t* span_counts) {
-  if (plan->is_settled()) return;
+  ptx::wait_for_previous_launch();
+  if (!plan->counts_buckets()) return;
   Shared& shared = shared_memory<Shared>();
   shared.counters.clear();
   if (threadIdx.x < msd_digits) shared.handed_over[threadIdx.x] = 0;
@@ -48,10 +49,13 @@ __global__ __launch_bounds__(WideCounters::threads) void bucket_histogram_kernel
     atomicAdd(&shared.handed_over[bucket >> (bucket_bits - msd_digit_bits)], WideCounters::half);
   };
   const BucketMap<Bits> map_of_keys = plan->map;
-  if (map.is_identity() && map_of_keys.is_leading_bits()) {
-    const auto bucket_of = [&](Bits key) {
-      return static_cast<uint32_t>(key >> (sizeof(Bits) * 8 - bucket_bits));
-    };
+  const uint32_t shift = sizeof(Bits) * 8 - bucket_bits;
+  if (map_of_keys.is_leading_bits() && map.is_identity()) {
+    const auto bucket_of = [&](Bits key) { return static_cast<uint32_t>(key >> shift); };
+    shared.counters.add_all(keys + first, size, bucket_of, hand_over);
+    __syncthreads();
+  } else if (map_of_keys.is_leading_bits()) {
+    const auto bucket_of = [&](Bits key) { return static_cast<uint32_t>(map.to_ordered(key) >> shift); };
     shared.counters.add_all(keys + first, size, bucket_of, hand_over);
     __syncthreads();
   } else {

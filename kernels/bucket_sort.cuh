@@ -428,6 +428,7 @@ template <class Bits, class Value, Ranking ranking, class Policy>
 __global__ __launch_bounds__(Policy::threads, Policy::blocks_a_multiprocessor) void bucket_sort_kernel(
     BucketArrays<Bits, Value> arrays, uint64_t count, const uint64_t* offsets, const uint32_t* list,
     uint32_t which, KeyMap<Bits> map, const MsdPlan<Bits>* plan) {
+  ptx::wait_for_previous_launch();
   if (plan != nullptr && !plan->partitions()) return;
   auto& shared = shared_memory<Shared<Bits, Value, Policy>>();
   const uint32_t buckets = plan != nullptr ? 1u << plan->bucket_bits : 1;

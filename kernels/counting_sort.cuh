@@ -36,6 +36,7 @@ template <class Bits>
 __global__ __launch_bounds__(WideCounters::threads) void counting_histogram_kernel(
     const Bits* keys, uint64_t count, uint64_t span, KeyMap<Bits> map, const SortPlan<Bits>* plan,
     unsigned long long* counts) {
+  ptx::wait_for_previous_launch();
   if (plan != nullptr && plan->road != Road::counting) return;
   WideCounters& counters = shared_memory<WideCounters>();
   counters.clear();
@@ -58,6 +59,7 @@ __global__ __launch_bounds__(WideCounters::threads) void counting_histogram_kern
 /// Counts by raw 2-byte value, brought into the order of the keys.
 template <class Bits>
 __global__ void order_counts_kernel(const uint64_t* raw_counts, KeyMap<Bits> map, uint64_t* counts) {
+  ptx::wait_for_previous_launch();
   const uint32_t bin = blockIdx.x * blockDim.x + threadIdx.x;
   if (bin < counting_bins) counts[bin] = raw_counts[map.from_ordered(static_cast<Bits>(bin))];
 }
@@ -98,6 +100,7 @@ template <class Bits>
 __global__ __launch_bounds__(counting_policy.expand_threads) void expand_kernel(
     const uint64_t* offsets, uint32_t bins_known, uint64_t count, KeyMap<Bits> map,
     const SortPlan<Bits>* plan, const Bits* values, Bits* out) {
+  ptx::wait_for_previous_launch();
   if (plan != nullptr && plan->road != Road::counting) return;
   ExpandShared& shared = shared_memory<ExpandShared>();
   const uint32_t bins = plan != nullptr && bins_known == 0 ? plan->bins : bins_known;
@@ -142,10 +145,12 @@ void expand(const uint64_t* offsets, uint32_t bins_known, DeviceSpan<Bits> out, 
   constexpr uint32_t threads = counting_policy.expand_threads;
   constexpr uint64_t tile = threads * counting_policy.expand_vectors * keys_a_vector<Bits>;
   // More blocks than are resident, so that the ones that meet many short runs do not decide the time.
-  const uint64_t most = uint64_t{counting_policy.expand_blocks_a_multiprocessor} * multiprocessors();
+  // Wider keys seldom take this road, and blocks that leave at once take time, too.
+  const uint64_t most =
+      uint64_t{sizeof(Bits) <= 2 ? counting_policy.expand_blocks_a_multiprocessor : 16} * multiprocessors();
   const uint64_t blocks = std::clamp<uint64_t>((out.size() + tile - 1) / tile, 1, most);
-  launch(expand_kernel<Bits>, {static_cast<uint32_t>(blocks), threads, sizeof(ExpandShared)}, stream, offsets,
-         bins_known, out.size(), map, plan, values, out.data());
+  launch_chained(expand_kernel<Bits>, {static_cast<uint32_t>(blocks), threads, sizeof(ExpandShared)}, stream,
+                 offsets, bins_known, out.size(), map, plan, values, out.data());
 }
 
 }  // namespace counting_detail
@@ -178,13 +183,13 @@ void counting_sort(DeviceSpan<const Bits> in, DeviceSpan<Bits> out, KeyMap<Bits>
     const uint64_t most_blocks = resident_blocks(histogram, WideCounters::threads, sizeof(WideCounters));
     const uint64_t span = align_up(std::max<uint64_t>(in.size() / most_blocks + 1, 4096), 16);
     uint64_t* const counted = sizeof(Bits) == 2 ? workspace.raw_counts.data() : counts.data();
-    launch(
+    launch_chained(
         histogram,
         {static_cast<uint32_t>((in.size() + span - 1) / span), WideCounters::threads, sizeof(WideCounters)},
         stream, in.data(), in.size(), span, map, plan, reinterpret_cast<unsigned long long*>(counted));
     if constexpr (sizeof(Bits) == 2)
-      launch(order_counts_kernel<Bits>, {counting_bins / 256, 256}, stream, workspace.raw_counts.data(), map,
-             counts.data());
+      launch_chained(order_counts_kernel<Bits>, {counting_bins / 256, 256}, stream,
+                     workspace.raw_counts.data(), map, counts.data());
     scan_counts(counts, plan == nullptr ? nullptr : &plan->bins, workspace.scan, stream);
     expand(counts.data(), sizeof(Bits) == 2 ? counting_bins : 0, out, map, plan, stream);
   }

@@ -15,6 +15,7 @@
 #include "kernels/launch.cuh"
 #include "kernels/lookback.cuh"
 #include "kernels/msd_plan.cuh"
+#include "kernels/ptx.cuh"
 
 #include <cuda_runtime.h>
 
@@ -45,6 +46,7 @@ struct Table {
 template <class Bits>
 __global__ __launch_bounds__(threads) void count_few_kernel(const Bits* keys, uint64_t count,
                                                             MsdPlan<Bits>* plan, Table<Bits>* table) {
+  ptx::wait_for_previous_launch();
   if (!plan->tries_few_values()) return;
   CountShared<Bits>& shared = shared_memory<CountShared<Bits>>();
   for (uint32_t i = threadIdx.x; i < sizeof(shared) / 4; i += threads)
@@ -110,6 +112,7 @@ template <class Bits>
 __global__ __launch_bounds__(threads) void order_few_kernel(const Table<Bits>* table, KeyMap<Bits> map,
                                                             MsdPlan<Bits>* plan, Bits* values,
                                                             uint64_t* offsets, SortPlan<Bits>* expansion) {
+  ptx::wait_for_previous_launch();
   if (!plan->has_few_values()) return;
   OrderShared<Bits>& shared = shared_memory<OrderShared<Bits>>();
   for (uint32_t s = threadIdx.x; s < slots; s += threads) {
@@ -178,11 +181,11 @@ struct FewValuesWorkspace {
   DeviceSpan<Bits> values;
   DeviceSpan<uint64_t> offsets;
 
-  explicit FewValuesWorkspace(Workspace& workspace)
-      : table(workspace.take<few_detail::Table<Bits>>(1)),
-        expansion(workspace.take<SortPlan<Bits>>(1)),
-        values(workspace.take<Bits>(few_detail::slots)),
-        offsets(workspace.take<uint64_t>(few_detail::slots)) {}
+  FewValuesWorkspace(Workspace& workspace, bool is_wanted)
+      : table(workspace.take<few_detail::Table<Bits>>(is_wanted)),
+        expansion(workspace.take<SortPlan<Bits>>(is_wanted)),
+        values(workspace.take<Bits>(is_wanted ? few_detail::slots : 0)),
+        offsets(workspace.take<uint64_t>(is_wanted ? few_detail::slots : 0)) {}
 };
 
 /// Sorts keys alone if plan->tries_few_values(); it did if plan->has_few_values() then. `out` may be `in`.
@@ -190,11 +193,11 @@ template <class Bits>
 void sort_few_values(DeviceSpan<const Bits> in, DeviceSpan<Bits> out, KeyMap<Bits> map, MsdPlan<Bits>* plan,
                      const FewValuesWorkspace<Bits>& workspace, cudaStream_t stream) {
   using namespace few_detail;
-  launch(count_few_kernel<Bits>, {multiprocessors(), threads, sizeof(CountShared<Bits>)}, stream, in.data(),
-         in.size(), plan, workspace.table.data());
-  launch(order_few_kernel<Bits>, {1, threads, sizeof(OrderShared<Bits>)}, stream,
-         static_cast<const Table<Bits>*>(workspace.table.data()), map, plan, workspace.values.data(),
-         workspace.offsets.data(), workspace.expansion.data());
+  launch_chained(count_few_kernel<Bits>, {multiprocessors(), threads, sizeof(CountShared<Bits>)}, stream,
+                 in.data(), in.size(), plan, workspace.table.data());
+  launch_chained(order_few_kernel<Bits>, {1, threads, sizeof(OrderShared<Bits>)}, stream,
+                 static_cast<const Table<Bits>*>(workspace.table.data()), map, plan, workspace.values.data(),
+                 workspace.offsets.data(), workspace.expansion.data());
   counting_detail::expand(workspace.offsets.data(), 0, out, map,
                           static_cast<const SortPlan<Bits>*>(workspace.expansion.data()), stream,
                           static_cast<const Bits*>(workspace.values.data()));

@@ -176,6 +176,7 @@ __global__ __launch_bounds__(digest_policy.threads) void digest_kernel(const Bit
                                                                        KeyMap<Bits> map,
                                                                        const uint32_t* wanted,
                                                                        Digest<Bits>* digest) {
+  ptx::wait_for_previous_launch();
   if (wanted != nullptr && *wanted == 0) return;
   Shared<Bits>& shared = shared_memory<Shared<Bits>>();
   for (uint32_t i = threadIdx.x; i < sizeof(shared) / 4; i += blockDim.x) (&shared.counters[0][0][0])[i] = 0;
@@ -225,6 +226,7 @@ __global__ __launch_bounds__(digest_policy.threads) void digest_kernel(const Bit
 template <class Bits>
 __global__ void digest_borders_kernel(const Bits* keys, const uint64_t* starts, uint32_t chunks,
                                       KeyMap<Bits> map, Digest<Bits>* digest) {
+  ptx::wait_for_previous_launch();
   const uint32_t i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i >= chunks || starts[i] == 0) return;
   Seen<Bits> seen;
@@ -252,8 +254,8 @@ void digest(DeviceSpan<const Bits> keys, KeyMap<Bits> map, Digest<Bits>* digest,
   const uint64_t blocks =
       std::clamp<uint64_t>((vectors + vectors_a_block - 1) / vectors_a_block, 1,
                            resident_blocks(kernel, digest_policy.threads, sizeof(Shared<Bits>)));
-  launch(kernel, {static_cast<uint32_t>(blocks), digest_policy.threads, sizeof(Shared<Bits>)}, stream,
-         keys.data(), keys.size(), body_first, vectors, map, wanted, digest);
+  launch_chained(kernel, {static_cast<uint32_t>(blocks), digest_policy.threads, sizeof(Shared<Bits>)}, stream,
+                 keys.data(), keys.size(), body_first, vectors, map, wanted, digest);
 }
 
 /// Completes a digest taken in chunks: `starts` are the indices of the chunks' first keys.
@@ -263,8 +265,8 @@ void digest_borders(const Bits* keys, DeviceSpan<const uint64_t> starts, KeyMap<
   if (starts.empty()) return;
   constexpr uint32_t threads = 128;
   const uint32_t chunks = static_cast<uint32_t>(starts.size());
-  launch(digest_detail::digest_borders_kernel<Bits>, {(chunks + threads - 1) / threads, threads}, stream,
-         keys, starts.data(), chunks, map, digest);
+  launch_chained(digest_detail::digest_borders_kernel<Bits>, {(chunks + threads - 1) / threads, threads},
+                 stream, keys, starts.data(), chunks, map, digest);
 }
 
 }  // namespace sweepsort

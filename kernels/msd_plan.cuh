@@ -15,6 +15,7 @@
 #include "kernels/histogram.cuh"
 #include "kernels/launch.cuh"
 #include "kernels/policy.cuh"
+#include "kernels/ptx.cuh"
 #include "kernels/sort_plan.cuh"
 #include "kernels/warp.cuh"
 
@@ -72,15 +73,21 @@ struct MsdPlan {
   SWEEPSORT_HOST_DEVICE bool has_few_values() const { return tries_few_values() && !has_many_values; }
   /// Nothing is left to do, or not by the roads below.
   SWEEPSORT_HOST_DEVICE bool is_settled() const { return is_other || is_in_order() || has_few_values(); }
+  /// The histogram is wanted.
+  SWEEPSORT_HOST_DEVICE bool counts_buckets() const { return !is_settled() && !has_too_large; }
   SWEEPSORT_HOST_DEVICE bool counts_values() const {
     return !is_settled() && !with_values && !has_outside && map.is_exact(msd_most_buckets);
   }
+  /// One value a bucket was the hope, and a key lies elsewhere: whoever knows the range can still count.
+  SWEEPSORT_HOST_DEVICE bool misses_values() const {
+    return !with_values && has_outside && map.is_exact(msd_most_buckets);
+  }
   SWEEPSORT_HOST_DEVICE bool partitions() const {
-    return !is_settled() && !has_too_large && !counts_values();
+    return !is_settled() && !has_too_large && !counts_values() && !misses_values();
   }
   /// No road here leads anywhere.
   SWEEPSORT_HOST_DEVICE bool gives_up() const {
-    return is_other || (!is_settled() && !counts_values() && has_too_large);
+    return is_other || (!is_settled() && !counts_values() && (has_too_large || misses_values()));
   }
 };
 
@@ -98,13 +105,19 @@ inline constexpr uint32_t samples_a_thread = 4;
 inline constexpr uint32_t samples = survey_threads * samples_a_thread;
 /// A sample misses this much of the range at either end with a probability below 10^-6.
 inline constexpr uint32_t slack_samples = 16;
+/// So many of 4,096 samples do not meet in one of 8,192 counters by chance.
+inline constexpr uint32_t least_crowded = 12;
 
-/// Slots for the samples' distinct values.
+/// Slots for the samples' distinct values, then for their buckets.
 inline constexpr uint32_t survey_slots = 2 * samples;
 
 template <class Bits>
 struct SurveyShared {
-  AtomicWord<Bits> values[survey_slots];
+  union {
+    AtomicWord<Bits> values[survey_slots];
+    uint32_t in_bucket[survey_slots];
+  };
+  BucketMap<Bits> map;
   Bits least[survey_threads / warp_threads];
   Bits most[survey_threads / warp_threads];
   uint32_t distinct[survey_threads / warp_threads];
@@ -136,7 +149,10 @@ __device__ BucketMap<Bits> guess_map(Bits least, Bits most, uint32_t& bucket_bit
 template <class Bits>
 __global__ __launch_bounds__(survey_threads) void survey_kernel(const Bits* keys, uint64_t count,
                                                                 KeyMap<Bits> map, uint32_t bucket_bits,
-                                                                uint32_t with_values, MsdPlan<Bits>* plan) {
+                                                                uint32_t with_values,
+                                                                uint64_t most_bucket_keys,
+                                                                MsdPlan<Bits>* plan) {
+  ptx::wait_for_previous_launch();
   SurveyShared<Bits>& shared = shared_memory<SurveyShared<Bits>>();
   for (uint32_t s = threadIdx.x; s < survey_slots; s += survey_threads) shared.values[s] = 0;
   const auto at = [&](uint32_t sample) {
@@ -145,8 +161,10 @@ __global__ __launch_bounds__(survey_threads) void survey_kernel(const Bits* keys
   Bits key[samples_a_thread + 1];
   Bits neighbour[samples_a_thread];
 #pragma unroll
-  for (uint32_t k = 0; k <= samples_a_thread; ++k)
-    key[k] = map.to_ordered(keys[at(min(threadIdx.x * samples_a_thread + k, samples - 1))]);
+  for (uint32_t k = 0; k <= samples_a_thread; ++k) {
+    const uint32_t sample = threadIdx.x * samples_a_thread + k;
+    key[k] = map.to_ordered(keys[sample < samples ? at(sample) : count - 1]);
+  }
 #pragma unroll
   for (uint32_t k = 0; k < samples_a_thread; ++k) {
     const uint64_t next = at(threadIdx.x * samples_a_thread + k) + 1;
@@ -186,17 +204,37 @@ __global__ __launch_bounds__(survey_threads) void survey_kernel(const Bits* keys
     most = warp_reduce(shared.most[ptx::lane_id()], [](Bits a, Bits b) { return max(a, b); });
     distinct = warp_reduce(shared.distinct[ptx::lane_id()], [](uint32_t a, uint32_t b) { return a + b; });
   }
-  if (threadIdx.x != 0) return;
-  plan->with_values = with_values;
-  plan->maybe_few = !with_values && distinct <= few_values * 3 / 4;
-  plan->guess = !any_falls ? Guess::ascending : !any_rises ? Guess::descending : Guess::unordered;
-  plan->map = guess_map(least, most, bucket_bits);
-  plan->bucket_bits = bucket_bits;
+  if (threadIdx.x == 0) {
+    plan->with_values = with_values;
+    plan->maybe_few = !with_values && distinct <= few_values * 3 / 4;
+    plan->guess = !any_falls ? Guess::ascending : !any_rises ? Guess::descending : Guess::unordered;
+    shared.map = guess_map(least, most, bucket_bits);
+    plan->map = shared.map;
+    plan->bucket_bits = bucket_bits;
+  }
+  for (uint32_t s = threadIdx.x; s < survey_slots; s += survey_threads) shared.in_bucket[s] = 0;
+  __syncthreads();
+  // Samples of neighbouring buckets share a counter; one that has many more than chance gives it belongs to a
+  // bucket that no kernel finishes, and the histogram can be spared.
+  uint32_t most_in_bucket = 0;
+#pragma unroll
+  for (uint32_t k = 0; k < samples_a_thread; ++k) {
+    const uint32_t counter = shared.map(key[k]) % survey_slots;
+    most_in_bucket = max(most_in_bucket, atomicAdd(&shared.in_bucket[counter], 1u) + 1);
+  }
+  const bool is_crowded =
+      most_in_bucket >= least_crowded && most_in_bucket * (count / samples) > 4 * most_bucket_keys;
+  const bool any_crowded = __syncthreads_or(is_crowded) != 0;
+  // Where each value comes many times, parts of a bucket are crowded, too, and few digits vary.
+  const bool repeats = shared.map.range < count / 4;
+  if (threadIdx.x == 0 && (any_crowded || repeats) && !shared.map.is_exact(msd_most_buckets))
+    plan->has_too_large = 1;
 }
 
 /// What a digest knows better than the sample. Keys in order are left to the roads that it chooses.
 template <class Bits>
 __global__ void survey_digest_kernel(const Digest<Bits>* digest, uint32_t bucket_bits, MsdPlan<Bits>* plan) {
+  ptx::wait_for_previous_launch();
   plan->guess = Guess::unordered;
   plan->is_other = !digest->falls || !digest->rises;
   const Bits range = static_cast<Bits>(digest->maximum() - digest->minimum());
@@ -236,6 +274,7 @@ __global__ __launch_bounds__(decide_threads) void decide_kernel(const uint64_t* 
                                                                 MsdPlan<Bits>* plan,
                                                                 SortPlan<Bits>* counting_plan,
                                                                 PartitionJob* jobs, uint32_t* lists) {
+  ptx::wait_for_previous_launch();
   static_assert(decide_threads == msd_digits);
   if (plan->is_settled()) return;
   if (plan->counts_values()) {

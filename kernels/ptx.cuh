@@ -44,6 +44,14 @@ __device__ __forceinline__ uint32_t lane_ordered_increment(uint32_t* counter, bo
 #endif
 }
 
+/// Waits until the kernel before this one in its stream is done and its writes are visible. First in every
+/// kernel that launch_chained starts; of no effect in others.
+__device__ __forceinline__ void wait_for_previous_launch() {
+#if defined(__CUDA_ARCH__)
+  asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
+
 /// 16 bytes that will not be read again: evict first.
 __device__ __forceinline__ uint4 load_streaming(const uint4* at) { return __ldcs(at); }
 

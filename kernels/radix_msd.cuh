@@ -20,6 +20,7 @@
 #include "kernels/launch.cuh"
 #include "kernels/msd_plan.cuh"
 #include "kernels/policy.cuh"
+#include "kernels/ptx.cuh"
 #include "kernels/radix_partition.cuh"
 #include "kernels/rearrange.cuh"
 #include "kernels/scan_counts.cuh"
@@ -51,16 +52,17 @@ struct MsdWorkspace {
   DeviceSpan<uint32_t> job_counts;
   DeviceSpan<uint32_t> lists;
 
-  explicit MsdWorkspace(Workspace& workspace)
-      : plan(workspace.take<MsdPlan<Bits>>(1)),
-        few(workspace),
-        counting_plan(workspace.take<SortPlan<Bits>>(1)),
-        counts(workspace.take<uint64_t>(msd_most_buckets)),
-        scan(workspace, msd_most_buckets),
-        span_counts(workspace.take<uint32_t>(uint64_t{most_spans} * msd_digits)),
-        jobs(workspace.take<PartitionJob>(most_jobs)),
-        job_counts(workspace.take<uint32_t>(uint64_t{most_jobs} * msd_digits)),
-        lists(workspace.take<uint32_t>(uint64_t{bucket_classes} * msd_most_buckets)) {}
+  /// `is_wanted` false: takes next to nothing, and cannot be used.
+  explicit MsdWorkspace(Workspace& workspace, bool is_wanted = true)
+      : plan(workspace.take<MsdPlan<Bits>>(is_wanted)),
+        few(workspace, is_wanted),
+        counting_plan(workspace.take<SortPlan<Bits>>(is_wanted)),
+        counts(workspace.take<uint64_t>(is_wanted ? msd_most_buckets : 0)),
+        scan(workspace, is_wanted ? msd_most_buckets : 0),
+        span_counts(workspace.take<uint32_t>(is_wanted ? uint64_t{most_spans} * msd_digits : 0)),
+        jobs(workspace.take<PartitionJob>(is_wanted ? most_jobs : 0)),
+        job_counts(workspace.take<uint32_t>(is_wanted ? uint64_t{most_jobs} * msd_digits : 0)),
+        lists(workspace.take<uint32_t>(is_wanted ? uint64_t{bucket_classes} * msd_most_buckets : 0)) {}
 
   /// Second level: most records a job, one and a half times what a parent has on average.
   static uint64_t job_keys(uint64_t count) { return std::max<uint64_t>(count * 3 / (2 * msd_digits), 1024); }
@@ -84,7 +86,7 @@ struct MsdArrays {
 /// Records that have no MSD sort.
 template <class Bits, class Value>
 struct MsdWorkspace<Bits, Value, void> {
-  explicit MsdWorkspace(Workspace& /*workspace*/) {}
+  explicit MsdWorkspace(Workspace& /*workspace*/, bool /*is_wanted*/ = false) {}
 };
 
 namespace msd_detail {
@@ -99,8 +101,8 @@ void sort_buckets(const MsdArrays<Bits, Value>& arrays, uint32_t which, KeyMap<B
   const uint32_t blocks = std::min(resident_blocks(kernel, Policy::threads, shared_bytes), msd_most_buckets);
   const BucketArrays<Bits, Value> in_place{arrays.keys_out, arrays.keys_out, arrays.values_out,
                                            arrays.values_out};
-  launch(kernel, {blocks, Policy::threads, shared_bytes}, stream, in_place, arrays.count, offsets,
-         lists + which * msd_most_buckets, which, map, plan);
+  launch_chained(kernel, {blocks, Policy::threads, shared_bytes}, stream, in_place, arrays.count, offsets,
+                 lists + which * msd_most_buckets, which, map, plan);
 }
 
 template <class Policy, Ranking ranking, class Bits, class Value>
@@ -110,9 +112,9 @@ void sort_alone(const MsdArrays<Bits, Value>& arrays, KeyMap<Bits> map, cudaStre
   const MsdPlan<Bits>* const no_plan = nullptr;
   const uint64_t* const no_offsets = nullptr;
   const uint32_t* const no_list = nullptr;
-  launch(bucket_sort_kernel<Bits, Value, ranking, Policy>,
-         {1, Policy::threads, sizeof(Shared<Bits, Value, Policy>)}, stream, all, arrays.count, no_offsets,
-         no_list, 0u, map, no_plan);
+  launch_chained(bucket_sort_kernel<Bits, Value, ranking, Policy>,
+                 {1, Policy::threads, sizeof(Shared<Bits, Value, Policy>)}, stream, all, arrays.count,
+                 no_offsets, no_list, 0u, map, no_plan);
 }
 
 }  // namespace msd_detail
@@ -144,10 +146,10 @@ void radix_msd(const MsdArrays<Bits, Value>& arrays, KeyMap<Bits> map, const Dig
   MsdPlan<Bits>* const plan = workspace.plan.data();
   const uint32_t bucket_bits = msd_bucket_bits<Policy>(count);
   using namespace msd_plan_detail;
-  launch(survey_kernel<Bits>, {1, survey_threads, sizeof(SurveyShared<Bits>)}, stream, arrays.keys_in, count,
-         map, bucket_bits, with_values, plan);
+  launch_chained(survey_kernel<Bits>, {1, survey_threads, sizeof(SurveyShared<Bits>)}, stream, arrays.keys_in,
+                 count, map, bucket_bits, with_values, uint64_t{Policy::Large::most_keys}, plan);
   if (digest != nullptr)
-    launch(survey_digest_kernel<Bits>, {1, 1}, stream, digest, bucket_bits, plan);
+    launch_chained(survey_digest_kernel<Bits>, {1, 1}, stream, digest, bucket_bits, plan);
   else
     rearrange_as_guessed(arrays.keys_in, arrays.keys_out, arrays.values_in, arrays.values_out, count, map,
                          plan, stream);
@@ -159,17 +161,19 @@ void radix_msd(const MsdArrays<Bits, Value>& arrays, KeyMap<Bits> map, const Dig
   const uint32_t spans = std::min(multiprocessors() * blocks_a_multiprocessor, workspace.most_spans);
   const uint64_t span = align_up(std::max<uint64_t>(count / spans + 1, 4096), 16);
   using namespace bucket_histogram_detail;
-  launch(bucket_histogram_kernel<Bits>,
-         {static_cast<uint32_t>((count + span - 1) / span), WideCounters::threads,
-          sizeof(bucket_histogram_detail::Shared)},
-         stream, arrays.keys_in, count, span, map, plan,
-         reinterpret_cast<unsigned long long*>(workspace.counts.data()), workspace.span_counts.data());
+  launch_chained(bucket_histogram_kernel<Bits>,
+                 {static_cast<uint32_t>((count + span - 1) / span), WideCounters::threads,
+                  sizeof(bucket_histogram_detail::Shared)},
+                 stream, arrays.keys_in, count, span, map, plan,
+                 reinterpret_cast<unsigned long long*>(workspace.counts.data()),
+                 workspace.span_counts.data());
   scan_counts(workspace.counts, nullptr, workspace.scan, stream);
   const uint64_t* const offsets = workspace.counts.data();
   const ClassLimits limits{{Policy::Small::most_keys, Policy::Medium::most_keys, Policy::Large::most_keys}};
-  launch(decide_kernel<Bits>, {msd_most_buckets / decide_threads, decide_threads, sizeof(DecideShared)},
-         stream, offsets, count, workspace.job_keys(count), limits, plan, workspace.counting_plan.data(),
-         workspace.jobs.data(), workspace.lists.data());
+  launch_chained(decide_kernel<Bits>,
+                 {msd_most_buckets / decide_threads, decide_threads, sizeof(DecideShared)}, stream, offsets,
+                 count, workspace.job_keys(count), limits, plan, workspace.counting_plan.data(),
+                 workspace.jobs.data(), workspace.lists.data());
   if constexpr (!with_values)
     counting_detail::expand(offsets, msd_most_buckets, DeviceSpan<Bits>(arrays.keys_out, count), map,
                             workspace.counting_plan.data(), stream);
@@ -192,10 +196,10 @@ void radix_msd(const MsdArrays<Bits, Value>& arrays, KeyMap<Bits> map, const Dig
                            .job_counts = workspace.span_counts.data(),
                            .plan = plan,
                            .map = map};
-  launch(partition, shape, stream, level);
-  launch(count_jobs_kernel<Bits>, {multiprocessors(), count_threads, sizeof(CountShared)}, stream,
-         static_cast<const Bits*>(arrays.keys_scratch), static_cast<const MsdPlan<Bits>*>(plan),
-         static_cast<const PartitionJob*>(workspace.jobs.data()), workspace.job_counts.data());
+  launch_chained(partition, shape, stream, level);
+  launch_chained(count_jobs_kernel<Bits>, {multiprocessors(), count_threads, sizeof(CountShared)}, stream,
+                 static_cast<const Bits*>(arrays.keys_scratch), static_cast<const MsdPlan<Bits>*>(plan),
+                 static_cast<const PartitionJob*>(workspace.jobs.data()), workspace.job_counts.data());
   level.keys_in = arrays.keys_scratch;
   level.keys_out = arrays.keys_out;
   level.values_in = arrays.values_scratch;
@@ -203,7 +207,7 @@ void radix_msd(const MsdArrays<Bits, Value>& arrays, KeyMap<Bits> map, const Dig
   level.number = 1;
   level.jobs = workspace.jobs.data();
   level.job_counts = workspace.job_counts.data();
-  launch(partition, shape, stream, level);
+  launch_chained(partition, shape, stream, level);
 
   using namespace msd_detail;
   const uint32_t* const lists = workspace.lists.data();

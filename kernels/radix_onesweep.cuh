@@ -16,6 +16,7 @@
 #include "kernels/launch.cuh"
 #include "kernels/lookback.cuh"
 #include "kernels/policy.cuh"
+#include "kernels/ptx.cuh"
 #include "kernels/radix_rank.cuh"
 #include "kernels/sort_plan.cuh"
 
@@ -258,6 +259,7 @@ __device__ __forceinline__ void sweep_tile(Shared<Bits, Value, Policy>& shared,
 template <class Bits, class Value, Ranking ranking, class Policy>
 __global__ __launch_bounds__(Policy::threads, Policy::blocks_a_multiprocessor) void onesweep_kernel(
     ColumnArrays<Bits> keys, ColumnArrays<Value> values, Portion portion, const SortPlan<Bits>* plan) {
+  ptx::wait_for_previous_launch();
   const RadixPass pass = plan->passes[portion.place];
   if (!plan->scatters || !pass.live) return;
 
@@ -340,7 +342,7 @@ void radix_onesweep(const ColumnArrays<Bits>& keys, const ColumnArrays<Value>& v
                           .next_offsets = offsets + digit_values,
                           .statuses = workspace.statuses.data(),
                           .ticket = workspace.tickets.data() + uint64_t{place} * workspace.portions + number};
-    launch(kernel, {blocks, Policy::threads, shared_bytes}, stream, keys, values, portion, plan);
+    launch_chained(kernel, {blocks, Policy::threads, shared_bytes}, stream, keys, values, portion, plan);
   }
 }
 

@@ -382,6 +382,7 @@ class Partition {
 template <class Bits, class Value, Ranking ranking, class Policy>
 __global__ __launch_bounds__(Policy::threads, Policy::blocks_a_multiprocessor) void partition_kernel(
     Level<Bits, Value> level) {
+  ptx::wait_for_previous_launch();
   if (level.number == 0 && blockIdx.x == 0 && threadIdx.x == 0)
     level.plan->falls_back = level.plan->gives_up();  // the first kernel after the last that decides
   if (!level.plan->partitions()) return;
@@ -406,6 +407,7 @@ __global__ __launch_bounds__(count_threads) void count_jobs_kernel(const Bits* o
                                                                    const MsdPlan<Bits>* plan,
                                                                    const PartitionJob* jobs,
                                                                    uint32_t* job_counts) {
+  ptx::wait_for_previous_launch();
   if (!plan->partitions()) return;
   CountShared& shared = shared_memory<CountShared>();
   const uint32_t digits = 1u << (plan->bucket_bits - msd_digit_bits);

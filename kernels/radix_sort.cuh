@@ -75,7 +75,7 @@ struct SortWorkspace {
       : digest(workspace.take<Digest<Bits>>(1)),
         counting(workspace),
         onesweep(workspace, count, largest_portion),
-        msd(workspace),
+        msd(workspace, tries_msd<Bits, Value>(SortAlgorithm::automatic, count)),
         zeroed_bytes(workspace.used()),
         plan(workspace.take<SortPlan<Bits>>(1)),
         scratch_keys(workspace.take<Bits>(count)),

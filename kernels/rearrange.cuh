@@ -5,6 +5,7 @@
 #include "kernels/launch.cuh"
 #include "kernels/lookback.cuh"
 #include "kernels/msd_plan.cuh"
+#include "kernels/ptx.cuh"
 #include "kernels/sort_plan.cuh"
 
 #include <cuda_runtime.h>
@@ -45,6 +46,7 @@ __device__ void reverse(const T* from, T* to, uint64_t count) {
 template <class Bits, class T>
 __global__ __launch_bounds__(threads) void rearrange_kernel(const T* in, T* out, uint64_t count,
                                                             const SortPlan<Bits>* plan) {
+  ptx::wait_for_previous_launch();
   if (plan->road == Road::copy) copy(in, out, count);
   if (plan->road == Road::reverse) reverse(in, out, count);
 }
@@ -52,6 +54,7 @@ __global__ __launch_bounds__(threads) void rearrange_kernel(const T* in, T* out,
 template <class Bits, class T>
 __global__ __launch_bounds__(threads) void copy_back_kernel(const T* scratch, T* out, uint64_t count,
                                                             const SortPlan<Bits>* plan) {
+  ptx::wait_for_previous_launch();
   if (plan->copy_back) copy(scratch, out, count);
 }
 
@@ -66,6 +69,7 @@ __device__ __forceinline__ bool contradicts(Guess guess, bool is_stable, Bits le
 template <class Bits>
 __global__ __launch_bounds__(threads) void check_guess_kernel(const Bits* in, Bits* out, uint64_t count,
                                                               KeyMap<Bits> map, MsdPlan<Bits>* plan) {
+  ptx::wait_for_previous_launch();
   const Guess guess = plan->guess;
   if (guess == Guess::unordered) return;
   constexpr uint32_t width = sizeof(uint4) / sizeof(Bits);
@@ -118,6 +122,7 @@ __global__ __launch_bounds__(threads) void check_guess_kernel(const Bits* in, Bi
 template <class Bits, class T>
 __global__ __launch_bounds__(threads) void follow_guess_kernel(const T* in, T* out, uint64_t count,
                                                                const MsdPlan<Bits>* plan) {
+  ptx::wait_for_previous_launch();
   if (!plan->is_in_order()) return;
   if (plan->guess == Guess::descending)
     reverse(in, out, count);
@@ -137,8 +142,8 @@ uint32_t blocks_for(Kernel kernel, uint64_t count) {
 template <class Bits, class T>
 void rearrange(const T* in, T* out, uint64_t count, const SortPlan<Bits>* plan, cudaStream_t stream) {
   const auto kernel = rearrange_detail::rearrange_kernel<Bits, T>;
-  launch(kernel, {rearrange_detail::blocks_for(kernel, count), rearrange_detail::threads}, stream, in, out,
-         count, plan);
+  launch_chained(kernel, {rearrange_detail::blocks_for(kernel, count), rearrange_detail::threads}, stream, in,
+                 out, count, plan);
 }
 
 /// Moves the records to where plan->guess wants them, if it is right; else sets plan->guess_failed. `out` may
@@ -148,14 +153,16 @@ void rearrange_as_guessed(const Bits* keys_in, Bits* keys_out, const Value* valu
                           uint64_t count, KeyMap<Bits> map, MsdPlan<Bits>* plan, cudaStream_t stream) {
   using namespace rearrange_detail;
   const auto check_guess = check_guess_kernel<Bits>;
-  launch(check_guess, {blocks_for(check_guess, count), threads}, stream, keys_in, keys_out, count, map, plan);
+  launch_chained(check_guess, {blocks_for(check_guess, count), threads}, stream, keys_in, keys_out, count,
+                 map, plan);
   const auto follow_keys = follow_guess_kernel<Bits, Bits>;
   if (keys_in == keys_out)
-    launch(follow_keys, {blocks_for(follow_keys, count), threads}, stream, keys_in, keys_out, count, plan);
+    launch_chained(follow_keys, {blocks_for(follow_keys, count), threads}, stream, keys_in, keys_out, count,
+                   plan);
   if constexpr (value_bytes<Value> != 0) {
     const auto follow_values = follow_guess_kernel<Bits, Value>;
-    launch(follow_values, {blocks_for(follow_values, count), threads}, stream, values_in, values_out, count,
-           plan);
+    launch_chained(follow_values, {blocks_for(follow_values, count), threads}, stream, values_in, values_out,
+                   count, plan);
   }
 }
 
@@ -163,8 +170,8 @@ void rearrange_as_guessed(const Bits* keys_in, Bits* keys_out, const Value* valu
 template <class Bits, class T>
 void copy_back(const T* scratch, T* out, uint64_t count, const SortPlan<Bits>* plan, cudaStream_t stream) {
   const auto kernel = rearrange_detail::copy_back_kernel<Bits, T>;
-  launch(kernel, {rearrange_detail::blocks_for(kernel, count), rearrange_detail::threads}, stream, scratch,
-         out, count, plan);
+  launch_chained(kernel, {rearrange_detail::blocks_for(kernel, count), rearrange_detail::threads}, stream,
+                 scratch, out, count, plan);
 }
 
 }  // namespace sweepsort

@@ -8,6 +8,7 @@
 #include "kernels/block.cuh"
 #include "kernels/launch.cuh"
 #include "kernels/lookback.cuh"
+#include "kernels/ptx.cuh"
 
 #include <cuda_runtime.h>
 
@@ -33,6 +34,7 @@ struct Shared {
 static __global__ __launch_bounds__(threads) void scan_counts_kernel(uint64_t* counts, uint64_t size,
                                                                      uint64_t* words, uint32_t* tickets,
                                                                      const uint32_t* wanted) {
+  ptx::wait_for_previous_launch();
   if (wanted != nullptr && *wanted == 0) return;
   Shared& shared = shared_memory<Shared>();
   if (threadIdx.x == 0) shared.ticket = draw_ticket(tickets);
@@ -84,9 +86,10 @@ struct ScanCountsWorkspace {
 inline void scan_counts(DeviceSpan<uint64_t> counts, const uint32_t* wanted,
                         const ScanCountsWorkspace& workspace, cudaStream_t stream) {
   using namespace scan_counts_detail;
-  launch(scan_counts_kernel,
-         {static_cast<uint32_t>(ScanCountsWorkspace::tiles(counts.size())), threads, sizeof(Shared)}, stream,
-         counts.data(), counts.size(), workspace.statuses.data(), workspace.ticket.data(), wanted);
+  launch_chained(scan_counts_kernel,
+                 {static_cast<uint32_t>(ScanCountsWorkspace::tiles(counts.size())), threads, sizeof(Shared)},
+                 stream, counts.data(), counts.size(), workspace.statuses.data(), workspace.ticket.data(),
+                 wanted);
 }
 
 }  // namespace sweepsort

@@ -9,6 +9,7 @@
 #include "kernels/histogram.cuh"
 #include "kernels/launch.cuh"
 #include "kernels/policy.cuh"
+#include "kernels/ptx.cuh"
 #include "kernels/radix_rank.cuh"
 
 #include <cuda_runtime.h>
@@ -171,6 +172,7 @@ __global__ __launch_bounds__(digit_values) void plan_kernel(const Digest<Bits>* 
                                                             KeyMap<Bits> map, const uint32_t* wanted,
                                                             SortPlan<Bits>* plan, uint64_t* offsets,
                                                             uint64_t offsets_stride) {
+  ptx::wait_for_previous_launch();
   if (wanted != nullptr && *wanted == 0) {
     if (threadIdx.x == 0) *plan = {};  // do nothing
     return;
@@ -213,8 +215,8 @@ template <class Bits>
 void make_sort_plan(const Digest<Bits>* digest, const SortTask& task, KeyMap<Bits> map,
                     const uint32_t* wanted, SortPlan<Bits>* plan, uint64_t* offsets, uint64_t offsets_stride,
                     cudaStream_t stream) {
-  launch(plan_detail::plan_kernel<Bits>, {1, digit_values, sizeof(plan_detail::Shared<Bits>)}, stream, digest,
-         task, map, wanted, plan, offsets, offsets_stride);
+  launch_chained(plan_detail::plan_kernel<Bits>, {1, digit_values, sizeof(plan_detail::Shared<Bits>)}, stream,
+                 digest, task, map, wanted, plan, offsets, offsets_stride);
 }
 
 }  // namespace sweepsort

@@ -8,7 +8,7 @@
 #include "oracle.hpp"
 #include "seed.hpp"
 
-#include <functional>
+#include <algorithm>
 #include <random>
 #include <span>
 #include <string>
@@ -129,4 +129,61 @@ TEMPLATE_PRODUCT_TEST_CASE("the MSD sort is right or says that it is not the one
                                    .ranking = kind % 7 < 3 ? Ranking::ballot : Ranking::lane_order});
   }
 }
+
+TEST_CASE("each kind of keys takes the road that is meant for it", "[device]") {
+  const auto plan_of = [](const char* distribution) {
+    return sort<uint32_t, NoValue>(make_keys<uint32_t>(distribution, on_gpu ? 100'003 : 8'001, test_seed()),
+                                   {});
+  };
+  for (const char* ordered : {"sorted", "all-equal"}) {
+    const Plan<uint32_t> plan = plan_of(ordered);
+    CHECK((plan.is_in_order() && plan.guess == Guess::ascending));
+  }
+  const Plan<uint32_t> reversed = plan_of("reversed");
+  CHECK((reversed.is_in_order() && reversed.guess == Guess::descending));
+  CHECK(plan_of("few-16").has_few_values());
+  CHECK(plan_of("small-range-65536").counts_values());
+  CHECK(plan_of("uniform").partitions());
+  const Plan<uint32_t> nearly = plan_of("nearly-sorted");
+  CHECK((!nearly.is_in_order() && nearly.partitions()));
+}
+
+#ifdef SWEEPSORT_EMULATED
+TEMPLATE_TEST_CASE("a bucket map never falls, and a bucket's interval holds its keys and no others", "",
+                   uint32_t, uint64_t) {
+  std::mt19937_64 random(test_seed());
+  const auto any_bits = [&] {
+    return static_cast<TestType>(random() >> (64 - sizeof(TestType) * 8 + random() % 24));
+  };
+  for (int round = 0; round < 2000; ++round) {
+    const TestType lowest = round % 4 == 0 ? TestType{0} : any_bits();
+    const TestType room = static_cast<TestType>(~lowest);
+    const TestType range =
+        round % 4 == 0 ? room : std::min(room, static_cast<TestType>(any_bits() >> (round % 30)));
+    const uint32_t buckets = 1u << (9 + round % 8);
+    const auto map = BucketMap<TestType>::over(lowest, range, buckets);
+    INFO("lowest " << lowest << " range " << range << " buckets " << buckets);
+    std::vector<TestType> keys{0, lowest, static_cast<TestType>(lowest + range),
+                               static_cast<TestType>(~TestType{0})};
+    for (int k = 0; k < 60; ++k) {
+      keys.push_back(any_bits());
+      keys.push_back(static_cast<TestType>(lowest + any_bits() % (range == room ? range : range + 1)));
+    }
+    std::sort(keys.begin(), keys.end());
+    uint32_t last = 0;
+    for (const TestType key : keys) {
+      const uint32_t bucket = map(key);
+      const auto interval = map.interval(bucket, buckets);
+      const bool is_right =
+          bucket >= last && bucket < buckets && interval.first <= key && key <= interval.last &&
+          (interval.first == 0 || map(static_cast<TestType>(interval.first - 1)) < bucket) &&
+          (static_cast<TestType>(~interval.last) == 0 ||
+           map(static_cast<TestType>(interval.last + 1)) > bucket);
+      if (!is_right)
+        FAIL("key " << key << " bucket " << bucket << " [" << interval.first << ", " << interval.last << "]");
+      last = bucket;
+    }
+  }
+}
+#endif
 }  // namespace sweepsort
