@@ -64,7 +64,7 @@ struct SortFileOptions {
 };
 
 /// What a sort is going to do and what it takes.
-struct SortPlan {
+struct FilePlan {
   std::string road;          // "in memory", "counting", "external"
   uint64_t runs = 0;         // external: sorted runs; of a stream 0, nobody knows
   uint64_t run_records = 0;  // of each, and of each block of the merge
@@ -87,7 +87,7 @@ struct SortReport {
   std::string backend_why;  // why that one
   std::string device;       // what it is
   std::string algorithm;    // what ran
-  SortPlan plan;
+  FilePlan plan;
   std::optional<uint64_t> distinct;  // unique: keys written
   bool verified = false;
   std::optional<bool> referee_agrees;  // set if a referee ran; false: the output was not given its name

@@ -43,7 +43,7 @@ std::vector<std::string> phase_lines(const SortReport& report) {
 }
 
 std::string plan_table(const SortReport& report) {
-  const SortPlan& plan = report.plan;
+  const FilePlan& plan = report.plan;
   std::string text;
   const auto line = [&](std::string_view label, const std::string& value) {
     text += fmt::format("{:<18}{}\n", label, value);
@@ -91,7 +91,7 @@ nlohmann::ordered_json sort_json(const SortReport& report, const std::vector<std
     if (phase.phase != Phase::runs && phase.phase != Phase::merge) continue;
     phases.back().update({{"read_s", phase.read_s}, {"sort_s", phase.sort_s}, {"write_s", phase.write_s}});
   }
-  const SortPlan& plan = report.plan;
+  const FilePlan& plan = report.plan;
   const Json plan_json = {{"road", plan.road},
                           {"runs", plan.runs},
                           {"run_records", plan.run_records},

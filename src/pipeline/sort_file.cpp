@@ -193,7 +193,7 @@ class SortFileRun {
     }
   }
 
-  static SortPlan described(const Plan& plan) {
+  static FilePlan described(const Plan& plan) {
     constexpr const char* roads[] = {"in memory", "counting", "external"};
     return {.road = roads[static_cast<uint8_t>(plan.road)],
             .runs = plan.runs,
@@ -207,7 +207,7 @@ class SortFileRun {
             .temporary = plan.temporary};
   }
 
-  static std::string plan_line(const SortPlan& plan) {
+  static std::string plan_line(const FilePlan& plan) {
     if (plan.road == "counting")
       return "plan: the keys are counted while they are read, and written from the counts";
     const std::string runs = plan.runs == 0 ? "runs" : fmt::format("{} runs", plan.runs);
