@@ -50,12 +50,11 @@ __global__ __launch_bounds__(WideCounters::threads) void bucket_histogram_kernel
   };
   const BucketMap<Bits> map_of_keys = plan->map;
   const uint32_t shift = sizeof(Bits) * 8 - bucket_bits;
-  if (map_of_keys.is_leading_bits() && map.is_identity()) {
-    const auto bucket_of = [&](Bits key) { return static_cast<uint32_t>(key >> shift); };
-    shared.counters.add_all(keys + first, size, bucket_of, hand_over);
-    __syncthreads();
-  } else if (map_of_keys.is_leading_bits()) {
-    const auto bucket_of = [&](Bits key) { return static_cast<uint32_t>(map.to_ordered(key) >> shift); };
+  if (map_of_keys.is_leading_bits() && map.is_xor()) {
+    const Bits mask = map.xor_mask();
+    const auto bucket_of = [&](Bits key) {
+      return static_cast<uint32_t>(static_cast<Bits>(key ^ mask) >> shift);
+    };
     shared.counters.add_all(keys + first, size, bucket_of, hand_over);
     __syncthreads();
   } else {

@@ -110,7 +110,7 @@ class Bucket {
 
   /// `plan`: says which keys bucket `number` may hold; null: that is to be found.
   __device__ __forceinline__ void sort(const MsdPlan<Bits>* plan, uint32_t number) {
-    load_keys();
+    load_keys(plan == nullptr);
     if (plan == nullptr) find_range();
     if (threadIdx.x == 0) {
       if (plan != nullptr) {
@@ -145,11 +145,12 @@ class Bucket {
   __device__ __forceinline__ Bits* staged_keys() { return reinterpret_cast<Bits*>(shared_.records); }
   __device__ __forceinline__ Value* staged_values() { return reinterpret_cast<Value*>(shared_.records); }
 
-  __device__ __forceinline__ void load_keys() {
+  /// `are_raw`: as the caller has them, not ordered bits.
+  __device__ __forceinline__ void load_keys(bool are_raw) {
 #pragma unroll
     for (uint32_t i = 0; i < keys_a_thread; ++i)
       if (has_own(i)) keys_[i] = __ldcs(arrays_.keys_in + first_ + own_index(i));
-    if (!has_map_) return;
+    if (!are_raw || !has_map_) return;
 #pragma unroll
     for (uint32_t i = 0; i < keys_a_thread; ++i) keys_[i] = map_.to_ordered(keys_[i]);
   }
@@ -385,12 +386,21 @@ class Bucket {
   }
 
   __device__ __forceinline__ void store_keys() {
+    if (map_.is_xor()) {
+      const Bits mask = map_.xor_mask();
+      store_keys_as([=](Bits key) { return static_cast<Bits>(key ^ mask); });
+    } else {
+      store_keys_as([&](Bits key) { return map_.from_ordered(key); });
+    }
+  }
+
+  template <class Raw>
+  __device__ __forceinline__ void store_keys_as(Raw raw) {
 #pragma unroll
     for (uint32_t i = 0; i < keys_a_thread; ++i) {
       const uint32_t at = i * Policy::threads + threadIdx.x;
       if (at >= size_) break;
-      const Bits key = staged_keys()[at];
-      arrays_.keys_out[first_ + at] = has_map_ ? map_.from_ordered(key) : key;
+      arrays_.keys_out[first_ + at] = raw(staged_keys()[at]);
     }
   }
 

@@ -119,10 +119,8 @@ class Partition {
     digits_ = level.number == 0 ? msd_digits : 1u << children_bits;
     jobs_ = level.number == 0 ? static_cast<uint32_t>((level.count + level.span - 1) / level.span)
                               : level.plan->jobs;
-    // The scratch array holds ordered bits, so that the maps' work is not done twice.
-    const bool has_map = !level.map.is_identity();
-    maps_at_load_ = has_map && level.number == 0;
-    maps_at_store_ = has_map && level.number == 1;
+    // From the first level on the arrays hold ordered bits, until the buckets are sorted.
+    maps_at_load_ = level.number == 0 && !level.map.is_identity();
   }
 
   /// False when no job is left.
@@ -239,7 +237,11 @@ class Partition {
 
   template <bool full>
   __device__ __forceinline__ void bin_tile(uint32_t size) {
-    if (maps_at_load_) {
+    if (maps_at_load_ && level_.map.is_xor()) {
+      const Bits mask = level_.map.xor_mask();
+#pragma unroll
+      for (uint32_t i = 0; i < keys_a_thread; ++i) keys_[i] ^= mask;
+    } else if (maps_at_load_) {
 #pragma unroll
       for (uint32_t i = 0; i < keys_a_thread; ++i) keys_[i] = level_.map.to_ordered(keys_[i]);
     }
@@ -303,8 +305,7 @@ class Partition {
     }
   }
 
-  __device__ __forceinline__ void put_key(uint32_t digit, uint32_t taken, Bits ordered) {
-    const Bits key = maps_at_store_ ? level_.map.from_ordered(ordered) : ordered;
+  __device__ __forceinline__ void put_key(uint32_t digit, uint32_t taken, Bits key) {
     if (slot::has_room(taken))
       shared_.keys[slot::number(taken)] = key;
     else
@@ -374,7 +375,6 @@ class Partition {
   uint32_t digits_;
   uint32_t jobs_;
   bool maps_at_load_;
-  bool maps_at_store_;
   Bits keys_[keys_a_thread] = {};
   Value values_[with_values ? keys_a_thread : 1];
 };

@@ -53,6 +53,12 @@ struct KeyMap {
     return (flip_positive | flip_negative | rotate | invert) == 0;
   }
 
+  /// Whether both directions are one exclusive or with xor_mask(): integers, signed or not, in either order.
+  SWEEPSORT_HOST_DEVICE constexpr bool is_xor() const {
+    return flip_positive == flip_negative && rotate == 0;
+  }
+  SWEEPSORT_HOST_DEVICE constexpr Bits xor_mask() const { return static_cast<Bits>(flip_positive ^ invert); }
+
   friend constexpr bool operator==(const KeyMap&, const KeyMap&) = default;
 };
 
