@@ -270,8 +270,8 @@ class Bucket {
   /// Every listed key finds its place among those of its part; all look before one moves.
   __device__ __forceinline__ void compare_listed() {
     const uint32_t listed = shared_.listed;
-    uint32_t places[keys_a_thread];
-    uint32_t position[with_values ? keys_a_thread : 1];
+    uint32_t places[keys_a_thread] = {};
+    uint32_t position[with_values ? keys_a_thread : 1] = {};
 #pragma unroll
     for (uint32_t i = 0; i < keys_a_thread; ++i) {
       const uint32_t entry = i * Policy::threads + threadIdx.x;

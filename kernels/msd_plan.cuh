@@ -278,8 +278,11 @@ __global__ __launch_bounds__(decide_threads) void decide_kernel(const uint64_t* 
   static_assert(decide_threads == msd_digits);
   if (plan->is_settled()) return;
   if (plan->counts_values()) {
-    if (threadIdx.x == 0 && blockIdx.x == 0)
-      *counting_plan = {.road = Road::counting, .bins = msd_most_buckets, .minimum = plan->map.lowest};
+    if (threadIdx.x == 0 && blockIdx.x == 0) {
+      counting_plan->road = Road::counting;
+      counting_plan->bins = msd_most_buckets;
+      counting_plan->minimum = plan->map.lowest;
+    }
     return;
   }
   const uint32_t buckets = 1u << plan->bucket_bits;
