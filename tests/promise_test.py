@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """promise_test.py PROGRAM - whatever happens to a sort larger than memory, the output is the old one or the complete
 new one, nothing is left behind, and no more memory is taken than was allowed."""
+import ctypes
 import os
 import pathlib
 import random
@@ -39,15 +40,20 @@ class Place(unittest.TestCase):
         return [SWEEPSORT, "sort", "-q", "-f", "--memory", memory, "-T", self.spill, *map(str, arguments)]
 
     def wait_for_names(self):
-        """A killed sort that was about to name its output leaves that to a child, for an instant."""
-        for _ in range(1000):
-            if not any(name.endswith(".tmp") for name in os.listdir(self.folder)):
+        """A killed sort that was about to name its output leaves that to a child, which is now ours."""
+        while True:
+            try:
+                os.waitpid(-1, 0)
+            except ChildProcessError:
                 return
-            time.sleep(0.001)
 
     def require_nothing_left(self, *names):
         self.assertEqual(sorted(os.listdir(self.folder)), sorted([*names, "spill"]))
         self.assertEqual(os.listdir(self.spill), [])
+
+
+PR_SET_CHILD_SUBREAPER = 36
+ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)  # orphaned grandchildren become children
 
 
 class Ends(Place):
