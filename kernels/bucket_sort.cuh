@@ -101,12 +101,7 @@ class Bucket {
   /// From `first` on, `size` records are read and, in order, written; the arrays may be the same.
   __device__ __forceinline__ Bucket(BucketShared& shared, const BucketArrays<Bits, Value>& arrays,
                                     uint64_t first, uint32_t size, const KeyMap<Bits>& map)
-      : shared_(shared),
-        arrays_(arrays),
-        first_(first),
-        size_(size),
-        map_(map),
-        has_map_(!map.is_identity()) {}
+      : shared_(shared), arrays_(arrays), first_(first), size_(size), map_(map) {}
 
   /// `plan`: says which keys bucket `number` may hold; null: that is to be found.
   __device__ __forceinline__ void sort(const MsdPlan<Bits>* plan, uint32_t number) {
@@ -150,7 +145,7 @@ class Bucket {
 #pragma unroll
     for (uint32_t i = 0; i < keys_a_thread; ++i)
       if (has_own(i)) keys_[i] = __ldcs(arrays_.keys_in + first_ + own_index(i));
-    if (!are_raw || !has_map_) return;
+    if (!are_raw || map_.is_identity()) return;
 #pragma unroll
     for (uint32_t i = 0; i < keys_a_thread; ++i) keys_[i] = map_.to_ordered(keys_[i]);
   }
@@ -425,7 +420,6 @@ class Bucket {
   uint64_t first_;
   uint32_t size_;
   const KeyMap<Bits>& map_;
-  bool has_map_;
   Parts<Bits> parts_;
   Bits keys_[keys_a_thread] = {};
   uint32_t slots_[(keys_a_thread + 7) / 8] = {};

@@ -2,8 +2,8 @@
 // sorted, the counts written out. A counting sort (Seward 1954) whose bins are found by open addressing
 // (Knuth, "The Art of Computer Programming", vol. 3, 6.4). Reads n keys, writes n keys.
 //
-//     keys: z c z z ...   every block a table:   c 1 | z 3      all tables: c 7 | k 5 | z 9      out: c..c
-//     k..k z..z
+//     keys            a block's table     all tables           out
+//     z c z z ...     c 1 | z 3           c 7 | k 5 | z 9      c..c k..k z..z
 //
 // It is tried where a sample held few values. A block that meets too many says so, everybody stops, and
 // another road is taken.

@@ -95,8 +95,8 @@ void launch(void (*kernel)(Parameters...), LaunchShape shape, cudaStream_t strea
 }
 
 /// The same for a kernel whose first act is ptx::wait_for_previous_launch(): it is set up while the one
-/// before it in the stream still runs, which saves about a microsecond of each launch in a sequence
-/// (programmatic dependent launch).
+/// before it in the stream still runs (programmatic dependent launch). Worth little: seven launches that sort
+/// 2^16 keys took 47.5 us without it, 45.3 with it and with less memory to clear (H200, 2026-11-21).
 template <class... Parameters, class... Arguments>
 void launch_chained(void (*kernel)(Parameters...), LaunchShape shape, cudaStream_t stream,
                     Arguments&&... arguments) {

@@ -214,8 +214,8 @@ __global__ __launch_bounds__(survey_threads) void survey_kernel(const Bits* keys
   }
   for (uint32_t s = threadIdx.x; s < survey_slots; s += survey_threads) shared.in_bucket[s] = 0;
   __syncthreads();
-  // Samples of neighbouring buckets share a counter; one that has many more than chance gives it belongs to a
-  // bucket that no kernel finishes, and the histogram can be spared.
+  // Buckets whose numbers differ by 8,192 share a counter. One with many more samples than chance gives it
+  // has a bucket that no kernel finishes, and the histogram can be spared.
   uint32_t most_in_bucket = 0;
 #pragma unroll
   for (uint32_t k = 0; k < samples_a_thread; ++k) {

@@ -94,8 +94,8 @@ struct BucketSortPolicy {
 };
 
 /// radix_msd.cuh: buckets of at most bucket_keys records on average, from least_count records on.
-template <class Partition_, class Small_, class Medium_, class Large_, uint32_t bucket_keys_,
-          uint64_t least_count_>
+template <class Partition_, class Small_, class Large_, class Medium_ = BucketSortPolicy<1024, 9, 1, 65536>,
+          uint32_t bucket_keys_ = 4096, uint64_t least_count_ = uint64_t{1} << 21>
 struct MsdPolicy {
   using Partition = Partition_;
   using Small = Small_;
@@ -107,13 +107,15 @@ struct MsdPolicy {
 
 /// Records without a row (1- and 2-byte keys) have no MSD sort.
 //
-// H200, CUDA 13.0, 2^28 uniform records, 2026-11-21, whole sorts by bench/tune, ms; threads x keys of a
-// partition / threads x keys of a small bucket x blocks a multiprocessor (parts where they are not 32768):
-//   u32      1024x24/256x18x4 3.21  /512x9x3 3.23  /512x9x3 (65536) 3.29  /256x18x5 3.33  two blocks of
-//   512x24 3.29 u64      512x24/512x9x2 5.10  512x20 5.13  /512x9x3 5.31  /256x18x3 5.36 u32+u32
-//   512x22/512x9x2 6.12  512x20 6.24  512x24 6.36  /256x18x3 6.78  /512x9x3 7.23 u64+u64  512x8/512x9x2 10.1
-//   512x12 10.3  /512x9x3 11.4  two blocks of 256x10 12.0
-// u32+u64 and u64+u32 are carried over from their neighbours.
+// H200, CUDA 13.0, 2^28 uniform records, 2026-11-21, ms, whole sorts by bench/tune. Threads x keys of a
+// partition / threads x keys of a small bucket x blocks a multiprocessor:
+//
+//   u32       1024x24/256x18x4 3.21   /512x9x3 3.23   /256x18x5 3.33   two blocks of 512x24 3.29
+//   u64       512x24/512x9x2 5.10     512x20 5.13     /512x9x3 5.31    /256x18x3 5.36
+//   u32+u32   512x22/512x9x2 6.12     512x20 6.24     512x24 6.36      /512x9x3 7.23
+//   u64+u64   512x8/512x9x2 10.1      512x12 10.3     /512x9x3 11.4    two blocks of 256x10 12.0
+//
+// All with 32,768 parts. u32+u64 and u64+u32 are carried over from their neighbours.
 template <class Bits, class Value>
 struct MsdRow {
   using Policy = void;
@@ -121,38 +123,32 @@ struct MsdRow {
 template <>
 struct MsdRow<uint32_t, NoValue> {
   using Policy = MsdPolicy<PartitionPolicy<1024, 24, 8, 1>, BucketSortPolicy<256, 18, 4, 32768>,
-                           BucketSortPolicy<1024, 9, 1, 65536>, BucketSortPolicy<1024, 18, 1, 65536>, 4096,
-                           uint64_t{1} << 21>;
+                           BucketSortPolicy<1024, 18, 1, 65536>>;
 };
 template <>
 struct MsdRow<uint64_t, NoValue> {
   using Policy = MsdPolicy<PartitionPolicy<512, 24, 8, 1>, BucketSortPolicy<512, 9, 2, 32768>,
-                           BucketSortPolicy<1024, 9, 1, 65536>, BucketSortPolicy<1024, 16, 1, 65536>, 4096,
-                           uint64_t{1} << 21>;
+                           BucketSortPolicy<1024, 16, 1, 65536>>;
 };
 template <>
 struct MsdRow<uint32_t, uint32_t> {
   using Policy = MsdPolicy<PartitionPolicy<512, 22, 11, 1>, BucketSortPolicy<512, 9, 2, 32768>,
-                           BucketSortPolicy<1024, 9, 1, 65536>, BucketSortPolicy<1024, 16, 1, 65536>, 4096,
-                           uint64_t{1} << 21>;
+                           BucketSortPolicy<1024, 16, 1, 65536>>;
 };
 template <>
 struct MsdRow<uint32_t, uint64_t> {
   using Policy = MsdPolicy<PartitionPolicy<512, 14, 7, 1>, BucketSortPolicy<512, 9, 2, 32768>,
-                           BucketSortPolicy<1024, 9, 1, 65536>, BucketSortPolicy<1024, 12, 1, 65536>, 4096,
-                           uint64_t{1} << 21>;
+                           BucketSortPolicy<1024, 12, 1, 65536>>;
 };
 template <>
 struct MsdRow<uint64_t, uint32_t> {
   using Policy = MsdPolicy<PartitionPolicy<512, 14, 7, 1>, BucketSortPolicy<512, 9, 2, 32768>,
-                           BucketSortPolicy<1024, 9, 1, 65536>, BucketSortPolicy<1024, 12, 1, 65536>, 4096,
-                           uint64_t{1} << 21>;
+                           BucketSortPolicy<1024, 12, 1, 65536>>;
 };
 template <>
 struct MsdRow<uint64_t, uint64_t> {
   using Policy = MsdPolicy<PartitionPolicy<512, 8, 8, 1>, BucketSortPolicy<512, 9, 2, 32768>,
-                           BucketSortPolicy<1024, 9, 1, 65536>, BucketSortPolicy<1024, 12, 1, 65536>, 4096,
-                           uint64_t{1} << 21>;
+                           BucketSortPolicy<1024, 12, 1, 65536>>;
 };
 template <class Bits, class Value>
 using TunedMsd = typename MsdRow<Bits, Value>::Policy;

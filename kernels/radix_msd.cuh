@@ -1,10 +1,9 @@
 // radix_msd.cuh - the MSD radix sort of large arrays: two levels of partition, then every bucket on its own.
 // Stehle & Jacobsen, "A Memory Bandwidth-Efficient Hybrid Radix Sort on GPUs", 2017. Pairs keep their order.
 //
-//     in ──sample──> map      ┌─ in order: copied while that is checked
-//     in ──read────> counts ──┤
-//        few distinct values:  counted by hashing      (few_values.cuh)
-//                             ├─ each bucket one value: written from the counts
+//     in ──sample──> map ─────┬─ in order: copied while that is checked
+//                             ├─ few distinct values: counted by hashing (few_values.cuh)
+//     in ──read────> counts ──┼─ each bucket one value: written from the counts
 //                             ├─ in ──> scratch ──> out ──> out      level 1, level 2, each bucket in a block
 //                             └─ a bucket too large for a block: nothing here, `falls_back` is set
 //

@@ -398,7 +398,6 @@ inline constexpr uint32_t count_threads = 1024;
 
 struct CountShared {
   uint32_t counts[count_threads / warp_threads][msd_digits];
-  uint32_t job;
 };
 
 /// Second level: the digits of the jobs that share a parent with others.

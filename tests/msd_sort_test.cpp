@@ -20,7 +20,7 @@ namespace {
 
 /// Tiles of 1024 records, buckets of 256, 512 and 1024.
 using SmallMsd = MsdPolicy<PartitionPolicy<256, 4, 2, 1>, BucketSortPolicy<256, 1, 1, 16384>,
-                           BucketSortPolicy<256, 2, 1, 16384>, BucketSortPolicy<256, 4, 1, 16384>, 32, 1>;
+                           BucketSortPolicy<256, 4, 1, 16384>, BucketSortPolicy<256, 2, 1, 16384>, 32, 1>;
 
 template <class Key>
 using BitsOf = std::conditional_t<sizeof(Key) == 4, uint32_t, uint64_t>;
