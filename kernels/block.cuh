@@ -10,8 +10,7 @@
 namespace sweepsort {
 
 /// Exclusive sum over the block's threads in thread order; `total` gets the sum of all. `warp_sums` is shared
-/// memory of one element a warp, plus one; it may be reused after the next barrier. Every thread of the block
-/// calls it.
+/// memory of one element a warp; it may be reused after the next barrier. Every thread of the block calls it.
 template <uint32_t threads, class T>
 __device__ __forceinline__ T block_exclusive_sum(T value, T* warp_sums, T& total) {
   constexpr uint32_t warps = threads / warp_threads;
@@ -21,16 +20,11 @@ __device__ __forceinline__ T block_exclusive_sum(T value, T* warp_sums, T& total
   const T inclusive = warp_inclusive_sum(value);
   if (lane == warp_threads - 1) warp_sums[warp] = inclusive;
   __syncthreads();
-  if (warp == 0) {
-    const T mine = lane < warps ? warp_sums[lane] : T{};
-    const T up_to_me = warp_inclusive_sum(mine);
-    __syncwarp();
-    if (lane < warps) warp_sums[lane] = up_to_me - mine;
-    if (lane == warps - 1) warp_sums[warps] = up_to_me;
-  }
-  __syncthreads();
-  total = warp_sums[warps];
-  return warp_sums[warp] + inclusive - value;
+  // Every warp scans the sums for itself: cheaper than a second barrier.
+  const T sum = lane < warps ? warp_sums[lane] : T{};
+  const T up_to_lane = warp_inclusive_sum(sum);
+  total = __shfl_sync(full_warp, up_to_lane, warps - 1);
+  return __shfl_sync(full_warp, static_cast<T>(up_to_lane - sum), warp) + inclusive - value;
 }
 
 }  // namespace sweepsort

@@ -37,9 +37,7 @@ __global__ __launch_bounds__(WideCounters::threads) void bucket_histogram_kernel
   ptx::wait_for_previous_launch();
   if (!plan->counts_buckets()) return;
   Shared& shared = shared_memory<Shared>();
-  shared.counters.clear();
-  if (threadIdx.x < msd_digits) shared.handed_over[threadIdx.x] = 0;
-  __syncthreads();
+  if (threadIdx.x < msd_digits) shared.handed_over[threadIdx.x] = 0;  // count() synchronises
 
   const uint32_t bucket_bits = plan->bucket_bits;
   const uint64_t first = min(blockIdx.x * span, count);
@@ -55,8 +53,7 @@ __global__ __launch_bounds__(WideCounters::threads) void bucket_histogram_kernel
     const auto bucket_of = [&](Bits key) {
       return static_cast<uint32_t>(static_cast<Bits>(key ^ mask) >> shift);
     };
-    shared.counters.add_all(keys + first, size, bucket_of, hand_over);
-    __syncthreads();
+    shared.counters.count(keys + first, size, bucket_of, hand_over);
   } else {
     bool outside = false;
     const auto bucket_of = [&](Bits key) {
@@ -64,7 +61,7 @@ __global__ __launch_bounds__(WideCounters::threads) void bucket_histogram_kernel
       outside |= static_cast<Bits>(ordered - map_of_keys.lowest) > map_of_keys.range;
       return map_of_keys(ordered);
     };
-    shared.counters.add_all(keys + first, size, bucket_of, hand_over);
+    shared.counters.count(keys + first, size, bucket_of, hand_over);
     if (__syncthreads_or(outside) != 0 && threadIdx.x == 0) atomicOr(&plan->has_outside, 1u);
   }
 

@@ -3,53 +3,61 @@
 // one as in Neubert, "The Flashsort1 Algorithm", 1998. Moves 2n records.
 //
 //     bucket:           61 67 60 64 67      its range is divided into many more parts than it has keys
-//     1 parts:           1  7  0  4  7      a counter of four bits each; its old value is the key's slot
+//     1 parts:           1  7  0  4  7      a counter of a byte each; its old value is the key's slot
 //     2 scan:            1  3  0  2  3      keys in lower parts
 //     3 place = 2 + slot 1  3  0  2  4      who is alone in its part is at its place
-//     4 the others, if they differ or have values, are listed and compared with their part's keys
+//     4 a part of several keys, if they may differ or have values, is listed, and one thread sorts it
 //
-// A bucket whose keys crowd in few parts is sorted by an LSD radix sort in shared memory instead, digit by
-// digit.
+// A bucket whose keys crowd in few parts is sorted digit by digit instead (bucket_digits.cuh), by a later
+// launch where there is one: the registers which that needs would slow down all others.
 #pragma once
 
 #include "core/key_bits.hpp"
 #include "kernels/block.cuh"
+#include "kernels/bucket_digits.cuh"
 #include "kernels/launch.cuh"
 #include "kernels/msd_plan.cuh"
 #include "kernels/policy.cuh"
 #include "kernels/ptx.cuh"
-#include "kernels/radix_rank.cuh"
 
 #include <cuda_runtime.h>
 
 #include <algorithm>
 #include <bit>
 #include <cstdint>
+#include <type_traits>
 
 namespace sweepsort {
 
 namespace bucket_sort_detail {
 
-/// Eight counters a word. A part with more keys than `crowd` is too many comparisons; since its counter has
-/// room for 15, the key that finds it crowded does so before it runs over.
-inline constexpr uint32_t parts_a_word = 8;
-inline constexpr uint32_t crowd = 12;
+/// Four counters a word. A part of `crowd` keys (a power of two) or more is too many comparisons for one
+/// thread. A counter has room for many more, so that the key that finds it crowded does so before it runs
+/// over.
+inline constexpr uint32_t parts_a_word = 4;
+inline constexpr uint32_t crowd = 32;
+
+/// Rows of records whose loads and atomics are under way at once.
+inline constexpr uint32_t batch = 4;
 
 /// A bucket's range in at most 2^bits parts of 2^shift values each.
 template <class Bits>
 struct Parts {
-  Bits first;
   uint32_t shift;
+  uint32_t lowest;  // what a key of the first part is when it is shifted, modulo 2^32
 
   static __device__ __forceinline__ Parts over(Bits first, Bits last, uint32_t bits) {
     const Bits range = static_cast<Bits>(last - first);
     const uint32_t zeros = static_cast<uint32_t>(sizeof(Bits) == 4 ? __clz(static_cast<int>(range))
                                                                    : __clzll(static_cast<long long>(range)));
     const uint32_t used = sizeof(Bits) * 8 - zeros;
-    return {first, used > bits ? used - bits : 0};
+    uint32_t shift = used > bits ? used - bits : 0;
+    // A range that begins in the midst of a part may touch one more.
+    if (static_cast<Bits>((last >> shift) - (first >> shift)) >> bits != 0) ++shift;
+    return {shift, static_cast<uint32_t>(first >> shift)};
   }
   __device__ __forceinline__ uint32_t operator()(Bits ordered) const {
-    return static_cast<uint32_t>(static_cast<Bits>(ordered - first) >> shift);
+    return static_cast<uint32_t>(ordered >> shift) - lowest;
   }
 };
 
@@ -59,28 +67,40 @@ struct Shared {
   static constexpr uint32_t words = Policy::parts / parts_a_word;
   static constexpr uint32_t warps = Policy::threads / warp_threads;
   static constexpr uint32_t most_keys = Policy::most_keys;
+  // A bucket's first place in the output may be in the midst of a vector of 16 bytes; then so is its first
+  // place here.
+  static constexpr uint32_t places = most_keys + sizeof(uint4) / sizeof(Bits);
   static constexpr bool with_values = value_bytes<Value> != 0;
-  static constexpr size_t record_bytes = std::max<size_t>(sizeof(Bits), value_bytes<Value>);
-  static_assert(words >= warps * digit_values);
+  static_assert(places < 1u << 16);
 
   Parts<Bits> parts;
-  uint64_t warp_sums[warps + 1];
-  Bits varying;
+  uint64_t warp_sums[warps];
   uint32_t listed;
   union {
     alignas(16) uint32_t counters[words];
-    uint32_t warp_counts[warps][digit_values];  // the other way
+    DigitCounts<Bits, warps> digits;  // the other way
   };
-  alignas(8) uint16_t before[words];                // keys in the parts of lower words
-  uint16_t list[most_keys];                         // places of keys that share their part with others
-  uint16_t positions[with_values ? most_keys : 1];  // where the record at a place stood in the bucket
-  alignas(16) unsigned char records[most_keys * record_bytes];
+  alignas(8) uint16_t before[words];             // places before those of each word's parts
+  uint16_t list[most_keys / 2];                  // first places of parts with several keys
+  uint16_t positions[with_values ? places : 1];  // where the record at a place stood in the bucket
+  union {
+    alignas(16) Bits keys[places];
+    Value values[with_values ? most_keys : 1];
+  };
 };
 
-/// The four-bit counters of a word, two by two in its bytes.
-__device__ __forceinline__ uint32_t sum_of_counters(uint32_t word) {
-  return ptx::sum_of_bytes((word & 0x0f0f0f0fu) + ((word >> 4) & 0x0f0f0f0fu));
+/// Number `which` % 4 of the bytes of a word.
+__device__ __forceinline__ uint32_t byte_of(uint32_t word, uint32_t which) {
+  return __byte_perm(word, 0, 0x4440 | (which & 3));
 }
+
+/// How many bytes of a word are 1; all are below 128.
+__device__ __forceinline__ uint32_t bytes_that_are_one(uint32_t word) {
+  return static_cast<uint32_t>(__popc((0x80808080u - (word ^ 0x01010101u)) & 0x80808080u));
+}
+
+/// The sums of all lower bytes; they must stay below 256.
+__device__ __forceinline__ uint32_t sums_of_lower_bytes(uint32_t word) { return word * 0x01010100u; }
 
 template <class Bits, class Value>
 struct BucketArrays {
@@ -90,21 +110,27 @@ struct BucketArrays {
   Value* values_out;
 };
 
-template <class Bits, class Value, Ranking ranking, class Policy>
+/// What becomes of a bucket whose keys crowd in few parts.
+enum class Crowded : uint32_t { by_digits, left_alone };
+
+template <class Bits, class Value, Ranking ranking, class Policy, Crowded crowded>
 class Bucket {
  public:
   using BucketShared = Shared<Bits, Value, Policy>;
   static constexpr bool with_values = value_bytes<Value> != 0;
+  static constexpr uint32_t threads = Policy::threads;
   static constexpr uint32_t keys_a_thread = Policy::keys_a_thread;
   static constexpr uint32_t words = BucketShared::words;
 
-  /// From `first` on, `size` records are read and, in order, written; the arrays may be the same.
+  /// From `first` on, `size` records are read and, in order, written; the arrays may be the same. All are
+  /// aligned to 16 bytes.
   __device__ __forceinline__ Bucket(BucketShared& shared, const BucketArrays<Bits, Value>& arrays,
                                     uint64_t first, uint32_t size, const KeyMap<Bits>& map)
       : shared_(shared), arrays_(arrays), first_(first), size_(size), map_(map) {}
 
-  /// `plan`: says which keys bucket `number` may hold; null: that is to be found.
-  __device__ __forceinline__ void sort(const MsdPlan<Bits>* plan, uint32_t number) {
+  /// `plan`: says which keys bucket `number` may hold; null: that is to be found. False if the bucket was
+  /// left alone; the whole block gets the same answer.
+  __device__ __forceinline__ bool sort(const MsdPlan<Bits>* plan, uint32_t number) {
     load_keys(plan == nullptr);
     if (plan == nullptr) find_range();
     if (threadIdx.x == 0) {
@@ -112,7 +138,6 @@ class Bucket {
         const auto interval = plan->map.interval(number, 1u << plan->bucket_bits);
         shared_.parts = Parts<Bits>::over(interval.first, interval.last, BucketShared::part_bits);
       }
-      shared_.varying = 0;
       shared_.listed = 0;
     }
     clear_counters();
@@ -120,34 +145,59 @@ class Bucket {
     if (__syncthreads_or(take_slots()) == 0) {
       scan_counters();
       place_by_parts();
-    } else {
+    } else if constexpr (crowded == Crowded::by_digits) {
       place_by_digits();
+    } else {
+      return false;
     }
     load_values();
     store_keys();
     store_values();
     __syncthreads();  // the next bucket takes the shared memory
+    return true;
   }
 
  private:
-  /// A warp's records are neighbours, its lanes' records interleave.
-  __device__ __forceinline__ static uint32_t own_index(uint32_t i) {
-    const uint32_t warp = threadIdx.x / warp_threads;
-    return (warp * keys_a_thread + i) * warp_threads + ptx::lane_id();
+  /// A row is one record of each thread.
+  __device__ __forceinline__ static uint32_t index_in_row(uint32_t row) {
+    return row * threads + threadIdx.x;
   }
-  __device__ __forceinline__ bool has_own(uint32_t i) const { return own_index(i) < size_; }
+  __device__ __forceinline__ bool has(uint32_t row) const { return index_in_row(row) < size_; }
 
-  __device__ __forceinline__ Bits* staged_keys() { return reinterpret_cast<Bits*>(shared_.records); }
-  __device__ __forceinline__ Value* staged_values() { return reinterpret_cast<Value*>(shared_.records); }
+  /// Calls body(first row, true_type or false_type) for batches of rows: whether all of their records exist,
+  /// as in most batches they do, or each one is to be asked for.
+  template <class Body>
+  __device__ __forceinline__ void for_batches(Body body) const {
+#pragma unroll
+    for (uint32_t row = 0; row < keys_a_thread; row += batch) {
+      if (row + batch <= keys_a_thread && (row + batch) * threads <= size_)
+        body(row, std::true_type{});
+      else if (row * threads < size_)
+        body(row, std::false_type{});
+    }
+  }
+  /// Calls body(row) for the records of a batch that exist.
+  template <class IsFull, class Body>
+  __device__ __forceinline__ void for_rows(uint32_t first, IsFull is_full, Body body) const {
+#pragma unroll
+    for (uint32_t i = 0; i < batch; ++i)
+      if (first + i < keys_a_thread && (is_full || has(first + i))) body(first + i);
+  }
+
+  /// Vectors of 16 bytes begin at these distances before the bucket's first place.
+  __device__ __forceinline__ uint32_t lead() const {
+    return static_cast<uint32_t>(first_ % (sizeof(uint4) / sizeof(Bits)));
+  }
 
   /// `are_raw`: as the caller has them, not ordered bits.
   __device__ __forceinline__ void load_keys(bool are_raw) {
-#pragma unroll
-    for (uint32_t i = 0; i < keys_a_thread; ++i)
-      if (has_own(i)) keys_[i] = __ldcs(arrays_.keys_in + first_ + own_index(i));
+    const Bits* const mine = arrays_.keys_in + first_ + threadIdx.x;
+    for_batches([&](uint32_t first, auto is_full) {
+      for_rows(first, is_full, [&](uint32_t row) { keys_[row] = __ldcs(mine + row * threads); });
+    });
     if (!are_raw || map_.is_identity()) return;
 #pragma unroll
-    for (uint32_t i = 0; i < keys_a_thread; ++i) keys_[i] = map_.to_ordered(keys_[i]);
+    for (uint32_t row = 0; row < keys_a_thread; ++row) keys_[row] = map_.to_ordered(keys_[row]);
   }
 
   /// Without a map: the range is what the keys span.
@@ -155,15 +205,15 @@ class Bucket {
     Bits least = static_cast<Bits>(~Bits{0});
     Bits most = 0;
 #pragma unroll
-    for (uint32_t i = 0; i < keys_a_thread; ++i) {
-      if (!has_own(i)) continue;
-      least = min(least, keys_[i]);
-      most = max(most, keys_[i]);
+    for (uint32_t row = 0; row < keys_a_thread; ++row) {
+      if (!has(row)) continue;
+      least = min(least, keys_[row]);
+      most = max(most, keys_[row]);
     }
     least = warp_reduce(least, [](Bits a, Bits b) { return min(a, b); });
     most = warp_reduce(most, [](Bits a, Bits b) { return max(a, b); });
     // The place of the staged keys is still free.
-    Bits* const of_warps = staged_keys();
+    Bits* const of_warps = shared_.keys;
     if (ptx::lane_id() == 0) {
       of_warps[threadIdx.x / warp_threads] = least;
       of_warps[BucketShared::warps + threadIdx.x / warp_threads] = most;
@@ -180,207 +230,169 @@ class Bucket {
   __device__ __forceinline__ void clear_counters() {
     uint4* const counters = reinterpret_cast<uint4*>(shared_.counters);
 #pragma unroll
-    for (uint32_t w = threadIdx.x; w < words / 4; w += Policy::threads) counters[w] = make_uint4(0, 0, 0, 0);
+    for (uint32_t w = threadIdx.x; w < words / 4; w += threads) counters[w] = make_uint4(0, 0, 0, 0);
   }
 
-  /// Slots are below 16: eight a register.
-  __device__ __forceinline__ uint32_t slot(uint32_t i) const { return (slots_[i / 8] >> (i % 8 * 4)) & 0xf; }
+  /// Slots are kept in a byte each.
+  __device__ __forceinline__ uint32_t slot(uint32_t row) const { return byte_of(slots_[row / 4], row); }
+
+  __device__ __forceinline__ uint32_t& counters_of(uint32_t part) const {
+    return shared_.counters[part / parts_a_word];
+  }
 
   /// Step 1. True if a part is crowded: then counters may have run over, and slots mean nothing.
   __device__ __forceinline__ bool take_slots() {
     parts_ = shared_.parts;
-    uint32_t highest = 0;
+    for_batches([&](uint32_t first, auto is_full) {
+      uint32_t shift[batch];
+      uint32_t before[batch];
+      for_rows(first, is_full, [&](uint32_t row) {
+        const uint32_t part = parts_(keys_[row]);
+        shift[row - first] = part * 8;  // modulo 32
+        before[row - first] = atomicAdd(&counters_of(part), __funnelshift_l(0, 1, shift[row - first]));
+      });
+      for_rows(first, is_full, [&](uint32_t row) {
+        // The byte that begins at `shift` becomes byte row % 4.
+        const uint32_t old = __funnelshift_r(before[row - first], 0, shift[row - first]);
+        slots_[row / 4] = __byte_perm(slots_[row / 4], old, 0x3210 + ((4 - row % 4) << (row % 4 * 4)));
+      });
+    });
+    uint32_t any = 0;
 #pragma unroll
-    for (uint32_t i = 0; i < keys_a_thread; ++i) {
-      if (!has_own(i)) continue;
-      const uint32_t part = parts_(keys_[i]);
-      const uint32_t shift = part % parts_a_word * 4;
-      const uint32_t slot = (atomicAdd(&shared_.counters[part / parts_a_word], 1u << shift) >> shift) & 0xf;
-      highest = max(highest, slot);
-      slots_[i / 8] |= slot << (i % 8 * 4);
-    }
-    return highest >= crowd;
+    for (const uint32_t four : slots_) any |= four;
+    return (any & (0x100 - crowd) * 0x01010101u) != 0;
   }
 
   /// Step 2. Each thread adds up the counters of `rows` vectors of 16 bytes; their sums, side by side in the
   /// 16-bit fields of one word, are scanned over the block at once.
   __device__ __forceinline__ void scan_counters() {
-    constexpr uint32_t rows = words / 4 / Policy::threads;
-    static_assert(rows * 4 * Policy::threads == words && rows <= 4);
+    constexpr uint32_t rows = words / 4 / threads;
+    static_assert(rows * 4 * threads == words && rows <= 4);
     const uint4* const counters = reinterpret_cast<const uint4*>(shared_.counters);
-    uint32_t sums[rows][4];
+    uint32_t sums[rows][3];
     uint64_t row_sums = 0;
 #pragma unroll
     for (uint32_t r = 0; r < rows; ++r) {
-      const uint4 four = counters[r * Policy::threads + threadIdx.x];
-      sums[r][0] = 0;
-      sums[r][1] = sum_of_counters(four.x);
-      sums[r][2] = sums[r][1] + sum_of_counters(four.y);
-      sums[r][3] = sums[r][2] + sum_of_counters(four.z);
-      row_sums |= uint64_t{sums[r][3] + sum_of_counters(four.w)} << (16 * r);
+      const uint4 four = counters[index_in_row(r)];
+      sums[r][0] = ptx::sum_of_bytes(four.x);
+      sums[r][1] = ptx::sum_of_bytes(four.y, sums[r][0]);
+      sums[r][2] = ptx::sum_of_bytes(four.z, sums[r][1]);
+      row_sums |= uint64_t{ptx::sum_of_bytes(four.w, sums[r][2])} << (16 * r);
     }
     uint64_t totals = 0;
-    const uint64_t below = block_exclusive_sum<Policy::threads>(row_sums, shared_.warp_sums, totals);
-    uint32_t rows_before = 0;
+    const uint64_t below = block_exclusive_sum<threads>(row_sums, shared_.warp_sums, totals);
+    uint32_t rows_before = lead();
 #pragma unroll
     for (uint32_t r = 0; r < rows; ++r) {
       const uint32_t first = rows_before + (static_cast<uint32_t>(below >> (16 * r)) & 0xffff);
       rows_before += static_cast<uint32_t>(totals >> (16 * r)) & 0xffff;
-      reinterpret_cast<uint2*>(shared_.before)[r * Policy::threads + threadIdx.x] =
-          make_uint2((first + sums[r][0]) | (first + sums[r][1]) << 16,
-                     (first + sums[r][2]) | (first + sums[r][3]) << 16);
+      reinterpret_cast<uint2*>(shared_.before)[index_in_row(r)] =
+          make_uint2(first | (first + sums[r][0]) << 16, (first + sums[r][1]) | (first + sums[r][2]) << 16);
     }
     __syncthreads();
   }
 
-  /// The places of one part.
-  struct Range {
-    uint32_t first;
-    uint32_t size;
-  };
-  __device__ __forceinline__ Range places_of(uint32_t part) const {
-    const uint32_t word = shared_.counters[part / parts_a_word];
-    const uint32_t shift = part % parts_a_word * 4;
-    return {shared_.before[part / parts_a_word] + sum_of_counters(word & ((1u << shift) - 1)),
-            (word >> shift) & 0xf};
+  __device__ __forceinline__ uint32_t first_place(uint32_t part) const {
+    return shared_.before[part / parts_a_word] + byte_of(sums_of_lower_bytes(counters_of(part)), part);
   }
 
   /// Steps 3 and 4.
   __device__ __forceinline__ void place_by_parts() {
     const bool compares = with_values || parts_.shift != 0;
-#pragma unroll
-    for (uint32_t i = 0; i < keys_a_thread; ++i) {
-      if (!has_own(i)) continue;
-      const Range range = places_of(parts_(keys_[i]));
-      const uint32_t place = range.first + slot(i);
-      staged_keys()[place] = keys_[i];
-      if constexpr (with_values) shared_.positions[place] = static_cast<uint16_t>(own_index(i));
-      if (compares && range.size > 1)
-        shared_.list[atomicAdd(&shared_.listed, 1u)] = static_cast<uint16_t>(place);
-    }
+    uint32_t entry = compares ? reserve_entries() : 0;
+    for_batches([&](uint32_t first, auto is_full) {
+      uint32_t place[batch];
+      for_rows(first, is_full,
+               [&](uint32_t row) { place[row - first] = first_place(parts_(keys_[row])) + slot(row); });
+      for_rows(first, is_full, [&](uint32_t row) {
+        shared_.keys[place[row - first]] = keys_[row];
+        if constexpr (with_values)
+          shared_.positions[place[row - first]] = static_cast<uint16_t>(index_in_row(row));
+        if (compares && slot(row) == 1) shared_.list[entry++] = static_cast<uint16_t>(place[row - first] - 1);
+      });
+    });
     __syncthreads();
-    if (compares) compare_listed();
+    if (!compares) return;
+    sort_listed();
+    __syncthreads();
   }
 
-  /// Every listed key finds its place among those of its part; all look before one moves.
-  __device__ __forceinline__ void compare_listed() {
+  /// The second key of each part lists it: the first entry of those that this thread needs.
+  __device__ __forceinline__ uint32_t reserve_entries() {
+    uint32_t wanted = 0;
+#pragma unroll
+    for (const uint32_t four : slots_) wanted += bytes_that_are_one(four);
+    const uint32_t up_to_me = warp_inclusive_sum(wanted);
+    uint32_t base = 0;
+    if (ptx::lane_id() == warp_threads - 1) base = atomicAdd(&shared_.listed, up_to_me);
+    return __shfl_sync(full_warp, base, warp_threads - 1) + up_to_me - wanted;
+  }
+
+  /// By insertion; most parts have two keys.
+  __device__ __forceinline__ void sort_listed() {
     const uint32_t listed = shared_.listed;
-    uint32_t places[keys_a_thread] = {};
-    uint32_t position[with_values ? keys_a_thread : 1] = {};
-#pragma unroll
-    for (uint32_t i = 0; i < keys_a_thread; ++i) {
-      const uint32_t entry = i * Policy::threads + threadIdx.x;
-      if (entry >= listed) break;
-      const uint32_t mine = shared_.list[entry];
-      const Bits key = staged_keys()[mine];
-      if constexpr (with_values) position[i] = shared_.positions[mine];
-      const Range range = places_of(parts_(key));
-      uint32_t place = range.first;
-      for (uint32_t other = range.first; other < range.first + range.size; ++other) {
-        const Bits key_there = staged_keys()[other];
-        const bool is_first =
-            with_values ? shared_.positions[other] < position[with_values ? i : 0] : other < mine;
-        place += key_there < key || (key_there == key && is_first);
+    for (uint32_t entry = threadIdx.x; entry < listed; entry += threads) {
+      const uint32_t first = shared_.list[entry];
+      const uint32_t part = parts_(shared_.keys[first]);
+      const uint32_t end = first + byte_of(counters_of(part), part);
+      for (uint32_t next = first + 1; next < end; ++next) {
+        const Bits key = shared_.keys[next];
+        const uint16_t position = shared_.positions[with_values ? next : 0];
+        uint32_t to = next;
+        for (; to > first; --to) {
+          const Bits lower = shared_.keys[to - 1];
+          const bool is_in_order =
+              lower < key ||
+              (lower == key && (!with_values || shared_.positions[with_values ? to - 1 : 0] < position));
+          if (is_in_order) break;
+          shared_.keys[to] = lower;
+          if constexpr (with_values) shared_.positions[to] = shared_.positions[to - 1];
+        }
+        shared_.keys[to] = key;
+        if constexpr (with_values) shared_.positions[to] = position;
       }
-      keys_[i] = key;
-      places[i] = place;
     }
-    __syncthreads();
-#pragma unroll
-    for (uint32_t i = 0; i < keys_a_thread; ++i) {
-      if (i * Policy::threads + threadIdx.x >= listed) break;
-      staged_keys()[places[i]] = keys_[i];
-      if constexpr (with_values) shared_.positions[places[i]] = static_cast<uint16_t>(position[i]);
-    }
-    __syncthreads();
   }
 
-  /// LSD, over the digits that vary. Leaves keys and positions as place_by_parts does.
   __device__ __forceinline__ void place_by_digits() {
-    find_varying_bits();
-    uint16_t positions[keys_a_thread];
-#pragma unroll
-    for (uint32_t i = 0; i < keys_a_thread; ++i) positions[i] = static_cast<uint16_t>(own_index(i));
-    const Bits varying = shared_.varying;
-    for (uint32_t place = 0; place < digit_places<Bits>; ++place)
-      if (((varying >> (place * digit_bits)) & (digit_values - 1)) != 0) move_by_digit(place, positions);
-#pragma unroll
-    for (uint32_t i = 0; i < keys_a_thread; ++i) {
-      if (!has_own(i)) continue;
-      staged_keys()[own_index(i)] = keys_[i];
-      if constexpr (with_values) shared_.positions[own_index(i)] = positions[i];
-    }
+    for_batches([&](uint32_t first, auto is_full) {
+      for_rows(first, is_full, [&](uint32_t row) { shared_.keys[index_in_row(row)] = keys_[row]; });
+    });
     __syncthreads();
-  }
-
-  __device__ __forceinline__ void find_varying_bits() {
-    if (threadIdx.x == 0) staged_keys()[0] = keys_[0];
-    __syncthreads();
-    const Bits one_of_them = staged_keys()[0];
-    Bits differing = 0;
-#pragma unroll
-    for (uint32_t i = 0; i < keys_a_thread; ++i)
-      if (has_own(i)) differing |= keys_[i] ^ one_of_them;
-    differing = warp_reduce(differing, [](Bits a, Bits b) { return static_cast<Bits>(a | b); });
-    if (ptx::lane_id() == 0) {
-      if constexpr (sizeof(Bits) == 8)
-        atomicOr(reinterpret_cast<unsigned long long*>(&shared_.varying),
-                 static_cast<unsigned long long>(differing));
-      else
-        atomicOr(&shared_.varying, differing);
-    }
-    __syncthreads();
-  }
-
-  /// One stable pass. Every thread gets the records that now stand at its indices.
-  __device__ __forceinline__ void move_by_digit(uint32_t place, uint16_t (&positions)[keys_a_thread]) {
-    const uint32_t warp = threadIdx.x / warp_threads;
-    const DigitOf<Bits> digit_of(place);
-    Packed16<keys_a_thread> ranks;
-    WarpRanker<ranking> ranker(shared_.warp_counts[warp]);
-#pragma unroll
-    for (uint32_t i = 0; i < keys_a_thread; ++i) ranks.set(i, ranker.rank(digit_of(keys_[i]), has_own(i)));
-    __syncthreads();
-    uint32_t records = 0;
-    if (threadIdx.x < digit_values)
-      for (uint32_t w = 0; w < BucketShared::warps; ++w) {
-        const uint32_t here = shared_.warp_counts[w][threadIdx.x];
-        shared_.warp_counts[w][threadIdx.x] = records;
-        records += here;
-      }
-    uint64_t total = 0;
-    const uint64_t below = block_exclusive_sum<Policy::threads>(uint64_t{records}, shared_.warp_sums, total);
-    if (threadIdx.x < digit_values)
-      for (uint32_t w = 0; w < BucketShared::warps; ++w)
-        shared_.warp_counts[w][threadIdx.x] += static_cast<uint32_t>(below);
-    __syncthreads();
-#pragma unroll
-    for (uint32_t i = 0; i < keys_a_thread; ++i) {
-      if (!has_own(i)) continue;
-      const uint32_t to = shared_.warp_counts[warp][digit_of(keys_[i])] + ranks.get(i);
-      staged_keys()[to] = keys_[i];
-      if constexpr (with_values) shared_.positions[to] = positions[i];
-    }
-    __syncthreads();
-#pragma unroll
-    for (uint32_t i = 0; i < keys_a_thread; ++i) {
-      if (!has_own(i)) continue;
-      keys_[i] = staged_keys()[own_index(i)];
-      if constexpr (with_values) positions[i] = shared_.positions[own_index(i)];
-    }
-    __syncthreads();
+    sort_staged_by_digits<BucketShared, Bits, with_values, ranking, threads, keys_a_thread>(size_, lead());
   }
 
   /// The first access to the values: they are under way while the keys are stored.
   __device__ __forceinline__ void load_values() {
     if constexpr (with_values) {
-#pragma unroll
-      for (uint32_t i = 0; i < keys_a_thread; ++i)
-        if (has_own(i)) values_[i] = __ldcs(arrays_.values_in + first_ + own_index(i));
+      const Value* const mine = arrays_.values_in + first_ + threadIdx.x;
+      for_batches([&](uint32_t first, auto is_full) {
+        for_rows(first, is_full, [&](uint32_t row) { values_[row] = __ldcs(mine + row * threads); });
+      });
     }
   }
 
-  __device__ __forceinline__ void store_keys() {
+  /// Writes the bucket's places of `out`, by 16 bytes where all of them are its own. vector(n): the n-th
+  /// vector from the first one that the bucket touches.
+  template <class T, class Vector>
+  __device__ __forceinline__ void store(T* out, Vector vector) const {
+    constexpr uint32_t width = sizeof(uint4) / sizeof(T);
+    const uint32_t begin = static_cast<uint32_t>(first_ % width);
+    const uint32_t end = begin + size_;
+    T* const first_vector = out + (first_ - begin);
+    for (uint32_t v = threadIdx.x; v * width < end; v += threads) {
+      const digest_detail::Vector<T> mine = vector(v);
+      if (v * width >= begin && (v + 1) * width <= end) {
+        __stcs(reinterpret_cast<uint4*>(first_vector) + v, mine.whole);
+      } else {
+#pragma unroll
+        for (uint32_t k = 0; k < width; ++k)
+          if (v * width + k >= begin && v * width + k < end) first_vector[v * width + k] = mine.keys[k];
+      }
+    }
+  }
+
+  __device__ __forceinline__ void store_keys() const {
     if (map_.is_xor()) {
       const Bits mask = map_.xor_mask();
       store_keys_as([=](Bits key) { return static_cast<Bits>(key ^ mask); });
@@ -390,28 +402,33 @@ class Bucket {
   }
 
   template <class Raw>
-  __device__ __forceinline__ void store_keys_as(Raw raw) {
+  __device__ __forceinline__ void store_keys_as(Raw raw) const {
+    store(arrays_.keys_out, [&](uint32_t v) {
+      digest_detail::Vector<Bits> vector{.whole = reinterpret_cast<const uint4*>(shared_.keys)[v]};
 #pragma unroll
-    for (uint32_t i = 0; i < keys_a_thread; ++i) {
-      const uint32_t at = i * Policy::threads + threadIdx.x;
-      if (at >= size_) break;
-      arrays_.keys_out[first_ + at] = raw(staged_keys()[at]);
-    }
+      for (Bits& key : vector.keys) key = raw(key);
+      return vector;
+    });
   }
 
   __device__ __forceinline__ void store_values() {
     if constexpr (with_values) {
       __syncthreads();
-#pragma unroll
-      for (uint32_t i = 0; i < keys_a_thread; ++i)
-        if (has_own(i)) staged_values()[own_index(i)] = values_[i];
+      for_batches([&](uint32_t first, auto is_full) {
+        for_rows(first, is_full, [&](uint32_t row) { shared_.values[index_in_row(row)] = values_[row]; });
+      });
       __syncthreads();
+      constexpr uint32_t width = sizeof(uint4) / sizeof(Value);
+      const uint32_t begin = static_cast<uint32_t>(first_ % width);
+      store(arrays_.values_out, [&](uint32_t v) {
+        digest_detail::Vector<Value> vector;
 #pragma unroll
-      for (uint32_t i = 0; i < keys_a_thread; ++i) {
-        const uint32_t at = i * Policy::threads + threadIdx.x;
-        if (at >= size_) break;
-        arrays_.values_out[first_ + at] = staged_values()[shared_.positions[at]];
-      }
+        for (uint32_t k = 0; k < width; ++k) {
+          const uint32_t record = v * width + k - begin;
+          if (record < size_) vector.keys[k] = shared_.values[shared_.positions[lead() + record]];
+        }
+        return vector;
+      });
     }
   }
 
@@ -422,16 +439,16 @@ class Bucket {
   const KeyMap<Bits>& map_;
   Parts<Bits> parts_;
   Bits keys_[keys_a_thread] = {};
-  uint32_t slots_[(keys_a_thread + 7) / 8] = {};
+  uint32_t slots_[(keys_a_thread + 3) / 4] = {};
   Value values_[with_values ? keys_a_thread : 1];
 };
 
-/// Sorts the buckets that plan->listed[which] and `list` name where they are; without a plan, `count` records
-/// as one bucket.
-template <class Bits, class Value, Ranking ranking, class Policy>
+/// Sorts the buckets that plan->listed[which] and `list` name where they are. Those that are left alone join
+/// the last class, `last_list`. Without a plan: `count` records as one bucket.
+template <class Bits, class Value, Ranking ranking, class Policy, Crowded crowded>
 __global__ __launch_bounds__(Policy::threads, Policy::blocks_a_multiprocessor) void bucket_sort_kernel(
     BucketArrays<Bits, Value> arrays, uint64_t count, const uint64_t* offsets, const uint32_t* list,
-    uint32_t which, KeyMap<Bits> map, const MsdPlan<Bits>* plan) {
+    uint32_t which, uint32_t* last_list, KeyMap<Bits> map, MsdPlan<Bits>* plan) {
   ptx::wait_for_previous_launch();
   if (plan != nullptr && !plan->partitions()) return;
   auto& shared = shared_memory<Shared<Bits, Value, Policy>>();
@@ -441,9 +458,10 @@ __global__ __launch_bounds__(Policy::threads, Policy::blocks_a_multiprocessor) v
     const uint32_t number = plan != nullptr ? list[i] : 0;
     const uint64_t first = plan != nullptr ? offsets[number] : 0;
     const uint64_t end = number + 1 < buckets ? offsets[number + 1] : count;
-    Bucket<Bits, Value, ranking, Policy> bucket(shared, arrays, first, static_cast<uint32_t>(end - first),
-                                                map);
-    bucket.sort(plan, number);
+    Bucket<Bits, Value, ranking, Policy, crowded> bucket(shared, arrays, first,
+                                                         static_cast<uint32_t>(end - first), map);
+    if (!bucket.sort(plan, number) && threadIdx.x == 0)
+      last_list[atomicAdd(&plan->listed[bucket_classes - 1], 1u)] = number;
   }
 }
 

@@ -39,18 +39,15 @@ __global__ __launch_bounds__(WideCounters::threads) void counting_histogram_kern
   ptx::wait_for_previous_launch();
   if (plan != nullptr && plan->road != Road::counting) return;
   WideCounters& counters = shared_memory<WideCounters>();
-  counters.clear();
-  __syncthreads();
   const Bits minimum = plan != nullptr ? plan->minimum : Bits{0};
   const auto bin_of = [&](Bits raw) {
     return sizeof(Bits) == 2 ? static_cast<uint32_t>(raw)
                              : static_cast<uint32_t>(map.to_ordered(raw) - minimum);
   };
   const uint64_t first = min(blockIdx.x * span, count);
-  counters.add_all(keys + first, min(span, count - first), bin_of, [&](uint32_t bin) {
+  counters.count(keys + first, min(span, count - first), bin_of, [&](uint32_t bin) {
     atomicAdd(&counts[bin], static_cast<unsigned long long>(WideCounters::half));
   });
-  __syncthreads();
   for (uint32_t bin = threadIdx.x; bin < counting_bins; bin += blockDim.x)
     if (const uint32_t keys_here = counters.at(bin))
       atomicAdd(&counts[bin], static_cast<unsigned long long>(keys_here));

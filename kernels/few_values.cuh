@@ -103,7 +103,7 @@ template <class Bits>
 struct OrderShared {
   Bits values[slots];  // ordered bits; beyond the last the largest there is
   uint64_t counts[slots];
-  uint64_t warp_sums[threads / warp_threads + 1];
+  uint64_t warp_sums[threads / warp_threads];
   uint32_t size;
 };
 

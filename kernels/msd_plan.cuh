@@ -249,7 +249,7 @@ __global__ void survey_digest_kernel(const Digest<Bits>* digest, uint32_t bucket
 inline constexpr uint32_t decide_threads = 256;
 
 struct DecideShared {
-  uint32_t warp_sums[decide_threads / warp_threads + 1];
+  uint32_t warp_sums[decide_threads / warp_threads];
 };
 
 /// Appends this lane's `bucket` to a list if `is_member`: one atomic a warp.

@@ -94,7 +94,7 @@ struct BucketSortPolicy {
 };
 
 /// radix_msd.cuh: buckets of at most bucket_keys records on average, from least_count records on.
-template <class Partition_, class Small_, class Large_, class Medium_ = BucketSortPolicy<1024, 9, 1, 65536>,
+template <class Partition_, class Small_, class Large_, class Medium_ = BucketSortPolicy<1024, 9, 1, 32768>,
           uint32_t bucket_keys_ = 4096, uint64_t least_count_ = uint64_t{1} << 21>
 struct MsdPolicy {
   using Partition = Partition_;
@@ -123,32 +123,32 @@ struct MsdRow {
 template <>
 struct MsdRow<uint32_t, NoValue> {
   using Policy = MsdPolicy<PartitionPolicy<1024, 24, 8, 1>, BucketSortPolicy<256, 18, 4, 32768>,
-                           BucketSortPolicy<1024, 18, 1, 65536>>;
+                           BucketSortPolicy<1024, 18, 1, 32768>>;
 };
 template <>
 struct MsdRow<uint64_t, NoValue> {
   using Policy = MsdPolicy<PartitionPolicy<512, 24, 8, 1>, BucketSortPolicy<512, 9, 2, 32768>,
-                           BucketSortPolicy<1024, 16, 1, 65536>>;
+                           BucketSortPolicy<1024, 16, 1, 32768>>;
 };
 template <>
 struct MsdRow<uint32_t, uint32_t> {
   using Policy = MsdPolicy<PartitionPolicy<512, 22, 11, 1>, BucketSortPolicy<512, 9, 2, 32768>,
-                           BucketSortPolicy<1024, 16, 1, 65536>>;
+                           BucketSortPolicy<1024, 16, 1, 32768>>;
 };
 template <>
 struct MsdRow<uint32_t, uint64_t> {
   using Policy = MsdPolicy<PartitionPolicy<512, 14, 7, 1>, BucketSortPolicy<512, 9, 2, 32768>,
-                           BucketSortPolicy<1024, 12, 1, 65536>>;
+                           BucketSortPolicy<1024, 12, 1, 32768>>;
 };
 template <>
 struct MsdRow<uint64_t, uint32_t> {
   using Policy = MsdPolicy<PartitionPolicy<512, 14, 7, 1>, BucketSortPolicy<512, 9, 2, 32768>,
-                           BucketSortPolicy<1024, 12, 1, 65536>>;
+                           BucketSortPolicy<1024, 12, 1, 32768>>;
 };
 template <>
 struct MsdRow<uint64_t, uint64_t> {
   using Policy = MsdPolicy<PartitionPolicy<512, 8, 8, 1>, BucketSortPolicy<512, 9, 2, 32768>,
-                           BucketSortPolicy<1024, 12, 1, 65536>>;
+                           BucketSortPolicy<1024, 12, 1, 32768>>;
 };
 template <class Bits, class Value>
 using TunedMsd = typename MsdRow<Bits, Value>::Policy;

@@ -215,12 +215,12 @@ __device__ __forceinline__ void bulk_stores_have_read() {
 #endif
 }
 
-/// The four bytes of a word added up; they sum to less than 2^16.
-__device__ __forceinline__ uint32_t sum_of_bytes(uint32_t word) {
+/// `sum` and the four bytes of a word added up.
+__device__ __forceinline__ uint32_t sum_of_bytes(uint32_t word, uint32_t sum = 0) {
 #if defined(__CUDACC__)
-  return __dp4a(word, 0x01010101u, 0u);
+  return __dp4a(word, 0x01010101u, sum);
 #else
-  return (word & 0xff) + (word >> 8 & 0xff) + (word >> 16 & 0xff) + (word >> 24);
+  return sum + (word & 0xff) + (word >> 8 & 0xff) + (word >> 16 & 0xff) + (word >> 24);
 #endif
 }
 

@@ -90,30 +90,31 @@ struct MsdWorkspace<Bits, Value, void> {
 
 namespace msd_detail {
 
-template <class Policy, Ranking ranking, class Bits, class Value>
+template <class Policy, bucket_sort_detail::Crowded crowded, Ranking ranking, class Bits, class Value>
 void sort_buckets(const MsdArrays<Bits, Value>& arrays, uint32_t which, KeyMap<Bits> map,
-                  const uint64_t* offsets, const uint32_t* lists, const MsdPlan<Bits>* plan,
-                  cudaStream_t stream) {
+                  const uint64_t* offsets, uint32_t* lists, MsdPlan<Bits>* plan, cudaStream_t stream) {
   using namespace bucket_sort_detail;
-  const auto kernel = bucket_sort_kernel<Bits, Value, ranking, Policy>;
+  const auto kernel = bucket_sort_kernel<Bits, Value, ranking, Policy, crowded>;
   constexpr size_t shared_bytes = sizeof(Shared<Bits, Value, Policy>);
   const uint32_t blocks = std::min(resident_blocks(kernel, Policy::threads, shared_bytes), msd_most_buckets);
   const BucketArrays<Bits, Value> in_place{arrays.keys_out, arrays.keys_out, arrays.values_out,
                                            arrays.values_out};
   launch_chained(kernel, {blocks, Policy::threads, shared_bytes}, stream, in_place, arrays.count, offsets,
-                 lists + which * msd_most_buckets, which, map, plan);
+                 static_cast<const uint32_t*>(lists + which * msd_most_buckets), which,
+                 lists + (bucket_classes - 1) * msd_most_buckets, map, plan);
 }
 
 template <class Policy, Ranking ranking, class Bits, class Value>
 void sort_alone(const MsdArrays<Bits, Value>& arrays, KeyMap<Bits> map, cudaStream_t stream) {
   using namespace bucket_sort_detail;
   const BucketArrays<Bits, Value> all{arrays.keys_in, arrays.keys_out, arrays.values_in, arrays.values_out};
-  const MsdPlan<Bits>* const no_plan = nullptr;
+  MsdPlan<Bits>* const no_plan = nullptr;
   const uint64_t* const no_offsets = nullptr;
   const uint32_t* const no_list = nullptr;
-  launch_chained(bucket_sort_kernel<Bits, Value, ranking, Policy>,
+  uint32_t* const no_last_list = nullptr;
+  launch_chained(bucket_sort_kernel<Bits, Value, ranking, Policy, Crowded::by_digits>,
                  {1, Policy::threads, sizeof(Shared<Bits, Value, Policy>)}, stream, all, arrays.count,
-                 no_offsets, no_list, 0u, map, no_plan);
+                 no_offsets, no_list, 0u, no_last_list, map, no_plan);
 }
 
 }  // namespace msd_detail
@@ -209,10 +210,14 @@ void radix_msd(const MsdArrays<Bits, Value>& arrays, KeyMap<Bits> map, const Dig
   launch_chained(partition, shape, stream, level);
 
   using namespace msd_detail;
-  const uint32_t* const lists = workspace.lists.data();
-  sort_buckets<typename Policy::Small, stable_ranking>(arrays, 0, map, offsets, lists, plan, stream);
-  sort_buckets<typename Policy::Medium, stable_ranking>(arrays, 1, map, offsets, lists, plan, stream);
-  sort_buckets<typename Policy::Large, stable_ranking>(arrays, 2, map, offsets, lists, plan, stream);
+  using bucket_sort_detail::Crowded;
+  uint32_t* const lists = workspace.lists.data();
+  sort_buckets<typename Policy::Small, Crowded::left_alone, stable_ranking>(arrays, 0, map, offsets, lists,
+                                                                            plan, stream);
+  sort_buckets<typename Policy::Medium, Crowded::left_alone, stable_ranking>(arrays, 1, map, offsets, lists,
+                                                                             plan, stream);
+  sort_buckets<typename Policy::Large, Crowded::by_digits, stable_ranking>(arrays, 2, map, offsets, lists,
+                                                                           plan, stream);
 }
 
 }  // namespace sweepsort

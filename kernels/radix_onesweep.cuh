@@ -66,7 +66,7 @@ struct Shared {
   static constexpr size_t record_bytes = std::max<size_t>(sizeof(Bits), value_bytes<Value>);
 
   uint64_t shift[digit_values];  // a record's place in `out` minus its place in the tile, by digit
-  uint32_t warp_sums[warps + 1];
+  uint32_t warp_sums[warps];
   uint32_t tile;
   // While keys are ranked: a histogram a warp, then where in the tile each warp's keys of a digit start.
   uint32_t warp_counts[warps][digit_values];

@@ -80,7 +80,7 @@ struct Shared {
   uint32_t next[msd_digits];       // the next slot of each bin, and how many are left in it: see slot
   uint32_t begin[msd_digits + 1];  // its first
   uint32_t gap[msd_digits];        // slots at its front that stand for records of others
-  uint32_t warp_sums[Policy::threads / warp_threads + 1];
+  uint32_t warp_sums[Policy::threads / warp_threads];
   uint32_t job;
   uint32_t warp_counts[warps][msd_digits];  // pairs: a histogram a warp, then where its records of a digit go
   alignas(128) Bits keys[bin_slots];

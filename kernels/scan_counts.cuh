@@ -26,7 +26,7 @@ inline constexpr uint32_t tile = threads * counts_a_thread;
 using Statuses = LookbackTable<uint64_t, 1>;
 
 struct Shared {
-  uint64_t warp_sums[threads / warp_threads + 1];
+  uint64_t warp_sums[threads / warp_threads];
   uint64_t before;
   uint32_t ticket;
 };

@@ -121,7 +121,7 @@ __device__ void lay_out_passes(SortPlan<Bits>& plan, bool in_place) {
 
 template <class Bits>
 struct Shared {
-  uint64_t warp_sums[digit_values / warp_threads + 1];
+  uint64_t warp_sums[digit_values / warp_threads];
   uint64_t most_frequent[HotDigits::candidates];  // keys with the digit, the digit in the low bits
 };
 

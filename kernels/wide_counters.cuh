@@ -1,14 +1,18 @@
 // wide_counters.cuh - a block's 65,536 counters in 128 KiB of shared memory, which no input makes run over.
-//
-//     word:  | bin 1: 16 bits | bin 0: 16 bits |     a counter that reaches 2^15 hands 2^15 over to device
-//     memory
-//
 // Shams & Kennedy, "Efficient histogram algorithms for NVIDIA CUDA compatible devices", 2007.
+//
+//     word:  | bin 1: 16 bits | bin 0: 16 bits |
+//
+// First the keys are counted without a look at what a counter holds. One that runs over loses 2^16, or loses
+// 2^16 and gives its neighbour 1: the sum of all counters can only become too small, so that a sum equal to
+// the number of keys proves every count. If it is not, all is counted again with care: a counter that reaches
+// 2^15 hands 2^15 over to device memory.
 #pragma once
 
 #include "kernels/histogram.cuh"
 #include "kernels/policy.cuh"
 #include "kernels/ptx.cuh"
+#include "kernels/warp.cuh"
 
 #include <cuda_runtime.h>
 
@@ -22,35 +26,65 @@ struct WideCounters {
   static constexpr uint32_t threads = counting_policy.histogram_threads;
 
   uint32_t words[bins / 2];
-
-  /// The whole block calls it, and synchronises before it counts.
-  __device__ __forceinline__ void clear() {
-    uint4* const vectors = reinterpret_cast<uint4*>(words);
-    for (uint32_t i = threadIdx.x; i < bins / 8; i += blockDim.x) vectors[i] = make_uint4(0, 0, 0, 0);
-  }
+  uint32_t sum;
 
   /// What is left here of a bin's count.
   __device__ __forceinline__ uint32_t at(uint32_t bin) const {
     return (words[word_of(bin)] >> (bin % 2 * 16)) & 0xffff;
   }
 
-  /// Right after a barrier every counter is below `half`; until the next one a block may add at most `half`
-  /// in all. `hand_over(bin)` adds `half` to the bin elsewhere.
-  template <class HandOver>
+  /// Counts `count` (below 2^32) keys from `keys` (aligned to 16 bytes) on. hand_over(bin) adds `half` to the
+  /// bin elsewhere. The whole block calls it and finds the counters complete.
+  template <class Bits, class BinOf, class HandOver>
+  __device__ __forceinline__ void count(const Bits* keys, uint64_t count, BinOf bin_of, HandOver hand_over) {
+    clear();
+    add_all<false>(keys, count, bin_of, hand_over);
+    if (sum_of_all() == static_cast<uint32_t>(count)) return;
+    clear();
+    add_all<true>(keys, count, bin_of, hand_over);
+  }
+
+ private:
+  __device__ __forceinline__ void clear() {
+    uint4* const vectors = reinterpret_cast<uint4*>(words);
+    for (uint32_t i = threadIdx.x; i < bins / 8; i += blockDim.x) vectors[i] = make_uint4(0, 0, 0, 0);
+    if (threadIdx.x == 0) sum = 0;
+    __syncthreads();
+  }
+
+  __device__ __forceinline__ uint32_t sum_of_all() {
+    const uint4* const vectors = reinterpret_cast<const uint4*>(words);
+    uint32_t mine = 0;
+    for (uint32_t i = threadIdx.x; i < bins / 8; i += blockDim.x)
+      for (const uint32_t word : {vectors[i].x, vectors[i].y, vectors[i].z, vectors[i].w})
+        mine += (word & 0xffff) + (word >> 16);
+    mine = warp_reduce(mine, [](uint32_t a, uint32_t b) { return a + b; });
+    if (ptx::lane_id() == 0) atomicAdd(&sum, mine);
+    __syncthreads();
+    const uint32_t all = sum;
+    __syncthreads();  // clear() may change it
+    return all;
+  }
+
+  /// Guarded: right after a barrier every counter is below `half`; until the next one a block may add at most
+  /// `half` in all.
+  template <bool is_guarded, class HandOver>
   __device__ __forceinline__ void add(uint32_t bin, uint32_t keys, HandOver hand_over) {
     const uint32_t shift = bin % 2 * 16;
     const uint32_t added = keys << shift;
     uint32_t* const word = &words[word_of(bin)];
-    const uint32_t before = atomicAdd(word, added);
-    if ((~before & (before + added) & (half << shift)) != 0) {
-      atomicSub(word, half << shift);
-      hand_over(bin);
+    if constexpr (is_guarded) {
+      const uint32_t before = atomicAdd(word, added);
+      if ((~before & (before + added) & (half << shift)) != 0) {
+        atomicSub(word, half << shift);
+        hand_over(bin);
+      }
+    } else {
+      atomicAdd(word, added);
     }
   }
 
-  /// Counts `count` keys from `keys` (aligned to 16 bytes) on. The whole block calls it; the counters are
-  /// complete behind the next barrier.
-  template <class Bits, class BinOf, class HandOver>
+  template <bool is_guarded, class Bits, class BinOf, class HandOver>
   __device__ __forceinline__ void add_all(const Bits* keys, uint64_t count, BinOf bin_of,
                                           HandOver hand_over) {
     const uint64_t vectors = count / digest_detail::keys_a_vector<Bits>;
@@ -64,14 +98,14 @@ struct WideCounters {
         has_pair |= bin_of(first.keys[k - 1]) == bin_of(first.keys[k]);
     }
     if (__syncthreads_count(has_pair) > static_cast<int>(threads / 8))
-      add_vectors<Bits, true>(body, vectors, bin_of, hand_over);
+      add_vectors<is_guarded, true, Bits>(body, vectors, bin_of, hand_over);
     else
-      add_vectors<Bits, false>(body, vectors, bin_of, hand_over);
+      add_vectors<is_guarded, false, Bits>(body, vectors, bin_of, hand_over);
     for (uint64_t i = vectors * digest_detail::keys_a_vector<Bits> + threadIdx.x; i < count; i += blockDim.x)
-      add(bin_of(keys[i]), 1, hand_over);
+      add<is_guarded>(bin_of(keys[i]), 1, hand_over);
+    __syncthreads();
   }
 
- private:
   /// Keys that share many bits would meet in few banks.
   static __device__ __forceinline__ uint32_t word_of(uint32_t bin) {
     const uint32_t word = bin / 2;
@@ -79,7 +113,7 @@ struct WideCounters {
   }
 
   /// `by_runs`: successive keys of one bin cost one atomic together.
-  template <class Bits, bool by_runs, class BinOf, class HandOver>
+  template <bool is_guarded, bool by_runs, class Bits, class BinOf, class HandOver>
   __device__ __forceinline__ void add_vectors(const uint4* body, uint64_t vectors, BinOf bin_of,
                                               HandOver hand_over) {
     constexpr uint32_t width = digest_detail::keys_a_vector<Bits>;
@@ -102,19 +136,19 @@ struct WideCounters {
           for (const Bits key : vector[u].keys) {
             const uint32_t bin = bin_of(key);
             if constexpr (!by_runs) {
-              add(bin, 1, hand_over);
+              add<is_guarded>(bin, 1, hand_over);
             } else if (bin == run_bin) {
               ++run;
             } else {
-              if (run != 0) add(run_bin, run, hand_over);
+              if (run != 0) add<is_guarded>(run_bin, run, hand_over);
               run_bin = bin;
               run = 1;
             }
           }
         }
-        if (by_runs && run != 0) add(run_bin, run, hand_over);
+        if (by_runs && run != 0) add<is_guarded>(run_bin, run, hand_over);
       }
-      __syncthreads();
+      if constexpr (is_guarded) __syncthreads();
     }
   }
 };
