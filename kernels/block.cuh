@@ -22,7 +22,7 @@ __device__ __forceinline__ T block_exclusive_sum(T value, T* warp_sums, T& total
   __syncthreads();
   // Every warp scans the sums for itself: cheaper than a second barrier.
   const T sum = lane < warps ? warp_sums[lane] : T{};
-  const T up_to_lane = warp_inclusive_sum(sum);
+  const T up_to_lane = warp_inclusive_sum<warps>(sum);
   total = __shfl_sync(full_warp, up_to_lane, warps - 1);
   return __shfl_sync(full_warp, static_cast<T>(up_to_lane - sum), warp) + inclusive - value;
 }

@@ -110,6 +110,12 @@ struct BucketArrays {
   Value* values_out;
 };
 
+struct BucketRange {
+  uint64_t first;   // record of the arrays
+  uint32_t size;    // records; may be 0
+  uint32_t number;  // of the bucket in its plan
+};
+
 /// What becomes of a bucket whose keys crowd in few parts.
 enum class Crowded : uint32_t { by_digits, left_alone };
 
@@ -122,33 +128,45 @@ class Bucket {
   static constexpr uint32_t keys_a_thread = Policy::keys_a_thread;
   static constexpr uint32_t words = BucketShared::words;
 
-  /// From `first` on, `size` records are read and, in order, written; the arrays may be the same. All are
-  /// aligned to 16 bytes.
   __device__ __forceinline__ Bucket(BucketShared& shared, const BucketArrays<Bits, Value>& arrays,
-                                    uint64_t first, uint32_t size, const KeyMap<Bits>& map)
-      : shared_(shared), arrays_(arrays), first_(first), size_(size), map_(map) {}
+                                    const KeyMap<Bits>& map)
+      : shared_(shared), arrays_(arrays), map_(map) {}
 
-  /// `plan`: says which keys bucket `number` may hold; null: that is to be found. False if the bucket was
-  /// left alone; the whole block gets the same answer.
-  __device__ __forceinline__ bool sort(const MsdPlan<Bits>* plan, uint32_t number) {
-    load_keys(plan == nullptr);
-    if (plan == nullptr) find_range();
+  /// Sorts the records of `range`, whose keys are ordered bits. False if the bucket was left alone; the whole
+  /// block gets the same answer.
+  __device__ __forceinline__ bool sort(const MsdPlan<Bits>& plan, const BucketRange& range) {
+    load_keys(range);
     if (threadIdx.x == 0) {
-      if (plan != nullptr) {
-        const auto interval = plan->map.interval(number, 1u << plan->bucket_bits);
-        shared_.parts = Parts<Bits>::over(interval.first, interval.last, BucketShared::part_bits);
-      }
-      shared_.listed = 0;
+      const auto interval = plan.map.interval(range_.number, 1u << plan.bucket_bits);
+      shared_.parts = Parts<Bits>::over(interval.first, interval.last, BucketShared::part_bits);
     }
+    return sort_in_parts();
+  }
+
+  /// The same for `count` keys as the caller has them, of which nothing is known.
+  __device__ __forceinline__ void sort_alone(uint32_t count) {
+    load_keys({0, count, 0});
+    if (!map_.is_identity()) {
+#pragma unroll
+      for (uint32_t row = 0; row < keys_a_thread; ++row) keys_[row] = map_.to_ordered(keys_[row]);
+    }
+    find_range();
+    (void)sort_in_parts();
+  }
+
+ private:
+  __device__ __forceinline__ bool sort_in_parts() {
+    if (threadIdx.x == 0) shared_.listed = 0;
     clear_counters();
     __syncthreads();
-    if (__syncthreads_or(take_slots()) == 0) {
-      scan_counters();
-      place_by_parts();
-    } else if constexpr (crowded == Crowded::by_digits) {
+    const bool is_crowded = __syncthreads_or(take_slots()) != 0;
+    if (crowded == Crowded::left_alone && is_crowded) return false;
+    if (is_crowded) {
       place_by_digits();
     } else {
-      return false;
+      scan_counters();
+      place_by_parts();
+      sort_listed();
     }
     load_values();
     store_keys();
@@ -157,59 +175,60 @@ class Bucket {
     return true;
   }
 
- private:
   /// A row is one record of each thread.
   __device__ __forceinline__ static uint32_t index_in_row(uint32_t row) {
     return row * threads + threadIdx.x;
   }
-  __device__ __forceinline__ bool has(uint32_t row) const { return index_in_row(row) < size_; }
 
-  /// Calls body(first row, true_type or false_type) for batches of rows: whether all of their records exist,
-  /// as in most batches they do, or each one is to be asked for.
+  /// Some rows of a bucket, of which all records exist, as in most batches they do, or each one is to be
+  /// asked for.
+  template <bool is_full>
+  struct Batch {
+    uint32_t first;
+    uint32_t size;  // of the bucket
+
+    /// Calls body(row) for the records that exist.
+    template <class Body>
+    __device__ __forceinline__ void for_rows(Body body) const {
+#pragma unroll
+      for (uint32_t row = first; row < min(first + batch, keys_a_thread); ++row)
+        if (is_full || index_in_row(row) < size) body(row);
+    }
+  };
   template <class Body>
-  __device__ __forceinline__ void for_batches(Body body) const {
+  __device__ __forceinline__ static void for_batches(uint32_t size, Body body) {
 #pragma unroll
     for (uint32_t row = 0; row < keys_a_thread; row += batch) {
-      if (row + batch <= keys_a_thread && (row + batch) * threads <= size_)
-        body(row, std::true_type{});
-      else if (row * threads < size_)
-        body(row, std::false_type{});
+      if (row + batch <= keys_a_thread && (row + batch) * threads <= size)
+        body(Batch<true>{row, size});
+      else if (row * threads < size)
+        body(Batch<false>{row, size});
     }
   }
-  /// Calls body(row) for the records of a batch that exist.
-  template <class IsFull, class Body>
-  __device__ __forceinline__ void for_rows(uint32_t first, IsFull is_full, Body body) const {
-#pragma unroll
-    for (uint32_t i = 0; i < batch; ++i)
-      if (first + i < keys_a_thread && (is_full || has(first + i))) body(first + i);
+  template <class Body>
+  __device__ __forceinline__ static void for_rows(uint32_t size, Body body) {
+    for_batches(size, [&](auto rows) { rows.for_rows(body); });
   }
 
-  /// Vectors of 16 bytes begin at these distances before the bucket's first place.
+  /// The last vector of 16 bytes that begins before the bucket's first place, or there, is so many keys away.
   __device__ __forceinline__ uint32_t lead() const {
-    return static_cast<uint32_t>(first_ % (sizeof(uint4) / sizeof(Bits)));
+    return static_cast<uint32_t>(range_.first % (sizeof(uint4) / sizeof(Bits)));
   }
 
-  /// `are_raw`: as the caller has them, not ordered bits.
-  __device__ __forceinline__ void load_keys(bool are_raw) {
-    const Bits* const mine = arrays_.keys_in + first_ + threadIdx.x;
-    for_batches([&](uint32_t first, auto is_full) {
-      for_rows(first, is_full, [&](uint32_t row) { keys_[row] = __ldcs(mine + row * threads); });
-    });
-    if (!are_raw || map_.is_identity()) return;
-#pragma unroll
-    for (uint32_t row = 0; row < keys_a_thread; ++row) keys_[row] = map_.to_ordered(keys_[row]);
+  __device__ __forceinline__ void load_keys(const BucketRange& range) {
+    range_ = range;
+    const Bits* const mine = arrays_.keys_in + range.first + threadIdx.x;
+    for_rows(range.size, [&](uint32_t row) { keys_[row] = __ldcs(mine + row * threads); });
   }
 
-  /// Without a map: the range is what the keys span.
+  /// Without a plan: the range is what the keys span.
   __device__ __forceinline__ void find_range() {
     Bits least = static_cast<Bits>(~Bits{0});
     Bits most = 0;
-#pragma unroll
-    for (uint32_t row = 0; row < keys_a_thread; ++row) {
-      if (!has(row)) continue;
+    for_rows(range_.size, [&](uint32_t row) {
       least = min(least, keys_[row]);
       most = max(most, keys_[row]);
-    }
+    });
     least = warp_reduce(least, [](Bits a, Bits b) { return min(a, b); });
     most = warp_reduce(most, [](Bits a, Bits b) { return max(a, b); });
     // The place of the staged keys is still free.
@@ -243,17 +262,19 @@ class Bucket {
   /// Step 1. True if a part is crowded: then counters may have run over, and slots mean nothing.
   __device__ __forceinline__ bool take_slots() {
     parts_ = shared_.parts;
-    for_batches([&](uint32_t first, auto is_full) {
+#pragma unroll
+    for (uint32_t& four : slots_) four = 0;
+    for_batches(range_.size, [&](auto rows) {
       uint32_t shift[batch];
       uint32_t before[batch];
-      for_rows(first, is_full, [&](uint32_t row) {
+      rows.for_rows([&](uint32_t row) {
         const uint32_t part = parts_(keys_[row]);
-        shift[row - first] = part * 8;  // modulo 32
-        before[row - first] = atomicAdd(&counters_of(part), __funnelshift_l(0, 1, shift[row - first]));
+        shift[row % batch] = part * 8;  // modulo 32
+        before[row % batch] = atomicAdd(&counters_of(part), __funnelshift_l(0, 1, shift[row % batch]));
       });
-      for_rows(first, is_full, [&](uint32_t row) {
+      rows.for_rows([&](uint32_t row) {
         // The byte that begins at `shift` becomes byte row % 4.
-        const uint32_t old = __funnelshift_r(before[row - first], 0, shift[row - first]);
+        const uint32_t old = __funnelshift_r(before[row % batch], 0, shift[row % batch]);
         slots_[row / 4] = __byte_perm(slots_[row / 4], old, 0x3210 + ((4 - row % 4) << (row % 4 * 4)));
       });
     });
@@ -296,24 +317,20 @@ class Bucket {
     return shared_.before[part / parts_a_word] + byte_of(sums_of_lower_bytes(counters_of(part)), part);
   }
 
-  /// Steps 3 and 4.
+  /// Step 3.
   __device__ __forceinline__ void place_by_parts() {
     const bool compares = with_values || parts_.shift != 0;
     uint32_t entry = compares ? reserve_entries() : 0;
-    for_batches([&](uint32_t first, auto is_full) {
+    for_batches(range_.size, [&](auto rows) {
       uint32_t place[batch];
-      for_rows(first, is_full,
-               [&](uint32_t row) { place[row - first] = first_place(parts_(keys_[row])) + slot(row); });
-      for_rows(first, is_full, [&](uint32_t row) {
-        shared_.keys[place[row - first]] = keys_[row];
+      rows.for_rows([&](uint32_t row) { place[row % batch] = first_place(parts_(keys_[row])) + slot(row); });
+      rows.for_rows([&](uint32_t row) {
+        shared_.keys[place[row % batch]] = keys_[row];
         if constexpr (with_values)
-          shared_.positions[place[row - first]] = static_cast<uint16_t>(index_in_row(row));
-        if (compares && slot(row) == 1) shared_.list[entry++] = static_cast<uint16_t>(place[row - first] - 1);
+          shared_.positions[place[row % batch]] = static_cast<uint16_t>(index_in_row(row));
+        if (compares && slot(row) == 1) shared_.list[entry++] = static_cast<uint16_t>(place[row % batch]);
       });
     });
-    __syncthreads();
-    if (!compares) return;
-    sort_listed();
     __syncthreads();
   }
 
@@ -328,11 +345,12 @@ class Bucket {
     return __shfl_sync(full_warp, base, warp_threads - 1) + up_to_me - wanted;
   }
 
-  /// By insertion; most parts have two keys.
+  /// Step 4, by insertion; most parts have two keys.
   __device__ __forceinline__ void sort_listed() {
     const uint32_t listed = shared_.listed;
+    if (listed == 0) return;
     for (uint32_t entry = threadIdx.x; entry < listed; entry += threads) {
-      const uint32_t first = shared_.list[entry];
+      const uint32_t first = shared_.list[entry] - 1;
       const uint32_t part = parts_(shared_.keys[first]);
       const uint32_t end = first + byte_of(counters_of(part), part);
       for (uint32_t next = first + 1; next < end; ++next) {
@@ -352,23 +370,21 @@ class Bucket {
         if constexpr (with_values) shared_.positions[to] = position;
       }
     }
+    __syncthreads();
   }
 
   __device__ __forceinline__ void place_by_digits() {
-    for_batches([&](uint32_t first, auto is_full) {
-      for_rows(first, is_full, [&](uint32_t row) { shared_.keys[index_in_row(row)] = keys_[row]; });
-    });
+    for_rows(range_.size, [&](uint32_t row) { shared_.keys[index_in_row(row)] = keys_[row]; });
     __syncthreads();
-    sort_staged_by_digits<BucketShared, Bits, with_values, ranking, threads, keys_a_thread>(size_, lead());
+    sort_staged_by_digits<BucketShared, Bits, with_values, ranking, threads, keys_a_thread>(range_.size,
+                                                                                            lead());
   }
 
   /// The first access to the values: they are under way while the keys are stored.
   __device__ __forceinline__ void load_values() {
     if constexpr (with_values) {
-      const Value* const mine = arrays_.values_in + first_ + threadIdx.x;
-      for_batches([&](uint32_t first, auto is_full) {
-        for_rows(first, is_full, [&](uint32_t row) { values_[row] = __ldcs(mine + row * threads); });
-      });
+      const Value* const mine = arrays_.values_in + range_.first + threadIdx.x;
+      for_rows(range_.size, [&](uint32_t row) { values_[row] = __ldcs(mine + row * threads); });
     }
   }
 
@@ -377,9 +393,9 @@ class Bucket {
   template <class T, class Vector>
   __device__ __forceinline__ void store(T* out, Vector vector) const {
     constexpr uint32_t width = sizeof(uint4) / sizeof(T);
-    const uint32_t begin = static_cast<uint32_t>(first_ % width);
-    const uint32_t end = begin + size_;
-    T* const first_vector = out + (first_ - begin);
+    const uint32_t begin = static_cast<uint32_t>(range_.first % width);
+    const uint32_t end = begin + range_.size;
+    T* const first_vector = out + (range_.first - begin);
     for (uint32_t v = threadIdx.x; v * width < end; v += threads) {
       const digest_detail::Vector<T> mine = vector(v);
       if (v * width >= begin && (v + 1) * width <= end) {
@@ -414,18 +430,17 @@ class Bucket {
   __device__ __forceinline__ void store_values() {
     if constexpr (with_values) {
       __syncthreads();
-      for_batches([&](uint32_t first, auto is_full) {
-        for_rows(first, is_full, [&](uint32_t row) { shared_.values[index_in_row(row)] = values_[row]; });
-      });
+      for_rows(range_.size, [&](uint32_t row) { shared_.values[index_in_row(row)] = values_[row]; });
       __syncthreads();
       constexpr uint32_t width = sizeof(uint4) / sizeof(Value);
-      const uint32_t begin = static_cast<uint32_t>(first_ % width);
+      const uint32_t begin = static_cast<uint32_t>(range_.first % width);
+      const uint16_t* const positions = shared_.positions + lead();
       store(arrays_.values_out, [&](uint32_t v) {
         digest_detail::Vector<Value> vector;
 #pragma unroll
         for (uint32_t k = 0; k < width; ++k) {
           const uint32_t record = v * width + k - begin;
-          if (record < size_) vector.keys[k] = shared_.values[shared_.positions[lead() + record]];
+          if (record < range_.size) vector.keys[k] = shared_.values[positions[record]];
         }
         return vector;
       });
@@ -434,35 +449,43 @@ class Bucket {
 
   BucketShared& shared_;
   const BucketArrays<Bits, Value>& arrays_;
-  uint64_t first_;
-  uint32_t size_;
   const KeyMap<Bits>& map_;
+  BucketRange range_;  // of the keys below
   Parts<Bits> parts_;
   Bits keys_[keys_a_thread] = {};
-  uint32_t slots_[(keys_a_thread + 3) / 4] = {};
+  uint32_t slots_[(keys_a_thread + 3) / 4];
   Value values_[with_values ? keys_a_thread : 1];
 };
 
 /// Sorts the buckets that plan->listed[which] and `list` name where they are. Those that are left alone join
-/// the last class, `last_list`. Without a plan: `count` records as one bucket.
+/// the last class, `last_list`.
 template <class Bits, class Value, Ranking ranking, class Policy, Crowded crowded>
 __global__ __launch_bounds__(Policy::threads, Policy::blocks_a_multiprocessor) void bucket_sort_kernel(
     BucketArrays<Bits, Value> arrays, uint64_t count, const uint64_t* offsets, const uint32_t* list,
     uint32_t which, uint32_t* last_list, KeyMap<Bits> map, MsdPlan<Bits>* plan) {
   ptx::wait_for_previous_launch();
-  if (plan != nullptr && !plan->partitions()) return;
+  if (!plan->partitions()) return;
   auto& shared = shared_memory<Shared<Bits, Value, Policy>>();
-  const uint32_t buckets = plan != nullptr ? 1u << plan->bucket_bits : 1;
-  const uint32_t listed = plan != nullptr ? plan->listed[which] : 1;
-  for (uint32_t i = blockIdx.x; i < listed; i += gridDim.x) {
-    const uint32_t number = plan != nullptr ? list[i] : 0;
-    const uint64_t first = plan != nullptr ? offsets[number] : 0;
+  const uint32_t buckets = 1u << plan->bucket_bits;
+  const uint32_t listed = plan->listed[which];
+  Bucket<Bits, Value, ranking, Policy, crowded> bucket(shared, arrays, map);
+  for (uint32_t entry = blockIdx.x; entry < listed; entry += gridDim.x) {
+    const uint32_t number = list[entry];
+    const uint64_t first = offsets[number];
     const uint64_t end = number + 1 < buckets ? offsets[number + 1] : count;
-    Bucket<Bits, Value, ranking, Policy, crowded> bucket(shared, arrays, first,
-                                                         static_cast<uint32_t>(end - first), map);
-    if (!bucket.sort(plan, number) && threadIdx.x == 0)
-      last_list[atomicAdd(&plan->listed[bucket_classes - 1], 1u)] = number;
+    const bool is_sorted = bucket.sort(*plan, {first, static_cast<uint32_t>(end - first), number});
+    if (!is_sorted && threadIdx.x == 0) last_list[atomicAdd(&plan->listed[bucket_classes - 1], 1u)] = number;
   }
+}
+
+/// Sorts `count` records as one bucket.
+template <class Bits, class Value, Ranking ranking, class Policy>
+__global__ __launch_bounds__(Policy::threads) void sort_alone_kernel(BucketArrays<Bits, Value> arrays,
+                                                                     uint32_t count, KeyMap<Bits> map) {
+  ptx::wait_for_previous_launch();
+  auto& shared = shared_memory<Shared<Bits, Value, Policy>>();
+  Bucket<Bits, Value, ranking, Policy, Crowded::by_digits> bucket(shared, arrays, map);
+  bucket.sort_alone(count);
 }
 
 }  // namespace bucket_sort_detail

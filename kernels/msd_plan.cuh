@@ -94,7 +94,7 @@ struct MsdPlan {
 /// How many buckets `count` keys are best divided into: 2^this. Two levels, the first one of 8 bits.
 template <class Policy>
 constexpr uint32_t msd_bucket_bits(uint64_t count) {
-  const uint32_t wanted = static_cast<uint32_t>(std::bit_width(count / Policy::bucket_keys));
+  const uint32_t wanted = static_cast<uint32_t>(std::bit_width((count - 1) / Policy::bucket_keys));
   return std::clamp(wanted, msd_digit_bits + 1, 2 * msd_digit_bits);
 }
 

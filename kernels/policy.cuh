@@ -110,44 +110,44 @@ struct MsdPolicy {
 // H200, CUDA 13.0, 2^28 uniform records, 2026-11-21, ms, whole sorts by bench/tune. Threads x keys of a
 // partition / threads x keys of a small bucket x blocks a multiprocessor:
 //
-//   u32       1024x24/256x18x4 3.21   /512x9x3 3.23   /256x18x5 3.33   two blocks of 512x24 3.29
-//   u64       512x24/512x9x2 5.10     512x20 5.13     /512x9x3 5.31    /256x18x3 5.36
-//   u32+u32   512x22/512x9x2 6.12     512x20 6.24     512x24 6.36      /512x9x3 7.23
-//   u64+u64   512x8/512x9x2 10.1      512x12 10.3     /512x9x3 11.4    two blocks of 256x10 12.0
+//   u32       1024x24/256x18x4 2.79   1024x28 2.80     1024x32 2.81    two blocks of 512x24 2.88
+//                                     /512x9x2 2.83    /512x9x3 2.98
+//   u64       512x24/512x9x2 4.79     512x30 4.78      1024x14 4.84    /256x18x3 4.90
+//   u32+u32   512x22/512x9x2 5.15     512x20 5.26      1024x12 6.30 (spills)
 //
-// All with 32,768 parts. u32+u64 and u64+u32 are carried over from their neighbours.
+// All with 16,384 parts; 32,768 take 2 % more. The other rows are carried over from their neighbours.
 template <class Bits, class Value>
 struct MsdRow {
   using Policy = void;
 };
 template <>
 struct MsdRow<uint32_t, NoValue> {
-  using Policy = MsdPolicy<PartitionPolicy<1024, 24, 8, 1>, BucketSortPolicy<256, 18, 4, 32768>,
+  using Policy = MsdPolicy<PartitionPolicy<1024, 24, 8, 1>, BucketSortPolicy<256, 18, 4, 16384>,
                            BucketSortPolicy<1024, 18, 1, 32768>>;
 };
 template <>
 struct MsdRow<uint64_t, NoValue> {
-  using Policy = MsdPolicy<PartitionPolicy<512, 24, 8, 1>, BucketSortPolicy<512, 9, 2, 32768>,
+  using Policy = MsdPolicy<PartitionPolicy<512, 24, 8, 1>, BucketSortPolicy<512, 9, 2, 16384>,
                            BucketSortPolicy<1024, 16, 1, 32768>>;
 };
 template <>
 struct MsdRow<uint32_t, uint32_t> {
-  using Policy = MsdPolicy<PartitionPolicy<512, 22, 11, 1>, BucketSortPolicy<512, 9, 2, 32768>,
+  using Policy = MsdPolicy<PartitionPolicy<512, 22, 11, 1>, BucketSortPolicy<512, 9, 2, 16384>,
                            BucketSortPolicy<1024, 16, 1, 32768>>;
 };
 template <>
 struct MsdRow<uint32_t, uint64_t> {
-  using Policy = MsdPolicy<PartitionPolicy<512, 14, 7, 1>, BucketSortPolicy<512, 9, 2, 32768>,
+  using Policy = MsdPolicy<PartitionPolicy<512, 14, 7, 1>, BucketSortPolicy<512, 9, 2, 16384>,
                            BucketSortPolicy<1024, 12, 1, 32768>>;
 };
 template <>
 struct MsdRow<uint64_t, uint32_t> {
-  using Policy = MsdPolicy<PartitionPolicy<512, 14, 7, 1>, BucketSortPolicy<512, 9, 2, 32768>,
+  using Policy = MsdPolicy<PartitionPolicy<512, 14, 7, 1>, BucketSortPolicy<512, 9, 2, 16384>,
                            BucketSortPolicy<1024, 12, 1, 32768>>;
 };
 template <>
 struct MsdRow<uint64_t, uint64_t> {
-  using Policy = MsdPolicy<PartitionPolicy<512, 8, 8, 1>, BucketSortPolicy<512, 9, 2, 32768>,
+  using Policy = MsdPolicy<PartitionPolicy<512, 8, 8, 1>, BucketSortPolicy<512, 9, 2, 16384>,
                            BucketSortPolicy<1024, 12, 1, 32768>>;
 };
 template <class Bits, class Value>

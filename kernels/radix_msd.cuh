@@ -108,13 +108,9 @@ template <class Policy, Ranking ranking, class Bits, class Value>
 void sort_alone(const MsdArrays<Bits, Value>& arrays, KeyMap<Bits> map, cudaStream_t stream) {
   using namespace bucket_sort_detail;
   const BucketArrays<Bits, Value> all{arrays.keys_in, arrays.keys_out, arrays.values_in, arrays.values_out};
-  MsdPlan<Bits>* const no_plan = nullptr;
-  const uint64_t* const no_offsets = nullptr;
-  const uint32_t* const no_list = nullptr;
-  uint32_t* const no_last_list = nullptr;
-  launch_chained(bucket_sort_kernel<Bits, Value, ranking, Policy, Crowded::by_digits>,
-                 {1, Policy::threads, sizeof(Shared<Bits, Value, Policy>)}, stream, all, arrays.count,
-                 no_offsets, no_list, 0u, no_last_list, map, no_plan);
+  launch_chained(sort_alone_kernel<Bits, Value, ranking, Policy>,
+                 {1, Policy::threads, sizeof(Shared<Bits, Value, Policy>)}, stream, all,
+                 static_cast<uint32_t>(arrays.count), map);
 }
 
 }  // namespace msd_detail

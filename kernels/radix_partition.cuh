@@ -58,10 +58,15 @@ inline constexpr uint32_t slots =
     Policy::tile + 27 * rounded_up_root(Policy::tile) * 16 / 10 + msd_digits*(2 * granule_ + 4);
 
 /// A slot's number in the low half of a word, and in the high half, signed, how many slots its bin still has:
-/// one atomic addition takes a slot and tells whether there was room.
+/// one atomic addition takes a slot and tells whether there was room. The numbers of slots without room may
+/// pass 2^16 and begin again; what then is carried makes no room.
 namespace slot {
 __device__ __forceinline__ uint32_t make(uint32_t number, uint32_t left) { return number | left << 16; }
 __device__ __forceinline__ uint32_t number(uint32_t slot) { return slot & 0xffff; }
+/// How many slots `slot` is behind the one with the number `begin`.
+__device__ __forceinline__ uint32_t distance(uint32_t begin, uint32_t slot) {
+  return (slot - begin) & 0xffff;
+}
 __device__ __forceinline__ bool has_room(uint32_t slot) { return static_cast<int32_t>(slot) > 0xffff; }
 /// The slot `records` further on.
 __device__ __forceinline__ uint32_t after(uint32_t slot, uint32_t records) {
@@ -71,8 +76,7 @@ __device__ __forceinline__ uint32_t after(uint32_t slot, uint32_t records) {
 
 template <class Bits, class Value, class Policy>
 struct Shared {
-  // Slots that records without room stand for must have numbers, too.
-  static_assert(slots<Policy, granule<Bits, Value>> + Policy::tile < 1u << 16 && Policy::tile < 1u << 15);
+  static_assert(slots<Policy, granule<Bits, Value>> < 1u << 16 && Policy::tile <= 1u << 15);
   static constexpr uint32_t warps = value_bytes<Value> == 0 ? 1 : Policy::threads / warp_threads;
   static constexpr uint32_t bin_slots = slots<Policy, granule<Bits, Value>>;
 
@@ -111,6 +115,8 @@ class Partition {
   static constexpr bool with_values = value_bytes<Value> != 0;
   static constexpr uint32_t sector = granule<Bits, Value>;
   static constexpr uint32_t keys_a_thread = Policy::keys_a_thread;
+  static constexpr uint32_t batch = Policy::batch;
+  static_assert(keys_a_thread % batch == 0);
 
   __device__ __forceinline__ Partition(PartitionShared& shared, const Level<Bits, Value>& level)
       : shared_(shared), level_(level), buckets_(level.plan->map) {
@@ -154,6 +160,7 @@ class Partition {
       start = first_of(child);
       if (job_.has_row) {
         const uint32_t* const column = level_.job_counts + digit;
+#pragma unroll 16
         for (uint32_t r = job_.row - job_.rows_before; r < job_.row; ++r) start += column[r * msd_digits];
         own = column[job_.row * msd_digits];
       } else {
@@ -178,18 +185,23 @@ class Partition {
 
   __device__ __forceinline__ void run() {
     const uint64_t tiles = (job_.count + Policy::tile - 1) / Policy::tile;
-    load(0);
+    const Source first = source(0);
+#pragma unroll
+    for (uint32_t i = 0; i < keys_a_thread; i += batch) load(first, i);
     for (uint64_t tile = 0; tile < tiles; ++tile) {
-      const bool is_full = (tile + 1) * Policy::tile <= job_.count;
-      if (is_full)
-        bin_tile<true>(Policy::tile);
+      const uint64_t left = job_.count - tile * Policy::tile;
+      const Source next = source(tile + 1);
+      if (left >= Policy::tile)
+        bin_tile<true>(Policy::tile, next);
       else
-        bin_tile<false>(static_cast<uint32_t>(job_.count - tile * Policy::tile));
-      const bool is_last = tile + 1 == tiles;
-      if (!is_last) load(tile + 1);  // under way while the bins are emptied
+        bin_tile<false>(static_cast<uint32_t>(left), next);
       ptx::shared_writes_visible_to_bulk_copies();
       __syncthreads();
-      if (threadIdx.x < digits_) empty_bin(threadIdx.x, is_last);
+      // All warps share the bins: the copies that the lanes of one warp start go out one after the other.
+      constexpr uint32_t bins_a_warp = msd_digits * warp_threads / Policy::threads;
+      static_assert(bins_a_warp >= 1 && bins_a_warp <= warp_threads);
+      const uint32_t bin = threadIdx.x / warp_threads * bins_a_warp + ptx::lane_id();
+      if (ptx::lane_id() < bins_a_warp && bin < digits_) empty_bin(bin, tile + 1 == tiles);
       __syncthreads();
     }
   }
@@ -207,26 +219,34 @@ class Partition {
     return (warp * keys_a_thread + i) * warp_threads + ptx::lane_id();
   }
 
-  __device__ __forceinline__ void load(uint64_t tile) {
-    const uint64_t first = job_.first + tile * Policy::tile;
-    const uint64_t left = job_.count - tile * Policy::tile;
-    const Bits* const keys = level_.keys_in + first + own_index(0);
-    [[maybe_unused]] const Value* const values = level_.values_in + first + own_index(0);
-    if (left >= Policy::tile) {
+  /// Where this thread finds its records of a tile.
+  struct Source {
+    const Bits* keys;
+    const Value* values;
+    uint32_t records;  // of the tile, 0 behind the last one
+  };
+  __device__ __forceinline__ Source source(uint64_t tile) const {
+    const uint64_t begin = min(tile * Policy::tile, job_.count);
+    const uint64_t first = job_.first + begin + own_index(0);
+    return {level_.keys_in + first, level_.values_in + (with_values ? first : 0),
+            static_cast<uint32_t>(min(job_.count - begin, uint64_t{Policy::tile}))};
+  }
+
+  /// Sets the records [first, first + batch) on their way. Those of the next tile go out as soon as the
+  /// present ones have left their registers.
+  __device__ __forceinline__ void load(const Source& from, uint32_t first) {
+    if (from.records == Policy::tile) {
 #pragma unroll
-      for (uint32_t i = 0; i < keys_a_thread; ++i) keys_[i] = __ldcs(keys + i * warp_threads);
-      if constexpr (with_values) {
-#pragma unroll
-        for (uint32_t i = 0; i < keys_a_thread; ++i) values_[i] = __ldcs(values + i * warp_threads);
+      for (uint32_t i = first; i < first + batch; ++i) {
+        keys_[i] = __ldcs(from.keys + i * warp_threads);
+        if constexpr (with_values) values_[i] = __ldcs(from.values + i * warp_threads);
       }
-    } else {
+    } else if (from.records != 0) {
 #pragma unroll
-      for (uint32_t i = 0; i < keys_a_thread; ++i)
-        if (own_index(i) < left) keys_[i] = __ldcs(keys + i * warp_threads);
-      if constexpr (with_values) {
-#pragma unroll
-        for (uint32_t i = 0; i < keys_a_thread; ++i)
-          if (own_index(i) < left) values_[i] = __ldcs(values + i * warp_threads);
+      for (uint32_t i = first; i < first + batch; ++i) {
+        if (own_index(i) >= from.records) continue;
+        keys_[i] = __ldcs(from.keys + i * warp_threads);
+        if constexpr (with_values) values_[i] = __ldcs(from.values + i * warp_threads);
       }
     }
   }
@@ -236,7 +256,7 @@ class Partition {
   }
 
   template <bool full>
-  __device__ __forceinline__ void bin_tile(uint32_t size) {
+  __device__ __forceinline__ void bin_tile(uint32_t size, const Source& next) {
     if (maps_at_load_ && level_.map.is_xor()) {
       const Bits mask = level_.map.xor_mask();
 #pragma unroll
@@ -246,16 +266,14 @@ class Partition {
       for (uint32_t i = 0; i < keys_a_thread; ++i) keys_[i] = level_.map.to_ordered(keys_[i]);
     }
     if constexpr (with_values)
-      bin_in_order<full>(size);
+      bin_in_order<full>(size, next);
     else
-      bin_as_they_come<full>(size);
+      bin_as_they_come<full>(size, next);
   }
 
   /// Keys alone: a shared atomic gives each a slot. Atomics of several keys are under way at once.
   template <bool full>
-  __device__ __forceinline__ void bin_as_they_come(uint32_t size) {
-    constexpr uint32_t batch = Policy::batch;
-    static_assert(keys_a_thread % batch == 0);
+  __device__ __forceinline__ void bin_as_they_come(uint32_t size, const Source& next) {
 #pragma unroll
     for (uint32_t b = 0; b < keys_a_thread; b += batch) {
       uint32_t digit[batch];
@@ -268,12 +286,13 @@ class Partition {
 #pragma unroll
       for (uint32_t i = 0; i < batch; ++i)
         if (full || own_index(b + i) < size) put_key(digit[i], taken[i], keys_[b + i]);
+      load(next, b);
     }
   }
 
   /// Pairs: ranks in the warp, then a scan over the warps, so that equal digits keep their order.
   template <bool full>
-  __device__ __forceinline__ void bin_in_order(uint32_t size) {
+  __device__ __forceinline__ void bin_in_order(uint32_t size, const Source& next) {
     const uint32_t warp = threadIdx.x / warp_threads;
     WarpRanker<ranking> ranker(shared_.warp_counts[warp]);
     Packed16<keys_a_thread> ranks;
@@ -282,26 +301,32 @@ class Partition {
       ranks.set(i, ranker.rank(digit_of(keys_[i]), full || own_index(i) < size));
     __syncthreads();
     if (threadIdx.x < digits_) {
+      uint32_t records[PartitionShared::warps];
+#pragma unroll
+      for (uint32_t w = 0; w < PartitionShared::warps; ++w) records[w] = shared_.warp_counts[w][threadIdx.x];
       uint32_t next = shared_.next[threadIdx.x];
 #pragma unroll
       for (uint32_t w = 0; w < PartitionShared::warps; ++w) {
-        const uint32_t records = shared_.warp_counts[w][threadIdx.x];
         shared_.warp_counts[w][threadIdx.x] = next;
-        next = slot::after(next, records);
+        next = slot::after(next, records[w]);
       }
       shared_.next[threadIdx.x] = next;
     }
     __syncthreads();
 #pragma unroll
-    for (uint32_t i = 0; i < keys_a_thread; ++i) {
-      if (!full && own_index(i) >= size) continue;
-      const uint32_t digit = digit_of(keys_[i]);
-      const uint32_t taken = slot::after(shared_.warp_counts[warp][digit], ranks.get(i));
-      put_key(digit, taken, keys_[i]);
-      if (slot::has_room(taken))
-        shared_.values[slot::number(taken)] = values_[i];
-      else
-        level_.values_out[place_without_room(digit, taken)] = values_[i];
+    for (uint32_t b = 0; b < keys_a_thread; b += batch) {
+#pragma unroll
+      for (uint32_t i = b; i < b + batch; ++i) {
+        if (!full && own_index(i) >= size) continue;
+        const uint32_t digit = digit_of(keys_[i]);
+        const uint32_t taken = slot::after(shared_.warp_counts[warp][digit], ranks.get(i));
+        put_key(digit, taken, keys_[i]);
+        if (slot::has_room(taken))
+          shared_.values[slot::number(taken)] = values_[i];
+        else
+          level_.values_out[place_without_room(digit, taken)] = values_[i];
+      }
+      load(next, b);
     }
   }
 
@@ -313,7 +338,7 @@ class Partition {
   }
 
   __device__ __forceinline__ uint64_t place_without_room(uint32_t digit, uint32_t taken) const {
-    return shared_.out[digit] + (slot::number(taken) - shared_.begin[digit]);
+    return shared_.out[digit] + slot::distance(shared_.begin[digit], taken);
   }
 
   /// Slots [from, to) of one column of a bin. The ends go one by one, the whole sectors between them as one
@@ -344,7 +369,7 @@ class Partition {
   __device__ __forceinline__ void empty_bin(uint32_t digit, bool is_last) {
     const uint32_t begin = shared_.begin[digit];
     const uint32_t capacity = shared_.begin[digit + 1] - begin;
-    const uint32_t used = slot::number(shared_.next[digit]) - begin;
+    const uint32_t used = slot::distance(begin, shared_.next[digit]);
     const uint32_t gap = shared_.gap[digit];
     const uint64_t out = shared_.out[digit];
     const bool is_over = used > capacity;

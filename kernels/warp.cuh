@@ -18,12 +18,13 @@ inline constexpr uint32_t full_warp = 0xffffffffu;
 template <class T>
 using Shuffled = std::conditional_t<(sizeof(T) < 4), uint32_t, T>;
 
-/// Sum of `value` over this lane and all lower ones (Hillis & Steele, 1986: log2(32) steps).
-template <class T>
+/// Sum of `value` over this lane and all lower ones (Hillis & Steele, 1986: log2(32) steps), for the first
+/// `lanes` lanes; the others get something.
+template <uint32_t lanes = warp_threads, class T>
 __device__ __forceinline__ T warp_inclusive_sum(T value) {
   const uint32_t lane = ptx::lane_id();
 #pragma unroll
-  for (uint32_t distance = 1; distance < warp_threads; distance *= 2) {
+  for (uint32_t distance = 1; distance < lanes; distance *= 2) {
     const T below = __shfl_up_sync(full_warp, value, distance);
     if (lane >= distance) value += below;
   }
