@@ -25,6 +25,7 @@ namespace bucket_histogram_detail {
 
 struct Shared {
   WideCounters counters;
+  MapPiece pieces[map_pieces];
   uint32_t handed_over[msd_digits];  // keys by leading digit that are in device memory already
 };
 static_assert(WideCounters::bins == msd_most_buckets);
@@ -37,8 +38,9 @@ __global__ __launch_bounds__(WideCounters::threads) void bucket_histogram_kernel
   ptx::wait_for_previous_launch();
   if (!plan->counts_buckets()) return;
   Shared& shared = shared_memory<Shared>();
-  if (threadIdx.x < msd_digits) shared.handed_over[threadIdx.x] = 0;  // count() synchronises
+  if (threadIdx.x < msd_digits) shared.handed_over[threadIdx.x] = 0;
 
+  // What is written here is read behind the barrier in count().
   const uint32_t bucket_bits = plan->bucket_bits;
   const uint64_t first = min(blockIdx.x * span, count);
   const uint64_t size = min(span, count - first);
@@ -47,8 +49,13 @@ __global__ __launch_bounds__(WideCounters::threads) void bucket_histogram_kernel
     atomicAdd(&shared.handed_over[bucket >> (bucket_bits - msd_digit_bits)], WideCounters::half);
   };
   const BucketMap<Bits> map_of_keys = plan->map;
+  const LinearBuckets<Bits> linear{map_of_keys};
+  const PiecedBuckets<Bits> pieced{map_of_keys, shared.pieces};
+  const bool is_pieced = plan->is_pieced != 0;
+  for (uint32_t p = threadIdx.x; is_pieced && p < map_pieces; p += blockDim.x)
+    shared.pieces[p] = plan->pieces[p];
   const uint32_t shift = sizeof(Bits) * 8 - bucket_bits;
-  if (map_of_keys.is_leading_bits() && map.is_xor()) {
+  if (map_of_keys.is_leading_bits() && map.is_xor() && !is_pieced) {
     const Bits mask = map.xor_mask();
     const auto bucket_of = [&](Bits key) {
       return static_cast<uint32_t>(static_cast<Bits>(key ^ mask) >> shift);
@@ -59,7 +66,7 @@ __global__ __launch_bounds__(WideCounters::threads) void bucket_histogram_kernel
     const auto bucket_of = [&](Bits key) {
       const Bits ordered = map.to_ordered(key);
       outside |= static_cast<Bits>(ordered - map_of_keys.lowest) > map_of_keys.range;
-      return map_of_keys(ordered);
+      return is_pieced ? pieced(ordered) : linear(ordered);
     };
     shared.counters.count(keys + first, size, bucket_of, hand_over);
     if (__syncthreads_or(outside) != 0 && threadIdx.x == 0) atomicOr(&plan->has_outside, 1u);

@@ -1,13 +1,14 @@
 // bucket_map.cuh - which bucket a key belongs to: a function that is linear in the key, so that keys which
 // lie close together (identifiers, time stamps) spread over all buckets, not only over those that their
-// leading bits name. Interpolation as in Neubert, "The Flashsort1 Algorithm", 1998.
+// leading bits name. Interpolation as in Neubert, "The Flashsort1 Algorithm", 1998. Where keys are uneven
+// (floats, normally distributed ones) the function is linear in each of 1,024 pieces of the range.
 //
 //     lowest                                        lowest + range
 //     |-------|-------|-------|-------|-------|-------|
 //       0       1       2       3       4       5         keys outside belong to the first or the last bucket
 //
-// All that a sort needs is that the function never falls: then any `lowest` and `range`, guessed from a few
-// keys, gives right results, and a bad guess costs time alone.
+// All that a sort needs is that the function never falls: then any `lowest`, `range` and pieces, guessed from
+// a few keys, give right results, and a bad guess costs time alone.
 #pragma once
 
 #include "core/key_bits.hpp"
@@ -19,69 +20,128 @@
 
 namespace sweepsort {
 
+/// Where in a map's range a key lies, as a word: the 32 bits from the highest bit of `range` on.
 template <class Bits>
 struct BucketMap {
   static_assert(sizeof(Bits) == 4 || sizeof(Bits) == 8);
   Bits lowest;
   Bits range;      // 1 or more
   uint32_t left;   // leading zeros of range
-  uint32_t scale;  // buckets * 2^32 / (leading word of range + 1)
+  uint32_t scale;  // buckets * 2^32 / (the last word + 1)
 
   /// `buckets`: at most 2^16.
   static __device__ __forceinline__ BucketMap over(Bits lowest, Bits range, uint32_t buckets) {
     BucketMap map{.lowest = lowest, .range = max(range, Bits{1}), .left = 0, .scale = 0};
     map.left = static_cast<uint32_t>(sizeof(Bits) == 4 ? __clz(static_cast<int>(map.range))
                                                        : __clzll(static_cast<long long>(map.range)));
-    map.scale = static_cast<uint32_t>((uint64_t{buckets} << 32) / (uint64_t{map.leading(map.range)} + 1));
+    map.scale = static_cast<uint32_t>((uint64_t{buckets} << 32) / (uint64_t{map.last_word()} + 1));
     return map;
   }
 
-  __device__ __forceinline__ uint32_t operator()(Bits ordered) const {
-    const Bits above = min(static_cast<Bits>(max(ordered, lowest) - lowest), range);
-    return __umulhi(leading(above), scale);
+  __device__ __forceinline__ uint32_t word_of(Bits ordered) const {
+    return leading(min(static_cast<Bits>(max(ordered, lowest) - lowest), range));
+  }
+  __device__ __forceinline__ uint32_t last_word() const { return leading(range); }
+
+  /// The smallest key, within the range, that has this word or a higher one.
+  __device__ __forceinline__ Bits first_key(uint32_t word) const {
+    const Bits shifted = static_cast<Bits>(word) << (sizeof(Bits) * 8 - 32);
+    const Bits rounding = static_cast<Bits>((Bits{1} << left) - 1);
+    return static_cast<Bits>(lowest + (shifted >> left) + ((shifted & rounding) != 0));
   }
 
-  /// Whether the bucket is simply the leading bits of the key.
+  /// Whether a linear bucket is simply the leading bits of the key.
   __device__ __forceinline__ bool is_leading_bits() const {
     return lowest == 0 && range == static_cast<Bits>(~Bits{0});
   }
 
-  /// Whether each bucket holds one value at most, and bucket b the value lowest + b. `buckets` is the number
-  /// it was made for, a power of two.
+  /// Whether each linear bucket holds one value at most, and bucket b the value lowest + b. `buckets` is the
+  /// number it was made for, a power of two.
   SWEEPSORT_HOST_DEVICE bool is_exact(uint32_t buckets) const { return range == buckets - 1; }
 
-  /// The keys that a bucket may hold; `buckets` is the number of all.
-  struct Interval {
-    Bits first;
-    Bits last;
-  };
-  __device__ __forceinline__ Interval interval(uint32_t bucket, uint32_t buckets) const {
-    constexpr Bits all = static_cast<Bits>(~Bits{0});
-    if (is_leading_bits()) {
-      const uint32_t shift = sizeof(Bits) * 8 - static_cast<uint32_t>(__ffs(static_cast<int>(buckets)) - 1);
-      const Bits first = static_cast<Bits>(bucket) << shift;
-      return {first, static_cast<Bits>(first | (all >> (sizeof(Bits) * 8 - shift)))};
-    }
-    // Whatever lies outside of the range is in the first or the last bucket.
-    const Bits first = bucket == 0 ? Bits{0} : static_cast<Bits>(lowest + first_above(bucket));
-    const bool is_last = leading_of(bucket + 1) > leading(range);
-    return {first, is_last ? all : static_cast<Bits>(lowest + first_above(bucket + 1) - 1)};
-  }
-
  private:
-  /// The 32 bits from the highest bit of `range` on.
   __device__ __forceinline__ uint32_t leading(Bits above) const {
     return static_cast<uint32_t>(static_cast<Bits>(above << left) >> (sizeof(Bits) * 8 - 32));
   }
-  /// The smallest leading word of `bucket`.
-  __device__ __forceinline__ uint64_t leading_of(uint32_t bucket) const {
-    return ((uint64_t{bucket} << 32) + scale - 1) / scale;
+};
+
+/// All buckets alike.
+template <class Bits>
+struct LinearBuckets {
+  BucketMap<Bits> map;
+
+  __device__ __forceinline__ uint32_t of_word(uint32_t word) const { return __umulhi(word, map.scale); }
+  __device__ __forceinline__ uint32_t operator()(Bits ordered) const { return of_word(map.word_of(ordered)); }
+};
+
+/// A piece's first bucket in the low half of a word, and in the high half how many there are before the next
+/// piece's; none: the piece shares a bucket with its neighbours.
+using MapPiece = uint32_t;
+inline constexpr uint32_t map_piece_bits = 10;
+inline constexpr uint32_t map_pieces = 1u << map_piece_bits;
+
+template <class Bits>
+struct PiecedBuckets {
+  BucketMap<Bits> map;
+  const MapPiece* pieces;  // by the leading bits of a word
+
+  __device__ __forceinline__ uint32_t of_word(uint32_t word) const {
+    const MapPiece piece = pieces[word >> (32 - map_piece_bits)];
+    return (piece & 0xffff) + __umulhi(word << map_piece_bits, piece >> 16);
   }
-  /// The distance from `lowest` of the smallest key of `bucket`.
-  __device__ __forceinline__ Bits first_above(uint32_t bucket) const {
-    const Bits word = static_cast<Bits>(leading_of(bucket)) << (sizeof(Bits) * 8 - 32);
-    const Bits rounding = static_cast<Bits>((Bits{1} << left) - 1);
-    return static_cast<Bits>((word >> left) + ((word & rounding) != 0));
+  __device__ __forceinline__ uint32_t operator()(Bits ordered) const { return of_word(map.word_of(ordered)); }
+};
+
+template <class Bits>
+struct KeyInterval {
+  Bits first;
+  Bits last;
+};
+
+/// The keys that a bucket may hold, if there are any.
+template <class Buckets, class Bits>
+__device__ __forceinline__ KeyInterval<Bits> interval_of(const Buckets& buckets, const BucketMap<Bits>& map,
+                                                         uint32_t bucket) {
+  const uint64_t end = uint64_t{map.last_word()} + 1;
+  const auto first_word = [&](uint32_t wanted) {
+    uint64_t low = 0;
+    uint64_t high = end;
+    while (low < high) {
+      const uint64_t middle = (low + high) / 2;
+      if (buckets.of_word(static_cast<uint32_t>(middle)) < wanted)
+        low = middle + 1;
+      else
+        high = middle;
+    }
+    return low;
+  };
+  // Whatever lies outside of the range is in the first or the last bucket.
+  const uint64_t first = first_word(bucket);
+  const uint64_t behind = first_word(bucket + 1);
+  return {first == 0 ? Bits{0} : map.first_key(static_cast<uint32_t>(first)),
+          behind == end ? static_cast<Bits>(~Bits{0})
+                        : static_cast<Bits>(map.first_key(static_cast<uint32_t>(behind)) - 1)};
+}
+
+/// A bucket's interval in at most 2^bits parts of 2^shift values each (bucket_sort.cuh).
+struct BucketParts {
+  uint32_t shift;
+  uint32_t lowest;  // what a key of the first part is when it is shifted, modulo 2^32
+
+  template <class Bits>
+  static __device__ __forceinline__ BucketParts over(Bits first, Bits last, uint32_t bits) {
+    const Bits range = static_cast<Bits>(last - first);
+    const uint32_t zeros = static_cast<uint32_t>(sizeof(Bits) == 4 ? __clz(static_cast<int>(range))
+                                                                   : __clzll(static_cast<long long>(range)));
+    const uint32_t used = sizeof(Bits) * 8 - zeros;
+    uint32_t shift = used > bits ? used - bits : 0;
+    // An interval that begins in the midst of a part may touch one more.
+    if (static_cast<Bits>((last >> shift) - (first >> shift)) >> bits != 0) ++shift;
+    return {shift, static_cast<uint32_t>(first >> shift)};
+  }
+  template <class Bits>
+  __device__ __forceinline__ uint32_t operator()(Bits ordered) const {
+    return static_cast<uint32_t>(ordered >> shift) - lowest;
   }
 };
 

@@ -15,6 +15,7 @@
 #include "core/key_bits.hpp"
 #include "kernels/block.cuh"
 #include "kernels/bucket_digits.cuh"
+#include "kernels/bucket_map.cuh"
 #include "kernels/launch.cuh"
 #include "kernels/msd_plan.cuh"
 #include "kernels/policy.cuh"
@@ -40,27 +41,6 @@ inline constexpr uint32_t crowd = 32;
 /// Rows of records whose loads and atomics are under way at once.
 inline constexpr uint32_t batch = 4;
 
-/// A bucket's range in at most 2^bits parts of 2^shift values each.
-template <class Bits>
-struct Parts {
-  uint32_t shift;
-  uint32_t lowest;  // what a key of the first part is when it is shifted, modulo 2^32
-
-  static __device__ __forceinline__ Parts over(Bits first, Bits last, uint32_t bits) {
-    const Bits range = static_cast<Bits>(last - first);
-    const uint32_t zeros = static_cast<uint32_t>(sizeof(Bits) == 4 ? __clz(static_cast<int>(range))
-                                                                   : __clzll(static_cast<long long>(range)));
-    const uint32_t used = sizeof(Bits) * 8 - zeros;
-    uint32_t shift = used > bits ? used - bits : 0;
-    // A range that begins in the midst of a part may touch one more.
-    if (static_cast<Bits>((last >> shift) - (first >> shift)) >> bits != 0) ++shift;
-    return {shift, static_cast<uint32_t>(first >> shift)};
-  }
-  __device__ __forceinline__ uint32_t operator()(Bits ordered) const {
-    return static_cast<uint32_t>(ordered >> shift) - lowest;
-  }
-};
-
 template <class Bits, class Value, class Policy>
 struct Shared {
   static constexpr uint32_t part_bits = std::countr_zero(Policy::parts);
@@ -73,7 +53,7 @@ struct Shared {
   static constexpr bool with_values = value_bytes<Value> != 0;
   static_assert(places < 1u << 16);
 
-  Parts<Bits> parts;
+  BucketParts parts;  // if they were found here
   uint64_t warp_sums[warps];
   uint32_t listed;
   union {
@@ -111,9 +91,8 @@ struct BucketArrays {
 };
 
 struct BucketRange {
-  uint64_t first;   // record of the arrays
-  uint32_t size;    // records; may be 0
-  uint32_t number;  // of the bucket in its plan
+  uint64_t first;  // record of the arrays
+  uint32_t size;   // records
 };
 
 /// What becomes of a bucket whose keys crowd in few parts.
@@ -132,25 +111,22 @@ class Bucket {
                                     const KeyMap<Bits>& map)
       : shared_(shared), arrays_(arrays), map_(map) {}
 
-  /// Sorts the records of `range`, whose keys are ordered bits. False if the bucket was left alone; the whole
-  /// block gets the same answer.
-  __device__ __forceinline__ bool sort(const MsdPlan<Bits>& plan, const BucketRange& range) {
+  /// Sorts the records of `range`, whose keys are ordered bits and lie in `parts`. False if the bucket was left
+  /// alone; the whole block gets the same answer.
+  __device__ __forceinline__ bool sort(const BucketRange& range, BucketParts parts) {
     load_keys(range);
-    if (threadIdx.x == 0) {
-      const auto interval = plan.map.interval(range_.number, 1u << plan.bucket_bits);
-      shared_.parts = Parts<Bits>::over(interval.first, interval.last, BucketShared::part_bits);
-    }
+    parts_ = parts;
     return sort_in_parts();
   }
 
   /// The same for `count` keys as the caller has them, of which nothing is known.
   __device__ __forceinline__ void sort_alone(uint32_t count) {
-    load_keys({0, count, 0});
+    load_keys({0, count});
     if (!map_.is_identity()) {
 #pragma unroll
       for (uint32_t row = 0; row < keys_a_thread; ++row) keys_[row] = map_.to_ordered(keys_[row]);
     }
-    find_range();
+    find_parts();
     (void)sort_in_parts();
   }
 
@@ -221,8 +197,8 @@ class Bucket {
     for_rows(range.size, [&](uint32_t row) { keys_[row] = __ldcs(mine + row * threads); });
   }
 
-  /// Without a plan: the range is what the keys span.
-  __device__ __forceinline__ void find_range() {
+  /// From what the keys span.
+  __device__ __forceinline__ void find_parts() {
     Bits least = static_cast<Bits>(~Bits{0});
     Bits most = 0;
     for_rows(range_.size, [&](uint32_t row) {
@@ -238,12 +214,15 @@ class Bucket {
       of_warps[BucketShared::warps + threadIdx.x / warp_threads] = most;
     }
     __syncthreads();
-    if (threadIdx.x != 0) return;
-    for (uint32_t w = 0; w < BucketShared::warps; ++w) {
-      least = min(least, of_warps[w]);
-      most = max(most, of_warps[BucketShared::warps + w]);
+    if (threadIdx.x == 0) {
+      for (uint32_t w = 0; w < BucketShared::warps; ++w) {
+        least = min(least, of_warps[w]);
+        most = max(most, of_warps[BucketShared::warps + w]);
+      }
+      shared_.parts = BucketParts::over(least, most, BucketShared::part_bits);
     }
-    shared_.parts = Parts<Bits>::over(least, most, BucketShared::part_bits);
+    __syncthreads();
+    parts_ = shared_.parts;
   }
 
   __device__ __forceinline__ void clear_counters() {
@@ -261,7 +240,6 @@ class Bucket {
 
   /// Step 1. True if a part is crowded: then counters may have run over, and slots mean nothing.
   __device__ __forceinline__ bool take_slots() {
-    parts_ = shared_.parts;
 #pragma unroll
     for (uint32_t& four : slots_) four = 0;
     for_batches(range_.size, [&](auto rows) {
@@ -451,7 +429,7 @@ class Bucket {
   const BucketArrays<Bits, Value>& arrays_;
   const KeyMap<Bits>& map_;
   BucketRange range_;  // of the keys below
-  Parts<Bits> parts_;
+  BucketParts parts_;
   Bits keys_[keys_a_thread] = {};
   uint32_t slots_[(keys_a_thread + 3) / 4];
   Value values_[with_values ? keys_a_thread : 1];
@@ -461,8 +439,8 @@ class Bucket {
 /// the last class, `last_list`.
 template <class Bits, class Value, Ranking ranking, class Policy, Crowded crowded>
 __global__ __launch_bounds__(Policy::threads, Policy::blocks_a_multiprocessor) void bucket_sort_kernel(
-    BucketArrays<Bits, Value> arrays, uint64_t count, const uint64_t* offsets, const uint32_t* list,
-    uint32_t which, uint32_t* last_list, KeyMap<Bits> map, MsdPlan<Bits>* plan) {
+    BucketArrays<Bits, Value> arrays, uint64_t count, const uint64_t* offsets, const BucketParts* parts,
+    const uint32_t* list, uint32_t which, uint32_t* last_list, KeyMap<Bits> map, MsdPlan<Bits>* plan) {
   ptx::wait_for_previous_launch();
   if (!plan->partitions()) return;
   auto& shared = shared_memory<Shared<Bits, Value, Policy>>();
@@ -473,7 +451,7 @@ __global__ __launch_bounds__(Policy::threads, Policy::blocks_a_multiprocessor) v
     const uint32_t number = list[entry];
     const uint64_t first = offsets[number];
     const uint64_t end = number + 1 < buckets ? offsets[number + 1] : count;
-    const bool is_sorted = bucket.sort(*plan, {first, static_cast<uint32_t>(end - first), number});
+    const bool is_sorted = bucket.sort({first, static_cast<uint32_t>(end - first)}, parts[number]);
     if (!is_sorted && threadIdx.x == 0) last_list[atomicAdd(&plan->listed[bucket_classes - 1], 1u)] = number;
   }
 }

@@ -1,7 +1,7 @@
 // msd_plan.cuh - what the MSD sort decides, on the device: from a sample how to look at the keys, from their
 // histogram what to do with each bucket.
 //
-//     4,096 keys ──survey──> which buckets, probably sorted? ──histogram──> decide ──> jobs, lists of buckets
+//     some keys ──survey──> which buckets, probably sorted? ──histogram──> decide ──> jobs, lists of buckets
 //
 // A sample may mislead, and every guess is checked: a key outside of the guessed range makes an exact count
 // impossible and is noticed, an array that is not sorted after all is noticed while it is copied. Then the
@@ -54,6 +54,7 @@ template <class Bits>
 struct MsdPlan {
   BucketMap<Bits> map;
   uint32_t bucket_bits;  // 2^bucket_bits buckets
+  uint32_t is_pieced;    // they follow the keys' distribution: `pieces`
   Guess guess;
   uint32_t with_values;
   uint32_t is_other;         // another sort does it better, says the digest
@@ -66,6 +67,7 @@ struct MsdPlan {
   uint32_t jobs;             // of the second level
   uint32_t tickets[2];       // jobs drawn of each level
   uint32_t listed[bucket_classes];
+  MapPiece pieces[map_pieces];
 
   /// The keys are in order as they were found, and checked.
   SWEEPSORT_HOST_DEVICE bool is_in_order() const { return guess != Guess::unordered && !guess_failed; }
@@ -110,6 +112,11 @@ inline constexpr uint32_t least_crowded = 12;
 
 /// Slots for the samples' distinct values, then for their buckets.
 inline constexpr uint32_t survey_slots = 2 * samples;
+/// Each 256th of the buckets gets 16 samples if keys are even; more than this does not happen by chance.
+inline constexpr uint32_t survey_groups = 256;
+inline constexpr uint32_t uneven_group = 40;
+/// What the pieces of a map are made from, then.
+inline constexpr uint32_t piece_samples = 4 * samples;
 
 template <class Bits>
 struct SurveyShared {
@@ -117,7 +124,12 @@ struct SurveyShared {
     AtomicWord<Bits> values[survey_slots];
     uint32_t in_bucket[survey_slots];
   };
+  uint32_t in_group[survey_groups];
+  uint32_t in_piece[map_pieces];
+  MapPiece pieces[map_pieces];
+  uint32_t warp_sums[survey_threads / warp_threads];
   BucketMap<Bits> map;
+  uint32_t bucket_bits;
   Bits least[survey_threads / warp_threads];
   Bits most[survey_threads / warp_threads];
   uint32_t distinct[survey_threads / warp_threads];
@@ -145,6 +157,47 @@ __device__ BucketMap<Bits> guess_map(Bits least, Bits most, uint32_t& bucket_bit
   return BucketMap<Bits>::over(lowest, static_cast<Bits>(highest - lowest), 1u << bucket_bits);
 }
 
+/// Record number `sample` of `samples_in_all` at equal distances.
+__device__ __forceinline__ uint64_t sampled_index(uint64_t count, uint32_t sample, uint32_t samples_in_all) {
+  return count / samples_in_all * sample + count % samples_in_all * sample / samples_in_all;
+}
+
+/// Gives each piece of the range as many buckets as its share of a larger sample, and one to each for what a
+/// sample does not see.
+template <class Bits>
+__device__ void make_pieces(const Bits* keys, uint64_t count, KeyMap<Bits> map, uint32_t bucket_bits,
+                            SurveyShared<Bits>& shared, MapPiece* pieces) {
+  static_assert(map_pieces == survey_threads);
+  const uint32_t piece = threadIdx.x;
+  shared.in_piece[piece] = 0;
+  __syncthreads();
+  constexpr uint32_t each = piece_samples / survey_threads;
+#pragma unroll
+  for (uint32_t k = 0; k < each; k += samples_a_thread) {
+    Bits key[samples_a_thread];
+#pragma unroll
+    for (uint32_t i = 0; i < samples_a_thread; ++i)
+      key[i] = keys[sampled_index(count, (k + i) * survey_threads + threadIdx.x, piece_samples)];
+#pragma unroll
+    for (uint32_t i = 0; i < samples_a_thread; ++i)
+      atomicAdd(&shared.in_piece[shared.map.word_of(map.to_ordered(key[i])) >> (32 - map_piece_bits)], 1u);
+  }
+  __syncthreads();
+  constexpr uint32_t weight = 4;  // of a sample, where an unseen piece has 1
+  const bool is_inside = piece <= shared.map.last_word() >> (32 - map_piece_bits);
+  const uint32_t share = shared.in_piece[piece] * weight + is_inside;
+  uint32_t total = 0;
+  const uint32_t before = block_exclusive_sum<survey_threads>(share, shared.warp_sums, total);
+  const auto bucket_at = [&](uint32_t sum) {
+    return static_cast<uint32_t>((uint64_t{sum} << bucket_bits) / total);
+  };
+  // The last bucket's number is the highest that a piece without buckets may name.
+  const uint32_t first = min(bucket_at(before), (1u << bucket_bits) - 1);
+  const uint32_t end = min(bucket_at(before + share), 0xffffu);
+  pieces[piece] = shared.pieces[piece] = first | (end > first ? end - first : 0) << 16;
+  __syncthreads();
+}
+
 /// One block looks at keys at equal distances, and at the neighbour of each.
 template <class Bits>
 __global__ __launch_bounds__(survey_threads) void survey_kernel(const Bits* keys, uint64_t count,
@@ -155,9 +208,8 @@ __global__ __launch_bounds__(survey_threads) void survey_kernel(const Bits* keys
   ptx::wait_for_previous_launch();
   SurveyShared<Bits>& shared = shared_memory<SurveyShared<Bits>>();
   for (uint32_t s = threadIdx.x; s < survey_slots; s += survey_threads) shared.values[s] = 0;
-  const auto at = [&](uint32_t sample) {
-    return count / samples * sample + count % samples * sample / samples;
-  };
+  for (uint32_t g = threadIdx.x; g < survey_groups; g += survey_threads) shared.in_group[g] = 0;
+  const auto at = [&](uint32_t sample) { return sampled_index(count, sample, samples); };
   Bits key[samples_a_thread + 1];
   Bits neighbour[samples_a_thread];
 #pragma unroll
@@ -209,18 +261,29 @@ __global__ __launch_bounds__(survey_threads) void survey_kernel(const Bits* keys
     plan->maybe_few = !with_values && distinct <= few_values * 3 / 4;
     plan->guess = !any_falls ? Guess::ascending : !any_rises ? Guess::descending : Guess::unordered;
     shared.map = guess_map(least, most, bucket_bits);
+    shared.bucket_bits = bucket_bits;
     plan->map = shared.map;
     plan->bucket_bits = bucket_bits;
   }
   for (uint32_t s = threadIdx.x; s < survey_slots; s += survey_threads) shared.in_bucket[s] = 0;
   __syncthreads();
+  bool is_uneven = false;
+#pragma unroll
+  for (uint32_t k = 0; k < samples_a_thread; ++k) {
+    const uint32_t group = LinearBuckets<Bits>{shared.map}(key[k]) >> (shared.bucket_bits - 8);
+    is_uneven |= atomicAdd(&shared.in_group[group], 1u) >= uneven_group;
+  }
+  const bool is_pieced = __syncthreads_or(is_uneven) != 0 && !shared.map.is_exact(msd_most_buckets);
+  if (is_pieced) make_pieces(keys, count, map, shared.bucket_bits, shared, plan->pieces);
+  if (threadIdx.x == 0) plan->is_pieced = is_pieced;
   // Buckets whose numbers differ by 8,192 share a counter. One with many more samples than chance gives it
   // has a bucket that no kernel finishes, and the histogram can be spared.
   uint32_t most_in_bucket = 0;
 #pragma unroll
   for (uint32_t k = 0; k < samples_a_thread; ++k) {
-    const uint32_t counter = shared.map(key[k]) % survey_slots;
-    most_in_bucket = max(most_in_bucket, atomicAdd(&shared.in_bucket[counter], 1u) + 1);
+    const uint32_t bucket = is_pieced ? PiecedBuckets<Bits>{shared.map, shared.pieces}(key[k])
+                                      : LinearBuckets<Bits>{shared.map}(key[k]);
+    most_in_bucket = max(most_in_bucket, atomicAdd(&shared.in_bucket[bucket % survey_slots], 1u) + 1);
   }
   const bool is_crowded =
       most_in_bucket >= least_crowded && most_in_bucket * (count / samples) > 4 * most_bucket_keys;
@@ -240,7 +303,8 @@ __global__ void survey_digest_kernel(const Digest<Bits>* digest, uint32_t bucket
   const Bits range = static_cast<Bits>(digest->maximum() - digest->minimum());
   if (range < msd_most_buckets) {
     plan->map = guess_map(digest->minimum(), digest->maximum(), bucket_bits);
-  } else {
+    plan->is_pieced = 0;
+  } else if (!plan->is_pieced) {
     plan->map = BucketMap<Bits>::over(digest->minimum(), range, 1u << bucket_bits);
   }
   plan->bucket_bits = bucket_bits;
@@ -264,16 +328,18 @@ __device__ __forceinline__ void append(uint32_t* list, uint32_t* length, uint32_
 
 struct ClassLimits {
   uint32_t most_keys[bucket_classes];
+  uint32_t part_bits[bucket_classes];
 };
 
-/// A thread a bucket: which kernel finishes it. The first block also cuts the first level's buckets, a thread
+/// A thread a bucket: which kernel finishes it, and in which parts. The first block also cuts the first level's buckets, a thread
 /// each, into the jobs of the second level, none of more than `job_keys` keys.
 template <class Bits>
 __global__ __launch_bounds__(decide_threads) void decide_kernel(const uint64_t* offsets, uint64_t count,
                                                                 uint64_t job_keys, ClassLimits limits,
                                                                 MsdPlan<Bits>* plan,
                                                                 SortPlan<Bits>* counting_plan,
-                                                                PartitionJob* jobs, uint32_t* lists) {
+                                                                PartitionJob* jobs, uint32_t* lists,
+                                                                BucketParts* parts) {
   ptx::wait_for_previous_launch();
   static_assert(decide_threads == msd_digits);
   if (plan->is_settled()) return;
@@ -290,11 +356,19 @@ __global__ __launch_bounds__(decide_threads) void decide_kernel(const uint64_t* 
   const uint32_t bucket = blockIdx.x * decide_threads + threadIdx.x;
   const uint64_t size = bucket < buckets ? first_of(bucket + 1) - first_of(bucket) : 0;
   uint32_t least = 0;
+  uint32_t part_bits = 0;
 #pragma unroll
   for (uint32_t c = 0; c < bucket_classes; ++c) {
-    append(lists + c * msd_most_buckets, &plan->listed[c], bucket,
-           size > least && size <= limits.most_keys[c]);
+    const bool is_member = size > least && size <= limits.most_keys[c];
+    append(lists + c * msd_most_buckets, &plan->listed[c], bucket, is_member);
+    if (is_member) part_bits = limits.part_bits[c];
     least = limits.most_keys[c];
+  }
+  if (part_bits != 0) {
+    const auto interval = plan->is_pieced
+                              ? interval_of(PiecedBuckets<Bits>{plan->map, plan->pieces}, plan->map, bucket)
+                              : interval_of(LinearBuckets<Bits>{plan->map}, plan->map, bucket);
+    parts[bucket] = BucketParts::over(interval.first, interval.last, part_bits);
   }
   if (__syncthreads_or(size > least) != 0 && threadIdx.x == 0) atomicOr(&plan->has_too_large, 1u);
 

@@ -27,6 +27,7 @@
 #include <cuda_runtime.h>
 
 #include <algorithm>
+#include <bit>
 #include <cstdint>
 #include <type_traits>
 
@@ -50,6 +51,7 @@ struct MsdWorkspace {
   DeviceSpan<PartitionJob> jobs;
   DeviceSpan<uint32_t> job_counts;
   DeviceSpan<uint32_t> lists;
+  DeviceSpan<BucketParts> parts;  // by bucket
 
   /// `is_wanted` false: takes next to nothing, and cannot be used.
   explicit MsdWorkspace(Workspace& workspace, bool is_wanted = true)
@@ -61,7 +63,8 @@ struct MsdWorkspace {
         span_counts(workspace.take<uint32_t>(is_wanted ? uint64_t{most_spans} * msd_digits : 0)),
         jobs(workspace.take<PartitionJob>(is_wanted ? most_jobs : 0)),
         job_counts(workspace.take<uint32_t>(is_wanted ? uint64_t{most_jobs} * msd_digits : 0)),
-        lists(workspace.take<uint32_t>(is_wanted ? uint64_t{bucket_classes} * msd_most_buckets : 0)) {}
+        lists(workspace.take<uint32_t>(is_wanted ? uint64_t{bucket_classes} * msd_most_buckets : 0)),
+        parts(workspace.take<BucketParts>(is_wanted ? msd_most_buckets : 0)) {}
 
   /// Second level: most records a job, one and a half times what a parent has on average.
   static uint64_t job_keys(uint64_t count) { return std::max<uint64_t>(count * 3 / (2 * msd_digits), 1024); }
@@ -92,7 +95,8 @@ namespace msd_detail {
 
 template <class Policy, bucket_sort_detail::Crowded crowded, Ranking ranking, class Bits, class Value>
 void sort_buckets(const MsdArrays<Bits, Value>& arrays, uint32_t which, KeyMap<Bits> map,
-                  const uint64_t* offsets, uint32_t* lists, MsdPlan<Bits>* plan, cudaStream_t stream) {
+                  const uint64_t* offsets, const BucketParts* parts, uint32_t* lists, MsdPlan<Bits>* plan,
+                  cudaStream_t stream) {
   using namespace bucket_sort_detail;
   const auto kernel = bucket_sort_kernel<Bits, Value, ranking, Policy, crowded>;
   constexpr size_t shared_bytes = sizeof(Shared<Bits, Value, Policy>);
@@ -100,7 +104,7 @@ void sort_buckets(const MsdArrays<Bits, Value>& arrays, uint32_t which, KeyMap<B
   const BucketArrays<Bits, Value> in_place{arrays.keys_out, arrays.keys_out, arrays.values_out,
                                            arrays.values_out};
   launch_chained(kernel, {blocks, Policy::threads, shared_bytes}, stream, in_place, arrays.count, offsets,
-                 static_cast<const uint32_t*>(lists + which * msd_most_buckets), which,
+                 parts, static_cast<const uint32_t*>(lists + which * msd_most_buckets), which,
                  lists + (bucket_classes - 1) * msd_most_buckets, map, plan);
 }
 
@@ -165,11 +169,13 @@ void radix_msd(const MsdArrays<Bits, Value>& arrays, KeyMap<Bits> map, const Dig
                  workspace.span_counts.data());
   scan_counts(workspace.counts, nullptr, workspace.scan, stream);
   const uint64_t* const offsets = workspace.counts.data();
-  const ClassLimits limits{{Policy::Small::most_keys, Policy::Medium::most_keys, Policy::Large::most_keys}};
+  const ClassLimits limits{{Policy::Small::most_keys, Policy::Medium::most_keys, Policy::Large::most_keys},
+                           {std::countr_zero(Policy::Small::parts), std::countr_zero(Policy::Medium::parts),
+                            std::countr_zero(Policy::Large::parts)}};
   launch_chained(decide_kernel<Bits>,
                  {msd_most_buckets / decide_threads, decide_threads, sizeof(DecideShared)}, stream, offsets,
                  count, workspace.job_keys(count), limits, plan, workspace.counting_plan.data(),
-                 workspace.jobs.data(), workspace.lists.data());
+                 workspace.jobs.data(), workspace.lists.data(), workspace.parts.data());
   if constexpr (!with_values)
     counting_detail::expand(offsets, msd_most_buckets, DeviceSpan<Bits>(arrays.keys_out, count), map,
                             workspace.counting_plan.data(), stream);
@@ -207,13 +213,13 @@ void radix_msd(const MsdArrays<Bits, Value>& arrays, KeyMap<Bits> map, const Dig
 
   using namespace msd_detail;
   using bucket_sort_detail::Crowded;
-  uint32_t* const lists = workspace.lists.data();
-  sort_buckets<typename Policy::Small, Crowded::left_alone, stable_ranking>(arrays, 0, map, offsets, lists,
-                                                                            plan, stream);
-  sort_buckets<typename Policy::Medium, Crowded::left_alone, stable_ranking>(arrays, 1, map, offsets, lists,
-                                                                             plan, stream);
-  sort_buckets<typename Policy::Large, Crowded::by_digits, stable_ranking>(arrays, 2, map, offsets, lists,
-                                                                           plan, stream);
+  const auto sort_class = [&]<class BucketPolicy, Crowded crowded>(uint32_t which) {
+    sort_buckets<BucketPolicy, crowded, stable_ranking>(arrays, which, map, offsets, workspace.parts.data(),
+                                                        workspace.lists.data(), plan, stream);
+  };
+  sort_class.template operator()<typename Policy::Small, Crowded::left_alone>(0);
+  sort_class.template operator()<typename Policy::Medium, Crowded::left_alone>(1);
+  sort_class.template operator()<typename Policy::Large, Crowded::by_digits>(2);
 }
 
 }  // namespace sweepsort

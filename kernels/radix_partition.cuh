@@ -86,6 +86,7 @@ struct Shared {
   uint32_t gap[msd_digits];        // slots at its front that stand for records of others
   uint32_t warp_sums[Policy::threads / warp_threads];
   uint32_t job;
+  MapPiece pieces[map_pieces];
   uint32_t warp_counts[warps][msd_digits];  // pairs: a histogram a warp, then where its records of a digit go
   alignas(128) Bits keys[bin_slots];
   alignas(128) Value values[value_bytes<Value> == 0 ? 1 : bin_slots];
@@ -108,7 +109,7 @@ struct Level {
   KeyMap<Bits> map;
 };
 
-template <class Bits, class Value, Ranking ranking, class Policy>
+template <class Bits, class Value, Ranking ranking, class Policy, class Buckets>
 class Partition {
  public:
   using PartitionShared = Shared<Bits, Value, Policy>;
@@ -118,8 +119,9 @@ class Partition {
   static constexpr uint32_t batch = Policy::batch;
   static_assert(keys_a_thread % batch == 0);
 
-  __device__ __forceinline__ Partition(PartitionShared& shared, const Level<Bits, Value>& level)
-      : shared_(shared), level_(level), buckets_(level.plan->map) {
+  __device__ __forceinline__ Partition(PartitionShared& shared, const Level<Bits, Value>& level,
+                                       const Buckets& buckets)
+      : shared_(shared), level_(level), buckets_(buckets) {
     const uint32_t children_bits = level.plan->bucket_bits - msd_digit_bits;
     shift_ = level.number == 0 ? children_bits : 0;
     digits_ = level.number == 0 ? msd_digits : 1u << children_bits;
@@ -394,7 +396,7 @@ class Partition {
 
   PartitionShared& shared_;
   const Level<Bits, Value>& level_;
-  BucketMap<Bits> buckets_;
+  Buckets buckets_;
   PartitionJob job_;
   uint32_t shift_;
   uint32_t digits_;
@@ -404,6 +406,16 @@ class Partition {
   Value values_[with_values ? keys_a_thread : 1];
 };
 
+template <Ranking ranking, class Policy, class Bits, class Value, class Buckets>
+__device__ __forceinline__ void partition(Shared<Bits, Value, Policy>& shared, const Level<Bits, Value>& level,
+                                          const Buckets& buckets) {
+  Partition<Bits, Value, ranking, Policy, Buckets> partition(shared, level, buckets);
+  while (partition.take_job()) {
+    partition.set_up_bins();
+    partition.run();
+  }
+}
+
 template <class Bits, class Value, Ranking ranking, class Policy>
 __global__ __launch_bounds__(Policy::threads, Policy::blocks_a_multiprocessor) void partition_kernel(
     Level<Bits, Value> level) {
@@ -412,10 +424,12 @@ __global__ __launch_bounds__(Policy::threads, Policy::blocks_a_multiprocessor) v
     level.plan->falls_back = level.plan->gives_up();  // the first kernel after the last that decides
   if (!level.plan->partitions()) return;
   auto& shared = shared_memory<Shared<Bits, Value, Policy>>();
-  Partition<Bits, Value, ranking, Policy> partition(shared, level);
-  while (partition.take_job()) {
-    partition.set_up_bins();
-    partition.run();
+  if (level.plan->is_pieced) {
+    for (uint32_t p = threadIdx.x; p < map_pieces; p += Policy::threads)
+      shared.pieces[p] = level.plan->pieces[p];  // take_job() synchronises
+    partition<ranking>(shared, level, PiecedBuckets<Bits>{level.plan->map, shared.pieces});
+  } else {
+    partition<ranking>(shared, level, LinearBuckets<Bits>{level.plan->map});
   }
 }
 
@@ -436,7 +450,9 @@ __global__ __launch_bounds__(count_threads) void count_jobs_kernel(const Bits* o
   CountShared& shared = shared_memory<CountShared>();
   const uint32_t digits = 1u << (plan->bucket_bits - msd_digit_bits);
   const uint32_t warp = threadIdx.x / warp_threads;
-  const BucketMap<Bits> buckets = plan->map;
+  const LinearBuckets<Bits> linear{plan->map};
+  const PiecedBuckets<Bits> pieced{plan->map, plan->pieces};
+  const bool is_pieced = plan->is_pieced != 0;
   for (uint32_t number = blockIdx.x; number < plan->jobs; number += gridDim.x) {
     const PartitionJob job = jobs[number];
     if (!job.has_row) continue;
@@ -453,7 +469,7 @@ __global__ __launch_bounds__(count_threads) void count_jobs_kernel(const Bits* o
 #pragma unroll
       for (uint32_t u = 0; u < in_flight; ++u)
         if (row + u * count_threads + threadIdx.x < job.count)
-          atomicAdd(&shared.counts[warp][buckets(key[u]) & (digits - 1)], 1u);
+          atomicAdd(&shared.counts[warp][(is_pieced ? pieced(key[u]) : linear(key[u])) & (digits - 1)], 1u);
     }
     __syncthreads();
     if (threadIdx.x < digits) {

@@ -151,7 +151,12 @@ TEST_CASE("each kind of keys takes the road that is meant for it", "[device]") {
   for (uint32_t& key : window) key += 1'000;
   const Plan<uint32_t> askew = sort<uint32_t, NoValue>(window, {});
   CHECK((askew.counts_values() || (askew.has_outside && askew.falls_back)));
-  CHECK(plan_of("uniform").partitions());
+  const Plan<uint32_t> even = plan_of("uniform");
+  CHECK((even.partitions() && !even.is_pieced));
+  const Plan<uint32_t> uneven = plan_of("gaussian");
+  CHECK((uneven.partitions() && uneven.is_pieced));
+  const auto floats = make_keys<float>("uniform", on_gpu ? 100'003 : 8'001, test_seed());
+  CHECK(sort<float, NoValue>(floats, {}).partitions());
   const Plan<uint32_t> nearly = plan_of("nearly-sorted");
   CHECK((!nearly.is_in_order() && nearly.partitions()));
 }
@@ -170,6 +175,17 @@ TEMPLATE_TEST_CASE("a bucket map never falls, and a bucket's interval holds its 
         round % 4 == 0 ? room : std::min(room, static_cast<TestType>(any_bits() >> (round % 30)));
     const uint32_t buckets = 1u << (9 + round % 8);
     const auto map = BucketMap<TestType>::over(lowest, range, buckets);
+    std::vector<MapPiece> pieces(map_pieces);
+    const bool is_pieced = round % 3 == 0;
+    uint32_t given = 0;
+    for (uint32_t piece = 0; piece < map_pieces; ++piece) {
+      const uint32_t more = random() % 4 != 0 ? 0 : random() % (buckets - given) / 8;
+      pieces[piece] = given | more << 16;
+      given += more;
+    }
+    const auto bucket_of = [&](TestType key) {
+      return is_pieced ? PiecedBuckets<TestType>{map, pieces.data()}(key) : LinearBuckets<TestType>{map}(key);
+    };
     INFO("lowest " << lowest << " range " << range << " buckets " << buckets);
     std::vector<TestType> keys{0, lowest, static_cast<TestType>(lowest + range),
                                static_cast<TestType>(~TestType{0})};
@@ -180,13 +196,15 @@ TEMPLATE_TEST_CASE("a bucket map never falls, and a bucket's interval holds its 
     std::sort(keys.begin(), keys.end());
     uint32_t last = 0;
     for (const TestType key : keys) {
-      const uint32_t bucket = map(key);
-      const auto interval = map.interval(bucket, buckets);
+      const uint32_t bucket = bucket_of(key);
+      const auto interval = is_pieced
+                                ? interval_of(PiecedBuckets<TestType>{map, pieces.data()}, map, bucket)
+                                : interval_of(LinearBuckets<TestType>{map}, map, bucket);
       const bool is_right =
           bucket >= last && bucket < buckets && interval.first <= key && key <= interval.last &&
-          (interval.first == 0 || map(static_cast<TestType>(interval.first - 1)) < bucket) &&
+          (interval.first == 0 || bucket_of(static_cast<TestType>(interval.first - 1)) < bucket) &&
           (static_cast<TestType>(~interval.last) == 0 ||
-           map(static_cast<TestType>(interval.last + 1)) > bucket);
+           bucket_of(static_cast<TestType>(interval.last + 1)) > bucket);
       if (!is_right)
         FAIL("key " << key << " bucket " << bucket << " [" << interval.first << ", " << interval.last << "]");
       last = bucket;
