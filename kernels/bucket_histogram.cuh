@@ -18,6 +18,7 @@
 #include <cuda_runtime.h>
 
 #include <cstdint>
+#include <type_traits>
 
 namespace sweepsort {
 
@@ -61,15 +62,30 @@ __global__ __launch_bounds__(WideCounters::threads) void bucket_histogram_kernel
       return static_cast<uint32_t>(static_cast<Bits>(key ^ mask) >> shift);
     };
     shared.counters.count(keys + first, size, bucket_of, hand_over);
-  } else {
-    bool outside = false;
+  } else if (plan->has_value_buckets()) {
+    Bits most = 0;
+    Bits least_inverted = 0;
     const auto bucket_of = [&](Bits key) {
       const Bits ordered = map.to_ordered(key);
-      outside |= static_cast<Bits>(ordered - map_of_keys.lowest) > map_of_keys.range;
+      most = max(most, ordered);
+      least_inverted = max(least_inverted, static_cast<Bits>(~ordered));
+      return static_cast<uint32_t>(ordered - map_of_keys.lowest) % msd_most_buckets;
+    };
+    shared.counters.count(keys + first, size, bucket_of, hand_over);
+    const auto larger = [](Bits a, Bits b) { return max(a, b); };
+    most = warp_reduce(most, larger);
+    least_inverted = warp_reduce(least_inverted, larger);
+    if (ptx::lane_id() == 0) {
+      using Word = std::conditional_t<sizeof(Bits) == 8, unsigned long long, uint32_t>;
+      atomicMax(reinterpret_cast<Word*>(&plan->most), static_cast<Word>(most));
+      atomicMax(reinterpret_cast<Word*>(&plan->least_inverted), static_cast<Word>(least_inverted));
+    }
+  } else {
+    const auto bucket_of = [&](Bits key) {
+      const Bits ordered = map.to_ordered(key);
       return is_pieced ? pieced(ordered) : linear(ordered);
     };
     shared.counters.count(keys + first, size, bucket_of, hand_over);
-    if (__syncthreads_or(outside) != 0 && threadIdx.x == 0) atomicOr(&plan->has_outside, 1u);
   }
 
   const uint32_t buckets = 1u << bucket_bits;

@@ -111,8 +111,8 @@ class Bucket {
                                     const KeyMap<Bits>& map)
       : shared_(shared), arrays_(arrays), map_(map) {}
 
-  /// Sorts the records of `range`, whose keys are ordered bits and lie in `parts`. False if the bucket was left
-  /// alone; the whole block gets the same answer.
+  /// Sorts the records of `range`, whose keys are ordered bits and lie in `parts`. False if the bucket was
+  /// left alone; the whole block gets the same answer.
   __device__ __forceinline__ bool sort(const BucketRange& range, BucketParts parts) {
     load_keys(range);
     parts_ = parts;

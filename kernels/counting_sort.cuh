@@ -61,12 +61,29 @@ __global__ void order_counts_kernel(const uint64_t* raw_counts, KeyMap<Bits> map
   if (bin < counting_bins) counts[bin] = raw_counts[map.from_ordered(static_cast<Bits>(bin))];
 }
 
+/// Where the keys of each bin start. The bins may begin in the midst of the array of offsets, and go on at
+/// its front.
+struct BinOffsets {
+  const uint64_t* offsets;
+  uint32_t bins;
+  uint32_t first;
+  uint64_t count;  // of all keys
+
+  __device__ __forceinline__ uint64_t operator()(uint32_t bin) const {
+    if (bin >= bins) return count;
+    if (first == 0) return offsets[bin];
+    const bool is_at_front = bin >= bins - first;
+    return offsets[is_at_front ? bin - (bins - first) : first + bin] + (is_at_front ? count : 0) -
+           offsets[first];
+  }
+};
+
 /// The last bin in [first, end) whose keys start at or before `position`.
-__device__ __forceinline__ uint32_t bin_at(const uint64_t* offsets, uint32_t first, uint32_t end,
+__device__ __forceinline__ uint32_t bin_at(const BinOffsets& offsets, uint32_t first, uint32_t end,
                                            uint64_t position) {
   while (end - first > 1) {
     const uint32_t middle = first + (end - first) / 2;
-    if (offsets[middle] <= position)
+    if (offsets(middle) <= position)
       first = middle;
     else
       end = middle;
@@ -95,8 +112,8 @@ struct ExpandShared {
 /// null. Persistent blocks, a tile at a time.
 template <class Bits>
 __global__ __launch_bounds__(counting_policy.expand_threads) void expand_kernel(
-    const uint64_t* offsets, uint32_t bins_known, uint64_t count, KeyMap<Bits> map,
-    const SortPlan<Bits>* plan, const Bits* values, Bits* out) {
+    const uint64_t* starts, uint32_t bins_known, uint64_t count, KeyMap<Bits> map, const SortPlan<Bits>* plan,
+    const Bits* values, Bits* out) {
   ptx::wait_for_previous_launch();
   if (plan != nullptr && plan->road != Road::counting) return;
   ExpandShared& shared = shared_memory<ExpandShared>();
@@ -105,7 +122,8 @@ __global__ __launch_bounds__(counting_policy.expand_threads) void expand_kernel(
   const auto value_of = [&](uint32_t bin) {
     return values != nullptr ? values[bin] : map.from_ordered(static_cast<Bits>(minimum + bin));
   };
-  const auto end_of = [&](uint32_t bin) { return bin + 1 < bins ? offsets[bin + 1] : count; };
+  const BinOffsets offsets{starts, bins, plan != nullptr ? plan->first_bin : 0, count};
+  const auto end_of = [&](uint32_t bin) { return offsets(bin + 1); };
 
   constexpr uint64_t width = keys_a_vector<Bits>;
   constexpr uint64_t tile = counting_policy.expand_threads * counting_policy.expand_vectors * width;

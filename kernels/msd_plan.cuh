@@ -55,13 +55,14 @@ struct MsdPlan {
   BucketMap<Bits> map;
   uint32_t bucket_bits;  // 2^bucket_bits buckets
   uint32_t is_pieced;    // they follow the keys' distribution: `pieces`
+  Bits most;             // of all keys, if their values are counted
+  Bits least_inverted;   // ~least: zero before the first key, like all of a plan
   Guess guess;
   uint32_t with_values;
   uint32_t is_other;         // another sort does it better, says the digest
   uint32_t maybe_few;        // the sample held few distinct values
   uint32_t has_many_values;  // the keys have more than few_values
   uint32_t guess_failed;     // the keys are not in the order of `guess`
-  uint32_t has_outside;      // a key lies outside of the map's range
   uint32_t has_too_large;    // no kernel here finishes one of the buckets
   uint32_t falls_back;       // no road here leads anywhere: nothing was done
   uint32_t jobs;             // of the second level
@@ -77,12 +78,17 @@ struct MsdPlan {
   SWEEPSORT_HOST_DEVICE bool is_settled() const { return is_other || is_in_order() || has_few_values(); }
   /// The histogram is wanted.
   SWEEPSORT_HOST_DEVICE bool counts_buckets() const { return !is_settled() && !has_too_large; }
-  SWEEPSORT_HOST_DEVICE bool counts_values() const {
-    return !is_settled() && !with_values && !has_outside && map.is_exact(msd_most_buckets);
+  /// The hope is that no two values meet in a bucket: a value's bucket is its distance from `map.lowest`,
+  /// modulo the number of buckets, so that the sample need not tell where the values begin.
+  SWEEPSORT_HOST_DEVICE bool has_value_buckets() const {
+    return !with_values && map.is_exact(msd_most_buckets);
   }
-  /// One value a bucket was the hope, and a key lies elsewhere: whoever knows the range can still count.
+  SWEEPSORT_HOST_DEVICE Bits least() const { return static_cast<Bits>(~least_inverted); }
+  SWEEPSORT_HOST_DEVICE bool counts_values() const {
+    return !is_settled() && has_value_buckets() && most - least() < msd_most_buckets;
+  }
   SWEEPSORT_HOST_DEVICE bool misses_values() const {
-    return !with_values && has_outside && map.is_exact(msd_most_buckets);
+    return has_value_buckets() && most - least() >= msd_most_buckets;
   }
   SWEEPSORT_HOST_DEVICE bool partitions() const {
     return !is_settled() && !has_too_large && !counts_values() && !misses_values();
@@ -274,7 +280,20 @@ __global__ __launch_bounds__(survey_threads) void survey_kernel(const Bits* keys
     is_uneven |= atomicAdd(&shared.in_group[group], 1u) >= uneven_group;
   }
   const bool is_pieced = __syncthreads_or(is_uneven) != 0 && !shared.map.is_exact(msd_most_buckets);
-  if (is_pieced) make_pieces(keys, count, map, shared.bucket_bits, shared, plan->pieces);
+  if (is_pieced) {
+    if (threadIdx.x == 0) {
+      // Beyond the sampled ends, too, keys may be denser than elsewhere.
+      const Bits margin = static_cast<Bits>(shared.map.range / 2);
+      const Bits lowest = shared.map.lowest - min(margin, shared.map.lowest);
+      const Bits highest = static_cast<Bits>(shared.map.lowest + shared.map.range);
+      const Bits room = min(margin, static_cast<Bits>(~highest));
+      shared.map =
+          BucketMap<Bits>::over(lowest, static_cast<Bits>(highest + room - lowest), 1u << bucket_bits);
+      plan->map = shared.map;
+    }
+    __syncthreads();
+    make_pieces(keys, count, map, shared.bucket_bits, shared, plan->pieces);
+  }
   if (threadIdx.x == 0) plan->is_pieced = is_pieced;
   // Buckets whose numbers differ by 8,192 share a counter. One with many more samples than chance gives it
   // has a bucket that no kernel finishes, and the histogram can be spared.
@@ -331,15 +350,12 @@ struct ClassLimits {
   uint32_t part_bits[bucket_classes];
 };
 
-/// A thread a bucket: which kernel finishes it, and in which parts. The first block also cuts the first level's buckets, a thread
-/// each, into the jobs of the second level, none of more than `job_keys` keys.
+/// A thread a bucket: which kernel finishes it, and in which parts. The first block also cuts the first
+/// level's buckets, a thread each, into the jobs of the second level, none of more than `job_keys` keys.
 template <class Bits>
-__global__ __launch_bounds__(decide_threads) void decide_kernel(const uint64_t* offsets, uint64_t count,
-                                                                uint64_t job_keys, ClassLimits limits,
-                                                                MsdPlan<Bits>* plan,
-                                                                SortPlan<Bits>* counting_plan,
-                                                                PartitionJob* jobs, uint32_t* lists,
-                                                                BucketParts* parts) {
+__global__ __launch_bounds__(decide_threads) void decide_kernel(
+    const uint64_t* offsets, uint64_t count, uint64_t job_keys, ClassLimits limits, MsdPlan<Bits>* plan,
+    SortPlan<Bits>* counting_plan, PartitionJob* jobs, uint32_t* lists, BucketParts* parts) {
   ptx::wait_for_previous_launch();
   static_assert(decide_threads == msd_digits);
   if (plan->is_settled()) return;
@@ -347,7 +363,8 @@ __global__ __launch_bounds__(decide_threads) void decide_kernel(const uint64_t* 
     if (threadIdx.x == 0 && blockIdx.x == 0) {
       counting_plan->road = Road::counting;
       counting_plan->bins = msd_most_buckets;
-      counting_plan->minimum = plan->map.lowest;
+      counting_plan->minimum = plan->least();
+      counting_plan->first_bin = static_cast<uint32_t>(plan->least() - plan->map.lowest) % msd_most_buckets;
     }
     return;
   }

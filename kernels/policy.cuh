@@ -128,7 +128,7 @@ struct MsdRow<uint32_t, NoValue> {
 template <>
 struct MsdRow<uint64_t, NoValue> {
   using Policy = MsdPolicy<PartitionPolicy<512, 24, 8, 1>, BucketSortPolicy<512, 9, 2, 16384>,
-                           BucketSortPolicy<1024, 16, 1, 32768>>;
+                           BucketSortPolicy<1024, 18, 1, 32768>>;
 };
 template <>
 struct MsdRow<uint32_t, uint32_t> {

@@ -407,8 +407,8 @@ class Partition {
 };
 
 template <Ranking ranking, class Policy, class Bits, class Value, class Buckets>
-__device__ __forceinline__ void partition(Shared<Bits, Value, Policy>& shared, const Level<Bits, Value>& level,
-                                          const Buckets& buckets) {
+__device__ __forceinline__ void partition(Shared<Bits, Value, Policy>& shared,
+                                          const Level<Bits, Value>& level, const Buckets& buckets) {
   Partition<Bits, Value, ranking, Policy, Buckets> partition(shared, level, buckets);
   while (partition.take_job()) {
     partition.set_up_bins();

@@ -72,6 +72,7 @@ __global__ __launch_bounds__(threads) void check_guess_kernel(const Bits* in, Bi
   ptx::wait_for_previous_launch();
   const Guess guess = plan->guess;
   if (guess == Guess::unordered) return;
+  using Vector = digest_detail::Vector<Bits>;
   constexpr uint32_t width = sizeof(uint4) / sizeof(Bits);
   constexpr uint32_t in_flight = 4;
   const DeviceAtomic<uint32_t> failed(plan->guess_failed);
@@ -79,10 +80,10 @@ __global__ __launch_bounds__(threads) void check_guess_kernel(const Bits* in, Bi
   const bool is_stable = plan->with_values != 0;
   const uint64_t step = grid_threads() * width * in_flight;
   for (uint64_t row = uint64_t{blockIdx.x} * blockDim.x * width * in_flight; row < count; row += step) {
-    if (__any_sync(full_warp, failed.load(cuda::memory_order_relaxed) != 0)) return;
+    const bool has_failed = failed.load(cuda::memory_order_relaxed) != 0;  // on its way with the keys
     bool is_wrong = false;
-    digest_detail::Vector<Bits> vector[in_flight];
-    Bits behind[in_flight];
+    Vector vector[in_flight] = {};
+    Bits behind[in_flight] = {};
 #pragma unroll
     for (uint32_t u = 0; u < in_flight; ++u) {
       const uint64_t first = row + (u * blockDim.x + threadIdx.x) * width;
@@ -93,11 +94,15 @@ __global__ __launch_bounds__(threads) void check_guess_kernel(const Bits* in, Bi
         for (uint32_t k = 0; k < width; ++k)
           if (first + k < count) vector[u].keys[k] = in[first + k];
       }
-      if (first + width < count) behind[u] = in[first + width];
+      // The key behind a vector is the next lane's first; the last lane reads it.
+      if (ptx::lane_id() == warp_threads - 1 && first + width < count) behind[u] = in[first + width];
     }
+    if (__any_sync(full_warp, has_failed)) return;
 #pragma unroll
     for (uint32_t u = 0; u < in_flight; ++u) {
       const uint64_t first = row + (u * blockDim.x + threadIdx.x) * width;
+      const Bits next_first = shuffle_down(vector[u].keys[0], 1);
+      if (ptx::lane_id() != warp_threads - 1) behind[u] = next_first;
 #pragma unroll
       for (uint32_t k = 0; k < width; ++k)
         if (first + k + 1 < count)
@@ -105,8 +110,14 @@ __global__ __launch_bounds__(threads) void check_guess_kernel(const Bits* in, Bi
               contradicts(guess, is_stable, map.to_ordered(vector[u].keys[k]),
                           map.to_ordered(k + 1 < width ? vector[u].keys[(k + 1) % width] : behind[u]));
       if (!moves) continue;
-      if (guess == Guess::ascending && first + width <= count) {
+      const bool is_whole = first + width <= count;
+      if (guess == Guess::ascending && is_whole) {
         __stcs(reinterpret_cast<uint4*>(out + first), vector[u].whole);
+      } else if (is_whole && count % width == 0) {
+        Vector reversed;
+#pragma unroll
+        for (uint32_t k = 0; k < width; ++k) reversed.keys[k] = vector[u].keys[width - 1 - k];
+        __stcs(reinterpret_cast<uint4*>(out + (count - width - first)), reversed.whole);
       } else {
 #pragma unroll
         for (uint32_t k = 0; k < width; ++k)

@@ -48,6 +48,7 @@ struct SortPlan {
   uint32_t scatters;      // whether the passes run at all
   uint32_t copy_back;     // in place and an odd number of passes: the result is in the scratch array
   uint32_t bins;          // counting: distinct values at most
+  uint32_t first_bin;     // counting: where the counts of `minimum` are; after the last bin the first follows
   Bits minimum;           // of the ordered bits
   KeyMap<Bits> pass_map;  // what the passes sort by: counting moves the smallest key to zero
   RadixPass passes[digit_places<Bits>];

@@ -60,6 +60,12 @@ __device__ __forceinline__ T shuffle_up(const T& value, uint32_t distance) {
   return shuffle_words(value, [=](uint32_t word) { return __shfl_up_sync(full_warp, word, distance); });
 }
 
+/// The value of the lane `distance` above, this lane's own where there is none. The whole warp calls it.
+template <class T>
+__device__ __forceinline__ T shuffle_down(const T& value, uint32_t distance) {
+  return shuffle_words(value, [=](uint32_t word) { return __shfl_down_sync(full_warp, word, distance); });
+}
+
 /// The value of lane `source`. The whole warp calls it.
 template <class T>
 __device__ __forceinline__ T shuffle_from(const T& value, uint32_t source) {
