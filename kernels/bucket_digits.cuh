@@ -6,7 +6,6 @@
 
 #include "core/key_bits.hpp"
 #include "kernels/block.cuh"
-#include "kernels/launch.cuh"
 #include "kernels/radix_rank.cuh"
 #include "kernels/warp.cuh"
 
@@ -76,11 +75,10 @@ __device__ __forceinline__ void move_by_digit(Shared& shared, uint32_t size, uin
 }
 
 /// Sorts shared.keys[0, size) and moves them `lead` places up. shared.positions becomes where each stood. The
-/// kernel's shared memory is a `Shared`; the whole block calls it and finds everything done.
+/// whole block calls it and finds everything done.
 template <class Shared, class Bits, bool with_values, Ranking ranking, uint32_t threads,
           uint32_t keys_a_thread>
-__device__ __noinline__ void sort_staged_by_digits(uint32_t size, uint32_t lead) {
-  Shared& shared = shared_memory<Shared>();
+__device__ __noinline__ void sort_staged_by_digits(Shared& shared, uint32_t size, uint32_t lead) {
   const auto index = [](uint32_t i) { return i * threads + threadIdx.x; };
   if (threadIdx.x == 0) shared.digits.varying = 0;
   __syncthreads();

@@ -119,9 +119,9 @@ class Bucket {
     return sort_in_parts();
   }
 
-  /// The same for `count` keys as the caller has them, of which nothing is known.
-  __device__ __forceinline__ void sort_alone(uint32_t count) {
-    load_keys({0, count});
+  /// The same for keys as the caller has them, of which nothing is known.
+  __device__ __forceinline__ void sort_alone(const BucketRange& range) {
+    load_keys(range);
     if (!map_.is_identity()) {
 #pragma unroll
       for (uint32_t row = 0; row < keys_a_thread; ++row) keys_[row] = map_.to_ordered(keys_[row]);
@@ -354,8 +354,8 @@ class Bucket {
   __device__ __forceinline__ void place_by_digits() {
     for_rows(range_.size, [&](uint32_t row) { shared_.keys[index_in_row(row)] = keys_[row]; });
     __syncthreads();
-    sort_staged_by_digits<BucketShared, Bits, with_values, ranking, threads, keys_a_thread>(range_.size,
-                                                                                            lead());
+    sort_staged_by_digits<BucketShared, Bits, with_values, ranking, threads, keys_a_thread>(
+        shared_, range_.size, lead());
   }
 
   /// The first access to the values: they are under way while the keys are stored.
@@ -463,7 +463,7 @@ __global__ __launch_bounds__(Policy::threads) void sort_alone_kernel(BucketArray
   ptx::wait_for_previous_launch();
   auto& shared = shared_memory<Shared<Bits, Value, Policy>>();
   Bucket<Bits, Value, ranking, Policy, Crowded::by_digits> bucket(shared, arrays, map);
-  bucket.sort_alone(count);
+  bucket.sort_alone({0, count});
 }
 
 }  // namespace bucket_sort_detail

@@ -197,7 +197,10 @@ void radix_sort(DeviceSpan<const Bits> keys_in, DeviceSpan<Bits> keys_out, const
       const Digest<Bits>* const no_digest = nullptr;
       const uint32_t* const falls_back = sort_detail::try_msd(arrays, settings, no_digest, workspace, stream);
       digest(keys_in, settings.map, workspace.digest.data(), stream, falls_back);
-      sort_detail::sort_by_digest(keys_in, keys_out, values_in, values_out, settings, falls_back, workspace,
+      // What the MSD sort leaves is not counted: it would have done so.
+      SortSettings<Bits> by_radix = settings;
+      by_radix.algorithm = SortAlgorithm::radix;
+      sort_detail::sort_by_digest(keys_in, keys_out, values_in, values_out, by_radix, falls_back, workspace,
                                   stream);
       return;
     }

@@ -154,6 +154,7 @@ __device__ void write_plan(const Digest<Bits>& digest, const SortTask& task, Key
   const uint64_t range = sizeof(Bits) == 1 ? digit_values - 1 : uint64_t{digest.maximum()} - digest.minimum();
   plan.road = choose(task, digest, live_digits, range == ~uint64_t{0} ? range : range + 1);
   plan.live_digits = live_digits;
+  plan.first_bin = 0;
   plan.minimum = sizeof(Bits) == 1 ? Bits{0} : digest.minimum();
   plan.bins = plan.road == Road::counting ? static_cast<uint32_t>(range + 1) : 0;
   plan.pass_map = map;
