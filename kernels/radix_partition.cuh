@@ -317,16 +317,21 @@ class Partition {
     __syncthreads();
 #pragma unroll
     for (uint32_t b = 0; b < keys_a_thread; b += batch) {
+      uint32_t digit[batch];
+      uint32_t taken[batch];
 #pragma unroll
-      for (uint32_t i = b; i < b + batch; ++i) {
-        if (!full && own_index(i) >= size) continue;
-        const uint32_t digit = digit_of(keys_[i]);
-        const uint32_t taken = slot::after(shared_.warp_counts[warp][digit], ranks.get(i));
-        put_key(digit, taken, keys_[i]);
-        if (slot::has_room(taken))
-          shared_.values[slot::number(taken)] = values_[i];
+      for (uint32_t i = 0; i < batch; ++i) {
+        digit[i] = digit_of(keys_[b + i]);
+        taken[i] = slot::after(shared_.warp_counts[warp][digit[i]], ranks.get(b + i));
+      }
+#pragma unroll
+      for (uint32_t i = 0; i < batch; ++i) {
+        if (!full && own_index(b + i) >= size) continue;
+        put_key(digit[i], taken[i], keys_[b + i]);
+        if (slot::has_room(taken[i]))
+          shared_.values[slot::number(taken[i])] = values_[b + i];
         else
-          level_.values_out[place_without_room(digit, taken)] = values_[i];
+          level_.values_out[place_without_room(digit[i], taken[i])] = values_[b + i];
       }
       load(next, b);
     }
