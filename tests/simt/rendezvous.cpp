@@ -31,8 +31,8 @@ constexpr const char* collective_names[] = {"__syncwarp",
                                             "__reduce_xor_sync",
                                             "emulated_lane_ordered_atomic_add"};
 static_assert(std::size(collective_names) == static_cast<size_t>(Collective::ordered_atomic_add) + 1);
-constexpr const char* barrier_names[] = {"__syncthreads", "__syncthreads_or", "__syncthreads_and",
-                                         "__syncthreads_count", "grid arrive", "grid wait"};
+constexpr const char* barrier_names[] = {"__syncthreads",       "__syncthreads_or", "__syncthreads_and",
+                                         "__syncthreads_count", "grid arrive",      "grid wait"};
 static_assert(std::size(barrier_names) == static_cast<size_t>(Barrier::grid_wait) + 1);
 
 const char* name_of(Collective kind) { return collective_names[static_cast<size_t>(kind)]; }
@@ -199,14 +199,16 @@ int Engine::meet_block(Barrier kind, int predicate, Where where) {
   return block.outcome;
 }
 
-// As on the device: the block meets, its first thread counts it, later that thread waits and the block meets again.
+// As on the device: the block meets, its first thread counts it, later that thread waits and the block meets
+// again.
 uint32_t Engine::arrive_at_grid(Where where) {
   Thread& thread = thread_at(name_of(Barrier::grid_arrive), where);
   if (!grid_.cooperative) fault("a grid barrier in a launch that is not cooperative", where);
   (void)meet_block(Barrier::grid_arrive, 0, where);
   const uint32_t number = grid_barrier_;
   if (!is_first(thread) || abandoning_) return number;
-  if (thread.block->is_at_grid) fault("a block comes to a grid barrier before it has waited at the last", where);
+  if (thread.block->is_at_grid)
+    fault("a block comes to a grid barrier before it has waited at the last", where);
   thread.block->is_at_grid = true;
   if (++blocks_at_grid_ == order_.size()) {
     blocks_at_grid_ = 0;

@@ -53,7 +53,8 @@ inline int __syncthreads_and(int predicate, simt::Where where = simt::Where::cur
 inline int __syncthreads_count(int predicate, simt::Where where = simt::Where::current()) {
   return simt::meet_block(simt::Barrier::sync_count, predicate, where);
 }
-/// A grid barrier in two halves, for the whole grid of a cooperative launch. Each half synchronises the block, too.
+/// A grid barrier in two halves, for the whole grid of a cooperative launch. Each half synchronises the
+/// block, too.
 inline unsigned emulated_grid_arrive(simt::Where where = simt::Where::current()) {
   return simt::arrive_at_grid(where);
 }
