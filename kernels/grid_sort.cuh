@@ -1,9 +1,10 @@
 // grid_sort.cuh - the sort of arrays that are too large for one block and too small for many launches: one
 // cooperative launch, whose blocks hold all records and meet at barriers of the grid. Pairs keep their order.
 //
-//     block 0   | share in registers | ─ rank ─> counts ┐          ┌─ sum the blocks ─> scratch ┐  ┌─ bucket 0 ─> out
-//     block 1   | share in registers | ─ rank ─> counts ┼─ grid  ──┼─  before me   ──> scratch ┼──┼─ bucket 1 ─> out
-//     block 2   | share in registers | ─ rank ─> counts ┘ barrier  └─                ──> scratch ┘  └─ bucket 2 ─> out
+//     block 0   | share in registers | ─ rank ─> counts ┐          ┌─ sum the blocks ─> scratch ┐  ┌─ bucket
+//     0 ─> out block 1   | share in registers | ─ rank ─> counts ┼─ grid  ──┼─  before me   ──> scratch ┼──┼─
+//     bucket 1 ─> out block 2   | share in registers | ─ rank ─> counts ┘ barrier  └─                ──>
+//     scratch ┘  └─ bucket 2 ─> out
 //
 // The buckets divide the range of the keys (bucket_map.cuh), as a sample shows it, into one for each block;
 // every block takes the same sample and so makes the same map. Keys that crowd in a bucket which no block
@@ -29,6 +30,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <stdexcept>
 #include <type_traits>
 
 namespace sweepsort {
@@ -68,8 +70,8 @@ namespace grid_sort_detail {
 
 /// Samples that lie side by side: one sector of memory, or two, and a look at many places.
 inline constexpr uint32_t neighbours = 8;
-/// A bucket map leaves so much of the sample's spread as room on both sides: 1/64. Of 1,024 independent samples
-/// the chance to miss more than that of the keys is below 10^-6.
+/// A bucket map leaves so much of the sample's spread as room on both sides: 1/64. Of 1,024 independent
+/// samples the chance to miss more than that of the keys is below 10^-6.
 inline constexpr uint32_t slack_shift = 6;
 
 template <class Bits, class Value, class Policy>
@@ -81,13 +83,13 @@ struct Shared {
   BucketMap<Bits> map;
   Bits least[warps];
   Bits most[warps];
-  uint32_t largest;                            // records of one digit at most
-  alignas(16) uint32_t counts[digit_values];   // the block's records by digit
-  alignas(16) uint32_t staged[digit_values];   // where in the stage they start
-  alignas(16) uint32_t totals[digit_values];   // the same of all blocks
-  alignas(16) uint32_t before[digit_values];   // those of the blocks before
-  alignas(16) uint32_t starts[digit_values];   // where in the array a digit starts
-  uint32_t to_array[digit_values];             // from a place in the stage to one in the array
+  uint32_t largest;                           // records of one digit at most
+  alignas(16) uint32_t counts[digit_values];  // the block's records by digit
+  alignas(16) uint32_t staged[digit_values];  // where in the stage they start
+  alignas(16) uint32_t totals[digit_values];  // the same of all blocks
+  alignas(16) uint32_t before[digit_values];  // those of the blocks before
+  alignas(16) uint32_t starts[digit_values];  // where in the array a digit starts
+  uint32_t to_array[digit_values];            // from a place in the stage to one in the array
   union {
     struct {
       uint32_t part_counts[parts][digit_values];
@@ -120,7 +122,8 @@ template <class Bits, class Value>
 struct Task {
   MsdArrays<Bits, Value> arrays;
   KeyMap<Bits> map;
-  uint32_t share;  // records a block, but for the last one
+  uint32_t share;    // records a block, but for the last one
+  uint32_t buckets;  // one a block, or more
   uint4* counts;
   Bits* differing;
 };
@@ -146,20 +149,23 @@ class GridSort {
       : shared_(shared),
         task_(task),
         count_(static_cast<uint32_t>(task.arrays.count)),
-        first_(blockIdx.x * task.share),
-        size_(first_ < count_ ? min(task.share, count_ - first_) : 0),
-        rows_((task.share + Policy::threads - 1) / Policy::threads) {}
+        size_(min(task.share, count_ - blockIdx.x * task.share)),
+        rows_((task.share + Policy::threads - 1) / Policy::threads) {
+    const uint32_t first_own = threadIdx.x / warp_threads * rows_ * warp_threads + ptx::lane_id();
+    first_ = blockIdx.x * task.share + first_own;
+    own_rows_ = first_own < size_ ? min(rows_, (size_ - first_own + warp_threads - 1) / warp_threads) : 0;
+  }
 
   __device__ __forceinline__ void sort() {
     const MsdArrays<Bits, Value>& arrays = task_.arrays;
     const Column<Bits, Value> scratch{arrays.keys_scratch, arrays.values_scratch};
-    load(arrays.keys_in, arrays.values_in);
+    load(arrays.keys_in);
     const BucketMap<Bits> bucket_of = guess_buckets();
-    find_places<with_values>(bucket_of, gridDim.x);
+    find_places<with_values>(bucket_of, task_.buckets, arrays.values_in);
     if (shared_.largest <= Finish::most_keys) {
       scatter(bucket_of, scratch);
       ptx::grid_sync();
-      sort_bucket(scratch);
+      sort_buckets(scratch);
     } else {
       sort_by_digits(scratch, {arrays.keys_out, arrays.values_out});
     }
@@ -167,21 +173,15 @@ class GridSort {
 
  private:
   /// A warp's records are neighbours, its lanes' records interleave: the order that stable ranks must keep.
-  __device__ __forceinline__ uint32_t own_index(uint32_t i) const {
-    return (threadIdx.x / warp_threads * rows_ + i) * warp_threads + ptx::lane_id();
-  }
-  __device__ __forceinline__ bool has_own(uint32_t i) const { return i < rows_ && own_index(i) < size_; }
+  /// The i-th one of a thread stands at first_ + i * warp_threads.
+  __device__ __forceinline__ bool has_own(uint32_t i) const { return i < own_rows_; }
 
   /// Keys in memory are always as the caller has them, those in registers and in the stage are ordered bits.
-  __device__ __forceinline__ void load(const Bits* keys, const Value* values) {
+  __device__ __forceinline__ void load(const Bits* keys) {
+    const Bits* const own = keys + first_;
 #pragma unroll
     for (uint32_t i = 0; i < keys_a_thread; ++i)
-      if (has_own(i)) keys_[i] = keys[first_ + own_index(i)];
-    if constexpr (with_values) {
-#pragma unroll
-      for (uint32_t i = 0; i < keys_a_thread; ++i)
-        if (has_own(i)) values_[i] = values[first_ + own_index(i)];
-    }
+      if (has_own(i)) keys_[i] = own[i * warp_threads];
     if (task_.map.is_identity()) return;
 #pragma unroll
     for (uint32_t i = 0; i < keys_a_thread; ++i) keys_[i] = task_.map.to_ordered(keys_[i]);
@@ -190,7 +190,8 @@ class GridSort {
   /// Every block comes to the same result. Also clears the block's counts.
   __device__ __forceinline__ BucketMap<Bits> guess_buckets() {
     constexpr uint32_t last_place = Policy::threads / neighbours - 1;
-    const uint32_t place = static_cast<uint32_t>(uint64_t{count_ - 1} * (threadIdx.x / neighbours) / last_place);
+    const uint32_t place =
+        static_cast<uint32_t>(uint64_t{count_ - 1} * (threadIdx.x / neighbours) / last_place);
     const Bits key =
         task_.map.to_ordered(task_.arrays.keys_in[min(place + threadIdx.x % neighbours, count_ - 1)]);
     const auto lower = [](Bits a, Bits b) { return min(a, b); };
@@ -213,22 +214,30 @@ class GridSort {
       const Bits lowest = first > slack ? static_cast<Bits>(first - slack) : Bits{0};
       const Bits highest = last < all - slack ? static_cast<Bits>(last + slack) : all;
       if (ptx::lane_id() == 0)
-        shared_.map = BucketMap<Bits>::over(lowest, static_cast<Bits>(highest - lowest), gridDim.x);
+        shared_.map = BucketMap<Bits>::over(lowest, static_cast<Bits>(highest - lowest), task_.buckets);
     }
     __syncthreads();
     return shared_.map;
   }
 
-  /// Ranks the block's records by digit, tells the others how many there are of each, puts them in their order
-  /// in the stage while the others get there, and finds where in the whole array they go. Digits are below
-  /// `digits`.
+  /// Ranks the block's records by digit, tells the others how many there are of each, puts them in their
+  /// order in the stage while the others get there, and finds where in the whole array they go. Digits are
+  /// below `digits`. The values are read here, before any block may write.
   template <bool stable, class DigitOfKey>
-  __device__ __forceinline__ void find_places(const DigitOfKey& digit_of, uint32_t digits) {
+  __device__ __forceinline__ void find_places(const DigitOfKey& digit_of, uint32_t digits,
+                                              const Value* values_in) {
     Packed16<keys_a_thread> ranks;
     if constexpr (stable)
       rank_in_order(digit_of, ranks);
     else
       rank_as_they_come(digit_of, ranks);
+    Value values[with_values ? keys_a_thread : 1] = {};
+    if constexpr (with_values) {
+      const Value* const own = values_in + first_;
+#pragma unroll
+      for (uint32_t i = 0; i < keys_a_thread; ++i)
+        if (has_own(i)) values[i] = own[i * warp_threads];
+    }
     __syncthreads();
     if (threadIdx.x < warp_threads) {
       write_row();
@@ -243,7 +252,7 @@ class GridSort {
       uint32_t to = shared_.staged[digit] + ranks.get(i);
       if constexpr (stable) to += shared_.stage.warp_counts[warp][digit];
       shared_.stage.keys[to] = keys_[i];
-      if constexpr (with_values) shared_.stage.values[to] = values_[i];
+      if constexpr (with_values) shared_.stage.values[to] = values[i];
     }
     ptx::grid_wait(token);
     sum_columns(digits);
@@ -274,7 +283,7 @@ class GridSort {
     constexpr uint32_t warps_a_part = GridShared::warps / GridShared::parts;
     const uint32_t digit = threadIdx.x % digit_values;
     const uint32_t part = threadIdx.x / digit_values;
-    uint32_t (*const rows)[digit_values] = stage.warp_counts + part * warps_a_part;
+    uint32_t(*const rows)[digit_values] = stage.warp_counts + part * warps_a_part;
     uint32_t records[warps_a_part];
     uint32_t sum = 0;
 #pragma unroll
@@ -301,7 +310,8 @@ class GridSort {
         make_uint4(a.x | a.y << 16, a.z | a.w << 16, b.x | b.y << 16, b.z | b.w << 16);
   }
 
-  /// A warp adds up eight columns, a lane every 32nd row of them; both all rows and those of the blocks before.
+  /// A warp adds up eight columns, a lane every 32nd row of them; both all rows and those of the blocks
+  /// before.
   __device__ __forceinline__ void sum_columns(uint32_t digits) {
     constexpr uint32_t rows_a_lane = (Policy::most_blocks + warp_threads - 1) / warp_threads;
     static_assert(rows_a_lane * Policy::most_share < 1u << 16, "sums of a lane have 16 bits");
@@ -365,33 +375,35 @@ class GridSort {
     }
   }
 
-  __device__ __forceinline__ void sort_bucket(Column<Bits, Value> from) {
-    const uint32_t first = shared_.starts[blockIdx.x];
-    const uint32_t size = shared_.totals[blockIdx.x];
-    if (size == 0) return;
+  __device__ __forceinline__ void sort_buckets(Column<Bits, Value> from) {
     const BucketArrays arrays{from.keys, task_.arrays.keys_out, from.values, task_.arrays.values_out};
     const MsdPlan<Bits>* const no_plan = nullptr;
-    Bucket(shared_.bucket, arrays, first, size, task_.map).sort(no_plan, 0);
+    for (uint32_t b = blockIdx.x; b < task_.buckets; b += gridDim.x) {
+      if (shared_.totals[b] == 0) continue;
+      Bucket(shared_.bucket, arrays, shared_.starts[b], shared_.totals[b], task_.map).sort(no_plan, 0);
+    }
   }
 
   /// The other road. No record has moved yet.
   __device__ __forceinline__ void sort_by_digits(Column<Bits, Value> scratch, Column<Bits, Value> out) {
-    load(task_.arrays.keys_in, task_.arrays.values_in);
+    load(task_.arrays.keys_in);
     const Bits varying = find_varying_bits();
     uint32_t passes = 0;
 #pragma unroll
     for (uint32_t place = 0; place < digit_places<Bits>; ++place)
       passes += DigitOf<Bits>(place)(varying) != 0;
     if (passes == 0) return store(out);
+    const Value* values = task_.arrays.values_in;
     for (uint32_t place = 0; passes > 0; ++place) {
       const DigitOf<Bits> digit_of(place);
       if (digit_of(varying) == 0) continue;
-      find_places<true>(digit_of, digit_values);
+      find_places<true>(digit_of, digit_values, values);
       const Column<Bits, Value> to = --passes % 2 == 0 ? out : scratch;
       scatter(digit_of, to);
       if (passes == 0) return;
       ptx::grid_sync();
-      load(to.keys, to.values);
+      load(to.keys);
+      values = to.values;
     }
   }
 
@@ -423,8 +435,9 @@ class GridSort {
 #pragma unroll
     for (uint32_t i = 0; i < keys_a_thread; ++i) {
       if (!has_own(i)) continue;
-      to.keys[first_ + own_index(i)] = task_.map.from_ordered(keys_[i]);
-      if constexpr (with_values) to.values[first_ + own_index(i)] = values_[i];
+      const uint32_t at = first_ + i * warp_threads;
+      to.keys[at] = task_.map.from_ordered(keys_[i]);
+      if constexpr (with_values) to.values[at] = task_.arrays.values_in[at];
     }
   }
 
@@ -434,11 +447,11 @@ class GridSort {
   GridShared& shared_;
   const Task<Bits, Value>& task_;
   uint32_t count_;
-  uint32_t first_;
-  uint32_t size_;
-  uint32_t rows_;  // records a thread
+  uint32_t size_;      // records of the block
+  uint32_t rows_;      // records of a thread at most
+  uint32_t first_;     // this thread's first record in the array
+  uint32_t own_rows_;  // how many it has
   Bits keys_[keys_a_thread] = {};
-  Value values_[with_values ? keys_a_thread : 1];
 };
 
 template <class Bits, class Value, Ranking ranking, class Policy>
@@ -473,16 +486,20 @@ void grid_sort(const MsdArrays<Bits, Value>& arrays, KeyMap<Bits> map,
   const uint64_t blocks = std::min(most_blocks, wanted);
   // Whole warps of records, so that the blocks' loads begin where lines of memory do.
   const uint64_t share = align_up((arrays.count + blocks - 1) / blocks, warp_threads);
+  if (share > Policy::most_share) throw std::length_error("more records than the blocks of the grid hold");
+  // Large shares make smaller buckets, so that there is room for some that are larger than others.
+  const uint64_t buckets =
+      share > Policy::Finish::most_keys / 2 ? std::min<uint64_t>(2 * blocks, digit_values) : blocks;
   const Task<Bits, Value> task{.arrays = arrays,
                                .map = map,
                                .share = static_cast<uint32_t>(share),
+                               .buckets = static_cast<uint32_t>(buckets),
                                .counts = workspace.counts.data(),
                                .differing = workspace.differing.data()};
-  launch_cooperative(
-      grid_sort_kernel<Bits, Value, ranking, Policy>,
-      {static_cast<uint32_t>((arrays.count + share - 1) / share), Policy::threads,
-       sizeof(grid_sort_detail::Shared<Bits, Value, Policy>)},
-      stream, task);
+  launch_cooperative(grid_sort_kernel<Bits, Value, ranking, Policy>,
+                     {static_cast<uint32_t>((arrays.count + share - 1) / share), Policy::threads,
+                      sizeof(grid_sort_detail::Shared<Bits, Value, Policy>)},
+                     stream, task);
 }
 
 }  // namespace sweepsort

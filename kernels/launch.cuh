@@ -102,8 +102,8 @@ void launch_chained(void (*kernel)(Parameters...), LaunchShape shape, cudaStream
   launch_detail::launch(kernel, shape, stream, &overlap, std::forward<Arguments>(arguments)...);
 }
 
-/// The same for a kernel whose blocks wait for each other (ptx::grid_sync): all are on the device at once, or the
-/// launch fails.
+/// The same for a kernel whose blocks wait for each other (ptx::grid_sync): all are on the device at once, or
+/// the launch fails.
 template <class... Parameters, class... Arguments>
 void launch_cooperative(void (*kernel)(Parameters...), LaunchShape shape, cudaStream_t stream,
                         Arguments&&... arguments) {

@@ -105,9 +105,10 @@ struct MsdPolicy {
   static constexpr uint64_t least_count = least_count_;
 };
 
-/// grid_sort.cuh: each of at most `most_blocks` blocks takes up to threads * keys_a_thread records, and no fewer
-/// than `least_share` if the others do; then each sorts a bucket as `Finish` says.
-template <uint32_t threads_, uint32_t keys_a_thread_, uint32_t most_blocks_, uint32_t least_share_, class Finish_>
+/// grid_sort.cuh: each of at most `most_blocks` blocks takes up to threads * keys_a_thread records, and no
+/// fewer than `least_share` if the others do; then each sorts a bucket as `Finish` says.
+template <uint32_t threads_, uint32_t keys_a_thread_, uint32_t most_blocks_, uint32_t least_share_,
+          class Finish_>
 struct GridSortPolicy {
   using Finish = Finish_;
   static constexpr uint32_t threads = threads_;
@@ -165,18 +166,14 @@ struct MsdRow<uint64_t, uint64_t> {
 template <class Bits, class Value>
 using TunedMsd = typename MsdRow<Bits, Value>::Policy;
 
-/// Not measured yet: shares as large as the registers hold.
+/// Records of one or two bytes have no grid sort. The rows are chosen by what fits the registers, not by
+/// time.
+template <uint32_t bucket_keys_a_thread>
+using GridSortRow = GridSortPolicy<1024, 8, 160, 512, BucketSortPolicy<1024, bucket_keys_a_thread, 1, 65536>>;
 template <class Bits, class Value>
-struct GridSortRow {
-  using Policy = void;
-};
-template <class Bits, class Value>
-  requires(!std::is_void_v<TunedMsd<Bits, Value>>)
-struct GridSortRow<Bits, Value> {
-  using Policy = GridSortPolicy<1024, 8, 160, 512, typename TunedMsd<Bits, Value>::Large>;
-};
-template <class Bits, class Value>
-using TunedGridSort = typename GridSortRow<Bits, Value>::Policy;
+using TunedGridSort = std::conditional_t<
+    sizeof(Bits) < 4, void,
+    std::conditional_t<sizeof(Bits) == 4 && value_bytes<Value> == 0, GridSortRow<12>, GridSortRow<9>>>;
 
 /// counting_sort.cuh.
 struct CountingPolicy {

@@ -55,9 +55,9 @@ __device__ __forceinline__ void wait_for_previous_launch() {
 #endif
 }
 
-/// A barrier of all threads of a cooperative launch, in two halves, each of which is a barrier of the block, too.
-/// What was written before grid_arrive() is seen by all after grid_wait(); what is done in between is done
-/// while the other blocks come. Only the first thread's token means anything.
+/// A barrier of all threads of a cooperative launch, in two halves, each of which is a barrier of the block,
+/// too. What was written before grid_arrive() is seen by all after grid_wait(); what is done in between is
+/// done while the other blocks come. Only the first thread's token means anything.
 __device__ __forceinline__ uint32_t grid_arrive() {
 #if defined(__CUDACC__)
   const auto arrive = [](const auto& grid) -> uint32_t {

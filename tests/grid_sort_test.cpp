@@ -1,14 +1,16 @@
-// grid_sort_test.cpp - the sort in one cooperative launch, with small blocks, so that a few thousand records take
-// many of them, and with those of the product. On the emulator and on a GPU.
+// grid_sort_test.cpp - the sort in one cooperative launch, with small blocks, so that a few thousand records
+// take many of them, and with those of the product. On the emulator and on a GPU.
+#include "kernels/grid_sort.cuh"
+
 #include "catch.hpp"
 #include "datasets/distributions.hpp"
 #include "device_array.hpp"
-#include "kernels/grid_sort.cuh"
 #include "on_device.hpp"
 #include "oracle.hpp"
 #include "seed.hpp"
 
 #include <algorithm>
+#include <cstring>
 #include <random>
 #include <span>
 #include <string>
@@ -18,15 +20,19 @@
 namespace sweepsort {
 namespace {
 
-constexpr unsigned multiprocessors_here = 9;
+constexpr unsigned multiprocessors_here = 5;
 
 /// Shares of up to 768 records, on up to 20 multiprocessors, and buckets of up to 1024.
 using SmallGrid = GridSortPolicy<256, 3, 20, 64, BucketSortPolicy<256, 4, 1, 16384>>;
+/// The same with 16 blocks at the most.
+using SixteenBlocks = GridSortPolicy<256, 3, 16, 64, BucketSortPolicy<256, 4, 1, 16384>>;
 /// Two parts of the warps, a record a thread; a block each 32nd record.
 using TinyShares = GridSortPolicy<512, 1, 40, 32, BucketSortPolicy<512, 1, 1, 32768>>;
 
 template <class Key>
 using BitsOf = std::conditional_t<sizeof(Key) == 4, uint32_t, uint64_t>;
+
+enum class Taken { buckets, digits };
 
 struct Case {
   Order order = Order::ascending;
@@ -35,8 +41,9 @@ struct Case {
   unsigned multiprocessors = multiprocessors_here;
 };
 
+/// Sorts and checks; the road that was taken.
 template <class Policy, class Key, class Value>
-void sort(const std::vector<Key>& input, const Case& test) {
+Taken sort(const std::vector<Key>& input, const Case& test) {
   using Bits = BitsOf<Key>;
   constexpr bool with_values = !std::is_same_v<Value, NoValue>;
   const OnDevice session(test.multiprocessors);
@@ -86,6 +93,12 @@ void sort(const std::vector<Key>& input, const Case& test) {
                                              test.order);
   else
     oracle::require_sorted<Key>(input, out.download(), test.order);
+  // Memory begins poisoned, and only the road of the digits writes this.
+  Bits differing;
+  std::memset(&differing, 0xcd, sizeof(differing));
+  Bits found;
+  check(cudaMemcpy(&found, workspace.differing.data(), sizeof(found), cudaMemcpyDeviceToHost));
+  return found == differing ? Taken::buckets : Taken::digits;
 }
 
 /// The `variant`-th combination of order, place and ranking, of eight.
@@ -96,15 +109,14 @@ Case variant_of(uint32_t variant) {
 }
 
 template <class Policy, class Key, class Value>
-void sort_distribution(std::string_view distribution, uint64_t count, const Case& test) {
+Taken sort_distribution(std::string_view distribution, uint64_t count, const Case& test) {
   INFO(name(key_type_of<Key>()) << "+" << value_bytes<Value> << " " << distribution << " n=" << count << " "
                                 << name(test.order) << (test.in_place ? " in place" : "")
                                 << (test.ranking == Ranking::ballot ? " ballot" : ""));
-  sort<Policy, Key, Value>(make_keys<Key>(std::string(distribution), count, test_seed()), test);
+  return sort<Policy, Key, Value>(make_keys<Key>(std::string(distribution), count, test_seed()), test);
 }
 
-/// Every key is drawn from as many neighbours as there are buckets, but for two that span the whole range: of n
-/// keys, n - 2 lie in one bucket.
+/// All keys but two are 16 neighbours, and the two span the whole range.
 template <class Key>
 std::vector<Key> crowded(uint64_t count) {
   std::mt19937_64 random(test_seed());
@@ -115,18 +127,16 @@ std::vector<Key> crowded(uint64_t count) {
   return keys;
 }
 
-/// Keys in evenly filled buckets, but for one bucket that has `size` of them: 16 buckets, as there are 16 blocks.
+/// Keys of the whole range, of which `size` have 7 for their first four bits: that is one of 16 buckets.
 std::vector<uint32_t> one_bucket_of(uint32_t size, uint32_t count) {
   std::mt19937 random(static_cast<uint32_t>(test_seed()));
-  std::vector<uint32_t> keys;
-  while (keys.size() < size) keys.push_back(0x70000000u + random() % 0x0fffffffu);
-  while (keys.size() < count) {
-    const uint32_t key = static_cast<uint32_t>(random());
-    if (key >> 28 != 7) keys.push_back(key);
-  }
-  std::shuffle(keys.begin() + 1, keys.end() - 1, random);
-  keys.front() = 0;
-  keys.back() = ~0u;
+  const auto any = [&] { return static_cast<uint32_t>(random()); };
+  std::vector<uint32_t> keys{0, ~0u};
+  while (keys.size() < size + 2) keys.push_back(0x70000000u | any() >> 4);
+  while (keys.size() < count)
+    if (const uint32_t key = any(); key >> 28 != 7) keys.push_back(key);
+  std::shuffle(keys.begin() + 1, keys.end(), random);
+  std::iter_swap(std::find(keys.begin(), keys.end(), ~0u), keys.end() - 1);  // the last is sampled
   return keys;
 }
 
@@ -142,49 +152,51 @@ TEMPLATE_PRODUCT_TEST_CASE("the grid sort is right for every kind of record and 
   uint32_t variant = sizeof(Key) + value_bytes<Value>;
   for (const Distribution& distribution : all_distributions()) {
     if (!distribution.suits(key_type_of<Key>())) continue;
-    sort_distribution<SmallGrid, Key, Value>(distribution.name, 5'001 + 37 * (variant % 32),
-                                             variant_of(variant));
     variant += 3;  // has no factor in common with eight: all variants come
+    // The emulator has time for half of them: what this record leaves out the next one takes.
+    if (!on_gpu && variant % 2 == std::is_unsigned_v<Key>) continue;
+    const uint64_t count = 2'001 + 37 * (variant % 32);
+    sort_distribution<SmallGrid, Key, Value>(distribution.name, count, variant_of(variant / 2));
   }
 }
 
 TEST_CASE("the grid sort is right at every limit of its sizes", "[device]") {
   uint32_t variant = 0;
-  for (const uint64_t limit : {1, 32, 64, 256, 9 * 64, 9 * 256, 9 * 512, 9 * 768})
+  for (const uint64_t limit : {1, 64, 256, 5 * 64, 5 * 256, 5 * 768})
     for (const uint64_t count : {limit - 1, limit, limit + 1}) {
-      if (count == 0 || count > 9 * 768) continue;
+      if (count == 0 || count > 5 * 768) continue;
       Case test = variant_of(variant++);
       sort_distribution<SmallGrid, uint32_t, NoValue>("uniform", count, test);
       sort_distribution<SmallGrid, int32_t, uint32_t>("few-16", count, test);
       test.multiprocessors = 30;
-      if (count <= 30 * 512) sort_distribution<TinyShares, uint64_t, uint32_t>("uniform", count, test);
+      if (count <= 1'000) sort_distribution<TinyShares, uint64_t, uint32_t>("uniform", count, test);
     }
 }
 
 TEST_CASE("a bucket as large as a block is sorted, one larger sends all to the digits", "[device]") {
-  // With the map of the whole range in 16 buckets; a GPU has more of them, and these cases are ordinary ones there.
   for (const uint32_t size : {1023u, 1024u, 1025u, 2'500u})
     for (const bool in_place : {false, true}) {
       const Case test{.in_place = in_place, .multiprocessors = 16};
-      sort<SmallGrid, uint32_t, NoValue>(one_bucket_of(size, 9'000), test);
-      sort<SmallGrid, uint32_t, uint32_t>(one_bucket_of(size, 9'000), test);
+      const Taken expected = size <= 1024 ? Taken::buckets : Taken::digits;
+      CHECK(sort<SixteenBlocks, uint32_t, NoValue>(one_bucket_of(size, 4'000), test) == expected);
+      CHECK(sort<SixteenBlocks, uint32_t, uint32_t>(one_bucket_of(size, 4'000), test) == expected);
     }
 }
 
 TEST_CASE("keys that crowd in one bucket are sorted by their live bytes, an odd or even number of them",
           "[device]") {
-  for (uint32_t variant = 0; variant < 8; ++variant) {
+  for (uint32_t variant = 0; variant < 8; variant += on_gpu ? 1 : 3) {
     const Case test = variant_of(variant);
-    sort<SmallGrid, uint32_t, NoValue>(crowded<uint32_t>(6'000), test);
-    sort<SmallGrid, uint32_t, uint64_t>(crowded<uint32_t>(6'000), test);
+    CHECK(sort<SmallGrid, uint32_t, NoValue>(crowded<uint32_t>(2'000), test) == Taken::digits);
+    CHECK(sort<SmallGrid, uint32_t, uint64_t>(crowded<uint32_t>(2'000), test) == Taken::digits);
     std::mt19937_64 random(test_seed() + variant);
     for (const uint64_t live : {uint64_t{0}, uint64_t{0xff}, uint64_t{0x30000000ff00}, ~uint64_t{0}}) {
-      std::vector<uint64_t> keys(5'500, 0x1234567890abcdef);
+      std::vector<uint64_t> keys(2'500, 0x1234567890abcdef);
       // Most of them are one value, which no bucket map divides.
       for (uint64_t& key : keys)
         if (random() % 3 == 0) key ^= random() & live;
-      sort<SmallGrid, uint64_t, NoValue>(keys, test);
-      sort<SmallGrid, uint64_t, uint32_t>(keys, test);
+      CHECK(sort<SmallGrid, uint64_t, NoValue>(keys, test) == Taken::digits);
+      CHECK(sort<SmallGrid, uint64_t, uint32_t>(keys, test) == Taken::digits);
     }
   }
 }
@@ -194,7 +206,7 @@ TEST_CASE("the product's grid sort is right", "[device]") {
     const OnDevice session(2);
     return grid_capacity<uint32_t, NoValue>();
   }();
-  std::vector<uint64_t> counts{(1 << 14) + 1};
+  std::vector<uint64_t> counts{16'000};
   if (on_gpu) counts = {(1 << 14) + 1, 1 << 16, (1 << 17) + 3, 1 << 19, 1 << 20, capacity - 1, capacity};
   const Case two{.in_place = true, .multiprocessors = 2};
   for (const uint64_t count : counts) {
@@ -214,11 +226,14 @@ TEST_CASE("the product's grid sort is right", "[device]") {
   }
 }
 
-TEST_CASE("more records than the multiprocessors hold are refused, not lost", "[device]") {
+TEST_CASE("more records than the multiprocessors hold are refused", "[device]") {
   const OnDevice session(multiprocessors_here);
   const uint64_t capacity = grid_capacity<uint32_t, NoValue, SmallGrid>();
-  CHECK((capacity > 0 && capacity % SmallGrid::most_share == 0));
-  CHECK(capacity <= most_in_grid<SmallGrid>);
+  CHECK(capacity == std::min(multiprocessors(), SmallGrid::most_blocks) * SmallGrid::most_share);
+  Workspace nothing;
+  const GridSortWorkspace<uint32_t, NoValue, SmallGrid> workspace(nothing);
+  const MsdArrays<uint32_t, NoValue> arrays{.count = capacity + 1};
+  CHECK_THROWS_AS(grid_sort<Ranking::ballot>(arrays, {}, workspace, nullptr), std::length_error);
 }
 
 #ifdef SWEEPSORT_EMULATED
@@ -226,7 +241,7 @@ TEST_CASE("the grid sort is right under many schedules", "[simt]") {
 #ifdef __SANITIZE_ADDRESS__
   constexpr uint32_t schedules = 30;
 #else
-  constexpr uint32_t schedules = 300;
+  constexpr uint32_t schedules = 60;
 #endif
   std::mt19937_64 random(test_seed());
   for (uint32_t i = 0; i < schedules; ++i) {
