@@ -1,17 +1,17 @@
 // grid_sort.cuh - the sort of arrays that are too large for one block and too small for many launches: one
 // cooperative launch, whose blocks hold all records and meet at barriers of the grid. Pairs keep their order.
 //
-//     block 0   | share in registers | ─ rank ─> counts ┐          ┌─ sum the blocks ─> scratch ┐  ┌─ bucket
-//     0 ─> out block 1   | share in registers | ─ rank ─> counts ┼─ grid  ──┼─  before me   ──> scratch ┼──┼─
-//     bucket 1 ─> out block 2   | share in registers | ─ rank ─> counts ┘ barrier  └─                ──>
-//     scratch ┘  └─ bucket 2 ─> out
+//                 share             counts of all,                    bucket
+//     block 0  | 7 1 5 | ─ rank ─┐  where mine go  ┌─ scatter ─┐  | 1 0 2 | ─ sort ─> out
+//     block 1  | 4 0 8 | ─ rank ─┼── grid_counts ──┼─ scatter ─┼─ | 4 5 3 | ─ sort ─> out
+//     block 2  | 2 6 3 | ─ rank ─┘                 └─ scatter ─┘  | 7 8 6 | ─ sort ─> out
 //
 // The buckets divide the range of the keys (bucket_map.cuh), as a sample shows it, into one for each block;
-// every block takes the same sample and so makes the same map. Keys that crowd in a bucket which no block
-// holds are sorted by the bytes in which they differ, least significant first, by the same rounds of ranking,
+// every block takes the same sample and so makes the same map. If keys crowd in a bucket that no block holds,
+// all are sorted by the bytes in which they differ, least significant first, by the same rounds of ranking,
 // counting and scattering. All blocks see that from the same counts, before any record has moved.
 //
-// Moves 4n records by the road of the buckets, 2 n and 2n a live byte by the other.
+// Moves 4n records by the road of the buckets, or 2n for every byte that varies.
 #pragma once
 
 #include "core/key_bits.hpp"
@@ -19,6 +19,7 @@
 #include "kernels/bucket_sort.cuh"
 #include "kernels/device_span.cuh"
 #include "kernels/digit.cuh"
+#include "kernels/grid_counts.cuh"
 #include "kernels/launch.cuh"
 #include "kernels/policy.cuh"
 #include "kernels/ptx.cuh"
@@ -38,16 +39,6 @@ namespace sweepsort {
 template <class Bits, class Value>
 inline constexpr bool has_grid_sort = !std::is_void_v<TunedGridSort<Bits, Value>>;
 
-namespace grid_sort_detail {
-
-/// The matrix of counts has a row of 16-bit counts a block. Eight columns are one vector; the vectors of the
-/// same columns lie side by side, so that a warp sums up columns with coalesced loads.
-inline constexpr uint32_t columns_a_vector = 8;
-inline constexpr uint32_t vectors_a_row = digit_values / columns_a_vector;
-static_assert(vectors_a_row == warp_threads, "a warp handles a row at once");
-
-}  // namespace grid_sort_detail
-
 /// Device memory of a grid sort besides a scratch array of `count` records. Need not be cleared.
 template <class Bits, class Value, class Policy = TunedGridSort<Bits, Value>>
 struct GridSortWorkspace {
@@ -56,7 +47,7 @@ struct GridSortWorkspace {
 
   /// `is_wanted` false: takes nothing, and cannot be used.
   explicit GridSortWorkspace(Workspace& workspace, bool is_wanted = true)
-      : counts(workspace.take<uint4>(is_wanted ? Policy::most_blocks * grid_sort_detail::vectors_a_row : 0)),
+      : counts(workspace.take<uint4>(is_wanted ? Policy::most_blocks * GridCounts::vectors_a_row : 0)),
         differing(workspace.take<Bits>(is_wanted ? Policy::most_blocks : 0)) {}
 };
 
@@ -83,13 +74,7 @@ struct Shared {
   BucketMap<Bits> map;
   Bits least[warps];
   Bits most[warps];
-  uint32_t largest;                           // records of one digit at most
-  alignas(16) uint32_t counts[digit_values];  // the block's records by digit
-  alignas(16) uint32_t staged[digit_values];  // where in the stage they start
-  alignas(16) uint32_t totals[digit_values];  // the same of all blocks
-  alignas(16) uint32_t before[digit_values];  // those of the blocks before
-  alignas(16) uint32_t starts[digit_values];  // where in the array a digit starts
-  uint32_t to_array[digit_values];            // from a place in the stage to one in the array
+  GridCounts counts;
   union {
     struct {
       uint32_t part_counts[parts][digit_values];
@@ -100,22 +85,6 @@ struct Shared {
     bucket_sort_detail::Shared<Bits, Value, typename Policy::Finish> bucket;
   };
 };
-
-/// The exclusive sums of `counts` in `sums`; their largest is returned. One warp calls it, all lanes.
-__device__ __forceinline__ uint32_t sum_digits(const uint32_t (&counts)[digit_values],
-                                               uint32_t (&sums)[digit_values]) {
-  const uint4* const vectors = reinterpret_cast<const uint4*>(counts);
-  const uint4 a = vectors[2 * ptx::lane_id()];
-  const uint4 b = vectors[2 * ptx::lane_id() + 1];
-  const uint32_t sum_of_a = a.x + a.y + a.z + a.w;
-  const uint32_t sum = sum_of_a + b.x + b.y + b.z + b.w;
-  const uint32_t start = warp_inclusive_sum(sum) - sum;
-  const uint32_t middle = start + sum_of_a;
-  uint4* const out = reinterpret_cast<uint4*>(sums);
-  out[2 * ptx::lane_id()] = make_uint4(start, start + a.x, start + a.x + a.y, middle - a.w);
-  out[2 * ptx::lane_id() + 1] = make_uint4(middle, middle + b.x, middle + b.x + b.y, start + sum - b.w);
-  return max(max(max(a.x, a.y), max(a.z, a.w)), max(max(b.x, b.y), max(b.z, b.w)));
-}
 
 /// Everything a kernel needs to know.
 template <class Bits, class Value>
@@ -143,7 +112,6 @@ class GridSort {
   static constexpr uint32_t keys_a_thread = Policy::keys_a_thread;
   static_assert(Policy::threads == Finish::threads && Policy::threads % digit_values == 0);
   static_assert(Policy::most_blocks <= digit_values, "a bucket a block");
-  static_assert(Policy::most_share < 1u << 16, "counts of a block have 16 bits");
 
   __device__ __forceinline__ GridSort(GridShared& shared, const Task<Bits, Value>& task)
       : shared_(shared),
@@ -159,10 +127,11 @@ class GridSort {
   __device__ __forceinline__ void sort() {
     const MsdArrays<Bits, Value>& arrays = task_.arrays;
     const Column<Bits, Value> scratch{arrays.keys_scratch, arrays.values_scratch};
+    const Bits sample = arrays.keys_in[sample_index()];  // under way beside the block's own keys
     load(arrays.keys_in);
-    const BucketMap<Bits> bucket_of = guess_buckets();
+    const BucketMap<Bits> bucket_of = guess_buckets(task_.map.to_ordered(sample));
     find_places<with_values>(bucket_of, task_.buckets, arrays.values_in);
-    if (shared_.largest <= Finish::most_keys) {
+    if (shared_.counts.largest <= Finish::most_keys) {
       scatter(bucket_of, scratch);
       ptx::grid_sync();
       sort_buckets(scratch);
@@ -187,13 +156,15 @@ class GridSort {
     for (uint32_t i = 0; i < keys_a_thread; ++i) keys_[i] = task_.map.to_ordered(keys_[i]);
   }
 
-  /// Every block comes to the same result. Also clears the block's counts.
-  __device__ __forceinline__ BucketMap<Bits> guess_buckets() {
+  /// Of all records; the same for this thread of every block.
+  __device__ __forceinline__ uint32_t sample_index() const {
     constexpr uint32_t last_place = Policy::threads / neighbours - 1;
-    const uint32_t place =
-        static_cast<uint32_t>(uint64_t{count_ - 1} * (threadIdx.x / neighbours) / last_place);
-    const Bits key =
-        task_.map.to_ordered(task_.arrays.keys_in[min(place + threadIdx.x % neighbours, count_ - 1)]);
+    const uint64_t place = uint64_t{count_ - 1} * (threadIdx.x / neighbours) / last_place;
+    return min(static_cast<uint32_t>(place) + threadIdx.x % neighbours, count_ - 1);
+  }
+
+  /// Every block comes to the same result. Also clears the block's counts.
+  __device__ __forceinline__ BucketMap<Bits> guess_buckets(Bits key) {
     const auto lower = [](Bits a, Bits b) { return min(a, b); };
     const auto higher = [](Bits a, Bits b) { return max(a, b); };
     const Bits least = warp_reduce(key, lower);
@@ -203,7 +174,7 @@ class GridSort {
       shared_.least[warp] = least;
       shared_.most[warp] = most;
     }
-    if (threadIdx.x < digit_values) shared_.counts[threadIdx.x] = 0;
+    if (threadIdx.x < digit_values) shared_.counts.own[threadIdx.x] = 0;
     __syncthreads();
     if (warp == 0) {
       const uint32_t which = ptx::lane_id() % GridShared::warps;
@@ -239,26 +210,21 @@ class GridSort {
         if (has_own(i)) values[i] = own[i * warp_threads];
     }
     __syncthreads();
-    if (threadIdx.x < warp_threads) {
-      write_row();
-      (void)sum_digits(shared_.counts, shared_.staged);
-    }
+    if (threadIdx.x < warp_threads) shared_.counts.publish(task_.counts);
     const uint32_t token = ptx::grid_arrive();
     const uint32_t warp = threadIdx.x / warp_threads;
 #pragma unroll
     for (uint32_t i = 0; i < keys_a_thread; ++i) {
       if (!has_own(i)) continue;
       const uint32_t digit = digit_of(keys_[i]);
-      uint32_t to = shared_.staged[digit] + ranks.get(i);
+      uint32_t to = shared_.counts.staged[digit] + ranks.get(i);
       if constexpr (stable) to += shared_.stage.warp_counts[warp][digit];
       shared_.stage.keys[to] = keys_[i];
       if constexpr (with_values) shared_.stage.values[to] = values[i];
     }
     ptx::grid_wait(token);
-    sum_columns(digits);
-    __syncthreads();
-    if (threadIdx.x < warp_threads) find_starts();
-    __syncthreads();
+    shared_.counts.template collect<Policy::threads, Policy::most_blocks, Policy::most_share>(task_.counts,
+                                                                                              digits);
   }
 
   /// Keys alone: a shared atomic gives each its rank.
@@ -267,7 +233,7 @@ class GridSort {
                                                     Packed16<keys_a_thread>& ranks) {
 #pragma unroll
     for (uint32_t i = 0; i < keys_a_thread; ++i)
-      if (has_own(i)) ranks.set(i, atomicAdd(&shared_.counts[digit_of(keys_[i])], 1u));
+      if (has_own(i)) ranks.set(i, atomicAdd(&shared_.counts.own[digit_of(keys_[i])], 1u));
   }
 
   /// Ranks in the warp; warp_counts becomes how many records of a digit the warps before have.
@@ -294,71 +260,12 @@ class GridSort {
 #pragma unroll
     for (uint32_t p = 0; p + 1 < GridShared::parts; ++p)
       if (p < part) below += stage.part_counts[p][digit];
-    if (part + 1 == GridShared::parts) shared_.counts[digit] = below + sum;
+    if (part + 1 == GridShared::parts) shared_.counts.own[digit] = below + sum;
 #pragma unroll
     for (uint32_t w = 0; w < warps_a_part; ++w) {
       rows[w][digit] = below;
       below += records[w];
     }
-  }
-
-  __device__ __forceinline__ void write_row() {
-    const uint4* const vectors = reinterpret_cast<const uint4*>(shared_.counts);
-    const uint4 a = vectors[2 * ptx::lane_id()];
-    const uint4 b = vectors[2 * ptx::lane_id() + 1];
-    task_.counts[ptx::lane_id() * gridDim.x + blockIdx.x] =
-        make_uint4(a.x | a.y << 16, a.z | a.w << 16, b.x | b.y << 16, b.z | b.w << 16);
-  }
-
-  /// A warp adds up eight columns, a lane every 32nd row of them; both all rows and those of the blocks
-  /// before.
-  __device__ __forceinline__ void sum_columns(uint32_t digits) {
-    constexpr uint32_t rows_a_lane = (Policy::most_blocks + warp_threads - 1) / warp_threads;
-    static_assert(rows_a_lane * Policy::most_share < 1u << 16, "sums of a lane have 16 bits");
-    for (uint32_t v = threadIdx.x / warp_threads; v < vectors_a_row; v += GridShared::warps) {
-      uint32_t totals[4] = {};
-      uint32_t before[4] = {};
-      uint4 counts[rows_a_lane];
-#pragma unroll
-      for (uint32_t r = 0; r < rows_a_lane; ++r) {
-        const uint32_t row = r * warp_threads + ptx::lane_id();
-        const bool is_there = row < gridDim.x && v * columns_a_vector < digits;
-        counts[r] = is_there ? task_.counts[v * gridDim.x + row] : make_uint4(0, 0, 0, 0);
-      }
-#pragma unroll
-      for (uint32_t r = 0; r < rows_a_lane; ++r) {
-        const uint32_t pairs[4] = {counts[r].x, counts[r].y, counts[r].z, counts[r].w};
-        const bool is_before = r * warp_threads + ptx::lane_id() < blockIdx.x;
-#pragma unroll
-        for (uint32_t p = 0; p < 4; ++p) {
-          totals[p] += pairs[p];
-          before[p] += is_before ? pairs[p] : 0;
-        }
-      }
-      uint32_t sums[16];
-#pragma unroll
-      for (uint32_t p = 0; p < 4; ++p) {
-        sums[2 * p] = totals[p] & 0xffff;
-        sums[2 * p + 1] = totals[p] >> 16;
-        sums[8 + 2 * p] = before[p] & 0xffff;
-        sums[8 + 2 * p + 1] = before[p] >> 16;
-      }
-      const uint32_t sum = warp_sums_of_16(sums);
-      const uint32_t which = ptx::lane_id() / 2;
-      uint32_t* const to = which < columns_a_vector ? shared_.totals : shared_.before;
-      to[v * columns_a_vector + which % columns_a_vector] = sum;
-    }
-  }
-
-  /// One warp.
-  __device__ __forceinline__ void find_starts() {
-    const uint32_t mine = sum_digits(shared_.totals, shared_.starts);
-    const uint32_t largest = warp_reduce(mine, [](uint32_t a, uint32_t b) { return max(a, b); });
-    if (ptx::lane_id() == 0) shared_.largest = largest;
-    __syncwarp();
-#pragma unroll
-    for (uint32_t d = ptx::lane_id(); d < digit_values; d += warp_threads)
-      shared_.to_array[d] = shared_.starts[d] + shared_.before[d] - shared_.staged[d];
   }
 
   /// Records of one digit are neighbours in the stage, and are written together.
@@ -369,7 +276,7 @@ class GridSort {
       const uint32_t at = i * Policy::threads + threadIdx.x;
       if (at >= size_) break;
       const Bits key = shared_.stage.keys[at];
-      const uint32_t place = shared_.to_array[digit_of(key)] + at;
+      const uint32_t place = shared_.counts.to_array[digit_of(key)] + at;
       to.keys[place] = task_.map.from_ordered(key);
       if constexpr (with_values) to.values[place] = shared_.stage.values[at];
     }
@@ -379,8 +286,9 @@ class GridSort {
     const BucketArrays arrays{from.keys, task_.arrays.keys_out, from.values, task_.arrays.values_out};
     const MsdPlan<Bits>* const no_plan = nullptr;
     for (uint32_t b = blockIdx.x; b < task_.buckets; b += gridDim.x) {
-      if (shared_.totals[b] == 0) continue;
-      Bucket(shared_.bucket, arrays, shared_.starts[b], shared_.totals[b], task_.map).sort(no_plan, 0);
+      if (shared_.counts.totals[b] == 0) continue;
+      Bucket(shared_.bucket, arrays, shared_.counts.starts[b], shared_.counts.totals[b], task_.map)
+          .sort(no_plan, 0);
     }
   }
 

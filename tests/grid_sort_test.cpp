@@ -22,10 +22,8 @@ namespace {
 
 constexpr unsigned multiprocessors_here = 5;
 
-/// Shares of up to 768 records, on up to 20 multiprocessors, and buckets of up to 1024.
-using SmallGrid = GridSortPolicy<256, 3, 20, 64, BucketSortPolicy<256, 4, 1, 16384>>;
-/// The same with 16 blocks at the most.
-using SixteenBlocks = GridSortPolicy<256, 3, 16, 64, BucketSortPolicy<256, 4, 1, 16384>>;
+/// Shares of up to 768 records, on up to 16 multiprocessors, and buckets of up to 1024.
+using SmallGrid = GridSortPolicy<256, 3, 16, 64, BucketSortPolicy<256, 4, 1, 16384>>;
 /// Two parts of the warps, a record a thread; a block each 32nd record.
 using TinyShares = GridSortPolicy<512, 1, 40, 32, BucketSortPolicy<512, 1, 1, 32768>>;
 
@@ -178,8 +176,8 @@ TEST_CASE("a bucket as large as a block is sorted, one larger sends all to the d
     for (const bool in_place : {false, true}) {
       const Case test{.in_place = in_place, .multiprocessors = 16};
       const Taken expected = size <= 1024 ? Taken::buckets : Taken::digits;
-      CHECK(sort<SixteenBlocks, uint32_t, NoValue>(one_bucket_of(size, 4'000), test) == expected);
-      CHECK(sort<SixteenBlocks, uint32_t, uint32_t>(one_bucket_of(size, 4'000), test) == expected);
+      CHECK(sort<SmallGrid, uint32_t, NoValue>(one_bucket_of(size, 4'000), test) == expected);
+      CHECK(sort<SmallGrid, uint32_t, uint32_t>(one_bucket_of(size, 4'000), test) == expected);
     }
 }
 
