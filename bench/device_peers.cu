@@ -30,6 +30,7 @@ std::optional<std::string> road_name(const DeviceSortOutcome& outcome) {
     case DeviceSortOutcome::Road::radix: return "radix, " + std::to_string(outcome.live_digits) + " digits";
     case DeviceSortOutcome::Road::msd: return "radix, msd";
     case DeviceSortOutcome::Road::block: return "one block";
+    case DeviceSortOutcome::Road::grid: return "one launch";
     case DeviceSortOutcome::Road::unsuitable: break;
   }
   return std::nullopt;

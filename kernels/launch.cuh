@@ -62,9 +62,10 @@ struct LaunchShape {
 
 namespace launch_detail {
 
+/// `attribute`: of the launch, or null.
 template <class... Parameters, class... Arguments>
-void launch(void (*kernel)(Parameters...), LaunchShape shape, cudaStream_t stream, bool is_chained,
-            Arguments&&... arguments) {
+void launch(void (*kernel)(Parameters...), LaunchShape shape, cudaStream_t stream,
+            cudaLaunchAttribute* attribute, Arguments&&... arguments) {
   constexpr size_t granted = 48 * 1024;
   if (shape.shared_bytes > granted)
     check(cudaFuncSetAttribute(reinterpret_cast<const void*>(kernel),
@@ -75,13 +76,8 @@ void launch(void (*kernel)(Parameters...), LaunchShape shape, cudaStream_t strea
   config.blockDim = dim3(shape.threads);
   config.dynamicSmemBytes = shape.shared_bytes;
   config.stream = stream;
-  cudaLaunchAttribute overlap{};
-  overlap.id = cudaLaunchAttributeProgrammaticStreamSerialization;
-  overlap.val.programmaticStreamSerializationAllowed = 1;
-  if (is_chained) {
-    config.attrs = &overlap;
-    config.numAttrs = 1;
-  }
+  config.attrs = attribute;
+  config.numAttrs = attribute != nullptr;
   check(cudaLaunchKernelEx(&config, kernel, std::forward<Arguments>(arguments)...));
 }
 
@@ -91,7 +87,7 @@ void launch(void (*kernel)(Parameters...), LaunchShape shape, cudaStream_t strea
 /// 48 KiB that every device grants without asking get it.
 template <class... Parameters, class... Arguments>
 void launch(void (*kernel)(Parameters...), LaunchShape shape, cudaStream_t stream, Arguments&&... arguments) {
-  launch_detail::launch(kernel, shape, stream, false, std::forward<Arguments>(arguments)...);
+  launch_detail::launch(kernel, shape, stream, nullptr, std::forward<Arguments>(arguments)...);
 }
 
 /// The same for a kernel whose first act is ptx::wait_for_previous_launch(): it is set up while the one
@@ -100,17 +96,34 @@ void launch(void (*kernel)(Parameters...), LaunchShape shape, cudaStream_t strea
 template <class... Parameters, class... Arguments>
 void launch_chained(void (*kernel)(Parameters...), LaunchShape shape, cudaStream_t stream,
                     Arguments&&... arguments) {
-  launch_detail::launch(kernel, shape, stream, true, std::forward<Arguments>(arguments)...);
+  cudaLaunchAttribute overlap{};
+  overlap.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+  overlap.val.programmaticStreamSerializationAllowed = 1;
+  launch_detail::launch(kernel, shape, stream, &overlap, std::forward<Arguments>(arguments)...);
+}
+
+/// The same for a kernel whose blocks wait for each other (ptx::grid_sync): all are on the device at once, or
+/// the launch fails.
+template <class... Parameters, class... Arguments>
+void launch_cooperative(void (*kernel)(Parameters...), LaunchShape shape, cudaStream_t stream,
+                        Arguments&&... arguments) {
+  cudaLaunchAttribute together{};
+  together.id = cudaLaunchAttributeCooperative;
+  together.val.cooperative = 1;
+  launch_detail::launch(kernel, shape, stream, &together, std::forward<Arguments>(arguments)...);
+}
+
+/// A number that describes the current device.
+inline uint32_t device_attribute(cudaDeviceAttr attribute) {
+  int device = 0;
+  int value = 0;
+  check(cudaGetDevice(&device));
+  check(cudaDeviceGetAttribute(&value, attribute, device));
+  return static_cast<uint32_t>(value);
 }
 
 /// Multiprocessors of the current device.
-inline uint32_t multiprocessors() {
-  int device = 0;
-  int count = 0;
-  check(cudaGetDevice(&device));
-  check(cudaDeviceGetAttribute(&count, cudaDevAttrMultiProcessorCount, device));
-  return static_cast<uint32_t>(count);
-}
+inline uint32_t multiprocessors() { return device_attribute(cudaDevAttrMultiProcessorCount); }
 
 /// How many blocks of `kernel` the current device holds at once: the grid of a persistent kernel.
 template <class... Parameters>

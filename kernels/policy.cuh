@@ -105,6 +105,19 @@ struct MsdPolicy {
   static constexpr uint64_t least_count = least_count_;
 };
 
+/// grid_sort.cuh: each of at most `most_blocks` blocks takes up to threads * keys_a_thread records, and no
+/// fewer than `least_share` if the others do; then each sorts a bucket as `Finish` says.
+template <uint32_t threads_, uint32_t keys_a_thread_, uint32_t most_blocks_, uint32_t least_share_,
+          class Finish_>
+struct GridSortPolicy {
+  using Finish = Finish_;
+  static constexpr uint32_t threads = threads_;
+  static constexpr uint32_t keys_a_thread = keys_a_thread_;
+  static constexpr uint32_t most_blocks = most_blocks_;
+  static constexpr uint32_t least_share = least_share_;
+  static constexpr uint32_t most_share = threads * keys_a_thread;
+};
+
 /// Records without a row (1- and 2-byte keys) have no MSD sort.
 //
 // H200, CUDA 13.0, 2^28 uniform records, 2026-11-21, ms, whole sorts by bench/tune. Threads x keys of a
@@ -152,6 +165,15 @@ struct MsdRow<uint64_t, uint64_t> {
 };
 template <class Bits, class Value>
 using TunedMsd = typename MsdRow<Bits, Value>::Policy;
+
+/// Records of one or two bytes have no grid sort. The rows are chosen by what fits the registers, not by
+/// time.
+template <uint32_t bucket_keys_a_thread>
+using GridSortRow = GridSortPolicy<1024, 8, 160, 512, BucketSortPolicy<1024, bucket_keys_a_thread, 1, 65536>>;
+template <class Bits, class Value>
+using TunedGridSort = std::conditional_t<
+    sizeof(Bits) < 4, void,
+    std::conditional_t<sizeof(Bits) == 4 && value_bytes<Value> == 0, GridSortRow<12>, GridSortRow<9>>>;
 
 /// counting_sort.cuh.
 struct CountingPolicy {

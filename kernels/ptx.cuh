@@ -7,6 +7,9 @@
 #include <cstdint>
 #include <cstring>
 #include <cuda/atomic>
+#if defined(__CUDACC__)
+#include <cooperative_groups.h>
+#endif
 
 namespace sweepsort::ptx {
 
@@ -51,6 +54,39 @@ __device__ __forceinline__ void wait_for_previous_launch() {
   asm volatile("griddepcontrol.wait;" ::: "memory");
 #endif
 }
+
+/// A barrier of all threads of a cooperative launch, in two halves, each of which is a barrier of the block,
+/// too. What was written before grid_arrive() is seen by all after grid_wait(); what is done in between is
+/// done while the other blocks come. Only the first thread's token means anything.
+__device__ __forceinline__ uint32_t grid_arrive() {
+#if defined(__CUDACC__)
+  const auto arrive = [](const auto& grid) -> uint32_t {
+    if constexpr (requires { grid.barrier_arrive(); }) return grid.barrier_arrive();
+    // Early toolkits of CUDA 12 know the whole barrier alone.
+    grid.sync();
+    return 0;
+  };
+  return arrive(cooperative_groups::this_grid());
+#else
+  return emulated_grid_arrive();
+#endif
+}
+
+__device__ __forceinline__ void grid_wait(uint32_t token) {
+#if defined(__CUDACC__)
+  const auto wait = [&](const auto& grid) {
+    if constexpr (requires { grid.barrier_arrive(); })
+      grid.barrier_wait(static_cast<uint32_t&&>(token));
+    else
+      __syncthreads();
+  };
+  wait(cooperative_groups::this_grid());
+#else
+  emulated_grid_wait(token);
+#endif
+}
+
+__device__ __forceinline__ void grid_sync() { grid_wait(grid_arrive()); }
 
 /// 16 bytes that will not be read again: evict first.
 __device__ __forceinline__ uint4 load_streaming(const uint4* at) { return __ldcs(at); }

@@ -1,5 +1,7 @@
 // radix_sort.cuh - a whole sort in device memory: digest, plan, and the launches that the plan may need.
 //
+//     up to some thousand records:  one block        (bucket_sort.cuh)
+//     up to a million:              one cooperative launch (grid_sort.cuh)
 //     large arrays:  sample ──> MSD ──┬─ in order, counted, or partitioned twice and each bucket sorted
 //     (radix_msd.cuh)
 //                                     └─ falls back, and everything else:
@@ -15,6 +17,7 @@
 #include "core/algorithm.hpp"
 #include "core/key_bits.hpp"
 #include "kernels/counting_sort.cuh"
+#include "kernels/grid_sort.cuh"
 #include "kernels/histogram.cuh"
 #include "kernels/radix_msd.cuh"
 #include "kernels/radix_onesweep.cuh"
@@ -58,6 +61,23 @@ constexpr bool fits_one_block(SortAlgorithm algorithm, uint64_t count) {
   return false;
 }
 
+/// Whether one cooperative launch may sort them: on a device that has the blocks for it.
+template <class Bits, class Value>
+constexpr bool may_fit_grid(SortAlgorithm algorithm, uint64_t count) {
+  if constexpr (has_grid_sort<Bits, Value>)
+    return algorithm == SortAlgorithm::automatic && !fits_one_block<Bits, Value>(algorithm, count) &&
+           !tries_msd<Bits, Value>(algorithm, count) && count <= most_in_grid<TunedGridSort<Bits, Value>>;
+  return false;
+}
+
+/// Whether it does on the current device.
+template <class Bits, class Value>
+bool fits_grid(SortAlgorithm algorithm, uint64_t count) {
+  if constexpr (has_grid_sort<Bits, Value>)
+    return may_fit_grid<Bits, Value>(algorithm, count) && count <= grid_capacity<Bits, Value>();
+  return false;
+}
+
 /// All device memory of a sort besides its arrays: `count` records and a little (about 1/32 of them and 3 MiB
 /// at the most).
 template <class Bits, class Value, class Policy = TunedOnesweep<Bits, Value>>
@@ -67,6 +87,7 @@ struct SortWorkspace {
   OnesweepWorkspace<Bits, Value, Policy> onesweep;
   MsdWorkspace<Bits, Value> msd;
   size_t zeroed_bytes;  // everything above must be zero before a sort
+  GridSortWorkspace<Bits, Value> grid;
   DeviceSpan<SortPlan<Bits>> plan;
   DeviceSpan<Bits> scratch_keys;
   DeviceSpan<Value> scratch_values;
@@ -77,6 +98,7 @@ struct SortWorkspace {
         onesweep(workspace, count, largest_portion),
         msd(workspace, tries_msd<Bits, Value>(SortAlgorithm::automatic, count)),
         zeroed_bytes(workspace.used()),
+        grid(workspace, may_fit_grid<Bits, Value>(SortAlgorithm::automatic, count)),
         plan(workspace.take<SortPlan<Bits>>(1)),
         scratch_keys(workspace.take<Bits>(count)),
         scratch_values(workspace.take<Value>(value_bytes<Value> == 0 ? 0 : count)) {}
@@ -156,6 +178,22 @@ void sort_alone(const MsdArrays<Bits, Value>& arrays, const SortSettings<Bits>& 
     sort_in_one_block<Ranking::ballot>(arrays, settings.map, stream);
 }
 
+/// The roads of one launch, which need nothing cleared and no digest. False: the records take another.
+template <class Bits, class Value, class Policy>
+bool sort_in_one_launch(const MsdArrays<Bits, Value>& arrays, const SortSettings<Bits>& settings,
+                        const SortWorkspace<Bits, Value, Policy>& workspace, cudaStream_t stream) {
+  if (fits_one_block<Bits, Value>(settings.algorithm, arrays.count)) {
+    sort_alone(arrays, settings, stream);
+    return true;
+  }
+  if (!fits_grid<Bits, Value>(settings.algorithm, arrays.count)) return false;
+  if (settings.ranking == Ranking::lane_order)
+    grid_sort<Ranking::lane_order>(arrays, settings.map, workspace.grid, stream);
+  else
+    grid_sort<Ranking::ballot>(arrays, settings.map, workspace.grid, stream);
+  return true;
+}
+
 }  // namespace sort_detail
 
 /// Sorts records whose keys have been digested into workspace.digest (after workspace.clear). `keys_out` may
@@ -172,8 +210,7 @@ void sort_digested(DeviceSpan<const Bits> keys_in, DeviceSpan<Bits> keys_out, co
   const uint32_t* falls_back = nullptr;
   if constexpr (has_msd_sort<Bits, Value>) {
     const auto arrays = sort_detail::msd_arrays(keys_in, keys_out, values_in, values_out, workspace);
-    if (fits_one_block<Bits, Value>(settings.algorithm, arrays.count))
-      return sort_detail::sort_alone(arrays, settings, stream);
+    if (sort_detail::sort_in_one_launch(arrays, settings, workspace, stream)) return;
     if (tries_msd<Bits, Value>(settings.algorithm, arrays.count))
       falls_back = sort_detail::try_msd(
           arrays, settings, const_cast<const Digest<Bits>*>(workspace.digest.data()), workspace, stream);
@@ -190,8 +227,7 @@ void radix_sort(DeviceSpan<const Bits> keys_in, DeviceSpan<Bits> keys_out, const
   if (keys_in.empty()) return;
   if constexpr (has_msd_sort<Bits, Value>) {
     const auto arrays = sort_detail::msd_arrays(keys_in, keys_out, values_in, values_out, workspace);
-    if (fits_one_block<Bits, Value>(settings.algorithm, arrays.count))
-      return sort_detail::sort_alone(arrays, settings, stream);
+    if (sort_detail::sort_in_one_launch(arrays, settings, workspace, stream)) return;
     if (tries_msd<Bits, Value>(settings.algorithm, arrays.count)) {
       workspace.clear(stream);
       const Digest<Bits>* const no_digest = nullptr;

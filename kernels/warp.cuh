@@ -104,6 +104,25 @@ __device__ __forceinline__ T warp_reduce(T value, const Combine& combine) {
   return value;
 }
 
+/// Sums of 16 values over the warp at once: lane l gets that of values[l / 2]. 16 shuffles, where one sum
+/// after the other takes 80: each lane keeps half of what it has and gives the other half away.
+__device__ __forceinline__ uint32_t warp_sums_of_16(uint32_t (&values)[16]) {
+#pragma unroll
+  for (uint32_t half = 8; half > 0; half /= 2) {
+    const bool keeps_upper = (ptx::lane_id() & (2 * half)) != 0;
+#pragma unroll
+    for (uint32_t i = 0; i < 8; ++i) {
+      if (i >= half) break;  // not the loop's condition, which nvcc would not unroll
+      const uint32_t lower = values[i];
+      const uint32_t upper = values[i + half];
+      const uint32_t given = keeps_upper ? lower : upper;
+      values[i] =
+          (keeps_upper ? upper : lower) + __shfl_xor_sync(full_warp, given, static_cast<int>(2 * half));
+    }
+  }
+  return values[0] + __shfl_xor_sync(full_warp, values[0], 1);
+}
+
 /// The lanes whose `digit` (of `bits` bits) equals this lane's: one ballot a bit.
 template <uint32_t bits>
 __device__ __forceinline__ uint32_t warp_match(uint32_t digit) {

@@ -15,13 +15,15 @@ inline constexpr bool on_gpu = false;
 /// The emulator's schedule for the launches in its scope; another one for every object.
 struct OnDevice {
   inline static uint64_t schedules = 0;
-  simt::Session session{.seed = test_seed() + schedules++};
+  explicit OnDevice(unsigned multiprocessors = 4)
+      : session{.seed = test_seed() + schedules++, .multiprocessors = multiprocessors} {}
+  simt::Session session;
 };
 #else
 inline constexpr bool on_gpu = true;
 
 struct OnDevice {
-  OnDevice() {}  // user-provided, so that an unused object is no warning
+  explicit OnDevice(unsigned /*multiprocessors*/ = 0) {}  // user-provided: an unused object is no warning
 };
 #endif
 

@@ -174,6 +174,7 @@ class CudaSortSession final : public SortSession {
       case DeviceSortOutcome::Road::counting: return "counting";
       case DeviceSortOutcome::Road::msd: return "radix-msd";
       case DeviceSortOutcome::Road::block: return "one-block";
+      case DeviceSortOutcome::Road::grid: return "one-launch";
       default: return "radix-lsd";
     }
   }

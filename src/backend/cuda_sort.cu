@@ -153,6 +153,10 @@ DeviceSortOutcome device_sort_outcome(const DeviceSort& sort, Workspace workspac
       outcome.road = DeviceSortOutcome::Road::block;
       return;
     }
+    if (fits_grid<Bits, Value>(sort.algorithm, sort.count)) {
+      outcome.road = DeviceSortOutcome::Road::grid;
+      return;
+    }
     if constexpr (has_msd_sort<Bits, Value>)
       if (tries_msd<Bits, Value>(sort.algorithm, sort.count)) {
         const auto plan = download(layout.msd.plan.data(), stream);

@@ -51,7 +51,7 @@ void device_sort_finish(const DeviceSort& sort, Workspace workspace, cudaStream_
 /// What a sort decided; waits for it. `unsuitable`: counting was demanded of keys whose range is too wide,
 /// nothing was written.
 struct DeviceSortOutcome {
-  enum class Road : uint8_t { already_sorted, reversed, counting, radix, msd, block, unsuitable };
+  enum class Road : uint8_t { already_sorted, reversed, counting, radix, msd, block, grid, unsuitable };
   Road road = Road::already_sorted;
   uint32_t live_digits = 0;
 };

@@ -32,7 +32,8 @@ void Engine::run(const Grid& grid, Session& session) {
   draw_order(blocks);
 
   steps_ = fruitless_ = pollers_ = set_aside_ = polled_addresses_ = next_block_ = ready_blocks_ = 0;
-  live_blocks_ = current_slot_ = 0;
+  live_blocks_ = current_slot_ = grid_barrier_ = 0;
+  blocks_at_grid_ = 0;
   abandoning_ = false;
   failure_ = nullptr;
   for (uint32_t slot = 0; slot < slots_; ++slot) {
@@ -73,6 +74,7 @@ void Engine::start_block(Block& block) {
   block.threads = block.alive = grid_.block.x * grid_.block.y * grid_.block.z;
   block.warps = (block.threads + Schedule::lanes - 1) / Schedule::lanes;
   block.ready_warps = block.current_warp = block.arrived = 0;
+  block.is_at_grid = false;
   block.shared.reset(grid_.shared_bytes);
   ++live_blocks_;
   for (uint32_t w = 0; w < block.warps; ++w) {

@@ -86,6 +86,8 @@ struct Block {
   // The barrier that is filling, and the outcome of the last complete one.
   uint32_t arrived = 0;
   Barrier barrier{};
+  // It has come to a grid barrier and not yet gone on.
+  bool is_at_grid = false;
   int votes = 0;
   int outcome = 0;
   std::array<Warp, 32> warp;
@@ -110,6 +112,8 @@ class Engine {
   uint64_t meet_warp(Collective kind, unsigned operand_bytes, uint32_t mask, uint64_t value,
                      uint64_t argument, Where where);
   int meet_block(Barrier kind, int predicate, Where where);
+  uint32_t arrive_at_grid(Where where);
+  void wait_for_grid(uint32_t number, Where where);
   /// `part`: whether the thread may be set aside here; what only reads must not be, lest a livelock look like
   /// waiting.
   void scheduling_point(const char* what, Where where, Part part);
@@ -133,6 +137,10 @@ class Engine {
 
   static uint64_t bit_of(const void* address) {
     return uint64_t{1} << (reinterpret_cast<uintptr_t>(address) * 0x9e3779b97f4a7c15u >> 58);
+  }
+
+  static bool is_first(const Thread& thread) {
+    return thread.index.x == 0 && thread.index.y == 0 && thread.index.z == 0;
   }
 
   [[noreturn]] static void thread_main();
@@ -166,6 +174,9 @@ class Engine {
   uint64_t seed_ = 0;
   std::vector<uint64_t> order_;
   uint64_t next_block_ = 0;
+  // Grid barriers that are over, and blocks that have come to the next one.
+  uint32_t grid_barrier_ = 0;
+  uint64_t blocks_at_grid_ = 0;
   uint32_t slots_ = 0;
   uint32_t live_blocks_ = 0;
   uint64_t ready_blocks_ = 0;

@@ -64,6 +64,27 @@ __global__ void publish_kernel(unsigned* tickets, unsigned* data, unsigned* flag
   }
 }
 
+/// In two rounds every block reads what the next one has written. The fault: a fast block begins the second
+/// round while a slow one still reads.
+template <Fault fault>
+__global__ void neighbours_kernel(unsigned* cells, unsigned* out) {
+  for (unsigned round = 0; round < 2; ++round) {
+    if (threadIdx.x == 0) cells[blockIdx.x] = blockIdx.x + 100 * round;
+    emulated_grid_wait(emulated_grid_arrive());
+    out[(round * gridDim.x + blockIdx.x) * blockDim.x + threadIdx.x] = cells[(blockIdx.x + 1) % gridDim.x];
+    if (fault == Fault::none) emulated_grid_wait(emulated_grid_arrive());
+  }
+}
+
+__global__ void arrive_twice_kernel() {
+  (void)emulated_grid_arrive();
+  (void)emulated_grid_arrive();
+}
+
+__global__ void absent_block_kernel() {
+  if (blockIdx.x != 1) emulated_grid_wait(emulated_grid_arrive());
+}
+
 /// Adds by a plain read and write.
 template <Fault fault>
 __global__ void count_kernel(unsigned* counter) {
@@ -213,6 +234,49 @@ TEST_CASE("a flag that is stored before its data is found") {
   };
   REQUIRE(schedules_that_find(200, [&](auto&) { return wrong(publish_kernel<Fault::none>); }) == 0);
   REQUIRE(schedules_that_find(200, [&](auto&) { return wrong(publish_kernel<Fault::planted>); }) >= 5);
+}
+
+TEST_CASE("a missing barrier of the grid is found") {
+  constexpr unsigned blocks = 6;
+  const auto wrong = [](auto kernel, simt::Session& session) {
+    session.multiprocessors = blocks;
+    std::vector<unsigned> cells(blocks);
+    std::vector<unsigned> out(2 * blocks * 64);
+    launch_cooperative(kernel, {.blocks = blocks, .threads = 64}, nullptr, cells.data(), out.data());
+    for (unsigned i = 0; i < out.size(); ++i)
+      if (out[i] != (i / 64 + 1) % blocks + i / 64 / blocks * 100) return true;
+    return false;
+  };
+  REQUIRE(schedules_that_find(40, [&](auto& s) { return wrong(neighbours_kernel<Fault::none>, s); }) == 0);
+  REQUIRE(schedules_that_find(40, [&](auto& s) { return wrong(neighbours_kernel<Fault::planted>, s); }) >=
+          20);
+}
+
+TEST_CASE("a grid barrier wants a cooperative launch that the device holds at once") {
+  simt::Session session{.multiprocessors = 6, .blocks_per_multiprocessor = 1};
+  std::vector<unsigned> cells(7);
+  std::vector<unsigned> out(2 * 7 * 32);
+  const auto start = [&](auto launch, unsigned blocks) {
+    launch(neighbours_kernel<Fault::none>, LaunchShape{.blocks = blocks, .threads = 32}, nullptr,
+           cells.data(), out.data());
+  };
+  const auto plain = [](auto... arguments) { launch(arguments...); };
+  const auto cooperative = [](auto... arguments) { launch_cooperative(arguments...); };
+  REQUIRE(contains(complaint<simt::Fault>([&] { start(plain, 6); }), "not cooperative"));
+  REQUIRE_NOTHROW(start(cooperative, 6));
+  REQUIRE_THROWS_AS(start(cooperative, 7), CudaError);
+}
+
+TEST_CASE("a block that comes to a grid barrier twice is a fault, one that never comes a deadlock") {
+  simt::Session session{.multiprocessors = 6};
+  REQUIRE(contains(complaint<simt::Fault>([] {
+                     launch_cooperative(arrive_twice_kernel, {.blocks = 3, .threads = 32}, nullptr);
+                   }),
+                   "before it has waited"));
+  const std::string text = complaint<simt::Deadlock>(
+      [] { launch_cooperative(absent_block_kernel, {.blocks = 3, .threads = 32}, nullptr); });
+  INFO(text);
+  REQUIRE(contains(text, "polls: grid barrier at faults_test.cpp:"));
 }
 
 TEST_CASE("an addition that is not atomic is found") {

@@ -31,9 +31,9 @@ constexpr const char* collective_names[] = {"__syncwarp",
                                             "__reduce_xor_sync",
                                             "emulated_lane_ordered_atomic_add"};
 static_assert(std::size(collective_names) == static_cast<size_t>(Collective::ordered_atomic_add) + 1);
-constexpr const char* barrier_names[] = {"__syncthreads", "__syncthreads_or", "__syncthreads_and",
-                                         "__syncthreads_count"};
-static_assert(std::size(barrier_names) == static_cast<size_t>(Barrier::sync_count) + 1);
+constexpr const char* barrier_names[] = {"__syncthreads",       "__syncthreads_or", "__syncthreads_and",
+                                         "__syncthreads_count", "grid arrive",      "grid wait"};
+static_assert(std::size(barrier_names) == static_cast<size_t>(Barrier::grid_wait) + 1);
 
 const char* name_of(Collective kind) { return collective_names[static_cast<size_t>(kind)]; }
 const char* name_of(Barrier kind) { return barrier_names[static_cast<size_t>(kind)]; }
@@ -199,6 +199,35 @@ int Engine::meet_block(Barrier kind, int predicate, Where where) {
   return block.outcome;
 }
 
+// As on the device: the block meets, its first thread counts it, later that thread waits and the block meets
+// again.
+uint32_t Engine::arrive_at_grid(Where where) {
+  Thread& thread = thread_at(name_of(Barrier::grid_arrive), where);
+  if (!grid_.cooperative) fault("a grid barrier in a launch that is not cooperative", where);
+  (void)meet_block(Barrier::grid_arrive, 0, where);
+  const uint32_t number = grid_barrier_;
+  if (!is_first(thread) || abandoning_) return number;
+  if (thread.block->is_at_grid)
+    fault("a block comes to a grid barrier before it has waited at the last", where);
+  thread.block->is_at_grid = true;
+  if (++blocks_at_grid_ == order_.size()) {
+    blocks_at_grid_ = 0;
+    ++grid_barrier_;
+    changed(&grid_barrier_);
+  }
+  return number;
+}
+
+void Engine::wait_for_grid(uint32_t number, Where where) {
+  Thread& thread = thread_at(name_of(Barrier::grid_wait), where);
+  if (is_first(thread)) {
+    if (!thread.block->is_at_grid) fault("a block waits at a grid barrier without having come to it", where);
+    while (grid_barrier_ == number && !abandoning_) poll("grid barrier", &grid_barrier_, where);
+    thread.block->is_at_grid = false;
+  }
+  (void)meet_block(Barrier::grid_wait, 0, where);
+}
+
 void Engine::release_barrier(Block& block) {
   const int votes = block.votes;
   const bool all = static_cast<uint32_t>(votes) == block.arrived;
@@ -236,6 +265,10 @@ uint64_t meet_warp(Collective kind, unsigned operand_bytes, uint32_t mask, uint6
 int meet_block(Barrier kind, int predicate, Where where) {
   return engine().meet_block(kind, predicate, where);
 }
+
+uint32_t arrive_at_grid(Where where) { return engine().arrive_at_grid(where); }
+
+void wait_for_grid(uint32_t number, Where where) { engine().wait_for_grid(number, where); }
 
 void scheduling_point(const char* what, Where where) { engine().scheduling_point(what, where, Part::acts); }
 

@@ -67,6 +67,8 @@ constexpr ErrorText error_texts[] = {
     {cudaErrorLaunchTimeout, "cudaErrorLaunchTimeout", "the launch timed out and was terminated"},
     {cudaErrorAssert, "cudaErrorAssert", "device-side assert triggered"},
     {cudaErrorLaunchFailure, "cudaErrorLaunchFailure", "unspecified launch failure"},
+    {cudaErrorCooperativeLaunchTooLarge, "cudaErrorCooperativeLaunchTooLarge",
+     "too many blocks in cooperative launch"},
     {cudaErrorNotSupported, "cudaErrorNotSupported", "operation not supported"},
     {cudaErrorUnknown, "cudaErrorUnknown", "unknown error"},
 };
@@ -114,6 +116,7 @@ cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int dev
     case cudaDevAttrMaxSharedMemoryPerMultiprocessor:
       *value = shared_bytes_of_multiprocessor;
       return cudaSuccess;
+    case cudaDevAttrCooperativeLaunch: *value = 1; return cudaSuccess;
     case cudaDevAttrMaxSharedMemoryPerBlockOptin: *value = most_shared_bytes; return cudaSuccess;
   }
   return result(cudaErrorInvalidValue);
@@ -236,6 +239,14 @@ cudaError_t run_grid(const cudaLaunchConfig_t& config, const void* kernel, void 
   for (unsigned i = 0; i < config.numAttrs; ++i)
     if (config.attrs[i].id == cudaLaunchAttributeCooperative)
       cooperative = config.attrs[i].val.cooperative != 0;
+  if (cooperative) {
+    int blocks_each = 0;
+    (void)cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks_each, kernel, static_cast<int>(threads),
+                                                        config.dynamicSmemBytes);
+    const uint64_t room = uint64_t{active_session().multiprocessors} * static_cast<unsigned>(blocks_each);
+    const uint64_t blocks = uint64_t{config.gridDim.x} * config.gridDim.y * config.gridDim.z;
+    if (blocks > std::min<uint64_t>(room, Schedule::slots)) return result(cudaErrorCooperativeLaunchTooLarge);
+  }
   engine().run({.grid = config.gridDim,
                 .block = config.blockDim,
                 .shared_bytes = config.dynamicSmemBytes,

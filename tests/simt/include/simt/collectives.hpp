@@ -53,6 +53,14 @@ inline int __syncthreads_and(int predicate, simt::Where where = simt::Where::cur
 inline int __syncthreads_count(int predicate, simt::Where where = simt::Where::current()) {
   return simt::meet_block(simt::Barrier::sync_count, predicate, where);
 }
+/// A grid barrier in two halves, for the whole grid of a cooperative launch. Each half synchronises the
+/// block, too.
+inline unsigned emulated_grid_arrive(simt::Where where = simt::Where::current()) {
+  return simt::arrive_at_grid(where);
+}
+inline void emulated_grid_wait(unsigned token, simt::Where where = simt::Where::current()) {
+  simt::wait_for_grid(token, where);
+}
 inline void __syncwarp(unsigned mask = simt::full_mask, simt::Where where = simt::Where::current()) {
   simt::meet_warp(simt::Collective::sync, 0, mask, 0, 0, where);
 }

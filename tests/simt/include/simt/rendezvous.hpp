@@ -31,7 +31,7 @@ enum class Collective : uint8_t {
   ordered_atomic_add,
 };
 
-enum class Barrier : uint8_t { sync, sync_or, sync_and, sync_count };
+enum class Barrier : uint8_t { sync, sync_or, sync_and, sync_count, grid_arrive, grid_wait };
 
 /// Waits until every lane of `mask` is here with the same kind, mask and operand size; returns the lane's
 /// result. `argument`: the source lane of a shuffle, the address of an ordered add.
@@ -40,6 +40,11 @@ uint64_t meet_warp(Collective kind, unsigned operand_bytes, uint32_t mask, uint6
 
 /// Waits until every thread of the block that has not exited is here.
 int meet_block(Barrier kind, int predicate, Where where);
+
+/// Says that the block has come to the barrier of the grid; returns the barrier's number.
+uint32_t arrive_at_grid(Where where);
+/// Waits until every block of the grid has come to barrier `number`.
+void wait_for_grid(uint32_t number, Where where);
 
 /// Somebody else may run now; does nothing outside a kernel.
 void scheduling_point(const char* what, Where where);

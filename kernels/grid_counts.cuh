@@ -1,0 +1,128 @@
+// grid_counts.cuh - where a block's records of each digit go, when the blocks of one launch tell each other
+// how many they have: a matrix of counts in device memory, a barrier of the grid, sums of its columns.
+// Satish, Harris & Garland, "Designing Efficient Sorting Algorithms for Manycore GPUs", 2009, with the scan
+// in every block.
+//
+//     digits    0  1  2  3        block 1 reads it all:     starts  0  5  9 15
+//     block 0   3  1  4  0          totals  5  4  6  2      before  3  1  4  0
+//     block 1   2  2  0  1                                  its records of digit 2 go to 9 + 4
+//     block 2   0  1  2  1
+//
+// Every block sums up the whole matrix: 64 KiB at the most, from the second-level cache, with all its
+// threads. That costs less than the barrier that a division of the work would need.
+#pragma once
+
+#include "kernels/digit.cuh"
+#include "kernels/ptx.cuh"
+#include "kernels/warp.cuh"
+
+#include <cuda_runtime.h>
+
+#include <cstdint>
+
+namespace sweepsort {
+
+/// In shared memory: a block's counts, and what it learns from the others. `own` is filled by the caller.
+struct GridCounts {
+  /// A row of the matrix is a block's counts, of 16 bits. Eight columns are one vector; the vectors of the
+  /// same columns lie side by side, so that a warp reads columns with coalesced loads.
+  static constexpr uint32_t columns_a_vector = 8;
+  static constexpr uint32_t vectors_a_row = digit_values / columns_a_vector;
+  static_assert(vectors_a_row == warp_threads, "a warp handles a row at once");
+
+  alignas(16) uint32_t own[digit_values];     // the block's records by digit
+  alignas(16) uint32_t staged[digit_values];  // where they start when the block puts them in order
+  alignas(16) uint32_t totals[digit_values];  // all blocks' records by digit
+  alignas(16) uint32_t starts[digit_values];  // where they start in the array
+  uint32_t before[digit_values];              // those of the blocks before
+  uint32_t to_array[digit_values];            // from a place in the block's order to that in the array
+  uint32_t largest;                           // records of the most frequent digit
+
+  /// One warp: writes the block's row, and fills `staged`.
+  __device__ __forceinline__ void publish(uint4* matrix) {
+    const uint4* const vectors = reinterpret_cast<const uint4*>(own);
+    const uint4 a = vectors[2 * ptx::lane_id()];
+    const uint4 b = vectors[2 * ptx::lane_id() + 1];
+    matrix[ptx::lane_id() * gridDim.x + blockIdx.x] =
+        make_uint4(a.x | a.y << 16, a.z | a.w << 16, b.x | b.y << 16, b.z | b.w << 16);
+    (void)sum_digits(own, staged);
+  }
+
+  /// The whole block, behind a barrier of the grid: fills the rest. Columns from `digits` on are not read,
+  /// and mean none. No block has more than `most_own` records.
+  template <uint32_t threads, uint32_t most_blocks, uint32_t most_own>
+  __device__ __forceinline__ void collect(const uint4* matrix, uint32_t digits) {
+    for (uint32_t v = threadIdx.x / warp_threads; v < vectors_a_row; v += threads / warp_threads)
+      sum_columns<most_blocks, most_own>(matrix + v * gridDim.x, v, v * columns_a_vector < digits);
+    __syncthreads();
+    if (threadIdx.x < warp_threads) find_starts();
+    __syncthreads();
+  }
+
+ private:
+  /// One warp adds up eight columns, a lane every 32nd row of them: all rows, and those of the blocks before.
+  template <uint32_t most_blocks, uint32_t most_own>
+  __device__ __forceinline__ void sum_columns(const uint4* columns, uint32_t v, bool is_wanted) {
+    constexpr uint32_t rows_a_lane = (most_blocks + warp_threads - 1) / warp_threads;
+    static_assert(rows_a_lane * most_own < 1u << 16, "sums of a lane have 16 bits");
+    uint4 counts[rows_a_lane];
+#pragma unroll
+    for (uint32_t r = 0; r < rows_a_lane; ++r) {
+      const uint32_t row = r * warp_threads + ptx::lane_id();
+      counts[r] = is_wanted && row < gridDim.x ? columns[row] : make_uint4(0, 0, 0, 0);
+    }
+    uint32_t all[4] = {};
+    uint32_t lower[4] = {};
+#pragma unroll
+    for (uint32_t r = 0; r < rows_a_lane; ++r) {
+      const uint32_t pairs[4] = {counts[r].x, counts[r].y, counts[r].z, counts[r].w};
+      const bool is_before = r * warp_threads + ptx::lane_id() < blockIdx.x;
+#pragma unroll
+      for (uint32_t p = 0; p < 4; ++p) {
+        all[p] += pairs[p];
+        lower[p] += is_before ? pairs[p] : 0;
+      }
+    }
+    uint32_t sums[16];
+#pragma unroll
+    for (uint32_t p = 0; p < 4; ++p) {
+      sums[2 * p] = all[p] & 0xffff;
+      sums[2 * p + 1] = all[p] >> 16;
+      sums[8 + 2 * p] = lower[p] & 0xffff;
+      sums[8 + 2 * p + 1] = lower[p] >> 16;
+    }
+    const uint32_t sum = warp_sums_of_16(sums);
+    const uint32_t which = ptx::lane_id() / 2;
+    uint32_t* const to = which < columns_a_vector ? totals : before;
+    to[v * columns_a_vector + which % columns_a_vector] = sum;
+  }
+
+  /// One warp.
+  __device__ __forceinline__ void find_starts() {
+    const uint32_t mine = sum_digits(totals, starts);
+    const uint32_t most = warp_reduce(mine, [](uint32_t a, uint32_t b) { return max(a, b); });
+    if (ptx::lane_id() == 0) largest = most;
+    __syncwarp();
+#pragma unroll
+    for (uint32_t d = ptx::lane_id(); d < digit_values; d += warp_threads)
+      to_array[d] = starts[d] + before[d] - staged[d];
+  }
+
+  /// One warp: exclusive sums, and the largest of the lane's counts.
+  __device__ __forceinline__ static uint32_t sum_digits(const uint32_t (&counts)[digit_values],
+                                                        uint32_t (&sums)[digit_values]) {
+    const uint4* const vectors = reinterpret_cast<const uint4*>(counts);
+    const uint4 a = vectors[2 * ptx::lane_id()];
+    const uint4 b = vectors[2 * ptx::lane_id() + 1];
+    const uint32_t sum_of_a = a.x + a.y + a.z + a.w;
+    const uint32_t sum = sum_of_a + b.x + b.y + b.z + b.w;
+    const uint32_t start = warp_inclusive_sum(sum) - sum;
+    const uint32_t middle = start + sum_of_a;
+    uint4* const out = reinterpret_cast<uint4*>(sums);
+    out[2 * ptx::lane_id()] = make_uint4(start, start + a.x, start + a.x + a.y, middle - a.w);
+    out[2 * ptx::lane_id() + 1] = make_uint4(middle, middle + b.x, middle + b.x + b.y, start + sum - b.w);
+    return max(max(max(a.x, a.y), max(a.z, a.w)), max(max(b.x, b.y), max(b.z, b.w)));
+  }
+};
+
+}  // namespace sweepsort

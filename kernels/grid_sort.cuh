@@ -1,0 +1,413 @@
+// grid_sort.cuh - the sort of arrays that are too large for one block and too small for many launches: one
+// cooperative launch, whose blocks hold all records and meet at barriers of the grid. Pairs keep their order.
+//
+//                 share             counts of all,                    bucket
+//     block 0  | 7 1 5 | ─ rank ─┐  where mine go  ┌─ scatter ─┐  | 1 0 2 | ─ sort ─> out
+//     block 1  | 4 0 8 | ─ rank ─┼── grid_counts ──┼─ scatter ─┼─ | 4 5 3 | ─ sort ─> out
+//     block 2  | 2 6 3 | ─ rank ─┘                 └─ scatter ─┘  | 7 8 6 | ─ sort ─> out
+//
+// The buckets divide the range of the keys (bucket_map.cuh), as a sample shows it, into one for each block;
+// every block takes the same sample and so makes the same map. If keys crowd in a bucket that no block holds,
+// all are sorted by the bytes in which they differ, least significant first, by the same rounds of ranking,
+// counting and scattering. All blocks see that from the same counts, before any record has moved.
+//
+// Moves 4n records by the road of the buckets, or 2n for every byte that varies.
+#pragma once
+
+#include "core/key_bits.hpp"
+#include "kernels/bucket_map.cuh"
+#include "kernels/bucket_sort.cuh"
+#include "kernels/device_span.cuh"
+#include "kernels/digit.cuh"
+#include "kernels/grid_counts.cuh"
+#include "kernels/launch.cuh"
+#include "kernels/policy.cuh"
+#include "kernels/ptx.cuh"
+#include "kernels/radix_msd.cuh"
+#include "kernels/radix_rank.cuh"
+#include "kernels/warp.cuh"
+
+#include <cuda_runtime.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <stdexcept>
+#include <type_traits>
+
+namespace sweepsort {
+
+template <class Bits, class Value>
+inline constexpr bool has_grid_sort = !std::is_void_v<TunedGridSort<Bits, Value>>;
+
+/// Device memory of a grid sort besides a scratch array of `count` records. Need not be cleared.
+template <class Bits, class Value, class Policy = TunedGridSort<Bits, Value>>
+struct GridSortWorkspace {
+  DeviceSpan<uint4> counts;
+  DeviceSpan<Bits> differing;  // by block: bits in which its keys differ from the first key of all
+
+  /// `is_wanted` false: takes nothing, and cannot be used.
+  explicit GridSortWorkspace(Workspace& workspace, bool is_wanted = true)
+      : counts(workspace.take<uint4>(is_wanted ? Policy::most_blocks * GridCounts::vectors_a_row : 0)),
+        differing(workspace.take<Bits>(is_wanted ? Policy::most_blocks : 0)) {}
+};
+
+/// Records that have no grid sort.
+template <class Bits, class Value>
+struct GridSortWorkspace<Bits, Value, void> {
+  explicit GridSortWorkspace(Workspace& /*workspace*/, bool /*is_wanted*/ = false) {}
+};
+
+namespace grid_sort_detail {
+
+/// Samples that lie side by side: one sector of memory, or two, and a look at many places.
+inline constexpr uint32_t neighbours = 8;
+/// A bucket map leaves so much of the sample's spread as room on both sides: 1/64. Of 1,024 independent
+/// samples the chance to miss more than that of the keys is below 10^-6.
+inline constexpr uint32_t slack_shift = 6;
+
+template <class Bits, class Value, class Policy>
+struct Shared {
+  static constexpr uint32_t warps = Policy::threads / warp_threads;
+  static constexpr uint32_t parts = Policy::threads / digit_values;
+  static constexpr bool with_values = value_bytes<Value> != 0;
+
+  BucketMap<Bits> map;
+  Bits least[warps];
+  Bits most[warps];
+  GridCounts counts;
+  union {
+    struct {
+      uint32_t part_counts[parts][digit_values];
+      uint32_t warp_counts[warps][digit_values];
+      alignas(16) Bits keys[Policy::most_share];
+      alignas(16) Value values[with_values ? Policy::most_share : 1];
+    } stage;
+    bucket_sort_detail::Shared<Bits, Value, typename Policy::Finish> bucket;
+  };
+};
+
+/// Everything a kernel needs to know.
+template <class Bits, class Value>
+struct Task {
+  MsdArrays<Bits, Value> arrays;
+  KeyMap<Bits> map;
+  uint32_t share;    // records a block, but for the last one
+  uint32_t buckets;  // one a block, or more
+  uint4* counts;
+  Bits* differing;
+};
+
+template <class Bits, class Value>
+struct Column {
+  Bits* keys;
+  Value* values;
+};
+
+template <class Bits, class Value, Ranking ranking, class Policy>
+class GridSort {
+ public:
+  using GridShared = Shared<Bits, Value, Policy>;
+  using Finish = typename Policy::Finish;
+  static constexpr bool with_values = value_bytes<Value> != 0;
+  static constexpr uint32_t keys_a_thread = Policy::keys_a_thread;
+  static_assert(Policy::threads == Finish::threads && Policy::threads % digit_values == 0);
+  static_assert(Policy::most_blocks <= digit_values, "a bucket a block");
+
+  __device__ __forceinline__ GridSort(GridShared& shared, const Task<Bits, Value>& task)
+      : shared_(shared),
+        task_(task),
+        count_(static_cast<uint32_t>(task.arrays.count)),
+        size_(min(task.share, count_ - blockIdx.x * task.share)),
+        rows_((task.share + Policy::threads - 1) / Policy::threads) {
+    const uint32_t first_own = threadIdx.x / warp_threads * rows_ * warp_threads + ptx::lane_id();
+    first_ = blockIdx.x * task.share + first_own;
+    own_rows_ = first_own < size_ ? min(rows_, (size_ - first_own + warp_threads - 1) / warp_threads) : 0;
+  }
+
+  __device__ __forceinline__ void sort() {
+    const MsdArrays<Bits, Value>& arrays = task_.arrays;
+    const Column<Bits, Value> scratch{arrays.keys_scratch, arrays.values_scratch};
+    const Bits sample = arrays.keys_in[sample_index()];  // under way beside the block's own keys
+    load(arrays.keys_in);
+    const BucketMap<Bits> bucket_of = guess_buckets(task_.map.to_ordered(sample));
+    find_places<with_values>(bucket_of, task_.buckets, arrays.values_in);
+    if (shared_.counts.largest <= Finish::most_keys) {
+      scatter(bucket_of, scratch);
+      ptx::grid_sync();
+      sort_buckets(scratch);
+    } else {
+      sort_by_digits(scratch, {arrays.keys_out, arrays.values_out});
+    }
+  }
+
+ private:
+  /// A warp's records are neighbours, its lanes' records interleave: the order that stable ranks must keep.
+  /// The i-th one of a thread stands at first_ + i * warp_threads.
+  __device__ __forceinline__ bool has_own(uint32_t i) const { return i < own_rows_; }
+
+  /// Keys in memory are always as the caller has them, those in registers and in the stage are ordered bits.
+  __device__ __forceinline__ void load(const Bits* keys) {
+    const Bits* const own = keys + first_;
+#pragma unroll
+    for (uint32_t i = 0; i < keys_a_thread; ++i)
+      if (has_own(i)) keys_[i] = own[i * warp_threads];
+    if (task_.map.is_identity()) return;
+#pragma unroll
+    for (uint32_t i = 0; i < keys_a_thread; ++i) keys_[i] = task_.map.to_ordered(keys_[i]);
+  }
+
+  /// Of all records; the same for this thread of every block.
+  __device__ __forceinline__ uint32_t sample_index() const {
+    constexpr uint32_t last_place = Policy::threads / neighbours - 1;
+    const uint64_t place = uint64_t{count_ - 1} * (threadIdx.x / neighbours) / last_place;
+    return min(static_cast<uint32_t>(place) + threadIdx.x % neighbours, count_ - 1);
+  }
+
+  /// Every block comes to the same result. Also clears the block's counts.
+  __device__ __forceinline__ BucketMap<Bits> guess_buckets(Bits key) {
+    const auto lower = [](Bits a, Bits b) { return min(a, b); };
+    const auto higher = [](Bits a, Bits b) { return max(a, b); };
+    const Bits least = warp_reduce(key, lower);
+    const Bits most = warp_reduce(key, higher);
+    const uint32_t warp = threadIdx.x / warp_threads;
+    if (ptx::lane_id() == 0) {
+      shared_.least[warp] = least;
+      shared_.most[warp] = most;
+    }
+    if (threadIdx.x < digit_values) shared_.counts.own[threadIdx.x] = 0;
+    __syncthreads();
+    if (warp == 0) {
+      const uint32_t which = ptx::lane_id() % GridShared::warps;
+      const Bits first = warp_reduce(shared_.least[which], lower);
+      const Bits last = warp_reduce(shared_.most[which], higher);
+      constexpr Bits all = static_cast<Bits>(~Bits{0});
+      const Bits slack = static_cast<Bits>(last - first) >> slack_shift;
+      const Bits lowest = first > slack ? static_cast<Bits>(first - slack) : Bits{0};
+      const Bits highest = last < all - slack ? static_cast<Bits>(last + slack) : all;
+      if (ptx::lane_id() == 0)
+        shared_.map = BucketMap<Bits>::over(lowest, static_cast<Bits>(highest - lowest), task_.buckets);
+    }
+    __syncthreads();
+    return shared_.map;
+  }
+
+  /// Ranks the block's records by digit, tells the others how many there are of each, puts them in their
+  /// order in the stage while the others get there, and finds where in the whole array they go. Digits are
+  /// below `digits`. The values are read here, before any block may write.
+  template <bool stable, class DigitOfKey>
+  __device__ __forceinline__ void find_places(const DigitOfKey& digit_of, uint32_t digits,
+                                              const Value* values_in) {
+    Packed16<keys_a_thread> ranks;
+    if constexpr (stable)
+      rank_in_order(digit_of, ranks);
+    else
+      rank_as_they_come(digit_of, ranks);
+    Value values[with_values ? keys_a_thread : 1] = {};
+    if constexpr (with_values) {
+      const Value* const own = values_in + first_;
+#pragma unroll
+      for (uint32_t i = 0; i < keys_a_thread; ++i)
+        if (has_own(i)) values[i] = own[i * warp_threads];
+    }
+    __syncthreads();
+    if (threadIdx.x < warp_threads) shared_.counts.publish(task_.counts);
+    const uint32_t token = ptx::grid_arrive();
+    const uint32_t warp = threadIdx.x / warp_threads;
+#pragma unroll
+    for (uint32_t i = 0; i < keys_a_thread; ++i) {
+      if (!has_own(i)) continue;
+      const uint32_t digit = digit_of(keys_[i]);
+      uint32_t to = shared_.counts.staged[digit] + ranks.get(i);
+      if constexpr (stable) to += shared_.stage.warp_counts[warp][digit];
+      shared_.stage.keys[to] = keys_[i];
+      if constexpr (with_values) shared_.stage.values[to] = values[i];
+    }
+    ptx::grid_wait(token);
+    shared_.counts.template collect<Policy::threads, Policy::most_blocks, Policy::most_share>(task_.counts,
+                                                                                              digits);
+  }
+
+  /// Keys alone: a shared atomic gives each its rank.
+  template <class DigitOfKey>
+  __device__ __forceinline__ void rank_as_they_come(const DigitOfKey& digit_of,
+                                                    Packed16<keys_a_thread>& ranks) {
+#pragma unroll
+    for (uint32_t i = 0; i < keys_a_thread; ++i)
+      if (has_own(i)) ranks.set(i, atomicAdd(&shared_.counts.own[digit_of(keys_[i])], 1u));
+  }
+
+  /// Ranks in the warp; warp_counts becomes how many records of a digit the warps before have.
+  template <class DigitOfKey>
+  __device__ __forceinline__ void rank_in_order(const DigitOfKey& digit_of, Packed16<keys_a_thread>& ranks) {
+    auto& stage = shared_.stage;
+    WarpRanker<ranking> ranker(stage.warp_counts[threadIdx.x / warp_threads]);
+#pragma unroll
+    for (uint32_t i = 0; i < keys_a_thread; ++i)
+      if (i < rows_) ranks.set(i, ranker.rank(digit_of(keys_[i]), has_own(i)));
+    __syncthreads();
+    // A thread sums up a digit over a part of the warps.
+    constexpr uint32_t warps_a_part = GridShared::warps / GridShared::parts;
+    const uint32_t digit = threadIdx.x % digit_values;
+    const uint32_t part = threadIdx.x / digit_values;
+    uint32_t(*const rows)[digit_values] = stage.warp_counts + part * warps_a_part;
+    uint32_t records[warps_a_part];
+    uint32_t sum = 0;
+#pragma unroll
+    for (uint32_t w = 0; w < warps_a_part; ++w) sum += records[w] = rows[w][digit];
+    stage.part_counts[part][digit] = sum;
+    __syncthreads();
+    uint32_t below = 0;
+#pragma unroll
+    for (uint32_t p = 0; p + 1 < GridShared::parts; ++p)
+      if (p < part) below += stage.part_counts[p][digit];
+    if (part + 1 == GridShared::parts) shared_.counts.own[digit] = below + sum;
+#pragma unroll
+    for (uint32_t w = 0; w < warps_a_part; ++w) {
+      rows[w][digit] = below;
+      below += records[w];
+    }
+  }
+
+  /// Records of one digit are neighbours in the stage, and are written together.
+  template <class DigitOfKey>
+  __device__ __forceinline__ void scatter(const DigitOfKey& digit_of, Column<Bits, Value> to) {
+#pragma unroll
+    for (uint32_t i = 0; i < keys_a_thread; ++i) {
+      const uint32_t at = i * Policy::threads + threadIdx.x;
+      if (at >= size_) break;
+      const Bits key = shared_.stage.keys[at];
+      const uint32_t place = shared_.counts.to_array[digit_of(key)] + at;
+      to.keys[place] = task_.map.from_ordered(key);
+      if constexpr (with_values) to.values[place] = shared_.stage.values[at];
+    }
+  }
+
+  __device__ __forceinline__ void sort_buckets(Column<Bits, Value> from) {
+    const BucketArrays arrays{from.keys, task_.arrays.keys_out, from.values, task_.arrays.values_out};
+    const MsdPlan<Bits>* const no_plan = nullptr;
+    for (uint32_t b = blockIdx.x; b < task_.buckets; b += gridDim.x) {
+      if (shared_.counts.totals[b] == 0) continue;
+      Bucket(shared_.bucket, arrays, shared_.counts.starts[b], shared_.counts.totals[b], task_.map)
+          .sort(no_plan, 0);
+    }
+  }
+
+  /// The other road. No record has moved yet.
+  __device__ __forceinline__ void sort_by_digits(Column<Bits, Value> scratch, Column<Bits, Value> out) {
+    load(task_.arrays.keys_in);
+    const Bits varying = find_varying_bits();
+    uint32_t passes = 0;
+#pragma unroll
+    for (uint32_t place = 0; place < digit_places<Bits>; ++place)
+      passes += DigitOf<Bits>(place)(varying) != 0;
+    if (passes == 0) return store(out);
+    const Value* values = task_.arrays.values_in;
+    for (uint32_t place = 0; passes > 0; ++place) {
+      const DigitOf<Bits> digit_of(place);
+      if (digit_of(varying) == 0) continue;
+      find_places<true>(digit_of, digit_values, values);
+      const Column<Bits, Value> to = --passes % 2 == 0 ? out : scratch;
+      scatter(digit_of, to);
+      if (passes == 0) return;
+      ptx::grid_sync();
+      load(to.keys);
+      values = to.values;
+    }
+  }
+
+  /// The bits in which not all keys of the array agree.
+  __device__ __forceinline__ Bits find_varying_bits() {
+    const Bits reference = task_.map.to_ordered(task_.arrays.keys_in[0]);
+    Bits differing = 0;
+#pragma unroll
+    for (uint32_t i = 0; i < keys_a_thread; ++i)
+      if (has_own(i)) differing |= keys_[i] ^ reference;
+    differing = block_or(differing);
+    if (threadIdx.x == 0) task_.differing[blockIdx.x] = differing;
+    ptx::grid_sync();
+    static_assert(Policy::most_blocks <= Policy::threads);
+    return block_or(threadIdx.x < gridDim.x ? task_.differing[threadIdx.x] : Bits{0});
+  }
+
+  __device__ __forceinline__ Bits block_or(Bits value) {
+    const auto either = [](Bits a, Bits b) { return static_cast<Bits>(a | b); };
+    const Bits of_warp = warp_reduce(value, either);
+    if (ptx::lane_id() == 0) shared_.least[threadIdx.x / warp_threads] = of_warp;
+    __syncthreads();
+    const Bits result = warp_reduce(shared_.least[ptx::lane_id() % GridShared::warps], either);
+    __syncthreads();
+    return result;
+  }
+
+  __device__ __forceinline__ void store(Column<Bits, Value> to) const {
+#pragma unroll
+    for (uint32_t i = 0; i < keys_a_thread; ++i) {
+      if (!has_own(i)) continue;
+      const uint32_t at = first_ + i * warp_threads;
+      to.keys[at] = task_.map.from_ordered(keys_[i]);
+      if constexpr (with_values) to.values[at] = task_.arrays.values_in[at];
+    }
+  }
+
+  using BucketArrays = bucket_sort_detail::BucketArrays<Bits, Value>;
+  using Bucket = bucket_sort_detail::Bucket<Bits, Value, ranking, Finish>;
+
+  GridShared& shared_;
+  const Task<Bits, Value>& task_;
+  uint32_t count_;
+  uint32_t size_;      // records of the block
+  uint32_t rows_;      // records of a thread at most
+  uint32_t first_;     // this thread's first record in the array
+  uint32_t own_rows_;  // how many it has
+  Bits keys_[keys_a_thread] = {};
+};
+
+template <class Bits, class Value, Ranking ranking, class Policy>
+__global__ __launch_bounds__(Policy::threads, 1) void grid_sort_kernel(Task<Bits, Value> task) {
+  GridSort<Bits, Value, ranking, Policy>(shared_memory<Shared<Bits, Value, Policy>>(), task).sort();
+}
+
+}  // namespace grid_sort_detail
+
+/// Records that a grid sort takes on any device.
+template <class Policy>
+inline constexpr uint64_t most_in_grid = uint64_t{Policy::most_blocks} * Policy::most_share;
+
+/// Records that a grid sort takes on the current device; 0 if its blocks cannot wait for each other there.
+template <class Bits, class Value, class Policy = TunedGridSort<Bits, Value>>
+uint64_t grid_capacity() {
+  constexpr size_t shared_bytes = sizeof(grid_sort_detail::Shared<Bits, Value, Policy>);
+  if (device_attribute(cudaDevAttrCooperativeLaunch) == 0 ||
+      device_attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin) < shared_bytes)
+    return 0;
+  return uint64_t{std::min(multiprocessors(), Policy::most_blocks)} * Policy::most_share;
+}
+
+/// Sorts up to grid_capacity records in one launch. keys_out may be keys_in, then values_out is values_in.
+template <Ranking ranking, class Bits, class Value, class Policy>
+void grid_sort(const MsdArrays<Bits, Value>& arrays, KeyMap<Bits> map,
+               const GridSortWorkspace<Bits, Value, Policy>& workspace, cudaStream_t stream) {
+  using namespace grid_sort_detail;
+  if (arrays.count == 0) return;
+  const uint64_t most_blocks = std::min(multiprocessors(), Policy::most_blocks);
+  const uint64_t wanted = (arrays.count + Policy::least_share - 1) / Policy::least_share;
+  const uint64_t blocks = std::min(most_blocks, wanted);
+  // Whole warps of records, so that the blocks' loads begin where lines of memory do.
+  const uint64_t share = align_up((arrays.count + blocks - 1) / blocks, warp_threads);
+  if (share > Policy::most_share) throw std::length_error("more records than the blocks of the grid hold");
+  // Large shares make smaller buckets, so that there is room for some that are larger than others.
+  const uint64_t buckets =
+      share > Policy::Finish::most_keys / 2 ? std::min<uint64_t>(2 * blocks, digit_values) : blocks;
+  const Task<Bits, Value> task{.arrays = arrays,
+                               .map = map,
+                               .share = static_cast<uint32_t>(share),
+                               .buckets = static_cast<uint32_t>(buckets),
+                               .counts = workspace.counts.data(),
+                               .differing = workspace.differing.data()};
+  launch_cooperative(grid_sort_kernel<Bits, Value, ranking, Policy>,
+                     {static_cast<uint32_t>((arrays.count + share - 1) / share), Policy::threads,
+                      sizeof(grid_sort_detail::Shared<Bits, Value, Policy>)},
+                     stream, task);
+}
+
+}  // namespace sweepsort

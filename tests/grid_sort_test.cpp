@@ -1,0 +1,254 @@
+// grid_sort_test.cpp - the sort in one cooperative launch, with small blocks, so that a few thousand records
+// take many of them, and with those of the product. On the emulator and on a GPU.
+#include "kernels/grid_sort.cuh"
+
+#include "catch.hpp"
+#include "datasets/distributions.hpp"
+#include "device_array.hpp"
+#include "on_device.hpp"
+#include "oracle.hpp"
+#include "seed.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <random>
+#include <span>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+namespace sweepsort {
+namespace {
+
+constexpr unsigned multiprocessors_here = 5;
+
+/// Shares of up to 768 records, on up to 16 multiprocessors, and buckets of up to 1024.
+using SmallGrid = GridSortPolicy<256, 3, 16, 64, BucketSortPolicy<256, 4, 1, 16384>>;
+/// Two parts of the warps, a record a thread; a block each 32nd record.
+using TinyShares = GridSortPolicy<512, 1, 40, 32, BucketSortPolicy<512, 1, 1, 32768>>;
+
+template <class Key>
+using BitsOf = std::conditional_t<sizeof(Key) == 4, uint32_t, uint64_t>;
+
+enum class Taken { buckets, digits };
+
+struct Case {
+  Order order = Order::ascending;
+  bool in_place = false;
+  Ranking ranking = Ranking::lane_order;
+  unsigned multiprocessors = multiprocessors_here;
+};
+
+/// Sorts and checks; the road that was taken.
+template <class Policy, class Key, class Value>
+Taken sort(const std::vector<Key>& input, const Case& test) {
+  using Bits = BitsOf<Key>;
+  constexpr bool with_values = !std::is_same_v<Value, NoValue>;
+  const OnDevice session(test.multiprocessors);
+  const uint64_t count = input.size();
+  const KeyMap<Bits> map = key_map<Bits>(key_type_of<Key>(), test.order);
+  std::vector<Value> values(with_values ? count : 0);
+  if constexpr (with_values)
+    for (uint64_t i = 0; i < count; ++i) values[i] = static_cast<Value>(i * 0x9e3779b97f4a7c15ull);
+
+  DeviceArray<Key> in{std::span<const Key>(input)};
+  DeviceArray<Value> values_in{std::span<const Value>(values)};
+  DeviceArray<Key> keys_elsewhere(test.in_place ? 0 : count);
+  DeviceArray<Value> values_elsewhere(test.in_place ? 0 : values.size());
+  DeviceArray<Key>& out = test.in_place ? in : keys_elsewhere;
+  DeviceArray<Value>& values_out = test.in_place ? values_in : values_elsewhere;
+  const DeviceArray<Bits> scratch(count);
+  const DeviceArray<Value> values_scratch(values.size());
+  Workspace counter;
+  (void)GridSortWorkspace<Bits, Value, Policy>(counter);
+  const DeviceArray<std::byte> memory(counter.used());
+  Workspace carved(memory.span());
+  const GridSortWorkspace<Bits, Value, Policy> workspace(carved);
+
+  const MsdArrays<Bits, Value> arrays{.keys_in = reinterpret_cast<const Bits*>(in.data()),
+                                      .keys_scratch = scratch.data(),
+                                      .keys_out = reinterpret_cast<Bits*>(out.data()),
+                                      .values_in = values_in.data(),
+                                      .values_scratch = values_scratch.data(),
+                                      .values_out = values_out.data(),
+                                      .count = count};
+  REQUIRE(count <= grid_capacity<Bits, Value, Policy>());
+  if (test.ranking == Ranking::lane_order)
+    grid_sort<Ranking::lane_order>(arrays, map, workspace, nullptr);
+  else
+    grid_sort<Ranking::ballot>(arrays, map, workspace, nullptr);
+
+  in.check_zones();
+  values_in.check_zones();
+  out.check_zones();
+  values_out.check_zones();
+  scratch.check_zones();
+  values_scratch.check_zones();
+  memory.check_zones();
+  if (!test.in_place) oracle::require(oracle::compare<Key>(input, in.download()));
+  if constexpr (with_values)
+    oracle::require_sorted_pairs<Key, Value>(input, values, out.download(), values_out.download(),
+                                             test.order);
+  else
+    oracle::require_sorted<Key>(input, out.download(), test.order);
+  // Memory begins poisoned, and only the road of the digits writes this.
+  Bits differing;
+  std::memset(&differing, 0xcd, sizeof(differing));
+  Bits found;
+  check(cudaMemcpy(&found, workspace.differing.data(), sizeof(found), cudaMemcpyDeviceToHost));
+  return found == differing ? Taken::buckets : Taken::digits;
+}
+
+/// The `variant`-th combination of order, place and ranking, of eight.
+Case variant_of(uint32_t variant) {
+  return {.order = variant % 2 == 0 ? Order::ascending : Order::descending,
+          .in_place = variant / 2 % 2 == 0,
+          .ranking = variant / 4 % 2 == 0 ? Ranking::lane_order : Ranking::ballot};
+}
+
+template <class Policy, class Key, class Value>
+Taken sort_distribution(std::string_view distribution, uint64_t count, const Case& test) {
+  INFO(name(key_type_of<Key>()) << "+" << value_bytes<Value> << " " << distribution << " n=" << count << " "
+                                << name(test.order) << (test.in_place ? " in place" : "")
+                                << (test.ranking == Ranking::ballot ? " ballot" : ""));
+  return sort<Policy, Key, Value>(make_keys<Key>(std::string(distribution), count, test_seed()), test);
+}
+
+/// All keys but two are 16 neighbours, and the two span the whole range.
+template <class Key>
+std::vector<Key> crowded(uint64_t count) {
+  std::mt19937_64 random(test_seed());
+  std::vector<Key> keys(count);
+  for (Key& key : keys) key = static_cast<Key>(1'000'000 + random() % 16);
+  keys.front() = 0;
+  keys.back() = static_cast<Key>(~Key{0});
+  return keys;
+}
+
+/// Keys of the whole range, of which `size` have 7 for their first four bits: that is one of 16 buckets.
+std::vector<uint32_t> one_bucket_of(uint32_t size, uint32_t count) {
+  std::mt19937 random(static_cast<uint32_t>(test_seed()));
+  const auto any = [&] { return static_cast<uint32_t>(random()); };
+  std::vector<uint32_t> keys{0, ~0u};
+  while (keys.size() < size + 2) keys.push_back(0x70000000u | any() >> 4);
+  while (keys.size() < count)
+    if (const uint32_t key = any(); key >> 28 != 7) keys.push_back(key);
+  std::shuffle(keys.begin() + 1, keys.end(), random);
+  std::iter_swap(std::find(keys.begin(), keys.end(), ~0u), keys.end() - 1);  // the last is sampled
+  return keys;
+}
+
+}  // namespace
+
+TEMPLATE_PRODUCT_TEST_CASE("the grid sort is right for every kind of record and distribution", "[device]",
+                           std::pair,
+                           ((uint32_t, NoValue), (float, NoValue), (uint64_t, NoValue), (int64_t, NoValue),
+                            (uint32_t, uint32_t), (int32_t, uint64_t), (uint64_t, uint32_t),
+                            (double, uint64_t))) {
+  using Key = typename TestType::first_type;
+  using Value = typename TestType::second_type;
+  uint32_t variant = sizeof(Key) + value_bytes<Value>;
+  for (const Distribution& distribution : all_distributions()) {
+    if (!distribution.suits(key_type_of<Key>())) continue;
+    variant += 3;  // has no factor in common with eight: all variants come
+    // The emulator has time for half of them: what this record leaves out the next one takes.
+    if (!on_gpu && variant % 2 == std::is_unsigned_v<Key>) continue;
+    const uint64_t count = 2'001 + 37 * (variant % 32);
+    sort_distribution<SmallGrid, Key, Value>(distribution.name, count, variant_of(variant / 2));
+  }
+}
+
+TEST_CASE("the grid sort is right at every limit of its sizes", "[device]") {
+  uint32_t variant = 0;
+  for (const uint64_t limit : {1, 64, 256, 5 * 64, 5 * 256, 5 * 768})
+    for (const uint64_t count : {limit - 1, limit, limit + 1}) {
+      if (count == 0 || count > 5 * 768) continue;
+      Case test = variant_of(variant++);
+      sort_distribution<SmallGrid, uint32_t, NoValue>("uniform", count, test);
+      sort_distribution<SmallGrid, int32_t, uint32_t>("few-16", count, test);
+      test.multiprocessors = 30;
+      if (count <= 1'000) sort_distribution<TinyShares, uint64_t, uint32_t>("uniform", count, test);
+    }
+}
+
+TEST_CASE("a bucket as large as a block is sorted, one larger sends all to the digits", "[device]") {
+  for (const uint32_t size : {1023u, 1024u, 1025u, 2'500u})
+    for (const bool in_place : {false, true}) {
+      const Case test{.in_place = in_place, .multiprocessors = 16};
+      const Taken expected = size <= 1024 ? Taken::buckets : Taken::digits;
+      CHECK(sort<SmallGrid, uint32_t, NoValue>(one_bucket_of(size, 4'000), test) == expected);
+      CHECK(sort<SmallGrid, uint32_t, uint32_t>(one_bucket_of(size, 4'000), test) == expected);
+    }
+}
+
+TEST_CASE("keys that crowd in one bucket are sorted by their live bytes, an odd or even number of them",
+          "[device]") {
+  for (uint32_t variant = 0; variant < 8; variant += on_gpu ? 1 : 3) {
+    const Case test = variant_of(variant);
+    CHECK(sort<SmallGrid, uint32_t, NoValue>(crowded<uint32_t>(2'000), test) == Taken::digits);
+    CHECK(sort<SmallGrid, uint32_t, uint64_t>(crowded<uint32_t>(2'000), test) == Taken::digits);
+    std::mt19937_64 random(test_seed() + variant);
+    for (const uint64_t live : {uint64_t{0}, uint64_t{0xff}, uint64_t{0x30000000ff00}, ~uint64_t{0}}) {
+      std::vector<uint64_t> keys(2'500, 0x1234567890abcdef);
+      // Most of them are one value, which no bucket map divides.
+      for (uint64_t& key : keys)
+        if (random() % 3 == 0) key ^= random() & live;
+      CHECK(sort<SmallGrid, uint64_t, NoValue>(keys, test) == Taken::digits);
+      CHECK(sort<SmallGrid, uint64_t, uint32_t>(keys, test) == Taken::digits);
+    }
+  }
+}
+
+TEST_CASE("the product's grid sort is right", "[device]") {
+  const uint64_t capacity = [] {
+    const OnDevice session(2);
+    return grid_capacity<uint32_t, NoValue>();
+  }();
+  std::vector<uint64_t> counts{16'000};
+  if (on_gpu) counts = {(1 << 14) + 1, 1 << 16, (1 << 17) + 3, 1 << 19, 1 << 20, capacity - 1, capacity};
+  const Case two{.in_place = true, .multiprocessors = 2};
+  for (const uint64_t count : counts) {
+    sort_distribution<TunedGridSort<uint32_t, NoValue>, uint32_t, NoValue>("uniform", count, two);
+    sort_distribution<TunedGridSort<uint64_t, uint64_t>, int64_t, uint64_t>("and3", count, two);
+    if (!on_gpu) continue;
+    for (const char* distribution : {"uniform", "zipf", "all-equal", "gaussian", "ninety-percent-one-value",
+                                     "sorted", "organ-pipe", "one-bucket"}) {
+      const Case ballot{.order = Order::descending, .ranking = Ranking::ballot};
+      sort_distribution<TunedGridSort<uint32_t, NoValue>, float, NoValue>(distribution, count, {});
+      sort_distribution<TunedGridSort<uint64_t, NoValue>, uint64_t, NoValue>(distribution, count, ballot);
+      sort_distribution<TunedGridSort<uint32_t, uint32_t>, uint32_t, uint32_t>(distribution, count, ballot);
+      sort_distribution<TunedGridSort<uint32_t, uint64_t>, int32_t, uint64_t>(distribution, count, {});
+      sort_distribution<TunedGridSort<uint64_t, uint32_t>, double, uint32_t>(distribution, count, ballot);
+      sort_distribution<TunedGridSort<uint64_t, uint64_t>, uint64_t, uint64_t>(distribution, count, {});
+    }
+  }
+}
+
+TEST_CASE("more records than the multiprocessors hold are refused", "[device]") {
+  const OnDevice session(multiprocessors_here);
+  const uint64_t capacity = grid_capacity<uint32_t, NoValue, SmallGrid>();
+  CHECK(capacity == std::min(multiprocessors(), SmallGrid::most_blocks) * SmallGrid::most_share);
+  Workspace nothing;
+  const GridSortWorkspace<uint32_t, NoValue, SmallGrid> workspace(nothing);
+  const MsdArrays<uint32_t, NoValue> arrays{.count = capacity + 1};
+  CHECK_THROWS_AS(grid_sort<Ranking::ballot>(arrays, {}, workspace, nullptr), std::length_error);
+}
+
+#ifdef SWEEPSORT_EMULATED
+TEST_CASE("the grid sort is right under many schedules", "[simt]") {
+#ifdef __SANITIZE_ADDRESS__
+  constexpr uint32_t schedules = 30;
+#else
+  constexpr uint32_t schedules = 60;
+#endif
+  std::mt19937_64 random(test_seed());
+  for (uint32_t i = 0; i < schedules; ++i) {
+    Case test = variant_of(i);
+    test.multiprocessors = 2 + i % 5;
+    const char* const distribution = i % 3 == 0 ? "ninety-percent-one-value" : "uniform";
+    sort_distribution<SmallGrid, uint32_t, uint32_t>(distribution, 500 + random() % 1'000, test);
+    sort_distribution<SmallGrid, uint64_t, NoValue>(distribution, 500 + random() % 1'000, test);
+  }
+}
+#endif
+}  // namespace sweepsort
