@@ -129,7 +129,7 @@ class GridSort {
     const Column<Bits, Value> scratch{arrays.keys_scratch, arrays.values_scratch};
     const Bits sample = arrays.keys_in[sample_index()];  // under way beside the block's own keys
     load(arrays.keys_in);
-    const BucketMap<Bits> bucket_of = guess_buckets(task_.map.to_ordered(sample));
+    const LinearBuckets<Bits> bucket_of = guess_buckets(task_.map.to_ordered(sample));
     find_places<with_values>(bucket_of, task_.buckets, arrays.values_in);
     if (shared_.counts.largest <= Finish::most_keys) {
       scatter(bucket_of, scratch);
@@ -164,7 +164,7 @@ class GridSort {
   }
 
   /// Every block comes to the same result. Also clears the block's counts.
-  __device__ __forceinline__ BucketMap<Bits> guess_buckets(Bits key) {
+  __device__ __forceinline__ LinearBuckets<Bits> guess_buckets(Bits key) {
     const auto lower = [](Bits a, Bits b) { return min(a, b); };
     const auto higher = [](Bits a, Bits b) { return max(a, b); };
     const Bits least = warp_reduce(key, lower);
@@ -188,7 +188,7 @@ class GridSort {
         shared_.map = BucketMap<Bits>::over(lowest, static_cast<Bits>(highest - lowest), task_.buckets);
     }
     __syncthreads();
-    return shared_.map;
+    return {shared_.map};
   }
 
   /// Ranks the block's records by digit, tells the others how many there are of each, puts them in their
@@ -284,11 +284,10 @@ class GridSort {
 
   __device__ __forceinline__ void sort_buckets(Column<Bits, Value> from) {
     const BucketArrays arrays{from.keys, task_.arrays.keys_out, from.values, task_.arrays.values_out};
-    const MsdPlan<Bits>* const no_plan = nullptr;
+    Bucket bucket(shared_.bucket, arrays, task_.map);
     for (uint32_t b = blockIdx.x; b < task_.buckets; b += gridDim.x) {
       if (shared_.counts.totals[b] == 0) continue;
-      Bucket(shared_.bucket, arrays, shared_.counts.starts[b], shared_.counts.totals[b], task_.map)
-          .sort(no_plan, 0);
+      bucket.sort_alone({shared_.counts.starts[b], shared_.counts.totals[b]});
     }
   }
 
@@ -350,7 +349,8 @@ class GridSort {
   }
 
   using BucketArrays = bucket_sort_detail::BucketArrays<Bits, Value>;
-  using Bucket = bucket_sort_detail::Bucket<Bits, Value, ranking, Finish>;
+  using Bucket =
+      bucket_sort_detail::Bucket<Bits, Value, ranking, Finish, bucket_sort_detail::Crowded::by_digits>;
 
   GridShared& shared_;
   const Task<Bits, Value>& task_;

@@ -169,7 +169,7 @@ using TunedMsd = typename MsdRow<Bits, Value>::Policy;
 /// Records of one or two bytes have no grid sort. The rows are chosen by what fits the registers, not by
 /// time.
 template <uint32_t bucket_keys_a_thread>
-using GridSortRow = GridSortPolicy<1024, 8, 160, 512, BucketSortPolicy<1024, bucket_keys_a_thread, 1, 65536>>;
+using GridSortRow = GridSortPolicy<1024, 8, 160, 512, BucketSortPolicy<1024, bucket_keys_a_thread, 1, 32768>>;
 template <class Bits, class Value>
 using TunedGridSort = std::conditional_t<
     sizeof(Bits) < 4, void,
