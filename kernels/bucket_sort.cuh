@@ -214,12 +214,11 @@ class Bucket {
       of_warps[BucketShared::warps + threadIdx.x / warp_threads] = most;
     }
     __syncthreads();
-    if (threadIdx.x == 0) {
-      for (uint32_t w = 0; w < BucketShared::warps; ++w) {
-        least = min(least, of_warps[w]);
-        most = max(most, of_warps[BucketShared::warps + w]);
-      }
-      shared_.parts = BucketParts::over(least, most, BucketShared::part_bits);
+    if (threadIdx.x < warp_threads) {
+      const uint32_t warp = ptx::lane_id() % BucketShared::warps;
+      least = warp_reduce(of_warps[warp], [](Bits a, Bits b) { return min(a, b); });
+      most = warp_reduce(of_warps[BucketShared::warps + warp], [](Bits a, Bits b) { return max(a, b); });
+      if (threadIdx.x == 0) shared_.parts = BucketParts::over(least, most, BucketShared::part_bits);
     }
     __syncthreads();
     parts_ = shared_.parts;

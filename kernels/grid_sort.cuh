@@ -65,6 +65,9 @@ inline constexpr uint32_t neighbours = 8;
 /// samples the chance to miss more than that of the keys is below 10^-6.
 inline constexpr uint32_t slack_shift = 6;
 
+/// How many times the mean a bucket may be.
+inline constexpr uint32_t crowded_bucket = 6;
+
 template <class Bits, class Value, class Policy>
 struct Shared {
   static constexpr uint32_t warps = Policy::threads / warp_threads;
@@ -131,7 +134,7 @@ class GridSort {
     load(arrays.keys_in);
     const LinearBuckets<Bits> bucket_of = guess_buckets(task_.map.to_ordered(sample));
     find_places<with_values>(bucket_of, task_.buckets, arrays.values_in);
-    if (shared_.counts.largest <= Finish::most_keys) {
+    if (shared_.counts.largest <= most_keys_a_bucket()) {
       scatter(bucket_of, scratch);
       ptx::grid_sync();
       sort_buckets(scratch);
@@ -141,6 +144,11 @@ class GridSort {
   }
 
  private:
+  /// A bucket many times larger than the others would keep its block at work while all others wait.
+  __device__ __forceinline__ uint32_t most_keys_a_bucket() const {
+    return min(Finish::most_keys, max(crowded_bucket * (count_ / task_.buckets), Finish::threads));
+  }
+
   /// A warp's records are neighbours, its lanes' records interleave: the order that stable ranks must keep.
   /// The i-th one of a thread stands at first_ + i * warp_threads.
   __device__ __forceinline__ bool has_own(uint32_t i) const { return i < own_rows_; }

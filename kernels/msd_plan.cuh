@@ -122,7 +122,8 @@ inline constexpr uint32_t survey_slots = 2 * samples;
 inline constexpr uint32_t survey_groups = 256;
 inline constexpr uint32_t uneven_group = 40;
 /// What the pieces of a map are made from, then.
-inline constexpr uint32_t piece_samples = 4 * samples;
+inline constexpr uint32_t piece_samples = 16 * samples;
+inline constexpr uint32_t piece_samples_in_flight = 8;
 
 template <class Bits>
 struct SurveyShared {
@@ -168,30 +169,32 @@ __device__ __forceinline__ uint64_t sampled_index(uint64_t count, uint32_t sampl
   return count / samples_in_all * sample + count % samples_in_all * sample / samples_in_all;
 }
 
-/// Gives each piece of the range as many buckets as its share of a larger sample, and one to each for what a
-/// sample does not see.
+/// Gives each piece of the range its share of the buckets: of what a larger sample saw in it or, where that is
+/// more, in its neighbourhood, since a piece without a sample may have as many keys as several buckets hold;
+/// and one sample more.
 template <class Bits>
 __device__ void make_pieces(const Bits* keys, uint64_t count, KeyMap<Bits> map, uint32_t bucket_bits,
                             SurveyShared<Bits>& shared, MapPiece* pieces) {
   static_assert(map_pieces == survey_threads);
+  static_assert(piece_samples % (survey_threads * piece_samples_in_flight) == 0);
   const uint32_t piece = threadIdx.x;
   shared.in_piece[piece] = 0;
   __syncthreads();
-  constexpr uint32_t each = piece_samples / survey_threads;
+  for (uint32_t k = 0; k < piece_samples; k += survey_threads * piece_samples_in_flight) {
+    Bits key[piece_samples_in_flight];
 #pragma unroll
-  for (uint32_t k = 0; k < each; k += samples_a_thread) {
-    Bits key[samples_a_thread];
+    for (uint32_t i = 0; i < piece_samples_in_flight; ++i)
+      key[i] = keys[sampled_index(count, k + i * survey_threads + threadIdx.x, piece_samples)];
 #pragma unroll
-    for (uint32_t i = 0; i < samples_a_thread; ++i)
-      key[i] = keys[sampled_index(count, (k + i) * survey_threads + threadIdx.x, piece_samples)];
-#pragma unroll
-    for (uint32_t i = 0; i < samples_a_thread; ++i)
+    for (uint32_t i = 0; i < piece_samples_in_flight; ++i)
       atomicAdd(&shared.in_piece[shared.map.word_of(map.to_ordered(key[i])) >> (32 - map_piece_bits)], 1u);
   }
   __syncthreads();
-  constexpr uint32_t weight = 4;  // of a sample, where an unseen piece has 1
   const bool is_inside = piece <= shared.map.last_word() >> (32 - map_piece_bits);
-  const uint32_t share = shared.in_piece[piece] * weight + is_inside;
+  const uint32_t here = shared.in_piece[piece];
+  const uint32_t around =
+      (piece > 0 ? shared.in_piece[piece - 1] : 0) + (piece + 1 < map_pieces ? shared.in_piece[piece + 1] : 0);
+  const uint32_t share = max(4 * here, 2 * here + around) + (is_inside ? 4 : 0);
   uint32_t total = 0;
   const uint32_t before = block_exclusive_sum<survey_threads>(share, shared.warp_sums, total);
   const auto bucket_at = [&](uint32_t sum) {
