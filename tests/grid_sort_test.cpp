@@ -230,7 +230,13 @@ TEST_CASE("more records than the multiprocessors hold are refused", "[device]") 
   CHECK(capacity == std::min(multiprocessors(), SmallGrid::most_blocks) * SmallGrid::most_share);
   Workspace nothing;
   const GridSortWorkspace<uint32_t, NoValue, SmallGrid> workspace(nothing);
-  const MsdArrays<uint32_t, NoValue> arrays{.count = capacity + 1};
+  const MsdArrays<uint32_t, NoValue> arrays{.keys_in = nullptr,
+                                            .keys_scratch = nullptr,
+                                            .keys_out = nullptr,
+                                            .values_in = nullptr,
+                                            .values_scratch = nullptr,
+                                            .values_out = nullptr,
+                                            .count = capacity + 1};
   CHECK_THROWS_AS(grid_sort<Ranking::ballot>(arrays, {}, workspace, nullptr), std::length_error);
 }
 
