@@ -61,8 +61,9 @@ __global__ void order_counts_kernel(const uint64_t* raw_counts, KeyMap<Bits> map
   if (bin < counting_bins) counts[bin] = raw_counts[map.from_ordered(static_cast<Bits>(bin))];
 }
 
-/// Where the keys of each bin start. The bins may begin in the midst of the array of offsets, and go on at
-/// its front.
+/// Where the keys of each bin start. If they may be turned, the bins begin in the midst of the array of
+/// offsets, and go on at its front.
+template <bool may_be_turned>
 struct BinOffsets {
   const uint64_t* offsets;
   uint32_t bins;
@@ -70,8 +71,10 @@ struct BinOffsets {
   uint64_t count;  // of all keys
 
   __device__ __forceinline__ uint64_t operator()(uint32_t bin) const {
-    if (bin >= bins) return count;
-    if (first == 0) return offsets[bin];
+    return bin < bins ? inside(bin) : count;
+  }
+  __device__ __forceinline__ uint64_t inside(uint32_t bin) const {
+    if (!may_be_turned || first == 0) return offsets[bin];
     const bool is_at_front = bin >= bins - first;
     return offsets[is_at_front ? bin - (bins - first) : first + bin] + (is_at_front ? count : 0) -
            offsets[first];
@@ -79,11 +82,12 @@ struct BinOffsets {
 };
 
 /// The last bin in [first, end) whose keys start at or before `position`.
-__device__ __forceinline__ uint32_t bin_at(const BinOffsets& offsets, uint32_t first, uint32_t end,
+template <class Offsets>
+__device__ __forceinline__ uint32_t bin_at(const Offsets& offsets, uint32_t first, uint32_t end,
                                            uint64_t position) {
   while (end - first > 1) {
     const uint32_t middle = first + (end - first) / 2;
-    if (offsets(middle) <= position)
+    if (offsets.inside(middle) <= position)
       first = middle;
     else
       end = middle;
@@ -122,7 +126,7 @@ __global__ __launch_bounds__(counting_policy.expand_threads) void expand_kernel(
   const auto value_of = [&](uint32_t bin) {
     return values != nullptr ? values[bin] : map.from_ordered(static_cast<Bits>(minimum + bin));
   };
-  const BinOffsets offsets{starts, bins, plan != nullptr ? plan->first_bin : 0, count};
+  const BinOffsets<(sizeof(Bits) > 2)> offsets{starts, bins, plan != nullptr ? plan->first_bin : 0, count};
   const auto end_of = [&](uint32_t bin) { return offsets(bin + 1); };
 
   constexpr uint64_t width = keys_a_vector<Bits>;

@@ -93,10 +93,11 @@ __global__ __launch_bounds__(threads) void count_few_kernel(const Bits* keys, ui
     if (sum == 0) continue;
     uint32_t slot = slots;
     uint32_t taken = 0;
-    if (s < slots) fits &= find_slot<slots>(table->keys, static_cast<Bits>(shared.keys[s]), slot, taken);
+    if (s < slots && !find_slot<slots>(table->keys, static_cast<Bits>(shared.keys[s]), slot, taken))
+      failed.store(1, cuda::memory_order_relaxed);
+    if (failed.load(cuda::memory_order_relaxed) != 0) return;
     atomicAdd(&table->counts[slot], static_cast<unsigned long long>(sum));
   }
-  if (!fits) failed.store(1, cuda::memory_order_relaxed);
 }
 
 template <class Bits>

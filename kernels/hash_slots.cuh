@@ -14,8 +14,12 @@ namespace sweepsort {
 template <class Bits>
 using AtomicWord = std::conditional_t<sizeof(Bits) == 8, unsigned long long, uint32_t>;
 
+/// A key that finds so many slots taken by others is in a table that is too full: of half-full tables hardly
+/// one has such a run.
+inline constexpr uint32_t most_tries = 64;
+
 /// Finds the slot of `key`, which is not zero, among `slots` (a power of two), or takes one; zero is a free
-/// slot. Adds 1 to `taken` if it was new. False if all slots belong to others.
+/// slot. Adds 1 to `taken` if it was new. False if most_tries slots belong to others.
 template <uint32_t slots, class Bits>
 __device__ __forceinline__ bool find_slot(AtomicWord<Bits>* keys, Bits key, uint32_t& slot, uint32_t& taken) {
   constexpr uint32_t bits = std::countr_zero(slots);
@@ -23,7 +27,7 @@ __device__ __forceinline__ bool find_slot(AtomicWord<Bits>* keys, Bits key, uint
     slot = static_cast<uint32_t>((key * 0x9e3779b97f4a7c15ull) >> (64 - bits));
   else
     slot = (key * 0x9e3779b1u) >> (32 - bits);
-  for (uint32_t tries = 0; tries < slots; ++tries) {
+  for (uint32_t tries = 0; tries < most_tries; ++tries) {
     AtomicWord<Bits> there = keys[slot];
     if (there == 0) {
       there = atomicCAS(&keys[slot], AtomicWord<Bits>{0}, static_cast<AtomicWord<Bits>>(key));

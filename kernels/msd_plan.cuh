@@ -32,7 +32,7 @@ inline constexpr uint32_t msd_most_buckets = 1u << 16;
 inline constexpr uint32_t msd_digit_bits = 8;
 inline constexpr uint32_t msd_digits = 1u << msd_digit_bits;
 
-/// Sizes of buckets are told apart by which kernel can finish them.
+/// Lists of buckets: small ones, large ones, and those that turned out to be crowded.
 inline constexpr uint32_t bucket_classes = 3;
 
 /// Distinct values that are worth a counter each, wherever they lie (few_values.cuh).
@@ -121,9 +121,11 @@ inline constexpr uint32_t survey_slots = 2 * samples;
 /// Each 256th of the buckets gets 16 samples if keys are even; more than this does not happen by chance.
 inline constexpr uint32_t survey_groups = 256;
 inline constexpr uint32_t uneven_group = 40;
-/// What the pieces of a map are made from, then.
-inline constexpr uint32_t piece_samples = 16 * samples;
-inline constexpr uint32_t piece_samples_in_flight = 8;
+/// Where the pieces of a map are made from, then: places of 32 bytes each, 8 or 4 neighbouring keys.
+inline constexpr uint32_t piece_places = 8192;
+inline constexpr uint32_t places_in_flight = 4;
+/// Of few values most are met more than once; so many that are not stand for as many again in the array.
+inline constexpr uint32_t most_singles = samples / 16;
 
 template <class Bits>
 struct SurveyShared {
@@ -140,6 +142,8 @@ struct SurveyShared {
   Bits least[survey_threads / warp_threads];
   Bits most[survey_threads / warp_threads];
   uint32_t distinct[survey_threads / warp_threads];
+  uint32_t singles;
+  uint32_t seen[survey_slots];  // samples by slot
 };
 
 /// The range that holds keys of which a sample spans [least, most].
@@ -169,31 +173,44 @@ __device__ __forceinline__ uint64_t sampled_index(uint64_t count, uint32_t sampl
   return count / samples_in_all * sample + count % samples_in_all * sample / samples_in_all;
 }
 
-/// Gives each piece of the range its share of the buckets: of what a larger sample saw in it or, where that is
-/// more, in its neighbourhood, since a piece without a sample may have as many keys as several buckets hold;
-/// and one sample more.
+/// Gives each piece of the range its share of the buckets: of what a larger sample saw in it or, where that
+/// is more, in its neighbourhood, since a piece without a sample may have as many keys as several buckets
+/// hold; and one sample more.
 template <class Bits>
 __device__ void make_pieces(const Bits* keys, uint64_t count, KeyMap<Bits> map, uint32_t bucket_bits,
                             SurveyShared<Bits>& shared, MapPiece* pieces) {
   static_assert(map_pieces == survey_threads);
-  static_assert(piece_samples % (survey_threads * piece_samples_in_flight) == 0);
+  static_assert(piece_places % (survey_threads * places_in_flight) == 0);
+  using Vector = digest_detail::Vector<Bits>;
+  constexpr uint32_t width = digest_detail::keys_a_vector<Bits>;
+  const uint4* const vectors = reinterpret_cast<const uint4*>(keys);
   const uint32_t piece = threadIdx.x;
   shared.in_piece[piece] = 0;
   __syncthreads();
-  for (uint32_t k = 0; k < piece_samples; k += survey_threads * piece_samples_in_flight) {
-    Bits key[piece_samples_in_flight];
+  for (uint32_t k = 0; k < piece_places; k += survey_threads * places_in_flight) {
+    Vector pair[places_in_flight][2];
 #pragma unroll
-    for (uint32_t i = 0; i < piece_samples_in_flight; ++i)
-      key[i] = keys[sampled_index(count, k + i * survey_threads + threadIdx.x, piece_samples)];
+    for (uint32_t i = 0; i < places_in_flight; ++i) {
+      const uint32_t place = k + i * survey_threads + threadIdx.x;
+      // Whole sectors; the last one of an array may be missed.
+      const uint64_t first =
+          min(sampled_index(count, place, piece_places) / width, count / width - 2) & ~uint64_t{1};
+      pair[i][0].whole = vectors[first];
+      pair[i][1].whole = vectors[first + 1];
+    }
 #pragma unroll
-    for (uint32_t i = 0; i < piece_samples_in_flight; ++i)
-      atomicAdd(&shared.in_piece[shared.map.word_of(map.to_ordered(key[i])) >> (32 - map_piece_bits)], 1u);
+    for (uint32_t i = 0; i < places_in_flight; ++i)
+#pragma unroll
+      for (const Vector& vector : pair[i])
+#pragma unroll
+        for (const Bits key : vector.keys)
+          atomicAdd(&shared.in_piece[shared.map.word_of(map.to_ordered(key)) >> (32 - map_piece_bits)], 1u);
   }
   __syncthreads();
   const bool is_inside = piece <= shared.map.last_word() >> (32 - map_piece_bits);
   const uint32_t here = shared.in_piece[piece];
-  const uint32_t around =
-      (piece > 0 ? shared.in_piece[piece - 1] : 0) + (piece + 1 < map_pieces ? shared.in_piece[piece + 1] : 0);
+  const uint32_t around = (piece > 0 ? shared.in_piece[piece - 1] : 0) +
+                          (piece + 1 < map_pieces ? shared.in_piece[piece + 1] : 0);
   const uint32_t share = max(4 * here, 2 * here + around) + (is_inside ? 4 : 0);
   uint32_t total = 0;
   const uint32_t before = block_exclusive_sum<survey_threads>(share, shared.warp_sums, total);
@@ -216,7 +233,11 @@ __global__ __launch_bounds__(survey_threads) void survey_kernel(const Bits* keys
                                                                 MsdPlan<Bits>* plan) {
   ptx::wait_for_previous_launch();
   SurveyShared<Bits>& shared = shared_memory<SurveyShared<Bits>>();
-  for (uint32_t s = threadIdx.x; s < survey_slots; s += survey_threads) shared.values[s] = 0;
+  for (uint32_t s = threadIdx.x; s < survey_slots; s += survey_threads) {
+    shared.values[s] = 0;
+    shared.seen[s] = 0;
+  }
+  if (threadIdx.x == 0) shared.singles = 0;
   for (uint32_t g = threadIdx.x; g < survey_groups; g += survey_threads) shared.in_group[g] = 0;
   const auto at = [&](uint32_t sample) { return sampled_index(count, sample, samples); };
   Bits key[samples_a_thread + 1];
@@ -249,7 +270,8 @@ __global__ __launch_bounds__(survey_threads) void survey_kernel(const Bits* keys
 #pragma unroll
   for (uint32_t k = 0; k < samples_a_thread; ++k) {
     uint32_t slot = 0;
-    if (key[k] != 0) (void)find_slot<survey_slots>(shared.values, key[k], slot, distinct);
+    if (key[k] != 0 && find_slot<survey_slots>(shared.values, key[k], slot, distinct))
+      atomicAdd(&shared.seen[slot], 1u);
   }
   const uint32_t warp = threadIdx.x / warp_threads;
   distinct = warp_reduce(distinct, [](uint32_t a, uint32_t b) { return a + b; });
@@ -259,6 +281,10 @@ __global__ __launch_bounds__(survey_threads) void survey_kernel(const Bits* keys
     shared.most[warp] = most;
   }
   const bool any_rises = __syncthreads_or(rises) != 0;
+  uint32_t singles = 0;
+  for (uint32_t s = threadIdx.x; s < survey_slots; s += survey_threads) singles += shared.seen[s] == 1;
+  singles = warp_reduce(singles, [](uint32_t a, uint32_t b) { return a + b; });
+  if (ptx::lane_id() == 0) atomicAdd(&shared.singles, singles);
   const bool any_falls = __syncthreads_or(falls) != 0;
   if (warp == 0) {
     least = warp_reduce(shared.least[ptx::lane_id()], [](Bits a, Bits b) { return min(a, b); });
@@ -267,7 +293,7 @@ __global__ __launch_bounds__(survey_threads) void survey_kernel(const Bits* keys
   }
   if (threadIdx.x == 0) {
     plan->with_values = with_values;
-    plan->maybe_few = !with_values && distinct <= few_values * 3 / 4;
+    plan->maybe_few = !with_values && distinct <= few_values * 3 / 4 && shared.singles <= most_singles;
     plan->guess = !any_falls ? Guess::ascending : !any_rises ? Guess::descending : Guess::unordered;
     shared.map = guess_map(least, most, bucket_bits);
     shared.bucket_bits = bucket_bits;
@@ -282,7 +308,8 @@ __global__ __launch_bounds__(survey_threads) void survey_kernel(const Bits* keys
     const uint32_t group = LinearBuckets<Bits>{shared.map}(key[k]) >> (shared.bucket_bits - 8);
     is_uneven |= atomicAdd(&shared.in_group[group], 1u) >= uneven_group;
   }
-  const bool is_pieced = __syncthreads_or(is_uneven) != 0 && !shared.map.is_exact(msd_most_buckets);
+  const bool is_pieced = __syncthreads_or(is_uneven) != 0 && !shared.map.is_exact(msd_most_buckets) &&
+                         count >= piece_places;
   if (is_pieced) {
     if (threadIdx.x == 0) {
       // Beyond the sampled ends, too, keys may be denser than elsewhere.
@@ -349,8 +376,8 @@ __device__ __forceinline__ void append(uint32_t* list, uint32_t* length, uint32_
 }
 
 struct ClassLimits {
-  uint32_t most_keys[bucket_classes];
-  uint32_t part_bits[bucket_classes];
+  uint32_t most_keys[2];
+  uint32_t part_bits[2];
 };
 
 /// A thread a bucket: which kernel finishes it, and in which parts. The first block also cuts the first
@@ -378,7 +405,7 @@ __global__ __launch_bounds__(decide_threads) void decide_kernel(
   uint32_t least = 0;
   uint32_t part_bits = 0;
 #pragma unroll
-  for (uint32_t c = 0; c < bucket_classes; ++c) {
+  for (uint32_t c = 0; c < 2; ++c) {
     const bool is_member = size > least && size <= limits.most_keys[c];
     append(lists + c * msd_most_buckets, &plan->listed[c], bucket, is_member);
     if (is_member) part_bits = limits.part_bits[c];

@@ -94,13 +94,11 @@ struct BucketSortPolicy {
 };
 
 /// radix_msd.cuh: buckets of at most bucket_keys records on average, from least_count records on.
-using DefaultMedium = BucketSortPolicy<1024, 9, 1, 32768>;
-template <class Partition_, class Small_, class Large_, class Medium_ = DefaultMedium,
-          uint32_t bucket_keys_ = 4096, uint64_t least_count_ = uint64_t{1} << 21>
+template <class Partition_, class Small_, class Large_, uint32_t bucket_keys_ = 4096,
+          uint64_t least_count_ = uint64_t{1} << 21>
 struct MsdPolicy {
   using Partition = Partition_;
   using Small = Small_;
-  using Medium = Medium_;
   using Large = Large_;
   static constexpr uint32_t bucket_keys = bucket_keys_;
   static constexpr uint64_t least_count = least_count_;
@@ -137,12 +135,12 @@ struct MsdRow {
 template <>
 struct MsdRow<uint32_t, NoValue> {
   using Policy = MsdPolicy<PartitionPolicy<1024, 24, 8, 1>, BucketSortPolicy<256, 18, 4, 16384>,
-                           BucketSortPolicy<1024, 18, 1, 32768>, DefaultMedium, 4096, 3u << 20>;
+                           BucketSortPolicy<1024, 18, 1, 65536>, 4096, 3u << 20>;
 };
 template <>
 struct MsdRow<uint64_t, NoValue> {
   using Policy = MsdPolicy<PartitionPolicy<512, 24, 8, 1>, BucketSortPolicy<512, 9, 2, 16384>,
-                           BucketSortPolicy<1024, 18, 1, 32768>, DefaultMedium, 4096, 1u << 20>;
+                           BucketSortPolicy<1024, 18, 1, 32768>, 4096, (1u << 20) + 1>;
 };
 template <>
 struct MsdRow<uint32_t, uint32_t> {
@@ -178,7 +176,8 @@ using TunedMsd = typename MsdRow<Bits, Value>::Policy;
 //
 // More than 128 blocks cost 3.5 us: another round of loads when the matrix of counts is summed.
 template <uint32_t bucket_keys_a_thread>
-using GridSortRow = GridSortPolicy<1024, 8, 128, 1024, BucketSortPolicy<1024, bucket_keys_a_thread, 1, 16384>>;
+using GridSortRow =
+    GridSortPolicy<1024, 8, 128, 1024, BucketSortPolicy<1024, bucket_keys_a_thread, 1, 16384>>;
 template <class Bits, class Value>
 using TunedGridSort = std::conditional_t<
     sizeof(Bits) < 4, void,

@@ -169,9 +169,8 @@ void radix_msd(const MsdArrays<Bits, Value>& arrays, KeyMap<Bits> map, const Dig
                  workspace.span_counts.data());
   scan_counts(workspace.counts, nullptr, workspace.scan, stream);
   const uint64_t* const offsets = workspace.counts.data();
-  const ClassLimits limits{{Policy::Small::most_keys, Policy::Medium::most_keys, Policy::Large::most_keys},
-                           {std::countr_zero(Policy::Small::parts), std::countr_zero(Policy::Medium::parts),
-                            std::countr_zero(Policy::Large::parts)}};
+  const ClassLimits limits{{Policy::Small::most_keys, Policy::Large::most_keys},
+                           {std::countr_zero(Policy::Small::parts), std::countr_zero(Policy::Large::parts)}};
   launch_chained(decide_kernel<Bits>,
                  {msd_most_buckets / decide_threads, decide_threads, sizeof(DecideShared)}, stream, offsets,
                  count, workspace.job_keys(count), limits, plan, workspace.counting_plan.data(),
@@ -218,7 +217,7 @@ void radix_msd(const MsdArrays<Bits, Value>& arrays, KeyMap<Bits> map, const Dig
                                                         workspace.lists.data(), plan, stream);
   };
   sort_class.template operator()<typename Policy::Small, Crowded::left_alone>(0);
-  sort_class.template operator()<typename Policy::Medium, Crowded::left_alone>(1);
+  sort_class.template operator()<typename Policy::Large, Crowded::left_alone>(1);
   sort_class.template operator()<typename Policy::Large, Crowded::by_digits>(2);
 }
 

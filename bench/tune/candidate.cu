@@ -16,7 +16,7 @@ using Bits = SWEEPSORT_TUNE_KEY;
 using Value = SWEEPSORT_TUNE_VALUE;
 using Policy = MsdPolicy<PartitionPolicy<SWEEPSORT_TUNE_PARTITION>, BucketSortPolicy<SWEEPSORT_TUNE_SMALL>,
                          BucketSortPolicy<1024, sizeof(Bits) + value_bytes<Value> <= 8 ? 16 : 12, 1, 32768>,
-                         BucketSortPolicy<1024, 9, 1, 32768>, SWEEPSORT_TUNE_BUCKET, 1>;
+                         SWEEPSORT_TUNE_BUCKET, 1>;
 
 /// Uniform keys: splitmix64 of the index (Steele, Lea & Flood, 2014).
 __device__ uint64_t random_of(uint64_t index) {
