@@ -308,8 +308,8 @@ __global__ __launch_bounds__(survey_threads) void survey_kernel(const Bits* keys
     const uint32_t group = LinearBuckets<Bits>{shared.map}(key[k]) >> (shared.bucket_bits - 8);
     is_uneven |= atomicAdd(&shared.in_group[group], 1u) >= uneven_group;
   }
-  const bool is_pieced = __syncthreads_or(is_uneven) != 0 && !shared.map.is_exact(msd_most_buckets) &&
-                         count >= piece_places;
+  const bool may_have_pieces = !shared.map.is_exact(msd_most_buckets) && count >= piece_places;
+  const bool is_pieced = __syncthreads_or(is_uneven) != 0 && may_have_pieces;
   if (is_pieced) {
     if (threadIdx.x == 0) {
       // Beyond the sampled ends, too, keys may be denser than elsewhere.
