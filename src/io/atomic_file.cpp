@@ -105,6 +105,16 @@ void AtomicFile::cut(uint64_t bytes) {
     throw system_error(name_, fmt::format("cut it to {} bytes", bytes), errno);
 }
 
+/// Only root may give a file to somebody else, and others to a group of theirs alone: what is refused stays
+/// ours.
+void AtomicFile::set_owner() const {
+  struct stat created {};
+  if (!options_.owner || ::fstat(file_.fd(), &created) != 0) return;
+  const auto [user, group] = *options_.owner;
+  if (created.st_uid == user && created.st_gid == group) return;
+  if (::fchown(file_.fd(), user, group) != 0) (void)!::fchown(file_.fd(), static_cast<uid_t>(-1), group);
+}
+
 void AtomicFile::set_mode() const {
   struct stat created {};
   if (::fstat(file_.fd(), &created) != 0) throw system_error(name_, "examine", errno);
@@ -114,15 +124,19 @@ void AtomicFile::set_mode() const {
     throw system_error(name_, "set the mode", errno);
 }
 
-void AtomicFile::commit() {
+void AtomicFile::sync() {
+  set_owner();  // which takes bits off the mode
   set_mode();
   if (::fdatasync(file_.fd()) != 0) throw system_error(name_, "write it to the disk", errno);
-  give_name();
-  if (file_.close() != 0) throw system_error(name_, "close", errno);
-  const FileDescriptor directory(::open(directory_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  open_directory_ = FileDescriptor(::open(directory_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   // A directory that may be written but not read cannot be opened: then the name is durable when the system
   // says so.
-  if (directory && ::fsync(directory.get()) != 0 && errno != EINVAL)
+  if (!open_directory_ && errno != EACCES) throw system_error(name_, "open its directory", errno);
+}
+
+void AtomicFile::settle() {
+  if (file_.close() != 0) throw system_error(name_, "close", errno);
+  if (open_directory_ && ::fsync(open_directory_.get()) != 0 && errno != EINVAL)
     throw system_error(name_, "write its directory to the disk", errno);
 }
 

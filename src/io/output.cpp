@@ -35,9 +35,11 @@ class StreamOutput : public Output {
   void reserve(uint64_t bytes) override;
   void write_at(uint64_t offset, std::span<const std::byte> bytes) override;
   void cut(uint64_t) override {}  // nothing was reserved
-  void commit() override {
+  void sync() override {
     if (file_.close() != 0) throw system_error(name_, "close", errno);
   }
+  void give_name() override {}
+  void settle() override {}
 
  private:
   FileDescriptor file_;

@@ -57,8 +57,12 @@ class ScanFileRun {
     report_.backend_why = decision.why;
     const bool may_fall_back = on_gpu && where.backend != BackendChoice::cuda && !reader_.is_stream();
     if (!may_fall_back || !try_on_gpu()) scan_on(may_fall_back ? BackendChoice::cpu : decision.which);
-    if (options_.in_place) reader_.file().check_replaceable();  // nobody's writing is lost
-    timed(Phase::sync, report_.output_bytes, [&] { output_->commit(); });
+    timed(Phase::sync, report_.output_bytes, [&] {
+      output_->sync();
+      if (options_.in_place) reader_.file().check_replaceable();  // nobody's writing is lost
+      output_->give_name();
+      output_->settle();
+    });
     report_.total_s = seconds_since(start_);
     return std::move(report_);
   }

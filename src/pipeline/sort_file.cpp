@@ -217,8 +217,12 @@ class SortFileRun {
   }
 
   void commit() {
-    if (options_.in_place) input_.file().check_replaceable();  // nobody's writing is lost
-    clock_.run(Phase::sync, report_.output_bytes, [&](const MovedFunction&) { outputs_.commit(); });
+    clock_.run(Phase::sync, report_.output_bytes, [&](const MovedFunction&) {
+      outputs_.sync();
+      // Nobody's writing is lost, not even what came while the disk was busy.
+      if (options_.in_place) input_.file().check_replaceable();
+      outputs_.give_names();
+    });
   }
 
   const SortEnvironment& environment_;

@@ -110,10 +110,17 @@ void SortOutputs::finish(const StoreResult& stored) {
   if (second_) shorten(*second_, counts_header(count_, second_->header.size()), count_);
 }
 
-void SortOutputs::commit() {
+void SortOutputs::sync() {
+  if (second_) second_->output->sync();
+  main_.output->sync();
+}
+
+void SortOutputs::give_names() {
   // The second one first: whoever sees the keys finds what belongs to them.
-  if (second_) second_->output->commit();
-  main_.output->commit();
+  if (second_) second_->output->give_name();
+  main_.output->give_name();
+  if (second_) second_->output->settle();
+  main_.output->settle();
 }
 
 uint64_t SortOutputs::bytes() const {
