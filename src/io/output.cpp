@@ -130,6 +130,7 @@ std::unique_ptr<Output> replace_regular(const std::string& name, const std::stri
                                       AtomicFileOptions{.replace = true,
                                                         .mode = status.st_mode & 0777,
                                                         .mode_is_exact = true,
+                                                        .owner = FileOwner{status.st_uid, status.st_gid},
                                                         .allow_anonymous = options.allow_anonymous});
 }
 
