@@ -5,6 +5,7 @@
 #include "pipeline/scan_file.hpp"
 
 #include "core/bytes.hpp"
+#include "core/checked.hpp"
 #include "core/error.hpp"
 #include "core/key_text.hpp"
 #include "io/byte_swap.hpp"
@@ -115,7 +116,7 @@ class ScanFileRun {
     header_ = output_type_ == layout().type
                   ? output_header(layout(), layout().count)
                   : new_header(layout().format, output_type_, layout().endian, layout().count);
-    output_->reserve(header_.size() + layout().count * key_bytes(output_type_));
+    output_->reserve(header_.size() + bytes_of(layout().count, key_bytes(output_type_)));
   }
 
   /// Automatic choice alone: whatever goes wrong on the GPU, the input is untouched and nothing has its name

@@ -1,6 +1,7 @@
 // sort_outputs.cpp - outputs of keys, positions, values and counts.
 #include "pipeline/sort_outputs.hpp"
 
+#include "core/checked.hpp"
 #include "core/error.hpp"
 
 #include <filesystem>
@@ -71,10 +72,10 @@ void SortOutputs::prepare(uint64_t count) {
                   "name a file for it");
   };
   refuse_pipe(main_);
-  main_.output->reserve(main_.header.size() + count * main_.element_bytes);
+  main_.output->reserve(main_.header.size() + bytes_of(count, main_.element_bytes));
   if (!second_) return;
   refuse_pipe(*second_);
-  second_->output->reserve(second_->header.size() + count * second_->element_bytes);
+  second_->output->reserve(second_->header.size() + bytes_of(count, second_->element_bytes));
 }
 
 void SortOutputs::start() {
