@@ -22,6 +22,7 @@ if(NOT SWEEPSORT_CUDA STREQUAL "OFF")
       if(SWEEPSORT_NVCC_HAS_FAST_COMPILE)
         string(APPEND CMAKE_CUDA_FLAGS " --Ofast-compile=max")
       endif()
+      set(CMAKE_CUDA_FLAGS_RELEASE "-O0 -DNDEBUG")  # of the host's half
     endif()
     if(NOT CMAKE_CUDA20_STANDARD_COMPILE_OPTION)  # CMake 3.25 does not know that nvcc 12 speaks C++20
       set(CMAKE_CUDA20_STANDARD_COMPILE_OPTION -std=c++20)
