@@ -137,11 +137,23 @@ def play_pair():
                 assert are_old[0] == are_old[1], f"{what}: keys and values do not belong together"
 
 
+def play_killed_child():
+    """The child that names the output is killed before it could: that is no success."""
+    with tempfile.TemporaryDirectory() as folder:
+        scene = Scene(folder, [SWEEPSORT, "sort"], sorted, 2000)
+        with open(scene.output, "wb") as file:
+            file.write(scene.old)
+        result = run(scene.command, [scene.input, "-o", scene.output, "-f"], FAIL_CALL="renameat2", FAIL_AT=1, FAIL_KILLS=1)
+        assert result.returncode == 2 and content(scene.output) == scene.old, f"{result}"
+        assert sorted(os.listdir(folder)) == ["in.u32", "out"], os.listdir(folder)
+
+
 def main():
     if not run([SWEEPSORT, "--help"], []).stdout:
         print("skipped: the library cannot be preloaded here")
         sys.exit(77)
     play_pair()
+    play_killed_child()
     both = [errno.EIO, errno.ENOSPC]
     play([SWEEPSORT, "sort"], sorted, 300_000, FILE_CALLS + ALLOCATIONS, both)
     play([SWEEPSORT, "scan", "--wrap"], running_sums, 300_000, FILE_CALLS, both)

@@ -27,27 +27,30 @@ std::string proc_path(int fd) { return fmt::format("/proc/self/fd/{}", fd); }
 /// does it, which a SIGKILL of this process does not reach: else the hidden name would stay if it came
 /// between the two.
 int link_and_rename(const char* from, const char* hidden, const char* target) noexcept {
-  volatile int error = 0;
   const auto do_both = [&] {
-    if (::linkat(AT_FDCWD, from, AT_FDCWD, hidden, AT_SYMLINK_FOLLOW) != 0) {
-      error = errno;
-    } else if (::renameat2(AT_FDCWD, hidden, AT_FDCWD, target, 0) != 0) {
-      error = errno;
-      ::unlink(hidden);
-    }
+    if (::linkat(AT_FDCWD, from, AT_FDCWD, hidden, AT_SYMLINK_FOLLOW) != 0) return errno;
+    if (::renameat2(AT_FDCWD, hidden, AT_FDCWD, target, 0) == 0) return 0;
+    const int error = errno;
+    ::unlink(hidden);
+    return error;
   };
+  volatile int error = ECANCELED;  // what is left of a child that was killed itself
   sigset_t all;
   sigset_t before;
   sigfillset(&all);
   ::pthread_sigmask(SIG_SETMASK, &all, &before);  // the child keeps it: no handler of ours runs in it
   const pid_t child = ::vfork();                  // in our memory, so that no page is copied
   if (child == 0) {
-    do_both();
-    ::_exit(0);
+    error = do_both();
+    ::_exit(error);
   }
-  if (child < 0) do_both();  // no more processes to be had
-  while (child > 0 && ::waitpid(child, nullptr, 0) < 0 && errno == EINTR) {
+  if (child < 0) error = do_both();  // no more processes to be had
+  int status = 0;
+  pid_t ended = 0;
+  while (child > 0 && (ended = ::waitpid(child, &status, 0)) < 0 && errno == EINTR) {
   }
+  // Where vfork is only a fork (under ThreadSanitizer) this is all that tells us.
+  if (child > 0 && ended == child && WIFEXITED(status)) error = WEXITSTATUS(status);
   ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
   return error;
 }
