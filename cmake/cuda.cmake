@@ -15,13 +15,15 @@ if(NOT SWEEPSORT_CUDA STREQUAL "OFF")
       set(CMAKE_CUDA_ARCHITECTURES 90 CACHE STRING "")
     endif()
     enable_language(CUDA)
-    option(SWEEPSORT_CUDA_FAST_COMPILE "Compile device code in half the time, for no speed: where no GPU will run it" OFF)
+    option(SWEEPSORT_CUDA_FAST_COMPILE "Compile device code to PTX in half the time: where no GPU will run it" OFF)
     if(SWEEPSORT_CUDA_FAST_COMPILE)
       include(CheckCompilerFlag)
       check_compiler_flag(CUDA --Ofast-compile=max SWEEPSORT_NVCC_HAS_FAST_COMPILE)  # since CUDA 12.9
       if(SWEEPSORT_NVCC_HAS_FAST_COMPILE)
         string(APPEND CMAKE_CUDA_FLAGS " --Ofast-compile=max")
       endif()
+      set(CMAKE_CUDA_FLAGS_RELEASE "-O0 -DNDEBUG")  # of the host's half
+      set(CMAKE_CUDA_ARCHITECTURES 90-virtual)       # PTX, which ptxas would take as long again to turn into code
     endif()
     if(NOT CMAKE_CUDA20_STANDARD_COMPILE_OPTION)  # CMake 3.25 does not know that nvcc 12 speaks C++20
       set(CMAKE_CUDA20_STANDARD_COMPILE_OPTION -std=c++20)

@@ -7,6 +7,7 @@
 // FAIL_ONWARDS=1     and from then on (else that once),
 // FAIL_ERRNO=5       with this errno,
 // FAIL_LOG=file      and leaves a file behind if it did
+// FAIL_KILLS=1       or is where its process is killed
 //
 // Of malloc and mmap only requests of FAIL_LEAST bytes or more count, from the first read of a file on: what
 // libraries allocate before main() ends the program in their own way.
@@ -19,6 +20,7 @@
 
 #include <atomic>
 #include <cerrno>
+#include <csignal>
 #include <cstdarg>
 #include <cstdlib>
 #include <cstring>
@@ -46,6 +48,7 @@ bool fails(const char* name) {
   const unsigned call = ++matching_calls;
   if (call < number("FAIL_AT") || (call > number("FAIL_AT") && number("FAIL_ONWARDS") == 0)) return false;
   if (const char* log = std::getenv("FAIL_LOG")) ::close(::creat(log, 0600));
+  if (number("FAIL_KILLS") != 0) ::kill(::getpid(), SIGKILL);
   errno = static_cast<int>(number("FAIL_ERRNO"));
   return true;
 }

@@ -95,6 +95,13 @@ TEST_CASE("an existing file stays as it is unless overwriting was asked for") {
   CHECK((test::read_file(path) == distribution_bytes("zipf", KeyType::u8, 200)));
 }
 
+TEST_CASE("more keys than any file holds are refused, not wrapped around") {
+  const test::TemporaryFolder folder;
+  CHECK_THROWS_WITH(generate_file(folder / "out", {.type = KeyType::u64, .count = uint64_t{1} << 61}),
+                    Catch::Matchers::Contains("more than any file holds"));
+  CHECK(folder.names().empty());
+}
+
 TEST_CASE("an unknown or unsuitable distribution is an error that leaves no file") {
   const test::TemporaryFolder folder;
   CHECK_THROWS_AS(generate_file(folder / "a", options_for("no-such", KeyType::u8, 10)), Error);

@@ -111,10 +111,49 @@ def play(command, made_of, count, calls, errors):
     print(f"{' '.join(command)}: calls that failed in turn:", ", ".join(f"{call} {times}" for call, times in reached.items()))
 
 
+def play_pair():
+    """Keys and the values that belong to them: a disk that fails before the names change leaves both as they were."""
+    with tempfile.TemporaryDirectory() as folder:
+        place = lambda name: os.path.join(folder, name)
+        names = ["keys.u32", "values.u32", "keys", "values"]
+        for name in names[:2]:
+            with open(place(name), "wb") as file:
+                file.write(RANDOM.randbytes(4 * 5000))
+        for call in ("fchmod", "fdatasync", "fsync"):
+            for at in moments(False):
+                for name in names[2:]:
+                    with open(place(name), "wb") as file:
+                        file.write(b"old")
+                result = run([SWEEPSORT, "sort"], [place("keys.u32"), "-o", place("keys"), "--values", place("values.u32"),
+                                                   "--values-output", place("values"), "-f"],
+                             FAIL_CALL=call, FAIL_AT=at, FAIL_ERRNO=errno.EIO, FAIL_LOG=place("log"))
+                if not os.path.exists(place("log")):
+                    assert result.returncode == 0 and at > 2, f"{call}: {at - 1} calls for two outputs"
+                    break
+                os.unlink(place("log"))
+                what = f"{call} failing the {at}. time: exit {result.returncode}, {result.stderr}"
+                assert result.returncode == 2 and sorted(os.listdir(folder)) == sorted(names), what
+                are_old = [content(place(name)) == b"old" for name in names[2:]]
+                assert are_old[0] == are_old[1], f"{what}: keys and values do not belong together"
+
+
+def play_killed_child():
+    """The child that names the output is killed before it could: that is no success."""
+    with tempfile.TemporaryDirectory() as folder:
+        scene = Scene(folder, [SWEEPSORT, "sort"], sorted, 2000)
+        with open(scene.output, "wb") as file:
+            file.write(scene.old)
+        result = run(scene.command, [scene.input, "-o", scene.output, "-f"], FAIL_CALL="renameat2", FAIL_AT=1, FAIL_KILLS=1)
+        assert result.returncode == 2 and content(scene.output) == scene.old, f"{result}"
+        assert sorted(os.listdir(folder)) == ["in.u32", "out"], os.listdir(folder)
+
+
 def main():
     if not run([SWEEPSORT, "--help"], []).stdout:
         print("skipped: the library cannot be preloaded here")
         sys.exit(77)
+    play_pair()
+    play_killed_child()
     both = [errno.EIO, errno.ENOSPC]
     play([SWEEPSORT, "sort"], sorted, 300_000, FILE_CALLS + ALLOCATIONS, both)
     play([SWEEPSORT, "scan", "--wrap"], running_sums, 300_000, FILE_CALLS, both)

@@ -6,13 +6,16 @@
 #include "io/input_file.hpp"
 #include "io/output.hpp"
 #include "io/parallel_chunks.hpp"
+#include "io/spill_space.hpp"
 #include "io/temporary_files.hpp"
 #include "temporary_folder.hpp"
 
 #include <fcntl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <thread>
@@ -31,6 +34,11 @@ std::vector<std::byte> pattern(size_t bytes) {
     byte = static_cast<std::byte>(state >> 24);
   }
   return data;
+}
+
+/// The same as ==, which compares byte by byte: with all these buffers the longer half of the tests' time.
+bool are_equal(std::span<const std::byte> a, std::span<const std::byte> b) {
+  return a.size() == b.size() && (a.empty() || std::memcmp(a.data(), b.data(), a.size()) == 0);
 }
 
 /// Evicts a file from the page cache, so that a read has to go to the disk.
@@ -55,10 +63,10 @@ TEST_CASE("a read past or through the page cache gives the same bytes at every a
         for (const size_t bytes : {size_t{0}, size_t{1}, size_t{4096}, size_t{300'000}, data.size() - 5000}) {
           if (is_cold) make_cold(folder / "in");
           const std::span<std::byte> to = std::span(memory).subspan(shift, bytes);
-          std::ranges::fill(memory, std::byte{0xee});
+          std::memset(memory.data(), 0xee, memory.size());
           file.read_at(offset, to);
           INFO("cold " << is_cold << " offset " << offset << " shift " << shift << " bytes " << bytes);
-          REQUIRE(std::equal(to.begin(), to.end(), data.begin() + static_cast<ptrdiff_t>(offset)));
+          REQUIRE(are_equal(to, std::span(data).subspan(offset, bytes)));
           REQUIRE(memory[shift + bytes] == std::byte{0xee});
         }
   CHECK_THROWS_WITH(file.read_at(data.size() - 10, std::span(memory).first(11)), Contains("shrank"));
@@ -89,11 +97,11 @@ TEST_CASE("a file that hides its size is refused, an empty one is not") {
 }
 
 TEST_CASE("writes by several threads at every alignment make the file they should, on disk and in memory") {
+  const auto data = pattern(3'000'008);
   for (const Medium medium : {Medium::disk, Medium::memory})
     for (const size_t header : {0, 8, 128, 5000})
       for (const size_t chunk_bytes : {size_t{1000}, size_t{1} << 17, size_t{1} << 20}) {
         const TemporaryFolder folder(medium);
-        const auto data = pattern(3'000'008);
         const auto output = open_output(folder / "out");
         output->reserve(header + data.size());
         const std::vector<std::byte> first(header, std::byte{0x11});
@@ -106,7 +114,7 @@ TEST_CASE("writes by several threads at every alignment make the file they shoul
         auto expected = first;
         expected.insert(expected.end(), data.begin(), data.end());
         CHECK(folder.names() == std::vector<std::string>{"out"});
-        CHECK((read_file(folder / "out") == expected));
+        CHECK(are_equal(read_file(folder / "out"), expected));
       }
 }
 
@@ -120,6 +128,88 @@ TEST_CASE("an output that is not committed leaves nothing") {
       CHECK(folder.names().size() == (anonymous ? 0 : 1));
     }
     CHECK(folder.names().empty());
+  }
+}
+
+TEST_CASE("an output that is on the disk has no name yet, and leaves nothing without one") {
+  for (const bool anonymous : {true, false}) {
+    const TemporaryFolder folder;
+    write_file(folder / "out", pattern(5));
+    {
+      const auto output = open_output(folder / "out", {.overwrite = true, .allow_anonymous = anonymous});
+      output->reserve(3);
+      output->write_at(0, pattern(3));
+      output->sync();
+      CHECK(read_file(folder / "out").size() == 5);
+    }
+    CHECK(folder.names() == std::vector<std::string>{"out"});
+    CHECK(read_file(folder / "out").size() == 5);
+  }
+}
+
+TEST_CASE("a replaced file keeps its owner and its group") {
+  if (::geteuid() != 0) {
+    WARN("skipped: only root may give a file to somebody else");
+    return;
+  }
+  const TemporaryFolder folder;
+  write_file(folder / "out", pattern(5));
+  REQUIRE(::chown((folder / "out").c_str(), 12'345, 23'456) == 0);
+  REQUIRE(::chmod((folder / "out").c_str(), 0640) == 0);
+  const auto output = open_output(folder / "out", {.overwrite = true});
+  output->write_at(0, pattern(3));
+  output->commit();
+  struct stat status {};
+  REQUIRE(::stat((folder / "out").c_str(), &status) == 0);
+  CHECK(status.st_size == 3);
+  CHECK(status.st_uid == 12'345);
+  CHECK(status.st_gid == 23'456);
+  CHECK((status.st_mode & 07777) == 0640);
+}
+
+TEST_CASE("space beyond any file's length is refused, not wrapped around") {
+  const TemporaryFolder folder;
+  CHECK_THROWS_WITH(open_output(folder / "out")->reserve(~uint64_t{0}), Contains("File too large"));
+}
+
+TEST_CASE("a temporary file that cannot be made says why, with a name or without") {
+  const TemporaryFolder folder;
+  for (const bool anonymous : {true, false}) {
+    rlimit before{};
+    REQUIRE(::getrlimit(RLIMIT_NOFILE, &before) == 0);
+    const rlimit none{0, before.rlim_max};
+    REQUIRE(::setrlimit(RLIMIT_NOFILE, &none) == 0);
+    std::string told;
+    try {
+      const SpillFile file(folder.path(), anonymous);
+    } catch (const Error& error) {
+      told = error.what();
+    }
+    ::setrlimit(RLIMIT_NOFILE, &before);
+    CHECK_THAT(told, Contains("Too many open files"));
+  }
+}
+
+TEST_CASE("what is written over the stripes of several directories is read back, in any pieces") {
+  const auto data = pattern(1'000'003);
+  for (const size_t directories : {1, 2, 3}) {
+    const std::vector<TemporaryFolder> folders(directories);
+    std::vector<std::string> paths;
+    for (const TemporaryFolder& folder : folders) paths.push_back(folder.path());
+    SpillSpace space(paths, 8 * io_alignment, directories != 2);
+    space.reserve(500'000);
+    space.reserve(data.size());
+    CHECK(space.bytes() == data.size());
+    for (size_t at = 0; at < data.size(); at += 70'001)
+      space.write_at(at, std::span(data).subspan(at, std::min<size_t>(70'001, data.size() - at)));
+    std::vector<std::byte> back(data.size());
+    for (size_t at = 0; at < data.size(); at += 90'017)
+      space.read_at(at, std::span(back).subspan(at, std::min<size_t>(90'017, data.size() - at)));
+    CHECK(are_equal(back, data));
+    // No stripe lies in two files: the last byte of the space is the last of one of them.
+    std::vector<std::byte> beyond(1);
+    CHECK_THROWS_WITH(space.read_at(data.size(), beyond), Contains("the file ends at byte"));
+    for (const TemporaryFolder& folder : folders) CHECK(folder.names().empty());
   }
 }
 

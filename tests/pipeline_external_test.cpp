@@ -4,8 +4,10 @@
 #include "oracle.hpp"
 #include "sort_file_fixture.hpp"
 
+#include <sys/resource.h>
 #include <sys/stat.h>
 
+#include <csignal>
 #include <filesystem>
 #include <set>
 #include <thread>
@@ -28,6 +30,23 @@ SortEnvironment cpu_environment() {
 SortFileOptions with_memory(Bytes memory, Order order = Order::ascending) {
   return {.where = {.threads = 2}, .memory = {.memory = memory}, .order = order, .overwrite = true};
 }
+
+/// No file may become longer than that, for as long as this lives.
+class LimitedFiles {
+ public:
+  explicit LimitedFiles(uint64_t bytes) {
+    std::signal(SIGXFSZ, SIG_IGN);
+    ::getrlimit(RLIMIT_FSIZE, &before_);
+    const rlimit less{bytes, before_.rlim_max};
+    ::setrlimit(RLIMIT_FSIZE, &less);
+  }
+  LimitedFiles(const LimitedFiles&) = delete;
+  LimitedFiles& operator=(const LimitedFiles&) = delete;
+  ~LimitedFiles() { ::setrlimit(RLIMIT_FSIZE, &before_); }
+
+ private:
+  rlimit before_{};
+};
 
 }  // namespace
 
@@ -106,6 +125,54 @@ TEST_CASE("spill files are left in no directory, whether they have names or not"
   CHECK(first.names().empty());
   CHECK(second.names().empty());
   CHECK(folder.names() == std::vector<std::string>{"in.u64", "out"});
+}
+
+TEST_CASE("the space of all passes is what the plan says, and is taken before the first key is read") {
+  const TemporaryFolder folder;
+  const auto keys = random_keys<uint64_t>(150'000);
+  write_keys(folder / "in.u64", keys);
+  SortFileOptions options = with_memory(kib64);
+  options.plan_only = true;
+  const Bytes said =
+      sort_file_with(cpu_environment(), folder / "in.u64", folder / "out", options).plan.temporary;
+  CHECK(said.value >= 2 * 8 * keys.size());  // several merges: what one reads, and what it writes
+  options.plan_only = false;
+  uint64_t read = 0;
+  options.progress = [&](Phase phase, uint64_t done, uint64_t) { read += phase == Phase::runs ? done : 0; };
+  // One temporary file: the limit on files is its disk.
+  const auto sort_within = [&](Bytes space) {
+    const LimitedFiles limit(space.value);
+    return sort_file_with(cpu_environment(), folder / "in.u64", folder / "out", options);
+  };
+  CHECK_THROWS_WITH(sort_within(Bytes{said.value - 1}), Contains("File too large"));
+  CHECK(read == 0);
+  CHECK(folder.names() == std::vector<std::string>{"in.u64"});
+  const SortReport report = sort_within(said);
+  CHECK(report.plan.passes >= 3);
+  oracle::require_sorted<uint64_t>(keys, read_keys<uint64_t>(folder / "out"));
+}
+
+TEST_CASE("a merge of more inputs than are merged at once takes its space before it begins, too") {
+  const TemporaryFolder folder;
+  std::vector<uint32_t> all;
+  std::vector<std::string> inputs;
+  for (int input = 0; input < 100; ++input) {
+    auto keys = random_keys<uint32_t>(700 + input);
+    std::ranges::sort(keys);
+    inputs.push_back(folder / (std::to_string(input) + ".u32"));
+    write_keys(inputs.back(), keys);
+    all.insert(all.end(), keys.begin(), keys.end());
+  }
+  SortFileOptions options = with_memory(kib64);
+  options.inputs_are_sorted = true;
+  options.plan_only = true;
+  const FilePlan plan = sort_files_with(cpu_environment(), inputs, folder / "out", options).plan;
+  CHECK(plan.passes == 3);
+  CHECK(plan.temporary.value >= 2 * 4 * all.size());
+  options.plan_only = false;
+  const LimitedFiles limit(plan.temporary.value);
+  sort_files_with(cpu_environment(), inputs, folder / "out", options);
+  oracle::require_sorted<uint32_t>(all, read_keys<uint32_t>(folder / "out"));
 }
 
 TEST_CASE("a temporary directory that is none, or may not be written, is an error before anything is read") {

@@ -294,6 +294,19 @@ TEST_CASE("an input that changes while it is read is refused") {
   }
 }
 
+TEST_CASE("what is written to an input while its replacement goes to the disk is not lost") {
+  const TemporaryFolder folder;
+  write_keys(folder / "in.u32", random_keys(3'000));
+  SortFileOptions options{.in_place = true};
+  options.progress = [&](Phase phase, uint64_t, uint64_t) {
+    if (phase == Phase::sync) write_keys(folder / "in.u32", std::vector<uint32_t>{1, 2, 3});
+  };
+  CHECK_THROWS_WITH(sort_file_with(plain_environment(), folder / "in.u32", "", options),
+                    Contains("changed while it was being read"));
+  CHECK(read_keys<uint32_t>(folder / "in.u32") == std::vector<uint32_t>{1, 2, 3});
+  CHECK(folder.names() == std::vector<std::string>{"in.u32"});
+}
+
 TEST_CASE("an output that appears while sorting is not replaced without force") {
   for (const bool anonymous : {true, false}) {
     const Scene scene;

@@ -69,11 +69,19 @@ TEST_CASE("no plan takes more than its budgets, whatever their size and that of 
             CHECK(plan.runs * plan.job.count >= count);
             CHECK((plan.runs - 1) * plan.job.count < count);
             CHECK(plan.passes == 1 + plan.merge_passes);
-            CHECK(plan.temporary.value <= 2 * count * record);
+            CHECK(plan.temporary.value <= 2 * (count * record + plan.runs * 2 * 4096));  // whole pages
             CHECK(plan.temporary.value + plan.memory_for_runs.value >= count * record);
             CHECK(count / plan.stride * 8 <= large.memory.value / 16);
             CHECK(plan.job.chunk_bytes % large.shape.widest() == 0);
           }
+}
+
+TEST_CASE("more records than any disk holds are refused, not wrapped around") {
+  for (const uint32_t value_bytes : {0u, 8u}) {
+    PlanRequest large = request(uint64_t{1} << 61, KeyType::u64, gib);  // 2^64 bytes of keys
+    large.shape.value_bytes = value_bytes;
+    CHECK_THROWS_WITH(make_plan(large, cpu_footprint), Contains("more than any disk holds"));
+  }
 }
 
 TEST_CASE("a terabyte takes two passes with eight gigabytes of memory") {

@@ -2,6 +2,7 @@
 """promise_test.py PROGRAM - whatever happens to a sort larger than memory, the output is the old one or the complete
 new one, nothing is left behind, and no more memory is taken than was allowed."""
 import ctypes
+import filecmp
 import os
 import pathlib
 import random
@@ -225,6 +226,21 @@ class Memory(Place):
             else:
                 self.assertIn(sort.returncode, (2, 127), sort.stderr)  # 127: not even the libraries fit
         self.assertEqual(sort.returncode, 0)
+
+    def test_a_stream_needs_no_more_address_space_than_there_is(self):
+        source = self.generate("long.u64", "24M", "uniform")
+        done = self.folder / "done"
+        subprocess.run([SWEEPSORT, "sort", source, "-o", done], check=True)
+        for megabytes in (200, 300, 400, 500, 600):
+            limited = lambda: resource.setrlimit(resource.RLIMIT_AS, (megabytes * MIB, megabytes * MIB))
+            with open(source, "rb") as file:
+                cat = subprocess.Popen(["cat"], stdin=file, stdout=subprocess.PIPE)
+                sort = subprocess.run([SWEEPSORT, "sort", "-f", "-t", "u64", "-T", self.spill, "-", "-o", self.folder / "out"],
+                                      stdin=cat.stdout, capture_output=True, preexec_fn=limited)
+                cat.stdout.close()
+                cat.wait()
+            self.assertEqual(sort.returncode, 0, f"{megabytes} MiB: {sort.stderr}")
+            self.assertTrue(filecmp.cmp(self.folder / "out", done, shallow=False))
 
     def test_more_than_2_to_the_32_keys_are_counted(self):
         source = self.folder / "zeros.u8"

@@ -59,6 +59,7 @@ int main(int argc, char** argv) {
   using namespace sweepsort::cli;
   keep_standard_descriptors();
   install_signal_handlers();
+  allow_open_files();
   const std::vector<std::string> words(argv + std::min(argc, 1), argv + argc);
   std::string where;  // the command that is running
   try {

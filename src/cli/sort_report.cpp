@@ -64,7 +64,10 @@ std::string plan_table(const SortReport& report) {
   }
   line("memory", size(plan.memory));
   line("GPU memory", size(plan.gpu_memory));
-  line("temporary space", plan.runs == 0 ? "what does not fit into memory" : size(plan.temporary));
+  line("temporary space",
+       plan.runs == 0 ? "what does not fit into memory"
+                      : size(plan.temporary) +
+                            (plan.temporary.value == 0 ? "" : ", taken before the first key is read"));
   return text;
 }
 

@@ -5,6 +5,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -19,6 +20,13 @@ void keep_standard_descriptors() {
     // open() takes the lowest free number, and those below are taken. Nothing can be done if it fails.
     (void)!open("/dev/null", descriptor == STDIN_FILENO ? O_WRONLY : O_RDONLY);
   }
+}
+
+void allow_open_files() {
+  rlimit files{};
+  if (::getrlimit(RLIMIT_NOFILE, &files) != 0) return;
+  files.rlim_cur = files.rlim_max;
+  (void)::setrlimit(RLIMIT_NOFILE, &files);
 }
 
 bool stderr_is_terminal() { return isatty(STDERR_FILENO) != 0; }

@@ -11,6 +11,9 @@ namespace sweepsort::cli {
 /// fails with EBADF.
 void keep_standard_descriptors();
 
+/// As many open files as the system grants: each input is one or two, and a sort may have thousands.
+void allow_open_files();
+
 bool stderr_is_terminal();
 
 /// "sweepsort: COMMAND: MESSAGE" on standard error.

@@ -27,27 +27,30 @@ std::string proc_path(int fd) { return fmt::format("/proc/self/fd/{}", fd); }
 /// does it, which a SIGKILL of this process does not reach: else the hidden name would stay if it came
 /// between the two.
 int link_and_rename(const char* from, const char* hidden, const char* target) noexcept {
-  volatile int error = 0;
   const auto do_both = [&] {
-    if (::linkat(AT_FDCWD, from, AT_FDCWD, hidden, AT_SYMLINK_FOLLOW) != 0) {
-      error = errno;
-    } else if (::renameat2(AT_FDCWD, hidden, AT_FDCWD, target, 0) != 0) {
-      error = errno;
-      ::unlink(hidden);
-    }
+    if (::linkat(AT_FDCWD, from, AT_FDCWD, hidden, AT_SYMLINK_FOLLOW) != 0) return errno;
+    if (::renameat2(AT_FDCWD, hidden, AT_FDCWD, target, 0) == 0) return 0;
+    const int error = errno;
+    ::unlink(hidden);
+    return error;
   };
+  volatile int error = ECANCELED;  // what is left of a child that was killed itself
   sigset_t all;
   sigset_t before;
   sigfillset(&all);
   ::pthread_sigmask(SIG_SETMASK, &all, &before);  // the child keeps it: no handler of ours runs in it
   const pid_t child = ::vfork();                  // in our memory, so that no page is copied
   if (child == 0) {
-    do_both();
-    ::_exit(0);
+    error = do_both();
+    ::_exit(error);
   }
-  if (child < 0) do_both();  // no more processes to be had
-  while (child > 0 && ::waitpid(child, nullptr, 0) < 0 && errno == EINTR) {
+  if (child < 0) error = do_both();  // no more processes to be had
+  int status = 0;
+  pid_t ended = 0;
+  while (child > 0 && (ended = ::waitpid(child, &status, 0)) < 0 && errno == EINTR) {
   }
+  // Where vfork is only a fork (under ThreadSanitizer) this is all that tells us.
+  if (child > 0 && ended == child && WIFEXITED(status)) error = WEXITSTATUS(status);
   ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
   return error;
 }
@@ -105,6 +108,16 @@ void AtomicFile::cut(uint64_t bytes) {
     throw system_error(name_, fmt::format("cut it to {} bytes", bytes), errno);
 }
 
+/// Only root may give a file to somebody else, and others to a group of theirs alone: what is refused stays
+/// ours.
+void AtomicFile::set_owner() const {
+  struct stat created {};
+  if (!options_.owner || ::fstat(file_.fd(), &created) != 0) return;
+  const auto [user, group] = *options_.owner;
+  if (created.st_uid == user && created.st_gid == group) return;
+  if (::fchown(file_.fd(), user, group) != 0) (void)!::fchown(file_.fd(), static_cast<uid_t>(-1), group);
+}
+
 void AtomicFile::set_mode() const {
   struct stat created {};
   if (::fstat(file_.fd(), &created) != 0) throw system_error(name_, "examine", errno);
@@ -114,15 +127,19 @@ void AtomicFile::set_mode() const {
     throw system_error(name_, "set the mode", errno);
 }
 
-void AtomicFile::commit() {
+void AtomicFile::sync() {
+  set_owner();  // which takes bits off the mode
   set_mode();
   if (::fdatasync(file_.fd()) != 0) throw system_error(name_, "write it to the disk", errno);
-  give_name();
-  if (file_.close() != 0) throw system_error(name_, "close", errno);
-  const FileDescriptor directory(::open(directory_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  open_directory_ = FileDescriptor(::open(directory_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   // A directory that may be written but not read cannot be opened: then the name is durable when the system
   // says so.
-  if (directory && ::fsync(directory.get()) != 0 && errno != EINVAL)
+  if (!open_directory_ && errno != EACCES) throw system_error(name_, "open its directory", errno);
+}
+
+void AtomicFile::settle() {
+  if (file_.close() != 0) throw system_error(name_, "close", errno);
+  if (open_directory_ && ::fsync(open_directory_.get()) != 0 && errno != EINVAL)
     throw system_error(name_, "write its directory to the disk", errno);
 }
 

@@ -3,7 +3,8 @@
 //     open      O_TMPFILE in the target's directory: a file without a name, gone with the process
 //     reserve   fallocate: a full disk is found before the work
 //     write_at  from several threads, past the page cache
-//     commit    fdatasync, a hidden name (linkat), rename over the target, fsync of the directory
+//     sync, give_name, settle    fdatasync; a hidden name (linkat) and rename over the target; fsync of the
+//     directory
 //
 // Where a file system has no O_TMPFILE, the file has a hidden name from the start, which a signal handler
 // removes (temporary_files.hpp).
@@ -12,15 +13,23 @@
 #include "io/output.hpp"
 #include "io/temporary_files.hpp"
 
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 
 namespace sweepsort {
 
+struct FileOwner {
+  uint32_t user = 0;
+  uint32_t group = 0;
+};
+
 struct AtomicFileOptions {
-  bool replace = false;        // an existing target; else its appearance meanwhile is an Error
-  uint32_t mode = 0666;        // permission bits
-  bool mode_is_exact = false;  // else the umask applies
+  bool replace = false;                 // an existing target; else its appearance meanwhile is an Error
+  uint32_t mode = 0666;                 // permission bits
+  bool mode_is_exact = false;           // else the umask applies
+  std::optional<FileOwner> owner = {};  // kept where the system lets us; empty: ours
   bool allow_anonymous = true;
 };
 
@@ -34,18 +43,21 @@ class AtomicFile : public Output {
   void reserve(uint64_t bytes) override;
   void write_at(uint64_t offset, std::span<const std::byte> bytes) override { file_.write_at(offset, bytes); }
   void cut(uint64_t bytes) override;
-  void commit() override;
+  void sync() override;
+  void give_name() override;
+  void settle() override;
 
  private:
   FileDescriptor create_anonymous() const;
   FileDescriptor create_hidden();
   std::string hidden_path() const;
+  void set_owner() const;
   void set_mode() const;
-  void give_name();
   void rename_to_target(TemporaryName& hidden);
 
   std::string name_;
-  std::string directory_;  // "." or "some/where"
+  std::string directory_;          // "." or "some/where"
+  FileDescriptor open_directory_;  // from sync() on
   std::string target_;
   AtomicFileOptions options_;
   std::unique_ptr<TemporaryName>

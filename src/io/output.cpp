@@ -35,9 +35,11 @@ class StreamOutput : public Output {
   void reserve(uint64_t bytes) override;
   void write_at(uint64_t offset, std::span<const std::byte> bytes) override;
   void cut(uint64_t) override {}  // nothing was reserved
-  void commit() override {
+  void sync() override {
     if (file_.close() != 0) throw system_error(name_, "close", errno);
   }
+  void give_name() override {}
+  void settle() override {}
 
  private:
   FileDescriptor file_;
@@ -63,7 +65,7 @@ void StreamOutput::write_at(uint64_t offset, std::span<const std::byte> bytes) {
   while (!bytes.empty()) {
     const ssize_t put = ::write(file_.get(), bytes.data(), bytes.size());
     if (put < 0 && errno == EINTR) continue;
-    if (put < 0) throw system_error_at(name_, "write", position_, errno);
+    if (put <= 0) throw system_error_at(name_, "write", position_, put < 0 ? errno : EIO);
     position_ += static_cast<uint64_t>(put);
     bytes = bytes.subspan(static_cast<size_t>(put));
   }
@@ -128,6 +130,7 @@ std::unique_ptr<Output> replace_regular(const std::string& name, const std::stri
                                       AtomicFileOptions{.replace = true,
                                                         .mode = status.st_mode & 0777,
                                                         .mode_is_exact = true,
+                                                        .owner = FileOwner{status.st_uid, status.st_gid},
                                                         .allow_anonymous = options.allow_anonymous});
 }
 
@@ -140,18 +143,23 @@ std::unique_ptr<Output> open_output(const std::string& path, const OutputOptions
     throw Error(options.input->name() + ": only a regular file can be replaced in place");
   if (name.empty() || name.ends_with('/')) throw UsageError(name + ": not a file name");
 
+  struct stat status {};
+  // Before the links are followed: /dev/stdout is one to a pipe, which has no path.
+  const bool is_there = ::stat(name.c_str(), &status) == 0;
+  if (is_there && !S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode)) {
+    FileDescriptor file(::open(name.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY));
+    if (!file) throw system_error(name, "open", errno);
+    return open_stream(std::move(file), name, options);
+  }
   const std::string target = follow_links(name);
   require_directory(name, target);
-  struct stat status {};
   if (::stat(target.c_str(), &status) != 0) {
     if (errno != ENOENT) throw system_error(name, "examine", errno);
     return std::make_unique<AtomicFile>(name, target, mode_of_new(options));
   }
   if (S_ISDIR(status.st_mode)) throw Error(name + ": is a directory");
   if (S_ISREG(status.st_mode)) return replace_regular(name, target, status, options);
-  FileDescriptor file(::open(target.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY));
-  if (!file) throw system_error(name, "open", errno);
-  return open_stream(std::move(file), name, options);
+  throw Error(name + ": is no longer what it was");
 }
 
 }  // namespace sweepsort

@@ -22,6 +22,9 @@ struct OutputOptions {
 
 /// Life: reserve() once, write_at() until all is written, cut() if it was less, commit(). Destruction without
 /// commit() leaves no trace in the file system.
+///
+/// What commits several outputs together takes each step for all of them before the next one: a disk that
+/// fails late fails in sync(), when no name has changed yet.
 class Output {
  public:
   virtual ~Output() = default;
@@ -36,8 +39,18 @@ class Output {
   virtual void write_at(uint64_t offset, std::span<const std::byte> bytes) = 0;
   /// Only so many bytes were written; what was reserved behind them goes.
   virtual void cut(uint64_t bytes) = 0;
-  /// Everything was written and is right: makes it durable and gives it its name.
-  virtual void commit() = 0;
+  /// Everything was written and is right: makes the content durable.
+  virtual void sync() = 0;
+  /// After sync(): the content gets its name.
+  virtual void give_name() = 0;
+  /// After give_name(): makes the name durable.
+  virtual void settle() = 0;
+
+  void commit() {
+    sync();
+    give_name();
+    settle();
+  }
 };
 
 /// Opens the output for `path` ("-": standard output; empty with in_place: the input). Every reason not to

@@ -153,7 +153,8 @@ void PositionedFile::write_buffered(uint64_t offset, std::span<const std::byte> 
   while (!from.empty()) {
     const ssize_t put = ::pwrite(file_.get(), from.data(), from.size(), static_cast<off_t>(offset));
     if (put < 0 && errno == EINTR) continue;
-    if (put < 0) throw system_error_at(name_, "write", offset, errno);
+    // A write of nothing would be tried for ever.
+    if (put <= 0) throw system_error_at(name_, "write", offset, put < 0 ? errno : EIO);
     offset += static_cast<uint64_t>(put);
     from = from.subspan(static_cast<size_t>(put));
   }

@@ -9,11 +9,15 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <limits>
 
 namespace sweepsort {
 
 void reserve_space(int fd, const std::string& name, uint64_t offset, uint64_t bytes) {
-  const uint64_t end = offset + bytes;
+  uint64_t end = 0;
+  if (__builtin_add_overflow(offset, bytes, &end) ||
+      end > static_cast<uint64_t>(std::numeric_limits<off_t>::max()))
+    throw system_error(name, fmt::format("reserve {} bytes", bytes), EFBIG);
   rlimit limit{};
   // Checked here because going over it raises a signal (SIGXFSZ) before it returns an error.
   if (::getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY && end > limit.rlim_cur)

@@ -2,7 +2,6 @@
 #include "io/spill_file.hpp"
 
 #include "core/fingerprint.hpp"
-#include "io/parallel_chunks.hpp"
 #include "io/reserve.hpp"
 #include "io/system_error.hpp"
 #include "io/temporary_files.hpp"
@@ -20,8 +19,15 @@ FileDescriptor create_anonymous(const std::string& directory) {
 }
 
 FileDescriptor create_hidden(const std::string& directory) {
-  const TemporaryName name(fmt::format("{}/.sweepsort.{:016x}.tmp", directory, random_secret()));
-  return FileDescriptor(::open(name.path().c_str(), O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0600));
+  int error = 0;
+  FileDescriptor file;
+  {
+    const TemporaryName name(fmt::format("{}/.sweepsort.{:016x}.tmp", directory, random_secret()));
+    file = FileDescriptor(::open(name.path().c_str(), O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0600));
+    error = errno;
+  }
+  errno = error;  // what removing the name left there is not the reason
+  return file;
 }
 
 FileDescriptor create(const std::string& directory, bool allow_anonymous) {
@@ -43,19 +49,10 @@ SpillFile::SpillFile(const std::string& directory, bool allow_anonymous) {
   file_ = PositionedFile(std::move(file), directory + ": a temporary file in it", Caching::bypass);
 }
 
-uint64_t SpillFile::allocate(uint64_t bytes) {
-  const uint64_t offset = size_;
-  const uint64_t whole = (bytes + io_alignment - 1) / io_alignment * io_alignment;
-  reserve_space(file_.fd(), file_.name(), offset, whole);
-  size_ += whole;
-  return offset;
-}
-
-void SpillFile::release(uint64_t offset, uint64_t bytes) noexcept {
-  const uint64_t whole = (bytes + io_alignment - 1) / io_alignment * io_alignment;
-  // Where that is refused the space is free when the process ends.
-  (void)::fallocate(file_.fd(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(offset),
-                    static_cast<off_t>(whole));
+void SpillFile::reserve(uint64_t bytes) {
+  if (bytes <= size_) return;
+  reserve_space(file_.fd(), file_.name(), size_, bytes - size_);
+  size_ = bytes;
 }
 
 }  // namespace sweepsort

@@ -19,14 +19,11 @@ class SpillFile {
   /// way.
   explicit SpillFile(const std::string& directory, bool allow_anonymous = true);
 
-  /// Takes `bytes` more of the disk and returns where they begin, a multiple of io_alignment.
-  uint64_t allocate(uint64_t bytes);
+  /// Takes the disk space for [0, bytes), of which [0, size) is taken already.
+  void reserve(uint64_t bytes);
 
   void read_at(uint64_t offset, std::span<std::byte> to) const { file_.read_at(offset, to); }
   void write_at(uint64_t offset, std::span<const std::byte> from) const { file_.write_at(offset, from); }
-
-  /// Gives what was allocated there back to the disk, where its file system can.
-  void release(uint64_t offset, uint64_t bytes) noexcept;
 
  private:
   PositionedFile file_;

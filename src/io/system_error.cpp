@@ -15,6 +15,7 @@ std::string hint_for(int error) {
     case EDQUOT: return "the disk quota is used up: free some space, or write to another file system";
     case EFBIG:
       return "the file would be larger than the limit of this shell (ulimit -f) or of the file system";
+    case EMFILE: return "raise the limit of open files (ulimit -n), or sort in several steps";
     case EROFS: return "the file system is mounted read-only: write to another one";
     default: return {};
   }

@@ -19,6 +19,7 @@ IndexedRun ExternalSort::make_run(uint64_t count) {
 }
 
 void ExternalSort::reserve(uint64_t count) {
+  store_.reserve(job_.plan.spill_area.value, job_.plan.spill_areas);
   const uint64_t most = job_.plan.job.count;
   for (uint64_t first = 0; first < count; first += most)
     runs_.push_back(make_run(std::min(most, count - first)));
@@ -116,11 +117,18 @@ void ExternalSort::form_runs(const StreamFunction& stream) {
                                          runs_.push_back(make_run(counts[lane]));
                                          save(*sessions_[lane], 0, counts[lane], runs_.back(), {});
                                        }}));
+  // Only now is it known how much there is.
+  if (passes_of(runs_.size(), job_.plan.fan_in) <= 1) return;
+  uint64_t area = 0;
+  for (const IndexedRun& run : runs_) area += spilled_run_bytes(job_.transfer.shape, run.run->count());
+  store_.reserve(area, 2);
 }
 
 void ExternalSort::adopt(std::vector<std::unique_ptr<Run>> runs, InspectFunction inspect) {
+  store_.reserve(job_.plan.spill_area.value, job_.plan.spill_areas);
   for (auto& run : runs) runs_.push_back({.run = std::move(run)});
   inspect_ = std::move(inspect);
+  are_stored_ = false;
 }
 
 void ExternalSort::gather(SortSession& session, std::span<const IndexedRun> runs, size_t first_run,
@@ -175,6 +183,8 @@ void ExternalSort::merge_group(size_t first, size_t last, const StoreFunction& s
 uint32_t ExternalSort::merge_down(const MovedFunction& moved) {
   uint32_t passes = 0;
   for (; runs_.size() > job_.plan.fan_in; ++passes) {
+    if (are_stored_) store_.next_pass();
+    are_stored_ = true;
     std::vector<IndexedRun> longer;
     for (size_t first = 0; first < runs_.size(); first += job_.plan.fan_in) {
       const size_t last = std::min<size_t>(runs_.size(), first + job_.plan.fan_in);
@@ -184,7 +194,7 @@ uint32_t ExternalSort::merge_down(const MovedFunction& moved) {
       merge_group(first, last, [&](SortSession& session, uint64_t at, uint64_t records) {
         save(session, at, records, longer.back(), moved);
       });
-      for (size_t run = first; run < last; ++run) runs_[run] = {};  // its room is free again
+      for (size_t run = first; run < last; ++run) runs_[run] = {};  // its memory is free again
     }
     runs_ = std::move(longer);
     inspect_ = {};  // what is left was written by us

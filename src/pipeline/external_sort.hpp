@@ -45,13 +45,13 @@ class ExternalSort {
  public:
   ExternalSort(Backend& backend, const ExternalJob& job);
 
-  /// Takes the disk space for the runs of `count` records, before anything is read.
+  /// Takes the disk space for the runs of `count` records in all passes, before anything is read.
   void reserve(uint64_t count);
   /// Sorts what reserve() made room for into runs and returns its fingerprint.
   Fingerprint form_runs(const RecordSource& source, const MovedFunction& moved);
   /// The same for a stream of any length.
   void form_runs(const StreamFunction& stream);
-  /// Takes runs that are there already.
+  /// Takes runs that are there already, and the disk space for longer ones.
   void adopt(std::vector<std::unique_ptr<Run>> runs, InspectFunction inspect);
 
   uint64_t count() const;
@@ -86,6 +86,7 @@ class ExternalSort {
   std::vector<IndexedRun> runs_;
   std::vector<std::unique_ptr<SortSession>> sessions_;  // of each lane
   InspectFunction inspect_;
+  bool are_stored_ = true;  // the runs, by us
   StageTimes times_;
   std::string algorithm_;
 };

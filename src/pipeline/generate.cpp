@@ -1,5 +1,6 @@
 // generate.cpp - generate_file: threads that make a chunk each and write it to its place; memory stays
 // constant.
+#include "core/checked.hpp"
 #include "datasets/distributions.hpp"
 #include "io/byte_swap.hpp"
 #include "io/layout.hpp"
@@ -38,7 +39,7 @@ GenerateReport generate_file(const std::string& output_path, const GenerateOptio
       options.format == FileFormat::automatic ? format_from_name(output_path) : options.format;
   const std::vector<std::byte> header = new_header(format, options.type, options.endian, options.count);
   const size_t size = key_bytes(options.type);
-  const uint64_t data_bytes = options.count * size;
+  const uint64_t data_bytes = bytes_of(options.count, size);
 
   const std::unique_ptr<Output> output = open_output(output_path, {.overwrite = options.overwrite});
   output->reserve(header.size() + data_bytes);

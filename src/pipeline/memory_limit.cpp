@@ -30,8 +30,8 @@ std::optional<uint64_t> read_number(const std::filesystem::path& path, const std
   return {};
 }
 
-void lower(MemoryLimit& limit, uint64_t bytes, const char* what) {
-  if (bytes < limit.available.value) limit = {Bytes{bytes}, what};
+void lower(MemoryLimit& limit, uint64_t bytes, const char* what, bool is_address_space = false) {
+  if (bytes < limit.available.value) limit = {Bytes{bytes}, what, is_address_space};
 }
 
 /// What is used counts without the page cache that can be dropped at once.
@@ -81,7 +81,7 @@ MemoryLimit available_memory(const std::filesystem::path& root) {
   rlimit space{};
   if (::getrlimit(RLIMIT_AS, &space) == 0 && space.rlim_cur != RLIM_INFINITY) {
     const uint64_t used = read_number(root / "proc/self/status", "VmSize").value_or(0) * kib;
-    lower(limit, space.rlim_cur - std::min<uint64_t>(space.rlim_cur, used), "ulimit -v");
+    lower(limit, space.rlim_cur - std::min<uint64_t>(space.rlim_cur, used), "ulimit -v", true);
   }
   return limit;
 }

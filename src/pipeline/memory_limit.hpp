@@ -10,7 +10,8 @@ namespace sweepsort {
 
 struct MemoryLimit {
   Bytes available;
-  std::string what;  // who says so: "the machine", "the control group", "ulimit -v"
+  std::string what;               // who says so: "the machine", "the control group", "ulimit -v"
+  bool is_address_space = false;  // memory counts from when it is mapped, not from when it is used
 };
 
 /// The least of what the machine, the control group and the address-space limit leave. `root` is "/" but for

@@ -3,6 +3,7 @@
 
 #include "core/error.hpp"
 #include "io/parallel_chunks.hpp"
+#include "pipeline/run_store.hpp"
 
 #include <fmt/format.h>
 
@@ -31,6 +32,7 @@ constexpr uint64_t least_run_records = 16;
 /// Counting needs no array of keys, whose memory costs more than the sort: 512 MiB of u8 took 2.5 s instead
 /// of 5.7 (two busy cores). Of small files a session finds out that they are sorted already.
 constexpr uint64_t least_counted_bytes = 16u << 20;
+constexpr uint64_t most_bytes = uint64_t{1} << 56;
 
 uint64_t ceil_divide(uint64_t a, uint64_t b) { return a / b + (a % b != 0); }
 
@@ -54,6 +56,11 @@ class Planner {
       : request_(request), footprint_(footprint), record_(request.shape.bytes()) {}
 
   Plan plan() {
+    // No machine addresses more bytes, and no product of what fits overflows.
+    if (request_.count.value_or(0) > most_bytes / record_)
+      throw Error(
+          fmt::format("{} records of {} bytes are more than any disk holds", *request_.count, record_),
+          "sort the file in parts");
     if (request_.memory < least_memory)
       throw Error(fmt::format("{} of memory are too little to sort anything", format_bytes(request_.memory)),
                   fmt::format("the least that works is {}", format_bytes(least_memory)));
@@ -66,8 +73,7 @@ class Planner {
   }
 
   uint64_t most_in_memory() const {
-    // No machine addresses more bytes than 2^56, and no product overflows below.
-    return largest((uint64_t{1} << 56) / record_, [&](uint64_t count) { return fits_whole(count); });
+    return largest(most_bytes / record_, [&](uint64_t count) { return fits_whole(count); });
   }
 
  private:
@@ -132,15 +138,44 @@ class Planner {
     const Backend::Footprint one = footprint_(plan.job);
     const uint64_t sessions = plan.lanes * one.host.value;
     plan.memory_for_runs = Bytes{usable - std::min(usable, sessions)};
-    if (request_.count) plan.memory_for_runs.value = std::min(plan.memory_for_runs.value, data);
-    if (request_.least_runs > 1) plan.memory_for_runs = {};
+    if (request_.count && request_.sorted_inputs == 0)
+      plan.memory_for_runs.value = std::min(plan.memory_for_runs.value, all_runs(plan));
+    if (request_.sorted_inputs != 0) plan.memory_for_runs = {};
+    // Several merges come with sessions that take all there is.
+    if (request_.least_runs > 1 || (request_.count && plan.merge_passes > 1)) plan.memory_for_runs = {};
     plan.memory = Bytes{sessions + plan.memory_for_runs.value + memory / 8};
     plan.gpu_memory = Bytes{plan.lanes * one.device.value};
     plan.passes = plan.merge_passes + (request_.sorted_inputs == 0 ? 1 : 0);
     plan.read = plan.written = Bytes{plan.passes * data};
-    const uint64_t spilled = plan.passes > 1 ? data - std::min(data, plan.memory_for_runs.value) : 0;
-    plan.temporary = Bytes{plan.merge_passes > 1 ? 2 * spilled : spilled};
+    set_spill(plan);
     return plan;
+  }
+
+  uint64_t last_run(const Plan& plan) const { return *request_.count - (plan.runs - 1) * plan.job.count; }
+
+  /// Memory that all of them take.
+  uint64_t all_runs(const Plan& plan) const {
+    return (plan.runs - 1) * run_bytes(request_.shape, plan.job.count) +
+           run_bytes(request_.shape, last_run(plan));
+  }
+
+  /// Disk space for the runs of all passes; of a stream it is taken as it arrives.
+  void set_spill(Plan& plan) const {
+    if (!request_.count) return;
+    if (request_.sorted_inputs != 0) {
+      plan.spill_areas = std::min(plan.merge_passes - 1, 2u);
+      // A group of inputs may end inside a page.
+      const uint64_t borders = request_.sorted_inputs * io_alignment;
+      plan.spill_area = Bytes{plan.spill_areas == 0 ? 0 : *request_.count * record_ + borders};
+    } else {
+      plan.spill_areas = plan.merge_passes > 1 ? 2 : 1;
+      const uint64_t in_memory = plan.memory_for_runs.value / run_bytes(request_.shape, plan.job.count);
+      const uint64_t spilled = plan.runs - std::min(plan.runs, in_memory);
+      if (plan.memory_for_runs.value < all_runs(plan))
+        plan.spill_area = Bytes{(spilled - 1) * spilled_run_bytes(request_.shape, plan.job.count) +
+                                spilled_run_bytes(request_.shape, last_run(plan))};
+    }
+    plan.temporary = Bytes{plan.spill_area.value * plan.spill_areas};
   }
 
   /// A plan whose sessions take at most so much. `stays`: all runs will be in memory.

@@ -46,8 +46,10 @@ struct Plan {
   Bytes memory_for_runs = {};
   Bytes memory = {};  // the most that is taken in all
   Bytes gpu_memory = {};
-  Bytes temporary = {};  // disk space
-  Bytes read = {};       // from all files, in all passes
+  Bytes spill_area = {};     // disk space of the runs of one pass
+  uint32_t spill_areas = 1;  // with two, passes write them in turn (run_store.hpp)
+  Bytes temporary = {};      // disk space in all
+  Bytes read = {};           // from all files, in all passes
   Bytes written = {};
 };
 

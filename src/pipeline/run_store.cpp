@@ -4,8 +4,9 @@
 #include "core/error.hpp"
 #include "io/growing_buffer.hpp"
 #include "io/parallel_chunks.hpp"
-#include "io/spill_file.hpp"
+#include "io/spill_space.hpp"
 
+#include <algorithm>
 #include <cstring>
 #include <span>
 #include <utility>
@@ -18,7 +19,8 @@ struct RunLayout {
   RunLayout(RecordShape shape, uint64_t count)
       : values_at((count * shape.column_bytes(Column::keys) + io_alignment - 1) / io_alignment *
                   io_alignment),
-        bytes(values_at + count * shape.value_bytes) {}
+        bytes(shape.value_bytes == 0 ? count * shape.column_bytes(Column::keys)
+                                     : values_at + count * shape.value_bytes) {}
   uint64_t at(Column column, uint64_t first_byte) const {
     return column == Column::keys ? first_byte : values_at + first_byte;
   }
@@ -53,50 +55,62 @@ class MemoryRun : public StoredRun {
 
 class SpilledRun : public StoredRun {
  public:
-  SpilledRun(RecordShape shape, uint64_t count, std::shared_ptr<SpillFile> file)
-      : layout_(shape, count),
-        count_(count),
-        file_(std::move(file)),
-        offset_(file_->allocate(layout_.bytes)) {}
-  ~SpilledRun() override { file_->release(offset_, layout_.bytes); }
+  SpilledRun(RecordShape shape, uint64_t count, std::shared_ptr<SpillSpace> space, uint64_t offset)
+      : layout_(shape, count), count_(count), space_(std::move(space)), offset_(offset) {}
 
   uint64_t count() const override { return count_; }
   void read(Column column, uint64_t first_byte, std::span<std::byte> to) const override {
-    file_->read_at(offset_ + layout_.at(column, first_byte), to);
+    space_->read_at(offset_ + layout_.at(column, first_byte), to);
   }
   void write(Column column, uint64_t first_byte, std::span<const std::byte> from) override {
-    file_->write_at(offset_ + layout_.at(column, first_byte), from);
+    space_->write_at(offset_ + layout_.at(column, first_byte), from);
   }
 
  private:
   RunLayout layout_;
   uint64_t count_;
-  std::shared_ptr<SpillFile> file_;
+  std::shared_ptr<SpillSpace> space_;
   uint64_t offset_;
 };
 
+uint64_t whole_pages(uint64_t bytes) { return (bytes + io_alignment - 1) / io_alignment * io_alignment; }
+
 }  // namespace
+
+uint64_t run_bytes(RecordShape shape, uint64_t count) { return RunLayout(shape, count).bytes; }
+
+uint64_t spilled_run_bytes(RecordShape shape, uint64_t count) { return whole_pages(run_bytes(shape, count)); }
 
 RunStore::RunStore(RunStoreOptions options)
     : options_(std::move(options)),
       memory_left_(std::make_shared<std::atomic<uint64_t>>(options_.memory.value)),
-      files_(options_.directories.size()) {}
+      space_(std::make_shared<SpillSpace>(options_.directories,
+                                          spilled_run_bytes(options_.shape, options_.run_records),
+                                          options_.allow_anonymous)) {}
 
 RunStore::~RunStore() = default;
 
-std::unique_ptr<StoredRun> RunStore::make_run(uint64_t count) {
-  const uint64_t bytes = RunLayout(options_.shape, count).bytes;
-  if (bytes <= *memory_left_) return std::make_unique<MemoryRun>(options_.shape, count, memory_left_);
-  return spill(bytes, count);
+void RunStore::reserve(uint64_t area_bytes, uint32_t areas) {
+  area_bytes_ = std::max(area_bytes_, area_bytes);
+  areas_ = std::max(areas_, areas);
+  space_->reserve(area_bytes_ * areas_);
 }
 
-std::unique_ptr<StoredRun> RunStore::spill(uint64_t bytes, uint64_t count) {
-  if (files_.empty()) throw Error("internal: there is no directory for temporary files");
-  const size_t turn = turn_++ % files_.size();
-  if (!files_[turn])
-    files_[turn] = std::make_shared<SpillFile>(options_.directories[turn], options_.allow_anonymous);
-  spilled_ += bytes;
-  return std::make_unique<SpilledRun>(options_.shape, count, files_[turn]);
+std::unique_ptr<StoredRun> RunStore::make_run(uint64_t count) {
+  if (run_bytes(options_.shape, count) <= *memory_left_)
+    return std::make_unique<MemoryRun>(options_.shape, count, memory_left_);
+  const uint64_t at = used_;
+  used_ += spilled_run_bytes(options_.shape, count);
+  if (used_ > area_bytes_ && areas_ > 1) throw Error("internal: a run beyond the space that was reserved");
+  reserve(used_, areas_);
+  return std::make_unique<SpilledRun>(options_.shape, count, space_, area_ * area_bytes_ + at);
 }
+
+void RunStore::next_pass() {
+  area_ = 1 - area_;
+  used_ = 0;
+}
+
+Bytes RunStore::spilled() const { return Bytes{space_->bytes()}; }
 
 }  // namespace sweepsort

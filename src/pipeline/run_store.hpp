@@ -1,5 +1,10 @@
-// run_store.hpp - where runs are kept: in memory as far as the budget goes, then in spill files, one in each
-// directory in turn.
+// run_store.hpp - where runs are kept: in memory as far as the budget goes, then in spill files.
+//
+//     area 0   | run 0 | run 1 | run 2 | run 3 |     written by the first pass, the third, ...
+//     area 1   |     run 0     |     run 1     |     by the second, the fourth, ...
+//
+// A pass reads one area and writes the other. Longer runs take no more room than those that they are made of,
+// so that two areas of one size serve any number of passes and can be reserved before the first of them.
 #pragma once
 
 #include "core/bytes.hpp"
@@ -12,35 +17,47 @@
 
 namespace sweepsort {
 
-class SpillFile;
+class SpillSpace;
 
 struct RunStoreOptions {
   RecordShape shape = {};
   Bytes memory = {};
   std::vector<std::string> directories = {};
+  uint64_t run_records = 1;  // of most runs: each of these lies in one directory
   bool allow_anonymous = true;
 };
+
+/// Memory that a run of `count` records takes.
+uint64_t run_bytes(RecordShape shape, uint64_t count);
+/// Disk space that it takes: whole pages, so that each run begins with one.
+uint64_t spilled_run_bytes(RecordShape shape, uint64_t count);
 
 class RunStore {
  public:
   explicit RunStore(RunStoreOptions options);
   ~RunStore();
 
-  /// Room for a run of `count` records, on the disk reserved. A run gives its room back when it goes, and
-  /// outlives the store if it must.
+  /// Takes the disk space of one or two areas of `area_bytes` (no less than before).
+  void reserve(uint64_t area_bytes, uint32_t areas);
+
+  /// Room for the next run of this pass. Of a stream, which reserves nothing beforehand, the one area grows.
+  /// A run gives memory back when it goes, and outlives the store if it must.
   std::unique_ptr<StoredRun> make_run(uint64_t count);
 
-  /// Bytes on the disk by now.
-  Bytes spilled() const { return Bytes{spilled_}; }
+  /// From now on runs are made in the other area, from its beginning.
+  void next_pass();
+
+  /// Disk space that was taken by now.
+  Bytes spilled() const;
 
  private:
-  std::unique_ptr<StoredRun> spill(uint64_t bytes, uint64_t count);
-
   RunStoreOptions options_;
   std::shared_ptr<std::atomic<uint64_t>> memory_left_;
-  std::vector<std::shared_ptr<SpillFile>> files_;  // of each directory, made when first needed
-  size_t turn_ = 0;
-  uint64_t spilled_ = 0;
+  std::shared_ptr<SpillSpace> space_;
+  uint64_t area_bytes_ = 0;
+  uint32_t areas_ = 1;
+  uint32_t area_ = 0;  // that is being written
+  uint64_t used_ = 0;  // of it
 };
 
 }  // namespace sweepsort

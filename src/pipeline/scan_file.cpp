@@ -5,6 +5,7 @@
 #include "pipeline/scan_file.hpp"
 
 #include "core/bytes.hpp"
+#include "core/checked.hpp"
 #include "core/error.hpp"
 #include "core/key_text.hpp"
 #include "io/byte_swap.hpp"
@@ -57,8 +58,12 @@ class ScanFileRun {
     report_.backend_why = decision.why;
     const bool may_fall_back = on_gpu && where.backend != BackendChoice::cuda && !reader_.is_stream();
     if (!may_fall_back || !try_on_gpu()) scan_on(may_fall_back ? BackendChoice::cpu : decision.which);
-    if (options_.in_place) reader_.file().check_replaceable();  // nobody's writing is lost
-    timed(Phase::sync, report_.output_bytes, [&] { output_->commit(); });
+    timed(Phase::sync, report_.output_bytes, [&] {
+      output_->sync();
+      if (options_.in_place) reader_.file().check_replaceable();  // nobody's writing is lost
+      output_->give_name();
+      output_->settle();
+    });
     report_.total_s = seconds_since(start_);
     return std::move(report_);
   }
@@ -111,7 +116,7 @@ class ScanFileRun {
     header_ = output_type_ == layout().type
                   ? output_header(layout(), layout().count)
                   : new_header(layout().format, output_type_, layout().endian, layout().count);
-    output_->reserve(header_.size() + layout().count * key_bytes(output_type_));
+    output_->reserve(header_.size() + bytes_of(layout().count, key_bytes(output_type_)));
   }
 
   /// Automatic choice alone: whatever goes wrong on the GPU, the input is untouched and nothing has its name

@@ -135,8 +135,11 @@ class SortFileRun {
   /// file.
   void collect_stream() {
     const auto cpu = environment_.make_cpu(options_.where.threads);
-    const uint64_t most = most_in_memory(plan_request(context_, *cpu, false),
-                                         [&](const SortJob& job) { return cpu->footprint(job); });
+    PlanRequest request = plan_request(context_, *cpu, false);
+    // What was collected stays mapped while it is sorted, and up to as much again.
+    if (context_.limit.is_address_space)
+      request.memory.value = std::max(least_memory.value, request.memory.value / 2);
+    const uint64_t most = most_in_memory(request, [&](const SortJob& job) { return cpu->footprint(job); });
     clock_.run(Phase::read, 0, [&](const MovedFunction&) {
       input_.collect(most * key_bytes(input_.type()), [&](uint64_t bytes) {
         if (options_.progress) options_.progress(Phase::read, bytes, 0);
@@ -217,8 +220,12 @@ class SortFileRun {
   }
 
   void commit() {
-    if (options_.in_place) input_.file().check_replaceable();  // nobody's writing is lost
-    clock_.run(Phase::sync, report_.output_bytes, [&](const MovedFunction&) { outputs_.commit(); });
+    clock_.run(Phase::sync, report_.output_bytes, [&](const MovedFunction&) {
+      outputs_.sync();
+      // Nobody's writing is lost, not even what came while the disk was busy.
+      if (options_.in_place) input_.file().check_replaceable();
+      outputs_.give_names();
+    });
   }
 
   const SortEnvironment& environment_;

@@ -1,6 +1,7 @@
 // sort_outputs.cpp - outputs of keys, positions, values and counts.
 #include "pipeline/sort_outputs.hpp"
 
+#include "core/checked.hpp"
 #include "core/error.hpp"
 
 #include <filesystem>
@@ -71,10 +72,10 @@ void SortOutputs::prepare(uint64_t count) {
                   "name a file for it");
   };
   refuse_pipe(main_);
-  main_.output->reserve(main_.header.size() + count * main_.element_bytes);
+  main_.output->reserve(main_.header.size() + bytes_of(count, main_.element_bytes));
   if (!second_) return;
   refuse_pipe(*second_);
-  second_->output->reserve(second_->header.size() + count * second_->element_bytes);
+  second_->output->reserve(second_->header.size() + bytes_of(count, second_->element_bytes));
 }
 
 void SortOutputs::start() {
@@ -110,10 +111,17 @@ void SortOutputs::finish(const StoreResult& stored) {
   if (second_) shorten(*second_, counts_header(count_, second_->header.size()), count_);
 }
 
-void SortOutputs::commit() {
+void SortOutputs::sync() {
+  if (second_) second_->output->sync();
+  main_.output->sync();
+}
+
+void SortOutputs::give_names() {
   // The second one first: whoever sees the keys finds what belongs to them.
-  if (second_) second_->output->commit();
-  main_.output->commit();
+  if (second_) second_->output->give_name();
+  main_.output->give_name();
+  if (second_) second_->output->settle();
+  main_.output->settle();
 }
 
 uint64_t SortOutputs::bytes() const {

@@ -28,8 +28,10 @@ class SortOutputs {
   std::unique_ptr<RecordSink> sink(const Transfer& transfer, std::span<const std::byte> expected);
   /// All is written: what could not be known before.
   void finish(const StoreResult& stored);
-  /// Makes all durable and gives them their names.
-  void commit();
+  /// Makes all durable; nothing has its name yet.
+  void sync();
+  /// After sync(): all get their names.
+  void give_names();
 
   const std::string& name() const { return main_.output->name(); }
   bool is_ordered() const { return main_.output->is_ordered(); }

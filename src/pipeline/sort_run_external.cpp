@@ -54,6 +54,7 @@ void SortRun::run_external() {
                                .store = {.shape = transfer().shape,
                                          .memory = plan_.memory_for_runs,
                                          .directories = context_.temporary_directories,
+                                         .run_records = plan_.job.count,
                                          .allow_anonymous = context_.environment.allow_anonymous}});
   if (options_.inputs_are_sorted)
     adopt_inputs(sort);
@@ -179,6 +180,7 @@ void SortRun::merge(ExternalSort& sort) {
   merge.sort_s = all.sort_s - before.sort_s;
   merge.write_s = all.store_s - before.store_s;
   report_.plan.runs = plan_.runs;
+  if (!context_.input.count()) report_.plan.temporary = sort.spilled();
   judge(stored);
 }
 

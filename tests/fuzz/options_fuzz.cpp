@@ -109,6 +109,7 @@ namespace cli {
 
 // In place of terminal.cpp and signals.cpp: nothing is printed, and the signals stay the fuzzer's.
 void keep_standard_descriptors() {}
+void allow_open_files() {}
 void install_signal_handlers() {}
 bool stderr_is_terminal() { return false; }
 

@@ -1,0 +1,47 @@
+// spill_space.hpp - one row of bytes on several disks, for data that must outlive the memory and not the
+// process.
+//
+//     a file in directory 0   | stripe 0 | stripe 2 | stripe 4 |
+//     a file in directory 1   | stripe 1 | stripe 3 |
+#pragma once
+
+#include "io/spill_file.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace sweepsort {
+
+class SpillSpace {
+ public:
+  /// `stripe_bytes` is a multiple of io_alignment. Nothing is created yet.
+  SpillSpace(std::vector<std::string> directories, uint64_t stripe_bytes, bool allow_anonymous);
+
+  /// Takes the disk space for [0, bytes), if that is more than was taken before. Throws Error if there is
+  /// none.
+  void reserve(uint64_t bytes);
+  uint64_t bytes() const { return bytes_; }
+
+  /// Inside what was reserved. Thread-safe.
+  void read_at(uint64_t offset, std::span<std::byte> to) const;
+  void write_at(uint64_t offset, std::span<const std::byte> from) const;
+
+ private:
+  /// Of the first `bytes` those that lie in a directory.
+  uint64_t share(size_t directory, uint64_t bytes) const;
+  /// Calls f(file, its offset, part) for what lies together.
+  template <class Span, class F>
+  void for_each_part(uint64_t offset, Span bytes, F f) const;
+
+  std::vector<std::string> directories_;
+  uint64_t stripe_bytes_;
+  bool allow_anonymous_;
+  std::vector<std::unique_ptr<SpillFile>> files_;  // of each directory, made when first needed
+  uint64_t bytes_ = 0;
+};
+
+}  // namespace sweepsort

@@ -1,0 +1,185 @@
+// gpu_faults_test.cpp - every CUDA call on a file's way through the GPU fails: the first time, the second,
+// and so on until a run has fewer; that once, and from then on.
+//
+// The linker (--wrap, see CMakeLists.txt) sends the backend's calls here. A call that is to fail is not made.
+#include "catch.hpp"
+#include "oracle.hpp"
+#include "pipeline/sort_file.hpp"
+#include "seed.hpp"
+#include "temporary_folder.hpp"
+
+#include <cuda_runtime_api.h>
+
+#include <atomic>
+#include <random>
+#include <string>
+#include <vector>
+
+namespace {
+
+/// Which call fails, when, and how.
+struct PlannedFailure {
+  const char* call = nullptr;
+  uint64_t at = 0;  // 1: the first
+  bool onwards = false;
+  cudaError_t error = cudaErrorUnknown;
+};
+
+PlannedFailure planned;  // set while no sort runs
+std::atomic<uint64_t> calls = 0;
+
+cudaError_t failure(const char* call) {
+  if (planned.call == nullptr || std::string_view(planned.call) != call) return cudaSuccess;
+  const uint64_t now = ++calls;
+  return now == planned.at || (planned.onwards && now > planned.at) ? planned.error : cudaSuccess;
+}
+
+}  // namespace
+
+#define SWEEPSORT_FAILING(name, parameters, arguments)             \
+  extern "C" cudaError_t __real_##name parameters;                 \
+  extern "C" cudaError_t __wrap_##name parameters;                 \
+  extern "C" cudaError_t __wrap_##name parameters {                \
+    const cudaError_t error = failure(#name);                      \
+    return error == cudaSuccess ? __real_##name arguments : error; \
+  }
+
+SWEEPSORT_FAILING(cudaMalloc, (void** place, size_t bytes), (place, bytes))
+SWEEPSORT_FAILING(cudaMallocHost, (void** place, size_t bytes), (place, bytes))
+SWEEPSORT_FAILING(cudaStreamCreateWithFlags, (cudaStream_t * stream, unsigned flags), (stream, flags))
+SWEEPSORT_FAILING(cudaStreamSynchronize, (cudaStream_t stream), (stream))
+SWEEPSORT_FAILING(cudaEventCreate, (cudaEvent_t * event), (event))
+SWEEPSORT_FAILING(cudaEventRecord, (cudaEvent_t event, cudaStream_t stream), (event, stream))
+SWEEPSORT_FAILING(cudaEventSynchronize, (cudaEvent_t event), (event))
+SWEEPSORT_FAILING(cudaStreamWaitEvent, (cudaStream_t stream, cudaEvent_t event, unsigned flags),
+                  (stream, event, flags))
+SWEEPSORT_FAILING(cudaMemcpy, (void* to, const void* from, size_t bytes, cudaMemcpyKind kind),
+                  (to, from, bytes, kind))
+SWEEPSORT_FAILING(cudaMemcpyAsync,
+                  (void* to, const void* from, size_t bytes, cudaMemcpyKind kind, cudaStream_t stream),
+                  (to, from, bytes, kind, stream))
+SWEEPSORT_FAILING(cudaMemsetAsync, (void* to, int value, size_t bytes, cudaStream_t stream),
+                  (to, value, bytes, stream))
+SWEEPSORT_FAILING(cudaLaunchKernelExC,
+                  (const cudaLaunchConfig_t* config, const void* kernel, void** arguments),
+                  (config, kernel, arguments))
+SWEEPSORT_FAILING(cudaFuncSetAttribute, (const void* kernel, cudaFuncAttribute attribute, int value),
+                  (kernel, attribute, value))
+SWEEPSORT_FAILING(cudaMemGetInfo, (size_t * free, size_t* total), (free, total))
+SWEEPSORT_FAILING(cudaSetDevice, (int device), (device))
+SWEEPSORT_FAILING(cudaGetDevice, (int* device), (device))
+
+namespace sweepsort {
+namespace {
+
+using test::TemporaryFolder;
+
+const std::vector<std::string>& failing_calls() {
+  static const std::vector<std::string> names{"cudaMalloc",
+                                              "cudaMallocHost",
+                                              "cudaStreamCreateWithFlags",
+                                              "cudaStreamSynchronize",
+                                              "cudaEventCreate",
+                                              "cudaEventRecord",
+                                              "cudaEventSynchronize",
+                                              "cudaStreamWaitEvent",
+                                              "cudaMemcpy",
+                                              "cudaMemcpyAsync",
+                                              "cudaMemsetAsync",
+                                              "cudaLaunchKernelExC",
+                                              "cudaMemGetInfo",
+                                              "cudaFuncSetAttribute",
+                                              "cudaSetDevice",
+                                              "cudaGetDevice"};
+  return names;
+}
+
+/// A file, sorted on the GPU in one session or, `in_runs`, in spilled runs and a merge.
+class Scene {
+ public:
+  Scene(bool in_runs, BackendChoice backend) : backend_(backend) {
+    std::mt19937_64 random(test_seed());
+    for (uint32_t& key : keys_) key = static_cast<uint32_t>(random());
+    test::write_keys(folder_ / "in.u32", keys_);
+    environment_.choose = [](uint64_t, KeyType, const CudaStatus&, uint32_t, const WhereOptions&) {
+      return BackendDecision{BackendChoice::cuda, "the test"};
+    };
+    environment_.chunk_bytes = 256u << 10;
+    if (in_runs) environment_.least_runs = 5;
+  }
+
+  /// Whether there was such a call to fail.
+  bool fail(const PlannedFailure& plan) {
+    INFO(plan.call << " failing the " << plan.at << ". time" << (plan.onwards ? " and on" : ""));
+    test::write_keys(folder_ / "out", old_);
+    planned = plan;
+    calls = 0;
+    std::string told;
+    std::string hint;
+    try {
+      sort_file_with(environment_, folder_ / "in.u32", folder_ / "out",
+                     {.where = {.backend = backend_, .threads = 2}, .overwrite = true});
+    } catch (const Error& error) {
+      told = error.what();
+      hint = error.hint();
+    }
+    planned = {};
+    REQUIRE(folder_.names() == std::vector<std::string>{"in.u32", "out"});
+    const auto found = test::read_keys<uint32_t>(folder_ / "out");
+    if (told.empty()) {
+      // Nobody's failure: of a clean-up, or the CPU sorted what the GPU could not.
+      oracle::require_sorted<uint32_t>(keys_, found);
+    } else {
+      INFO(told);
+      REQUIRE(backend_ == BackendChoice::cuda);
+      REQUIRE(found == old_);
+      REQUIRE_FALSE(hint.empty());
+    }
+    return calls >= plan.at;
+  }
+
+ private:
+  BackendChoice backend_;
+  TemporaryFolder folder_;
+  std::vector<uint32_t> keys_ = std::vector<uint32_t>(500'009);
+  std::vector<uint32_t> old_ = {3, 1, 2};
+  SortEnvironment environment_;
+};
+
+/// Fails each call in turn; returns how many times each could fail.
+void fail_all(Scene& scene) {
+  uint64_t kinds = 0;
+  for (const std::string& call : failing_calls()) {
+    const bool is_allocation = call.starts_with("cudaMalloc");
+    uint64_t at = 1;
+    for (const bool onwards : {false, true})
+      for (at = 1; scene.fail({.call = call.c_str(),
+                   .at = at,
+                   .onwards = onwards,
+                   .error = is_allocation ? cudaErrorMemoryAllocation : cudaErrorLaunchFailure});
+           at += at < 20 ? 1 : 1 + at / 8) {
+      }
+    kinds += at > 1 ? 1 : 0;
+  }
+  // Not all of them are used on each road, but these few tests would be empty without.
+  CHECK(kinds >= 9);
+}
+
+TEST_CASE("a GPU asked for by name that fails in any call keeps the old output, says why, leaves nothing") {
+  for (const bool in_runs : {false, true}) {
+    INFO((in_runs ? "in runs" : "in memory"));
+    Scene scene(in_runs, BackendChoice::cuda);
+    fail_all(scene);
+  }
+}
+
+TEST_CASE("whatever call fails on a GPU that was chosen, the CPU sorts the file") {
+  for (const bool in_runs : {false, true}) {
+    INFO((in_runs ? "in runs" : "in memory"));
+    Scene scene(in_runs, BackendChoice::automatic);
+    fail_all(scene);
+  }
+}
+
+}  // namespace
+}  // namespace sweepsort
