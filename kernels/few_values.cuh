@@ -85,6 +85,7 @@ __global__ __launch_bounds__(threads) void count_few_kernel(const Bits* keys, ui
     if (__syncthreads_or(failed.load(cuda::memory_order_relaxed)) != 0) return;
   }
   if (blockIdx.x == 0 && threadIdx.x < count % width) take(keys[vectors * width + threadIdx.x]);
+  if (!fits) failed.store(1, cuda::memory_order_relaxed);
   __syncthreads();
 
   for (uint32_t s = threadIdx.x; s <= slots; s += threads) {
