@@ -31,10 +31,10 @@ __device__ __forceinline__ uint32_t index_in_warp(uint32_t i) {
   return (warp * keys_a_thread + i) * warp_threads + ptx::lane_id();
 }
 
-/// One stable pass over shared.keys[0, size) and shared.positions.
+/// One stable pass over the `size` records from shared.keys[first] and shared.positions[first] on.
 template <class Shared, class Bits, bool with_values, Ranking ranking, uint32_t threads,
           uint32_t keys_a_thread>
-__device__ __forceinline__ void move_by_digit(Shared& shared, uint32_t size, uint32_t place) {
+__device__ __forceinline__ void move_by_digit(Shared& shared, uint32_t first, uint32_t size, uint32_t place) {
   const uint32_t warp = threadIdx.x / warp_threads;
   const DigitOf<Bits> digit_of(place);
   const auto index = [](uint32_t i) { return index_in_warp<keys_a_thread>(i); };
@@ -43,8 +43,8 @@ __device__ __forceinline__ void move_by_digit(Shared& shared, uint32_t size, uin
 #pragma unroll
   for (uint32_t i = 0; i < keys_a_thread; ++i) {
     if (index(i) >= size) continue;
-    keys[i] = shared.keys[index(i)];
-    if constexpr (with_values) positions[i] = shared.positions[index(i)];
+    keys[i] = shared.keys[first + index(i)];
+    if constexpr (with_values) positions[i] = shared.positions[first + index(i)];
   }
   Packed16<keys_a_thread> ranks;
   WarpRanker<ranking> ranker(shared.digits.of_warp[warp]);
@@ -67,25 +67,26 @@ __device__ __forceinline__ void move_by_digit(Shared& shared, uint32_t size, uin
 #pragma unroll
   for (uint32_t i = 0; i < keys_a_thread; ++i) {
     if (index(i) >= size) continue;
-    const uint32_t to = shared.digits.of_warp[warp][digit_of(keys[i])] + ranks.get(i);
+    const uint32_t to = first + shared.digits.of_warp[warp][digit_of(keys[i])] + ranks.get(i);
     shared.keys[to] = keys[i];
     if constexpr (with_values) shared.positions[to] = positions[i];
   }
   __syncthreads();
 }
 
-/// Sorts shared.keys[0, size) and moves them `lead` places up. shared.positions becomes where each stood. The
-/// whole block calls it and finds everything done.
+/// Sorts the `size` keys from shared.keys[first] on; shared.positions becomes where each stood, counted from
+/// `first`. The whole block calls it and finds everything done.
 template <class Shared, class Bits, bool with_values, Ranking ranking, uint32_t threads,
           uint32_t keys_a_thread>
-__device__ __noinline__ void sort_staged_by_digits(Shared& shared, uint32_t size, uint32_t lead) {
+__device__ __noinline__ void sort_staged_by_digits(Shared& shared, uint32_t first, uint32_t size) {
+  const Bits* const keys = shared.keys + first;
   const auto index = [](uint32_t i) { return i * threads + threadIdx.x; };
   if (threadIdx.x == 0) shared.digits.varying = 0;
   __syncthreads();
   Bits differing = 0;
   for (uint32_t i = 0; index(i) < size; ++i) {
-    differing |= shared.keys[index(i)] ^ shared.keys[0];
-    if constexpr (with_values) shared.positions[index(i)] = static_cast<uint16_t>(index(i));
+    differing |= keys[index(i)] ^ keys[0];
+    if constexpr (with_values) shared.positions[first + index(i)] = static_cast<uint16_t>(index(i));
   }
   differing = warp_reduce(differing, [](Bits a, Bits b) { return static_cast<Bits>(a | b); });
   using Word = std::conditional_t<sizeof(Bits) == 8, unsigned long long, uint32_t>;
@@ -95,24 +96,7 @@ __device__ __noinline__ void sort_staged_by_digits(Shared& shared, uint32_t size
   const Bits varying = shared.digits.varying;
   for (uint32_t place = 0; place < digit_places<Bits>; ++place)
     if (((varying >> (place * digit_bits)) & (digit_values - 1)) != 0)
-      move_by_digit<Shared, Bits, with_values, ranking, threads, keys_a_thread>(shared, size, place);
-  if (lead == 0) return;
-  Bits keys[keys_a_thread] = {};
-  uint16_t positions[with_values ? keys_a_thread : 1] = {};
-#pragma unroll
-  for (uint32_t i = 0; i < keys_a_thread; ++i) {
-    if (index(i) >= size) continue;
-    keys[i] = shared.keys[index(i)];
-    if constexpr (with_values) positions[i] = shared.positions[index(i)];
-  }
-  __syncthreads();
-#pragma unroll
-  for (uint32_t i = 0; i < keys_a_thread; ++i) {
-    if (index(i) >= size) continue;
-    shared.keys[lead + index(i)] = keys[i];
-    if constexpr (with_values) shared.positions[lead + index(i)] = positions[i];
-  }
-  __syncthreads();
+      move_by_digit<Shared, Bits, with_values, ranking, threads, keys_a_thread>(shared, first, size, place);
 }
 
 }  // namespace bucket_sort_detail

@@ -99,9 +99,9 @@ struct KeyInterval {
 };
 
 /// The keys that a bucket may hold, if there are any.
-template <class Buckets, class Bits>
-__device__ __forceinline__ KeyInterval<Bits> interval_of(const Buckets& buckets, const BucketMap<Bits>& map,
-                                                         uint32_t bucket) {
+template <template <class> class Buckets, class Bits>
+__device__ __forceinline__ KeyInterval<Bits> interval_of(const Buckets<Bits>& buckets, uint32_t bucket) {
+  const BucketMap<Bits>& map = buckets.map;
   const uint64_t end = uint64_t{map.last_word()} + 1;
   const auto first_word = [&](uint32_t wanted) {
     uint64_t low = 0;

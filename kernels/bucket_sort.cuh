@@ -23,7 +23,6 @@
 
 #include <cuda_runtime.h>
 
-#include <algorithm>
 #include <bit>
 #include <cstdint>
 #include <type_traits>
@@ -61,7 +60,7 @@ struct Shared {
     DigitCounts<Bits, warps> digits;  // the other way
   };
   alignas(8) uint16_t before[words];             // places before those of each word's parts
-  uint16_t list[most_keys / 2];                  // first places of parts with several keys
+  uint16_t list[most_keys / 2];                  // places of the second keys of parts with several
   uint16_t positions[with_values ? places : 1];  // where the record at a place stood in the bucket
   union {
     alignas(16) Bits keys[places];
@@ -351,10 +350,10 @@ class Bucket {
   }
 
   __device__ __forceinline__ void place_by_digits() {
-    for_rows(range_.size, [&](uint32_t row) { shared_.keys[index_in_row(row)] = keys_[row]; });
+    for_rows(range_.size, [&](uint32_t row) { shared_.keys[lead() + index_in_row(row)] = keys_[row]; });
     __syncthreads();
-    sort_staged_by_digits<BucketShared, Bits, with_values, ranking, threads, keys_a_thread>(
-        shared_, range_.size, lead());
+    sort_staged_by_digits<BucketShared, Bits, with_values, ranking, threads, keys_a_thread>(shared_, lead(),
+                                                                                            range_.size);
   }
 
   /// The first access to the values: they are under way while the keys are stored.
@@ -435,11 +434,11 @@ class Bucket {
 };
 
 /// Sorts the buckets that plan->listed[which] and `list` name where they are. Those that are left alone join
-/// the last class, `last_list`.
+/// `crowded_list`.
 template <class Bits, class Value, Ranking ranking, class Policy, Crowded crowded>
 __global__ __launch_bounds__(Policy::threads, Policy::blocks_a_multiprocessor) void bucket_sort_kernel(
     BucketArrays<Bits, Value> arrays, uint64_t count, const uint64_t* offsets, const BucketParts* parts,
-    const uint32_t* list, uint32_t which, uint32_t* last_list, KeyMap<Bits> map, MsdPlan<Bits>* plan) {
+    const uint32_t* list, uint32_t which, uint32_t* crowded_list, KeyMap<Bits> map, MsdPlan<Bits>* plan) {
   ptx::wait_for_previous_launch();
   if (!plan->partitions()) return;
   auto& shared = shared_memory<Shared<Bits, Value, Policy>>();
@@ -451,7 +450,7 @@ __global__ __launch_bounds__(Policy::threads, Policy::blocks_a_multiprocessor) v
     const uint64_t first = offsets[number];
     const uint64_t end = number + 1 < buckets ? offsets[number + 1] : count;
     const bool is_sorted = bucket.sort({first, static_cast<uint32_t>(end - first)}, parts[number]);
-    if (!is_sorted && threadIdx.x == 0) last_list[atomicAdd(&plan->listed[bucket_classes - 1], 1u)] = number;
+    if (!is_sorted && threadIdx.x == 0) crowded_list[atomicAdd(&plan->listed[crowded_buckets], 1u)] = number;
   }
 }
 

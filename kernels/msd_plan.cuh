@@ -32,8 +32,9 @@ inline constexpr uint32_t msd_most_buckets = 1u << 16;
 inline constexpr uint32_t msd_digit_bits = 8;
 inline constexpr uint32_t msd_digits = 1u << msd_digit_bits;
 
-/// Lists of buckets: small ones, large ones, and those that turned out to be crowded.
-inline constexpr uint32_t bucket_classes = 3;
+/// Lists of buckets: small ones, large ones, and those of both that turned out to be crowded.
+enum BucketClass : uint32_t { small_buckets, large_buckets, crowded_buckets, bucket_classes };
+inline constexpr uint32_t classes_by_size = crowded_buckets;
 
 /// Distinct values that are worth a counter each, wherever they lie (few_values.cuh).
 inline constexpr uint32_t few_values = 2048;
@@ -376,8 +377,8 @@ __device__ __forceinline__ void append(uint32_t* list, uint32_t* length, uint32_
 }
 
 struct ClassLimits {
-  uint32_t most_keys[2];
-  uint32_t part_bits[2];
+  uint32_t most_keys[classes_by_size];
+  uint32_t part_bits[classes_by_size];
 };
 
 /// A thread a bucket: which kernel finishes it, and in which parts. The first block also cuts the first
@@ -405,16 +406,15 @@ __global__ __launch_bounds__(decide_threads) void decide_kernel(
   uint32_t least = 0;
   uint32_t part_bits = 0;
 #pragma unroll
-  for (uint32_t c = 0; c < 2; ++c) {
+  for (uint32_t c = 0; c < classes_by_size; ++c) {
     const bool is_member = size > least && size <= limits.most_keys[c];
     append(lists + c * msd_most_buckets, &plan->listed[c], bucket, is_member);
     if (is_member) part_bits = limits.part_bits[c];
     least = limits.most_keys[c];
   }
   if (part_bits != 0) {
-    const auto interval = plan->is_pieced
-                              ? interval_of(PiecedBuckets<Bits>{plan->map, plan->pieces}, plan->map, bucket)
-                              : interval_of(LinearBuckets<Bits>{plan->map}, plan->map, bucket);
+    const auto interval = plan->is_pieced ? interval_of(PiecedBuckets<Bits>{plan->map, plan->pieces}, bucket)
+                                          : interval_of(LinearBuckets<Bits>{plan->map}, bucket);
     parts[bucket] = BucketParts::over(interval.first, interval.last, part_bits);
   }
   if (__syncthreads_or(size > least) != 0 && threadIdx.x == 0) atomicOr(&plan->has_too_large, 1u);

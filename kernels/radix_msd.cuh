@@ -105,7 +105,7 @@ void sort_buckets(const MsdArrays<Bits, Value>& arrays, uint32_t which, KeyMap<B
                                            arrays.values_out};
   launch_chained(kernel, {blocks, Policy::threads, shared_bytes}, stream, in_place, arrays.count, offsets,
                  parts, static_cast<const uint32_t*>(lists + which * msd_most_buckets), which,
-                 lists + (bucket_classes - 1) * msd_most_buckets, map, plan);
+                 lists + crowded_buckets * msd_most_buckets, map, plan);
 }
 
 template <class Policy, Ranking ranking, class Bits, class Value>
@@ -169,6 +169,9 @@ void radix_msd(const MsdArrays<Bits, Value>& arrays, KeyMap<Bits> map, const Dig
                  workspace.span_counts.data());
   scan_counts(workspace.counts, nullptr, workspace.scan, stream);
   const uint64_t* const offsets = workspace.counts.data();
+  // Crowded buckets of either class, and their parts, must suit the launch of the large ones.
+  static_assert(Policy::Small::most_keys <= Policy::Large::most_keys &&
+                Policy::Small::parts <= Policy::Large::parts);
   const ClassLimits limits{{Policy::Small::most_keys, Policy::Large::most_keys},
                            {std::countr_zero(Policy::Small::parts), std::countr_zero(Policy::Large::parts)}};
   launch_chained(decide_kernel<Bits>,
@@ -216,9 +219,9 @@ void radix_msd(const MsdArrays<Bits, Value>& arrays, KeyMap<Bits> map, const Dig
     sort_buckets<BucketPolicy, crowded, stable_ranking>(arrays, which, map, offsets, workspace.parts.data(),
                                                         workspace.lists.data(), plan, stream);
   };
-  sort_class.template operator()<typename Policy::Small, Crowded::left_alone>(0);
-  sort_class.template operator()<typename Policy::Large, Crowded::left_alone>(1);
-  sort_class.template operator()<typename Policy::Large, Crowded::by_digits>(2);
+  sort_class.template operator()<typename Policy::Small, Crowded::left_alone>(small_buckets);
+  sort_class.template operator()<typename Policy::Large, Crowded::left_alone>(large_buckets);
+  sort_class.template operator()<typename Policy::Large, Crowded::by_digits>(crowded_buckets);
 }
 
 }  // namespace sweepsort
