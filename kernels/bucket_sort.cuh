@@ -335,6 +335,7 @@ class Bucket {
           shared_.keys[to] = lower;
           if constexpr (with_values) shared_.positions[to] = shared_.positions[to - 1];
         }
+        if (to == next) continue;
         shared_.keys[to] = key;
         if constexpr (with_values) shared_.positions[to] = position;
       }
@@ -358,6 +359,9 @@ class Bucket {
   /// is written.
   __device__ __forceinline__ static bool sort_few_values(Bits* keys, uint32_t size) {
     const uint32_t lane = ptx::lane_id();
+    bool differs = false;
+    for (uint32_t at = lane; at < size; at += warp_threads) differs |= keys[at] != keys[0];
+    if (!__any_sync(full_warp, differs)) return true;
     Bits value = 0;
     uint32_t count = 0;
     uint32_t values = 0;

@@ -74,7 +74,7 @@ template <>
 struct PartCounters<16> {
   static constexpr uint32_t a_word = 2;
   /// More keys of a part than one thread compares: a warp sorts them.
-  static constexpr uint32_t crowd = 32;
+  static constexpr uint32_t crowd = 8;
 
   static __device__ __forceinline__ uint32_t count(uint32_t word, uint32_t part) {
     return __byte_perm(word, 0, (part & 1) != 0 ? 0x4432 : 0x4410);

@@ -196,10 +196,10 @@ void radix_msd(const MsdArrays<Bits, Value>& arrays, KeyMap<Bits> map, const Dig
         .sizes = workspace.sample_sizes.data(),
         .places = survey_detail::frequent_places<Bits>(count),
         .most_keys = static_cast<uint32_t>(std::min<uint64_t>(count / survey_detail::finders, 1u << 31))};
-    launch_chained(
-        survey_detail::sample_kernel<Bits>,
-        {sample.places / survey_detail::threads, survey_detail::threads, sizeof(survey_detail::SampleShared)},
-        stream, survey, sample, static_cast<const MsdPlan<Bits>*>(plan));
+    launch_chained(survey_detail::sample_kernel<Bits>,
+                   {sample.places / survey_detail::sample_threads, survey_detail::sample_threads,
+                    sizeof(survey_detail::SampleShared)},
+                   stream, survey, sample, static_cast<const MsdPlan<Bits>*>(plan));
     launch_chained(survey_detail::find_frequent_kernel<Bits>,
                    {survey_detail::finders, survey_detail::threads, sizeof(survey_detail::Shared<Bits>)},
                    stream, survey, sample, plan, workspace.values.data());
