@@ -1,7 +1,8 @@
-# Headers of the system, compiled once for all targets: reading them is a third of a first build. Not for every day's work,
-# because a file that forgets an #include then compiles all the same; scripts/test has one build with and one without.
+# For a first build in half the time: headers of the system, compiled once for all targets, and small files, compiled
+# several at once. Not for every day's work, because a file that forgets an #include then compiles all the same.
 
-option(SWEEPSORT_PRECOMPILE "Precompile the headers of the system: a faster first build" OFF)
+set(SWEEPSORT_PRECOMPILE OFF CACHE STRING "A faster first build: precompile the headers of the system; TESTS: the tests' alone")
+set_property(CACHE SWEEPSORT_PRECOMPILE PROPERTY STRINGS ON OFF TESTS)
 
 # What most files include.
 set(system_headers <algorithm> <array> <atomic> <bit> <chrono> <cstddef> <cstdint> <cstring> <filesystem> <functional>
@@ -11,7 +12,7 @@ set(system_headers <algorithm> <array> <atomic> <bit> <chrono> <cstddef> <cstdin
 # precompiled_headers(NAME [OPTIONS ...] [LIBRARIES ...] [HEADERS ...] TARGETS ...): for TARGETS, those of them that there
 # are, which are compiled with OPTIONS.
 function(precompiled_headers name)
-  if(NOT SWEEPSORT_PRECOMPILE)
+  if(NOT SWEEPSORT_PRECOMPILE OR (SWEEPSORT_PRECOMPILE STREQUAL "TESTS" AND NOT name STREQUAL "precompiled_for_tests"))
     return()
   endif()
   find_package(fmt REQUIRED)
@@ -27,4 +28,14 @@ function(precompiled_headers name)
       target_precompile_headers(${target} REUSE_FROM ${name})
     endif()
   endforeach()
+endfunction()
+
+# compiled_together(TARGET [ALONE FILES ...]): its files by eights, but for those which give a name to something of their own
+# that another gives, too.
+function(compiled_together target)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "ALONE")
+  if(SWEEPSORT_PRECOMPILE STREQUAL "ON")
+    set_target_properties(${target} PROPERTIES UNITY_BUILD ON)
+    set_source_files_properties(${arg_ALONE} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+  endif()
 endfunction()

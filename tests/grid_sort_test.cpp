@@ -176,8 +176,11 @@ TEST_CASE("a bucket as large as a block is sorted, one larger sends all to the d
     for (const bool in_place : {false, true}) {
       const Case test{.in_place = in_place, .multiprocessors = 16};
       const Taken expected = size <= 1024 ? Taken::buckets : Taken::digits;
-      CHECK(sort<SmallGrid, uint32_t, NoValue>(one_bucket_of(size, 4'000), test) == expected);
-      CHECK(sort<SmallGrid, uint32_t, uint32_t>(one_bucket_of(size, 4'000), test) == expected);
+      // The emulator sorts keys in place, and pairs elsewhere.
+      if (on_gpu || in_place)
+        CHECK(sort<SmallGrid, uint32_t, NoValue>(one_bucket_of(size, 4'000), test) == expected);
+      if (on_gpu || !in_place)
+        CHECK(sort<SmallGrid, uint32_t, uint32_t>(one_bucket_of(size, 4'000), test) == expected);
     }
 }
 
@@ -199,18 +202,18 @@ TEST_CASE("keys that crowd in one bucket are sorted by their live bytes, an odd 
   }
 }
 
+#ifndef SWEEPSORT_EMULATED  // device_sort_test takes it there, too
 TEST_CASE("the product's grid sort is right", "[device]") {
   const uint64_t capacity = [] {
     const OnDevice session(2);
     return grid_capacity<uint32_t, NoValue>();
   }();
-  std::vector<uint64_t> counts{16'000};
-  if (on_gpu) counts = {(1 << 14) + 1, 1 << 16, (1 << 17) + 3, 1 << 19, 1 << 20, capacity - 1, capacity};
+  const std::vector<uint64_t> counts{(1 << 14) + 1, 1 << 16,      (1 << 17) + 3, 1 << 19,
+                                     1 << 20,       capacity - 1, capacity};
   const Case two{.in_place = true, .multiprocessors = 2};
   for (const uint64_t count : counts) {
     sort_distribution<TunedGridSort<uint32_t, NoValue>, uint32_t, NoValue>("uniform", count, two);
     sort_distribution<TunedGridSort<uint64_t, uint64_t>, int64_t, uint64_t>("and3", count, two);
-    if (!on_gpu) continue;
     for (const char* distribution : {"uniform", "zipf", "all-equal", "gaussian", "ninety-percent-one-value",
                                      "sorted", "organ-pipe", "one-bucket"}) {
       const Case ballot{.order = Order::descending, .ranking = Ranking::ballot};
@@ -223,6 +226,7 @@ TEST_CASE("the product's grid sort is right", "[device]") {
     }
   }
 }
+#endif
 
 TEST_CASE("more records than the multiprocessors hold are refused", "[device]") {
   const OnDevice session(multiprocessors_here);

@@ -299,7 +299,7 @@ TEST_CASE("a GPU with little memory sorts a file in runs; if it fails the CPU do
     const auto keys = random_keys<uint64_t>(30'000);
     write_keys(folder / "in.u64", keys);
     SortEnvironment environment = with_gpu(plain_environment(4096), fault);
-    environment.choose = [](uint64_t, KeyType, const CudaStatus&, uint32_t, const WhereOptions&) {
+    environment.choose = [](uint64_t, KeyType, const AskStatus&, uint32_t, const WhereOptions&) {
       return BackendDecision{BackendChoice::cuda, "the test says so"};
     };
     const SortReport report =
@@ -317,7 +317,7 @@ TEST_CASE("a stream that the GPU failed to sort is sorted by the CPU, from memor
     REQUIRE(::mkfifo((folder / "in.u64").c_str(), 0600) == 0);
     std::thread writer([&] { write_keys(folder / "in.u64", keys); });
     SortEnvironment environment = with_gpu(cpu_environment(), Fault::doubles_key);
-    environment.choose = [](uint64_t, KeyType, const CudaStatus&, uint32_t, const WhereOptions&) {
+    environment.choose = [](uint64_t, KeyType, const AskStatus&, uint32_t, const WhereOptions&) {
       return BackendDecision{BackendChoice::cuda, "the test says so"};
     };
     SortFileOptions options = with_memory(Bytes{1u << 20});

@@ -5,10 +5,12 @@
 #include "pipeline/choose_backend.hpp"
 #include "pipeline/key_scan.hpp"
 #include "pipeline/memory_limit.hpp"
+#include "pipeline/stream_run.hpp"
 #include "sort_file_fixture.hpp"
 
 #include <filesystem>
 #include <fstream>
+#include <stdexcept>
 
 using namespace sweepsort;
 using namespace sweepsort::test;
@@ -17,8 +19,8 @@ namespace fs = std::filesystem;
 
 namespace {
 
-const CudaStatus gpu{.usable = true, .device_count = 2, .reason = {}, .hint = {}};
-const CudaStatus no_gpu{.reason = "no NVIDIA driver", .hint = "install it"};
+CudaStatus gpu() { return {.usable = true, .device_count = 2, .reason = {}, .hint = {}}; }
+CudaStatus no_gpu() { return {.reason = "no NVIDIA driver", .hint = "install it"}; }
 
 BackendChoice automatic(uint64_t count, KeyType type, uint32_t threads) {
   return choose_backend(count, type, gpu, threads, {}).which;
@@ -60,6 +62,17 @@ TEST_CASE("a backend asked for is taken, or an error with the hint") {
   CHECK_THROWS_WITH(choose_backend(1, KeyType::u8, gpu, 1, third), Contains("there is no CUDA device 2"));
   CHECK(choose_backend(1u << 30, KeyType::u64, no_gpu, 1, {}).which == BackendChoice::cpu);
   CHECK_THAT(choose_backend(1u << 30, KeyType::u64, no_gpu, 1, {}).why, Contains("no NVIDIA driver"));
+}
+
+TEST_CASE("nobody looks for a GPU where the answer would change nothing") {
+  const auto unasked = []() -> CudaStatus { throw std::logic_error("the driver was started"); };
+  const WhereOptions cpu{.backend = BackendChoice::cpu};
+  CHECK(choose_backend(uint64_t{1} << 40, KeyType::u64, unasked, 1, cpu).why == "asked for");
+  CHECK(choose_backend(1'000'000, KeyType::u32, unasked, 2, {}).which == BackendChoice::cpu);
+  CHECK_THROWS(choose_backend(uint64_t{1} << 40, KeyType::u64, unasked, 1, {}));
+  CHECK(choose_stream_backend(uint64_t{1} << 50, 0, unasked, 1, cpu).why == "asked for");
+  CHECK(choose_stream_backend(uint64_t{1} << 30, 0, unasked, 16, {}).which == BackendChoice::cpu);
+  CHECK_THROWS(choose_stream_backend(uint64_t{1} << 40, 0, unasked, 1, {}));
 }
 
 TEST_CASE("memory is what the tightest of machine and control groups leaves") {

@@ -344,7 +344,7 @@ TEST_CASE("repeats are timed; those of a pipe are refused") {
 }
 
 TEST_CASE("auto takes the GPU where its start is worth it, and never for a file that must be written") {
-  const CudaStatus gpu{.usable = true, .device_count = 1, .reason = {}, .hint = {}};
+  const auto gpu = [] { return CudaStatus{.usable = true, .device_count = 1, .reason = {}, .hint = {}}; };
   const auto choice = [&](uint64_t in, uint64_t out, uint32_t threads) {
     return choose_stream_backend(in, out, gpu, threads, {}).which;
   };

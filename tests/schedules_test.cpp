@@ -2,6 +2,7 @@
 // first.
 #include "catch.hpp"
 #include "device_array.hpp"
+#include "emulated_msd.hpp"
 #include "kernels/radix_sort.cuh"
 #include "kernels/scan.cuh"
 #include "scan_counts_check.hpp"
@@ -29,7 +30,7 @@ using SmallTiles = OnesweepPolicy<256, 2, 1>;
 /// that travel.
 bool onesweep_sorts(uint64_t seed, Ranking ranking) {
   std::mt19937_64 random(seed);
-  std::vector<uint32_t> keys(512 * 7 + random() % 512);
+  std::vector<uint32_t> keys(512 * 5 + random() % 512);
   for (uint32_t& key : keys) key = static_cast<uint32_t>(random()) & 0x00ff00ff;
   std::vector<uint32_t> expected = keys;
   std::sort(expected.begin(), expected.end());
@@ -37,7 +38,7 @@ bool onesweep_sorts(uint64_t seed, Ranking ranking) {
   simt::Session session{.seed = seed};
   const DeviceArray<uint32_t> in{std::span<const uint32_t>(keys)};
   const DeviceArray<uint32_t> out(keys.size());
-  constexpr uint64_t portion = 512 * 5;
+  constexpr uint64_t portion = 512 * 4;
   Workspace counter;
   (void)SortWorkspace<uint32_t, NoValue, SmallTiles>(counter, keys.size(), portion);
   const DeviceArray<std::byte> memory(counter.used());

@@ -101,7 +101,7 @@ constexpr Command scan_command{
     .summary = "running sums, minima, maxima: inclusive or exclusive prefix scan",
     .usage = "[options] [INPUT] [-o OUTPUT]",
     .examples =
-        "  sweepsort scan numbers.u32 -o sums.u32        3 1 2 becomes 3 4 6\n"
+        "  sweepsort scan counts.u64 -o sums.u64         3 1 2 becomes 3 4 6\n"
         "  sweepsort scan --exclusive counts.npy -o offsets.npy   3 1 2 becomes 0 3 4\n"
         "  sweepsort scan --output-type u64 numbers.u32 -o sums.u64   sums that outgrow their type\n"
         "  sweepsort scan --op max -t f64 - < prices > highs     pipes; NaN is passed over\n"

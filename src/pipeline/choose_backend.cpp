@@ -27,27 +27,32 @@ double cpu_s_per_key(KeyType type) {
 
 }  // namespace
 
-BackendDecision choose_backend(uint64_t count, KeyType type, const CudaStatus& status, uint32_t threads,
+BackendDecision choose_backend(uint64_t count, KeyType type, const AskStatus& ask, uint32_t threads,
                                const WhereOptions& where) {
   if (where.backend == BackendChoice::cpu) return {BackendChoice::cpu, "asked for"};
+  const auto keys = static_cast<double>(count);
+  const double bytes = keys * static_cast<double>(key_bytes(type));
+  const double cpu_s = keys * cpu_s_per_key(type) / threads;
+  const double cuda_s = cuda_start_s + bytes / pcie_bytes_s + keys * cuda_sort_s_per_key;
+  BackendDecision by_time{BackendChoice::cpu,
+                          fmt::format("for {} {} keys about {:.2g} s on {} CPU thread{}, {:.2g} s on a GPU "
+                                      "with its start",
+                                      count, name(type), cpu_s, threads, threads == 1 ? "" : "s", cuda_s)};
+  if (where.backend == BackendChoice::automatic && cpu_s <= cuda_s) return by_time;
+  const CudaStatus status = ask();
+  const bool has_device = where.device >= 0 && where.device < status.device_count;
   if (where.backend == BackendChoice::cuda) {
     if (!status.usable) throw Error("the cuda backend cannot be used: " + status.reason, status.hint);
-    if (where.device < 0 || where.device >= status.device_count)
+    if (!has_device)
       throw Error(
           fmt::format("there is no CUDA device {}: this machine has {}", where.device, status.device_count),
           "devices are numbered from 0; sweepsort info lists them");
     return {BackendChoice::cuda, "asked for"};
   }
   if (!status.usable) return {BackendChoice::cpu, "no GPU: " + status.reason};
-  if (where.device < 0 || where.device >= status.device_count)
-    return {BackendChoice::cpu, fmt::format("there is no CUDA device {}", where.device)};
-  const auto keys = static_cast<double>(count);
-  const double bytes = keys * static_cast<double>(key_bytes(type));
-  const double cpu_s = keys * cpu_s_per_key(type) / threads;
-  const double cuda_s = cuda_start_s + bytes / pcie_bytes_s + keys * cuda_sort_s_per_key;
-  return {cuda_s < cpu_s ? BackendChoice::cuda : BackendChoice::cpu,
-          fmt::format("for {} {} keys about {:.2g} s on {} CPU thread{}, {:.2g} s on the GPU with its start",
-                      count, name(type), cpu_s, threads, threads == 1 ? "" : "s", cuda_s)};
+  if (!has_device) return {BackendChoice::cpu, fmt::format("there is no CUDA device {}", where.device)};
+  by_time.which = BackendChoice::cuda;
+  return by_time;
 }
 
 }  // namespace sweepsort

@@ -22,7 +22,7 @@ class MinFileRun {
     report_.type = layout().type;
     report_.format = layout().format;
     const uint64_t known_bytes = reader_.is_stream() ? 0 : layout().data_bytes();
-    const BackendDecision decision = choose_stream_backend(known_bytes, 0, environment_.status(),
+    const BackendDecision decision = choose_stream_backend(known_bytes, 0, environment_.status,
                                                            stream_threads(options_.where), options_.where);
     const bool on_gpu = decision.which == BackendChoice::cuda;
     log(fmt::format("backend {}: {}", on_gpu ? "cuda" : "cpu", decision.why));

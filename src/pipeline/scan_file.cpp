@@ -52,7 +52,7 @@ class ScanFileRun {
     const uint64_t known = reader_.is_stream() ? 0 : layout().count;
     const BackendDecision decision =
         choose_stream_backend(known * key_bytes(layout().type), known * key_bytes(output_type_),
-                              environment_.status(), stream_threads(where), where);
+                              environment_.status, stream_threads(where), where);
     const bool on_gpu = decision.which == BackendChoice::cuda;
     log(fmt::format("backend {}: {}", on_gpu ? "cuda" : "cpu", decision.why));
     report_.backend_why = decision.why;

@@ -96,9 +96,8 @@ class SortFileRun {
     if (!options_.plan_only) prepare();
     // A stream that goes on is large: nobody knows how large.
     constexpr uint64_t many = uint64_t{1} << 36;
-    const BackendDecision decision =
-        environment_.choose(input_.count().value_or(many), input_.type(), environment_.status(),
-                            context_.threads, options_.where);
+    const BackendDecision decision = environment_.choose(
+        input_.count().value_or(many), input_.type(), environment_.status, context_.threads, options_.where);
     const bool may_fall_back =
         decision.which == BackendChoice::cuda && options_.where.backend != BackendChoice::cuda;
     log(fmt::format("backend {}: {}", decision.which == BackendChoice::cuda ? "cuda" : "cpu", decision.why));

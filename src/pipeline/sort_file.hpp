@@ -19,7 +19,7 @@ namespace sweepsort {
 struct SortEnvironment {
   std::function<std::unique_ptr<Backend>(uint32_t threads)> make_cpu = make_cpu_backend;
   std::function<std::unique_ptr<Backend>(int device)> make_cuda = make_cuda_backend;
-  std::function<CudaStatus()> status = cuda_status;
+  AskStatus status = cuda_status;
   decltype(&choose_backend) choose = choose_backend;
   std::function<MemoryLimit()> memory = [] { return available_memory(); };
   size_t chunk_bytes = 8u << 20;  // a multiple of 8

@@ -35,20 +35,25 @@ uint32_t stream_workers(uint32_t threads, uint64_t chunks) {
   return static_cast<uint32_t>(std::clamp<uint64_t>(chunks, 1, std::min(threads, most_workers)));
 }
 
-BackendDecision choose_stream_backend(uint64_t input_bytes, uint64_t output_bytes, const CudaStatus& status,
+BackendDecision choose_stream_backend(uint64_t input_bytes, uint64_t output_bytes, const AskStatus& ask,
                                       uint32_t threads, const WhereOptions& where) {
-  if (where.backend != BackendChoice::automatic || !status.usable || where.device < 0 ||
-      where.device >= status.device_count)
-    return choose_backend(0, KeyType::u8, status, threads, where);
+  if (where.backend != BackendChoice::automatic) return choose_backend(0, KeyType::u8, ask, threads, where);
   const double read_s =
       static_cast<double>(input_bytes) / std::min(read_bytes_s * threads, most_read_bytes_s);
   const double write_s = static_cast<double>(output_bytes) / write_bytes_s;
   const double cpu_s = std::max(read_s / cpu_share, write_s);
   const double cuda_s =
       cuda_start_s + std::max({read_s, static_cast<double>(input_bytes) / pcie_bytes_s, write_s});
-  return {cuda_s < cpu_s ? BackendChoice::cuda : BackendChoice::cpu,
-          fmt::format("about {:.2g} s on {} CPU thread{}, {:.2g} s on the GPU with its start", cpu_s, threads,
-                      threads == 1 ? "" : "s", cuda_s)};
+  BackendDecision by_time{BackendChoice::cpu,
+                          fmt::format("about {:.2g} s on {} CPU thread{}, {:.2g} s on a GPU with its start",
+                                      cpu_s, threads, threads == 1 ? "" : "s", cuda_s)};
+  if (cpu_s <= cuda_s) return by_time;
+  const CudaStatus status = ask();
+  if (!status.usable) return {BackendChoice::cpu, "no GPU: " + status.reason};
+  if (where.device < 0 || where.device >= status.device_count)
+    return {BackendChoice::cpu, fmt::format("there is no CUDA device {}", where.device)};
+  by_time.which = BackendChoice::cuda;
+  return by_time;
 }
 
 WhereOptions where_for(ScanAlgorithm algorithm, const WhereOptions& where) {

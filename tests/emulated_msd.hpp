@@ -1,0 +1,27 @@
+// emulated_msd.hpp - takes the product's MSD sorts out of a program for the emulator: they begin at more
+// records than it has time for, and are half of what cuda_sort.cu compiles. msd_sort_test has the same
+// kernels in small.
+#pragma once
+
+#include "kernels/radix_msd.cuh"
+
+#include <stdexcept>
+
+namespace sweepsort {
+
+// More specialised than the template, and therefore taken in its place.
+#define SWEEPSORT_WITHOUT_MSD(Bits, Value)                                          \
+  template <Ranking>                                                                \
+  void radix_msd(const MsdArrays<Bits, Value>&, KeyMap<Bits>, const Digest<Bits>*,  \
+                 const MsdWorkspace<Bits, Value>&, cudaStream_t) {                  \
+    throw std::logic_error("this test has too many records for its emulated sort"); \
+  }
+SWEEPSORT_WITHOUT_MSD(uint32_t, NoValue)
+SWEEPSORT_WITHOUT_MSD(uint64_t, NoValue)
+SWEEPSORT_WITHOUT_MSD(uint32_t, uint32_t)
+SWEEPSORT_WITHOUT_MSD(uint32_t, uint64_t)
+SWEEPSORT_WITHOUT_MSD(uint64_t, uint32_t)
+SWEEPSORT_WITHOUT_MSD(uint64_t, uint64_t)
+#undef SWEEPSORT_WITHOUT_MSD
+
+}  // namespace sweepsort
