@@ -259,6 +259,7 @@ __device__ __forceinline__ void sweep_tile(Shared<Bits, Value, Policy>& shared,
 template <class Bits, class Value, Ranking ranking, class Policy>
 __global__ __launch_bounds__(Policy::threads, Policy::blocks_a_multiprocessor) void onesweep_kernel(
     ColumnArrays<Bits> keys, ColumnArrays<Value> values, Portion portion, const SortPlan<Bits>* plan) {
+  if (ptx::is_before_90() && !Policy::is_portable) return;
   ptx::wait_for_previous_launch();
   const RadixPass pass = plan->passes[portion.place];
   if (!plan->scatters || !pass.live) return;

@@ -12,6 +12,7 @@
 #include "backend/cuda_sort.hpp"
 #include "core/error.hpp"
 #include "gpu/handles.hpp"
+#include "kernels/device_abilities.cuh"
 
 #include <algorithm>
 #include <chrono>
@@ -24,7 +25,55 @@
 namespace sweepsort {
 namespace {
 
-constexpr int least_compute_major = 9;  // the kernels' tiles want its shared memory
+/// What device_sort_needs() asks of a device, read without waking it up.
+struct Offer {
+  uint32_t compute;
+  uint32_t shared_bytes;
+  bool suffices() const {
+    const DeviceNeeds needs = device_sort_needs();
+    return compute >= needs.compute && shared_bytes >= needs.shared_bytes;
+  }
+};
+
+Offer offer_of(int device) {
+  const auto attribute = [&](cudaDeviceAttr which) {
+    int value = 0;  // and it stays so if the device is broken
+    if (cudaDeviceGetAttribute(&value, which, device) != cudaSuccess) (void)cudaGetLastError();
+    return static_cast<uint32_t>(value);
+  };
+  return {.compute = 10 * attribute(cudaDevAttrComputeCapabilityMajor) +
+                     attribute(cudaDevAttrComputeCapabilityMinor),
+          .shared_bytes = attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin)};
+}
+
+std::string compute_name(uint32_t compute) {
+  return std::to_string(compute / 10) + "." + std::to_string(compute % 10);
+}
+
+/// What to do about a device that this build cannot use.
+std::string hint_for(const Offer& offer) {
+  if (offer.compute < DeviceAbilities::least_code) return "use --backend cpu";
+  return "build with -DCMAKE_CUDA_ARCHITECTURES=" + std::to_string(offer.compute) + ", or use --backend cpu";
+}
+
+std::string needs_text() {
+  const DeviceNeeds needs = device_sort_needs();
+  return "this build needs " + compute_name(needs.compute) + " and " +
+         std::to_string(needs.shared_bytes / 1024) + " KiB";
+}
+
+/// Creates the current device's context and loads code.
+void wake_up(const Offer& offer, const std::string& name) {
+  check(cudaFree(nullptr));
+  try {
+    (void)device_abilities();
+  } catch (const CudaError& error) {
+    if (error.code() != cudaErrorNoKernelImageForDevice && error.code() != cudaErrorInvalidDeviceFunction)
+      throw;
+    throw Error("this build has no code for " + name + ", compute capability " + compute_name(offer.compute),
+                hint_for(offer));
+  }
+}
 
 size_t column_bytes(const SortJob& job, Column column) {
   return job.count * (column == Column::keys ? key_bytes(job.type) : job.value_bytes);
@@ -206,15 +255,17 @@ class CudaBackend final : public Backend {
       throw Error("--device " + std::to_string(device.ordinal) + ": there is no such CUDA device",
                   "this machine has devices 0 to " + std::to_string(status.device_count - 1));
     check(cudaGetDeviceProperties(&properties_, device.ordinal));
-    if (properties_.major < least_compute_major)
+    const Offer offer = offer_of(device.ordinal);
+    if (!offer.suffices())
       throw Error("--device " + std::to_string(device.ordinal) + ": " + properties_.name +
-                      " is of compute capability " + std::to_string(properties_.major) + "." +
-                      std::to_string(properties_.minor) + ", the kernels need 9.0 or newer",
-                  "use --backend cpu");
+                      " is of compute capability " + compute_name(offer.compute) + " with " +
+                      std::to_string(offer.shared_bytes / 1024) + " KiB of shared memory a block, " +
+                      needs_text(),
+                  hint_for(offer));
     // Creating a context takes a few tenths of a second: let it run beside the caller's first steps.
-    context_ = std::async(std::launch::async, [device] {
+    context_ = std::async(std::launch::async, [device, offer, name = std::string(properties_.name)] {
       check(cudaSetDevice(device.ordinal));
-      check(cudaFree(nullptr));
+      wake_up(offer, name);
     });
   }
 
@@ -339,17 +390,17 @@ CudaStatus cuda_status() {
   if (found != cudaSuccess)
     return {.reason = std::string("CUDA does not start: ") + cudaGetErrorString(found),
             .hint = "look at nvidia-smi, or use --backend cpu"};
-  int newest = 0;
+  Offer newest{};
   for (int device = 0; device < count; ++device) {
-    int major = 0;
-    if (cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device) == cudaSuccess)
-      newest = std::max(newest, major);
+    const Offer offer = offer_of(device);
+    if (offer.suffices()) return {.usable = true, .device_count = count};
+    if (offer.compute > newest.compute) newest = offer;
   }
-  if (newest < least_compute_major)
-    return {.device_count = count,
-            .reason = "no GPU here is of compute capability 9.0 or newer, which the kernels need",
-            .hint = "use --backend cpu"};
-  return {.usable = true, .device_count = count};
+  return {.device_count = count,
+          .reason = "no GPU here can be used: the newest is of compute capability " +
+                    compute_name(newest.compute) + " with " + std::to_string(newest.shared_bytes / 1024) +
+                    " KiB of shared memory a block, " + needs_text(),
+          .hint = hint_for(newest)};
 }
 
 std::unique_ptr<Backend> make_cuda_backend(int device) {
