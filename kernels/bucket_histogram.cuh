@@ -3,7 +3,7 @@
 //
 //     block 0 | block 1 | ...      each block counts a span of neighbouring keys in its shared memory, and
 //     \__span_/                    leaves behind: its counts added to all others', and how many keys of its
-//                                  span have each leading digit
+//                                  span, and of all, have each leading digit
 //
 // With the latter a block that later partitions the same span knows where in each bucket its keys go.
 #pragma once
@@ -31,11 +31,24 @@ struct Shared {
 };
 static_assert(WideCounters::bins == msd_most_buckets);
 
-/// Block b counts the keys [b * span, (b + 1) * span); `span` is a whole number of vectors.
+/// Where the keys are, and where their counts go.
 template <class Bits>
-__global__ __launch_bounds__(WideCounters::threads) void bucket_histogram_kernel(
-    const Bits* keys, uint64_t count, uint64_t span, KeyMap<Bits> map, MsdPlan<Bits>* plan,
-    unsigned long long* counts, uint32_t* span_counts) {
+struct Task {
+  const Bits* keys;
+  const Bits* rest;  // those that are not frequent; each span begins where it does in `keys`
+  const uint32_t* rest_counts;
+  uint64_t count;
+  uint64_t span;  // keys a block: a whole number of vectors
+  KeyMap<Bits> map;
+  unsigned long long* counts;         // by bucket
+  unsigned long long* parent_counts;  // by leading digit
+  uint32_t* span_counts;              // by block and leading digit
+};
+
+/// Block b counts the keys [b * span, (b + 1) * span).
+template <class Bits>
+__global__ __launch_bounds__(WideCounters::threads) void bucket_histogram_kernel(Task<Bits> task,
+                                                                                 MsdPlan<Bits>* plan) {
   ptx::wait_for_previous_launch();
   if (!plan->counts_buckets()) return;
   Shared& shared = shared_memory<Shared>();
@@ -43,10 +56,13 @@ __global__ __launch_bounds__(WideCounters::threads) void bucket_histogram_kernel
 
   // What is written here is read behind the barrier in count().
   const uint32_t bucket_bits = plan->bucket_bits;
-  const uint64_t first = min(blockIdx.x * span, count);
-  const uint64_t size = min(span, count - first);
+  const KeyMap<Bits>& map = task.map;
+  const uint64_t first = min(blockIdx.x * task.span, task.count);
+  const bool is_rest = plan->frequent != 0;
+  const uint64_t size = is_rest ? task.rest_counts[blockIdx.x] : min(task.span, task.count - first);
+  const Bits* const own = (is_rest ? task.rest : task.keys) + first;
   const auto hand_over = [&](uint32_t bucket) {
-    atomicAdd(&counts[bucket], static_cast<unsigned long long>(WideCounters::half));
+    atomicAdd(&task.counts[bucket], static_cast<unsigned long long>(WideCounters::half));
     atomicAdd(&shared.handed_over[bucket >> (bucket_bits - msd_digit_bits)], WideCounters::half);
   };
   const BucketMap<Bits> map_of_keys = plan->map;
@@ -61,7 +77,7 @@ __global__ __launch_bounds__(WideCounters::threads) void bucket_histogram_kernel
     const auto bucket_of = [&](Bits key) {
       return static_cast<uint32_t>(static_cast<Bits>(key ^ mask) >> shift);
     };
-    shared.counters.count(keys + first, size, bucket_of, hand_over);
+    shared.counters.count(own, size, bucket_of, hand_over);
   } else if (plan->has_value_buckets()) {
     Bits most = 0;
     Bits least_inverted = 0;
@@ -71,7 +87,7 @@ __global__ __launch_bounds__(WideCounters::threads) void bucket_histogram_kernel
       least_inverted = max(least_inverted, static_cast<Bits>(~ordered));
       return static_cast<uint32_t>(ordered - map_of_keys.lowest) % msd_most_buckets;
     };
-    shared.counters.count(keys + first, size, bucket_of, hand_over);
+    shared.counters.count(own, size, bucket_of, hand_over);
     const auto larger = [](Bits a, Bits b) { return max(a, b); };
     most = warp_reduce(most, larger);
     least_inverted = warp_reduce(least_inverted, larger);
@@ -85,20 +101,23 @@ __global__ __launch_bounds__(WideCounters::threads) void bucket_histogram_kernel
       const Bits ordered = map.to_ordered(key);
       return is_pieced ? pieced(ordered) : linear(ordered);
     };
-    shared.counters.count(keys + first, size, bucket_of, hand_over);
+    shared.counters.count(own, size, bucket_of, hand_over);
   }
 
   const uint32_t buckets = 1u << bucket_bits;
   for (uint32_t i = threadIdx.x; i < buckets; i += blockDim.x)
     if (const uint32_t keys_here = shared.counters.at(i))
-      atomicAdd(&counts[i], static_cast<unsigned long long>(keys_here));
+      atomicAdd(&task.counts[i], static_cast<unsigned long long>(keys_here));
   const uint32_t children = 1u << (bucket_bits - msd_digit_bits);
   for (uint32_t digit = threadIdx.x / warp_threads; digit < msd_digits; digit += blockDim.x / warp_threads) {
     uint32_t sum = 0;
     for (uint32_t child = ptx::lane_id(); child < children; child += warp_threads)
       sum += shared.counters.at(digit * children + child);
     sum = warp_reduce(sum, [](uint32_t a, uint32_t b) { return a + b; });
-    if (ptx::lane_id() == 0) span_counts[blockIdx.x * msd_digits + digit] = sum + shared.handed_over[digit];
+    if (ptx::lane_id() != 0) continue;
+    sum += shared.handed_over[digit];
+    task.span_counts[blockIdx.x * msd_digits + digit] = sum;
+    atomicAdd(&task.parent_counts[digit], static_cast<unsigned long long>(sum));
   }
 }
 

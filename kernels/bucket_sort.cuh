@@ -3,13 +3,14 @@
 // one as in Neubert, "The Flashsort1 Algorithm", 1998. Moves 2n records.
 //
 //     bucket:           61 67 60 64 67      its range is divided into many more parts than it has keys
-//     1 parts:           1  7  0  4  7      a counter of a byte each; its old value is the key's slot
+//     1 parts:           1  7  0  4  7      a small counter each; its old value is the key's slot
 //     2 scan:            1  3  0  2  3      keys in lower parts
 //     3 place = 2 + slot 1  3  0  2  4      who is alone in its part is at its place
 //     4 a part of several keys, if they may differ or have values, is listed, and one thread sorts it
 //
 // A bucket whose keys crowd in few parts is sorted digit by digit instead (bucket_digits.cuh), by a later
-// launch where there is one: the registers which that needs would slow down all others.
+// launch where there is one: the registers which that needs would slow down all others. Before that, keys
+// alone are tried with wider counters, and a warp for a part of many keys, which as a rule are few values.
 #pragma once
 
 #include "core/key_bits.hpp"
@@ -18,6 +19,7 @@
 #include "kernels/bucket_map.cuh"
 #include "kernels/launch.cuh"
 #include "kernels/msd_plan.cuh"
+#include "kernels/part_counters.cuh"
 #include "kernels/policy.cuh"
 #include "kernels/ptx.cuh"
 
@@ -31,55 +33,41 @@ namespace sweepsort {
 
 namespace bucket_sort_detail {
 
-/// Four counters a word. A part of `crowd` keys (a power of two) or more is too many comparisons for one
-/// thread. A counter has room for many more, so that the key that finds it crowded does so before it runs
-/// over.
-inline constexpr uint32_t parts_a_word = 4;
-inline constexpr uint32_t crowd = 32;
-
 /// Rows of records whose loads and atomics are under way at once.
 inline constexpr uint32_t batch = 4;
 
 template <class Bits, class Value, class Policy>
 struct Shared {
+  using Counters = PartCounters<Policy::counter_bits>;
   static constexpr uint32_t part_bits = std::countr_zero(Policy::parts);
-  static constexpr uint32_t words = Policy::parts / parts_a_word;
+  static constexpr uint32_t words = Policy::parts / Counters::a_word;
   static constexpr uint32_t warps = Policy::threads / warp_threads;
   static constexpr uint32_t most_keys = Policy::most_keys;
   // A bucket's first place in the output may be in the midst of a vector of 16 bytes; then so is its first
   // place here.
   static constexpr uint32_t places = most_keys + sizeof(uint4) / sizeof(Bits);
   static constexpr bool with_values = value_bytes<Value> != 0;
-  static_assert(places < 1u << 16);
+  static constexpr bool sorts_long_parts = Policy::counter_bits == 16;
+  static_assert(places < 1u << 16 && !(with_values && sorts_long_parts));
 
-  BucketParts parts;  // if they were found here
+  BucketParts parts;   // if they were found here
+  Bits* first_vector;  // where the bucket's keys go: the vector of 16 bytes with the first one
   uint64_t warp_sums[warps];
   uint32_t listed;
+  uint32_t long_parts;
   union {
     alignas(16) uint32_t counters[words];
     DigitCounts<Bits, warps> digits;  // the other way
   };
-  alignas(8) uint16_t before[words];             // places before those of each word's parts
-  uint16_t list[most_keys / 2];                  // places of the second keys of parts with several
+  alignas(8) uint16_t before[words];  // places before those of each word's parts
+  uint16_t list[most_keys / 2];       // places of the second keys of parts with several
+  uint16_t long_list[sorts_long_parts ? most_keys / Counters::crowd : 1];  // of those with many
   uint16_t positions[with_values ? places : 1];  // where the record at a place stood in the bucket
   union {
     alignas(16) Bits keys[places];
     Value values[with_values ? most_keys : 1];
   };
 };
-
-/// Number `which` % 4 of the bytes of a word.
-__device__ __forceinline__ uint32_t byte_of(uint32_t word, uint32_t which) {
-  return __byte_perm(word, 0, 0x4440 | (which & 3));
-}
-
-/// How many bytes of a word are 1; all are below 128.
-__device__ __forceinline__ uint32_t bytes_that_are_one(uint32_t word) {
-  return static_cast<uint32_t>(__popc((0x80808080u - (word ^ 0x01010101u)) & 0x80808080u));
-}
-
-/// The sums of all lower bytes; they must stay below 256.
-__device__ __forceinline__ uint32_t sums_of_lower_bytes(uint32_t word) { return word * 0x01010100u; }
 
 template <class Bits, class Value>
 struct BucketArrays {
@@ -101,6 +89,7 @@ template <class Bits, class Value, Ranking ranking, class Policy, Crowded crowde
 class Bucket {
  public:
   using BucketShared = Shared<Bits, Value, Policy>;
+  using Counters = typename BucketShared::Counters;
   static constexpr bool with_values = value_bytes<Value> != 0;
   static constexpr uint32_t threads = Policy::threads;
   static constexpr uint32_t keys_a_thread = Policy::keys_a_thread;
@@ -110,17 +99,20 @@ class Bucket {
                                     const KeyMap<Bits>& map)
       : shared_(shared), arrays_(arrays), map_(map) {}
 
-  /// Sorts the records of `range`, whose keys are ordered bits and lie in `parts`. False if the bucket was
-  /// left alone; the whole block gets the same answer.
-  __device__ __forceinline__ bool sort(const BucketRange& range, BucketParts parts) {
-    load_keys(range);
+  /// Sorts the records of `range`, whose keys are ordered bits and lie in `parts`; they are taken from `from`
+  /// on and go to `to`, in an array that is aligned to 16 bytes. False if the bucket was left alone; the
+  /// whole block gets the same answer.
+  __device__ __forceinline__ bool sort(BucketRange range, BucketParts parts, const Bits* from, Bits* to) {
+    set_goal(to);
+    load_keys(range, from);
     parts_ = parts;
     return sort_in_parts();
   }
 
   /// The same for keys as the caller has them, of which nothing is known.
   __device__ __forceinline__ void sort_alone(const BucketRange& range) {
-    load_keys(range);
+    set_goal(arrays_.keys_out + range.first);
+    load_keys(range, arrays_.keys_in + range.first);
     if (!map_.is_identity()) {
 #pragma unroll
       for (uint32_t row = 0; row < keys_a_thread; ++row) keys_[row] = map_.to_ordered(keys_[row]);
@@ -131,7 +123,7 @@ class Bucket {
 
  private:
   __device__ __forceinline__ bool sort_in_parts() {
-    if (threadIdx.x == 0) shared_.listed = 0;
+    if (threadIdx.x == 0) shared_.listed = shared_.long_parts = 0;
     clear_counters();
     __syncthreads();
     const bool is_crowded = __syncthreads_or(take_slots()) != 0;
@@ -142,6 +134,7 @@ class Bucket {
       scan_counters();
       place_by_parts();
       sort_listed();
+      if (BucketShared::sorts_long_parts && !sort_long_parts()) return false;
     }
     load_values();
     store_keys();
@@ -185,14 +178,14 @@ class Bucket {
     for_batches(size, [&](auto rows) { rows.for_rows(body); });
   }
 
-  /// The last vector of 16 bytes that begins before the bucket's first place, or there, is so many keys away.
-  __device__ __forceinline__ uint32_t lead() const {
-    return static_cast<uint32_t>(range_.first % (sizeof(uint4) / sizeof(Bits)));
+  __device__ __forceinline__ void set_goal(Bits* to) {
+    lead_ = static_cast<uint32_t>(reinterpret_cast<uintptr_t>(to) % sizeof(uint4) / sizeof(Bits));
+    if (threadIdx.x == 0) shared_.first_vector = to - lead_;
   }
 
-  __device__ __forceinline__ void load_keys(const BucketRange& range) {
+  __device__ __forceinline__ void load_keys(BucketRange range, const Bits* from) {
     range_ = range;
-    const Bits* const mine = arrays_.keys_in + range.first + threadIdx.x;
+    const Bits* const mine = from + threadIdx.x;
     for_rows(range.size, [&](uint32_t row) { keys_[row] = __ldcs(mine + row * threads); });
   }
 
@@ -229,35 +222,28 @@ class Bucket {
     for (uint32_t w = threadIdx.x; w < words / 4; w += threads) counters[w] = make_uint4(0, 0, 0, 0);
   }
 
-  /// Slots are kept in a byte each.
-  __device__ __forceinline__ uint32_t slot(uint32_t row) const { return byte_of(slots_[row / 4], row); }
-
+  /// Wider counters are fewer: two parts of the plan's share one.
+  __device__ __forceinline__ uint32_t part_of(Bits key) const {
+    return parts_(key) >> (Policy::counter_bits / 8 - 1);
+  }
   __device__ __forceinline__ uint32_t& counters_of(uint32_t part) const {
-    return shared_.counters[part / parts_a_word];
+    return shared_.counters[part / Counters::a_word];
   }
 
   /// Step 1. True if a part is crowded: then counters may have run over, and slots mean nothing.
   __device__ __forceinline__ bool take_slots() {
-#pragma unroll
-    for (uint32_t& four : slots_) four = 0;
+    slots_.clear();
     for_batches(range_.size, [&](auto rows) {
       uint32_t shift[batch];
       uint32_t before[batch];
       rows.for_rows([&](uint32_t row) {
-        const uint32_t part = parts_(keys_[row]);
-        shift[row % batch] = part * 8;  // modulo 32
+        const uint32_t part = part_of(keys_[row]);
+        shift[row % batch] = part * Policy::counter_bits;  // modulo 32
         before[row % batch] = atomicAdd(&counters_of(part), __funnelshift_l(0, 1, shift[row % batch]));
       });
-      rows.for_rows([&](uint32_t row) {
-        // The byte that begins at `shift` becomes byte row % 4.
-        const uint32_t old = __funnelshift_r(before[row % batch], 0, shift[row % batch]);
-        slots_[row / 4] = __byte_perm(slots_[row / 4], old, 0x3210 + ((4 - row % 4) << (row % 4 * 4)));
-      });
+      rows.for_rows([&](uint32_t row) { slots_.set(row, before[row % batch], shift[row % batch]); });
     });
-    uint32_t any = 0;
-#pragma unroll
-    for (const uint32_t four : slots_) any |= four;
-    return (any & (0x100 - crowd) * 0x01010101u) != 0;
+    return slots_.any_crowded();
   }
 
   /// Step 2. Each thread adds up the counters of `rows` vectors of 16 bytes; their sums, side by side in the
@@ -271,14 +257,14 @@ class Bucket {
 #pragma unroll
     for (uint32_t r = 0; r < rows; ++r) {
       const uint4 four = counters[index_in_row(r)];
-      sums[r][0] = ptx::sum_of_bytes(four.x);
-      sums[r][1] = ptx::sum_of_bytes(four.y, sums[r][0]);
-      sums[r][2] = ptx::sum_of_bytes(four.z, sums[r][1]);
-      row_sums |= uint64_t{ptx::sum_of_bytes(four.w, sums[r][2])} << (16 * r);
+      sums[r][0] = Counters::sum(four.x);
+      sums[r][1] = Counters::sum(four.y, sums[r][0]);
+      sums[r][2] = Counters::sum(four.z, sums[r][1]);
+      row_sums |= uint64_t{Counters::sum(four.w, sums[r][2])} << (16 * r);
     }
     uint64_t totals = 0;
     const uint64_t below = block_exclusive_sum<threads>(row_sums, shared_.warp_sums, totals);
-    uint32_t rows_before = lead();
+    uint32_t rows_before = lead_;
 #pragma unroll
     for (uint32_t r = 0; r < rows; ++r) {
       const uint32_t first = rows_before + (static_cast<uint32_t>(below >> (16 * r)) & 0xffff);
@@ -290,21 +276,23 @@ class Bucket {
   }
 
   __device__ __forceinline__ uint32_t first_place(uint32_t part) const {
-    return shared_.before[part / parts_a_word] + byte_of(sums_of_lower_bytes(counters_of(part)), part);
+    return shared_.before[part / Counters::a_word] + Counters::count_before(counters_of(part), part);
   }
 
   /// Step 3.
   __device__ __forceinline__ void place_by_parts() {
-    const bool compares = with_values || parts_.shift != 0;
+    const bool compares = with_values || parts_.shift != 0 || Policy::counter_bits > 8;
     uint32_t entry = compares ? reserve_entries() : 0;
     for_batches(range_.size, [&](auto rows) {
       uint32_t place[batch];
-      rows.for_rows([&](uint32_t row) { place[row % batch] = first_place(parts_(keys_[row])) + slot(row); });
+      rows.for_rows(
+          [&](uint32_t row) { place[row % batch] = first_place(part_of(keys_[row])) + slots_.get(row); });
       rows.for_rows([&](uint32_t row) {
         shared_.keys[place[row % batch]] = keys_[row];
         if constexpr (with_values)
           shared_.positions[place[row % batch]] = static_cast<uint16_t>(index_in_row(row));
-        if (compares && slot(row) == 1) shared_.list[entry++] = static_cast<uint16_t>(place[row % batch]);
+        if (compares && slots_.get(row) == 1)
+          shared_.list[entry++] = static_cast<uint16_t>(place[row % batch]);
       });
     });
     __syncthreads();
@@ -312,9 +300,7 @@ class Bucket {
 
   /// The second key of each part lists it: the first entry of those that this thread needs.
   __device__ __forceinline__ uint32_t reserve_entries() {
-    uint32_t wanted = 0;
-#pragma unroll
-    for (const uint32_t four : slots_) wanted += bytes_that_are_one(four);
+    const uint32_t wanted = slots_.ones();
     const uint32_t up_to_me = warp_inclusive_sum(wanted);
     uint32_t base = 0;
     if (ptx::lane_id() == warp_threads - 1) base = atomicAdd(&shared_.listed, up_to_me);
@@ -327,8 +313,12 @@ class Bucket {
     if (listed == 0) return;
     for (uint32_t entry = threadIdx.x; entry < listed; entry += threads) {
       const uint32_t first = shared_.list[entry] - 1;
-      const uint32_t part = parts_(shared_.keys[first]);
-      const uint32_t end = first + byte_of(counters_of(part), part);
+      const uint32_t part = part_of(shared_.keys[first]);
+      const uint32_t end = first + Counters::count(counters_of(part), part);
+      if (BucketShared::sorts_long_parts && end - first > Counters::crowd) {
+        shared_.long_list[atomicAdd(&shared_.long_parts, 1u)] = static_cast<uint16_t>(first);
+        continue;
+      }
       for (uint32_t next = first + 1; next < end; ++next) {
         const Bits key = shared_.keys[next];
         const uint16_t position = shared_.positions[with_values ? next : 0];
@@ -349,10 +339,60 @@ class Bucket {
     __syncthreads();
   }
 
+  /// A warp a part. False if one has too many values.
+  __device__ __forceinline__ bool sort_long_parts() {
+    const uint32_t listed = shared_.long_parts;
+    bool has_many = false;
+    for (uint32_t entry = threadIdx.x / warp_threads; entry < listed; entry += threads / warp_threads) {
+      const uint32_t first = shared_.long_list[entry];
+      const uint32_t part = part_of(shared_.keys[first]);
+      has_many |= !sort_few_values(shared_.keys + first, Counters::count(counters_of(part), part));
+    }
+    return __syncthreads_or(has_many) == 0;
+  }
+
+  /// Counts the keys' values, a lane each, and writes their runs. False: more values than lanes, and nothing
+  /// is written.
+  __device__ __forceinline__ static bool sort_few_values(Bits* keys, uint32_t size) {
+    const uint32_t lane = ptx::lane_id();
+    Bits value = 0;
+    uint32_t count = 0;
+    uint32_t values = 0;
+    for (uint32_t first = 0; first < size; first += warp_threads) {
+      const Bits key = keys[min(first + lane, size - 1)];
+      uint32_t left = __ballot_sync(full_warp, first + lane < size);
+      while (left != 0) {
+        const Bits next = shuffle_from(key, static_cast<uint32_t>(__ffs(static_cast<int>(left)) - 1));
+        const uint32_t same = __ballot_sync(full_warp, key == next) & left;
+        const uint32_t known = __ballot_sync(full_warp, lane < values && value == next);
+        if (known == 0 && values == warp_threads) return false;
+        const uint32_t owner =
+            known != 0 ? static_cast<uint32_t>(__ffs(static_cast<int>(known)) - 1) : values++;
+        if (lane == owner) {
+          value = next;
+          count += static_cast<uint32_t>(__popc(same));
+        }
+        left &= ~same;
+      }
+    }
+    uint32_t before = 0;
+    for (uint32_t v = 0; v < values; ++v) {
+      const uint32_t others = __shfl_sync(full_warp, count, v);
+      if (shuffle_from(value, v) < value) before += others;
+    }
+    for (uint32_t v = 0; v < values; ++v) {
+      const Bits run_value = shuffle_from(value, v);
+      const uint32_t begin = __shfl_sync(full_warp, before, v);
+      const uint32_t end = begin + __shfl_sync(full_warp, count, v);
+      for (uint32_t at = begin + lane; at < end; at += warp_threads) keys[at] = run_value;
+    }
+    return true;
+  }
+
   __device__ __forceinline__ void place_by_digits() {
-    for_rows(range_.size, [&](uint32_t row) { shared_.keys[lead() + index_in_row(row)] = keys_[row]; });
+    for_rows(range_.size, [&](uint32_t row) { shared_.keys[lead_ + index_in_row(row)] = keys_[row]; });
     __syncthreads();
-    sort_staged_by_digits<BucketShared, Bits, with_values, ranking, threads, keys_a_thread>(shared_, lead(),
+    sort_staged_by_digits<BucketShared, Bits, with_values, ranking, threads, keys_a_thread>(shared_, lead_,
                                                                                             range_.size);
   }
 
@@ -364,14 +404,12 @@ class Bucket {
     }
   }
 
-  /// Writes the bucket's places of `out`, by 16 bytes where all of them are its own. vector(n): the n-th
-  /// vector from the first one that the bucket touches.
+  /// Writes the bucket's places, by 16 bytes where all of them are its own. vector(n): the n-th vector from
+  /// `first_vector` on, the first one that the bucket touches; `begin` places of that are another's.
   template <class T, class Vector>
-  __device__ __forceinline__ void store(T* out, Vector vector) const {
+  __device__ __forceinline__ void store(T* first_vector, uint32_t begin, Vector vector) const {
     constexpr uint32_t width = sizeof(uint4) / sizeof(T);
-    const uint32_t begin = static_cast<uint32_t>(range_.first % width);
     const uint32_t end = begin + range_.size;
-    T* const first_vector = out + (range_.first - begin);
     for (uint32_t v = threadIdx.x; v * width < end; v += threads) {
       const digest_detail::Vector<T> mine = vector(v);
       if (v * width >= begin && (v + 1) * width <= end) {
@@ -395,10 +433,10 @@ class Bucket {
 
   template <class Raw>
   __device__ __forceinline__ void store_keys_as(Raw raw) const {
-    store(arrays_.keys_out, [&](uint32_t v) {
+    store(shared_.first_vector, lead_, [&](uint32_t v) {
       digest_detail::Vector<Bits> vector{.whole = reinterpret_cast<const uint4*>(shared_.keys)[v]};
 #pragma unroll
-      for (Bits& key : vector.keys) key = raw(key);
+      for (uint32_t k = 0; k < sizeof(uint4) / sizeof(Bits); ++k) vector.keys[k] = raw(vector.keys[k]);
       return vector;
     });
   }
@@ -410,8 +448,8 @@ class Bucket {
       __syncthreads();
       constexpr uint32_t width = sizeof(uint4) / sizeof(Value);
       const uint32_t begin = static_cast<uint32_t>(range_.first % width);
-      const uint16_t* const positions = shared_.positions + lead();
-      store(arrays_.values_out, [&](uint32_t v) {
+      const uint16_t* const positions = shared_.positions + lead_;
+      store(arrays_.values_out + (range_.first - begin), begin, [&](uint32_t v) {
         digest_detail::Vector<Value> vector;
 #pragma unroll
         for (uint32_t k = 0; k < width; ++k) {
@@ -427,31 +465,53 @@ class Bucket {
   const BucketArrays<Bits, Value>& arrays_;
   const KeyMap<Bits>& map_;
   BucketRange range_;  // of the keys below
+  uint32_t lead_;      // places between first_vector and the bucket's first one
   BucketParts parts_;
   Bits keys_[keys_a_thread] = {};
-  uint32_t slots_[(keys_a_thread + 3) / 4];
+  typename Counters::template Slots<keys_a_thread> slots_;
   Value values_[with_values ? keys_a_thread : 1];
 };
 
-/// Sorts the buckets that plan->listed[which] and `list` name where they are. Those that are left alone join
-/// `crowded_list`.
+/// What all buckets have in common.
+template <class Bits, class Value>
+struct BucketTask {
+  BucketArrays<Bits, Value> arrays;  // where the last partition left the records, and where they belong
+  Bits* rest;                        // the same of the keys if frequent values were taken out
+  const uint64_t* offsets;
+  const BucketParts* parts;
+  const uint64_t* taken_out_before;  // frequent keys, by bucket
+  const uint32_t* list;              // of the buckets to sort
+  uint32_t which;                    // plan->listed[which]: its length
+  uint32_t* next_list;               // buckets that are left alone join it ...
+  uint32_t next;                     // ... and are counted there
+  KeyMap<Bits> map;
+};
+
 template <class Bits, class Value, Ranking ranking, class Policy, Crowded crowded>
 __global__ __launch_bounds__(Policy::threads, Policy::blocks_a_multiprocessor) void bucket_sort_kernel(
-    BucketArrays<Bits, Value> arrays, uint64_t count, const uint64_t* offsets, const BucketParts* parts,
-    const uint32_t* list, uint32_t which, uint32_t* crowded_list, KeyMap<Bits> map, MsdPlan<Bits>* plan) {
+    BucketTask<Bits, Value> task, MsdPlan<Bits>* plan) {
   if (ptx::is_before_90()) return;
   ptx::wait_for_previous_launch();
   if (!plan->partitions()) return;
   auto& shared = shared_memory<Shared<Bits, Value, Policy>>();
   const uint32_t buckets = 1u << plan->bucket_bits;
-  const uint32_t listed = plan->listed[which];
-  Bucket<Bits, Value, ranking, Policy, crowded> bucket(shared, arrays, map);
+  const uint32_t listed = plan->listed[task.which];
+  const bool is_rest = value_bytes<Value> == 0 && plan->frequent != 0;
+  Bucket<Bits, Value, ranking, Policy, crowded> bucket(shared, task.arrays, task.map);
   for (uint32_t entry = blockIdx.x; entry < listed; entry += gridDim.x) {
-    const uint32_t number = list[entry];
-    const uint64_t first = offsets[number];
-    const uint64_t end = number + 1 < buckets ? offsets[number + 1] : count;
-    const bool is_sorted = bucket.sort({first, static_cast<uint32_t>(end - first)}, parts[number]);
-    if (!is_sorted && threadIdx.x == 0) crowded_list[atomicAdd(&plan->listed[crowded_buckets], 1u)] = number;
+    const uint32_t number = task.list[entry];
+    const uint64_t first = task.offsets[number];
+    const uint64_t end = number + 1 < buckets ? task.offsets[number + 1] : plan->keys;
+    const Bits* from = task.arrays.keys_in + first;
+    Bits* to = task.arrays.keys_out + first;
+    if (is_rest) {
+      const uint64_t before = task.taken_out_before[number];
+      from = task.rest + first;
+      to = before == has_frequent_value ? task.rest + first : to + before;
+    }
+    const bool is_sorted =
+        bucket.sort({first, static_cast<uint32_t>(end - first)}, task.parts[number], from, to);
+    if (!is_sorted && threadIdx.x == 0) task.next_list[atomicAdd(&plan->listed[task.next], 1u)] = number;
   }
 }
 

@@ -18,15 +18,20 @@ using AtomicWord = std::conditional_t<sizeof(Bits) == 8, unsigned long long, uin
 /// one has such a run.
 inline constexpr uint32_t most_tries = 64;
 
+/// A number of `bits` bits for a key.
+template <uint32_t bits, class Bits>
+__device__ __forceinline__ uint32_t hash(Bits key) {
+  if constexpr (sizeof(Bits) == 8)
+    return static_cast<uint32_t>((key * 0x9e3779b97f4a7c15ull) >> (64 - bits));
+  else
+    return (key * 0x9e3779b1u) >> (32 - bits);
+}
+
 /// Finds the slot of `key`, which is not zero, among `slots` (a power of two), or takes one; zero is a free
 /// slot. Adds 1 to `taken` if it was new. False if most_tries slots belong to others.
 template <uint32_t slots, class Bits>
 __device__ __forceinline__ bool find_slot(AtomicWord<Bits>* keys, Bits key, uint32_t& slot, uint32_t& taken) {
-  constexpr uint32_t bits = std::countr_zero(slots);
-  if constexpr (sizeof(Bits) == 8)
-    slot = static_cast<uint32_t>((key * 0x9e3779b97f4a7c15ull) >> (64 - bits));
-  else
-    slot = (key * 0x9e3779b1u) >> (32 - bits);
+  slot = hash<std::countr_zero(slots)>(key);
   for (uint32_t tries = 0; tries < most_tries; ++tries) {
     AtomicWord<Bits> there = keys[slot];
     if (there == 0) {
@@ -36,6 +41,17 @@ __device__ __forceinline__ bool find_slot(AtomicWord<Bits>* keys, Bits key, uint
         return true;
       }
     }
+    if (there == key) return true;
+    slot = (slot + 1) % slots;
+  }
+  return false;
+}
+
+/// The slot of `key`, which is not zero, in a table with free slots to which nobody adds; false: it has none.
+template <uint32_t slots, class Bits>
+__device__ __forceinline__ bool has_slot(const AtomicWord<Bits>* keys, Bits key, uint32_t& slot) {
+  slot = hash<std::countr_zero(slots)>(key);
+  for (AtomicWord<Bits> there = keys[slot]; there != 0; there = keys[slot]) {
     if (there == key) return true;
     slot = (slot + 1) % slots;
   }

@@ -3,8 +3,10 @@
 //
 //     in ──sample──> map ─────┬─ in order: copied while that is checked
 //                             ├─ few distinct values: counted by hashing (few_values.cuh)
+//                             ├─ some are frequent: counted, the others ──> scratch (frequent_values.cuh)
 //     in ──read────> counts ──┼─ each bucket one value: written from the counts
 //                             ├─ in ──> scratch ──> out ──> out      level 1, level 2, each bucket in a block
+//                             │         scratch ──> out ──> scratch ──> out     the others, then the frequent
 //                             └─ a bucket too large for a block: nothing here, `falls_back` is set
 //
 // Moves 4 + 8 + 8 + 8 bytes a u32 key whatever the number of its digits, where an LSD sort moves 8 a digit.
@@ -16,13 +18,15 @@
 #include "kernels/bucket_sort.cuh"
 #include "kernels/counting_sort.cuh"
 #include "kernels/few_values.cuh"
+#include "kernels/frequent_values.cuh"
 #include "kernels/launch.cuh"
 #include "kernels/msd_plan.cuh"
+#include "kernels/msd_survey.cuh"
 #include "kernels/policy.cuh"
 #include "kernels/ptx.cuh"
 #include "kernels/radix_partition.cuh"
 #include "kernels/rearrange.cuh"
-#include "kernels/scan_counts.cuh"
+#include "kernels/value_table.cuh"
 
 #include <cuda_runtime.h>
 
@@ -36,17 +40,23 @@ namespace sweepsort {
 template <class Bits, class Value>
 inline constexpr bool has_msd_sort = !std::is_void_v<TunedMsd<Bits, Value>>;
 
-/// Device memory of an MSD sort besides a scratch array of `count` records. All zeros before each sort.
+/// Device memory of an MSD sort besides a scratch array of `count` records. Up to `zeroed` all must be zero
+/// before each sort.
 template <class Bits, class Value, class Policy_ = TunedMsd<Bits, Value>>
 struct MsdWorkspace {
   using Policy = Policy_;
   static constexpr uint32_t most_spans = 512;  // blocks of the first level
+  static constexpr bool with_values = value_bytes<Value> != 0;
 
   DeviceSpan<MsdPlan<Bits>> plan;
-  FewValuesWorkspace<Bits> few;
-  DeviceSpan<SortPlan<Bits>> counting_plan;
+  DeviceSpan<value_table::Table<Bits>> values;
+  DeviceSpan<SortPlan<Bits>> expansion;
+  DeviceSpan<uint64_t> parent_counts;
   DeviceSpan<uint64_t> counts;  // by bucket, later the offsets
-  ScanCountsWorkspace scan;
+  size_t zeroed;
+  DeviceSpan<value_table::ListedValues<Bits>> listed;
+  DeviceSpan<uint32_t> rest_counts;  // by span
+  DeviceSpan<uint64_t> taken_out_before;
   DeviceSpan<uint32_t> span_counts;
   DeviceSpan<PartitionJob> jobs;
   DeviceSpan<uint32_t> job_counts;
@@ -56,10 +66,14 @@ struct MsdWorkspace {
   /// `is_wanted` false: takes next to nothing, and cannot be used.
   explicit MsdWorkspace(Workspace& workspace, bool is_wanted = true)
       : plan(workspace.take<MsdPlan<Bits>>(is_wanted)),
-        few(workspace, is_wanted),
-        counting_plan(workspace.take<SortPlan<Bits>>(is_wanted)),
+        values(workspace.take<value_table::Table<Bits>>(is_wanted)),
+        expansion(workspace.take<SortPlan<Bits>>(is_wanted)),
+        parent_counts(workspace.take<uint64_t>(is_wanted ? msd_digits : 0)),
         counts(workspace.take<uint64_t>(is_wanted ? msd_most_buckets : 0)),
-        scan(workspace, is_wanted ? msd_most_buckets : 0),
+        zeroed(workspace.used()),
+        listed(workspace.take<value_table::ListedValues<Bits>>(is_wanted)),
+        rest_counts(workspace.take<uint32_t>(is_wanted ? most_spans : 0)),
+        taken_out_before(workspace.take<uint64_t>(is_wanted && !with_values ? msd_most_buckets : 0)),
         span_counts(workspace.take<uint32_t>(is_wanted ? uint64_t{most_spans} * msd_digits : 0)),
         jobs(workspace.take<PartitionJob>(is_wanted ? most_jobs : 0)),
         job_counts(workspace.take<uint32_t>(is_wanted ? uint64_t{most_jobs} * msd_digits : 0)),
@@ -88,24 +102,43 @@ struct MsdArrays {
 /// Records that have no MSD sort.
 template <class Bits, class Value>
 struct MsdWorkspace<Bits, Value, void> {
-  explicit MsdWorkspace(Workspace& /*workspace*/, bool /*is_wanted*/ = false) {}
+  size_t zeroed;
+  explicit MsdWorkspace(Workspace& workspace, bool /*is_wanted*/ = false) : zeroed(workspace.used()) {}
 };
 
 namespace msd_detail {
 
+/// Few values are counted, all of them; or frequent ones, and the other keys go to `rest`.
+template <class Bits>
+__global__ __launch_bounds__(value_table::threads) void count_values_kernel(
+    const Bits* keys, uint64_t count, uint64_t span, MsdPlan<Bits>* plan, value_table::Table<Bits>* table,
+    Bits* rest, uint32_t* rest_counts) {
+  ptx::wait_for_previous_launch();
+  if (!plan->tries_few_values() && plan->frequent == 0) return;
+  using Counters = value_table::Counters<Bits>;
+  Counters& shared = shared_memory<Counters>();
+  for (uint32_t i = threadIdx.x; i < sizeof(shared) / 4; i += value_table::threads)
+    reinterpret_cast<uint32_t*>(&shared)[i] = 0;
+  __syncthreads();
+  if (plan->frequent != 0)
+    frequent_detail::take_out(keys, count, span, *plan, shared, table, rest, rest_counts);
+  else
+    few_detail::count_few(keys, count, plan, shared, table);
+}
+
+/// Sorts the buckets of one list, of which each fits a block. Those that are left alone join `next`.
 template <class Policy, bucket_sort_detail::Crowded crowded, Ranking ranking, class Bits, class Value>
-void sort_buckets(const MsdArrays<Bits, Value>& arrays, uint32_t which, KeyMap<Bits> map,
-                  const uint64_t* offsets, const BucketParts* parts, uint32_t* lists, MsdPlan<Bits>* plan,
-                  cudaStream_t stream) {
+void sort_buckets(bucket_sort_detail::BucketTask<Bits, Value> task, BucketClass which, BucketClass next,
+                  uint32_t* lists, MsdPlan<Bits>* plan, cudaStream_t stream) {
   using namespace bucket_sort_detail;
   const auto kernel = bucket_sort_kernel<Bits, Value, ranking, Policy, crowded>;
   constexpr size_t shared_bytes = sizeof(Shared<Bits, Value, Policy>);
   const uint32_t blocks = std::min(resident_blocks(kernel, Policy::threads, shared_bytes), msd_most_buckets);
-  const BucketArrays<Bits, Value> in_place{arrays.keys_out, arrays.keys_out, arrays.values_out,
-                                           arrays.values_out};
-  launch_chained(kernel, {blocks, Policy::threads, shared_bytes}, stream, in_place, arrays.count, offsets,
-                 parts, static_cast<const uint32_t*>(lists + which * msd_most_buckets), which,
-                 lists + crowded_buckets * msd_most_buckets, map, plan);
+  task.list = lists + which * msd_most_buckets;
+  task.which = which;
+  task.next_list = lists + next * msd_most_buckets;
+  task.next = next;
+  launch_chained(kernel, {blocks, Policy::threads, shared_bytes}, stream, task, plan);
 }
 
 template <class Policy, Ranking ranking, class Bits, class Value>
@@ -144,43 +177,81 @@ void radix_msd(const MsdArrays<Bits, Value>& arrays, KeyMap<Bits> map, const Dig
   constexpr Ranking stable_ranking = with_values ? ranking : Ranking::ballot;
   const uint64_t count = arrays.count;
   MsdPlan<Bits>* const plan = workspace.plan.data();
-  const uint32_t bucket_bits = msd_bucket_bits<Policy>(count);
-  using namespace msd_plan_detail;
-  launch_chained(survey_kernel<Bits>, {1, survey_threads, sizeof(SurveyShared<Bits>)}, stream, arrays.keys_in,
-                 count, map, bucket_bits, with_values, uint64_t{Policy::Large::most_keys}, plan);
+  const survey_detail::Task<Bits> survey{.keys = arrays.keys_in,
+                                         .count = count,
+                                         .map = map,
+                                         .bucket_keys = Policy::bucket_keys,
+                                         .most_bucket_keys = Policy::Large::most_keys,
+                                         .with_values = with_values};
+  launch_chained(survey_detail::survey_kernel<Bits>,
+                 {1, survey_detail::threads, sizeof(survey_detail::Shared<Bits>)}, stream, survey, plan,
+                 workspace.values.data());
+  if constexpr (!with_values)
+    launch_chained(survey_detail::find_frequent_kernel<Bits>,
+                   {survey_detail::finders, survey_detail::threads, sizeof(survey_detail::Shared<Bits>)},
+                   stream, survey, plan, workspace.values.data());
   if (digest != nullptr)
-    launch_chained(survey_digest_kernel<Bits>, {1, 1}, stream, digest, bucket_bits, plan);
+    launch_chained(survey_detail::survey_digest_kernel<Bits>, {1, 1}, stream, digest, survey.bucket_keys,
+                   plan);
   else
     rearrange_as_guessed(arrays.keys_in, arrays.keys_out, arrays.values_in, arrays.values_out, count, map,
                          plan, stream);
-  if constexpr (!with_values)
-    sort_few_values({arrays.keys_in, count}, DeviceSpan<Bits>(arrays.keys_out, count), map, plan,
-                    workspace.few, stream);
 
   constexpr uint32_t blocks_a_multiprocessor = Policy::Partition::blocks_a_multiprocessor;
-  const uint32_t spans = std::min(multiprocessors() * blocks_a_multiprocessor, workspace.most_spans);
-  const uint64_t span = align_up(std::max<uint64_t>(count / spans + 1, 4096), 16);
+  const uint32_t most_spans = std::min(multiprocessors() * blocks_a_multiprocessor, workspace.most_spans);
+  const uint64_t span = align_up(std::max<uint64_t>(count / most_spans + 1, 4096), 16);
+  const uint32_t spans = static_cast<uint32_t>((count + span - 1) / span);
+  value_table::ListedValues<Bits>* const listed = workspace.listed.data();
+  if constexpr (!with_values) {
+    launch_chained(msd_detail::count_values_kernel<Bits>,
+                   {spans, value_table::threads, sizeof(value_table::Counters<Bits>)}, stream, arrays.keys_in,
+                   count, span, plan, workspace.values.data(), arrays.keys_scratch,
+                   workspace.rest_counts.data());
+    launch_chained(value_table::order_values_kernel<Bits>,
+                   {1, value_table::threads, sizeof(value_table::OrderShared<Bits>)}, stream,
+                   static_cast<const value_table::Table<Bits>*>(workspace.values.data()), map, plan, listed,
+                   workspace.expansion.data());
+  }
+
   using namespace bucket_histogram_detail;
+  const bucket_histogram_detail::Task<Bits> histogram{
+      .keys = arrays.keys_in,
+      .rest = arrays.keys_scratch,
+      .rest_counts = workspace.rest_counts.data(),
+      .count = count,
+      .span = span,
+      .map = map,
+      .counts = reinterpret_cast<unsigned long long*>(workspace.counts.data()),
+      .parent_counts = reinterpret_cast<unsigned long long*>(workspace.parent_counts.data()),
+      .span_counts = workspace.span_counts.data()};
   launch_chained(bucket_histogram_kernel<Bits>,
-                 {static_cast<uint32_t>((count + span - 1) / span), WideCounters::threads,
-                  sizeof(bucket_histogram_detail::Shared)},
-                 stream, arrays.keys_in, count, span, map, plan,
-                 reinterpret_cast<unsigned long long*>(workspace.counts.data()),
-                 workspace.span_counts.data());
-  scan_counts(workspace.counts, nullptr, workspace.scan, stream);
-  const uint64_t* const offsets = workspace.counts.data();
+                 {spans, WideCounters::threads, sizeof(bucket_histogram_detail::Shared)}, stream, histogram,
+                 plan);
+
   // Crowded buckets of either class, and their parts, must suit the launch of the large ones.
   static_assert(Policy::Small::most_keys <= Policy::Large::most_keys &&
                 Policy::Small::parts <= Policy::Large::parts);
-  const ClassLimits limits{{Policy::Small::most_keys, Policy::Large::most_keys},
-                           {std::countr_zero(Policy::Small::parts), std::countr_zero(Policy::Large::parts)}};
+  using namespace msd_plan_detail;
+  const Decision decision{
+      .parent_counts = workspace.parent_counts.data(),
+      .counts = workspace.counts.data(),
+      .job_keys = workspace.job_keys(count),
+      .limits = {{Policy::Small::most_keys, Policy::Large::most_keys},
+                 {std::countr_zero(Policy::Small::parts), std::countr_zero(Policy::Large::parts)}},
+      .jobs = workspace.jobs.data(),
+      .lists = workspace.lists.data(),
+      .parts = workspace.parts.data(),
+      .frequent_buckets = &listed->buckets[0],
+      .frequent_starts = &listed->starts[0],
+      .taken_out_before = workspace.taken_out_before.data()};
   launch_chained(decide_kernel<Bits>,
-                 {msd_most_buckets / decide_threads, decide_threads, sizeof(DecideShared)}, stream, offsets,
-                 count, workspace.job_keys(count), limits, plan, workspace.counting_plan.data(),
-                 workspace.jobs.data(), workspace.lists.data(), workspace.parts.data());
+                 {msd_most_buckets / decide_threads, decide_threads, sizeof(DecideShared)}, stream, decision,
+                 plan, workspace.expansion.data());
+  const uint64_t* const offsets = workspace.counts.data();
   if constexpr (!with_values)
-    counting_detail::expand(offsets, msd_most_buckets, DeviceSpan<Bits>(arrays.keys_out, count), map,
-                            workspace.counting_plan.data(), stream);
+    counting_detail::expand(offsets, 0, DeviceSpan<Bits>(arrays.keys_out, count), map,
+                            static_cast<const SortPlan<Bits>*>(workspace.expansion.data()), stream,
+                            {&listed->values[0], &listed->starts[0]});
 
   using namespace partition_detail;
   const auto partition = partition_kernel<Bits, Value, stable_ranking, typename Policy::Partition>;
@@ -188,12 +259,12 @@ void radix_msd(const MsdArrays<Bits, Value>& arrays, KeyMap<Bits> map, const Dig
       sizeof(partition_detail::Shared<Bits, Value, typename Policy::Partition>);
   const LaunchShape shape{multiprocessors() * blocks_a_multiprocessor, Policy::Partition::threads,
                           partition_bytes};
-  Level<Bits, Value> level{.keys_in = arrays.keys_in,
-                           .keys_out = arrays.keys_scratch,
+  Level<Bits, Value> level{.keys = {arrays.keys_in, arrays.keys_scratch, arrays.keys_out},
                            .values_in = arrays.values_in,
                            .values_out = arrays.values_scratch,
                            .count = count,
                            .span = span,
+                           .rest_counts = workspace.rest_counts.data(),
                            .number = 0,
                            .offsets = offsets,
                            .jobs = nullptr,
@@ -202,10 +273,8 @@ void radix_msd(const MsdArrays<Bits, Value>& arrays, KeyMap<Bits> map, const Dig
                            .map = map};
   launch_chained(partition, shape, stream, level);
   launch_chained(count_jobs_kernel<Bits>, {multiprocessors(), count_threads, sizeof(CountShared)}, stream,
-                 static_cast<const Bits*>(arrays.keys_scratch), static_cast<const MsdPlan<Bits>*>(plan),
+                 level.keys, static_cast<const MsdPlan<Bits>*>(plan),
                  static_cast<const PartitionJob*>(workspace.jobs.data()), workspace.job_counts.data());
-  level.keys_in = arrays.keys_scratch;
-  level.keys_out = arrays.keys_out;
   level.values_in = arrays.values_scratch;
   level.values_out = arrays.values_out;
   level.number = 1;
@@ -213,15 +282,36 @@ void radix_msd(const MsdArrays<Bits, Value>& arrays, KeyMap<Bits> map, const Dig
   level.job_counts = workspace.job_counts.data();
   launch_chained(partition, shape, stream, level);
 
-  using namespace msd_detail;
   using bucket_sort_detail::Crowded;
-  const auto sort_class = [&]<class BucketPolicy, Crowded crowded>(uint32_t which) {
-    sort_buckets<BucketPolicy, crowded, stable_ranking>(arrays, which, map, offsets, workspace.parts.data(),
-                                                        workspace.lists.data(), plan, stream);
+  const bucket_sort_detail::BucketTask<Bits, Value> task{
+      .arrays = {arrays.keys_out, arrays.keys_out, arrays.values_out, arrays.values_out},
+      .rest = arrays.keys_scratch,
+      .offsets = offsets,
+      .parts = workspace.parts.data(),
+      .taken_out_before = workspace.taken_out_before.data(),
+      .list = nullptr,
+      .which = 0,
+      .next_list = nullptr,
+      .next = 0,
+      .map = map};
+  const auto sort_class = [&]<class BucketPolicy, Crowded crowded>(BucketClass which, BucketClass next) {
+    msd_detail::sort_buckets<BucketPolicy, crowded, stable_ranking>(task, which, next, workspace.lists.data(),
+                                                                    plan, stream);
   };
-  sort_class.template operator()<typename Policy::Small, Crowded::left_alone>(small_buckets);
-  sort_class.template operator()<typename Policy::Large, Crowded::left_alone>(large_buckets);
-  sort_class.template operator()<typename Policy::Large, Crowded::by_digits>(crowded_buckets);
+  using Small = typename Policy::Small;
+  using Large = typename Policy::Large;
+  sort_class.template operator()<Small, Crowded::left_alone>(
+      small_buckets, with_values ? crowded_buckets : repeating_buckets);
+  sort_class.template operator()<Large, Crowded::left_alone>(large_buckets, crowded_buckets);
+  if constexpr (!with_values)
+    sort_class.template operator()<WiderCounters<Small>, Crowded::left_alone>(repeating_buckets,
+                                                                              crowded_buckets);
+  sort_class.template operator()<Large, Crowded::by_digits>(crowded_buckets, crowded_buckets);
+  if constexpr (!with_values)
+    put_in_frequent_values(static_cast<const Bits*>(arrays.keys_scratch),
+                           DeviceSpan<Bits>(arrays.keys_out, count), offsets, map,
+                           static_cast<const MsdPlan<Bits>*>(plan),
+                           static_cast<const value_table::ListedValues<Bits>*>(listed), stream);
 }
 
 }  // namespace sweepsort

@@ -1,6 +1,6 @@
-// radix_onesweep.cuh - one pass of an LSD radix sort: every record to the bucket of its digit, in one sweep
-// over memory. Adinets & Merrill, "Onesweep: A Faster Least Significant Digit Radix Sort for GPUs", 2022.
-// Work O(n), moves 2n records. Stable.
+// radix_onesweep.cuh - the passes of an LSD radix sort: every record to the bucket of its digit, in one sweep
+// over memory a digit. Adinets & Merrill, "Onesweep: A Faster Least Significant Digit Radix Sort for GPUs",
+// 2022. Work O(n) and 2n records moved for each digit that varies. Stable.
 //
 //     tile of keys (by digit):   2 0 2 1 0            each tile
 //     1 rank inside the warp     0 0 1 0 1            1..3 learns where its keys stand among its own of that
@@ -8,6 +8,9 @@
 //     over the tiles), 3 place inside the tile    3 0 4 2 1            5    and writes runs of one digit from
 //     shared memory 4 counts of all tiles before + bucket offsets 5 out[offset[digit] + place among the
 //     tile's keys of that digit] = key
+//
+// One launch makes all passes. A block that finds no tile of a pass left waits for those that others still
+// have; they are on the device, or would not have them, so this needs no cooperative launch.
 #pragma once
 
 #include "core/key_bits.hpp"
@@ -46,18 +49,24 @@ namespace onesweep_detail {
 
 using Statuses = LookbackTable<uint32_t, digit_values>;
 
-/// What a launch is told besides the arrays: one portion of one pass.
-struct Portion {
-  uint32_t place;   // which digit
-  uint32_t number;  // of this portion among `portions`
+/// What all passes of a sort share.
+struct Passes {
+  uint64_t count;
+  uint64_t portion_keys;
   uint32_t portions;
+  uint32_t rows;      // look-back rows that every portion fills, used or not
+  uint64_t* offsets;  // [place][portion + 1][digit], see Portion
+  uint32_t* statuses;
+  uint32_t* tickets;   // one a place and portion
+  uint32_t* finished;  // rows, in the same order
+};
+
+/// One portion of one pass.
+struct Portion {
   uint64_t first;           // its first record
   uint64_t count;           // its records
-  uint32_t rows;            // look-back rows that every portion fills, used or not
   const uint64_t* offsets;  // where each digit's records of this portion start in the destination
   uint64_t* next_offsets;   // the same for the next portion, written by this one's last tile
-  uint32_t* statuses;
-  uint32_t* ticket;
 };
 
 template <class Bits, class Value, class Policy>
@@ -254,33 +263,18 @@ __device__ __forceinline__ void sweep_tile(Shared<Bits, Value, Policy>& shared,
 }
 
 /// The portion's tiles one after another: a block draws tickets until none is left. The tickets behind the
-/// last tile are rows without keys, which are only marked, so that every row leaves the launch in the same
-/// state.
+/// last tile are rows without keys, which are only marked, so that every row is left in the same state.
+/// Returns how many rows this block had.
 template <class Bits, class Value, Ranking ranking, class Policy>
-__global__ __launch_bounds__(Policy::threads, Policy::blocks_a_multiprocessor) void onesweep_kernel(
-    ColumnArrays<Bits> keys, ColumnArrays<Value> values, Portion portion, const SortPlan<Bits>* plan) {
-  if (ptx::is_before_90() && !Policy::is_portable) return;
-  ptx::wait_for_previous_launch();
-  const RadixPass pass = plan->passes[portion.place];
-  if (!plan->scatters || !pass.live) return;
-
-  auto& shared = shared_memory<Shared<Bits, Value, Policy>>();
-  const Statuses statuses(portion.statuses, pass.index * portion.portions + portion.number);
-  const bool maps = !plan->pass_map.is_identity();
-  const Sweep<Bits, Value> sweep{.keys_from = keys.source(pass.source),
-                                 .keys_to = keys.destination(pass.destination),
-                                 .values_from = values.source(pass.source),
-                                 .values_to = values.destination(pass.destination),
-                                 .digit_of = DigitOf<Bits>(portion.place),
-                                 .hot = pass.hot,
-                                 .map = plan->pass_map,
-                                 .map_at_load = maps && pass.first,
-                                 .map_at_store = maps && pass.last};
-  while (true) {
-    if (threadIdx.x == 0) shared.tile = draw_ticket(portion.ticket);
+__device__ __forceinline__ uint32_t sweep_portion(Shared<Bits, Value, Policy>& shared,
+                                                  const Sweep<Bits, Value>& sweep, const Portion& portion,
+                                                  const Statuses& statuses, uint32_t rows,
+                                                  uint32_t* tickets) {
+  for (uint32_t had = 0;; ++had) {
+    if (threadIdx.x == 0) shared.tile = draw_ticket(tickets);
     __syncthreads();  // also: the previous tile has left the shared memory
     const uint32_t row = shared.tile;
-    if (row >= portion.rows) return;
+    if (row >= rows) return had;
     const uint64_t first = uint64_t{row} * Policy::tile;
     if (first + Policy::tile <= portion.count) {
       sweep_tile<Bits, Value, ranking, Policy, true>(shared, sweep, portion, statuses, row, Policy::tile);
@@ -294,9 +288,59 @@ __global__ __launch_bounds__(Policy::threads, Policy::blocks_a_multiprocessor) v
   }
 }
 
+/// Says that this block has finished `mine` of the `rows`, and waits for the others.
+__device__ __forceinline__ void wait_for_rows(uint32_t* finished, uint32_t mine, uint32_t rows) {
+  __syncthreads();
+  if (threadIdx.x == 0) {
+    const DeviceAtomic<uint32_t> all(*finished);
+    // Release and acquire, for the block on both sides of its barriers: what a pass wrote the next one reads.
+    if (all.fetch_add(mine, cuda::memory_order_acq_rel) + mine != rows)
+      while (all.load(cuda::memory_order_acquire) != rows) {
+      }
+  }
+  __syncthreads();
+}
+
+template <class Bits, class Value, Ranking ranking, class Policy>
+__global__ __launch_bounds__(Policy::threads, Policy::blocks_a_multiprocessor) void onesweep_kernel(
+    ColumnArrays<Bits> keys, ColumnArrays<Value> values, Passes passes, const SortPlan<Bits>* plan) {
+  if (ptx::is_before_90() && !Policy::is_portable) return;
+  ptx::wait_for_previous_launch();
+  if (!plan->scatters) return;
+  auto& shared = shared_memory<Shared<Bits, Value, Policy>>();
+  const bool maps = !plan->pass_map.is_identity();
+  for (uint32_t place = 0; place < digit_places<Bits>; ++place) {
+    const RadixPass pass = plan->passes[place];
+    if (!pass.live) continue;
+    const Sweep<Bits, Value> sweep{.keys_from = keys.source(pass.source),
+                                   .keys_to = keys.destination(pass.destination),
+                                   .values_from = values.source(pass.source),
+                                   .values_to = values.destination(pass.destination),
+                                   .digit_of = DigitOf<Bits>(place),
+                                   .hot = pass.hot,
+                                   .map = plan->pass_map,
+                                   .map_at_load = maps && pass.first,
+                                   .map_at_store = maps && pass.last};
+    for (uint32_t number = 0; number < passes.portions; ++number) {
+      const uint32_t index = place * passes.portions + number;
+      const uint64_t first = number * passes.portion_keys;
+      uint64_t* const offsets = passes.offsets + (uint64_t{index} + place) * digit_values;
+      const Portion portion{.first = first,
+                            .count = min(passes.portion_keys, passes.count - first),
+                            .offsets = offsets,
+                            .next_offsets = offsets + digit_values};
+      const Statuses statuses(passes.statuses, pass.index * passes.portions + number);
+      const uint32_t rows = sweep_portion<Bits, Value, ranking, Policy>(shared, sweep, portion, statuses,
+                                                                        passes.rows, &passes.tickets[index]);
+      if (pass.last && number + 1 == passes.portions) return;
+      wait_for_rows(&passes.finished[index], rows, passes.rows);
+    }
+  }
+}
+
 }  // namespace onesweep_detail
 
-/// Device memory of the passes of one sort; statuses and tickets are all zeros before each sort.
+/// Device memory of the passes of one sort; all but the offsets must be zero before each sort.
 template <class Bits, class Value, class Policy_ = TunedOnesweep<Bits, Value>>
 struct OnesweepWorkspace {
   using Policy = Policy_;
@@ -305,7 +349,8 @@ struct OnesweepWorkspace {
   uint32_t portions;
   uint32_t rows;
   DeviceSpan<uint32_t> statuses;
-  DeviceSpan<uint32_t> tickets;  // one a pass and portion
+  DeviceSpan<uint32_t> tickets;
+  DeviceSpan<uint32_t> finished;
   DeviceSpan<uint64_t> offsets;  // [place][portion + 1][digit]
 
   OnesweepWorkspace(Workspace& workspace, uint64_t count, uint64_t largest_portion)
@@ -314,37 +359,31 @@ struct OnesweepWorkspace {
         rows(static_cast<uint32_t>((std::min(count, portion_keys) + Policy::tile - 1) / Policy::tile)),
         statuses(workspace.take<uint32_t>(onesweep_detail::Statuses::words(rows))),
         tickets(workspace.take<uint32_t>(uint64_t{digit_places<Bits>} * portions)),
+        finished(workspace.take<uint32_t>(uint64_t{digit_places<Bits>} * portions)),
         offsets(workspace.take<uint64_t>(digit_places<Bits> * offsets_stride())) {}
 
   /// Distance of two digit places in `offsets`.
   uint64_t offsets_stride() const { return uint64_t{portions + 1} * digit_values; }
 };
 
-/// One pass over digit `place`, if the plan has it: from the plan's source array to its destination.
+/// All passes that the plan has, from its source arrays to its destinations, least significant digit first.
 template <Ranking ranking, class Bits, class Value, class Policy>
 void radix_onesweep(const ColumnArrays<Bits>& keys, const ColumnArrays<Value>& values, uint64_t count,
-                    uint32_t place, const SortPlan<Bits>* plan,
-                    const OnesweepWorkspace<Bits, Value, Policy>& workspace, cudaStream_t stream) {
+                    const SortPlan<Bits>* plan, const OnesweepWorkspace<Bits, Value, Policy>& workspace,
+                    cudaStream_t stream) {
   using namespace onesweep_detail;
   constexpr size_t shared_bytes = sizeof(Shared<Bits, Value, Policy>);
   const auto kernel = onesweep_kernel<Bits, Value, ranking, Policy>;
   const uint32_t blocks = std::min(workspace.rows, resident_blocks(kernel, Policy::threads, shared_bytes));
-  for (uint32_t number = 0; number < workspace.portions; ++number) {
-    const uint64_t first = number * workspace.portion_keys;
-    uint64_t* const offsets =
-        workspace.offsets.data() + place * workspace.offsets_stride() + uint64_t{number} * digit_values;
-    const Portion portion{.place = place,
-                          .number = number,
-                          .portions = workspace.portions,
-                          .first = first,
-                          .count = std::min(workspace.portion_keys, count - first),
-                          .rows = workspace.rows,
-                          .offsets = offsets,
-                          .next_offsets = offsets + digit_values,
-                          .statuses = workspace.statuses.data(),
-                          .ticket = workspace.tickets.data() + uint64_t{place} * workspace.portions + number};
-    launch_chained(kernel, {blocks, Policy::threads, shared_bytes}, stream, keys, values, portion, plan);
-  }
+  const Passes passes{.count = count,
+                      .portion_keys = workspace.portion_keys,
+                      .portions = workspace.portions,
+                      .rows = workspace.rows,
+                      .offsets = workspace.offsets.data(),
+                      .statuses = workspace.statuses.data(),
+                      .tickets = workspace.tickets.data(),
+                      .finished = workspace.finished.data()};
+  launch_chained(kernel, {blocks, Policy::threads, shared_bytes}, stream, keys, values, passes, plan);
 }
 
 }  // namespace sweepsort

@@ -86,24 +86,43 @@ struct Shared {
   uint32_t gap[msd_digits];        // slots at its front that stand for records of others
   uint32_t warp_sums[Policy::threads / warp_threads];
   uint32_t job;
+  const Bits* keys_in;  // of this level
+  Bits* keys_out;
   MapPiece pieces[map_pieces];
   uint32_t warp_counts[warps][msd_digits];  // pairs: a histogram a warp, then where its records of a digit go
   alignas(128) Bits keys[bin_slots];
   alignas(128) Value values[value_bytes<Value> == 0 ? 1 : bin_slots];
 };
 
+/// The three arrays of the keys. All are moved from `in` to `scratch` to `out`; if the frequent ones were
+/// taken out, the others from `scratch`, where they were left, to `out` and back.
+template <class Bits>
+struct KeyArrays {
+  const Bits* in;
+  Bits* scratch;
+  Bits* out;
+
+  __device__ __forceinline__ const Bits* source(uint32_t level, const MsdPlan<Bits>& plan) const {
+    if (plan.frequent != 0) return level == 0 ? scratch : out;
+    return level == 0 ? in : scratch;
+  }
+  __device__ __forceinline__ Bits* destination(uint32_t level, const MsdPlan<Bits>& plan) const {
+    return (level == 0) == (plan.frequent != 0) ? out : scratch;
+  }
+};
+
 /// One level of the sort: which bits of a bucket's number are the digit, and whose records to take.
 template <class Bits, class Value>
 struct Level {
-  const Bits* keys_in;
-  Bits* keys_out;
+  KeyArrays<Bits> keys;
   const Value* values_in;
   Value* values_out;
   uint64_t count;
-  uint64_t span;             // first level: records a job
-  uint32_t number;           // 0 or 1
-  const uint64_t* offsets;   // of all buckets
-  const PartitionJob* jobs;  // second level
+  uint64_t span;                // first level: records a job
+  const uint32_t* rest_counts;  // the same if the frequent ones were taken out
+  uint32_t number;              // 0 or 1
+  const uint64_t* offsets;      // of all buckets
+  const PartitionJob* jobs;     // second level
   const uint32_t* job_counts;
   MsdPlan<Bits>* plan;
   KeyMap<Bits> map;
@@ -129,6 +148,10 @@ class Partition {
                               : level.plan->jobs;
     // From the first level on the arrays hold ordered bits, until the buckets are sorted.
     maps_at_load_ = level.number == 0 && !level.map.is_identity();
+    if (threadIdx.x == 0) {
+      shared.keys_in = level.keys.source(level.number, *level.plan);
+      shared.keys_out = level.keys.destination(level.number, *level.plan);
+    }
   }
 
   /// False when no job is left.
@@ -140,7 +163,8 @@ class Partition {
     if (level_.number == 0) {
       const uint64_t first = shared_.job * level_.span;
       job_ = {.first = first,
-              .count = min(level_.span, level_.count - first),
+              .count = level_.plan->frequent != 0 ? level_.rest_counts[shared_.job]
+                                                  : min(level_.span, level_.count - first),
               .parent = 0,
               .row = shared_.job,
               .rows_before = shared_.job,
@@ -149,6 +173,13 @@ class Partition {
       job_ = level_.jobs[shared_.job];
     }
     return true;
+  }
+
+  /// The first tile's records set out before anything else is looked up.
+  __device__ __forceinline__ void load_first_tile() {
+    const Source first = source(0);
+#pragma unroll
+    for (uint32_t i = 0; i < keys_a_thread; i += batch) load(first, i);
   }
 
   /// Gives each digit its bin, and its place in `out`.
@@ -187,9 +218,6 @@ class Partition {
 
   __device__ __forceinline__ void run() {
     const uint64_t tiles = (job_.count + Policy::tile - 1) / Policy::tile;
-    const Source first = source(0);
-#pragma unroll
-    for (uint32_t i = 0; i < keys_a_thread; i += batch) load(first, i);
     for (uint64_t tile = 0; tile < tiles; ++tile) {
       const uint64_t left = job_.count - tile * Policy::tile;
       const Source next = source(tile + 1);
@@ -211,7 +239,7 @@ class Partition {
  private:
   __device__ __forceinline__ uint64_t first_of(uint32_t child) const {
     const uint32_t bucket = child << shift_;
-    return bucket < (1u << level_.plan->bucket_bits) ? level_.offsets[bucket] : level_.count;
+    return bucket < (1u << level_.plan->bucket_bits) ? level_.offsets[bucket] : level_.plan->keys;
   }
 
   /// This thread's i-th record of a tile. A warp's records are neighbours, its lanes' records interleave: the
@@ -230,7 +258,7 @@ class Partition {
   __device__ __forceinline__ Source source(uint64_t tile) const {
     const uint64_t begin = min(tile * Policy::tile, job_.count);
     const uint64_t first = job_.first + begin + own_index(0);
-    return {level_.keys_in + first, level_.values_in + (with_values ? first : 0),
+    return {shared_.keys_in + first, level_.values_in + (with_values ? first : 0),
             static_cast<uint32_t>(min(job_.count - begin, uint64_t{Policy::tile}))};
   }
 
@@ -341,7 +369,7 @@ class Partition {
     if (slot::has_room(taken))
       shared_.keys[slot::number(taken)] = key;
     else
-      level_.keys_out[place_without_room(digit, taken)] = key;
+      shared_.keys_out[place_without_room(digit, taken)] = key;
   }
 
   __device__ __forceinline__ uint64_t place_without_room(uint32_t digit, uint32_t taken) const {
@@ -382,7 +410,7 @@ class Partition {
     const bool is_over = used > capacity;
     const uint32_t to = is_over ? capacity : is_last ? used : used / sector * sector;
     if (to > gap) {
-      write_slots(shared_.keys + begin, level_.keys_out + out, gap, to);
+      write_slots(shared_.keys + begin, shared_.keys_out + out, gap, to);
       if constexpr (with_values) write_slots(shared_.values + begin, level_.values_out + out, gap, to);
     }
     ptx::bulk_stores_commit();
@@ -416,6 +444,7 @@ __device__ __forceinline__ void partition(Shared<Bits, Value, Policy>& shared,
                                           const Level<Bits, Value>& level, const Buckets& buckets) {
   Partition<Bits, Value, ranking, Policy, Buckets> partition(shared, level, buckets);
   while (partition.take_job()) {
+    partition.load_first_tile();
     partition.set_up_bins();
     partition.run();
   }
@@ -447,13 +476,14 @@ struct CountShared {
 
 /// Second level: the digits of the jobs that share a parent with others.
 template <class Bits>
-__global__ __launch_bounds__(count_threads) void count_jobs_kernel(const Bits* ordered_keys,
+__global__ __launch_bounds__(count_threads) void count_jobs_kernel(KeyArrays<Bits> keys,
                                                                    const MsdPlan<Bits>* plan,
                                                                    const PartitionJob* jobs,
                                                                    uint32_t* job_counts) {
   ptx::wait_for_previous_launch();
   if (!plan->partitions()) return;
   CountShared& shared = shared_memory<CountShared>();
+  const Bits* const ordered_keys = keys.source(1, *plan);
   const uint32_t digits = 1u << (plan->bucket_bits - msd_digit_bits);
   const uint32_t warp = threadIdx.x / warp_threads;
   const LinearBuckets<Bits> linear{plan->map};

@@ -101,7 +101,7 @@ struct SortWorkspace {
         counting(workspace),
         onesweep(workspace, count, largest_portion),
         msd(workspace, tries_msd<Bits, Value, Policy>(SortAlgorithm::automatic, count)),
-        zeroed_bytes(workspace.used()),
+        zeroed_bytes(msd.zeroed),
         grid(workspace, may_fit_grid<Bits, Value, Policy>(SortAlgorithm::automatic, count)),
         plan(workspace.take<SortPlan<Bits>>(1)),
         scratch_keys(workspace.take<Bits>(count)),
@@ -127,8 +127,12 @@ void sort_by_digest(DeviceSpan<const Bits> keys_in, DeviceSpan<Bits> keys_out, c
   make_sort_plan(workspace.digest.data(),
                  SortTask{count, settings.algorithm, with_values, in_place, avoids_counting}, settings.map,
                  wanted, plan, onesweep.offsets.data(), onesweep.offsets_stride(), stream);
-  rearrange(keys_in.data(), keys_out.data(), count, plan, stream);
-  if constexpr (with_values) rearrange(values_in, values_out, count, plan, stream);
+  // Had they been in order, the MSD sort would have seen it, and not fallen back to radix alone.
+  const bool may_be_in_order = wanted == nullptr || settings.algorithm != SortAlgorithm::radix;
+  if (may_be_in_order) {
+    rearrange(keys_in.data(), keys_out.data(), count, plan, stream);
+    if constexpr (with_values) rearrange(values_in, values_out, count, plan, stream);
+  }
   const bool may_count =
       settings.algorithm == SortAlgorithm::counting ||
       (settings.algorithm == SortAlgorithm::automatic && counting_pays<Bits>(count) && !avoids_counting);
@@ -143,14 +147,12 @@ void sort_by_digest(DeviceSpan<const Bits> keys_in, DeviceSpan<Bits> keys_out, c
 
   const ColumnArrays<Bits> keys{keys_in.data(), workspace.scratch_keys.data(), keys_out.data()};
   const ColumnArrays<Value> values{values_in, workspace.scratch_values.data(), values_out};
-  for (uint32_t place = 0; place < digit_places<Bits>; ++place) {
-    if constexpr (!Policy::is_portable)
-      if (settings.ranking == Ranking::lane_order) {
-        radix_onesweep<Ranking::lane_order>(keys, values, count, place, plan, onesweep, stream);
-        continue;
-      }
-    radix_onesweep<Ranking::ballot>(keys, values, count, place, plan, onesweep, stream);
-  }
+  if constexpr (Policy::is_portable)
+    radix_onesweep<Ranking::ballot>(keys, values, count, plan, onesweep, stream);
+  else if (settings.ranking == Ranking::lane_order)
+    radix_onesweep<Ranking::lane_order>(keys, values, count, plan, onesweep, stream);
+  else
+    radix_onesweep<Ranking::ballot>(keys, values, count, plan, onesweep, stream);
   if (in_place) {
     copy_back(keys.scratch, keys.out, count, plan, stream);
     if constexpr (with_values) copy_back(values.scratch, values.out, count, plan, stream);

@@ -45,12 +45,13 @@ template <class Bits>
 struct SortPlan {
   Road road;
   uint32_t live_digits;
-  uint32_t scatters;      // whether the passes run at all
-  uint32_t copy_back;     // in place and an odd number of passes: the result is in the scratch array
-  uint32_t bins;          // counting: distinct values at most
-  uint32_t first_bin;     // counting: where the counts of `minimum` are; after the last bin the first follows
-  Bits minimum;           // of the ordered bits
-  KeyMap<Bits> pass_map;  // what the passes sort by: counting moves the smallest key to zero
+  uint32_t scatters;   // whether the passes run at all
+  uint32_t copy_back;  // in place and an odd number of passes: the result is in the scratch array
+  uint32_t bins;       // counting: distinct values at most
+  uint32_t first_bin;  // counting: where the counts of `minimum` are; after the last bin the first follows
+  uint32_t bins_are_listed;  // counting: the bins are values of a list, wherever these lie
+  Bits minimum;              // of the ordered bits
+  KeyMap<Bits> pass_map;     // what the passes sort by: counting moves the smallest key to zero
   RadixPass passes[digit_places<Bits>];
 };
 
@@ -157,6 +158,7 @@ __device__ void write_plan(const Digest<Bits>& digest, const SortTask& task, Key
   plan.road = choose(task, digest, live_digits, range == ~uint64_t{0} ? range : range + 1);
   plan.live_digits = live_digits;
   plan.first_bin = 0;
+  plan.bins_are_listed = 0;
   plan.minimum = sizeof(Bits) == 1 ? Bits{0} : digest.minimum();
   plan.bins = plan.road == Road::counting ? static_cast<uint32_t>(range + 1) : 0;
   plan.pass_map = map;

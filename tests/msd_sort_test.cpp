@@ -9,10 +9,12 @@
 #include "seed.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <random>
 #include <span>
 #include <string>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 namespace sweepsort {
@@ -23,7 +25,7 @@ using SmallMsd = MsdPolicy<PartitionPolicy<256, 4, 2, 1>, BucketSortPolicy<256, 
                            BucketSortPolicy<256, 4, 1, 16384>, 32, 1>;
 
 template <class Key>
-using BitsOf = std::conditional_t<sizeof(Key) == 4, uint32_t, uint64_t>;
+using KeyBits = std::conditional_t<sizeof(Key) == 4, uint32_t, uint64_t>;
 
 struct Case {
   Order order = Order::ascending;
@@ -38,8 +40,8 @@ using Plan = MsdPlan<Bits>;
 
 /// Sorts; the plan that the device made. Checks everything that a fall-back allows to check.
 template <class Key, class Value>
-Plan<BitsOf<Key>> sort(const std::vector<Key>& input, const Case& test) {
-  using Bits = BitsOf<Key>;
+Plan<KeyBits<Key>> sort(const std::vector<Key>& input, const Case& test) {
+  using Bits = KeyBits<Key>;
   constexpr bool with_values = !std::is_same_v<Value, NoValue>;
   const OnDevice session;
   const uint64_t count = input.size();
@@ -108,6 +110,27 @@ void sort_distribution(const Distribution& distribution, uint64_t count, const C
   (void)sort<Key, Value>(make_keys<Key>(std::string(distribution.name), count, test_seed()), test);
 }
 
+/// Keys of which the `shares` (in hundredths) have one of the values, and the others any.
+template <class Key>
+std::vector<Key> keys_with_frequent_values(const std::vector<std::pair<KeyBits<Key>, uint32_t>>& shares,
+                                           uint64_t count) {
+  std::mt19937_64 random(test_seed());
+  std::vector<Key> keys(count);
+  for (Key& key : keys) {
+    KeyBits<Key> bits = static_cast<KeyBits<Key>>(random());
+    uint32_t lot = random() % 100;
+    for (const auto& [value, share] : shares) {
+      if (lot < share) {
+        bits = value;
+        break;
+      }
+      lot -= share;
+    }
+    key = std::bit_cast<Key>(bits);
+  }
+  return keys;
+}
+
 #ifdef __SANITIZE_ADDRESS__
 constexpr uint32_t shares = 4;
 #else
@@ -168,6 +191,69 @@ TEST_CASE("each kind of keys takes the road that is meant for it", "[device]") {
   CHECK(sort<float, NoValue>(floats, {}).partitions());
   const Plan<uint32_t> nearly = plan_of("nearly-sorted");
   CHECK((!nearly.is_in_order() && nearly.partitions()));
+}
+
+TEMPLATE_TEST_CASE("frequent values are taken out, and put in where they belong", "[device]", uint32_t,
+                   int32_t, float, uint64_t, double) {
+  using Bits = KeyBits<TestType>;
+  constexpr Bits all = static_cast<Bits>(~Bits{0});
+  constexpr Bits middle = all / 3;
+  const uint64_t count = on_gpu ? 3'000'017 : 30'011;
+  const std::vector<std::vector<std::pair<Bits, uint32_t>>> cases{
+      {{middle, 90}},
+      {{Bits{0}, 40}, {all, 30}},
+      // Neighbours in one bucket, and one that few keys have between them.
+      {{middle, 30}, {middle + 1, 1}, {middle + 2, 30}, {middle + 3, 20}, {middle + (all >> 20), 10}},
+      {{Bits{1}, 35}, {all - 1, 35}, {middle, 10}, {all >> 1, 10}, {(all >> 1) + 1, 5}}};
+  uint32_t turn = 0;
+  for (const auto& shares : cases) {
+    for (const Order order : {Order::ascending, Order::descending}) {
+      const bool in_place = turn++ % 3 == 0;
+      INFO("case " << turn << " " << name(order) << (in_place ? " in place" : ""));
+      const auto keys = keys_with_frequent_values<TestType>(shares, count);
+      const Plan<Bits> plan =
+          sort<TestType, NoValue>(keys, {.order = order, .in_place = in_place, .digested = turn % 4 == 1});
+      CHECK((plan.frequent != 0 && plan.partitions() && plan.keys < count));
+    }
+  }
+}
+
+TEMPLATE_TEST_CASE("values that repeat are no trouble beside frequent ones", "[device]", uint32_t, uint64_t,
+                   double) {
+  using Bits = KeyBits<TestType>;
+  const uint64_t count = on_gpu ? 3'000'017 : 30'011;
+  std::mt19937_64 random(test_seed());
+  // Besides one frequent value: some come dozens or hundreds of times; and a narrow cluster, in which a part
+  // of a bucket has more values than a warp has lanes.
+  std::vector<Bits> repeating(150);
+  for (Bits& value : repeating) value = static_cast<Bits>(random());
+  const Bits cluster = static_cast<Bits>(random());
+  std::vector<TestType> keys(count);
+  for (TestType& key : keys) {
+    const uint64_t lot = random() % 100;
+    const Bits bits = lot < 60   ? Bits{12345}
+                      : lot < 80 ? repeating[random() % repeating.size() * (random() % 4) / 3]
+                      : lot < 81 ? static_cast<Bits>(cluster + random() % 50)
+                                 : static_cast<Bits>(random());
+    key = std::bit_cast<TestType>(bits);
+  }
+  const Plan<Bits> plan = sort<TestType, NoValue>(keys, {});
+  CHECK((plan.frequent != 0 && plan.partitions()));
+  CHECK(plan.listed[repeating_buckets] != 0);
+  CHECK(plan.listed[crowded_buckets] < plan.listed[repeating_buckets]);
+}
+
+TEST_CASE("a key that is frequent leaves nothing to sort, or buckets that are still too large", "[device]") {
+  const uint64_t count = on_gpu ? 3'000'017 : 30'011;
+  std::vector<uint32_t> keys = keys_with_frequent_values<uint32_t>({{7, 50}, {1u << 30, 50}}, count);
+  keys[5] = 9;
+  (void)sort<uint32_t, NoValue>(keys, {});
+  // What is left meets in one bucket of 2^13 values, whose neighbours are empty.
+  std::mt19937_64 random(test_seed());
+  keys = keys_with_frequent_values<uint32_t>({{7, 50}}, count);
+  for (uint32_t& key : keys)
+    if (key != 7) key = random() % 100 == 0 ? static_cast<uint32_t>(random()) : 0x40000000u + random() % 8192;
+  (void)sort<uint32_t, NoValue>(keys, {});
 }
 
 TEST_CASE("few values are not counted where one finds no slot, be it the very last key", "[device]") {

@@ -1,0 +1,483 @@
+// msd_survey.cuh - what a sample of the keys says to the MSD sort: their range and how to divide it into
+// buckets, whether they seem to be in order, of few values, or of some values that are too frequent.
+//
+//     4,096 keys at equal distances, and the neighbour of each
+//        │ in order? few values?
+//        ▼
+//     buckets of one width ──uneven──> 1,024 pieces with buckets of their own, from 8,192 places
+//        │ a bucket that no block holds?
+//        ▼
+//     a larger sample, by many blocks ──> the values that most keys have ──> buckets of the others
+//
+// A sample may mislead, and every guess is checked: a key outside of the guessed range makes an exact count
+// impossible and is noticed, an array that is not sorted after all is noticed while it is copied, a bucket is
+// counted before it is sorted. Then the next road is taken; the result never hangs on the sample.
+#pragma once
+
+#include "core/key_bits.hpp"
+#include "kernels/block.cuh"
+#include "kernels/bucket_map.cuh"
+#include "kernels/frequent_values.cuh"
+#include "kernels/hash_slots.cuh"
+#include "kernels/histogram.cuh"
+#include "kernels/msd_plan.cuh"
+#include "kernels/ptx.cuh"
+#include "kernels/value_table.cuh"
+#include "kernels/warp.cuh"
+
+#include <cuda_runtime.h>
+
+#include <algorithm>
+#include <bit>
+#include <cstdint>
+
+namespace sweepsort {
+
+namespace survey_detail {
+
+inline constexpr uint32_t threads = 1024;
+inline constexpr uint32_t samples_a_thread = 4;
+inline constexpr uint32_t samples = threads * samples_a_thread;
+/// A sample misses this much of the range at either end with a probability below 10^-6.
+inline constexpr uint32_t slack_samples = 16;
+/// So many of 4,096 samples do not meet in one of 8,192 counters by chance.
+inline constexpr uint32_t least_crowded = 12;
+
+/// Slots for the samples' distinct values, then for their buckets.
+inline constexpr uint32_t sample_slots = 2 * samples;
+/// Each 256th of the buckets gets 16 samples if keys are even; more than this does not happen by chance.
+inline constexpr uint32_t groups = 256;
+inline constexpr uint32_t uneven_group = 40;
+/// Of few values most are met more than once. More that are not stand for many others in the array.
+SWEEPSORT_HOST_DEVICE constexpr uint32_t most_singles(uint32_t distinct) { return distinct / 8 + 8; }
+
+/// Larger samples are taken by places of 32 bytes, 8 or 4 neighbouring keys.
+inline constexpr uint32_t places_in_flight = 4;
+inline constexpr uint32_t places_a_round = threads * places_in_flight;
+/// Where the pieces of a map are made from.
+inline constexpr uint32_t piece_places = 2 * places_a_round;
+/// Of which frequent values are found: one key in so many, but no more than that.
+inline constexpr uint32_t frequent_share = 512;
+inline constexpr uint32_t most_frequent_samples = 1u << 19;
+/// Blocks that find them. Each counts the values of its own hashes.
+inline constexpr uint32_t finder_bits = 7;
+inline constexpr uint32_t finders = 1u << finder_bits;
+/// So many samples of a value are no chance.
+inline constexpr uint32_t least_times = 8;
+
+template <class Bits>
+struct Shared {
+  union {
+    struct {
+      AtomicWord<Bits> values[sample_slots];  // zero: free
+      uint32_t seen[sample_slots];
+    };
+    AtomicWord<Bits> frequent[value_table::slots];
+  };
+  uint32_t in_bucket[sample_slots];
+  uint32_t in_group[groups];
+  uint32_t in_piece[map_pieces];
+  MapPiece pieces[map_pieces];
+  uint32_t warp_sums[threads / warp_threads];
+  BucketMap<Bits> map;
+  Bits least[threads / warp_threads];
+  Bits most[threads / warp_threads];
+  uint32_t distinct;
+  uint32_t singles;
+  uint32_t most_seen;  // the slot of a value in its low bits, how often it was sampled above
+  uint32_t is_last;
+};
+
+/// The range that holds keys of which a sample spans [least, most].
+template <class Bits>
+__device__ BucketMap<Bits> guess_map(Bits least, Bits most, uint32_t bucket_bits) {
+  constexpr Bits all = static_cast<Bits>(~Bits{0});
+  const Bits spread = most - least;
+  if (spread < msd_most_buckets) {
+    // Few enough values to count each. The window may begin at a round number or leave room on both sides.
+    constexpr Bits window = msd_most_buckets - 1;
+    const Bits round = least & ~window;
+    const Bits room = (window - spread) / 2;
+    const Bits begin = most - round <= window ? round
+                       : least > room         ? static_cast<Bits>(least - room)
+                                              : Bits{0};
+    return BucketMap<Bits>::over(min(begin, static_cast<Bits>(all - window)), window, msd_most_buckets);
+  }
+  const Bits slack = spread / (samples / slack_samples);
+  const Bits lowest = least > slack ? static_cast<Bits>(least - slack) : Bits{0};
+  const Bits highest = most < all - slack ? static_cast<Bits>(most + slack) : all;
+  return BucketMap<Bits>::over(lowest, static_cast<Bits>(highest - lowest), 1u << bucket_bits);
+}
+
+/// What the host says.
+template <class Bits>
+struct Task {
+  const Bits* keys;
+  uint64_t count;
+  KeyMap<Bits> map;
+  uint32_t bucket_keys;       // the mean
+  uint32_t most_bucket_keys;  // that a block sorts
+  uint32_t with_values;
+};
+
+/// One block, all of whose threads call everything.
+template <class Bits>
+class Survey {
+ public:
+  __device__ __forceinline__ Survey(Shared<Bits>& shared, const Task<Bits>& task, MsdPlan<Bits>& plan,
+                                    value_table::Table<Bits>& table)
+      : shared_(shared), task_(task), plan_(plan), table_(table) {}
+
+  __device__ __forceinline__ void run() {
+    clear(shared_.values, sample_slots);
+    clear(shared_.seen, sample_slots);
+    if (threadIdx.x == 0) shared_.distinct = shared_.singles = shared_.most_seen = 0;
+    take_sample();
+    count_values();
+    const bool is_crowded = divide(task_.count);
+    // Where each value comes many times, parts of a bucket are crowded, too, and few digits vary.
+    const bool repeats = shared_.map.range < task_.count / 4;
+    if (threadIdx.x != 0) return;
+    const bool maybe_few = !task_.with_values && shared_.distinct <= most_listed_values * 3 / 4 &&
+                           shared_.singles <= most_singles(shared_.distinct);
+    plan_.guess = guess_;
+    plan_.keys = task_.count;
+    plan_.with_values = task_.with_values;
+    plan_.maybe_few = maybe_few;
+    plan_.has_too_large = (is_crowded || repeats) && !shared_.map.is_exact(msd_most_buckets);
+    plan_.looks_for_frequent = is_crowded && !repeats && !maybe_few && !task_.with_values;
+    // The most frequent value of all is not counted again: all lanes of a warp might want its counter.
+    const uint32_t most_seen = shared_.most_seen / sample_slots;
+    plan_.has_top = most_seen * (task_.count / samples) > task_.most_bucket_keys;
+    plan_.top = task_.map.from_ordered(static_cast<Bits>(shared_.values[shared_.most_seen % sample_slots]));
+  }
+
+  /// One of `finders` blocks. The last one divides the range anew, for the keys that are left.
+  __device__ __forceinline__ void find_frequent_values() {
+    if (plan_.guess != Guess::unordered) return;
+    list_own_frequent_values();
+    __syncthreads();
+    if (threadIdx.x == 0) {
+      const DeviceAtomic<uint32_t> finished(plan_.finished_finders);
+      shared_.is_last = finished.fetch_add(1, cuda::memory_order_acq_rel) + 1 == finders;
+    }
+    __syncthreads();
+    const uint32_t listed = plan_.frequent;
+    if (!shared_.is_last || listed == 0) return;
+    if (listed > most_listed_values) {
+      if (threadIdx.x == 0) plan_.frequent = 0;
+      return;
+    }
+    for (uint32_t s = threadIdx.x; s < value_table::slots; s += threads)
+      shared_.frequent[s] = DeviceAtomic<AtomicWord<Bits>>(table_.keys[s]).load(cuda::memory_order_relaxed);
+    has_frequent_ = true;
+    take_sample();
+    if (divide(task_.count / samples * count_samples_left())) {
+      if (threadIdx.x == 0) plan_.frequent = 0;
+    } else {
+      if (threadIdx.x == 0) plan_.has_too_large = 0;
+    }
+  }
+
+ private:
+  template <class T>
+  __device__ __forceinline__ static void clear(T* words, uint32_t size) {
+    for (uint32_t i = threadIdx.x; i < size; i += threads) words[i] = 0;
+  }
+
+  /// Record number `sample` of `samples_in_all` at equal distances.
+  __device__ __forceinline__ uint64_t index_of(uint32_t sample, uint32_t samples_in_all) const {
+    const uint64_t count = task_.count;
+    return count / samples_in_all * sample + count % samples_in_all * sample / samples_in_all;
+  }
+
+  /// The sample, its range, and whether it seems to be in order.
+  __device__ __forceinline__ void take_sample() {
+    const KeyMap<Bits>& map = task_.map;
+    Bits neighbour[samples_a_thread];
+    Bits behind = 0;
+#pragma unroll
+    for (uint32_t k = 0; k <= samples_a_thread; ++k) {
+      const uint32_t sample = threadIdx.x * samples_a_thread + k;
+      const Bits key =
+          map.to_ordered(task_.keys[sample < samples ? index_of(sample, samples) : task_.count - 1]);
+      (k < samples_a_thread ? key_[k % samples_a_thread] : behind) = key;
+    }
+#pragma unroll
+    for (uint32_t k = 0; k < samples_a_thread; ++k) {
+      const uint64_t next = index_of(threadIdx.x * samples_a_thread + k, samples) + 1;
+      neighbour[k] = map.to_ordered(task_.keys[min(next, task_.count - 1)]);
+    }
+    Bits least = behind;
+    Bits most = behind;
+    bool rises = false;  // where a stable sort must not reverse, equal neighbours are a rise
+    bool falls = false;
+#pragma unroll
+    for (uint32_t k = 0; k < samples_a_thread; ++k) {
+      const Bits key = key_[k];
+      const Bits after = k + 1 < samples_a_thread ? key_[(k + 1) % samples_a_thread] : behind;
+      least = min(least, min(key, neighbour[k]));
+      most = max(most, max(key, neighbour[k]));
+      rises |= key < neighbour[k] || neighbour[k] < after || (task_.with_values != 0 && key == neighbour[k]);
+      falls |= key > neighbour[k] || neighbour[k] > after;
+    }
+    least = warp_reduce(least, [](Bits a, Bits b) { return min(a, b); });
+    most = warp_reduce(most, [](Bits a, Bits b) { return max(a, b); });
+    if (ptx::lane_id() == 0) {
+      shared_.least[threadIdx.x / warp_threads] = least;
+      shared_.most[threadIdx.x / warp_threads] = most;
+    }
+    const bool any_rises = __syncthreads_or(rises) != 0;
+    const bool any_falls = __syncthreads_or(falls) != 0;
+    guess_ = !any_falls ? Guess::ascending : !any_rises ? Guess::descending : Guess::unordered;
+    least_ = warp_reduce(shared_.least[ptx::lane_id()], [](Bits a, Bits b) { return min(a, b); });
+    most_ = warp_reduce(shared_.most[ptx::lane_id()], [](Bits a, Bits b) { return max(a, b); });
+  }
+
+  /// Of the sample: distinct values, values seen once, and the value seen most often. The table does not hold
+  /// zero.
+  __device__ __forceinline__ void count_values() {
+    uint32_t distinct = threadIdx.x == 0;
+#pragma unroll
+    for (uint32_t k = 0; k < samples_a_thread; ++k) {
+      uint32_t slot = 0;
+      if (key_[k] != 0 && find_slot<sample_slots>(shared_.values, key_[k], slot, distinct))
+        atomicAdd(&shared_.seen[slot], 1u);
+    }
+    distinct = warp_reduce(distinct, [](uint32_t a, uint32_t b) { return a + b; });
+    if (ptx::lane_id() == 0) atomicAdd(&shared_.distinct, distinct);
+    __syncthreads();
+    uint32_t singles = 0;
+    uint32_t most_seen = 0;
+    for (uint32_t s = threadIdx.x; s < sample_slots; s += threads) {
+      const uint32_t seen = shared_.seen[s];
+      singles += seen == 1;
+      most_seen = max(most_seen, seen * sample_slots + s);
+    }
+    singles = warp_reduce(singles, [](uint32_t a, uint32_t b) { return a + b; });
+    most_seen = warp_reduce(most_seen, [](uint32_t a, uint32_t b) { return max(a, b); });
+    if (ptx::lane_id() == 0) {
+      atomicAdd(&shared_.singles, singles);
+      atomicMax(&shared_.most_seen, most_seen);
+    }
+    __syncthreads();
+  }
+
+  /// Whether a key, in order, is of a value that is taken out.
+  __device__ __forceinline__ bool is_frequent(Bits ordered) const {
+    uint32_t slot = 0;
+    return has_frequent_ && frequent_detail::is_listed(shared_.frequent, plan_.zero_is_frequent != 0,
+                                                       task_.map.from_ordered(ordered), slot);
+  }
+
+  __device__ __forceinline__ uint32_t count_samples_left() const {
+    int left = 0;
+#pragma unroll
+    for (uint32_t k = 0; k < samples_a_thread; ++k) left += __syncthreads_count(!is_frequent(key_[k]));
+    return static_cast<uint32_t>(left);
+  }
+
+  /// Divides the range into buckets for `keys` keys, those that are not frequent. True: one of them has more
+  /// than any block sorts.
+  __device__ __forceinline__ bool divide(uint64_t keys) {
+    clear(shared_.in_bucket, sample_slots);
+    clear(shared_.in_group, groups);
+    uint32_t bucket_bits = msd_bucket_bits(keys, task_.bucket_keys);
+    BucketMap<Bits> map = guess_map(least_, most_, bucket_bits);
+    const bool is_exact = map.is_exact(msd_most_buckets);
+    if (is_exact) bucket_bits = 2 * msd_digit_bits;
+    __syncthreads();
+    bool is_uneven = false;
+    const LinearBuckets<Bits> linear{map};
+#pragma unroll
+    for (uint32_t k = 0; k < samples_a_thread; ++k) {
+      if (is_frequent(key_[k])) continue;
+      const uint32_t group = linear(key_[k]) >> (bucket_bits - 8);
+      is_uneven |= atomicAdd(&shared_.in_group[group], 1u) >= uneven_group;
+    }
+    const bool is_pieced = __syncthreads_or(is_uneven) != 0 && !is_exact && task_.count >= piece_places;
+    if (is_pieced) {
+      // Beyond the sampled ends, too, keys may be denser than elsewhere.
+      const Bits margin = static_cast<Bits>(map.range / 2);
+      const Bits lowest = map.lowest - min(margin, map.lowest);
+      const Bits highest = static_cast<Bits>(map.lowest + map.range);
+      const Bits room = min(margin, static_cast<Bits>(~highest));
+      map = BucketMap<Bits>::over(lowest, static_cast<Bits>(highest + room - lowest), 1u << bucket_bits);
+      make_pieces(map, bucket_bits);
+    }
+    if (threadIdx.x == 0) {
+      plan_.map = shared_.map = map;
+      plan_.bucket_bits = bucket_bits;
+      plan_.is_pieced = is_pieced;
+    }
+    // Buckets whose numbers differ by 8,192 share a counter. One with many more samples than chance gives it
+    // has a bucket that no kernel finishes, and the histogram can be spared.
+    const PiecedBuckets<Bits> pieced{map, shared_.pieces};
+    const LinearBuckets<Bits> even{map};
+    uint32_t most_in_bucket = 0;
+#pragma unroll
+    for (uint32_t k = 0; k < samples_a_thread; ++k) {
+      if (is_frequent(key_[k])) continue;
+      const uint32_t bucket = is_pieced ? pieced(key_[k]) : even(key_[k]);
+      most_in_bucket = max(most_in_bucket, atomicAdd(&shared_.in_bucket[bucket % sample_slots], 1u) + 1);
+    }
+    return __syncthreads_or(most_in_bucket >= least_crowded &&
+                            most_in_bucket * (task_.count / samples) > 4 * task_.most_bucket_keys) != 0;
+  }
+
+  static constexpr uint32_t width = digest_detail::keys_a_vector<Bits>;
+  static constexpr uint32_t keys_a_place = 2 * width;
+
+  /// Calls body(key) for the keys, as the caller has them, of `places` places at equal distances: a whole
+  /// number of rounds.
+  template <class Body>
+  __device__ __forceinline__ void for_places(uint32_t places, Body body) const {
+    using Vector = digest_detail::Vector<Bits>;
+    const uint4* const vectors = reinterpret_cast<const uint4*>(task_.keys);
+    for (uint32_t round = 0; round < places; round += places_a_round) {
+      Vector pair[places_in_flight][2];
+#pragma unroll
+      for (uint32_t i = 0; i < places_in_flight; ++i) {
+        const uint32_t place = round + i * threads + threadIdx.x;
+        // Whole sectors; the last one of an array may be missed.
+        const uint64_t first = min(index_of(place, places) / width, task_.count / width - 2) & ~uint64_t{1};
+        pair[i][0].whole = vectors[first];
+        pair[i][1].whole = vectors[first + 1];
+      }
+#pragma unroll
+      for (uint32_t i = 0; i < places_in_flight; ++i)
+#pragma unroll
+        for (const Vector& vector : pair[i])
+#pragma unroll
+          for (const Bits key : vector.keys) body(key);
+    }
+  }
+
+  /// Gives each piece of the range its share of the buckets: of what a larger sample saw in it or, where that
+  /// is more, in its neighbourhood, since a piece without a sample may have as many keys as several buckets
+  /// hold; and one sample more.
+  __device__ __forceinline__ void make_pieces(const BucketMap<Bits>& map, uint32_t bucket_bits) {
+    static_assert(map_pieces == threads);
+    constexpr uint32_t word_shift = 32 - map_piece_bits;
+    const uint32_t piece = threadIdx.x;
+    shared_.in_piece[piece] = 0;
+    __syncthreads();
+    for_places(piece_places, [&](Bits key) {
+      const Bits ordered = task_.map.to_ordered(key);
+      if (!is_frequent(ordered)) atomicAdd(&shared_.in_piece[map.word_of(ordered) >> word_shift], 1u);
+    });
+    __syncthreads();
+    const bool is_inside = piece <= map.last_word() >> word_shift;
+    const uint32_t here = shared_.in_piece[piece];
+    const uint32_t around = (piece > 0 ? shared_.in_piece[piece - 1] : 0) +
+                            (piece + 1 < map_pieces ? shared_.in_piece[piece + 1] : 0);
+    const uint32_t share = max(4 * here, 2 * here + around) + (is_inside ? 4 : 0);
+    uint32_t total = 0;
+    const uint32_t before = block_exclusive_sum<threads>(share, shared_.warp_sums, total);
+    const auto bucket_at = [&](uint32_t sum) {
+      return static_cast<uint32_t>((uint64_t{sum} << bucket_bits) / total);
+    };
+    // The last bucket's number is the highest that a piece without buckets may name.
+    const uint32_t first = min(bucket_at(before), (1u << bucket_bits) - 1);
+    const uint32_t end = min(bucket_at(before + share), 0xffffu);
+    plan_.pieces[piece] = shared_.pieces[piece] = first | (end > first ? end - first : 0) << 16;
+    __syncthreads();
+  }
+
+  /// Lists the values of this block's hashes that alone fill half of the largest bucket, as far as a larger
+  /// sample shows them.
+  __device__ __forceinline__ void list_own_frequent_values() {
+    const uint64_t wanted =
+        min(task_.count / frequent_share, uint64_t{most_frequent_samples}) / keys_a_place / places_a_round;
+    const uint32_t places = places_a_round * max(static_cast<uint32_t>(wanted), 1u);
+    const uint32_t least =
+        max(static_cast<uint32_t>(uint64_t{places} * keys_a_place * task_.most_bucket_keys / 2 / task_.count),
+            least_times);
+    const Bits top = plan_.has_top ? plan_.top : Bits{0};
+    clear(shared_.values, sample_slots);
+    clear(shared_.seen, sample_slots);
+    __syncthreads();
+    uint32_t zeros = 0;
+    for_places(places, [&](Bits key) {
+      if (key == 0) ++zeros;
+      if (key == 0 || key == top) return;
+      const Bits mixed = key ^ (key >> (sizeof(Bits) * 4));  // other bits than find_slot takes
+      if (hash<finder_bits>(mixed) != blockIdx.x) return;
+      uint32_t slot = 0;
+      uint32_t taken = 0;
+      if (find_slot<sample_slots>(shared_.values, key, slot, taken)) atomicAdd(&shared_.seen[slot], 1u);
+    });
+    const bool zero_is_frequent = sum_of_all(zeros) >= least;
+    uint32_t listed = 0;
+    uint32_t slot = 0;
+    for (uint32_t s = threadIdx.x; s < sample_slots; s += threads)
+      if (shared_.seen[s] >= least) list(static_cast<Bits>(shared_.values[s]), slot, listed);
+    if (blockIdx.x == 0 && threadIdx.x == 0) {
+      if (top != 0) list(top, slot, listed);
+      plan_.zero_is_frequent = zero_is_frequent;
+      listed += zero_is_frequent;
+    }
+    if (listed != 0) atomicAdd(&plan_.frequent, listed);
+  }
+
+  /// A table that overflows is not used.
+  __device__ __forceinline__ void list(Bits key, uint32_t& slot, uint32_t& listed) {
+    if (!find_slot<value_table::slots>(table_.keys, key, slot, listed)) listed += most_listed_values;
+  }
+
+  __device__ __forceinline__ uint32_t sum_of_all(uint32_t mine) {
+    mine = warp_reduce(mine, [](uint32_t a, uint32_t b) { return a + b; });
+    if (ptx::lane_id() == 0) shared_.warp_sums[threadIdx.x / warp_threads] = mine;
+    __syncthreads();
+    return warp_reduce(shared_.warp_sums[ptx::lane_id()], [](uint32_t a, uint32_t b) { return a + b; });
+  }
+
+  Shared<Bits>& shared_;
+  const Task<Bits>& task_;
+  MsdPlan<Bits>& plan_;
+  value_table::Table<Bits>& table_;
+  Bits key_[samples_a_thread];  // in order
+  Bits least_;
+  Bits most_;
+  Guess guess_;
+  bool has_frequent_ = false;
+};
+
+template <class Bits>
+__global__ __launch_bounds__(threads) void survey_kernel(Task<Bits> task, MsdPlan<Bits>* plan,
+                                                         value_table::Table<Bits>* table) {
+  ptx::wait_for_previous_launch();
+  Survey<Bits>(shared_memory<Shared<Bits>>(), task, *plan, *table).run();
+}
+
+template <class Bits>
+__global__ __launch_bounds__(threads) void find_frequent_kernel(Task<Bits> task, MsdPlan<Bits>* plan,
+                                                                value_table::Table<Bits>* table) {
+  ptx::wait_for_previous_launch();
+  if (!plan->looks_for_frequent) return;
+  Survey<Bits>(shared_memory<Shared<Bits>>(), task, *plan, *table).find_frequent_values();
+}
+
+/// What a digest knows better than the sample. Keys in order are left to the roads that it chooses.
+template <class Bits>
+__global__ void survey_digest_kernel(const Digest<Bits>* digest, uint32_t bucket_keys, MsdPlan<Bits>* plan) {
+  ptx::wait_for_previous_launch();
+  plan->guess = Guess::unordered;
+  plan->is_other = !digest->falls || !digest->rises;
+  const Bits range = static_cast<Bits>(digest->maximum() - digest->minimum());
+  const uint32_t bucket_bits =
+      plan->frequent != 0 ? plan->bucket_bits : msd_bucket_bits(plan->keys, bucket_keys);
+  if (range < msd_most_buckets) {
+    plan->map = guess_map(digest->minimum(), digest->maximum(), bucket_bits);
+    plan->bucket_bits = 2 * msd_digit_bits;
+    plan->is_pieced = 0;
+    plan->frequent = 0;
+  } else if (!plan->is_pieced) {
+    plan->map = BucketMap<Bits>::over(digest->minimum(), range, 1u << bucket_bits);
+    plan->bucket_bits = bucket_bits;
+  }
+}
+
+}  // namespace survey_detail
+
+}  // namespace sweepsort
