@@ -3,7 +3,7 @@
 //
 //     block 0 | block 1 | ...      each block counts a span of neighbouring keys in its shared memory, and
 //     \__span_/                    leaves behind: its counts added to all others', and how many keys of its
-//                                  span, and of all, have each leading digit
+//                                  span have each leading digit
 //
 // With the latter a block that later partitions the same span knows where in each bucket its keys go.
 #pragma once
@@ -40,9 +40,8 @@ struct Task {
   uint64_t count;
   uint64_t span;  // keys a block: a whole number of vectors
   KeyMap<Bits> map;
-  unsigned long long* counts;         // by bucket
-  unsigned long long* parent_counts;  // by leading digit
-  uint32_t* span_counts;              // by block and leading digit
+  unsigned long long* counts;  // by bucket
+  uint32_t* span_counts;       // by block and leading digit
 };
 
 /// Block b counts the keys [b * span, (b + 1) * span).
@@ -114,10 +113,8 @@ __global__ __launch_bounds__(WideCounters::threads) void bucket_histogram_kernel
     for (uint32_t child = ptx::lane_id(); child < children; child += warp_threads)
       sum += shared.counters.at(digit * children + child);
     sum = warp_reduce(sum, [](uint32_t a, uint32_t b) { return a + b; });
-    if (ptx::lane_id() != 0) continue;
-    sum += shared.handed_over[digit];
-    task.span_counts[blockIdx.x * msd_digits + digit] = sum;
-    atomicAdd(&task.parent_counts[digit], static_cast<unsigned long long>(sum));
+    if (ptx::lane_id() == 0)
+      task.span_counts[blockIdx.x * msd_digits + digit] = sum + shared.handed_over[digit];
   }
 }
 

@@ -39,7 +39,7 @@ inline constexpr uint32_t batch = 4;
 template <class Bits, class Value, class Policy>
 struct Shared {
   using Counters = PartCounters<Policy::counter_bits>;
-  static constexpr uint32_t part_bits = std::countr_zero(Policy::parts);
+  static constexpr uint32_t part_bits = std::countr_zero(Policy::parts_of_plan);
   static constexpr uint32_t words = Policy::parts / Counters::a_word;
   static constexpr uint32_t warps = Policy::threads / warp_threads;
   static constexpr uint32_t most_keys = Policy::most_keys;
@@ -134,7 +134,10 @@ class Bucket {
       scan_counters();
       place_by_parts();
       sort_listed();
-      if (BucketShared::sorts_long_parts && !sort_long_parts()) return false;
+      if (BucketShared::sorts_long_parts && !sort_long_parts()) {
+        if (crowded == Crowded::left_alone) return false;
+        sort_staged();
+      }
     }
     load_values();
     store_keys();
@@ -224,7 +227,7 @@ class Bucket {
 
   /// Wider counters are fewer: two parts of the plan's share one.
   __device__ __forceinline__ uint32_t part_of(Bits key) const {
-    return parts_(key) >> (Policy::counter_bits / 8 - 1);
+    return parts_(key) / (Policy::parts_of_plan / Policy::parts);
   }
   __device__ __forceinline__ uint32_t& counters_of(uint32_t part) const {
     return shared_.counters[part / Counters::a_word];
@@ -392,6 +395,9 @@ class Bucket {
   __device__ __forceinline__ void place_by_digits() {
     for_rows(range_.size, [&](uint32_t row) { shared_.keys[lead_ + index_in_row(row)] = keys_[row]; });
     __syncthreads();
+    sort_staged();
+  }
+  __device__ __forceinline__ void sort_staged() {
     sort_staged_by_digits<BucketShared, Bits, with_values, ranking, threads, keys_a_thread>(shared_, lead_,
                                                                                             range_.size);
   }

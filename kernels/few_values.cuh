@@ -20,24 +20,30 @@ namespace sweepsort {
 
 namespace few_detail {
 
+inline constexpr uint32_t slots = 2 * most_listed_values;
+
+template <class Bits>
+struct Shared {
+  value_table::Counters<Bits, slots, 8> counters;
+  uint32_t values;
+};
+
 /// Every block calls it, its counters being zero. Values of which some were counted stay in `table` if there
 /// are too many.
 template <class Bits>
 __device__ __forceinline__ void count_few(const Bits* keys, uint64_t count, MsdPlan<Bits>* plan,
-                                          value_table::Counters<Bits>& shared,
-                                          value_table::Table<Bits>* table) {
-  using namespace value_table;
+                                          Shared<Bits>& shared, value_table::Table<Bits>* table) {
+  using value_table::threads;
   const DeviceAtomic<uint32_t> failed(plan->has_many_values);
   constexpr uint32_t width = digest_detail::keys_a_vector<Bits>;
   constexpr uint32_t in_flight = 4;
-  const uint32_t column = threadIdx.x % columns;
   bool fits = true;
   const auto take = [&](Bits key) {
     uint32_t slot = slots;
     uint32_t taken = 0;
-    if (key != 0) fits &= find_slot<slots>(shared.keys, key, slot, taken);
+    if (key != 0) fits &= find_slot<slots>(shared.counters.keys, key, slot, taken);
     if (taken != 0) atomicAdd(&shared.values, taken);
-    atomicAdd(&shared.counts[slot][column], 1u);
+    shared.counters.count(slot);
   };
   const uint64_t vectors = count / width;
   const uint4* const body = reinterpret_cast<const uint4*>(keys);
@@ -64,12 +70,12 @@ __device__ __forceinline__ void count_few(const Bits* keys, uint64_t count, MsdP
   __syncthreads();
 
   for (uint32_t s = threadIdx.x; s <= slots; s += threads) {
-    uint64_t sum = 0;
-    for (uint32_t c = 0; c < columns; ++c) sum += shared.counts[s][c];
+    const uint64_t sum = shared.counters.sum(s);
     if (sum == 0) continue;
-    uint32_t slot = slots;
+    uint32_t slot = value_table::slots;
     uint32_t taken = 0;
-    if (s < slots && !find_slot<slots>(table->keys, static_cast<Bits>(shared.keys[s]), slot, taken))
+    const Bits key = s < slots ? static_cast<Bits>(shared.counters.keys[s]) : Bits{0};
+    if (key != 0 && !find_slot<value_table::slots, slots_a_load<Bits>>(table->keys, key, slot, taken))
       failed.store(1, cuda::memory_order_relaxed);
     if (failed.load(cuda::memory_order_relaxed) != 0) return;
     atomicAdd(&table->counts[slot], static_cast<unsigned long long>(sum));

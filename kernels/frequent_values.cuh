@@ -29,10 +29,19 @@ namespace sweepsort {
 
 namespace frequent_detail {
 
-using value_table::Counters;
 using value_table::ListedValues;
 using value_table::slots;
 using value_table::Table;
+
+/// Of a value's hash, that tells most values from those of the table at a glance.
+inline constexpr uint32_t filter_bits = 16;
+
+template <class Bits>
+struct Shared {
+  value_table::Counters<Bits, slots, 4> counters;
+  uint32_t may_be_listed[1u << (filter_bits - 5)];  // a bit a hash
+  uint32_t left;                                    // keys, so far
+};
 
 /// Whether a value of the table is `key`; zero, which the table cannot hold, is told by `has_zero`.
 template <class Bits>
@@ -43,34 +52,61 @@ __device__ __forceinline__ bool is_listed(const AtomicWord<Bits>* table, bool ha
   return has_zero;
 }
 
-/// Every block takes the keys of its span apart: [blockIdx.x * span, ...) of `rest` gets those that are not
-/// frequent, in any order, and rest_counts[blockIdx.x] their number. `shared` is zero.
+/// The keys of one block: those of frequent values are counted, the others closed up.
 template <class Bits>
-__device__ __forceinline__ void take_out(const Bits* keys, uint64_t count, uint64_t span,
-                                         const MsdPlan<Bits>& plan, Counters<Bits>& shared,
-                                         Table<Bits>* table, Bits* rest, uint32_t* rest_counts) {
-  using namespace value_table;
-  constexpr uint32_t width = digest_detail::keys_a_vector<Bits>;
-  constexpr uint32_t in_flight = 4;
-  for (uint32_t s = threadIdx.x; s < slots; s += threads) shared.keys[s] = table->keys[s];
-  __syncthreads();
-  const bool has_zero = plan.zero_is_frequent != 0;
-  const uint32_t column = threadIdx.x % columns;
-  const uint64_t first = min(blockIdx.x * span, count);
-  const uint64_t size = min(span, count - first);
-  const Bits* const own = keys + first;
-  Bits* const own_rest = rest + first;
-  for (uint64_t row = 0; row < size; row += uint64_t{threads} * width * in_flight) {
+class Taker {
+ public:
+  static constexpr uint32_t threads = value_table::threads;
+  static constexpr uint32_t width = digest_detail::keys_a_vector<Bits>;
+  static constexpr uint32_t in_flight = 4;
+  static constexpr uint32_t row_keys = threads * width * in_flight;
+
+  /// `shared` is zero. The whole block calls everything.
+  __device__ __forceinline__ Taker(Shared<Bits>& shared, const MsdPlan<Bits>& plan, const Table<Bits>& table)
+      : shared_(shared), has_zero_(plan.zero_is_frequent != 0), has_top_(plan.has_top != 0), top_(plan.top) {
+    for (uint32_t s = threadIdx.x; s < slots; s += threads) {
+      const Bits key = static_cast<Bits>(table.keys[s]);
+      const uint32_t hashed = hash<filter_bits>(key);
+      shared.counters.keys[s] = key;
+      if (key != 0) atomicOr(&shared.may_be_listed[hashed / 32], 1u << hashed % 32);
+    }
+    if (threadIdx.x == 0 && has_zero_) atomicOr(&shared.may_be_listed[0], 1u);
+    __syncthreads();
+  }
+
+  /// Those that are left go to `rest`, in any order. `keys` is aligned to 16 bytes.
+  __device__ __forceinline__ void take(const Bits* keys, uint64_t count, Bits* rest) {
+    uint64_t row = 0;
+    for (; row + row_keys <= count; row += row_keys) take_row<true>(keys + row, row_keys, rest);
+    if (row < count) take_row<false>(keys + row, static_cast<uint32_t>(count - row), rest);
+  }
+
+  /// Adds to all blocks' counts. Returns how many keys were left.
+  __device__ __forceinline__ uint32_t finish(Table<Bits>& table) {
+    const uint32_t tops = warp_reduce(tops_, [](uint32_t a, uint32_t b) { return a + b; });
+    uint32_t slot = 0;
+    if (ptx::lane_id() == 0 && has_top_ && is_listed(shared_.counters.keys, has_zero_, top_, slot))
+      shared_.counters.count(slot, tops);
+    __syncthreads();
+    for (uint32_t s = threadIdx.x; s <= slots; s += threads)
+      if (const uint64_t sum = shared_.counters.sum(s))
+        atomicAdd(&table.counts[s], static_cast<unsigned long long>(sum));
+    return shared_.left;
+  }
+
+ private:
+  template <bool is_full>
+  __device__ __forceinline__ void take_row(const Bits* keys, uint32_t size, Bits* rest) {
+    const auto at = [](uint32_t u) { return (u * threads + threadIdx.x) * width; };
     digest_detail::Vector<Bits> vector[in_flight];
-    const auto at = [&](uint32_t u) { return row + (u * threads + threadIdx.x) * width; };
 #pragma unroll
     for (uint32_t u = 0; u < in_flight; ++u) {
-      if (at(u) + width <= size) {
-        vector[u].whole = ptx::load_streaming(reinterpret_cast<const uint4*>(own + at(u)));
+      if (is_full || at(u) + width <= size) {
+        vector[u].whole = ptx::load_streaming(reinterpret_cast<const uint4*>(keys + at(u)));
       } else {
 #pragma unroll
         for (uint32_t k = 0; k < width; ++k)
-          if (at(u) + k < size) vector[u].keys[k] = own[at(u) + k];
+          if (at(u) + k < size) vector[u].keys[k] = keys[at(u) + k];
       }
     }
     uint32_t left[in_flight][width];  // by lane
@@ -79,32 +115,54 @@ __device__ __forceinline__ void take_out(const Bits* keys, uint64_t count, uint6
     for (uint32_t u = 0; u < in_flight; ++u)
 #pragma unroll
       for (uint32_t k = 0; k < width; ++k) {
-        const bool exists = at(u) + k < size;
-        uint32_t slot = 0;
-        const bool is_frequent = exists && is_listed(shared.keys, has_zero, vector[u].keys[k], slot);
-        if (is_frequent) atomicAdd(&shared.counts[slot][column], 1u);
-        left[u][k] = __ballot_sync(full_warp, exists && !is_frequent);
+        const bool exists = is_full || at(u) + k < size;
+        left[u][k] = __ballot_sync(full_warp, exists && !is_taken(vector[u].keys[k]));
         leaves += static_cast<uint32_t>(__popc(left[u][k]));
       }
-    uint32_t to = 0;
-    if (ptx::lane_id() == 0) to = atomicAdd(&shared.passed_on, leaves);
-    to = __shfl_sync(full_warp, to, 0);
+    uint32_t first = 0;
+    if (ptx::lane_id() == 0) first = atomicAdd(&shared_.left, leaves);
+    Bits* to = rest + __shfl_sync(full_warp, first, 0);
 #pragma unroll
     for (uint32_t u = 0; u < in_flight; ++u)
 #pragma unroll
       for (uint32_t k = 0; k < width; ++k) {
         if ((left[u][k] >> ptx::lane_id() & 1) != 0)
-          own_rest[to + static_cast<uint32_t>(__popc(left[u][k] & ptx::lanes_below()))] = vector[u].keys[k];
-        to += static_cast<uint32_t>(__popc(left[u][k]));
+          to[__popc(left[u][k] & ptx::lanes_below())] = vector[u].keys[k];
+        to += __popc(left[u][k]);
       }
   }
-  __syncthreads();
-  for (uint32_t s = threadIdx.x; s <= slots; s += threads) {
-    unsigned long long sum = 0;
-    for (uint32_t c = 0; c < columns; ++c) sum += shared.counts[s][c];
-    if (sum != 0) atomicAdd(&table->counts[s], sum);
+
+  /// Counts the key if it is of a frequent value. All lanes of a warp might want the counter of the most
+  /// frequent one.
+  __device__ __forceinline__ bool is_taken(Bits key) {
+    const bool is_top = has_top_ && key == top_;
+    tops_ += is_top;
+    const uint32_t hashed = hash<filter_bits>(key);
+    if (is_top || (shared_.may_be_listed[hashed / 32] >> hashed % 32 & 1) == 0) return is_top;
+    uint32_t slot = 0;
+    if (!is_listed(shared_.counters.keys, has_zero_, key, slot)) return false;
+    shared_.counters.count(slot);
+    return true;
   }
-  if (threadIdx.x == 0) rest_counts[blockIdx.x] = shared.passed_on;
+
+  Shared<Bits>& shared_;
+  bool has_zero_;
+  bool has_top_;
+  Bits top_;
+  uint32_t tops_ = 0;  // keys of this thread
+};
+
+/// Every block takes the keys of its span apart: [blockIdx.x * span, ...) of `rest` gets those that are left,
+/// and rest_counts[blockIdx.x] their number.
+template <class Bits>
+__device__ __forceinline__ void take_out(const Bits* keys, uint64_t count, uint64_t span,
+                                         const MsdPlan<Bits>& plan, Shared<Bits>& shared, Table<Bits>* table,
+                                         Bits* rest, uint32_t* rest_counts) {
+  const uint64_t first = min(blockIdx.x * span, count);
+  Taker<Bits> taker(shared, plan, *table);
+  taker.take(keys + first, min(span, count - first), rest + first);
+  const uint32_t left = taker.finish(*table);
+  if (threadIdx.x == 0) rest_counts[blockIdx.x] = left;
 }
 
 inline constexpr uint32_t put_in_threads = 256;

@@ -28,10 +28,11 @@ __device__ __forceinline__ uint32_t hash(Bits key) {
 }
 
 /// Finds the slot of `key`, which is not zero, among `slots` (a power of two), or takes one; zero is a free
-/// slot. Adds 1 to `taken` if it was new. False if most_tries slots belong to others.
-template <uint32_t slots, class Bits>
+/// slot. Adds 1 to `taken` if it was new. False if most_tries slots belong to others. Keys stand in `group`s
+/// (a power of two) of slots, as near to the front of their own as can be.
+template <uint32_t slots, uint32_t group = 1, class Bits>
 __device__ __forceinline__ bool find_slot(AtomicWord<Bits>* keys, Bits key, uint32_t& slot, uint32_t& taken) {
-  slot = hash<std::countr_zero(slots)>(key);
+  slot = hash<std::countr_zero(slots)>(key) / group * group;
   for (uint32_t tries = 0; tries < most_tries; ++tries) {
     AtomicWord<Bits> there = keys[slot];
     if (there == 0) {
@@ -47,15 +48,34 @@ __device__ __forceinline__ bool find_slot(AtomicWord<Bits>* keys, Bits key, uint
   return false;
 }
 
-/// The slot of `key`, which is not zero, in a table with free slots to which nobody adds; false: it has none.
+/// Slots that one load of 16 bytes shows.
+template <class Bits>
+inline constexpr uint32_t slots_a_load = sizeof(uint4) / sizeof(Bits);
+
+/// The slot of `key`, which is not zero, in a table with free slots, in groups of slots_a_load, to which
+/// nobody adds and which is aligned to 16 bytes; false: it has none.
 template <uint32_t slots, class Bits>
 __device__ __forceinline__ bool has_slot(const AtomicWord<Bits>* keys, Bits key, uint32_t& slot) {
-  slot = hash<std::countr_zero(slots)>(key);
-  for (AtomicWord<Bits> there = keys[slot]; there != 0; there = keys[slot]) {
-    if (there == key) return true;
-    slot = (slot + 1) % slots;
+  constexpr uint32_t group = slots_a_load<Bits>;
+  uint32_t load = hash<std::countr_zero(slots)>(key) / group;
+  while (true) {
+    union {
+      uint4 whole;
+      AtomicWord<Bits> keys[group];
+    } there{.whole = reinterpret_cast<const uint4*>(keys)[load]};
+    bool has_free = false;
+    bool is_there = false;
+#pragma unroll
+    for (uint32_t k = 0; k < group; ++k) {
+      if (there.keys[k] == key) {
+        is_there = true;
+        slot = load * group + k;
+      }
+      has_free |= there.keys[k] == 0;
+    }
+    if (is_there || has_free) return is_there;
+    load = (load + 1) % (slots / group);
   }
-  return false;
 }
 
 }  // namespace sweepsort

@@ -40,6 +40,9 @@ inline constexpr uint32_t classes_by_size = repeating_buckets;
 /// Distinct values that are worth a counter each, wherever they lie (value_table.cuh).
 inline constexpr uint32_t most_listed_values = 2048;
 
+/// Jobs of the second level: one a parent, and one more for what each and a half of a parent's mean adds.
+inline constexpr uint32_t msd_most_jobs = msd_digits + msd_digits * 2 / 3 + 2;
+
 enum class Guess : uint32_t { unordered, ascending, descending };
 
 /// A part of one parent's keys that one block partitions. The children of a parent are its digits.
@@ -159,11 +162,9 @@ __device__ __forceinline__ uint32_t first_from(const uint32_t* numbers, uint32_t
 
 /// What the decision is made from, and where it goes.
 struct Decision {
-  const uint64_t* parent_counts;
-  uint64_t* counts;  // by bucket; become offsets
-  uint64_t job_keys;
+  const uint64_t* counts;  // by bucket
+  uint64_t* offsets;
   ClassLimits limits;
-  PartitionJob* jobs;
   uint32_t* lists;
   BucketParts* parts;
   const uint32_t* frequent_buckets;  // of plan->frequent values in order
@@ -171,49 +172,27 @@ struct Decision {
   uint64_t* taken_out_before;
 };
 
-/// The first level's buckets, cut into the jobs of the second one, none of more than `job_keys` keys. One
-/// block, a thread a parent.
-template <class Bits>
-__device__ __forceinline__ void make_jobs(DecideShared& shared, const Decision& decision,
-                                          MsdPlan<Bits>* plan) {
-  const uint32_t parent = threadIdx.x;
-  const uint64_t keys = parent < msd_digits ? decision.parent_counts[parent] : 0;
-  uint64_t all = 0;
-  const uint64_t first = block_exclusive_sum<decide_threads>(keys, shared.warp_sums[0], all);
-  const uint32_t mine = static_cast<uint32_t>((keys + decision.job_keys - 1) / decision.job_keys);
-  uint64_t total = 0;
-  const uint32_t row =
-      static_cast<uint32_t>(block_exclusive_sum<decide_threads>(uint64_t{mine}, shared.warp_sums[1], total));
-  for (uint32_t j = 0; j < mine; ++j)
-    decision.jobs[row + j] = {.first = first + j * decision.job_keys,
-                              .count = min(decision.job_keys, keys - j * decision.job_keys),
-                              .parent = parent,
-                              .row = row + j,
-                              .rows_before = j,
-                              .has_row = mine > 1};
-  if (threadIdx.x == 0) plan->jobs = static_cast<uint32_t>(total);
-}
-
-/// A thread a bucket: the bucket's offset, from the counts of its block's buckets and those of the parents
-/// before; which kernel finishes it, and in which parts.
+/// A thread a bucket: the bucket's offset, from the counts of all before; which kernel finishes it, and in
+/// which parts.
 template <class Bits>
 __global__ __launch_bounds__(decide_threads) void decide_kernel(Decision decision, MsdPlan<Bits>* plan,
                                                                 SortPlan<Bits>* expansion) {
   ptx::wait_for_previous_launch();
-  static_assert(decide_threads % msd_digits == 0 && decide_threads >= msd_digits);
   if (plan->is_settled()) return;
   DecideShared& shared = shared_memory<DecideShared>();
-  const uint32_t bucket_bits = plan->bucket_bits;
+  const uint32_t buckets = 1u << plan->bucket_bits;
   const uint32_t bucket = blockIdx.x * decide_threads + threadIdx.x;
-  if (blockIdx.x * decide_threads >= 1u << bucket_bits) return;
-  const uint32_t first_parent = blockIdx.x * decide_threads >> (bucket_bits - msd_digit_bits);
+  if (blockIdx.x * decide_threads >= buckets) return;
+  const uint64_t size = bucket < buckets ? decision.counts[bucket] : 0;
+  uint64_t before_mine = 0;  // keys in buckets of lower blocks
+#pragma unroll 8
+  for (uint32_t row = 0; row < blockIdx.x; ++row)
+    before_mine += decision.counts[row * decide_threads + threadIdx.x];
   uint64_t before = 0;
-  (void)block_exclusive_sum<decide_threads>(
-      threadIdx.x < first_parent ? decision.parent_counts[threadIdx.x] : 0, shared.warp_sums[0], before);
-  const uint64_t size = bucket < 1u << bucket_bits ? decision.counts[bucket] : 0;
+  (void)block_exclusive_sum<decide_threads>(before_mine, shared.warp_sums[0], before);
   uint64_t all = 0;
   const uint64_t offset = before + block_exclusive_sum<decide_threads>(size, shared.warp_sums[1], all);
-  if (bucket < 1u << bucket_bits) decision.counts[bucket] = offset;
+  if (bucket < buckets) decision.offsets[bucket] = offset;
   if (plan->counts_values()) {
     if (bucket == 0) {
       expansion->road = Road::counting;
@@ -246,7 +225,6 @@ __global__ __launch_bounds__(decide_threads) void decide_kernel(Decision decisio
     decision.taken_out_before[bucket] = has_value ? has_frequent_value : decision.frequent_starts[value];
   }
   if (__syncthreads_or(size > least) != 0 && threadIdx.x == 0) atomicOr(&plan->has_too_large, 1u);
-  if (blockIdx.x == 0) make_jobs(shared, decision, plan);
 }
 
 }  // namespace msd_plan_detail

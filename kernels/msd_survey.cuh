@@ -7,7 +7,8 @@
 //     buckets of one width ──uneven──> 1,024 pieces with buckets of their own, from 8,192 places
 //        │ a bucket that no block holds?
 //        ▼
-//     a larger sample, by many blocks ──> the values that most keys have ──> buckets of the others
+//     a larger sample, divided by a hash ──> a block each: values that most keys have ──> buckets of the
+//     others
 //
 // A sample may mislead, and every guess is checked: a key outside of the guessed range makes an exact count
 // impossible and is noticed, an array that is not sorted after all is noticed while it is copied, a bucket is
@@ -59,6 +60,9 @@ inline constexpr uint32_t piece_places = 2 * places_a_round;
 /// Of which frequent values are found: one key in so many, but no more than that.
 inline constexpr uint32_t frequent_share = 512;
 inline constexpr uint32_t most_frequent_samples = 1u << 19;
+/// A value is frequent if it fills this part of the largest bucket, the fourth one: several such ones may
+/// meet.
+inline constexpr uint32_t frequent_part = 4;
 /// Blocks that find them. Each counts the values of its own hashes.
 inline constexpr uint32_t finder_bits = 7;
 inline constexpr uint32_t finders = 1u << finder_bits;
@@ -72,7 +76,7 @@ struct Shared {
       AtomicWord<Bits> values[sample_slots];  // zero: free
       uint32_t seen[sample_slots];
     };
-    AtomicWord<Bits> frequent[value_table::slots];
+    alignas(16) AtomicWord<Bits> frequent[value_table::slots];
   };
   uint32_t in_bucket[sample_slots];
   uint32_t in_group[groups];
@@ -85,6 +89,7 @@ struct Shared {
   uint32_t distinct;
   uint32_t singles;
   uint32_t most_seen;  // the slot of a value in its low bits, how often it was sampled above
+  uint32_t zeros;      // the smallest of all values, which has no slot
   uint32_t is_last;
 };
 
@@ -120,6 +125,29 @@ struct Task {
   uint32_t with_values;
 };
 
+/// How many places the larger sample is taken from.
+template <class Bits>
+constexpr uint32_t frequent_places(uint64_t count) {
+  constexpr uint32_t keys_a_place = 32 / sizeof(Bits);
+  const uint64_t wanted = std::min<uint64_t>(count / frequent_share, most_frequent_samples) / keys_a_place;
+  return std::max(static_cast<uint32_t>(wanted / threads), 1u) * threads;
+}
+
+/// The larger sample, in device memory, by finder.
+template <class Bits>
+struct FrequentSample {
+  Bits* keys;          // finder f's begin at f * most_keys
+  uint32_t* sizes;     // how many each would have; all zeros before
+  uint32_t places;     // of 32 bytes, that the sample is taken from
+  uint32_t most_keys;  // of one finder
+};
+
+/// The finder that counts a value. A hash of other bits than those that find_slot looks at.
+template <class Bits>
+__device__ __forceinline__ uint32_t finder_of(Bits key) {
+  return hash<finder_bits>(static_cast<Bits>(key ^ (key >> (sizeof(Bits) * 4))));
+}
+
 /// One block, all of whose threads call everything.
 template <class Bits>
 class Survey {
@@ -131,7 +159,7 @@ class Survey {
   __device__ __forceinline__ void run() {
     clear(shared_.values, sample_slots);
     clear(shared_.seen, sample_slots);
-    if (threadIdx.x == 0) shared_.distinct = shared_.singles = shared_.most_seen = 0;
+    if (threadIdx.x == 0) shared_.distinct = shared_.singles = shared_.most_seen = shared_.zeros = 0;
     take_sample();
     count_values();
     const bool is_crowded = divide(task_.count);
@@ -145,17 +173,18 @@ class Survey {
     plan_.with_values = task_.with_values;
     plan_.maybe_few = maybe_few;
     plan_.has_too_large = (is_crowded || repeats) && !shared_.map.is_exact(msd_most_buckets);
-    plan_.looks_for_frequent = is_crowded && !repeats && !maybe_few && !task_.with_values;
-    // The most frequent value of all is not counted again: all lanes of a warp might want its counter.
+    plan_.looks_for_frequent =
+        is_crowded && !repeats && !maybe_few && !task_.with_values && guess_ == Guess::unordered;
     const uint32_t most_seen = shared_.most_seen / sample_slots;
-    plan_.has_top = most_seen * (task_.count / samples) > task_.most_bucket_keys;
-    plan_.top = task_.map.from_ordered(static_cast<Bits>(shared_.values[shared_.most_seen % sample_slots]));
+    const uint32_t slot = shared_.most_seen % sample_slots;
+    plan_.top =
+        task_.map.from_ordered(shared_.zeros > most_seen ? Bits{0} : static_cast<Bits>(shared_.values[slot]));
+    plan_.has_top = max(most_seen, shared_.zeros) * (task_.count / samples) > task_.most_bucket_keys;
   }
 
   /// One of `finders` blocks. The last one divides the range anew, for the keys that are left.
-  __device__ __forceinline__ void find_frequent_values() {
-    if (plan_.guess != Guess::unordered) return;
-    list_own_frequent_values();
+  __device__ __forceinline__ void find_frequent_values(const FrequentSample<Bits>& sample) {
+    list_own_frequent_values(sample);
     __syncthreads();
     if (threadIdx.x == 0) {
       const DeviceAtomic<uint32_t> finished(plan_.finished_finders);
@@ -164,7 +193,7 @@ class Survey {
     __syncthreads();
     const uint32_t listed = plan_.frequent;
     if (!shared_.is_last || listed == 0) return;
-    if (listed > most_listed_values) {
+    if (listed > value_table::most_values) {
       if (threadIdx.x == 0) plan_.frequent = 0;
       return;
     }
@@ -172,7 +201,8 @@ class Survey {
       shared_.frequent[s] = DeviceAtomic<AtomicWord<Bits>>(table_.keys[s]).load(cuda::memory_order_relaxed);
     has_frequent_ = true;
     take_sample();
-    if (divide(task_.count / samples * count_samples_left())) {
+    // Smaller buckets, since some have values that are nearly frequent.
+    if (divide(task_.count / samples * count_samples_left() * 2)) {
       if (threadIdx.x == 0) plan_.frequent = 0;
     } else {
       if (threadIdx.x == 0) plan_.has_too_large = 0;
@@ -238,14 +268,20 @@ class Survey {
   /// zero.
   __device__ __forceinline__ void count_values() {
     uint32_t distinct = threadIdx.x == 0;
+    uint32_t zeros = 0;
 #pragma unroll
     for (uint32_t k = 0; k < samples_a_thread; ++k) {
       uint32_t slot = 0;
+      zeros += key_[k] == 0;
       if (key_[k] != 0 && find_slot<sample_slots>(shared_.values, key_[k], slot, distinct))
         atomicAdd(&shared_.seen[slot], 1u);
     }
     distinct = warp_reduce(distinct, [](uint32_t a, uint32_t b) { return a + b; });
-    if (ptx::lane_id() == 0) atomicAdd(&shared_.distinct, distinct);
+    zeros = warp_reduce(zeros, [](uint32_t a, uint32_t b) { return a + b; });
+    if (ptx::lane_id() == 0) {
+      atomicAdd(&shared_.distinct, distinct);
+      atomicAdd(&shared_.zeros, zeros);
+    }
     __syncthreads();
     uint32_t singles = 0;
     uint32_t most_seen = 0;
@@ -384,45 +420,45 @@ class Survey {
     __syncthreads();
   }
 
-  /// Lists the values of this block's hashes that alone fill half of the largest bucket, as far as a larger
-  /// sample shows them.
-  __device__ __forceinline__ void list_own_frequent_values() {
-    const uint64_t wanted =
-        min(task_.count / frequent_share, uint64_t{most_frequent_samples}) / keys_a_place / places_a_round;
-    const uint32_t places = places_a_round * max(static_cast<uint32_t>(wanted), 1u);
-    const uint32_t least =
-        max(static_cast<uint32_t>(uint64_t{places} * keys_a_place * task_.most_bucket_keys / 2 / task_.count),
-            least_times);
-    const Bits top = plan_.has_top ? plan_.top : Bits{0};
+  /// Lists the values of this block's hashes that alone fill a good part of the largest bucket, as far as the
+  /// larger sample shows them.
+  __device__ __forceinline__ void list_own_frequent_values(const FrequentSample<Bits>& sample) {
+    const uint64_t times = uint64_t{sample.places} * keys_a_place * task_.most_bucket_keys / task_.count;
+    const uint32_t least = max(static_cast<uint32_t>(times / frequent_part), least_times);
     clear(shared_.values, sample_slots);
     clear(shared_.seen, sample_slots);
     __syncthreads();
+    const Bits* const own = sample.keys + uint64_t{blockIdx.x} * sample.most_keys;
+    const uint32_t size = min(sample.sizes[blockIdx.x], sample.most_keys);
     uint32_t zeros = 0;
-    for_places(places, [&](Bits key) {
-      if (key == 0) ++zeros;
-      if (key == 0 || key == top) return;
-      const Bits mixed = key ^ (key >> (sizeof(Bits) * 4));  // other bits than find_slot takes
-      if (hash<finder_bits>(mixed) != blockIdx.x) return;
+    for (uint32_t i = threadIdx.x; i < size; i += threads) {
+      const Bits key = own[i];
       uint32_t slot = 0;
       uint32_t taken = 0;
-      if (find_slot<sample_slots>(shared_.values, key, slot, taken)) atomicAdd(&shared_.seen[slot], 1u);
-    });
+      if (key == 0)
+        ++zeros;
+      else if (find_slot<sample_slots>(shared_.values, key, slot, taken))
+        atomicAdd(&shared_.seen[slot], 1u);
+    }
     const bool zero_is_frequent = sum_of_all(zeros) >= least;
     uint32_t listed = 0;
     uint32_t slot = 0;
     for (uint32_t s = threadIdx.x; s < sample_slots; s += threads)
       if (shared_.seen[s] >= least) list(static_cast<Bits>(shared_.values[s]), slot, listed);
-    if (blockIdx.x == 0 && threadIdx.x == 0) {
-      if (top != 0) list(top, slot, listed);
-      plan_.zero_is_frequent = zero_is_frequent;
-      listed += zero_is_frequent;
+    const bool has_top = plan_.has_top != 0;
+    const Bits top = plan_.top;
+    if (threadIdx.x == 0 && finder_of(top) == blockIdx.x && has_top && top != 0) list(top, slot, listed);
+    if (threadIdx.x == 0 && finder_of(Bits{0}) == blockIdx.x && (zero_is_frequent || (has_top && top == 0))) {
+      plan_.zero_is_frequent = 1;
+      ++listed;
     }
     if (listed != 0) atomicAdd(&plan_.frequent, listed);
   }
 
   /// A table that overflows is not used.
   __device__ __forceinline__ void list(Bits key, uint32_t& slot, uint32_t& listed) {
-    if (!find_slot<value_table::slots>(table_.keys, key, slot, listed)) listed += most_listed_values;
+    if (!find_slot<value_table::slots, slots_a_load<Bits>>(table_.keys, key, slot, listed))
+      listed += value_table::slots;
   }
 
   __device__ __forceinline__ uint32_t sum_of_all(uint32_t mine) {
@@ -450,12 +486,61 @@ __global__ __launch_bounds__(threads) void survey_kernel(Task<Bits> task, MsdPla
   Survey<Bits>(shared_memory<Shared<Bits>>(), task, *plan, *table).run();
 }
 
+struct SampleShared {
+  uint32_t sizes[finders];
+  uint32_t firsts[finders];
+};
+
+/// A thread a place: each key to the finder that counts it.
 template <class Bits>
-__global__ __launch_bounds__(threads) void find_frequent_kernel(Task<Bits> task, MsdPlan<Bits>* plan,
+__global__ __launch_bounds__(threads) void sample_kernel(Task<Bits> task, FrequentSample<Bits> sample,
+                                                         const MsdPlan<Bits>* plan) {
+  ptx::wait_for_previous_launch();
+  if (!plan->looks_for_frequent) return;
+  SampleShared& shared = shared_memory<SampleShared>();
+  if (threadIdx.x < finders) shared.sizes[threadIdx.x] = 0;
+  __syncthreads();
+  constexpr uint32_t width = digest_detail::keys_a_vector<Bits>;
+  using Vector = digest_detail::Vector<Bits>;
+  const uint4* const vectors = reinterpret_cast<const uint4*>(task.keys);
+  const uint64_t place = uint64_t{blockIdx.x} * threads + threadIdx.x;
+  const uint64_t index =
+      task.count / sample.places * place + task.count % sample.places * place / sample.places;
+  const uint64_t first = min(index / width, task.count / width - 2) & ~uint64_t{1};
+  const Vector pair[2] = {{.whole = vectors[first]}, {.whole = vectors[first + 1]}};
+  // The most frequent value of all is known, and not counted again: all would want its counter.
+  const bool has_top = plan->has_top != 0;
+  const Bits top = plan->top;
+  uint32_t rank[2][width];
+#pragma unroll
+  for (uint32_t v = 0; v < 2; ++v)
+#pragma unroll
+    for (uint32_t k = 0; k < width; ++k)
+      if (!has_top || pair[v].keys[k] != top)
+        rank[v][k] = atomicAdd(&shared.sizes[finder_of(pair[v].keys[k])], 1u);
+  __syncthreads();
+  if (threadIdx.x < finders)
+    shared.firsts[threadIdx.x] = atomicAdd(&sample.sizes[threadIdx.x], shared.sizes[threadIdx.x]);
+  __syncthreads();
+#pragma unroll
+  for (uint32_t v = 0; v < 2; ++v)
+#pragma unroll
+    for (uint32_t k = 0; k < width; ++k) {
+      const Bits key = pair[v].keys[k];
+      if (has_top && key == top) continue;
+      const uint32_t finder = finder_of(key);
+      const uint32_t at = shared.firsts[finder] + rank[v][k];
+      if (at < sample.most_keys) sample.keys[uint64_t{finder} * sample.most_keys + at] = key;
+    }
+}
+
+template <class Bits>
+__global__ __launch_bounds__(threads) void find_frequent_kernel(Task<Bits> task, FrequentSample<Bits> sample,
+                                                                MsdPlan<Bits>* plan,
                                                                 value_table::Table<Bits>* table) {
   ptx::wait_for_previous_launch();
   if (!plan->looks_for_frequent) return;
-  Survey<Bits>(shared_memory<Shared<Bits>>(), task, *plan, *table).find_frequent_values();
+  Survey<Bits>(shared_memory<Shared<Bits>>(), task, *plan, *table).find_frequent_values(sample);
 }
 
 /// What a digest knows better than the sample. Keys in order are left to the roads that it chooses.

@@ -109,17 +109,19 @@ struct PartitionPolicy {
   static constexpr uint32_t tile = threads * keys_a_thread;
 };
 
-/// bucket_sort.cuh: buckets of up to threads * keys_a_thread records, divided into `parts`, each with a counter
-/// of 8 or 16 bits.
+/// bucket_sort.cuh: buckets of up to threads * keys_a_thread records, divided into `parts`, each with a
+/// counter of 8 or 16 bits.
 template <uint32_t threads_, uint32_t keys_a_thread_, uint32_t blocks_a_multiprocessor_, uint32_t parts_,
           uint32_t counter_bits_ = 8>
 struct BucketSortPolicy {
-  static constexpr uint32_t counter_bits = counter_bits_;
   static constexpr uint32_t threads = threads_;
   static constexpr uint32_t keys_a_thread = keys_a_thread_;
   static constexpr uint32_t blocks_a_multiprocessor = blocks_a_multiprocessor_;
   static constexpr uint32_t parts = parts_;
+  static constexpr uint32_t counter_bits = counter_bits_;
   static constexpr uint32_t most_keys = threads * keys_a_thread;
+  /// A plan divides for counters of 8 bits, of which as many fit.
+  static constexpr uint32_t parts_of_plan = parts * counter_bits / 8;
 };
 
 /// The same in as much shared memory, for buckets whose values repeat.

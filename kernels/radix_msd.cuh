@@ -51,9 +51,10 @@ struct MsdWorkspace {
   DeviceSpan<MsdPlan<Bits>> plan;
   DeviceSpan<value_table::Table<Bits>> values;
   DeviceSpan<SortPlan<Bits>> expansion;
-  DeviceSpan<uint64_t> parent_counts;
-  DeviceSpan<uint64_t> counts;  // by bucket, later the offsets
+  DeviceSpan<uint64_t> counts;        // by bucket
+  DeviceSpan<uint32_t> sample_sizes;  // by finder
   size_t zeroed;
+  DeviceSpan<uint64_t> offsets;  // by bucket
   DeviceSpan<value_table::ListedValues<Bits>> listed;
   DeviceSpan<uint32_t> rest_counts;  // by span
   DeviceSpan<uint64_t> taken_out_before;
@@ -68,23 +69,21 @@ struct MsdWorkspace {
       : plan(workspace.take<MsdPlan<Bits>>(is_wanted)),
         values(workspace.take<value_table::Table<Bits>>(is_wanted)),
         expansion(workspace.take<SortPlan<Bits>>(is_wanted)),
-        parent_counts(workspace.take<uint64_t>(is_wanted ? msd_digits : 0)),
         counts(workspace.take<uint64_t>(is_wanted ? msd_most_buckets : 0)),
+        sample_sizes(workspace.take<uint32_t>(is_wanted && !with_values ? survey_detail::finders : 0)),
         zeroed(workspace.used()),
+        offsets(workspace.take<uint64_t>(is_wanted ? msd_most_buckets : 0)),
         listed(workspace.take<value_table::ListedValues<Bits>>(is_wanted)),
         rest_counts(workspace.take<uint32_t>(is_wanted ? most_spans : 0)),
         taken_out_before(workspace.take<uint64_t>(is_wanted && !with_values ? msd_most_buckets : 0)),
         span_counts(workspace.take<uint32_t>(is_wanted ? uint64_t{most_spans} * msd_digits : 0)),
-        jobs(workspace.take<PartitionJob>(is_wanted ? most_jobs : 0)),
-        job_counts(workspace.take<uint32_t>(is_wanted ? uint64_t{most_jobs} * msd_digits : 0)),
+        jobs(workspace.take<PartitionJob>(is_wanted ? msd_most_jobs : 0)),
+        job_counts(workspace.take<uint32_t>(is_wanted ? uint64_t{msd_most_jobs} * msd_digits : 0)),
         lists(workspace.take<uint32_t>(is_wanted ? uint64_t{bucket_classes} * msd_most_buckets : 0)),
         parts(workspace.take<BucketParts>(is_wanted ? msd_most_buckets : 0)) {}
 
   /// Second level: most records a job, one and a half times what a parent has on average.
   static uint64_t job_keys(uint64_t count) { return std::max<uint64_t>(count * 3 / (2 * msd_digits), 1024); }
-
- private:
-  static constexpr uint32_t most_jobs = msd_digits + msd_digits * 2 / 3 + 2;
 };
 
 /// Where the records of an MSD sort come from, go to, and are in between.
@@ -108,6 +107,12 @@ struct MsdWorkspace<Bits, Value, void> {
 
 namespace msd_detail {
 
+template <class Bits>
+union CountValuesShared {
+  few_detail::Shared<Bits> few;
+  frequent_detail::Shared<Bits> frequent;
+};
+
 /// Few values are counted, all of them; or frequent ones, and the other keys go to `rest`.
 template <class Bits>
 __global__ __launch_bounds__(value_table::threads) void count_values_kernel(
@@ -115,15 +120,14 @@ __global__ __launch_bounds__(value_table::threads) void count_values_kernel(
     Bits* rest, uint32_t* rest_counts) {
   ptx::wait_for_previous_launch();
   if (!plan->tries_few_values() && plan->frequent == 0) return;
-  using Counters = value_table::Counters<Bits>;
-  Counters& shared = shared_memory<Counters>();
+  CountValuesShared<Bits>& shared = shared_memory<CountValuesShared<Bits>>();
   for (uint32_t i = threadIdx.x; i < sizeof(shared) / 4; i += value_table::threads)
     reinterpret_cast<uint32_t*>(&shared)[i] = 0;
   __syncthreads();
   if (plan->frequent != 0)
-    frequent_detail::take_out(keys, count, span, *plan, shared, table, rest, rest_counts);
+    frequent_detail::take_out(keys, count, span, *plan, shared.frequent, table, rest, rest_counts);
   else
-    few_detail::count_few(keys, count, plan, shared, table);
+    few_detail::count_few(keys, count, plan, shared.few, table);
 }
 
 /// Sorts the buckets of one list, of which each fits a block. Those that are left alone join `next`.
@@ -186,10 +190,20 @@ void radix_msd(const MsdArrays<Bits, Value>& arrays, KeyMap<Bits> map, const Dig
   launch_chained(survey_detail::survey_kernel<Bits>,
                  {1, survey_detail::threads, sizeof(survey_detail::Shared<Bits>)}, stream, survey, plan,
                  workspace.values.data());
-  if constexpr (!with_values)
+  if constexpr (!with_values) {
+    const survey_detail::FrequentSample<Bits> sample{
+        .keys = arrays.keys_scratch,
+        .sizes = workspace.sample_sizes.data(),
+        .places = survey_detail::frequent_places<Bits>(count),
+        .most_keys = static_cast<uint32_t>(std::min<uint64_t>(count / survey_detail::finders, 1u << 31))};
+    launch_chained(
+        survey_detail::sample_kernel<Bits>,
+        {sample.places / survey_detail::threads, survey_detail::threads, sizeof(survey_detail::SampleShared)},
+        stream, survey, sample, static_cast<const MsdPlan<Bits>*>(plan));
     launch_chained(survey_detail::find_frequent_kernel<Bits>,
                    {survey_detail::finders, survey_detail::threads, sizeof(survey_detail::Shared<Bits>)},
-                   stream, survey, plan, workspace.values.data());
+                   stream, survey, sample, plan, workspace.values.data());
+  }
   if (digest != nullptr)
     launch_chained(survey_detail::survey_digest_kernel<Bits>, {1, 1}, stream, digest, survey.bucket_keys,
                    plan);
@@ -204,8 +218,8 @@ void radix_msd(const MsdArrays<Bits, Value>& arrays, KeyMap<Bits> map, const Dig
   value_table::ListedValues<Bits>* const listed = workspace.listed.data();
   if constexpr (!with_values) {
     launch_chained(msd_detail::count_values_kernel<Bits>,
-                   {spans, value_table::threads, sizeof(value_table::Counters<Bits>)}, stream, arrays.keys_in,
-                   count, span, plan, workspace.values.data(), arrays.keys_scratch,
+                   {spans, value_table::threads, sizeof(msd_detail::CountValuesShared<Bits>)}, stream,
+                   arrays.keys_in, count, span, plan, workspace.values.data(), arrays.keys_scratch,
                    workspace.rest_counts.data());
     launch_chained(value_table::order_values_kernel<Bits>,
                    {1, value_table::threads, sizeof(value_table::OrderShared<Bits>)}, stream,
@@ -222,7 +236,6 @@ void radix_msd(const MsdArrays<Bits, Value>& arrays, KeyMap<Bits> map, const Dig
       .span = span,
       .map = map,
       .counts = reinterpret_cast<unsigned long long*>(workspace.counts.data()),
-      .parent_counts = reinterpret_cast<unsigned long long*>(workspace.parent_counts.data()),
       .span_counts = workspace.span_counts.data()};
   launch_chained(bucket_histogram_kernel<Bits>,
                  {spans, WideCounters::threads, sizeof(bucket_histogram_detail::Shared)}, stream, histogram,
@@ -230,24 +243,22 @@ void radix_msd(const MsdArrays<Bits, Value>& arrays, KeyMap<Bits> map, const Dig
 
   // Crowded buckets of either class, and their parts, must suit the launch of the large ones.
   static_assert(Policy::Small::most_keys <= Policy::Large::most_keys &&
-                Policy::Small::parts <= Policy::Large::parts);
+                Policy::Small::parts_of_plan <= Policy::Large::parts_of_plan);
   using namespace msd_plan_detail;
-  const Decision decision{
-      .parent_counts = workspace.parent_counts.data(),
-      .counts = workspace.counts.data(),
-      .job_keys = workspace.job_keys(count),
-      .limits = {{Policy::Small::most_keys, Policy::Large::most_keys},
-                 {std::countr_zero(Policy::Small::parts), std::countr_zero(Policy::Large::parts)}},
-      .jobs = workspace.jobs.data(),
-      .lists = workspace.lists.data(),
-      .parts = workspace.parts.data(),
-      .frequent_buckets = &listed->buckets[0],
-      .frequent_starts = &listed->starts[0],
-      .taken_out_before = workspace.taken_out_before.data()};
+  const Decision decision{.counts = workspace.counts.data(),
+                          .offsets = workspace.offsets.data(),
+                          .limits = {{Policy::Small::most_keys, Policy::Large::most_keys},
+                                     {std::countr_zero(Policy::Small::parts_of_plan),
+                                      std::countr_zero(Policy::Large::parts_of_plan)}},
+                          .lists = workspace.lists.data(),
+                          .parts = workspace.parts.data(),
+                          .frequent_buckets = &listed->buckets[0],
+                          .frequent_starts = &listed->starts[0],
+                          .taken_out_before = workspace.taken_out_before.data()};
   launch_chained(decide_kernel<Bits>,
                  {msd_most_buckets / decide_threads, decide_threads, sizeof(DecideShared)}, stream, decision,
                  plan, workspace.expansion.data());
-  const uint64_t* const offsets = workspace.counts.data();
+  const uint64_t* const offsets = workspace.offsets.data();
   if constexpr (!with_values)
     counting_detail::expand(offsets, 0, DeviceSpan<Bits>(arrays.keys_out, count), map,
                             static_cast<const SortPlan<Bits>*>(workspace.expansion.data()), stream,
@@ -273,8 +284,8 @@ void radix_msd(const MsdArrays<Bits, Value>& arrays, KeyMap<Bits> map, const Dig
                            .map = map};
   launch_chained(partition, shape, stream, level);
   launch_chained(count_jobs_kernel<Bits>, {multiprocessors(), count_threads, sizeof(CountShared)}, stream,
-                 level.keys, static_cast<const MsdPlan<Bits>*>(plan),
-                 static_cast<const PartitionJob*>(workspace.jobs.data()), workspace.job_counts.data());
+                 level.keys, offsets, workspace.job_keys(count), plan, workspace.jobs.data(),
+                 workspace.job_counts.data());
   level.values_in = arrays.values_scratch;
   level.values_out = arrays.values_out;
   level.number = 1;
@@ -303,10 +314,14 @@ void radix_msd(const MsdArrays<Bits, Value>& arrays, KeyMap<Bits> map, const Dig
   sort_class.template operator()<Small, Crowded::left_alone>(
       small_buckets, with_values ? crowded_buckets : repeating_buckets);
   sort_class.template operator()<Large, Crowded::left_alone>(large_buckets, crowded_buckets);
-  if constexpr (!with_values)
+  if constexpr (!with_values) {
     sort_class.template operator()<WiderCounters<Small>, Crowded::left_alone>(repeating_buckets,
                                                                               crowded_buckets);
-  sort_class.template operator()<Large, Crowded::by_digits>(crowded_buckets, crowded_buckets);
+    sort_class.template operator()<WiderCounters<Large>, Crowded::by_digits>(crowded_buckets,
+                                                                             crowded_buckets);
+  } else {
+    sort_class.template operator()<Large, Crowded::by_digits>(crowded_buckets, crowded_buckets);
+  }
   if constexpr (!with_values)
     put_in_frequent_values(static_cast<const Bits*>(arrays.keys_scratch),
                            DeviceSpan<Bits>(arrays.keys_out, count), offsets, map,

@@ -471,14 +471,41 @@ __global__ __launch_bounds__(Policy::threads, Policy::blocks_a_multiprocessor) v
 inline constexpr uint32_t count_threads = 1024;
 
 struct CountShared {
+  uint64_t warp_sums[count_threads / warp_threads];
+  PartitionJob jobs[msd_most_jobs];
   uint32_t counts[count_threads / warp_threads][msd_digits];
 };
 
-/// Second level: the digits of the jobs that share a parent with others.
+/// The first level's buckets, cut into the jobs of the second one, none of more than `job_keys` keys; a
+/// thread a parent. Every block finds the same. Returns their number.
+template <class Bits>
+__device__ __forceinline__ uint32_t make_jobs(CountShared& shared, const uint64_t* offsets, uint64_t job_keys,
+                                              const MsdPlan<Bits>& plan) {
+  const uint32_t parent = threadIdx.x;
+  const uint32_t children_bits = plan.bucket_bits - msd_digit_bits;
+  const auto first_of = [&](uint32_t p) { return p < msd_digits ? offsets[p << children_bits] : plan.keys; };
+  const uint64_t first = first_of(parent);
+  const uint64_t keys = first_of(parent + 1) - first;
+  const uint64_t mine = (keys + job_keys - 1) / job_keys;
+  uint64_t total = 0;
+  const uint32_t row =
+      static_cast<uint32_t>(block_exclusive_sum<count_threads>(mine, shared.warp_sums, total));
+  for (uint32_t j = 0; j < mine; ++j)
+    shared.jobs[row + j] = {.first = first + j * job_keys,
+                            .count = min(job_keys, keys - j * job_keys),
+                            .parent = parent,
+                            .row = row + j,
+                            .rows_before = j,
+                            .has_row = mine > 1};
+  __syncthreads();
+  return static_cast<uint32_t>(total);
+}
+
+/// The jobs of the second level, and the digits of those that share a parent with others.
 template <class Bits>
 __global__ __launch_bounds__(count_threads) void count_jobs_kernel(KeyArrays<Bits> keys,
-                                                                   const MsdPlan<Bits>* plan,
-                                                                   const PartitionJob* jobs,
+                                                                   const uint64_t* offsets, uint64_t job_keys,
+                                                                   MsdPlan<Bits>* plan, PartitionJob* jobs,
                                                                    uint32_t* job_counts) {
   ptx::wait_for_previous_launch();
   if (!plan->partitions()) return;
@@ -486,11 +513,17 @@ __global__ __launch_bounds__(count_threads) void count_jobs_kernel(KeyArrays<Bit
   const Bits* const ordered_keys = keys.source(1, *plan);
   const uint32_t digits = 1u << (plan->bucket_bits - msd_digit_bits);
   const uint32_t warp = threadIdx.x / warp_threads;
+  const uint32_t made = make_jobs(shared, offsets, job_keys, *plan);
+  if (blockIdx.x == 0) {
+    for (uint32_t number = threadIdx.x; number < made; number += count_threads)
+      jobs[number] = shared.jobs[number];
+    if (threadIdx.x == 0) plan->jobs = made;
+  }
   const LinearBuckets<Bits> linear{plan->map};
   const PiecedBuckets<Bits> pieced{plan->map, plan->pieces};
   const bool is_pieced = plan->is_pieced != 0;
-  for (uint32_t number = blockIdx.x; number < plan->jobs; number += gridDim.x) {
-    const PartitionJob job = jobs[number];
+  for (uint32_t number = blockIdx.x; number < made; number += gridDim.x) {
+    const PartitionJob& job = shared.jobs[number];
     if (!job.has_row) continue;
     for (uint32_t d = ptx::lane_id(); d < msd_digits; d += warp_threads) shared.counts[warp][d] = 0;
     __syncwarp();

@@ -8,9 +8,11 @@
 
 #include "kernels/block.cuh"
 #include "kernels/bucket_map.cuh"
+#include "kernels/bucket_sort.cuh"
 #include "kernels/hash_slots.cuh"
 #include "kernels/launch.cuh"
 #include "kernels/msd_plan.cuh"
+#include "kernels/policy.cuh"
 #include "kernels/ptx.cuh"
 #include "kernels/sort_plan.cuh"
 
@@ -23,73 +25,52 @@ namespace sweepsort {
 namespace value_table {
 
 inline constexpr uint32_t threads = 1024;
-inline constexpr uint32_t slots = 2 * most_listed_values;
-inline constexpr uint32_t columns = 8;  // counters of a slot: the lanes of a warp hit different ones
+inline constexpr uint32_t most_values = 4096;
+inline constexpr uint32_t slots = 2 * most_values;
 
 /// A block's, in shared memory.
-template <class Bits>
+template <class Bits, uint32_t slots, uint32_t columns>
 struct Counters {
-  AtomicWord<Bits> keys[slots];  // zero: free. Keys that are zero are counted apart
-  uint32_t counts[slots + 1][columns];
-  uint32_t values;
-  uint32_t passed_on;
+  alignas(16)
+      AtomicWord<Bits> keys[slots];  // zero: free. Keys that are zero are counted apart, behind the last slot
+  uint32_t counts[slots + 1][columns];  // the lanes of a warp hit different columns
+
+  __device__ __forceinline__ void count(uint32_t slot, uint32_t times = 1) {
+    atomicAdd(&counts[slot][threadIdx.x % columns], times);
+  }
+  __device__ __forceinline__ uint64_t sum(uint32_t slot) const {
+    uint64_t sum = 0;
+    for (const uint32_t column : counts[slot]) sum += column;
+    return sum;
+  }
 };
 
 /// Of all blocks, in device memory; all zeros before a sort.
 template <class Bits>
 struct Table {
-  AtomicWord<Bits> keys[slots];
+  alignas(16) AtomicWord<Bits> keys[slots];  // in groups of slots_a_load
   unsigned long long counts[slots + 1];
 };
 
 /// The values in order, in device memory.
 template <class Bits>
 struct ListedValues {
-  Bits values[slots];       // as the caller has them
-  uint64_t starts[slots];   // how many keys have lower ones of these values; behind the last one: any
-  uint32_t buckets[slots];  // frequent values: where they lie
+  alignas(16) Bits values[most_values];  // as the caller has them
+  uint64_t starts[most_values + 1];  // how many keys have lower ones of these values; behind the last: any
+  uint32_t buckets[most_values];     // frequent values: where they lie
 };
+
+using OrderPolicy = BucketSortPolicy<threads, most_values / threads, 1, 16384>;
 
 template <class Bits>
 struct OrderShared {
-  Bits values[slots];  // ordered bits; beyond the last the largest there is
-  uint64_t counts[slots];
+  bucket_sort_detail::Shared<Bits, NoValue, OrderPolicy> bucket;
   uint64_t warp_sums[threads / warp_threads];
   uint32_t size;
 };
 
-/// Batcher's bitonic sort, 1968, of the first `size` slots, a power of two and at least 64. A free slot looks
-/// like the largest value: the count of zero tells it apart and puts it behind.
-template <class Bits>
-__device__ void sort_values(OrderShared<Bits>& shared, uint32_t size) {
-  for (uint32_t block = 2; block <= size; block *= 2)
-    for (uint32_t distance = block / 2; distance > 0; distance /= 2) {
-      for (uint32_t pair = threadIdx.x; pair < size / 2; pair += threads) {
-        const uint32_t low = pair / distance * 2 * distance + pair % distance;
-        const uint32_t high = low + distance;
-        const bool is_above =
-            shared.values[low] > shared.values[high] ||
-            (shared.values[low] == shared.values[high] && shared.counts[low] < shared.counts[high]);
-        if (is_above == ((low & block) == 0)) {
-          const Bits value = shared.values[low];
-          const uint64_t keys = shared.counts[low];
-          shared.values[low] = shared.values[high];
-          shared.counts[low] = shared.counts[high];
-          shared.values[high] = value;
-          shared.counts[high] = keys;
-        }
-      }
-      // Pairs of one warp stay among its 64 slots as long as both distances, this and the next, are short.
-      if (distance > warp_threads || (distance == 1 && block >= 2 * warp_threads))
-        __syncthreads();
-      else
-        __syncwarp();
-    }
-  __syncthreads();
-}
-
-/// One block. Few values: `expansion` tells to write their runs. Frequent ones: the plan learns how many keys
-/// are left, and each value its bucket.
+/// One block sorts the values, and scans their counts. Few values: `expansion` tells to write their runs.
+/// Frequent ones: the plan learns how many keys are left, and each value its bucket.
 template <class Bits>
 __global__ __launch_bounds__(threads) void order_values_kernel(const Table<Bits>* table, KeyMap<Bits> map,
                                                                MsdPlan<Bits>* plan,
@@ -98,48 +79,57 @@ __global__ __launch_bounds__(threads) void order_values_kernel(const Table<Bits>
   ptx::wait_for_previous_launch();
   if (!plan->has_few_values() && plan->frequent == 0) return;
   OrderShared<Bits>& shared = shared_memory<OrderShared<Bits>>();
-  for (uint32_t s = threadIdx.x; s < slots; s += threads) {
-    shared.values[s] = static_cast<Bits>(~Bits{0});
-    shared.counts[s] = 0;
-  }
   if (threadIdx.x == 0) shared.size = 0;
   __syncthreads();
   for (uint32_t s = threadIdx.x; s <= slots; s += threads) {
-    const uint64_t keys = table->counts[s];
-    if (keys == 0) continue;
+    if (table->counts[s] == 0) continue;
     const uint32_t at = atomicAdd(&shared.size, 1u);
-    if (at >= slots) continue;
-    shared.values[at] = map.to_ordered(s < slots ? static_cast<Bits>(table->keys[s]) : Bits{0});
-    shared.counts[at] = keys;
+    if (at < most_values) listed->values[at] = s < slots ? static_cast<Bits>(table->keys[s]) : Bits{0};
   }
   __syncthreads();
-  if (shared.size >= slots) {
+  const uint32_t size = shared.size;
+  if (size > most_values) {
     if (threadIdx.x == 0) plan->has_many_values = 1;
     return;
   }
-  sort_values(shared, max(1u << (32 - __clz(static_cast<int>(shared.size))), 2 * warp_threads));
-  constexpr uint32_t each = slots / threads;
-  uint64_t sum = 0;
-  for (uint32_t k = 0; k < each; ++k) sum += shared.counts[threadIdx.x * each + k];
-  uint64_t total = 0;
-  uint64_t start = block_exclusive_sum<threads>(sum, shared.warp_sums, total);
+  using namespace bucket_sort_detail;
+  const BucketArrays<Bits, NoValue> in_place{&listed->values[0], &listed->values[0], nullptr, nullptr};
+  Bucket<Bits, NoValue, Ranking::ballot, OrderPolicy, Crowded::by_digits>(shared.bucket, in_place, map)
+      .sort_alone({0, size});
+  __syncthreads();
+
+  constexpr uint32_t each = most_values / threads;
   const LinearBuckets<Bits> linear{plan->map};
   const PiecedBuckets<Bits> pieced{plan->map, plan->pieces};
+  uint64_t counts[each] = {};
+  uint64_t sum = 0;
+#pragma unroll
   for (uint32_t k = 0; k < each; ++k) {
     const uint32_t at = threadIdx.x * each + k;
-    const Bits value = shared.values[at];
-    listed->values[at] = map.from_ordered(value);
-    listed->starts[at] = start;
-    listed->buckets[at] = plan->is_pieced ? pieced(value) : linear(value);
-    start += shared.counts[at];
+    if (at >= size) break;
+    const Bits value = listed->values[at];
+    uint32_t slot = slots;
+    if (value != 0) (void)has_slot<slots>(table->keys, value, slot);
+    counts[k] = table->counts[slot];
+    sum += counts[k];
+    const Bits ordered = map.to_ordered(value);
+    listed->buckets[at] = plan->is_pieced ? pieced(ordered) : linear(ordered);
+  }
+  uint64_t total = 0;
+  uint64_t start = block_exclusive_sum<threads>(sum, shared.warp_sums, total);
+#pragma unroll
+  for (uint32_t k = 0; k < each; ++k) {
+    listed->starts[threadIdx.x * each + k] = start;
+    start += counts[k];
   }
   if (threadIdx.x != 0) return;
+  listed->starts[most_values] = total;
   if (plan->frequent != 0) {
-    plan->frequent = shared.size;
+    plan->frequent = size;
     plan->keys -= total;
   } else {
     expansion->road = Road::counting;
-    expansion->bins = shared.size;
+    expansion->bins = size;
     expansion->bins_are_listed = 1;
   }
 }
