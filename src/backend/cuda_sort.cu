@@ -11,7 +11,7 @@ namespace sweepsort {
 namespace {
 
 /// Whether this file is compiled for devices that run every kernel, and for others. What no device of the
-/// build can use would double the time that compiling takes.
+/// build can use is left out: the portable sorts take a third as long to compile as the full ones.
 #if defined(__CUDA_ARCH_LIST__)
 constexpr uint32_t compiled_for[] = {__CUDA_ARCH_LIST__};
 constexpr bool may_be_full(uint32_t architecture) {
