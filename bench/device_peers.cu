@@ -1,11 +1,16 @@
-// device_peers.cu - the table of GPU sorts: ours, CUB with both index types, Thrust.
+// device_peers.cu - the table of GPU sorts: ours, CUB with both index types, Thrust, and those whose folder
+// the build was told.
 #include "backend/cuda_sort.hpp"
 #include "bench/cub_sort.hpp"
 #include "bench/device_peer.hpp"
+#include "bench/gpusorting_sort.hpp"
+#include "bench/libcusort_sort.hpp"
 #include "bench/thrust_sort.hpp"
 
 #include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 namespace sweepsort::bench {
 namespace {
@@ -75,12 +80,31 @@ DevicePeer thrust_peer() {
           .sort = thrust_sort};
 }
 
+std::vector<DevicePeer> other_peers() {
+  std::vector<DevicePeer> peers{cub_peer(CubIndex::int32), cub_peer(CubIndex::int64), thrust_peer()};
+#ifdef SWEEPSORT_BENCH_LIBCUSORT
+  peers.push_back({.name = "libcusort",
+                   .capturable = false,  // it launches a graph of its own
+                   .supports = libcusort_supports,
+                   .workspace_bytes = libcusort_workspace_bytes,
+                   .sort = libcusort_sort});
+#endif
+#ifdef SWEEPSORT_BENCH_GPUSORTING
+  peers.push_back({.name = "gpusorting",
+                   .placement = Placement::in_place,
+                   .supports = gpusorting_supports,
+                   .workspace_bytes = gpusorting_workspace_bytes,
+                   .sort = gpusorting_sort});
+#endif
+  return peers;
+}
+
 }  // namespace
 
 std::vector<DevicePeer> device_peers(const SortBenchOptions& options) {
   std::vector<DevicePeer> peers;
   for (const SortAlgorithm algorithm : options.algorithms) peers.push_back(sweepsort_peer(algorithm));
-  for (DevicePeer& peer : std::vector{cub_peer(CubIndex::int32), cub_peer(CubIndex::int64), thrust_peer()})
+  for (DevicePeer& peer : other_peers())
     if (is_wanted(options.peers, peer.name)) peers.push_back(std::move(peer));
   return peers;
 }

@@ -2,12 +2,14 @@
 #include "backend/backend.hpp"
 #include "bench/cub_sort.hpp"
 #include "bench/device_place.hpp"
+#include "bench/libcusort_sort.hpp"
 #include "bench/statistics.hpp"
 #include "core/error.hpp"
 
 #include <algorithm>
 #include <fstream>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace sweepsort::bench {
@@ -28,6 +30,17 @@ std::string driver_version() {
   int newest = 0;
   check(cudaDriverGetVersion(&newest));
   return "CUDA " + cuda_version_text(newest);
+}
+
+std::vector<std::pair<std::string, std::string>> other_peers() {
+  std::vector<std::pair<std::string, std::string>> peers;
+#ifdef SWEEPSORT_BENCH_LIBCUSORT
+  peers.emplace_back("libcusort", libcusort_version());
+#endif
+#ifdef SWEEPSORT_BENCH_GPUSORTING
+  peers.emplace_back("gpusorting", SWEEPSORT_BENCH_GPUSORTING);  // it has no version but its revision
+#endif
+  return peers;
 }
 
 /// A tile a block with all its loads in flight at once, as the fastest readers have it.
@@ -87,7 +100,8 @@ Place device_place(int device) {
           .gpu = properties.name,
           .driver = driver_version(),
           .cuda = cuda_version_text(runtime),
-          .cub = cub_version()};
+          .cub = cub_version(),
+          .other_peers = other_peers()};
 }
 
 void enqueue_read(const void* from, uint64_t bytes, uint64_t* exclusive_or, cudaStream_t stream) {

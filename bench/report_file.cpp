@@ -19,7 +19,7 @@ void print_place(const Place& place) {
 }
 
 nlohmann::ordered_json report_head(std::string_view command, const RunOptions& options, const Place& place) {
-  return {
+  nlohmann::ordered_json head{
       {"schema", "sweepsort.bench/1"},
       {"command", command},
       {"revision", options.revision.empty() ? built_revision() : options.revision},
@@ -33,6 +33,8 @@ nlohmann::ordered_json report_head(std::string_view command, const RunOptions& o
       {"threads", place.threads},
       {"seed", options.seed},
   };
+  for (const auto& [peer, version] : place.other_peers) head[peer] = version;
+  return head;
 }
 
 void write_report(const std::string& path, const nlohmann::ordered_json& report) {

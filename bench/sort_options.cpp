@@ -69,8 +69,9 @@ std::optional<SortBenchOptions> parse_sort_options(std::span<const std::string> 
   constexpr std::array algorithms{AlgorithmName{"auto", SortAlgorithm::automatic},
                                   AlgorithmName{"radix", SortAlgorithm::radix},
                                   AlgorithmName{"counting", SortAlgorithm::counting}};
-  constexpr std::array<std::string_view, 9> peers{"all",    "none", "cub",    "cub-int32", "cub-int64",
-                                                  "thrust", "std",  "vqsort", "parallel"};
+  constexpr std::array<std::string_view, 11> peers{"all",       "none",   "cub",       "cub-int32",
+                                                   "cub-int64", "thrust", "libcusort", "gpusorting",
+                                                   "std",       "vqsort", "parallel"};
   const BenchArguments arguments("sort", sort_options, words);
   SortBenchOptions options{arguments.run_options()};
   options.types = parse_types(arguments.value("type"));

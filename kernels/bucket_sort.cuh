@@ -500,6 +500,7 @@ struct BucketTask {
 template <class Bits, class Value, Ranking ranking, class Policy, Crowded crowded>
 __global__ __launch_bounds__(Policy::threads, Policy::blocks_a_multiprocessor) void bucket_sort_kernel(
     BucketTask<Bits, Value> task, MsdPlan<Bits>* plan) {
+  if (ptx::is_before_90()) return;
   ptx::wait_for_previous_launch();
   if (!plan->partitions()) return;
   auto& shared = shared_memory<Shared<Bits, Value, Policy>>();
@@ -528,6 +529,7 @@ __global__ __launch_bounds__(Policy::threads, Policy::blocks_a_multiprocessor) v
 template <class Bits, class Value, Ranking ranking, class Policy>
 __global__ __launch_bounds__(Policy::threads) void sort_alone_kernel(BucketArrays<Bits, Value> arrays,
                                                                      uint32_t count, KeyMap<Bits> map) {
+  if (ptx::is_before_90()) return;
   ptx::wait_for_previous_launch();
   auto& shared = shared_memory<Shared<Bits, Value, Policy>>();
   Bucket<Bits, Value, ranking, Policy, Crowded::by_digits> bucket(shared, arrays, map);

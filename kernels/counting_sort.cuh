@@ -19,6 +19,7 @@
 #include <cuda_runtime.h>
 
 #include <algorithm>
+#include <bit>
 #include <cstdint>
 
 namespace sweepsort {
@@ -51,6 +52,26 @@ __global__ __launch_bounds__(WideCounters::threads) void counting_histogram_kern
   for (uint32_t bin = threadIdx.x; bin < counting_bins; bin += blockDim.x)
     if (const uint32_t keys_here = counters.at(bin))
       atomicAdd(&counts[bin], static_cast<unsigned long long>(keys_here));
+}
+
+/// The same on any device: counts in device memory, to which the lanes of one bin go together.
+template <class Bits>
+__global__ __launch_bounds__(256) void portable_histogram_kernel(const Bits* keys, uint64_t count,
+                                                                 KeyMap<Bits> map, const SortPlan<Bits>* plan,
+                                                                 unsigned long long* counts) {
+  ptx::wait_for_previous_launch();
+  if (plan->road != Road::counting) return;
+  const uint64_t step = uint64_t{gridDim.x} * blockDim.x;
+  for (uint64_t row = uint64_t{blockIdx.x} * blockDim.x; row < count; row += step) {
+    const uint64_t i = row + threadIdx.x;
+    const bool present = i < count;
+    const Bits from_smallest = present ? static_cast<Bits>(map.to_ordered(keys[i]) - plan->minimum) : Bits{0};
+    const uint32_t bin = static_cast<uint32_t>(from_smallest);
+    const uint32_t peers =
+        warp_match<std::bit_width(counting_bins - 1)>(bin) & __ballot_sync(full_warp, present);
+    if (present && (peers & ptx::lanes_below()) == 0)
+      atomicAdd(&counts[bin], static_cast<unsigned long long>(__popc(peers)));
+  }
 }
 
 /// Counts by raw 2-byte value, brought into the order of the keys.
@@ -195,6 +216,22 @@ struct CountingWorkspace {
         counts(workspace.take<uint64_t>(sizeof(Bits) > 1 ? counting_bins : 0)),
         scan(workspace, sizeof(Bits) > 1 ? counting_bins : 0) {}
 };
+
+/// The same for keys of more than a byte on a device that has not the shared memory for a block's counters.
+template <class Bits>
+void portable_counting_sort(DeviceSpan<const Bits> in, DeviceSpan<Bits> out, KeyMap<Bits> map,
+                            const SortPlan<Bits>* plan, const CountingWorkspace<Bits>& workspace,
+                            cudaStream_t stream) {
+  using namespace counting_detail;
+  constexpr uint32_t threads = 256;
+  const auto histogram = portable_histogram_kernel<Bits>;
+  const uint64_t blocks =
+      std::clamp<uint64_t>((in.size() + threads - 1) / threads, 1, resident_blocks(histogram, threads, 0));
+  launch_chained(histogram, {static_cast<uint32_t>(blocks), threads}, stream, in.data(), in.size(), map, plan,
+                 reinterpret_cast<unsigned long long*>(workspace.counts.data()));
+  scan_counts(workspace.counts, &plan->bins, workspace.scan, stream);
+  expand(workspace.counts.data(), 0, out, map, plan, stream);
+}
 
 /// Sorts keys alone. 1-byte keys: `digit_offsets` are the plan's; 2-byte keys need no plan at all (`plan` is
 /// null); wider keys are sorted only if plan->road says counting. `out` may be `in`.

@@ -372,6 +372,7 @@ class GridSort {
 
 template <class Bits, class Value, Ranking ranking, class Policy>
 __global__ __launch_bounds__(Policy::threads, 1) void grid_sort_kernel(Task<Bits, Value> task) {
+  if (ptx::is_before_90()) return;
   GridSort<Bits, Value, ranking, Policy>(shared_memory<Shared<Bits, Value, Policy>>(), task).sort();
 }
 

@@ -46,13 +46,11 @@ struct Digest {
 
 namespace digest_detail {
 
-template <class Bits>
-inline constexpr uint32_t columns = std::min(32u, digest_policy.shared_bytes / 4 / digit_values /
-                                                      digit_places<Bits>);
-
-template <class Bits>
+/// The counters of a digest in so many bytes.
+template <class Bits, uint32_t shared_bytes>
 struct Shared {
-  uint32_t counters[digit_places<Bits>][digit_values][columns<Bits>];
+  static constexpr uint32_t columns = std::min(32u, shared_bytes / 4 / digit_values / digit_places<Bits>);
+  uint32_t counters[digit_places<Bits>][digit_values][columns];
 };
 
 template <class Bits>
@@ -85,9 +83,10 @@ struct Seen {
 };
 
 /// One atomic a digit. The byte offset of a counter is made by one shift and one three-way logic instruction.
-template <class Bits>
-__device__ __forceinline__ void count_digits(Shared<Bits>& shared, Bits ordered, uint32_t column) {
-  constexpr uint32_t row_bytes = columns<Bits> * sizeof(uint32_t);
+template <class Bits, uint32_t shared_bytes>
+__device__ __forceinline__ void count_digits(Shared<Bits, shared_bytes>& shared, Bits ordered,
+                                             uint32_t column) {
+  constexpr uint32_t row_bytes = Shared<Bits, shared_bytes>::columns * sizeof(uint32_t);
 #pragma unroll
   for (uint32_t place = 0; place < digit_places<Bits>; ++place) {
     const uint32_t from = place * digit_bits;
@@ -100,8 +99,8 @@ __device__ __forceinline__ void count_digits(Shared<Bits>& shared, Bits ordered,
 }
 
 /// Takes one vector of keys into account.
-template <class Bits>
-__device__ __forceinline__ void take_vector(Shared<Bits>& shared, const Vector<Bits>& raw,
+template <class Bits, uint32_t shared_bytes>
+__device__ __forceinline__ void take_vector(Shared<Bits, shared_bytes>& shared, const Vector<Bits>& raw,
                                             const KeyMap<Bits>& map, uint32_t column, Seen<Bits>& seen) {
 #pragma unroll
   for (const Bits key : raw.keys) {
@@ -126,15 +125,16 @@ __device__ __forceinline__ void compare_neighbours(const Vector<Bits>& raw, bool
 }
 
 /// Adds the columns of every counter and the block's extremes to the digest in device memory.
-template <class Bits>
-__device__ void add_to_digest(Shared<Bits>& shared, const Seen<Bits>& seen, Digest<Bits>* digest) {
+template <class Bits, uint32_t shared_bytes>
+__device__ void add_to_digest(Shared<Bits, shared_bytes>& shared, const Seen<Bits>& seen,
+                              Digest<Bits>* digest) {
+  constexpr uint32_t columns = Shared<Bits, shared_bytes>::columns;
   for (uint32_t bin = threadIdx.x; bin < digit_places<Bits> * digit_values; bin += blockDim.x) {
     const uint32_t place = bin / digit_values;
     const uint32_t digit = bin % digit_values;
     unsigned long long sum = 0;
     // Start at a column of one's own, so that the 32 lanes read 32 banks.
-    for (uint32_t c = 0; c < columns<Bits>; ++c)
-      sum += shared.counters[place][digit][(c + threadIdx.x) % columns<Bits>];
+    for (uint32_t c = 0; c < columns; ++c) sum += shared.counters[place][digit][(c + threadIdx.x) % columns];
     if (sum != 0) atomicAdd(reinterpret_cast<unsigned long long*>(&digest->histogram[place][digit]), sum);
   }
   if constexpr (sizeof(Bits) > 1) {
@@ -155,13 +155,13 @@ __device__ void add_to_digest(Shared<Bits>& shared, const Seen<Bits>& seen, Dige
 
 /// Keys before the first and behind the last whole 16-byte vector, by the first warp of the grid's first
 /// block.
-template <class Bits>
-__device__ void take_ends(Shared<Bits>& shared, const Bits* keys, uint64_t count, uint64_t body_first,
-                          uint64_t body_end, const KeyMap<Bits>& map, Seen<Bits>& seen) {
+template <class Bits, uint32_t shared_bytes>
+__device__ void take_ends(Shared<Bits, shared_bytes>& shared, const Bits* keys, uint64_t count,
+                          uint64_t body_first, uint64_t body_end, const KeyMap<Bits>& map, Seen<Bits>& seen) {
   const auto take = [&](uint64_t first, uint64_t end) {
     for (uint64_t i = first + threadIdx.x; i < end; i += warp_threads) {
       const Bits ordered = sizeof(Bits) == 1 ? keys[i] : map.to_ordered(keys[i]);
-      count_digits(shared, ordered, threadIdx.x % columns<Bits>);
+      count_digits(shared, ordered, threadIdx.x % Shared<Bits, shared_bytes>::columns);
       seen.key(ordered);
       if (i + 1 < count) seen.neighbours(ordered, map.to_ordered(keys[i + 1]));
     }
@@ -170,7 +170,7 @@ __device__ void take_ends(Shared<Bits>& shared, const Bits* keys, uint64_t count
   take(body_end, count);
 }
 
-template <class Bits>
+template <class Bits, uint32_t shared_bytes>
 __global__ __launch_bounds__(digest_policy.threads) void digest_kernel(const Bits* keys, uint64_t count,
                                                                        uint64_t body_first, uint64_t vectors,
                                                                        KeyMap<Bits> map,
@@ -178,14 +178,14 @@ __global__ __launch_bounds__(digest_policy.threads) void digest_kernel(const Bit
                                                                        Digest<Bits>* digest) {
   ptx::wait_for_previous_launch();
   if (wanted != nullptr && *wanted == 0) return;
-  Shared<Bits>& shared = shared_memory<Shared<Bits>>();
+  auto& shared = shared_memory<Shared<Bits, shared_bytes>>();
   for (uint32_t i = threadIdx.x; i < sizeof(shared) / 4; i += blockDim.x) (&shared.counters[0][0][0])[i] = 0;
   __syncthreads();
 
   constexpr uint32_t unroll = digest_policy.vectors_in_flight;
   const uint4* const body = reinterpret_cast<const uint4*>(keys + body_first);
   const uint64_t body_end = body_first + vectors * keys_a_vector<Bits>;
-  const uint32_t column = ptx::lane_id() % columns<Bits>;
+  const uint32_t column = ptx::lane_id() % Shared<Bits, shared_bytes>::columns;
   Seen<Bits> seen;
 
   // A block reads `unroll` rows of neighbouring vectors at a time; whole warps stay or leave together.
@@ -240,7 +240,7 @@ __global__ void digest_borders_kernel(const Bits* keys, const uint64_t* starts, 
 
 /// Adds the keys of one chunk to `digest`, which starts as all zeros. Keys need their own alignment only.
 /// Does nothing where `wanted` (device memory) is not null and *wanted is zero.
-template <class Bits>
+template <class Bits, uint32_t shared_bytes = digest_policy.shared_bytes>
 void digest(DeviceSpan<const Bits> keys, KeyMap<Bits> map, Digest<Bits>* digest, cudaStream_t stream,
             const uint32_t* wanted = nullptr) {
   using namespace digest_detail;
@@ -250,11 +250,12 @@ void digest(DeviceSpan<const Bits> keys, KeyMap<Bits> map, Digest<Bits>* digest,
       std::min<uint64_t>(keys.size(), (sizeof(uint4) - misaligned) % sizeof(uint4) / sizeof(Bits));
   const uint64_t vectors = (keys.size() - body_first) / keys_a_vector<Bits>;
   constexpr uint64_t vectors_a_block = digest_policy.threads * digest_policy.vectors_in_flight;
-  const auto kernel = digest_kernel<Bits>;
+  const auto kernel = digest_kernel<Bits, shared_bytes>;
+  constexpr size_t counters_bytes = sizeof(Shared<Bits, shared_bytes>);
   const uint64_t blocks =
       std::clamp<uint64_t>((vectors + vectors_a_block - 1) / vectors_a_block, 1,
-                           resident_blocks(kernel, digest_policy.threads, sizeof(Shared<Bits>)));
-  launch_chained(kernel, {static_cast<uint32_t>(blocks), digest_policy.threads, sizeof(Shared<Bits>)}, stream,
+                           resident_blocks(kernel, digest_policy.threads, counters_bytes));
+  launch_chained(kernel, {static_cast<uint32_t>(blocks), digest_policy.threads, counters_bytes}, stream,
                  keys.data(), keys.size(), body_first, vectors, map, wanted, digest);
 }
 

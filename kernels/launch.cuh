@@ -1,42 +1,17 @@
-// launch.cuh - the one way a kernel starts, the one way it gets shared memory, and the check that is never
-// left out.
+// launch.cuh - the one way a kernel starts, and the one way it gets shared memory.
 #pragma once
 
-#include "core/error.hpp"
+#include "kernels/cuda_error.cuh"
+#include "kernels/device_abilities.cuh"
 #include "kernels/device_span.cuh"
 
 #include <cuda_runtime.h>
 
 #include <cstddef>
 #include <cstdint>
-#include <source_location>
-#include <string>
 #include <utility>
 
 namespace sweepsort {
-
-/// A CUDA call or launch failed. `code()` tells out-of-memory from a lost device.
-class CudaError : public Error {
- public:
-  CudaError(cudaError_t code, const std::source_location& where)
-      : Error(std::string("CUDA: ") + cudaGetErrorString(code) + " (" + cudaGetErrorName(code) + ") in " +
-                  where.function_name(),
-              code == cudaErrorMemoryAllocation ? "free memory on the GPU, or use --backend cpu"
-                                                : "look at nvidia-smi, or use --backend cpu"),
-        code_(code) {}
-  cudaError_t code() const noexcept { return code_; }
-
- private:
-  cudaError_t code_;
-};
-
-/// Throws CudaError unless `code` is cudaSuccess, and clears the error, so that the next call reports its
-/// own.
-inline void check(cudaError_t code, std::source_location where = std::source_location::current()) {
-  if (code == cudaSuccess) return;
-  (void)cudaGetLastError();
-  throw CudaError(code, where);
-}
 
 #if defined(__CUDACC__)
 /// The block's dynamic shared memory, seen as one struct `Shared`.
@@ -91,15 +66,17 @@ void launch(void (*kernel)(Parameters...), LaunchShape shape, cudaStream_t strea
 }
 
 /// The same for a kernel whose first act is ptx::wait_for_previous_launch(): it is set up while the one
-/// before it in the stream still runs (programmatic dependent launch). Worth little: seven launches that sort
-/// 2^16 keys took 47.5 us without it, 45.3 with it and with less memory to clear (H200, 2026-11-21).
+/// before it in the stream still runs (programmatic dependent launch), where there is such a thing. Worth
+/// little: seven launches that sort 2^16 keys took 47.5 us without it, 45.3 with it and with less memory to
+/// clear (H200, 2026-11-21).
 template <class... Parameters, class... Arguments>
 void launch_chained(void (*kernel)(Parameters...), LaunchShape shape, cudaStream_t stream,
                     Arguments&&... arguments) {
   cudaLaunchAttribute overlap{};
   overlap.id = cudaLaunchAttributeProgrammaticStreamSerialization;
   overlap.val.programmaticStreamSerializationAllowed = 1;
-  launch_detail::launch(kernel, shape, stream, &overlap, std::forward<Arguments>(arguments)...);
+  launch_detail::launch(kernel, shape, stream, device_abilities().overlaps_launches() ? &overlap : nullptr,
+                        std::forward<Arguments>(arguments)...);
 }
 
 /// The same for a kernel whose blocks wait for each other (ptx::grid_sync): all are on the device at once, or
@@ -111,15 +88,6 @@ void launch_cooperative(void (*kernel)(Parameters...), LaunchShape shape, cudaSt
   together.id = cudaLaunchAttributeCooperative;
   together.val.cooperative = 1;
   launch_detail::launch(kernel, shape, stream, &together, std::forward<Arguments>(arguments)...);
-}
-
-/// A number that describes the current device.
-inline uint32_t device_attribute(cudaDeviceAttr attribute) {
-  int device = 0;
-  int value = 0;
-  check(cudaGetDevice(&device));
-  check(cudaDeviceGetAttribute(&value, attribute, device));
-  return static_cast<uint32_t>(value);
 }
 
 /// Multiprocessors of the current device.

@@ -2,7 +2,7 @@
 //
 // A row is kept with the measurement that chose it. A record without a row does not compile. The rows are for
 // compute capability 9.0 and newer (227 KiB of shared memory a block); bench/README.md tells how they were
-// measured.
+// measured. What says `portable` is for every other device (64 KiB) and was measured on none.
 #pragma once
 
 #include <cstdint>
@@ -18,6 +18,7 @@ struct DigestPolicy {
 };
 inline constexpr DigestPolicy digest_policy{
     .threads = 1024, .vectors_in_flight = 4, .shared_bytes = 128 * 1024};
+inline constexpr uint32_t portable_digest_shared_bytes = 32 * 1024;
 
 /// radix_onesweep.cuh: one tile is threads * keys_a_thread records.
 struct OnesweepRow {
@@ -43,20 +44,37 @@ inline constexpr OnesweepRow onesweep_rows[] = {
     {8, 0, 512, 14, 2}, {8, 4, 1024, 8, 1},  {8, 8, 1024, 8, 1},
 };
 
-consteval OnesweepRow onesweep_row(uint32_t key_bytes, uint32_t value_bytes) {
-  for (const OnesweepRow& row : onesweep_rows)
+// Not measured: as many keys a thread as above, in tiles so small that two blocks fit the 64 KiB of compute
+// capability 7.5 and three the 100 KiB of 8.6, 8.9 and 12.0.
+inline constexpr OnesweepRow portable_onesweep_rows[] = {
+    {1, 0, 256, 32, 2}, {1, 4, 256, 20, 2}, {1, 8, 256, 10, 2},  //
+    {2, 0, 256, 32, 2}, {2, 4, 256, 20, 2}, {2, 8, 256, 10, 2},  //
+    {4, 0, 256, 20, 2}, {4, 4, 256, 20, 2}, {4, 8, 256, 10, 2},  //
+    {8, 0, 256, 10, 2}, {8, 4, 256, 10, 2}, {8, 8, 256, 10, 2},
+};
+
+template <size_t rows>
+consteval OnesweepRow row_of(const OnesweepRow (&table)[rows], uint32_t key_bytes, uint32_t value_bytes) {
+  for (const OnesweepRow& row : table)
     if (row.key_bytes == key_bytes && row.value_bytes == value_bytes) return row;
   throw "no tuning row for this record";
 }
 
-/// A row as a type, which is what a kernel's template arguments can carry.
-template <uint32_t threads_, uint32_t keys_a_thread_, uint32_t blocks_a_multiprocessor_>
+/// A row as a type, which is what a kernel's template arguments can carry. `is_portable`: a whole sort by it
+/// uses only what every device has.
+template <uint32_t threads_, uint32_t keys_a_thread_, uint32_t blocks_a_multiprocessor_,
+          bool is_portable_ = false>
 struct OnesweepPolicy {
+  static constexpr bool is_portable = is_portable_;
   static constexpr uint32_t threads = threads_;
   static constexpr uint32_t keys_a_thread = keys_a_thread_;
   static constexpr uint32_t blocks_a_multiprocessor = blocks_a_multiprocessor_;
   static constexpr uint32_t tile = threads * keys_a_thread;
 };
+
+template <class Policy>
+inline constexpr uint32_t digest_shared_bytes =
+    Policy::is_portable ? portable_digest_shared_bytes : digest_policy.shared_bytes;
 
 /// "No value": the Value of keys alone.
 struct NoValue {};
@@ -64,10 +82,18 @@ struct NoValue {};
 template <class Value>
 inline constexpr uint32_t value_bytes = std::is_same_v<Value, NoValue> ? 0 : sizeof(Value);
 
+template <class Bits, class Value, bool is_portable>
+inline constexpr OnesweepRow onesweep_row = row_of(is_portable ? portable_onesweep_rows : onesweep_rows,
+                                                   sizeof(Bits), value_bytes<Value>);
+template <class Bits, class Value, bool is_portable>
+using OnesweepOfRow =
+    OnesweepPolicy<onesweep_row<Bits, Value, is_portable>.threads,
+                   onesweep_row<Bits, Value, is_portable>.keys_a_thread,
+                   onesweep_row<Bits, Value, is_portable>.blocks_a_multiprocessor, is_portable>;
 template <class Bits, class Value>
-using TunedOnesweep = OnesweepPolicy<onesweep_row(sizeof(Bits), value_bytes<Value>).threads,
-                                     onesweep_row(sizeof(Bits), value_bytes<Value>).keys_a_thread,
-                                     onesweep_row(sizeof(Bits), value_bytes<Value>).blocks_a_multiprocessor>;
+using TunedOnesweep = OnesweepOfRow<Bits, Value, false>;
+template <class Bits, class Value>
+using PortableOnesweep = OnesweepOfRow<Bits, Value, true>;
 
 /// Keys that one launch of the onesweep kernel takes: their counts must fit the 30 bits of a look-back
 /// status.

@@ -11,7 +11,27 @@
 #include <cooperative_groups.h>
 #endif
 
+// Bulk copies, barriers that count bytes and launches that overlap came with compute capability 9.0. Code for
+// older ones has nothing in their place: the host does not start it (device_abilities.cuh).
+#if defined(__CUDA_ARCH__)
+#if __CUDA_ARCH__ >= 900
+#define SWEEPSORT_PTX_90
+#else
+#define SWEEPSORT_PTX_BEFORE_90
+#endif
+#endif
+
 namespace sweepsort::ptx {
+
+/// True in code for compute capabilities below 9.0. Kernels that are not started there ask, and compile to
+/// nothing.
+__device__ __forceinline__ constexpr bool is_before_90() {
+#if defined(SWEEPSORT_PTX_BEFORE_90)
+  return true;
+#else
+  return false;
+#endif
+}
 
 /// Number of this thread inside its warp.
 __device__ __forceinline__ uint32_t lane_id() {
@@ -48,9 +68,10 @@ __device__ __forceinline__ uint32_t lane_ordered_increment(uint32_t* counter, bo
 }
 
 /// Waits until the kernel before this one in its stream is done and its writes are visible. First in every
-/// kernel that launch_chained starts; of no effect in others.
+/// kernel that launch_chained starts; of no effect in others, and in code for devices on which launches do
+/// not overlap.
 __device__ __forceinline__ void wait_for_previous_launch() {
-#if defined(__CUDA_ARCH__)
+#if defined(SWEEPSORT_PTX_90)
   asm volatile("griddepcontrol.wait;" ::: "memory");
 #endif
 }
@@ -139,7 +160,7 @@ using EmulatedBarrier = cuda::atomic_ref<uint64_t, cuda::thread_scope_block>;
 
 /// `arrivals` a phase. One thread calls it, then barriers_visible(), then the block synchronises.
 __device__ __forceinline__ void barrier_init(SharedBarrier* barrier, uint32_t arrivals) {
-#if defined(__CUDA_ARCH__)
+#if defined(SWEEPSORT_PTX_90)
   asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(
                    static_cast<uint32_t>(__cvta_generic_to_shared(barrier))),
                "r"(arrivals)
@@ -152,13 +173,13 @@ __device__ __forceinline__ void barrier_init(SharedBarrier* barrier, uint32_t ar
 
 /// Makes initialised barriers known to the asynchronous loads.
 __device__ __forceinline__ void barriers_visible() {
-#if defined(__CUDA_ARCH__)
+#if defined(SWEEPSORT_PTX_90)
   asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
 #endif
 }
 
 __device__ __forceinline__ void barrier_arrive(SharedBarrier* barrier) {
-#if defined(__CUDA_ARCH__)
+#if defined(SWEEPSORT_PTX_90)
   asm volatile("{ .reg .b64 state; mbarrier.arrive.shared::cta.b64 state, [%0]; }" ::"r"(
                    static_cast<uint32_t>(__cvta_generic_to_shared(barrier)))
                : "memory");
@@ -178,7 +199,7 @@ __device__ __forceinline__ void barrier_arrive(SharedBarrier* barrier) {
 }
 
 __device__ __forceinline__ void barrier_wait(SharedBarrier* barrier, uint32_t parity) {
-#if defined(__CUDA_ARCH__)
+#if defined(SWEEPSORT_PTX_90)
   uint32_t done = 0;
   do {
     asm volatile(
@@ -201,7 +222,7 @@ __device__ __forceinline__ void barrier_wait(SharedBarrier* barrier, uint32_t pa
 /// arrives at `barrier`, whose phase is over only when the bytes are there.
 __device__ __forceinline__ void bulk_load_and_arrive(void* shared, const void* global, uint32_t bytes,
                                                      SharedBarrier* barrier) {
-#if defined(__CUDA_ARCH__)
+#if defined(SWEEPSORT_PTX_90)
   const uint32_t on_barrier = static_cast<uint32_t>(__cvta_generic_to_shared(barrier));
   asm volatile(
       "{ .reg .b64 state; mbarrier.arrive.expect_tx.shared::cta.b64 state, [%0], %1; }" ::"r"(on_barrier),
@@ -220,14 +241,14 @@ __device__ __forceinline__ void bulk_load_and_arrive(void* shared, const void* g
 
 /// Makes this thread's writes to shared memory known to bulk copies that are started behind the next barrier.
 __device__ __forceinline__ void shared_writes_visible_to_bulk_copies() {
-#if defined(__CUDA_ARCH__)
+#if defined(SWEEPSORT_PTX_90)
   asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
 #endif
 }
 
 /// Starts a copy of `bytes` (a multiple of 16) from shared to device memory, both aligned to 16 bytes.
 __device__ __forceinline__ void bulk_store(void* global, const void* shared, uint32_t bytes) {
-#if defined(__CUDA_ARCH__)
+#if defined(SWEEPSORT_PTX_90)
   asm volatile(
       "cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], %2;" ::"l"(__cvta_generic_to_global(global)),
       "r"(static_cast<uint32_t>(__cvta_generic_to_shared(shared))), "r"(bytes)
@@ -239,14 +260,14 @@ __device__ __forceinline__ void bulk_store(void* global, const void* shared, uin
 
 /// Ends this thread's group of bulk stores.
 __device__ __forceinline__ void bulk_stores_commit() {
-#if defined(__CUDA_ARCH__)
+#if defined(SWEEPSORT_PTX_90)
   asm volatile("cp.async.bulk.commit_group;" ::: "memory");
 #endif
 }
 
 /// Waits until this thread's bulk stores have read their shared memory, which may then be written.
 __device__ __forceinline__ void bulk_stores_have_read() {
-#if defined(__CUDA_ARCH__)
+#if defined(SWEEPSORT_PTX_90)
   asm volatile("cp.async.bulk.wait_group.read 0;" ::: "memory");
 #endif
 }

@@ -304,6 +304,7 @@ __device__ __forceinline__ void wait_for_rows(uint32_t* finished, uint32_t mine,
 template <class Bits, class Value, Ranking ranking, class Policy>
 __global__ __launch_bounds__(Policy::threads, Policy::blocks_a_multiprocessor) void onesweep_kernel(
     ColumnArrays<Bits> keys, ColumnArrays<Value> values, Passes passes, const SortPlan<Bits>* plan) {
+  if (ptx::is_before_90() && !Policy::is_portable) return;
   ptx::wait_for_previous_launch();
   if (!plan->scatters) return;
   auto& shared = shared_memory<Shared<Bits, Value, Policy>>();

@@ -453,6 +453,7 @@ __device__ __forceinline__ void partition(Shared<Bits, Value, Policy>& shared,
 template <class Bits, class Value, Ranking ranking, class Policy>
 __global__ __launch_bounds__(Policy::threads, Policy::blocks_a_multiprocessor) void partition_kernel(
     Level<Bits, Value> level) {
+  if (ptx::is_before_90()) return;
   ptx::wait_for_previous_launch();
   if (level.number == 0 && blockIdx.x == 0 && threadIdx.x == 0)
     level.plan->falls_back = level.plan->gives_up();  // the first kernel after the last that decides

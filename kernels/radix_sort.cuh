@@ -12,6 +12,9 @@
 // Bytes a key (u32): MSD 28; digest 4, copy 8, counting 4 + 4, LSD 8 a live digit. 2-byte keys alone skip
 // digest and plan. The host launches every candidate and the plan, in device memory, lets all but one return
 // at once: the order of the stream is the only synchronisation.
+//
+// A portable policy (PortableOnesweep) takes the roads of the digest alone, by kernels that every device has
+// the shared memory for.
 #pragma once
 
 #include "core/algorithm.hpp"
@@ -40,40 +43,41 @@ struct SortSettings {
 };
 
 /// True if keys of this width are sorted without a digest: the digest would cost as much as the sort.
-template <class Bits, class Value>
+template <class Bits, class Value, class Policy = TunedOnesweep<Bits, Value>>
 constexpr bool sorts_without_digest(SortAlgorithm algorithm) {
-  return sizeof(Bits) == 2 && value_bytes<Value> == 0 && algorithm != SortAlgorithm::radix;
+  return !Policy::is_portable && sizeof(Bits) == 2 && value_bytes<Value> == 0 &&
+         algorithm != SortAlgorithm::radix;
 }
 
 /// True if the MSD sort is tried first.
-template <class Bits, class Value>
+template <class Bits, class Value, class Policy = TunedOnesweep<Bits, Value>>
 constexpr bool tries_msd(SortAlgorithm algorithm, uint64_t count) {
-  if constexpr (has_msd_sort<Bits, Value>)
+  if constexpr (has_msd_sort<Bits, Value> && !Policy::is_portable)
     return algorithm == SortAlgorithm::automatic && count >= TunedMsd<Bits, Value>::least_count;
   return false;
 }
 
 /// True if one block sorts them.
-template <class Bits, class Value>
+template <class Bits, class Value, class Policy = TunedOnesweep<Bits, Value>>
 constexpr bool fits_one_block(SortAlgorithm algorithm, uint64_t count) {
-  if constexpr (has_msd_sort<Bits, Value>)
+  if constexpr (has_msd_sort<Bits, Value> && !Policy::is_portable)
     return algorithm == SortAlgorithm::automatic && count <= most_alone<Bits, Value>;
   return false;
 }
 
 /// Whether one cooperative launch may sort them: on a device that has the blocks for it.
-template <class Bits, class Value>
+template <class Bits, class Value, class Policy = TunedOnesweep<Bits, Value>>
 constexpr bool may_fit_grid(SortAlgorithm algorithm, uint64_t count) {
-  if constexpr (has_grid_sort<Bits, Value>)
+  if constexpr (has_grid_sort<Bits, Value> && !Policy::is_portable)
     return algorithm == SortAlgorithm::automatic && !fits_one_block<Bits, Value>(algorithm, count) &&
            !tries_msd<Bits, Value>(algorithm, count) && count <= most_in_grid<TunedGridSort<Bits, Value>>;
   return false;
 }
 
 /// Whether it does on the current device.
-template <class Bits, class Value>
+template <class Bits, class Value, class Policy = TunedOnesweep<Bits, Value>>
 bool fits_grid(SortAlgorithm algorithm, uint64_t count) {
-  if constexpr (has_grid_sort<Bits, Value>)
+  if constexpr (has_grid_sort<Bits, Value> && !Policy::is_portable)
     return may_fit_grid<Bits, Value>(algorithm, count) && count <= grid_capacity<Bits, Value>();
   return false;
 }
@@ -96,9 +100,9 @@ struct SortWorkspace {
       : digest(workspace.take<Digest<Bits>>(1)),
         counting(workspace),
         onesweep(workspace, count, largest_portion),
-        msd(workspace, tries_msd<Bits, Value>(SortAlgorithm::automatic, count)),
+        msd(workspace, tries_msd<Bits, Value, Policy>(SortAlgorithm::automatic, count)),
         zeroed_bytes(msd.zeroed),
-        grid(workspace, may_fit_grid<Bits, Value>(SortAlgorithm::automatic, count)),
+        grid(workspace, may_fit_grid<Bits, Value, Policy>(SortAlgorithm::automatic, count)),
         plan(workspace.take<SortPlan<Bits>>(1)),
         scratch_keys(workspace.take<Bits>(count)),
         scratch_values(workspace.take<Value>(value_bytes<Value> == 0 ? 0 : count)) {}
@@ -119,24 +123,33 @@ void sort_by_digest(DeviceSpan<const Bits> keys_in, DeviceSpan<Bits> keys_out, c
   const bool in_place = keys_in.data() == keys_out.data();
   SortPlan<Bits>* const plan = workspace.plan.data();
   const auto& onesweep = workspace.onesweep;
-  make_sort_plan(workspace.digest.data(), SortTask{count, settings.algorithm, with_values, in_place},
-                 settings.map, wanted, plan, onesweep.offsets.data(), onesweep.offsets_stride(), stream);
+  constexpr bool avoids_counting = Policy::is_portable && sizeof(Bits) > 1;
+  make_sort_plan(workspace.digest.data(),
+                 SortTask{count, settings.algorithm, with_values, in_place, avoids_counting}, settings.map,
+                 wanted, plan, onesweep.offsets.data(), onesweep.offsets_stride(), stream);
   // Had they been in order, the MSD sort would have seen it, and not fallen back to radix alone.
   const bool may_be_in_order = wanted == nullptr || settings.algorithm != SortAlgorithm::radix;
   if (may_be_in_order) {
     rearrange(keys_in.data(), keys_out.data(), count, plan, stream);
     if constexpr (with_values) rearrange(values_in, values_out, count, plan, stream);
   }
-  const bool may_count = settings.algorithm == SortAlgorithm::counting ||
-                         (settings.algorithm == SortAlgorithm::automatic && counting_pays<Bits>(count));
-  if (!with_values && may_count)
-    counting_sort<Bits>(keys_in, keys_out, settings.map, plan, onesweep.offsets.data(), workspace.counting,
-                        stream);
+  const bool may_count =
+      settings.algorithm == SortAlgorithm::counting ||
+      (settings.algorithm == SortAlgorithm::automatic && counting_pays<Bits>(count) && !avoids_counting);
+  if (!with_values && may_count) {
+    if constexpr (avoids_counting)
+      portable_counting_sort<Bits>(keys_in, keys_out, settings.map, plan, workspace.counting, stream);
+    else
+      counting_sort<Bits>(keys_in, keys_out, settings.map, plan, onesweep.offsets.data(), workspace.counting,
+                          stream);
+  }
   if (!with_values && settings.algorithm == SortAlgorithm::counting) return;
 
   const ColumnArrays<Bits> keys{keys_in.data(), workspace.scratch_keys.data(), keys_out.data()};
   const ColumnArrays<Value> values{values_in, workspace.scratch_values.data(), values_out};
-  if (settings.ranking == Ranking::lane_order)
+  if constexpr (Policy::is_portable)
+    radix_onesweep<Ranking::ballot>(keys, values, count, plan, onesweep, stream);
+  else if (settings.ranking == Ranking::lane_order)
     radix_onesweep<Ranking::lane_order>(keys, values, count, plan, onesweep, stream);
   else
     radix_onesweep<Ranking::ballot>(keys, values, count, plan, onesweep, stream);
@@ -205,12 +218,13 @@ void sort_digested(DeviceSpan<const Bits> keys_in, DeviceSpan<Bits> keys_out, co
                    Value* values_out, const SortSettings<Bits>& settings,
                    const SortWorkspace<Bits, Value, Policy>& workspace, cudaStream_t stream) {
   if (keys_in.empty()) return;
-  if (sorts_without_digest<Bits, Value>(settings.algorithm)) {
-    counting_sort<Bits>(keys_in, keys_out, settings.map, nullptr, nullptr, workspace.counting, stream);
-    return;
-  }
+  if constexpr (!Policy::is_portable)
+    if (sorts_without_digest<Bits, Value>(settings.algorithm)) {
+      counting_sort<Bits>(keys_in, keys_out, settings.map, nullptr, nullptr, workspace.counting, stream);
+      return;
+    }
   const uint32_t* falls_back = nullptr;
-  if constexpr (has_msd_sort<Bits, Value>) {
+  if constexpr (has_msd_sort<Bits, Value> && !Policy::is_portable) {
     const auto arrays = sort_detail::msd_arrays(keys_in, keys_out, values_in, values_out, workspace);
     if (sort_detail::sort_in_one_launch(arrays, settings, workspace, stream)) return;
     if (tries_msd<Bits, Value>(settings.algorithm, arrays.count))
@@ -227,7 +241,7 @@ void radix_sort(DeviceSpan<const Bits> keys_in, DeviceSpan<Bits> keys_out, const
                 Value* values_out, const SortSettings<Bits>& settings,
                 const SortWorkspace<Bits, Value, Policy>& workspace, cudaStream_t stream) {
   if (keys_in.empty()) return;
-  if constexpr (has_msd_sort<Bits, Value>) {
+  if constexpr (has_msd_sort<Bits, Value> && !Policy::is_portable) {
     const auto arrays = sort_detail::msd_arrays(keys_in, keys_out, values_in, values_out, workspace);
     if (sort_detail::sort_in_one_launch(arrays, settings, workspace, stream)) return;
     if (tries_msd<Bits, Value>(settings.algorithm, arrays.count)) {
@@ -244,8 +258,8 @@ void radix_sort(DeviceSpan<const Bits> keys_in, DeviceSpan<Bits> keys_out, const
     }
   }
   workspace.clear(stream);
-  if (!sorts_without_digest<Bits, Value>(settings.algorithm))
-    digest(keys_in, settings.map, workspace.digest.data(), stream);
+  if (!sorts_without_digest<Bits, Value, Policy>(settings.algorithm))
+    digest<Bits, digest_shared_bytes<Policy>>(keys_in, settings.map, workspace.digest.data(), stream);
   sort_digested(keys_in, keys_out, values_in, values_out, settings, workspace, stream);
 }
 

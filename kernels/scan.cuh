@@ -41,7 +41,7 @@ template <class T, class Op>
 void look_back(const ScanArrays<T>& arrays, const Op& op, const LookbackMemory<T>& memory,
                uint64_t ring_from_bytes, cudaStream_t stream) {
   if constexpr (can_scan_ring<T, Op>) {
-    if (arrays.size * sizeof(T) >= ring_from_bytes && suits_scan_ring(arrays))
+    if (arrays.size * sizeof(T) >= ring_from_bytes && suits_scan_ring(arrays) && device_abilities().is_full())
       return scan_ring<TunedScanRing<T>>(arrays, op, memory, stream);
   }
   if (arrays.size <= most_elements<T, SmallScan>) return scan_lookback<SmallScan>(arrays, op, memory, stream);

@@ -216,6 +216,7 @@ template <class Ring, class T, class Op>
 __global__ __launch_bounds__(Ring::threads, 1) void scan_ring_kernel(ScanArrays<T> arrays, Op op,
                                                                      uint32_t tiles, ScanState* state,
                                                                      StatusSlot<T>* slots) {
+  if (ptx::is_before_90()) return;
   auto& shared = shared_memory<typename Ring::Shared>();
   const uint32_t warp = threadIdx.x / warp_threads;
   if (threadIdx.x == 0) {

@@ -61,6 +61,7 @@ struct SortTask {
   SortAlgorithm algorithm;
   uint32_t with_values;
   uint32_t in_place;
+  uint32_t avoids_counting = 0;  // keys alone of more than a byte are counted only if that is asked for
 };
 
 /// From how many keys alone on counting them may be the automatic choice: below, its launches take longer
@@ -95,7 +96,8 @@ __device__ Road choose(const SortTask& task, const Digest<Bits>& digest, uint32_
     // Equal keys must keep their order only if they carry values.
     if (!digest.rises && !(task.with_values && digest.repeats)) return Road::reverse;
     // Counting reads the keys twice and writes once, as one radix pass does, whatever the number of digits.
-    const bool is_long = task.with_values ? task.count >= counting_bins : counting_pays<Bits>(task.count);
+    const bool is_long = task.with_values ? task.count >= counting_bins
+                                          : counting_pays<Bits>(task.count) && !task.avoids_counting;
     const bool pays = is_long && live_digits > 1 && bins <= most_bins;
     if (task.algorithm == SortAlgorithm::automatic && pays) return Road::counting;
   }

@@ -427,4 +427,17 @@ TEST_CASE("the largest possible key is found where all keys are it", "[device]")
   check_reduce(std::vector<uint64_t>(500, 0), {.extreme = Extreme::max, .wants_index = true}, {500});
 }
 
+#ifdef SWEEPSORT_EMULATED
+TEMPLATE_TEST_CASE("a device without the memory for a ring scans and reduces as well", "[device]", uint8_t,
+                   uint16_t, uint32_t, uint64_t, float, double) {
+  const OnSmallDevices small;
+  const auto in = random_elements<TestType>(9'001);
+  for (const ScanAlgorithm algorithm : gpu_algorithms)
+    for (const ScanKind kind : both_kinds)
+      check_scan(algorithm, ScanOp::sum, kind, in, {.ring_from_bytes = 1});
+  for (const ReduceAlgorithm algorithm : {ReduceAlgorithm::automatic, ReduceAlgorithm::two_launch})
+    check_reduce(in, {.wants_index = true, .algorithm = algorithm}, {4'000, 5'001});
+}
+#endif
+
 }  // namespace sweepsort

@@ -15,9 +15,21 @@ inline constexpr bool on_gpu = false;
 /// The emulator's schedule for the launches in its scope; another one for every object.
 struct OnDevice {
   inline static uint64_t schedules = 0;
+  inline static bool is_small = false;
   explicit OnDevice(unsigned multiprocessors = 4)
-      : session{.seed = test_seed() + schedules++, .multiprocessors = multiprocessors} {}
+      : session{.seed = test_seed() + schedules++,
+                .multiprocessors = multiprocessors,
+                .compute_capability = is_small ? 75u : 90u,
+                .shared_bytes_of_block = (is_small ? 64u : 227u) * 1024} {}
   simt::Session session;
+};
+
+/// Devices are of compute capability 7.5 in its scope.
+struct OnSmallDevices {
+  OnSmallDevices() { OnDevice::is_small = true; }
+  ~OnSmallDevices() { OnDevice::is_small = false; }
+  OnSmallDevices(const OnSmallDevices&) = delete;
+  OnSmallDevices& operator=(const OnSmallDevices&) = delete;
 };
 #else
 inline constexpr bool on_gpu = true;

@@ -8,6 +8,7 @@
 // Each worker has a stream and buffers of its own, so that reading, copying and digesting overlap without
 // locks.
 #include "backend/backend.hpp"
+#include "backend/cuda_device.hpp"
 #include "backend/cuda_scan_session.hpp"
 #include "backend/cuda_sort.hpp"
 #include "core/error.hpp"
@@ -23,8 +24,6 @@
 
 namespace sweepsort {
 namespace {
-
-constexpr int least_compute_major = 9;  // the kernels' tiles want its shared memory
 
 size_t column_bytes(const SortJob& job, Column column) {
   return job.count * (column == Column::keys ? key_bytes(job.type) : job.value_bytes);
@@ -206,15 +205,11 @@ class CudaBackend final : public Backend {
       throw Error("--device " + std::to_string(device.ordinal) + ": there is no such CUDA device",
                   "this machine has devices 0 to " + std::to_string(status.device_count - 1));
     check(cudaGetDeviceProperties(&properties_, device.ordinal));
-    if (properties_.major < least_compute_major)
-      throw Error("--device " + std::to_string(device.ordinal) + ": " + properties_.name +
-                      " is of compute capability " + std::to_string(properties_.major) + "." +
-                      std::to_string(properties_.minor) + ", the kernels need 9.0 or newer",
-                  "use --backend cpu");
+    require_usable(device.ordinal, properties_.name);
     // Creating a context takes a few tenths of a second: let it run beside the caller's first steps.
-    context_ = std::async(std::launch::async, [device] {
+    context_ = std::async(std::launch::async, [device, name = std::string(properties_.name)] {
       check(cudaSetDevice(device.ordinal));
-      check(cudaFree(nullptr));
+      wake_up(device.ordinal, name);
     });
   }
 
@@ -316,41 +311,6 @@ class CudaBackend final : public Backend {
 };
 
 }  // namespace
-
-CudaStatus cuda_status() {
-  int count = 0;
-  int driver = 0;
-  const cudaError_t found = cudaGetDeviceCount(&count);
-  if (found != cudaSuccess) (void)cudaGetLastError();
-  if (cudaDriverGetVersion(&driver) != cudaSuccess) (void)cudaGetLastError();
-  if (found == cudaErrorInsufficientDriver && driver == 0)
-    return {.reason = "no NVIDIA driver is installed",
-            .hint = "install the NVIDIA driver, or use --backend cpu"};
-  if (found == cudaErrorInsufficientDriver)
-    return {.reason = "the NVIDIA driver is too old for this build (CUDA " +
-                      std::to_string(CUDART_VERSION / 1000) + ")",
-            .hint = "update the NVIDIA driver, or use --backend cpu"};
-  if (found == cudaErrorStubLibrary)
-    return {.reason = "the CUDA driver library is the toolkit's stub, not a driver",
-            .hint = "remove the stubs folder from LD_LIBRARY_PATH, or use --backend cpu"};
-  if (found == cudaErrorNoDevice || (found == cudaSuccess && count == 0))
-    return {.reason = "no CUDA device is visible",
-            .hint = "look at nvidia-smi and CUDA_VISIBLE_DEVICES, or use --backend cpu"};
-  if (found != cudaSuccess)
-    return {.reason = std::string("CUDA does not start: ") + cudaGetErrorString(found),
-            .hint = "look at nvidia-smi, or use --backend cpu"};
-  int newest = 0;
-  for (int device = 0; device < count; ++device) {
-    int major = 0;
-    if (cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device) == cudaSuccess)
-      newest = std::max(newest, major);
-  }
-  if (newest < least_compute_major)
-    return {.device_count = count,
-            .reason = "no GPU here is of compute capability 9.0 or newer, which the kernels need",
-            .hint = "use --backend cpu"};
-  return {.usable = true, .device_count = count};
-}
 
 std::unique_ptr<Backend> make_cuda_backend(int device) {
   return std::make_unique<CudaBackend>(DeviceId{device});

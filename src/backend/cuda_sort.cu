@@ -2,20 +2,55 @@
 #include "backend/cuda_sort.hpp"
 #include "kernels/radix_sort.cuh"
 
+#include <algorithm>
 #include <atomic>
+#include <cstdint>
 #include <type_traits>
 
 namespace sweepsort {
 namespace {
 
+/// Whether this file is compiled for devices that run every kernel, and for others. What no device of the
+/// build can use is left out: the portable sorts take a third as long to compile as the full ones.
+#if defined(__CUDA_ARCH_LIST__)
+constexpr uint32_t compiled_for[] = {__CUDA_ARCH_LIST__};
+constexpr bool may_be_full(uint32_t architecture) {
+  return architecture >= 10 * DeviceAbilities::full_code && architecture < 1200;  // 12.x: 99 KiB a block
+}
+constexpr bool has_full_sorts = std::ranges::any_of(compiled_for, may_be_full);
+constexpr bool has_portable_sorts = !std::ranges::all_of(compiled_for, may_be_full);
+#else
+constexpr bool has_full_sorts = true;
+constexpr bool has_portable_sorts = true;  // the emulator's device may be any
+#endif
+
+/// A record and how it is sorted.
+template <class Bits_, class Value_, class Policy_>
+struct Record {
+  using Bits = Bits_;
+  using Value = Value_;
+  using Policy = Policy_;
+};
+
+/// f(Record), by the policies of full or of all devices, if there are both.
 template <class F>
-void dispatch_record(const DeviceSort& sort, F&& f) {
-  dispatch_bits(sort.type, [&](auto bits) {
-    if (sort.value_bytes == 0) return f(bits, std::type_identity<NoValue>{});
-    if (sort.value_bytes == 4) return f(bits, std::type_identity<uint32_t>{});
-    if (sort.value_bytes == 8) return f(bits, std::type_identity<uint64_t>{});
+void dispatch_record(const DeviceSort& sort, bool is_full, F&& f) {
+  dispatch_bits(sort.type, [&]<class Bits>(std::type_identity<Bits>) {
+    const auto with_values = [&]<class Value>(std::type_identity<Value>) {
+      if constexpr (has_full_sorts)
+        if (is_full || !has_portable_sorts) return f(Record<Bits, Value, TunedOnesweep<Bits, Value>>{});
+      if constexpr (has_portable_sorts) return f(Record<Bits, Value, PortableOnesweep<Bits, Value>>{});
+    };
+    if (sort.value_bytes == 0) return with_values(std::type_identity<NoValue>{});
+    if (sort.value_bytes == 4) return with_values(std::type_identity<uint32_t>{});
+    if (sort.value_bytes == 8) return with_values(std::type_identity<uint64_t>{});
     throw std::invalid_argument("values are of 4 or 8 bytes");
   });
+}
+
+template <class F>
+void dispatch_record(const DeviceSort& sort, F&& f) {
+  dispatch_record(sort, device_abilities().is_full(), f);
 }
 
 /// Tested once a device: the first sort there runs the test and waits for it.
@@ -39,8 +74,9 @@ Ranking ranking_of_current_device() {
   return known[device] == lane_order ? Ranking::lane_order : Ranking::ballot;
 }
 
-template <class Bits, class Value>
-SortWorkspace<Bits, Value> layout_of(const DeviceSort& sort, Workspace& workspace) {
+template <class Bits, class Value, class Policy>
+SortWorkspace<Bits, Value, Policy> layout_of(Record<Bits, Value, Policy>, const DeviceSort& sort,
+                                             Workspace& workspace) {
   return {workspace, sort.count, sort.portion_keys != 0 ? sort.portion_keys : onesweep_portion};
 }
 
@@ -84,45 +120,55 @@ T download(const T* from, cudaStream_t stream) {
 
 }  // namespace
 
+DeviceNeeds device_sort_needs() {
+  return {.compute = has_portable_sorts ? DeviceAbilities::least_code : DeviceAbilities::full_code,
+          .shared_bytes =
+              has_portable_sorts ? DeviceAbilities::least_shared_bytes : DeviceAbilities::full_shared_bytes};
+}
+
 size_t device_sort_workspace_bytes(const DeviceSort& sort) {
   size_t bytes = 0;
-  dispatch_record(sort, [&]<class Bits, class Value>(std::type_identity<Bits>, std::type_identity<Value>) {
+  const auto count = [&](auto record) {
     Workspace counter;
-    (void)layout_of<Bits, Value>(sort, counter);
-    bytes = counter.used();
-  });
+    (void)layout_of(record, sort, counter);
+    bytes = std::max(bytes, counter.used());
+  };
+  // Of all roads: the device that will take one may not be awake yet.
+  dispatch_record(sort, true, count);
+  dispatch_record(sort, false, count);
   return bytes;
 }
 
 void device_sort_begin(const DeviceSort& sort, Workspace workspace, cudaStream_t stream) {
-  dispatch_record(sort, [&]<class Bits, class Value>(std::type_identity<Bits>, std::type_identity<Value>) {
-    layout_of<Bits, Value>(sort, workspace).clear(stream);
+  dispatch_record(sort, [&]<class Bits, class Value, class Policy>(Record<Bits, Value, Policy> record) {
+    layout_of(record, sort, workspace).clear(stream);
   });
 }
 
 void device_sort_digest(const DeviceSort& sort, uint64_t first, uint64_t count, Workspace workspace,
                         cudaStream_t stream) {
-  dispatch_record(sort, [&]<class Bits, class Value>(std::type_identity<Bits>, std::type_identity<Value>) {
-    if (sorts_without_digest<Bits, Value>(sort.algorithm)) return;
-    const auto layout = layout_of<Bits, Value>(sort, workspace);
-    digest(DeviceSpan<const Bits>(static_cast<const Bits*>(sort.keys_in) + first, count),
-           key_map<Bits>(sort.type, sort.order), layout.digest.data(), stream);
+  dispatch_record(sort, [&]<class Bits, class Value, class Policy>(Record<Bits, Value, Policy> record) {
+    if (sorts_without_digest<Bits, Value, Policy>(sort.algorithm)) return;
+    const auto layout = layout_of(record, sort, workspace);
+    digest<Bits, digest_shared_bytes<Policy>>({static_cast<const Bits*>(sort.keys_in) + first, count},
+                                              key_map<Bits>(sort.type, sort.order), layout.digest.data(),
+                                              stream);
   });
 }
 
 void device_sort_digest_borders(const DeviceSort& sort, DeviceSpan<const uint64_t> starts,
                                 Workspace workspace, cudaStream_t stream) {
-  dispatch_record(sort, [&]<class Bits, class Value>(std::type_identity<Bits>, std::type_identity<Value>) {
-    if (sorts_without_digest<Bits, Value>(sort.algorithm)) return;
-    const auto layout = layout_of<Bits, Value>(sort, workspace);
+  dispatch_record(sort, [&]<class Bits, class Value, class Policy>(Record<Bits, Value, Policy> record) {
+    if (sorts_without_digest<Bits, Value, Policy>(sort.algorithm)) return;
+    const auto layout = layout_of(record, sort, workspace);
     digest_borders(static_cast<const Bits*>(sort.keys_in), starts, key_map<Bits>(sort.type, sort.order),
                    layout.digest.data(), stream);
   });
 }
 
 void device_sort_finish(const DeviceSort& sort, Workspace workspace, cudaStream_t stream) {
-  dispatch_record(sort, [&]<class Bits, class Value>(std::type_identity<Bits>, std::type_identity<Value>) {
-    const auto layout = layout_of<Bits, Value>(sort, workspace);
+  dispatch_record(sort, [&]<class Bits, class Value, class Policy>(Record<Bits, Value, Policy> record) {
+    const auto layout = layout_of(record, sort, workspace);
     sort_digested<Bits, Value>({static_cast<const Bits*>(sort.keys_in), sort.count},
                                {static_cast<Bits*>(sort.keys_out), sort.count},
                                static_cast<const Value*>(sort.values_in),
@@ -131,8 +177,8 @@ void device_sort_finish(const DeviceSort& sort, Workspace workspace, cudaStream_
 }
 
 void device_sort(const DeviceSort& sort, Workspace workspace, cudaStream_t stream) {
-  dispatch_record(sort, [&]<class Bits, class Value>(std::type_identity<Bits>, std::type_identity<Value>) {
-    const auto layout = layout_of<Bits, Value>(sort, workspace);
+  dispatch_record(sort, [&]<class Bits, class Value, class Policy>(Record<Bits, Value, Policy> record) {
+    const auto layout = layout_of(record, sort, workspace);
     radix_sort<Bits, Value>({static_cast<const Bits*>(sort.keys_in), sort.count},
                             {static_cast<Bits*>(sort.keys_out), sort.count},
                             static_cast<const Value*>(sort.values_in), static_cast<Value*>(sort.values_out),
@@ -143,22 +189,22 @@ void device_sort(const DeviceSort& sort, Workspace workspace, cudaStream_t strea
 DeviceSortOutcome device_sort_outcome(const DeviceSort& sort, Workspace workspace, cudaStream_t stream) {
   DeviceSortOutcome outcome;
   if (sort.count == 0) return outcome;
-  dispatch_record(sort, [&]<class Bits, class Value>(std::type_identity<Bits>, std::type_identity<Value>) {
-    if (sorts_without_digest<Bits, Value>(sort.algorithm)) {
+  dispatch_record(sort, [&]<class Bits, class Value, class Policy>(Record<Bits, Value, Policy> record) {
+    if (sorts_without_digest<Bits, Value, Policy>(sort.algorithm)) {
       outcome.road = DeviceSortOutcome::Road::counting;
       return;
     }
-    const auto layout = layout_of<Bits, Value>(sort, workspace);
-    if (fits_one_block<Bits, Value>(sort.algorithm, sort.count)) {
+    const auto layout = layout_of(record, sort, workspace);
+    if (fits_one_block<Bits, Value, Policy>(sort.algorithm, sort.count)) {
       outcome.road = DeviceSortOutcome::Road::block;
       return;
     }
-    if (fits_grid<Bits, Value>(sort.algorithm, sort.count)) {
+    if (fits_grid<Bits, Value, Policy>(sort.algorithm, sort.count)) {
       outcome.road = DeviceSortOutcome::Road::grid;
       return;
     }
-    if constexpr (has_msd_sort<Bits, Value>)
-      if (tries_msd<Bits, Value>(sort.algorithm, sort.count)) {
+    if constexpr (has_msd_sort<Bits, Value> && !Policy::is_portable)
+      if (tries_msd<Bits, Value, Policy>(sort.algorithm, sort.count)) {
         const auto plan = download(layout.msd.plan.data(), stream);
         if (!plan.falls_back) {
           outcome.road = road_of(plan);

@@ -30,6 +30,13 @@ struct DeviceSort {
   uint64_t portion_keys = 0;          // keys of one launch of a pass; 0: the tuned number
 };
 
+/// What a device must have at least to run the sorts of this build. Known before any device is.
+struct DeviceNeeds {
+  uint32_t compute;       // compute capability, 75 is 7.5
+  uint32_t shared_bytes;  // a block
+};
+DeviceNeeds device_sort_needs();
+
 /// Device memory that device_sort needs besides the arrays. Pure; depends on type, algorithm, count and
 /// value_bytes.
 size_t device_sort_workspace_bytes(const DeviceSort& sort);

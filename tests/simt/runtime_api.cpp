@@ -12,10 +12,8 @@
 
 namespace {
 
-// The limits of an H200 (compute capability 9.0).
+// The limits of an H200 (compute capability 9.0), but for those that a session sets.
 constexpr size_t granted_shared_bytes = 48 * 1024;
-constexpr size_t most_shared_bytes = 227 * 1024;
-constexpr size_t shared_bytes_of_multiprocessor = 228 * 1024;
 constexpr size_t shared_bytes_kept_per_block = 1024;
 constexpr unsigned most_threads = 1024;
 constexpr unsigned threads_of_multiprocessor = 2048;
@@ -33,9 +31,12 @@ std::unordered_map<const void*, size_t>& shared_limits() {
   return limits;
 }
 
+size_t most_shared_bytes() { return simt::active_session().shared_bytes_of_block; }
+size_t shared_bytes_of_multiprocessor() { return most_shared_bytes() + shared_bytes_kept_per_block; }
+
 size_t shared_limit(const void* kernel) {
   const auto found = shared_limits().find(kernel);
-  return found == shared_limits().end() ? granted_shared_bytes : found->second;
+  return found == shared_limits().end() ? granted_shared_bytes : std::min(found->second, most_shared_bytes());
 }
 
 bool empty(const dim3& shape) { return shape.x == 0 || shape.y == 0 || shape.z == 0; }
@@ -111,13 +112,19 @@ cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int dev
       return cudaSuccess;
     case cudaDevAttrL2CacheSize: *value = 50 * 1024 * 1024; return cudaSuccess;
     case cudaDevAttrMaxThreadsPerMultiProcessor: *value = threads_of_multiprocessor; return cudaSuccess;
-    case cudaDevAttrComputeCapabilityMajor: *value = 9; return cudaSuccess;
-    case cudaDevAttrComputeCapabilityMinor: *value = 0; return cudaSuccess;
+    case cudaDevAttrComputeCapabilityMajor:
+      *value = static_cast<int>(simt::active_session().compute_capability / 10);
+      return cudaSuccess;
+    case cudaDevAttrComputeCapabilityMinor:
+      *value = static_cast<int>(simt::active_session().compute_capability % 10);
+      return cudaSuccess;
     case cudaDevAttrMaxSharedMemoryPerMultiprocessor:
-      *value = shared_bytes_of_multiprocessor;
+      *value = static_cast<int>(shared_bytes_of_multiprocessor());
       return cudaSuccess;
     case cudaDevAttrCooperativeLaunch: *value = 1; return cudaSuccess;
-    case cudaDevAttrMaxSharedMemoryPerBlockOptin: *value = most_shared_bytes; return cudaSuccess;
+    case cudaDevAttrMaxSharedMemoryPerBlockOptin:
+      *value = static_cast<int>(most_shared_bytes());
+      return cudaSuccess;
   }
   return result(cudaErrorInvalidValue);
 }
@@ -203,8 +210,15 @@ cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t begin, cudaEve
 cudaError_t cudaFuncSetAttribute(const void* kernel, cudaFuncAttribute attribute, int value) {
   if (kernel == nullptr) return result(cudaErrorInvalidDeviceFunction);
   if (attribute != cudaFuncAttributeMaxDynamicSharedMemorySize) return cudaSuccess;
-  if (value < 0 || static_cast<size_t>(value) > most_shared_bytes) return result(cudaErrorInvalidValue);
+  if (value < 0 || static_cast<size_t>(value) > most_shared_bytes()) return result(cudaErrorInvalidValue);
   shared_limits()[kernel] = static_cast<size_t>(value);
+  return cudaSuccess;
+}
+
+cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* attributes, const void* kernel) {
+  if (kernel == nullptr) return result(cudaErrorInvalidDeviceFunction);
+  const int code = static_cast<int>(simt::active_session().compute_capability);
+  *attributes = {.ptxVersion = code, .binaryVersion = code};
   return cudaSuccess;
 }
 
@@ -216,7 +230,7 @@ cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, const voi
   if (static_cast<unsigned>(threads) > most_threads || dynamic_shared_bytes > shared_limit(kernel))
     return cudaSuccess;
   const size_t by_memory =
-      shared_bytes_of_multiprocessor / (dynamic_shared_bytes + shared_bytes_kept_per_block);
+      shared_bytes_of_multiprocessor() / (dynamic_shared_bytes + shared_bytes_kept_per_block);
   const size_t by_threads = threads_of_multiprocessor / static_cast<unsigned>(threads);
   const size_t by_session = simt::active_session().blocks_per_multiprocessor;
   *blocks = static_cast<int>(std::min({by_memory, by_threads, by_session}));
@@ -236,9 +250,12 @@ cudaError_t run_grid(const cudaLaunchConfig_t& config, const void* kernel, void 
   if (threads > most_threads) return result(cudaErrorInvalidConfiguration);
   if (config.dynamicSmemBytes > shared_limit(kernel)) return result(cudaErrorInvalidValue);
   bool cooperative = false;
-  for (unsigned i = 0; i < config.numAttrs; ++i)
+  for (unsigned i = 0; i < config.numAttrs; ++i) {
     if (config.attrs[i].id == cudaLaunchAttributeCooperative)
       cooperative = config.attrs[i].val.cooperative != 0;
+    else if (active_session().compute_capability < 90)
+      return result(cudaErrorNotSupported);
+  }
   if (cooperative) {
     int blocks_each = 0;
     (void)cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks_each, kernel, static_cast<int>(threads),

@@ -53,6 +53,9 @@ struct Session {
   unsigned resident_blocks = 0;
   unsigned multiprocessors = 4;
   unsigned blocks_per_multiprocessor = 2;
+  /// What the device is: 75 is compute capability 7.5. Launches do not overlap below 90.
+  unsigned compute_capability = 90;
+  size_t shared_bytes_of_block = 227 * 1024;
   Strategy strategy = Strategy::mixed;
   /// Scheduling steps a launch may take.
   uint64_t step_budget = 400'000'000;

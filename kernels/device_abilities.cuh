@@ -1,0 +1,79 @@
+// device_abilities.cuh - what the current device can do with the code that was compiled for it: the one place
+// where the choice of algorithms asks.
+//
+//                                     code for     shared memory a block
+//     full: MSD, grid, ring, counters    9.0           227 KiB            H100, H200, B200
+//     everything else                    7.5            64 KiB            Turing to RTX 50
+//
+// What counts is the code: a driver translates a binary's PTX for devices that are newer than all of it, and
+// PTX for 7.5 has no bulk copies on a device of 9.0 either.
+#pragma once
+
+#include "kernels/cuda_error.cuh"
+
+#include <cuda_runtime.h>
+
+#include <atomic>
+#include <cstdint>
+
+namespace sweepsort {
+
+/// A number that describes the current device.
+inline uint32_t device_attribute(cudaDeviceAttr attribute) {
+  int device = 0;
+  int value = 0;
+  check(cudaGetDevice(&device));
+  check(cudaDeviceGetAttribute(&value, attribute, device));
+  return static_cast<uint32_t>(value);
+}
+
+/// Of a device and the code that runs there.
+struct DeviceAbilities {
+  static constexpr uint32_t full_code = 90;
+  static constexpr uint32_t full_shared_bytes = 227 * 1024;
+  static constexpr uint32_t least_code = 75;
+  static constexpr uint32_t least_shared_bytes = 64 * 1024;
+
+  uint32_t code;          // the compute capability that the code is for: 75 is 7.5
+  uint32_t shared_bytes;  // that a block may ask for
+
+  /// Whether every kernel runs.
+  constexpr bool is_full() const { return code >= full_code && shared_bytes >= full_shared_bytes; }
+  /// Whether a kernel may be set up while the one before it still runs.
+  constexpr bool overlaps_launches() const { return code >= 90; }
+};
+
+namespace abilities_detail {
+
+/// Never started: the runtime is asked which code it loaded for it.
+template <int>
+__global__ void probe_kernel() {}
+
+inline DeviceAbilities ask() {
+  cudaFuncAttributes loaded{};
+  check(cudaFuncGetAttributes(&loaded, reinterpret_cast<const void*>(&probe_kernel<0>)));
+  return {.code = static_cast<uint32_t>(loaded.ptxVersion),
+          .shared_bytes = device_attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin)};
+}
+
+}  // namespace abilities_detail
+
+/// Of the current device; asked once a device. Throws CudaError where no code was compiled that runs on it.
+inline DeviceAbilities device_abilities() {
+#if defined(__CUDACC__)
+  constexpr uint32_t most_devices = 64;
+  static std::atomic<uint64_t> known[most_devices];
+  int device = 0;
+  check(cudaGetDevice(&device));
+  if (static_cast<uint32_t>(device) >= most_devices) return abilities_detail::ask();
+  const uint64_t word = known[device].load(std::memory_order_relaxed);
+  if (word != 0) return {static_cast<uint32_t>(word >> 32), static_cast<uint32_t>(word)};
+  const DeviceAbilities asked = abilities_detail::ask();
+  known[device].store(uint64_t{asked.code} << 32 | asked.shared_bytes, std::memory_order_relaxed);
+  return asked;
+#else
+  return abilities_detail::ask();  // the emulator's device changes from test to test
+#endif
+}
+
+}  // namespace sweepsort
