@@ -198,7 +198,7 @@ TEMPLATE_TEST_CASE("frequent values are taken out, and put in where they belong"
   using Bits = KeyBits<TestType>;
   constexpr Bits all = static_cast<Bits>(~Bits{0});
   constexpr Bits middle = all / 3;
-  const uint64_t count = on_gpu ? 3'000'017 : 30'011;
+  const uint64_t count = on_gpu ? 200'003 : 30'011;
   const std::vector<std::vector<std::pair<Bits, uint32_t>>> cases{
       {{middle, 90}},
       {{Bits{0}, 40}, {all, 30}},
@@ -221,7 +221,7 @@ TEMPLATE_TEST_CASE("frequent values are taken out, and put in where they belong"
 TEMPLATE_TEST_CASE("values that repeat are no trouble beside frequent ones", "[device]", uint32_t, uint64_t,
                    double) {
   using Bits = KeyBits<TestType>;
-  const uint64_t count = on_gpu ? 3'000'017 : 30'011;
+  const uint64_t count = on_gpu ? 200'003 : 30'011;
   std::mt19937_64 random(test_seed());
   // Besides one frequent value: some come dozens or hundreds of times; and a narrow cluster, in which a part
   // of a bucket has more values than a warp has lanes.
@@ -244,7 +244,7 @@ TEMPLATE_TEST_CASE("values that repeat are no trouble beside frequent ones", "[d
 }
 
 TEST_CASE("a key that is frequent leaves nothing to sort, or buckets that are still too large", "[device]") {
-  const uint64_t count = on_gpu ? 3'000'017 : 30'011;
+  const uint64_t count = on_gpu ? 200'003 : 30'011;
   std::vector<uint32_t> keys = keys_with_frequent_values<uint32_t>({{7, 50}, {1u << 30, 50}}, count);
   keys[5] = 9;
   (void)sort<uint32_t, NoValue>(keys, {});
