@@ -63,11 +63,11 @@ inline constexpr uint32_t most_frequent_samples = 1u << 19;
 /// A value is frequent if it fills this part of the largest bucket, the fourth one: several such ones may
 /// meet.
 inline constexpr uint32_t frequent_part = 4;
-/// Fewer keys are left to the LSD sort, unless one value has a good share of them. H200, hashed Zipf, CUB in
+/// Fewer keys are left to the LSD sort, unless one value has half of them. H200, hashed Zipf, CUB in
 /// brackets: u32 2^22 keys 237 us (161), 2^24 457 (408), 2^28 3.6 ms (5.2); u64 2^22 322 us (369).
 template <class Bits>
-inline constexpr uint64_t frequent_from = sizeof(Bits) == 8 ? 0 : uint64_t{1} << 24;
-inline constexpr uint32_t frequent_top_share = 8;
+inline constexpr uint64_t frequent_from = sizeof(Bits) == 8 ? 0 : uint64_t{1} << 26;
+inline constexpr uint32_t frequent_top_share = 2;
 /// Blocks that find them. Each counts the values of its own hashes.
 inline constexpr uint32_t finder_bits = 7;
 inline constexpr uint32_t finders = 1u << finder_bits;
@@ -214,7 +214,7 @@ class Survey {
     has_frequent_ = true;
     take_sample();
     // Smaller buckets, since some have values that are nearly frequent.
-    if (divide(task_.count / samples * count_samples_left() * 2)) {
+    if (divide(task_.count / samples * count_samples_left() * 2) || is_crowded_at_places()) {
       if (threadIdx.x == 0) plan_.frequent = 0;
     } else {
       if (threadIdx.x == 0) plan_.has_too_large = 0;
@@ -375,6 +375,29 @@ class Survey {
 
   static constexpr uint32_t width = digest_detail::keys_a_vector<Bits>;
   static constexpr uint32_t keys_a_place = 2 * width;
+
+  /// The same question once more, to a larger sample: taking keys out in vain costs more than asking.
+  __device__ __forceinline__ bool is_crowded_at_places() {
+    const BucketMap<Bits> map = shared_.map;
+    const PiecedBuckets<Bits> pieced{map, shared_.pieces};
+    const LinearBuckets<Bits> even{map};
+    const bool is_pieced = plan_.is_pieced != 0;
+    __syncthreads();
+    clear(shared_.in_bucket, sample_slots);
+    __syncthreads();
+    uint32_t most_in_bucket = 0;
+    for_places(piece_places, [&](Bits key) {
+      const Bits ordered = task_.map.to_ordered(key);
+      if (is_frequent(ordered)) return;
+      const uint32_t bucket = is_pieced ? pieced(ordered) : even(ordered);
+      most_in_bucket = max(most_in_bucket, atomicAdd(&shared_.in_bucket[bucket % sample_slots], 1u) + 1);
+    });
+    constexpr uint32_t in_all = piece_places * keys_a_place;
+    constexpr uint32_t mean = in_all / sample_slots;
+    const uint32_t allowed = static_cast<uint32_t>(
+        min(uint64_t{2} * task_.most_bucket_keys * in_all / task_.count, uint64_t{in_all}));
+    return __syncthreads_or(most_in_bucket > allowed + mean + least_crowded * 2) != 0;
+  }
 
   /// Calls body(key) for the keys, as the caller has them, of `places` places at equal distances: a whole
   /// number of rounds.
