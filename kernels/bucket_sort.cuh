@@ -387,6 +387,7 @@ class Bucket {
       const uint32_t others = __shfl_sync(full_warp, count, v);
       if (shuffle_from(value, v) < value) before += others;
     }
+    __syncwarp();  // all keys were read
     for (uint32_t v = 0; v < values; ++v) {
       const Bits run_value = shuffle_from(value, v);
       const uint32_t begin = __shfl_sync(full_warp, before, v);
