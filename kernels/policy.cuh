@@ -95,8 +95,7 @@ using TunedOnesweep = OnesweepOfRow<Bits, Value, false>;
 template <class Bits, class Value>
 using PortableOnesweep = OnesweepOfRow<Bits, Value, true>;
 
-/// Keys that one launch of the onesweep kernel takes: their counts must fit the 30 bits of a look-back
-/// status.
+/// Keys of one portion of a onesweep pass: their counts must fit the 30 bits of a look-back status.
 inline constexpr uint64_t onesweep_portion = uint64_t{1} << 29;
 
 /// radix_partition.cuh: `batch` atomics of a thread are under way at once.
