@@ -498,7 +498,8 @@ struct BucketTask {
   KeyMap<Bits> map;
 };
 
-/// Sorts the buckets of task.list, a block one after the other. Those that are left alone join task.next_list.
+/// Sorts the buckets of task.list, a block one after the other. Those that are left alone join
+/// task.next_list.
 template <class Bits, class Value, Ranking ranking, class Policy, Crowded crowded>
 __global__ __launch_bounds__(Policy::threads, Policy::blocks_a_multiprocessor) void bucket_sort_kernel(
     BucketTask<Bits, Value> task, MsdPlan<Bits>* plan) {

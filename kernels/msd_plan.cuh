@@ -40,7 +40,8 @@ inline constexpr uint32_t classes_by_size = repeating_buckets;
 /// Distinct values that are worth a counter each, wherever they lie (value_table.cuh).
 inline constexpr uint32_t most_listed_values = 2048;
 
-/// Jobs of the second level at most: one a parent, and one more for each one and a half times a parent's mean.
+/// Jobs of the second level at most: one a parent, and one more for each one and a half times a parent's
+/// mean.
 inline constexpr uint32_t msd_most_jobs = msd_digits + msd_digits * 2 / 3 + 2;
 
 enum class Guess : uint32_t { unordered, ascending, descending };
