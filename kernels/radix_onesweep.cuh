@@ -69,20 +69,7 @@ struct Portion {
   uint64_t* next_offsets;   // the same for the next portion, written by this one's last tile
 };
 
-template <class Bits, class Value, class Policy>
-struct Shared {
-  static constexpr uint32_t warps = Policy::threads / warp_threads;
-  static constexpr size_t record_bytes = std::max<size_t>(sizeof(Bits), value_bytes<Value>);
-
-  uint64_t shift[digit_values];  // a record's place in `out` minus its place in the tile, by digit
-  uint32_t warp_sums[warps];
-  uint32_t tile;
-  // While keys are ranked: a histogram a warp, then where in the tile each warp's keys of a digit start.
-  uint32_t warp_counts[warps][digit_values];
-  alignas(16) unsigned char records[Policy::tile * record_bytes];  // the tile in the order of its digits
-};
-
-/// What every tile of a launch knows.
+/// What every tile of a pass knows.
 template <class Bits, class Value>
 struct Sweep {
   const Bits* keys_from;
@@ -94,6 +81,24 @@ struct Sweep {
   KeyMap<Bits> map;
   bool map_at_load;
   bool map_at_store;
+};
+
+template <class Bits, class Value, class Policy>
+struct Shared {
+  static constexpr uint32_t warps = Policy::threads / warp_threads;
+  static constexpr size_t record_bytes = std::max<size_t>(sizeof(Bits), value_bytes<Value>);
+
+  uint64_t shift[digit_values];  // a record's place in `out` minus its place in the tile, by digit
+  uint32_t warp_sums[warps];
+  uint32_t tile;
+  uint32_t place;          // of the present pass's digit
+  uint32_t portion;        // of that pass
+  uint32_t rows_finished;  // of that portion, by this block
+  Sweep<Bits, Value> sweep;
+  Portion borders;
+  // While keys are ranked: a histogram a warp, then where in the tile each warp's keys of a digit start.
+  uint32_t warp_counts[warps][digit_values];
+  alignas(16) unsigned char records[Policy::tile * record_bytes];  // the tile in the order of its digits
 };
 
 /// The tile of one block: `Policy::keys_a_thread` records a thread, in warp-striped order (a warp's records
@@ -108,7 +113,7 @@ class Tile {
 
   __device__ __forceinline__ Tile(TileShared& shared, const Sweep<Bits, Value>& sweep, uint64_t first,
                                   uint32_t size)
-      : shared_(shared), sweep_(sweep), first_(first), size_(size) {}
+      : shared_(shared), sweep_(sweep), digit_of_(sweep.digit_of), first_(first), size_(size) {}
 
   __device__ __forceinline__ void load_keys() {
     const Bits* const mine = sweep_.keys_from + first_ + own_index(0);
@@ -126,12 +131,12 @@ class Tile {
     if (sweep_.hot.share_is_high) {
 #pragma unroll
       for (uint32_t i = 0; i < keys_a_thread; ++i)
-        ranks_.set(i, ranker.rank_hot(sweep_.hot, sweep_.digit_of(keys_[i]), has_own(i)));
+        ranks_.set(i, ranker.rank_hot(sweep_.hot, digit_of_(keys_[i]), has_own(i)));
       ranker.settle(sweep_.hot);
     } else {
 #pragma unroll
       for (uint32_t i = 0; i < keys_a_thread; ++i)
-        ranks_.set(i, ranker.rank(sweep_.digit_of(keys_[i]), has_own(i)));
+        ranks_.set(i, ranker.rank(digit_of_(keys_[i]), has_own(i)));
     }
     __syncthreads();
   }
@@ -160,7 +165,7 @@ class Tile {
     const uint32_t* const starts = shared_.warp_counts[warp()];
 #pragma unroll
     for (uint32_t i = 0; i < keys_a_thread; ++i) {
-      const uint32_t place = starts[sweep_.digit_of(keys_[i])] + ranks_.get(i);
+      const uint32_t place = starts[digit_of_(keys_[i])] + ranks_.get(i);
       if constexpr (with_values) ranks_.set(i, place);
       if (has_own(i)) places[place] = keys_[i];
     }
@@ -212,7 +217,7 @@ class Tile {
     for (uint32_t i = 0; i < keys_a_thread; ++i) {
       if (!has_place(i)) break;
       const Bits key = places[place(i)];
-      const uint32_t digit = sweep_.digit_of(key);
+      const uint32_t digit = digit_of_(key);
       if constexpr (with_values) digits_.set(i, digit);
       (to + shared_.shift[digit])[i * Policy::threads] = stored(key);
     }
@@ -220,6 +225,7 @@ class Tile {
 
   TileShared& shared_;
   const Sweep<Bits, Value>& sweep_;
+  const DigitOf<Bits> digit_of_;
   const uint64_t first_;
   const uint32_t size_;
   Bits keys_[keys_a_thread];
@@ -229,9 +235,10 @@ class Tile {
 
 /// All that happens to one tile.
 template <class Bits, class Value, Ranking ranking, class Policy, bool full>
-__device__ __forceinline__ void sweep_tile(Shared<Bits, Value, Policy>& shared,
-                                           const Sweep<Bits, Value>& sweep, const Portion& portion,
-                                           const Statuses& statuses, uint32_t row, uint32_t size) {
+__device__ __noinline__ void sweep_tile(Statuses statuses, uint32_t row, uint32_t size) {
+  auto& shared = shared_memory<Shared<Bits, Value, Policy>>();
+  const auto& sweep = shared.sweep;
+  const auto& portion = shared.borders;
   Tile<Bits, Value, ranking, Policy, full> tile(shared, sweep, portion.first + uint64_t{row} * Policy::tile,
                                                 size);
   tile.load_keys();
@@ -264,23 +271,24 @@ __device__ __forceinline__ void sweep_tile(Shared<Bits, Value, Policy>& shared,
 
 /// The portion's tiles one after another: a block draws tickets until none is left. The tickets behind the
 /// last tile are rows without keys, which are only marked, so that every row is left in the same state.
-/// Returns how many rows this block had.
 template <class Bits, class Value, Ranking ranking, class Policy>
-__device__ __forceinline__ uint32_t sweep_portion(Shared<Bits, Value, Policy>& shared,
-                                                  const Sweep<Bits, Value>& sweep, const Portion& portion,
-                                                  const Statuses& statuses, uint32_t rows,
-                                                  uint32_t* tickets) {
-  for (uint32_t had = 0;; ++had) {
-    if (threadIdx.x == 0) shared.tile = draw_ticket(tickets);
+__device__ __forceinline__ void sweep_portion(Shared<Bits, Value, Policy>& shared,
+                                              const Sweep<Bits, Value>& sweep, const Portion& portion,
+                                              const Statuses& statuses, uint32_t rows, uint32_t* tickets) {
+  while (true) {
+    if (threadIdx.x == 0) {
+      shared.tile = draw_ticket(tickets);
+      shared.rows_finished += shared.tile < rows;
+    }
     __syncthreads();  // also: the previous tile has left the shared memory
     const uint32_t row = shared.tile;
-    if (row >= rows) return had;
+    if (row >= rows) return;
     const uint64_t first = uint64_t{row} * Policy::tile;
     if (first + Policy::tile <= portion.count) {
-      sweep_tile<Bits, Value, ranking, Policy, true>(shared, sweep, portion, statuses, row, Policy::tile);
+      sweep_tile<Bits, Value, ranking, Policy, true>(statuses, row, Policy::tile);
     } else if (first < portion.count) {
       const uint32_t size = static_cast<uint32_t>(portion.count - first);
-      sweep_tile<Bits, Value, ranking, Policy, false>(shared, sweep, portion, statuses, row, size);
+      sweep_tile<Bits, Value, ranking, Policy, false>(statuses, row, size);
     } else {
       if (threadIdx.x < digit_values) statuses.publish_prefix(row, threadIdx.x, 0);
       __syncthreads();  // every thread knows its row before the next is drawn
@@ -288,17 +296,48 @@ __device__ __forceinline__ uint32_t sweep_portion(Shared<Bits, Value, Policy>& s
   }
 }
 
-/// Says that this block has finished `mine` of the `rows`, and waits for the others.
+/// Says that this block has finished `mine` of the `rows`, and waits for the others. One thread, between two
+/// barriers of its block: what a pass wrote the next one reads.
 __device__ __forceinline__ void wait_for_rows(uint32_t* finished, uint32_t mine, uint32_t rows) {
-  __syncthreads();
+  const DeviceAtomic<uint32_t> all(*finished);
+  if (all.fetch_add(mine, cuda::memory_order_acq_rel) + mine != rows)
+    while (all.load(cuda::memory_order_acquire) != rows) {
+    }
+}
+
+/// The present portion of the present pass.
+template <class Bits, class Value, Ranking ranking, class Policy>
+__device__ __forceinline__ void sweep_portion_of_pass(Shared<Bits, Value, Policy>& shared,
+                                                      const ColumnArrays<Bits>& keys,
+                                                      const ColumnArrays<Value>& values, const Passes& passes,
+                                                      const SortPlan<Bits>& plan) {
+  const uint32_t place = shared.place;
+  const uint32_t number = shared.portion;
+  const uint32_t index = place * passes.portions + number;
+  if (!plan.passes[place].live) return;
   if (threadIdx.x == 0) {
-    const DeviceAtomic<uint32_t> all(*finished);
-    // Release and acquire, for the block on both sides of its barriers: what a pass wrote the next one reads.
-    if (all.fetch_add(mine, cuda::memory_order_acq_rel) + mine != rows)
-      while (all.load(cuda::memory_order_acquire) != rows) {
-      }
+    const RadixPass pass = plan.passes[place];
+    const bool maps = !plan.pass_map.is_identity();
+    shared.sweep = {.keys_from = keys.source(pass.source),
+                    .keys_to = keys.destination(pass.destination),
+                    .values_from = values.source(pass.source),
+                    .values_to = values.destination(pass.destination),
+                    .digit_of = DigitOf<Bits>(place),
+                    .hot = pass.hot,
+                    .map = plan.pass_map,
+                    .map_at_load = maps && pass.first,
+                    .map_at_store = maps && pass.last};
+    const uint64_t first = number * passes.portion_keys;
+    uint64_t* const offsets = passes.offsets + (uint64_t{index} + place) * digit_values;
+    shared.borders = {.first = first,
+                      .count = min(passes.portion_keys, passes.count - first),
+                      .offsets = offsets,
+                      .next_offsets = offsets + digit_values};
   }
   __syncthreads();
+  const Statuses statuses(passes.statuses, plan.passes[place].index * passes.portions + number);
+  sweep_portion<Bits, Value, ranking, Policy>(shared, shared.sweep, shared.borders, statuses, passes.rows,
+                                              &passes.tickets[index]);
 }
 
 template <class Bits, class Value, Ranking ranking, class Policy>
@@ -308,33 +347,24 @@ __global__ __launch_bounds__(Policy::threads, Policy::blocks_a_multiprocessor) v
   ptx::wait_for_previous_launch();
   if (!plan->scatters) return;
   auto& shared = shared_memory<Shared<Bits, Value, Policy>>();
-  const bool maps = !plan->pass_map.is_identity();
-  for (uint32_t place = 0; place < digit_places<Bits>; ++place) {
-    const RadixPass pass = plan->passes[place];
-    if (!pass.live) continue;
-    const Sweep<Bits, Value> sweep{.keys_from = keys.source(pass.source),
-                                   .keys_to = keys.destination(pass.destination),
-                                   .values_from = values.source(pass.source),
-                                   .values_to = values.destination(pass.destination),
-                                   .digit_of = DigitOf<Bits>(place),
-                                   .hot = pass.hot,
-                                   .map = plan->pass_map,
-                                   .map_at_load = maps && pass.first,
-                                   .map_at_store = maps && pass.last};
-    for (uint32_t number = 0; number < passes.portions; ++number) {
-      const uint32_t index = place * passes.portions + number;
-      const uint64_t first = number * passes.portion_keys;
-      uint64_t* const offsets = passes.offsets + (uint64_t{index} + place) * digit_values;
-      const Portion portion{.first = first,
-                            .count = min(passes.portion_keys, passes.count - first),
-                            .offsets = offsets,
-                            .next_offsets = offsets + digit_values};
-      const Statuses statuses(passes.statuses, pass.index * passes.portions + number);
-      const uint32_t rows = sweep_portion<Bits, Value, ranking, Policy>(shared, sweep, portion, statuses,
-                                                                        passes.rows, &passes.tickets[index]);
-      if (pass.last && number + 1 == passes.portions) return;
-      wait_for_rows(&passes.finished[index], rows, passes.rows);
+  if (threadIdx.x == 0) shared.place = shared.portion = shared.rows_finished = 0;
+  __syncthreads();
+  // What lives from pass to pass is in shared memory: in registers it would displace keys.
+  while (shared.place < digit_places<Bits>) {
+    sweep_portion_of_pass<Bits, Value, ranking, Policy>(shared, keys, values, passes, *plan);
+    __syncthreads();
+    if (threadIdx.x == 0) {
+      const RadixPass& pass = plan->passes[shared.place];
+      const bool is_last_portion = !pass.live || shared.portion + 1 == passes.portions;
+      const bool is_last = pass.live && pass.last && is_last_portion;
+      if (pass.live && !is_last)
+        wait_for_rows(&passes.finished[shared.place * passes.portions + shared.portion], shared.rows_finished,
+                      passes.rows);
+      shared.rows_finished = 0;
+      shared.portion = is_last_portion ? 0 : shared.portion + 1;
+      shared.place = is_last ? digit_places<Bits> : shared.place + is_last_portion;
     }
+    __syncthreads();
   }
 }
 
