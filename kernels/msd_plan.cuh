@@ -26,16 +26,21 @@ inline constexpr uint32_t msd_most_buckets = 1u << 16;
 inline constexpr uint32_t msd_digit_bits = 8;
 inline constexpr uint32_t msd_digits = 1u << msd_digit_bits;
 
-/// Lists of buckets: small ones, large ones; small ones, keys alone, of which parts are crowded, because
-/// values repeat as a rule; and those of all kinds that are too crowded for that.
+/// Lists of buckets: small ones, large ones; larger ones, keys alone, of few values (bucket_counting.cuh);
+/// small ones, keys alone, of which parts are crowded, because values repeat as a rule; and those of all
+/// kinds that are too crowded for that.
 enum BucketClass : uint32_t {
   small_buckets,
   large_buckets,
+  counted_buckets,
   repeating_buckets,
   crowded_buckets,
   bucket_classes
 };
-inline constexpr uint32_t classes_by_size = repeating_buckets;
+
+/// Keys of a bucket that one block counts, at most, and as a power of two the values that it may have.
+inline constexpr uint32_t most_counted_keys = 1u << 17;
+inline constexpr uint32_t counted_value_bits = 16;
 
 /// Distinct values that are worth a counter each, wherever they lie (value_table.cuh).
 inline constexpr uint32_t most_listed_values = 2048;
@@ -124,6 +129,14 @@ SWEEPSORT_HOST_DEVICE constexpr uint32_t msd_bucket_bits(uint64_t count, uint32_
 /// where they are sorted.
 inline constexpr uint64_t has_frequent_value = ~uint64_t{0};
 
+/// All that a block needs to know to sort a bucket.
+struct alignas(16) ListedBucket {
+  uint64_t first;             // its first key where the last partition left it
+  uint64_t taken_out_before;  // frequent keys in lower buckets, or has_frequent_value
+  uint32_t size;
+  BucketParts parts;
+};
+
 namespace msd_plan_detail {
 
 inline constexpr uint32_t decide_threads = 1024;
@@ -133,7 +146,8 @@ struct DecideShared {
 };
 
 /// Appends this lane's `bucket` to a list if `is_member`: one atomic a warp.
-__device__ __forceinline__ void append(uint32_t* list, uint32_t* length, uint32_t bucket, bool is_member) {
+__device__ __forceinline__ void append(ListedBucket* list, uint32_t* length, const ListedBucket& bucket,
+                                       bool is_member) {
   const uint32_t members = __ballot_sync(full_warp, is_member);
   if (members == 0) return;
   uint32_t at = 0;
@@ -142,10 +156,10 @@ __device__ __forceinline__ void append(uint32_t* list, uint32_t* length, uint32_
   if (is_member) list[at + static_cast<uint32_t>(__popc(members & ptx::lanes_below()))] = bucket;
 }
 
-/// Which sizes of buckets are sorted how.
+/// Which sizes of buckets are sorted how: small, large and counted ones.
 struct ClassLimits {
-  uint32_t most_keys[classes_by_size];
-  uint32_t part_bits[classes_by_size];
+  uint32_t most_keys[counted_buckets + 1];
+  uint32_t part_bits[counted_buckets + 1];
 };
 
 /// The first of `size` sorted numbers that is not below `wanted`.
@@ -166,12 +180,20 @@ struct Decision {
   const uint64_t* counts;  // by bucket
   uint64_t* offsets;
   ClassLimits limits;
-  uint32_t* lists;
-  BucketParts* parts;
+  ListedBucket* lists;
   const uint32_t* frequent_buckets;  // of plan->frequent values in order
   const uint64_t* frequent_starts;
-  uint64_t* taken_out_before;
 };
+
+/// How many keys were taken out in front of a bucket; or that it has some of its own.
+template <class Bits>
+__device__ __forceinline__ uint64_t taken_out_before(const Decision& decision, const MsdPlan<Bits>& plan,
+                                                     uint32_t bucket) {
+  if (plan.frequent == 0) return 0;
+  const uint32_t value = first_from(decision.frequent_buckets, plan.frequent, bucket);
+  const bool has_value = value < plan.frequent && decision.frequent_buckets[value] == bucket;
+  return has_value ? has_frequent_value : decision.frequent_starts[value];
+}
 
 /// A thread a bucket: the bucket's offset, from the counts of all before; which kernel finishes it, and in
 /// which parts.
@@ -204,28 +226,28 @@ __global__ __launch_bounds__(decide_threads) void decide_kernel(Decision decisio
     return;
   }
 
-  uint32_t least = 0;
-  uint32_t part_bits = 0;
-#pragma unroll
-  for (uint32_t c = 0; c < classes_by_size; ++c) {
-    const bool is_member = size > least && size <= decision.limits.most_keys[c];
-    // Where some values are frequent, others repeat.
-    const uint32_t list = c == small_buckets && plan->frequent != 0 ? repeating_buckets : c;
-    append(decision.lists + list * msd_most_buckets, &plan->listed[list], bucket, is_member);
-    if (is_member) part_bits = decision.limits.part_bits[c];
-    least = decision.limits.most_keys[c];
-  }
-  if (part_bits != 0) {
+  const ClassLimits& limits = decision.limits;
+  uint32_t which = small_buckets;
+  while (which <= counted_buckets && size > limits.most_keys[which]) ++which;
+  bool is_too_large = which > counted_buckets;
+  ListedBucket listed{};
+  if (size != 0 && !is_too_large) {
     const auto interval = plan->is_pieced ? interval_of(PiecedBuckets<Bits>{plan->map, plan->pieces}, bucket)
                                           : interval_of(LinearBuckets<Bits>{plan->map}, bucket);
-    decision.parts[bucket] = BucketParts::over(interval.first, interval.last, part_bits);
+    listed = {.first = offset,
+              .taken_out_before = taken_out_before(decision, *plan, bucket),
+              .size = static_cast<uint32_t>(size),
+              .parts = BucketParts::over(interval.first, interval.last, limits.part_bits[which])};
+    is_too_large = which == counted_buckets && listed.parts.shift != 0;
   }
-  if (plan->frequent != 0) {
-    const uint32_t value = first_from(decision.frequent_buckets, plan->frequent, bucket);
-    const bool has_value = value < plan->frequent && decision.frequent_buckets[value] == bucket;
-    decision.taken_out_before[bucket] = has_value ? has_frequent_value : decision.frequent_starts[value];
-  }
-  if (__syncthreads_or(size > least) != 0 && threadIdx.x == 0) atomicOr(&plan->has_too_large, 1u);
+  const auto append_to = [&](BucketClass list, bool is_member) {
+    append(decision.lists + list * msd_most_buckets, &plan->listed[list], listed, is_member && size != 0);
+  };
+  // Where some values are frequent, others repeat.
+  append_to(plan->frequent != 0 ? repeating_buckets : small_buckets, which == small_buckets);
+  append_to(large_buckets, which == large_buckets);
+  append_to(counted_buckets, which == counted_buckets && !is_too_large);
+  if (__syncthreads_or(is_too_large) != 0 && threadIdx.x == 0) atomicOr(&plan->has_too_large, 1u);
 }
 
 }  // namespace msd_plan_detail

@@ -127,6 +127,7 @@ struct Task {
   KeyMap<Bits> map;
   uint32_t bucket_keys;       // the mean
   uint32_t most_bucket_keys;  // that a block sorts
+  uint32_t most_keys;         // of a bucket that any kernel finishes
   uint32_t with_values;
 };
 
@@ -179,8 +180,7 @@ class Survey {
     plan_.maybe_few = maybe_few;
     const uint32_t most_seen = shared_.most_seen / sample_slots;
     const uint32_t top_seen = max(most_seen, shared_.zeros);
-    const bool has_top =
-        top_seen >= least_times && top_seen * (task_.count / samples) > task_.most_bucket_keys;
+    const bool has_top = top_seen >= least_times && top_seen * (task_.count / samples) > task_.most_keys;
     const bool is_crowded = has_crowded || has_top;
     plan_.has_too_large = (is_crowded || repeats) && !shared_.map.is_exact(msd_most_buckets);
     // Where values lie dense, those beside the frequent ones fill a bucket, too.
@@ -370,7 +370,7 @@ class Survey {
       most_in_bucket = max(most_in_bucket, atomicAdd(&shared_.in_bucket[bucket % sample_slots], 1u) + 1);
     }
     return __syncthreads_or(most_in_bucket >= least_crowded &&
-                            most_in_bucket * (task_.count / samples) > 4 * task_.most_bucket_keys) != 0;
+                            most_in_bucket * (task_.count / samples) > 4 * task_.most_keys) != 0;
   }
 
   static constexpr uint32_t width = digest_detail::keys_a_vector<Bits>;
@@ -394,8 +394,8 @@ class Survey {
     });
     constexpr uint32_t in_all = piece_places * keys_a_place;
     constexpr uint32_t mean = in_all / sample_slots;
-    const uint32_t allowed = static_cast<uint32_t>(
-        min(uint64_t{2} * task_.most_bucket_keys * in_all / task_.count, uint64_t{in_all}));
+    const uint32_t allowed =
+        static_cast<uint32_t>(min(uint64_t{2} * task_.most_keys * in_all / task_.count, uint64_t{in_all}));
     return __syncthreads_or(most_in_bucket > allowed + mean + least_crowded * 2) != 0;
   }
 

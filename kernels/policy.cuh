@@ -128,15 +128,18 @@ template <class Policy>
 using WiderCounters = BucketSortPolicy<Policy::threads, Policy::keys_a_thread,
                                        Policy::blocks_a_multiprocessor, Policy::parts / 2, 16>;
 
-/// radix_msd.cuh: buckets of at most bucket_keys records on average, from least_count records on.
+/// radix_msd.cuh: buckets of at most bucket_keys records on average, from least_count records on. From
+/// counted_from keys on larger buckets are counted: fewer keys with such buckets have, as a rule, some that are
+/// larger still, and a launch that finds nothing to do takes 1.3 us.
 template <class Partition_, class Small_, class Large_, uint32_t bucket_keys_ = 4096,
-          uint64_t least_count_ = uint64_t{1} << 21>
+          uint64_t least_count_ = uint64_t{1} << 21, uint64_t counted_from_ = uint64_t{1} << 30>
 struct MsdPolicy {
   using Partition = Partition_;
   using Small = Small_;
   using Large = Large_;
   static constexpr uint32_t bucket_keys = bucket_keys_;
   static constexpr uint64_t least_count = least_count_;
+  static constexpr uint64_t counted_from = counted_from_;
 };
 
 /// grid_sort.cuh: each of at most `most_blocks` blocks takes up to threads * keys_a_thread records, and no

@@ -258,6 +258,35 @@ __device__ __forceinline__ void bulk_store(void* global, const void* shared, uin
 #endif
 }
 
+/// Asks for `bytes` (a multiple of 16) of device memory, aligned to 16 bytes, to come to the second-level
+/// cache.
+__device__ __forceinline__ void prefetch_bulk([[maybe_unused]] const void* global,
+                                              [[maybe_unused]] uint32_t bytes) {
+#if defined(SWEEPSORT_PTX_90)
+  asm volatile("cp.async.bulk.prefetch.L2.global [%0], %1;" ::"l"(__cvta_generic_to_global(global)),
+               "r"(bytes));
+#endif
+}
+
+/// Starts a copy of 16 bytes from device to shared memory, both aligned to 16 bytes.
+__device__ __forceinline__ void load_async(void* shared, const void* global) {
+#if defined(SWEEPSORT_PTX_90)
+  asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(
+                   static_cast<uint32_t>(__cvta_generic_to_shared(shared))),
+               "l"(__cvta_generic_to_global(global))
+               : "memory");
+#elif !defined(__CUDACC__)
+  memcpy(shared, global, 16);
+#endif
+}
+
+/// Waits for all of this thread's load_async().
+__device__ __forceinline__ void loads_async_have_arrived() {
+#if defined(SWEEPSORT_PTX_90)
+  asm volatile("cp.async.wait_all;" ::: "memory");
+#endif
+}
+
 /// Ends this thread's group of bulk stores.
 __device__ __forceinline__ void bulk_stores_commit() {
 #if defined(SWEEPSORT_PTX_90)

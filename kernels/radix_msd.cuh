@@ -14,6 +14,7 @@
 #pragma once
 
 #include "core/key_bits.hpp"
+#include "kernels/bucket_counting.cuh"
 #include "kernels/bucket_histogram.cuh"
 #include "kernels/bucket_sort.cuh"
 #include "kernels/counting_sort.cuh"
@@ -57,12 +58,10 @@ struct MsdWorkspace {
   DeviceSpan<uint64_t> offsets;  // by bucket
   DeviceSpan<value_table::ListedValues<Bits>> listed;
   DeviceSpan<uint32_t> rest_counts;  // by span
-  DeviceSpan<uint64_t> taken_out_before;
   DeviceSpan<uint32_t> span_counts;
   DeviceSpan<PartitionJob> jobs;
   DeviceSpan<uint32_t> job_counts;
-  DeviceSpan<uint32_t> lists;
-  DeviceSpan<BucketParts> parts;  // by bucket
+  DeviceSpan<ListedBucket> lists;
 
   /// `is_wanted` false: takes next to nothing, and cannot be used.
   explicit MsdWorkspace(Workspace& workspace, bool is_wanted = true)
@@ -75,12 +74,10 @@ struct MsdWorkspace {
         offsets(workspace.take<uint64_t>(is_wanted ? msd_most_buckets : 0)),
         listed(workspace.take<value_table::ListedValues<Bits>>(is_wanted)),
         rest_counts(workspace.take<uint32_t>(is_wanted ? most_spans : 0)),
-        taken_out_before(workspace.take<uint64_t>(is_wanted && !with_values ? msd_most_buckets : 0)),
         span_counts(workspace.take<uint32_t>(is_wanted ? uint64_t{most_spans} * msd_digits : 0)),
         jobs(workspace.take<PartitionJob>(is_wanted ? msd_most_jobs : 0)),
         job_counts(workspace.take<uint32_t>(is_wanted ? uint64_t{msd_most_jobs} * msd_digits : 0)),
-        lists(workspace.take<uint32_t>(is_wanted ? uint64_t{bucket_classes} * msd_most_buckets : 0)),
-        parts(workspace.take<BucketParts>(is_wanted ? msd_most_buckets : 0)) {}
+        lists(workspace.take<ListedBucket>(is_wanted ? uint64_t{bucket_classes} * msd_most_buckets : 0)) {}
 
   /// Second level: most records a job, one and a half times what a parent has on average.
   static uint64_t job_keys(uint64_t count) { return std::max<uint64_t>(count * 3 / (2 * msd_digits), 1024); }
@@ -133,7 +130,7 @@ __global__ __launch_bounds__(value_table::threads) void count_values_kernel(
 /// Sorts the buckets of one list, of which each fits a block. Those that are left alone join `next`.
 template <class Policy, bucket_sort_detail::Crowded crowded, Ranking ranking, class Bits, class Value>
 void sort_buckets(bucket_sort_detail::BucketTask<Bits, Value> task, BucketClass which, BucketClass next,
-                  uint32_t* lists, MsdPlan<Bits>* plan, cudaStream_t stream) {
+                  ListedBucket* lists, MsdPlan<Bits>* plan, cudaStream_t stream) {
   using namespace bucket_sort_detail;
   const auto kernel = bucket_sort_kernel<Bits, Value, ranking, Policy, crowded>;
   constexpr size_t shared_bytes = sizeof(Shared<Bits, Value, Policy>);
@@ -143,6 +140,17 @@ void sort_buckets(bucket_sort_detail::BucketTask<Bits, Value> task, BucketClass 
   task.next_list = lists + next * msd_most_buckets;
   task.next = next;
   launch_chained(kernel, {blocks, Policy::threads, shared_bytes}, stream, task, plan);
+}
+
+/// The same for those that are counted.
+template <class Bits>
+void count_buckets(bucket_sort_detail::BucketTask<Bits, NoValue> task, const ListedBucket* lists,
+                   MsdPlan<Bits>* plan, cudaStream_t stream) {
+  using namespace bucket_counting_detail;
+  task.list = lists + counted_buckets * msd_most_buckets;
+  task.which = counted_buckets;
+  launch_chained(bucket_counting_kernel<Bits>,
+                 {multiprocessors() * blocks_a_multiprocessor, threads, sizeof(Shared)}, stream, task, plan);
 }
 
 template <class Policy, Ranking ranking, class Bits, class Value>
@@ -180,13 +188,16 @@ void radix_msd(const MsdArrays<Bits, Value>& arrays, KeyMap<Bits> map, const Dig
   // Keys alone are hardly ranked: not worth a second set of kernels.
   constexpr Ranking stable_ranking = with_values ? ranking : Ranking::ballot;
   const uint64_t count = arrays.count;
+  const bool counts_buckets = !with_values && count >= Policy::counted_from;
   MsdPlan<Bits>* const plan = workspace.plan.data();
-  const survey_detail::Task<Bits> survey{.keys = arrays.keys_in,
-                                         .count = count,
-                                         .map = map,
-                                         .bucket_keys = Policy::bucket_keys,
-                                         .most_bucket_keys = Policy::Large::most_keys,
-                                         .with_values = with_values};
+  const survey_detail::Task<Bits> survey{
+      .keys = arrays.keys_in,
+      .count = count,
+      .map = map,
+      .bucket_keys = Policy::bucket_keys,
+      .most_bucket_keys = Policy::Large::most_keys,
+      .most_keys = counts_buckets ? most_counted_keys : Policy::Large::most_keys,
+      .with_values = with_values};
   launch_chained(survey_detail::survey_kernel<Bits>,
                  {1, survey_detail::threads, sizeof(survey_detail::Shared<Bits>)}, stream, survey, plan,
                  workspace.values.data());
@@ -245,16 +256,15 @@ void radix_msd(const MsdArrays<Bits, Value>& arrays, KeyMap<Bits> map, const Dig
   static_assert(Policy::Small::most_keys <= Policy::Large::most_keys &&
                 Policy::Small::parts_of_plan <= Policy::Large::parts_of_plan);
   using namespace msd_plan_detail;
-  const Decision decision{.counts = workspace.counts.data(),
-                          .offsets = workspace.offsets.data(),
-                          .limits = {{Policy::Small::most_keys, Policy::Large::most_keys},
-                                     {std::countr_zero(Policy::Small::parts_of_plan),
-                                      std::countr_zero(Policy::Large::parts_of_plan)}},
-                          .lists = workspace.lists.data(),
-                          .parts = workspace.parts.data(),
-                          .frequent_buckets = &listed->buckets[0],
-                          .frequent_starts = &listed->starts[0],
-                          .taken_out_before = workspace.taken_out_before.data()};
+  const Decision decision{
+      .counts = workspace.counts.data(),
+      .offsets = workspace.offsets.data(),
+      .limits = {{Policy::Small::most_keys, Policy::Large::most_keys, counts_buckets ? most_counted_keys : 0},
+                 {std::countr_zero(Policy::Small::parts_of_plan),
+                  std::countr_zero(Policy::Large::parts_of_plan), counted_value_bits}},
+      .lists = workspace.lists.data(),
+      .frequent_buckets = &listed->buckets[0],
+      .frequent_starts = &listed->starts[0]};
   launch_chained(decide_kernel<Bits>,
                  {msd_most_buckets / decide_threads, decide_threads, sizeof(DecideShared)}, stream, decision,
                  plan, workspace.expansion.data());
@@ -297,9 +307,6 @@ void radix_msd(const MsdArrays<Bits, Value>& arrays, KeyMap<Bits> map, const Dig
   const bucket_sort_detail::BucketTask<Bits, Value> task{
       .arrays = {arrays.keys_out, arrays.keys_out, arrays.values_out, arrays.values_out},
       .rest = arrays.keys_scratch,
-      .offsets = offsets,
-      .parts = workspace.parts.data(),
-      .taken_out_before = workspace.taken_out_before.data(),
       .list = nullptr,
       .which = 0,
       .next_list = nullptr,
@@ -315,6 +322,7 @@ void radix_msd(const MsdArrays<Bits, Value>& arrays, KeyMap<Bits> map, const Dig
       small_buckets, with_values ? crowded_buckets : repeating_buckets);
   sort_class.template operator()<Large, Crowded::left_alone>(large_buckets, crowded_buckets);
   if constexpr (!with_values) {
+    if (counts_buckets) msd_detail::count_buckets(task, workspace.lists.data(), plan, stream);
     sort_class.template operator()<WiderCounters<Small>, Crowded::left_alone>(repeating_buckets,
                                                                               crowded_buckets);
     sort_class.template operator()<WiderCounters<Large>, Crowded::by_digits>(crowded_buckets,

@@ -82,7 +82,7 @@ bool fits_grid(SortAlgorithm algorithm, uint64_t count) {
   return false;
 }
 
-/// All device memory of a sort besides its arrays: `count` records and a little (about 1/32 of them and 5 MiB
+/// All device memory of a sort besides its arrays: `count` records and a little (about 1/32 of them and 15 MiB
 /// at the most).
 template <class Bits, class Value, class Policy = TunedOnesweep<Bits, Value>>
 struct SortWorkspace {

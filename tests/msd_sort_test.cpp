@@ -24,6 +24,10 @@ namespace {
 using SmallMsd = MsdPolicy<PartitionPolicy<256, 4, 2, 1>, BucketSortPolicy<256, 1, 1, 16384>,
                            BucketSortPolicy<256, 4, 1, 16384>, 32, 1>;
 
+/// Hardly a bucket that a block sorts: nearly all are counted.
+using CountedMsd = MsdPolicy<PartitionPolicy<256, 4, 2, 1>, BucketSortPolicy<256, 1, 1, 16384>,
+                             BucketSortPolicy<256, 1, 1, 16384>, 1024, 1, 1>;
+
 template <class Key>
 using KeyBits = std::conditional_t<sizeof(Key) == 4, uint32_t, uint64_t>;
 
@@ -39,7 +43,7 @@ template <class Bits>
 using Plan = MsdPlan<Bits>;
 
 /// Sorts; the plan that the device made. Checks everything that a fall-back allows to check.
-template <class Key, class Value>
+template <class Key, class Value, class Policy = SmallMsd>
 Plan<KeyBits<Key>> sort(const std::vector<Key>& input, const Case& test) {
   using Bits = KeyBits<Key>;
   constexpr bool with_values = !std::is_same_v<Value, NoValue>;
@@ -60,11 +64,11 @@ Plan<KeyBits<Key>> sort(const std::vector<Key>& input, const Case& test) {
   const DeviceArray<Value> values_scratch(values.size());
 
   Workspace counter;
-  (void)MsdWorkspace<Bits, Value, SmallMsd>(counter);
+  (void)MsdWorkspace<Bits, Value, Policy>(counter);
   const DeviceArray<std::byte> memory(counter.used());
   check(cudaMemset(memory.data(), 0, memory.size()));
   Workspace carved(memory.span());
-  const MsdWorkspace<Bits, Value, SmallMsd> workspace(carved);
+  const MsdWorkspace<Bits, Value, Policy> workspace(carved);
   const std::vector<Digest<Bits>> nothing(1);
   const DeviceArray<Digest<Bits>> taken{std::span<const Digest<Bits>>(nothing)};
   const Bits* const keys_in = reinterpret_cast<const Bits*>(in.data());
@@ -243,6 +247,29 @@ TEMPLATE_TEST_CASE("values that repeat are no trouble beside frequent ones", "[d
   CHECK((plan.frequent != 0 && plan.partitions()));
   CHECK(plan.listed[repeating_buckets] != 0);
   CHECK(plan.listed[crowded_buckets] < plan.listed[repeating_buckets]);
+}
+
+TEMPLATE_TEST_CASE("larger buckets of few values are counted, though one comes more than 255 times",
+                   "[device]", uint32_t, float, uint64_t) {
+  using Key = TestType;
+  using Bits = KeyBits<Key>;
+  std::mt19937_64 random(test_seed());
+  // The first bucket and the last one reach to the ends of all values, and must fit a block: they begin half
+  // a bucket before the keys do.
+  for (const uint64_t count : {uint64_t{185'003}, uint64_t{205'000}}) {
+    const Bits lowest = static_cast<Bits>(Bits{1} << (sizeof(Bits) * 8 - 3));
+    std::vector<Key> keys(count);
+    for (Key& key : keys) {
+      const uint64_t lot = random();
+      const Bits bits = static_cast<Bits>(lowest + (lot % (1u << 24)));
+      key = std::bit_cast<Key>(lot >> 55 == 0 ? static_cast<Bits>(lowest + 70'000) : bits);
+    }
+    for (const Case& test : {Case{}, Case{.order = Order::descending, .in_place = true}}) {
+      const auto plan = sort<Key, NoValue, CountedMsd>(keys, test);
+      CHECK(plan.falls_back == 0);
+      CHECK(plan.listed[counted_buckets] > 100);
+    }
+  }
 }
 
 TEST_CASE("a key that is frequent leaves nothing to sort, or buckets that are still too large", "[device]") {
