@@ -64,69 +64,128 @@ __device__ __forceinline__ bool contradicts(Guess guess, bool is_stable, Bits le
   return guess == Guess::ascending ? left > right : left < right || (is_stable && left == right);
 }
 
+/// Moves keys where a guess sends them, and sees whether it is right.
+template <class Bits>
+class GuessCheck {
+ public:
+  using Vector = digest_detail::Vector<Bits>;
+  static constexpr uint32_t width = sizeof(uint4) / sizeof(Bits);
+  static constexpr uint32_t in_flight = 4;
+  static constexpr uint32_t row_keys = threads * width * in_flight;
+
+  /// A block's next row_keys keys, and for each warp's last lane the ones behind its vectors.
+  struct Row {
+    Vector vectors[in_flight];
+    Bits behind[in_flight];
+  };
+
+  __device__ __forceinline__ GuessCheck(const Bits* in, Bits* out, uint64_t count, const KeyMap<Bits>& map,
+                                        const MsdPlan<Bits>& plan)
+      : in_(in), out_(out), count_(count), map_(map), guess_(plan.guess), is_stable_(plan.with_values != 0) {}
+
+  /// Whether a row has all its keys, and one behind them.
+  __device__ __forceinline__ bool is_whole(uint64_t row) const { return row + row_keys < count_; }
+
+  __device__ __forceinline__ void load(uint64_t row, Row& keys) const {
+#pragma unroll
+    for (uint32_t u = 0; u < in_flight; ++u) {
+      const Bits* const own = in_ + row + own_place(u);
+      keys.vectors[u].whole = ptx::load_streaming(reinterpret_cast<const uint4*>(own));
+      if (ptx::lane_id() == warp_threads - 1) keys.behind[u] = own[width];
+    }
+  }
+
+  /// True if two neighbours contradict the guess.
+  __device__ __forceinline__ bool move(uint64_t row, const Row& keys) const {
+    bool is_wrong = false;
+#pragma unroll
+    for (uint32_t u = 0; u < in_flight; ++u) {
+      const Vector& vector = keys.vectors[u];
+      Bits left = map_.to_ordered(vector.keys[0]);
+      // The key behind a vector is the next lane's first.
+      const Bits next_first = shuffle_down(left, 1);
+#pragma unroll
+      for (uint32_t k = 1; k < width; ++k) {
+        const Bits right = map_.to_ordered(vector.keys[k]);
+        is_wrong |= contradicts(guess_, is_stable_, left, right);
+        left = right;
+      }
+      const bool is_last_lane = ptx::lane_id() == warp_threads - 1;
+      is_wrong |=
+          contradicts(guess_, is_stable_, left, is_last_lane ? map_.to_ordered(keys.behind[u]) : next_first);
+      if (in_ != out_) store(row + own_place(u), vector);
+    }
+    return is_wrong;
+  }
+
+  /// The same for the last row, which is not whole.
+  __device__ __forceinline__ bool move_last(uint64_t row) const {
+    bool is_wrong = false;
+    for (uint64_t i = row + threadIdx.x; i < count_; i += threads) {
+      const Bits key = in_[i];
+      if (i + 1 < count_)
+        is_wrong |= contradicts(guess_, is_stable_, map_.to_ordered(key), map_.to_ordered(in_[i + 1]));
+      if (in_ != out_) out_[guess_ == Guess::ascending ? i : count_ - 1 - i] = key;
+    }
+    return is_wrong;
+  }
+
+ private:
+  __device__ __forceinline__ static uint32_t own_place(uint32_t u) {
+    return (u * threads + threadIdx.x) * width;
+  }
+
+  __device__ __forceinline__ void store(uint64_t first, const Vector& vector) const {
+    if (guess_ == Guess::ascending) {
+      __stcs(reinterpret_cast<uint4*>(out_ + first), vector.whole);
+      return;
+    }
+    Vector reversed;
+#pragma unroll
+    for (uint32_t k = 0; k < width; ++k) reversed.keys[k] = vector.keys[width - 1 - k];
+    Bits* const to = out_ + (count_ - width - first);
+    if (count_ % width == 0) {
+      __stcs(reinterpret_cast<uint4*>(to), reversed.whole);
+    } else {
+#pragma unroll
+      for (uint32_t k = 0; k < width; ++k) to[k] = reversed.keys[k];
+    }
+  }
+
+  const Bits* in_;
+  Bits* out_;
+  uint64_t count_;
+  const KeyMap<Bits>& map_;
+  Guess guess_;
+  bool is_stable_;
+};
+
 /// Moves the keys where the guess sends them and sets plan->guess_failed if two neighbours contradict it; a
-/// block that sees the flag leaves.
+/// warp that sees the flag leaves.
 template <class Bits>
 __global__ __launch_bounds__(threads) void check_guess_kernel(const Bits* in, Bits* out, uint64_t count,
                                                               KeyMap<Bits> map, MsdPlan<Bits>* plan) {
   ptx::wait_for_previous_launch();
-  const Guess guess = plan->guess;
-  if (guess == Guess::unordered) return;
-  using Vector = digest_detail::Vector<Bits>;
-  constexpr uint32_t width = sizeof(uint4) / sizeof(Bits);
-  constexpr uint32_t in_flight = 4;
+  if (plan->guess == Guess::unordered) return;
+  const GuessCheck<Bits> check(in, out, count, map, *plan);
   const DeviceAtomic<uint32_t> failed(plan->guess_failed);
-  const bool moves = in != out;
-  const bool is_stable = plan->with_values != 0;
-  const uint64_t step = grid_threads() * width * in_flight;
-  for (uint64_t row = uint64_t{blockIdx.x} * blockDim.x * width * in_flight; row < count; row += step) {
-    const bool has_failed = failed.load(cuda::memory_order_relaxed) != 0;  // on its way with the keys
-    bool is_wrong = false;
-    Vector vector[in_flight] = {};
-    Bits behind[in_flight] = {};
-#pragma unroll
-    for (uint32_t u = 0; u < in_flight; ++u) {
-      const uint64_t first = row + (u * blockDim.x + threadIdx.x) * width;
-      if (first + width <= count) {
-        vector[u].whole = ptx::load_streaming(reinterpret_cast<const uint4*>(in + first));
-      } else {
-#pragma unroll
-        for (uint32_t k = 0; k < width; ++k)
-          if (first + k < count) vector[u].keys[k] = in[first + k];
-      }
-      // The key behind a vector is the next lane's first; the last lane reads it.
-      if (ptx::lane_id() == warp_threads - 1 && first + width < count) behind[u] = in[first + width];
-    }
-    if (__any_sync(full_warp, has_failed)) return;
-#pragma unroll
-    for (uint32_t u = 0; u < in_flight; ++u) {
-      const uint64_t first = row + (u * blockDim.x + threadIdx.x) * width;
-      const Bits next_first = shuffle_down(vector[u].keys[0], 1);
-      if (ptx::lane_id() != warp_threads - 1) behind[u] = next_first;
-#pragma unroll
-      for (uint32_t k = 0; k < width; ++k)
-        if (first + k + 1 < count)
-          is_wrong |=
-              contradicts(guess, is_stable, map.to_ordered(vector[u].keys[k]),
-                          map.to_ordered(k + 1 < width ? vector[u].keys[(k + 1) % width] : behind[u]));
-      if (!moves) continue;
-      const bool is_whole = first + width <= count;
-      if (guess == Guess::ascending && is_whole) {
-        __stcs(reinterpret_cast<uint4*>(out + first), vector[u].whole);
-      } else if (is_whole && count % width == 0) {
-        Vector reversed;
-#pragma unroll
-        for (uint32_t k = 0; k < width; ++k) reversed.keys[k] = vector[u].keys[width - 1 - k];
-        __stcs(reinterpret_cast<uint4*>(out + (count - width - first)), reversed.whole);
-      } else {
-#pragma unroll
-        for (uint32_t k = 0; k < width; ++k)
-          if (first + k < count)
-            out[guess == Guess::ascending ? first + k : count - 1 - first - k] = vector[u].keys[k];
-      }
-    }
-    if (__any_sync(full_warp, is_wrong) && ptx::lane_id() == 0) failed.store(1, cuda::memory_order_relaxed);
+  const uint64_t step = uint64_t{gridDim.x} * check.row_keys;
+  uint64_t row = uint64_t{blockIdx.x} * check.row_keys;
+  typename GuessCheck<Bits>::Row keys;
+  if (check.is_whole(row)) check.load(row, keys);
+  bool is_wrong = false;
+  for (; check.is_whole(row); row += step) {
+    // The next row and the flag are on their way while this row is checked.
+    typename GuessCheck<Bits>::Row next_keys;
+    if (check.is_whole(row + step)) check.load(row + step, next_keys);
+    const bool has_failed = failed.load(cuda::memory_order_relaxed) != 0;
+    is_wrong = __any_sync(full_warp, check.move(row, keys));
+    if (is_wrong || __any_sync(full_warp, has_failed)) break;
+    keys = next_keys;
   }
+  if (!is_wrong && !check.is_whole(row) && row < count)
+    is_wrong = __any_sync(full_warp, check.move_last(row));
+  if (is_wrong && ptx::lane_id() == 0) failed.store(1, cuda::memory_order_relaxed);
 }
 
 /// After the check: the values, and keys that are reversed where they stand.
