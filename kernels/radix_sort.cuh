@@ -82,17 +82,17 @@ bool fits_grid(SortAlgorithm algorithm, uint64_t count) {
   return false;
 }
 
-/// All device memory of a sort besides its arrays: `count` records and a little (about 1/32 of them and 15 MiB
-/// at the most).
+/// All device memory of a sort besides its arrays: `count` records and a little (about 1/32 of them and 15
+/// MiB at the most).
 template <class Bits, class Value, class Policy = TunedOnesweep<Bits, Value>>
 struct SortWorkspace {
   DeviceSpan<Digest<Bits>> digest;
   CountingWorkspace<Bits> counting;
   OnesweepWorkspace<Bits, Value, Policy> onesweep;
+  DeviceSpan<SortPlan<Bits>> plan;
   MsdWorkspace<Bits, Value> msd;
   size_t zeroed_bytes;  // everything above must be zero before a sort
   GridSortWorkspace<Bits, Value> grid;
-  DeviceSpan<SortPlan<Bits>> plan;
   DeviceSpan<Bits> scratch_keys;
   DeviceSpan<Value> scratch_values;
 
@@ -100,10 +100,10 @@ struct SortWorkspace {
       : digest(workspace.take<Digest<Bits>>(1)),
         counting(workspace),
         onesweep(workspace, count, largest_portion),
+        plan(workspace.take<SortPlan<Bits>>(1)),
         msd(workspace, tries_msd<Bits, Value, Policy>(SortAlgorithm::automatic, count)),
         zeroed_bytes(msd.zeroed),
         grid(workspace, may_fit_grid<Bits, Value, Policy>(SortAlgorithm::automatic, count)),
-        plan(workspace.take<SortPlan<Bits>>(1)),
         scratch_keys(workspace.take<Bits>(count)),
         scratch_values(workspace.take<Value>(value_bytes<Value> == 0 ? 0 : count)) {}
 

@@ -8,6 +8,7 @@
 #include "kernels/block.cuh"
 #include "kernels/histogram.cuh"
 #include "kernels/launch.cuh"
+#include "kernels/lookback.cuh"
 #include "kernels/policy.cuh"
 #include "kernels/ptx.cuh"
 #include "kernels/radix_rank.cuh"
@@ -41,9 +42,11 @@ struct RadixPass {
   HotDigits hot;
 };
 
+/// All zeros before it is made, and if it is not wanted: then there is nothing to do.
 template <class Bits>
 struct SortPlan {
   Road road;
+  uint32_t finished_places;  // digit places whose offsets are there
   uint32_t live_digits;
   uint32_t scatters;   // whether the passes run at all
   uint32_t copy_back;  // in place and an odd number of passes: the result is in the scratch array
@@ -127,6 +130,7 @@ template <class Bits>
 struct Shared {
   uint64_t warp_sums[digit_values / warp_threads];
   uint64_t most_frequent[HotDigits::candidates];  // keys with the digit, the digit in the low bits
+  uint32_t is_last;
 };
 
 /// The digits that most keys have. A warp's atomics queue up for a counter that more than one lane in eight
@@ -171,18 +175,15 @@ __device__ void write_plan(const Digest<Bits>& digest, const SortTask& task, Key
   lay_out_passes(plan, task.in_place);
 }
 
-/// One block, a thread a digit value: the exclusive scan of each histogram into bucket offsets, then the
-/// choice.
+/// A block a digit place, a thread a digit value: the exclusive scan of each histogram into bucket offsets.
+/// The last block to finish makes the choice.
 template <class Bits>
 __global__ __launch_bounds__(digit_values) void plan_kernel(const Digest<Bits>* digest, SortTask task,
                                                             KeyMap<Bits> map, const uint32_t* wanted,
                                                             SortPlan<Bits>* plan, uint64_t* offsets,
                                                             uint64_t offsets_stride) {
   ptx::wait_for_previous_launch();
-  if (wanted != nullptr && *wanted == 0) {
-    if (threadIdx.x == 0) *plan = {};  // do nothing
-    return;
-  }
+  if (wanted != nullptr && *wanted == 0) return;  // a plan of zeros does nothing
   Shared<Bits>& shared = shared_memory<Shared<Bits>>();
   const uint32_t digit = threadIdx.x;
   const auto scan_into_offsets = [&](uint32_t place, uint32_t bin) {
@@ -193,23 +194,31 @@ __global__ __launch_bounds__(digit_values) void plan_kernel(const Digest<Bits>* 
     return keys;
   };
 
-  uint32_t live_digits = 0;
-  for (uint32_t place = 0; place < digit_places<Bits>; ++place) {
-    const uint64_t keys =
-        scan_into_offsets(place, sizeof(Bits) == 1 ? map.from_ordered(static_cast<Bits>(digit)) : digit);
-    const bool constant = __syncthreads_or(keys == task.count);
-    live_digits += !constant;
-    if (digit == 0) plan->passes[place].live = !constant;
-    find_hot_digits(keys, task.count, shared, plan->passes[place].hot);
+  const uint32_t own = blockIdx.x;
+  const uint64_t keys =
+      scan_into_offsets(own, sizeof(Bits) == 1 ? map.from_ordered(static_cast<Bits>(digit)) : digit);
+  const bool constant = __syncthreads_or(keys == task.count);
+  if (digit == 0) plan->passes[own].live = !constant;
+  find_hot_digits(keys, task.count, shared, plan->passes[own].hot);
+  if (digit == 0) {
+    const DeviceAtomic<uint32_t> finished(plan->finished_places);
+    shared.is_last = finished.fetch_add(1, cuda::memory_order_acq_rel) + 1 == digit_places<Bits>;
   }
-  if (digit == 0) write_plan(*digest, task, map, live_digits, *plan);
+  __syncthreads();
+  if (!shared.is_last) return;
+  if (digit == 0) {
+    uint32_t live_digits = 0;
+    for (const RadixPass& pass : plan->passes) live_digits += pass.live;
+    write_plan(*digest, task, map, live_digits, *plan);
+  }
 
   // A stable counting scatter sorts by the lowest digit of (key - minimum). Its range is that of one digit,
   // so its counts are those of the keys' lowest digit, turned round to start at the minimum.
   __syncthreads();
   if (sizeof(Bits) > 1 && plan->road == Road::counting && task.with_values) {
-    const uint64_t keys = scan_into_offsets(0, static_cast<uint32_t>(plan->minimum + digit) % digit_values);
-    find_hot_digits(keys, task.count, shared, plan->passes[0].hot);
+    const uint64_t lowest_keys =
+        scan_into_offsets(0, static_cast<uint32_t>(plan->minimum + digit) % digit_values);
+    find_hot_digits(lowest_keys, task.count, shared, plan->passes[0].hot);
   }
 }
 
@@ -221,8 +230,9 @@ template <class Bits>
 void make_sort_plan(const Digest<Bits>* digest, const SortTask& task, KeyMap<Bits> map,
                     const uint32_t* wanted, SortPlan<Bits>* plan, uint64_t* offsets, uint64_t offsets_stride,
                     cudaStream_t stream) {
-  launch_chained(plan_detail::plan_kernel<Bits>, {1, digit_values, sizeof(plan_detail::Shared<Bits>)}, stream,
-                 digest, task, map, wanted, plan, offsets, offsets_stride);
+  launch_chained(plan_detail::plan_kernel<Bits>,
+                 {digit_places<Bits>, digit_values, sizeof(plan_detail::Shared<Bits>)}, stream, digest, task,
+                 map, wanted, plan, offsets, offsets_stride);
 }
 
 }  // namespace sweepsort
