@@ -511,7 +511,8 @@ struct BucketTask {
   }
 };
 
-/// Asks for the first 64 KiB of `count` records to come to the second-level cache: all blocks' must fit there.
+/// Asks for the first 64 KiB of `count` records to come to the second-level cache: all blocks' must fit
+/// there.
 template <class T>
 __device__ __forceinline__ void prefetch(const T* records, uint32_t count) {
   const uint32_t most = (1u << 16) / sizeof(T);

@@ -55,8 +55,10 @@ SWEEPSORT_HOST_DEVICE constexpr uint32_t most_singles(uint32_t distinct) { retur
 /// Larger samples are taken by places of 32 bytes, 8 or 4 neighbouring keys.
 inline constexpr uint32_t places_in_flight = 4;
 inline constexpr uint32_t places_a_round = threads * places_in_flight;
-/// Where the pieces of a map are made from.
+/// Where the pieces of a map are made from; and from how many keys on four times as many, which take 40 us:
+/// each piece's share of the buckets is as exact as its samples are many.
 inline constexpr uint32_t piece_places = 2 * places_a_round;
+inline constexpr uint64_t exact_from = uint64_t{1} << 26;
 /// Of which frequent values are found: one key in so many, but no more than that.
 inline constexpr uint32_t frequent_share = 512;
 inline constexpr uint32_t most_frequent_samples = 1u << 19;
@@ -129,6 +131,31 @@ struct Task {
   uint32_t most_bucket_keys;  // that a block sorts
   uint32_t most_keys;         // of a bucket that any kernel finishes
   uint32_t with_values;
+};
+
+/// The index of number `sample` of `samples` at equal distances among `count`.
+__device__ __forceinline__ uint64_t spread(uint64_t sample, uint64_t samples, uint64_t count) {
+  return count / samples * sample + count % samples * sample / samples;
+}
+
+/// The keys of number `place` of `places` at equal distances: a whole sector. The last one of an array may be
+/// missed.
+template <class Bits>
+struct PlaceKeys {
+  static constexpr uint32_t width = digest_detail::keys_a_vector<Bits>;
+  digest_detail::Vector<Bits> vectors[2];
+
+  __device__ __forceinline__ void load(const Task<Bits>& task, uint64_t place, uint64_t places) {
+    const uint64_t vector = spread(place, places, task.count) / width;
+    const uint64_t first = min(vector, task.count / width - 2) & ~uint64_t{1};
+    vectors[0].whole = reinterpret_cast<const uint4*>(task.keys)[first];
+    vectors[1].whole = reinterpret_cast<const uint4*>(task.keys)[first + 1];
+  }
+  template <class Body>
+  __device__ __forceinline__ void for_each(Body body) const {
+#pragma unroll
+    for (uint32_t k = 0; k < 2 * width; ++k) body(k, vectors[k / width].keys[k % width]);
+  }
 };
 
 /// How many places the larger sample is taken from.
@@ -227,12 +254,6 @@ class Survey {
     for (uint32_t i = threadIdx.x; i < size; i += threads) words[i] = 0;
   }
 
-  /// Record number `sample` of `samples_in_all` at equal distances.
-  __device__ __forceinline__ uint64_t index_of(uint32_t sample, uint32_t samples_in_all) const {
-    const uint64_t count = task_.count;
-    return count / samples_in_all * sample + count % samples_in_all * sample / samples_in_all;
-  }
-
   /// The sample, its range, and whether it seems to be in order.
   __device__ __forceinline__ void take_sample() {
     const KeyMap<Bits>& map = task_.map;
@@ -241,13 +262,13 @@ class Survey {
 #pragma unroll
     for (uint32_t k = 0; k <= samples_a_thread; ++k) {
       const uint32_t sample = threadIdx.x * samples_a_thread + k;
-      const Bits key =
-          map.to_ordered(task_.keys[sample < samples ? index_of(sample, samples) : task_.count - 1]);
+      const Bits key = map.to_ordered(
+          task_.keys[sample < samples ? spread(sample, samples, task_.count) : task_.count - 1]);
       (k < samples_a_thread ? key_[k % samples_a_thread] : behind) = key;
     }
 #pragma unroll
     for (uint32_t k = 0; k < samples_a_thread; ++k) {
-      const uint64_t next = index_of(threadIdx.x * samples_a_thread + k, samples) + 1;
+      const uint64_t next = spread(threadIdx.x * samples_a_thread + k, samples, task_.count) + 1;
       neighbour[k] = map.to_ordered(task_.keys[min(next, task_.count - 1)]);
     }
     Bits least = behind;
@@ -403,24 +424,13 @@ class Survey {
   /// number of rounds.
   template <class Body>
   __device__ __forceinline__ void for_places(uint32_t places, Body body) const {
-    using Vector = digest_detail::Vector<Bits>;
-    const uint4* const vectors = reinterpret_cast<const uint4*>(task_.keys);
     for (uint32_t round = 0; round < places; round += places_a_round) {
-      Vector pair[places_in_flight][2];
-#pragma unroll
-      for (uint32_t i = 0; i < places_in_flight; ++i) {
-        const uint32_t place = round + i * threads + threadIdx.x;
-        // Whole sectors; the last one of an array may be missed.
-        const uint64_t first = min(index_of(place, places) / width, task_.count / width - 2) & ~uint64_t{1};
-        pair[i][0].whole = vectors[first];
-        pair[i][1].whole = vectors[first + 1];
-      }
+      PlaceKeys<Bits> keys[places_in_flight];
 #pragma unroll
       for (uint32_t i = 0; i < places_in_flight; ++i)
+        keys[i].load(task_, round + i * threads + threadIdx.x, places);
 #pragma unroll
-        for (const Vector& vector : pair[i])
-#pragma unroll
-          for (const Bits key : vector.keys) body(key);
+      for (const PlaceKeys<Bits>& place : keys) place.for_each([&](uint32_t, Bits key) { body(key); });
     }
   }
 
@@ -433,7 +443,7 @@ class Survey {
     const uint32_t piece = threadIdx.x;
     shared_.in_piece[piece] = 0;
     __syncthreads();
-    for_places(piece_places, [&](Bits key) {
+    for_places(task_.count >= exact_from ? 4 * piece_places : piece_places, [&](Bits key) {
       const Bits ordered = task_.map.to_ordered(key);
       if (!is_frequent(ordered)) atomicAdd(&shared_.in_piece[map.word_of(ordered) >> word_shift], 1u);
     });
@@ -537,38 +547,25 @@ __global__ __launch_bounds__(sample_threads) void sample_kernel(Task<Bits> task,
   SampleShared& shared = shared_memory<SampleShared>();
   if (threadIdx.x < finders) shared.sizes[threadIdx.x] = 0;
   __syncthreads();
-  constexpr uint32_t width = digest_detail::keys_a_vector<Bits>;
-  using Vector = digest_detail::Vector<Bits>;
-  const uint4* const vectors = reinterpret_cast<const uint4*>(task.keys);
-  const uint64_t place = uint64_t{blockIdx.x} * sample_threads + threadIdx.x;
-  const uint64_t index =
-      task.count / sample.places * place + task.count % sample.places * place / sample.places;
-  const uint64_t first = min(index / width, task.count / width - 2) & ~uint64_t{1};
-  const Vector pair[2] = {{.whole = vectors[first]}, {.whole = vectors[first + 1]}};
+  PlaceKeys<Bits> keys;
+  keys.load(task, uint64_t{blockIdx.x} * sample_threads + threadIdx.x, sample.places);
   // The most frequent value of all is known, and not counted again: all would want its counter.
   const bool has_top = plan->has_top != 0;
   const Bits top = plan->top;
-  uint32_t rank[2][width];
-#pragma unroll
-  for (uint32_t v = 0; v < 2; ++v)
-#pragma unroll
-    for (uint32_t k = 0; k < width; ++k)
-      if (!has_top || pair[v].keys[k] != top)
-        rank[v][k] = atomicAdd(&shared.sizes[finder_of(pair[v].keys[k])], 1u);
+  uint32_t rank[2 * PlaceKeys<Bits>::width];
+  keys.for_each([&](uint32_t k, Bits key) {
+    if (!has_top || key != top) rank[k] = atomicAdd(&shared.sizes[finder_of(key)], 1u);
+  });
   __syncthreads();
   if (threadIdx.x < finders)
     shared.firsts[threadIdx.x] = atomicAdd(&sample.sizes[threadIdx.x], shared.sizes[threadIdx.x]);
   __syncthreads();
-#pragma unroll
-  for (uint32_t v = 0; v < 2; ++v)
-#pragma unroll
-    for (uint32_t k = 0; k < width; ++k) {
-      const Bits key = pair[v].keys[k];
-      if (has_top && key == top) continue;
-      const uint32_t finder = finder_of(key);
-      const uint32_t at = shared.firsts[finder] + rank[v][k];
-      if (at < sample.most_keys) sample.keys[uint64_t{finder} * sample.most_keys + at] = key;
-    }
+  keys.for_each([&](uint32_t k, Bits key) {
+    if (has_top && key == top) return;
+    const uint32_t finder = finder_of(key);
+    const uint32_t at = shared.firsts[finder] + rank[k];
+    if (at < sample.most_keys) sample.keys[uint64_t{finder} * sample.most_keys + at] = key;
+  });
 }
 
 template <class Bits>

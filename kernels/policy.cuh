@@ -129,8 +129,8 @@ using WiderCounters = BucketSortPolicy<Policy::threads, Policy::keys_a_thread,
                                        Policy::blocks_a_multiprocessor, Policy::parts / 2, 16>;
 
 /// radix_msd.cuh: buckets of at most bucket_keys records on average, from least_count records on. From
-/// counted_from keys on larger buckets are counted: fewer keys with such buckets have, as a rule, some that are
-/// larger still, and a launch that finds nothing to do takes 1.3 us.
+/// counted_from keys on larger buckets are counted: fewer keys with such buckets have, as a rule, some that
+/// are larger still, and a launch that finds nothing to do takes 1.3 us.
 template <class Partition_, class Small_, class Large_, uint32_t bucket_keys_ = 4096,
           uint64_t least_count_ = uint64_t{1} << 21, uint64_t counted_from_ = uint64_t{1} << 30>
 struct MsdPolicy {
