@@ -71,6 +71,11 @@ struct LinearBuckets {
   BucketMap<Bits> map;
 
   __device__ __forceinline__ uint32_t of_word(uint32_t word) const { return __umulhi(word, map.scale); }
+  /// The first word of a bucket or a higher one; behind the last word: none.
+  __device__ __forceinline__ uint64_t first_word(uint32_t bucket) const {
+    const uint64_t word = ((uint64_t{bucket} << 32) + map.scale - 1) / map.scale;
+    return min(word, uint64_t{map.last_word()} + 1);
+  }
   __device__ __forceinline__ uint32_t operator()(Bits ordered) const { return of_word(map.word_of(ordered)); }
 };
 
@@ -89,6 +94,18 @@ struct PiecedBuckets {
     const MapPiece piece = pieces[word >> (32 - map_piece_bits)];
     return (piece & 0xffff) + __umulhi(word << map_piece_bits, piece >> 16);
   }
+  __device__ __forceinline__ uint64_t first_word(uint32_t bucket) const {
+    uint64_t low = 0;
+    uint64_t high = uint64_t{map.last_word()} + 1;
+    while (low < high) {
+      const uint64_t middle = (low + high) / 2;
+      if (of_word(static_cast<uint32_t>(middle)) < bucket)
+        low = middle + 1;
+      else
+        high = middle;
+    }
+    return low;
+  }
   __device__ __forceinline__ uint32_t operator()(Bits ordered) const { return of_word(map.word_of(ordered)); }
 };
 
@@ -103,21 +120,9 @@ template <template <class> class Buckets, class Bits>
 __device__ __forceinline__ KeyInterval<Bits> interval_of(const Buckets<Bits>& buckets, uint32_t bucket) {
   const BucketMap<Bits>& map = buckets.map;
   const uint64_t end = uint64_t{map.last_word()} + 1;
-  const auto first_word = [&](uint32_t wanted) {
-    uint64_t low = 0;
-    uint64_t high = end;
-    while (low < high) {
-      const uint64_t middle = (low + high) / 2;
-      if (buckets.of_word(static_cast<uint32_t>(middle)) < wanted)
-        low = middle + 1;
-      else
-        high = middle;
-    }
-    return low;
-  };
   // Whatever lies outside of the range is in the first or the last bucket.
-  const uint64_t first = first_word(bucket);
-  const uint64_t behind = first_word(bucket + 1);
+  const uint64_t first = buckets.first_word(bucket);
+  const uint64_t behind = buckets.first_word(bucket + 1);
   return {first == 0 ? Bits{0} : map.first_key(static_cast<uint32_t>(first)),
           behind == end ? static_cast<Bits>(~Bits{0})
                         : static_cast<Bits>(map.first_key(static_cast<uint32_t>(behind)) - 1)};
