@@ -58,7 +58,7 @@ inline constexpr uint32_t places_a_round = threads * places_in_flight;
 /// Where the pieces of a map are made from; and from how many keys on four times as many, which take 40 us:
 /// each piece's share of the buckets is as exact as its samples are many.
 inline constexpr uint32_t piece_places = 2 * places_a_round;
-inline constexpr uint64_t exact_from = uint64_t{1} << 26;
+inline constexpr uint64_t exact_from = uint64_t{1} << 27;
 /// Of which frequent values are found: one key in so many, but no more than that.
 inline constexpr uint32_t frequent_share = 512;
 inline constexpr uint32_t most_frequent_samples = 1u << 19;

@@ -128,11 +128,12 @@ class Tile {
   /// Phase 1: each record's rank among the records of its digit in its warp.
   __device__ __forceinline__ void rank_in_warp() {
     WarpRanker<ranking> ranker(shared_.warp_counts[warp()]);
-    if (sweep_.hot.share_is_high) {
+    const HotDigits hot = sweep_.hot;
+    if (hot.share_is_high) {
 #pragma unroll
       for (uint32_t i = 0; i < keys_a_thread; ++i)
-        ranks_.set(i, ranker.rank_hot(sweep_.hot, digit_of_(keys_[i]), has_own(i)));
-      ranker.settle(sweep_.hot);
+        ranks_.set(i, ranker.rank_hot(hot, digit_of_(keys_[i]), has_own(i)));
+      ranker.settle(hot);
     } else {
 #pragma unroll
       for (uint32_t i = 0; i < keys_a_thread; ++i)

@@ -70,13 +70,13 @@ class GuessCheck {
  public:
   using Vector = digest_detail::Vector<Bits>;
   static constexpr uint32_t width = sizeof(uint4) / sizeof(Bits);
-  static constexpr uint32_t in_flight = 4;
+  static constexpr uint32_t in_flight = 8;
   static constexpr uint32_t row_keys = threads * width * in_flight;
 
-  /// A block's next row_keys keys, and for each warp's last lane the ones behind its vectors.
+  /// A block's next row_keys keys: a warp's are neighbours. Its last lane has the key behind them, too.
   struct Row {
     Vector vectors[in_flight];
-    Bits behind[in_flight];
+    Bits behind;
   };
 
   __device__ __forceinline__ GuessCheck(const Bits* in, Bits* out, uint64_t count, const KeyMap<Bits>& map,
@@ -86,33 +86,36 @@ class GuessCheck {
   /// Whether a row has all its keys, and one behind them.
   __device__ __forceinline__ bool is_whole(uint64_t row) const { return row + row_keys < count_; }
 
+  /// Through the caches, as the key behind is another warp's: streaming loads and stores take 7 % longer.
   __device__ __forceinline__ void load(uint64_t row, Row& keys) const {
+    const Bits* const own = in_ + row + own_place(0);
 #pragma unroll
-    for (uint32_t u = 0; u < in_flight; ++u) {
-      const Bits* const own = in_ + row + own_place(u);
-      keys.vectors[u].whole = ptx::load_streaming(reinterpret_cast<const uint4*>(own));
-      if (ptx::lane_id() == warp_threads - 1) keys.behind[u] = own[width];
-    }
+    for (uint32_t u = 0; u < in_flight; ++u)
+      keys.vectors[u].whole = *reinterpret_cast<const uint4*>(own + u * warp_threads * width);
+    if (is_last_lane()) keys.behind = own[((in_flight - 1) * warp_threads + 1) * width];
   }
 
   /// True if two neighbours contradict the guess.
   __device__ __forceinline__ bool move(uint64_t row, const Row& keys) const {
+    Bits first[in_flight + 1];  // of each vector, and behind the last lane's last one
+#pragma unroll
+    for (uint32_t u = 0; u < in_flight; ++u) first[u] = map_.to_ordered(keys.vectors[u].keys[0]);
+    first[in_flight] = map_.to_ordered(keys.behind);
     bool is_wrong = false;
 #pragma unroll
     for (uint32_t u = 0; u < in_flight; ++u) {
       const Vector& vector = keys.vectors[u];
-      Bits left = map_.to_ordered(vector.keys[0]);
-      // The key behind a vector is the next lane's first.
-      const Bits next_first = shuffle_down(left, 1);
+      Bits left = first[u];
 #pragma unroll
       for (uint32_t k = 1; k < width; ++k) {
         const Bits right = map_.to_ordered(vector.keys[k]);
         is_wrong |= contradicts(guess_, is_stable_, left, right);
         left = right;
       }
-      const bool is_last_lane = ptx::lane_id() == warp_threads - 1;
-      is_wrong |=
-          contradicts(guess_, is_stable_, left, is_last_lane ? map_.to_ordered(keys.behind[u]) : next_first);
+      // The key behind a vector is the next lane's first, and behind the last lane's the next vectors' first.
+      const Bits from_next_lane = shuffle_down(first[u], 1);
+      const Bits from_next_vectors = u + 1 < in_flight ? shuffle_from(first[u + 1], 0) : first[in_flight];
+      is_wrong |= contradicts(guess_, is_stable_, left, is_last_lane() ? from_next_vectors : from_next_lane);
       if (in_ != out_) store(row + own_place(u), vector);
     }
     return is_wrong;
@@ -131,13 +134,15 @@ class GuessCheck {
   }
 
  private:
+  __device__ __forceinline__ static bool is_last_lane() { return ptx::lane_id() == warp_threads - 1; }
   __device__ __forceinline__ static uint32_t own_place(uint32_t u) {
-    return (u * threads + threadIdx.x) * width;
+    const uint32_t warp = threadIdx.x / warp_threads;
+    return ((warp * in_flight + u) * warp_threads + ptx::lane_id()) * width;
   }
 
   __device__ __forceinline__ void store(uint64_t first, const Vector& vector) const {
     if (guess_ == Guess::ascending) {
-      __stcs(reinterpret_cast<uint4*>(out_ + first), vector.whole);
+      *reinterpret_cast<uint4*>(out_ + first) = vector.whole;
       return;
     }
     Vector reversed;
@@ -145,7 +150,7 @@ class GuessCheck {
     for (uint32_t k = 0; k < width; ++k) reversed.keys[k] = vector.keys[width - 1 - k];
     Bits* const to = out_ + (count_ - width - first);
     if (count_ % width == 0) {
-      __stcs(reinterpret_cast<uint4*>(to), reversed.whole);
+      *reinterpret_cast<uint4*>(to) = reversed.whole;
     } else {
 #pragma unroll
       for (uint32_t k = 0; k < width; ++k) to[k] = reversed.keys[k];
@@ -171,17 +176,13 @@ __global__ __launch_bounds__(threads) void check_guess_kernel(const Bits* in, Bi
   const DeviceAtomic<uint32_t> failed(plan->guess_failed);
   const uint64_t step = uint64_t{gridDim.x} * check.row_keys;
   uint64_t row = uint64_t{blockIdx.x} * check.row_keys;
-  typename GuessCheck<Bits>::Row keys;
-  if (check.is_whole(row)) check.load(row, keys);
   bool is_wrong = false;
   for (; check.is_whole(row); row += step) {
-    // The next row and the flag are on their way while this row is checked.
-    typename GuessCheck<Bits>::Row next_keys;
-    if (check.is_whole(row + step)) check.load(row + step, next_keys);
-    const bool has_failed = failed.load(cuda::memory_order_relaxed) != 0;
+    typename GuessCheck<Bits>::Row keys;
+    check.load(row, keys);
+    const bool has_failed = failed.load(cuda::memory_order_relaxed) != 0;  // on its way with the keys
     is_wrong = __any_sync(full_warp, check.move(row, keys));
     if (is_wrong || __any_sync(full_warp, has_failed)) break;
-    keys = next_keys;
   }
   if (!is_wrong && !check.is_whole(row) && row < count)
     is_wrong = __any_sync(full_warp, check.move_last(row));
