@@ -5,4 +5,13 @@
 #include <catch2/catch_all.hpp>
 #else
 #include <catch2/catch.hpp>
+
+#include <string>
+
+namespace Catch::Matchers {
+
+/// As Catch2 3 calls it; there, Contains() is about ranges.
+inline auto ContainsSubstring(const std::string& text) { return Contains(text); }
+
+}  // namespace Catch::Matchers
 #endif

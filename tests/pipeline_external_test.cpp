@@ -14,7 +14,7 @@
 
 using namespace sweepsort;
 using namespace sweepsort::test;
-using Catch::Matchers::Contains;
+using Catch::Matchers::ContainsSubstring;
 namespace fs = std::filesystem;
 
 namespace {
@@ -144,7 +144,7 @@ TEST_CASE("the space of all passes is what the plan says, and is taken before th
     const LimitedFiles limit(space.value);
     return sort_file_with(cpu_environment(), folder / "in.u64", folder / "out", options);
   };
-  CHECK_THROWS_WITH(sort_within(Bytes{said.value - 1}), Contains("File too large"));
+  CHECK_THROWS_WITH(sort_within(Bytes{said.value - 1}), ContainsSubstring("File too large"));
   CHECK(read == 0);
   CHECK(folder.names() == std::vector<std::string>{"in.u64"});
   const SortReport report = sort_within(said);
@@ -181,10 +181,10 @@ TEST_CASE("a temporary directory that is none, or may not be written, is an erro
   SortFileOptions options = with_memory(kib64);
   options.memory.temporary_directories = {folder / "none"};
   CHECK_THROWS_WITH(sort_file_with(cpu_environment(), folder / "in.u64", folder / "out", options),
-                    Contains("is not a directory"));
+                    ContainsSubstring("is not a directory"));
   options.memory.temporary_directories = {"/proc"};
   CHECK_THROWS_WITH(sort_file_with(cpu_environment(), folder / "in.u64", folder / "out", options),
-                    Contains("/proc: cannot create a temporary file in it"));
+                    ContainsSubstring("/proc: cannot create a temporary file in it"));
   CHECK(folder.names() == std::vector<std::string>{"in.u64"});
 }
 
@@ -224,7 +224,7 @@ TEST_CASE("a stream beyond memory that ends inside a key is refused, and leaves 
   REQUIRE(::mkfifo((folder / "in.u32").c_str(), 0600) == 0);
   std::thread writer([&] { write_file(folder / "in.u32", std::vector<std::byte>(400'003)); });
   CHECK_THROWS_WITH(sort_file_with(cpu_environment(), folder / "in.u32", folder / "out", with_memory(kib64)),
-                    Contains("3 left over"));
+                    ContainsSubstring("3 left over"));
   writer.join();
   CHECK(folder.names() == std::vector<std::string>{"in.u32"});
 }
@@ -283,7 +283,7 @@ TEST_CASE("a backend that drops, doubles, flips or misplaces a key in any run or
       }
       // A run that is out of order is put right by the blocks that it goes into, unless a cut went wrong.
       const bool may_heal = fault == Fault::swaps_neighbours;
-      if (!may_heal) CHECK_THAT(message, Contains("the result was thrown away"));
+      if (!may_heal) CHECK_THAT(message, ContainsSubstring("the result was thrown away"));
       if (!message.empty())
         CHECK(read_keys<uint64_t>(folder / "out") == std::vector<uint64_t>{3, 1, 2});
       else
@@ -373,7 +373,7 @@ TEST_CASE("more memory than there is, and too little, are refused with the numbe
   const auto sort = [&](Bytes memory) {
     sort_file_with(environment, folder / "in.u64", folder / "out", with_memory(memory));
   };
-  CHECK_THROWS_WITH(sort(Bytes{(1u << 20) + 1}), Contains("the control group leaves 1.0 MiB"));
-  CHECK_THROWS_WITH(sort(Bytes{1000}), Contains("1000 bytes of memory are too little"));
+  CHECK_THROWS_WITH(sort(Bytes{(1u << 20) + 1}), ContainsSubstring("the control group leaves 1.0 MiB"));
+  CHECK_THROWS_WITH(sort(Bytes{1000}), ContainsSubstring("1000 bytes of memory are too little"));
   sort(Bytes{1u << 20});
 }

@@ -17,7 +17,7 @@
 
 using namespace sweepsort;
 using namespace sweepsort::test;
-using Catch::Matchers::Contains;
+using Catch::Matchers::ContainsSubstring;
 namespace fs = std::filesystem;
 
 namespace {
@@ -83,11 +83,11 @@ TEST_CASE(
         SortEnvironment environment = plain_environment(chunk_bytes, fault);
         environment.allow_anonymous = anonymous;
         CHECK_THAT(message_of(environment, scene.folder / "in.u32", scene.folder / "out"),
-                   Contains("the result was thrown away"));
+                   ContainsSubstring("the result was thrown away"));
         CHECK_THAT(message_of(environment, scene.folder / "in.u32", scene.folder / "new"),
-                   Contains("the result was thrown away"));
+                   ContainsSubstring("the result was thrown away"));
         CHECK_THAT(message_of(environment, scene.folder / "in.u32", "", {.in_place = true}),
-                   Contains("the result was thrown away"));
+                   ContainsSubstring("the result was thrown away"));
         scene.require_untouched();
       }
 }
@@ -141,8 +141,8 @@ TEST_CASE("a GPU that fails or lies in any phase is replaced by the CPU, with a 
         sort_file_with(environment, scene.folder / "in.u32", scene.folder / "out",
                        {.overwrite = true, .log = [&](const std::string& line) { log += line + "\n"; }});
     CHECK(report.backend == "cpu");
-    CHECK_THAT(report.backend_why, Contains("the GPU failed"));
-    CHECK_THAT(log, Contains("once more on the CPU"));
+    CHECK_THAT(report.backend_why, ContainsSubstring("the GPU failed"));
+    CHECK_THAT(log, ContainsSubstring("once more on the CPU"));
     oracle::require_sorted<uint32_t>(scene.keys, read_keys<uint32_t>(scene.folder / "out"));
   }
 }
@@ -153,11 +153,11 @@ TEST_CASE("a GPU asked for by name that is not there, or fails, is an error and 
   const std::string in = scene.folder / "in.u32";
   const std::string out = scene.folder / "out";
   CHECK_THAT(message_of(plain_environment(), in, out, cuda),
-             Contains("no NVIDIA driver | hint: install one"));
+             ContainsSubstring("no NVIDIA driver | hint: install one"));
   CHECK_THAT(message_of(with_gpu(plain_environment(), Fault::fails_to_sort), in, out, cuda),
-             Contains("fell off"));
+             ContainsSubstring("fell off"));
   CHECK_THAT(message_of(with_gpu(plain_environment(), Fault::doubles_key), in, out, cuda),
-             Contains("thrown away"));
+             ContainsSubstring("thrown away"));
   scene.require_untouched();
   sort_file_with(with_gpu(plain_environment(), Fault::none), in, out, cuda);
   oracle::require_sorted<uint32_t>(scene.keys, read_keys<uint32_t>(out));
@@ -173,14 +173,14 @@ TEST_CASE("an input that cannot be sorted is named with its reason, and nothing 
   const auto reason = [&](const std::string& input, const FileOptions& file = {}) {
     return message_of(plain_environment(), input, scene.folder / "out", {.file = file, .overwrite = true});
   };
-  CHECK_THAT(reason(other / "none.u32"), Contains("none.u32: no such file"));
-  CHECK_THAT(reason(other / "odd.u32/x"), Contains("Not a directory"));
-  CHECK_THAT(reason(other.path()), Contains("is a directory"));
-  CHECK_THAT(reason(other / "odd.u32"), Contains("1 left over"));
-  CHECK_THAT(reason(other / "bare"), Contains("the key type is not known | hint: say it with -t"));
-  CHECK_THAT(reason(other / "bad.npy"), Contains("the magic number is missing"));
+  CHECK_THAT(reason(other / "none.u32"), ContainsSubstring("none.u32: no such file"));
+  CHECK_THAT(reason(other / "odd.u32/x"), ContainsSubstring("Not a directory"));
+  CHECK_THAT(reason(other.path()), ContainsSubstring("is a directory"));
+  CHECK_THAT(reason(other / "odd.u32"), ContainsSubstring("1 left over"));
+  CHECK_THAT(reason(other / "bare"), ContainsSubstring("the key type is not known | hint: say it with -t"));
+  CHECK_THAT(reason(other / "bad.npy"), ContainsSubstring("the magic number is missing"));
   CHECK_THAT(reason(other / "short_uint64", {.format = FileFormat::sosd}),
-             Contains("the SOSD count says 0 keys"));
+             ContainsSubstring("the SOSD count says 0 keys"));
   scene.require_untouched();
 }
 
@@ -202,7 +202,7 @@ TEST_CASE("an input without read permission is refused to an ordinary user") {
   const Scene scene;
   ::chmod((scene.folder / "in.u32").c_str(), 0000);
   CHECK_THAT(message_of(plain_environment(), scene.folder / "in.u32", scene.folder / "x"),
-             Contains("permission denied"));
+             ContainsSubstring("permission denied"));
 }
 
 TEST_CASE("an output that must not be written is refused before anything is read") {
@@ -219,17 +219,18 @@ TEST_CASE("an output that must not be written is refused before anything is read
   };
   fs::create_symlink("in.u32", scene.folder / "symbolic");
   fs::create_hard_link(in, scene.folder / "hard");
-  CHECK_THAT(reason(scene.folder / "out"), Contains("exists already | hint: -f"));
+  CHECK_THAT(reason(scene.folder / "out"), ContainsSubstring("exists already | hint: -f"));
   for (const char* same : {"in.u32", "symbolic", "hard", "./in.u32"}) {
-    CHECK_THAT(reason(scene.folder / same), Contains("is the input | hint: --in-place"));
-    CHECK_THAT(reason(scene.folder / same, {.overwrite = true}), Contains("is the input | hint: --in-place"));
+    CHECK_THAT(reason(scene.folder / same), ContainsSubstring("is the input | hint: --in-place"));
+    CHECK_THAT(reason(scene.folder / same, {.overwrite = true}),
+               ContainsSubstring("is the input | hint: --in-place"));
   }
   fs::remove(scene.folder / "symbolic");
   fs::remove(scene.folder / "hard");
-  CHECK_THAT(reason(scene.folder.path(), {.overwrite = true}), Contains("is a directory"));
-  CHECK_THAT(reason(scene.folder / "none/out"), Contains("does not exist"));
-  CHECK_THAT(reason(scene.folder / "in.u32/out"), Contains("does not exist"));
-  CHECK_THAT(reason(scene.folder / "out/"), Contains("not a file name"));
+  CHECK_THAT(reason(scene.folder.path(), {.overwrite = true}), ContainsSubstring("is a directory"));
+  CHECK_THAT(reason(scene.folder / "none/out"), ContainsSubstring("does not exist"));
+  CHECK_THAT(reason(scene.folder / "in.u32/out"), ContainsSubstring("does not exist"));
+  CHECK_THAT(reason(scene.folder / "out/"), ContainsSubstring("not a file name"));
   CHECK_FALSE(has_read);
   scene.require_untouched();
 }
@@ -255,7 +256,8 @@ TEST_CASE("a directory or file that an ordinary user may not write is found befo
 TEST_CASE("a full device says so") {
   const Scene scene;
   CHECK_THAT(message_of(plain_environment(), scene.folder / "in.u32", "/dev/full"),
-             Contains("/dev/full: cannot write at byte 0: No space left on device | hint: free some space"));
+             ContainsSubstring(
+                 "/dev/full: cannot write at byte 0: No space left on device | hint: free some space"));
   scene.require_untouched();
 }
 
@@ -288,7 +290,7 @@ TEST_CASE("an input that changes while it is read is refused") {
       return std::make_unique<PlainBackend>();
     };
     CHECK_THAT(message_of(environment, in, scene.folder / "out"),
-               Contains(shrinks ? "shrank while it was read" : "changed while it was being read"));
+               ContainsSubstring(shrinks ? "shrank while it was read" : "changed while it was being read"));
     CHECK(read_keys<uint32_t>(scene.folder / "out") == scene.old);
     CHECK(scene.folder.names() == std::vector<std::string>{"in.u32", "out"});
   }
@@ -302,7 +304,7 @@ TEST_CASE("what is written to an input while its replacement goes to the disk is
     if (phase == Phase::sync) write_keys(folder / "in.u32", std::vector<uint32_t>{1, 2, 3});
   };
   CHECK_THROWS_WITH(sort_file_with(plain_environment(), folder / "in.u32", "", options),
-                    Contains("changed while it was being read"));
+                    ContainsSubstring("changed while it was being read"));
   CHECK(read_keys<uint32_t>(folder / "in.u32") == std::vector<uint32_t>{1, 2, 3});
   CHECK(folder.names() == std::vector<std::string>{"in.u32"});
 }
@@ -317,7 +319,8 @@ TEST_CASE("an output that appears while sorting is not replaced without force") 
       write_keys(late, scene.old);
       return std::make_unique<PlainBackend>();
     };
-    CHECK_THAT(message_of(environment, scene.folder / "in.u32", late, {}), Contains("appeared meanwhile"));
+    CHECK_THAT(message_of(environment, scene.folder / "in.u32", late, {}),
+               ContainsSubstring("appeared meanwhile"));
     CHECK(read_keys<uint32_t>(late) == scene.old);
     CHECK(scene.folder.names() == std::vector<std::string>{"in.u32", "late", "out"});
   }
