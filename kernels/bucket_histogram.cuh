@@ -26,7 +26,7 @@ namespace bucket_histogram_detail {
 
 struct Shared {
   WideCounters counters;
-  MapPiece pieces[map_pieces];
+  MapPiece pieces[most_map_pieces];
   uint32_t handed_over[msd_digits];  // keys by leading digit that are in device memory already
 };
 static_assert(WideCounters::bins == msd_most_buckets);
@@ -65,10 +65,10 @@ __global__ __launch_bounds__(WideCounters::threads) void bucket_histogram_kernel
     atomicAdd(&shared.handed_over[bucket >> (bucket_bits - msd_digit_bits)], WideCounters::half);
   };
   const BucketMap<Bits> map_of_keys = plan->map;
-  const LinearBuckets<Bits> linear{map_of_keys};
-  const PiecedBuckets<Bits> pieced{map_of_keys, shared.pieces};
+  const LinearBuckets<Bits> linear = plan->linear_buckets();
+  const PiecedBuckets<Bits> pieced = plan->pieced_buckets(shared.pieces);
   const bool is_pieced = plan->is_pieced != 0;
-  for (uint32_t p = threadIdx.x; is_pieced && p < map_pieces; p += blockDim.x)
+  for (uint32_t p = threadIdx.x; is_pieced && p < 1u << plan->piece_bits; p += blockDim.x)
     shared.pieces[p] = plan->pieces[p];
   const uint32_t shift = sizeof(Bits) * 8 - bucket_bits;
   if (map_of_keys.is_leading_bits() && map.is_xor() && !is_pieced) {

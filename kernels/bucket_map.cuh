@@ -1,7 +1,7 @@
 // bucket_map.cuh - which bucket a key belongs to: a function that is linear in the key, so that keys which
 // lie close together (identifiers, time stamps) spread over all buckets, not only over those that their
 // leading bits name. Interpolation as in Neubert, "The Flashsort1 Algorithm", 1998. Where keys are uneven
-// (floats, normally distributed ones) the function is linear in each of 1,024 pieces of the range.
+// (floats, normally distributed ones) the function is linear in each of 1,024 or 4,096 pieces of the range.
 //
 //     lowest                                        lowest + range
 //     |-------|-------|-------|-------|-------|-------|
@@ -82,17 +82,24 @@ struct LinearBuckets {
 /// A piece's first bucket in the low half of a word, and in the high half how many there are before the next
 /// piece's; none: the piece shares a bucket with its neighbours.
 using MapPiece = uint32_t;
-inline constexpr uint32_t map_piece_bits = 10;
-inline constexpr uint32_t map_pieces = 1u << map_piece_bits;
+
+/// How finely a range is divided: 2^this pieces. Exponents of doubles are 2,046 pieces of their range.
+inline constexpr uint32_t coarse_piece_bits = 10;
+inline constexpr uint32_t fine_piece_bits = 12;
+inline constexpr uint32_t most_map_pieces = 1u << fine_piece_bits;
 
 template <class Bits>
 struct PiecedBuckets {
   BucketMap<Bits> map;
   const MapPiece* pieces;  // by the leading bits of a word
+  uint32_t piece_bits;     // so many of them
 
   __device__ __forceinline__ uint32_t of_word(uint32_t word) const {
-    const MapPiece piece = pieces[word >> (32 - map_piece_bits)];
-    return (piece & 0xffff) + __umulhi(word << map_piece_bits, piece >> 16);
+    const MapPiece piece = pieces[piece_of(word)];
+    return (piece & 0xffff) + __umulhi(word << piece_bits, piece >> 16);
+  }
+  __device__ __forceinline__ uint32_t piece_of(uint32_t word) const {
+    return __funnelshift_l(word, 0, piece_bits);
   }
   __device__ __forceinline__ uint64_t first_word(uint32_t bucket) const {
     uint64_t low = 0;

@@ -67,6 +67,7 @@ struct MsdPlan {
   uint64_t keys;                // that are divided into buckets: all but those of frequent values
   uint32_t bucket_bits;         // 2^bucket_bits buckets
   uint32_t is_pieced;           // they follow the keys' distribution: `pieces`
+  uint32_t piece_bits;          // 2^this pieces
   uint32_t looks_for_frequent;  // values: a bucket is crowded
   uint32_t finished_finders;
   uint32_t has_top;  // `top`, as the caller has it, is one of them
@@ -86,7 +87,14 @@ struct MsdPlan {
   uint32_t jobs;             // of the second level
   uint32_t tickets[2];       // jobs drawn of each level
   uint32_t listed[bucket_classes];
-  MapPiece pieces[map_pieces];
+  MapPiece pieces[most_map_pieces];
+
+  __device__ __forceinline__ LinearBuckets<Bits> linear_buckets() const { return {map}; }
+  /// `copy`: of pieces.
+  __device__ __forceinline__ PiecedBuckets<Bits> pieced_buckets(const MapPiece* copy) const {
+    return {map, copy, piece_bits};
+  }
+  __device__ __forceinline__ PiecedBuckets<Bits> pieced_buckets() const { return pieced_buckets(pieces); }
 
   /// The keys are in order as they were found, and checked.
   SWEEPSORT_HOST_DEVICE bool is_in_order() const { return guess != Guess::unordered && !guess_failed; }
@@ -232,8 +240,8 @@ __global__ __launch_bounds__(decide_threads) void decide_kernel(Decision decisio
   bool is_too_large = which > counted_buckets;
   ListedBucket listed{};
   if (size != 0 && !is_too_large) {
-    const auto interval = plan->is_pieced ? interval_of(PiecedBuckets<Bits>{plan->map, plan->pieces}, bucket)
-                                          : interval_of(LinearBuckets<Bits>{plan->map}, bucket);
+    const auto interval = plan->is_pieced ? interval_of(plan->pieced_buckets(), bucket)
+                                          : interval_of(plan->linear_buckets(), bucket);
     listed = {.first = offset,
               .taken_out_before = taken_out_before(decision, *plan, bucket),
               .size = static_cast<uint32_t>(size),

@@ -4,7 +4,8 @@
 //     4,096 keys at equal distances, and the neighbour of each
 //        │ in order? few values?
 //        ▼
-//     buckets of one width ──uneven──> 1,024 pieces with buckets of their own, from 8,192 places
+//     buckets of one width ──uneven──> 1,024 pieces with buckets of their own, from 8,192 places,
+//                                         or 4,096 from 32,768
 //        │ a bucket that no block holds?
 //        ▼
 //     a larger sample, divided by a hash ──> a block each: values that most keys have ──> buckets of the
@@ -55,10 +56,8 @@ SWEEPSORT_HOST_DEVICE constexpr uint32_t most_singles(uint32_t distinct) { retur
 /// Larger samples are taken by places of 32 bytes, 8 or 4 neighbouring keys.
 inline constexpr uint32_t places_in_flight = 4;
 inline constexpr uint32_t places_a_round = threads * places_in_flight;
-/// Where the pieces of a map are made from; and from how many keys on four times as many, which take 40 us:
-/// each piece's share of the buckets is as exact as its samples are many.
+/// Where the pieces of a map are made from, if they are coarse; fine ones are from four times as many.
 inline constexpr uint32_t piece_places = 2 * places_a_round;
-inline constexpr uint64_t exact_from = uint64_t{1} << 27;
 /// Of which frequent values are found: one key in so many, but no more than that.
 inline constexpr uint32_t frequent_share = 512;
 inline constexpr uint32_t most_frequent_samples = 1u << 19;
@@ -87,8 +86,8 @@ struct Shared {
   };
   uint32_t in_bucket[sample_slots];
   uint32_t in_group[groups];
-  uint32_t in_piece[map_pieces];
-  MapPiece pieces[map_pieces];
+  uint32_t in_piece[most_map_pieces];
+  MapPiece pieces[most_map_pieces];
   uint32_t warp_sums[threads / warp_threads];
   BucketMap<Bits> map;
   Bits least[threads / warp_threads];
@@ -131,6 +130,7 @@ struct Task {
   uint32_t most_bucket_keys;  // that a block sorts
   uint32_t most_keys;         // of a bucket that any kernel finishes
   uint32_t with_values;
+  uint32_t has_fine_pieces;  // a map, if it has any
 };
 
 /// The index of number `sample` of `samples` at equal distances among `count`.
@@ -378,10 +378,11 @@ class Survey {
       plan_.map = shared_.map = map;
       plan_.bucket_bits = bucket_bits;
       plan_.is_pieced = is_pieced;
+      plan_.piece_bits = piece_bits();
     }
     // Buckets whose numbers differ by 8,192 share a counter. One with many more samples than chance gives it
     // has a bucket that no kernel finishes, and the histogram can be spared.
-    const PiecedBuckets<Bits> pieced{map, shared_.pieces};
+    const PiecedBuckets<Bits> pieced{map, shared_.pieces, piece_bits()};
     const LinearBuckets<Bits> even{map};
     uint32_t most_in_bucket = 0;
 #pragma unroll
@@ -400,7 +401,7 @@ class Survey {
   /// The same question once more, to a larger sample: taking keys out in vain costs more than asking.
   __device__ __forceinline__ bool is_crowded_at_places() {
     const BucketMap<Bits> map = shared_.map;
-    const PiecedBuckets<Bits> pieced{map, shared_.pieces};
+    const PiecedBuckets<Bits> pieced{map, shared_.pieces, piece_bits()};
     const LinearBuckets<Bits> even{map};
     const bool is_pieced = plan_.is_pieced != 0;
     __syncthreads();
@@ -438,31 +439,44 @@ class Survey {
   /// is more, in its neighbourhood, since a piece without a sample may have as many keys as several buckets
   /// hold; and one sample more.
   __device__ __forceinline__ void make_pieces(const BucketMap<Bits>& map, uint32_t bucket_bits) {
-    static_assert(map_pieces == threads);
-    constexpr uint32_t word_shift = 32 - map_piece_bits;
-    const uint32_t piece = threadIdx.x;
-    shared_.in_piece[piece] = 0;
+    const uint32_t pieces = 1u << piece_bits();
+    const uint32_t word_shift = 32 - piece_bits();
+    clear(shared_.in_piece, pieces);
     __syncthreads();
-    for_places(task_.count >= exact_from ? 4 * piece_places : piece_places, [&](Bits key) {
+    for_places(task_.has_fine_pieces ? 4 * piece_places : piece_places, [&](Bits key) {
       const Bits ordered = task_.map.to_ordered(key);
       if (!is_frequent(ordered)) atomicAdd(&shared_.in_piece[map.word_of(ordered) >> word_shift], 1u);
     });
     __syncthreads();
-    const bool is_inside = piece <= map.last_word() >> word_shift;
-    const uint32_t here = shared_.in_piece[piece];
-    const uint32_t around = (piece > 0 ? shared_.in_piece[piece - 1] : 0) +
-                            (piece + 1 < map_pieces ? shared_.in_piece[piece + 1] : 0);
-    const uint32_t share = max(4 * here, 2 * here + around) + (is_inside ? 4 : 0);
-    uint32_t total = 0;
-    const uint32_t before = block_exclusive_sum<threads>(share, shared_.warp_sums, total);
-    const auto bucket_at = [&](uint32_t sum) {
-      return static_cast<uint32_t>((uint64_t{sum} << bucket_bits) / total);
+    const uint32_t last_inside = map.last_word() >> word_shift;
+    const auto share_of = [&](uint32_t piece) {
+      const uint32_t here = shared_.in_piece[piece];
+      const uint32_t around = (piece > 0 ? shared_.in_piece[piece - 1] : 0) +
+                              (piece + 1 < pieces ? shared_.in_piece[piece + 1] : 0);
+      return max(4 * here, 2 * here + around) + (piece <= last_inside ? 4 : 0);
     };
-    // The last bucket's number is the highest that a piece without buckets may name.
-    const uint32_t first = min(bucket_at(before), (1u << bucket_bits) - 1);
-    const uint32_t end = min(bucket_at(before + share), 0xffffu);
-    plan_.pieces[piece] = shared_.pieces[piece] = first | (end > first ? end - first : 0) << 16;
+    const uint32_t each = pieces / threads;
+    static_assert((1u << coarse_piece_bits) % threads == 0);
+    const uint32_t own = threadIdx.x * each;
+    uint32_t sum = 0;
+    for (uint32_t p = 0; p < each; ++p) sum += share_of(own + p);
+    uint32_t total = 0;
+    uint32_t before = block_exclusive_sum<threads>(sum, shared_.warp_sums, total);
+    const auto bucket_at = [&](uint32_t share) {
+      return static_cast<uint32_t>((uint64_t{share} << bucket_bits) / total);
+    };
+    for (uint32_t piece = own; piece < own + each; ++piece) {
+      // The last bucket's number is the highest that a piece without buckets may name.
+      const uint32_t first = min(bucket_at(before), (1u << bucket_bits) - 1);
+      before += share_of(piece);
+      const uint32_t end = min(bucket_at(before), 0xffffu);
+      plan_.pieces[piece] = shared_.pieces[piece] = first | (end > first ? end - first : 0) << 16;
+    }
     __syncthreads();
+  }
+
+  __device__ __forceinline__ uint32_t piece_bits() const {
+    return task_.has_fine_pieces ? fine_piece_bits : coarse_piece_bits;
   }
 
   /// Lists the values of this block's hashes that alone fill a good part of the largest bucket, as far as the

@@ -197,7 +197,8 @@ void radix_msd(const MsdArrays<Bits, Value>& arrays, KeyMap<Bits> map, const Dig
       .bucket_keys = Policy::bucket_keys,
       .most_bucket_keys = Policy::Large::most_keys,
       .most_keys = counts_buckets ? most_counted_keys : Policy::Large::most_keys,
-      .with_values = with_values};
+      .with_values = with_values,
+      .has_fine_pieces = !with_values && count >= Policy::fine_from};
   launch_chained(survey_detail::survey_kernel<Bits>,
                  {1, survey_detail::threads, sizeof(survey_detail::Shared<Bits>)}, stream, survey, plan,
                  workspace.values.data());

@@ -88,7 +88,8 @@ struct Shared {
   uint32_t job;
   const Bits* keys_in;  // of this level
   Bits* keys_out;
-  MapPiece pieces[map_pieces];
+  // Pairs' bins leave no room for more.
+  MapPiece pieces[value_bytes<Value> == 0 ? most_map_pieces : 1u << coarse_piece_bits];
   uint32_t warp_counts[warps][msd_digits];  // pairs: a histogram a warp, then where its records of a digit go
   alignas(128) Bits keys[bin_slots];
   alignas(128) Value values[value_bytes<Value> == 0 ? 1 : bin_slots];
@@ -460,11 +461,11 @@ __global__ __launch_bounds__(Policy::threads, Policy::blocks_a_multiprocessor) v
   if (!level.plan->partitions()) return;
   auto& shared = shared_memory<Shared<Bits, Value, Policy>>();
   if (level.plan->is_pieced) {
-    for (uint32_t p = threadIdx.x; p < map_pieces; p += Policy::threads)
+    for (uint32_t p = threadIdx.x; p < 1u << level.plan->piece_bits; p += Policy::threads)
       shared.pieces[p] = level.plan->pieces[p];  // take_job() synchronises
-    partition<ranking>(shared, level, PiecedBuckets<Bits>{level.plan->map, shared.pieces});
+    partition<ranking>(shared, level, level.plan->pieced_buckets(shared.pieces));
   } else {
-    partition<ranking>(shared, level, LinearBuckets<Bits>{level.plan->map});
+    partition<ranking>(shared, level, level.plan->linear_buckets());
   }
 }
 
@@ -519,8 +520,8 @@ __global__ __launch_bounds__(count_threads) void count_jobs_kernel(KeyArrays<Bit
       jobs[number] = shared.jobs[number];
     if (threadIdx.x == 0) plan->jobs = made;
   }
-  const LinearBuckets<Bits> linear{plan->map};
-  const PiecedBuckets<Bits> pieced{plan->map, plan->pieces};
+  const LinearBuckets<Bits> linear = plan->linear_buckets();
+  const PiecedBuckets<Bits> pieced = plan->pieced_buckets();
   const bool is_pieced = plan->is_pieced != 0;
   for (uint32_t number = blockIdx.x; number < made; number += gridDim.x) {
     const PartitionJob& job = shared.jobs[number];

@@ -76,7 +76,7 @@ class GuessCheck {
   /// A block's next row_keys keys: a warp's are neighbours. Its last lane has the key behind them, too.
   struct Row {
     Vector vectors[in_flight];
-    Bits behind;
+    Bits behind = 0;
   };
 
   __device__ __forceinline__ GuessCheck(const Bits* in, Bits* out, uint64_t count, const KeyMap<Bits>& map,

@@ -99,8 +99,8 @@ __global__ __launch_bounds__(threads) void order_values_kernel(const Table<Bits>
   __syncthreads();
 
   constexpr uint32_t each = most_values / threads;
-  const LinearBuckets<Bits> linear{plan->map};
-  const PiecedBuckets<Bits> pieced{plan->map, plan->pieces};
+  const LinearBuckets<Bits> linear = plan->linear_buckets();
+  const PiecedBuckets<Bits> pieced = plan->pieced_buckets();
   uint64_t counts[each] = {};
   uint64_t sum = 0;
 #pragma unroll

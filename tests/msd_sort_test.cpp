@@ -28,6 +28,10 @@ using SmallMsd = MsdPolicy<PartitionPolicy<256, 4, 2, 1>, BucketSortPolicy<256, 
 using CountedMsd = MsdPolicy<PartitionPolicy<256, 4, 2, 1>, BucketSortPolicy<256, 1, 1, 16384>,
                              BucketSortPolicy<256, 1, 1, 16384>, 1024, 1, 1>;
 
+/// A bucket map whose pieces, if it has any, are fine.
+using FineMsd = MsdPolicy<PartitionPolicy<256, 4, 2, 1>, BucketSortPolicy<256, 1, 1, 16384>,
+                          BucketSortPolicy<256, 4, 1, 16384>, 32, 1, uint64_t{1} << 30, 1>;
+
 template <class Key>
 using KeyBits = std::conditional_t<sizeof(Key) == 4, uint32_t, uint64_t>;
 
@@ -272,6 +276,15 @@ TEMPLATE_TEST_CASE("larger buckets of few values are counted, though one comes m
   }
 }
 
+TEMPLATE_TEST_CASE("buckets follow an uneven distribution by fine pieces, too", "[device]", float, uint64_t) {
+  const std::vector<TestType> keys =
+      make_keys<TestType>(std::is_same_v<TestType, float> ? "uniform" : "gaussian", 33'333, test_seed());
+  const auto plan = sort<TestType, NoValue, FineMsd>(keys, {});
+  CHECK(plan.is_pieced == 1);
+  CHECK(plan.piece_bits == fine_piece_bits);
+  CHECK(plan.falls_back == 0);
+}
+
 TEST_CASE("a key that is frequent leaves nothing to sort, or buckets that are still too large", "[device]") {
   const uint64_t count = on_gpu ? 200'003 : 30'011;
   std::vector<uint32_t> keys = keys_with_frequent_values<uint32_t>({{7, 50}, {1u << 30, 50}}, count);
@@ -311,16 +324,18 @@ TEMPLATE_TEST_CASE("a bucket map never falls, and a bucket's interval holds its 
         round % 4 == 0 ? room : std::min(room, static_cast<TestType>(any_bits() >> (round % 30)));
     const uint32_t buckets = 1u << (9 + round % 8);
     const auto map = BucketMap<TestType>::over(lowest, range, buckets);
-    std::vector<MapPiece> pieces(map_pieces);
+    const uint32_t piece_bits = round % 2 == 0 ? coarse_piece_bits : fine_piece_bits;
+    std::vector<MapPiece> pieces(1u << piece_bits);
     const bool is_pieced = round % 3 == 0;
     uint32_t given = 0;
-    for (uint32_t piece = 0; piece < map_pieces; ++piece) {
+    for (uint32_t piece = 0; piece < pieces.size(); ++piece) {
       const uint32_t more = random() % 4 != 0 ? 0 : random() % (buckets - given) / 8;
       pieces[piece] = given | more << 16;
       given += more;
     }
     const auto bucket_of = [&](TestType key) {
-      return is_pieced ? PiecedBuckets<TestType>{map, pieces.data()}(key) : LinearBuckets<TestType>{map}(key);
+      return is_pieced ? PiecedBuckets<TestType>{map, pieces.data(), piece_bits}(key)
+                       : LinearBuckets<TestType>{map}(key);
     };
     INFO("lowest " << lowest << " range " << range << " buckets " << buckets);
     std::vector<TestType> keys{0, lowest, static_cast<TestType>(lowest + range),
@@ -333,8 +348,9 @@ TEMPLATE_TEST_CASE("a bucket map never falls, and a bucket's interval holds its 
     uint32_t last = 0;
     for (const TestType key : keys) {
       const uint32_t bucket = bucket_of(key);
-      const auto interval = is_pieced ? interval_of(PiecedBuckets<TestType>{map, pieces.data()}, bucket)
-                                      : interval_of(LinearBuckets<TestType>{map}, bucket);
+      const auto interval = is_pieced
+                                ? interval_of(PiecedBuckets<TestType>{map, pieces.data(), piece_bits}, bucket)
+                                : interval_of(LinearBuckets<TestType>{map}, bucket);
       const bool is_right =
           bucket >= last && bucket < buckets && interval.first <= key && key <= interval.last &&
           (interval.first == 0 || bucket_of(static_cast<TestType>(interval.first - 1)) < bucket) &&
