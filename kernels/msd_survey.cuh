@@ -58,6 +58,9 @@ inline constexpr uint32_t places_in_flight = 4;
 inline constexpr uint32_t places_a_round = threads * places_in_flight;
 /// Where the pieces of a map are made from, if they are coarse; fine ones are from four times as many.
 inline constexpr uint32_t piece_places = 2 * places_a_round;
+inline constexpr uint32_t fine_piece_places = 4 * piece_places;
+/// Samples of a piece that say less of it than its neighbours' do.
+inline constexpr uint32_t few_in_piece = 16;
 /// Of which frequent values are found: one key in so many, but no more than that.
 inline constexpr uint32_t frequent_share = 512;
 inline constexpr uint32_t most_frequent_samples = 1u << 19;
@@ -195,16 +198,16 @@ class Survey {
     if (threadIdx.x == 0) shared_.distinct = shared_.singles = shared_.most_seen = shared_.zeros = 0;
     take_sample();
     count_values();
+    maybe_few_ = !task_.with_values && shared_.distinct <= most_listed_values * 3 / 4 &&
+                 shared_.singles <= most_singles(shared_.distinct);
     const bool has_crowded = divide(task_.count);
     // Where each value comes many times, parts of a bucket are crowded, too, and few digits vary.
     const bool repeats = shared_.map.range < task_.count / 4;
     if (threadIdx.x != 0) return;
-    const bool maybe_few = !task_.with_values && shared_.distinct <= most_listed_values * 3 / 4 &&
-                           shared_.singles <= most_singles(shared_.distinct);
     plan_.guess = guess_;
     plan_.keys = task_.count;
     plan_.with_values = task_.with_values;
-    plan_.maybe_few = maybe_few;
+    plan_.maybe_few = maybe_few_;
     const uint32_t most_seen = shared_.most_seen / sample_slots;
     const uint32_t top_seen = max(most_seen, shared_.zeros);
     const bool has_top = top_seen >= least_times && top_seen * (task_.count / samples) > task_.most_keys;
@@ -213,7 +216,7 @@ class Survey {
     // Where values lie dense, those beside the frequent ones fill a bucket, too.
     const bool is_dense = shared_.map.range / 2 < task_.count;
     const bool is_worth_it = task_.count >= frequent_from<Bits> || top_seen >= samples / frequent_top_share;
-    plan_.looks_for_frequent = plan_.has_too_large && is_crowded && !is_dense && !maybe_few && is_worth_it &&
+    plan_.looks_for_frequent = plan_.has_too_large && is_crowded && !is_dense && !maybe_few_ && is_worth_it &&
                                !task_.with_values && guess_ == Guess::unordered;
     const uint32_t slot = shared_.most_seen % sample_slots;
     plan_.has_top = has_top;
@@ -408,7 +411,7 @@ class Survey {
     clear(shared_.in_bucket, sample_slots);
     __syncthreads();
     uint32_t most_in_bucket = 0;
-    for_places(piece_places, [&](Bits key) {
+    for_places<piece_places>([&](Bits key) {
       const Bits ordered = task_.map.to_ordered(key);
       if (is_frequent(ordered)) return;
       const uint32_t bucket = is_pieced ? pieced(ordered) : even(ordered);
@@ -423,8 +426,8 @@ class Survey {
 
   /// Calls body(key) for the keys, as the caller has them, of `places` places at equal distances: a whole
   /// number of rounds.
-  template <class Body>
-  __device__ __forceinline__ void for_places(uint32_t places, Body body) const {
+  template <uint32_t places, class Body>
+  __device__ __forceinline__ void for_places(Body body) const {
     for (uint32_t round = 0; round < places; round += places_a_round) {
       PlaceKeys<Bits> keys[places_in_flight];
 #pragma unroll
@@ -436,24 +439,30 @@ class Survey {
   }
 
   /// Gives each piece of the range its share of the buckets: of what a larger sample saw in it or, where that
-  /// is more, in its neighbourhood, since a piece without a sample may have as many keys as several buckets
+  /// is little, in its neighbourhood, since a piece without a sample may have as many keys as several buckets
   /// hold; and one sample more.
   __device__ __forceinline__ void make_pieces(const BucketMap<Bits>& map, uint32_t bucket_bits) {
     const uint32_t pieces = 1u << piece_bits();
     const uint32_t word_shift = 32 - piece_bits();
     clear(shared_.in_piece, pieces);
     __syncthreads();
-    for_places(task_.has_fine_pieces ? 4 * piece_places : piece_places, [&](Bits key) {
+    const auto count = [&](Bits key) {
       const Bits ordered = task_.map.to_ordered(key);
       if (!is_frequent(ordered)) atomicAdd(&shared_.in_piece[map.word_of(ordered) >> word_shift], 1u);
-    });
+    };
+    if (pieces > 1u << coarse_piece_bits)
+      for_places<fine_piece_places>(count);
+    else
+      for_places<piece_places>(count);
     __syncthreads();
     const uint32_t last_inside = map.last_word() >> word_shift;
     const auto share_of = [&](uint32_t piece) {
       const uint32_t here = shared_.in_piece[piece];
       const uint32_t around = (piece > 0 ? shared_.in_piece[piece - 1] : 0) +
                               (piece + 1 < pieces ? shared_.in_piece[piece + 1] : 0);
-      return max(4 * here, 2 * here + around) + (piece <= last_inside ? 4 : 0);
+      const uint32_t share =
+          here < few_in_piece ? max(4 * here, 2 * here + min(around, 4 * few_in_piece)) : 4 * here;
+      return share + (piece <= last_inside ? 4 : 0);
     };
     const uint32_t each = pieces / threads;
     static_assert((1u << coarse_piece_bits) % threads == 0);
@@ -475,8 +484,9 @@ class Survey {
     __syncthreads();
   }
 
+  /// Few values are not worth the larger sample.
   __device__ __forceinline__ uint32_t piece_bits() const {
-    return task_.has_fine_pieces ? fine_piece_bits : coarse_piece_bits;
+    return task_.has_fine_pieces && !maybe_few_ ? fine_piece_bits : coarse_piece_bits;
   }
 
   /// Lists the values of this block's hashes that alone fill a good part of the largest bucket, as far as the
@@ -536,6 +546,7 @@ class Survey {
   Bits most_;
   Guess guess_;
   bool has_frequent_ = false;
+  bool maybe_few_ = false;
 };
 
 template <class Bits>
