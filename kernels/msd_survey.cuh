@@ -438,9 +438,9 @@ class Survey {
     }
   }
 
-  /// Gives each piece of the range its share of the buckets: of what a larger sample saw in it or, where that
-  /// is little, in its neighbourhood, since a piece without a sample may have as many keys as several buckets
-  /// hold; and one sample more.
+  /// Gives each piece of the range its share of the buckets: of what a larger sample saw in it and, unless an
+  /// edge is between them, in its neighbours. Where it saw little, those may only add, since a piece without
+  /// a sample may have as many keys as several buckets hold. And one sample more.
   __device__ __forceinline__ void make_pieces(const BucketMap<Bits>& map, uint32_t bucket_bits) {
     const uint32_t pieces = 1u << piece_bits();
     const uint32_t word_shift = 32 - piece_bits();
@@ -460,8 +460,16 @@ class Survey {
       const uint32_t here = shared_.in_piece[piece];
       const uint32_t around = (piece > 0 ? shared_.in_piece[piece - 1] : 0) +
                               (piece + 1 < pieces ? shared_.in_piece[piece + 1] : 0);
-      const uint32_t share =
-          here < few_in_piece ? max(4 * here, 2 * here + min(around, 4 * few_in_piece)) : 4 * here;
+      const uint32_t alone = 4 * here;
+      const uint32_t smoothed = 2 * here + around;
+      uint32_t share = alone;
+      if (here < few_in_piece) {
+        share = max(alone, 2 * here + min(around, 4 * few_in_piece));
+      } else {
+        // Three standard deviations apart: it is no chance that the neighbours differ, but an edge.
+        const int64_t difference = int64_t{smoothed} - alone;
+        if (difference * difference <= 9 * (int64_t{around} + alone)) share = smoothed;
+      }
       return share + (piece <= last_inside ? 4 : 0);
     };
     const uint32_t each = pieces / threads;
