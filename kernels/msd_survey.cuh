@@ -200,7 +200,10 @@ class Survey {
     count_values();
     maybe_few_ = !task_.with_values && shared_.distinct <= most_listed_values * 3 / 4 &&
                  shared_.singles <= most_singles(shared_.distinct);
-    const bool has_crowded = divide(task_.count);
+    bool has_crowded = divide(task_.count);
+    // Fine pieces hide a crowd from the small sample.
+    if (!has_crowded && plan_.is_pieced && plan_.piece_bits == fine_piece_bits)
+      has_crowded = is_crowded_at_places();
     // Where each value comes many times, parts of a bucket are crowded, too, and few digits vary.
     const bool repeats = shared_.map.range < task_.count / 4;
     if (threadIdx.x != 0) return;
@@ -419,9 +422,10 @@ class Survey {
     });
     constexpr uint32_t in_all = piece_places * keys_a_place;
     constexpr uint32_t mean = in_all / sample_slots;
-    const uint32_t allowed =
-        static_cast<uint32_t>(min(uint64_t{2} * task_.most_keys * in_all / task_.count, uint64_t{in_all}));
-    return __syncthreads_or(most_in_bucket > allowed + mean + least_crowded * 2) != 0;
+    constexpr uint32_t chance = 20;  // seven standard deviations of a counter
+    static_assert(mean <= 8);
+    const uint64_t allowed = uint64_t{task_.most_keys} * in_all / task_.count;
+    return __syncthreads_or(most_in_bucket > allowed + mean + chance) != 0;
   }
 
   /// Calls body(key) for the keys, as the caller has them, of `places` places at equal distances: a whole

@@ -133,7 +133,7 @@ using WiderCounters = BucketSortPolicy<Policy::threads, Policy::keys_a_thread,
 /// are larger still, and a launch that finds nothing to do takes 1.3 us. From fine_from keys alone on a
 /// bucket map has fine pieces, made from four times the sample, which takes 40 us more.
 template <class Partition_, class Small_, class Large_, uint32_t bucket_keys_ = 4096,
-          uint64_t least_count_ = uint64_t{1} << 21, uint64_t counted_from_ = uint64_t{1} << 27,
+          uint64_t least_count_ = uint64_t{1} << 21, uint64_t counted_from_ = uint64_t{1} << 30,
           uint64_t fine_from_ = uint64_t{1} << 27>
 struct MsdPolicy {
   using Partition = Partition_;
