@@ -3,14 +3,10 @@
 #pragma once
 
 #include "backend/backend.hpp"
-#include "core/error.hpp"
-#include "core/key_bits.hpp"
 
-#include <algorithm>
-#include <cstring>
 #include <functional>
 #include <memory>
-#include <vector>
+#include <string>
 
 namespace sweepsort::test {
 
@@ -26,131 +22,28 @@ enum class Fault {
   fails_to_get
 };
 
-class PlainSession : public SortSession {
- public:
-  PlainSession(const SortJob& job, Fault fault, std::function<bool()> is_faulty = {})
-      : job_(job),
-        fault_(fault),
-        is_faulty_(std::move(is_faulty)),
-        keys_(job.count * key_bytes(job.type)),
-        open_(job.workers) {}
-
-  std::span<std::byte> begin_put(uint32_t worker, Column, uint64_t first_byte, size_t bytes) override {
-    if (bytes > job_.chunk_bytes || bytes % key_bytes(job_.type) != 0) throw Error("a bad chunk");
-    if (open_.at(worker)) throw Error("two puts of one worker are open");
-    open_[worker] = 1;
-    return std::span(keys_).subspan(first_byte, bytes);
-  }
-  void end_put(uint32_t worker) override { open_.at(worker) = 0; }
-
-  SortSummary sort() override {
-    if (is_faulty_ && !is_faulty_()) fault_ = Fault::none;
-    if (fault_ == Fault::fails_to_sort) throw Error("the device fell off the bus");
-    if (keys_.empty()) return {.algorithm = "std::sort"};
-    dispatch(job_.type, [this](auto identity) {
-      using Key = typename decltype(identity)::type;
-      using Bits = BitsOf<Key>;
-      std::vector<Bits> bits(keys_.size() / sizeof(Bits));
-      std::memcpy(bits.data(), keys_.data(), keys_.size());
-      const auto map = key_map<Bits>(job_.type, job_.order);
-      std::ranges::sort(bits, {}, [map](Bits raw) { return map.to_ordered(raw); });
-      spoil(bits);
-      std::memcpy(keys_.data(), bits.data(), keys_.size());
-    });
-    return {.algorithm = "std::sort"};
-  }
-
-  std::span<std::byte> get(uint32_t, Column, uint64_t first_byte, size_t bytes) override {
-    if (fault_ == Fault::fails_to_get && first_byte != 0) throw Error("the device fell off the bus");
-    return std::span(keys_).subspan(first_byte, bytes);
-  }
-
- private:
-  template <class Bits>
-  void spoil(std::vector<Bits>& bits) const {
-    const size_t middle = bits.size() / 2;
-    switch (fault_) {
-      case Fault::drops_key:  // a zero slips in at the front: still in order
-        std::shift_right(bits.begin(), bits.begin() + static_cast<ptrdiff_t>(middle), 1);
-        bits[0] = 0;
-        break;
-      case Fault::doubles_key: bits[middle] = bits[middle + 1]; break;
-      case Fault::flips_bit: bits[middle] ^= 1; break;
-      case Fault::swaps_neighbours: std::swap(bits[middle], bits[middle + 1]); break;
-      default: break;
-    }
-  }
-
-  SortJob job_;
-  Fault fault_;
-  std::function<bool()> is_faulty_;
-  std::vector<std::byte> keys_;
-  std::vector<char> open_;
-};
-
-/// A scan that spoils the chunk which begins in the middle of the data, or fails there.
-class SpoilingScanSession : public ScanSession {
- public:
-  SpoilingScanSession(std::unique_ptr<ScanSession> honest, Fault fault)
-      : honest_(std::move(honest)), fault_(fault) {}
-
-  std::span<std::byte> begin_chunk(uint32_t worker, size_t offset) override {
-    return honest_->begin_chunk(worker, offset);
-  }
-  std::span<std::byte> scan(uint32_t worker, uint64_t index, uint64_t first, uint64_t count) override {
-    if (fault_ == Fault::fails_to_sort && index == 2) throw Error("the device fell off the bus");
-    const std::span<std::byte> scanned = honest_->scan(worker, index, first, count);
-    if (fault_ == Fault::flips_bit && index == 2) scanned.back() ^= std::byte{1};
-    return scanned;
-  }
-  std::optional<uint64_t> overflow() const override { return honest_->overflow(); }
-  void cancel() override { honest_->cancel(); }
-  ScanSummary finish() override { return honest_->finish(); }
-
- private:
-  std::unique_ptr<ScanSession> honest_;
-  Fault fault_;
-};
-
 class PlainBackend : public Backend {
  public:
   /// `is_faulty`: asked by each session that sorts, whether the fault is in it; empty: in all.
   explicit PlainBackend(Fault fault = Fault::none, std::string name = "plain",
-                        std::function<bool()> is_faulty = {})
-      : fault_(fault), name_(std::move(name)), is_faulty_(std::move(is_faulty)) {}
+                        std::function<bool()> is_faulty = {});
 
-  BackendInfo info() const override { return {.name = name_, .description = "std::sort", .details = {}}; }
+  BackendInfo info() const override;
   /// From now on sessions need as much memory of a device, and so much is free there.
   void limit_device(Bytes memory) { device_ = memory; }
 
-  Footprint footprint(const SortJob& job) const override {
-    const Bytes arrays{2 * job.count * key_bytes(job.type)};
-    return {arrays, device_.value != 0 ? arrays : Bytes{0}};
-  }
+  Footprint footprint(const SortJob& job) const override;
   Bytes device_memory() const override { return device_; }
-  std::unique_ptr<SortSession> begin_sort(const SortJob& job) override {
-    if (fault_ == Fault::fails_to_begin) throw Error("the device has no memory left");
-    return std::make_unique<PlainSession>(job, fault_, is_faulty_);
-  }
+  std::unique_ptr<SortSession> begin_sort(const SortJob& job) override;
   double copy_bandwidth() override { return 1e9; }
 
   size_t stream_chunk_bytes() const override { return 4096; }
-  std::unique_ptr<ScanSession> begin_scan(const ScanJob& job) override {
-    if (fault_ == Fault::fails_to_begin) throw Error("the device has no memory left");
-    return std::make_unique<SpoilingScanSession>(cpu_->begin_scan(job), fault_);
-  }
-  std::unique_ptr<ReduceSession> begin_reduce(const ReduceJob& job) override {
-    if (fault_ == Fault::fails_to_begin) throw Error("the device has no memory left");
-    return cpu_->begin_reduce(job);
-  }
+  std::unique_ptr<ScanSession> begin_scan(const ScanJob& job) override;
+  std::unique_ptr<ReduceSession> begin_reduce(const ReduceJob& job) override;
   Measurement measure_scan(const ScanJob& job, uint64_t count, const FillFunction& fill,
-                           uint32_t runs) override {
-    return {cpu_->measure_scan(job, count, fill, runs).times_s, copy_bandwidth()};
-  }
+                           uint32_t runs) override;
   Measurement measure_reduce(const ReduceJob& job, uint64_t count, const FillFunction& fill,
-                             uint32_t runs) override {
-    return {cpu_->measure_reduce(job, count, fill, runs).times_s, copy_bandwidth()};
-  }
+                             uint32_t runs) override;
 
  private:
   Fault fault_;
