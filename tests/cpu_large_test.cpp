@@ -9,8 +9,6 @@
 #include <cstring>
 #include <fstream>
 #include <limits>
-#include <numeric>
-#include <span>
 #include <string>
 #include <thread>
 #include <vector>
@@ -37,14 +35,19 @@ std::array<uint8_t, 8> keys_of_group(uint64_t group) {
   return std::bit_cast<std::array<uint8_t, 8>>(mixed & std::rotl(mixed, 20));
 }
 
-/// Fills the buffer of the keys from index `first` on, a multiple of 8, and counts them.
-void make_keys(uint64_t first, std::span<std::byte> buffer, Counts& counts) {
-  for (size_t i = 0; i < buffer.size(); i += 8) {
-    const auto keys = keys_of_group((first + i) / 8);
-    const size_t length = std::min<size_t>(8, buffer.size() - i);
-    std::memcpy(&buffer[i], keys.data(), length);
-    for (size_t k = 0; k < length; ++k) ++counts[keys[k]];
-  }
+/// What the data is made of, over and over: making each key by itself would take longer than sorting them.
+constexpr uint64_t chunk = 8u << 20;
+std::vector<uint8_t> make_chunk() {
+  std::vector<uint8_t> keys(chunk);
+  for (size_t i = 0; i < chunk; i += 8) std::ranges::copy(keys_of_group(i / 8), &keys[i]);
+  return keys;
+}
+
+/// How often each value stands among `count` keys made of chunks.
+Counts count_values(const std::vector<uint8_t>& keys, uint64_t count) {
+  Counts counts{};
+  for (size_t i = 0; i < chunk; ++i) counts[keys[i]] += count / chunk + (i < count % chunk ? 1 : 0);
+  return counts;
 }
 
 void require_sorts(uint64_t count, SortAlgorithm algorithm) {
@@ -56,27 +59,24 @@ void require_sorts(uint64_t count, SortAlgorithm algorithm) {
     return;
   }
   const auto session = backend->begin_sort(job);
-  std::vector<Counts> counts(workers, Counts{});
+  const std::vector<uint8_t> keys_of_chunk = make_chunk();
   {
     std::vector<std::jthread> threads;
     for (uint32_t worker = 0; worker < workers; ++worker)
       threads.emplace_back([&, worker] {
-        constexpr uint64_t chunk = 8u << 20;
-        Counts mine{};
         for (uint64_t at = worker * chunk; at < count; at += workers * chunk) {
           const auto buffer = session->begin_put(worker, Column::keys, at, std::min(chunk, count - at));
-          make_keys(at, buffer, mine);
+          std::memcpy(buffer.data(), keys_of_chunk.data(), buffer.size());
           session->end_put(worker);
         }
-        counts[worker] = mine;
       });
   }
   const SortSummary summary = session->sort();
   INFO(count << " keys, " << summary.algorithm);
+  const Counts counts = count_values(keys_of_chunk, count);
   uint64_t run_begin = 0;
   for (size_t value = 0; value < 256; ++value) {
-    const uint64_t run = std::accumulate(counts.begin(), counts.end(), uint64_t{0},
-                                         [&](uint64_t sum, const Counts& c) { return sum + c[value]; });
+    const uint64_t run = counts[value];
     const auto keys = session->get(0, Column::keys, run_begin, run);
     REQUIRE(static_cast<uint64_t>(std::count(keys.begin(), keys.end(), std::byte(value))) == run);
     run_begin += run;
