@@ -48,7 +48,7 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument(
         "--cold", action="store_true", help="drop the input from the page cache before each run"
     )
-    parser.add_argument("--sweepsort", type=pathlib.Path, default=measured.DEFAULT_SWEEPSORT)
+    parser.add_argument("--sweepsort", type=measured.program, default=measured.DEFAULT_SWEEPSORT)
     parser.add_argument("--python", default=sys.executable, help="the Python that has numpy")
     parser.add_argument("--json", help="write the rows there")
     arguments = parser.parse_args()

@@ -1,5 +1,6 @@
 """measured.py - what the benchmark's scripts share: the inputs, the circumstances, the results file."""
 
+import argparse
 import datetime
 import json
 import os
@@ -8,7 +9,7 @@ import statistics
 import subprocess
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
-DEFAULT_SWEEPSORT = ROOT / "build/release/bin/sweepsort"
+DEFAULT_SWEEPSORT = str(ROOT / "build/release/bin/sweepsort")
 KEY_BYTES = {"u8": 1, "i8": 1, "u16": 2, "i16": 2, "u32": 4, "i32": 4, "f32": 4, "u64": 8, "i64": 8, "f64": 8}
 
 
@@ -19,6 +20,16 @@ def parse_count(text: str) -> int:
     if value < 0 or value != int(value):
         raise ValueError(f"'{text}' is no count")
     return int(value)
+
+
+def program(text: str) -> pathlib.Path:
+    """The type of the option --sweepsort."""
+    path = pathlib.Path(text)
+    if not os.access(path, os.X_OK):
+        raise argparse.ArgumentTypeError(
+            f"there is no program {path}; build it (cmake --build --preset release) or name another"
+        )
+    return path
 
 
 def cpu_name() -> str:

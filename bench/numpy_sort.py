@@ -30,7 +30,7 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument(
         "--sweepsort",
-        type=pathlib.Path,
+        type=measured.program,
         default=measured.DEFAULT_SWEEPSORT,
         help="the program that generates the input",
     )

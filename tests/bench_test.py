@@ -424,6 +424,14 @@ class Reporting(Temporary):
         )
         self.assertEqual(0, result.returncode, result.stderr)
 
+    def test_a_script_says_that_the_program_it_measures_is_not_built(self):
+        result = subprocess.run(
+            [ROOT / "bench/files.py", "--sweepsort", self.folder / "nowhere"], capture_output=True, text=True
+        )
+        self.assertEqual(2, result.returncode)
+        self.assertIn("there is no program", result.stderr)
+        self.assertIn("cmake --build", result.stderr)
+
 
 if __name__ == "__main__":
     unittest.main()
