@@ -1,7 +1,8 @@
 # For a first build in half the time: headers of the system, compiled once for all targets, and small files, compiled
 # several at once. Not for every day's work, because a file that forgets an #include then compiles all the same.
 
-set(SWEEPSORT_PRECOMPILE OFF CACHE STRING "A faster first build: precompile the headers of the system; TESTS: the tests' alone")
+set(SWEEPSORT_PRECOMPILE OFF CACHE STRING
+  "A faster first build: headers precompiled, files compiled together; TESTS: of headers the tests' alone")
 set_property(CACHE SWEEPSORT_PRECOMPILE PROPERTY STRINGS ON OFF TESTS)
 
 # What most files include.
