@@ -54,6 +54,8 @@ install_missing() {
     fail "apt-get could not install ${needed[*]}"
 }
 
+has_gpu() { nvidia-smi -L >/dev/null 2>&1; }
+
 require_apt() {
   command -v apt-get >/dev/null ||
     fail "this script installs what is missing with apt-get, and there is none here" \
