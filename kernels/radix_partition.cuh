@@ -335,13 +335,13 @@ class Partition {
       uint32_t records[PartitionShared::warps];
 #pragma unroll
       for (uint32_t w = 0; w < PartitionShared::warps; ++w) records[w] = shared_.warp_counts[w][threadIdx.x];
-      uint32_t next = shared_.next[threadIdx.x];
+      uint32_t begin = shared_.next[threadIdx.x];
 #pragma unroll
       for (uint32_t w = 0; w < PartitionShared::warps; ++w) {
-        shared_.warp_counts[w][threadIdx.x] = next;
-        next = slot::after(next, records[w]);
+        shared_.warp_counts[w][threadIdx.x] = begin;
+        begin = slot::after(begin, records[w]);
       }
-      shared_.next[threadIdx.x] = next;
+      shared_.next[threadIdx.x] = begin;
     }
     __syncthreads();
 #pragma unroll
