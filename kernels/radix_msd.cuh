@@ -7,8 +7,7 @@
 //     in ──read────> counts ──┼─ each bucket one value: written from the counts
 //                             ├─ in ──> scratch ──> out ──> out      level 1, level 2, each bucket in a block
 //                             │         scratch ──> out ──> scratch ──> out     the others, then the frequent
-//                             └─ a bucket too large for a block, and of too many values to count: nothing here,
-//                                `falls_back` is set
+//                             └─ a bucket that no kernel here finishes: nothing, `falls_back` is set
 //
 // Moves 4 + 8 + 8 + 8 bytes a u32 key whatever the number of its digits, where an LSD sort moves 8 a digit.
 // All choices are made on the device.

@@ -246,8 +246,8 @@ TEST_CASE(
         sort_in_place(*backend, job_for(wide, Order::ascending, SortAlgorithm::counting), wide, output);
         FAIL("a range of billions was counted");
       } catch (const Error& error) {
-        REQUIRE_THAT(error.what(), Catch::ContainsSubstring("counting"));
-        REQUIRE_THAT(error.hint(), Catch::ContainsSubstring("radix"));
+        REQUIRE_THAT(error.what(), Catch::Matchers::ContainsSubstring("counting"));
+        REQUIRE_THAT(error.hint(), Catch::Matchers::ContainsSubstring("radix"));
       }
       REQUIRE(output.keys == wide.keys);  // a refusal leaves the input alone
     }
@@ -437,7 +437,7 @@ TEST_CASE("values of other widths than 4 and 8 bytes are refused") {
 TEST_CASE("the backend says what it is and how fast this machine copies") {
   const auto backend = make_cpu_backend(2);
   REQUIRE(backend->info().name == "cpu");
-  REQUIRE_THAT(backend->info().description, Catch::ContainsSubstring("2 threads"));
+  REQUIRE_THAT(backend->info().description, Catch::Matchers::ContainsSubstring("2 threads"));
   REQUIRE(backend->device_memory().value == 0);
   REQUIRE(backend->copy_bandwidth() > 1e8);
   REQUIRE(backend->copy_bandwidth() < 1e13);
