@@ -195,7 +195,7 @@ class Counting {
     const uint32_t first = lead + up_to_lane - sum;  // this lane's first place
     const uint32_t end = lead + __shfl_sync(full_warp, up_to_lane, warp_threads - 1);
     Bits* const base = to - lead;
-    uint32_t last = 0;  // the last marker so far
+    uint32_t last = 0;  // the last marker so far; 0 is the first value's, and none
     for (uint32_t begin = 0; begin < end; begin += window) {
       __syncwarp();  // the last markers are no longer read
       reinterpret_cast<uint4*>(markers)[lane] = make_uint4(0, 0, 0, 0);

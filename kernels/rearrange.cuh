@@ -65,7 +65,7 @@ __device__ __forceinline__ bool contradicts(Guess guess, bool is_stable, Bits le
 }
 
 /// Moves keys where a guess sends them, and sees whether it is right; `in_flight_` loads of 16 bytes a
-/// thread.
+/// thread, past the caches if it `streams`.
 template <class Bits, uint32_t in_flight_, bool streams>
 class GuessCheck {
  public:
