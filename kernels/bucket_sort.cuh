@@ -523,8 +523,8 @@ __device__ __forceinline__ void prefetch(const T* records, uint32_t count) {
 }
 
 /// Calls sort(bucket) for the buckets of task.list that are this block's, one after the other; the whole
-/// block does, and body has a barrier at least. While a bucket is sorted, one thread looks up those behind it
-/// and asks for their keys: 2 % of a whole sort's time.
+/// block does, and sort() has a barrier at least. While a bucket is sorted, one thread looks up those behind
+/// it and asks for their keys: 2 % of a whole sort's time.
 template <class Bits, class Value, class Sort>
 __device__ __forceinline__ void for_listed(Queue& queue, const BucketTask<Bits, Value>& task,
                                            const MsdPlan<Bits>& plan, Sort sort) {
