@@ -18,6 +18,7 @@
 
 #include <cuda_runtime.h>
 
+#include <algorithm>
 #include <cstdint>
 
 namespace sweepsort {
@@ -64,32 +65,36 @@ struct GridCounts {
   template <uint32_t most_blocks, uint32_t most_own>
   __device__ __forceinline__ void sum_columns(const uint4* columns, uint32_t v, bool is_wanted) {
     constexpr uint32_t rows_a_lane = (most_blocks + warp_threads - 1) / warp_threads;
-    static_assert(rows_a_lane * most_own < 1u << 16, "sums of a lane have 16 bits");
+    static_assert(most_own < 1u << 16, "counts have 16 bits");
     uint4 counts[rows_a_lane];
 #pragma unroll
     for (uint32_t r = 0; r < rows_a_lane; ++r) {
       const uint32_t row = r * warp_threads + ptx::lane_id();
       counts[r] = is_wanted && row < gridDim.x ? columns[row] : make_uint4(0, 0, 0, 0);
     }
-    uint32_t all[4] = {};
-    uint32_t lower[4] = {};
+    // Sums of two columns lie in one word as long as they fit.
+    constexpr uint32_t rows_a_sum = std::min(rows_a_lane, ((1u << 16) - 1) / most_own);
+    uint32_t sums[16] = {};
 #pragma unroll
-    for (uint32_t r = 0; r < rows_a_lane; ++r) {
-      const uint32_t pairs[4] = {counts[r].x, counts[r].y, counts[r].z, counts[r].w};
-      const bool is_before = r * warp_threads + ptx::lane_id() < blockIdx.x;
+    for (uint32_t first = 0; first < rows_a_lane; first += rows_a_sum) {
 #pragma unroll
       for (uint32_t p = 0; p < 4; ++p) {
-        all[p] += pairs[p];
-        lower[p] += is_before ? pairs[p] : 0;
-      }
-    }
-    uint32_t sums[16];
+        uint32_t all = 0;
+        uint32_t lower = 0;
 #pragma unroll
-    for (uint32_t p = 0; p < 4; ++p) {
-      sums[2 * p] = all[p] & 0xffff;
-      sums[2 * p + 1] = all[p] >> 16;
-      sums[8 + 2 * p] = lower[p] & 0xffff;
-      sums[8 + 2 * p + 1] = lower[p] >> 16;
+        for (uint32_t r = first; r < min(first + rows_a_sum, rows_a_lane); ++r) {
+          const uint32_t pair = p == 0   ? counts[r].x
+                                : p == 1 ? counts[r].y
+                                : p == 2 ? counts[r].z
+                                         : counts[r].w;
+          all += pair;
+          lower += r * warp_threads + ptx::lane_id() < blockIdx.x ? pair : 0;
+        }
+        sums[2 * p] += all & 0xffff;
+        sums[2 * p + 1] += all >> 16;
+        sums[8 + 2 * p] += lower & 0xffff;
+        sums[8 + 2 * p + 1] += lower >> 16;
+      }
     }
     const uint32_t sum = warp_sums_of_16(sums);
     const uint32_t which = ptx::lane_id() / 2;

@@ -67,6 +67,8 @@ inline constexpr uint32_t slack_shift = 6;
 
 /// How many times the mean a bucket may be.
 inline constexpr uint32_t crowded_bucket = 6;
+/// Keys of a thread that registers hold. A larger share is read twice, to rank its keys and to place them.
+inline constexpr uint32_t keys_at_once = 8;
 
 template <class Bits, class Value, class Policy>
 struct Shared {
@@ -113,6 +115,9 @@ class GridSort {
   using Finish = typename Policy::Finish;
   static constexpr bool with_values = value_bytes<Value> != 0;
   static constexpr uint32_t keys_a_thread = Policy::keys_a_thread;
+  static constexpr bool reads_twice = keys_a_thread > keys_at_once;
+  static constexpr uint32_t batch = reads_twice ? keys_at_once : keys_a_thread;
+  static_assert(keys_a_thread % batch == 0);
   static_assert(Policy::threads == Finish::threads && Policy::threads % digit_values == 0);
   static_assert(Policy::most_blocks <= digit_values, "a bucket a block");
 
@@ -132,15 +137,18 @@ class GridSort {
     const Column<Bits, Value> scratch{arrays.keys_scratch, arrays.values_scratch};
     const Bits sample = arrays.keys_in[sample_index()];  // under way beside the block's own keys
     load(arrays.keys_in);
-    const LinearBuckets<Bits> bucket_of = guess_buckets(task_.map.to_ordered(sample));
-    find_places<with_values>(bucket_of, task_.buckets, arrays.values_in);
-    if (shared_.counts.largest <= most_keys_a_bucket()) {
-      scatter(bucket_of, scratch);
-      ptx::grid_sync();
-      sort_buckets(scratch);
-    } else {
-      sort_by_digits(scratch, {arrays.keys_out, arrays.values_out});
+    const Bits ordered = task_.map.to_ordered(sample);
+    const LinearBuckets<Bits> bucket_of = guess_buckets(ordered);
+    if (!is_surely_crowded(bucket_of(ordered))) {
+      find_places<with_values>(bucket_of, task_.buckets, arrays.values_in, scratch);
+      if (shared_.counts.largest <= most_keys_a_bucket()) {
+        scatter(bucket_of, scratch);
+        ptx::grid_sync();
+        sort_buckets(scratch);
+        return;
+      }
     }
+    sort_by_digits(scratch, {arrays.keys_out, arrays.values_out});
   }
 
  private:
@@ -155,13 +163,38 @@ class GridSort {
 
   /// Keys in memory are always as the caller has them, those in registers and in the stage are ordered bits.
   __device__ __forceinline__ void load(const Bits* keys) {
-    const Bits* const own = keys + first_;
+    source_ = keys;
+    if constexpr (!reads_twice) load_batch(0);
+  }
+
+  __device__ __forceinline__ void load_batch(uint32_t first) {
+    const Bits* const own = source_ + first_;
 #pragma unroll
-    for (uint32_t i = 0; i < keys_a_thread; ++i)
-      if (has_own(i)) keys_[i] = own[i * warp_threads];
+    for (uint32_t i = 0; i < batch; ++i)
+      if (has_own(first + i)) keys_[i] = own[(first + i) * warp_threads];
     if (task_.map.is_identity()) return;
 #pragma unroll
-    for (uint32_t i = 0; i < keys_a_thread; ++i) keys_[i] = task_.map.to_ordered(keys_[i]);
+    for (uint32_t i = 0; i < batch; ++i) keys_[i] = task_.map.to_ordered(keys_[i]);
+  }
+
+  __device__ __forceinline__ void load_values(const Value* values, uint32_t first) {
+    if constexpr (with_values) {
+      const Value* const own = values + first_;
+#pragma unroll
+      for (uint32_t i = 0; i < batch; ++i)
+        if (has_own(first + i)) values_[i] = own[(first + i) * warp_threads];
+    }
+  }
+
+  /// Calls body(first) when keys_ holds this thread's keys from number `first` on. The whole warp does.
+  template <class Body>
+  __device__ __forceinline__ void for_batches(Body body) {
+#pragma unroll
+    for (uint32_t first = 0; first < keys_a_thread; first += batch) {
+      if (first >= rows_) continue;
+      if constexpr (reads_twice) load_batch(first);
+      body(first);
+    }
   }
 
   /// Of all records; the same for this thread of every block.
@@ -199,37 +232,52 @@ class GridSort {
     return {shared_.map};
   }
 
+  /// Whether the sample alone shows a bucket with many more keys than a block sorts. Large shares are worth
+  /// the question.
+  __device__ __forceinline__ bool is_surely_crowded(uint32_t bucket) {
+    if constexpr (!reads_twice) return false;
+    uint32_t* const samples = shared_.counts.totals;  // not in use yet
+    if (threadIdx.x < digit_values) samples[threadIdx.x] = 0;
+    __syncthreads();
+    const uint32_t most = 4 * (Policy::threads / task_.buckets + neighbours);
+    return __syncthreads_or(atomicAdd(&samples[bucket], 1u) >= most) != 0;
+  }
+
   /// Ranks the block's records by digit, tells the others how many there are of each, puts them in their
   /// order in the stage while the others get there, and finds where in the whole array they go. Digits are
-  /// below `digits`. The values are read here, before any block may write.
+  /// below `digits`. All records are read here, before any block may write to `to`.
   template <bool stable, class DigitOfKey>
   __device__ __forceinline__ void find_places(const DigitOfKey& digit_of, uint32_t digits,
-                                              const Value* values_in) {
+                                              const Value* values_in, Column<Bits, Value> to) {
     Packed16<keys_a_thread> ranks;
     if constexpr (stable)
       rank_in_order(digit_of, ranks);
     else
       rank_as_they_come(digit_of, ranks);
-    Value values[with_values ? keys_a_thread : 1] = {};
-    if constexpr (with_values) {
-      const Value* const own = values_in + first_;
-#pragma unroll
-      for (uint32_t i = 0; i < keys_a_thread; ++i)
-        if (has_own(i)) values[i] = own[i * warp_threads];
-    }
+    if constexpr (!reads_twice) load_values(values_in, 0);
     __syncthreads();
     if (threadIdx.x < warp_threads) shared_.counts.publish(task_.counts);
-    const uint32_t token = ptx::grid_arrive();
+    // Behind the arrival, while the others come: unless they may then write where the records are read again.
+    const bool arrives_late = reads_twice && source_ == to.keys;
+    uint32_t token = 0;
+    if (arrives_late)
+      __syncthreads();
+    else
+      token = ptx::grid_arrive();
     const uint32_t warp = threadIdx.x / warp_threads;
+    for_batches([&](uint32_t first) {
+      if constexpr (reads_twice) load_values(values_in, first);
 #pragma unroll
-    for (uint32_t i = 0; i < keys_a_thread; ++i) {
-      if (!has_own(i)) continue;
-      const uint32_t digit = digit_of(keys_[i]);
-      uint32_t to = shared_.counts.staged[digit] + ranks.get(i);
-      if constexpr (stable) to += shared_.stage.warp_counts[warp][digit];
-      shared_.stage.keys[to] = keys_[i];
-      if constexpr (with_values) shared_.stage.values[to] = values[i];
-    }
+      for (uint32_t i = 0; i < batch; ++i) {
+        if (!has_own(first + i)) continue;
+        const uint32_t digit = digit_of(keys_[i]);
+        uint32_t place = shared_.counts.staged[digit] + ranks.get(first + i);
+        if constexpr (stable) place += shared_.stage.warp_counts[warp][digit];
+        shared_.stage.keys[place] = keys_[i];
+        if constexpr (with_values) shared_.stage.values[place] = values_[i];
+      }
+    });
+    if (arrives_late) token = ptx::grid_arrive();
     ptx::grid_wait(token);
     shared_.counts.template collect<Policy::threads, Policy::most_blocks, Policy::most_share>(task_.counts,
                                                                                               digits);
@@ -239,9 +287,11 @@ class GridSort {
   template <class DigitOfKey>
   __device__ __forceinline__ void rank_as_they_come(const DigitOfKey& digit_of,
                                                     Packed16<keys_a_thread>& ranks) {
+    for_batches([&](uint32_t first) {
 #pragma unroll
-    for (uint32_t i = 0; i < keys_a_thread; ++i)
-      if (has_own(i)) ranks.set(i, atomicAdd(&shared_.counts.own[digit_of(keys_[i])], 1u));
+      for (uint32_t i = 0; i < batch; ++i)
+        if (has_own(first + i)) ranks.set(first + i, atomicAdd(&shared_.counts.own[digit_of(keys_[i])], 1u));
+    });
   }
 
   /// Ranks in the warp; warp_counts becomes how many records of a digit the warps before have.
@@ -249,9 +299,19 @@ class GridSort {
   __device__ __forceinline__ void rank_in_order(const DigitOfKey& digit_of, Packed16<keys_a_thread>& ranks) {
     auto& stage = shared_.stage;
     WarpRanker<ranking> ranker(stage.warp_counts[threadIdx.x / warp_threads]);
+    HotDigits hot{};
+    for_batches([&](uint32_t first) {
+      if (first == 0) hot = find_hot_digits(digit_of(keys_[0]), has_own(0));
 #pragma unroll
-    for (uint32_t i = 0; i < keys_a_thread; ++i)
-      if (i < rows_) ranks.set(i, ranker.rank(digit_of(keys_[i]), has_own(i)));
+      for (uint32_t i = 0; i < batch; ++i) {
+        if (first + i >= rows_) continue;
+        const uint32_t digit = digit_of(keys_[i]);
+        const bool is_there = has_own(first + i);
+        ranks.set(first + i,
+                  hot.share_is_high ? ranker.rank_hot(hot, digit, is_there) : ranker.rank(digit, is_there));
+      }
+    });
+    if (hot.share_is_high) ranker.settle(hot);
     __syncthreads();
     // A thread sums up a digit over a part of the warps.
     constexpr uint32_t warps_a_part = GridShared::warps / GridShared::parts;
@@ -279,7 +339,7 @@ class GridSort {
   /// Records of one digit are neighbours in the stage, and are written together.
   template <class DigitOfKey>
   __device__ __forceinline__ void scatter(const DigitOfKey& digit_of, Column<Bits, Value> to) {
-#pragma unroll
+#pragma unroll keys_at_once
     for (uint32_t i = 0; i < keys_a_thread; ++i) {
       const uint32_t at = i * Policy::threads + threadIdx.x;
       if (at >= size_) break;
@@ -312,8 +372,8 @@ class GridSort {
     for (uint32_t place = 0; passes > 0; ++place) {
       const DigitOf<Bits> digit_of(place);
       if (digit_of(varying) == 0) continue;
-      find_places<true>(digit_of, digit_values, values);
       const Column<Bits, Value> to = --passes % 2 == 0 ? out : scratch;
+      find_places<true>(digit_of, digit_values, values, to);
       scatter(digit_of, to);
       if (passes == 0) return;
       ptx::grid_sync();
@@ -326,9 +386,11 @@ class GridSort {
   __device__ __forceinline__ Bits find_varying_bits() {
     const Bits reference = task_.map.to_ordered(task_.arrays.keys_in[0]);
     Bits differing = 0;
+    for_batches([&](uint32_t first) {
 #pragma unroll
-    for (uint32_t i = 0; i < keys_a_thread; ++i)
-      if (has_own(i)) differing |= keys_[i] ^ reference;
+      for (uint32_t i = 0; i < batch; ++i)
+        if (has_own(first + i)) differing |= keys_[i] ^ reference;
+    });
     differing = block_or(differing);
     if (threadIdx.x == 0) task_.differing[blockIdx.x] = differing;
     ptx::grid_sync();
@@ -346,14 +408,16 @@ class GridSort {
     return result;
   }
 
-  __device__ __forceinline__ void store(Column<Bits, Value> to) const {
+  __device__ __forceinline__ void store(Column<Bits, Value> to) {
+    for_batches([&](uint32_t first) {
 #pragma unroll
-    for (uint32_t i = 0; i < keys_a_thread; ++i) {
-      if (!has_own(i)) continue;
-      const uint32_t at = first_ + i * warp_threads;
-      to.keys[at] = task_.map.from_ordered(keys_[i]);
-      if constexpr (with_values) to.values[at] = task_.arrays.values_in[at];
-    }
+      for (uint32_t i = 0; i < batch; ++i) {
+        if (!has_own(first + i)) continue;
+        const uint32_t at = first_ + (first + i) * warp_threads;
+        to.keys[at] = task_.map.from_ordered(keys_[i]);
+        if constexpr (with_values) to.values[at] = task_.arrays.values_in[at];
+      }
+    });
   }
 
   using BucketArrays = bucket_sort_detail::BucketArrays<Bits, Value>;
@@ -367,7 +431,9 @@ class GridSort {
   uint32_t rows_;      // records of a thread at most
   uint32_t first_;     // this thread's first record in the array
   uint32_t own_rows_;  // how many it has
-  Bits keys_[keys_a_thread] = {};
+  const Bits* source_ = nullptr;
+  Bits keys_[batch] = {};
+  Value values_[with_values ? batch : 1] = {};
 };
 
 template <class Bits, class Value, Ranking ranking, class Policy>

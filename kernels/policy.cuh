@@ -131,10 +131,12 @@ using WiderCounters = BucketSortPolicy<Policy::threads, Policy::keys_a_thread,
 /// radix_msd.cuh: buckets of at most bucket_keys records on average, from least_count records on. From
 /// counted_from keys on larger buckets are counted: fewer keys with such buckets have, as a rule, some that
 /// are larger still, and a launch that finds nothing to do takes 1.3 us. From fine_from keys alone on a
-/// bucket map has fine pieces, made from four times the sample, which takes 40 us more.
+/// bucket map has fine pieces, made from four times the sample, which takes 40 us more. From clumps_from keys
+/// on the survey asks whether keys clump together inside of the buckets; fewer keys than the default come
+/// together in the same part by chance.
 template <class Partition_, class Small_, class Large_, uint32_t bucket_keys_ = 4096,
           uint64_t least_count_ = uint64_t{1} << 21, uint64_t counted_from_ = uint64_t{1} << 30,
-          uint64_t fine_from_ = uint64_t{1} << 27>
+          uint64_t fine_from_ = uint64_t{1} << 27, uint64_t clumps_from_ = uint64_t{1} << 20>
 struct MsdPolicy {
   using Partition = Partition_;
   using Small = Small_;
@@ -143,6 +145,7 @@ struct MsdPolicy {
   static constexpr uint64_t least_count = least_count_;
   static constexpr uint64_t counted_from = counted_from_;
   static constexpr uint64_t fine_from = fine_from_;
+  static constexpr uint64_t clumps_from = clumps_from_;
 };
 
 /// grid_sort.cuh: each of at most `most_blocks` blocks takes up to threads * keys_a_thread records, and no
@@ -176,17 +179,17 @@ struct MsdRow {
 template <>
 struct MsdRow<uint32_t, NoValue> {
   using Policy = MsdPolicy<PartitionPolicy<1024, 24, 8, 1>, BucketSortPolicy<256, 18, 4, 16384>,
-                           BucketSortPolicy<1024, 18, 1, 65536>, 4096, 3u << 20>;
+                           BucketSortPolicy<1024, 18, 1, 65536>, 4096, (1u << 24) + 1>;
 };
 template <>
 struct MsdRow<uint64_t, NoValue> {
   using Policy = MsdPolicy<PartitionPolicy<512, 24, 8, 1>, BucketSortPolicy<512, 9, 2, 16384>,
-                           BucketSortPolicy<1024, 18, 1, 32768>, 4096, (1u << 20) + 1>;
+                           BucketSortPolicy<1024, 18, 1, 32768>, 4096, (1u << 21) + 1>;
 };
 template <>
 struct MsdRow<uint32_t, uint32_t> {
   using Policy = MsdPolicy<PartitionPolicy<512, 22, 11, 1>, BucketSortPolicy<512, 9, 2, 16384>,
-                           BucketSortPolicy<1024, 16, 1, 32768>>;
+                           BucketSortPolicy<1024, 16, 1, 32768>, 4096, (1u << 21) + 1>;
 };
 template <>
 struct MsdRow<uint32_t, uint64_t> {
@@ -223,6 +226,32 @@ template <class Bits, class Value>
 using TunedGridSort = std::conditional_t<
     sizeof(Bits) < 4, void,
     std::conditional_t<sizeof(Bits) == 4 && value_bytes<Value> == 0, GridSortRow<12>, GridSortRow<9>>>;
+
+/// Larger arrays in the same way, which read their keys twice; void where they leave that to others.
+template <uint32_t keys_a_thread, uint32_t bucket_keys_a_thread, uint32_t parts>
+using LargeGridSortRow =
+    GridSortPolicy<1024, keys_a_thread, 128, 1024, BucketSortPolicy<1024, bucket_keys_a_thread, 1, parts>>;
+template <class Bits, class Value>
+struct LargeGridRow {
+  using Policy = void;
+};
+template <>
+struct LargeGridRow<uint32_t, NoValue> {
+  using Policy = LargeGridSortRow<32, 18, 65536>;
+};
+template <>
+struct LargeGridRow<uint64_t, NoValue> {
+  using Policy = LargeGridSortRow<16, 12, 32768>;
+};
+template <>
+struct LargeGridRow<uint32_t, uint32_t> {
+  using Policy = LargeGridSortRow<16, 12, 32768>;
+};
+template <class Bits, class Value>
+using LargeGridSort = typename LargeGridRow<Bits, Value>::Policy;
+template <class Bits, class Value>
+using LargestGridSort = std::conditional_t<std::is_void_v<LargeGridSort<Bits, Value>>,
+                                           TunedGridSort<Bits, Value>, LargeGridSort<Bits, Value>>;
 
 /// counting_sort.cuh.
 struct CountingPolicy {

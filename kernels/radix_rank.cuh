@@ -46,6 +46,27 @@ struct HotDigits {
   uint32_t digits[candidates];  // the most frequent ones
 };
 
+/// As far as one digit of each lane shows them: more lanes with the same one than chance gives them.
+__device__ __forceinline__ HotDigits find_hot_digits(uint32_t digit, bool present) {
+  constexpr uint32_t least_lanes = 5;
+  const uint32_t peers = warp_match<digit_bits>(digit) & __ballot_sync(full_warp, present);
+  const uint32_t mine = present ? static_cast<uint32_t>(__popc(peers)) * digit_values + digit : 0;
+  const auto larger = [](uint32_t a, uint32_t b) { return max(a, b); };
+  const uint32_t first = warp_reduce(mine, larger);
+  const uint32_t second = warp_reduce(mine == first ? 0 : mine, larger);
+  return {.share_is_high = first / digit_values >= least_lanes,
+          .digits = {first % digit_values, second % digit_values}};
+}
+
+/// Less thorough: whether many lanes have the first one's digit. The other candidate is the last lane's.
+__device__ __forceinline__ HotDigits find_run(uint32_t digit, bool present) {
+  constexpr int least_lanes = 8;
+  const uint32_t first = __shfl_sync(full_warp, digit, 0);
+  const uint32_t peers = __ballot_sync(full_warp, present && digit == first);
+  return {.share_is_high = __popc(peers) >= least_lanes,
+          .digits = {first, __shfl_sync(full_warp, digit, warp_threads - 1)}};
+}
+
 /// Ranks the keys of one warp, row after row. `counts` (shared memory, the warp's own) becomes its histogram.
 /// The whole warp calls each function; lanes without a key are not `present` and get no meaningful rank.
 template <Ranking ranking>

@@ -70,7 +70,7 @@ template <class Bits, class Value, class Policy = TunedOnesweep<Bits, Value>>
 constexpr bool may_fit_grid(SortAlgorithm algorithm, uint64_t count) {
   if constexpr (has_grid_sort<Bits, Value> && !Policy::is_portable)
     return algorithm == SortAlgorithm::automatic && !fits_one_block<Bits, Value>(algorithm, count) &&
-           !tries_msd<Bits, Value>(algorithm, count) && count <= most_in_grid<TunedGridSort<Bits, Value>>;
+           !tries_msd<Bits, Value>(algorithm, count) && count <= most_in_grid<LargestGridSort<Bits, Value>>;
   return false;
 }
 
@@ -78,7 +78,8 @@ constexpr bool may_fit_grid(SortAlgorithm algorithm, uint64_t count) {
 template <class Bits, class Value, class Policy = TunedOnesweep<Bits, Value>>
 bool fits_grid(SortAlgorithm algorithm, uint64_t count) {
   if constexpr (has_grid_sort<Bits, Value> && !Policy::is_portable)
-    return may_fit_grid<Bits, Value>(algorithm, count) && count <= grid_capacity<Bits, Value>();
+    return may_fit_grid<Bits, Value>(algorithm, count) &&
+           count <= grid_capacity<Bits, Value, LargestGridSort<Bits, Value>>();
   return false;
 }
 
@@ -93,6 +94,7 @@ struct SortWorkspace {
   MsdWorkspace<Bits, Value> msd;
   size_t zeroed_bytes;  // everything above must be zero before a sort
   GridSortWorkspace<Bits, Value> grid;
+  GridSortWorkspace<Bits, Value, LargeGridSort<Bits, Value>> large_grid;
   DeviceSpan<Bits> scratch_keys;
   DeviceSpan<Value> scratch_values;
 
@@ -104,6 +106,7 @@ struct SortWorkspace {
         msd(workspace, tries_msd<Bits, Value, Policy>(SortAlgorithm::automatic, count)),
         zeroed_bytes(msd.zeroed),
         grid(workspace, may_fit_grid<Bits, Value, Policy>(SortAlgorithm::automatic, count)),
+        large_grid(workspace, may_fit_grid<Bits, Value, Policy>(SortAlgorithm::automatic, count)),
         scratch_keys(workspace.take<Bits>(count)),
         scratch_values(workspace.take<Value>(value_bytes<Value> == 0 ? 0 : count)) {}
 
@@ -202,10 +205,18 @@ bool sort_in_one_launch(const MsdArrays<Bits, Value>& arrays, const SortSettings
     return true;
   }
   if (!fits_grid<Bits, Value>(settings.algorithm, arrays.count)) return false;
-  if (settings.ranking == Ranking::lane_order)
-    grid_sort<Ranking::lane_order>(arrays, settings.map, workspace.grid, stream);
-  else
-    grid_sort<Ranking::ballot>(arrays, settings.map, workspace.grid, stream);
+  const auto sort = [&](const auto& grid) {
+    if (settings.ranking == Ranking::lane_order)
+      grid_sort<Ranking::lane_order>(arrays, settings.map, grid, stream);
+    else
+      grid_sort<Ranking::ballot>(arrays, settings.map, grid, stream);
+  };
+  if constexpr (!std::is_void_v<LargeGridSort<Bits, Value>>)
+    if (arrays.count > grid_capacity<Bits, Value>()) {
+      sort(workspace.large_grid);
+      return true;
+    }
+  sort(workspace.grid);
   return true;
 }
 

@@ -24,6 +24,8 @@ constexpr unsigned multiprocessors_here = 5;
 
 /// Shares of up to 768 records, on up to 16 multiprocessors, and buckets of up to 1024.
 using SmallGrid = GridSortPolicy<256, 3, 16, 64, BucketSortPolicy<256, 4, 1, 16384>>;
+/// Shares of up to 4,096, more than registers hold, and buckets of up to 3,072.
+using LargeGrid = GridSortPolicy<256, 16, 16, 64, BucketSortPolicy<256, 12, 1, 16384>>;
 /// Two parts of the warps, a record a thread; a block each 32nd record.
 using TinyShares = GridSortPolicy<512, 1, 40, 32, BucketSortPolicy<512, 1, 1, 32768>>;
 
@@ -158,8 +160,32 @@ TEMPLATE_PRODUCT_TEST_CASE("the grid sort is right for every kind of record and 
   }
 }
 
+TEMPLATE_PRODUCT_TEST_CASE("shares that are read twice are sorted as well", "[device]", std::pair,
+                           ((uint32_t, NoValue), (int64_t, NoValue), (uint32_t, uint32_t),
+                            (double, uint64_t))) {
+  using Key = typename TestType::first_type;
+  using Value = typename TestType::second_type;
+  uint32_t variant = sizeof(Key) + value_bytes<Value>;
+  for (const char* const distribution : {"uniform", "and3", "few-16", "sorted", "ninety-percent-one-value",
+                                         "zipf-hashed", "all-equal", "two-digits"})
+    for (const uint64_t count : {3'001, 6'144, 8'192}) {
+      variant += 3;
+      if (!on_gpu && variant % 4 != 0) continue;
+      Case test = variant_of(variant / (on_gpu ? 1 : 4));
+      test.multiprocessors = 2;
+      sort_distribution<LargeGrid, Key, Value>(distribution, count, test);
+    }
+}
+
 TEST_CASE("the grid sort is right at every limit of its sizes", "[device]") {
   uint32_t variant = 0;
+  for (const uint64_t limit : {8 * 256, 2 * 8 * 256, 2 * 9 * 256, 2 * 16 * 256})
+    for (const uint64_t count : {limit - 1, limit, limit + 1}) {
+      if (count > 2 * 16 * 256) continue;
+      Case test = variant_of(variant++);
+      test.multiprocessors = 2;
+      sort_distribution<LargeGrid, uint32_t, NoValue>("uniform", count, test);
+    }
   for (const uint64_t limit : {1, 64, 256, 5 * 64, 5 * 256, 5 * 768})
     for (const uint64_t count : {limit - 1, limit, limit + 1}) {
       if (count == 0 || count > 5 * 768) continue;
@@ -258,6 +284,7 @@ TEST_CASE("the grid sort is right under many schedules", "[simt]") {
     const char* const distribution = i % 3 == 0 ? "ninety-percent-one-value" : "uniform";
     sort_distribution<SmallGrid, uint32_t, uint32_t>(distribution, 500 + random() % 1'000, test);
     sort_distribution<SmallGrid, uint64_t, NoValue>(distribution, 500 + random() % 1'000, test);
+    sort_distribution<LargeGrid, uint64_t, uint32_t>(distribution, 500 + random() % 1'000, test);
   }
 }
 #endif
