@@ -71,6 +71,10 @@ struct LinearBuckets {
   BucketMap<Bits> map;
 
   __device__ __forceinline__ uint32_t of_word(uint32_t word) const { return __umulhi(word, map.scale); }
+  /// Of 2^14 parts of each bucket.
+  __device__ __forceinline__ uint32_t part_of_word(uint32_t word) const {
+    return of_word(word) << 14 | word * map.scale >> 18;
+  }
   /// The first word of a bucket or a higher one; behind the last word: none.
   __device__ __forceinline__ uint64_t first_word(uint32_t bucket) const {
     const uint64_t word = ((uint64_t{bucket} << 32) + map.scale - 1) / map.scale;
@@ -97,6 +101,10 @@ struct PiecedBuckets {
   __device__ __forceinline__ uint32_t of_word(uint32_t word) const {
     const MapPiece piece = pieces[piece_of(word)];
     return (piece & 0xffff) + __umulhi(word << piece_bits, piece >> 16);
+  }
+  /// Of 2^14 parts of each bucket.
+  __device__ __forceinline__ uint32_t part_of_word(uint32_t word) const {
+    return of_word(word) << 14 | (word << piece_bits) * (pieces[piece_of(word)] >> 16) >> 18;
   }
   __device__ __forceinline__ uint32_t piece_of(uint32_t word) const {
     return __funnelshift_l(word, 0, piece_bits);

@@ -198,7 +198,8 @@ void radix_msd(const MsdArrays<Bits, Value>& arrays, KeyMap<Bits> map, const Dig
       .most_bucket_keys = Policy::Large::most_keys,
       .most_keys = counts_buckets ? most_counted_keys : Policy::Large::most_keys,
       .with_values = with_values,
-      .has_fine_pieces = !with_values && count >= Policy::fine_from};
+      .has_fine_pieces = !with_values && count >= Policy::fine_from,
+      .asks_for_clumps = count >= Policy::clumps_from && count < survey_detail::clumps_below};
   launch_chained(survey_detail::survey_kernel<Bits>,
                  {1, survey_detail::threads, sizeof(survey_detail::Shared<Bits>)}, stream, survey, plan,
                  workspace.values.data());
@@ -209,7 +210,7 @@ void radix_msd(const MsdArrays<Bits, Value>& arrays, KeyMap<Bits> map, const Dig
         .places = survey_detail::frequent_places<Bits>(count),
         .most_keys = static_cast<uint32_t>(std::min<uint64_t>(count / survey_detail::finders, 1u << 31))};
     launch_chained(survey_detail::sample_kernel<Bits>,
-                   {sample.places / survey_detail::sample_threads, survey_detail::sample_threads,
+                   {2 * sample.places / survey_detail::sample_threads, survey_detail::sample_threads,
                     sizeof(survey_detail::SampleShared)},
                    stream, survey, sample, static_cast<const MsdPlan<Bits>*>(plan));
     launch_chained(survey_detail::find_frequent_kernel<Bits>,

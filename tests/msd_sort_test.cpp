@@ -32,6 +32,11 @@ using CountedMsd = MsdPolicy<PartitionPolicy<256, 4, 2, 1>, BucketSortPolicy<256
 using FineMsd = MsdPolicy<PartitionPolicy<256, 4, 2, 1>, BucketSortPolicy<256, 1, 1, 16384>,
                           BucketSortPolicy<256, 4, 1, 16384>, 32, 1, uint64_t{1} << 30, 1>;
 
+/// Asks whether keys clump together in parts of the buckets.
+using AskingMsd =
+    MsdPolicy<PartitionPolicy<256, 4, 2, 1>, BucketSortPolicy<256, 1, 1, 16384>,
+              BucketSortPolicy<256, 4, 1, 16384>, 32, 1, uint64_t{1} << 30, uint64_t{1} << 27, 1>;
+
 template <class Key>
 using KeyBits = std::conditional_t<sizeof(Key) == 4, uint32_t, uint64_t>;
 
@@ -286,6 +291,22 @@ TEMPLATE_TEST_CASE("buckets follow an uneven distribution by fine pieces, too", 
   CHECK(plan.is_pieced == 1);
   CHECK(plan.piece_bits == fine_piece_bits);
   CHECK(plan.falls_back == 0);
+}
+
+TEMPLATE_TEST_CASE("keys that clump together are left to another sort, if they are asked for", "[device]",
+                   uint32_t, int64_t) {
+  using Bits = KeyBits<TestType>;
+  std::mt19937_64 random(test_seed());
+  std::vector<Bits> clumps(300);
+  for (Bits& first : clumps) first = static_cast<Bits>(random());
+  std::vector<TestType> uniform(70'001);
+  std::vector<TestType> clumped(uniform.size());
+  for (TestType& key : uniform) key = static_cast<TestType>(random());
+  for (TestType& key : clumped)
+    key = static_cast<TestType>(clumps[random() % clumps.size()] + random() % (sizeof(Bits) == 4 ? 32 : 256));
+  CHECK(sort<TestType, NoValue, AskingMsd>(uniform, {}).falls_back == 0);
+  CHECK(sort<TestType, NoValue>(clumped, {}).falls_back == 0);
+  CHECK(sort<TestType, NoValue, AskingMsd>(clumped, {}).falls_back == 1);
 }
 
 TEST_CASE("a key that is frequent leaves nothing to sort, or buckets that are still too large", "[device]") {
