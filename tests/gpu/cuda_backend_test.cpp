@@ -5,8 +5,10 @@
 #include "core/error.hpp"
 #include "datasets/distributions.hpp"
 #include "oracle.hpp"
+#include "seed.hpp"
 
 #include <algorithm>
+#include <cstring>
 #include <numeric>
 #include <string>
 #include <thread>
