@@ -12,7 +12,7 @@
 #pragma once
 
 #include "core/key_bits.hpp"
-#include "kernels/bucket_sort.cuh"
+#include "kernels/bucket_list.cuh"
 #include "kernels/launch.cuh"
 #include "kernels/msd_plan.cuh"
 #include "kernels/policy.cuh"
@@ -41,7 +41,7 @@ inline constexpr uint32_t step_values = lane_values * warp_threads;
 inline constexpr uint32_t window = sizeof(uint4) * warp_threads;
 
 struct Shared {
-  bucket_sort_detail::Queue queue;
+  bucket_list::Queue queue;
   uint32_t warp_sums[warps];
   alignas(16) uint32_t counters[words];
   alignas(16) uint8_t markers[warps][window];
@@ -235,13 +235,7 @@ class Counting {
 #pragma unroll
     for (uint32_t k = 0; k < width; ++k)
       vector.keys[k] = map_.from_ordered(static_cast<Bits>(lowest + max(value[k], carried)));
-    if (lane * width >= begin && (lane + 1) * width <= end) {
-      __stcs(reinterpret_cast<uint4*>(to) + lane, vector.whole);
-    } else {
-#pragma unroll
-      for (uint32_t k = 0; k < width; ++k)
-        if (lane * width + k >= begin && lane * width + k < end) to[lane * width + k] = vector.keys[k];
-    }
+    bucket_list::store_own(to, lane, vector, begin, end);
     return __shfl_sync(full_warp, max(value[width - 1], carried), warp_threads - 1);
   }
 
@@ -252,13 +246,13 @@ class Counting {
 /// Sorts the buckets of task.list, a block one after the other.
 template <class Bits>
 __global__ __launch_bounds__(threads, blocks_a_multiprocessor) void bucket_counting_kernel(
-    bucket_sort_detail::BucketTask<Bits, NoValue> task, MsdPlan<Bits>* plan) {
+    bucket_list::BucketTask<Bits, NoValue> task, MsdPlan<Bits>* plan) {
   if (ptx::is_before_90()) return;
   ptx::wait_for_previous_launch();
   if (!plan->partitions()) return;
   Shared& shared = shared_memory<Shared>();
   Counting<Bits> counting(shared, task.map);
-  bucket_sort_detail::for_listed(shared.queue, task, *plan, [&](const ListedBucket& bucket) {
+  bucket_list::for_listed(shared.queue, task, *plan, [&](const ListedBucket& bucket) {
     counting.sort(task.source(*plan) + bucket.first, bucket.size, bucket.parts,
                   task.destination(*plan, bucket));
   });
