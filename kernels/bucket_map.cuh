@@ -104,7 +104,8 @@ struct PiecedBuckets {
   }
   /// Of 2^14 parts of each bucket.
   __device__ __forceinline__ uint32_t part_of_word(uint32_t word) const {
-    return of_word(word) << 14 | (word << piece_bits) * (pieces[piece_of(word)] >> 16) >> 18;
+    const uint32_t buckets = max(pieces[piece_of(word)] >> 16, 1u);
+    return of_word(word) << 14 | (word << piece_bits) * buckets >> 18;
   }
   __device__ __forceinline__ uint32_t piece_of(uint32_t word) const {
     return __funnelshift_l(word, 0, piece_bits);

@@ -68,9 +68,10 @@ inline constexpr uint32_t most_frequent_samples = 1u << 19;
 /// meet.
 inline constexpr uint32_t frequent_part = 4;
 /// Fewer keys are left to the LSD sort, unless one value has half of them. H200, hashed Zipf, CUB in
-/// brackets: u32 2^22 keys 237 us (161), 2^24 457 (408), 2^28 3.6 ms (5.2); u64 2^22 322 us (369).
+/// brackets: u32 2^22 keys 237 us (161), 2^24 457 (408), 2^28 3.6 ms (5.2); u64 2^22 347 us (340), 2^23 425
+/// (587).
 template <class Bits>
-inline constexpr uint64_t frequent_from = sizeof(Bits) == 8 ? 0 : uint64_t{1} << 26;
+inline constexpr uint64_t frequent_from = uint64_t{1} << (sizeof(Bits) == 8 ? 23 : 26);
 inline constexpr uint32_t frequent_top_share = 2;
 /// From so many keys on 4,096 samples do not tell any more whether keys clump together.
 inline constexpr uint64_t clumps_below = uint64_t{1} << 26;

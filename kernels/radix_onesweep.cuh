@@ -128,9 +128,9 @@ class Tile {
   /// Phase 1: each record's rank among the records of its digit in its warp.
   __device__ __forceinline__ void rank_in_warp() {
     WarpRanker<ranking> ranker(shared_.warp_counts[warp()]);
-    HotDigits hot = sweep_.hot;
-    // Behind the first pass, keys of one value are neighbours.
-    if (!hot.share_is_high) hot = find_run(digit_of_(keys_[0]), has_own(0));
+    // Behind the first pass, keys of one value are neighbours, whatever their share in the array.
+    HotDigits hot = find_run(digit_of_(keys_[0]), has_own(0));
+    if (!hot.share_is_high) hot = sweep_.hot;
     if (hot.share_is_high) {
 #pragma unroll
       for (uint32_t i = 0; i < keys_a_thread; ++i)

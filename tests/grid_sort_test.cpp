@@ -30,7 +30,7 @@ using LargeGrid = GridSortPolicy<256, 16, 16, 64, BucketSortPolicy<256, 12, 1, 1
 using TinyShares = GridSortPolicy<512, 1, 40, 32, BucketSortPolicy<512, 1, 1, 32768>>;
 
 template <class Key>
-using BitsOf = std::conditional_t<sizeof(Key) == 4, uint32_t, uint64_t>;
+using KeyBits = std::conditional_t<sizeof(Key) == 4, uint32_t, uint64_t>;
 
 enum class Taken { buckets, digits };
 
@@ -44,7 +44,7 @@ struct Case {
 /// Sorts and checks; the road that was taken.
 template <class Policy, class Key, class Value>
 Taken sort(const std::vector<Key>& input, const Case& test) {
-  using Bits = BitsOf<Key>;
+  using Bits = KeyBits<Key>;
   constexpr bool with_values = !std::is_same_v<Value, NoValue>;
   const OnDevice session(test.multiprocessors);
   const uint64_t count = input.size();
@@ -251,6 +251,22 @@ TEST_CASE("the product's grid sort is right", "[device]") {
       sort_distribution<TunedGridSort<uint64_t, uint64_t>, uint64_t, uint64_t>(distribution, count, {});
     }
   }
+}
+
+TEMPLATE_PRODUCT_TEST_CASE("the product's grid sort of large shares is right", "[device]", std::pair,
+                           ((float, NoValue), (uint64_t, NoValue), (int32_t, uint32_t))) {
+  using Key = typename TestType::first_type;
+  using Value = typename TestType::second_type;
+  using Grid = LargeGridSort<KeyBits<Key>, Value>;
+  const uint64_t capacity = [] {
+    const OnDevice session;
+    return grid_capacity<KeyBits<Key>, Value, Grid>();
+  }();
+  uint32_t variant = 0;
+  for (const uint64_t count : {uint64_t{1} << 17, (uint64_t{1} << 20) + 1, capacity - 1, capacity})
+    for (const Distribution& distribution : all_distributions())
+      if (distribution.suits(key_type_of<Key>()))
+        sort_distribution<Grid, Key, Value>(distribution.name, count, variant_of(variant++));
 }
 #endif
 

@@ -299,13 +299,13 @@ TEMPLATE_TEST_CASE("keys that clump together are left to another sort, if they a
   std::mt19937_64 random(test_seed());
   std::vector<Bits> clumps(300);
   for (Bits& first : clumps) first = static_cast<Bits>(random());
-  std::vector<TestType> uniform(70'001);
+  std::vector<TestType> uniform(on_gpu ? 70'001 : 20'001);
   std::vector<TestType> clumped(uniform.size());
   for (TestType& key : uniform) key = static_cast<TestType>(random());
   for (TestType& key : clumped)
     key = static_cast<TestType>(clumps[random() % clumps.size()] + random() % (sizeof(Bits) == 4 ? 32 : 256));
   CHECK(sort<TestType, NoValue, AskingMsd>(uniform, {}).falls_back == 0);
-  CHECK(sort<TestType, NoValue>(clumped, {}).falls_back == 0);
+  if (on_gpu) CHECK(sort<TestType, NoValue>(clumped, {}).falls_back == 0);
   CHECK(sort<TestType, NoValue, AskingMsd>(clumped, {}).falls_back == 1);
 }
 

@@ -87,7 +87,8 @@ std::vector<uint64_t> corners() {
     result.insert(result.end(),
                   {Msd::Small::most_keys, Msd::Large::most_keys, Msd::Partition::tile, Msd::least_count,
                    Msd::least_count + Msd::Partition::tile, most_in_grid<TunedGridSort<Bits, Value>>,
-                   uint64_t{Msd::bucket_keys} << 9, uint64_t{Msd::bucket_keys} << 10});
+                   most_in_grid<LargestGridSort<Bits, Value>>, uint64_t{Msd::bucket_keys} << 9,
+                   uint64_t{Msd::bucket_keys} << 10});
   }
   return result;
 }
@@ -110,8 +111,10 @@ uint64_t draw_capacity(Random& random) {
   if constexpr (has_msd_sort<Bits, Value>) {
     using Msd = TunedMsd<Bits, Value>;
     using Grid = TunedGridSort<Bits, Value>;
-    const uint64_t capacities[] = {Msd::Small::most_keys, Msd::Large::most_keys, Grid::Finish::most_keys};
-    return nearly(random, capacities[below(random, 3)]);
+    using LargestGrid = LargestGridSort<Bits, Value>;
+    const uint64_t capacities[] = {Msd::Small::most_keys, Msd::Large::most_keys, Grid::Finish::most_keys,
+                                   LargestGrid::Finish::most_keys};
+    return nearly(random, capacities[below(random, std::size(capacities))]);
   }
   return any_magnitude(random, most_records);
 }
