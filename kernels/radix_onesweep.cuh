@@ -275,8 +275,7 @@ __device__ __noinline__ void sweep_tile(Statuses statuses, uint32_t row, uint32_
 /// The portion's tiles one after another: a block draws tickets until none is left. The tickets behind the
 /// last tile are rows without keys, which are only marked, so that every row is left in the same state.
 template <class Bits, class Value, Ranking ranking, class Policy>
-__device__ __forceinline__ void sweep_portion(Shared<Bits, Value, Policy>& shared,
-                                              const Sweep<Bits, Value>& sweep, const Portion& portion,
+__device__ __forceinline__ void sweep_portion(Shared<Bits, Value, Policy>& shared, const Portion& portion,
                                               const Statuses& statuses, uint32_t rows, uint32_t* tickets) {
   while (true) {
     if (threadIdx.x == 0) {
@@ -339,7 +338,7 @@ __device__ __forceinline__ void sweep_portion_of_pass(Shared<Bits, Value, Policy
   }
   __syncthreads();
   const Statuses statuses(passes.statuses, plan.passes[place].index * passes.portions + number);
-  sweep_portion<Bits, Value, ranking, Policy>(shared, shared.sweep, shared.borders, statuses, passes.rows,
+  sweep_portion<Bits, Value, ranking, Policy>(shared, shared.borders, statuses, passes.rows,
                                               &passes.tickets[index]);
 }
 

@@ -231,12 +231,13 @@ class Memory(Place):
         source = self.generate("long.u64", "24M", "uniform")
         done = self.folder / "done"
         subprocess.run([SWEEPSORT, "sort", source, "-o", done], check=True)
-        # With less, what the C library reserves for each thread decides.
+        # With less, or with more threads, what the C library reserves for each thread decides.
         for megabytes in (300, 400, 500, 600):
             limited = lambda: resource.setrlimit(resource.RLIMIT_AS, (megabytes * MIB, megabytes * MIB))
             with open(source, "rb") as file:
                 cat = subprocess.Popen(["cat"], stdin=file, stdout=subprocess.PIPE)
-                sort = subprocess.run([SWEEPSORT, "sort", "-f", "-t", "u64", "-T", self.spill, "-", "-o", self.folder / "out"],
+                sort = subprocess.run([SWEEPSORT, "sort", "-f", "-t", "u64", "--threads", "2", "-T", self.spill,
+                                       "-", "-o", self.folder / "out"],
                                       stdin=cat.stdout, capture_output=True, preexec_fn=limited)
                 cat.stdout.close()
                 cat.wait()

@@ -87,8 +87,8 @@ std::string repeat_table(const SortReport& report) {
 
 nlohmann::ordered_json sort_json(const SortReport& report, const std::vector<std::string>& inputs,
                                  const std::string& output, const SortFileOptions& options) {
-  using Json = nlohmann::ordered_json;
-  Json phases = Json::array();
+  using nlohmann::ordered_json;
+  ordered_json phases = ordered_json::array();
   for (const PhaseTime& phase : report.phases) {
     phases.push_back({{"phase", name(phase.phase)}, {"time_s", phase.time_s}, {"bytes", phase.bytes}});
     if (phase.phase != Phase::runs && phase.phase != Phase::merge) continue;
