@@ -11,7 +11,8 @@
 // all are sorted by the bytes in which they differ, least significant first, by the same rounds of ranking,
 // counting and scattering. All blocks see that from the same counts, before any record has moved.
 //
-// Moves 4n records by the road of the buckets, or 2n for every byte that varies.
+// Moves 4n records by the road of the buckets, or 2n for every byte that varies; large shares read their keys
+// once more each time.
 #pragma once
 
 #include "core/key_bits.hpp"
@@ -139,7 +140,7 @@ class GridSort {
     load(arrays.keys_in);
     const Bits ordered = task_.map.to_ordered(sample);
     const LinearBuckets<Bits> bucket_of = guess_buckets(ordered);
-    if (!is_surely_crowded(bucket_of(ordered))) {
+    if (!repeats() && !is_surely_crowded(bucket_of(ordered))) {
       find_places<with_values>(bucket_of, task_.buckets, arrays.values_in, scratch);
       if (shared_.counts.largest <= most_keys_a_bucket()) {
         scatter(bucket_of, scratch);
@@ -232,6 +233,10 @@ class GridSort {
     return {shared_.map};
   }
 
+  /// Pairs of equal keys crowd in the parts of every bucket, and few bytes vary: H200, 2^20 u32 pairs of
+  /// 65,536 keys, 101 us in buckets (CUB 67).
+  __device__ __forceinline__ bool repeats() const { return with_values && shared_.map.range < count_ / 4; }
+
   /// Whether the sample alone shows a bucket with many more keys than a block sorts. Large shares are worth
   /// the question.
   __device__ __forceinline__ bool is_surely_crowded(uint32_t bucket) {
@@ -245,7 +250,8 @@ class GridSort {
 
   /// Ranks the block's records by digit, tells the others how many there are of each, puts them in their
   /// order in the stage while the others get there, and finds where in the whole array they go. Digits are
-  /// below `digits`. All records are read here, before any block may write to `to`.
+  /// below `digits`. All records are read here: before any block may write to `to`, if they
+  /// are there.
   template <bool stable, class DigitOfKey>
   __device__ __forceinline__ void find_places(const DigitOfKey& digit_of, uint32_t digits,
                                               const Value* values_in, Column<Bits, Value> to) {

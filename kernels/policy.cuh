@@ -48,8 +48,8 @@ inline constexpr OnesweepRow onesweep_rows[] = {
     {8, 0, 512, 14, 2}, {8, 4, 512, 12, 2}, {8, 8, 512, 10, 2},
 };
 
-// Not measured: as many keys a thread as above, in tiles so small that two blocks fit the 64 KiB of compute
-// capability 7.5 and three the 100 KiB of 8.6, 8.9 and 12.0.
+// Not measured: about as many keys a thread as above, in tiles so small that two blocks fit the 64 KiB of
+// compute capability 7.5 and three the 100 KiB of 8.6, 8.9 and 12.0.
 inline constexpr OnesweepRow portable_onesweep_rows[] = {
     {1, 0, 256, 32, 2}, {1, 4, 256, 20, 2}, {1, 8, 256, 10, 2},  //
     {2, 0, 256, 32, 2}, {2, 4, 256, 20, 2}, {2, 8, 256, 10, 2},  //
@@ -165,7 +165,9 @@ struct GridSortPolicy {
   static constexpr uint32_t most_share = threads * keys_a_thread;
 };
 
-/// Records without a row (1- and 2-byte keys) have no MSD sort.
+/// Records without a row (1- and 2-byte keys) have no MSD sort. It begins behind what the grid sort takes;
+/// for u32 keys and u32 pairs later, as the LSD sort takes about as long there and never gives up
+/// (bench/README.md).
 //
 // H200, CUDA 13.0, 2^28 uniform records, 2026-11-21, ms, whole sorts by bench/tune. Threads x keys of a
 // partition / threads x keys of a small bucket x blocks a multiprocessor:
@@ -232,6 +234,14 @@ using TunedGridSort = std::conditional_t<
     std::conditional_t<sizeof(Bits) == 4 && value_bytes<Value> == 0, GridSortRow<12>, GridSortRow<9>>>;
 
 /// Larger arrays in the same way, which read their keys twice; void where they leave that to others.
+//
+// H200, CUDA 13.0, 2026-11-22, microseconds a sort in a graph, uniform / AND of three; by LSD; by MSD; CUB:
+//
+//   u32 2^21   37 /  67    76 /  85                99 /  96
+//   u32 2^22   57 / 110   111 / 127   129 / 188   161 / 157
+//   u64 2^21   44 / 167   158 / 174   118 / 243   228 / 221
+//
+// u32+u32 is carried over. 24 keys a thread would hold 3 * 2^20 u32 keys; 20 keys of 8 bytes, 2.6 million.
 template <uint32_t keys_a_thread, uint32_t bucket_keys_a_thread, uint32_t parts>
 using LargeGridSortRow =
     GridSortPolicy<1024, keys_a_thread, 128, 1024, BucketSortPolicy<1024, bucket_keys_a_thread, 1, parts>>;

@@ -1,7 +1,7 @@
 // radix_sort.cuh - a whole sort in device memory: digest, plan, and the launches that the plan may need.
 //
 //     up to some thousand records:  one block        (bucket_sort.cuh)
-//     up to a million:              one cooperative launch (grid_sort.cuh)
+//     up to 1 to 4 million:         one cooperative launch (grid_sort.cuh)
 //     large arrays:  sample ──> MSD ──┬─ in order, counted, or partitioned twice and each bucket sorted
 //     (radix_msd.cuh)
 //                                     └─ falls back, and everything else:

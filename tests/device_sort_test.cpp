@@ -158,9 +158,16 @@ TEST_CASE("counting refuses a range that is too wide and writes nothing", "[devi
 #ifdef SWEEPSORT_EMULATED
 TEST_CASE("one block, one grid or passes sort keys, by their number", "") {
   using Road = DeviceSortOutcome::Road;
-  for (const auto& [count, road] :
-       {std::pair{5'000, Road::block}, {20'000, Road::grid}, {34'000, Road::radix}}) {
-    const OnDevice session(4);  // a grid of four blocks
+  struct Expected {
+    uint32_t count;
+    uint32_t multiprocessors;  // as many blocks has a grid
+    Road road;
+  };
+  for (const auto& [count, multiprocessors, road] : {Expected{5'000, 4, Road::block},
+                                                     {20'000, 4, Road::grid},
+                                                     {34'000, 4, Road::grid},
+                                                     {34'000, 1, Road::radix}}) {
+    const OnDevice session(multiprocessors);
     const auto input = make_keys<uint32_t>("uniform", count, test_seed());
     DeviceArray<uint32_t> in{std::span<const uint32_t>(input)};
     DeviceArray<uint32_t> out(input.size());

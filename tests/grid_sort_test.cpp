@@ -177,6 +177,27 @@ TEMPLATE_PRODUCT_TEST_CASE("shares that are read twice are sorted as well", "[de
     }
 }
 
+TEST_CASE("an odd number of passes in place reads all shares again before one is written", "[device]") {
+  std::mt19937_64 random(test_seed());
+  for (const uint64_t live : {uint64_t{0xff}, uint64_t{0xff00ff00ff}})
+    for (uint32_t schedule = 0; schedule < (on_gpu ? 20 : 6); ++schedule) {
+      std::vector<uint64_t> keys(5'000, 0x1234567890abcdef);
+      for (uint64_t& key : keys)
+        if (random() % 3 == 0) key ^= random() & live;
+      Case test = variant_of(schedule);
+      test.in_place = true;
+      test.multiprocessors = 2 + schedule % 4;
+      CHECK(sort<LargeGrid, uint64_t, NoValue>(keys, test) == Taken::digits);
+      CHECK(sort<LargeGrid, uint64_t, uint32_t>(keys, test) == Taken::digits);
+    }
+}
+
+TEST_CASE("pairs whose keys repeat are sorted by their bytes at once", "[device]") {
+  const std::vector<uint32_t> keys = make_keys<uint32_t>("small-range-256", 2'500, test_seed());
+  CHECK(sort<SmallGrid, uint32_t, uint32_t>(keys, {}) == Taken::digits);
+  CHECK(sort<SmallGrid, uint32_t, NoValue>(keys, {}) == Taken::buckets);
+}
+
 TEST_CASE("the grid sort is right at every limit of its sizes", "[device]") {
   uint32_t variant = 0;
   for (const uint64_t limit : {8 * 256, 2 * 8 * 256, 2 * 9 * 256, 2 * 16 * 256})

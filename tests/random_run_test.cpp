@@ -93,7 +93,7 @@ std::vector<uint64_t> corners() {
   return result;
 }
 
-constexpr uint64_t most_records = on_gpu ? uint64_t{1} << 23 : 12'000;
+constexpr uint64_t most_records = on_gpu ? 3 * uint64_t{1} << 23 : 12'000;
 
 template <class Bits, class Value>
 uint64_t draw_count(Random& random) {
