@@ -12,6 +12,8 @@
 namespace sweepsort::cli {
 namespace {
 
+using Json = nlohmann::ordered_json;
+
 /// Each key read once and written once: the least that any sort moves.
 RepeatTimes times_of(const SortReport& report) {
   return repeat_times(report.repeat_s, report.count, 2 * report.count * key_bytes(report.type),
@@ -87,8 +89,7 @@ std::string repeat_table(const SortReport& report) {
 
 nlohmann::ordered_json sort_json(const SortReport& report, const std::vector<std::string>& inputs,
                                  const std::string& output, const SortFileOptions& options) {
-  using nlohmann::ordered_json;
-  ordered_json phases = ordered_json::array();
+  Json phases = Json::array();
   for (const PhaseTime& phase : report.phases) {
     phases.push_back({{"phase", name(phase.phase)}, {"time_s", phase.time_s}, {"bytes", phase.bytes}});
     if (phase.phase != Phase::runs && phase.phase != Phase::merge) continue;
