@@ -105,12 +105,13 @@ struct Shared {
   uint32_t is_last;
 };
 
-/// The range that holds keys of which a sample spans [least, most].
+/// The range that holds keys of which a sample spans [least, most]; if they may be counted, and the sample
+/// spans few values, one with a bucket for each value.
 template <class Bits>
-__device__ BucketMap<Bits> guess_map(Bits least, Bits most, uint32_t bucket_bits) {
+__device__ BucketMap<Bits> guess_map(Bits least, Bits most, uint32_t bucket_bits, bool may_count) {
   constexpr Bits all = static_cast<Bits>(~Bits{0});
   const Bits spread = most - least;
-  if (spread < msd_most_buckets) {
+  if (may_count && spread < msd_most_buckets) {
     // Few enough values to count each. The window may begin at a round number or leave room on both sides.
     constexpr Bits window = msd_most_buckets - 1;
     const Bits round = least & ~window;
@@ -379,8 +380,8 @@ class Survey {
     clear(shared_.in_bucket, sample_slots);
     clear(shared_.in_group, groups);
     uint32_t bucket_bits = msd_bucket_bits(keys, task_.bucket_keys);
-    BucketMap<Bits> map = guess_map(least_, most_, bucket_bits);
-    const bool is_exact = map.is_exact(msd_most_buckets);
+    BucketMap<Bits> map = guess_map(least_, most_, bucket_bits, !task_.with_values);
+    const bool is_exact = !task_.with_values && map.is_exact(msd_most_buckets);
     if (is_exact) bucket_bits = 2 * msd_digit_bits;
     __syncthreads();
     bool is_uneven = false;
@@ -670,8 +671,8 @@ __global__ void survey_digest_kernel(const Digest<Bits>* digest, uint32_t bucket
   const Bits range = static_cast<Bits>(digest->maximum() - digest->minimum());
   const uint32_t bucket_bits =
       plan->frequent != 0 ? plan->bucket_bits : msd_bucket_bits(plan->keys, bucket_keys);
-  if (range < msd_most_buckets) {
-    plan->map = guess_map(digest->minimum(), digest->maximum(), bucket_bits);
+  if (range < msd_most_buckets && !plan->with_values) {
+    plan->map = guess_map(digest->minimum(), digest->maximum(), bucket_bits, true);
     plan->bucket_bits = 2 * msd_digit_bits;
     plan->is_pieced = 0;
     plan->frequent = 0;

@@ -219,10 +219,11 @@ TEST_CASE("the grid sort is right at every limit of its sizes", "[device]") {
 }
 
 TEST_CASE("a bucket as large as a block is sorted, one larger sends all to the digits", "[device]") {
-  for (const uint32_t size : {1023u, 1024u, 1025u, 2'500u})
+  for (const uint32_t size : {1024u, 1025u, 1023u, 2'500u})
     for (const bool in_place : {false, true}) {
       const Case test{.in_place = in_place, .multiprocessors = 16};
       const Taken expected = size <= 1024 ? Taken::buckets : Taken::digits;
+      if (!on_gpu && size != 1024 && size != 1025) continue;
       // The emulator sorts keys in place, and pairs elsewhere.
       if (on_gpu || in_place)
         CHECK(sort<SmallGrid, uint32_t, NoValue>(one_bucket_of(size, 4'000), test) == expected);
@@ -233,7 +234,7 @@ TEST_CASE("a bucket as large as a block is sorted, one larger sends all to the d
 
 TEST_CASE("keys that crowd in one bucket are sorted by their live bytes, an odd or even number of them",
           "[device]") {
-  for (uint32_t variant = 0; variant < 8; variant += on_gpu ? 1 : 3) {
+  for (uint32_t variant = 0; variant < 8; variant += on_gpu ? 1 : 5) {
     const Case test = variant_of(variant);
     CHECK(sort<SmallGrid, uint32_t, NoValue>(crowded<uint32_t>(2'000), test) == Taken::digits);
     CHECK(sort<SmallGrid, uint32_t, uint64_t>(crowded<uint32_t>(2'000), test) == Taken::digits);
@@ -310,9 +311,9 @@ TEST_CASE("more records than the multiprocessors hold are refused", "[device]") 
 #ifdef SWEEPSORT_EMULATED
 TEST_CASE("the grid sort is right under many schedules", "[simt]") {
 #ifdef __SANITIZE_ADDRESS__
-  constexpr uint32_t schedules = 30;
+  constexpr uint32_t schedules = 15;
 #else
-  constexpr uint32_t schedules = 60;
+  constexpr uint32_t schedules = 40;
 #endif
   std::mt19937_64 random(test_seed());
   for (uint32_t i = 0; i < schedules; ++i) {
