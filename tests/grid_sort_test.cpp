@@ -6,7 +6,7 @@
 #include "datasets/distributions.hpp"
 #include "device_array.hpp"
 #include "on_device.hpp"
-#include "oracle.hpp"
+#include "record_arrays.hpp"
 #include "seed.hpp"
 
 #include <algorithm>
@@ -29,9 +29,6 @@ using LargeGrid = GridSortPolicy<256, 16, 16, 64, BucketSortPolicy<256, 12, 1, 1
 /// Two parts of the warps, a record a thread; a block each 32nd record.
 using TinyShares = GridSortPolicy<512, 1, 40, 32, BucketSortPolicy<512, 1, 1, 32768>>;
 
-template <class Key>
-using KeyBits = std::conditional_t<sizeof(Key) == 4, uint32_t, uint64_t>;
-
 enum class Taken { buckets, digits };
 
 struct Case {
@@ -45,54 +42,24 @@ struct Case {
 template <class Policy, class Key, class Value>
 Taken sort(const std::vector<Key>& input, const Case& test) {
   using Bits = KeyBits<Key>;
-  constexpr bool with_values = !std::is_same_v<Value, NoValue>;
   const OnDevice session(test.multiprocessors);
-  const uint64_t count = input.size();
   const KeyMap<Bits> map = key_map<Bits>(key_type_of<Key>(), test.order);
-  std::vector<Value> values(with_values ? count : 0);
-  if constexpr (with_values)
-    for (uint64_t i = 0; i < count; ++i) values[i] = static_cast<Value>(i * 0x9e3779b97f4a7c15ull);
-
-  DeviceArray<Key> in{std::span<const Key>(input)};
-  DeviceArray<Value> values_in{std::span<const Value>(values)};
-  DeviceArray<Key> keys_elsewhere(test.in_place ? 0 : count);
-  DeviceArray<Value> values_elsewhere(test.in_place ? 0 : values.size());
-  DeviceArray<Key>& out = test.in_place ? in : keys_elsewhere;
-  DeviceArray<Value>& values_out = test.in_place ? values_in : values_elsewhere;
-  const DeviceArray<Bits> scratch(count);
-  const DeviceArray<Value> values_scratch(values.size());
+  RecordArrays<Key, Value> records(input, test.in_place);
+  const MsdArrays<Bits, Value> arrays = records.arrays();
   Workspace counter;
   (void)GridSortWorkspace<Bits, Value, Policy>(counter);
   const DeviceArray<std::byte> memory(counter.used());
   Workspace carved(memory.span());
   const GridSortWorkspace<Bits, Value, Policy> workspace(carved);
 
-  const MsdArrays<Bits, Value> arrays{.keys_in = reinterpret_cast<const Bits*>(in.data()),
-                                      .keys_scratch = scratch.data(),
-                                      .keys_out = reinterpret_cast<Bits*>(out.data()),
-                                      .values_in = values_in.data(),
-                                      .values_scratch = values_scratch.data(),
-                                      .values_out = values_out.data(),
-                                      .count = count};
-  REQUIRE(count <= grid_capacity<Bits, Value, Policy>());
+  REQUIRE(arrays.count <= grid_capacity<Bits, Value, Policy>());
   if (test.ranking == Ranking::lane_order)
     grid_sort<Ranking::lane_order>(arrays, map, workspace, nullptr);
   else
     grid_sort<Ranking::ballot>(arrays, map, workspace, nullptr);
 
-  in.check_zones();
-  values_in.check_zones();
-  out.check_zones();
-  values_out.check_zones();
-  scratch.check_zones();
-  values_scratch.check_zones();
   memory.check_zones();
-  if (!test.in_place) oracle::require(oracle::compare<Key>(input, in.download()));
-  if constexpr (with_values)
-    oracle::require_sorted_pairs<Key, Value>(input, values, out.download(), values_out.download(),
-                                             test.order);
-  else
-    oracle::require_sorted<Key>(input, out.download(), test.order);
+  records.require_sorted(test.order);
   // Memory begins poisoned, and only the road of the digits writes this.
   Bits differing;
   std::memset(&differing, 0xcd, sizeof(differing));

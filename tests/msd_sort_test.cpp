@@ -5,7 +5,7 @@
 #include "device_array.hpp"
 #include "kernels/radix_msd.cuh"
 #include "on_device.hpp"
-#include "oracle.hpp"
+#include "record_arrays.hpp"
 #include "seed.hpp"
 
 #include <algorithm>
@@ -32,9 +32,6 @@ using CountedMsd = MsdPolicy<PartitionPolicy<256, 4, 2, 1>, BucketSortPolicy<256
 using FineMsd = MsdPolicy<PartitionPolicy<256, 4, 2, 1>, BucketSortPolicy<256, 1, 1, 16384>,
                           BucketSortPolicy<256, 4, 1, 16384>, 32, 1, uint64_t{1} << 30, 1, 1>;
 
-template <class Key>
-using KeyBits = std::conditional_t<sizeof(Key) == 4, uint32_t, uint64_t>;
-
 struct Case {
   Order order = Order::ascending;
   bool in_place = false;
@@ -50,23 +47,10 @@ using Plan = MsdPlan<Bits>;
 template <class Key, class Value, class Policy = SmallMsd>
 Plan<KeyBits<Key>> sort(const std::vector<Key>& input, const Case& test) {
   using Bits = KeyBits<Key>;
-  constexpr bool with_values = !std::is_same_v<Value, NoValue>;
   const OnDevice session;
-  const uint64_t count = input.size();
   const KeyMap<Bits> map = key_map<Bits>(key_type_of<Key>(), test.order);
-  std::vector<Value> values(with_values ? count : 0);
-  if constexpr (with_values)
-    for (uint64_t i = 0; i < count; ++i) values[i] = static_cast<Value>(i * 0x9e3779b97f4a7c15ull);
-
-  DeviceArray<Key> in{std::span<const Key>(input)};
-  DeviceArray<Value> values_in{std::span<const Value>(values)};
-  DeviceArray<Key> keys_elsewhere(test.in_place ? 0 : count);
-  DeviceArray<Value> values_elsewhere(test.in_place ? 0 : values.size());
-  DeviceArray<Key>& out = test.in_place ? in : keys_elsewhere;
-  DeviceArray<Value>& values_out = test.in_place ? values_in : values_elsewhere;
-  const DeviceArray<Bits> scratch(count);
-  const DeviceArray<Value> values_scratch(values.size());
-
+  RecordArrays<Key, Value> records(input, test.in_place);
+  const MsdArrays<Bits, Value> arrays = records.arrays();
   Workspace counter;
   (void)MsdWorkspace<Bits, Value, Policy>(counter);
   const DeviceArray<std::byte> memory(counter.used());
@@ -75,38 +59,22 @@ Plan<KeyBits<Key>> sort(const std::vector<Key>& input, const Case& test) {
   const MsdWorkspace<Bits, Value, Policy> workspace(carved);
   const std::vector<Digest<Bits>> nothing(1);
   const DeviceArray<Digest<Bits>> taken{std::span<const Digest<Bits>>(nothing)};
-  const Bits* const keys_in = reinterpret_cast<const Bits*>(in.data());
-  if (test.digested) digest(DeviceSpan<const Bits>(keys_in, count), map, taken.data(), nullptr);
-
-  const MsdArrays<Bits, Value> arrays{.keys_in = keys_in,
-                                      .keys_scratch = scratch.data(),
-                                      .keys_out = reinterpret_cast<Bits*>(out.data()),
-                                      .values_in = values_in.data(),
-                                      .values_scratch = values_scratch.data(),
-                                      .values_out = values_out.data(),
-                                      .count = count};
+  if (test.digested) digest(DeviceSpan<const Bits>(arrays.keys_in, arrays.count), map, taken.data(), nullptr);
   const Digest<Bits>* const digest = test.digested ? taken.data() : nullptr;
   if (test.ranking == Ranking::lane_order)
     radix_msd<Ranking::lane_order>(arrays, map, digest, workspace, nullptr);
   else
     radix_msd<Ranking::ballot>(arrays, map, digest, workspace, nullptr);
 
-  in.check_zones();
-  values_in.check_zones();
-  out.check_zones();
-  values_out.check_zones();
-  scratch.check_zones();
-  values_scratch.check_zones();
   memory.check_zones();
   Plan<Bits> plan;
   check(cudaMemcpy(&plan, workspace.plan.data(), sizeof(plan), cudaMemcpyDeviceToHost));
-  if (plan.falls_back || !test.in_place) oracle::require(oracle::compare<Key>(input, in.download()));
-  if (plan.falls_back) return plan;
-  if constexpr (with_values)
-    oracle::require_sorted_pairs<Key, Value>(input, values, out.download(), values_out.download(),
-                                             test.order);
-  else
-    oracle::require_sorted<Key>(input, out.download(), test.order);
+  if (plan.falls_back) {
+    records.check_zones();
+    records.require_kept_input();
+  } else {
+    records.require_sorted(test.order);
+  }
   return plan;
 }
 
