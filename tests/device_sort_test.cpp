@@ -191,16 +191,30 @@ TEST_CASE("a pass split into portions carries its bucket offsets from one to the
   for (const uint64_t portion : {uint64_t{1}, uint64_t{13'000}, uint64_t{25'000}}) {
     if (takes_turns && portion == 13'000) continue;
     sort_keys<uint32_t>({.count = 40'000, .algorithm = SortAlgorithm::radix, .portion_keys = portion});
-    sort_keys<uint64_t>({.distribution = "and3", .count = 30'001, .in_place = true, .portion_keys = portion});
-    sort_pairs<uint32_t, uint32_t>({.distribution = "few-16", .count = 30'001, .portion_keys = portion});
+    sort_keys<uint64_t>({.distribution = "and3",
+                         .count = 16'001,
+                         .algorithm = SortAlgorithm::radix,
+                         .in_place = true,
+                         .portion_keys = portion});
+    sort_pairs<uint32_t, uint32_t>({.distribution = "few-16",
+                                    .count = 18'001,
+                                    .algorithm = SortAlgorithm::radix,
+                                    .portion_keys = portion});
   }
 }
 
 TEST_CASE("a digest taken in chunks is the digest of the whole", "[device]") {
+  constexpr SortAlgorithm radix = SortAlgorithm::radix;  // so few keys would be sorted without a digest
   for (const char* distribution : {"uniform", "sorted", "reversed", "nearly-sorted", "all-equal"}) {
-    sort_keys<uint32_t>({.distribution = distribution, .count = 10'000, .chunks = {3, 4'093, 1, 5'000, 903}});
-    sort_keys<double>(
-        {.distribution = distribution, .count = 5'000, .in_place = true, .chunks = {2'500, 2'499, 1}});
+    sort_keys<uint32_t>({.distribution = distribution,
+                         .count = 10'000,
+                         .algorithm = radix,
+                         .chunks = {3, 4'093, 1, 5'000, 903}});
+    sort_keys<double>({.distribution = distribution,
+                       .count = 5'000,
+                       .algorithm = radix,
+                       .in_place = true,
+                       .chunks = {2'500, 2'499, 1}});
     sort_keys<int8_t>({.distribution = distribution, .count = 5'000, .chunks = {7, 4'993}});
   }
   // Sorted inside of each chunk, but not across the border.
@@ -209,7 +223,8 @@ TEST_CASE("a digest taken in chunks is the digest of the whole", "[device]") {
   for (uint32_t i = 0; i < 2'000; ++i) input[i] = i < 1'000 ? 5'000 + i : i;
   DeviceArray<uint32_t> in{std::span<const uint32_t>(input)};
   DeviceArray<uint32_t> out(input.size());
-  const DeviceSort sort{.type = KeyType::u32, .count = 2'000, .keys_in = in.data(), .keys_out = out.data()};
+  const DeviceSort sort{
+      .type = KeyType::u32, .algorithm = radix, .count = 2'000, .keys_in = in.data(), .keys_out = out.data()};
   run_sort(sort, {.count = 2'000, .chunks = {1'000, 1'000}});
   oracle::require_sorted<uint32_t>(input, out.download());
 }
