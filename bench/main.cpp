@@ -7,6 +7,7 @@
 
 #include <array>
 #include <cstdio>
+#include <exception>
 #include <span>
 #include <string>
 #include <string_view>

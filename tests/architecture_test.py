@@ -6,9 +6,11 @@
     core: every room may use it; it uses none
 
 Also: no CUB or Thrust outside of the benchmark and the referee, no volatile in kernels, no files or streams in kernels,
-and a first line in every source file that says what the file is for.
+a first line in every source file that says what the file is for, and a standard header for what it uses of the standard
+library: precompiled headers and files compiled together hide that one is missing.
 """
 
+import functools
 import pathlib
 import re
 import tempfile
@@ -42,6 +44,51 @@ COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
 VOLATILE = re.compile(r"(?<!asm )(?<!__asm__ )\bvolatile\b")
 # Device code knows nothing of files, streams or the machine's threads.
 NOT_IN_KERNELS = {"cstdio", "fstream", "iostream", "filesystem", "thread", "mutex"}
+# Standard header -> names (after "std::") that a file may use only where it, or a file of ours that it includes, includes
+# that header. Names that many headers bring along (size_t, move) are left out.
+STANDARD_NAMES = {
+    "algorithm": "sort stable_sort is_sorted copy copy_n fill fill_n transform any_of all_of none_of max_element min_element "
+    "lower_bound upper_bound nth_element reverse shuffle equal find_if count_if clamp",
+    "array": "array",
+    "atomic": "atomic atomic_ref",
+    "bit": "bit_cast popcount countl_zero countr_zero bit_width bit_ceil has_single_bit endian",
+    "charconv": "from_chars to_chars",
+    "chrono": "chrono",
+    "cmath": "isnan isfinite sqrt ldexp",
+    "condition_variable": "condition_variable",
+    "cstdio": "printf fprintf snprintf",
+    "cstdlib": "getenv abort exit strtoull",
+    "cstring": "memcpy memset memcmp memmove strlen strerror strcmp",
+    "exception": "exception exception_ptr rethrow_exception current_exception terminate",
+    "filesystem": "filesystem",
+    "fstream": "ifstream ofstream",
+    "functional": "function",
+    "future": "async future",
+    "iostream": "cin cout cerr",
+    "iterator": "back_inserter",
+    "limits": "numeric_limits",
+    "map": "map",
+    "memory": "unique_ptr make_unique shared_ptr make_shared",
+    "mutex": "mutex lock_guard unique_lock scoped_lock",
+    "new": "bad_alloc",
+    "numeric": "iota accumulate exclusive_scan inclusive_scan reduce partial_sum gcd",
+    "optional": "optional nullopt",
+    "random": "mt19937_64 mt19937 uniform_int_distribution",
+    "set": "set",
+    "span": "span as_bytes as_writable_bytes",
+    "sstream": "ostringstream istringstream stringstream",
+    "stdexcept": "runtime_error logic_error invalid_argument out_of_range",
+    "string": "string to_string stoull",
+    "string_view": "string_view",
+    "system_error": "system_error error_code",
+    "thread": "thread this_thread jthread",
+    "tuple": "tuple tie",
+    "type_traits": "is_same_v conditional_t make_unsigned_t is_floating_point_v is_signed_v is_unsigned_v is_integral_v",
+    "variant": "variant get_if holds_alternative visit",
+    "vector": "vector",
+}
+STANDARD_HEADER = {name: header for header, names in STANDARD_NAMES.items() for name in names.split()}
+STANDARD_NAME = re.compile(r"\bstd::(?:ranges::)?(\w+)")
 
 
 def room_of(path: pathlib.PurePath) -> str:
@@ -86,6 +133,34 @@ def faults_of_include(root: pathlib.Path, path: pathlib.PurePath, name: str) -> 
     return [f"{path} includes {target}: {room_of(path)} must not know {room_of(target)}"]
 
 
+@functools.cache
+def includes_of(root: pathlib.Path, path: pathlib.PurePath) -> tuple[frozenset[str], frozenset[pathlib.PurePath]]:
+    """What a file includes: names that are not of this repository, and files that are."""
+    names = set(INCLUDE.findall((root / path).read_text(encoding="utf-8")))
+    targets = {name: resolve(root, root / path, name) for name in names}
+    return (
+        frozenset(name for name, target in targets.items() if target is None),
+        frozenset(target for target in targets.values() if target is not None),
+    )
+
+
+def headers_reached(root: pathlib.Path, path: pathlib.PurePath) -> set[str]:
+    """The headers of others that a file, or any file of ours that it includes, names."""
+    headers, seen, left = set(), {path}, [path]
+    while left:
+        others, ours = includes_of(root, left.pop())
+        headers |= others
+        left += ours - seen
+        seen |= ours
+    return headers
+
+
+def missing_headers(root: pathlib.Path, path: pathlib.PurePath, text: str) -> list[str]:
+    used = {STANDARD_HEADER[name]: name for name in STANDARD_NAME.findall(text) if name in STANDARD_HEADER}
+    reached = headers_reached(root, path) if used else set()
+    return [f"{path}: std::{name} without <{header}>" for header, name in used.items() if header not in reached]
+
+
 def faults_of_file(root: pathlib.Path, path: pathlib.PurePath) -> list[str]:
     text = (root / path).read_text(encoding="utf-8")
     faults = []
@@ -93,6 +168,7 @@ def faults_of_file(root: pathlib.Path, path: pathlib.PurePath) -> list[str]:
         faults.append(f'{path}: the first line is not "// {path.name} - purpose"')
     for name in INCLUDE.findall(text):
         faults += faults_of_include(root, path, name)
+    faults += missing_headers(root, path, COMMENT.sub("", text))
     if room_of(path) == "kernels" and VOLATILE.search(COMMENT.sub("", text)):
         faults.append(f"{path}: volatile is no memory order; use an atomic reference")
     return faults
@@ -160,6 +236,8 @@ class PlantedFaults(unittest.TestCase):
             {"src/backend/a.cu": "#include <thrust/sort.h>\n"},
             {"kernels/a.cuh": "volatile int flag;\n"},
             {"kernels/a.cuh": "#include <fstream>\n"},
+            {"src/io/a.cpp": "#include <vector>\nstd::vector<int> v{std::vector<int>(std::strlen(s))};\n"},
+            {"src/io/a.cpp": '#include "io/b.hpp"\nstd::map<int, int> m;\n', "src/io/b.hpp": "#include <set>\n"},
             {"src/io/a.hpp": "// b.hpp - another name.\n"},
             {"src/io/a.hpp": "//\n"},
         ]:
@@ -168,6 +246,9 @@ class PlantedFaults(unittest.TestCase):
     def test_what_is_meant_to_be_is_no_breach(self):
         self.assertEqual([], self.faults({"bench/a.cu": "#include <cub/cub.cuh>\n"}))
         self.assertEqual([], self.faults({"src/pipeline/referee.cpp": "#include <thrust/sort.h>\n"}))
+        header = {"src/io/b.hpp": "#include <map>\n"}
+        self.assertEqual([], self.faults({"src/io/a.cpp": '#include "b.hpp"\nstd::map<int, int> m;\n', **header}))
+        self.assertEqual([], self.faults({"src/io/a.cpp": "/* std::map */ int i;\n"}))
         self.assertEqual([], self.faults({"kernels/a.cuh": 'asm volatile("");  // volatile: has side effects\n'}))
 
 

@@ -10,6 +10,7 @@
 #include "seed.hpp"
 
 #include <atomic>
+#include <cstring>
 #include <fstream>
 #include <numeric>
 #include <random>

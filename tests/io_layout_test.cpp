@@ -6,6 +6,7 @@
 #include "io/layout.hpp"
 
 #include <cstring>
+#include <functional>
 
 using namespace sweepsort;
 using Catch::Matchers::ContainsSubstring;

@@ -11,6 +11,7 @@
 #include <thrust/sort.h>
 
 #include <cstdint>
+#include <exception>
 #include <type_traits>
 
 namespace sweepsort {
