@@ -99,10 +99,30 @@ class LookbackTable {
 /// What the blocks of a scan of arrays share besides the statuses. Zeros before the first scan; every scan
 /// leaves it ready for the next, so that a captured graph can be replayed.
 struct ScanState {
-  uint32_t tickets;
-  uint32_t epoch;
-  uint64_t most_tiles;  // of any scan so far
+  uint64_t tickets;    // the number of those drawn; above it the epoch, so that one atomic tells both
+  uint32_t most_rows;  // of statuses, of any scan so far
 };
+
+/// Which scan it is. A thread that calls it before it draws a ticket never sees the next scan's epoch: who
+/// readies the state for that has seen the last ticket drawn, and all that happens to one word has one order.
+__device__ __forceinline__ uint32_t epoch_of(ScanState* state) {
+  return static_cast<uint32_t>(DeviceAtomic<uint64_t>(state->tickets).load(cuda::memory_order_relaxed) >> 32);
+}
+
+__device__ __forceinline__ uint32_t most_rows_of(ScanState* state) {
+  return DeviceAtomic<uint32_t>(state->most_rows).load(cuda::memory_order_relaxed);
+}
+
+struct ScanTicket {
+  uint32_t number;
+  uint32_t epoch;
+};
+
+/// A number that no other thread gets in this scan, and which scan it is.
+__device__ __forceinline__ ScanTicket draw_ticket(ScanState* state) {
+  const uint64_t drawn = DeviceAtomic<uint64_t>(state->tickets).fetch_add(1, cuda::memory_order_relaxed);
+  return {static_cast<uint32_t>(drawn), static_cast<uint32_t>(drawn >> 32)};
+}
 
 /// The tag of a status: which scan wrote it, and what it is.
 enum class Flag : uint32_t { empty = 0, partial = 1, prefix = 2 };
@@ -166,6 +186,15 @@ class TileStatuses {
   /// whole warp calls it.
   template <class Op>
   __device__ __forceinline__ T sum_of_partials(uint64_t first, uint64_t last, const Op& op) const {
+    bool is_late = false;
+    return sum_of_partials<forever>(first, last, op, is_late);
+  }
+
+  /// The same, but the result means nothing if a tile `is_late`: empty after `patience` more loads. A lane
+  /// only knows of some tiles.
+  template <uint32_t patience, class Op>
+  __device__ __forceinline__ T sum_of_partials(uint64_t first, uint64_t last, const Op& op,
+                                               bool& is_late) const {
     constexpr uint32_t each = 5;  // all blocks of a GPU with 160 multiprocessors in one round of loads
     T sum = op.identity();
     for (uint64_t begin = first; begin < last; begin += each * warp_threads) {
@@ -178,14 +207,26 @@ class TileStatuses {
       for (uint32_t k = 0; k < each; ++k) {
         const uint64_t tile = my_first + k * warp_threads;
         if (tile >= last) continue;
-        while (mine[k].flag == Flag::empty) mine[k] = load(tile);
+        for (uint32_t loads = 0; mine[k].flag == Flag::empty && loads < patience;
+             loads += patience != forever)
+          mine[k] = load(tile);
+        is_late |= mine[k].flag == Flag::empty;
         sum = op(sum, mine[k].value);
       }
     }
     return warp_reduce(sum, op);
   }
 
+  /// Whether a tile has published anything, and what it has published last.
+  __device__ __forceinline__ bool has_published(uint64_t tile, T& value) const {
+    const Status status = load(tile);
+    value = status.value;
+    return status.flag != Flag::empty;
+  }
+
  private:
+  static constexpr uint32_t forever = 0xffffffffu;
+
   struct Status {
     Flag flag;
     T value;
@@ -261,18 +302,27 @@ class TileStatuses {
   uint32_t epoch_;
 };
 
-/// Makes `state` ready for the next scan. One thread of a scan of `tiles` tiles calls it, when every block
-/// has read the epoch and drawn its last ticket. Epochs come again after 2^30 scans: until then every status
-/// that no scan has overwritten is wiped, one in each scan.
+/// Makes `state` ready for the next scan. One thread of a scan calls it, when every block has read the epoch
+/// and drawn its last ticket. `extent`: of the statuses, of which the scan has published those that
+/// `is_published(row)`; `most_rows`: as read in the state. Epochs come again after 2^30 scans: until then
+/// every status that no scan has overwritten is wiped, one in each scan.
+template <class T, class IsPublished>
+__device__ __forceinline__ void end_scan(ScanState* state, uint32_t epoch, uint32_t most_rows,
+                                         StatusSlot<T>* slots, uint32_t extent,
+                                         const IsPublished& is_published) {
+  most_rows = most_rows < extent ? extent : most_rows;
+  const uint32_t row = epoch % most_rows;
+  if (!is_published(row)) slots[row] = StatusSlot<T>{};
+  DeviceAtomic<uint32_t>(state->most_rows).store(most_rows, cuda::memory_order_relaxed);
+  const uint64_t next = uint64_t{(epoch + 1) % epochs} << 32;
+  DeviceAtomic<uint64_t>(state->tickets).store(next, cuda::memory_order_relaxed);
+}
+
+/// The same for statuses in rows [0, tiles).
 template <class T>
 __device__ __forceinline__ void end_scan(ScanState* state, uint32_t epoch, StatusSlot<T>* slots,
-                                         uint64_t tiles) {
-  const uint64_t most_tiles = state->most_tiles < tiles ? tiles : state->most_tiles;
-  const uint64_t row = epoch % most_tiles;
-  if (row >= tiles) slots[row] = StatusSlot<T>{};
-  state->most_tiles = most_tiles;
-  state->epoch = (epoch + 1) % epochs;
-  state->tickets = 0;
+                                         uint32_t tiles) {
+  end_scan(state, epoch, most_rows_of(state), slots, tiles, [=](uint32_t row) { return row < tiles; });
 }
 
 }  // namespace sweepsort

@@ -293,8 +293,8 @@ struct ScanPolicy {
   static constexpr uint32_t statuses_a_lane = statuses_a_lane_;
 };
 
-// H200, CUDA 13.0, u32, 2026-11-21, microseconds a scan in a graph of 50, data in the second-level cache; CUB
-// last:
+// Operators that do not commute, elements of more than 8 bytes: H200, CUDA 13.0, u32, 2026-11-21,
+// microseconds a scan in a graph of 50, data in the second-level cache; CUB last:
 //   2^14  512x1 2.7  256x1 3.0                       2.95
 //   2^17  512x1 3.4  512x2 3.6  256x1 4.0            3.9
 //   2^20  512x4 5.4  1024x4 5.8  1024x2 5.9          6.6
@@ -302,6 +302,32 @@ struct ScanPolicy {
 using SmallScan = ScanPolicy<512, 1, 5>;
 using MediumScan = ScanPolicy<512, 4, 5>;
 using LargeScan = ScanPolicy<1024, 4, 1>;
+
+/// scan_wave.cuh: a tile is a block's `threads`, each with `rows` vectors of 16 bytes.
+template <uint32_t threads_, uint32_t rows_>
+struct ScanWavePolicy {
+  static constexpr uint32_t threads = threads_;
+  static constexpr uint32_t rows = rows_;
+  static constexpr uint32_t blocks_each = 1024 / threads;  // on a multiprocessor, all at the same time
+};
+
+// H200, CUDA 13.0, 2026-11-22, microseconds as above; CUB last:
+//   u32 2^16  256x1 2.1  512x1 2.15  256x2 2.15  512x2 2.55  512x4 2.65   3.9
+//   u32 2^18  512x1 2.5  256x2 2.4  512x4 2.75  512x2 2.8  256x1 3.4      4.8
+//   u32 2^20  512x4 3.6  512x2 6.1                                        6.8
+//   u64 2^16  256x2 2.4  512x2 2.6  512x4 3.35  512x1 3.45                4.3
+//   u64 2^18  512x2 3.0  512x4 3.4  512x1 11                              5.1
+template <class T>
+using SmallScanWave = ScanWavePolicy<512, sizeof(T) == 8 ? 2 : 1>;
+template <class T>
+using MediumScanWave = ScanWavePolicy<512, 4>;
+
+/// How often a block looks for the sum of a tile, at 0.3 us or more, before it adds it up itself.
+#if defined(__CUDACC__)
+inline constexpr uint32_t scan_wave_patience = 2000;
+#else
+inline constexpr uint32_t scan_wave_patience = 4;  // the emulator runs blocks in any order, so mostly in vain
+#endif
 
 /// scan_ring.cuh: a stage holds scan_warps * rows * 512 bytes.
 template <uint32_t stages_, uint32_t scan_warps_, uint32_t rows_>

@@ -55,6 +55,16 @@ __device__ __forceinline__ uint32_t lanes_below() {
 #endif
 }
 
+/// The sum of `value` over the warp, all of which calls it; every lane gets it.
+__device__ __forceinline__ uint32_t warp_sum(uint32_t value) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
+  for (int distance = 16; distance > 0; distance /= 2) value += __shfl_xor_sync(0xffffffffu, value, distance);
+  return value;
+#else
+  return __reduce_add_sync(0xffffffffu, value);
+#endif
+}
+
 /// Adds 1 to `*counter` (shared memory) for each lane that is `present` and returns the old value, where
 /// lanes that add to one counter are served in lane order. The whole warp calls it. The hardware does so, but
 /// its manual does not promise it: use it only on a device where test_lane_order() found no exception
@@ -73,6 +83,14 @@ __device__ __forceinline__ uint32_t lane_ordered_increment(uint32_t* counter, bo
 __device__ __forceinline__ void wait_for_previous_launch() {
 #if defined(SWEEPSORT_PTX_90)
   asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
+
+/// Lets the kernel behind this one in its stream be set up, if launch_chained starts it, when all blocks of
+/// this one have come here or ended. It still waits for the end of this one.
+__device__ __forceinline__ void let_next_launch_begin() {
+#if defined(SWEEPSORT_PTX_90)
+  asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
 #endif
 }
 

@@ -11,30 +11,37 @@
 #include "kernels/scan_lookback.cuh"
 #include "kernels/scan_ring.cuh"
 #include "kernels/scan_shuffle_chained.cuh"
+#include "kernels/scan_wave.cuh"
 
 #include <cuda_runtime.h>
 
 #include <algorithm>
 #include <cstdint>
 #include <stdexcept>
+#include <type_traits>
 
 namespace sweepsort {
 
 namespace scan_detail {
 
-/// Up to so many tiles, smaller ones are better than idle multiprocessors (policy.cuh).
+/// Up to so many elements, small tiles are better than idle multiprocessors (policy.cuh).
 template <class T, class Policy>
-constexpr uint64_t most_elements = (Policy::rows == 1 ? 64 : 128) * ScanLookbackTile<T, Policy>::elements;
+constexpr uint64_t elements_of(uint32_t tiles) {
+  return uint64_t{tiles} * ScanLookbackTile<T, Policy>::elements;
+}
 
 /// Statuses enough for every scan of up to `size` elements.
 template <class T>
-uint64_t most_tiles(uint64_t size) {
-  uint64_t tiles = ScanLookbackTile<T, SmallScan>::tiles(std::min(size, most_elements<T, SmallScan>));
-  tiles =
-      std::max(tiles, ScanLookbackTile<T, MediumScan>::tiles(std::min(size, most_elements<T, MediumScan>)));
-  tiles = std::max(tiles, ScanLookbackTile<T, LargeScan>::tiles(size));
-  if constexpr (sizeof(T) <= 8) tiles = std::max(tiles, ScanRing<T>::tiles(size));
-  return tiles;
+uint64_t most_statuses(uint64_t size) {
+  const auto tiles = [&]<class Policy>(std::type_identity<Policy>, uint64_t most) {
+    return ScanLookbackTile<T, Policy>::tiles(std::min(size, most));
+  };
+  uint64_t most = std::max({tiles(std::type_identity<SmallScan>{}, elements_of<T, SmallScan>(64)),
+                            tiles(std::type_identity<MediumScan>{}, elements_of<T, MediumScan>(128)),
+                            tiles(std::type_identity<LargeScan>{}, size)});
+  if constexpr (sizeof(T) <= 8)
+    most = std::max({most, ScanRing<T>::tiles(size), uint64_t{ScanWave::statuses}});
+  return most;
 }
 
 template <class T, class Op>
@@ -44,9 +51,19 @@ void look_back(const ScanArrays<T>& arrays, const Op& op, const LookbackMemory<T
     if (arrays.size * sizeof(T) >= ring_from_bytes && suits_scan_ring(arrays) && device_abilities().is_full())
       return scan_ring<TunedScanRing<T>>(arrays, op, memory, stream);
   }
-  if (arrays.size <= most_elements<T, SmallScan>) return scan_lookback<SmallScan>(arrays, op, memory, stream);
-  if (arrays.size <= most_elements<T, MediumScan>)
-    return scan_lookback<MediumScan>(arrays, op, memory, stream);
+  if constexpr (can_scan_wave<T, Op>) {
+    if (suits_scan_wave(arrays)) {
+      if (arrays.size <= elements_of<T, SmallScanWave<T>>(128))
+        return scan_wave<SmallScanWave<T>>(arrays, op, memory, stream);
+      if (arrays.size <= elements_of<T, MediumScanWave<T>>(ScanWave::most_tiles))
+        return scan_wave<MediumScanWave<T>>(arrays, op, memory, stream);
+    }
+  } else {
+    if (arrays.size <= elements_of<T, SmallScan>(64))
+      return scan_lookback<SmallScan>(arrays, op, memory, stream);
+    if (arrays.size <= elements_of<T, MediumScan>(128))
+      return scan_lookback<MediumScan>(arrays, op, memory, stream);
+  }
   scan_lookback<LargeScan>(arrays, op, memory, stream);
 }
 
@@ -61,7 +78,9 @@ size_t scan_workspace_bytes(ScanAlgorithm algorithm, uint64_t size) {
   Workspace workspace;
   switch (algorithm) {
     case ScanAlgorithm::automatic:
-    case ScanAlgorithm::lookback: (void)LookbackMemory<T>(workspace, scan_detail::most_tiles<T>(size)); break;
+    case ScanAlgorithm::lookback:
+      (void)LookbackMemory<T>(workspace, scan_detail::most_statuses<T>(size));
+      break;
     case ScanAlgorithm::shuffle: (void)ChainMemory<T>(workspace); break;
     case ScanAlgorithm::blelloch:
     case ScanAlgorithm::blelloch_padded: (void)BlellochMemory<T>(workspace, size); break;
@@ -84,7 +103,7 @@ void scan(ScanAlgorithm algorithm, const ScanArrays<T>& arrays, const Op& op, Wo
     case ScanAlgorithm::automatic:
     case ScanAlgorithm::lookback:
       return scan_detail::look_back(arrays, op,
-                                    LookbackMemory<T>(workspace, scan_detail::most_tiles<T>(arrays.size)),
+                                    LookbackMemory<T>(workspace, scan_detail::most_statuses<T>(arrays.size)),
                                     ring_from_bytes, stream);
     case ScanAlgorithm::shuffle: return scan_shuffle_chained(arrays, op, ChainMemory<T>(workspace), stream);
     case ScanAlgorithm::blelloch:

@@ -91,8 +91,9 @@ __global__ __launch_bounds__(Policy::threads) void scan_lookback_kernel(ScanArra
   auto& shared = shared_memory<typename Tile::Shared>();
   const uint32_t warp = threadIdx.x / warp_threads;
   if (threadIdx.x == 0) {
-    shared.epoch = state->epoch;
-    shared.tile = draw_ticket(&state->tickets);
+    const ScanTicket ticket = draw_ticket(state);
+    shared.tile = ticket.number;
+    shared.epoch = ticket.epoch;
   }
   __syncthreads();
   const uint64_t tile = shared.tile;

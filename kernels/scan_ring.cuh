@@ -98,14 +98,14 @@ __device__ __forceinline__ void load_tiles(typename Ring::Shared& shared, const 
                                            uint32_t tiles, const Op& op, ScanState* state,
                                            StatusSlot<T>* slots) {
   const bool leads = ptx::lane_id() == 0;
-  uint32_t next = leads ? draw_ticket(&state->tickets) : 0;
-  uint32_t next_but_one = leads ? draw_ticket(&state->tickets) : 0;
+  uint32_t next = leads ? draw_ticket(state).number : 0;
+  uint32_t next_but_one = leads ? draw_ticket(state).number : 0;
   uint32_t tile = 0;
   for (uint32_t k = 0; tile < tiles; ++k) {
     const Turn<Ring> turn(k);
     tile = __shfl_sync(full_warp, next, 0);
     next = next_but_one;
-    if (leads && tile < tiles) next_but_one = draw_ticket(&state->tickets);
+    if (leads && tile < tiles) next_but_one = draw_ticket(state).number;
     ptx::barrier_wait(&shared.taken[turn.stage], turn.stage_parity ^ 1);
     __syncwarp();  // else the stage could be taken again before a lane has seen that it was
     const uint64_t first = uint64_t{tile} * Ring::elements;
@@ -220,7 +220,7 @@ __global__ __launch_bounds__(Ring::threads, 1) void scan_ring_kernel(ScanArrays<
   auto& shared = shared_memory<typename Ring::Shared>();
   const uint32_t warp = threadIdx.x / warp_threads;
   if (threadIdx.x == 0) {
-    shared.epoch = state->epoch;
+    shared.epoch = epoch_of(state);
     for (uint32_t stage = 0; stage < Ring::stages; ++stage) {
       ptx::barrier_init(&shared.loaded[stage], 1);
       ptx::barrier_init(&shared.taken[stage],

@@ -7,11 +7,13 @@
 // Steele by shuffles, all rows at once, so that their latencies overlap), of the rows above.
 #pragma once
 
+#include "kernels/scan_op.cuh"
 #include "kernels/warp.cuh"
 
 #include <cuda_runtime.h>
 
 #include <cstdint>
+#include <type_traits>
 
 namespace sweepsort {
 
@@ -28,6 +30,13 @@ struct alignas(16 % sizeof(T) == 0 ? 16 : alignof(T)) Vector {
 template <class T>
 __host__ __device__ inline bool is_vector_aligned(const T* at) {
   return reinterpret_cast<uintptr_t>(at) % alignof(Vector<T>) == 0;
+}
+
+/// As for any operator (warp.cuh), but words are added up by one instruction.
+template <class T>
+__device__ __forceinline__ T warp_reduce(T value, const Sum<T>& op) {
+  if constexpr (std::is_unsigned_v<T> && sizeof(T) <= 4) return static_cast<T>(ptx::warp_sum(value));
+  return warp_reduce<T, Sum<T>>(value, op);
 }
 
 /// One warp's rows. Life: load, scan, finish, store. The whole warp calls every method.
@@ -62,6 +71,19 @@ class ScanRows {
       load(reinterpret_cast<const Vector<T>*>(in + first));
     else
       load_guarded(in, first, size, fill);
+  }
+
+  /// All elements of the warp combined by a commutative operator; every lane gets the result. Sooner there
+  /// than scan().
+  template <class Op>
+  __device__ __forceinline__ T sum(const Op& op) const {
+    T sum = op.identity();
+#pragma unroll
+    for (uint32_t row = 0; row < rows; ++row) {
+#pragma unroll
+      for (uint32_t k = 0; k < vector_elements<T>; ++k) sum = op(sum, vector_[row].at[k]);
+    }
+    return warp_reduce(sum, op);
   }
 
   /// Combines all elements of the warp; every lane gets the result.

@@ -119,6 +119,24 @@ TEST_CASE("the look-back is right with every policy and element size", "[device]
   check_policy<SmallScan, uint16_t>(Sum<uint16_t>());
 }
 
+TEST_CASE("a scan in one wave is right, whichever blocks run first", "[device]") {
+  using Policy = ScanWavePolicy<64, 1>;
+  const auto check_wave = [&]<class T>(const auto& op, uint64_t tiles, std::type_identity<T>) {
+    const uint64_t size = tiles * ScanLookbackTile<T, Policy>::elements - 3;
+    check_scan(random_elements<T>(size), op, tiles % 2 == 0,
+               65536 + ScanWave::statuses * sizeof(StatusSlot<T>),
+               [&](const ScanArrays<T>& arrays, Workspace workspace) {
+                 REQUIRE(suits_scan_wave(arrays));
+                 scan_wave<Policy>(arrays, op, LookbackMemory<T>(workspace, ScanWave::statuses), nullptr);
+               });
+  };
+  for (const uint64_t tiles : {1, 2, 33, on_gpu ? 256 : 60}) {
+    check_wave(Sum<uint32_t>(), tiles, std::type_identity<uint32_t>());
+    check_wave(Xor<uint64_t>(), tiles, std::type_identity<uint64_t>());
+    check_wave(Sum<uint8_t>(), tiles, std::type_identity<uint8_t>());
+  }
+}
+
 TEST_CASE("the epochs of a look-back begin anew without mistaking an old status", "[device]") {
   const auto in = random_elements<uint32_t>(5'000);
   const DeviceArray<uint32_t> source{std::span<const uint32_t>(in)};
@@ -131,10 +149,10 @@ TEST_CASE("the epochs of a look-back begin anew without mistaking an old status"
     ScanState state;
     check(cudaMemcpy(&state, lookback.state, sizeof(state), cudaMemcpyDeviceToHost));
     if (epoch == epochs - 1) {
-      state.epoch = epoch;
+      state.tickets = uint64_t{epoch} << 32;
       check(cudaMemcpy(lookback.state, &state, sizeof(state), cudaMemcpyHostToDevice));
     }
-    REQUIRE(state.epoch == epoch);
+    REQUIRE(state.tickets == uint64_t{epoch} << 32);
     const DeviceArray<uint32_t> target(in.size());
     scan(ScanAlgorithm::lookback,
          ScanArrays<uint32_t>{source.data(), target.data(), in.size(), false, nullptr, nullptr},

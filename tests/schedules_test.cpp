@@ -30,7 +30,7 @@ using SmallTiles = OnesweepPolicy<256, 2, 1>;
 /// that travel.
 bool onesweep_sorts(uint64_t seed, Ranking ranking) {
   std::mt19937_64 random(seed);
-  std::vector<uint32_t> keys(512 * 5 + random() % 512);
+  std::vector<uint32_t> keys(512 * 4 + random() % 512);
   for (uint32_t& key : keys) key = static_cast<uint32_t>(random()) & 0x00ff00ff;
   std::vector<uint32_t> expected = keys;
   std::sort(expected.begin(), expected.end());
@@ -38,7 +38,7 @@ bool onesweep_sorts(uint64_t seed, Ranking ranking) {
   simt::Session session{.seed = seed};
   const DeviceArray<uint32_t> in{std::span<const uint32_t>(keys)};
   const DeviceArray<uint32_t> out(keys.size());
-  constexpr uint64_t portion = 512 * 4;
+  constexpr uint64_t portion = 512 * 3;
   Workspace counter;
   (void)SortWorkspace<uint32_t, NoValue, SmallTiles>(counter, keys.size(), portion);
   const DeviceArray<std::byte> memory(counter.used());
@@ -50,7 +50,7 @@ bool onesweep_sorts(uint64_t seed, Ranking ranking) {
   return out.download() == expected && out.zones_intact() && memory.zones_intact();
 }
 
-/// Two scans by `launch_scan(arrays, workspace)` on one workspace, the second shorter.
+/// Three scans by `launch_scan(arrays, workspace)` on one workspace, shorter and shorter, of other elements.
 template <class Launch>
 bool scans(uint64_t seed, uint64_t size, Launch launch_scan) {
   std::mt19937_64 random(seed);
@@ -60,21 +60,23 @@ bool scans(uint64_t seed, uint64_t size, Launch launch_scan) {
   const DeviceArray<uint32_t> source{std::span<const uint32_t>(in)};
   const DeviceArray<std::byte> memory(65536);
   check(cudaMemset(memory.data(), 0, memory.size()));
-  for (const uint64_t count : {size, size / 2}) {
+  for (const uint64_t count : {size, size / 2, size / 3}) {
+    const uint64_t first = (size - count) / 4 * 4;  // the ring wants aligned arrays
     const DeviceArray<uint32_t> target(count);
-    launch_scan(ScanArrays<uint32_t>{source.data(), target.data(), count, false, nullptr, nullptr},
+    launch_scan(ScanArrays<uint32_t>{source.data() + first, target.data(), count, false, nullptr, nullptr},
                 Workspace(memory.span()));
     uint32_t sum = 0;
     const auto out = target.download();
     for (uint64_t i = 0; i < count; ++i)
-      if (out[i] != (sum += in[i])) return false;
+      if (out[i] != (sum += in[first + i])) return false;
     if (!target.zones_intact() || !memory.zones_intact()) return false;
   }
   return true;
 }
 
-/// Tiles of 128 elements, and a ring that goes round every third tile.
+/// Tiles of 128 and 256 elements, and a ring that goes round every third tile.
 using SmallScanTiles = ScanPolicy<32, 1, 1>;
+using SmallWaveTiles = ScanWavePolicy<64, 1>;
 using SmallRing = ScanRingPolicy<3, 2, 1>;
 
 }  // namespace
@@ -103,6 +105,9 @@ TEST_CASE("scans of arrays are right under a thousand schedules", "[simt]") {
     INFO("replay with SWEEPSORT_SEED=" << seed);
     REQUIRE(scans(seed, 128 * 23 + i % 9, [&](const ScanArrays<uint32_t>& arrays, Workspace workspace) {
       scan_lookback<SmallScanTiles>(arrays, op, LookbackMemory<uint32_t>(workspace, 64), nullptr);
+    }));
+    REQUIRE(scans(seed, 256 * 9 + i % 9, [&](const ScanArrays<uint32_t>& arrays, Workspace workspace) {
+      scan_wave<SmallWaveTiles>(arrays, op, LookbackMemory<uint32_t>(workspace, ScanWave::statuses), nullptr);
     }));
     REQUIRE(scans(seed, 256 * 13 + i % 9, [&](const ScanArrays<uint32_t>& arrays, Workspace workspace) {
       scan_ring<SmallRing>(arrays, op, LookbackMemory<uint32_t>(workspace, 64), nullptr);

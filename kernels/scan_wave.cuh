@@ -1,0 +1,131 @@
+// scan_wave.cuh - prefix scan of an array of which every multiprocessor gets one tile, all at the same time.
+// The protocol is Merrill & Garland's (2016) without its chain: only the tiles' own sums are published, and
+// every block adds up those before its own. Work O(n + tiles^2); moves 2n elements. Commutative operators,
+// elements of 1 to 8 bytes, `in` apart from `out`.
+//
+//     tile 0:  load  sum ──publish──┐  scan          store
+//     tile 1:  load  sum ──publish──┼─ scan  + 0     store
+//     tile 2:  load  sum ──publish──┘  scan  + 0, 1  store
+//
+// What takes time here are trips to the second-level cache in a row. So a block's number is its tile, and it
+// waits for no ticket; the sum is published before the tile is scanned.
+//
+// Nothing promises that the blocks before a block run, though. One that has waited for long for a sum adds
+// that tile up itself, and so a scan ends in whatever order the blocks run: Smith, Levien & Owens, "Decoupled
+// Fallback", 2025. That is why a scan in place is none of its business: the tile may have been written.
+#pragma once
+
+#include "kernels/scan_lookback.cuh"
+
+#include <cuda_runtime.h>
+
+#include <cstdint>
+
+namespace sweepsort {
+
+/// Most tiles of such a scan, and how many copies there are of their statuses: all blocks look at once, and
+/// one copy would lie in one slice of the cache (2^20 u32: 4.7 us with one copy, 3.7 with eight).
+struct ScanWave {
+  static constexpr uint32_t most_tiles = 256;
+  static constexpr uint32_t copies = 8;
+  static constexpr uint32_t statuses = copies * most_tiles;
+};
+
+namespace scan_wave_detail {
+
+/// What comes before `tile` where some tile is late: one warp adds up those that have published nothing yet.
+template <class Tile, class T, class Op>
+__device__ __forceinline__ T sum_without_waiting(const T* in, uint64_t tile, const TileStatuses<T>& statuses,
+                                                 const Op& op) {
+  T sum = op.identity();
+  for (uint64_t before = 0; before < tile; ++before) {
+    T of_tile;
+    if (!__all_sync(full_warp, statuses.has_published(before, of_tile))) {
+      of_tile = op.identity();
+      for (uint32_t at = ptx::lane_id(); at < Tile::elements; at += warp_threads)
+        of_tile = op(of_tile, in[before * Tile::elements + at]);
+      of_tile = warp_reduce(of_tile, op);
+    }
+    sum = op(sum, of_tile);
+  }
+  return sum;
+}
+
+template <class T, class Op, class Policy>
+__global__ __launch_bounds__(Policy::threads,
+                             Policy::blocks_each) void scan_wave_kernel(ScanArrays<T> arrays, Op op,
+                                                                        bool vectors, ScanState* state,
+                                                                        StatusSlot<T>* slots) {
+  using Tile = ScanLookbackTile<T, Policy>;
+  auto& shared = shared_memory<typename Tile::Shared>();
+  const uint32_t lane = ptx::lane_id();
+  const uint32_t warp = threadIdx.x / warp_threads;
+  const uint32_t tile = blockIdx.x;
+  const uint64_t first = uint64_t{tile} * Tile::elements + warp * Tile::Rows::elements;
+  const bool whole = vectors && uint64_t{tile + 1} * Tile::elements <= arrays.size;
+  ptx::wait_for_previous_launch();
+  ptx::let_next_launch_begin();
+
+  const bool counts = threadIdx.x == Policy::threads - 1;
+  const uint32_t most_rows = counts ? most_rows_of(state) : 0;
+  if (threadIdx.x == 0) shared.epoch = epoch_of(state);
+  typename Tile::Rows rows;
+  rows.load(arrays.in, first, arrays.size, whole, op.identity());
+  const T warp_sum = rows.sum(op);
+  if (lane == 0) shared.warp_prefix[warp] = warp_sum;
+  __syncthreads();  // all warps' sums are there
+
+  // That the block has read the epoch is counted while nobody waits for it.
+  const uint32_t ticket = counts && gridDim.x > 1 ? draw_ticket(state).number : 0;
+  if (warp == 0) {
+    const T mine = lane < Tile::warps ? shared.warp_prefix[lane] : static_cast<T>(op.identity());
+    const T tile_sum = warp_reduce(mine, op);
+    if (lane < ScanWave::copies)
+      TileStatuses<T>(slots + lane * ScanWave::most_tiles, shared.epoch)
+          .publish(tile, Flag::partial, tile_sum);
+    const T in_tile = warp_exclusive_from_inclusive(warp_inclusive_scan(mine, op), op);
+    (void)rows.scan(op);
+    const TileStatuses<T> statuses(slots + tile % ScanWave::copies * ScanWave::most_tiles, shared.epoch);
+    bool is_late = false;
+    T before = statuses.template sum_of_partials<scan_wave_patience>(0, tile, op, is_late);
+    if (__any_sync(full_warp, is_late)) before = sum_without_waiting<Tile>(arrays.in, tile, statuses, op);
+    if (arrays.initial != nullptr) before = op(*arrays.initial, before);
+    if (lane < Tile::warps) shared.warp_prefix[lane] = op(before, in_tile);
+  } else {
+    (void)rows.scan(op);
+  }
+  __syncthreads();  // and now their prefixes
+  const T up_to_end = rows.finish(shared.warp_prefix[warp], op, arrays.exclusive);
+  rows.store(arrays.out, first, arrays.size, whole);
+
+  if (counts && tile == gridDim.x - 1 && arrays.total != nullptr) *arrays.total = up_to_end;
+  if (counts && ticket == gridDim.x - 1)
+    end_scan(state, shared.epoch, most_rows, slots, ScanWave::statuses,
+             [](uint32_t row) { return row < ScanWave::statuses && row % ScanWave::most_tiles < gridDim.x; });
+}
+
+}  // namespace scan_wave_detail
+
+/// Whether there is such a scan for these elements and this operator.
+template <class T, class Op>
+inline constexpr bool can_scan_wave = Op::is_commutative && sizeof(T) <= 8;
+
+/// Whether it takes arrays that lie so: it must be able to read `in` when some of `out` is written.
+template <class T>
+bool suits_scan_wave(const ScanArrays<T>& arrays) {
+  return arrays.in + arrays.size <= arrays.out || arrays.out + arrays.size <= arrays.in;
+}
+
+/// Scans arrays that suit it, of up to ScanWave::most_tiles tiles; `memory` has ScanWave::statuses. Neither
+/// allocates nor synchronises.
+template <class Policy, class T, class Op>
+void scan_wave(const ScanArrays<T>& arrays, const Op& op, const LookbackMemory<T>& memory,
+               cudaStream_t stream) {
+  using Tile = ScanLookbackTile<T, Policy>;
+  const auto tiles = static_cast<uint32_t>(Tile::tiles(arrays.size));
+  launch_chained(scan_wave_detail::scan_wave_kernel<T, Op, Policy>,
+                 {tiles, Policy::threads, sizeof(typename Tile::Shared)}, stream, arrays, op,
+                 is_vector_aligned(arrays.in) && is_vector_aligned(arrays.out), memory.state, memory.slots);
+}
+
+}  // namespace sweepsort
