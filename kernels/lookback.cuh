@@ -207,10 +207,12 @@ class TileStatuses {
       for (uint32_t k = 0; k < each; ++k) {
         const uint64_t tile = my_first + k * warp_threads;
         if (tile >= last) continue;
-        for (uint32_t loads = 0; mine[k].flag == Flag::empty && loads < patience;
-             loads += patience != forever)
-          mine[k] = load(tile);
-        is_late |= mine[k].flag == Flag::empty;
+        if constexpr (patience == forever) {
+          while (mine[k].flag == Flag::empty) mine[k] = load(tile);
+        } else {
+          for (uint32_t i = 0; i < patience && mine[k].flag == Flag::empty; ++i) mine[k] = load(tile);
+          is_late |= mine[k].flag == Flag::empty;
+        }
         sum = op(sum, mine[k].value);
       }
     }

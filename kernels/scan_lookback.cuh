@@ -66,14 +66,15 @@ namespace scan_lookback_detail {
 /// One warp: from the warps' sums to what comes before each of them, in the tile and in all tiles before it.
 template <uint32_t each, class T, class Op, uint32_t warps>
 __device__ __forceinline__ void look_back(T (&warp_prefix)[warps], uint64_t tile, const T* initial,
-                                          const TileStatuses<T>& statuses, const Op& op) {
+                                          const TileStatuses<T>& statuses, const ScanTerms<T, Op>& terms) {
+  const auto op = terms.inner();
   const uint32_t lane = ptx::lane_id();
   const T inclusive =
       warp_inclusive_scan(lane < warps ? warp_prefix[lane] : static_cast<T>(op.identity()), op);
   const T tile_sum = shuffle_from(inclusive, warp_threads - 1);
   T before = op.identity();
   if (tile == 0) {
-    if (initial != nullptr) before = *initial;
+    if (initial != nullptr) before = terms.enter(*initial);
   } else {
     if (lane == 0) statuses.publish(tile, Flag::partial, tile_sum);
     before = statuses.template look_back<each>(tile, op);
@@ -101,19 +102,23 @@ __global__ __launch_bounds__(Policy::threads) void scan_lookback_kernel(ScanArra
   const bool whole = vectors && (tile + 1) * Tile::elements <= arrays.size;
 
   typename Tile::Rows rows;
+  const ScanTerms<T, Op> terms{op};
+  const auto inner = terms.inner();
   rows.load(arrays.in, first, arrays.size, whole, op.identity());
-  const T sum = rows.scan(op);
+  rows.enter(terms);
+  const T sum = rows.scan(inner);
   if (ptx::lane_id() == 0) shared.warp_prefix[warp] = sum;
   __syncthreads();  // all warps' sums are there
   if (warp == 0)
     look_back<Policy::statuses_a_lane>(shared.warp_prefix, tile, arrays.initial,
-                                       TileStatuses<T>(slots, shared.epoch), op);
+                                       TileStatuses<T>(slots, shared.epoch), terms);
   __syncthreads();  // and now their prefixes
-  const T up_to_end = rows.finish(shared.warp_prefix[warp], op, arrays.exclusive);
+  const T up_to_end = rows.finish(shared.warp_prefix[warp], inner, arrays.exclusive);
+  rows.leave(terms);
   rows.store(arrays.out, first, arrays.size, whole);
 
   const bool at_end = tile == gridDim.x - 1 && threadIdx.x == Policy::threads - 1;
-  if (at_end && arrays.total != nullptr) *arrays.total = up_to_end;
+  if (at_end && arrays.total != nullptr) *arrays.total = terms.leave(up_to_end);
   // The last tile has looked back, so all others have published: their blocks have read the state.
   if (at_end) end_scan(state, shared.epoch, slots, gridDim.x);
 }

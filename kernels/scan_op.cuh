@@ -11,8 +11,9 @@
 namespace sweepsort {
 
 /// An operator on elements T: associative; `identity()` changes nothing on either side. `is_commutative`
-/// allows the scans to combine partial results in any order. T is trivially copyable, of 1, 2, or a multiple
-/// of 4 bytes. Example, maps x -> a x + b, first the left one:
+/// allows the scans to combine partial results in any order. `is_slow`, if it is there and true: it takes
+/// more than two or three instructions. T is trivially copyable, of 1, 2, or a multiple of 4 bytes. Example,
+/// maps x -> a x + b, first the left one:
 ///
 ///   struct Compose {
 ///     static constexpr bool is_commutative = false;
@@ -26,6 +27,11 @@ concept ScanOperator = std::is_trivially_copyable_v<T> && sizeof(T) <= 64 && req
   { op.identity() } -> std::convertible_to<T>;
   { op(value, value) } -> std::convertible_to<T>;
   { Op::is_commutative } -> std::convertible_to<bool>;
+};
+
+template <class Op>
+inline constexpr bool is_slow = requires {
+  requires Op::is_slow;
 };
 
 /// Integers wrap: T is unsigned, or floating point.
@@ -50,11 +56,37 @@ struct Xor {
 template <class Bits>
 struct First {
   static constexpr bool is_commutative = true;
+  static constexpr bool is_slow = true;
   KeyMap<Bits> map;
   SWEEPSORT_HOST_DEVICE Bits identity() const { return map.from_ordered(std::numeric_limits<Bits>::max()); }
   SWEEPSORT_HOST_DEVICE Bits operator()(Bits left, Bits right) const {
     return map.to_ordered(right) < map.to_ordered(left) ? right : left;
   }
+
+  /// The same among ordered bits.
+  struct Ordered {
+    static constexpr bool is_commutative = true;
+    SWEEPSORT_HOST_DEVICE Bits identity() const { return std::numeric_limits<Bits>::max(); }
+    SWEEPSORT_HOST_DEVICE Bits operator()(Bits left, Bits right) const { return right < left ? right : left; }
+  };
+};
+
+/// What the fast scans combine in registers: the elements themselves, by the operator itself.
+template <class T, class Op>
+struct ScanTerms {
+  Op op;
+  SWEEPSORT_HOST_DEVICE const Op& inner() const { return op; }
+  SWEEPSORT_HOST_DEVICE const T& enter(const T& element) const { return element; }
+  SWEEPSORT_HOST_DEVICE const T& leave(const T& term) const { return term; }
+};
+
+/// Ordered bits, made once an element and not at every comparison.
+template <class Bits>
+struct ScanTerms<Bits, First<Bits>> {
+  First<Bits> op;
+  SWEEPSORT_HOST_DEVICE typename First<Bits>::Ordered inner() const { return {}; }
+  SWEEPSORT_HOST_DEVICE Bits enter(Bits element) const { return op.map.to_ordered(element); }
+  SWEEPSORT_HOST_DEVICE Bits leave(Bits term) const { return op.map.from_ordered(term); }
 };
 
 }  // namespace sweepsort

@@ -73,6 +73,16 @@ class ScanRows {
       load_guarded(in, first, size, fill);
   }
 
+  /// Makes terms of the loaded elements, or elements of the finished terms (scan_op.cuh).
+  template <class Terms>
+  __device__ __forceinline__ void enter(const Terms& terms) {
+    for_each([&](T& element) { element = terms.enter(element); });
+  }
+  template <class Terms>
+  __device__ __forceinline__ void leave(const Terms& terms) {
+    for_each([&](T& term) { term = terms.leave(term); });
+  }
+
   /// All elements of the warp combined by a commutative operator; every lane gets the result. Sooner there
   /// than scan().
   template <class Op>
@@ -156,6 +166,14 @@ class ScanRows {
   }
 
  private:
+  template <class Visit>
+  __device__ __forceinline__ void for_each(const Visit& visit) {
+#pragma unroll
+    for (Vector<T>& vector : vector_) {
+#pragma unroll
+      for (T& element : vector.at) visit(element);
+    }
+  }
   static __device__ __forceinline__ uint32_t place(uint32_t row) {
     return (row * warp_threads + ptx::lane_id()) * vector_elements<T>;
   }

@@ -36,14 +36,15 @@ namespace scan_wave_detail {
 /// What comes before `tile` where some tile is late: one warp adds up those that have published nothing yet.
 template <class Tile, class T, class Op>
 __device__ __forceinline__ T sum_without_waiting(const T* in, uint64_t tile, const TileStatuses<T>& statuses,
-                                                 const Op& op) {
+                                                 const ScanTerms<T, Op>& terms) {
+  const auto op = terms.inner();
   T sum = op.identity();
   for (uint64_t before = 0; before < tile; ++before) {
     T of_tile;
     if (!__all_sync(full_warp, statuses.has_published(before, of_tile))) {
       of_tile = op.identity();
       for (uint32_t at = ptx::lane_id(); at < Tile::elements; at += warp_threads)
-        of_tile = op(of_tile, in[before * Tile::elements + at]);
+        of_tile = op(of_tile, terms.enter(in[before * Tile::elements + at]));
       of_tile = warp_reduce(of_tile, op);
     }
     sum = op(sum, of_tile);
@@ -70,35 +71,39 @@ __global__ __launch_bounds__(Policy::threads,
   const uint32_t most_rows = counts ? most_rows_of(state) : 0;
   if (threadIdx.x == 0) shared.epoch = epoch_of(state);
   typename Tile::Rows rows;
+  const ScanTerms<T, Op> terms{op};
+  const auto inner = terms.inner();
   rows.load(arrays.in, first, arrays.size, whole, op.identity());
-  const T warp_sum = rows.sum(op);
+  rows.enter(terms);
+  const T warp_sum = rows.sum(inner);
   if (lane == 0) shared.warp_prefix[warp] = warp_sum;
   __syncthreads();  // all warps' sums are there
 
   // That the block has read the epoch is counted while nobody waits for it.
   const uint32_t ticket = counts && gridDim.x > 1 ? draw_ticket(state).number : 0;
   if (warp == 0) {
-    const T mine = lane < Tile::warps ? shared.warp_prefix[lane] : static_cast<T>(op.identity());
-    const T tile_sum = warp_reduce(mine, op);
+    const T mine = lane < Tile::warps ? shared.warp_prefix[lane] : static_cast<T>(inner.identity());
+    const T tile_sum = warp_reduce(mine, inner);
     if (lane < ScanWave::copies)
       TileStatuses<T>(slots + lane * ScanWave::most_tiles, shared.epoch)
           .publish(tile, Flag::partial, tile_sum);
-    const T in_tile = warp_exclusive_from_inclusive(warp_inclusive_scan(mine, op), op);
-    (void)rows.scan(op);
+    const T in_tile = warp_exclusive_from_inclusive(warp_inclusive_scan(mine, inner), inner);
+    (void)rows.scan(inner);
     const TileStatuses<T> statuses(slots + tile % ScanWave::copies * ScanWave::most_tiles, shared.epoch);
     bool is_late = false;
-    T before = statuses.template sum_of_partials<scan_wave_patience>(0, tile, op, is_late);
-    if (__any_sync(full_warp, is_late)) before = sum_without_waiting<Tile>(arrays.in, tile, statuses, op);
-    if (arrays.initial != nullptr) before = op(*arrays.initial, before);
-    if (lane < Tile::warps) shared.warp_prefix[lane] = op(before, in_tile);
+    T before = statuses.template sum_of_partials<scan_wave_patience>(0, tile, inner, is_late);
+    if (__any_sync(full_warp, is_late)) before = sum_without_waiting<Tile>(arrays.in, tile, statuses, terms);
+    if (arrays.initial != nullptr) before = inner(terms.enter(*arrays.initial), before);
+    if (lane < Tile::warps) shared.warp_prefix[lane] = inner(before, in_tile);
   } else {
-    (void)rows.scan(op);
+    (void)rows.scan(inner);
   }
   __syncthreads();  // and now their prefixes
-  const T up_to_end = rows.finish(shared.warp_prefix[warp], op, arrays.exclusive);
+  const T up_to_end = rows.finish(shared.warp_prefix[warp], inner, arrays.exclusive);
+  rows.leave(terms);
   rows.store(arrays.out, first, arrays.size, whole);
 
-  if (counts && tile == gridDim.x - 1 && arrays.total != nullptr) *arrays.total = up_to_end;
+  if (counts && tile == gridDim.x - 1 && arrays.total != nullptr) *arrays.total = terms.leave(up_to_end);
   if (counts && ticket == gridDim.x - 1)
     end_scan(state, shared.epoch, most_rows, slots, ScanWave::statuses,
              [](uint32_t row) { return row < ScanWave::statuses && row % ScanWave::most_tiles < gridDim.x; });

@@ -37,7 +37,7 @@ class PlainBackend : public Backend {
   std::unique_ptr<SortSession> begin_sort(const SortJob& job) override;
   double copy_bandwidth() override { return 1e9; }
 
-  size_t stream_chunk_bytes() const override { return 4096; }
+  StreamShape stream_shape() const override { return {4096, 16}; }
   std::unique_ptr<ScanSession> begin_scan(const ScanJob& job) override;
   std::unique_ptr<ReduceSession> begin_reduce(const ReduceJob& job) override;
   Measurement measure_scan(const ScanJob& job, uint64_t count, const FillFunction& fill,
