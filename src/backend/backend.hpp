@@ -102,8 +102,13 @@ class Backend {
   /// Best of several runs: this backend's memory copy bandwidth in bytes/s, read + written.
   virtual double copy_bandwidth() = 0;
 
-  /// How many bytes of input a chunk of a scan or a search best has: a multiple of 4096.
-  virtual size_t stream_chunk_bytes() const = 0;
+  /// How a scan or a search best passes through this backend: bytes of input a chunk (a multiple of 4096),
+  /// and the number of workers beyond which it becomes no faster.
+  struct StreamShape {
+    size_t chunk_bytes;
+    uint32_t most_workers;
+  };
+  virtual StreamShape stream_shape() const = 0;
   /// May throw Error with a hint, for an algorithm that runs elsewhere, too.
   virtual std::unique_ptr<ScanSession> begin_scan(const ScanJob& job) = 0;
   virtual std::unique_ptr<ReduceSession> begin_reduce(const ReduceJob& job) = 0;

@@ -272,7 +272,9 @@ class CudaBackend final : public Backend {
     return best;
   }
 
-  size_t stream_chunk_bytes() const override { return cuda_chunk_bytes; }
+  StreamShape stream_shape() const override {
+    return {.chunk_bytes = cuda_chunk_bytes, .most_workers = most_cuda_workers};
+  }
 
   std::unique_ptr<ScanSession> begin_scan(const ScanJob& job) override {
     wait_for_context();

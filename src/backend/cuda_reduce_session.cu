@@ -5,21 +5,32 @@
 #include "backend/cuda_scan_session.hpp"
 
 #include <algorithm>
+#include <array>
 #include <mutex>
 #include <vector>
 
 namespace sweepsort {
 namespace {
 
+/// What one worker uses: it reads into one buffer while the other is uploaded.
 struct ReduceLane {
-  explicit ReduceLane(const ReduceJob& job) : staging(job.chunk_bytes + page_bytes), input(job.chunk_bytes) {}
+  explicit ReduceLane(const ReduceJob& job) : input(job.chunk_bytes) {
+    for (Staging& staging : stagings) staging.memory = PinnedBuffer(job.chunk_bytes + page_bytes);
+  }
+
+  struct Staging {
+    PinnedBuffer memory;
+    Event uploaded;
+  };
 
   Stream stream;
-  Event uploaded;
   Event reduced;
-  PinnedBuffer staging;
+  std::array<Staging, 2> stagings;
   DeviceBuffer<std::byte> input;
-  size_t offset = 0;
+  uint32_t turn = 0;
+  size_t offset = 0;  // of the chunk in its buffer
+
+  Staging& staging() { return stagings[turn % stagings.size()]; }
 };
 
 DeviceReduce describe(const ReduceJob& job, uint64_t count) {
@@ -57,23 +68,25 @@ class CudaReduceSession final : public ReduceSession {
     const DeviceGuard guard(device_);
     auto& lane = lanes_.at(worker);
     if (!lane) lane = std::make_unique<ReduceLane>(job_);
-    lane->uploaded.synchronize();  // the chunk before has left the buffer
+    ++lane->turn;
+    lane->staging().uploaded.synchronize();  // the last chunk in there has left it
     lane->offset = offset % page_bytes;
-    return {lane->staging.data() + lane->offset, job_.chunk_bytes};
+    return {lane->staging().memory.data() + lane->offset, job_.chunk_bytes};
   }
 
   void end_chunk(uint32_t worker, uint64_t first_element, uint64_t count) override {
     const DeviceGuard guard(device_);
     ReduceLane& lane = *lanes_.at(worker);
     lane.reduced.hold_back(lane.stream);  // until then the device still reads the chunk before
-    check(cudaMemcpyAsync(lane.input.data(), lane.staging.data() + lane.offset, count * key_bytes(job_.type),
-                          cudaMemcpyHostToDevice, lane.stream.get()));
-    lane.uploaded.record(lane.stream);
+    ReduceLane::Staging& staging = lane.staging();
+    check(cudaMemcpyAsync(lane.input.data(), staging.memory.data() + lane.offset,
+                          count * key_bytes(job_.type), cudaMemcpyHostToDevice, lane.stream.get()));
+    staging.uploaded.record(lane.stream);
     DeviceReduce reduce = describe(job_, count);
     reduce.in = lane.input.data();
     reduce.first_index = first_element;
     const std::lock_guard lock(mutex_);  // one workspace: one stream, and one piece behind the other
-    lane.uploaded.hold_back(stream_);
+    staging.uploaded.hold_back(stream_);
     device_reduce(reduce, workspace(), stream_.get());
     lane.reduced.record(stream_);
   }

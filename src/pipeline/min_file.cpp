@@ -61,9 +61,10 @@ class MinFileRun {
                   .extreme = options_.extreme,
                   .wants_index = options_.wants_index,
                   .chunk_bytes = environment_.chunk_bytes != 0 ? environment_.chunk_bytes
-                                                               : backend->stream_chunk_bytes()};
+                                                               : backend->stream_shape().chunk_bytes};
     reader_.start(job.chunk_bytes);
-    job.workers = stream_workers(stream_threads(options_.where), reader_.chunks());
+    job.workers = stream_workers(stream_threads(options_.where), backend->stream_shape().most_workers,
+                                 reader_.chunks());
     const ReduceResult found = pass_through(*backend->begin_reduce(job), job);
     report_.count = reader_.count();
     report_.input_bytes = reader_.input_bytes();

@@ -30,7 +30,7 @@ void scan_bytes(KeyType type, KeyType output_type, std::span<const std::byte> in
                     .kind = options.kind,
                     .algorithm = options.algorithm,
                     .wrap = options.wrap,
-                    .chunk_bytes = backend->stream_chunk_bytes()};
+                    .chunk_bytes = backend->stream_shape().chunk_bytes};
   const ScanSummary summary = backend->scan(in, out, job);
   if (summary.overflow)
     throw Error(fmt::format("scan: the sum overflows {} at element {}", name(output_type), *summary.overflow),
@@ -41,7 +41,7 @@ Found<uint64_t> extreme_bytes(KeyType type, std::span<const std::byte> keys, Ext
                               const WhereOptions& where) {
   const auto backend = backend_for(where);
   const ReduceJob job{
-      .type = type, .extreme = extreme, .wants_index = true, .chunk_bytes = backend->stream_chunk_bytes()};
+      .type = type, .extreme = extreme, .wants_index = true, .chunk_bytes = backend->stream_shape().chunk_bytes};
   const ReduceResult found = backend->reduce(keys, job);
   if (!found.found) throw Error("there are no elements, and so no smallest or largest one");
   return {found.bits, found.index};

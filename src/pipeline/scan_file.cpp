@@ -139,8 +139,8 @@ class ScanFileRun {
   ScanJob job(const Backend& backend) const {
     // What comes out of a chunk is as large as others are, and the buffers with it.
     const size_t growth = key_bytes(output_type_) / key_bytes(layout().type);
-    const size_t chunk =
-        environment_.chunk_bytes != 0 ? environment_.chunk_bytes : backend.stream_chunk_bytes() / growth;
+    const size_t chunk = environment_.chunk_bytes != 0 ? environment_.chunk_bytes
+                                                       : backend.stream_shape().chunk_bytes / growth;
     return {.type = layout().type,
             .output_type = output_type_,
             .op = options_.op,
@@ -155,7 +155,8 @@ class ScanFileRun {
                                                       : environment_.make_cpu(options_.where.threads);
     ScanJob job = this->job(*backend);
     reader_.start(job.chunk_bytes);
-    job.workers = stream_workers(stream_threads(options_.where), reader_.chunks());
+    job.workers = stream_workers(stream_threads(options_.where), backend->stream_shape().most_workers,
+                                 reader_.chunks());
     const uint64_t bytes = reader_.is_stream() ? 0 : layout().data_bytes();
     const auto session = backend->begin_scan(job);
     ScanSummary summary;

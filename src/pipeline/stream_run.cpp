@@ -11,9 +11,6 @@
 namespace sweepsort {
 namespace {
 
-/// More threads than this read and write no faster.
-constexpr uint32_t most_workers = 16;
-
 // Measured on an H200 machine: one thread reads 6.7 GB/s from the page cache, sixteen 67; the page cache
 // takes 4.2 GB/s whatever the number of threads; PCIe moves 55 GB/s each way; the context and the ring of
 // pinned memory take 0.25 s. On the CPU a chunk is looked at in the cache that the read left it in, which
@@ -31,7 +28,7 @@ uint32_t stream_threads(const WhereOptions& where) {
   return where.threads != 0 ? where.threads : std::max(1u, std::thread::hardware_concurrency());
 }
 
-uint32_t stream_workers(uint32_t threads, uint64_t chunks) {
+uint32_t stream_workers(uint32_t threads, uint32_t most_workers, uint64_t chunks) {
   return static_cast<uint32_t>(std::clamp<uint64_t>(chunks, 1, std::min(threads, most_workers)));
 }
 

@@ -26,8 +26,8 @@ struct StreamEnvironment {
 /// Threads that an operation may use for reading, working and writing.
 uint32_t stream_threads(const WhereOptions& where);
 
-/// Workers for so many chunks.
-uint32_t stream_workers(uint32_t threads, uint64_t chunks);
+/// Workers for so many chunks, as many as the backend has use for at most.
+uint32_t stream_workers(uint32_t threads, uint32_t most_workers, uint64_t chunks);
 
 /// GPU or CPU for elements that come from a file once; `output_bytes` go back to one. Throws Error if CUDA is
 /// asked for and cannot be had.
