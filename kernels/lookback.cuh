@@ -211,7 +211,10 @@ class TileStatuses {
           while (mine[k].flag == Flag::empty) mine[k] = load(tile);
         } else {
           for (uint32_t i = 0; i < patience && mine[k].flag == Flag::empty; ++i) mine[k] = load(tile);
-          is_late |= mine[k].flag == Flag::empty;
+          if (mine[k].flag == Flag::empty) {
+            is_late = true;
+            continue;  // what an old status holds may be nothing to this operator
+          }
         }
         sum = op(sum, mine[k].value);
       }

@@ -23,7 +23,7 @@ namespace sweepsort {
 
 /// What every scan of this folder is asked for; `in` may be `out`. `initial` (device memory) comes before
 /// everything, null: nothing does; `total`, if not null, gets initial and all elements combined. They are not
-/// the same element.
+/// the same element, and neither is one of the arrays'.
 template <class T>
 struct ScanArrays {
   const T* in;

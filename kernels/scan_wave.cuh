@@ -20,6 +20,7 @@
 #include <cuda_runtime.h>
 
 #include <cstdint>
+#include <stdexcept>
 
 namespace sweepsort {
 
@@ -128,6 +129,7 @@ void scan_wave(const ScanArrays<T>& arrays, const Op& op, const LookbackMemory<T
                cudaStream_t stream) {
   using Tile = ScanLookbackTile<T, Policy>;
   const auto tiles = static_cast<uint32_t>(Tile::tiles(arrays.size));
+  if (tiles > ScanWave::most_tiles) throw std::length_error("too many tiles for a scan in one wave");
   launch_chained(scan_wave_detail::scan_wave_kernel<T, Op, Policy>,
                  {tiles, Policy::threads, sizeof(typename Tile::Shared)}, stream, arrays, op,
                  is_vector_aligned(arrays.in) && is_vector_aligned(arrays.out), memory.state, memory.slots);

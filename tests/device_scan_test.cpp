@@ -227,13 +227,23 @@ TEST_CASE("a workspace serves scan after scan, shorter and longer ones", "[devic
       const OnDevice session;
       device_scan_prepare(scan, Workspace(memory.span()), nullptr);
     }
-    for (const uint64_t count : {in.size(), size_t{700}, in.size() / 2, in.size(), size_t{1}}) {
+    // The roads of the look-back by turns, too: a wave, in place by tickets, the ring.
+    struct Turn {
+      uint64_t count;
+      bool in_place = false;
+      uint64_t ring_from_bytes = 0;
+    };
+    for (const Turn& turn :
+         {Turn{in.size()}, Turn{700, true}, Turn{in.size() / 2, false, 1}, Turn{700}, Turn{in.size(), true},
+          Turn{in.size() / 2}, Turn{in.size(), false, 1}, Turn{1}}) {
       const OnDevice session;
-      INFO(name(algorithm) << " n=" << count);
-      const DeviceArray<uint64_t> target(count);
+      const uint64_t count = turn.count;
+      INFO(name(algorithm) << " n=" << count << (turn.in_place ? " in place" : ""));
+      const DeviceArray<uint64_t> target{std::span<const uint64_t>(in).first(count)};
       scan.count = count;
-      scan.in = source.data();
+      scan.in = turn.in_place ? target.data() : source.data();
       scan.out = target.data();
+      scan.ring_from_bytes = turn.ring_from_bytes;
       device_scan(scan, Workspace(memory.span()), nullptr);
       const std::vector<uint64_t> part(in.begin(), in.begin() + static_cast<std::ptrdiff_t>(count));
       const auto expected = plain_scan<uint64_t>(ScanOp::sum, ScanKind::inclusive, part, std::nullopt);
