@@ -62,20 +62,21 @@ require_apt() {
       "README.md, \"Building by hand\", names what is needed"
 }
 
-# build PRESET TARGET [CMAKE OPTIONS...]: says in one line for what it builds, and shows the log only if it fails.
-build() {
-  local preset=$1 target=$2 log start=$SECONDS
-  shift 2
-  local folder=$root/build/$preset
-  mkdir -p "$folder"
-  log=$folder/build.log
-  if command -v ccache >/dev/null; then
-    # Without these it does not keep what was compiled with precompiled headers.
-    export CCACHE_SLOPPINESS=${CCACHE_SLOPPINESS:-pch_defines,time_macros,include_file_mtime,include_file_ctime}
-    set -- "$@" -DCMAKE_CXX_COMPILER_LAUNCHER=ccache
-  fi
+# configure PRESET [CMAKE OPTIONS...]: says in one line for what it will be built, and shows the log only if it fails.
+configure() {
+  local preset=$1 log=$root/build/$1/build.log
+  shift
+  mkdir -p "$(dirname "$log")"
+  if command -v ccache >/dev/null; then set -- "$@" -DCMAKE_CXX_COMPILER_LAUNCHER=ccache; fi
   (cd "$root" && cmake --preset "$preset" "$@") >"$log" 2>&1 || { cat "$log"; fail "cmake --preset $preset failed"; }
   sed -n "s/^-- sweepsort: /$preset: /p" "$log"
+}
+
+# compile PRESET TARGET: what has been configured.
+compile() {
+  local preset=$1 target=$2 folder=$root/build/$1 log=$root/build/$1/build.log start=$SECONDS
+  # Without these ccache does not keep what was compiled with precompiled headers.
+  export CCACHE_SLOPPINESS=${CCACHE_SLOPPINESS:-pch_defines,time_macros,include_file_mtime,include_file_ctime}
   cmake --build "$folder" --target "$target" -j "$jobs" >>"$log" 2>&1 ||
     { tail -n 60 "$log"; fail "the build failed" "the whole log is $log"; }
   say "$preset: built in $((SECONDS - start)) s"
