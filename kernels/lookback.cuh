@@ -99,30 +99,24 @@ class LookbackTable {
 /// What the blocks of a scan of arrays share besides the statuses. Zeros before the first scan; every scan
 /// leaves it ready for the next, so that a captured graph can be replayed.
 struct ScanState {
-  uint64_t tickets;    // the number of those drawn; above it the epoch, so that one atomic tells both
-  uint32_t most_rows;  // of statuses, of any scan so far
-};
-
-/// Which scan it is. A thread that calls it before it draws a ticket never sees the next scan's epoch: who
-/// readies the state for that has seen the last ticket drawn, and all that happens to one word has one order.
-__device__ __forceinline__ uint32_t epoch_of(ScanState* state) {
-  return static_cast<uint32_t>(DeviceAtomic<uint64_t>(state->tickets).load(cuda::memory_order_relaxed) >> 32);
-}
-
-__device__ __forceinline__ uint32_t most_rows_of(ScanState* state) {
-  return DeviceAtomic<uint32_t>(state->most_rows).load(cuda::memory_order_relaxed);
-}
-
-struct ScanTicket {
-  uint32_t number;
+  uint32_t tickets;
   uint32_t epoch;
+  uint64_t most_tiles;  // of any scan so far
 };
 
-/// A number that no other thread gets in this scan, and which scan it is.
-__device__ __forceinline__ ScanTicket draw_ticket(ScanState* state) {
-  const uint64_t drawn = DeviceAtomic<uint64_t>(state->tickets).fetch_add(1, cuda::memory_order_relaxed);
-  return {static_cast<uint32_t>(drawn), static_cast<uint32_t>(drawn >> 32)};
-}
+/// The same where a block learns the epoch without waiting for a ticket. Tickets only count the blocks that
+/// have; both are one word, so that who has not drawn never sees the next scan's epoch: all that happens to
+/// one word has one order, and the state is readied behind the last ticket.
+struct CountedScanState {
+  uint64_t drawn;  // tickets; above them the epoch
+
+  __device__ __forceinline__ uint32_t epoch() {
+    return static_cast<uint32_t>(DeviceAtomic<uint64_t>(drawn).load(cuda::memory_order_relaxed) >> 32);
+  }
+  __device__ __forceinline__ uint32_t draw_ticket() {
+    return static_cast<uint32_t>(DeviceAtomic<uint64_t>(drawn).fetch_add(1, cuda::memory_order_relaxed));
+  }
+};
 
 /// The tag of a status: which scan wrote it, and what it is.
 enum class Flag : uint32_t { empty = 0, partial = 1, prefix = 2 };
@@ -219,6 +213,8 @@ class TileStatuses {
         sum = op(sum, mine[k].value);
       }
     }
+    // The overload for sums, if there is one, where nothing else is done meanwhile.
+    if constexpr (patience == forever) return warp_reduce<T, Op>(sum, op);
     return warp_reduce(sum, op);
   }
 
@@ -307,27 +303,30 @@ class TileStatuses {
   uint32_t epoch_;
 };
 
-/// Makes `state` ready for the next scan. One thread of a scan calls it, when every block has read the epoch
-/// and drawn its last ticket. `extent`: of the statuses, of which the scan has published those that
-/// `is_published(row)`; `most_rows`: as read in the state. Epochs come again after 2^30 scans: until then
-/// every status that no scan has overwritten is wiped, one in each scan.
-template <class T, class IsPublished>
-__device__ __forceinline__ void end_scan(ScanState* state, uint32_t epoch, uint32_t most_rows,
-                                         StatusSlot<T>* slots, uint32_t extent,
-                                         const IsPublished& is_published) {
-  most_rows = most_rows < extent ? extent : most_rows;
-  const uint32_t row = epoch % most_rows;
-  if (!is_published(row)) slots[row] = StatusSlot<T>{};
-  DeviceAtomic<uint32_t>(state->most_rows).store(most_rows, cuda::memory_order_relaxed);
-  const uint64_t next = uint64_t{(epoch + 1) % epochs} << 32;
-  DeviceAtomic<uint64_t>(state->tickets).store(next, cuda::memory_order_relaxed);
-}
-
-/// The same for statuses in rows [0, tiles).
+/// Makes `state` ready for the next scan. One thread of a scan of `tiles` tiles calls it, when every block
+/// has read the epoch and drawn its last ticket. Epochs come again after 2^30 scans: until then every status
+/// that no scan has overwritten is wiped, one in each scan.
 template <class T>
 __device__ __forceinline__ void end_scan(ScanState* state, uint32_t epoch, StatusSlot<T>* slots,
-                                         uint32_t tiles) {
-  end_scan(state, epoch, most_rows_of(state), slots, tiles, [=](uint32_t row) { return row < tiles; });
+                                         uint64_t tiles) {
+  const uint64_t most_tiles = state->most_tiles < tiles ? tiles : state->most_tiles;
+  const uint64_t row = epoch % most_tiles;
+  if (row >= tiles) slots[row] = StatusSlot<T>{};
+  state->most_tiles = most_tiles;
+  state->epoch = (epoch + 1) % epochs;
+  state->tickets = 0;
+}
+
+/// Makes `state` ready for the next scan. The thread that has drawn the last ticket calls it. `rows` statuses
+/// in all, of which the scan has published those that `is_published(row)`; as above, one of the others is
+/// wiped.
+template <class T, class IsPublished>
+__device__ __forceinline__ void end_scan(CountedScanState* state, uint32_t epoch, StatusSlot<T>* slots,
+                                         uint32_t rows, const IsPublished& is_published) {
+  const uint32_t row = epoch % rows;
+  if (!is_published(row)) slots[row] = StatusSlot<T>{};
+  const uint64_t next = uint64_t{(epoch + 1) % epochs} << 32;
+  DeviceAtomic<uint64_t>(state->drawn).store(next, cuda::memory_order_relaxed);
 }
 
 }  // namespace sweepsort

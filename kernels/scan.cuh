@@ -30,41 +30,48 @@ constexpr uint64_t elements_of(uint32_t tiles) {
   return uint64_t{tiles} * ScanLookbackTile<T, Policy>::elements;
 }
 
-/// Statuses enough for every scan of up to `size` elements.
+/// Tiles enough for every scan of up to `size` elements.
 template <class T>
-uint64_t most_statuses(uint64_t size) {
+uint64_t most_tiles(uint64_t size) {
   const auto tiles = [&]<class Policy>(std::type_identity<Policy>, uint64_t most) {
     return ScanLookbackTile<T, Policy>::tiles(std::min(size, most));
   };
   uint64_t most = std::max({tiles(std::type_identity<SmallScan>{}, elements_of<T, SmallScan>(64)),
                             tiles(std::type_identity<MediumScan>{}, elements_of<T, MediumScan>(128)),
                             tiles(std::type_identity<LargeScan>{}, size)});
-  if constexpr (sizeof(T) <= 8)
-    most = std::max({most, ScanRing<T>::tiles(size), uint64_t{ScanWave::statuses}});
+  if constexpr (sizeof(T) <= 8) most = std::max(most, ScanRing<T>::tiles(size));
   return most;
 }
 
+/// What the scans with a look-back use, whatever the size; the wave's comes first, at the same place always.
+template <class T>
+struct Memory {
+  ScanWaveMemory<T> wave;
+  LookbackMemory<T> lookback;
+  Memory(Workspace& workspace, uint64_t size) : wave(workspace), lookback(workspace, most_tiles<T>(size)) {}
+};
+
 template <class T, class Op>
-void look_back(const ScanArrays<T>& arrays, const Op& op, const LookbackMemory<T>& memory,
-               uint64_t ring_from_bytes, cudaStream_t stream) {
+void look_back(const ScanArrays<T>& arrays, const Op& op, const Memory<T>& memory, uint64_t ring_from_bytes,
+               cudaStream_t stream) {
   if constexpr (can_scan_ring<T, Op>) {
     if (arrays.size * sizeof(T) >= ring_from_bytes && suits_scan_ring(arrays) && device_abilities().is_full())
-      return scan_ring<TunedScanRing<T>>(arrays, op, memory, stream);
+      return scan_ring<TunedScanRing<T>>(arrays, op, memory.lookback, stream);
   }
   if constexpr (can_scan_wave<T, Op>) {
     if (suits_scan_wave(arrays)) {
       if (arrays.size <= elements_of<T, SmallScanWave<T>>(128))
-        return scan_wave<SmallScanWave<T>>(arrays, op, memory, stream);
+        return scan_wave<SmallScanWave<T>>(arrays, op, memory.wave, stream);
       if (arrays.size <= elements_of<T, MediumScanWave<T>>(ScanWave::most_tiles))
-        return scan_wave<MediumScanWave<T>>(arrays, op, memory, stream);
+        return scan_wave<MediumScanWave<T>>(arrays, op, memory.wave, stream);
     }
   } else {
     if (arrays.size <= elements_of<T, SmallScan>(64))
-      return scan_lookback<SmallScan>(arrays, op, memory, stream);
+      return scan_lookback<SmallScan>(arrays, op, memory.lookback, stream);
     if (arrays.size <= elements_of<T, MediumScan>(128))
-      return scan_lookback<MediumScan>(arrays, op, memory, stream);
+      return scan_lookback<MediumScan>(arrays, op, memory.lookback, stream);
   }
-  scan_lookback<LargeScan>(arrays, op, memory, stream);
+  scan_lookback<LargeScan>(arrays, op, memory.lookback, stream);
 }
 
 [[noreturn]] inline void refuse_algorithm() { throw std::invalid_argument("not an algorithm of the GPU"); }
@@ -78,9 +85,7 @@ size_t scan_workspace_bytes(ScanAlgorithm algorithm, uint64_t size) {
   Workspace workspace;
   switch (algorithm) {
     case ScanAlgorithm::automatic:
-    case ScanAlgorithm::lookback:
-      (void)LookbackMemory<T>(workspace, scan_detail::most_statuses<T>(size));
-      break;
+    case ScanAlgorithm::lookback: (void)scan_detail::Memory<T>(workspace, size); break;
     case ScanAlgorithm::shuffle: (void)ChainMemory<T>(workspace); break;
     case ScanAlgorithm::blelloch:
     case ScanAlgorithm::blelloch_padded: (void)BlellochMemory<T>(workspace, size); break;
@@ -102,8 +107,7 @@ void scan(ScanAlgorithm algorithm, const ScanArrays<T>& arrays, const Op& op, Wo
   switch (algorithm) {
     case ScanAlgorithm::automatic:
     case ScanAlgorithm::lookback:
-      return scan_detail::look_back(arrays, op,
-                                    LookbackMemory<T>(workspace, scan_detail::most_statuses<T>(arrays.size)),
+      return scan_detail::look_back(arrays, op, scan_detail::Memory<T>(workspace, arrays.size),
                                     ring_from_bytes, stream);
     case ScanAlgorithm::shuffle: return scan_shuffle_chained(arrays, op, ChainMemory<T>(workspace), stream);
     case ScanAlgorithm::blelloch:

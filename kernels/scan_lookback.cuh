@@ -92,9 +92,8 @@ __global__ __launch_bounds__(Policy::threads) void scan_lookback_kernel(ScanArra
   auto& shared = shared_memory<typename Tile::Shared>();
   const uint32_t warp = threadIdx.x / warp_threads;
   if (threadIdx.x == 0) {
-    const ScanTicket ticket = draw_ticket(state);
-    shared.tile = ticket.number;
-    shared.epoch = ticket.epoch;
+    shared.epoch = state->epoch;
+    shared.tile = draw_ticket(&state->tickets);
   }
   __syncthreads();
   const uint64_t tile = shared.tile;

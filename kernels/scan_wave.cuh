@@ -32,6 +32,18 @@ struct ScanWave {
   static constexpr uint32_t statuses = copies * most_tiles;
 };
 
+/// Device memory of scans in one wave: zeros before the first, reusable for any number of them, one after the
+/// other. Of elements for which there are none it takes next to nothing.
+template <class T>
+struct ScanWaveMemory {
+  CountedScanState* state;
+  StatusSlot<T>* slots;
+
+  explicit ScanWaveMemory(Workspace& workspace)
+      : state(workspace.take<CountedScanState>(1).data()),
+        slots(workspace.take<StatusSlot<T>>(sizeof(T) <= 8 ? ScanWave::statuses : 0).data()) {}
+};
+
 namespace scan_wave_detail {
 
 /// What comes before `tile` where some tile is late: one warp adds up those that have published nothing yet.
@@ -56,7 +68,7 @@ __device__ __forceinline__ T sum_without_waiting(const T* in, uint64_t tile, con
 template <class T, class Op, class Policy>
 __global__ __launch_bounds__(Policy::threads,
                              Policy::blocks_each) void scan_wave_kernel(ScanArrays<T> arrays, Op op,
-                                                                        bool vectors, ScanState* state,
+                                                                        bool vectors, CountedScanState* state,
                                                                         StatusSlot<T>* slots) {
   using Tile = ScanLookbackTile<T, Policy>;
   auto& shared = shared_memory<typename Tile::Shared>();
@@ -69,8 +81,7 @@ __global__ __launch_bounds__(Policy::threads,
   ptx::let_next_launch_begin();
 
   const bool counts = threadIdx.x == Policy::threads - 1;
-  const uint32_t most_rows = counts ? most_rows_of(state) : 0;
-  if (threadIdx.x == 0) shared.epoch = epoch_of(state);
+  if (threadIdx.x == 0) shared.epoch = state->epoch();
   typename Tile::Rows rows;
   const ScanTerms<T, Op> terms{op};
   const auto inner = terms.inner();
@@ -81,7 +92,7 @@ __global__ __launch_bounds__(Policy::threads,
   __syncthreads();  // all warps' sums are there
 
   // That the block has read the epoch is counted while nobody waits for it.
-  const uint32_t ticket = counts && gridDim.x > 1 ? draw_ticket(state).number : 0;
+  const uint32_t ticket = counts && gridDim.x > 1 ? state->draw_ticket() : 0;
   if (warp == 0) {
     const T mine = lane < Tile::warps ? shared.warp_prefix[lane] : static_cast<T>(inner.identity());
     const T tile_sum = warp_reduce(mine, inner);
@@ -106,8 +117,8 @@ __global__ __launch_bounds__(Policy::threads,
 
   if (counts && tile == gridDim.x - 1 && arrays.total != nullptr) *arrays.total = terms.leave(up_to_end);
   if (counts && ticket == gridDim.x - 1)
-    end_scan(state, shared.epoch, most_rows, slots, ScanWave::statuses,
-             [](uint32_t row) { return row < ScanWave::statuses && row % ScanWave::most_tiles < gridDim.x; });
+    end_scan(state, shared.epoch, slots, ScanWave::statuses,
+             [](uint32_t row) { return row % ScanWave::most_tiles < gridDim.x; });
 }
 
 }  // namespace scan_wave_detail
@@ -122,10 +133,9 @@ bool suits_scan_wave(const ScanArrays<T>& arrays) {
   return arrays.in + arrays.size <= arrays.out || arrays.out + arrays.size <= arrays.in;
 }
 
-/// Scans arrays that suit it, of up to ScanWave::most_tiles tiles; `memory` has ScanWave::statuses. Neither
-/// allocates nor synchronises.
+/// Scans arrays that suit it, of up to ScanWave::most_tiles tiles. Neither allocates nor synchronises.
 template <class Policy, class T, class Op>
-void scan_wave(const ScanArrays<T>& arrays, const Op& op, const LookbackMemory<T>& memory,
+void scan_wave(const ScanArrays<T>& arrays, const Op& op, const ScanWaveMemory<T>& memory,
                cudaStream_t stream) {
   using Tile = ScanLookbackTile<T, Policy>;
   const auto tiles = static_cast<uint32_t>(Tile::tiles(arrays.size));

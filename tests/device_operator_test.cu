@@ -127,7 +127,7 @@ TEST_CASE("a scan in one wave is right, whichever blocks run first", "[device]")
                65536 + ScanWave::statuses * sizeof(StatusSlot<T>),
                [&](const ScanArrays<T>& arrays, Workspace workspace) {
                  REQUIRE(suits_scan_wave(arrays));
-                 scan_wave<Policy>(arrays, op, LookbackMemory<T>(workspace, ScanWave::statuses), nullptr);
+                 scan_wave<Policy>(arrays, op, ScanWaveMemory<T>(workspace), nullptr);
                });
   };
   for (const uint64_t tiles : {1, 2, 33, on_gpu ? 256 : 60}) {
@@ -143,23 +143,35 @@ TEST_CASE("the epochs of a look-back begin anew without mistaking an old status"
   const DeviceArray<std::byte> memory(scan_workspace_bytes<uint32_t>(ScanAlgorithm::lookback, in.size()));
   check(cudaMemset(memory.data(), 0, memory.size()));
   Workspace layout(memory.span());
+  const ScanWaveMemory<uint32_t> wave(layout);
   const LookbackMemory<uint32_t> lookback(layout, 1);
+  const auto state_on_host = [](auto* state) {
+    std::remove_pointer_t<decltype(state)> copy;
+    check(cudaMemcpy(&copy, state, sizeof(copy), cudaMemcpyDeviceToHost));
+    return copy;
+  };
   for (const uint32_t epoch : {0u, epochs - 1, 0u, 1u}) {  // what it is before each scan
     const OnDevice session;
-    ScanState state;
-    check(cudaMemcpy(&state, lookback.state, sizeof(state), cudaMemcpyDeviceToHost));
+    ScanState state = state_on_host(lookback.state);
+    CountedScanState counted = state_on_host(wave.state);
     if (epoch == epochs - 1) {
-      state.tickets = uint64_t{epoch} << 32;
+      state.epoch = epoch;
+      counted.drawn = uint64_t{epoch} << 32;
       check(cudaMemcpy(lookback.state, &state, sizeof(state), cudaMemcpyHostToDevice));
+      check(cudaMemcpy(wave.state, &counted, sizeof(counted), cudaMemcpyHostToDevice));
     }
-    REQUIRE(state.tickets == uint64_t{epoch} << 32);
-    const DeviceArray<uint32_t> target(in.size());
-    scan(ScanAlgorithm::lookback,
-         ScanArrays<uint32_t>{source.data(), target.data(), in.size(), false, nullptr, nullptr},
-         Sum<uint32_t>(), Workspace(memory.span()), nullptr);
-    const auto out = target.download();
-    uint32_t sum = 0;
-    for (size_t i = 0; i < in.size(); ++i) REQUIRE(out[i] == (sum += in[i]));
+    REQUIRE(state.epoch == epoch);
+    REQUIRE(counted.drawn == uint64_t{epoch} << 32);
+    for (const bool in_place : {false, true}) {  // by a wave, and by tickets
+      const DeviceArray<uint32_t> target{std::span<const uint32_t>(in)};
+      const uint32_t* const from = in_place ? target.data() : source.data();
+      scan(ScanAlgorithm::lookback,
+           ScanArrays<uint32_t>{from, target.data(), in.size(), false, nullptr, nullptr}, Sum<uint32_t>(),
+           Workspace(memory.span()), nullptr);
+      const auto out = target.download();
+      uint32_t sum = 0;
+      for (size_t i = 0; i < in.size(); ++i) REQUIRE(out[i] == (sum += in[i]));
+    }
   }
 }
 

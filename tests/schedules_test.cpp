@@ -107,7 +107,7 @@ TEST_CASE("scans of arrays are right under a thousand schedules", "[simt]") {
       scan_lookback<SmallScanTiles>(arrays, op, LookbackMemory<uint32_t>(workspace, 64), nullptr);
     }));
     REQUIRE(scans(seed, 256 * 9 + i % 9, [&](const ScanArrays<uint32_t>& arrays, Workspace workspace) {
-      scan_wave<SmallWaveTiles>(arrays, op, LookbackMemory<uint32_t>(workspace, ScanWave::statuses), nullptr);
+      scan_wave<SmallWaveTiles>(arrays, op, ScanWaveMemory<uint32_t>(workspace), nullptr);
     }));
     REQUIRE(scans(seed, 256 * 13 + i % 9, [&](const ScanArrays<uint32_t>& arrays, Workspace workspace) {
       scan_ring<SmallRing>(arrays, op, LookbackMemory<uint32_t>(workspace, 64), nullptr);
