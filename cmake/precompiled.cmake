@@ -6,7 +6,7 @@ set(SWEEPSORT_PRECOMPILE OFF CACHE STRING
 set_property(CACHE SWEEPSORT_PRECOMPILE PROPERTY STRINGS ON OFF TESTS)
 
 if(SWEEPSORT_PRECOMPILE AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-  # The compiler's garbage collector is a fifth of the time if it may not wait until half a GiB is full.
+  # The compiler collects its garbage only when half a GiB is full: sort_arrays_u32.cpp 21 -> 17 s; the others gain little.
   add_compile_options($<$<COMPILE_LANGUAGE:CXX>:--param=ggc-min-expand=100>
                       $<$<COMPILE_LANGUAGE:CXX>:--param=ggc-min-heapsize=524288>)
 endif()

@@ -40,8 +40,10 @@ void scan_bytes(KeyType type, KeyType output_type, std::span<const std::byte> in
 Found<uint64_t> extreme_bytes(KeyType type, std::span<const std::byte> keys, Extreme extreme,
                               const WhereOptions& where) {
   const auto backend = backend_for(where);
-  const ReduceJob job{
-      .type = type, .extreme = extreme, .wants_index = true, .chunk_bytes = backend->stream_shape().chunk_bytes};
+  const ReduceJob job{.type = type,
+                      .extreme = extreme,
+                      .wants_index = true,
+                      .chunk_bytes = backend->stream_shape().chunk_bytes};
   const ReduceResult found = backend->reduce(keys, job);
   if (!found.found) throw Error("there are no elements, and so no smallest or largest one");
   return {found.bits, found.index};
