@@ -47,6 +47,7 @@ struct ScanRing {
   struct Shared {
     alignas(128) Vector<T> stage[stages][scanners * Rows::vectors];
     ptx::SharedBarrier loaded[stages];  // the tile is there
+    ptx::SharedBarrier filled;          // of the last tile, what no bulk load brings is there
     ptx::SharedBarrier taken[stages];   // everybody is done with the stage
     ptx::SharedBarrier ready[slots];    // prefix and warp_before are there
     T prefix[slots];
@@ -83,6 +84,10 @@ __device__ __forceinline__ void load_part(typename Ring::Shared& shared, uint32_
   const auto in_bulk = static_cast<uint32_t>(count * sizeof(T) / 16 * 16);
   for (uint64_t at = in_bulk / sizeof(T) + ptx::lane_id(); at < Ring::elements; at += warp_threads)
     to[at] = at < count ? from[at] : fill;
+  // Once a scan. A __syncwarp would do, but compute-sanitizer follows what was written through such barriers
+  // alone.
+  ptx::barrier_arrive(&shared.filled);
+  ptx::barrier_wait(&shared.filled, 0);
   __syncwarp();
   if (ptx::lane_id() != 0) return;
   if (in_bulk > 0)
@@ -152,12 +157,12 @@ __device__ __forceinline__ void reduce_tiles(typename Ring::Shared& shared, cons
     const T inclusive = warp_inclusive_scan(mine, op);
     const T before = warp_exclusive_from_inclusive(inclusive, op);
     if (lane == Ring::scanners - 1) statuses.publish(tile, Flag::partial, inclusive);
-    if (lane < Ring::scanners) shared.warp_before[turn.slot][lane] = before;
-    __syncwarp();
-    if (lane == 0) {
-      ptx::barrier_arrive(&shared.taken[turn.stage]);
+    if (lane < Ring::scanners) {
+      shared.warp_before[turn.slot][lane] = before;
       ptx::barrier_arrive(&shared.ready[turn.slot]);
     }
+    __syncwarp();
+    if (lane == 0) ptx::barrier_arrive(&shared.taken[turn.stage]);
     __syncwarp();  // nobody waits for the next tile while lane 0 has still to arrive
   }
 }
@@ -221,13 +226,14 @@ __global__ __launch_bounds__(Ring::threads, 1) void scan_ring_kernel(ScanArrays<
   const uint32_t warp = threadIdx.x / warp_threads;
   if (threadIdx.x == 0) {
     shared.epoch = state->epoch;
+    ptx::barrier_init(&shared.filled, warp_threads);
     for (uint32_t stage = 0; stage < Ring::stages; ++stage) {
       ptx::barrier_init(&shared.loaded[stage], 1);
       ptx::barrier_init(&shared.taken[stage],
                         2 + Ring::scanners);  // by the reduce, look-back and scan warps
     }
     for (uint32_t slot = 0; slot < Ring::slots; ++slot)
-      ptx::barrier_init(&shared.ready[slot], 2);  // by the reduce and look-back warps
+      ptx::barrier_init(&shared.ready[slot], Ring::scanners + 1);  // by those who write there
     ptx::barriers_visible();
   }
   __syncthreads();
