@@ -1,5 +1,5 @@
 // page_array.cpp - anonymous mappings for page_array.hpp.
-#include "backend/cpu/page_array.hpp"
+#include "core/page_array.hpp"
 
 #include "core/bytes.hpp"
 #include "core/error.hpp"

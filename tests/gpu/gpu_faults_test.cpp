@@ -45,7 +45,7 @@ cudaError_t failure(const char* call) {
   }
 
 SWEEPSORT_FAILING(cudaMalloc, (void** place, size_t bytes), (place, bytes))
-SWEEPSORT_FAILING(cudaMallocHost, (void** place, size_t bytes), (place, bytes))
+SWEEPSORT_FAILING(cudaHostRegister, (void* memory, size_t bytes, unsigned flags), (memory, bytes, flags))
 SWEEPSORT_FAILING(cudaStreamCreateWithFlags, (cudaStream_t * stream, unsigned flags), (stream, flags))
 SWEEPSORT_FAILING(cudaStreamSynchronize, (cudaStream_t stream), (stream))
 SWEEPSORT_FAILING(cudaEventCreate, (cudaEvent_t * event), (event))
@@ -76,7 +76,7 @@ using test::TemporaryFolder;
 
 const std::vector<std::string>& failing_calls() {
   static const std::vector<std::string> names{"cudaMalloc",
-                                              "cudaMallocHost",
+                                              "cudaHostRegister",
                                               "cudaStreamCreateWithFlags",
                                               "cudaStreamSynchronize",
                                               "cudaEventCreate",

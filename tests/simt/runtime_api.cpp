@@ -162,8 +162,8 @@ cudaError_t cudaFree(void* address) {
   return cudaSuccess;
 }
 
-cudaError_t cudaMallocHost(void** address, size_t count) { return cudaMalloc(address, count); }
-cudaError_t cudaFreeHost(void* address) { return cudaFree(address); }
+cudaError_t cudaHostRegister(void*, size_t, unsigned) { return cudaSuccess; }
+cudaError_t cudaHostUnregister(void*) { return cudaSuccess; }
 
 struct EmulatedStream {};
 struct EmulatedEvent {

@@ -1,7 +1,7 @@
 // copy_bandwidth.cpp - see copy_bandwidth.hpp.
 #include "backend/cpu/copy_bandwidth.hpp"
 
-#include "backend/cpu/page_array.hpp"
+#include "core/page_array.hpp"
 #include "backend/cpu/scan_kernel.hpp"
 #include "backend/cpu/team.hpp"
 

@@ -5,7 +5,7 @@
 #include "backend/backend.hpp"
 #include "backend/cpu/copy_bandwidth.hpp"
 #include "backend/cpu/cpu_scan.hpp"
-#include "backend/cpu/page_array.hpp"
+#include "core/page_array.hpp"
 #include "backend/cpu/sort_arrays.hpp"
 #include "backend/cpu/team.hpp"
 #include "backend/cpu/tuning.hpp"

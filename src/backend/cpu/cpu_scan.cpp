@@ -2,7 +2,7 @@
 #include "backend/cpu/cpu_scan.hpp"
 
 #include "backend/cpu/extreme_search.hpp"
-#include "backend/cpu/page_array.hpp"
+#include "core/page_array.hpp"
 #include "backend/cpu/scan_chain.hpp"
 #include "backend/cpu/team.hpp"
 

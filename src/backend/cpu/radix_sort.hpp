@@ -14,7 +14,7 @@
 #pragma once
 
 #include "backend/cpu/bucket_sort.hpp"
-#include "backend/cpu/page_array.hpp"
+#include "core/page_array.hpp"
 #include "backend/cpu/split.hpp"
 #include "backend/cpu/split_rule.hpp"
 #include "backend/cpu/team.hpp"

@@ -4,7 +4,7 @@
 #include "backend/backend.hpp"
 #include "backend/cpu/columns.hpp"
 #include "backend/cpu/digest.hpp"
-#include "backend/cpu/page_array.hpp"
+#include "core/page_array.hpp"
 #include "backend/cpu/radix_sort.hpp"
 #include "backend/cpu/tuning.hpp"
 

@@ -118,8 +118,9 @@ cudaError_t cudaMalloc(T** address, size_t count) {
   return cudaMalloc(reinterpret_cast<void**>(address), count);
 }
 
-cudaError_t cudaMallocHost(void** address, size_t count);
-cudaError_t cudaFreeHost(void* address);
+constexpr unsigned cudaHostRegisterDefault = 0;
+cudaError_t cudaHostRegister(void* address, size_t count, unsigned flags);
+cudaError_t cudaHostUnregister(void* address);
 
 // Everything is done when the call returns: a stream is only a name, an event only a time.
 cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned flags);
