@@ -14,6 +14,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <span>
 #include <string>
@@ -29,6 +30,8 @@ struct SortJob {
   uint32_t value_bytes = 0;  // 0: keys alone; 4 or 8: a value travels with each key, and the sort is stable
   uint32_t workers = 1;      // threads that will call begin_put and get, numbered from 0
   size_t chunk_bytes = 8u << 20;  // most bytes of one put or get
+  /// Ordered bits of keys from all over the input, in its order; empty: not known.
+  std::vector<uint64_t> sample = {};
 };
 
 /// What happened in sort(), for -v, --json and --repeat.
@@ -91,6 +94,9 @@ class Backend {
 
   /// Largest device memory a session may use (0: no device).
   virtual Bytes device_memory() const = 0;
+
+  /// From so many bytes of keys on (alone, without values) a job's sample is worth taking.
+  virtual uint64_t sample_from_bytes() const { return std::numeric_limits<uint64_t>::max(); }
 
   /// Takes all memory now, or throws Error with a hint.
   virtual std::unique_ptr<SortSession> begin_sort(const SortJob& job) = 0;

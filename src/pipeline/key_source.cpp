@@ -1,7 +1,9 @@
 // key_source.cpp - reads of files, of a stream's memory, of several sources.
 #include "pipeline/key_source.hpp"
 
+#include "core/fingerprint.hpp"
 #include "io/byte_swap.hpp"
+#include "pipeline/key_scan.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -18,6 +20,27 @@ void number(uint64_t first, std::span<std::byte> to) {
 }
 
 }  // namespace
+
+std::vector<uint64_t> sample_of(KeySource& source, uint64_t count, KeyType type, Order order) {
+  constexpr uint64_t pieces = 256;
+  constexpr uint64_t neighbours = 8;
+  const uint64_t stride = count / pieces;  // a piece somewhere in each
+  const size_t width = key_bytes(type);
+  std::vector<std::byte> keys(std::min(count, pieces * neighbours) * width);
+  if (stride <= neighbours) {
+    source.read(0, keys);
+  } else {
+    for (uint64_t piece = 0; piece < pieces; ++piece) {
+      // Not everywhere at the same place: no period in the data can hide from it.
+      const uint64_t first = piece * stride + fingerprint_mix(piece + 1) % (stride - neighbours + 1);
+      source.read(first * width, std::span(keys).subspan(piece * neighbours * width, neighbours * width));
+    }
+  }
+  std::vector<uint64_t> sample;
+  for (size_t at = 0; at < keys.size(); at += width)
+    sample.push_back(ordered_key(keys.data() + at, type, order));
+  return sample;
+}
 
 void FileSource::read(uint64_t first_byte, std::span<std::byte> to) {
   file_.read_at(data_offset_ + first_byte, to);

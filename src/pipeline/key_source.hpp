@@ -1,6 +1,7 @@
 // key_source.hpp - where the keys (or the values) of a sort come from, read as often as needed.
 #pragma once
 
+#include "core/key_type.hpp"
 #include "io/growing_buffer.hpp"
 #include "io/input_file.hpp"
 
@@ -55,6 +56,10 @@ class ConcatenatedSource : public KeySource {
   std::vector<std::unique_ptr<KeySource>> sources_;
   std::vector<uint64_t> begins_;
 };
+
+/// The ordered keys (key_scan.hpp) of 256 pieces from all over `count` keys, eight neighbours each, in their
+/// order; the first ones if there are hardly more than that.
+std::vector<uint64_t> sample_of(KeySource& source, uint64_t count, KeyType type, Order order);
 
 /// The values of an argsort: 0, 1, 2, ... as integers of 4 or 8 bytes.
 class PositionSource : public KeySource {

@@ -112,6 +112,15 @@ void SortRun::run() {
   if (options_.repeat != 0) repeat();
 }
 
+void SortRun::take_sample() {
+  const uint64_t bytes = context_.input.data_bytes();
+  if (plan_.road != Road::in_memory || plan_.job.value_bytes != 0 || bytes < backend_.sample_from_bytes() ||
+      context_.outputs.is_ordered())  // one thread would get all, and so sort all
+    return;
+  const auto keys = context_.input.keys(false);
+  plan_.job.sample = sample_of(*keys, plan_.job.count, plan_.job.type, plan_.job.order);
+}
+
 std::unique_ptr<SortSession> SortRun::begin_session() {
   return plan_.road == Road::counting ? make_counting_session(plan_.job) : backend_.begin_sort(plan_.job);
 }
@@ -150,6 +159,7 @@ Fingerprint SortRun::load_counted_stream(SortSession& session, const MovedFuncti
 void SortRun::run_in_memory() {
   const bool read_once = !on_gpu_ && options_.repeat == 0 && options_.referee == Referee::none;
   const uint64_t bytes = context_.input.data_bytes() + context_.values.file_bytes();
+  take_sample();
   const auto session = begin_session();
   clock_.run(Phase::read, bytes, [&](const MovedFunction& moved) {
     loaded_ =
@@ -204,6 +214,7 @@ void SortRun::judge(const StoreResult& stored) {
 }
 
 void SortRun::repeat() {
+  plan_.job.sample.clear();  // with it gets sort, too
   for (uint32_t run = 0; run < options_.repeat; ++run) {
     const auto session = begin_session();
     load(*session, false, {});

@@ -5,12 +5,13 @@
 #include "backend/backend.hpp"
 #include "backend/cpu/copy_bandwidth.hpp"
 #include "backend/cpu/cpu_scan.hpp"
-#include "core/page_array.hpp"
 #include "backend/cpu/sort_arrays.hpp"
+#include "backend/cpu/split_session.hpp"
 #include "backend/cpu/team.hpp"
 #include "backend/cpu/tuning.hpp"
 #include "backend/cpu/vqsort.hpp"
 #include "core/error.hpp"
+#include "core/page_array.hpp"
 
 #include <fmt/format.h>
 
@@ -136,8 +137,10 @@ class CpuBackend : public Backend {
   BackendInfo info() const override;
   Footprint footprint(const SortJob& job) const override;
   Bytes device_memory() const override { return {}; }
+  uint64_t sample_from_bytes() const override { return tuning_.split_session_bytes; }
   std::unique_ptr<SortSession> begin_sort(const SortJob& job) override {
     check(job);
+    if (auto session = make_split_session(job, threads_, tuning_)) return session;
     return dispatch_widths(job, [&](auto bits, auto value) -> std::unique_ptr<SortSession> {
       return std::make_unique<CpuSession<typename decltype(bits)::type, typename decltype(value)::type>>(
           job, threads_, tuning_);

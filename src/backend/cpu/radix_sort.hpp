@@ -14,12 +14,12 @@
 #pragma once
 
 #include "backend/cpu/bucket_sort.hpp"
-#include "core/page_array.hpp"
 #include "backend/cpu/split.hpp"
 #include "backend/cpu/split_rule.hpp"
 #include "backend/cpu/team.hpp"
 #include "backend/cpu/tuning.hpp"
 #include "backend/cpu/vqsort.hpp"
+#include "core/page_array.hpp"
 
 #include <atomic>
 #include <memory>

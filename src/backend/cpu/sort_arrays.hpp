@@ -4,9 +4,9 @@
 #include "backend/backend.hpp"
 #include "backend/cpu/columns.hpp"
 #include "backend/cpu/digest.hpp"
-#include "core/page_array.hpp"
 #include "backend/cpu/radix_sort.hpp"
 #include "backend/cpu/tuning.hpp"
+#include "core/page_array.hpp"
 
 #include <optional>
 #include <string>
@@ -18,6 +18,18 @@ uint32_t useful_threads(uint64_t count, uint32_t threads, const CpuTuning& tunin
 
 /// Whether a sort of this job may need a second array as large as the first. Pure.
 bool needs_second_array(const SortJob& job, const CpuTuning& tuning);
+
+/// Whether a radix sort finishes its buckets by VQSort.
+template <class Bits, class Value>
+bool uses_vqsort(const SortJob& job, const CpuTuning& tuning) {
+  if (has_values<Value> || sizeof(Bits) < 4 || job.algorithm == SortAlgorithm::radix) return false;
+  switch (tuning.accelerator) {
+    case Accelerator::never: return false;
+    case Accelerator::always: return vqsort_available();
+    case Accelerator::automatic: break;
+  }
+  return vqsort_pays(sizeof(Bits));
+}
 
 /// The memory of one sort besides its input: the second array and the threads' workspace.
 template <class Bits, class Value>

@@ -89,23 +89,13 @@ class ArraySort {
                                            .count = job_.count,
                                            .range = range_,
                                            .codec = codec_,
-                                           .use_vqsort = use_vqsort()};
+                                           .use_vqsort = uses_vqsort<Bits, Value>(job_, tuning_)};
     RadixSort<Bits, Value, Codec>(radix_job, memory_.workspace(), tuning_).run();
     SortSummary summary;
     summary.algorithm = splits ? "radix-msd" : "radix";
     summary.algorithm += radix_job.use_vqsort ? "+vqsort" : "-lsd";
     summary.live_digits = (bit_count(range_) + 7) / 8;
     return {radix_job.output, summary};
-  }
-
-  bool use_vqsort() const {
-    if (has_values<Value> || sizeof(Bits) < 4 || job_.algorithm == SortAlgorithm::radix) return false;
-    switch (tuning_.accelerator) {
-      case Accelerator::never: return false;
-      case Accelerator::always: return vqsort_available();
-      case Accelerator::automatic: break;
-    }
-    return vqsort_pays(sizeof(Bits));
   }
 
   Array input_;

@@ -34,6 +34,10 @@ struct CpuTuning {
   /// Splits of at least so many keys look at a sample first, to see whether digits would deal them out
   /// evenly.
   uint64_t sample_from = 64u << 10;
+  /// Sessions of at least so many bytes of keys whose sample is known split them while they arrive.
+  uint64_t split_session_bytes = 64u << 20;
+  /// Of one bucket and thread; a multiple of 256.
+  uint32_t split_block_bytes = 4096;
 };
 
 /// make_cpu_backend for tests and measurements.

@@ -1,0 +1,173 @@
+// bucket_blocks.hpp - buckets of keys that grow while the keys arrive: chains of small blocks out of one
+// array.
+//
+//     thread 0  chunk --lines--> open blocks   A: [0 0 0 .]   B: [0 . . .]        a block has keys of one
+//     bucket thread 1  chunk --lines--> open blocks   A: [1 1 1 1]   B: [1 1 . .]        and of one thread
+//
+// A split into one array (split.hpp) must know the buckets' sizes, and so read all keys before. Blocks cost
+// the unused part of the last one of each bucket and thread instead.
+#pragma once
+
+#include "backend/cpu/split.hpp"
+#include "core/page_array.hpp"
+
+#include <atomic>
+#include <cstdint>
+#include <cstring>
+#include <vector>
+
+namespace sweepsort {
+
+/// Blocks of one size, taken by any thread, each for one bucket. Not touched before they are written.
+template <class Bits>
+class BucketBlocks {
+ public:
+  /// Enough for `count` keys by so many threads.
+  static uint64_t most_blocks(uint64_t count, uint32_t block_keys, uint32_t buckets, uint32_t threads) {
+    return count / block_keys + uint64_t{buckets} * threads + 1;
+  }
+
+  /// `block_keys`: whole lines (BlockTables), fewer than 2^16.
+  BucketBlocks(uint64_t count, uint32_t block_keys, uint32_t buckets, uint32_t threads)
+      : block_keys_(block_keys),
+        memory_(most_blocks(count, block_keys, buckets, threads) * block_keys * sizeof(Bits)),
+        blocks_(most_blocks(count, block_keys, buckets, threads)),
+        begins_(buckets + 1) {}
+
+  uint32_t block_keys() const { return block_keys_; }
+
+  /// An empty block for this bucket. Thread-safe.
+  uint32_t take(uint32_t bucket) {
+    const uint32_t block = taken_++;
+    blocks_.at(block) = {static_cast<uint16_t>(bucket), static_cast<uint16_t>(block_keys_)};
+    return block;
+  }
+  Bits* keys(uint32_t block) const {
+    return reinterpret_cast<Bits*>(memory_.data()) + uint64_t{block} * block_keys_;
+  }
+
+  /// A block that did not become full. Thread-safe for different blocks.
+  void set_count(uint32_t block, uint32_t count) { blocks_[block].count = static_cast<uint16_t>(count); }
+
+  /// After the last key: finds each bucket's blocks.
+  void close() {
+    for (uint32_t block = 0; block < taken_; ++block) ++begins_[blocks_[block].bucket + 1];
+    for (size_t bucket = 1; bucket < begins_.size(); ++bucket) begins_[bucket] += begins_[bucket - 1];
+    order_.resize(taken_);
+    std::vector<uint32_t> next(begins_.begin(), begins_.end() - 1);
+    for (uint32_t block = 0; block < taken_; ++block) order_[next[blocks_[block].bucket]++] = block;
+  }
+
+  bool is_empty(uint32_t bucket) const { return begins_[bucket] == begins_[bucket + 1]; }
+  uint64_t count(uint32_t bucket) const {
+    uint64_t sum = 0;
+    for (uint32_t i = begins_[bucket]; i < begins_[bucket + 1]; ++i) sum += blocks_[order_[i]].count;
+    return sum;
+  }
+
+  /// The bucket's keys, in any order.
+  void gather(uint32_t bucket, Bits* to) const {
+    for (uint32_t i = begins_[bucket]; i < begins_[bucket + 1]; ++i) {
+      const uint32_t count = blocks_[order_[i]].count;
+      std::memcpy(to, keys(order_[i]), count * sizeof(Bits));
+      to += count;
+    }
+  }
+
+ private:
+  struct Block {
+    uint16_t bucket = 0;
+    uint16_t count = 0;
+  };
+  static_assert(max_buckets <= 1u << 16);
+
+  uint32_t block_keys_;
+  PageArray memory_;
+  std::vector<Block> blocks_;
+  std::atomic<uint32_t> taken_ = 0;
+  std::vector<uint32_t> begins_;  // of each bucket in order_
+  std::vector<uint32_t> order_;   // blocks by bucket
+};
+
+/// One thread's way into the blocks: some cache lines a bucket, stored past the cache when they are full.
+/// Reused from chunk to chunk; needs no construction but fresh zeroed memory.
+template <class Bits>
+struct BlockTables {
+  static constexpr uint32_t line_keys = SplitTables<Bits, NoValue>::line_keys;
+
+  uint64_t frequent[max_buckets];  // keys that are counted instead of kept
+  Bits* open[max_buckets];         // the block that is being filled; null: none
+  uint32_t block[max_buckets];     // its number
+  uint32_t filled[max_buckets];    // keys in it, those in the line included
+  alignas(64) Bits lines[max_buckets * line_keys];
+};
+
+template <class Bits>
+class BlockScatter {
+ public:
+  static constexpr uint32_t line_keys = BlockTables<Bits>::line_keys;
+
+  BlockScatter(BlockTables<Bits>& tables, BucketBlocks<Bits>& blocks) : tables_(tables), blocks_(blocks) {}
+
+  /// `bucket_of(key)` and, if `counts_frequent`, `is_frequent(key)`: of such keys only the number is kept.
+  template <bool counts_frequent, class Rule>
+  void put(const Bits* keys, uint64_t n, const Rule& rule) {
+    uint32_t* const filled = tables_.filled;
+    Bits* const lines = tables_.lines;
+    for (uint64_t i = 0; i < n; ++i) {
+      const auto place = rule.place(keys[i]);
+      const size_t bucket = rule.bucket_of(place);
+      if constexpr (counts_frequent) {
+        if (rule.is_frequent(place)) {
+          ++tables_.frequent[bucket];
+          continue;
+        }
+      }
+      const uint32_t at = filled[bucket]++;
+      const uint32_t slot = at % line_keys;
+      lines[bucket * line_keys + slot] = keys[i];
+      if (slot == line_keys - 1) flush(bucket, at + 1);
+    }
+#ifdef __SSE2__
+    _mm_sfence();  // streamed lines are visible to the threads that gather them
+#endif
+  }
+
+  /// After the last key.
+  void flush_rest(uint32_t buckets) {
+    for (uint32_t bucket = 0; bucket < buckets; ++bucket) {
+      const uint32_t filled = tables_.filled[bucket];
+      if (filled == 0) continue;
+      const uint32_t rest = filled % line_keys;
+      Bits* const block = open_block(bucket);
+      std::memcpy(block + (filled - rest), tables_.lines + size_t{bucket} * line_keys, rest * sizeof(Bits));
+      blocks_.set_count(tables_.block[bucket], filled);
+      close_block(bucket);
+    }
+  }
+
+ private:
+  /// A line is full, and with it the block's keys up to `filled`.
+  void flush(size_t bucket, uint32_t filled) {
+    store_line<line_keys>(open_block(bucket) + (filled - line_keys), tables_.lines + bucket * line_keys,
+                          true);
+    if (filled == blocks_.block_keys()) close_block(bucket);
+  }
+
+  Bits* open_block(size_t bucket) {
+    if (tables_.open[bucket] == nullptr) {
+      tables_.block[bucket] = blocks_.take(static_cast<uint32_t>(bucket));
+      tables_.open[bucket] = blocks_.keys(tables_.block[bucket]);
+    }
+    return tables_.open[bucket];
+  }
+  void close_block(size_t bucket) {
+    tables_.open[bucket] = nullptr;
+    tables_.filled[bucket] = 0;
+  }
+
+  BlockTables<Bits>& tables_;
+  BucketBlocks<Bits>& blocks_;
+};
+
+}  // namespace sweepsort

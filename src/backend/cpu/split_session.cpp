@@ -1,0 +1,278 @@
+// split_session.cpp - see split_session.hpp.
+#include "backend/cpu/split_session.hpp"
+
+#include "backend/cpu/bucket_blocks.hpp"
+#include "backend/cpu/sort_arrays.hpp"
+#include "core/error.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <limits>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <utility>
+#include <vector>
+
+namespace sweepsort {
+namespace {
+
+/// What a sample says of all keys: where they lie, and how to split them.
+template <class Bits>
+struct SplitPlan {
+  Bits low = 0;  // ordered bits; keys outside of [low, high] count as the end that they are beyond
+  Bits high = 0;
+  SplitRule<Bits> rule;
+};
+
+/// Whether nothing in the sample, which is in the order of the input, speaks against its being sorted, or
+/// reversed.
+bool is_monotone(const std::vector<uint64_t>& sample) {
+  return std::is_sorted(sample.begin(), sample.end()) || std::is_sorted(sample.rbegin(), sample.rend());
+}
+
+/// The largest share of the sample in a bucket that needs sorting.
+template <class Bits>
+double largest_share(const SplitRule<Bits>& rule, const std::vector<Bits>& distances) {
+  std::vector<uint64_t> counts(rule.buckets);
+  const DigitBucket<Bits> digit(rule);
+  const LeafBucket<Bits> leaf(rule);
+  for (const Bits distance : distances) {
+    if (!rule.is_skewed())
+      ++counts[digit(distance)];
+    else if (!leaf.is_frequent(distance))
+      ++counts[leaf(distance)];
+  }
+  return static_cast<double>(*std::max_element(counts.begin(), counts.end())) /
+         static_cast<double>(distances.size());
+}
+
+/// Nothing where another session is better.
+template <class Bits>
+std::optional<SplitPlan<Bits>> make_split_plan(const SortJob& job, uint32_t threads,
+                                               const CpuTuning& tuning) {
+  if (job.sample.empty() || is_monotone(job.sample)) return {};
+  SplitPlan<Bits> plan;
+  const auto [smallest, largest] = std::minmax_element(job.sample.begin(), job.sample.end());
+  plan.low = static_cast<Bits>(*smallest);
+  plan.high = static_cast<Bits>(*largest);
+  if (plan.high - plan.low < tuning.counting_range) return {};
+  // No value of the sample is an end that other keys are counted as.
+  if (plan.low > 0) --plan.low;
+  if (plan.high < std::numeric_limits<Bits>::max()) ++plan.high;
+  std::vector<Bits> distances;
+  for (const uint64_t key : job.sample)
+    distances.push_back(static_cast<Bits>(static_cast<Bits>(key) - plan.low));
+  std::sort(distances.begin(), distances.end());
+  const uint64_t target = std::max<uint64_t>(1, tuning.bucket_target_bytes / sizeof(Bits));
+  plan.rule = digit_rule<Bits>(job.count, 0, static_cast<Bits>(plan.high - plan.low), target,
+                               std::min(tuning.split_bits, max_split_bits));
+  const uint64_t capacity = RadixWorkspace<Bits, NoValue>::capacity(tuning);
+  if (plan.rule.shift > 0) refine_rule(plan.rule, distances, job.count, capacity);
+  // One thread sorts a bucket: a large one would keep the others waiting.
+  if (largest_share(plan.rule, distances) > 1.0 / (4 * threads)) return {};
+  // The blocks that no bucket fills take no more than half of what a second array would.
+  const uint64_t rest = uint64_t{plan.rule.buckets} * job.workers * tuning.split_block_bytes;
+  if (rest > job.count * sizeof(Bits) / 2) return {};
+  return plan;
+}
+
+/// Where a key belongs.
+template <class Bits, bool floats, class BucketOf>
+struct PlacedBy {
+  Distance<Bits, floats> codec;
+  Bits low;
+  Bits high;
+  BucketOf buckets;
+
+  PlacedBy(const SplitPlan<Bits>& plan, const KeyMap<Bits>& map)
+      : codec(map, 0), low(plan.low), high(plan.high), buckets(plan.rule) {}
+
+  /// The distance from `low`.
+  Bits place(Bits key) const {
+    return static_cast<Bits>(std::min(std::max(codec.encode(key), low), high) - low);
+  }
+  size_t bucket_of(Bits place) const { return buckets(place); }
+  bool is_frequent(Bits place) const { return buckets.is_frequent(place); }
+};
+
+template <class Bits>
+class SplitSession : public SortSession {
+ public:
+  SplitSession(const SortJob& job, SplitPlan<Bits> plan, const CpuTuning& tuning)
+      : job_(job),
+        plan_(std::move(plan)),
+        tuning_(tuning),
+        map_(key_map<Bits>(job.type, job.order)),
+        blocks_(job.count, static_cast<uint32_t>(tuning.split_block_bytes / sizeof(Bits)), plan_.rule.buckets,
+                std::max(1u, job.workers)),
+        ends_(plan_.rule.buckets) {
+    for (uint32_t worker = 0; worker < std::max(1u, job.workers); ++worker)
+      workers_.push_back({PageArray(job.chunk_bytes), PageArray(tables_bytes), 0, {}});
+  }
+
+  std::span<std::byte> begin_put(uint32_t worker, Column, uint64_t, size_t bytes) override {
+    workers_.at(worker).open = bytes;
+    return {workers_[worker].buffer.data(), bytes};
+  }
+
+  void end_put(uint32_t worker) override {
+    if (is_floating(job_.type)) return put<true>(workers_.at(worker));
+    put<false>(workers_.at(worker));
+  }
+
+  SortSummary sort() override {
+    const auto start = std::chrono::steady_clock::now();
+    for (Worker& worker : workers_)
+      BlockScatter<Bits>(worker.tables_of(), blocks_).flush_rest(plan_.rule.buckets);
+    blocks_.close();
+    uint64_t sum = 0;
+    for (uint32_t bucket = 0; bucket < plan_.rule.buckets; ++bucket) {
+      const uint64_t kept = blocks_.count(bucket);
+      largest_ = std::max(largest_, kept);
+      sum += kept;
+      for (Worker& worker : workers_) sum += worker.tables_of().frequent[bucket];
+      ends_[bucket] = sum;
+    }
+    if (sum != job_.count) throw Error(fmt::format("internal: {} of {} keys were put", sum, job_.count));
+    for (Worker& worker : workers_) {
+      worker.tables = PageArray();
+      worker.memory.emplace(bucket_job(largest_), 1, tuning_);
+    }
+    const bool by_vqsort = uses_vqsort<Bits, NoValue>(job_, tuning_);
+    return {.algorithm = by_vqsort ? "radix-msd+vqsort, split while read" : "radix-msd-lsd, split while read",
+            .live_digits = (bit_count(static_cast<Bits>(plan_.high - plan_.low)) + 7) / 8,
+            .sort_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count()};
+  }
+
+  std::span<std::byte> get(uint32_t worker, Column, uint64_t first_byte, size_t bytes) override {
+    Worker& mine = workers_.at(worker);
+    auto* const to = reinterpret_cast<Bits*>(mine.buffer.data());
+    const uint64_t first = first_byte / sizeof(Bits);
+    const uint64_t end = first + bytes / sizeof(Bits);
+    auto bucket = static_cast<uint32_t>(std::upper_bound(ends_.begin(), ends_.end(), first) - ends_.begin());
+    for (uint64_t at = first; at < end; ++bucket) {
+      const uint64_t part_end = std::min(ends_[bucket], end);
+      if (blocks_.is_empty(bucket))
+        std::fill_n(to + (at - first), part_end - at, value_of(bucket));
+      else if (at == begin_of(bucket) && part_end == ends_[bucket])
+        fetch(bucket, part_end - at, to + (at - first), mine);
+      else
+        fetch_part(bucket, at - begin_of(bucket), part_end - at, to + (at - first), mine);
+      at = part_end;
+    }
+    return {mine.buffer.data(), bytes};
+  }
+
+ private:
+  struct Worker {
+    PageArray buffer;
+    PageArray tables;
+    size_t open = 0;
+    std::optional<SortMemory<Bits, NoValue>> memory;  // of its bucket sorts
+    BlockTables<Bits>& tables_of() const { return *reinterpret_cast<BlockTables<Bits>*>(tables.data()); }
+  };
+
+  /// The tables are walked at random: they get a huge page.
+  static constexpr size_t tables_bytes = std::max<size_t>(sizeof(BlockTables<Bits>), 2u << 20);
+
+  /// A bucket that more than one chunk has a part of.
+  struct SharedBucket {
+    std::once_flag sorted;
+    PageArray keys;
+    uint64_t left = 0;  // keys that nobody has fetched
+  };
+
+  template <bool floats>
+  void put(Worker& worker) {
+    BlockScatter<Bits> scatter(worker.tables_of(), blocks_);
+    const auto* const keys = reinterpret_cast<const Bits*>(worker.buffer.data());
+    const uint64_t count = worker.open / sizeof(Bits);
+    if (plan_.rule.is_skewed())
+      scatter.template put<true>(keys, count, PlacedBy<Bits, floats, LeafBucket<Bits>>(plan_, map_));
+    else
+      scatter.template put<false>(keys, count, PlacedBy<Bits, floats, DigitBucket<Bits>>(plan_, map_));
+  }
+
+  SortJob bucket_job(uint64_t count) const {
+    return {.count = count, .type = job_.type, .order = job_.order, .algorithm = job_.algorithm};
+  }
+
+  /// Of a bucket in the result.
+  uint64_t begin_of(uint32_t bucket) const { return bucket == 0 ? 0 : ends_[bucket - 1]; }
+
+  /// Of a bucket whose keys have only been counted.
+  Bits value_of(uint32_t bucket) const {
+    return map_.from_ordered(static_cast<Bits>(plan_.rule.holds_of(bucket).low + plan_.low));
+  }
+
+  /// All `count` keys of a bucket, sorted.
+  void fetch(uint32_t bucket, uint64_t count, Bits* to, Worker& worker) {
+    blocks_.gather(bucket, to);
+    const Digest<Bits> digest = digest_keys(to, count, map_, false);
+    sort_arrays<Bits, NoValue>({to, nullptr}, bucket_job(count), digest, true, *worker.memory, tuning_);
+  }
+
+  /// `count` of a bucket's sorted keys, from `first` on.
+  void fetch_part(uint32_t bucket, uint64_t first, uint64_t count, Bits* to, Worker& worker) {
+    const uint64_t all = ends_[bucket] - begin_of(bucket);
+    const std::shared_ptr<SharedBucket> shared = share(bucket, all);
+    auto* const keys = reinterpret_cast<Bits*>(shared->keys.data());
+    std::call_once(shared->sorted, [&] { fetch(bucket, all, keys, worker); });
+    std::copy_n(keys + first, count, to);
+    const std::lock_guard lock(mutex_);
+    shared->left -= count;
+    if (shared->left > 0) return;
+    spare_.push_back(std::move(shared->keys));
+    shared_.erase(bucket);
+  }
+
+  std::shared_ptr<SharedBucket> share(uint32_t bucket, uint64_t count) {
+    const std::lock_guard lock(mutex_);
+    std::shared_ptr<SharedBucket>& shared = shared_[bucket];
+    if (!shared) {
+      if (spare_.empty()) spare_.emplace_back(largest_ * sizeof(Bits));
+      shared = std::make_shared<SharedBucket>();
+      shared->left = count;
+      shared->keys = std::move(spare_.back());
+      spare_.pop_back();
+    }
+    return shared;
+  }
+
+  SortJob job_;
+  SplitPlan<Bits> plan_;
+  CpuTuning tuning_;
+  KeyMap<Bits> map_;
+  BucketBlocks<Bits> blocks_;
+  std::vector<Worker> workers_;
+  std::vector<uint64_t> ends_;  // of the buckets in the result
+  uint64_t largest_ = 0;        // keys of a bucket that are kept
+  std::mutex mutex_;            // of what follows
+  std::map<uint32_t, std::shared_ptr<SharedBucket>> shared_;
+  std::vector<PageArray> spare_;  // memory for shared buckets
+};
+
+template <class Bits>
+std::unique_ptr<SortSession> make_session(const SortJob& job, uint32_t threads, const CpuTuning& tuning) {
+  auto plan = make_split_plan<Bits>(job, threads, tuning);
+  if (!plan) return nullptr;
+  return std::make_unique<SplitSession<Bits>>(job, std::move(*plan), tuning);
+}
+
+}  // namespace
+
+std::unique_ptr<SortSession> make_split_session(const SortJob& job, uint32_t threads,
+                                                const CpuTuning& tuning) {
+  const size_t width = key_bytes(job.type);
+  if (job.value_bytes != 0 || job.algorithm == SortAlgorithm::counting || width < 4 ||
+      job.count < tuning.split_session_bytes / width)
+    return nullptr;
+  return width == 4 ? make_session<uint32_t>(job, threads, tuning)
+                    : make_session<uint64_t>(job, threads, tuning);
+}
+
+}  // namespace sweepsort

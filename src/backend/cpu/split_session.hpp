@@ -1,0 +1,25 @@
+// split_session.hpp - a session that splits keys into buckets while they arrive, and sorts a bucket when it
+// is asked for.
+//
+//     put:  chunk --scatter--> blocks of the buckets            get:  blocks --gather--> bucket, sorted in
+//     the cache
+//
+// Memory sees each key once on its way in and once on its way out, and there is one array instead of two: on
+// a machine whose fresh memory is dear that is worth more than the sort. What buckets there are must be known
+// before the first chunk, from a sample.
+#pragma once
+
+#include "backend/backend.hpp"
+#include "backend/cpu/tuning.hpp"
+
+#include <memory>
+
+namespace sweepsort {
+
+/// A session for keys alone of 4 or 8 bytes, or null where the sample (job.sample) says that another one is
+/// better: sorted already, of few values, or too many keys in a bucket. Never takes more memory than two
+/// arrays of the keys.
+std::unique_ptr<SortSession> make_split_session(const SortJob& job, uint32_t threads,
+                                                const CpuTuning& tuning);
+
+}  // namespace sweepsort
