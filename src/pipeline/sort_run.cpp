@@ -119,6 +119,7 @@ void SortRun::take_sample() {
     return;
   const auto keys = context_.input.keys(false);
   plan_.job.sample = sample_of(*keys, plan_.job.count, plan_.job.type, plan_.job.order);
+  ++plan_.job.workers;  // buckets are sorted while another worker waits for the disk
 }
 
 std::unique_ptr<SortSession> SortRun::begin_session() {
