@@ -9,7 +9,7 @@ A table stands between two comments; the first says what it shows:
 rows=FIELD[,FIELD] names what differs from row to row; every other field is fixed: backend, type, distribution
 (uniform), n, order (ascending), value_bytes (0), timing (any), machine (a part of the GPU's or processor's name).
 rows=...,program makes a table of files.py's results, with type, distribution, n, cache, backend, memory (the budget of
-`external`) and machine as fields.
+`external`), machine and threads (of the machine) as fields.
 command=scan and command=min make tables of those commands' results, with the fields of passes.py; rows=peer compares
 all who passed over one array; peers=NAME[,NAME] leaves out other columns, has=NAME cases that NAME is not in.
 Where several results match a row, the newest counts. What stands beside sweepsort in a row comes from the same
@@ -68,7 +68,7 @@ def parse_what(text: str) -> tuple[list[str], dict]:
     axes = wanted.pop("rows").split(",")
     if "command" in wanted:
         return axes, wanted
-    known = {*CASE_FIELDS, *FILE_FIELDS, "timing", "machine"}
+    known = {*CASE_FIELDS, *FILE_FIELDS, "timing", "machine", "threads"}
     for field in [*wanted, *axes]:
         if field not in known and field != "program":
             raise ReportError(f"'{text}': unknown field '{field}'")
@@ -136,6 +136,7 @@ def files_table(runs: list[dict], axes: list[str], wanted: dict) -> str:
     newest = {}
     for run in runs:
         fits = run["schema"] == FILES_SCHEMA and wanted.get("machine", "") in run["cpu"]
+        fits = fits and wanted.get("threads", str(run["threads"])) == str(run["threads"])
         fits &= "memory" in {*axes, *wanted} or not run.get("memory")
         if fits and all(str(run.get(field)) == value for field, value in wanted.items() if field in FILE_FIELDS):
             newest[tuple(run.get(field) for field in fields)] = run
