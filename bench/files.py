@@ -38,6 +38,13 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument("--distribution", default="uniform")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--runs", type=int, default=5, help="turns, of which the median is reported (5)")
+    parser.add_argument(
+        "--pause",
+        type=float,
+        default=0,
+        help="seconds before each program: a virtual machine gives memory that was freed back to its host after a"
+        " while, and what a program finds depends on what ended just before; 3 lets all find the same (0)",
+    )
     parser.add_argument("--programs", help="which, separated by commas (cp,sweepsort,numpy; with a budget also external)")
     parser.add_argument("--memory", help="of external, as sweepsort takes it: 512M")
     parser.add_argument("--gpu-memory", help="of external")
@@ -119,6 +126,7 @@ def take_turns(arguments: argparse.Namespace, chosen: dict, source: pathlib.Path
         for name, (command, output) in chosen.items():
             output.unlink(missing_ok=True)
             prepare_cache(source, arguments.cold)
+            time.sleep(arguments.pause)
             run = timed(command, output)
             if turn > 0:  # the first turn warms up
                 runs[name].append(run)
@@ -197,6 +205,7 @@ def main() -> int:
                 "cache": "cold" if arguments.cold else "warm",
                 "memory": arguments.memory,
                 "gpu_memory": arguments.gpu_memory,
+                "pause_s": arguments.pause,
                 "load": os.getloadavg()[0],
                 "rows": rows,
             },
