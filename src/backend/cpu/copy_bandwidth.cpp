@@ -1,9 +1,9 @@
 // copy_bandwidth.cpp - see copy_bandwidth.hpp.
 #include "backend/cpu/copy_bandwidth.hpp"
 
-#include "core/page_array.hpp"
 #include "backend/cpu/scan_kernel.hpp"
 #include "backend/cpu/team.hpp"
+#include "core/page_array.hpp"
 
 #include <algorithm>
 #include <atomic>

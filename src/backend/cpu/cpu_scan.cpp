@@ -2,9 +2,9 @@
 #include "backend/cpu/cpu_scan.hpp"
 
 #include "backend/cpu/extreme_search.hpp"
-#include "core/page_array.hpp"
 #include "backend/cpu/scan_chain.hpp"
 #include "backend/cpu/team.hpp"
+#include "core/page_array.hpp"
 
 #include <algorithm>
 #include <atomic>
