@@ -36,7 +36,8 @@ CpuTuning small_buckets() {
           .keys_per_thread = 64,
           .counting_range = 512,
           .split_session_bytes = 0,
-          .split_block_bytes = 256};
+          .split_block_bytes = 256,
+          .split_extra = 1000};
 }
 
 std::vector<std::byte> make_keys(std::string_view distribution, KeyType type, uint64_t count) {

@@ -50,6 +50,10 @@ double largest_share(const SplitRule<Bits>& rule, const std::vector<Bits>& dista
          static_cast<double>(distances.size());
 }
 
+/// Of one worker. The tables are walked at random: they get a huge page.
+template <class Bits>
+inline constexpr size_t tables_bytes = std::max<size_t>(sizeof(BlockTables<Bits>), 2u << 20);
+
 /// Nothing where another session is better.
 template <class Bits>
 std::optional<SplitPlan<Bits>> make_split_plan(const SortJob& job, uint32_t threads,
@@ -73,10 +77,16 @@ std::optional<SplitPlan<Bits>> make_split_plan(const SortJob& job, uint32_t thre
   const uint64_t capacity = RadixWorkspace<Bits, NoValue>::capacity(tuning);
   if (plan.rule.shift > 0) refine_rule(plan.rule, distances, job.count, capacity);
   // One thread sorts a bucket: a large one would keep the others waiting.
-  if (largest_share(plan.rule, distances) > 1.0 / (4 * threads)) return {};
-  // The blocks that no bucket fills take no more than half of what a second array would.
-  const uint64_t rest = uint64_t{plan.rule.buckets} * job.workers * tuning.split_block_bytes;
-  if (rest > job.count * sizeof(Bits) / 2) return {};
+  const double share = largest_share(plan.rule, distances);
+  if (share > 1.0 / (4 * threads)) return {};
+  // What comes beside the keys has to fit where a second array would be: for each worker its chunk and its
+  // tables, a bucket that it shares and what the sort of a bucket takes; and the blocks that no bucket fills.
+  const uint64_t bucket =
+      std::max(capacity, static_cast<uint64_t>(1.5 * share * static_cast<double>(job.count)));
+  const uint64_t a_worker = job.chunk_bytes + tables_bytes<Bits> + 3 * bucket * sizeof(Bits) +
+                            uint64_t{plan.rule.buckets} * tuning.split_block_bytes;
+  const double room = tuning.split_extra * static_cast<double>(job.count * sizeof(Bits));
+  if (static_cast<double>(job.workers * a_worker) > room) return {};
   return plan;
 }
 
@@ -111,7 +121,7 @@ class SplitSession : public SortSession {
                 std::max(1u, job.workers)),
         ends_(plan_.rule.buckets) {
     for (uint32_t worker = 0; worker < std::max(1u, job.workers); ++worker)
-      workers_.push_back({PageArray(job.chunk_bytes), PageArray(tables_bytes), 0, {}});
+      workers_.push_back({PageArray(job.chunk_bytes), PageArray(tables_bytes<Bits>), 0, {}});
   }
 
   std::span<std::byte> begin_put(uint32_t worker, Column, uint64_t, size_t bytes) override {
@@ -175,9 +185,6 @@ class SplitSession : public SortSession {
     std::optional<SortMemory<Bits, NoValue>> memory;  // of its bucket sorts
     BlockTables<Bits>& tables_of() const { return *reinterpret_cast<BlockTables<Bits>*>(tables.data()); }
   };
-
-  /// The tables are walked at random: they get a huge page.
-  static constexpr size_t tables_bytes = std::max<size_t>(sizeof(BlockTables<Bits>), 2u << 20);
 
   /// A bucket that more than one chunk has a part of.
   struct SharedBucket {
