@@ -183,7 +183,7 @@ TEST_CASE("files are split while they are read, unless one thread would have to 
   SortEnvironment environment;
   environment.status = [] { return CudaStatus{.reason = "no NVIDIA driver", .hint = "install one"}; };
   environment.make_cpu = [](uint32_t threads) { return make_tuned_cpu_backend(threads, small_buckets()); };
-  environment.chunk_bytes = 64u << 10;
+  environment.chunk_bytes = 256u << 10;
   SortFileOptions options;
   options.where.threads = 2;
   SECTION("to a file") {

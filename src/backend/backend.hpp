@@ -14,7 +14,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <memory>
 #include <span>
 #include <string>
@@ -95,8 +94,11 @@ class Backend {
   /// Largest device memory a session may use (0: no device).
   virtual Bytes device_memory() const = 0;
 
-  /// From so many bytes of keys on (alone, without values) a job's sample is worth taking.
-  virtual uint64_t sample_from_bytes() const { return std::numeric_limits<uint64_t>::max(); }
+  /// Whether a session for this job gains by a sample.
+  virtual bool wants_sample(const SortJob& job) const {
+    (void)job;
+    return false;
+  }
 
   /// Takes all memory now, or throws Error with a hint.
   virtual std::unique_ptr<SortSession> begin_sort(const SortJob& job) = 0;

@@ -113,13 +113,13 @@ void SortRun::run() {
 }
 
 void SortRun::take_sample() {
-  const uint64_t bytes = context_.input.data_bytes();
-  if (plan_.road != Road::in_memory || plan_.job.value_bytes != 0 || bytes < backend_.sample_from_bytes() ||
-      context_.outputs.is_ordered())  // one thread would get all, and so sort all
+  // With an output in order one thread would get all keys, and so sort all.
+  if (plan_.road != Road::in_memory || context_.outputs.is_ordered() || !backend_.wants_sample(plan_.job))
     return;
   const auto keys = context_.input.keys(false);
   plan_.job.sample = sample_of(*keys, plan_.job.count, plan_.job.type, plan_.job.order);
-  ++plan_.job.workers;  // buckets are sorted while another worker waits for the disk
+  // Buckets are sorted while another worker waits for the disk.
+  if (context_.threads > 1) ++plan_.job.workers;
 }
 
 std::unique_ptr<SortSession> SortRun::begin_session() {

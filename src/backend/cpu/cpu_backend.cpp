@@ -137,7 +137,7 @@ class CpuBackend : public Backend {
   BackendInfo info() const override;
   Footprint footprint(const SortJob& job) const override;
   Bytes device_memory() const override { return {}; }
-  uint64_t sample_from_bytes() const override { return tuning_.split_session_bytes; }
+  bool wants_sample(const SortJob& job) const override { return may_split(job, tuning_); }
   std::unique_ptr<SortSession> begin_sort(const SortJob& job) override {
     check(job);
     if (auto session = make_split_session(job, threads_, tuning_)) return session;

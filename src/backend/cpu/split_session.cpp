@@ -76,9 +76,16 @@ std::optional<SplitPlan<Bits>> make_split_plan(const SortJob& job, uint32_t thre
                                std::min(tuning.split_bits, max_split_bits));
   const uint64_t capacity = RadixWorkspace<Bits, NoValue>::capacity(tuning);
   if (plan.rule.shift > 0) refine_rule(plan.rule, distances, job.count, capacity);
-  // One thread sorts a bucket: a large one would keep the others waiting.
+  // One worker sorts a bucket: a large one would keep the others waiting.
   const double share = largest_share(plan.rule, distances);
-  if (share > 1.0 / (4 * threads)) return {};
+  if (share > 1.0 / (4 * std::min(threads, std::max(1u, job.workers)))) return {};
+  // The workers write chunks that follow each other: buckets that are not much smaller make them wait for one
+  // another.
+  const double chance =
+      16.0 / static_cast<double>(distances.size());  // what a bucket may have more in a sample
+  const double largest_bucket =
+      std::max(1.0 / plan.rule.buckets, share - chance) * static_cast<double>(job.count);
+  if (largest_bucket * sizeof(Bits) > static_cast<double>(job.workers * job.chunk_bytes) / 4) return {};
   // What comes beside the keys has to fit where a second array would be: for each worker its chunk and its
   // tables, a bucket that it shares and what the sort of a bucket takes; and the blocks that no bucket fills.
   const uint64_t bucket =
@@ -272,14 +279,17 @@ std::unique_ptr<SortSession> make_session(const SortJob& job, uint32_t threads, 
 
 }  // namespace
 
+bool may_split(const SortJob& job, const CpuTuning& tuning) {
+  const size_t width = key_bytes(job.type);
+  return job.value_bytes == 0 && width >= 4 && job.algorithm != SortAlgorithm::counting &&
+         job.count >= tuning.split_session_bytes / width;
+}
+
 std::unique_ptr<SortSession> make_split_session(const SortJob& job, uint32_t threads,
                                                 const CpuTuning& tuning) {
-  const size_t width = key_bytes(job.type);
-  if (job.value_bytes != 0 || job.algorithm == SortAlgorithm::counting || width < 4 ||
-      job.count < tuning.split_session_bytes / width)
-    return nullptr;
-  return width == 4 ? make_session<uint32_t>(job, threads, tuning)
-                    : make_session<uint64_t>(job, threads, tuning);
+  if (!may_split(job, tuning)) return nullptr;
+  return key_bytes(job.type) == 4 ? make_session<uint32_t>(job, threads, tuning)
+                                  : make_session<uint64_t>(job, threads, tuning);
 }
 
 }  // namespace sweepsort
