@@ -38,6 +38,7 @@ struct SortSummary {
   std::string algorithm;     // e.g. "counting", "radix-lsd", "radix-msd+vqsort", "already sorted"
   uint32_t live_digits = 0;  // radix: digits that were not constant
   double sort_s = 0;         // from the last put to the sorted data, transfers excluded
+  bool get_sorts = false;    // sort() has only prepared it: get() sorts what it is asked for
 };
 
 /// One job's data in one backend. Life: puts of every byte once, one sort(), then gets. Any method

@@ -162,7 +162,8 @@ class SplitSession : public SortSession {
     const bool by_vqsort = uses_vqsort<Bits, NoValue>(job_, tuning_);
     return {.algorithm = by_vqsort ? "radix-msd+vqsort, split while read" : "radix-msd-lsd, split while read",
             .live_digits = (bit_count(static_cast<Bits>(plan_.high - plan_.low)) + 7) / 8,
-            .sort_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count()};
+            .sort_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(),
+            .get_sorts = true};
   }
 
   std::span<std::byte> get(uint32_t worker, Column, uint64_t first_byte, size_t bytes) override {
