@@ -43,7 +43,7 @@ def parse_arguments() -> argparse.Namespace:
         type=float,
         default=0,
         help="seconds before each program: a virtual machine gives memory that was freed back to its host after a"
-        " while, and what a program finds depends on what ended just before; 3 lets all find the same (0)",
+        " while, and what a program finds depends on what ended just before; 3 evens that out in part (0)",
     )
     parser.add_argument("--programs", help="which, separated by commas (cp,sweepsort,numpy; with a budget also external)")
     parser.add_argument("--memory", help="of external, as sweepsort takes it: 512M")

@@ -1,11 +1,12 @@
 // bucket_blocks.hpp - buckets of keys that grow while the keys arrive: chains of small blocks out of one
 // array.
 //
-//     thread 0  chunk --lines--> open blocks   A: [0 0 0 .]   B: [0 . . .]        a block has keys of one
-//     bucket thread 1  chunk --lines--> open blocks   A: [1 1 1 1]   B: [1 1 . .]        and of one thread
+//     thread 0   chunk --> lines --> open blocks   A: [0 0 0 .]   B: [0 . . .]
+//     thread 1   chunk --> lines --> open blocks   A: [1 1 1 1]   B: [1 1 . .]
 //
-// A split into one array (split.hpp) must know the buckets' sizes, and so read all keys before. Blocks cost
-// the unused part of the last one of each bucket and thread instead.
+// A block has keys of one bucket and of one thread. A split into one array (split.hpp) must know the
+// buckets' sizes, and so read all keys before. Blocks cost the unused part of the last one of each bucket and
+// thread instead.
 #pragma once
 
 #include "backend/cpu/split.hpp"

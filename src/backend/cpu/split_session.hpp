@@ -20,7 +20,7 @@ namespace sweepsort {
 bool may_split(const SortJob& job, const CpuTuning& tuning);
 
 /// The session, or null where it cannot, or where the sample (job.sample) says that another one is
-/// better: sorted already, of few values, or too many keys in a bucket. As far as the sample can tell, it
+/// better: sorted already, of a small range, or too many keys in a bucket. As far as the sample can tell, it
 /// takes no more memory than two arrays of the keys.
 std::unique_ptr<SortSession> make_split_session(const SortJob& job, uint32_t threads,
                                                 const CpuTuning& tuning);
