@@ -1,8 +1,8 @@
 // split_session.hpp - a session that splits keys into buckets while they arrive, and sorts a bucket when it
 // is asked for.
 //
-//     put:  chunk --scatter--> blocks of the buckets            get:  blocks --gather--> bucket, sorted in
-//     the cache
+//     put:   chunk --scatter--> blocks of the buckets
+//     get:   blocks --gather--> bucket, sorted in the cache
 //
 // Memory sees each key once on its way in and once on its way out, and there is one array instead of two: on
 // a machine whose fresh memory is dear that is worth more than the sort. What buckets there are must be known
