@@ -41,6 +41,7 @@ class BucketBlocks {
   uint32_t take(uint32_t bucket) {
     const uint32_t block = taken_++;
     blocks_.at(block) = {static_cast<uint16_t>(bucket), static_cast<uint16_t>(block_keys_)};
+    memory_.touch(uint64_t{block} * block_keys_ * sizeof(Bits), block_keys_ * sizeof(Bits));
     return block;
   }
   Bits* keys(uint32_t block) const {

@@ -63,9 +63,10 @@ class CpuSession : public SortSession {
   }
 
   std::span<std::byte> begin_put(uint32_t worker, Column column, uint64_t first_byte, size_t bytes) override {
-    std::byte* const at = column_bytes(column) + first_byte;
     workers_.at(worker).open = {column, first_byte, bytes};
-    return {at, bytes};
+    PageArray& array = column == Column::keys ? keys_ : values_;
+    array.touch(first_byte, bytes);
+    return {array.data() + first_byte, bytes};
   }
 
   void end_put(uint32_t worker) override {
