@@ -95,9 +95,11 @@ class Backend {
   /// Largest device memory a session may use (0: no device).
   virtual Bytes device_memory() const = 0;
 
-  /// Whether a session for this job gains by a sample.
-  virtual bool wants_sample(const SortJob& job) const {
+  /// Whether a session for this job gains by a sample, and what it may take then, which can be more than its
+  /// footprint, is within `memory`.
+  virtual bool wants_sample(const SortJob& job, Bytes memory) const {
     (void)job;
+    (void)memory;
     return false;
   }
 

@@ -23,13 +23,13 @@ size_t rounded(size_t bytes) { return (bytes + 4095) / 4096 * 4096; }
 [[noreturn]] void refuse(size_t bytes, int error) {
   throw Error(
       "cannot allocate " + format_bytes(Bytes{bytes}) + " of memory: " + std::strerror(error),
-      "sorting needs twice the size of the data; free some memory, raise the limit (ulimit -v, cgroup) or "
-      "use a machine with more");
+      "free some memory, raise the limit (ulimit -v, cgroup) or use a machine with more; keys with values need "
+      "twice the size of the data");
 }
 
 }  // namespace
 
-PageArray::PageArray(size_t bytes) {
+PageArray::PageArray(size_t bytes, PageSize pages) {
   if (bytes == 0) return;
   if (bytes > SIZE_MAX - 2 * huge_page) refuse(bytes, ENOMEM);
   // Small arrays take small pages: a huge one would cost more to clear than it saves.
@@ -45,8 +45,8 @@ PageArray::PageArray(size_t bytes) {
   if (slack > skip) munmap(begin + skip + length, slack - skip);
   data_ = begin + skip;
   size_ = bytes;
-  if (slack > 0)
-    madvise(data_, length, MADV_HUGEPAGE);  // only advice: refused on some kernels, right without it
+  // Only advice: refused on some kernels, right without it.
+  if (slack > 0) madvise(data_, length, pages == PageSize::huge ? MADV_HUGEPAGE : MADV_NOHUGEPAGE);
 }
 
 PageArray::~PageArray() {

@@ -3,17 +3,23 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <utility>
 
 namespace sweepsort {
 
-/// Owns `bytes` zeroed bytes aligned to 2 MiB. Pages exist from their first touch on, so whoever fills the
+enum class PageSize : uint8_t {
+  huge,   // where there is room for one: memory that is walked at random, and much of it
+  small,  // memory that is used for a moment, and not worth clearing 2 MiB at once for
+};
+
+/// Owns `bytes` zeroed bytes aligned to a page, to 2 MiB from that size on. Pages exist from their first touch on, so whoever fills the
 /// array pays for them, in parallel if several threads do. Move-only.
 class PageArray {
  public:
   PageArray() = default;
   /// Throws Error with a hint where the memory cannot be had. No memory for 0 bytes.
-  explicit PageArray(size_t bytes);
+  explicit PageArray(size_t bytes, PageSize pages = PageSize::huge);
   ~PageArray();
 
   PageArray(PageArray&& other) noexcept { swap(other); }

@@ -135,9 +135,9 @@ class SortFileRun {
   void collect_stream() {
     const auto cpu = environment_.make_cpu(options_.where.threads);
     PlanRequest request = plan_request(context_, *cpu, false);
-    // What was collected stays mapped while it is sorted, and up to as much again.
+    // What was collected stays mapped while a copy of it is sorted, and every thread reserves some.
     if (context_.limit.is_address_space)
-      request.memory.value = std::max(least_memory.value, request.memory.value / 2);
+      request.memory.value = std::max(least_memory.value, request.memory.value / 10 * 3);
     const uint64_t most = most_in_memory(request, [&](const SortJob& job) { return cpu->footprint(job); });
     clock_.run(Phase::read, 0, [&](const MovedFunction&) {
       input_.collect(most * key_bytes(input_.type()), [&](uint64_t bytes) {

@@ -80,7 +80,7 @@ SortRun::SortRun(const SortContext& context, Backend& backend, bool on_gpu, Sort
       clock_(report.phases, context.options.progress),
       plan_(make_plan()) {}
 
-Plan SortRun::make_plan() const {
+PlanRequest SortRun::request() const {
   PlanRequest request = plan_request(context_, backend_, on_gpu_);
   request.count = context_.input.count();
   // What a stream left in memory before it turned out too long goes only while the runs are formed.
@@ -89,7 +89,11 @@ Plan SortRun::make_plan() const {
   const uint64_t copy = options_.referee == Referee::none ? 0 : context_.input.data_bytes();
   const uint64_t kept = context_.input.is_stream() && on_gpu_ ? context_.input.data_bytes() : 0;
   request.memory.value -= std::min(copy + kept, request.memory.value - least_memory.value);
-  return sweepsort::make_plan(request, [&](const SortJob& job) { return backend_.footprint(job); });
+  return request;
+}
+
+Plan SortRun::make_plan() const {
+  return sweepsort::make_plan(request(), [&](const SortJob& job) { return backend_.footprint(job); });
 }
 
 Transfer SortRun::transfer() const {
@@ -114,8 +118,8 @@ void SortRun::run() {
 
 void SortRun::take_sample() {
   // With an output in order one thread would get all keys, and so sort all.
-  if (plan_.road != Road::in_memory || context_.outputs.is_ordered() || !backend_.wants_sample(plan_.job))
-    return;
+  if (plan_.road != Road::in_memory || context_.outputs.is_ordered()) return;
+  if (!backend_.wants_sample(plan_.job, request().memory)) return;
   const auto keys = context_.input.keys(false);
   plan_.job.sample = sample_of(*keys, plan_.job.count, plan_.job.type, plan_.job.order);
   // Buckets are sorted while another worker waits for the disk.

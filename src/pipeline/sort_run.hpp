@@ -58,6 +58,7 @@ class SortRun {
   void run();
 
  private:
+  PlanRequest request() const;
   Plan make_plan() const;
   Transfer transfer() const;
   void run_in_memory();

@@ -58,7 +58,7 @@ class CpuSession : public SortSession {
         memory_(job, threads, tuning),
         workers_(std::max(1u, job.workers)) {
     if (needs_second_array(job, tuning)) memory_.take_second_array();
-    memory_.take_workspace();
+    if (takes_workspace(job)) memory_.take_workspace();
     sorted_ = {reinterpret_cast<Bits*>(keys_.data()), reinterpret_cast<Value*>(values_.data())};
   }
 
@@ -138,7 +138,9 @@ class CpuBackend : public Backend {
   BackendInfo info() const override;
   Footprint footprint(const SortJob& job) const override;
   Bytes device_memory() const override { return {}; }
-  bool wants_sample(const SortJob& job) const override { return may_split(job, tuning_); }
+  bool wants_sample(const SortJob& job, Bytes memory) const override {
+    return may_split(job, tuning_) && most_split_memory(job, tuning_) <= memory;
+  }
   std::unique_ptr<SortSession> begin_sort(const SortJob& job) override {
     check(job);
     if (auto session = make_split_session(job, threads_, tuning_)) return session;
@@ -212,13 +214,13 @@ BackendInfo CpuBackend::info() const {
 
 Backend::Footprint CpuBackend::footprint(const SortJob& job) const {
   const uint64_t arrays = needs_second_array(job, tuning_) ? 2 : 1;
-  const uint64_t threads = useful_threads(job.count, threads_, tuning_);
-  const size_t a_thread = dispatch_widths(job, [&](auto bits, auto value) {
-    return RadixWorkspace<typename decltype(bits)::type, typename decltype(value)::type>::thread_bytes(
-        job.count, tuning_);
+  const uint32_t threads = useful_threads(job.count, threads_, tuning_);
+  const size_t beside = dispatch_widths(job, [&](auto bits, auto value) {
+    using Bits = typename decltype(bits)::type;
+    using Value = typename decltype(value)::type;
+    return takes_workspace(job) ? RadixWorkspace<Bits, Value>::bytes(threads, job.count, tuning_) : 0;
   });
-  return {.host = Bytes{arrays * job.count * (key_bytes(job.type) + job.value_bytes) + threads * a_thread},
-          .device = {}};
+  return {.host = Bytes{arrays * job.count * (key_bytes(job.type) + job.value_bytes) + beside}, .device = {}};
 }
 
 template <class Bits, class Value>
@@ -309,13 +311,14 @@ uint32_t useful_threads(uint64_t count, uint32_t threads, const CpuTuning& tunin
       std::clamp<uint64_t>(count / std::max<uint64_t>(1, tuning.keys_per_thread), 1, threads));
 }
 
+bool takes_workspace(const SortJob& job) {
+  if (job.algorithm == SortAlgorithm::automatic) return job.value_bytes != 0 || key_bytes(job.type) > 2;
+  return job.algorithm == SortAlgorithm::radix;
+}
+
 bool needs_second_array(const SortJob& job, const CpuTuning& tuning) {
-  const bool counts = job.algorithm == SortAlgorithm::counting;
-  if (job.value_bytes != 0) {
-    if (counts) return true;
-  } else if (counts || (key_bytes(job.type) <= 2 && job.algorithm == SortAlgorithm::automatic)) {
-    return false;
-  }
+  if (job.value_bytes == 0) return false;
+  if (job.algorithm == SortAlgorithm::counting) return true;
   const uint64_t capacity = dispatch_widths(job, [&](auto bits, auto value) {
     return RadixWorkspace<typename decltype(bits)::type, typename decltype(value)::type>::capacity(tuning);
   });

@@ -1,18 +1,22 @@
 // radix_sort.hpp - MSD radix sort by all threads: split until a bucket fits a cache, finish it there.
 //
-// Keys alone and stable pairs. One split by all threads (split.hpp), then every thread takes buckets, the
-// largest first, and sorts them in its cache (bucket_sort.hpp, or vqsort.hpp). A bucket that is still too
-// large is split again: by all threads if waiting for one would take long, else by the thread that took it.
-// Each split shortens the range of bits and a range of one value needs no sorting, so the depth is bounded by
-// the key's width whatever the data.
+// Keys alone and stable pairs. One split by all threads, then every thread takes buckets, the largest first,
+// and sorts them in its cache (bucket_sort.hpp, or vqsort.hpp). A bucket that is still too large is split
+// again: by all threads if waiting for one would take long, else by the thread that took it. Each split
+// shortens the range of bits and a range of one value needs no sorting, so the depth is bounded by the key's
+// width whatever the data.
 //
-//     input --split--> other --split again--> input ...        every bucket ends in `output`, one of the two
+// Keys alone stay in their array (block_split.hpp). Pairs go to and fro between two (split.hpp), as a stable
+// split in place would take longer:
+//
+//     input --split--> other --split again--> input ...   every bucket ends in `output`, one of the two
 //     arrays
-//       raw             distances              distances                                  raw
+//       raw             distances              distances                               raw
 //
-// Moves about 8 n keys: read, read and write in the split, read and write a bucket.
+// Keys alone are read and written three times, pairs read three times and written twice.
 #pragma once
 
+#include "backend/cpu/block_split.hpp"
 #include "backend/cpu/bucket_sort.hpp"
 #include "backend/cpu/split.hpp"
 #include "backend/cpu/split_rule.hpp"
@@ -33,6 +37,21 @@ class RadixWorkspace {
  public:
   RadixWorkspace(uint32_t threads, uint64_t count, const CpuTuning& tuning) : capacity_(capacity(tuning)) {
     for (uint32_t thread = 0; thread < threads; ++thread) memory_.emplace_back(thread_bytes(count, tuning));
+    if constexpr (!has_values<Value>) {
+      if (count > capacity_)
+        blocks_ = PageArray(BlockSplit<Bits>::memory_bytes(count, threads, tuning), PageSize::small);
+    }
+  }
+
+  /// Pure: what all threads take for it.
+  static size_t bytes(uint32_t threads, uint64_t count, const CpuTuning& tuning) {
+    size_t sum = threads * thread_bytes(count, tuning);
+    if constexpr (!has_values<Value>) {
+      if (count > capacity(tuning))
+        sum += BlockSplit<Bits>::memory_bytes(count, threads, tuning) +
+               BlockSplit<Bits>::plan_bytes(count, threads, tuning);
+    }
+    return sum;
   }
 
   /// Pure: what one thread takes for a sort of `count` keys.
@@ -52,9 +71,10 @@ class RadixWorkspace {
   uint64_t bucket_capacity() const { return capacity_; }
   uint32_t threads() const { return static_cast<uint32_t>(memory_.size()); }
 
-  SplitTables<Bits, Value>& tables(uint32_t thread) {
-    return *reinterpret_cast<SplitTables<Bits, Value>*>(memory_[thread].data());
-  }
+  using Tables = std::conditional_t<has_values<Value>, SplitTables<Bits, Value>, BlockTables<Bits>>;
+  Tables& tables(uint32_t thread) { return *reinterpret_cast<Tables*>(memory_[thread].data()); }
+  /// For a split in place by all threads.
+  std::byte* blocks() const { return blocks_.data(); }
   /// The part behind the tables, or all of it where no split can happen.
   Columns<Bits, Value> scratch(uint32_t thread, bool splits) {
     std::byte* const begin = memory_[thread].data() + scratch_offset(splits);
@@ -68,20 +88,19 @@ class RadixWorkspace {
 
  private:
   static constexpr size_t element = sizeof(Bits) + value_size<Value>;
-  static constexpr size_t scratch_offset(bool splits) {
-    return splits ? sizeof(SplitTables<Bits, Value>) : 0;
-  }
+  static constexpr size_t scratch_offset(bool splits) { return splits ? sizeof(Tables) : 0; }
 
   uint64_t capacity_;
   std::vector<PageArray> memory_;
+  PageArray blocks_;
 };
 
-/// One sort. `range` is the largest distance; `output` is `input` or `other`.
+/// One sort. `range` is the largest distance; `output` is `input` or, of pairs, `other`.
 template <class Bits, class Value, class Codec>
 struct RadixJob {
   using Array = Columns<Bits, Value>;
   Array input;
-  Array other;
+  Array other;  // pairs that have to be split
   Array output;
   uint64_t count = 0;
   Bits range = 0;
@@ -235,20 +254,53 @@ class RadixSort {
   template <class Encoder>
   void split(const Range& range, const SplitRule<Bits>& rule, const Encoder& encoder, uint32_t first_thread,
              uint32_t threads, std::vector<Range>& parts) {
+    const auto deal_by = [&](const auto& bucket_of) {
+      if constexpr (has_values<Value>)
+        return deal(range, rule.buckets, bucket_of, encoder, first_thread, threads);
+      else
+        return deal_in_place(range, rule.buckets, bucket_of, encoder, first_thread, threads);
+    };
     const auto buckets =
-        rule.is_skewed()
-            ? deal<!has_values<Value>>(range, rule.buckets, LeafBucket<Bits>(rule), encoder, first_thread,
-                                       threads)
-            : deal<false>(range, rule.buckets, DigitBucket<Bits>(rule), encoder, first_thread, threads);
+        rule.is_skewed() ? deal_by(LeafBucket<Bits>(rule)) : deal_by(DigitBucket<Bits>(rule));
     for (uint32_t bucket = 0; bucket < rule.buckets; ++bucket) {
       if (buckets[bucket].count == 0) continue;
       const auto [low, bits] = rule.holds_of(bucket);
-      parts.push_back({buckets[bucket].begin, buckets[bucket].count, low, bits, !range.in_input});
+      parts.push_back({buckets[bucket].begin, buckets[bucket].count, low, bits,
+                       has_values<Value> ? !range.in_input : range.in_input});
     }
   }
 
+  /// A key's place is its distance, and that is what is written.
+  template <class BucketOf, class Encoder>
+  struct ByDistance {
+    BucketOf buckets;
+    Encoder encoder;
+    Bits place(Bits key) const { return encoder.encode(key); }
+    size_t bucket_of(Bits distance) const { return buckets(distance); }
+    bool is_frequent(Bits distance) const { return buckets.is_frequent(distance); }
+    Bits kept(Bits, Bits distance) const { return distance; }
+  };
+
+  template <class BucketOf, class Encoder>
+  std::vector<Bucket> deal_in_place(const Range& range, uint32_t buckets, const BucketOf& bucket_of,
+                                    const Encoder& encoder, uint32_t first_thread, uint32_t threads) {
+    std::vector<BlockTables<Bits>*> tables;
+    for (uint32_t thread = 0; thread < threads; ++thread)
+      tables.push_back(&workspace_.tables(first_thread + thread));
+    // Threads that split a bucket each, which is rare, have no part of what is there for all.
+    PageArray own;
+    if (threads < workspace_.threads())
+      own = PageArray(BlockSplit<Bits>::memory_bytes(range.count, threads, tuning_), PageSize::small);
+    constexpr bool counts_frequent = std::is_same_v<BucketOf, LeafBucket<Bits>>;
+    BlockSplit<Bits> split(job_.input.keys + range.begin, range.count, buckets, std::move(tables),
+                           own.size() > 0 ? own.data() : workspace_.blocks(), tuning_);
+    auto result = split.template run<counts_frequent>(ByDistance<BucketOf, Encoder>{bucket_of, encoder});
+    for (Bucket& bucket : result) bucket.begin += range.begin;
+    return result;
+  }
+
   /// Histogram, scan, scatter.
-  template <bool skip_frequent, class BucketOf, class Encoder>
+  template <class BucketOf, class Encoder>
   std::vector<Bucket> deal(const Range& range, uint32_t buckets, const BucketOf& bucket_of,
                            const Encoder& encoder, uint32_t first_thread, uint32_t threads) {
     const Array from = array(range.in_input) + range.begin;
@@ -270,8 +322,8 @@ class RadixSort {
     }
     run_team(threads, [&](uint32_t thread) {
       const uint64_t begin = slice_begin(range.count, thread, threads);
-      Scatter<skip_frequent, Bits, Value, BucketOf, Encoder>(to, buckets, bucket_of, encoder,
-                                                             workspace_.tables(first_thread + thread))
+      Scatter<Bits, Value, BucketOf, Encoder>(to, buckets, bucket_of, encoder,
+                                              workspace_.tables(first_thread + thread))
           .run(from + begin, slice_begin(range.count, thread + 1, threads) - begin);
     });
     return result;

@@ -16,7 +16,10 @@ namespace sweepsort {
 /// The most threads of `threads` that are worth having for so many keys.
 uint32_t useful_threads(uint64_t count, uint32_t threads, const CpuTuning& tuning);
 
-/// Whether a sort of this job may need a second array as large as the first. Pure.
+/// Whether a sort of this job may deal records out to buckets, rather than only count them. Pure.
+bool takes_workspace(const SortJob& job);
+
+/// Whether it may need a second array as large as the first. Pure.
 bool needs_second_array(const SortJob& job, const CpuTuning& tuning);
 
 /// Whether a radix sort finishes its buckets by VQSort.

@@ -82,10 +82,11 @@ class ArraySort {
     if (job_.count == 0) return {input_, {.algorithm = "radix"}};
     memory_.take_workspace();
     const bool splits = job_.count > memory_.workspace().bucket_capacity();
-    if (splits) memory_.take_second_array();
+    const bool uses_two = splits && has_values<Value>;
+    if (uses_two) memory_.take_second_array();
     RadixJob<Bits, Value, Codec> radix_job{.input = input_,
                                            .other = memory_.second_array(),
-                                           .output = splits && !in_place ? memory_.second_array() : input_,
+                                           .output = uses_two && !in_place ? memory_.second_array() : input_,
                                            .count = job_.count,
                                            .range = range_,
                                            .codec = codec_,

@@ -86,8 +86,8 @@ std::optional<SplitPlan<Bits>> make_split_plan(const SortJob& job, uint32_t thre
   const double largest_bucket =
       std::max(1.0 / plan.rule.buckets, share - chance) * static_cast<double>(job.count);
   if (largest_bucket * sizeof(Bits) > static_cast<double>(job.workers * job.chunk_bytes) / 4) return {};
-  // What comes beside the keys has to fit where a second array would be: for each worker its chunk and its
-  // tables, a bucket that it shares and what the sort of a bucket takes; and the blocks that no bucket fills.
+  // What comes beside the keys: for each worker its chunk and its tables, a bucket that it shares and what
+  // the sort of a bucket takes; and the blocks that no bucket fills.
   const uint64_t bucket =
       std::max(capacity, static_cast<uint64_t>(1.5 * share * static_cast<double>(job.count)));
   const uint64_t a_worker = job.chunk_bytes + tables_bytes<Bits> + 3 * bucket * sizeof(Bits) +
@@ -113,6 +113,7 @@ struct PlacedBy {
     return static_cast<Bits>(std::min(std::max(codec.encode(key), low), high) - low);
   }
   size_t bucket_of(Bits place) const { return buckets(place); }
+  Bits kept(Bits key, Bits) const { return key; }
   bool is_frequent(Bits place) const { return buckets.is_frequent(place); }
 };
 
@@ -210,6 +211,7 @@ class SplitSession : public SortSession {
       scatter.template put<true>(keys, count, PlacedBy<Bits, floats, LeafBucket<Bits>>(plan_, map_));
     else
       scatter.template put<false>(keys, count, PlacedBy<Bits, floats, DigitBucket<Bits>>(plan_, map_));
+    scatter.fence();
   }
 
   SortJob bucket_job(uint64_t count) const {
@@ -284,6 +286,11 @@ bool may_split(const SortJob& job, const CpuTuning& tuning) {
   const size_t width = key_bytes(job.type);
   return job.value_bytes == 0 && width >= 4 && job.algorithm != SortAlgorithm::counting &&
          job.count >= tuning.split_session_bytes / width;
+}
+
+Bytes most_split_memory(const SortJob& job, const CpuTuning& tuning) {
+  return {
+      static_cast<uint64_t>((1 + tuning.split_extra) * static_cast<double>(job.count * key_bytes(job.type)))};
 }
 
 std::unique_ptr<SortSession> make_split_session(const SortJob& job, uint32_t threads,

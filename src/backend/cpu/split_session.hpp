@@ -4,9 +4,8 @@
 //     put:   chunk --scatter--> blocks of the buckets
 //     get:   blocks --gather--> bucket, sorted in the cache
 //
-// Memory sees each key once on its way in and once on its way out, and there is one array instead of two: on
-// a machine whose fresh memory is dear that is worth more than the sort. What buckets there are must be known
-// before the first chunk, from a sample.
+// Memory sees each key once on its way in and once on its way out, and the sort is done while other threads
+// wait for the disk. What buckets there are must be known before the first chunk, from a sample.
 #pragma once
 
 #include "backend/backend.hpp"
@@ -19,9 +18,11 @@ namespace sweepsort {
 /// Whether such a session can sort this job: many keys of 4 or 8 bytes, alone.
 bool may_split(const SortJob& job, const CpuTuning& tuning);
 
+/// What its session may take, as far as a sample can tell. Pure.
+Bytes most_split_memory(const SortJob& job, const CpuTuning& tuning);
+
 /// The session, or null where it cannot, or where the sample (job.sample) says that another one is
-/// better: sorted already, of a small range, or too many keys in a bucket. As far as the sample can tell, it
-/// takes no more memory than two arrays of the keys.
+/// better: sorted already, of a small range, or too many keys in a bucket.
 std::unique_ptr<SortSession> make_split_session(const SortJob& job, uint32_t threads,
                                                 const CpuTuning& tuning);
 

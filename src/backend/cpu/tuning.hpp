@@ -38,7 +38,7 @@ struct CpuTuning {
   uint64_t split_session_bytes = 64u << 20;
   /// Of one bucket and thread; a multiple of 256.
   uint32_t split_block_bytes = 4096;
-  /// What they may take beside the keys, as a share of those: where other sessions have a second array.
+  /// What they may take beside the keys, as a share of those.
   double split_extra = 1;
 };
 

@@ -1,0 +1,414 @@
+// block_split.hpp - deals keys out to buckets in key order without a second array.
+//
+//     keys    b c a b | c a a c | b a c b     every thread reads its slots, each as large as a block,
+//     deal    B . C A | . B A C | . . A C     and writes blocks of one bucket over those that it has read
+//     move    A A A . | B B . C | C C . .     whole blocks go to where their bucket will be
+//     fill    A A A a | B B b C | C C c c     blocks that did not become full go into the gaps
+//
+// The classification, block permutation and clean-up of Axtmann, Witt, Ferizovic and Sanders, "In-place
+// Parallel Super Scalar Samplesort (IPS4o)", 2017; but the moves are planned before the first of them, as
+// paths through the slots that are cut into pieces for the threads, so that no two threads meet.
+//
+// Not stable. Reads and writes all keys twice, without a count before; O(blocks) of planning by one thread.
+#pragma once
+
+#include "backend/cpu/bucket_blocks.hpp"
+#include "backend/cpu/split.hpp"
+#include "backend/cpu/team.hpp"
+#include "backend/cpu/tuning.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <bit>
+#include <cassert>
+#include <cstring>
+#include <limits>
+#include <utility>
+#include <vector>
+
+namespace sweepsort {
+
+/// Slots of one size: those of an array, from its first cache line on, then a pool's. What stands before the
+/// first and behind the last whole slot of the array belongs to none.
+template <class Bits>
+class Slots {
+ public:
+  static constexpr uint32_t none = std::numeric_limits<uint32_t>::max();
+
+  Slots(Bits* keys, uint64_t count, uint32_t block_keys, Bits* pool, uint32_t pool_slots)
+      : keys_(keys),
+        pool_(pool),
+        block_keys_(block_keys),
+        head_(std::min<uint64_t>(count, (64 - reinterpret_cast<uintptr_t>(keys) % 64) % 64 / sizeof(Bits))),
+        array_slots_(static_cast<uint32_t>((count - head_) / block_keys)),
+        size_(array_slots_ + pool_slots) {}
+
+  uint32_t block_keys() const { return block_keys_; }
+  uint32_t array_slots() const { return array_slots_; }
+  uint32_t size() const { return size_; }
+  Bits* keys(uint32_t slot) const {
+    if (slot < array_slots_) return keys_ + begin_of(slot);
+    return pool_ + uint64_t{slot - array_slots_} * block_keys_;
+  }
+
+  /// Where in the array one of its slots begins, or the last one ends.
+  uint64_t begin_of(uint32_t slot) const { return head_ + uint64_t{slot} * block_keys_; }
+  /// The first of the array's slots that begins at `key` or behind it, and the number of those that end there
+  /// or before.
+  uint32_t first_from(uint64_t key) const {
+    return key <= head_ ? 0 : static_cast<uint32_t>((key - head_ + block_keys_ - 1) / block_keys_);
+  }
+  uint32_t end_until(uint64_t key) const {
+    return key <= head_ ? 0 : static_cast<uint32_t>((key - head_) / block_keys_);
+  }
+
+ private:
+  Bits* keys_;
+  Bits* pool_;
+  uint32_t block_keys_;
+  uint64_t head_;
+  uint32_t array_slots_;
+  uint32_t size_;
+};
+
+/// A block that its bucket's thread began and did not fill; or a whole one for which the bucket has no slot.
+struct LooseBlock {
+  uint32_t bucket;
+  uint32_t slot;
+  uint32_t count;
+};
+
+/// One thread's source of blocks (see BlockScatter): its part of the pool, then the slots that it has read,
+/// in this order.
+template <class Bits>
+class ReadSlots {
+ public:
+  /// Open blocks, one a bucket, and two for the keys that are in no slot.
+  static constexpr uint32_t pool_share(uint32_t buckets) { return buckets + 2; }
+
+  /// `bucket_of_slot` is for all threads. It gets the bucket of each block that this thread takes.
+  ReadSlots(const Slots<Bits>& slots, uint32_t first_pool_slot, uint32_t first_slot, uint32_t buckets,
+            std::vector<uint16_t>& bucket_of_slot)
+      : slots_(slots),
+        next_pool_slot_(first_pool_slot),
+        pool_end_(first_pool_slot + pool_share(buckets)),
+        next_slot_(first_slot),
+        bucket_of_slot_(bucket_of_slot) {
+    loose_.reserve(buckets);
+  }
+
+  uint32_t block_keys() const { return slots_.block_keys(); }
+  Bits* keys(uint32_t block) const { return slots_.keys(block); }
+  uint32_t take(uint32_t bucket) {
+    const uint32_t slot = next_pool_slot_ < pool_end_ ? next_pool_slot_++ : next_slot_++;
+    bucket_of_slot_[slot] = static_cast<uint16_t>(bucket);
+    return slot;
+  }
+  /// A block that is not to become full.
+  void set_count(uint32_t block, uint32_t count) {
+    if (count == block_keys()) return;
+    loose_.push_back({bucket_of_slot_[block], block, count});
+    bucket_of_slot_[block] = max_buckets;
+  }
+
+  const std::vector<LooseBlock>& loose() const { return loose_; }
+
+ private:
+  const Slots<Bits>& slots_;
+  uint32_t next_pool_slot_;
+  uint32_t pool_end_;
+  uint32_t next_slot_;
+  std::vector<uint16_t>& bucket_of_slot_;
+  std::vector<LooseBlock> loose_;
+};
+
+/// Copies of blocks from slot to slot, in pieces that may run at the same time, each in its order.
+///
+///     source     0 <- 5 <- 2 <- 7 <- 1         slot 0 is empty, what is in 7 goes to 2, ...
+///     pieces     0 <- 5, 5 <- (2)    2 <- 7, 7 <- 1       the content of 2 is saved before either begins
+class MovePlan {
+ public:
+  static constexpr uint32_t none = std::numeric_limits<uint32_t>::max();
+  static constexpr uint32_t own = none - 1;  // the place in which a thread that runs a piece keeps one block
+  struct Move {
+    uint32_t to;
+    uint32_t from;
+  };
+
+  /// `source[slot]`: where the block is that shall be there, which may be the slot itself, or `none`. A block
+  /// goes to one slot at most. Saved blocks are numbered from source.size() on. `piece_moves`: about the
+  /// length of a piece.
+  MovePlan(std::vector<uint32_t> source, uint32_t piece_moves)
+      : source_(std::move(source)), piece_moves_(std::max(1u, piece_moves)) {
+    std::vector<bool> is_wanted(source_.size());
+    for (uint32_t slot = 0; slot < source_.size(); ++slot) {
+      if (source_[slot] == slot) source_[slot] = none;
+      if (source_[slot] != none) is_wanted[source_[slot]] = true;
+    }
+    for (uint32_t slot = 0; slot < source_.size(); ++slot)
+      if (source_[slot] != none && !is_wanted[slot]) add_path(slot);
+    for (uint32_t slot = 0; slot < source_.size(); ++slot)
+      if (source_[slot] != none) add_cycle(slot);
+    begins_.push_back(moves_.size());
+  }
+
+  /// The slots whose content has to be saved before any piece runs.
+  const std::vector<uint32_t>& saved() const { return saved_; }
+  size_t pieces() const { return begins_.size() - 1; }
+  template <class F>
+  void run_piece(size_t piece, F&& move) const {
+    for (size_t i = begins_[piece]; i < begins_[piece + 1]; ++i) move(moves_[i]);
+  }
+
+ private:
+  /// From a slot that is empty on to one that nothing shall go to.
+  void add_path(uint32_t slot) {
+    begins_.push_back(moves_.size());
+    while (source_[slot] != none) {
+      if (moves_.size() - begins_.back() >= piece_moves_) {
+        moves_.back().from = save(slot);
+        begins_.push_back(moves_.size());
+      }
+      const uint32_t from = std::exchange(source_[slot], none);
+      moves_.push_back({slot, from});
+      slot = from;
+    }
+  }
+
+  void add_cycle(uint32_t first) {
+    const size_t begin = moves_.size();
+    add_path(first);  // its last move takes what was in `first`
+    const bool is_whole = begins_.back() == begin;
+    moves_.back().from = is_whole ? own : save(first);
+    if (is_whole) moves_.insert(moves_.begin() + static_cast<ptrdiff_t>(begin), {own, first});
+  }
+
+  uint32_t save(uint32_t slot) {
+    saved_.push_back(slot);
+    return static_cast<uint32_t>(source_.size() + saved_.size() - 1);
+  }
+
+  std::vector<uint32_t> source_;
+  uint32_t piece_moves_;
+  std::vector<Move> moves_;
+  std::vector<size_t> begins_;
+  std::vector<uint32_t> saved_;
+};
+
+/// One split of `count` keys by a team of threads, in place.
+template <class Bits>
+class BlockSplit {
+ public:
+  /// Most bytes of memory that a split of so many keys or fewer needs, whatever its buckets: an eighth of the
+  /// keys' own for the pool, where blocks of 256 bytes allow it. Pure.
+  static size_t memory_bytes(uint64_t count, uint32_t threads, const CpuTuning& tuning) {
+    const uint64_t slots = pool_slots(max_buckets, threads);
+    const uint64_t most = std::max<uint64_t>(tuning.split_block_bytes, least_block_bytes);
+    return std::clamp(count * sizeof(Bits) / 8, slots * least_block_bytes, slots * most) +
+           beside_blocks(threads) * most;
+  }
+  /// Most bytes that it allocates besides.
+  static size_t plan_bytes(uint64_t count, uint32_t threads, const CpuTuning& tuning) {
+    const uint64_t slots =
+        count / block_keys(count, max_buckets, threads, tuning) + pool_slots(max_buckets, threads);
+    return slots * (sizeof(uint16_t) + 4 * sizeof(uint32_t));
+  }
+
+  /// `tables`: of each thread, all their blocks closed. `memory`: memory_bytes, aligned to a cache line; its
+  /// first bytes are touched first.
+  BlockSplit(Bits* keys, uint64_t count, uint32_t buckets, std::vector<BlockTables<Bits>*> tables,
+             std::byte* memory, const CpuTuning& tuning)
+      : keys_(keys),
+        count_(count),
+        buckets_(buckets),
+        threads_(static_cast<uint32_t>(tables.size())),
+        tables_(std::move(tables)),
+        slots_(keys, count, block_keys(count, buckets, threads_, tuning), reinterpret_cast<Bits*>(memory),
+               pool_slots(buckets, threads_)),
+        beside_(slots_.keys(slots_.size())),
+        bucket_of_slot_(slots_.size(), max_buckets),
+        source_(slots_.size(), Slots<Bits>::none),
+        places_(buckets) {}
+
+  /// Each bucket's place. `rule` as in BlockScatter::put; keys that are counted and not kept have room in
+  /// their bucket, where anything may stand.
+  template <bool counts_frequent, class Rule>
+  std::vector<Bucket> run(const Rule& rule) {
+    deal<counts_frequent>(rule);
+    place_buckets();
+    plan_whole_blocks();
+    plan_loose_blocks();
+    move_blocks();
+    fill_gaps();
+    std::vector<Bucket> result(buckets_);
+    for (uint32_t bucket = 0; bucket < buckets_; ++bucket)
+      result[bucket] = {places_[bucket].begin, places_[bucket].end - places_[bucket].begin};
+    return result;
+  }
+
+ private:
+  static constexpr uint32_t none = Slots<Bits>::none;
+  static constexpr uint64_t least_block_bytes = BlockTables<Bits>::line_keys * sizeof(Bits);
+
+  /// Where a bucket goes: keys [begin, end), of which its whole blocks take some slots.
+  struct Place {
+    uint64_t begin = 0;
+    uint64_t end = 0;
+    uint32_t blocks = 0;  // whole ones
+    uint32_t first_slot = 0;
+    uint32_t end_slot = 0;
+    uint32_t next_slot = 0;  // while blocks get their slots
+    bool has(uint32_t slot) const { return slot >= first_slot && slot < end_slot; }
+  };
+
+  /// Loose blocks, and a whole one a bucket that does not lie on the slots' borders.
+  static uint32_t pool_slots(uint32_t buckets, uint32_t threads) {
+    return threads * ReadSlots<Bits>::pool_share(buckets) + buckets;
+  }
+
+  /// What the plan of moves saves where it cuts its paths into 16 pieces a thread, and one for each thread.
+  static size_t beside_blocks(uint32_t threads) { return size_t{40} * threads; }
+
+  static uint32_t block_keys(uint64_t count, uint32_t buckets, uint32_t threads, const CpuTuning& tuning) {
+    const uint64_t most = std::max<uint64_t>(tuning.split_block_bytes, least_block_bytes);
+    const uint64_t bytes = count * sizeof(Bits) / 8 / pool_slots(buckets, threads);
+    return static_cast<uint32_t>(std::bit_floor(std::clamp(bytes, least_block_bytes, most)) / sizeof(Bits));
+  }
+
+  template <bool counts_frequent, class Rule>
+  void deal(const Rule& rule) {
+    for (uint32_t thread = 0; thread < threads_; ++thread)
+      sources_.emplace_back(slots_, slots_.array_slots() + thread * ReadSlots<Bits>::pool_share(buckets_),
+                            first_slot(thread), buckets_, bucket_of_slot_);
+    run_team(threads_, [&](uint32_t thread) {
+      BlockTables<Bits>& tables = *tables_[thread];
+      std::fill_n(tables.frequent, buckets_, uint64_t{0});
+      BlockScatter<Bits, ReadSlots<Bits>> scatter(tables, sources_[thread]);
+      const auto put = [&](uint64_t begin, uint64_t end) {
+        scatter.template put<counts_frequent>(keys_ + begin, end - begin, rule);
+      };
+      if (thread == 0) put(0, slots_.begin_of(0));
+      // Slot by slot: a block is written over slots that have been read to their end.
+      for (uint32_t slot = first_slot(thread); slot < first_slot(thread + 1); ++slot)
+        put(slots_.begin_of(slot), slots_.begin_of(slot + 1));
+      if (thread == threads_ - 1) put(slots_.begin_of(slots_.array_slots()), count_);
+      scatter.flush_rest(buckets_);
+      scatter.fence();
+    });
+  }
+
+  uint32_t first_slot(uint32_t thread) const {
+    return static_cast<uint32_t>(slice_begin(slots_.array_slots(), thread, threads_));
+  }
+
+  void place_buckets() {
+    for (const uint16_t bucket : bucket_of_slot_)
+      if (bucket < buckets_) ++places_[bucket].blocks;
+    std::vector<uint64_t> counts(buckets_);
+    for (const ReadSlots<Bits>& source : sources_) {
+      loose_.insert(loose_.end(), source.loose().begin(), source.loose().end());
+      for (const LooseBlock& block : source.loose()) counts[block.bucket] += block.count;
+    }
+    uint64_t sum = 0;
+    for (uint32_t bucket = 0; bucket < buckets_; ++bucket) {
+      Place& place = places_[bucket];
+      for (const BlockTables<Bits>* const tables : tables_) counts[bucket] += tables->frequent[bucket];
+      place.begin = sum;
+      place.end = sum += counts[bucket] + uint64_t{place.blocks} * slots_.block_keys();
+      place.first_slot = std::min(slots_.first_from(place.begin), slots_.array_slots());
+      const uint32_t room = std::max(slots_.end_until(place.end), place.first_slot) - place.first_slot;
+      place.end_slot = place.first_slot + std::min(room, place.blocks);
+      place.next_slot = place.first_slot;
+    }
+  }
+
+  void plan_whole_blocks() {
+    for (uint32_t slot = 0; slot < slots_.array_slots(); ++slot)
+      if (bucket_of_slot_[slot] < buckets_ && places_[bucket_of_slot_[slot]].has(slot)) source_[slot] = slot;
+    for (uint32_t slot = 0; slot < slots_.size(); ++slot) {
+      if (bucket_of_slot_[slot] >= buckets_ || source_[slot] == slot) continue;
+      Place& place = places_[bucket_of_slot_[slot]];
+      while (place.next_slot < place.end_slot && source_[place.next_slot] != none) ++place.next_slot;
+      if (place.next_slot < place.end_slot)
+        source_[place.next_slot] = slot;
+      else
+        loose_.push_back({bucket_of_slot_[slot], slot, slots_.block_keys()});
+    }
+  }
+
+  /// Those that stand in the array go to the pool: between the buckets' whole blocks nothing may be lost.
+  void plan_loose_blocks() {
+    for (const LooseBlock& block : loose_)
+      if (block.slot >= slots_.array_slots()) source_[block.slot] = block.slot;
+    uint32_t free = slots_.array_slots();
+    for (LooseBlock& block : loose_) {
+      if (block.slot >= slots_.array_slots()) continue;
+      while (source_[free] != none) ++free;
+      source_[free] = std::exchange(block.slot, free);
+    }
+  }
+
+  void move_blocks() {
+    const uint32_t blocks = slots_.size();
+    const MovePlan plan(std::move(source_), threads_ == 1 ? blocks : std::max(64u, blocks / (16 * threads_)));
+    const size_t block_bytes = slots_.block_keys() * sizeof(Bits);
+    const auto beside_at = [&](size_t i) { return beside_ + i * slots_.block_keys(); };
+    assert(plan.saved().size() + threads_ <= beside_blocks(threads_));
+    for (size_t i = 0; i < plan.saved().size(); ++i)
+      std::memcpy(beside_at(i), slots_.keys(plan.saved()[i]), block_bytes);
+    std::atomic<size_t> next = 0;
+    run_team(threads_, [&](uint32_t thread) {
+      const auto at = [&](uint32_t slot) {
+        if (slot < blocks) return slots_.keys(slot);
+        return slot == MovePlan::own ? beside_at(plan.saved().size() + thread) : beside_at(slot - blocks);
+      };
+      for (size_t piece = next++; piece < plan.pieces(); piece = next++)
+        plan.run_piece(
+            piece, [&](const MovePlan::Move& move) { std::memcpy(at(move.to), at(move.from), block_bytes); });
+    });
+  }
+
+  void fill_gaps() {
+    std::sort(loose_.begin(), loose_.end(),
+              [](const LooseBlock& a, const LooseBlock& b) { return a.bucket < b.bucket; });
+    run_team(threads_, [&](uint32_t thread) {
+      auto block = std::lower_bound(
+          loose_.begin(), loose_.end(), slice_begin(buckets_, thread, threads_),
+          [](const LooseBlock& candidate, uint64_t bucket) { return candidate.bucket < bucket; });
+      const uint64_t end = slice_begin(buckets_, thread + 1, threads_);
+      while (block != loose_.end() && block->bucket < end) {
+        const Place& place = places_[block->bucket];
+        // Up to the whole blocks, then from behind them on.
+        const bool is_split = place.first_slot < place.end_slot;
+        uint64_t to = place.begin;
+        uint64_t gap_end = is_split ? slots_.begin_of(place.first_slot) : place.end;
+        for (const uint32_t bucket = block->bucket; block != loose_.end() && block->bucket == bucket; ++block)
+          for (uint32_t at = 0; at < block->count;) {
+            if (to == gap_end && is_split) {
+              to = slots_.begin_of(place.end_slot);
+              gap_end = place.end;
+            }
+            const auto part = static_cast<uint32_t>(std::min<uint64_t>(block->count - at, gap_end - to));
+            std::copy_n(slots_.keys(block->slot) + at, part, keys_ + to);
+            at += part;
+            to += part;
+          }
+      }
+    });
+  }
+
+  Bits* keys_;
+  uint64_t count_;
+  uint32_t buckets_;
+  uint32_t threads_;
+  std::vector<BlockTables<Bits>*> tables_;
+  Slots<Bits> slots_;
+  Bits* beside_;                          // blocks that the moves set aside
+  std::vector<uint16_t> bucket_of_slot_;  // max_buckets: no whole block is there
+  std::vector<uint32_t> source_;          // for each slot, where the block is that shall be there
+  std::vector<Place> places_;
+  std::vector<ReadSlots<Bits>> sources_;
+  std::vector<LooseBlock> loose_;
+};
+
+}  // namespace sweepsort
