@@ -5,6 +5,7 @@
 #include "bench/statistics.hpp"
 #include "bench/verify.hpp"
 #include "core/error.hpp"
+#include "core/page_array.hpp"
 #include "datasets/distributions.hpp"
 
 #include <algorithm>
@@ -18,14 +19,15 @@ namespace {
 constexpr unsigned char poison = 0xA5;
 constexpr uint64_t most_in_a_batch = 1000;
 
-/// Uninitialised bytes for the largest case: made once, so that page faults stay out of the peers' times.
+/// Bytes for the largest case: made once, so that page faults stay out of the peers' times, and in huge pages
+/// where the system has them, for all peers alike.
 class HostMemory {
  public:
-  explicit HostMemory(size_t bytes) : bytes_(std::make_unique_for_overwrite<std::byte[]>(bytes)) {}
-  std::span<std::byte> first(size_t bytes) const { return {bytes_.get(), bytes}; }
+  explicit HostMemory(size_t bytes) : bytes_(bytes) {}
+  std::span<std::byte> first(size_t bytes) const { return {bytes_.data(), bytes}; }
 
  private:
-  std::unique_ptr<std::byte[]> bytes_;
+  PageArray bytes_;
 };
 
 struct Contender {

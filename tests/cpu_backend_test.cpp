@@ -383,6 +383,26 @@ TEST_CASE("a session that did not get all keys refuses to sort") {
   REQUIRE_THROWS_AS(session->sort(), Error);
 }
 
+TEST_CASE("a session's memory serves a large sort after a small one") {
+  std::mt19937_64 random(test_seed());
+  const std::vector<uint64_t> counts{400'000, 200'000, 400'000, 6'000, 300'000};
+  const auto backend = make_cpu_backend(2);
+  const auto session = backend->begin_sort(
+      {.count = counts[0], .type = KeyType::u32, .algorithm = SortAlgorithm::radix, .chunk_bytes = 4 << 20});
+  for (size_t i = 0; i < counts.size(); ++i) {
+    CAPTURE(counts[i]);
+    if (i > 0) REQUIRE(session->restart(counts[i]));
+    std::vector<uint32_t> keys(counts[i]);
+    for (uint32_t& key : keys) key = static_cast<uint32_t>(random());
+    const size_t bytes = keys.size() * sizeof(uint32_t);
+    std::memcpy(session->begin_put(0, Column::keys, 0, bytes).data(), keys.data(), bytes);
+    session->end_put(0);
+    session->sort();
+    std::sort(keys.begin(), keys.end());
+    REQUIRE(std::memcmp(session->get(0, Column::keys, 0, bytes).data(), keys.data(), bytes) == 0);
+  }
+}
+
 uint64_t mapped_bytes() {
   uint64_t pages = 0;
   std::ifstream("/proc/self/statm") >> pages;

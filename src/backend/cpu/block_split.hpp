@@ -28,6 +28,10 @@
 
 namespace sweepsort {
 
+/// Of a slot that holds no whole block.
+inline constexpr uint16_t no_bucket = max_buckets;
+static_assert(max_buckets < 1u << 16);
+
 /// Slots of one size: those of an array, from its first cache line on, then a pool's. What stands before the
 /// first and behind the last whole slot of the array belongs to none.
 template <class Bits>
@@ -80,11 +84,16 @@ struct LooseBlock {
 
 /// One thread's source of blocks (see BlockScatter): its part of the pool, then the slots that it has read,
 /// in this order.
+///
+/// While it reads its slot r (from 0), it has seen fewer than (r + 1) blocks' worth of keys and a few that
+/// are in no slot. A block is taken for a key that is in none of the full blocks, so that at most r are full
+/// then, and of the others there is one a bucket: it has taken r + buckets at most, the pool's share first,
+/// and all slots among them have been read to their end.
 template <class Bits>
-class ReadSlots {
+class alignas(64) ReadSlots {
  public:
-  /// Open blocks, one a bucket, and two for the keys that are in no slot.
-  static constexpr uint32_t pool_share(uint32_t buckets) { return buckets + 2; }
+  /// One more for the keys that are in no slot.
+  static constexpr uint32_t pool_share(uint32_t buckets) { return buckets + 1; }
 
   /// `bucket_of_slot` is for all threads. It gets the bucket of each block that this thread takes.
   ReadSlots(const Slots<Bits>& slots, uint32_t first_pool_slot, uint32_t first_slot, uint32_t buckets,
@@ -106,9 +115,8 @@ class ReadSlots {
   }
   /// A block that is not to become full.
   void set_count(uint32_t block, uint32_t count) {
-    if (count == block_keys()) return;
     loose_.push_back({bucket_of_slot_[block], block, count});
-    bucket_of_slot_[block] = max_buckets;
+    bucket_of_slot_[block] = no_bucket;
   }
 
   const std::vector<LooseBlock>& loose() const { return loose_; }
@@ -135,21 +143,28 @@ class MovePlan {
     uint32_t from;
   };
 
+  /// Takes all memory that a plan for so many slots needs. `piece_moves`: about the length of a piece.
+  MovePlan(uint32_t slots, uint32_t piece_moves) : piece_moves_(std::max(1u, piece_moves)) {
+    is_wanted_.resize(slots);
+    moves_.reserve(slots + slots / 2);  // a cycle of two has three moves
+    begins_.reserve(slots / 2 + slots / piece_moves_ + 2);
+    saved_.reserve(2 * (slots / piece_moves_ + 1));
+  }
+  static size_t bytes(uint64_t slots) { return slots * (3 * sizeof(Move) / 2 + sizeof(uint32_t)); }
+
   /// `source[slot]`: where the block is that shall be there, which may be the slot itself, or `none`. A block
-  /// goes to one slot at most. Saved blocks are numbered from source.size() on. `piece_moves`: about the
-  /// length of a piece.
-  MovePlan(std::vector<uint32_t> source, uint32_t piece_moves)
-      : source_(std::move(source)), piece_moves_(std::max(1u, piece_moves)) {
-    std::vector<bool> is_wanted(source_.size());
+  /// goes to one slot at most. Saved blocks are numbered from source.size() on. Once.
+  void make(std::vector<uint32_t> source) {
+    source_ = std::move(source);
     for (uint32_t slot = 0; slot < source_.size(); ++slot) {
       if (source_[slot] == slot) source_[slot] = none;
-      if (source_[slot] != none) is_wanted[source_[slot]] = true;
+      if (source_[slot] != none) is_wanted_[source_[slot]] = true;
     }
     for (uint32_t slot = 0; slot < source_.size(); ++slot)
-      if (source_[slot] != none && !is_wanted[slot]) add_path(slot);
+      if (source_[slot] != none && !is_wanted_[slot]) add_path(slot);
     for (uint32_t slot = 0; slot < source_.size(); ++slot)
       if (source_[slot] != none) add_cycle(slot);
-    begins_.push_back(moves_.size());
+    begins_.push_back(moves_in_all());
   }
 
   /// The slots whose content has to be saved before any piece runs.
@@ -163,11 +178,11 @@ class MovePlan {
  private:
   /// From a slot that is empty on to one that nothing shall go to.
   void add_path(uint32_t slot) {
-    begins_.push_back(moves_.size());
+    begins_.push_back(moves_in_all());
     while (source_[slot] != none) {
       if (moves_.size() - begins_.back() >= piece_moves_) {
         moves_.back().from = save(slot);
-        begins_.push_back(moves_.size());
+        begins_.push_back(moves_in_all());
       }
       const uint32_t from = std::exchange(source_[slot], none);
       moves_.push_back({slot, from});
@@ -188,10 +203,13 @@ class MovePlan {
     return static_cast<uint32_t>(source_.size() + saved_.size() - 1);
   }
 
+  uint32_t moves_in_all() const { return static_cast<uint32_t>(moves_.size()); }
+
   std::vector<uint32_t> source_;
+  std::vector<bool> is_wanted_;
   uint32_t piece_moves_;
   std::vector<Move> moves_;
-  std::vector<size_t> begins_;
+  std::vector<uint32_t> begins_;  // of the pieces in moves_
   std::vector<uint32_t> saved_;
 };
 
@@ -211,11 +229,12 @@ class BlockSplit {
   static size_t plan_bytes(uint64_t count, uint32_t threads, const CpuTuning& tuning) {
     const uint64_t slots =
         count / block_keys(count, max_buckets, threads, tuning) + pool_slots(max_buckets, threads);
-    return slots * (sizeof(uint16_t) + 4 * sizeof(uint32_t));
+    return slots * (sizeof(uint16_t) + sizeof(uint32_t)) + MovePlan::bytes(slots) +
+           2 * pool_slots(max_buckets, threads) * sizeof(LooseBlock);
   }
 
-  /// `tables`: of each thread, all their blocks closed. `memory`: memory_bytes, aligned to a cache line; its
-  /// first bytes are touched first.
+  /// Takes all memory. `tables`: of each thread, in any state. `memory`: memory_bytes, aligned to a cache
+  /// line; may be for a larger split.
   BlockSplit(Bits* keys, uint64_t count, uint32_t buckets, std::vector<BlockTables<Bits>*> tables,
              std::byte* memory, const CpuTuning& tuning)
       : keys_(keys),
@@ -226,12 +245,19 @@ class BlockSplit {
         slots_(keys, count, block_keys(count, buckets, threads_, tuning), reinterpret_cast<Bits*>(memory),
                pool_slots(buckets, threads_)),
         beside_(slots_.keys(slots_.size())),
-        bucket_of_slot_(slots_.size(), max_buckets),
+        bucket_of_slot_(slots_.size(), no_bucket),
         source_(slots_.size(), Slots<Bits>::none),
-        places_(buckets) {}
+        places_(buckets),
+        moves_(slots_.size(),
+               threads_ == 1 ? slots_.size() : std::max(64u, slots_.size() / (16 * threads_))) {
+    loose_.reserve(pool_slots(buckets, threads_));
+    for (uint32_t thread = 0; thread < threads_; ++thread)
+      sources_.emplace_back(slots_, slots_.array_slots() + thread * ReadSlots<Bits>::pool_share(buckets_),
+                            first_slot(thread), buckets_, bucket_of_slot_);
+  }
 
-  /// Each bucket's place. `rule` as in BlockScatter::put; keys that are counted and not kept have room in
-  /// their bucket, where anything may stand.
+  /// Once. Each bucket's place. `rule` as in BlockScatter::put; keys that are counted and not kept have room
+  /// in their bucket, where anything may stand.
   template <bool counts_frequent, class Rule>
   std::vector<Bucket> run(const Rule& rule) {
     deal<counts_frequent>(rule);
@@ -255,9 +281,13 @@ class BlockSplit {
     uint64_t begin = 0;
     uint64_t end = 0;
     uint32_t blocks = 0;  // whole ones
+    uint64_t others = 0;  // keys in no whole block
     uint32_t first_slot = 0;
     uint32_t end_slot = 0;
     uint32_t next_slot = 0;  // while blocks get their slots
+    uint64_t first_gap = 0;  // what is not filled of the room before the whole blocks, and of that behind
+    uint64_t first_gap_end = 0;
+    uint64_t second_gap = 0;
     bool has(uint32_t slot) const { return slot >= first_slot && slot < end_slot; }
   };
 
@@ -266,8 +296,9 @@ class BlockSplit {
     return threads * ReadSlots<Bits>::pool_share(buckets) + buckets;
   }
 
-  /// What the plan of moves saves where it cuts its paths into 16 pieces a thread, and one for each thread.
-  static size_t beside_blocks(uint32_t threads) { return size_t{40} * threads; }
+  /// What the plan of moves saves: it cuts its paths and cycles at most 16.3 times a thread, each of these
+  /// cycles once more; and a block of each thread's own.
+  static size_t beside_blocks(uint32_t threads) { return size_t{34} * threads; }
 
   static uint32_t block_keys(uint64_t count, uint32_t buckets, uint32_t threads, const CpuTuning& tuning) {
     const uint64_t most = std::max<uint64_t>(tuning.split_block_bytes, least_block_bytes);
@@ -277,12 +308,9 @@ class BlockSplit {
 
   template <bool counts_frequent, class Rule>
   void deal(const Rule& rule) {
-    for (uint32_t thread = 0; thread < threads_; ++thread)
-      sources_.emplace_back(slots_, slots_.array_slots() + thread * ReadSlots<Bits>::pool_share(buckets_),
-                            first_slot(thread), buckets_, bucket_of_slot_);
     run_team(threads_, [&](uint32_t thread) {
       BlockTables<Bits>& tables = *tables_[thread];
-      std::fill_n(tables.frequent, buckets_, uint64_t{0});
+      tables.clear(buckets_);
       BlockScatter<Bits, ReadSlots<Bits>> scatter(tables, sources_[thread]);
       const auto put = [&](uint64_t begin, uint64_t end) {
         scatter.template put<counts_frequent>(keys_ + begin, end - begin, rule);
@@ -304,21 +332,24 @@ class BlockSplit {
   void place_buckets() {
     for (const uint16_t bucket : bucket_of_slot_)
       if (bucket < buckets_) ++places_[bucket].blocks;
-    std::vector<uint64_t> counts(buckets_);
     for (const ReadSlots<Bits>& source : sources_) {
       loose_.insert(loose_.end(), source.loose().begin(), source.loose().end());
-      for (const LooseBlock& block : source.loose()) counts[block.bucket] += block.count;
+      for (const LooseBlock& block : source.loose()) places_[block.bucket].others += block.count;
     }
     uint64_t sum = 0;
     for (uint32_t bucket = 0; bucket < buckets_; ++bucket) {
       Place& place = places_[bucket];
-      for (const BlockTables<Bits>* const tables : tables_) counts[bucket] += tables->frequent[bucket];
+      for (const BlockTables<Bits>* const tables : tables_) place.others += tables->frequent[bucket];
       place.begin = sum;
-      place.end = sum += counts[bucket] + uint64_t{place.blocks} * slots_.block_keys();
+      place.end = sum += place.others + uint64_t{place.blocks} * slots_.block_keys();
       place.first_slot = std::min(slots_.first_from(place.begin), slots_.array_slots());
       const uint32_t room = std::max(slots_.end_until(place.end), place.first_slot) - place.first_slot;
       place.end_slot = place.first_slot + std::min(room, place.blocks);
       place.next_slot = place.first_slot;
+      const bool has_slots = place.first_slot < place.end_slot;
+      place.first_gap = place.begin;
+      place.first_gap_end = has_slots ? slots_.begin_of(place.first_slot) : place.end;
+      place.second_gap = has_slots ? slots_.begin_of(place.end_slot) : place.end;
     }
   }
 
@@ -349,21 +380,20 @@ class BlockSplit {
   }
 
   void move_blocks() {
-    const uint32_t blocks = slots_.size();
-    const MovePlan plan(std::move(source_), threads_ == 1 ? blocks : std::max(64u, blocks / (16 * threads_)));
+    moves_.make(std::move(source_));
+    assert(moves_.saved().size() + threads_ <= beside_blocks(threads_));
     const size_t block_bytes = slots_.block_keys() * sizeof(Bits);
     const auto beside_at = [&](size_t i) { return beside_ + i * slots_.block_keys(); };
-    assert(plan.saved().size() + threads_ <= beside_blocks(threads_));
-    for (size_t i = 0; i < plan.saved().size(); ++i)
-      std::memcpy(beside_at(i), slots_.keys(plan.saved()[i]), block_bytes);
+    for (size_t i = 0; i < moves_.saved().size(); ++i)
+      std::memcpy(beside_at(i), slots_.keys(moves_.saved()[i]), block_bytes);
     std::atomic<size_t> next = 0;
     run_team(threads_, [&](uint32_t thread) {
       const auto at = [&](uint32_t slot) {
-        if (slot < blocks) return slots_.keys(slot);
-        return slot == MovePlan::own ? beside_at(plan.saved().size() + thread) : beside_at(slot - blocks);
+        if (slot < slots_.size()) return slots_.keys(slot);
+        return beside_at(slot == MovePlan::own ? moves_.saved().size() + thread : slot - slots_.size());
       };
-      for (size_t piece = next++; piece < plan.pieces(); piece = next++)
-        plan.run_piece(
+      for (size_t piece = next++; piece < moves_.pieces(); piece = next++)
+        moves_.run_piece(
             piece, [&](const MovePlan::Move& move) { std::memcpy(at(move.to), at(move.from), block_bytes); });
     });
   }
@@ -372,27 +402,21 @@ class BlockSplit {
     std::sort(loose_.begin(), loose_.end(),
               [](const LooseBlock& a, const LooseBlock& b) { return a.bucket < b.bucket; });
     run_team(threads_, [&](uint32_t thread) {
-      auto block = std::lower_bound(
-          loose_.begin(), loose_.end(), slice_begin(buckets_, thread, threads_),
-          [](const LooseBlock& candidate, uint64_t bucket) { return candidate.bucket < bucket; });
-      const uint64_t end = slice_begin(buckets_, thread + 1, threads_);
-      while (block != loose_.end() && block->bucket < end) {
-        const Place& place = places_[block->bucket];
-        // Up to the whole blocks, then from behind them on.
-        const bool is_split = place.first_slot < place.end_slot;
-        uint64_t to = place.begin;
-        uint64_t gap_end = is_split ? slots_.begin_of(place.first_slot) : place.end;
-        for (const uint32_t bucket = block->bucket; block != loose_.end() && block->bucket == bucket; ++block)
-          for (uint32_t at = 0; at < block->count;) {
-            if (to == gap_end && is_split) {
-              to = slots_.begin_of(place.end_slot);
-              gap_end = place.end;
-            }
-            const auto part = static_cast<uint32_t>(std::min<uint64_t>(block->count - at, gap_end - to));
-            std::copy_n(slots_.keys(block->slot) + at, part, keys_ + to);
-            at += part;
-            to += part;
-          }
+      const auto first_of = [&](uint64_t bucket) {
+        return std::partition_point(loose_.begin(), loose_.end(),
+                                    [&](const LooseBlock& block) { return block.bucket < bucket; });
+      };
+      const auto end = first_of(slice_begin(buckets_, thread + 1, threads_));
+      for (auto block = first_of(slice_begin(buckets_, thread, threads_)); block != end; ++block) {
+        Place& place = places_[block->bucket];
+        const Bits* const from = slots_.keys(block->slot);
+        // Up to the bucket's whole blocks, then from behind them on.
+        const auto before =
+            static_cast<uint32_t>(std::min<uint64_t>(block->count, place.first_gap_end - place.first_gap));
+        std::copy_n(from, before, keys_ + place.first_gap);
+        std::copy_n(from + before, block->count - before, keys_ + place.second_gap);
+        place.first_gap += before;
+        place.second_gap += block->count - before;
       }
     });
   }
@@ -403,10 +427,11 @@ class BlockSplit {
   uint32_t threads_;
   std::vector<BlockTables<Bits>*> tables_;
   Slots<Bits> slots_;
-  Bits* beside_;                          // blocks that the moves set aside
-  std::vector<uint16_t> bucket_of_slot_;  // max_buckets: no whole block is there
-  std::vector<uint32_t> source_;          // for each slot, where the block is that shall be there
+  Bits* beside_;  // blocks that the moves set aside
+  std::vector<uint16_t> bucket_of_slot_;
+  std::vector<uint32_t> source_;  // for each slot, where the block is that shall be there
   std::vector<Place> places_;
+  MovePlan moves_;
   std::vector<ReadSlots<Bits>> sources_;
   std::vector<LooseBlock> loose_;
 };

@@ -12,6 +12,7 @@
 #include "backend/cpu/split.hpp"
 #include "core/page_array.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <cstring>
@@ -92,7 +93,7 @@ class BucketBlocks {
 };
 
 /// One thread's way into the blocks: some cache lines a bucket, stored past the cache when they are full.
-/// Reused from chunk to chunk; needs no construction but fresh zeroed memory.
+/// Reused from chunk to chunk; begins with fresh zeroed memory or clear().
 template <class Bits>
 struct BlockTables {
   static constexpr uint32_t line_keys = SplitTables<Bits, NoValue>::line_keys;
@@ -102,6 +103,12 @@ struct BlockTables {
   uint32_t block[max_buckets];     // its number
   uint32_t filled[max_buckets];    // keys in it, those in the line included
   alignas(64) Bits lines[max_buckets * line_keys];
+
+  void clear(uint32_t buckets) {
+    std::fill_n(frequent, buckets, uint64_t{0});
+    std::fill_n(open, buckets, nullptr);
+    std::fill_n(filled, buckets, uint32_t{0});
+  }
 };
 
 /// `Blocks`: BucketBlocks, or what else has its block_keys, keys, take and set_count.
@@ -115,7 +122,7 @@ class BlockScatter {
   /// The rule says of a key its `place`, and of that `bucket_of`, `kept` (what is written) and, if
   /// `counts_frequent`, `is_frequent`: of such keys only the number is kept.
   template <bool counts_frequent, class Rule>
-  void put(const Bits* keys, uint64_t n, const Rule& rule) {
+  void put(const Bits* keys, uint64_t n, Rule rule) {
     uint32_t* const filled = tables_.filled;
     Bits* const lines = tables_.lines;
     for (uint64_t i = 0; i < n; ++i) {

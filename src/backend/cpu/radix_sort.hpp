@@ -38,8 +38,7 @@ class RadixWorkspace {
   RadixWorkspace(uint32_t threads, uint64_t count, const CpuTuning& tuning) : capacity_(capacity(tuning)) {
     for (uint32_t thread = 0; thread < threads; ++thread) memory_.emplace_back(thread_bytes(count, tuning));
     if constexpr (!has_values<Value>) {
-      if (count > capacity_)
-        blocks_ = PageArray(BlockSplit<Bits>::memory_bytes(count, threads, tuning), PageSize::small);
+      if (count > capacity_) blocks_ = PageArray(split_bytes(threads, count, tuning), PageSize::small);
     }
   }
 
@@ -48,8 +47,7 @@ class RadixWorkspace {
     size_t sum = threads * thread_bytes(count, tuning);
     if constexpr (!has_values<Value>) {
       if (count > capacity(tuning))
-        sum += BlockSplit<Bits>::memory_bytes(count, threads, tuning) +
-               BlockSplit<Bits>::plan_bytes(count, threads, tuning);
+        sum += split_bytes(threads, count, tuning) + BlockSplit<Bits>::plan_bytes(count, threads, tuning);
     }
     return sum;
   }
@@ -73,8 +71,14 @@ class RadixWorkspace {
 
   using Tables = std::conditional_t<has_values<Value>, SplitTables<Bits, Value>, BlockTables<Bits>>;
   Tables& tables(uint32_t thread) { return *reinterpret_cast<Tables*>(memory_[thread].data()); }
-  /// For a split in place by all threads.
-  std::byte* blocks() const { return blocks_.data(); }
+  /// A larger bucket would keep one thread busy when the others are done.
+  static uint64_t one_thread_limit(uint32_t threads, uint64_t count, const CpuTuning& tuning) {
+    return threads == 1 ? count : std::max(capacity(tuning), count / (8 * threads));
+  }
+  /// For a split in place by all threads, or by this thread while others split, too.
+  std::byte* split_memory(uint32_t thread, uint32_t splitters) const {
+    return blocks_.data() + (splitters == threads() ? 0 : thread * (blocks_.size() / threads() / 64 * 64));
+  }
   /// The part behind the tables, or all of it where no split can happen.
   Columns<Bits, Value> scratch(uint32_t thread, bool splits) {
     std::byte* const begin = memory_[thread].data() + scratch_offset(splits);
@@ -88,6 +92,12 @@ class RadixWorkspace {
 
  private:
   static constexpr size_t element = sizeof(Bits) + value_size<Value>;
+  /// For one split by all threads, then one by each of them.
+  static size_t split_bytes(uint32_t threads, uint64_t count, const CpuTuning& tuning) {
+    using Split = BlockSplit<Bits>;
+    const size_t own = Split::memory_bytes(one_thread_limit(threads, count, tuning), 1, tuning);
+    return std::max(Split::memory_bytes(count, threads, tuning), threads * (own + 64));
+  }
   static constexpr size_t scratch_offset(bool splits) { return splits ? sizeof(Tables) : 0; }
 
   uint64_t capacity_;
@@ -113,8 +123,9 @@ class RadixSort {
  public:
   using Array = Columns<Bits, Value>;
   using Job = RadixJob<Bits, Value, Codec>;
+  using Workspace = RadixWorkspace<Bits, Value>;
 
-  RadixSort(const Job& job, RadixWorkspace<Bits, Value>& workspace, const CpuTuning& tuning)
+  RadixSort(const Job& job, Workspace& workspace, const CpuTuning& tuning)
       : job_(job), workspace_(workspace), tuning_(tuning), splits_(job.count > workspace.bucket_capacity()) {
     for (uint32_t thread = 0; thread < workspace.threads(); ++thread)
       sorters_.push_back(std::make_unique<BucketSort<Bits, Value>>(workspace.scratch(thread, splits_)));
@@ -130,12 +141,13 @@ class RadixSort {
     const SplitRule<Bits> rule = make_rule(job_.input.keys, job_.count, 0, job_.range, job_.codec);
     split({.begin = 0, .count = job_.count, .in_input = true}, rule, job_.codec, 0, workspace_.threads(),
           open);
+    const uint64_t most_for_one = Workspace::one_thread_limit(workspace_.threads(), job_.count, tuning_);
     while (!open.empty()) {
       const Range range = open.back();
       open.pop_back();
       if (range.bits == 0) {
         cut(range, ready);
-      } else if (range.count <= one_thread_limit()) {
+      } else if (range.count <= most_for_one) {
         ready.push_back(range);
       } else {
         split_again(range, 0, workspace_.threads(), open);
@@ -159,12 +171,6 @@ class RadixSort {
   using Split = Distance<Bits, false>;
 
   Array array(bool input) const { return input ? job_.input : job_.other; }
-
-  /// A larger bucket would keep one thread busy when the others are done.
-  uint64_t one_thread_limit() const {
-    const uint32_t threads = workspace_.threads();
-    return threads == 1 ? job_.count : std::max(workspace_.bucket_capacity(), job_.count / (8 * threads));
-  }
 
   void finish_all(std::vector<Range>& ready) {
     std::sort(ready.begin(), ready.end(), [](const Range& a, const Range& b) { return a.count > b.count; });
@@ -287,13 +293,9 @@ class RadixSort {
     std::vector<BlockTables<Bits>*> tables;
     for (uint32_t thread = 0; thread < threads; ++thread)
       tables.push_back(&workspace_.tables(first_thread + thread));
-    // Threads that split a bucket each, which is rare, have no part of what is there for all.
-    PageArray own;
-    if (threads < workspace_.threads())
-      own = PageArray(BlockSplit<Bits>::memory_bytes(range.count, threads, tuning_), PageSize::small);
     constexpr bool counts_frequent = std::is_same_v<BucketOf, LeafBucket<Bits>>;
     BlockSplit<Bits> split(job_.input.keys + range.begin, range.count, buckets, std::move(tables),
-                           own.size() > 0 ? own.data() : workspace_.blocks(), tuning_);
+                           workspace_.split_memory(first_thread, threads), tuning_);
     auto result = split.template run<counts_frequent>(ByDistance<BucketOf, Encoder>{bucket_of, encoder});
     for (Bucket& bucket : result) bucket.begin += range.begin;
     return result;
@@ -330,7 +332,7 @@ class RadixSort {
   }
 
   Job job_;
-  RadixWorkspace<Bits, Value>& workspace_;
+  Workspace& workspace_;
   const CpuTuning& tuning_;
   bool splits_;
   std::vector<std::unique_ptr<BucketSort<Bits, Value>>> sorters_;

@@ -90,7 +90,7 @@ std::optional<SplitPlan<Bits>> make_split_plan(const SortJob& job, uint32_t thre
   // the sort of a bucket takes; and the blocks that no bucket fills.
   const uint64_t bucket =
       std::max(capacity, static_cast<uint64_t>(1.5 * share * static_cast<double>(job.count)));
-  const uint64_t a_worker = job.chunk_bytes + tables_bytes<Bits> + 3 * bucket * sizeof(Bits) +
+  const uint64_t a_worker = job.chunk_bytes + tables_bytes<Bits> + 2 * bucket * sizeof(Bits) +
                             uint64_t{plan.rule.buckets} * tuning.split_block_bytes;
   const double room = tuning.split_extra * static_cast<double>(job.count * sizeof(Bits));
   if (static_cast<double>(job.workers * a_worker) > room) return {};

@@ -36,7 +36,7 @@ struct CpuTuning {
   uint64_t sample_from = 64u << 10;
   /// Sessions of at least so many bytes of keys whose sample is known split them while they arrive.
   uint64_t split_session_bytes = 64u << 20;
-  /// Of one bucket and thread; a multiple of 256.
+  /// Of one bucket and thread; a power of two from 256 on.
   uint32_t split_block_bytes = 4096;
   /// What they may take beside the keys, as a share of those.
   double split_extra = 1;
