@@ -5,6 +5,7 @@
 #include "bench/host_pass.hpp"
 #include "bench/pass_runner.hpp"
 #include "bench/statistics.hpp"
+#include "core/page_array.hpp"
 #include "core/team.hpp"
 
 #include <algorithm>
@@ -75,8 +76,8 @@ class CpuPassRunner final : public PassRunner {
       : options_(options),
         cases_(cases),
         threads_(options.threads != 0 ? options.threads : std::max(1u, std::thread::hardware_concurrency())),
-        in_(std::make_unique_for_overwrite<std::byte[]>(most_bytes(cases))),
-        out_(std::make_unique_for_overwrite<std::byte[]>(options.pass == Pass::scan ? most_bytes(cases) : 0)),
+        in_(most_bytes(cases)),
+        out_(options.pass == Pass::scan ? most_bytes(cases) : 0),
         flush_(options.cache == Cache::cold ? flush_bytes : 0) {
     const std::shared_ptr<Backend> backend = make_cpu_backend(options.threads);
     place_ = {.backend = "cpu", .threads = threads_};
@@ -94,7 +95,7 @@ class CpuPassRunner final : public PassRunner {
 
   std::vector<PassRow> run(const PassCase& what) override {
     if (!loaded_ || loaded_->type != what.type || loaded_->sums_floats() != what.sums_floats()) {
-      fill_pass_input(what, options_.seed, options_.threads, {in_.get(), most_bytes(cases_, what.type)});
+      fill_pass_input(what, options_.seed, options_.threads, {in_.data(), most_bytes(cases_, what.type)});
       loaded_ = what;
     }
     std::vector<Contender> contenders = enter(what);
@@ -132,8 +133,8 @@ class CpuPassRunner final : public PassRunner {
   /// Seconds a pass.
   double run_once(Contender& contender) {
     const PassCase& what = contender.row.what;
-    HostArrays arrays{.in = {in_.get(), what.bytes()},
-                      .out = {out_.get(), what.pass == Pass::scan ? what.bytes() : 0}};
+    HostArrays arrays{.in = {in_.data(), what.bytes()},
+                      .out = {out_.data(), what.pass == Pass::scan ? what.bytes() : 0}};
     poison_all(arrays.out);
     poison_all(flush_);
     using Clock = std::chrono::steady_clock;
@@ -166,7 +167,7 @@ class CpuPassRunner final : public PassRunner {
   uint32_t threads_;
   Place place_;
   std::vector<HostPassPeer> peers_;
-  std::unique_ptr<std::byte[]> in_, out_;
+  PageArray in_, out_;  // in huge pages, as those of the yardstick
   std::vector<std::byte> flush_;
   std::optional<PassCase> loaded_;  // whose elements `in_` holds
 };
