@@ -45,7 +45,7 @@ class CpuScanSession final : public ScanSession {
       out = mine.output.take(job_.chunk_bytes / key_bytes(job_.type) * width, 0).first(count * width);
       widen(job_.type, job_.output_type, mine.chunk.data(), count, out.data());
     }
-    chain_.scan(index, first_element, out.data(), count, out.data());
+    chain_.scan({index, first_element, out.data(), count, out.data()});
     mine.end = first_element + count;
     return out;
   }
@@ -104,18 +104,31 @@ class CpuReduceSession final : public ReduceSession {
   std::vector<Worker> workers_;
 };
 
-/// Calls f(thread, block's number, first element, count) for every block of an array, by a team that takes
-/// them in rising order.
-template <class F>
-void for_each_block(uint64_t count, size_t width, uint32_t threads, F f) {
-  const uint64_t block = cpu_block_bytes / width;
-  const uint64_t blocks = (count + block - 1) / block;
-  std::atomic<uint64_t> next = 0;
-  run_team(static_cast<uint32_t>(std::min<uint64_t>(threads, blocks)), [&](uint32_t thread) {
-    for (uint64_t index = next++; index < blocks; index = next++)
-      f(thread, index, index * block, std::min(block, count - index * block));
-  });
-}
+/// An array in blocks, which threads take in rising order.
+class Blocks {
+ public:
+  struct Block {
+    uint64_t index;
+    uint64_t first;  // element
+    uint64_t count;  // 0: there are no more
+  };
+
+  Blocks(uint64_t count, size_t width) : count_(count), most_(cpu_block_bytes / width) {}
+
+  uint32_t useful_threads(uint32_t threads) const {
+    return static_cast<uint32_t>(std::min<uint64_t>(threads, count_ / most_ + 1));
+  }
+  Block take() {
+    const uint64_t index = next_++;
+    const uint64_t first = std::min(index * most_, count_);
+    return {index, first, std::min(most_, count_ - first)};
+  }
+
+ private:
+  uint64_t count_;
+  uint64_t most_;
+  std::atomic<uint64_t> next_ = 0;
+};
 
 }  // namespace
 
@@ -132,27 +145,37 @@ ScanSummary scan_memory(std::span<const std::byte> in, std::span<std::byte> out,
   const size_t width = key_bytes(job.type);
   const size_t out_width = key_bytes(job.output_type);
   const uint64_t count = in.size() / width;
-  const Store store = out.size() >= least_streamed_bytes ? Store::streaming : Store::cached;
   ScanChain chain(job);
   if (job.algorithm == ScanAlgorithm::sequential) threads = 1;
-  for_each_block(count, out_width, threads, [&](uint32_t, uint64_t index, uint64_t first, uint64_t elements) {
-    const std::byte* from = in.data() + first * width;
-    std::byte* const to = out.data() + first * out_width;
-    if (job.type == job.output_type) return chain.scan(index, first, from, elements, to, store);
-    widen(job.type, job.output_type, from, elements, to);
-    chain.scan(index, first, to, elements, to);
+  Blocks blocks(count, out_width);
+  const auto take = [&] {
+    const auto [index, first, elements] = blocks.take();
+    return ScanBlock{index, first, in.data() + first * width, elements, out.data() + first * out_width};
+  };
+  const bool widens = job.type != job.output_type;
+  const bool streams = chain.can_stream(out.data()) && !widens && out.size() >= least_streamed_bytes;
+  run_team(blocks.useful_threads(threads), [&](uint32_t) {
+    if (streams) return chain.stream_all(take);
+    for (ScanBlock block = take(); block.count > 0; block = take()) {
+      if (widens) {
+        widen(job.type, job.output_type, block.in, block.count, block.out);
+        block.in = block.out;
+      }
+      chain.scan(block);
+    }
   });
   return chain.finish(count);
 }
 
 ReduceResult reduce_memory(std::span<const std::byte> in, const ReduceJob& job, uint32_t threads) {
   const size_t width = key_bytes(job.type);
-  const uint64_t blocks = in.size() / cpu_block_bytes + 1;
-  std::vector<ExtremeSearch> searches(std::min<uint64_t>(threads, blocks), ExtremeSearch(job));
-  for_each_block(in.size() / width, width, threads,
-                 [&](uint32_t thread, uint64_t, uint64_t first, uint64_t elements) {
-                   searches[thread].add(in.data() + first * width, elements, first);
-                 });
+  Blocks blocks(in.size() / width, width);
+  threads = blocks.useful_threads(threads);
+  std::vector<ExtremeSearch> searches(threads, ExtremeSearch(job));
+  run_team(threads, [&](uint32_t thread) {
+    for (auto block = blocks.take(); block.count > 0; block = blocks.take())
+      searches[thread].add(in.data() + block.first * width, block.count, block.first);
+  });
   for (size_t i = 1; i < searches.size(); ++i) searches[0].add(searches[i]);
   return searches[0].result();
 }

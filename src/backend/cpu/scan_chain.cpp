@@ -2,8 +2,6 @@
 #include "backend/cpu/scan_chain.hpp"
 
 #include <algorithm>
-#include <array>
-#include <cstring>
 
 #ifdef __SSE2__
 #include <emmintrin.h>
@@ -12,23 +10,11 @@
 namespace sweepsort {
 namespace {
 
-/// Results are put together in the first-level cache before they are streamed out.
-constexpr size_t staging_bytes = 8u << 10;
+constexpr size_t line_bytes = 64;
 
-/// Copies past the caches; `from` is aligned to 16 bytes.
-void stream_out(const std::byte* from, size_t bytes, std::byte* to) {
-#ifdef __SSE2__
-  if (reinterpret_cast<uintptr_t>(to) % sizeof(__m128i) == 0) {
-    const size_t whole = bytes / sizeof(__m128i);
-    for (size_t i = 0; i < whole; ++i)
-      _mm_stream_si128(reinterpret_cast<__m128i*>(to) + i,
-                       _mm_load_si128(reinterpret_cast<const __m128i*>(from) + i));
-    from += whole * sizeof(__m128i);
-    to += whole * sizeof(__m128i);
-    bytes -= whole * sizeof(__m128i);
-  }
-#endif
-  std::memcpy(to, from, bytes);
+/// Bytes before the next cache line.
+size_t bytes_to_line(const void* address) {
+  return (line_bytes - reinterpret_cast<uintptr_t>(address) % line_bytes) % line_bytes;
 }
 
 }  // namespace
@@ -39,8 +25,8 @@ ScanChain::ScanChain(const ScanJob& job)
       kernel_(make_scan_kernel(job.output_type, job.op)),
       carry_(kernel_->start(job.kind)) {}
 
-void ScanChain::scan(uint64_t index, uint64_t first_element, const std::byte* in, uint64_t count,
-                     std::byte* out, Store store) {
+void ScanChain::scan(const ScanBlock& block) {
+  const auto& [index, first_element, in, count, out] = block;
   if (plain_) {
     turnstile_.wait(index);
     if (job_.checks_overflow())
@@ -49,40 +35,38 @@ void ScanChain::scan(uint64_t index, uint64_t first_element, const std::byte* in
     turnstile_.pass(index);
     return;
   }
-  SumBounds bounds;
-  ScanKernel::Carry combined = 0;
-  if (job_.checks_overflow())
-    bounds = sum_bounds(job_.output_type, in, count);
-  else
-    combined = kernel_->reduce(in, count);
+  if (!job_.checks_overflow()) {
+    kernel_->scan(in, count, enter(index, kernel_->reduce(in, count)), job_.kind, out);
+    return;
+  }
+  const SumBounds bounds = sum_bounds(job_.output_type, in, count);
   turnstile_.wait(index);
   const ScanKernel::Carry before = carry_;
-  if (job_.checks_overflow())
-    carry_ = static_cast<uint64_t>(integer_value(job_.output_type, kernel_->element(before)) + bounds.sum());
-  else
-    carry_ = kernel_->combine(before, combined);
+  const Wide value = integer_value(job_.output_type, kernel_->element(before));
+  carry_ = static_cast<uint64_t>(value + bounds.sum());
   turnstile_.pass(index);
-  if (job_.checks_overflow()) {
-    const Wide value = integer_value(job_.output_type, kernel_->element(before));
-    if (may_overflow(job_.output_type, value, bounds)) note_overflow(first_element, in, count, value);
-  }
-  if (store == Store::streaming)
-    stream(in, count, before, out);
-  else
-    kernel_->scan(in, count, before, job_.kind, out);
+  if (may_overflow(job_.output_type, value, bounds)) note_overflow(first_element, in, count, value);
+  kernel_->scan(in, count, before, job_.kind, out);
 }
 
-void ScanChain::stream(const std::byte* in, uint64_t count, ScanKernel::Carry before, std::byte* out) const {
+ScanKernel::Carry ScanChain::enter(uint64_t index, ScanKernel::Carry combined) {
+  turnstile_.wait(index);
+  const ScanKernel::Carry before = carry_;
+  carry_ = kernel_->combine(before, combined);
+  turnstile_.pass(index);
+  return before;
+}
+
+bool ScanChain::can_stream(const std::byte* out) const {
+  return !plain_ && !job_.checks_overflow() && bytes_to_line(out) % key_bytes(job_.output_type) == 0;
+}
+
+void ScanChain::stream(const ScanBlock& block, ScanKernel::Carry before, Combination& next) const {
   const size_t width = key_bytes(job_.output_type);
-  alignas(64) std::array<std::byte, staging_bytes> staging;
-  // A first piece of odd length aligns the others.
-  const size_t misalignment = reinterpret_cast<uintptr_t>(out) % 64;
-  uint64_t piece = (staging_bytes - misalignment) / width;
-  for (uint64_t at = 0; at < count; at += piece, piece = staging_bytes / width) {
-    piece = std::min(piece, count - at);
-    before = kernel_->scan(in + at * width, piece, before, job_.kind, staging.data());
-    stream_out(staging.data(), piece * width, out + at * width);
-  }
+  const uint64_t head = std::min<uint64_t>(bytes_to_line(block.out) / width, block.count);
+  before = kernel_->scan(block.in, head, before, job_.kind, block.out);
+  kernel_->scan_and_reduce(block.in + head * width, block.count - head, before, job_.kind,
+                           block.out + head * width, next);
 #ifdef __SSE2__
   _mm_sfence();  // streamed bytes are visible to whoever learns that this block is done
 #endif

@@ -102,6 +102,9 @@ struct Loader {
     const V raw = map.from_lane(lane);
     std::memcpy(out, &raw, sizeof raw);
   }
+  SWEEPSORT_INLINE static void stream(const V& lane, Element* out, const Map& map) {
+    lanes::stream(map.from_lane(lane), out);
+  }
 };
 
 /// Asks for what is read two pages further on: the processor's own prefetching ends with a page. The minimum
@@ -112,48 +115,119 @@ SWEEPSORT_INLINE void prefetch(const Element* at) {
   __builtin_prefetch(reinterpret_cast<const char*>(at) + 8192);
 }
 
+/// Combines a run in groups of four vectors, so that one operation need not wait for the one before.
 template <size_t bytes, class Element, class Map, class Op>
-SWEEPSORT_INLINE Element reduce_run(const Element* in, uint64_t count, const Map& map, const Op& op) {
+class Combiner {
+ public:
   using Load = Loader<Element, bytes, Map>;
   using V = typename Load::V;
-  // Four vectors, so that one operation need not wait for the one before.
-  V sums[4];
-  for (V& sum : sums) sum = lanes::splat<V>(Op::identity);
-  uint64_t at = 0;
-  for (; at + 4 * Load::count <= count; at += 4 * Load::count)
+  static constexpr size_t group = 4 * Load::count;
+
+  SWEEPSORT_INLINE Combiner(const Combination& run, const Map& map, const Op& op)
+      : in_(reinterpret_cast<const Element*>(run.in)), count_(run.count), at_(run.done), map_(map), op_(op) {
+    std::memcpy(sums_, run.sums, sizeof sums_);
+  }
+
+  SWEEPSORT_INLINE bool has_group() const { return at_ + group <= count_; }
+  SWEEPSORT_INLINE void add_group() {
     for (size_t i = 0; i < 4; ++i) {
-      prefetch(in + at + i * Load::count);
-      sums[i] = op(sums[i], Load::load(in + at + i * Load::count, map));
+      prefetch(in_ + at_ + i * Load::count);
+      sums_[i] = op_(sums_[i], Load::load(in_ + at_ + i * Load::count, map_));
     }
-  const V sum = op(op(sums[0], sums[1]), op(sums[2], sums[3]));
-  Element total = sum[0];
-  for (size_t i = 1; i < Load::count; ++i) total = op(total, Element(sum[i]));
-  for (; at < count; ++at) total = op(total, map.to_lane(in[at]));
-  return total;
+    at_ += group;
+  }
+  SWEEPSORT_INLINE void save(Combination& run) const {
+    run.done = at_;
+    std::memcpy(run.sums, sums_, sizeof sums_);
+  }
+  /// Without a group left.
+  SWEEPSORT_INLINE Element total() const {
+    const V sum = op_(op_(sums_[0], sums_[1]), op_(sums_[2], sums_[3]));
+    Element total = sum[0];
+    for (size_t i = 1; i < Load::count; ++i) total = op_(total, Element(sum[i]));
+    for (uint64_t at = at_; at < count_; ++at) total = op_(total, map_.to_lane(in_[at]));
+    return total;
+  }
+
+ private:
+  const Element* in_;
+  uint64_t count_;
+  uint64_t at_;
+  const Map& map_;
+  const Op& op_;
+  V sums_[4];
+};
+
+template <size_t bytes, class Element, class Map, class Op>
+SWEEPSORT_INLINE Element reduce_run(Combination& run, const Map& map, const Op& op) {
+  Combiner<bytes, Element, Map, Op> combiner(run, map, op);
+  while (combiner.has_group()) combiner.add_group();
+  return combiner.total();
 }
+
+/// Scans vector by vector behind a carry.
+template <size_t bytes, bool exclusive, class Element, class Map, class Op>
+class Scanner {
+ public:
+  using Load = Loader<Element, bytes, Map>;
+  using V = typename Load::V;
+
+  SWEEPSORT_INLINE Scanner(Element carry, const Map& map, const Op& op)
+      : map_(map), op_(op), identity_(lanes::splat<V>(Op::identity)), before_(lanes::splat<V>(carry)) {}
+
+  template <bool streams>
+  SWEEPSORT_INLINE void step(const Element* in, Element* out) {
+    const V scanned = lanes::inclusive(Load::load(in, map_), identity_, op_);
+    const V result = op_(before_, exclusive ? lanes::shifted<1>(scanned, identity_) : scanned);
+    before_ = op_(before_, lanes::last_everywhere(scanned));
+    if constexpr (streams)
+      Load::stream(result, out, map_);
+    else
+      Load::store(result, out, map_);
+  }
+
+  /// All whole vectors, then one by one; returns the carry.
+  template <bool streams>
+  SWEEPSORT_INLINE Element finish(const Element* in, uint64_t count, Element* out) {
+    uint64_t at = 0;
+    for (; at + Load::count <= count; at += Load::count) step<streams>(in + at, out + at);
+    Element carry = before_[0];
+    for (; at < count; ++at) {
+      const Element with = op_(carry, map_.to_lane(in[at]));
+      out[at] = map_.from_lane(exclusive ? carry : with);
+      carry = with;
+    }
+    return carry;
+  }
+
+ private:
+  const Map& map_;
+  const Op& op_;
+  V identity_;
+  V before_;
+};
 
 template <size_t bytes, bool exclusive, class Element, class Map, class Op>
 SWEEPSORT_INLINE Element scan_run(const Element* in, uint64_t count, Element carry, const Map& map,
                                   const Op& op, Element* out) {
-  using Load = Loader<Element, bytes, Map>;
-  using V = typename Load::V;
-  const V identity = lanes::splat<V>(Op::identity);
-  V before = lanes::splat<V>(carry);
-  const auto step = [&](const Element* from, Element* to) __attribute__((always_inline)) {
-    const V scanned = lanes::inclusive(Load::load(from, map), identity, op);
-    const V result = op(before, exclusive ? lanes::shifted<1>(scanned, identity) : scanned);
-    before = op(before, lanes::last_everywhere(scanned));
-    Load::store(result, to, map);
-  };
+  return Scanner<bytes, exclusive, Element, Map, Op>(carry, map, op).template finish<false>(in, count, out);
+}
+
+/// A group of the other run, then as many bytes of this one, whose results are streamed.
+template <size_t reduce_bytes, size_t bytes, bool exclusive, class Element, class Map, class Op>
+SWEEPSORT_INLINE Element scan_and_reduce_run(const Element* in, uint64_t count, Element carry, const Map& map,
+                                             const Op& op, Element* out, Combination& other) {
+  Combiner<reduce_bytes, Element, Map, Op> combiner(other, map, op);
+  Scanner<bytes, exclusive, Element, Map, Op> scanner(carry, map, op);
+  constexpr size_t group = decltype(combiner)::group;
   uint64_t at = 0;
-  for (; at + Load::count <= count; at += Load::count) step(in + at, out + at);
-  carry = before[0];
-  for (; at < count; ++at) {
-    const Element with = op(carry, map.to_lane(in[at]));
-    out[at] = map.from_lane(exclusive ? carry : with);
-    carry = with;
+  for (; at + group <= count && combiner.has_group(); at += group) {
+    combiner.add_group();
+    for (size_t i = 0; i < group; i += bytes / sizeof(Element))
+      scanner.template step<true>(in + at + i, out + at + i);
   }
-  return carry;
+  combiner.save(other);
+  return scanner.template finish<true>(in + at, count - at, out + at);
 }
 
 template <class Element, class Map, class Op>
@@ -167,28 +241,27 @@ Element scan_one_by_one(const Element* in, uint64_t count, Element carry, bool e
   return carry;
 }
 
-enum class Work : uint8_t { reduce, scan };
-
-/// Calls f(integral_constant of the vectors' bytes) compiled for this processor. Scans get 16 bytes: a shift
-/// of those is one instruction, across more it takes several (u32 on a Zen core: 0.19 ns an element with 16
-/// bytes, 0.30 with 32). AVX-512 shifts wide elements in one (2^26 u32, 2 threads of Sapphire Rapids: 26.9 ms
-/// with 16 bytes, 22.3 with 64). Floats always get 16, that the order of their additions is the same
-/// everywhere.
-template <class Element, Work work, class F>
+/// Calls f(bytes of a vector for combining, bytes of one for scanning), both as integral_constant, compiled
+/// for this processor. Scans get 16 bytes: a shift of those is one instruction, across more it takes several
+/// (u32 on a Zen core: 0.19 ns an element with 16 bytes, 0.30 with 32). AVX-512 shifts wide elements in one
+/// (2^26 u32, 2 threads of Sapphire Rapids: 26.9 ms with 16 bytes, 22.3 with 64). Floats always get 16, that
+/// the order of their additions is the same everywhere.
+template <class Element, class F>
 SWEEPSORT_INLINE auto with_vectors(F f) {
+  using Small = std::integral_constant<size_t, 16>;
 #ifdef SWEEPSORT_VECTOR_DISPATCH
   if constexpr (!std::is_floating_point_v<Element>) {
-    const auto wide = [&]() __attribute__((always_inline)) {
-      return f(std::integral_constant < size_t, work == Work::scan && sizeof(Element) < 4 ? 16 : 64 > {});
-    };
+    using Large = std::integral_constant<size_t, 64>;
+    using Scanned = std::conditional_t<(sizeof(Element) < 4), Small, Large>;
+    const auto wide = [&]() __attribute__((always_inline)) { return f(Large{}, Scanned{}); };
     const auto medium = [&]() __attribute__((always_inline)) {
-      return f(std::integral_constant < size_t, work == Work::scan ? 16 : 32 > {});
+      return f(std::integral_constant<size_t, 32>{}, Small{});
     };
     if (has_avx512()) return with_avx512(wide);
     if (has_avx2()) return with_avx2(medium);
   }
 #endif
-  return f(std::integral_constant<size_t, 16>{});
+  return f(Small{}, Small{});
 }
 
 template <class Element, class Map, class Op>
@@ -200,20 +273,39 @@ class VectorKernel final : public ScanKernel {
     return to_carry(kind == ScanKind::exclusive ? exclusive_start_ : Op::identity);
   }
   Carry combine(Carry left, Carry right) const override { return to_carry(op_(lane(left), lane(right))); }
-  Carry reduce(const std::byte* in, uint64_t count) const override {
-    const auto* const from = reinterpret_cast<const Element*>(in);
-    return to_carry(with_vectors<Element, Work::reduce>([&](auto bytes) __attribute__((always_inline)) {
-      return reduce_run<decltype(bytes)::value>(from, count, map_, op_);
+  Combination begin_reduce(const std::byte* in, uint64_t count) const override {
+    Combination run{.in = in, .count = count, .sums = {}};
+    const Element identity = Op::identity;
+    for (size_t at = 0; at < sizeof run.sums; at += sizeof identity)
+      std::memcpy(run.sums + at, &identity, sizeof identity);
+    return run;
+  }
+  Carry end_reduce(Combination& run) const override {
+    return to_carry(with_vectors<Element>([&](auto reduce_bytes, auto) __attribute__((always_inline)) {
+      return reduce_run<decltype(reduce_bytes)::value, Element>(run, map_, op_);
     }));
   }
   Carry scan(const std::byte* in, uint64_t count, Carry carry, ScanKind kind, std::byte* out) const override {
     const auto* const from = reinterpret_cast<const Element*>(in);
     auto* const to = reinterpret_cast<Element*>(out);
     const Element before = lane(carry);
-    return to_carry(with_vectors<Element, Work::scan>([&](auto bytes) __attribute__((always_inline)) {
+    return to_carry(with_vectors<Element>([&](auto, auto bytes) __attribute__((always_inline)) {
       constexpr size_t width = decltype(bytes)::value;
       return kind == ScanKind::exclusive ? scan_run<width, true>(from, count, before, map_, op_, to)
                                          : scan_run<width, false>(from, count, before, map_, op_, to);
+    }));
+  }
+  Carry scan_and_reduce(const std::byte* in, uint64_t count, Carry carry, ScanKind kind, std::byte* out,
+                        Combination& other) const override {
+    const auto* const from = reinterpret_cast<const Element*>(in);
+    auto* const to = reinterpret_cast<Element*>(out);
+    const Element before = lane(carry);
+    return to_carry(with_vectors<Element>([&](auto reduce_bytes, auto bytes) __attribute__((always_inline)) {
+      constexpr size_t other_width = decltype(reduce_bytes)::value;
+      constexpr size_t width = decltype(bytes)::value;
+      return kind == ScanKind::exclusive
+                 ? scan_and_reduce_run<other_width, width, true>(from, count, before, map_, op_, to, other)
+                 : scan_and_reduce_run<other_width, width, false>(from, count, before, map_, op_, to, other);
     }));
   }
   Carry scan_plainly(const std::byte* in, uint64_t count, Carry carry, ScanKind kind,

@@ -14,6 +14,10 @@
 #include <type_traits>
 #include <utility>
 
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
+
 #define SWEEPSORT_INLINE inline __attribute__((always_inline))
 
 namespace sweepsort::lanes {
@@ -32,6 +36,25 @@ inline constexpr size_t lane_count = sizeof(V) / sizeof(std::declval<V>()[0]);
 template <class V, class Lane>
 SWEEPSORT_INLINE V splat(Lane value) {
   return value - V{};  // and not plus: -0.0 stays what it is
+}
+
+/// Writes a vector past the caches, 16 bytes at a time, which the processor gathers to lines; `out` is
+/// aligned to them. To be followed by a fence.
+template <class V>
+SWEEPSORT_INLINE void stream(const V& x, void* out) {
+#ifdef __SSE2__
+  using Parts = Vector<long long, sizeof(V)>;
+  const auto parts = reinterpret_cast<Parts>(x);
+  auto* const to = static_cast<__m128i*>(out);
+  _mm_stream_si128(to, __builtin_shufflevector(parts, parts, 0, 1));
+  if constexpr (sizeof(V) >= 32) _mm_stream_si128(to + 1, __builtin_shufflevector(parts, parts, 2, 3));
+  if constexpr (sizeof(V) >= 64) {
+    _mm_stream_si128(to + 2, __builtin_shufflevector(parts, parts, 4, 5));
+    _mm_stream_si128(to + 3, __builtin_shufflevector(parts, parts, 6, 7));
+  }
+#else
+  std::memcpy(out, &x, sizeof x);
+#endif
 }
 
 /// Lane i gets lane i - distance, the first ones get those of `fill`.
