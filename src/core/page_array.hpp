@@ -13,8 +13,8 @@ enum class PageSize : uint8_t {
   small,  // memory that is used for a moment, and not worth clearing 2 MiB at once for
 };
 
-/// Owns `bytes` zeroed bytes aligned to a page, to 2 MiB from that size on. Pages exist from their first touch
-/// on, so whoever fills the array pays for them, in parallel if several threads do. Move-only.
+/// Owns `bytes` zeroed bytes aligned to a page, to 2 MiB from that size on. Pages exist from their first
+/// touch on, so whoever fills the array pays for them, in parallel if several threads do. Move-only.
 class PageArray {
  public:
   PageArray() = default;

@@ -37,8 +37,6 @@ static_assert(max_buckets < 1u << 16);
 template <class Bits>
 class Slots {
  public:
-  static constexpr uint32_t none = std::numeric_limits<uint32_t>::max();
-
   Slots(Bits* keys, uint64_t count, uint32_t block_keys, Bits* pool, uint32_t pool_slots)
       : keys_(keys),
         pool_(pool),
@@ -246,7 +244,7 @@ class BlockSplit {
                pool_slots(buckets, threads_)),
         beside_(slots_.keys(slots_.size())),
         bucket_of_slot_(slots_.size(), no_bucket),
-        source_(slots_.size(), Slots<Bits>::none),
+        source_(slots_.size(), none),
         places_(buckets),
         moves_(slots_.size(),
                threads_ == 1 ? slots_.size() : std::max(64u, slots_.size() / (16 * threads_))) {
@@ -273,7 +271,7 @@ class BlockSplit {
   }
 
  private:
-  static constexpr uint32_t none = Slots<Bits>::none;
+  static constexpr uint32_t none = MovePlan::none;
   static constexpr uint64_t least_block_bytes = BlockTables<Bits>::line_keys * sizeof(Bits);
 
   /// Where a bucket goes: keys [begin, end), of which its whole blocks take some slots.
