@@ -183,15 +183,16 @@ TEST_CASE("the sums of extreme elements are exact") {
 }
 
 TEST_CASE("an array may be scanned where it is, at any alignment, and nothing beside it is touched") {
-  for (const size_t shift : {0u, 1u, 3u, 13u}) {
-    // Large enough to be streamed past the caches.
-    std::vector<uint32_t> memory((5u << 20) + 64, 7);
+  for (const size_t shift : {0u, 1u, 3u, 13u, 100u}) {
+    // Large enough to be streamed past the caches; with overflows looked for and without.
+    const bool wraps = shift % 2 == 0;
+    std::vector<uint32_t> memory((5u << 20) + 164, 7);
     const std::span<uint32_t> place = std::span(memory).subspan(16 + shift, 5u << 20);
-    const ScanJob job{.type = KeyType::u32, .output_type = KeyType::u32};
+    const ScanJob job{.type = KeyType::u32, .output_type = KeyType::u32, .wrap = wraps};
     make_cpu_backend(2)->scan(std::as_bytes(place), std::as_writable_bytes(place), job);
     for (size_t i = 0; i < place.size(); ++i)
       if (place[i] != 7 * (i + 1)) FAIL("element " << i << " is " << place[i]);
-    CHECK(std::ranges::count(memory, 7u) == 64 + 1);
+    CHECK(std::ranges::count(memory, 7u) == 164 + 1);
   }
 }
 

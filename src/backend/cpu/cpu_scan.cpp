@@ -155,13 +155,13 @@ ScanSummary scan_memory(std::span<const std::byte> in, std::span<std::byte> out,
   const bool widens = job.type != job.output_type;
   const bool streams = chain.can_stream(out.data()) && !widens && out.size() >= least_streamed_bytes;
   run_team(blocks.useful_threads(threads), [&](uint32_t) {
-    if (streams) return chain.stream_all(take);
+    if (streams && !job.checks_overflow()) return chain.stream_all(take);
     for (ScanBlock block = take(); block.count > 0; block = take()) {
       if (widens) {
         widen(job.type, job.output_type, block.in, block.count, block.out);
         block.in = block.out;
       }
-      chain.scan(block);
+      chain.scan(block, streams);
     }
   });
   return chain.finish(count);

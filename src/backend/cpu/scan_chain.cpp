@@ -25,7 +25,7 @@ ScanChain::ScanChain(const ScanJob& job)
       kernel_(make_scan_kernel(job.output_type, job.op)),
       carry_(kernel_->start(job.kind)) {}
 
-void ScanChain::scan(const ScanBlock& block) {
+void ScanChain::scan(const ScanBlock& block, bool streams) {
   const auto& [index, first_element, in, count, out] = block;
   if (plain_) {
     turnstile_.wait(index);
@@ -46,7 +46,12 @@ void ScanChain::scan(const ScanBlock& block) {
   carry_ = static_cast<uint64_t>(value + bounds.sum());
   turnstile_.pass(index);
   if (may_overflow(job_.output_type, value, bounds)) note_overflow(first_element, in, count, value);
-  kernel_->scan(in, count, before, job_.kind, out);
+  if (!streams) {
+    kernel_->scan(in, count, before, job_.kind, out);
+    return;
+  }
+  Combination nothing = kernel_->begin_reduce(nullptr, 0);
+  stream(block, before, nothing);
 }
 
 ScanKernel::Carry ScanChain::enter(uint64_t index, ScanKernel::Carry combined) {
@@ -58,7 +63,7 @@ ScanKernel::Carry ScanChain::enter(uint64_t index, ScanKernel::Carry combined) {
 }
 
 bool ScanChain::can_stream(const std::byte* out) const {
-  return !plain_ && !job_.checks_overflow() && bytes_to_line(out) % key_bytes(job_.output_type) == 0;
+  return !plain_ && bytes_to_line(out) % key_bytes(job_.output_type) == 0;
 }
 
 void ScanChain::stream(const ScanBlock& block, ScanKernel::Carry before, Combination& next) const {

@@ -32,9 +32,10 @@ class ScanChain {
   explicit ScanChain(const ScanJob& job);
 
   /// Each index comes once, from any thread; a block waits until all before it have been combined.
-  void scan(const ScanBlock& block);
+  /// `streams`: results that are checked for overflow go past the caches (see can_stream).
+  void scan(const ScanBlock& block, bool streams = false);
 
-  /// Whether stream_all can: not where overflows are to be found, nor for a sequential scan.
+  /// Whether results can go past the caches; by stream_all, unless overflows are to be found.
   bool can_stream(const std::byte* out) const;
   /// Scans the blocks that `take` gives, until one has no elements, and writes results past the caches: right
   /// for memory that nobody reads soon. Several threads at once, each with blocks of rising index.
