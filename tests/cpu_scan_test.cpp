@@ -199,7 +199,7 @@ TEST_CASE("an array may be scanned where it is, at any alignment, and nothing be
 TEMPLATE_TEST_CASE("sums of floats do not depend on the number of threads", "", float, double) {
   std::mt19937_64 random(test_seed());
   std::uniform_real_distribution<TestType> uniform(-1, 1);
-  std::vector<TestType> in(300'001);
+  std::vector<TestType> in(4'300'001);  // enough to be streamed past the caches
   for (TestType& element : in) element = uniform(random);
   const ScanJob job{.type = key_type_of<TestType>(), .output_type = key_type_of<TestType>()};
   std::vector<TestType> first(in.size());
