@@ -81,10 +81,12 @@ class CpuPassRunner final : public PassRunner {
         flush_(options.cache == Cache::cold ? flush_bytes : 0) {
     const std::shared_ptr<Backend> backend = make_cpu_backend(options.threads);
     place_ = {.backend = "cpu", .threads = threads_};
+    poison_all({in_.data(), in_.size()});  // memory that was never written is not there
     if (options.pass == Pass::scan)
-      place_.copy_bandwidth_bytes_s = measure_copy_bandwidth(threads_);
+      place_.copy_bandwidth_bytes_s =
+          measure_copy_bandwidth(threads_, {in_.data(), in_.size()}, {out_.data(), out_.size()});
     else
-      place_.read_bandwidth_bytes_s = measure_read_bandwidth(threads_);
+      place_.read_bandwidth_bytes_s = measure_read_bandwidth(threads_, {in_.data(), in_.size()});
     for (const ScanAlgorithm algorithm : options.scan_algorithms)
       if (is_cpu_algorithm(algorithm)) peers_.push_back(scan_peer(backend, algorithm, threads_));
     if (options.pass == Pass::search) peers_.push_back(search_peer(backend, threads_));

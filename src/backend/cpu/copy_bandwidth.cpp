@@ -14,19 +14,15 @@ namespace sweepsort {
 
 namespace {
 
-constexpr size_t array_bytes = 256u << 20;
-
-size_t slice(uint32_t thread, uint32_t threads) { return slice_begin(array_bytes, thread, threads); }
-
-/// Seconds of the best of five runs of work(begin, bytes) by all threads, a slice each.
+/// Seconds of the best of five runs of work(begin, bytes) by all threads, a slice of so many bytes each.
 template <class Work>
-double best_time(uint32_t threads, Work work) {
+double best_time(uint32_t threads, size_t bytes, Work work) {
   double best_s = 1e9;
   for (int repeat = 0; repeat < 5; ++repeat) {
     const auto start = std::chrono::steady_clock::now();
     run_team(threads, [&](uint32_t thread) {
-      const size_t begin = slice(thread, threads);
-      work(begin, slice(thread + 1, threads) - begin);
+      const size_t begin = slice_begin(bytes, thread, threads);
+      work(begin, slice_begin(bytes, thread + 1, threads) - begin);
     });
     best_s =
         std::min(best_s, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
@@ -36,34 +32,41 @@ double best_time(uint32_t threads, Work work) {
 
 /// An array that every thread has touched its slice of.
 PageArray touched_array(uint32_t threads, int value) {
-  PageArray array(array_bytes);
+  PageArray array(least_yardstick_bytes);
   run_team(threads, [&](uint32_t thread) {
-    const size_t begin = slice(thread, threads);
-    std::memset(array.data() + begin, value, slice(thread + 1, threads) - begin);
+    const size_t begin = slice_begin(array.size(), thread, threads);
+    std::memset(array.data() + begin, value, slice_begin(array.size(), thread + 1, threads) - begin);
   });
   return array;
 }
 
 }  // namespace
 
-double measure_copy_bandwidth(uint32_t threads) {
-  const PageArray from = touched_array(threads, 1);
-  const PageArray to = touched_array(threads, 2);
-  const double time_s = best_time(threads, [&](size_t begin, size_t bytes) {
-    std::memcpy(to.data() + begin, from.data() + begin, bytes);
+double measure_copy_bandwidth(uint32_t threads, std::span<const std::byte> from, std::span<std::byte> to) {
+  if (std::min(from.size(), to.size()) < least_yardstick_bytes) {
+    const PageArray own_from = touched_array(threads, 1);
+    const PageArray own_to = touched_array(threads, 2);
+    return measure_copy_bandwidth(threads, {own_from.data(), own_from.size()},
+                                  {own_to.data(), own_to.size()});
+  }
+  const size_t bytes = std::min(from.size(), to.size());
+  const double time_s = best_time(threads, bytes, [&](size_t begin, size_t count) {
+    std::memcpy(to.data() + begin, from.data() + begin, count);
   });
-  return 2.0 * array_bytes / time_s;
+  return 2.0 * static_cast<double>(bytes) / time_s;
 }
 
-double measure_read_bandwidth(uint32_t threads) {
-  const PageArray from = touched_array(threads, 1);
-  const auto reader = make_scan_kernel(KeyType::u64, ScanOp::bit_xor);
+double measure_read_bandwidth(uint32_t threads, std::span<const std::byte> from) {
+  if (from.size() < least_yardstick_bytes) {
+    const PageArray own = touched_array(threads, 1);
+    return measure_read_bandwidth(threads, {own.data(), own.size()});
+  }
+  const auto reader = make_scan_kernel(KeyType::u8, ScanOp::bit_xor);
   std::atomic<uint64_t> sum = 0;  // so that the reads have a purpose
-  const double time_s = best_time(threads, [&](size_t begin, size_t bytes) {
-    begin = begin / sizeof(uint64_t) * sizeof(uint64_t);
-    sum ^= reader->reduce(from.data() + begin, bytes / sizeof(uint64_t));
+  const double time_s = best_time(threads, from.size(), [&](size_t begin, size_t count) {
+    sum ^= reader->reduce(from.data() + begin, count);
   });
-  return array_bytes / time_s;
+  return static_cast<double>(from.size()) / time_s;
 }
 
 }  // namespace sweepsort

@@ -1,15 +1,22 @@
 // copy_bandwidth.hpp - how fast this machine copies and reads memory: the yardsticks beside bytes a second.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <span>
 
 namespace sweepsort {
 
-/// Bytes/s read + written by `threads` threads that copy an array far beyond the caches; the best of five
-/// copies.
-double measure_copy_bandwidth(uint32_t threads);
+/// Smaller arrays may be in a cache.
+inline constexpr size_t least_yardstick_bytes = 256u << 20;
+
+/// Bytes/s read + written by `threads` threads that copy `from` to `to`; the best of five copies. Arrays that
+/// are measured give the fairest yardstick: last-level caches of today hold much of 256 MiB. Others are made
+/// where these are smaller than that.
+double measure_copy_bandwidth(uint32_t threads, std::span<const std::byte> from = {},
+                              std::span<std::byte> to = {});
 
 /// The same of a read alone.
-double measure_read_bandwidth(uint32_t threads);
+double measure_read_bandwidth(uint32_t threads, std::span<const std::byte> from = {});
 
 }  // namespace sweepsort

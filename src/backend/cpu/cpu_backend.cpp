@@ -287,21 +287,18 @@ Measurement CpuBackend::measure_scan(const ScanJob& job, uint64_t count, const F
                                      uint32_t runs) {
   const PageArray in = load(count * key_bytes(job.type), fill);
   const PageArray out(count * key_bytes(job.output_type));
-  return {.times_s = times_of(runs,
-                              [&] {
-                                scan({in.data(), in.size()}, {out.data(), out.size()}, job);
-                              }),
-          .bandwidth_bytes_s = copy_bandwidth()};
+  const std::span<const std::byte> from(in.data(), in.size());
+  const std::span<std::byte> to(out.data(), out.size());
+  return {.times_s = times_of(runs, [&] { scan(from, to, job); }),
+          .bandwidth_bytes_s = measure_copy_bandwidth(threads_, from, to)};
 }
 
 Measurement CpuBackend::measure_reduce(const ReduceJob& job, uint64_t count, const FillFunction& fill,
                                        uint32_t runs) {
   const PageArray in = load(count * key_bytes(job.type), fill);
-  return {.times_s = times_of(runs,
-                              [&] {
-                                reduce({in.data(), in.size()}, job);
-                              }),
-          .bandwidth_bytes_s = measure_read_bandwidth(threads_)};
+  const std::span<const std::byte> from(in.data(), in.size());
+  return {.times_s = times_of(runs, [&] { reduce(from, job); }),
+          .bandwidth_bytes_s = measure_read_bandwidth(threads_, from)};
 }
 
 }  // namespace
