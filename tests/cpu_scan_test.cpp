@@ -196,7 +196,8 @@ TEST_CASE("an array may be scanned where it is, at any alignment, and nothing be
   }
 }
 
-TEMPLATE_TEST_CASE("sums of floats do not depend on the number of threads", "", float, double) {
+TEMPLATE_TEST_CASE("sums of floats do not depend on the number of threads nor on alignment", "", float,
+                   double) {
   std::mt19937_64 random(test_seed());
   std::uniform_real_distribution<TestType> uniform(-1, 1);
   std::vector<TestType> in(4'300'001);  // enough to be streamed past the caches
@@ -205,9 +206,13 @@ TEMPLATE_TEST_CASE("sums of floats do not depend on the number of threads", "", 
   std::vector<TestType> first(in.size());
   make_cpu_backend(1)->scan(bytes_of(in), std::as_writable_bytes(std::span(first)), job);
   for (const uint32_t threads : {2u, 5u}) {
-    std::vector<TestType> other(in.size());
-    make_cpu_backend(threads)->scan(bytes_of(in), std::as_writable_bytes(std::span(other)), job);
-    CHECK(first_difference(first, other) == in.size());
+    for (const size_t offset : {0, 1, 16 / int{sizeof(TestType)}}) {
+      std::vector<TestType> other(in.size() + offset);
+      make_cpu_backend(threads)->scan(bytes_of(in), std::as_writable_bytes(std::span(other).subspan(offset)),
+                                      job);
+      other.erase(other.begin(), other.begin() + static_cast<ptrdiff_t>(offset));
+      CHECK(first_difference(first, other) == in.size());
+    }
   }
   double exact = 0;
   double farthest = 0;
@@ -216,6 +221,53 @@ TEMPLATE_TEST_CASE("sums of floats do not depend on the number of threads", "", 
     farthest = std::max(farthest, std::abs(exact - double{first[i]}));
   }
   CHECK(farthest < (sizeof(TestType) == 4 ? 0.1 : 1e-9));
+}
+
+/// The order of scan_kernel.hpp, one addition after the other. `block`: elements.
+template <class T>
+std::vector<T> sums_in_blocks(const std::vector<T>& in, size_t block) {
+  constexpr size_t line = 64 / sizeof(T), part = 16 / sizeof(T);
+  std::vector<T> out;
+  T carry = T(-0.0);
+  for (size_t begin = 0; begin < in.size(); begin += block) {
+    const std::span<const T> rest = std::span(in).subspan(begin, std::min(block, in.size() - begin));
+    const size_t whole = rest.size() / line * line;
+    T before = carry;
+    T columns[line];
+    std::ranges::fill(columns, T(-0.0));
+    for (size_t at = 0; at < whole; at += line) {
+      T sums[line];
+      std::ranges::copy(rest.subspan(at, line), sums);
+      for (size_t i = 0; i < line; ++i) columns[i] += sums[i];
+      for (size_t distance = 1; distance < line; distance *= 2)
+        for (size_t i = line; i-- > distance;) sums[i] = sums[i - distance] + sums[i];
+      for (const T sum : sums) out.push_back(before + sum);
+      before += sums[line - 1];
+    }
+    T total = (columns[0] + columns[part]) + (columns[2 * part] + columns[3 * part]);
+    for (size_t i = 1; i < part; ++i)
+      total += (columns[i] + columns[part + i]) + (columns[2 * part + i] + columns[3 * part + i]);
+    for (const T element : rest.subspan(whole)) {
+      out.push_back(before += element);
+      total += element;
+    }
+    carry += total;
+  }
+  return out;
+}
+
+TEMPLATE_TEST_CASE("floats are added in one order, whatever vectors the processor has", "", float, double) {
+  std::mt19937_64 random(test_seed());
+  std::uniform_real_distribution<TestType> uniform(-1, 1);
+  constexpr size_t block = (256u << 10) / sizeof(TestType);
+  for (const size_t count : {size_t{5}, size_t{1000}, 3 * block + 77}) {
+    std::vector<TestType> in(count);
+    for (TestType& element : in) element = uniform(random);
+    std::vector<TestType> out(count);
+    const ScanJob job{.type = key_type_of<TestType>(), .output_type = key_type_of<TestType>()};
+    make_cpu_backend(2)->scan(bytes_of(in), std::as_writable_bytes(std::span(out)), job);
+    CHECK(first_difference(out, sums_in_blocks(in, block)) == count);
+  }
 }
 
 TEST_CASE("a sequential sum of floats is rounded after every element, front to back") {

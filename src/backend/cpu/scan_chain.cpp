@@ -1,23 +1,11 @@
 // scan_chain.cpp - combine, take the carry, pass it on, scan.
 #include "backend/cpu/scan_chain.hpp"
 
-#include <algorithm>
-
 #ifdef __SSE2__
 #include <emmintrin.h>
 #endif
 
 namespace sweepsort {
-namespace {
-
-constexpr size_t line_bytes = 64;
-
-/// Bytes before the next cache line.
-size_t bytes_to_line(const void* address) {
-  return (line_bytes - reinterpret_cast<uintptr_t>(address) % line_bytes) % line_bytes;
-}
-
-}  // namespace
 
 ScanChain::ScanChain(const ScanJob& job)
     : job_(job),
@@ -63,15 +51,11 @@ ScanKernel::Carry ScanChain::enter(uint64_t index, ScanKernel::Carry combined) {
 }
 
 bool ScanChain::can_stream(const std::byte* out) const {
-  return !plain_ && bytes_to_line(out) % key_bytes(job_.output_type) == 0;
+  return !plain_ && reinterpret_cast<uintptr_t>(out) % ScanKernel::stream_alignment == 0;
 }
 
 void ScanChain::stream(const ScanBlock& block, ScanKernel::Carry before, Combination& next) const {
-  const size_t width = key_bytes(job_.output_type);
-  const uint64_t head = std::min<uint64_t>(bytes_to_line(block.out) / width, block.count);
-  before = kernel_->scan(block.in, head, before, job_.kind, block.out);
-  kernel_->scan_and_reduce(block.in + head * width, block.count - head, before, job_.kind,
-                           block.out + head * width, next);
+  kernel_->scan_and_reduce(block.in, block.count, before, job_.kind, block.out, next);
 #ifdef __SSE2__
   _mm_sfence();  // streamed bytes are visible to whoever learns that this block is done
 #endif

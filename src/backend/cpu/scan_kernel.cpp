@@ -107,21 +107,23 @@ struct Loader {
   }
 };
 
-/// Asks for what is read two pages further on: the processor's own prefetching ends with a page. The minimum
-/// of 2^26 f64 took 31 ms and takes 19, of u32 11 and 8; with a page or less ahead, half of that is gained
-/// (Sapphire Rapids, 2 threads).
-template <class Element>
-SWEEPSORT_INLINE void prefetch(const Element* at) {
-  __builtin_prefetch(reinterpret_cast<const char*>(at) + 8192);
+/// Asks for the cache lines that are read two pages further on: the processor's own prefetching ends with a
+/// page. The minimum of 2^26 f64 took 31 ms and takes 19, of u32 11 and 8; with a page or less ahead, half of
+/// that is gained (Sapphire Rapids, 2 threads).
+template <size_t bytes>
+SWEEPSORT_INLINE void prefetch(const void* at) {
+  for (size_t i = 0; i < bytes; i += 64) __builtin_prefetch(static_cast<const char*>(at) + 2048 + i);
 }
 
-/// Combines a run in groups of four vectors, so that one operation need not wait for the one before.
+/// Combines a run in groups, so that one operation need not wait for the one before: four vectors of
+/// integers, 64 bytes of floats, whose order of additions so is the same for vectors of any width.
 template <size_t bytes, class Element, class Map, class Op>
 class Combiner {
  public:
   using Load = Loader<Element, bytes, Map>;
   using V = typename Load::V;
-  static constexpr size_t group = 4 * Load::count;
+  static constexpr size_t vectors = std::is_floating_point_v<Element> ? 64 / bytes : 4;
+  static constexpr size_t group = vectors * Load::count;
 
   SWEEPSORT_INLINE Combiner(const Combination& run, const Map& map, const Op& op)
       : in_(reinterpret_cast<const Element*>(run.in)), count_(run.count), at_(run.done), map_(map), op_(op) {
@@ -130,10 +132,9 @@ class Combiner {
 
   SWEEPSORT_INLINE bool has_group() const { return at_ + group <= count_; }
   SWEEPSORT_INLINE void add_group() {
-    for (size_t i = 0; i < 4; ++i) {
-      prefetch(in_ + at_ + i * Load::count);
+    prefetch<sizeof sums_>(in_ + at_);
+    for (size_t i = 0; i < vectors; ++i)
       sums_[i] = op_(sums_[i], Load::load(in_ + at_ + i * Load::count, map_));
-    }
     at_ += group;
   }
   SWEEPSORT_INLINE void save(Combination& run) const {
@@ -142,9 +143,13 @@ class Combiner {
   }
   /// Without a group left.
   SWEEPSORT_INLINE Element total() const {
-    const V sum = op_(op_(sums_[0], sums_[1]), op_(sums_[2], sums_[3]));
-    Element total = sum[0];
-    for (size_t i = 1; i < Load::count; ++i) total = op_(total, Element(sum[i]));
+    using Small = Vector<Element, 16>;
+    Small sums[sizeof sums_ / 16];
+    std::memcpy(sums, sums_, sizeof sums);
+    for (size_t left = std::size(sums); left > 1; left /= 2)
+      for (size_t i = 0; i < left / 2; ++i) sums[i] = op_(sums[2 * i], sums[2 * i + 1]);
+    Element total = sums[0][0];
+    for (size_t i = 1; i < lanes::lane_count<Small>; ++i) total = op_(total, Element(sums[0][i]));
     for (uint64_t at = at_; at < count_; ++at) total = op_(total, map_.to_lane(in_[at]));
     return total;
   }
@@ -155,7 +160,7 @@ class Combiner {
   uint64_t at_;
   const Map& map_;
   const Op& op_;
-  V sums_[4];
+  V sums_[vectors];
 };
 
 template <size_t bytes, class Element, class Map, class Op>
@@ -165,32 +170,39 @@ SWEEPSORT_INLINE Element reduce_run(Combination& run, const Map& map, const Op& 
   return combiner.total();
 }
 
-/// Scans vector by vector behind a carry.
+/// Scans 64 bytes at a time behind a carry, so that one operation in 64 bytes waits for the one before.
 template <size_t bytes, bool exclusive, class Element, class Map, class Op>
 class Scanner {
  public:
   using Load = Loader<Element, bytes, Map>;
   using V = typename Load::V;
+  static constexpr size_t vectors = 64 / bytes;
+  static constexpr size_t group = vectors * Load::count;
 
   SWEEPSORT_INLINE Scanner(Element carry, const Map& map, const Op& op)
       : map_(map), op_(op), identity_(lanes::splat<V>(Op::identity)), before_(lanes::splat<V>(carry)) {}
 
   template <bool streams>
   SWEEPSORT_INLINE void step(const Element* in, Element* out) {
-    const V scanned = lanes::inclusive(Load::load(in, map_), identity_, op_);
-    const V result = op_(before_, exclusive ? lanes::shifted<1>(scanned, identity_) : scanned);
-    before_ = op_(before_, lanes::last_everywhere(scanned));
-    if constexpr (streams)
-      Load::stream(result, out, map_);
-    else
-      Load::store(result, out, map_);
+    V scanned[vectors];
+    for (size_t i = 0; i < vectors; ++i) scanned[i] = Load::load(in + i * Load::count, map_);
+    lanes::inclusive(scanned, identity_, op_);
+    for (size_t i = 0; i < vectors; ++i) {
+      const V mine =
+          exclusive ? lanes::shifted<1>(scanned[i], i > 0 ? scanned[i - 1] : identity_) : scanned[i];
+      if constexpr (streams)
+        Load::stream(op_(before_, mine), out + i * Load::count, map_);
+      else
+        Load::store(op_(before_, mine), out + i * Load::count, map_);
+    }
+    before_ = op_(before_, lanes::last_everywhere(scanned[vectors - 1]));
   }
 
-  /// All whole vectors, then one by one; returns the carry.
+  /// All whole groups, then one by one; returns the carry.
   template <bool streams>
   SWEEPSORT_INLINE Element finish(const Element* in, uint64_t count, Element* out) {
     uint64_t at = 0;
-    for (; at + Load::count <= count; at += Load::count) step<streams>(in + at, out + at);
+    for (; at + group <= count; at += group) step<streams>(in + at, out + at);
     Element carry = before_[0];
     for (; at < count; ++at) {
       const Element with = op_(carry, map_.to_lane(in[at]));
@@ -223,8 +235,7 @@ SWEEPSORT_INLINE Element scan_and_reduce_run(const Element* in, uint64_t count, 
   uint64_t at = 0;
   for (; at + group <= count && combiner.has_group(); at += group) {
     combiner.add_group();
-    for (size_t i = 0; i < group; i += bytes / sizeof(Element))
-      scanner.template step<true>(in + at + i, out + at + i);
+    for (size_t i = 0; i < group; i += scanner.group) scanner.template step<true>(in + at + i, out + at + i);
   }
   combiner.save(other);
   return scanner.template finish<true>(in + at, count - at, out + at);
@@ -244,22 +255,19 @@ Element scan_one_by_one(const Element* in, uint64_t count, Element carry, bool e
 /// Calls f(bytes of a vector for combining, bytes of one for scanning), both as integral_constant, compiled
 /// for this processor. Scans get 16 bytes: a shift of those is one instruction, across more it takes several
 /// (u32 on a Zen core: 0.19 ns an element with 16 bytes, 0.30 with 32). AVX-512 shifts wide elements in one
-/// (2^26 u32, 2 threads of Sapphire Rapids: 26.9 ms with 16 bytes, 22.3 with 64). Floats always get 16, that
-/// the order of their additions is the same everywhere.
+/// (2^26 u32, 2 threads of Sapphire Rapids: 26.9 ms with 16 bytes, 22.3 with 64).
 template <class Element, class F>
 SWEEPSORT_INLINE auto with_vectors(F f) {
   using Small = std::integral_constant<size_t, 16>;
 #ifdef SWEEPSORT_VECTOR_DISPATCH
-  if constexpr (!std::is_floating_point_v<Element>) {
-    using Large = std::integral_constant<size_t, 64>;
-    using Scanned = std::conditional_t<(sizeof(Element) < 4), Small, Large>;
-    const auto wide = [&]() __attribute__((always_inline)) { return f(Large{}, Scanned{}); };
-    const auto medium = [&]() __attribute__((always_inline)) {
-      return f(std::integral_constant<size_t, 32>{}, Small{});
-    };
-    if (has_avx512()) return with_avx512(wide);
-    if (has_avx2()) return with_avx2(medium);
-  }
+  using Large = std::integral_constant<size_t, 64>;
+  using Scanned = std::conditional_t<(sizeof(Element) < 4), Small, Large>;
+  const auto wide = [&]() __attribute__((always_inline)) { return f(Large{}, Scanned{}); };
+  const auto medium = [&]() __attribute__((always_inline)) {
+    return f(std::integral_constant<size_t, 32>{}, Small{});
+  };
+  if (has_avx512()) return with_avx512(wide);
+  if (has_avx2()) return with_avx2(medium);
 #endif
   return f(Small{}, Small{});
 }

@@ -23,6 +23,7 @@ struct Combination {
 class ScanKernel {
  public:
   using Carry = uint64_t;
+  static constexpr size_t stream_alignment = 16;  // bytes
 
   virtual ~ScanKernel() = default;
 
@@ -43,8 +44,8 @@ class ScanKernel {
                      std::byte* out) const = 0;
   /// The same, and combines as many bytes of another run, if it has so many left: what is scanned comes from
   /// a cache, what is combined from memory, and results go past the caches, so that none waits for another
-  /// (reads in bursts and writes in bursts took a fifth longer). `out` is aligned to 16 bytes; other threads
-  /// see it after a fence.
+  /// (reads in bursts and writes in bursts took a fifth longer). `out` is aligned to stream_alignment; other
+  /// threads see it after a fence.
   virtual Carry scan_and_reduce(const std::byte* in, uint64_t count, Carry carry, ScanKind kind,
                                 std::byte* out, Combination& other) const = 0;
   /// The same one element after the other, as a textbook has it.

@@ -57,15 +57,14 @@ SWEEPSORT_INLINE void stream(const V& x, void* out) {
 #endif
 }
 
-/// Lane i gets lane i - distance, the first ones get those of `fill`.
+/// The lanes of two vectors in a row, `distance` of them before those of `x`.
 template <size_t distance, class V, size_t... lane>
-SWEEPSORT_INLINE V shifted(const V& x, const V& fill, std::index_sequence<lane...>) {
-  return __builtin_shufflevector(fill, x,
-                                 (lane < distance ? int(lane) : int(sizeof...(lane) + lane - distance))...);
+SWEEPSORT_INLINE V shifted(const V& x, const V& before, std::index_sequence<lane...>) {
+  return __builtin_shufflevector(before, x, (int(sizeof...(lane) + lane - distance))...);
 }
 template <size_t distance, class V>
-SWEEPSORT_INLINE V shifted(const V& x, const V& fill) {
-  return shifted<distance>(x, fill, std::make_index_sequence<lane_count<V>>{});
+SWEEPSORT_INLINE V shifted(const V& x, const V& before) {
+  return shifted<distance>(x, before, std::make_index_sequence<lane_count<V>>{});
 }
 
 template <class V, size_t... lane>
@@ -77,15 +76,18 @@ SWEEPSORT_INLINE V last_everywhere(const V& x) {
   return last_everywhere(x, std::make_index_sequence<lane_count<V>>{});
 }
 
-/// Lane i gets the lanes 0 ... i combined. `fill` has the operator's identity in every lane.
-template <size_t distance = 1, class Op, class V>
-SWEEPSORT_INLINE V inclusive(const V& x, const V& fill, const Op& op) {
-  if constexpr (distance < lane_count<V>) {
-    const V step = op(shifted<distance>(x, fill), x);
-    return inclusive<distance * 2>(step, fill, op);
+/// Of vectors in a row: lane i gets the lanes 0 ... i combined. `fill` has the operator's identity in every
+/// lane. The order of operations depends on the number of lanes in all, not on how many a vector has.
+template <size_t distance = 1, class Op, class V, size_t vectors>
+SWEEPSORT_INLINE void inclusive(V (&x)[vectors], const V& fill, const Op& op) {
+  constexpr size_t lanes = lane_count<V>;
+  constexpr size_t whole = distance / lanes;
+  if constexpr (distance < lanes) {
+    for (size_t i = vectors; i-- > 0;) x[i] = op(shifted<distance>(x[i], i > 0 ? x[i - 1] : fill), x[i]);
   } else {
-    return x;
+    for (size_t i = vectors; i-- > whole;) x[i] = op(x[i - whole], x[i]);
   }
+  if constexpr (2 * distance < vectors * lanes) inclusive<2 * distance>(x, fill, op);
 }
 
 }  // namespace sweepsort::lanes
