@@ -70,21 +70,27 @@ struct FlippedBits {
   }
 };
 
-/// extreme_map of floats, without branches.
+/// extreme_map of floats, without branches and in few steps: ((raw ^ flip) - rotate) ^ invert is
+/// (raw ^ flip ^ invert) with `rotate` added or taken away.
 template <class Lane>
 struct FloatRanks {
-  KeyMap<Lane> map;
+  Lane flip_positive;
+  Lane flip_change;  // between positive and negative; not of the sign bit
+  Lane add;
+
+  explicit FloatRanks(const KeyMap<Lane>& map)
+      : flip_positive(map.flip_positive ^ map.invert),
+        flip_change(map.flip_positive ^ map.flip_negative),
+        add(map.invert == 0 ? Lane(-map.rotate) : map.rotate) {}
+
   template <class V>
   SWEEPSORT_INLINE V to_lane(const V& raw) const {
-    const V is_negative = V{} - (raw >> KeyMap<Lane>::sign_shift);
-    const V flip = map.flip_positive ^ (is_negative & Lane(map.flip_positive ^ map.flip_negative));
-    return ((raw ^ flip) - map.rotate) ^ map.invert;
+    return (raw ^ (lanes::sign_mask(raw) & flip_change) ^ flip_positive) + add;
   }
   template <class V>
   SWEEPSORT_INLINE V from_lane(const V& lane) const {
-    const V flipped = (lane ^ map.invert) + map.rotate;
-    const V was_positive = V{} - (flipped >> KeyMap<Lane>::sign_shift);
-    return flipped ^ (map.flip_negative ^ (was_positive & Lane(map.flip_positive ^ map.flip_negative)));
+    const V raw = (lane - add) ^ flip_positive;
+    return raw ^ (lanes::sign_mask(raw) & flip_change);
   }
 };
 
@@ -351,7 +357,7 @@ std::unique_ptr<ScanKernel> make_least(KeyType type, ScanOp op) {
   const Bits start = map.to_ordered(static_cast<Bits>(exclusive_start(type, op)));
   if constexpr (sizeof(Bits) >= 4) {
     if (is_floating(type))
-      return std::make_unique<VectorKernel<Bits, FloatRanks<Bits>, LeastOp<Bits>>>(FloatRanks<Bits>{map},
+      return std::make_unique<VectorKernel<Bits, FloatRanks<Bits>, LeastOp<Bits>>>(FloatRanks<Bits>(map),
                                                                                    start);
   }
   // Signed integers flip one bit whatever their sign: all is one exclusive or.

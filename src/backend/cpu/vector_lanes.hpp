@@ -38,6 +38,20 @@ SWEEPSORT_INLINE V splat(Lane value) {
   return value - V{};  // and not plus: -0.0 stays what it is
 }
 
+/// All ones in the lanes whose highest bit is set; of unsigned lanes, or of one.
+template <class V>
+SWEEPSORT_INLINE V sign_mask(const V& x) {
+  if constexpr (std::is_integral_v<V>) {
+    return x >> (8 * sizeof(V) - 1) != 0 ? V(-1) : V(0);
+  } else {
+    using Lane = std::remove_cvref_t<decltype(x[0])>;
+    // AVX2 has no arithmetic shift of 64 bits.
+    if constexpr (sizeof(Lane) == 8) return V{} - (x >> 63);
+    using Signed = Vector<std::make_signed_t<Lane>, sizeof(V)>;
+    return reinterpret_cast<V>(reinterpret_cast<Signed>(x) >> (8 * sizeof(Lane) - 1));
+  }
+}
+
 /// Writes a vector past the caches, 16 bytes at a time, which the processor gathers to lines; `out` is
 /// aligned to them. To be followed by a fence.
 template <class V>
