@@ -50,15 +50,10 @@ struct Queue {
   ListedBucket buckets[3];
 };
 
-/// Asks for the first 64 KiB of `count` records to come to the second-level cache: all blocks' must fit
-/// there.
+/// Asks for the first 64 KiB of `count` records: all blocks' must fit the second-level cache.
 template <class T>
 __device__ __forceinline__ void prefetch(const T* records, uint32_t count) {
-  const uint32_t most = (1u << 16) / sizeof(T);
-  const uintptr_t begin = reinterpret_cast<uintptr_t>(records) & ~uintptr_t{15};
-  const uintptr_t end = reinterpret_cast<uintptr_t>(records + min(count, most)) & ~uintptr_t{15};
-  if (begin < end)
-    ptx::prefetch_bulk(reinterpret_cast<const void*>(begin), static_cast<uint32_t>(end - begin));
+  ptx::prefetch(records, min(count, static_cast<uint32_t>((1u << 16) / sizeof(T))));
 }
 
 /// Calls sort(bucket) for the buckets of task.list that are this block's, one after the other; the whole

@@ -276,13 +276,18 @@ __device__ __forceinline__ void bulk_store(void* global, const void* shared, uin
 #endif
 }
 
-/// Asks for `bytes` (a multiple of 16) of device memory, aligned to 16 bytes, to come to the second-level
-/// cache.
-__device__ __forceinline__ void prefetch_bulk([[maybe_unused]] const void* global,
-                                              [[maybe_unused]] uint32_t bytes) {
+/// Asks for `count` elements of device memory to come to the second-level cache, but for up to 15 bytes at
+/// their end.
+template <class T>
+__device__ __forceinline__ void prefetch([[maybe_unused]] const T* elements,
+                                         [[maybe_unused]] uint32_t count) {
 #if defined(SWEEPSORT_PTX_90)
-  asm volatile("cp.async.bulk.prefetch.L2.global [%0], %1;" ::"l"(__cvta_generic_to_global(global)),
-               "r"(bytes));
+  const uintptr_t begin = reinterpret_cast<uintptr_t>(elements) & ~uintptr_t{15};
+  const uintptr_t end = reinterpret_cast<uintptr_t>(elements + count) & ~uintptr_t{15};
+  if (begin >= end) return;
+  asm volatile("cp.async.bulk.prefetch.L2.global [%0], %1;" ::"l"(
+                   __cvta_generic_to_global(reinterpret_cast<const void*>(begin))),
+               "r"(static_cast<uint32_t>(end - begin)));
 #endif
 }
 
