@@ -3,8 +3,7 @@
 // O(n + bins), reads n keys (1-byte keys: read once, by the digest), writes n keys.
 //
 //     keys:     c a a d a        counts:  a 3   b 0   c 1   d 1
-//     offsets:  a 0  b 3  c 3  d 4       out:  a a a c d        <- each tile of `out` finds its first bin by
-//     bisection
+//     offsets:  a 0  b 3  c 3  d 4       out:  a a a c d      each tile of `out` finds its first bin by bisection
 #pragma once
 
 #include "core/key_bits.hpp"

@@ -3,10 +3,8 @@
 // devices", 2007; all digits in one read as in Adinets & Merrill, "Onesweep", 2022. Work O(n), reads n keys,
 // writes nothing of size n.
 //
-//     counters[place][digit][column]      column = lane mod columns: the lanes of a warp hit different banks
-//     and
-//                                         different addresses, so that skewed keys cost no more than uniform
-//                                         ones
+//     counters[place][digit][column]      column = lane mod columns: the lanes of a warp hit different
+//                                         banks and addresses, and skewed keys cost no more than uniform ones
 //
 // The result adds up over calls, so a file can be digested chunk by chunk while it is still being uploaded.
 #pragma once

@@ -3,8 +3,7 @@
 // in Adinets & Merrill, "Onesweep", 2022.
 //
 //     tile:     0         1        2        3
-//     status: PREFIX   PARTIAL  PARTIAL    (me)    <- I add the partials of 2 and 1 and stop at the prefix of
-//     0
+//     status: PREFIX   PARTIAL  PARTIAL    (me)    <- I add the partials of 2 and 1, and the prefix of 0
 //
 // A tile first publishes its own sum (PARTIAL), then walks back over its predecessors until one has published
 // the sum of everything up to itself (PREFIX), and publishes its own. Nobody waits for a tile that has not

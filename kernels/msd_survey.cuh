@@ -8,8 +8,7 @@
 //                                         or 4,096 from 32,768
 //        │ a bucket that no block holds?
 //        ▼
-//     a larger sample, divided by a hash ──> a block each: values that most keys have ──> buckets of the
-//     others
+//     a larger sample, divided by a hash ──> a block each: frequent values ──> buckets of the others
 //
 // A sample may mislead, and every guess is checked: a key outside of the guessed range makes an exact count
 // impossible and is noticed, an array that is not sorted after all is noticed while it is copied, a bucket is

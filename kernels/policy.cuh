@@ -35,10 +35,10 @@ struct OnesweepRow {
 //   u64      12.9   (512x16 13.1, 1024x16 13.2, 512x12 13.5, 1024x12 13.9, 512x10 14.1; CUB 16.4)
 // Pairs come here as a rule because they are skewed: the AND of five, 2026-11-22, microseconds at 2^22 and
 // 2^24 and ms at 2^28:
-//   u32+u32  147  439  5.93   (512x18 155 448 5.84, 512x12 167 483 6.58, 1024x12 178 525 7.21; CUB 183
-//   545 7.86) u64+u32  361  1145 16.4   (512x10 360 1172 17.0, 1024x8 393 1304 19.3; CUB 406 1240 18.2)
-//   u64+u64  415  1382 20.5   (512x12 429 1371 20.1, 512x8 447 1448 21.5, 1024x8 471 1537 22.6; CUB 456
-//   1494 22.3)
+//   u32+u32  147   439  5.93   (512x18 155  448 5.84, 512x12 167  483 6.58, 1024x12 178  525 7.21)
+//   u64+u32  361  1145 16.4    (512x10 360 1172 17.0, 1024x8 393 1304 19.3)
+//   u64+u64  415  1382 20.5    (512x12 429 1371 20.1,  512x8 447 1448 21.5,  1024x8 471 1537 22.6)
+// and CUB 183 545 7.86; 406 1240 18.2; 456 1494 22.3.
 // 1- and 2-byte keys alone take these kernels only if radix is asked for; with values, and u32+u64, the rows
 // are carried over from the measured neighbours.
 inline constexpr OnesweepRow onesweep_rows[] = {

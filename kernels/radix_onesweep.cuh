@@ -2,12 +2,12 @@
 // over memory a digit. Adinets & Merrill, "Onesweep: A Faster Least Significant Digit Radix Sort for GPUs",
 // 2022. Work O(n) and 2n records moved for each digit that varies. Stable.
 //
-//     tile of keys (by digit):   2 0 2 1 0            each tile
-//     1 rank inside the warp     0 0 1 0 1            1..3 learns where its keys stand among its own of that
-//     digit, 2 counts of the tile       [2 1 2]              4    where its digits start in `out` (look-back
-//     over the tiles), 3 place inside the tile    3 0 4 2 1            5    and writes runs of one digit from
-//     shared memory 4 counts of all tiles before + bucket offsets 5 out[offset[digit] + place among the
-//     tile's keys of that digit] = key
+//     a tile's keys (digits)   2 0 2 1 0
+//     1 rank in the warp       0 0 1 0 1      among its keys of that digit
+//     2 counts of the tile     [2 1 2]
+//     3 place in the tile      3 0 4 2 1      keys go there, in shared memory
+//     4 counts of all tiles before, by look-back, + offsets of the digits
+//     5 out[4 of the digit + rank among the tile's keys of it] = key, in runs of one digit
 //
 // One launch makes all passes. A block that finds no tile of a pass left waits for those that others still
 // have; they are on the device, or would not have them, so this needs no cooperative launch.

@@ -2,8 +2,7 @@
 //
 //     up to some thousand records:  one block        (bucket_sort.cuh)
 //     up to 1 to 4 million:         one cooperative launch (grid_sort.cuh)
-//     large arrays:  sample ──> MSD ──┬─ in order, counted, or partitioned twice and each bucket sorted
-//     (radix_msd.cuh)
+//     large arrays:  sample ──> MSD ──┬─ in order, counted, or two partitions and buckets (radix_msd.cuh)
 //                                     └─ falls back, and everything else:
 //     digest ──> plan ──┬─ nothing | copy | reverse      (rearrange.cuh)
 //     (one read)        ├─ counting: count, scan, expand (counting_sort.cuh)

@@ -5,10 +5,9 @@
 //   unsigned   as it is
 //   signed     flip the sign bit
 //   float      flip the sign bit of positive keys, every bit of negative ones (Herf, "Radix tricks", 2001);
-//   now the
-//              negative NaNs are the smallest patterns: one subtraction rotates them to the end, behind the
-//              positive NaNs. So -inf < ... < -0.0 < +0.0 < ... < +inf < NaN of either sign, and every bit is
-//              kept.
+//              now the negative NaNs are the smallest patterns: one subtraction rotates them to the end,
+//              behind the positive ones. So -inf < ... < -0.0 < +0.0 < ... < +inf < NaN of either sign, and
+//              every bit is kept.
 //   descending complement the result
 //
 // One struct of four masks does all of it without a branch on the type: kernels are compiled once a key

@@ -1,7 +1,6 @@
 // scan_file.cpp - a file through a scan, chunk by chunk, each on its way by a thread of its own:
 //
-//     read -> host byte order -> sum -> scan (carry from the chunk before) -> compare -> file byte order ->
-//     write
+//     read -> host order -> sum -> scan (carry from the chunk before) -> compare -> file order -> write
 #include "pipeline/scan_file.hpp"
 
 #include "core/bytes.hpp"

@@ -9,9 +9,8 @@
 // Keys alone stay in their array (block_split.hpp). Pairs go to and fro between two (split.hpp), as a stable
 // split in place would take longer:
 //
-//     input --split--> other --split again--> input ...   every bucket ends in `output`, one of the two
-//     arrays
-//       raw             distances              distances                               raw
+//     input --split--> other --split again--> input ...   every bucket ends in `output`, one of the two:
+//      raw           distances              distances      raw
 //
 // Keys alone are read and written three times, pairs read three times and written twice.
 #pragma once

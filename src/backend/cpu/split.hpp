@@ -2,7 +2,7 @@
 // sort.
 //
 // Histogram, exclusive scan, scatter. The scatter collects a cache line a bucket before it writes (software
-// write- combining: Satish et al., "Fast Sort on CPUs and GPUs", 2010; Wassenberg & Sanders, "Engineering a
+// write-combining: Satish et al., "Fast Sort on CPUs and GPUs", 2010; Wassenberg & Sanders, "Engineering a
 // Multi-core Radix Sort", 2011), so memory sees whole lines, stored past the cache, and the TLB one miss a
 // line.
 //
