@@ -3,6 +3,8 @@
 
 #include "bench/option_lists.hpp"
 
+#include <fmt/format.h>
+
 #include <array>
 #include <string_view>
 
@@ -101,6 +103,12 @@ std::optional<PassOptions> parse_scan_options(std::span<const std::string> words
   options.ops = named<ScanOp>(arguments.value("op"), "op", ops);
   options.kinds = named<ScanKind>(arguments.value("kind"), "kind", kinds);
   options.scan_algorithms = named<ScanAlgorithm>(arguments.value("algorithm"), "algorithm", algorithm_names);
+  if (arguments.value("algorithm") == "all" || options.backend == "auto") return options;
+  for (const ScanAlgorithm algorithm : options.scan_algorithms)
+    if (is_cpu_algorithm(algorithm) != (options.backend == "cpu"))
+      throw UsageError(
+          fmt::format("--algorithm: '{}' is none of --backend {}", name(algorithm), options.backend),
+          "leave one of the two out");
   return options;
 }
 
@@ -118,6 +126,9 @@ std::optional<PassOptions> parse_search_options(std::span<const std::string> wor
   options.extremes = named<Extreme>(arguments.value("extreme"), "extreme", extremes);
   options.indices = named<bool>(arguments.value("index"), "index", indices);
   options.reduce_algorithms = named<ReduceAlgorithm>(arguments.value("algorithm"), "algorithm", algorithms);
+  if (arguments.value("algorithm") != "all" && options.backend == "cpu")
+    throw UsageError("--algorithm: both are the GPU's, --backend cpu has one of its own",
+                     "leave one of the two out");
   return options;
 }
 

@@ -186,7 +186,7 @@ class ScanFileRun {
       const size_t input_bytes = chunk.bytes.size();
       const std::span<std::byte> scanned = session.scan(worker, index, chunk.first_element, chunk.count);
       if (verify) check.note_output(index, scanned);
-      if (layout().is_swapped() && key_bytes(job.output_type) > 1)
+      if (layout().endian == Endian::big && key_bytes(job.output_type) > 1)
         swap_key_bytes(scanned, key_bytes(job.output_type));
       if (output_->is_ordered()) writes.wait(index);
       const bool right = is_right(session, job, chunk);
