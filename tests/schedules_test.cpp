@@ -115,4 +115,14 @@ TEST_CASE("scans of arrays are right under a thousand schedules", "[simt]") {
   }
 }
 
+TEST_CASE("a carry is handed from tile to tile under a hundred schedules", "[simt]") {
+  for (uint64_t i = 0; i < schedules / 10; ++i) {  // tiles of 1024 threads take their time
+    const uint64_t seed = test_seed() + i;
+    INFO("replay with SWEEPSORT_SEED=" << seed);
+    REQUIRE(scans(seed, 16384 * 4 + i % 9, [](const ScanArrays<uint32_t>& arrays, Workspace workspace) {
+      scan_shuffle_chained(arrays, Sum<uint32_t>{}, ChainMemory<uint32_t>(workspace), nullptr);
+    }));
+  }
+}
+
 }  // namespace sweepsort
