@@ -3,8 +3,8 @@
 // Sengupta & Owens, "Parallel Prefix Sum (Scan) with CUDA", GPU Gems 3, ch. 39, 2007. Work O(n), depth O(log
 // n); moves 4n elements: a tile is read and written, and once more to add what comes before it.
 //
-//     up-sweep    3   1   7   0      down-sweep    3   4   7   .     the root becomes the identity
-//                 3   4   7   7                    3   .   7   4     then each node gives its value to its left
+//     up-sweep    3   1   7   0      down-sweep    3   4   7   0     the root becomes the identity
+//                 3   4   7   7                    3   0   7   4     then each node gives its value to its left
 //                 3   4   7  11                    0   3   4  11     child, and that + the left sum to its right
 //
 // A block scans one tile of 2048 elements; the tiles' sums are scanned by the same means, recursively, so

@@ -1,4 +1,4 @@
-// vector_lanes.hpp - a scan inside one vector register, for any operator and any width of vectors.
+// vector_lanes.hpp - a scan inside a few vector registers, for any operator and any width of vectors.
 //
 //     x          a     b     c     d
 //     1 lane     a     ab    bc    cd        each step combines a lane with the one 2^step before it
