@@ -237,9 +237,9 @@ class Tile {
 };
 
 /// One thread: what is read later comes from the second-level cache then. The tile's values, which it wants
-/// last; and the keys of the tile that comes when a quarter of the blocks have taken their next one. (2^28 of the AND of
-/// five, ms: u64 12.1 -> 11.0, u32+u32 6.01 -> 5.50, u64+u64 20.6 -> 19.6. A whole round ahead: 11.4, 5.72,
-/// 21.8, and with the values of that tile, too, 6.3 and 24.5: more than the cache holds.)
+/// last; and the keys of the tile that comes when a quarter of the blocks have taken their next one. (2^28 of
+/// the AND of five, ms: u64 12.1 -> 11.0, u32+u32 6.01 -> 5.50, u64+u64 20.6 -> 19.6. A whole round ahead:
+/// 11.4, 5.72, 21.8, and with the values of that tile, too, 6.3 and 24.5: more than the cache holds.)
 template <class Bits, class Value, class Policy>
 __device__ __forceinline__ void ask_ahead(const Sweep<Bits, Value>& sweep, const Portion& portion,
                                           uint32_t row, uint32_t size) {
