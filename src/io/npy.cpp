@@ -112,7 +112,8 @@ class LiteralParser {
 
   void parse_descr() {
     if (accept('['))
-      throw Error(name_ + ": a structured .npy array cannot be sorted", "save one of its fields alone");
+      throw Error(name_ + ": a structured .npy array cannot be read as numbers",
+                  "save one of its fields alone");
     const std::string_view descr = parse_string();
     if (const auto known = parse_numpy_descr(descr)) {
       header_.type = known->type;
@@ -120,10 +121,11 @@ class LiteralParser {
       return;
     }
     if (descr.find('O') != std::string_view::npos)
-      throw Error(name_ + ": a .npy array of Python objects cannot be sorted",
+      throw Error(name_ + ": a .npy array of Python objects cannot be read as numbers",
                   "convert it with astype() first");
-    throw Error(fmt::format("{}: .npy arrays of type '{}' cannot be sorted", name_, printable(descr)),
-                "the types are signed and unsigned integers of 1, 2, 4 and 8 bytes, float32 and float64");
+    throw Error(
+        fmt::format("{}: .npy arrays of type '{}' cannot be read as numbers", name_, printable(descr)),
+        "the types are signed and unsigned integers of 1, 2, 4 and 8 bytes, float32 and float64");
   }
 
   uint64_t parse_dimension() {
