@@ -28,7 +28,7 @@ RepeatTimes times_of(const MinReport& report) {
 std::string rows(const RepeatTimes& times, uint64_t count) {
   return fmt::format(
       "{:>15}{:>6}{:>14}{:>12}{:>10}{:>14}{:>10}{:>10}\n"
-      "{:>15}{:>6}{:>14.4f}{:>12.4f}{:>9.1f}%{:>14.4f}{:>10.3f}{:>9.1f}%\n",
+      "{:>15} {:>5} {:>13.4f} {:>11.4f} {:>8.1f}% {:>13.4f} {:>9.3f} {:>8.1f}%\n",
       "elements", "runs", "median (ms)", "min (ms)", "spread", "Gelements/s", "GB/s", "share",
       format_count(count), times.runs, times.median_s * 1e3, times.min_s * 1e3, times.spread * 100,
       times.elements_per_s / 1e9, times.bytes_per_s / 1e9, times.share * 100);

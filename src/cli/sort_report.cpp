@@ -79,8 +79,8 @@ std::string repeat_table(const SortReport& report) {
       "{} {} keys, {}, {}\n"
       "GB/s counts each key as read once and written once; the share is of this device's copy bandwidth, "
       "{:.2f} GB/s\n"
-      "{:>8}{:>14}{:>12}{:>10}{:>12}{:>10}{:>10}\n{:>8}{:>14.4f}{:>12.4f}{:>9.1f}%{:>12.4f}{:>10.3f}{:>9.1f}%"
-      "\n",
+      "{:>8}{:>14}{:>12}{:>10}{:>12}{:>10}{:>10}\n"
+      "{:>8} {:>13.4f} {:>11.4f} {:>8.1f}% {:>11.4f} {:>9.3f} {:>8.1f}%\n",
       format_count(report.count), name(report.type), report.backend, report.algorithm,
       report.copy_bandwidth_bytes_s / 1e9, "runs", "median (ms)", "min (ms)", "spread", "Gkeys/s", "GB/s",
       "share", times.runs, times.median_s * 1e3, times.min_s * 1e3, times.spread * 100,
