@@ -273,7 +273,7 @@ TEST_CASE("options that contradict a .npy header are usage errors") {
                     ContainsSubstring("not a .npy file"));
 }
 
-TEST_CASE("a SOSD file is recognised by its name and its count together") {
+TEST_CASE("a SOSD file is recognised by its name, and refused if its count is another") {
   std::vector<std::byte> file(8 + 4 * 8);
   const uint64_t count = 4;
   std::memcpy(file.data(), &count, sizeof count);
@@ -283,8 +283,10 @@ TEST_CASE("a SOSD file is recognised by its name and its count together") {
   CHECK(layout.count == 4);
   CHECK(output_header(layout, 4) == std::vector<std::byte>(file.begin(), file.begin() + 8));
   CHECK(layout_of(file, file.size(), "books.u64").format == FileFormat::raw);
-  CHECK(layout_of(file, file.size(), "books_uint32").format == FileFormat::raw);
-  CHECK(layout_of(file, file.size(), "books_uint32").count == 10);
+  CHECK_THROWS_WITH(layout_of(file, file.size(), "books_uint32"),
+                    ContainsSubstring("longer than it should be"));
+  CHECK_THROWS_WITH(layout_of(file, 32, "books_uint64"), ContainsSubstring("cut short"));
+  CHECK(layout_of(file, file.size(), "books_uint32", {.format = FileFormat::raw}).count == 10);
   CHECK(layout_of(file, 0, "books_uint64", {.format = FileFormat::raw}).count == 0);
 }
 

@@ -70,14 +70,9 @@ class LayoutFinder {
     if (name_.ends_with(".npy"))
       throw Error(name_ + ": not a .npy file: the magic number is missing",
                   "--format raw if it holds bare keys");
-    if (const auto type = sosd_type_from_name(name_); type && file_bytes_) {
-      const auto count = sosd_count(prefix_);
-      if (count && holds(*file_bytes_, sosd_header_bytes, *count, *type)) {
-        note(fmt::format("{}: format sosd, by its name and its first 8 bytes", name_));
-        return FileFormat::sosd;
-      }
-      note(fmt::format("{}: format raw: the first 8 bytes are not the count of keys that SOSD has there",
-                       name_));
+    if (sosd_type_from_name(name_) && file_bytes_ && *file_bytes_ > 0) {
+      note(fmt::format("{}: format sosd, by its name", name_));
+      return FileFormat::sosd;
     }
     return FileFormat::raw;
   }
@@ -140,10 +135,11 @@ class LayoutFinder {
   void find_sosd() {
     const auto type = stated_type(sosd_type_from_name(name_));
     if (!type) throw UsageError(name_ + ": the key type is not known", "say it with -t u32 or -t u64");
-    if (key_bytes(*type) < 4) throw UsageError(name_ + ": SOSD files hold keys of 4 or 8 bytes");
-    if (options_.endian == Endian::big) throw UsageError(name_ + ": SOSD files are little-endian");
+    constexpr const char* other = "--format raw if it holds bare keys";
+    if (key_bytes(*type) < 4) throw UsageError(name_ + ": SOSD files hold keys of 4 or 8 bytes", other);
+    if (options_.endian == Endian::big) throw UsageError(name_ + ": SOSD files are little-endian", other);
     const auto count = sosd_count(prefix_);
-    if (!count) throw Error(name_ + ": too short for a SOSD file: the count of keys takes 8 bytes");
+    if (!count) throw Error(name_ + ": too short for a SOSD file: the count of keys takes 8 bytes", other);
     layout_.type = *type;
     layout_.data_offset = sosd_header_bytes;
     layout_.count = *count;
@@ -165,8 +161,11 @@ class LayoutFinder {
     const size_t width = key_bytes(layout_.type);
     const std::string rest = data % width ? fmt::format(" and {} bytes", data % width) : std::string();
     const bool is_longer = is_countable && layout_.count < (data + width - 1) / width;
-    throw Error(fmt::format("{}: {} says {}, the file holds {}{}: it is {}", name_, who, claim, data / width,
-                            rest, is_longer ? "longer than it should be" : "cut short"));
+    throw Error(
+        fmt::format("{}: {} says {}, the file holds {}{}: it is {}", name_, who, claim, data / width, rest,
+                    is_longer ? "longer than it should be" : "cut short"),
+        fmt::format("--format raw takes it as bare keys, with --skip-bytes {} from behind the header on",
+                    layout_.data_offset));
   }
 
   std::span<const std::byte> prefix_;
