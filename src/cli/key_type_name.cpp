@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <array>
+#include <vector>
 
 namespace sweepsort::cli {
 namespace {
@@ -69,9 +70,10 @@ NamedType parse_key_type(std::string_view text, std::string_view option) {
             text, name(*numpy), option),
         fmt::format("write {} or '<{}'", name(*numpy), text));
   }
-  std::array<std::string_view, aliases.size()> names;
-  std::transform(aliases.begin(), aliases.end(), names.begin(),
-                 [](const Alias& alias) { return alias.name; });
+  // Of another kind the keys would be in another order.
+  std::vector<std::string_view> names;
+  for (const Alias& alias : aliases)
+    if (edit_distance(text.substr(0, 1), alias.name.substr(0, 1)) == 0) names.push_back(alias.name);
   throw UsageError(fmt::format("{} {}: unknown key type", option, text),
                    suggestion_hint(text, names, std::string(known_types)));
 }

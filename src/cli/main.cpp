@@ -23,7 +23,10 @@ constexpr std::array commands{&sort_command,  &scan_command,     &min_command,
 const Command& wanted_command(const std::string& word) {
   const Command* command = find_command(word);
   if (!command) {
-    if (word.starts_with('-')) throw UsageError("unknown option " + word, "'sweepsort help' says more");
+    constexpr std::array<std::string_view, 2> options{"--help", "--version"};
+    if (word.starts_with('-'))
+      throw UsageError("unknown option " + word,
+                       suggestion_hint(word, options, "'sweepsort help' says more"));
     std::vector<std::string_view> names{"help"};
     for (const Command* known : commands) names.push_back(known->name);
     throw UsageError("unknown command '" + word + "'",

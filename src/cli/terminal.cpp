@@ -31,15 +31,28 @@ void allow_open_files() {
 
 bool stderr_is_terminal() { return isatty(STDERR_FILENO) != 0; }
 
+namespace {
+
+/// Names of files may hold what a terminal would obey.
+std::string printable(std::string_view text) {
+  std::string shown(text);
+  for (char& c : shown)
+    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = '?';
+  return shown;
+}
+
+}  // namespace
+
 void say(std::string_view command, std::string_view message) {
   // One write a line, so that lines of several threads or processes do not mix. No error is left to report to
   // anybody.
-  const std::string line = fmt::format("sweepsort: {}{}{}\n", command, command.empty() ? "" : ": ", message);
+  const std::string line =
+      fmt::format("sweepsort: {}{}{}\n", command, command.empty() ? "" : ": ", printable(message));
   std::fwrite(line.data(), 1, line.size(), stderr);
 }
 
 void say_hint(std::string_view hint) {
-  const std::string line = fmt::format("hint: {}\n", hint);
+  const std::string line = fmt::format("hint: {}\n", printable(hint));
   std::fwrite(line.data(), 1, line.size(), stderr);
 }
 
