@@ -126,7 +126,10 @@ std::unique_ptr<Output> replace_regular(const std::string& name, const std::stri
   if (is_input && !options.in_place) throw Error(name + ": is the input", "--in-place replaces it");
   if (!is_input && !options.overwrite) throw Error(name + ": exists already", "-f (--force) replaces it");
   // rename would replace a file that may not be written; nobody expects that.
-  if (::access(target.c_str(), W_OK) != 0) throw Error(name + ": is not writable: permission denied");
+  if (::access(target.c_str(), W_OK) != 0) {
+    if (errno != EACCES) throw system_error(name, "write", errno);
+    throw Error(name + ": is not writable: permission denied");
+  }
   return std::make_unique<AtomicFile>(name, target,
                                       AtomicFileOptions{.replace = true,
                                                         .mode = status.st_mode & 0777,
