@@ -258,8 +258,8 @@ TEST_CASE(
 TEST_CASE("the road follows the data") {
   const auto backend = make_tuned_cpu_backend(2, {.accelerator = Accelerator::never});
   const auto road = [&](std::string_view distribution, KeyType type, Order order = Order::ascending,
-                        uint32_t value_bytes = 0) {
-    const Input input = make_input(distribution, type, 300'000, value_bytes);
+                        uint32_t value_bytes = 0, uint64_t count = 300'000) {
+    const Input input = make_input(distribution, type, count, value_bytes);
     Input output;
     const SortSummary summary = sort_by_session(*backend, job_for(input, order), input, output);
     require_sorted(input, output, order);
@@ -272,7 +272,8 @@ TEST_CASE("the road follows the data") {
   REQUIRE(road("sorted", KeyType::i64, Order::descending) == "reversed");
   REQUIRE(road("all-equal", KeyType::u32) == "all equal");
   REQUIRE(road("uniform", KeyType::u8) == "counting");
-  REQUIRE(road("uniform", KeyType::i16) == "counting");
+  REQUIRE(road("uniform", KeyType::i16, Order::ascending, 0, 600'000) == "counting");
+  REQUIRE(road("uniform", KeyType::i16) == "radix-lsd");
   REQUIRE(road("small-range-256", KeyType::i64) == "counting");
   REQUIRE(road("uniform", KeyType::u32) == "radix-msd-lsd");
   REQUIRE(road("uniform", KeyType::u8, Order::ascending, 4) == "radix-msd-lsd");
