@@ -132,25 +132,19 @@ struct ExpandShared {
   uint32_t end_bin;
 };
 
-/// Bins that are values of a list: each value, as the caller has it, and where its run starts.
-template <class Bits>
-struct BinList {
-  const Bits* values = nullptr;
-  const uint64_t* starts = nullptr;
-};
-
 /// Writes the runs: out[p] is the value of the bin that position p falls into. Persistent blocks, a tile at a
 /// time.
 template <class Bits>
 __global__ __launch_bounds__(counting_policy.expand_threads) void expand_kernel(
     const uint64_t* starts, uint32_t bins_known, uint64_t count, KeyMap<Bits> map, const SortPlan<Bits>* plan,
-    BinList<Bits> list, Bits* out) {
+    Bits* out) {
   ptx::wait_for_previous_launch();
   if (plan != nullptr && plan->road != Road::counting) return;
   ExpandShared& shared = shared_memory<ExpandShared>();
   const uint32_t bins = plan != nullptr && bins_known == 0 ? plan->bins : bins_known;
   const Bits minimum = plan != nullptr ? plan->minimum : Bits{0};
-  const bool is_listed = sizeof(Bits) > 2 && plan != nullptr && plan->bins_are_listed != 0;
+  const BinList<Bits> list = sizeof(Bits) > 2 && plan != nullptr ? plan->list : BinList<Bits>{};
+  const bool is_listed = list.values != nullptr;
   const auto value_of = [&](uint32_t bin) {
     return is_listed ? list.values[bin] : map.from_ordered(static_cast<Bits>(minimum + bin));
   };
@@ -189,7 +183,7 @@ __global__ __launch_bounds__(counting_policy.expand_threads) void expand_kernel(
 
 template <class Bits>
 void expand(const uint64_t* offsets, uint32_t bins_known, DeviceSpan<Bits> out, KeyMap<Bits> map,
-            const SortPlan<Bits>* plan, cudaStream_t stream, BinList<Bits> list = {}) {
+            const SortPlan<Bits>* plan, cudaStream_t stream) {
   constexpr uint32_t threads = counting_policy.expand_threads;
   constexpr uint64_t tile = threads * counting_policy.expand_vectors * keys_a_vector<Bits>;
   // More blocks than are resident, so that the ones that meet many short runs do not decide the time.
@@ -198,7 +192,7 @@ void expand(const uint64_t* offsets, uint32_t bins_known, DeviceSpan<Bits> out, 
       uint64_t{sizeof(Bits) <= 2 ? counting_policy.expand_blocks_a_multiprocessor : 16} * multiprocessors();
   const uint64_t blocks = std::clamp<uint64_t>((out.size() + tile - 1) / tile, 1, most);
   launch_chained(expand_kernel<Bits>, {static_cast<uint32_t>(blocks), threads, sizeof(ExpandShared)}, stream,
-                 offsets, bins_known, out.size(), map, plan, list, out.data());
+                 offsets, bins_known, out.size(), map, plan, out.data());
 }
 
 }  // namespace counting_detail

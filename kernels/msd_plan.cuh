@@ -42,9 +42,6 @@ enum BucketClass : uint32_t {
 inline constexpr uint32_t most_counted_keys = 1u << 17;
 inline constexpr uint32_t counted_value_bits = 16;
 
-/// Distinct values that are worth a counter each, wherever they lie (value_table.cuh).
-inline constexpr uint32_t most_listed_values = 2048;
-
 /// Jobs of the second level at most: one a parent, and one more for each one and a half times a parent's
 /// mean.
 inline constexpr uint32_t msd_most_jobs = msd_digits + msd_digits * 2 / 3 + 2;

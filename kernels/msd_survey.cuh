@@ -210,7 +210,9 @@ class Survey {
     if (threadIdx.x == 0) shared_.distinct = shared_.singles = shared_.most_seen = shared_.zeros = 0;
     take_sample();
     count_values();
-    maybe_few_ = !task_.with_values && shared_.distinct <= most_listed_values * 3 / 4 &&
+    // Pairs of one or two digits are passed as soon as they would be counted.
+    const bool is_wide = !task_.with_values || most_ - least_ > 0xffff;
+    maybe_few_ = is_wide && shared_.distinct <= most_listed_values * 3 / 4 &&
                  shared_.singles <= most_singles(shared_.distinct);
     bool has_crowded = divide(task_.count);
     // Fine pieces hide a crowd from the small sample.

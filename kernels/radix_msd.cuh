@@ -2,7 +2,8 @@
 // Stehle & Jacobsen, "A Memory Bandwidth-Efficient Hybrid Radix Sort on GPUs", 2017. Pairs keep their order.
 //
 //     in ──sample──> map ─────┬─ in order: copied while that is checked
-//                             ├─ few distinct values: counted by hashing (few_values.cuh)
+//                             ├─ few distinct values: counted by hashing (few_values.cuh); pairs are left to
+//                             │  passes by code (value_codes.cuh)
 //                             ├─ some are frequent: counted, the others ──> scratch (frequent_values.cuh)
 //     in ──read────> counts ──┼─ each bucket one value: written from the counts
 //                             ├─ in ──> scratch ──> out ──> out      level 1, level 2, each bucket in a block
@@ -180,7 +181,7 @@ void sort_in_one_block(const MsdArrays<Bits, Value>& arrays, KeyMap<Bits> map, c
 
 /// Sorts `count` records, at least two. `digest`: of all keys, or null; then the keys are sampled instead.
 /// Unless plan->falls_back is set in the end, keys_out (and values_out) hold the sorted records; if it is
-/// set, nothing was written. keys_out may be keys_in. All arrays are aligned to 16 bytes.
+/// set, or pairs turn out to have few values, which plan_codes() goes on with, nothing was written. keys_out may be keys_in. All arrays are aligned to 16 bytes.
 template <Ranking ranking, class Bits, class Value, class Policy>
 void radix_msd(const MsdArrays<Bits, Value>& arrays, KeyMap<Bits> map, const Digest<Bits>* digest,
                const MsdWorkspace<Bits, Value, Policy>& workspace, cudaStream_t stream) {
@@ -229,16 +230,14 @@ void radix_msd(const MsdArrays<Bits, Value>& arrays, KeyMap<Bits> map, const Dig
   const uint64_t span = align_up(std::max<uint64_t>(count / most_spans + 1, 4096), 16);
   const uint32_t spans = static_cast<uint32_t>((count + span - 1) / span);
   value_table::ListedValues<Bits>* const listed = workspace.listed.data();
-  if constexpr (!with_values) {
-    launch_chained(msd_detail::count_values_kernel<Bits>,
-                   {spans, value_table::threads, sizeof(msd_detail::CountValuesShared<Bits>)}, stream,
-                   arrays.keys_in, count, span, plan, workspace.values.data(), arrays.keys_scratch,
-                   workspace.rest_counts.data());
-    launch_chained(value_table::order_values_kernel<Bits>,
-                   {1, value_table::threads, sizeof(value_table::OrderShared<Bits>)}, stream,
-                   static_cast<const value_table::Table<Bits>*>(workspace.values.data()), map, plan, listed,
-                   workspace.expansion.data());
-  }
+  launch_chained(msd_detail::count_values_kernel<Bits>,
+                 {spans, value_table::threads, sizeof(msd_detail::CountValuesShared<Bits>)}, stream,
+                 arrays.keys_in, count, span, plan, workspace.values.data(), arrays.keys_scratch,
+                 workspace.rest_counts.data());
+  launch_chained(value_table::order_values_kernel<Bits>,
+                 {1, value_table::threads, sizeof(value_table::OrderShared<Bits>)}, stream,
+                 static_cast<const value_table::Table<Bits>*>(workspace.values.data()), map, plan, listed,
+                 workspace.expansion.data());
 
   using namespace bucket_histogram_detail;
   const bucket_histogram_detail::Task<Bits> histogram{
@@ -273,8 +272,7 @@ void radix_msd(const MsdArrays<Bits, Value>& arrays, KeyMap<Bits> map, const Dig
   const uint64_t* const offsets = workspace.offsets.data();
   if constexpr (!with_values)
     counting_detail::expand(offsets, 0, DeviceSpan<Bits>(arrays.keys_out, count), map,
-                            static_cast<const SortPlan<Bits>*>(workspace.expansion.data()), stream,
-                            {&listed->values[0], &listed->starts[0]});
+                            static_cast<const SortPlan<Bits>*>(workspace.expansion.data()), stream);
 
   using namespace partition_detail;
   const auto partition = partition_kernel<Bits, Value, stable_ranking, typename Policy::Partition>;

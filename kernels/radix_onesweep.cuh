@@ -45,6 +45,13 @@ struct ColumnArrays {
   }
 };
 
+/// Whether passes can sort pairs by the places of their keys in a list: that stands where the counts of a tile
+/// will be.
+template <class Bits, class Value, class Policy>
+inline constexpr bool can_sort_codes =
+    value_bytes<Value> != 0 && sizeof(Bits) >= 4 &&
+    Policy::threads / warp_threads* digit_values * sizeof(uint32_t) >= most_listed_values * sizeof(Bits);
+
 namespace onesweep_detail {
 
 using Statuses = LookbackTable<uint32_t, digit_values>;
@@ -79,6 +86,8 @@ struct Sweep {
   DigitOf<Bits> digit_of;
   HotDigits hot;
   KeyMap<Bits> map;
+  const Bits* values;  // null, or what digits are of: places in this list (value_codes.cuh)
+  uint32_t values_size;
   bool map_at_load;
   bool map_at_store;
 };
@@ -97,7 +106,7 @@ struct Shared {
   Sweep<Bits, Value> sweep;
   Portion borders;
   // While keys are ranked: a histogram a warp, then where in the tile each warp's keys of a digit start.
-  uint32_t warp_counts[warps][digit_values];
+  alignas(16) uint32_t warp_counts[warps][digit_values];
   alignas(16) unsigned char records[Policy::tile * record_bytes];  // the tile in the order of its digits
 };
 
@@ -110,11 +119,13 @@ class Tile {
   using TileShared = Shared<Bits, Value, Policy>;
   static constexpr uint32_t keys_a_thread = Policy::keys_a_thread;
   static constexpr bool with_values = value_bytes<Value> != 0;
+  static constexpr bool has_codes = can_sort_codes<Bits, Value, Policy>;
 
   __device__ __forceinline__ Tile(TileShared& shared, const Sweep<Bits, Value>& sweep, uint64_t first,
                                   uint32_t size)
       : shared_(shared), sweep_(sweep), digit_of_(sweep.digit_of), first_(first), size_(size) {}
 
+  /// The keys as the pass wants them. All threads, none of which uses the counts.
   __device__ __forceinline__ void load_keys() {
     const Bits* const mine = sweep_.keys_from + first_ + own_index(0);
 #pragma unroll
@@ -123,6 +134,7 @@ class Tile {
     if (!sweep_.map_at_load) return;
 #pragma unroll
     for (uint32_t i = 0; i < keys_a_thread; ++i) keys_[i] = sweep_.map.to_ordered(keys_[i]);
+    if (has_codes && sweep_.values != nullptr) look_up_codes();
   }
 
   /// Phase 1: each record's rank among the records of its digit in its warp.
@@ -176,7 +188,9 @@ class Tile {
 
   /// Phase 5: runs of one digit go out, coalesced.
   __device__ __forceinline__ void write_keys() {
-    if (sweep_.map_at_store)
+    if (has_codes && sweep_.map_at_store && sweep_.values != nullptr)
+      write_keys_as([this](Bits code) { return sweep_.values[code]; });
+    else if (sweep_.map_at_store)
       write_keys_as([this](Bits key) { return sweep_.map.from_ordered(key); });
     else
       write_keys_as([](Bits key) { return key; });
@@ -202,6 +216,30 @@ class Tile {
   }
 
  private:
+  /// From ordered keys to places in the list of values, which all of them are in. The list is where the
+  /// counts will be.
+  __device__ __forceinline__ void look_up_codes() {
+    Bits* const list = reinterpret_cast<Bits*>(shared_.warp_counts);
+    const uint32_t size = sweep_.values_size;
+    for (uint32_t i = threadIdx.x; i < size; i += Policy::threads)
+      list[i] = sweep_.map.to_ordered(sweep_.values[i]);
+    __syncthreads();
+#pragma unroll
+    for (uint32_t i = 0; i < keys_a_thread; ++i) keys_[i] = place_of(keys_[i], list, size);
+    __syncthreads();
+  }
+
+  /// By bisection. A key that is in no list, as there is none behind the last record, gets any place.
+  __device__ __forceinline__ static Bits place_of(Bits key, const Bits* list, uint32_t size) {
+    uint32_t place = 0;
+    for (uint32_t step = size; step > 1;) {
+      step = (step + 1) / 2;
+      const uint32_t further = place + step;
+      if (further < size && list[further] <= key) place = further;
+    }
+    return static_cast<Bits>(place);
+  }
+
   __device__ __forceinline__ uint32_t warp() const { return threadIdx.x / warp_threads; }
   /// Where in the tile this thread's record i comes from ...
   __device__ __forceinline__ uint32_t own_index(uint32_t i) const {
@@ -334,7 +372,7 @@ __device__ __forceinline__ void sweep_portion_of_pass(Shared<Bits, Value, Policy
   if (!plan.passes[place].live) return;
   if (threadIdx.x == 0) {
     const RadixPass pass = plan.passes[place];
-    const bool maps = !plan.pass_map.is_identity();
+    const bool maps = !plan.pass_map.is_identity() || plan.list.values != nullptr;
     shared.sweep = {.keys_from = keys.source(pass.source),
                     .keys_to = keys.destination(pass.destination),
                     .values_from = values.source(pass.source),
@@ -342,6 +380,8 @@ __device__ __forceinline__ void sweep_portion_of_pass(Shared<Bits, Value, Policy
                     .digit_of = DigitOf<Bits>(place),
                     .hot = pass.hot,
                     .map = plan.pass_map,
+                    .values = plan.list.values,
+                    .values_size = plan.bins,
                     .map_at_load = maps && pass.first,
                     .map_at_store = maps && pass.last};
     const uint64_t first = number * passes.portion_keys;

@@ -3,6 +3,7 @@
 //     up to some thousand records:  one block        (bucket_sort.cuh)
 //     up to 1 to 4 million:         one cooperative launch (grid_sort.cuh)
 //     large arrays:  sample ──> MSD ──┬─ in order, counted, or two partitions and buckets (radix_msd.cuh)
+//                                     ├─ pairs of few values: LSD by their codes (value_codes.cuh)
 //                                     └─ falls back, and everything else:
 //     digest ──> plan ──┬─ nothing | copy | reverse      (rearrange.cuh)
 //     (one read)        ├─ counting: count, scan, expand (counting_sort.cuh)
@@ -25,6 +26,7 @@
 #include "kernels/radix_onesweep.cuh"
 #include "kernels/rearrange.cuh"
 #include "kernels/sort_plan.cuh"
+#include "kernels/value_codes.cuh"
 
 #include <cuda_runtime.h>
 
@@ -174,7 +176,8 @@ MsdArrays<Bits, Value> msd_arrays(DeviceSpan<const Bits> keys_in, DeviceSpan<Bit
           .count = keys_in.size()};
 }
 
-/// Tries the MSD sort and returns where it says whether it fell back. `digest` may be null.
+/// Tries the MSD sort and returns where it says whether it fell back. `digest` may be null. Of pairs with few
+/// values, the passes that workspace.plan then tells are left to do.
 template <class Bits, class Value, class Policy>
 const uint32_t* try_msd(const MsdArrays<Bits, Value>& arrays, const SortSettings<Bits>& settings,
                         const Digest<Bits>* digest, const SortWorkspace<Bits, Value, Policy>& workspace,
@@ -183,7 +186,15 @@ const uint32_t* try_msd(const MsdArrays<Bits, Value>& arrays, const SortSettings
     radix_msd<Ranking::lane_order>(arrays, settings.map, digest, workspace.msd, stream);
   else
     radix_msd<Ranking::ballot>(arrays, settings.map, digest, workspace.msd, stream);
-  return &workspace.msd.plan.data()->falls_back;
+  const MsdPlan<Bits>* const plan = workspace.msd.plan.data();
+  if constexpr (value_bytes<Value> != 0) {
+    static_assert(can_sort_codes<Bits, Value, Policy>);
+    plan_codes(plan, static_cast<const SortPlan<Bits>*>(workspace.msd.expansion.data()),
+               static_cast<const value_table::ListedValues<Bits>*>(workspace.msd.listed.data()), settings.map,
+               arrays.keys_in == arrays.keys_out, workspace.plan.data(), workspace.onesweep.offsets.data(),
+               workspace.onesweep.offsets_stride(), stream);
+  }
+  return &plan->falls_back;
 }
 
 template <class Bits, class Value>

@@ -42,19 +42,30 @@ struct RadixPass {
   HotDigits hot;
 };
 
+/// Distinct values that are worth a counter each, wherever they lie (value_table.cuh).
+inline constexpr uint32_t most_listed_values = 2048;
+
+/// Bins that are values of a list, wherever these lie: each value in order, as the caller has it, and how many
+/// keys come before its own. Null: the bins are a range.
+template <class Bits>
+struct BinList {
+  const Bits* values = nullptr;
+  const uint64_t* starts = nullptr;
+};
+
 /// All zeros before it is made, and if it is not wanted: then there is nothing to do.
 template <class Bits>
 struct SortPlan {
   Road road;
   uint32_t finished_places;  // digit places whose offsets are there
   uint32_t live_digits;
-  uint32_t scatters;   // whether the passes run at all
-  uint32_t copy_back;  // in place and an odd number of passes: the result is in the scratch array
-  uint32_t bins;       // counting: distinct values at most
-  uint32_t first_bin;  // counting: where the counts of `minimum` are; after the last bin the first follows
-  uint32_t bins_are_listed;  // counting: the bins are values of a list, wherever these lie
-  Bits minimum;              // of the ordered bits
-  KeyMap<Bits> pass_map;     // what the passes sort by: counting moves the smallest key to zero
+  uint32_t scatters;      // whether the passes run at all
+  uint32_t copy_back;     // in place and an odd number of passes: the result is in the scratch array
+  uint32_t bins;          // counting: distinct values at most
+  uint32_t first_bin;     // counting: where the counts of `minimum` are; after the last bin the first follows
+  Bits minimum;           // of the ordered bits
+  BinList<Bits> list;     // counting: the bins, if they are not a range
+  KeyMap<Bits> pass_map;  // what the passes sort by: counting moves the smallest key to zero
   RadixPass passes[digit_places<Bits>];
 };
 
@@ -162,7 +173,7 @@ __device__ void write_plan(const Digest<Bits>& digest, const SortTask& task, Key
   plan.road = choose(task, digest, live_digits, range == ~uint64_t{0} ? range : range + 1);
   plan.live_digits = live_digits;
   plan.first_bin = 0;
-  plan.bins_are_listed = 0;
+  plan.list = {};
   plan.minimum = sizeof(Bits) == 1 ? Bits{0} : digest.minimum();
   plan.bins = plan.road == Road::counting ? static_cast<uint32_t>(range + 1) : 0;
   plan.pass_map = map;

@@ -69,7 +69,8 @@ struct OrderShared {
   uint32_t size;
 };
 
-/// One block sorts the values, and scans their counts. Few values: `expansion` tells to write their runs.
+/// One block sorts the values, and scans their counts. Few values: `expansion` tells to write their runs (of
+/// keys alone).
 /// Frequent ones: the plan learns how many keys are left, and each value its bucket.
 template <class Bits>
 __global__ __launch_bounds__(threads) void order_values_kernel(const Table<Bits>* table, KeyMap<Bits> map,
@@ -88,7 +89,7 @@ __global__ __launch_bounds__(threads) void order_values_kernel(const Table<Bits>
   }
   __syncthreads();
   const uint32_t size = shared.size;
-  if (size > most_values) {
+  if (size > (plan->frequent != 0 ? most_values : most_listed_values)) {
     if (threadIdx.x == 0) plan->has_many_values = 1;
     return;
   }
@@ -130,7 +131,7 @@ __global__ __launch_bounds__(threads) void order_values_kernel(const Table<Bits>
   } else {
     expansion->road = Road::counting;
     expansion->bins = size;
-    expansion->bins_are_listed = 1;
+    expansion->list = {&listed->values[0], &listed->starts[0]};
   }
 }
 

@@ -4,6 +4,9 @@
 #include "datasets/distributions.hpp"
 #include "device_array.hpp"
 #include "kernels/radix_msd.cuh"
+#include "kernels/radix_onesweep.cuh"
+#include "kernels/rearrange.cuh"
+#include "kernels/value_codes.cuh"
 #include "on_device.hpp"
 #include "record_arrays.hpp"
 #include "seed.hpp"
@@ -43,6 +46,31 @@ struct Case {
 template <class Bits>
 using Plan = MsdPlan<Bits>;
 
+/// What the MSD sort leaves to do where pairs have few values, as radix_sort.cuh does it.
+template <class Bits, class Value, class Policy>
+void sort_by_codes(const MsdArrays<Bits, Value>& arrays, KeyMap<Bits> map,
+                   const MsdWorkspace<Bits, Value, Policy>& msd) {
+  const bool in_place = arrays.keys_in == arrays.keys_out;
+  Workspace counter;
+  (void)counter.take<SortPlan<Bits>>(1);
+  (void)OnesweepWorkspace<Bits, Value>(counter, arrays.count, onesweep_portion);
+  const DeviceArray<std::byte> memory(counter.used());
+  check(cudaMemset(memory.data(), 0, memory.size()));
+  Workspace carved(memory.span());
+  SortPlan<Bits>* const plan = carved.take<SortPlan<Bits>>(1).data();
+  const OnesweepWorkspace<Bits, Value> onesweep(carved, arrays.count, onesweep_portion);
+  plan_codes<Bits>(msd.plan.data(), msd.expansion.data(), msd.listed.data(), map, in_place, plan,
+                   onesweep.offsets.data(), onesweep.offsets_stride(), nullptr);
+  const ColumnArrays<Bits> keys{arrays.keys_in, arrays.keys_scratch, arrays.keys_out};
+  const ColumnArrays<Value> values{arrays.values_in, arrays.values_scratch, arrays.values_out};
+  radix_onesweep<Ranking::ballot>(keys, values, arrays.count, plan, onesweep, nullptr);
+  if (in_place) {
+    copy_back(keys.scratch, keys.out, arrays.count, plan, nullptr);
+    copy_back(values.scratch, values.out, arrays.count, plan, nullptr);
+  }
+  memory.check_zones();
+}
+
 /// Sorts; the plan that the device made. Checks everything that a fall-back allows to check.
 template <class Key, class Value, class Policy = SmallMsd>
 Plan<KeyBits<Key>> sort(const std::vector<Key>& input, const Case& test) {
@@ -65,6 +93,7 @@ Plan<KeyBits<Key>> sort(const std::vector<Key>& input, const Case& test) {
     radix_msd<Ranking::lane_order>(arrays, map, digest, workspace, nullptr);
   else
     radix_msd<Ranking::ballot>(arrays, map, digest, workspace, nullptr);
+  if constexpr (!std::is_same_v<Value, NoValue>) sort_by_codes(arrays, map, workspace);
 
   memory.check_zones();
   Plan<Bits> plan;
@@ -299,6 +328,31 @@ TEST_CASE("few values are not counted where one finds no slot, be it the very la
   for (uint32_t i = 0; i < keys.size(); ++i) keys[i] = colliding(i * 7 % most_tries);
   keys.back() = colliding(most_tries);
   CHECK_FALSE(sort<uint32_t, NoValue>(keys, {}).has_few_values());
+  CHECK_FALSE(sort<uint32_t, uint32_t>(keys, {}).has_few_values());
+}
+
+TEMPLATE_PRODUCT_TEST_CASE("pairs of few values are sorted by the places of these in a list", "[device]",
+                           std::pair, ((uint32_t, uint32_t), (double, uint64_t))) {
+  using Key = typename TestType::first_type;
+  using Value = typename TestType::second_type;
+  std::mt19937_64 random(test_seed());
+  uint32_t turn = 0;
+  // The last ones have codes of two digits.
+  for (const uint32_t values : {2u, 3u, 16u, 256u, 257u, 700u}) {
+    const uint32_t number = turn++;
+    if (!on_gpu && number % 2 != (sizeof(Key) == 4 ? 0 : 1)) continue;
+    std::vector<Key> list(values);
+    for (Key& value : list) value = std::bit_cast<Key>(static_cast<KeyBits<Key>>(random()));
+    if (values > 2) list[0] = std::bit_cast<Key>(KeyBits<Key>{0});
+    std::vector<Key> keys(on_gpu ? 300'003 : 13'001);
+    // Of a few values, half of the keys have the first two; of many, that would leave too little of each.
+    for (Key& key : keys) key = list[random() % (values < 256 && random() % 2 == 0 ? 2 : values)];
+    const Case test{.order = number % 3 == 0 ? Order::descending : Order::ascending,
+                    .in_place = number % 4 < 2,
+                    .digested = number % 4 == 3};
+    INFO(values << " values");
+    CHECK(sort<Key, Value>(keys, test).has_few_values());
+  }
 }
 
 #ifdef SWEEPSORT_EMULATED
