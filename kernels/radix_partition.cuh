@@ -222,6 +222,7 @@ class Partition {
     for (uint64_t tile = 0; tile < tiles; ++tile) {
       const uint64_t left = job_.count - tile * Policy::tile;
       const Source next = source(tile + 1);
+      if (threadIdx.x == 0) ask_for(tile + 1);
       if (left >= Policy::tile)
         bin_tile<true>(Policy::tile, next);
       else
@@ -261,6 +262,16 @@ class Partition {
     const uint64_t first = job_.first + begin + own_index(0);
     return {shared_.keys_in + first, level_.values_in + (with_values ? first : 0),
             static_cast<uint32_t>(min(job_.count - begin, uint64_t{Policy::tile}))};
+  }
+
+  /// One thread: a tile's records come to the second-level cache, all at once. Their loads start one by one, as
+  /// registers become free. (2^28 uniform, ms: u32 2.77 -> 2.74, u64 4.74 -> 4.68, u32+u32 5.16 -> 5.08,
+  /// u64+u32 8.15 -> 7.59, u64+u64 9.57 -> 9.25. A tile earlier: 2.87, 4.96, 5.49; u64+u64 9.64.)
+  __device__ __forceinline__ void ask_for(uint64_t tile) const {
+    const uint64_t begin = min(tile * Policy::tile, job_.count);
+    const uint32_t records = static_cast<uint32_t>(min(job_.count - begin, uint64_t{Policy::tile}));
+    ptx::prefetch(shared_.keys_in + job_.first + begin, records);
+    if constexpr (with_values) ptx::prefetch(level_.values_in + job_.first + begin, records);
   }
 
   /// Sets the records [first, first + batch) on their way. Those of the next tile go out as soon as the
