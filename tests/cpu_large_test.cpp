@@ -84,7 +84,8 @@ void require_sorts(uint64_t count, SortAlgorithm algorithm) {
   REQUIRE(run_begin == count);
 }
 
-TEST_CASE("more than 2^32 keys are counted") {
+TEST_CASE("2^31 - 1 keys, and more than 2^32, are counted") {
+  require_sorts((uint64_t{1} << 31) - 1, SortAlgorithm::automatic);
   require_sorts((uint64_t{1} << 32) + 3, SortAlgorithm::automatic);
 }
 
