@@ -80,6 +80,11 @@ struct Shared {
   BucketMap<Bits> map;
   Bits least[warps];
   Bits most[warps];
+  // Pairs: bits that are set, and bits that are not, in some key of each warp's sample; in how many bits all
+  // samples differ.
+  Bits ones[with_values ? warps : 1];
+  Bits zeros[with_values ? warps : 1];
+  uint32_t varying_bits;
   GridCounts counts;
   union {
     struct {
@@ -216,10 +221,24 @@ class GridSort {
       shared_.least[warp] = least;
       shared_.most[warp] = most;
     }
+    const auto either = [](Bits a, Bits b) { return static_cast<Bits>(a | b); };
+    if constexpr (with_values) {
+      const Bits ones = warp_reduce(key, either);
+      const Bits zeros = warp_reduce(static_cast<Bits>(~key), either);
+      if (ptx::lane_id() == 0) {
+        shared_.ones[warp] = ones;
+        shared_.zeros[warp] = zeros;
+      }
+    }
     if (threadIdx.x < digit_values) shared_.counts.own[threadIdx.x] = 0;
     __syncthreads();
     if (warp == 0) {
       const uint32_t which = ptx::lane_id() % GridShared::warps;
+      if constexpr (with_values) {
+        const uint64_t varying =
+            warp_reduce(shared_.ones[which], either) & warp_reduce(shared_.zeros[which], either);
+        if (ptx::lane_id() == 0) shared_.varying_bits = static_cast<uint32_t>(__popcll(varying));
+      }
       const Bits first = warp_reduce(shared_.least[which], lower);
       const Bits last = warp_reduce(shared_.most[which], higher);
       constexpr Bits all = static_cast<Bits>(~Bits{0});
@@ -234,8 +253,13 @@ class GridSort {
   }
 
   /// Pairs of equal keys crowd in the parts of every bucket, and few bytes vary: H200, 2^20 u32 pairs of
-  /// 65,536 keys, 101 us in buckets (CUB 67).
-  __device__ __forceinline__ bool repeats() const { return with_values && shared_.map.range < count_ / 4; }
+  /// 65,536 keys that are neighbours, 101 us in buckets and 38 by digits (CUB 67); that differ in the first and
+  /// the third byte, 100 and 28.
+  __device__ __forceinline__ bool repeats() const {
+    if constexpr (!with_values) return false;
+    const uint32_t most_values = count_ / 4;
+    return shared_.map.range < most_values || uint64_t{1} << min(shared_.varying_bits, 63u) < most_values;
+  }
 
   /// Whether the sample alone shows a bucket with many more keys than a block sorts. Large shares are worth
   /// the question.

@@ -163,6 +163,13 @@ TEST_CASE("pairs whose keys repeat are sorted by their bytes at once", "[device]
   const std::vector<uint32_t> keys = make_keys<uint32_t>("small-range-256", 2'500, test_seed());
   CHECK(sort<SmallGrid, uint32_t, uint32_t>(keys, {}) == Taken::digits);
   CHECK(sort<SmallGrid, uint32_t, NoValue>(keys, {}) == Taken::buckets);
+  // The same where the bits that vary lie apart, and no bucket has many keys.
+  std::mt19937_64 random(test_seed());
+  std::vector<uint64_t> apart(2'500);
+  for (uint64_t& key : apart)
+    key = 0x5500000000000055 | (random() & 0x00ff000000000000) | (random() & 1) << 20;
+  CHECK(sort<SmallGrid, uint64_t, uint32_t>(apart, {}) == Taken::digits);
+  CHECK(sort<SmallGrid, uint64_t, NoValue>(apart, {}) == Taken::buckets);
 }
 
 TEST_CASE("the grid sort is right at every limit of its sizes", "[device]") {
