@@ -31,6 +31,17 @@ TEST_CASE("an array of pages is aligned and zeroed, and moves") {
   CHECK(PageArray(0).data() == nullptr);
 }
 
+TEST_CASE("small pages that are made ahead leave every byte alone") {
+  PageArray array(huge_page + 5, PageSize::small);
+  std::fill_n(array.data(), 99, std::byte{9});
+  for (size_t at = 0; at < array.size(); at += 4096)
+    array.touch(at, std::min<size_t>(4096, array.size() - at));
+  PageArray moved = std::move(array);
+  moved.touch(0, 4096);
+  CHECK(std::count(moved.data(), moved.data() + moved.size(), std::byte{9}) == 99);
+  CHECK(std::count(moved.data(), moved.data() + moved.size(), std::byte{0}) == huge_page + 5 - 99);
+}
+
 TEST_CASE("pages that are made ahead leave every other byte alone") {
   PageArray array(3 * huge_page + 5);
   std::fill_n(array.data(), huge_page, std::byte{9});

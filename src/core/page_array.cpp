@@ -6,6 +6,7 @@
 
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <cstdint>
@@ -17,6 +18,8 @@ namespace {
 constexpr size_t huge_page = 2u << 20;
 /// To clear a huge page takes 0.1 to 0.5 ms.
 constexpr std::chrono::milliseconds slow{5};
+/// Small pages made together take three quarters of the time.
+constexpr size_t pages_at_once = 256u << 10;
 
 size_t rounded(size_t bytes) { return (bytes + 4095) / 4096 * 4096; }
 
@@ -44,6 +47,7 @@ PageArray::PageArray(size_t bytes, PageSize pages) {
   if (slack > skip) munmap(begin + skip + length, slack - skip);
   data_ = begin + skip;
   size_ = bytes;
+  pages_are_small_ = pages == PageSize::small;
   // Only advice: refused on some kernels, right without it.
   if (slack > 0) madvise(data_, length, pages == PageSize::huge ? MADV_HUGEPAGE : MADV_NOHUGEPAGE);
 }
@@ -53,11 +57,21 @@ PageArray::~PageArray() {
 }
 
 void PageArray::touch(size_t offset, size_t bytes) {
+  if (pages_are_small_.load(std::memory_order_relaxed)) {
+#ifdef MADV_POPULATE_WRITE
+    // Only advice, too: kernels before 5.14 do not know it.
+    if (offset % pages_at_once == 0)
+      madvise(data_ + offset, std::min(pages_at_once, rounded(size_) - offset), MADV_POPULATE_WRITE);
+#endif
+    return;
+  }
   const size_t page = (offset + huge_page - 1) / huge_page * huge_page;
   if (page >= offset + bytes || page + huge_page > size_) return;
   const auto start = std::chrono::steady_clock::now();
   *const_cast<volatile std::byte*>(data_ + page) = std::byte{0};
-  if (std::chrono::steady_clock::now() - start > slow) madvise(data_, rounded(size_), MADV_NOHUGEPAGE);
+  if (std::chrono::steady_clock::now() - start <= slow) return;
+  madvise(data_, rounded(size_), MADV_NOHUGEPAGE);
+  pages_are_small_ = true;
 }
 
 }  // namespace sweepsort

@@ -2,6 +2,7 @@
 // writes.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <utility>
@@ -33,7 +34,7 @@ class PageArray {
 
   /// The calling thread is about to fill [offset, offset + bytes), and nobody has yet. If a huge page begins
   /// there, it is made (its first byte is cleared) and the time taken: where that is long, what is untouched
-  /// of the array gets small pages. In a virtual machine whose host has taken free memory back a huge page
+  /// of the array gets small pages, 64 at once. In a virtual machine whose host has taken free memory back a huge page
   /// takes 10 ms instead of 0.3, while smaller pieces of memory are still there. Thread-safe.
   void touch(size_t offset, size_t bytes);
 
@@ -41,10 +42,12 @@ class PageArray {
   void swap(PageArray& other) noexcept {
     std::swap(data_, other.data_);
     std::swap(size_, other.size_);
+    pages_are_small_ = other.pages_are_small_.exchange(pages_are_small_);
   }
 
   std::byte* data_ = nullptr;
   size_t size_ = 0;
+  std::atomic<bool> pages_are_small_ = false;  // as asked for, or because touch() found huge ones slow
 };
 
 }  // namespace sweepsort

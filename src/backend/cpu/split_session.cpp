@@ -133,8 +133,10 @@ class SplitSession : public SortSession {
   }
 
   std::span<std::byte> begin_put(uint32_t worker, Column, uint64_t, size_t bytes) override {
-    workers_.at(worker).open = bytes;
-    return {workers_[worker].buffer.data(), bytes};
+    Worker& mine = workers_.at(worker);
+    mine.make_pages();
+    mine.open = bytes;
+    return {mine.buffer.data(), bytes};
   }
 
   void end_put(uint32_t worker) override {
@@ -169,6 +171,7 @@ class SplitSession : public SortSession {
 
   std::span<std::byte> get(uint32_t worker, Column, uint64_t first_byte, size_t bytes) override {
     Worker& mine = workers_.at(worker);
+    mine.make_pages();
     auto* const to = reinterpret_cast<Bits*>(mine.buffer.data());
     const uint64_t first = first_byte / sizeof(Bits);
     const uint64_t end = first + bytes / sizeof(Bits);
@@ -192,6 +195,15 @@ class SplitSession : public SortSession {
     PageArray tables;
     size_t open = 0;
     std::optional<SortMemory<Bits, NoValue>> memory;  // of its bucket sorts
+    bool has_pages = false;
+
+    /// By its own thread, before it first writes to the buffer.
+    void make_pages() {
+      if (std::exchange(has_pages, true)) return;
+      constexpr size_t step = 256u << 10;
+      for (size_t at = 0; at < buffer.size(); at += step)
+        buffer.touch(at, std::min(step, buffer.size() - at));
+    }
     BlockTables<Bits>& tables_of() const { return *reinterpret_cast<BlockTables<Bits>*>(tables.data()); }
   };
 
