@@ -7,6 +7,7 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <csignal>
 #include <filesystem>
 #include <set>
@@ -293,13 +294,36 @@ TEST_CASE("a backend that drops, doubles, flips or misplaces a key in any run or
   }
 }
 
+TEST_CASE("a look at a file's keys tells whether they are in order, before a backend is chosen") {
+  static bool looks_in_order = false;
+  SortEnvironment environment = cpu_environment();
+  environment.choose = [](const KeysToSort& keys, const AskStatus&, uint32_t, const WhereOptions&) {
+    looks_in_order = keys.looks_in_order();
+    return BackendDecision{BackendChoice::cpu, "the test says so"};
+  };
+  const TemporaryFolder folder;
+  std::vector<uint64_t> keys = random_keys<uint64_t>(30'000);
+  const auto is_in_order = [&] {
+    write_keys(folder / "in.u64", keys);
+    sort_file_with(environment, folder / "in.u64", folder / "out", {.overwrite = true});
+    return looks_in_order;
+  };
+  CHECK_FALSE(is_in_order());
+  std::sort(keys.begin(), keys.end());
+  CHECK(is_in_order());
+  std::reverse(keys.begin(), keys.end());
+  CHECK(is_in_order());
+  keys.clear();
+  CHECK(is_in_order());
+}
+
 TEST_CASE("a GPU with little memory sorts a file in runs; if it fails the CPU does, from the input") {
   for (const Fault fault : {Fault::none, Fault::fails_to_sort, Fault::doubles_key}) {
     const TemporaryFolder folder;
     const auto keys = random_keys<uint64_t>(30'000);
     write_keys(folder / "in.u64", keys);
     SortEnvironment environment = with_gpu(plain_environment(4096), fault);
-    environment.choose = [](uint64_t, KeyType, const AskStatus&, uint32_t, const WhereOptions&) {
+    environment.choose = [](const KeysToSort&, const AskStatus&, uint32_t, const WhereOptions&) {
       return BackendDecision{BackendChoice::cuda, "the test says so"};
     };
     const SortReport report =
@@ -317,7 +341,7 @@ TEST_CASE("a stream that the GPU failed to sort is sorted by the CPU, from memor
     REQUIRE(::mkfifo((folder / "in.u64").c_str(), 0600) == 0);
     std::thread writer([&] { write_keys(folder / "in.u64", keys); });
     SortEnvironment environment = with_gpu(cpu_environment(), Fault::doubles_key);
-    environment.choose = [](uint64_t, KeyType, const AskStatus&, uint32_t, const WhereOptions&) {
+    environment.choose = [](const KeysToSort&, const AskStatus&, uint32_t, const WhereOptions&) {
       return BackendDecision{BackendChoice::cuda, "the test says so"};
     };
     SortFileOptions options = with_memory(Bytes{1u << 20});

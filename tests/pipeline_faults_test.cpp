@@ -133,7 +133,7 @@ TEST_CASE("a GPU that fails or lies in any phase is replaced by the CPU, with a 
     const Scene scene;
     SortEnvironment environment = with_gpu(plain_environment(), fault);
     // No GPU pays for 1000 keys; the choice by size has tests of its own.
-    environment.choose = [](uint64_t, KeyType, const AskStatus&, uint32_t, const WhereOptions&) {
+    environment.choose = [](const KeysToSort&, const AskStatus&, uint32_t, const WhereOptions&) {
       return BackendDecision{BackendChoice::cuda, "the test says so"};
     };
     std::string log;

@@ -23,7 +23,7 @@ CudaStatus gpu() { return {.usable = true, .device_count = 2, .reason = {}, .hin
 CudaStatus no_gpu() { return {.reason = "no NVIDIA driver", .hint = "install it"}; }
 
 BackendChoice automatic(uint64_t count, KeyType type, uint32_t threads) {
-  return choose_backend(count, type, gpu, threads, {}).which;
+  return choose_backend({count, type}, gpu, threads, {}).which;
 }
 
 void write_text(const fs::path& path, const std::string& text) {
@@ -52,26 +52,41 @@ TEST_CASE("the GPU is taken where its start pays, and not for a small file or ma
     }
 }
 
+TEST_CASE("keys that look sorted stay with a CPU that has enough threads for them") {
+  bool was_asked = false;
+  const auto choice = [&](uint64_t count, uint32_t threads, bool in_order) {
+    was_asked = false;
+    const auto look = [&] { return was_asked = true, in_order; };
+    return choose_backend({count, KeyType::u32, look}, gpu, threads, {});
+  };
+  CHECK(choice(2'000'000'000, 16, false).which == BackendChoice::cuda);
+  CHECK(choice(2'000'000'000, 16, true).which == BackendChoice::cpu);
+  CHECK_THAT(choice(2'000'000'000, 16, true).why, ContainsSubstring("that look sorted"));
+  CHECK(choice(2'000'000'000, 2, true).which == BackendChoice::cuda);
+  CHECK(choice(1'000'000, 16, true).which == BackendChoice::cpu);
+  CHECK_FALSE(was_asked);  // it would have changed nothing
+}
+
 TEST_CASE("a backend asked for is taken, or an error with the hint") {
   const WhereOptions cuda{.backend = BackendChoice::cuda};
   const WhereOptions third{.backend = BackendChoice::cuda, .device = 2};
-  CHECK(choose_backend(1, KeyType::u8, gpu, 1, cuda).which == BackendChoice::cuda);
-  CHECK(choose_backend(1u << 30, KeyType::u64, gpu, 1, {.backend = BackendChoice::cpu}).which ==
+  CHECK(choose_backend({1, KeyType::u8}, gpu, 1, cuda).which == BackendChoice::cuda);
+  CHECK(choose_backend({1u << 30, KeyType::u64}, gpu, 1, {.backend = BackendChoice::cpu}).which ==
         BackendChoice::cpu);
-  CHECK_THROWS_WITH(choose_backend(1, KeyType::u8, no_gpu, 1, cuda), ContainsSubstring("no NVIDIA driver"));
-  CHECK_THROWS_WITH(choose_backend(1, KeyType::u8, gpu, 1, third),
+  CHECK_THROWS_WITH(choose_backend({1, KeyType::u8}, no_gpu, 1, cuda), ContainsSubstring("no NVIDIA driver"));
+  CHECK_THROWS_WITH(choose_backend({1, KeyType::u8}, gpu, 1, third),
                     ContainsSubstring("there is no CUDA device 2"));
-  CHECK(choose_backend(1u << 30, KeyType::u64, no_gpu, 1, {}).which == BackendChoice::cpu);
-  CHECK_THAT(choose_backend(1u << 30, KeyType::u64, no_gpu, 1, {}).why,
+  CHECK(choose_backend({1u << 30, KeyType::u64}, no_gpu, 1, {}).which == BackendChoice::cpu);
+  CHECK_THAT(choose_backend({1u << 30, KeyType::u64}, no_gpu, 1, {}).why,
              ContainsSubstring("no NVIDIA driver"));
 }
 
 TEST_CASE("nobody looks for a GPU where the answer would change nothing") {
   const auto unasked = []() -> CudaStatus { throw std::logic_error("the driver was started"); };
   const WhereOptions cpu{.backend = BackendChoice::cpu};
-  CHECK(choose_backend(uint64_t{1} << 40, KeyType::u64, unasked, 1, cpu).why == "asked for");
-  CHECK(choose_backend(1'000'000, KeyType::u32, unasked, 2, {}).which == BackendChoice::cpu);
-  CHECK_THROWS(choose_backend(uint64_t{1} << 40, KeyType::u64, unasked, 1, {}));
+  CHECK(choose_backend({uint64_t{1} << 40, KeyType::u64}, unasked, 1, cpu).why == "asked for");
+  CHECK(choose_backend({1'000'000, KeyType::u32}, unasked, 2, {}).which == BackendChoice::cpu);
+  CHECK_THROWS(choose_backend({uint64_t{1} << 40, KeyType::u64}, unasked, 1, {}));
   CHECK(choose_stream_backend(uint64_t{1} << 50, 0, unasked, 1, cpu).why == "asked for");
   CHECK(choose_stream_backend(uint64_t{1} << 30, 0, unasked, 16, {}).which == BackendChoice::cpu);
   CHECK_THROWS(choose_stream_backend(uint64_t{1} << 40, 0, unasked, 1, {}));

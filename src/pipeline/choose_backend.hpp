@@ -1,4 +1,4 @@
-// choose_backend.hpp - GPU or CPU: by sizes and what this machine has.
+// choose_backend.hpp - GPU or CPU: by size, order of the keys, and what this machine has.
 #pragma once
 
 #include "backend/backend.hpp"
@@ -19,9 +19,17 @@ struct BackendDecision {
 /// where the answer matters.
 using AskStatus = std::function<CudaStatus()>;
 
+/// What is to be sorted. `looks_in_order`, if there is one, takes a sample: it is asked only where the answer
+/// matters, too.
+struct KeysToSort {
+  uint64_t count = 0;
+  KeyType type = KeyType::u32;
+  std::function<bool()> looks_in_order = {};
+};
+
 /// `threads` is how many the CPU backend would use. Throws Error with the status's reason and hint if CUDA is
 /// asked for and cannot be had.
-BackendDecision choose_backend(uint64_t count, KeyType type, const AskStatus& ask, uint32_t threads,
+BackendDecision choose_backend(const KeysToSort& keys, const AskStatus& ask, uint32_t threads,
                                const WhereOptions& where);
 
 }  // namespace sweepsort

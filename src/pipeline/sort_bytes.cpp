@@ -59,7 +59,7 @@ void sort_bytes(KeyType type, uint64_t count, std::span<std::byte> keys, std::sp
                     .order = options.order,
                     .algorithm = options.algorithm,
                     .value_bytes = value_bytes};
-  const BackendDecision decision = choose_backend(count, type, cuda_status, threads, options.where);
+  const BackendDecision decision = choose_backend({count, type}, cuda_status, threads, options.where);
   if (decision.which == BackendChoice::cuda && options.where.backend == BackendChoice::cuda) {
     make_cuda_backend(options.where.device)->sort(keys, values, job);
     return;

@@ -3,6 +3,7 @@
 
 #include "core/bytes.hpp"
 #include "core/error.hpp"
+#include "core/sample.hpp"
 #include "pipeline/referee.hpp"
 #include "pipeline/sort_run.hpp"
 #include "pipeline/stream_run.hpp"
@@ -96,8 +97,11 @@ class SortFileRun {
     if (!options_.plan_only) prepare();
     // A stream that goes on is large: nobody knows how large.
     constexpr uint64_t many = uint64_t{1} << 36;
-    const BackendDecision decision = environment_.choose(
-        input_.count().value_or(many), input_.type(), environment_.status, context_.threads, options_.where);
+    const BackendDecision decision =
+        environment_.choose({.count = input_.count().value_or(many),
+                             .type = input_.type(),
+                             .looks_in_order = [&] { return looks_in_order(); }},
+                            environment_.status, context_.threads, options_.where);
     const bool may_fall_back =
         decision.which == BackendChoice::cuda && options_.where.backend != BackendChoice::cuda;
     log(fmt::format("backend {}: {}", decision.which == BackendChoice::cuda ? "cuda" : "cpu", decision.why));
@@ -112,6 +116,11 @@ class SortFileRun {
  private:
   void log(const std::string& line) const {
     if (options_.log) options_.log(line);
+  }
+
+  bool looks_in_order() {
+    if (!input_.count()) return false;
+    return is_monotone(sample_of(*input_.keys(false), *input_.count(), input_.type(), options_.order));
   }
 
   /// Where spill files go, if there are any.

@@ -34,7 +34,7 @@ uint32_t stream_workers(uint32_t threads, uint32_t most_workers, uint64_t chunks
 
 BackendDecision choose_stream_backend(uint64_t input_bytes, uint64_t output_bytes, const AskStatus& ask,
                                       uint32_t threads, const WhereOptions& where) {
-  if (where.backend != BackendChoice::automatic) return choose_backend(0, KeyType::u8, ask, threads, where);
+  if (where.backend != BackendChoice::automatic) return choose_backend({}, ask, threads, where);
   const double read_s =
       static_cast<double>(input_bytes) / std::min(read_bytes_s * threads, most_read_bytes_s);
   const double write_s = static_cast<double>(output_bytes) / write_bytes_s;

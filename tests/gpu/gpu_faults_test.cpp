@@ -101,7 +101,7 @@ class Scene {
     std::mt19937_64 random(test_seed());
     for (uint32_t& key : keys_) key = static_cast<uint32_t>(random());
     test::write_keys(folder_ / "in.u32", keys_);
-    environment_.choose = [](uint64_t, KeyType, const AskStatus&, uint32_t, const WhereOptions&) {
+    environment_.choose = [](const KeysToSort&, const AskStatus&, uint32_t, const WhereOptions&) {
       return BackendDecision{BackendChoice::cuda, "the test"};
     };
     environment_.chunk_bytes = 256u << 10;

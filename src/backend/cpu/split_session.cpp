@@ -4,6 +4,7 @@
 #include "backend/cpu/bucket_blocks.hpp"
 #include "backend/cpu/sort_arrays.hpp"
 #include "core/error.hpp"
+#include "core/sample.hpp"
 
 #include <fmt/format.h>
 
@@ -27,12 +28,6 @@ struct SplitPlan {
   Bits high = 0;
   SplitRule<Bits> rule;
 };
-
-/// Whether nothing in the sample, which is in the order of the input, speaks against its being sorted, or
-/// reversed.
-bool is_monotone(const std::vector<uint64_t>& sample) {
-  return std::is_sorted(sample.begin(), sample.end()) || std::is_sorted(sample.rbegin(), sample.rend());
-}
 
 /// The largest share of the sample in a bucket that needs sorting.
 template <class Bits>
