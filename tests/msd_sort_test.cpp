@@ -48,7 +48,7 @@ using Plan = MsdPlan<Bits>;
 
 /// What the MSD sort leaves to do where pairs have few values, as radix_sort.cuh does it.
 template <class Bits, class Value, class Policy>
-void sort_by_codes(const MsdArrays<Bits, Value>& arrays, KeyMap<Bits> map,
+void sort_by_codes(const MsdArrays<Bits, Value>& arrays, KeyMap<Bits> map, Ranking ranking,
                    const MsdWorkspace<Bits, Value, Policy>& msd) {
   const bool in_place = arrays.keys_in == arrays.keys_out;
   Workspace counter;
@@ -63,7 +63,10 @@ void sort_by_codes(const MsdArrays<Bits, Value>& arrays, KeyMap<Bits> map,
                    onesweep.offsets.data(), onesweep.offsets_stride(), nullptr);
   const ColumnArrays<Bits> keys{arrays.keys_in, arrays.keys_scratch, arrays.keys_out};
   const ColumnArrays<Value> values{arrays.values_in, arrays.values_scratch, arrays.values_out};
-  radix_onesweep<Ranking::ballot>(keys, values, arrays.count, plan, onesweep, nullptr);
+  if (ranking == Ranking::lane_order)
+    radix_onesweep<Ranking::lane_order>(keys, values, arrays.count, plan, onesweep, nullptr);
+  else
+    radix_onesweep<Ranking::ballot>(keys, values, arrays.count, plan, onesweep, nullptr);
   if (in_place) {
     copy_back(keys.scratch, keys.out, arrays.count, plan, nullptr);
     copy_back(values.scratch, values.out, arrays.count, plan, nullptr);
@@ -93,7 +96,7 @@ Plan<KeyBits<Key>> sort(const std::vector<Key>& input, const Case& test) {
     radix_msd<Ranking::lane_order>(arrays, map, digest, workspace, nullptr);
   else
     radix_msd<Ranking::ballot>(arrays, map, digest, workspace, nullptr);
-  if constexpr (!std::is_same_v<Value, NoValue>) sort_by_codes(arrays, map, workspace);
+  if constexpr (!std::is_same_v<Value, NoValue>) sort_by_codes(arrays, map, test.ranking, workspace);
 
   memory.check_zones();
   Plan<Bits> plan;
@@ -188,7 +191,7 @@ TEST_CASE("each kind of keys takes the road that is meant for it", "[device]") {
   CHECK(sort<uint32_t, NoValue>(window, {}).counts_values());
   window[0] = *std::min_element(window.begin(), window.end()) + 65'536;
   CHECK_FALSE(sort<uint32_t, NoValue>(window, {}).counts_values());
-  // Pairs of a few values are left to the LSD sort, which has few passes for them.
+  // Pairs of values that are neighbours are left to the LSD sort, which has few passes for them.
   if (on_gpu) {
     std::vector<uint32_t> few(300'003);
     for (uint32_t& key : few) key = static_cast<uint32_t>(random() % 65'536);
@@ -347,9 +350,11 @@ TEMPLATE_PRODUCT_TEST_CASE("pairs of few values are sorted by the places of thes
     std::vector<Key> keys(on_gpu ? 300'003 : 13'001);
     // Of a few values, half of the keys have the first two; of many, that would leave too little of each.
     for (Key& key : keys) key = list[random() % (values < 256 && random() % 2 == 0 ? 2 : values)];
-    const Case test{.order = number % 3 == 0 ? Order::descending : Order::ascending,
-                    .in_place = number % 4 < 2,
-                    .digested = number % 4 == 3};
+    // 2 and 700 values in place; 256 and 257 descending; 16, 256 and 257 elsewhere.
+    const Case test{.order = number % 5 > 2 ? Order::descending : Order::ascending,
+                    .in_place = number % 5 == 0,
+                    .digested = number % 4 == 3,
+                    .ranking = number % 3 == 0 ? Ranking::ballot : Ranking::lane_order};
     INFO(values << " values");
     CHECK(sort<Key, Value>(keys, test).has_few_values());
   }

@@ -36,8 +36,13 @@ namespace {
 /// Names of files may hold what a terminal would obey.
 std::string printable(std::string_view text) {
   std::string shown(text);
-  for (char& c : shown)
-    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = '?';
+  unsigned char before = 0;
+  for (char& c : shown) {
+    const auto byte = static_cast<unsigned char>(c);
+    const bool is_c1 = before == 0xc2 && byte >= 0x80 && byte < 0xa0;  // in UTF-8
+    if (byte < 0x20 || byte == 0x7f || is_c1) c = '?';
+    before = byte;
+  }
   return shown;
 }
 

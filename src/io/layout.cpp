@@ -70,7 +70,7 @@ class LayoutFinder {
     if (name_.ends_with(".npy"))
       throw Error(name_ + ": not a .npy file: the magic number is missing",
                   "--format raw if it holds bare keys");
-    if (sosd_type_from_name(name_) && file_bytes_ && *file_bytes_ > 0) {
+    if (sosd_type_from_name(name_) && !prefix_.empty()) {
       note(fmt::format("{}: format sosd, by its name", name_));
       return FileFormat::sosd;
     }

@@ -27,7 +27,7 @@ struct CpuTuning {
   uint32_t split_bits = 11;
   /// Fewer keys than this are not worth starting a thread.
   uint64_t keys_per_thread = 128u << 10;
-  /// Keys of a smaller range (max - min) are counted, if there are at least a quarter as many keys as values.
+  /// Keys of a smaller range (max - min) are counted, if there are eight times as many keys.
   uint64_t counting_range = 1u << 16;
   /// SortAlgorithm::counting refuses ranges from here on.
   uint64_t forced_counting_range = 1u << 20;
