@@ -1,6 +1,6 @@
 // few_values.cuh - keys of few distinct values, wherever these lie: counted in a hash table, the values
-// sorted, the counts written out. A counting sort (Seward 1954) whose bins are those of value_table.cuh.
-// Reads n keys, writes n keys.
+// sorted, the counts written out (of pairs: value_codes.cuh). A counting sort (Seward 1954) whose bins are
+// those of value_table.cuh. Reads n keys, writes n keys.
 //
 // It is tried where a sample held few values. A block that meets too many says so, everybody stops, and
 // another road is taken.

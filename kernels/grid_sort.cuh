@@ -80,7 +80,7 @@ struct Shared {
   BucketMap<Bits> map;
   Bits least[warps];
   Bits most[warps];
-  // Pairs: bits that are set, and bits that are not, in some key of each warp's sample; in how many bits all
+  // Pairs: bits that are set, and bits that are not, in some key of each warp's sample; in how many bits the
   // samples differ.
   Bits ones[with_values ? warps : 1];
   Bits zeros[with_values ? warps : 1];
@@ -252,9 +252,9 @@ class GridSort {
     return {shared_.map};
   }
 
-  /// Pairs of equal keys crowd in the parts of every bucket, and few bytes vary: H200, 2^20 u32 pairs of
-  /// 65,536 keys that are neighbours, 101 us in buckets and 38 by digits (CUB 67); that differ in the first and
-  /// the third byte, 100 and 28.
+  /// Pairs of equal keys crowd in the parts of every bucket, and as a rule few bytes vary: H200, 2^20 u32
+  /// pairs of 65,536 keys that are neighbours, 101 us in buckets and 38 by digits (CUB 67); that differ in
+  /// the first and the third byte, 100 and 28.
   __device__ __forceinline__ bool repeats() const {
     if constexpr (!with_values) return false;
     const uint32_t most_values = count_ / 4;

@@ -210,7 +210,8 @@ class Survey {
     if (threadIdx.x == 0) shared_.distinct = shared_.singles = shared_.most_seen = shared_.zeros = 0;
     take_sample();
     count_values();
-    // Pairs of one or two digits are passed as soon as they would be counted.
+    // Pairs whose range is one of two digits mostly have one or two of them, and are passed as soon as they
+    // would be counted. (Not where the range crosses a border of higher digits.)
     const bool is_wide = !task_.with_values || most_ - least_ > 0xffff;
     maybe_few_ = is_wide && shared_.distinct <= most_listed_values * 3 / 4 &&
                  shared_.singles <= most_singles(shared_.distinct);

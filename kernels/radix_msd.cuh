@@ -181,7 +181,8 @@ void sort_in_one_block(const MsdArrays<Bits, Value>& arrays, KeyMap<Bits> map, c
 
 /// Sorts `count` records, at least two. `digest`: of all keys, or null; then the keys are sampled instead.
 /// Unless plan->falls_back is set in the end, keys_out (and values_out) hold the sorted records; if it is
-/// set, or pairs turn out to have few values, which plan_codes() goes on with, nothing was written. keys_out may be keys_in. All arrays are aligned to 16 bytes.
+/// set, nothing was written, and likewise if pairs turn out to have few values: plan_codes() goes on with
+/// these. keys_out may be keys_in. All arrays are aligned to 16 bytes.
 template <Ranking ranking, class Bits, class Value, class Policy>
 void radix_msd(const MsdArrays<Bits, Value>& arrays, KeyMap<Bits> map, const Digest<Bits>* digest,
                const MsdWorkspace<Bits, Value, Policy>& workspace, cudaStream_t stream) {

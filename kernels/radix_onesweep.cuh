@@ -86,8 +86,8 @@ struct Sweep {
   DigitOf<Bits> digit_of;
   HotDigits hot;
   KeyMap<Bits> map;
-  const Bits* values;  // null, or what digits are of: places in this list (value_codes.cuh)
-  uint32_t values_size;
+  const Bits* list;  // if not null, digits are of the keys' places in this list (value_codes.cuh)
+  uint32_t list_size;
   bool map_at_load;
   bool map_at_store;
 };
@@ -105,7 +105,7 @@ struct Shared {
   uint32_t rows_finished;  // of that portion, by this block
   Sweep<Bits, Value> sweep;
   Portion borders;
-  // While keys are ranked: a histogram a warp, then where in the tile each warp's keys of a digit start.
+  // First, if there is one, the list of values. While keys are ranked: a histogram a warp, then where in the tile each warp's keys of a digit start.
   alignas(16) uint32_t warp_counts[warps][digit_values];
   alignas(16) unsigned char records[Policy::tile * record_bytes];  // the tile in the order of its digits
 };
@@ -134,7 +134,7 @@ class Tile {
     if (!sweep_.map_at_load) return;
 #pragma unroll
     for (uint32_t i = 0; i < keys_a_thread; ++i) keys_[i] = sweep_.map.to_ordered(keys_[i]);
-    if (has_codes && sweep_.values != nullptr) look_up_codes();
+    if (has_codes && sweep_.list != nullptr) look_up_codes();
   }
 
   /// Phase 1: each record's rank among the records of its digit in its warp.
@@ -188,8 +188,8 @@ class Tile {
 
   /// Phase 5: runs of one digit go out, coalesced.
   __device__ __forceinline__ void write_keys() {
-    if (has_codes && sweep_.map_at_store && sweep_.values != nullptr)
-      write_keys_as([this](Bits code) { return sweep_.values[code]; });
+    if (has_codes && sweep_.map_at_store && sweep_.list != nullptr)
+      write_keys_as([this](Bits code) { return sweep_.list[code]; });
     else if (sweep_.map_at_store)
       write_keys_as([this](Bits key) { return sweep_.map.from_ordered(key); });
     else
@@ -220,16 +220,16 @@ class Tile {
   /// counts will be.
   __device__ __forceinline__ void look_up_codes() {
     Bits* const list = reinterpret_cast<Bits*>(shared_.warp_counts);
-    const uint32_t size = sweep_.values_size;
+    const uint32_t size = sweep_.list_size;
     for (uint32_t i = threadIdx.x; i < size; i += Policy::threads)
-      list[i] = sweep_.map.to_ordered(sweep_.values[i]);
+      list[i] = sweep_.map.to_ordered(sweep_.list[i]);
     __syncthreads();
 #pragma unroll
     for (uint32_t i = 0; i < keys_a_thread; ++i) keys_[i] = place_of(keys_[i], list, size);
     __syncthreads();
   }
 
-  /// By bisection. A key that is in no list, as there is none behind the last record, gets any place.
+  /// By bisection. Behind the last record are no keys, and so may be what is in no list: it gets any place.
   __device__ __forceinline__ static Bits place_of(Bits key, const Bits* list, uint32_t size) {
     uint32_t place = 0;
     for (uint32_t step = size; step > 1;) {
@@ -380,8 +380,8 @@ __device__ __forceinline__ void sweep_portion_of_pass(Shared<Bits, Value, Policy
                     .digit_of = DigitOf<Bits>(place),
                     .hot = pass.hot,
                     .map = plan.pass_map,
-                    .values = plan.list.values,
-                    .values_size = plan.bins,
+                    .list = plan.list.values,
+                    .list_size = plan.bins,
                     .map_at_load = maps && pass.first,
                     .map_at_store = maps && pass.last};
     const uint64_t first = number * passes.portion_keys;

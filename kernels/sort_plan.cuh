@@ -24,7 +24,7 @@ enum class Road : uint32_t {
   nothing,     // fewer than two keys, or sorted already where they are
   copy,        // sorted already, elsewhere
   reverse,     // sorted the other way round
-  counting,    // few values: count them, write runs (pairs: one stable scatter)
+  counting,    // few values: count them, write runs (pairs: stable scatters)
   radix,       // one scatter a digit that is not constant
   unsuitable,  // counting was demanded, the range is too wide: nothing is written
 };
@@ -53,7 +53,8 @@ struct BinList {
   const uint64_t* starts = nullptr;
 };
 
-/// All zeros before it is made, and if it is not wanted: then there is nothing to do.
+/// All zeros before it is made, and if it is not wanted: then there is nothing to do. plan_codes()
+/// (value_codes.cuh) makes one, too.
 template <class Bits>
 struct SortPlan {
   Road road;
@@ -194,7 +195,7 @@ __global__ __launch_bounds__(digit_values) void plan_kernel(const Digest<Bits>* 
                                                             SortPlan<Bits>* plan, uint64_t* offsets,
                                                             uint64_t offsets_stride) {
   ptx::wait_for_previous_launch();
-  if (wanted != nullptr && *wanted == 0) return;  // a plan of zeros does nothing
+  if (wanted != nullptr && *wanted == 0) return;  // it stays what it is
   Shared<Bits>& shared = shared_memory<Shared<Bits>>();
   const uint32_t digit = threadIdx.x;
   const auto scan_into_offsets = [&](uint32_t place, uint32_t bin) {
@@ -236,7 +237,7 @@ __global__ __launch_bounds__(digit_values) void plan_kernel(const Digest<Bits>* 
 }  // namespace plan_detail
 
 /// Writes `plan` and, for every digit place p, the 256 bucket offsets at offsets[p * offsets_stride]. Where
-/// `wanted` (device memory) is not null and *wanted is zero, the plan is to do nothing.
+/// `wanted` (device memory) is not null and *wanted is zero, the plan stays what it is.
 template <class Bits>
 void make_sort_plan(const Digest<Bits>* digest, const SortTask& task, KeyMap<Bits> map,
                     const uint32_t* wanted, SortPlan<Bits>* plan, uint64_t* offsets, uint64_t offsets_stride,

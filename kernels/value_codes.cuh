@@ -5,9 +5,10 @@
 //
 //     keys    900 7 900 33 7      values   7 33 900      codes   2 0 2 1 0
 //
-// The values are found and counted by the MSD sort's survey (value_table.cuh), so this costs one read of the
-// keys. The first pass looks each key up, the last one writes its value (radix_onesweep.cuh): codes are
-// nowhere but in the arrays between the two.
+// It is tried where the survey's sample holds few values. Then all keys are read once and counted
+// (few_values.cuh), and the values put in order (value_table.cuh): every key is in the list. The first pass
+// looks each one up, the last one writes its value (radix_onesweep.cuh): codes are nowhere but in the arrays
+// between the two.
 #pragma once
 
 #include "kernels/launch.cuh"
@@ -70,7 +71,8 @@ __global__ __launch_bounds__(digit_values) void plan_codes_kernel(
 }  // namespace codes_detail
 
 /// Writes `plan`, which was all zeros, and the offsets of its passes as make_sort_plan() does; nothing if the
-/// survey, whose plan is `found`, did not find few values. `counted`: their number and list.
+/// MSD sort, whose plan is `found`, did not find few values. `counted`: their number and list. The passes must
+/// be of a policy for which can_sort_codes holds.
 template <class Bits>
 void plan_codes(const MsdPlan<Bits>* found, const SortPlan<Bits>* counted,
                 const value_table::ListedValues<Bits>* listed, KeyMap<Bits> map, bool in_place,

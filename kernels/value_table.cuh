@@ -69,9 +69,9 @@ struct OrderShared {
   uint32_t size;
 };
 
-/// One block sorts the values, and scans their counts. Few values: `expansion` tells to write their runs (of
-/// keys alone).
-/// Frequent ones: the plan learns how many keys are left, and each value its bucket.
+/// One block sorts the values, and scans their counts. Few values: `expansion` tells to write their runs,
+/// which is done for keys alone. Frequent ones: the plan learns how many keys are left, and each value its
+/// bucket.
 template <class Bits>
 __global__ __launch_bounds__(threads) void order_values_kernel(const Table<Bits>* table, KeyMap<Bits> map,
                                                                MsdPlan<Bits>* plan,
