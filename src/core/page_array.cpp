@@ -57,21 +57,23 @@ PageArray::~PageArray() {
 }
 
 void PageArray::touch(size_t offset, size_t bytes) {
-  if (pages_are_small_.load(std::memory_order_relaxed)) {
-#ifdef MADV_POPULATE_WRITE
-    // Only advice, too: kernels before 5.14 do not know it.
-    if (offset % pages_at_once == 0)
-      madvise(data_ + offset, std::min(pages_at_once, rounded(size_) - offset), MADV_POPULATE_WRITE);
-#endif
-    return;
+  const auto first_from = [](size_t at, size_t step) { return (at + step - 1) / step * step; };
+  const size_t end = std::min(offset + bytes, size_);
+  for (size_t page = first_from(offset, huge_page); page < end && page + huge_page <= size_;
+       page += huge_page) {
+    if (pages_are_small_.load(std::memory_order_relaxed)) break;
+    const auto start = std::chrono::steady_clock::now();
+    *const_cast<volatile std::byte*>(data_ + page) = std::byte{0};
+    if (std::chrono::steady_clock::now() - start <= slow) continue;
+    madvise(data_, rounded(size_), MADV_NOHUGEPAGE);
+    pages_are_small_ = true;
   }
-  const size_t page = (offset + huge_page - 1) / huge_page * huge_page;
-  if (page >= offset + bytes || page + huge_page > size_) return;
-  const auto start = std::chrono::steady_clock::now();
-  *const_cast<volatile std::byte*>(data_ + page) = std::byte{0};
-  if (std::chrono::steady_clock::now() - start <= slow) return;
-  madvise(data_, rounded(size_), MADV_NOHUGEPAGE);
-  pages_are_small_ = true;
+#ifdef MADV_POPULATE_WRITE
+  if (!pages_are_small_.load(std::memory_order_relaxed)) return;
+  // Only advice, too: kernels before 5.14 do not know it.
+  for (size_t group = first_from(offset, pages_at_once); group < end; group += pages_at_once)
+    madvise(data_ + group, std::min(pages_at_once, rounded(size_) - group), MADV_POPULATE_WRITE);
+#endif
 }
 
 }  // namespace sweepsort

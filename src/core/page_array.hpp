@@ -32,10 +32,11 @@ class PageArray {
   std::byte* data() const { return data_; }
   size_t size() const { return size_; }
 
-  /// The calling thread is about to fill [offset, offset + bytes), and nobody has yet: a hint, for arrays that
-  /// are filled by small steps. If a huge page begins there, it is made (its first byte is cleared) and the time taken: where that is long, what is untouched
-  /// of the array gets small pages, 64 at once. In a virtual machine whose host has taken free memory back a huge page
-  /// takes 10 ms instead of 0.3, while smaller pieces of memory are still there. Thread-safe.
+  /// The calling thread is about to fill [offset, offset + bytes), and nobody has yet. Huge pages that begin
+  /// there are made (their first bytes are cleared), each timed: where one takes long, what is untouched of
+  /// the array gets small pages, groups of 64 made at once where they begin there. In a virtual machine whose
+  /// host has taken free memory back a huge page takes 10 ms instead of 0.3, while smaller pieces of memory
+  /// are still there. Thread-safe.
   void touch(size_t offset, size_t bytes);
 
  private:

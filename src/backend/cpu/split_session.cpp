@@ -194,10 +194,7 @@ class SplitSession : public SortSession {
 
     /// By its own thread, before it first writes to the buffer.
     void make_pages() {
-      if (std::exchange(has_pages, true)) return;
-      constexpr size_t step = 256u << 10;
-      for (size_t at = 0; at < buffer.size(); at += step)
-        buffer.touch(at, std::min(step, buffer.size() - at));
+      if (!std::exchange(has_pages, true)) buffer.touch(0, buffer.size());
     }
     BlockTables<Bits>& tables_of() const { return *reinterpret_cast<BlockTables<Bits>*>(tables.data()); }
   };
