@@ -4,18 +4,13 @@
 #include "catch.hpp"
 #include "core/fingerprint.hpp"
 #include "device_array.hpp"
+#include "large_arrays.cuh"
 #include "seed.hpp"
 
 #include <cstdint>
 
 namespace sweepsort {
 namespace {
-
-constexpr uint32_t blocks = 2048;
-constexpr uint32_t threads = 256;
-
-__device__ uint64_t first_index() { return uint64_t{blockIdx.x} * blockDim.x + threadIdx.x; }
-__device__ uint64_t grid_threads() { return uint64_t{gridDim.x} * blockDim.x; }
 
 template <class Key>
 __global__ void make_keys_kernel(Key* keys, uint64_t count, uint64_t seed) {
@@ -71,9 +66,6 @@ void sort_large(uint64_t count, SortAlgorithm algorithm) {
   out.check_zones();
   memory.check_zones();
 }
-
-constexpr uint64_t two_to_31 = uint64_t{1} << 31;
-constexpr uint64_t two_to_32 = uint64_t{1} << 32;
 
 }  // namespace
 
