@@ -9,10 +9,11 @@
 // The buckets divide the range of the keys (bucket_map.cuh), as a sample shows it, into one for each block;
 // every block takes the same sample and so makes the same map. If keys crowd in a bucket that no block holds,
 // all are sorted by the bytes in which they differ, least significant first, by the same rounds of ranking,
-// counting and scattering. All blocks see that from the same counts, before any record has moved.
+// counting and scattering. All blocks see that from the same counts, before any record has moved. Pairs of
+// which the sample shows few values take one round, by the place of each value in their list.
 //
-// Moves 4n records by the road of the buckets, or 2n for every byte that varies; large shares read their keys
-// once more each time.
+// Moves 4n records by the road of the buckets, or 2n for every round; large shares read their keys once more
+// each time.
 #pragma once
 
 #include "core/key_bits.hpp"
@@ -21,6 +22,7 @@
 #include "kernels/device_span.cuh"
 #include "kernels/digit.cuh"
 #include "kernels/grid_counts.cuh"
+#include "kernels/hash_slots.cuh"
 #include "kernels/launch.cuh"
 #include "kernels/policy.cuh"
 #include "kernels/ptx.cuh"
@@ -68,6 +70,13 @@ inline constexpr uint32_t slack_shift = 6;
 
 /// How many times the mean a bucket may be.
 inline constexpr uint32_t crowded_bucket = 6;
+/// Pairs: values of the sample that are worth a list. H200, 2^20 u64+u64 pairs of 16 values: 150 us by digits,
+/// 26 by their list (CUB 135). Two samples of so many values are equal more often than one in `list_worth`.
+template <class Value>
+inline constexpr uint32_t most_in_list = value_bytes<Value> != 0 ? 32 : 0;
+inline constexpr uint32_t list_worth = 40;
+inline constexpr uint32_t list_slots = 2048;
+
 /// Keys of a thread that registers hold. A larger share is read twice, to rank its keys and to place them.
 inline constexpr uint32_t keys_at_once = 8;
 
@@ -80,13 +89,20 @@ struct Shared {
   BucketMap<Bits> map;
   Bits least[warps];
   Bits most[warps];
-  // Pairs: bits that are set, and bits that are not, in some key of each warp's sample; in how many bits the
-  // samples differ.
+  // Pairs: bits that are set, and bits that are not, in some key of each warp's sample; those in which samples
+  // differ.
   Bits ones[with_values ? warps : 1];
   Bits zeros[with_values ? warps : 1];
-  uint32_t varying_bits;
+  Bits varying;
   GridCounts counts;
+  uint32_t listed;
+  Bits list[std::max(most_in_list<Value>, 1u)];  // values in order
   union {
+    struct {
+      AtomicWord<Bits> slots[most_in_list<Value> == 0 ? 1 : list_slots];
+      Bits unsorted[std::max(most_in_list<Value>, 1u)];
+      uint32_t has_zero;
+    } few;
     struct {
       uint32_t part_counts[parts][digit_values];
       uint32_t warp_counts[warps][digit_values];
@@ -114,12 +130,30 @@ struct Column {
   Value* values;
 };
 
+/// A key's place among the values of a list in shared memory, or that it is none of them.
+template <class Bits>
+struct PlaceInList {
+  static constexpr uint32_t nowhere = digit_values - 1;
+  const Bits* list;
+  uint32_t size;
+
+  __device__ __forceinline__ uint32_t operator()(Bits key) const {
+    uint32_t place = 0;
+    for (uint32_t high = size; high - place > 1;) {
+      const uint32_t middle = (place + high) / 2;
+      (list[middle] <= key ? place : high) = middle;
+    }
+    return list[place] == key ? place : nowhere;
+  }
+};
+
 template <class Bits, class Value, Ranking ranking, class Policy>
 class GridSort {
  public:
   using GridShared = Shared<Bits, Value, Policy>;
   using Finish = typename Policy::Finish;
   static constexpr bool with_values = value_bytes<Value> != 0;
+  static constexpr uint32_t most_listed = most_in_list<Value>;
   static constexpr uint32_t keys_a_thread = Policy::keys_a_thread;
   static constexpr bool reads_twice = keys_a_thread > keys_at_once;
   static constexpr uint32_t batch = reads_twice ? keys_at_once : keys_a_thread;
@@ -145,7 +179,12 @@ class GridSort {
     load(arrays.keys_in);
     const Bits ordered = task_.map.to_ordered(sample);
     const LinearBuckets<Bits> bucket_of = guess_buckets(ordered);
-    if (!repeats() && !is_surely_crowded(bucket_of(ordered))) {
+    const Column<Bits, Value> out{arrays.keys_out, arrays.values_out};
+    if (with_values && live_digits(shared_.varying) > 1 && samples_repeat(ordered) && lists_values(ordered)) {
+      const PlaceInList<Bits> place_of{shared_.list, shared_.listed};
+      find_places<true>(place_of, digit_values, arrays.values_in, out);
+      if (shared_.counts.totals[place_of.nowhere] == 0) return scatter(place_of, out);
+    } else if (!repeats() && !is_surely_crowded(bucket_of(ordered))) {
       find_places<with_values>(bucket_of, task_.buckets, arrays.values_in, scratch);
       if (shared_.counts.largest <= most_keys_a_bucket()) {
         scatter(bucket_of, scratch);
@@ -154,7 +193,7 @@ class GridSort {
         return;
       }
     }
-    sort_by_digits(scratch, {arrays.keys_out, arrays.values_out});
+    sort_by_digits(scratch, out);
   }
 
  private:
@@ -235,9 +274,9 @@ class GridSort {
     if (warp == 0) {
       const uint32_t which = ptx::lane_id() % GridShared::warps;
       if constexpr (with_values) {
-        const uint64_t varying =
+        const Bits varying =
             warp_reduce(shared_.ones[which], either) & warp_reduce(shared_.zeros[which], either);
-        if (ptx::lane_id() == 0) shared_.varying_bits = static_cast<uint32_t>(__popcll(varying));
+        if (ptx::lane_id() == 0) shared_.varying = varying;
       }
       const Bits first = warp_reduce(shared_.least[which], lower);
       const Bits last = warp_reduce(shared_.most[which], higher);
@@ -252,19 +291,56 @@ class GridSort {
     return {shared_.map};
   }
 
+  /// Whether samples of different places are often the same.
+  __device__ __forceinline__ bool samples_repeat(Bits sampled) const {
+    const Bits elsewhere = shuffle_from(sampled, ptx::lane_id() ^ neighbours);
+    return static_cast<uint32_t>(__syncthreads_count(sampled == elsewhere)) >= Policy::threads / list_worth;
+  }
+
+  /// Lists the values of the sample, of which each thread has one, in order; false: they are too many. Every
+  /// block finds the same.
+  __device__ __forceinline__ bool lists_values(Bits sampled) {
+    auto& few = shared_.few;
+    for (uint32_t s = threadIdx.x; s < list_slots; s += Policy::threads) few.slots[s] = 0;
+    if (threadIdx.x == 0) few.has_zero = shared_.listed = 0;
+    __syncthreads();
+    // The first thread with a value lists it.
+    uint32_t slot = 0;
+    uint32_t is_first = 0;
+    if (sampled == 0)
+      is_first = atomicExch(&few.has_zero, 1u) == 0;
+    else
+      (void)find_slot<list_slots>(few.slots, sampled, slot, is_first);
+    if (__syncthreads_count(is_first != 0) > static_cast<int>(most_listed)) return false;
+    if (is_first != 0) few.unsorted[atomicAdd(&shared_.listed, 1u)] = sampled;
+    __syncthreads();
+    if (is_first != 0) {
+      uint32_t place = 0;
+      for (uint32_t i = 0; i < shared_.listed; ++i) place += few.unsorted[i] < sampled;
+      shared_.list[place] = sampled;
+    }
+    __syncthreads();
+    return true;
+  }
+
   /// Pairs of equal keys crowd in the parts of every bucket, and as a rule few bytes vary: H200, 2^20 u32
   /// pairs of 65,536 keys that are neighbours, 101 us in buckets and 38 by digits (CUB 67); that differ in
-  /// the first and the third byte, 100 and 28.
+  /// the first and the third byte, 100 and 28; 2^16 of the latter, 54 in buckets (CUB 42).
   __device__ __forceinline__ bool repeats() const {
     if constexpr (!with_values) return false;
     const uint32_t most_values = count_ / 4;
-    return shared_.map.range < most_values || uint64_t{1} << min(shared_.varying_bits, 63u) < most_values;
+    const Bits varying = shared_.varying;
+    const uint64_t values = uint64_t{1} << min(static_cast<uint32_t>(__popcll(varying)), 63u);
+    const bool are_apart = shared_.map.range / 16 > values;
+    return shared_.map.range < most_values || values < most_values ||
+           (are_apart && live_digits(varying) <= 2);
   }
 
-  /// Whether the sample alone shows a bucket with many more keys than a block sorts. Large shares are worth
-  /// the question.
+  /// Whether the sample alone shows a bucket with many more keys than a block sorts. Large shares are worth the
+  /// question, and pairs of narrow keys: H200, AND of three, 2^16 u32+u32 34.9 -> 30.9 us, 2^20 59.7 -> 52.5;
+  /// uniform 15.6 -> 16.6, 35.9 -> 36.5. (Of u64+u64 everything became slower, 54 -> 57: more registers.)
   __device__ __forceinline__ bool is_surely_crowded(uint32_t bucket) {
-    if constexpr (!reads_twice) return false;
+    if constexpr (!reads_twice && !(with_values && sizeof(Bits) == 4)) return false;
     uint32_t* const samples = shared_.counts.totals;  // not in use yet
     if (threadIdx.x < digit_values) samples[threadIdx.x] = 0;
     __syncthreads();
@@ -393,10 +469,7 @@ class GridSort {
   __device__ __forceinline__ void sort_by_digits(Column<Bits, Value> scratch, Column<Bits, Value> out) {
     load(task_.arrays.keys_in);
     const Bits varying = find_varying_bits();
-    uint32_t passes = 0;
-#pragma unroll
-    for (uint32_t place = 0; place < digit_places<Bits>; ++place)
-      passes += DigitOf<Bits>(place)(varying) != 0;
+    uint32_t passes = live_digits(varying);
     if (passes == 0) return store(out);
     const Value* values = task_.arrays.values_in;
     for (uint32_t place = 0; passes > 0; ++place) {
@@ -410,6 +483,13 @@ class GridSort {
       load(to.keys);
       values = to.values;
     }
+  }
+
+  __device__ __forceinline__ static uint32_t live_digits(Bits varying) {
+    uint32_t live = 0;
+#pragma unroll
+    for (uint32_t place = 0; place < digit_places<Bits>; ++place) live += DigitOf<Bits>(place)(varying) != 0;
+    return live;
   }
 
   /// The bits in which not all keys of the array agree.

@@ -10,6 +10,7 @@
 #include "seed.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <random>
 #include <span>
@@ -29,7 +30,7 @@ using LargeGrid = GridSortPolicy<256, 16, 16, 64, BucketSortPolicy<256, 12, 1, 1
 /// Two parts of the warps, a record a thread; a block each 32nd record.
 using TinyShares = GridSortPolicy<512, 1, 40, 32, BucketSortPolicy<512, 1, 1, 32768>>;
 
-enum class Taken { buckets, digits };
+enum class Taken { buckets_or_list, digits };
 
 struct Case {
   Order order = Order::ascending;
@@ -65,7 +66,7 @@ Taken sort(const std::vector<Key>& input, const Case& test) {
   std::memset(&differing, 0xcd, sizeof(differing));
   Bits found;
   check(cudaMemcpy(&found, workspace.differing.data(), sizeof(found), cudaMemcpyDeviceToHost));
-  return found == differing ? Taken::buckets : Taken::digits;
+  return found == differing ? Taken::buckets_or_list : Taken::digits;
 }
 
 /// The `variant`-th combination of order, place and ranking, of eight.
@@ -162,14 +163,39 @@ TEST_CASE("an odd number of passes in place reads all shares again before one is
 TEST_CASE("pairs whose keys repeat are sorted by their bytes at once", "[device]") {
   const std::vector<uint32_t> keys = make_keys<uint32_t>("small-range-256", 2'500, test_seed());
   CHECK(sort<SmallGrid, uint32_t, uint32_t>(keys, {}) == Taken::digits);
-  CHECK(sort<SmallGrid, uint32_t, NoValue>(keys, {}) == Taken::buckets);
+  CHECK(sort<SmallGrid, uint32_t, NoValue>(keys, {}) == Taken::buckets_or_list);
   // The same where the bits that vary lie apart, and no bucket has many keys.
   std::mt19937_64 random(test_seed());
   std::vector<uint64_t> apart(2'500);
   for (uint64_t& key : apart)
     key = 0x5500000000000055 | (random() & 0x00ff000000000000) | (random() & 1) << 20;
   CHECK(sort<SmallGrid, uint64_t, uint32_t>(apart, {}) == Taken::digits);
-  CHECK(sort<SmallGrid, uint64_t, NoValue>(apart, {}) == Taken::buckets);
+  CHECK(sort<SmallGrid, uint64_t, NoValue>(apart, {}) == Taken::buckets_or_list);
+}
+
+TEMPLATE_PRODUCT_TEST_CASE("pairs of few values are sorted by their list, unless a key is not in it",
+                           "[device]", std::pair,
+                           ((float, uint32_t), (int64_t, uint64_t), (double, uint64_t))) {
+  using Key = typename TestType::first_type;
+  using Value = typename TestType::second_type;
+  const auto key_of = [](uint64_t bits) { return std::bit_cast<Key>(static_cast<KeyBits<Key>>(bits)); };
+  std::mt19937_64 random(test_seed());
+  uint32_t variant = 0;
+  for (const uint32_t values : {2u, 9u, 14u}) {  // of 256 samples
+    std::vector<Key> list(values);
+    for (Key& value : list) value = key_of(random());
+    list[0] = key_of(0);
+    std::vector<Key> keys(3'000);
+    for (Key& key : keys) key = list[random() % values];
+    const Case test = variant_of(variant++ * 3);
+    INFO(values << " values " << name(test.order));
+    CHECK(sort<SmallGrid, Key, Value>(keys, test) == Taken::buckets_or_list);
+    keys[50] = key_of(random());  // the sample is taken 96 keys apart, eight in a row
+    CHECK(sort<SmallGrid, Key, Value>(keys, test) == Taken::digits);
+    CHECK(sort<LargeGrid, Key, Value>(keys, test) == Taken::digits);
+    keys[50] = keys[0];
+    CHECK(sort<LargeGrid, Key, Value>(keys, test) == Taken::buckets_or_list);
+  }
 }
 
 TEST_CASE("the grid sort is right at every limit of its sizes", "[device]") {
@@ -196,7 +222,7 @@ TEST_CASE("a bucket as large as a block is sorted, one larger sends all to the d
   for (const uint32_t size : {1024u, 1025u, 1023u, 2'500u})
     for (const bool in_place : {false, true}) {
       const Case test{.in_place = in_place, .multiprocessors = 16};
-      const Taken expected = size <= 1024 ? Taken::buckets : Taken::digits;
+      const Taken expected = size <= 1024 ? Taken::buckets_or_list : Taken::digits;
       if (!on_gpu && size != 1024 && size != 1025) continue;
       // The emulator sorts keys in place, and pairs elsewhere.
       if (on_gpu || in_place)
@@ -211,7 +237,7 @@ TEST_CASE("keys that crowd in one bucket are sorted by their live bytes, an odd 
   for (uint32_t variant = 0; variant < 8; variant += on_gpu ? 1 : 5) {
     const Case test = variant_of(variant);
     CHECK(sort<SmallGrid, uint32_t, NoValue>(crowded<uint32_t>(2'000), test) == Taken::digits);
-    CHECK(sort<SmallGrid, uint32_t, uint64_t>(crowded<uint32_t>(2'000), test) == Taken::digits);
+    CHECK(sort<SmallGrid, uint32_t, uint64_t>(crowded<uint32_t>(2'000), test) == Taken::buckets_or_list);
     std::mt19937_64 random(test_seed() + variant);
     for (const uint64_t live : {uint64_t{0}, uint64_t{0xff}, uint64_t{0x30000000ff00}, ~uint64_t{0}}) {
       std::vector<uint64_t> keys(2'500, 0x1234567890abcdef);
