@@ -27,7 +27,7 @@ namespace bucket_histogram_detail {
 struct Shared {
   WideCounters counters;
   MapPiece pieces[most_map_pieces];
-  uint32_t handed_over[msd_digits];  // keys by leading digit that are in device memory already
+  uint32_t handed_over[msd_digits];  // keys by leading digit that were counted in device memory
 };
 static_assert(WideCounters::bins == msd_most_buckets);
 
@@ -68,10 +68,11 @@ __global__ __launch_bounds__(WideCounters::threads) void bucket_histogram_kernel
   const LinearBuckets<Bits> linear = plan->linear_buckets();
   const PiecedBuckets<Bits> pieced = plan->pieced_buckets(shared.pieces);
   const bool is_pieced = plan->is_pieced != 0;
+  const bool has_apart = may_stand_apart<Bits> && plan->has_apart != 0;
   for (uint32_t p = threadIdx.x; is_pieced && p < 1u << plan->piece_bits; p += blockDim.x)
     shared.pieces[p] = plan->pieces[p];
   const uint32_t shift = sizeof(Bits) * 8 - bucket_bits;
-  if (map_of_keys.is_leading_bits() && map.is_xor() && !is_pieced) {
+  if (map_of_keys.is_leading_bits() && map.is_xor() && !is_pieced && !has_apart) {
     const Bits mask = map.xor_mask();
     const auto bucket_of = [&](Bits key) {
       return static_cast<uint32_t>(static_cast<Bits>(key ^ mask) >> shift);
@@ -95,6 +96,18 @@ __global__ __launch_bounds__(WideCounters::threads) void bucket_histogram_kernel
       atomicMax(reinterpret_cast<Word*>(&plan->most), static_cast<Word>(most));
       atomicMax(reinterpret_cast<Word*>(&plan->least_inverted), static_cast<Word>(least_inverted));
     }
+  } else if (has_apart) {
+    const BucketsBeside<Bits> beside = plan->buckets_beside(shared.pieces);
+    const Bits apart = map.from_ordered(plan->apart);
+    const auto is_apart = [=](Bits key) { return key == apart; };
+    const auto bucket_of = [&](Bits key) { return beside(map.to_ordered(key)); };
+    const uint32_t keys = shared.counters.count_beside(own, size, is_apart, bucket_of, hand_over);
+    if (threadIdx.x == 0) {
+      const uint32_t bucket = plan->bucket_apart;
+      atomicAdd(&task.counts[bucket], static_cast<unsigned long long>(keys));
+      atomicAdd(&shared.handed_over[bucket >> (bucket_bits - msd_digit_bits)], keys);
+    }
+    __syncthreads();
   } else {
     const auto bucket_of = [&](Bits key) {
       const Bits ordered = map.to_ordered(key);

@@ -125,6 +125,17 @@ struct PiecedBuckets {
   __device__ __forceinline__ uint32_t operator()(Bits ordered) const { return of_word(map.word_of(ordered)); }
 };
 
+/// Those of the map, and one for a value that stands apart: keys above it are two buckets further up.
+template <class Bits>
+struct BucketsBeside {
+  PiecedBuckets<Bits> pieced;
+  Bits value;
+
+  __device__ __forceinline__ uint32_t operator()(Bits ordered) const {
+    return pieced(ordered) + (ordered > value) + (ordered >= value);
+  }
+};
+
 template <class Bits>
 struct KeyInterval {
   Bits first;

@@ -168,15 +168,38 @@ __device__ void take_ends(Shared<Bits, shared_bytes>& shared, const Bits* keys, 
   take(body_end, count);
 }
 
+/// What is digested, and where to.
+template <class Bits>
+struct Task {
+  const Bits* keys;
+  uint64_t count;
+  uint64_t body_first;  // the first key that begins a 16-byte vector of memory
+  uint64_t vectors;     // from there on
+  KeyMap<Bits> map;
+  Digest<Bits>* digest;
+
+  Task(DeviceSpan<const Bits> all, const KeyMap<Bits>& key_map, Digest<Bits>* result)
+      : keys(all.data()), count(all.size()), map(key_map), digest(result) {
+    const uint64_t misaligned = reinterpret_cast<uintptr_t>(keys) % sizeof(uint4);
+    body_first = std::min<uint64_t>(count, (sizeof(uint4) - misaligned) % sizeof(uint4) / sizeof(Bits));
+    vectors = (count - body_first) / keys_a_vector<Bits>;
+  }
+  uint32_t blocks(uint64_t most) const {
+    constexpr uint64_t vectors_a_block = digest_policy.threads * digest_policy.vectors_in_flight;
+    return static_cast<uint32_t>(
+        std::clamp<uint64_t>((vectors + vectors_a_block - 1) / vectors_a_block, 1, most));
+  }
+};
+
+/// Number `block` of the `blocks` that take a digest; its digest_policy.threads threads call it.
 template <class Bits, uint32_t shared_bytes>
-__global__ __launch_bounds__(digest_policy.threads) void digest_kernel(const Bits* keys, uint64_t count,
-                                                                       uint64_t body_first, uint64_t vectors,
-                                                                       KeyMap<Bits> map,
-                                                                       const uint32_t* wanted,
-                                                                       Digest<Bits>* digest) {
-  ptx::wait_for_previous_launch();
-  if (wanted != nullptr && *wanted == 0) return;
-  auto& shared = shared_memory<Shared<Bits, shared_bytes>>();
+__device__ __forceinline__ void take_digest(const Task<Bits>& task, uint32_t block, uint32_t blocks,
+                                            Shared<Bits, shared_bytes>& shared) {
+  const Bits* const keys = task.keys;
+  const uint64_t count = task.count;
+  const uint64_t body_first = task.body_first;
+  const uint64_t vectors = task.vectors;
+  const KeyMap<Bits>& map = task.map;
   for (uint32_t i = threadIdx.x; i < sizeof(shared) / 4; i += blockDim.x) (&shared.counters[0][0][0])[i] = 0;
   __syncthreads();
 
@@ -187,8 +210,8 @@ __global__ __launch_bounds__(digest_policy.threads) void digest_kernel(const Bit
   Seen<Bits> seen;
 
   // A block reads `unroll` rows of neighbouring vectors at a time; whole warps stay or leave together.
-  const uint64_t step = uint64_t{gridDim.x} * blockDim.x * unroll;
-  for (uint64_t row = uint64_t{blockIdx.x} * blockDim.x * unroll; row < vectors; row += step) {
+  const uint64_t step = uint64_t{blocks} * blockDim.x * unroll;
+  for (uint64_t row = uint64_t{block} * blockDim.x * unroll; row < vectors; row += step) {
     Vector<Bits> vector[unroll];
 #pragma unroll
     for (uint32_t u = 0; u < unroll; ++u) {
@@ -213,10 +236,18 @@ __global__ __launch_bounds__(digest_policy.threads) void digest_kernel(const Bit
       if (v < vectors) compare_neighbours(vector[u], behind < count, next, map, seen);
     }
   }
-  if (blockIdx.x == 0 && threadIdx.x < warp_threads)
+  if (block == 0 && threadIdx.x < warp_threads)
     take_ends(shared, keys, count, body_first, body_end, map, seen);
   __syncthreads();
-  add_to_digest(shared, seen, digest);
+  add_to_digest(shared, seen, task.digest);
+}
+
+template <class Bits, uint32_t shared_bytes>
+__global__ __launch_bounds__(digest_policy.threads) void digest_kernel(Task<Bits> task,
+                                                                       const uint32_t* wanted) {
+  ptx::wait_for_previous_launch();
+  if (wanted != nullptr && *wanted == 0) return;
+  take_digest(task, blockIdx.x, gridDim.x, shared_memory<Shared<Bits, shared_bytes>>());
 }
 
 /// Compares the last key before each chunk with the chunk's first: the neighbours that no call of digest()
@@ -243,18 +274,11 @@ void digest(DeviceSpan<const Bits> keys, KeyMap<Bits> map, Digest<Bits>* digest,
             const uint32_t* wanted = nullptr) {
   using namespace digest_detail;
   if (keys.empty()) return;
-  const uint64_t misaligned = reinterpret_cast<uintptr_t>(keys.data()) % sizeof(uint4);
-  const uint64_t body_first =
-      std::min<uint64_t>(keys.size(), (sizeof(uint4) - misaligned) % sizeof(uint4) / sizeof(Bits));
-  const uint64_t vectors = (keys.size() - body_first) / keys_a_vector<Bits>;
-  constexpr uint64_t vectors_a_block = digest_policy.threads * digest_policy.vectors_in_flight;
+  const Task<Bits> task(keys, map, digest);
   const auto kernel = digest_kernel<Bits, shared_bytes>;
   constexpr size_t counters_bytes = sizeof(Shared<Bits, shared_bytes>);
-  const uint64_t blocks =
-      std::clamp<uint64_t>((vectors + vectors_a_block - 1) / vectors_a_block, 1,
-                           resident_blocks(kernel, digest_policy.threads, counters_bytes));
-  launch_chained(kernel, {static_cast<uint32_t>(blocks), digest_policy.threads, counters_bytes}, stream,
-                 keys.data(), keys.size(), body_first, vectors, map, wanted, digest);
+  const uint32_t blocks = task.blocks(resident_blocks(kernel, digest_policy.threads, counters_bytes));
+  launch_chained(kernel, {blocks, digest_policy.threads, counters_bytes}, stream, task, wanted);
 }
 
 /// Completes a digest taken in chunks: `starts` are the indices of the chunks' first keys.

@@ -42,6 +42,12 @@ enum BucketClass : uint32_t {
 inline constexpr uint32_t most_counted_keys = 1u << 17;
 inline constexpr uint32_t counted_value_bits = 16;
 
+/// Whether a frequent value of pairs is worth a bucket of its own. Other keys have few digits to pass. H200, 90 %
+/// one value, ms, by LSD and CUB in brackets: u64+u32 2^22 0.25 (0.41, 0.38), 2^28 7.4 (15.2, 16.8); u64+u64
+/// 2^28 7.9 (20.8, 21.0); but u32+u32 2^28 6.1 (5.6, 6.1).
+template <class Bits>
+inline constexpr bool may_stand_apart = sizeof(Bits) == 8;
+
 /// Jobs of the second level at most: one a parent, and one more for each one and a half times a parent's
 /// mean.
 inline constexpr uint32_t msd_most_jobs = msd_digits + msd_digits * 2 / 3 + 2;
@@ -71,6 +77,9 @@ struct MsdPlan {
   Bits top;
   uint32_t frequent;  // values that are counted and taken out; the sample's, later those that were met
   uint32_t zero_is_frequent;  // a key of zeros, as the caller has it, is one of them
+  uint32_t has_apart;         // pairs: a value so frequent that it has a bucket of its own; `is_pieced`
+  uint32_t bucket_apart;      // which is not sorted
+  Bits apart;                 // the value, in order
   Bits most;                  // of all keys, if their values are counted
   Bits least_inverted;        // ~least: zero before the first key, like all of a plan
   Guess guess;
@@ -92,6 +101,9 @@ struct MsdPlan {
     return {map, copy, piece_bits};
   }
   __device__ __forceinline__ PiecedBuckets<Bits> pieced_buckets() const { return pieced_buckets(pieces); }
+  __device__ __forceinline__ BucketsBeside<Bits> buckets_beside(const MapPiece* copy) const {
+    return {pieced_buckets(copy), apart};
+  }
 
   /// The keys are in order as they were found, and checked.
   SWEEPSORT_HOST_DEVICE bool is_in_order() const { return guess != Guess::unordered && !guess_failed; }
@@ -231,14 +243,17 @@ __global__ __launch_bounds__(decide_threads) void decide_kernel(Decision decisio
     return;
   }
 
+  const bool is_sorted = plan->has_apart && bucket == plan->bucket_apart;  // by the partitions
+  const bool is_wanted = size != 0 && !is_sorted;
   const ClassLimits& limits = decision.limits;
   uint32_t which = small_buckets;
   while (which <= counted_buckets && size > limits.most_keys[which]) ++which;
-  bool is_too_large = which > counted_buckets;
+  bool is_too_large = which > counted_buckets && is_wanted;
   ListedBucket listed{};
-  if (size != 0 && !is_too_large) {
-    const auto interval = plan->is_pieced ? interval_of(plan->pieced_buckets(), bucket)
-                                          : interval_of(plan->linear_buckets(), bucket);
+  if (is_wanted && !is_too_large) {
+    const uint32_t of_map = plan->has_apart && bucket > plan->bucket_apart ? bucket - 2 : bucket;
+    const auto interval = plan->is_pieced ? interval_of(plan->pieced_buckets(), of_map)
+                                          : interval_of(plan->linear_buckets(), of_map);
     listed = {.first = offset,
               .taken_out_before = taken_out_before(decision, *plan, bucket),
               .size = static_cast<uint32_t>(size),
@@ -246,7 +261,7 @@ __global__ __launch_bounds__(decide_threads) void decide_kernel(Decision decisio
     is_too_large = which == counted_buckets && listed.parts.shift != 0;
   }
   const auto append_to = [&](BucketClass list, bool is_member) {
-    append(decision.lists + list * msd_most_buckets, &plan->listed[list], listed, is_member && size != 0);
+    append(decision.lists + list * msd_most_buckets, &plan->listed[list], listed, is_member && is_wanted);
   };
   // Where some values are frequent, others repeat.
   append_to(plan->frequent != 0 ? repeating_buckets : small_buckets, which == small_buckets);

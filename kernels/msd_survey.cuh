@@ -10,6 +10,8 @@
 //        ▼
 //     a larger sample, divided by a hash ──> a block each: frequent values ──> buckets of the others
 //
+// Of pairs no larger sample is taken: one value may be frequent, and gets a bucket of its own.
+//
 // A sample may mislead, and every guess is checked: a key outside of the guessed range makes an exact count
 // impossible and is noticed, an array that is not sorted after all is noticed while it is copied, a bucket is
 // counted before it is sorted. Then the next road is taken; the result never hangs on the sample.
@@ -104,10 +106,10 @@ struct Shared {
   uint32_t is_last;
 };
 
-/// The range that holds keys of which a sample spans [least, most]; if they may be counted, and the sample
-/// spans few values, one with a bucket for each value.
+/// The range that holds keys of which a sample spans [least, most], in so many buckets; if they may be
+/// counted, and the sample spans few values, one with a bucket for each value.
 template <class Bits>
-__device__ BucketMap<Bits> guess_map(Bits least, Bits most, uint32_t bucket_bits, bool may_count) {
+__device__ BucketMap<Bits> guess_map(Bits least, Bits most, uint32_t buckets, bool may_count) {
   constexpr Bits all = static_cast<Bits>(~Bits{0});
   const Bits spread = most - least;
   if (may_count && spread < msd_most_buckets) {
@@ -123,7 +125,7 @@ __device__ BucketMap<Bits> guess_map(Bits least, Bits most, uint32_t bucket_bits
   const Bits slack = spread / (samples / slack_samples);
   const Bits lowest = least > slack ? static_cast<Bits>(least - slack) : Bits{0};
   const Bits highest = most < all - slack ? static_cast<Bits>(most + slack) : all;
-  return BucketMap<Bits>::over(lowest, static_cast<Bits>(highest - lowest), 1u << bucket_bits);
+  return BucketMap<Bits>::over(lowest, static_cast<Bits>(highest - lowest), buckets);
 }
 
 /// What the host says.
@@ -215,22 +217,36 @@ class Survey {
     const bool is_wide = !task_.with_values || most_ - least_ > 0xffff;
     maybe_few_ = is_wide && shared_.distinct <= most_listed_values * 3 / 4 &&
                  shared_.singles <= most_singles(shared_.distinct);
-    bool has_crowded = divide(task_.count);
-    // Fine pieces hide a crowd from the small sample.
-    if (!has_crowded && plan_.is_pieced && plan_.piece_bits == fine_piece_bits)
-      has_crowded = is_crowded_at_places();
-    const bool has_clumps = task_.asks_for_clumps && !has_crowded && find_clumps();
-    // Where each value comes many times, parts of a bucket are crowded, too, and few digits vary.
-    const bool repeats = shared_.map.range < task_.count / 4;
-    if (threadIdx.x != 0) return;
-    plan_.guess = guess_;
-    plan_.keys = task_.count;
-    plan_.with_values = task_.with_values;
-    plan_.maybe_few = maybe_few_;
     const uint32_t most_seen = shared_.most_seen / sample_slots;
     const uint32_t top_seen = max(most_seen, shared_.zeros);
     const bool has_top = top_seen >= least_times && top_seen * (task_.count / samples) > task_.most_keys;
-    const bool is_crowded = has_crowded || has_top;
+    const Bits top = shared_.zeros > most_seen
+                         ? Bits{0}
+                         : static_cast<Bits>(shared_.values[shared_.most_seen % sample_slots]);
+    if (threadIdx.x == 0) {
+      plan_.guess = guess_;
+      plan_.keys = task_.count;
+      plan_.with_values = task_.with_values;
+      plan_.maybe_few = maybe_few_;
+      plan_.has_top = has_top;
+      plan_.top = task_.map.from_ordered(top);
+    }
+    if (task_.with_values && has_top) {
+      if (!may_stand_apart<Bits> || maybe_few_ || most_seen_besides(top) >= least_times) {
+        if (threadIdx.x == 0) plan_.has_too_large = 1;
+        return;
+      }
+      put_apart(top);
+    }
+    bool is_crowded = divide(has_apart_ ? task_.count / samples * count_samples_left() : task_.count);
+    // Fine pieces hide a crowd from the small sample.
+    if (!is_crowded && plan_.is_pieced && plan_.piece_bits == fine_piece_bits)
+      is_crowded = is_crowded_at_places();
+    const bool has_clumps = task_.asks_for_clumps && !is_crowded && find_clumps();
+    // Where each value comes many times, parts of a bucket are crowded, too, and few digits vary.
+    const bool repeats = shared_.map.range < task_.count / 4;
+    if (threadIdx.x != 0) return;
+    is_crowded |= has_top && !has_apart_;
     const bool may_count = !task_.with_values && shared_.map.is_exact(msd_most_buckets);
     plan_.has_too_large = (is_crowded || repeats || has_clumps) && !may_count;
     // Where values lie dense, those beside the frequent ones fill a bucket, too.
@@ -238,10 +254,6 @@ class Survey {
     const bool is_worth_it = task_.count >= frequent_from<Bits> || top_seen >= samples / frequent_top_share;
     plan_.looks_for_frequent = plan_.has_too_large && is_crowded && !is_dense && !maybe_few_ && is_worth_it &&
                                !task_.with_values && guess_ == Guess::unordered;
-    const uint32_t slot = shared_.most_seen % sample_slots;
-    plan_.has_top = has_top;
-    plan_.top =
-        task_.map.from_ordered(shared_.zeros > most_seen ? Bits{0} : static_cast<Bits>(shared_.values[slot]));
   }
 
   /// One of `finders` blocks. The last one divides the range anew, for the keys that are left.
@@ -362,8 +374,30 @@ class Survey {
     __syncthreads();
   }
 
-  /// Whether a key, in order, is of a value that is taken out.
+  /// How often that value of the sample was met that was met most often, but for `top`.
+  __device__ __forceinline__ uint32_t most_seen_besides(Bits top) {
+    const auto larger = [](uint32_t a, uint32_t b) { return max(a, b); };
+    uint32_t most = top == 0 ? 0 : shared_.zeros;
+    for (uint32_t s = threadIdx.x; s < sample_slots; s += threads)
+      if (shared_.values[s] != top) most = max(most, shared_.seen[s]);
+    most = warp_reduce(most, larger);
+    if (ptx::lane_id() == 0) shared_.warp_sums[threadIdx.x / warp_threads] = most;
+    __syncthreads();
+    return warp_reduce(shared_.warp_sums[ptx::lane_id()], larger);
+  }
+
+  /// Pairs: `value` gets a bucket of its own, and divide() divides the range for the other keys.
+  __device__ __forceinline__ void put_apart(Bits value) {
+    has_apart_ = true;
+    apart_ = value;
+    if (threadIdx.x != 0) return;
+    plan_.has_apart = 1;
+    plan_.apart = value;
+  }
+
+  /// Whether a key, in order, is of a value that stands apart or is taken out.
   __device__ __forceinline__ bool is_frequent(Bits ordered) const {
+    if (has_apart_) return ordered == apart_;
     uint32_t slot = 0;
     return has_frequent_ && frequent_detail::is_listed(shared_.frequent, plan_.zero_is_frequent != 0,
                                                        task_.map.from_ordered(ordered), slot);
@@ -381,8 +415,10 @@ class Survey {
   __device__ __forceinline__ bool divide(uint64_t keys) {
     clear(shared_.in_bucket, sample_slots);
     clear(shared_.in_group, groups);
-    uint32_t bucket_bits = msd_bucket_bits(keys, task_.bucket_keys);
-    BucketMap<Bits> map = guess_map(least_, most_, bucket_bits, !task_.with_values);
+    uint32_t bucket_bits =
+        msd_bucket_bits(keys + (has_apart_ ? 2 * task_.bucket_keys : 0), task_.bucket_keys);
+    const uint32_t buckets = (1u << bucket_bits) - (has_apart_ ? 2 : 0);  // of the map
+    BucketMap<Bits> map = guess_map(least_, most_, buckets, !task_.with_values);
     const bool is_exact = !task_.with_values && map.is_exact(msd_most_buckets);
     if (is_exact) bucket_bits = 2 * msd_digit_bits;
     __syncthreads();
@@ -394,17 +430,21 @@ class Survey {
       const uint32_t group = linear(key_[k]) >> (bucket_bits - 8);
       is_uneven |= atomicAdd(&shared_.in_group[group], 1u) >= uneven_group;
     }
-    const bool is_pieced = __syncthreads_or(is_uneven) != 0 && !is_exact && task_.count >= piece_places;
-    if (is_pieced) {
+    const bool follows_sample = __syncthreads_or(is_uneven) != 0 && !is_exact && task_.count >= piece_places;
+    const bool is_pieced = follows_sample || has_apart_;
+    if (follows_sample) {
       // Beyond the sampled ends, too, keys may be denser than elsewhere.
       const Bits margin = static_cast<Bits>(map.range / 2);
       const Bits lowest = map.lowest - min(margin, map.lowest);
       const Bits highest = static_cast<Bits>(map.lowest + map.range);
       const Bits room = min(margin, static_cast<Bits>(~highest));
       map = BucketMap<Bits>::over(lowest, static_cast<Bits>(highest + room - lowest), 1u << bucket_bits);
-      make_pieces(map, bucket_bits);
     }
+    if (is_pieced) make_pieces(map, buckets, follows_sample);
+    const PiecedBuckets<Bits> pieced{map, shared_.pieces, piece_bits()};
+    const LinearBuckets<Bits> even{map};
     if (threadIdx.x == 0) {
+      plan_.bucket_apart = has_apart_ ? pieced(apart_) + 1 : 0;
       plan_.map = shared_.map = map;
       plan_.bucket_bits = bucket_bits;
       plan_.is_pieced = is_pieced;
@@ -412,8 +452,6 @@ class Survey {
     }
     // Buckets whose numbers differ by 8,192 share a counter. One with many more samples than chance gives it
     // has a bucket that no kernel finishes, and the histogram can be spared.
-    const PiecedBuckets<Bits> pieced{map, shared_.pieces, piece_bits()};
-    const LinearBuckets<Bits> even{map};
     uint32_t most_in_bucket = 0;
 #pragma unroll
     for (uint32_t k = 0; k < samples_a_thread; ++k) {
@@ -445,7 +483,8 @@ class Survey {
     for (uint32_t k = 0; k < samples_a_thread; ++k) {
       const uint32_t word = shared_.map.word_of(key_[k]);
       const uint32_t bit = hash<bits>(is_pieced ? pieced.part_of_word(word) : even.part_of_word(word));
-      const uint32_t before = atomicOr(&shared_.in_bucket[bit / 32], 1u << bit % 32);
+      const bool counts = !is_frequent(key_[k]);
+      const uint32_t before = counts ? atomicOr(&shared_.in_bucket[bit / 32], 1u << bit % 32) : 0;
       met += static_cast<uint32_t>(__syncthreads_count((before >> bit % 32 & 1) != 0));
     }
     return met > allowed;
@@ -495,7 +534,8 @@ class Survey {
   /// Gives each piece of the range its share of the buckets: of what a larger sample saw in it and, unless an
   /// edge is between them, in its neighbours. Where it saw little, those may only add, since a piece without
   /// a sample may have as many keys as several buckets hold. And one sample more.
-  __device__ __forceinline__ void make_pieces(const BucketMap<Bits>& map, uint32_t bucket_bits) {
+  __device__ __forceinline__ void make_pieces(const BucketMap<Bits>& map, uint32_t buckets,
+                                              bool follows_sample) {
     const uint32_t pieces = 1u << piece_bits();
     const uint32_t word_shift = 32 - piece_bits();
     clear(shared_.in_piece, pieces);
@@ -504,9 +544,9 @@ class Survey {
       const Bits ordered = task_.map.to_ordered(key);
       if (!is_frequent(ordered)) atomicAdd(&shared_.in_piece[map.word_of(ordered) >> word_shift], 1u);
     };
-    if (pieces > 1u << coarse_piece_bits)
+    if (follows_sample && pieces > 1u << coarse_piece_bits)
       for_places<fine_piece_places>(count);
-    else
+    else if (follows_sample)
       for_places<piece_places>(count);
     __syncthreads();
     const uint32_t last_inside = map.last_word() >> word_shift;
@@ -534,11 +574,11 @@ class Survey {
     uint32_t total = 0;
     uint32_t before = block_exclusive_sum<threads>(sum, shared_.warp_sums, total);
     const auto bucket_at = [&](uint32_t share) {
-      return static_cast<uint32_t>((uint64_t{share} << bucket_bits) / total);
+      return static_cast<uint32_t>(uint64_t{share} * buckets / total);
     };
     for (uint32_t piece = own; piece < own + each; ++piece) {
       // The last bucket's number is the highest that a piece without buckets may name.
-      const uint32_t first = min(bucket_at(before), (1u << bucket_bits) - 1);
+      const uint32_t first = min(bucket_at(before), buckets - 1);
       before += share_of(piece);
       const uint32_t end = min(bucket_at(before), 0xffffu);
       plan_.pieces[piece] = shared_.pieces[piece] = first | (end > first ? end - first : 0) << 16;
@@ -609,13 +649,24 @@ class Survey {
   Guess guess_;
   bool has_frequent_ = false;
   bool maybe_few_ = false;
+  bool has_apart_ = false;
+  Bits apart_ = 0;
 };
 
 template <class Bits>
-__global__ __launch_bounds__(threads) void survey_kernel(Task<Bits> task, MsdPlan<Bits>* plan,
+using DigestShared = digest_detail::Shared<Bits, digest_policy.shared_bytes>;
+static_assert(digest_policy.threads == threads);
+
+/// The first block. The others, if there are any, take a digest in the meantime.
+template <class Bits>
+__global__ __launch_bounds__(threads) void survey_kernel(Task<Bits> task, digest_detail::Task<Bits> digest,
+                                                         MsdPlan<Bits>* plan,
                                                          value_table::Table<Bits>* table) {
   ptx::wait_for_previous_launch();
-  Survey<Bits>(shared_memory<Shared<Bits>>(), task, *plan, *table).run();
+  if (blockIdx.x == 0)
+    Survey<Bits>(shared_memory<Shared<Bits>>(), task, *plan, *table).run();
+  else
+    digest_detail::take_digest(digest, blockIdx.x - 1, gridDim.x - 1, shared_memory<DigestShared<Bits>>());
 }
 
 inline constexpr uint32_t sample_threads = 256;
@@ -674,7 +725,7 @@ __global__ void survey_digest_kernel(const Digest<Bits>* digest, uint32_t bucket
   const uint32_t bucket_bits =
       plan->frequent != 0 ? plan->bucket_bits : msd_bucket_bits(plan->keys, bucket_keys);
   if (range < msd_most_buckets && !plan->with_values) {
-    plan->map = guess_map(digest->minimum(), digest->maximum(), bucket_bits, true);
+    plan->map = guess_map(digest->minimum(), digest->maximum(), 1u << bucket_bits, true);
     plan->bucket_bits = 2 * msd_digit_bits;
     plan->is_pieced = 0;
     plan->frequent = 0;

@@ -4,7 +4,8 @@
 //     in ──sample──> map ─────┬─ in order: copied while that is checked
 //                             ├─ few distinct values: counted by hashing (few_values.cuh); pairs are left to
 //                             │  passes by code (value_codes.cuh)
-//                             ├─ some are frequent: counted, the others ──> scratch (frequent_values.cuh)
+//                             ├─ some are frequent: counted, the others ──> scratch (frequent_values.cuh); of
+//                             │  pairs one may be, and has a bucket of its own
 //     in ──read────> counts ──┼─ each bucket one value: written from the counts
 //                             ├─ in ──> scratch ──> out ──> out      level 1, level 2, each bucket in a block
 //                             │         scratch ──> out ──> scratch ──> out     the others, then the frequent
@@ -28,6 +29,7 @@
 #include "kernels/ptx.cuh"
 #include "kernels/radix_partition.cuh"
 #include "kernels/rearrange.cuh"
+#include "kernels/value_codes.cuh"
 #include "kernels/value_table.cuh"
 
 #include <cuda_runtime.h>
@@ -64,16 +66,16 @@ struct MsdWorkspace {
   DeviceSpan<uint32_t> job_counts;
   DeviceSpan<ListedBucket> lists;
 
-  /// `is_wanted` false: takes next to nothing, and cannot be used.
-  explicit MsdWorkspace(Workspace& workspace, bool is_wanted = true)
-      : plan(workspace.take<MsdPlan<Bits>>(is_wanted)),
-        values(workspace.take<value_table::Table<Bits>>(is_wanted)),
-        expansion(workspace.take<SortPlan<Bits>>(is_wanted)),
+  /// `is_wanted` false: takes next to nothing, and cannot be used, unless it `counts_few_values`.
+  explicit MsdWorkspace(Workspace& workspace, bool is_wanted = true, bool counts_few_values = true)
+      : plan(workspace.take<MsdPlan<Bits>>(is_wanted || counts_few_values)),
+        values(workspace.take<value_table::Table<Bits>>(is_wanted || counts_few_values)),
+        expansion(workspace.take<SortPlan<Bits>>(is_wanted || counts_few_values)),
         counts(workspace.take<uint64_t>(is_wanted ? msd_most_buckets : 0)),
         sample_sizes(workspace.take<uint32_t>(is_wanted && !with_values ? survey_detail::finders : 0)),
         zeroed(workspace.used()),
         offsets(workspace.take<uint64_t>(is_wanted ? msd_most_buckets : 0)),
-        listed(workspace.take<value_table::ListedValues<Bits>>(is_wanted)),
+        listed(workspace.take<value_table::ListedValues<Bits>>(is_wanted || counts_few_values)),
         rest_counts(workspace.take<uint32_t>(is_wanted ? most_spans : 0)),
         span_counts(workspace.take<uint32_t>(is_wanted ? uint64_t{most_spans} * msd_digits : 0)),
         jobs(workspace.take<PartitionJob>(is_wanted ? msd_most_jobs : 0)),
@@ -96,11 +98,21 @@ struct MsdArrays {
   uint64_t count;
 };
 
+/// What an MSD sort does not find in its arrays. Pointers are to device memory, and may be null.
+template <class Bits>
+struct MsdSettings {
+  KeyMap<Bits> map;
+  const Digest<Bits>* digest = nullptr;   // of all keys; if null, they are sampled only
+  Digest<Bits>* digest_beside = nullptr;  // was all zeros; is taken while one block samples
+  CodePasses<Bits> codes = {};            // pairs: where passes by code are planned, if they have few values
+};
+
 /// Records that have no MSD sort.
 template <class Bits, class Value>
 struct MsdWorkspace<Bits, Value, void> {
   size_t zeroed;
-  explicit MsdWorkspace(Workspace& workspace, bool /*is_wanted*/ = false) : zeroed(workspace.used()) {}
+  explicit MsdWorkspace(Workspace& workspace, bool /*is_wanted*/ = false, bool /*counts_few_values*/ = false)
+      : zeroed(workspace.used()) {}
 };
 
 namespace msd_detail {
@@ -126,6 +138,50 @@ __global__ __launch_bounds__(value_table::threads) void count_values_kernel(
     frequent_detail::take_out(keys, count, span, *plan, shared.frequent, table, rest, rest_counts);
   else
     few_detail::count_few(keys, count, plan, shared.few, table);
+}
+
+template <class Bits>
+union OrderValuesShared {
+  value_table::OrderShared<Bits> order;
+  codes_detail::Shared codes;
+};
+
+/// One block: the values that were counted, in order. Pairs of few ones are passed by their codes.
+template <class Bits>
+__global__ __launch_bounds__(value_table::threads) void order_values_kernel(
+    const value_table::Table<Bits>* table, KeyMap<Bits> map, MsdPlan<Bits>* plan,
+    value_table::ListedValues<Bits>* listed, SortPlan<Bits>* expansion, CodePasses<Bits> codes) {
+  ptx::wait_for_previous_launch();
+  if (!plan->has_few_values() && plan->frequent == 0) return;
+  auto& shared = shared_memory<OrderValuesShared<Bits>>();
+  value_table::order_values(table, map, shared.order, plan, listed, expansion);
+  __syncthreads();
+  if (codes.plan != nullptr && plan->has_few_values())
+    codes_detail::plan_passes(*expansion, *listed, map, codes, shared.codes);
+}
+
+/// Neighbouring keys of each block: whole vectors.
+struct Spans {
+  uint64_t keys;
+  uint32_t number;
+
+  Spans(uint64_t count, uint32_t most)
+      : keys(align_up(std::max<uint64_t>(count / most + 1, 4096), 16)),
+        number(static_cast<uint32_t>((count + keys - 1) / keys)) {}
+};
+
+/// What the plan wants of that.
+template <class Bits, class Value, class Policy>
+void count_values(const MsdArrays<Bits, Value>& arrays, const MsdSettings<Bits>& settings, const Spans& spans,
+                  const MsdWorkspace<Bits, Value, Policy>& workspace, cudaStream_t stream) {
+  MsdPlan<Bits>* const plan = workspace.plan.data();
+  launch_chained(count_values_kernel<Bits>,
+                 {spans.number, value_table::threads, sizeof(CountValuesShared<Bits>)}, stream,
+                 arrays.keys_in, arrays.count, spans.keys, plan, workspace.values.data(), arrays.keys_scratch,
+                 workspace.rest_counts.data());
+  launch_chained(order_values_kernel<Bits>, {1, value_table::threads, sizeof(OrderValuesShared<Bits>)},
+                 stream, static_cast<const value_table::Table<Bits>*>(workspace.values.data()), settings.map,
+                 plan, workspace.listed.data(), workspace.expansion.data(), settings.codes);
 }
 
 /// Sorts the buckets of one list, of which each fits a block. Those that are left alone join `next`.
@@ -179,17 +235,18 @@ void sort_in_one_block(const MsdArrays<Bits, Value>& arrays, KeyMap<Bits> map, c
     msd_detail::sort_alone<typename Policy::Large, stable_ranking>(arrays, map, stream);
 }
 
-/// Sorts `count` records, at least two. `digest`: of all keys, or null; then the keys are sampled instead.
-/// Unless plan->falls_back is set in the end, keys_out (and values_out) hold the sorted records; if it is
-/// set, nothing was written, and likewise if pairs turn out to have few values: plan_codes() goes on with
-/// these. keys_out may be keys_in. All arrays are aligned to 16 bytes.
+/// Sorts `count` records, at least two. Unless plan->falls_back is set in the end, keys_out (and values_out)
+/// hold the sorted records; if it is set, nothing was written, and likewise if pairs turn out to have few
+/// values: then settings.codes.plan, which is left alone otherwise, tells the passes to do. keys_out may be
+/// keys_in. All arrays are aligned to 16 bytes.
 template <Ranking ranking, class Bits, class Value, class Policy>
-void radix_msd(const MsdArrays<Bits, Value>& arrays, KeyMap<Bits> map, const Digest<Bits>* digest,
+void radix_msd(const MsdArrays<Bits, Value>& arrays, const MsdSettings<Bits>& settings,
                const MsdWorkspace<Bits, Value, Policy>& workspace, cudaStream_t stream) {
   constexpr bool with_values = value_bytes<Value> != 0;
   // Keys alone are hardly ranked: not worth a second set of kernels.
   constexpr Ranking stable_ranking = with_values ? ranking : Ranking::ballot;
   const uint64_t count = arrays.count;
+  const KeyMap<Bits>& map = settings.map;
   const bool counts_buckets = !with_values && count >= Policy::counted_from;
   MsdPlan<Bits>* const plan = workspace.plan.data();
   const survey_detail::Task<Bits> survey{
@@ -202,9 +259,13 @@ void radix_msd(const MsdArrays<Bits, Value>& arrays, KeyMap<Bits> map, const Dig
       .with_values = with_values,
       .has_fine_pieces = !with_values && count >= Policy::fine_from,
       .asks_for_clumps = count >= Policy::clumps_from && count < survey_detail::clumps_below};
+  const digest_detail::Task<Bits> beside(DeviceSpan<const Bits>(arrays.keys_in, count), map,
+                                         settings.digest_beside);
+  const uint32_t digesting = settings.digest_beside == nullptr ? 0 : beside.blocks(multiprocessors() - 1);
   launch_chained(survey_detail::survey_kernel<Bits>,
-                 {1, survey_detail::threads, sizeof(survey_detail::Shared<Bits>)}, stream, survey, plan,
-                 workspace.values.data());
+                 {1 + digesting, survey_detail::threads,
+                  std::max(sizeof(survey_detail::Shared<Bits>), sizeof(survey_detail::DigestShared<Bits>))},
+                 stream, survey, beside, plan, workspace.values.data());
   if constexpr (!with_values) {
     const survey_detail::FrequentSample<Bits> sample{
         .keys = arrays.keys_scratch,
@@ -219,26 +280,20 @@ void radix_msd(const MsdArrays<Bits, Value>& arrays, KeyMap<Bits> map, const Dig
                    {survey_detail::finders, survey_detail::threads, sizeof(survey_detail::Shared<Bits>)},
                    stream, survey, sample, plan, workspace.values.data());
   }
-  if (digest != nullptr)
-    launch_chained(survey_detail::survey_digest_kernel<Bits>, {1, 1}, stream, digest, survey.bucket_keys,
-                   plan);
+  if (settings.digest != nullptr)
+    launch_chained(survey_detail::survey_digest_kernel<Bits>, {1, 1}, stream, settings.digest,
+                   survey.bucket_keys, plan);
   else
     rearrange_as_guessed(arrays.keys_in, arrays.keys_out, arrays.values_in, arrays.values_out, count, map,
                          plan, stream);
 
   constexpr uint32_t blocks_a_multiprocessor = Policy::Partition::blocks_a_multiprocessor;
-  const uint32_t most_spans = std::min(multiprocessors() * blocks_a_multiprocessor, workspace.most_spans);
-  const uint64_t span = align_up(std::max<uint64_t>(count / most_spans + 1, 4096), 16);
-  const uint32_t spans = static_cast<uint32_t>((count + span - 1) / span);
-  value_table::ListedValues<Bits>* const listed = workspace.listed.data();
-  launch_chained(msd_detail::count_values_kernel<Bits>,
-                 {spans, value_table::threads, sizeof(msd_detail::CountValuesShared<Bits>)}, stream,
-                 arrays.keys_in, count, span, plan, workspace.values.data(), arrays.keys_scratch,
-                 workspace.rest_counts.data());
-  launch_chained(value_table::order_values_kernel<Bits>,
-                 {1, value_table::threads, sizeof(value_table::OrderShared<Bits>)}, stream,
-                 static_cast<const value_table::Table<Bits>*>(workspace.values.data()), map, plan, listed,
-                 workspace.expansion.data());
+  const msd_detail::Spans all(count,
+                              std::min(multiprocessors() * blocks_a_multiprocessor, workspace.most_spans));
+  const uint64_t span = all.keys;
+  const uint32_t spans = all.number;
+  const value_table::ListedValues<Bits>* const listed = workspace.listed.data();
+  msd_detail::count_values(arrays, settings, all, workspace, stream);
 
   using namespace bucket_histogram_detail;
   const bucket_histogram_detail::Task<Bits> histogram{
@@ -334,8 +389,16 @@ void radix_msd(const MsdArrays<Bits, Value>& arrays, KeyMap<Bits> map, const Dig
   if constexpr (!with_values)
     put_in_frequent_values(static_cast<const Bits*>(arrays.keys_scratch),
                            DeviceSpan<Bits>(arrays.keys_out, count), offsets, map,
-                           static_cast<const MsdPlan<Bits>*>(plan),
-                           static_cast<const value_table::ListedValues<Bits>*>(listed), stream);
+                           static_cast<const MsdPlan<Bits>*>(plan), listed, stream);
+}
+
+/// Pairs: where workspace.plan->maybe_few is set, and nothing else of that plan, counts the values of the
+/// keys. If these are few, settings.codes.plan tells the passes that sort by them; else it is left alone.
+template <class Bits, class Value, class Policy>
+void count_few_values(const MsdArrays<Bits, Value>& arrays, const MsdSettings<Bits>& settings,
+                      const MsdWorkspace<Bits, Value, Policy>& workspace, cudaStream_t stream) {
+  msd_detail::count_values(arrays, settings, msd_detail::Spans(arrays.count, multiprocessors()), workspace,
+                           stream);
 }
 
 }  // namespace sweepsort

@@ -22,12 +22,14 @@
 #include "kernels/policy.cuh"
 #include "kernels/ptx.cuh"
 #include "kernels/radix_rank.cuh"
+#include "kernels/warp.cuh"
 
 #include <cuda_runtime.h>
 
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <type_traits>
 
 namespace sweepsort {
 
@@ -137,6 +139,8 @@ class Partition {
   static constexpr uint32_t sector = granule<Bits, Value>;
   static constexpr uint32_t keys_a_thread = Policy::keys_a_thread;
   static constexpr uint32_t batch = Policy::batch;
+  /// One value's records are so many that a warp's lanes would queue up for the counter of its digit.
+  static constexpr bool has_apart = std::is_same_v<Buckets, BucketsBeside<Bits>>;
   static_assert(keys_a_thread % batch == 0);
 
   __device__ __forceinline__ Partition(PartitionShared& shared, const Level<Bits, Value>& level,
@@ -172,6 +176,10 @@ class Partition {
               .has_row = 1};
     } else {
       job_ = level_.jobs[shared_.job];
+    }
+    if constexpr (has_apart) {
+      const uint32_t child = level_.plan->bucket_apart >> shift_;
+      digit_apart_ = child / digits_ == job_.parent ? child % digits_ : msd_digits;
     }
     return true;
   }
@@ -332,15 +340,31 @@ class Partition {
     }
   }
 
+  /// Ranks this warp's records of a tile among those of their digits.
+  template <bool full>
+  __device__ __forceinline__ void rank_in_warp(uint32_t size, Packed16<keys_a_thread>& ranks) {
+    WarpRanker<ranking> ranker(shared_.warp_counts[threadIdx.x / warp_threads]);
+    if constexpr (has_apart) {
+      if (digit_apart_ != msd_digits) {
+        const HotDigits hot{.share_is_high = 1, .digits = {digit_apart_, digit_apart_}};
+#pragma unroll
+        for (uint32_t i = 0; i < keys_a_thread; ++i)
+          ranks.set(i, ranker.rank_hot(hot, digit_of(keys_[i]), full || own_index(i) < size));
+        ranker.settle(hot);
+        return;
+      }
+    }
+#pragma unroll
+    for (uint32_t i = 0; i < keys_a_thread; ++i)
+      ranks.set(i, ranker.rank(digit_of(keys_[i]), full || own_index(i) < size));
+  }
+
   /// Pairs: ranks in the warp, then a scan over the warps, so that equal digits keep their order.
   template <bool full>
   __device__ __forceinline__ void bin_in_order(uint32_t size, const Source& next) {
     const uint32_t warp = threadIdx.x / warp_threads;
-    WarpRanker<ranking> ranker(shared_.warp_counts[warp]);
     Packed16<keys_a_thread> ranks;
-#pragma unroll
-    for (uint32_t i = 0; i < keys_a_thread; ++i)
-      ranks.set(i, ranker.rank(digit_of(keys_[i]), full || own_index(i) < size));
+    rank_in_warp<full>(size, ranks);
     __syncthreads();
     if (threadIdx.x < digits_) {
       uint32_t records[PartitionShared::warps];
@@ -378,6 +402,9 @@ class Partition {
   }
 
   __device__ __forceinline__ void put_key(uint32_t digit, uint32_t taken, Bits key) {
+    // Its bucket is not sorted, so nobody else would write its keys as the caller has them.
+    if constexpr (has_apart)
+      if (level_.number == 1 && digit == digit_apart_) key = level_.map.from_ordered(key);
     if (slot::has_room(taken))
       shared_.keys[slot::number(taken)] = key;
     else
@@ -447,6 +474,7 @@ class Partition {
   uint32_t digits_;
   uint32_t jobs_;
   bool maps_at_load_;
+  uint32_t digit_apart_;  // of the value apart; msd_digits: the job has none of its records
   Bits keys_[keys_a_thread] = {};
   Value values_[with_values ? keys_a_thread : 1];
 };
@@ -474,6 +502,9 @@ __global__ __launch_bounds__(Policy::threads, Policy::blocks_a_multiprocessor) v
   if (level.plan->is_pieced) {
     for (uint32_t p = threadIdx.x; p < 1u << level.plan->piece_bits; p += Policy::threads)
       shared.pieces[p] = level.plan->pieces[p];  // take_job() synchronises
+    if constexpr (value_bytes<Value> != 0 && may_stand_apart<Bits>)
+      if (level.plan->has_apart)
+        return partition<ranking>(shared, level, level.plan->buckets_beside(shared.pieces));
     partition<ranking>(shared, level, level.plan->pieced_buckets(shared.pieces));
   } else {
     partition<ranking>(shared, level, level.plan->linear_buckets());
@@ -532,13 +563,21 @@ __global__ __launch_bounds__(count_threads) void count_jobs_kernel(KeyArrays<Bit
     if (threadIdx.x == 0) plan->jobs = made;
   }
   const LinearBuckets<Bits> linear = plan->linear_buckets();
-  const PiecedBuckets<Bits> pieced = plan->pieced_buckets();
+  const BucketsBeside<Bits> beside = plan->buckets_beside(plan->pieces);
   const bool is_pieced = plan->is_pieced != 0;
+  const bool has_apart = may_stand_apart<Bits> && plan->has_apart != 0;
+  const auto digit_of = [&](Bits ordered) {
+    const uint32_t bucket = has_apart   ? beside(ordered)
+                            : is_pieced ? beside.pieced(ordered)
+                                        : linear(ordered);
+    return bucket & (digits - 1);
+  };
   for (uint32_t number = blockIdx.x; number < made; number += gridDim.x) {
     const PartitionJob& job = shared.jobs[number];
     if (!job.has_row) continue;
     for (uint32_t d = ptx::lane_id(); d < msd_digits; d += warp_threads) shared.counts[warp][d] = 0;
     __syncwarp();
+    uint32_t apart = 0;
     constexpr uint32_t in_flight = 8;
     for (uint64_t row = 0; row < job.count; row += uint64_t{count_threads} * in_flight) {
       Bits key[in_flight];
@@ -548,10 +587,17 @@ __global__ __launch_bounds__(count_threads) void count_jobs_kernel(KeyArrays<Bit
         if (i < job.count) key[u] = ordered_keys[job.first + i];
       }
 #pragma unroll
-      for (uint32_t u = 0; u < in_flight; ++u)
-        if (row + u * count_threads + threadIdx.x < job.count)
-          atomicAdd(&shared.counts[warp][(is_pieced ? pieced(key[u]) : linear(key[u])) & (digits - 1)], 1u);
+      for (uint32_t u = 0; u < in_flight; ++u) {
+        if (row + u * count_threads + threadIdx.x >= job.count) break;
+        if (has_apart && key[u] == beside.value)
+          ++apart;
+        else
+          atomicAdd(&shared.counts[warp][digit_of(key[u])], 1u);
+      }
     }
+    apart = warp_reduce(apart, [](uint32_t a, uint32_t b) { return a + b; });
+    if (apart != 0 && ptx::lane_id() == 0)
+      atomicAdd(&shared.counts[warp][plan->bucket_apart & (digits - 1)], apart);
     __syncthreads();
     if (threadIdx.x < digits) {
       uint32_t sum = 0;

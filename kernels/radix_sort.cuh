@@ -84,6 +84,16 @@ bool fits_grid(SortAlgorithm algorithm, uint64_t count) {
   return false;
 }
 
+/// Whether pairs whose digest shows few digits are counted, in case that they have few values: where no other
+/// road asks. H200, 2^22 u32+u32 pairs of two and 16 values, us: 141 and 146 -> 104 and 108 (CUB 135 and 144).
+template <class Bits, class Value, class Policy = TunedOnesweep<Bits, Value>>
+constexpr bool asks_digest_for_few(SortAlgorithm algorithm, uint64_t count) {
+  if constexpr (has_msd_sort<Bits, Value> && value_bytes<Value> != 0 && !Policy::is_portable)
+    return algorithm == SortAlgorithm::automatic && count >= uint64_t{1} << 20 &&
+           !tries_msd<Bits, Value>(algorithm, count);
+  return false;
+}
+
 /// All device memory of a sort besides its arrays: `count` records and a little (about 1/32 of them and 15
 /// MiB at the most).
 template <class Bits, class Value, class Policy = TunedOnesweep<Bits, Value>>
@@ -104,7 +114,8 @@ struct SortWorkspace {
         counting(workspace),
         onesweep(workspace, count, largest_portion),
         plan(workspace.take<SortPlan<Bits>>(1)),
-        msd(workspace, tries_msd<Bits, Value, Policy>(SortAlgorithm::automatic, count)),
+        msd(workspace, tries_msd<Bits, Value, Policy>(SortAlgorithm::automatic, count),
+            asks_digest_for_few<Bits, Value, Policy>(SortAlgorithm::automatic, count)),
         zeroed_bytes(msd.zeroed),
         grid(workspace, may_fit_grid<Bits, Value, Policy>(SortAlgorithm::automatic, count)),
         large_grid(workspace, may_fit_grid<Bits, Value, Policy>(SortAlgorithm::automatic, count)),
@@ -117,8 +128,29 @@ struct SortWorkspace {
 
 namespace sort_detail {
 
+template <class Bits, class Value, class Policy>
+MsdArrays<Bits, Value> msd_arrays(DeviceSpan<const Bits> keys_in, DeviceSpan<Bits> keys_out,
+                                  const Value* values_in, Value* values_out,
+                                  const SortWorkspace<Bits, Value, Policy>& workspace) {
+  return {.keys_in = keys_in.data(),
+          .keys_scratch = workspace.scratch_keys.data(),
+          .keys_out = keys_out.data(),
+          .values_in = values_in,
+          .values_scratch = workspace.scratch_values.data(),
+          .values_out = values_out,
+          .count = keys_in.size()};
+}
+
+template <class Bits, class Value, class Policy>
+CodePasses<Bits> code_passes(const SortWorkspace<Bits, Value, Policy>& workspace, bool in_place) {
+  return {.plan = workspace.plan.data(),
+          .offsets = workspace.onesweep.offsets.data(),
+          .offsets_stride = workspace.onesweep.offsets_stride(),
+          .in_place = in_place};
+}
+
 /// The roads of the digest. Where `wanted` (device memory) is not null and *wanted is zero, what
-/// workspace.plan says already: nothing, or the passes of plan_codes().
+/// workspace.plan says already: nothing, or passes by code.
 template <class Bits, class Value, class Policy>
 void sort_by_digest(DeviceSpan<const Bits> keys_in, DeviceSpan<Bits> keys_out, const Value* values_in,
                     Value* values_out, const SortSettings<Bits>& settings, const uint32_t* wanted,
@@ -129,9 +161,19 @@ void sort_by_digest(DeviceSpan<const Bits> keys_in, DeviceSpan<Bits> keys_out, c
   SortPlan<Bits>* const plan = workspace.plan.data();
   const auto& onesweep = workspace.onesweep;
   constexpr bool avoids_counting = Policy::is_portable && sizeof(Bits) > 1;
+  const bool asks_for_few = asks_digest_for_few<Bits, Value, Policy>(settings.algorithm, count);
+  FewValues<Bits> few;
+  if constexpr (has_msd_sort<Bits, Value>)
+    if (asks_for_few) few = {keys_in.data(), &workspace.msd.plan.data()->maybe_few};
   make_sort_plan(workspace.digest.data(),
                  SortTask{count, settings.algorithm, with_values, in_place, avoids_counting}, settings.map,
-                 wanted, plan, onesweep.offsets.data(), onesweep.offsets_stride(), stream);
+                 wanted, plan, onesweep.offsets.data(), onesweep.offsets_stride(), few, stream);
+  if constexpr (has_msd_sort<Bits, Value> && with_values) {
+    if (asks_for_few)
+      count_few_values(msd_arrays(keys_in, keys_out, values_in, values_out, workspace),
+                       MsdSettings<Bits>{.map = settings.map, .codes = code_passes(workspace, in_place)},
+                       workspace.msd, stream);
+  }
   // Had they been in order, the MSD sort would have seen it, and not fallen back to radix alone.
   const bool may_be_in_order = wanted == nullptr || settings.algorithm != SortAlgorithm::radix;
   if (may_be_in_order) {
@@ -164,38 +206,33 @@ void sort_by_digest(DeviceSpan<const Bits> keys_in, DeviceSpan<Bits> keys_out, c
   }
 }
 
-template <class Bits, class Value, class Policy>
-MsdArrays<Bits, Value> msd_arrays(DeviceSpan<const Bits> keys_in, DeviceSpan<Bits> keys_out,
-                                  const Value* values_in, Value* values_out,
-                                  const SortWorkspace<Bits, Value, Policy>& workspace) {
-  return {.keys_in = keys_in.data(),
-          .keys_scratch = workspace.scratch_keys.data(),
-          .keys_out = keys_out.data(),
-          .values_in = values_in,
-          .values_scratch = workspace.scratch_values.data(),
-          .values_out = values_out,
-          .count = keys_in.size()};
+/// Whether a digest is taken while the MSD sort takes its sample, in case that it gives up. H200, us: u64+u32
+/// 2^22, AND of five 391 -> 378, uniform 225 -> 229; u32+u32 2^24, 440 -> 430, but 420 -> 445.
+template <class Bits, class Value>
+constexpr bool digests_early(uint64_t count) {
+  return value_bytes<Value> != 0 && count * sizeof(Bits) <= uint64_t{32} << 20;
 }
 
-/// Tries the MSD sort and returns where it says whether it fell back. `digest` may be null. Of pairs with few
-/// values, the passes that workspace.plan then tells are left to do.
+/// Tries the MSD sort and returns where it says whether it fell back. `is_digested`: workspace.digest is
+/// there. Of pairs with few values, the passes that workspace.plan then tells are left to do.
 template <class Bits, class Value, class Policy>
 const uint32_t* try_msd(const MsdArrays<Bits, Value>& arrays, const SortSettings<Bits>& settings,
-                        const Digest<Bits>* digest, const SortWorkspace<Bits, Value, Policy>& workspace,
+                        bool is_digested, const SortWorkspace<Bits, Value, Policy>& workspace,
                         cudaStream_t stream) {
-  if (settings.ranking == Ranking::lane_order)
-    radix_msd<Ranking::lane_order>(arrays, settings.map, digest, workspace.msd, stream);
-  else
-    radix_msd<Ranking::ballot>(arrays, settings.map, digest, workspace.msd, stream);
-  const MsdPlan<Bits>* const plan = workspace.msd.plan.data();
+  MsdSettings<Bits> msd{.map = settings.map};
+  if (is_digested)
+    msd.digest = workspace.digest.data();
+  else if (digests_early<Bits, Value>(arrays.count))
+    msd.digest_beside = workspace.digest.data();
   if constexpr (value_bytes<Value> != 0) {
     static_assert(can_sort_codes<Bits, Value, Policy>);
-    plan_codes(plan, static_cast<const SortPlan<Bits>*>(workspace.msd.expansion.data()),
-               static_cast<const value_table::ListedValues<Bits>*>(workspace.msd.listed.data()), settings.map,
-               arrays.keys_in == arrays.keys_out, workspace.plan.data(), workspace.onesweep.offsets.data(),
-               workspace.onesweep.offsets_stride(), stream);
+    msd.codes = code_passes(workspace, arrays.keys_in == arrays.keys_out);
   }
-  return &plan->falls_back;
+  if (settings.ranking == Ranking::lane_order)
+    radix_msd<Ranking::lane_order>(arrays, msd, workspace.msd, stream);
+  else
+    radix_msd<Ranking::ballot>(arrays, msd, workspace.msd, stream);
+  return &static_cast<const MsdPlan<Bits>*>(workspace.msd.plan.data())->falls_back;
 }
 
 template <class Bits, class Value>
@@ -250,8 +287,7 @@ void sort_digested(DeviceSpan<const Bits> keys_in, DeviceSpan<Bits> keys_out, co
     const auto arrays = sort_detail::msd_arrays(keys_in, keys_out, values_in, values_out, workspace);
     if (sort_detail::sort_in_one_launch(arrays, settings, workspace, stream)) return;
     if (tries_msd<Bits, Value>(settings.algorithm, arrays.count))
-      falls_back = sort_detail::try_msd(
-          arrays, settings, const_cast<const Digest<Bits>*>(workspace.digest.data()), workspace, stream);
+      falls_back = sort_detail::try_msd(arrays, settings, true, workspace, stream);
   }
   sort_detail::sort_by_digest(keys_in, keys_out, values_in, values_out, settings, falls_back, workspace,
                               stream);
@@ -268,9 +304,9 @@ void radix_sort(DeviceSpan<const Bits> keys_in, DeviceSpan<Bits> keys_out, const
     if (sort_detail::sort_in_one_launch(arrays, settings, workspace, stream)) return;
     if (tries_msd<Bits, Value>(settings.algorithm, arrays.count)) {
       workspace.clear(stream);
-      const Digest<Bits>* const no_digest = nullptr;
-      const uint32_t* const falls_back = sort_detail::try_msd(arrays, settings, no_digest, workspace, stream);
-      digest(keys_in, settings.map, workspace.digest.data(), stream, falls_back);
+      const uint32_t* const falls_back = sort_detail::try_msd(arrays, settings, false, workspace, stream);
+      if (!sort_detail::digests_early<Bits, Value>(arrays.count))
+        digest(keys_in, settings.map, workspace.digest.data(), stream, falls_back);
       // Keys alone that the MSD sort leaves are not counted: it would have done so. Nor are pairs, although a
       // small range across a border of digits could do with one pass where it takes one a digit now.
       SortSettings<Bits> by_radix = settings;

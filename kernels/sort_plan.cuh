@@ -33,13 +33,25 @@ enum class Road : uint32_t {
 enum class Where : uint32_t { in, scratch, out };
 
 struct RadixPass {
-  uint32_t live;   // 0: every key has the same digit here, skip
-  uint32_t index;  // number among the live passes
+  uint32_t live;    // 0: every key has the same digit here, skip
+  uint32_t digits;  // how many digit values there are
+  uint32_t index;   // number among the live passes
   Where source;
   Where destination;
   uint32_t first;  // reads raw keys, maps them
   uint32_t last;   // maps back and writes raw keys
   HotDigits hot;
+};
+
+/// Pairs may have few distinct values if no place has more digit values than this, and of so many samples one
+/// is the same as another.
+inline constexpr uint32_t most_digits_of_few = 64;
+
+/// The keys that are asked, and where the answer goes.
+template <class Bits>
+struct FewValues {
+  const Bits* keys = nullptr;  // null: nowhere
+  uint32_t* maybe = nullptr;
 };
 
 /// Distinct values that are worth a counter each, wherever they lie (value_table.cuh).
@@ -53,8 +65,8 @@ struct BinList {
   const uint64_t* starts = nullptr;
 };
 
-/// All zeros before it is made, and if it is not wanted: then there is nothing to do. plan_codes()
-/// (value_codes.cuh) makes one, too.
+/// All zeros before it is made, and if it is not wanted: then there is nothing to do. value_codes.cuh makes
+/// one, too.
 template <class Bits>
 struct SortPlan {
   Road road;
@@ -138,29 +150,30 @@ __device__ void lay_out_passes(SortPlan<Bits>& plan, bool in_place) {
   }
 }
 
-template <class Bits>
+template <uint32_t threads>
 struct Shared {
-  uint64_t warp_sums[digit_values / warp_threads];
+  uint64_t warp_sums[threads / warp_threads];
   uint64_t most_frequent[HotDigits::candidates];  // keys with the digit, the digit in the low bits
   uint32_t is_last;
+  uint32_t asks_for_few;
 };
 
-/// The digits that most keys have. A warp's atomics queue up for a counter that more than one lane in eight
-/// wants.
-template <class Bits>
-__device__ void find_hot_digits(uint64_t keys, uint64_t count, Shared<Bits>& shared, HotDigits& hot) {
-  const uint32_t digit = threadIdx.x;
+/// The digits that most keys have, of which the first threads know one each. A warp's atomics queue up for a
+/// counter that more than one lane in eight wants.
+template <uint32_t threads>
+__device__ void find_hot_digits(uint64_t keys, uint64_t count, Shared<threads>& shared, HotDigits& hot) {
+  const uint32_t digit = threadIdx.x % digit_values;
   uint64_t mine = keys * digit_values + digit;
   for (uint32_t c = 0; c < HotDigits::candidates; ++c) {
     __syncthreads();
-    if (digit == 0) shared.most_frequent[c] = 0;
+    if (threadIdx.x == 0) shared.most_frequent[c] = 0;
     __syncthreads();
     atomicMax(reinterpret_cast<unsigned long long*>(&shared.most_frequent[c]),
               static_cast<unsigned long long>(mine));
     __syncthreads();
     if (shared.most_frequent[c] == mine) mine = digit;  // found: out of the next round
   }
-  if (digit != 0) return;
+  if (threadIdx.x != 0) return;
   hot.share_is_high = shared.most_frequent[0] / digit_values > count / 8;
   for (uint32_t c = 0; c < HotDigits::candidates; ++c)
     hot.digits[c] = static_cast<uint32_t>(shared.most_frequent[c] % digit_values);
@@ -187,16 +200,29 @@ __device__ void write_plan(const Digest<Bits>& digest, const SortTask& task, Key
   lay_out_passes(plan, task.in_place);
 }
 
+/// Whether keys of different places are often the same. The whole block.
+template <class Bits>
+__device__ __forceinline__ bool samples_repeat(const Bits* keys, uint64_t count) {
+  constexpr uint32_t rounds = 4;
+  int same = 0;
+  for (uint32_t round = 0; round < rounds; ++round) {
+    const uint64_t half = count / 2;
+    const uint64_t at = half / (rounds * digit_values) * (round * digit_values + threadIdx.x);
+    same += __syncthreads_count(keys[at] == keys[half + at]);
+  }
+  return same >= static_cast<int>(rounds * digit_values / most_digits_of_few);
+}
+
 /// A block a digit place, a thread a digit value: the exclusive scan of each histogram into bucket offsets.
 /// The last block to finish makes the choice.
 template <class Bits>
 __global__ __launch_bounds__(digit_values) void plan_kernel(const Digest<Bits>* digest, SortTask task,
                                                             KeyMap<Bits> map, const uint32_t* wanted,
                                                             SortPlan<Bits>* plan, uint64_t* offsets,
-                                                            uint64_t offsets_stride) {
+                                                            uint64_t offsets_stride, FewValues<Bits> few) {
   ptx::wait_for_previous_launch();
   if (wanted != nullptr && *wanted == 0) return;  // it stays what it is
-  Shared<Bits>& shared = shared_memory<Shared<Bits>>();
+  auto& shared = shared_memory<Shared<digit_values>>();
   const uint32_t digit = threadIdx.x;
   const auto scan_into_offsets = [&](uint32_t place, uint32_t bin) {
     const uint64_t keys = digest->histogram[place][bin];
@@ -210,7 +236,11 @@ __global__ __launch_bounds__(digit_values) void plan_kernel(const Digest<Bits>* 
   const uint64_t keys =
       scan_into_offsets(own, sizeof(Bits) == 1 ? map.from_ordered(static_cast<Bits>(digit)) : digit);
   const bool constant = __syncthreads_or(keys == task.count);
-  if (digit == 0) plan->passes[own].live = !constant;
+  const int digits = __syncthreads_count(keys != 0);
+  if (digit == 0) {
+    plan->passes[own].live = !constant;
+    plan->passes[own].digits = static_cast<uint32_t>(digits);
+  }
   find_hot_digits(keys, task.count, shared, plan->passes[own].hot);
   if (digit == 0) {
     const DeviceAtomic<uint32_t> finished(plan->finished_places);
@@ -220,13 +250,21 @@ __global__ __launch_bounds__(digit_values) void plan_kernel(const Digest<Bits>* 
   if (!shared.is_last) return;
   if (digit == 0) {
     uint32_t live_digits = 0;
-    for (const RadixPass& pass : plan->passes) live_digits += pass.live;
+    uint32_t most_digits = 0;
+    for (const RadixPass& pass : plan->passes) {
+      live_digits += pass.live;
+      most_digits = max(most_digits, pass.digits);
+    }
     write_plan(*digest, task, map, live_digits, *plan);
+    shared.asks_for_few = few.keys != nullptr && plan->road == Road::radix && live_digits > 1 &&
+                          most_digits <= most_digits_of_few;
   }
+
+  __syncthreads();
+  if (shared.asks_for_few && samples_repeat(few.keys, task.count) && digit == 0) *few.maybe = 1;
 
   // A stable counting scatter sorts by the lowest digit of (key - minimum). Its range is that of one digit,
   // so its counts are those of the keys' lowest digit, turned round to start at the minimum.
-  __syncthreads();
   if (sizeof(Bits) > 1 && plan->road == Road::counting && task.with_values) {
     const uint64_t lowest_keys =
         scan_into_offsets(0, static_cast<uint32_t>(plan->minimum + digit) % digit_values);
@@ -237,14 +275,15 @@ __global__ __launch_bounds__(digit_values) void plan_kernel(const Digest<Bits>* 
 }  // namespace plan_detail
 
 /// Writes `plan` and, for every digit place p, the 256 bucket offsets at offsets[p * offsets_stride]. Where
-/// `wanted` (device memory) is not null and *wanted is zero, the plan stays what it is.
+/// `wanted` (device memory) is not null and *wanted is zero, the plan stays what it is. few.maybe is set if
+/// passes are planned of keys that may have few values.
 template <class Bits>
 void make_sort_plan(const Digest<Bits>* digest, const SortTask& task, KeyMap<Bits> map,
                     const uint32_t* wanted, SortPlan<Bits>* plan, uint64_t* offsets, uint64_t offsets_stride,
-                    cudaStream_t stream) {
+                    const FewValues<Bits>& few, cudaStream_t stream) {
   launch_chained(plan_detail::plan_kernel<Bits>,
-                 {digit_places<Bits>, digit_values, sizeof(plan_detail::Shared<Bits>)}, stream, digest, task,
-                 map, wanted, plan, offsets, offsets_stride);
+                 {digit_places<Bits>, digit_values, sizeof(plan_detail::Shared<digit_values>)}, stream,
+                 digest, task, map, wanted, plan, offsets, offsets_stride, few);
 }
 
 }  // namespace sweepsort

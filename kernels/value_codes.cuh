@@ -5,13 +5,13 @@
 //
 //     keys    900 7 900 33 7      values   7 33 900      codes   2 0 2 1 0
 //
-// It is tried where the survey's sample holds few values. Then all keys are read once and counted
-// (few_values.cuh), and the values put in order (value_table.cuh): every key is in the list. The first pass
-// looks each one up, the last one writes its value (radix_onesweep.cuh): codes are nowhere but in the arrays
-// between the two.
+// It is tried where the survey's sample holds few values, or the digest few digits at every place. Then all
+// keys are read once and counted (few_values.cuh), and the values put in order (value_table.cuh): every key is
+// in the list. The first pass looks each one up, the last one writes its value (radix_onesweep.cuh): codes are
+// nowhere but in the arrays between the two.
 #pragma once
 
-#include "kernels/launch.cuh"
+#include "kernels/block.cuh"
 #include "kernels/msd_plan.cuh"
 #include "kernels/sort_plan.cuh"
 #include "kernels/value_table.cuh"
@@ -22,7 +22,22 @@
 
 namespace sweepsort {
 
+/// What tells the passes by code, in device memory: a plan, which was all zeros or one of other passes, and the
+/// offsets of its passes as make_sort_plan() writes them. The policy of the passes is one for which
+/// can_sort_codes holds.
+template <class Bits>
+struct CodePasses {
+  SortPlan<Bits>* plan = nullptr;  // null: keys alone
+  uint64_t* offsets = nullptr;
+  uint64_t offsets_stride = 0;
+  bool in_place = false;
+};
+
 namespace codes_detail {
+
+using value_table::ListedValues;
+using value_table::threads;
+using Shared = plan_detail::Shared<threads>;
 
 inline constexpr uint32_t places = 2;
 static_assert(most_listed_values <= digit_values * digit_values);
@@ -30,7 +45,7 @@ static_assert(most_listed_values <= digit_values * digit_values);
 /// Keys whose code has this digit at this place.
 template <class Bits>
 __device__ __forceinline__ uint64_t keys_with(uint32_t digit, uint32_t place,
-                                              const value_table::ListedValues<Bits>& listed) {
+                                              const ListedValues<Bits>& listed) {
   constexpr uint32_t most = most_listed_values;
   if (place == 1) {
     const uint32_t first = min(digit * digit_values, most);
@@ -42,43 +57,32 @@ __device__ __forceinline__ uint64_t keys_with(uint32_t digit, uint32_t place,
   return keys;
 }
 
-/// One block: a thread a digit.
+/// One block: a thread a digit. `counted`: the number of values, and their list.
 template <class Bits>
-__global__ __launch_bounds__(digit_values) void plan_codes_kernel(
-    const MsdPlan<Bits>* found, const SortPlan<Bits>* counted, const value_table::ListedValues<Bits>* listed,
-    KeyMap<Bits> map, bool in_place, SortPlan<Bits>* plan, uint64_t* offsets, uint64_t offsets_stride) {
-  ptx::wait_for_previous_launch();
-  if (!found->has_few_values()) return;
-  auto& shared = shared_memory<plan_detail::Shared<Bits>>();
+__device__ __forceinline__ void plan_passes(const SortPlan<Bits>& counted, const ListedValues<Bits>& listed,
+                                            const KeyMap<Bits>& map, const CodePasses<Bits>& codes,
+                                            Shared& shared) {
+  SortPlan<Bits>& plan = *codes.plan;
+  const uint32_t digit = threadIdx.x;
   uint64_t total = 0;
   for (uint32_t place = 0; place < places; ++place) {
-    const uint64_t keys = keys_with(threadIdx.x, place, *listed);
-    offsets[place * offsets_stride + threadIdx.x] =
-        block_exclusive_sum<digit_values>(keys, shared.warp_sums, total);
-    plan_detail::find_hot_digits(keys, total, shared, plan->passes[place].hot);
+    const uint64_t keys = digit < digit_values ? keys_with(digit, place, listed) : 0;
+    const uint64_t start = block_exclusive_sum<threads>(keys, shared.warp_sums, total);
+    if (digit < digit_values) codes.offsets[place * codes.offsets_stride + digit] = start;
+    plan_detail::find_hot_digits(keys, total, shared, plan.passes[place].hot);
   }
   if (threadIdx.x != 0) return;
-  plan->road = Road::counting;
-  plan->bins = counted->bins;
-  plan->list = counted->list;
-  plan->pass_map = map;
-  plan->scatters = 1;
-  plan->live_digits = plan->bins > digit_values ? 2 : 1;
-  for (uint32_t place = 0; place < plan->live_digits; ++place) plan->passes[place].live = 1;
-  plan_detail::lay_out_passes(*plan, in_place);
+  plan.road = Road::counting;
+  plan.bins = counted.bins;
+  plan.list = counted.list;
+  plan.pass_map = map;
+  plan.scatters = 1;
+  plan.live_digits = plan.bins > digit_values ? 2 : 1;
+  for (uint32_t place = 0; place < digit_places<Bits>; ++place)
+    plan.passes[place].live = place < plan.live_digits;
+  plan_detail::lay_out_passes(plan, codes.in_place);
 }
 
 }  // namespace codes_detail
-
-/// Writes `plan`, which was all zeros, and the offsets of its passes as make_sort_plan() does; nothing if the
-/// MSD sort, whose plan is `found`, did not find few values. `counted`: their number and list. The passes must
-/// be of a policy for which can_sort_codes holds.
-template <class Bits>
-void plan_codes(const MsdPlan<Bits>* found, const SortPlan<Bits>* counted,
-                const value_table::ListedValues<Bits>* listed, KeyMap<Bits> map, bool in_place,
-                SortPlan<Bits>* plan, uint64_t* offsets, uint64_t offsets_stride, cudaStream_t stream) {
-  launch_chained(codes_detail::plan_codes_kernel<Bits>, {1, digit_values, sizeof(plan_detail::Shared<Bits>)},
-                 stream, found, counted, listed, map, in_place, plan, offsets, offsets_stride);
-}
 
 }  // namespace sweepsort

@@ -73,13 +73,9 @@ struct OrderShared {
 /// which is done for keys alone. Frequent ones: the plan learns how many keys are left, and each value its
 /// bucket.
 template <class Bits>
-__global__ __launch_bounds__(threads) void order_values_kernel(const Table<Bits>* table, KeyMap<Bits> map,
-                                                               MsdPlan<Bits>* plan,
-                                                               ListedValues<Bits>* listed,
-                                                               SortPlan<Bits>* expansion) {
-  ptx::wait_for_previous_launch();
-  if (!plan->has_few_values() && plan->frequent == 0) return;
-  OrderShared<Bits>& shared = shared_memory<OrderShared<Bits>>();
+__device__ __forceinline__ void order_values(const Table<Bits>* table, const KeyMap<Bits>& map,
+                                             OrderShared<Bits>& shared, MsdPlan<Bits>* plan,
+                                             ListedValues<Bits>* listed, SortPlan<Bits>* expansion) {
   if (threadIdx.x == 0) shared.size = 0;
   __syncthreads();
   for (uint32_t s = threadIdx.x; s <= slots; s += threads) {

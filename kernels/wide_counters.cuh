@@ -17,6 +17,7 @@
 #include <cuda_runtime.h>
 
 #include <cstdint>
+#include <type_traits>
 
 namespace sweepsort {
 
@@ -27,6 +28,7 @@ struct WideCounters {
 
   uint32_t words[bins / 2];
   uint32_t sum;
+  uint32_t apart;
 
   /// What is left here of a bin's count.
   __device__ __forceinline__ uint32_t at(uint32_t bin) const {
@@ -37,18 +39,32 @@ struct WideCounters {
   /// bin elsewhere. The whole block calls it and finds the counters complete.
   template <class Bits, class BinOf, class HandOver>
   __device__ __forceinline__ void count(const Bits* keys, uint64_t count, BinOf bin_of, HandOver hand_over) {
+    (void)count_beside(keys, count, Nothing{}, bin_of, hand_over);
+  }
+
+  /// The same, but the keys for which is_apart(key) are in no bin; returns how many these are.
+  template <class Bits, class IsApart, class BinOf, class HandOver>
+  __device__ __forceinline__ uint32_t count_beside(const Bits* keys, uint64_t count, IsApart is_apart,
+                                                   BinOf bin_of, HandOver hand_over) {
     clear();
-    add_all<false>(keys, count, bin_of, hand_over);
-    if (sum_of_all() == static_cast<uint32_t>(count)) return;
+    const uint32_t in_no_bin = add_all<false>(keys, count, is_apart, bin_of, hand_over);
+    if (sum_of_all() == static_cast<uint32_t>(count) - in_no_bin) return in_no_bin;
     clear();
-    add_all<true>(keys, count, bin_of, hand_over);
+    return add_all<true>(keys, count, is_apart, bin_of, hand_over);
   }
 
  private:
+  struct Nothing {
+    template <class Bits>
+    __device__ __forceinline__ bool operator()(Bits) const {
+      return false;
+    }
+  };
+
   __device__ __forceinline__ void clear() {
     uint4* const vectors = reinterpret_cast<uint4*>(words);
     for (uint32_t i = threadIdx.x; i < bins / 8; i += blockDim.x) vectors[i] = make_uint4(0, 0, 0, 0);
-    if (threadIdx.x == 0) sum = 0;
+    if (threadIdx.x == 0) sum = apart = 0;
     __syncthreads();
   }
 
@@ -84,9 +100,10 @@ struct WideCounters {
     }
   }
 
-  template <bool is_guarded, class Bits, class BinOf, class HandOver>
-  __device__ __forceinline__ void add_all(const Bits* keys, uint64_t count, BinOf bin_of,
-                                          HandOver hand_over) {
+  /// Returns how many keys are in no bin.
+  template <bool is_guarded, class Bits, class IsApart, class BinOf, class HandOver>
+  __device__ __forceinline__ uint32_t add_all(const Bits* keys, uint64_t count, IsApart is_apart,
+                                              BinOf bin_of, HandOver hand_over) {
     const uint64_t vectors = count / digest_detail::keys_a_vector<Bits>;
     const uint4* const body = reinterpret_cast<const uint4*>(keys);
     // Where the first keys often have a neighbour in their bin, looking for it saves more than it costs.
@@ -97,13 +114,24 @@ struct WideCounters {
       for (uint32_t k = 1; k < digest_detail::keys_a_vector<Bits>; ++k)
         has_pair |= bin_of(first.keys[k - 1]) == bin_of(first.keys[k]);
     }
+    uint32_t mine = 0;
     if (__syncthreads_count(has_pair) > static_cast<int>(threads / 8))
-      add_vectors<is_guarded, true, Bits>(body, vectors, bin_of, hand_over);
+      mine = add_vectors<is_guarded, true, Bits>(body, vectors, is_apart, bin_of, hand_over);
     else
-      add_vectors<is_guarded, false, Bits>(body, vectors, bin_of, hand_over);
-    for (uint64_t i = vectors * digest_detail::keys_a_vector<Bits> + threadIdx.x; i < count; i += blockDim.x)
-      add<is_guarded>(bin_of(keys[i]), 1, hand_over);
+      mine = add_vectors<is_guarded, false, Bits>(body, vectors, is_apart, bin_of, hand_over);
+    for (uint64_t i = vectors * digest_detail::keys_a_vector<Bits> + threadIdx.x; i < count;
+         i += blockDim.x) {
+      if (is_apart(keys[i]))
+        ++mine;
+      else
+        add<is_guarded>(bin_of(keys[i]), 1, hand_over);
+    }
+    if constexpr (!std::is_same_v<IsApart, Nothing>) {
+      mine = warp_reduce(mine, [](uint32_t a, uint32_t b) { return a + b; });
+      if (ptx::lane_id() == 0) atomicAdd(&apart, mine);
+    }
     __syncthreads();
+    return apart;
   }
 
   /// Keys that share many bits would meet in few banks.
@@ -113,9 +141,11 @@ struct WideCounters {
   }
 
   /// `by_runs`: successive keys of one bin cost one atomic together.
-  template <bool is_guarded, bool by_runs, class Bits, class BinOf, class HandOver>
-  __device__ __forceinline__ void add_vectors(const uint4* body, uint64_t vectors, BinOf bin_of,
-                                              HandOver hand_over) {
+  /// Returns how many of this thread's keys are in no bin.
+  template <bool is_guarded, bool by_runs, class Bits, class IsApart, class BinOf, class HandOver>
+  __device__ __forceinline__ uint32_t add_vectors(const uint4* body, uint64_t vectors, IsApart is_apart,
+                                                  BinOf bin_of, HandOver hand_over) {
+    uint32_t in_no_bin = 0;
     constexpr uint32_t width = digest_detail::keys_a_vector<Bits>;
     constexpr uint32_t round = half / threads / width;  // vectors a thread between two barriers
     constexpr uint32_t in_flight = counting_policy.histogram_vectors_in_flight;
@@ -134,6 +164,10 @@ struct WideCounters {
           if (mine + u * threads >= vectors) break;
 #pragma unroll
           for (const Bits key : vector[u].keys) {
+            if (is_apart(key)) {
+              ++in_no_bin;
+              continue;
+            }
             const uint32_t bin = bin_of(key);
             if constexpr (!by_runs) {
               add<is_guarded>(bin, 1, hand_over);
@@ -150,6 +184,7 @@ struct WideCounters {
       }
       if constexpr (is_guarded) __syncthreads();
     }
+    return in_no_bin;
   }
 };
 

@@ -36,7 +36,8 @@ std::vector<Value> positions(uint64_t count) {
   return values;
 }
 
-inline void run_sort(const DeviceSort& sort, const Case& test) {
+/// Says what the device found.
+inline DeviceSortOutcome run_sort(const DeviceSort& sort, const Case& test) {
   DeviceArray<std::byte> memory(device_sort_workspace_bytes(sort));
   const Workspace workspace(memory.span());
   if (test.chunks.empty()) {
@@ -57,6 +58,7 @@ inline void run_sort(const DeviceSort& sort, const Case& test) {
     check(cudaDeviceSynchronize());
   }
   memory.check_zones();
+  return device_sort_outcome(sort, workspace, nullptr);
 }
 
 template <class Key>
@@ -91,7 +93,7 @@ void sort_keys(const Case& test) {
 }
 
 template <class Key, class Value>
-void sort_pairs(const Case& test) {
+DeviceSortOutcome sort_pairs(const Case& test) {
   const OnDevice session;
   INFO(name(key_type_of<Key>()) << "+" << sizeof(Value) << " " << test.distribution << " n=" << test.count
                                 << " " << name(test.order) << " " << name(test.algorithm)
@@ -110,10 +112,11 @@ void sort_pairs(const Case& test) {
   sort.keys_out = out.data();
   sort.values_in = values_in.data();
   sort.values_out = values_out.data();
-  run_sort(sort, test);
+  const DeviceSortOutcome outcome = run_sort(sort, test);
   out.check_zones();
   values_out.check_zones();
   oracle::require_sorted_pairs<Key, Value>(input, values, out.download(), values_out.download(), test.order);
+  return outcome;
 }
 
 }  // namespace sweepsort

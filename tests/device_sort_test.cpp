@@ -181,6 +181,33 @@ TEST_CASE("one block, one grid or passes sort keys, by their number", "") {
 }
 #endif
 
+#ifndef SWEEPSORT_EMULATED  // nor so many records; msd_sort_test and grid_sort_test have the same in small
+TEMPLATE_PRODUCT_TEST_CASE(
+    "pairs of few values, and of a frequent one, are sorted where each road asks for them", "[device]",
+    std::pair, ((uint32_t, uint32_t), (float, uint64_t), (int64_t, uint32_t), (uint64_t, uint64_t))) {
+  using Key = typename TestType::first_type;
+  using Value = typename TestType::second_type;
+  using Road = DeviceSortOutcome::Road;
+  uint32_t turn = 0;
+  // One launch, behind the digest, and behind the survey, which comes at 2^21 pairs or 2^23.
+  for (const uint64_t count : {1'000'003, 1'900'001, (1 << 22) + 5, (1 << 24) + 7})
+    for (const char* const distribution : {"few-2", "few-16", "few-1000", "ninety-percent-one-value"}) {
+      const uint32_t number = turn++;
+      const DeviceSortOutcome outcome =
+          sort_pairs<Key, Value>({.distribution = distribution,
+                                  .count = count,
+                                  .order = number % 3 == 0 ? Order::descending : Order::ascending,
+                                  .in_place = number % 2 == 0,
+                                  .ballot = number % 5 == 0});
+      INFO(distribution << " n=" << count);
+      if (count > 2'000'000 && std::string_view(distribution).starts_with("few-") &&
+          (count > 1 << 23 || number % 4 < 2))
+        CHECK(outcome.road == Road::counting);
+      if (count > 1 << 23 && sizeof(Key) == 8 && number % 4 == 3) CHECK(outcome.road == Road::msd);
+    }
+}
+#endif
+
 TEST_CASE("16-bit counters hand over before they overflow", "[device]") {
   const uint64_t count = on_gpu ? 50'000'000 : 7 * most_emulated + 10'000;
   for (const char* distribution : {"all-equal", "few-2", "ninety-percent-one-value", "sorted"})

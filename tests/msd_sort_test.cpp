@@ -13,6 +13,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstring>
 #include <random>
 #include <span>
 #include <string>
@@ -46,32 +47,40 @@ struct Case {
 template <class Bits>
 using Plan = MsdPlan<Bits>;
 
-/// What the MSD sort leaves to do where pairs have few values, as radix_sort.cuh does it.
+/// Device memory of an MSD sort, and of passes by code, which pairs of few values are left to.
 template <class Bits, class Value, class Policy>
-void sort_by_codes(const MsdArrays<Bits, Value>& arrays, KeyMap<Bits> map, Ranking ranking,
-                   const MsdWorkspace<Bits, Value, Policy>& msd) {
-  const bool in_place = arrays.keys_in == arrays.keys_out;
-  Workspace counter;
-  (void)counter.take<SortPlan<Bits>>(1);
-  (void)OnesweepWorkspace<Bits, Value>(counter, arrays.count, onesweep_portion);
-  const DeviceArray<std::byte> memory(counter.used());
-  check(cudaMemset(memory.data(), 0, memory.size()));
-  Workspace carved(memory.span());
-  SortPlan<Bits>* const plan = carved.take<SortPlan<Bits>>(1).data();
-  const OnesweepWorkspace<Bits, Value> onesweep(carved, arrays.count, onesweep_portion);
-  plan_codes<Bits>(msd.plan.data(), msd.expansion.data(), msd.listed.data(), map, in_place, plan,
-                   onesweep.offsets.data(), onesweep.offsets_stride(), nullptr);
+struct TestWorkspace {
+  MsdWorkspace<Bits, Value, Policy> msd;
+  DeviceSpan<SortPlan<Bits>> plan;
+  OnesweepWorkspace<Bits, Value> onesweep;
+
+  TestWorkspace(Workspace& workspace, uint64_t count)
+      : msd(workspace),
+        plan(workspace.take<SortPlan<Bits>>(1)),
+        onesweep(workspace, count, onesweep_portion) {}
+};
+
+template <Ranking ranking, class Bits, class Value, class Policy>
+void sort_by_plan(const MsdArrays<Bits, Value>& arrays, const TestWorkspace<Bits, Value, Policy>& workspace) {
+  const SortPlan<Bits>* const plan = workspace.plan.data();
   const ColumnArrays<Bits> keys{arrays.keys_in, arrays.keys_scratch, arrays.keys_out};
   const ColumnArrays<Value> values{arrays.values_in, arrays.values_scratch, arrays.values_out};
-  if (ranking == Ranking::lane_order)
-    radix_onesweep<Ranking::lane_order>(keys, values, arrays.count, plan, onesweep, nullptr);
-  else
-    radix_onesweep<Ranking::ballot>(keys, values, arrays.count, plan, onesweep, nullptr);
-  if (in_place) {
-    copy_back(keys.scratch, keys.out, arrays.count, plan, nullptr);
-    copy_back(values.scratch, values.out, arrays.count, plan, nullptr);
-  }
-  memory.check_zones();
+  radix_onesweep<ranking>(keys, values, arrays.count, plan, workspace.onesweep, nullptr);
+  if (keys.in != keys.out) return;
+  copy_back(keys.scratch, keys.out, arrays.count, plan, nullptr);
+  copy_back(values.scratch, values.out, arrays.count, plan, nullptr);
+}
+
+template <Ranking ranking, class Bits, class Value, class Policy>
+void sort_on_device(const MsdArrays<Bits, Value>& arrays, MsdSettings<Bits> settings,
+                    const TestWorkspace<Bits, Value, Policy>& workspace) {
+  constexpr bool with_values = !std::is_same_v<Value, NoValue>;
+  const auto& onesweep = workspace.onesweep;
+  if constexpr (with_values)
+    settings.codes = {workspace.plan.data(), onesweep.offsets.data(), onesweep.offsets_stride(),
+                      arrays.keys_in == arrays.keys_out};
+  radix_msd<ranking>(arrays, settings, workspace.msd, nullptr);
+  if constexpr (with_values) sort_by_plan<ranking>(arrays, workspace);
 }
 
 /// Sorts; the plan that the device made. Checks everything that a fall-back allows to check.
@@ -82,25 +91,28 @@ Plan<KeyBits<Key>> sort(const std::vector<Key>& input, const Case& test) {
   const KeyMap<Bits> map = key_map<Bits>(key_type_of<Key>(), test.order);
   RecordArrays<Key, Value> records(input, test.in_place);
   const MsdArrays<Bits, Value> arrays = records.arrays();
+  using Memory = TestWorkspace<Bits, Value, Policy>;
   Workspace counter;
-  (void)MsdWorkspace<Bits, Value, Policy>(counter);
+  (void)Memory(counter, arrays.count);
   const DeviceArray<std::byte> memory(counter.used());
   check(cudaMemset(memory.data(), 0, memory.size()));
   Workspace carved(memory.span());
-  const MsdWorkspace<Bits, Value, Policy> workspace(carved);
+  const Memory workspace(carved, arrays.count);
   const std::vector<Digest<Bits>> nothing(1);
   const DeviceArray<Digest<Bits>> taken{std::span<const Digest<Bits>>(nothing)};
-  if (test.digested) digest(DeviceSpan<const Bits>(arrays.keys_in, arrays.count), map, taken.data(), nullptr);
-  const Digest<Bits>* const digest = test.digested ? taken.data() : nullptr;
+  digest(DeviceSpan<const Bits>(arrays.keys_in, arrays.count), map, taken.data(), nullptr);
+  const DeviceArray<Digest<Bits>> beside{std::span<const Digest<Bits>>(nothing)};
+  const MsdSettings<Bits> settings{
+      .map = map, .digest = test.digested ? taken.data() : nullptr, .digest_beside = beside.data()};
   if (test.ranking == Ranking::lane_order)
-    radix_msd<Ranking::lane_order>(arrays, map, digest, workspace, nullptr);
+    sort_on_device<Ranking::lane_order>(arrays, settings, workspace);
   else
-    radix_msd<Ranking::ballot>(arrays, map, digest, workspace, nullptr);
-  if constexpr (!std::is_same_v<Value, NoValue>) sort_by_codes(arrays, map, test.ranking, workspace);
+    sort_on_device<Ranking::ballot>(arrays, settings, workspace);
+  CHECK(std::memcmp(taken.download().data(), beside.download().data(), sizeof(Digest<Bits>)) == 0);
 
   memory.check_zones();
   Plan<Bits> plan;
-  check(cudaMemcpy(&plan, workspace.plan.data(), sizeof(plan), cudaMemcpyDeviceToHost));
+  check(cudaMemcpy(&plan, workspace.msd.plan.data(), sizeof(plan), cudaMemcpyDeviceToHost));
   if (plan.falls_back) {
     records.check_zones();
     records.require_kept_input();
@@ -236,6 +248,36 @@ TEMPLATE_TEST_CASE("frequent values are taken out, and put in where they belong"
   }
 }
 
+TEMPLATE_PRODUCT_TEST_CASE("of pairs a frequent value gets a bucket of its own", "[device]", std::pair,
+                           ((uint64_t, uint32_t), (int64_t, uint32_t), (double, uint64_t))) {
+  using Key = typename TestType::first_type;
+  using Value = typename TestType::second_type;
+  using Bits = KeyBits<Key>;
+  constexpr Bits all = static_cast<Bits>(~Bits{0});
+  const uint64_t count = on_gpu ? 200'003 : 30'011;
+  uint32_t turn = 0;
+  for (const Bits value : {Bits{0}, all, static_cast<Bits>(all / 3), static_cast<Bits>(all >> 1)}) {
+    for (const uint32_t share : {20u, 60u, 97u}) {
+      const uint32_t number = turn++;
+      // The emulator has time for some.
+      if (!on_gpu && (number + number / 3) % 3 != (std::is_same_v<Key, int64_t> ? 2 : sizeof(Value) / 8))
+        continue;
+      const Case test{.order = number % 2 == 0 ? Order::ascending : Order::descending,
+                      .in_place = number % 3 == 0,
+                      .digested = number % 4 == 1,
+                      .ranking = number % 5 < 2 ? Ranking::ballot : Ranking::lane_order};
+      INFO(share << " % " << uint64_t{value} << " " << name(test.order)
+                 << (test.in_place ? " in place" : ""));
+      const auto keys = keys_with_frequent_values<Key>({{value, share}}, count);
+      const Plan<Bits> plan = sort<Key, Value>(keys, test);
+      CHECK((plan.has_apart != 0 && plan.partitions()));
+    }
+  }
+  // Two of them are left to the LSD sort.
+  const auto keys = keys_with_frequent_values<Key>({{Bits{1}, 50}, {all - 1, 20}}, count);
+  CHECK(sort<Key, Value>(keys, {}).falls_back);
+}
+
 TEMPLATE_TEST_CASE("values that repeat are no trouble beside frequent ones", "[device]", uint32_t, double) {
   using Bits = KeyBits<TestType>;
   const uint64_t count = 30'011;  // more, and the cluster below fits no bucket
@@ -357,6 +399,55 @@ TEMPLATE_PRODUCT_TEST_CASE("pairs of few values are sorted by the places of thes
                     .ranking = number % 3 == 0 ? Ranking::ballot : Ranking::lane_order};
     INFO(values << " values");
     CHECK(sort<Key, Value>(keys, test).has_few_values());
+  }
+}
+
+TEMPLATE_PRODUCT_TEST_CASE("pairs whose digest shows few digits are sorted by codes, or digits after all",
+                           "[device]", std::pair, ((uint32_t, uint32_t), (double, uint64_t))) {
+  using Key = typename TestType::first_type;
+  using Value = typename TestType::second_type;
+  using Bits = KeyBits<Key>;
+  std::mt19937_64 random(test_seed());
+  uint32_t turn = 0;
+  // 0: as many values as there are keys, of eight letters a byte.
+  for (const uint32_t values : {2u, 20u, 0u}) {
+    const Order order = turn % 2 == 0 ? Order::ascending : Order::descending;
+    const bool in_place = ++turn % 3 == 0;
+    std::vector<Key> keys(on_gpu ? 300'003 : 9'001);
+    std::vector<Bits> list(std::max(values, 1u));
+    for (Bits& value : list) value = static_cast<Bits>(random());
+    for (Key& key : keys) {
+      const Bits letters = static_cast<Bits>(random() & 0x0707070707070707);
+      key = std::bit_cast<Key>(values == 0 ? letters : list[random() % values]);
+    }
+    INFO(values << " values " << name(order) << (in_place ? " in place" : ""));
+    const OnDevice session;
+    const KeyMap<Bits> map = key_map<Bits>(key_type_of<Key>(), order);
+    RecordArrays<Key, Value> records(keys, in_place);
+    const MsdArrays<Bits, Value> arrays = records.arrays();
+    using Memory = TestWorkspace<Bits, Value, SmallMsd>;
+    Workspace counter;
+    (void)Memory(counter, arrays.count);
+    const DeviceArray<std::byte> memory(counter.used());
+    check(cudaMemset(memory.data(), 0, memory.size()));
+    Workspace carved(memory.span());
+    const Memory workspace(carved, arrays.count);
+    const std::vector<Digest<Bits>> nothing(1);
+    const DeviceArray<Digest<Bits>> taken{std::span<const Digest<Bits>>(nothing)};
+    digest(DeviceSpan<const Bits>(arrays.keys_in, arrays.count), map, taken.data(), nullptr);
+    SortPlan<Bits>* const plan = workspace.plan.data();
+    const CodePasses<Bits> codes{plan, workspace.onesweep.offsets.data(), workspace.onesweep.offsets_stride(),
+                                 in_place};
+    const SortTask task{arrays.count, SortAlgorithm::automatic, true, in_place};
+    make_sort_plan(static_cast<const Digest<Bits>*>(taken.data()), task, map, nullptr, plan, codes.offsets,
+                   codes.offsets_stride, {arrays.keys_in, &workspace.msd.plan.data()->maybe_few}, nullptr);
+    count_few_values(arrays, MsdSettings<Bits>{.map = map, .codes = codes}, workspace.msd, nullptr);
+    sort_by_plan<Ranking::ballot>(arrays, workspace);
+    memory.check_zones();
+    records.require_sorted(order);
+    SortPlan<Bits> made;
+    check(cudaMemcpy(&made, plan, sizeof(made), cudaMemcpyDeviceToHost));
+    CHECK(made.live_digits == (values == 0 ? sizeof(Bits) : 1));
   }
 }
 
