@@ -89,11 +89,12 @@ struct Shared {
   BucketMap<Bits> map;
   Bits least[warps];
   Bits most[warps];
-  // Pairs: bits that are set, and bits that are not, in some key of each warp's sample; those in which samples
-  // differ.
+  // Pairs: bits that are set, and bits that are not, in some key of each warp's sample; digits in which samples
+  // differ; whether the records are sorted by these.
   Bits ones[with_values ? warps : 1];
   Bits zeros[with_values ? warps : 1];
-  Bits varying;
+  uint32_t live_digits;
+  uint32_t has_few_digits;
   GridCounts counts;
   uint32_t listed;
   Bits list[std::max(most_in_list<Value>, 1u)];  // values in order
@@ -180,11 +181,11 @@ class GridSort {
     const Bits ordered = task_.map.to_ordered(sample);
     const LinearBuckets<Bits> bucket_of = guess_buckets(ordered);
     const Column<Bits, Value> out{arrays.keys_out, arrays.values_out};
-    if (with_values && live_digits(shared_.varying) > 1 && samples_repeat(ordered) && lists_values(ordered)) {
+    if (with_values && shared_.live_digits > 1 && samples_repeat(ordered) && lists_values(ordered)) {
       const PlaceInList<Bits> place_of{shared_.list, shared_.listed};
       find_places<true>(place_of, digit_values, arrays.values_in, out);
       if (shared_.counts.totals[place_of.nowhere] == 0) return scatter(place_of, out);
-    } else if (!repeats() && !is_surely_crowded(bucket_of(ordered))) {
+    } else if (!shared_.has_few_digits && !is_surely_crowded(bucket_of(ordered))) {
       find_places<with_values>(bucket_of, task_.buckets, arrays.values_in, scratch);
       if (shared_.counts.largest <= most_keys_a_bucket()) {
         scatter(bucket_of, scratch);
@@ -273,10 +274,9 @@ class GridSort {
     __syncthreads();
     if (warp == 0) {
       const uint32_t which = ptx::lane_id() % GridShared::warps;
+      Bits varying = 0;
       if constexpr (with_values) {
-        const Bits varying =
-            warp_reduce(shared_.ones[which], either) & warp_reduce(shared_.zeros[which], either);
-        if (ptx::lane_id() == 0) shared_.varying = varying;
+        varying = warp_reduce(shared_.ones[which], either) & warp_reduce(shared_.zeros[which], either);
       }
       const Bits first = warp_reduce(shared_.least[which], lower);
       const Bits last = warp_reduce(shared_.most[which], higher);
@@ -284,8 +284,12 @@ class GridSort {
       const Bits slack = static_cast<Bits>(last - first) >> slack_shift;
       const Bits lowest = first > slack ? static_cast<Bits>(first - slack) : Bits{0};
       const Bits highest = last < all - slack ? static_cast<Bits>(last + slack) : all;
-      if (ptx::lane_id() == 0)
-        shared_.map = BucketMap<Bits>::over(lowest, static_cast<Bits>(highest - lowest), task_.buckets);
+      if (ptx::lane_id() == 0) {
+        const auto range = static_cast<Bits>(highest - lowest);
+        shared_.map = BucketMap<Bits>::over(lowest, range, task_.buckets);
+        shared_.live_digits = live_digits(varying);
+        shared_.has_few_digits = with_values && has_few_digits(range, varying);
+      }
     }
     __syncthreads();
     return {shared_.map};
@@ -326,21 +330,18 @@ class GridSort {
   /// Pairs of equal keys crowd in the parts of every bucket, and as a rule few bytes vary: H200, 2^20 u32
   /// pairs of 65,536 keys that are neighbours, 101 us in buckets and 38 by digits (CUB 67); that differ in
   /// the first and the third byte, 100 and 28; 2^16 of the latter, 54 in buckets (CUB 42).
-  __device__ __forceinline__ bool repeats() const {
-    if constexpr (!with_values) return false;
+  __device__ __forceinline__ bool has_few_digits(Bits range, Bits varying) const {
     const uint32_t most_values = count_ / 4;
-    const Bits varying = shared_.varying;
     const uint64_t values = uint64_t{1} << min(static_cast<uint32_t>(__popcll(varying)), 63u);
-    const bool are_apart = shared_.map.range / 16 > values;
-    return shared_.map.range < most_values || values < most_values ||
-           (are_apart && live_digits(varying) <= 2);
+    const bool are_apart = range / 16 > values;
+    return range < most_values || values < most_values || (are_apart && live_digits(varying) <= 2);
   }
 
   /// Whether the sample alone shows a bucket with many more keys than a block sorts. Large shares are worth the
-  /// question, and pairs of narrow keys: H200, AND of three, 2^16 u32+u32 34.9 -> 30.9 us, 2^20 59.7 -> 52.5;
-  /// uniform 15.6 -> 16.6, 35.9 -> 36.5. (Of u64+u64 everything became slower, 54 -> 57: more registers.)
+  /// question, and pairs: H200, AND of three, 2^16 and 2^20 u32+u32 35.0 -> 30.9 us and 59.8 -> 53.6, u64+u64
+  /// 73.9 -> 70.1 and 160 -> 156; uniform 15.7 -> 16.2, 35.6 -> 36.4, 19.6 -> 21.4, 53.7 -> 56.6.
   __device__ __forceinline__ bool is_surely_crowded(uint32_t bucket) {
-    if constexpr (!reads_twice && !(with_values && sizeof(Bits) == 4)) return false;
+    if constexpr (!reads_twice && !with_values) return false;
     uint32_t* const samples = shared_.counts.totals;  // not in use yet
     if (threadIdx.x < digit_values) samples[threadIdx.x] = 0;
     __syncthreads();
