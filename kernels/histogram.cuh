@@ -151,8 +151,8 @@ __device__ void add_to_digest(Shared<Bits, shared_bytes>& shared, const Seen<Bit
   }
 }
 
-/// Keys before the first and behind the last whole 16-byte vector, by the first warp of the grid's first
-/// block.
+/// Keys before the first and behind the last whole 16-byte vector, by the first warp of the first block that
+/// takes the digest.
 template <class Bits, uint32_t shared_bytes>
 __device__ void take_ends(Shared<Bits, shared_bytes>& shared, const Bits* keys, uint64_t count,
                           uint64_t body_first, uint64_t body_end, const KeyMap<Bits>& map, Seen<Bits>& seen) {

@@ -261,7 +261,8 @@ void radix_msd(const MsdArrays<Bits, Value>& arrays, const MsdSettings<Bits>& se
       .asks_for_clumps = count >= Policy::clumps_from && count < survey_detail::clumps_below};
   const digest_detail::Task<Bits> beside(DeviceSpan<const Bits>(arrays.keys_in, count), map,
                                          settings.digest_beside);
-  const uint32_t digesting = settings.digest_beside == nullptr ? 0 : beside.blocks(multiprocessors() - 1);
+  const uint32_t idle = std::max(multiprocessors(), 2u) - 1;
+  const uint32_t digesting = settings.digest_beside == nullptr ? 0 : beside.blocks(idle);
   launch_chained(survey_detail::survey_kernel<Bits>,
                  {1 + digesting, survey_detail::threads,
                   std::max(sizeof(survey_detail::Shared<Bits>), sizeof(survey_detail::DigestShared<Bits>))},

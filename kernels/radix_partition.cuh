@@ -151,7 +151,8 @@ class Partition {
     digits_ = level.number == 0 ? msd_digits : 1u << children_bits;
     jobs_ = level.number == 0 ? static_cast<uint32_t>((level.count + level.span - 1) / level.span)
                               : level.plan->jobs;
-    // From the first level on the arrays hold ordered bits, until the buckets are sorted.
+    // From the first level on the arrays hold ordered bits, until the buckets are sorted. (The second level
+    // writes the keys of a bucket apart, which is not, as the caller has them.)
     maps_at_load_ = level.number == 0 && !level.map.is_identity();
     if (threadIdx.x == 0) {
       shared.keys_in = level.keys.source(level.number, *level.plan);
@@ -402,7 +403,6 @@ class Partition {
   }
 
   __device__ __forceinline__ void put_key(uint32_t digit, uint32_t taken, Bits key) {
-    // Its bucket is not sorted, so nobody else would write its keys as the caller has them.
     if constexpr (has_apart)
       if (level_.number == 1 && digit == digit_apart_) key = level_.map.from_ordered(key);
     if (slot::has_room(taken))

@@ -200,7 +200,8 @@ __device__ void write_plan(const Digest<Bits>& digest, const SortTask& task, Key
   lay_out_passes(plan, task.in_place);
 }
 
-/// Whether keys of different places are often the same. The whole block.
+/// Whether keys of different places are often the same. The whole block. The distances differ from thread to
+/// thread, or keys that come again and again in one order would pass for few.
 template <class Bits>
 __device__ __forceinline__ bool samples_repeat(const Bits* keys, uint64_t count) {
   constexpr uint32_t rounds = 4;
@@ -208,7 +209,8 @@ __device__ __forceinline__ bool samples_repeat(const Bits* keys, uint64_t count)
   for (uint32_t round = 0; round < rounds; ++round) {
     const uint64_t half = count / 2;
     const uint64_t at = half / (rounds * digit_values) * (round * digit_values + threadIdx.x);
-    same += __syncthreads_count(keys[at] == keys[half + at]);
+    const uint64_t other = min(half + at + threadIdx.x, count - 1);
+    same += __syncthreads_count(keys[at] == keys[other]);
   }
   return same >= static_cast<int>(rounds * digit_values / most_digits_of_few);
 }

@@ -108,7 +108,11 @@ Plan<KeyBits<Key>> sort(const std::vector<Key>& input, const Case& test) {
     sort_on_device<Ranking::lane_order>(arrays, settings, workspace);
   else
     sort_on_device<Ranking::ballot>(arrays, settings, workspace);
-  CHECK(std::memcmp(taken.download().data(), beside.download().data(), sizeof(Digest<Bits>)) == 0);
+  Digest<Bits> alone = taken.download().front();
+  Digest<Bits> at_once = beside.download().front();
+  // Who has met a rise and a fall looks for no more repeats: how many are met depends on the blocks.
+  if (alone.rises && alone.falls) alone.repeats = at_once.repeats = 0;
+  CHECK(std::memcmp(&alone, &at_once, sizeof(alone)) == 0);
 
   memory.check_zones();
   Plan<Bits> plan;

@@ -9,6 +9,14 @@
 #include <cstdlib>
 #include <vector>
 
+#ifndef SWEEPSORT_TUNE_KEY  // compiled by itself: a row of u64 keys, which every build checks that way
+#define SWEEPSORT_TUNE_KEY uint64_t
+#define SWEEPSORT_TUNE_VALUE NoValue
+#define SWEEPSORT_TUNE_PARTITION 512, 24, 8, 1
+#define SWEEPSORT_TUNE_SMALL 512, 9, 2, 16384
+#define SWEEPSORT_TUNE_BUCKET 4096
+#endif
+
 namespace sweepsort {
 namespace {
 
@@ -85,8 +93,7 @@ int run(uint64_t count, int runs) {
   for (int run = -2; run < runs; ++run) {  // two to warm up
     check(cudaEventRecord(begun));
     check(cudaMemsetAsync(memory, 0, workspace.zeroed, nullptr));
-    radix_msd<Ranking::lane_order>(made, KeyMap<Bits>{}, static_cast<const Digest<Bits>*>(nullptr), workspace,
-                                   nullptr);
+    radix_msd<Ranking::lane_order>(made, MsdSettings<Bits>{}, workspace, nullptr);
     check(cudaEventRecord(done));
     check(cudaEventSynchronize(done));
     float time = 0;
