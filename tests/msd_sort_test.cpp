@@ -60,6 +60,31 @@ struct TestWorkspace {
         onesweep(workspace, count, onesweep_portion) {}
 };
 
+/// The same in memory of its own, cleared.
+template <class Bits, class Value, class Policy>
+class TestMemory {
+ public:
+  using Carved = TestWorkspace<Bits, Value, Policy>;
+  explicit TestMemory(uint64_t count) : memory_(bytes(count)), workspace_(carve(memory_, count)) {}
+  const Carved& workspace() const { return workspace_; }
+  void check_zones() const { memory_.check_zones(); }
+
+ private:
+  static size_t bytes(uint64_t count) {
+    Workspace counter;
+    (void)Carved(counter, count);
+    return counter.used();
+  }
+  static Carved carve(const DeviceArray<std::byte>& memory, uint64_t count) {
+    check(cudaMemset(memory.data(), 0, memory.size()));
+    Workspace carved(memory.span());
+    return Carved(carved, count);
+  }
+
+  DeviceArray<std::byte> memory_;
+  Carved workspace_;
+};
+
 template <Ranking ranking, class Bits, class Value, class Policy>
 void sort_by_plan(const MsdArrays<Bits, Value>& arrays, const TestWorkspace<Bits, Value, Policy>& workspace) {
   const SortPlan<Bits>* const plan = workspace.plan.data();
@@ -91,13 +116,8 @@ Plan<KeyBits<Key>> sort(const std::vector<Key>& input, const Case& test) {
   const KeyMap<Bits> map = key_map<Bits>(key_type_of<Key>(), test.order);
   RecordArrays<Key, Value> records(input, test.in_place);
   const MsdArrays<Bits, Value> arrays = records.arrays();
-  using Memory = TestWorkspace<Bits, Value, Policy>;
-  Workspace counter;
-  (void)Memory(counter, arrays.count);
-  const DeviceArray<std::byte> memory(counter.used());
-  check(cudaMemset(memory.data(), 0, memory.size()));
-  Workspace carved(memory.span());
-  const Memory workspace(carved, arrays.count);
+  const TestMemory<Bits, Value, Policy> memory(arrays.count);
+  const auto& workspace = memory.workspace();
   const std::vector<Digest<Bits>> nothing(1);
   const DeviceArray<Digest<Bits>> taken{std::span<const Digest<Bits>>(nothing)};
   digest(DeviceSpan<const Bits>(arrays.keys_in, arrays.count), map, taken.data(), nullptr);
@@ -429,13 +449,8 @@ TEMPLATE_PRODUCT_TEST_CASE("pairs whose digest shows few digits are sorted by co
     const KeyMap<Bits> map = key_map<Bits>(key_type_of<Key>(), order);
     RecordArrays<Key, Value> records(keys, in_place);
     const MsdArrays<Bits, Value> arrays = records.arrays();
-    using Memory = TestWorkspace<Bits, Value, SmallMsd>;
-    Workspace counter;
-    (void)Memory(counter, arrays.count);
-    const DeviceArray<std::byte> memory(counter.used());
-    check(cudaMemset(memory.data(), 0, memory.size()));
-    Workspace carved(memory.span());
-    const Memory workspace(carved, arrays.count);
+    const TestMemory<Bits, Value, SmallMsd> memory(arrays.count);
+    const auto& workspace = memory.workspace();
     const std::vector<Digest<Bits>> nothing(1);
     const DeviceArray<Digest<Bits>> taken{std::span<const Digest<Bits>>(nothing)};
     digest(DeviceSpan<const Bits>(arrays.keys_in, arrays.count), map, taken.data(), nullptr);
