@@ -65,7 +65,7 @@ struct SortFileOptions {
 
 /// What a sort is going to do and what it takes.
 struct FilePlan {
-  std::string road;          // "in memory", "counting", "external"
+  std::string road;          // "in memory", "counting", "external", "streams"
   uint64_t runs = 0;         // external: sorted runs; of a stream 0, nobody knows
   uint64_t run_records = 0;  // of each, and of each block of the merge
   uint32_t sessions = 1;     // sorted at a time: the next is read meanwhile, and the last written

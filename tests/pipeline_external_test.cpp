@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <atomic>
 #include <csignal>
 #include <filesystem>
 #include <set>
@@ -292,6 +293,47 @@ TEST_CASE("a backend that drops, doubles, flips or misplaces a key in any run or
                                          read_keys<uint64_t>(folder / "out"));
     }
   }
+}
+
+TEST_CASE("a backend that spoils any block of a merge of streams is caught") {
+  const auto before = std::signal(SIGPIPE, SIG_IGN);  // the writer may come too late
+  for (const Fault fault :
+       {Fault::drops_key, Fault::doubles_key, Fault::flips_bit, Fault::swaps_neighbours}) {
+    for (size_t faulty = 0;; ++faulty) {
+      const TemporaryFolder folder;
+      std::vector<uint64_t> odd(20'000);
+      std::vector<uint64_t> even(odd.size());
+      for (uint64_t i = 0; i < odd.size(); ++i) even[i] = (odd[i] = 2 * i + 1) + 1;
+      write_keys(folder / "in.u64", odd);
+      write_keys(folder / "out", std::vector<uint64_t>{3, 1, 2});
+      REQUIRE(::mkfifo((folder / "pipe.u64").c_str(), 0600) == 0);
+      std::thread writer([&] { write_keys(folder / "pipe.u64", even); });
+      SortEnvironment environment = cpu_environment();
+      std::atomic<size_t> sessions = 0;
+      environment.make_cpu = [&](uint32_t) {
+        return std::make_unique<PlainBackend>(fault, "cpu",
+                                              [&sessions, faulty] { return sessions++ == faulty; });
+      };
+      SortFileOptions options = with_memory(kib64);
+      options.inputs_are_sorted = true;
+      std::string message;
+      try {
+        sort_files_with(environment, {folder / "in.u64", folder / "pipe.u64"}, folder / "out", options);
+      } catch (const Error& error) {
+        message = error.what();
+      }
+      writer.join();
+      CHECK(folder.names() == std::vector<std::string>{"in.u64", "out", "pipe.u64"});
+      if (faulty >= sessions) {
+        CHECK(message.empty());
+        CHECK(sessions > 10);
+        break;
+      }
+      CHECK_THAT(message, ContainsSubstring("the result was thrown away"));
+      CHECK(read_keys<uint64_t>(folder / "out") == std::vector<uint64_t>{3, 1, 2});
+    }
+  }
+  (void)std::signal(SIGPIPE, before);
 }
 
 TEST_CASE("a look at a file's keys tells whether they are in order, before a backend is chosen") {

@@ -126,6 +126,24 @@ TEST_CASE("a budget in which nothing can be sorted is an error that names the le
   CHECK_THROWS_WITH(make_plan(whole, cpu_footprint), ContainsSubstring("need all keys in memory"));
 }
 
+TEST_CASE("sorted streams are merged in the memory of their blocks") {
+  for (const uint64_t memory : {uint64_t{1} << 16, mib, gib}) {
+    PlanRequest merge = request(0, KeyType::u32, memory);
+    merge.count = {};
+    merge.sorted_inputs = 3;
+    const Plan plan = make_plan(merge, cpu_footprint);
+    CHECK(plan.road == Road::streams);
+    CHECK(plan.job.count >= 3);
+    CHECK(plan.memory <= Bytes{memory});
+    CHECK(plan.memory.value >= std::min(memory, 64 * mib) / 2);
+    CHECK(plan.temporary == Bytes{0});
+  }
+  PlanRequest crowd = request(0, KeyType::u64, 1u << 16);
+  crowd.count = {};
+  crowd.sorted_inputs = 100'000;
+  CHECK_THROWS_WITH(make_plan(crowd, cpu_footprint), ContainsSubstring("too little to merge 100000 inputs"));
+}
+
 TEST_CASE("sorted inputs need no runs formed") {
   PlanRequest merge = request(gib, KeyType::u64, gib);
   merge.sorted_inputs = 5;

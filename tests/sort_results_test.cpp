@@ -226,6 +226,71 @@ TEST_CASE("several files of any format are sorted into one, or merged where they
     }
 }
 
+TEST_CASE("pipes are merged with files, in any memory, and each key written once") {
+  const TemporaryFolder folder;
+  constexpr size_t pipes = 3;
+  std::vector<std::vector<uint64_t>> parts;
+  std::vector<uint64_t> all;
+  std::vector<std::string> inputs;
+  for (size_t i = 0; i < 2 * pipes; ++i) {
+    auto keys = repeating_keys<uint64_t>(i);
+    keys.resize(i == 2 ? 0 : count / (i + 1));
+    std::ranges::sort(keys, std::greater<>());
+    all.insert(all.end(), keys.begin(), keys.end());
+    inputs.push_back(folder / std::to_string(i) + ".u64");
+    if (i < pipes)
+      REQUIRE(::mkfifo(inputs.back().c_str(), 0600) == 0);
+    else
+      write_keys(inputs.back(), keys);
+    parts.push_back(std::move(keys));
+  }
+  for (const Bytes memory : budgets)
+    for (const SortResult result : {SortResult::keys, SortResult::unique}) {
+      std::vector<std::thread> writers;
+      for (size_t i = 0; i < pipes; ++i) writers.emplace_back([&, i] { write_keys(inputs[i], parts[i]); });
+      SortFileOptions options = options_for(memory, Order::descending, KeyType::u64);
+      options.inputs_are_sorted = true;
+      options.result = result;
+      if (result == SortResult::unique) options.counts_output = folder / "counts";
+      const SortReport report = sort_files_with(cpu_environment(), inputs, folder / "out", options);
+      for (std::thread& writer : writers) writer.join();
+      CHECK(report.count == all.size());
+      CHECK(report.verified);
+      CHECK(report.plan.road == "streams");
+      if (result == SortResult::keys) {
+        CHECK(report.output_bytes == all.size() * 8);
+        oracle::require_sorted<uint64_t>(all, read_keys<uint64_t>(folder / "out"), Order::descending);
+        continue;
+      }
+      std::map<uint64_t, uint64_t, std::greater<>> expected;
+      for (const uint64_t key : all) ++expected[key];
+      std::vector<uint64_t> keys;
+      std::vector<uint64_t> counts;
+      for (const auto& [key, often] : expected) {
+        keys.push_back(key);
+        counts.push_back(often);
+      }
+      CHECK(read_keys<uint64_t>(folder / "out") == keys);
+      CHECK(read_keys<uint64_t>(folder / "counts") == counts);
+    }
+}
+
+TEST_CASE("a merge of pipes whose headers say how many keys come tells it in its own header") {
+  const TemporaryFolder folder;
+  std::vector<std::string> inputs{folder / "a_uint64", folder / "b_uint64"};
+  for (const std::string& name : inputs) REQUIRE(::mkfifo(name.c_str(), 0600) == 0);
+  const std::vector<uint64_t> keys{3, 10, 20, 30};  // SOSD: the count stands in front
+  std::vector<std::thread> writers;
+  for (const std::string& name : inputs) writers.emplace_back([&] { write_keys(name, keys); });
+  REQUIRE(::mkfifo((folder / "out").c_str(), 0600) == 0);
+  std::vector<uint64_t> got;
+  std::thread reader([&] { got = read_keys<uint64_t>(folder / "out"); });
+  sort_files_with(cpu_environment(), inputs, folder / "out", {.inputs_are_sorted = true});
+  for (std::thread& writer : writers) writer.join();
+  reader.join();
+  CHECK(got == std::vector<uint64_t>{6, 10, 10, 20, 20, 30, 30});
+}
+
 TEST_CASE("a merge names the key that is out of order, wherever it stands") {
   const TemporaryFolder folder;
   std::vector<uint32_t> keys(20'000);

@@ -59,6 +59,7 @@ std::string plan_table(const SortReport& report) {
     line("records a run", format_count(plan.run_records));
     line("sessions", fmt::format("{}", plan.sessions));
   }
+  if (plan.road == "streams") line("keys a block", format_count(plan.run_records));
   line("passes", fmt::format("{}", plan.passes));
   if (plan.runs != 0) {
     line("bytes read", size(plan.read));
@@ -67,9 +68,9 @@ std::string plan_table(const SortReport& report) {
   line("memory", size(plan.memory));
   line("GPU memory", size(plan.gpu_memory));
   line("temporary space",
-       plan.runs == 0 ? "what does not fit into memory"
-                      : size(plan.temporary) +
-                            (plan.temporary.value == 0 ? "" : ", taken before the first key is read"));
+       plan.runs == 0 && plan.road == "external"
+           ? "what does not fit into memory"
+           : size(plan.temporary) + (plan.temporary.value == 0 ? "" : ", taken before the first key is read"));
   return text;
 }
 

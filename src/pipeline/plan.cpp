@@ -69,6 +69,7 @@ class Planner {
     if (counts && request_.count.value_or(0) * record_ >= least_counted_bytes) return counting();
     if (request_.count && request_.sorted_inputs == 0 && fits_whole(*request_.count)) return in_memory();
     if (request_.whole && request_.count) refuse_whole();
+    if (request_.sorted_inputs != 0 && !request_.count) return streams();
     return counts ? counting() : external();
   }
 
@@ -122,6 +123,25 @@ class Planner {
     // A buffer and a histogram of 64-bit counters for each worker.
     plan.memory = Bytes{plan.job.workers * (plan.job.chunk_bytes + (uint64_t{8} << (8 * record_)))};
     plan.read = plan.written = Bytes{plan.job.count * record_};
+    return plan;
+  }
+
+  /// The windows of all inputs hold as many keys as a block.
+  Plan streams() const {
+    Plan plan{.road = Road::streams, .runs = 0, .fan_in = request_.sorted_inputs};
+    uint64_t block = 0;
+    for (plan.lanes = most_lanes; block < request_.sorted_inputs && plan.lanes > 0; --plan.lanes)
+      block = largest(good_run_bytes / record_, [&](uint64_t count) {
+        const uint64_t windows = count * record_;
+        return windows < request_.memory.value &&
+               fits(job(count), plan.lanes, Bytes{request_.memory.value - windows});
+      });
+    ++plan.lanes;
+    if (block < request_.sorted_inputs) refuse_streams();
+    plan.job = job(block);
+    const Backend::Footprint one = footprint_(plan.job);
+    plan.memory = Bytes{plan.lanes * one.host.value + block * record_};
+    plan.gpu_memory = Bytes{plan.lanes * one.device.value};
     return plan;
   }
 
@@ -244,6 +264,12 @@ class Planner {
     throw Error(fmt::format("{} of memory are too little to sort anything", format_bytes(request_.memory)),
                 fmt::format("the least that works is {}",
                             format_bytes(Bytes{std::max(least_memory.value, 2 * least.host.value)})));
+  }
+
+  [[noreturn]] void refuse_streams() const {
+    throw Error(fmt::format("{} of memory are too little to merge {} inputs", format_bytes(request_.memory),
+                            request_.sorted_inputs),
+                "merge fewer at a time, or raise --memory");
   }
 
   [[noreturn]] void refuse_whole() const {

@@ -4,6 +4,7 @@
 //     counting    keys of 1 or 2 bytes alone: a histogram while reading, then what it says is written
 //     external    sorted runs of k records, in memory as far as it goes and then in spill files; merged by
 //                 blocks of k records, in as many passes as it takes to get from so many runs to one
+//     streams     sorted inputs of which one is a stream: merged while they are read (stream_merge.hpp)
 //
 // So a test with a budget of 64 KiB takes the road of a terabyte.
 #pragma once
@@ -17,7 +18,7 @@
 
 namespace sweepsort {
 
-enum class Road : uint8_t { in_memory, counting, external };
+enum class Road : uint8_t { in_memory, counting, external, streams };
 
 struct PlanRequest {
   std::optional<uint64_t> count = {};  // records; empty: a stream whose end is not known
@@ -30,7 +31,7 @@ struct PlanRequest {
   std::optional<Bytes> gpu_memory = {};  // empty: there is no GPU in it
   bool may_count = false;                // keys alone are wanted, on the CPU
   bool whole = false;                    // all in one session or not at all
-  uint64_t sorted_inputs = 0;            // --merge: so many runs are there already
+  uint64_t sorted_inputs = 0;            // --merge: so many runs are there already; without a count: streams
   uint64_t least_runs = 1;               // more than 1: so many, all spilled, though they would fit
 };
 

@@ -85,14 +85,11 @@ class SortFileRun {
                  temporary_directories(output),
                  stream_threads(options.where),
                  random_secret()} {
-    if (options.inputs_are_sorted && input_.is_stream())
-      throw Error(input_.name() + ": --merge reads files by position, and this is a stream",
-                  "leave --merge out: the stream is sorted then");
     if (input_.count()) values_.check_count(*input_.count());
   }
 
   SortReport run() {
-    if (input_.is_stream()) collect_stream();
+    if (input_.is_stream() && !options_.inputs_are_sorted) collect_stream();
     for (const std::string& line : input_.notes()) log(line);
     if (!options_.plan_only) prepare();
     // A stream that goes on is large: nobody knows how large.
@@ -205,7 +202,7 @@ class SortFileRun {
   }
 
   static FilePlan described(const Plan& plan) {
-    constexpr const char* roads[] = {"in memory", "counting", "external"};
+    constexpr const char* roads[] = {"in memory", "counting", "external", "streams"};
     return {.road = roads[static_cast<uint8_t>(plan.road)],
             .runs = plan.runs,
             .run_records = plan.job.count,
@@ -221,6 +218,9 @@ class SortFileRun {
   static std::string plan_line(const FilePlan& plan) {
     if (plan.road == "counting")
       return "plan: the keys are counted while they are read, and written from the counts";
+    if (plan.road == "streams")
+      return fmt::format("plan: the inputs are merged while they are read, by blocks of up to {} keys, {} of memory",
+                         plan.run_records, format_bytes(plan.memory));
     const std::string runs = plan.runs == 0 ? "runs" : fmt::format("{} runs", plan.runs);
     return fmt::format("plan: {} of {} records, {} passes, {} of memory, {} of temporary files", runs,
                        plan.run_records, plan.passes, format_bytes(plan.memory),

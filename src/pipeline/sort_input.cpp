@@ -42,19 +42,31 @@ SortInput::SortInput(const std::vector<std::string>& paths, const FileOptions& o
   if (!is_stream_) count_ = count;
 }
 
-size_t SortInput::read_parts(std::span<std::byte> to) {
+std::optional<uint64_t> SortInput::announced_count() const {
+  uint64_t sum = 0;
+  for (const auto& part : parts_) {
+    if (part->layout().count == unknown_count) return {};
+    sum += part->layout().count;
+  }
+  return sum;
+}
+
+size_t SortInput::read_next_of(size_t input, std::span<std::byte> to) {
+  Part& part = *parts_[input];
   const size_t width = key_bytes(type());
+  const size_t got = part.read_next(to);
+  const std::span<std::byte> keys = to.first(got / width * width);
+  if (part.layout().is_swapped()) swap_key_bytes(keys, width);
+  // Part of a key at the end, or too few keys, end here.
+  if (got < to.size() && part.stream) part.stream->check_length();
+  return keys.size();
+}
+
+size_t SortInput::read_parts(std::span<std::byte> to) {
   size_t done = 0;
-  while (part_ < parts_.size()) {
-    Part& part = *parts_[part_];
-    const std::span<std::byte> rest = to.subspan(done);
-    const size_t got = part.read_next(rest);
-    const std::span<std::byte> keys = rest.first(got / width * width);
-    if (part.layout().is_swapped()) swap_key_bytes(keys, width);
-    done += keys.size();
-    if (got == rest.size()) break;
-    if (part.stream) part.stream->check_length();  // part of a key at the end, or too few keys, end here
-    ++part_;
+  for (; part_ < parts_.size(); ++part_) {
+    done += read_next_of(part_, to.subspan(done));
+    if (done == to.size()) break;
   }
   return done;
 }

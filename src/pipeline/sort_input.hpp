@@ -32,11 +32,15 @@ class SortInput {
   /// Of streams: fills `to` with the next keys, the collected ones first, in host byte order; returns how
   /// many bytes it got, fewer only at the end. Memory of what was collected is given back.
   size_t read_next(std::span<std::byte> to);
+  /// The next keys of one input, of files, too; bytes as above. Thread-safe for different inputs.
+  size_t read_next_of(size_t input, std::span<std::byte> to);
 
   KeyType type() const { return first_layout().type; }
   FileFormat format() const { return first_layout().format; }
   /// Keys; empty for a stream that has not been collected whole.
   std::optional<uint64_t> count() const { return count_; }
+  /// As many as all headers and sizes say, before anything was read; empty if one of them does not.
+  std::optional<uint64_t> announced_count() const;
   uint64_t data_bytes() const { return count_.value_or(0) * key_bytes(type()); }
   /// Of all inputs, headers included; of streams: taken so far.
   uint64_t bytes() const;

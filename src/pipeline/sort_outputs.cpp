@@ -46,7 +46,7 @@ std::vector<std::byte> SortOutputs::main_header(uint64_t count, size_t least_byt
   if (options_.result == SortResult::permutation)
     return new_header(input_.format(), main_.element_bytes == 4 ? KeyType::u32 : KeyType::u64, Endian::little,
                       count);
-  if (options_.result == SortResult::keys) return input_.header(count);
+  if (!is_count_late_) return input_.header(count);
   return new_header(input_.format(), input_.type(),
                     input_.swapped_bytes() != 0 ? Endian::big : Endian::little, count, least_bytes);
 }
@@ -56,8 +56,11 @@ std::vector<std::byte> SortOutputs::counts_header(uint64_t count, size_t least_b
                     least_bytes);
 }
 
-void SortOutputs::prepare(uint64_t count) {
-  count_ = count;
+void SortOutputs::prepare(std::optional<uint64_t> known) {
+  // The header of more keys than there can be is as long as any.
+  const uint64_t count = known.value_or(uint64_t{1} << 62);
+  count_ = known.value_or(0);
+  is_count_late_ = !known || options_.result == SortResult::unique;
   const bool is_permutation = options_.result == SortResult::permutation;
   main_.element_bytes = is_permutation ? (count <= uint64_t{1} << 32 ? 4 : 8) : key_bytes(input_.type());
   main_.header = main_header(count, 0);
@@ -66,21 +69,21 @@ void SortOutputs::prepare(uint64_t count) {
     second_->header = options_.values.empty() ? counts_header(count, 0) : values_.header();
   }
   const auto refuse_pipe = [&](const File& file) {
-    if (options_.result == SortResult::unique && file.output->is_ordered() && !file.header.empty())
+    if (is_count_late_ && file.output->is_ordered() && !file.header.empty())
       throw Error(file.output->name() +
                       ": its format has the count of keys in front, which is known only when all are written",
                   "name a file for it");
   };
   refuse_pipe(main_);
-  main_.output->reserve(main_.header.size() + bytes_of(count, main_.element_bytes));
+  if (known) main_.output->reserve(main_.header.size() + bytes_of(count, main_.element_bytes));
   if (!second_) return;
   refuse_pipe(*second_);
-  second_->output->reserve(second_->header.size() + bytes_of(count, second_->element_bytes));
+  if (known) second_->output->reserve(second_->header.size() + bytes_of(count, second_->element_bytes));
 }
 
 void SortOutputs::start() {
   has_started_ = true;
-  if (options_.result == SortResult::unique) return;  // finish() knows the count
+  if (is_count_late_) return;  // finish() knows it
   if (!main_.header.empty()) main_.output->write_at(0, main_.header);
   if (second_ && !second_->header.empty()) second_->output->write_at(0, second_->header);
 }
@@ -104,9 +107,9 @@ void SortOutputs::shorten(File& file, std::vector<std::byte> header, uint64_t co
   file.output->cut(file.header.size() + count * file.element_bytes);
 }
 
-void SortOutputs::finish(const StoreResult& stored) {
-  if (options_.result != SortResult::unique) return;
-  count_ = stored.distinct;
+void SortOutputs::finish(uint64_t count) {
+  if (!is_count_late_) return;
+  count_ = count;
   shorten(main_, main_header(count_, main_.header.size()), count_);
   if (second_) shorten(*second_, counts_header(count_, second_->header.size()), count_);
 }

@@ -20,14 +20,14 @@ class SortOutputs {
   SortOutputs(const SortInput& input, const SortValues& values, const std::string& output,
               const SortFileOptions& options, bool allow_anonymous);
 
-  /// The count is known: headers and disk space.
-  void prepare(uint64_t count);
+  /// Headers and disk space, of a count that nobody knows before the end only what must be.
+  void prepare(std::optional<uint64_t> count);
   /// Writes the headers that are known now; before the first record.
   void start();
   /// The sink for records of `transfer`'s shape, once prepared.
   std::unique_ptr<RecordSink> sink(const Transfer& transfer, std::span<const std::byte> expected);
-  /// All is written: what could not be known before.
-  void finish(const StoreResult& stored);
+  /// All is written, so many elements: what could not be known before.
+  void finish(uint64_t count);
   /// Makes all durable; nothing has its name yet.
   void sync();
   /// After sync(): all get their names.
@@ -56,6 +56,7 @@ class SortOutputs {
   File main_;
   std::optional<File> second_;  // values, or counts
   uint64_t count_ = 0;
+  bool is_count_late_ = false;  // known when all are written
   bool has_started_ = false;
 };
 

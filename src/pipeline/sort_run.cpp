@@ -84,7 +84,8 @@ PlanRequest SortRun::request() const {
   PlanRequest request = plan_request(context_, backend_, on_gpu_);
   request.count = context_.input.count();
   // What a stream left in memory before it turned out too long goes only while the runs are formed.
-  if (!request.count) request.memory.value = std::max(least_memory.value, request.memory.value / 2);
+  if (!request.count && !options_.inputs_are_sorted)
+    request.memory.value = std::max(least_memory.value, request.memory.value / 2);
   // The referee has a copy of its own; a stream stays until the GPU has not failed.
   const uint64_t copy = options_.referee == Referee::none ? 0 : context_.input.data_bytes();
   const uint64_t kept = context_.input.is_stream() && on_gpu_ ? context_.input.data_bytes() : 0;
@@ -108,6 +109,8 @@ Transfer SortRun::transfer() const {
 void SortRun::run() {
   if (plan_.road == Road::external)
     run_external();
+  else if (plan_.road == Road::streams)
+    merge_streams();
   else
     run_in_memory();
   const BackendInfo info = backend_.info();
@@ -213,7 +216,7 @@ void SortRun::judge(const StoreResult& stored) {
     throw Error(name + ": the sorted keys are not in order; the result was thrown away", advice);
   if (options_.verify && loaded_ != stored.fingerprint)
     throw Error(name + ": the sorted keys are not those of the input; the result was thrown away", advice);
-  context_.outputs.finish(stored);
+  context_.outputs.finish(options_.result == SortResult::unique ? stored.distinct : report_.count);
   report_.verified = options_.verify;
   report_.fingerprint = loaded_;
   if (options_.result == SortResult::unique) report_.distinct = stored.distinct;

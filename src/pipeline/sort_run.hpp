@@ -71,7 +71,9 @@ class SortRun {
   void form_stream_runs(ExternalSort& sort, KeySource* values, const MovedFunction& moved);
   void adopt_inputs(ExternalSort& sort);
   void merge(ExternalSort& sort);
-  void inspect(size_t input, uint64_t first_byte, std::span<const std::byte> keys);
+  void merge_streams();
+  void inspect(size_t input, uint64_t first_byte, std::span<const std::byte> before,
+               std::span<const std::byte> keys);
   GrowingBuffer sort_again();
   void judge(const StoreResult& stored);
   void repeat();

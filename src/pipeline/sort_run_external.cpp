@@ -129,19 +129,21 @@ void SortRun::adopt_inputs(ExternalSort& sort) {
   for (size_t i = 0; i < context_.input.inputs(); ++i)
     runs.push_back(std::make_unique<InputRun>(context_.input.keys_of(i), context_.input.count_of(i)));
   sort.adopt(std::move(runs), [this](size_t input, uint64_t first_byte, std::span<const std::byte> keys) {
-    inspect(input, first_byte, keys);
+    std::vector<std::byte> before(first_byte == 0 ? 0 : key_bytes(context_.input.type()));
+    if (!before.empty()) context_.input.keys_of(input)->read(first_byte - before.size(), before);
+    inspect(input, first_byte, before, keys);
   });
 }
 
-/// A part of an input that is said to be sorted: the fingerprint, and the order, also to the key before it.
-void SortRun::inspect(size_t input, uint64_t first_byte, std::span<const std::byte> keys) {
+/// A part of an input that is said to be sorted: the fingerprint, and the order, also to the key before it,
+/// if there is one.
+void SortRun::inspect(size_t input, uint64_t first_byte, std::span<const std::byte> before,
+                      std::span<const std::byte> keys) {
   const KeyType type = context_.input.type();
   const size_t width = key_bytes(type);
   if (options_.verify) read_.add(fingerprint(keys, width, context_.secret));
-  std::vector<std::byte> before(width);
-  if (first_byte != 0) context_.input.keys_of(input)->read(first_byte - width, before);
-  const bool follows = first_byte == 0 || ordered_key(before.data(), type, options_.order) <=
-                                              ordered_key(keys.data(), type, options_.order);
+  const bool follows = before.empty() || ordered_key(before.data(), type, options_.order) <=
+                                             ordered_key(keys.data(), type, options_.order);
   if (follows && is_ordered(keys, type, options_.order)) return;
   const uint64_t at = follows ? first_descent(keys, type, options_.order) : 0;
   const std::byte* const key = keys.data() + at * width;
@@ -149,6 +151,51 @@ void SortRun::inspect(size_t input, uint64_t first_byte, std::span<const std::by
                           context_.input.files()[input]->name(), first_byte / width + at,
                           print_key(key, type), print_key(at == 0 ? before.data() : key - width, type)),
               "leave --merge out: the files are sorted then");
+}
+
+void SortRun::merge_streams() {
+  SortInput& input = context_.input;
+  const size_t width = key_bytes(input.type());
+  struct Read {
+    uint64_t bytes = 0;
+    std::vector<std::byte> last_key = {};
+  };
+  std::vector<Read> reads(input.inputs());
+  // One that only waits for its pipe costs no processor.
+  constexpr uint32_t most_readers = 16;
+  const StreamMerge::Options how{.inputs = input.inputs(),
+                                 .type = input.type(),
+                                 .order = options_.order,
+                                 .block = plan_.job.count,
+                                 .workers = most_readers};
+  StreamMerge streams(how, [&](size_t part, std::span<std::byte> to) {
+    const size_t got = input.read_next_of(part, to);
+    if (got == 0) return got;
+    Read& so_far = reads[part];
+    const std::span<const std::byte> keys = to.first(got);
+    inspect(part, so_far.bytes, so_far.last_key, keys);
+    so_far.bytes += got;
+    so_far.last_key.assign(keys.end() - static_cast<ptrdiff_t>(width), keys.end());
+    return got;
+  });
+  ExternalSort sort(backend_, {.plan = plan_, .transfer = transfer()});
+  context_.outputs.prepare(input.announced_count());
+  StoreResult stored;
+  clock_.run(Phase::merge, 0, [&](const MovedFunction& moved) {
+    context_.outputs.start();
+    const auto sink = context_.outputs.sink(transfer(), {});
+    report_.count = sort.merge(streams, *sink, moved);
+    stored = sink->finish();
+    input.check_unchanged();
+    loaded_ = read_.sum();
+  });
+  PhaseTime& merge = clock_.last();
+  merge.bytes = report_.count * width;
+  merge.read_s = sort.times().load_s;
+  merge.sort_s = sort.times().sort_s;
+  merge.write_s = sort.times().store_s;
+  report_.algorithm = "merge of streams, " + sort.algorithm();
+  judge(stored);
 }
 
 void SortRun::merge(ExternalSort& sort) {
