@@ -67,6 +67,8 @@ struct SortFileOptions {
 struct FilePlan {
   std::string road;          // "in memory", "counting", "external", "streams"
   uint64_t runs = 0;         // external: sorted runs; of a stream 0, nobody knows
+  uint64_t runs_on_gpu = 0;  // so many of them stay in its memory
+  uint64_t runs_in_memory = 0;
   uint64_t run_records = 0;  // of each, and of each block of the merge
   uint32_t sessions = 1;     // sorted at a time: the next is read meanwhile, and the last written
   uint32_t passes = 1;       // over all records, each with a read and a write

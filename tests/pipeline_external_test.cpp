@@ -13,6 +13,7 @@
 #include <filesystem>
 #include <set>
 #include <thread>
+#include <tuple>
 
 using namespace sweepsort;
 using namespace sweepsort::test;
@@ -374,6 +375,52 @@ TEST_CASE("a GPU with little memory sorts a file in runs; if it fails the CPU do
     CHECK(report.backend == (fault == Fault::none ? "cuda" : "cpu"));
     oracle::require_sorted<uint64_t>(keys, read_keys<uint64_t>(folder / "out"));
   }
+}
+
+TEST_CASE("runs lie in the GPU's memory, in memory and in spill files, of files and of streams") {
+  const auto keys = random_keys<uint64_t>(100'000);
+  for (const auto& [gpu, memory, tiers] :
+       {std::tuple(1'500'000, 1u << 18, 1), std::tuple(1'000'000, 1u << 20, 2),
+        std::tuple(1'000'000, 1u << 18, 3)})
+    for (const bool is_stream : {false, true}) {
+      CAPTURE(gpu, memory, is_stream);
+      const TemporaryFolder folder;
+      const std::string name = folder / "in.u64";
+      std::thread writer;
+      if (is_stream) {
+        REQUIRE(::mkfifo(name.c_str(), 0600) == 0);
+        writer = std::thread([&] { write_keys(name, keys); });
+      } else {
+        write_keys(name, keys);
+      }
+      SortEnvironment environment = with_gpu(plain_environment(4096), Fault::none);
+      environment.choose = [](const KeysToSort&, const AskStatus&, uint32_t, const WhereOptions&) {
+        return BackendDecision{BackendChoice::cuda, "the test says so"};
+      };
+      PlainBackend* device = nullptr;
+      Bytes stored;
+      environment.make_cuda = [&, gpu = gpu](int) {
+        auto backend = std::make_unique<PlainBackend>(Fault::none, "cuda");
+        backend->limit_device(Bytes{static_cast<uint64_t>(gpu)});
+        device = backend.get();
+        return backend;
+      };
+      SortFileOptions options = with_memory(Bytes{memory});
+      options.memory.gpu_memory = Bytes{static_cast<uint64_t>(gpu)};
+      options.progress = [&](Phase phase, uint64_t, uint64_t) {
+        if (phase == Phase::merge) stored = device->stored();
+      };
+      const SortReport report = sort_file_with(environment, name, folder / "out", options);
+      if (is_stream) writer.join();
+      CHECK(report.backend == "cuda");
+      CHECK(report.plan.road == "external");
+      oracle::require_sorted<uint64_t>(keys, read_keys<uint64_t>(folder / "out"));
+      CHECK(stored > Bytes{is_stream ? 0u : 100'000u});
+      if (is_stream) continue;
+      CHECK((stored == Bytes{keys.size() * 8}) == (tiers == 1));
+      CHECK((report.plan.runs_in_memory > 0) == (tiers > 1));
+      CHECK((report.plan.temporary > Bytes{0}) == (tiers > 2));
+    }
 }
 
 TEST_CASE("a stream that the GPU failed to sort is sorted by the CPU, from memory") {

@@ -74,6 +74,20 @@ class PlainSession : public SortSession {
   std::vector<char> open_;
 };
 
+class PlainStorage : public DeviceStorage {
+ public:
+  explicit PlainStorage(uint64_t bytes) : bytes_(bytes) {}
+  void read(uint64_t first_byte, std::span<std::byte> to) const override {
+    std::ranges::copy(std::span(bytes_).subspan(first_byte, to.size()), to.begin());
+  }
+  void write(uint64_t first_byte, std::span<const std::byte> from) override {
+    std::ranges::copy(from, bytes_.begin() + static_cast<ptrdiff_t>(first_byte));
+  }
+
+ private:
+  std::vector<std::byte> bytes_;
+};
+
 /// A scan that spoils the chunk which begins in the middle of the data, or fails there.
 class SpoilingScanSession : public ScanSession {
  public:
@@ -107,7 +121,13 @@ BackendInfo PlainBackend::info() const { return {.name = name_, .description = "
 
 Backend::Footprint PlainBackend::footprint(const SortJob& job) const {
   const Bytes arrays{2 * job.count * key_bytes(job.type)};
-  return {arrays, device_.value != 0 ? arrays : Bytes{0}};
+  if (device_.value == 0) return {arrays, {}};
+  return {Bytes{job.workers * job.chunk_bytes}, arrays};
+}
+
+std::unique_ptr<DeviceStorage> PlainBackend::make_storage(uint64_t bytes) {
+  stored_.value += bytes;
+  return std::make_unique<PlainStorage>(bytes);
 }
 
 std::unique_ptr<SortSession> PlainBackend::begin_sort(const SortJob& job) {

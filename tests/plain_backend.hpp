@@ -29,11 +29,15 @@ class PlainBackend : public Backend {
                         std::function<bool()> is_faulty = {});
 
   BackendInfo info() const override;
-  /// From now on sessions need as much memory of a device, and so much is free there.
+  /// From now on sessions need memory of a device, of which so much is free; of the machine's only a chunk for
+  /// each worker.
   void limit_device(Bytes memory) { device_ = memory; }
+  /// Not thread-safe: what was made of the device's memory so far.
+  Bytes stored() const { return stored_; }
 
   Footprint footprint(const SortJob& job) const override;
   Bytes device_memory() const override { return device_; }
+  std::unique_ptr<DeviceStorage> make_storage(uint64_t bytes) override;
   std::unique_ptr<SortSession> begin_sort(const SortJob& job) override;
   double copy_bandwidth() override { return 1e9; }
 
@@ -50,6 +54,7 @@ class PlainBackend : public Backend {
   std::string name_;
   std::function<bool()> is_faulty_;
   Bytes device_{0};
+  Bytes stored_{0};
   std::unique_ptr<Backend> cpu_ = make_cpu_backend(2);
 };
 

@@ -70,7 +70,10 @@ TEST_CASE("no plan takes more than its budgets, whatever their size and that of 
             CHECK((plan.runs - 1) * plan.job.count < count);
             CHECK(plan.passes == 1 + plan.merge_passes);
             CHECK(plan.temporary.value <= 2 * (count * record + plan.runs * 2 * 4096));  // whole pages
-            CHECK(plan.temporary.value + plan.memory_for_runs.value >= count * record);
+            CHECK(plan.temporary.value + plan.memory_for_runs.value + plan.gpu_memory_for_runs.value >=
+                  count * record);
+            CHECK(plan.runs_on_gpu + plan.runs_in_memory <= plan.runs);
+            CHECK((plan.runs_on_gpu + plan.runs_in_memory == plan.runs) == (plan.temporary == Bytes{0}));
             CHECK(count / plan.stride * 8 <= large.memory.value / 16);
             CHECK(plan.job.chunk_bytes % large.shape.widest() == 0);
           }
@@ -103,6 +106,35 @@ TEST_CASE("a file that is larger than memory and fits it once as runs needs no d
   CHECK(plan.road == Road::external);
   CHECK(plan.temporary == Bytes{0});
   CHECK(plan.passes == 2);
+}
+
+TEST_CASE("runs stay in GPU memory, then in memory, and only what fits neither goes to the disk") {
+  PlanRequest large = request(8 * gib, KeyType::u64, 2 * gib);
+  large.gpu_memory = Bytes{80 * gib};
+  const Plan on_gpu = make_plan(large, gpu_footprint);
+  CHECK(on_gpu.road == Road::external);
+  CHECK(on_gpu.runs_on_gpu == on_gpu.runs);
+  CHECK(on_gpu.memory < Bytes{gib});
+  CHECK(on_gpu.passes == 2);
+  large.gpu_memory = Bytes{66 * gib};  // sessions leave less than the 64 GiB
+  large.memory = Bytes{8 * gib};
+  const Plan on_both = make_plan(large, gpu_footprint);
+  CHECK(on_both.runs_on_gpu > on_both.runs / 10 * 8);
+  CHECK(on_both.runs_in_memory > 0);
+  CHECK(on_both.temporary == Bytes{0});
+  large.memory = Bytes{2 * gib};
+  large.gpu_memory = Bytes{16 * gib};
+  const Plan spilled = make_plan(large, gpu_footprint);
+  CHECK(spilled.runs_on_gpu > 0);
+  CHECK(spilled.runs_in_memory > 0);
+  CHECK(spilled.temporary < Bytes{56 * gib});
+  CHECK(spilled.passes == 2);
+  // Sessions of a good size come first.
+  large.gpu_memory = Bytes{2 * gib};
+  CHECK(make_plan(large, gpu_footprint).runs_on_gpu == 0);
+  large.count = {};
+  large.gpu_memory = Bytes{80 * gib};
+  CHECK(make_plan(large, gpu_footprint).gpu_memory_for_runs > Bytes{32 * gib});
 }
 
 TEST_CASE("little memory for a large file takes more passes") {

@@ -20,6 +20,10 @@ void for_each_chunk(std::span<Byte> bytes, size_t chunk_bytes, size_t element_by
 
 }  // namespace
 
+std::unique_ptr<DeviceStorage> Backend::make_storage(uint64_t) {
+  throw Error("internal: a backend without a device was asked for its memory");
+}
+
 SortSummary Backend::sort(std::span<std::byte> keys, std::span<std::byte> values, const SortJob& job) {
   SortJob one_worker = job;
   one_worker.workers = 1;

@@ -79,6 +79,15 @@ struct BackendInfo {
   std::vector<std::string> details;  // one fact a line
 };
 
+/// Bytes in a device's memory, beside its sessions. Both are thread-safe for bytes that nobody else writes,
+/// and may throw Error.
+class DeviceStorage {
+ public:
+  virtual ~DeviceStorage() = default;
+  virtual void read(uint64_t first_byte, std::span<std::byte> to) const = 0;
+  virtual void write(uint64_t first_byte, std::span<const std::byte> from) = 0;
+};
+
 class Backend {
  public:
   virtual ~Backend() = default;
@@ -94,6 +103,9 @@ class Backend {
 
   /// Largest device memory a session may use (0: no device).
   virtual Bytes device_memory() const = 0;
+
+  /// Takes that much of it; no backend without a device is asked.
+  virtual std::unique_ptr<DeviceStorage> make_storage(uint64_t bytes);
 
   /// Whether a session for this job gains by a sample, and what it may take then, which can be more than its
   /// footprint, is within `memory`.

@@ -196,6 +196,30 @@ class CudaSortSession final : public SortSession {
   std::vector<uint64_t> starts_;
 };
 
+/// Copies by the calling thread's own stream, so that threads do not wait for each other.
+class CudaStorage final : public DeviceStorage {
+ public:
+  CudaStorage(DeviceId device, uint64_t bytes) : device_(device), guard_(device), memory_(bytes) {}
+
+  void read(uint64_t first_byte, std::span<std::byte> to) const override {
+    const DeviceGuard guard(device_);
+    check(cudaMemcpyAsync(to.data(), memory_.data() + first_byte, to.size(), cudaMemcpyDeviceToHost,
+                          cudaStreamPerThread));
+    check(cudaStreamSynchronize(cudaStreamPerThread));
+  }
+  void write(uint64_t first_byte, std::span<const std::byte> from) override {
+    const DeviceGuard guard(device_);
+    check(cudaMemcpyAsync(memory_.data() + first_byte, from.data(), from.size(), cudaMemcpyHostToDevice,
+                          cudaStreamPerThread));
+    check(cudaStreamSynchronize(cudaStreamPerThread));
+  }
+
+ private:
+  DeviceId device_;
+  DeviceGuard guard_;  // the memory is made on this device
+  DeviceBuffer<std::byte> memory_;
+};
+
 class CudaBackend final : public Backend {
  public:
   explicit CudaBackend(DeviceId device) : device_(device) {
@@ -244,6 +268,11 @@ class CudaBackend final : public Backend {
     size_t total_bytes = 0;
     check(cudaMemGetInfo(&free_bytes, &total_bytes));
     return Bytes{free_bytes};
+  }
+
+  std::unique_ptr<DeviceStorage> make_storage(uint64_t bytes) override {
+    wait_for_context();
+    return std::make_unique<CudaStorage>(device_, bytes);
   }
 
   std::unique_ptr<SortSession> begin_sort(const SortJob& job) override {

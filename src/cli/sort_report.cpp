@@ -55,7 +55,11 @@ std::string plan_table(const SortReport& report) {
   line("backend", fmt::format("{}: {}", report.backend, report.backend_why));
   line("road", plan.road);
   if (plan.road == "external") {
-    line("runs", plan.runs == 0 ? "as many as it takes" : format_count(plan.runs));
+    line("runs", plan.runs == 0
+                     ? "as many as it takes"
+                     : fmt::format("{}: {} in GPU memory, {} in memory, {} in files", format_count(plan.runs),
+                                   format_count(plan.runs_on_gpu), format_count(plan.runs_in_memory),
+                                   format_count(plan.runs - plan.runs_on_gpu - plan.runs_in_memory)));
     line("records a run", format_count(plan.run_records));
     line("sessions", fmt::format("{}", plan.sessions));
   }
@@ -67,10 +71,11 @@ std::string plan_table(const SortReport& report) {
   }
   line("memory", size(plan.memory));
   line("GPU memory", size(plan.gpu_memory));
-  line("temporary space",
-       plan.runs == 0 && plan.road == "external"
-           ? "what does not fit into memory"
-           : size(plan.temporary) + (plan.temporary.value == 0 ? "" : ", taken before the first key is read"));
+  line(
+      "temporary space",
+      plan.runs == 0 && plan.road == "external"
+          ? "what does not fit into memory"
+          : size(plan.temporary) + (plan.temporary.value == 0 ? "" : ", taken before the first key is read"));
   return text;
 }
 
@@ -99,6 +104,8 @@ nlohmann::ordered_json sort_json(const SortReport& report, const std::vector<std
   const FilePlan& plan = report.plan;
   const Json plan_json = {{"road", plan.road},
                           {"runs", plan.runs},
+                          {"runs_on_gpu", plan.runs_on_gpu},
+                          {"runs_in_memory", plan.runs_in_memory},
                           {"run_records", plan.run_records},
                           {"sessions", plan.sessions},
                           {"passes", plan.passes},

@@ -25,6 +25,10 @@ constexpr uint64_t least_piece_bytes = 16u << 10;
 /// large.
 constexpr uint64_t good_run_bytes = 32u << 20;
 constexpr uint64_t good_piece_bytes = 1u << 20;
+/// On a GPU so many chunks are a session's share, if runs are to have room beside it; and a piece is a chunk.
+constexpr uint64_t good_gpu_run_chunks = 32;
+/// A stream is taken for so many times all memory.
+constexpr uint64_t stream_to_memory = 4;
 constexpr uint64_t least_fan_in = 8;
 /// What a merge remembers of each run besides its samples.
 constexpr uint64_t bytes_a_run = 256;
@@ -35,6 +39,11 @@ constexpr uint64_t least_counted_bytes = 16u << 20;
 constexpr uint64_t most_bytes = uint64_t{1} << 56;
 
 uint64_t ceil_divide(uint64_t a, uint64_t b) { return a / b + (a % b != 0); }
+
+/// Runs of so many bytes are merged in pieces of `piece` bytes, as many as there are runs.
+uint64_t geometric_mean(uint64_t data, uint64_t piece) {
+  return static_cast<uint64_t>(std::sqrt(static_cast<double>(data)) * std::sqrt(static_cast<double>(piece)));
+}
 
 /// The largest n in [0, most] for which fits(n), which holds up to some n and not from there on.
 template <class Fits>
@@ -99,13 +108,13 @@ class Planner {
   }
 
   bool fits_whole(uint64_t count) const {
-    return (request_.least_runs == 1 || count <= 1 || request_.whole) && fits(job(count), 1, request_.memory);
+    return (request_.least_runs == 1 || count <= 1 || request_.whole) &&
+           fits(job(count), 1, request_.memory, request_.gpu_memory.value_or(Bytes{}));
   }
 
-  bool fits(const SortJob& job, uint64_t sessions, Bytes memory) const {
+  bool fits(const SortJob& job, uint64_t sessions, Bytes memory, Bytes gpu_memory) const {
     const Backend::Footprint one = footprint_(job);
-    const bool on_device = !request_.gpu_memory || one.device.value <= request_.gpu_memory->value / sessions;
-    return on_device && one.host.value <= memory.value / sessions;
+    return one.device.value <= gpu_memory.value / sessions && one.host.value <= memory.value / sessions;
   }
 
   Plan in_memory() const {
@@ -134,7 +143,8 @@ class Planner {
       block = largest(good_run_bytes / record_, [&](uint64_t count) {
         const uint64_t windows = count * record_;
         return windows < request_.memory.value &&
-               fits(job(count), plan.lanes, Bytes{request_.memory.value - windows});
+               fits(job(count), plan.lanes, Bytes{request_.memory.value - windows},
+                    request_.gpu_memory.value_or(Bytes{}));
       });
     ++plan.lanes;
     if (block < request_.sorted_inputs) refuse_streams();
@@ -148,35 +158,67 @@ class Planner {
   Plan external() const {
     const uint64_t memory = request_.memory.value;
     const uint64_t usable = memory - memory / 8;  // the rest: samples, and what a merge knows of its runs
+    const uint64_t gpu_memory = request_.gpu_memory.value_or(Bytes{}).value;
     const uint64_t data = request_.count.value_or(0) * record_;
-    const bool may_stay = request_.count && request_.sorted_inputs == 0 && request_.least_runs == 1 &&
-                          data < usable - usable / 8;
-    Plan plan = may_stay ? with_sessions(usable - data, true) : Plan{};
+    const uint64_t on_gpu = gpu_memory_for_runs();
+    const uint64_t beside = data - std::min(data, on_gpu);
+    const bool may_stay = has_known_runs() && request_.least_runs == 1 && beside < usable - usable / 8;
+    Plan plan = may_stay ? with_sessions(usable - beside, gpu_memory - on_gpu, true) : Plan{};
     // Rather spill than merge twice.
-    if (plan.merge_passes != 1) plan = with_sessions(usable, false);
+    if (plan.merge_passes != 1) plan = with_sessions(usable, gpu_memory - on_gpu, false);
+    // Several merges come with sessions that take all there is.
+    const bool merges_again = request_.count && plan.merge_passes > 1;
+    if (merges_again) plan = with_sessions(usable, gpu_memory, false);
 
     const Backend::Footprint one = footprint_(plan.job);
     const uint64_t sessions = plan.lanes * one.host.value;
-    plan.memory_for_runs = Bytes{usable - std::min(usable, sessions)};
-    if (request_.count && request_.sorted_inputs == 0)
-      plan.memory_for_runs.value = std::min(plan.memory_for_runs.value, all_runs(plan));
-    if (request_.sorted_inputs != 0) plan.memory_for_runs = {};
-    // Several merges come with sessions that take all there is.
-    if (request_.least_runs > 1 || (request_.count && plan.merge_passes > 1)) plan.memory_for_runs = {};
+    if (!merges_again && request_.sorted_inputs == 0 && request_.least_runs == 1) {
+      plan.gpu_memory_for_runs = Bytes{on_gpu};
+      plan.memory_for_runs = Bytes{usable - std::min(usable, sessions)};
+    }
+    if (has_known_runs()) {
+      plan.gpu_memory_for_runs.value = std::min(plan.gpu_memory_for_runs.value, bytes_of_runs(plan, 0));
+      plan.runs_on_gpu = runs_within(plan, 0, plan.gpu_memory_for_runs);
+      plan.memory_for_runs.value =
+          std::min(plan.memory_for_runs.value, bytes_of_runs(plan, plan.runs_on_gpu));
+      plan.runs_in_memory = runs_within(plan, plan.runs_on_gpu, plan.memory_for_runs);
+    }
     plan.memory = Bytes{sessions + plan.memory_for_runs.value + memory / 8};
-    plan.gpu_memory = Bytes{plan.lanes * one.device.value};
+    plan.gpu_memory = Bytes{plan.lanes * one.device.value + plan.gpu_memory_for_runs.value};
     plan.passes = plan.merge_passes + (request_.sorted_inputs == 0 ? 1 : 0);
     plan.read = plan.written = Bytes{plan.passes * data};
     set_spill(plan);
     return plan;
   }
 
+  /// Runs of equal size but for the last.
+  bool has_known_runs() const { return request_.count && request_.sorted_inputs == 0; }
+
+  /// What sessions of a good size leave of the GPU's memory, as far as there is something to be put there.
+  uint64_t gpu_memory_for_runs() const {
+    if (!request_.gpu_memory || request_.sorted_inputs != 0 || request_.least_runs > 1) return 0;
+    const uint64_t streamed = stream_to_memory * (request_.gpu_memory->value + request_.memory.value);
+    const uint64_t data = request_.count ? *request_.count * record_ : streamed;
+    const uint64_t good =
+        std::max(good_gpu_run_chunks * request_.chunk_bytes, geometric_mean(data, request_.chunk_bytes));
+    const uint64_t sessions = most_lanes * footprint_(job(std::min(data, good) / record_)).device.value;
+    const uint64_t left = request_.gpu_memory->value - std::min(request_.gpu_memory->value, sessions);
+    return std::min(left, data + data / 64);  // columns begin where pages do
+  }
+
   uint64_t last_run(const Plan& plan) const { return *request_.count - (plan.runs - 1) * plan.job.count; }
 
-  /// Memory that all of them take.
-  uint64_t all_runs(const Plan& plan) const {
-    return (plan.runs - 1) * run_bytes(request_.shape, plan.job.count) +
+  /// Memory that runs number `first` and all behind it take.
+  uint64_t bytes_of_runs(const Plan& plan, uint64_t first) const {
+    if (first >= plan.runs) return 0;
+    return (plan.runs - 1 - first) * run_bytes(request_.shape, plan.job.count) +
            run_bytes(request_.shape, last_run(plan));
+  }
+
+  /// How many of the runs from number `first` on have room in so much memory.
+  uint64_t runs_within(const Plan& plan, uint64_t first, Bytes memory) const {
+    if (memory.value >= bytes_of_runs(plan, first)) return plan.runs - first;
+    return memory.value / run_bytes(request_.shape, plan.job.count);
   }
 
   /// Disk space for the runs of all passes; of a stream it is taken as it arrives.
@@ -189,21 +231,20 @@ class Planner {
       plan.spill_area = Bytes{plan.spill_areas == 0 ? 0 : *request_.count * record_ + borders};
     } else {
       plan.spill_areas = plan.merge_passes > 1 ? 2 : 1;
-      const uint64_t in_memory = plan.memory_for_runs.value / run_bytes(request_.shape, plan.job.count);
-      const uint64_t spilled = plan.runs - std::min(plan.runs, in_memory);
-      if (plan.memory_for_runs.value < all_runs(plan))
+      const uint64_t spilled = plan.runs - plan.runs_on_gpu - plan.runs_in_memory;
+      if (spilled != 0)
         plan.spill_area = Bytes{(spilled - 1) * spilled_run_bytes(request_.shape, plan.job.count) +
                                 spilled_run_bytes(request_.shape, last_run(plan))};
     }
     plan.temporary = Bytes{plan.spill_area.value * plan.spill_areas};
   }
 
-  /// A plan whose sessions take at most so much. `stays`: all runs will be in memory.
-  Plan with_sessions(uint64_t memory, bool stays) const {
+  /// A plan whose sessions take at most so much. `stays`: no run will be in a file.
+  Plan with_sessions(uint64_t memory, uint64_t gpu_memory, bool stays) const {
     Plan plan{.road = Road::external};
     uint64_t records = 0;
     for (plan.lanes = most_lanes; plan.lanes > 0 && records == 0; --plan.lanes)
-      records = largest_run(plan.lanes, memory);
+      records = largest_run(plan.lanes, memory, gpu_memory);
     ++plan.lanes;
     if (records == 0) {
       if (stays) return plan;
@@ -214,17 +255,15 @@ class Planner {
   }
 
   /// 0: not even the least fits.
-  uint64_t largest_run(uint64_t lanes, uint64_t for_sessions) const {
+  uint64_t largest_run(uint64_t lanes, uint64_t memory, uint64_t gpu_memory) const {
     const uint64_t most = std::max<uint64_t>(
         least_run_records, request_.count.value_or(std::max(request_.memory.value, uint64_t{1} << 40)));
-    uint64_t records =
-        largest(most, [&](uint64_t count) { return fits(job(count), lanes, Bytes{for_sessions}); });
+    uint64_t records = largest(
+        most, [&](uint64_t count) { return fits(job(count), lanes, Bytes{memory}, Bytes{gpu_memory}); });
     if (records < least_run_records) return 0;
     if (request_.count && !request_.gpu_memory) {
-      const double piece_by_piece = std::sqrt(static_cast<double>(*request_.count * record_)) *
-                                    std::sqrt(static_cast<double>(good_piece_bytes));
-      const uint64_t good = std::max(good_run_bytes, static_cast<uint64_t>(piece_by_piece)) / record_;
-      records = std::min(records, good);
+      const uint64_t good = geometric_mean(*request_.count * record_, good_piece_bytes);
+      records = std::min(records, std::max(good_run_bytes, good) / record_);
     }
     return std::min(records, std::max<uint64_t>(1, ceil_divide(most, request_.least_runs)));
   }

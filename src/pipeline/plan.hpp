@@ -2,8 +2,9 @@
 //
 //     in memory   all records in one session
 //     counting    keys of 1 or 2 bytes alone: a histogram while reading, then what it says is written
-//     external    sorted runs of k records, in memory as far as it goes and then in spill files; merged by
-//                 blocks of k records, in as many passes as it takes to get from so many runs to one
+//     external    sorted runs of k records, in GPU memory and in memory as far as they go, then in spill
+//                 files; merged by blocks of k records, in as many passes as it takes to get from so many
+//                 runs to one
 //     streams     sorted inputs of which one is a stream: merged while they are read (stream_merge.hpp)
 //
 // So a test with a budget of 64 KiB takes the road of a terabyte.
@@ -37,13 +38,16 @@ struct PlanRequest {
 
 struct Plan {
   Road road = Road::in_memory;
-  SortJob job = {};           // of one session: all records, or those of a run or a block
-  uint32_t lanes = 1;         // sessions at a time
-  uint64_t runs = 1;          // of a stream: 0, nobody knows
+  SortJob job = {};          // of one session: all records, or those of a run or a block
+  uint32_t lanes = 1;        // sessions at a time
+  uint64_t runs = 1;         // of a stream: 0, nobody knows
+  uint64_t runs_on_gpu = 0;  // so many of them stay there
+  uint64_t runs_in_memory = 0;
   uint64_t fan_in = 1;        // most runs that are merged at once
   uint32_t merge_passes = 0;  // over all records
   uint32_t passes = 1;        // the forming of runs and all merges
   uint64_t stride = 1;        // of so many keys of a run one is remembered
+  Bytes gpu_memory_for_runs = {};
   Bytes memory_for_runs = {};
   Bytes memory = {};  // the most that is taken in all
   Bytes gpu_memory = {};

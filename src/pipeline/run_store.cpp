@@ -1,6 +1,7 @@
-// run_store.cpp - runs in anonymous memory and in nameless files.
+// run_store.cpp - runs in device memory, in anonymous memory and in nameless files.
 #include "pipeline/run_store.hpp"
 
+#include "backend/backend.hpp"
 #include "core/error.hpp"
 #include "io/growing_buffer.hpp"
 #include "io/parallel_chunks.hpp"
@@ -28,15 +29,51 @@ struct RunLayout {
   uint64_t bytes;
 };
 
+/// A part of a budget, for as long as it lives.
+class Share {
+ public:
+  Share(std::shared_ptr<std::atomic<uint64_t>> left, uint64_t bytes) : left_(std::move(left)), bytes_(bytes) {
+    *left_ -= bytes_;
+  }
+  Share(const Share&) = delete;
+  Share& operator=(const Share&) = delete;
+  ~Share() { *left_ += bytes_; }
+
+ private:
+  std::shared_ptr<std::atomic<uint64_t>> left_;
+  uint64_t bytes_;
+};
+
+class DeviceRun : public StoredRun {
+ public:
+  DeviceRun(RecordShape shape, uint64_t count, Backend& device, std::shared_ptr<std::atomic<uint64_t>> left)
+      : layout_(shape, count),
+        count_(count),
+        share_(std::move(left), layout_.bytes),
+        storage_(device.make_storage(layout_.bytes)) {}
+
+  uint64_t count() const override { return count_; }
+  void read(Column column, uint64_t first_byte, std::span<std::byte> to) const override {
+    storage_->read(layout_.at(column, first_byte), to);
+  }
+  void write(Column column, uint64_t first_byte, std::span<const std::byte> from) override {
+    storage_->write(layout_.at(column, first_byte), from);
+  }
+
+ private:
+  RunLayout layout_;
+  uint64_t count_;
+  Share share_;
+  std::unique_ptr<DeviceStorage> storage_;
+};
+
 class MemoryRun : public StoredRun {
  public:
   MemoryRun(RecordShape shape, uint64_t count, std::shared_ptr<std::atomic<uint64_t>> left)
-      : layout_(shape, count), count_(count), left_(std::move(left)) {
+      : layout_(shape, count), count_(count), share_(std::move(left), layout_.bytes) {
     (void)buffer_.room(layout_.bytes);
     buffer_.commit(layout_.bytes);
-    *left_ -= layout_.bytes;
   }
-  ~MemoryRun() override { *left_ += layout_.bytes; }
 
   uint64_t count() const override { return count_; }
   void read(Column column, uint64_t first_byte, std::span<std::byte> to) const override {
@@ -49,7 +86,7 @@ class MemoryRun : public StoredRun {
  private:
   RunLayout layout_;
   uint64_t count_;
-  std::shared_ptr<std::atomic<uint64_t>> left_;
+  Share share_;
   GrowingBuffer buffer_;
 };
 
@@ -83,6 +120,7 @@ uint64_t spilled_run_bytes(RecordShape shape, uint64_t count) { return whole_pag
 
 RunStore::RunStore(RunStoreOptions options)
     : options_(std::move(options)),
+      gpu_memory_left_(std::make_shared<std::atomic<uint64_t>>(options_.gpu_memory.value)),
       memory_left_(std::make_shared<std::atomic<uint64_t>>(options_.memory.value)),
       space_(std::make_shared<SpillSpace>(options_.directories,
                                           spilled_run_bytes(options_.shape, options_.run_records),
@@ -97,8 +135,10 @@ void RunStore::reserve(uint64_t area_bytes, uint32_t areas) {
 }
 
 std::unique_ptr<StoredRun> RunStore::make_run(uint64_t count) {
-  if (run_bytes(options_.shape, count) <= *memory_left_)
-    return std::make_unique<MemoryRun>(options_.shape, count, memory_left_);
+  const uint64_t bytes = run_bytes(options_.shape, count);
+  if (bytes <= *gpu_memory_left_)
+    return std::make_unique<DeviceRun>(options_.shape, count, *options_.device, gpu_memory_left_);
+  if (bytes <= *memory_left_) return std::make_unique<MemoryRun>(options_.shape, count, memory_left_);
   const uint64_t at = used_;
   used_ += spilled_run_bytes(options_.shape, count);
   if (used_ > area_bytes_ && areas_ > 1) throw Error("internal: a run beyond the space that was reserved");

@@ -1,4 +1,5 @@
-// run_store.hpp - where runs are kept: in memory as far as the budget goes, then in spill files.
+// run_store.hpp - where runs are kept: in GPU memory and then in memory, as far as the budgets go, then in
+// spill files.
 //
 //     area 0   | run 0 | run 1 | run 2 | run 3 |     written by the first pass, the third, ...
 //     area 1   |     run 0     |     run 1     |     by the second, the fourth, ...
@@ -17,17 +18,20 @@
 
 namespace sweepsort {
 
+class Backend;
 class SpillSpace;
 
 struct RunStoreOptions {
   RecordShape shape = {};
+  Backend* device = nullptr;  // whose memory it is
+  Bytes gpu_memory = {};
   Bytes memory = {};
   std::vector<std::string> directories = {};
   uint64_t run_records = 1;  // of most runs: each of these lies in one directory
   bool allow_anonymous = true;
 };
 
-/// Memory that a run of `count` records takes.
+/// Memory, of the GPU or not, that a run of `count` records takes.
 uint64_t run_bytes(RecordShape shape, uint64_t count);
 /// Disk space that it takes: whole pages, so that each run begins with one.
 uint64_t spilled_run_bytes(RecordShape shape, uint64_t count);
@@ -52,6 +56,7 @@ class RunStore {
 
  private:
   RunStoreOptions options_;
+  std::shared_ptr<std::atomic<uint64_t>> gpu_memory_left_;
   std::shared_ptr<std::atomic<uint64_t>> memory_left_;
   std::shared_ptr<SpillSpace> space_;
   uint64_t area_bytes_ = 0;

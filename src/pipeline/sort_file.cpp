@@ -205,6 +205,8 @@ class SortFileRun {
     constexpr const char* roads[] = {"in memory", "counting", "external", "streams"};
     return {.road = roads[static_cast<uint8_t>(plan.road)],
             .runs = plan.runs,
+            .runs_on_gpu = plan.runs_on_gpu,
+            .runs_in_memory = plan.runs_in_memory,
             .run_records = plan.job.count,
             .sessions = plan.lanes,
             .passes = plan.passes,
@@ -219,8 +221,9 @@ class SortFileRun {
     if (plan.road == "counting")
       return "plan: the keys are counted while they are read, and written from the counts";
     if (plan.road == "streams")
-      return fmt::format("plan: the inputs are merged while they are read, by blocks of up to {} keys, {} of memory",
-                         plan.run_records, format_bytes(plan.memory));
+      return fmt::format(
+          "plan: the inputs are merged while they are read, by blocks of up to {} keys, {} of memory",
+          plan.run_records, format_bytes(plan.memory));
     const std::string runs = plan.runs == 0 ? "runs" : fmt::format("{} runs", plan.runs);
     return fmt::format("plan: {} of {} records, {} passes, {} of memory, {} of temporary files", runs,
                        plan.run_records, plan.passes, format_bytes(plan.memory),

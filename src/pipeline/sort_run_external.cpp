@@ -52,6 +52,8 @@ void SortRun::run_external() {
   ExternalSort sort(backend_, {.plan = plan_,
                                .transfer = transfer(),
                                .store = {.shape = transfer().shape,
+                                         .device = &backend_,
+                                         .gpu_memory = plan_.gpu_memory_for_runs,
                                          .memory = plan_.memory_for_runs,
                                          .directories = context_.temporary_directories,
                                          .run_records = plan_.job.count,

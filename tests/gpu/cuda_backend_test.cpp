@@ -3,13 +3,17 @@
 #include "backend/backend.hpp"
 #include "catch.hpp"
 #include "core/error.hpp"
+#include "core/team.hpp"
 #include "datasets/distributions.hpp"
 #include "oracle.hpp"
+#include "pipeline/sort_file.hpp"
 #include "seed.hpp"
+#include "temporary_folder.hpp"
 
 #include <algorithm>
 #include <cstring>
 #include <numeric>
+#include <span>
 #include <string>
 #include <thread>
 #include <vector>
@@ -97,6 +101,54 @@ TEST_CASE("counting keys of a wide range is an error with a hint", "[gpu]") {
   } catch (const Error& error) {
     REQUIRE(std::string(error.what()).find("--algorithm counting") != std::string::npos);
     REQUIRE_FALSE(error.hint().empty());
+  }
+}
+
+TEST_CASE("device storage gives back what several threads put there, at odd places", "[gpu]") {
+  const auto backend = make_cuda_backend();
+  const auto storage = backend->make_storage(3'000'001);
+  const auto keys = make_keys<uint8_t>("uniform", 3'000'001, test_seed());
+  std::vector<uint8_t> got(keys.size());
+  run_team(5, [&](uint32_t thread) {
+    const size_t begin = slice_begin(keys.size(), thread, 5);
+    const size_t size = slice_begin(keys.size(), thread + 1, 5) - begin;
+    storage->write(begin, std::as_bytes(std::span(keys).subspan(begin, size)));
+    storage->read(begin, std::as_writable_bytes(std::span(got).subspan(begin, size)));
+  });
+  REQUIRE(got == keys);
+}
+
+TEST_CASE("runs that stay on the GPU give what the standard library gives, also with values", "[gpu]") {
+  const test::TemporaryFolder folder;
+  const auto keys = make_keys<uint64_t>("few-1000", 2'000'003, test_seed());
+  std::vector<uint64_t> values(keys.size());
+  std::iota(values.begin(), values.end(), 0);
+  test::write_keys(folder / "keys.u64", keys);
+  test::write_keys(folder / "values.u64", values);
+  const auto backend = make_cuda_backend();
+  SortEnvironment environment{.chunk_bytes = 64u << 10};
+  for (const bool pairs : {false, true}) {
+    // Sessions of 32 chunks and all data.
+    SortJob job{.count = 32 * environment.chunk_bytes / (pairs ? 16 : 8), .type = KeyType::u64};
+    if (pairs) job.value_bytes = 8;
+    const uint64_t data = keys.size() * (pairs ? 16 : 8);
+    const Bytes memory{2 * backend->footprint(job).device.value + data + data / 32};
+    SortFileOptions options{.where = {.backend = BackendChoice::cuda, .threads = 4},
+                            .memory = {.memory = Bytes{64u << 20}, .gpu_memory = memory},
+                            .overwrite = true};
+    if (pairs) {
+      options.values = folder / "values.u64";
+      options.values_output = folder / "values.out";
+    }
+    const SortReport report = sort_file_with(environment, folder / "keys.u64", folder / "out", options);
+    REQUIRE(report.plan.runs > 3);
+    REQUIRE(report.plan.runs_on_gpu == report.plan.runs);
+    const auto sorted = test::read_keys<uint64_t>(folder / "out");
+    if (pairs)
+      oracle::require_sorted_pairs<uint64_t, uint64_t>(keys, values, sorted,
+                                                       test::read_keys<uint64_t>(folder / "values.out"));
+    else
+      oracle::require_sorted<uint64_t>(keys, sorted);
   }
 }
 

@@ -11,6 +11,7 @@
 #include <cuda_runtime_api.h>
 
 #include <atomic>
+#include <optional>
 #include <random>
 #include <string>
 #include <vector>
@@ -94,10 +95,13 @@ const std::vector<std::string>& failing_calls() {
   return names;
 }
 
-/// A file, sorted on the GPU in one session or, `in_runs`, in spilled runs and a merge.
+enum class Where { one_session, spilled_runs, runs_on_gpu };
+constexpr Where everywhere[] = {Where::one_session, Where::spilled_runs, Where::runs_on_gpu};
+
+/// A file, sorted on the GPU in one session or in runs and a merge.
 class Scene {
  public:
-  Scene(bool in_runs, BackendChoice backend) : backend_(backend) {
+  Scene(Where where, BackendChoice backend) : where_(where), backend_(backend) {
     std::mt19937_64 random(test_seed());
     for (uint32_t& key : keys_) key = static_cast<uint32_t>(random());
     test::write_keys(folder_ / "in.u32", keys_);
@@ -105,7 +109,12 @@ class Scene {
       return BackendDecision{BackendChoice::cuda, "the test"};
     };
     environment_.chunk_bytes = 256u << 10;
-    if (in_runs) environment_.least_runs = 5;
+    if (where_ == Where::spilled_runs) environment_.least_runs = 5;
+    if (where_ == Where::runs_on_gpu) {
+      environment_.chunk_bytes = 8u << 10;
+      // One session takes 4.72 MB; two of 256 KiB 2.41, and the runs 2.03.
+      gpu_memory_ = Bytes{4'600'000};
+    }
   }
 
   /// Whether there was such a call to fail.
@@ -117,8 +126,11 @@ class Scene {
     std::string told;
     std::string hint;
     try {
-      sort_file_with(environment_, folder_ / "in.u32", folder_ / "out",
-                     {.where = {.backend = backend_, .threads = 2}, .overwrite = true});
+      const SortReport report = sort_file_with(environment_, folder_ / "in.u32", folder_ / "out",
+                                               {.where = {.backend = backend_, .threads = 2},
+                                                .memory = {.gpu_memory = gpu_memory_},
+                                                .overwrite = true});
+      REQUIRE((report.plan.runs_on_gpu > 1) == (where_ == Where::runs_on_gpu && report.backend == "cuda"));
     } catch (const Error& error) {
       told = error.what();
       hint = error.hint();
@@ -139,7 +151,9 @@ class Scene {
   }
 
  private:
+  Where where_;
   BackendChoice backend_;
+  std::optional<Bytes> gpu_memory_;
   TemporaryFolder folder_;
   std::vector<uint32_t> keys_ = std::vector<uint32_t>(500'009);
   std::vector<uint32_t> old_ = {3, 1, 2};
@@ -166,17 +180,17 @@ void fail_all(Scene& scene) {
 }
 
 TEST_CASE("a GPU asked for by name that fails in any call keeps the old output, says why, leaves nothing") {
-  for (const bool in_runs : {false, true}) {
-    INFO((in_runs ? "in runs" : "in memory"));
-    Scene scene(in_runs, BackendChoice::cuda);
+  for (const Where where : everywhere) {
+    INFO(static_cast<int>(where));
+    Scene scene(where, BackendChoice::cuda);
     fail_all(scene);
   }
 }
 
 TEST_CASE("whatever call fails on a GPU that was chosen, the CPU sorts the file") {
-  for (const bool in_runs : {false, true}) {
-    INFO((in_runs ? "in runs" : "in memory"));
-    Scene scene(in_runs, BackendChoice::automatic);
+  for (const Where where : everywhere) {
+    INFO(static_cast<int>(where));
+    Scene scene(where, BackendChoice::automatic);
     fail_all(scene);
   }
 }
