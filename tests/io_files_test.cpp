@@ -305,3 +305,21 @@ TEST_CASE("a growing buffer keeps its content, and gives back only whole pages")
   CHECK(buffer.bytes()[16383] == std::byte{0});
   CHECK(buffer.bytes()[16384] == data[16384]);
 }
+
+TEST_CASE("a pipe that is read or written holds as much as the system lets it") {
+  const TemporaryFolder folder;
+  const std::string path = folder / "pipe";
+  REQUIRE(::mkfifo(path.c_str(), 0600) == 0);
+  const FileDescriptor both(::open(path.c_str(), O_RDWR | O_CLOEXEC));
+  REQUIRE(both);
+  // The limit can be changed, and an earlier test or user may have used up what one user may have of it.
+  const int wanted = ::fcntl(both.get(), F_SETPIPE_SZ, 1 << 20) == 1 << 20 ? 1 << 20 : 0;
+  for (const bool reads : {true, false}) {
+    (void)::fcntl(both.get(), F_SETPIPE_SZ, 1 << 16);
+    if (reads)
+      const InputFile input(path);
+    else
+      (void)open_output(path, {.overwrite = true});
+    CHECK(::fcntl(both.get(), F_GETPIPE_SZ) >= wanted);
+  }
+}

@@ -3,6 +3,7 @@
 
 #include "core/error.hpp"
 #include "io/layout.hpp"
+#include "io/pipe_size.hpp"
 #include "io/system_error.hpp"
 
 #include <fcntl.h>
@@ -53,6 +54,7 @@ InputFile::InputFile(const std::string& path) : path_(path) {
     size_ = static_cast<uint64_t>(end);
   } else {
     is_stream_ = true;
+    widen_pipe(file.get());
   }
   // The files of /proc say that they are empty, and are not.
   std::byte first{};

@@ -3,6 +3,7 @@
 
 #include "core/error.hpp"
 #include "io/atomic_file.hpp"
+#include "io/pipe_size.hpp"
 #include "io/system_error.hpp"
 
 #include <fcntl.h>
@@ -83,6 +84,7 @@ std::unique_ptr<Output> open_stream(FileDescriptor file, const std::string& name
       options.input && S_ISREG(status.st_mode) && options.input->identity() == identity_of(status);
   if (is_input) throw Error(name + ": is the input", "--in-place replaces it");
   if (is_other_input(status, options)) throw Error(name + ": is an input");
+  widen_pipe(file.get());
   return std::make_unique<StreamOutput>(std::move(file), name);
 }
 
