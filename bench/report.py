@@ -8,8 +8,8 @@ A table stands between two comments; the first says what it shows:
 
 rows=FIELD[,FIELD] names what differs from row to row; every other field is fixed: backend, type, distribution
 (uniform), n, order (ascending), value_bytes (0), timing (any), machine (a part of the GPU's or processor's name).
-rows=...,program makes a table of files.py's results, with type, distribution, n, cache, backend, memory (the budget of
-`external`), machine and threads (of the machine) as fields.
+rows=...,program makes a table of files.py's results, with type, distribution, n, cache, backend, memory and gpu_memory
+(the budgets of `external`), machine and threads (of the machine) as fields.
 command=scan and command=min make tables of those commands' results, with the fields of passes.py; rows=peer compares
 all who passed over one array; peers=NAME[,NAME] leaves out other columns, has=NAME cases that NAME is not in.
 Where several results match a row, the newest counts. What stands beside sweepsort in a row comes from the same
@@ -48,7 +48,7 @@ from results import (
     shown,
 )
 
-FILE_FIELDS = ["type", "distribution", "n", "cache", "backend", "memory"]
+FILE_FIELDS = ["type", "distribution", "n", "cache", "backend", "memory", "gpu_memory"]
 PRESETS = {"order": "ascending", "value_bytes": "0", "distribution": "uniform"}
 DOCUMENTS = [measured.ROOT / "docs" / name for name in ("performance.md", "scans.md", "files.md")]
 PLOTTED = re.compile(r"(<!-- plot: (?P<name>[^\n]*?) -->\n).*?(<!-- /plot -->)", re.DOTALL)
