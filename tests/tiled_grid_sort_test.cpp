@@ -1,0 +1,164 @@
+// tiled_grid_sort_test.cpp - one partition and its buckets in one cooperative launch, with small tiles and
+// buckets. On the emulator and on a GPU.
+#include "kernels/tiled_grid_sort.cuh"
+
+#include "catch.hpp"
+#include "datasets/distributions.hpp"
+#include "device_array.hpp"
+#include "on_device.hpp"
+#include "oracle.hpp"
+#include "record_arrays.hpp"
+#include "seed.hpp"
+
+#include <algorithm>
+#include <random>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace sweepsort {
+namespace {
+
+/// Tiles of 1,024 keys, buckets of about 512 with room for 768.
+using SmallTiles = TiledGridPolicy<4, 16, 192, 512, BucketSortPolicy<256, 3, 1, 16384>>;
+/// Two blocks on each multiprocessor, tiles of 3,072 keys.
+using LargeTiles = TiledGridPolicy<12, 40, 192, 512, BucketSortPolicy<256, 3, 2, 16384>>;
+
+struct Case {
+  Order order = Order::ascending;
+  bool in_place = false;
+  unsigned multiprocessors = 5;
+};
+
+/// Sorts and checks; false if it was left to others, with all arrays as they were.
+template <class Policy, class Key>
+bool sort(const std::vector<Key>& input, const Case& test) {
+  using Bits = KeyBits<Key>;
+  const OnDevice session(test.multiprocessors);
+  const uint64_t count = input.size();
+  REQUIRE(count <= tiled_grid_capacity<Bits, Policy>());
+  const DeviceArray<Key> in{std::span<const Key>(input)};
+  const DeviceArray<Key> elsewhere(test.in_place ? 0 : count);
+  const std::vector<Key> before = elsewhere.download();
+  const DeviceArray<Bits> scratch(tiled_grid_scratch<Policy>(count));
+  Workspace counter;
+  (void)TiledGridWorkspace<Policy>(counter);
+  const DeviceArray<std::byte> memory(counter.used());
+  Workspace carved(memory.span());
+  const TiledGridWorkspace<Policy> workspace(carved);
+  check(cudaMemset(memory.data(), 0, counter.used()));
+
+  const DeviceArray<Key>& out = test.in_place ? in : elsewhere;
+  tiled_grid_sort<Bits, Policy>(reinterpret_cast<const Bits*>(in.data()), scratch.data(),
+                                reinterpret_cast<Bits*>(out.data()), count,
+                                key_map<Bits>(key_type_of<Key>(), test.order), workspace, nullptr);
+
+  uint32_t falls_back = 0;
+  check(cudaMemcpy(&falls_back, workspace.falls_back.data(), sizeof(falls_back), cudaMemcpyDeviceToHost));
+  for (const DeviceArray<Key>* const keys : {&in, &elsewhere}) keys->check_zones();
+  scratch.check_zones();
+  memory.check_zones();
+  if (falls_back == 0) {
+    oracle::require_sorted<Key>(input, out.download(), test.order);
+  } else {
+    REQUIRE(falls_back == 1);
+    oracle::require(oracle::compare<Key>(before, elsewhere.download()));
+  }
+  if (falls_back != 0 || !test.in_place) oracle::require(oracle::compare<Key>(input, in.download()));
+  return falls_back == 0;
+}
+
+/// The `variant`-th combination of order, place and multiprocessors.
+Case variant_of(uint32_t variant) {
+  return {.order = variant % 2 == 0 ? Order::ascending : Order::descending,
+          .in_place = variant / 2 % 2 == 0,
+          .multiprocessors = 1 + variant / 4 % 6};
+}
+
+template <class Policy, class Key>
+bool sort_distribution(std::string_view distribution, uint64_t count, const Case& test) {
+  INFO(name(key_type_of<Key>()) << " " << distribution << " n=" << count << " " << name(test.order)
+                                << (test.in_place ? " in place" : "") << " " << test.multiprocessors);
+  return sort<Policy, Key>(make_keys<Key>(std::string(distribution), count, test_seed()), test);
+}
+
+}  // namespace
+
+TEMPLATE_TEST_CASE("the tiled grid sort is right, or leaves all as it was, for every distribution",
+                   "[device]", uint32_t, float, uint64_t, int64_t) {
+  uint32_t variant = sizeof(TestType);
+  for (const Distribution& distribution : all_distributions()) {
+    if (!distribution.suits(key_type_of<TestType>())) continue;
+    variant += 5;
+    const uint64_t count = 2'001 + 397 * (variant % 16);
+    sort_distribution<SmallTiles, TestType>(distribution.name, count, variant_of(variant));
+    if (on_gpu || variant % 2 == 0)
+      sort_distribution<LargeTiles, TestType>(distribution.name, count, variant_of(variant / 2));
+  }
+}
+
+TEMPLATE_TEST_CASE("even keys are sorted by it, at every limit of its sizes", "[device]", uint32_t, int32_t,
+                   uint64_t) {
+  uint32_t variant = 0;
+  for (const uint64_t limit : {3 * 512, 1024, 2 * 1024, 5 * 1024, 5 * 1024 + 512, 16 * 512})
+    for (const uint64_t count : {limit - 1, limit, limit + 1}) {
+      variant += 3;
+      CHECK(sort_distribution<SmallTiles, TestType>("uniform", count, variant_of(variant)));
+      CHECK(sort_distribution<LargeTiles, TestType>("uniform", count, variant_of(variant)));
+    }
+}
+
+TEST_CASE("keys in order, few, repeated or crowded are left to others", "[device]") {
+  uint32_t variant = 0;
+  for (const char* const distribution :
+       {"sorted", "reversed", "all-equal", "few-16", "and3", "ninety-percent-one-value", "small-range-256"})
+    CHECK_FALSE(sort_distribution<SmallTiles, uint32_t>(distribution, 6'000, variant_of(variant++)));
+}
+
+TEST_CASE("a bucket as large as its room is sorted, one larger leaves all to others", "[device]") {
+  std::mt19937 random(static_cast<uint32_t>(test_seed()));
+  // Of 16 buckets the map's is the one that these 2^26 values are in the midst of.
+  for (const uint32_t more : {600u, 700u, 760u, 775u, 1'000u, 4'000u}) {
+    std::vector<uint32_t> keys(6'400);
+    for (uint32_t& key : keys) key = static_cast<uint32_t>(random());
+    keys.resize(keys.size() + more);
+    for (uint32_t i = 0; i < more; ++i)
+      keys[6'400 + i] = 0x77000000u + (static_cast<uint32_t>(random()) >> 10);
+    std::shuffle(keys.begin(), keys.end(), random);
+    for (uint32_t variant = 0; variant < 4; ++variant) {
+      const bool sorted = sort<SmallTiles, uint32_t>(keys, variant_of(variant));
+      if (more > 768) CHECK_FALSE(sorted);
+    }
+  }
+}
+
+TEST_CASE("parts of a bucket that crowd are sorted by digits", "[device]") {
+  std::mt19937_64 random(test_seed());
+  std::vector<uint64_t> keys(5'000);
+  // In each bucket a few hundred values that differ in their lowest bits alone.
+  for (uint64_t& key : keys) key = (random() % 640) * 0x0066666666666666u + random() % 100'000;
+  for (uint32_t variant = 0; variant < 4; ++variant)
+    CHECK(sort<SmallTiles, uint64_t>(keys, variant_of(variant)));
+}
+
+TEST_CASE("more keys than its buckets hold are refused", "[device]") {
+  const OnDevice session(2);
+  Workspace nothing;
+  const TiledGridWorkspace<SmallTiles> workspace(nothing);
+  const uint64_t capacity = tiled_grid_capacity<uint32_t, SmallTiles>();
+  CHECK_THROWS_AS((tiled_grid_sort<uint32_t, SmallTiles>(nullptr, nullptr, nullptr, 2 * capacity, {},
+                                                         workspace, nullptr)),
+                  std::length_error);
+}
+
+#ifdef SWEEPSORT_EMULATED
+TEST_CASE("the tiled grid sort is right under many schedules", "[simt]") {
+  std::mt19937_64 random(test_seed());
+  for (uint32_t i = 0; i < 60; ++i) {
+    const uint64_t count = 1'100 + random() % 4'000;
+    CHECK(sort_distribution<SmallTiles, uint32_t>("uniform", count, variant_of(i)));
+    sort_distribution<SmallTiles, uint64_t>("gaussian", count, variant_of(i));
+  }
+}
+#endif
+}  // namespace sweepsort
