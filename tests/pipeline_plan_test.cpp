@@ -76,6 +76,11 @@ TEST_CASE("a backend asked for is taken, or an error with the hint") {
   CHECK_THROWS_WITH(choose_backend({1, KeyType::u8}, no_gpu, 1, cuda), ContainsSubstring("no NVIDIA driver"));
   CHECK_THROWS_WITH(choose_backend({1, KeyType::u8}, gpu, 1, third),
                     ContainsSubstring("there is no CUDA device 2"));
+  // Named, it is no matter of choice.
+  CHECK_THROWS_WITH(choose_backend({1u << 30, KeyType::u64}, gpu, 1, {.device = 2}),
+                    ContainsSubstring("there is no CUDA device 2"));
+  CHECK_THROWS_WITH(choose_stream_backend(uint64_t{1} << 50, 0, gpu, 1, {.device = 2}),
+                    ContainsSubstring("there is no CUDA device 2"));
   CHECK(choose_backend({1u << 30, KeyType::u64}, no_gpu, 1, {}).which == BackendChoice::cpu);
   CHECK_THAT(choose_backend({1u << 30, KeyType::u64}, no_gpu, 1, {}).why,
              ContainsSubstring("no NVIDIA driver"));

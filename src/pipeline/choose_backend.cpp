@@ -32,6 +32,12 @@ constexpr double cpu_in_order = 1.0 / 3;
 
 }  // namespace
 
+void require_device(const CudaStatus& status, int device) {
+  if (device < 0 || device >= status.device_count)
+    throw Error(fmt::format("there is no CUDA device {}: this machine has {}", device, status.device_count),
+                "devices are numbered from 0; sweepsort info lists them");
+}
+
 BackendDecision choose_backend(const KeysToSort& keys, const AskStatus& ask, uint32_t threads,
                                const WhereOptions& where) {
   if (where.backend == BackendChoice::cpu) return {BackendChoice::cpu, "asked for"};
@@ -49,17 +55,11 @@ BackendDecision choose_backend(const KeysToSort& keys, const AskStatus& ask, uin
                   threads, threads == 1 ? "" : "s", cuda_s)};
   if (is_automatic && cpu_s <= cuda_s) return by_time;
   const CudaStatus status = ask();
-  const bool has_device = where.device >= 0 && where.device < status.device_count;
-  if (where.backend == BackendChoice::cuda) {
-    if (!status.usable) throw Error("the cuda backend cannot be used: " + status.reason, status.hint);
-    if (!has_device)
-      throw Error(
-          fmt::format("there is no CUDA device {}: this machine has {}", where.device, status.device_count),
-          "devices are numbered from 0; sweepsort info lists them");
-    return {BackendChoice::cuda, "asked for"};
-  }
+  if (!is_automatic && !status.usable)
+    throw Error("the cuda backend cannot be used: " + status.reason, status.hint);
   if (!status.usable) return {BackendChoice::cpu, "no GPU: " + status.reason};
-  if (!has_device) return {BackendChoice::cpu, fmt::format("there is no CUDA device {}", where.device)};
+  require_device(status, where.device);
+  if (!is_automatic) return {BackendChoice::cuda, "asked for"};
   by_time.which = BackendChoice::cuda;
   return by_time;
 }

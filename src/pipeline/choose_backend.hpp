@@ -27,6 +27,9 @@ struct KeysToSort {
   std::function<bool()> looks_in_order = {};
 };
 
+/// Whoever names a device wants that one and no other: throws Error if it is not there.
+void require_device(const CudaStatus& status, int device);
+
 /// `threads` is how many the CPU backend would use. Throws Error with the status's reason and hint if CUDA is
 /// asked for and cannot be had.
 BackendDecision choose_backend(const KeysToSort& keys, const AskStatus& ask, uint32_t threads,

@@ -47,8 +47,7 @@ BackendDecision choose_stream_backend(uint64_t input_bytes, uint64_t output_byte
   if (cpu_s <= cuda_s) return by_time;
   const CudaStatus status = ask();
   if (!status.usable) return {BackendChoice::cpu, "no GPU: " + status.reason};
-  if (where.device < 0 || where.device >= status.device_count)
-    return {BackendChoice::cpu, fmt::format("there is no CUDA device {}", where.device)};
+  require_device(status, where.device);
   by_time.which = BackendChoice::cuda;
   return by_time;
 }
