@@ -1,5 +1,6 @@
 // sort_results_test.cpp - what is written of sorted keys (each once, counts, positions, values), from one
 // file or several, in memory and beyond it.
+#include "backend/cpu/tuning.hpp"
 #include "catch.hpp"
 #include "oracle.hpp"
 #include "sort_file_fixture.hpp"
@@ -23,8 +24,30 @@ SortEnvironment cpu_environment() {
   return environment;
 }
 
-/// In memory, in runs that stay there, in spilled runs with one merge and with several.
-constexpr Bytes budgets[] = {{1u << 30}, {1'400'000}, {500'000}, {1u << 16}};
+/// In memory, there also by a session that splits keys while they are read; in runs that stay there, in
+/// spilled runs with one merge and with several.
+struct Way {
+  Bytes memory;
+  bool splits = false;
+};
+constexpr Way ways[] = {{{1u << 30}}, {{1u << 30}, true}, {{1'400'000}}, {{500'000}}, {{1u << 16}}};
+
+SortEnvironment environment_of(const Way& way) {
+  SortEnvironment environment = cpu_environment();
+  if (!way.splits) return environment;
+  // What takes 64 MiB in the product.
+  static constexpr CpuTuning small{.bucket_capacity_bytes = 64u << 10,
+                                   .bucket_target_bytes = 4u << 10,
+                                   .split_bits = 7,
+                                   .keys_per_thread = 64,
+                                   .counting_range = 512,
+                                   .split_session_bytes = 0,
+                                   .split_block_bytes = 256,
+                                   .split_extra = 1000};
+  environment.make_cpu = [](uint32_t threads) { return make_tuned_cpu_backend(threads, small); };
+  return environment;
+}
+
 constexpr size_t count = 70'001;
 
 SortFileOptions options_for(Bytes memory, Order order, KeyType type) {
@@ -57,17 +80,18 @@ TEMPLATE_TEST_CASE("each key is written once, with how often it stood", "", uint
                    double) {
   const TemporaryFolder folder;
   const KeyType type = key_type_of<TestType>();
-  for (const Bytes memory : budgets)
+  for (const Way& way : ways)
     for (const Order order : {Order::ascending, Order::descending}) {
       const auto keys = repeating_keys<TestType>();
       std::map<BitsOf<TestType>, uint64_t> expected;
       for (const TestType key : keys) ++expected[ordered<TestType>(order)(key)];
       write_keys(folder / "in", keys);
-      SortFileOptions options = options_for(memory, order, type);
+      SortFileOptions options = options_for(way.memory, order, type);
       options.result = SortResult::unique;
       options.counts_output = folder / "counts";
-      const SortReport report = sort_file_with(cpu_environment(), folder / "in", folder / "out", options);
+      const SortReport report = sort_file_with(environment_of(way), folder / "in", folder / "out", options);
       CHECK(report.distinct == expected.size());
+      if (way.splits && sizeof(TestType) >= 4) CHECK_THAT(report.algorithm, ContainsSubstring("split while"));
       CHECK(report.output_bytes == expected.size() * (sizeof(TestType) + 8));
       const auto unique = read_keys<TestType>(folder / "out");
       const auto counts = read_keys<uint64_t>(folder / "counts");
@@ -85,15 +109,15 @@ TEMPLATE_TEST_CASE("each key is written once, with how often it stood", "", uint
 
 TEST_CASE("keys that are all different, all equal, one or none are written once") {
   const TemporaryFolder folder;
-  for (const Bytes memory : budgets)
+  for (const Way& way : ways)
     for (const size_t size : {size_t{0}, size_t{1}, count}) {
       for (const bool equal : {false, true}) {
         std::vector<uint64_t> keys(size, 5);
         if (!equal) std::iota(keys.begin(), keys.end(), 0);
         write_keys(folder / "in.u64", keys);
-        SortFileOptions options = options_for(memory, Order::ascending, KeyType::u64);
+        SortFileOptions options = options_for(way.memory, Order::ascending, KeyType::u64);
         options.result = SortResult::unique;
-        sort_file_with(cpu_environment(), folder / "in.u64", folder / "out", options);
+        sort_file_with(environment_of(way), folder / "in.u64", folder / "out", options);
         if (equal && size != 0) keys = {5};
         CHECK(read_keys<uint64_t>(folder / "out") == keys);
       }
@@ -126,11 +150,11 @@ TEMPLATE_TEST_CASE("the permutation of an argsort is stable and sorts the keys",
   const TemporaryFolder folder;
   const auto keys = repeating_keys<TestType>();
   write_keys(folder / "in", keys);
-  for (const Bytes memory : budgets)
+  for (const Way& way : ways)
     for (const Order order : {Order::ascending, Order::descending}) {
-      SortFileOptions options = options_for(memory, order, key_type_of<TestType>());
+      SortFileOptions options = options_for(way.memory, order, key_type_of<TestType>());
       options.result = SortResult::permutation;
-      const SortReport report = sort_file_with(cpu_environment(), folder / "in", folder / "out", options);
+      const SortReport report = sort_file_with(environment_of(way), folder / "in", folder / "out", options);
       CHECK(report.verified);
       std::vector<uint32_t> expected(count);
       std::iota(expected.begin(), expected.end(), 0);
@@ -146,12 +170,13 @@ TEMPLATE_TEST_CASE("values are sorted by their keys, stably", "", uint32_t, uint
   const auto values = random_keys<TestType>(count, 9);
   write_keys(folder / "in.u16", keys);
   write_keys(folder / "values", values);
-  for (const Bytes memory : budgets)
+  for (const Way& way : ways)
     for (const Order order : {Order::ascending, Order::descending}) {
-      SortFileOptions options = options_for(memory, order, KeyType::u16);
+      SortFileOptions options = options_for(way.memory, order, KeyType::u16);
       options.values = folder / "values";
       options.values_output = folder / "values.out";
-      const SortReport report = sort_file_with(cpu_environment(), folder / "in.u16", folder / "out", options);
+      const SortReport report =
+          sort_file_with(environment_of(way), folder / "in.u16", folder / "out", options);
       CHECK(report.output_bytes == count * (2 + sizeof(TestType)));
       oracle::require_sorted_pairs<uint16_t, TestType>(keys, values, read_keys<uint16_t>(folder / "out"),
                                                        read_keys<TestType>(folder / "values.out"), order);
@@ -168,15 +193,15 @@ TEST_CASE("a stream beyond memory has values and positions, too") {
   std::vector<uint32_t> expected(count);
   std::iota(expected.begin(), expected.end(), 0);
   std::ranges::stable_sort(expected, {}, [&](uint32_t i) { return keys[i]; });
-  for (const Bytes memory : budgets) {
+  for (const Way& way : ways) {
     const auto from_pipe = [&](SortFileOptions options) {
       std::filesystem::remove(folder / "pipe");
       REQUIRE(::mkfifo((folder / "pipe").c_str(), 0600) == 0);
       std::thread writer([&] { write_keys(folder / "pipe", keys); });
-      sort_file_with(cpu_environment(), folder / "pipe", folder / "out", options);
+      sort_file_with(environment_of(way), folder / "pipe", folder / "out", options);
       writer.join();
     };
-    SortFileOptions options = options_for(memory, Order::ascending, KeyType::u32);
+    SortFileOptions options = options_for(way.memory, Order::ascending, KeyType::u32);
     options.result = SortResult::permutation;
     from_pipe(options);
     CHECK(read_keys<uint32_t>(folder / "out") == expected);
@@ -215,11 +240,11 @@ TEST_CASE("several files of any format are sorted into one, or merged where they
     if (i % 5 == 2) keys.insert(keys.begin(), keys.size());  // SOSD
     write_keys(inputs.back(), keys);
   }
-  for (const Bytes memory : budgets)
+  for (const Way& way : ways)
     for (const bool merge : {false, true}) {
-      SortFileOptions options = options_for(memory, Order::ascending, KeyType::u64);
+      SortFileOptions options = options_for(way.memory, Order::ascending, KeyType::u64);
       options.inputs_are_sorted = merge;
-      const SortReport report = sort_files_with(cpu_environment(), inputs, folder / "out", options);
+      const SortReport report = sort_files_with(environment_of(way), inputs, folder / "out", options);
       CHECK(report.count == all.size());
       CHECK(report.verified);
       oracle::require_sorted<uint64_t>(all, read_keys<uint64_t>(folder / "out"));
@@ -244,15 +269,15 @@ TEST_CASE("pipes are merged with files, in any memory, and each key written once
       write_keys(inputs.back(), keys);
     parts.push_back(std::move(keys));
   }
-  for (const Bytes memory : budgets)
+  for (const Way& way : ways)
     for (const SortResult result : {SortResult::keys, SortResult::unique}) {
       std::vector<std::thread> writers;
       for (size_t i = 0; i < pipes; ++i) writers.emplace_back([&, i] { write_keys(inputs[i], parts[i]); });
-      SortFileOptions options = options_for(memory, Order::descending, KeyType::u64);
+      SortFileOptions options = options_for(way.memory, Order::descending, KeyType::u64);
       options.inputs_are_sorted = true;
       options.result = result;
       if (result == SortResult::unique) options.counts_output = folder / "counts";
-      const SortReport report = sort_files_with(cpu_environment(), inputs, folder / "out", options);
+      const SortReport report = sort_files_with(environment_of(way), inputs, folder / "out", options);
       for (std::thread& writer : writers) writer.join();
       CHECK(report.count == all.size());
       CHECK(report.verified);
