@@ -11,6 +11,7 @@
 
 #include "backend/cpu/split.hpp"
 #include "core/page_array.hpp"
+#include "core/vector_dispatch.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -123,24 +124,10 @@ class BlockScatter {
   /// `counts_frequent`, `is_frequent`: of such keys only the number is kept.
   template <bool counts_frequent, class Rule>
   void put(const Bits* keys, uint64_t n, Rule rule) {
-    uint32_t* const filled = tables_.filled;
-    Bits* const lines = tables_.lines;
-    for (uint64_t i = 0; i < n; ++i) {
-      const auto place = rule.place(keys[i]);
-      const size_t bucket = rule.bucket_of(place);
-      // A branch, although it may be hard to predict: where it pays, most keys take it, and without it they
-      // would wait for each other at their bucket's counter (u32, one value in 90 %: 6.4 ns a key against 9).
-      if constexpr (counts_frequent) {
-        if (rule.is_frequent(place)) {
-          ++tables_.frequent[bucket];
-          continue;
-        }
-      }
-      const uint32_t at = filled[bucket]++;
-      const uint32_t slot = at % line_keys;
-      lines[bucket * line_keys + slot] = rule.kept(keys[i], place);
-      if (slot == line_keys - 1) flush(bucket, at + 1);
-    }
+    if constexpr (counts_frequent)
+      put_one_by_one(keys, n, rule);
+    else
+      with_best_vectors(PutByBatches<Rule>{*this, keys, n, rule});
   }
 
   /// After the last put of a thread: what it has written can be shown to other threads.
@@ -164,6 +151,53 @@ class BlockScatter {
   }
 
  private:
+  template <class Rule>
+  void put_one_by_one(const Bits* keys, uint64_t n, const Rule& rule) {
+    for (uint64_t i = 0; i < n; ++i) {
+      const auto place = rule.place(keys[i]);
+      const size_t bucket = rule.bucket_of(place);
+      // A branch, although it may be hard to predict: where it pays, most keys take it, and without it they
+      // would wait for each other at their bucket's counter (u32, one value in 90 %: 6.4 ns a key against 9).
+      if (rule.is_frequent(place))
+        ++tables_.frequent[bucket];
+      else
+        put_key(bucket, rule.kept(keys[i], place));
+    }
+  }
+
+  /// The buckets of some keys first, with vectors. 2,048 buckets, one thread, memory that is there, ns a key:
+  /// medians of six: u32 2.5 -> 2.1, u64 3.5 -> 3.0 (two-core machine, 2026-11-23).
+  template <class Rule>
+  struct PutByBatches {
+    BlockScatter& scatter;
+    const Bits* keys;
+    uint64_t n;
+    Rule rule;
+
+    [[gnu::always_inline]] inline void operator()() const {
+      constexpr uint64_t batch = 256;
+      uint16_t buckets[batch];
+      Bits kept[batch];
+      for (uint64_t first = 0; first < n; first += batch) {
+        const uint64_t size = std::min(batch, n - first);
+        for (uint64_t i = 0; i < size; ++i) {
+          const Bits key = keys[first + i];
+          const auto place = rule.place(key);
+          buckets[i] = static_cast<uint16_t>(rule.bucket_of(place));
+          kept[i] = rule.kept(key, place);
+        }
+        for (uint64_t i = 0; i < size; ++i) scatter.put_key(buckets[i], kept[i]);
+      }
+    }
+  };
+
+  [[gnu::always_inline]] inline void put_key(size_t bucket, Bits key) {
+    const uint32_t at = tables_.filled[bucket]++;
+    const uint32_t slot = at % line_keys;
+    tables_.lines[bucket * line_keys + slot] = key;
+    if (slot == line_keys - 1) flush(bucket, at + 1);
+  }
+
   /// A line is full, and with it the block's keys up to `filled`.
   void flush(size_t bucket, uint32_t filled) {
     store_line<line_keys>(open_block(bucket) + (filled - line_keys), tables_.lines + bucket * line_keys,
