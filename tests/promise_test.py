@@ -215,6 +215,14 @@ class Memory(Place):
                 piped.wait()
             source.unlink()
 
+    def test_a_merge_of_streams_takes_no_more_however_long_they_are(self):
+        source = self.generate("long.u64", "2^24", "sorted")
+        piped = subprocess.Popen(["cat", source], stdout=subprocess.PIPE)
+        arguments = ["--merge", "-t", "u64", "-", source, "-o", self.folder / "out"]
+        self.assertLess(self.peak(*arguments, memory="8M", stdin=piped.stdout), 8 * MIB + 64 * MIB)
+        piped.wait()
+        self.assertEqual((self.folder / "out").stat().st_size, 2 * source.stat().st_size)
+
     def test_little_address_space_is_enough_or_an_error(self):
         done = self.write_input()
         for megabytes in (24, 32, 48, 96, 400):
