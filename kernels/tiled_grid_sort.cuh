@@ -37,10 +37,10 @@
 
 namespace sweepsort {
 
-/// Buckets of so many keys on so many blocks: as many for each block.
+/// Buckets of so many keys, at least one, on so many blocks: as many for each block.
 template <class Policy>
 constexpr uint64_t tiled_grid_buckets(uint64_t count, uint64_t blocks) {
-  return (count / blocks / Policy::bucket_keys + 1) * blocks;
+  return ((count - 1) / blocks / Policy::bucket_keys + 1) * blocks;
 }
 /// Elements of the scratch array that it needs, whatever the number of its blocks.
 template <class Policy>
@@ -115,6 +115,7 @@ class TiledGridSort {
   static constexpr uint32_t threads = Policy::threads;
   static constexpr uint32_t keys_a_thread = Policy::keys_a_thread;
   static constexpr uint32_t width = digest_detail::keys_a_vector<Bits>;
+  static_assert(keys_a_thread % width == 0 && Policy::most_buckets <= 1u << 14);
 
   __device__ __forceinline__ TiledGridSort(SortShared& shared, const Task<Bits>& task)
       : shared_(shared),
@@ -345,6 +346,7 @@ template <class Bits, class Policy>
 void tiled_grid_sort(const Bits* in, Bits* scratch, Bits* out, uint64_t count, KeyMap<Bits> map,
                      const TiledGridWorkspace<Policy>& workspace, cudaStream_t stream) {
   using namespace tiled_grid_detail;
+  if (count == 0) return;
   constexpr uint64_t vector = sizeof(uint4) / sizeof(Bits);
   const uint64_t most_blocks =
       std::min(multiprocessors() * Policy::Finish::blocks_a_multiprocessor, Policy::most_blocks);

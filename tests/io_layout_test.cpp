@@ -312,7 +312,9 @@ TEST_CASE("a SOSD file whose count does not match its size is refused") {
 TEST_CASE("a stream's layout is known from its beginning, but for the count of a raw one") {
   const std::vector<std::byte> nothing;
   CHECK(find_layout(nothing, {}, "standard input", {.type = KeyType::u32}).count == unknown_count);
-  CHECK(find_layout(nothing, {}, "standard input", {.type = KeyType::u32, .read_bytes = 40}).count == 10);
+  // It may end before a window does.
+  CHECK(find_layout(nothing, {}, "standard input", {.type = KeyType::u32, .read_bytes = 40}).count ==
+        unknown_count);
   CHECK(find_layout(npy_bytes(good_header), {}, "standard input", {}).count == 3);
   const auto endless = npy_bytes("{'descr': '<u8', 'fortran_order': False, 'shape': (4611686018427387904,)}");
   CHECK_THROWS_WITH(find_layout(endless, {}, "standard input", {}), ContainsSubstring("no stream can hold"));

@@ -423,6 +423,28 @@ TEST_CASE("runs lie in the GPU's memory, in memory and in spill files, of files 
     }
 }
 
+TEST_CASE("runs that the GPU has no memory left for lie elsewhere") {
+  const auto keys = random_keys<uint64_t>(100'000);
+  for (const uint64_t granted : {0, 1, 3}) {
+    const TemporaryFolder folder;
+    write_keys(folder / "in.u64", keys);
+    SortEnvironment environment = with_gpu(plain_environment(4096), Fault::none);
+    environment.make_cuda = [&](int) {
+      auto backend = std::make_unique<PlainBackend>(Fault::none, "cuda");
+      backend->limit_device(Bytes{1'500'000});
+      backend->limit_storage(granted);
+      return backend;
+    };
+    SortFileOptions options = with_memory(Bytes{1u << 18});
+    options.where.backend = BackendChoice::cuda;
+    options.memory.gpu_memory = Bytes{1'500'000};
+    const SortReport report = sort_file_with(environment, folder / "in.u64", folder / "out", options);
+    CHECK(report.plan.runs_on_gpu == report.plan.runs);
+    CHECK(report.plan.runs > 3);
+    oracle::require_sorted<uint64_t>(keys, read_keys<uint64_t>(folder / "out"));
+  }
+}
+
 TEST_CASE("a stream that the GPU failed to sort is sorted by the CPU, from memory") {
   for (const bool by_runs : {false, true}) {
     const TemporaryFolder folder;

@@ -126,6 +126,8 @@ Backend::Footprint PlainBackend::footprint(const SortJob& job) const {
 }
 
 std::unique_ptr<DeviceStorage> PlainBackend::make_storage(uint64_t bytes) {
+  if (storage_left_ == 0) throw Error("the device has no memory left");
+  --storage_left_;
   stored_.value += bytes;
   return std::make_unique<PlainStorage>(bytes);
 }

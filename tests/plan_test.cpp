@@ -158,6 +158,14 @@ TEST_CASE("a budget in which nothing can be sorted is an error that names the le
   CHECK_THROWS_WITH(make_plan(whole, cpu_footprint), ContainsSubstring("need all keys in memory"));
 }
 
+TEST_CASE("a run is never kept in parts: a plan without files has a whole place for each") {
+  PlanRequest odd = request(19'505'807, KeyType::u64, 194'993'626);
+  odd.gpu_memory = Bytes{164'664'044};
+  const Plan plan = make_plan(odd, gpu_footprint);
+  CHECK((plan.runs_on_gpu + plan.runs_in_memory == plan.runs || plan.fan_in < 10'000));
+  CHECK(plan.memory <= odd.memory);
+}
+
 TEST_CASE("sorted streams are merged in the memory of their blocks") {
   for (const uint64_t memory : {uint64_t{1} << 16, mib, gib}) {
     PlanRequest merge = request(0, KeyType::u32, memory);

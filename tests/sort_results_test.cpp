@@ -7,7 +7,9 @@
 
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <filesystem>
+#include <fstream>
 #include <map>
 #include <numeric>
 #include <thread>
@@ -298,6 +300,35 @@ TEST_CASE("pipes are merged with files, in any memory, and each key written once
       CHECK(read_keys<uint64_t>(folder / "out") == keys);
       CHECK(read_keys<uint64_t>(folder / "counts") == counts);
     }
+}
+
+TEST_CASE("one writer of several pipes is not held up by windows that are full") {
+  const TemporaryFolder folder;
+  constexpr size_t pipes = 18;
+  constexpr size_t rounds = 400;
+  std::vector<std::string> inputs;
+  for (size_t i = 0; i < pipes; ++i) {
+    inputs.push_back(folder / std::to_string(i) + ".u32");
+    REQUIRE(::mkfifo(inputs.back().c_str(), 0600) == 0);
+  }
+  // Round by round, to the last pipe five times as much as to the others.
+  std::thread writer([&] {
+    std::vector<std::ofstream> to;
+    for (const std::string& name : inputs) to.emplace_back(name, std::ios::binary);
+    for (uint32_t round = 0; round < rounds; ++round)
+      for (size_t i = 0; i < pipes; ++i) {
+        const std::vector<uint32_t> keys(i + 1 == pipes ? 500 : 100, round);
+        to[i].write(reinterpret_cast<const char*>(keys.data()),
+                    static_cast<std::streamsize>(keys.size() * 4));
+        to[i].flush();
+      }
+  });
+  SortFileOptions options = options_for(Bytes{4u << 20}, Order::ascending, KeyType::u32);
+  options.inputs_are_sorted = true;
+  const SortReport report = sort_files_with(cpu_environment(), inputs, folder / "out", options);
+  writer.join();
+  CHECK(report.count == rounds * ((pipes - 1) * 100 + 500));
+  CHECK(std::ranges::is_sorted(read_keys<uint32_t>(folder / "out")));
 }
 
 TEST_CASE("a merge of pipes whose headers say how many keys come tells it in its own header") {

@@ -17,34 +17,52 @@ namespace {
 
 using Inputs = std::vector<std::vector<int32_t>>;
 
-/// Hands out an input's keys as a pipe would.
-StreamMerge::ReadFunction reader(const Inputs& inputs, std::vector<size_t>& given) {
-  return [&](size_t input, std::span<std::byte> to) {
-    const std::span<const std::byte> rest = std::as_bytes(std::span(inputs[input])).subspan(given[input]);
-    const size_t got = std::min(rest.size(), to.size());
+/// Pipes that have some of their keys now and then, and come to no more than `most` keys a read.
+class Pipes {
+ public:
+  Pipes(const Inputs& inputs, uint64_t seed, size_t most) : inputs_(inputs), random_(seed), most_(most) {
+    given_.resize(inputs.size());
+  }
+
+  std::vector<size_t> ready(std::span<const size_t> asked, bool waits) {
+    std::vector<size_t> found;
+    for (const size_t input : asked)
+      if (random_() % 3 == 0) found.push_back(input);
+    if (found.empty() && waits) found.push_back(asked[random_() % asked.size()]);
+    return found;
+  }
+  size_t read(size_t input, std::span<std::byte> to) {
+    REQUIRE_FALSE(to.empty());
+    const auto rest = std::as_bytes(std::span(inputs_[input])).subspan(given_[input]);
+    const size_t got = std::min({rest.size(), to.size(), (1 + random_() % most_) * sizeof(int32_t)});
     std::memcpy(to.data(), rest.data(), got);
-    given[input] += got;
+    given_[input] += got;
     return got;
-  };
-}
+  }
+
+ private:
+  const Inputs& inputs_;
+  std::mt19937_64 random_;
+  size_t most_;
+  std::vector<size_t> given_;
+};
 
 std::vector<std::vector<int32_t>> blocks_of(const Inputs& inputs, Order order, uint64_t block,
-                                            uint32_t workers) {
-  std::vector<size_t> given(inputs.size());
-  StreamMerge merge({inputs.size(), KeyType::i32, order, block, workers}, reader(inputs, given));
+                                            size_t most_a_read) {
+  Pipes pipes(inputs, test_seed() + block, most_a_read);
+  StreamMerge merge(
+      {inputs.size(), KeyType::i32, order, block},
+      [&](std::span<const size_t> asked, bool waits) { return pipes.ready(asked, waits); },
+      [&](size_t input, std::span<std::byte> to) { return pipes.read(input, to); });
   std::vector<std::vector<int32_t>> blocks;
-  while (const uint64_t count = merge.next()) {
-    std::vector<int32_t> keys;
-    for (size_t input = 0; input < inputs.size(); ++input) {
-      const std::span<const std::byte> part = merge.part(input);
-      const size_t before = keys.size();
-      keys.resize(before + part.size() / sizeof(int32_t));
-      std::memcpy(keys.data() + before, part.data(), part.size());
-    }
-    REQUIRE(keys.size() == count);
+  while (true) {
+    const std::span<const std::byte> bytes = merge.next();
+    if (bytes.empty()) break;
+    std::vector<int32_t> keys(bytes.size() / sizeof(int32_t));
+    std::memcpy(keys.data(), bytes.data(), bytes.size());
     blocks.push_back(std::move(keys));
   }
-  CHECK(merge.next() == 0);  // and stays at the end
+  CHECK(merge.next().empty());  // and stays at the end
   return blocks;
 }
 
@@ -72,24 +90,44 @@ TEST_CASE("blocks in a row hold all keys in order, whatever the windows, the inp
           }
           sort_keys(all, order);
           CAPTURE(count, window, values, order == Order::descending);
-          // More than a whole number of keys for each input is of no use.
-          const auto blocks = blocks_of(inputs, order, count * window + count - 1, count > 2 ? 3 : 1);
-          std::vector<int32_t> merged;
-          for (std::vector<int32_t> block : blocks) {
-            CHECK(block.size() <= count * window);
-            sort_keys(block, order);
-            merged.insert(merged.end(), block.begin(), block.end());
+          // What is no whole window for each input is of no use.
+          const uint64_t block = 2 * count * window + 2 * count - 1;
+          for (const size_t most_a_read : {1, 7, 1000}) {
+            std::vector<int32_t> merged;
+            for (std::vector<int32_t> keys : blocks_of(inputs, order, block, most_a_read)) {
+              CHECK(keys.size() <= block);
+              sort_keys(keys, order);
+              merged.insert(merged.end(), keys.begin(), keys.end());
+            }
+            CHECK(merged == all);
           }
-          CHECK(merged == all);
-          CHECK(blocks.size() <= all.size() / ((window + 1) / 2) + count);
         }
+}
+
+TEST_CASE("inputs that do not overlap fill half a block all the same, if nothing is waited for") {
+  const Inputs inputs{std::vector<int32_t>(1000, 1), std::vector<int32_t>(1000, 2),
+                      std::vector<int32_t>(1000, 3)};
+  std::vector<size_t> given(inputs.size());
+  const auto all = [](std::span<const size_t> asked, bool) {
+    return std::vector<size_t>(asked.begin(), asked.end());
+  };
+  StreamMerge merge({inputs.size(), KeyType::i32, Order::ascending, 240}, all,
+                    [&](size_t input, std::span<std::byte> to) {
+                      const size_t got = std::min(to.size(), 4000 - given[input]);
+                      std::memcpy(to.data(), inputs[input].data(), got);
+                      given[input] += got;
+                      return got;
+                    });
+  size_t blocks = 0;
+  while (!merge.next().empty()) ++blocks;
+  CHECK(blocks <= 3000 / 120 + 1);
 }
 
 TEST_CASE("inputs out of order lose no key") {
   const Inputs inputs{{5, 1, 9, 2, 8, 3}, {7, 7, 0, 7, 7}};
   std::multiset<int32_t> expected;
   for (const auto& keys : inputs) expected.insert(keys.begin(), keys.end());
-  for (const uint64_t block : {2, 4, 7, 20}) {
+  for (const uint64_t block : {4, 7, 20, 100}) {
     std::multiset<int32_t> got;
     for (const auto& keys : blocks_of(inputs, Order::ascending, block, 2))
       got.insert(keys.begin(), keys.end());
@@ -98,7 +136,10 @@ TEST_CASE("inputs out of order lose no key") {
 }
 
 TEST_CASE("an input that cannot be read ends the merge with its error") {
-  StreamMerge merge({2, KeyType::u64, Order::ascending, 64, 2},
+  const auto all = [](std::span<const size_t> asked, bool) {
+    return std::vector<size_t>(asked.begin(), asked.end());
+  };
+  StreamMerge merge({2, KeyType::u64, Order::ascending, 64}, all,
                     [](size_t input, std::span<std::byte> to) -> size_t {
                       if (input == 1) throw std::runtime_error("unreadable");
                       std::ranges::fill(to, std::byte{0});

@@ -141,6 +141,17 @@ TEST_CASE("parts of a bucket that crowd are sorted by digits", "[device]") {
     CHECK(sort<SmallTiles, uint64_t>(keys, variant_of(variant)));
 }
 
+TEST_CASE("no keys, and as many as its buckets hold, are sorted", "[device]") {
+  CHECK(sort<SmallTiles, uint32_t>({}, {}));
+  for (const unsigned multiprocessors : {1u, 5u}) {
+    const uint64_t capacity = [&] {
+      const OnDevice session(multiprocessors);
+      return tiled_grid_capacity<uint32_t, SmallTiles>();
+    }();
+    CHECK(sort_distribution<SmallTiles, uint32_t>("uniform", capacity, {.multiprocessors = multiprocessors}));
+  }
+}
+
 TEST_CASE("more keys than its buckets hold are refused", "[device]") {
   const OnDevice session(2);
   Workspace nothing;

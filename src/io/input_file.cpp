@@ -3,7 +3,7 @@
 
 #include "core/error.hpp"
 #include "io/layout.hpp"
-#include "io/pipe_size.hpp"
+#include "io/pipes.hpp"
 #include "io/system_error.hpp"
 
 #include <fcntl.h>
@@ -73,14 +73,20 @@ std::vector<std::byte> InputFile::read_prefix() const {
   return prefix;
 }
 
+size_t InputFile::read_some(std::span<std::byte> to) {
+  ssize_t got = -1;
+  do got = ::read(file_.fd(), to.data(), to.size());
+  while (got < 0 && errno == EINTR);
+  if (got < 0) throw system_error(name(), "read", errno);
+  return static_cast<size_t>(got);
+}
+
 size_t InputFile::read_stream(std::span<std::byte> to) {
   size_t done = 0;
   while (done < to.size()) {
-    const ssize_t got = ::read(file_.fd(), to.data() + done, to.size() - done);
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) throw system_error(name(), "read", errno);
+    const size_t got = read_some(to.subspan(done));
     if (got == 0) break;
-    done += static_cast<size_t>(got);
+    done += got;
   }
   return done;
 }

@@ -43,6 +43,10 @@ class InputFile {
 
   /// The next bytes of a stream: fills `to` unless the stream ends before; returns how many bytes it got.
   size_t read_stream(std::span<std::byte> to);
+  /// The same as far as bytes are there: waits for the first one alone; none at the end.
+  size_t read_some(std::span<std::byte> to);
+  /// For can_be_read().
+  int fd() const { return file_.fd(); }
 
   /// Throws Error if the size or the time of the last change is not what it was when the file was opened.
   void check_unchanged() const;

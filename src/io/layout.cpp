@@ -105,7 +105,8 @@ class LayoutFinder {
       throw Error(fmt::format("{}: {} bytes are not a multiple of the {} bytes of a {} key: {} left over",
                               name_, bytes, width, sweepsort::name(*type), bytes % width),
                   "check the type (-t), or leave the rest out with --read-bytes");
-    layout_.count = bytes / width;
+    // A stream may end before it has so many.
+    layout_.count = file_bytes_ ? bytes / width : unknown_count;
   }
 
   void find_npy() {

@@ -3,7 +3,7 @@
 
 #include "core/error.hpp"
 #include "io/atomic_file.hpp"
-#include "io/pipe_size.hpp"
+#include "io/pipes.hpp"
 #include "io/system_error.hpp"
 
 #include <fcntl.h>

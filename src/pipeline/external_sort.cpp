@@ -208,39 +208,40 @@ void ExternalSort::merge(RecordSink& sink, const MovedFunction& moved) {
   });
 }
 
-void ExternalSort::put(SortSession& session, const StreamMerge& streams) {
-  uint64_t at = 0;
-  for (size_t input = 0; input < job_.plan.fan_in; ++input)
-    for (std::span<const std::byte> rest = streams.part(input); !rest.empty();) {
-      const size_t bytes = std::min(rest.size(), job_.transfer.chunk_bytes);
-      std::ranges::copy(rest.first(bytes), session.begin_put(0, Column::keys, at, bytes).begin());
-      session.end_put(0);
-      at += bytes;
-      rest = rest.subspan(bytes);
-    }
+void ExternalSort::put(SortSession& session, std::span<const std::byte> keys) const {
+  for (size_t at = 0; at < keys.size(); at += job_.transfer.chunk_bytes) {
+    const auto chunk = keys.subspan(at, std::min(keys.size() - at, job_.transfer.chunk_bytes));
+    std::ranges::copy(chunk, session.begin_put(0, Column::keys, at, chunk.size()).begin());
+    session.end_put(0);
+  }
 }
 
-uint64_t ExternalSort::merge(StreamMerge& streams, RecordSink& sink, const MovedFunction& moved) {
+uint64_t ExternalSort::merge(StreamMerge& streams, RecordSink& sink, const std::function<void()>& start,
+                             const MovedFunction& moved) {
   struct Block {
     uint64_t first = 0;
     uint64_t count = 0;
   };
+  const uint64_t width = key_bytes(job_.transfer.shape.type);
   std::vector<Block> blocks(job_.plan.lanes);
   uint64_t total = 0;
   add(run_stages(job_.plan.lanes, {.load =
                                        [&](uint32_t lane, uint64_t) {
-                                         blocks[lane] = {total, streams.next()};
+                                         const std::span<const std::byte> keys = streams.next();
+                                         if (keys.empty()) return false;
+                                         blocks[lane] = {total, keys.size() / width};
                                          total += blocks[lane].count;
-                                         if (blocks[lane].count == 0) return false;
-                                         put(session(lane, blocks[lane].count), streams);
+                                         put(session(lane, blocks[lane].count), keys);
                                          return true;
                                        },
                                    .sort = [&](uint32_t lane, uint64_t) { sort(lane); },
                                    .store =
                                        [&](uint32_t lane, uint64_t) {
                                          const auto [first, count] = blocks[lane];
+                                         if (first == 0) start();
                                          sink.store(*sessions_[lane], first, count, moved);
                                        }}));
+  if (total == 0) start();
   return total;
 }
 

@@ -63,8 +63,10 @@ class ExternalSort {
   uint32_t merge_down(const MovedFunction& moved);
   /// The last pass.
   void merge(RecordSink& sink, const MovedFunction& moved);
-  /// Streams instead of runs: of keys alone, in one pass. Returns how many keys there were.
-  uint64_t merge(StreamMerge& streams, RecordSink& sink, const MovedFunction& moved);
+  /// Streams instead of runs: of keys alone, in one pass. Calls `start` before it stores the first block.
+  /// Returns how many keys there were.
+  uint64_t merge(StreamMerge& streams, RecordSink& sink, const std::function<void()>& start,
+                 const MovedFunction& moved);
 
   /// Of all passes so far.
   StageTimes times() const { return times_; }
@@ -80,7 +82,7 @@ class ExternalSort {
   /// Merges runs_[first, last) and hands each block to `store`.
   using StoreFunction = std::function<void(SortSession& session, uint64_t first, uint64_t count)>;
   void merge_group(size_t first, size_t last, const StoreFunction& store);
-  void put(SortSession& session, const StreamMerge& streams);
+  void put(SortSession& session, std::span<const std::byte> keys) const;
   void gather(SortSession& session, std::span<const IndexedRun> runs, size_t first_run,
               const std::vector<uint64_t>& from, const std::vector<uint64_t>& to);
 

@@ -13,12 +13,32 @@ KeyStream::KeyStream(InputFile& file, const FileOptions& options) : file_(file),
   const bool is_whole = prefix_.size() < layout_prefix_bytes;
   layout_ = find_layout(prefix_, is_whole ? std::optional<uint64_t>(position_) : std::nullopt, file_.name(),
                         options_);
-  keys_left_ = layout_.count == unknown_count ? std::numeric_limits<uint64_t>::max() : layout_.data_bytes();
+  keys_left_ = layout_.count == unknown_count
+                   ? options_.read_bytes.value_or(std::numeric_limits<uint64_t>::max())
+                   : layout_.data_bytes();
 }
 
 size_t KeyStream::read(std::span<std::byte> to) {
   if (!at_keys_) skip_to_keys();
   const size_t got = take(to.first(static_cast<size_t>(std::min<uint64_t>(to.size(), keys_left_))));
+  keys_left_ -= got;
+  return got;
+}
+
+size_t KeyStream::read_some(std::span<std::byte> to) {
+  if (!at_keys_) skip_to_keys();
+  const std::span<std::byte> wanted =
+      to.first(static_cast<size_t>(std::min<uint64_t>(to.size(), keys_left_)));
+  size_t got = 0;
+  if (taken_ < prefix_.size()) {
+    got = take(wanted.first(std::min(wanted.size(), prefix_.size() - taken_)));
+  } else if (!wanted.empty()) {
+    got = file_.read_some(wanted);
+    position_ += got;
+  }
+  const size_t width = key_bytes(layout_.type);
+  const size_t missing = (width - got % width) % width;
+  got += take(wanted.subspan(got, std::min(missing, wanted.size() - got)));
   keys_left_ -= got;
   return got;
 }

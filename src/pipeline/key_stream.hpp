@@ -22,6 +22,10 @@ class KeyStream {
   /// The bytes of the next keys: fills `to` unless the keys end before, and returns how many it got. Only the
   /// last ones may be no whole keys.
   size_t read(std::span<std::byte> to);
+  /// The same as far as they are there: waits for the first key alone, and for the end of one that has begun.
+  size_t read_some(std::span<std::byte> to);
+  /// Whether that needs no more of the stream.
+  bool holds_keys() const { return keys_left_ == 0 || taken_ < prefix_.size(); }
 
   /// After the last key, when the stream's length is known: throws Error if its layout does not hold, as when
   /// a key is cut or something stands behind the keys of a format with a header.

@@ -4,6 +4,7 @@
 #include "core/error.hpp"
 #include "io/parallel_chunks.hpp"
 #include "pipeline/run_store.hpp"
+#include "pipeline/stream_merge.hpp"
 
 #include <fmt/format.h>
 
@@ -135,22 +136,26 @@ class Planner {
     return plan;
   }
 
-  /// The windows of all inputs hold as many keys as a block.
+  /// A session holds a block, of which the windows of all inputs hold half.
   Plan streams() const {
     Plan plan{.road = Road::streams, .runs = 0, .fan_in = request_.sorted_inputs};
-    uint64_t block = 0;
-    for (plan.lanes = most_lanes; block < request_.sorted_inputs && plan.lanes > 0; --plan.lanes)
-      block = largest(good_run_bytes / record_, [&](uint64_t count) {
-        const uint64_t windows = count * record_;
-        return windows < request_.memory.value &&
-               fits(job(count), plan.lanes, Bytes{request_.memory.value - windows},
+    const auto beside = [&](uint64_t block) {
+      return StreamMerge::bytes({.type = request_.shape.type, .block = block});
+    };
+    const auto largest_block = [&](uint64_t lanes) {
+      return largest(good_run_bytes / record_, [&](uint64_t block) {
+        return beside(block) < request_.memory.value &&
+               fits(job(block), lanes, Bytes{request_.memory.value - beside(block)},
                     request_.gpu_memory.value_or(Bytes{}));
       });
-    ++plan.lanes;
-    if (block < request_.sorted_inputs) refuse_streams();
+    };
+    const uint64_t least = 2 * request_.sorted_inputs;
+    uint64_t block = largest_block(plan.lanes = most_lanes);
+    if (block < least) block = largest_block(plan.lanes = 1);
+    if (block < least) refuse_streams();
     plan.job = job(block);
     const Backend::Footprint one = footprint_(plan.job);
-    plan.memory = Bytes{plan.lanes * one.host.value + block * record_};
+    plan.memory = Bytes{plan.lanes * one.host.value + beside(block)};
     plan.gpu_memory = Bytes{plan.lanes * one.device.value};
     return plan;
   }
@@ -164,31 +169,36 @@ class Planner {
     const uint64_t beside = data - std::min(data, on_gpu);
     const bool may_stay = has_known_runs() && request_.least_runs == 1 && beside < usable - usable / 8;
     Plan plan = may_stay ? with_sessions(usable - beside, gpu_memory - on_gpu, true) : Plan{};
-    // Rather spill than merge twice.
-    if (plan.merge_passes != 1) plan = with_sessions(usable, gpu_memory - on_gpu, false);
+    if (plan.merge_passes == 1) keep_runs(plan, usable, on_gpu);
+    // Rather spill than merge twice. And no place holds a part of a run.
+    if (plan.merge_passes != 1 || plan.runs_on_gpu + plan.runs_in_memory < plan.runs)
+      plan = with_sessions(usable, gpu_memory - on_gpu, false);
     // Several merges come with sessions that take all there is.
     const bool merges_again = request_.count && plan.merge_passes > 1;
     if (merges_again) plan = with_sessions(usable, gpu_memory, false);
+    if (!merges_again && request_.sorted_inputs == 0 && request_.least_runs == 1)
+      keep_runs(plan, usable, on_gpu);
 
     const Backend::Footprint one = footprint_(plan.job);
-    const uint64_t sessions = plan.lanes * one.host.value;
-    if (!merges_again && request_.sorted_inputs == 0 && request_.least_runs == 1) {
-      plan.gpu_memory_for_runs = Bytes{on_gpu};
-      plan.memory_for_runs = Bytes{usable - std::min(usable, sessions)};
-    }
-    if (has_known_runs()) {
-      plan.gpu_memory_for_runs.value = std::min(plan.gpu_memory_for_runs.value, bytes_of_runs(plan, 0));
-      plan.runs_on_gpu = runs_within(plan, 0, plan.gpu_memory_for_runs);
-      plan.memory_for_runs.value =
-          std::min(plan.memory_for_runs.value, bytes_of_runs(plan, plan.runs_on_gpu));
-      plan.runs_in_memory = runs_within(plan, plan.runs_on_gpu, plan.memory_for_runs);
-    }
-    plan.memory = Bytes{sessions + plan.memory_for_runs.value + memory / 8};
+    plan.memory = Bytes{plan.lanes * one.host.value + plan.memory_for_runs.value + memory / 8};
     plan.gpu_memory = Bytes{plan.lanes * one.device.value + plan.gpu_memory_for_runs.value};
     plan.passes = plan.merge_passes + (request_.sorted_inputs == 0 ? 1 : 0);
     plan.read = plan.written = Bytes{plan.passes * data};
     set_spill(plan);
     return plan;
+  }
+
+  /// Where runs stay that no file needs to hold: on the GPU in `on_gpu`, and in what the sessions leave of
+  /// `memory`.
+  void keep_runs(Plan& plan, uint64_t memory, uint64_t on_gpu) const {
+    const uint64_t sessions = plan.lanes * footprint_(plan.job).host.value;
+    plan.gpu_memory_for_runs = Bytes{on_gpu};
+    plan.memory_for_runs = Bytes{memory - std::min(memory, sessions)};
+    if (!has_known_runs()) return;
+    plan.gpu_memory_for_runs.value = std::min(on_gpu, bytes_of_runs(plan, 0));
+    plan.runs_on_gpu = runs_within(plan, 0, plan.gpu_memory_for_runs);
+    plan.memory_for_runs.value = std::min(plan.memory_for_runs.value, bytes_of_runs(plan, plan.runs_on_gpu));
+    plan.runs_in_memory = runs_within(plan, plan.runs_on_gpu, plan.memory_for_runs);
   }
 
   /// Runs of equal size but for the last.

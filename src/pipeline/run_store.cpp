@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <exception>
 #include <span>
 #include <utility>
 
@@ -136,8 +137,13 @@ void RunStore::reserve(uint64_t area_bytes, uint32_t areas) {
 
 std::unique_ptr<StoredRun> RunStore::make_run(uint64_t count) {
   const uint64_t bytes = run_bytes(options_.shape, count);
-  if (bytes <= *gpu_memory_left_)
-    return std::make_unique<DeviceRun>(options_.shape, count, *options_.device, gpu_memory_left_);
+  if (bytes <= *gpu_memory_left_) {
+    try {
+      return std::make_unique<DeviceRun>(options_.shape, count, *options_.device, gpu_memory_left_);
+    } catch (const std::exception&) {
+      *gpu_memory_left_ = 0;  // somebody else has taken it: there are other places
+    }
+  }
   if (bytes <= *memory_left_) return std::make_unique<MemoryRun>(options_.shape, count, memory_left_);
   const uint64_t at = used_;
   used_ += spilled_run_bytes(options_.shape, count);

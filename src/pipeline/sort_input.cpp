@@ -3,6 +3,7 @@
 
 #include "core/error.hpp"
 #include "io/byte_swap.hpp"
+#include "io/pipes.hpp"
 
 #include <fmt/format.h>
 
@@ -11,11 +12,11 @@
 
 namespace sweepsort {
 
-SortInput::Part::Part(const std::string& path, const FileOptions& options) : file(path) {
+void SortInput::Part::find_layout(const FileOptions& options) {
   if (file.is_stream())
     stream.emplace(file, options);
   else
-    file_layout = find_layout(file.read_prefix(), file.size(), file.name(), options);
+    file_layout = sweepsort::find_layout(file.read_prefix(), file.size(), file.name(), options);
 }
 
 size_t SortInput::Part::read_next(std::span<std::byte> to) {
@@ -29,9 +30,11 @@ size_t SortInput::Part::read_next(std::span<std::byte> to) {
 SortInput::SortInput(const std::vector<std::string>& paths, const FileOptions& options) : options_(options) {
   if (std::ranges::count(paths, "-") > 1) throw UsageError("standard input is named twice");
   uint64_t count = 0;
-  for (const std::string& path : paths) {
-    parts_.push_back(std::make_unique<Part>(path, options_));
-    const Part& part = *parts_.back();
+  // A program that writes into several of them opens one after the other, and then writes.
+  for (const std::string& path : paths) parts_.push_back(std::make_unique<Part>(path));
+  for (const auto& of_path : parts_) {
+    Part& part = *of_path;
+    part.find_layout(options_);
     if (part.layout().type != type())
       throw Error(fmt::format("{}: holds {} keys, and {} holds {}", part.file.name(),
                               sweepsort::name(part.layout().type), file().name(), sweepsort::name(type())),
@@ -45,28 +48,56 @@ SortInput::SortInput(const std::vector<std::string>& paths, const FileOptions& o
 std::optional<uint64_t> SortInput::announced_count() const {
   uint64_t sum = 0;
   for (const auto& part : parts_) {
-    if (part->layout().count == unknown_count) return {};
-    sum += part->layout().count;
+    const Layout& layout = part->layout();
+    if (layout.count == unknown_count) return {};
+    if (__builtin_add_overflow(sum, layout.count, &sum)) return {};
   }
   return sum;
 }
 
-size_t SortInput::read_next_of(size_t input, std::span<std::byte> to) {
-  Part& part = *parts_[input];
+std::vector<size_t> SortInput::readable(std::span<const size_t> inputs, bool waits) const {
+  std::vector<size_t> ready;
+  std::vector<size_t> asked;
+  std::vector<int> files;
+  for (const size_t input : inputs) {
+    const Part& part = *parts_[input];
+    if (!part.stream || part.stream->holds_keys()) {
+      ready.push_back(input);
+    } else {
+      asked.push_back(input);
+      files.push_back(part.file.fd());
+    }
+  }
+  if (asked.empty()) return ready;
+  const std::vector<bool> found = can_be_read(files, waits && ready.empty());
+  for (size_t i = 0; i < asked.size(); ++i)
+    if (found[i]) ready.push_back(asked[i]);
+  return ready;
+}
+
+size_t SortInput::keys_of_read(Part& part, std::span<std::byte> bytes, bool is_end) const {
   const size_t width = key_bytes(type());
-  const size_t got = part.read_next(to);
-  const std::span<std::byte> keys = to.first(got / width * width);
+  const std::span<std::byte> keys = bytes.first(bytes.size() / width * width);
   if (part.layout().is_swapped()) swap_key_bytes(keys, width);
   // Part of a key at the end, or too few keys, end here.
-  if (got < to.size() && part.stream) part.stream->check_length();
+  if (is_end && part.stream) part.stream->check_length();
   return keys.size();
+}
+
+size_t SortInput::read_some_of(size_t input, std::span<std::byte> to) {
+  Part& part = *parts_[input];
+  const size_t got = part.stream ? part.stream->read_some(to) : part.read_next(to);
+  return keys_of_read(part, to.first(got), got < key_bytes(type()));
 }
 
 size_t SortInput::read_parts(std::span<std::byte> to) {
   size_t done = 0;
   for (; part_ < parts_.size(); ++part_) {
-    done += read_next_of(part_, to.subspan(done));
-    if (done == to.size()) break;
+    Part& part = *parts_[part_];
+    const std::span<std::byte> rest = to.subspan(done);
+    const size_t got = part.read_next(rest);
+    done += keys_of_read(part, rest.first(got), got < rest.size());
+    if (got == rest.size()) break;
   }
   return done;
 }

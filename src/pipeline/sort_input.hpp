@@ -32,14 +32,17 @@ class SortInput {
   /// Of streams: fills `to` with the next keys, the collected ones first, in host byte order; returns how
   /// many bytes it got, fewer only at the end. Memory of what was collected is given back.
   size_t read_next(std::span<std::byte> to);
-  /// The next keys of one input, of files, too; bytes as above. Thread-safe for different inputs.
-  size_t read_next_of(size_t input, std::span<std::byte> to);
+  /// Of the inputs given, those that can be read without waiting; with `waits` at least one.
+  std::vector<size_t> readable(std::span<const size_t> inputs, bool waits) const;
+  /// The next keys of one of those, as far as they are there; whole keys, none at the end.
+  size_t read_some_of(size_t input, std::span<std::byte> to);
 
   KeyType type() const { return first_layout().type; }
   FileFormat format() const { return first_layout().format; }
   /// Keys; empty for a stream that has not been collected whole.
   std::optional<uint64_t> count() const { return count_; }
-  /// As many as all headers and sizes say, before anything was read; empty if one of them does not.
+  /// What the headers of all streams and the sizes of all files say, before anything was read, which may turn
+  /// out wrong; empty if one of them does not say it, or too much.
   std::optional<uint64_t> announced_count() const;
   uint64_t data_bytes() const { return count_.value_or(0) * key_bytes(type()); }
   /// Of all inputs, headers included; of streams: taken so far.
@@ -68,7 +71,9 @@ class SortInput {
 
  private:
   struct Part {
-    Part(const std::string& path, const FileOptions& options);
+    explicit Part(const std::string& path) : file(path) {}
+    /// Of a stream its beginning is read.
+    void find_layout(const FileOptions& options);
     const Layout& layout() const { return stream ? stream->layout() : file_layout; }
     size_t read_next(std::span<std::byte> to);
 
@@ -79,6 +84,8 @@ class SortInput {
   };
 
   const Layout& first_layout() const { return parts_.front()->layout(); }
+  /// The bytes of the whole keys among those that were read of a part, which are turned to host byte order.
+  size_t keys_of_read(Part& part, std::span<std::byte> bytes, bool is_end) const;
   /// The next keys of the inputs themselves.
   size_t read_parts(std::span<std::byte> to);
 

@@ -4,6 +4,8 @@
 #include "core/checked.hpp"
 #include "core/error.hpp"
 
+#include <fmt/format.h>
+
 #include <filesystem>
 #include <system_error>
 
@@ -12,9 +14,12 @@ namespace {
 
 /// Also where the first exists only when it is finished.
 bool is_same_name(const std::string& a, const std::string& b) {
-  std::error_code unknown;
-  return std::filesystem::weakly_canonical(std::filesystem::absolute(a, unknown), unknown) ==
-         std::filesystem::weakly_canonical(std::filesystem::absolute(b, unknown), unknown);
+  const auto canonical = [](const std::string& name) {
+    std::error_code unknown;
+    const auto path = std::filesystem::weakly_canonical(std::filesystem::absolute(name, unknown), unknown);
+    return unknown ? std::filesystem::path(name) : path;  // a pipe of the shell's
+  };
+  return canonical(a) == canonical(b);
 }
 
 }  // namespace
@@ -108,6 +113,8 @@ void SortOutputs::shorten(File& file, std::vector<std::byte> header, uint64_t co
 }
 
 void SortOutputs::finish(uint64_t count) {
+  if (!is_count_late_ && count != count_)
+    throw Error(fmt::format("internal: {} elements were written where {} were expected", count, count_));
   if (!is_count_late_) return;
   count_ = count;
   shorten(main_, main_header(count_, main_.header.size()), count_);

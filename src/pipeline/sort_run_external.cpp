@@ -163,15 +163,11 @@ void SortRun::merge_streams() {
     std::vector<std::byte> last_key = {};
   };
   std::vector<Read> reads(input.inputs());
-  // One that only waits for its pipe costs no processor.
-  constexpr uint32_t most_readers = 16;
-  const StreamMerge::Options how{.inputs = input.inputs(),
-                                 .type = input.type(),
-                                 .order = options_.order,
-                                 .block = plan_.job.count,
-                                 .workers = most_readers};
-  StreamMerge streams(how, [&](size_t part, std::span<std::byte> to) {
-    const size_t got = input.read_next_of(part, to);
+  const StreamMerge::Options how{
+      .inputs = input.inputs(), .type = input.type(), .order = options_.order, .block = plan_.job.count};
+  const auto ready = [&](std::span<const size_t> parts, bool waits) { return input.readable(parts, waits); };
+  StreamMerge streams(how, ready, [&](size_t part, std::span<std::byte> to) {
+    const size_t got = input.read_some_of(part, to);
     if (got == 0) return got;
     Read& so_far = reads[part];
     const std::span<const std::byte> keys = to.first(got);
@@ -181,12 +177,13 @@ void SortRun::merge_streams() {
     return got;
   });
   ExternalSort sort(backend_, {.plan = plan_, .transfer = transfer()});
-  context_.outputs.prepare(input.announced_count());
+  // What headers say is believed where it must be: a pipe's header comes first.
+  context_.outputs.prepare(context_.outputs.is_ordered() ? input.announced_count() : std::nullopt);
   StoreResult stored;
   clock_.run(Phase::merge, 0, [&](const MovedFunction& moved) {
-    context_.outputs.start();
     const auto sink = context_.outputs.sink(transfer(), {});
-    report_.count = sort.merge(streams, *sink, moved);
+    report_.count = sort.merge(
+        streams, *sink, [&] { context_.outputs.start(); }, moved);
     stored = sink->finish();
     input.check_unchanged();
     loaded_ = read_.sum();

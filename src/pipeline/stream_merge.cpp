@@ -1,7 +1,6 @@
-// stream_merge.cpp - windows, and the cut through them.
+// stream_merge.cpp - windows, and the cuts through them.
 #include "pipeline/stream_merge.hpp"
 
-#include "io/parallel_chunks.hpp"
 #include "pipeline/key_scan.hpp"
 
 #include <algorithm>
@@ -10,15 +9,18 @@
 
 namespace sweepsort {
 
-StreamMerge::StreamMerge(const Options& options, ReadFunction read)
+StreamMerge::StreamMerge(const Options& options, ReadyFunction ready, ReadFunction read)
     : options_(options),
+      ready_(std::move(ready)),
       read_(std::move(read)),
-      capacity_(options.block / options.inputs),
-      memory_(bytes(options)),
-      windows_(options.inputs) {}
+      capacity_(options.block / 2 / options.inputs),
+      memory_(options.inputs * capacity_ * key_bytes(options.type)),
+      windows_(options.inputs) {
+  block_.reserve(options.block * key_bytes(options.type));
+}
 
 uint64_t StreamMerge::bytes(const Options& options) {
-  return options.block / options.inputs * options.inputs * key_bytes(options.type);
+  return (options.block + options.block / 2) * key_bytes(options.type);
 }
 
 std::span<std::byte> StreamMerge::keys(size_t input, uint64_t begin, uint64_t end) {
@@ -26,30 +28,44 @@ std::span<std::byte> StreamMerge::keys(size_t input, uint64_t begin, uint64_t en
   return std::span(memory_).subspan((input * capacity_ + begin) * width, (end - begin) * width);
 }
 
-std::span<const std::byte> StreamMerge::part(size_t input) const {
-  const size_t width = key_bytes(options_.type);
-  const Window& window = windows_[input];
-  return std::span(memory_).subspan((input * capacity_ + window.begin) * width,
-                                    (window.taken - window.begin) * width);
-}
-
 uint64_t StreamMerge::key_at(size_t input, uint64_t position) const {
   return ordered_key(memory_.data() + (input * capacity_ + position) * key_bytes(options_.type),
                      options_.type, options_.order);
 }
 
-/// A window that is half full is left alone: what stays in it is moved to its front, and would be so again
-/// and again.
-void StreamMerge::refill(size_t input) {
+/// Nothing is moved while the window is half full behind its beginning: it would be moved again and again.
+void StreamMerge::make_room(size_t input) {
   Window& window = windows_[input];
-  window.begin = window.taken;
   const uint64_t rest = window.end - window.begin;
-  if (window.has_ended || 2 * rest >= capacity_) return;
+  if (window.begin == 0 || 2 * rest >= capacity_) return;
   const std::span<std::byte> left = keys(input, window.begin, window.end);
   std::memmove(keys(input, 0, rest).data(), left.data(), left.size());
-  const std::span<std::byte> room = keys(input, rest, capacity_);
-  const size_t got = read_(input, room);
-  window = {.end = rest + got / key_bytes(options_.type), .has_ended = got < room.size()};
+  window.begin = 0;
+  window.end = rest;
+}
+
+bool StreamMerge::lacks_keys() const {
+  return std::ranges::any_of(windows_,
+                             [](const Window& window) { return window.is_empty() && !window.has_ended; });
+}
+
+void StreamMerge::fill_windows(bool waits) {
+  for (size_t input = 0; input < options_.inputs; ++input) make_room(input);
+  std::vector<size_t> open;
+  while (true) {
+    open.clear();
+    for (size_t input = 0; input < options_.inputs; ++input)
+      if (!windows_[input].has_ended && windows_[input].end < capacity_) open.push_back(input);
+    if (open.empty()) return;
+    const std::vector<size_t> ready = ready_(open, waits && lacks_keys());
+    if (ready.empty()) return;
+    for (const size_t input : ready) {
+      Window& window = windows_[input];
+      const size_t got = read_(input, keys(input, window.end, capacity_));
+      window.end += got / key_bytes(options_.type);
+      window.has_ended = got == 0;
+    }
+  }
 }
 
 uint64_t StreamMerge::end_of(size_t input, uint64_t last) const {
@@ -65,13 +81,8 @@ uint64_t StreamMerge::end_of(size_t input, uint64_t last) const {
   return low;
 }
 
-uint64_t StreamMerge::next() {
-  // Each input has its turn at once: those that write into the pipes need not wait for each other.
-  parallel_turns(static_cast<uint32_t>(std::min<size_t>(options_.workers, options_.inputs)),
-                 [&](uint32_t, uint64_t input) {
-                   if (input < options_.inputs) refill(input);
-                   return input < options_.inputs;
-                 });
+/// No window is empty, unless its input has ended.
+void StreamMerge::cut() {
   uint64_t last = ~uint64_t{0};
   size_t used_up = options_.inputs;
   for (size_t input = 0; input < options_.inputs; ++input) {
@@ -81,13 +92,27 @@ uint64_t StreamMerge::next() {
     last = key;
     used_up = input;
   }
-  uint64_t count = 0;
   for (size_t input = 0; input < options_.inputs; ++input) {
     Window& window = windows_[input];
-    window.taken = input == used_up ? window.end : end_of(input, last);
-    count += window.taken - window.begin;
+    const uint64_t end = input == used_up ? window.end : end_of(input, last);
+    const std::span<const std::byte> part = keys(input, window.begin, end);
+    block_.insert(block_.end(), part.begin(), part.end());
+    window.begin = end;
   }
-  return count;
+}
+
+std::span<const std::byte> StreamMerge::next() {
+  block_.clear();
+  // A cut has no more keys than all windows, which hold half a block.
+  const size_t half = options_.block / 2 * key_bytes(options_.type);
+  do {
+    fill_windows(block_.empty());
+    if (lacks_keys()) break;
+    const size_t before = block_.size();
+    cut();
+    if (block_.size() == before) break;  // all have ended
+  } while (block_.size() <= half);
+  return block_;
 }
 
 }  // namespace sweepsort

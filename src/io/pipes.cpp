@@ -1,0 +1,34 @@
+// pipes.cpp - F_SETPIPE_SZ, poll.
+#include "io/pipes.hpp"
+
+#include "io/system_error.hpp"
+
+#include <fcntl.h>
+#include <poll.h>
+
+#include <atomic>
+#include <cerrno>
+
+namespace sweepsort {
+
+void widen_pipe(int fd) noexcept {
+  constexpr int wanted = 1 << 20;
+  constexpr int most_pipes = 16;
+  static std::atomic<int> pipes = 0;
+  const int before = errno;
+  const int size = ::fcntl(fd, F_GETPIPE_SZ);
+  if (size >= 0 && size < wanted && pipes++ < most_pipes) (void)::fcntl(fd, F_SETPIPE_SZ, wanted);
+  errno = before;
+}
+
+std::vector<bool> can_be_read(std::span<const int> files, bool waits) {
+  std::vector<pollfd> polls;
+  for (const int file : files) polls.push_back({.fd = file, .events = POLLIN, .revents = 0});
+  while (::poll(polls.data(), polls.size(), waits ? -1 : 0) < 0)
+    if (errno != EINTR) throw system_error("the inputs", "wait for them", errno);
+  std::vector<bool> ready;
+  for (const pollfd& one : polls) ready.push_back(one.revents != 0);
+  return ready;
+}
+
+}  // namespace sweepsort

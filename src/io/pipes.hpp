@@ -1,0 +1,16 @@
+// pipes.hpp - what pipes have that files have not: room, and waiting.
+#pragma once
+
+#include <span>
+#include <vector>
+
+namespace sweepsort {
+
+/// Makes a pipe hold 1 MiB, so that its two ends sleep less. What is no pipe, or may not grow, stays as it is;
+/// and all pipes from the 17th on, since what a user may have of this memory is limited.
+void widen_pipe(int fd) noexcept;
+
+/// For each file, whether a read returns at once, be it the end or an error. `waits`: until one of them does.
+std::vector<bool> can_be_read(std::span<const int> files, bool waits);
+
+}  // namespace sweepsort
