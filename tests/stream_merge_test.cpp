@@ -35,7 +35,7 @@ class Pipes {
     REQUIRE_FALSE(to.empty());
     const auto rest = std::as_bytes(std::span(inputs_[input])).subspan(given_[input]);
     const size_t got = std::min({rest.size(), to.size(), (1 + random_() % most_) * sizeof(int32_t)});
-    std::memcpy(to.data(), rest.data(), got);
+    std::ranges::copy(rest.first(got), to.begin());
     given_[input] += got;
     return got;
   }
