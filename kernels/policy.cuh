@@ -281,9 +281,9 @@ struct TiledGridPolicy {
   static constexpr uint32_t most_tile = threads * keys_a_thread;
 };
 
-/// Void: no keys take it yet. What stands here was measured by itself, with a count before the partition
-/// (then the buckets need no room to grow, but the keys are read once more); without it, it ran on the
-/// emulator alone.
+// No keys take it yet, so it has no rows. What stands here was measured by itself, with a count before the
+// partition (then the buckets need no room to grow, but the keys are read once more); without it, it ran on
+// the emulator alone.
 //
 // H200, CUDA 13.0, 2026-11-23, microseconds of 20 launches in a row, uniform keys; what is taken now; CUB:
 //
@@ -295,8 +295,6 @@ struct TiledGridPolicy {
 // Of the 229: sample 2, count 21, two barriers and sums 9, partition 72, the last block 20, buckets 92.
 // Candidates: TiledGridPolicy<32, 160, 2560, 16384, BucketSortPolicy<1024, 18, 1, 65536>> for u32 from
 // 2^22 + 1 to 2^24; u64 wants the MSD sort behind it, for keys that are not even.
-template <class Bits, class Value>
-using TunedTiledGridSort = void;
 
 /// counting_sort.cuh.
 struct CountingPolicy {

@@ -248,43 +248,43 @@ class TiledGridSort {
     }
   }
 
-  /// Where each bucket of the tile begins in the stage, and where in the scratch array its keys go.
-  __device__ __forceinline__ void stage_buckets() {
+  /// Calls body(b, start, keys) for every bucket b, of size_of(b) keys, with the keys of all before it; a
+  /// thread has some that are neighbours. The whole block.
+  template <class SizeOf, class Body>
+  __device__ __forceinline__ void for_buckets_in_row(SizeOf size_of, Body body) {
     const uint32_t each = (task_.buckets + threads - 1) / threads;
     const uint32_t begin = min(threadIdx.x * each, task_.buckets);
     const uint32_t end = min(begin + each, task_.buckets);
     uint32_t sum = 0;
-    for (uint32_t b = begin; b < end; ++b) sum += shared_.counts[b];
+    for (uint32_t b = begin; b < end; ++b) sum += size_of(b);
     uint32_t total = 0;
     uint32_t start = block_exclusive_sum<threads>(sum, shared_.warp_sums, total);
     for (uint32_t b = begin; b < end; ++b) {
-      const uint32_t keys = shared_.counts[b];
-      const uint32_t before = keys == 0 ? 0 : atomicAdd(task_.sizes + b, keys);
-      if (before + keys > room) {
-        atomicOr(&shared_.runs_over, 1u);
-        fall_back();
-      }
-      shared_.to_array[b] = b * room + before - start;
-      shared_.counts[b] = start;
+      const uint32_t keys = size_of(b);
+      body(b, start, keys);
       start += keys;
     }
     __syncthreads();
   }
 
+  /// Where each bucket of the tile begins in the stage, and where in the scratch array its keys go.
+  __device__ __forceinline__ void stage_buckets() {
+    for_buckets_in_row([&](uint32_t b) { return shared_.counts[b]; },
+                       [&](uint32_t b, uint32_t start, uint32_t keys) {
+                         const uint32_t before = keys == 0 ? 0 : atomicAdd(task_.sizes + b, keys);
+                         if (before + keys > room) {
+                           atomicOr(&shared_.runs_over, 1u);
+                           fall_back();
+                         }
+                         shared_.to_array[b] = b * room + before - start;
+                         shared_.counts[b] = start;
+                       });
+  }
+
   /// Of all buckets in the output.
   __device__ __forceinline__ void find_starts() {
-    const uint32_t each = (task_.buckets + threads - 1) / threads;
-    const uint32_t begin = min(threadIdx.x * each, task_.buckets);
-    const uint32_t end = min(begin + each, task_.buckets);
-    uint32_t sum = 0;
-    for (uint32_t b = begin; b < end; ++b) sum += __ldcg(task_.sizes + b);
-    uint32_t total = 0;
-    uint32_t start = block_exclusive_sum<threads>(sum, shared_.warp_sums, total);
-    for (uint32_t b = begin; b < end; ++b) {
-      shared_.starts[b] = start;
-      start += __ldcg(task_.sizes + b);
-    }
-    __syncthreads();
+    for_buckets_in_row([&](uint32_t b) { return __ldcg(task_.sizes + b); },
+                       [&](uint32_t b, uint32_t start, uint32_t) { shared_.starts[b] = start; });
   }
 
   __device__ __forceinline__ void sort_buckets(const LinearBuckets<Bits>& bucket_of) {
@@ -327,6 +327,12 @@ __global__ __launch_bounds__(
 
 }  // namespace tiled_grid_detail
 
+/// Blocks on the current device.
+template <class Policy>
+uint32_t most_tiled_grid_blocks() {
+  return std::min(multiprocessors() * Policy::Finish::blocks_a_multiprocessor, Policy::most_blocks);
+}
+
 /// Keys that a tiled grid sort takes on the current device; 0 if its blocks cannot wait for each other there.
 template <class Bits, class Policy>
 uint64_t tiled_grid_capacity() {
@@ -334,8 +340,7 @@ uint64_t tiled_grid_capacity() {
       device_attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin) <
           sizeof(tiled_grid_detail::Shared<Bits, Policy>))
     return 0;
-  const uint64_t blocks =
-      std::min(multiprocessors() * Policy::Finish::blocks_a_multiprocessor, Policy::most_blocks);
+  const uint64_t blocks = most_tiled_grid_blocks<Policy>();
   return Policy::most_buckets / blocks * blocks * Policy::bucket_keys;
 }
 
@@ -348,8 +353,7 @@ void tiled_grid_sort(const Bits* in, Bits* scratch, Bits* out, uint64_t count, K
   using namespace tiled_grid_detail;
   if (count == 0) return;
   constexpr uint64_t vector = sizeof(uint4) / sizeof(Bits);
-  const uint64_t most_blocks =
-      std::min(multiprocessors() * Policy::Finish::blocks_a_multiprocessor, Policy::most_blocks);
+  const uint64_t most_blocks = most_tiled_grid_blocks<Policy>();
   const uint64_t share = align_up((count + most_blocks - 1) / most_blocks, vector);
   const uint64_t blocks = (count + share - 1) / share;
   const uint64_t buckets = tiled_grid_buckets<Policy>(count, blocks);

@@ -1,8 +1,8 @@
 // sort_results_test.cpp - what is written of sorted keys (each once, counts, positions, values), from one
 // file or several, in memory and beyond it.
-#include "backend/cpu/tuning.hpp"
 #include "catch.hpp"
 #include "oracle.hpp"
+#include "small_split.hpp"
 #include "sort_file_fixture.hpp"
 
 #include <sys/stat.h>
@@ -36,17 +36,8 @@ constexpr Way ways[] = {{{1u << 30}}, {{1u << 30}, true}, {{1'400'000}}, {{500'0
 
 SortEnvironment environment_of(const Way& way) {
   SortEnvironment environment = cpu_environment();
-  if (!way.splits) return environment;
-  // What takes 64 MiB in the product.
-  static constexpr CpuTuning small{.bucket_capacity_bytes = 64u << 10,
-                                   .bucket_target_bytes = 4u << 10,
-                                   .split_bits = 7,
-                                   .keys_per_thread = 64,
-                                   .counting_range = 512,
-                                   .split_session_bytes = 0,
-                                   .split_block_bytes = 256,
-                                   .split_extra = 1000};
-  environment.make_cpu = [](uint32_t threads) { return make_tuned_cpu_backend(threads, small); };
+  if (way.splits)
+    environment.make_cpu = [](uint32_t threads) { return make_tuned_cpu_backend(threads, small_split()); };
   return environment;
 }
 

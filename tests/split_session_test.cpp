@@ -10,6 +10,7 @@
 #include "pipeline/key_scan.hpp"
 #include "pipeline/sort_file.hpp"
 #include "seed.hpp"
+#include "small_split.hpp"
 #include "temporary_folder.hpp"
 
 #include <sys/stat.h>
@@ -27,18 +28,6 @@ namespace {
 
 constexpr uint32_t workers = 3;
 constexpr uint64_t chunk_keys = 7'001;  // several buckets, and parts of two
-
-/// 128 buckets of a few KiB for some 150,000 keys.
-CpuTuning small_buckets() {
-  return {.bucket_capacity_bytes = 16u << 10,
-          .bucket_target_bytes = 4u << 10,
-          .split_bits = 7,
-          .keys_per_thread = 64,
-          .counting_range = 512,
-          .split_session_bytes = 0,
-          .split_block_bytes = 256,
-          .split_extra = 1000};
-}
 
 std::vector<std::byte> make_keys(std::string_view distribution, KeyType type, uint64_t count) {
   std::vector<std::byte> keys(count * key_bytes(type));
@@ -100,7 +89,7 @@ void require_sorted(const std::vector<std::byte>& keys, const Outcome& outcome, 
 
 TEST_CASE("every distribution of every wide type is sorted, and what spreads is split while it is read") {
   const Order order = GENERATE(Order::ascending, Order::descending);
-  CpuTuning tuning = small_buckets();
+  CpuTuning tuning = small_split();
   tuning.accelerator = order == Order::ascending ? Accelerator::always : Accelerator::never;
   for (KeyType type : {KeyType::u32, KeyType::f32, KeyType::i64, KeyType::f64}) {
     for (const Distribution& distribution : all_distributions()) {
@@ -152,7 +141,7 @@ TEST_CASE("a sample that lies costs time, and no key") {
       const std::vector<std::byte> keys(bytes.begin(), bytes.end());
       const SortJob job =
           job_of(keys, KeyType::u32, Order::ascending, {samples[s].begin(), samples[s].end()});
-      CpuTuning tuning = small_buckets();
+      CpuTuning tuning = small_split();
       tuning.accelerator = Accelerator::never;
       const Outcome outcome = sort_by_session(keys, job, tuning);
       require_sorted(keys, outcome, job);
@@ -166,7 +155,7 @@ TEST_CASE("a session that splits says how many keys are missing") {
   const auto keys = make_keys("uniform", KeyType::u32, 150'003);
   const SortJob job =
       job_of(keys, KeyType::u32, Order::ascending, honest_sample(keys, KeyType::u32, Order::ascending));
-  const auto session = make_tuned_cpu_backend(workers, small_buckets())->begin_sort(job);
+  const auto session = make_tuned_cpu_backend(workers, small_split())->begin_sort(job);
   std::memcpy(session->begin_put(0, Column::keys, 0, 400).data(), keys.data(), 400);
   session->end_put(0);
   REQUIRE_THROWS_WITH(session->sort(), "internal: 100 of 150003 keys were put");
@@ -182,7 +171,7 @@ TEST_CASE("files are split while they are read, unless one thread would have to 
   test::write_keys(input, keys);
   SortEnvironment environment;
   environment.status = [] { return CudaStatus{.reason = "no NVIDIA driver", .hint = "install one"}; };
-  environment.make_cpu = [](uint32_t threads) { return make_tuned_cpu_backend(threads, small_buckets()); };
+  environment.make_cpu = [](uint32_t threads) { return make_tuned_cpu_backend(threads, small_split()); };
   environment.chunk_bytes = 256u << 10;
   SortFileOptions options;
   options.where.threads = 2;

@@ -45,70 +45,61 @@ class Share {
   uint64_t bytes_;
 };
 
-class DeviceRun : public StoredRun {
- public:
-  DeviceRun(RecordShape shape, uint64_t count, Backend& device, std::shared_ptr<std::atomic<uint64_t>> left)
-      : layout_(shape, count),
-        count_(count),
-        share_(std::move(left), layout_.bytes),
-        storage_(device.make_storage(layout_.bytes)) {}
+struct DevicePlace {
+  DevicePlace(uint64_t bytes, Backend& device, std::shared_ptr<std::atomic<uint64_t>> left)
+      : share(std::move(left), bytes), storage(device.make_storage(bytes)) {}
+  void read(uint64_t at, std::span<std::byte> to) const { storage->read(at, to); }
+  void write(uint64_t at, std::span<const std::byte> from) { storage->write(at, from); }
 
-  uint64_t count() const override { return count_; }
-  void read(Column column, uint64_t first_byte, std::span<std::byte> to) const override {
-    storage_->read(layout_.at(column, first_byte), to);
-  }
-  void write(Column column, uint64_t first_byte, std::span<const std::byte> from) override {
-    storage_->write(layout_.at(column, first_byte), from);
-  }
-
- private:
-  RunLayout layout_;
-  uint64_t count_;
-  Share share_;
-  std::unique_ptr<DeviceStorage> storage_;
+  Share share;
+  std::unique_ptr<DeviceStorage> storage;
 };
 
-class MemoryRun : public StoredRun {
- public:
-  MemoryRun(RecordShape shape, uint64_t count, std::shared_ptr<std::atomic<uint64_t>> left)
-      : layout_(shape, count), count_(count), share_(std::move(left), layout_.bytes) {
-    (void)buffer_.room(layout_.bytes);
-    buffer_.commit(layout_.bytes);
+struct MemoryPlace {
+  MemoryPlace(uint64_t bytes, std::shared_ptr<std::atomic<uint64_t>> left) : share(std::move(left), bytes) {
+    (void)buffer.room(bytes);
+    buffer.commit(bytes);
+  }
+  void read(uint64_t at, std::span<std::byte> to) const {
+    std::memcpy(to.data(), buffer.bytes().data() + at, to.size());
+  }
+  void write(uint64_t at, std::span<const std::byte> from) {
+    std::memcpy(buffer.bytes().data() + at, from.data(), from.size());
   }
 
-  uint64_t count() const override { return count_; }
-  void read(Column column, uint64_t first_byte, std::span<std::byte> to) const override {
-    std::memcpy(to.data(), buffer_.bytes().data() + layout_.at(column, first_byte), to.size());
-  }
-  void write(Column column, uint64_t first_byte, std::span<const std::byte> from) override {
-    std::memcpy(buffer_.bytes().data() + layout_.at(column, first_byte), from.data(), from.size());
-  }
-
- private:
-  RunLayout layout_;
-  uint64_t count_;
-  Share share_;
-  GrowingBuffer buffer_;
+  Share share;
+  GrowingBuffer buffer;
 };
 
-class SpilledRun : public StoredRun {
+struct SpilledPlace {
+  SpilledPlace(uint64_t, std::shared_ptr<SpillSpace> on, uint64_t begins)
+      : space(std::move(on)), offset(begins) {}
+  void read(uint64_t at, std::span<std::byte> to) const { space->read_at(offset + at, to); }
+  void write(uint64_t at, std::span<const std::byte> from) { space->write_at(offset + at, from); }
+
+  std::shared_ptr<SpillSpace> space;
+  uint64_t offset;
+};
+
+template <class Place>
+class RunIn : public StoredRun {
  public:
-  SpilledRun(RecordShape shape, uint64_t count, std::shared_ptr<SpillSpace> space, uint64_t offset)
-      : layout_(shape, count), count_(count), space_(std::move(space)), offset_(offset) {}
+  template <class... Arguments>
+  RunIn(RecordShape shape, uint64_t count, Arguments&&... of_place)
+      : layout_(shape, count), count_(count), place_(layout_.bytes, std::forward<Arguments>(of_place)...) {}
 
   uint64_t count() const override { return count_; }
   void read(Column column, uint64_t first_byte, std::span<std::byte> to) const override {
-    space_->read_at(offset_ + layout_.at(column, first_byte), to);
+    place_.read(layout_.at(column, first_byte), to);
   }
   void write(Column column, uint64_t first_byte, std::span<const std::byte> from) override {
-    space_->write_at(offset_ + layout_.at(column, first_byte), from);
+    place_.write(layout_.at(column, first_byte), from);
   }
 
  private:
   RunLayout layout_;
   uint64_t count_;
-  std::shared_ptr<SpillSpace> space_;
-  uint64_t offset_;
+  Place place_;
 };
 
 uint64_t whole_pages(uint64_t bytes) { return (bytes + io_alignment - 1) / io_alignment * io_alignment; }
@@ -139,17 +130,18 @@ std::unique_ptr<StoredRun> RunStore::make_run(uint64_t count) {
   const uint64_t bytes = run_bytes(options_.shape, count);
   if (bytes <= *gpu_memory_left_) {
     try {
-      return std::make_unique<DeviceRun>(options_.shape, count, *options_.device, gpu_memory_left_);
+      return std::make_unique<RunIn<DevicePlace>>(options_.shape, count, *options_.device, gpu_memory_left_);
     } catch (const std::exception&) {
       *gpu_memory_left_ = 0;  // somebody else has taken it: there are other places
     }
   }
-  if (bytes <= *memory_left_) return std::make_unique<MemoryRun>(options_.shape, count, memory_left_);
+  if (bytes <= *memory_left_)
+    return std::make_unique<RunIn<MemoryPlace>>(options_.shape, count, memory_left_);
   const uint64_t at = used_;
   used_ += spilled_run_bytes(options_.shape, count);
   if (used_ > area_bytes_ && areas_ > 1) throw Error("internal: a run beyond the space that was reserved");
   reserve(used_, areas_);
-  return std::make_unique<SpilledRun>(options_.shape, count, space_, area_ * area_bytes_ + at);
+  return std::make_unique<RunIn<SpilledPlace>>(options_.shape, count, space_, area_ * area_bytes_ + at);
 }
 
 void RunStore::next_pass() {
