@@ -103,7 +103,33 @@ class Bucket {
     set_goal(to);
     load_keys(range, from);
     parts_ = parts;
-    return sort_in_parts();
+    return sort_in_parts([] {});
+  }
+
+  /// Keys alone, a bucket ahead: loads the next one's keys, of which `front` are at the beginning of the `room`
+  /// keys from `from` on and the others at their end.
+  __device__ __forceinline__ void load_ends(uint32_t size, uint32_t front, const Bits* from, uint32_t room) {
+    const Bits* const mine = from + threadIdx.x;
+#pragma unroll
+    for (uint32_t first = 0; first < keys_a_thread; first += batch) {
+      if ((first + batch) * threads <= front) {
+        Batch<true>{first, size}.for_rows([&](uint32_t row) { keys_[row] = __ldcs(mine + row * threads); });
+      } else if (first * threads < size) {
+        const uint32_t gap = room - size;
+        Batch<false>{first, size}.for_rows([&](uint32_t row) {
+          keys_[row] = __ldcs(mine + row * threads + (index_in_row(row) < front ? 0 : gap));
+        });
+      }
+    }
+  }
+  /// Sorts what was loaded; load_next() is called when its registers are free. If the bucket is left alone, they
+  /// never are.
+  template <class LoadNext>
+  __device__ __forceinline__ bool sort_loaded(uint32_t size, BucketParts parts, Bits* to, LoadNext load_next) {
+    set_goal(to);
+    range_ = {0, size};
+    parts_ = parts;
+    return sort_in_parts(load_next);
   }
 
   /// The same for keys as the caller has them, of which nothing is known.
@@ -115,11 +141,13 @@ class Bucket {
       for (uint32_t row = 0; row < keys_a_thread; ++row) keys_[row] = map_.to_ordered(keys_[row]);
     }
     find_parts();
-    (void)sort_in_parts();
+    (void)sort_in_parts([] {});
   }
 
  private:
-  __device__ __forceinline__ bool sort_in_parts() {
+  /// keys_are_placed(): all keys are in shared memory.
+  template <class KeysArePlaced>
+  __device__ __forceinline__ bool sort_in_parts(KeysArePlaced keys_are_placed) {
     if (threadIdx.x == 0) shared_.listed = shared_.long_parts = 0;
     clear_counters();
     __syncthreads();
@@ -136,6 +164,7 @@ class Bucket {
         sort_staged();
       }
     }
+    keys_are_placed();
     load_values();
     store_keys();
     store_values();

@@ -267,18 +267,20 @@ template <class Bits, class Value>
 using LargestGridSort = std::conditional_t<std::is_void_v<LargeGridSort<Bits, Value>>,
                                            TunedGridSort<Bits, Value>, LargeGridSort<Bits, Value>>;
 
-/// tiled_grid_sort.cuh: at most `most_blocks` blocks, which deal tiles of threads * keys_a_thread keys to at
-/// most `most_buckets` buckets of about `bucket_keys`, and sort these as `Finish` says.
-template <uint32_t keys_a_thread_, uint32_t most_blocks_, uint32_t most_buckets_, uint32_t bucket_keys_,
-          class Finish_>
+/// tiled_grid_sort.cuh: at most `most_blocks` blocks, which deal tiles of threads * keys_a_thread keys by way of
+/// bins of together `bin_slots` to at most `most_buckets` buckets of about `bucket_keys`, and sort these as
+/// `Finish` says.
+template <uint32_t keys_a_thread_, uint32_t bin_slots_, uint32_t most_blocks_, uint32_t most_buckets_,
+          uint32_t bucket_keys_, class Finish_>
 struct TiledGridPolicy {
   using Finish = Finish_;
   static constexpr uint32_t threads = Finish::threads;
   static constexpr uint32_t keys_a_thread = keys_a_thread_;
+  static constexpr uint32_t bin_slots = bin_slots_;
   static constexpr uint32_t most_blocks = most_blocks_;
   static constexpr uint32_t most_buckets = most_buckets_;
   static constexpr uint32_t bucket_keys = bucket_keys_;
-  static constexpr uint32_t most_tile = threads * keys_a_thread;
+  static constexpr uint32_t tile = threads * keys_a_thread;
 };
 
 // No keys take it yet, so it has no rows. What stands here was measured by itself, with a count before the

@@ -2,18 +2,19 @@
 // (grid_sort.cuh) and too few for the launches of an MSD sort: one partition, without a count before it, then
 // the buckets, in one cooperative launch.
 //
-//     block 0  | share | ─ tile by tile ─┐  bucket 0  |=====>     |      ┌─ sort ─> out
-//     block 1  | share | ─ tile by tile ─┼─ bucket 1  |======>    | ─────┼─ sort ─> out
-//     block 2  | share | ─ tile by tile ─┘  bucket 2  |=====>     |      └─ sort ─> out
+//     block 0  | share | ─ tile by tile ─┐  bucket 0  |=====>   <=|      ┌─ sort ─> out
+//     block 1  | share | ─ tile by tile ─┼─ bucket 1  |======>   <| ─────┼─ sort ─> out
+//     block 2  | share | ─ tile by tile ─┘  bucket 2  |====>    <=|      └─ sort ─> out
 //
 // The buckets divide the range of the keys evenly (bucket_map.cuh), as a sample shows it, and each has more
-// room than its share: tiles from all blocks are appended to it, so that all that is written lies together.
-// Which key comes from whom does not matter, since keys alone have no identity. Keys that are in order, few,
-// repeated or crowded are left to others: the sample shows it, or a bucket that runs over, before anything is
-// written to the output.
+// room than its share. A block collects a tile's keys in bins, one a bucket, and appends whole sectors of 32
+// bytes to the front of each bucket; what is left over waits for the next tile. Behind the last one, that goes
+// to the bucket's back, and so does at once what finds no room in its bin. Which key comes from whom does not
+// matter, since keys alone have no identity. Keys that are in order, few, repeated or crowded are left to
+// others: the sample shows it, or a bucket that runs over, before anything is written to the output.
 //
-// Stehle & Jacobsen, 2017, with one level; blocks append by fetch-and-add as in Cederman & Tsigas,
-// "GPU-Quicksort", 2009. Moves 4n keys.
+// Stehle & Jacobsen, 2017, with one level; write combining as in Satish et al., "Fast Sort on CPUs and GPUs",
+// 2010; blocks append by fetch-and-add as in Cederman & Tsigas, "GPU-Quicksort", 2009. Moves 4n keys.
 #pragma once
 
 #include "core/key_bits.hpp"
@@ -51,11 +52,14 @@ constexpr uint64_t tiled_grid_scratch(uint64_t count) {
 /// Device memory of a tiled grid sort besides its scratch array. Must be zero before each sort.
 template <class Policy>
 struct TiledGridWorkspace {
-  DeviceSpan<uint32_t> sizes;       // by bucket
+  DeviceSpan<uint32_t> fronts;      // of each bucket: keys at its front
+  DeviceSpan<uint32_t> backs;       // and at its back
   DeviceSpan<uint32_t> falls_back;  // 1: nothing but the scratch array was written
 
   explicit TiledGridWorkspace(Workspace& workspace)
-      : sizes(workspace.take<uint32_t>(Policy::most_buckets)), falls_back(workspace.take<uint32_t>(1)) {}
+      : fronts(workspace.take<uint32_t>(Policy::most_buckets)),
+        backs(workspace.take<uint32_t>(Policy::most_buckets)),
+        falls_back(workspace.take<uint32_t>(1)) {}
 };
 
 namespace tiled_grid_detail {
@@ -71,6 +75,10 @@ SWEEPSORT_HOST_DEVICE constexpr uint32_t most_in_group(uint32_t samples) { retur
 /// Of so many samples one is that of another place: their values repeat.
 inline constexpr uint32_t repeats_worth = 40;
 
+/// Keys of a sector: buckets begin at one, and their fronts grow by them.
+template <class Bits>
+inline constexpr uint32_t granule = 32 / sizeof(Bits);
+
 template <class Bits, class Policy>
 struct Shared {
   static constexpr uint32_t warps = Policy::threads / warp_threads;
@@ -85,11 +93,15 @@ struct Shared {
   uint32_t starts[Policy::most_buckets];  // of each bucket in the output
   union {
     struct {
-      uint32_t counts[Policy::most_buckets];  // the tile's keys by bucket; then where they start in the stage
-      uint32_t to_array[Policy::most_buckets];  // from a place in the stage to that in the scratch array
-      alignas(16) Bits stage[Policy::most_tile];
+      uint32_t counts[Policy::most_buckets];  // keys that came to each bin, whether or not it has room
+      uint32_t places[Policy::most_buckets];  // where they go in the scratch array
+      alignas(16) Bits bins[Policy::bin_slots];
     };
-    bucket_sort_detail::Shared<Bits, NoValue, typename Policy::Finish> bucket;
+    struct {
+      BucketParts parts[Policy::most_buckets];  // of the block's buckets
+      uint32_t crowded[Policy::most_buckets];   // of which these are left
+      bucket_sort_detail::Shared<Bits, NoValue, typename Policy::Finish> bucket;
+    };
   };
 };
 
@@ -102,8 +114,10 @@ struct Task {
   uint32_t count;
   uint32_t share;    // keys a block, but for the last one: whole vectors
   uint32_t buckets;  // as many for each block
+  uint32_t bin;      // slots of a bin: whole vectors
   KeyMap<Bits> map;
-  uint32_t* sizes;
+  uint32_t* fronts;
+  uint32_t* backs;
   uint32_t* falls_back;
 };
 
@@ -115,7 +129,7 @@ class TiledGridSort {
   static constexpr uint32_t threads = Policy::threads;
   static constexpr uint32_t keys_a_thread = Policy::keys_a_thread;
   static constexpr uint32_t width = digest_detail::keys_a_vector<Bits>;
-  static_assert(keys_a_thread % width == 0 && Policy::most_buckets <= 1u << 14);
+  static_assert(Policy::most_buckets <= 1u << 14);
 
   __device__ __forceinline__ TiledGridSort(SortShared& shared, const Task<Bits>& task)
       : shared_(shared),
@@ -125,22 +139,23 @@ class TiledGridSort {
 
   __device__ __forceinline__ void sort() {
     const bool suits = take_sample();
-    if (!suits && blockIdx.x == 0 && threadIdx.x == 0) fall_back();
-    if (!suits) return;
     const LinearBuckets<Bits> bucket_of{shared_.map};
-    deal(bucket_of);
-    ptx::grid_sync();
-    if (__ldcg(task_.falls_back) != 0) return;
-    find_starts();
-    sort_buckets(bucket_of);
+    if (suits) {
+      deal(bucket_of);
+      ptx::grid_sync();
+    }
+    if (suits && find_starts())
+      sort_buckets(bucket_of);
+    else if (blockIdx.x == 0 && threadIdx.x == 0)
+      *task_.falls_back = 1;
   }
 
  private:
   static constexpr uint32_t room = Finish::most_keys;  // of a bucket
-
-  __device__ __forceinline__ void fall_back() const {
-    DeviceAtomic<uint32_t>(*task_.falls_back).store(1, cuda::memory_order_relaxed);
-  }
+  static constexpr uint32_t sector = granule<Bits>;
+  /// Keys of a thread whose atomics are under way at once.
+  static constexpr uint32_t batch = 32 / sizeof(Bits);
+  static_assert(room % sector == 0 && keys_a_thread % batch == 0);
 
   /// Makes the map, the same in every block. False: the keys are not for this sort.
   __device__ __forceinline__ bool take_sample() {
@@ -189,14 +204,17 @@ class TiledGridSort {
     return rises && falls && !repeats && !crowds && range / 4 >= task_.count;
   }
 
-  /// The keys that this thread has of a tile: vectors side by side in the block, and of a share's end what
-  /// there is.
-  __device__ __forceinline__ void load_tile(uint32_t tile, Bits (&own)[keys_a_thread]) const {
-    const Bits* const keys = task_.keys_in + first_ + tile;
-    const uint32_t size = min(size_ - tile, Policy::most_tile);
-    if (size == Policy::most_tile) {
+  /// In a tile: a thread has vectors, which are side by side in the block.
+  __device__ __forceinline__ static uint32_t place_of(uint32_t i) {
+    return (i / width * threads + threadIdx.x) * width + i % width;
+  }
+  /// Sets this thread's keys [first, first + batch) of a tile on their way, as far as they are there.
+  __device__ __forceinline__ void load(uint32_t tile, uint32_t first, Bits (&own)[keys_a_thread]) const {
+    const uint32_t begin = min(tile, size_);
+    const Bits* const keys = task_.keys_in + first_ + begin;
+    if (size_ - begin >= Policy::tile) {
 #pragma unroll
-      for (uint32_t i = 0; i < keys_a_thread; i += width) {
+      for (uint32_t i = first; i < first + batch; i += width) {
         digest_detail::Vector<Bits> vector;
         vector.whole =
             ptx::load_streaming(reinterpret_cast<const uint4*>(keys) + i / width * threads + threadIdx.x);
@@ -205,46 +223,121 @@ class TiledGridSort {
       }
     } else {
 #pragma unroll
-      for (uint32_t i = 0; i < keys_a_thread; ++i)
-        if (place_of(i) < size) own[i] = keys[place_of(i)];
+      for (uint32_t i = first; i < first + batch; ++i)
+        if (place_of(i) < size_ - begin) own[i] = keys[place_of(i)];
     }
-  }
-  /// In its tile.
-  __device__ __forceinline__ static uint32_t place_of(uint32_t i) {
-    return (i / width * threads + threadIdx.x) * width + i % width;
   }
 
   /// The block's keys, tile by tile, to where their buckets are in the scratch array, as ordered bits.
   __device__ __forceinline__ void deal(const LinearBuckets<Bits>& bucket_of) {
     Bits own[keys_a_thread] = {};
-    load_tile(0, own);
-    for (uint32_t tile = 0; tile < size_; tile += Policy::most_tile) {
-      const uint32_t size = min(size_ - tile, Policy::most_tile);
-      for (uint32_t b = threadIdx.x; b < task_.buckets; b += threads) shared_.counts[b] = 0;
-      __syncthreads();
-      Packed16<keys_a_thread> ranks;
 #pragma unroll
-      for (uint32_t i = 0; i < keys_a_thread; ++i) {
-        if (place_of(i) >= size) continue;
-        own[i] = task_.map.to_ordered(own[i]);
-        ranks.set(i, atomicAdd(&shared_.counts[bucket_of(own[i])], 1u));
-      }
+    for (uint32_t i = 0; i < keys_a_thread; i += batch) load(0, i, own);
+    for (uint32_t b = threadIdx.x; b < task_.buckets; b += threads) shared_.counts[b] = 0;
+    __syncthreads();
+    for (uint32_t tile = 0; tile < size_ && shared_.runs_over == 0; tile += Policy::tile) {
+      if (size_ - tile >= Policy::tile)
+        bin_tile<true>(bucket_of, tile, own);
+      else
+        bin_tile<false>(bucket_of, tile, own);
       __syncthreads();
-      stage_buckets();
-      if (shared_.runs_over != 0) break;
+      find_places();
+      __syncthreads();
+      empty_bins();
+      __syncthreads();
+    }
+    append_rest();
+  }
+
+  /// A shared atomic gives each key a slot. The next tile's keys set out as registers become free.
+  template <bool is_full>
+  __device__ __forceinline__ void bin_tile(const LinearBuckets<Bits>& bucket_of, uint32_t tile,
+                                           Bits (&own)[keys_a_thread]) {
+    if (task_.map.is_xor()) {
+      const Bits mask = task_.map.xor_mask();
 #pragma unroll
-      for (uint32_t i = 0; i < keys_a_thread; ++i)
-        if (place_of(i) < size) shared_.stage[shared_.counts[bucket_of(own[i])] + ranks.get(i)] = own[i];
-      if (tile + Policy::most_tile < size_) load_tile(tile + Policy::most_tile, own);
-      __syncthreads();
-#pragma unroll 8
-      for (uint32_t i = 0; i < keys_a_thread; ++i) {
-        const uint32_t at = i * threads + threadIdx.x;
-        if (at >= size) break;
-        const Bits key = shared_.stage[at];
-        task_.keys_scratch[shared_.to_array[bucket_of(key)] + at] = key;
+      for (Bits& key : own) key ^= mask;
+    } else {
+#pragma unroll
+      for (Bits& key : own) key = task_.map.to_ordered(key);
+    }
+#pragma unroll
+    for (uint32_t first = 0; first < keys_a_thread; first += batch) {
+      const auto is_there = [&](uint32_t i) { return is_full || place_of(i) < size_ - tile; };
+      uint32_t bucket[batch];
+      uint32_t slot[batch];
+#pragma unroll
+      for (uint32_t i = first; i < first + batch; ++i) {
+        if (!is_there(i)) continue;
+        bucket[i - first] = bucket_of(own[i]);
+        slot[i - first] = atomicAdd(&shared_.counts[bucket[i - first]], 1u);
       }
-      __syncthreads();
+#pragma unroll
+      for (uint32_t i = first; i < first + batch; ++i) {
+        if (!is_there(i)) continue;
+        if (slot[i - first] < task_.bin)
+          shared_.bins[bucket[i - first] * task_.bin + slot[i - first]] = own[i];
+        else
+          append_to_back(bucket[i - first], own[i]);
+      }
+      load(tile + Policy::tile, first, own);
+    }
+  }
+  __device__ __forceinline__ void append_to_back(uint32_t bucket, Bits key) const {
+    const uint32_t place = atomicAdd(task_.backs + bucket, 1u);
+    if (place < room) task_.keys_scratch[bucket * room + room - 1 - place] = key;
+  }
+
+  __device__ __forceinline__ uint32_t keys_in_bin(uint32_t bin) const {
+    return min(shared_.counts[bin], task_.bin);
+  }
+
+  /// Where the whole sectors of each bin go.
+  __device__ __forceinline__ void find_places() {
+    for (uint32_t b = threadIdx.x; b < task_.buckets; b += threads) {
+      const uint32_t keys = keys_in_bin(b) / sector * sector;
+      const uint32_t before = keys == 0 ? 0 : atomicAdd(task_.fronts + b, keys);
+      if (before + keys > room) atomicOr(&shared_.runs_over, 1u);
+      shared_.places[b] = b * room + before;
+    }
+  }
+
+  /// Writes them; what is left over moves to the front of the bin. A few lanes each.
+  __device__ __forceinline__ void empty_bins() {
+    if (shared_.runs_over != 0) return;
+    constexpr uint32_t lanes = 4;
+    constexpr uint32_t bins_a_warp = warp_threads / lanes;
+    const uint32_t at = threadIdx.x % lanes * width;
+    for (uint32_t first = threadIdx.x / warp_threads * bins_a_warp; first < task_.buckets;
+         first += SortShared::warps * bins_a_warp) {
+      const uint32_t b = first + ptx::lane_id() / lanes;
+      const uint32_t keys = b < task_.buckets ? keys_in_bin(b) : 0;
+      const uint32_t whole = keys / sector * sector;
+      Bits* const bin = shared_.bins + min(b, task_.buckets - 1) * task_.bin;
+      const uint4 rest = whole + at < keys ? *reinterpret_cast<const uint4*>(bin + whole + at) : uint4{};
+      if (at < whole) {
+        Bits* const to = task_.keys_scratch + shared_.places[b];
+        for (uint32_t k = at; k < whole; k += lanes * width)
+          *reinterpret_cast<uint4*>(to + k) = *reinterpret_cast<const uint4*>(bin + k);
+      }
+      __syncwarp();
+      if (whole + at < keys) *reinterpret_cast<uint4*>(bin + at) = rest;
+      if (at == 0 && b < task_.buckets) shared_.counts[b] = keys - whole;
+    }
+  }
+
+  /// What the last tile left over goes to the back of its bucket.
+  __device__ __forceinline__ void append_rest() {
+    for (uint32_t b = threadIdx.x; b < task_.buckets; b += threads) {
+      const uint32_t keys = shared_.counts[b];
+      shared_.places[b] = keys == 0 ? 0 : atomicAdd(task_.backs + b, keys);
+    }
+    __syncthreads();
+    for (uint32_t at = threadIdx.x; at < task_.buckets * sector; at += threads) {
+      const uint32_t b = at / sector;
+      const uint32_t place = shared_.places[b] + at % sector;
+      if (at % sector < shared_.counts[b] && place < room)
+        task_.keys_scratch[b * room + room - 1 - place] = shared_.bins[b * task_.bin + at % sector];
     }
   }
 
@@ -267,49 +360,62 @@ class TiledGridSort {
     __syncthreads();
   }
 
-  /// Where each bucket of the tile begins in the stage, and where in the scratch array its keys go.
-  __device__ __forceinline__ void stage_buckets() {
-    for_buckets_in_row([&](uint32_t b) { return shared_.counts[b]; },
-                       [&](uint32_t b, uint32_t start, uint32_t keys) {
-                         const uint32_t before = keys == 0 ? 0 : atomicAdd(task_.sizes + b, keys);
-                         if (before + keys > room) {
-                           atomicOr(&shared_.runs_over, 1u);
-                           fall_back();
-                         }
-                         shared_.to_array[b] = b * room + before - start;
-                         shared_.counts[b] = start;
-                       });
-  }
-
-  /// Of all buckets in the output.
-  __device__ __forceinline__ void find_starts() {
-    for_buckets_in_row([&](uint32_t b) { return __ldcg(task_.sizes + b); },
-                       [&](uint32_t b, uint32_t start, uint32_t) { shared_.starts[b] = start; });
+  /// Of all buckets in the output. False: one has run over. Every block finds the same.
+  __device__ __forceinline__ bool find_starts() {
+    bool has_room = true;
+    for_buckets_in_row(
+        [&](uint32_t b) { return __ldcg(task_.fronts + b) + __ldcg(task_.backs + b); },
+        [&](uint32_t b, uint32_t start, uint32_t keys) {
+          shared_.starts[b] = start;
+          has_room &= keys <= room;
+        });
+    return __syncthreads_and(has_room) != 0;
   }
 
   __device__ __forceinline__ void sort_buckets(const LinearBuckets<Bits>& bucket_of) {
-    using namespace bucket_sort_detail;
-    for (uint32_t b = blockIdx.x; b < task_.buckets; b += gridDim.x) {
-      const uint32_t end = b + 1 < task_.buckets ? shared_.starts[b + 1] : task_.count;
-      const uint32_t size = end - shared_.starts[b];
-      if (size == 0) continue;
-      const auto interval = interval_of(bucket_of, b);
-      constexpr uint32_t part_bits = decltype(shared_.bucket)::part_bits;
-      const auto parts = BucketParts::over(interval.first, interval.last, part_bits);
-      // Two instances: what the second one wants of registers would slow the first one down.
-      const Bits* const from = task_.keys_scratch + b * room;
-      Bits* const to = task_.keys_out + shared_.starts[b];
-      if (!sort_bucket<Crowded::left_alone>(from, size, parts, to))
-        (void)sort_bucket<Crowded::by_digits>(from, size, parts, to);
+    using bucket_sort_detail::Crowded;
+    const bucket_sort_detail::BucketArrays<Bits, NoValue> none{};
+    // A thread each: the divisions take long.
+    constexpr uint32_t part_bits = decltype(shared_.bucket)::part_bits;
+    for (uint32_t own = threadIdx.x; own * gridDim.x < task_.buckets; own += threads) {
+      const auto interval = interval_of(bucket_of, own * gridDim.x + blockIdx.x);
+      shared_.parts[own] = BucketParts::over(interval.first, interval.last, part_bits);
+    }
+    __syncthreads();
+    uint32_t crowded = 0;
+    {
+      BucketSorter<Crowded::left_alone> sorter(shared_.bucket, none, task_.map);
+      load_bucket(sorter, blockIdx.x);
+      for (uint32_t own = 0, b = blockIdx.x; b < task_.buckets; ++own, b += gridDim.x) {
+        const auto load_next = [&] { load_bucket(sorter, b + gridDim.x); };
+        if (sorter.sort_loaded(size_of(b), shared_.parts[own], task_.keys_out + shared_.starts[b], load_next))
+          continue;
+        if (threadIdx.x == 0) shared_.crowded[crowded] = own;
+        ++crowded;
+        load_next();
+      }
+    }
+    __syncthreads();
+    // Another instance: what it wants of registers would slow the first one down.
+    for (uint32_t i = 0; i < crowded; ++i) {
+      const uint32_t own = shared_.crowded[i];
+      const uint32_t b = own * gridDim.x + blockIdx.x;
+      BucketSorter<Crowded::by_digits> sorter(shared_.bucket, none, task_.map);
+      load_bucket(sorter, b);
+      (void)sorter.sort_loaded(size_of(b), shared_.parts[own], task_.keys_out + shared_.starts[b], [] {});
     }
   }
 
   template <bucket_sort_detail::Crowded crowded>
-  __device__ __forceinline__ bool sort_bucket(const Bits* from, uint32_t size, BucketParts parts, Bits* to) {
-    const bucket_sort_detail::BucketArrays<Bits, NoValue> arrays{from, to, nullptr, nullptr};
-    bucket_sort_detail::Bucket<Bits, NoValue, Ranking::ballot, Finish, crowded> bucket(shared_.bucket, arrays,
-                                                                                       task_.map);
-    return bucket.sort({0, size}, parts, from, to);
+  using BucketSorter = bucket_sort_detail::Bucket<Bits, NoValue, Ranking::ballot, Finish, crowded>;
+
+  template <class Sorter>
+  __device__ __forceinline__ void load_bucket(Sorter& sorter, uint32_t b) const {
+    if (b >= task_.buckets) return;
+    sorter.load_ends(size_of(b), __ldcg(task_.fronts + b), task_.keys_scratch + b * room, room);
+  }
+  __device__ __forceinline__ uint32_t size_of(uint32_t b) const {
+    return (b + 1 < task_.buckets ? shared_.starts[b + 1] : task_.count) - shared_.starts[b];
   }
 
   SortShared& shared_;
@@ -364,8 +470,10 @@ void tiled_grid_sort(const Bits* in, Bits* scratch, Bits* out, uint64_t count, K
                         .count = static_cast<uint32_t>(count),
                         .share = static_cast<uint32_t>(share),
                         .buckets = static_cast<uint32_t>(buckets),
+                        .bin = static_cast<uint32_t>(Policy::bin_slots / buckets / vector * vector),
                         .map = map,
-                        .sizes = workspace.sizes.data(),
+                        .fronts = workspace.fronts.data(),
+                        .backs = workspace.backs.data(),
                         .falls_back = workspace.falls_back.data()};
   launch_cooperative(tiled_grid_sort_kernel<Bits, Policy>,
                      {static_cast<uint32_t>(blocks), Policy::threads, sizeof(Shared<Bits, Policy>)}, stream,

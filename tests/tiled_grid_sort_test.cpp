@@ -19,10 +19,10 @@
 namespace sweepsort {
 namespace {
 
-/// Tiles of 1,024 keys, buckets of about 512 with room for 768.
-using SmallTiles = TiledGridPolicy<4, 16, 192, 512, BucketSortPolicy<256, 3, 1, 16384>>;
-/// Two blocks on each multiprocessor, tiles of 3,072 keys.
-using LargeTiles = TiledGridPolicy<12, 40, 192, 512, BucketSortPolicy<256, 3, 2, 16384>>;
+/// Tiles of 2,048 keys, buckets of about 512 with room for 768, bins that as a rule have room.
+using SmallTiles = TiledGridPolicy<8, 4'096, 16, 192, 512, BucketSortPolicy<256, 3, 1, 16384>>;
+/// Two blocks on each multiprocessor, tiles of 4,096 keys, bins that often have none.
+using LargeTiles = TiledGridPolicy<16, 4'096, 40, 192, 512, BucketSortPolicy<256, 3, 2, 16384>>;
 
 struct Case {
   Order order = Order::ascending;
