@@ -83,6 +83,7 @@ struct MsdPlan {
   Bits most;                  // of all keys, if their values are counted
   Bits least_inverted;        // ~least: zero before the first key, like all of a plan
   Guess guess;
+  uint32_t is_not_wanted;  // there is nothing to sort
   uint32_t with_values;
   uint32_t is_other;         // another sort does it better, says the digest
   uint32_t maybe_few;        // the sample held few distinct values
@@ -110,7 +111,9 @@ struct MsdPlan {
   SWEEPSORT_HOST_DEVICE bool tries_few_values() const { return maybe_few && !is_other && !is_in_order(); }
   SWEEPSORT_HOST_DEVICE bool has_few_values() const { return tries_few_values() && !has_many_values; }
   /// Nothing is left to do, or not by the roads below.
-  SWEEPSORT_HOST_DEVICE bool is_settled() const { return is_other || is_in_order() || has_few_values(); }
+  SWEEPSORT_HOST_DEVICE bool is_settled() const {
+    return is_not_wanted || is_other || is_in_order() || has_few_values();
+  }
   /// The histogram is wanted.
   SWEEPSORT_HOST_DEVICE bool counts_buckets() const { return !is_settled() && !has_too_large; }
   /// The hope is that no two values meet in a bucket: a value's bucket is its distance from `map.lowest`,

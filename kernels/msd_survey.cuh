@@ -660,9 +660,13 @@ static_assert(digest_policy.threads == threads);
 /// The first block. The others, if there are any, take a digest in the meantime.
 template <class Bits>
 __global__ __launch_bounds__(threads) void survey_kernel(Task<Bits> task, digest_detail::Task<Bits> digest,
-                                                         MsdPlan<Bits>* plan,
+                                                         const uint32_t* wanted, MsdPlan<Bits>* plan,
                                                          value_table::Table<Bits>* table) {
   ptx::wait_for_previous_launch();
+  if (wanted != nullptr && *wanted == 0) {
+    if (blockIdx.x == 0 && threadIdx.x == 0) plan->is_not_wanted = 1;
+    return;
+  }
   if (blockIdx.x == 0)
     Survey<Bits>(shared_memory<Shared<Bits>>(), task, *plan, *table).run();
   else
@@ -719,6 +723,7 @@ __global__ __launch_bounds__(threads) void find_frequent_kernel(Task<Bits> task,
 template <class Bits>
 __global__ void survey_digest_kernel(const Digest<Bits>* digest, uint32_t bucket_keys, MsdPlan<Bits>* plan) {
   ptx::wait_for_previous_launch();
+  if (plan->is_not_wanted) return;
   plan->guess = Guess::unordered;
   plan->is_other = !digest->falls || !digest->rises;
   const Bits range = static_cast<Bits>(digest->maximum() - digest->minimum());

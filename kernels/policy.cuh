@@ -269,9 +269,9 @@ using LargestGridSort = std::conditional_t<std::is_void_v<LargeGridSort<Bits, Va
 
 /// tiled_grid_sort.cuh: at most `most_blocks` blocks, which deal tiles of threads * keys_a_thread keys by way of
 /// bins of together `bin_slots` to at most `most_buckets` buckets of about `bucket_keys`, and sort these as
-/// `Finish` says.
+/// `Finish` says. Worth it for least_count to most_count keys.
 template <uint32_t keys_a_thread_, uint32_t bin_slots_, uint32_t most_blocks_, uint32_t most_buckets_,
-          uint32_t bucket_keys_, class Finish_>
+          uint32_t bucket_keys_, class Finish_, uint64_t least_count_ = 0, uint64_t most_count_ = ~uint64_t{0}>
 struct TiledGridPolicy {
   using Finish = Finish_;
   static constexpr uint32_t threads = Finish::threads;
@@ -280,23 +280,28 @@ struct TiledGridPolicy {
   static constexpr uint32_t most_blocks = most_blocks_;
   static constexpr uint32_t most_buckets = most_buckets_;
   static constexpr uint32_t bucket_keys = bucket_keys_;
+  static constexpr uint64_t least_count = least_count_;
+  static constexpr uint64_t most_count = most_count_;
   static constexpr uint32_t tile = threads * keys_a_thread;
 };
 
-// No keys take it yet, so it has no rows. What stands here was measured by itself, with a count before the
-// partition (then the buckets need no room to grow, but the keys are read once more); without it, it ran on
-// the emulator alone.
-//
-// H200, CUDA 13.0, 2026-11-23, microseconds of 20 launches in a row, uniform keys; what is taken now; CUB:
-//
-//   u32 2^22   57    57 (grid)   154        u64 2^21   50    44 (grid)
-//   u32 2^23  106   176 (LSD)    242        u64 2^22   91   167 (MSD)   359
-//   u32 2^24  229   280 (LSD)    407        u64 2^23  201   242 (MSD)   617
-//   u32 2^25  545   427 (MSD)    740        u64 2^24  432   391 (MSD)  1117
-//
-// Of the 229: sample 2, count 21, two barriers and sums 9, partition 72, the last block 20, buckets 92.
-// Candidates: TiledGridPolicy<32, 160, 2560, 16384, BucketSortPolicy<1024, 18, 1, 65536>> for u32 from
-// 2^22 + 1 to 2^24; u64 wants the MSD sort behind it, for keys that are not even.
+/// Records without a row have no tiled grid sort. It begins behind what the grid sort holds.
+template <class Bits, class Value>
+struct TiledGridRow {
+  using Policy = void;
+};
+template <>
+struct TiledGridRow<uint32_t, NoValue> {
+  using Policy = TiledGridPolicy<24, 49152, 160, 1664, 16384, BucketSortPolicy<1024, 18, 1, 65536>,
+                                 (1u << 22) + 1, 3u << 23>;
+};
+template <>
+struct TiledGridRow<uint64_t, NoValue> {
+  using Policy = TiledGridPolicy<12, 24576, 160, 1664, 10752, BucketSortPolicy<1024, 12, 1, 32768>,
+                                 (1u << 21) + 1, 1u << 24>;
+};
+template <class Bits, class Value>
+using TunedTiledGrid = typename TiledGridRow<Bits, Value>::Policy;
 
 /// counting_sort.cuh.
 struct CountingPolicy {

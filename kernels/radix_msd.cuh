@@ -104,6 +104,7 @@ struct MsdSettings {
   KeyMap<Bits> map;
   const Digest<Bits>* digest = nullptr;   // of all keys; if null, they are sampled only
   Digest<Bits>* digest_beside = nullptr;  // was all zeros; is taken while one block samples
+  const uint32_t* wanted = nullptr;       // if it is zero, nothing is done
   CodePasses<Bits> codes = {};            // pairs: where passes by code are planned, if they have few values
 };
 
@@ -266,7 +267,7 @@ void radix_msd(const MsdArrays<Bits, Value>& arrays, const MsdSettings<Bits>& se
   launch_chained(survey_detail::survey_kernel<Bits>,
                  {1 + digesting, survey_detail::threads,
                   std::max(sizeof(survey_detail::Shared<Bits>), sizeof(survey_detail::DigestShared<Bits>))},
-                 stream, survey, beside, plan, workspace.values.data());
+                 stream, survey, beside, settings.wanted, plan, workspace.values.data());
   if constexpr (!with_values) {
     const survey_detail::FrequentSample<Bits> sample{
         .keys = arrays.keys_scratch,

@@ -2,6 +2,8 @@
 //
 //     up to some thousand records:  one block        (bucket_sort.cuh)
 //     up to 1 to 4 million:         one cooperative launch (grid_sort.cuh)
+//     up to 16 or 25 million keys:  another one, for keys that are even (tiled_grid_sort.cuh); the others
+//                                   fall back to what follows
 //     large arrays:  sample ──> MSD ──┬─ in order, counted, or two partitions and buckets (radix_msd.cuh)
 //                                     ├─ pairs of few values: LSD by their codes (value_codes.cuh)
 //                                     └─ falls back, and everything else:
@@ -26,6 +28,7 @@
 #include "kernels/radix_onesweep.cuh"
 #include "kernels/rearrange.cuh"
 #include "kernels/sort_plan.cuh"
+#include "kernels/tiled_grid_sort.cuh"
 #include "kernels/value_codes.cuh"
 
 #include <cuda_runtime.h>
@@ -84,6 +87,25 @@ bool fits_grid(SortAlgorithm algorithm, uint64_t count) {
   return false;
 }
 
+/// Whether a tiled grid sort may be tried first: on a device that has the blocks for it.
+template <class Bits, class Value, class Policy = TunedOnesweep<Bits, Value>>
+constexpr bool may_fit_tiled_grid(SortAlgorithm algorithm, uint64_t count) {
+  if constexpr (has_tiled_grid_sort<Bits, Value> && !Policy::is_portable) {
+    using Tiled = TunedTiledGrid<Bits, Value>;
+    return algorithm == SortAlgorithm::automatic && count >= Tiled::least_count && count <= Tiled::most_count;
+  }
+  return false;
+}
+
+/// Whether it is on the current device.
+template <class Bits, class Value, class Policy = TunedOnesweep<Bits, Value>>
+bool tries_tiled_grid(SortAlgorithm algorithm, uint64_t count) {
+  if constexpr (has_tiled_grid_sort<Bits, Value> && !Policy::is_portable)
+    return may_fit_tiled_grid<Bits, Value>(algorithm, count) &&
+           count <= tiled_grid_capacity<Bits, TunedTiledGrid<Bits, Value>>();
+  return false;
+}
+
 /// Whether pairs whose digest shows few digits are counted, in case that they have few values: where no other
 /// road asks. H200, 2^22 u32+u32 pairs of two and 16 values, us: 141 and 146 -> 104 and 108 (CUB 135 and 144).
 template <class Bits, class Value, class Policy = TunedOnesweep<Bits, Value>>
@@ -94,14 +116,24 @@ constexpr bool asks_digest_for_few(SortAlgorithm algorithm, uint64_t count) {
   return false;
 }
 
+/// Elements of the scratch array of `count` keys: the buckets of a tiled grid sort have room to grow.
+template <class Bits, class Value, class Policy = TunedOnesweep<Bits, Value>>
+constexpr uint64_t scratch_keys(uint64_t count) {
+  if constexpr (has_tiled_grid_sort<Bits, Value>)
+    if (may_fit_tiled_grid<Bits, Value, Policy>(SortAlgorithm::automatic, count))
+      return std::max(count, tiled_grid_scratch<TunedTiledGrid<Bits, Value>>(count));
+  return count;
+}
+
 /// All device memory of a sort besides its arrays: `count` records and a little (about 1/32 of them and 15
-/// MiB at the most).
+/// MiB at the most; where a tiled grid sort may be tried, a third of them and 15 MiB).
 template <class Bits, class Value, class Policy = TunedOnesweep<Bits, Value>>
 struct SortWorkspace {
   DeviceSpan<Digest<Bits>> digest;
   CountingWorkspace<Bits> counting;
   OnesweepWorkspace<Bits, Value, Policy> onesweep;
   DeviceSpan<SortPlan<Bits>> plan;
+  TiledGridWorkspace<TunedTiledGrid<Bits, Value>> tiled_grid;
   MsdWorkspace<Bits, Value> msd;
   size_t zeroed_bytes;  // everything above must be zero before a sort
   GridSortWorkspace<Bits, Value> grid;
@@ -114,12 +146,13 @@ struct SortWorkspace {
         counting(workspace),
         onesweep(workspace, count, largest_portion),
         plan(workspace.take<SortPlan<Bits>>(1)),
+        tiled_grid(workspace, may_fit_tiled_grid<Bits, Value, Policy>(SortAlgorithm::automatic, count)),
         msd(workspace, tries_msd<Bits, Value, Policy>(SortAlgorithm::automatic, count),
             asks_digest_for_few<Bits, Value, Policy>(SortAlgorithm::automatic, count)),
         zeroed_bytes(msd.zeroed),
         grid(workspace, may_fit_grid<Bits, Value, Policy>(SortAlgorithm::automatic, count)),
         large_grid(workspace, may_fit_grid<Bits, Value, Policy>(SortAlgorithm::automatic, count)),
-        scratch_keys(workspace.take<Bits>(count)),
+        scratch_keys(workspace.take<Bits>(sweepsort::scratch_keys<Bits, Value, Policy>(count))),
         scratch_values(workspace.take<Value>(value_bytes<Value> == 0 ? 0 : count)) {}
 
   /// The workspace must start at the digest: nothing may have been taken from it before.
@@ -213,13 +246,14 @@ constexpr bool digests_early(uint64_t count) {
   return value_bytes<Value> != 0 && count * sizeof(Bits) <= uint64_t{32} << 20;
 }
 
-/// Tries the MSD sort and returns where it says whether it fell back. `is_digested`: workspace.digest is
-/// there. Of pairs with few values, the passes that workspace.plan then tells are left to do.
+/// Tries the MSD sort, unless *wanted is zero, and returns where it says whether it fell back. `is_digested`:
+/// workspace.digest is there. Of pairs with few values, the passes that workspace.plan then tells are left to
+/// do.
 template <class Bits, class Value, class Policy>
 const uint32_t* try_msd(const MsdArrays<Bits, Value>& arrays, const SortSettings<Bits>& settings,
-                        bool is_digested, const SortWorkspace<Bits, Value, Policy>& workspace,
-                        cudaStream_t stream) {
-  MsdSettings<Bits> msd{.map = settings.map};
+                        bool is_digested, const uint32_t* wanted,
+                        const SortWorkspace<Bits, Value, Policy>& workspace, cudaStream_t stream) {
+  MsdSettings<Bits> msd{.map = settings.map, .wanted = wanted};
   if (is_digested)
     msd.digest = workspace.digest.data();
   else if (digests_early<Bits, Value>(arrays.count))
@@ -268,6 +302,51 @@ bool sort_in_one_launch(const MsdArrays<Bits, Value>& arrays, const SortSettings
   return true;
 }
 
+/// The roads of several launches, in a workspace that was cleared. `is_digested`: workspace.digest is there.
+template <class Bits, class Value, class Policy>
+void sort_in_launches(const MsdArrays<Bits, Value>& arrays, SortSettings<Bits> settings, bool is_digested,
+                      const SortWorkspace<Bits, Value, Policy>& workspace, cudaStream_t stream) {
+  const DeviceSpan<const Bits> keys_in(arrays.keys_in, arrays.count);
+  const uint32_t* wanted = nullptr;  // what says whether the keys still are to be sorted
+  if constexpr (has_tiled_grid_sort<Bits, Value>)
+    if (tries_tiled_grid<Bits, Value, Policy>(settings.algorithm, arrays.count)) {
+      tiled_grid_sort(arrays.keys_in, arrays.keys_scratch, arrays.keys_out, arrays.count, settings.map,
+                      workspace.tiled_grid, stream);
+      wanted = workspace.tiled_grid.falls_back.data();
+    }
+  bool takes_digest = !is_digested;
+  if constexpr (has_msd_sort<Bits, Value> && !Policy::is_portable)
+    if (tries_msd<Bits, Value>(settings.algorithm, arrays.count)) {
+      wanted = try_msd(arrays, settings, is_digested, wanted, workspace, stream);
+      if (digests_early<Bits, Value>(arrays.count)) takes_digest = false;
+      // Keys alone that the MSD sort leaves are not counted: it would have done so. Nor are pairs, although a
+      // small range across a border of digits could do with one pass where it takes one a digit now.
+      if (!is_digested) settings.algorithm = SortAlgorithm::radix;
+    }
+  if (takes_digest)
+    digest<Bits, digest_shared_bytes<Policy>>(keys_in, settings.map, workspace.digest.data(), stream, wanted);
+  sort_by_digest(keys_in, DeviceSpan<Bits>(arrays.keys_out, arrays.count), arrays.values_in,
+                 arrays.values_out, settings, wanted, workspace, stream);
+}
+
+/// What both calls below do.
+template <class Bits, class Value, class Policy>
+void sort(DeviceSpan<const Bits> keys_in, DeviceSpan<Bits> keys_out, const Value* values_in,
+          Value* values_out, const SortSettings<Bits>& settings, bool is_digested,
+          const SortWorkspace<Bits, Value, Policy>& workspace, cudaStream_t stream) {
+  if (keys_in.empty()) return;
+  const auto arrays = msd_arrays(keys_in, keys_out, values_in, values_out, workspace);
+  if constexpr (has_msd_sort<Bits, Value> && !Policy::is_portable)
+    if (sort_in_one_launch(arrays, settings, workspace, stream)) return;
+  if (!is_digested) workspace.clear(stream);
+  if constexpr (!Policy::is_portable)
+    if (sorts_without_digest<Bits, Value>(settings.algorithm)) {
+      counting_sort<Bits>(keys_in, keys_out, settings.map, nullptr, nullptr, workspace.counting, stream);
+      return;
+    }
+  sort_in_launches(arrays, settings, is_digested, workspace, stream);
+}
+
 }  // namespace sort_detail
 
 /// Sorts records whose keys have been digested into workspace.digest (after workspace.clear). `keys_out` may
@@ -276,21 +355,7 @@ template <class Bits, class Value, class Policy>
 void sort_digested(DeviceSpan<const Bits> keys_in, DeviceSpan<Bits> keys_out, const Value* values_in,
                    Value* values_out, const SortSettings<Bits>& settings,
                    const SortWorkspace<Bits, Value, Policy>& workspace, cudaStream_t stream) {
-  if (keys_in.empty()) return;
-  if constexpr (!Policy::is_portable)
-    if (sorts_without_digest<Bits, Value>(settings.algorithm)) {
-      counting_sort<Bits>(keys_in, keys_out, settings.map, nullptr, nullptr, workspace.counting, stream);
-      return;
-    }
-  const uint32_t* falls_back = nullptr;
-  if constexpr (has_msd_sort<Bits, Value> && !Policy::is_portable) {
-    const auto arrays = sort_detail::msd_arrays(keys_in, keys_out, values_in, values_out, workspace);
-    if (sort_detail::sort_in_one_launch(arrays, settings, workspace, stream)) return;
-    if (tries_msd<Bits, Value>(settings.algorithm, arrays.count))
-      falls_back = sort_detail::try_msd(arrays, settings, true, workspace, stream);
-  }
-  sort_detail::sort_by_digest(keys_in, keys_out, values_in, values_out, settings, falls_back, workspace,
-                              stream);
+  sort_detail::sort(keys_in, keys_out, values_in, values_out, settings, true, workspace, stream);
 }
 
 /// The same from raw records: clears the workspace, and reads what it needs of the keys first.
@@ -298,28 +363,7 @@ template <class Bits, class Value, class Policy>
 void radix_sort(DeviceSpan<const Bits> keys_in, DeviceSpan<Bits> keys_out, const Value* values_in,
                 Value* values_out, const SortSettings<Bits>& settings,
                 const SortWorkspace<Bits, Value, Policy>& workspace, cudaStream_t stream) {
-  if (keys_in.empty()) return;
-  if constexpr (has_msd_sort<Bits, Value> && !Policy::is_portable) {
-    const auto arrays = sort_detail::msd_arrays(keys_in, keys_out, values_in, values_out, workspace);
-    if (sort_detail::sort_in_one_launch(arrays, settings, workspace, stream)) return;
-    if (tries_msd<Bits, Value>(settings.algorithm, arrays.count)) {
-      workspace.clear(stream);
-      const uint32_t* const falls_back = sort_detail::try_msd(arrays, settings, false, workspace, stream);
-      if (!sort_detail::digests_early<Bits, Value>(arrays.count))
-        digest(keys_in, settings.map, workspace.digest.data(), stream, falls_back);
-      // Keys alone that the MSD sort leaves are not counted: it would have done so. Nor are pairs, although a
-      // small range across a border of digits could do with one pass where it takes one a digit now.
-      SortSettings<Bits> by_radix = settings;
-      by_radix.algorithm = SortAlgorithm::radix;
-      sort_detail::sort_by_digest(keys_in, keys_out, values_in, values_out, by_radix, falls_back, workspace,
-                                  stream);
-      return;
-    }
-  }
-  workspace.clear(stream);
-  if (!sorts_without_digest<Bits, Value, Policy>(settings.algorithm))
-    digest<Bits, digest_shared_bytes<Policy>>(keys_in, settings.map, workspace.digest.data(), stream);
-  sort_digested(keys_in, keys_out, values_in, values_out, settings, workspace, stream);
+  sort_detail::sort(keys_in, keys_out, values_in, values_out, settings, false, workspace, stream);
 }
 
 }  // namespace sweepsort
