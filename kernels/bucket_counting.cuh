@@ -252,7 +252,7 @@ __global__ __launch_bounds__(threads, blocks_a_multiprocessor) void bucket_count
   if (!plan->partitions()) return;
   Shared& shared = shared_memory<Shared>();
   Counting<Bits> counting(shared, task.map);
-  bucket_list::for_listed(shared.queue, task, *plan, [&](const ListedBucket& bucket) {
+  bucket_list::for_listed(shared.queue, task, *plan, [&](const ListedBucket& bucket, const ListedBucket*) {
     counting.sort(task.source(*plan) + bucket.first, bucket.size, bucket.parts,
                   task.destination(*plan, bucket));
   });

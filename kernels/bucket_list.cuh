@@ -56,9 +56,10 @@ __device__ __forceinline__ void prefetch(const T* records, uint32_t count) {
   ptx::prefetch(records, min(count, static_cast<uint32_t>((1u << 16) / sizeof(T))));
 }
 
-/// Calls sort(bucket) for the buckets of task.list that are this block's, one after the other; the whole
-/// block does, and sort() has a barrier at least. While a bucket is sorted, one thread looks up those behind
-/// it and asks for their keys: 2 % of a whole sort's time.
+/// Calls sort(bucket, next) for the buckets of task.list that are this block's, one after the other; the whole
+/// block does, and sort() has a barrier at least, behind which `next` is the bucket that follows, or null.
+/// While a bucket is sorted, one thread looks up those behind it and asks for their keys: 2 % of a whole
+/// sort's time.
 template <class Bits, class Value, class Sort>
 __device__ __forceinline__ void for_listed(Queue& queue, const BucketTask<Bits, Value>& task,
                                            const MsdPlan<Bits>& plan, Sort sort) {
@@ -89,7 +90,7 @@ __device__ __forceinline__ void for_listed(Queue& queue, const BucketTask<Bits, 
         prefetch(task.arrays.values_in + queue.buckets[place].first, queue.buckets[place].size);
       look_up(entry + 2 * gridDim.x, next_place == 2 ? 0 : next_place + 1);
     }
-    sort(queue.buckets[place]);
+    sort(queue.buckets[place], entry + gridDim.x < listed ? &queue.buckets[next_place] : nullptr);
     place = next_place;
   }
 }

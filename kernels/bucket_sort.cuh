@@ -106,8 +106,13 @@ class Bucket {
     return sort_in_parts([] {});
   }
 
-  /// Keys alone, a bucket ahead: loads the next one's keys, of which `front` are at the beginning of the `room`
-  /// keys from `from` on and the others at their end.
+  /// Keys alone, a bucket ahead: loads the next one's keys.
+  __device__ __forceinline__ void load(uint32_t size, const Bits* from) {
+    const Bits* const mine = from + threadIdx.x;
+    for_rows(size, [&](uint32_t row) { keys_[row] = __ldcs(mine + row * threads); });
+  }
+  /// The same where `front` keys are at the beginning of the `room` keys from `from` on and the others at
+  /// their end.
   __device__ __forceinline__ void load_ends(uint32_t size, uint32_t front, const Bits* from, uint32_t room) {
     const Bits* const mine = from + threadIdx.x;
 #pragma unroll
@@ -122,10 +127,11 @@ class Bucket {
       }
     }
   }
-  /// Sorts what was loaded; load_next() is called when its registers are free. If the bucket is left alone, they
-  /// never are.
+  /// Sorts what was loaded; load_next() is called when its registers are free. If the bucket is left alone, or
+  /// goes by digits, it is not called.
   template <class LoadNext>
-  __device__ __forceinline__ bool sort_loaded(uint32_t size, BucketParts parts, Bits* to, LoadNext load_next) {
+  __device__ __forceinline__ bool sort_loaded(uint32_t size, BucketParts parts, Bits* to,
+                                              LoadNext load_next) {
     set_goal(to);
     range_ = {0, size};
     parts_ = parts;
@@ -145,7 +151,8 @@ class Bucket {
   }
 
  private:
-  /// keys_are_placed(): all keys are in shared memory.
+  /// keys_are_placed(): all keys are in shared memory, and their registers are free. It is not called where
+  /// the bucket may still be left alone behind that (wider counters), nor by digits.
   template <class KeysArePlaced>
   __device__ __forceinline__ bool sort_in_parts(KeysArePlaced keys_are_placed) {
     if (threadIdx.x == 0) shared_.listed = shared_.long_parts = 0;
@@ -158,13 +165,13 @@ class Bucket {
     } else {
       scan_counters();
       place_by_parts();
+      if (!BucketShared::sorts_long_parts) keys_are_placed();
       sort_listed();
       if (BucketShared::sorts_long_parts && !sort_long_parts()) {
         if (crowded == Crowded::left_alone) return false;
         sort_staged();
       }
     }
-    keys_are_placed();
     load_values();
     store_keys();
     store_values();
@@ -214,8 +221,7 @@ class Bucket {
 
   __device__ __forceinline__ void load_keys(BucketRange range, const Bits* from) {
     range_ = range;
-    const Bits* const mine = from + threadIdx.x;
-    for_rows(range.size, [&](uint32_t row) { keys_[row] = __ldcs(mine + row * threads); });
+    load(range.size, from);
   }
 
   /// From what the keys span.
@@ -510,11 +516,33 @@ __global__ __launch_bounds__(Policy::threads, Policy::blocks_a_multiprocessor) v
   if (!plan->partitions()) return;
   auto& shared = shared_memory<Shared<Bits, Value, Policy>>();
   Bucket<Bits, Value, ranking, Policy, crowded> sorter(shared, task.arrays, task.map);
-  bucket_list::for_listed(shared.queue, task, *plan, [&](const ListedBucket& bucket) {
-    const bool is_sorted = sorter.sort({bucket.first, bucket.size}, bucket.parts,
-                                       task.source(*plan) + bucket.first, task.destination(*plan, bucket));
-    if (!is_sorted && threadIdx.x == 0) task.next_list[atomicAdd(&plan->listed[task.next], 1u)] = bucket;
-  });
+  const auto keys_of = [&](const ListedBucket& bucket) { return task.source(*plan) + bucket.first; };
+  const auto leave_alone = [&](const ListedBucket& bucket) {
+    if (threadIdx.x == 0) task.next_list[atomicAdd(&plan->listed[task.next], 1u)] = bucket;
+  };
+  // Where no other block computes while this one loads. Digits would want the registers.
+  constexpr bool loads_ahead = value_bytes<Value> == 0 && Policy::blocks_a_multiprocessor == 1 &&
+                               Policy::counter_bits == 8 && crowded == Crowded::left_alone;
+  if constexpr (loads_ahead) {
+    bool is_loaded = false;
+    bucket_list::for_listed(
+        shared.queue, task, *plan, [&](const ListedBucket& bucket, const ListedBucket* next) {
+          if (!is_loaded) sorter.load(bucket.size, keys_of(bucket));
+          is_loaded = false;
+          const auto load_next = [&] {
+            is_loaded = next != nullptr;
+            if (is_loaded) sorter.load(next->size, keys_of(*next));
+          };
+          if (!sorter.sort_loaded(bucket.size, bucket.parts, task.destination(*plan, bucket), load_next))
+            leave_alone(bucket);
+        });
+  } else {
+    bucket_list::for_listed(shared.queue, task, *plan, [&](const ListedBucket& bucket, const ListedBucket*) {
+      if (!sorter.sort({bucket.first, bucket.size}, bucket.parts, keys_of(bucket),
+                       task.destination(*plan, bucket)))
+        leave_alone(bucket);
+    });
+  }
 }
 
 /// Sorts `count` records as one bucket.

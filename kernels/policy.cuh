@@ -267,11 +267,12 @@ template <class Bits, class Value>
 using LargestGridSort = std::conditional_t<std::is_void_v<LargeGridSort<Bits, Value>>,
                                            TunedGridSort<Bits, Value>, LargeGridSort<Bits, Value>>;
 
-/// tiled_grid_sort.cuh: at most `most_blocks` blocks, which deal tiles of threads * keys_a_thread keys by way of
-/// bins of together `bin_slots` to at most `most_buckets` buckets of about `bucket_keys`, and sort these as
+/// tiled_grid_sort.cuh: at most `most_blocks` blocks, which deal tiles of threads * keys_a_thread keys by way
+/// of bins of together `bin_slots` to at most `most_buckets` buckets of about `bucket_keys`, and sort these as
 /// `Finish` says. Worth it for least_count to most_count keys.
 template <uint32_t keys_a_thread_, uint32_t bin_slots_, uint32_t most_blocks_, uint32_t most_buckets_,
-          uint32_t bucket_keys_, class Finish_, uint64_t least_count_ = 0, uint64_t most_count_ = ~uint64_t{0}>
+          uint32_t bucket_keys_, class Finish_, uint64_t least_count_ = 0,
+          uint64_t most_count_ = ~uint64_t{0}>
 struct TiledGridPolicy {
   using Finish = Finish_;
   static constexpr uint32_t threads = Finish::threads;
@@ -286,6 +287,13 @@ struct TiledGridPolicy {
 };
 
 /// Records without a row have no tiled grid sort. It begins behind what the grid sort holds.
+//
+// H200, CUDA 13.0, 2026-11-23, uniform keys, microseconds of 20 launches in a row; keys a thread / bin slots:
+//
+//   u32 2^24   24/48K 166   16/48K 173   32/48K 176   24/40K 172        two blocks of 512: 233 (without bins)
+//   u64 2^23   12/24K 140   16/24K 142    8/24K 145
+//
+// Fewer than 16,384 keys a bucket make more buckets, and a tile's keys of one bucket fewer.
 template <class Bits, class Value>
 struct TiledGridRow {
   using Policy = void;

@@ -22,6 +22,7 @@
 #include "kernels/bucket_map.cuh"
 #include "kernels/bucket_sort.cuh"
 #include "kernels/device_span.cuh"
+#include "kernels/even_sample.cuh"
 #include "kernels/histogram.cuh"
 #include "kernels/launch.cuh"
 #include "kernels/lookback.cuh"
@@ -33,8 +34,6 @@
 #include <cuda_runtime.h>
 
 #include <algorithm>
-#include <bit>
-#include <cmath>
 #include <cstdint>
 #include <stdexcept>
 #include <type_traits>
@@ -77,10 +76,6 @@ struct TiledGridWorkspace<void> {
 
 namespace tiled_grid_detail {
 
-/// A map leaves so much of the sample's spread as room on both sides: 1/64 (grid_sort.cuh).
-inline constexpr uint32_t slack_shift = 6;
-/// Threads whose samples lie side by side: a line of memory.
-inline constexpr uint32_t neighbours = 8;
 /// Keys that find no room in their bin, in one tile, before the block gives up.
 inline constexpr uint32_t most_beside_bin = 64;
 
@@ -92,29 +87,16 @@ template <class Bits, class Policy>
 struct Shared {
   static constexpr uint32_t warps = Policy::threads / warp_threads;
 
-  /// Equal parts of the range in which samples are counted.
-  static constexpr uint32_t cell_bits =
-      std::min<uint32_t>(std::bit_width(Policy::bin_slots * sizeof(Bits) / 4) - 1, 14);
-
   BucketMap<Bits> map;
-  Bits least[warps];  // of the samples of each warp
-  Bits most[warps];
-  Bits first[warps];
-  uint32_t order[warps];     // whether they rise, and whether they fall
-  uint32_t is_local[warps];  // threads whose samples have one bucket
-  uint32_t in_part[warps];   // samples in each part of the range
-  uint32_t occupied[warps];  // cells of it with a sample
   uint32_t warp_sums[warps];
   uint32_t runs_over;
   uint32_t starts[Policy::most_buckets];  // of each bucket in the output
   union {
+    even_sample::Shared<Bits, Policy::threads> sample;
     struct {
       uint32_t counts[Policy::most_buckets];  // keys that came to each bin, whether or not it has room
       uint32_t places[Policy::most_buckets];  // where they go in the scratch array
-      union {
-        alignas(16) Bits bins[Policy::bin_slots];
-        uint32_t cells[1u << cell_bits];  // before: samples in each
-      };
+      alignas(16) Bits bins[Policy::bin_slots];
     };
     struct {
       BucketParts parts[Policy::most_buckets];  // of the block's buckets
@@ -157,7 +139,10 @@ class TiledGridSort {
         size_(min(task.share, task.count - blockIdx.x * task.share)) {}
 
   __device__ __forceinline__ void sort() {
-    const bool suits = take_sample();
+    const bool suits =
+        even_sample::take(task_.keys_in, task_.count, task_.map, task_.buckets, shared_.sample, shared_.map);
+    if (threadIdx.x == 0) shared_.runs_over = 0;
+    __syncthreads();
     const LinearBuckets<Bits> bucket_of{shared_.map};
     if (suits) {
       deal(bucket_of);
@@ -175,128 +160,6 @@ class TiledGridSort {
   /// Keys of a thread whose atomics are under way at once.
   static constexpr uint32_t batch = 32 / sizeof(Bits);
   static_assert(room % sector == 0 && keys_a_thread % batch == 0);
-
-  /// How two neighbouring samples may differ.
-  static constexpr uint32_t rises = 1;
-  static constexpr uint32_t falls = 2;
-
-  /// Makes the map, the same in every block, from a vector of each thread. False: the keys are not for this sort.
-  __device__ __forceinline__ bool take_sample() {
-    if (task_.count < neighbours * width) return false;
-    constexpr uint32_t last_place = threads / neighbours - 1;
-    const uint64_t last = task_.count / width - neighbours;
-    const uint64_t place = last * (threadIdx.x / neighbours) / last_place;
-    digest_detail::Vector<Bits> own;
-    own.whole = reinterpret_cast<const uint4*>(task_.keys_in)[place + threadIdx.x % neighbours];
-    for (uint32_t v = threadIdx.x; v < (1u << SortShared::cell_bits) / 4; v += threads)
-      reinterpret_cast<uint4*>(shared_.cells)[v] = uint4{};
-    if (threadIdx.x == 0) shared_.runs_over = 0;
-    const auto lower = [](Bits a, Bits b) { return min(a, b); };
-    const auto higher = [](Bits a, Bits b) { return max(a, b); };
-    Bits least = static_cast<Bits>(~Bits{0});
-    Bits most = 0;
-#pragma unroll
-    for (Bits& key : own.keys) {
-      key = task_.map.to_ordered(key);
-      least = min(least, key);
-      most = max(most, key);
-    }
-    const uint32_t warp = threadIdx.x / warp_threads;
-    const uint32_t lane = ptx::lane_id();
-    least = warp_reduce(least, lower);
-    most = warp_reduce(most, higher);
-    if (lane == 0) {
-      shared_.least[warp] = least;
-      shared_.most[warp] = most;
-      shared_.first[warp] = own.keys[0];
-    }
-    __syncthreads();
-    least = warp_reduce(shared_.least[lane % SortShared::warps], lower);
-    most = warp_reduce(shared_.most[lane % SortShared::warps], higher);
-    constexpr Bits all = static_cast<Bits>(~Bits{0});
-    const Bits slack = static_cast<Bits>(most - least) >> slack_shift;
-    const Bits lowest = least > slack ? static_cast<Bits>(least - slack) : Bits{0};
-    const Bits highest = most < all - slack ? static_cast<Bits>(most + slack) : all;
-    const auto range = static_cast<Bits>(highest - lowest);
-    if (threadIdx.x == 0) shared_.map = BucketMap<Bits>::over(lowest, range, task_.buckets);
-
-    uint32_t order = 0;
-    const auto compare = [&](Bits before, Bits after) {
-      if (before < after) order |= rises;
-      if (before > after) order |= falls;
-    };
-#pragma unroll
-    for (uint32_t k = 1; k < width; ++k) compare(own.keys[k - 1], own.keys[k]);
-    const Bits first_of_next_lane = shuffle_down(own.keys[0], 1);
-    if (lane + 1 < warp_threads)
-      compare(own.keys[width - 1], first_of_next_lane);
-    else if (warp + 1 < SortShared::warps)
-      compare(own.keys[width - 1], shared_.first[warp + 1]);
-    order = warp_reduce(order, [](uint32_t a, uint32_t b) { return a | b; });
-    __syncthreads();
-
-    const LinearBuckets<Bits> bucket_of{shared_.map};
-    const bool is_local = bucket_of(own.keys[0]) == bucket_of(own.keys[1]);
-    const uint32_t local_threads = static_cast<uint32_t>(__popc(__ballot_sync(full_warp, is_local)));
-    if (lane == 0) {
-      shared_.order[warp] = order;
-      shared_.is_local[warp] = local_threads;
-    }
-#pragma unroll
-    for (const Bits key : own.keys) (void)atomicAdd(&shared_.cells[cell_of(bucket_of.map.word_of(key))], 1u);
-    __syncthreads();
-    count_cells();
-    __syncthreads();
-    return is_even(cell_of(bucket_of.map.last_word()) + 1) && range / 4 >= task_.count;
-  }
-
-  __device__ __forceinline__ static uint32_t cell_of(uint32_t word) {
-    return word >> (32 - SortShared::cell_bits);
-  }
-
-  /// A warp a part of the range: its samples, and how many of its cells have some.
-  __device__ __forceinline__ void count_cells() {
-    constexpr uint32_t cells_a_thread = (1u << SortShared::cell_bits) / threads;
-    uint32_t samples = 0;
-    uint32_t occupied = 0;
-    const uint4* const mine = reinterpret_cast<const uint4*>(shared_.cells) + threadIdx.x / warp_threads *
-                              (cells_a_thread / 4 * warp_threads) + ptx::lane_id();
-#pragma unroll
-    for (uint32_t v = 0; v < cells_a_thread / 4; ++v) {
-      const uint4 four = mine[v * warp_threads];
-      samples += four.x + four.y + four.z + four.w;
-      occupied += (four.x != 0) + (four.y != 0) + (four.z != 0) + (four.w != 0);
-    }
-    samples = ptx::warp_sum(samples);
-    occupied = ptx::warp_sum(occupied);
-    if (ptx::lane_id() != 0) return;
-    shared_.in_part[threadIdx.x / warp_threads] = samples;
-    shared_.occupied[threadIdx.x / warp_threads] = occupied;
-  }
-
-  /// Whether the sample looks like one of keys that are evenly distributed and have no order. `cells`: that the
-  /// range has.
-  __device__ __forceinline__ bool is_even(uint32_t cells) const {
-    using std::sqrt;
-    constexpr float samples = threads * width;
-    const uint32_t warp = ptx::lane_id();
-    const bool is_there = warp < SortShared::warps;
-    const auto sum = [&](const uint32_t* of_warps) { return ptx::warp_sum(is_there ? of_warps[warp] : 0); };
-    const uint32_t order = is_there ? shared_.order[warp] : 0;
-    const bool is_unordered =
-        __any_sync(full_warp, order & rises) != 0 && __any_sync(full_warp, order & falls) != 0;
-    // Neighbours that are close to each other: a tile would have few buckets.
-    const bool are_local = sum(shared_.is_local) > threads / 16 + 2 * threads / task_.buckets;
-    // Buckets have room for a little more than the mean.
-    const float in_part = samples * (1u << SortShared::cell_bits) / SortShared::warps / static_cast<float>(cells);
-    const bool is_dense =
-        is_there && static_cast<float>(shared_.in_part[warp]) > in_part * 1.25f + 3 * sqrt(in_part);
-    // Samples that meet another one in their cell: five standard deviations above the mean. Values that must come
-    // several times each are counted by others.
-    const float meetings = samples * samples / 2 / static_cast<float>(cells);
-    const bool repeat = samples - static_cast<float>(sum(shared_.occupied)) > meetings + 5 * sqrt(meetings);
-    return is_unordered && !are_local && __any_sync(full_warp, is_dense) == 0 && !repeat;
-  }
 
   /// In a tile: a thread has vectors, which are side by side in the block.
   __device__ __forceinline__ static uint32_t place_of(uint32_t i) {
@@ -473,12 +336,11 @@ class TiledGridSort {
   /// Of all buckets in the output. False: one has run over. Every block finds the same.
   __device__ __forceinline__ bool find_starts() {
     bool has_room = !has_given_up();
-    for_buckets_in_row(
-        [&](uint32_t b) { return __ldcg(task_.fronts + b) + __ldcg(task_.backs + b); },
-        [&](uint32_t b, uint32_t start, uint32_t keys) {
-          shared_.starts[b] = start;
-          has_room &= keys <= room;
-        });
+    for_buckets_in_row([&](uint32_t b) { return __ldcg(task_.fronts + b) + __ldcg(task_.backs + b); },
+                       [&](uint32_t b, uint32_t start, uint32_t keys) {
+                         shared_.starts[b] = start;
+                         has_room &= keys <= room;
+                       });
     return __syncthreads_and(has_room) != 0;
   }
 

@@ -72,7 +72,7 @@ DeviceSort describe(const Case& test) {
 }
 
 template <class Key>
-void sort_keys(const Case& test) {
+DeviceSortOutcome sort_keys(const Case& test) {
   const OnDevice session;
   INFO(name(key_type_of<Key>()) << " " << test.distribution << " n=" << test.count << " " << name(test.order)
                                 << " " << name(test.algorithm) << (test.in_place ? " in place" : "")
@@ -84,12 +84,13 @@ void sort_keys(const Case& test) {
   DeviceSort sort = describe<Key>(test);
   sort.keys_in = in.data();
   sort.keys_out = out.data();
-  run_sort(sort, test);
+  const DeviceSortOutcome outcome = run_sort(sort, test);
   out.check_zones();
   in.check_zones();
   const auto output = out.download();
   oracle::require_sorted<Key>(input, output, test.order);
   if (!test.in_place) oracle::require(oracle::compare<Key>(input, in.download()));
+  return outcome;
 }
 
 template <class Key, class Value>

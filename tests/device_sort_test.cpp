@@ -8,6 +8,8 @@
 
 #include <span>
 #include <string>
+#include <string_view>
+#include <type_traits>
 #include <vector>
 
 namespace sweepsort {
@@ -182,6 +184,30 @@ TEST_CASE("one block, one grid or passes sort keys, by their number", "") {
 #endif
 
 #ifndef SWEEPSORT_EMULATED  // nor so many records; msd_sort_test and grid_sort_test have the same in small
+TEMPLATE_TEST_CASE("even keys take a tiled grid up to its limits, others the roads behind it", "[device]",
+                   uint32_t, int32_t, float, uint64_t, int64_t, double) {
+  using Road = DeviceSortOutcome::Road;
+  using Bits = std::conditional_t<sizeof(TestType) == 4, uint32_t, uint64_t>;
+  using Tiled = TunedTiledGrid<Bits, NoValue>;
+  uint32_t number = 0;
+  for (const uint64_t count :
+       {Tiled::least_count, uint64_t{6'000'011}, Tiled::most_count, Tiled::most_count + 1})
+    for (const char* const distribution : {"uniform", "sorted", "nearly-sorted", "few-1000", "zipf-hashed",
+                                           "and3", "gaussian", "ninety-percent-one-value"}) {
+      ++number;
+      const DeviceSortOutcome outcome =
+          sort_keys<TestType>({.distribution = distribution,
+                               .count = count,
+                               .order = number % 3 == 0 ? Order::descending : Order::ascending,
+                               .in_place = number % 2 == 0,
+                               .chunks = number % 7 == 0 ? std::vector<uint64_t>{count / 3, count - count / 3}
+                                                         : std::vector<uint64_t>{}});
+      INFO(distribution << " n=" << count);
+      const bool is_even = std::is_integral_v<TestType> && std::string_view(distribution) == "uniform";
+      CHECK((outcome.road == Road::grid) == (is_even && count <= Tiled::most_count));
+    }
+}
+
 TEMPLATE_PRODUCT_TEST_CASE(
     "pairs of few values, and of a frequent one, are sorted where each road asks for them", "[device]",
     std::pair, ((uint32_t, uint32_t), (float, uint64_t), (int64_t, uint32_t), (uint64_t, uint64_t))) {

@@ -198,10 +198,11 @@ class Memory(Place):
         return source
 
     def test_no_more_memory_is_taken_than_allowed_and_64_mib(self):
+        # Inputs of 128 MiB: to hold one would be too much.
         for name, count, distribution, how in (
-            ("a.u64", "2^22", "uniform", "-u"),
-            ("b.u64", "2^22", "ninety-percent-one-value", "--argsort"),
-            ("c.u32", "2^23", "uniform", "--no-verify"),
+            ("a.u64", "2^24", "uniform", "-u"),
+            ("b.u64", "2^24", "ninety-percent-one-value", "--argsort"),
+            ("c.u32", "2^25", "uniform", "--no-verify"),
             ("d.u8", "2^27", "uniform", "-r"),
         ):
             source = self.generate(name, count, distribution)

@@ -1,0 +1,188 @@
+// even_sample.cuh - whether keys are evenly distributed over their range, come in no order and hardly repeat, as
+// a sample shows it: then a linear map divides them into buckets that no count is needed for.
+//
+//     samples:  lines of neighbouring keys, at equal distances
+//        │ least and most ──> the map
+//        │ does none rise, or none fall?  they may be in order
+//        │ do neighbours share a bucket?  they are close to order
+//        ▼
+//     cells:    equal parts of the range, more than samples
+//        │ do samples meet in them?       values repeat, or keys clump together
+//        ▼
+//     parts:    has one more than its share?
+//
+// Neubert, "The Flashsort1 Algorithm", 1998, has the map; the meetings are those of the birthday problem.
+#pragma once
+
+#include "core/key_bits.hpp"
+#include "kernels/bucket_map.cuh"
+#include "kernels/histogram.cuh"
+#include "kernels/ptx.cuh"
+#include "kernels/warp.cuh"
+
+#include <cuda_runtime.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstdint>
+
+namespace sweepsort::even_sample {
+
+/// A map leaves so much of the sample's spread as room on both sides: 1/64 (grid_sort.cuh).
+inline constexpr uint32_t slack_shift = 6;
+/// Threads whose samples lie side by side: a line of memory.
+inline constexpr uint32_t neighbours = 8;
+/// How two samples that follow each other may differ.
+inline constexpr uint32_t rises = 1;
+inline constexpr uint32_t falls = 2;
+
+template <class Bits, uint32_t threads>
+struct Shared {
+  static constexpr uint32_t warps = threads / warp_threads;
+  static constexpr uint32_t samples = threads * digest_detail::keys_a_vector<Bits>;
+  static constexpr uint32_t cells = 16 * threads;
+  static constexpr uint32_t cell_bits = std::bit_width(cells) - 1;
+  static_assert(std::has_single_bit(cells));
+
+  Bits least[warps];  // of the samples of each warp
+  Bits most[warps];
+  Bits first[warps];
+  uint32_t order[warps];                // whether they rise, and whether they fall
+  uint32_t is_local[warps];             // threads whose samples have one bucket
+  uint32_t in_part[warps];              // samples in each part of the range, of as many cells
+  uint32_t occupied[warps];             // of which so many have samples
+  alignas(16) uint32_t in_cell[cells];  // samples
+};
+
+/// The cell of a word of the map (bucket_map.cuh).
+template <class SampleShared>
+__device__ __forceinline__ uint32_t cell_of(uint32_t word) {
+  return word >> (32 - SampleShared::cell_bits);
+}
+
+/// A warp a part of the range: its samples, and how many of its cells have some.
+template <class SampleShared>
+__device__ __forceinline__ void count_cells(SampleShared& shared) {
+  const uint32_t warp = threadIdx.x / warp_threads;
+  constexpr uint32_t vectors = SampleShared::cells / SampleShared::warps / 4;
+  const uint4* const part = reinterpret_cast<const uint4*>(shared.in_cell) + warp * vectors;
+  uint32_t samples = 0;
+  uint32_t occupied = 0;
+#pragma unroll
+  for (uint32_t v = 0; v < vectors; v += warp_threads) {
+    const uint4 four = part[v + ptx::lane_id()];
+    samples += four.x + four.y + four.z + four.w;
+    occupied += (four.x != 0) + (four.y != 0) + (four.z != 0) + (four.w != 0);
+  }
+  samples = ptx::warp_sum(samples);
+  occupied = ptx::warp_sum(occupied);
+  if (ptx::lane_id() != 0) return;
+  shared.in_part[warp] = samples;
+  shared.occupied[warp] = occupied;
+}
+
+/// The answer, from what all warps found. `cells`: that the range has.
+template <class SampleShared>
+__device__ __forceinline__ bool is_even(const SampleShared& shared, uint32_t cells, uint32_t buckets) {
+  using std::sqrt;
+  constexpr uint32_t warps = SampleShared::warps;
+  constexpr float samples = SampleShared::samples;
+  const uint32_t warp = ptx::lane_id();
+  const bool is_there = warp < warps;
+  const auto sum = [&](const uint32_t* of_warps) { return ptx::warp_sum(is_there ? of_warps[warp] : 0); };
+  const uint32_t order = is_there ? shared.order[warp] : 0;
+  const bool is_unordered =
+      __any_sync(full_warp, order & rises) != 0 && __any_sync(full_warp, order & falls) != 0;
+  // Neighbours that are close to each other.
+  constexpr uint32_t threads = warps * warp_threads;
+  const bool are_local = sum(shared.is_local) > threads / 16 + 2 * threads / buckets;
+  // A quarter above the mean, and what chance adds.
+  const float in_part = samples * SampleShared::cells / warps / static_cast<float>(cells);
+  const bool is_dense =
+      is_there && static_cast<float>(shared.in_part[warp]) > in_part * 1.25f + 3 * sqrt(in_part);
+  // Samples that meet another one in their cell: five standard deviations above the mean.
+  const float meetings = samples * samples / 2 / static_cast<float>(cells);
+  const bool repeat = samples - static_cast<float>(sum(shared.occupied)) > meetings + 5 * sqrt(meetings);
+  return is_unordered && !are_local && __any_sync(full_warp, is_dense) == 0 && !repeat;
+}
+
+/// Looks at `count` keys, whose ordered bits are map_of_keys.to_ordered, and makes the map that divides them
+/// into `buckets`. The whole block; every block finds the same. False: the keys are not even, or too few to
+/// tell, or their range is so small that each value must come several times; the map may not be there then.
+/// Where it is, all see it behind the next barrier.
+template <class Bits, uint32_t threads>
+__device__ __forceinline__ bool take(const Bits* keys, uint32_t count, const KeyMap<Bits>& map_of_keys,
+                                     uint32_t buckets, Shared<Bits, threads>& shared, BucketMap<Bits>& map) {
+  using SampleShared = Shared<Bits, threads>;
+  constexpr uint32_t width = digest_detail::keys_a_vector<Bits>;
+  if (count < neighbours * width) return false;
+  constexpr uint32_t last_place = threads / neighbours - 1;
+  const uint64_t last = count / width - neighbours;
+  const uint64_t place = last * (threadIdx.x / neighbours) / last_place;
+  digest_detail::Vector<Bits> own;
+  own.whole = reinterpret_cast<const uint4*>(keys)[place + threadIdx.x % neighbours];
+#pragma unroll
+  for (uint32_t v = threadIdx.x; v < SampleShared::cells / 4; v += threads)
+    reinterpret_cast<uint4*>(shared.in_cell)[v] = uint4{};
+  const auto lower = [](Bits a, Bits b) { return min(a, b); };
+  const auto higher = [](Bits a, Bits b) { return max(a, b); };
+  Bits least = static_cast<Bits>(~Bits{0});
+  Bits most = 0;
+#pragma unroll
+  for (Bits& key : own.keys) {
+    key = map_of_keys.to_ordered(key);
+    least = min(least, key);
+    most = max(most, key);
+  }
+  const uint32_t warp = threadIdx.x / warp_threads;
+  const uint32_t lane = ptx::lane_id();
+  least = warp_reduce(least, lower);
+  most = warp_reduce(most, higher);
+  if (lane == 0) {
+    shared.least[warp] = least;
+    shared.most[warp] = most;
+    shared.first[warp] = own.keys[0];
+  }
+  __syncthreads();
+  least = warp_reduce(shared.least[lane % SampleShared::warps], lower);
+  most = warp_reduce(shared.most[lane % SampleShared::warps], higher);
+  constexpr Bits all = static_cast<Bits>(~Bits{0});
+  const Bits slack = static_cast<Bits>(most - least) >> slack_shift;
+  const Bits lowest = least > slack ? static_cast<Bits>(least - slack) : Bits{0};
+  const Bits highest = most < all - slack ? static_cast<Bits>(most + slack) : all;
+  const auto range = static_cast<Bits>(highest - lowest);
+  if (threadIdx.x == 0) map = BucketMap<Bits>::over(lowest, range, buckets);
+
+  uint32_t order = 0;
+  const auto compare = [&](Bits before, Bits after) {
+    if (before < after) order |= rises;
+    if (before > after) order |= falls;
+  };
+#pragma unroll
+  for (uint32_t k = 1; k < width; ++k) compare(own.keys[k - 1], own.keys[k]);
+  const Bits first_of_next_lane = shuffle_down(own.keys[0], 1);
+  if (lane + 1 < warp_threads)
+    compare(own.keys[width - 1], first_of_next_lane);
+  else if (warp + 1 < SampleShared::warps)
+    compare(own.keys[width - 1], shared.first[warp + 1]);
+  order = warp_reduce(order, [](uint32_t a, uint32_t b) { return a | b; });
+  __syncthreads();
+
+  const LinearBuckets<Bits> bucket_of{map};
+  const bool is_local = bucket_of(own.keys[0]) == bucket_of(own.keys[1]);
+  const uint32_t local_threads = static_cast<uint32_t>(__popc(__ballot_sync(full_warp, is_local)));
+  if (lane == 0) {
+    shared.order[warp] = order;
+    shared.is_local[warp] = local_threads;
+  }
+#pragma unroll
+  for (const Bits key : own.keys)
+    (void)atomicAdd(&shared.in_cell[cell_of<SampleShared>(bucket_of.map.word_of(key))], 1u);
+  __syncthreads();
+  count_cells(shared);
+  __syncthreads();
+  return is_even(shared, cell_of<SampleShared>(bucket_of.map.last_word()) + 1, buckets) && range / 4 >= count;
+}
+
+}  // namespace sweepsort::even_sample
