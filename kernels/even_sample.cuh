@@ -110,7 +110,6 @@ __device__ __forceinline__ bool is_even(const SampleShared& shared, uint32_t cel
 /// Looks at `count` keys, whose ordered bits are map_of_keys.to_ordered, and makes the map that divides them
 /// into `buckets`. The whole block; every block finds the same. False: the keys are not even, or too few to
 /// tell, or their range is so small that each value must come several times; the map may not be there then.
-/// Where it is, all see it behind the next barrier.
 template <class Bits, uint32_t threads>
 __device__ __forceinline__ bool take(const Bits* keys, uint32_t count, const KeyMap<Bits>& map_of_keys,
                                      uint32_t buckets, Shared<Bits, threads>& shared, BucketMap<Bits>& map) {

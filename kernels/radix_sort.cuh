@@ -33,6 +33,7 @@
 
 #include <cuda_runtime.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <type_traits>
 
@@ -116,17 +117,35 @@ constexpr bool asks_digest_for_few(SortAlgorithm algorithm, uint64_t count) {
   return false;
 }
 
+/// Whether the workspace has room for a grid sort: from some number of records on, so that more of them never
+/// want less memory.
+template <class Bits, class Value, class Policy = TunedOnesweep<Bits, Value>>
+constexpr bool has_room_for_grid(uint64_t count) {
+  return has_grid_sort<Bits, Value> && !Policy::is_portable &&
+         !fits_one_block<Bits, Value>(SortAlgorithm::automatic, count);
+}
+
+/// The same for a tiled grid sort.
+template <class Bits, class Value, class Policy = TunedOnesweep<Bits, Value>>
+constexpr bool has_room_for_tiled_grid(uint64_t count) {
+  if constexpr (has_tiled_grid_sort<Bits, Value> && !Policy::is_portable)
+    return count >= TunedTiledGrid<Bits, Value>::least_count;
+  return false;
+}
+
 /// Elements of the scratch array of `count` keys: the buckets of a tiled grid sort have room to grow.
 template <class Bits, class Value, class Policy = TunedOnesweep<Bits, Value>>
 constexpr uint64_t scratch_keys(uint64_t count) {
-  if constexpr (has_tiled_grid_sort<Bits, Value>)
-    if (may_fit_tiled_grid<Bits, Value, Policy>(SortAlgorithm::automatic, count))
-      return std::max(count, tiled_grid_scratch<TunedTiledGrid<Bits, Value>>(count));
+  if constexpr (has_tiled_grid_sort<Bits, Value>) {
+    using Tiled = TunedTiledGrid<Bits, Value>;
+    if (has_room_for_tiled_grid<Bits, Value, Policy>(count))
+      return std::max(count, tiled_grid_scratch<Tiled>(std::min(count, Tiled::most_count)));
+  }
   return count;
 }
 
 /// All device memory of a sort besides its arrays: `count` records and a little (about 1/32 of them and 15
-/// MiB at the most; where a tiled grid sort may be tried, a third of them and 15 MiB).
+/// MiB at the most; for numbers of keys that a tiled grid sort may take, a third of them and 30 MiB).
 template <class Bits, class Value, class Policy = TunedOnesweep<Bits, Value>>
 struct SortWorkspace {
   DeviceSpan<Digest<Bits>> digest;
@@ -146,12 +165,12 @@ struct SortWorkspace {
         counting(workspace),
         onesweep(workspace, count, largest_portion),
         plan(workspace.take<SortPlan<Bits>>(1)),
-        tiled_grid(workspace, may_fit_tiled_grid<Bits, Value, Policy>(SortAlgorithm::automatic, count)),
+        tiled_grid(workspace, has_room_for_tiled_grid<Bits, Value, Policy>(count)),
         msd(workspace, tries_msd<Bits, Value, Policy>(SortAlgorithm::automatic, count),
             asks_digest_for_few<Bits, Value, Policy>(SortAlgorithm::automatic, count)),
         zeroed_bytes(msd.zeroed),
-        grid(workspace, may_fit_grid<Bits, Value, Policy>(SortAlgorithm::automatic, count)),
-        large_grid(workspace, may_fit_grid<Bits, Value, Policy>(SortAlgorithm::automatic, count)),
+        grid(workspace, has_room_for_grid<Bits, Value, Policy>(count)),
+        large_grid(workspace, has_room_for_grid<Bits, Value, Policy>(count)),
         scratch_keys(workspace.take<Bits>(sweepsort::scratch_keys<Bits, Value, Policy>(count))),
         scratch_values(workspace.take<Value>(value_bytes<Value> == 0 ? 0 : count)) {}
 
@@ -308,7 +327,7 @@ void sort_in_launches(const MsdArrays<Bits, Value>& arrays, SortSettings<Bits> s
                       const SortWorkspace<Bits, Value, Policy>& workspace, cudaStream_t stream) {
   const DeviceSpan<const Bits> keys_in(arrays.keys_in, arrays.count);
   const uint32_t* wanted = nullptr;  // what says whether the keys still are to be sorted
-  if constexpr (has_tiled_grid_sort<Bits, Value>)
+  if constexpr (has_tiled_grid_sort<Bits, Value> && !Policy::is_portable)
     if (tries_tiled_grid<Bits, Value, Policy>(settings.algorithm, arrays.count)) {
       tiled_grid_sort(arrays.keys_in, arrays.keys_scratch, arrays.keys_out, arrays.count, settings.map,
                       workspace.tiled_grid, stream);

@@ -11,7 +11,8 @@
 // bytes to the front of each bucket; what is left over waits for the next tile. Behind the last one, that goes
 // to the bucket's back, and so does at once what finds no room in its bin. Which key comes from whom does not
 // matter, since keys alone have no identity. Keys that are in order, few, repeated or crowded are left to
-// others: the sample shows it, or a bucket that runs over, before anything is written to the output.
+// others: the sample shows it (even_sample.cuh), or a bucket that runs over, or a tile that finds no room for
+// many keys of one bin, before anything is written to the output.
 //
 // Stehle & Jacobsen, 2017, with one level; write combining as in Satish et al., "Fast Sort on CPUs and GPUs",
 // 2010; blocks append by fetch-and-add as in Cederman & Tsigas, "GPU-Quicksort", 2009. Moves 4n keys.
@@ -130,7 +131,7 @@ class TiledGridSort {
   static constexpr uint32_t threads = Policy::threads;
   static constexpr uint32_t keys_a_thread = Policy::keys_a_thread;
   static constexpr uint32_t width = digest_detail::keys_a_vector<Bits>;
-  static_assert(Policy::most_buckets <= 1u << 14);
+  static_assert(Policy::bin_slots / Policy::most_buckets / width * width >= granule<Bits>);
 
   __device__ __forceinline__ TiledGridSort(SortShared& shared, const Task<Bits>& task)
       : shared_(shared),
@@ -206,7 +207,7 @@ class TiledGridSort {
     append_rest();
   }
 
-  /// All blocks learn of it before they begin another tile.
+  /// All blocks learn of it at the end of a tile.
   __device__ __forceinline__ void give_up() const {
     DeviceAtomic<uint32_t>(*task_.falls_back).store(1, cuda::memory_order_relaxed);
   }

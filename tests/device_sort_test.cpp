@@ -157,6 +157,28 @@ TEST_CASE("counting refuses a range that is too wide and writes nothing", "[devi
   REQUIRE(out.download() == before);
 }
 
+TEST_CASE("more records never want less memory", "[device]") {
+  const OnDevice session;
+  for (const KeyType type : all_key_types)
+    for (const uint32_t value_bytes : {0u, 4u, 8u}) {
+      const auto bytes = [&](uint64_t count) {
+        DeviceSort sort{.type = type, .count = count};
+        sort.value_bytes = value_bytes;
+        return device_sort_workspace_bytes(sort);
+      };
+      std::vector<uint64_t> limits;
+      for (uint32_t bits = 8; bits < 34; ++bits)
+        for (const uint64_t thirds : {2, 3}) limits.push_back((thirds << bits) / 2);
+      for (const uint32_t threads : {256, 512, 1024})
+        for (const uint32_t keys_a_thread : {9, 12, 18}) limits.push_back(uint64_t{threads} * keys_a_thread);
+      for (const uint64_t limit : limits)
+        for (const uint64_t count : {limit - 1, limit, limit + 1}) {
+          INFO(name(type) << "+" << value_bytes << " n=" << count);
+          CHECK(bytes(count) <= bytes(count + 1));
+        }
+    }
+}
+
 #ifdef SWEEPSORT_EMULATED
 TEST_CASE("one block, one grid or passes sort keys, by their number", "") {
   using Road = DeviceSortOutcome::Road;
@@ -189,23 +211,26 @@ TEMPLATE_TEST_CASE("even keys take a tiled grid up to its limits, others the roa
   using Road = DeviceSortOutcome::Road;
   using Bits = std::conditional_t<sizeof(TestType) == 4, uint32_t, uint64_t>;
   using Tiled = TunedTiledGrid<Bits, NoValue>;
-  uint32_t number = 0;
-  for (const uint64_t count :
-       {Tiled::least_count, uint64_t{6'000'011}, Tiled::most_count, Tiled::most_count + 1})
-    for (const char* const distribution : {"uniform", "sorted", "nearly-sorted", "few-1000", "zipf-hashed",
-                                           "and3", "gaussian", "ninety-percent-one-value"}) {
-      ++number;
-      const DeviceSortOutcome outcome =
-          sort_keys<TestType>({.distribution = distribution,
-                               .count = count,
-                               .order = number % 3 == 0 ? Order::descending : Order::ascending,
-                               .in_place = number % 2 == 0,
-                               .chunks = number % 7 == 0 ? std::vector<uint64_t>{count / 3, count - count / 3}
-                                                         : std::vector<uint64_t>{}});
-      INFO(distribution << " n=" << count);
-      const bool is_even = std::is_integral_v<TestType> && std::string_view(distribution) == "uniform";
-      CHECK((outcome.road == Road::grid) == (is_even && count <= Tiled::most_count));
-    }
+  const auto sort = [](const char* distribution, uint64_t count, uint32_t variant) {
+    INFO(distribution << " n=" << count);
+    const DeviceSortOutcome outcome =
+        sort_keys<TestType>({.distribution = distribution,
+                             .count = count,
+                             .order = variant % 3 == 0 ? Order::descending : Order::ascending,
+                             .in_place = variant % 2 == 0,
+                             .chunks = variant % 5 == 0 ? std::vector<uint64_t>{count / 3, count - count / 3}
+                                                        : std::vector<uint64_t>{}});
+    const bool is_even = std::is_integral_v<TestType> && std::string_view(distribution) == "uniform";
+    CHECK((outcome.road == Road::grid) == (is_even && count <= Tiled::most_count));
+  };
+  uint32_t variant = sizeof(TestType) + std::is_signed_v<TestType>;
+  for (const uint64_t count : {Tiled::least_count, Tiled::most_count, Tiled::most_count + 1})
+    sort("uniform", count, variant++);
+  for (const char* const distribution : {"uniform", "sorted", "nearly-sorted", "few-1000", "zipf-hashed",
+                                         "and3", "gaussian", "ninety-percent-one-value"}) {
+    sort(distribution, Tiled::least_count + 100'000 * variant, variant);
+    ++variant;
+  }
 }
 
 TEMPLATE_PRODUCT_TEST_CASE(

@@ -203,7 +203,7 @@ DeviceSortOutcome device_sort_outcome(const DeviceSort& sort, Workspace workspac
       outcome.road = DeviceSortOutcome::Road::grid;
       return;
     }
-    if constexpr (has_tiled_grid_sort<Bits, Value>)
+    if constexpr (has_tiled_grid_sort<Bits, Value> && !Policy::is_portable)
       if (tries_tiled_grid<Bits, Value, Policy>(sort.algorithm, sort.count) &&
           download(layout.tiled_grid.falls_back.data(), stream) == 0) {
         outcome.road = DeviceSortOutcome::Road::grid;
