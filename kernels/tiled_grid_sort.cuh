@@ -315,33 +315,24 @@ class TiledGridSort {
     }
   }
 
-  /// Calls body(b, start, keys) for every bucket b, of size_of(b) keys, with the keys of all before it; a
-  /// thread has some that are neighbours. The whole block.
-  template <class SizeOf, class Body>
-  __device__ __forceinline__ void for_buckets_in_row(SizeOf size_of, Body body) {
+  /// Of all buckets in the output; a thread has some that are neighbours. False: one has run over. Every block
+  /// finds the same.
+  __device__ __forceinline__ bool find_starts() {
+    const auto keys_of = [&](uint32_t b) { return __ldcg(task_.fronts + b) + __ldcg(task_.backs + b); };
     const uint32_t each = (task_.buckets + threads - 1) / threads;
     const uint32_t begin = min(threadIdx.x * each, task_.buckets);
     const uint32_t end = min(begin + each, task_.buckets);
     uint32_t sum = 0;
-    for (uint32_t b = begin; b < end; ++b) sum += size_of(b);
+    for (uint32_t b = begin; b < end; ++b) sum += keys_of(b);
     uint32_t total = 0;
     uint32_t start = block_exclusive_sum<threads>(sum, shared_.warp_sums, total);
+    bool has_room = !has_given_up();
     for (uint32_t b = begin; b < end; ++b) {
-      const uint32_t keys = size_of(b);
-      body(b, start, keys);
+      const uint32_t keys = keys_of(b);
+      has_room &= keys <= room;
+      shared_.starts[b] = start;
       start += keys;
     }
-    __syncthreads();
-  }
-
-  /// Of all buckets in the output. False: one has run over. Every block finds the same.
-  __device__ __forceinline__ bool find_starts() {
-    bool has_room = !has_given_up();
-    for_buckets_in_row([&](uint32_t b) { return __ldcg(task_.fronts + b) + __ldcg(task_.backs + b); },
-                       [&](uint32_t b, uint32_t start, uint32_t keys) {
-                         shared_.starts[b] = start;
-                         has_room &= keys <= room;
-                       });
     return __syncthreads_and(has_room) != 0;
   }
 

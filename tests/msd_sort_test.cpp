@@ -527,4 +527,34 @@ TEMPLATE_TEST_CASE("a bucket map never falls, and a bucket's interval holds its 
   }
 }
 #endif
+TEMPLATE_TEST_CASE("where others have sorted, nothing is done, whatever the keys are", "[device]", uint32_t,
+                   uint64_t) {
+  const OnDevice session;
+  const std::vector<uint32_t> answer(2);  // the first: not wanted
+  const DeviceArray<uint32_t> wanted{std::span<const uint32_t>(answer)};
+  for (const char* const distribution :
+       {"uniform", "sorted", "few-16", "ninety-percent-one-value", "gaussian"})
+    for (const bool is_digested : {false, true}) {
+      INFO(distribution << (is_digested ? " digested" : ""));
+      const auto input = make_keys<TestType>(distribution, 3'001, test_seed());
+      RecordArrays<TestType, NoValue> records(input, is_digested);
+      const auto arrays = records.arrays();
+      const TestMemory<TestType, NoValue, SmallMsd> memory(arrays.count);
+      const KeyMap<TestType> map;
+      const std::vector<Digest<TestType>> nothing(1);
+      const DeviceArray<Digest<TestType>> taken{std::span<const Digest<TestType>>(nothing)};
+      digest(DeviceSpan<const TestType>(arrays.keys_in, arrays.count), map, taken.data(), nullptr);
+      sort_on_device<Ranking::ballot>(
+          arrays,
+          MsdSettings<TestType>{
+              .map = map, .digest = is_digested ? taken.data() : nullptr, .wanted = wanted.data()},
+          memory.workspace());
+      Plan<TestType> plan;
+      check(cudaMemcpy(&plan, memory.workspace().msd.plan.data(), sizeof(plan), cudaMemcpyDeviceToHost));
+      CHECK((plan.is_not_wanted && !plan.falls_back));
+      records.check_zones();
+      records.require_kept_input();
+    }
+}
+
 }  // namespace sweepsort
