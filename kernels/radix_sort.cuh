@@ -88,22 +88,14 @@ bool fits_grid(SortAlgorithm algorithm, uint64_t count) {
   return false;
 }
 
-/// Whether a tiled grid sort may be tried first: on a device that has the blocks for it.
-template <class Bits, class Value, class Policy = TunedOnesweep<Bits, Value>>
-constexpr bool may_fit_tiled_grid(SortAlgorithm algorithm, uint64_t count) {
-  if constexpr (has_tiled_grid_sort<Bits, Value> && !Policy::is_portable) {
-    using Tiled = TunedTiledGrid<Bits, Value>;
-    return algorithm == SortAlgorithm::automatic && count >= Tiled::least_count && count <= Tiled::most_count;
-  }
-  return false;
-}
-
-/// Whether it is on the current device.
+/// Whether a tiled grid sort is tried first on the current device.
 template <class Bits, class Value, class Policy = TunedOnesweep<Bits, Value>>
 bool tries_tiled_grid(SortAlgorithm algorithm, uint64_t count) {
-  if constexpr (has_tiled_grid_sort<Bits, Value> && !Policy::is_portable)
-    return may_fit_tiled_grid<Bits, Value>(algorithm, count) &&
-           count <= tiled_grid_capacity<Bits, TunedTiledGrid<Bits, Value>>();
+  if constexpr (has_tiled_grid_sort<Bits, Value> && !Policy::is_portable) {
+    using Tiled = TunedTiledGrid<Bits, Value>;
+    return algorithm == SortAlgorithm::automatic && count >= Tiled::least_count &&
+           count <= std::min(Tiled::most_count, tiled_grid_capacity<Bits, Tiled>());
+  }
   return false;
 }
 
