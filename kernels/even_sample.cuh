@@ -22,7 +22,6 @@
 
 #include <cuda_runtime.h>
 
-#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstdint>

@@ -11,7 +11,7 @@
 //     (one read)        ├─ counting: count, scan, expand (counting_sort.cuh)
 //                       └─ LSD: one pass a live digit    (radix_onesweep.cuh), least significant first
 //
-// Bytes a key (u32): MSD 28; digest 4, copy 8, counting 4 + 4, LSD 8 a live digit. 2-byte keys alone skip
+// Bytes a key (u32): tiled grid 16; MSD 28; digest 4, copy 8, counting 4 + 4, LSD 8 a live digit. 2-byte keys alone skip
 // digest and plan. The host launches every candidate and the plan, in device memory, lets all but one return
 // at once: the order of the stream is the only synchronisation.
 //
