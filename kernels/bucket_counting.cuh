@@ -41,7 +41,7 @@ inline constexpr uint32_t step_values = lane_values * warp_threads;
 inline constexpr uint32_t window = sizeof(uint4) * warp_threads;
 
 struct Shared {
-  bucket_list::Queue queue;
+  bucket_list::Queue<1> queue;
   uint32_t warp_sums[warps];
   alignas(16) uint32_t counters[words];
   alignas(16) uint8_t markers[warps][window];
@@ -252,7 +252,7 @@ __global__ __launch_bounds__(threads, blocks_a_multiprocessor) void bucket_count
   if (!plan->partitions()) return;
   Shared& shared = shared_memory<Shared>();
   Counting<Bits> counting(shared, task.map);
-  bucket_list::for_listed(shared.queue, task, *plan, [&](const ListedBucket& bucket, const ListedBucket*) {
+  bucket_list::for_listed(shared.queue, task, *plan, [&](const ListedBucket& bucket, auto...) {
     counting.sort(task.source(*plan) + bucket.first, bucket.size, bucket.parts,
                   task.destination(*plan, bucket));
   });

@@ -23,6 +23,35 @@ struct BucketArrays {
   Value* values_out;
 };
 
+/// Keys in chunks of dealt_chunk, one after the other in `region`; `numbers` says in which order.
+template <class Bits>
+struct ChunkedKeys {
+  const Bits* region;
+  const uint16_t* numbers;
+
+  __device__ __forceinline__ const Bits* at(uint32_t i) const {
+    constexpr uint32_t chunk = dealt_chunk<Bits>;
+    return region + numbers[i / chunk] * chunk + i % chunk;
+  }
+};
+
+/// Where uncounted_partition.cuh leaves its buckets, for those that take them from there.
+template <class Bits>
+struct DealtBuckets {
+  const Bits* regions;     // of the parents
+  uint32_t region;         // keys of one
+  uint32_t children_bits;  // 2^this buckets are in one
+  const uint16_t* chunks;
+  uint32_t chunks_a_bucket;
+
+  __device__ __forceinline__ const Bits* region_of(uint32_t bucket) const {
+    return regions + uint64_t{bucket >> children_bits} * region;
+  }
+  __device__ __forceinline__ const uint16_t* numbers_of(uint32_t bucket) const {
+    return chunks + uint64_t{bucket} * chunks_a_bucket;
+  }
+};
+
 /// What all buckets have in common.
 template <class Bits, class Value>
 struct BucketTask {
@@ -33,6 +62,7 @@ struct BucketTask {
   ListedBucket* next_list;           // buckets that are left alone join it ...
   uint32_t next;                     // ... and are counted there
   KeyMap<Bits> map;
+  DealtBuckets<Bits> dealt;
 
   __device__ __forceinline__ const Bits* source(const MsdPlan<Bits>& plan) const {
     return value_bytes<Value> == 0 && plan.frequent != 0 ? rest : arrays.keys_in;
@@ -45,9 +75,13 @@ struct BucketTask {
   }
 };
 
-/// The present bucket of a block and the two behind it, in turns.
+/// The present bucket of a block and those behind it, in turns; and `most_chunks` numbers of chunks of each.
+template <uint32_t most_chunks>
 struct Queue {
-  ListedBucket buckets[3];
+  static constexpr uint32_t numbers_a_vector = sizeof(uint4) / sizeof(uint16_t);
+
+  ListedBucket buckets[4];
+  alignas(16) uint16_t chunks[3][(most_chunks + numbers_a_vector - 1) / numbers_a_vector * numbers_a_vector];
 };
 
 /// Asks for the first 64 KiB of `count` records: all blocks' must fit the second-level cache.
@@ -56,42 +90,90 @@ __device__ __forceinline__ void prefetch(const T* records, uint32_t count) {
   ptx::prefetch(records, min(count, static_cast<uint32_t>((1u << 16) / sizeof(T))));
 }
 
-/// Calls sort(bucket, next) for the buckets of task.list that are this block's, one after the other; the whole
-/// block does, and sort() has a barrier at least, behind which `next` is the bucket that follows, or null.
-/// While a bucket is sorted, one thread looks up those behind it and asks for their keys: 2 % of a whole
-/// sort's time.
-template <class Bits, class Value, class Sort>
-__device__ __forceinline__ void for_listed(Queue& queue, const BucketTask<Bits, Value>& task,
-                                           const MsdPlan<Bits>& plan, Sort sort) {
-  const uint32_t listed = plan.listed[task.which];
-  const bool looks_ahead = threadIdx.x == 0;
-  const auto look_up = [&](uint32_t entry, uint32_t place) {
-    if (entry >= listed) return;
+/// The first warp of a block: looks up the buckets that come next, and asks for their keys.
+template <class Bits, class Value, class BucketQueue>
+struct LookAhead {
+  BucketQueue& queue;
+  const BucketTask<Bits, Value>& task;
+  const MsdPlan<Bits>& plan;
+  uint32_t listed;
+  bool was_dealt;
+
+  /// The bucket with the number `entry` of the list.
+  __device__ __forceinline__ void look_up(uint32_t entry, uint32_t place) const {
+    if (entry >= listed || ptx::lane_id() != 0) return;
     static_assert(sizeof(ListedBucket) == 2 * sizeof(uint4));
     const uint4* const from = reinterpret_cast<const uint4*>(task.list + entry);
     uint4* const to = reinterpret_cast<uint4*>(&queue.buckets[place]);
     ptx::load_async(to, from);
     ptx::load_async(to + 1, from + 1);
-  };
-  if (looks_ahead) {
-    look_up(blockIdx.x, 0);
-    look_up(blockIdx.x + gridDim.x, 1);
+  }
+  /// Where its keys are, if it is in chunks.
+  __device__ __forceinline__ void look_up_chunks(uint32_t entry, uint32_t place, uint32_t row) const {
+    if (entry >= listed || !was_dealt) return;
+    const ListedBucket& bucket = queue.buckets[place];
+    constexpr uint32_t keys_a_vector = BucketQueue::numbers_a_vector * dealt_chunk<Bits>;
+    const uint4* const from = reinterpret_cast<const uint4*>(task.dealt.numbers_of(bucket.number));
+    for (uint32_t v = ptx::lane_id(); v * keys_a_vector < bucket.size; v += warp_threads)
+      ptx::load_async(reinterpret_cast<uint4*>(queue.chunks[row]) + v, from + v);
+  }
+  __device__ __forceinline__ void ask_for(uint32_t entry, uint32_t place, uint32_t row) const {
+    if (entry >= listed) return;
+    const ListedBucket& bucket = queue.buckets[place];
+    if (was_dealt) {
+      constexpr uint32_t chunk = dealt_chunk<Bits>;
+      constexpr uint32_t line = 128 / sizeof(Bits);
+      const Bits* const region = task.dealt.region_of(bucket.number);
+      const uint32_t size = min(bucket.size, static_cast<uint32_t>((1u << 16) / sizeof(Bits)));
+      for (uint32_t k = ptx::lane_id() * line; k < size; k += warp_threads * line)
+        ptx::prefetch_line(region + queue.chunks[row][k / chunk] * chunk + k % chunk);
+    } else if (ptx::lane_id() == 0) {
+      prefetch(task.source(plan) + bucket.first, bucket.size);
+    }
+  }
+  /// What was looked up is there, for this warp.
+  __device__ __forceinline__ static void wait() {
     ptx::loads_async_have_arrived();
+    __syncwarp();
+  }
+};
+
+/// Calls sort(bucket, chunks, next, next_chunks) for the buckets of task.list that are this block's, one after
+/// the other; the whole block does, and sort() has a barrier at least, behind which `next` is the bucket that
+/// follows, or null. While a bucket is sorted, one warp looks up those behind it and asks for their keys: 2 % of
+/// a whole sort's time.
+template <class Bits, class Value, class BucketQueue, class Sort>
+__device__ __forceinline__ void for_listed(BucketQueue& queue, const BucketTask<Bits, Value>& task,
+                                           const MsdPlan<Bits>& plan, Sort sort) {
+  const uint32_t listed = plan.listed[task.which];
+  const bool looks_ahead = threadIdx.x < warp_threads;
+  const LookAhead<Bits, Value, BucketQueue> ahead{queue, task, plan, listed,
+                                                  value_bytes<Value> == 0 && plan.was_dealt()};
+  if (looks_ahead) {
+    for (uint32_t k = 0; k < 3; ++k) ahead.look_up(blockIdx.x + k * gridDim.x, k);
+    ahead.wait();
+    for (uint32_t k = 0; k < 2; ++k) ahead.look_up_chunks(blockIdx.x + k * gridDim.x, k, k);
+    ahead.wait();
   }
   __syncthreads();
   uint32_t place = 0;
+  uint32_t row = 0;
   for (uint32_t entry = blockIdx.x; entry < listed; entry += gridDim.x) {
-    const uint32_t next_place = place == 2 ? 0 : place + 1;
+    const uint32_t next_place = (place + 1) % 4;
+    const uint32_t next_row = row == 2 ? 0 : row + 1;
     if (looks_ahead) {
-      ptx::loads_async_have_arrived();  // the next bucket; all know of it behind a barrier of this one's
-      const ListedBucket& next = queue.buckets[next_place];
-      if (entry + gridDim.x < listed) prefetch(task.source(plan) + next.first, next.size);
+      ahead.wait();  // the next bucket; all know of it behind a barrier of this one's
+      ahead.ask_for(entry + gridDim.x, next_place, next_row);
       if constexpr (value_bytes<Value> != 0)
-        prefetch(task.arrays.values_in + queue.buckets[place].first, queue.buckets[place].size);
-      look_up(entry + 2 * gridDim.x, next_place == 2 ? 0 : next_place + 1);
+        if (threadIdx.x == 0)
+          prefetch(task.arrays.values_in + queue.buckets[place].first, queue.buckets[place].size);
+      ahead.look_up_chunks(entry + 2 * gridDim.x, (place + 2) % 4, next_row == 2 ? 0 : next_row + 1);
+      ahead.look_up(entry + 3 * gridDim.x, (place + 3) % 4);
     }
-    sort(queue.buckets[place], entry + gridDim.x < listed ? &queue.buckets[next_place] : nullptr);
+    sort(queue.buckets[place], queue.chunks[row],
+         entry + gridDim.x < listed ? &queue.buckets[next_place] : nullptr, queue.chunks[next_row]);
     place = next_place;
+    row = next_row;
   }
 }
 

@@ -1,7 +1,8 @@
 // bucket_map.cuh - which bucket a key belongs to: a function that is linear in the key, so that keys which
 // lie close together (identifiers, time stamps) spread over all buckets, not only over those that their
 // leading bits name. Interpolation as in Neubert, "The Flashsort1 Algorithm", 1998. Where keys are uneven
-// (floats, normally distributed ones) the function is linear in each of 1,024 or 4,096 pieces of the range.
+// (normally distributed ones) the function is linear in each of 1,024 or 4,096 pieces of the range; where floats
+// are even, it is linear in their value.
 //
 //     lowest                                        lowest + range
 //     |-------|-------|-------|-------|-------|-------|
@@ -16,7 +17,10 @@
 #include <cuda_runtime.h>
 
 #include <bit>
+#include <cmath>
 #include <cstdint>
+#include <limits>
+#include <type_traits>
 
 namespace sweepsort {
 
@@ -136,6 +140,79 @@ struct BucketsBeside {
   }
 };
 
+/// All buckets alike in the values of floating-point keys, whose `map` gives their ordered bits.
+template <class Bits>
+struct RealBuckets {
+  using Real = std::conditional_t<sizeof(Bits) == 4, float, double>;
+  Real lowest;
+  Real highest;
+  Real scale;
+  uint32_t buckets;
+  KeyMap<Bits> map;
+
+  /// `slack` of the spread from `least` to `most` is room at either end; these are ordered bits.
+  static __device__ __forceinline__ RealBuckets over(Bits least, Bits most, Real slack, uint32_t buckets,
+                                                     const KeyMap<Bits>& map) {
+    using std::fmax;
+    using std::fmin;
+    const Real one = value_of(least, map);
+    const Real other = value_of(most, map);
+    const Real spread = fmax(one, other) - fmin(one, other);
+    RealBuckets made{.lowest = fmin(one, other) - slack * spread,
+                     .highest = fmax(one, other) + slack * spread,
+                     .scale = 0,
+                     .buckets = buckets,
+                     .map = map};
+    made.scale = static_cast<Real>(buckets) / (made.highest - made.lowest);
+    return made;
+  }
+  /// False where the least or the most is no finite number, or too close to the limits of its type: then
+  /// nothing else may be asked.
+  __device__ __forceinline__ bool is_usable() const {
+    constexpr Real most = std::numeric_limits<Real>::max();
+    return lowest >= -most && highest <= most && scale > 0 && scale <= most;
+  }
+
+  /// NaN is above all numbers, as in order. A difference and a product, rounded, never fall as a key rises.
+  __device__ __forceinline__ uint32_t operator()(Bits ordered) const {
+    using std::fmax;
+    using std::fmin;
+    const Real value = fmax(fmin(value_of(ordered, map), highest), lowest);
+    const uint32_t bucket = min(static_cast<uint32_t>((value - lowest) * scale), buckets - 1);
+    return map.invert != 0 ? buckets - 1 - bucket : bucket;
+  }
+
+  /// The least ordered bits of a bucket or a higher one; `behind`: there are none.
+  __device__ __forceinline__ Bits first_key(uint32_t bucket, bool& behind) const {
+    Bits key = 0;
+#pragma unroll 1
+    for (uint32_t bit = sizeof(Bits) * 8; bit-- > 0;) {
+      // The highest key below `bucket` has this bit if one that has it, and the bits found so far, is below.
+      const Bits next = static_cast<Bits>(key | Bits{1} << bit);
+      if ((*this)(next) < bucket) key = next;
+    }
+    if (key == 0 && (*this)(key) >= bucket) {
+      behind = false;
+      return 0;
+    }
+    behind = key == static_cast<Bits>(~Bits{0});
+    return static_cast<Bits>(key + 1);
+  }
+
+ private:
+  static __device__ __forceinline__ Real value_of(Bits ordered, const KeyMap<Bits>& map) {
+    const Bits raw = map.from_ordered(ordered);
+#if defined(__CUDA_ARCH__)
+    if constexpr (sizeof(Bits) == 4)
+      return __uint_as_float(raw);
+    else
+      return __longlong_as_double(static_cast<long long>(raw));
+#else
+    return std::bit_cast<Real>(raw);
+#endif
+  }
+};
+
 template <class Bits>
 struct KeyInterval {
   Bits first;
@@ -153,6 +230,14 @@ __device__ __forceinline__ KeyInterval<Bits> interval_of(const Buckets<Bits>& bu
   return {first == 0 ? Bits{0} : map.first_key(static_cast<uint32_t>(first)),
           behind == end ? static_cast<Bits>(~Bits{0})
                         : static_cast<Bits>(map.first_key(static_cast<uint32_t>(behind)) - 1)};
+}
+
+template <class Bits>
+__device__ __forceinline__ KeyInterval<Bits> interval_of(const RealBuckets<Bits>& buckets, uint32_t bucket) {
+  bool none = false;
+  const Bits first = buckets.first_key(bucket, none);
+  const Bits behind = buckets.first_key(bucket + 1, none);
+  return {first, none ? static_cast<Bits>(~Bits{0}) : static_cast<Bits>(behind - 1)};
 }
 
 /// A bucket's interval in at most 2^bits parts of 2^shift values each (bucket_sort.cuh).

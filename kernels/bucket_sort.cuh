@@ -59,7 +59,7 @@ struct Shared {
   uint64_t warp_sums[warps];
   uint32_t listed;
   uint32_t long_parts;
-  bucket_list::Queue queue;
+  bucket_list::Queue<with_values ? 1 : (Policy::most_keys + dealt_chunk<Bits> - 1) / dealt_chunk<Bits>> queue;
   union {
     alignas(16) uint32_t counters[words];
     DigitCounts<Bits, warps> digits;  // the other way
@@ -96,20 +96,13 @@ class Bucket {
                                     const KeyMap<Bits>& map)
       : shared_(shared), arrays_(arrays), map_(map) {}
 
-  /// Sorts the records of `range`, whose keys are ordered bits and lie in `parts`; they are taken from `from`
-  /// on and go to `to`, in an array that is aligned to 16 bytes. False if the bucket was left alone; the
-  /// whole block gets the same answer.
-  __device__ __forceinline__ bool sort(BucketRange range, BucketParts parts, const Bits* from, Bits* to) {
-    set_goal(to);
-    load_keys(range, from);
-    parts_ = parts;
-    return sort_in_parts([] {});
-  }
-
   /// Loads a bucket's keys. Of keys alone it may be the next bucket, once the present one's are in shared memory.
   __device__ __forceinline__ void load(uint32_t size, const Bits* from) {
     const Bits* const mine = from + threadIdx.x;
     for_rows(size, [&](uint32_t row) { keys_[row] = __ldcs(mine + row * threads); });
+  }
+  __device__ __forceinline__ void load(uint32_t size, const bucket_list::ChunkedKeys<Bits>& from) {
+    for_rows(size, [&](uint32_t row) { keys_[row] = __ldcs(from.at(index_in_row(row))); });
   }
   /// The same where `front` keys are at the beginning of the `room` keys from `from` on and the others at
   /// their end.
@@ -127,13 +120,15 @@ class Bucket {
       }
     }
   }
-  /// Sorts what was loaded; load_next() is called when its registers are free. If the bucket is left alone, or
-  /// goes by digits, it is not called.
+  /// Sorts the records of `range`, whose keys were loaded, are ordered bits and lie in `parts`; the keys go to
+  /// `to`, in an array that is aligned to 16 bytes. False if the bucket was left alone; the whole block gets
+  /// the same answer. load_next() is called when the keys' registers are free, but not if the bucket is left
+  /// alone or goes by digits.
   template <class LoadNext>
-  __device__ __forceinline__ bool sort_loaded(uint32_t size, BucketParts parts, Bits* to,
+  __device__ __forceinline__ bool sort_loaded(BucketRange range, BucketParts parts, Bits* to,
                                               LoadNext load_next) {
     set_goal(to);
-    range_ = {0, size};
+    range_ = range;
     parts_ = parts;
     return sort_in_parts(load_next);
   }
@@ -141,7 +136,8 @@ class Bucket {
   /// The same for keys as the caller has them, of which nothing is known.
   __device__ __forceinline__ void sort_alone(const BucketRange& range) {
     set_goal(arrays_.keys_out + range.first);
-    load_keys(range, arrays_.keys_in + range.first);
+    range_ = range;
+    load(range.size, arrays_.keys_in + range.first);
     if (!map_.is_identity()) {
 #pragma unroll
       for (uint32_t row = 0; row < keys_a_thread; ++row) keys_[row] = map_.to_ordered(keys_[row]);
@@ -217,11 +213,6 @@ class Bucket {
   __device__ __forceinline__ void set_goal(Bits* to) {
     lead_ = static_cast<uint32_t>(reinterpret_cast<uintptr_t>(to) % sizeof(uint4) / sizeof(Bits));
     if (threadIdx.x == 0) shared_.first_vector = to - lead_;
-  }
-
-  __device__ __forceinline__ void load_keys(BucketRange range, const Bits* from) {
-    range_ = range;
-    load(range.size, from);
   }
 
   /// From what the keys span.
@@ -525,26 +516,27 @@ __global__ __launch_bounds__(Policy::threads, Policy::blocks_a_multiprocessor) v
   constexpr bool loads_ahead = value_bytes<Value> == 0 && sizeof(Bits) == 8 &&
                                Policy::blocks_a_multiprocessor == 1 && Policy::counter_bits == 8 &&
                                crowded == Crowded::left_alone;
-  if constexpr (loads_ahead) {
-    bool is_loaded = false;
-    bucket_list::for_listed(
-        shared.queue, task, *plan, [&](const ListedBucket& bucket, const ListedBucket* next) {
-          if (!is_loaded) sorter.load(bucket.size, keys_of(bucket));
-          is_loaded = false;
-          const auto load_next = [&] {
-            is_loaded = next != nullptr;
-            if (is_loaded) sorter.load(next->size, keys_of(*next));
-          };
-          if (!sorter.sort_loaded(bucket.size, bucket.parts, task.destination(*plan, bucket), load_next))
-            leave_alone(bucket);
-        });
-  } else {
-    bucket_list::for_listed(shared.queue, task, *plan, [&](const ListedBucket& bucket, const ListedBucket*) {
-      if (!sorter.sort({bucket.first, bucket.size}, bucket.parts, keys_of(bucket),
-                       task.destination(*plan, bucket)))
-        leave_alone(bucket);
-    });
-  }
+  const bool was_dealt = plan->was_dealt();
+  const auto load = [&](const ListedBucket& bucket, const uint16_t* chunks) {
+    if (value_bytes<Value> == 0 && was_dealt)
+      sorter.load(bucket.size, {task.dealt.region_of(bucket.number), chunks});
+    else
+      sorter.load(bucket.size, keys_of(bucket));
+  };
+  bool is_loaded = false;
+  bucket_list::for_listed(shared.queue, task, *plan,
+                          [&](const ListedBucket& bucket, const uint16_t* chunks, const ListedBucket* next,
+                              const uint16_t* next_chunks) {
+                            if (!is_loaded) load(bucket, chunks);
+                            is_loaded = false;
+                            const auto load_next = [&] {
+                              is_loaded = loads_ahead && next != nullptr;
+                              if (is_loaded) load(*next, next_chunks);
+                            };
+                            if (!sorter.sort_loaded({bucket.first, bucket.size}, bucket.parts,
+                                                    task.destination(*plan, bucket), load_next))
+                              leave_alone(bucket);
+                          });
 }
 
 /// Sorts `count` records as one bucket.

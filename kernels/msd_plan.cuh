@@ -52,6 +52,10 @@ inline constexpr bool may_stand_apart = sizeof(Bits) == 8;
 /// mean.
 inline constexpr uint32_t msd_most_jobs = msd_digits + msd_digits * 2 / 3 + 2;
 
+/// Keys of a chunk of a bucket that was not counted (uncounted_partition.cuh).
+template <class Bits>
+inline constexpr uint32_t dealt_chunk = 512 / sizeof(Bits);
+
 enum class Guess : uint32_t { unordered, ascending, descending };
 
 /// A part of one parent's keys that one block partitions. The children of a parent are its digits.
@@ -67,6 +71,7 @@ struct PartitionJob {
 template <class Bits>
 struct MsdPlan {
   BucketMap<Bits> map;
+  RealBuckets<Bits> real;       // if `is_real`: what those that are not counted follow in place of `map`
   uint64_t keys;                // that are divided into buckets: all but those of frequent values
   uint32_t bucket_bits;         // 2^bucket_bits buckets
   uint32_t is_pieced;           // they follow the keys' distribution: `pieces`
@@ -83,6 +88,10 @@ struct MsdPlan {
   Bits most;                  // of all keys, if their values are counted
   Bits least_inverted;        // ~least: zero before the first key, like all of a plan
   Guess guess;
+  uint32_t deals;  // the keys are even, and are partitioned without being counted, unless
+  uint32_t is_real;
+  uint32_t deal_failed;    // they turned out not to be
+  uint32_t deal_ticket;    // parents drawn
   uint32_t is_not_wanted;  // there is nothing to sort
   uint32_t with_values;
   uint32_t is_other;         // another sort does it better, says the digest
@@ -97,6 +106,7 @@ struct MsdPlan {
   MapPiece pieces[most_map_pieces];
 
   __device__ __forceinline__ LinearBuckets<Bits> linear_buckets() const { return {map}; }
+  __device__ __forceinline__ RealBuckets<Bits> real_buckets() const { return real; }
   /// `copy`: of pieces.
   __device__ __forceinline__ PiecedBuckets<Bits> pieced_buckets(const MapPiece* copy) const {
     return {map, copy, piece_bits};
@@ -114,8 +124,13 @@ struct MsdPlan {
   SWEEPSORT_HOST_DEVICE bool is_settled() const {
     return is_not_wanted || is_other || is_in_order() || has_few_values();
   }
+  SWEEPSORT_HOST_DEVICE bool tries_deal() const { return deals && !is_settled(); }
+  /// The keys lie in chunks, their counts known, and the counted partition is not wanted.
+  SWEEPSORT_HOST_DEVICE bool was_dealt() const { return tries_deal() && !deal_failed; }
   /// The histogram is wanted.
-  SWEEPSORT_HOST_DEVICE bool counts_buckets() const { return !is_settled() && !has_too_large; }
+  SWEEPSORT_HOST_DEVICE bool counts_buckets() const {
+    return !is_settled() && !has_too_large && !was_dealt();
+  }
   /// The hope is that no two values meet in a bucket: a value's bucket is its distance from `map.lowest`,
   /// modulo the number of buckets, so that the sample need not tell where the values begin.
   SWEEPSORT_HOST_DEVICE bool has_value_buckets() const {
@@ -131,6 +146,7 @@ struct MsdPlan {
   SWEEPSORT_HOST_DEVICE bool partitions() const {
     return !is_settled() && !has_too_large && !counts_values() && !misses_values();
   }
+  SWEEPSORT_HOST_DEVICE bool partitions_by_counts() const { return partitions() && !was_dealt(); }
   /// No road here leads anywhere.
   SWEEPSORT_HOST_DEVICE bool gives_up() const {
     return is_other || (!is_settled() && !counts_values() && (has_too_large || misses_values()));
@@ -154,6 +170,7 @@ struct alignas(16) ListedBucket {
   uint64_t first;             // its first key where the last partition left it
   uint64_t taken_out_before;  // frequent keys in lower buckets, or has_frequent_value
   uint32_t size;
+  uint32_t number;
   BucketParts parts;
 };
 
@@ -197,7 +214,8 @@ __device__ __forceinline__ uint32_t first_from(const uint32_t* numbers, uint32_t
 
 /// What the decision is made from, and where it goes.
 struct Decision {
-  const uint64_t* counts;  // by bucket
+  const uint64_t* counts;        // by bucket
+  const uint64_t* dealt_counts;  // if the keys were dealt
   uint64_t* offsets;
   ClassLimits limits;
   ListedBucket* lists;
@@ -226,11 +244,12 @@ __global__ __launch_bounds__(decide_threads) void decide_kernel(Decision decisio
   const uint32_t buckets = 1u << plan->bucket_bits;
   const uint32_t bucket = blockIdx.x * decide_threads + threadIdx.x;
   if (blockIdx.x * decide_threads >= buckets) return;
-  const uint64_t size = bucket < buckets ? decision.counts[bucket] : 0;
+  const bool was_dealt = plan->was_dealt();
+  const uint64_t* const counts = was_dealt ? decision.dealt_counts : decision.counts;
+  const uint64_t size = bucket < buckets ? counts[bucket] : 0;
   uint64_t before_mine = 0;  // keys in buckets of lower blocks
 #pragma unroll 8
-  for (uint32_t row = 0; row < blockIdx.x; ++row)
-    before_mine += decision.counts[row * decide_threads + threadIdx.x];
+  for (uint32_t row = 0; row < blockIdx.x; ++row) before_mine += counts[row * decide_threads + threadIdx.x];
   uint64_t before = 0;
   (void)block_exclusive_sum<decide_threads>(before_mine, shared.warp_sums[0], before);
   uint64_t all = 0;
@@ -251,15 +270,17 @@ __global__ __launch_bounds__(decide_threads) void decide_kernel(Decision decisio
   const ClassLimits& limits = decision.limits;
   uint32_t which = small_buckets;
   while (which <= counted_buckets && size > limits.most_keys[which]) ++which;
-  bool is_too_large = which > counted_buckets && is_wanted;
+  bool is_too_large = which > (was_dealt ? large_buckets : counted_buckets) && is_wanted;
   ListedBucket listed{};
   if (is_wanted && !is_too_large) {
     const uint32_t of_map = plan->has_apart && bucket > plan->bucket_apart ? bucket - 2 : bucket;
-    const auto interval = plan->is_pieced ? interval_of(plan->pieced_buckets(), of_map)
-                                          : interval_of(plan->linear_buckets(), of_map);
+    const auto interval = was_dealt && plan->is_real ? interval_of(plan->real, bucket)
+                          : plan->is_pieced          ? interval_of(plan->pieced_buckets(), of_map)
+                                                     : interval_of(plan->linear_buckets(), of_map);
     listed = {.first = offset,
               .taken_out_before = taken_out_before(decision, *plan, bucket),
               .size = static_cast<uint32_t>(size),
+              .number = bucket,
               .parts = BucketParts::over(interval.first, interval.last, limits.part_bits[which])};
     is_too_large = which == counted_buckets && listed.parts.shift != 0;
   }

@@ -140,6 +140,7 @@ struct Task {
   uint32_t with_values;
   uint32_t has_fine_pieces;  // a map, if it has any
   uint32_t asks_for_clumps;
+  uint32_t may_deal;
 };
 
 /// The index of number `which` of `all` at equal distances among `count`.
@@ -238,6 +239,7 @@ class Survey {
       }
       put_apart(top);
     }
+    if (task_.may_deal && task_.map.is_of_floats() && !has_top && deals_by_value()) return;
     bool is_crowded = divide(has_apart_ ? task_.count / samples * count_samples_left() : task_.count);
     // Fine pieces hide a crowd from the small sample.
     if (!is_crowded && plan_.is_pieced && plan_.piece_bits == fine_piece_bits)
@@ -252,6 +254,8 @@ class Survey {
     // Where values lie dense, those beside the frequent ones fill a bucket, too.
     const bool is_dense = shared_.map.range / 2 < task_.count;
     const bool is_worth_it = task_.count >= frequent_from<Bits> || top_seen >= samples / frequent_top_share;
+    plan_.deals = task_.may_deal && is_even_ && !plan_.is_pieced && !may_count && !plan_.has_too_large &&
+                  !maybe_few_ && guess_ == Guess::unordered;
     plan_.looks_for_frequent = plan_.has_too_large && is_crowded && !is_dense && !maybe_few_ && is_worth_it &&
                                !task_.with_values && guess_ == Guess::unordered;
   }
@@ -430,6 +434,7 @@ class Survey {
       const uint32_t group = linear(key_[k]) >> (bucket_bits - 8);
       is_uneven |= atomicAdd(&shared_.in_group[group], 1u) >= uneven_group;
     }
+    is_even_ = groups_are_even();
     const bool follows_sample = __syncthreads_or(is_uneven) != 0 && !is_exact && task_.count >= piece_places;
     const bool is_pieced = follows_sample || has_apart_;
     if (follows_sample) {
@@ -461,6 +466,40 @@ class Survey {
     }
     return __syncthreads_or(most_in_bucket >= least_crowded &&
                             most_in_bucket * (task_.count / samples) > 4 * task_.most_keys) != 0;
+  }
+
+  /// Floats: whether they are even in their values. If so, the plan is complete.
+  __device__ __forceinline__ bool deals_by_value() {
+    const uint32_t bucket_bits = msd_bucket_bits(task_.count, task_.bucket_keys);
+    using Buckets = RealBuckets<Bits>;
+    constexpr auto slack = static_cast<typename Buckets::Real>(slack_samples) / samples;
+    const Buckets real = Buckets::over(least_, most_, slack, 1u << bucket_bits, task_.map);
+    if (!real.is_usable() || maybe_few_ || guess_ != Guess::unordered) return false;
+    clear(shared_.in_group, groups);
+    __syncthreads();
+#pragma unroll
+    for (uint32_t k = 0; k < samples_a_thread; ++k)
+      atomicAdd(&shared_.in_group[real(key_[k]) >> (bucket_bits - 8)], 1u);
+    const bool is_even = groups_are_even();
+    if (is_even && threadIdx.x == 0) {
+      plan_.real = real;
+      plan_.is_real = plan_.deals = 1;
+      plan_.map = guess_map(least_, most_, 1u << bucket_bits, false);
+      plan_.bucket_bits = bucket_bits;
+    }
+    __syncthreads();
+    return is_even;
+  }
+
+  /// Whether chance explains how the samples' numbers differ from group to group: the sum of their squares lies
+  /// within six standard deviations of its mean (Pearson's test).
+  __device__ __forceinline__ bool groups_are_even() {
+    __syncthreads();
+    const uint32_t in_group = threadIdx.x < groups ? shared_.in_group[threadIdx.x] : 0;
+    constexpr uint32_t mean = samples / groups;
+    constexpr uint32_t deviation = 362;  // mean * sqrt(2 * groups)
+    static_assert(mean == 16 && groups == 256);
+    return sum_of_all(in_group * in_group) <= samples * (mean + 1) + 6 * deviation;
   }
 
   /// Whether keys clump together inside of the buckets, so that these would be sorted digit by digit: samples
@@ -650,6 +689,7 @@ class Survey {
   bool has_frequent_ = false;
   bool maybe_few_ = false;
   bool has_apart_ = false;
+  bool is_even_ = false;  // the keys, over the groups
   Bits apart_ = 0;
 };
 
@@ -732,6 +772,7 @@ __global__ void survey_digest_kernel(const Digest<Bits>* digest, uint32_t bucket
   if (range < msd_most_buckets && !plan->with_values) {
     plan->map = guess_map(digest->minimum(), digest->maximum(), 1u << bucket_bits, true);
     plan->bucket_bits = 2 * msd_digit_bits;
+    plan->deals = 0;
     plan->is_pieced = 0;
     plan->frequent = 0;
   } else if (!plan->is_pieced) {

@@ -150,6 +150,17 @@ struct MsdPolicy {
   static constexpr uint64_t counted_from = counted_from_;
   static constexpr uint64_t fine_from = fine_from_;
   static constexpr uint64_t clumps_from = clumps_from_;
+  static constexpr bool deals = false;
+};
+
+/// The same, and dealt_from to dealt_most keys alone that are even are partitioned without being counted
+/// (uncounted_partition.cuh), as the `Deal` row says.
+template <class Msd, class Deal_, uint64_t dealt_from_, uint64_t dealt_most_>
+struct DealingMsd : Msd {
+  using Deal = Deal_;
+  static constexpr bool deals = true;
+  static constexpr uint64_t dealt_from = dealt_from_;
+  static constexpr uint64_t dealt_most = dealt_most_;
 };
 
 /// grid_sort.cuh: each of at most `most_blocks` blocks takes up to threads * keys_a_thread records, and no
@@ -184,13 +195,15 @@ struct MsdRow {
 };
 template <>
 struct MsdRow<uint32_t, NoValue> {
-  using Policy = MsdPolicy<PartitionPolicy<1024, 24, 8, 1>, BucketSortPolicy<256, 18, 4, 16384>,
-                           BucketSortPolicy<1024, 18, 1, 65536>, 4096, (1u << 24) + 1>;
+  using Policy = DealingMsd<MsdPolicy<PartitionPolicy<1024, 24, 8, 1>, BucketSortPolicy<256, 18, 4, 16384>,
+                                      BucketSortPolicy<1024, 18, 1, 65536>, 4096, (1u << 24) + 1>,
+                            PartitionPolicy<1024, 24, 8, 1>, 1u << 26, 1u << 30>;
 };
 template <>
 struct MsdRow<uint64_t, NoValue> {
-  using Policy = MsdPolicy<PartitionPolicy<512, 24, 8, 1>, BucketSortPolicy<512, 9, 2, 16384>,
-                           BucketSortPolicy<1024, 18, 1, 32768>, 4096, (1u << 21) + 1>;
+  using Policy = DealingMsd<MsdPolicy<PartitionPolicy<512, 24, 8, 1>, BucketSortPolicy<512, 9, 2, 16384>,
+                                      BucketSortPolicy<1024, 18, 1, 32768>, 4096, (1u << 21) + 1>,
+                            PartitionPolicy<512, 28, 7, 1>, 1u << 26, 1u << 29>;
 };
 template <>
 struct MsdRow<uint32_t, uint32_t> {

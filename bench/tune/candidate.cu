@@ -15,6 +15,7 @@
 #define SWEEPSORT_TUNE_PARTITION 512, 24, 8, 1
 #define SWEEPSORT_TUNE_SMALL 512, 9, 2, 16384
 #define SWEEPSORT_TUNE_BUCKET 4096
+#define SWEEPSORT_TUNE_DEAL 512, 24, 8, 1
 #endif
 
 namespace sweepsort {
@@ -22,9 +23,14 @@ namespace {
 
 using Bits = SWEEPSORT_TUNE_KEY;
 using Value = SWEEPSORT_TUNE_VALUE;
-using Policy = MsdPolicy<PartitionPolicy<SWEEPSORT_TUNE_PARTITION>, BucketSortPolicy<SWEEPSORT_TUNE_SMALL>,
-                         BucketSortPolicy<1024, sizeof(Bits) + value_bytes<Value> <= 8 ? 16 : 12, 1, 32768>,
-                         SWEEPSORT_TUNE_BUCKET, 1>;
+using Counting = MsdPolicy<PartitionPolicy<SWEEPSORT_TUNE_PARTITION>, BucketSortPolicy<SWEEPSORT_TUNE_SMALL>,
+                           BucketSortPolicy<1024, sizeof(Bits) + value_bytes<Value> <= 8 ? 16 : 12, 1, 32768>,
+                           SWEEPSORT_TUNE_BUCKET, 1>;
+#ifdef SWEEPSORT_TUNE_DEAL
+using Policy = DealingMsd<Counting, PartitionPolicy<SWEEPSORT_TUNE_DEAL>, 1, uint64_t{1} << 29>;
+#else
+using Policy = Counting;
+#endif
 
 /// Uniform keys: splitmix64 of the index (Steele, Lea & Flood, 2014).
 __device__ uint64_t random_of(uint64_t index) {
@@ -70,19 +76,20 @@ T* allocate(uint64_t count) {
 }
 
 int run(uint64_t count, int runs) {
+  using Memory = MsdWorkspace<Bits, Value, Policy>;
   const uint64_t values = value_bytes<Value> != 0 ? count : 0;
   const MsdArrays<Bits, Value> made{.keys_in = allocate<Bits>(count),
-                                    .keys_scratch = allocate<Bits>(count),
+                                    .keys_scratch = allocate<Bits>(Memory::scratch_keys(count)),
                                     .keys_out = allocate<Bits>(count),
                                     .values_in = allocate<Value>(values),
                                     .values_scratch = allocate<Value>(values),
                                     .values_out = allocate<Value>(values),
                                     .count = count};
   Workspace counter;
-  (void)MsdWorkspace<Bits, Value, Policy>(counter);
+  (void)Memory(counter, true, true, count);
   std::byte* const memory = allocate<std::byte>(counter.used());
   Workspace carved({memory, counter.used()});
-  const MsdWorkspace<Bits, Value, Policy> workspace(carved);
+  const Memory workspace(carved, true, true, count);
   fill_kernel<<<1024, 256>>>(const_cast<Bits*>(made.keys_in), const_cast<Value*>(made.values_in), count);
 
   cudaEvent_t begun;

@@ -44,10 +44,20 @@ BUCKETS = {
 }
 
 
+# The same as of a partition, where even keys alone are not counted
+DEALS = {
+    "u32": ["1024,24,8,1", "1024,28,7,1", "1024,32,8,1"],
+    "u64": ["512,28,7,1", "512,24,8,1", "1024,14,7,1"],
+}
+COUNTED = "counted"
+
+
 def candidates(record):
-    """Each partition with the first bucket row, each bucket row with the first partition."""
-    rows = [(p, BUCKETS[record][0]) for p in PARTITIONS[record]]
-    return rows + [(PARTITIONS[record][0], b) for b in BUCKETS[record][1:]]
+    """Each partition with the first bucket row and counted keys, each of the other kinds with the first partition."""
+    first, bucket = PARTITIONS[record][0], BUCKETS[record][0]
+    rows = [(p, bucket, COUNTED) for p in PARTITIONS[record]]
+    rows += [(first, b, COUNTED) for b in BUCKETS[record][1:]]
+    return rows + [(first, bucket, deal) for deal in DEALS.get(record, [])]
 
 
 def program(folder, record, row):
@@ -58,6 +68,8 @@ def compile_row(args, folder, record, row):
     key, value = RECORDS[record]
     binary = program(folder, record, row)
     macros = {"KEY": key, "VALUE": value, "PARTITION": row[0], "SMALL": row[1], "BUCKET": args.bucket}
+    if row[2] != COUNTED:
+        macros["DEAL"] = row[2]
     header = binary.with_suffix(".hpp")  # nvcc takes a comma in -D for the next macro
     header.write_text("".join(f"#define SWEEPSORT_TUNE_{name} {text}\n" for name, text in macros.items()))
     command = [args.nvcc, "-std=c++20", "-O3", "-arch=" + args.arch, "--expt-relaxed-constexpr", "-I", ROOT / "src",
@@ -80,8 +92,9 @@ def run_rows(args, folder, record):
         times.setdefault(row, []).append(float(done.stdout.split()[0]))
     table = sorted((statistics.median(t), row) for row, t in times.items())
     for time, row in table:
-        print(f"{record:8} {time:8.3f} ms   partition {row[0]:12} buckets {row[1]}")
-    return [{"record": record, "partition": row[0], "buckets": row[1], "median_s": time / 1000} for time, row in table]
+        print(f"{record:8} {time:8.3f} ms   partition {row[0]:12} buckets {row[1]:16} deal {row[2]}")
+    return [{"record": record, "partition": row[0], "buckets": row[1], "deal": row[2], "median_s": time / 1000}
+            for time, row in table]
 
 
 def main():

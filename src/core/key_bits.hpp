@@ -52,6 +52,9 @@ struct KeyMap {
     return (flip_positive | flip_negative | rotate | invert) == 0;
   }
 
+  /// Whether the keys are floating-point numbers.
+  SWEEPSORT_HOST_DEVICE constexpr bool is_of_floats() const { return rotate != 0; }
+
   /// Whether both directions are one exclusive or with xor_mask(): integers, signed or not, in either order.
   SWEEPSORT_HOST_DEVICE constexpr bool is_xor() const {
     return flip_positive == flip_negative && rotate == 0;

@@ -1,0 +1,467 @@
+// uncounted_partition.cuh - both levels of an MSD radix sort's partition without a histogram before them, for
+// keys alone that a sample shows to be even. Moves 4n keys, where the levels of radix_partition.cuh move 5n.
+//
+//     in ──level 1──>  parents:   | spare | keys ────────>    <─ rest | spare | keys ───────>   <─ rest | ...
+//                                 \________ region of parent 0 ______/
+//     level 2, inside of each region:
+//                                 | chunks of all children ──> | keys not yet read ...
+//
+// Level 1: a parent's region has more room than its share. A block collects a tile's keys in bins, one a
+// parent, and appends whole sectors of 32 bytes to the regions; what is left over behind its last tile goes to
+// their ends. Level 2: one block takes a whole parent, whose keys it hands on to chunks that hold keys of one
+// child each, and are taken one after the other from the beginning of the region on: the spare ones first, then
+// those that held keys it has read. It needs no more memory, and the chunks tell how many keys each child has.
+//
+// The keys in `in` stay as they are. If they turn out not to be even, `deal_failed` is set, nothing is lost but
+// time, and the counted road is taken.
+//
+// Stehle & Jacobsen, 2017; blocks append by fetch-and-add as in Cederman & Tsigas, "GPU-Quicksort", 2009; the
+// blocks of one array that serve as its buckets as in Axtmann et al., "In-Place Parallel Super Scalar
+// Samplesort", 2017.
+#pragma once
+
+#include "core/key_bits.hpp"
+#include "kernels/bucket_map.cuh"
+#include "kernels/device_span.cuh"
+#include "kernels/launch.cuh"
+#include "kernels/lookback.cuh"
+#include "kernels/msd_plan.cuh"
+#include "kernels/policy.cuh"
+#include "kernels/ptx.cuh"
+
+#include <cuda_runtime.h>
+
+#include <algorithm>
+#include <cstdint>
+
+namespace sweepsort {
+
+/// Where an uncounted partition of `count` keys leaves them, in a scratch array of keys() elements.
+template <class Bits>
+struct UncountedLayout {
+  static constexpr uint32_t chunk = dealt_chunk<Bits>;
+  static constexpr uint32_t spare = msd_digits * chunk;
+
+  uint32_t room = 0;             // keys of a parent at most
+  uint32_t chunks_a_bucket = 0;  // at most
+
+  constexpr UncountedLayout(uint64_t count, uint32_t bucket_bits) {
+    const auto mean = static_cast<uint32_t>(count / msd_digits);
+    // The map may leave a little room at the ends of the range; and what chance adds.
+    room = mean + mean / 128 + deviations(mean);
+    room = (room + chunk - 1) / chunk * chunk;
+    const auto bucket = static_cast<uint32_t>(count >> bucket_bits);
+    // Whole vectors of 16 bytes.
+    chunks_a_bucket = ((bucket + bucket / 64 + deviations(bucket)) / chunk + 2 + 7) / 8 * 8;
+  }
+  SWEEPSORT_HOST_DEVICE constexpr uint32_t region() const { return spare + room; }
+  constexpr uint64_t keys() const { return uint64_t{region()} * msd_digits; }
+
+ private:
+  /// Eight of a Poisson distribution.
+  static constexpr uint32_t deviations(uint32_t mean) {
+    uint32_t root = 1;
+    while (uint64_t{root} * root < mean) root *= 2;
+    return 8 * root;
+  }
+};
+
+namespace uncounted_detail {
+
+/// Keys of a sector: regions begin at one, and grow by them.
+template <class Bits>
+inline constexpr uint32_t sector = 32 / sizeof(Bits);
+
+/// Keys of a tile that find no room in their bins, at most; they wait for the next tile.
+inline constexpr uint32_t most_stashed = 512;
+
+/// Slots of all bins, if each has room for its mean, three standard deviations, and what is left over.
+template <class Policy, class Bits>
+constexpr uint32_t bin_slots() {
+  constexpr uint32_t mean = Policy::tile / msd_digits;
+  uint32_t root = 0;
+  while (root * root < mean) ++root;
+  const uint32_t slots = mean + 3 * root + 2 * sector<Bits>;
+  return (slots + sector<Bits> - 1) / sector<Bits> * sector<Bits> * msd_digits;
+}
+
+template <class Bits, class Policy>
+struct Shared {
+  static constexpr uint32_t slots = bin_slots<Policy, Bits>();
+
+  uint32_t counts[msd_digits];  // keys that came to each bin, whether or not it has room
+  uint32_t stashed;
+  uint32_t parent;              // second level: the block's present one,
+  uint32_t chunks;              // how many of its region are taken,
+  uint32_t sizes[msd_digits];   // the keys of its children,
+  uint32_t opened[msd_digits];  // and the chunk of each that was opened last
+  uint32_t cannot_bin;          // set while keys are binned,
+  uint32_t has_failed;          // and while bins are emptied: the block gives up
+  Bits stash[most_stashed];
+  alignas(128) Bits bins[slots];
+};
+
+/// What both levels need to know.
+template <class Bits>
+struct Task {
+  const Bits* in;
+  Bits* scratch;
+  uint64_t count;
+  uint64_t span;  // first level: keys a block
+  KeyMap<Bits> map;
+  UncountedLayout<Bits> layout;
+  uint32_t* fronts;  // of each parent: keys at its front, and
+  uint32_t* backs;   // at its back; zero before
+  uint64_t* counts;  // of each bucket
+  uint16_t* chunks;  // of each bucket: layout.chunks_a_bucket numbers of chunks in its parent's region
+  MsdPlan<Bits>* plan;
+
+  __device__ __forceinline__ Bits* region(uint32_t parent) const {
+    return scratch + uint64_t{layout.region()} * parent;
+  }
+  __device__ __forceinline__ void give_up() const {
+    DeviceAtomic<uint32_t>(plan->deal_failed).store(1, cuda::memory_order_relaxed);
+  }
+  __device__ __forceinline__ bool has_failed() const {
+    return DeviceAtomic<uint32_t>(plan->deal_failed).load(cuda::memory_order_relaxed) != 0;
+  }
+};
+
+/// Keys in two pieces.
+template <class Bits>
+struct Source {
+  const Bits* keys;
+  uint32_t size;
+  uint32_t front;  // so many from `keys` on;
+  uint32_t gap;    // the others so much further on
+
+  __device__ __forceinline__ const Bits* at(uint32_t i) const { return keys + i + (i < front ? 0 : gap); }
+};
+
+/// Deals keys to bins, tile by tile.
+template <class Bits, class Policy, class Buckets>
+class Dealer {
+ public:
+  using DealShared = Shared<Bits, Policy>;
+  static constexpr uint32_t threads = Policy::threads;
+  static constexpr uint32_t keys_a_thread = Policy::keys_a_thread;
+  static constexpr uint32_t batch = Policy::batch;
+  /// All warps share the bins: the copies that the lanes of one warp start go out one after the other.
+  static constexpr uint32_t bins_a_warp = msd_digits * warp_threads / threads;
+  static_assert(keys_a_thread % batch == 0 && bins_a_warp >= 1 && bins_a_warp <= warp_threads);
+
+  /// A digit is one of `digits`, from bit `shift` of a bucket's number on. `maps`: the keys are not yet ordered
+  /// bits.
+  __device__ __forceinline__ Dealer(DealShared& shared, const Buckets& bucket_of, uint32_t shift,
+                                    uint32_t digits, const KeyMap<Bits>& map, bool maps)
+      : shared_(shared),
+        bucket_of_(bucket_of),
+        shift_(shift),
+        digits_(digits),
+        capacity_(DealShared::slots / digits / sector<Bits> * sector<Bits>),
+        map_(map),
+        maps_(maps) {}
+
+  /// The bin that this thread empties, msd_digits or more if it has none.
+  __device__ __forceinline__ static uint32_t own_bin() {
+    return ptx::lane_id() < bins_a_warp ? threadIdx.x / warp_threads * bins_a_warp + ptx::lane_id()
+                                        : msd_digits;
+  }
+
+  /// The whole block. sink.take(digit, keys, count): `count` keys, whole sectors, of a bin go on; its owner
+  /// calls it, and then sink.take_rest(digit, keys, count) for the few that the last tile leaves over; false
+  /// if there is no room. Returns false if the block gave up; all threads return the same.
+  template <class Sink>
+  __device__ __forceinline__ bool deal(const Source<Bits>& from, Sink& sink) {
+#pragma unroll
+    for (uint32_t i = 0; i < keys_a_thread; i += batch) load(from, 0, i);
+    __syncthreads();
+    for (uint32_t d = threadIdx.x; d < digits_; d += threads) shared_.counts[d] = 0;
+    if (threadIdx.x == 0) shared_.stashed = shared_.cannot_bin = shared_.has_failed = 0;
+    __syncthreads();
+    bool has_failed = false;
+    for (uint32_t tile = 0; tile < from.size && !has_failed; tile += Policy::tile) {
+      if (threadIdx.x == 0) ask_for(from, tile + Policy::tile);
+      if (from.size - tile >= Policy::tile)
+        bin_tile<true>(from, tile);
+      else
+        bin_tile<false>(from, tile);
+      ptx::shared_writes_visible_to_bulk_copies();
+      __syncthreads();
+      const uint32_t stashed = min(shared_.stashed, most_stashed);
+      if (threadIdx.x == threads - 1 && (shared_.cannot_bin != 0 || sink.has_failed()))
+        shared_.has_failed = 1;
+      empty_own_bin(sink);
+      __syncthreads();
+      has_failed = shared_.has_failed != 0;
+      if (stashed != 0) bin_stash(stashed);
+    }
+    if (!has_failed) {
+      // The stash may have filled bins up.
+      ptx::shared_writes_visible_to_bulk_copies();
+      __syncthreads();
+      if (threadIdx.x == threads - 1 && shared_.cannot_bin != 0) shared_.has_failed = 1;
+      empty_own_bin(sink);
+      const uint32_t bin = own_bin();
+      if (bin < digits_ && !sink.take_rest(bin, bin_at(bin), shared_.counts[bin])) shared_.has_failed = 1;
+    }
+    __syncthreads();
+    has_failed = shared_.has_failed != 0;
+    __syncthreads();
+    return !has_failed;
+  }
+
+ private:
+  __device__ __forceinline__ static uint32_t place_of(uint32_t i) { return i * threads + threadIdx.x; }
+  __device__ __forceinline__ Bits* bin_at(uint32_t bin) const { return shared_.bins + bin * capacity_; }
+
+  /// One thread: a tile's keys come to the second-level cache, all at once.
+  __device__ __forceinline__ static void ask_for(const Source<Bits>& from, uint32_t tile) {
+    if (tile < from.front) ptx::prefetch(from.keys + tile, min(from.front - tile, Policy::tile));
+  }
+
+  __device__ __forceinline__ void load(const Source<Bits>& from, uint32_t tile, uint32_t first) {
+    if (tile + Policy::tile <= from.front) {
+      const Bits* const mine = from.keys + tile + threadIdx.x;
+#pragma unroll
+      for (uint32_t i = first; i < first + batch; ++i) keys_[i] = __ldcs(mine + i * threads);
+    } else if (tile < from.size) {
+#pragma unroll
+      for (uint32_t i = first; i < first + batch; ++i)
+        if (place_of(i) < from.size - tile) keys_[i] = __ldcs(from.at(tile + place_of(i)));
+    }
+  }
+
+  __device__ __forceinline__ uint32_t digit_of(Bits ordered) const {
+    return bucket_of_(ordered) >> shift_ & (digits_ - 1);
+  }
+
+  /// A shared atomic gives each key a slot. The next tile's keys set out as registers become free.
+  template <bool is_full>
+  __device__ __forceinline__ void bin_tile(const Source<Bits>& from, uint32_t tile) {
+    if (maps_ && map_.is_xor()) {
+      const Bits mask = map_.xor_mask();
+#pragma unroll
+      for (Bits& key : keys_) key ^= mask;
+    } else if (maps_) {
+#pragma unroll
+      for (Bits& key : keys_) key = map_.to_ordered(key);
+    }
+#pragma unroll
+    for (uint32_t first = 0; first < keys_a_thread; first += batch) {
+      const auto is_there = [&](uint32_t i) { return is_full || place_of(i) < from.size - tile; };
+      uint32_t digit[batch];
+      uint32_t slot[batch];
+#pragma unroll
+      for (uint32_t i = 0; i < batch; ++i) {
+        if (!is_there(first + i)) continue;
+        digit[i] = digit_of(keys_[first + i]);
+        slot[i] = atomicAdd(&shared_.counts[digit[i]], 1u);
+      }
+#pragma unroll
+      for (uint32_t i = 0; i < batch; ++i) {
+        if (!is_there(first + i)) continue;
+        if (slot[i] < capacity_)
+          shared_.bins[digit[i] * capacity_ + slot[i]] = keys_[first + i];
+        else
+          stash(keys_[first + i]);
+      }
+      load(from, tile + Policy::tile, first);
+    }
+  }
+
+  __device__ __forceinline__ void stash(Bits key) {
+    const uint32_t place = atomicAdd(&shared_.stashed, 1u);
+    if (place < most_stashed)
+      shared_.stash[place] = key;
+    else
+      shared_.cannot_bin = 1;
+  }
+
+  /// Behind a barrier, and before another one.
+  __device__ __forceinline__ void bin_stash(uint32_t stashed) {
+    for (uint32_t i = threadIdx.x; i < stashed; i += threads) {
+      const uint32_t digit = digit_of(shared_.stash[i]);
+      const uint32_t slot = atomicAdd(&shared_.counts[digit], 1u);
+      if (slot < capacity_)
+        shared_.bins[digit * capacity_ + slot] = shared_.stash[i];
+      else
+        shared_.cannot_bin = 1;
+    }
+    __syncthreads();
+    if (threadIdx.x == 0) shared_.stashed = 0;
+    __syncthreads();
+  }
+
+  /// What fills whole sectors goes on, the rest moves to the bin's front.
+  template <class Sink>
+  __device__ __forceinline__ void empty_own_bin(Sink& sink) {
+    const uint32_t bin = own_bin();
+    if (bin >= digits_) return;
+    const uint32_t used = min(shared_.counts[bin], capacity_);
+    const uint32_t whole = used / sector<Bits> * sector<Bits>;
+    Bits* const keys = bin_at(bin);
+    if (whole != 0 && !sink.take(bin, keys, whole)) shared_.has_failed = 1;
+    ptx::bulk_stores_commit();
+    ptx::bulk_stores_have_read();
+    if (whole != 0 && used != whole) {
+      const uint4 low = reinterpret_cast<const uint4*>(keys + whole)[0];
+      const uint4 high = reinterpret_cast<const uint4*>(keys + whole)[1];
+      reinterpret_cast<uint4*>(keys)[0] = low;
+      reinterpret_cast<uint4*>(keys)[1] = high;
+    }
+    shared_.counts[bin] = used - whole;
+  }
+
+  DealShared& shared_;
+  const Buckets& bucket_of_;
+  uint32_t shift_;
+  uint32_t digits_;
+  uint32_t capacity_;  // slots of a bin
+  const KeyMap<Bits>& map_;
+  bool maps_;
+  Bits keys_[keys_a_thread] = {};
+};
+
+/// First level: to the regions of the parents, which all blocks share.
+template <class Bits>
+struct ToParents {
+  const Task<Bits>& task;
+
+  __device__ __forceinline__ bool has_failed() const { return task.has_failed(); }
+  __device__ __forceinline__ bool take(uint32_t parent, const Bits* keys, uint32_t count) {
+    const uint32_t before = atomicAdd(task.fronts + parent, count);
+    if (before + count > task.layout.room) return false;
+    ptx::bulk_store(task.region(parent) + task.layout.spare + before, keys,
+                    static_cast<uint32_t>(count * sizeof(Bits)));
+    return true;
+  }
+  __device__ __forceinline__ bool take_rest(uint32_t parent, const Bits* keys, uint32_t count) {
+    if (count == 0) return true;
+    const uint32_t before = atomicAdd(task.backs + parent, count);
+    if (before + count > task.layout.room) return false;
+    Bits* const end = task.region(parent) + task.layout.region();
+    for (uint32_t k = 0; k < count; ++k) *(end - 1 - before - k) = keys[k];
+    return true;
+  }
+};
+
+/// Second level: to chunks of the parent's own region.
+template <class Bits, class Policy>
+struct ToChildren {
+  static constexpr uint32_t chunk = UncountedLayout<Bits>::chunk;
+  const Task<Bits>& task;
+  Shared<Bits, Policy>& shared;
+  uint32_t first_child;  // its bucket
+
+  __device__ __forceinline__ bool has_failed() const { return false; }
+  __device__ __forceinline__ bool take(uint32_t child, const Bits* keys, uint32_t count) {
+    while (count != 0) {
+      const uint32_t used = shared.sizes[child] % chunk;
+      if (used == 0 && !open_chunk(child)) return false;
+      const uint32_t now = min(count, chunk - used);
+      ptx::bulk_store(next(child), keys, static_cast<uint32_t>(now * sizeof(Bits)));
+      shared.sizes[child] += now;
+      keys += now;
+      count -= now;
+    }
+    return true;
+  }
+  __device__ __forceinline__ bool take_rest(uint32_t child, const Bits* keys, uint32_t count) {
+    if (count == 0) return true;
+    if (shared.sizes[child] % chunk == 0 && !open_chunk(child)) return false;
+    Bits* const to = next(child);
+    for (uint32_t k = 0; k < count; ++k) to[k] = keys[k];
+    shared.sizes[child] += count;
+    return true;
+  }
+
+ private:
+  __device__ __forceinline__ bool open_chunk(uint32_t child) {
+    const uint32_t before = shared.sizes[child] / chunk;
+    const uint32_t most = task.layout.chunks_a_bucket;
+    if (before == most) return false;
+    const uint32_t number = atomicAdd(&shared.chunks, 1u);
+    task.chunks[uint64_t{first_child + child} * most + before] = static_cast<uint16_t>(number);
+    shared.opened[child] = number;
+    return true;
+  }
+  __device__ __forceinline__ Bits* next(uint32_t child) const {
+    return task.region(shared.parent) + shared.opened[child] * chunk + shared.sizes[child] % chunk;
+  }
+};
+
+template <class Policy, class Bits, class Buckets>
+__device__ __forceinline__ void deal_to_parents(Shared<Bits, Policy>& shared, const Task<Bits>& task,
+                                                const Buckets& bucket_of) {
+  const uint64_t first = blockIdx.x * task.span;
+  const auto size = static_cast<uint32_t>(min(task.span, task.count - first));
+  const uint32_t children_bits = task.plan->bucket_bits - msd_digit_bits;
+  Dealer<Bits, Policy, Buckets> dealer(shared, bucket_of, children_bits, msd_digits, task.map,
+                                       !task.map.is_identity());
+  ToParents<Bits> sink{task};
+  if (!dealer.deal({task.in + first, size, size, 0}, sink) && threadIdx.x == 0) task.give_up();
+}
+
+template <class Policy, class Bits, class Buckets>
+__device__ __forceinline__ void deal_to_children(Shared<Bits, Policy>& shared, const Task<Bits>& task,
+                                                 const Buckets& bucket_of) {
+  const uint32_t children = 1u << (task.plan->bucket_bits - msd_digit_bits);
+  Dealer<Bits, Policy, Buckets> dealer(shared, bucket_of, 0, children, task.map, false);
+  while (true) {
+    __syncthreads();  // the last parent is done
+    if (threadIdx.x == 0) {
+      shared.parent = task.has_failed() ? msd_digits : draw_ticket(&task.plan->deal_ticket);
+      shared.chunks = 0;
+    }
+    for (uint32_t c = threadIdx.x; c < children; c += Policy::threads) shared.sizes[c] = 0;
+    __syncthreads();
+    const uint32_t parent = shared.parent;
+    if (parent >= msd_digits) return;
+    const uint32_t front = task.fronts[parent];
+    const uint32_t keys = front + task.backs[parent];
+    const bool has_room = keys <= task.layout.room;
+    ToChildren<Bits, Policy> sink{task, shared, parent * children};
+    const Bits* const from = task.region(parent) + task.layout.spare;
+    if (!has_room || !dealer.deal({from, keys, front, task.layout.room - keys}, sink)) {
+      if (threadIdx.x == 0) task.give_up();
+      return;
+    }
+    for (uint32_t c = threadIdx.x; c < children; c += Policy::threads)
+      task.counts[parent * children + c] = shared.sizes[c];
+  }
+}
+
+/// A block deals out the keys of one span.
+template <class Bits, class Policy>
+__global__ __launch_bounds__(Policy::threads,
+                             Policy::blocks_a_multiprocessor) void deal_to_parents_kernel(Task<Bits> task) {
+  if (ptx::is_before_90()) return;
+  ptx::wait_for_previous_launch();
+  const MsdPlan<Bits>& plan = *task.plan;
+  if (!plan.tries_deal()) return;
+  auto& shared = shared_memory<Shared<Bits, Policy>>();
+  if (plan.is_real)
+    deal_to_parents<Policy>(shared, task, plan.real_buckets());
+  else
+    deal_to_parents<Policy>(shared, task, plan.linear_buckets());
+}
+
+/// A block deals out the keys of one parent after the other.
+template <class Bits, class Policy>
+__global__ __launch_bounds__(Policy::threads,
+                             Policy::blocks_a_multiprocessor) void deal_to_children_kernel(Task<Bits> task) {
+  if (ptx::is_before_90()) return;
+  ptx::wait_for_previous_launch();
+  const MsdPlan<Bits>& plan = *task.plan;
+  if (!plan.tries_deal()) return;
+  auto& shared = shared_memory<Shared<Bits, Policy>>();
+  if (plan.is_real)
+    deal_to_children<Policy>(shared, task, plan.real_buckets());
+  else
+    deal_to_children<Policy>(shared, task, plan.linear_buckets());
+}
+
+}  // namespace uncounted_detail
+
+}  // namespace sweepsort
