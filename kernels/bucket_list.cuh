@@ -55,7 +55,7 @@ struct DealtBuckets {
 /// What all buckets have in common.
 template <class Bits, class Value>
 struct BucketTask {
-  BucketArrays<Bits, Value> arrays;  // where the last partition left the records, and where they belong
+  BucketArrays<Bits, Value> arrays;  // where the counted partition left the records, and where they belong
   Bits* rest;                        // the same of the keys if frequent values were taken out
   const ListedBucket* list;          // the buckets to sort
   uint32_t which;                    // plan->listed[which]: its length

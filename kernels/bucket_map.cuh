@@ -175,10 +175,9 @@ struct RealBuckets {
 
   /// NaN is above all numbers, as in order. A difference and a product, rounded, never fall as a key rises.
   __device__ __forceinline__ uint32_t operator()(Bits ordered) const {
-    using std::fmax;
-    using std::fmin;
-    const Real value = fmax(fmin(value_of(ordered, map), highest), lowest);
-    const uint32_t bucket = min(static_cast<uint32_t>((value - lowest) * scale), buckets - 1);
+    const Real value = value_of(ordered, map);
+    const Real inside = value < highest ? max(value, lowest) : highest;
+    const uint32_t bucket = min(static_cast<uint32_t>((inside - lowest) * scale), buckets - 1);
     return map.invert != 0 ? buckets - 1 - bucket : bucket;
   }
 

@@ -88,10 +88,10 @@ struct MsdPlan {
   Bits most;                  // of all keys, if their values are counted
   Bits least_inverted;        // ~least: zero before the first key, like all of a plan
   Guess guess;
-  uint32_t deals;  // the keys are even, and are partitioned without being counted, unless
-  uint32_t is_real;
-  uint32_t deal_failed;    // they turned out not to be
+  uint32_t deals;          // the keys seem to be even, and are partitioned without being counted;
+  uint32_t deal_failed;    // but they are not
   uint32_t deal_ticket;    // parents drawn
+  uint32_t is_real;        // `real` divides the keys that are dealt, not `map`
   uint32_t is_not_wanted;  // there is nothing to sort
   uint32_t with_values;
   uint32_t is_other;         // another sort does it better, says the digest
@@ -125,7 +125,8 @@ struct MsdPlan {
     return is_not_wanted || is_other || is_in_order() || has_few_values();
   }
   SWEEPSORT_HOST_DEVICE bool tries_deal() const { return deals && !is_settled(); }
-  /// The keys lie in chunks, their counts known, and the counted partition is not wanted.
+  /// Behind uncounted_partition.cuh's kernels: the keys lie in chunks, their counts known, and the counted
+  /// partition is not wanted.
   SWEEPSORT_HOST_DEVICE bool was_dealt() const { return tries_deal() && !deal_failed; }
   /// The histogram is wanted.
   SWEEPSORT_HOST_DEVICE bool counts_buckets() const {

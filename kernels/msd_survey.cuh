@@ -6,6 +6,7 @@
 //        ▼
 //     buckets of one width ──uneven──> 1,024 pieces with buckets of their own, from 8,192 places,
 //                                         or 4,096 from 32,768
+//        │ even? (floats: in their values?) then they need no histogram
 //        │ a bucket that no block holds?
 //        ▼
 //     a larger sample, divided by a hash ──> a block each: frequent values ──> buckets of the others
@@ -104,9 +105,20 @@ struct Shared {
   uint32_t most_seen;  // the slot of a value in its low bits, how often it was sampled above
   uint32_t zeros;      // the smallest of all values, which has no slot
   uint32_t is_last;
+  uint32_t deals;
 };
 
-/// The range that holds keys of which a sample spans [least, most], in so many buckets; if they may be
+/// The range that holds keys of which `seen` samples span [least, most], in so many buckets.
+template <class Bits>
+__device__ BucketMap<Bits> map_around(Bits least, Bits most, uint32_t seen, uint32_t buckets) {
+  constexpr Bits all = static_cast<Bits>(~Bits{0});
+  const Bits slack = static_cast<Bits>(most - least) / (seen / slack_samples);
+  const Bits lowest = least > slack ? static_cast<Bits>(least - slack) : Bits{0};
+  const Bits highest = most < all - slack ? static_cast<Bits>(most + slack) : all;
+  return BucketMap<Bits>::over(lowest, static_cast<Bits>(highest - lowest), buckets);
+}
+
+/// The same of the small sample; if they may be
 /// counted, and the sample spans few values, one with a bucket for each value.
 template <class Bits>
 __device__ BucketMap<Bits> guess_map(Bits least, Bits most, uint32_t buckets, bool may_count) {
@@ -122,10 +134,7 @@ __device__ BucketMap<Bits> guess_map(Bits least, Bits most, uint32_t buckets, bo
                                               : Bits{0};
     return BucketMap<Bits>::over(min(begin, static_cast<Bits>(all - window)), window, msd_most_buckets);
   }
-  const Bits slack = spread / (samples / slack_samples);
-  const Bits lowest = least > slack ? static_cast<Bits>(least - slack) : Bits{0};
-  const Bits highest = most < all - slack ? static_cast<Bits>(most + slack) : all;
-  return BucketMap<Bits>::over(lowest, static_cast<Bits>(highest - lowest), buckets);
+  return map_around(least, most, samples, buckets);
 }
 
 /// What the host says.
@@ -239,7 +248,7 @@ class Survey {
       }
       put_apart(top);
     }
-    if (task_.may_deal && task_.map.is_of_floats() && !has_top && deals_by_value()) return;
+    const bool is_even_by_value = task_.may_deal && task_.map.is_of_floats() && find_even_by_value();
     bool is_crowded = divide(has_apart_ ? task_.count / samples * count_samples_left() : task_.count);
     // Fine pieces hide a crowd from the small sample.
     if (!is_crowded && plan_.is_pieced && plan_.piece_bits == fine_piece_bits)
@@ -247,17 +256,24 @@ class Survey {
     const bool has_clumps = task_.asks_for_clumps && !is_crowded && find_clumps();
     // Where each value comes many times, parts of a bucket are crowded, too, and few digits vary.
     const bool repeats = shared_.map.range < task_.count / 4;
-    if (threadIdx.x != 0) return;
-    is_crowded |= has_top && !has_apart_;
-    const bool may_count = !task_.with_values && shared_.map.is_exact(msd_most_buckets);
-    plan_.has_too_large = (is_crowded || repeats || has_clumps) && !may_count;
-    // Where values lie dense, those beside the frequent ones fill a bucket, too.
-    const bool is_dense = shared_.map.range / 2 < task_.count;
-    const bool is_worth_it = task_.count >= frequent_from<Bits> || top_seen >= samples / frequent_top_share;
-    plan_.deals = task_.may_deal && is_even_ && !plan_.is_pieced && !may_count && !plan_.has_too_large &&
-                  !maybe_few_ && guess_ == Guess::unordered;
-    plan_.looks_for_frequent = plan_.has_too_large && is_crowded && !is_dense && !maybe_few_ && is_worth_it &&
-                               !task_.with_values && guess_ == Guess::unordered;
+    if (threadIdx.x == 0) {
+      is_crowded |= has_top && !has_apart_;
+      const bool may_count = !task_.with_values && shared_.map.is_exact(msd_most_buckets);
+      const bool has_too_large = (is_crowded || repeats || has_clumps) && !may_count;
+      // Where values lie dense, those beside the frequent ones fill a bucket, too.
+      const bool is_dense = shared_.map.range / 2 < task_.count;
+      const bool is_worth_it = task_.count >= frequent_from<Bits> || top_seen >= samples / frequent_top_share;
+      const bool is_even = is_even_by_value || (is_even_ && !plan_.is_pieced);
+      const bool is_unordered = !maybe_few_ && guess_ == Guess::unordered;
+      plan_.has_too_large = has_too_large;
+      plan_.deals = task_.may_deal && is_even && !may_count && !has_too_large && is_unordered;
+      plan_.is_real = is_even_by_value;
+      plan_.looks_for_frequent =
+          has_too_large && is_crowded && !is_dense && is_worth_it && !task_.with_values && is_unordered;
+      shared_.deals = plan_.deals;
+    }
+    __syncthreads();
+    if (shared_.deals) narrow_map();
   }
 
   /// One of `finders` blocks. The last one divides the range anew, for the keys that are left.
@@ -468,27 +484,56 @@ class Survey {
                             most_in_bucket * (task_.count / samples) > 4 * task_.most_keys) != 0;
   }
 
-  /// Floats: whether they are even in their values. If so, the plan is complete.
-  __device__ __forceinline__ bool deals_by_value() {
+  /// Keys that are not counted: the map anew, with less room at its ends, as more samples are known. The parents at
+  /// the ends would have few children with keys.
+  __device__ __forceinline__ void narrow_map() {
+    Bits least = least_;
+    Bits most = most_;
+    for_places<places_a_round>([&](Bits key) {
+      const Bits ordered = task_.map.to_ordered(key);
+      least = min(least, ordered);
+      most = max(most, ordered);
+    });
+    const auto lower = [](Bits a, Bits b) { return min(a, b); };
+    const auto higher = [](Bits a, Bits b) { return max(a, b); };
+    least = warp_reduce(least, lower);
+    most = warp_reduce(most, higher);
+    if (ptx::lane_id() == 0) {
+      shared_.least[threadIdx.x / warp_threads] = least;
+      shared_.most[threadIdx.x / warp_threads] = most;
+    }
+    __syncthreads();
+    least = warp_reduce(shared_.least[ptx::lane_id()], lower);
+    most = warp_reduce(shared_.most[ptx::lane_id()], higher);
+    if (threadIdx.x != 0) return;
+    constexpr uint32_t seen = places_a_round * keys_a_place;
+    const uint32_t buckets = 1u << plan_.bucket_bits;
+    if (is_even_by_value_) {
+      using Buckets = RealBuckets<Bits>;
+      constexpr auto slack = static_cast<typename Buckets::Real>(slack_samples) / seen;
+      plan_.real = Buckets::over(least, most, slack, buckets, task_.map);
+      plan_.deals = plan_.real.is_usable();
+    } else {
+      plan_.map = map_around(least, most, seen, buckets);
+    }
+  }
+
+  /// Floats: whether they are even in their values. If so, plan.real divides them.
+  __device__ __forceinline__ bool find_even_by_value() {
     const uint32_t bucket_bits = msd_bucket_bits(task_.count, task_.bucket_keys);
     using Buckets = RealBuckets<Bits>;
     constexpr auto slack = static_cast<typename Buckets::Real>(slack_samples) / samples;
     const Buckets real = Buckets::over(least_, most_, slack, 1u << bucket_bits, task_.map);
-    if (!real.is_usable() || maybe_few_ || guess_ != Guess::unordered) return false;
+    if (!real.is_usable()) return false;
     clear(shared_.in_group, groups);
     __syncthreads();
 #pragma unroll
     for (uint32_t k = 0; k < samples_a_thread; ++k)
       atomicAdd(&shared_.in_group[real(key_[k]) >> (bucket_bits - 8)], 1u);
-    const bool is_even = groups_are_even();
-    if (is_even && threadIdx.x == 0) {
-      plan_.real = real;
-      plan_.is_real = plan_.deals = 1;
-      plan_.map = guess_map(least_, most_, 1u << bucket_bits, false);
-      plan_.bucket_bits = bucket_bits;
-    }
+    is_even_by_value_ = groups_are_even();
+    if (is_even_by_value_ && threadIdx.x == 0) plan_.real = real;
     __syncthreads();
-    return is_even;
+    return is_even_by_value_;
   }
 
   /// Whether chance explains how the samples' numbers differ from group to group: the sum of their squares lies
@@ -625,9 +670,10 @@ class Survey {
     __syncthreads();
   }
 
-  /// Few values are not worth the larger sample.
+  /// Few values are not worth the larger sample, nor are floats that probably need no pieces.
   __device__ __forceinline__ uint32_t piece_bits() const {
-    return task_.has_fine_pieces && !maybe_few_ ? fine_piece_bits : coarse_piece_bits;
+    const bool is_worth_it = !maybe_few_ && !is_even_by_value_;
+    return task_.has_fine_pieces && is_worth_it ? fine_piece_bits : coarse_piece_bits;
   }
 
   /// Lists the values of this block's hashes that alone fill a good part of the largest bucket, as far as the
@@ -689,7 +735,8 @@ class Survey {
   bool has_frequent_ = false;
   bool maybe_few_ = false;
   bool has_apart_ = false;
-  bool is_even_ = false;  // the keys, over the groups
+  bool is_even_ = false;           // the keys, over the groups
+  bool is_even_by_value_ = false;  // floats
   Bits apart_ = 0;
 };
 

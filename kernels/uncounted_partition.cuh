@@ -1,5 +1,5 @@
 // uncounted_partition.cuh - both levels of an MSD radix sort's partition without a histogram before them, for
-// keys alone that a sample shows to be even. Moves 4n keys, where the levels of radix_partition.cuh move 5n.
+// keys alone that a sample shows to be even. Moves 4n keys; the histogram would be the fifth n.
 //
 //     in ──level 1──>  parents:   | spare | keys ────────>    <─ rest | spare | keys ───────>   <─ rest | ...
 //                                 \________ region of parent 0 ______/
@@ -10,7 +10,8 @@
 // parent, and appends whole sectors of 32 bytes to the regions; what is left over behind its last tile goes to
 // their ends. Level 2: one block takes a whole parent, whose keys it hands on to chunks that hold keys of one
 // child each, and are taken one after the other from the beginning of the region on: the spare ones first, then
-// those that held keys it has read. It needs no more memory, and the chunks tell how many keys each child has.
+// those that held keys it has read. Each child has one chunk at most that is not full, so that as many spare ones
+// as there are children always suffice. The chunks tell how many keys each child has.
 //
 // The keys in `in` stay as they are. If they turn out not to be even, `deal_failed` is set, nothing is lost but
 // time, and the counted road is taken.
@@ -40,7 +41,7 @@ namespace sweepsort {
 template <class Bits>
 struct UncountedLayout {
   static constexpr uint32_t chunk = dealt_chunk<Bits>;
-  static constexpr uint32_t spare = msd_digits * chunk;
+  static constexpr uint32_t spare = msd_digits * chunk;  // keys: a chunk a child
 
   uint32_t room = 0;             // keys of a parent at most
   uint32_t chunks_a_bucket = 0;  // at most
@@ -48,17 +49,17 @@ struct UncountedLayout {
   constexpr UncountedLayout(uint64_t count, uint32_t bucket_bits) {
     const auto mean = static_cast<uint32_t>(count / msd_digits);
     // The map may leave a little room at the ends of the range; and what chance adds.
-    room = mean + mean / 128 + deviations(mean);
+    room = mean + mean / 512 + deviations(mean);
     room = (room + chunk - 1) / chunk * chunk;
     const auto bucket = static_cast<uint32_t>(count >> bucket_bits);
-    // Whole vectors of 16 bytes.
+    // Rounded up, one that is not full; whole vectors of 16 bytes.
     chunks_a_bucket = ((bucket + bucket / 64 + deviations(bucket)) / chunk + 2 + 7) / 8 * 8;
   }
   SWEEPSORT_HOST_DEVICE constexpr uint32_t region() const { return spare + room; }
   constexpr uint64_t keys() const { return uint64_t{region()} * msd_digits; }
 
  private:
-  /// Eight of a Poisson distribution.
+  /// Eight to sixteen of a Poisson distribution.
   static constexpr uint32_t deviations(uint32_t mean) {
     uint32_t root = 1;
     while (uint64_t{root} * root < mean) root *= 2;
@@ -170,7 +171,7 @@ class Dealer {
 
   /// The whole block. sink.take(digit, keys, count): `count` keys, whole sectors, of a bin go on; its owner
   /// calls it, and then sink.take_rest(digit, keys, count) for the few that the last tile leaves over; false
-  /// if there is no room. Returns false if the block gave up; all threads return the same.
+  /// if there is no room. sink.has_failed(): another block gave up. Returns false if the block gave up; all threads return the same.
   template <class Sink>
   __device__ __forceinline__ bool deal(const Source<Bits>& from, Sink& sink) {
 #pragma unroll

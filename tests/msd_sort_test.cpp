@@ -232,6 +232,36 @@ TEMPLATE_TEST_CASE("even keys are partitioned without being counted, others as b
   }
 }
 
+TEST_CASE("floats that are neighbours, or come in runs, are not dealt out in vain", "[device]") {
+  // A range in which the map of a sample has a bucket for each value, by chance.
+  const uint64_t count = on_gpu ? 300'007 : 20'011;
+  std::mt19937_64 random(test_seed());
+  std::vector<float> keys(count);
+  for (float& key : keys) key = std::bit_cast<float>(static_cast<uint32_t>(0x3f800000 + random() % 65'027));
+  keys.front() = 1;
+  keys.back() = std::bit_cast<float>(0x3f800000 + 65'027);
+  CHECK_FALSE(sort<float, NoValue, DealingSmall>(keys, {}).was_dealt());
+  // Each tile's keys go to few parents.
+  for (uint64_t i = 0; i < count; ++i)
+    keys[i] = static_cast<float>(i % (count / 7)) + static_cast<float>(random() % 256) / 256;
+  const auto plan = sort<float, NoValue, DealingSmall>(keys, {});
+  CHECK((!plan.falls_back && (plan.deal_failed || !on_gpu)));
+}
+
+#ifndef SWEEPSORT_EMULATED
+TEMPLATE_TEST_CASE("large arrays of even keys are not counted, wherever they begin and end", "[device]",
+                   uint32_t, double) {
+  using Policy = TunedMsd<KeyBits<TestType>, NoValue>;
+  std::mt19937_64 random(test_seed());
+  std::vector<TestType> keys(Policy::dealt_from + random() % 1'000'000);
+  for (TestType& key : keys) key = static_cast<TestType>(1'000'000'007 + random() % 2'000'000'000);
+  for (const Order order : {Order::ascending, Order::descending}) {
+    const auto plan = sort<TestType, NoValue, Policy>(keys, {.order = order, .in_place = true});
+    CHECK((plan.was_dealt() && !plan.falls_back));
+  }
+}
+#endif
+
 TEMPLATE_TEST_CASE("keys that only seemed to be even are counted after all", "[device]", uint32_t, uint64_t) {
   const uint64_t count = on_gpu ? 300'007 : 30'011;
   const uint64_t pairs = count / 2;
