@@ -484,8 +484,8 @@ class Survey {
                             most_in_bucket * (task_.count / samples) > 4 * task_.most_keys) != 0;
   }
 
-  /// Keys that are not counted: the map anew, with less room at its ends, as more samples are known. The parents at
-  /// the ends would have few children with keys.
+  /// Keys that are not counted: the map anew, with less room at its ends, as more samples are known. The parents
+  /// at the ends would have few children with keys.
   __device__ __forceinline__ void narrow_map() {
     Bits least = least_;
     Bits most = most_;

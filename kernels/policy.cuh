@@ -189,6 +189,14 @@ struct GridSortPolicy {
 //   u32+u32   512x22/512x9x2 5.15     512x20 5.26      1024x12 6.30 (spills)
 //
 // All with 16,384 parts; 32,768 take 2 % more. The other rows are carried over from their neighbours.
+//
+// Not counted, 2026-11-23, the two levels in us by ncu, threads x keys a thread of the deal; counted, with the
+// histogram, u32 284 + 679 + 668, u64 527 + 1,251 + 1,257:
+//
+//   u32       1024x24 689 + 681   1024x28 724 + 672   1024x32 729 + 771 (spills)
+//   u64       512x24 1,184 + 1,365   512x28 1,209 + 1,355   1024x14 1,233 + 1,370; whole sorts 4.60, 4.57, 4.66 ms
+//
+// From 2^26 keys on, where the tiled grid and fewer launches do better; at most as many as 16 bits number chunks.
 template <class Bits, class Value>
 struct MsdRow {
   using Policy = void;

@@ -382,6 +382,11 @@ void radix_msd(const MsdArrays<Bits, Value>& arrays, const MsdSettings<Bits>& se
                  {spans, WideCounters::threads, sizeof(bucket_histogram_detail::Shared)}, stream, histogram,
                  plan);
 
+  if constexpr (Policy::deals)
+    static_assert(
+        MsdWorkspace<Bits, Value, Policy>::layout(Policy::dealt_most).region() / dealt_chunk<Bits> <=
+            1u << 16,
+        "a chunk has a number of 16 bits");
   // Crowded buckets of either class, and their parts, must suit the launch of the large ones.
   static_assert(Policy::Small::most_keys <= Policy::Large::most_keys &&
                 Policy::Small::parts_of_plan <= Policy::Large::parts_of_plan);

@@ -6,15 +6,15 @@
 //     level 2, inside of each region:
 //                                 | chunks of all children ──> | keys not yet read ...
 //
-// Level 1: a parent's region has more room than its share. A block collects a tile's keys in bins, one a
-// parent, and appends whole sectors of 32 bytes to the regions; what is left over behind its last tile goes to
-// their ends. Level 2: one block takes a whole parent, whose keys it hands on to chunks that hold keys of one
-// child each, and are taken one after the other from the beginning of the region on: the spare ones first, then
-// those that held keys it has read. Each child has one chunk at most that is not full, so that as many spare ones
-// as there are children always suffice. The chunks tell how many keys each child has.
+// Level 1: a parent's region has more room than its share. A block collects a tile's keys in bins, one a parent,
+// and appends whole sectors of 32 bytes to the regions; what is left over behind its last tile goes to their ends.
+// Level 2: one block takes a whole parent, whose keys it hands on to chunks that hold keys of one child each, and
+// are taken one after the other from the beginning of the region on: the spare ones first, then those that held
+// keys it has read. Each child has one chunk at most that is not full, so that as many spare ones as there are
+// children always suffice. The chunks tell how many keys each child has.
 //
-// The keys in `in` stay as they are. If they turn out not to be even, `deal_failed` is set, nothing is lost but
-// time, and the counted road is taken.
+// The keys in `in` stay as they are. If they turn out not to be even, or a tile's keys meet in few bins,
+// `deal_failed` is set, nothing is lost but time, and the counted road is taken.
 //
 // Stehle & Jacobsen, 2017; blocks append by fetch-and-add as in Cederman & Tsigas, "GPU-Quicksort", 2009; the
 // blocks of one array that serve as its buckets as in Axtmann et al., "In-Place Parallel Super Scalar
