@@ -194,9 +194,10 @@ struct GridSortPolicy {
 // histogram, u32 284 + 679 + 668, u64 527 + 1,251 + 1,257:
 //
 //   u32       1024x24 689 + 681   1024x28 724 + 672   1024x32 729 + 771 (spills)
-//   u64       512x24 1,184 + 1,365   512x28 1,209 + 1,355   1024x14 1,233 + 1,370; whole sorts 4.60, 4.57, 4.66 ms
+//   u64       512x24 1,184 + 1,365   512x28 1,209 + 1,355   1024x14 1,233 + 1,370; whole sorts 4.60, 4.57, 4.66 ms,
+//             when each chunk was asked for by a bulk prefetch
 //
-// From 2^26 keys on, where the tiled grid and fewer launches do better; at most as many as 16 bits number chunks.
+// At most as many keys as 16 bits number chunks. Fewer than 2^26 were not tried.
 template <class Bits, class Value>
 struct MsdRow {
   using Policy = void;

@@ -171,7 +171,8 @@ class Dealer {
 
   /// The whole block. sink.take(digit, keys, count): `count` keys, whole sectors, of a bin go on; its owner
   /// calls it, and then sink.take_rest(digit, keys, count) for the few that the last tile leaves over; false
-  /// if there is no room. sink.has_failed(): another block gave up. Returns false if the block gave up; all threads return the same.
+  /// if there is no room. sink.has_failed(): another block gave up. Returns false if this block did; all
+  /// threads return the same.
   template <class Sink>
   __device__ __forceinline__ bool deal(const Source<Bits>& from, Sink& sink) {
 #pragma unroll
