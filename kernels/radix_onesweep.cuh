@@ -427,7 +427,8 @@ __global__ __launch_bounds__(Policy::threads, Policy::blocks_a_multiprocessor) v
 
 }  // namespace onesweep_detail
 
-/// Device memory of the passes of one sort; all but the offsets must be zero before each sort.
+/// Device memory of the passes of one sort; all but the offsets must be zero before each sort, the statuses when it
+/// begins (clear_statuses).
 template <class Bits, class Value, class Policy_ = TunedOnesweep<Bits, Value>>
 struct OnesweepWorkspace {
   using Policy = Policy_;
@@ -440,18 +441,41 @@ struct OnesweepWorkspace {
   DeviceSpan<uint32_t> finished;
   DeviceSpan<uint64_t> offsets;  // [place][portion + 1][digit]
 
-  OnesweepWorkspace(Workspace& workspace, uint64_t count, uint64_t largest_portion)
+  /// `has_statuses` false: these are still to be set, to status_words().
+  OnesweepWorkspace(Workspace& workspace, uint64_t count, uint64_t largest_portion, bool has_statuses = true)
       : portion_keys(std::max<uint64_t>(largest_portion / Policy::tile, 1) * Policy::tile),
         portions(static_cast<uint32_t>(std::max<uint64_t>((count + portion_keys - 1) / portion_keys, 1))),
         rows(static_cast<uint32_t>((std::min(count, portion_keys) + Policy::tile - 1) / Policy::tile)),
-        statuses(workspace.take<uint32_t>(onesweep_detail::Statuses::words(rows))),
+        statuses(workspace.take<uint32_t>(has_statuses ? status_words() : 0)),
         tickets(workspace.take<uint32_t>(uint64_t{digit_places<Bits>} * portions)),
         finished(workspace.take<uint32_t>(uint64_t{digit_places<Bits>} * portions)),
         offsets(workspace.take<uint64_t>(digit_places<Bits> * offsets_stride())) {}
 
+  uint64_t status_words() const { return onesweep_detail::Statuses::words(rows); }
   /// Distance of two digit places in `offsets`.
   uint64_t offsets_stride() const { return uint64_t{portions + 1} * digit_values; }
 };
+
+namespace onesweep_detail {
+template <class Vector>
+__global__ void clear_statuses_kernel(Vector* vectors, uint64_t count, const uint32_t* wanted) {
+  ptx::wait_for_previous_launch();
+  if (wanted != nullptr && *wanted == 0) return;
+  for (uint64_t v = uint64_t{blockIdx.x} * blockDim.x + threadIdx.x; v < count;
+       v += uint64_t{gridDim.x} * blockDim.x)
+    vectors[v] = Vector{};
+}
+}  // namespace onesweep_detail
+
+/// For statuses that were not cleared with the rest of a workspace. Not if *wanted, in device memory, is zero.
+template <class Bits, class Value, class Policy>
+void clear_statuses(const OnesweepWorkspace<Bits, Value, Policy>& workspace, const uint32_t* wanted,
+                    cudaStream_t stream) {
+  const DeviceSpan<uint32_t>& statuses = workspace.statuses;
+  launch_chained(onesweep_detail::clear_statuses_kernel<uint4>, {multiprocessors() * 2, 1024}, stream,
+                 reinterpret_cast<uint4*>(statuses.data()),
+                 statuses.size() * sizeof(uint32_t) / sizeof(uint4), wanted);
+}
 
 /// All passes that the plan has, from its source arrays to its destinations, least significant digit first.
 template <Ranking ranking, class Bits, class Value, class Policy>

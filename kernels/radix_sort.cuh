@@ -125,11 +125,29 @@ constexpr bool has_room_for_tiled_grid(uint64_t count) {
   return false;
 }
 
-/// Elements of the scratch array of `count` keys: the buckets of a tiled grid sort, and those of keys that are
-/// not counted, have room to grow.
+/// Whether the statuses of the LSD sort lie in the scratch array, behind the keys, where those that are not counted
+/// have room to grow: they are needed only if the MSD sort gives up, and are cleared then.
 template <class Bits, class Value, class Policy = TunedOnesweep<Bits, Value>>
-constexpr uint64_t scratch_keys(uint64_t count) {
+constexpr bool puts_statuses_in_scratch(uint64_t count) {
+  if constexpr (has_msd_sort<Bits, Value> && !Policy::is_portable)
+    return MsdWorkspace<Bits, Value>::has_dealt(count);
+  return false;
+}
+
+/// Where they begin.
+template <class Bits>
+constexpr uint64_t first_status_key(uint64_t count) {
+  return align_up(count, workspace_alignment / sizeof(Bits));
+}
+
+/// Elements of the scratch array of `count` keys: the buckets of a tiled grid sort, and those of keys that are
+/// not counted, have room to grow. `status_words`: in it.
+template <class Bits, class Value, class Policy = TunedOnesweep<Bits, Value>>
+constexpr uint64_t scratch_keys(uint64_t count, uint64_t status_words) {
   uint64_t keys = count;
+  if (status_words != 0)
+    keys =
+        first_status_key<Bits>(count) + (status_words * sizeof(uint32_t) + sizeof(Bits) - 1) / sizeof(Bits);
   if constexpr (has_tiled_grid_sort<Bits, Value>) {
     using Tiled = TunedTiledGrid<Bits, Value>;
     if (has_room_for_tiled_grid<Bits, Value, Policy>(count))
@@ -158,11 +176,12 @@ struct SortWorkspace {
   GridSortWorkspace<Bits, Value, LargeGridSort<Bits, Value>> large_grid;
   DeviceSpan<Bits> scratch_keys;
   DeviceSpan<Value> scratch_values;
+  bool has_statuses_in_scratch;  // those of the LSD sort, behind the keys
 
   SortWorkspace(Workspace& workspace, uint64_t count, uint64_t largest_portion = onesweep_portion)
       : digest(workspace.take<Digest<Bits>>(1)),
         counting(workspace),
-        onesweep(workspace, count, largest_portion),
+        onesweep(workspace, count, largest_portion, !puts_statuses_in_scratch<Bits, Value, Policy>(count)),
         plan(workspace.take<SortPlan<Bits>>(1)),
         tiled_grid(workspace, has_room_for_tiled_grid<Bits, Value, Policy>(count)),
         msd(workspace, tries_msd<Bits, Value, Policy>(SortAlgorithm::automatic, count),
@@ -171,8 +190,14 @@ struct SortWorkspace {
         zeroed_bytes(msd.zeroed),
         grid(workspace, has_room_for_grid<Bits, Value, Policy>(count)),
         large_grid(workspace, has_room_for_grid<Bits, Value, Policy>(count)),
-        scratch_keys(workspace.take<Bits>(sweepsort::scratch_keys<Bits, Value, Policy>(count))),
-        scratch_values(workspace.take<Value>(value_bytes<Value> == 0 ? 0 : count)) {}
+        scratch_keys(workspace.take<Bits>(sweepsort::scratch_keys<Bits, Value, Policy>(
+            count, onesweep.statuses.empty() ? onesweep.status_words() : 0))),
+        scratch_values(workspace.take<Value>(value_bytes<Value> == 0 ? 0 : count)),
+        has_statuses_in_scratch(puts_statuses_in_scratch<Bits, Value, Policy>(count)) {
+    if (has_statuses_in_scratch && scratch_keys.data() != nullptr)
+      onesweep.statuses = {reinterpret_cast<uint32_t*>(scratch_keys.data() + first_status_key<Bits>(count)),
+                           onesweep.status_words()};
+  }
 
   /// The workspace must start at the digest: nothing may have been taken from it before.
   void clear(cudaStream_t stream) const { check(cudaMemsetAsync(digest.data(), 0, zeroed_bytes, stream)); }
@@ -244,6 +269,7 @@ void sort_by_digest(DeviceSpan<const Bits> keys_in, DeviceSpan<Bits> keys_out, c
   }
   if (!with_values && settings.algorithm == SortAlgorithm::counting) return;
 
+  if (workspace.has_statuses_in_scratch) clear_statuses(onesweep, wanted, stream);
   const ColumnArrays<Bits> keys{keys_in.data(), workspace.scratch_keys.data(), keys_out.data()};
   const ColumnArrays<Value> values{values_in, workspace.scratch_values.data(), values_out};
   if constexpr (Policy::is_portable)
