@@ -90,7 +90,7 @@ class Counting {
   /// Sorts `size` keys, ordered bits that `parts` tells apart, from `from` on; they go to `to`, in an array
   /// that is aligned to 16 bytes, as the caller has them. `to` may be `from`.
   __device__ __forceinline__ void sort(const Bits* from, uint32_t size, BucketParts parts, Bits* to) {
-    const Bits lowest = static_cast<Bits>(from[0] - parts(from[0]));
+    const Bits lowest = static_cast<Bits>(from[0] - parts.word_of(from[0]));
     const Counters<8> bytes{0};
     count(bytes, from, size, parts);
     // A byte that runs over loses 256, or loses 256 and gives its neighbour 1: the sum is too small.
@@ -141,10 +141,10 @@ class Counting {
 #pragma unroll
       for (uint32_t u = 0; u < in_flight; ++u) key[u] = __ldcs(mine + row + u * threads);
 #pragma unroll
-      for (uint32_t u = 0; u < in_flight; ++u) counters.add(shared_.counters, parts(key[u]));
+      for (uint32_t u = 0; u < in_flight; ++u) counters.add(shared_.counters, parts.word_of(key[u]));
     }
     for (uint32_t i = row + threadIdx.x; i < size; i += threads)
-      counters.add(shared_.counters, parts(from[i]));
+      counters.add(shared_.counters, parts.word_of(from[i]));
     __syncthreads();
   }
 

@@ -94,6 +94,7 @@ __device__ __noinline__ void sort_staged_by_digits(Shared& shared, uint32_t firs
     atomicOr(reinterpret_cast<Word*>(&shared.digits.varying), static_cast<Word>(differing));
   __syncthreads();
   const Bits varying = shared.digits.varying;
+  __syncthreads();  // if no digit varies, the caller may take the memory at once
   for (uint32_t place = 0; place < digit_places<Bits>; ++place)
     if (((varying >> (place * digit_bits)) & (digit_values - 1)) != 0)
       move_by_digit<Shared, Bits, with_values, ranking, threads, keys_a_thread>(shared, first, size, place);

@@ -28,11 +28,6 @@ template <class Bits>
 struct ChunkedKeys {
   const Bits* region;
   const uint16_t* numbers;
-
-  __device__ __forceinline__ const Bits* at(uint32_t i) const {
-    constexpr uint32_t chunk = dealt_chunk<Bits>;
-    return region + numbers[i / chunk] * chunk + i % chunk;
-  }
 };
 
 /// Where uncounted_partition.cuh leaves its buckets, for those that take them from there.

@@ -42,6 +42,14 @@ struct BucketMap {
     return map;
   }
 
+  /// Over [least, most] and `slack` more on both sides, as far as there are keys.
+  static __device__ __forceinline__ BucketMap around(Bits least, Bits most, Bits slack, uint32_t buckets) {
+    constexpr Bits all = static_cast<Bits>(~Bits{0});
+    const Bits lowest = least > slack ? static_cast<Bits>(least - slack) : Bits{0};
+    const Bits highest = most < all - slack ? static_cast<Bits>(most + slack) : all;
+    return over(lowest, static_cast<Bits>(highest - lowest), buckets);
+  }
+
   __device__ __forceinline__ uint32_t word_of(Bits ordered) const {
     return leading(min(static_cast<Bits>(max(ordered, lowest) - lowest), range));
   }
@@ -72,8 +80,18 @@ struct BucketMap {
 /// All buckets alike.
 template <class Bits>
 struct LinearBuckets {
+  using Key = Bits;
   BucketMap<Bits> map;
 
+  /// The range that holds keys of which samples span [least, most]: 1/slack_part of that more on both sides.
+  static __device__ __forceinline__ LinearBuckets around(Bits least, Bits most, uint32_t slack_part,
+                                                         uint32_t buckets, const KeyMap<Bits>& /*map*/) {
+    const Bits slack = static_cast<Bits>(most - least) / slack_part;
+    return {BucketMap<Bits>::around(least, most, slack, buckets)};
+  }
+  __device__ __forceinline__ bool is_usable() const { return true; }
+  /// Whether the range has so many values.
+  __device__ __forceinline__ bool may_hold(uint64_t values) const { return map.range >= values; }
   __device__ __forceinline__ uint32_t of_word(uint32_t word) const { return __umulhi(word, map.scale); }
   /// Of 2^14 parts of each bucket.
   __device__ __forceinline__ uint32_t part_of_word(uint32_t word) const {
@@ -143,6 +161,7 @@ struct BucketsBeside {
 /// All buckets alike in the values of floating-point keys, whose `map` gives their ordered bits.
 template <class Bits>
 struct RealBuckets {
+  using Key = Bits;
   using Real = std::conditional_t<sizeof(Bits) == 4, float, double>;
   Real lowest;
   Real highest;
@@ -166,12 +185,30 @@ struct RealBuckets {
     made.scale = static_cast<Real>(buckets) / (made.highest - made.lowest);
     return made;
   }
+  static __device__ __forceinline__ RealBuckets around(Bits least, Bits most, uint32_t slack_part,
+                                                       uint32_t buckets, const KeyMap<Bits>& map) {
+    return over(least, most, 1 / static_cast<Real>(slack_part), buckets, map);
+  }
   /// False where the least or the most is no finite number, or too close to the limits of its type: then
   /// nothing else may be asked.
   __device__ __forceinline__ bool is_usable() const {
     constexpr Real most = std::numeric_limits<Real>::max();
     return lowest >= -most && highest <= most && scale > 0 && scale <= most;
   }
+
+  /// The values of one bucket in so many.
+  __device__ __forceinline__ RealBuckets within(uint32_t bucket, uint32_t parts) const {
+    const uint32_t from_lowest = map.invert != 0 ? buckets - 1 - bucket : bucket;
+    const Real width = 1 / scale;
+    const Real first = lowest + static_cast<Real>(from_lowest) * width;
+    return {.lowest = first,
+            .highest = first + width,
+            .scale = static_cast<Real>(parts) * scale,
+            .buckets = parts,
+            .map = map};
+  }
+  /// Not known: numbers lie closer the smaller they are.
+  __device__ __forceinline__ bool may_hold(uint64_t /*values*/) const { return true; }
 
   /// NaN is above all numbers, as in order. A difference and a product, rounded, never fall as a key rises.
   __device__ __forceinline__ uint32_t operator()(Bits ordered) const {
@@ -239,26 +276,72 @@ __device__ __forceinline__ KeyInterval<Bits> interval_of(const RealBuckets<Bits>
   return {first, none ? static_cast<Bits>(~Bits{0}) : static_cast<Bits>(behind - 1)};
 }
 
-/// A bucket's interval in at most 2^bits parts of 2^shift values each (bucket_sort.cuh).
+/// A bucket's interval in at most 2^bits parts of 2^shift values each, some of them, a power of two, in a word
+/// (bucket_sort.cuh).
 struct BucketParts {
-  uint32_t shift;
-  uint32_t lowest;  // what a key of the first part is when it is shifted, modulo 2^32
+  static constexpr uint32_t most_in_word = 16;
 
+  uint16_t shift;
+  uint16_t word_shift;   // 2^word_shift values are in a word: one at least
+  uint32_t lowest_word;  // what a key of the first word is when it is shifted, modulo 2^32
+
+  /// As few values in a word as there is room for; 2^bits / most_in_word words.
   template <class Bits>
   static __device__ __forceinline__ BucketParts over(Bits first, Bits last, uint32_t bits) {
+    constexpr uint32_t word_bits = 4;
+    static_assert(most_in_word == 1u << word_bits);
     const Bits range = static_cast<Bits>(last - first);
     const uint32_t zeros = static_cast<uint32_t>(sizeof(Bits) == 4 ? __clz(static_cast<int>(range))
                                                                    : __clzll(static_cast<long long>(range)));
     const uint32_t used = sizeof(Bits) * 8 - zeros;
-    uint32_t shift = used > bits ? used - bits : 0;
-    // An interval that begins in the midst of a part may touch one more.
-    if (static_cast<Bits>((last >> shift) - (first >> shift)) >> bits != 0) ++shift;
-    return {shift, static_cast<uint32_t>(first >> shift)};
+    const uint32_t words = bits - word_bits;
+    uint32_t word_shift = used > words ? used - words : 0;
+    // An interval that begins in the midst of a word may touch one more.
+    if (static_cast<Bits>((last >> word_shift) - (first >> word_shift)) >> words != 0) ++word_shift;
+    return {static_cast<uint16_t>(max(word_shift, word_bits) - word_bits), static_cast<uint16_t>(word_shift),
+            static_cast<uint32_t>(first >> word_shift)};
   }
+
   template <class Bits>
-  __device__ __forceinline__ uint32_t operator()(Bits ordered) const {
-    return static_cast<uint32_t>(ordered >> shift) - lowest;
+  __device__ __forceinline__ uint32_t word_of(Bits ordered) const {
+    return static_cast<uint32_t>(ordered >> word_shift) - lowest_word;
   }
+  /// Which of its word's parts: higher for higher keys of the same word.
+  template <class Bits>
+  __device__ __forceinline__ uint32_t in_word(Bits ordered) const {
+    return static_cast<uint32_t>(ordered >> shift) % most_in_word;
+  }
+  __device__ __forceinline__ bool words_have_one_value() const { return word_shift == 0; }
+};
+
+/// Parts that are linear in the values of floats: around zero, where the bits of half of the keys have one exponent,
+/// those of the other half all lower ones.
+template <class Bits>
+struct RealParts {
+  RealBuckets<Bits> parts;
+
+  /// Of keys whose ordered bits span [least, most].
+  static __device__ __forceinline__ RealParts over(Bits least, Bits most, uint32_t parts,
+                                                   const KeyMap<Bits>& map) {
+    return of(RealBuckets<Bits>::over(least, most, 0, parts, map));
+  }
+  /// If they cannot be used, some that can.
+  static __device__ __forceinline__ RealParts of(RealBuckets<Bits> parts) {
+    if (!parts.is_usable()) {
+      parts.lowest = 0;
+      parts.highest = 1;
+      parts.scale = static_cast<typename RealBuckets<Bits>::Real>(parts.buckets);
+    }
+    return {parts};
+  }
+
+  __device__ __forceinline__ uint32_t word_of(Bits ordered) const {
+    return parts(ordered) / BucketParts::most_in_word;
+  }
+  __device__ __forceinline__ uint32_t in_word(Bits ordered) const {
+    return parts(ordered) % BucketParts::most_in_word;
+  }
+  __device__ __forceinline__ bool words_have_one_value() const { return false; }
 };
 
 }  // namespace sweepsort

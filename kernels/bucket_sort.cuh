@@ -2,15 +2,15 @@
 // brings it in order there. Stehle & Jacobsen, 2017; the parts and the comparison of the few keys that share
 // one as in Neubert, "The Flashsort1 Algorithm", 1998. Moves 2n records.
 //
-//     bucket:           61 67 60 64 67      its range is divided into many more parts than it has keys
-//     1 parts:           1  7  0  4  7      a small counter each; its old value is the key's slot
-//     2 scan:            1  3  0  2  3      keys in lower parts
-//     3 place = 2 + slot 1  3  0  2  4      who is alone in its part is at its place
-//     4 a part of several keys, if they may differ or have values, is listed, and one thread sorts it
+//     bucket:      61 67 60 64 67      its range is divided into many more parts than it has keys, 16 parts a word
+//     1 parts:      1  7  0  4  7      a bit each; the second 7 finds it set and is the word's late key number 1
+//     2 scan:       keys in lower words
+//     3 place:      1  3  0  2  4      = 2 + lower bits of the word; late keys come behind the word's others
+//     4 the keys of a word with late ones, if they may differ or have values, are sorted by one thread
 //
-// A bucket whose keys crowd in few parts is sorted digit by digit instead (bucket_digits.cuh), by a later
+// A bucket with many late keys in a word is sorted digit by digit instead (bucket_digits.cuh), by a later
 // launch where there is one: the registers which that needs would slow down all others. Before that, keys
-// alone are tried with wider counters, and a warp for a part of many keys, which as a rule are few values.
+// alone are tried with wider numbers, and a warp for a word of many keys, which as a rule are few values.
 #pragma once
 
 #include "core/key_bits.hpp"
@@ -20,7 +20,7 @@
 #include "kernels/bucket_map.cuh"
 #include "kernels/launch.cuh"
 #include "kernels/msd_plan.cuh"
-#include "kernels/part_counters.cuh"
+#include "kernels/part_words.cuh"
 #include "kernels/policy.cuh"
 #include "kernels/ptx.cuh"
 
@@ -42,31 +42,34 @@ inline constexpr uint32_t batch = 4;
 
 template <class Bits, class Value, class Policy>
 struct Shared {
-  using Counters = PartCounters<Policy::counter_bits>;
-  static constexpr uint32_t part_bits = std::countr_zero(Policy::parts_of_plan);
-  static constexpr uint32_t words = Policy::parts / Counters::a_word;
+  static constexpr uint32_t part_bits = std::countr_zero(Policy::parts);
+  static constexpr uint32_t words = Policy::parts / part_word::bits;
   static constexpr uint32_t warps = Policy::threads / warp_threads;
   static constexpr uint32_t most_keys = Policy::most_keys;
   // A bucket's first place in the output may be in the midst of a vector of 16 bytes; then so is its first
   // place here.
   static constexpr uint32_t places = most_keys + sizeof(uint4) / sizeof(Bits);
   static constexpr bool with_values = value_bytes<Value> != 0;
-  static constexpr bool sorts_long_parts = Policy::counter_bits == 16;
-  static_assert(places < 1u << 16 && !(with_values && sorts_long_parts));
+  static constexpr bool sorts_long_words = Policy::number_bits == 16;
+  /// More keys of a word than one thread compares, if a warp may.
+  static constexpr uint32_t long_word = 8;
+  static_assert(places < 1u << 16 && words <= 1u << 16 && !(with_values && sorts_long_words));
 
-  BucketParts parts;   // if they were found here
+  union {
+    BucketParts parts;  // if they were found here
+    RealParts<Bits> real_parts;
+  };
   Bits* first_vector;  // where the bucket's keys go: the vector of 16 bytes with the first one
   uint64_t warp_sums[warps];
-  uint32_t listed;
-  uint32_t long_parts;
+  uint32_t warp_keys[warps];
+  uint32_t long_words;
   bucket_list::Queue<with_values ? 1 : (Policy::most_keys + dealt_chunk<Bits> - 1) / dealt_chunk<Bits>> queue;
   union {
-    alignas(16) uint32_t counters[words];
-    DigitCounts<Bits, warps> digits;  // the other way
+    alignas(16) uint32_t part_words[words + 1];  // part_words.cuh; behind them, one that has no parts
+    DigitCounts<Bits, warps> digits;             // the other way
   };
-  alignas(8) uint16_t before[words];  // places before those of each word's parts
-  uint16_t list[most_keys / 2];       // places of the second keys of parts with several
-  uint16_t long_list[sorts_long_parts ? most_keys / Counters::crowd : 1];  // of those with many
+  uint16_t late_words[warps][2 * warp_threads];                      // some with late keys
+  uint16_t long_list[sorts_long_words ? most_keys / long_word : 1];  // words with late keys, and many in all
   uint16_t positions[with_values ? places : 1];  // where the record at a place stood in the bucket
   union {
     alignas(16) Bits keys[places];
@@ -82,11 +85,11 @@ struct BucketRange {
 /// What becomes of a bucket whose keys crowd in few parts.
 enum class Crowded : uint32_t { by_digits, left_alone };
 
-template <class Bits, class Value, Ranking ranking, class Policy, Crowded crowded>
+/// Parts: BucketParts, or RealParts of floats.
+template <class Bits, class Value, Ranking ranking, class Policy, Crowded crowded, class Parts = BucketParts>
 class Bucket {
  public:
   using BucketShared = Shared<Bits, Value, Policy>;
-  using Counters = typename BucketShared::Counters;
   static constexpr bool with_values = value_bytes<Value> != 0;
   static constexpr uint32_t threads = Policy::threads;
   static constexpr uint32_t keys_a_thread = Policy::keys_a_thread;
@@ -94,7 +97,10 @@ class Bucket {
 
   __device__ __forceinline__ Bucket(BucketShared& shared, const BucketArrays<Bits, Value>& arrays,
                                     const KeyMap<Bits>& map)
-      : shared_(shared), arrays_(arrays), map_(map) {}
+      : shared_(shared), arrays_(arrays), map_(map) {
+    clear_words();
+    __syncthreads();
+  }
 
   /// Loads a bucket's keys. Of keys alone it may be the next bucket, once the present one's are in shared memory.
   __device__ __forceinline__ void load(uint32_t size, const Bits* from) {
@@ -102,7 +108,12 @@ class Bucket {
     for_rows(size, [&](uint32_t row) { keys_[row] = __ldcs(mine + row * threads); });
   }
   __device__ __forceinline__ void load(uint32_t size, const bucket_list::ChunkedKeys<Bits>& from) {
-    for_rows(size, [&](uint32_t row) { keys_[row] = __ldcs(from.at(index_in_row(row))); });
+    constexpr uint32_t chunk = dealt_chunk<Bits>;
+    static_assert(threads % chunk == 0);
+    const Bits* const mine = ptx::opaque(from.region + threadIdx.x % chunk);
+    const uint16_t* const numbers = from.numbers + threadIdx.x / chunk;
+    for_rows(size,
+             [&](uint32_t row) { keys_[row] = __ldcs(mine + numbers[row * (threads / chunk)] * chunk); });
   }
   /// The same where `front` keys are at the beginning of the `room` keys from `from` on and the others at
   /// their end.
@@ -125,7 +136,7 @@ class Bucket {
   /// the same answer. load_next() is called when the keys' registers are free, but not if the bucket is left
   /// alone or goes by digits.
   template <class LoadNext>
-  __device__ __forceinline__ bool sort_loaded(BucketRange range, BucketParts parts, Bits* to,
+  __device__ __forceinline__ bool sort_loaded(BucketRange range, const Parts& parts, Bits* to,
                                               LoadNext load_next) {
     set_goal(to);
     range_ = range;
@@ -148,28 +159,35 @@ class Bucket {
 
  private:
   /// keys_are_placed(): all keys are in shared memory, and their registers are free. It is not called where
-  /// the bucket may still be left alone behind that (wider counters), nor by digits.
+  /// the bucket may still be left alone behind that (wider numbers), nor by digits.
   template <class KeysArePlaced>
   __device__ __forceinline__ bool sort_in_parts(KeysArePlaced keys_are_placed) {
-    if (threadIdx.x == 0) shared_.listed = shared_.long_parts = 0;
-    clear_counters();
-    __syncthreads();
-    const bool is_crowded = __syncthreads_or(take_slots()) != 0;
-    if (crowded == Crowded::left_alone && is_crowded) return false;
+    if (threadIdx.x == 0) shared_.long_words = 0;
+    const bool is_crowded = __syncthreads_or(mark_parts()) != 0;
+    if (crowded == Crowded::left_alone && is_crowded) {
+      clear_words();
+      __syncthreads();
+      return false;
+    }
     if (is_crowded) {
       place_by_digits();
     } else {
-      scan_counters();
+      scan_words();
       place_by_parts();
-      if (!BucketShared::sorts_long_parts) keys_are_placed();
-      sort_listed();
-      if (BucketShared::sorts_long_parts && !sort_long_parts()) {
-        if (crowded == Crowded::left_alone) return false;
+      if (!BucketShared::sorts_long_words) keys_are_placed();
+      sort_late_words();
+      if (BucketShared::sorts_long_words && !sort_long_words()) {
+        if (crowded == Crowded::left_alone) {
+          clear_words();
+          __syncthreads();
+          return false;
+        }
         sort_staged();
       }
     }
     load_values();
     store_keys();
+    clear_words();
     store_values();
     __syncthreads();  // the next bucket takes the shared memory
     return true;
@@ -236,144 +254,183 @@ class Bucket {
       const uint32_t warp = ptx::lane_id() % BucketShared::warps;
       least = warp_reduce(of_warps[warp], [](Bits a, Bits b) { return min(a, b); });
       most = warp_reduce(of_warps[BucketShared::warps + warp], [](Bits a, Bits b) { return max(a, b); });
-      if (threadIdx.x == 0) shared_.parts = BucketParts::over(least, most, BucketShared::part_bits);
+      if (threadIdx.x == 0) {
+        if constexpr (std::is_same_v<Parts, BucketParts>)
+          shared_.parts = BucketParts::over(least, most, BucketShared::part_bits);
+        else
+          shared_.real_parts = Parts::over(least, most, Policy::parts, map_);
+      }
     }
     __syncthreads();
-    parts_ = shared_.parts;
+    if constexpr (std::is_same_v<Parts, BucketParts>)
+      parts_ = shared_.parts;
+    else
+      parts_ = shared_.real_parts;
   }
 
-  __device__ __forceinline__ void clear_counters() {
-    uint4* const counters = reinterpret_cast<uint4*>(shared_.counters);
+  __device__ __forceinline__ void clear_words() {
+    uint4* const vectors = reinterpret_cast<uint4*>(shared_.part_words);
 #pragma unroll
-    for (uint32_t w = threadIdx.x; w < words / 4; w += threads) counters[w] = make_uint4(0, 0, 0, 0);
+    for (uint32_t w = threadIdx.x; w < words / 4; w += threads) vectors[w] = make_uint4(0, 0, 0, 0);
+  }
+  __device__ __forceinline__ uint32_t& word_of(Bits key) const {
+    return shared_.part_words[parts_.word_of(key)];
   }
 
-  /// Wider counters are fewer: two parts of the plan's share one.
-  __device__ __forceinline__ uint32_t part_of(Bits key) const {
-    return parts_(key) / (Policy::parts_of_plan / Policy::parts);
-  }
-  __device__ __forceinline__ uint32_t& counters_of(uint32_t part) const {
-    return shared_.counters[part / Counters::a_word];
-  }
-
-  /// Step 1. True if a part is crowded: then counters may have run over, and slots mean nothing.
-  __device__ __forceinline__ bool take_slots() {
-    slots_.clear();
+  /// Step 1. True if too many keys of a word came late: then their numbers may mean nothing.
+  __device__ __forceinline__ bool mark_parts() {
+    late_.clear();
     for_batches(range_.size, [&](auto rows) {
-      uint32_t shift[batch];
-      uint32_t before[batch];
+      bool is_late[batch];
       rows.for_rows([&](uint32_t row) {
-        const uint32_t part = part_of(keys_[row]);
-        shift[row % batch] = part * Policy::counter_bits;  // modulo 32
-        before[row % batch] = atomicAdd(&counters_of(part), __funnelshift_l(0, 1, shift[row % batch]));
+        const uint32_t bit = 1u << parts_.in_word(keys_[row]);
+        is_late[row % batch] = (atomicOr(&word_of(keys_[row]), bit) & bit) != 0;
       });
-      rows.for_rows([&](uint32_t row) { slots_.set(row, before[row % batch], shift[row % batch]); });
+      rows.for_rows([&](uint32_t row) {
+        if (!is_late[row % batch]) return;
+        const uint32_t before = atomicAdd(&word_of(keys_[row]), part_word::one_late) / part_word::one_late;
+        late_.set(row, before + 1);
+      });
     });
-    return slots_.any_crowded();
+    return late_.any_crowded();
   }
 
-  /// Step 2. Each thread adds up the counters of `rows` vectors of 16 bytes; their sums, side by side in the
-  /// 16-bit fields of one word, are scanned over the block at once.
-  __device__ __forceinline__ void scan_counters() {
-    constexpr uint32_t rows = words / 4 / threads;
-    static_assert(rows * 4 * threads == words && rows <= 4);
-    const uint4* const counters = reinterpret_cast<const uint4*>(shared_.counters);
-    uint32_t sums[rows][3];
-    uint64_t row_sums = 0;
+  /// A warp scans neighbouring words; a thread rows of 4.
+  static constexpr uint32_t word_rows = words / 4 / threads;
+  static_assert(word_rows * 4 * threads == words && word_rows <= 4);
+  __device__ __forceinline__ static uint32_t own_vector(uint32_t row) {
+    return (threadIdx.x / warp_threads * word_rows + row) * warp_threads + ptx::lane_id();
+  }
+
+  /// Step 2. The sums of the rows of a warp are scanned side by side, two in a word.
+  __device__ __forceinline__ void scan_words() {
+    using namespace part_word;
+    uint4* const vectors = reinterpret_cast<uint4*>(shared_.part_words) + own_vector(0);
+    const uint32_t warp = threadIdx.x / warp_threads;
+    constexpr uint32_t pairs = (word_rows + 1) / 2;
+    uint32_t sums[word_rows][3];
+    uint32_t row_sums[pairs] = {};
+    late_words_ = 0;
 #pragma unroll
-    for (uint32_t r = 0; r < rows; ++r) {
-      const uint4 four = counters[index_in_row(r)];
-      sums[r][0] = Counters::sum(four.x);
-      sums[r][1] = Counters::sum(four.y, sums[r][0]);
-      sums[r][2] = Counters::sum(four.z, sums[r][1]);
-      row_sums |= uint64_t{Counters::sum(four.w, sums[r][2])} << (16 * r);
+    for (uint32_t r = 0; r < word_rows; ++r) {
+      const uint4 four = vectors[r * warp_threads];
+      sums[r][0] = keys(four.x);
+      sums[r][1] = sums[r][0] + keys(four.y);
+      sums[r][2] = sums[r][1] + keys(four.z);
+      row_sums[r / 2] |= (sums[r][2] + keys(four.w)) << (r % 2 * 16);
+      late_words_ |= (has_late(four.x) ? 1u << 4 * r : 0) | (has_late(four.y) ? 2u << 4 * r : 0) |
+                     (has_late(four.z) ? 4u << 4 * r : 0) | (has_late(four.w) ? 8u << 4 * r : 0);
     }
-    uint64_t totals = 0;
-    const uint64_t below = block_exclusive_sum<threads>(row_sums, shared_.warp_sums, totals);
-    uint32_t rows_before = lead_;
+    uint32_t below[pairs];
+    uint32_t totals[pairs];
+    uint32_t warp_keys = 0;
 #pragma unroll
-    for (uint32_t r = 0; r < rows; ++r) {
-      const uint32_t first = rows_before + (static_cast<uint32_t>(below >> (16 * r)) & 0xffff);
-      rows_before += static_cast<uint32_t>(totals >> (16 * r)) & 0xffff;
-      reinterpret_cast<uint2*>(shared_.before)[index_in_row(r)] =
-          make_uint2(first | (first + sums[r][0]) << 16, (first + sums[r][1]) | (first + sums[r][2]) << 16);
+    for (uint32_t p = 0; p < pairs; ++p) {
+      const uint32_t up_to_me = warp_inclusive_sum(row_sums[p]);
+      below[p] = up_to_me - row_sums[p];
+      totals[p] = __shfl_sync(full_warp, up_to_me, warp_threads - 1);
+      warp_keys += (totals[p] & 0xffff) + (totals[p] >> 16);
     }
+    if (ptx::lane_id() == 0) shared_.warp_keys[warp] = warp_keys;
     __syncthreads();
-  }
-
-  __device__ __forceinline__ uint32_t first_place(uint32_t part) const {
-    return shared_.before[part / Counters::a_word] + Counters::count_before(counters_of(part), part);
+    uint32_t before = lead_ + ptx::warp_sum(ptx::lane_id() < warp ? shared_.warp_keys[ptx::lane_id()] : 0);
+#pragma unroll
+    for (uint32_t r = 0; r < word_rows; ++r) {
+      const uint32_t first = before + (below[r / 2] >> (r % 2 * 16) & 0xffff);
+      before += totals[r / 2] >> (r % 2 * 16) & 0xffff;
+      const uint4 four = vectors[r * warp_threads];  // read once more: registers are short
+      vectors[r * warp_threads] =
+          make_uint4(scanned(four.x, first), scanned(four.y, first + sums[r][0]),
+                     scanned(four.z, first + sums[r][1]), scanned(four.w, first + sums[r][2]));
+    }
+    if (threadIdx.x == 0) shared_.part_words[words] = scanned(0, lead_ + range_.size);
+    __syncthreads();
   }
 
   /// Step 3.
   __device__ __forceinline__ void place_by_parts() {
-    const bool compares = with_values || parts_.shift != 0 || Policy::counter_bits > 8;
-    uint32_t entry = compares ? reserve_entries() : 0;
     for_batches(range_.size, [&](auto rows) {
-      uint32_t place[batch];
-      rows.for_rows(
-          [&](uint32_t row) { place[row % batch] = first_place(part_of(keys_[row])) + slots_.get(row); });
+      uint32_t word[batch];
+      rows.for_rows([&](uint32_t row) { word[row % batch] = word_of(keys_[row]); });
       rows.for_rows([&](uint32_t row) {
-        shared_.keys[place[row % batch]] = keys_[row];
-        if constexpr (with_values)
-          shared_.positions[place[row % batch]] = static_cast<uint16_t>(index_in_row(row));
-        if (compares && slots_.get(row) == 1)
-          shared_.list[entry++] = static_cast<uint16_t>(place[row % batch]);
+        const uint32_t place =
+            part_word::place_behind(word[row % batch], parts_.in_word(keys_[row]), late_.get(row)) - 1;
+        shared_.keys[place] = keys_[row];
+        if constexpr (with_values) shared_.positions[place] = static_cast<uint16_t>(index_in_row(row));
       });
     });
     __syncthreads();
   }
 
-  /// The second key of each part lists it: the first entry of those that this thread needs.
-  __device__ __forceinline__ uint32_t reserve_entries() {
-    const uint32_t wanted = slots_.ones();
-    const uint32_t up_to_me = warp_inclusive_sum(wanted);
-    uint32_t base = 0;
-    if (ptx::lane_id() == warp_threads - 1) base = atomicAdd(&shared_.listed, up_to_me);
-    return __shfl_sync(full_warp, base, warp_threads - 1) + up_to_me - wanted;
+  /// Where a word's keys are.
+  __device__ __forceinline__ uint32_t first_of(uint32_t word) const {
+    return part_word::first_place(shared_.part_words[word]);
   }
 
-  /// Step 4, by insertion; most parts have two keys.
-  __device__ __forceinline__ void sort_listed() {
-    const uint32_t listed = shared_.listed;
-    if (listed == 0) return;
-    for (uint32_t entry = threadIdx.x; entry < listed; entry += threads) {
-      const uint32_t first = shared_.list[entry] - 1;
-      const uint32_t part = part_of(shared_.keys[first]);
-      const uint32_t end = first + Counters::count(counters_of(part), part);
-      if (BucketShared::sorts_long_parts && end - first > Counters::crowd) {
-        shared_.long_list[atomicAdd(&shared_.long_parts, 1u)] = static_cast<uint16_t>(first);
-        continue;
+  /// Step 4. The lanes of a warp share its words with late keys, which are few.
+  __device__ __forceinline__ void sort_late_words() {
+    if (!with_values && parts_.words_have_one_value()) return;
+    uint16_t* const list = shared_.late_words[threadIdx.x / warp_threads];
+    const uint32_t lane = ptx::lane_id();
+    uint32_t listed = 0;
+    while (true) {
+      const uint32_t lanes = __ballot_sync(full_warp, late_words_ != 0);
+      if (late_words_ != 0) {
+        const auto i = static_cast<uint32_t>(__ffs(static_cast<int>(late_words_)) - 1);
+        list[listed + static_cast<uint32_t>(__popc(lanes & ptx::lanes_below()))] =
+            static_cast<uint16_t>(own_vector(i / 4) * 4 + i % 4);
+        late_words_ &= late_words_ - 1;
       }
-      for (uint32_t next = first + 1; next < end; ++next) {
-        const Bits key = shared_.keys[next];
-        const uint16_t position = shared_.positions[with_values ? next : 0];
-        uint32_t to = next;
-        for (; to > first; --to) {
-          const Bits lower = shared_.keys[to - 1];
-          const bool is_in_order =
-              lower < key ||
-              (lower == key && (!with_values || shared_.positions[with_values ? to - 1 : 0] < position));
-          if (is_in_order) break;
-          shared_.keys[to] = lower;
-          if constexpr (with_values) shared_.positions[to] = shared_.positions[to - 1];
-        }
-        if (to == next) continue;
-        shared_.keys[to] = key;
-        if constexpr (with_values) shared_.positions[to] = position;
-      }
+      listed += static_cast<uint32_t>(__popc(lanes));
+      if (lanes != 0 && listed < warp_threads) continue;
+      __syncwarp();
+      if (lane < listed) sort_word(list[lane]);
+      if (lanes == 0) break;
+      listed -= warp_threads;
+      const uint16_t waiting = list[warp_threads + lane];
+      __syncwarp();
+      list[lane] = waiting;
+      __syncwarp();
     }
     __syncthreads();
   }
 
-  /// A warp a part. False if one has too many values.
-  __device__ __forceinline__ bool sort_long_parts() {
-    const uint32_t listed = shared_.long_parts;
+  /// By insertion of the late keys; most words have one at most.
+  __device__ __forceinline__ void sort_word(uint32_t number) {
+    const uint32_t word = shared_.part_words[number];
+    const uint32_t first = part_word::first_place(word);
+    const uint32_t end = first_of(number + 1);
+    if (BucketShared::sorts_long_words && end - first > BucketShared::long_word) {
+      shared_.long_list[atomicAdd(&shared_.long_words, 1u)] = static_cast<uint16_t>(number);
+      return;
+    }
+    for (uint32_t next = first + part_word::in_time(word); next < end; ++next) {
+      const Bits key = shared_.keys[next];
+      const uint16_t position = shared_.positions[with_values ? next : 0];
+      uint32_t to = next;
+      for (; to > first; --to) {
+        const Bits lower = shared_.keys[to - 1];
+        const bool is_in_order =
+            lower < key ||
+            (lower == key && (!with_values || shared_.positions[with_values ? to - 1 : 0] < position));
+        if (is_in_order) break;
+        shared_.keys[to] = lower;
+        if constexpr (with_values) shared_.positions[to] = shared_.positions[to - 1];
+      }
+      if (to == next) continue;
+      shared_.keys[to] = key;
+      if constexpr (with_values) shared_.positions[to] = position;
+    }
+  }
+
+  /// A warp a word. False if one has too many values.
+  __device__ __forceinline__ bool sort_long_words() {
+    const uint32_t listed = shared_.long_words;
     bool has_many = false;
     for (uint32_t entry = threadIdx.x / warp_threads; entry < listed; entry += threads / warp_threads) {
-      const uint32_t first = shared_.long_list[entry];
-      const uint32_t part = part_of(shared_.keys[first]);
-      has_many |= !sort_few_values(shared_.keys + first, Counters::count(counters_of(part), part));
+      const uint32_t number = shared_.long_list[entry];
+      const uint32_t first = first_of(number);
+      has_many |= !sort_few_values(shared_.keys + first, first_of(number + 1) - first);
     }
     return __syncthreads_or(has_many) == 0;
   }
@@ -492,9 +549,10 @@ class Bucket {
   const KeyMap<Bits>& map_;
   BucketRange range_;  // of the keys below
   uint32_t lead_;      // places between first_vector and the bucket's first one
-  BucketParts parts_;
+  Parts parts_;
   Bits keys_[keys_a_thread] = {};
-  typename Counters::template Slots<keys_a_thread> slots_;
+  LateNumbers<Policy::number_bits, keys_a_thread> late_;
+  uint32_t late_words_;  // a bit for each of this thread's words that has late keys
   Value values_[with_values ? keys_a_thread : 1];
 };
 
@@ -514,7 +572,7 @@ __global__ __launch_bounds__(Policy::threads, Policy::blocks_a_multiprocessor) v
   // Where no other block computes while this one loads. Digits would want the registers. H200, 2^30 keys, ms:
   // u64 21.35 -> 20.46, but u32 10.42 -> 10.53.
   constexpr bool loads_ahead = value_bytes<Value> == 0 && sizeof(Bits) == 8 &&
-                               Policy::blocks_a_multiprocessor == 1 && Policy::counter_bits == 8 &&
+                               Policy::blocks_a_multiprocessor == 1 && Policy::number_bits == 8 &&
                                crowded == Crowded::left_alone;
   const bool was_dealt = plan->was_dealt();
   const auto load = [&](const ListedBucket& bucket, const uint16_t* chunks) {
@@ -540,13 +598,13 @@ __global__ __launch_bounds__(Policy::threads, Policy::blocks_a_multiprocessor) v
 }
 
 /// Sorts `count` records as one bucket.
-template <class Bits, class Value, Ranking ranking, class Policy>
+template <class Bits, class Value, Ranking ranking, class Policy, class Parts>
 __global__ __launch_bounds__(Policy::threads) void sort_alone_kernel(BucketArrays<Bits, Value> arrays,
                                                                      uint32_t count, KeyMap<Bits> map) {
   if (ptx::is_before_90()) return;
   ptx::wait_for_previous_launch();
   auto& shared = shared_memory<Shared<Bits, Value, Policy>>();
-  Bucket<Bits, Value, ranking, Policy, Crowded::by_digits> bucket(shared, arrays, map);
+  Bucket<Bits, Value, ranking, Policy, Crowded::by_digits, Parts> bucket(shared, arrays, map);
   bucket.sort_alone({0, count});
 }
 

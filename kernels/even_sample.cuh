@@ -1,5 +1,6 @@
 // even_sample.cuh - whether keys are evenly distributed over their range, come in no order and hardly repeat, as
-// a sample shows it: then a linear map divides them into buckets that no count is needed for.
+// a sample shows it: then a linear map (of floats, linear in their values) divides them into buckets that no count
+// is needed for.
 //
 //     samples:  lines of neighbouring keys, at equal distances
 //        │ least and most ──> the map
@@ -22,28 +23,27 @@
 
 #include <cuda_runtime.h>
 
-#include <bit>
 #include <cmath>
 #include <cstdint>
 
 namespace sweepsort::even_sample {
 
-/// A map leaves so much of the sample's spread as room on both sides: 1/64 (grid_sort.cuh).
-inline constexpr uint32_t slack_shift = 6;
+/// A map leaves this part of the sample's spread as room on both sides (grid_sort.cuh).
+inline constexpr uint32_t slack_part = 64;
 /// Threads whose samples lie side by side: a line of memory.
 inline constexpr uint32_t neighbours = 8;
 /// How two samples that follow each other may differ.
 inline constexpr uint32_t rises = 1;
 inline constexpr uint32_t falls = 2;
 
-template <class Bits, uint32_t threads>
+template <class Buckets, uint32_t threads>
 struct Shared {
+  using Bits = typename Buckets::Key;
   static constexpr uint32_t warps = threads / warp_threads;
   static constexpr uint32_t samples = threads * digest_detail::keys_a_vector<Bits>;
   static constexpr uint32_t cells = 16 * threads;
-  static constexpr uint32_t cell_bits = std::bit_width(cells) - 1;
-  static_assert(std::has_single_bit(cells));
 
+  Buckets cell_of;    // of a key
   Bits least[warps];  // of the samples of each warp
   Bits most[warps];
   Bits first[warps];
@@ -53,12 +53,6 @@ struct Shared {
   uint32_t occupied[warps];             // of which so many have samples
   alignas(16) uint32_t in_cell[cells];  // samples
 };
-
-/// The cell of a word of the map (bucket_map.cuh).
-template <class SampleShared>
-__device__ __forceinline__ uint32_t cell_of(uint32_t word) {
-  return word >> (32 - SampleShared::cell_bits);
-}
 
 /// A warp a part of the range: its samples, and how many of its cells have some.
 template <class SampleShared>
@@ -81,9 +75,9 @@ __device__ __forceinline__ void count_cells(SampleShared& shared) {
   shared.occupied[warp] = occupied;
 }
 
-/// The answer, from what all warps found. `cells`: that the range has.
+/// The answer, from what all warps found.
 template <class SampleShared>
-__device__ __forceinline__ bool is_even(const SampleShared& shared, uint32_t cells, uint32_t buckets) {
+__device__ __forceinline__ bool is_even(const SampleShared& shared, uint32_t buckets) {
   using std::sqrt;
   constexpr uint32_t warps = SampleShared::warps;
   constexpr float samples = SampleShared::samples;
@@ -97,22 +91,22 @@ __device__ __forceinline__ bool is_even(const SampleShared& shared, uint32_t cel
   constexpr uint32_t threads = warps * warp_threads;
   const bool are_local = sum(shared.is_local) > threads / 16 + 2 * threads / buckets;
   // A quarter above the mean, and what chance adds.
-  const float in_part = samples * SampleShared::cells / warps / static_cast<float>(cells);
+  constexpr float in_part = samples / warps;
   const bool is_dense =
       is_there && static_cast<float>(shared.in_part[warp]) > in_part * 1.25f + 3 * sqrt(in_part);
   // Samples that meet another one in their cell: five standard deviations above the mean.
-  const float meetings = samples * samples / 2 / static_cast<float>(cells);
+  constexpr float meetings = samples * samples / 2 / SampleShared::cells;
   const bool repeat = samples - static_cast<float>(sum(shared.occupied)) > meetings + 5 * sqrt(meetings);
   return is_unordered && !are_local && __any_sync(full_warp, is_dense) == 0 && !repeat;
 }
 
-/// Looks at `count` keys, whose ordered bits are map_of_keys.to_ordered, and makes the map that divides them
-/// into `buckets`. The whole block; every block finds the same. False: the keys are not even, or too few to
-/// tell, or their range is so small that each value must come several times; the map may not be there then.
-template <class Bits, uint32_t threads>
+/// Looks at `count` keys, whose ordered bits are map_of_keys.to_ordered, and makes what divides them into `buckets`,
+/// in shared memory. The whole block; every block finds the same. False: the keys are not even, or too few to tell,
+/// or their range is so small that each value must come several times; `bucket_of` may not be there then.
+template <class Buckets, uint32_t threads, class Bits = typename Buckets::Key>
 __device__ __forceinline__ bool take(const Bits* keys, uint32_t count, const KeyMap<Bits>& map_of_keys,
-                                     uint32_t buckets, Shared<Bits, threads>& shared, BucketMap<Bits>& map) {
-  using SampleShared = Shared<Bits, threads>;
+                                     uint32_t buckets, Shared<Buckets, threads>& shared, Buckets& bucket_of) {
+  using SampleShared = Shared<Buckets, threads>;
   constexpr uint32_t width = digest_detail::keys_a_vector<Bits>;
   if (count < neighbours * width) return false;
   constexpr uint32_t last_place = threads / neighbours - 1;
@@ -145,12 +139,11 @@ __device__ __forceinline__ bool take(const Bits* keys, uint32_t count, const Key
   __syncthreads();
   least = warp_reduce(shared.least[lane % SampleShared::warps], lower);
   most = warp_reduce(shared.most[lane % SampleShared::warps], higher);
-  constexpr Bits all = static_cast<Bits>(~Bits{0});
-  const Bits slack = static_cast<Bits>(most - least) >> slack_shift;
-  const Bits lowest = least > slack ? static_cast<Bits>(least - slack) : Bits{0};
-  const Bits highest = most < all - slack ? static_cast<Bits>(most + slack) : all;
-  const auto range = static_cast<Bits>(highest - lowest);
-  if (threadIdx.x == 0) map = BucketMap<Bits>::over(lowest, range, buckets);
+  if (threadIdx.x < 2) {
+    const uint32_t number = threadIdx.x == 0 ? buckets : SampleShared::cells;
+    (threadIdx.x == 0 ? bucket_of : shared.cell_of) =
+        Buckets::around(least, most, slack_part, number, map_of_keys);
+  }
 
   uint32_t order = 0;
   const auto compare = [&](Bits before, Bits after) {
@@ -167,7 +160,7 @@ __device__ __forceinline__ bool take(const Bits* keys, uint32_t count, const Key
   order = warp_reduce(order, [](uint32_t a, uint32_t b) { return a | b; });
   __syncthreads();
 
-  const LinearBuckets<Bits> bucket_of{map};
+  if (!bucket_of.is_usable() || !shared.cell_of.is_usable()) return false;
   const bool is_local = bucket_of(own.keys[0]) == bucket_of(own.keys[1]);
   const uint32_t local_threads = static_cast<uint32_t>(__popc(__ballot_sync(full_warp, is_local)));
   if (lane == 0) {
@@ -175,12 +168,11 @@ __device__ __forceinline__ bool take(const Bits* keys, uint32_t count, const Key
     shared.is_local[warp] = local_threads;
   }
 #pragma unroll
-  for (const Bits key : own.keys)
-    (void)atomicAdd(&shared.in_cell[cell_of<SampleShared>(bucket_of.map.word_of(key))], 1u);
+  for (const Bits key : own.keys) (void)atomicAdd(&shared.in_cell[shared.cell_of(key)], 1u);
   __syncthreads();
   count_cells(shared);
   __syncthreads();
-  return is_even(shared, cell_of<SampleShared>(bucket_of.map.last_word()) + 1, buckets) && range / 4 >= count;
+  return is_even(shared, buckets) && bucket_of.may_hold(uint64_t{count} * 4);
 }
 
 }  // namespace sweepsort::even_sample

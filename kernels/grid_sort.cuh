@@ -66,7 +66,7 @@ namespace grid_sort_detail {
 inline constexpr uint32_t neighbours = 8;
 /// A bucket map leaves so much of the sample's spread as room on both sides: 1/64. Of 1,024 independent
 /// samples the chance to miss more than that of the keys is below 10^-6.
-inline constexpr uint32_t slack_shift = 6;
+inline constexpr uint32_t slack_part = 64;
 
 /// How many times the mean a bucket may be.
 inline constexpr uint32_t crowded_bucket = 6;
@@ -80,13 +80,14 @@ inline constexpr uint32_t list_slots = 2048;
 /// Keys of a thread that registers hold. A larger share is read twice, to rank its keys and to place them.
 inline constexpr uint32_t keys_at_once = 8;
 
-template <class Bits, class Value, class Policy>
+template <class Buckets, class Value, class Policy>
 struct Shared {
+  using Bits = typename Buckets::Key;
   static constexpr uint32_t warps = Policy::threads / warp_threads;
   static constexpr uint32_t parts = Policy::threads / digit_values;
   static constexpr bool with_values = value_bytes<Value> != 0;
 
-  BucketMap<Bits> map;
+  Buckets bucket_of;
   Bits least[warps];
   Bits most[warps];
   // Pairs: bits that are set, and bits that are not, in some key of each warp's sample; digits in which samples
@@ -148,10 +149,12 @@ struct PlaceInList {
   }
 };
 
-template <class Bits, class Value, Ranking ranking, class Policy>
+/// Buckets: linear in the keys' ordered bits or, of floats, in their values.
+template <class Buckets, class Value, Ranking ranking, class Policy>
 class GridSort {
  public:
-  using GridShared = Shared<Bits, Value, Policy>;
+  using Bits = typename Buckets::Key;
+  using GridShared = Shared<Buckets, Value, Policy>;
   using Finish = typename Policy::Finish;
   static constexpr bool with_values = value_bytes<Value> != 0;
   static constexpr uint32_t most_listed = most_in_list<Value>;
@@ -179,13 +182,13 @@ class GridSort {
     const Bits sample = arrays.keys_in[sample_index()];  // under way beside the block's own keys
     load(arrays.keys_in);
     const Bits ordered = task_.map.to_ordered(sample);
-    const LinearBuckets<Bits> bucket_of = guess_buckets(ordered);
+    const Buckets bucket_of = guess_buckets(ordered);
     const Column<Bits, Value> out{arrays.keys_out, arrays.values_out};
     if (with_values && shared_.live_digits > 1 && samples_repeat(ordered) && lists_values(ordered)) {
       const PlaceInList<Bits> place_of{shared_.list, shared_.listed};
       find_places<true>(place_of, digit_values, arrays.values_in, out);
       if (shared_.counts.totals[place_of.nowhere] == 0) return scatter(place_of, out);
-    } else if (!shared_.has_few_digits && !is_surely_crowded(bucket_of(ordered))) {
+    } else if (!shared_.has_few_digits && bucket_of.is_usable() && !is_surely_crowded(bucket_of(ordered))) {
       find_places<with_values>(bucket_of, task_.buckets, arrays.values_in, scratch);
       if (shared_.counts.largest <= most_keys_a_bucket()) {
         scatter(bucket_of, scratch);
@@ -251,7 +254,7 @@ class GridSort {
   }
 
   /// Every block comes to the same result. Also clears the block's counts.
-  __device__ __forceinline__ LinearBuckets<Bits> guess_buckets(Bits key) {
+  __device__ __forceinline__ Buckets guess_buckets(Bits key) {
     const auto lower = [](Bits a, Bits b) { return min(a, b); };
     const auto higher = [](Bits a, Bits b) { return max(a, b); };
     const Bits least = warp_reduce(key, lower);
@@ -280,19 +283,17 @@ class GridSort {
       }
       const Bits first = warp_reduce(shared_.least[which], lower);
       const Bits last = warp_reduce(shared_.most[which], higher);
-      constexpr Bits all = static_cast<Bits>(~Bits{0});
-      const Bits slack = static_cast<Bits>(last - first) >> slack_shift;
-      const Bits lowest = first > slack ? static_cast<Bits>(first - slack) : Bits{0};
-      const Bits highest = last < all - slack ? static_cast<Bits>(last + slack) : all;
       if (ptx::lane_id() == 0) {
-        const auto range = static_cast<Bits>(highest - lowest);
-        shared_.map = BucketMap<Bits>::over(lowest, range, task_.buckets);
+        shared_.bucket_of = Buckets::around(first, last, slack_part, task_.buckets, task_.map);
         shared_.live_digits = live_digits(varying);
-        shared_.has_few_digits = with_values && has_few_digits(range, varying);
+        if constexpr (with_values)
+          shared_.has_few_digits = has_few_digits(shared_.bucket_of.map.range, varying);
+        else
+          shared_.has_few_digits = 0;
       }
     }
     __syncthreads();
-    return {shared_.map};
+    return shared_.bucket_of;
   }
 
   /// Whether samples of different places are often the same.
@@ -531,9 +532,10 @@ class GridSort {
     });
   }
 
+  using Parts = std::conditional_t<std::is_same_v<Buckets, RealBuckets<Bits>>, RealParts<Bits>, BucketParts>;
   using BucketArrays = bucket_sort_detail::BucketArrays<Bits, Value>;
   using Bucket =
-      bucket_sort_detail::Bucket<Bits, Value, ranking, Finish, bucket_sort_detail::Crowded::by_digits>;
+      bucket_sort_detail::Bucket<Bits, Value, ranking, Finish, bucket_sort_detail::Crowded::by_digits, Parts>;
 
   GridShared& shared_;
   const Task<Bits, Value>& task_;
@@ -547,11 +549,16 @@ class GridSort {
   Value values_[with_values ? batch : 1] = {};
 };
 
-template <class Bits, class Value, Ranking ranking, class Policy>
-__global__ __launch_bounds__(Policy::threads, 1) void grid_sort_kernel(Task<Bits, Value> task) {
+template <class Buckets, class Value, Ranking ranking, class Policy>
+__global__ __launch_bounds__(Policy::threads,
+                             1) void grid_sort_kernel(Task<typename Buckets::Key, Value> task) {
   if (ptx::is_before_90()) return;
-  GridSort<Bits, Value, ranking, Policy>(shared_memory<Shared<Bits, Value, Policy>>(), task).sort();
+  GridSort<Buckets, Value, ranking, Policy>(shared_memory<Shared<Buckets, Value, Policy>>(), task).sort();
 }
+
+template <class Bits, class Value, class Policy>
+inline constexpr size_t shared_bytes = std::max(sizeof(Shared<LinearBuckets<Bits>, Value, Policy>),
+                                                sizeof(Shared<RealBuckets<Bits>, Value, Policy>));
 
 }  // namespace grid_sort_detail
 
@@ -562,9 +569,9 @@ inline constexpr uint64_t most_in_grid = uint64_t{Policy::most_blocks} * Policy:
 /// Records that a grid sort takes on the current device; 0 if its blocks cannot wait for each other there.
 template <class Bits, class Value, class Policy = TunedGridSort<Bits, Value>>
 uint64_t grid_capacity() {
-  constexpr size_t shared_bytes = sizeof(grid_sort_detail::Shared<Bits, Value, Policy>);
   if (device_attribute(cudaDevAttrCooperativeLaunch) == 0 ||
-      device_attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin) < shared_bytes)
+      device_attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin) <
+          grid_sort_detail::shared_bytes<Bits, Value, Policy>)
     return 0;
   return uint64_t{std::min(multiprocessors(), Policy::most_blocks)} * Policy::most_share;
 }
@@ -590,9 +597,12 @@ void grid_sort(const MsdArrays<Bits, Value>& arrays, KeyMap<Bits> map,
                                .buckets = static_cast<uint32_t>(buckets),
                                .counts = workspace.counts.data(),
                                .differing = workspace.differing.data()};
-  launch_cooperative(grid_sort_kernel<Bits, Value, ranking, Policy>,
+  auto kernel = grid_sort_kernel<LinearBuckets<Bits>, Value, ranking, Policy>;
+  if constexpr (value_bytes<Value> == 0)
+    if (map.is_of_floats()) kernel = grid_sort_kernel<RealBuckets<Bits>, Value, ranking, Policy>;
+  launch_cooperative(kernel,
                      {static_cast<uint32_t>((arrays.count + share - 1) / share), Policy::threads,
-                      sizeof(grid_sort_detail::Shared<Bits, Value, Policy>)},
+                      shared_bytes<Bits, Value, Policy>},
                      stream, task);
 }
 

@@ -18,6 +18,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <type_traits>
 
 namespace sweepsort {
 
@@ -106,7 +107,14 @@ struct MsdPlan {
   MapPiece pieces[most_map_pieces];
 
   __device__ __forceinline__ LinearBuckets<Bits> linear_buckets() const { return {map}; }
-  __device__ __forceinline__ RealBuckets<Bits> real_buckets() const { return real; }
+  /// Those of keys that are dealt: linear in their bits or their values.
+  template <class Buckets>
+  __device__ __forceinline__ Buckets buckets() const {
+    if constexpr (std::is_same_v<Buckets, RealBuckets<Bits>>)
+      return real;
+    else
+      return linear_buckets();
+  }
   /// `copy`: of pieces.
   __device__ __forceinline__ PiecedBuckets<Bits> pieced_buckets(const MapPiece* copy) const {
     return {map, copy, piece_bits};
@@ -283,7 +291,7 @@ __global__ __launch_bounds__(decide_threads) void decide_kernel(Decision decisio
               .size = static_cast<uint32_t>(size),
               .number = bucket,
               .parts = BucketParts::over(interval.first, interval.last, limits.part_bits[which])};
-    is_too_large = which == counted_buckets && listed.parts.shift != 0;
+    is_too_large = which == counted_buckets && !listed.parts.words_have_one_value();
   }
   const auto append_to = [&](BucketClass list, bool is_member) {
     append(decision.lists + list * msd_most_buckets, &plan->listed[list], listed, is_member && is_wanted);

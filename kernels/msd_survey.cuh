@@ -49,6 +49,8 @@ inline constexpr uint32_t least_crowded = 12;
 
 /// Slots for the samples' distinct values, then for their buckets.
 inline constexpr uint32_t sample_slots = 2 * samples;
+/// More samples than this do not repeat a value by chance where there are a quarter as many values as keys.
+inline constexpr uint32_t most_repeated = 16;
 /// Each 256th of the buckets gets 16 samples if keys are even; more than this does not happen by chance.
 inline constexpr uint32_t groups = 256;
 inline constexpr uint32_t uneven_group = 40;
@@ -108,18 +110,14 @@ struct Shared {
   uint32_t deals;
 };
 
-/// The range that holds keys of which `seen` samples span [least, most], in so many buckets.
+/// What samples show of the range: room at its ends, the less the more there are.
 template <class Bits>
 __device__ BucketMap<Bits> map_around(Bits least, Bits most, uint32_t seen, uint32_t buckets) {
-  constexpr Bits all = static_cast<Bits>(~Bits{0});
   const Bits slack = static_cast<Bits>(most - least) / (seen / slack_samples);
-  const Bits lowest = least > slack ? static_cast<Bits>(least - slack) : Bits{0};
-  const Bits highest = most < all - slack ? static_cast<Bits>(most + slack) : all;
-  return BucketMap<Bits>::over(lowest, static_cast<Bits>(highest - lowest), buckets);
+  return BucketMap<Bits>::around(least, most, slack, buckets);
 }
 
-/// The same of the small sample; if they may be
-/// counted, and the sample spans few values, one with a bucket for each value.
+/// The same of the small sample; if keys may be counted, and the sample spans few values, a bucket for each value.
 template <class Bits>
 __device__ BucketMap<Bits> guess_map(Bits least, Bits most, uint32_t buckets, bool may_count) {
   constexpr Bits all = static_cast<Bits>(~Bits{0});
@@ -255,7 +253,10 @@ class Survey {
       is_crowded = is_crowded_at_places();
     const bool has_clumps = task_.asks_for_clumps && !is_crowded && find_clumps();
     // Where each value comes many times, parts of a bucket are crowded, too, and few digits vary.
-    const bool repeats = shared_.map.range < task_.count / 4;
+    // Of v values about samples^2 / 2v samples repeat one: there are four keys a value or more.
+    const uint64_t repeated = samples - min(shared_.distinct, samples);
+    const bool repeats_often = repeated > most_repeated && repeated * (task_.count / samples) > 2 * samples;
+    const bool repeats = shared_.map.range < task_.count / 4 || (is_even_by_value && repeats_often);
     if (threadIdx.x == 0) {
       is_crowded |= has_top && !has_apart_;
       const bool may_count = !task_.with_values && shared_.map.is_exact(msd_most_buckets);
@@ -266,7 +267,8 @@ class Survey {
       const bool is_even = is_even_by_value || (is_even_ && !plan_.is_pieced);
       const bool is_unordered = !maybe_few_ && guess_ == Guess::unordered;
       plan_.has_too_large = has_too_large;
-      plan_.deals = task_.may_deal && is_even && !may_count && !has_too_large && is_unordered;
+      plan_.deals =
+          task_.may_deal && is_even && !may_count && !has_too_large && is_unordered && !repeats_often;
       plan_.is_real = is_even_by_value;
       plan_.looks_for_frequent =
           has_too_large && is_crowded && !is_dense && is_worth_it && !task_.with_values && is_unordered;

@@ -112,25 +112,23 @@ struct PartitionPolicy {
   static constexpr uint32_t tile = threads * keys_a_thread;
 };
 
-/// bucket_sort.cuh: buckets of up to threads * keys_a_thread records, divided into `parts`, each with a
-/// counter of 8 or 16 bits.
+/// bucket_sort.cuh: buckets of up to threads * keys_a_thread records, divided into `parts`. A key's number among
+/// those that come late has `number_bits`, 8 or 16.
 template <uint32_t threads_, uint32_t keys_a_thread_, uint32_t blocks_a_multiprocessor_, uint32_t parts_,
-          uint32_t counter_bits_ = 8>
+          uint32_t number_bits_ = 8>
 struct BucketSortPolicy {
   static constexpr uint32_t threads = threads_;
   static constexpr uint32_t keys_a_thread = keys_a_thread_;
   static constexpr uint32_t blocks_a_multiprocessor = blocks_a_multiprocessor_;
   static constexpr uint32_t parts = parts_;
-  static constexpr uint32_t counter_bits = counter_bits_;
+  static constexpr uint32_t number_bits = number_bits_;
   static constexpr uint32_t most_keys = threads * keys_a_thread;
-  /// A plan divides for counters of 8 bits, of which as many fit.
-  static constexpr uint32_t parts_of_plan = parts * counter_bits / 8;
 };
 
-/// The same in as much shared memory, for buckets whose values repeat.
+/// The same for buckets whose values repeat, so that many keys come late.
 template <class Policy>
-using WiderCounters = BucketSortPolicy<Policy::threads, Policy::keys_a_thread,
-                                       Policy::blocks_a_multiprocessor, Policy::parts / 2, 16>;
+using ForRepeated = BucketSortPolicy<Policy::threads, Policy::keys_a_thread, Policy::blocks_a_multiprocessor,
+                                     Policy::parts, 16>;
 
 /// radix_msd.cuh: buckets of at most bucket_keys records on average, from least_count records on. From
 /// counted_from keys on larger buckets are counted: fewer keys with such buckets have, as a rule, some that
@@ -180,15 +178,24 @@ struct GridSortPolicy {
 /// for u32 keys and u32 pairs later, as the LSD sort takes about as long there and never gives up
 /// (bench/README.md).
 //
-// H200, CUDA 13.0, 2^28 uniform records, 2026-11-21, ms, whole sorts by bench/tune. Threads x keys of a
-// partition / threads x keys of a small bucket x blocks a multiprocessor:
+// H200, CUDA 13.0, 2^28 uniform records, 2026-11-21, ms, whole sorts by bench/tune. Threads x keys of a partition:
 //
-//   u32       1024x24/256x18x4 2.79   1024x28 2.80     1024x32 2.81    two blocks of 512x24 2.88
-//                                     /512x9x2 2.83    /512x9x3 2.98
-//   u64       512x24/512x9x2 4.79     512x30 4.78      1024x14 4.84    /256x18x3 4.90
-//   u32+u32   512x22/512x9x2 5.15     512x20 5.26      1024x12 6.30 (spills)
+//   u32       1024x24 2.79   1024x28 2.80     1024x32 2.81    two blocks of 512x24 2.88
+//   u64       512x24 4.79    512x30 4.78      1024x14 4.84
+//   u32+u32   512x22 5.15    512x20 5.26      1024x12 6.30 (spills)
 //
-// All with 16,384 parts; 32,768 take 2 % more. The other rows are carried over from their neighbours.
+// with buckets of an older kind. The same of 2026-11-23 with the partitions (u32, u64: deals) of the rows below, by
+// threads x keys of a small bucket x blocks a multiprocessor / parts:
+//
+//   u32       256x18x4/32K 2.50   /64K 2.55   /16K 2.72   256x18x5/32K 2.57   512x9x3/32K 2.73
+//   u64       256x18x3/32K 4.04   /64K 4.13   /16K 4.30   256x18x4/32K 4.40   512x9x2/32K 4.24
+//   u32+u32   256x18x3/32K 4.87   /64K 4.93               512x9x2/32K 5.00    512x9x3/32K 5.38
+//   u64+u32   256x18x2/64K 7.16   /32K 7.30               256x18x3/32K 7.72   512x9x2/32K 7.44
+//   u64+u64   256x18x2/64K 8.47   /32K 8.49               256x18x3/32K 9.70   512x9x2/32K 9.01
+//
+// u32+u64 is carried over. Small blocks want little shared memory: what they leave is the first-level cache, through
+// which all their keys come. Large buckets, 2^30 and 2^29 u32 keys: 1024x18/128K 10.9 and 6.1, /64K 11.2 and 6.0, /256K
+// 11.4 and 6.6.
 //
 // Not counted, 2026-11-23, the two levels in us by ncu, threads x keys a thread of the deal; counted, with the
 // histogram, u32 284 + 679 + 668, u64 527 + 1,251 + 1,257:
@@ -204,52 +211,54 @@ struct MsdRow {
 };
 template <>
 struct MsdRow<uint32_t, NoValue> {
-  using Policy = DealingMsd<MsdPolicy<PartitionPolicy<1024, 24, 8, 1>, BucketSortPolicy<256, 18, 4, 16384>,
-                                      BucketSortPolicy<1024, 18, 1, 65536>, 4096, (1u << 24) + 1>,
+  using Policy = DealingMsd<MsdPolicy<PartitionPolicy<1024, 24, 8, 1>, BucketSortPolicy<256, 18, 4, 32768>,
+                                      BucketSortPolicy<1024, 18, 1, 131072>, 4096, (1u << 24) + 1>,
                             PartitionPolicy<1024, 24, 8, 1>, 1u << 26, 1u << 30>;
 };
 template <>
 struct MsdRow<uint64_t, NoValue> {
-  using Policy = DealingMsd<MsdPolicy<PartitionPolicy<512, 24, 8, 1>, BucketSortPolicy<512, 9, 2, 16384>,
-                                      BucketSortPolicy<1024, 18, 1, 32768>, 4096, (1u << 21) + 1>,
+  using Policy = DealingMsd<MsdPolicy<PartitionPolicy<512, 24, 8, 1>, BucketSortPolicy<256, 18, 3, 32768>,
+                                      BucketSortPolicy<1024, 18, 1, 131072>, 4096, (1u << 21) + 1>,
                             PartitionPolicy<512, 28, 7, 1>, 1u << 26, 1u << 29>;
 };
 template <>
 struct MsdRow<uint32_t, uint32_t> {
-  using Policy = MsdPolicy<PartitionPolicy<512, 22, 11, 1>, BucketSortPolicy<512, 9, 2, 16384>,
-                           BucketSortPolicy<1024, 16, 1, 32768>, 4096, (1u << 23) + 1>;
+  using Policy = MsdPolicy<PartitionPolicy<512, 22, 11, 1>, BucketSortPolicy<256, 18, 3, 32768>,
+                           BucketSortPolicy<1024, 16, 1, 131072>, 4096, (1u << 23) + 1>;
 };
 template <>
 struct MsdRow<uint32_t, uint64_t> {
-  using Policy = MsdPolicy<PartitionPolicy<512, 14, 7, 1>, BucketSortPolicy<512, 9, 2, 16384>,
-                           BucketSortPolicy<1024, 12, 1, 32768>>;
+  using Policy = MsdPolicy<PartitionPolicy<512, 14, 7, 1>, BucketSortPolicy<256, 18, 2, 65536>,
+                           BucketSortPolicy<1024, 12, 1, 131072>>;
 };
 template <>
 struct MsdRow<uint64_t, uint32_t> {
-  using Policy = MsdPolicy<PartitionPolicy<512, 14, 7, 1>, BucketSortPolicy<512, 9, 2, 16384>,
-                           BucketSortPolicy<1024, 12, 1, 32768>>;
+  using Policy = MsdPolicy<PartitionPolicy<512, 14, 7, 1>, BucketSortPolicy<256, 18, 2, 65536>,
+                           BucketSortPolicy<1024, 12, 1, 131072>>;
 };
 template <>
 struct MsdRow<uint64_t, uint64_t> {
-  using Policy = MsdPolicy<PartitionPolicy<512, 8, 8, 1>, BucketSortPolicy<512, 9, 2, 16384>,
-                           BucketSortPolicy<1024, 12, 1, 32768>>;
+  using Policy = MsdPolicy<PartitionPolicy<512, 8, 8, 1>, BucketSortPolicy<256, 18, 2, 65536>,
+                           BucketSortPolicy<1024, 12, 1, 131072>>;
 };
 template <class Bits, class Value>
 using TunedMsd = typename MsdRow<Bits, Value>::Policy;
 
 /// Records of one or two bytes have no grid sort.
 //
-// H200, CUDA 13.0, u32 keys, 2026-11-21, microseconds a sort in a graph of 50; least share / parts:
+// H200, CUDA 13.0, u32 keys, 2026-11-21, microseconds a sort in a graph of 50; least share (buckets of an older kind):
 //
-//   2^16   1024/16K 12.2   1024/32K 12.3   2048/32K 12.9   512/32K 12.7   512/64K 13.5
-//   2^17   1024/16K 12.9   1024/32K 13.3   2048/32K 12.9   512/32K 16.8 (132 blocks)
-//   2^18                   2048/32K 14.0 (128 blocks)      1024/32K 17.8 (132 blocks)
-//   2^20   1024/16K 23.4   all others 23.8, 512/64K 25.0
+//   2^16   1024 12.2   2048 12.9   512 12.7
+//   2^17   1024 12.9   2048 12.9   512 16.8 (132 blocks)
+//   2^18               2048 14.0 (128 blocks)      1024 17.8 (132 blocks)
+//
+// 2026-11-23, 2^20 by bench/tune, 64K parts / 128K: u32 21.7 / 22.6, u64 26.4 / 26.9, u32+u32 37.0 / 37.7, u64+u64 55.8 /
+// 56.4.
 //
 // More than 128 blocks cost 3.5 us: another round of loads when the matrix of counts is summed.
 template <uint32_t bucket_keys_a_thread>
 using GridSortRow =
-    GridSortPolicy<1024, 8, 128, 1024, BucketSortPolicy<1024, bucket_keys_a_thread, 1, 16384>>;
+    GridSortPolicy<1024, 8, 128, 1024, BucketSortPolicy<1024, bucket_keys_a_thread, 1, 65536>>;
 template <class Bits, class Value>
 using TunedGridSort = std::conditional_t<
     sizeof(Bits) < 4, void,
@@ -263,7 +272,8 @@ using TunedGridSort = std::conditional_t<
 //   u32 2^22   57 / 110   111 / 127   129 / 188   161 / 157
 //   u64 2^21   44 / 167   158 / 174   118 / 243   228 / 221
 //
-// u32+u32 is carried over. 24 keys a thread would hold 3 * 2^20 u32 keys; 20 keys of 8 bytes, 2.6 million.
+// 2026-11-23, 2^21 by bench/tune, 64K parts / 128K / 256K: u32 36.7 / 37.6 / 38.8, u64 45.2 / 45.9 / 46.8, u32+u32 64.5 /
+// 64.6. 24 keys a thread would hold 3 * 2^20 u32 keys; 20 keys of 8 bytes, 2.6 million.
 template <uint32_t keys_a_thread, uint32_t bucket_keys_a_thread, uint32_t parts>
 using LargeGridSortRow =
     GridSortPolicy<1024, keys_a_thread, 128, 1024, BucketSortPolicy<1024, bucket_keys_a_thread, 1, parts>>;
@@ -277,11 +287,11 @@ struct LargeGridRow<uint32_t, NoValue> {
 };
 template <>
 struct LargeGridRow<uint64_t, NoValue> {
-  using Policy = LargeGridSortRow<16, 12, 32768>;
+  using Policy = LargeGridSortRow<16, 12, 65536>;
 };
 template <>
 struct LargeGridRow<uint32_t, uint32_t> {
-  using Policy = LargeGridSortRow<16, 12, 32768>;
+  using Policy = LargeGridSortRow<16, 12, 65536>;
 };
 template <class Bits, class Value>
 using LargeGridSort = typename LargeGridRow<Bits, Value>::Policy;
@@ -315,6 +325,9 @@ struct TiledGridPolicy {
 //   u32 2^24   24/48K 166   16/48K 173   32/48K 176   24/40K 172        two blocks of 512: 233 (without bins)
 //   u64 2^23   12/24K 140   16/24K 142    8/24K 145
 //
+// With buckets of an older kind; now, by bench/tune, 64K parts / 128K / 256K: u32 2^23 99 / 92 / 93, 2^24 183 / 169 / 170,
+// u64 2^23 142 / 131, 2^24 293 / 272.
+//
 // Fewer than 16,384 keys a bucket make more buckets, and a tile's keys of one bucket fewer. 1,720 buckets are
 // enough for most_count keys whatever the number of blocks, as many for each.
 template <class Bits, class Value>
@@ -323,12 +336,12 @@ struct TiledGridRow {
 };
 template <>
 struct TiledGridRow<uint32_t, NoValue> {
-  using Policy = TiledGridPolicy<24, 49152, 160, 1720, 16384, BucketSortPolicy<1024, 18, 1, 65536>,
+  using Policy = TiledGridPolicy<24, 49152, 160, 1720, 16384, BucketSortPolicy<1024, 18, 1, 131072>,
                                  (1u << 22) + 1, 3u << 23>;
 };
 template <>
 struct TiledGridRow<uint64_t, NoValue> {
-  using Policy = TiledGridPolicy<12, 24576, 160, 1720, 10752, BucketSortPolicy<1024, 12, 1, 32768>,
+  using Policy = TiledGridPolicy<12, 24576, 160, 1720, 10752, BucketSortPolicy<1024, 12, 1, 131072>,
                                  (1u << 21) + 1, 1u << 24>;
 };
 template <class Bits, class Value>

@@ -55,6 +55,16 @@ __device__ __forceinline__ uint32_t lanes_below() {
 #endif
 }
 
+/// The same address, of which the compiler knows no parts: it would add them up anew for each access to its
+/// neighbourhood.
+template <class T>
+__device__ __forceinline__ T* opaque(T* address) {
+#if defined(__CUDA_ARCH__)
+  asm("" : "+l"(address));
+#endif
+  return address;
+}
+
 /// The sum of `value` over the warp, all of which calls it; every lane gets it.
 __device__ __forceinline__ uint32_t warp_sum(uint32_t value) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800

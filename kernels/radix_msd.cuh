@@ -243,11 +243,15 @@ void deal(const MsdArrays<Bits, NoValue>& arrays, KeyMap<Bits> map, const Spans&
                         .chunks = workspace.dealt_chunks.data(),
                         .plan = workspace.plan.data()};
   constexpr size_t shared_bytes = sizeof(uncounted_detail::Shared<Bits, Partition>);
-  launch_chained(deal_to_parents_kernel<Bits, Partition>, {spans.number, Partition::threads, shared_bytes},
-                 stream, task);
   const uint32_t blocks = std::min(multiprocessors() * Partition::blocks_a_multiprocessor, msd_digits);
-  launch_chained(deal_to_children_kernel<Bits, Partition>, {blocks, Partition::threads, shared_bytes}, stream,
-                 task);
+  const auto launch = [&]<class Buckets>() {
+    launch_chained(deal_kernel<Bits, Partition, Buckets, true>,
+                   {spans.number, Partition::threads, shared_bytes}, stream, task);
+    launch_chained(deal_kernel<Bits, Partition, Buckets, false>, {blocks, Partition::threads, shared_bytes},
+                   stream, task);
+  };
+  launch.template operator()<LinearBuckets<Bits>>();
+  if (map.is_of_floats()) launch.template operator()<RealBuckets<Bits>>();
 }
 
 /// Sorts the buckets of one list, of which each fits a block. Those that are left alone join `next`.
@@ -280,8 +284,10 @@ template <class Policy, Ranking ranking, class Bits, class Value>
 void sort_alone(const MsdArrays<Bits, Value>& arrays, KeyMap<Bits> map, cudaStream_t stream) {
   using namespace bucket_sort_detail;
   const BucketArrays<Bits, Value> all{arrays.keys_in, arrays.keys_out, arrays.values_in, arrays.values_out};
-  launch_chained(sort_alone_kernel<Bits, Value, ranking, Policy>,
-                 {1, Policy::threads, sizeof(Shared<Bits, Value, Policy>)}, stream, all,
+  auto kernel = sort_alone_kernel<Bits, Value, ranking, Policy, BucketParts>;
+  if constexpr (value_bytes<Value> == 0)
+    if (map.is_of_floats()) kernel = sort_alone_kernel<Bits, Value, ranking, Policy, RealParts<Bits>>;
+  launch_chained(kernel, {1, Policy::threads, sizeof(Shared<Bits, Value, Policy>)}, stream, all,
                  static_cast<uint32_t>(arrays.count), map);
 }
 
@@ -389,15 +395,15 @@ void radix_msd(const MsdArrays<Bits, Value>& arrays, const MsdSettings<Bits>& se
         "a chunk has a number of 16 bits");
   // Crowded buckets of either class, and their parts, must suit the launch of the large ones.
   static_assert(Policy::Small::most_keys <= Policy::Large::most_keys &&
-                Policy::Small::parts_of_plan <= Policy::Large::parts_of_plan);
+                Policy::Small::parts <= Policy::Large::parts);
   using namespace msd_plan_detail;
   const Decision decision{
       .counts = workspace.counts.data(),
       .dealt_counts = workspace.dealt_counts.data(),
       .offsets = workspace.offsets.data(),
       .limits = {{Policy::Small::most_keys, Policy::Large::most_keys, counts_buckets ? most_counted_keys : 0},
-                 {std::countr_zero(Policy::Small::parts_of_plan),
-                  std::countr_zero(Policy::Large::parts_of_plan), counted_value_bits}},
+                 {std::countr_zero(Policy::Small::parts), std::countr_zero(Policy::Large::parts),
+                  counted_value_bits + std::countr_zero(BucketParts::most_in_word)}},  // a word a value
       .lists = workspace.lists.data(),
       .frequent_buckets = &listed->buckets[0],
       .frequent_starts = &listed->starts[0]};
@@ -461,10 +467,9 @@ void radix_msd(const MsdArrays<Bits, Value>& arrays, const MsdSettings<Bits>& se
   sort_class.template operator()<Large, Crowded::left_alone>(large_buckets, crowded_buckets);
   if constexpr (!with_values) {
     if (counts_buckets) msd_detail::count_buckets(task, workspace.lists.data(), plan, stream);
-    sort_class.template operator()<WiderCounters<Small>, Crowded::left_alone>(repeating_buckets,
-                                                                              crowded_buckets);
-    sort_class.template operator()<WiderCounters<Large>, Crowded::by_digits>(crowded_buckets,
-                                                                             crowded_buckets);
+    sort_class.template operator()<ForRepeated<Small>, Crowded::left_alone>(repeating_buckets,
+                                                                            crowded_buckets);
+    sort_class.template operator()<ForRepeated<Large>, Crowded::by_digits>(crowded_buckets, crowded_buckets);
   } else {
     sort_class.template operator()<Large, Crowded::by_digits>(crowded_buckets, crowded_buckets);
   }

@@ -6,10 +6,11 @@
 //     block 1  | share | ─ tile by tile ─┼─ bucket 1  |======>   <| ─────┼─ sort ─> out
 //     block 2  | share | ─ tile by tile ─┘  bucket 2  |====>    <=|      └─ sort ─> out
 //
-// The buckets divide the range of the keys evenly (bucket_map.cuh), as a sample shows it, and each has more
-// room than its share. A block collects a tile's keys in bins, one a bucket, and appends whole sectors of 32
-// bytes to the front of each bucket; what is left over waits for the next tile. Behind the last one, that goes
-// to the bucket's back, and so does at once what finds no room in its bin. Which key comes from whom does not
+// The buckets divide the range of the keys, of floats that of their values, evenly (bucket_map.cuh), as a sample
+// shows it, and each has more room than its share. A block collects a tile's keys in bins, one a bucket, and
+// appends whole sectors of 32 bytes to the front of each bucket; what is left over waits for the next tile. Behind
+// the last one, that goes to the bucket's back, and so does at once what finds no room in its bin. Which key comes
+// from whom does not
 // matter, since keys alone have no identity. Keys that are in order, few, repeated or crowded are left to
 // others: the sample shows it (even_sample.cuh), or a bucket that runs over, or a tile that finds no room for
 // many keys of one bin, before anything is written to the output.
@@ -84,16 +85,17 @@ inline constexpr uint32_t most_beside_bin = 64;
 template <class Bits>
 inline constexpr uint32_t granule = 32 / sizeof(Bits);
 
-template <class Bits, class Policy>
+template <class Buckets, class Policy>
 struct Shared {
+  using Bits = typename Buckets::Key;
   static constexpr uint32_t warps = Policy::threads / warp_threads;
 
-  BucketMap<Bits> map;
+  Buckets bucket_of;
   uint32_t warp_sums[warps];
   uint32_t runs_over;
   uint32_t starts[Policy::most_buckets];  // of each bucket in the output
   union {
-    even_sample::Shared<Bits, Policy::threads> sample;
+    even_sample::Shared<Buckets, Policy::threads> sample;
     struct {
       uint32_t counts[Policy::most_buckets];  // keys that came to each bin, whether or not it has room
       uint32_t places[Policy::most_buckets];  // where they go in the scratch array
@@ -123,10 +125,12 @@ struct Task {
   uint32_t* falls_back;
 };
 
-template <class Bits, class Policy>
+/// Buckets: linear in the keys' ordered bits or, of floats, in their values.
+template <class Buckets, class Policy>
 class TiledGridSort {
  public:
-  using SortShared = Shared<Bits, Policy>;
+  using Bits = typename Buckets::Key;
+  using SortShared = Shared<Buckets, Policy>;
   using Finish = typename Policy::Finish;
   static constexpr uint32_t threads = Policy::threads;
   static constexpr uint32_t keys_a_thread = Policy::keys_a_thread;
@@ -140,11 +144,11 @@ class TiledGridSort {
         size_(min(task.share, task.count - blockIdx.x * task.share)) {}
 
   __device__ __forceinline__ void sort() {
-    const bool suits =
-        even_sample::take(task_.keys_in, task_.count, task_.map, task_.buckets, shared_.sample, shared_.map);
+    const bool suits = even_sample::take(task_.keys_in, task_.count, task_.map, task_.buckets, shared_.sample,
+                                         shared_.bucket_of);
     if (threadIdx.x == 0) shared_.runs_over = 0;
     __syncthreads();
-    const LinearBuckets<Bits> bucket_of{shared_.map};
+    const Buckets bucket_of = shared_.bucket_of;
     if (suits) {
       deal(bucket_of);
       ptx::grid_sync();
@@ -187,7 +191,7 @@ class TiledGridSort {
   }
 
   /// The block's keys, tile by tile, to where their buckets are in the scratch array, as ordered bits.
-  __device__ __forceinline__ void deal(const LinearBuckets<Bits>& bucket_of) {
+  __device__ __forceinline__ void deal(const Buckets& bucket_of) {
     Bits own[keys_a_thread] = {};
 #pragma unroll
     for (uint32_t i = 0; i < keys_a_thread; i += batch) load(0, i, own);
@@ -217,7 +221,7 @@ class TiledGridSort {
 
   /// A shared atomic gives each key a slot. The next tile's keys set out as registers become free.
   template <bool is_full>
-  __device__ __forceinline__ void bin_tile(const LinearBuckets<Bits>& bucket_of, uint32_t tile,
+  __device__ __forceinline__ void bin_tile(const Buckets& bucket_of, uint32_t tile,
                                            Bits (&own)[keys_a_thread]) {
     if (task_.map.is_xor()) {
       const Bits mask = task_.map.xor_mask();
@@ -336,7 +340,7 @@ class TiledGridSort {
     return __syncthreads_and(has_room) != 0;
   }
 
-  __device__ __forceinline__ void sort_buckets(const LinearBuckets<Bits>& bucket_of) {
+  __device__ __forceinline__ void sort_buckets(const Buckets& bucket_of) {
     using bucket_sort_detail::Crowded;
     const bucket_sort_detail::BucketArrays<Bits, NoValue> none{};
     // A thread each: the divisions take long.
@@ -346,14 +350,16 @@ class TiledGridSort {
       shared_.parts[own] = BucketParts::over(interval.first, interval.last, part_bits);
     }
     __syncthreads();
+    // Around zero floats crowd in few of the parts of their bits.
+    const uint32_t bucket_of_zero = is_real ? bucket_of(task_.map.to_ordered(0)) : task_.buckets;
     uint32_t crowded = 0;
     {
       BucketSorter<Crowded::left_alone> sorter(shared_.bucket, none, task_.map);
       load_bucket(sorter, blockIdx.x);
       for (uint32_t own = 0, b = blockIdx.x; b < task_.buckets; ++own, b += gridDim.x) {
         const auto load_next = [&] { load_bucket(sorter, b + gridDim.x); };
-        if (sorter.sort_loaded({0, size_of(b)}, shared_.parts[own], task_.keys_out + shared_.starts[b],
-                               load_next))
+        if (b != bucket_of_zero && sorter.sort_loaded({0, size_of(b)}, shared_.parts[own],
+                                                      task_.keys_out + shared_.starts[b], load_next))
           continue;
         if (threadIdx.x == 0) shared_.crowded[crowded] = own;
         ++crowded;
@@ -365,15 +371,23 @@ class TiledGridSort {
     for (uint32_t i = 0; i < crowded; ++i) {
       const uint32_t own = shared_.crowded[i];
       const uint32_t b = own * gridDim.x + blockIdx.x;
-      BucketSorter<Crowded::by_digits> sorter(shared_.bucket, none, task_.map);
+      BucketSorter<Crowded::by_digits, CrowdedParts> sorter(shared_.bucket, none, task_.map);
       load_bucket(sorter, b);
-      (void)sorter.sort_loaded({0, size_of(b)}, shared_.parts[own], task_.keys_out + shared_.starts[b],
-                               [] {});
+      const auto sort = [&](const CrowdedParts& parts) {
+        (void)sorter.sort_loaded({0, size_of(b)}, parts, task_.keys_out + shared_.starts[b], [] {});
+      };
+      if constexpr (is_real) {
+        sort(CrowdedParts::of(bucket_of.within(b, Finish::parts)));
+      } else {
+        sort(shared_.parts[own]);
+      }
     }
   }
 
-  template <bucket_sort_detail::Crowded crowded>
-  using BucketSorter = bucket_sort_detail::Bucket<Bits, NoValue, Ranking::ballot, Finish, crowded>;
+  static constexpr bool is_real = std::is_same_v<Buckets, RealBuckets<Bits>>;
+  using CrowdedParts = std::conditional_t<is_real, RealParts<Bits>, BucketParts>;
+  template <bucket_sort_detail::Crowded crowded, class Parts = BucketParts>
+  using BucketSorter = bucket_sort_detail::Bucket<Bits, NoValue, Ranking::ballot, Finish, crowded, Parts>;
 
   template <class Sorter>
   __device__ __forceinline__ void load_bucket(Sorter& sorter, uint32_t b) const {
@@ -390,12 +404,17 @@ class TiledGridSort {
   uint32_t size_;   // keys
 };
 
-template <class Bits, class Policy>
+template <class Buckets, class Policy>
 __global__ __launch_bounds__(
-    Policy::threads, Policy::Finish::blocks_a_multiprocessor) void tiled_grid_sort_kernel(Task<Bits> task) {
+    Policy::threads,
+    Policy::Finish::blocks_a_multiprocessor) void tiled_grid_sort_kernel(Task<typename Buckets::Key> task) {
   if (ptx::is_before_90()) return;
-  TiledGridSort<Bits, Policy>(shared_memory<Shared<Bits, Policy>>(), task).sort();
+  TiledGridSort<Buckets, Policy>(shared_memory<Shared<Buckets, Policy>>(), task).sort();
 }
+
+template <class Bits, class Policy>
+inline constexpr size_t shared_bytes = std::max(sizeof(Shared<LinearBuckets<Bits>, Policy>),
+                                                sizeof(Shared<RealBuckets<Bits>, Policy>));
 
 }  // namespace tiled_grid_detail
 
@@ -410,7 +429,7 @@ template <class Bits, class Policy>
 uint64_t tiled_grid_capacity() {
   if (device_attribute(cudaDevAttrCooperativeLaunch) == 0 ||
       device_attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin) <
-          sizeof(tiled_grid_detail::Shared<Bits, Policy>))
+          tiled_grid_detail::shared_bytes<Bits, Policy>)
     return 0;
   const uint64_t blocks = most_tiled_grid_blocks<Policy>();
   return Policy::most_buckets / blocks * blocks * Policy::bucket_keys;
@@ -441,9 +460,10 @@ void tiled_grid_sort(const Bits* in, Bits* scratch, Bits* out, uint64_t count, K
                         .fronts = workspace.fronts.data(),
                         .backs = workspace.backs.data(),
                         .falls_back = workspace.falls_back.data()};
-  launch_cooperative(tiled_grid_sort_kernel<Bits, Policy>,
-                     {static_cast<uint32_t>(blocks), Policy::threads, sizeof(Shared<Bits, Policy>)}, stream,
-                     task);
+  const auto kernel = map.is_of_floats() ? tiled_grid_sort_kernel<RealBuckets<Bits>, Policy>
+                                         : tiled_grid_sort_kernel<LinearBuckets<Bits>, Policy>;
+  launch_cooperative(kernel, {static_cast<uint32_t>(blocks), Policy::threads, shared_bytes<Bits, Policy>},
+                     stream, task);
 }
 
 }  // namespace sweepsort

@@ -34,6 +34,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <type_traits>
 
 namespace sweepsort {
 
@@ -434,34 +435,22 @@ __device__ __forceinline__ void deal_to_children(Shared<Bits, Policy>& shared, c
   }
 }
 
-/// A block deals out the keys of one span.
-template <class Bits, class Policy>
+/// First level (`parents`): a block deals out the keys of one span; second level: those of one parent after the
+/// other. Only if `Buckets` are what the plan divides them by.
+template <class Bits, class Policy, class Buckets, bool parents>
 __global__ __launch_bounds__(Policy::threads,
-                             Policy::blocks_a_multiprocessor) void deal_to_parents_kernel(Task<Bits> task) {
+                             Policy::blocks_a_multiprocessor) void deal_kernel(Task<Bits> task) {
   if (ptx::is_before_90()) return;
   ptx::wait_for_previous_launch();
+  constexpr bool is_real = std::is_same_v<Buckets, RealBuckets<Bits>>;
   const MsdPlan<Bits>& plan = *task.plan;
-  if (!plan.tries_deal()) return;
+  if (!plan.tries_deal() || (plan.is_real != 0) != is_real) return;
+  const Buckets bucket_of = plan.template buckets<Buckets>();
   auto& shared = shared_memory<Shared<Bits, Policy>>();
-  if (plan.is_real)
-    deal_to_parents<Policy>(shared, task, plan.real_buckets());
+  if constexpr (parents)
+    deal_to_parents<Policy>(shared, task, bucket_of);
   else
-    deal_to_parents<Policy>(shared, task, plan.linear_buckets());
-}
-
-/// A block deals out the keys of one parent after the other.
-template <class Bits, class Policy>
-__global__ __launch_bounds__(Policy::threads,
-                             Policy::blocks_a_multiprocessor) void deal_to_children_kernel(Task<Bits> task) {
-  if (ptx::is_before_90()) return;
-  ptx::wait_for_previous_launch();
-  const MsdPlan<Bits>& plan = *task.plan;
-  if (!plan.tries_deal()) return;
-  auto& shared = shared_memory<Shared<Bits, Policy>>();
-  if (plan.is_real)
-    deal_to_children<Policy>(shared, task, plan.real_buckets());
-  else
-    deal_to_children<Policy>(shared, task, plan.linear_buckets());
+    deal_to_children<Policy>(shared, task, bucket_of);
 }
 
 }  // namespace uncounted_detail

@@ -60,7 +60,7 @@ struct ListedValues {
   uint32_t buckets[most_values];     // frequent values: where they lie
 };
 
-using OrderPolicy = BucketSortPolicy<threads, most_values / threads, 1, 16384>;
+using OrderPolicy = BucketSortPolicy<threads, most_values / threads, 1, 65536>;
 
 template <class Bits>
 struct OrderShared {

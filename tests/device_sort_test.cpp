@@ -220,7 +220,7 @@ TEMPLATE_TEST_CASE("even keys take a tiled grid up to its limits, others the roa
                              .in_place = variant % 2 == 0,
                              .chunks = variant % 5 == 0 ? std::vector<uint64_t>{count / 3, count - count / 3}
                                                         : std::vector<uint64_t>{}});
-    const bool is_even = std::is_integral_v<TestType> && std::string_view(distribution) == "uniform";
+    const bool is_even = std::string_view(distribution) == "uniform";
     CHECK((outcome.road == Road::grid) == (is_even && count <= Tiled::most_count));
   };
   uint32_t variant = sizeof(TestType) + std::is_signed_v<TestType>;
@@ -231,6 +231,21 @@ TEMPLATE_TEST_CASE("even keys take a tiled grid up to its limits, others the roa
     sort(distribution, Tiled::least_count + 100'000 * variant, variant);
     ++variant;
   }
+}
+
+TEMPLATE_TEST_CASE("the LSD sort finds its statuses cleared where it shares their memory", "[device]",
+                   uint32_t, double) {
+  // What an uncounted partition of so many keys grows into.
+  const uint64_t count = (1 << 26) + 3;
+  using Road = DeviceSortOutcome::Road;
+  const auto sort = [&](Case test) {
+    test.count = count;
+    return sort_keys<TestType>(test).road;
+  };
+  CHECK(sort({.order = Order::descending}) == Road::msd);
+  CHECK(sort({.algorithm = SortAlgorithm::radix}) == Road::radix);
+  CHECK(sort({.algorithm = SortAlgorithm::radix, .chunks = {count / 3, count - count / 3}}) == Road::radix);
+  if (std::is_integral_v<TestType>) CHECK(sort({.distribution = "and5", .in_place = true}) == Road::radix);
 }
 
 TEMPLATE_PRODUCT_TEST_CASE(

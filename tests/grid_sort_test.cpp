@@ -11,7 +11,9 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <cstring>
+#include <limits>
 #include <random>
 #include <span>
 #include <string>
@@ -24,11 +26,11 @@ namespace {
 constexpr unsigned multiprocessors_here = 5;
 
 /// Shares of up to 768 records, on up to 16 multiprocessors, and buckets of up to 1024.
-using SmallGrid = GridSortPolicy<256, 3, 16, 64, BucketSortPolicy<256, 4, 1, 16384>>;
+using SmallGrid = GridSortPolicy<256, 3, 16, 64, BucketSortPolicy<256, 4, 1, 65536>>;
 /// Shares of up to 4,096, more than registers hold, and buckets of up to 3,072.
-using LargeGrid = GridSortPolicy<256, 16, 16, 64, BucketSortPolicy<256, 12, 1, 16384>>;
+using LargeGrid = GridSortPolicy<256, 16, 16, 64, BucketSortPolicy<256, 12, 1, 65536>>;
 /// Two parts of the warps, a record a thread; a block each 32nd record.
-using TinyShares = GridSortPolicy<512, 1, 40, 32, BucketSortPolicy<512, 1, 1, 32768>>;
+using TinyShares = GridSortPolicy<512, 1, 40, 32, BucketSortPolicy<512, 1, 1, 131072>>;
 
 enum class Taken { buckets_or_list, digits };
 
@@ -158,6 +160,17 @@ TEST_CASE("an odd number of passes in place reads all shares again before one is
       CHECK(sort<LargeGrid, uint64_t, NoValue>(keys, test) == Taken::digits);
       CHECK(sort<LargeGrid, uint64_t, uint32_t>(keys, test) == Taken::digits);
     }
+}
+
+TEMPLATE_TEST_CASE("floats that are even in their values take buckets, unless one is no number", "[device]",
+                   float, double) {
+  std::vector<TestType> keys = make_keys<TestType>("uniform", 2'500, test_seed());
+  CHECK(sort<SmallGrid, TestType, NoValue>(keys, {}) == Taken::buckets_or_list);
+  CHECK(sort<SmallGrid, TestType, NoValue>(keys, {.order = Order::descending}) == Taken::buckets_or_list);
+  for (TestType& key : keys) key = std::abs(key) * TestType(1e-30);
+  CHECK(sort<SmallGrid, TestType, NoValue>(keys, {}) == Taken::buckets_or_list);
+  keys.front() = std::numeric_limits<TestType>::quiet_NaN();
+  CHECK(sort<SmallGrid, TestType, NoValue>(keys, {}) == Taken::digits);
 }
 
 TEST_CASE("pairs whose keys repeat are sorted by their bytes at once", "[device]") {

@@ -25,16 +25,16 @@ namespace sweepsort {
 namespace {
 
 /// Tiles of 1024 records, buckets of 256 and 1024.
-using SmallMsd = MsdPolicy<PartitionPolicy<256, 4, 2, 1>, BucketSortPolicy<256, 1, 1, 16384>,
-                           BucketSortPolicy<256, 4, 1, 16384>, 32, 1>;
+using SmallMsd = MsdPolicy<PartitionPolicy<256, 4, 2, 1>, BucketSortPolicy<256, 1, 1, 65536>,
+                           BucketSortPolicy<256, 4, 1, 65536>, 32, 1>;
 
 /// Buckets of more than 256 keys are counted.
-using CountedMsd = MsdPolicy<PartitionPolicy<256, 4, 2, 1>, BucketSortPolicy<256, 1, 1, 16384>,
-                             BucketSortPolicy<256, 1, 1, 16384>, 1024, 1, 1>;
+using CountedMsd = MsdPolicy<PartitionPolicy<256, 4, 2, 1>, BucketSortPolicy<256, 1, 1, 65536>,
+                             BucketSortPolicy<256, 1, 1, 65536>, 1024, 1, 1>;
 
 /// A bucket map whose pieces, if it has any, are fine; and a survey that asks whether keys clump together.
-using FineMsd = MsdPolicy<PartitionPolicy<256, 4, 2, 1>, BucketSortPolicy<256, 1, 1, 16384>,
-                          BucketSortPolicy<256, 4, 1, 16384>, 32, 1, uint64_t{1} << 30, 1, 1>;
+using FineMsd = MsdPolicy<PartitionPolicy<256, 4, 2, 1>, BucketSortPolicy<256, 1, 1, 65536>,
+                          BucketSortPolicy<256, 4, 1, 65536>, 32, 1, uint64_t{1} << 30, 1, 1>;
 
 /// The first one; even keys alone are partitioned without being counted.
 using DealingSmall = DealingMsd<SmallMsd, PartitionPolicy<256, 4, 2, 1>, 1, uint64_t{1} << 24>;

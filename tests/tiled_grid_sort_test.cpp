@@ -20,9 +20,9 @@ namespace sweepsort {
 namespace {
 
 /// Tiles of 2,048 keys, buckets of about 512 with room for 768, bins that as a rule have room.
-using SmallTiles = TiledGridPolicy<8, 4'096, 16, 192, 512, BucketSortPolicy<256, 3, 1, 16384>>;
+using SmallTiles = TiledGridPolicy<8, 4'096, 16, 192, 512, BucketSortPolicy<256, 3, 1, 65536>>;
 /// Two blocks on each multiprocessor, tiles of 4,096 keys, bins that often have none.
-using LargeTiles = TiledGridPolicy<16, 4'096, 40, 192, 512, BucketSortPolicy<256, 3, 2, 16384>>;
+using LargeTiles = TiledGridPolicy<16, 4'096, 40, 192, 512, BucketSortPolicy<256, 3, 2, 65536>>;
 
 struct Case {
   Order order = Order::ascending;
@@ -98,7 +98,7 @@ TEMPLATE_TEST_CASE("the tiled grid sort is right, or leaves all as it was, for e
 }
 
 TEMPLATE_TEST_CASE("even keys are sorted by it, at every limit of its sizes", "[device]", uint32_t, int32_t,
-                   uint64_t) {
+                   float, double, uint64_t) {
   uint32_t variant = 0;
   for (const uint64_t limit : {3 * 512, 1024, 2 * 1024, 5 * 1024, 5 * 1024 + 512, 16 * 512})
     for (const uint64_t count : {limit - 1, limit, limit + 1}) {
