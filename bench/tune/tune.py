@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""tune.py - finds the rows of the MSD sort's tuning table (kernels/policy.cuh) for the GPU at hand.
+"""tune.py - finds rows of the tuning tables (kernels/policy.cuh) of the MSD sort and the grid sorts for the GPU at hand.
 
 Compiles candidate.cu once a candidate, runs all candidates of a record in turns, and prints them from the fastest on.
 
     bench/tune/tune.py --record u32                         compile and run here
+    bench/tune/tune.py --table tiled --record u32,u64       another table than the MSD sort's: grid, large-grid, tiled
     bench/tune/tune.py --record u32 --build build/tune      compile only, for a GPU elsewhere ...
     bench/tune/tune.py --record u32 --run build/tune        ... and run what was compiled
 """
@@ -12,6 +13,7 @@ import itertools
 import json
 import os
 import pathlib
+import re
 import statistics
 import subprocess
 import sys
@@ -35,12 +37,12 @@ PARTITIONS = {
 }
 # threads, keys a thread, blocks a multiprocessor, parts
 BUCKETS = {
-    "u32": ["256,18,4,16384", "512,9,2,16384", "512,9,2,32768"],
-    "u64": ["512,9,2,16384", "512,9,2,32768", "256,18,3,16384", "512,9,3,16384"],
-    "u32+u32": ["512,9,2,16384", "512,9,2,32768", "256,18,3,16384"],
-    "u32+u64": ["512,9,2,16384", "256,18,2,16384"],
-    "u64+u32": ["512,9,2,16384", "256,18,2,16384"],
-    "u64+u64": ["512,9,2,16384", "512,9,2,32768", "256,18,2,16384"],
+    "u32": ["256,18,4,32768", "256,18,4,65536", "512,9,3,32768"],
+    "u64": ["256,18,3,32768", "256,18,3,65536", "512,9,2,32768"],
+    "u32+u32": ["256,18,3,32768", "256,18,3,65536", "512,9,2,32768"],
+    "u32+u64": ["256,18,2,65536", "512,9,2,65536"],
+    "u64+u32": ["256,18,2,65536", "256,18,2,32768", "512,9,2,65536"],
+    "u64+u64": ["256,18,2,65536", "256,18,2,32768", "512,9,2,65536"],
 }
 
 
@@ -52,24 +54,66 @@ DEALS = {
 COUNTED = "counted"
 
 
-def candidates(record):
+def bucket(keys_a_thread, parts):
+    return f"BucketSortPolicy<1024,{keys_a_thread},1,{parts}>"
+
+
+# Rows of one macro: records of a run, and by kind of record the candidates.
+GRIDS = {
+    # keys a thread, most blocks, least share, buckets
+    "grid": (1 << 20, {
+        "u32": [f"1024,8,128,{share},{bucket(12, parts)}"
+                for share, parts in ((1024, 65536), (2048, 65536), (1024, 131072))],
+        "u64": [f"1024,8,128,1024,{bucket(9, parts)}" for parts in (65536, 131072)],
+        "u32+u32": [f"1024,8,128,1024,{bucket(9, parts)}" for parts in (65536, 131072)],
+        "u64+u64": [f"1024,8,128,1024,{bucket(9, parts)}" for parts in (65536, 131072)],
+    }),
+    "large-grid": (1 << 21, {
+        "u32": [f"1024,32,128,1024,{bucket(18, parts)}" for parts in (65536, 131072, 262144)],
+        "u64": [f"1024,16,128,1024,{bucket(12, parts)}" for parts in (65536, 131072, 262144)],
+        "u32+u32": [f"1024,16,128,1024,{bucket(12, parts)}" for parts in (65536, 131072)],
+    }),
+    # keys a thread, slots of all bins, most blocks, most buckets, keys of a bucket, buckets
+    "tiled": (1 << 23, {
+        "u32": [f"{keys},{slots},160,1720,16384,{bucket(18, parts)}"
+                for keys, slots, parts in ((24, 49152, 65536), (24, 49152, 131072), (24, 49152, 262144),
+                                           (16, 49152, 131072))],
+        "u64": [f"{keys},{slots},160,1720,10752,{bucket(12, parts)}"
+                for keys, slots, parts in ((12, 24576, 65536), (12, 24576, 131072), (16, 24576, 131072))],
+    }),
+}
+
+
+def msd_candidates(record):
     """Each partition with the first bucket row and counted keys, each of the other kinds with the first partition."""
-    first, bucket = PARTITIONS[record][0], BUCKETS[record][0]
-    rows = [(p, bucket, COUNTED) for p in PARTITIONS[record]]
+    first, bucket_row = PARTITIONS[record][0], BUCKETS[record][0]
+    rows = [(p, bucket_row, COUNTED) for p in PARTITIONS[record]]
     rows += [(first, b, COUNTED) for b in BUCKETS[record][1:]]
-    return rows + [(first, bucket, deal) for deal in DEALS.get(record, [])]
+    return rows + [(first, bucket_row, deal) for deal in DEALS.get(record, [])]
+
+
+def candidates(table, record):
+    """Rows, each as its texts."""
+    return msd_candidates(record) if table == "msd" else [(row,) for row in GRIDS[table][1].get(record, [])]
+
+
+def macros_of(args, row):
+    if args.table != "msd":
+        return {"TILED" if args.table == "tiled" else "GRID": row[0]}
+    macros = {"PARTITION": row[0], "SMALL": row[1], "BUCKET": args.bucket}
+    if row[2] != COUNTED:
+        macros["DEAL"] = row[2]
+    return macros
 
 
 def program(folder, record, row):
-    return folder / (record + "_" + "_".join(row).replace(",", "-"))
+    return folder / (record + "_" + re.sub("[^A-Za-z0-9_]+", "-", "_".join(row)))
 
 
 def compile_row(args, folder, record, row):
     key, value = RECORDS[record]
     binary = program(folder, record, row)
-    macros = {"KEY": key, "VALUE": value, "PARTITION": row[0], "SMALL": row[1], "BUCKET": args.bucket}
-    if row[2] != COUNTED:
-        macros["DEAL"] = row[2]
+    macros = {"KEY": key, "VALUE": value, **macros_of(args, row)}
     header = binary.with_suffix(".hpp")  # nvcc takes a comma in -D for the next macro
     header.write_text("".join(f"#define SWEEPSORT_TUNE_{name} {text}\n" for name, text in macros.items()))
     command = [args.nvcc, "-std=c++20", "-O3", "-arch=" + args.arch, "--expt-relaxed-constexpr", "-I", ROOT / "src",
@@ -79,28 +123,33 @@ def compile_row(args, folder, record, row):
         print(f"{record} {row}: does not compile: {done.stderr.strip().splitlines()[-1:]}", file=sys.stderr)
 
 
+def named(args, row):
+    return dict(zip(("partition", "buckets", "deal") if args.table == "msd" else (args.table,), row))
+
+
 def run_rows(args, folder, record):
     times = {}
-    for _, row in itertools.product(range(args.rounds), candidates(record)):
+    count = args.count or (1 << 28 if args.table == "msd" else GRIDS[args.table][0])
+    for _, row in itertools.product(range(args.rounds), candidates(args.table, record)):
         path = program(folder, record, row)
         if not path.exists():
             continue
-        done = subprocess.run([str(path), str(args.count), "7"], capture_output=True, text=True)
+        done = subprocess.run([str(path), str(count), "7"], capture_output=True, text=True)
         if done.returncode != 0:
             print(f"{record} {row}: {done.stdout.strip()} {done.stderr.strip()}", file=sys.stderr)
             continue
         times.setdefault(row, []).append(float(done.stdout.split()[0]))
     table = sorted((statistics.median(t), row) for row, t in times.items())
     for time, row in table:
-        print(f"{record:8} {time:8.3f} ms   partition {row[0]:12} buckets {row[1]:16} deal {row[2]}")
-    return [{"record": record, "partition": row[0], "buckets": row[1], "deal": row[2], "median_s": time / 1000}
-            for time, row in table]
+        print(f"{record:8} {time:8.4f} ms   " + "  ".join(f"{name} {text}" for name, text in named(args, row).items()))
+    return [{"record": record, "count": count, **named(args, row), "median_s": time / 1000} for time, row in table]
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--record", default="u32", help="comma-separated, or all: " + ", ".join(RECORDS))
-    parser.add_argument("--count", type=lambda text: int(text, 0), default=1 << 28)
+    parser.add_argument("--table", default="msd", choices=["msd", *GRIDS])
+    parser.add_argument("--count", type=lambda text: int(text, 0), help="records; default: what suits the table")
     parser.add_argument("--bucket", type=int, default=4096, help="records a bucket at most, on average")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--arch", default="native")
@@ -115,14 +164,14 @@ def main():
         folder = pathlib.Path(args.build or args.run or temporary)
         folder.mkdir(parents=True, exist_ok=True)
         if not args.run:
-            work = [(record, row) for record in records for row in candidates(record)]
+            work = [(record, row) for record in records for row in candidates(args.table, record)]
             with ThreadPoolExecutor(args.jobs) as pool:
                 list(pool.map(lambda item: compile_row(args, folder, *item), work))
         if args.build:
             return
         rows = [row for record in records for row in run_rows(args, folder, record)]
     if args.json:
-        pathlib.Path(args.json).write_text(json.dumps({"count": args.count, "rows": rows}, indent=1) + "\n")
+        pathlib.Path(args.json).write_text(json.dumps({"table": args.table, "rows": rows}, indent=1) + "\n")
 
 
 if __name__ == "__main__":
