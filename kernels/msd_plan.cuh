@@ -28,8 +28,8 @@ inline constexpr uint32_t msd_digit_bits = 8;
 inline constexpr uint32_t msd_digits = 1u << msd_digit_bits;
 
 /// Lists of buckets: small ones, large ones; larger ones, keys alone, of few values (bucket_counting.cuh);
-/// small ones, keys alone, of which parts are crowded, because values repeat as a rule; and those of all
-/// kinds that are too crowded for that.
+/// small ones, keys alone, of which words of parts are crowded, because values repeat as a rule; and those of
+/// all kinds that are too crowded for that.
 enum BucketClass : uint32_t {
   small_buckets,
   large_buckets,
