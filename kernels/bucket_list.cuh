@@ -133,10 +133,10 @@ struct LookAhead {
   }
 };
 
-/// Calls sort(bucket, chunks, next, next_chunks) for the buckets of task.list that are this block's, one after
-/// the other; the whole block does, and sort() has a barrier at least, behind which `next` is the bucket that
-/// follows, or null. While a bucket is sorted, one warp looks up those behind it and asks for their keys: 2 % of
-/// a whole sort's time.
+/// Calls sort(bucket, chunks, next, next_chunks) for the buckets of task.list that are this block's, one
+/// after the other; the whole block does, and sort() has a barrier at least, behind which `next` is the
+/// bucket that follows, or null. While a bucket is sorted, one warp looks up those behind it and asks for
+/// their keys: 2 % of a whole sort's time.
 template <class Bits, class Value, class BucketQueue, class Sort>
 __device__ __forceinline__ void for_listed(BucketQueue& queue, const BucketTask<Bits, Value>& task,
                                            const MsdPlan<Bits>& plan, Sort sort) {

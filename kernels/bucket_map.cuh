@@ -1,8 +1,8 @@
 // bucket_map.cuh - which bucket a key belongs to: a function that is linear in the key, so that keys which
 // lie close together (identifiers, time stamps) spread over all buckets, not only over those that their
 // leading bits name. Interpolation as in Neubert, "The Flashsort1 Algorithm", 1998. Where keys are uneven
-// (normally distributed ones) the function is linear in each of 1,024 or 4,096 pieces of the range; where floats
-// are even, it is linear in their value.
+// (normally distributed ones) the function is linear in each of 1,024 or 4,096 pieces of the range; where
+// floats are even, it is linear in their value.
 //
 //     lowest                                        lowest + range
 //     |-------|-------|-------|-------|-------|-------|
@@ -276,8 +276,8 @@ __device__ __forceinline__ KeyInterval<Bits> interval_of(const RealBuckets<Bits>
   return {first, none ? static_cast<Bits>(~Bits{0}) : static_cast<Bits>(behind - 1)};
 }
 
-/// A bucket's interval in at most 2^bits parts of 2^shift values each, some of them, a power of two, in a word
-/// (bucket_sort.cuh).
+/// A bucket's interval in at most 2^bits parts of 2^shift values each, some of them, a power of two, in a
+/// word (bucket_sort.cuh).
 struct BucketParts {
   static constexpr uint32_t most_in_word = 16;
 
@@ -314,8 +314,8 @@ struct BucketParts {
   __device__ __forceinline__ bool words_have_one_value() const { return word_shift == 0; }
 };
 
-/// Parts that are linear in the values of floats: around zero, where the bits of half of the keys have one exponent,
-/// those of the other half all lower ones.
+/// Parts that are linear in the values of floats: around zero, where the bits of half of the keys have one
+/// exponent, those of the other half all lower ones.
 template <class Bits>
 struct RealParts {
   RealBuckets<Bits> parts;

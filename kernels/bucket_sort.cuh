@@ -2,8 +2,8 @@
 // brings it in order there. Stehle & Jacobsen, 2017; the parts and the comparison of the few keys that share
 // one as in Neubert, "The Flashsort1 Algorithm", 1998. Moves 2n records.
 //
-//     bucket:      61 67 60 64 67      its range is divided into many more parts than it has keys, 16 parts a word
-//     1 parts:      1  7  0  4  7      a bit each; the second 7 finds it set and is the word's late key number 1
+//     bucket:      61 67 60 64 67      its range is divided into many more parts than keys, 16 parts a word
+//     1 parts:      1  7  0  4  7      a bit each; the second 7 finds it set: the word's late key number 1
 //     2 scan:       keys in lower words
 //     3 place:      1  3  0  2  4      = 2 + lower bits of the word; late keys come behind the word's others
 //     4 the keys of a word with late ones, if they may differ or have values, are sorted by one thread
@@ -102,7 +102,8 @@ class Bucket {
     __syncthreads();
   }
 
-  /// Loads a bucket's keys. Of keys alone it may be the next bucket, once the present one's are in shared memory.
+  /// Loads a bucket's keys. Of keys alone it may be the next bucket, once the present one's are in shared
+  /// memory.
   __device__ __forceinline__ void load(uint32_t size, const Bits* from) {
     const Bits* const mine = from + threadIdx.x;
     for_rows(size, [&](uint32_t row) { keys_[row] = __ldcs(mine + row * threads); });
@@ -131,10 +132,10 @@ class Bucket {
       }
     }
   }
-  /// Sorts the records of `range`, whose keys were loaded, are ordered bits and lie in `parts`; the keys go to
-  /// `to`, in an array that is aligned to 16 bytes. False if the bucket was left alone; the whole block gets
-  /// the same answer. load_next() is called when the keys' registers are free, but not if the bucket is left
-  /// alone or goes by digits.
+  /// Sorts the records of `range`, whose keys were loaded, are ordered bits and lie in `parts`; the keys go
+  /// to `to`, in an array that is aligned to 16 bytes. False if the bucket was left alone; the whole block
+  /// gets the same answer. load_next() is called when the keys' registers are free, but not if the bucket is
+  /// left alone or goes by digits.
   template <class LoadNext>
   __device__ __forceinline__ bool sort_loaded(BucketRange range, const Parts& parts, Bits* to,
                                               LoadNext load_next) {

@@ -1,6 +1,6 @@
-// even_sample.cuh - whether keys are evenly distributed over their range, come in no order and hardly repeat, as
-// a sample shows it: then a linear map (of floats, linear in their values) divides them into buckets that no count
-// is needed for.
+// even_sample.cuh - whether keys are evenly distributed over their range, come in no order and hardly repeat,
+// as a sample shows it: then a linear map (of floats, linear in their values) divides them into buckets that
+// no count is needed for.
 //
 //     samples:  lines of neighbouring keys, at equal distances
 //        │ least and most ──> the map
@@ -100,9 +100,10 @@ __device__ __forceinline__ bool is_even(const SampleShared& shared, uint32_t buc
   return is_unordered && !are_local && __any_sync(full_warp, is_dense) == 0 && !repeat;
 }
 
-/// Looks at `count` keys, whose ordered bits are map_of_keys.to_ordered, and makes what divides them into `buckets`,
-/// in shared memory. The whole block; every block finds the same. False: the keys are not even, or too few to tell,
-/// or their range is so small that each value must come several times; `bucket_of` may not be there then.
+/// Looks at `count` keys, whose ordered bits are map_of_keys.to_ordered, and makes what divides them into
+/// `buckets`, in shared memory. The whole block; every block finds the same. False: the keys are not even, or
+/// too few to tell, or their range is so small that each value must come several times; `bucket_of` may not
+/// be there then.
 template <class Buckets, uint32_t threads, class Bits = typename Buckets::Key>
 __device__ __forceinline__ bool take(const Bits* keys, uint32_t count, const KeyMap<Bits>& map_of_keys,
                                      uint32_t buckets, Shared<Buckets, threads>& shared, Buckets& bucket_of) {

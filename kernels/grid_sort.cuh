@@ -70,8 +70,9 @@ inline constexpr uint32_t slack_part = 64;
 
 /// How many times the mean a bucket may be.
 inline constexpr uint32_t crowded_bucket = 6;
-/// Pairs: values of the sample that are worth a list. H200, 2^20 u64+u64 pairs of 16 values: 150 us by digits,
-/// 26 by their list (CUB 135). Two samples of so many values are equal more often than one in `list_worth`.
+/// Pairs: values of the sample that are worth a list. H200, 2^20 u64+u64 pairs of 16 values: 150 us by
+/// digits, 26 by their list (CUB 135). Two samples of so many values are equal more often than one in
+/// `list_worth`.
 template <class Value>
 inline constexpr uint32_t most_in_list = value_bytes<Value> != 0 ? 32 : 0;
 inline constexpr uint32_t list_worth = 40;
@@ -90,8 +91,8 @@ struct Shared {
   Buckets bucket_of;
   Bits least[warps];
   Bits most[warps];
-  // Pairs: bits that are set, and bits that are not, in some key of each warp's sample; digits in which samples
-  // differ; whether the records are sorted by these.
+  // Pairs: bits that are set, and bits that are not, in some key of each warp's sample; digits in which
+  // samples differ; whether the records are sorted by these.
   Bits ones[with_values ? warps : 1];
   Bits zeros[with_values ? warps : 1];
   uint32_t live_digits;
@@ -338,9 +339,9 @@ class GridSort {
     return range < most_values || values < most_values || (are_apart && live_digits(varying) <= 2);
   }
 
-  /// Whether the sample alone shows a bucket with many more keys than a block sorts. Large shares are worth the
-  /// question, and pairs: H200, AND of three, 2^16 and 2^20 u32+u32 35.0 -> 30.9 us and 59.8 -> 53.6, u64+u64
-  /// 73.9 -> 70.1 and 160 -> 156; uniform 15.7 -> 16.2, 35.6 -> 36.4, 19.6 -> 21.4, 53.7 -> 56.6.
+  /// Whether the sample alone shows a bucket with many more keys than a block sorts. Large shares are worth
+  /// the question, and pairs: H200, AND of three, 2^16 and 2^20 u32+u32 35.0 -> 30.9 us and 59.8 -> 53.6,
+  /// u64+u64 73.9 -> 70.1 and 160 -> 156; uniform 15.7 -> 16.2, 35.6 -> 36.4, 19.6 -> 21.4, 53.7 -> 56.6.
   __device__ __forceinline__ bool is_surely_crowded(uint32_t bucket) {
     if constexpr (!reads_twice && !with_values) return false;
     uint32_t* const samples = shared_.counts.totals;  // not in use yet

@@ -43,9 +43,9 @@ enum BucketClass : uint32_t {
 inline constexpr uint32_t most_counted_keys = 1u << 17;
 inline constexpr uint32_t counted_value_bits = 16;
 
-/// Whether a frequent value of pairs is worth a bucket of its own. Other keys have few digits to pass. H200, 90 %
-/// one value, ms, by LSD and CUB in brackets: u64+u32 2^22 0.25 (0.41, 0.38), 2^28 7.4 (15.2, 16.8); u64+u64
-/// 2^24 0.61 (1.38, 1.42); but u32+u32 2^28 6.1 (5.6, 6.1).
+/// Whether a frequent value of pairs is worth a bucket of its own. Other keys have few digits to pass. H200,
+/// 90 % one value, ms, by LSD and CUB in brackets: u64+u32 2^22 0.25 (0.41, 0.38), 2^28 7.4 (15.2, 16.8);
+/// u64+u64 2^24 0.61 (1.38, 1.42); but u32+u32 2^28 6.1 (5.6, 6.1).
 template <class Bits>
 inline constexpr bool may_stand_apart = sizeof(Bits) == 8;
 

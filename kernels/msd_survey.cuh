@@ -117,7 +117,8 @@ __device__ BucketMap<Bits> map_around(Bits least, Bits most, uint32_t seen, uint
   return BucketMap<Bits>::around(least, most, slack, buckets);
 }
 
-/// The same of the small sample; if keys may be counted, and the sample spans few values, a bucket for each value.
+/// The same of the small sample; if keys may be counted, and the sample spans few values, a bucket for each
+/// value.
 template <class Bits>
 __device__ BucketMap<Bits> guess_map(Bits least, Bits most, uint32_t buckets, bool may_count) {
   constexpr Bits all = static_cast<Bits>(~Bits{0});
@@ -486,8 +487,8 @@ class Survey {
                             most_in_bucket * (task_.count / samples) > 4 * task_.most_keys) != 0;
   }
 
-  /// Keys that are not counted: the map anew, with less room at its ends, as more samples are known. The parents
-  /// at the ends would have few children with keys.
+  /// Keys that are not counted: the map anew, with less room at its ends, as more samples are known. The
+  /// parents at the ends would have few children with keys.
   __device__ __forceinline__ void narrow_map() {
     Bits least = least_;
     Bits most = most_;
@@ -538,8 +539,8 @@ class Survey {
     return is_even_by_value_;
   }
 
-  /// Whether chance explains how the samples' numbers differ from group to group: the sum of their squares lies
-  /// within six standard deviations of its mean (Pearson's test).
+  /// Whether chance explains how the samples' numbers differ from group to group: the sum of their squares
+  /// lies within six standard deviations of its mean (Pearson's test).
   __device__ __forceinline__ bool groups_are_even() {
     __syncthreads();
     const uint32_t in_group = threadIdx.x < groups ? shared_.in_group[threadIdx.x] : 0;

@@ -1,6 +1,6 @@
 // part_words.cuh - which parts of a bucket have keys (bucket_sort.cuh): a bit a part, 16 in a word of shared
-// memory, beside a number of the same word, so that one load tells a key's place: rank by a bit vector with counts
-// of its blocks, as in Jacobson, "Succinct Static Data Structures", 1989.
+// memory, beside a number of the same word, so that one load tells a key's place: rank by a bit vector with
+// counts of its blocks, as in Jacobson, "Succinct Static Data Structures", 1989.
 //
 //     while keys come:   | keys of these 16 parts that came late | which of them have one |
 //     once scanned:      | place of the word's first key         | the same               |
@@ -36,8 +36,8 @@ __device__ __forceinline__ uint32_t first_place(uint32_t scanned) { return scann
 __device__ __forceinline__ uint32_t in_time(uint32_t scanned) {
   return static_cast<uint32_t>(__popc(scanned & (one_late - 1)));
 }
-/// One more than the place of a key of part `part` of the word: those in time come in the order of their parts,
-/// then the late ones by number (from 1 on; 0: in time).
+/// One more than the place of a key of part `part` of the word: those in time come in the order of their
+/// parts, then the late ones by number (from 1 on; 0: in time).
 __device__ __forceinline__ uint32_t place_behind(uint32_t scanned, uint32_t part, uint32_t number) {
   const uint32_t higher_parts = number == 0 ? part ^ 31 : 31 - (bits - 1);  // shifted out, with the place
   return first_place(scanned) + static_cast<uint32_t>(__popc(scanned << higher_parts)) + number;
@@ -49,8 +49,8 @@ template <uint32_t bits, uint32_t rows>
 class LateNumbers {
  public:
   static constexpr uint32_t a_word = 32 / bits;
-  /// So many late keys (a power of two) are too many comparisons for one thread, if a number has a byte. It has room
-  /// for many more, so that the key that takes this number is seen before others run over.
+  /// So many late keys (a power of two) are too many comparisons for one thread, if a number has a byte. It
+  /// has room for many more, so that the key that takes this number is seen before others run over.
   static constexpr uint32_t crowd = 32;
 
   __device__ __forceinline__ void clear() {

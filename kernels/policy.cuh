@@ -112,8 +112,8 @@ struct PartitionPolicy {
   static constexpr uint32_t tile = threads * keys_a_thread;
 };
 
-/// bucket_sort.cuh: buckets of up to threads * keys_a_thread records, divided into `parts`. A key's number among
-/// those that come late has `number_bits`, 8 or 16.
+/// bucket_sort.cuh: buckets of up to threads * keys_a_thread records, divided into `parts`. A key's number
+/// among those that come late has `number_bits`, 8 or 16.
 template <uint32_t threads_, uint32_t keys_a_thread_, uint32_t blocks_a_multiprocessor_, uint32_t parts_,
           uint32_t number_bits_ = 8>
 struct BucketSortPolicy {
@@ -178,14 +178,15 @@ struct GridSortPolicy {
 /// for u32 keys and u32 pairs later, as the LSD sort takes about as long there and never gives up
 /// (bench/README.md).
 //
-// H200, CUDA 13.0, 2^28 uniform records, 2026-11-21, ms, whole sorts by bench/tune. Threads x keys of a partition:
+// H200, CUDA 13.0, 2^28 uniform records, 2026-11-21, ms, whole sorts by bench/tune. Threads x keys of a
+// partition:
 //
 //   u32       1024x24 2.79   1024x28 2.80     1024x32 2.81    two blocks of 512x24 2.88
 //   u64       512x24 4.79    512x30 4.78      1024x14 4.84
 //   u32+u32   512x22 5.15    512x20 5.26      1024x12 6.30 (spills)
 //
-// with buckets of an older kind. The same of 2026-11-23 with the partitions (u32, u64: deals) of the rows below, by
-// threads x keys of a small bucket x blocks a multiprocessor / parts:
+// with buckets of an older kind. The same of 2026-11-23 with the partitions (u32, u64: deals) of the rows
+// below, by threads x keys of a small bucket x blocks a multiprocessor / parts:
 //
 //   u32       256x18x4/32K 2.50   /64K 2.55   /16K 2.72   256x18x5/32K 2.57   512x9x3/32K 2.73
 //   u64       256x18x3/32K 4.04   /64K 4.13   /16K 4.30   256x18x4/32K 4.40   512x9x2/32K 4.24
@@ -193,12 +194,12 @@ struct GridSortPolicy {
 //   u64+u32   256x18x2/64K 7.16   /32K 7.30               256x18x3/32K 7.72   512x9x2/32K 7.44
 //   u64+u64   256x18x2/64K 8.47   /32K 8.49               256x18x3/32K 9.70   512x9x2/32K 9.01
 //
-// u32+u64 is carried over. Small blocks want little shared memory: what they leave is the first-level cache, through
-// which all their keys come. Large buckets, 2^30 and 2^29 u32 keys: 1024x18/128K 10.9 and 6.1, /64K 11.2 and 6.0, /256K
-// 11.4 and 6.6.
+// u32+u64 is carried over. Less shared memory a block pays by itself, presumably as it leaves more to the
+// first-level cache, through which all keys come. Large buckets, 2^30 and 2^29 u32 keys: 1024x18/128K 10.9
+// and 6.1, /64K 11.2 and 6.0, /256K 11.4 and 6.6.
 //
-// Not counted, 2026-11-23, the two levels in us by ncu, threads x keys a thread of the deal; counted, with the
-// histogram, u32 284 + 679 + 668, u64 527 + 1,251 + 1,257:
+// Not counted, 2026-11-23, the two levels in us by ncu, threads x keys a thread of the deal; counted, with
+// the histogram, u32 284 + 679 + 668, u64 527 + 1,251 + 1,257:
 //
 //   u32       1024x24 689 + 681   1024x28 724 + 672   1024x32 729 + 771 (spills)
 //   u64       512x24 1,184 + 1,365   512x28 1,209 + 1,355   1024x14 1,233 + 1,370; whole sorts 4.60, 4.57, 4.66 ms,
@@ -246,14 +247,15 @@ using TunedMsd = typename MsdRow<Bits, Value>::Policy;
 
 /// Records of one or two bytes have no grid sort.
 //
-// H200, CUDA 13.0, u32 keys, 2026-11-21, microseconds a sort in a graph of 50; least share (buckets of an older kind):
+// H200, CUDA 13.0, u32 keys, 2026-11-21, microseconds a sort in a graph of 50; least share (buckets of an
+// older kind):
 //
 //   2^16   1024 12.2   2048 12.9   512 12.7
 //   2^17   1024 12.9   2048 12.9   512 16.8 (132 blocks)
 //   2^18               2048 14.0 (128 blocks)      1024 17.8 (132 blocks)
 //
-// 2026-11-23, 2^20 by bench/tune, 64K parts / 128K: u32 21.7 / 22.6, u64 26.4 / 26.9, u32+u32 37.0 / 37.7, u64+u64 55.8 /
-// 56.4.
+// 2026-11-23, 2^20 by bench/tune, 64K parts / 128K: u32 21.7 / 22.6, u64 26.4 / 26.9, u32+u32 37.0 / 37.7,
+// u64+u64 55.8 / 56.4.
 //
 // More than 128 blocks cost 3.5 us: another round of loads when the matrix of counts is summed.
 template <uint32_t bucket_keys_a_thread>
@@ -272,8 +274,8 @@ using TunedGridSort = std::conditional_t<
 //   u32 2^22   57 / 110   111 / 127   129 / 188   161 / 157
 //   u64 2^21   44 / 167   158 / 174   118 / 243   228 / 221
 //
-// 2026-11-23, 2^21 by bench/tune, 64K parts / 128K / 256K: u32 36.7 / 37.6 / 38.8, u64 45.2 / 45.9 / 46.8, u32+u32 64.5 /
-// 64.6. 24 keys a thread would hold 3 * 2^20 u32 keys; 20 keys of 8 bytes, 2.6 million.
+// 2026-11-23, 2^21 by bench/tune, 64K parts / 128K / 256K: u32 36.7 / 37.6 / 38.8, u64 45.2 / 45.9 / 46.8,
+// u32+u32 64.5 / 64.6. 24 keys a thread would hold 3 * 2^20 u32 keys; 20 keys of 8 bytes, 2.6 million.
 template <uint32_t keys_a_thread, uint32_t bucket_keys_a_thread, uint32_t parts>
 using LargeGridSortRow =
     GridSortPolicy<1024, keys_a_thread, 128, 1024, BucketSortPolicy<1024, bucket_keys_a_thread, 1, parts>>;
@@ -300,8 +302,8 @@ using LargestGridSort = std::conditional_t<std::is_void_v<LargeGridSort<Bits, Va
                                            TunedGridSort<Bits, Value>, LargeGridSort<Bits, Value>>;
 
 /// tiled_grid_sort.cuh: at most `most_blocks` blocks, which deal tiles of threads * keys_a_thread keys by way
-/// of bins of together `bin_slots` to at most `most_buckets` buckets of about `bucket_keys`, and sort these as
-/// `Finish` says. Worth it for least_count to most_count keys.
+/// of bins of together `bin_slots` to at most `most_buckets` buckets of about `bucket_keys`, and sort these
+/// as `Finish` says. Worth it for least_count to most_count keys.
 template <uint32_t keys_a_thread_, uint32_t bin_slots_, uint32_t most_blocks_, uint32_t most_buckets_,
           uint32_t bucket_keys_, class Finish_, uint64_t least_count_ = 0,
           uint64_t most_count_ = ~uint64_t{0}>
@@ -325,8 +327,8 @@ struct TiledGridPolicy {
 //   u32 2^24   24/48K 166   16/48K 173   32/48K 176   24/40K 172        two blocks of 512: 233 (without bins)
 //   u64 2^23   12/24K 140   16/24K 142    8/24K 145
 //
-// With buckets of an older kind; now, by bench/tune, 64K parts / 128K / 256K: u32 2^23 99 / 92 / 93, 2^24 183 / 169 / 170,
-// u64 2^23 142 / 131, 2^24 293 / 272.
+// With buckets of an older kind; now, by bench/tune, 64K parts / 128K / 256K: u32 2^23 99 / 92 / 93, 2^24 183
+// / 169 / 170, u64 2^23 142 / 131, 2^24 293 / 272.
 //
 // Fewer than 16,384 keys a bucket make more buckets, and a tile's keys of one bucket fewer. 1,720 buckets are
 // enough for most_count keys whatever the number of blocks, as many for each.

@@ -12,9 +12,8 @@
 //                             │         scratch ──> out ──> scratch ──> out     the others, then the frequent
 //                             └─ a bucket that no kernel here finishes: nothing, `falls_back` is set
 //
-// Moves 4 + 8 + 8 + 8 bytes a u32 key whatever the number of its digits, even ones alone 8 + 8 + 8, where an LSD
-// sort moves 8 a digit.
-// All choices are made on the device.
+// Moves 4 + 8 + 8 + 8 bytes a u32 key whatever the number of its digits, even ones alone 8 + 8 + 8, where an
+// LSD sort moves 8 a digit. All choices are made on the device.
 #pragma once
 
 #include "core/key_bits.hpp"
@@ -73,8 +72,8 @@ struct MsdWorkspace {
   DeviceSpan<uint64_t> dealt_counts;  // by bucket
   DeviceSpan<uint16_t> dealt_chunks;
 
-  /// `is_wanted` false: takes next to nothing, and cannot be used, unless it `counts_few_values`. Up to `dealt`
-  /// keys may be partitioned without being counted.
+  /// `is_wanted` false: takes next to nothing, and cannot be used, unless it `counts_few_values`. Up to
+  /// `dealt` keys may be partitioned without being counted.
   explicit MsdWorkspace(Workspace& workspace, bool is_wanted = true, bool counts_few_values = true,
                         uint64_t dealt = 0)
       : plan(workspace.take<MsdPlan<Bits>>(is_wanted || counts_few_values)),

@@ -45,8 +45,8 @@ struct ColumnArrays {
   }
 };
 
-/// Whether passes can sort pairs by the places of their keys in a list: that stands where the counts of a tile
-/// will be.
+/// Whether passes can sort pairs by the places of their keys in a list: that stands where the counts of a
+/// tile will be.
 template <class Bits, class Value, class Policy>
 inline constexpr bool can_sort_codes =
     value_bytes<Value> != 0 && sizeof(Bits) >= 4 &&
@@ -105,7 +105,8 @@ struct Shared {
   uint32_t rows_finished;  // of that portion, by this block
   Sweep<Bits, Value> sweep;
   Portion borders;
-  // First, if there is one, the list of values. While keys are ranked: a histogram a warp, then where in the tile each warp's keys of a digit start.
+  // First, if there is one, the list of values. While keys are ranked: a histogram a warp, then where in the
+  // tile each warp's keys of a digit start.
   alignas(16) uint32_t warp_counts[warps][digit_values];
   alignas(16) unsigned char records[Policy::tile * record_bytes];  // the tile in the order of its digits
 };
@@ -427,8 +428,8 @@ __global__ __launch_bounds__(Policy::threads, Policy::blocks_a_multiprocessor) v
 
 }  // namespace onesweep_detail
 
-/// Device memory of the passes of one sort; all but the offsets must be zero before each sort, the statuses when it
-/// begins (clear_statuses).
+/// Device memory of the passes of one sort; all but the offsets must be zero before each sort, the statuses
+/// when it begins (clear_statuses).
 template <class Bits, class Value, class Policy_ = TunedOnesweep<Bits, Value>>
 struct OnesweepWorkspace {
   using Policy = Policy_;
@@ -467,7 +468,8 @@ __global__ void clear_statuses_kernel(Vector* vectors, uint64_t count, const uin
 }
 }  // namespace onesweep_detail
 
-/// For statuses that were not cleared with the rest of a workspace. Not if *wanted, in device memory, is zero.
+/// For statuses that were not cleared with the rest of a workspace. Not if *wanted, in device memory, is
+/// zero.
 template <class Bits, class Value, class Policy>
 void clear_statuses(const OnesweepWorkspace<Bits, Value, Policy>& workspace, const uint32_t* wanted,
                     cudaStream_t stream) {

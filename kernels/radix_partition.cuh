@@ -273,8 +273,8 @@ class Partition {
             static_cast<uint32_t>(min(job_.count - begin, uint64_t{Policy::tile}))};
   }
 
-  /// One thread: a tile's records come to the second-level cache, all at once. Their loads start one by one, as
-  /// registers become free. (2^28 uniform, ms: u32 2.77 -> 2.74, u64 4.74 -> 4.68, u32+u32 5.16 -> 5.08,
+  /// One thread: a tile's records come to the second-level cache, all at once. Their loads start one by one,
+  /// as registers become free. (2^28 uniform, ms: u32 2.77 -> 2.74, u64 4.74 -> 4.68, u32+u32 5.16 -> 5.08,
   /// u64+u32 8.15 -> 7.57, u64+u64 9.57 -> 9.25. A tile earlier: 2.87, 4.96, 5.49; u64+u64 9.64.)
   __device__ __forceinline__ void ask_for(uint64_t tile) const {
     const uint64_t begin = min(tile * Policy::tile, job_.count);

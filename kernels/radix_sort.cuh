@@ -11,9 +11,9 @@
 //     (one read)        ├─ counting: count, scan, expand (counting_sort.cuh)
 //                       └─ LSD: one pass a live digit    (radix_onesweep.cuh), least significant first
 //
-// Bytes a key (u32): tiled grid 16; MSD 24 or 28; digest 4, copy 8, counting 4 + 4, LSD 8 a live digit. 2-byte
-// keys alone skip digest and plan. The host launches every candidate and the plan, in device memory, lets all
-// but one return at once: the order of the stream is the only synchronisation.
+// Bytes a key (u32): tiled grid 16; MSD 24 or 28; digest 4, copy 8, counting 4 + 4, LSD 8 a live digit.
+// 2-byte keys alone skip digest and plan. The host launches every candidate and the plan, in device memory,
+// lets all but one return at once: the order of the stream is the only synchronisation.
 //
 // A portable policy (PortableOnesweep) takes the roads of the digest alone, by kernels that every device has
 // the shared memory for.
@@ -100,7 +100,8 @@ bool tries_tiled_grid(SortAlgorithm algorithm, uint64_t count) {
 }
 
 /// Whether pairs whose digest shows few digits are counted, in case that they have few values: where no other
-/// road asks. H200, 2^22 u32+u32 pairs of two and 16 values, us: 141 and 146 -> 104 and 108 (CUB 135 and 144).
+/// road asks. H200, 2^22 u32+u32 pairs of two and 16 values, us: 141 and 146 -> 104 and 108 (CUB 135 and
+/// 144).
 template <class Bits, class Value, class Policy = TunedOnesweep<Bits, Value>>
 constexpr bool asks_digest_for_few(SortAlgorithm algorithm, uint64_t count) {
   if constexpr (has_msd_sort<Bits, Value> && value_bytes<Value> != 0 && !Policy::is_portable)
@@ -125,8 +126,8 @@ constexpr bool has_room_for_tiled_grid(uint64_t count) {
   return false;
 }
 
-/// Whether the statuses of the LSD sort lie in the scratch array, behind the keys, where those that are not counted
-/// have room to grow: they are needed only if the MSD sort gives up, and are cleared then.
+/// Whether the statuses of the LSD sort lie in the scratch array, behind the keys, where those that are not
+/// counted have room to grow: they are needed only if the MSD sort gives up, and are cleared then.
 template <class Bits, class Value, class Policy = TunedOnesweep<Bits, Value>>
 constexpr bool puts_statuses_in_scratch(uint64_t count) {
   if constexpr (has_msd_sort<Bits, Value> && !Policy::is_portable)
@@ -140,8 +141,8 @@ constexpr uint64_t first_status_key(uint64_t count) {
   return align_up(count, workspace_alignment / sizeof(Bits));
 }
 
-/// Elements of the scratch array of `count` keys: the buckets of a tiled grid sort, and those of keys that are
-/// not counted, have room to grow. `status_words`: in it.
+/// Elements of the scratch array of `count` keys: the buckets of a tiled grid sort, and those of keys that
+/// are not counted, have room to grow. `status_words`: in it.
 template <class Bits, class Value, class Policy = TunedOnesweep<Bits, Value>>
 constexpr uint64_t scratch_keys(uint64_t count, uint64_t status_words) {
   uint64_t keys = count;
@@ -161,8 +162,8 @@ constexpr uint64_t scratch_keys(uint64_t count, uint64_t status_words) {
 
 /// All device memory of a sort besides its arrays: `count` records and a little (about 1/32 of them and 15
 /// MiB at the most; for numbers of keys that a tiled grid sort may take, a third of them and 30 MiB; for keys
-/// that may be partitioned without being counted, 51 MiB at 2^26 u32 keys, 60 at 2^28, 87 at 2^30, and 57, 75 and
-/// 106 at 2^26, 2^28 and 2^29 u64 keys).
+/// that may be partitioned without being counted, 51 MiB at 2^26 u32 keys, 60 at 2^28, 87 at 2^30, and 57, 75
+/// and 106 at 2^26, 2^28 and 2^29 u64 keys).
 template <class Bits, class Value, class Policy = TunedOnesweep<Bits, Value>>
 struct SortWorkspace {
   DeviceSpan<Digest<Bits>> digest;

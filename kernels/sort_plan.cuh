@@ -57,8 +57,8 @@ struct FewValues {
 /// Distinct values that are worth a counter each, wherever they lie (value_table.cuh).
 inline constexpr uint32_t most_listed_values = 2048;
 
-/// Bins that are values of a list, wherever these lie: each value in order, as the caller has it, and how many
-/// keys come before its own. Null: the bins are a range.
+/// Bins that are values of a list, wherever these lie: each value in order, as the caller has it, and how
+/// many keys come before its own. Null: the bins are a range.
 template <class Bits>
 struct BinList {
   const Bits* values = nullptr;

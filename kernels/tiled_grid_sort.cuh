@@ -6,14 +6,13 @@
 //     block 1  | share | ─ tile by tile ─┼─ bucket 1  |======>   <| ─────┼─ sort ─> out
 //     block 2  | share | ─ tile by tile ─┘  bucket 2  |====>    <=|      └─ sort ─> out
 //
-// The buckets divide the range of the keys, of floats that of their values, evenly (bucket_map.cuh), as a sample
-// shows it, and each has more room than its share. A block collects a tile's keys in bins, one a bucket, and
-// appends whole sectors of 32 bytes to the front of each bucket; what is left over waits for the next tile. Behind
-// the last one, that goes to the bucket's back, and so does at once what finds no room in its bin. Which key comes
-// from whom does not
-// matter, since keys alone have no identity. Keys that are in order, few, repeated or crowded are left to
-// others: the sample shows it (even_sample.cuh), or a bucket that runs over, or a tile that finds no room for
-// many keys of one bin, before anything is written to the output.
+// The buckets divide the range of the keys, of floats that of their values, evenly (bucket_map.cuh), as a
+// sample shows it, and each has more room than its share. A block collects a tile's keys in bins, one a
+// bucket, and appends whole sectors of 32 bytes to the front of each bucket; what is left over waits for the
+// next tile. Behind the last one, that goes to the bucket's back, and so does at once what finds no room in
+// its bin. Which key comes from whom does not matter, since keys alone have no identity. Keys that are in
+// order, few, repeated or crowded are left to others: the sample shows it (even_sample.cuh), or a bucket that
+// runs over, or a tile that finds no room for many keys of one bin, before anything is written to the output.
 //
 // Stehle & Jacobsen, 2017, with one level; write combining as in Satish et al., "Fast Sort on CPUs and GPUs",
 // 2010; blocks append by fetch-and-add as in Cederman & Tsigas, "GPU-Quicksort", 2009. Moves 4n keys.
@@ -319,8 +318,8 @@ class TiledGridSort {
     }
   }
 
-  /// Of all buckets in the output; a thread has some that are neighbours. False: one has run over. Every block
-  /// finds the same.
+  /// Of all buckets in the output; a thread has some that are neighbours. False: one has run over. Every
+  /// block finds the same.
   __device__ __forceinline__ bool find_starts() {
     const auto keys_of = [&](uint32_t b) { return __ldcg(task_.fronts + b) + __ldcg(task_.backs + b); };
     const uint32_t each = (task_.buckets + threads - 1) / threads;

@@ -6,12 +6,12 @@
 //     level 2, inside of each region:
 //                                 | chunks of all children ──> | keys not yet read ...
 //
-// Level 1: a parent's region has more room than its share. A block collects a tile's keys in bins, one a parent,
-// and appends whole sectors of 32 bytes to the regions; what is left over behind its last tile goes to their ends.
-// Level 2: one block takes a whole parent, whose keys it hands on to chunks that hold keys of one child each, and
-// are taken one after the other from the beginning of the region on: the spare ones first, then those that held
-// keys it has read. Each child has one chunk at most that is not full, so that as many spare ones as there are
-// children always suffice. The chunks tell how many keys each child has.
+// Level 1: a parent's region has more room than its share. A block collects a tile's keys in bins, one a
+// parent, and appends whole sectors of 32 bytes to the regions; what is left over behind its last tile goes
+// to their ends. Level 2: one block takes a whole parent, whose keys it hands on to chunks that hold keys of
+// one child each, and are taken one after the other from the beginning of the region on: the spare ones
+// first, then those that held keys it has read. Each child has one chunk at most that is not full, so that as
+// many spare ones as there are children always suffice. The chunks tell how many keys each child has.
 //
 // The keys in `in` stay as they are. If they turn out not to be even, or a tile's keys meet in few bins,
 // `deal_failed` is set, nothing is lost but time, and the counted road is taken.
@@ -152,8 +152,8 @@ class Dealer {
   static constexpr uint32_t bins_a_warp = msd_digits * warp_threads / threads;
   static_assert(keys_a_thread % batch == 0 && bins_a_warp >= 1 && bins_a_warp <= warp_threads);
 
-  /// A digit is one of `digits`, from bit `shift` of a bucket's number on. `maps`: the keys are not yet ordered
-  /// bits.
+  /// A digit is one of `digits`, from bit `shift` of a bucket's number on. `maps`: the keys are not yet
+  /// ordered bits.
   __device__ __forceinline__ Dealer(DealShared& shared, const Buckets& bucket_of, uint32_t shift,
                                     uint32_t digits, const KeyMap<Bits>& map, bool maps)
       : shared_(shared),
@@ -435,8 +435,8 @@ __device__ __forceinline__ void deal_to_children(Shared<Bits, Policy>& shared, c
   }
 }
 
-/// First level (`parents`): a block deals out the keys of one span; second level: those of one parent after the
-/// other. Only if `Buckets` are what the plan divides them by.
+/// First level (`parents`): a block deals out the keys of one span; second level: those of one parent after
+/// the other. Only if `Buckets` are what the plan divides them by.
 template <class Bits, class Policy, class Buckets, bool parents>
 __global__ __launch_bounds__(Policy::threads,
                              Policy::blocks_a_multiprocessor) void deal_kernel(Task<Bits> task) {

@@ -6,9 +6,9 @@
 //     keys    900 7 900 33 7      values   7 33 900      codes   2 0 2 1 0
 //
 // It is tried where the survey's sample holds few values, or the digest few digits at every place. Then all
-// keys are read once and counted (few_values.cuh), and the values put in order (value_table.cuh): every key is
-// in the list. The first pass looks each one up, the last one writes its value (radix_onesweep.cuh): codes are
-// nowhere but in the arrays between the two.
+// keys are read once and counted (few_values.cuh), and the values put in order (value_table.cuh): every key
+// is in the list. The first pass looks each one up, the last one writes its value (radix_onesweep.cuh): codes
+// are nowhere but in the arrays between the two.
 #pragma once
 
 #include "kernels/block.cuh"
@@ -22,8 +22,8 @@
 
 namespace sweepsort {
 
-/// What tells the passes by code, in device memory: a plan, which was all zeros or one of other passes, and the
-/// offsets of its passes as make_sort_plan() writes them. The policy of the passes is one for which
+/// What tells the passes by code, in device memory: a plan, which was all zeros or one of other passes, and
+/// the offsets of its passes as make_sort_plan() writes them. The policy of the passes is one for which
 /// can_sort_codes holds.
 template <class Bits>
 struct CodePasses {

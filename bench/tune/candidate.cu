@@ -1,6 +1,6 @@
-// candidate.cu - times one candidate row of a tuning table (kernels/policy.cuh: MSD sort, grid sort or tiled grid
-// sort) and checks its result. tune.py compiles it once a candidate, with the row as macros, and runs all of them in
-// turns.
+// candidate.cu - times one candidate row of a tuning table (kernels/policy.cuh: MSD sort, grid sort or tiled
+// grid sort) and checks its result. tune.py compiles it once a candidate, with the row as macros, and runs
+// all of them in turns.
 //
 //     candidate COUNT RUNS      prints one line: median and minimum in milliseconds, "ok" or "WRONG"
 #include "kernels/grid_sort.cuh"
@@ -72,7 +72,8 @@ T* allocate(uint64_t count) {
   return memory;
 }
 
-/// Device memory by the layout of `Memory`, of which the first memory.zeroed_bytes() are cleared before each sort.
+/// Device memory by the layout of `Memory`, of which the first memory.zeroed_bytes() are cleared before each
+/// sort.
 template <class Memory>
 struct Candidate {
   Memory memory;
