@@ -248,6 +248,15 @@ TEST_CASE("floats that are neighbours, or come in runs, are not dealt out in vai
   CHECK((!plan.falls_back && (plan.deal_failed || !on_gpu)));
 }
 
+TEST_CASE("even floats whose values come many times are left to others", "[device]") {
+  std::mt19937_64 random(test_seed());
+  std::vector<float> keys(on_gpu ? 300'007 : 20'011);
+  const uint32_t values = on_gpu ? 40'000 : 2'000;  // more than are counted one by one
+  for (float& key : keys) key = static_cast<float>(random() % values);
+  const auto plan = sort<float, NoValue, DealingSmall>(keys, {});
+  CHECK((plan.is_real && plan.falls_back && !plan.deals));
+}
+
 #ifndef SWEEPSORT_EMULATED
 TEMPLATE_TEST_CASE("large arrays of even keys are not counted, wherever they begin and end", "[device]",
                    uint32_t, double) {
