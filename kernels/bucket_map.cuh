@@ -24,6 +24,12 @@
 
 namespace sweepsort {
 
+template <class Bits>
+__device__ __forceinline__ uint32_t leading_zeros(Bits bits) {
+  return static_cast<uint32_t>(sizeof(Bits) == 4 ? __clz(static_cast<int>(bits))
+                                                 : __clzll(static_cast<long long>(bits)));
+}
+
 /// Where in a map's range a key lies, as a word: the 32 bits from the highest bit of `range` on.
 template <class Bits>
 struct BucketMap {
@@ -36,15 +42,19 @@ struct BucketMap {
   /// `buckets`: at most 2^16.
   static __device__ __forceinline__ BucketMap over(Bits lowest, Bits range, uint32_t buckets) {
     BucketMap map{.lowest = lowest, .range = max(range, Bits{1}), .left = 0, .scale = 0};
-    map.left = static_cast<uint32_t>(sizeof(Bits) == 4 ? __clz(static_cast<int>(map.range))
-                                                       : __clzll(static_cast<long long>(map.range)));
+    map.left = leading_zeros(map.range);
     map.scale = static_cast<uint32_t>((uint64_t{buckets} << 32) / (uint64_t{map.last_word()} + 1));
     return map;
   }
 
-  /// Over [least, most] and `slack` more on both sides, as far as there are keys.
+  /// Over [least, most] and `slack` more on both sides, as far as there are keys; but over 2^k values from a
+  /// multiple of 2^k on if these end within the slack: keys often fill such a block, and buckets of a power of
+  /// two of values are divided into parts that use all words (BucketParts).
   static __device__ __forceinline__ BucketMap around(Bits least, Bits most, Bits slack, uint32_t buckets) {
     constexpr Bits all = static_cast<Bits>(~Bits{0});
+    const Bits inside = least == most ? Bits{0} : static_cast<Bits>(all >> leading_zeros(least ^ most));
+    const Bits begin = least & ~inside;
+    if (least - begin <= slack && begin + inside - most <= slack) return over(begin, inside, buckets);
     const Bits lowest = least > slack ? static_cast<Bits>(least - slack) : Bits{0};
     const Bits highest = most < all - slack ? static_cast<Bits>(most + slack) : all;
     return over(lowest, static_cast<Bits>(highest - lowest), buckets);
@@ -291,9 +301,7 @@ struct BucketParts {
     constexpr uint32_t word_bits = 4;
     static_assert(most_in_word == 1u << word_bits);
     const Bits range = static_cast<Bits>(last - first);
-    const uint32_t zeros = static_cast<uint32_t>(sizeof(Bits) == 4 ? __clz(static_cast<int>(range))
-                                                                   : __clzll(static_cast<long long>(range)));
-    const uint32_t used = sizeof(Bits) * 8 - zeros;
+    const uint32_t used = sizeof(Bits) * 8 - leading_zeros(range);
     const uint32_t words = bits - word_bits;
     uint32_t word_shift = used > words ? used - words : 0;
     // An interval that begins in the midst of a word may touch one more.

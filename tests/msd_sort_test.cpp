@@ -614,6 +614,34 @@ TEMPLATE_TEST_CASE("a bucket map never falls, and a bucket's interval holds its 
     }
   }
 }
+
+TEMPLATE_TEST_CASE("a map around samples covers the block of 2^k values whose ends lie within the slack", "",
+                   uint32_t, uint64_t) {
+  std::mt19937_64 random(test_seed());
+  constexpr uint32_t bits = sizeof(TestType) * 8;
+  constexpr uint32_t buckets = 512;
+  for (uint32_t block_bits = 12; block_bits <= bits; ++block_bits) {
+    const auto inside = static_cast<TestType>(static_cast<TestType>(~TestType{0}) >> (bits - block_bits));
+    const auto begin = static_cast<TestType>(static_cast<TestType>(random()) & ~inside);
+    const TestType slack = inside / 64;
+    const auto least = static_cast<TestType>(begin + random() % slack);
+    const auto most = static_cast<TestType>(begin + inside - random() % slack);
+    INFO("least " << least << " most " << most << " slack " << slack);
+
+    const LinearBuckets<TestType> block{BucketMap<TestType>::around(least, most, slack, buckets)};
+    CHECK(block.map.lowest == begin);
+    CHECK(block.map.range == inside);
+    const auto interval = interval_of(block, buckets / 2);
+    CHECK(interval.first == static_cast<TestType>(begin + inside / 2 + 1));
+    CHECK(static_cast<TestType>(interval.last - interval.first) == inside / buckets);
+
+    const auto higher = static_cast<TestType>(begin + slack + 1);
+    const auto beside = BucketMap<TestType>::around(higher, most, slack, buckets);
+    const auto all = static_cast<TestType>(~TestType{0});
+    CHECK(beside.lowest == begin + 1);
+    CHECK(beside.lowest + beside.range == (most < all - slack ? static_cast<TestType>(most + slack) : all));
+  }
+}
 #endif
 TEMPLATE_TEST_CASE("where others have sorted, nothing is done, whatever the keys are", "[device]", uint32_t,
                    uint64_t) {
