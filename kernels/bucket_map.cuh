@@ -314,10 +314,10 @@ struct BucketParts {
   __device__ __forceinline__ uint32_t word_of(Bits ordered) const {
     return static_cast<uint32_t>(ordered >> word_shift) - lowest_word;
   }
-  /// Which of its word's parts: higher for higher keys of the same word.
+  /// Which of its word's parts is in the low bits of this: never lower for a higher key.
   template <class Bits>
   __device__ __forceinline__ uint32_t in_word(Bits ordered) const {
-    return static_cast<uint32_t>(ordered >> shift) % most_in_word;
+    return static_cast<uint32_t>(ordered >> shift);
   }
   __device__ __forceinline__ bool words_have_one_value() const { return word_shift == 0; }
 };
@@ -346,9 +346,7 @@ struct RealParts {
   __device__ __forceinline__ uint32_t word_of(Bits ordered) const {
     return parts(ordered) / BucketParts::most_in_word;
   }
-  __device__ __forceinline__ uint32_t in_word(Bits ordered) const {
-    return parts(ordered) % BucketParts::most_in_word;
-  }
+  __device__ __forceinline__ uint32_t in_word(Bits ordered) const { return parts(ordered); }
   __device__ __forceinline__ bool words_have_one_value() const { return false; }
 };
 

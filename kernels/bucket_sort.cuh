@@ -68,7 +68,10 @@ struct Shared {
     alignas(16) uint32_t part_words[words + 1];  // part_words.cuh; behind them, one that has no parts
     DigitCounts<Bits, warps> digits;             // the other way
   };
-  uint16_t late_words[warps][2 * warp_threads];                      // some with late keys
+  // Those words with late keys, by their numbers among the words that a warp scans.
+  static constexpr uint32_t warp_words = words / warps;
+  using WordOfWarp = std::conditional_t<warp_words <= 256, uint8_t, uint16_t>;
+  WordOfWarp late_words[warps][warp_words];
   uint16_t long_list[sorts_long_words ? most_keys / long_word : 1];  // words with late keys, and many in all
   uint16_t positions[with_values ? places : 1];  // where the record at a place stood in the bucket
   union {
@@ -187,6 +190,7 @@ class Bucket {
       }
     }
     load_values();
+    __syncthreads();
     store_keys();
     clear_words();
     store_values();
@@ -282,15 +286,17 @@ class Bucket {
   __device__ __forceinline__ bool mark_parts() {
     late_.clear();
     for_batches(range_.size, [&](auto rows) {
-      bool is_late[batch];
+      uint32_t met[batch];   // the part's bit, if another key had set it
+      uint32_t word[batch];  // with the late keys before
       rows.for_rows([&](uint32_t row) {
-        const uint32_t bit = 1u << parts_.in_word(keys_[row]);
-        is_late[row % batch] = (atomicOr(&word_of(keys_[row]), bit) & bit) != 0;
+        const uint32_t bit = part_word::bit_of(parts_.in_word(keys_[row]));
+        met[row % batch] = atomicOr(&word_of(keys_[row]), bit) & bit;
       });
       rows.for_rows([&](uint32_t row) {
-        if (!is_late[row % batch]) return;
-        const uint32_t before = atomicAdd(&word_of(keys_[row]), part_word::one_late) / part_word::one_late;
-        late_.set(row, before + 1);
+        if (met[row % batch] != 0) word[row % batch] = atomicAdd(&word_of(keys_[row]), part_word::one_late);
+      });
+      rows.for_rows([&](uint32_t row) {
+        if (met[row % batch] != 0) late_.set(row, word[row % batch]);
       });
     });
     return late_.any_crowded();
@@ -299,19 +305,28 @@ class Bucket {
   /// A warp scans neighbouring words; a thread rows of 4.
   static constexpr uint32_t word_rows = words / 4 / threads;
   static_assert(word_rows * 4 * threads == words && word_rows <= 4);
-  __device__ __forceinline__ static uint32_t own_vector(uint32_t row) {
-    return (threadIdx.x / warp_threads * word_rows + row) * warp_threads + ptx::lane_id();
+  __device__ __forceinline__ static uint32_t first_word_of_warp() {
+    return threadIdx.x / warp_threads * BucketShared::warp_words;
   }
 
   /// Step 2. The sums of the rows of a warp are scanned side by side, two in a word.
   __device__ __forceinline__ void scan_words() {
     using namespace part_word;
-    uint4* const vectors = reinterpret_cast<uint4*>(shared_.part_words) + own_vector(0);
     const uint32_t warp = threadIdx.x / warp_threads;
+    const uint32_t lane = ptx::lane_id();
+    uint4* const vectors = reinterpret_cast<uint4*>(shared_.part_words + first_word_of_warp()) + lane;
     constexpr uint32_t pairs = (word_rows + 1) / 2;
     uint32_t sums[word_rows][3];
     uint32_t row_sums[pairs] = {};
-    late_words_ = 0;
+    auto* const late_words = shared_.late_words[warp];
+    auto* next = late_words;
+    const auto list_if_late = [&](uint32_t word, uint32_t number) {
+      const bool is_late = has_late(word);
+      const uint32_t lanes = __ballot_sync(full_warp, is_late);
+      auto* const place = next + __popc(lanes & ptx::lanes_below());
+      if (is_late) *place = static_cast<typename BucketShared::WordOfWarp>(number);
+      next += __popc(lanes);
+    };
 #pragma unroll
     for (uint32_t r = 0; r < word_rows; ++r) {
       const uint4 four = vectors[r * warp_threads];
@@ -319,9 +334,13 @@ class Bucket {
       sums[r][1] = sums[r][0] + keys(four.y);
       sums[r][2] = sums[r][1] + keys(four.z);
       row_sums[r / 2] |= (sums[r][2] + keys(four.w)) << (r % 2 * 16);
-      late_words_ |= (has_late(four.x) ? 1u << 4 * r : 0) | (has_late(four.y) ? 2u << 4 * r : 0) |
-                     (has_late(four.z) ? 4u << 4 * r : 0) | (has_late(four.w) ? 8u << 4 * r : 0);
+      const uint32_t number = (r * warp_threads + lane) * 4;
+      list_if_late(four.x, number);
+      list_if_late(four.y, number + 1);
+      list_if_late(four.z, number + 2);
+      list_if_late(four.w, number + 3);
     }
+    late_words_ = static_cast<uint32_t>(next - late_words);
     uint32_t below[pairs];
     uint32_t totals[pairs];
     uint32_t warp_keys = 0;
@@ -332,9 +351,9 @@ class Bucket {
       totals[p] = __shfl_sync(full_warp, up_to_me, warp_threads - 1);
       warp_keys += (totals[p] & 0xffff) + (totals[p] >> 16);
     }
-    if (ptx::lane_id() == 0) shared_.warp_keys[warp] = warp_keys;
+    if (lane == 0) shared_.warp_keys[warp] = warp_keys;
     __syncthreads();
-    uint32_t before = lead_ + ptx::warp_sum(ptx::lane_id() < warp ? shared_.warp_keys[ptx::lane_id()] : 0);
+    uint32_t before = lead_ + ptx::warp_sum(lane < warp ? shared_.warp_keys[lane] : 0);
 #pragma unroll
     for (uint32_t r = 0; r < word_rows; ++r) {
       const uint32_t first = before + (below[r / 2] >> (r % 2 * 16) & 0xffff);
@@ -355,7 +374,7 @@ class Bucket {
       rows.for_rows([&](uint32_t row) { word[row % batch] = word_of(keys_[row]); });
       rows.for_rows([&](uint32_t row) {
         const uint32_t place =
-            part_word::place_behind(word[row % batch], parts_.in_word(keys_[row]), late_.get(row)) - 1;
+            part_word::place(word[row % batch], parts_.in_word(keys_[row]), late_.get(row));
         shared_.keys[place] = keys_[row];
         if constexpr (with_values) shared_.positions[place] = static_cast<uint16_t>(index_in_row(row));
       });
@@ -368,32 +387,12 @@ class Bucket {
     return part_word::first_place(shared_.part_words[word]);
   }
 
-  /// Step 4. The lanes of a warp share its words with late keys, which are few.
+  /// Step 4. The lanes of a warp share its words with late keys, which are few. Before a barrier.
   __device__ __forceinline__ void sort_late_words() {
     if (!with_values && parts_.words_have_one_value()) return;
-    uint16_t* const list = shared_.late_words[threadIdx.x / warp_threads];
-    const uint32_t lane = ptx::lane_id();
-    uint32_t listed = 0;
-    while (true) {
-      const uint32_t lanes = __ballot_sync(full_warp, late_words_ != 0);
-      if (late_words_ != 0) {
-        const auto i = static_cast<uint32_t>(__ffs(static_cast<int>(late_words_)) - 1);
-        list[listed + static_cast<uint32_t>(__popc(lanes & ptx::lanes_below()))] =
-            static_cast<uint16_t>(own_vector(i / 4) * 4 + i % 4);
-        late_words_ &= late_words_ - 1;
-      }
-      listed += static_cast<uint32_t>(__popc(lanes));
-      if (lanes != 0 && listed < warp_threads) continue;
-      __syncwarp();
-      if (lane < listed) sort_word(list[lane]);
-      if (lanes == 0) break;
-      listed -= warp_threads;
-      const uint16_t waiting = list[warp_threads + lane];
-      __syncwarp();
-      list[lane] = waiting;
-      __syncwarp();
-    }
-    __syncthreads();
+    const auto* const late_words = shared_.late_words[threadIdx.x / warp_threads];
+    for (uint32_t i = ptx::lane_id(); i < late_words_; i += warp_threads)
+      sort_word(first_word_of_warp() + late_words[i]);
   }
 
   /// By insertion of the late keys; most words have one at most.
@@ -405,27 +404,46 @@ class Bucket {
       shared_.long_list[atomicAdd(&shared_.long_words, 1u)] = static_cast<uint16_t>(number);
       return;
     }
-    for (uint32_t next = first + part_word::in_time(word); next < end; ++next) {
-      const Bits key = shared_.keys[next];
-      const uint16_t position = shared_.positions[with_values ? next : 0];
-      uint32_t to = next;
-      for (; to > first; --to) {
-        const Bits lower = shared_.keys[to - 1];
-        const bool is_in_order =
-            lower < key ||
-            (lower == key && (!with_values || shared_.positions[with_values ? to - 1 : 0] < position));
-        if (is_in_order) break;
-        shared_.keys[to] = lower;
-        if constexpr (with_values) shared_.positions[to] = shared_.positions[to - 1];
+    for (uint32_t next = first + part_word::in_time(word); next < end; ++next) insert(first, next);
+  }
+
+  /// The key at place `next` goes behind those from `first` on, which are in order, that are not above it.
+  /// A look takes long, so that several are under way at once, where there are registers for it.
+  __device__ __forceinline__ void insert(uint32_t first, uint32_t next) {
+    constexpr uint32_t looks = sizeof(Bits) == 4 ? 4 : 1;
+    const Bits key = shared_.keys[next];
+    const uint16_t position = shared_.positions[with_values ? next : 0];
+    uint32_t to = next;
+    bool may_go_on = true;
+    while (may_go_on) {
+      Bits other[looks];
+      uint16_t other_position[looks];
+#pragma unroll
+      for (uint32_t k = 0; k < looks; ++k) {
+        if (to - first <= k) continue;
+        other[k] = shared_.keys[to - 1 - k];
+        other_position[k] = shared_.positions[with_values ? to - 1 - k : 0];
       }
-      if (to == next) continue;
-      shared_.keys[to] = key;
-      if constexpr (with_values) shared_.positions[to] = position;
+      uint32_t above = 0;
+#pragma unroll
+      for (uint32_t k = 0; k < looks; ++k) {
+        if (to - first <= k) continue;
+        if (other[k] < key || (other[k] == key && (!with_values || other_position[k] < position))) continue;
+        shared_.keys[to - k] = other[k];
+        if constexpr (with_values) shared_.positions[to - k] = other_position[k];
+        ++above;
+      }
+      to -= above;
+      may_go_on = above == looks;
     }
+    if (to == next) return;
+    shared_.keys[to] = key;
+    if constexpr (with_values) shared_.positions[to] = position;
   }
 
   /// A warp a word. False if one has too many values.
   __device__ __forceinline__ bool sort_long_words() {
+    __syncthreads();
     const uint32_t listed = shared_.long_words;
     bool has_many = false;
     for (uint32_t entry = threadIdx.x / warp_threads; entry < listed; entry += threads / warp_threads) {
@@ -498,12 +516,21 @@ class Bucket {
 
   /// Writes the bucket's places, by 16 bytes where all of them are its own. vector(n): the n-th vector from
   /// `first_vector` on, the first one that the bucket touches; `begin` places of that are another's.
-  template <class T, class Vector>
-  __device__ __forceinline__ void store(T* first_vector, uint32_t begin, Vector vector) const {
+  /// element(p): what belongs to the p-th place from there.
+  template <class T, class Vector, class Element>
+  __device__ __forceinline__ void store(T* first_vector, uint32_t begin, Vector vector,
+                                        Element element) const {
     constexpr uint32_t width = sizeof(uint4) / sizeof(T);
     const uint32_t end = begin + range_.size;
-    for (uint32_t v = threadIdx.x; v * width < end; v += threads)
-      bucket_list::store_own(first_vector, v, vector(v), begin, end);
+    const uint32_t first = (begin + width - 1) / width;  // the whole vectors
+    const uint32_t behind = max(end / width, first);
+    for (uint32_t v = first + threadIdx.x; v < behind; v += threads)
+      __stcs(reinterpret_cast<uint4*>(first_vector) + v, vector(v).whole);
+    if (threadIdx.x >= 2 * width) return;
+    const bool is_in_front = threadIdx.x < width;
+    const uint32_t place = is_in_front ? threadIdx.x : behind * width + threadIdx.x - width;
+    if (place >= begin && place < (is_in_front ? min(end, first * width) : end))
+      first_vector[place] = element(place);
   }
 
   __device__ __forceinline__ void store_keys() const {
@@ -517,12 +544,13 @@ class Bucket {
 
   template <class Raw>
   __device__ __forceinline__ void store_keys_as(Raw raw) const {
-    store(shared_.first_vector, lead_, [&](uint32_t v) {
+    const auto vector_at = [&](uint32_t v) {
       digest_detail::Vector<Bits> vector{.whole = reinterpret_cast<const uint4*>(shared_.keys)[v]};
 #pragma unroll
       for (uint32_t k = 0; k < sizeof(uint4) / sizeof(Bits); ++k) vector.keys[k] = raw(vector.keys[k]);
       return vector;
-    });
+    };
+    store(shared_.first_vector, lead_, vector_at, [&](uint32_t place) { return raw(shared_.keys[place]); });
   }
 
   __device__ __forceinline__ void store_values() {
@@ -533,15 +561,14 @@ class Bucket {
       constexpr uint32_t width = sizeof(uint4) / sizeof(Value);
       const uint32_t begin = static_cast<uint32_t>(range_.first % width);
       const uint16_t* const positions = shared_.positions + lead_;
-      store(arrays_.values_out + (range_.first - begin), begin, [&](uint32_t v) {
+      const auto value_at = [&](uint32_t place) { return shared_.values[positions[place - begin]]; };
+      const auto vector_at = [&](uint32_t v) {
         digest_detail::Vector<Value> vector;
 #pragma unroll
-        for (uint32_t k = 0; k < width; ++k) {
-          const uint32_t record = v * width + k - begin;
-          if (record < range_.size) vector.keys[k] = shared_.values[positions[record]];
-        }
+        for (uint32_t k = 0; k < width; ++k) vector.keys[k] = value_at(v * width + k);
         return vector;
-      });
+      };
+      store(arrays_.values_out + (range_.first - begin), begin, vector_at, value_at);
     }
   }
 
@@ -553,7 +580,7 @@ class Bucket {
   Parts parts_;
   Bits keys_[keys_a_thread] = {};
   LateNumbers<Policy::number_bits, keys_a_thread> late_;
-  uint32_t late_words_;  // a bit for each of this thread's words that has late keys
+  uint32_t late_words_;  // how many this warp has listed
   Value values_[with_values ? keys_a_thread : 1];
 };
 

@@ -9,6 +9,7 @@
 #pragma once
 
 #include "kernels/bucket_map.cuh"
+#include "kernels/ptx.cuh"
 
 #include <cuda_runtime.h>
 
@@ -28,6 +29,9 @@ __device__ __forceinline__ uint32_t keys(uint32_t word) {
 }
 __device__ __forceinline__ bool has_late(uint32_t word) { return word >= one_late; }
 
+/// The bit of the part whose number in the word the low bits of `part` are.
+__device__ __forceinline__ uint32_t bit_of(uint32_t part) { return 1u << part % bits; }
+
 /// When the word is scanned.
 __device__ __forceinline__ uint32_t scanned(uint32_t word, uint32_t first_place) {
   return __byte_perm(word, first_place, 0x5410);
@@ -36,15 +40,18 @@ __device__ __forceinline__ uint32_t first_place(uint32_t scanned) { return scann
 __device__ __forceinline__ uint32_t in_time(uint32_t scanned) {
   return static_cast<uint32_t>(__popc(scanned & (one_late - 1)));
 }
-/// One more than the place of a key of part `part` of the word: those in time come in the order of their
-/// parts, then the late ones by number (from 1 on; 0: in time).
-__device__ __forceinline__ uint32_t place_behind(uint32_t scanned, uint32_t part, uint32_t number) {
-  const uint32_t higher_parts = number == 0 ? part ^ 31 : 31 - (bits - 1);  // shifted out, with the place
-  return first_place(scanned) + static_cast<uint32_t>(__popc(scanned << higher_parts)) + number;
+/// The place of a key of the part whose number in the word the low bits of `part` are: those in time come in
+/// the order of their parts, then the late ones by `number`, which is -1 for a key in time.
+__device__ __forceinline__ uint32_t place(uint32_t scanned, uint32_t part, int32_t number) {
+  // How far the bits of higher parts are shifted out, with the place; of a late key, none. Modulo 32.
+  const uint32_t distance = (~part & static_cast<uint32_t>(number >> 31)) | bits;
+  const uint32_t before = __popc(__funnelshift_l(0, scanned, distance));
+  return first_place(scanned) + before + static_cast<uint32_t>(number);
 }
 }  // namespace part_word
 
-/// The numbers of a thread's keys among the late ones of their words, 0: not late. Each has `bits`, 8 or 16.
+/// The numbers of a thread's keys among the late ones of their words, from 0 on; -1: in time. Each has `bits`,
+/// 8 or 16.
 template <uint32_t bits, uint32_t rows>
 class LateNumbers {
  public:
@@ -55,25 +62,28 @@ class LateNumbers {
 
   __device__ __forceinline__ void clear() {
 #pragma unroll
-    for (uint32_t& word : numbers_) word = 0;
+    for (uint32_t& word : numbers_) word = ~0u;
   }
-  /// Once for each row that is late.
-  __device__ __forceinline__ void set(uint32_t row, uint32_t number) {
-    numbers_[row / a_word] |= number << (row % a_word * bits);
+  /// Of a row that is late: the number is how many the word, as the key met it, counted.
+  __device__ __forceinline__ void set(uint32_t row, uint32_t word) {
+    // Bytes 0 to 3 of `numbers_`, of which one or two are replaced by the lowest of the word's count.
+    const uint32_t shift = row % a_word * (bits / 2);
+    constexpr uint32_t counted = bits == 8 ? 0x6 : 0x76;
+    constexpr uint32_t mask = bits == 8 ? 0xf : 0xff;
+    uint32_t& numbers = numbers_[row / a_word];
+    numbers = __byte_perm(numbers, word, (0x3210 & ~(mask << shift)) | counted << shift);
   }
-  __device__ __forceinline__ uint32_t get(uint32_t row) const {
-    return __byte_perm(numbers_[row / a_word], 0,
-                       bits == 8      ? 0x4440 + row % 4
-                       : row % 2 != 0 ? 0x4432
-                                      : 0x4410);
+  __device__ __forceinline__ int32_t get(uint32_t row) const {
+    return ptx::signed_part<bits>(numbers_[row / a_word], row % a_word);
   }
   /// Always false if numbers are wide enough for all keys of a bucket.
   __device__ __forceinline__ bool any_crowded() const {
     if (bits != 8) return false;
-    uint32_t any = 0;
+    uint32_t any = 0;  // bit 6 of each byte: bit 5 or 6 is set, but not 7
+    static_assert(crowd == 1u << 5);
 #pragma unroll
-    for (const uint32_t word : numbers_) any |= word;
-    return (any & (0x100 - crowd) * 0x01010101u) != 0;
+    for (const uint32_t word : numbers_) any |= (word << 1 | word) & ~(word >> 1);
+    return (any & 0x40404040) != 0;
   }
 
  private:

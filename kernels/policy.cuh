@@ -239,7 +239,7 @@ struct MsdRow<uint64_t, uint32_t> {
 };
 template <>
 struct MsdRow<uint64_t, uint64_t> {
-  using Policy = MsdPolicy<PartitionPolicy<512, 8, 8, 1>, BucketSortPolicy<256, 18, 2, 65536>,
+  using Policy = MsdPolicy<PartitionPolicy<512, 8, 8, 1>, BucketSortPolicy<256, 18, 2, 32768>,
                            BucketSortPolicy<1024, 12, 1, 131072>>;
 };
 template <class Bits, class Value>

@@ -65,6 +65,20 @@ __device__ __forceinline__ T* opaque(T* address) {
   return address;
 }
 
+/// Byte (`bits` 8) or half (16) number `which` of `word`, as a signed number.
+template <uint32_t bits>
+__device__ __forceinline__ int32_t signed_part(uint32_t word, uint32_t which) {
+#if defined(__CUDA_ARCH__)
+  // Which byte becomes which; with 8 added, its sign does.
+  const uint32_t selector = bits == 8 ? which * 0x1111 + 0x8880 : which * 0x2222 + 0x9910;
+  int32_t part;
+  asm("prmt.b32 %0, %1, 0, %2;" : "=r"(part) : "r"(word), "r"(selector));
+  return part;
+#else
+  return static_cast<int32_t>(word << (32 - bits * (which + 1))) >> (32 - bits);
+#endif
+}
+
 /// The sum of `value` over the warp, all of which calls it; every lane gets it.
 __device__ __forceinline__ uint32_t warp_sum(uint32_t value) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
