@@ -47,17 +47,22 @@ struct BucketMap {
     return map;
   }
 
-  /// Over [least, most] and `slack` more on both sides, as far as there are keys; but over 2^k values from a
-  /// multiple of 2^k on if these end within the slack: keys often fill such a block, and buckets of a power of
-  /// two of values are divided into parts that use all words (BucketParts).
+  /// Over [least, most] and `slack` more on both sides, as far as there are keys.
   static __device__ __forceinline__ BucketMap around(Bits least, Bits most, Bits slack, uint32_t buckets) {
+    constexpr Bits all = static_cast<Bits>(~Bits{0});
+    const Bits lowest = least > slack ? static_cast<Bits>(least - slack) : Bits{0};
+    const Bits highest = most < all - slack ? static_cast<Bits>(most + slack) : all;
+    return over(lowest, static_cast<Bits>(highest - lowest), buckets);
+  }
+  /// The same, but over 2^k values from a multiple of 2^k on if these end within the slack: keys often fill
+  /// such a block, and intervals of a power of two of values are divided into parts that use all words
+  /// (BucketParts). The first and the last bucket, which are open, have as many keys as others then.
+  static __device__ __forceinline__ BucketMap filling(Bits least, Bits most, Bits slack, uint32_t buckets) {
     constexpr Bits all = static_cast<Bits>(~Bits{0});
     const Bits inside = least == most ? Bits{0} : static_cast<Bits>(all >> leading_zeros(least ^ most));
     const Bits begin = least & ~inside;
     if (least - begin <= slack && begin + inside - most <= slack) return over(begin, inside, buckets);
-    const Bits lowest = least > slack ? static_cast<Bits>(least - slack) : Bits{0};
-    const Bits highest = most < all - slack ? static_cast<Bits>(most + slack) : all;
-    return over(lowest, static_cast<Bits>(highest - lowest), buckets);
+    return around(least, most, slack, buckets);
   }
 
   __device__ __forceinline__ uint32_t word_of(Bits ordered) const {
@@ -97,7 +102,7 @@ struct LinearBuckets {
   static __device__ __forceinline__ LinearBuckets around(Bits least, Bits most, uint32_t slack_part,
                                                          uint32_t buckets, const KeyMap<Bits>& /*map*/) {
     const Bits slack = static_cast<Bits>(most - least) / slack_part;
-    return {BucketMap<Bits>::around(least, most, slack, buckets)};
+    return {BucketMap<Bits>::filling(least, most, slack, buckets)};
   }
   __device__ __forceinline__ bool is_usable() const { return true; }
   /// Whether the range has so many values.
@@ -263,6 +268,7 @@ template <class Bits>
 struct KeyInterval {
   Bits first;
   Bits last;
+  bool is_open;  // it goes on beyond the map's range, where few keys are
 };
 
 /// The keys that a bucket may hold, if there are any.
@@ -273,9 +279,11 @@ __device__ __forceinline__ KeyInterval<Bits> interval_of(const Buckets<Bits>& bu
   // Whatever lies outside of the range is in the first or the last bucket.
   const uint64_t first = buckets.first_word(bucket);
   const uint64_t behind = buckets.first_word(bucket + 1);
-  return {first == 0 ? Bits{0} : map.first_key(static_cast<uint32_t>(first)),
-          behind == end ? static_cast<Bits>(~Bits{0})
-                        : static_cast<Bits>(map.first_key(static_cast<uint32_t>(behind)) - 1)};
+  constexpr Bits all = static_cast<Bits>(~Bits{0});
+  return {
+      first == 0 ? Bits{0} : map.first_key(static_cast<uint32_t>(first)),
+      behind == end ? all : static_cast<Bits>(map.first_key(static_cast<uint32_t>(behind)) - 1),
+      (first == 0 && map.lowest != 0) || (behind == end && static_cast<Bits>(map.lowest + map.range) != all)};
 }
 
 template <class Bits>
@@ -283,17 +291,26 @@ __device__ __forceinline__ KeyInterval<Bits> interval_of(const RealBuckets<Bits>
   bool none = false;
   const Bits first = buckets.first_key(bucket, none);
   const Bits behind = buckets.first_key(bucket + 1, none);
-  return {first, none ? static_cast<Bits>(~Bits{0}) : static_cast<Bits>(behind - 1)};
+  return {first, none ? static_cast<Bits>(~Bits{0}) : static_cast<Bits>(behind - 1), first == 0 || none};
 }
 
 /// A bucket's interval in at most 2^bits parts of 2^shift values each, some of them, a power of two, in a
 /// word (bucket_sort.cuh).
 struct BucketParts {
   static constexpr uint32_t most_in_word = 16;
+  static constexpr uint16_t unknown = 0xffff;
 
   uint16_t shift;
   uint16_t word_shift;   // 2^word_shift values are in a word: one at least
   uint32_t lowest_word;  // what a key of the first word is when it is shifted, modulo 2^32
+
+  /// Of a bucket that may hold the keys of `interval`.
+  template <class Bits>
+  static __device__ __forceinline__ BucketParts of(const KeyInterval<Bits>& interval, uint32_t bits) {
+    return interval.is_open ? BucketParts{unknown, unknown, 0} : over(interval.first, interval.last, bits);
+  }
+  /// If not, they are to be found from the keys that the bucket has, as most of the interval has none.
+  __device__ __forceinline__ bool are_known() const { return shift != unknown; }
 
   /// As few values in a word as there is room for; 2^bits / most_in_word words.
   template <class Bits>

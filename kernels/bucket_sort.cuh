@@ -145,6 +145,8 @@ class Bucket {
     set_goal(to);
     range_ = range;
     parts_ = parts;
+    if constexpr (std::is_same_v<Parts, BucketParts>)
+      if (!parts.are_known()) find_parts();
     return sort_in_parts(load_next);
   }
 
@@ -284,6 +286,8 @@ class Bucket {
 
   /// Step 1. True if too many keys of a word came late: then their numbers may mean nothing.
   __device__ __forceinline__ bool mark_parts() {
+    // Larger blocks have no registers for it.
+    constexpr bool adds_at_once = threads < 1024;
     late_.clear();
     for_batches(range_.size, [&](auto rows) {
       uint32_t met[batch];   // the part's bit, if another key had set it
@@ -293,8 +297,11 @@ class Bucket {
         met[row % batch] = atomicOr(&word_of(keys_[row]), bit) & bit;
       });
       rows.for_rows([&](uint32_t row) {
-        if (met[row % batch] != 0) word[row % batch] = atomicAdd(&word_of(keys_[row]), part_word::one_late);
+        if (met[row % batch] == 0) return;
+        word[row % batch] = atomicAdd(&word_of(keys_[row]), part_word::one_late);
+        if (!adds_at_once) late_.set(row, word[row % batch]);
       });
+      if (!adds_at_once) return;
       rows.for_rows([&](uint32_t row) {
         if (met[row % batch] != 0) late_.set(row, word[row % batch]);
       });

@@ -290,7 +290,7 @@ __global__ __launch_bounds__(decide_threads) void decide_kernel(Decision decisio
               .taken_out_before = taken_out_before(decision, *plan, bucket),
               .size = static_cast<uint32_t>(size),
               .number = bucket,
-              .parts = BucketParts::over(interval.first, interval.last, limits.part_bits[which])};
+              .parts = BucketParts::of(interval, limits.part_bits[which])};
     is_too_large = which == counted_buckets && !listed.parts.words_have_one_value();
   }
   const auto append_to = [&](BucketClass list, bool is_member) {

@@ -110,17 +110,19 @@ struct Shared {
   uint32_t deals;
 };
 
-/// What samples show of the range: room at its ends, the less the more there are.
+/// What samples show of the range: room at its ends, the less the more there are. `may_fill`: the buckets at
+/// its ends may be open.
 template <class Bits>
-__device__ BucketMap<Bits> map_around(Bits least, Bits most, uint32_t seen, uint32_t buckets) {
+__device__ BucketMap<Bits> map_around(Bits least, Bits most, uint32_t seen, uint32_t buckets, bool may_fill) {
   const Bits slack = static_cast<Bits>(most - least) / (seen / slack_samples);
-  return BucketMap<Bits>::around(least, most, slack, buckets);
+  return may_fill ? BucketMap<Bits>::filling(least, most, slack, buckets)
+                  : BucketMap<Bits>::around(least, most, slack, buckets);
 }
 
 /// The same of the small sample; if keys may be counted, and the sample spans few values, a bucket for each
 /// value.
 template <class Bits>
-__device__ BucketMap<Bits> guess_map(Bits least, Bits most, uint32_t buckets, bool may_count) {
+__device__ BucketMap<Bits> guess_map(Bits least, Bits most, uint32_t buckets, bool may_count, bool may_fill) {
   constexpr Bits all = static_cast<Bits>(~Bits{0});
   const Bits spread = most - least;
   if (may_count && spread < msd_most_buckets) {
@@ -133,7 +135,7 @@ __device__ BucketMap<Bits> guess_map(Bits least, Bits most, uint32_t buckets, bo
                                               : Bits{0};
     return BucketMap<Bits>::over(min(begin, static_cast<Bits>(all - window)), window, msd_most_buckets);
   }
-  return map_around(least, most, samples, buckets);
+  return map_around(least, most, samples, buckets, may_fill);
 }
 
 /// What the host says.
@@ -440,8 +442,9 @@ class Survey {
     clear(shared_.in_group, groups);
     uint32_t bucket_bits =
         msd_bucket_bits(keys + (has_apart_ ? 2 * task_.bucket_keys : 0), task_.bucket_keys);
-    const uint32_t buckets = (1u << bucket_bits) - (has_apart_ ? 2 : 0);  // of the map
-    BucketMap<Bits> map = guess_map(least_, most_, buckets, !task_.with_values);
+    const uint32_t buckets = (1u << bucket_bits) - (has_apart_ ? 2 : 0);      // of the map
+    const bool may_count_buckets = task_.most_keys > task_.most_bucket_keys;  // never open ones
+    BucketMap<Bits> map = guess_map(least_, most_, buckets, !task_.with_values, !may_count_buckets);
     const bool is_exact = !task_.with_values && map.is_exact(msd_most_buckets);
     if (is_exact) bucket_bits = 2 * msd_digit_bits;
     __syncthreads();
@@ -517,7 +520,7 @@ class Survey {
       plan_.real = Buckets::over(least, most, slack, buckets, task_.map);
       plan_.deals = plan_.real.is_usable();
     } else {
-      plan_.map = map_around(least, most, seen, buckets);
+      plan_.map = map_around(least, most, seen, buckets, true);
     }
   }
 
@@ -820,7 +823,7 @@ __global__ void survey_digest_kernel(const Digest<Bits>* digest, uint32_t bucket
   const uint32_t bucket_bits =
       plan->frequent != 0 ? plan->bucket_bits : msd_bucket_bits(plan->keys, bucket_keys);
   if (range < msd_most_buckets && !plan->with_values) {
-    plan->map = guess_map(digest->minimum(), digest->maximum(), 1u << bucket_bits, true);
+    plan->map = guess_map(digest->minimum(), digest->maximum(), 1u << bucket_bits, true, false);
     plan->bucket_bits = 2 * msd_digit_bits;
     plan->deals = 0;
     plan->is_pieced = 0;

@@ -346,7 +346,7 @@ class TiledGridSort {
     constexpr uint32_t part_bits = decltype(shared_.bucket)::part_bits;
     for (uint32_t own = threadIdx.x; own * gridDim.x < task_.buckets; own += threads) {
       const auto interval = interval_of(bucket_of, own * gridDim.x + blockIdx.x);
-      shared_.parts[own] = BucketParts::over(interval.first, interval.last, part_bits);
+      shared_.parts[own] = BucketParts::of(interval, part_bits);
     }
     __syncthreads();
     // Around zero floats crowd in few of the parts of their bits.

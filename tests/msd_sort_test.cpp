@@ -628,15 +628,19 @@ TEMPLATE_TEST_CASE("a map around samples covers the block of 2^k values whose en
     const auto most = static_cast<TestType>(begin + inside - random() % slack);
     INFO("least " << least << " most " << most << " slack " << slack);
 
-    const LinearBuckets<TestType> block{BucketMap<TestType>::around(least, most, slack, buckets)};
+    const LinearBuckets<TestType> block{BucketMap<TestType>::filling(least, most, slack, buckets)};
     CHECK(block.map.lowest == begin);
     CHECK(block.map.range == inside);
     const auto interval = interval_of(block, buckets / 2);
     CHECK(interval.first == static_cast<TestType>(begin + inside / 2 + 1));
     CHECK(static_cast<TestType>(interval.last - interval.first) == inside / buckets);
+    CHECK_FALSE(interval.is_open);
+    CHECK(interval_of(block, 0).is_open == (begin != 0));
+    CHECK(interval_of(block, buckets - 1).is_open ==
+          (static_cast<TestType>(begin + inside) != static_cast<TestType>(~TestType{0})));
 
     const auto higher = static_cast<TestType>(begin + slack + 1);
-    const auto beside = BucketMap<TestType>::around(higher, most, slack, buckets);
+    const auto beside = BucketMap<TestType>::filling(higher, most, slack, buckets);
     const auto all = static_cast<TestType>(~TestType{0});
     CHECK(beside.lowest == begin + 1);
     CHECK(beside.lowest + beside.range == (most < all - slack ? static_cast<TestType>(most + slack) : all));
