@@ -138,14 +138,14 @@ class Bucket {
   /// Sorts the records of `range`, whose keys were loaded, are ordered bits and lie in `parts`; the keys go
   /// to `to`, in an array that is aligned to 16 bytes. False if the bucket was left alone; the whole block
   /// gets the same answer. load_next() is called when the keys' registers are free, but not if the bucket is
-  /// left alone or goes by digits.
-  template <class LoadNext>
+  /// left alone or goes by digits. `finds_parts`: those that are not known are found.
+  template <bool finds_parts = false, class LoadNext>
   __device__ __forceinline__ bool sort_loaded(BucketRange range, const Parts& parts, Bits* to,
                                               LoadNext load_next) {
     set_goal(to);
     range_ = range;
     parts_ = parts;
-    if constexpr (std::is_same_v<Parts, BucketParts>)
+    if constexpr (finds_parts)
       if (!parts.are_known()) find_parts();
     return sort_in_parts(load_next);
   }
@@ -609,6 +609,8 @@ __global__ __launch_bounds__(Policy::threads, Policy::blocks_a_multiprocessor) v
   constexpr bool loads_ahead = value_bytes<Value> == 0 && sizeof(Bits) == 8 &&
                                Policy::blocks_a_multiprocessor == 1 && Policy::number_bits == 8 &&
                                crowded == Crowded::left_alone;
+  // Elsewhere that costs registers for nothing: such buckets are listed here.
+  constexpr bool finds_parts = Policy::number_bits == 16 || crowded == Crowded::by_digits;
   const bool was_dealt = plan->was_dealt();
   const auto load = [&](const ListedBucket& bucket, const uint16_t* chunks) {
     if (value_bytes<Value> == 0 && was_dealt)
@@ -617,19 +619,20 @@ __global__ __launch_bounds__(Policy::threads, Policy::blocks_a_multiprocessor) v
       sorter.load(bucket.size, keys_of(bucket));
   };
   bool is_loaded = false;
-  bucket_list::for_listed(shared.queue, task, *plan,
-                          [&](const ListedBucket& bucket, const uint16_t* chunks, const ListedBucket* next,
-                              const uint16_t* next_chunks) {
-                            if (!is_loaded) load(bucket, chunks);
-                            is_loaded = false;
-                            const auto load_next = [&] {
-                              is_loaded = loads_ahead && next != nullptr;
-                              if (is_loaded) load(*next, next_chunks);
-                            };
-                            if (!sorter.sort_loaded({bucket.first, bucket.size}, bucket.parts,
-                                                    task.destination(*plan, bucket), load_next))
-                              leave_alone(bucket);
-                          });
+  bucket_list::for_listed(
+      shared.queue, task, *plan,
+      [&](const ListedBucket& bucket, const uint16_t* chunks, const ListedBucket* next,
+          const uint16_t* next_chunks) {
+        if (!is_loaded) load(bucket, chunks);
+        is_loaded = false;
+        const auto load_next = [&] {
+          is_loaded = loads_ahead && next != nullptr;
+          if (is_loaded) load(*next, next_chunks);
+        };
+        if (!sorter.template sort_loaded<finds_parts>({bucket.first, bucket.size}, bucket.parts,
+                                                      task.destination(*plan, bucket), load_next))
+          leave_alone(bucket);
+      });
 }
 
 /// Sorts `count` records as one bucket.

@@ -28,8 +28,8 @@ inline constexpr uint32_t msd_digit_bits = 8;
 inline constexpr uint32_t msd_digits = 1u << msd_digit_bits;
 
 /// Lists of buckets: small ones, large ones; larger ones, keys alone, of few values (bucket_counting.cuh);
-/// small ones, keys alone, of which words of parts are crowded, because values repeat as a rule; and those of
-/// all kinds that are too crowded for that.
+/// small ones, keys alone, of which words of parts are crowded, because values repeat as a rule, or whose
+/// parts are to be found; and those of all kinds that are too crowded for that.
 enum BucketClass : uint32_t {
   small_buckets,
   large_buckets,
@@ -296,9 +296,13 @@ __global__ __launch_bounds__(decide_threads) void decide_kernel(Decision decisio
   const auto append_to = [&](BucketClass list, bool is_member) {
     append(decision.lists + list * msd_most_buckets, &plan->listed[list], listed, is_member && is_wanted);
   };
+  // The kernels that take most buckets find no parts.
+  const bool finds_parts = !listed.parts.are_known();
   // Where some values are frequent, others repeat.
-  append_to(plan->frequent != 0 ? repeating_buckets : small_buckets, which == small_buckets);
-  append_to(large_buckets, which == large_buckets);
+  append_to(plan->frequent != 0 ? repeating_buckets : small_buckets, which == small_buckets && !finds_parts);
+  append_to(plan->with_values ? crowded_buckets : repeating_buckets, which == small_buckets && finds_parts);
+  append_to(large_buckets, which == large_buckets && !finds_parts);
+  append_to(crowded_buckets, which == large_buckets && finds_parts);
   append_to(counted_buckets, which == counted_buckets && !is_too_large);
   if (__syncthreads_or(is_too_large) != 0 && threadIdx.x == 0) atomicOr(&plan->has_too_large, 1u);
 }

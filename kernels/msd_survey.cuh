@@ -259,7 +259,7 @@ class Survey {
     // Of v values about samples^2 / 2v samples repeat one: there are four keys a value or more.
     const uint64_t repeated = samples - min(shared_.distinct, samples);
     const bool repeats_often = repeated > most_repeated && repeated * (task_.count / samples) > 2 * samples;
-    const bool repeats = shared_.map.range < task_.count / 4 || (is_even_by_value && repeats_often);
+    const bool repeats = shared_.map.range < (task_.count - 1) / 4 || (is_even_by_value && repeats_often);
     if (threadIdx.x == 0) {
       is_crowded |= has_top && !has_apart_;
       const bool may_count = !task_.with_values && shared_.map.is_exact(msd_most_buckets);

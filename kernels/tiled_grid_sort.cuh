@@ -357,8 +357,9 @@ class TiledGridSort {
       load_bucket(sorter, blockIdx.x);
       for (uint32_t own = 0, b = blockIdx.x; b < task_.buckets; ++own, b += gridDim.x) {
         const auto load_next = [&] { load_bucket(sorter, b + gridDim.x); };
-        if (b != bucket_of_zero && sorter.sort_loaded({0, size_of(b)}, shared_.parts[own],
-                                                      task_.keys_out + shared_.starts[b], load_next))
+        if (b != bucket_of_zero &&
+            sorter.template sort_loaded<true>({0, size_of(b)}, shared_.parts[own],
+                                              task_.keys_out + shared_.starts[b], load_next))
           continue;
         if (threadIdx.x == 0) shared_.crowded[crowded] = own;
         ++crowded;
@@ -373,7 +374,8 @@ class TiledGridSort {
       BucketSorter<Crowded::by_digits, CrowdedParts> sorter(shared_.bucket, none, task_.map);
       load_bucket(sorter, b);
       const auto sort = [&](const CrowdedParts& parts) {
-        (void)sorter.sort_loaded({0, size_of(b)}, parts, task_.keys_out + shared_.starts[b], [] {});
+        (void)sorter.template sort_loaded<!is_real>({0, size_of(b)}, parts,
+                                                    task_.keys_out + shared_.starts[b], [] {});
       };
       if constexpr (is_real) {
         sort(CrowdedParts::of(bucket_of.within(b, Finish::parts)));

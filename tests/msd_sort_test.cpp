@@ -444,6 +444,21 @@ TEMPLATE_TEST_CASE("larger buckets of few values are counted, though one comes m
   }
 }
 
+TEMPLATE_TEST_CASE("the first and the last bucket of a block of 2^k values find their parts by themselves",
+                   "[device]", uint32_t, uint64_t) {
+  std::mt19937_64 random(test_seed());
+  std::vector<TestType> keys(on_gpu ? 300'007 : 20'011);
+  for (TestType& key : keys) key = static_cast<TestType>((5u << 24) + random() % (1u << 24));
+  const auto plan = sort<TestType, NoValue, SmallMsd>(keys, {});
+  CHECK(plan.map.lowest == 5u << 24);
+  CHECK(plan.map.range == (1u << 24) - 1);
+  CHECK(plan.falls_back == 0);
+  CHECK(plan.listed[repeating_buckets] == 2);
+  const auto of_pairs = sort<TestType, uint32_t, SmallMsd>(keys, {});
+  CHECK(of_pairs.falls_back == 0);
+  CHECK(of_pairs.listed[crowded_buckets] == 2);
+}
+
 TEMPLATE_TEST_CASE("buckets follow an uneven distribution by fine pieces, too", "[device]", float, uint64_t) {
   const std::vector<TestType> keys = make_keys<TestType>(
       std::is_same_v<TestType, float> ? "uniform" : "gaussian", on_gpu ? 33'333 : 9'001, test_seed());
