@@ -56,7 +56,8 @@ struct BucketMap {
   }
   /// The same, but over 2^k values from a multiple of 2^k on if these end within the slack: keys often fill
   /// such a block, and intervals of a power of two of values are divided into parts that use all words
-  /// (BucketParts). The first and the last bucket, which are open, have as many keys as others then.
+  /// (BucketParts). The first and the last bucket, which are open, have as many keys as others then: those
+  /// beyond the block, which the samples missed, come on top, where slack had buckets for them.
   static __device__ __forceinline__ BucketMap filling(Bits least, Bits most, Bits slack, uint32_t buckets) {
     constexpr Bits all = static_cast<Bits>(~Bits{0});
     const Bits inside = least == most ? Bits{0} : static_cast<Bits>(all >> leading_zeros(least ^ most));
@@ -98,7 +99,8 @@ struct LinearBuckets {
   using Key = Bits;
   BucketMap<Bits> map;
 
-  /// The range that holds keys of which samples span [least, most]: 1/slack_part of that more on both sides.
+  /// The range that holds keys of which samples span [least, most]: 1/slack_part of that more on both sides,
+  /// or the block that this reaches the ends of.
   static __device__ __forceinline__ LinearBuckets around(Bits least, Bits most, uint32_t slack_part,
                                                          uint32_t buckets, const KeyMap<Bits>& /*map*/) {
     const Bits slack = static_cast<Bits>(most - least) / slack_part;
@@ -106,7 +108,7 @@ struct LinearBuckets {
   }
   __device__ __forceinline__ bool is_usable() const { return true; }
   /// Whether the range has so many values.
-  __device__ __forceinline__ bool may_hold(uint64_t values) const { return map.range >= values; }
+  __device__ __forceinline__ bool may_hold(uint64_t values) const { return map.range >= values - 1; }
   __device__ __forceinline__ uint32_t of_word(uint32_t word) const { return __umulhi(word, map.scale); }
   /// Of 2^14 parts of each bucket.
   __device__ __forceinline__ uint32_t part_of_word(uint32_t word) const {

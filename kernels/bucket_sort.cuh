@@ -3,7 +3,7 @@
 // one as in Neubert, "The Flashsort1 Algorithm", 1998. Moves 2n records.
 //
 //     bucket:      61 67 60 64 67      its range is divided into many more parts than keys, 16 parts a word
-//     1 parts:      1  7  0  4  7      a bit each; the second 7 finds it set: the word's late key number 1
+//     1 parts:      1  7  0  4  7      a bit each; the second 7 finds it set: the word's late key number 0
 //     2 scan:       keys in lower words
 //     3 place:      1  3  0  2  4      = 2 + lower bits of the word; late keys come behind the word's others
 //     4 the keys of a word with late ones, if they may differ or have values, are sorted by one thread
@@ -54,6 +54,7 @@ struct Shared {
   /// More keys of a word than one thread compares, if a warp may.
   static constexpr uint32_t long_word = 8;
   static_assert(places < 1u << 16 && words <= 1u << 16 && !(with_values && sorts_long_words));
+  static_assert(!sorts_long_words || most_keys <= 1u << 15);  // numbers have a sign
 
   union {
     BucketParts parts;  // if they were found here

@@ -28,7 +28,7 @@
 
 namespace sweepsort::even_sample {
 
-/// A map leaves this part of the sample's spread as room on both sides (grid_sort.cuh).
+/// A map leaves at most this part of the sample's spread as room on both sides (grid_sort.cuh).
 inline constexpr uint32_t slack_part = 64;
 /// Threads whose samples lie side by side: a line of memory.
 inline constexpr uint32_t neighbours = 8;

@@ -64,8 +64,9 @@ namespace grid_sort_detail {
 
 /// Samples that lie side by side: one sector of memory, or two, and a look at many places.
 inline constexpr uint32_t neighbours = 8;
-/// A bucket map leaves so much of the sample's spread as room on both sides: 1/64. Of 1,024 independent
-/// samples the chance to miss more than that of the keys is below 10^-6.
+/// A bucket map leaves so much of the sample's spread as room on both sides: 1/64, or less where that reaches
+/// the ends of a block (BucketMap::filling). Of 1,024 independent samples the chance to miss more than 1/64
+/// of the keys is below 10^-6.
 inline constexpr uint32_t slack_part = 64;
 
 /// How many times the mean a bucket may be.
@@ -336,7 +337,7 @@ class GridSort {
     const uint32_t most_values = count_ / 4;
     const uint64_t values = uint64_t{1} << min(static_cast<uint32_t>(__popcll(varying)), 63u);
     const bool are_apart = range / 16 > values;
-    return range < most_values || values < most_values || (are_apart && live_digits(varying) <= 2);
+    return range < (count_ - 1) / 4 || values < most_values || (are_apart && live_digits(varying) <= 2);
   }
 
   /// Whether the sample alone shows a bucket with many more keys than a block sorts. Large shares are worth

@@ -29,7 +29,8 @@ inline constexpr uint32_t msd_digits = 1u << msd_digit_bits;
 
 /// Lists of buckets: small ones, large ones; larger ones, keys alone, of few values (bucket_counting.cuh);
 /// small ones, keys alone, of which words of parts are crowded, because values repeat as a rule, or whose
-/// parts are to be found; and those of all kinds that are too crowded for that.
+/// parts are to be found; and those of all kinds that are too crowded for that, with large ones and such of
+/// pairs whose parts are to be found.
 enum BucketClass : uint32_t {
   small_buckets,
   large_buckets,
@@ -290,7 +291,9 @@ __global__ __launch_bounds__(decide_threads) void decide_kernel(Decision decisio
               .taken_out_before = taken_out_before(decision, *plan, bucket),
               .size = static_cast<uint32_t>(size),
               .number = bucket,
-              .parts = BucketParts::of(interval, limits.part_bits[which])};
+              .parts = which == counted_buckets
+                           ? BucketParts::over(interval.first, interval.last, limits.part_bits[which])
+                           : BucketParts::of(interval, limits.part_bits[which])};
     is_too_large = which == counted_buckets && !listed.parts.words_have_one_value();
   }
   const auto append_to = [&](BucketClass list, bool is_member) {

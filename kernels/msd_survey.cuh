@@ -316,6 +316,11 @@ class Survey {
 
   __device__ __forceinline__ static uint32_t first_sample() { return threadIdx.x * samples_a_thread; }
 
+  /// Larger buckets may be counted, but not open ones.
+  __device__ __forceinline__ bool may_count_buckets() const {
+    return task_.most_keys > task_.most_bucket_keys;
+  }
+
   /// The sample, its range, and whether it seems to be in order.
   __device__ __forceinline__ void take_sample() {
     const KeyMap<Bits>& map = task_.map;
@@ -442,9 +447,8 @@ class Survey {
     clear(shared_.in_group, groups);
     uint32_t bucket_bits =
         msd_bucket_bits(keys + (has_apart_ ? 2 * task_.bucket_keys : 0), task_.bucket_keys);
-    const uint32_t buckets = (1u << bucket_bits) - (has_apart_ ? 2 : 0);      // of the map
-    const bool may_count_buckets = task_.most_keys > task_.most_bucket_keys;  // never open ones
-    BucketMap<Bits> map = guess_map(least_, most_, buckets, !task_.with_values, !may_count_buckets);
+    const uint32_t buckets = (1u << bucket_bits) - (has_apart_ ? 2 : 0);  // of the map
+    BucketMap<Bits> map = guess_map(least_, most_, buckets, !task_.with_values, !may_count_buckets());
     const bool is_exact = !task_.with_values && map.is_exact(msd_most_buckets);
     if (is_exact) bucket_bits = 2 * msd_digit_bits;
     __syncthreads();
@@ -520,7 +524,7 @@ class Survey {
       plan_.real = Buckets::over(least, most, slack, buckets, task_.map);
       plan_.deals = plan_.real.is_usable();
     } else {
-      plan_.map = map_around(least, most, seen, buckets, true);
+      plan_.map = map_around(least, most, seen, buckets, !may_count_buckets());
     }
   }
 

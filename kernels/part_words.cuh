@@ -50,8 +50,8 @@ __device__ __forceinline__ uint32_t place(uint32_t scanned, uint32_t part, int32
 }
 }  // namespace part_word
 
-/// The numbers of a thread's keys among the late ones of their words, from 0 on; -1: in time. Each has `bits`,
-/// 8 or 16.
+/// The numbers of a thread's keys among the late ones of their words, from 0 on; -1: in time. Each has
+/// `bits`, 8 or 16.
 template <uint32_t bits, uint32_t rows>
 class LateNumbers {
  public:

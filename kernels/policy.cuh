@@ -125,7 +125,7 @@ struct BucketSortPolicy {
   static constexpr uint32_t most_keys = threads * keys_a_thread;
 };
 
-/// The same for buckets whose values repeat, so that many keys come late.
+/// The same for buckets whose values repeat, so that many keys come late; open ones come here, too.
 template <class Policy>
 using ForRepeated = BucketSortPolicy<Policy::threads, Policy::keys_a_thread, Policy::blocks_a_multiprocessor,
                                      Policy::parts, 16>;
@@ -194,7 +194,8 @@ struct GridSortPolicy {
 //   u64+u32   256x18x2/64K 7.16   /32K 7.30               256x18x3/32K 7.72   512x9x2/32K 7.44
 //   u64+u64   256x18x2/64K 8.47   /32K 8.49               256x18x3/32K 9.70   512x9x2/32K 9.01
 //
-// and, with late words listed by ballots, u64+u32 /64K 7.21, /32K 7.25; u64+u64 /64K 8.89 (spills), /32K 8.44.
+// and with late words listed by ballots u64+u32 /64K 7.21, /32K 7.25; u64+u64 /64K 8.89 (spills), /32K 8.44.
+//
 // u32+u64 is carried over, and so are the large buckets of all but u32. Less shared memory a block pays by
 // itself, presumably as it leaves more to the first-level cache, through which all keys come. Large buckets,
 // 2^30 and 2^29 u32 keys: 1024x18/128K 10.9 and 6.1, /64K 11.2 and 6.0, /256K 11.4 and 6.6.
