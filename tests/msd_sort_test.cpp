@@ -646,6 +646,10 @@ TEMPLATE_TEST_CASE("a map around samples covers the block of 2^k values whose en
     const LinearBuckets<TestType> block{BucketMap<TestType>::filling(least, most, slack, buckets)};
     CHECK(block.map.lowest == begin);
     CHECK(block.map.range == inside);
+    if (block_bits < 64) {
+      CHECK(block.may_hold(uint64_t{inside} + 1));
+      CHECK_FALSE(block.may_hold(uint64_t{inside} + 2));
+    }
     const auto interval = interval_of(block, buckets / 2);
     CHECK(interval.first == static_cast<TestType>(begin + inside / 2 + 1));
     CHECK(static_cast<TestType>(interval.last - interval.first) == inside / buckets);
