@@ -1,14 +1,15 @@
-// bucket_counting.cuh - the end of an MSD radix sort for buckets of more keys than a block has room for, but
-// no more than 65,536 values: they are counted. Seward, "Information Sorting in the Application of Electronic
-// Digital Computers", 1954. Keys alone. Moves 2n keys.
+// bucket_counting.cuh - the end of an MSD radix sort for large buckets of no more than 65,536 values, also of
+// more keys than a block has room for: they are counted. Seward, "Information Sorting in the Application of
+// Electronic Digital Computers", 1954. Keys alone. Moves 2n keys.
 //
-//     bucket:           63 60 61 63 60 63      1 a byte in shared memory counts the keys of each value
-//     counts:            2  1  0  3            2 each warp takes its share of the values, 256 at a time
+//     bucket:           63 60 61 63 60 63      1 four bits in shared memory count the keys of each value
+//     counts:            2  1  0  3            2 each warp takes its share of the values, 1,024 at a time
 //     places:            0  2  3  3              their keys' places by a scan
 //     markers:           0  .  1  3  .  .        at a value's first place, its number
 //     running maximum:   0  0  1  3  3  3      3 every place learns its value from the last marker before it
 //
-// If a value comes more than 255 times, all is counted again by 32 bits, a quarter of the values at a time.
+// If a value comes more than 15 times, all is counted again by 8 bits, half of the values at a time; if more
+// than 255 times, by 32 bits, an eighth of the values at a time.
 #pragma once
 
 #include "core/key_bits.hpp"
@@ -27,130 +28,211 @@ namespace sweepsort {
 
 namespace bucket_counting_detail {
 
-inline constexpr uint32_t threads = 512;
-inline constexpr uint32_t blocks_a_multiprocessor = 2;
+inline constexpr uint32_t threads = 256;
+inline constexpr uint32_t blocks_a_multiprocessor = 4;
 inline constexpr uint32_t warps = threads / warp_threads;
 inline constexpr uint32_t values = 1u << counted_value_bits;
-inline constexpr uint32_t words = values / 4;
-
-/// Values that a lane, and that a warp takes at a time.
-inline constexpr uint32_t lane_values = 8;
-inline constexpr uint32_t step_values = lane_values * warp_threads;
+inline constexpr uint32_t words = values / 8;
 
 /// Places that a warp marks at a time.
-inline constexpr uint32_t window = sizeof(uint4) * warp_threads;
+inline constexpr uint32_t window = 512;
 
+template <uint32_t most_chunks>
 struct Shared {
-  bucket_list::Queue<1> queue;
+  bucket_list::Queue<most_chunks> queue;
   uint32_t warp_sums[warps];
   alignas(16) uint32_t counters[words];
-  alignas(16) uint8_t markers[warps][window];
+  alignas(16) uint16_t markers[warps][window];
 };
 
-/// Counters of 8 or of 32 bits, as many as fit, for the values from `first` on.
+/// Counters of 4, 8 or 32 bits, as many as fit, for the values from `first` on.
 template <uint32_t bits>
 struct Counters {
   static constexpr uint32_t a_word = 32 / bits;
   static constexpr uint32_t size = words * a_word;
   static constexpr uint32_t of_warp = size / warps;
+  static constexpr uint32_t of_lane = 4 * a_word;  // of those that a warp takes at a time: a vector
+  static constexpr uint32_t shares = values / size;
   uint32_t first;
 
   __device__ __forceinline__ void add(uint32_t* counters, uint32_t value) const {
     const uint32_t counter = value - first;
-    if (bits == 8)
-      atomicAdd(&counters[counter / 4], 1u << (counter % 4 * 8));
-    else if (counter < size)
-      atomicAdd(&counters[counter], 1u);
+    if (size == values || counter < size)
+      atomicAdd(&counters[counter / a_word], 1u << (counter % a_word * bits));
   }
   static __device__ __forceinline__ uint32_t sum(const uint4& four) {
     if (bits == 32) return four.x + four.y + four.z + four.w;
-    return ptx::sum_of_bytes(four.x,
-                             ptx::sum_of_bytes(four.y, ptx::sum_of_bytes(four.z, ptx::sum_of_bytes(four.w))));
+    return ptx::sum_of_bytes(
+        bytes(four.x),
+        ptx::sum_of_bytes(bytes(four.y), ptx::sum_of_bytes(bytes(four.z), ptx::sum_of_bytes(bytes(four.w)))));
   }
-  /// The lane's counts of a step that begins at `begin`.
-  static __device__ __forceinline__ void counts(const uint32_t* counters, uint32_t begin,
-                                                uint32_t (&counts)[lane_values]) {
-    const uint32_t* const own = counters + (begin + ptx::lane_id() * lane_values) / a_word;
-    if (bits == 8) {
-      const uint2 two = *reinterpret_cast<const uint2*>(own);
-#pragma unroll
-      for (uint32_t v = 0; v < lane_values; ++v) counts[v] = ((v < 4 ? two.x : two.y) >> (v % 4 * 8)) & 0xff;
-    } else {
-#pragma unroll
-      for (uint32_t v = 0; v < lane_values; ++v) counts[v] = own[v];
-    }
-  }
-};
-
-template <class Bits>
-class Counting {
- public:
-  __device__ __forceinline__ Counting(Shared& shared, const KeyMap<Bits>& map) : shared_(shared), map_(map) {}
-
-  /// Sorts `size` keys, ordered bits that `parts` tells apart, from `from` on; they go to `to`, in an array
-  /// that is aligned to 16 bytes, as the caller has them. `to` may be `from`.
-  __device__ __forceinline__ void sort(const Bits* from, uint32_t size, BucketParts parts, Bits* to) {
-    const Bits lowest = static_cast<Bits>(from[0] - parts.word_of(from[0]));
-    const Counters<8> bytes{0};
-    count(bytes, from, size, parts);
-    // A byte that runs over loses 256, or loses 256 and gives its neighbour 1: the sum is too small.
-    if (sum_up(bytes) == size)
-      write(bytes, lowest, to);
-    else
-      sort_by_quarters(from, size, parts, lowest, to);
+  static __device__ __forceinline__ uint32_t count(const uint4& four, uint32_t value) {
+    const uint32_t of = value / a_word;
+    const uint32_t word = of == 0 ? four.x : of == 1 ? four.y : of == 2 ? four.z : four.w;
+    return bits == 32 ? word : word >> (value % a_word * bits) & ((1u << bits % 32) - 1);
   }
 
  private:
-  static constexpr uint32_t in_flight = 16;
+  /// Four counters, or sums of two.
+  static __device__ __forceinline__ uint32_t bytes(uint32_t word) {
+    constexpr uint32_t low = 0x0f0f0f0f;
+    return bits == 4 ? (word & low) + (word >> 4 & low) : word;
+  }
+};
+
+/// Where a bucket's keys are.
+template <class Bits>
+struct BucketKeys {
+  const Bits* keys;  // one after the other; or, if there are `chunks`, these, in that order, from here on
+  const uint16_t* chunks;
+  uint32_t size;
+
+  /// The lowest value that the bucket may have, of which this is known modulo 2^32.
+  __device__ __forceinline__ Bits lowest(uint32_t low_bits) const {
+    const Bits first = keys[chunks == nullptr ? 0 : chunks[0] * dealt_chunk<Bits>];
+    return static_cast<Bits>(first - (static_cast<uint32_t>(first) - low_bits));
+  }
+
+  /// Calls body(key) for all of them; a thread for some.
+  template <class Body>
+  __device__ __forceinline__ void for_each(Body body) const {
+    if (chunks == nullptr) {
+      for_rows(
+          size / threads, [&](uint32_t row) { return __ldcs(keys + row * threads + threadIdx.x); }, body);
+      const uint32_t last = size / threads * threads + threadIdx.x;
+      if (last < size) body(__ldcs(keys + last));
+    } else {
+      // A warp a chunk.
+      constexpr uint32_t chunk = dealt_chunk<Bits>;
+      constexpr uint32_t a_lane = chunk / warp_threads;
+      using Vector = digest_detail::Vector<Bits>;
+      static_assert(sizeof(Vector) == a_lane * sizeof(Bits));
+      const uint32_t warp = threadIdx.x / warp_threads;
+      const auto vector = [&](uint32_t number) {
+        return Vector{
+            .whole = __ldcs(reinterpret_cast<const uint4*>(keys + chunks[number] * chunk) + ptx::lane_id())};
+      };
+      const uint32_t full = size / chunk;
+      const uint32_t own = full / warps + (warp < full % warps);
+      for_rows(
+          own, [&](uint32_t row) { return vector(row * warps + warp); },
+          [&](const Vector& four) {
+#pragma unroll
+            for (uint32_t k = 0; k < a_lane; ++k) body(four.keys[k]);
+          });
+      const uint32_t last = full * chunk;
+      if (warp == full % warps && last < size) {
+        const Vector four = vector(full);
+#pragma unroll
+        for (uint32_t k = 0; k < a_lane; ++k)
+          if (ptx::lane_id() * a_lane + k < size - last) body(four.keys[k]);
+      }
+    }
+  }
+
+ private:
+  static constexpr uint32_t in_flight = 4;
+
+  /// Calls body(load(row)) for the rows below `rows`, of which some are loaded at once.
+  template <class Load, class Body>
+  static __device__ __forceinline__ void for_rows(uint32_t rows, Load load, Body body) {
+    uint32_t row = 0;
+    for (; row + in_flight <= rows; row += in_flight) {
+      decltype(load(0)) loaded[in_flight];
+#pragma unroll
+      for (uint32_t u = 0; u < in_flight; ++u) loaded[u] = load(row + u);
+#pragma unroll
+      for (uint32_t u = 0; u < in_flight; ++u) body(loaded[u]);
+    }
+#pragma unroll 1
+    for (; row < rows; ++row) body(load(row));
+  }
+};
+
+template <class Bits, class CountingShared>
+class Counting {
+ public:
+  __device__ __forceinline__ Counting(CountingShared& shared, const KeyMap<Bits>& map)
+      : shared_(shared), map_(map) {}
+
+  /// Once a block, before the first sort.
+  __device__ __forceinline__ void clear() {
+    clear_counters();
+    static_assert(window * sizeof(uint16_t) == 2 * warp_threads * sizeof(uint4));
+    uint4* const own = reinterpret_cast<uint4*>(shared_.markers[threadIdx.x / warp_threads]);
+    own[ptx::lane_id()] = own[ptx::lane_id() + warp_threads] = make_uint4(0, 0, 0, 0);
+  }
+
+  /// Sorts keys, ordered bits, of which the lowest may be one with these low bits; they go to `to`, in an array
+  /// that is aligned to 16 bytes, as the caller has them. `to` may be where they are.
+  __device__ __forceinline__ void sort(const BucketKeys<Bits>& from, uint32_t low_bits, Bits* to) {
+    const Bits lowest = from.lowest(low_bits);
+    const Counters<4> counters{0};
+    count(counters, from, low_bits);
+    // A counter that runs over loses 16, or loses 16 and gives its neighbour 1: the sum is too small.
+    if (sum_up(counters) == from.size)
+      write(counters, lowest, to);
+    else if (!sort_by_shares<Counters<8>>(map_, from, low_bits, to))
+      (void)sort_by_shares<Counters<32>>(map_, from, low_bits, to);
+  }
+
+ private:
   static constexpr uint32_t width = sizeof(uint4) / sizeof(Bits);
 
-  /// All keys are read before the first is written: meanwhile the counts wait in local memory.
-  __device__ __noinline__ void sort_by_quarters(const Bits* from, uint32_t size, BucketParts parts,
-                                                Bits lowest, Bits* to) {
-    constexpr uint32_t quarters = values / Counters<32>::size;
+  /// By counters that are wider, so that there are fewer. A function of its own, that nothing points into:
+  /// else all shared memory would be accessed by generic addresses.
+  template <class Wider>
+  static __device__ __noinline__ bool sort_by_shares(KeyMap<Bits> map, BucketKeys<Bits> from,
+                                                     uint32_t low_bits, Bits* to) {
+    return Counting(shared_memory<CountingShared>(), map).template sort_shares<Wider>(from, low_bits, to);
+  }
+
+  /// All keys are read before the first is written: meanwhile the counts wait in local memory. False, and
+  /// nothing is written, if a counter ran over.
+  template <class Wider>
+  __device__ __forceinline__ bool sort_shares(const BucketKeys<Bits>& from, uint32_t low_bits, Bits* to) {
+    const Bits lowest = from.lowest(low_bits);
     constexpr uint32_t a_thread = words / threads;
-    uint32_t counts[quarters][a_thread];
-    for (uint32_t quarter = 0; quarter < quarters; ++quarter) {
-      count(Counters<32>{quarter * Counters<32>::size}, from, size, parts);
-      for (uint32_t w = 0; w < a_thread; ++w)
-        counts[quarter][w] = shared_.counters[w * threads + threadIdx.x];
+    uint32_t counts[Wider::shares][a_thread];
+    uint32_t all = 0;
+    for (uint32_t share = 0; share < Wider::shares; ++share) {
+      const Wider counters{share * Wider::size};
+      __syncthreads();
+      clear_counters();
+      count(counters, from, low_bits);
+      for (uint32_t w = 0; w < a_thread; ++w) counts[share][w] = shared_.counters[w * threads + threadIdx.x];
+      all += sum_up(counters);
     }
-    for (uint32_t quarter = 0; quarter < quarters; ++quarter) {
-      const Counters<32> counters{quarter * Counters<32>::size};
+    if (all != from.size) return false;
+    for (uint32_t share = 0; share < Wider::shares; ++share) {
+      const Wider counters{share * Wider::size};
       __syncthreads();  // the last ones are no longer read
-      for (uint32_t w = 0; w < a_thread; ++w)
-        shared_.counters[w * threads + threadIdx.x] = counts[quarter][w];
+      for (uint32_t w = 0; w < a_thread; ++w) shared_.counters[w * threads + threadIdx.x] = counts[share][w];
       __syncthreads();
       const uint32_t counted = sum_up(counters);
       write(counters, static_cast<Bits>(lowest + counters.first), to);
       to += counted;
     }
+    return true;
   }
 
-  template <uint32_t bits>
-  __device__ __forceinline__ void count(const Counters<bits>& counters, const Bits* from, uint32_t size,
-                                        BucketParts parts) {
+  __device__ __forceinline__ void clear_counters() {
     uint4* const vectors = reinterpret_cast<uint4*>(shared_.counters);
-    __syncthreads();  // the last counts are no longer read
     for (uint32_t v = threadIdx.x; v < words / 4; v += threads) vectors[v] = make_uint4(0, 0, 0, 0);
-    __syncthreads();
-    const Bits* const mine = from + threadIdx.x;
-    uint32_t row = 0;
-    for (; row + threads * in_flight <= size; row += threads * in_flight) {
-      Bits key[in_flight];
-#pragma unroll
-      for (uint32_t u = 0; u < in_flight; ++u) key[u] = __ldcs(mine + row + u * threads);
-#pragma unroll
-      for (uint32_t u = 0; u < in_flight; ++u) counters.add(shared_.counters, parts.word_of(key[u]));
-    }
-    for (uint32_t i = row + threadIdx.x; i < size; i += threads)
-      counters.add(shared_.counters, parts.word_of(from[i]));
+  }
+
+  /// Adds to counters that are zero.
+  template <class Some>
+  __device__ __forceinline__ void count(const Some& counters, const BucketKeys<Bits>& from,
+                                        uint32_t low_bits) {
+    __syncthreads();  // the last counts are no longer read
+    from.for_each([&](Bits key) { counters.add(shared_.counters, static_cast<uint32_t>(key) - low_bits); });
     __syncthreads();
   }
 
   /// Leaves in warp_sums how many keys each warp is to write; returns how many all are.
-  template <uint32_t bits>
-  __device__ __forceinline__ uint32_t sum_up(const Counters<bits>& counters) {
+  template <class Some>
+  __device__ __forceinline__ uint32_t sum_up(const Some& counters) {
     constexpr uint32_t vectors_a_warp = words / 4 / warps;
     const uint32_t warp = threadIdx.x / warp_threads;
     const uint4* const vectors = reinterpret_cast<const uint4*>(shared_.counters) + warp * vectors_a_warp;
@@ -168,63 +250,110 @@ class Counting {
                        [](uint32_t a, uint32_t b) { return a + b; });
   }
 
-  /// Each warp writes the keys of its values.
-  template <uint32_t bits>
-  __device__ __forceinline__ void write(const Counters<bits>& counters, Bits lowest, Bits* to) {
+  /// Each warp writes the keys of its values, and clears the counters.
+  template <class Some>
+  __device__ __forceinline__ void write(const Some& counters, Bits lowest, Bits* to) {
+    if (map_.is_xor()) {
+      const Bits mask = map_.xor_mask();
+      write_as(counters, lowest, to, [=](Bits key) { return static_cast<Bits>(key ^ mask); });
+    } else {
+      write_as(counters, lowest, to, [&](Bits key) { return map_.from_ordered(key); });
+    }
+  }
+
+  /// The places of a warp's keys are counted from the vector of 16 bytes on that holds the first one. They are
+  /// written a row at a time, a vector a lane; markers of a row that is not yet full wait.
+  template <class Some, class Raw>
+  __device__ __forceinline__ void write_as(const Some& /*counters*/, Bits lowest, Bits* to, Raw raw) {
+    constexpr uint32_t of_step = Some::of_lane * warp_threads;
+    static_assert(Some::of_warp % of_step == 0 && Some::of_warp <= 1u << 16);
     const uint32_t warp = threadIdx.x / warp_threads;
-    const uint32_t begin = warp * counters.of_warp;
-    Bits* own = to + sum_of_warps(warp);
-    for (uint32_t step = begin; step < begin + counters.of_warp; step += step_values) {
-      uint32_t counts[lane_values];
-      counters.counts(shared_.counters, step, counts);
-      own += write_step(counts, static_cast<Bits>(lowest + step), own, shared_.markers[warp]);
-    }
-  }
-
-  /// Writes the keys of 256 values, from `lowest` on; returns their number. The places are counted from the
-  /// vector of 16 bytes on that holds the first one.
-  __device__ __forceinline__ uint32_t write_step(const uint32_t (&counts)[lane_values], Bits lowest, Bits* to,
-                                                 uint8_t* markers) const {
     const uint32_t lane = ptx::lane_id();
-    const uint32_t lead =
-        static_cast<uint32_t>(reinterpret_cast<uintptr_t>(to) % sizeof(uint4) / sizeof(Bits));
-    uint32_t sum = 0;
-#pragma unroll
-    for (uint32_t v = 0; v < lane_values; ++v) sum += counts[v];
-    const uint32_t up_to_lane = warp_inclusive_sum(sum);
-    const uint32_t first = lead + up_to_lane - sum;  // this lane's first place
-    const uint32_t end = lead + __shfl_sync(full_warp, up_to_lane, warp_threads - 1);
-    Bits* const base = to - lead;
-    uint32_t last = 0;  // the last marker so far; 0 is the first value's, and none
-    for (uint32_t begin = 0; begin < end; begin += window) {
-      __syncwarp();  // the last markers are no longer read
-      reinterpret_cast<uint4*>(markers)[lane] = make_uint4(0, 0, 0, 0);
-      __syncwarp();
-      uint32_t place = first - begin;
-#pragma unroll
-      for (uint32_t v = 0; v < lane_values; ++v) {
-        if (counts[v] != 0 && place < window) markers[place] = static_cast<uint8_t>(lane * lane_values + v);
-        place += counts[v];
+    uint4* const vectors =
+        reinterpret_cast<uint4*>(shared_.counters) + warp * (Some::of_warp / Some::of_lane) + lane;
+    uint16_t* const markers = shared_.markers[warp];
+    lowest = static_cast<Bits>(lowest + warp * Some::of_warp);
+    Bits* next = to + sum_of_warps(warp);  // a row
+    uint32_t begin = static_cast<uint32_t>(reinterpret_cast<uintptr_t>(next) % sizeof(uint4) / sizeof(Bits));
+    next -= begin;
+    uint32_t end = begin;  // of the places with markers
+    uint32_t last = 0;     // the last marker so far; 0 is the first value's, and none
+#pragma unroll 1
+    for (uint32_t step = 0; step < Some::of_warp; step += of_step) {
+      const uint4 counts = vectors[step / Some::of_lane];
+      vectors[step / Some::of_lane] = make_uint4(0, 0, 0, 0);
+      const uint32_t sum = Some::sum(counts);
+      const uint32_t up_to_lane = warp_inclusive_sum(sum);
+      auto place = static_cast<int32_t>(end + up_to_lane - sum);  // of this lane's first value
+      end += __shfl_sync(full_warp, up_to_lane, warp_threads - 1);
+      const bool fits = end <= window;
+      bool goes_on = true;
+      while (goes_on) {
+        goes_on = end > window;
+        if (fits)
+          mark<Some>(markers, place, ptx::opaque(counts), step, [](int32_t) { return true; });
+        else
+          mark<Some>(markers, place, counts, step,
+                     [](int32_t at) { return static_cast<uint32_t>(at) < window; });
+        __syncwarp();
+        const uint32_t rows = min(end, window) / row_places;
+#pragma unroll 1
+        for (uint32_t row = 0; row < rows; ++row) {
+          last =
+              write_row(take_markers(markers + row * row_places), last, lowest, next, begin, row_places, raw);
+          next += row_places;
+          begin = 0;
+        }
+        if (rows != 0 && !goes_on) put_markers(markers, take_markers(markers + rows * row_places % window));
+        __syncwarp();
+        place -= static_cast<int32_t>(rows * row_places);
+        end -= rows * row_places;
       }
-      __syncwarp();
-      const uint32_t end_here = min(end - begin, window);
-      for (uint32_t row = 0; row < end_here; row += warp_threads * width)
-        last = write_row(markers + row, last, lowest, base + begin + row, begin + row == 0 ? lead : 0,
-                         min(end_here - row, warp_threads * width));
     }
-    return end - lead;
+    if (begin < end) write_row(take_markers(markers), last, lowest, next, begin, end, raw);
+    __syncwarp();
   }
 
-  /// Writes the places [begin, end) of a row of vectors, one a lane. `before`: the last marker before.
-  /// Returns the last marker of all.
-  __device__ __forceinline__ uint32_t write_row(const uint8_t* markers, uint32_t before, Bits lowest,
-                                                Bits* to, uint32_t begin, uint32_t end) const {
+  /// Each value that has keys at its first place, if is_inside(it). A lane's first value has `place`.
+  template <class Some, class IsInside>
+  static __device__ __forceinline__ void mark(uint16_t* markers, int32_t place, const uint4& counts,
+                                              uint32_t step, IsInside is_inside) {
+    const uint32_t first = step + ptx::lane_id() * Some::of_lane;
+    uint16_t* at = markers + place;
+#pragma unroll
+    for (uint32_t v = 0; v < Some::of_lane; ++v) {
+      const uint32_t count = Some::count(counts, v);
+      if (count != 0 && is_inside(place)) *at = static_cast<uint16_t>(first + v);
+      at += count;
+      place += static_cast<int32_t>(count);
+    }
+  }
+
+  /// A lane's markers of a row.
+  struct alignas(width * sizeof(uint16_t)) Markers {
+    uint16_t of[width];
+  };
+  static constexpr uint32_t row_places = warp_threads * width;
+  static_assert(window % row_places == 0);
+
+  static __device__ __forceinline__ Markers take_markers(uint16_t* row) {
+    Markers& own = reinterpret_cast<Markers*>(row)[ptx::lane_id()];
+    const Markers taken = own;
+    own = {};
+    return taken;
+  }
+  static __device__ __forceinline__ void put_markers(uint16_t* row, const Markers& markers) {
+    reinterpret_cast<Markers*>(row)[ptx::lane_id()] = markers;
+  }
+
+  /// Writes the places [begin, end) of a row. `before`: the last marker before. Returns the last marker of all.
+  template <class Raw>
+  static __device__ __forceinline__ uint32_t write_row(const Markers& markers, uint32_t before, Bits lowest,
+                                                       Bits* to, uint32_t begin, uint32_t end, Raw raw) {
     const uint32_t lane = ptx::lane_id();
     uint32_t value[width];
 #pragma unroll
-    for (uint32_t k = 0; k < width; ++k) value[k] = markers[lane * width + k];
-#pragma unroll
-    for (uint32_t k = 1; k < width; ++k) value[k] = max(value[k], value[k - 1]);
+    for (uint32_t k = 0; k < width; ++k) value[k] = max(markers.of[k], k == 0 ? 0 : value[k - 1]);
     // Markers ascend: the nearest lane below that has one has the largest.
     const uint32_t marked = __ballot_sync(full_warp, value[width - 1] != 0);
     const uint32_t below = marked & ptx::lanes_below();
@@ -234,28 +363,33 @@ class Counting {
     digest_detail::Vector<Bits> vector;
 #pragma unroll
     for (uint32_t k = 0; k < width; ++k)
-      vector.keys[k] = map_.from_ordered(static_cast<Bits>(lowest + max(value[k], carried)));
+      vector.keys[k] = raw(static_cast<Bits>(lowest + max(value[k], carried)));
     bucket_list::store_own(to, lane, vector, begin, end);
     return __shfl_sync(full_warp, max(value[width - 1], carried), warp_threads - 1);
   }
 
-  Shared& shared_;
+  CountingShared& shared_;
   const KeyMap<Bits>& map_;
 };
 
-/// Sorts the buckets of task.list, a block one after the other.
-template <class Bits>
+/// Sorts the buckets of task.list, a block one after the other. `most_chunks`: of one that was dealt.
+template <class Bits, uint32_t most_chunks>
 __global__ __launch_bounds__(threads, blocks_a_multiprocessor) void bucket_counting_kernel(
     bucket_list::BucketTask<Bits, NoValue> task, MsdPlan<Bits>* plan) {
   if (ptx::is_before_90()) return;
   ptx::wait_for_previous_launch();
   if (!plan->partitions()) return;
-  Shared& shared = shared_memory<Shared>();
-  Counting<Bits> counting(shared, task.map);
-  bucket_list::for_listed(shared.queue, task, *plan, [&](const ListedBucket& bucket, auto...) {
-    counting.sort(task.source(*plan) + bucket.first, bucket.size, bucket.parts,
-                  task.destination(*plan, bucket));
-  });
+  auto& shared = shared_memory<Shared<most_chunks>>();
+  Counting<Bits, Shared<most_chunks>> counting(shared, task.map);
+  counting.clear();
+  const bool was_dealt = plan->was_dealt();
+  bucket_list::for_listed(
+      shared.queue, task, *plan, [&](const ListedBucket& bucket, const uint16_t* chunks, auto...) {
+        const BucketKeys<Bits> keys{
+            was_dealt ? task.dealt.region_of(bucket.number) : task.source(*plan) + bucket.first,
+            was_dealt ? chunks : nullptr, bucket.size};
+        counting.sort(keys, bucket.parts.lowest_word, task.destination(*plan, bucket));
+      });
 }
 
 }  // namespace bucket_counting_detail

@@ -207,6 +207,7 @@ __device__ __forceinline__ void append(ListedBucket* list, uint32_t* length, con
 struct ClassLimits {
   uint32_t most_keys[counted_buckets + 1];
   uint32_t part_bits[counted_buckets + 1];
+  bool counts_large;  // those of few values, too
 };
 
 /// The first of `size` sorted numbers that is not below `wanted`.
@@ -287,13 +288,17 @@ __global__ __launch_bounds__(decide_threads) void decide_kernel(Decision decisio
     const auto interval = was_dealt && plan->is_real ? interval_of(plan->real, bucket)
                           : plan->is_pieced          ? interval_of(plan->pieced_buckets(), of_map)
                                                      : interval_of(plan->linear_buckets(), of_map);
+    const auto counted_parts =
+        BucketParts::over(interval.first, interval.last, limits.part_bits[counted_buckets]);
+    if (which == large_buckets && limits.counts_large && !interval.is_open &&
+        counted_parts.words_have_one_value())
+      which = counted_buckets;
     listed = {.first = offset,
               .taken_out_before = taken_out_before(decision, *plan, bucket),
               .size = static_cast<uint32_t>(size),
               .number = bucket,
-              .parts = which == counted_buckets
-                           ? BucketParts::over(interval.first, interval.last, limits.part_bits[which])
-                           : BucketParts::of(interval, limits.part_bits[which])};
+              .parts = which == counted_buckets ? counted_parts
+                                                : BucketParts::of(interval, limits.part_bits[which])};
     is_too_large = which == counted_buckets && !listed.parts.words_have_one_value();
   }
   const auto append_to = [&](BucketClass list, bool is_member) {

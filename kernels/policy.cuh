@@ -138,7 +138,8 @@ using ForRepeated = BucketSortPolicy<Policy::threads, Policy::keys_a_thread, Pol
 /// together in the same part by chance.
 template <class Partition_, class Small_, class Large_, uint32_t bucket_keys_ = 4096,
           uint64_t least_count_ = uint64_t{1} << 21, uint64_t counted_from_ = uint64_t{1} << 30,
-          uint64_t fine_from_ = uint64_t{1} << 27, uint64_t clumps_from_ = uint64_t{1} << 20>
+          uint64_t fine_from_ = uint64_t{1} << 27, uint64_t clumps_from_ = uint64_t{1} << 20,
+          uint64_t dense_from_ = uint64_t{1} << 29>
 struct MsdPolicy {
   using Partition = Partition_;
   using Small = Small_;
@@ -146,6 +147,7 @@ struct MsdPolicy {
   static constexpr uint32_t bucket_keys = bucket_keys_;
   static constexpr uint64_t least_count = least_count_;
   static constexpr uint64_t counted_from = counted_from_;
+  static constexpr uint64_t dense_from = dense_from_;
   static constexpr uint64_t fine_from = fine_from_;
   static constexpr uint64_t clumps_from = clumps_from_;
   static constexpr bool deals = false;

@@ -65,6 +65,14 @@ __device__ __forceinline__ T* opaque(T* address) {
   return address;
 }
 
+/// The same words, of which the compiler knows nothing: it would make values of both sides of a branch before it.
+__device__ __forceinline__ uint4 opaque(uint4 words) {
+#if defined(__CUDA_ARCH__)
+  asm("" : "+r"(words.x), "+r"(words.y), "+r"(words.z), "+r"(words.w));
+#endif
+  return words;
+}
+
 /// Byte (`bits` 8) or half (16) number `which` of `word`, as a signed number.
 template <uint32_t bits>
 __device__ __forceinline__ int32_t signed_part(uint32_t word, uint32_t which) {

@@ -269,14 +269,17 @@ void sort_buckets(bucket_sort_detail::BucketTask<Bits, Value> task, BucketClass 
 }
 
 /// The same for those that are counted.
-template <class Bits>
+template <class Policy, class Bits>
 void count_buckets(bucket_sort_detail::BucketTask<Bits, NoValue> task, const ListedBucket* lists,
                    MsdPlan<Bits>* plan, cudaStream_t stream) {
   using namespace bucket_counting_detail;
   task.list = lists + counted_buckets * msd_most_buckets;
   task.which = counted_buckets;
-  launch_chained(bucket_counting_kernel<Bits>,
-                 {multiprocessors() * blocks_a_multiprocessor, threads, sizeof(Shared)}, stream, task, plan);
+  constexpr uint32_t most_chunks = Policy::Large::most_keys / dealt_chunk<Bits>;
+  static_assert(Policy::Large::most_keys % dealt_chunk<Bits> == 0);
+  launch_chained(bucket_counting_kernel<Bits, most_chunks>,
+                 {multiprocessors() * blocks_a_multiprocessor, threads, sizeof(Shared<most_chunks>)}, stream,
+                 task, plan);
 }
 
 template <class Policy, Ranking ranking, class Bits, class Value>
@@ -318,7 +321,8 @@ void radix_msd(const MsdArrays<Bits, Value>& arrays, const MsdSettings<Bits>& se
   constexpr Ranking stable_ranking = with_values ? ranking : Ranking::ballot;
   const uint64_t count = arrays.count;
   const KeyMap<Bits>& map = settings.map;
-  const bool counts_buckets = !with_values && count >= Policy::counted_from;
+  const bool counts_larger = !with_values && count >= Policy::counted_from;
+  const bool counts_large = !with_values && count >= Policy::dense_from;
   MsdPlan<Bits>* const plan = workspace.plan.data();
   const bool may_deal = !workspace.dealt_chunks.empty() && workspace.deals(count);
   const survey_detail::Task<Bits> survey{
@@ -327,7 +331,7 @@ void radix_msd(const MsdArrays<Bits, Value>& arrays, const MsdSettings<Bits>& se
       .map = map,
       .bucket_keys = Policy::bucket_keys,
       .most_bucket_keys = Policy::Large::most_keys,
-      .most_keys = counts_buckets ? most_counted_keys : Policy::Large::most_keys,
+      .most_keys = counts_larger ? most_counted_keys : Policy::Large::most_keys,
       .with_values = with_values,
       .has_fine_pieces = !with_values && count >= Policy::fine_from,
       .asks_for_clumps = count >= Policy::clumps_from && count < survey_detail::clumps_below,
@@ -400,9 +404,10 @@ void radix_msd(const MsdArrays<Bits, Value>& arrays, const MsdSettings<Bits>& se
       .counts = workspace.counts.data(),
       .dealt_counts = workspace.dealt_counts.data(),
       .offsets = workspace.offsets.data(),
-      .limits = {{Policy::Small::most_keys, Policy::Large::most_keys, counts_buckets ? most_counted_keys : 0},
+      .limits = {{Policy::Small::most_keys, Policy::Large::most_keys, counts_larger ? most_counted_keys : 0},
                  {std::countr_zero(Policy::Small::parts), std::countr_zero(Policy::Large::parts),
-                  counted_value_bits + std::countr_zero(BucketParts::most_in_word)}},  // a word a value
+                  counted_value_bits + std::countr_zero(BucketParts::most_in_word)},  // a word a value
+                 counts_large},
       .lists = workspace.lists.data(),
       .frequent_buckets = &listed->buckets[0],
       .frequent_starts = &listed->starts[0]};
@@ -465,7 +470,8 @@ void radix_msd(const MsdArrays<Bits, Value>& arrays, const MsdSettings<Bits>& se
       small_buckets, with_values ? crowded_buckets : repeating_buckets);
   sort_class.template operator()<Large, Crowded::left_alone>(large_buckets, crowded_buckets);
   if constexpr (!with_values) {
-    if (counts_buckets) msd_detail::count_buckets(task, workspace.lists.data(), plan, stream);
+    if (counts_larger || counts_large)
+      msd_detail::count_buckets<Policy>(task, workspace.lists.data(), plan, stream);
     sort_class.template operator()<ForRepeated<Small>, Crowded::left_alone>(repeating_buckets,
                                                                             crowded_buckets);
     sort_class.template operator()<ForRepeated<Large>, Crowded::by_digits>(crowded_buckets, crowded_buckets);

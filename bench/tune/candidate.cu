@@ -154,7 +154,8 @@ struct Road {
       MsdPolicy<PartitionPolicy<SWEEPSORT_TUNE_PARTITION>, BucketSortPolicy<SWEEPSORT_TUNE_SMALL>,
                 typename TunedMsd<Bits, Value>::Large, SWEEPSORT_TUNE_BUCKET, 1>;
 #ifdef SWEEPSORT_TUNE_DEAL
-  using Policy = DealingMsd<Counting, PartitionPolicy<SWEEPSORT_TUNE_DEAL>, 1, uint64_t{1} << 29>;
+  using Policy = DealingMsd<Counting, PartitionPolicy<SWEEPSORT_TUNE_DEAL>, 1,
+                            sizeof(Bits) == 4 ? uint64_t{1} << 30 : uint64_t{1} << 29>;
 #else
   using Policy = Counting;
 #endif
