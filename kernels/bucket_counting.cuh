@@ -80,57 +80,66 @@ struct Counters {
   }
 };
 
-/// Where a bucket's keys are.
+/// Where a bucket's keys are: one after the other from `keys` on, or, if that is null, in chunks.
 template <class Bits>
 struct BucketKeys {
-  const Bits* keys;  // one after the other; or, if there are `chunks`, these, in that order, from here on
-  const uint16_t* chunks;
+  const Bits* keys;
+  bucket_list::ChunkedKeys<Bits> chunked;
   uint32_t size;
 
-  /// The lowest value that the bucket may have, of which this is known modulo 2^32.
+  /// The lowest value that the bucket may have, of which these are the low bits.
   __device__ __forceinline__ Bits lowest(uint32_t low_bits) const {
-    const Bits first = keys[chunks == nullptr ? 0 : chunks[0] * dealt_chunk<Bits>];
+    if (keys == nullptr) return widen(static_cast<NarrowKey<Bits>>(low_bits), chunked.lowest);
+    const Bits first = *keys;
     return static_cast<Bits>(first - (static_cast<uint32_t>(first) - low_bits));
   }
 
-  /// Calls body(key) for all of them; a thread for some.
+  /// Calls body(v) for all of them; a thread for some. v: how far a key is above the lowest value.
   template <class Body>
-  __device__ __forceinline__ void for_each(Body body) const {
-    if (chunks == nullptr) {
-      for_rows(
-          size / threads, [&](uint32_t row) { return __ldcs(keys + row * threads + threadIdx.x); }, body);
-      const uint32_t last = size / threads * threads + threadIdx.x;
-      if (last < size) body(__ldcs(keys + last));
+  __device__ __forceinline__ void for_each(uint32_t low_bits, Body body) const {
+    const auto of_key = [=](Bits key) { body(static_cast<uint32_t>(key) - low_bits); };
+    if (keys == nullptr && chunked.is_narrow) {
+      using Narrow = NarrowKey<Bits>;
+      for_each_in_chunks<Narrow>([=](Narrow key) { body(static_cast<Narrow>(key - low_bits)); });
+    } else if (keys == nullptr) {
+      for_each_in_chunks<Bits>(of_key);
     } else {
-      // A warp a chunk.
-      constexpr uint32_t chunk = dealt_chunk<Bits>;
-      constexpr uint32_t a_lane = chunk / warp_threads;
-      using Vector = digest_detail::Vector<Bits>;
-      static_assert(sizeof(Vector) == a_lane * sizeof(Bits));
-      const uint32_t warp = threadIdx.x / warp_threads;
-      const auto vector = [&](uint32_t number) {
-        return Vector{
-            .whole = __ldcs(reinterpret_cast<const uint4*>(keys + chunks[number] * chunk) + ptx::lane_id())};
-      };
-      const uint32_t full = size / chunk;
-      const uint32_t own = full / warps + (warp < full % warps);
       for_rows(
-          own, [&](uint32_t row) { return vector(row * warps + warp); },
-          [&](const Vector& four) {
-#pragma unroll
-            for (uint32_t k = 0; k < a_lane; ++k) body(four.keys[k]);
-          });
-      const uint32_t last = full * chunk;
-      if (warp == full % warps && last < size) {
-        const Vector four = vector(full);
-#pragma unroll
-        for (uint32_t k = 0; k < a_lane; ++k)
-          if (ptx::lane_id() * a_lane + k < size - last) body(four.keys[k]);
-      }
+          size / threads, [&](uint32_t row) { return __ldcs(keys + row * threads + threadIdx.x); }, of_key);
+      const uint32_t last = size / threads * threads + threadIdx.x;
+      if (last < size) of_key(__ldcs(keys + last));
     }
   }
 
  private:
+  /// A warp a chunk.
+  template <class Stored, class Body>
+  __device__ __forceinline__ void for_each_in_chunks(Body body) const {
+    using Vector = digest_detail::Vector<Stored>;
+    constexpr uint32_t chunk = dealt_chunk<Stored>;
+    constexpr uint32_t a_lane = chunk / warp_threads;
+    static_assert(sizeof(Vector) == a_lane * sizeof(Stored));
+    const uint32_t warp = threadIdx.x / warp_threads;
+    const auto vector = [&](uint32_t number) {
+      const Stored* const own = chunked.template at<Stored>(number * chunk);
+      return Vector{.whole = __ldcs(reinterpret_cast<const uint4*>(own) + ptx::lane_id())};
+    };
+    const uint32_t full = size / chunk;
+    const uint32_t own = full / warps + (warp < full % warps);
+    for_rows(
+        own, [&](uint32_t row) { return vector(row * warps + warp); },
+        [&](const Vector& some) {
+#pragma unroll
+          for (uint32_t k = 0; k < a_lane; ++k) body(some.keys[k]);
+        });
+    const uint32_t left = size - full * chunk;
+    if (warp != full % warps || left == 0) return;
+    const Vector some = vector(full);
+#pragma unroll
+    for (uint32_t k = 0; k < a_lane; ++k)
+      if (ptx::lane_id() * a_lane + k < left) body(some.keys[k]);
+  }
+
   static constexpr uint32_t in_flight = 4;
 
   /// Calls body(load(row)) for the rows below `rows`, of which some are loaded at once.
@@ -226,7 +235,7 @@ class Counting {
   __device__ __forceinline__ void count(const Some& counters, const BucketKeys<Bits>& from,
                                         uint32_t low_bits) {
     __syncthreads();  // the last counts are no longer read
-    from.for_each([&](Bits key) { counters.add(shared_.counters, static_cast<uint32_t>(key) - low_bits); });
+    from.for_each(low_bits, [&](uint32_t value) { counters.add(shared_.counters, value); });
     __syncthreads();
   }
 
@@ -385,9 +394,8 @@ __global__ __launch_bounds__(threads, blocks_a_multiprocessor) void bucket_count
   const bool was_dealt = plan->was_dealt();
   bucket_list::for_listed(
       shared.queue, task, *plan, [&](const ListedBucket& bucket, const uint16_t* chunks, auto...) {
-        const BucketKeys<Bits> keys{
-            was_dealt ? task.dealt.region_of(bucket.number) : task.source(*plan) + bucket.first,
-            was_dealt ? chunks : nullptr, bucket.size};
+        const BucketKeys<Bits> keys{was_dealt ? nullptr : task.source(*plan) + bucket.first,
+                                    task.dealt.keys_of(bucket, chunks), bucket.size};
         counting.sort(keys, bucket.parts.lowest_word, task.destination(*plan, bucket));
       });
 }

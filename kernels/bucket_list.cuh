@@ -23,11 +23,21 @@ struct BucketArrays {
   Value* values_out;
 };
 
-/// Keys in chunks of dealt_chunk, one after the other in `region`; `numbers` says in which order.
+/// Keys in chunks of dealt_chunk, one after the other in `region`; `numbers` says in which order. Of narrow ones
+/// the low bits.
 template <class Bits>
 struct ChunkedKeys {
   const Bits* region;
   const uint16_t* numbers;
+  Bits lowest;
+  bool is_narrow;
+
+  /// From key number i on: keys in a row as long as they are in one chunk.
+  template <class Stored>
+  __device__ __forceinline__ const Stored* at(uint32_t i) const {
+    constexpr uint32_t chunk = dealt_chunk<Stored>;
+    return reinterpret_cast<const Stored*>(region) + numbers[i / chunk] * chunk + i % chunk;
+  }
 };
 
 /// Where uncounted_partition.cuh leaves its buckets, for those that take them from there.
@@ -44,6 +54,11 @@ struct DealtBuckets {
   }
   __device__ __forceinline__ const uint16_t* numbers_of(uint32_t bucket) const {
     return chunks + uint64_t{bucket} * chunks_a_bucket;
+  }
+  /// `numbers`: a copy of them.
+  __device__ __forceinline__ ChunkedKeys<Bits> keys_of(const ListedBucket& bucket,
+                                                       const uint16_t* numbers) const {
+    return {region_of(bucket.number), numbers, static_cast<Bits>(bucket.lowest), bucket.is_narrow != 0};
   }
 };
 
@@ -64,8 +79,8 @@ struct BucketTask {
   }
   /// Where a bucket's sorted keys go: those that frequent ones belong between stay where they are.
   __device__ __forceinline__ Bits* destination(const MsdPlan<Bits>& plan, const ListedBucket& bucket) const {
-    if (value_bytes<Value> == 0 && plan.frequent != 0 && bucket.taken_out_before == has_frequent_value)
-      return rest + bucket.first;
+    if (value_bytes<Value> != 0 || plan.frequent == 0) return arrays.keys_out + bucket.first;
+    if (bucket.taken_out_before == has_frequent_value) return rest + bucket.first;
     return arrays.keys_out + bucket.first + bucket.taken_out_before;
   }
 };
@@ -107,24 +122,27 @@ struct LookAhead {
   __device__ __forceinline__ void look_up_chunks(uint32_t entry, uint32_t place, uint32_t row) const {
     if (entry >= listed || !was_dealt) return;
     const ListedBucket& bucket = queue.buckets[place];
-    constexpr uint32_t keys_a_vector = BucketQueue::numbers_a_vector * dealt_chunk<Bits>;
+    constexpr uint32_t bytes_a_vector = BucketQueue::numbers_a_vector * dealt_chunk<char>;
     const uint4* const from = reinterpret_cast<const uint4*>(task.dealt.numbers_of(bucket.number));
-    for (uint32_t v = ptx::lane_id(); v * keys_a_vector < bucket.size; v += warp_threads)
+    for (uint32_t v = ptx::lane_id(); v * bytes_a_vector < dealt_bytes(bucket); v += warp_threads)
       ptx::load_async(reinterpret_cast<uint4*>(queue.chunks[row]) + v, from + v);
   }
   __device__ __forceinline__ void ask_for(uint32_t entry, uint32_t place, uint32_t row) const {
     if (entry >= listed) return;
     const ListedBucket& bucket = queue.buckets[place];
     if (was_dealt) {
-      constexpr uint32_t chunk = dealt_chunk<Bits>;
-      constexpr uint32_t line = 128 / sizeof(Bits);
-      const Bits* const region = task.dealt.region_of(bucket.number);
-      const uint32_t size = min(bucket.size, static_cast<uint32_t>((1u << 16) / sizeof(Bits)));
-      for (uint32_t k = ptx::lane_id() * line; k < size; k += warp_threads * line)
-        ptx::prefetch_line(region + queue.chunks[row][k / chunk] * chunk + k % chunk);
+      constexpr uint32_t line = 128;
+      const auto keys = task.dealt.keys_of(bucket, queue.chunks[row]);
+      const uint32_t bytes = min(dealt_bytes(bucket), 1u << 16);
+      for (uint32_t k = ptx::lane_id() * line; k < bytes; k += warp_threads * line)
+        ptx::prefetch_line(keys.template at<char>(k));
     } else if (ptx::lane_id() == 0) {
       prefetch(task.source(plan) + bucket.first, bucket.size);
     }
+  }
+  static __device__ __forceinline__ uint32_t dealt_bytes(const ListedBucket& bucket) {
+    return static_cast<uint32_t>(bucket.size *
+                                 (bucket.is_narrow != 0 ? sizeof(NarrowKey<Bits>) : sizeof(Bits)));
   }
   /// What was looked up is there, for this warp.
   __device__ __forceinline__ static void wait() {

@@ -113,12 +113,54 @@ class Bucket {
     for_rows(size, [&](uint32_t row) { keys_[row] = __ldcs(mine + row * threads); });
   }
   __device__ __forceinline__ void load(uint32_t size, const bucket_list::ChunkedKeys<Bits>& from) {
+    if (from.is_narrow) return load_narrow(size, from);
     constexpr uint32_t chunk = dealt_chunk<Bits>;
     static_assert(threads % chunk == 0);
     const Bits* const mine = ptx::opaque(from.region + threadIdx.x % chunk);
     const uint16_t* const numbers = from.numbers + threadIdx.x / chunk;
     for_rows(size,
              [&](uint32_t row) { keys_[row] = __ldcs(mine + numbers[row * (threads / chunk)] * chunk); });
+  }
+  __device__ __forceinline__ void load_narrow(uint32_t size, const bucket_list::ChunkedKeys<Bits>& from) {
+    // Of a whole batch neighbours, as nobody asks which of its keys is whose.
+    using Narrow = NarrowKey<Bits>;
+    union Neighbours {
+      std::conditional_t<sizeof(Bits) == 4, uint2, uint4> whole;
+      Narrow narrow[batch];
+      Bits keys[batch / 2];
+    };
+    static_assert(sizeof(Neighbours) == batch * sizeof(Narrow));
+    static_assert(threads * batch % dealt_chunk<Narrow> == 0);
+    for_batches(size, [&](auto rows) {
+      if constexpr (rows.has_all) {
+        const Narrow* const own = from.template at<Narrow>(rows.first * threads + threadIdx.x * batch);
+        const Neighbours some{.whole = __ldcs(reinterpret_cast<const decltype(Neighbours::whole)*>(own))};
+#pragma unroll
+        for (uint32_t k = 0; k < batch / 2; ++k) keys_[rows.first + k] = some.keys[k];
+      } else {
+        rows.for_rows(
+            [&](uint32_t row) { keys_[row] = __ldcs(from.template at<Narrow>(index_in_row(row))); });
+      }
+    });
+    // All of them are under way.
+    const Bits lowest = from.lowest;
+    const auto widen_all = [&](auto widen) {
+      for_batches(size, [&](auto rows) {
+        if constexpr (rows.has_all) {
+          Neighbours some;
+#pragma unroll
+          for (uint32_t k = 0; k < batch / 2; ++k) some.keys[k] = keys_[rows.first + k];
+#pragma unroll
+          for (uint32_t k = 0; k < batch; ++k) keys_[rows.first + k] = widen(some.narrow[k]);
+        } else {
+          rows.for_rows([&](uint32_t row) { keys_[row] = widen(static_cast<Narrow>(keys_[row])); });
+        }
+      });
+    };
+    if (static_cast<Narrow>(lowest) == 0)
+      widen_all([=](Narrow key) { return static_cast<Bits>(lowest | key); });
+    else
+      widen_all([=](Narrow key) { return widen(key, lowest); });
   }
   /// The same where `front` keys are at the beginning of the `room` keys from `from` on and the others at
   /// their end.
@@ -210,6 +252,7 @@ class Bucket {
   /// asked for.
   template <bool is_full>
   struct Batch {
+    static constexpr bool has_all = is_full;
     uint32_t first;
     uint32_t size;  // of the bucket
 
@@ -615,7 +658,7 @@ __global__ __launch_bounds__(Policy::threads, Policy::blocks_a_multiprocessor) v
   const bool was_dealt = plan->was_dealt();
   const auto load = [&](const ListedBucket& bucket, const uint16_t* chunks) {
     if (value_bytes<Value> == 0 && was_dealt)
-      sorter.load(bucket.size, {task.dealt.region_of(bucket.number), chunks});
+      sorter.load(bucket.size, task.dealt.keys_of(bucket, chunks));
     else
       sorter.load(bucket.size, keys_of(bucket));
   };

@@ -27,7 +27,7 @@ inline constexpr uint32_t msd_most_buckets = 1u << 16;
 inline constexpr uint32_t msd_digit_bits = 8;
 inline constexpr uint32_t msd_digits = 1u << msd_digit_bits;
 
-/// Lists of buckets: small ones, large ones; larger ones, keys alone, of few values (bucket_counting.cuh);
+/// Lists of buckets: small ones, large ones; large and larger ones, keys alone, of few values (bucket_counting.cuh);
 /// small ones, keys alone, of which words of parts are crowded, because values repeat as a rule, or whose
 /// parts are to be found; and those of all kinds that are too crowded for that, with large ones and such of
 /// pairs whose parts are to be found.
@@ -54,9 +54,20 @@ inline constexpr bool may_stand_apart = sizeof(Bits) == 8;
 /// mean.
 inline constexpr uint32_t msd_most_jobs = msd_digits + msd_digits * 2 / 3 + 2;
 
-/// Keys of a chunk of a bucket that was not counted (uncounted_partition.cuh).
+/// Keys of a chunk of a bucket that was not counted (uncounted_partition.cuh), if they are left as `Stored`.
+template <class Stored>
+inline constexpr uint32_t dealt_chunk = 512 / sizeof(Stored);
+
+/// The low half of a key, which tells it from all others of its bucket, if that may have no more values.
 template <class Bits>
-inline constexpr uint32_t dealt_chunk = 512 / sizeof(Bits);
+using NarrowKey = std::conditional_t<sizeof(Bits) == 4, uint16_t, uint32_t>;
+
+/// The key, if it is at least `lowest` and less than the values of a narrow key above it.
+template <class Bits>
+__device__ __forceinline__ Bits widen(NarrowKey<Bits> narrow, Bits lowest) {
+  using Narrow = NarrowKey<Bits>;
+  return static_cast<Bits>(lowest + static_cast<Narrow>(narrow - static_cast<Narrow>(lowest)));
+}
 
 enum class Guess : uint32_t { unordered, ascending, descending };
 
@@ -105,6 +116,7 @@ struct MsdPlan {
   uint32_t jobs;             // of the second level
   uint32_t tickets[2];       // jobs drawn of each level
   uint32_t listed[bucket_classes];
+  uint32_t is_narrow[msd_digits];  // by parent: the keys of its buckets were left as NarrowKey
   MapPiece pieces[most_map_pieces];
 
   __device__ __forceinline__ LinearBuckets<Bits> linear_buckets() const { return {map}; }
@@ -177,10 +189,14 @@ inline constexpr uint64_t has_frequent_value = ~uint64_t{0};
 
 /// All that a block needs to know to sort a bucket.
 struct alignas(16) ListedBucket {
-  uint64_t first;             // its first key where the last partition left it
-  uint64_t taken_out_before;  // frequent keys in lower buckets, or has_frequent_value
+  uint64_t first;  // its first key where the last partition left it; of one that was dealt, where it goes
+  union {
+    uint64_t taken_out_before;  // frequent keys in lower buckets, or has_frequent_value
+    uint64_t lowest;            // a bucket that was dealt: widen() makes its keys of narrow ones and this
+  };
   uint32_t size;
-  uint32_t number;
+  uint16_t number;
+  uint16_t is_narrow;  // it was dealt, and its keys were left as NarrowKey
   BucketParts parts;
 };
 
@@ -207,7 +223,7 @@ __device__ __forceinline__ void append(ListedBucket* list, uint32_t* length, con
 struct ClassLimits {
   uint32_t most_keys[counted_buckets + 1];
   uint32_t part_bits[counted_buckets + 1];
-  bool counts_large;  // those of few values, too
+  bool counts_large;  // large ones of few values are counted, too
 };
 
 /// The first of `size` sorted numbers that is not below `wanted`.
@@ -242,6 +258,13 @@ __device__ __forceinline__ uint64_t taken_out_before(const Decision& decision, c
   const uint32_t value = first_from(decision.frequent_buckets, plan.frequent, bucket);
   const bool has_value = value < plan.frequent && decision.frequent_buckets[value] == bucket;
   return has_value ? has_frequent_value : decision.frequent_starts[value];
+}
+
+/// Where all keys have the same high half: the lowest that has, so that nothing is carried.
+template <class Bits>
+__device__ __forceinline__ uint64_t lowest_to_widen(const KeyInterval<Bits>& interval) {
+  constexpr auto low = static_cast<Bits>(static_cast<NarrowKey<Bits>>(~0u));
+  return ((interval.first ^ interval.last) & ~low) == 0 ? interval.first & ~low : interval.first;
 }
 
 /// A thread a bucket: the bucket's offset, from the counts of all before; which kernel finishes it, and in
@@ -293,12 +316,15 @@ __global__ __launch_bounds__(decide_threads) void decide_kernel(Decision decisio
     if (which == large_buckets && limits.counts_large && !interval.is_open &&
         counted_parts.words_have_one_value())
       which = counted_buckets;
-    listed = {.first = offset,
-              .taken_out_before = taken_out_before(decision, *plan, bucket),
-              .size = static_cast<uint32_t>(size),
-              .number = bucket,
-              .parts = which == counted_buckets ? counted_parts
-                                                : BucketParts::of(interval, limits.part_bits[which])};
+    listed = {
+        .first = offset,
+        .taken_out_before = was_dealt ? lowest_to_widen(interval) : taken_out_before(decision, *plan, bucket),
+        .size = static_cast<uint32_t>(size),
+        .number = static_cast<uint16_t>(bucket),
+        .is_narrow = static_cast<uint16_t>(
+            was_dealt && plan->is_narrow[bucket >> (plan->bucket_bits - msd_digit_bits)] != 0),
+        .parts =
+            which == counted_buckets ? counted_parts : BucketParts::of(interval, limits.part_bits[which])};
     is_too_large = which == counted_buckets && !listed.parts.words_have_one_value();
   }
   const auto append_to = [&](BucketClass list, bool is_member) {

@@ -131,8 +131,9 @@ using ForRepeated = BucketSortPolicy<Policy::threads, Policy::keys_a_thread, Pol
                                      Policy::parts, 16>;
 
 /// radix_msd.cuh: buckets of at most bucket_keys records on average, from least_count records on. From
-/// counted_from keys on larger buckets are counted: fewer keys with such buckets have, as a rule, some that
-/// are larger still, and a launch that finds nothing to do takes 1.3 us. From fine_from keys alone on a
+/// counted_from keys on larger buckets are counted, if they have few values: fewer keys with such buckets have,
+/// as a rule, some that are larger still, and a launch that finds nothing to do takes 1.3 us. From dense_from
+/// keys on large buckets of few values are, too. From fine_from keys alone on a
 /// bucket map has fine pieces, made from four times the sample, which takes 40 us more. From clumps_from keys
 /// on the survey asks whether keys clump together inside of the buckets; fewer keys than the default come
 /// together in the same part by chance.

@@ -11,7 +11,8 @@
 // to their ends. Level 2: one block takes a whole parent, whose keys it hands on to chunks that hold keys of
 // one child each, and are taken one after the other from the beginning of the region on: the spare ones
 // first, then those that held keys it has read. Each child has one chunk at most that is not full, so that as
-// many spare ones as there are children always suffice. The chunks tell how many keys each child has.
+// many spare ones as there are children always suffice. The chunks tell how many keys each child has. Where the
+// low half of a key tells it from all others that its child may have, only that is written.
 //
 // The keys in `in` stay as they are. If they turn out not to be even, or a tile's keys meet in few bins,
 // `deal_failed` is set, nothing is lost but time, and the counted road is taken.
@@ -71,8 +72,8 @@ struct UncountedLayout {
 namespace uncounted_detail {
 
 /// Keys of a sector: regions begin at one, and grow by them.
-template <class Bits>
-inline constexpr uint32_t sector = 32 / sizeof(Bits);
+template <class Stored>
+inline constexpr uint32_t sector = 32 / sizeof(Stored);
 
 /// Keys of a tile that find no room in their bins, at most; they wait for the next tile.
 inline constexpr uint32_t most_stashed = 512;
@@ -156,13 +157,7 @@ class Dealer {
   /// ordered bits.
   __device__ __forceinline__ Dealer(DealShared& shared, const Buckets& bucket_of, uint32_t shift,
                                     uint32_t digits, const KeyMap<Bits>& map, bool maps)
-      : shared_(shared),
-        bucket_of_(bucket_of),
-        shift_(shift),
-        digits_(digits),
-        capacity_(DealShared::slots / digits / sector<Bits> * sector<Bits>),
-        map_(map),
-        maps_(maps) {}
+      : shared_(shared), bucket_of_(bucket_of), shift_(shift), digits_(digits), map_(map), maps_(maps) {}
 
   /// The bin that this thread empties, msd_digits or more if it has none.
   __device__ __forceinline__ static uint32_t own_bin() {
@@ -170,12 +165,14 @@ class Dealer {
                                         : msd_digits;
   }
 
-  /// The whole block. sink.take(digit, keys, count): `count` keys, whole sectors, of a bin go on; its owner
-  /// calls it, and then sink.take_rest(digit, keys, count) for the few that the last tile leaves over; false
-  /// if there is no room. sink.has_failed(): another block gave up. Returns false if this block did; all
-  /// threads return the same.
+  /// The whole block. sink.take(digit, keys, count): `count` keys, whole sectors, of a bin go on as
+  /// Sink::Stored; its owner calls it, and then sink.take_rest(digit, keys, count) for the few that the last
+  /// tile leaves over; false if there is no room. sink.has_failed(): another block gave up. Returns false if
+  /// this block did; all threads return the same.
   template <class Sink>
   __device__ __forceinline__ bool deal(const Source<Bits>& from, Sink& sink) {
+    using Stored = typename Sink::Stored;
+    const Bins<Stored> bins = bins_of<Stored>();
 #pragma unroll
     for (uint32_t i = 0; i < keys_a_thread; i += batch) load(from, 0, i);
     __syncthreads();
@@ -186,27 +183,27 @@ class Dealer {
     for (uint32_t tile = 0; tile < from.size && !has_failed; tile += Policy::tile) {
       if (threadIdx.x == 0) ask_for(from, tile + Policy::tile);
       if (from.size - tile >= Policy::tile)
-        bin_tile<true>(from, tile);
+        bin_tile<true>(bins, from, tile);
       else
-        bin_tile<false>(from, tile);
+        bin_tile<false>(bins, from, tile);
       ptx::shared_writes_visible_to_bulk_copies();
       __syncthreads();
       const uint32_t stashed = min(shared_.stashed, most_stashed);
       if (threadIdx.x == threads - 1 && (shared_.cannot_bin != 0 || sink.has_failed()))
         shared_.has_failed = 1;
-      empty_own_bin(sink);
+      empty_own_bin(bins, sink);
       __syncthreads();
       has_failed = shared_.has_failed != 0;
-      if (stashed != 0) bin_stash(stashed);
+      if (stashed != 0) bin_stash(bins, stashed);
     }
     if (!has_failed) {
       // The stash may have filled bins up.
       ptx::shared_writes_visible_to_bulk_copies();
       __syncthreads();
       if (threadIdx.x == threads - 1 && shared_.cannot_bin != 0) shared_.has_failed = 1;
-      empty_own_bin(sink);
+      empty_own_bin(bins, sink);
       const uint32_t bin = own_bin();
-      if (bin < digits_ && !sink.take_rest(bin, bin_at(bin), shared_.counts[bin])) shared_.has_failed = 1;
+      if (bin < digits_ && !sink.take_rest(bin, bins.at(bin), shared_.counts[bin])) shared_.has_failed = 1;
     }
     __syncthreads();
     has_failed = shared_.has_failed != 0;
@@ -216,7 +213,20 @@ class Dealer {
 
  private:
   __device__ __forceinline__ static uint32_t place_of(uint32_t i) { return i * threads + threadIdx.x; }
-  __device__ __forceinline__ Bits* bin_at(uint32_t bin) const { return shared_.bins + bin * capacity_; }
+
+  /// All of them: whole sectors each.
+  template <class Stored>
+  struct Bins {
+    Stored* keys;
+    uint32_t capacity;  // slots of a bin
+
+    __device__ __forceinline__ Stored* at(uint32_t bin) const { return keys + bin * capacity; }
+  };
+  template <class Stored>
+  __device__ __forceinline__ Bins<Stored> bins_of() const {
+    constexpr auto slots = static_cast<uint32_t>(sizeof(shared_.bins) / sizeof(Stored));
+    return {reinterpret_cast<Stored*>(shared_.bins), slots / digits_ / sector<Stored> * sector<Stored>};
+  }
 
   /// One thread: a tile's keys come to the second-level cache, all at once.
   __device__ __forceinline__ static void ask_for(const Source<Bits>& from, uint32_t tile) {
@@ -240,8 +250,9 @@ class Dealer {
   }
 
   /// A shared atomic gives each key a slot. The next tile's keys set out as registers become free.
-  template <bool is_full>
-  __device__ __forceinline__ void bin_tile(const Source<Bits>& from, uint32_t tile) {
+  template <bool is_full, class Stored>
+  __device__ __forceinline__ void bin_tile(const Bins<Stored>& bins, const Source<Bits>& from,
+                                           uint32_t tile) {
     if (maps_ && map_.is_xor()) {
       const Bits mask = map_.xor_mask();
 #pragma unroll
@@ -264,8 +275,8 @@ class Dealer {
 #pragma unroll
       for (uint32_t i = 0; i < batch; ++i) {
         if (!is_there(first + i)) continue;
-        if (slot[i] < capacity_)
-          shared_.bins[digit[i] * capacity_ + slot[i]] = keys_[first + i];
+        if (slot[i] < bins.capacity)
+          bins.at(digit[i])[slot[i]] = static_cast<Stored>(keys_[first + i]);
         else
           stash(keys_[first + i]);
       }
@@ -282,12 +293,13 @@ class Dealer {
   }
 
   /// Behind a barrier, and before another one.
-  __device__ __forceinline__ void bin_stash(uint32_t stashed) {
+  template <class Stored>
+  __device__ __forceinline__ void bin_stash(const Bins<Stored>& bins, uint32_t stashed) {
     for (uint32_t i = threadIdx.x; i < stashed; i += threads) {
       const uint32_t digit = digit_of(shared_.stash[i]);
       const uint32_t slot = atomicAdd(&shared_.counts[digit], 1u);
-      if (slot < capacity_)
-        shared_.bins[digit * capacity_ + slot] = shared_.stash[i];
+      if (slot < bins.capacity)
+        bins.at(digit)[slot] = static_cast<Stored>(shared_.stash[i]);
       else
         shared_.cannot_bin = 1;
     }
@@ -297,13 +309,13 @@ class Dealer {
   }
 
   /// What fills whole sectors goes on, the rest moves to the bin's front.
-  template <class Sink>
-  __device__ __forceinline__ void empty_own_bin(Sink& sink) {
+  template <class Stored, class Sink>
+  __device__ __forceinline__ void empty_own_bin(const Bins<Stored>& bins, Sink& sink) {
     const uint32_t bin = own_bin();
     if (bin >= digits_) return;
-    const uint32_t used = min(shared_.counts[bin], capacity_);
-    const uint32_t whole = used / sector<Bits> * sector<Bits>;
-    Bits* const keys = bin_at(bin);
+    const uint32_t used = min(shared_.counts[bin], bins.capacity);
+    const uint32_t whole = used / sector<Stored> * sector<Stored>;
+    Stored* const keys = bins.at(bin);
     if (whole != 0 && !sink.take(bin, keys, whole)) shared_.has_failed = 1;
     ptx::bulk_stores_commit();
     ptx::bulk_stores_have_read();
@@ -320,7 +332,6 @@ class Dealer {
   const Buckets& bucket_of_;
   uint32_t shift_;
   uint32_t digits_;
-  uint32_t capacity_;  // slots of a bin
   const KeyMap<Bits>& map_;
   bool maps_;
   Bits keys_[keys_a_thread] = {};
@@ -329,6 +340,7 @@ class Dealer {
 /// First level: to the regions of the parents, which all blocks share.
 template <class Bits>
 struct ToParents {
+  using Stored = Bits;
   const Task<Bits>& task;
 
   __device__ __forceinline__ bool has_failed() const { return task.has_failed(); }
@@ -350,30 +362,31 @@ struct ToParents {
 };
 
 /// Second level: to chunks of the parent's own region.
-template <class Bits, class Policy>
+template <class Stored_, class Bits, class Policy>
 struct ToChildren {
-  static constexpr uint32_t chunk = UncountedLayout<Bits>::chunk;
+  using Stored = Stored_;
+  static constexpr uint32_t chunk = dealt_chunk<Stored>;
   const Task<Bits>& task;
   Shared<Bits, Policy>& shared;
   uint32_t first_child;  // its bucket
 
   __device__ __forceinline__ bool has_failed() const { return false; }
-  __device__ __forceinline__ bool take(uint32_t child, const Bits* keys, uint32_t count) {
+  __device__ __forceinline__ bool take(uint32_t child, const Stored* keys, uint32_t count) {
     while (count != 0) {
       const uint32_t used = shared.sizes[child] % chunk;
       if (used == 0 && !open_chunk(child)) return false;
       const uint32_t now = min(count, chunk - used);
-      ptx::bulk_store(next(child), keys, static_cast<uint32_t>(now * sizeof(Bits)));
+      ptx::bulk_store(next(child), keys, static_cast<uint32_t>(now * sizeof(Stored)));
       shared.sizes[child] += now;
       keys += now;
       count -= now;
     }
     return true;
   }
-  __device__ __forceinline__ bool take_rest(uint32_t child, const Bits* keys, uint32_t count) {
+  __device__ __forceinline__ bool take_rest(uint32_t child, const Stored* keys, uint32_t count) {
     if (count == 0) return true;
     if (shared.sizes[child] % chunk == 0 && !open_chunk(child)) return false;
-    Bits* const to = next(child);
+    Stored* const to = next(child);
     for (uint32_t k = 0; k < count; ++k) to[k] = keys[k];
     shared.sizes[child] += count;
     return true;
@@ -389,8 +402,9 @@ struct ToChildren {
     shared.opened[child] = number;
     return true;
   }
-  __device__ __forceinline__ Bits* next(uint32_t child) const {
-    return task.region(shared.parent) + shared.opened[child] * chunk + shared.sizes[child] % chunk;
+  __device__ __forceinline__ Stored* next(uint32_t child) const {
+    return reinterpret_cast<Stored*>(task.region(shared.parent)) + shared.opened[child] * chunk +
+           shared.sizes[child] % chunk;
   }
 };
 
@@ -404,6 +418,19 @@ __device__ __forceinline__ void deal_to_parents(Shared<Bits, Policy>& shared, co
                                        !task.map.is_identity());
   ToParents<Bits> sink{task};
   if (!dealer.deal({task.in + first, size, size, 0}, sink) && threadIdx.x == 0) task.give_up();
+}
+
+/// The whole block: whether the low bits of a key tell it from all others that may be in its bucket.
+template <class Bits, class Buckets>
+__device__ __forceinline__ bool are_narrow(const Buckets& bucket_of, uint32_t first_bucket,
+                                           uint32_t buckets) {
+  bool is_wide = false;
+  if (threadIdx.x < buckets) {
+    const KeyInterval<Bits> interval = interval_of(bucket_of, first_bucket + threadIdx.x);
+    is_wide = interval.is_open ||
+              static_cast<Bits>(interval.last - interval.first) > static_cast<NarrowKey<Bits>>(~0u);
+  }
+  return __syncthreads_or(is_wide) == 0;
 }
 
 template <class Policy, class Bits, class Buckets>
@@ -424,9 +451,15 @@ __device__ __forceinline__ void deal_to_children(Shared<Bits, Policy>& shared, c
     const uint32_t front = task.fronts[parent];
     const uint32_t keys = front + task.backs[parent];
     const bool has_room = keys <= task.layout.room;
-    ToChildren<Bits, Policy> sink{task, shared, parent * children};
     const Bits* const from = task.region(parent) + task.layout.spare;
-    if (!has_room || !dealer.deal({from, keys, front, task.layout.room - keys}, sink)) {
+    const Source<Bits> source{from, keys, front, task.layout.room - keys};
+    const bool is_narrow = are_narrow<Bits>(bucket_of, parent * children, children);
+    if (threadIdx.x == 0) task.plan->is_narrow[parent] = is_narrow;
+    const auto deal_as = [&]<class Stored>(Stored) {
+      ToChildren<Stored, Bits, Policy> sink{task, shared, parent * children};
+      return dealer.deal(source, sink);
+    };
+    if (!has_room || !(is_narrow ? deal_as(NarrowKey<Bits>{}) : deal_as(Bits{}))) {
       if (threadIdx.x == 0) task.give_up();
       return;
     }

@@ -32,6 +32,12 @@ using SmallMsd = MsdPolicy<PartitionPolicy<256, 4, 2, 1>, BucketSortPolicy<256, 
 using CountedMsd = MsdPolicy<PartitionPolicy<256, 4, 2, 1>, BucketSortPolicy<256, 1, 1, 65536>,
                              BucketSortPolicy<256, 1, 1, 65536>, 1024, 1, 1>;
 
+/// Even keys alone are dealt; buckets of more than 128 keys are counted if they have few values.
+using DenseMsd = DealingMsd<MsdPolicy<PartitionPolicy<256, 4, 2, 1>, BucketSortPolicy<128, 1, 1, 32768>,
+                                      BucketSortPolicy<128, 4, 1, 32768>, 256, 1, uint64_t{1} << 30,
+                                      uint64_t{1} << 27, uint64_t{1} << 20, 1>,
+                            PartitionPolicy<256, 4, 2, 1>, 1, uint64_t{1} << 24>;
+
 /// A bucket map whose pieces, if it has any, are fine; and a survey that asks whether keys clump together.
 using FineMsd = MsdPolicy<PartitionPolicy<256, 4, 2, 1>, BucketSortPolicy<256, 1, 1, 65536>,
                           BucketSortPolicy<256, 4, 1, 65536>, 32, 1, uint64_t{1} << 30, 1, 1>;
@@ -229,6 +235,48 @@ TEMPLATE_TEST_CASE("even keys are partitioned without being counted, others as b
          .in_place = kind % 3 == 0,
          .digested = kind % 5 < 2});
     if (is_uniform) CHECK((plan.was_dealt() && (plan.is_real != 0) == std::is_floating_point_v<TestType>));
+  }
+}
+
+TEMPLATE_TEST_CASE("of keys that are dealt the low half is left, where that tells them apart", "[device]",
+                   uint32_t, int64_t, float) {
+  using Bits = KeyBits<TestType>;
+  std::mt19937_64 random(test_seed());
+  // Buckets of a quarter, a half and two thirds as many values as their low halves tell apart, which end anywhere;
+  // and of some more.
+  const uint64_t buckets = on_gpu ? 1u << 14 : 1u << 10;
+  for (const uint32_t twelfths : {3, 6, 8, 13}) {
+    const Bits range = static_cast<Bits>((Bits{1} << sizeof(Bits) * 4) / 12 * twelfths * buckets);
+    const Bits first = static_cast<Bits>(range + random() % 1'000'000'007);
+    std::vector<TestType> keys(on_gpu ? 300'007 : 20'011);
+    for (TestType& key : keys) key = std::bit_cast<TestType>(static_cast<Bits>(first + random() % range));
+    const auto plan = sort<TestType, NoValue, DealingSmall>(
+        keys, {.order = twelfths == 6 ? Order::descending : Order::ascending, .in_place = twelfths == 8});
+    if (std::is_same_v<TestType, float>) continue;  // even or not
+    REQUIRE(plan.was_dealt());
+    const auto narrow = std::count(std::begin(plan.is_narrow), std::end(plan.is_narrow), 1u);
+    // The first parent and the last one have a bucket that is open.
+    CHECK(narrow == (twelfths < 12 ? int64_t{msd_digits} - 2 : 0));
+  }
+}
+
+TEMPLATE_TEST_CASE("large buckets of few values are counted, from where they were dealt to", "[device]",
+                   uint32_t, uint64_t) {
+  const uint32_t buckets = on_gpu ? 4096 : 512;
+  const bool is_narrow = GENERATE(true, false);
+  std::mt19937_64 random(test_seed());
+  std::vector<TestType> keys(buckets * 170 + random() % 1000);
+  // Parents at the ends are not narrow; all others are, or the values of a bucket are too many.
+  const uint64_t range = uint64_t{buckets} * (is_narrow ? 30'000 : 90'000);
+  const TestType first = static_cast<TestType>(random() % 1'000'000'000);
+  for (TestType& key : keys) key = static_cast<TestType>(first + random() % range);
+  // Four bits do not count these.
+  for (uint32_t i = 0; i < 100; ++i) keys[random() % keys.size()] = static_cast<TestType>(first + range / 3);
+  for (const Order order : {Order::ascending, Order::descending}) {
+    const auto plan = sort<TestType, NoValue, DenseMsd>(keys, {.order = order, .in_place = is_narrow});
+    CHECK((plan.was_dealt() && !plan.falls_back));
+    CHECK((plan.is_narrow[100] != 0) == (is_narrow || sizeof(TestType) == 8));
+    CHECK((plan.listed[counted_buckets] > buckets / 2) == is_narrow);
   }
 }
 
