@@ -31,7 +31,7 @@ namespace bucket_counting_detail {
 inline constexpr uint32_t threads = 256;
 inline constexpr uint32_t blocks_a_multiprocessor = 4;
 inline constexpr uint32_t warps = threads / warp_threads;
-inline constexpr uint32_t values = 1u << counted_value_bits;
+inline constexpr uint32_t values = 1u << few_value_bits;
 inline constexpr uint32_t words = values / 8;
 
 /// Places that a warp marks at a time.
@@ -80,87 +80,11 @@ struct Counters {
   }
 };
 
-/// Where a bucket's keys are: one after the other from `keys` on, or, if that is null, in chunks.
-template <class Bits>
-struct BucketKeys {
-  const Bits* keys;
-  bucket_list::ChunkedKeys<Bits> chunked;
-  uint32_t size;
-
-  /// The lowest value that the bucket may have, of which these are the low bits.
-  __device__ __forceinline__ Bits lowest(uint32_t low_bits) const {
-    if (keys == nullptr) return widen(static_cast<NarrowKey<Bits>>(low_bits), chunked.lowest);
-    const Bits first = *keys;
-    return static_cast<Bits>(first - (static_cast<uint32_t>(first) - low_bits));
-  }
-
-  /// Calls body(v) for all of them; a thread for some. v: how far a key is above the lowest value.
-  template <class Body>
-  __device__ __forceinline__ void for_each(uint32_t low_bits, Body body) const {
-    const auto of_key = [=](Bits key) { body(static_cast<uint32_t>(key) - low_bits); };
-    if (keys == nullptr && chunked.is_narrow) {
-      using Narrow = NarrowKey<Bits>;
-      for_each_in_chunks<Narrow>([=](Narrow key) { body(static_cast<Narrow>(key - low_bits)); });
-    } else if (keys == nullptr) {
-      for_each_in_chunks<Bits>(of_key);
-    } else {
-      for_rows(
-          size / threads, [&](uint32_t row) { return __ldcs(keys + row * threads + threadIdx.x); }, of_key);
-      const uint32_t last = size / threads * threads + threadIdx.x;
-      if (last < size) of_key(__ldcs(keys + last));
-    }
-  }
-
- private:
-  /// A warp a chunk.
-  template <class Stored, class Body>
-  __device__ __forceinline__ void for_each_in_chunks(Body body) const {
-    using Vector = digest_detail::Vector<Stored>;
-    constexpr uint32_t chunk = dealt_chunk<Stored>;
-    constexpr uint32_t a_lane = chunk / warp_threads;
-    static_assert(sizeof(Vector) == a_lane * sizeof(Stored));
-    const uint32_t warp = threadIdx.x / warp_threads;
-    const auto vector = [&](uint32_t number) {
-      const Stored* const own = chunked.template at<Stored>(number * chunk);
-      return Vector{.whole = __ldcs(reinterpret_cast<const uint4*>(own) + ptx::lane_id())};
-    };
-    const uint32_t full = size / chunk;
-    const uint32_t own = full / warps + (warp < full % warps);
-    for_rows(
-        own, [&](uint32_t row) { return vector(row * warps + warp); },
-        [&](const Vector& some) {
-#pragma unroll
-          for (uint32_t k = 0; k < a_lane; ++k) body(some.keys[k]);
-        });
-    const uint32_t left = size - full * chunk;
-    if (warp != full % warps || left == 0) return;
-    const Vector some = vector(full);
-#pragma unroll
-    for (uint32_t k = 0; k < a_lane; ++k)
-      if (ptx::lane_id() * a_lane + k < left) body(some.keys[k]);
-  }
-
-  static constexpr uint32_t in_flight = 4;
-
-  /// Calls body(load(row)) for the rows below `rows`, of which some are loaded at once.
-  template <class Load, class Body>
-  static __device__ __forceinline__ void for_rows(uint32_t rows, Load load, Body body) {
-    uint32_t row = 0;
-    for (; row + in_flight <= rows; row += in_flight) {
-      decltype(load(0)) loaded[in_flight];
-#pragma unroll
-      for (uint32_t u = 0; u < in_flight; ++u) loaded[u] = load(row + u);
-#pragma unroll
-      for (uint32_t u = 0; u < in_flight; ++u) body(loaded[u]);
-    }
-#pragma unroll 1
-    for (; row < rows; ++row) body(load(row));
-  }
-};
-
 template <class Bits, class CountingShared>
 class Counting {
  public:
+  using Keys = bucket_list::BucketKeys<Bits, threads>;
+
   __device__ __forceinline__ Counting(CountingShared& shared, const KeyMap<Bits>& map)
       : shared_(shared), map_(map) {}
 
@@ -172,9 +96,9 @@ class Counting {
     own[ptx::lane_id()] = own[ptx::lane_id() + warp_threads] = make_uint4(0, 0, 0, 0);
   }
 
-  /// Sorts keys, ordered bits, of which the lowest may be one with these low bits; they go to `to`, in an array
-  /// that is aligned to 16 bytes, as the caller has them. `to` may be where they are.
-  __device__ __forceinline__ void sort(const BucketKeys<Bits>& from, uint32_t low_bits, Bits* to) {
+  /// Sorts keys, ordered bits, of which the lowest may be one with these low bits; they go to `to`, in an
+  /// array that is aligned to 16 bytes, as the caller has them. `to` may be where they are.
+  __device__ __forceinline__ void sort(const Keys& from, uint32_t low_bits, Bits* to) {
     const Bits lowest = from.lowest(low_bits);
     const Counters<4> counters{0};
     count(counters, from, low_bits);
@@ -191,15 +115,15 @@ class Counting {
   /// By counters that are wider, so that there are fewer. A function of its own, that nothing points into:
   /// else all shared memory would be accessed by generic addresses.
   template <class Wider>
-  static __device__ __noinline__ bool sort_by_shares(KeyMap<Bits> map, BucketKeys<Bits> from,
-                                                     uint32_t low_bits, Bits* to) {
+  static __device__ __noinline__ bool sort_by_shares(KeyMap<Bits> map, Keys from, uint32_t low_bits,
+                                                     Bits* to) {
     return Counting(shared_memory<CountingShared>(), map).template sort_shares<Wider>(from, low_bits, to);
   }
 
   /// All keys are read before the first is written: meanwhile the counts wait in local memory. False, and
   /// nothing is written, if a counter ran over.
   template <class Wider>
-  __device__ __forceinline__ bool sort_shares(const BucketKeys<Bits>& from, uint32_t low_bits, Bits* to) {
+  __device__ __forceinline__ bool sort_shares(const Keys& from, uint32_t low_bits, Bits* to) {
     const Bits lowest = from.lowest(low_bits);
     constexpr uint32_t a_thread = words / threads;
     uint32_t counts[Wider::shares][a_thread];
@@ -232,10 +156,11 @@ class Counting {
 
   /// Adds to counters that are zero.
   template <class Some>
-  __device__ __forceinline__ void count(const Some& counters, const BucketKeys<Bits>& from,
-                                        uint32_t low_bits) {
+  __device__ __forceinline__ void count(const Some& counters, const Keys& from, uint32_t low_bits) {
     __syncthreads();  // the last counts are no longer read
-    from.for_each(low_bits, [&](uint32_t value) { counters.add(shared_.counters, value); });
+    from.for_each(low_bits, [&](const auto& some) {
+      some.for_values([&](uint32_t value, auto) { counters.add(shared_.counters, value % values); });
+    });
     __syncthreads();
   }
 
@@ -270,8 +195,8 @@ class Counting {
     }
   }
 
-  /// The places of a warp's keys are counted from the vector of 16 bytes on that holds the first one. They are
-  /// written a row at a time, a vector a lane; markers of a row that is not yet full wait.
+  /// The places of a warp's keys are counted from the vector of 16 bytes on that holds the first one. They
+  /// are written a row at a time, a vector a lane; markers of a row that is not yet full wait.
   template <class Some, class Raw>
   __device__ __forceinline__ void write_as(const Some& /*counters*/, Bits lowest, Bits* to, Raw raw) {
     constexpr uint32_t of_step = Some::of_lane * warp_threads;
@@ -389,13 +314,14 @@ __global__ __launch_bounds__(threads, blocks_a_multiprocessor) void bucket_count
   ptx::wait_for_previous_launch();
   if (!plan->partitions()) return;
   auto& shared = shared_memory<Shared<most_chunks>>();
-  Counting<Bits, Shared<most_chunks>> counting(shared, task.map);
+  using Sorter = Counting<Bits, Shared<most_chunks>>;
+  Sorter counting(shared, task.map);
   counting.clear();
   const bool was_dealt = plan->was_dealt();
   bucket_list::for_listed(
       shared.queue, task, *plan, [&](const ListedBucket& bucket, const uint16_t* chunks, auto...) {
-        const BucketKeys<Bits> keys{was_dealt ? nullptr : task.source(*plan) + bucket.first,
-                                    task.dealt.keys_of(bucket, chunks), bucket.size};
+        const typename Sorter::Keys keys{was_dealt ? nullptr : task.source(*plan) + bucket.first,
+                                         task.dealt.keys_of(bucket, chunks), bucket.size};
         counting.sort(keys, bucket.parts.lowest_word, task.destination(*plan, bucket));
       });
 }

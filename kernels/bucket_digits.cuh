@@ -35,6 +35,7 @@ __device__ __forceinline__ uint32_t index_in_warp(uint32_t i) {
 template <class Shared, class Bits, bool with_values, Ranking ranking, uint32_t threads,
           uint32_t keys_a_thread>
 __device__ __forceinline__ void move_by_digit(Shared& shared, uint32_t first, uint32_t size, uint32_t place) {
+  static_assert(threads >= digit_values, "a thread a digit");
   const uint32_t warp = threadIdx.x / warp_threads;
   const DigitOf<Bits> digit_of(place);
   const auto index = [](uint32_t i) { return index_in_warp<keys_a_thread>(i); };

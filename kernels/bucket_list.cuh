@@ -40,6 +40,116 @@ struct ChunkedKeys {
   }
 };
 
+/// Some keys of a thread, by how far each is above the lowest value of their bucket, modulo 2^few_value_bits.
+template <uint32_t most, bool has_all>
+struct SomeValues {
+  static constexpr uint32_t size = most;
+  uint32_t values[most];
+  uint32_t present;  // if not all
+
+  /// Calls body(value, k) for those that there are.
+  template <class Body>
+  __device__ __forceinline__ void for_values(Body body) const {
+#pragma unroll
+    for (uint32_t k = 0; k < most; ++k)
+      if (has_all || k < present) body(values[k], k);
+  }
+};
+
+/// Where the keys of a bucket of few values are: one after the other from `keys` on, or, if that is null, in
+/// chunks.
+template <class Bits, uint32_t threads>
+struct BucketKeys {
+  const Bits* keys;
+  ChunkedKeys<Bits> chunked;
+  uint32_t size;
+
+  /// The lowest value that the bucket may have, of which these are the low bits.
+  __device__ __forceinline__ Bits lowest(uint32_t low_bits) const {
+    if (keys == nullptr) return widen(static_cast<NarrowKey<Bits>>(low_bits), chunked.lowest);
+    const Bits first = *keys;
+    return static_cast<Bits>(first - (static_cast<uint32_t>(first) - low_bits));
+  }
+
+  /// Calls body(SomeValues) for all of them; a thread for some.
+  template <class Body>
+  __device__ __forceinline__ void for_each(uint32_t low_bits, Body body) const {
+    if (keys == nullptr && chunked.is_narrow) {
+      for_chunks<NarrowKey<Bits>>(low_bits, body);
+    } else if (keys == nullptr) {
+      for_chunks<Bits>(low_bits, body);
+    } else {
+      for_all<Bits>(
+          size / (threads * width), [&](uint32_t row) { return row_at(row); }, low_bits, body);
+      const uint32_t begin = size / (threads * width) * (threads * width);
+      for (uint32_t i = begin + threadIdx.x; i < size; i += threads)
+        body(SomeValues<1, true>{{static_cast<uint32_t>(__ldcs(keys + i)) - low_bits}, 1});
+    }
+  }
+
+ private:
+  static constexpr uint32_t width = sizeof(uint4) / sizeof(Bits);
+  static constexpr uint32_t warps = threads / warp_threads;
+
+  __device__ __forceinline__ digest_detail::Vector<Bits> row_at(uint32_t row) const {
+    digest_detail::Vector<Bits> vector;
+#pragma unroll
+    for (uint32_t k = 0; k < width; ++k)
+      vector.keys[k] = __ldcs(keys + (row * width + k) * threads + threadIdx.x);
+    return vector;
+  }
+
+  template <class Stored, bool has_all, class Body>
+  static __device__ __forceinline__ void give(const digest_detail::Vector<Stored>& vector, uint32_t low_bits,
+                                              uint32_t present, Body body) {
+    constexpr uint32_t most = sizeof(uint4) / sizeof(Stored);
+    SomeValues<most, has_all> some;
+    some.present = present;
+#pragma unroll
+    for (uint32_t k = 0; k < most; ++k) some.values[k] = static_cast<uint32_t>(vector.keys[k]) - low_bits;
+    body(some);
+  }
+
+  /// A warp a chunk.
+  template <class Stored, class Body>
+  __device__ __forceinline__ void for_chunks(uint32_t low_bits, Body body) const {
+    constexpr uint32_t chunk = dealt_chunk<Stored>;
+    constexpr uint32_t a_lane = sizeof(uint4) / sizeof(Stored);
+    static_assert(chunk == warp_threads * a_lane);
+    const uint32_t warp = threadIdx.x / warp_threads;
+    const auto vector = [&](uint32_t number) {
+      const Stored* const own = chunked.template at<Stored>(number * chunk);
+      return digest_detail::Vector<Stored>{.whole =
+                                               __ldcs(reinterpret_cast<const uint4*>(own) + ptx::lane_id())};
+    };
+    const uint32_t full = size / chunk;
+    for_all<Stored>(
+        full / warps + (warp < full % warps), [&](uint32_t row) { return vector(row * warps + warp); },
+        low_bits, body);
+    const uint32_t left = size - full * chunk;
+    const uint32_t before = ptx::lane_id() * a_lane;
+    if (warp == full % warps && before < left)
+      give<Stored, false>(vector(full), low_bits, min(left - before, a_lane), body);
+  }
+
+  static constexpr uint32_t in_flight = 4;
+
+  /// Gives body what load(row) has loaded, for the rows below `rows`; some are loaded at once.
+  template <class Stored, class Load, class Body>
+  static __device__ __forceinline__ void for_all(uint32_t rows, Load load, uint32_t low_bits, Body body) {
+    uint32_t row = 0;
+    for (; row + in_flight <= rows; row += in_flight) {
+      digest_detail::Vector<Stored> loaded[in_flight];
+#pragma unroll
+      for (uint32_t u = 0; u < in_flight; ++u) loaded[u] = load(row + u);
+#pragma unroll
+      for (uint32_t u = 0; u < in_flight; ++u) give<Stored, true>(loaded[u], low_bits, 0, body);
+    }
+#pragma unroll 1
+    for (; row < rows; ++row) give<Stored, true>(load(row), low_bits, 0, body);
+  }
+};
+
 /// Where uncounted_partition.cuh leaves its buckets, for those that take them from there.
 template <class Bits>
 struct DealtBuckets {
@@ -203,6 +313,23 @@ __device__ __forceinline__ void store_own(T* first_vector, uint32_t v, const dig
     for (uint32_t k = 0; k < width; ++k)
       if (v * width + k >= begin && v * width + k < end) first_vector[v * width + k] = vector.keys[k];
   }
+}
+
+/// Writes the places [begin, end), counted from `first_vector` on, by 16 bytes where all of a vector are among
+/// them. vector(n): the n-th one. element(p): what belongs to place p. The first vector has one of the places.
+template <uint32_t threads, class T, class Vector, class Element>
+__device__ __forceinline__ void store_places(T* first_vector, uint32_t begin, uint32_t end, Vector vector,
+                                             Element element) {
+  constexpr uint32_t width = sizeof(uint4) / sizeof(T);
+  const uint32_t first = (begin + width - 1) / width;  // the whole vectors
+  const uint32_t behind = max(end / width, first);
+  for (uint32_t v = first + threadIdx.x; v < behind; v += threads)
+    __stcs(reinterpret_cast<uint4*>(first_vector) + v, vector(v).whole);
+  if (threadIdx.x >= 2 * width) return;
+  const bool is_in_front = threadIdx.x < width;
+  const uint32_t place = is_in_front ? threadIdx.x : behind * width + threadIdx.x - width;
+  if (place >= begin && place < (is_in_front ? min(end, first * width) : end))
+    first_vector[place] = element(place);
 }
 
 }  // namespace sweepsort::bucket_list

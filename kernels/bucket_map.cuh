@@ -309,9 +309,10 @@ struct BucketParts {
   /// Of a bucket that may hold the keys of `interval`.
   template <class Bits>
   static __device__ __forceinline__ BucketParts of(const KeyInterval<Bits>& interval, uint32_t bits) {
-    return interval.is_open ? BucketParts{unknown, unknown, 0} : over(interval.first, interval.last, bits);
+    return interval.is_open ? not_known() : over(interval.first, interval.last, bits);
   }
-  /// If not, they are to be found from the keys that the bucket has, as most of the interval has none.
+  /// They are to be found from the keys that the bucket has, for example as most of the interval has none.
+  static __device__ __forceinline__ BucketParts not_known() { return {unknown, unknown, 0}; }
   __device__ __forceinline__ bool are_known() const { return shift != unknown; }
 
   /// As few values in a word as there is room for; 2^bits / most_in_word words.

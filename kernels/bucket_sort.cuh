@@ -268,10 +268,13 @@ class Bucket {
   __device__ __forceinline__ static void for_batches(uint32_t size, Body body) {
 #pragma unroll
     for (uint32_t row = 0; row < keys_a_thread; row += batch) {
-      if (row + batch <= keys_a_thread && (row + batch) * threads <= size)
-        body(Batch<true>{row, size});
-      else if (row * threads < size)
-        body(Batch<false>{row, size});
+      if constexpr (batch <= keys_a_thread) {
+        if (row + batch <= keys_a_thread && (row + batch) * threads <= size) {
+          body(Batch<true>{row, size});
+          continue;
+        }
+      }
+      if (row * threads < size) body(Batch<false>{row, size});
     }
   }
   template <class Body>
@@ -553,8 +556,9 @@ class Bucket {
     sort_staged();
   }
   __device__ __forceinline__ void sort_staged() {
-    sort_staged_by_digits<BucketShared, Bits, with_values, ranking, threads, keys_a_thread>(shared_, lead_,
-                                                                                            range_.size);
+    if constexpr (crowded == Crowded::by_digits)
+      sort_staged_by_digits<BucketShared, Bits, with_values, ranking, threads, keys_a_thread>(shared_, lead_,
+                                                                                              range_.size);
   }
 
   /// The first access to the values: they are under way while the keys are stored.
@@ -563,25 +567,6 @@ class Bucket {
       const Value* const mine = arrays_.values_in + range_.first + threadIdx.x;
       for_rows(range_.size, [&](uint32_t row) { values_[row] = __ldcs(mine + row * threads); });
     }
-  }
-
-  /// Writes the bucket's places, by 16 bytes where all of them are its own. vector(n): the n-th vector from
-  /// `first_vector` on, the first one that the bucket touches; `begin` places of that are another's.
-  /// element(p): what belongs to the p-th place from there.
-  template <class T, class Vector, class Element>
-  __device__ __forceinline__ void store(T* first_vector, uint32_t begin, Vector vector,
-                                        Element element) const {
-    constexpr uint32_t width = sizeof(uint4) / sizeof(T);
-    const uint32_t end = begin + range_.size;
-    const uint32_t first = (begin + width - 1) / width;  // the whole vectors
-    const uint32_t behind = max(end / width, first);
-    for (uint32_t v = first + threadIdx.x; v < behind; v += threads)
-      __stcs(reinterpret_cast<uint4*>(first_vector) + v, vector(v).whole);
-    if (threadIdx.x >= 2 * width) return;
-    const bool is_in_front = threadIdx.x < width;
-    const uint32_t place = is_in_front ? threadIdx.x : behind * width + threadIdx.x - width;
-    if (place >= begin && place < (is_in_front ? min(end, first * width) : end))
-      first_vector[place] = element(place);
   }
 
   __device__ __forceinline__ void store_keys() const {
@@ -601,7 +586,8 @@ class Bucket {
       for (uint32_t k = 0; k < sizeof(uint4) / sizeof(Bits); ++k) vector.keys[k] = raw(vector.keys[k]);
       return vector;
     };
-    store(shared_.first_vector, lead_, vector_at, [&](uint32_t place) { return raw(shared_.keys[place]); });
+    bucket_list::store_places<threads>(shared_.first_vector, lead_, lead_ + range_.size, vector_at,
+                                       [&](uint32_t place) { return raw(shared_.keys[place]); });
   }
 
   __device__ __forceinline__ void store_values() {
@@ -619,7 +605,8 @@ class Bucket {
         for (uint32_t k = 0; k < width; ++k) vector.keys[k] = value_at(v * width + k);
         return vector;
       };
-      store(arrays_.values_out + (range_.first - begin), begin, vector_at, value_at);
+      bucket_list::store_places<threads>(arrays_.values_out + (range_.first - begin), begin,
+                                         begin + range_.size, vector_at, value_at);
     }
   }
 

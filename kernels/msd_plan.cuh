@@ -27,22 +27,22 @@ inline constexpr uint32_t msd_most_buckets = 1u << 16;
 inline constexpr uint32_t msd_digit_bits = 8;
 inline constexpr uint32_t msd_digits = 1u << msd_digit_bits;
 
-/// Lists of buckets: small ones, large ones; large and larger ones, keys alone, of few values (bucket_counting.cuh);
-/// small ones, keys alone, of which words of parts are crowded, because values repeat as a rule, or whose
-/// parts are to be found; and those of all kinds that are too crowded for that, with large ones and such of
-/// pairs whose parts are to be found.
+/// Lists of buckets: small ones, large ones; those of few values, keys alone, that are set apart: small ones
+/// (bucket_bits.cuh), or large and larger ones (bucket_counting.cuh); small ones, keys alone, of which words
+/// of parts are crowded, because values repeat as a rule, or whose parts are to be found; and those of all
+/// kinds that are too crowded for that, with large ones and such of pairs whose parts are to be found.
 enum BucketClass : uint32_t {
   small_buckets,
   large_buckets,
-  counted_buckets,
+  few_valued_buckets,
   repeating_buckets,
   crowded_buckets,
   bucket_classes
 };
 
-/// Keys of a bucket that one block counts, at most, and as a power of two the values that it may have.
+/// As a power of two the values of a bucket of few; and its keys at most, if one block counts them.
+inline constexpr uint32_t few_value_bits = 16;
 inline constexpr uint32_t most_counted_keys = 1u << 17;
-inline constexpr uint32_t counted_value_bits = 16;
 
 /// Whether a frequent value of pairs is worth a bucket of its own. Other keys have few digits to pass. H200,
 /// 90 % one value, ms, by LSD and CUB in brackets: u64+u32 2^22 0.25 (0.41, 0.38), 2^28 7.4 (15.2, 16.8);
@@ -219,11 +219,11 @@ __device__ __forceinline__ void append(ListedBucket* list, uint32_t* length, con
   if (is_member) list[at + static_cast<uint32_t>(__popc(members & ptx::lanes_below()))] = bucket;
 }
 
-/// Which sizes of buckets are sorted how: small, large and counted ones.
+/// Which sizes of buckets are sorted how: small, large and larger ones, which must have few values.
 struct ClassLimits {
-  uint32_t most_keys[counted_buckets + 1];
-  uint32_t part_bits[counted_buckets + 1];
-  bool counts_large;  // large ones of few values are counted, too
+  uint32_t most_keys[few_valued_buckets + 1];
+  uint32_t part_bits[few_valued_buckets + 1];
+  BucketClass set_apart;  // those of this class are, if they have few values; bucket_classes: none are
 };
 
 /// The first of `size` sorted numbers that is not below `wanted`.
@@ -267,6 +267,14 @@ __device__ __forceinline__ uint64_t lowest_to_widen(const KeyInterval<Bits>& int
   return ((interval.first ^ interval.last) & ~low) == 0 ? interval.first & ~low : interval.first;
 }
 
+/// Whether a bit vector suits a small bucket of few values: hardly any come twice, and most of the vector is of
+/// use (bucket_bits.cuh).
+template <class Bits>
+__device__ __forceinline__ bool is_sparse(uint64_t size, const KeyInterval<Bits>& interval) {
+  const Bits range = static_cast<Bits>(interval.last - interval.first);
+  return range >> (few_value_bits - 1) != 0 && size <= range / 8;
+}
+
 /// A thread a bucket: the bucket's offset, from the counts of all before; which kernel finishes it, and in
 /// which parts.
 template <class Bits>
@@ -303,19 +311,19 @@ __global__ __launch_bounds__(decide_threads) void decide_kernel(Decision decisio
   const bool is_wanted = size != 0 && !is_sorted;
   const ClassLimits& limits = decision.limits;
   uint32_t which = small_buckets;
-  while (which <= counted_buckets && size > limits.most_keys[which]) ++which;
-  bool is_too_large = which > (was_dealt ? large_buckets : counted_buckets) && is_wanted;
+  while (which <= few_valued_buckets && size > limits.most_keys[which]) ++which;
+  bool is_too_large = which > (was_dealt ? large_buckets : few_valued_buckets) && is_wanted;
   ListedBucket listed{};
   if (is_wanted && !is_too_large) {
     const uint32_t of_map = plan->has_apart && bucket > plan->bucket_apart ? bucket - 2 : bucket;
     const auto interval = was_dealt && plan->is_real ? interval_of(plan->real, bucket)
                           : plan->is_pieced          ? interval_of(plan->pieced_buckets(), of_map)
                                                      : interval_of(plan->linear_buckets(), of_map);
-    const auto counted_parts =
-        BucketParts::over(interval.first, interval.last, limits.part_bits[counted_buckets]);
-    if (which == large_buckets && limits.counts_large && !interval.is_open &&
-        counted_parts.words_have_one_value())
-      which = counted_buckets;
+    const auto few_parts =
+        BucketParts::over(interval.first, interval.last, limits.part_bits[few_valued_buckets]);
+    if (which == limits.set_apart && !interval.is_open && few_parts.words_have_one_value() &&
+        (which != small_buckets || is_sparse(size, interval)))
+      which = few_valued_buckets;
     listed = {
         .first = offset,
         .taken_out_before = was_dealt ? lowest_to_widen(interval) : taken_out_before(decision, *plan, bucket),
@@ -324,8 +332,8 @@ __global__ __launch_bounds__(decide_threads) void decide_kernel(Decision decisio
         .is_narrow = static_cast<uint16_t>(
             was_dealt && plan->is_narrow[bucket >> (plan->bucket_bits - msd_digit_bits)] != 0),
         .parts =
-            which == counted_buckets ? counted_parts : BucketParts::of(interval, limits.part_bits[which])};
-    is_too_large = which == counted_buckets && !listed.parts.words_have_one_value();
+            which == few_valued_buckets ? few_parts : BucketParts::of(interval, limits.part_bits[which])};
+    is_too_large = which == few_valued_buckets && !listed.parts.words_have_one_value();
   }
   const auto append_to = [&](BucketClass list, bool is_member) {
     append(decision.lists + list * msd_most_buckets, &plan->listed[list], listed, is_member && is_wanted);
@@ -337,7 +345,7 @@ __global__ __launch_bounds__(decide_threads) void decide_kernel(Decision decisio
   append_to(plan->with_values ? crowded_buckets : repeating_buckets, which == small_buckets && finds_parts);
   append_to(large_buckets, which == large_buckets && !finds_parts);
   append_to(crowded_buckets, which == large_buckets && finds_parts);
-  append_to(counted_buckets, which == counted_buckets && !is_too_large);
+  append_to(few_valued_buckets, which == few_valued_buckets && !is_too_large);
   if (__syncthreads_or(is_too_large) != 0 && threadIdx.x == 0) atomicOr(&plan->has_too_large, 1u);
 }
 

@@ -17,6 +17,7 @@
 #pragma once
 
 #include "core/key_bits.hpp"
+#include "kernels/bucket_bits.cuh"
 #include "kernels/bucket_counting.cuh"
 #include "kernels/bucket_histogram.cuh"
 #include "kernels/bucket_sort.cuh"
@@ -268,13 +269,28 @@ void sort_buckets(bucket_sort_detail::BucketTask<Bits, Value> task, BucketClass 
   launch_chained(kernel, {blocks, Policy::threads, shared_bytes}, stream, task, plan);
 }
 
-/// The same for those that are counted.
+/// Those of few values that are set apart: small ones, by a bit vector. Those that are left alone join `next`.
+template <class Policy, class Bits>
+void sort_by_bits(bucket_sort_detail::BucketTask<Bits, NoValue> task, BucketClass next, ListedBucket* lists,
+                  MsdPlan<Bits>* plan, cudaStream_t stream) {
+  using namespace bucket_bits_detail;
+  task.list = lists + few_valued_buckets * msd_most_buckets;
+  task.which = few_valued_buckets;
+  task.next_list = lists + next * msd_most_buckets;
+  task.next = next;
+  constexpr uint32_t most_keys = Policy::Small::most_keys;
+  launch_chained(bucket_bits_kernel<Bits, most_keys>,
+                 {multiprocessors() * blocks_a_multiprocessor, threads, sizeof(Shared<Bits, most_keys>)},
+                 stream, task, plan);
+}
+
+/// The same: large and larger ones, by counters.
 template <class Policy, class Bits>
 void count_buckets(bucket_sort_detail::BucketTask<Bits, NoValue> task, const ListedBucket* lists,
                    MsdPlan<Bits>* plan, cudaStream_t stream) {
   using namespace bucket_counting_detail;
-  task.list = lists + counted_buckets * msd_most_buckets;
-  task.which = counted_buckets;
+  task.list = lists + few_valued_buckets * msd_most_buckets;
+  task.which = few_valued_buckets;
   constexpr uint32_t most_chunks = Policy::Large::most_keys / dealt_chunk<Bits>;
   static_assert(Policy::Large::most_keys % dealt_chunk<Bits> == 0);
   launch_chained(bucket_counting_kernel<Bits, most_chunks>,
@@ -323,6 +339,7 @@ void radix_msd(const MsdArrays<Bits, Value>& arrays, const MsdSettings<Bits>& se
   const KeyMap<Bits>& map = settings.map;
   const bool counts_larger = !with_values && count >= Policy::counted_from;
   const bool counts_large = !with_values && count >= Policy::dense_from;
+  const bool takes_bits = !with_values && count >= Policy::sparse_from && !counts_large && !counts_larger;
   MsdPlan<Bits>* const plan = workspace.plan.data();
   const bool may_deal = !workspace.dealt_chunks.empty() && workspace.deals(count);
   const survey_detail::Task<Bits> survey{
@@ -406,8 +423,10 @@ void radix_msd(const MsdArrays<Bits, Value>& arrays, const MsdSettings<Bits>& se
       .offsets = workspace.offsets.data(),
       .limits = {{Policy::Small::most_keys, Policy::Large::most_keys, counts_larger ? most_counted_keys : 0},
                  {std::countr_zero(Policy::Small::parts), std::countr_zero(Policy::Large::parts),
-                  counted_value_bits + std::countr_zero(BucketParts::most_in_word)},  // a word a value
-                 counts_large},
+                  few_value_bits + std::countr_zero(BucketParts::most_in_word)},  // a word a value
+                 counts_large ? large_buckets
+                 : takes_bits ? small_buckets
+                              : bucket_classes},
       .lists = workspace.lists.data(),
       .frequent_buckets = &listed->buckets[0],
       .frequent_starts = &listed->starts[0]};
@@ -470,6 +489,8 @@ void radix_msd(const MsdArrays<Bits, Value>& arrays, const MsdSettings<Bits>& se
       small_buckets, with_values ? crowded_buckets : repeating_buckets);
   sort_class.template operator()<Large, Crowded::left_alone>(large_buckets, crowded_buckets);
   if constexpr (!with_values) {
+    if (takes_bits)
+      msd_detail::sort_by_bits<Policy>(task, repeating_buckets, workspace.lists.data(), plan, stream);
     if (counts_larger || counts_large)
       msd_detail::count_buckets<Policy>(task, workspace.lists.data(), plan, stream);
     sort_class.template operator()<ForRepeated<Small>, Crowded::left_alone>(repeating_buckets,

@@ -224,7 +224,7 @@ class Dealer {
   };
   template <class Stored>
   __device__ __forceinline__ Bins<Stored> bins_of() const {
-    constexpr auto slots = static_cast<uint32_t>(sizeof(shared_.bins) / sizeof(Stored));
+    constexpr auto slots = static_cast<uint32_t>(sizeof(shared_.bins)) / uint32_t{sizeof(Stored)};
     return {reinterpret_cast<Stored*>(shared_.bins), slots / digits_ / sector<Stored> * sector<Stored>};
   }
 

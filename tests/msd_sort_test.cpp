@@ -34,9 +34,15 @@ using CountedMsd = MsdPolicy<PartitionPolicy<256, 4, 2, 1>, BucketSortPolicy<256
 
 /// Even keys alone are dealt; buckets of more than 128 keys are counted if they have few values.
 using DenseMsd = DealingMsd<MsdPolicy<PartitionPolicy<256, 4, 2, 1>, BucketSortPolicy<128, 1, 1, 32768>,
-                                      BucketSortPolicy<128, 4, 1, 32768>, 256, 1, uint64_t{1} << 30,
+                                      BucketSortPolicy<256, 2, 1, 32768>, 256, 1, uint64_t{1} << 30,
                                       uint64_t{1} << 27, uint64_t{1} << 20, 1>,
                             PartitionPolicy<256, 4, 2, 1>, 1, uint64_t{1} << 24>;
+
+/// Buckets of few values are sorted by a bit vector; and even keys alone are dealt, too.
+using SparseMsd = MsdPolicy<PartitionPolicy<256, 4, 2, 1>, BucketSortPolicy<128, 4, 1, 32768>,
+                            BucketSortPolicy<256, 4, 1, 32768>, 256, 1, uint64_t{1} << 30, uint64_t{1} << 27,
+                            uint64_t{1} << 20, uint64_t{1} << 29, 1>;
+using DealingSparse = DealingMsd<SparseMsd, PartitionPolicy<256, 4, 2, 1>, 1, uint64_t{1} << 24>;
 
 /// A bucket map whose pieces, if it has any, are fine; and a survey that asks whether keys clump together.
 using FineMsd = MsdPolicy<PartitionPolicy<256, 4, 2, 1>, BucketSortPolicy<256, 1, 1, 65536>,
@@ -276,8 +282,44 @@ TEMPLATE_TEST_CASE("large buckets of few values are counted, from where they wer
     const auto plan = sort<TestType, NoValue, DenseMsd>(keys, {.order = order, .in_place = is_narrow});
     CHECK((plan.was_dealt() && !plan.falls_back));
     CHECK((plan.is_narrow[100] != 0) == (is_narrow || sizeof(TestType) == 8));
-    CHECK((plan.listed[counted_buckets] > buckets / 2) == is_narrow);
+    CHECK((plan.listed[few_valued_buckets] > buckets / 2) == is_narrow);
   }
+}
+
+TEMPLATE_TEST_CASE("small buckets of few values are sorted by a bit vector", "[device]", uint32_t, int64_t,
+                   float) {
+  using Bits = KeyBits<TestType>;
+  const uint32_t buckets = on_gpu ? 4096 : 512;
+  std::mt19937_64 random(test_seed());
+  // As many values a bucket as the vector has bits, or some less; some more are too many.
+  const uint64_t of_bucket = GENERATE(65'000u, 40'000u, 70'000u);
+  const uint64_t range = buckets * of_bucket;
+  const Bits first = static_cast<Bits>((uint64_t{1} << 30) + random() % 1'000'000);
+  std::vector<TestType> keys(buckets * 150 + random() % 1000);
+  const auto key_of = [&](uint64_t above) {
+    return std::bit_cast<TestType>(static_cast<Bits>(first + above));
+  };
+  for (TestType& key : keys) key = key_of(random() % range);
+  const auto any = [&]() -> TestType& { return keys[random() % keys.size()]; };
+  for (size_t i = 0; i < keys.size() / 20; ++i) any() = any();
+  // Neighbours, and one value that comes more often than a thread has room for.
+  for (uint32_t i = 0; i < 100; ++i) any() = key_of(range / 3 + i);
+  for (uint32_t i = 0; i < 100; ++i) any() = key_of(range / 2);
+  for (const Order order : {Order::ascending, Order::descending}) {
+    const bool in_place = (order == Order::ascending) == (of_bucket == 40'000);
+    const auto dealt = sort<TestType, NoValue, DealingSparse>(keys, {.order = order, .in_place = in_place});
+    const auto counted = sort<TestType, NoValue, SparseMsd>(keys, {.order = order, .in_place = !in_place});
+    CHECK((dealt.was_dealt() && counted.partitions()));
+    if (std::is_same_v<TestType, float>) continue;  // buckets are linear in values, these bits are not
+    for (const auto& plan : {dealt, counted}) {
+      CHECK((plan.listed[few_valued_buckets] > buckets / 2) == (of_bucket < 1u << few_value_bits));
+      CHECK(plan.listed[repeating_buckets] != 0);
+    }
+  }
+  for (size_t i = 0; i < keys.size(); ++i) any() = key_of(range / 5);
+  const auto plan = sort<TestType, NoValue, SparseMsd>(keys, {});
+  CHECK((plan.frequent != 0 && plan.partitions()));
+  CHECK((plan.listed[few_valued_buckets] != 0) == (of_bucket < 1u << few_value_bits));
 }
 
 TEST_CASE("floats that are neighbours, or come in runs, are not dealt out in vain", "[device]") {
@@ -488,7 +530,7 @@ TEMPLATE_TEST_CASE("larger buckets of few values are counted, though one comes m
   for (const Case& test : cases) {
     const auto plan = sort<TestType, NoValue, CountedMsd>(keys, test);
     CHECK(plan.falls_back == 0);
-    CHECK(plan.listed[counted_buckets] >= 2);
+    CHECK(plan.listed[few_valued_buckets] >= 2);
   }
 }
 

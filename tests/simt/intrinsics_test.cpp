@@ -124,6 +124,9 @@ TEST_CASE("bit operations agree with CUDA's definitions") {
   REQUIRE(__funnelshift_l(0x80000001u, 0x1u, 1) == 0x3u);
   REQUIRE(__funnelshift_r(0x80000001u, 0x1u, 1) == 0xc0000000u);
   REQUIRE(__funnelshift_l(5u, 7u, 32) == 7u);
+  REQUIRE(__funnelshift_lc(0x80000001u, 0x1u, 1) == 0x3u);
+  REQUIRE(__funnelshift_lc(5u, 7u, 32) == 5u);
+  REQUIRE(__funnelshift_lc(5u, 7u, ~0u) == 5u);
   REQUIRE(__umulhi(0x80000000u, 6u) == 3u);
   REQUIRE(__umul64hi(1ull << 63, 6) == 3);
 }

@@ -40,6 +40,10 @@ constexpr unsigned __byte_perm(unsigned x, unsigned y, unsigned selectors) {
 constexpr unsigned __funnelshift_l(unsigned low, unsigned high, unsigned count) {
   return static_cast<unsigned>(((static_cast<uint64_t>(high) << 32 | low) << (count & 31u)) >> 32);
 }
+/// Shifts out all if `count` is more than 32.
+constexpr unsigned __funnelshift_lc(unsigned low, unsigned high, unsigned count) {
+  return count < 32 ? __funnelshift_l(low, high, count) : low;
+}
 constexpr unsigned __funnelshift_r(unsigned low, unsigned high, unsigned count) {
   return static_cast<unsigned>((static_cast<uint64_t>(high) << 32 | low) >> (count & 31u));
 }
