@@ -187,6 +187,11 @@ struct BucketTask {
   __device__ __forceinline__ const Bits* source(const MsdPlan<Bits>& plan) const {
     return value_bytes<Value> == 0 && plan.frequent != 0 ? rest : arrays.keys_in;
   }
+  /// Pairs: the narrow keys of a bucket.
+  __device__ __forceinline__ const NarrowKey<Bits>* narrow_source(const ListedBucket& bucket) const {
+    return reinterpret_cast<const NarrowKey<Bits>*>(arrays.keys_in) +
+           first_narrow_key<Bits, Value>(bucket.first);
+  }
   /// Where a bucket's sorted keys go: those that frequent ones belong between stay where they are.
   __device__ __forceinline__ Bits* destination(const MsdPlan<Bits>& plan, const ListedBucket& bucket) const {
     if (value_bytes<Value> != 0 || plan.frequent == 0) return arrays.keys_out + bucket.first;
@@ -247,7 +252,10 @@ struct LookAhead {
       for (uint32_t k = ptx::lane_id() * line; k < bytes; k += warp_threads * line)
         ptx::prefetch_line(keys.template at<char>(k));
     } else if (ptx::lane_id() == 0) {
-      prefetch(task.source(plan) + bucket.first, bucket.size);
+      if (value_bytes<Value> != 0 && bucket.is_narrow)
+        prefetch(task.narrow_source(bucket), bucket.size);
+      else
+        prefetch(task.source(plan) + bucket.first, bucket.size);
     }
   }
   static __device__ __forceinline__ uint32_t dealt_bytes(const ListedBucket& bucket) {

@@ -162,6 +162,14 @@ class Bucket {
     else
       widen_all([=](Narrow key) { return widen(key, lowest); });
   }
+  /// Keys that are key_of(what was loaded, index in the bucket).
+  template <class Narrow, class KeyOf>
+  __device__ __forceinline__ void load_as(uint32_t size, const Narrow* from, KeyOf key_of) {
+    const Narrow* const mine = from + threadIdx.x;
+    for_rows(size, [&](uint32_t row) { keys_[row] = __ldcs(mine + row * threads); });
+    for_rows(size,
+             [&](uint32_t row) { keys_[row] = key_of(static_cast<Narrow>(keys_[row]), index_in_row(row)); });
+  }
   /// The same where `front` keys are at the beginning of the `room` keys from `from` on and the others at
   /// their end.
   __device__ __forceinline__ void load_ends(uint32_t size, uint32_t front, const Bits* from, uint32_t room) {
@@ -190,7 +198,23 @@ class Bucket {
     parts_ = parts;
     if constexpr (finds_parts)
       if (!parts.are_known()) find_parts();
-    return sort_in_parts(load_next);
+    return sort_in_parts(load_next, [&] { store_records(); });
+  }
+
+  /// The same of keys alone, but store(keys) takes them when they are in order in shared memory, from keys[lead]
+  /// on; the whole block calls it, and what its threads loaded asynchronously before is there.
+  template <class Store>
+  __device__ __forceinline__ bool sort_to(BucketRange range, const Parts& parts, uint32_t lead, Store store) {
+    lead_ = lead;
+    range_ = range;
+    parts_ = parts;
+    return sort_in_parts([] {},
+                         [&] {
+                           ptx::loads_async_have_arrived();
+                           __syncthreads();
+                           store(static_cast<const Bits*>(shared_.keys));
+                           clear_words();
+                         });
   }
 
   /// The same for keys as the caller has them, of which nothing is known.
@@ -203,14 +227,14 @@ class Bucket {
       for (uint32_t row = 0; row < keys_a_thread; ++row) keys_[row] = map_.to_ordered(keys_[row]);
     }
     find_parts();
-    (void)sort_in_parts([] {});
+    (void)sort_in_parts([] {}, [&] { store_records(); });
   }
 
  private:
   /// keys_are_placed(): all keys are in shared memory, and their registers are free. It is not called where
   /// the bucket may still be left alone behind that (wider numbers), nor by digits.
-  template <class KeysArePlaced>
-  __device__ __forceinline__ bool sort_in_parts(KeysArePlaced keys_are_placed) {
+  template <class KeysArePlaced, class Store>
+  __device__ __forceinline__ bool sort_in_parts(KeysArePlaced keys_are_placed, Store store) {
     if (threadIdx.x == 0) shared_.long_words = 0;
     const bool is_crowded = __syncthreads_or(mark_parts()) != 0;
     if (crowded == Crowded::left_alone && is_crowded) {
@@ -234,13 +258,17 @@ class Bucket {
         sort_staged();
       }
     }
+    store();
+    __syncthreads();  // the next bucket takes the shared memory
+    return true;
+  }
+
+  __device__ __forceinline__ void store_records() {
     load_values();
     __syncthreads();
     store_keys();
     clear_words();
     store_values();
-    __syncthreads();  // the next bucket takes the shared memory
-    return true;
   }
 
   /// A row is one record of each thread.
@@ -642,10 +670,16 @@ __global__ __launch_bounds__(Policy::threads, Policy::blocks_a_multiprocessor) v
                                crowded == Crowded::left_alone;
   // Elsewhere that costs registers for nothing: such buckets are listed here.
   constexpr bool finds_parts = Policy::number_bits == 16 || crowded == Crowded::by_digits;
+  // Those of pairs come from bucket_pairs.cuh, which left them alone.
+  constexpr bool takes_narrow = leaves_narrow_pairs<Bits, Value> && crowded == Crowded::by_digits;
   const bool was_dealt = plan->was_dealt();
   const auto load = [&](const ListedBucket& bucket, const uint16_t* chunks) {
     if (value_bytes<Value> == 0 && was_dealt)
       sorter.load(bucket.size, task.dealt.keys_of(bucket, chunks));
+    else if (takes_narrow && bucket.is_narrow)
+      sorter.load_as(bucket.size, task.narrow_source(bucket), [&](NarrowKey<Bits> key, uint32_t) {
+        return widen(key, static_cast<Bits>(bucket.lowest));
+      });
     else
       sorter.load(bucket.size, keys_of(bucket));
   };

@@ -28,7 +28,8 @@ inline constexpr uint32_t msd_digit_bits = 8;
 inline constexpr uint32_t msd_digits = 1u << msd_digit_bits;
 
 /// Lists of buckets: small ones, large ones; those of few values, keys alone, that are set apart: small ones
-/// (bucket_bits.cuh), or large and larger ones (bucket_counting.cuh); small ones, keys alone, of which words
+/// (bucket_bits.cuh), or large and larger ones (bucket_counting.cuh), and pairs with narrow keys
+/// (bucket_pairs.cuh); small ones, keys alone, of which words
 /// of parts are crowded, because values repeat as a rule, or whose parts are to be found; and those of all
 /// kinds that are too crowded for that, with large ones and such of pairs whose parts are to be found.
 enum BucketClass : uint32_t {
@@ -67,6 +68,25 @@ template <class Bits>
 __device__ __forceinline__ Bits widen(NarrowKey<Bits> narrow, Bits lowest) {
   using Narrow = NarrowKey<Bits>;
   return static_cast<Bits>(lowest + static_cast<Narrow>(narrow - static_cast<Narrow>(lowest)));
+}
+
+/// Records whose addresses step by one sector, if the keys are left as `Stored`.
+template <class Stored, class Value>
+inline constexpr uint32_t granule = 32 / (value_bytes<Value> == 0 ? sizeof(Stored)
+                                                                  : std::min(sizeof(Stored), sizeof(Value)));
+
+/// Pairs of which the second level of the partition may leave narrow keys (bucket_pairs.cuh). With 8-byte keys,
+/// 2^28 u64+u64 records of which none was narrow took 8.67 ms instead of 8.45: the other kernels lost registers.
+template <class Bits, class Value>
+inline constexpr bool leaves_narrow_pairs = sizeof(Bits) == 4 && value_bytes<Value> != 0;
+
+/// Pairs: which narrow key, counted from the beginning of the array on, is the first one of a bucket that begins
+/// with record `first`. They lie among the bytes that its keys will have, if these are granule<NarrowKey, Value>
+/// at least, and as far from a whole granule as its values.
+template <class Bits, class Value>
+__device__ __forceinline__ uint64_t first_narrow_key(uint64_t first) {
+  constexpr uint64_t step = granule<NarrowKey<Bits>, Value>;
+  return first + (first + step - 1) / step * step;
 }
 
 enum class Guess : uint32_t { unordered, ascending, descending };
@@ -114,7 +134,7 @@ struct MsdPlan {
   uint32_t has_too_large;    // no kernel here finishes one of the buckets
   uint32_t falls_back;       // no road here leads anywhere: nothing was done
   uint32_t jobs;             // of the second level
-  uint32_t tickets[2];       // jobs drawn of each level
+  uint32_t tickets[3];       // jobs drawn of each level; of the second one, to leave narrow keys
   uint32_t listed[bucket_classes];
   uint32_t is_narrow[msd_digits];  // by parent: the keys of its buckets were left as NarrowKey
   MapPiece pieces[most_map_pieces];
@@ -192,11 +212,11 @@ struct alignas(16) ListedBucket {
   uint64_t first;  // its first key where the last partition left it; of one that was dealt, where it goes
   union {
     uint64_t taken_out_before;  // frequent keys in lower buckets, or has_frequent_value
-    uint64_t lowest;            // a bucket that was dealt: widen() makes its keys of narrow ones and this
+    uint64_t lowest;            // pairs, or dealt: widen() makes the keys of narrow ones and this
   };
   uint32_t size;
   uint16_t number;
-  uint16_t is_narrow;  // it was dealt, and its keys were left as NarrowKey
+  uint16_t is_narrow;  // its keys were left as NarrowKey
   BucketParts parts;
 };
 
@@ -206,6 +226,7 @@ inline constexpr uint32_t decide_threads = 1024;
 
 struct DecideShared {
   uint64_t warp_sums[2][decide_threads / warp_threads];
+  uint32_t is_wide[decide_threads / 2];  // by parent, of this block's: its keys are left as they are
 };
 
 /// Appends this lane's `bucket` to a list if `is_member`: one atomic a warp.
@@ -224,6 +245,7 @@ struct ClassLimits {
   uint32_t most_keys[few_valued_buckets + 1];
   uint32_t part_bits[few_valued_buckets + 1];
   BucketClass set_apart;  // those of this class are, if they have few values; bucket_classes: none are
+  uint32_t least_narrow;  // pairs: buckets of fewer, and large ones, have no narrow keys; 0: none have
 };
 
 /// The first of `size` sorted numbers that is not below `wanted`.
@@ -275,6 +297,33 @@ __device__ __forceinline__ bool is_sparse(uint64_t size, const KeyInterval<Bits>
   return range >> (few_value_bits - 1) != 0 && size <= range / 8;
 }
 
+/// Of pairs with narrow keys, as bucket_pairs.cuh sorts them: by what a key is above lowest_to_widen(interval),
+/// and then by their place.
+template <class Bits>
+__device__ __forceinline__ BucketParts parts_of_narrow_pairs(const KeyInterval<Bits>& interval,
+                                                             uint32_t bits) {
+  const auto lowest = static_cast<Bits>(lowest_to_widen(interval));
+  const auto first = static_cast<uint32_t>(interval.first - lowest) << 16;
+  const auto last = static_cast<uint32_t>(interval.last - lowest) << 16 | 0xffff;
+  return BucketParts::over(first, last, bits);
+}
+
+/// The whole block, a thread a bucket: whether all buckets of its parent may be narrow; the plan says so, too.
+template <class Bits>
+__device__ __forceinline__ bool leaves_narrow(DecideShared& shared, uint32_t bucket, bool may_be_narrow,
+                                              MsdPlan<Bits>* plan) {
+  const uint32_t children_bits = plan->bucket_bits - msd_digit_bits;
+  uint32_t& is_wide = shared.is_wide[threadIdx.x >> children_bits];
+  const bool is_first = threadIdx.x % (1u << children_bits) == 0;
+  if (is_first) is_wide = 0;
+  __syncthreads();
+  if (!may_be_narrow) is_wide = 1;
+  __syncthreads();
+  const bool is_narrow = is_wide == 0;
+  if (is_first && bucket >> children_bits < msd_digits) plan->is_narrow[bucket >> children_bits] = is_narrow;
+  return is_narrow;
+}
+
 /// A thread a bucket: the bucket's offset, from the counts of all before; which kernel finishes it, and in
 /// which parts.
 template <class Bits>
@@ -314,6 +363,8 @@ __global__ __launch_bounds__(decide_threads) void decide_kernel(Decision decisio
   while (which <= few_valued_buckets && size > limits.most_keys[which]) ++which;
   bool is_too_large = which > (was_dealt ? large_buckets : few_valued_buckets) && is_wanted;
   ListedBucket listed{};
+  bool may_be_narrow = false;
+  BucketParts narrow_parts{};
   if (is_wanted && !is_too_large) {
     const uint32_t of_map = plan->has_apart && bucket > plan->bucket_apart ? bucket - 2 : bucket;
     const auto interval = was_dealt && plan->is_real ? interval_of(plan->real, bucket)
@@ -324,16 +375,26 @@ __global__ __launch_bounds__(decide_threads) void decide_kernel(Decision decisio
     if (which == limits.set_apart && !interval.is_open && few_parts.words_have_one_value() &&
         (which != small_buckets || is_sparse(size, interval)))
       which = few_valued_buckets;
-    listed = {
-        .first = offset,
-        .taken_out_before = was_dealt ? lowest_to_widen(interval) : taken_out_before(decision, *plan, bucket),
-        .size = static_cast<uint32_t>(size),
-        .number = static_cast<uint16_t>(bucket),
-        .is_narrow = static_cast<uint16_t>(
-            was_dealt && plan->is_narrow[bucket >> (plan->bucket_bits - msd_digit_bits)] != 0),
-        .parts =
-            which == few_valued_buckets ? few_parts : BucketParts::of(interval, limits.part_bits[which])};
+    listed = {.first = offset,
+              .taken_out_before = was_dealt || plan->with_values ? lowest_to_widen(interval)
+                                                                 : taken_out_before(decision, *plan, bucket),
+              .size = static_cast<uint32_t>(size),
+              .number = static_cast<uint16_t>(bucket),
+              .is_narrow = static_cast<uint16_t>(
+                  was_dealt && plan->is_narrow[bucket >> (plan->bucket_bits - msd_digit_bits)] != 0),
+              .parts = which == few_valued_buckets ? few_parts
+                                                   : BucketParts::of(interval, limits.part_bits[which])};
     is_too_large = which == few_valued_buckets && !listed.parts.words_have_one_value();
+    if (which == small_buckets && limits.least_narrow != 0 && size >= limits.least_narrow) {
+      const auto range = static_cast<Bits>(interval.last - interval.first);
+      may_be_narrow = range <= static_cast<NarrowKey<Bits>>(~0u);
+      if (may_be_narrow) narrow_parts = parts_of_narrow_pairs(interval, limits.part_bits[small_buckets]);
+    }
+  }
+  if (limits.least_narrow != 0 && leaves_narrow(shared, bucket, may_be_narrow || size == 0, plan)) {
+    which = few_valued_buckets;
+    listed.is_narrow = 1;
+    listed.parts = narrow_parts;
   }
   const auto append_to = [&](BucketClass list, bool is_member) {
     append(decision.lists + list * msd_most_buckets, &plan->listed[list], listed, is_member && is_wanted);

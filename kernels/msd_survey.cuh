@@ -316,9 +316,9 @@ class Survey {
 
   __device__ __forceinline__ static uint32_t first_sample() { return threadIdx.x * samples_a_thread; }
 
-  /// Larger buckets may be counted, but not open ones.
-  __device__ __forceinline__ bool may_count_buckets() const {
-    return task_.most_keys > task_.most_bucket_keys;
+  /// Open buckets cannot be counted, where larger ones are; those of pairs take a launch of 15 us by themselves.
+  __device__ __forceinline__ bool may_fill() const {
+    return task_.most_keys == task_.most_bucket_keys && !task_.with_values;
   }
 
   /// The sample, its range, and whether it seems to be in order.
@@ -448,7 +448,7 @@ class Survey {
     uint32_t bucket_bits =
         msd_bucket_bits(keys + (has_apart_ ? 2 * task_.bucket_keys : 0), task_.bucket_keys);
     const uint32_t buckets = (1u << bucket_bits) - (has_apart_ ? 2 : 0);  // of the map
-    BucketMap<Bits> map = guess_map(least_, most_, buckets, !task_.with_values, !may_count_buckets());
+    BucketMap<Bits> map = guess_map(least_, most_, buckets, !task_.with_values, may_fill());
     const bool is_exact = !task_.with_values && map.is_exact(msd_most_buckets);
     if (is_exact) bucket_bits = 2 * msd_digit_bits;
     __syncthreads();
@@ -524,7 +524,7 @@ class Survey {
       plan_.real = Buckets::over(least, most, slack, buckets, task_.map);
       plan_.deals = plan_.real.is_usable();
     } else {
-      plan_.map = map_around(least, most, seen, buckets, !may_count_buckets());
+      plan_.map = map_around(least, most, seen, buckets, may_fill());
     }
   }
 

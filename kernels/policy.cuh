@@ -141,7 +141,8 @@ using ForRepeated = BucketSortPolicy<Policy::threads, Policy::keys_a_thread, Pol
 template <class Partition_, class Small_, class Large_, uint32_t bucket_keys_ = 4096,
           uint64_t least_count_ = uint64_t{1} << 21, uint64_t counted_from_ = uint64_t{1} << 30,
           uint64_t fine_from_ = uint64_t{1} << 27, uint64_t clumps_from_ = uint64_t{1} << 20,
-          uint64_t dense_from_ = uint64_t{1} << 29, uint64_t sparse_from_ = uint64_t{1} << 26>
+          uint64_t dense_from_ = uint64_t{1} << 29, uint64_t sparse_from_ = uint64_t{1} << 26,
+          uint64_t narrow_from_ = uint64_t{1} << 24>
 struct MsdPolicy {
   using Partition = Partition_;
   using Small = Small_;
@@ -151,6 +152,7 @@ struct MsdPolicy {
   static constexpr uint64_t counted_from = counted_from_;
   static constexpr uint64_t dense_from = dense_from_;
   static constexpr uint64_t sparse_from = sparse_from_;
+  static constexpr uint64_t narrow_from = narrow_from_;
   static constexpr uint64_t fine_from = fine_from_;
   static constexpr uint64_t clumps_from = clumps_from_;
   static constexpr bool deals = false;

@@ -20,6 +20,7 @@
 #include "kernels/bucket_bits.cuh"
 #include "kernels/bucket_counting.cuh"
 #include "kernels/bucket_histogram.cuh"
+#include "kernels/bucket_pairs.cuh"
 #include "kernels/bucket_sort.cuh"
 #include "kernels/counting_sort.cuh"
 #include "kernels/few_values.cuh"
@@ -269,7 +270,7 @@ void sort_buckets(bucket_sort_detail::BucketTask<Bits, Value> task, BucketClass 
   launch_chained(kernel, {blocks, Policy::threads, shared_bytes}, stream, task, plan);
 }
 
-/// Those of few values that are set apart: small ones, by a bit vector. Those that are left alone join `next`.
+/// Keys alone of few values: small ones, by a bit vector. Those that are left alone join `next`.
 template <class Policy, class Bits>
 void sort_by_bits(bucket_sort_detail::BucketTask<Bits, NoValue> task, BucketClass next, ListedBucket* lists,
                   MsdPlan<Bits>* plan, cudaStream_t stream) {
@@ -284,7 +285,23 @@ void sort_by_bits(bucket_sort_detail::BucketTask<Bits, NoValue> task, BucketClas
                  stream, task, plan);
 }
 
-/// The same: large and larger ones, by counters.
+/// Pairs with narrow keys. Those that are left alone join `next`.
+template <class Policy, class Value>
+void sort_narrow_pairs(bucket_sort_detail::BucketTask<uint32_t, Value> task, BucketClass next,
+                       ListedBucket* lists, MsdPlan<uint32_t>* plan, cudaStream_t stream) {
+  using namespace bucket_pairs_detail;
+  using Sort = PairSort<Value, typename Policy::Small>;
+  task.list = lists + few_valued_buckets * msd_most_buckets;
+  task.which = few_valued_buckets;
+  task.next_list = lists + next * msd_most_buckets;
+  task.next = next;
+  launch_chained(
+      bucket_pairs_kernel<Value, typename Policy::Small>,
+      {multiprocessors() * blocks_a_multiprocessor, Sort::threads, sizeof(typename Sort::PairShared)}, stream,
+      task, plan);
+}
+
+/// Keys alone of few values: large and larger ones, by counters.
 template <class Policy, class Bits>
 void count_buckets(bucket_sort_detail::BucketTask<Bits, NoValue> task, const ListedBucket* lists,
                    MsdPlan<Bits>* plan, cudaStream_t stream) {
@@ -340,6 +357,7 @@ void radix_msd(const MsdArrays<Bits, Value>& arrays, const MsdSettings<Bits>& se
   const bool counts_larger = !with_values && count >= Policy::counted_from;
   const bool counts_large = !with_values && count >= Policy::dense_from;
   const bool takes_bits = !with_values && count >= Policy::sparse_from && !counts_large && !counts_larger;
+  const bool leaves_narrow = leaves_narrow_pairs<Bits, Value> && count >= Policy::narrow_from;
   MsdPlan<Bits>* const plan = workspace.plan.data();
   const bool may_deal = !workspace.dealt_chunks.empty() && workspace.deals(count);
   const survey_detail::Task<Bits> survey{
@@ -426,7 +444,8 @@ void radix_msd(const MsdArrays<Bits, Value>& arrays, const MsdSettings<Bits>& se
                   few_value_bits + std::countr_zero(BucketParts::most_in_word)},  // a word a value
                  counts_large ? large_buckets
                  : takes_bits ? small_buckets
-                              : bucket_classes},
+                              : bucket_classes,
+                 leaves_narrow ? granule<NarrowKey<Bits>, Value> : 0},
       .lists = workspace.lists.data(),
       .frequent_buckets = &listed->buckets[0],
       .frequent_starts = &listed->starts[0]};
@@ -466,6 +485,15 @@ void radix_msd(const MsdArrays<Bits, Value>& arrays, const MsdSettings<Bits>& se
   level.jobs = workspace.jobs.data();
   level.job_counts = workspace.job_counts.data();
   launch_chained(partition, shape, stream, level);
+  if constexpr (leaves_narrow_pairs<Bits, Value>)
+    if (leaves_narrow) {
+      using Narrow = NarrowKey<Bits>;
+      LaunchShape narrow_shape = shape;
+      narrow_shape.shared_bytes =
+          sizeof(partition_detail::Shared<Bits, Value, typename Policy::Partition, Narrow>);
+      launch_chained(partition_kernel<Bits, Value, stable_ranking, typename Policy::Partition, Narrow>,
+                     narrow_shape, stream, level);
+    }
 
   using bucket_sort_detail::Crowded;
   const bucket_sort_detail::BucketTask<Bits, Value> task{
@@ -488,6 +516,9 @@ void radix_msd(const MsdArrays<Bits, Value>& arrays, const MsdSettings<Bits>& se
   sort_class.template operator()<Small, Crowded::left_alone>(
       small_buckets, with_values ? crowded_buckets : repeating_buckets);
   sort_class.template operator()<Large, Crowded::left_alone>(large_buckets, crowded_buckets);
+  if constexpr (leaves_narrow_pairs<Bits, Value>)
+    if (leaves_narrow)
+      msd_detail::sort_narrow_pairs<Policy>(task, crowded_buckets, workspace.lists.data(), plan, stream);
   if constexpr (!with_values) {
     if (takes_bits)
       msd_detail::sort_by_bits<Policy>(task, repeating_buckets, workspace.lists.data(), plan, stream);

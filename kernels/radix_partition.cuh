@@ -35,11 +35,6 @@ namespace sweepsort {
 
 namespace partition_detail {
 
-/// Records whose addresses step by one sector.
-template <class Bits, class Value>
-inline constexpr uint32_t granule = 32 / (value_bytes<Value> == 0 ? sizeof(Bits)
-                                                                  : std::min(sizeof(Bits), sizeof(Value)));
-
 constexpr uint32_t rounded_up_root(uint32_t square) {
   uint32_t root = 0;
   while (root * root < square) ++root;
@@ -76,24 +71,26 @@ __device__ __forceinline__ uint32_t after(uint32_t slot, uint32_t records) {
 }
 }  // namespace slot
 
-template <class Bits, class Value, class Policy>
+/// `Stored`: what the keys are left as.
+template <class Bits, class Value, class Policy, class Stored = Bits>
 struct Shared {
-  static_assert(slots<Policy, granule<Bits, Value>> < 1u << 16 && Policy::tile <= 1u << 15);
+  static_assert(slots<Policy, granule<Stored, Value>> < 1u << 16 && Policy::tile <= 1u << 15);
   static constexpr uint32_t warps = value_bytes<Value> == 0 ? 1 : Policy::threads / warp_threads;
-  static constexpr uint32_t bin_slots = slots<Policy, granule<Bits, Value>>;
+  static constexpr uint32_t bin_slots = slots<Policy, granule<Stored, Value>>;
 
-  uint64_t out[msd_digits];        // where in `out` the first slot of a bin goes; whole granules
+  uint64_t out[msd_digits];  // where in `out` the first slot of a bin goes; whole granules
+  uint64_t keys_beyond[sizeof(Stored) == sizeof(Bits) ? 1 : msd_digits];  // narrow: how much further its key
   uint32_t next[msd_digits];       // the next slot of each bin, and how many are left in it: see slot
   uint32_t begin[msd_digits + 1];  // its first
   uint32_t gap[msd_digits];        // slots at its front that stand for records of others
   uint32_t warp_sums[Policy::threads / warp_threads];
   uint32_t job;
   const Bits* keys_in;  // of this level
-  Bits* keys_out;
+  Stored* keys_out;
   // Pairs' bins leave no room for more.
   MapPiece pieces[value_bytes<Value> == 0 ? most_map_pieces : 1u << coarse_piece_bits];
   uint32_t warp_counts[warps][msd_digits];  // pairs: a histogram a warp, then where its records of a digit go
-  alignas(128) Bits keys[bin_slots];
+  alignas(128) Stored keys[bin_slots];
   alignas(128) Value values[value_bytes<Value> == 0 ? 1 : bin_slots];
 };
 
@@ -131,12 +128,13 @@ struct Level {
   KeyMap<Bits> map;
 };
 
-template <class Bits, class Value, Ranking ranking, class Policy, class Buckets>
+template <class Bits, class Value, Ranking ranking, class Policy, class Buckets, class Stored>
 class Partition {
  public:
-  using PartitionShared = Shared<Bits, Value, Policy>;
+  using PartitionShared = Shared<Bits, Value, Policy, Stored>;
+  static constexpr bool leaves_narrow = sizeof(Stored) < sizeof(Bits);
   static constexpr bool with_values = value_bytes<Value> != 0;
-  static constexpr uint32_t sector = granule<Bits, Value>;
+  static constexpr uint32_t sector = granule<Stored, Value>;
   static constexpr uint32_t keys_a_thread = Policy::keys_a_thread;
   static constexpr uint32_t batch = Policy::batch;
   /// One value's records are so many that a warp's lanes would queue up for the counter of its digit.
@@ -156,28 +154,16 @@ class Partition {
     maps_at_load_ = level.number == 0 && !level.map.is_identity();
     if (threadIdx.x == 0) {
       shared.keys_in = level.keys.source(level.number, *level.plan);
-      shared.keys_out = level.keys.destination(level.number, *level.plan);
+      shared.keys_out = reinterpret_cast<Stored*>(level.keys.destination(level.number, *level.plan));
     }
   }
 
   /// False when no job is left.
   __device__ __forceinline__ bool take_job() {
-    __syncthreads();  // the last job is done
-    if (threadIdx.x == 0) shared_.job = draw_ticket(&level_.plan->tickets[level_.number]);
-    __syncthreads();
-    if (shared_.job >= jobs_) return false;
-    if (level_.number == 0) {
-      const uint64_t first = shared_.job * level_.span;
-      job_ = {.first = first,
-              .count = level_.plan->frequent != 0 ? level_.rest_counts[shared_.job]
-                                                  : min(level_.span, level_.count - first),
-              .parent = 0,
-              .row = shared_.job,
-              .rows_before = shared_.job,
-              .has_row = 1};
-    } else {
-      job_ = level_.jobs[shared_.job];
-    }
+    do {
+      if (!draw_job()) return false;
+    } while (with_values && level_.number == 1 &&
+             (level_.plan->is_narrow[job_.parent] != 0) != leaves_narrow);
     if constexpr (has_apart) {
       const uint32_t child = level_.plan->bucket_apart >> shift_;
       digit_apart_ = child / digits_ == job_.parent ? child % digits_ : msd_digits;
@@ -201,6 +187,7 @@ class Partition {
     if (has_digit) {
       const uint32_t child = job_.parent * digits_ + digit;
       start = first_of(child);
+      if constexpr (leaves_narrow) shared_.keys_beyond[digit] = first_narrow_key<Bits, Value>(start) - start;
       if (job_.has_row) {
         const uint32_t* const column = level_.job_counts + digit;
 #pragma unroll 16
@@ -248,6 +235,26 @@ class Partition {
   }
 
  private:
+  __device__ __forceinline__ bool draw_job() {
+    __syncthreads();  // the last job is done
+    if (threadIdx.x == 0) shared_.job = draw_ticket(&level_.plan->tickets[level_.number + leaves_narrow]);
+    __syncthreads();
+    if (shared_.job >= jobs_) return false;
+    if (level_.number == 0) {
+      const uint64_t first = shared_.job * level_.span;
+      job_ = {.first = first,
+              .count = level_.plan->frequent != 0 ? level_.rest_counts[shared_.job]
+                                                  : min(level_.span, level_.count - first),
+              .parent = 0,
+              .row = shared_.job,
+              .rows_before = shared_.job,
+              .has_row = 1};
+    } else {
+      job_ = level_.jobs[shared_.job];
+    }
+    return true;
+  }
+
   __device__ __forceinline__ uint64_t first_of(uint32_t child) const {
     const uint32_t bucket = child << shift_;
     return bucket < (1u << level_.plan->bucket_bits) ? level_.offsets[bucket] : level_.plan->keys;
@@ -406,9 +413,13 @@ class Partition {
     if constexpr (has_apart)
       if (level_.number == 1 && digit == digit_apart_) key = level_.map.from_ordered(key);
     if (slot::has_room(taken))
-      shared_.keys[slot::number(taken)] = key;
+      shared_.keys[slot::number(taken)] = static_cast<Stored>(key);
     else
-      shared_.keys_out[place_without_room(digit, taken)] = key;
+      shared_.keys_out[place_without_room(digit, taken) + keys_beyond(digit)] = static_cast<Stored>(key);
+  }
+
+  __device__ __forceinline__ uint64_t keys_beyond(uint32_t digit) const {
+    return leaves_narrow ? shared_.keys_beyond[leaves_narrow ? digit : 0] : 0;
   }
 
   __device__ __forceinline__ uint64_t place_without_room(uint32_t digit, uint32_t taken) const {
@@ -449,7 +460,7 @@ class Partition {
     const bool is_over = used > capacity;
     const uint32_t to = is_over ? capacity : is_last ? used : used / sector * sector;
     if (to > gap) {
-      write_slots(shared_.keys + begin, shared_.keys_out + out, gap, to);
+      write_slots(shared_.keys + begin, shared_.keys_out + out + keys_beyond(digit), gap, to);
       if constexpr (with_values) write_slots(shared_.values + begin, level_.values_out + out, gap, to);
     }
     ptx::bulk_stores_commit();
@@ -479,10 +490,10 @@ class Partition {
   Value values_[with_values ? keys_a_thread : 1];
 };
 
-template <Ranking ranking, class Policy, class Bits, class Value, class Buckets>
-__device__ __forceinline__ void partition(Shared<Bits, Value, Policy>& shared,
+template <Ranking ranking, class Policy, class Bits, class Value, class Stored, class Buckets>
+__device__ __forceinline__ void partition(Shared<Bits, Value, Policy, Stored>& shared,
                                           const Level<Bits, Value>& level, const Buckets& buckets) {
-  Partition<Bits, Value, ranking, Policy, Buckets> partition(shared, level, buckets);
+  Partition<Bits, Value, ranking, Policy, Buckets, Stored> partition(shared, level, buckets);
   while (partition.take_job()) {
     partition.load_first_tile();
     partition.set_up_bins();
@@ -490,7 +501,8 @@ __device__ __forceinline__ void partition(Shared<Bits, Value, Policy>& shared,
   }
 }
 
-template <class Bits, class Value, Ranking ranking, class Policy>
+/// Second level of pairs: those parents' whose keys are to be left as `Stored`.
+template <class Bits, class Value, Ranking ranking, class Policy, class Stored = Bits>
 __global__ __launch_bounds__(Policy::threads, Policy::blocks_a_multiprocessor) void partition_kernel(
     Level<Bits, Value> level) {
   if (ptx::is_before_90()) return;
@@ -498,7 +510,7 @@ __global__ __launch_bounds__(Policy::threads, Policy::blocks_a_multiprocessor) v
   if (level.number == 0 && blockIdx.x == 0 && threadIdx.x == 0)
     level.plan->falls_back = level.plan->gives_up();  // the first kernel after the last that decides
   if (!level.plan->partitions_by_counts()) return;
-  auto& shared = shared_memory<Shared<Bits, Value, Policy>>();
+  auto& shared = shared_memory<Shared<Bits, Value, Policy, Stored>>();
   if (level.plan->is_pieced) {
     for (uint32_t p = threadIdx.x; p < 1u << level.plan->piece_bits; p += Policy::threads)
       shared.pieces[p] = level.plan->pieces[p];  // take_job() synchronises

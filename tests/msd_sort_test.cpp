@@ -44,6 +44,11 @@ using SparseMsd = MsdPolicy<PartitionPolicy<256, 4, 2, 1>, BucketSortPolicy<128,
                             uint64_t{1} << 20, uint64_t{1} << 29, 1>;
 using DealingSparse = DealingMsd<SparseMsd, PartitionPolicy<256, 4, 2, 1>, 1, uint64_t{1} << 24>;
 
+/// Pairs are left with narrow keys where these tell them apart.
+using NarrowMsd = MsdPolicy<PartitionPolicy<256, 4, 2, 1>, BucketSortPolicy<256, 2, 1, 32768>,
+                            BucketSortPolicy<256, 4, 1, 32768>, 256, 1, uint64_t{1} << 30, uint64_t{1} << 27,
+                            uint64_t{1} << 20, uint64_t{1} << 29, uint64_t{1} << 26, 1>;
+
 /// A bucket map whose pieces, if it has any, are fine; and a survey that asks whether keys clump together.
 using FineMsd = MsdPolicy<PartitionPolicy<256, 4, 2, 1>, BucketSortPolicy<256, 1, 1, 65536>,
                           BucketSortPolicy<256, 4, 1, 65536>, 32, 1, uint64_t{1} << 30, 1, 1>;
@@ -320,6 +325,40 @@ TEMPLATE_TEST_CASE("small buckets of few values are sorted by a bit vector", "[d
   const auto plan = sort<TestType, NoValue, SparseMsd>(keys, {});
   CHECK((plan.frequent != 0 && plan.partitions()));
   CHECK((plan.listed[few_valued_buckets] != 0) == (of_bucket < 1u << few_value_bits));
+}
+
+TEMPLATE_TEST_CASE("pairs are left with the low halves of their keys, where these tell them apart",
+                   "[device]", (std::pair<uint32_t, uint32_t>), (std::pair<float, uint64_t>)) {
+  using Key = typename TestType::first_type;
+  using Value = typename TestType::second_type;
+  const uint32_t buckets = on_gpu ? 4096 : 512;
+  std::mt19937_64 random(test_seed());
+  const uint64_t of_bucket = GENERATE(65'000u, 40'000u, 70'000u);
+  const uint64_t range = buckets * of_bucket;
+  const auto first = static_cast<uint32_t>((1u << 30) + random() % 1'000'000);
+  std::vector<Key> keys(buckets * 200 + random() % 1000);
+  const auto key_of = [&](uint64_t above) {
+    return std::bit_cast<Key>(static_cast<uint32_t>(first + above));
+  };
+  // One parent's buckets have too few keys, others' neighbours or one value many times.
+  for (Key& key : keys) {
+    const uint64_t above = random() % range;
+    key = key_of(above / (range / 64) == 11 && random() % 32 != 0 ? random() % range : above);
+  }
+  const auto any = [&]() -> Key& { return keys[random() % keys.size()]; };
+  for (size_t i = 0; i < keys.size() / 10; ++i) any() = any();
+  for (uint32_t i = 0; i < 100; ++i) any() = key_of(range / 3 + i);
+  for (uint32_t i = 0; i < 100; ++i) any() = key_of(range / 2);
+  for (const Order order : {Order::ascending, Order::descending}) {
+    const auto plan = sort<Key, Value, NarrowMsd>(
+        keys, {.order = order, .in_place = (order == Order::ascending) == (of_bucket == 40'000)});
+    CHECK((plan.partitions() && !plan.falls_back));
+    const auto narrow = std::count(std::begin(plan.is_narrow), std::end(plan.is_narrow), 1u);
+    CHECK((narrow > msd_digits / 2) == (of_bucket < 1u << few_value_bits));
+    CHECK(narrow < msd_digits - 2);
+    CHECK((plan.listed[few_valued_buckets] > buckets / 2) == (of_bucket < 1u << few_value_bits));
+    CHECK((plan.listed[small_buckets] != 0 && plan.listed[crowded_buckets] != 0));
+  }
 }
 
 TEST_CASE("floats that are neighbours, or come in runs, are not dealt out in vain", "[device]") {

@@ -1,0 +1,144 @@
+// bucket_pairs.cuh - the end of an MSD radix sort for small buckets of pairs whose keys the partition has left as
+// their low 16 bits, since these tell them apart. Moves 2n - 2 bytes a pair.
+//
+//     low bits:        5  3  5  4
+//     words:           5|0  3|1  5|2  4|3      with the place in the bucket: no two are the same
+//     in order:        3|1  4|3  5|0  5|2      by bucket_sort.cuh, as keys alone
+//     keys, values:    3 4 5 5, and those from places 1 3 0 2, which wait in shared memory
+//
+// So a pair takes one store where it is placed, not two, and pairs of equal keys keep their order by themselves.
+#pragma once
+
+#include "core/key_bits.hpp"
+#include "kernels/bucket_list.cuh"
+#include "kernels/bucket_sort.cuh"
+#include "kernels/histogram.cuh"
+#include "kernels/launch.cuh"
+#include "kernels/msd_plan.cuh"
+#include "kernels/policy.cuh"
+#include "kernels/ptx.cuh"
+
+#include <cuda_runtime.h>
+
+#include <cstdint>
+
+namespace sweepsort {
+
+namespace bucket_pairs_detail {
+
+inline constexpr uint32_t blocks_a_multiprocessor = 4;
+
+template <class Value, class Policy>
+class PairSort {
+ public:
+  using Words = bucket_sort_detail::Bucket<uint32_t, NoValue, Ranking::ballot, Policy,
+                                           bucket_sort_detail::Crowded::left_alone>;
+  using Task = bucket_list::BucketTask<uint32_t, Value>;
+  static constexpr uint32_t threads = Policy::threads;
+  static constexpr uint32_t width = sizeof(uint4) / sizeof(Value);
+  static_assert(Policy::most_keys <= 1u << 16);
+
+  struct PairShared {
+    typename Words::BucketShared words;
+    alignas(
+        16) Value values[Policy::most_keys + width];  // from the place on that the first has in its vector
+  };
+
+  __device__ __forceinline__ PairSort(PairShared& shared, const Task& task, Words& words)
+      : shared_(shared), task_(task), words_(words) {}
+
+  /// False, and nothing is written, if the keys crowd in few parts.
+  __device__ __forceinline__ bool sort(const ListedBucket& bucket) {
+    const auto lowest = static_cast<uint32_t>(bucket.lowest);
+    words_.load_as(bucket.size, task_.narrow_source(bucket),
+                   [=](uint16_t key, uint32_t place) { return ((key - lowest) << 16) + place; });
+    const Value* const values = task_.arrays.values_in + bucket.first;
+    const auto values_lead = static_cast<uint32_t>(bucket.first % width);
+    load_values(values - values_lead, values_lead, bucket.size);
+    const auto keys_lead = static_cast<uint32_t>(bucket.first % (sizeof(uint4) / sizeof(uint32_t)));
+    return words_.sort_to({bucket.first, bucket.size}, bucket.parts, keys_lead, [&](const uint32_t* words) {
+      store_keys(words, lowest, task_.arrays.keys_out + (bucket.first - keys_lead), keys_lead,
+                 keys_lead + bucket.size);
+      store_values(words + (keys_lead - values_lead), task_.arrays.values_out + (bucket.first - values_lead),
+                   values_lead, values_lead + bucket.size);
+    });
+  }
+
+ private:
+  /// They are under way until the keys are in order.
+  __device__ __forceinline__ void load_values(const Value* first_vector, uint32_t begin, uint32_t size) {
+    const uint32_t end = begin + size;
+    for (uint32_t v = threadIdx.x; v * width < end; v += threads) {
+      if (v * width >= begin && (v + 1) * width <= end) {
+        ptx::load_async(shared_.values + v * width, first_vector + v * width);
+        continue;
+      }
+#pragma unroll
+      for (uint32_t i = v * width; i < (v + 1) * width; ++i)
+        if (i >= begin && i < end) shared_.values[i] = first_vector[i];
+    }
+  }
+
+  /// Writes the places [begin, end), counted from a vector of 16 bytes.
+  __device__ __forceinline__ void store_keys(const uint32_t* words, uint32_t lowest, uint32_t* to,
+                                             uint32_t begin, uint32_t end) const {
+    const auto key_of = [&](uint32_t word) { return task_.map.from_ordered(lowest + (word >> 16)); };
+    const auto vector_at = [&](uint32_t v) {
+      digest_detail::Vector<uint32_t> vector{.whole = reinterpret_cast<const uint4*>(words)[v]};
+#pragma unroll
+      for (uint32_t& key : vector.keys) key = key_of(key);
+      return vector;
+    };
+    bucket_list::store_places<threads>(to, begin, end, vector_at,
+                                       [&](uint32_t place) { return key_of(words[place]); });
+  }
+
+  /// The same; words[begin] is the first pair's, where a vector of values begins with one of as many words.
+  __device__ __forceinline__ void store_values(const uint32_t* words, Value* to, uint32_t begin,
+                                               uint32_t end) const {
+    struct alignas(width * sizeof(uint32_t)) Places {
+      uint32_t of[width];
+    };
+    const auto value_of = [&](uint32_t word) { return shared_.values[begin + (word & 0xffff)]; };
+    const auto vector_at = [&](uint32_t v) {
+      const Places places = reinterpret_cast<const Places*>(words)[v];
+      digest_detail::Vector<Value> vector;
+#pragma unroll
+      for (uint32_t k = 0; k < width; ++k) vector.keys[k] = value_of(places.of[k]);
+      return vector;
+    };
+    bucket_list::store_places<threads>(to, begin, end, vector_at,
+                                       [&](uint32_t place) { return value_of(words[place]); });
+  }
+
+  PairShared& shared_;
+  const Task& task_;
+  Words& words_;
+};
+
+/// Sorts the buckets of task.list. Those that are left alone join task.next_list, to find their parts there.
+template <class Value, class Policy>
+__global__ __launch_bounds__(Policy::threads, blocks_a_multiprocessor) void bucket_pairs_kernel(
+    bucket_list::BucketTask<uint32_t, Value> task, MsdPlan<uint32_t>* plan) {
+  if (ptx::is_before_90()) return;
+  ptx::wait_for_previous_launch();
+  if (!plan->partitions()) return;
+  using Sort = PairSort<Value, Policy>;
+  auto& shared = shared_memory<typename Sort::PairShared>();
+  const bucket_list::BucketArrays<uint32_t, NoValue> none{};
+  typename Sort::Words words(shared.words, none, task.map);
+  Sort sorter(shared, task, words);
+  const auto leave_alone = [&](ListedBucket bucket) {
+    ptx::loads_async_have_arrived();  // values that nobody looked at
+    __syncthreads();
+    bucket.parts = BucketParts::not_known();
+    if (threadIdx.x == 0) task.next_list[atomicAdd(&plan->listed[task.next], 1u)] = bucket;
+  };
+  bucket_list::for_listed(shared.words.queue, task, *plan, [&](const ListedBucket& bucket, auto...) {
+    if (!sorter.sort(bucket)) leave_alone(bucket);
+  });
+}
+
+}  // namespace bucket_pairs_detail
+
+}  // namespace sweepsort
