@@ -109,11 +109,14 @@ __global__ __launch_bounds__(WideCounters::threads) void bucket_histogram_kernel
     }
     __syncthreads();
   } else {
+    bool is_beyond = false;
     const auto bucket_of = [&](Bits key) {
       const Bits ordered = map.to_ordered(key);
+      is_beyond |= !map_of_keys.contains(ordered);
       return is_pieced ? pieced(ordered) : linear(ordered);
     };
     shared.counters.count(own, size, bucket_of, hand_over);
+    if (__any_sync(full_warp, is_beyond) && ptx::lane_id() == 0) atomicOr(&plan->has_beyond, 1u);
   }
 
   const uint32_t buckets = 1u << bucket_bits;

@@ -70,6 +70,9 @@ struct BucketMap {
     return leading(min(static_cast<Bits>(max(ordered, lowest) - lowest), range));
   }
   __device__ __forceinline__ uint32_t last_word() const { return leading(range); }
+  __device__ __forceinline__ bool contains(Bits ordered) const {
+    return static_cast<Bits>(ordered - lowest) <= range;
+  }
 
   /// The smallest key, within the range, that has this word or a higher one.
   __device__ __forceinline__ Bits first_key(uint32_t word) const {
@@ -272,6 +275,14 @@ struct KeyInterval {
   Bits last;
   bool is_open;  // it goes on beyond the map's range, where few keys are
 };
+
+/// The same where no keys are beyond the map's range.
+template <class Bits>
+__device__ __forceinline__ KeyInterval<Bits> closed(const KeyInterval<Bits>& interval,
+                                                    const BucketMap<Bits>& map) {
+  return {max(interval.first, map.lowest), min(interval.last, static_cast<Bits>(map.lowest + map.range)),
+          false};
+}
 
 /// The keys that a bucket may hold, if there are any.
 template <template <class> class Buckets, class Bits>

@@ -131,6 +131,8 @@ struct MsdPlan {
   uint32_t maybe_few;        // the sample held few distinct values
   uint32_t has_many_values;  // the keys have more than most_listed_values
   uint32_t guess_failed;     // the keys are not in the order of `guess`
+  uint32_t has_beyond;       // keys that were counted are beyond the map's range
+  uint32_t has_narrow;       // pairs: some parents' keys are left as NarrowKey
   uint32_t has_too_large;    // no kernel here finishes one of the buckets
   uint32_t falls_back;       // no road here leads anywhere: nothing was done
   uint32_t jobs;             // of the second level
@@ -289,12 +291,12 @@ __device__ __forceinline__ uint64_t lowest_to_widen(const KeyInterval<Bits>& int
   return ((interval.first ^ interval.last) & ~low) == 0 ? interval.first & ~low : interval.first;
 }
 
-/// Whether a bit vector suits a small bucket of few values: hardly any come twice, and most of the vector is of
-/// use (bucket_bits.cuh).
+/// Whether a bit vector suits a small bucket of few values (bucket_bits.cuh): most of it is of use, and of evenly
+/// spread keys so few come late that at most one bucket in ten is left alone.
 template <class Bits>
 __device__ __forceinline__ bool is_sparse(uint64_t size, const KeyInterval<Bits>& interval) {
   const Bits range = static_cast<Bits>(interval.last - interval.first);
-  return range >> (few_value_bits - 1) != 0 && size <= range / 8;
+  return range >> (few_value_bits - 1) != 0 && size <= range / 14;
 }
 
 /// Of pairs with narrow keys, as bucket_pairs.cuh sorts them: by what a key is above lowest_to_widen(interval),
@@ -320,7 +322,10 @@ __device__ __forceinline__ bool leaves_narrow(DecideShared& shared, uint32_t buc
   if (!may_be_narrow) is_wide = 1;
   __syncthreads();
   const bool is_narrow = is_wide == 0;
-  if (is_first && bucket >> children_bits < msd_digits) plan->is_narrow[bucket >> children_bits] = is_narrow;
+  if (is_first && is_narrow) {
+    plan->is_narrow[bucket >> children_bits] = 1;
+    atomicOr(&plan->has_narrow, 1u);
+  }
   return is_narrow;
 }
 
@@ -367,13 +372,14 @@ __global__ __launch_bounds__(decide_threads) void decide_kernel(Decision decisio
   BucketParts narrow_parts{};
   if (is_wanted && !is_too_large) {
     const uint32_t of_map = plan->has_apart && bucket > plan->bucket_apart ? bucket - 2 : bucket;
-    const auto interval = was_dealt && plan->is_real ? interval_of(plan->real, bucket)
-                          : plan->is_pieced          ? interval_of(plan->pieced_buckets(), of_map)
-                                                     : interval_of(plan->linear_buckets(), of_map);
+    auto interval = was_dealt && plan->is_real ? interval_of(plan->real, bucket)
+                    : plan->is_pieced          ? interval_of(plan->pieced_buckets(), of_map)
+                                               : interval_of(plan->linear_buckets(), of_map);
+    if (!was_dealt && !plan->has_beyond && !plan->has_apart) interval = closed(interval, plan->map);
     const auto few_parts =
         BucketParts::over(interval.first, interval.last, limits.part_bits[few_valued_buckets]);
     if (which == limits.set_apart && !interval.is_open && few_parts.words_have_one_value() &&
-        (which != small_buckets || is_sparse(size, interval)))
+        (which != small_buckets || (is_sparse(size, interval) && plan->frequent == 0)))
       which = few_valued_buckets;
     listed = {.first = offset,
               .taken_out_before = was_dealt || plan->with_values ? lowest_to_widen(interval)

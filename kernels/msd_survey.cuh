@@ -316,10 +316,8 @@ class Survey {
 
   __device__ __forceinline__ static uint32_t first_sample() { return threadIdx.x * samples_a_thread; }
 
-  /// Open buckets cannot be counted, where larger ones are; those of pairs take a launch of 15 us by themselves.
-  __device__ __forceinline__ bool may_fill() const {
-    return task_.most_keys == task_.most_bucket_keys && !task_.with_values;
-  }
+  /// Where larger buckets are counted, open ones cannot be.
+  __device__ __forceinline__ bool may_fill() const { return task_.most_keys == task_.most_bucket_keys; }
 
   /// The sample, its range, and whether it seems to be in order.
   __device__ __forceinline__ void take_sample() {

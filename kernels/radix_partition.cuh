@@ -510,6 +510,7 @@ __global__ __launch_bounds__(Policy::threads, Policy::blocks_a_multiprocessor) v
   if (level.number == 0 && blockIdx.x == 0 && threadIdx.x == 0)
     level.plan->falls_back = level.plan->gives_up();  // the first kernel after the last that decides
   if (!level.plan->partitions_by_counts()) return;
+  if (sizeof(Stored) < sizeof(Bits) && !level.plan->has_narrow) return;
   auto& shared = shared_memory<Shared<Bits, Value, Policy, Stored>>();
   if (level.plan->is_pieced) {
     for (uint32_t p = threadIdx.x; p < 1u << level.plan->piece_bits; p += Policy::threads)
