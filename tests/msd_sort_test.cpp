@@ -56,6 +56,12 @@ using FineMsd = MsdPolicy<PartitionPolicy<256, 4, 2, 1>, BucketSortPolicy<256, 1
 /// The first one; even keys alone are partitioned without being counted.
 using DealingSmall = DealingMsd<SmallMsd, PartitionPolicy<256, 4, 2, 1>, 1, uint64_t{1} << 24>;
 
+/// Which of `pairs` neighbours the survey looks at.
+uint64_t sampled_pair(uint64_t sample, uint64_t pairs) {
+  constexpr uint64_t samples = survey_detail::samples;
+  return pairs / samples * sample + pairs % samples * sample / samples;
+}
+
 struct Case {
   Order order = Order::ascending;
   bool in_place = false;
@@ -407,8 +413,7 @@ TEMPLATE_TEST_CASE("keys that only seemed to be even are counted after all", "[d
   std::vector<TestType> keys(count);
   for (TestType& key : keys) key = static_cast<TestType>(random());
   std::vector<bool> is_sampled(pairs);
-  for (uint64_t s = 0; s < samples; ++s)
-    is_sampled[pairs / samples * s + pairs % samples * s / samples] = true;
+  for (uint64_t s = 0; s < samples; ++s) is_sampled[sampled_pair(s, pairs)] = true;
   constexpr TestType parent = static_cast<TestType>(~TestType{0}) / 256;
   SECTION("many in one parent") {
     for (uint64_t p = 0; p < pairs; ++p)
@@ -580,9 +585,7 @@ TEMPLATE_TEST_CASE(
   for (TestType& key : keys) key = static_cast<TestType>((5u << 24) + random() % (1u << 24));
   // One that the survey does not look at: samples are pairs of neighbours.
   uint64_t first_unseen = 0;
-  constexpr uint64_t samples = survey_detail::samples;
-  for (uint64_t s = 0; survey_detail::spread(s, samples, keys.size() / 2) == first_unseen; ++s)
-    ++first_unseen;
+  for (uint64_t s = 0; sampled_pair(s, keys.size() / 2) == first_unseen; ++s) ++first_unseen;
   for (const bool is_beyond : {false, true}) {
     if (is_beyond) keys[2 * first_unseen] = 12'345;
     const auto plan = sort<TestType, NoValue, SmallMsd>(keys, {});
