@@ -311,6 +311,7 @@ __device__ __forceinline__ BucketParts parts_of_narrow_pairs(const KeyInterval<B
 }
 
 /// The whole block, a thread a bucket: whether all buckets of its parent may be narrow; the plan says so, too.
+/// A block has more threads than a plan of few bits has buckets: those beyond the last never may.
 template <class Bits>
 __device__ __forceinline__ bool leaves_narrow(DecideShared& shared, uint32_t bucket, bool may_be_narrow,
                                               MsdPlan<Bits>* plan) {
@@ -397,7 +398,8 @@ __global__ __launch_bounds__(decide_threads) void decide_kernel(Decision decisio
       if (may_be_narrow) narrow_parts = parts_of_narrow_pairs(interval, limits.part_bits[small_buckets]);
     }
   }
-  if (limits.least_narrow != 0 && leaves_narrow(shared, bucket, may_be_narrow || size == 0, plan)) {
+  may_be_narrow = may_be_narrow || (size == 0 && bucket < buckets);
+  if (limits.least_narrow != 0 && leaves_narrow(shared, bucket, may_be_narrow, plan)) {
     which = few_valued_buckets;
     listed.is_narrow = 1;
     listed.parts = narrow_parts;

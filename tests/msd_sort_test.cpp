@@ -361,6 +361,7 @@ TEMPLATE_TEST_CASE("pairs are left with the low halves of their keys, where thes
     const auto narrow = std::count(std::begin(plan.is_narrow), std::end(plan.is_narrow), 1u);
     CHECK((narrow > msd_digits / 2) == (of_bucket < 1u << few_value_bits));
     CHECK(narrow < msd_digits - 2);
+    CHECK((plan.has_narrow != 0) == (narrow != 0));  // and not what has no bucket
     CHECK((plan.listed[few_valued_buckets] > buckets / 2) == (of_bucket < 1u << few_value_bits));
     CHECK((plan.listed[small_buckets] != 0 && plan.listed[crowded_buckets] != 0));
   }
