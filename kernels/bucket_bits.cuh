@@ -231,8 +231,7 @@ __global__ __launch_bounds__(threads, blocks_a_multiprocessor) void bucket_bits_
       shared.queue, task, *plan, [&](const ListedBucket& bucket, const uint16_t* chunks, auto...) {
         const typename Sorter::Keys keys{was_dealt ? nullptr : task.source(*plan) + bucket.first,
                                          task.dealt.keys_of(bucket, chunks), bucket.size};
-        if (!sorter.sort(keys, bucket.parts.lowest_word, task.destination(*plan, bucket)))
-          leave_alone(bucket);
+        if (!sorter.sort(keys, bucket.few.lowest, task.destination(*plan, bucket))) leave_alone(bucket);
       });
 }
 

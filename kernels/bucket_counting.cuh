@@ -1,15 +1,16 @@
-// bucket_counting.cuh - the end of an MSD radix sort for large buckets of no more than 65,536 values, also of
-// more keys than a block has room for: they are counted. Seward, "Information Sorting in the Application of
-// Electronic Digital Computers", 1954. Keys alone. Moves 2n keys.
+// bucket_counting.cuh - the end of an MSD radix sort for buckets of few values, which are counted: large ones of
+// no more than 65,536 values, also of more keys than a block has room for, and any of no more than 16,384.
+// Seward, "Information Sorting in the Application of Electronic Digital Computers", 1954. Keys alone. Moves 2n
+// keys.
 //
-//     bucket:           63 60 61 63 60 63      1 four bits in shared memory count the keys of each value
-//     counts:            2  1  0  3            2 each warp takes its share of the values, 1,024 at a time
+//     bucket:           63 60 61 63 60 63      1 some bits in shared memory count the keys of each value
+//     counts:            2  1  0  3            2 each warp takes its share of the values, some at a time
 //     places:            0  2  3  3              their keys' places by a scan
 //     markers:           0  .  1  3  .  .        at a value's first place, its number
 //     running maximum:   0  0  1  3  3  3      3 every place learns its value from the last marker before it
 //
-// If a value comes more than 15 times, all is counted again by 8 bits, half of the values at a time; if more
-// than 255 times, by 32 bits, an eighth of the values at a time.
+// Buckets of many values: if one comes more than 15 times, all is counted again by 8 bits, half of the values at a
+// time; those of few begin with these. If more than 255 times, by 32 bits, an eighth or a fourth of the values.
 #pragma once
 
 #include "core/key_bits.hpp"
@@ -28,47 +29,78 @@ namespace sweepsort {
 
 namespace bucket_counting_detail {
 
-inline constexpr uint32_t threads = 256;
-inline constexpr uint32_t blocks_a_multiprocessor = 4;
-inline constexpr uint32_t warps = threads / warp_threads;
-inline constexpr uint32_t values = 1u << few_value_bits;
-inline constexpr uint32_t words = values / 8;
+/// What a kernel counts: buckets of up to 2^value_bits values, by counter_bits at first.
+template <uint32_t threads_, uint32_t blocks_a_multiprocessor_, uint32_t value_bits, uint32_t counter_bits_>
+struct Shape {
+  static constexpr uint32_t threads = threads_;
+  static constexpr uint32_t blocks_a_multiprocessor = blocks_a_multiprocessor_;
+  static constexpr uint32_t warps = threads / warp_threads;
+  static constexpr uint32_t values = 1u << value_bits;
+  static constexpr uint32_t counter_bits = counter_bits_;
+  static constexpr uint32_t words = values / 32 * counter_bits;
+};
+using FewValued = Shape<256, 4, few_value_bits, 4>;
+// H200, CUDA 13.0, 2026-11-24, whole sorts of 2^28 u32 keys of the first 2^30, 2^28, 2^24 numbers, and of f32 from -1
+// to 1, ms (before: 2.47, 2.79, 2.82, 2.59), threads x blocks / value bits: 128x10/14 2.15, 1.96, 1.98, 2.16;
+// 128x8/14 2.19, 1.97, 1.97, 2.16; 128x10/13 2.45, 1.94, 1.93, 2.15; 128x12/13 2.47, 1.95, 1.93, 2.17; before wide
+// steps 128x10/13 2.47, 2.01, -, 2.16, 256x5/13 2.44, 2.10, -, 2.24.
+using Dense = Shape<128, 10, dense_value_bits, 8>;
+/// With so many values most warps have some if a lane takes 16 at a time.
+inline constexpr uint32_t wide_steps_from = 2048;
 
 /// Places that a warp marks at a time.
 inline constexpr uint32_t window = 512;
 
-template <uint32_t most_chunks>
+template <class Shape, uint32_t most_chunks>
 struct Shared {
   bucket_list::Queue<most_chunks> queue;
-  uint32_t warp_sums[warps];
-  alignas(16) uint32_t counters[words];
-  alignas(16) uint16_t markers[warps][window];
+  uint32_t warp_sums[Shape::warps];
+  alignas(16) uint32_t counters[Shape::words];
+  alignas(16) uint16_t markers[Shape::warps][window];
 };
 
-/// Counters of 4, 8 or 32 bits, as many as fit, for the values from `first` on.
-template <uint32_t bits>
+/// Counters of 4, 8 or 32 bits, as many as fit, for the values from `first` on, of which there are `used`. A lane
+/// takes those of lane_words words at a time.
+template <class Shape, uint32_t bits, uint32_t lane_words>
 struct Counters {
   static constexpr uint32_t a_word = 32 / bits;
-  static constexpr uint32_t size = words * a_word;
-  static constexpr uint32_t of_warp = size / warps;
-  static constexpr uint32_t of_lane = 4 * a_word;  // of those that a warp takes at a time: a vector
-  static constexpr uint32_t shares = values / size;
+  static constexpr uint32_t size = Shape::words * a_word;
+  static constexpr uint32_t of_lane = lane_words * a_word;  // of those that a warp takes at a time
+  static constexpr uint32_t of_step = of_lane * warp_threads;
+  static constexpr uint32_t shares = Shape::values / size;
+  static_assert(size % (of_step * Shape::warps) == 0);
   uint32_t first;
+  uint32_t used;
 
+  /// Those of a lane.
+  struct alignas(lane_words * sizeof(uint32_t)) Words {
+    uint32_t of[lane_words];
+  };
+
+  static __device__ __forceinline__ Words opaque(Words words) {
+#pragma unroll
+    for (uint32_t& word : words.of) word = ptx::opaque(word);
+    return words;
+  }
+  /// The counters of each warp.
+  __device__ __forceinline__ uint32_t of_warp() const {
+    constexpr uint32_t of_all = of_step * Shape::warps;
+    return (used + of_all - 1) / of_all * of_step;
+  }
   __device__ __forceinline__ void add(uint32_t* counters, uint32_t value) const {
     const uint32_t counter = value - first;
-    if (size == values || counter < size)
+    if (size == Shape::values || counter < size)
       atomicAdd(&counters[counter / a_word], 1u << (counter % a_word * bits));
   }
-  static __device__ __forceinline__ uint32_t sum(const uint4& four) {
-    if (bits == 32) return four.x + four.y + four.z + four.w;
-    return ptx::sum_of_bytes(
-        bytes(four.x),
-        ptx::sum_of_bytes(bytes(four.y), ptx::sum_of_bytes(bytes(four.z), ptx::sum_of_bytes(bytes(four.w)))));
+  static __device__ __forceinline__ uint32_t sum(const Words& words) {
+    uint32_t sum = 0;
+#pragma unroll
+    for (uint32_t w = 0; w < lane_words; ++w)
+      sum = bits == 32 ? sum + words.of[w] : ptx::sum_of_bytes(bytes(words.of[w]), sum);
+    return sum;
   }
-  static __device__ __forceinline__ uint32_t count(const uint4& four, uint32_t value) {
-    const uint32_t of = value / a_word;
-    const uint32_t word = of == 0 ? four.x : of == 1 ? four.y : of == 2 ? four.z : four.w;
+  static __device__ __forceinline__ uint32_t count(const Words& words, uint32_t value) {
+    const uint32_t word = words.of[value / a_word];
     return bits == 32 ? word : word >> (value % a_word * bits) & ((1u << bits % 32) - 1);
   }
 
@@ -80,9 +112,13 @@ struct Counters {
   }
 };
 
-template <class Bits, class CountingShared>
+template <class Bits, class Shape, class CountingShared>
 class Counting {
  public:
+  static constexpr uint32_t threads = Shape::threads;
+  static constexpr uint32_t warps = Shape::warps;
+  static constexpr uint32_t words = Shape::words;
+  static constexpr uint32_t values = Shape::values;
   using Keys = bucket_list::BucketKeys<Bits, threads>;
 
   __device__ __forceinline__ Counting(CountingShared& shared, const KeyMap<Bits>& map)
@@ -96,21 +132,35 @@ class Counting {
     own[ptx::lane_id()] = own[ptx::lane_id() + warp_threads] = make_uint4(0, 0, 0, 0);
   }
 
-  /// Sorts keys, ordered bits, of which the lowest may be one with these low bits; they go to `to`, in an
-  /// array that is aligned to 16 bytes, as the caller has them. `to` may be where they are.
-  __device__ __forceinline__ void sort(const Keys& from, uint32_t low_bits, Bits* to) {
-    const Bits lowest = from.lowest(low_bits);
-    const Counters<4> counters{0};
-    count(counters, from, low_bits);
-    // A counter that runs over loses 16, or loses 16 and gives its neighbour 1: the sum is too small.
-    if (sum_up(counters) == from.size)
-      write(counters, lowest, to);
-    else if (!sort_by_shares<Counters<8>>(map_, from, low_bits, to))
-      (void)sort_by_shares<Counters<32>>(map_, from, low_bits, to);
+  /// Sorts keys, ordered bits, of these values; they go to `to`, in an array that is aligned to 16 bytes, as the
+  /// caller has them. `to` may be where they are.
+  __device__ __forceinline__ void sort(const Keys& from, ValueSpan few, Bits* to) {
+    constexpr uint32_t bits = Shape::counter_bits;
+    // Few values leave some warps without any if each takes many at a time.
+    using Wide = Counters<Shape, bits, 4>;
+    using Narrow = Counters<Shape, bits, 1>;
+    const bool is_done = bits == 4 || few.range >= wide_steps_from
+                             ? sort_by<Wide>({0, few.range + 1}, from, few.lowest, to)
+                             : sort_by<Narrow>({0, few.range + 1}, from, few.lowest, to);
+    if (is_done) return;
+    if (bits == 8 || !sort_by_shares<Counters<Shape, 8, 4>>(map_, from, few.lowest, to))
+      (void)sort_by_shares<Counters<Shape, 32, 4>>(map_, from, few.lowest, to);
   }
 
  private:
   static constexpr uint32_t width = sizeof(uint4) / sizeof(Bits);
+
+  /// False, and nothing is written, if a counter ran over.
+  template <class Some>
+  __device__ __forceinline__ bool sort_by(const Some& counters, const Keys& from, uint32_t low_bits,
+                                          Bits* to) {
+    const Bits lowest = from.lowest(low_bits);
+    count(counters, from, low_bits);
+    // It loses all it holds, and may give its neighbour 1: the sum is too small.
+    if (sum_up(counters) != from.size) return false;
+    write(counters, lowest, to);
+    return true;
+  }
 
   /// By counters that are wider, so that there are fewer. A function of its own, that nothing points into:
   /// else all shared memory would be accessed by generic addresses.
@@ -129,7 +179,7 @@ class Counting {
     uint32_t counts[Wider::shares][a_thread];
     uint32_t all = 0;
     for (uint32_t share = 0; share < Wider::shares; ++share) {
-      const Wider counters{share * Wider::size};
+      const Wider counters{share * Wider::size, Wider::size};
       __syncthreads();
       clear_counters();
       count(counters, from, low_bits);
@@ -138,7 +188,7 @@ class Counting {
     }
     if (all != from.size) return false;
     for (uint32_t share = 0; share < Wider::shares; ++share) {
-      const Wider counters{share * Wider::size};
+      const Wider counters{share * Wider::size, Wider::size};
       __syncthreads();  // the last ones are no longer read
       for (uint32_t w = 0; w < a_thread; ++w) shared_.counters[w * threads + threadIdx.x] = counts[share][w];
       __syncthreads();
@@ -167,11 +217,12 @@ class Counting {
   /// Leaves in warp_sums how many keys each warp is to write; returns how many all are.
   template <class Some>
   __device__ __forceinline__ uint32_t sum_up(const Some& counters) {
-    constexpr uint32_t vectors_a_warp = words / 4 / warps;
+    using Words = typename Some::Words;
     const uint32_t warp = threadIdx.x / warp_threads;
-    const uint4* const vectors = reinterpret_cast<const uint4*>(shared_.counters) + warp * vectors_a_warp;
+    const uint32_t of_warp = counters.of_warp() / Some::of_lane;
+    const Words* const own = reinterpret_cast<const Words*>(shared_.counters) + warp * of_warp;
     uint32_t sum = 0;
-    for (uint32_t v = ptx::lane_id(); v < vectors_a_warp; v += warp_threads) sum += counters.sum(vectors[v]);
+    for (uint32_t i = ptx::lane_id(); i < of_warp; i += warp_threads) sum += Some::sum(own[i]);
     sum = warp_reduce(sum, [](uint32_t a, uint32_t b) { return a + b; });
     if (ptx::lane_id() == 0) shared_.warp_sums[warp] = sum;
     __syncthreads();
@@ -198,24 +249,25 @@ class Counting {
   /// The places of a warp's keys are counted from the vector of 16 bytes on that holds the first one. They
   /// are written a row at a time, a vector a lane; markers of a row that is not yet full wait.
   template <class Some, class Raw>
-  __device__ __forceinline__ void write_as(const Some& /*counters*/, Bits lowest, Bits* to, Raw raw) {
-    constexpr uint32_t of_step = Some::of_lane * warp_threads;
-    static_assert(Some::of_warp % of_step == 0 && Some::of_warp <= 1u << 16);
+  __device__ __forceinline__ void write_as(const Some& counters, Bits lowest, Bits* to, Raw raw) {
+    using Words = typename Some::Words;
+    static_assert(Some::size / warps <= 1u << 16);
     const uint32_t warp = threadIdx.x / warp_threads;
     const uint32_t lane = ptx::lane_id();
-    uint4* const vectors =
-        reinterpret_cast<uint4*>(shared_.counters) + warp * (Some::of_warp / Some::of_lane) + lane;
+    const uint32_t of_warp = counters.of_warp();
+    Words* const words_of_lanes =
+        reinterpret_cast<Words*>(shared_.counters) + warp * (of_warp / Some::of_lane) + lane;
     uint16_t* const markers = shared_.markers[warp];
-    lowest = static_cast<Bits>(lowest + warp * Some::of_warp);
+    lowest = static_cast<Bits>(lowest + warp * of_warp);
     Bits* next = to + sum_of_warps(warp);  // a row
     uint32_t begin = static_cast<uint32_t>(reinterpret_cast<uintptr_t>(next) % sizeof(uint4) / sizeof(Bits));
     next -= begin;
     uint32_t end = begin;  // of the places with markers
     uint32_t last = 0;     // the last marker so far; 0 is the first value's, and none
 #pragma unroll 1
-    for (uint32_t step = 0; step < Some::of_warp; step += of_step) {
-      const uint4 counts = vectors[step / Some::of_lane];
-      vectors[step / Some::of_lane] = make_uint4(0, 0, 0, 0);
+    for (uint32_t step = 0; step < of_warp; step += Some::of_step) {
+      const Words counts = words_of_lanes[step / Some::of_lane];
+      words_of_lanes[step / Some::of_lane] = {};
       const uint32_t sum = Some::sum(counts);
       const uint32_t up_to_lane = warp_inclusive_sum(sum);
       auto place = static_cast<int32_t>(end + up_to_lane - sum);  // of this lane's first value
@@ -225,7 +277,7 @@ class Counting {
       while (goes_on) {
         goes_on = end > window;
         if (fits)
-          mark<Some>(markers, place, ptx::opaque(counts), step, [](int32_t) { return true; });
+          mark<Some>(markers, place, Some::opaque(counts), step, [](int32_t) { return true; });
         else
           mark<Some>(markers, place, counts, step,
                      [](int32_t at) { return static_cast<uint32_t>(at) < window; });
@@ -250,8 +302,9 @@ class Counting {
 
   /// Each value that has keys at its first place, if is_inside(it). A lane's first value has `place`.
   template <class Some, class IsInside>
-  static __device__ __forceinline__ void mark(uint16_t* markers, int32_t place, const uint4& counts,
-                                              uint32_t step, IsInside is_inside) {
+  static __device__ __forceinline__ void mark(uint16_t* markers, int32_t place,
+                                              const typename Some::Words& counts, uint32_t step,
+                                              IsInside is_inside) {
     const uint32_t first = step + ptx::lane_id() * Some::of_lane;
     uint16_t* at = markers + place;
 #pragma unroll
@@ -307,14 +360,14 @@ class Counting {
 };
 
 /// Sorts the buckets of task.list, a block one after the other. `most_chunks`: of one that was dealt.
-template <class Bits, uint32_t most_chunks>
-__global__ __launch_bounds__(threads, blocks_a_multiprocessor) void bucket_counting_kernel(
+template <class Bits, class Shape, uint32_t most_chunks>
+__global__ __launch_bounds__(Shape::threads, Shape::blocks_a_multiprocessor) void bucket_counting_kernel(
     bucket_list::BucketTask<Bits, NoValue> task, MsdPlan<Bits>* plan) {
   if (ptx::is_before_90()) return;
   ptx::wait_for_previous_launch();
   if (!plan->partitions()) return;
-  auto& shared = shared_memory<Shared<most_chunks>>();
-  using Sorter = Counting<Bits, Shared<most_chunks>>;
+  auto& shared = shared_memory<Shared<Shape, most_chunks>>();
+  using Sorter = Counting<Bits, Shape, Shared<Shape, most_chunks>>;
   Sorter counting(shared, task.map);
   counting.clear();
   const bool was_dealt = plan->was_dealt();
@@ -322,7 +375,7 @@ __global__ __launch_bounds__(threads, blocks_a_multiprocessor) void bucket_count
       shared.queue, task, *plan, [&](const ListedBucket& bucket, const uint16_t* chunks, auto...) {
         const typename Sorter::Keys keys{was_dealt ? nullptr : task.source(*plan) + bucket.first,
                                          task.dealt.keys_of(bucket, chunks), bucket.size};
-        counting.sort(keys, bucket.parts.lowest_word, task.destination(*plan, bucket));
+        counting.sort(keys, bucket.few, task.destination(*plan, bucket));
       });
 }
 

@@ -240,19 +240,34 @@ struct RealBuckets {
 
   /// The least ordered bits of a bucket or a higher one; `behind`: there are none.
   __device__ __forceinline__ Bits first_key(uint32_t bucket, bool& behind) const {
-    Bits key = 0;
+    constexpr Bits all = static_cast<Bits>(~Bits{0});
+    Bits low = 0;
+    Bits high = all;
+    behind = (*this)(all) < bucket;
+    if (behind || (*this)(0) >= bucket) return 0;
+    // From where it would be without rounding, by steps that double; then between the last two.
+    const uint32_t from_lowest = map.invert != 0 ? buckets - bucket : bucket;
+    const Bits guess = map.to_ordered(bits_of(lowest + static_cast<Real>(from_lowest) / scale));
+    Bits step = 1;
+    const auto grow = [&] { step = min(static_cast<Bits>(2 * step), static_cast<Bits>(all / 4)); };
+    if ((*this)(guess) < bucket) {
+      low = guess;
+      for (; high - low > step && (*this)(low + step) < bucket; grow()) low += step;
+      if (high - low > step) high = low + step;
+    } else {
+      high = guess;
+      for (; high - low > step && (*this)(high - step) >= bucket; grow()) high -= step;
+      if (high - low > step) low = high - step;
+    }
 #pragma unroll 1
-    for (uint32_t bit = sizeof(Bits) * 8; bit-- > 0;) {
-      // The highest key below `bucket` has this bit if one that has it, and the bits found so far, is below.
-      const Bits next = static_cast<Bits>(key | Bits{1} << bit);
-      if ((*this)(next) < bucket) key = next;
+    while (high - low > 1) {
+      const Bits middle = low + (high - low) / 2;
+      if ((*this)(middle) < bucket)
+        low = middle;
+      else
+        high = middle;
     }
-    if (key == 0 && (*this)(key) >= bucket) {
-      behind = false;
-      return 0;
-    }
-    behind = key == static_cast<Bits>(~Bits{0});
-    return static_cast<Bits>(key + 1);
+    return high;
   }
 
  private:
@@ -265,6 +280,16 @@ struct RealBuckets {
       return __longlong_as_double(static_cast<long long>(raw));
 #else
     return std::bit_cast<Real>(raw);
+#endif
+  }
+  static __device__ __forceinline__ Bits bits_of(Real value) {
+#if defined(__CUDA_ARCH__)
+    if constexpr (sizeof(Bits) == 4)
+      return __float_as_uint(value);
+    else
+      return static_cast<Bits>(__double_as_longlong(value));
+#else
+    return std::bit_cast<Bits>(value);
 #endif
   }
 };

@@ -201,6 +201,15 @@ class Bucket {
     return sort_in_parts(load_next, [&] { store_records(); });
   }
 
+  /// The same with parts that are found from the keys.
+  template <class LoadNext>
+  __device__ __forceinline__ bool sort_loaded(BucketRange range, Bits* to, LoadNext load_next) {
+    set_goal(to);
+    range_ = range;
+    find_parts();
+    return sort_in_parts(load_next, [&] { store_records(); });
+  }
+
   /// The same of keys alone, but store(keys) takes them when they are in order in shared memory, from keys[lead]
   /// on; the whole block calls it, and what its threads loaded asynchronously before is there.
   template <class Store>
@@ -650,15 +659,19 @@ class Bucket {
   Value values_[with_values ? keys_a_thread : 1];
 };
 
-/// Sorts the buckets of task.list. Those that are left alone join task.next_list.
-template <class Bits, class Value, Ranking ranking, class Policy, Crowded crowded>
+/// Sorts the buckets of task.list. Those that are left alone join task.next_list. `Parts`: those that the list says,
+/// or RealParts that are found from the keys, where all buckets are linear in the values of floats.
+template <class Bits, class Value, Ranking ranking, class Policy, Crowded crowded, class Parts>
 __global__ __launch_bounds__(Policy::threads, Policy::blocks_a_multiprocessor) void bucket_sort_kernel(
     BucketTask<Bits, Value> task, MsdPlan<Bits>* plan) {
   if (ptx::is_before_90()) return;
   ptx::wait_for_previous_launch();
   if (!plan->partitions()) return;
+  constexpr bool is_last = value_bytes<Value> == 0 && crowded == Crowded::by_digits;
+  constexpr bool by_value = !std::is_same_v<Parts, BucketParts>;
+  if (is_last && (plan->was_dealt() && plan->is_real) != by_value) return;
   auto& shared = shared_memory<Shared<Bits, Value, Policy>>();
-  Bucket<Bits, Value, ranking, Policy, crowded> sorter(shared, task.arrays, task.map);
+  Bucket<Bits, Value, ranking, Policy, crowded, Parts> sorter(shared, task.arrays, task.map);
   const auto keys_of = [&](const ListedBucket& bucket) { return task.source(*plan) + bucket.first; };
   const auto leave_alone = [&](const ListedBucket& bucket) {
     if (threadIdx.x == 0) task.next_list[atomicAdd(&plan->listed[task.next], 1u)] = bucket;
@@ -669,7 +682,7 @@ __global__ __launch_bounds__(Policy::threads, Policy::blocks_a_multiprocessor) v
                                Policy::blocks_a_multiprocessor == 1 && Policy::number_bits == 8 &&
                                crowded == Crowded::left_alone;
   // Elsewhere that costs registers for nothing: such buckets are listed here.
-  constexpr bool finds_parts = Policy::number_bits == 16 || crowded == Crowded::by_digits;
+  [[maybe_unused]] constexpr bool finds_parts = Policy::number_bits == 16 || crowded == Crowded::by_digits;
   // Those of pairs come from bucket_pairs.cuh, which left them alone.
   constexpr bool takes_narrow = leaves_narrow_pairs<Bits, Value> && crowded == Crowded::by_digits;
   const bool was_dealt = plan->was_dealt();
@@ -684,20 +697,24 @@ __global__ __launch_bounds__(Policy::threads, Policy::blocks_a_multiprocessor) v
       sorter.load(bucket.size, keys_of(bucket));
   };
   bool is_loaded = false;
-  bucket_list::for_listed(
-      shared.queue, task, *plan,
-      [&](const ListedBucket& bucket, const uint16_t* chunks, const ListedBucket* next,
-          const uint16_t* next_chunks) {
-        if (!is_loaded) load(bucket, chunks);
-        is_loaded = false;
-        const auto load_next = [&] {
-          is_loaded = loads_ahead && next != nullptr;
-          if (is_loaded) load(*next, next_chunks);
-        };
-        if (!sorter.template sort_loaded<finds_parts>({bucket.first, bucket.size}, bucket.parts,
-                                                      task.destination(*plan, bucket), load_next))
-          leave_alone(bucket);
-      });
+  const auto sort = [&](const ListedBucket& bucket, const uint16_t* chunks, const ListedBucket* next,
+                        const uint16_t* next_chunks) {
+    if (!is_loaded) load(bucket, chunks);
+    is_loaded = false;
+    const auto load_next = [&] {
+      is_loaded = loads_ahead && next != nullptr;
+      if (is_loaded) load(*next, next_chunks);
+    };
+    const BucketRange range{bucket.first, bucket.size};
+    Bits* const to = task.destination(*plan, bucket);
+    if constexpr (by_value)
+      return sorter.sort_loaded(range, to, load_next);
+    else
+      return sorter.template sort_loaded<finds_parts>(range, bucket.parts, to, load_next);
+  };
+  bucket_list::for_listed(shared.queue, task, *plan, [&](const ListedBucket& bucket, auto... others) {
+    if (!sort(bucket, others...)) leave_alone(bucket);
+  });
 }
 
 /// Sorts `count` records as one bucket.

@@ -29,20 +29,24 @@ inline constexpr uint32_t msd_digits = 1u << msd_digit_bits;
 
 /// Lists of buckets: small ones, large ones; those of few values, keys alone, that are set apart: small ones
 /// (bucket_bits.cuh), or large and larger ones (bucket_counting.cuh), and pairs with narrow keys
-/// (bucket_pairs.cuh); small ones, keys alone, of which words
-/// of parts are crowded, because values repeat as a rule, or whose parts are to be found; and those of all
-/// kinds that are too crowded for that, with large ones and such of pairs whose parts are to be found.
+/// (bucket_pairs.cuh); where these are keys alone, those of even fewer values (bucket_counting.cuh, too); small ones,
+/// keys alone, of which words of parts are crowded, because values repeat as a rule, or whose parts are to be
+/// found; and those of all kinds that are too crowded for that, with large ones and such of pairs whose parts are
+/// to be found, and of floats the one around zero.
 enum BucketClass : uint32_t {
   small_buckets,
   large_buckets,
   few_valued_buckets,
+  dense_buckets,
   repeating_buckets,
   crowded_buckets,
   bucket_classes
 };
 
-/// As a power of two the values of a bucket of few; and its keys at most, if one block counts them.
+/// As a power of two the values of a bucket of few, and of a dense one; and its keys at most, if one block counts
+/// them.
 inline constexpr uint32_t few_value_bits = 16;
+inline constexpr uint32_t dense_value_bits = 14;
 inline constexpr uint32_t most_counted_keys = 1u << 17;
 
 /// Whether a frequent value of pairs is worth a bucket of its own. Other keys have few digits to pass. H200,
@@ -209,6 +213,12 @@ SWEEPSORT_HOST_DEVICE constexpr uint32_t msd_bucket_bits(uint64_t count, uint32_
 /// where they are sorted.
 inline constexpr uint64_t has_frequent_value = ~uint64_t{0};
 
+/// The values that a bucket of few may have.
+struct ValueSpan {
+  uint32_t lowest;  // its low bits
+  uint32_t range;   // how far the highest is above it
+};
+
 /// All that a block needs to know to sort a bucket.
 struct alignas(16) ListedBucket {
   uint64_t first;  // its first key where the last partition left it; of one that was dealt, where it goes
@@ -219,7 +229,10 @@ struct alignas(16) ListedBucket {
   uint32_t size;
   uint16_t number;
   uint16_t is_narrow;  // its keys were left as NarrowKey
-  BucketParts parts;
+  union {
+    BucketParts parts;
+    ValueSpan few;  // keys alone, few_valued_buckets or dense_buckets
+  };
 };
 
 namespace msd_plan_detail {
@@ -245,8 +258,9 @@ __device__ __forceinline__ void append(ListedBucket* list, uint32_t* length, con
 /// Which sizes of buckets are sorted how: small, large and larger ones, which must have few values.
 struct ClassLimits {
   uint32_t most_keys[few_valued_buckets + 1];
-  uint32_t part_bits[few_valued_buckets + 1];
+  uint32_t part_bits[large_buckets + 1];
   BucketClass set_apart;  // those of this class are, if they have few values; bucket_classes: none are
+  uint32_t counts_dense;  // as are those of all classes that have even fewer
   uint32_t least_narrow;  // pairs: buckets of fewer, and large ones, have no narrow keys; 0: none have
 };
 
@@ -293,10 +307,14 @@ __device__ __forceinline__ uint64_t lowest_to_widen(const KeyInterval<Bits>& int
 
 /// Whether a bit vector suits a small bucket of few values (bucket_bits.cuh): most of it is of use, and of evenly
 /// spread keys so few come late that at most one bucket in ten is left alone.
-template <class Bits>
-__device__ __forceinline__ bool is_sparse(uint64_t size, const KeyInterval<Bits>& interval) {
-  const Bits range = static_cast<Bits>(interval.last - interval.first);
+__device__ __forceinline__ bool is_sparse(uint64_t size, uint32_t range) {
   return range >> (few_value_bits - 1) != 0 && size <= range / 14;
+}
+
+/// Whether an interval of floats, by its last key's distance from the first, has most exponents.
+template <class Bits>
+__device__ __forceinline__ bool has_all_exponents(Bits range) {
+  return range >> (sizeof(Bits) * 8 - 2) != 0;
 }
 
 /// Of pairs with narrow keys, as bucket_pairs.cuh sorts them: by what a key is above lowest_to_widen(interval),
@@ -377,11 +395,20 @@ __global__ __launch_bounds__(decide_threads) void decide_kernel(Decision decisio
                     : plan->is_pieced          ? interval_of(plan->pieced_buckets(), of_map)
                                                : interval_of(plan->linear_buckets(), of_map);
     if (!was_dealt && !plan->has_beyond && !plan->has_apart) interval = closed(interval, plan->map);
-    const auto few_parts =
-        BucketParts::over(interval.first, interval.last, limits.part_bits[few_valued_buckets]);
-    if (which == limits.set_apart && !interval.is_open && few_parts.words_have_one_value() &&
-        (which != small_buckets || (is_sparse(size, interval) && plan->frequent == 0)))
-      which = few_valued_buckets;
+    const auto all_above = static_cast<Bits>(interval.last - interval.first);
+    const bool has_few_values = all_above >> few_value_bits == 0;
+    const ValueSpan few{static_cast<uint32_t>(interval.first), static_cast<uint32_t>(all_above)};
+    is_too_large = which == few_valued_buckets && !has_few_values;
+    if (has_few_values && !interval.is_open) {
+      if (limits.counts_dense && few.range >> dense_value_bits == 0)
+        which = dense_buckets;
+      else if (which == limits.set_apart &&
+               (which != small_buckets || (is_sparse(size, few.range) && plan->frequent == 0)))
+        which = few_valued_buckets;
+    }
+    // Of floats around zero: most of the interval is of numbers so small that few keys are there.
+    if (was_dealt && plan->is_real && !interval.is_open && has_all_exponents(all_above))
+      which = crowded_buckets;
     listed = {.first = offset,
               .taken_out_before = was_dealt || plan->with_values ? lowest_to_widen(interval)
                                                                  : taken_out_before(decision, *plan, bucket),
@@ -389,9 +416,11 @@ __global__ __launch_bounds__(decide_threads) void decide_kernel(Decision decisio
               .number = static_cast<uint16_t>(bucket),
               .is_narrow = static_cast<uint16_t>(
                   was_dealt && plan->is_narrow[bucket >> (plan->bucket_bits - msd_digit_bits)] != 0),
-              .parts = which == few_valued_buckets ? few_parts
-                                                   : BucketParts::of(interval, limits.part_bits[which])};
-    is_too_large = which == few_valued_buckets && !listed.parts.words_have_one_value();
+              .parts = {}};
+    if (which <= large_buckets)
+      listed.parts = BucketParts::of(interval, limits.part_bits[which]);
+    else
+      listed.few = few;
     if (which == small_buckets && limits.least_narrow != 0 && size >= limits.least_narrow) {
       const auto range = static_cast<Bits>(interval.last - interval.first);
       may_be_narrow = range <= static_cast<NarrowKey<Bits>>(~0u);
@@ -408,13 +437,14 @@ __global__ __launch_bounds__(decide_threads) void decide_kernel(Decision decisio
     append(decision.lists + list * msd_most_buckets, &plan->listed[list], listed, is_member && is_wanted);
   };
   // The kernels that take most buckets find no parts.
-  const bool finds_parts = !listed.parts.are_known();
+  const bool finds_parts = which <= large_buckets && !listed.parts.are_known();
   // Where some values are frequent, others repeat.
   append_to(plan->frequent != 0 ? repeating_buckets : small_buckets, which == small_buckets && !finds_parts);
   append_to(plan->with_values ? crowded_buckets : repeating_buckets, which == small_buckets && finds_parts);
   append_to(large_buckets, which == large_buckets && !finds_parts);
-  append_to(crowded_buckets, which == large_buckets && finds_parts);
+  append_to(crowded_buckets, which == crowded_buckets || (which == large_buckets && finds_parts));
   append_to(few_valued_buckets, which == few_valued_buckets && !is_too_large);
+  append_to(dense_buckets, which == dense_buckets && !is_too_large);
   if (__syncthreads_or(is_too_large) != 0 && threadIdx.x == 0) atomicOr(&plan->has_too_large, 1u);
 }
 

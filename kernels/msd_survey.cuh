@@ -49,8 +49,12 @@ inline constexpr uint32_t least_crowded = 12;
 
 /// Slots for the samples' distinct values, then for their buckets.
 inline constexpr uint32_t sample_slots = 2 * samples;
-/// More samples than this do not repeat a value by chance where there are a quarter as many values as keys.
+/// More samples than this do not repeat a value by chance where there are a quarter as many values as keys: fewer
+/// tell nothing (of 2^28 keys, below 512 a value).
 inline constexpr uint32_t most_repeated = 16;
+/// Keys a value at most, where each bucket is sorted by parts; and where those of few values are counted by bytes.
+inline constexpr uint32_t sorted_keys_a_value = 4;
+inline constexpr uint32_t counted_keys_a_value = 150;
 /// Each 256th of the buckets gets 16 samples if keys are even; more than this does not happen by chance.
 inline constexpr uint32_t groups = 256;
 inline constexpr uint32_t uneven_group = 40;
@@ -147,6 +151,7 @@ struct Task {
   uint32_t bucket_keys;       // the mean
   uint32_t most_bucket_keys;  // that a block sorts
   uint32_t most_keys;         // of a bucket that any kernel finishes
+  uint32_t keys_a_value;      // of even keys, at most
   uint32_t with_values;
   uint32_t has_fine_pieces;  // a map, if it has any
   uint32_t asks_for_clumps;
@@ -256,10 +261,15 @@ class Survey {
       is_crowded = is_crowded_at_places();
     const bool has_clumps = task_.asks_for_clumps && !is_crowded && find_clumps();
     // Where each value comes many times, parts of a bucket are crowded, too, and few digits vary.
-    // Of v values about samples^2 / 2v samples repeat one: there are four keys a value or more.
+    // Keys that are uneven may have many more of some values.
+    const bool is_even = is_even_by_value || (is_even_ && !plan_.is_pieced);
+    const uint32_t keys_a_value = is_even ? task_.keys_a_value : sorted_keys_a_value;
+    // Of v values about samples^2 / 2v samples repeat one.
     const uint64_t repeated = samples - min(shared_.distinct, samples);
-    const bool repeats_often = repeated > most_repeated && repeated * (task_.count / samples) > 2 * samples;
-    const bool repeats = shared_.map.range < (task_.count - 1) / 4 || (is_even_by_value && repeats_often);
+    const bool repeats_often =
+        repeated > most_repeated && repeated * (task_.count / samples) > samples / 2 * keys_a_value;
+    const bool repeats =
+        shared_.map.range < (task_.count - 1) / keys_a_value || (is_even_by_value && repeats_often);
     if (threadIdx.x == 0) {
       is_crowded |= has_top && !has_apart_;
       const bool may_count = !task_.with_values && shared_.map.is_exact(msd_most_buckets);
@@ -267,7 +277,6 @@ class Survey {
       // Where values lie dense, those beside the frequent ones fill a bucket, too.
       const bool is_dense = shared_.map.range / 2 < task_.count;
       const bool is_worth_it = task_.count >= frequent_from<Bits> || top_seen >= samples / frequent_top_share;
-      const bool is_even = is_even_by_value || (is_even_ && !plan_.is_pieced);
       const bool is_unordered = !maybe_few_ && guess_ == Guess::unordered;
       plan_.has_too_large = has_too_large;
       plan_.deals =

@@ -65,12 +65,12 @@ __device__ __forceinline__ T* opaque(T* address) {
   return address;
 }
 
-/// The same words, of which the compiler knows nothing: it would make values of both sides of a branch before it.
-__device__ __forceinline__ uint4 opaque(uint4 words) {
+/// The same word, of which the compiler knows nothing: it would make values of both sides of a branch before it.
+__device__ __forceinline__ uint32_t opaque(uint32_t word) {
 #if defined(__CUDA_ARCH__)
-  asm("" : "+r"(words.x), "+r"(words.y), "+r"(words.z), "+r"(words.w));
+  asm("" : "+r"(word));
 #endif
-  return words;
+  return word;
 }
 
 /// Byte (`bits` 8) or half (16) number `which` of `word`, as a signed number.

@@ -256,11 +256,12 @@ void deal(const MsdArrays<Bits, NoValue>& arrays, KeyMap<Bits> map, const Spans&
 }
 
 /// Sorts the buckets of one list, of which each fits a block. Those that are left alone join `next`.
-template <class Policy, bucket_sort_detail::Crowded crowded, Ranking ranking, class Bits, class Value>
+template <class Policy, bucket_sort_detail::Crowded crowded, Ranking ranking, class Parts = BucketParts,
+          class Bits, class Value>
 void sort_buckets(bucket_sort_detail::BucketTask<Bits, Value> task, BucketClass which, BucketClass next,
                   ListedBucket* lists, MsdPlan<Bits>* plan, cudaStream_t stream) {
   using namespace bucket_sort_detail;
-  const auto kernel = bucket_sort_kernel<Bits, Value, ranking, Policy, crowded>;
+  const auto kernel = bucket_sort_kernel<Bits, Value, ranking, Policy, crowded, Parts>;
   constexpr size_t shared_bytes = sizeof(Shared<Bits, Value, Policy>);
   const uint32_t blocks = std::min(resident_blocks(kernel, Policy::threads, shared_bytes), msd_most_buckets);
   task.list = lists + which * msd_most_buckets;
@@ -301,18 +302,18 @@ void sort_narrow_pairs(bucket_sort_detail::BucketTask<uint32_t, Value> task, Buc
       task, plan);
 }
 
-/// Keys alone of few values: large and larger ones, by counters.
-template <class Policy, class Bits>
-void count_buckets(bucket_sort_detail::BucketTask<Bits, NoValue> task, const ListedBucket* lists,
-                   MsdPlan<Bits>* plan, cudaStream_t stream) {
+/// Keys alone of few values, in buckets of at most so many keys if they were dealt: by counters.
+template <class Shape, uint32_t most_keys, class Bits>
+void count_buckets(bucket_sort_detail::BucketTask<Bits, NoValue> task, BucketClass which,
+                   const ListedBucket* lists, MsdPlan<Bits>* plan, cudaStream_t stream) {
   using namespace bucket_counting_detail;
-  task.list = lists + few_valued_buckets * msd_most_buckets;
-  task.which = few_valued_buckets;
-  constexpr uint32_t most_chunks = Policy::Large::most_keys / dealt_chunk<Bits>;
-  static_assert(Policy::Large::most_keys % dealt_chunk<Bits> == 0);
-  launch_chained(bucket_counting_kernel<Bits, most_chunks>,
-                 {multiprocessors() * blocks_a_multiprocessor, threads, sizeof(Shared<most_chunks>)}, stream,
-                 task, plan);
+  task.list = lists + which * msd_most_buckets;
+  task.which = which;
+  constexpr uint32_t most_chunks = (most_keys + dealt_chunk<Bits> - 1) / dealt_chunk<Bits>;
+  const auto kernel = bucket_counting_kernel<Bits, Shape, most_chunks>;
+  constexpr size_t shared_bytes = sizeof(Shared<Shape, most_chunks>);
+  const uint32_t blocks = resident_blocks(kernel, Shape::threads, shared_bytes);
+  launch_chained(kernel, {blocks, Shape::threads, shared_bytes}, stream, task, plan);
 }
 
 template <class Policy, Ranking ranking, class Bits, class Value>
@@ -357,6 +358,7 @@ void radix_msd(const MsdArrays<Bits, Value>& arrays, const MsdSettings<Bits>& se
   const bool counts_larger = !with_values && count >= Policy::counted_from;
   const bool counts_large = !with_values && count >= Policy::dense_from;
   const bool takes_bits = !with_values && count >= Policy::sparse_from && !counts_large && !counts_larger;
+  const bool counts_dense = takes_bits || counts_large;
   const bool leaves_narrow = leaves_narrow_pairs<Bits, Value> && count >= Policy::narrow_from;
   MsdPlan<Bits>* const plan = workspace.plan.data();
   const bool may_deal = !workspace.dealt_chunks.empty() && workspace.deals(count);
@@ -367,6 +369,7 @@ void radix_msd(const MsdArrays<Bits, Value>& arrays, const MsdSettings<Bits>& se
       .bucket_keys = Policy::bucket_keys,
       .most_bucket_keys = Policy::Large::most_keys,
       .most_keys = counts_larger ? most_counted_keys : Policy::Large::most_keys,
+      .keys_a_value = counts_dense ? survey_detail::counted_keys_a_value : survey_detail::sorted_keys_a_value,
       .with_values = with_values,
       .has_fine_pieces = !with_values && count >= Policy::fine_from,
       .asks_for_clumps = count >= Policy::clumps_from && count < survey_detail::clumps_below,
@@ -440,11 +443,11 @@ void radix_msd(const MsdArrays<Bits, Value>& arrays, const MsdSettings<Bits>& se
       .dealt_counts = workspace.dealt_counts.data(),
       .offsets = workspace.offsets.data(),
       .limits = {{Policy::Small::most_keys, Policy::Large::most_keys, counts_larger ? most_counted_keys : 0},
-                 {std::countr_zero(Policy::Small::parts), std::countr_zero(Policy::Large::parts),
-                  few_value_bits + std::countr_zero(BucketParts::most_in_word)},  // a word a value
+                 {std::countr_zero(Policy::Small::parts), std::countr_zero(Policy::Large::parts)},
                  counts_large ? large_buckets
                  : takes_bits ? small_buckets
                               : bucket_classes,
+                 counts_dense,
                  leaves_narrow ? granule<NarrowKey<Bits>, Value> : 0},
       .lists = workspace.lists.data(),
       .frequent_buckets = &listed->buckets[0],
@@ -520,13 +523,22 @@ void radix_msd(const MsdArrays<Bits, Value>& arrays, const MsdSettings<Bits>& se
     if (leaves_narrow)
       msd_detail::sort_narrow_pairs<Policy>(task, crowded_buckets, workspace.lists.data(), plan, stream);
   if constexpr (!with_values) {
+    namespace counting = bucket_counting_detail;
     if (takes_bits)
       msd_detail::sort_by_bits<Policy>(task, repeating_buckets, workspace.lists.data(), plan, stream);
     if (counts_larger || counts_large)
-      msd_detail::count_buckets<Policy>(task, workspace.lists.data(), plan, stream);
+      msd_detail::count_buckets<counting::FewValued, Large::most_keys>(task, few_valued_buckets,
+                                                                       workspace.lists.data(), plan, stream);
+    if (counts_dense)
+      msd_detail::count_buckets<counting::Dense, Large::most_keys>(task, dense_buckets,
+                                                                   workspace.lists.data(), plan, stream);
     sort_class.template operator()<ForRepeated<Small>, Crowded::left_alone>(repeating_buckets,
                                                                             crowded_buckets);
     sort_class.template operator()<ForRepeated<Large>, Crowded::by_digits>(crowded_buckets, crowded_buckets);
+    if constexpr (Policy::deals)
+      if (may_deal && map.is_of_floats())
+        msd_detail::sort_buckets<ForRepeated<Large>, Crowded::by_digits, stable_ranking, RealParts<Bits>>(
+            task, crowded_buckets, crowded_buckets, workspace.lists.data(), plan, stream);
   } else {
     sort_class.template operator()<Large, Crowded::by_digits>(crowded_buckets, crowded_buckets);
   }

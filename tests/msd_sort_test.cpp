@@ -13,6 +13,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <cstring>
 #include <random>
 #include <span>
@@ -330,6 +331,41 @@ TEMPLATE_TEST_CASE("small buckets of few values are sorted by a bit vector", "[d
   for (size_t i = 0; i < keys.size(); ++i) any() = key_of(range / 5);
   const auto plan = sort<TestType, NoValue, SparseMsd>(keys, {});
   CHECK((plan.frequent != 0 && plan.partitions() && plan.listed[few_valued_buckets] == 0));
+}
+
+TEMPLATE_TEST_CASE("buckets of even fewer values are counted, large ones, too", "[device]", uint32_t, int64_t,
+                   float) {
+  using Bits = KeyBits<TestType>;
+  const uint32_t buckets = on_gpu ? 4096 : 512;
+  std::mt19937_64 random(test_seed());
+  // As many values as there are counters, or less, not all for the same number of warps; some more are too many.
+  const uint64_t of_bucket = GENERATE(16'000u, 3'000u, 300u, 40'000u);
+  const uint64_t range = buckets * of_bucket;
+  // Of floats those of one exponent, so that their values are as even as their bits.
+  const Bits first = std::bit_cast<KeyBits<float>>(8'388'608.0f);
+  std::vector<TestType> keys(buckets * 150 + random() % 1000);
+  const auto key_of = [&](uint64_t above) {
+    return std::bit_cast<TestType>(static_cast<Bits>(first + above));
+  };
+  for (TestType& key : keys) key = key_of(random() % range);
+  // One value that eight bits do not count; parents that are dealt have no room for so many.
+  auto with_repeated = keys;
+  for (uint32_t i = 0; i < 270; ++i) with_repeated[random() % keys.size()] = key_of(range / 2);
+  for (const Order order : {Order::ascending, Order::descending}) {
+    const bool in_place = (order == Order::ascending) == (of_bucket == 3'000);
+    const auto dealt = sort<TestType, NoValue, DealingSparse>(keys, {.order = order, .in_place = in_place});
+    const auto counted =
+        sort<TestType, NoValue, SparseMsd>(with_repeated, {.order = order, .in_place = !in_place});
+    CHECK((dealt.was_dealt() && counted.partitions()));
+    if (std::is_same_v<TestType, float> && range > 1u << 23) continue;
+    for (const auto& plan : {dealt, counted})
+      CHECK((plan.listed[dense_buckets] > buckets / 2) == (of_bucket < 1u << dense_value_bits));
+  }
+  const auto large = sort<TestType, NoValue, DenseMsd>(keys, {});
+  CHECK((large.listed[dense_buckets] > buckets / 4) == (of_bucket < 1u << dense_value_bits));
+  for (size_t i = 0; i < keys.size(); ++i) keys[random() % keys.size()] = key_of(range / 5);
+  const auto besides = sort<TestType, NoValue, SparseMsd>(keys, {});
+  CHECK((besides.frequent != 0 && besides.partitions()));
 }
 
 TEMPLATE_TEST_CASE("pairs are left with the low halves of their keys, where these tell them apart",
@@ -767,6 +803,41 @@ TEMPLATE_TEST_CASE("a bucket map never falls, and a bucket's interval holds its 
       if (!is_right)
         FAIL("key " << key << " bucket " << bucket << " [" << interval.first << ", " << interval.last << "]");
       last = bucket;
+    }
+  }
+}
+
+TEMPLATE_TEST_CASE("a bucket of floats begins with the least key that its map gives to it", "", uint32_t,
+                   uint64_t) {
+  using Real = typename RealBuckets<TestType>::Real;
+  std::mt19937_64 random(test_seed());
+  for (const Order order : {Order::ascending, Order::descending}) {
+    const KeyMap<TestType> map = key_map<TestType>(key_type_of<Real>(), order);
+    for (int round = 0; round < 300; ++round) {
+      const auto any_real = [&] {
+        const auto fraction =
+            static_cast<Real>(static_cast<int64_t>(random())) / static_cast<Real>(1ull << 63);
+        return std::ldexp(fraction, static_cast<int>(random() % 60) - 30);
+      };
+      const TestType one = map.to_ordered(std::bit_cast<TestType>(any_real()));
+      const TestType other = map.to_ordered(std::bit_cast<TestType>(round % 4 == 0 ? Real{0} : any_real()));
+      if (one == other) continue;
+      const uint32_t buckets = 2u << random() % 15;
+      const auto real = RealBuckets<TestType>::over(std::min(one, other), std::max(one, other),
+                                                    round % 2 == 0 ? Real{0} : Real{1} / 64, buckets, map);
+      if (!real.is_usable()) continue;
+      for (int k = 0; k < 20; ++k) {
+        const auto bucket = static_cast<uint32_t>(random() % (buckets + 1));
+        INFO(name(order) << " from " << real.lowest << " to " << real.highest << ", " << bucket << " of "
+                         << buckets);
+        bool behind = false;
+        const TestType first = real.first_key(bucket, behind);
+        const auto all = static_cast<TestType>(~TestType{0});
+        if (behind != (real(all) < bucket)) FAIL("behind: " << behind);
+        if (behind) continue;
+        if (real(first) < bucket || (first != 0 && real(static_cast<TestType>(first - 1)) >= bucket))
+          FAIL("not the first: " << first);
+      }
     }
   }
 }
