@@ -223,15 +223,12 @@ __global__ __launch_bounds__(threads, blocks_a_multiprocessor) void bucket_bits_
   auto& shared = shared_memory<typename Sorter::BitsShared>();
   Sorter sorter(shared, task.map);
   const bool was_dealt = plan->was_dealt();
-  const auto leave_alone = [&](ListedBucket bucket) {
-    bucket.parts = BucketParts::not_known();
-    if (threadIdx.x == 0) task.next_list[atomicAdd(&plan->listed[task.next], 1u)] = bucket;
-  };
   bucket_list::for_listed(
       shared.queue, task, *plan, [&](const ListedBucket& bucket, const uint16_t* chunks, auto...) {
         const typename Sorter::Keys keys{was_dealt ? nullptr : task.source(*plan) + bucket.first,
                                          task.dealt.keys_of(bucket, chunks), bucket.size};
-        if (!sorter.sort(keys, bucket.few.lowest, task.destination(*plan, bucket))) leave_alone(bucket);
+        if (!sorter.sort(keys, bucket.few.lowest, task.destination(*plan, bucket)))
+          bucket_list::leave_alone(task, bucket, plan);
       });
 }
 

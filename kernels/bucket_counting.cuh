@@ -133,8 +133,9 @@ class Counting {
   }
 
   /// Sorts keys, ordered bits, of these values; they go to `to`, in an array that is aligned to 16 bytes, as the
-  /// caller has them. `to` may be where they are.
-  __device__ __forceinline__ void sort(const Keys& from, ValueSpan few, Bits* to) {
+  /// caller has them. `to` may be where they are. False, and nothing is written, if the first counters do not
+  /// suffice and `may_leave_alone`.
+  __device__ __forceinline__ bool sort(const Keys& from, ValueSpan few, Bits* to, bool may_leave_alone) {
     constexpr uint32_t bits = Shape::counter_bits;
     // Few values leave some warps without any if each takes many at a time.
     using Wide = Counters<Shape, bits, 4>;
@@ -142,9 +143,14 @@ class Counting {
     const bool is_done = bits == 4 || few.range >= wide_steps_from
                              ? sort_by<Wide>({0, few.range + 1}, from, few.lowest, to)
                              : sort_by<Narrow>({0, few.range + 1}, from, few.lowest, to);
-    if (is_done) return;
+    if (is_done) return true;
+    if (may_leave_alone) {
+      clear_counters();
+      return false;
+    }
     if (bits == 8 || !sort_by_shares<Counters<Shape, 8, 4>>(map_, from, few.lowest, to))
       (void)sort_by_shares<Counters<Shape, 32, 4>>(map_, from, few.lowest, to);
+    return true;
   }
 
  private:
@@ -359,10 +365,12 @@ class Counting {
   const KeyMap<Bits>& map_;
 };
 
-/// Sorts the buckets of task.list, a block one after the other. `most_chunks`: of one that was dealt.
+/// Sorts the buckets of task.list, a block one after the other. `most_chunks`: of one that was dealt. Those of up to
+/// `most_left_alone` keys of which one value has too many for the first counters join task.next_list, to find their
+/// parts there.
 template <class Bits, class Shape, uint32_t most_chunks>
 __global__ __launch_bounds__(Shape::threads, Shape::blocks_a_multiprocessor) void bucket_counting_kernel(
-    bucket_list::BucketTask<Bits, NoValue> task, MsdPlan<Bits>* plan) {
+    bucket_list::BucketTask<Bits, NoValue> task, uint32_t most_left_alone, MsdPlan<Bits>* plan) {
   if (ptx::is_before_90()) return;
   ptx::wait_for_previous_launch();
   if (!plan->partitions()) return;
@@ -375,7 +383,8 @@ __global__ __launch_bounds__(Shape::threads, Shape::blocks_a_multiprocessor) voi
       shared.queue, task, *plan, [&](const ListedBucket& bucket, const uint16_t* chunks, auto...) {
         const typename Sorter::Keys keys{was_dealt ? nullptr : task.source(*plan) + bucket.first,
                                          task.dealt.keys_of(bucket, chunks), bucket.size};
-        counting.sort(keys, bucket.few, task.destination(*plan, bucket));
+        if (!counting.sort(keys, bucket.few, task.destination(*plan, bucket), bucket.size <= most_left_alone))
+          bucket_list::leave_alone(task, bucket, plan);
       });
 }
 

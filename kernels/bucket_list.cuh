@@ -200,6 +200,14 @@ struct BucketTask {
   }
 };
 
+/// One thread of the block: `bucket` joins task.next_list, to find its parts there.
+template <class Bits>
+__device__ __forceinline__ void leave_alone(const BucketTask<Bits, NoValue>& task, ListedBucket bucket,
+                                            MsdPlan<Bits>* plan) {
+  bucket.parts = BucketParts::not_known();
+  if (threadIdx.x == 0) task.next_list[atomicAdd(&plan->listed[task.next], 1u)] = bucket;
+}
+
 /// The present bucket of a block and those behind it, in turns; and `most_chunks` numbers of chunks of each.
 template <uint32_t most_chunks>
 struct Queue {

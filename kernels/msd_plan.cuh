@@ -400,7 +400,7 @@ __global__ __launch_bounds__(decide_threads) void decide_kernel(Decision decisio
     const ValueSpan few{static_cast<uint32_t>(interval.first), static_cast<uint32_t>(all_above)};
     is_too_large = which == few_valued_buckets && !has_few_values;
     if (has_few_values && !interval.is_open) {
-      if (limits.counts_dense && few.range >> dense_value_bits == 0)
+      if (limits.counts_dense && few.range >> dense_value_bits == 0 && plan->frequent == 0)
         which = dense_buckets;
       else if (which == limits.set_apart &&
                (which != small_buckets || (is_sparse(size, few.range) && plan->frequent == 0)))

@@ -302,18 +302,21 @@ void sort_narrow_pairs(bucket_sort_detail::BucketTask<uint32_t, Value> task, Buc
       task, plan);
 }
 
-/// Keys alone of few values, in buckets of at most so many keys if they were dealt: by counters.
-template <class Shape, uint32_t most_keys, class Bits>
-void count_buckets(bucket_sort_detail::BucketTask<Bits, NoValue> task, BucketClass which,
-                   const ListedBucket* lists, MsdPlan<Bits>* plan, cudaStream_t stream) {
+/// Keys alone of few values: by counters. Buckets of up to `most_left_alone` keys may join `next`.
+template <class Policy, class Shape, class Bits>
+void count_buckets(bucket_sort_detail::BucketTask<Bits, NoValue> task, BucketClass which, BucketClass next,
+                   uint32_t most_left_alone, ListedBucket* lists, MsdPlan<Bits>* plan, cudaStream_t stream) {
   using namespace bucket_counting_detail;
   task.list = lists + which * msd_most_buckets;
   task.which = which;
-  constexpr uint32_t most_chunks = (most_keys + dealt_chunk<Bits> - 1) / dealt_chunk<Bits>;
+  task.next_list = lists + next * msd_most_buckets;
+  task.next = next;
+  constexpr uint32_t most_chunks = Policy::Large::most_keys / dealt_chunk<Bits>;
+  static_assert(Policy::Large::most_keys % dealt_chunk<Bits> == 0);
   const auto kernel = bucket_counting_kernel<Bits, Shape, most_chunks>;
   constexpr size_t shared_bytes = sizeof(Shared<Shape, most_chunks>);
   const uint32_t blocks = resident_blocks(kernel, Shape::threads, shared_bytes);
-  launch_chained(kernel, {blocks, Shape::threads, shared_bytes}, stream, task, plan);
+  launch_chained(kernel, {blocks, Shape::threads, shared_bytes}, stream, task, most_left_alone, plan);
 }
 
 template <class Policy, Ranking ranking, class Bits, class Value>
@@ -526,12 +529,13 @@ void radix_msd(const MsdArrays<Bits, Value>& arrays, const MsdSettings<Bits>& se
     namespace counting = bucket_counting_detail;
     if (takes_bits)
       msd_detail::sort_by_bits<Policy>(task, repeating_buckets, workspace.lists.data(), plan, stream);
+    ListedBucket* const lists = workspace.lists.data();
     if (counts_larger || counts_large)
-      msd_detail::count_buckets<counting::FewValued, Large::most_keys>(task, few_valued_buckets,
-                                                                       workspace.lists.data(), plan, stream);
+      msd_detail::count_buckets<Policy, counting::FewValued>(task, few_valued_buckets, repeating_buckets, 0,
+                                                             lists, plan, stream);
     if (counts_dense)
-      msd_detail::count_buckets<counting::Dense, Large::most_keys>(task, dense_buckets,
-                                                                   workspace.lists.data(), plan, stream);
+      msd_detail::count_buckets<Policy, counting::Dense>(task, dense_buckets, repeating_buckets,
+                                                         Small::most_keys, lists, plan, stream);
     sort_class.template operator()<ForRepeated<Small>, Crowded::left_alone>(repeating_buckets,
                                                                             crowded_buckets);
     sort_class.template operator()<ForRepeated<Large>, Crowded::by_digits>(crowded_buckets, crowded_buckets);

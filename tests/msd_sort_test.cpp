@@ -361,7 +361,7 @@ TEMPLATE_TEST_CASE("buckets of even fewer values are counted, large ones, too", 
     for (const auto& plan : {dealt, counted})
       CHECK((plan.listed[dense_buckets] > buckets / 2) == (of_bucket < 1u << dense_value_bits));
   }
-  const auto large = sort<TestType, NoValue, DenseMsd>(keys, {});
+  const auto large = sort<TestType, NoValue, DenseMsd>(with_repeated, {});
   CHECK((large.listed[dense_buckets] > buckets / 4) == (of_bucket < 1u << dense_value_bits));
   for (size_t i = 0; i < keys.size(); ++i) keys[random() % keys.size()] = key_of(range / 5);
   const auto besides = sort<TestType, NoValue, SparseMsd>(keys, {});
