@@ -12,6 +12,7 @@
 
 #include <chrono>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
@@ -85,6 +86,7 @@ class SortRun {
   SortReport& report_;
   PhaseClock clock_;
   Plan plan_;
+  uint32_t most_loaders_ = std::numeric_limits<uint32_t>::max();
   SharedFingerprint read_;  // of what came in
   Fingerprint loaded_;
 };
