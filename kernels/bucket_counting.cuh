@@ -1,5 +1,6 @@
 // bucket_counting.cuh - the end of an MSD radix sort for buckets of few values, which are counted: large ones of
-// no more than 65,536 values, also of more keys than a block has room for, and any of no more than 16,384.
+// no more than 65,536 values, also of more keys than a block has room for, and any of no more than 16,384,
+// where there are enough keys for such launches.
 // Seward, "Information Sorting in the Application of Electronic Digital Computers", 1954. Keys alone. Moves 2n
 // keys.
 //
