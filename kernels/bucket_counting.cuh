@@ -1,8 +1,7 @@
-// bucket_counting.cuh - the end of an MSD radix sort for buckets of few values, which are counted: large ones of
-// no more than 65,536 values, also of more keys than a block has room for, and any of no more than 16,384,
-// where there are enough keys for such launches.
-// Seward, "Information Sorting in the Application of Electronic Digital Computers", 1954. Keys alone. Moves 2n
-// keys.
+// bucket_counting.cuh - the end of an MSD radix sort for buckets of few values, which are counted: large ones
+// of no more than 65,536 values, also of more keys than a block has room for, and any of no more than 16,384,
+// where there are enough keys for such launches. Seward, "Information Sorting in the Application of
+// Electronic Digital Computers", 1954. Keys alone. Moves 2n keys.
 //
 //     bucket:           63 60 61 63 60 63      1 some bits in shared memory count the keys of each value
 //     counts:            2  1  0  3            2 each warp takes its share of the values, some at a time
@@ -10,8 +9,9 @@
 //     markers:           0  .  1  3  .  .        at a value's first place, its number
 //     running maximum:   0  0  1  3  3  3      3 every place learns its value from the last marker before it
 //
-// Buckets of many values: if one comes more than 15 times, all is counted again by 8 bits, half of the values at a
-// time; those of few begin with these. If more than 255 times, by 32 bits, an eighth or a fourth of the values.
+// Buckets of many values: if one comes more than 15 times, all is counted again by 8 bits, half of the values
+// at a time; those of few begin with these. If more than 255 times, by 32 bits, an eighth or a fourth of the
+// values.
 #pragma once
 
 #include "core/key_bits.hpp"
@@ -41,10 +41,10 @@ struct Shape {
   static constexpr uint32_t words = values / 32 * counter_bits;
 };
 using FewValued = Shape<256, 4, few_value_bits, 4>;
-// H200, CUDA 13.0, 2026-11-24, whole sorts of 2^28 u32 keys of the first 2^30, 2^28, 2^24 numbers, and of f32 from -1
-// to 1, ms (before: 2.47, 2.79, 2.82, 2.59), threads x blocks / value bits: 128x10/14 2.15, 1.96, 1.98, 2.16;
-// 128x8/14 2.19, 1.97, 1.97, 2.16; 128x10/13 2.45, 1.94, 1.93, 2.15; 128x12/13 2.47, 1.95, 1.93, 2.17; before wide
-// steps 128x10/13 2.47, 2.01, -, 2.16, 256x5/13 2.44, 2.10, -, 2.24.
+// H200, CUDA 13.0, 2026-11-24, whole sorts of 2^28 u32 keys of the first 2^30, 2^28, 2^24 numbers, and of f32
+// from -1 to 1, ms (before: 2.47, 2.79, 2.82, 2.59), threads x blocks / value bits: 128x10/14 2.15, 1.96,
+// 1.98, 2.16; 128x8/14 2.19, 1.97, 1.97, 2.16; 128x10/13 2.45, 1.94, 1.93, 2.15; 128x12/13 2.47, 1.95, 1.93,
+// 2.17; before wide steps 128x10/13 2.47, 2.01, -, 2.16, 256x5/13 2.44, 2.10, -, 2.24.
 using Dense = Shape<128, 10, dense_value_bits, 8>;
 /// With so many values most warps have some if a lane takes 16 at a time.
 inline constexpr uint32_t wide_steps_from = 2048;
@@ -60,8 +60,8 @@ struct Shared {
   alignas(16) uint16_t markers[Shape::warps][window];
 };
 
-/// Counters of 4, 8 or 32 bits, as many as fit, for the values from `first` on, of which there are `used`. A lane
-/// takes those of lane_words words at a time.
+/// Counters of 4, 8 or 32 bits, as many as fit, for the values from `first` on, of which there are `used`. A
+/// lane takes those of lane_words words at a time.
 template <class Shape, uint32_t bits, uint32_t lane_words>
 struct Counters {
   static constexpr uint32_t a_word = 32 / bits;
@@ -133,9 +133,9 @@ class Counting {
     own[ptx::lane_id()] = own[ptx::lane_id() + warp_threads] = make_uint4(0, 0, 0, 0);
   }
 
-  /// Sorts keys, ordered bits, of these values; they go to `to`, in an array that is aligned to 16 bytes, as the
-  /// caller has them. `to` may be where they are. False, and nothing is written, if the first counters do not
-  /// suffice and `may_leave_alone`.
+  /// Sorts keys, ordered bits, of these values; they go to `to`, in an array that is aligned to 16 bytes, as
+  /// the caller has them. `to` may be where they are. False, and nothing is written, if the first counters do
+  /// not suffice and `may_leave_alone`.
   __device__ __forceinline__ bool sort(const Keys& from, ValueSpan few, Bits* to, bool may_leave_alone) {
     constexpr uint32_t bits = Shape::counter_bits;
     // Few values leave some warps without any if each takes many at a time.
@@ -366,9 +366,9 @@ class Counting {
   const KeyMap<Bits>& map_;
 };
 
-/// Sorts the buckets of task.list, a block one after the other. `most_chunks`: of one that was dealt. Those of up to
-/// `most_left_alone` keys of which one value has too many for the first counters join task.next_list, to find their
-/// parts there.
+/// Sorts the buckets of task.list, a block one after the other. `most_chunks`: of one that was dealt. Those
+/// of up to `most_left_alone` keys of which one value has too many for the first counters join
+/// task.next_list, to find their parts there.
 template <class Bits, class Shape, uint32_t most_chunks>
 __global__ __launch_bounds__(Shape::threads, Shape::blocks_a_multiprocessor) void bucket_counting_kernel(
     bucket_list::BucketTask<Bits, NoValue> task, uint32_t most_left_alone, MsdPlan<Bits>* plan) {

@@ -659,8 +659,9 @@ class Bucket {
   Value values_[with_values ? keys_a_thread : 1];
 };
 
-/// Sorts the buckets of task.list. Those that are left alone join task.next_list. `Parts`: those that the list says,
-/// or RealParts that are found from the keys, where all buckets are linear in the values of floats.
+/// Sorts the buckets of task.list. Those that are left alone join task.next_list. `Parts`: those that the
+/// list says, or RealParts that are found from the keys, where all buckets are linear in the values of
+/// floats.
 template <class Bits, class Value, Ranking ranking, class Policy, Crowded crowded, class Parts>
 __global__ __launch_bounds__(Policy::threads, Policy::blocks_a_multiprocessor) void bucket_sort_kernel(
     BucketTask<Bits, Value> task, MsdPlan<Bits>* plan) {

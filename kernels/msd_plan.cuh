@@ -29,10 +29,10 @@ inline constexpr uint32_t msd_digits = 1u << msd_digit_bits;
 
 /// Lists of buckets: small ones, large ones; those of few values, keys alone, that are set apart: small ones
 /// (bucket_bits.cuh), or large and larger ones (bucket_counting.cuh), and pairs with narrow keys
-/// (bucket_pairs.cuh); where these are keys alone, those of even fewer values (bucket_counting.cuh, too); small ones,
-/// keys alone, of which words of parts are crowded, because values repeat as a rule, or whose parts are to be
-/// found; and those of all kinds that are too crowded for that, with large ones and such of pairs whose parts are
-/// to be found, and of floats the one around zero.
+/// (bucket_pairs.cuh); where these are keys alone, those of even fewer values (bucket_counting.cuh, too);
+/// small ones, keys alone, of which words of parts are crowded, because values repeat as a rule, or whose
+/// parts are to be found; and those of all kinds that are too crowded for that, with large ones and such of
+/// pairs whose parts are to be found, and of floats the one around zero.
 enum BucketClass : uint32_t {
   small_buckets,
   large_buckets,
@@ -43,8 +43,8 @@ enum BucketClass : uint32_t {
   bucket_classes
 };
 
-/// As a power of two the values of a bucket of few, and of a dense one; and its keys at most, if one block counts
-/// them.
+/// As a power of two the values of a bucket of few, and of a dense one; and its keys at most, if one block
+/// counts them.
 inline constexpr uint32_t few_value_bits = 16;
 inline constexpr uint32_t dense_value_bits = 14;
 inline constexpr uint32_t most_counted_keys = 1u << 17;

@@ -49,10 +49,11 @@ inline constexpr uint32_t least_crowded = 12;
 
 /// Slots for the samples' distinct values, then for their buckets.
 inline constexpr uint32_t sample_slots = 2 * samples;
-/// More samples than this do not repeat a value by chance where there are a quarter as many values as keys: fewer
-/// tell nothing (of 2^28 keys, below 512 a value).
+/// More samples than this do not repeat a value by chance where there are a quarter as many values as keys:
+/// fewer tell nothing (of 2^28 keys, below 512 a value).
 inline constexpr uint32_t most_repeated = 16;
-/// Keys a value at most, where each bucket is sorted by parts; and where those of few values are counted by bytes.
+/// Keys a value at most, where each bucket is sorted by parts; and where those of few values are counted by
+/// bytes.
 inline constexpr uint32_t sorted_keys_a_value = 4;
 inline constexpr uint32_t counted_keys_a_value = 150;
 /// Each 256th of the buckets gets 16 samples if keys are even; more than this does not happen by chance.

@@ -134,11 +134,11 @@ using ForRepeated = BucketSortPolicy<Policy::threads, Policy::keys_a_thread, Pol
 /// counted_from keys on larger buckets are counted, if they have few values: fewer keys with such buckets
 /// have, as a rule, some that are larger still, and a launch that finds nothing to do takes 1.3 us. From
 /// dense_from keys on large buckets of few values are, too; from sparse_from keys on small ones are sorted by
-/// a bit vector, as long as no large ones are counted, and from either on all of very few values are counted; and
-/// from narrow_from pairs on keys may be left narrow.
-/// From fine_from keys alone on a bucket map has fine pieces, made from four times the sample, which takes 40
-/// us more. From clumps_from keys on the survey asks whether keys clump together inside of the buckets; fewer
-/// keys than the default come together in the same part by chance.
+/// a bit vector, as long as no large ones are counted, and from either on all of very few values are counted;
+/// and from narrow_from pairs on keys may be left narrow. From fine_from keys alone on a bucket map has fine
+/// pieces, made from four times the sample, which takes 40 us more. From clumps_from keys on the survey asks
+/// whether keys clump together inside of the buckets; fewer keys than the default come together in the same
+/// part by chance.
 template <class Partition_, class Small_, class Large_, uint32_t bucket_keys_ = 4096,
           uint64_t least_count_ = uint64_t{1} << 21, uint64_t counted_from_ = uint64_t{1} << 30,
           uint64_t fine_from_ = uint64_t{1} << 27, uint64_t clumps_from_ = uint64_t{1} << 20,

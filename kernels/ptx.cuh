@@ -65,7 +65,8 @@ __device__ __forceinline__ T* opaque(T* address) {
   return address;
 }
 
-/// The same word, of which the compiler knows nothing: it would make values of both sides of a branch before it.
+/// The same word, of which the compiler knows nothing: it would make values of both sides of a branch before
+/// it.
 __device__ __forceinline__ uint32_t opaque(uint32_t word) {
 #if defined(__CUDA_ARCH__)
   asm("" : "+r"(word));

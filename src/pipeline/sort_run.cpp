@@ -127,9 +127,9 @@ void SortRun::take_sample() {
   const auto keys = context_.input.keys(false);
   plan_.job.sample = sample_of(*keys, plan_.job.count, plan_.job.type, plan_.job.order);
   // Buckets are sorted while other workers wait for the disk, in chunks of which there are many: near a
-  // second-level cache's size where the file has so few. More than one worker besides makes reading slower. Two
-  // threads of a Zen 4, 1 GiB, from one worker more and chunks of 8 MiB, medians of 7: u32 1.63 -> 1.41 s, u64
-  // 1.44 -> 1.06 (with huge pages timed by the thread, too).
+  // second-level cache's size where the file has so few. More than one worker besides makes reading slower.
+  // Two threads of a Zen 4, 1 GiB, from one worker more and chunks of 8 MiB, medians of 7: u32 1.63 -> 1.41
+  // s, u64 1.44 -> 1.06 (with huge pages timed by the thread, too).
   if (context_.threads == 1) return;
   most_loaders_ = plan_.job.workers + 1;
   plan_.job.workers += 5;
