@@ -16,6 +16,16 @@ namespace {
 
 constexpr const char* advice = "the memory or the device may be faulty: try again, or on another machine";
 
+// What a session that splits its keys while they come is given (share_split). More workers than the plan has:
+// while some wait for the disk others sort buckets; but one more at most to read, which more make slower. And
+// chunks of which there are many, near the size of a second-level cache where the file has so few. Two threads
+// of a Zen 4, 1 GiB, from one worker more and chunks of 8 MiB, medians of 7: u32 1.63 -> 1.41 s, u64 1.44 ->
+// 1.06 (with huge pages timed by the thread, too).
+constexpr uint32_t split_workers_more = 5;
+constexpr uint32_t split_loaders_more = 1;
+constexpr uint64_t split_chunks = 512;
+constexpr uint64_t least_split_chunk = 2u << 20;
+
 }  // namespace
 
 void PhaseClock::run(Phase phase, uint64_t bytes, const std::function<void(const MovedFunction& moved)>& f) {
@@ -126,16 +136,15 @@ void SortRun::take_sample() {
   if (!backend_.wants_sample(plan_.job, request().memory)) return;
   const auto keys = context_.input.keys(false);
   plan_.job.sample = sample_of(*keys, plan_.job.count, plan_.job.type, plan_.job.order);
-  // Buckets are sorted while other workers wait for the disk, in chunks of which there are many: near a
-  // second-level cache's size where the file has so few. More than one worker besides makes reading slower.
-  // Two threads of a Zen 4, 1 GiB, from one worker more and chunks of 8 MiB, medians of 7: u32 1.63 -> 1.41
-  // s, u64 1.44 -> 1.06 (with huge pages timed by the thread, too).
-  if (context_.threads == 1) return;
-  most_loaders_ = plan_.job.workers + 1;
-  plan_.job.workers += 5;
-  const uint64_t split_chunk = std::bit_floor(context_.input.data_bytes() / 512);
-  plan_.job.chunk_bytes =
-      std::min<uint64_t>(plan_.job.chunk_bytes, std::max<uint64_t>(split_chunk, 2u << 20));
+  if (context_.threads > 1) share_split();
+}
+
+void SortRun::share_split() {
+  most_loaders_ = plan_.job.workers + split_loaders_more;
+  plan_.job.workers += split_workers_more;
+  const uint64_t chunk =
+      std::max(std::bit_floor(context_.input.data_bytes() / split_chunks), least_split_chunk);
+  plan_.job.chunk_bytes = std::min<uint64_t>(plan_.job.chunk_bytes, chunk);
 }
 
 std::unique_ptr<SortSession> SortRun::begin_session() {

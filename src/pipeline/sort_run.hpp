@@ -65,6 +65,7 @@ class SortRun {
   void run_in_memory();
   void run_external();
   void take_sample();
+  void share_split();
   std::unique_ptr<SortSession> begin_session();
   Fingerprint load(SortSession& session, bool read_once, const MovedFunction& moved);
   Fingerprint load_counted_stream(SortSession& session, const MovedFunction& moved);
