@@ -127,12 +127,16 @@ constexpr bool has_room_for_tiled_grid(uint64_t count) {
 }
 
 /// Whether the statuses of the LSD sort lie in the scratch array, behind the keys, where those that are not
-/// counted have room to grow: they are needed only if the MSD sort gives up, and are cleared then.
+/// counted have room to grow: they are needed only if the MSD sort gives up, and are cleared then. Those of
+/// keys that are counted as a rule are there, too: 2^28 keys have 16 MiB of them.
 template <class Bits, class Value, class Policy = TunedOnesweep<Bits, Value>>
 constexpr bool puts_statuses_in_scratch(uint64_t count) {
-  if constexpr (has_msd_sort<Bits, Value> && !Policy::is_portable)
+  if constexpr (Policy::is_portable)
+    return false;
+  else if constexpr (has_msd_sort<Bits, Value>)
     return MsdWorkspace<Bits, Value>::has_dealt(count);
-  return false;
+  else
+    return sizeof(Bits) <= 2 && value_bytes<Value> == 0;
 }
 
 /// Where they begin.
@@ -252,8 +256,10 @@ void sort_by_digest(DeviceSpan<const Bits> keys_in, DeviceSpan<Bits> keys_out, c
                        MsdSettings<Bits>{.map = settings.map, .codes = code_passes(workspace, in_place)},
                        workspace.msd, stream);
   }
+  const bool only_counts = takes_no_passes<Bits>(settings.algorithm, with_values);
   // Had they been in order, the MSD sort would have seen it, and not fallen back to radix alone.
-  const bool may_be_in_order = wanted == nullptr || settings.algorithm != SortAlgorithm::radix;
+  const bool may_be_in_order =
+      !only_counts && (wanted == nullptr || settings.algorithm != SortAlgorithm::radix);
   if (may_be_in_order) {
     rearrange(keys_in.data(), keys_out.data(), count, plan, stream);
     if constexpr (with_values) rearrange(values_in, values_out, count, plan, stream);
@@ -269,6 +275,7 @@ void sort_by_digest(DeviceSpan<const Bits> keys_in, DeviceSpan<Bits> keys_out, c
                           stream);
   }
   if (!with_values && settings.algorithm == SortAlgorithm::counting) return;
+  if (only_counts) return;
 
   if (workspace.has_statuses_in_scratch) clear_statuses(onesweep, wanted, stream);
   const ColumnArrays<Bits> keys{keys_in.data(), workspace.scratch_keys.data(), keys_out.data()};

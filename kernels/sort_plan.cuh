@@ -98,6 +98,13 @@ SWEEPSORT_HOST_DEVICE constexpr bool counting_pays(uint64_t count) {
   return sizeof(Bits) == 1 || count >= uint64_t{1} << 20;
 }
 
+/// True if no pass by digits is ever taken, nor a copy: keys of one byte alone are counted, unless they are
+/// all equal and in place.
+template <class Bits>
+SWEEPSORT_HOST_DEVICE constexpr bool takes_no_passes(SortAlgorithm algorithm, bool with_values) {
+  return sizeof(Bits) == 1 && !with_values && algorithm == SortAlgorithm::automatic;
+}
+
 namespace plan_detail {
 
 /// `key - by` in the order of `map`, written as a map of the raw bits.
@@ -111,14 +118,15 @@ template <class Bits>
 __device__ Road choose(const SortTask& task, const Digest<Bits>& digest, uint32_t live_digits,
                        uint64_t bins) {
   const Road in_order = task.in_place ? Road::nothing : Road::copy;
+  // Whatever their order: to write one value costs no more than to copy it does.
+  if (takes_no_passes<Bits>(task.algorithm, task.with_values))
+    return live_digits == 0 && task.in_place ? Road::nothing : Road::counting;
   if (task.count < 2) return task.count == 0 ? Road::nothing : in_order;
   // Pairs are scattered by one digit, keys alone are counted in a block's shared memory.
   const uint64_t most_bins = task.with_values ? digit_values : counting_bins;
   if (task.algorithm == SortAlgorithm::counting) return bins <= most_bins ? Road::counting : Road::unsuitable;
   if (live_digits == 0) return in_order;
-  if constexpr (sizeof(Bits) == 1) {
-    if (task.algorithm == SortAlgorithm::automatic && !task.with_values) return Road::counting;
-  } else {
+  if constexpr (sizeof(Bits) > 1) {
     if (!digest.falls) return in_order;
     // Equal keys must keep their order only if they carry values.
     if (!digest.rises && !(task.with_values && digest.repeats)) return Road::reverse;
