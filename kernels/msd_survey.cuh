@@ -33,6 +33,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstddef>
 #include <cstdint>
 
 namespace sweepsort {
@@ -47,7 +48,7 @@ inline constexpr uint32_t slack_samples = 16;
 /// So many of 4,096 samples do not meet in one of 8,192 counters by chance.
 inline constexpr uint32_t least_crowded = 12;
 
-/// Slots for the samples' distinct values, then for their buckets.
+/// Counters for the samples' buckets; and slots for the values of a larger sample.
 inline constexpr uint32_t sample_slots = 2 * samples;
 /// More samples than this do not repeat a value by chance where there are a quarter as many values as keys:
 /// fewer tell nothing (of 2^28 keys, below 512 a value).
@@ -68,6 +69,8 @@ inline constexpr uint32_t places_a_round = threads * halves_in_flight / 2;
 /// Where the pieces of a map are made from, if they are coarse; fine ones are from four times as many.
 inline constexpr uint32_t piece_places = 2 * places_a_round;
 inline constexpr uint32_t fine_piece_places = 4 * piece_places;
+/// Pairs may have coarse pieces alone.
+constexpr uint32_t most_places(bool with_values) { return with_values ? piece_places : fine_piece_places; }
 /// Samples of a piece that say less of it than its neighbours' do.
 inline constexpr uint32_t few_in_piece = 16;
 /// Of which frequent values are found: one key in so many, but no more than that.
@@ -90,6 +93,19 @@ inline constexpr uint32_t finders = 1u << finder_bits;
 /// So many samples of a value are no chance.
 inline constexpr uint32_t least_times = 8;
 
+/// How often each value of a sample is met. All samples of a value find one of them, its owner: that with the
+/// highest number of those whose hash names the same slot, if it has the value; else they look for one by
+/// another hash. (Before, a slot for a value was taken by compare and swap, which made 4,096 different keys of 8
+/// bytes wait 13,000 to 15,000 cycles.)
+template <class Bits>
+struct SampleCounts {
+  static constexpr uint32_t slots = 4 * samples;
+
+  uint32_t owners[slots];  // its number + 1
+  Bits keys[samples];
+  uint32_t times[samples];  // by owner
+};
+
 template <class Bits>
 struct Shared {
   union {
@@ -98,10 +114,11 @@ struct Shared {
       uint32_t seen[sample_slots];
     };
     alignas(16) AtomicWord<Bits> frequent[value_table::slots];
+    SampleCounts<Bits> sampled;
   };
-  uint32_t in_bucket[sample_slots];
-  uint32_t in_group[groups];
-  uint32_t in_piece[most_map_pieces];
+  alignas(16) uint32_t in_bucket[sample_slots];
+  alignas(16) uint32_t in_group[groups];
+  alignas(16) uint32_t in_piece[most_map_pieces];
   MapPiece pieces[most_map_pieces];
   uint32_t warp_sums[threads / warp_threads];
   BucketMap<Bits> map;
@@ -109,8 +126,7 @@ struct Shared {
   Bits most[threads / warp_threads];
   uint32_t distinct;
   uint32_t singles;
-  uint32_t most_seen;  // the slot of a value in its low bits, how often it was sampled above
-  uint32_t zeros;      // the smallest of all values, which has no slot
+  uint32_t most_seen;  // a value's owner in the low bits, how often it was sampled above
   uint32_t is_last;
   uint32_t deals;
 };
@@ -143,6 +159,40 @@ __device__ BucketMap<Bits> guess_map(Bits least, Bits most, uint32_t buckets, bo
   return map_around(least, most, samples, buckets, may_fill);
 }
 
+/// Two neighbours, which one load brings.
+template <class Bits>
+struct alignas(2 * sizeof(Bits)) Neighbours {
+  Bits left;
+  Bits right;
+};
+
+/// What collect_kernel has found for the one block that looks at it: a multiprocessor alone asks for one
+/// sector after the other, 3.5 cycles each (H100).
+template <class Bits>
+struct CollectedSample {
+  Neighbours<Bits>* neighbours;  // samples + 1, the last one the array's end
+  uint4* places;                 // most_places, in the order of place_at(): so many of the first ones are as
+                                 // far from each other, too
+  uint32_t most_places;          // a multiple of places_a_round
+
+  /// Bytes of both.
+  static constexpr uint64_t bytes(uint32_t most_places) {
+    return uint64_t{most_places} * 32 + (samples + 2) * sizeof(Neighbours<Bits>);
+  }
+  /// `memory`: so many, aligned to 16.
+  static CollectedSample in(std::byte* memory, uint32_t most_places) {
+    return {reinterpret_cast<Neighbours<Bits>*>(memory + uint64_t{most_places} * 32),
+            reinterpret_cast<uint4*>(memory), most_places};
+  }
+  /// Which of the places, by their distance from the array's beginning, is number `at`: every so many-th one,
+  /// then those in the middle between them, and so on.
+  __device__ __forceinline__ uint32_t place_at(uint32_t at) const {
+    const uint32_t each = most_places / places_a_round;  // a power of two
+    const uint32_t turned = each == 1 ? 0 : __brev(at / places_a_round) >> __clz(static_cast<int>(each - 1));
+    return at % places_a_round * each + turned;
+  }
+};
+
 /// What the host says.
 template <class Bits>
 struct Task {
@@ -157,6 +207,7 @@ struct Task {
   uint32_t has_fine_pieces;  // a map, if it has any
   uint32_t asks_for_clumps;
   uint32_t may_deal;
+  CollectedSample<Bits> sample;
 };
 
 /// The index of number `which` of `all` at equal distances among `count`.
@@ -165,14 +216,13 @@ __device__ __forceinline__ uint64_t spread(uint64_t which, uint64_t all, uint64_
 }
 
 /// Half of the keys of a place, one of `places` at equal distances, of which each is a whole sector if the
-/// array begins with one: lanes side by side take both halves, since a multiprocessor asks for one sector
-/// after the other. The last place of an array may be missed.
+/// array begins with one. The last place of an array may be missed.
 template <class Bits>
 struct HalfPlace {
   static constexpr uint32_t width = digest_detail::keys_a_vector<Bits>;
   digest_detail::Vector<Bits> vector;
 
-  /// `half`: of 2 * places.
+  /// `half`: of 2 * places; lanes side by side take both halves.
   __device__ __forceinline__ void load(const Task<Bits>& task, uint64_t half, uint64_t places) {
     const uint64_t wanted = spread(half / 2, places, task.count) / width;
     const uint64_t first = min(wanted, task.count / width - 2) & ~uint64_t{1};
@@ -183,13 +233,6 @@ struct HalfPlace {
 #pragma unroll
     for (uint32_t k = 0; k < width; ++k) body(k, vector.keys[k]);
   }
-};
-
-/// Two neighbours, which one load brings.
-template <class Bits>
-struct alignas(2 * sizeof(Bits)) Neighbours {
-  Bits left;
-  Bits right;
 };
 
 /// How many places the larger sample is taken from.
@@ -224,9 +267,9 @@ class Survey {
       : shared_(shared), task_(task), plan_(plan), table_(table) {}
 
   __device__ __forceinline__ void run() {
-    clear(shared_.values, sample_slots);
-    clear(shared_.seen, sample_slots);
-    if (threadIdx.x == 0) shared_.distinct = shared_.singles = shared_.most_seen = shared_.zeros = 0;
+    clear(shared_.sampled.owners, SampleCounts<Bits>::slots);
+    clear(shared_.sampled.times, samples);
+    if (threadIdx.x == 0) shared_.distinct = shared_.singles = shared_.most_seen = 0;
     take_sample();
     count_values();
     // Pairs whose range is one of two digits mostly have one or two of them, and are passed as soon as they
@@ -234,12 +277,9 @@ class Survey {
     const bool is_wide = !task_.with_values || most_ - least_ > 0xffff;
     maybe_few_ = is_wide && shared_.distinct <= most_listed_values * 3 / 4 &&
                  shared_.singles <= most_singles(shared_.distinct);
-    const uint32_t most_seen = shared_.most_seen / sample_slots;
-    const uint32_t top_seen = max(most_seen, shared_.zeros);
+    const uint32_t top_seen = shared_.most_seen / samples;
     const bool has_top = top_seen >= least_times && top_seen * (task_.count / samples) > task_.most_keys;
-    const Bits top = shared_.zeros > most_seen
-                         ? Bits{0}
-                         : static_cast<Bits>(shared_.values[shared_.most_seen % sample_slots]);
+    const Bits top = shared_.sampled.keys[shared_.most_seen % samples];
     if (threadIdx.x == 0) {
       plan_.guess = guess_;
       plan_.keys = task_.count;
@@ -249,7 +289,7 @@ class Survey {
       plan_.top = task_.map.from_ordered(top);
     }
     if (task_.with_values && has_top) {
-      if (!may_stand_apart<Bits> || maybe_few_ || most_seen_besides(top) >= least_times) {
+      if (!may_stand_apart<Bits> || maybe_few_ || most_seen_besides_top() >= least_times) {
         if (threadIdx.x == 0) plan_.has_too_large = 1;
         return;
       }
@@ -319,9 +359,12 @@ class Survey {
   }
 
  private:
+  /// Whole vectors of 16 bytes.
   template <class T>
   __device__ __forceinline__ static void clear(T* words, uint32_t size) {
-    for (uint32_t i = threadIdx.x; i < size; i += threads) words[i] = 0;
+    uint4* const vectors = reinterpret_cast<uint4*>(words);
+    for (uint32_t i = threadIdx.x; i < size * sizeof(T) / sizeof(uint4); i += threads)
+      vectors[i] = make_uint4(0, 0, 0, 0);
   }
 
   __device__ __forceinline__ static uint32_t first_sample() { return threadIdx.x * samples_a_thread; }
@@ -332,16 +375,12 @@ class Survey {
   /// The sample, its range, and whether it seems to be in order.
   __device__ __forceinline__ void take_sample() {
     const KeyMap<Bits>& map = task_.map;
-    const Neighbours<Bits>* const pairs = reinterpret_cast<const Neighbours<Bits>*>(task_.keys);
-    const auto pair_of = [&](uint32_t sample) { return spread(sample, samples, task_.count / 2); };
+    const Neighbours<Bits>* const own = task_.sample.neighbours + first_sample();
     Neighbours<Bits> pair[samples_a_thread];
 #pragma unroll
-    for (uint32_t k = 0; k < samples_a_thread; ++k) pair[k] = pairs[pair_of(first_sample() + k)];
+    for (uint32_t k = 0; k < samples_a_thread; ++k) pair[k] = own[k];
     Bits behind = 0;
-    if (ptx::lane_id() == warp_threads - 1) {
-      const uint32_t next = first_sample() + samples_a_thread;
-      behind = map.to_ordered(task_.keys[next < samples ? 2 * pair_of(next) : task_.count - 1]);
-    }
+    if (ptx::lane_id() == warp_threads - 1) behind = map.to_ordered(own[samples_a_thread].left);
 #pragma unroll
     for (uint32_t k = 0; k < samples_a_thread; ++k) {
       pair[k] = {map.to_ordered(pair[k].left), map.to_ordered(pair[k].right)};
@@ -377,47 +416,78 @@ class Survey {
     most_ = warp_reduce(shared_.most[ptx::lane_id()], [](Bits a, Bits b) { return max(a, b); });
   }
 
-  /// Of the sample: distinct values, values seen once, and the value seen most often. The table does not hold
-  /// zero.
+  /// The number of this thread's k-th sample in SampleCounts.
+  __device__ __forceinline__ static uint32_t number_of(uint32_t k) { return k * threads + threadIdx.x; }
+
+  /// Of the sample: distinct values, values seen once, and the value seen most often.
   __device__ __forceinline__ void count_values() {
-    uint32_t distinct = threadIdx.x == 0;
-    uint32_t zeros = 0;
+    auto& sampled = shared_.sampled;
+    uint32_t owner[samples_a_thread];
+    uint32_t open = 0;
 #pragma unroll
     for (uint32_t k = 0; k < samples_a_thread; ++k) {
-      uint32_t slot = 0;
-      zeros += key_[k] == 0;
-      if (key_[k] != 0 && find_slot<sample_slots>(shared_.values, key_[k], slot, distinct))
-        atomicAdd(&shared_.seen[slot], 1u);
+      sampled.keys[number_of(k)] = key_[k];
+      owner[k] = number_of(k);
+      open |= 1u << k;
     }
-    distinct = warp_reduce(distinct, [](uint32_t a, uint32_t b) { return a + b; });
-    zeros = warp_reduce(zeros, [](uint32_t a, uint32_t b) { return a + b; });
-    if (ptx::lane_id() == 0) {
-      atomicAdd(&shared_.distinct, distinct);
-      atomicAdd(&shared_.zeros, zeros);
+    for (uint32_t round = 0; round < most_tries; ++round) {
+      uint32_t slot[samples_a_thread];
+#pragma unroll
+      for (uint32_t k = 0; k < samples_a_thread; ++k) {
+        slot[k] = hash<std::countr_zero(SampleCounts<Bits>::slots)>(static_cast<Bits>(key_[k] + round));
+        if ((open >> k & 1) != 0) atomicMax(&sampled.owners[slot[k]], number_of(k) + 1);
+      }
+      __syncthreads();
+#pragma unroll
+      for (uint32_t k = 0; k < samples_a_thread; ++k) {
+        if ((open >> k & 1) == 0) continue;
+        const uint32_t found = sampled.owners[slot[k]] - 1;
+        if (sampled.keys[found] != key_[k]) continue;
+        owner[k] = found;
+        open ^= 1u << k;
+      }
+      if (__syncthreads_or(static_cast<int>(open)) == 0) break;
+    }
+    // Neighbours of one value are counted together: keys in order would queue up for a counter.
+    uint32_t times = 1;
+#pragma unroll
+    for (uint32_t k = 0; k < samples_a_thread; ++k) {
+      if (k + 1 < samples_a_thread && owner[k] == owner[(k + 1) % samples_a_thread]) {
+        ++times;
+      } else {
+        atomicAdd(&sampled.times[owner[k]], times);
+        times = 1;
+      }
     }
     __syncthreads();
+    uint32_t distinct = 0;
     uint32_t singles = 0;
     uint32_t most_seen = 0;
-    for (uint32_t s = threadIdx.x; s < sample_slots; s += threads) {
-      const uint32_t seen = shared_.seen[s];
+#pragma unroll
+    for (uint32_t k = 0; k < samples_a_thread; ++k) {
+      const uint32_t seen = sampled.times[number_of(k)];
+      distinct += seen != 0;
       singles += seen == 1;
-      most_seen = max(most_seen, seen * sample_slots + s);
+      most_seen = max(most_seen, seen * samples + number_of(k));
     }
-    singles = warp_reduce(singles, [](uint32_t a, uint32_t b) { return a + b; });
+    const auto sum = [](uint32_t a, uint32_t b) { return a + b; };
+    distinct = warp_reduce(distinct, sum);
+    singles = warp_reduce(singles, sum);
     most_seen = warp_reduce(most_seen, [](uint32_t a, uint32_t b) { return max(a, b); });
     if (ptx::lane_id() == 0) {
+      atomicAdd(&shared_.distinct, distinct);
       atomicAdd(&shared_.singles, singles);
       atomicMax(&shared_.most_seen, most_seen);
     }
     __syncthreads();
   }
 
-  /// How often that value of the sample was met that was met most often, but for `top`.
-  __device__ __forceinline__ uint32_t most_seen_besides(Bits top) {
+  /// How often that value of the sample was met that was met most often, but for the top.
+  __device__ __forceinline__ uint32_t most_seen_besides_top() {
     const auto larger = [](uint32_t a, uint32_t b) { return max(a, b); };
-    uint32_t most = top == 0 ? 0 : shared_.zeros;
-    for (uint32_t s = threadIdx.x; s < sample_slots; s += threads)
-      if (shared_.values[s] != top) most = max(most, shared_.seen[s]);
+    uint32_t most = 0;
+    for (uint32_t s = threadIdx.x; s < samples; s += threads)
+      if (s != shared_.most_seen % samples) most = max(most, shared_.sampled.times[s]);
     most = warp_reduce(most, larger);
     if (ptx::lane_id() == 0) shared_.warp_sums[threadIdx.x / warp_threads] = most;
     __syncthreads();
@@ -624,12 +694,14 @@ class Survey {
   template <uint32_t places, class Body>
   __device__ __forceinline__ void for_places(Body body) const {
     for (uint32_t round = 0; round < places; round += places_a_round) {
-      HalfPlace<Bits> halves[halves_in_flight];
+      digest_detail::Vector<Bits> halves[halves_in_flight];
 #pragma unroll
       for (uint32_t i = 0; i < halves_in_flight; ++i)
-        halves[i].load(task_, 2 * round + i * threads + threadIdx.x, places);
+        halves[i].whole = task_.sample.places[2 * round + i * threads + threadIdx.x];
 #pragma unroll
-      for (const HalfPlace<Bits>& half : halves) half.for_each([&](uint32_t, Bits key) { body(key); });
+      for (const auto& half : halves)
+#pragma unroll
+        for (const Bits key : half.keys) body(key);
     }
   }
 
@@ -762,6 +834,30 @@ template <class Bits>
 using DigestShared = digest_detail::Shared<Bits, digest_policy.shared_bytes>;
 static_assert(digest_policy.threads == threads);
 
+inline constexpr uint32_t sample_threads = 256;
+
+/// A thread half a place, and two neighbours as long as there are some to take.
+template <class Bits>
+__global__ __launch_bounds__(sample_threads) void collect_kernel(Task<Bits> task, const uint32_t* wanted) {
+  ptx::wait_for_previous_launch();
+  if (wanted != nullptr && *wanted == 0) return;
+  const CollectedSample<Bits>& sample = task.sample;
+  const uint32_t i = blockIdx.x * sample_threads + threadIdx.x;
+  HalfPlace<Bits> half;
+  half.load(task, 2 * sample.place_at(i / 2) + i % 2, sample.most_places);
+  if (i < samples)
+    sample.neighbours[i] =
+        reinterpret_cast<const Neighbours<Bits>*>(task.keys)[spread(i, samples, task.count / 2)];
+  if (i == samples) sample.neighbours[i].left = task.keys[task.count - 1];
+  sample.places[i] = half.vector.whole;
+}
+
+template <class Bits>
+void collect_sample(const Task<Bits>& task, const uint32_t* wanted, cudaStream_t stream) {
+  launch_chained(collect_kernel<Bits>, {2 * task.sample.most_places / sample_threads, sample_threads}, stream,
+                 task, wanted);
+}
+
 /// The first block. The others, if there are any, take a digest in the meantime.
 template <class Bits>
 __global__ __launch_bounds__(threads) void survey_kernel(Task<Bits> task, digest_detail::Task<Bits> digest,
@@ -777,8 +873,6 @@ __global__ __launch_bounds__(threads) void survey_kernel(Task<Bits> task, digest
   else
     digest_detail::take_digest(digest, blockIdx.x - 1, gridDim.x - 1, shared_memory<DigestShared<Bits>>());
 }
-
-inline constexpr uint32_t sample_threads = 256;
 
 struct SampleShared {
   uint32_t sizes[finders];

@@ -40,6 +40,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstddef>
 #include <cstdint>
 #include <type_traits>
 
@@ -55,6 +56,7 @@ struct MsdWorkspace {
   using Policy = Policy_;
   static constexpr uint32_t most_spans = 512;  // blocks of the first level
   static constexpr bool with_values = value_bytes<Value> != 0;
+  static constexpr uint32_t most_places = survey_detail::most_places(with_values);
 
   DeviceSpan<MsdPlan<Bits>> plan;
   DeviceSpan<value_table::Table<Bits>> values;
@@ -64,6 +66,7 @@ struct MsdWorkspace {
   DeviceSpan<uint32_t> dealt_fronts;  // by parent: keys at the front of its region
   DeviceSpan<uint32_t> dealt_backs;   // and at its back
   size_t zeroed;
+  DeviceSpan<std::byte> sample;  // survey_detail::CollectedSample
   DeviceSpan<uint64_t> offsets;  // by bucket
   DeviceSpan<value_table::ListedValues<Bits>> listed;
   DeviceSpan<uint32_t> rest_counts;  // by span
@@ -86,6 +89,8 @@ struct MsdWorkspace {
         dealt_fronts(workspace.take<uint32_t>(has_dealt(dealt) ? msd_digits : 0)),
         dealt_backs(workspace.take<uint32_t>(has_dealt(dealt) ? msd_digits : 0)),
         zeroed(workspace.used()),
+        sample(workspace.take<std::byte>(is_wanted ? survey_detail::CollectedSample<Bits>::bytes(most_places)
+                                                   : 0)),
         offsets(workspace.take<uint64_t>(is_wanted ? msd_most_buckets : 0)),
         listed(workspace.take<value_table::ListedValues<Bits>>(is_wanted || counts_few_values)),
         rest_counts(workspace.take<uint32_t>(is_wanted ? most_spans : 0)),
@@ -376,7 +381,9 @@ void radix_msd(const MsdArrays<Bits, Value>& arrays, const MsdSettings<Bits>& se
       .with_values = with_values,
       .has_fine_pieces = !with_values && count >= Policy::fine_from,
       .asks_for_clumps = count >= Policy::clumps_from && count < survey_detail::clumps_below,
-      .may_deal = may_deal};
+      .may_deal = may_deal,
+      .sample = survey_detail::CollectedSample<Bits>::in(workspace.sample.data(), workspace.most_places)};
+  survey_detail::collect_sample(survey, settings.wanted, stream);
   const digest_detail::Task<Bits> beside(DeviceSpan<const Bits>(arrays.keys_in, count), map,
                                          settings.digest_beside);
   const uint32_t idle = std::max(multiprocessors(), 2u) - 1;
