@@ -105,8 +105,8 @@ struct PartitionJob {
   uint32_t has_row;      // 0: it is its parent's only job, and the buckets' offsets say its counts
 };
 
-/// What the choice of a road hangs on stands first, and those who ask load all of it at once, by `&` and `|`: a
-/// launch that finds nothing to do takes little longer than one such answer.
+/// What the choice of a road hangs on stands first, and those who ask load all of it at once, by `&` and `|`:
+/// most launches find that they have nothing to do.
 template <class Bits>
 struct MsdPlan {
   Guess guess;
