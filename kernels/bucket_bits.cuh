@@ -211,14 +211,14 @@ class BitSort {
   const KeyMap<Bits>& map_;
 };
 
-/// Sorts the buckets of a list, a block one after the other. Those that are left alone join
-/// the next list, to find their parts there.
+/// Sorts the buckets of task.list, a block one after the other. Those that are left alone join
+/// task.next_list, to find their parts there.
 template <class Bits, uint32_t most_keys>
 __global__ __launch_bounds__(threads, blocks_a_multiprocessor) void bucket_bits_kernel(
     bucket_list::BucketTask<Bits, NoValue> task, MsdPlan<Bits>* plan) {
   if (ptx::is_before_90()) return;
   ptx::wait_for_previous_launch();
-  if (!bucket_list::has_buckets(task, *plan)) return;
+  if (!plan->partitions()) return;
   using Sorter = BitSort<Bits, most_keys>;
   auto& shared = shared_memory<typename Sorter::BitsShared>();
   Sorter sorter(shared, task.map);
@@ -228,7 +228,7 @@ __global__ __launch_bounds__(threads, blocks_a_multiprocessor) void bucket_bits_
         const typename Sorter::Keys keys{was_dealt ? nullptr : task.source(*plan) + bucket.first,
                                          task.dealt.keys_of(bucket, chunks), bucket.size};
         if (!sorter.sort(keys, bucket.few.lowest, task.destination(*plan, bucket)))
-          bucket_list::leave_alone_without_parts(task, bucket, plan);
+          bucket_list::leave_alone(task, bucket, plan);
       });
 }
 

@@ -366,15 +366,15 @@ class Counting {
   const KeyMap<Bits>& map_;
 };
 
-/// Sorts the buckets of a list, a block one after the other. `most_chunks`: of one that was dealt. Those
+/// Sorts the buckets of task.list, a block one after the other. `most_chunks`: of one that was dealt. Those
 /// of up to `most_left_alone` keys of which one value has too many for the first counters join
-/// the next list, to find their parts there.
+/// task.next_list, to find their parts there.
 template <class Bits, class Shape, uint32_t most_chunks>
 __global__ __launch_bounds__(Shape::threads, Shape::blocks_a_multiprocessor) void bucket_counting_kernel(
     bucket_list::BucketTask<Bits, NoValue> task, uint32_t most_left_alone, MsdPlan<Bits>* plan) {
   if (ptx::is_before_90()) return;
   ptx::wait_for_previous_launch();
-  if (!bucket_list::has_buckets(task, *plan)) return;
+  if (!plan->partitions()) return;
   auto& shared = shared_memory<Shared<Shape, most_chunks>>();
   using Sorter = Counting<Bits, Shape, Shared<Shape, most_chunks>>;
   Sorter counting(shared, task.map);
@@ -385,7 +385,7 @@ __global__ __launch_bounds__(Shape::threads, Shape::blocks_a_multiprocessor) voi
         const typename Sorter::Keys keys{was_dealt ? nullptr : task.source(*plan) + bucket.first,
                                          task.dealt.keys_of(bucket, chunks), bucket.size};
         if (!counting.sort(keys, bucket.few, task.destination(*plan, bucket), bucket.size <= most_left_alone))
-          bucket_list::leave_alone_without_parts(task, bucket, plan);
+          bucket_list::leave_alone(task, bucket, plan);
       });
 }
 

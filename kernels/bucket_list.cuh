@@ -177,10 +177,10 @@ template <class Bits, class Value>
 struct BucketTask {
   BucketArrays<Bits, Value> arrays;  // where the counted partition left the records, and where they belong
   Bits* rest;                        // the same of the keys if frequent values were taken out
-  ListedBucket* buckets;             // by number
-  uint16_t* lists;                   // numbers of buckets, by class: msd_most_buckets each
-  BucketClass which;                 // the list of buckets to sort; plan->listed[which]: its length
-  BucketClass next;                  // the one that buckets which are left alone join
+  const ListedBucket* list;          // the buckets to sort
+  uint32_t which;                    // plan->listed[which]: its length
+  ListedBucket* next_list;           // buckets that are left alone join it ...
+  uint32_t next;                     // ... and are counted there
   KeyMap<Bits> map;
   DealtBuckets<Bits> dealt;
 
@@ -200,25 +200,12 @@ struct BucketTask {
   }
 };
 
-/// Whether there are any to sort.
-template <class Bits, class Value>
-__device__ __forceinline__ bool has_buckets(const BucketTask<Bits, Value>& task, const MsdPlan<Bits>& plan) {
-  return plan.partitions() & (plan.listed[task.which] != 0);
-}
-
-/// The whole block: `bucket` joins the next list.
-template <class Bits, class Value>
-__device__ __forceinline__ void leave_alone(const BucketTask<Bits, Value>& task, const ListedBucket& bucket,
+/// One thread of the block: `bucket` joins task.next_list, to find its parts there.
+template <class Bits>
+__device__ __forceinline__ void leave_alone(const BucketTask<Bits, NoValue>& task, ListedBucket bucket,
                                             MsdPlan<Bits>* plan) {
-  if (threadIdx.x != 0) return;
-  task.lists[task.next * msd_most_buckets + atomicAdd(&plan->listed[task.next], 1u)] = bucket.number;
-}
-/// The same, to find its parts there.
-template <class Bits, class Value>
-__device__ __forceinline__ void leave_alone_without_parts(const BucketTask<Bits, Value>& task,
-                                                          const ListedBucket& bucket, MsdPlan<Bits>* plan) {
-  if (threadIdx.x == 0) task.buckets[bucket.number].parts = BucketParts::not_known();
-  leave_alone(task, bucket, plan);
+  bucket.parts = BucketParts::not_known();
+  if (threadIdx.x == 0) task.next_list[atomicAdd(&plan->listed[task.next], 1u)] = bucket;
 }
 
 /// The present bucket of a block and those behind it, in turns; and `most_chunks` numbers of chunks of each.
@@ -227,7 +214,6 @@ struct Queue {
   static constexpr uint32_t numbers_a_vector = sizeof(uint4) / sizeof(uint16_t);
 
   ListedBucket buckets[4];
-  uint32_t numbers[4];  // words with those of the same buckets
   alignas(16) uint16_t chunks[3][(most_chunks + numbers_a_vector - 1) / numbers_a_vector * numbers_a_vector];
 };
 
@@ -246,18 +232,11 @@ struct LookAhead {
   uint32_t listed;
   bool was_dealt;
 
-  /// The number of the bucket that is entry `entry` of the list; with its neighbour, a word.
-  __device__ __forceinline__ void look_up_number(uint32_t entry, uint32_t place) const {
-    if (entry >= listed || ptx::lane_id() != 0) return;
-    const uint16_t* const list = task.lists + task.which * msd_most_buckets;
-    ptx::load_async_word(&queue.numbers[place], reinterpret_cast<const uint32_t*>(list) + entry / 2);
-  }
-  /// That bucket, when its number is there.
+  /// The bucket with the number `entry` of the list.
   __device__ __forceinline__ void look_up(uint32_t entry, uint32_t place) const {
     if (entry >= listed || ptx::lane_id() != 0) return;
     static_assert(sizeof(ListedBucket) == 2 * sizeof(uint4));
-    const uint32_t number = reinterpret_cast<const uint16_t*>(&queue.numbers[place])[entry % 2];
-    const uint4* const from = reinterpret_cast<const uint4*>(task.buckets + number);
+    const uint4* const from = reinterpret_cast<const uint4*>(task.list + entry);
     uint4* const to = reinterpret_cast<uint4*>(&queue.buckets[place]);
     ptx::load_async(to, from);
     ptx::load_async(to + 1, from + 1);
@@ -298,7 +277,7 @@ struct LookAhead {
   }
 };
 
-/// Calls sort(bucket, chunks, next, next_chunks) for the buckets of the list that are this block's, one
+/// Calls sort(bucket, chunks, next, next_chunks) for the buckets of task.list that are this block's, one
 /// after the other; the whole block does, and sort() has a barrier at least, behind which `next` is the
 /// bucket that follows, or null. While a bucket is sorted, one warp looks up those behind it and asks for
 /// their keys: 2 % of a whole sort's time.
@@ -310,8 +289,6 @@ __device__ __forceinline__ void for_listed(BucketQueue& queue, const BucketTask<
   const LookAhead<Bits, Value, BucketQueue> ahead{queue, task, plan, listed,
                                                   value_bytes<Value> == 0 && plan.was_dealt()};
   if (looks_ahead) {
-    for (uint32_t k = 0; k < 4; ++k) ahead.look_up_number(blockIdx.x + k * gridDim.x, k);
-    ahead.wait();
     for (uint32_t k = 0; k < 3; ++k) ahead.look_up(blockIdx.x + k * gridDim.x, k);
     ahead.wait();
     for (uint32_t k = 0; k < 2; ++k) ahead.look_up_chunks(blockIdx.x + k * gridDim.x, k, k);
@@ -331,7 +308,6 @@ __device__ __forceinline__ void for_listed(BucketQueue& queue, const BucketTask<
           prefetch(task.arrays.values_in + queue.buckets[place].first, queue.buckets[place].size);
       ahead.look_up_chunks(entry + 2 * gridDim.x, (place + 2) % 4, next_row == 2 ? 0 : next_row + 1);
       ahead.look_up(entry + 3 * gridDim.x, (place + 3) % 4);
-      ahead.look_up_number(entry + 4 * gridDim.x, place);
     }
     sort(queue.buckets[place], queue.chunks[row],
          entry + gridDim.x < listed ? &queue.buckets[next_place] : nullptr, queue.chunks[next_row]);

@@ -116,22 +116,23 @@ class PairSort {
   Words& words_;
 };
 
-/// Sorts the buckets of a list. Those that are left alone join the next one, to find their parts there.
+/// Sorts the buckets of task.list. Those that are left alone join task.next_list, to find their parts there.
 template <class Value, class Policy>
 __global__ __launch_bounds__(Policy::threads, blocks_a_multiprocessor) void bucket_pairs_kernel(
     bucket_list::BucketTask<uint32_t, Value> task, MsdPlan<uint32_t>* plan) {
   if (ptx::is_before_90()) return;
   ptx::wait_for_previous_launch();
-  if (!bucket_list::has_buckets(task, *plan)) return;
+  if (!plan->partitions()) return;
   using Sort = PairSort<Value, Policy>;
   auto& shared = shared_memory<typename Sort::PairShared>();
   const bucket_list::BucketArrays<uint32_t, NoValue> none{};
   typename Sort::Words words(shared.words, none, task.map);
   Sort sorter(shared, task, words);
-  const auto leave_alone = [&](const ListedBucket& bucket) {
+  const auto leave_alone = [&](ListedBucket bucket) {
     ptx::loads_async_have_arrived();  // values that nobody looked at
     __syncthreads();
-    bucket_list::leave_alone_without_parts(task, bucket, plan);
+    bucket.parts = BucketParts::not_known();
+    if (threadIdx.x == 0) task.next_list[atomicAdd(&plan->listed[task.next], 1u)] = bucket;
   };
   bucket_list::for_listed(shared.words.queue, task, *plan, [&](const ListedBucket& bucket, auto...) {
     if (!sorter.sort(bucket)) leave_alone(bucket);

@@ -105,44 +105,42 @@ struct PartitionJob {
   uint32_t has_row;      // 0: it is its parent's only job, and the buckets' offsets say its counts
 };
 
-/// What the choice of a road hangs on stands first, and those who ask load all of it at once, by `&` and `|`:
-/// most launches find that they have nothing to do.
 template <class Bits>
 struct MsdPlan {
+  BucketMap<Bits> map;
+  RealBuckets<Bits> real;       // if `is_real`: what those that are not counted follow in place of `map`
+  uint64_t keys;                // that are divided into buckets: all but those of frequent values
+  uint32_t bucket_bits;         // 2^bucket_bits buckets
+  uint32_t is_pieced;           // they follow the keys' distribution: `pieces`
+  uint32_t piece_bits;          // 2^this pieces
+  uint32_t looks_for_frequent;  // values: a bucket is crowded
+  uint32_t finished_finders;
+  uint32_t has_top;  // `top`, as the caller has it, is one of them
+  Bits top;
+  uint32_t frequent;  // values that are counted and taken out; the sample's, later those that were met
+  uint32_t zero_is_frequent;  // a key of zeros, as the caller has it, is one of them
+  uint32_t has_apart;         // pairs: a value so frequent that it has a bucket of its own; `is_pieced`
+  uint32_t bucket_apart;      // which is not sorted
+  Bits apart;                 // the value, in order
+  Bits most;                  // of all keys, if their values are counted
+  Bits least_inverted;        // ~least: zero before the first key, like all of a plan
   Guess guess;
-  uint32_t guess_failed;     // the keys are not in the order of `guess`
-  uint32_t is_not_wanted;    // there is nothing to sort
+  uint32_t deals;          // the keys seem to be even, and are partitioned without being counted;
+  uint32_t deal_failed;    // but they are not
+  uint32_t deal_ticket;    // parents drawn
+  uint32_t is_real;        // `real` divides the keys that are dealt, not `map`
+  uint32_t is_not_wanted;  // there is nothing to sort
+  uint32_t with_values;
   uint32_t is_other;         // another sort does it better, says the digest
   uint32_t maybe_few;        // the sample held few distinct values
   uint32_t has_many_values;  // the keys have more than most_listed_values
-  uint32_t deals;            // the keys seem to be even, and are partitioned without being counted;
-  uint32_t deal_failed;      // but they are not
-  uint32_t with_values;
-  uint32_t has_too_large;  // no kernel here finishes one of the buckets
-  uint32_t frequent;       // values that are counted and taken out; the sample's, later those that were met
-  uint32_t looks_for_frequent;  // values: a bucket is crowded
-  uint32_t has_narrow;          // pairs: some parents' keys are left as NarrowKey
-  uint32_t is_real;             // `real` divides the keys that are dealt, not `map`
-  uint32_t is_pieced;           // the buckets follow the keys' distribution: `pieces`
-  uint32_t has_apart;           // pairs: a value so frequent that it has a bucket of its own; `is_pieced`
-  BucketMap<Bits> map;
-  Bits most;               // of all keys, if their values are counted
-  Bits least_inverted;     // ~least: zero before the first key, like all of a plan
-  RealBuckets<Bits> real;  // if `is_real`: what those that are not counted follow in place of `map`
-  uint64_t keys;           // that are divided into buckets: all but those of frequent values
-  uint32_t bucket_bits;    // 2^bucket_bits buckets
-  uint32_t piece_bits;     // 2^this pieces
-  uint32_t finished_finders;
-  uint32_t has_top;  // `top`, as the caller has it, is one of the frequent values
-  Bits top;
-  uint32_t zero_is_frequent;  // a key of zeros, as the caller has it, is one of them
-  uint32_t bucket_apart;      // which is not sorted
-  Bits apart;                 // the value, in order
-  uint32_t deal_ticket;       // parents drawn
-  uint32_t has_beyond;        // keys that were counted are beyond the map's range
-  uint32_t falls_back;        // no road here leads anywhere: nothing was done
-  uint32_t jobs;              // of the second level
-  uint32_t tickets[3];        // jobs drawn of each level; of the second one, to leave narrow keys
+  uint32_t guess_failed;     // the keys are not in the order of `guess`
+  uint32_t has_beyond;       // keys that were counted are beyond the map's range
+  uint32_t has_narrow;       // pairs: some parents' keys are left as NarrowKey
+  uint32_t has_too_large;    // no kernel here finishes one of the buckets
+  uint32_t falls_back;       // no road here leads anywhere: nothing was done
+  uint32_t jobs;             // of the second level
+  uint32_t tickets[3];       // jobs drawn of each level; of the second one, to leave narrow keys
   uint32_t listed[bucket_classes];
   uint32_t is_narrow[msd_digits];  // by parent: the keys of its buckets were left as NarrowKey
   MapPiece pieces[most_map_pieces];
@@ -166,42 +164,40 @@ struct MsdPlan {
   }
 
   /// The keys are in order as they were found, and checked.
-  SWEEPSORT_HOST_DEVICE bool is_in_order() const { return (guess != Guess::unordered) & (guess_failed == 0); }
-  SWEEPSORT_HOST_DEVICE bool tries_few_values() const {
-    return (maybe_few != 0) & (is_other == 0) & !is_in_order();
-  }
-  SWEEPSORT_HOST_DEVICE bool has_few_values() const { return tries_few_values() & (has_many_values == 0); }
+  SWEEPSORT_HOST_DEVICE bool is_in_order() const { return guess != Guess::unordered && !guess_failed; }
+  SWEEPSORT_HOST_DEVICE bool tries_few_values() const { return maybe_few && !is_other && !is_in_order(); }
+  SWEEPSORT_HOST_DEVICE bool has_few_values() const { return tries_few_values() && !has_many_values; }
   /// Nothing is left to do, or not by the roads below.
   SWEEPSORT_HOST_DEVICE bool is_settled() const {
-    return (is_not_wanted != 0) | (is_other != 0) | is_in_order() | has_few_values();
+    return is_not_wanted || is_other || is_in_order() || has_few_values();
   }
-  SWEEPSORT_HOST_DEVICE bool tries_deal() const { return (deals != 0) & !is_settled(); }
+  SWEEPSORT_HOST_DEVICE bool tries_deal() const { return deals && !is_settled(); }
   /// Behind uncounted_partition.cuh's kernels: the keys lie in chunks, their counts known, and the counted
   /// partition is not wanted.
-  SWEEPSORT_HOST_DEVICE bool was_dealt() const { return tries_deal() & (deal_failed == 0); }
+  SWEEPSORT_HOST_DEVICE bool was_dealt() const { return tries_deal() && !deal_failed; }
   /// The histogram is wanted.
   SWEEPSORT_HOST_DEVICE bool counts_buckets() const {
-    return !is_settled() & (has_too_large == 0) & !was_dealt();
+    return !is_settled() && !has_too_large && !was_dealt();
   }
   /// The hope is that no two values meet in a bucket: a value's bucket is its distance from `map.lowest`,
   /// modulo the number of buckets, so that the sample need not tell where the values begin.
   SWEEPSORT_HOST_DEVICE bool has_value_buckets() const {
-    return (with_values == 0) & map.is_exact(msd_most_buckets);
+    return !with_values && map.is_exact(msd_most_buckets);
   }
   SWEEPSORT_HOST_DEVICE Bits least() const { return static_cast<Bits>(~least_inverted); }
   SWEEPSORT_HOST_DEVICE bool counts_values() const {
-    return !is_settled() & has_value_buckets() & (most - least() < msd_most_buckets);
+    return !is_settled() && has_value_buckets() && most - least() < msd_most_buckets;
   }
   SWEEPSORT_HOST_DEVICE bool misses_values() const {
-    return has_value_buckets() & (most - least() >= msd_most_buckets);
+    return has_value_buckets() && most - least() >= msd_most_buckets;
   }
   SWEEPSORT_HOST_DEVICE bool partitions() const {
-    return !is_settled() & (has_too_large == 0) & !counts_values() & !misses_values();
+    return !is_settled() && !has_too_large && !counts_values() && !misses_values();
   }
-  SWEEPSORT_HOST_DEVICE bool partitions_by_counts() const { return partitions() & !was_dealt(); }
+  SWEEPSORT_HOST_DEVICE bool partitions_by_counts() const { return partitions() && !was_dealt(); }
   /// No road here leads anywhere.
   SWEEPSORT_HOST_DEVICE bool gives_up() const {
-    return (is_other != 0) | (!is_settled() & !counts_values() & ((has_too_large != 0) | misses_values()));
+    return is_other || (!is_settled() && !counts_values() && (has_too_large || misses_values()));
   }
 };
 
@@ -248,15 +244,15 @@ struct DecideShared {
   uint32_t is_wide[decide_threads / 2];  // by parent, of this block's: its keys are left as they are
 };
 
-/// Appends the number of this lane's bucket to a list if `is_member`: one atomic a warp.
-__device__ __forceinline__ void append(uint16_t* list, uint32_t* length, uint32_t bucket, bool is_member) {
+/// Appends this lane's `bucket` to a list if `is_member`: one atomic a warp.
+__device__ __forceinline__ void append(ListedBucket* list, uint32_t* length, const ListedBucket& bucket,
+                                       bool is_member) {
   const uint32_t members = __ballot_sync(full_warp, is_member);
   if (members == 0) return;
   uint32_t at = 0;
   if (ptx::lane_id() == 0) at = atomicAdd(length, static_cast<uint32_t>(__popc(members)));
   at = __shfl_sync(full_warp, at, 0);
-  if (is_member)
-    list[at + static_cast<uint32_t>(__popc(members & ptx::lanes_below()))] = static_cast<uint16_t>(bucket);
+  if (is_member) list[at + static_cast<uint32_t>(__popc(members & ptx::lanes_below()))] = bucket;
 }
 
 /// Which sizes of buckets are sorted how: small, large and larger ones, which must have few values.
@@ -287,8 +283,7 @@ struct Decision {
   const uint64_t* dealt_counts;  // if the keys were dealt
   uint64_t* offsets;
   ClassLimits limits;
-  ListedBucket* buckets;             // by number
-  uint16_t* lists;                   // of their numbers, by class
+  ListedBucket* lists;
   const uint32_t* frequent_buckets;  // of plan->frequent values in order
   const uint64_t* frequent_starts;
 };
@@ -438,9 +433,8 @@ __global__ __launch_bounds__(decide_threads) void decide_kernel(Decision decisio
     listed.is_narrow = 1;
     listed.parts = narrow_parts;
   }
-  if (is_wanted) decision.buckets[bucket] = listed;
   const auto append_to = [&](BucketClass list, bool is_member) {
-    append(decision.lists + list * msd_most_buckets, &plan->listed[list], bucket, is_member && is_wanted);
+    append(decision.lists + list * msd_most_buckets, &plan->listed[list], listed, is_member && is_wanted);
   };
   // The kernels that take most buckets find no parts.
   const bool finds_parts = which <= large_buckets && !listed.parts.are_known();

@@ -344,19 +344,7 @@ __device__ __forceinline__ void load_async(void* shared, const void* global) {
 #endif
 }
 
-/// The same of 4 bytes, aligned to them.
-__device__ __forceinline__ void load_async_word(uint32_t* shared, const uint32_t* global) {
-#if defined(SWEEPSORT_PTX_90)
-  asm volatile("cp.async.ca.shared.global [%0], [%1], 4;" ::"r"(
-                   static_cast<uint32_t>(__cvta_generic_to_shared(shared))),
-               "l"(__cvta_generic_to_global(global))
-               : "memory");
-#elif !defined(__CUDACC__)
-  *shared = *global;
-#endif
-}
-
-/// Waits for all of this thread's load_async() and load_async_word().
+/// Waits for all of this thread's load_async().
 __device__ __forceinline__ void loads_async_have_arrived() {
 #if defined(SWEEPSORT_PTX_90)
   asm volatile("cp.async.wait_all;" ::: "memory");

@@ -72,8 +72,8 @@ struct MsdWorkspace {
   DeviceSpan<uint32_t> span_counts;
   DeviceSpan<PartitionJob> jobs;
   DeviceSpan<uint32_t> job_counts;
-  DeviceSpan<ListedBucket> buckets;
-  DeviceSpan<uint16_t> lists;  // numbers of buckets, by class
+  DeviceSpan<ListedBucket> lists;
+  DeviceSpan<uint64_t> dealt_counts;  // by bucket
   DeviceSpan<uint16_t> dealt_chunks;
 
   /// `is_wanted` false: takes next to nothing, and cannot be used, unless it `counts_few_values`. Up to
@@ -94,21 +94,15 @@ struct MsdWorkspace {
         span_counts(workspace.take<uint32_t>(is_wanted ? uint64_t{most_spans} * msd_digits : 0)),
         jobs(workspace.take<PartitionJob>(is_wanted ? msd_most_jobs : 0)),
         job_counts(workspace.take<uint32_t>(is_wanted ? uint64_t{msd_most_jobs} * msd_digits : 0)),
-        buckets(workspace.take<ListedBucket>(is_wanted ? msd_most_buckets : 0)),
-        lists(workspace.take<uint16_t>(is_wanted ? uint64_t{bucket_classes} * msd_most_buckets : 0)),
+        lists(workspace.take<ListedBucket>(is_wanted ? uint64_t{bucket_classes} * msd_most_buckets : 0)),
+        dealt_counts(workspace.take<uint64_t>(has_dealt(dealt) ? msd_most_buckets : 0)),
         dealt_chunks(workspace.take<uint16_t>(has_dealt(dealt) ? chunks(dealt) : 0)) {}
 
-  /// What the survey looks at lies where the buckets will be described.
+  /// What the survey looks at lies where buckets will be listed.
   std::byte* sample() const {
     static_assert(survey_detail::CollectedSample<Bits>::bytes(most_places) <=
-                  msd_most_buckets * sizeof(ListedBucket));
-    return reinterpret_cast<std::byte*>(buckets.data());
-  }
-  /// By bucket, where spans that are counted have their digits.
-  uint64_t* dealt_counts() const {
-    static_assert(msd_most_buckets * sizeof(uint64_t) <=
-                  uint64_t{most_spans} * msd_digits * sizeof(uint32_t));
-    return reinterpret_cast<uint64_t*>(span_counts.data());
+                  uint64_t{bucket_classes} * msd_most_buckets * sizeof(ListedBucket));
+    return reinterpret_cast<std::byte*>(lists.data());
   }
   /// Whether so many keys may be partitioned without being counted.
   static constexpr bool deals(uint64_t count) {
@@ -254,7 +248,7 @@ void deal(const MsdArrays<Bits, NoValue>& arrays, KeyMap<Bits> map, const Spans&
                         .layout = layout,
                         .fronts = workspace.dealt_fronts.data(),
                         .backs = workspace.dealt_backs.data(),
-                        .counts = workspace.dealt_counts(),
+                        .counts = workspace.dealt_counts.data(),
                         .chunks = workspace.dealt_chunks.data(),
                         .plan = workspace.plan.data()};
   constexpr size_t shared_bytes = sizeof(uncounted_detail::Shared<Bits, Partition>);
@@ -273,22 +267,26 @@ void deal(const MsdArrays<Bits, NoValue>& arrays, KeyMap<Bits> map, const Spans&
 template <class Policy, bucket_sort_detail::Crowded crowded, Ranking ranking, class Parts = BucketParts,
           class Bits, class Value>
 void sort_buckets(bucket_sort_detail::BucketTask<Bits, Value> task, BucketClass which, BucketClass next,
-                  MsdPlan<Bits>* plan, cudaStream_t stream) {
+                  ListedBucket* lists, MsdPlan<Bits>* plan, cudaStream_t stream) {
   using namespace bucket_sort_detail;
   const auto kernel = bucket_sort_kernel<Bits, Value, ranking, Policy, crowded, Parts>;
   constexpr size_t shared_bytes = sizeof(Shared<Bits, Value, Policy>);
   const uint32_t blocks = std::min(resident_blocks(kernel, Policy::threads, shared_bytes), msd_most_buckets);
+  task.list = lists + which * msd_most_buckets;
   task.which = which;
+  task.next_list = lists + next * msd_most_buckets;
   task.next = next;
   launch_chained(kernel, {blocks, Policy::threads, shared_bytes}, stream, task, plan);
 }
 
 /// Keys alone of few values: small ones, by a bit vector. Those that are left alone join `next`.
 template <class Policy, class Bits>
-void sort_by_bits(bucket_sort_detail::BucketTask<Bits, NoValue> task, BucketClass next, MsdPlan<Bits>* plan,
-                  cudaStream_t stream) {
+void sort_by_bits(bucket_sort_detail::BucketTask<Bits, NoValue> task, BucketClass next, ListedBucket* lists,
+                  MsdPlan<Bits>* plan, cudaStream_t stream) {
   using namespace bucket_bits_detail;
+  task.list = lists + few_valued_buckets * msd_most_buckets;
   task.which = few_valued_buckets;
+  task.next_list = lists + next * msd_most_buckets;
   task.next = next;
   constexpr uint32_t most_keys = Policy::Small::most_keys;
   launch_chained(bucket_bits_kernel<Bits, most_keys>,
@@ -299,10 +297,12 @@ void sort_by_bits(bucket_sort_detail::BucketTask<Bits, NoValue> task, BucketClas
 /// Pairs with narrow keys. Those that are left alone join `next`.
 template <class Policy, class Value>
 void sort_narrow_pairs(bucket_sort_detail::BucketTask<uint32_t, Value> task, BucketClass next,
-                       MsdPlan<uint32_t>* plan, cudaStream_t stream) {
+                       ListedBucket* lists, MsdPlan<uint32_t>* plan, cudaStream_t stream) {
   using namespace bucket_pairs_detail;
   using Sort = PairSort<Value, typename Policy::Small>;
+  task.list = lists + few_valued_buckets * msd_most_buckets;
   task.which = few_valued_buckets;
+  task.next_list = lists + next * msd_most_buckets;
   task.next = next;
   launch_chained(
       bucket_pairs_kernel<Value, typename Policy::Small>,
@@ -313,9 +313,11 @@ void sort_narrow_pairs(bucket_sort_detail::BucketTask<uint32_t, Value> task, Buc
 /// Keys alone of few values: by counters. Buckets of up to `most_left_alone` keys may join `next`.
 template <class Policy, class Shape, class Bits>
 void count_buckets(bucket_sort_detail::BucketTask<Bits, NoValue> task, BucketClass which, BucketClass next,
-                   uint32_t most_left_alone, MsdPlan<Bits>* plan, cudaStream_t stream) {
+                   uint32_t most_left_alone, ListedBucket* lists, MsdPlan<Bits>* plan, cudaStream_t stream) {
   using namespace bucket_counting_detail;
+  task.list = lists + which * msd_most_buckets;
   task.which = which;
+  task.next_list = lists + next * msd_most_buckets;
   task.next = next;
   constexpr uint32_t most_chunks = Policy::Large::most_keys / dealt_chunk<Bits>;
   static_assert(Policy::Large::most_keys % dealt_chunk<Bits> == 0);
@@ -451,7 +453,7 @@ void radix_msd(const MsdArrays<Bits, Value>& arrays, const MsdSettings<Bits>& se
   using namespace msd_plan_detail;
   const Decision decision{
       .counts = workspace.counts.data(),
-      .dealt_counts = workspace.dealt_counts(),
+      .dealt_counts = workspace.dealt_counts.data(),
       .offsets = workspace.offsets.data(),
       .limits = {{Policy::Small::most_keys, Policy::Large::most_keys, counts_larger ? most_counted_keys : 0},
                  {std::countr_zero(Policy::Small::parts), std::countr_zero(Policy::Large::parts)},
@@ -460,7 +462,6 @@ void radix_msd(const MsdArrays<Bits, Value>& arrays, const MsdSettings<Bits>& se
                               : bucket_classes,
                  counts_dense,
                  leaves_narrow ? granule<NarrowKey<Bits>, Value> : 0},
-      .buckets = workspace.buckets.data(),
       .lists = workspace.lists.data(),
       .frequent_buckets = &listed->buckets[0],
       .frequent_starts = &listed->starts[0]};
@@ -514,16 +515,17 @@ void radix_msd(const MsdArrays<Bits, Value>& arrays, const MsdSettings<Bits>& se
   const bucket_sort_detail::BucketTask<Bits, Value> task{
       .arrays = {arrays.keys_out, arrays.keys_out, arrays.values_out, arrays.values_out},
       .rest = arrays.keys_scratch,
-      .buckets = workspace.buckets.data(),
-      .lists = workspace.lists.data(),
-      .which = small_buckets,
-      .next = small_buckets,
+      .list = nullptr,
+      .which = 0,
+      .next_list = nullptr,
+      .next = 0,
       .map = map,
       .dealt = {arrays.keys_scratch, layout.region(),
                 msd_bucket_bits(count, Policy::bucket_keys) - msd_digit_bits, workspace.dealt_chunks.data(),
                 layout.chunks_a_bucket}};
   const auto sort_class = [&]<class BucketPolicy, Crowded crowded>(BucketClass which, BucketClass next) {
-    msd_detail::sort_buckets<BucketPolicy, crowded, stable_ranking>(task, which, next, plan, stream);
+    msd_detail::sort_buckets<BucketPolicy, crowded, stable_ranking>(task, which, next, workspace.lists.data(),
+                                                                    plan, stream);
   };
   using Small = typename Policy::Small;
   using Large = typename Policy::Large;
@@ -531,23 +533,26 @@ void radix_msd(const MsdArrays<Bits, Value>& arrays, const MsdSettings<Bits>& se
       small_buckets, with_values ? crowded_buckets : repeating_buckets);
   sort_class.template operator()<Large, Crowded::left_alone>(large_buckets, crowded_buckets);
   if constexpr (leaves_narrow_pairs<Bits, Value>)
-    if (leaves_narrow) msd_detail::sort_narrow_pairs<Policy>(task, crowded_buckets, plan, stream);
+    if (leaves_narrow)
+      msd_detail::sort_narrow_pairs<Policy>(task, crowded_buckets, workspace.lists.data(), plan, stream);
   if constexpr (!with_values) {
     namespace counting = bucket_counting_detail;
-    if (takes_bits) msd_detail::sort_by_bits<Policy>(task, repeating_buckets, plan, stream);
+    if (takes_bits)
+      msd_detail::sort_by_bits<Policy>(task, repeating_buckets, workspace.lists.data(), plan, stream);
+    ListedBucket* const lists = workspace.lists.data();
     if (counts_larger || counts_large)
       msd_detail::count_buckets<Policy, counting::FewValued>(task, few_valued_buckets, repeating_buckets, 0,
-                                                             plan, stream);
+                                                             lists, plan, stream);
     if (counts_dense)
       msd_detail::count_buckets<Policy, counting::Dense>(task, dense_buckets, repeating_buckets,
-                                                         Small::most_keys, plan, stream);
+                                                         Small::most_keys, lists, plan, stream);
     sort_class.template operator()<ForRepeated<Small>, Crowded::left_alone>(repeating_buckets,
                                                                             crowded_buckets);
     sort_class.template operator()<ForRepeated<Large>, Crowded::by_digits>(crowded_buckets, crowded_buckets);
     if constexpr (Policy::deals)
       if (may_deal && map.is_of_floats())
         msd_detail::sort_buckets<ForRepeated<Large>, Crowded::by_digits, stable_ranking, RealParts<Bits>>(
-            task, crowded_buckets, crowded_buckets, plan, stream);
+            task, crowded_buckets, crowded_buckets, workspace.lists.data(), plan, stream);
   } else {
     sort_class.template operator()<Large, Crowded::by_digits>(crowded_buckets, crowded_buckets);
   }

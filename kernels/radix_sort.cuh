@@ -166,8 +166,8 @@ constexpr uint64_t scratch_keys(uint64_t count, uint64_t status_words) {
 
 /// All device memory of a sort besides its arrays: `count` records and a little (about 1/32 of them and 15
 /// MiB at the most; for numbers of keys that a tiled grid sort may take, a third of them and 30 MiB; for keys
-/// that may be partitioned without being counted, 42 MiB at 2^26 u32 keys, 51 at 2^28, 76 at 2^30, and 47, 64
-/// and 97 at 2^26, 2^28 and 2^29 u64 keys).
+/// that may be partitioned without being counted, 53 MiB at 2^26 u32 keys, 62 at 2^28, 89 at 2^30, and 59, 77
+/// and 108 at 2^26, 2^28 and 2^29 u64 keys).
 template <class Bits, class Value, class Policy = TunedOnesweep<Bits, Value>>
 struct SortWorkspace {
   DeviceSpan<Digest<Bits>> digest;

@@ -61,11 +61,11 @@ struct UncountedLayout {
   constexpr uint64_t keys() const { return uint64_t{region()} * msd_digits; }
 
  private:
-  /// Six of a Poisson distribution.
+  /// Eight to sixteen of a Poisson distribution.
   static constexpr uint32_t deviations(uint32_t mean) {
     uint32_t root = 1;
-    while (uint64_t{root} * root < mean) ++root;
-    return 6 * root;
+    while (uint64_t{root} * root < mean) root *= 2;
+    return 8 * root;
   }
 };
 

@@ -179,18 +179,6 @@ TEST_CASE("more records never want less memory", "[device]") {
     }
 }
 
-TEST_CASE("2^28 records want as much memory once more, and 64 MiB at the most", "[device]") {
-  const OnDevice session;
-  constexpr uint64_t count = uint64_t{1} << 28;
-  for (const KeyType type : all_key_types)
-    for (const uint32_t value_bytes : {0u, 4u, 8u}) {
-      DeviceSort sort{.type = type, .count = count};
-      sort.value_bytes = value_bytes;
-      INFO(name(type) << "+" << value_bytes);
-      CHECK(device_sort_workspace_bytes(sort) <= count * (key_bytes(type) + value_bytes) + (64u << 20));
-    }
-}
-
 #ifdef SWEEPSORT_EMULATED
 TEST_CASE("one block, one grid or passes sort keys, by their number", "") {
   using Road = DeviceSortOutcome::Road;
