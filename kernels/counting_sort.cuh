@@ -115,18 +115,6 @@ __device__ __forceinline__ uint32_t bin_at(const Offsets& offsets, uint32_t firs
   return first;
 }
 
-/// 16 bytes of one value.
-template <class Bits>
-__device__ __forceinline__ uint4 repeated(Bits value) {
-  uint64_t pattern = value;
-  if constexpr (sizeof(Bits) == 1) pattern *= 0x0101010101010101ull;
-  if constexpr (sizeof(Bits) == 2) pattern *= 0x0001000100010001ull;
-  if constexpr (sizeof(Bits) == 4) pattern *= 0x0000000100000001ull;
-  const uint32_t low = static_cast<uint32_t>(pattern);
-  const uint32_t high = static_cast<uint32_t>(pattern >> 32);
-  return make_uint4(low, high, low, high);
-}
-
 /// The same for a whole warp, which looks at 32 bins at once: two looks find one of 256 bins, four one of
 /// 65,536. Every lane gets it.
 template <class Offsets>
@@ -140,6 +128,18 @@ __device__ __forceinline__ uint32_t bin_at_by_warp(const Offsets& offsets, uint3
     end = min(first + step, end);
   }
   return first;
+}
+
+/// 16 bytes of one value.
+template <class Bits>
+__device__ __forceinline__ uint4 repeated(Bits value) {
+  uint64_t pattern = value;
+  if constexpr (sizeof(Bits) == 1) pattern *= 0x0101010101010101ull;
+  if constexpr (sizeof(Bits) == 2) pattern *= 0x0001000100010001ull;
+  if constexpr (sizeof(Bits) == 4) pattern *= 0x0000000100000001ull;
+  const uint32_t low = static_cast<uint32_t>(pattern);
+  const uint32_t high = static_cast<uint32_t>(pattern >> 32);
+  return make_uint4(low, high, low, high);
 }
 
 /// The bins of a tile: [first, end).

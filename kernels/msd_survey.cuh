@@ -173,7 +173,7 @@ struct CollectedSample {
   Neighbours<Bits>* neighbours;  // samples + 1, the last one the array's end
   uint4* places;                 // most_places, in the order of place_at(): so many of the first ones are as
                                  // far from each other, too
-  uint32_t most_places;          // a multiple of places_a_round
+  uint32_t most_places;          // places_a_round times a power of two
 
   /// Bytes of both.
   static constexpr uint64_t bytes(uint32_t most_places) {
@@ -843,8 +843,9 @@ __global__ __launch_bounds__(sample_threads) void collect_kernel(Task<Bits> task
   if (wanted != nullptr && *wanted == 0) return;
   const CollectedSample<Bits>& sample = task.sample;
   const uint32_t i = blockIdx.x * sample_threads + threadIdx.x;
-  HalfPlace<Bits> half;
-  half.load(task, 2 * sample.place_at(i / 2) + i % 2, sample.most_places);
+  const bool has_places = task.count >= 2 * HalfPlace<Bits>::width;  // fewer keys need none
+  HalfPlace<Bits> half{};
+  if (has_places) half.load(task, 2 * sample.place_at(i / 2) + i % 2, sample.most_places);
   if (i < samples)
     sample.neighbours[i] =
         reinterpret_cast<const Neighbours<Bits>*>(task.keys)[spread(i, samples, task.count / 2)];

@@ -846,6 +846,24 @@ TEMPLATE_TEST_CASE("a bucket of floats begins with the least key that its map gi
   CHECK(found > 5'000);
 }
 
+TEST_CASE("a sample's places are all there, and the first ones as far from each other as all", "") {
+  using namespace survey_detail;
+  for (const uint32_t places : {places_a_round, piece_places, fine_piece_places}) {
+    const CollectedSample<uint32_t> sample{nullptr, nullptr, places};
+    for (uint32_t first = places_a_round; first <= places; first *= 2) {
+      INFO("the first " << first << " of " << places);
+      std::vector<uint32_t> found;
+      std::vector<uint32_t> expected;
+      for (uint32_t at = 0; at < first; ++at) {
+        found.push_back(sample.place_at(at));
+        expected.push_back(at * (places / first));
+      }
+      std::ranges::sort(found);
+      REQUIRE(found == expected);
+    }
+  }
+}
+
 TEMPLATE_TEST_CASE("a map around samples covers the block of 2^k values whose ends lie within the slack", "",
                    uint32_t, uint64_t) {
   std::mt19937_64 random(test_seed());
