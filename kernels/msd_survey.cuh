@@ -13,6 +13,9 @@
 //
 // Of pairs no larger sample is taken: one value may be frequent, and gets a bucket of its own.
 //
+// Many blocks collect what one then looks at (collect_kernel): alone it would wait for one sector after the
+// other.
+//
 // A sample may mislead, and every guess is checked: a key outside of the guessed range makes an exact count
 // impossible and is noticed, an array that is not sorted after all is noticed while it is copied, a bucket is
 // counted before it is sorted. Then the next road is taken; the result never hangs on the sample.
