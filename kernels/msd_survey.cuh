@@ -98,8 +98,8 @@ inline constexpr uint32_t least_times = 8;
 
 /// How often each value of a sample is met. All samples of a value find one of them, its owner: that with the
 /// highest number of those whose hash names the same slot, if it has the value; else they look for one by
-/// another hash. (Slots that hold keys, taken by compare and swap, took 12,000 to 19,000 cycles of 8-byte keys,
-/// H100. This was timed in whole sorts only, together with collect_kernel.)
+/// another hash. (Slots that hold keys, taken by compare and swap, took 12,000 to 19,000 cycles of 8-byte
+/// keys, H100. This was timed in whole sorts only, together with collect_kernel.)
 template <class Bits>
 struct SampleCounts {
   static constexpr uint32_t slots = 4 * samples;
