@@ -218,7 +218,7 @@ __global__ __launch_bounds__(threads, blocks_a_multiprocessor) void bucket_bits_
     bucket_list::BucketTask<Bits, NoValue> task, MsdPlan<Bits>* plan) {
   if (ptx::is_before_90()) return;
   ptx::wait_for_previous_launch();
-  if (!plan->partitions()) return;
+  if (!bucket_list::has_buckets(task, *plan)) return;
   using Sorter = BitSort<Bits, most_keys>;
   auto& shared = shared_memory<typename Sorter::BitsShared>();
   Sorter sorter(shared, task.map);
@@ -228,7 +228,7 @@ __global__ __launch_bounds__(threads, blocks_a_multiprocessor) void bucket_bits_
         const typename Sorter::Keys keys{was_dealt ? nullptr : task.source(*plan) + bucket.first,
                                          task.dealt.keys_of(bucket, chunks), bucket.size};
         if (!sorter.sort(keys, bucket.few.lowest, task.destination(*plan, bucket)))
-          bucket_list::leave_alone(task, bucket, plan);
+          bucket_list::leave_alone_without_parts(task, bucket, plan);
       });
 }
 

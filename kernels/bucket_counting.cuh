@@ -374,7 +374,7 @@ __global__ __launch_bounds__(Shape::threads, Shape::blocks_a_multiprocessor) voi
     bucket_list::BucketTask<Bits, NoValue> task, uint32_t most_left_alone, MsdPlan<Bits>* plan) {
   if (ptx::is_before_90()) return;
   ptx::wait_for_previous_launch();
-  if (!plan->partitions()) return;
+  if (!bucket_list::has_buckets(task, *plan)) return;
   auto& shared = shared_memory<Shared<Shape, most_chunks>>();
   using Sorter = Counting<Bits, Shape, Shared<Shape, most_chunks>>;
   Sorter counting(shared, task.map);
@@ -385,7 +385,7 @@ __global__ __launch_bounds__(Shape::threads, Shape::blocks_a_multiprocessor) voi
         const typename Sorter::Keys keys{was_dealt ? nullptr : task.source(*plan) + bucket.first,
                                          task.dealt.keys_of(bucket, chunks), bucket.size};
         if (!counting.sort(keys, bucket.few, task.destination(*plan, bucket), bucket.size <= most_left_alone))
-          bucket_list::leave_alone(task, bucket, plan);
+          bucket_list::leave_alone_without_parts(task, bucket, plan);
       });
 }
 

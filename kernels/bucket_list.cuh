@@ -177,10 +177,8 @@ template <class Bits, class Value>
 struct BucketTask {
   BucketArrays<Bits, Value> arrays;  // where the counted partition left the records, and where they belong
   Bits* rest;                        // the same of the keys if frequent values were taken out
-  const ListedBucket* list;          // the buckets to sort
-  uint32_t which;                    // plan->listed[which]: its length
-  ListedBucket* next_list;           // buckets that are left alone join it ...
-  uint32_t next;                     // ... and are counted there
+  BucketList list;                   // the buckets to sort
+  BucketList next_list;              // buckets that are left alone join it
   KeyMap<Bits> map;
   DealtBuckets<Bits> dealt;
 
@@ -200,12 +198,25 @@ struct BucketTask {
   }
 };
 
-/// One thread of the block: `bucket` joins task.next_list, to find its parts there.
-template <class Bits>
-__device__ __forceinline__ void leave_alone(const BucketTask<Bits, NoValue>& task, ListedBucket bucket,
+/// Whether there are any to sort. Nothing is set up for an empty list.
+template <class Bits, class Value>
+__device__ __forceinline__ bool has_buckets(const BucketTask<Bits, Value>& task, const MsdPlan<Bits>& plan) {
+  return plan.listed[task.list.which] != 0 && plan.partitions();
+}
+
+/// The whole block: `bucket` joins task.next_list.
+template <class Bits, class Value>
+__device__ __forceinline__ void leave_alone(const BucketTask<Bits, Value>& task, const ListedBucket& bucket,
                                             MsdPlan<Bits>* plan) {
+  const BucketList& list = task.next_list;
+  if (threadIdx.x == 0) *list.at(atomicAdd(&plan->listed[list.which], 1u)) = bucket;
+}
+/// The same, to find its parts there.
+template <class Bits, class Value>
+__device__ __forceinline__ void leave_alone_without_parts(const BucketTask<Bits, Value>& task,
+                                                          ListedBucket bucket, MsdPlan<Bits>* plan) {
   bucket.parts = BucketParts::not_known();
-  if (threadIdx.x == 0) task.next_list[atomicAdd(&plan->listed[task.next], 1u)] = bucket;
+  leave_alone(task, bucket, plan);
 }
 
 /// The present bucket of a block and those behind it, in turns; and `most_chunks` numbers of chunks of each.
@@ -236,7 +247,7 @@ struct LookAhead {
   __device__ __forceinline__ void look_up(uint32_t entry, uint32_t place) const {
     if (entry >= listed || ptx::lane_id() != 0) return;
     static_assert(sizeof(ListedBucket) == 2 * sizeof(uint4));
-    const uint4* const from = reinterpret_cast<const uint4*>(task.list + entry);
+    const uint4* const from = reinterpret_cast<const uint4*>(task.list.at(entry));
     uint4* const to = reinterpret_cast<uint4*>(&queue.buckets[place]);
     ptx::load_async(to, from);
     ptx::load_async(to + 1, from + 1);
@@ -284,7 +295,7 @@ struct LookAhead {
 template <class Bits, class Value, class BucketQueue, class Sort>
 __device__ __forceinline__ void for_listed(BucketQueue& queue, const BucketTask<Bits, Value>& task,
                                            const MsdPlan<Bits>& plan, Sort sort) {
-  const uint32_t listed = plan.listed[task.which];
+  const uint32_t listed = plan.listed[task.list.which];
   const bool looks_ahead = threadIdx.x < warp_threads;
   const LookAhead<Bits, Value, BucketQueue> ahead{queue, task, plan, listed,
                                                   value_bytes<Value> == 0 && plan.was_dealt()};

@@ -122,20 +122,17 @@ __global__ __launch_bounds__(Policy::threads, blocks_a_multiprocessor) void buck
     bucket_list::BucketTask<uint32_t, Value> task, MsdPlan<uint32_t>* plan) {
   if (ptx::is_before_90()) return;
   ptx::wait_for_previous_launch();
-  if (!plan->partitions()) return;
+  if (!bucket_list::has_buckets(task, *plan)) return;
   using Sort = PairSort<Value, Policy>;
   auto& shared = shared_memory<typename Sort::PairShared>();
   const bucket_list::BucketArrays<uint32_t, NoValue> none{};
   typename Sort::Words words(shared.words, none, task.map);
   Sort sorter(shared, task, words);
-  const auto leave_alone = [&](ListedBucket bucket) {
+  bucket_list::for_listed(shared.words.queue, task, *plan, [&](const ListedBucket& bucket, auto...) {
+    if (sorter.sort(bucket)) return;
     ptx::loads_async_have_arrived();  // values that nobody looked at
     __syncthreads();
-    bucket.parts = BucketParts::not_known();
-    if (threadIdx.x == 0) task.next_list[atomicAdd(&plan->listed[task.next], 1u)] = bucket;
-  };
-  bucket_list::for_listed(shared.words.queue, task, *plan, [&](const ListedBucket& bucket, auto...) {
-    if (!sorter.sort(bucket)) leave_alone(bucket);
+    bucket_list::leave_alone_without_parts(task, bucket, plan);
   });
 }
 

@@ -667,16 +667,13 @@ __global__ __launch_bounds__(Policy::threads, Policy::blocks_a_multiprocessor) v
     BucketTask<Bits, Value> task, MsdPlan<Bits>* plan) {
   if (ptx::is_before_90()) return;
   ptx::wait_for_previous_launch();
-  if (!plan->partitions()) return;
+  if (!bucket_list::has_buckets(task, *plan)) return;
   constexpr bool is_last = value_bytes<Value> == 0 && crowded == Crowded::by_digits;
   constexpr bool by_value = !std::is_same_v<Parts, BucketParts>;
   if (is_last && (plan->was_dealt() && plan->is_real) != by_value) return;
   auto& shared = shared_memory<Shared<Bits, Value, Policy>>();
   Bucket<Bits, Value, ranking, Policy, crowded, Parts> sorter(shared, task.arrays, task.map);
   const auto keys_of = [&](const ListedBucket& bucket) { return task.source(*plan) + bucket.first; };
-  const auto leave_alone = [&](const ListedBucket& bucket) {
-    if (threadIdx.x == 0) task.next_list[atomicAdd(&plan->listed[task.next], 1u)] = bucket;
-  };
   // Where no other block computes while this one loads. Digits would want the registers. H200, 2^30 keys, ms:
   // u64 21.35 -> 20.46, but u32 10.42 -> 10.53.
   constexpr bool loads_ahead = value_bytes<Value> == 0 && sizeof(Bits) == 8 &&
@@ -714,7 +711,7 @@ __global__ __launch_bounds__(Policy::threads, Policy::blocks_a_multiprocessor) v
       return sorter.template sort_loaded<finds_parts>(range, bucket.parts, to, load_next);
   };
   bucket_list::for_listed(shared.queue, task, *plan, [&](const ListedBucket& bucket, auto... others) {
-    if (!sort(bucket, others...)) leave_alone(bucket);
+    if (!sort(bucket, others...)) bucket_list::leave_alone(task, bucket, plan);
   });
 }
 

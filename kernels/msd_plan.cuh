@@ -32,7 +32,8 @@ inline constexpr uint32_t msd_digits = 1u << msd_digit_bits;
 /// (bucket_pairs.cuh); where these are keys alone, those of even fewer values (bucket_counting.cuh, too);
 /// small ones, keys alone, of which words of parts are crowded, because values repeat as a rule, or whose
 /// parts are to be found; and those of all kinds that are too crowded for that, with large ones and such of
-/// pairs whose parts are to be found, and of floats the one around zero.
+/// pairs whose parts are to be found, and of floats the one around zero. They are sorted in this order; a
+/// bucket that is left alone joins one of the last two lists.
 enum BucketClass : uint32_t {
   small_buckets,
   large_buckets,
@@ -235,6 +236,41 @@ struct alignas(16) ListedBucket {
   };
 };
 
+/// The buckets of a class, plan->listed[which] of them.
+struct BucketList {
+  ListedBucket* first;
+  int32_t step;  // from one to the next
+  BucketClass which;
+
+  SWEEPSORT_HOST_DEVICE ListedBucket* at(uint32_t entry) const { return first + int64_t{step} * entry; }
+};
+
+/// All lists, two in an array of msd_most_buckets, which grow from its ends on. No bucket is in both; but a
+/// dense one may become a crowded one, when all dense ones are sorted.
+struct BucketLists {
+  static constexpr uint32_t entries = bucket_classes / 2 * msd_most_buckets;
+  ListedBucket* memory;
+
+  SWEEPSORT_HOST_DEVICE BucketList operator[](BucketClass which) const {
+    switch (which) {
+      case small_buckets: return from_front(0, which);
+      case few_valued_buckets: return from_back(0, which);
+      case large_buckets: return from_front(1, which);
+      case repeating_buckets: return from_back(1, which);
+      case dense_buckets: return from_front(2, which);
+      default: return from_back(2, which);
+    }
+  }
+
+ private:
+  SWEEPSORT_HOST_DEVICE BucketList from_front(uint32_t array, BucketClass which) const {
+    return {memory + array * msd_most_buckets, 1, which};
+  }
+  SWEEPSORT_HOST_DEVICE BucketList from_back(uint32_t array, BucketClass which) const {
+    return {memory + (array + 1) * msd_most_buckets - 1, -1, which};
+  }
+};
+
 namespace msd_plan_detail {
 
 inline constexpr uint32_t decide_threads = 1024;
@@ -245,14 +281,14 @@ struct DecideShared {
 };
 
 /// Appends this lane's `bucket` to a list if `is_member`: one atomic a warp.
-__device__ __forceinline__ void append(ListedBucket* list, uint32_t* length, const ListedBucket& bucket,
+__device__ __forceinline__ void append(BucketList list, uint32_t* length, const ListedBucket& bucket,
                                        bool is_member) {
   const uint32_t members = __ballot_sync(full_warp, is_member);
   if (members == 0) return;
   uint32_t at = 0;
   if (ptx::lane_id() == 0) at = atomicAdd(length, static_cast<uint32_t>(__popc(members)));
   at = __shfl_sync(full_warp, at, 0);
-  if (is_member) list[at + static_cast<uint32_t>(__popc(members & ptx::lanes_below()))] = bucket;
+  if (is_member) *list.at(at + static_cast<uint32_t>(__popc(members & ptx::lanes_below()))) = bucket;
 }
 
 /// Which sizes of buckets are sorted how: small, large and larger ones, which must have few values.
@@ -283,7 +319,7 @@ struct Decision {
   const uint64_t* dealt_counts;  // if the keys were dealt
   uint64_t* offsets;
   ClassLimits limits;
-  ListedBucket* lists;
+  BucketLists lists;
   const uint32_t* frequent_buckets;  // of plan->frequent values in order
   const uint64_t* frequent_starts;
 };
@@ -434,7 +470,7 @@ __global__ __launch_bounds__(decide_threads) void decide_kernel(Decision decisio
     listed.parts = narrow_parts;
   }
   const auto append_to = [&](BucketClass list, bool is_member) {
-    append(decision.lists + list * msd_most_buckets, &plan->listed[list], listed, is_member && is_wanted);
+    append(decision.lists[list], &plan->listed[list], listed, is_member && is_wanted);
   };
   // The kernels that take most buckets find no parts.
   const bool finds_parts = which <= large_buckets && !listed.parts.are_known();

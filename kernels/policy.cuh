@@ -5,6 +5,7 @@
 // measured. What says `portable` is for every other device (64 KiB) and was measured on none.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <type_traits>
 
@@ -99,8 +100,11 @@ using TunedOnesweep = OnesweepOfRow<Bits, Value, false>;
 template <class Bits, class Value>
 using PortableOnesweep = OnesweepOfRow<Bits, Value, true>;
 
-/// Keys of one portion of a onesweep pass: their counts must fit the 30 bits of a look-back status.
-inline constexpr uint64_t onesweep_portion = uint64_t{1} << 29;
+/// Keys of one portion of a onesweep pass: their counts must fit the 30 bits of a look-back status, and the
+/// statuses of its tiles 56 MiB.
+template <class Policy>
+inline constexpr uint64_t onesweep_portion = std::min<uint64_t>(uint64_t{1} << 28,
+                                                                (56u << 10) * Policy::tile);
 
 /// radix_partition.cuh: `batch` atomics of a thread are under way at once.
 template <uint32_t threads_, uint32_t keys_a_thread_, uint32_t batch_, uint32_t blocks_a_multiprocessor_>

@@ -63,8 +63,8 @@ struct MsdWorkspace {
   DeviceSpan<SortPlan<Bits>> expansion;
   DeviceSpan<uint64_t> counts;        // by bucket
   DeviceSpan<uint32_t> sample_sizes;  // by finder
-  DeviceSpan<uint32_t> dealt_fronts;  // by parent: keys at the front of its region
-  DeviceSpan<uint32_t> dealt_backs;   // and at its back
+  DeviceSpan<uint32_t> dealt_whole;   // by parent: keys dealt to it by sectors,
+  DeviceSpan<uint32_t> dealt_rest;    // and the others
   size_t zeroed;
   DeviceSpan<uint64_t> offsets;  // by bucket
   DeviceSpan<value_table::ListedValues<Bits>> listed;
@@ -72,7 +72,7 @@ struct MsdWorkspace {
   DeviceSpan<uint32_t> span_counts;
   DeviceSpan<PartitionJob> jobs;
   DeviceSpan<uint32_t> job_counts;
-  DeviceSpan<ListedBucket> lists;
+  DeviceSpan<ListedBucket> lists;     // BucketLists
   DeviceSpan<uint64_t> dealt_counts;  // by bucket
   DeviceSpan<uint16_t> dealt_chunks;
 
@@ -85,8 +85,8 @@ struct MsdWorkspace {
         expansion(workspace.take<SortPlan<Bits>>(is_wanted || counts_few_values)),
         counts(workspace.take<uint64_t>(is_wanted ? msd_most_buckets : 0)),
         sample_sizes(workspace.take<uint32_t>(is_wanted && !with_values ? survey_detail::finders : 0)),
-        dealt_fronts(workspace.take<uint32_t>(has_dealt(dealt) ? msd_digits : 0)),
-        dealt_backs(workspace.take<uint32_t>(has_dealt(dealt) ? msd_digits : 0)),
+        dealt_whole(workspace.take<uint32_t>(has_dealt(dealt) ? msd_digits : 0)),
+        dealt_rest(workspace.take<uint32_t>(has_dealt(dealt) ? msd_digits : 0)),
         zeroed(workspace.used()),
         offsets(workspace.take<uint64_t>(is_wanted ? msd_most_buckets : 0)),
         listed(workspace.take<value_table::ListedValues<Bits>>(is_wanted || counts_few_values)),
@@ -94,14 +94,14 @@ struct MsdWorkspace {
         span_counts(workspace.take<uint32_t>(is_wanted ? uint64_t{most_spans} * msd_digits : 0)),
         jobs(workspace.take<PartitionJob>(is_wanted ? msd_most_jobs : 0)),
         job_counts(workspace.take<uint32_t>(is_wanted ? uint64_t{msd_most_jobs} * msd_digits : 0)),
-        lists(workspace.take<ListedBucket>(is_wanted ? uint64_t{bucket_classes} * msd_most_buckets : 0)),
+        lists(workspace.take<ListedBucket>(is_wanted ? BucketLists::entries : 0)),
         dealt_counts(workspace.take<uint64_t>(has_dealt(dealt) ? msd_most_buckets : 0)),
         dealt_chunks(workspace.take<uint16_t>(has_dealt(dealt) ? chunks(dealt) : 0)) {}
 
   /// What the survey looks at lies where buckets will be listed.
   std::byte* sample() const {
     static_assert(survey_detail::CollectedSample<Bits>::bytes(most_places) <=
-                  uint64_t{bucket_classes} * msd_most_buckets * sizeof(ListedBucket));
+                  BucketLists::entries * sizeof(ListedBucket));
     return reinterpret_cast<std::byte*>(lists.data());
   }
   /// Whether so many keys may be partitioned without being counted.
@@ -246,8 +246,8 @@ void deal(const MsdArrays<Bits, NoValue>& arrays, KeyMap<Bits> map, const Spans&
                         .span = spans.keys,
                         .map = map,
                         .layout = layout,
-                        .fronts = workspace.dealt_fronts.data(),
-                        .backs = workspace.dealt_backs.data(),
+                        .counts_whole = workspace.dealt_whole.data(),
+                        .counts_rest = workspace.dealt_rest.data(),
                         .counts = workspace.dealt_counts.data(),
                         .chunks = workspace.dealt_chunks.data(),
                         .plan = workspace.plan.data()};
@@ -263,62 +263,46 @@ void deal(const MsdArrays<Bits, NoValue>& arrays, KeyMap<Bits> map, const Spans&
   if (map.is_of_floats()) launch.template operator()<RealBuckets<Bits>>();
 }
 
-/// Sorts the buckets of one list, of which each fits a block. Those that are left alone join `next`.
+/// Sorts the buckets of task.list, of which each fits a block.
 template <class Policy, bucket_sort_detail::Crowded crowded, Ranking ranking, class Parts = BucketParts,
           class Bits, class Value>
-void sort_buckets(bucket_sort_detail::BucketTask<Bits, Value> task, BucketClass which, BucketClass next,
-                  ListedBucket* lists, MsdPlan<Bits>* plan, cudaStream_t stream) {
+void sort_buckets(bucket_sort_detail::BucketTask<Bits, Value> task, MsdPlan<Bits>* plan,
+                  cudaStream_t stream) {
   using namespace bucket_sort_detail;
   const auto kernel = bucket_sort_kernel<Bits, Value, ranking, Policy, crowded, Parts>;
   constexpr size_t shared_bytes = sizeof(Shared<Bits, Value, Policy>);
   const uint32_t blocks = std::min(resident_blocks(kernel, Policy::threads, shared_bytes), msd_most_buckets);
-  task.list = lists + which * msd_most_buckets;
-  task.which = which;
-  task.next_list = lists + next * msd_most_buckets;
-  task.next = next;
   launch_chained(kernel, {blocks, Policy::threads, shared_bytes}, stream, task, plan);
 }
 
-/// Keys alone of few values: small ones, by a bit vector. Those that are left alone join `next`.
+/// Keys alone of few values: small buckets, by a bit vector.
 template <class Policy, class Bits>
-void sort_by_bits(bucket_sort_detail::BucketTask<Bits, NoValue> task, BucketClass next, ListedBucket* lists,
-                  MsdPlan<Bits>* plan, cudaStream_t stream) {
+void sort_by_bits(bucket_sort_detail::BucketTask<Bits, NoValue> task, MsdPlan<Bits>* plan,
+                  cudaStream_t stream) {
   using namespace bucket_bits_detail;
-  task.list = lists + few_valued_buckets * msd_most_buckets;
-  task.which = few_valued_buckets;
-  task.next_list = lists + next * msd_most_buckets;
-  task.next = next;
   constexpr uint32_t most_keys = Policy::Small::most_keys;
   launch_chained(bucket_bits_kernel<Bits, most_keys>,
                  {multiprocessors() * blocks_a_multiprocessor, threads, sizeof(Shared<Bits, most_keys>)},
                  stream, task, plan);
 }
 
-/// Pairs with narrow keys. Those that are left alone join `next`.
+/// Pairs with narrow keys.
 template <class Policy, class Value>
-void sort_narrow_pairs(bucket_sort_detail::BucketTask<uint32_t, Value> task, BucketClass next,
-                       ListedBucket* lists, MsdPlan<uint32_t>* plan, cudaStream_t stream) {
+void sort_narrow_pairs(bucket_sort_detail::BucketTask<uint32_t, Value> task, MsdPlan<uint32_t>* plan,
+                       cudaStream_t stream) {
   using namespace bucket_pairs_detail;
   using Sort = PairSort<Value, typename Policy::Small>;
-  task.list = lists + few_valued_buckets * msd_most_buckets;
-  task.which = few_valued_buckets;
-  task.next_list = lists + next * msd_most_buckets;
-  task.next = next;
   launch_chained(
       bucket_pairs_kernel<Value, typename Policy::Small>,
       {multiprocessors() * blocks_a_multiprocessor, Sort::threads, sizeof(typename Sort::PairShared)}, stream,
       task, plan);
 }
 
-/// Keys alone of few values: by counters. Buckets of up to `most_left_alone` keys may join `next`.
+/// Keys alone of few values: by counters. Buckets of up to `most_left_alone` keys may be left alone.
 template <class Policy, class Shape, class Bits>
-void count_buckets(bucket_sort_detail::BucketTask<Bits, NoValue> task, BucketClass which, BucketClass next,
-                   uint32_t most_left_alone, ListedBucket* lists, MsdPlan<Bits>* plan, cudaStream_t stream) {
+void count_buckets(bucket_sort_detail::BucketTask<Bits, NoValue> task, uint32_t most_left_alone,
+                   MsdPlan<Bits>* plan, cudaStream_t stream) {
   using namespace bucket_counting_detail;
-  task.list = lists + which * msd_most_buckets;
-  task.which = which;
-  task.next_list = lists + next * msd_most_buckets;
-  task.next = next;
   constexpr uint32_t most_chunks = Policy::Large::most_keys / dealt_chunk<Bits>;
   static_assert(Policy::Large::most_keys % dealt_chunk<Bits> == 0);
   const auto kernel = bucket_counting_kernel<Bits, Shape, most_chunks>;
@@ -462,7 +446,7 @@ void radix_msd(const MsdArrays<Bits, Value>& arrays, const MsdSettings<Bits>& se
                               : bucket_classes,
                  counts_dense,
                  leaves_narrow ? granule<NarrowKey<Bits>, Value> : 0},
-      .lists = workspace.lists.data(),
+      .lists = {workspace.lists.data()},
       .frequent_buckets = &listed->buckets[0],
       .frequent_starts = &listed->starts[0]};
   launch_chained(decide_kernel<Bits>,
@@ -512,20 +496,20 @@ void radix_msd(const MsdArrays<Bits, Value>& arrays, const MsdSettings<Bits>& se
     }
 
   using bucket_sort_detail::Crowded;
-  const bucket_sort_detail::BucketTask<Bits, Value> task{
-      .arrays = {arrays.keys_out, arrays.keys_out, arrays.values_out, arrays.values_out},
-      .rest = arrays.keys_scratch,
-      .list = nullptr,
-      .which = 0,
-      .next_list = nullptr,
-      .next = 0,
-      .map = map,
-      .dealt = {arrays.keys_scratch, layout.region(),
-                msd_bucket_bits(count, Policy::bucket_keys) - msd_digit_bits, workspace.dealt_chunks.data(),
-                layout.chunks_a_bucket}};
+  const auto task = [&](BucketClass which, BucketClass next) {
+    const BucketLists lists{workspace.lists.data()};
+    return bucket_sort_detail::BucketTask<Bits, Value>{
+        .arrays = {arrays.keys_out, arrays.keys_out, arrays.values_out, arrays.values_out},
+        .rest = arrays.keys_scratch,
+        .list = lists[which],
+        .next_list = lists[next],
+        .map = map,
+        .dealt = {arrays.keys_scratch, layout.region(),
+                  msd_bucket_bits(count, Policy::bucket_keys) - msd_digit_bits, workspace.dealt_chunks.data(),
+                  layout.chunks_a_bucket}};
+  };
   const auto sort_class = [&]<class BucketPolicy, Crowded crowded>(BucketClass which, BucketClass next) {
-    msd_detail::sort_buckets<BucketPolicy, crowded, stable_ranking>(task, which, next, workspace.lists.data(),
-                                                                    plan, stream);
+    msd_detail::sort_buckets<BucketPolicy, crowded, stable_ranking>(task(which, next), plan, stream);
   };
   using Small = typename Policy::Small;
   using Large = typename Policy::Large;
@@ -534,25 +518,24 @@ void radix_msd(const MsdArrays<Bits, Value>& arrays, const MsdSettings<Bits>& se
   sort_class.template operator()<Large, Crowded::left_alone>(large_buckets, crowded_buckets);
   if constexpr (leaves_narrow_pairs<Bits, Value>)
     if (leaves_narrow)
-      msd_detail::sort_narrow_pairs<Policy>(task, crowded_buckets, workspace.lists.data(), plan, stream);
+      msd_detail::sort_narrow_pairs<Policy>(task(few_valued_buckets, crowded_buckets), plan, stream);
   if constexpr (!with_values) {
     namespace counting = bucket_counting_detail;
     if (takes_bits)
-      msd_detail::sort_by_bits<Policy>(task, repeating_buckets, workspace.lists.data(), plan, stream);
-    ListedBucket* const lists = workspace.lists.data();
+      msd_detail::sort_by_bits<Policy>(task(few_valued_buckets, repeating_buckets), plan, stream);
     if (counts_larger || counts_large)
-      msd_detail::count_buckets<Policy, counting::FewValued>(task, few_valued_buckets, repeating_buckets, 0,
-                                                             lists, plan, stream);
+      msd_detail::count_buckets<Policy, counting::FewValued>(task(few_valued_buckets, repeating_buckets), 0,
+                                                             plan, stream);
     if (counts_dense)
-      msd_detail::count_buckets<Policy, counting::Dense>(task, dense_buckets, repeating_buckets,
-                                                         Small::most_keys, lists, plan, stream);
+      msd_detail::count_buckets<Policy, counting::Dense>(task(dense_buckets, repeating_buckets),
+                                                         Small::most_keys, plan, stream);
     sort_class.template operator()<ForRepeated<Small>, Crowded::left_alone>(repeating_buckets,
                                                                             crowded_buckets);
     sort_class.template operator()<ForRepeated<Large>, Crowded::by_digits>(crowded_buckets, crowded_buckets);
     if constexpr (Policy::deals)
       if (may_deal && map.is_of_floats())
         msd_detail::sort_buckets<ForRepeated<Large>, Crowded::by_digits, stable_ranking, RealParts<Bits>>(
-            task, crowded_buckets, crowded_buckets, workspace.lists.data(), plan, stream);
+            task(crowded_buckets, crowded_buckets), plan, stream);
   } else {
     sort_class.template operator()<Large, Crowded::by_digits>(crowded_buckets, crowded_buckets);
   }

@@ -164,10 +164,8 @@ constexpr uint64_t scratch_keys(uint64_t count, uint64_t status_words) {
   return keys;
 }
 
-/// All device memory of a sort besides its arrays: `count` records and a little (about 1/32 of them and 15
-/// MiB at the most; for numbers of keys that a tiled grid sort may take, a third of them and 30 MiB; for keys
-/// that may be partitioned without being counted, 53 MiB at 2^26 u32 keys, 62 at 2^28, 89 at 2^30, and 59, 77
-/// and 108 at 2^26, 2^28 and 2^29 u64 keys).
+/// All device memory of a sort besides its arrays: `count` records and at most 64 MiB, but up to 77 from 2^28
+/// keys on where these may be partitioned without being counted (u32 60 at 2^29, 74 at 2^30, u64 77 at 2^29).
 template <class Bits, class Value, class Policy = TunedOnesweep<Bits, Value>>
 struct SortWorkspace {
   DeviceSpan<Digest<Bits>> digest;
@@ -183,7 +181,7 @@ struct SortWorkspace {
   DeviceSpan<Value> scratch_values;
   bool has_statuses_in_scratch;  // those of the LSD sort, behind the keys
 
-  SortWorkspace(Workspace& workspace, uint64_t count, uint64_t largest_portion = onesweep_portion)
+  SortWorkspace(Workspace& workspace, uint64_t count, uint64_t largest_portion = onesweep_portion<Policy>)
       : digest(workspace.take<Digest<Bits>>(1)),
         counting(workspace),
         onesweep(workspace, count, largest_portion, !puts_statuses_in_scratch<Bits, Value, Policy>(count)),

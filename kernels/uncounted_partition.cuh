@@ -1,21 +1,22 @@
 // uncounted_partition.cuh - both levels of an MSD radix sort's partition without a histogram before them, for
 // keys alone that a sample shows to be even. Moves 4n keys; the histogram would be the fifth n.
 //
-//     in ──level 1──>  parents:   | spare | keys ────────>    <─ rest | spare | keys ───────>   <─ rest | ...
-//                                 \________ region of parent 0 ______/
+//     in ──level 1──>  parents:   | free     <──────── keys | rest ──> | free      <─────── keys | rest ──> | ...
+//                                 \________ region of parent 0 _______/
 //     level 2, inside of each region:
 //                                 | chunks of all children ──> | keys not yet read ...
 //
 // Level 1: a parent's region has more room than its share. A block collects a tile's keys in bins, one a
-// parent, and appends whole sectors of 32 bytes to the regions; what is left over behind its last tile goes
-// to their ends. Level 2: one block takes a whole parent, whose keys it hands on to chunks that hold keys of
-// one child each, and are taken one after the other from the beginning of the region on: the spare ones
-// first, then those that held keys it has read. Each child has one chunk at most that is not full, so that as
-// many spare ones as there are children always suffice. The chunks tell how many keys each child has. Where the
-// low half of a key tells it from all others that its child may have, only that is written.
+// parent, and puts whole sectors of 32 bytes in front of the keys that a region has; what is left over behind
+// its last tile goes behind them. Level 2: one block takes a whole parent, whose keys it hands on to chunks
+// that hold keys of one child each, and are taken one after the other from the beginning of the region on: the
+// free ones first, then those that held keys it has read. Each child has one chunk at most that is not full, so
+// that as many free ones as there are children always suffice, and half of them as a rule. The chunks tell how
+// many keys each child has. Where the low half of a key tells it from all others that its child may have, only
+// that is written.
 //
-// The keys in `in` stay as they are. If they turn out not to be even, or a tile's keys meet in few bins,
-// `deal_failed` is set, nothing is lost but time, and the counted road is taken.
+// The keys in `in` stay as they are. If they turn out not to be even, a tile's keys meet in few bins or there is
+// no free chunk, `deal_failed` is set, nothing is lost but time, and the counted road is taken.
 //
 // Stehle & Jacobsen, 2017; blocks append by fetch-and-add as in Cederman & Tsigas, "GPU-Quicksort", 2009; the
 // blocks of one array that serve as its buckets as in Axtmann et al., "In-Place Parallel Super Scalar
@@ -43,29 +44,31 @@ namespace sweepsort {
 template <class Bits>
 struct UncountedLayout {
   static constexpr uint32_t chunk = dealt_chunk<Bits>;
-  static constexpr uint32_t spare = msd_digits * chunk;  // keys: a chunk a child
+  // Less than a sector of 32 bytes a block, for 160 blocks at least.
+  static constexpr uint32_t rest_room = (160 * (32 / sizeof(Bits) - 1) + chunk - 1) / chunk * chunk;
 
-  uint32_t room = 0;             // keys of a parent at most
+  uint32_t room = 0;             // of a region, in front of its rest
   uint32_t chunks_a_bucket = 0;  // at most
 
   constexpr UncountedLayout(uint64_t count, uint32_t bucket_bits) {
     const auto mean = static_cast<uint32_t>(count / msd_digits);
-    // The map may leave a little room at the ends of the range; and what chance adds.
-    room = mean + mean / 512 + deviations(mean);
+    // A chunk a child; the map may leave a little room at the ends of the range; and what chance adds: where more
+    // than three standard deviations are wanted, of the chunks that random keys leave.
+    room = msd_digits * chunk + mean + mean / 512 + 3 * deviation(mean);
     room = (room + chunk - 1) / chunk * chunk;
     const auto bucket = static_cast<uint32_t>(count >> bucket_bits);
     // Rounded up, one that is not full; whole vectors of 16 bytes.
-    chunks_a_bucket = ((bucket + bucket / 64 + deviations(bucket)) / chunk + 2 + 7) / 8 * 8;
+    chunks_a_bucket = ((bucket + bucket / 64 + 8 * deviation(bucket)) / chunk + 2 + 7) / 8 * 8;
   }
-  SWEEPSORT_HOST_DEVICE constexpr uint32_t region() const { return spare + room; }
+  SWEEPSORT_HOST_DEVICE constexpr uint32_t region() const { return room + rest_room; }
   constexpr uint64_t keys() const { return uint64_t{region()} * msd_digits; }
 
  private:
-  /// Eight to sixteen of a Poisson distribution.
-  static constexpr uint32_t deviations(uint32_t mean) {
+  /// The standard one of a Poisson distribution.
+  static constexpr uint32_t deviation(uint32_t mean) {
     uint32_t root = 1;
-    while (uint64_t{root} * root < mean) root *= 2;
-    return 8 * root;
+    while (uint64_t{root} * root < mean) ++root;
+    return root;
   }
 };
 
@@ -94,9 +97,10 @@ struct Shared {
 
   uint32_t counts[msd_digits];  // keys that came to each bin, whether or not it has room
   uint32_t stashed;
-  uint32_t parent;              // second level: the block's present one,
-  uint32_t chunks;              // how many of its region are taken,
-  uint32_t sizes[msd_digits];   // the keys of its children,
+  uint32_t parent;             // second level: the block's present one,
+  uint32_t chunks;             // how many of its region are taken,
+  uint32_t free_chunks;        // and how many hold no key, or one that was read (the last tile may add more),
+  uint32_t sizes[msd_digits];  // the keys of its children,
   uint32_t opened[msd_digits];  // and the chunk of each that was opened last
   uint32_t cannot_bin;          // set while keys are binned,
   uint32_t has_failed;          // and while bins are emptied: the block gives up
@@ -113,10 +117,10 @@ struct Task {
   uint64_t span;  // first level: keys a block
   KeyMap<Bits> map;
   UncountedLayout<Bits> layout;
-  uint32_t* fronts;  // of each parent: keys at its front, and
-  uint32_t* backs;   // at its back; zero before
-  uint64_t* counts;  // of each bucket
-  uint16_t* chunks;  // of each bucket: layout.chunks_a_bucket numbers of chunks in its parent's region
+  uint32_t* counts_whole;  // of each parent: keys that came by sectors, and
+  uint32_t* counts_rest;   // the others; zero before
+  uint64_t* counts;        // of each bucket
+  uint16_t* chunks;        // of each bucket: layout.chunks_a_bucket numbers of chunks in its parent's region
   MsdPlan<Bits>* plan;
 
   __device__ __forceinline__ Bits* region(uint32_t parent) const {
@@ -130,15 +134,11 @@ struct Task {
   }
 };
 
-/// Keys in two pieces.
+/// The keys that a block deals out.
 template <class Bits>
 struct Source {
   const Bits* keys;
   uint32_t size;
-  uint32_t front;  // so many from `keys` on;
-  uint32_t gap;    // the others so much further on
-
-  __device__ __forceinline__ const Bits* at(uint32_t i) const { return keys + i + (i < front ? 0 : gap); }
 };
 
 /// Deals keys to bins, tile by tile.
@@ -152,6 +152,7 @@ class Dealer {
   /// All warps share the bins: the copies that the lanes of one warp start go out one after the other.
   static constexpr uint32_t bins_a_warp = msd_digits * warp_threads / threads;
   static_assert(keys_a_thread % batch == 0 && bins_a_warp >= 1 && bins_a_warp <= warp_threads);
+  static_assert(Policy::tile % dealt_chunk<Bits> == 0);
 
   /// A digit is one of `digits`, from bit `shift` of a bucket's number on. `maps`: the keys are not yet
   /// ordered bits.
@@ -181,7 +182,10 @@ class Dealer {
     __syncthreads();
     bool has_failed = false;
     for (uint32_t tile = 0; tile < from.size && !has_failed; tile += Policy::tile) {
-      if (threadIdx.x == 0) ask_for(from, tile + Policy::tile);
+      if (threadIdx.x == 0) {
+        ask_for(from, tile + Policy::tile);
+        if constexpr (Sink::takes_chunks) shared_.free_chunks += Policy::tile / dealt_chunk<Bits>;
+      }
       if (from.size - tile >= Policy::tile)
         bin_tile<true>(bins, from, tile);
       else
@@ -230,18 +234,18 @@ class Dealer {
 
   /// One thread: a tile's keys come to the second-level cache, all at once.
   __device__ __forceinline__ static void ask_for(const Source<Bits>& from, uint32_t tile) {
-    if (tile < from.front) ptx::prefetch(from.keys + tile, min(from.front - tile, Policy::tile));
+    if (tile < from.size) ptx::prefetch(from.keys + tile, min(from.size - tile, Policy::tile));
   }
 
   __device__ __forceinline__ void load(const Source<Bits>& from, uint32_t tile, uint32_t first) {
-    if (tile + Policy::tile <= from.front) {
+    if (tile + Policy::tile <= from.size) {
       const Bits* const mine = from.keys + tile + threadIdx.x;
 #pragma unroll
       for (uint32_t i = first; i < first + batch; ++i) keys_[i] = __ldcs(mine + i * threads);
     } else if (tile < from.size) {
 #pragma unroll
       for (uint32_t i = first; i < first + batch; ++i)
-        if (place_of(i) < from.size - tile) keys_[i] = __ldcs(from.at(tile + place_of(i)));
+        if (const uint32_t at = tile + place_of(i); at < from.size) keys_[i] = __ldcs(from.keys + at);
     }
   }
 
@@ -341,22 +345,23 @@ class Dealer {
 template <class Bits>
 struct ToParents {
   using Stored = Bits;
+  static constexpr bool takes_chunks = false;
   const Task<Bits>& task;
 
   __device__ __forceinline__ bool has_failed() const { return task.has_failed(); }
   __device__ __forceinline__ bool take(uint32_t parent, const Bits* keys, uint32_t count) {
-    const uint32_t before = atomicAdd(task.fronts + parent, count);
-    if (before + count > task.layout.room) return false;
-    ptx::bulk_store(task.region(parent) + task.layout.spare + before, keys,
+    const uint32_t with_mine = atomicAdd(task.counts_whole + parent, count) + count;
+    if (with_mine > task.layout.room) return false;
+    ptx::bulk_store(task.region(parent) + (task.layout.room - with_mine), keys,
                     static_cast<uint32_t>(count * sizeof(Bits)));
     return true;
   }
   __device__ __forceinline__ bool take_rest(uint32_t parent, const Bits* keys, uint32_t count) {
     if (count == 0) return true;
-    const uint32_t before = atomicAdd(task.backs + parent, count);
-    if (before + count > task.layout.room) return false;
-    Bits* const end = task.region(parent) + task.layout.region();
-    for (uint32_t k = 0; k < count; ++k) *(end - 1 - before - k) = keys[k];
+    const uint32_t before = atomicAdd(task.counts_rest + parent, count);
+    if (before + count > task.layout.rest_room) return false;
+    Bits* const to = task.region(parent) + task.layout.room + before;
+    for (uint32_t k = 0; k < count; ++k) to[k] = keys[k];
     return true;
   }
 };
@@ -365,6 +370,7 @@ struct ToParents {
 template <class Stored_, class Bits, class Policy>
 struct ToChildren {
   using Stored = Stored_;
+  static constexpr bool takes_chunks = true;
   static constexpr uint32_t chunk = dealt_chunk<Stored>;
   const Task<Bits>& task;
   Shared<Bits, Policy>& shared;
@@ -398,6 +404,7 @@ struct ToChildren {
     const uint32_t most = task.layout.chunks_a_bucket;
     if (before == most) return false;
     const uint32_t number = atomicAdd(&shared.chunks, 1u);
+    if (number >= min(shared.free_chunks, task.layout.region() / dealt_chunk<Bits>)) return false;
     task.chunks[uint64_t{first_child + child} * most + before] = static_cast<uint16_t>(number);
     shared.opened[child] = number;
     return true;
@@ -417,7 +424,7 @@ __device__ __forceinline__ void deal_to_parents(Shared<Bits, Policy>& shared, co
   Dealer<Bits, Policy, Buckets> dealer(shared, bucket_of, children_bits, msd_digits, task.map,
                                        !task.map.is_identity());
   ToParents<Bits> sink{task};
-  if (!dealer.deal({task.in + first, size, size, 0}, sink) && threadIdx.x == 0) task.give_up();
+  if (!dealer.deal({task.in + first, size}, sink) && threadIdx.x == 0) task.give_up();
 }
 
 /// The whole block: whether the low bits of a key tell it from all others that may be in its bucket.
@@ -448,18 +455,20 @@ __device__ __forceinline__ void deal_to_children(Shared<Bits, Policy>& shared, c
     __syncthreads();
     const uint32_t parent = shared.parent;
     if (parent >= msd_digits) return;
-    const uint32_t front = task.fronts[parent];
-    const uint32_t keys = front + task.backs[parent];
-    const bool has_room = keys <= task.layout.room;
-    const Bits* const from = task.region(parent) + task.layout.spare;
-    const Source<Bits> source{from, keys, front, task.layout.room - keys};
+    // Level 1 has not failed: all of them have room.
+    const uint32_t free_keys = task.layout.room - task.counts_whole[parent];
+    const Source<Bits> source{task.region(parent) + free_keys,
+                              task.counts_whole[parent] + task.counts_rest[parent]};
     const bool is_narrow = are_narrow<Bits>(bucket_of, parent * children, children);
-    if (threadIdx.x == 0) task.plan->is_narrow[parent] = is_narrow;
+    if (threadIdx.x == 0) {
+      task.plan->is_narrow[parent] = is_narrow;
+      shared.free_chunks = free_keys / dealt_chunk<Bits>;
+    }
     const auto deal_as = [&]<class Stored>(Stored) {
       ToChildren<Stored, Bits, Policy> sink{task, shared, parent * children};
       return dealer.deal(source, sink);
     };
-    if (!has_room || !(is_narrow ? deal_as(NarrowKey<Bits>{}) : deal_as(Bits{}))) {
+    if (!(is_narrow ? deal_as(NarrowKey<Bits>{}) : deal_as(Bits{}))) {
       if (threadIdx.x == 0) task.give_up();
       return;
     }

@@ -84,7 +84,7 @@ struct TestWorkspace {
   TestWorkspace(Workspace& workspace, uint64_t count)
       : msd(workspace, true, true, count),
         plan(workspace.take<SortPlan<Bits>>(1)),
-        onesweep(workspace, count, onesweep_portion) {}
+        onesweep(workspace, count, onesweep_portion<TunedOnesweep<Bits, Value>>) {}
 };
 
 /// The same in memory of its own, cleared.
@@ -439,6 +439,35 @@ TEMPLATE_TEST_CASE("large arrays of even keys are not counted, wherever they beg
   for (const Order order : {Order::ascending, Order::descending}) {
     const auto plan = sort<TestType, NoValue, Policy>(keys, {.order = order, .in_place = true});
     CHECK((plan.was_dealt() && !plan.falls_back));
+  }
+}
+
+TEMPLATE_TEST_CASE("a parent's keys are counted after all where they leave too few chunks free", "[device]",
+                   uint32_t, uint64_t) {
+  using Layout = UncountedLayout<TestType>;
+  constexpr uint64_t count = uint64_t{1} << 24;
+  constexpr uint32_t shift = sizeof(TestType) * 8 - 8;
+  constexpr TestType parent = 77;
+  struct Expected {
+    uint32_t free_chunks;
+    bool is_dealt;
+  };
+  for (const auto [free_chunks, is_dealt] : {Expected{240, true}, Expected{40, false}}) {
+    const uint64_t of_parent =
+        MsdWorkspace<TestType, NoValue, DealingSmall>::layout(count).room - free_chunks * Layout::chunk;
+    std::mt19937_64 random(test_seed());
+    std::vector<TestType> keys(count);
+    for (uint64_t i = 0; i < count; ++i) {
+      auto key = static_cast<TestType>(random());
+      const bool is_of_parent = i * of_parent / count != (i + 1) * of_parent / count;
+      if (is_of_parent != (key >> shift == parent))
+        key = static_cast<TestType>(
+            key ^ ((is_of_parent ? key >> shift ^ parent : static_cast<TestType>(1 + i % 255)) << shift));
+      keys[i] = key;
+    }
+    INFO("free chunks " << free_chunks);
+    const auto plan = sort<TestType, NoValue, DealingSmall>(keys, {});
+    CHECK((plan.deals && plan.was_dealt() == is_dealt && !plan.falls_back));
   }
 }
 #endif

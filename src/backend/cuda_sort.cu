@@ -77,7 +77,7 @@ Ranking ranking_of_current_device() {
 template <class Bits, class Value, class Policy>
 SortWorkspace<Bits, Value, Policy> layout_of(Record<Bits, Value, Policy>, const DeviceSort& sort,
                                              Workspace& workspace) {
-  return {workspace, sort.count, sort.portion_keys != 0 ? sort.portion_keys : onesweep_portion};
+  return {workspace, sort.count, sort.portion_keys != 0 ? sort.portion_keys : onesweep_portion<Policy>};
 }
 
 template <class Bits>
