@@ -129,6 +129,7 @@ struct MsdPlan {
   uint32_t deals;          // the keys seem to be even, and are partitioned without being counted;
   uint32_t deal_failed;    // but they are not
   uint32_t deal_ticket;    // parents drawn
+  uint32_t guess_ticket;   // rows of keys drawn to check a guess
   uint32_t is_real;        // `real` divides the keys that are dealt, not `map`
   uint32_t is_not_wanted;  // there is nothing to sort
   uint32_t with_values;
