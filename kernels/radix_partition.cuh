@@ -296,15 +296,15 @@ class Partition {
     if (from.records == Policy::tile) {
 #pragma unroll
       for (uint32_t i = first; i < first + batch; ++i) {
-        keys_[i] = __ldcs(from.keys + i * warp_threads);
-        if constexpr (with_values) values_[i] = __ldcs(from.values + i * warp_threads);
+        keys_[i] = from.keys[i * warp_threads];
+        if constexpr (with_values) values_[i] = from.values[i * warp_threads];
       }
     } else if (from.records != 0) {
 #pragma unroll
       for (uint32_t i = first; i < first + batch; ++i) {
         if (own_index(i) >= from.records) continue;
-        keys_[i] = __ldcs(from.keys + i * warp_threads);
-        if constexpr (with_values) values_[i] = __ldcs(from.values + i * warp_threads);
+        keys_[i] = from.keys[i * warp_threads];
+        if constexpr (with_values) values_[i] = from.values[i * warp_threads];
       }
     }
   }

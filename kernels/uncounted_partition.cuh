@@ -241,11 +241,11 @@ class Dealer {
     if (tile + Policy::tile <= from.size) {
       const Bits* const mine = from.keys + tile + threadIdx.x;
 #pragma unroll
-      for (uint32_t i = first; i < first + batch; ++i) keys_[i] = __ldcs(mine + i * threads);
+      for (uint32_t i = first; i < first + batch; ++i) keys_[i] = mine[i * threads];
     } else if (tile < from.size) {
 #pragma unroll
       for (uint32_t i = first; i < first + batch; ++i)
-        if (const uint32_t at = tile + place_of(i); at < from.size) keys_[i] = __ldcs(from.keys + at);
+        if (const uint32_t at = tile + place_of(i); at < from.size) keys_[i] = from.keys[at];
     }
   }
 
