@@ -129,7 +129,6 @@ struct MsdPlan {
   uint32_t deals;          // the keys seem to be even, and are partitioned without being counted;
   uint32_t deal_failed;    // but they are not
   uint32_t deal_ticket;    // parents drawn
-  uint32_t guess_ticket;   // rows of keys drawn to check a guess
   uint32_t is_real;        // `real` divides the keys that are dealt, not `map`
   uint32_t is_not_wanted;  // there is nothing to sort
   uint32_t with_values;
@@ -146,6 +145,7 @@ struct MsdPlan {
   uint32_t listed[bucket_classes];
   uint32_t is_narrow[msd_digits];  // by parent: the keys of its buckets were left as NarrowKey
   MapPiece pieces[most_map_pieces];
+  uint32_t guess_ticket;  // rows of keys drawn to check the guess; far from what those who check it look at
 
   __device__ __forceinline__ LinearBuckets<Bits> linear_buckets() const { return {map}; }
   /// Those of keys that are dealt: linear in their bits or their values.

@@ -297,20 +297,31 @@ __device__ __forceinline__ void shared_writes_visible_to_bulk_copies() {
 #endif
 }
 
-/// Starts a copy of `bytes` (a multiple of 16) from shared to device memory, both aligned to 16 bytes. The
-/// second-level cache keeps it longer than others: a line that goes to memory in parts takes longer than a whole
-/// one, and what follows it will soon be written. H200, 256 copies of 224 bytes a tile, each behind the one before:
-/// 3.17 -> 3.35 TB/s, and 3.43 if the tile was loaded plainly, not streaming; of 256 aligned bytes 3.75 to 3.87.
+/// Starts a copy of `bytes` (a multiple of 16) from shared to device memory, both aligned to 16 bytes.
 __device__ __forceinline__ void bulk_store(void* global, const void* shared, uint32_t bytes) {
 #if defined(SWEEPSORT_PTX_90)
+  asm volatile(
+      "cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], %2;" ::"l"(__cvta_generic_to_global(global)),
+      "r"(static_cast<uint32_t>(__cvta_generic_to_shared(shared))), "r"(bytes)
+      : "memory");
+#elif !defined(__CUDACC__)
+  memcpy(global, shared, bytes);
+#endif
+}
+/// The same, and the second-level cache keeps it longer than others, as what follows it will soon be written: a
+/// line that goes to memory in parts takes longer than a whole one. H200, 256 copies of 224 bytes a tile, each
+/// behind the one before: 3.17 -> 3.35 TB/s, and 3.43 if the tile was loaded plainly, not streaming; of 256 aligned
+/// bytes 3.75 to 3.87.
+__device__ __forceinline__ void bulk_store_to_keep(void* global, const void* shared, uint32_t bytes) {
+#if defined(SWEEPSORT_PTX_90)
   uint64_t keep;
-  asm("createpolicy.fractional.L2::evict_last.b64 %0, 1.0;" : "=l"(keep));
+  asm volatile("createpolicy.fractional.L2::evict_last.b64 %0, 1.0;" : "=l"(keep));
   asm volatile("cp.async.bulk.global.shared::cta.bulk_group.L2::cache_hint [%0], [%1], %2, %3;" ::"l"(
                    __cvta_generic_to_global(global)),
                "r"(static_cast<uint32_t>(__cvta_generic_to_shared(shared))), "r"(bytes), "l"(keep)
                : "memory");
-#elif !defined(__CUDACC__)
-  memcpy(global, shared, bytes);
+#else
+  bulk_store(global, shared, bytes);
 #endif
 }
 

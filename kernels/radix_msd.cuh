@@ -467,6 +467,7 @@ void radix_msd(const MsdArrays<Bits, Value>& arrays, const MsdSettings<Bits>& se
                            .values_in = arrays.values_in,
                            .values_out = arrays.values_scratch,
                            .count = count,
+                           .outgrows_cache = outgrows_cache<Bits, Value>(count),
                            .span = span,
                            .rest_counts = workspace.rest_counts.data(),
                            .number = 0,

@@ -183,8 +183,8 @@ struct CheckShared {
 /// keys, ms: 0.525; every so many-th row a block 0.545; a block a row 0.519, but 0.026 if there is no guess; by a
 /// ring of bulk copies 0.555; cudaMemcpy 0.508.
 template <class Bits, uint32_t in_flight, bool streams>
-__global__ __launch_bounds__(threads) void check_guess_kernel(const Bits* in, Bits* out, uint64_t count,
-                                                              KeyMap<Bits> map, MsdPlan<Bits>* plan) {
+__global__ __launch_bounds__(threads, sizeof(Bits) == 8 ? 2 : 4) void check_guess_kernel(
+    const Bits* in, Bits* out, uint64_t count, KeyMap<Bits> map, MsdPlan<Bits>* plan) {
   ptx::wait_for_previous_launch();
   if (plan->guess == Guess::unordered) return;
   auto& next_row = shared_memory<CheckShared>().next_row;

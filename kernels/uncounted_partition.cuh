@@ -134,11 +134,13 @@ struct Task {
   }
 };
 
-/// The keys that a block deals out.
+/// The keys that a block deals out, but for the first `skipped` ones, which only make `keys` the beginning of a line
+/// of 128 bytes: 2^28 u32 keys, 2.24 -> 2.18 ms.
 template <class Bits>
 struct Source {
   const Bits* keys;
   uint32_t size;
+  uint32_t skipped;
 };
 
 /// Deals keys to bins, tile by tile.
@@ -186,7 +188,7 @@ class Dealer {
         ask_for(from, tile + Policy::tile);
         if constexpr (Sink::takes_chunks) shared_.free_chunks += Policy::tile / dealt_chunk<Bits>;
       }
-      if (from.size - tile >= Policy::tile)
+      if (from.size - tile >= Policy::tile && (tile != 0 || from.skipped == 0))
         bin_tile<true>(bins, from, tile);
       else
         bin_tile<false>(bins, from, tile);
@@ -241,11 +243,11 @@ class Dealer {
     if (tile + Policy::tile <= from.size) {
       const Bits* const mine = from.keys + tile + threadIdx.x;
 #pragma unroll
-      for (uint32_t i = first; i < first + batch; ++i) keys_[i] = mine[i * threads];
+      for (uint32_t i = first; i < first + batch; ++i) keys_[i] = __ldcs(mine + i * threads);
     } else if (tile < from.size) {
 #pragma unroll
       for (uint32_t i = first; i < first + batch; ++i)
-        if (const uint32_t at = tile + place_of(i); at < from.size) keys_[i] = from.keys[at];
+        if (const uint32_t at = tile + place_of(i); at < from.size) keys_[i] = __ldcs(from.keys + at);
     }
   }
 
@@ -267,7 +269,9 @@ class Dealer {
     }
 #pragma unroll
     for (uint32_t first = 0; first < keys_a_thread; first += batch) {
-      const auto is_there = [&](uint32_t i) { return is_full || place_of(i) < from.size - tile; };
+      const auto is_there = [&](uint32_t i) {
+        return is_full || (tile + place_of(i) >= from.skipped && tile + place_of(i) < from.size);
+      };
       uint32_t digit[batch];
       uint32_t slot[batch];
 #pragma unroll
@@ -424,7 +428,7 @@ __device__ __forceinline__ void deal_to_parents(Shared<Bits, Policy>& shared, co
   Dealer<Bits, Policy, Buckets> dealer(shared, bucket_of, children_bits, msd_digits, task.map,
                                        !task.map.is_identity());
   ToParents<Bits> sink{task};
-  if (!dealer.deal({task.in + first, size}, sink) && threadIdx.x == 0) task.give_up();
+  if (!dealer.deal({task.in + first, size, 0}, sink) && threadIdx.x == 0) task.give_up();
 }
 
 /// The whole block: whether the low bits of a key tell it from all others that may be in its bucket.
@@ -456,9 +460,11 @@ __device__ __forceinline__ void deal_to_children(Shared<Bits, Policy>& shared, c
     const uint32_t parent = shared.parent;
     if (parent >= msd_digits) return;
     // Level 1 has not failed: all of them have room.
-    const uint32_t free_keys = task.layout.room - task.counts_whole[parent];
+    constexpr uint32_t line = 128 / sizeof(Bits);
+    const uint32_t before = task.layout.room - task.counts_whole[parent];
+    const uint32_t free_keys = before / line * line;
     const Source<Bits> source{task.region(parent) + free_keys,
-                              task.counts_whole[parent] + task.counts_rest[parent]};
+                              task.layout.room + task.counts_rest[parent] - free_keys, before - free_keys};
     const bool is_narrow = are_narrow<Bits>(bucket_of, parent * children, children);
     if (threadIdx.x == 0) {
       task.plan->is_narrow[parent] = is_narrow;
