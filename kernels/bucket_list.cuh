@@ -23,8 +23,8 @@ struct BucketArrays {
   Value* values_out;
 };
 
-/// Keys in chunks of dealt_chunk, one after the other in `region`; `numbers` says in which order. Of narrow ones
-/// the low bits.
+/// Keys in chunks of dealt_chunk, one after the other in `region`; `numbers` says in which order. Of narrow
+/// ones the low bits.
 template <class Bits>
 struct ChunkedKeys {
   const Bits* region;
@@ -342,8 +342,9 @@ __device__ __forceinline__ void store_own(T* first_vector, uint32_t v, const dig
   }
 }
 
-/// Writes the places [begin, end), counted from `first_vector` on, by 16 bytes where all of a vector are among
-/// them. vector(n): the n-th one. element(p): what belongs to place p. The first vector has one of the places.
+/// Writes the places [begin, end), counted from `first_vector` on, by 16 bytes where all of a vector are
+/// among them. vector(n): the n-th one. element(p): what belongs to place p. The first vector has one of the
+/// places.
 template <uint32_t threads, class T, class Vector, class Element>
 __device__ __forceinline__ void store_places(T* first_vector, uint32_t begin, uint32_t end, Vector vector,
                                              Element element) {

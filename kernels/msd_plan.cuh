@@ -80,14 +80,15 @@ template <class Stored, class Value>
 inline constexpr uint32_t granule = 32 / (value_bytes<Value> == 0 ? sizeof(Stored)
                                                                   : std::min(sizeof(Stored), sizeof(Value)));
 
-/// Pairs of which the second level of the partition may leave narrow keys (bucket_pairs.cuh). With 8-byte keys,
-/// 2^28 u64+u64 records of which none was narrow took 8.67 ms instead of 8.45: the other kernels lost registers.
+/// Pairs of which the second level of the partition may leave narrow keys (bucket_pairs.cuh). With 8-byte
+/// keys, 2^28 u64+u64 records of which none was narrow took 8.67 ms instead of 8.45: the other kernels lost
+/// registers.
 template <class Bits, class Value>
 inline constexpr bool leaves_narrow_pairs = sizeof(Bits) == 4 && value_bytes<Value> != 0;
 
-/// Pairs: which narrow key, counted from the beginning of the array on, is the first one of a bucket that begins
-/// with record `first`. They lie among the bytes that its keys will have, if these are granule<NarrowKey, Value>
-/// at least, and as far from a whole granule as its values.
+/// Pairs: which narrow key, counted from the beginning of the array on, is the first one of a bucket that
+/// begins with record `first`. They lie among the bytes that its keys will have, if these are
+/// granule<NarrowKey, Value> at least, and as far from a whole granule as its values.
 template <class Bits, class Value>
 __device__ __forceinline__ uint64_t first_narrow_key(uint64_t first) {
   constexpr uint64_t step = granule<NarrowKey<Bits>, Value>;
@@ -342,8 +343,8 @@ __device__ __forceinline__ uint64_t lowest_to_widen(const KeyInterval<Bits>& int
   return ((interval.first ^ interval.last) & ~low) == 0 ? interval.first & ~low : interval.first;
 }
 
-/// Whether a bit vector suits a small bucket of few values (bucket_bits.cuh): most of it is of use, and of evenly
-/// spread keys so few come late that at most one bucket in ten is left alone.
+/// Whether a bit vector suits a small bucket of few values (bucket_bits.cuh): most of it is of use, and of
+/// evenly spread keys so few come late that at most one bucket in ten is left alone.
 __device__ __forceinline__ bool is_sparse(uint64_t size, uint32_t range) {
   return range >> (few_value_bits - 1) != 0 && size <= range / 14;
 }
@@ -354,8 +355,8 @@ __device__ __forceinline__ bool has_all_exponents(Bits range) {
   return range >> (sizeof(Bits) * 8 - 2) != 0;
 }
 
-/// Of pairs with narrow keys, as bucket_pairs.cuh sorts them: by what a key is above lowest_to_widen(interval),
-/// and then by their place.
+/// Of pairs with narrow keys, as bucket_pairs.cuh sorts them: by what a key is above
+/// lowest_to_widen(interval), and then by their place.
 template <class Bits>
 __device__ __forceinline__ BucketParts parts_of_narrow_pairs(const KeyInterval<Bits>& interval,
                                                              uint32_t bits) {
@@ -365,8 +366,8 @@ __device__ __forceinline__ BucketParts parts_of_narrow_pairs(const KeyInterval<B
   return BucketParts::over(first, last, bits);
 }
 
-/// The whole block, a thread a bucket: whether all buckets of its parent may be narrow; the plan says so, too.
-/// A block has more threads than a plan of few bits has buckets: those beyond the last never may.
+/// The whole block, a thread a bucket: whether all buckets of its parent may be narrow; the plan says so,
+/// too. A block has more threads than a plan of few bits has buckets: those beyond the last never may.
 template <class Bits>
 __device__ __forceinline__ bool leaves_narrow(DecideShared& shared, uint32_t bucket, bool may_be_narrow,
                                               MsdPlan<Bits>* plan) {

@@ -100,9 +100,9 @@ using TunedOnesweep = OnesweepOfRow<Bits, Value, false>;
 template <class Bits, class Value>
 using PortableOnesweep = OnesweepOfRow<Bits, Value, true>;
 
-/// Keys of one portion of a onesweep pass, not yet a whole number of tiles: their counts must fit the 30 bits of a
-/// look-back status, and the statuses of its tiles 56 MiB. 2^28 keys are one portion: a second one with a few of
-/// them took a pass 4 % longer, as all its rows are marked.
+/// Keys of one portion of a onesweep pass, not yet a whole number of tiles: their counts must fit the 30 bits
+/// of a look-back status, and the statuses of its tiles 56 MiB. 2^28 keys are one portion: a second one with
+/// a few of them took a pass 4 % longer, as all its rows are marked.
 template <class Policy>
 inline constexpr uint64_t onesweep_portion = std::min<uint64_t>((uint64_t{1} << 28) + Policy::tile - 1,
                                                                 (56u << 10) * Policy::tile);

@@ -116,10 +116,10 @@ template <class Bits>
 inline constexpr bool may_outgrow_cache = sizeof(Bits) == 8;
 
 /// Whether what a tile leaves unfinished in lines of the second-level cache is displaced before the next tile
-/// comes. H200, uniform records, us, streaming loads and stores without a hint -> plain loads and stores to be kept:
-/// u64+u32 2^21 146 -> 158, 2^22 218 -> 222, 2^23 337 -> 329, 2^24 562 -> 540, 2^28 7,300 -> 6,830; u64+u64 2^21 148 ->
-/// 153, 2^22 as before, 2^23 356 -> 349, 2^28 8,540 -> 8,220; u32+u32 2^21 121 -> 132, 2^24 405 -> 399, 2^28 4,440 ->
-/// 4,470.
+/// comes. H200, uniform records, us, streaming loads and stores without a hint -> plain loads and stores to
+/// be kept: u64+u32 2^21 146 -> 158, 2^22 218 -> 222, 2^23 337 -> 329, 2^24 562 -> 540, 2^28 7,300 -> 6,830;
+/// u64+u64 2^21 148 -> 153, 2^22 as before, 2^23 356 -> 349, 2^28 8,540 -> 8,220; u32+u32 2^21 121 -> 132,
+/// 2^24 405 -> 399, 2^28 4,440 -> 4,470.
 template <class Bits, class Value>
 constexpr bool outgrows_cache(uint64_t count) {
   return may_outgrow_cache<Bits> && count * (sizeof(Bits) + value_bytes<Value>) > uint64_t{64} << 20;

@@ -179,9 +179,10 @@ struct CheckShared {
 };
 
 /// Moves the keys where the guess sends them and sets plan->guess_failed if two neighbours contradict it; a
-/// block that sees the flag leaves. Blocks draw their rows, so that all of them work side by side. H200, 2^28 u32
-/// keys, ms: 0.525; every so many-th row a block 0.545; a block a row 0.519, but 0.026 if there is no guess; by a
-/// ring of bulk copies 0.555; cudaMemcpy 0.508. The second launch bound keeps the registers to 64 (4-byte keys).
+/// block that sees the flag leaves. Blocks draw their rows, so that all of them work side by side. H200, 2^28
+/// u32 keys, ms: 0.525; every so many-th row a block 0.545; a block a row 0.519, but 0.026 if there is no
+/// guess; by a ring of bulk copies 0.555; cudaMemcpy 0.508. The second launch bound keeps the registers to 64
+/// (4-byte keys).
 template <class Bits, uint32_t in_flight, bool streams>
 __global__ __launch_bounds__(threads, sizeof(Bits) == 8 ? 2 : 4) void check_guess_kernel(
     const Bits* in, Bits* out, uint64_t count, KeyMap<Bits> map, MsdPlan<Bits>* plan) {

@@ -9,14 +9,14 @@
 // Level 1: a parent's region has more room than its share. A block collects a tile's keys in bins, one a
 // parent, and puts whole sectors of 32 bytes in front of the keys that a region has; what is left over behind
 // its last tile goes behind them. Level 2: one block takes a whole parent, whose keys it hands on to chunks
-// that hold keys of one child each, and are taken one after the other from the beginning of the region on: the
-// free ones first, then those that held keys it has read. Each child has one chunk at most that is not full, so
-// that as many free ones as there are children always suffice, and half of them as a rule. The chunks tell how
-// many keys each child has. Where the low half of a key tells it from all others that its child may have, only
-// that is written.
+// that hold keys of one child each, and are taken one after the other from the beginning of the region on:
+// the free ones first, then those that held keys it has read. Each child has one chunk at most that is not
+// full, so that as many free ones as there are children always suffice, and fewer do as a rule. The
+// chunks tell how many keys each child has. Where the low half of a key tells it from all others that its
+// child may have, only that is written.
 //
-// The keys in `in` stay as they are. If they turn out not to be even, a tile's keys meet in few bins or there is
-// no free chunk, `deal_failed` is set, nothing is lost but time, and the counted road is taken.
+// The keys in `in` stay as they are. If they turn out not to be even, a tile's keys meet in few bins or there
+// is no free chunk, `deal_failed` is set, nothing is lost but time, and the counted road is taken.
 //
 // Stehle & Jacobsen, 2017; blocks append by fetch-and-add as in Cederman & Tsigas, "GPU-Quicksort", 2009; the
 // blocks of one array that serve as its buckets as in Axtmann et al., "In-Place Parallel Super Scalar
@@ -52,8 +52,8 @@ struct UncountedLayout {
 
   constexpr UncountedLayout(uint64_t count, uint32_t bucket_bits) {
     const auto mean = static_cast<uint32_t>(count / msd_digits);
-    // A chunk a child; the map may leave a little room at the ends of the range; and what chance adds: where more
-    // than three standard deviations are wanted, of the chunks that random keys leave.
+    // A chunk a child; the map may leave a little room at the ends of the range; and what chance adds: where
+    // more than three standard deviations are wanted, of the chunks that random keys leave.
     room = msd_digits * chunk + mean + mean / 512 + 3 * deviation(mean);
     room = (room + chunk - 1) / chunk * chunk;
     const auto bucket = static_cast<uint32_t>(count >> bucket_bits);
@@ -134,8 +134,8 @@ struct Task {
   }
 };
 
-/// The keys that a block deals out, but for the first `skipped` ones, which only make `keys` the beginning of a line
-/// of 128 bytes: 2^28 u32 keys, 2.245 -> 2.217 ms.
+/// The keys that a block deals out, but for the first `skipped` ones, which only make `keys` the beginning of
+/// a line of 128 bytes: 2^28 u32 keys, 2.245 -> 2.217 ms.
 template <class Bits>
 struct Source {
   const Bits* keys;
