@@ -10,6 +10,7 @@
 #pragma once
 
 #include "core/key_bits.hpp"
+#include "kernels/block.cuh"
 #include "kernels/device_span.cuh"
 #include "kernels/digit.cuh"
 #include "kernels/launch.cuh"
@@ -49,6 +50,8 @@ template <class Bits, uint32_t shared_bytes>
 struct Shared {
   static constexpr uint32_t columns = std::min(32u, shared_bytes / 4 / digit_values / digit_places<Bits>);
   uint32_t counters[digit_places<Bits>][digit_values][columns];
+  Bits least[digest_policy.threads / warp_threads];
+  Bits most[digest_policy.threads / warp_threads];
 };
 
 template <class Bits>
@@ -136,12 +139,15 @@ __device__ void add_to_digest(Shared<Bits, shared_bytes>& shared, const Seen<Bit
     if (sum != 0) atomicAdd(reinterpret_cast<unsigned long long*>(&digest->histogram[place][digit]), sum);
   }
   if constexpr (sizeof(Bits) > 1) {
-    const Bits least = warp_reduce(seen.least, [](Bits a, Bits b) { return min(a, b); });
-    const Bits most = warp_reduce(seen.most, [](Bits a, Bits b) { return max(a, b); });
-    const bool rise = __any_sync(full_warp, seen.rise);
-    const bool fall = __any_sync(full_warp, seen.fall);
-    const bool repeat = __any_sync(full_warp, seen.repeat);
-    if (ptx::lane_id() != 0 || least > most) return;  // least > most: this warp saw no key
+    // By one thread a block: atomics of all warps to these words wait for each other, 7 us of a digest (H200).
+    constexpr uint32_t threads = digest_policy.threads;
+    const Bits least =
+        block_reduce<threads>(seen.least, shared.least, [](Bits a, Bits b) { return min(a, b); });
+    const Bits most = block_reduce<threads>(seen.most, shared.most, [](Bits a, Bits b) { return max(a, b); });
+    const bool rise = __syncthreads_or(seen.rise) != 0;
+    const bool fall = __syncthreads_or(seen.fall) != 0;
+    const bool repeat = __syncthreads_or(seen.repeat) != 0;
+    if (threadIdx.x != 0 || least > most) return;  // least > most: this block saw no key
     atomicMax(reinterpret_cast<unsigned long long*>(&digest->largest), static_cast<unsigned long long>(most));
     atomicMax(reinterpret_cast<unsigned long long*>(&digest->largest_complement),
               static_cast<unsigned long long>(static_cast<Bits>(~least)));
@@ -200,7 +206,8 @@ __device__ __forceinline__ void take_digest(const Task<Bits>& task, uint32_t blo
   const uint64_t body_first = task.body_first;
   const uint64_t vectors = task.vectors;
   const KeyMap<Bits>& map = task.map;
-  for (uint32_t i = threadIdx.x; i < sizeof(shared) / 4; i += blockDim.x) (&shared.counters[0][0][0])[i] = 0;
+  for (uint32_t i = threadIdx.x; i < sizeof(shared.counters) / 4; i += blockDim.x)
+    (&shared.counters[0][0][0])[i] = 0;
   __syncthreads();
 
   constexpr uint32_t unroll = digest_policy.vectors_in_flight;
