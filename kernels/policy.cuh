@@ -196,10 +196,16 @@ struct GridSortPolicy {
 //
 //   u32       1024x24 2.79   1024x28 2.80     1024x32 2.81    two blocks of 512x24 2.88
 //   u64       512x24 4.79    512x30 4.78      1024x14 4.84
-//   u32+u32   512x22 5.15    512x20 5.26      1024x12 6.30 (spills)
 //
-// with buckets of an older kind. The same of 2026-11-23 with the partitions (u32, u64: deals) of the rows
-// below, by threads x keys of a small bucket x blocks a multiprocessor / parts:
+// with buckets of an older kind. Pairs, that are records between the levels, 2026-11-25, threads x keys /
+// batch, 2^28 (ms) and 2^24 (us):
+//
+//   u32+u32   512x20/10 4.30 382   /5 4.33 383   /4 4.32 384   512x22/11 4.30 387   512x21/3 4.33 388
+//   u64+u32   512x14/2 6.70 521   /7 6.86 537   512x15/1 6.71 526   /3 6.73 528   /5 6.81 532
+//   u64+u64   512x9/9 8.19 601   /1 8.45 607   512x8/8 8.23 602   /4 8.30 605   512x10/10 8.30 610
+//
+// (u64+u32 2^21: 512x14/2 153 us, /7 153, in columns 146.) Small buckets: 2026-11-23, with older partitions of pairs, by threads x keys x blocks
+// a multiprocessor / parts:
 //
 //   u32       256x18x4/32K 2.50   /64K 2.55   /16K 2.72   256x18x5/32K 2.57   512x9x3/32K 2.73
 //   u64       256x18x3/32K 4.04   /64K 4.13   /16K 4.30   256x18x4/32K 4.40   512x9x2/32K 4.24
@@ -239,22 +245,22 @@ struct MsdRow<uint64_t, NoValue> {
 };
 template <>
 struct MsdRow<uint32_t, uint32_t> {
-  using Policy = MsdPolicy<PartitionPolicy<512, 22, 11, 1>, BucketSortPolicy<256, 18, 3, 32768>,
+  using Policy = MsdPolicy<PartitionPolicy<512, 20, 10, 1>, BucketSortPolicy<256, 18, 3, 32768>,
                            BucketSortPolicy<1024, 16, 1, 131072>, 4096, (1u << 23) + 1>;
 };
 template <>
 struct MsdRow<uint32_t, uint64_t> {
-  using Policy = MsdPolicy<PartitionPolicy<512, 14, 7, 1>, BucketSortPolicy<256, 18, 2, 65536>,
+  using Policy = MsdPolicy<PartitionPolicy<512, 14, 2, 1>, BucketSortPolicy<256, 18, 2, 65536>,
                            BucketSortPolicy<1024, 12, 1, 131072>>;
 };
 template <>
 struct MsdRow<uint64_t, uint32_t> {
-  using Policy = MsdPolicy<PartitionPolicy<512, 14, 7, 1>, BucketSortPolicy<256, 18, 2, 65536>,
+  using Policy = MsdPolicy<PartitionPolicy<512, 14, 2, 1>, BucketSortPolicy<256, 18, 2, 65536>,
                            BucketSortPolicy<1024, 12, 1, 131072>>;
 };
 template <>
 struct MsdRow<uint64_t, uint64_t> {
-  using Policy = MsdPolicy<PartitionPolicy<512, 8, 8, 1>, BucketSortPolicy<256, 18, 2, 32768>,
+  using Policy = MsdPolicy<PartitionPolicy<512, 9, 9, 1>, BucketSortPolicy<256, 18, 2, 32768>,
                            BucketSortPolicy<1024, 12, 1, 131072>>;
 };
 template <class Bits, class Value>

@@ -28,6 +28,7 @@
 #include "kernels/launch.cuh"
 #include "kernels/msd_plan.cuh"
 #include "kernels/msd_survey.cuh"
+#include "kernels/pair_arrays.cuh"
 #include "kernels/policy.cuh"
 #include "kernels/ptx.cuh"
 #include "kernels/radix_partition.cuh"
@@ -117,8 +118,10 @@ struct MsdWorkspace {
   static constexpr UncountedLayout<Bits> layout(uint64_t count) {
     return {count, msd_bucket_bits(count, Policy::bucket_keys)};
   }
-  /// Elements of the scratch array.
+  /// Elements of the scratch array of keys. That of pairs holds the values, too.
   static constexpr uint64_t scratch_keys(uint64_t count) {
+    if constexpr (with_values)
+      return (count * PairRecord<Bits, Value>::bytes + sizeof(Bits) - 1) / sizeof(Bits);
     if constexpr (Policy::deals)
       if (count >= Policy::dealt_from)
         return std::max(count, layout(std::min(count, Policy::dealt_most)).keys());
@@ -132,8 +135,8 @@ struct MsdWorkspace {
   static uint64_t job_keys(uint64_t count) { return std::max<uint64_t>(count * 3 / (2 * msd_digits), 1024); }
 };
 
-/// Where the records of an MSD sort come from, go to, and are in between: keys_scratch has
-/// MsdWorkspace::scratch_keys elements.
+/// Where the records of an MSD sort come from, go to, and are in between: keys_scratch, which has
+/// MsdWorkspace::scratch_keys elements. values_scratch is for other sorts that fall back on these arrays.
 template <class Bits, class Value>
 struct MsdArrays {
   const Bits* keys_in;
@@ -413,15 +416,15 @@ void radix_msd(const MsdArrays<Bits, Value>& arrays, const MsdSettings<Bits>& se
     if (may_deal) msd_detail::deal(arrays, map, all, layout, workspace, stream);
 
   using namespace bucket_histogram_detail;
-  const bucket_histogram_detail::Task<Bits> histogram{
-      .keys = arrays.keys_in,
-      .rest = arrays.keys_scratch,
-      .rest_counts = workspace.rest_counts.data(),
-      .count = count,
-      .span = span,
-      .map = map,
-      .counts = reinterpret_cast<unsigned long long*>(workspace.counts.data()),
-      .span_counts = workspace.span_counts.data()};
+  const bucket_histogram_detail::Task<Bits> histogram{.keys = arrays.keys_in,
+                                                      .rest = arrays.keys_scratch,
+                                                      .rest_counts = workspace.rest_counts.data(),
+                                                      .count = count,
+                                                      .span = span,
+                                                      .map = map,
+                                                      .counts =
+                                                          reinterpret_cast<unsigned long long*>(workspace.counts.data()),
+                                                      .span_counts = workspace.span_counts.data()};
   launch_chained(bucket_histogram_kernel<Bits>,
                  {spans, WideCounters::threads, sizeof(bucket_histogram_detail::Shared)}, stream, histogram,
                  plan);
@@ -458,42 +461,35 @@ void radix_msd(const MsdArrays<Bits, Value>& arrays, const MsdSettings<Bits>& se
                             static_cast<const SortPlan<Bits>*>(workspace.expansion.data()), stream);
 
   using namespace partition_detail;
-  const auto partition = partition_kernel<Bits, Value, stable_ranking, typename Policy::Partition>;
-  constexpr size_t partition_bytes =
-      sizeof(partition_detail::Shared<Bits, Value, typename Policy::Partition>);
-  const LaunchShape shape{multiprocessors() * blocks_a_multiprocessor, Policy::Partition::threads,
-                          partition_bytes};
+  using PartitionPolicy = typename Policy::Partition;
+  LaunchShape shape{multiprocessors() * blocks_a_multiprocessor, PartitionPolicy::threads,
+                    sizeof(partition_detail::Shared<Bits, Value, PartitionPolicy, 0>)};
   Level<Bits, Value> level{.keys = {arrays.keys_in, arrays.keys_scratch, arrays.keys_out},
                            .values_in = arrays.values_in,
-                           .values_out = arrays.values_scratch,
+                           .values_out = arrays.values_out,
                            .count = count,
-                           .outgrows_cache = outgrows_cache<Bits, Value>(count),
                            .span = span,
                            .rest_counts = workspace.rest_counts.data(),
-                           .number = 0,
                            .offsets = offsets,
                            .jobs = nullptr,
                            .job_counts = workspace.span_counts.data(),
                            .plan = plan,
-                           .map = map};
-  launch_chained(partition, shape, stream, level);
-  launch_chained(count_jobs_kernel<Bits>, {multiprocessors(), count_threads, sizeof(CountShared)}, stream,
-                 level.keys, offsets, workspace.job_keys(count), plan, workspace.jobs.data(),
+                           .map = map,
+                           .outgrows = outgrows_cache<Bits, Value>(count)};
+  launch_chained(partition_kernel<Bits, Value, stable_ranking, PartitionPolicy, 0>, shape, stream, level);
+  launch_chained(count_jobs_kernel<Bits, Value>, {multiprocessors(), count_threads, sizeof(CountShared)},
+                 stream, level.keys, offsets, workspace.job_keys(count), plan, workspace.jobs.data(),
                  workspace.job_counts.data());
-  level.values_in = arrays.values_scratch;
-  level.values_out = arrays.values_out;
-  level.number = 1;
   level.jobs = workspace.jobs.data();
   level.job_counts = workspace.job_counts.data();
-  launch_chained(partition, shape, stream, level);
+  shape.shared_bytes = sizeof(partition_detail::Shared<Bits, Value, PartitionPolicy, 1>);
+  launch_chained(partition_kernel<Bits, Value, stable_ranking, PartitionPolicy, 1>, shape, stream, level);
   if constexpr (leaves_narrow_pairs<Bits, Value>)
     if (leaves_narrow) {
       using Narrow = NarrowKey<Bits>;
-      LaunchShape narrow_shape = shape;
-      narrow_shape.shared_bytes =
-          sizeof(partition_detail::Shared<Bits, Value, typename Policy::Partition, Narrow>);
-      launch_chained(partition_kernel<Bits, Value, stable_ranking, typename Policy::Partition, Narrow>,
-                     narrow_shape, stream, level);
+      shape.shared_bytes = sizeof(partition_detail::Shared<Bits, Value, PartitionPolicy, 1, Narrow>);
+      launch_chained(partition_kernel<Bits, Value, stable_ranking, PartitionPolicy, 1, Narrow>, shape, stream,
+                     level);
     }
 
   using bucket_sort_detail::Crowded;

@@ -19,6 +19,7 @@
 #include "kernels/launch.cuh"
 #include "kernels/lookback.cuh"
 #include "kernels/msd_plan.cuh"
+#include "kernels/pair_arrays.cuh"
 #include "kernels/policy.cuh"
 #include "kernels/ptx.cuh"
 #include "kernels/radix_rank.cuh"
@@ -71,12 +72,25 @@ __device__ __forceinline__ uint32_t after(uint32_t slot, uint32_t records) {
 }
 }  // namespace slot
 
-/// `Stored`: what the keys are left as.
-template <class Bits, class Value, class Policy, class Stored = Bits>
+/// Where a level, 0 or 1, takes its records from and puts them. `Stored`: what the keys are left as.
+template <class Bits, class Value, uint32_t level, class Stored>
+struct Ways {
+  static constexpr bool with_values = value_bytes<Value> != 0;
+  static constexpr bool from_records = with_values && level == 1;
+  static constexpr bool to_records = with_values && level == 0;
+  using In = std::conditional_t<from_records, PairRecords<Bits, Value>, PairColumns<const Bits, const Value>>;
+  using Out = std::conditional_t<to_records, PairRecords<Bits, Value>, PairColumns<Stored, Value>>;
+  /// Records whose addresses step by whole sectors, in all columns.
+  static constexpr uint32_t sector = to_records ? PairRecord<Bits, Value>::granule : granule<Stored, Value>;
+};
+
+template <class Bits, class Value, class Policy, uint32_t level, class Stored = Bits>
 struct Shared {
-  static_assert(slots<Policy, granule<Stored, Value>> < 1u << 16 && Policy::tile <= 1u << 15);
-  static constexpr uint32_t warps = value_bytes<Value> == 0 ? 1 : Policy::threads / warp_threads;
-  static constexpr uint32_t bin_slots = slots<Policy, granule<Stored, Value>>;
+  using LevelWays = Ways<Bits, Value, level, Stored>;
+  static constexpr bool with_values = LevelWays::with_values;
+  static constexpr uint32_t warps = with_values ? Policy::threads / warp_threads : 1;
+  static constexpr uint32_t bin_slots = slots<Policy, LevelWays::sector>;
+  static_assert(bin_slots < 1u << 16 && Policy::tile <= 1u << 15);
 
   uint64_t out[msd_digits];  // where in `out` the first slot of a bin goes; whole granules
   uint64_t keys_beyond[sizeof(Stored) == sizeof(Bits) ? 1 : msd_digits];  // narrow: how much further its key
@@ -85,13 +99,21 @@ struct Shared {
   uint32_t gap[msd_digits];        // slots at its front that stand for records of others
   uint32_t warp_sums[Policy::threads / warp_threads];
   uint32_t job;
-  const Bits* keys_in;  // of this level
+  const Bits* keys_in;  // of this level; if it is of records, these
   Stored* keys_out;
   // Pairs' bins leave no room for more.
-  MapPiece pieces[value_bytes<Value> == 0 ? most_map_pieces : 1u << coarse_piece_bits];
+  MapPiece pieces[with_values ? 1u << coarse_piece_bits : most_map_pieces];
   uint32_t warp_counts[warps][msd_digits];  // pairs: a histogram a warp, then where its records of a digit go
-  alignas(128) Stored keys[bin_slots];
-  alignas(128) Value values[value_bytes<Value> == 0 ? 1 : bin_slots];
+  alignas(128) Stored keys[LevelWays::to_records ? 1 : bin_slots];
+  alignas(128) Value values[with_values && !LevelWays::to_records ? bin_slots : 1];
+  alignas(128) PairRecord<Bits, Value> records[LevelWays::to_records ? bin_slots : 1];
+
+  __device__ __forceinline__ typename LevelWays::Out bins() {
+    if constexpr (LevelWays::to_records)
+      return {records};
+    else
+      return {keys, values};
+  }
 };
 
 /// The three arrays of the keys. All are moved from `in` to `scratch` to `out`; if the frequent ones were
@@ -110,6 +132,12 @@ struct KeyArrays {
     return (level == 0) == (plan.frequent != 0) ? out : scratch;
   }
 };
+
+/// Pairs between the levels, where their keys are said to be.
+template <class Bits, class Value>
+__device__ __forceinline__ PairRecords<Bits, Value> records_of(const Bits* keys) {
+  return {reinterpret_cast<PairRecord<Bits, Value>*>(const_cast<Bits*>(keys))};
+}
 
 /// Keys whose bins' ends the second-level cache is asked to keep, in larger arrays than it holds. Measured with
 /// values; keys alone that are counted were not timed by themselves.
@@ -130,27 +158,30 @@ constexpr bool outgrows_cache(uint64_t count) {
 template <class Bits, class Value>
 struct Level {
   KeyArrays<Bits> keys;
-  const Value* values_in;
+  const Value* values_in;  // if they are in an array of their own
   Value* values_out;
   uint64_t count;
-  bool outgrows_cache;          // see outgrows_cache()
   uint64_t span;                // first level: records a job
   const uint32_t* rest_counts;  // the same if the frequent ones were taken out
-  uint32_t number;              // 0 or 1
   const uint64_t* offsets;      // of all buckets
   const PartitionJob* jobs;     // second level
   const uint32_t* job_counts;
   MsdPlan<Bits>* plan;
   KeyMap<Bits> map;
+  bool outgrows;  // see outgrows_cache()
+
+  __device__ __forceinline__ bool outgrows_cache() const { return may_outgrow_cache<Bits> && outgrows; }
 };
 
-template <class Bits, class Value, Ranking ranking, class Policy, class Buckets, class Stored>
+template <class Bits, class Value, Ranking ranking, class Policy, class Buckets, uint32_t level_number,
+          class Stored>
 class Partition {
  public:
-  using PartitionShared = Shared<Bits, Value, Policy, Stored>;
+  using PartitionShared = Shared<Bits, Value, Policy, level_number, Stored>;
   static constexpr bool leaves_narrow = sizeof(Stored) < sizeof(Bits);
   static constexpr bool with_values = value_bytes<Value> != 0;
-  static constexpr uint32_t sector = granule<Stored, Value>;
+  using LevelWays = typename PartitionShared::LevelWays;
+  static constexpr uint32_t sector = LevelWays::sector;
   static constexpr uint32_t keys_a_thread = Policy::keys_a_thread;
   static constexpr uint32_t batch = Policy::batch;
   /// One value's records are so many that a warp's lanes would queue up for the counter of its digit.
@@ -161,16 +192,16 @@ class Partition {
                                        const Buckets& buckets)
       : shared_(shared), level_(level), buckets_(buckets) {
     const uint32_t children_bits = level.plan->bucket_bits - msd_digit_bits;
-    shift_ = level.number == 0 ? children_bits : 0;
-    digits_ = level.number == 0 ? msd_digits : 1u << children_bits;
-    jobs_ = level.number == 0 ? static_cast<uint32_t>((level.count + level.span - 1) / level.span)
+    shift_ = level_number == 0 ? children_bits : 0;
+    digits_ = level_number == 0 ? msd_digits : 1u << children_bits;
+    jobs_ = level_number == 0 ? static_cast<uint32_t>((level.count + level.span - 1) / level.span)
                               : level.plan->jobs;
     // From the first level on the arrays hold ordered bits, until the buckets are sorted. (The second level
     // writes the keys of a bucket apart, which is not, as the caller has them.)
-    maps_at_load_ = level.number == 0 && !level.map.is_identity();
+    maps_at_load_ = level_number == 0 && !level.map.is_identity();
     if (threadIdx.x == 0) {
-      shared.keys_in = level.keys.source(level.number, *level.plan);
-      shared.keys_out = reinterpret_cast<Stored*>(level.keys.destination(level.number, *level.plan));
+      shared.keys_in = level.keys.source(level_number, *level.plan);
+      shared.keys_out = reinterpret_cast<Stored*>(level.keys.destination(level_number, *level.plan));
     }
   }
 
@@ -178,8 +209,7 @@ class Partition {
   __device__ __forceinline__ bool take_job() {
     do {
       if (!draw_job()) return false;
-    } while (with_values && level_.number == 1 &&
-             (level_.plan->is_narrow[job_.parent] != 0) != leaves_narrow);
+    } while (with_values && level_number == 1 && (level_.plan->is_narrow[job_.parent] != 0) != leaves_narrow);
     if constexpr (has_apart) {
       const uint32_t child = level_.plan->bucket_apart >> shift_;
       digit_apart_ = child / digits_ == job_.parent ? child % digits_ : msd_digits;
@@ -253,10 +283,10 @@ class Partition {
  private:
   __device__ __forceinline__ bool draw_job() {
     __syncthreads();  // the last job is done
-    if (threadIdx.x == 0) shared_.job = draw_ticket(&level_.plan->tickets[level_.number + leaves_narrow]);
+    if (threadIdx.x == 0) shared_.job = draw_ticket(&level_.plan->tickets[level_number + leaves_narrow]);
     __syncthreads();
     if (shared_.job >= jobs_) return false;
-    if (level_.number == 0) {
+    if (level_number == 0) {
       const uint64_t first = shared_.job * level_.span;
       job_ = {.first = first,
               .count = level_.plan->frequent != 0 ? level_.rest_counts[shared_.job]
@@ -283,16 +313,28 @@ class Partition {
     return (warp * keys_a_thread + i) * warp_threads + ptx::lane_id();
   }
 
+  __device__ __forceinline__ typename LevelWays::In in() const {
+    if constexpr (LevelWays::from_records)
+      return records_of<Bits, Value>(shared_.keys_in);
+    else
+      return {shared_.keys_in, level_.values_in};
+  }
+  /// `keys_beyond`: of the digit whose keys are meant.
+  __device__ __forceinline__ typename LevelWays::Out out(uint64_t keys_beyond) const {
+    if constexpr (LevelWays::to_records)
+      return records_of<Bits, Value>(shared_.keys_out);
+    else
+      return {shared_.keys_out + keys_beyond, level_.values_out};
+  }
+
   /// Where this thread finds its records of a tile.
   struct Source {
-    const Bits* keys;
-    const Value* values;
+    typename LevelWays::In first;
     uint32_t records;  // of the tile, 0 behind the last one
   };
   __device__ __forceinline__ Source source(uint64_t tile) const {
     const uint64_t begin = min(tile * Policy::tile, job_.count);
-    const uint64_t first = job_.first + begin + own_index(0);
-    return {shared_.keys_in + first, level_.values_in + (with_values ? first : 0),
+    return {in().from(job_.first + begin + own_index(0)),
             static_cast<uint32_t>(min(job_.count - begin, uint64_t{Policy::tile}))};
   }
 
@@ -302,33 +344,27 @@ class Partition {
   __device__ __forceinline__ void ask_for(uint64_t tile) const {
     const uint64_t begin = min(tile * Policy::tile, job_.count);
     const uint32_t records = static_cast<uint32_t>(min(job_.count - begin, uint64_t{Policy::tile}));
-    ptx::prefetch(shared_.keys_in + job_.first + begin, records);
-    if constexpr (with_values) ptx::prefetch(level_.values_in + job_.first + begin, records);
+    in().prefetch(job_.first + begin, records);
   }
 
   /// Sets the records [first, first + batch) on their way. Those of the next tile go out as soon as the
   /// present ones have left their registers.
   __device__ __forceinline__ void load(const Source& from, uint32_t first) {
-    if (may_outgrow_cache<Bits> && level_.outgrows_cache && from.records == Policy::tile) {
+    if (level_.outgrows_cache() && from.records == Policy::tile) {
 #pragma unroll
-      for (uint32_t i = first; i < first + batch; ++i) {
-        keys_[i] = from.keys[i * warp_threads];
-        if constexpr (with_values) values_[i] = from.values[i * warp_threads];
-      }
+      for (uint32_t i = first; i < first + batch; ++i) load_record<false>(from, i);
     } else if (from.records == Policy::tile) {
 #pragma unroll
-      for (uint32_t i = first; i < first + batch; ++i) {
-        keys_[i] = __ldcs(from.keys + i * warp_threads);
-        if constexpr (with_values) values_[i] = __ldcs(from.values + i * warp_threads);
-      }
+      for (uint32_t i = first; i < first + batch; ++i) load_record<true>(from, i);
     } else if (from.records != 0) {
 #pragma unroll
-      for (uint32_t i = first; i < first + batch; ++i) {
-        if (own_index(i) >= from.records) continue;
-        keys_[i] = __ldcs(from.keys + i * warp_threads);
-        if constexpr (with_values) values_[i] = __ldcs(from.values + i * warp_threads);
-      }
+      for (uint32_t i = first; i < first + batch; ++i)
+        if (own_index(i) < from.records) load_record<true>(from, i);
     }
+  }
+  template <bool streaming>
+  __device__ __forceinline__ void load_record(const Source& from, uint32_t i) {
+    from.first.template load<streaming>(i * warp_threads, keys_[i], values_[with_values ? i : 0]);
   }
 
   __device__ __forceinline__ uint32_t digit_of(Bits ordered) const {
@@ -365,7 +401,7 @@ class Partition {
       }
 #pragma unroll
       for (uint32_t i = 0; i < batch; ++i)
-        if (full || own_index(b + i) < size) put_key(digit[i], taken[i], keys_[b + i]);
+        if (full || own_index(b + i) < size) put(digit[i], taken[i], keys_[b + i], values_[0]);
       load(next, b);
     }
   }
@@ -419,25 +455,19 @@ class Partition {
         taken[i] = slot::after(shared_.warp_counts[warp][digit[i]], ranks.get(b + i));
       }
 #pragma unroll
-      for (uint32_t i = 0; i < batch; ++i) {
-        if (!full && own_index(b + i) >= size) continue;
-        put_key(digit[i], taken[i], keys_[b + i]);
-        if (slot::has_room(taken[i]))
-          shared_.values[slot::number(taken[i])] = values_[b + i];
-        else
-          level_.values_out[place_without_room(digit[i], taken[i])] = values_[b + i];
-      }
+      for (uint32_t i = 0; i < batch; ++i)
+        if (full || own_index(b + i) < size) put(digit[i], taken[i], keys_[b + i], values_[b + i]);
       load(next, b);
     }
   }
 
-  __device__ __forceinline__ void put_key(uint32_t digit, uint32_t taken, Bits key) {
+  __device__ __forceinline__ void put(uint32_t digit, uint32_t taken, Bits key, const Value& value) {
     if constexpr (has_apart)
-      if (level_.number == 1 && digit == digit_apart_) key = level_.map.from_ordered(key);
+      if (level_number == 1 && digit == digit_apart_) key = level_.map.from_ordered(key);
     if (slot::has_room(taken))
-      shared_.keys[slot::number(taken)] = static_cast<Stored>(key);
+      shared_.bins().store(slot::number(taken), static_cast<Stored>(key), value);
     else
-      shared_.keys_out[place_without_room(digit, taken) + keys_beyond(digit)] = static_cast<Stored>(key);
+      out(keys_beyond(digit)).store(place_without_room(digit, taken), static_cast<Stored>(key), value);
   }
 
   __device__ __forceinline__ uint64_t keys_beyond(uint32_t digit) const {
@@ -448,33 +478,29 @@ class Partition {
     return shared_.out[digit] + slot::distance(shared_.begin[digit], taken);
   }
 
-  /// Slots [from, to) of one column of a bin. The ends go one by one, the whole sectors between them as one
-  /// bulk copy, which is under way when this returns.
-  template <class T>
-  __device__ __forceinline__ void write_slots(const T* bin, T* out, uint32_t from, uint32_t to) const {
+  /// Slots [from, to) of the bin that begins at slot `begin`, to `first` and what follows it. The ends go one
+  /// by one, the whole sectors between them as one bulk copy a column, which are under way when this returns.
+  __device__ __forceinline__ void write_slots(uint32_t begin, const typename LevelWays::Out& first,
+                                              uint32_t from, uint32_t to) const {
     const uint32_t body = (from + sector - 1) / sector * sector;
     const uint32_t body_end = to / sector * sector;
-    for (uint32_t s = from; s < min(body, to); ++s) out[s] = bin[s];
-    const auto bytes = static_cast<uint32_t>((body_end - body) * sizeof(T));
-    if (body < body_end) {
-      if (may_outgrow_cache<Bits> && level_.outgrows_cache)
-        ptx::bulk_store_to_keep(out + body, bin + body, bytes);
-      else
-        ptx::bulk_store(out + body, bin + body, bytes);
-    }
-    for (uint32_t s = max(body_end, body); s < to; ++s) out[s] = bin[s];
-  }
-
-  /// The sector of a bin that begins at slot `from` goes to its front; the slots behind the kept ones are
-  /// free.
-  template <class T>
-  __device__ __forceinline__ static void move_sector(T* bin, uint32_t from) {
-    constexpr uint32_t vectors = sector * sizeof(T) / sizeof(uint4);
-    uint4 kept[vectors];
-#pragma unroll
-    for (uint32_t v = 0; v < vectors; ++v) kept[v] = reinterpret_cast<const uint4*>(bin + from)[v];
-#pragma unroll
-    for (uint32_t v = 0; v < vectors; ++v) reinterpret_cast<uint4*>(bin)[v] = kept[v];
+    const auto bins = shared_.bins();
+    const auto write = [&](uint32_t s) {
+      Stored key;
+      Value value;
+      bins.template load<false>(begin + s, key, value);
+      first.store(s, key, value);
+    };
+    for (uint32_t s = from; s < min(body, to); ++s) write(s);
+    if (body < body_end)
+      first.copy_from(bins, begin + body, body, body_end - body,
+                      [&](void* there, const void* here, uint32_t bytes) {
+                        if (level_.outgrows_cache())
+                          ptx::bulk_store_to_keep(there, here, bytes);
+                        else
+                          ptx::bulk_store(there, here, bytes);
+                      });
+    for (uint32_t s = max(body_end, body); s < to; ++s) write(s);
   }
 
   /// Writes what fills whole sectors (at a job's end: all), and keeps the rest for the next tile.
@@ -483,24 +509,19 @@ class Partition {
     const uint32_t capacity = shared_.begin[digit + 1] - begin;
     const uint32_t used = slot::distance(begin, shared_.next[digit]);
     const uint32_t gap = shared_.gap[digit];
-    const uint64_t out = shared_.out[digit];
+    const uint64_t first = shared_.out[digit];
     const bool is_over = used > capacity;
     const uint32_t to = is_over ? capacity : is_last ? used : used / sector * sector;
-    if (to > gap) {
-      write_slots(shared_.keys + begin, shared_.keys_out + out + keys_beyond(digit), gap, to);
-      if constexpr (with_values) write_slots(shared_.values + begin, level_.values_out + out, gap, to);
-    }
+    if (to > gap) write_slots(begin, out(keys_beyond(digit)).from(first), gap, to);
     ptx::bulk_stores_commit();
     ptx::bulk_stores_have_read();
     if (is_last) return;
     const uint32_t kept = used % sector;
-    if (!is_over && to > 0 && kept > 0) {
-      move_sector(shared_.keys + begin, to);
-      if constexpr (with_values) move_sector(shared_.values + begin, to);
-    }
+    // The slots behind the kept ones are free.
+    if (!is_over && to > 0 && kept > 0) shared_.bins().template move<sector>(begin + to, begin);
     // Records that found no room stand in `out` already: the next ones begin behind them.
     if (is_over || to > 0) shared_.gap[digit] = is_over ? kept : 0;
-    shared_.out[digit] = out + (used - kept);
+    shared_.out[digit] = first + (used - kept);
     shared_.next[digit] = slot::make(begin + kept, capacity - kept);
   }
 
@@ -517,10 +538,11 @@ class Partition {
   Value values_[with_values ? keys_a_thread : 1];
 };
 
-template <Ranking ranking, class Policy, class Bits, class Value, class Stored, class Buckets>
-__device__ __forceinline__ void partition(Shared<Bits, Value, Policy, Stored>& shared,
+template <Ranking ranking, class Policy, class Bits, class Value, uint32_t level_number, class Stored,
+          class Buckets>
+__device__ __forceinline__ void partition(Shared<Bits, Value, Policy, level_number, Stored>& shared,
                                           const Level<Bits, Value>& level, const Buckets& buckets) {
-  Partition<Bits, Value, ranking, Policy, Buckets, Stored> partition(shared, level, buckets);
+  Partition<Bits, Value, ranking, Policy, Buckets, level_number, Stored> partition(shared, level, buckets);
   while (partition.take_job()) {
     partition.load_first_tile();
     partition.set_up_bins();
@@ -529,16 +551,16 @@ __device__ __forceinline__ void partition(Shared<Bits, Value, Policy, Stored>& s
 }
 
 /// Second level of pairs: those parents' whose keys are to be left as `Stored`.
-template <class Bits, class Value, Ranking ranking, class Policy, class Stored = Bits>
+template <class Bits, class Value, Ranking ranking, class Policy, uint32_t level_number, class Stored = Bits>
 __global__ __launch_bounds__(Policy::threads, Policy::blocks_a_multiprocessor) void partition_kernel(
     Level<Bits, Value> level) {
   if (ptx::is_before_90()) return;
   ptx::wait_for_previous_launch();
-  if (level.number == 0 && blockIdx.x == 0 && threadIdx.x == 0)
+  if (level_number == 0 && blockIdx.x == 0 && threadIdx.x == 0)
     level.plan->falls_back = level.plan->gives_up();  // the first kernel after the last that decides
   if (!level.plan->partitions_by_counts()) return;
   if (sizeof(Stored) < sizeof(Bits) && !level.plan->has_narrow) return;
-  auto& shared = shared_memory<Shared<Bits, Value, Policy, Stored>>();
+  auto& shared = shared_memory<Shared<Bits, Value, Policy, level_number, Stored>>();
   if (level.plan->is_pieced) {
     for (uint32_t p = threadIdx.x; p < 1u << level.plan->piece_bits; p += Policy::threads)
       shared.pieces[p] = level.plan->pieces[p];  // take_job() synchronises
@@ -585,7 +607,7 @@ __device__ __forceinline__ uint32_t make_jobs(CountShared& shared, const uint64_
 }
 
 /// The jobs of the second level, and the digits of those that share a parent with others.
-template <class Bits>
+template <class Bits, class Value>
 __global__ __launch_bounds__(count_threads) void count_jobs_kernel(KeyArrays<Bits> keys,
                                                                    const uint64_t* offsets, uint64_t job_keys,
                                                                    MsdPlan<Bits>* plan, PartitionJob* jobs,
@@ -593,7 +615,12 @@ __global__ __launch_bounds__(count_threads) void count_jobs_kernel(KeyArrays<Bit
   ptx::wait_for_previous_launch();
   if (!plan->partitions_by_counts()) return;
   CountShared& shared = shared_memory<CountShared>();
-  const Bits* const ordered_keys = keys.source(1, *plan);
+  const auto records = [&] {
+    if constexpr (value_bytes<Value> != 0)
+      return records_of<Bits, Value>(keys.source(1, *plan));
+    else
+      return PairColumns<const Bits, const Value>{keys.source(1, *plan), nullptr};
+  }();
   const uint32_t digits = 1u << (plan->bucket_bits - msd_digit_bits);
   const uint32_t warp = threadIdx.x / warp_threads;
   const uint32_t made = make_jobs(shared, offsets, job_keys, *plan);
@@ -624,7 +651,7 @@ __global__ __launch_bounds__(count_threads) void count_jobs_kernel(KeyArrays<Bit
 #pragma unroll
       for (uint32_t u = 0; u < in_flight; ++u) {
         const uint64_t i = row + u * count_threads + threadIdx.x;
-        if (i < job.count) key[u] = ordered_keys[job.first + i];
+        if (i < job.count) key[u] = records.key_at(job.first + i);
       }
 #pragma unroll
       for (uint32_t u = 0; u < in_flight; ++u) {

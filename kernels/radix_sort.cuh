@@ -145,11 +145,19 @@ constexpr uint64_t first_status_key(uint64_t count) {
   return align_up(count, workspace_alignment / sizeof(Bits));
 }
 
+/// Of a scratch array of pairs: the byte at which the column of values begins.
+template <class Bits>
+constexpr uint64_t values_offset(uint64_t count) {
+  return align_up(count * sizeof(Bits), workspace_alignment);
+}
+
 /// Elements of the scratch array of `count` keys: the buckets of a tiled grid sort, and those of keys that
-/// are not counted, have room to grow. `status_words`: in it.
+/// are not counted, have room to grow. `status_words`: in it. The values are in it, too.
 template <class Bits, class Value, class Policy = TunedOnesweep<Bits, Value>>
 constexpr uint64_t scratch_keys(uint64_t count, uint64_t status_words) {
   uint64_t keys = count;
+  if (value_bytes<Value> != 0)
+    keys = (values_offset<Bits>(count) + count * sizeof(Value) + sizeof(Bits) - 1) / sizeof(Bits);
   if (status_words != 0)
     keys =
         first_status_key<Bits>(count) + (status_words * sizeof(uint32_t) + sizeof(Bits) - 1) / sizeof(Bits);
@@ -195,11 +203,17 @@ struct SortWorkspace {
         large_grid(workspace, has_room_for_grid<Bits, Value, Policy>(count)),
         scratch_keys(workspace.take<Bits>(sweepsort::scratch_keys<Bits, Value, Policy>(
             count, onesweep.statuses.empty() ? onesweep.status_words() : 0))),
-        scratch_values(workspace.take<Value>(value_bytes<Value> == 0 ? 0 : count)),
+        scratch_values(values_in_scratch(count)),
         has_statuses_in_scratch(puts_statuses_in_scratch<Bits, Value, Policy>(count)) {
     if (has_statuses_in_scratch && scratch_keys.data() != nullptr)
       onesweep.statuses = {reinterpret_cast<uint32_t*>(scratch_keys.data() + first_status_key<Bits>(count)),
                            onesweep.status_words()};
+  }
+
+  DeviceSpan<Value> values_in_scratch(uint64_t count) const {
+    if (value_bytes<Value> == 0 || scratch_keys.data() == nullptr) return {};
+    std::byte* const memory = reinterpret_cast<std::byte*>(scratch_keys.data());
+    return {reinterpret_cast<Value*>(memory + values_offset<Bits>(count)), count};
   }
 
   /// The workspace must start at the digest: nothing may have been taken from it before.

@@ -1,0 +1,142 @@
+// pair_arrays.cuh - two ways in which pairs lie in memory, for code that knows both.
+//
+//     PairColumns    k k k k k ..   v v v v v ..       as the caller has them; also keys alone
+//     PairRecords    k v k v k v k v k v ..            between the levels of a partition
+//
+// A run of records is one piece of memory, where columns have two shorter ones, and the same bytes in longer
+// pieces take less time (bench/README.md).
+#pragma once
+
+#include "kernels/policy.cuh"
+#include "kernels/ptx.cuh"
+
+#include <cuda_runtime.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <numeric>
+#include <type_traits>
+
+namespace sweepsort {
+
+namespace pair_detail {
+
+/// 16-byte vectors, all loaded before the first is stored.
+template <uint32_t bytes>
+__device__ __forceinline__ void move(const void* from, void* to) {
+  constexpr uint32_t vectors = bytes / sizeof(uint4);
+  static_assert(bytes % sizeof(uint4) == 0);
+  uint4 kept[vectors];
+#pragma unroll
+  for (uint32_t v = 0; v < vectors; ++v) kept[v] = static_cast<const uint4*>(from)[v];
+#pragma unroll
+  for (uint32_t v = 0; v < vectors; ++v) static_cast<uint4*>(to)[v] = kept[v];
+}
+
+}  // namespace pair_detail
+
+/// An array of keys and one of values, if there are any.
+template <class Key, class Value>
+struct PairColumns {
+  static constexpr bool with_values = value_bytes<std::remove_const_t<Value>> != 0;
+
+  Key* keys;
+  Value* values;
+
+  __device__ __forceinline__ PairColumns from(uint64_t first) const {
+    return {keys + first, values + (with_values ? first : 0)};
+  }
+  __device__ __forceinline__ Key key_at(uint64_t i) const { return keys[i]; }
+  /// `streaming`: it will not be read again.
+  template <bool streaming, class Index>
+  __device__ __forceinline__ void load(Index i, std::remove_const_t<Key>& key,
+                                       std::remove_const_t<Value>& value) const {
+    key = streaming ? __ldcs(keys + i) : keys[i];
+    if constexpr (with_values) value = streaming ? __ldcs(values + i) : values[i];
+  }
+  template <class Index>
+  __device__ __forceinline__ void store(Index i, Key key, const Value& value) const {
+    keys[i] = key;
+    if constexpr (with_values) values[i] = value;
+  }
+  /// Asks for the pairs [first, first + count) to come to the second-level cache.
+  __device__ __forceinline__ void prefetch(uint64_t first, uint32_t count) const {
+    ptx::prefetch(keys + first, count);
+    if constexpr (with_values) ptx::prefetch(values + first, count);
+  }
+  /// The `count` pairs from `slot` on of `bins`, in shared memory, to the place `first` here by copy(to, from,
+  /// bytes), once for each piece of memory.
+  template <class Copy>
+  __device__ __forceinline__ void copy_from(const PairColumns& bins, uint32_t slot, uint64_t first,
+                                            uint32_t count, Copy copy) const {
+    copy(keys + first, bins.keys + slot, static_cast<uint32_t>(count * sizeof(Key)));
+    if constexpr (with_values)
+      copy(values + first, bins.values + slot, static_cast<uint32_t>(count * sizeof(Value)));
+  }
+  /// In shared memory: `count` pairs, all read before the first is written.
+  template <uint32_t count>
+  __device__ __forceinline__ void move(uint32_t from, uint32_t to) const {
+    pair_detail::move<count * sizeof(Key)>(keys + from, keys + to);
+    if constexpr (with_values) pair_detail::move<count * sizeof(Value)>(values + from, values + to);
+  }
+};
+
+/// A key and its value side by side, in the largest words that need no padding.
+template <class Key, class Value>
+struct PairRecord {
+  static constexpr uint32_t bytes = sizeof(Key) + sizeof(Value);
+  using Word = std::conditional_t<bytes == 16, uint4, std::conditional_t<bytes == 8, uint2, uint32_t>>;
+  static constexpr uint32_t words = bytes / sizeof(Word);
+  /// Records whose addresses step by whole sectors.
+  static constexpr uint32_t granule = 32 / std::gcd(32u, bytes);
+
+  Word word[words];
+};
+
+/// The same pairs in one array.
+template <class Key, class Value>
+struct PairRecords {
+  using Record = PairRecord<Key, Value>;
+
+  Record* records;
+
+  __device__ __forceinline__ PairRecords from(uint64_t first) const { return {records + first}; }
+  __device__ __forceinline__ Key key_at(uint64_t i) const {
+    Key key;
+    Value value;
+    load<false>(i, key, value);
+    return key;
+  }
+  template <bool streaming, class Index>
+  __device__ __forceinline__ void load(Index i, Key& key, Value& value) const {
+    Record record;
+#pragma unroll
+    for (uint32_t w = 0; w < Record::words; ++w)
+      record.word[w] = streaming ? __ldcs(&records[i].word[w]) : records[i].word[w];
+    memcpy(&key, &record, sizeof(Key));
+    memcpy(&value, reinterpret_cast<const std::byte*>(&record) + sizeof(Key), sizeof(Value));
+  }
+  template <class Index>
+  __device__ __forceinline__ void store(Index i, Key key, const Value& value) const {
+    Record record;
+    memcpy(&record, &key, sizeof(Key));
+    memcpy(reinterpret_cast<std::byte*>(&record) + sizeof(Key), &value, sizeof(Value));
+#pragma unroll
+    for (uint32_t w = 0; w < Record::words; ++w) records[i].word[w] = record.word[w];
+  }
+  __device__ __forceinline__ void prefetch(uint64_t first, uint32_t count) const {
+    ptx::prefetch(records + first, count);
+  }
+  template <class Copy>
+  __device__ __forceinline__ void copy_from(const PairRecords& bins, uint32_t slot, uint64_t first,
+                                            uint32_t count, Copy copy) const {
+    copy(records + first, bins.records + slot, count * Record::bytes);
+  }
+  template <uint32_t count>
+  __device__ __forceinline__ void move(uint32_t from, uint32_t to) const {
+    pair_detail::move<count * Record::bytes>(records + from, records + to);
+  }
+};
+
+}  // namespace sweepsort
