@@ -8,6 +8,7 @@
 // With the latter a block that later partitions the same span knows where in each bucket its keys go.
 #pragma once
 
+#include "kernels/block.cuh"
 #include "kernels/launch.cuh"
 #include "kernels/msd_plan.cuh"
 #include "kernels/policy.cuh"
@@ -27,6 +28,8 @@ namespace bucket_histogram_detail {
 struct Shared {
   WideCounters counters;
   MapPiece pieces[most_map_pieces];
+  uint64_t most[WideCounters::threads / warp_threads];
+  uint64_t least_inverted[WideCounters::threads / warp_threads];
   uint32_t handed_over[msd_digits];  // keys by leading digit that were counted in device memory
 };
 static_assert(WideCounters::bins == msd_most_buckets);
@@ -40,8 +43,8 @@ struct Task {
   uint64_t count;
   uint64_t span;  // keys a block: a whole number of vectors
   KeyMap<Bits> map;
-  unsigned long long* counts;  // by bucket
-  uint32_t* span_counts;       // by block and leading digit
+  BinCounts counts;       // by bucket
+  uint32_t* span_counts;  // by block and leading digit
 };
 
 /// Block b counts the keys [b * span, (b + 1) * span).
@@ -61,7 +64,7 @@ __global__ __launch_bounds__(WideCounters::threads) void bucket_histogram_kernel
   const uint64_t size = is_rest ? task.rest_counts[blockIdx.x] : min(task.span, task.count - first);
   const Bits* const own = (is_rest ? task.rest : task.keys) + first;
   const auto hand_over = [&](uint32_t bucket) {
-    atomicAdd(&task.counts[bucket], static_cast<unsigned long long>(WideCounters::half));
+    task.counts.add(bucket, WideCounters::half);
     atomicAdd(&shared.handed_over[bucket >> (bucket_bits - msd_digit_bits)], WideCounters::half);
   };
   const BucketMap<Bits> map_of_keys = plan->map;
@@ -88,10 +91,12 @@ __global__ __launch_bounds__(WideCounters::threads) void bucket_histogram_kernel
       return static_cast<uint32_t>(ordered - map_of_keys.lowest) % msd_most_buckets;
     };
     shared.counters.count(own, size, bucket_of, hand_over);
-    const auto larger = [](Bits a, Bits b) { return max(a, b); };
-    most = warp_reduce(most, larger);
-    least_inverted = warp_reduce(least_inverted, larger);
-    if (ptx::lane_id() == 0) {
+    const auto larger = [](uint64_t a, uint64_t b) { return max(a, b); };
+    constexpr uint32_t threads = WideCounters::threads;
+    most = static_cast<Bits>(block_reduce<threads, uint64_t>(most, shared.most, larger));
+    least_inverted =
+        static_cast<Bits>(block_reduce<threads, uint64_t>(least_inverted, shared.least_inverted, larger));
+    if (threadIdx.x == 0) {
       using Word = std::conditional_t<sizeof(Bits) == 8, unsigned long long, uint32_t>;
       atomicMax(reinterpret_cast<Word*>(&plan->most), static_cast<Word>(most));
       atomicMax(reinterpret_cast<Word*>(&plan->least_inverted), static_cast<Word>(least_inverted));
@@ -104,7 +109,7 @@ __global__ __launch_bounds__(WideCounters::threads) void bucket_histogram_kernel
     const uint32_t keys = shared.counters.count_beside(own, size, is_apart, bucket_of, hand_over);
     if (threadIdx.x == 0) {
       const uint32_t bucket = plan->bucket_apart;
-      atomicAdd(&task.counts[bucket], static_cast<unsigned long long>(keys));
+      task.counts.add(bucket, keys);
       atomicAdd(&shared.handed_over[bucket >> (bucket_bits - msd_digit_bits)], keys);
     }
     __syncthreads();
@@ -119,10 +124,12 @@ __global__ __launch_bounds__(WideCounters::threads) void bucket_histogram_kernel
     if (__any_sync(full_warp, is_beyond) && ptx::lane_id() == 0) atomicOr(&plan->has_beyond, 1u);
   }
 
-  const uint32_t buckets = 1u << bucket_bits;
-  for (uint32_t i = threadIdx.x; i < buckets; i += blockDim.x)
-    if (const uint32_t keys_here = shared.counters.at(i))
-      atomicAdd(&task.counts[i], static_cast<unsigned long long>(keys_here));
+  const uint32_t pairs = 1u << bucket_bits >> 1;
+  const uint32_t skipped = blockIdx.x * pairs / gridDim.x;
+  for (uint32_t i = threadIdx.x; i < pairs; i += blockDim.x) {
+    const uint32_t bucket = 2 * ((i + skipped) % pairs);
+    task.counts.add(bucket, shared.counters.at(bucket), shared.counters.at(bucket + 1));
+  }
   const uint32_t children = 1u << (bucket_bits - msd_digit_bits);
   for (uint32_t digit = threadIdx.x / warp_threads; digit < msd_digits; digit += blockDim.x / warp_threads) {
     uint32_t sum = 0;

@@ -13,6 +13,7 @@
 #include "kernels/ptx.cuh"
 #include "kernels/sort_plan.cuh"
 #include "kernels/warp.cuh"
+#include "kernels/wide_counters.cuh"
 
 #include <cuda_runtime.h>
 
@@ -317,8 +318,8 @@ __device__ __forceinline__ uint32_t first_from(const uint32_t* numbers, uint32_t
 
 /// What the decision is made from, and where it goes.
 struct Decision {
-  const uint64_t* counts;        // by bucket
-  const uint64_t* dealt_counts;  // if the keys were dealt
+  BinCounts counts;        // by bucket
+  BinCounts dealt_counts;  // if the keys were dealt
   uint64_t* offsets;
   ClassLimits limits;
   BucketLists lists;
@@ -398,11 +399,12 @@ __global__ __launch_bounds__(decide_threads) void decide_kernel(Decision decisio
   const uint32_t bucket = blockIdx.x * decide_threads + threadIdx.x;
   if (blockIdx.x * decide_threads >= buckets) return;
   const bool was_dealt = plan->was_dealt();
-  const uint64_t* const counts = was_dealt ? decision.dealt_counts : decision.counts;
-  const uint64_t size = bucket < buckets ? counts[bucket] : 0;
+  const BinCounts counts = was_dealt ? decision.dealt_counts : decision.counts;
+  const uint64_t size = bucket < buckets ? counts.at(bucket) : 0;
   uint64_t before_mine = 0;  // keys in buckets of lower blocks
 #pragma unroll 8
-  for (uint32_t row = 0; row < blockIdx.x; ++row) before_mine += counts[row * decide_threads + threadIdx.x];
+  for (uint32_t row = 0; row < blockIdx.x; ++row)
+    before_mine += counts.at(row * decide_threads + threadIdx.x);
   uint64_t before = 0;
   (void)block_exclusive_sum<decide_threads>(before_mine, shared.warp_sums[0], before);
   uint64_t all = 0;

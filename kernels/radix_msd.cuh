@@ -415,6 +415,7 @@ void radix_msd(const MsdArrays<Bits, Value>& arrays, const MsdSettings<Bits>& se
   if constexpr (Policy::deals)
     if (may_deal) msd_detail::deal(arrays, map, all, layout, workspace, stream);
 
+  const BinCounts counts{reinterpret_cast<unsigned long long*>(workspace.counts.data()), count >> 32 == 0};
   using namespace bucket_histogram_detail;
   const bucket_histogram_detail::Task<Bits> histogram{.keys = arrays.keys_in,
                                                       .rest = arrays.keys_scratch,
@@ -422,8 +423,7 @@ void radix_msd(const MsdArrays<Bits, Value>& arrays, const MsdSettings<Bits>& se
                                                       .count = count,
                                                       .span = span,
                                                       .map = map,
-                                                      .counts =
-                                                          reinterpret_cast<unsigned long long*>(workspace.counts.data()),
+                                                      .counts = counts,
                                                       .span_counts = workspace.span_counts.data()};
   launch_chained(bucket_histogram_kernel<Bits>,
                  {spans, WideCounters::threads, sizeof(bucket_histogram_detail::Shared)}, stream, histogram,
@@ -439,8 +439,8 @@ void radix_msd(const MsdArrays<Bits, Value>& arrays, const MsdSettings<Bits>& se
                 Policy::Small::parts <= Policy::Large::parts);
   using namespace msd_plan_detail;
   const Decision decision{
-      .counts = workspace.counts.data(),
-      .dealt_counts = workspace.dealt_counts.data(),
+      .counts = counts,
+      .dealt_counts = {reinterpret_cast<unsigned long long*>(workspace.dealt_counts.data()), false},
       .offsets = workspace.offsets.data(),
       .limits = {{Policy::Small::most_keys, Policy::Large::most_keys, counts_larger ? most_counted_keys : 0},
                  {std::countr_zero(Policy::Small::parts), std::countr_zero(Policy::Large::parts)},
