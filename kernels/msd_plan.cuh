@@ -127,7 +127,9 @@ struct MsdPlan {
   Bits apart;                 // the value, in order
   Bits most;                  // of all keys, if their values are counted
   Bits least_inverted;        // ~least: zero before the first key, like all of a plan
-  Guess guess;
+  uint32_t checks_order;      // whether keys whose sample is in order are found to be so
+  uint32_t sample_rises;      // two neighbours of it do
+  uint32_t sample_falls;
   uint32_t deals;          // the keys seem to be even, and are partitioned without being counted;
   uint32_t deal_failed;    // but they are not
   uint32_t deal_ticket;    // parents drawn
@@ -137,7 +139,7 @@ struct MsdPlan {
   uint32_t is_other;         // another sort does it better, says the digest
   uint32_t maybe_few;        // the sample held few distinct values
   uint32_t has_many_values;  // the keys have more than most_listed_values
-  uint32_t guess_failed;     // the keys are not in the order of `guess`
+  uint32_t guess_failed;     // the keys are not in the order of guess()
   uint32_t has_beyond;       // keys that were counted are beyond the map's range
   uint32_t has_narrow;       // pairs: some parents' keys are left as NarrowKey
   uint32_t has_too_large;    // no kernel here finishes one of the buckets
@@ -167,8 +169,15 @@ struct MsdPlan {
     return {pieced_buckets(copy), apart};
   }
 
+  /// What the sample says of the keys' order.
+  SWEEPSORT_HOST_DEVICE Guess guess() const {
+    return !checks_order   ? Guess::unordered
+           : !sample_falls ? Guess::ascending
+           : !sample_rises ? Guess::descending
+                           : Guess::unordered;
+  }
   /// The keys are in order as they were found, and checked.
-  SWEEPSORT_HOST_DEVICE bool is_in_order() const { return guess != Guess::unordered && !guess_failed; }
+  SWEEPSORT_HOST_DEVICE bool is_in_order() const { return guess() != Guess::unordered && !guess_failed; }
   SWEEPSORT_HOST_DEVICE bool tries_few_values() const { return maybe_few && !is_other && !is_in_order(); }
   SWEEPSORT_HOST_DEVICE bool has_few_values() const { return tries_few_values() && !has_many_values; }
   /// Nothing is left to do, or not by the roads below.

@@ -1,8 +1,8 @@
 // radix_msd.cuh - the MSD radix sort of large arrays: two levels of partition, then every bucket on its own.
 // Stehle & Jacobsen, "A Memory Bandwidth-Efficient Hybrid Radix Sort on GPUs", 2017. Pairs keep their order.
 //
-//     in ──sample──> map ─────┬─ in order: copied while that is checked
-//                             ├─ few distinct values: counted by hashing (few_values.cuh); pairs are left to
+//     in ──sample─────────────── in order: copied while that is checked
+//     in ──sample──> map ─────┬─ few distinct values: counted by hashing (few_values.cuh); pairs are left to
 //                             │  passes by code (value_codes.cuh)
 //                             ├─ some are frequent: counted, the others ──> scratch (frequent_values.cuh); of
 //                             │  pairs one may be, and has a bucket of its own
@@ -369,11 +369,15 @@ void radix_msd(const MsdArrays<Bits, Value>& arrays, const MsdSettings<Bits>& se
       .most_keys = counts_larger ? most_counted_keys : Policy::Large::most_keys,
       .keys_a_value = counts_dense ? survey_detail::counted_keys_a_value : survey_detail::sorted_keys_a_value,
       .with_values = with_values,
+      .checks_order = settings.digest == nullptr,
       .has_fine_pieces = !with_values && count >= Policy::fine_from,
       .asks_for_clumps = count >= Policy::clumps_from && count < survey_detail::clumps_below,
       .may_deal = may_deal,
       .sample = survey_detail::CollectedSample<Bits>::in(workspace.sample(), workspace.most_places)};
-  survey_detail::collect_sample(survey, settings.wanted, stream);
+  survey_detail::collect_sample(survey, settings.wanted, plan, stream);
+  if (settings.digest == nullptr)
+    rearrange_as_guessed(arrays.keys_in, arrays.keys_out, arrays.values_in, arrays.values_out, count, map,
+                         plan, stream);
   const digest_detail::Task<Bits> beside(DeviceSpan<const Bits>(arrays.keys_in, count), map,
                                          settings.digest_beside);
   const uint32_t idle = std::max(multiprocessors(), 2u) - 1;
@@ -381,7 +385,7 @@ void radix_msd(const MsdArrays<Bits, Value>& arrays, const MsdSettings<Bits>& se
   launch_chained(survey_detail::survey_kernel<Bits>,
                  {1 + digesting, survey_detail::threads,
                   std::max(sizeof(survey_detail::Shared<Bits>), sizeof(survey_detail::DigestShared<Bits>))},
-                 stream, survey, beside, settings.wanted, plan, workspace.values.data());
+                 stream, survey, beside, plan, workspace.values.data());
   if constexpr (!with_values) {
     const survey_detail::FrequentSample<Bits> sample{
         .keys = arrays.keys_scratch,
@@ -399,9 +403,6 @@ void radix_msd(const MsdArrays<Bits, Value>& arrays, const MsdSettings<Bits>& se
   if (settings.digest != nullptr)
     launch_chained(survey_detail::survey_digest_kernel<Bits>, {1, 1}, stream, settings.digest,
                    survey.bucket_keys, plan);
-  else
-    rearrange_as_guessed(arrays.keys_in, arrays.keys_out, arrays.values_in, arrays.values_out, count, map,
-                         plan, stream);
 
   constexpr uint32_t blocks_a_multiprocessor = Policy::Partition::blocks_a_multiprocessor;
   const msd_detail::Spans all(count,

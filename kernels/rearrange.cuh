@@ -82,7 +82,12 @@ class GuessCheck {
 
   __device__ __forceinline__ GuessCheck(const Bits* in, Bits* out, uint64_t count, const KeyMap<Bits>& map,
                                         const MsdPlan<Bits>& plan)
-      : in_(in), out_(out), count_(count), map_(map), guess_(plan.guess), is_stable_(plan.with_values != 0) {}
+      : in_(in),
+        out_(out),
+        count_(count),
+        map_(map),
+        guess_(plan.guess()),
+        is_stable_(plan.with_values != 0) {}
 
   /// Whether a row has all its keys, and one behind them.
   __device__ __forceinline__ bool is_whole(uint64_t row) const { return row + row_keys < count_; }
@@ -187,7 +192,7 @@ template <class Bits, uint32_t in_flight, bool streams>
 __global__ __launch_bounds__(threads, sizeof(Bits) == 8 ? 2 : 4) void check_guess_kernel(
     const Bits* in, Bits* out, uint64_t count, KeyMap<Bits> map, MsdPlan<Bits>* plan) {
   ptx::wait_for_previous_launch();
-  if (plan->guess == Guess::unordered) return;
+  if (plan->guess() == Guess::unordered) return;
   auto& next_row = shared_memory<CheckShared>().next_row;
   const GuessCheck<Bits, in_flight, streams> check(in, out, count, map, *plan);
   const DeviceAtomic<uint32_t> failed(plan->guess_failed);
@@ -212,7 +217,7 @@ __global__ __launch_bounds__(threads) void follow_guess_kernel(const T* in, T* o
                                                                const MsdPlan<Bits>* plan) {
   ptx::wait_for_previous_launch();
   if (!plan->is_in_order()) return;
-  if (plan->guess == Guess::descending)
+  if (plan->guess() == Guess::descending)
     reverse(in, out, count);
   else if (in != out)
     copy(in, out, count);
@@ -234,7 +239,7 @@ void rearrange(const T* in, T* out, uint64_t count, const SortPlan<Bits>* plan, 
                  out, count, plan);
 }
 
-/// Moves the records to where plan->guess wants them, if it is right; else sets plan->guess_failed. `out` may
+/// Moves the records to where plan->guess() wants them, if it is right; else sets plan->guess_failed. `out` may
 /// be `in`, then nothing moves until the guess was found right.
 template <class Bits, class Value>
 void rearrange_as_guessed(const Bits* keys_in, Bits* keys_out, const Value* values_in, Value* values_out,

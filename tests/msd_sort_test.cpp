@@ -164,11 +164,12 @@ Plan<KeyBits<Key>> sort(const std::vector<Key>& input, const Case& test) {
     sort_on_device<Ranking::lane_order>(arrays, settings, workspace);
   else
     sort_on_device<Ranking::ballot>(arrays, settings, workspace);
-  if (!test.digested) require_same_digest(taken.download().front(), beside.download().front());
 
   memory.check_zones();
   Plan<Bits> plan;
   check(cudaMemcpy(&plan, workspace.msd.plan.data(), sizeof(plan), cudaMemcpyDeviceToHost));
+  if (!test.digested && !plan.is_in_order())
+    require_same_digest(taken.download().front(), beside.download().front());
   if (plan.falls_back) {
     records.check_zones();
     records.require_kept_input();
@@ -505,10 +506,10 @@ TEST_CASE("each kind of keys takes the road that is meant for it", "[device]") {
   };
   for (const char* ordered : {"sorted", "all-equal"}) {
     const Plan<uint32_t> plan = plan_of(ordered);
-    CHECK((plan.is_in_order() && plan.guess == Guess::ascending));
+    CHECK((plan.is_in_order() && plan.guess() == Guess::ascending));
   }
   const Plan<uint32_t> reversed = plan_of("reversed");
-  CHECK((reversed.is_in_order() && reversed.guess == Guess::descending));
+  CHECK((reversed.is_in_order() && reversed.guess() == Guess::descending));
   CHECK(plan_of("few-16").has_few_values());
   // A window of 65,536 values is counted wherever it begins, a wider one is not.
   std::mt19937_64 random(test_seed());

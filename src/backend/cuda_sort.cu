@@ -103,8 +103,8 @@ DeviceSortOutcome::Road road_of(Road road) {
 template <class Bits>
 DeviceSortOutcome::Road road_of(const MsdPlan<Bits>& plan) {
   if (plan.is_in_order())
-    return plan.guess == Guess::ascending ? DeviceSortOutcome::Road::already_sorted
-                                          : DeviceSortOutcome::Road::reversed;
+    return plan.guess() == Guess::ascending ? DeviceSortOutcome::Road::already_sorted
+                                            : DeviceSortOutcome::Road::reversed;
   return plan.counts_values() || plan.has_few_values() ? DeviceSortOutcome::Road::counting
                                                        : DeviceSortOutcome::Road::msd;
 }
