@@ -5,7 +5,6 @@
 
 #include <cuda_runtime.h>
 
-#include <bit>
 #include <cstdint>
 
 namespace sweepsort {
@@ -28,17 +27,17 @@ __device__ __forceinline__ T block_exclusive_sum(T value, T* warp_sums, T& total
   return __shfl_sync(full_warp, static_cast<T>(up_to_lane - sum), warp) + inclusive - value;
 }
 
-/// Combines one value a thread into one for the block; every thread gets it. `combine` is associative and
-/// commutative. `warp_values` is shared memory of one element a warp; it may be reused after the next barrier.
+/// Combines one value a thread into one for the block of 32 warps; every thread gets it. `combine` is
+/// associative and commutative. `warp_values` is shared memory of one element a warp; it may be reused after
+/// the next barrier.
 /// Every thread of the block calls it.
 template <uint32_t threads, class T, class Combine>
 __device__ __forceinline__ T block_reduce(T value, T* warp_values, const Combine& combine) {
-  constexpr uint32_t warps = threads / warp_threads;
-  static_assert(threads % warp_threads == 0 && std::has_single_bit(warps) && warps <= warp_threads);
+  static_assert(threads == warp_threads * warp_threads);
   const T of_warp = warp_reduce(value, combine);
   if (ptx::lane_id() == 0) warp_values[threadIdx.x / warp_threads] = of_warp;
   __syncthreads();
-  return warp_reduce(warp_values[ptx::lane_id() % warps], combine);
+  return warp_reduce(warp_values[ptx::lane_id()], combine);
 }
 
 }  // namespace sweepsort

@@ -8,6 +8,7 @@
 // With the latter a block that later partitions the same span knows where in each bucket its keys go.
 #pragma once
 
+#include "kernels/bin_counts.cuh"
 #include "kernels/block.cuh"
 #include "kernels/launch.cuh"
 #include "kernels/msd_plan.cuh"
@@ -124,10 +125,11 @@ __global__ __launch_bounds__(WideCounters::threads) void bucket_histogram_kernel
     if (__any_sync(full_warp, is_beyond) && ptx::lane_id() == 0) atomicOr(&plan->has_beyond, 1u);
   }
 
-  const uint32_t pairs = 1u << bucket_bits >> 1;
-  const uint32_t skipped = blockIdx.x * pairs / gridDim.x;
-  for (uint32_t i = threadIdx.x; i < pairs; i += blockDim.x) {
-    const uint32_t bucket = 2 * ((i + skipped) % pairs);
+  // Each block begins elsewhere: all would wait for the same words.
+  const uint32_t words = 1u << bucket_bits >> 1;
+  const uint32_t first_word = blockIdx.x * words / gridDim.x;
+  for (uint32_t i = threadIdx.x; i < words; i += blockDim.x) {
+    const uint32_t bucket = 2 * ((first_word + i) % words);
     task.counts.add(bucket, shared.counters.at(bucket), shared.counters.at(bucket + 1));
   }
   const uint32_t children = 1u << (bucket_bits - msd_digit_bits);

@@ -45,7 +45,7 @@ struct Digest {
 
 namespace digest_detail {
 
-/// The counters of a digest in so many bytes.
+/// The counters, in so many bytes, and the extremes of each warp.
 template <class Bits, uint32_t shared_bytes>
 struct Shared {
   static constexpr uint32_t columns = std::min(32u, shared_bytes / 4 / digit_values / digit_places<Bits>);
@@ -139,7 +139,8 @@ __device__ void add_to_digest(Shared<Bits, shared_bytes>& shared, const Seen<Bit
     if (sum != 0) atomicAdd(reinterpret_cast<unsigned long long*>(&digest->histogram[place][digit]), sum);
   }
   if constexpr (sizeof(Bits) > 1) {
-    // By one thread a block: atomics of all warps to these words wait for each other, 7 us of a digest (H200).
+    // By one thread a block: atomics of all warps to these words wait for each other, 7 us of a digest
+    // (H200).
     constexpr uint32_t threads = digest_policy.threads;
     const Bits least =
         block_reduce<threads>(seen.least, shared.least, [](Bits a, Bits b) { return min(a, b); });
@@ -283,9 +284,9 @@ void digest(DeviceSpan<const Bits> keys, KeyMap<Bits> map, Digest<Bits>* digest,
   if (keys.empty()) return;
   const Task<Bits> task(keys, map, digest);
   const auto kernel = digest_kernel<Bits, shared_bytes>;
-  constexpr size_t counters_bytes = sizeof(Shared<Bits, shared_bytes>);
-  const uint32_t blocks = task.blocks(resident_blocks(kernel, digest_policy.threads, counters_bytes));
-  launch_chained(kernel, {blocks, digest_policy.threads, counters_bytes}, stream, task, wanted);
+  constexpr size_t bytes = sizeof(Shared<Bits, shared_bytes>);
+  const uint32_t blocks = task.blocks(resident_blocks(kernel, digest_policy.threads, bytes));
+  launch_chained(kernel, {blocks, digest_policy.threads, bytes}, stream, task, wanted);
 }
 
 /// Completes a digest taken in chunks: `starts` are the indices of the chunks' first keys.

@@ -7,13 +7,13 @@
 #pragma once
 
 #include "core/key_bits.hpp"
+#include "kernels/bin_counts.cuh"
 #include "kernels/block.cuh"
 #include "kernels/bucket_map.cuh"
 #include "kernels/launch.cuh"
 #include "kernels/ptx.cuh"
 #include "kernels/sort_plan.cuh"
 #include "kernels/warp.cuh"
-#include "kernels/wide_counters.cuh"
 
 #include <cuda_runtime.h>
 

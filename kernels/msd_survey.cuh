@@ -896,7 +896,7 @@ __global__ __launch_bounds__(threads) void survey_kernel(Task<Bits> task, digest
                                                          MsdPlan<Bits>* plan,
                                                          value_table::Table<Bits>* table) {
   ptx::wait_for_previous_launch();
-  if (plan->is_settled()) return;
+  if (plan->is_not_wanted || plan->is_in_order()) return;  // nothing of which this launch writes
   if (blockIdx.x == 0)
     Survey<Bits>(shared_memory<Shared<Bits>>(), task, *plan, *table).run();
   else

@@ -62,7 +62,7 @@ struct MsdWorkspace {
   DeviceSpan<MsdPlan<Bits>> plan;
   DeviceSpan<value_table::Table<Bits>> values;
   DeviceSpan<SortPlan<Bits>> expansion;
-  DeviceSpan<uint64_t> counts;        // by bucket
+  DeviceSpan<uint64_t> counts;        // by bucket: BinCounts
   DeviceSpan<uint32_t> sample_sizes;  // by finder
   DeviceSpan<uint32_t> dealt_whole;   // by parent: keys dealt to it by sectors,
   DeviceSpan<uint32_t> dealt_rest;    // and the others
@@ -136,7 +136,8 @@ struct MsdWorkspace {
 };
 
 /// Where the records of an MSD sort come from, go to, and are in between: keys_scratch, which has
-/// MsdWorkspace::scratch_keys elements. values_scratch is for other sorts that fall back on these arrays.
+/// MsdWorkspace::scratch_keys elements. values_scratch is for the sorts that this one falls back
+/// on; it may lie in keys_scratch, behind `count` keys.
 template <class Bits, class Value>
 struct MsdArrays {
   const Bits* keys_in;
@@ -416,7 +417,8 @@ void radix_msd(const MsdArrays<Bits, Value>& arrays, const MsdSettings<Bits>& se
   if constexpr (Policy::deals)
     if (may_deal) msd_detail::deal(arrays, map, all, layout, workspace, stream);
 
-  const BinCounts counts{reinterpret_cast<unsigned long long*>(workspace.counts.data()), count >> 32 == 0};
+  const BinCounts counts{.words = reinterpret_cast<unsigned long long*>(workspace.counts.data()),
+                         .are_halves = count >> 32 == 0};
   using namespace bucket_histogram_detail;
   const bucket_histogram_detail::Task<Bits> histogram{.keys = arrays.keys_in,
                                                       .rest = arrays.keys_scratch,
@@ -441,7 +443,8 @@ void radix_msd(const MsdArrays<Bits, Value>& arrays, const MsdSettings<Bits>& se
   using namespace msd_plan_detail;
   const Decision decision{
       .counts = counts,
-      .dealt_counts = {reinterpret_cast<unsigned long long*>(workspace.dealt_counts.data()), false},
+      .dealt_counts = {.words = reinterpret_cast<unsigned long long*>(workspace.dealt_counts.data()),
+                       .are_halves = false},
       .offsets = workspace.offsets.data(),
       .limits = {{Policy::Small::most_keys, Policy::Large::most_keys, counts_larger ? most_counted_keys : 0},
                  {std::countr_zero(Policy::Small::parts), std::countr_zero(Policy::Large::parts)},

@@ -99,7 +99,7 @@ struct Shared {
   uint32_t gap[msd_digits];        // slots at its front that stand for records of others
   uint32_t warp_sums[Policy::threads / warp_threads];
   uint32_t job;
-  const Bits* keys_in;  // of this level; if it is of records, these
+  const Bits* keys_in;  // of this level; second level of pairs: the records
   Stored* keys_out;
   // Pairs' bins leave no room for more.
   MapPiece pieces[with_values ? 1u << coarse_piece_bits : most_map_pieces];
@@ -133,7 +133,7 @@ struct KeyArrays {
   }
 };
 
-/// Pairs between the levels, where their keys are said to be.
+/// What lies between the levels in the array of keys: pairs, as records.
 template <class Bits, class Value>
 __device__ __forceinline__ PairRecords<Bits, Value> records_of(const Bits* keys) {
   return {reinterpret_cast<PairRecord<Bits, Value>*>(const_cast<Bits*>(keys))};
@@ -145,7 +145,7 @@ template <class Bits>
 inline constexpr bool may_outgrow_cache = sizeof(Bits) == 8;
 
 /// Whether what a tile leaves unfinished in lines of the second-level cache is displaced before the next tile
-/// comes. H200, uniform records, us, streaming loads and stores without a hint -> plain loads and stores to
+/// comes. H200, uniform records in columns, us, streaming loads and stores without a hint -> plain loads and stores to
 /// be kept: u64+u32 2^21 146 -> 158, 2^22 218 -> 222, 2^23 337 -> 329, 2^24 562 -> 540, 2^28 7,300 -> 6,830;
 /// u64+u64 2^21 148 -> 153, 2^22 as before, 2^23 356 -> 349, 2^28 8,540 -> 8,220; u32+u32 2^21 121 -> 132,
 /// 2^24 405 -> 399, 2^28 4,440 -> 4,470.
@@ -158,8 +158,8 @@ constexpr bool outgrows_cache(uint64_t count) {
 template <class Bits, class Value>
 struct Level {
   KeyArrays<Bits> keys;
-  const Value* values_in;  // if they are in an array of their own
-  Value* values_out;
+  const Value* values_in;  // first level
+  Value* values_out;       // second level
   uint64_t count;
   uint64_t span;                // first level: records a job
   const uint32_t* rest_counts;  // the same if the frequent ones were taken out

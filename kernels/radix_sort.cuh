@@ -158,7 +158,7 @@ constexpr uint64_t scratch_keys(uint64_t count, uint64_t status_words) {
   uint64_t keys = count;
   if (value_bytes<Value> != 0)
     keys = (values_offset<Bits>(count) + count * sizeof(Value) + sizeof(Bits) - 1) / sizeof(Bits);
-  if (status_words != 0)
+  if (status_words != 0)  // keys alone
     keys =
         first_status_key<Bits>(count) + (status_words * sizeof(uint32_t) + sizeof(Bits) - 1) / sizeof(Bits);
   if constexpr (has_tiled_grid_sort<Bits, Value>) {
@@ -210,6 +210,7 @@ struct SortWorkspace {
                            onesweep.status_words()};
   }
 
+  /// The column of values of an LSD sort, behind that of the keys.
   DeviceSpan<Value> values_in_scratch(uint64_t count) const {
     if (value_bytes<Value> == 0 || scratch_keys.data() == nullptr) return {};
     std::byte* const memory = reinterpret_cast<std::byte*>(scratch_keys.data());

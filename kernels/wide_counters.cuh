@@ -21,36 +21,6 @@
 
 namespace sweepsort {
 
-/// Counts by bin in device memory, from all zeros on: a word a bin, or half of one if no count can be larger
-/// than that holds. Then one atomic adds to two bins. H200, 65,536 bins of 132 blocks: words 26 us, halves 14,
-/// and 10 if the blocks begin at different bins.
-struct BinCounts {
-  unsigned long long* words;
-  bool are_halves;
-
-  __device__ __forceinline__ uint64_t at(uint32_t bin) const {
-    return are_halves ? halves()[bin] : words[bin];
-  }
-  __device__ __forceinline__ void add(uint32_t bin, uint32_t keys) const {
-    if (are_halves)
-      atomicAdd(&halves()[bin], keys);
-    else
-      atomicAdd(&words[bin], static_cast<unsigned long long>(keys));
-  }
-  /// To an even bin and the next one.
-  __device__ __forceinline__ void add(uint32_t bin, uint32_t keys, uint32_t next_keys) const {
-    if (are_halves) {
-      if ((keys | next_keys) != 0) atomicAdd(&words[bin / 2], uint64_t{next_keys} << 32 | keys);
-    } else {
-      if (keys != 0) add(bin, keys);
-      if (next_keys != 0) add(bin + 1, next_keys);
-    }
-  }
-
- private:
-  __device__ __forceinline__ uint32_t* halves() const { return reinterpret_cast<uint32_t*>(words); }
-};
-
 struct WideCounters {
   static constexpr uint32_t bins = counting_bins;
   static constexpr uint32_t half = 1u << 15;
