@@ -1,49 +1,35 @@
-// cuda_sort.cu - from run-time types to the kernels' templates; the only file that instantiates the sorts.
-#include "backend/cuda_sort.hpp"
-#include "kernels/radix_sort.cuh"
+// cuda_sort.cu - from run-time types to the kernels' templates.
+#include "backend/cuda_sort_record.cuh"
 
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
+#include <stdexcept>
 #include <type_traits>
 
 namespace sweepsort {
-namespace {
 
-/// Whether this file is compiled for devices that run every kernel, and for others. What no device of the
-/// build can use is left out: the portable sorts take a third as long to compile as the full ones.
-#if defined(__CUDA_ARCH_LIST__)
-constexpr uint32_t compiled_for[] = {__CUDA_ARCH_LIST__};
-constexpr bool may_be_full(uint32_t architecture) {
-  return architecture >= 10 * DeviceAbilities::full_code && architecture < 1200;  // 12.x: 99 KiB a block
-}
-constexpr bool has_full_sorts = std::ranges::any_of(compiled_for, may_be_full);
-constexpr bool has_portable_sorts = !std::ranges::all_of(compiled_for, may_be_full);
-#else
-constexpr bool has_full_sorts = true;
-constexpr bool has_portable_sorts = true;  // the emulator's device may be any
+#if defined(SWEEPSORT_SORT_UNITS)  // compiled elsewhere
+#define SWEEPSORT_UNITS_OF(Bits)                     \
+  extern template struct RecordSort<Bits, NoValue>;  \
+  extern template struct RecordSort<Bits, uint32_t>; \
+  extern template struct RecordSort<Bits, uint64_t>;
+SWEEPSORT_UNITS_OF(uint8_t)
+SWEEPSORT_UNITS_OF(uint16_t)
+SWEEPSORT_UNITS_OF(uint32_t)
+SWEEPSORT_UNITS_OF(uint64_t)
+#undef SWEEPSORT_UNITS_OF
 #endif
 
-/// A record and how it is sorted.
-template <class Bits_, class Value_, class Policy_>
-struct Record {
-  using Bits = Bits_;
-  using Value = Value_;
-  using Policy = Policy_;
-};
+namespace {
 
 /// f(Record), by the policies of full or of all devices, if there are both.
 template <class F>
 void dispatch_record(const DeviceSort& sort, bool is_full, F&& f) {
   dispatch_bits(sort.type, [&]<class Bits>(std::type_identity<Bits>) {
-    const auto with_values = [&]<class Value>(std::type_identity<Value>) {
-      if constexpr (has_full_sorts)
-        if (is_full || !has_portable_sorts) return f(Record<Bits, Value, TunedOnesweep<Bits, Value>>{});
-      if constexpr (has_portable_sorts) return f(Record<Bits, Value, PortableOnesweep<Bits, Value>>{});
-    };
-    if (sort.value_bytes == 0) return with_values(std::type_identity<NoValue>{});
-    if (sort.value_bytes == 4) return with_values(std::type_identity<uint32_t>{});
-    if (sort.value_bytes == 8) return with_values(std::type_identity<uint64_t>{});
+    if (sort.value_bytes == 0) return dispatch_policy<Bits, NoValue>(is_full, f);
+    if (sort.value_bytes == 4) return dispatch_policy<Bits, uint32_t>(is_full, f);
+    if (sort.value_bytes == 8) return dispatch_policy<Bits, uint64_t>(is_full, f);
     throw std::invalid_argument("values are of 4 or 8 bytes");
   });
 }
@@ -74,12 +60,6 @@ Ranking ranking_of_current_device() {
   return known[device] == lane_order ? Ranking::lane_order : Ranking::ballot;
 }
 
-template <class Bits, class Value, class Policy>
-SortWorkspace<Bits, Value, Policy> layout_of(Record<Bits, Value, Policy>, const DeviceSort& sort,
-                                             Workspace& workspace) {
-  return {workspace, sort.count, sort.portion_keys != 0 ? sort.portion_keys : onesweep_portion<Policy>};
-}
-
 template <class Bits>
 SortSettings<Bits> settings_of(const DeviceSort& sort) {
   return {.map = key_map<Bits>(sort.type, sort.order),
@@ -107,6 +87,13 @@ DeviceSortOutcome::Road road_of(const MsdPlan<Bits>& plan) {
                                             : DeviceSortOutcome::Road::reversed;
   return plan.counts_values() || plan.has_few_values() ? DeviceSortOutcome::Road::counting
                                                        : DeviceSortOutcome::Road::msd;
+}
+
+void run(const DeviceSort& sort, bool is_digested, Workspace workspace, cudaStream_t stream) {
+  dispatch_record(sort, [&]<class Bits, class Value, class Policy>(Record<Bits, Value, Policy>) {
+    RecordSort<Bits, Value>::run(sort, settings_of<Bits>(sort), !Policy::is_portable, is_digested, workspace,
+                                 stream);
+  });
 }
 
 /// Waits for it.
@@ -167,23 +154,11 @@ void device_sort_digest_borders(const DeviceSort& sort, DeviceSpan<const uint64_
 }
 
 void device_sort_finish(const DeviceSort& sort, Workspace workspace, cudaStream_t stream) {
-  dispatch_record(sort, [&]<class Bits, class Value, class Policy>(Record<Bits, Value, Policy> record) {
-    const auto layout = layout_of(record, sort, workspace);
-    sort_digested<Bits, Value>({static_cast<const Bits*>(sort.keys_in), sort.count},
-                               {static_cast<Bits*>(sort.keys_out), sort.count},
-                               static_cast<const Value*>(sort.values_in),
-                               static_cast<Value*>(sort.values_out), settings_of<Bits>(sort), layout, stream);
-  });
+  run(sort, true, workspace, stream);
 }
 
 void device_sort(const DeviceSort& sort, Workspace workspace, cudaStream_t stream) {
-  dispatch_record(sort, [&]<class Bits, class Value, class Policy>(Record<Bits, Value, Policy> record) {
-    const auto layout = layout_of(record, sort, workspace);
-    radix_sort<Bits, Value>({static_cast<const Bits*>(sort.keys_in), sort.count},
-                            {static_cast<Bits*>(sort.keys_out), sort.count},
-                            static_cast<const Value*>(sort.values_in), static_cast<Value*>(sort.values_out),
-                            settings_of<Bits>(sort), layout, stream);
-  });
+  run(sort, false, workspace, stream);
 }
 
 DeviceSortOutcome device_sort_outcome(const DeviceSort& sort, Workspace workspace, cudaStream_t stream) {

@@ -1,0 +1,72 @@
+// cuda_sort_record.cuh - the kernels of one kind of record: each is a translation unit by itself
+// (cuda_sort_unit.cu.in), which compiles side by side with the others. All in one, kernels had different
+// registers spilled with each change of code that is not theirs: 104 bytes of them in the buckets of u64 keys
+// took 2^28 from 4.19 to 4.47 ms (H200).
+#pragma once
+
+#include "backend/cuda_sort.hpp"
+#include "kernels/radix_sort.cuh"
+
+#include <cuda_runtime.h>
+
+#include <algorithm>
+#include <cstdint>
+
+namespace sweepsort {
+
+/// Whether these kernels are compiled for devices that run every kernel, and for others. What no device of the
+/// build can use is left out: the portable sorts take a third as long to compile as the full ones.
+#if defined(__CUDA_ARCH_LIST__)
+inline constexpr uint32_t compiled_for[] = {__CUDA_ARCH_LIST__};
+constexpr bool may_be_full(uint32_t architecture) {
+  return architecture >= 10 * DeviceAbilities::full_code && architecture < 1200;  // 12.x: 99 KiB a block
+}
+inline constexpr bool has_full_sorts = std::ranges::any_of(compiled_for, may_be_full);
+inline constexpr bool has_portable_sorts = !std::ranges::all_of(compiled_for, may_be_full);
+#else
+inline constexpr bool has_full_sorts = true;
+inline constexpr bool has_portable_sorts = true;  // the emulator's device may be any
+#endif
+
+/// A record and how it is sorted.
+template <class Bits_, class Value_, class Policy_>
+struct Record {
+  using Bits = Bits_;
+  using Value = Value_;
+  using Policy = Policy_;
+};
+
+/// f(Record), by the policies of full or of all devices, if there are both.
+template <class Bits, class Value, class F>
+void dispatch_policy(bool is_full, F&& f) {
+  if constexpr (has_full_sorts)
+    if (is_full || !has_portable_sorts) return f(Record<Bits, Value, TunedOnesweep<Bits, Value>>{});
+  if constexpr (has_portable_sorts) return f(Record<Bits, Value, PortableOnesweep<Bits, Value>>{});
+}
+
+template <class Bits, class Value, class Policy>
+SortWorkspace<Bits, Value, Policy> layout_of(Record<Bits, Value, Policy>, const DeviceSort& sort,
+                                             Workspace& workspace) {
+  return {workspace, sort.count, sort.portion_keys != 0 ? sort.portion_keys : onesweep_portion<Policy>};
+}
+
+/// device_sort, or device_sort_finish if the keys are digested.
+template <class Bits, class Value>
+struct RecordSort {
+  static void run(const DeviceSort& sort, const SortSettings<Bits>& settings, bool is_full, bool is_digested,
+                  Workspace workspace, cudaStream_t stream) {
+    dispatch_policy<Bits, Value>(is_full, [&]<class Policy>(Record<Bits, Value, Policy> record) {
+      const auto layout = layout_of(record, sort, workspace);
+      const DeviceSpan<const Bits> keys_in{static_cast<const Bits*>(sort.keys_in), sort.count};
+      const DeviceSpan<Bits> keys_out{static_cast<Bits*>(sort.keys_out), sort.count};
+      const auto* const values_in = static_cast<const Value*>(sort.values_in);
+      auto* const values_out = static_cast<Value*>(sort.values_out);
+      if (is_digested)
+        sort_digested<Bits, Value>(keys_in, keys_out, values_in, values_out, settings, layout, stream);
+      else
+        radix_sort<Bits, Value>(keys_in, keys_out, values_in, values_out, settings, layout, stream);
+    });
+  }
+};
+
+}  // namespace sweepsort
