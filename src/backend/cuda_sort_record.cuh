@@ -54,19 +54,24 @@ SortWorkspace<Bits, Value, Policy> layout_of(Record<Bits, Value, Policy>, const 
 template <class Bits, class Value>
 struct RecordSort {
   static void run(const DeviceSort& sort, const SortSettings<Bits>& settings, bool is_full, bool is_digested,
-                  Workspace workspace, cudaStream_t stream) {
-    dispatch_policy<Bits, Value>(is_full, [&]<class Policy>(Record<Bits, Value, Policy> record) {
-      const auto layout = layout_of(record, sort, workspace);
-      const DeviceSpan<const Bits> keys_in{static_cast<const Bits*>(sort.keys_in), sort.count};
-      const DeviceSpan<Bits> keys_out{static_cast<Bits*>(sort.keys_out), sort.count};
-      const auto* const values_in = static_cast<const Value*>(sort.values_in);
-      auto* const values_out = static_cast<Value*>(sort.values_out);
-      if (is_digested)
-        sort_digested<Bits, Value>(keys_in, keys_out, values_in, values_out, settings, layout, stream);
-      else
-        radix_sort<Bits, Value>(keys_in, keys_out, values_in, values_out, settings, layout, stream);
-    });
-  }
+                  Workspace workspace, cudaStream_t stream);
 };
+
+// Not inline: that would be instantiated wherever it is called.
+template <class Bits, class Value>
+void RecordSort<Bits, Value>::run(const DeviceSort& sort, const SortSettings<Bits>& settings, bool is_full,
+                                  bool is_digested, Workspace workspace, cudaStream_t stream) {
+  dispatch_policy<Bits, Value>(is_full, [&]<class Policy>(Record<Bits, Value, Policy> record) {
+    const auto layout = layout_of(record, sort, workspace);
+    const DeviceSpan<const Bits> keys_in{static_cast<const Bits*>(sort.keys_in), sort.count};
+    const DeviceSpan<Bits> keys_out{static_cast<Bits*>(sort.keys_out), sort.count};
+    const auto* const values_in = static_cast<const Value*>(sort.values_in);
+    auto* const values_out = static_cast<Value*>(sort.values_out);
+    if (is_digested)
+      sort_digested<Bits, Value>(keys_in, keys_out, values_in, values_out, settings, layout, stream);
+    else
+      radix_sort<Bits, Value>(keys_in, keys_out, values_in, values_out, settings, layout, stream);
+  });
+}
 
 }  // namespace sweepsort
