@@ -29,8 +29,7 @@ __device__ __forceinline__ T block_exclusive_sum(T value, T* warp_sums, T& total
 
 /// Combines one value a thread into one for the block of 32 warps; every thread gets it. `combine` is
 /// associative and commutative. `warp_values` is shared memory of one element a warp; it may be reused after
-/// the next barrier.
-/// Every thread of the block calls it.
+/// the next barrier. Every thread of the block calls it.
 template <uint32_t threads, class T, class Combine>
 __device__ __forceinline__ T block_reduce(T value, T* warp_values, const Combine& combine) {
   static_assert(threads == warp_threads * warp_threads);

@@ -890,7 +890,8 @@ void collect_sample(const Task<Bits>& task, const uint32_t* wanted, MsdPlan<Bits
 }
 
 /// The first block. The others, if there are any, take a digest in the meantime. Keys in order were sorted
-/// when their order was checked: looked at before that, 2^28 of them took 14 us longer (H200).
+/// when their order was checked. (2^28 u32, surveyed before that and now, us: sorted 601, 586, all equal 606,
+/// 600; H200, other cards.)
 template <class Bits>
 __global__ __launch_bounds__(threads) void survey_kernel(Task<Bits> task, digest_detail::Task<Bits> digest,
                                                          MsdPlan<Bits>* plan,

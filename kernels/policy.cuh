@@ -204,8 +204,8 @@ struct GridSortPolicy {
 //   u64+u32   512x14/2 6.70 521   /7 6.86 537   512x15/1 6.71 526   /3 6.73 528   /5 6.81 532
 //   u64+u64   512x9/9 8.19 601   /1 8.45 607   512x8/8 8.23 602   /4 8.30 605   512x10/10 8.30 610
 //
-// (u64+u32 2^21: 512x14/2 153 us, /7 153, in columns 146.) Small buckets: 2026-11-23, with older partitions of pairs, by threads x keys x blocks
-// a multiprocessor / parts:
+// (u64+u32 2^21: 512x14/2 153 us, /7 153, in columns 146.) Small buckets, 2026-11-23, with older partitions
+// of pairs, by threads x keys x blocks a multiprocessor / parts:
 //
 //   u32       256x18x4/32K 2.50   /64K 2.55   /16K 2.72   256x18x5/32K 2.57   512x9x3/32K 2.73
 //   u64       256x18x3/32K 4.04   /64K 4.13   /16K 4.30   256x18x4/32K 4.40   512x9x2/32K 4.24
