@@ -1,7 +1,7 @@
 // pair_arrays.cuh - two ways in which pairs lie in memory, for code that knows both.
 //
 //     PairColumns    k k k k k ..   v v v v v ..       as the caller has them; also keys alone
-//     PairRecords    k v k v k v k v k v ..            between the levels of a partition
+//     PairRecords    k v k v k v k v k v ..            between the levels of a partition, and LSD passes
 //
 // A run of records is one piece of memory, where columns have two shorter ones, and the same bytes in longer
 // pieces take less time (bench/README.md).
@@ -137,6 +137,46 @@ struct PairRecords {
   __device__ __forceinline__ void move(uint32_t from, uint32_t to) const {
     pair_detail::move<count * Record::bytes>(records + from, records + to);
   }
+};
+
+/// Records in the memory that two columns have for as many pairs: the first ones in that of the keys, the
+/// others in that of the values. The last one may fit in neither, and lies elsewhere.
+template <class Key, class Value>
+class RecordsInColumns {
+ public:
+  using Records = PairRecords<Key, Value>;
+  using Record = typename Records::Record;
+
+  RecordsInColumns() = default;
+  __device__ __forceinline__ RecordsInColumns(const PairColumns<Key, Value>& columns, uint64_t count,
+                                              Record* elsewhere)
+      : in_keys_(reinterpret_cast<Record*>(columns.keys)),
+        in_values_(reinterpret_cast<Record*>(columns.values)),
+        elsewhere_(elsewhere),
+        first_in_values_(count * sizeof(Key) / Record::bytes),
+        first_elsewhere_(first_in_values_ + count * sizeof(Value) / Record::bytes) {}
+  /// All of them in one piece.
+  __device__ __forceinline__ explicit RecordsInColumns(Record* records)
+      : in_keys_(records), first_in_values_(~uint64_t{0}), first_elsewhere_(~uint64_t{0}) {}
+
+  __device__ __forceinline__ Records at(uint64_t i) const {
+    if (i < first_in_values_) return {in_keys_ + i};
+    if (i < first_elsewhere_) return {in_values_ + (i - first_in_values_)};
+    return {elsewhere_};
+  }
+  /// Whether the records [first, first + count), count > 1, are one piece of memory.
+  __device__ __forceinline__ bool are_together(uint64_t first, uint32_t count) const {
+    const uint64_t end = first + count;
+    if (first < first_in_values_) return end <= first_in_values_;
+    return end <= first_elsewhere_;
+  }
+
+ private:
+  Record* in_keys_ = nullptr;
+  Record* in_values_ = nullptr;
+  Record* elsewhere_ = nullptr;
+  uint64_t first_in_values_ = 0;
+  uint64_t first_elsewhere_ = 0;
 };
 
 }  // namespace sweepsort

@@ -66,11 +66,12 @@ consteval OnesweepRow row_of(const OnesweepRow (&table)[rows], uint32_t key_byte
 }
 
 /// A row as a type, which is what a kernel's template arguments can carry. `is_portable`: a whole sort by it
-/// uses only what every device has.
+/// uses only what every device has. `as_records`: pairs lie side by side between the passes.
 template <uint32_t threads_, uint32_t keys_a_thread_, uint32_t blocks_a_multiprocessor_,
-          bool is_portable_ = false>
+          bool is_portable_ = false, bool as_records_ = false>
 struct OnesweepPolicy {
   static constexpr bool is_portable = is_portable_;
+  static constexpr bool as_records = as_records_;
   static constexpr uint32_t threads = threads_;
   static constexpr uint32_t keys_a_thread = keys_a_thread_;
   static constexpr uint32_t blocks_a_multiprocessor = blocks_a_multiprocessor_;
@@ -99,6 +100,30 @@ template <class Bits, class Value>
 using TunedOnesweep = OnesweepOfRow<Bits, Value, false>;
 template <class Bits, class Value>
 using PortableOnesweep = OnesweepOfRow<Bits, Value, true>;
+
+/// The same tiles, of records.
+template <class Policy>
+using AsRecords = OnesweepPolicy<Policy::threads, Policy::keys_a_thread, Policy::blocks_a_multiprocessor,
+                                 Policy::is_portable, true>;
+
+/// From how many bytes of pairs on passes may move them as records. Below, what is gained is what the launch
+/// for it takes where it finds nothing to do (4 us: another share of shared memory is configured for it).
+//
+// H100, CUDA 13.0, 2026-11-25, whole sorts by digits (--algorithm radix), columns -> records, microseconds:
+//
+//               u32+u32 2^23   2^24         2^28              u64+u64 2^24
+//   uniform     328 -> 326     634 -> 587   9,800 -> 8,650    2,223 -> 2,001
+//   hashed Zipf 318 -> 321     598 -> 571   8,465 -> 7,837    2,053 -> 1,956
+//   nearly sorted 319 -> 312   636 -> 594   9,860 -> 8,719    1,151 -> 1,059
+//
+// Records of 12 bytes, a word at a time: u64+u32 2^24 uniform 1,740 -> 1,820, with 10 keys a thread 1,672;
+// the AND of five 1,350 -> 1,610 and 1,405. Values in registers while keys are ranked: 548 bytes of them
+// spilled with u32+u32, uniform 712. Records in the scratch array alone: half of the gain.
+#if defined(__CUDACC__)
+inline constexpr uint64_t least_record_bytes = uint64_t{128} << 20;
+#else
+inline constexpr uint64_t least_record_bytes = 0;  // the emulator's arrays are small
+#endif
 
 /// Keys of one portion of a onesweep pass, not yet a whole number of tiles: their counts must fit the 30 bits
 /// of a look-back status, and the statuses of its tiles 56 MiB. 2^28 keys are one portion: a second one with

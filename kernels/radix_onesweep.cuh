@@ -9,6 +9,9 @@
 //     4 counts of all tiles before, by look-back, + offsets of the digits
 //     5 out[4 of the digit + rank among the tile's keys of it] = key, in runs of one digit
 //
+// Large arrays of pairs whose digits are spread out lie side by side between the passes (pair_arrays.cuh):
+// one run of memory a digit instead of two. The first pass reads columns, the last one writes them.
+//
 // One launch makes all passes. A block that finds no tile of a pass left waits for those that others still
 // have; they are on the device, or would not have them, so this needs no cooperative launch.
 #pragma once
@@ -18,6 +21,7 @@
 #include "kernels/histogram.cuh"
 #include "kernels/launch.cuh"
 #include "kernels/lookback.cuh"
+#include "kernels/pair_arrays.cuh"
 #include "kernels/policy.cuh"
 #include "kernels/ptx.cuh"
 #include "kernels/radix_rank.cuh"
@@ -45,12 +49,22 @@ struct ColumnArrays {
   }
 };
 
+/// Whether passes can move pairs as records (those of 12 bytes gain nothing by it) ...
+template <class Bits, class Value, class Policy>
+inline constexpr bool can_pass_records =
+    !Policy::is_portable && sizeof(Bits) >= 4 && value_bytes<Value> == sizeof(Bits);
+/// ... and may move so many.
+template <class Bits, class Value, class Policy>
+constexpr bool may_pass_records(uint64_t count) {
+  return can_pass_records<Bits, Value, Policy> && count >= least_record_bytes / (2 * sizeof(Bits));
+}
+
 /// Whether passes can sort pairs by the places of their keys in a list: that stands where the counts of a
 /// tile will be.
 template <class Bits, class Value, class Policy>
 inline constexpr bool can_sort_codes =
-    value_bytes<Value> != 0 && sizeof(Bits) >= 4 &&
-    Policy::threads / warp_threads* digit_values * sizeof(uint32_t) >= most_listed_values * sizeof(Bits);
+    value_bytes<Value> != 0 && sizeof(Bits) >= 4 && !Policy::as_records
+    && Policy::threads / warp_threads * digit_values * sizeof(uint32_t) >= most_listed_values * sizeof(Bits);
 
 namespace onesweep_detail {
 
@@ -66,6 +80,7 @@ struct Passes {
   uint32_t* statuses;
   uint32_t* tickets;   // one a place and portion
   uint32_t* finished;  // rows, in the same order
+  uint4* last_record;
 };
 
 /// One portion of one pass.
@@ -76,8 +91,19 @@ struct Portion {
   uint64_t* next_offsets;   // the same for the next portion, written by this one's last tile
 };
 
-/// What every tile of a pass knows.
+/// Where a pass finds and leaves pairs side by side, if it `reads` or `writes` such; else it has columns.
+template <class Bits, class Value, bool as_records>
+struct RecordSweep {};
 template <class Bits, class Value>
+struct RecordSweep<Bits, Value, true> {
+  RecordsInColumns<Bits, Value> from;
+  RecordsInColumns<Bits, Value> to;
+  bool reads;
+  bool writes;
+};
+
+/// What every tile of a pass knows.
+template <class Bits, class Value, bool as_records>
 struct Sweep {
   const Bits* keys_from;
   Bits* keys_to;
@@ -90,12 +116,16 @@ struct Sweep {
   uint32_t list_size;
   bool map_at_load;
   bool map_at_store;
+  RecordSweep<Bits, Value, as_records> records;
 };
 
 template <class Bits, class Value, class Policy>
 struct Shared {
   static constexpr uint32_t warps = Policy::threads / warp_threads;
-  static constexpr size_t record_bytes = std::max<size_t>(sizeof(Bits), value_bytes<Value>);
+  /// Columns pass one after the other.
+  static constexpr size_t record_bytes = Policy::as_records
+                                             ? sizeof(Bits) + value_bytes<Value>
+                                             : std::max<size_t>(sizeof(Bits), value_bytes<Value>);
 
   uint64_t shift[digit_values];  // a record's place in `out` minus its place in the tile, by digit
   uint32_t warp_sums[warps];
@@ -103,7 +133,7 @@ struct Shared {
   uint32_t place;          // of the present pass's digit
   uint32_t portion;        // of that pass
   uint32_t rows_finished;  // of that portion, by this block
-  Sweep<Bits, Value> sweep;
+  Sweep<Bits, Value, Policy::as_records> sweep;
   Portion borders;
   // First, if there is one, the list of values. While keys are ranked: a histogram a warp, then where in the
   // tile each warp's keys of a digit start.
@@ -118,20 +148,26 @@ template <class Bits, class Value, Ranking ranking, class Policy, bool full>
 class Tile {
  public:
   using TileShared = Shared<Bits, Value, Policy>;
+  using TileSweep = Sweep<Bits, Value, Policy::as_records>;
   static constexpr uint32_t keys_a_thread = Policy::keys_a_thread;
   static constexpr bool with_values = value_bytes<Value> != 0;
   static constexpr bool has_codes = can_sort_codes<Bits, Value, Policy>;
+  static constexpr bool as_records = Policy::as_records;
 
-  __device__ __forceinline__ Tile(TileShared& shared, const Sweep<Bits, Value>& sweep, uint64_t first,
-                                  uint32_t size)
+  __device__ __forceinline__ Tile(TileShared& shared, const TileSweep& sweep, uint64_t first, uint32_t size)
       : shared_(shared), sweep_(sweep), digit_of_(sweep.digit_of), first_(first), size_(size) {}
 
-  /// The keys as the pass wants them. All threads, none of which uses the counts.
+  /// The keys as the pass wants them; the values of records, too, in shared memory, as registers are short.
+  /// All threads, none of which uses the counts.
   __device__ __forceinline__ void load_keys() {
-    const Bits* const mine = sweep_.keys_from + first_ + own_index(0);
+    if constexpr (as_records) {
+      load_pairs();
+    } else {
+      const Bits* const mine = sweep_.keys_from + first_ + own_index(0);
 #pragma unroll
-    for (uint32_t i = 0; i < keys_a_thread; ++i)
-      keys_[i] = has_own(i) ? __ldcs(mine + i * warp_threads) : Bits{0};
+      for (uint32_t i = 0; i < keys_a_thread; ++i)
+        keys_[i] = has_own(i) ? __ldcs(mine + i * warp_threads) : Bits{0};
+    }
     if (!sweep_.map_at_load) return;
 #pragma unroll
     for (uint32_t i = 0; i < keys_a_thread; ++i) keys_[i] = sweep_.map.to_ordered(keys_[i]);
@@ -175,20 +211,29 @@ class Tile {
     }
   }
 
-  /// Phase 4a: keys into shared memory, in the order of their digits.
-  __device__ __forceinline__ void gather_keys() {
-    Bits* const places = reinterpret_cast<Bits*>(shared_.records);
-    const uint32_t* const starts = shared_.warp_counts[warp()];
+  /// Of records, before all threads meet and gather.
+  __device__ __forceinline__ void fetch_values() {
 #pragma unroll
-    for (uint32_t i = 0; i < keys_a_thread; ++i) {
-      const uint32_t place = starts[digit_of_(keys_[i])] + ranks_.get(i);
-      if constexpr (with_values) ranks_.set(i, place);
-      if (has_own(i)) places[place] = keys_[i];
-    }
+    for (uint32_t i = 0; i < keys_a_thread; ++i) values_[i] = kept_values()[own_index(i)];
+  }
+
+  /// Phase 4a: keys, or records, into shared memory, in the order of their digits.
+  __device__ __forceinline__ void gather() {
+    if constexpr (!as_records)
+      gather_keys();
+    else if (sweep_.records.writes)
+      gather_pairs(ordered_records());
+    else
+      gather_pairs(ordered_columns());
   }
 
   /// Phase 5: runs of one digit go out, coalesced.
-  __device__ __forceinline__ void write_keys() {
+  __device__ __forceinline__ void write() {
+    if constexpr (as_records)
+      if (sweep_.records.writes) {
+        write_records();
+        return;
+      }
     if (has_codes && sweep_.map_at_store && sweep_.list != nullptr)
       write_keys_as([this](Bits code) { return sweep_.list[code]; });
     else if (sweep_.map_at_store)
@@ -197,7 +242,7 @@ class Tile {
       write_keys_as([](Bits key) { return key; });
   }
 
-  /// Phases 4a and 5 once more for the values, through the same shared memory.
+  /// Phases 4a and 5 once more for the values of columns, through the same shared memory.
   __device__ __forceinline__ void move_values() {
     const Value* const mine = sweep_.values_from + first_ + own_index(0);
     Value values[keys_a_thread];
@@ -217,6 +262,76 @@ class Tile {
   }
 
  private:
+  /// The tile in the order in which it was loaded ...
+  __device__ __forceinline__ Value* kept_values() const { return reinterpret_cast<Value*>(shared_.records); }
+  /// ... and in that of its digits.
+  __device__ __forceinline__ PairRecords<Bits, Value> ordered_records() const {
+    return {reinterpret_cast<PairRecord<Bits, Value>*>(shared_.records)};
+  }
+  __device__ __forceinline__ PairColumns<Bits, Value> ordered_columns() const {
+    Bits* const keys = reinterpret_cast<Bits*>(shared_.records);
+    return {keys, reinterpret_cast<Value*>(keys + Policy::tile)};
+  }
+
+  __device__ __forceinline__ void load_pairs() {
+    if (!sweep_.records.reads) {
+      const PairColumns<const Bits, const Value> columns{sweep_.keys_from, sweep_.values_from};
+      load_pairs_from([mine = columns.from(first_ + own_index(0))](uint32_t i, Bits& key, Value& value) {
+        mine.template load<true>(i * warp_threads, key, value);
+      });
+    } else if (full) {
+      load_pairs_from(
+          [mine = sweep_.records.from.at(first_).from(own_index(0))](uint32_t i, Bits& key, Value& value) {
+            mine.template load<true>(i * warp_threads, key, value);
+          });
+    } else {
+      load_pairs_from([this](uint32_t i, Bits& key, Value& value) {
+        sweep_.records.from.at(first_ + own_index(i)).template load<true>(0, key, value);
+      });
+    }
+  }
+  template <class Load>
+  __device__ __forceinline__ void load_pairs_from(Load load) {
+#pragma unroll
+    for (uint32_t i = 0; i < keys_a_thread; ++i) {
+      keys_[i] = Bits{0};
+      Value value{};
+      if (has_own(i)) load(i, keys_[i], value);
+      kept_values()[own_index(i)] = value;
+    }
+  }
+
+  template <class Pairs>
+  __device__ __forceinline__ void gather_pairs(const Pairs& places) {
+    const uint32_t* const starts = shared_.warp_counts[warp()];
+#pragma unroll
+    for (uint32_t i = 0; i < keys_a_thread; ++i)
+      if (has_own(i)) places.store(starts[digit_of_(keys_[i])] + ranks_.get(i), keys_[i], values_[i]);
+  }
+
+  __device__ __forceinline__ void write_records() {
+    const auto to = sweep_.records.to;
+#pragma unroll 4  // more at once: registers are spilled
+    for (uint32_t i = 0; i < keys_a_thread; ++i) {
+      if (!has_place(i)) break;
+      Bits key;
+      Value value;
+      ordered_records().template load<false>(place(i), key, value);
+      to.at(shared_.shift[digit_of_(key)] + place(i)).store(0, key, value);
+    }
+  }
+
+  __device__ __forceinline__ void gather_keys() {
+    Bits* const places = reinterpret_cast<Bits*>(shared_.records);
+    const uint32_t* const starts = shared_.warp_counts[warp()];
+#pragma unroll
+    for (uint32_t i = 0; i < keys_a_thread; ++i) {
+      const uint32_t place = starts[digit_of_(keys_[i])] + ranks_.get(i);
+      if constexpr (with_values) ranks_.set(i, place);
+      if (has_own(i)) places[place] = keys_[i];
+    }
+  }
+
   /// From ordered keys to places in the list of values, which all of them are in. The list is where the
   /// counts will be.
   __device__ __forceinline__ void look_up_codes() {
@@ -260,33 +375,47 @@ class Tile {
       if (!has_place(i)) break;
       const Bits key = places[place(i)];
       const uint32_t digit = digit_of_(key);
-      if constexpr (with_values) digits_.set(i, digit);
+      if constexpr (with_values && !as_records) digits_.set(i, digit);
       (to + shared_.shift[digit])[i * Policy::threads] = stored(key);
+      if constexpr (as_records)
+        sweep_.values_to[shared_.shift[digit] + place(i)] = ordered_columns().values[place(i)];
     }
   }
 
   TileShared& shared_;
-  const Sweep<Bits, Value>& sweep_;
+  const TileSweep& sweep_;
   const DigitOf<Bits> digit_of_;
   const uint64_t first_;
   const uint32_t size_;
   Bits keys_[keys_a_thread];
-  Packed16<keys_a_thread> ranks_;  // in the warp; with values, from phase 4a on: the place in the tile
-  Packed16<with_values ? keys_a_thread : 0> digits_;
+  Packed16<keys_a_thread>
+      ranks_;  // in the warp; columns with values, from phase 4a on: the place in the tile
+  Packed16<with_values && !as_records ? keys_a_thread : 0> digits_;
+  Value values_[as_records ? keys_a_thread : 1];
 };
 
-/// One thread: what is read later comes from the second-level cache then. The tile's values, which it wants
-/// last; and the keys of the tile that comes when a quarter of the blocks have taken their next one. (2^28 of
-/// the AND of five, ms: u64 12.1 -> 11.0, u32+u32 6.01 -> 5.50, u64+u64 20.6 -> 19.6. A whole round ahead:
-/// 11.4, 5.72, 21.8, and with the values of that tile, too, 6.3 and 24.5: more than the cache holds.)
-template <class Bits, class Value, class Policy>
-__device__ __forceinline__ void ask_ahead(const Sweep<Bits, Value>& sweep, const Portion& portion,
+/// One thread: what is read later comes from the second-level cache then. The keys, or records, of the tile
+/// that comes when a quarter of the blocks have taken their next one; and this tile's values, which columns
+/// want last. (2^28 of the AND of five, ms: u64 12.1 -> 11.0, u32+u32 6.01 -> 5.50, u64+u64 20.6 -> 19.6. A
+/// whole round ahead: 11.4, 5.72, 21.8, and with the values of that tile, too, 6.3 and 24.5: more than the
+/// cache holds.)
+template <class Policy, class Bits, class Value, bool as_records>
+__device__ __forceinline__ void ask_ahead(const Sweep<Bits, Value, as_records>& sweep, const Portion& portion,
                                           uint32_t row, uint32_t size) {
-  if constexpr (value_bytes<Value> != 0)
-    ptx::prefetch(sweep.values_from + portion.first + uint64_t{row} * Policy::tile, size);
-  const uint64_t next = (uint64_t{row} + gridDim.x / 4) * Policy::tile;
-  if (next + Policy::tile <= portion.count)
-    ptx::prefetch(sweep.keys_from + portion.first + next, Policy::tile);
+  const uint64_t own = portion.first + uint64_t{row} * Policy::tile;
+  const uint64_t next = own + uint64_t{gridDim.x / 4} * Policy::tile;
+  const bool has_next = next + Policy::tile <= portion.first + portion.count;
+  if constexpr (as_records) {
+    if (sweep.records.reads) {
+      if (has_next && sweep.records.from.are_together(next, Policy::tile))
+        sweep.records.from.at(next).prefetch(0, Policy::tile);
+      return;
+    }
+    if (has_next) ptx::prefetch(sweep.values_from + next, Policy::tile);
+  } else if constexpr (value_bytes<Value> != 0) {
+    ptx::prefetch(sweep.values_from + own, size);
+  }
+  if (has_next) ptx::prefetch(sweep.keys_from + next, Policy::tile);
 }
 
 /// All that happens to one tile.
@@ -297,7 +426,7 @@ __device__ __noinline__ void sweep_tile(Statuses statuses, uint32_t row, uint32_
   const auto& portion = shared.borders;
   Tile<Bits, Value, ranking, Policy, full> tile(shared, sweep, portion.first + uint64_t{row} * Policy::tile,
                                                 size);
-  if (threadIdx.x == 0) ask_ahead<Bits, Value, Policy>(sweep, portion, row, size);
+  if (threadIdx.x == 0) ask_ahead<Policy>(sweep, portion, row, size);
   tile.load_keys();
   tile.rank_in_warp();
 
@@ -310,8 +439,9 @@ __device__ __noinline__ void sweep_tile(Statuses statuses, uint32_t row, uint32_
   uint32_t total = 0;
   const uint32_t start = block_exclusive_sum<Policy::threads>(in_tile, shared.warp_sums, total);
   if (digit < digit_values) tile.start_digit_at(digit, start);
+  if constexpr (Policy::as_records) tile.fetch_values();
   __syncthreads();
-  tile.gather_keys();
+  tile.gather();
 
   if (digit < digit_values) {
     const uint32_t before = statuses.sum_before(row, digit);
@@ -322,8 +452,8 @@ __device__ __noinline__ void sweep_tile(Statuses statuses, uint32_t row, uint32_
       portion.next_offsets[digit] = destination + in_tile;
   }
   __syncthreads();
-  tile.write_keys();
-  if constexpr (value_bytes<Value> != 0) tile.move_values();
+  tile.write();
+  if constexpr (value_bytes<Value> != 0 && !Policy::as_records) tile.move_values();
 }
 
 /// The portion's tiles one after another: a block draws tickets until none is left. The tickets behind the
@@ -340,10 +470,14 @@ __device__ __forceinline__ void sweep_portion(Shared<Bits, Value, Policy>& share
     const uint32_t row = shared.tile;
     if (row >= rows) return;
     const uint64_t first = uint64_t{row} * Policy::tile;
-    if (first + Policy::tile <= portion.count) {
+    bool is_whole = first + Policy::tile <= portion.count;
+    if constexpr (Policy::as_records)
+      if (shared.sweep.records.reads)
+        is_whole = is_whole && shared.sweep.records.from.are_together(portion.first + first, Policy::tile);
+    if (is_whole) {
       sweep_tile<Bits, Value, ranking, Policy, true>(statuses, row, Policy::tile);
     } else if (first < portion.count) {
-      const uint32_t size = static_cast<uint32_t>(portion.count - first);
+      const uint32_t size = static_cast<uint32_t>(min(portion.count - first, uint64_t{Policy::tile}));
       sweep_tile<Bits, Value, ranking, Policy, false>(statuses, row, size);
     } else {
       if (threadIdx.x < digit_values) statuses.publish_prefix(row, threadIdx.x, 0);
@@ -359,6 +493,17 @@ __device__ __forceinline__ void wait_for_rows(uint32_t* finished, uint32_t mine,
   if (all.fetch_add(mine, cuda::memory_order_acq_rel) + mine != rows)
     while (all.load(cuda::memory_order_acquire) != rows) {
     }
+}
+
+/// Between the passes, records have the memory of both columns. In the scratch array that is one piece.
+template <class Bits, class Value>
+__device__ __forceinline__ RecordsInColumns<Bits, Value> records_at(Where where,
+                                                                    const ColumnArrays<Bits>& keys,
+                                                                    const ColumnArrays<Value>& values,
+                                                                    const Passes& passes) {
+  using Record = PairRecord<Bits, Value>;
+  if (where == Where::scratch) return RecordsInColumns<Bits, Value>(reinterpret_cast<Record*>(keys.scratch));
+  return {{keys.out, values.out}, passes.count, reinterpret_cast<Record*>(passes.last_record)};
 }
 
 /// The present portion of the present pass.
@@ -384,7 +529,13 @@ __device__ __forceinline__ void sweep_portion_of_pass(Shared<Bits, Value, Policy
                     .list = plan.list.values,
                     .list_size = plan.bins,
                     .map_at_load = maps && pass.first,
-                    .map_at_store = maps && pass.last};
+                    .map_at_store = maps && pass.last,
+                    .records = {}};
+    if constexpr (Policy::as_records)
+      shared.sweep.records = {.from = records_at(pass.source, keys, values, passes),
+                              .to = records_at(pass.destination, keys, values, passes),
+                              .reads = !pass.first,
+                              .writes = !pass.last};
     const uint64_t first = number * passes.portion_keys;
     uint64_t* const offsets = passes.offsets + (uint64_t{index} + place) * digit_values;
     shared.borders = {.first = first,
@@ -403,7 +554,7 @@ __global__ __launch_bounds__(Policy::threads, Policy::blocks_a_multiprocessor) v
     ColumnArrays<Bits> keys, ColumnArrays<Value> values, Passes passes, const SortPlan<Bits>* plan) {
   if (ptx::is_before_90() && !Policy::is_portable) return;
   ptx::wait_for_previous_launch();
-  if (!plan->scatters) return;
+  if (!plan->scatters || (plan->as_records != 0) != Policy::as_records) return;
   auto& shared = shared_memory<Shared<Bits, Value, Policy>>();
   if (threadIdx.x == 0) shared.place = shared.portion = shared.rows_finished = 0;
   __syncthreads();
@@ -441,6 +592,7 @@ struct OnesweepWorkspace {
   DeviceSpan<uint32_t> tickets;
   DeviceSpan<uint32_t> finished;
   DeviceSpan<uint64_t> offsets;  // [place][portion + 1][digit]
+  DeviceSpan<uint4> last_record;
 
   /// `has_statuses` false: these are still to be set, to status_words().
   OnesweepWorkspace(Workspace& workspace, uint64_t count, uint64_t largest_portion, bool has_statuses = true)
@@ -450,7 +602,8 @@ struct OnesweepWorkspace {
         statuses(workspace.take<uint32_t>(has_statuses ? status_words() : 0)),
         tickets(workspace.take<uint32_t>(uint64_t{digit_places<Bits>} * portions)),
         finished(workspace.take<uint32_t>(uint64_t{digit_places<Bits>} * portions)),
-        offsets(workspace.take<uint64_t>(digit_places<Bits> * offsets_stride())) {}
+        offsets(workspace.take<uint64_t>(digit_places<Bits> * offsets_stride())),
+        last_record(workspace.take<uint4>(1)) {}
 
   uint64_t status_words() const { return onesweep_detail::Statuses::words(rows); }
   /// Distance of two digit places in `offsets`.
@@ -479,15 +632,24 @@ void clear_statuses(const OnesweepWorkspace<Bits, Value, Policy>& workspace, con
                  statuses.size() * sizeof(uint32_t) / sizeof(uint4), wanted);
 }
 
+namespace onesweep_detail {
+template <class Policy, Ranking ranking, class Bits, class Value>
+void launch_passes(const ColumnArrays<Bits>& keys, const ColumnArrays<Value>& values, const Passes& passes,
+                   const SortPlan<Bits>* plan, cudaStream_t stream) {
+  constexpr size_t shared_bytes = sizeof(Shared<Bits, Value, Policy>);
+  const auto kernel = onesweep_kernel<Bits, Value, ranking, Policy>;
+  const uint32_t blocks = std::min(passes.rows, resident_blocks(kernel, Policy::threads, shared_bytes));
+  launch_chained(kernel, {blocks, Policy::threads, shared_bytes}, stream, keys, values, passes, plan);
+}
+}  // namespace onesweep_detail
+
 /// All passes that the plan has, from its source arrays to its destinations, least significant digit first.
+/// Where the plan may want records (SortTask), keys.scratch has room for both columns.
 template <Ranking ranking, class Bits, class Value, class Policy>
 void radix_onesweep(const ColumnArrays<Bits>& keys, const ColumnArrays<Value>& values, uint64_t count,
                     const SortPlan<Bits>* plan, const OnesweepWorkspace<Bits, Value, Policy>& workspace,
                     cudaStream_t stream) {
   using namespace onesweep_detail;
-  constexpr size_t shared_bytes = sizeof(Shared<Bits, Value, Policy>);
-  const auto kernel = onesweep_kernel<Bits, Value, ranking, Policy>;
-  const uint32_t blocks = std::min(workspace.rows, resident_blocks(kernel, Policy::threads, shared_bytes));
   const Passes passes{.count = count,
                       .portion_keys = workspace.portion_keys,
                       .portions = workspace.portions,
@@ -495,8 +657,12 @@ void radix_onesweep(const ColumnArrays<Bits>& keys, const ColumnArrays<Value>& v
                       .offsets = workspace.offsets.data(),
                       .statuses = workspace.statuses.data(),
                       .tickets = workspace.tickets.data(),
-                      .finished = workspace.finished.data()};
-  launch_chained(kernel, {blocks, Policy::threads, shared_bytes}, stream, keys, values, passes, plan);
+                      .finished = workspace.finished.data(),
+                      .last_record = workspace.last_record.data()};
+  launch_passes<Policy, ranking>(keys, values, passes, plan, stream);
+  if constexpr (can_pass_records<Bits, Value, Policy>)
+    if (may_pass_records<Bits, Value, Policy>(count))
+      launch_passes<AsRecords<Policy>, ranking>(keys, values, passes, plan, stream);
 }
 
 }  // namespace sweepsort

@@ -261,8 +261,9 @@ void sort_by_digest(DeviceSpan<const Bits> keys_in, DeviceSpan<Bits> keys_out, c
   if constexpr (has_msd_sort<Bits, Value>)
     if (asks_for_few) few = {keys_in.data(), &workspace.msd.plan.data()->maybe_few};
   make_sort_plan(workspace.digest.data(),
-                 SortTask{count, settings.algorithm, with_values, in_place, avoids_counting}, settings.map,
-                 wanted, plan, onesweep.offsets.data(), onesweep.offsets_stride(), few, stream);
+                 SortTask{count, settings.algorithm, with_values, in_place, avoids_counting,
+                          may_pass_records<Bits, Value, Policy>(count)},
+                 settings.map, wanted, plan, onesweep.offsets.data(), onesweep.offsets_stride(), few, stream);
   if constexpr (has_msd_sort<Bits, Value> && with_values) {
     if (asks_for_few)
       count_few_values(msd_arrays(keys_in, keys_out, values_in, values_out, workspace),

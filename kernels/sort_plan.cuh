@@ -73,6 +73,7 @@ struct SortPlan {
   uint32_t finished_places;  // digit places whose offsets are there
   uint32_t live_digits;
   uint32_t scatters;      // whether the passes run at all
+  uint32_t as_records;    // whether they move pairs that lie side by side
   uint32_t copy_back;     // in place and an odd number of passes: the result is in the scratch array
   uint32_t bins;          // counting: distinct values at most
   uint32_t first_bin;     // counting: where the counts of `minimum` are; after the last bin the first follows
@@ -89,6 +90,7 @@ struct SortTask {
   uint32_t with_values;
   uint32_t in_place;
   uint32_t avoids_counting = 0;  // keys alone of more than a byte are counted only if that is asked for
+  uint32_t may_pass_records = 0;
 };
 
 /// From how many keys alone on counting them may be the automatic choice: below, its launches take longer
@@ -158,6 +160,15 @@ __device__ void lay_out_passes(SortPlan<Bits>& plan, bool in_place) {
   }
 }
 
+/// Whether pairs are records between the passes: where these write short runs. The first pass reads columns
+/// and the last one writes them.
+template <class Bits>
+__device__ bool pays_as_records(const SortPlan<Bits>& plan) {
+  uint32_t hot = 0;
+  for (const RadixPass& pass : plan.passes) hot += pass.live && pass.hot.share_is_high;
+  return plan.road == Road::radix && plan.live_digits > 2 && 2 * hot < plan.live_digits;
+}
+
 template <uint32_t threads>
 struct Shared {
   uint64_t warp_sums[threads / warp_threads];
@@ -206,6 +217,7 @@ __device__ void write_plan(const Digest<Bits>& digest, const SortTask& task, Key
     for (uint32_t place = 0; place < digit_places<Bits>; ++place) plan.passes[place].live = place == 0;
   }
   lay_out_passes(plan, task.in_place);
+  plan.as_records = task.may_pass_records && pays_as_records(plan);
 }
 
 /// Whether keys of different places are often the same. The whole block. The distances differ from thread to

@@ -112,6 +112,31 @@ TEMPLATE_PRODUCT_TEST_CASE("pairs are sorted stably", "[device]", std::pair,
   });
 }
 
+TEMPLATE_PRODUCT_TEST_CASE("pairs are sorted stably by passes of records and of columns", "[device]",
+                           std::pair, ((uint32_t, uint32_t), (float, uint32_t), (int64_t, uint64_t))) {
+  using Key = typename TestType::first_type;
+  using Value = typename TestType::second_type;
+  const uint64_t tile = sizeof(Key) == 4 ? 512 * 16 : 512 * 10;
+  // On a GPU, from 128 MiB of pairs on (least_record_bytes).
+  const uint64_t least = (uint64_t{128} << 20) / (sizeof(Key) + sizeof(Value));
+  const std::vector<uint64_t> counts =
+      on_gpu ? std::vector<uint64_t>{least + 1} : std::vector<uint64_t>{tile - 1, 2 * tile + 1};
+  uint32_t turn = 0;
+  // Digits that are spread out, of which some are frequent, and hot ones, which pass as columns.
+  for (const char* const distribution : {"uniform", "zipf-hashed", "nearly-sorted", "gaussian", "and3"})
+    for (const uint64_t count : counts) {
+      const uint32_t number = turn++;
+      if (takes_turns && number % 2 == 0) continue;
+      sort_pairs<Key, Value>({.distribution = distribution,
+                              .count = count,
+                              .order = number % 3 == 0 ? Order::descending : Order::ascending,
+                              .algorithm = SortAlgorithm::radix,
+                              .in_place = number % 4 < 2,
+                              .ballot = number % 5 == 0,
+                              .portion_keys = number % 3 == 1 ? counts.back() / 2 : 0});
+    }
+}
+
 TEST_CASE("counting takes keys of a small range, whatever their type", "[device]") {
   const uint64_t count = on_gpu ? 3'000'001 : 3 * most_emulated + 10'000;
   for (const Order order : {Order::ascending, Order::descending}) {
