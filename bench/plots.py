@@ -66,7 +66,9 @@ def draw_plots(cases: list[Case], folder: pathlib.Path) -> list[pathlib.Path]:
         fitting = [case for case in cases if case.matches(wanted)]
         if not fitting:
             continue
-        wanted["machine"] = machine_of(fitting[-1].run, backend)  # a plot shows one machine
+        # A plot shows one machine, that with most cases.
+        machines = collections.Counter(machine_of(case.run, backend) for case in fitting)
+        wanted["machine"] = machines.most_common(1)[0][0]
         by_size = select(cases, ["n"], {**wanted, "distribution": "uniform"})
         if len(by_size) >= ENOUGH:
             figure = curves(by_size, f"{key_type}, uniform, {backend}")
