@@ -107,7 +107,7 @@ using AsRecords = OnesweepPolicy<Policy::threads, Policy::keys_a_thread, Policy:
                                  Policy::is_portable, true>;
 
 /// From how many bytes of pairs on passes may move them as records. Below, what is gained is what the launch
-/// for it takes where it finds nothing to do (4 us: another share of shared memory is configured for it).
+/// for it takes where it finds nothing to do (4 us).
 //
 // H100, CUDA 13.0, 2026-11-25, whole sorts by digits (--algorithm radix), columns -> records, microseconds:
 //
@@ -118,7 +118,8 @@ using AsRecords = OnesweepPolicy<Policy::threads, Policy::keys_a_thread, Policy:
 //
 // Records of 12 bytes, a word at a time: u64+u32 2^24 uniform 1,740 -> 1,820, with 10 keys a thread 1,672;
 // the AND of five 1,350 -> 1,610 and 1,405. Values in registers while keys are ranked: 548 bytes of them
-// spilled with u32+u32, uniform 712. Records in the scratch array alone: half of the gain.
+// spilled with u32+u32, uniform 712. Records in the scratch array alone: half of the gain. Digits that
+// alternate from tile to tile, which look spread out but make long runs, lose 5 %.
 #if defined(__CUDACC__)
 inline constexpr uint64_t least_record_bytes = uint64_t{128} << 20;
 #else

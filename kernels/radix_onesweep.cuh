@@ -9,8 +9,9 @@
 //     4 counts of all tiles before, by look-back, + offsets of the digits
 //     5 out[4 of the digit + rank among the tile's keys of it] = key, in runs of one digit
 //
-// Large arrays of pairs whose digits are spread out lie side by side between the passes (pair_arrays.cuh):
-// one run of memory a digit instead of two. The first pass reads columns, the last one writes them.
+// Between the passes, the pairs of a large array whose digits are spread out are records, a key and its value
+// side by side (pair_arrays.cuh): one run of memory a digit instead of two. The first pass reads columns, the
+// last one writes them.
 //
 // One launch makes all passes. A block that finds no tile of a pass left waits for those that others still
 // have; they are on the device, or would not have them, so this needs no cooperative launch.
@@ -49,7 +50,7 @@ struct ColumnArrays {
   }
 };
 
-/// Whether passes can move pairs as records (those of 12 bytes gain nothing by it) ...
+/// Whether passes can move pairs as records (not those of 12 bytes: figures at least_record_bytes) ...
 template <class Bits, class Value, class Policy>
 inline constexpr bool can_pass_records =
     !Policy::is_portable && sizeof(Bits) >= 4 && value_bytes<Value> == sizeof(Bits);
@@ -80,7 +81,7 @@ struct Passes {
   uint32_t* statuses;
   uint32_t* tickets;   // one a place and portion
   uint32_t* finished;  // rows, in the same order
-  uint4* last_record;
+  uint4* last_record;  // of an odd number in columns, the one that has no room there
 };
 
 /// One portion of one pass.
@@ -138,12 +139,14 @@ struct Shared {
   // First, if there is one, the list of values. While keys are ranked: a histogram a warp, then where in the
   // tile each warp's keys of a digit start.
   alignas(16) uint32_t warp_counts[warps][digit_values];
-  alignas(16) unsigned char records[Policy::tile * record_bytes];  // the tile in the order of its digits
+  // The tile in the order of its digits; of pairs that are records, the values in the tile's own order before.
+  alignas(16) unsigned char records[Policy::tile * record_bytes];
 };
 
 /// The tile of one block: `Policy::keys_a_thread` records a thread, in warp-striped order (a warp's records
 /// are neighbours, its lanes' records interleave), which is the order that ranks must keep. `full` tiles have
-/// no record missing; testing for that once a tile and not once a key is worth a fifth of the time.
+/// no record missing and are one piece of memory; testing for that once a tile and not once a key is worth a
+/// fifth of the time.
 template <class Bits, class Value, Ranking ranking, class Policy, bool full>
 class Tile {
  public:
@@ -157,9 +160,9 @@ class Tile {
   __device__ __forceinline__ Tile(TileShared& shared, const TileSweep& sweep, uint64_t first, uint32_t size)
       : shared_(shared), sweep_(sweep), digit_of_(sweep.digit_of), first_(first), size_(size) {}
 
-  /// The keys as the pass wants them; the values of records, too, in shared memory, as registers are short.
-  /// All threads, none of which uses the counts.
-  __device__ __forceinline__ void load_keys() {
+  /// The keys as the pass wants them. Pairs that are records come whole: the values go to shared memory, as
+  /// registers are short. All threads, none of which uses the counts.
+  __device__ __forceinline__ void load() {
     if constexpr (as_records) {
       load_pairs();
     } else {
@@ -262,9 +265,9 @@ class Tile {
   }
 
  private:
-  /// The tile in the order in which it was loaded ...
+  /// The tile's values in the order in which they were loaded ...
   __device__ __forceinline__ Value* kept_values() const { return reinterpret_cast<Value*>(shared_.records); }
-  /// ... and in that of its digits.
+  /// ... and the tile in that of its digits.
   __device__ __forceinline__ PairRecords<Bits, Value> ordered_records() const {
     return {reinterpret_cast<PairRecord<Bits, Value>*>(shared_.records)};
   }
@@ -388,17 +391,16 @@ class Tile {
   const uint64_t first_;
   const uint32_t size_;
   Bits keys_[keys_a_thread];
-  Packed16<keys_a_thread>
-      ranks_;  // in the warp; columns with values, from phase 4a on: the place in the tile
+  Packed16<keys_a_thread> ranks_;  // in the warp; with digits_, from phase 4a on: the place in the tile
   Packed16<with_values && !as_records ? keys_a_thread : 0> digits_;
   Value values_[as_records ? keys_a_thread : 1];
 };
 
-/// One thread: what is read later comes from the second-level cache then. The keys, or records, of the tile
-/// that comes when a quarter of the blocks have taken their next one; and this tile's values, which columns
-/// want last. (2^28 of the AND of five, ms: u64 12.1 -> 11.0, u32+u32 6.01 -> 5.50, u64+u64 20.6 -> 19.6. A
-/// whole round ahead: 11.4, 5.72, 21.8, and with the values of that tile, too, 6.3 and 24.5: more than the
-/// cache holds.)
+/// One thread: what is read later comes from the second-level cache then. All that load() wants of the tile
+/// that comes when a quarter of the blocks have taken their next one; and this tile's values, where these are
+/// moved last. (Columns, 2^28 of the AND of five, ms: u64 12.1 -> 11.0, u32+u32 6.01 -> 5.50, u64+u64 20.6 ->
+/// 19.6. A whole round ahead: 11.4, 5.72, 21.8, and with the values of that tile, too, 6.3 and 24.5: more than
+/// the cache holds.)
 template <class Policy, class Bits, class Value, bool as_records>
 __device__ __forceinline__ void ask_ahead(const Sweep<Bits, Value, as_records>& sweep, const Portion& portion,
                                           uint32_t row, uint32_t size) {
@@ -427,7 +429,7 @@ __device__ __noinline__ void sweep_tile(Statuses statuses, uint32_t row, uint32_
   Tile<Bits, Value, ranking, Policy, full> tile(shared, sweep, portion.first + uint64_t{row} * Policy::tile,
                                                 size);
   if (threadIdx.x == 0) ask_ahead<Policy>(sweep, portion, row, size);
-  tile.load_keys();
+  tile.load();
   tile.rank_in_warp();
 
   const uint32_t digit = threadIdx.x;
@@ -495,7 +497,8 @@ __device__ __forceinline__ void wait_for_rows(uint32_t* finished, uint32_t mine,
     }
 }
 
-/// Between the passes, records have the memory of both columns. In the scratch array that is one piece.
+/// Between the passes, records have the memory of both columns. In the scratch array that is one piece. What
+/// it says of the input, nobody asks: there are columns.
 template <class Bits, class Value>
 __device__ __forceinline__ RecordsInColumns<Bits, Value> records_at(Where where,
                                                                     const ColumnArrays<Bits>& keys,
@@ -579,7 +582,7 @@ __global__ __launch_bounds__(Policy::threads, Policy::blocks_a_multiprocessor) v
 
 }  // namespace onesweep_detail
 
-/// Device memory of the passes of one sort; all but the offsets must be zero before each sort, the statuses
+/// Device memory of the passes of one sort; tickets and finished must be zero before each sort, the statuses
 /// when it begins (clear_statuses).
 template <class Bits, class Value, class Policy_ = TunedOnesweep<Bits, Value>>
 struct OnesweepWorkspace {
@@ -591,8 +594,8 @@ struct OnesweepWorkspace {
   DeviceSpan<uint32_t> statuses;
   DeviceSpan<uint32_t> tickets;
   DeviceSpan<uint32_t> finished;
-  DeviceSpan<uint64_t> offsets;  // [place][portion + 1][digit]
-  DeviceSpan<uint4> last_record;
+  DeviceSpan<uint64_t> offsets;   // [place][portion + 1][digit]
+  DeviceSpan<uint4> last_record;  // any of those that may be records fits
 
   /// `has_statuses` false: these are still to be set, to status_words().
   OnesweepWorkspace(Workspace& workspace, uint64_t count, uint64_t largest_portion, bool has_statuses = true)
@@ -603,7 +606,7 @@ struct OnesweepWorkspace {
         tickets(workspace.take<uint32_t>(uint64_t{digit_places<Bits>} * portions)),
         finished(workspace.take<uint32_t>(uint64_t{digit_places<Bits>} * portions)),
         offsets(workspace.take<uint64_t>(digit_places<Bits> * offsets_stride())),
-        last_record(workspace.take<uint4>(1)) {}
+        last_record(workspace.take<uint4>(can_pass_records<Bits, Value, Policy> ? 1 : 0)) {}
 
   uint64_t status_words() const { return onesweep_detail::Statuses::words(rows); }
   /// Distance of two digit places in `offsets`.

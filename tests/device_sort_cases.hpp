@@ -117,6 +117,10 @@ DeviceSortOutcome sort_pairs(const Case& test) {
   out.check_zones();
   values_out.check_zones();
   oracle::require_sorted_pairs<Key, Value>(input, values, out.download(), values_out.download(), test.order);
+  if (!test.in_place) {
+    oracle::require(oracle::compare<Key>(input, in.download()));
+    oracle::require(oracle::compare<Value>(values, values_in.download()));
+  }
   return outcome;
 }
 

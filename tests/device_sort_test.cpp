@@ -116,17 +116,17 @@ TEMPLATE_PRODUCT_TEST_CASE("pairs are sorted stably by passes of records and of 
                            std::pair, ((uint32_t, uint32_t), (float, uint32_t), (int64_t, uint64_t))) {
   using Key = typename TestType::first_type;
   using Value = typename TestType::second_type;
-  const uint64_t tile = sizeof(Key) == 4 ? 512 * 16 : 512 * 10;
-  // On a GPU, from 128 MiB of pairs on (least_record_bytes).
-  const uint64_t least = (uint64_t{128} << 20) / (sizeof(Key) + sizeof(Value));
+  const uint64_t tile = TunedOnesweep<std::conditional_t<sizeof(Key) == 4, uint32_t, uint64_t>, Value>::tile;
+  const uint64_t least = least_record_bytes / (sizeof(Key) + sizeof(Value));
+  // A tile of records lies half in the memory of the keys, half in that of the values; one pair is left over.
   const std::vector<uint64_t> counts =
-      on_gpu ? std::vector<uint64_t>{least + 1} : std::vector<uint64_t>{tile - 1, 2 * tile + 1};
+      on_gpu ? std::vector<uint64_t>{least + tile + 1} : std::vector<uint64_t>{tile - 1, 3 * tile + 1};
   uint32_t turn = 0;
   // Digits that are spread out, of which some are frequent, and hot ones, which pass as columns.
   for (const char* const distribution : {"uniform", "zipf-hashed", "nearly-sorted", "gaussian", "and3"})
     for (const uint64_t count : counts) {
       const uint32_t number = turn++;
-      if (takes_turns && number % 2 == 0) continue;
+      if (takes_turns && number % 4 != 1) continue;
       sort_pairs<Key, Value>({.distribution = distribution,
                               .count = count,
                               .order = number % 3 == 0 ? Order::descending : Order::ascending,

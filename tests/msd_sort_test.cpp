@@ -762,7 +762,8 @@ TEMPLATE_PRODUCT_TEST_CASE("pairs whose digest shows few digits are sorted by co
     INFO(values << " values " << name(order) << (in_place ? " in place" : ""));
     const OnDevice session;
     const KeyMap<Bits> map = key_map<Bits>(key_type_of<Key>(), order);
-    RecordArrays<Key, Value> records(keys, in_place);
+    RecordArrays<Key, Value> records(keys, in_place,
+                                     2 * keys.size());  // passes of records want room for both
     const MsdArrays<Bits, Value> arrays = records.arrays();
     const TestMemory<Bits, Value, SmallMsd> memory(arrays.count);
     const auto& workspace = memory.workspace();
@@ -772,7 +773,12 @@ TEMPLATE_PRODUCT_TEST_CASE("pairs whose digest shows few digits are sorted by co
     SortPlan<Bits>* const plan = workspace.plan.data();
     const CodePasses<Bits> codes{plan, workspace.onesweep.offsets.data(), workspace.onesweep.offsets_stride(),
                                  in_place};
-    const SortTask task{arrays.count, SortAlgorithm::automatic, true, in_place};
+    const SortTask task{
+        .count = arrays.count,
+        .algorithm = SortAlgorithm::automatic,
+        .with_values = true,
+        .in_place = in_place,
+        .may_pass_records = may_pass_records<Bits, Value, TunedOnesweep<Bits, Value>>(arrays.count)};
     make_sort_plan(static_cast<const Digest<Bits>*>(taken.data()), task, map, nullptr, plan, codes.offsets,
                    codes.offsets_stride, {arrays.keys_in, &workspace.msd.plan.data()->maybe_few}, nullptr);
     count_few_values(arrays, MsdSettings<Bits>{.map = map, .codes = codes}, workspace.msd, nullptr);

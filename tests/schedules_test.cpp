@@ -84,8 +84,10 @@ bool record_passes_sort(uint64_t seed, Ranking ranking) {
   const auto sorted = out.download();
   for (uint64_t i = 0; i < count; ++i)
     if (sorted[i] != keys[expected[i]]) return false;
-  return carved.plan.data()->as_records != 0 && values_out.download() == expected && out.zones_intact() &&
-         values_out.zones_intact() && memory.zones_intact();
+  if (!in_place && (in.download() != keys || values_in.download() != values)) return false;
+  for (const auto* array : {&in, &values_in, &elsewhere, &values_elsewhere})
+    if (!array->zones_intact()) return false;
+  return carved.plan.data()->as_records != 0 && values_out.download() == expected && memory.zones_intact();
 }
 
 /// Three scans by `launch_scan(arrays, workspace)` on one workspace, shorter and shorter, of other elements.
