@@ -107,7 +107,7 @@ using AsRecords = OnesweepPolicy<Policy::threads, Policy::keys_a_thread, Policy:
                                  Policy::is_portable, true>;
 
 /// From how many bytes of pairs on passes may move them as records. Below, what is gained is what the launch
-/// for it takes where it finds nothing to do (4 us).
+/// for it takes where it finds nothing to do (4 to 6 us).
 //
 // H100, CUDA 13.0, 2026-11-25, whole sorts by digits (--algorithm radix), columns -> records, microseconds:
 //
@@ -116,10 +116,10 @@ using AsRecords = OnesweepPolicy<Policy::threads, Policy::keys_a_thread, Policy:
 //   hashed Zipf 318 -> 321     598 -> 571   8,465 -> 7,837    2,053 -> 1,956
 //   nearly sorted 319 -> 312   636 -> 594   9,860 -> 8,719    1,151 -> 1,059
 //
-// Records of 12 bytes, a word at a time: u64+u32 2^24 uniform 1,740 -> 1,820, with 10 keys a thread 1,672;
-// the AND of five 1,350 -> 1,610 and 1,405. Values in registers while keys are ranked: 548 bytes of them
-// spilled with u32+u32, uniform 712. Records in the scratch array alone: half of the gain. Digits that
-// alternate from tile to tile, which look spread out but make long runs, lose 5 %.
+// Records of 12 bytes, a word at a time: u64+u32 2^24 uniform 1,740 -> 1,820, with 10 keys a thread, their
+// values in registers, 1,672; the AND of five 1,350 -> 1,610 and 1,405. Values in registers while keys are
+// ranked: 532 bytes of them spilled with u32+u32, uniform 712. Records in the scratch array alone: half of
+// the gain. Digits that alternate from tile to tile, which look spread out but make long runs, lose 4 to 6 %.
 #if defined(__CUDACC__)
 inline constexpr uint64_t least_record_bytes = uint64_t{128} << 20;
 #else
