@@ -69,7 +69,7 @@ class BucketBlocks {
     return sum;
   }
 
-  /// The bucket's keys, in any order.
+  /// What was put into the bucket, in any order.
   void gather(uint32_t bucket, Bits* to) const {
     for (uint32_t i = begins_[bucket]; i < begins_[bucket + 1]; ++i) {
       const uint32_t count = blocks_[order_[i]].count;

@@ -93,7 +93,7 @@ std::optional<SplitPlan<Bits>> make_split_plan(const SortJob& job, uint32_t thre
   return plan;
 }
 
-/// Where a key belongs.
+/// Where a key belongs. What is kept of it is its distance from `low`, that of a smaller one modulo 2^width.
 template <class Bits, bool floats, class BucketOf>
 struct PlacedBy {
   Distance<Bits, floats> codec;
@@ -104,12 +104,11 @@ struct PlacedBy {
   PlacedBy(const SplitPlan<Bits>& plan, const KeyMap<Bits>& map)
       : codec(map, 0), low(plan.low), high(plan.high), buckets(plan.rule) {}
 
-  /// The distance from `low`.
   Bits place(Bits key) const {
     return static_cast<Bits>(std::min(std::max(codec.encode(key), low), high) - low);
   }
   size_t bucket_of(Bits place) const { return buckets(place); }
-  Bits kept(Bits key, Bits) const { return key; }
+  Bits kept(Bits key, Bits) const { return static_cast<Bits>(codec.encode(key) - low); }
   bool is_frequent(Bits place) const { return buckets.is_frequent(place); }
 };
 
@@ -124,6 +123,7 @@ class SplitSession : public SortSession {
         blocks_(job.count, static_cast<uint32_t>(tuning.split_block_bytes / sizeof(Bits)), plan_.rule.buckets,
                 std::max(1u, job.workers)),
         ends_(plan_.rule.buckets),
+        by_vqsort_(uses_vqsort<Bits, NoValue>(job, tuning)),
         processors_(threads) {
     for (uint32_t worker = 0; worker < std::max(1u, job.workers); ++worker)
       workers_.push_back({PageArray(job.chunk_bytes), PageArray(tables_bytes<Bits>), 0, {}});
@@ -158,12 +158,16 @@ class SplitSession : public SortSession {
     for (Worker& worker : workers_) {
       worker.tables = PageArray();
       worker.memory.emplace(bucket_job(largest_), 1, tuning_);
+      worker.memory->take_workspace();
+      RadixWorkspace<Bits, NoValue>& workspace = worker.memory->workspace();
+      worker.sorter = std::make_unique<BucketSort<Bits, NoValue>>(
+          workspace.scratch(0, largest_ > workspace.bucket_capacity()));
     }
-    const bool by_vqsort = uses_vqsort<Bits, NoValue>(job_, tuning_);
-    return {.algorithm = by_vqsort ? "radix-msd+vqsort, split while read" : "radix-msd-lsd, split while read",
-            .live_digits = (bit_count(static_cast<Bits>(plan_.high - plan_.low)) + 7) / 8,
-            .sort_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(),
-            .get_sorts = true};
+    return {
+        .algorithm = by_vqsort_ ? "radix-msd+vqsort, split while read" : "radix-msd-lsd, split while read",
+        .live_digits = (bit_count(static_cast<Bits>(plan_.high - plan_.low)) + 7) / 8,
+        .sort_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(),
+        .get_sorts = true};
   }
 
   std::span<std::byte> get(uint32_t worker, Column, uint64_t first_byte, size_t bytes) override {
@@ -192,7 +196,8 @@ class SplitSession : public SortSession {
     PageArray buffer;
     PageArray tables;
     size_t open = 0;
-    std::optional<SortMemory<Bits, NoValue>> memory;  // of its bucket sorts
+    std::optional<SortMemory<Bits, NoValue>> memory;    // of its bucket sorts
+    std::unique_ptr<BucketSort<Bits, NoValue>> sorter;  // in that memory
     bool has_pages = false;
 
     /// By its own thread, before it first writes to the buffer.
@@ -259,8 +264,31 @@ class SplitSession : public SortSession {
   /// All `count` keys of a bucket, sorted.
   void fetch(uint32_t bucket, uint64_t count, Bits* to, Worker& worker) {
     blocks_.gather(bucket, to);
-    const Digest<Bits> digest = digest_keys(to, count, map_, false);
-    sort_arrays<Bits, NoValue>({to, nullptr}, bucket_job(count), digest, true, *worker.memory, tuning_);
+    if (is_floating(job_.type))
+      return sort_distances(bucket, count, to, worker, Distance<Bits, true>(map_, plan_.low));
+    sort_distances(bucket, count, to, worker, Distance<Bits, false>(map_, plan_.low));
+  }
+
+  template <class Codec>
+  void sort_distances(uint32_t bucket, uint64_t count, Bits* keys, Worker& worker, const Codec& codec) {
+    const auto decode = [&] {
+      for (uint64_t i = 0; i < count; ++i) keys[i] = codec.decode(keys[i]);
+    };
+    // Keys below `low`, whose distances are not in order, are in the first bucket.
+    if (bucket == 0 || count > worker.memory->workspace().bucket_capacity()) {
+      decode();
+      const Digest<Bits> digest = digest_keys(keys, count, map_, false);
+      sort_arrays<Bits, NoValue>({keys, nullptr}, bucket_job(count), digest, true, *worker.memory, tuning_);
+      return;
+    }
+    const Digest<Bits> digest = digest_keys(keys, count, KeyMap<Bits>{}, false);
+    if (digest.ascending) return decode();
+    if (by_vqsort_) {
+      vqsort(keys, count);
+      return decode();
+    }
+    const uint32_t bits = bit_count(static_cast<Bits>(digest.smallest ^ digest.largest));
+    worker.sorter->sort({keys, nullptr}, {keys, nullptr}, static_cast<uint32_t>(count), bits, codec);
   }
 
   /// `count` of a bucket's sorted keys, from `first` on.
@@ -298,6 +326,7 @@ class SplitSession : public SortSession {
   std::vector<Worker> workers_;
   std::vector<uint64_t> ends_;  // of the buckets in the result
   uint64_t largest_ = 0;        // keys of a bucket that are kept
+  bool by_vqsort_;
   Processors processors_;
   std::mutex mutex_;  // of what follows
   std::map<uint32_t, std::shared_ptr<SharedBucket>> shared_;
