@@ -160,13 +160,17 @@ __device__ void lay_out_passes(SortPlan<Bits>& plan, bool in_place) {
   }
 }
 
+/// Digit values of a place at most that come in long runs: a tile has hundreds of each.
+inline constexpr uint32_t most_digits_in_long_runs = 16;
+
 /// Whether pairs are records between the passes: where these write short runs. The first pass reads columns
 /// and the last one writes them.
 template <class Bits>
 __device__ bool pays_as_records(const SortPlan<Bits>& plan) {
-  uint32_t hot = 0;
-  for (const RadixPass& pass : plan.passes) hot += pass.live && pass.hot.share_is_high;
-  return plan.road == Road::radix && plan.live_digits > 2 && 2 * hot < plan.live_digits;
+  uint32_t in_long_runs = 0;
+  for (const RadixPass& pass : plan.passes)
+    in_long_runs += pass.live && (pass.hot.share_is_high || pass.digits <= most_digits_in_long_runs);
+  return plan.road == Road::radix && plan.live_digits > 2 && 2 * in_long_runs < plan.live_digits;
 }
 
 template <uint32_t threads>

@@ -791,6 +791,32 @@ TEMPLATE_PRODUCT_TEST_CASE("pairs whose digest shows few digits are sorted by co
   }
 }
 
+TEST_CASE("pairs pass as records where their digits are many, and none of them is hot", "[device]") {
+  const auto [distribution, as_records] =
+      GENERATE(table<const char*, bool>({{"uniform", true},
+                                         {"zipf-hashed", true},
+                                         {"block-alternating", false},  // 16 digits at each place
+                                         {"and5", false}}));            // one that most keys have
+  INFO(distribution);
+  const OnDevice session;
+  const DeviceArray<uint32_t> keys{
+      std::span<const uint32_t>(make_keys<uint32_t>(distribution, 20'000, test_seed()))};
+  const std::vector<Digest<uint32_t>> no_digest(1);
+  const DeviceArray<Digest<uint32_t>> taken{std::span<const Digest<uint32_t>>(no_digest)};
+  digest(DeviceSpan<const uint32_t>(keys.data(), keys.size()), {}, taken.data(), nullptr);
+  const std::vector<SortPlan<uint32_t>> no_plan(1);
+  const DeviceArray<SortPlan<uint32_t>> plan{std::span<const SortPlan<uint32_t>>(no_plan)};
+  const DeviceArray<uint64_t> offsets(digit_places<uint32_t> * digit_values);
+  const SortTask task{.count = keys.size(),
+                      .algorithm = SortAlgorithm::radix,
+                      .with_values = true,
+                      .in_place = false,
+                      .may_pass_records = true};
+  make_sort_plan<uint32_t>(taken.data(), task, {}, nullptr, plan.data(), offsets.data(), digit_values, {},
+                           nullptr);
+  CHECK((plan.download()[0].as_records != 0) == as_records);
+}
+
 #ifdef SWEEPSORT_EMULATED
 TEMPLATE_TEST_CASE("a bucket map never falls, and a bucket's interval holds its keys and no others", "",
                    uint32_t, uint64_t) {
