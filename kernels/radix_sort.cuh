@@ -245,11 +245,13 @@ CodePasses<Bits> code_passes(const SortWorkspace<Bits, Value, Policy>& workspace
 }
 
 /// The roads of the digest. Where `wanted` (device memory) is not null and *wanted is zero, what
-/// workspace.plan says already: nothing, or passes by code.
+/// workspace.plan says already: nothing, or passes by code. `is_unordered`: it is known that the keys are
+/// neither sorted nor reversed.
 template <class Bits, class Value, class Policy>
 void sort_by_digest(DeviceSpan<const Bits> keys_in, DeviceSpan<Bits> keys_out, const Value* values_in,
                     Value* values_out, const SortSettings<Bits>& settings, const uint32_t* wanted,
-                    const SortWorkspace<Bits, Value, Policy>& workspace, cudaStream_t stream) {
+                    bool is_unordered, const SortWorkspace<Bits, Value, Policy>& workspace,
+                    cudaStream_t stream) {
   constexpr bool with_values = value_bytes<Value> != 0;
   const uint64_t count = keys_in.size();
   const bool in_place = keys_in.data() == keys_out.data();
@@ -271,10 +273,7 @@ void sort_by_digest(DeviceSpan<const Bits> keys_in, DeviceSpan<Bits> keys_out, c
                        workspace.msd, stream);
   }
   const bool only_counts = takes_no_passes<Bits>(settings.algorithm, with_values);
-  // Had they been in order, the MSD sort would have seen it, and not fallen back to radix alone.
-  const bool may_be_in_order =
-      !only_counts && (wanted == nullptr || settings.algorithm != SortAlgorithm::radix);
-  if (may_be_in_order) {
+  if (!only_counts && !is_unordered) {
     rearrange(keys_in.data(), keys_out.data(), count, plan, stream);
     if constexpr (with_values) rearrange(values_in, values_out, count, plan, stream);
   }
@@ -381,19 +380,20 @@ void sort_in_launches(const MsdArrays<Bits, Value>& arrays, SortSettings<Bits> s
                       workspace.tiled_grid, stream);
       wanted = workspace.tiled_grid.falls_back.data();
     }
+  bool is_unordered = false;
   bool takes_digest = !is_digested;
   if constexpr (has_msd_sort<Bits, Value> && !Policy::is_portable)
     if (tries_msd<Bits, Value>(settings.algorithm, arrays.count)) {
       wanted = try_msd(arrays, settings, is_digested, wanted, workspace, stream);
       if (digests_early<Bits, Value>(arrays.count)) takes_digest = false;
-      // Keys alone that the MSD sort leaves are not counted: it would have done so. Nor are pairs, although a
-      // small range across a border of digits could do with one pass where it takes one a digit now.
-      if (!is_digested) settings.algorithm = SortAlgorithm::radix;
+      // Had the keys been in order, it would have seen it; and it would have counted keys alone.
+      is_unordered = !is_digested;
+      if (!is_digested && value_bytes<Value> == 0) settings.algorithm = SortAlgorithm::radix;
     }
   if (takes_digest)
     digest<Bits, digest_shared_bytes<Policy>>(keys_in, settings.map, workspace.digest.data(), stream, wanted);
   sort_by_digest(keys_in, DeviceSpan<Bits>(arrays.keys_out, arrays.count), arrays.values_in,
-                 arrays.values_out, settings, wanted, workspace, stream);
+                 arrays.values_out, settings, wanted, is_unordered, workspace, stream);
 }
 
 /// What both calls below do.
