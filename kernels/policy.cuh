@@ -272,7 +272,7 @@ struct MsdRow<uint64_t, NoValue> {
 template <>
 struct MsdRow<uint32_t, uint32_t> {
   using Policy = MsdPolicy<PartitionPolicy<512, 20, 10, 1>, BucketSortPolicy<256, 18, 3, 32768>,
-                           BucketSortPolicy<1024, 16, 1, 131072>, 4096, 1u << 23>;
+                           BucketSortPolicy<1024, 16, 1, 131072>, 4096, (1u << 23) + 1>;
 };
 template <>
 struct MsdRow<uint32_t, uint64_t> {
