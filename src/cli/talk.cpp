@@ -11,7 +11,9 @@
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
 #include <memory>
+#include <string_view>
 
 namespace sweepsort::cli {
 namespace {
@@ -25,6 +27,9 @@ bool is_same_file(const std::string& a, const std::string& b) {
   };
   return std::filesystem::equivalent(a, b, unknown) || resolved(a) == resolved(b);
 }
+
+/// What every report begins with, as dump() writes it.
+constexpr std::string_view report_begin = "{\n  \"schema\": \"sweepsort.";
 
 }  // namespace
 
@@ -43,6 +48,7 @@ JsonReport::JsonReport(const Arguments& arguments, std::vector<std::string> prec
   if (target_ == "-") target_->clear();
   keep_off_precious();
   require_writable();
+  keep_off_others();
 }
 
 void JsonReport::require_writable() const {
@@ -66,6 +72,17 @@ void JsonReport::keep_off_precious() const {
   }
 }
 
+void JsonReport::keep_off_others() const {
+  if (!target_ || target_->empty() || !std::filesystem::is_regular_file(*target_)) return;
+  std::ifstream file(*target_, std::ios::binary);
+  std::string begin(report_begin.size(), '\0');
+  file.read(begin.data(), static_cast<std::streamsize>(begin.size()));
+  if (file.gcount() == 0 || begin == report_begin) return;
+  throw UsageError(
+      fmt::format("--json={}: exists and is no report", *target_),
+      "nothing was done; a report replaces an earlier one, but no other file: name another, or remove it");
+}
+
 void JsonReport::write(const nlohmann::ordered_json& report) const {
   if (!target_) return;
   // File names may be no UTF-8, which the default error handler would throw on.
@@ -78,6 +95,18 @@ void JsonReport::write(const nlohmann::ordered_json& report) const {
   if (!file || std::fwrite(text.data(), 1, text.size(), file.get()) != text.size() ||
       std::fflush(file.get()) != 0)
     throw Error(fmt::format("--json={}: {}", *target_, std::strerror(errno)));
+}
+
+void note_misleading_name(std::string_view command, const Arguments& arguments, const std::string& output,
+                          KeyType type, FileFormat format) {
+  if (arguments.has("quiet") || format != FileFormat::raw) return;
+  const std::optional<KeyType> named = type_from_name(output);
+  const bool is_named_npy = output.ends_with(".npy");
+  if (!is_named_npy && (!named || *named == type)) return;
+  say(command, fmt::format("{}: holds {}{}, although its name says {}", output, is_named_npy ? "raw " : "",
+                           name(type), is_named_npy ? "npy" : name(*named)));
+  say_hint(
+      fmt::format("read it with {}-t {}, or rename it", is_named_npy ? "--format raw " : "", name(type)));
 }
 
 void keep_answers_off_data(const std::string& output, const JsonReport& json, uint32_t repeat) {

@@ -9,6 +9,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace sweepsort::cli {
@@ -31,8 +32,8 @@ class Talk {
 /// Where --json wants the report.
 class JsonReport {
  public:
-  /// Throws UsageError where the report would replace one of the `precious` files, Error where it cannot be
-  /// written: before anything is done.
+  /// Throws UsageError where the report would replace one of the `precious` files or any other that is no
+  /// report, Error where it cannot be written: before anything is done.
   JsonReport(const Arguments& arguments, std::vector<std::string> precious);
 
   bool wanted() const { return target_.has_value(); }
@@ -42,11 +43,17 @@ class JsonReport {
 
  private:
   void keep_off_precious() const;
+  void keep_off_others() const;
   void require_writable() const;
 
   std::optional<std::string> target_;  // a file; empty text: standard output
   std::vector<std::string> precious_;
 };
+
+/// Says so where the name of an output says another type or format of its elements than it has. Not with
+/// --quiet.
+void note_misleading_name(std::string_view command, const Arguments& arguments, const std::string& output,
+                          KeyType type, FileFormat format);
 
 /// Throws UsageError where a report or a table of times would mix with the data on standard output.
 void keep_answers_off_data(const std::string& output, const JsonReport& json, uint32_t repeat);
