@@ -216,11 +216,15 @@ key|   ----    ----    ----    ----
 /// and2 ... and8 that are not in the table above: found by name, but not gone through.
 inline constexpr auto more_distributions = [] {
   constexpr std::array<std::string_view, 5> names{"and2", "and4", "and6", "and7", "and8"};
+  constexpr std::array<std::string_view, 5> summaries{
+      "AND of 2 uniform numbers: bits are set 1 time in 4", "AND of 4 uniform numbers: 1 time in 16",
+      "AND of 6 uniform numbers: 1 time in 64", "AND of 7 uniform numbers: 1 time in 128",
+      "AND of 8 uniform numbers: 1 time in 256"};
   std::array<Distribution, names.size()> rows{};
   for (size_t i = 0; i < rows.size(); ++i) {
     const uint64_t factors = static_cast<uint64_t>(names[i].back() - '0');
-    rows[i] = Distribution{names[i],   "AND of so many uniform numbers", Pattern::and_of_uniforms, factors,
-                           suits::all, distribution_table[1].plot};
+    rows[i] = Distribution{names[i], summaries[i], Pattern::and_of_uniforms,
+                           factors,  suits::all,   distribution_table[1].plot};
   }
   return rows;
 }();

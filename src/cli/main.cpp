@@ -40,7 +40,7 @@ ExitCode run(std::span<const std::string> words, std::string& where) {
   const std::string& first = words[0];
   if (first == "--version" || first == "-V") return answer(version_text()), ExitCode::done;
   const bool for_help = first == "help" || first == "-h" || first == "--help";
-  if (for_help && words.size() == 1) return answer(overview()), ExitCode::done;
+  if (for_help && (words.size() == 1 || words[1] == "help")) return answer(overview()), ExitCode::done;
   const Command& command = wanted_command(for_help ? words[1] : first);
   if (for_help || asks_for_help(words.subspan(1))) return answer(command_help(command)), ExitCode::done;
   where = command.name;

@@ -86,6 +86,7 @@ ExitCode run_scan(const Arguments& arguments) {
     options.log = talk.log();
     report = scan_file(input, output, options);
   }
+  note_misleading_name("scan", arguments, output, report.output_type, report.format);
   if (arguments.has("verbose")) {
     for (const std::string& line : scan_lines(report)) say("scan", line);
   }

@@ -94,6 +94,16 @@ std::vector<std::string> all_outputs(const std::string& output, const SortFileOp
   return all;
 }
 
+/// Values have a width and no type.
+void note_misleading_names(const Arguments& arguments, const std::string& output,
+                           const SortFileOptions& options, const SortReport& report) {
+  const bool is_permutation = options.result == SortResult::permutation;
+  const KeyType position = report.count <= uint64_t{1} << 32 ? KeyType::u32 : KeyType::u64;
+  note_misleading_name("sort", arguments, output, is_permutation ? position : report.type, report.format);
+  note_misleading_name("sort", arguments, options.counts_output, KeyType::u64,
+                       options.counts_output.ends_with(".npy") ? FileFormat::npy : FileFormat::raw);
+}
+
 void keep_outputs_apart(const std::vector<std::string>& outputs) {
   if (std::ranges::count(outputs, "-") > 1)
     throw UsageError("two outputs would mix on standard output", "name a file with -o");
@@ -118,6 +128,7 @@ ExitCode run_sort(const Arguments& arguments) {
     options.log = talk.log();
     report = sort_files(inputs, output, options);
   }
+  if (!options.plan_only) note_misleading_names(arguments, output, options, report);
   if (arguments.has("verbose") && !options.plan_only) {
     for (const std::string& line : phase_lines(report)) say("sort", line);
   }

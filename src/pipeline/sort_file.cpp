@@ -224,10 +224,12 @@ class SortFileRun {
       return fmt::format(
           "plan: the inputs are merged while they are read, by blocks of up to {} keys, {} of memory",
           plan.run_records, format_bytes(plan.memory));
-    const std::string runs = plan.runs == 0 ? "runs" : fmt::format("{} runs", plan.runs);
-    return fmt::format("plan: {} of {} records, {} passes, {} of memory, {} of temporary files", runs,
-                       plan.run_records, plan.passes, format_bytes(plan.memory),
-                       format_bytes(plan.temporary));
+    const bool is_stream = plan.runs == 0;
+    return fmt::format("plan: {} of {} records, {} passes, {} of memory, {}",
+                       is_stream ? "runs" : fmt::format("{} runs", plan.runs), plan.run_records, plan.passes,
+                       format_bytes(plan.memory),
+                       is_stream ? "temporary files for what does not fit"
+                                 : format_bytes(plan.temporary) + " of temporary files");
   }
 
   void commit() {
