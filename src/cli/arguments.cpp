@@ -81,7 +81,12 @@ cxxopts::ParseResult parse(std::span<const OptionSpec> options, std::span<const 
     throw UsageError(quoted_name(error) + ": not an option",
                      "put '--' before a file name that starts with '-'");
   } catch (const cxxopts::exceptions::incorrect_argument_type& error) {
-    throw UsageError(fmt::format("'{}' is given to an option that takes no value", quoted_name(error)),
+    const std::string value = quoted_name(error);
+    for (const std::string& word : words)
+      if (word.starts_with("--") && word.ends_with("=" + value))
+        throw UsageError(word.substr(0, word.find('=')) + " takes no value",
+                         fmt::format("leave ={} out", value));
+    throw UsageError(fmt::format("'{}' is given to an option that takes no value", value),
                      "-h lists the options");
   }
 }

@@ -84,6 +84,11 @@ std::vector<std::string> read_inputs(const Arguments& arguments) {
   const auto& inputs = arguments.positionals();
   for (const std::string& input : inputs)
     if (input.empty()) throw UsageError("the input's name is empty");
+  // --json takes no value behind a space, as that would be the input.
+  const bool has_json = arguments.find("json").value_or("a file") == "";
+  for (const std::string& input : inputs)
+    if (has_json && input.ends_with(".json"))
+      throw UsageError(input + ": is an input here", fmt::format("for a report write --json={}", input));
   if (!inputs.empty()) return inputs;
   if (isatty(STDIN_FILENO)) throw UsageError("no input", "name a file, or pipe data in");
   return {"-"};

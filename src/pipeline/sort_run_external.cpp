@@ -149,10 +149,12 @@ void SortRun::inspect(size_t input, uint64_t first_byte, std::span<const std::by
   if (follows && is_ordered(keys, type, options_.order)) return;
   const uint64_t at = follows ? first_descent(keys, type, options_.order) : 0;
   const std::byte* const key = keys.data() + at * width;
-  throw Error(fmt::format("{}: not sorted: key {} is {} and stands behind {}",
-                          context_.input.files()[input]->name(), first_byte / width + at,
-                          print_key(key, type), print_key(at == 0 ? before.data() : key - width, type)),
-              "leave --merge out: the files are sorted then");
+  throw Error(
+      fmt::format("{}: not sorted{}: key {} is {} and stands behind {}",
+                  context_.input.files()[input]->name(),
+                  options_.order == Order::descending ? " in descending order" : "", first_byte / width + at,
+                  print_key(key, type), print_key(at == 0 ? before.data() : key - width, type)),
+      "leave --merge out: the files are sorted then");
 }
 
 void SortRun::merge_streams() {
