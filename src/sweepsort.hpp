@@ -161,6 +161,9 @@ GenerateReport generate_file(const std::string& output, const GenerateOptions& o
 /// The key type that a file name's ending says: "x.u32", "x_uint64".
 std::optional<KeyType> type_from_name(std::string_view file_name);
 
+/// The format that a file name's ending says: npy, sosd ("x_uint64") or, as all others do, raw.
+FileFormat format_from_name(std::string_view name);
+
 /// One entry of the list of distributions that generate_file knows.
 struct DistributionInfo {
   std::string name;

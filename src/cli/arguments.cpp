@@ -82,9 +82,10 @@ cxxopts::ParseResult parse(std::span<const OptionSpec> options, std::span<const 
                      "put '--' before a file name that starts with '-'");
   } catch (const cxxopts::exceptions::incorrect_argument_type& error) {
     const std::string value = quoted_name(error);
-    for (const std::string& word : words)
-      if (word.starts_with("--") && word.ends_with("=" + value))
-        throw UsageError(word.substr(0, word.find('=')) + " takes no value",
+    for (const OptionSpec& option : options)
+      if (option.takes == Takes::nothing &&
+          std::ranges::count(words, fmt::format("--{}={}", option.name, value)) > 0)
+        throw UsageError(dashed(std::string(option.name)) + " takes no value",
                          fmt::format("leave ={} out", value));
     throw UsageError(fmt::format("'{}' is given to an option that takes no value", value),
                      "-h lists the options");

@@ -106,11 +106,8 @@ ExitCode run_generate(const Arguments& arguments) {
     options.progress = talk.progress();
     report = generate_file(output, options);
   }
-  const bool is_npy = options.format == FileFormat::automatic && output.ends_with(".npy");
-  const bool is_raw =
-      options.format == FileFormat::raw || (options.format == FileFormat::automatic && !is_npy);
   note_misleading_name("generate", arguments, output, options.type,
-                       is_raw ? FileFormat::raw : FileFormat::npy);
+                       options.format == FileFormat::automatic ? format_from_name(output) : options.format);
   if (arguments.has("verbose")) {
     say("generate",
         fmt::format("{} {} keys, {}, {} in {}, {}", format_count(report.count), name(options.type),

@@ -87,7 +87,7 @@ std::vector<std::string> read_inputs(const Arguments& arguments) {
   // --json takes no value behind a space, as that would be the input.
   const bool has_json = arguments.find("json").value_or("a file") == "";
   for (const std::string& input : inputs)
-    if (has_json && input.ends_with(".json"))
+    if (has_json && input.ends_with(".json") && ::access(input.c_str(), F_OK) != 0)
       throw UsageError(input + ": is an input here", fmt::format("for a report write --json={}", input));
   if (!inputs.empty()) return inputs;
   if (isatty(STDIN_FILENO)) throw UsageError("no input", "name a file, or pipe data in");
@@ -95,12 +95,12 @@ std::vector<std::string> read_inputs(const Arguments& arguments) {
 }
 
 std::string read_input(const Arguments& arguments) {
-  const auto& inputs = arguments.positionals();
+  const std::vector<std::string> inputs = read_inputs(arguments);
   if (inputs.size() > 1) {
     throw UsageError(fmt::format("{}: one input is all that can be read", inputs[1]),
                      "give one INPUT; the output is named with -o");
   }
-  return read_inputs(arguments).front();
+  return inputs.front();
 }
 
 uint32_t read_repeat(const Arguments& arguments) {

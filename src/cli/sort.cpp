@@ -101,7 +101,7 @@ void note_misleading_names(const Arguments& arguments, const std::string& output
   const KeyType position = report.count <= uint64_t{1} << 32 ? KeyType::u32 : KeyType::u64;
   note_misleading_name("sort", arguments, output, is_permutation ? position : report.type, report.format);
   note_misleading_name("sort", arguments, options.counts_output, KeyType::u64,
-                       options.counts_output.ends_with(".npy") ? FileFormat::npy : FileFormat::raw);
+                       format_from_name(options.counts_output));
 }
 
 void keep_outputs_apart(const std::vector<std::string>& outputs) {
@@ -128,7 +128,8 @@ ExitCode run_sort(const Arguments& arguments) {
     options.log = talk.log();
     report = sort_files(inputs, output, options);
   }
-  if (!options.plan_only) note_misleading_names(arguments, output, options, report);
+  if (!options.plan_only && report.referee_agrees.value_or(true))
+    note_misleading_names(arguments, output, options, report);
   if (arguments.has("verbose") && !options.plan_only) {
     for (const std::string& line : phase_lines(report)) say("sort", line);
   }

@@ -73,14 +73,17 @@ void JsonReport::keep_off_precious() const {
 }
 
 void JsonReport::keep_off_others() const {
-  if (!target_ || target_->empty() || !std::filesystem::is_regular_file(*target_)) return;
+  std::error_code unknown;
+  if (!target_ || target_->empty() || !std::filesystem::is_regular_file(*target_, unknown) ||
+      std::filesystem::file_size(*target_, unknown) == 0)
+    return;
   std::ifstream file(*target_, std::ios::binary);
-  std::string begin(report_begin.size(), '\0');
+  std::string begin(report_begin.size(), '\0');  // and stays so where it cannot be read
   file.read(begin.data(), static_cast<std::streamsize>(begin.size()));
-  if (file.gcount() == 0 || begin == report_begin) return;
-  throw UsageError(
-      fmt::format("--json={}: exists and is no report", *target_),
-      "nothing was done; a report replaces an earlier one, but no other file: name another, or remove it");
+  if (begin == report_begin) return;
+  throw UsageError(fmt::format("--json={}: exists and is no report", *target_),
+                   "nothing was done; a report replaces an earlier one, but no other file: name another, or "
+                   "remove it");
 }
 
 void JsonReport::write(const nlohmann::ordered_json& report) const {
@@ -99,14 +102,18 @@ void JsonReport::write(const nlohmann::ordered_json& report) const {
 
 void note_misleading_name(std::string_view command, const Arguments& arguments, const std::string& output,
                           KeyType type, FileFormat format) {
-  if (arguments.has("quiet") || format != FileFormat::raw) return;
-  const std::optional<KeyType> named = type_from_name(output);
-  const bool is_named_npy = output.ends_with(".npy");
-  if (!is_named_npy && (!named || *named == type)) return;
-  say(command, fmt::format("{}: holds {}{}, although its name says {}", output, is_named_npy ? "raw " : "",
-                           name(type), is_named_npy ? "npy" : name(*named)));
-  say_hint(
-      fmt::format("read it with {}-t {}, or rename it", is_named_npy ? "--format raw " : "", name(type)));
+  if (arguments.has("quiet") || format == FileFormat::npy) return;  // which is recognised by its content
+  const FileFormat named = format_from_name(output);
+  const std::optional<KeyType> named_type = type_from_name(output);
+  if (named == FileFormat::raw && !named_type) return;
+  if (named == format && (!named_type || *named_type == type)) return;
+  const auto both = [&](FileFormat of, std::string_view its_type) {
+    return named == format ? std::string(its_type) : fmt::format("{} {}", name(of), its_type);
+  };
+  say(command, fmt::format("{}: holds {}, although its name says {}", output, both(format, name(type)),
+                           named_type ? both(named, name(*named_type)) : std::string(name(named))));
+  say_hint(fmt::format("read it with {}-t {}, or rename it",
+                       named == format ? "" : fmt::format("--format {} ", name(format)), name(type)));
 }
 
 void keep_answers_off_data(const std::string& output, const JsonReport& json, uint32_t repeat) {
