@@ -162,7 +162,7 @@ GenerateReport generate_file(const std::string& output, const GenerateOptions& o
 std::optional<KeyType> type_from_name(std::string_view file_name);
 
 /// The format that a file name's ending says: npy, sosd ("x_uint64") or, as all others do, raw.
-FileFormat format_from_name(std::string_view name);
+FileFormat format_from_name(std::string_view file_name);
 
 /// One entry of the list of distributions that generate_file knows.
 struct DistributionInfo {

@@ -50,4 +50,15 @@ std::optional<KeyType> type_from_name(std::string_view file_name) {
   return {};
 }
 
+std::optional<KeyType> sosd_type_from_name(std::string_view file_name) {
+  if (file_name.ends_with("_uint32")) return KeyType::u32;
+  if (file_name.ends_with("_uint64")) return KeyType::u64;
+  return {};
+}
+
+FileFormat format_from_name(std::string_view file_name) {
+  if (file_name.ends_with(".npy")) return FileFormat::npy;
+  return sosd_type_from_name(file_name) ? FileFormat::sosd : FileFormat::raw;
+}
+
 }  // namespace sweepsort

@@ -1,6 +1,7 @@
-// key_type_names.hpp - key types as numpy and file names spell them.
+// key_type_names.hpp - key types as numpy and file names spell them, and the formats that names say.
 #pragma once
 
+#include "core/file_options.hpp"
 #include "core/key_type.hpp"
 
 #include <optional>
@@ -24,5 +25,11 @@ std::optional<DescrType> parse_numpy_descr(std::string_view descr);
 
 /// From a file name's ending: "x.u32", "x_uint64".
 std::optional<KeyType> type_from_name(std::string_view file_name);
+
+/// Of an SOSD file, which have no other ending: "x_uint32", "x_uint64".
+std::optional<KeyType> sosd_type_from_name(std::string_view file_name);
+
+/// The format that a file's name says: .npy, SOSD by its ending, else raw.
+FileFormat format_from_name(std::string_view file_name);
 
 }  // namespace sweepsort

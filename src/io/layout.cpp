@@ -19,12 +19,6 @@ bool has_window(const FileOptions& options) {
   return options.skip_bytes != 0 || options.read_bytes.has_value();
 }
 
-std::optional<KeyType> sosd_type_from_name(std::string_view name) {
-  if (name.ends_with("_uint32")) return KeyType::u32;
-  if (name.ends_with("_uint64")) return KeyType::u64;
-  return {};
-}
-
 std::optional<uint64_t> sosd_count(std::span<const std::byte> prefix) {
   if (prefix.size() < sosd_header_bytes) return {};
   uint64_t count;
@@ -195,11 +189,6 @@ std::vector<std::byte> new_header(FileFormat format, KeyType type, Endian endian
   std::vector<std::byte> header(sosd_header_bytes);
   std::memcpy(header.data(), &count, sizeof count);
   return header;
-}
-
-FileFormat format_from_name(std::string_view name) {
-  if (name.ends_with(".npy")) return FileFormat::npy;
-  return sosd_type_from_name(name) ? FileFormat::sosd : FileFormat::raw;
 }
 
 }  // namespace sweepsort

@@ -56,7 +56,4 @@ std::vector<std::byte> output_header(const Layout& layout, uint64_t count);
 std::vector<std::byte> new_header(FileFormat format, KeyType type, Endian endian, uint64_t count,
                                   size_t least_bytes = 0);
 
-/// The format that a new file's name asks for: .npy, SOSD by "_uint32" or "_uint64", else raw.
-FileFormat format_from_name(std::string_view name);
-
 }  // namespace sweepsort

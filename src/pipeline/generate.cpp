@@ -3,6 +3,7 @@
 #include "core/checked.hpp"
 #include "datasets/distributions.hpp"
 #include "io/byte_swap.hpp"
+#include "io/key_type_names.hpp"
 #include "io/layout.hpp"
 #include "io/output.hpp"
 #include "io/parallel_chunks.hpp"
