@@ -66,12 +66,14 @@ consteval OnesweepRow row_of(const OnesweepRow (&table)[rows], uint32_t key_byte
 }
 
 /// A row as a type, which is what a kernel's template arguments can carry. `is_portable`: a whole sort by it
-/// uses only what every device has. `as_records`: pairs lie side by side between the passes.
+/// uses only what every device has. `as_records`: pairs lie side by side between the passes. `comes_second`:
+/// where leading digits were tried.
 template <uint32_t threads_, uint32_t keys_a_thread_, uint32_t blocks_a_multiprocessor_,
-          bool is_portable_ = false, bool as_records_ = false>
+          bool is_portable_ = false, bool as_records_ = false, bool comes_second_ = false>
 struct OnesweepPolicy {
   static constexpr bool is_portable = is_portable_;
   static constexpr bool as_records = as_records_;
+  static constexpr bool comes_second = comes_second_;
   static constexpr uint32_t threads = threads_;
   static constexpr uint32_t keys_a_thread = keys_a_thread_;
   static constexpr uint32_t blocks_a_multiprocessor = blocks_a_multiprocessor_;
@@ -106,6 +108,10 @@ template <class Policy>
 using AsRecords = OnesweepPolicy<Policy::threads, Policy::keys_a_thread, Policy::blocks_a_multiprocessor,
                                  Policy::is_portable, true>;
 
+template <class Policy>
+using ComesSecond = OnesweepPolicy<Policy::threads, Policy::keys_a_thread, Policy::blocks_a_multiprocessor,
+                                   Policy::is_portable, false, true>;
+
 /// From how many bytes of pairs on passes may move them as records. Below, what is gained is what the launch
 /// for it takes where it finds nothing to do (4 to 6 us).
 //
@@ -125,6 +131,22 @@ using AsRecords = OnesweepPolicy<Policy::threads, Policy::keys_a_thread, Policy:
 inline constexpr uint64_t least_record_bytes = uint64_t{128} << 20;
 #else
 inline constexpr uint64_t least_record_bytes = 0;  // the emulator's arrays are small
+#endif
+
+/// From how many pairs with keys of 8 bytes on passes by leading digits alone are tried (leading_digits.cuh).
+//
+// H100, CUDA 13.0, 2026-11-25, whole sorts in a graph, microseconds, without -> with them; CUB in brackets:
+//
+//                  u64+u32 2^21      2^24                   u64+u64 2^21      2^24
+//   hashed Zipf    270 -> 225 (278)  1,611 -> 1,143 (1,525)  311 -> 258 (322)  1,980 -> 1,377 (1,921)
+//   uniform        164 -> 170 (291)    635 -> 641 (1,611)    156 -> 162 (335)    776 -> 780 (2,064)
+//   AND of three   276 -> 273 (272)  1,499 -> 1,504 (1,476)  311 -> 317 (310)  1,928 -> 1,932 (1,833)
+//
+// Where the MSD sort has done it, they are a launch that finds nothing to do.
+#if defined(__CUDACC__)
+inline constexpr uint64_t least_leading_count = uint64_t{1} << 20;
+#else
+inline constexpr uint64_t least_leading_count = 1'000;
 #endif
 
 /// Keys of one portion of a onesweep pass, not yet a whole number of tiles: their counts must fit the 30 bits

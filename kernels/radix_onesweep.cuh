@@ -60,6 +60,12 @@ constexpr bool may_pass_records(uint64_t count) {
   return can_pass_records<Bits, Value, Policy> && count >= least_record_bytes / (2 * sizeof(Bits));
 }
 
+/// Whether passes may sort by leading digits alone. Fewer records were not tried.
+template <class Bits, class Value, class Policy>
+constexpr bool may_lead(uint64_t count) {
+  return can_lead<Bits, Value, Policy> && count >= least_leading_count;
+}
+
 /// Whether passes can sort pairs by the places of their keys in a list: that stands where the counts of a
 /// tile will be.
 template <class Bits, class Value, class Policy>
@@ -82,6 +88,7 @@ struct Passes {
   uint32_t* tickets;   // one a place and portion
   uint32_t* finished;  // rows, in the same order
   uint4* last_record;  // of an odd number in columns, the one that has no room there
+  leading_detail::Runs runs;
 };
 
 /// One portion of one pass.
@@ -509,6 +516,24 @@ __device__ __forceinline__ RecordsInColumns<Bits, Value> records_at(Where where,
   return {{keys.out, values.out}, passes.count, reinterpret_cast<Record*>(passes.last_record)};
 }
 
+/// One thread a pass: of those that come second, where leading digits did not do, all places are live, an even
+/// number, so that the result stays where it is. Their look-backs go on where those of the first ones ended.
+template <class Policy, class Bits>
+__device__ __forceinline__ RadixPass pass_at(const SortPlan<Bits>& plan, uint32_t place) {
+  RadixPass pass = plan.passes[place];
+  if constexpr (Policy::comes_second) {
+    static_assert(digit_places<Bits> % 2 == 0);
+    const bool reads_out = (place % 2 == 0) == (plan.copy_back == 0);
+    pass.live = 1;
+    pass.index = plan.leading_digits + place;
+    pass.source = reads_out ? Where::out : Where::scratch;
+    pass.destination = reads_out ? Where::scratch : Where::out;
+    pass.first = place == 0;
+    pass.last = place + 1 == digit_places<Bits>;
+  }
+  return pass;
+}
+
 /// The present portion of the present pass.
 template <class Bits, class Value, Ranking ranking, class Policy>
 __device__ __forceinline__ void sweep_portion_of_pass(Shared<Bits, Value, Policy>& shared,
@@ -518,9 +543,9 @@ __device__ __forceinline__ void sweep_portion_of_pass(Shared<Bits, Value, Policy
   const uint32_t place = shared.place;
   const uint32_t number = shared.portion;
   const uint32_t index = place * passes.portions + number;
-  if (!plan.passes[place].live) return;
+  if (!Policy::comes_second && !plan.passes[place].live) return;
   if (threadIdx.x == 0) {
-    const RadixPass pass = plan.passes[place];
+    const RadixPass pass = pass_at<Policy>(plan, place);
     const bool maps = !plan.pass_map.is_identity() || plan.list.values != nullptr;
     shared.sweep = {.keys_from = keys.source(pass.source),
                     .keys_to = keys.destination(pass.destination),
@@ -547,9 +572,30 @@ __device__ __forceinline__ void sweep_portion_of_pass(Shared<Bits, Value, Policy
                       .next_offsets = offsets + digit_values};
   }
   __syncthreads();
-  const Statuses statuses(passes.statuses, plan.passes[place].index * passes.portions + number);
+  const uint32_t pass_index = Policy::comes_second ? plan.leading_digits + place : plan.passes[place].index;
+  const Statuses statuses(passes.statuses, pass_index * passes.portions + number);
   sweep_portion<Bits, Value, ranking, Policy>(shared, shared.borders, statuses, passes.rows,
                                               &passes.tickets[index]);
+}
+
+/// What the passes by leading digits left out of order is mended. False: too much is, and all passes follow.
+/// The whole grid. Not inlined: the passes need the registers.
+template <class Policy, class Bits, class Value>
+__device__ __noinline__ bool mend(Bits* keys, Value* values, const Passes& passes,
+                                  const SortPlan<Bits>& plan) {
+  using Mender = leading_detail::Mender<Bits, Value, Policy>;
+  using MenderShared = typename Mender::MenderShared;
+  auto& shared = shared_memory<Shared<Bits, Value, Policy>>();
+  static_assert(sizeof(MenderShared) <= sizeof(shared.records));
+  const uint32_t shift = (digit_places<Bits> - plan.leading_digits) * digit_bits;
+  Mender mender(reinterpret_cast<MenderShared&>(shared.records), keys, values, passes.count, plan.pass_map,
+                shift, passes.runs);
+  const uint32_t looked_at = mender.find_runs();
+  if (threadIdx.x == 0) wait_for_rows(&passes.runs.state->rows_checked, looked_at, mender.rows(passes.count));
+  __syncthreads();
+  if (mender.is_hopeless()) return false;
+  mender.mend_runs();
+  return true;
 }
 
 template <class Bits, class Value, Ranking ranking, class Policy>
@@ -557,7 +603,13 @@ __global__ __launch_bounds__(Policy::threads, Policy::blocks_a_multiprocessor) v
     ColumnArrays<Bits> keys, ColumnArrays<Value> values, Passes passes, const SortPlan<Bits>* plan) {
   if (ptx::is_before_90() && !Policy::is_portable) return;
   ptx::wait_for_previous_launch();
-  if (!plan->scatters || (plan->as_records != 0) != Policy::as_records) return;
+  if constexpr (Policy::comes_second) {
+    if (plan->leading_digits == 0) return;
+    const Where home = plan->copy_back ? Where::scratch : Where::out;
+    if (mend<Policy>(keys.destination(home), values.destination(home), passes, *plan)) return;
+  } else {
+    if (!plan->scatters || (plan->as_records != 0) != Policy::as_records) return;
+  }
   auto& shared = shared_memory<Shared<Bits, Value, Policy>>();
   if (threadIdx.x == 0) shared.place = shared.portion = shared.rows_finished = 0;
   __syncthreads();
@@ -566,7 +618,7 @@ __global__ __launch_bounds__(Policy::threads, Policy::blocks_a_multiprocessor) v
     sweep_portion_of_pass<Bits, Value, ranking, Policy>(shared, keys, values, passes, *plan);
     __syncthreads();
     if (threadIdx.x == 0) {
-      const RadixPass& pass = plan->passes[shared.place];
+      const RadixPass pass = pass_at<Policy>(*plan, shared.place);
       const bool is_last_portion = !pass.live || shared.portion + 1 == passes.portions;
       const bool is_last = pass.live && pass.last && is_last_portion;
       if (pass.live && !is_last)
@@ -596,6 +648,8 @@ struct OnesweepWorkspace {
   DeviceSpan<uint32_t> finished;
   DeviceSpan<uint64_t> offsets;   // [place][portion + 1][digit]
   DeviceSpan<uint4> last_record;  // any of those that may be records fits
+  DeviceSpan<leading_detail::State> run_state;
+  DeviceSpan<leading_detail::Run> runs;
 
   /// `has_statuses` false: these are still to be set, to status_words().
   OnesweepWorkspace(Workspace& workspace, uint64_t count, uint64_t largest_portion, bool has_statuses = true)
@@ -603,10 +657,18 @@ struct OnesweepWorkspace {
         portions(static_cast<uint32_t>(std::max<uint64_t>((count + portion_keys - 1) / portion_keys, 1))),
         rows(static_cast<uint32_t>((std::min(count, portion_keys) + Policy::tile - 1) / Policy::tile)),
         statuses(workspace.take<uint32_t>(has_statuses ? status_words() : 0)),
-        tickets(workspace.take<uint32_t>(uint64_t{digit_places<Bits>} * portions)),
-        finished(workspace.take<uint32_t>(uint64_t{digit_places<Bits>} * portions)),
+        tickets(workspace.take<uint32_t>(passes(count) * portions)),
+        finished(workspace.take<uint32_t>(passes(count) * portions)),
         offsets(workspace.take<uint64_t>(digit_places<Bits> * offsets_stride())),
-        last_record(workspace.take<uint4>(can_pass_records<Bits, Value, Policy> ? 1 : 0)) {}
+        last_record(workspace.take<uint4>(can_pass_records<Bits, Value, Policy> ? 1 : 0)),
+        run_state(workspace.take<leading_detail::State>(may_lead<Bits, Value, Policy>(count) ? 1 : 0)),
+        runs(workspace.take<leading_detail::Run>(
+            may_lead<Bits, Value, Policy>(count) ? leading_detail::most_runs : 0)) {}
+
+  /// Those by all places; again, if leading digits were tried.
+  static constexpr uint64_t passes(uint64_t count) {
+    return digit_places<Bits> * (may_lead<Bits, Value, Policy>(count) ? 2 : 1);
+  }
 
   uint64_t status_words() const { return onesweep_detail::Statuses::words(rows); }
   /// Distance of two digit places in `offsets`.
@@ -641,7 +703,11 @@ void launch_passes(const ColumnArrays<Bits>& keys, const ColumnArrays<Value>& va
                    const SortPlan<Bits>* plan, cudaStream_t stream) {
   constexpr size_t shared_bytes = sizeof(Shared<Bits, Value, Policy>);
   const auto kernel = onesweep_kernel<Bits, Value, ranking, Policy>;
-  const uint32_t blocks = std::min(passes.rows, resident_blocks(kernel, Policy::threads, shared_bytes));
+  // A launch that finds nothing to do takes the longer the more blocks it has: 264 of 512 threads 6 us, 132 3
+  // (H100).
+  const uint32_t most =
+      Policy::comes_second ? multiprocessors() : resident_blocks(kernel, Policy::threads, shared_bytes);
+  const uint32_t blocks = std::min(passes.rows, most);
   launch_chained(kernel, {blocks, Policy::threads, shared_bytes}, stream, keys, values, passes, plan);
 }
 }  // namespace onesweep_detail
@@ -661,11 +727,19 @@ void radix_onesweep(const ColumnArrays<Bits>& keys, const ColumnArrays<Value>& v
                       .statuses = workspace.statuses.data(),
                       .tickets = workspace.tickets.data(),
                       .finished = workspace.finished.data(),
-                      .last_record = workspace.last_record.data()};
+                      .last_record = workspace.last_record.data(),
+                      .runs = {workspace.run_state.data(), workspace.runs.data()}};
   launch_passes<Policy, ranking>(keys, values, passes, plan, stream);
   if constexpr (can_pass_records<Bits, Value, Policy>)
     if (may_pass_records<Bits, Value, Policy>(count))
       launch_passes<AsRecords<Policy>, ranking>(keys, values, passes, plan, stream);
+  if constexpr (can_lead<Bits, Value, Policy>)
+    if (may_lead<Bits, Value, Policy>(count)) {
+      Passes second = passes;
+      second.tickets += uint64_t{digit_places<Bits>} * workspace.portions;
+      second.finished += uint64_t{digit_places<Bits>} * workspace.portions;
+      launch_passes<ComesSecond<Policy>, ranking>(keys, values, second, plan, stream);
+    }
 }
 
 }  // namespace sweepsort

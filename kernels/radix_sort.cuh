@@ -259,13 +259,15 @@ void sort_by_digest(DeviceSpan<const Bits> keys_in, DeviceSpan<Bits> keys_out, c
   const auto& onesweep = workspace.onesweep;
   constexpr bool avoids_counting = Policy::is_portable && sizeof(Bits) > 1;
   const bool asks_for_few = asks_digest_for_few<Bits, Value, Policy>(settings.algorithm, count);
-  FewValues<Bits> few;
+  AskedKeys<Bits> asked{.keys = keys_in.data()};
   if constexpr (has_msd_sort<Bits, Value>)
-    if (asks_for_few) few = {keys_in.data(), &workspace.msd.plan.data()->maybe_few};
+    if (asks_for_few) asked.maybe_few = &workspace.msd.plan.data()->maybe_few;
   make_sort_plan(workspace.digest.data(),
                  SortTask{count, settings.algorithm, with_values, in_place, avoids_counting,
-                          may_pass_records<Bits, Value, Policy>(count)},
-                 settings.map, wanted, plan, onesweep.offsets.data(), onesweep.offsets_stride(), few, stream);
+                          may_pass_records<Bits, Value, Policy>(count),
+                          may_lead<Bits, Value, Policy>(count) ? leading_digits_of(count) : 0},
+                 settings.map, wanted, plan, onesweep.offsets.data(), onesweep.offsets_stride(), asked,
+                 stream);
   if constexpr (has_msd_sort<Bits, Value> && with_values) {
     if (asks_for_few)
       count_few_values(msd_arrays(keys_in, keys_out, values_in, values_out, workspace),

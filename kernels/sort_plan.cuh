@@ -8,6 +8,7 @@
 #include "kernels/block.cuh"
 #include "kernels/histogram.cuh"
 #include "kernels/launch.cuh"
+#include "kernels/leading_digits.cuh"
 #include "kernels/lookback.cuh"
 #include "kernels/policy.cuh"
 #include "kernels/ptx.cuh"
@@ -16,6 +17,7 @@
 #include <cuda_runtime.h>
 
 #include <cstdint>
+#include <type_traits>
 
 namespace sweepsort {
 
@@ -33,9 +35,10 @@ enum class Road : uint32_t {
 enum class Where : uint32_t { in, scratch, out };
 
 struct RadixPass {
-  uint32_t live;    // 0: every key has the same digit here, skip
-  uint32_t digits;  // how many digit values there are
-  uint32_t index;   // number among the live passes
+  uint32_t live;       // 0: every key has the same digit here, skip
+  uint32_t digits;     // how many digit values there are
+  uint32_t is_spread;  // and whether most of them are common
+  uint32_t index;      // number among the live passes
   Where source;
   Where destination;
   uint32_t first;  // reads raw keys, maps them
@@ -47,11 +50,11 @@ struct RadixPass {
 /// is the same as another.
 inline constexpr uint32_t most_digits_of_few = 64;
 
-/// The keys that are asked, and where the answer goes.
+/// Keys that are asked what a digest does not tell.
 template <class Bits>
-struct FewValues {
-  const Bits* keys = nullptr;  // null: nowhere
-  uint32_t* maybe = nullptr;
+struct AskedKeys {
+  const Bits* keys = nullptr;     // null: none
+  uint32_t* maybe_few = nullptr;  // where it is said that they may have few values; null: nowhere
 };
 
 /// Distinct values that are worth a counter each, wherever they lie (value_table.cuh).
@@ -72,10 +75,11 @@ struct SortPlan {
   Road road;
   uint32_t finished_places;  // digit places whose offsets are there
   uint32_t live_digits;
-  uint32_t scatters;      // whether the passes run at all
-  uint32_t as_records;    // whether they move pairs that lie side by side
-  uint32_t copy_back;     // in place and an odd number of passes: the result is in the scratch array
-  uint32_t bins;          // counting: distinct values at most
+  uint32_t scatters;        // whether the passes run at all
+  uint32_t as_records;      // whether they move pairs that lie side by side
+  uint32_t leading_digits;  // if not zero: passes by so many alone, and what these leave is mended
+  uint32_t copy_back;       // in place and an odd number of passes: the result is in the scratch array
+  uint32_t bins;            // counting: distinct values at most
   uint32_t first_bin;     // counting: where the counts of `minimum` are; after the last bin the first follows
   Bits minimum;           // of the ordered bits
   BinList<Bits> list;     // counting: the bins, if they are not a range
@@ -91,6 +95,7 @@ struct SortTask {
   uint32_t in_place;
   uint32_t avoids_counting = 0;  // keys alone of more than a byte are counted only if that is asked for
   uint32_t may_pass_records = 0;
+  uint32_t leading_digits = 0;  // so many may do (leading_digits_of); 0: all are passed
 };
 
 /// From how many keys alone on counting them may be the automatic choice: below, its launches take longer
@@ -179,6 +184,15 @@ struct Shared {
   uint64_t most_frequent[HotDigits::candidates];  // keys with the digit, the digit in the low bits
   uint32_t is_last;
   uint32_t asks_for_few;
+  uint32_t may_lead;
+};
+/// The same, and room for samples of keys that may have leading digits.
+struct NoSamples {};
+template <class Bits>
+struct PlanShared {
+  using Samples = std::conditional_t<sizeof(Bits) == 8, leading_detail::ApartShared<Bits>, NoSamples>;
+  Shared<digit_values> plan;
+  Samples samples;
 };
 
 /// The digits that most keys have, of which the first threads know one each. A warp's atomics queue up for a
@@ -224,6 +238,24 @@ __device__ void write_plan(const Digest<Bits>& digest, const SortTask& task, Key
   plan.as_records = task.may_pass_records && pays_as_records(plan);
 }
 
+/// Whether the digits of `leading` places all look random.
+template <class Bits>
+__device__ bool are_spread(const SortPlan<Bits>& plan, uint32_t leading) {
+  for (uint32_t place = digit_places<Bits> - leading; place < digit_places<Bits>; ++place)
+    if (!plan.passes[place].is_spread) return false;
+  return true;
+}
+
+/// Leaves the other digits out, by one thread.
+template <class Bits>
+__device__ void lead(const SortTask& task, SortPlan<Bits>& plan) {
+  for (uint32_t place = 0; place < digit_places<Bits> - task.leading_digits; ++place)
+    plan.passes[place].live = 0;
+  plan.leading_digits = plan.live_digits = task.leading_digits;
+  lay_out_passes(plan, task.in_place);
+  plan.as_records = task.may_pass_records && pays_as_records(plan);
+}
+
 /// Whether keys of different places are often the same. The whole block. The distances differ from thread to
 /// thread, or keys that come again and again in one order would pass for few.
 template <class Bits>
@@ -245,10 +277,10 @@ template <class Bits>
 __global__ __launch_bounds__(digit_values) void plan_kernel(const Digest<Bits>* digest, SortTask task,
                                                             KeyMap<Bits> map, const uint32_t* wanted,
                                                             SortPlan<Bits>* plan, uint64_t* offsets,
-                                                            uint64_t offsets_stride, FewValues<Bits> few) {
+                                                            uint64_t offsets_stride, AskedKeys<Bits> asked) {
   ptx::wait_for_previous_launch();
   if (wanted != nullptr && *wanted == 0) return;  // it stays what it is
-  auto& shared = shared_memory<Shared<digit_values>>();
+  auto& shared = shared_memory<PlanShared<Bits>>().plan;
   const uint32_t digit = threadIdx.x;
   const auto scan_into_offsets = [&](uint32_t place, uint32_t bin) {
     const uint64_t keys = digest->histogram[place][bin];
@@ -263,9 +295,12 @@ __global__ __launch_bounds__(digit_values) void plan_kernel(const Digest<Bits>* 
       scan_into_offsets(own, sizeof(Bits) == 1 ? map.from_ordered(static_cast<Bits>(digit)) : digit);
   const bool constant = __syncthreads_or(keys == task.count);
   const int digits = __syncthreads_count(keys != 0);
+  const auto common =
+      static_cast<uint32_t>(__syncthreads_count(keys > leading_detail::common_keys(task.count)));
   if (digit == 0) {
     plan->passes[own].live = !constant;
     plan->passes[own].digits = static_cast<uint32_t>(digits);
+    plan->passes[own].is_spread = common >= leading_detail::spread_values;
   }
   find_hot_digits(keys, task.count, shared, plan->passes[own].hot);
   if (digit == 0) {
@@ -282,12 +317,22 @@ __global__ __launch_bounds__(digit_values) void plan_kernel(const Digest<Bits>* 
       most_digits = max(most_digits, pass.digits);
     }
     write_plan(*digest, task, map, live_digits, *plan);
-    shared.asks_for_few = few.keys != nullptr && plan->road == Road::radix && live_digits > 1 &&
+    shared.asks_for_few = asked.maybe_few != nullptr && plan->road == Road::radix && live_digits > 1 &&
                           most_digits <= most_digits_of_few;
+    shared.may_lead =
+        plan->road == Road::radix && task.leading_digits != 0 && are_spread(*plan, task.leading_digits);
   }
 
   __syncthreads();
-  if (shared.asks_for_few && samples_repeat(few.keys, task.count) && digit == 0) *few.maybe = 1;
+  if (shared.asks_for_few && samples_repeat(asked.keys, task.count) && digit == 0) *asked.maybe_few = 1;
+  if constexpr (sizeof(Bits) == 8) {
+    auto& samples = shared_memory<PlanShared<Bits>>().samples;
+    const uint32_t shift = (digit_places<Bits> - task.leading_digits) * digit_bits;
+    if (shared.may_lead &&
+        leading_detail::are_told_apart<digit_values>(asked.keys, task.count, map, shift, samples) &&
+        digit == 0)
+      lead(task, *plan);
+  }
 
   // A stable counting scatter sorts by the lowest digit of (key - minimum). Its range is that of one digit,
   // so its counts are those of the keys' lowest digit, turned round to start at the minimum.
@@ -301,15 +346,15 @@ __global__ __launch_bounds__(digit_values) void plan_kernel(const Digest<Bits>* 
 }  // namespace plan_detail
 
 /// Writes `plan` and, for every digit place p, the 256 bucket offsets at offsets[p * offsets_stride]. Where
-/// `wanted` (device memory) is not null and *wanted is zero, the plan stays what it is. few.maybe is set if
-/// passes are planned of keys that may have few values.
+/// `wanted` (device memory) is not null and *wanted is zero, the plan stays what it is. *asked.maybe_few is set
+/// if passes are planned of keys that may have few values.
 template <class Bits>
 void make_sort_plan(const Digest<Bits>* digest, const SortTask& task, KeyMap<Bits> map,
                     const uint32_t* wanted, SortPlan<Bits>* plan, uint64_t* offsets, uint64_t offsets_stride,
-                    const FewValues<Bits>& few, cudaStream_t stream) {
+                    const AskedKeys<Bits>& asked, cudaStream_t stream) {
   launch_chained(plan_detail::plan_kernel<Bits>,
-                 {digit_places<Bits>, digit_values, sizeof(plan_detail::Shared<digit_values>)}, stream,
-                 digest, task, map, wanted, plan, offsets, offsets_stride, few);
+                 {digit_places<Bits>, digit_values, sizeof(plan_detail::PlanShared<Bits>)}, stream, digest,
+                 task, map, wanted, plan, offsets, offsets_stride, asked);
 }
 
 }  // namespace sweepsort

@@ -1,0 +1,321 @@
+// leading_digits.cuh - an LSD sort of large keys that passes their leading digits alone. Hashes and other
+// numbers that look random hardly ever agree in a few more bits than it takes to number them; what agrees is
+// in order but for the digits left out, and mended. Sedgewick, "Algorithms in C++", 3rd ed., 1998, 10.7
+// (sublinear-time sorts).
+//
+//     digit     7 6 5 4 3 | 2 1 0          five passes of eight for 2^24 keys
+//     sorted    a b c d d   3 1 2          by 7 to 3
+//                     └─┴── 2 > 1: these agree in all leading digits: a run, sorted by one block. Stable.
+//
+// Before, a sample is asked whether keys agree in their leading digits that are not the same; frequent keys
+// do no harm. A sample may mislead: if runs turn out too long or too many, passes by all digits follow.
+#pragma once
+
+#include "core/key_bits.hpp"
+#include "kernels/block.cuh"
+#include "kernels/digit.cuh"
+#include "kernels/hash_slots.cuh"
+#include "kernels/histogram.cuh"
+#include "kernels/lookback.cuh"
+#include "kernels/policy.cuh"
+#include "kernels/ptx.cuh"
+#include "kernels/warp.cuh"
+
+#include <cuda_runtime.h>
+
+#include <algorithm>
+#include <bit>
+#include <cstdint>
+
+namespace sweepsort {
+
+/// Records that passes may sort by leading digits alone. Keys alone whose digits look random have other roads.
+template <class Bits, class Value, class Policy>
+inline constexpr bool can_lead = sizeof(Bits) == 8 && value_bytes<Value> != 0 && !Policy::is_portable;
+
+/// How many of them: there are 2^15 times as many numbers of so many digits as keys, or more, so that values
+/// which thousands of keys have hardly ever agree with another one: such runs are too long. 0: all.
+SWEEPSORT_HOST_DEVICE constexpr uint32_t leading_digits_of(uint64_t count) {
+  constexpr uint32_t spare_bits = 15;
+  uint32_t digits = (spare_bits + digit_bits - 1) / digit_bits;
+  while (digits < 7 && (count - 1) >> (digits * digit_bits - spare_bits) != 0) ++digits;
+  return digits < 7 ? digits : 0;
+}
+
+namespace leading_detail {
+
+/// A place's digits look random if so many of their values are common: a quarter of what would be even, or
+/// more.
+inline constexpr uint32_t spread_values = digit_values * 3 / 4;
+SWEEPSORT_HOST_DEVICE constexpr uint64_t common_keys(uint64_t count) { return count / (4 * digit_values); }
+
+/// Sampled, by four keys a place.
+#if defined(__CUDACC__)
+inline constexpr uint32_t places = 4096;
+#else
+inline constexpr uint32_t places = 16;  // else all of the emulator's keys would be
+#endif
+inline constexpr uint32_t slots = 4096;
+
+template <class Bits>
+struct ApartShared {
+  AtomicWord<Bits> met[slots];  // zero: free
+};
+
+/// False if two samples agree above their lowest `shift` bits, in order, and are not the same. Were all keys in
+/// runs of k that do, four such pairs would be met as a rule of 2^24 keys for k = 2, of 2^28 for k = 17. The
+/// whole block.
+template <uint32_t threads, class Bits>
+__device__ __forceinline__ bool are_told_apart(const Bits* keys, uint64_t count, const KeyMap<Bits>& map,
+                                               uint32_t shift, ApartShared<Bits>& shared) {
+  using Vector = digest_detail::Vector<Bits>;
+  constexpr uint32_t width = digest_detail::keys_a_vector<Bits>;
+  for (uint32_t s = threadIdx.x; s < slots; s += threads) shared.met[s] = 0;
+  __syncthreads();
+  const uint64_t step = count / (2 * width) / places;
+  bool meets = false;
+#pragma unroll 4
+  for (uint32_t p = threadIdx.x; p < places; p += threads) {
+    const uint4* const place = reinterpret_cast<const uint4*>(keys) + 2 * p * step;
+    for (const Vector half : {Vector{.whole = place[0]}, Vector{.whole = place[1]}})
+      for (const Bits key : half.keys) {
+        const auto ordered = static_cast<AtomicWord<Bits>>(map.to_ordered(key));
+        AtomicWord<Bits>& slot =
+            shared.met[hash<std::countr_zero(slots)>(static_cast<Bits>(ordered >> shift))];
+        const AtomicWord<Bits> other = atomicCAS(&slot, AtomicWord<Bits>{0}, ordered);
+        meets |= other != 0 && other != ordered && (other ^ ordered) >> shift == 0;
+      }
+  }
+  return __syncthreads_or(meets) == 0;
+}
+
+/// Keys that agree in their leading digits, not all the same and not in order.
+struct Run {
+  uint64_t first;
+  uint32_t size;
+};
+
+/// Rows of a block that the largest run has, whose keys take the place of a tile.
+template <class Policy>
+inline constexpr uint32_t run_rows = std::min(8u, Policy::keys_a_thread - 1);
+/// Keys of it.
+template <class Policy>
+inline constexpr uint32_t most_run = run_rows<Policy>* Policy::threads;
+inline constexpr uint32_t most_runs = 4096;
+
+/// What blocks tell each other. All zeros before.
+struct State {
+  uint32_t runs;         // listed
+  uint32_t is_hopeless;  // they are too many, or one is too large
+  uint32_t check_tickets;
+  uint32_t rows_checked;
+  uint32_t mend_tickets;
+};
+
+/// Device memory of that.
+struct Runs {
+  State* state;
+  Run* listed;  // most_runs
+};
+
+template <class Bits, class Policy>
+struct Shared {
+  uint32_t next_row[2];  // of this turn and the one before
+  uint32_t run;
+  Bits keys[most_run<Policy>];
+};
+
+/// One block of those that look for runs in `keys`, sorted by all bits but the lowest `shift`, and mend them.
+template <class Bits, class Value, class Policy>
+class Mender {
+ public:
+  using MenderShared = Shared<Bits, Policy>;
+  static constexpr uint32_t threads = Policy::threads;
+  using Vector = digest_detail::Vector<Bits>;
+  static constexpr uint32_t width = digest_detail::keys_a_vector<Bits>;
+  static constexpr uint32_t in_flight = 4;
+  static constexpr uint32_t row_keys = threads * width * in_flight;
+
+  __device__ __forceinline__ Mender(MenderShared& shared, Bits* keys, Value* values, uint64_t count,
+                                    const KeyMap<Bits>& map, uint32_t shift, const Runs& runs)
+      : shared_(shared),
+        keys_(keys),
+        values_(values),
+        count_(count),
+        map_(map),
+        shift_(shift),
+        runs_(runs),
+        state_(*runs.state) {}
+
+  SWEEPSORT_HOST_DEVICE static uint32_t rows(uint64_t count) {
+    return static_cast<uint32_t>((count + row_keys - 1) / row_keys);
+  }
+
+  /// Lists the runs. Blocks draw the rows of keys; returns how many this one has looked at.
+  __device__ __forceinline__ uint32_t find_runs() {
+    const uint32_t all = rows(count_);
+    uint32_t looked_at = 0;
+    if (threadIdx.x == 0) shared_.next_row[1] = draw_ticket(&state_.check_tickets);
+    __syncthreads();
+    uint32_t row = shared_.next_row[1];
+    for (uint32_t turn = 0; row < all; turn ^= 1) {
+      if (threadIdx.x == 0) shared_.next_row[turn] = draw_ticket(&state_.check_tickets);
+      // If there is no hope, rows are only counted.
+      if (!warp_sees_no_hope()) look_at(uint64_t{row} * row_keys);
+      ++looked_at;
+      __syncthreads();
+      row = shared_.next_row[turn];
+    }
+    return looked_at;
+  }
+
+  /// For good when all rows are looked at.
+  __device__ __forceinline__ bool is_hopeless() const {
+    return DeviceAtomic<uint32_t>(state_.is_hopeless).load(cuda::memory_order_relaxed) != 0;
+  }
+  __device__ __forceinline__ void mend_runs() {
+    while (true) {
+      if (threadIdx.x == 0) shared_.run = draw_ticket(&state_.mend_tickets);
+      __syncthreads();  // also: the last run is done
+      const uint32_t run = shared_.run;
+      if (run >= state_.runs) return;
+      mend(runs_.listed[run]);
+      __syncthreads();
+    }
+  }
+
+ private:
+  __device__ __forceinline__ Bits key_at(uint64_t i) const { return map_.to_ordered(__ldcs(keys_ + i)); }
+  /// While some say so, its lanes may see different things.
+  __device__ __forceinline__ bool warp_sees_no_hope() const { return __any_sync(full_warp, is_hopeless()); }
+  __device__ __forceinline__ bool agree(Bits a, Bits b) const { return (a ^ b) >> shift_ == 0; }
+
+  __device__ __forceinline__ static uint32_t first_of_warp(uint32_t u) {
+    return (threadIdx.x / warp_threads * in_flight + u) * warp_threads * width;
+  }
+
+  /// A warp looks at neighbouring keys, first as fast as can be.
+  __device__ __forceinline__ void look_at(uint64_t row) {
+    bool is_wrong = row + row_keys >= count_;  // not whole: key by key
+    if (!is_wrong) {
+      Vector vectors[in_flight];
+      const Bits* const own = keys_ + row + first_of_warp(0) + ptx::lane_id() * width;
+#pragma unroll
+      for (uint32_t u = 0; u < in_flight; ++u)
+        vectors[u].whole = __ldcs(reinterpret_cast<const uint4*>(own + u * warp_threads * width));
+      const Bits behind = key_at(row + first_of_warp(in_flight));
+#pragma unroll
+      for (uint32_t u = 0; u < in_flight; ++u) {
+#pragma unroll
+        for (Bits& key : vectors[u].keys) key = map_.to_ordered(key);
+      }
+#pragma unroll
+      for (uint32_t u = 0; u < in_flight; ++u) {
+        const Vector& vector = vectors[u];
+#pragma unroll
+        for (uint32_t k = 1; k < width; ++k) is_wrong |= vector.keys[k - 1] > vector.keys[k];
+        const Bits of_next_lane = shuffle_down(vector.keys[0], 1);
+        const Bits of_next_vectors =
+            u + 1 < in_flight ? shuffle_from(vectors[(u + 1) % in_flight].keys[0], 0) : behind;
+        const bool is_last_lane = ptx::lane_id() == warp_threads - 1;
+        is_wrong |= vector.keys[width - 1] > (is_last_lane ? of_next_vectors : of_next_lane);
+      }
+    }
+    if (__any_sync(full_warp, is_wrong)) look_closely(row + first_of_warp(0));
+  }
+
+  /// The whole warp: at its keys from `first` on.
+  __device__ __forceinline__ void look_closely(uint64_t first) {
+    const uint64_t end = min(first + warp_threads * width * in_flight, count_ - 1);
+    for (; first < end && !warp_sees_no_hope(); first += warp_threads) {
+      const uint64_t own = first + ptx::lane_id();
+      const bool falls = own < end && key_at(own) > key_at(own + 1);
+      for (uint32_t left = __ballot_sync(full_warp, falls); left != 0; left &= left - 1)
+        list_run(first + static_cast<uint32_t>(__ffs(static_cast<int>(left)) - 1));
+    }
+  }
+
+  /// The whole warp: the key at `fall` is above the next one. Lists the run of both, unless keys fall in it
+  /// before.
+  __device__ __forceinline__ void list_run(uint64_t fall) {
+    const Bits key = key_at(fall);
+    uint64_t first = fall;
+    while (true) {
+      const uint32_t back = ptx::lane_id() + 1;
+      const Bits other = first >= back ? key_at(first - back) : Bits{0};
+      const bool is_in_run = first >= back && agree(other, key);
+      const uint32_t others = __ballot_sync(full_warp, !is_in_run);
+      const uint32_t in_run =
+          others == 0 ? warp_threads : static_cast<uint32_t>(__ffs(static_cast<int>(others)) - 1);
+      const bool falls = ptx::lane_id() < in_run && other > key_at(first - back + 1);
+      if (__any_sync(full_warp, falls)) return;
+      first -= in_run;
+      if (in_run < warp_threads) break;
+      if (fall - first > most_run<Policy>) return give_up();
+    }
+    uint64_t end = fall + 1;
+    while (true) {
+      const uint64_t own = end + ptx::lane_id();
+      const uint32_t others = __ballot_sync(full_warp, own >= count_ || !agree(key_at(own), key));
+      if (others != 0) {
+        end += static_cast<uint32_t>(__ffs(static_cast<int>(others)) - 1);
+        break;
+      }
+      end += warp_threads;
+      if (end - first > most_run<Policy>) return give_up();
+    }
+    if (end - first > most_run<Policy>) return give_up();
+    if (ptx::lane_id() != 0) return;
+    const uint32_t entry = atomicAdd(&state_.runs, 1u);
+    if (entry < most_runs)
+      runs_.listed[entry] = {first, static_cast<uint32_t>(end - first)};
+    else
+      give_up();
+  }
+  __device__ __forceinline__ void give_up() const {
+    DeviceAtomic<uint32_t>(state_.is_hopeless).store(1, cuda::memory_order_relaxed);
+  }
+
+  /// A record goes behind all that are lower, and the same ones that stand before it.
+  __device__ __forceinline__ void mend(const Run& run) {
+    constexpr uint32_t rows = run_rows<Policy>;
+    Bits key[rows];
+    Value value[rows];
+    uint32_t place[rows];
+    const auto for_rows = [&](auto body) {
+#pragma unroll
+      for (uint32_t r = 0; r < rows; ++r)
+        if (r * threads < run.size) body(r, r * threads + threadIdx.x);
+    };
+    for_rows([&](uint32_t r, uint32_t i) {
+      place[r] = 0;
+      if (i >= run.size) return;
+      shared_.keys[i] = key[r] = key_at(run.first + i);
+      value[r] = values_[run.first + i];
+    });
+    __syncthreads();
+    for (uint32_t other = 0; other < run.size; ++other) {
+      const Bits its_key = shared_.keys[other];
+      for_rows(
+          [&](uint32_t r, uint32_t i) { place[r] += its_key < key[r] || (its_key == key[r] && other < i); });
+    }
+    for_rows([&](uint32_t r, uint32_t i) {
+      if (i >= run.size) return;
+      keys_[run.first + place[r]] = map_.from_ordered(key[r]);
+      values_[run.first + place[r]] = value[r];
+    });
+  }
+
+  MenderShared& shared_;
+  Bits* keys_;
+  Value* values_;
+  uint64_t count_;
+  const KeyMap<Bits>& map_;
+  uint32_t shift_;
+  const Runs& runs_;
+  State& state_;
+};
+
+}  // namespace leading_detail
+
+}  // namespace sweepsort

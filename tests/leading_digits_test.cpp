@@ -1,0 +1,251 @@
+// leading_digits_test.cpp - passes by leading digits: when they are chosen, what they leave to mend, and when all digits
+// are passed after all. On the emulator and on a GPU.
+#include "catch.hpp"
+#include "device_array.hpp"
+#include "kernels/radix_onesweep.cuh"
+#include "kernels/rearrange.cuh"
+#include "on_device.hpp"
+#include "record_arrays.hpp"
+#include "seed.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <random>
+#include <span>
+#include <utility>
+#include <vector>
+
+namespace sweepsort {
+namespace {
+
+/// Tiles of 768 records, and runs of at most 512.
+using SmallTiles = OnesweepPolicy<256, 3, 1>;
+constexpr uint64_t longest_run = leading_detail::most_run<SmallTiles>;
+
+constexpr uint64_t record_count = on_gpu ? 1'500'001 : 24'001;
+const uint32_t leading = leading_digits_of(record_count);
+const uint32_t shift = (digit_places<uint64_t> - leading) * digit_bits;
+
+/// Ordered keys, and places of them that no sample looks at.
+class Keys {
+ public:
+  explicit Keys(uint64_t variant) : random_(test_seed() + variant), bits_(record_count) {
+    for (uint64_t& key : bits_) key = random_();
+    const uint64_t step = record_count / 4 / leading_detail::places;
+    for (uint64_t i = 0; i < record_count; ++i)
+      if (i / 4 % step != 0) unseen_.push_back(i);
+    std::ranges::shuffle(unseen_, random_);
+  }
+
+  /// So many keys, that no sample looks at, agree in their leading digits and have `values` values, of which the
+  /// highest comes first.
+  void plant_run(uint64_t size, uint64_t values) {
+    const uint64_t head = random_() >> shift << shift;
+    const auto own = std::span(unseen_).last(size);
+    std::ranges::sort(own);
+    for (uint64_t i = 0; i < size; ++i) bits_[own[i]] = head | (values - 1 - i % values);
+    unseen_.resize(unseen_.size() - size);
+  }
+  /// A share of all keys, in hundredths, has one value.
+  void plant_frequent(uint32_t share) {
+    const uint64_t value = random_();
+    for (uint64_t& key : bits_)
+      if (random_() % 100 < share) key = value;
+  }
+  std::mt19937_64& random() { return random_; }
+  std::vector<uint64_t>& bits() { return bits_; }
+
+  /// Runs that a stable sort by leading digits leaves out of order, if none is long.
+  uint32_t runs_to_mend() const {
+    std::map<uint64_t, std::pair<uint64_t, bool>> last_and_falls;
+    for (const uint64_t key : bits_) {
+      auto& [last, falls] = last_and_falls.try_emplace(key >> shift, key, false).first->second;
+      falls |= last > key;
+      last = key;
+    }
+    return static_cast<uint32_t>(
+        std::ranges::count_if(last_and_falls, [](const auto& run) { return run.second.second; }));
+  }
+
+ private:
+  std::mt19937_64 random_;
+  std::vector<uint64_t> bits_;
+  std::vector<uint64_t> unseen_;
+};
+
+#ifdef __SANITIZE_ADDRESS__
+constexpr uint32_t step = 3;  // time for a third of the variants
+#else
+constexpr uint32_t step = 1;
+#endif
+
+struct Case {
+  Order order = Order::ascending;
+  bool in_place = false;
+  Ranking ranking = Ranking::lane_order;
+  uint64_t portion = uint64_t{1} << 28;
+};
+
+struct Outcome {
+  uint32_t leading_digits;
+  uint32_t runs;
+  bool is_hopeless;
+};
+
+template <class Value, class Policy>
+struct Carved {
+  DeviceSpan<Digest<uint64_t>> digest;
+  DeviceSpan<SortPlan<uint64_t>> plan;
+  OnesweepWorkspace<uint64_t, Value, Policy> onesweep;
+
+  Carved(Workspace& workspace, uint64_t count, uint64_t portion)
+      : digest(workspace.take<Digest<uint64_t>>(1)),
+        plan(workspace.take<SortPlan<uint64_t>>(1)),
+        onesweep(workspace, count, portion) {}
+};
+
+/// Sorts what has these bits in order, and asks the oracle.
+template <class Key, class Value, class Policy = SmallTiles>
+Outcome sort(const std::vector<uint64_t>& ordered, const Case& test) {
+  const OnDevice session;
+  const KeyMap<uint64_t> map = key_map<uint64_t>(key_type_of<Key>(), test.order);
+  std::vector<Key> input;
+  for (const uint64_t bits : ordered) input.push_back(std::bit_cast<Key>(map.from_ordered(bits)));
+  RecordArrays<Key, Value> records(input, test.in_place, 2 * input.size());
+  const MsdArrays<uint64_t, Value> arrays = records.arrays();
+
+  Workspace counter;
+  (void)Carved<Value, Policy>(counter, arrays.count, test.portion);
+  const DeviceArray<std::byte> memory(counter.used());
+  check(cudaMemset(memory.data(), 0, memory.size()));
+  Workspace workspace(memory.span());
+  const Carved<Value, Policy> carved(workspace, arrays.count, test.portion);
+  SortPlan<uint64_t>* const plan = carved.plan.data();
+  digest(DeviceSpan<const uint64_t>(arrays.keys_in, arrays.count), map, carved.digest.data(), nullptr);
+  const SortTask task{.count = arrays.count,
+                      .algorithm = SortAlgorithm::radix,
+                      .with_values = true,
+                      .in_place = test.in_place,
+                      .may_pass_records = may_pass_records<uint64_t, Value, Policy>(arrays.count),
+                      .leading_digits = leading_digits_of(arrays.count)};
+  make_sort_plan<uint64_t>(carved.digest.data(), task, map, nullptr, plan, carved.onesweep.offsets.data(),
+                           carved.onesweep.offsets_stride(), {.keys = arrays.keys_in}, nullptr);
+  const ColumnArrays<uint64_t> keys{arrays.keys_in, arrays.keys_scratch, arrays.keys_out};
+  const ColumnArrays<Value> values{
+      arrays.values_in, reinterpret_cast<Value*>(arrays.keys_scratch + arrays.count), arrays.values_out};
+  if (test.ranking == Ranking::lane_order)
+    radix_onesweep<Ranking::lane_order>(keys, values, arrays.count, plan, carved.onesweep, nullptr);
+  else
+    radix_onesweep<Ranking::ballot>(keys, values, arrays.count, plan, carved.onesweep, nullptr);
+  if (test.in_place) {
+    copy_back(keys.scratch, keys.out, arrays.count, plan, nullptr);
+    copy_back(values.scratch, values.out, arrays.count, plan, nullptr);
+  }
+  memory.check_zones();
+  records.require_sorted(test.order);
+  SortPlan<uint64_t> made;
+  leading_detail::State state;
+  check(cudaMemcpy(&made, plan, sizeof(made), cudaMemcpyDeviceToHost));
+  check(cudaMemcpy(&state, carved.onesweep.run_state.data(), sizeof(state), cudaMemcpyDeviceToHost));
+  return {made.leading_digits, state.runs, state.is_hopeless != 0};
+}
+
+}  // namespace
+
+TEST_CASE("as many leading digits are passed as tell random keys apart, and more", "") {
+  CHECK(leading_digits_of(2) == 2);
+  CHECK(leading_digits_of(uint64_t{1} << 17) == 4);
+  CHECK(leading_digits_of((uint64_t{1} << 17) + 1) == 5);
+  CHECK(leading_digits_of(uint64_t{1} << 25) == 5);
+  CHECK(leading_digits_of((uint64_t{1} << 25) + 1) == 6);
+  CHECK(leading_digits_of(uint64_t{1} << 33) == 6);
+  CHECK(leading_digits_of((uint64_t{1} << 33) + 1) == 0);
+}
+
+TEMPLATE_PRODUCT_TEST_CASE("runs of keys that agree in their leading digits are mended", "[device]",
+                           std::pair, ((uint64_t, uint32_t), (int64_t, uint64_t), (double, uint32_t))) {
+  using Key = typename TestType::first_type;
+  using Value = typename TestType::second_type;
+  for (uint32_t variant = sizeof(Value) / 4 - 1; variant < 8; variant += step) {
+    Keys keys(variant);
+    if (variant % 2 == 1) keys.plant_frequent(30);
+    // Of two, of some, of more than a warp, of more than a block, and the longest.
+    for (const uint64_t size : {2, 2, 2, 3, 7, 31, 32, 33, 64, 65, 100, 257, 400})
+      keys.plant_run(size, 1 + size / 2);
+    keys.plant_run(longest_run, 2 + variant * 100);
+    keys.plant_run(50, 1);  // nothing to mend
+    const auto [low, high] = std::ranges::minmax_element(keys.bits());
+    std::swap(*high, keys.bits().front());
+    *low = variant == 2 ? 0 : 1;
+    const uint32_t to_mend = keys.runs_to_mend();
+    REQUIRE(to_mend >= 10);
+    const Outcome outcome =
+        sort<Key, Value>(keys.bits(), {.order = variant % 3 == 0 ? Order::descending : Order::ascending,
+                                       .in_place = variant % 4 < 2,
+                                       .ranking = variant % 3 == 1 ? Ranking::ballot : Ranking::lane_order,
+                                       .portion = variant == 5 ? record_count / 3 : uint64_t{1} << 28});
+    INFO("variant " << variant);
+    CHECK(outcome.leading_digits == leading);
+    CHECK_FALSE(outcome.is_hopeless);
+    CHECK(outcome.runs == to_mend);
+  }
+}
+
+TEMPLATE_PRODUCT_TEST_CASE("where leading digits tell too little, all are passed after all", "[device]",
+                           std::pair, ((uint64_t, uint32_t), (int64_t, uint64_t))) {
+  using Key = typename TestType::first_type;
+  using Value = typename TestType::second_type;
+  for (uint32_t variant = sizeof(Value) / 4 - 1; variant < 6; variant += step) {
+    Keys keys(variant);
+    const bool has_too_many = variant % 3 == 1;
+    const bool has_most = variant % 3 == 2;
+    if (variant % 3 == 0) {
+      keys.plant_run(longest_run + 1, 2 + variant * 70);
+    } else {
+      const uint32_t others = keys.runs_to_mend();
+      for (uint32_t run = others; run < leading_detail::most_runs + has_too_many; ++run) keys.plant_run(2, 2);
+    }
+    const Outcome outcome =
+        sort<Key, Value>(keys.bits(), {.order = variant < 3 ? Order::descending : Order::ascending,
+                                       .in_place = variant % 2 == 0,
+                                       .ranking = variant == 4 ? Ranking::ballot : Ranking::lane_order,
+                                       .portion = variant < 2 ? record_count / 2 : uint64_t{1} << 28});
+    INFO("variant " << variant);
+    CHECK(outcome.leading_digits == leading);
+    CHECK(outcome.is_hopeless == !has_most);
+    if (has_most) CHECK(outcome.runs == leading_detail::most_runs);
+  }
+}
+
+TEST_CASE("all digits are passed where a sample shows, or the digits' counts, that leading ones do not do",
+          "[device]") {
+  Keys keys(0);
+  const uint64_t kept_head = keys.random()() >> shift << shift;
+  const uint64_t kept_tail = (uint64_t{1} << shift) - 1;
+  const std::vector<uint64_t> random = keys.bits();
+  const auto leading_of = [&](auto change) {
+    std::vector<uint64_t> changed = random;
+    for (uint64_t i = 0; i < record_count; ++i) changed[i] = change(i, changed[i]);
+    return sort<uint64_t, uint32_t>(changed, {}).leading_digits;
+  };
+  CHECK(leading_of([](uint64_t, uint64_t key) { return key; }) == leading);
+  // Half of them in one long run: of many values, and of one.
+  CHECK(leading_of([&](uint64_t i, uint64_t key) {
+          return i / 4 % 2 == 0 ? kept_head | (key & kept_tail) : key;
+        }) == 0);
+  CHECK(leading_of([&](uint64_t i, uint64_t key) { return i / 4 % 2 == 0 ? kept_head : key; }) == leading);
+  // A few keys in each run.
+  CHECK(leading_of([&](uint64_t i, uint64_t key) {
+          return (random[i % (record_count / 100)] >> shift << shift) | (key & kept_tail);
+        }) == 0);
+  // A leading digit that is always the same, that has two values, and that is random for one key in ten.
+  const uint64_t digit = uint64_t{0xff} << shift;
+  CHECK(leading_of([&](uint64_t, uint64_t key) { return key & ~digit; }) == 0);
+  CHECK(leading_of([&](uint64_t, uint64_t key) { return key & ~(digit / 2); }) == 0);
+  CHECK(leading_of([&](uint64_t i, uint64_t key) { return i % 10 == 0 ? key : key & ~digit; }) == 0);
+}
+
+}  // namespace sweepsort
