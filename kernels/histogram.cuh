@@ -26,12 +26,9 @@
 
 namespace sweepsort {
 
-/// What one read of the keys leaves behind. All zeros is the digest of no keys.
+/// Of keys of one byte, whose histogram says it all, these are not taken.
 template <class Bits>
-struct Digest {
-  uint64_t histogram[digit_places<Bits>]
-                    [digit_values];  // of the ordered bits; of the raw bits for 1-byte keys
-  // The rest is not taken for 1-byte keys, whose histogram says it all.
+struct KeyFacts {
   uint64_t largest;             // of the ordered bits
   uint64_t largest_complement;  // of ~ordered, so that zero is neutral here, too: the smallest key is its
                                 // complement
@@ -41,6 +38,13 @@ struct Digest {
 
   SWEEPSORT_HOST_DEVICE Bits minimum() const { return static_cast<Bits>(~largest_complement); }
   SWEEPSORT_HOST_DEVICE Bits maximum() const { return static_cast<Bits>(largest); }
+};
+
+/// What one read of the keys leaves behind. All zeros is the digest of no keys.
+template <class Bits>
+struct Digest : KeyFacts<Bits> {
+  uint64_t histogram[digit_places<Bits>]
+                    [digit_values];  // of the ordered bits; of the raw bits for 1-byte keys
 };
 
 namespace digest_detail {

@@ -403,6 +403,9 @@ __global__ __launch_bounds__(decide_threads) void decide_kernel(Decision decisio
                                                                 SortPlan<Bits>* expansion) {
   ptx::wait_for_previous_launch();
   if (plan->is_settled()) return;
+  // If the survey says so, nothing was counted; if a block beside this one says so, nothing will be read.
+  const DeviceAtomic<uint32_t> has_too_large(plan->has_too_large);
+  if (__syncthreads_or(static_cast<int>(has_too_large.load(cuda::memory_order_relaxed))) != 0) return;
   DecideShared& shared = shared_memory<DecideShared>();
   const uint32_t buckets = 1u << plan->bucket_bits;
   const uint32_t bucket = blockIdx.x * decide_threads + threadIdx.x;

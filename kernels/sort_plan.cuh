@@ -122,7 +122,7 @@ __device__ KeyMap<Bits> shifted_down(KeyMap<Bits> map, Bits by) {
 }
 
 template <class Bits>
-__device__ Road choose(const SortTask& task, const Digest<Bits>& digest, uint32_t live_digits,
+__device__ Road choose(const SortTask& task, const KeyFacts<Bits>& facts, uint32_t live_digits,
                        uint64_t bins) {
   const Road in_order = task.in_place ? Road::nothing : Road::copy;
   // Whatever their order: to write one value costs no more than to copy it does.
@@ -134,9 +134,9 @@ __device__ Road choose(const SortTask& task, const Digest<Bits>& digest, uint32_
   if (task.algorithm == SortAlgorithm::counting) return bins <= most_bins ? Road::counting : Road::unsuitable;
   if (live_digits == 0) return in_order;
   if constexpr (sizeof(Bits) > 1) {
-    if (!digest.falls) return in_order;
+    if (!facts.falls) return in_order;
     // Equal keys must keep their order only if they carry values.
-    if (!digest.rises && !(task.with_values && digest.repeats)) return Road::reverse;
+    if (!facts.rises && !(task.with_values && facts.repeats)) return Road::reverse;
     // Counting reads the keys twice and writes once, as one radix pass does, whatever the number of digits.
     const bool is_long = task.with_values ? task.count >= counting_bins
                                           : counting_pays<Bits>(task.count) && !task.avoids_counting;
@@ -180,52 +180,43 @@ __device__ bool pays_as_records(const SortPlan<Bits>& plan) {
 
 template <uint32_t threads>
 struct Shared {
-  uint64_t warp_sums[threads / warp_threads];
-  uint64_t most_frequent[HotDigits::candidates];  // keys with the digit, the digit in the low bits
-  uint32_t is_last;
-  uint32_t asks_for_few;
-  uint32_t may_lead;
-};
-/// The same, and room for samples of keys that may have leading digits.
-struct NoSamples {};
-template <class Bits>
-struct PlanShared {
-  using Samples = std::conditional_t<sizeof(Bits) == 8, leading_detail::ApartShared<Bits>, NoSamples>;
-  Shared<digit_values> plan;
-  Samples samples;
+  static constexpr uint32_t warps = threads / warp_threads;
+  uint64_t warp_sums[warps];
+  uint64_t most_frequent[HotDigits::candidates][warps];  // keys with the digit, the digit in the low bits
 };
 
 /// The digits that most keys have, of which the first threads know one each. A warp's atomics queue up for a
 /// counter that more than one lane in eight wants.
 template <uint32_t threads>
 __device__ void find_hot_digits(uint64_t keys, uint64_t count, Shared<threads>& shared, HotDigits& hot) {
+  const auto larger = [](uint64_t a, uint64_t b) { return max(a, b); };
   const uint32_t digit = threadIdx.x % digit_values;
   uint64_t mine = keys * digit_values + digit;
+  uint64_t most[HotDigits::candidates];
+#pragma unroll
   for (uint32_t c = 0; c < HotDigits::candidates; ++c) {
+    const uint64_t of_warp = warp_reduce(mine, larger);
+    if (ptx::lane_id() == 0) shared.most_frequent[c][threadIdx.x / warp_threads] = of_warp;
     __syncthreads();
-    if (threadIdx.x == 0) shared.most_frequent[c] = 0;
-    __syncthreads();
-    atomicMax(reinterpret_cast<unsigned long long*>(&shared.most_frequent[c]),
-              static_cast<unsigned long long>(mine));
-    __syncthreads();
-    if (shared.most_frequent[c] == mine) mine = digit;  // found: out of the next round
+    most[c] = warp_reduce(shared.most_frequent[c][ptx::lane_id() % Shared<threads>::warps], larger);
+    if (most[c] == mine) mine = digit;  // found: out of the next round
   }
   if (threadIdx.x != 0) return;
-  hot.share_is_high = shared.most_frequent[0] / digit_values > count / 8;
+  hot.share_is_high = most[0] / digit_values > count / 8;
   for (uint32_t c = 0; c < HotDigits::candidates; ++c)
-    hot.digits[c] = static_cast<uint32_t>(shared.most_frequent[c] % digit_values);
+    hot.digits[c] = static_cast<uint32_t>(most[c] % digit_values);
 }
 
 /// Every field of the plan, by one thread.
 template <class Bits>
-__device__ void write_plan(const Digest<Bits>& digest, const SortTask& task, KeyMap<Bits> map,
+__device__ void write_plan(const KeyFacts<Bits>& facts, const SortTask& task, KeyMap<Bits> map,
                            uint32_t live_digits, SortPlan<Bits>& plan) {
-  const uint64_t range = sizeof(Bits) == 1 ? digit_values - 1 : uint64_t{digest.maximum()} - digest.minimum();
-  plan.road = choose(task, digest, live_digits, range == ~uint64_t{0} ? range : range + 1);
+  const uint64_t range = sizeof(Bits) == 1 ? digit_values - 1 : uint64_t{facts.maximum()} - facts.minimum();
+  plan.road = choose(task, facts, live_digits, range == ~uint64_t{0} ? range : range + 1);
   plan.live_digits = live_digits;
   plan.first_bin = 0;
   plan.list = {};
-  plan.minimum = sizeof(Bits) == 1 ? Bits{0} : digest.minimum();
+  plan.minimum = sizeof(Bits) == 1 ? Bits{0} : facts.minimum();
   plan.bins = plan.road == Road::counting ? static_cast<uint32_t>(range + 1) : 0;
   plan.pass_map = map;
   plan.scatters = plan.road == Road::radix || (plan.road == Road::counting && task.with_values);
@@ -271,22 +262,43 @@ __device__ __forceinline__ bool samples_repeat(const Bits* keys, uint64_t count)
   return same >= static_cast<int>(rounds * digit_values / most_digits_of_few);
 }
 
+struct NoSamples {};
+template <class Bits>
+struct PlanShared {
+  using Samples = std::conditional_t<sizeof(Bits) == 8, leading_detail::ApartShared<Bits>, NoSamples>;
+  Shared<digit_values> block;
+  uint32_t is_last;
+  uint32_t asks_for_few;
+  uint32_t may_lead;
+  KeyFacts<Bits> facts;
+  SortPlan<Bits> plan;  // the last block's: one thread goes to and fro in it
+  Samples samples;
+};
+
+/// The whole block.
+template <class Bits>
+__device__ __forceinline__ void copy(const SortPlan<Bits>& from, SortPlan<Bits>& to) {
+  constexpr uint32_t words = sizeof(SortPlan<Bits>) / sizeof(uint32_t);
+  for (uint32_t w = threadIdx.x; w < words; w += blockDim.x)
+    reinterpret_cast<uint32_t*>(&to)[w] = reinterpret_cast<const uint32_t*>(&from)[w];
+}
+
 /// A block a digit place, a thread a digit value: the exclusive scan of each histogram into bucket offsets.
 /// The last block to finish makes the choice.
 template <class Bits>
 __global__ __launch_bounds__(digit_values) void plan_kernel(const Digest<Bits>* digest, SortTask task,
                                                             KeyMap<Bits> map, const uint32_t* wanted,
-                                                            SortPlan<Bits>* plan, uint64_t* offsets,
+                                                            SortPlan<Bits>* result, uint64_t* offsets,
                                                             uint64_t offsets_stride, AskedKeys<Bits> asked) {
   ptx::wait_for_previous_launch();
   if (wanted != nullptr && *wanted == 0) return;  // it stays what it is
-  auto& shared = shared_memory<PlanShared<Bits>>().plan;
+  auto& shared = shared_memory<PlanShared<Bits>>();
   const uint32_t digit = threadIdx.x;
   const auto scan_into_offsets = [&](uint32_t place, uint32_t bin) {
     const uint64_t keys = digest->histogram[place][bin];
     uint64_t total = 0;
     offsets[place * offsets_stride + digit] =
-        block_exclusive_sum<digit_values>(keys, shared.warp_sums, total);
+        block_exclusive_sum<digit_values>(keys, shared.block.warp_sums, total);
     return keys;
   };
 
@@ -297,50 +309,53 @@ __global__ __launch_bounds__(digit_values) void plan_kernel(const Digest<Bits>* 
   const int digits = __syncthreads_count(keys != 0);
   const auto common =
       static_cast<uint32_t>(__syncthreads_count(keys > leading_detail::common_keys(task.count)));
+  find_hot_digits(keys, task.count, shared.block, result->passes[own].hot);
   if (digit == 0) {
-    plan->passes[own].live = !constant;
-    plan->passes[own].digits = static_cast<uint32_t>(digits);
-    plan->passes[own].is_spread = common >= leading_detail::spread_values;
-  }
-  find_hot_digits(keys, task.count, shared, plan->passes[own].hot);
-  if (digit == 0) {
-    const DeviceAtomic<uint32_t> finished(plan->finished_places);
+    RadixPass& pass = result->passes[own];
+    pass.live = !constant;
+    pass.digits = static_cast<uint32_t>(digits);
+    pass.is_spread = common >= leading_detail::spread_values;
+    const DeviceAtomic<uint32_t> finished(result->finished_places);
     shared.is_last = finished.fetch_add(1, cuda::memory_order_acq_rel) + 1 == digit_places<Bits>;
   }
   __syncthreads();
   if (!shared.is_last) return;
+  SortPlan<Bits>& plan = shared.plan;
+  copy(*result, plan);
+  if (digit == digit_values - 1) shared.facts = *digest;
+  __syncthreads();
   if (digit == 0) {
     uint32_t live_digits = 0;
     uint32_t most_digits = 0;
-    for (const RadixPass& pass : plan->passes) {
+    for (const RadixPass& pass : plan.passes) {
       live_digits += pass.live;
       most_digits = max(most_digits, pass.digits);
     }
-    write_plan(*digest, task, map, live_digits, *plan);
-    shared.asks_for_few = asked.maybe_few != nullptr && plan->road == Road::radix && live_digits > 1 &&
-                          most_digits <= most_digits_of_few;
-    shared.may_lead =
-        plan->road == Road::radix && task.leading_digits != 0 && are_spread(*plan, task.leading_digits);
+    write_plan(shared.facts, task, map, live_digits, plan);
+    const bool is_radix = plan.road == Road::radix;
+    shared.asks_for_few =
+        asked.maybe_few != nullptr && is_radix && live_digits > 1 && most_digits <= most_digits_of_few;
+    shared.may_lead = is_radix && task.leading_digits != 0 && are_spread(plan, task.leading_digits);
   }
-
   __syncthreads();
   if (shared.asks_for_few && samples_repeat(asked.keys, task.count) && digit == 0) *asked.maybe_few = 1;
   if constexpr (sizeof(Bits) == 8) {
-    auto& samples = shared_memory<PlanShared<Bits>>().samples;
+    using leading_detail::are_told_apart;
     const uint32_t shift = (digit_places<Bits> - task.leading_digits) * digit_bits;
-    if (shared.may_lead &&
-        leading_detail::are_told_apart<digit_values>(asked.keys, task.count, map, shift, samples) &&
+    if (shared.may_lead && are_told_apart<digit_values>(asked.keys, task.count, map, shift, shared.samples) &&
         digit == 0)
-      lead(task, *plan);
+      lead(task, plan);
   }
 
   // A stable counting scatter sorts by the lowest digit of (key - minimum). Its range is that of one digit,
   // so its counts are those of the keys' lowest digit, turned round to start at the minimum.
-  if (sizeof(Bits) > 1 && plan->road == Road::counting && task.with_values) {
+  if (sizeof(Bits) > 1 && plan.road == Road::counting && task.with_values) {
     const uint64_t lowest_keys =
-        scan_into_offsets(0, static_cast<uint32_t>(plan->minimum + digit) % digit_values);
-    find_hot_digits(lowest_keys, task.count, shared, plan->passes[0].hot);
+        scan_into_offsets(0, static_cast<uint32_t>(plan.minimum + digit) % digit_values);
+    find_hot_digits(lowest_keys, task.count, shared.block, plan.passes[0].hot);
   }
+  __syncthreads();
+  copy(plan, *result);
 }
 
 }  // namespace plan_detail
