@@ -142,7 +142,8 @@ struct MsdPlan {
   uint32_t guess_failed;     // the keys are not in the order of guess()
   uint32_t has_beyond;       // keys that were counted are beyond the map's range
   uint32_t has_narrow;       // pairs: some parents' keys are left as NarrowKey
-  uint32_t has_too_large;    // no kernel here finishes one of the buckets
+  uint32_t is_unfit;         // no road here leads anywhere, says the sample;
+  uint32_t has_too_large;    // or the histogram: no kernel here finishes one of the buckets
   uint32_t falls_back;       // no road here leads anywhere: nothing was done
   uint32_t jobs;             // of the second level
   uint32_t tickets[3];       // jobs drawn of each level; of the second one, to leave narrow keys
@@ -189,9 +190,7 @@ struct MsdPlan {
   /// partition is not wanted.
   SWEEPSORT_HOST_DEVICE bool was_dealt() const { return tries_deal() && !deal_failed; }
   /// The histogram is wanted.
-  SWEEPSORT_HOST_DEVICE bool counts_buckets() const {
-    return !is_settled() && !has_too_large && !was_dealt();
-  }
+  SWEEPSORT_HOST_DEVICE bool counts_buckets() const { return !is_settled() && !is_unfit && !was_dealt(); }
   /// The hope is that no two values meet in a bucket: a value's bucket is its distance from `map.lowest`,
   /// modulo the number of buckets, so that the sample need not tell where the values begin.
   SWEEPSORT_HOST_DEVICE bool has_value_buckets() const {
@@ -205,12 +204,12 @@ struct MsdPlan {
     return has_value_buckets() && most - least() >= msd_most_buckets;
   }
   SWEEPSORT_HOST_DEVICE bool partitions() const {
-    return !is_settled() && !has_too_large && !counts_values() && !misses_values();
+    return !is_settled() && !is_unfit && !has_too_large && !counts_values() && !misses_values();
   }
   SWEEPSORT_HOST_DEVICE bool partitions_by_counts() const { return partitions() && !was_dealt(); }
   /// No road here leads anywhere.
   SWEEPSORT_HOST_DEVICE bool gives_up() const {
-    return is_other || (!is_settled() && !counts_values() && (has_too_large || misses_values()));
+    return is_other || (!is_settled() && !counts_values() && (is_unfit || has_too_large || misses_values()));
   }
 };
 
@@ -399,13 +398,12 @@ __device__ __forceinline__ bool leaves_narrow(DecideShared& shared, uint32_t buc
 /// A thread a bucket: the bucket's offset, from the counts of all before; which kernel finishes it, and in
 /// which parts.
 template <class Bits>
-__global__ __launch_bounds__(decide_threads) void decide_kernel(Decision decision, MsdPlan<Bits>* plan,
+__global__ __launch_bounds__(decide_threads) void decide_kernel(const __grid_constant__ Decision decision,
+                                                                MsdPlan<Bits>* plan,
                                                                 SortPlan<Bits>* expansion) {
   ptx::wait_for_previous_launch();
   if (plan->is_settled()) return;
-  // If the survey says so, nothing was counted; if a block beside this one says so, nothing will be read.
-  const DeviceAtomic<uint32_t> has_too_large(plan->has_too_large);
-  if (__syncthreads_or(static_cast<int>(has_too_large.load(cuda::memory_order_relaxed))) != 0) return;
+  if (plan->is_unfit) return;  // nothing was counted
   DecideShared& shared = shared_memory<DecideShared>();
   const uint32_t buckets = 1u << plan->bucket_bits;
   const uint32_t bucket = blockIdx.x * decide_threads + threadIdx.x;

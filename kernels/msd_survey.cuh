@@ -291,7 +291,7 @@ class Survey {
     }
     if (task_.with_values && has_top) {
       if (!may_stand_apart<Bits> || maybe_few_ || most_seen_besides_top() >= least_times) {
-        if (threadIdx.x == 0) plan_.has_too_large = 1;
+        if (threadIdx.x == 0) plan_.is_unfit = 1;
         return;
       }
       put_apart(top);
@@ -315,17 +315,16 @@ class Survey {
     if (threadIdx.x == 0) {
       is_crowded |= has_top && !has_apart_;
       const bool may_count = !task_.with_values && shared_.map.is_exact(msd_most_buckets);
-      const bool has_too_large = (is_crowded || repeats || has_clumps) && !may_count;
+      const bool is_unfit = (is_crowded || repeats || has_clumps) && !may_count;
       // Where values lie dense, those beside the frequent ones fill a bucket, too.
       const bool is_dense = shared_.map.range / 2 < task_.count;
       const bool is_worth_it = task_.count >= frequent_from<Bits> || top_seen >= samples / frequent_top_share;
       const bool is_unordered = !maybe_few_ && plan_.guess() == Guess::unordered;
-      plan_.has_too_large = has_too_large;
-      plan_.deals =
-          task_.may_deal && is_even && !may_count && !has_too_large && is_unordered && !repeats_often;
+      plan_.is_unfit = is_unfit;
+      plan_.deals = task_.may_deal && is_even && !may_count && !is_unfit && is_unordered && !repeats_often;
       plan_.is_real = is_even_by_value;
       plan_.looks_for_frequent =
-          has_too_large && is_crowded && !is_dense && is_worth_it && !task_.with_values && is_unordered;
+          is_unfit && is_crowded && !is_dense && is_worth_it && !task_.with_values && is_unordered;
       shared_.deals = plan_.deals;
     }
     __syncthreads();
@@ -355,7 +354,7 @@ class Survey {
     if (divide(task_.count / samples * count_samples_left() * 2) || is_crowded_at_places()) {
       if (threadIdx.x == 0) plan_.frequent = 0;
     } else {
-      if (threadIdx.x == 0) plan_.has_too_large = 0;
+      if (threadIdx.x == 0) plan_.is_unfit = 0;
     }
   }
 

@@ -600,7 +600,8 @@ __device__ __noinline__ bool mend(Bits* keys, Value* values, const Passes& passe
 
 template <class Bits, class Value, Ranking ranking, class Policy>
 __global__ __launch_bounds__(Policy::threads, Policy::blocks_a_multiprocessor) void onesweep_kernel(
-    ColumnArrays<Bits> keys, ColumnArrays<Value> values, Passes passes, const SortPlan<Bits>* plan) {
+    ColumnArrays<Bits> keys, ColumnArrays<Value> values, const __grid_constant__ Passes passes,
+    const SortPlan<Bits>* plan) {
   if (ptx::is_before_90() && !Policy::is_portable) return;
   ptx::wait_for_previous_launch();
   if constexpr (Policy::comes_second) {
