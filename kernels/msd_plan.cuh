@@ -142,7 +142,7 @@ struct MsdPlan {
   uint32_t guess_failed;     // the keys are not in the order of guess()
   uint32_t has_beyond;       // keys that were counted are beyond the map's range
   uint32_t has_narrow;       // pairs: some parents' keys are left as NarrowKey
-  uint32_t is_unfit;         // no road here leads anywhere, says the sample;
+  uint32_t is_unfit;         // no road here leads anywhere, says the sample: what most launches ask first;
   uint32_t has_too_large;    // or the histogram: no kernel here finishes one of the buckets
   uint32_t falls_back;       // no road here leads anywhere: nothing was done
   uint32_t jobs;             // of the second level
@@ -190,7 +190,7 @@ struct MsdPlan {
   /// partition is not wanted.
   SWEEPSORT_HOST_DEVICE bool was_dealt() const { return tries_deal() && !deal_failed; }
   /// The histogram is wanted.
-  SWEEPSORT_HOST_DEVICE bool counts_buckets() const { return !is_settled() && !is_unfit && !was_dealt(); }
+  SWEEPSORT_HOST_DEVICE bool counts_buckets() const { return !is_unfit && !is_settled() && !was_dealt(); }
   /// The hope is that no two values meet in a bucket: a value's bucket is its distance from `map.lowest`,
   /// modulo the number of buckets, so that the sample need not tell where the values begin.
   SWEEPSORT_HOST_DEVICE bool has_value_buckets() const {
@@ -204,7 +204,7 @@ struct MsdPlan {
     return has_value_buckets() && most - least() >= msd_most_buckets;
   }
   SWEEPSORT_HOST_DEVICE bool partitions() const {
-    return !is_settled() && !is_unfit && !has_too_large && !counts_values() && !misses_values();
+    return !is_unfit && !has_too_large && !is_settled() && !counts_values() && !misses_values();
   }
   SWEEPSORT_HOST_DEVICE bool partitions_by_counts() const { return partitions() && !was_dealt(); }
   /// No road here leads anywhere.
@@ -402,8 +402,7 @@ __global__ __launch_bounds__(decide_threads) void decide_kernel(const __grid_con
                                                                 MsdPlan<Bits>* plan,
                                                                 SortPlan<Bits>* expansion) {
   ptx::wait_for_previous_launch();
-  if (plan->is_settled()) return;
-  if (plan->is_unfit) return;  // nothing was counted
+  if (plan->is_unfit || plan->is_settled()) return;  // nothing was counted
   DecideShared& shared = shared_memory<DecideShared>();
   const uint32_t buckets = 1u << plan->bucket_bits;
   const uint32_t bucket = blockIdx.x * decide_threads + threadIdx.x;

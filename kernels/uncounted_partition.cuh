@@ -486,8 +486,8 @@ __device__ __forceinline__ void deal_to_children(Shared<Bits, Policy>& shared, c
 /// First level (`parents`): a block deals out the keys of one span; second level: those of one parent after
 /// the other. Only if `Buckets` are what the plan divides them by.
 template <class Bits, class Policy, class Buckets, bool parents>
-__global__ __launch_bounds__(Policy::threads,
-                             Policy::blocks_a_multiprocessor) void deal_kernel(Task<Bits> task) {
+__global__ __launch_bounds__(Policy::threads, Policy::blocks_a_multiprocessor) void deal_kernel(
+    const __grid_constant__ Task<Bits> task) {
   if (ptx::is_before_90()) return;
   ptx::wait_for_previous_launch();
   constexpr bool is_real = std::is_same_v<Buckets, RealBuckets<Bits>>;
