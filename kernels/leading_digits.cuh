@@ -34,12 +34,14 @@ template <class Bits, class Value, class Policy>
 inline constexpr bool can_lead = sizeof(Bits) == 8 && value_bytes<Value> != 0 && !Policy::is_portable;
 
 /// How many of them: there are 2^15 times as many numbers of so many digits as keys, or more, so that values
-/// which thousands of keys have hardly ever agree with another one: such runs are too long. 0: all.
+/// which thousands of keys have hardly ever agree with another one: such runs are too long. 0: all, of so many
+/// keys that random ones make too many runs.
 SWEEPSORT_HOST_DEVICE constexpr uint32_t leading_digits_of(uint64_t count) {
   constexpr uint32_t spare_bits = 15;
+  if (count > uint64_t{1} << 32) return 0;
   uint32_t digits = (spare_bits + digit_bits - 1) / digit_bits;
-  while (digits < 7 && (count - 1) >> (digits * digit_bits - spare_bits) != 0) ++digits;
-  return digits < 7 ? digits : 0;
+  while ((count - 1) >> (digits * digit_bits - spare_bits) != 0) ++digits;
+  return digits;
 }
 
 namespace leading_detail {
@@ -49,13 +51,21 @@ namespace leading_detail {
 inline constexpr uint32_t spread_values = digit_values * 3 / 4;
 SWEEPSORT_HOST_DEVICE constexpr uint64_t common_keys(uint64_t count) { return count / (4 * digit_values); }
 
-/// Sampled, by four keys a place.
+/// Places that are sampled, of four keys each; and runs at most. The emulator's arrays are small.
 #if defined(__CUDACC__)
 inline constexpr uint32_t places = 4096;
+inline constexpr uint32_t most_runs = 1u << 16;
 #else
-inline constexpr uint32_t places = 16;  // else all of the emulator's keys would be
+inline constexpr uint32_t places = 16;
+inline constexpr uint32_t most_runs = 1u << 11;
 #endif
 inline constexpr uint32_t slots = 4096;
+/// Which four keys place number `place` has, one step of 1 or more from the last place but for a shift, so that
+/// nothing that comes again and again is met always or never.
+SWEEPSORT_HOST_DEVICE constexpr uint64_t sampled_four(uint32_t place, uint64_t count) {
+  const uint64_t step = count / 4 / places;
+  return place * step + (step == 0 ? 0 : (place * 0x9e3779b1u >> 8) % step);
+}
 
 template <class Bits>
 struct ApartShared {
@@ -70,13 +80,13 @@ __device__ __forceinline__ bool are_told_apart(const Bits* keys, uint64_t count,
                                                uint32_t shift, ApartShared<Bits>& shared) {
   using Vector = digest_detail::Vector<Bits>;
   constexpr uint32_t width = digest_detail::keys_a_vector<Bits>;
+  static_assert(2 * width == 4);
   for (uint32_t s = threadIdx.x; s < slots; s += threads) shared.met[s] = 0;
   __syncthreads();
-  const uint64_t step = count / (2 * width) / places;
   bool meets = false;
 #pragma unroll 4
   for (uint32_t p = threadIdx.x; p < places; p += threads) {
-    const uint4* const place = reinterpret_cast<const uint4*>(keys) + 2 * p * step;
+    const uint4* const place = reinterpret_cast<const uint4*>(keys) + 2 * sampled_four(p, count);
     for (const Vector half : {Vector{.whole = place[0]}, Vector{.whole = place[1]}})
       for (const Bits key : half.keys) {
         const auto ordered = static_cast<AtomicWord<Bits>>(map.to_ordered(key));
@@ -101,31 +111,28 @@ inline constexpr uint32_t run_rows = std::min(8u, Policy::keys_a_thread - 1);
 /// Keys of it.
 template <class Policy>
 inline constexpr uint32_t most_run = run_rows<Policy>* Policy::threads;
-inline constexpr uint32_t most_runs = 4096;
+/// A run of k keys takes k^2 comparisons; for each key of all so many at most.
+inline constexpr uint64_t comparisons_a_key = 64;
 
 /// What blocks tell each other. All zeros before.
 struct State {
-  uint32_t runs;         // listed
-  uint32_t is_hopeless;  // they are too many, or one is too large
+  unsigned long long comparisons;  // of all runs
+  uint32_t runs;                   // listed
+  uint32_t is_hopeless;            // they are too many, or too large
   uint32_t check_tickets;
   uint32_t rows_checked;
   uint32_t mend_tickets;
 };
 
-/// Device memory of that.
-struct Runs {
-  State* state;
-  Run* listed;  // most_runs
-};
-
 template <class Bits, class Policy>
 struct Shared {
   uint32_t next_row[2];  // of this turn and the one before
-  uint32_t run;
+  uint32_t runs;         // which ones the block mends
   Bits keys[most_run<Policy>];
 };
 
 /// One block of those that look for runs in `keys`, sorted by all bits but the lowest `shift`, and mend them.
+/// `listed`: room for most_runs.
 template <class Bits, class Value, class Policy>
 class Mender {
  public:
@@ -137,15 +144,15 @@ class Mender {
   static constexpr uint32_t row_keys = threads * width * in_flight;
 
   __device__ __forceinline__ Mender(MenderShared& shared, Bits* keys, Value* values, uint64_t count,
-                                    const KeyMap<Bits>& map, uint32_t shift, const Runs& runs)
+                                    const KeyMap<Bits>& map, uint32_t shift, State& state, Run* listed)
       : shared_(shared),
         keys_(keys),
         values_(values),
         count_(count),
         map_(map),
         shift_(shift),
-        runs_(runs),
-        state_(*runs.state) {}
+        state_(state),
+        listed_(listed) {}
 
   SWEEPSORT_HOST_DEVICE static uint32_t rows(uint64_t count) {
     return static_cast<uint32_t>((count + row_keys - 1) / row_keys);
@@ -173,14 +180,21 @@ class Mender {
   __device__ __forceinline__ bool is_hopeless() const {
     return DeviceAtomic<uint32_t>(state_.is_hopeless).load(cuda::memory_order_relaxed) != 0;
   }
+  /// A block draws as many runs as it has warps: these mend the short ones, one each, and then all threads one
+  /// long one after the other.
   __device__ __forceinline__ void mend_runs() {
+    constexpr uint32_t warps = threads / warp_threads;
     while (true) {
-      if (threadIdx.x == 0) shared_.run = draw_ticket(&state_.mend_tickets);
-      __syncthreads();  // also: the last run is done
-      const uint32_t run = shared_.run;
-      if (run >= state_.runs) return;
-      mend(runs_.listed[run]);
+      if (threadIdx.x == 0) shared_.runs = draw_ticket(&state_.mend_tickets);
       __syncthreads();
+      const uint32_t first = shared_.runs * warps;
+      if (first >= state_.runs) return;
+      const uint32_t end = min(first + warps, state_.runs);
+      const uint32_t own = first + threadIdx.x / warp_threads;
+      if (own < end && is_short(listed_[own])) mend_short(listed_[own]);
+      for (uint32_t run = first; run < end; ++run)
+        if (!is_short(listed_[run])) mend(listed_[run]);
+      __syncthreads();  // the next ticket
     }
   }
 
@@ -266,17 +280,39 @@ class Mender {
     }
     if (end - first > most_run<Policy>) return give_up();
     if (ptx::lane_id() != 0) return;
+    const uint32_t size = static_cast<uint32_t>(end - first);
     const uint32_t entry = atomicAdd(&state_.runs, 1u);
-    if (entry < most_runs)
-      runs_.listed[entry] = {first, static_cast<uint32_t>(end - first)};
-    else
-      give_up();
+    if (entry < most_runs) listed_[entry] = {first, size};
+    const uint64_t comparisons = uint64_t{size} * size;
+    const bool are_too_large =
+        atomicAdd(&state_.comparisons, static_cast<unsigned long long>(comparisons)) + comparisons >
+        comparisons_a_key * count_;
+    if (entry >= most_runs || are_too_large) give_up();
   }
   __device__ __forceinline__ void give_up() const {
     DeviceAtomic<uint32_t>(state_.is_hopeless).store(1, cuda::memory_order_relaxed);
   }
 
-  /// A record goes behind all that are lower, and the same ones that stand before it.
+  __device__ __forceinline__ static bool is_short(const Run& run) { return run.size <= warp_threads; }
+
+  /// One warp: a record goes behind all that are lower, and the same ones that stand before it.
+  __device__ __forceinline__ void mend_short(const Run& run) {
+    const uint32_t lane = ptx::lane_id();
+    const uint64_t own = run.first + min(lane, run.size - 1);
+    const Bits key = key_at(own);
+    const Value value = values_[own];
+    uint32_t place = 0;
+    for (uint32_t other = 0; other < run.size; ++other) {
+      const Bits its_key = shuffle_from(key, other);
+      place += its_key < key || (its_key == key && other < lane);
+    }
+    __syncwarp();  // all are read
+    if (lane >= run.size) return;
+    keys_[run.first + place] = map_.from_ordered(key);
+    values_[run.first + place] = value;
+  }
+
+  /// The same by the whole block.
   __device__ __forceinline__ void mend(const Run& run) {
     constexpr uint32_t rows = run_rows<Policy>;
     Bits key[rows];
@@ -287,6 +323,7 @@ class Mender {
       for (uint32_t r = 0; r < rows; ++r)
         if (r * threads < run.size) body(r, r * threads + threadIdx.x);
     };
+    __syncthreads();  // another run's keys have been read
     for_rows([&](uint32_t r, uint32_t i) {
       place[r] = 0;
       if (i >= run.size) return;
@@ -312,8 +349,8 @@ class Mender {
   uint64_t count_;
   const KeyMap<Bits>& map_;
   uint32_t shift_;
-  const Runs& runs_;
   State& state_;
+  Run* listed_;
 };
 
 }  // namespace leading_detail

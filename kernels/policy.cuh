@@ -146,7 +146,7 @@ inline constexpr uint64_t least_record_bytes = 0;  // the emulator's arrays are 
 #if defined(__CUDACC__)
 inline constexpr uint64_t least_leading_count = uint64_t{1} << 20;
 #else
-inline constexpr uint64_t least_leading_count = 1'000;
+inline constexpr uint64_t least_leading_count = 5'000;
 #endif
 
 /// Keys of one portion of a onesweep pass, not yet a whole number of tiles: their counts must fit the 30 bits

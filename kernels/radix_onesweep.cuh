@@ -13,6 +13,9 @@
 // side by side (pair_arrays.cuh): one run of memory a digit instead of two. The first pass reads columns, the
 // last one writes them.
 //
+// Of keys that look random only the leading digits are passed, and a second launch mends what these leave, or
+// makes passes by all of them after all (leading_digits.cuh).
+//
 // One launch makes all passes. A block that finds no tile of a pass left waits for those that others still
 // have; they are on the device, or would not have them, so this needs no cooperative launch.
 #pragma once
@@ -85,10 +88,10 @@ struct Passes {
   uint32_t rows;      // look-back rows that every portion fills, used or not
   uint64_t* offsets;  // [place][portion + 1][digit], see Portion
   uint32_t* statuses;
-  uint32_t* tickets;   // one a place and portion
-  uint32_t* finished;  // rows, in the same order
-  uint4* last_record;  // of an odd number in columns, the one that has no room there
-  leading_detail::Runs runs;
+  uint32_t* tickets;                 // one a place and portion
+  uint32_t* finished;                // rows, in the same order
+  uint4* last_record;                // of an odd number in columns, the one that has no room there
+  leading_detail::State* run_state;  // of leading digits
 };
 
 /// One portion of one pass.
@@ -581,17 +584,20 @@ __device__ __forceinline__ void sweep_portion_of_pass(Shared<Bits, Value, Policy
 /// What the passes by leading digits left out of order is mended. False: too much is, and all passes follow.
 /// The whole grid. Not inlined: the passes need the registers.
 template <class Policy, class Bits, class Value>
-__device__ __noinline__ bool mend(Bits* keys, Value* values, const Passes& passes,
-                                  const SortPlan<Bits>& plan) {
+__device__ __noinline__ bool mend(const ColumnArrays<Bits>& keys, const ColumnArrays<Value>& values,
+                                  const Passes& passes, const SortPlan<Bits>& plan) {
+  const Where home = plan.copy_back ? Where::scratch : Where::out;
+  const Where free = plan.copy_back ? Where::out : Where::scratch;
   using Mender = leading_detail::Mender<Bits, Value, Policy>;
   using MenderShared = typename Mender::MenderShared;
   auto& shared = shared_memory<Shared<Bits, Value, Policy>>();
   static_assert(sizeof(MenderShared) <= sizeof(shared.records));
   const uint32_t shift = (digit_places<Bits> - plan.leading_digits) * digit_bits;
-  Mender mender(reinterpret_cast<MenderShared&>(shared.records), keys, values, passes.count, plan.pass_map,
-                shift, passes.runs);
+  Mender mender(reinterpret_cast<MenderShared&>(shared.records), keys.destination(home),
+                values.destination(home), passes.count, plan.pass_map, shift, *passes.run_state,
+                reinterpret_cast<leading_detail::Run*>(keys.destination(free)));
   const uint32_t looked_at = mender.find_runs();
-  if (threadIdx.x == 0) wait_for_rows(&passes.runs.state->rows_checked, looked_at, mender.rows(passes.count));
+  if (threadIdx.x == 0) wait_for_rows(&passes.run_state->rows_checked, looked_at, mender.rows(passes.count));
   __syncthreads();
   if (mender.is_hopeless()) return false;
   mender.mend_runs();
@@ -600,14 +606,13 @@ __device__ __noinline__ bool mend(Bits* keys, Value* values, const Passes& passe
 
 template <class Bits, class Value, Ranking ranking, class Policy>
 __global__ __launch_bounds__(Policy::threads, Policy::blocks_a_multiprocessor) void onesweep_kernel(
-    ColumnArrays<Bits> keys, ColumnArrays<Value> values, const __grid_constant__ Passes passes,
-    const SortPlan<Bits>* plan) {
+    const __grid_constant__ ColumnArrays<Bits> keys, const __grid_constant__ ColumnArrays<Value> values,
+    const __grid_constant__ Passes passes, const SortPlan<Bits>* plan) {
   if (ptx::is_before_90() && !Policy::is_portable) return;
   ptx::wait_for_previous_launch();
   if constexpr (Policy::comes_second) {
     if (plan->leading_digits == 0) return;
-    const Where home = plan->copy_back ? Where::scratch : Where::out;
-    if (mend<Policy>(keys.destination(home), values.destination(home), passes, *plan)) return;
+    if (mend<Policy>(keys, values, passes, *plan)) return;
   } else {
     if (!plan->scatters || (plan->as_records != 0) != Policy::as_records) return;
   }
@@ -650,7 +655,6 @@ struct OnesweepWorkspace {
   DeviceSpan<uint64_t> offsets;   // [place][portion + 1][digit]
   DeviceSpan<uint4> last_record;  // any of those that may be records fits
   DeviceSpan<leading_detail::State> run_state;
-  DeviceSpan<leading_detail::Run> runs;
 
   /// `has_statuses` false: these are still to be set, to status_words().
   OnesweepWorkspace(Workspace& workspace, uint64_t count, uint64_t largest_portion, bool has_statuses = true)
@@ -662,9 +666,7 @@ struct OnesweepWorkspace {
         finished(workspace.take<uint32_t>(passes(count) * portions)),
         offsets(workspace.take<uint64_t>(digit_places<Bits> * offsets_stride())),
         last_record(workspace.take<uint4>(can_pass_records<Bits, Value, Policy> ? 1 : 0)),
-        run_state(workspace.take<leading_detail::State>(may_lead<Bits, Value, Policy>(count) ? 1 : 0)),
-        runs(workspace.take<leading_detail::Run>(
-            may_lead<Bits, Value, Policy>(count) ? leading_detail::most_runs : 0)) {}
+        run_state(workspace.take<leading_detail::State>(may_lead<Bits, Value, Policy>(count) ? 1 : 0)) {}
 
   /// Those by all places; again, if leading digits were tried.
   static constexpr uint64_t passes(uint64_t count) {
@@ -729,7 +731,7 @@ void radix_onesweep(const ColumnArrays<Bits>& keys, const ColumnArrays<Value>& v
                       .tickets = workspace.tickets.data(),
                       .finished = workspace.finished.data(),
                       .last_record = workspace.last_record.data(),
-                      .runs = {workspace.run_state.data(), workspace.runs.data()}};
+                      .run_state = workspace.run_state.data()};
   launch_passes<Policy, ranking>(keys, values, passes, plan, stream);
   if constexpr (can_pass_records<Bits, Value, Policy>)
     if (may_pass_records<Bits, Value, Policy>(count))

@@ -9,7 +9,8 @@
 //                                     └─ falls back, and everything else:
 //     digest ──> plan ──┬─ nothing | copy | reverse      (rearrange.cuh)
 //     (one read)        ├─ counting: count, scan, expand (counting_sort.cuh)
-//                       └─ LSD: one pass a live digit    (radix_onesweep.cuh), least significant first
+//                       └─ LSD: one pass a live digit    (radix_onesweep.cuh), least significant first;
+//                               of random keys the leading ones (leading_digits.cuh)
 //
 // Bytes a key (u32): tiled grid 16; MSD 24 or 28; digest 4, copy 8, counting 4 + 4, LSD 8 a live digit.
 // 2-byte keys alone skip digest and plan. The host launches every candidate and the plan, in device memory,

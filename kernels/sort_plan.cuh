@@ -229,6 +229,12 @@ __device__ void write_plan(const KeyFacts<Bits>& facts, const SortTask& task, Ke
   plan.as_records = task.may_pass_records && pays_as_records(plan);
 }
 
+/// Whether leading digits save passes enough: to see what these leave costs half of one, to copy back an odd
+/// number of them nearly one.
+__device__ __forceinline__ bool pays_to_lead(const SortTask& task, uint32_t live_digits) {
+  return task.leading_digits != 0 && live_digits >= task.leading_digits + 2 + task.in_place;
+}
+
 /// Whether the digits of `leading` places all look random.
 template <class Bits>
 __device__ bool are_spread(const SortPlan<Bits>& plan, uint32_t leading) {
@@ -335,7 +341,7 @@ __global__ __launch_bounds__(digit_values) void plan_kernel(const Digest<Bits>* 
     const bool is_radix = plan.road == Road::radix;
     shared.asks_for_few =
         asked.maybe_few != nullptr && is_radix && live_digits > 1 && most_digits <= most_digits_of_few;
-    shared.may_lead = is_radix && task.leading_digits != 0 && are_spread(plan, task.leading_digits);
+    shared.may_lead = is_radix && pays_to_lead(task, live_digits) && are_spread(plan, task.leading_digits);
   }
   __syncthreads();
   if (shared.asks_for_few && samples_repeat(asked.keys, task.count) && digit == 0) *asked.maybe_few = 1;
@@ -362,7 +368,7 @@ __global__ __launch_bounds__(digit_values) void plan_kernel(const Digest<Bits>* 
 
 /// Writes `plan` and, for every digit place p, the 256 bucket offsets at offsets[p * offsets_stride]. Where
 /// `wanted` (device memory) is not null and *wanted is zero, the plan stays what it is. *asked.maybe_few is set
-/// if passes are planned of keys that may have few values.
+/// if passes are planned of keys that may have few values. asked.keys are aligned to 16 bytes.
 template <class Bits>
 void make_sort_plan(const Digest<Bits>* digest, const SortTask& task, KeyMap<Bits> map,
                     const uint32_t* wanted, SortPlan<Bits>* plan, uint64_t* offsets, uint64_t offsets_stride,

@@ -26,24 +26,31 @@ using SmallTiles = OnesweepPolicy<256, 3, 1>;
 constexpr uint64_t longest_run = leading_detail::most_run<SmallTiles>;
 
 constexpr uint64_t record_count = on_gpu ? 1'500'001 : 24'001;
-const uint32_t leading = leading_digits_of(record_count);
-const uint32_t shift = (digit_places<uint64_t> - leading) * digit_bits;
+
+/// So many digits lead: an even or an odd number of passes.
+constexpr uint32_t leading_of(uint32_t variant) { return 4 + variant % 2; }
 
 /// Ordered keys, and places of them that no sample looks at.
 class Keys {
  public:
-  explicit Keys(uint64_t variant) : random_(test_seed() + variant), bits_(record_count) {
+  explicit Keys(uint32_t variant)
+      : random_(test_seed() + variant),
+        shift_((digit_places<uint64_t> - leading_of(variant)) * digit_bits),
+        bits_(record_count) {
     for (uint64_t& key : bits_) key = random_();
-    const uint64_t step = record_count / 4 / leading_detail::places;
+    std::vector<bool> is_seen(record_count);
+    for (uint32_t place = 0; place < leading_detail::places; ++place)
+      for (uint32_t k = 0; k < 4; ++k)
+        is_seen.at(4 * leading_detail::sampled_four(place, record_count) + k) = true;
     for (uint64_t i = 0; i < record_count; ++i)
-      if (i / 4 % step != 0) unseen_.push_back(i);
+      if (!is_seen[i]) unseen_.push_back(i);
     std::ranges::shuffle(unseen_, random_);
   }
 
   /// So many keys, that no sample looks at, agree in their leading digits and have `values` values, of which the
   /// highest comes first.
   void plant_run(uint64_t size, uint64_t values) {
-    const uint64_t head = random_() >> shift << shift;
+    const uint64_t head = random_() >> shift_ << shift_;
     const auto own = std::span(unseen_).last(size);
     std::ranges::sort(own);
     for (uint64_t i = 0; i < size; ++i) bits_[own[i]] = head | (values - 1 - i % values);
@@ -62,7 +69,7 @@ class Keys {
   uint32_t runs_to_mend() const {
     std::map<uint64_t, std::pair<uint64_t, bool>> last_and_falls;
     for (const uint64_t key : bits_) {
-      auto& [last, falls] = last_and_falls.try_emplace(key >> shift, key, false).first->second;
+      auto& [last, falls] = last_and_falls.try_emplace(key >> shift_, key, false).first->second;
       falls |= last > key;
       last = key;
     }
@@ -72,6 +79,7 @@ class Keys {
 
  private:
   std::mt19937_64 random_;
+  uint32_t shift_;
   std::vector<uint64_t> bits_;
   std::vector<uint64_t> unseen_;
 };
@@ -87,6 +95,7 @@ struct Case {
   bool in_place = false;
   Ranking ranking = Ranking::lane_order;
   uint64_t portion = uint64_t{1} << 28;
+  uint32_t leading = leading_of(0);
 };
 
 struct Outcome {
@@ -114,7 +123,7 @@ Outcome sort(const std::vector<uint64_t>& ordered, const Case& test) {
   const KeyMap<uint64_t> map = key_map<uint64_t>(key_type_of<Key>(), test.order);
   std::vector<Key> input;
   for (const uint64_t bits : ordered) input.push_back(std::bit_cast<Key>(map.from_ordered(bits)));
-  RecordArrays<Key, Value> records(input, test.in_place, 2 * input.size());
+  RecordArrays<Key, Value> records(input, test.in_place, 2 * input.size() + 16);
   const MsdArrays<uint64_t, Value> arrays = records.arrays();
 
   Workspace counter;
@@ -130,12 +139,13 @@ Outcome sort(const std::vector<uint64_t>& ordered, const Case& test) {
                       .with_values = true,
                       .in_place = test.in_place,
                       .may_pass_records = may_pass_records<uint64_t, Value, Policy>(arrays.count),
-                      .leading_digits = leading_digits_of(arrays.count)};
+                      .leading_digits = test.leading};
   make_sort_plan<uint64_t>(carved.digest.data(), task, map, nullptr, plan, carved.onesweep.offsets.data(),
                            carved.onesweep.offsets_stride(), {.keys = arrays.keys_in}, nullptr);
   const ColumnArrays<uint64_t> keys{arrays.keys_in, arrays.keys_scratch, arrays.keys_out};
-  const ColumnArrays<Value> values{
-      arrays.values_in, reinterpret_cast<Value*>(arrays.keys_scratch + arrays.count), arrays.values_out};
+  const ColumnArrays<Value> values{arrays.values_in,
+                                   reinterpret_cast<Value*>(arrays.keys_scratch + align_up(arrays.count, 16)),
+                                   arrays.values_out};
   if (test.ranking == Ranking::lane_order)
     radix_onesweep<Ranking::lane_order>(keys, values, arrays.count, plan, carved.onesweep, nullptr);
   else
@@ -161,8 +171,8 @@ TEST_CASE("as many leading digits are passed as tell random keys apart, and more
   CHECK(leading_digits_of((uint64_t{1} << 17) + 1) == 5);
   CHECK(leading_digits_of(uint64_t{1} << 25) == 5);
   CHECK(leading_digits_of((uint64_t{1} << 25) + 1) == 6);
-  CHECK(leading_digits_of(uint64_t{1} << 33) == 6);
-  CHECK(leading_digits_of((uint64_t{1} << 33) + 1) == 0);
+  CHECK(leading_digits_of(uint64_t{1} << 32) == 6);
+  CHECK(leading_digits_of((uint64_t{1} << 32) + 1) == 0);
 }
 
 TEMPLATE_PRODUCT_TEST_CASE("runs of keys that agree in their leading digits are mended", "[device]",
@@ -186,9 +196,10 @@ TEMPLATE_PRODUCT_TEST_CASE("runs of keys that agree in their leading digits are 
         sort<Key, Value>(keys.bits(), {.order = variant % 3 == 0 ? Order::descending : Order::ascending,
                                        .in_place = variant % 4 < 2,
                                        .ranking = variant % 3 == 1 ? Ranking::ballot : Ranking::lane_order,
-                                       .portion = variant == 5 ? record_count / 3 : uint64_t{1} << 28});
+                                       .portion = variant == 5 ? record_count / 3 : uint64_t{1} << 28,
+                                       .leading = leading_of(variant)});
     INFO("variant " << variant);
-    CHECK(outcome.leading_digits == leading);
+    CHECK(outcome.leading_digits == leading_of(variant));
     CHECK_FALSE(outcome.is_hopeless);
     CHECK(outcome.runs == to_mend);
   }
@@ -198,54 +209,68 @@ TEMPLATE_PRODUCT_TEST_CASE("where leading digits tell too little, all are passed
                            std::pair, ((uint64_t, uint32_t), (int64_t, uint64_t))) {
   using Key = typename TestType::first_type;
   using Value = typename TestType::second_type;
-  for (uint32_t variant = sizeof(Value) / 4 - 1; variant < 6; variant += step) {
-    Keys keys(variant);
-    const bool has_too_many = variant % 3 == 1;
-    const bool has_most = variant % 3 == 2;
-    if (variant % 3 == 0) {
+  // One run that is too long, runs that are together, one run too many, and as many as may be.
+  enum Kind : uint32_t { longer, larger, one_more, most, kinds };
+  for (uint32_t variant = sizeof(Value) / 4 - 1; variant < 2 * kinds; variant += step) {
+    Keys keys(variant / kinds + variant);
+    const uint32_t leading = leading_of(variant / kinds + variant);
+    const uint32_t kind = variant % kinds;
+    if (kind == longer) {
       keys.plant_run(longest_run + 1, 2 + variant * 70);
+    } else if (kind == larger) {
+      const uint64_t most_comparisons = leading_detail::comparisons_a_key * record_count;
+      for (uint64_t comparisons = 0; comparisons <= most_comparisons;
+           comparisons += longest_run * longest_run)
+        keys.plant_run(longest_run, 9);
     } else {
       const uint32_t others = keys.runs_to_mend();
-      for (uint32_t run = others; run < leading_detail::most_runs + has_too_many; ++run) keys.plant_run(2, 2);
+      for (uint32_t run = others; run < leading_detail::most_runs + (kind == one_more); ++run)
+        keys.plant_run(2, 2);
     }
     const Outcome outcome =
         sort<Key, Value>(keys.bits(), {.order = variant < 3 ? Order::descending : Order::ascending,
-                                       .in_place = variant % 2 == 0,
+                                       .in_place = variant < kinds,
                                        .ranking = variant == 4 ? Ranking::ballot : Ranking::lane_order,
-                                       .portion = variant < 2 ? record_count / 2 : uint64_t{1} << 28});
+                                       .portion = variant < 2 ? record_count / 2 : uint64_t{1} << 28,
+                                       .leading = leading});
     INFO("variant " << variant);
     CHECK(outcome.leading_digits == leading);
-    CHECK(outcome.is_hopeless == !has_most);
-    if (has_most) CHECK(outcome.runs == leading_detail::most_runs);
+    CHECK(outcome.is_hopeless == (kind != most));
+    if (kind == most) CHECK(outcome.runs == leading_detail::most_runs);
   }
 }
 
 TEST_CASE("all digits are passed where a sample shows, or the digits' counts, that leading ones do not do",
           "[device]") {
   Keys keys(0);
+  constexpr uint32_t leading = leading_of(0);
+  constexpr uint32_t shift = (digit_places<uint64_t> - leading) * digit_bits;
   const uint64_t kept_head = keys.random()() >> shift << shift;
   const uint64_t kept_tail = (uint64_t{1} << shift) - 1;
   const std::vector<uint64_t> random = keys.bits();
-  const auto leading_of = [&](auto change) {
+  const auto leading_if = [&](auto change) {
     std::vector<uint64_t> changed = random;
     for (uint64_t i = 0; i < record_count; ++i) changed[i] = change(i, changed[i]);
     return sort<uint64_t, uint32_t>(changed, {}).leading_digits;
   };
-  CHECK(leading_of([](uint64_t, uint64_t key) { return key; }) == leading);
+  CHECK(leading_if([](uint64_t, uint64_t key) { return key; }) == leading);
   // Half of them in one long run: of many values, and of one.
-  CHECK(leading_of([&](uint64_t i, uint64_t key) {
+  CHECK(leading_if([&](uint64_t i, uint64_t key) {
           return i / 4 % 2 == 0 ? kept_head | (key & kept_tail) : key;
         }) == 0);
-  CHECK(leading_of([&](uint64_t i, uint64_t key) { return i / 4 % 2 == 0 ? kept_head : key; }) == leading);
+  CHECK(leading_if([&](uint64_t i, uint64_t key) { return i / 4 % 2 == 0 ? kept_head : key; }) == leading);
+  // No fewer passes.
+  CHECK(leading_if([&](uint64_t, uint64_t key) { return key & ~(kept_tail >> 8); }) == 0);
+  CHECK(leading_if([&](uint64_t, uint64_t key) { return key & ~(kept_tail >> 16); }) == leading);
   // A few keys in each run.
-  CHECK(leading_of([&](uint64_t i, uint64_t key) {
+  CHECK(leading_if([&](uint64_t i, uint64_t key) {
           return (random[i % (record_count / 100)] >> shift << shift) | (key & kept_tail);
         }) == 0);
   // A leading digit that is always the same, that has two values, and that is random for one key in ten.
   const uint64_t digit = uint64_t{0xff} << shift;
-  CHECK(leading_of([&](uint64_t, uint64_t key) { return key & ~digit; }) == 0);
-  CHECK(leading_of([&](uint64_t, uint64_t key) { return key & ~(digit / 2); }) == 0);
-  CHECK(leading_of([&](uint64_t i, uint64_t key) { return i % 10 == 0 ? key : key & ~digit; }) == 0);
+  CHECK(leading_if([&](uint64_t, uint64_t key) { return key & ~digit; }) == 0);
+  CHECK(leading_if([&](uint64_t, uint64_t key) { return key & ~(digit / 2); }) == 0);
+  CHECK(leading_if([&](uint64_t i, uint64_t key) { return i % 10 == 0 ? key : key & ~digit; }) == 0);
 }
 
 }  // namespace sweepsort
