@@ -223,9 +223,10 @@ TEMPLATE_PRODUCT_TEST_CASE("where leading digits tell too little, all are passed
            comparisons += longest_run * longest_run)
         keys.plant_run(longest_run, 9);
     } else {
-      const uint32_t others = keys.runs_to_mend();
-      for (uint32_t run = others; run < leading_detail::most_runs + (kind == one_more); ++run)
-        keys.plant_run(2, 2);
+      const uint32_t wanted = leading_detail::most_runs + (kind == one_more);
+      // Some meet others.
+      for (uint32_t made = keys.runs_to_mend(); made < wanted; made = keys.runs_to_mend())
+        for (uint32_t run = made; run < wanted; ++run) keys.plant_run(2, 2);
     }
     const Outcome outcome =
         sort<Key, Value>(keys.bits(), {.order = variant < 3 ? Order::descending : Order::ascending,
