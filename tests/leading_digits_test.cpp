@@ -12,7 +12,6 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
-#include <map>
 #include <random>
 #include <span>
 #include <utility>
@@ -67,14 +66,17 @@ class Keys {
 
   /// Runs that a stable sort by leading digits leaves out of order, if none is long.
   uint32_t runs_to_mend() const {
-    std::map<uint64_t, std::pair<uint64_t, bool>> last_and_falls;
-    for (const uint64_t key : bits_) {
-      auto& [last, falls] = last_and_falls.try_emplace(key >> shift_, key, false).first->second;
-      falls |= last > key;
-      last = key;
-    }
-    return static_cast<uint32_t>(
-        std::ranges::count_if(last_and_falls, [](const auto& run) { return run.second.second; }));
+    const auto head = [this](uint64_t key) { return key >> shift_; };
+    std::vector<uint64_t> sorted = bits_;
+    std::ranges::stable_sort(sorted, {}, head);
+    uint32_t runs = 0;
+    uint64_t counted = ~uint64_t{0};  // the head of the last one; no other key has this
+    for (uint64_t i = 1; i < sorted.size(); ++i)
+      if (sorted[i - 1] > sorted[i] && head(sorted[i]) != counted) {
+        counted = head(sorted[i]);
+        ++runs;
+      }
+    return runs;
   }
 
  private:
