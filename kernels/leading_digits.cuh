@@ -60,8 +60,8 @@ inline constexpr uint32_t places = 16;
 inline constexpr uint32_t most_runs = 1u << 11;
 #endif
 inline constexpr uint32_t slots = 4096;
-/// Which four keys place number `place` has, one step of 1 or more from the last place but for a shift, so that
-/// nothing that comes again and again is met always or never.
+/// Which four keys are at place number `place`, counted by fours: anywhere in its step of the array, so that
+/// what comes again at equal distances is not met always or never.
 SWEEPSORT_HOST_DEVICE constexpr uint64_t sampled_four(uint32_t place, uint64_t count) {
   const uint64_t step = count / 4 / places;
   return place * step + (step == 0 ? 0 : (place * 0x9e3779b1u >> 8) % step);

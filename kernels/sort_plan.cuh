@@ -229,8 +229,8 @@ __device__ void write_plan(const KeyFacts<Bits>& facts, const SortTask& task, Ke
   plan.as_records = task.may_pass_records && pays_as_records(plan);
 }
 
-/// Whether leading digits save passes enough: to see what these leave costs half of one, to copy back an odd
-/// number of them nearly one.
+/// Whether leading digits save passes enough: to look for what these leave takes part of one, and to copy back
+/// an odd number of them another part (neither was timed by itself).
 __device__ __forceinline__ bool pays_to_lead(const SortTask& task, uint32_t live_digits) {
   return task.leading_digits != 0 && live_digits >= task.leading_digits + 2 + task.in_place;
 }
