@@ -2,6 +2,7 @@
 #include "io/input_file.hpp"
 
 #include "core/error.hpp"
+#include "core/suggest.hpp"
 #include "io/layout.hpp"
 #include "io/pipes.hpp"
 #include "io/system_error.hpp"
@@ -11,12 +12,36 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <filesystem>
+#include <string_view>
+#include <vector>
 
 namespace sweepsort {
 namespace {
 
 /// Below this a second descriptor for O_DIRECT costs more than it can save.
 constexpr uint64_t least_direct_file = 4u << 20;
+
+/// There is no such file: a directory is missing, or another name is meant.
+Error no_such_file(const std::string& path) {
+  constexpr size_t most_names = 10'000;
+  const std::filesystem::path asked(path);
+  const std::filesystem::path directory = asked.has_parent_path() ? asked.parent_path() : ".";
+  std::error_code error;
+  if (!std::filesystem::is_directory(directory, error))
+    return Error(fmt::format("{}: the directory {} does not exist", path, directory.string()));
+  std::vector<std::string> names;
+  for (auto entry = std::filesystem::directory_iterator(directory, error);
+       !error && entry != std::filesystem::directory_iterator() && names.size() < most_names;
+       entry.increment(error))
+    names.push_back(entry->path().filename().string());
+  std::sort(names.begin(), names.end());  // directories have no order of their own
+  const std::string asked_name = asked.filename().string();
+  const auto nearest = suggest(asked_name, std::vector<std::string_view>(names.begin(), names.end()));
+  if (!nearest) return Error(path + ": no such file");
+  return Error(path + ": no such file",
+               fmt::format("did you mean {}?", (asked.parent_path() / *nearest).string()));
+}
 
 FileDescriptor open_input(const std::string& path) {
   if (path == "-") {
@@ -27,7 +52,7 @@ FileDescriptor open_input(const std::string& path) {
   FileDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY));
   if (file) return file;
   switch (errno) {
-    case ENOENT: throw Error(path + ": no such file");
+    case ENOENT: throw no_such_file(path);
     case EACCES: throw Error(path + ": permission denied");
     default: throw system_error(path, "open", errno);
   }
@@ -43,7 +68,7 @@ InputFile::InputFile(const std::string& path) : path_(path) {
   const std::string name = path == "-" ? "standard input" : path;
   FileDescriptor file = open_input(path);
   if (::fstat(file.get(), &status_) != 0) throw system_error(name, "examine", errno);
-  if (S_ISDIR(status_.st_mode)) throw Error(name + ": is a directory");
+  if (S_ISDIR(status_.st_mode)) throw Error(name + ": is a directory", "name the files that are in it");
   if (::isatty(file.get()))
     throw Error(name + ": is a terminal, and keys are binary", "name a file, or pipe the keys in");
   if (S_ISREG(status_.st_mode)) {

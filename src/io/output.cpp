@@ -163,7 +163,7 @@ std::unique_ptr<Output> open_output(const std::string& path, const OutputOptions
     if (errno != ENOENT) throw system_error(name, "examine", errno);
     return std::make_unique<AtomicFile>(name, target, mode_of_new(options));
   }
-  if (S_ISDIR(status.st_mode)) throw Error(name + ": is a directory");
+  if (S_ISDIR(status.st_mode)) throw Error(name + ": is a directory", "name a file in it");
   if (S_ISREG(status.st_mode)) return replace_regular(name, target, status, options);
   throw Error(name + ": is no longer what it was");
 }

@@ -125,8 +125,10 @@ class SortFileRun {
     const auto& asked = options_.memory.temporary_directories;
     for (const std::string& directory : asked) {
       std::error_code unknown;
+      if (!std::filesystem::exists(directory, unknown))
+        throw Error(fmt::format("-T {}: no such directory", directory), "make it first");
       if (!std::filesystem::is_directory(directory, unknown))
-        throw Error(fmt::format("-T {}: is not a directory", directory));
+        throw Error(fmt::format("-T {}: is not a directory", directory), "name one, for example -T /var/tmp");
     }
     if (!asked.empty()) return asked;
     if (const char* variable = std::getenv("TMPDIR"); variable && *variable) return {variable};
