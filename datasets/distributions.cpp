@@ -190,6 +190,18 @@ void block_alternating(const Context& context, uint64_t first, Block out) {
   });
 }
 
+void decimal_text(const Context& context, uint64_t first, Block out) {
+  const Stream stream = context.stream(0);
+  const uint32_t characters = context.key_bits / 8;
+  each(first, out, [&](uint64_t i) {
+    uint64_t fraction = stream[i];
+    uint64_t text = 0;
+    for (uint32_t c = 0; c < characters; ++c, fraction *= 10)
+      text = text << 8 | ('0' + multiply_high(fraction, 10));
+    return text;
+  });
+}
+
 void float_specials(const Context& context, uint64_t first, Block out) {
   const Stream kind = context.stream(0);
   const Stream bits = context.stream(1);
@@ -268,6 +280,7 @@ Space draw(Pattern pattern, const Context& context, uint64_t first, Block out) {
     case Pattern::one_bucket: one_bucket(context, first, out); return Space::ordered;
     case Pattern::two_digits: two_digits(context, first, out); return Space::ordered;
     case Pattern::block_alternating: block_alternating(context, first, out); return Space::ordered;
+    case Pattern::decimal_text: decimal_text(context, first, out); return Space::ordered;
     case Pattern::float_specials: float_specials(context, first, out); return Space::raw;
   }
   return Space::fraction;

@@ -42,6 +42,7 @@ enum class Pattern : uint8_t {
   one_bucket,
   two_digits,
   block_alternating,
+  decimal_text,
   float_specials,
 };
 
@@ -203,6 +204,12 @@ key|   ----    ----    ----    ----
    |
    |---    ----    ----    ----    --
    +-------------------------------- index)"},
+    Distribution{"decimal-text", "decimal digits as text, one a byte", Pattern::decimal_text, 0,
+                 suits::four_bytes_and_more, R"(
+ n |      |||
+   |      |||
+   |      |||
+   +-------------------------------- key)"},
     Distribution{"float-specials",
                  "NaNs of both signs with payloads, infinities, zeros, denormals among normals",
                  Pattern::float_specials, 0, suits::floats, R"(

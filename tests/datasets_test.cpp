@@ -119,6 +119,7 @@ TEST_CASE("keys are the same on every machine") {
       {"one-bucket", 0xdc86b70e059d27caull},
       {"two-digits", 0x85e43a31fecd87b9ull},
       {"block-alternating", 0x2e9055cd7f9b84c3ull},
+      {"decimal-text", 0x69af14f846f65a36ull},
       {"float-specials", 0x0f7842da85ca282aull},
   };
   for (const Distribution& distribution : all_distributions()) {
@@ -282,6 +283,18 @@ TEST_CASE("block-alternating keeps a tile within 8 buckets of a digit and leaves
       const bool high = (i / 4096 + shift / 8) % 2 == 0;
       REQUIRE((bits[i] >> shift & 0xf8) == (high ? 0xb8 : 0x38));
     }
+}
+
+TEST_CASE("decimal-text has ten characters in every byte, and all numbers of so many digits") {
+  const auto bits = ordered_bits(make_keys<uint64_t>("decimal-text", 100'000, test_seed()));
+  std::map<uint64_t, uint64_t> counts;
+  for (const uint64_t key : bits)
+    for (uint32_t shift = 0; shift < 64; shift += 8) ++counts[shift << 8 | (key >> shift & 0xff)];
+  REQUIRE(counts.size() == 80);
+  for (const auto& [place, count] : counts) {
+    CHECK((place & 0xff) - '0' < 10);
+    CHECK(near(static_cast<double>(count), 10'000, 0.1));
+  }
 }
 
 TEST_CASE("ninety-percent-one-value does") {
