@@ -87,13 +87,15 @@ struct Seen {
   }
 };
 
-/// One atomic a digit. The byte offset of a counter is made by one shift and one three-way logic instruction.
+/// One atomic a digit, of the lowest `places`. The byte offset of a counter is made by one shift and one
+/// three-way logic instruction.
 template <class Bits, uint32_t shared_bytes>
 __device__ __forceinline__ void count_digits(Shared<Bits, shared_bytes>& shared, Bits ordered,
-                                             uint32_t column) {
+                                             uint32_t column, uint32_t places = digit_places<Bits>) {
   constexpr uint32_t row_bytes = Shared<Bits, shared_bytes>::columns * sizeof(uint32_t);
 #pragma unroll
   for (uint32_t place = 0; place < digit_places<Bits>; ++place) {
+    if (place >= places) break;
     const uint32_t from = place * digit_bits;
     constexpr uint32_t row_shift = std::countr_zero(row_bytes);
     const uint32_t moved = from >= row_shift ? static_cast<uint32_t>(ordered >> (from - row_shift))
@@ -129,10 +131,10 @@ __device__ __forceinline__ void compare_neighbours(const Vector<Bits>& raw, bool
   if (has_next) seen.neighbours(left, map.to_ordered(next));
 }
 
-/// Adds the columns of every counter and the block's extremes to the digest in device memory.
+/// Adds the columns of every counter to the histograms in device memory.
 template <class Bits, uint32_t shared_bytes>
-__device__ void add_to_digest(Shared<Bits, shared_bytes>& shared, const Seen<Bits>& seen,
-                              Digest<Bits>* digest) {
+__device__ __forceinline__ void add_counters(const Shared<Bits, shared_bytes>& shared,
+                                             uint64_t (*histogram)[digit_values]) {
   constexpr uint32_t columns = Shared<Bits, shared_bytes>::columns;
   for (uint32_t bin = threadIdx.x; bin < digit_places<Bits> * digit_values; bin += blockDim.x) {
     const uint32_t place = bin / digit_values;
@@ -140,8 +142,21 @@ __device__ void add_to_digest(Shared<Bits, shared_bytes>& shared, const Seen<Bit
     unsigned long long sum = 0;
     // Start at a column of one's own, so that the 32 lanes read 32 banks.
     for (uint32_t c = 0; c < columns; ++c) sum += shared.counters[place][digit][(c + threadIdx.x) % columns];
-    if (sum != 0) atomicAdd(reinterpret_cast<unsigned long long*>(&digest->histogram[place][digit]), sum);
+    if (sum != 0) atomicAdd(reinterpret_cast<unsigned long long*>(&histogram[place][digit]), sum);
   }
+}
+
+template <class Bits, uint32_t shared_bytes>
+__device__ __forceinline__ void clear_counters(Shared<Bits, shared_bytes>& shared) {
+  for (uint32_t i = threadIdx.x; i < sizeof(shared.counters) / 4; i += blockDim.x)
+    (&shared.counters[0][0][0])[i] = 0;
+}
+
+/// Adds the counters and the block's extremes to the digest in device memory.
+template <class Bits, uint32_t shared_bytes>
+__device__ void add_to_digest(Shared<Bits, shared_bytes>& shared, const Seen<Bits>& seen,
+                              Digest<Bits>* digest) {
+  add_counters(shared, digest->histogram);
   if constexpr (sizeof(Bits) > 1) {
     // By one thread a block: atomics of all warps to these words wait for each other, 7 us of a digest
     // (H200).
@@ -211,8 +226,7 @@ __device__ __forceinline__ void take_digest(const Task<Bits>& task, uint32_t blo
   const uint64_t body_first = task.body_first;
   const uint64_t vectors = task.vectors;
   const KeyMap<Bits>& map = task.map;
-  for (uint32_t i = threadIdx.x; i < sizeof(shared.counters) / 4; i += blockDim.x)
-    (&shared.counters[0][0][0])[i] = 0;
+  clear_counters(shared);
   __syncthreads();
 
   constexpr uint32_t unroll = digest_policy.vectors_in_flight;

@@ -127,8 +127,8 @@ struct State {
 
 template <class Bits, class Policy>
 struct Shared {
-  uint32_t next_row[2];  // of this turn and the one before
-  uint32_t runs;         // which ones the block mends
+  uint32_t next_row[2];
+  uint32_t runs;  // which ones the block mends
   Bits keys[most_run<Policy>];
 };
 
@@ -161,20 +161,10 @@ class Mender {
 
   /// Lists the runs. Blocks draw the rows of keys; returns how many this one has looked at.
   __device__ __forceinline__ uint32_t find_runs() {
-    const uint32_t all = rows(count_);
-    uint32_t looked_at = 0;
-    if (threadIdx.x == 0) shared_.next_row[1] = draw_ticket(&state_.check_tickets);
-    __syncthreads();
-    uint32_t row = shared_.next_row[1];
-    for (uint32_t turn = 0; row < all; turn ^= 1) {
-      if (threadIdx.x == 0) shared_.next_row[turn] = draw_ticket(&state_.check_tickets);
+    return for_drawn_rows(&state_.check_tickets, rows(count_), shared_.next_row, [&](uint32_t row) {
       // If there is no hope, rows are only counted.
       if (!warp_sees_no_hope()) look_at(uint64_t{row} * row_keys);
-      ++looked_at;
-      __syncthreads();
-      row = shared_.next_row[turn];
-    }
-    return looked_at;
+    });
   }
 
   /// For good when all rows are looked at.

@@ -35,6 +35,25 @@ __device__ __forceinline__ uint32_t draw_ticket(uint32_t* tickets) {
   return DeviceAtomic<uint32_t>(*tickets).fetch_add(1, cuda::memory_order_relaxed);
 }
 
+/// Calls body(row) for rows that the block draws until all `rows` are drawn, and returns how many it got. The next
+/// one is drawn while one is worked on. `next_row`: shared memory.
+template <class Body>
+__device__ __forceinline__ uint32_t for_drawn_rows(uint32_t* tickets, uint32_t rows, uint32_t (&next_row)[2],
+                                                   Body body) {
+  uint32_t drawn = 0;
+  if (threadIdx.x == 0) next_row[1] = draw_ticket(tickets);
+  __syncthreads();
+  uint32_t row = next_row[1];
+  for (uint32_t turn = 0; row < rows; turn ^= 1) {
+    if (threadIdx.x == 0) next_row[turn] = draw_ticket(tickets);
+    body(row);
+    ++drawn;
+    __syncthreads();
+    row = next_row[turn];
+  }
+  return drawn;
+}
+
 /// A table of statuses, one row a tile and `columns` independent scans side by side. Word: the flag in the
 /// low two bits, the value above. The table needs no clearing between scans: the meaning of the flags rotates
 /// with `epoch`, so that what the last scan left behind (PREFIX in every row) reads as EMPTY in the next.

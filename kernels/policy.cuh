@@ -67,7 +67,7 @@ consteval OnesweepRow row_of(const OnesweepRow (&table)[rows], uint32_t key_byte
 
 /// A row as a type, which is what a kernel's template arguments can carry. `is_portable`: a whole sort by it
 /// uses only what every device has. `as_records`: pairs lie side by side between the passes. `comes_second`:
-/// where leading digits were tried.
+/// what the first ones leave to do.
 template <uint32_t threads_, uint32_t keys_a_thread_, uint32_t blocks_a_multiprocessor_,
           bool is_portable_ = false, bool as_records_ = false, bool comes_second_ = false>
 struct OnesweepPolicy {
@@ -133,21 +133,25 @@ inline constexpr uint64_t least_record_bytes = uint64_t{128} << 20;
 inline constexpr uint64_t least_record_bytes = 0;  // the emulator's arrays are small
 #endif
 
-/// From how many pairs with keys of 8 bytes on passes by leading digits alone are tried (leading_digits.cuh).
+/// From how many keys on passes may come second: by leading digits alone (leading_digits.cuh), or by live bits
+/// (live_bits.cuh).
 //
 // H100, CUDA 13.0, 2026-11-25, whole sorts in a graph, microseconds, without -> with them; CUB in brackets:
 //
-//                  u64+u32 2^21       2^24                     u64+u64 2^21       2^24
-//   hashed Zipf    270 -> 225 (278)   1,611 -> 1,143 (1,525)   311 -> 258 (322)   1,980 -> 1,377 (1,921)
-//   uniform        164 -> 170 (291)     635 ->   641 (1,611)   156 -> 162 (335)     776 ->   780 (2,064)
-//   AND of three   276 -> 273 (272)   1,499 -> 1,504 (1,476)   311 -> 317 (310)   1,928 -> 1,932 (1,833)
+//   leading digits    u64+u32 2^21       2^24                     u64+u64 2^21       2^24
+//   hashed Zipf       270 -> 225 (278)   1,611 -> 1,143 (1,525)   311 -> 258 (322)   1,980 -> 1,377 (1,921)
+//   AND of three      276 -> 273 (272)   1,499 -> 1,504 (1,476)   311 -> 317 (310)   1,928 -> 1,932 (1,833)
 //
-// Where the MSD sort has done it, they are a launch that finds nothing to do, which took 6 us here and takes 0.8
-// since then (uniform u64+u32 2^21, whole sort: 160).
+//   live bits         u64+u32 2^21       2^24                     u32+u32 2^24       u32 2^25
+//   block-alternating 250 -> 210 (245)   1,374 ->   912 (1,396)   524 -> 384 (563)   604 -> 473
+//   AND of three      270 -> 272         1,489 -> 1,491           556 -> 557         640 -> 637
+//
+// Where other roads have done it, they are a launch that finds nothing to do, 0.8 us. Second passes by 264 blocks;
+// by 132 u64+u32 2^24 block-alternating took 1,041 where it took 958.
 #if defined(__CUDACC__)
-inline constexpr uint64_t least_leading_count = uint64_t{1} << 20;
+inline constexpr uint64_t least_second_count = uint64_t{1} << 20;
 #else
-inline constexpr uint64_t least_leading_count = 5'000;
+inline constexpr uint64_t least_second_count = 2'000;
 #endif
 
 /// Keys of one portion of a onesweep pass, not yet a whole number of tiles: their counts must fit the 30 bits

@@ -13,10 +13,11 @@
 // side by side (pair_arrays.cuh): one run of memory a digit instead of two. The first pass reads columns, the
 // last one writes them.
 //
-// Of keys that look random only the leading digits are passed, and a second launch mends what these leave, or
-// makes passes by all of them after all (leading_digits.cuh).
+// A second launch does what is better left to a kernel that is used less. Of keys that look random only the
+// leading digits are passed; then it mends what these leave, or makes passes by all of them after all
+// (leading_digits.cuh). Passes by live bits are its, too (live_bits.cuh).
 //
-// One launch makes all passes. A block that finds no tile of a pass left waits for those that others still
+// A launch makes all its passes. A block that finds no tile of a pass left waits for those that others still
 // have; they are on the device, or would not have them, so this needs no cooperative launch.
 #pragma once
 
@@ -24,6 +25,7 @@
 #include "kernels/block.cuh"
 #include "kernels/histogram.cuh"
 #include "kernels/launch.cuh"
+#include "kernels/live_bits.cuh"
 #include "kernels/lookback.cuh"
 #include "kernels/pair_arrays.cuh"
 #include "kernels/policy.cuh"
@@ -63,10 +65,18 @@ constexpr bool may_pass_records(uint64_t count) {
   return can_pass_records<Bits, Value, Policy> && count >= least_record_bytes / (2 * sizeof(Bits));
 }
 
-/// Whether passes may sort by leading digits alone. Fewer records were not tried.
+/// Whether passes can come second ...
+template <class Bits, class Policy>
+inline constexpr bool can_come_second = sizeof(Bits) >= 4 && !Policy::is_portable;
+/// ... and may: by live bits, or ...
+template <class Bits, class Policy>
+constexpr bool may_come_second(uint64_t count) {
+  return can_come_second<Bits, Policy> && count >= least_second_count;
+}
+/// ... behind passes by leading digits alone. Fewer records were not tried.
 template <class Bits, class Value, class Policy>
 constexpr bool may_lead(uint64_t count) {
-  return can_lead<Bits, Value, Policy> && count >= least_leading_count;
+  return can_lead<Bits, Value, Policy> && may_come_second<Bits, Policy>(count);
 }
 
 /// Whether passes can sort pairs by the places of their keys in a list: that stands where the counts of a
@@ -81,6 +91,7 @@ namespace onesweep_detail {
 using Statuses = LookbackTable<uint32_t, digit_values>;
 
 /// What all passes of a sort share.
+template <class Bits>
 struct Passes {
   uint64_t count;
   uint64_t portion_keys;
@@ -92,6 +103,7 @@ struct Passes {
   uint32_t* finished;                // rows, in the same order
   uint4* last_record;                // of an odd number in columns, the one that has no room there
   leading_detail::State* run_state;  // of leading digits
+  live_bits_detail::State<Bits>* live_state;
 };
 
 /// One portion of one pass.
@@ -123,7 +135,8 @@ struct Sweep {
   DigitOf<Bits> digit_of;
   HotDigits hot;
   KeyMap<Bits> map;
-  const Bits* list;  // if not null, digits are of the keys' places in this list (value_codes.cuh)
+  const BitPack<Bits>* pack;  // of passes that come second: digits are of the packed keys (live_bits.cuh)
+  const Bits* list;           // if not null, digits are of the keys' places in this list (value_codes.cuh)
   uint32_t list_size;
   bool map_at_load;
   bool map_at_store;
@@ -165,6 +178,7 @@ class Tile {
   static constexpr uint32_t keys_a_thread = Policy::keys_a_thread;
   static constexpr bool with_values = value_bytes<Value> != 0;
   static constexpr bool has_codes = can_sort_codes<Bits, Value, Policy>;
+  static constexpr bool has_packs = Policy::comes_second;
   static constexpr bool as_records = Policy::as_records;
 
   __device__ __forceinline__ Tile(TileShared& shared, const TileSweep& sweep, uint64_t first, uint32_t size)
@@ -185,6 +199,7 @@ class Tile {
 #pragma unroll
     for (uint32_t i = 0; i < keys_a_thread; ++i) keys_[i] = sweep_.map.to_ordered(keys_[i]);
     if (has_codes && sweep_.list != nullptr) look_up_codes();
+    if constexpr (has_packs) pack_keys();
   }
 
   /// Phase 1: each record's rank among the records of its digit in its warp.
@@ -226,8 +241,9 @@ class Tile {
 
   /// Of records, before all threads meet and gather.
   __device__ __forceinline__ void fetch_values() {
+    const Value* const kept = kept_values() + own_index(0);
 #pragma unroll
-    for (uint32_t i = 0; i < keys_a_thread; ++i) values_[i] = kept_values()[own_index(i)];
+    for (uint32_t i = 0; i < keys_a_thread; ++i) values_[i] = kept[i * warp_threads];
   }
 
   /// Phase 4a: keys, or records, into shared memory, in the order of their digits.
@@ -249,6 +265,9 @@ class Tile {
       }
     if (has_codes && sweep_.map_at_store && sweep_.list != nullptr)
       write_keys_as([this](Bits code) { return sweep_.list[code]; });
+    else if (has_packs && sweep_.map_at_store)
+      write_keys_as(
+          [this, pack = *sweep_.pack](Bits key) { return sweep_.map.from_ordered(pack.unpack(key)); });
     else if (sweep_.map_at_store)
       write_keys_as([this](Bits key) { return sweep_.map.from_ordered(key); });
     else
@@ -305,12 +324,13 @@ class Tile {
   }
   template <class Load>
   __device__ __forceinline__ void load_pairs_from(Load load) {
+    Value* const kept = kept_values() + own_index(0);
 #pragma unroll
     for (uint32_t i = 0; i < keys_a_thread; ++i) {
       keys_[i] = Bits{0};
       Value value{};
       if (has_own(i)) load(i, keys_[i], value);
-      kept_values()[own_index(i)] = value;
+      kept[i * warp_threads] = value;
     }
   }
 
@@ -324,7 +344,9 @@ class Tile {
 
   __device__ __forceinline__ void write_records() {
     const auto to = sweep_.records.to;
-#pragma unroll 4  // more at once: registers are spilled
+// More at once, as in the loop that writes columns: registers are spilled. 20 and 12 bytes of them in whole tiles
+// of u32+u32 and u64+u64, now 8 and 4; hashed Zipf 2^24 588 -> 573 and 1,361 -> 1,350 us (H100, graph).
+#pragma unroll 2
     for (uint32_t i = 0; i < keys_a_thread; ++i) {
       if (!has_place(i)) break;
       Bits key;
@@ -342,6 +364,21 @@ class Tile {
       const uint32_t place = starts[digit_of_(keys_[i])] + ranks_.get(i);
       if constexpr (with_values) ranks_.set(i, place);
       if (has_own(i)) places[place] = keys_[i];
+    }
+  }
+
+  /// A step of all keys at a time, as registers are short.
+  __device__ __forceinline__ void pack_keys() {
+    const BitPack<Bits>& pack = *sweep_.pack;
+    if (!pack.packs) return;
+#pragma unroll
+    for (Bits& key : keys_) key &= pack.live;
+#pragma unroll
+    for (uint32_t step = 0; step < BitPack<Bits>::steps; ++step) {
+      const Bits moved = pack.moved[step];
+      if (moved == 0) continue;
+#pragma unroll
+      for (Bits& key : keys_) key = BitPack<Bits>::close_gaps(key, moved, step);
     }
   }
 
@@ -383,7 +420,7 @@ class Tile {
   __device__ __forceinline__ void write_keys_as(Stored stored) {
     const Bits* const places = reinterpret_cast<const Bits*>(shared_.records);
     Bits* const to = sweep_.keys_to + threadIdx.x;
-#pragma unroll
+#pragma unroll as_records ? 1 : keys_a_thread  // as in write_records()
     for (uint32_t i = 0; i < keys_a_thread; ++i) {
       if (!has_place(i)) break;
       const Bits key = places[place(i)];
@@ -513,19 +550,19 @@ template <class Bits, class Value>
 __device__ __forceinline__ RecordsInColumns<Bits, Value> records_at(Where where,
                                                                     const ColumnArrays<Bits>& keys,
                                                                     const ColumnArrays<Value>& values,
-                                                                    const Passes& passes) {
+                                                                    const Passes<Bits>& passes) {
   using Record = PairRecord<Bits, Value>;
   if (where == Where::scratch) return RecordsInColumns<Bits, Value>(reinterpret_cast<Record*>(keys.scratch));
   return {{keys.out, values.out}, passes.count, reinterpret_cast<Record*>(passes.last_record)};
 }
 
-/// One thread a pass: of those that come second, where leading digits did not do, all places are live, an even
-/// number, so that the result stays where it is. Their look-backs go on where those of the first ones ended.
+/// Those of the plan. But where leading digits did not do, all places are live, an even number, so that the result
+/// stays where it is; their look-backs go on where those of the first ones ended.
 template <class Policy, class Bits>
 __device__ __forceinline__ RadixPass pass_at(const SortPlan<Bits>& plan, uint32_t place) {
   RadixPass pass = plan.passes[place];
-  if constexpr (Policy::comes_second) {
-    static_assert(digit_places<Bits> % 2 == 0);
+  if (Policy::comes_second && plan.leading_digits != 0) {
+    static_assert(!Policy::comes_second || digit_places<Bits> % 2 == 0);
     const bool reads_out = (place % 2 == 0) == (plan.copy_back == 0);
     pass.live = 1;
     pass.index = plan.leading_digits + place;
@@ -537,19 +574,26 @@ __device__ __forceinline__ RadixPass pass_at(const SortPlan<Bits>& plan, uint32_
   return pass;
 }
 
+template <class Policy, class Bits>
+__device__ __forceinline__ bool is_live(const SortPlan<Bits>& plan, uint32_t place) {
+  return (Policy::comes_second && plan.leading_digits != 0) || plan.passes[place].live;
+}
+
 /// The present portion of the present pass.
 template <class Bits, class Value, Ranking ranking, class Policy>
 __device__ __forceinline__ void sweep_portion_of_pass(Shared<Bits, Value, Policy>& shared,
                                                       const ColumnArrays<Bits>& keys,
-                                                      const ColumnArrays<Value>& values, const Passes& passes,
+                                                      const ColumnArrays<Value>& values,
+                                                      const Passes<Bits>& passes,
                                                       const SortPlan<Bits>& plan) {
   const uint32_t place = shared.place;
   const uint32_t number = shared.portion;
   const uint32_t index = place * passes.portions + number;
-  if (!Policy::comes_second && !plan.passes[place].live) return;
+  if (!is_live<Policy>(plan, place)) return;
   if (threadIdx.x == 0) {
     const RadixPass pass = pass_at<Policy>(plan, place);
-    const bool maps = !plan.pass_map.is_identity() || plan.list.values != nullptr;
+    const bool maps = !plan.pass_map.is_identity() || plan.list.values != nullptr ||
+                      (Policy::comes_second && plan.pack.packs != 0);
     shared.sweep = {.keys_from = keys.source(pass.source),
                     .keys_to = keys.destination(pass.destination),
                     .values_from = values.source(pass.source),
@@ -557,6 +601,7 @@ __device__ __forceinline__ void sweep_portion_of_pass(Shared<Bits, Value, Policy
                     .digit_of = DigitOf<Bits>(place),
                     .hot = pass.hot,
                     .map = plan.pass_map,
+                    .pack = &plan.pack,
                     .list = plan.list.values,
                     .list_size = plan.bins,
                     .map_at_load = maps && pass.first,
@@ -575,7 +620,8 @@ __device__ __forceinline__ void sweep_portion_of_pass(Shared<Bits, Value, Policy
                       .next_offsets = offsets + digit_values};
   }
   __syncthreads();
-  const uint32_t pass_index = Policy::comes_second ? plan.leading_digits + place : plan.passes[place].index;
+  const uint32_t leads = Policy::comes_second ? plan.leading_digits : 0;
+  const uint32_t pass_index = leads != 0 ? leads + place : plan.passes[place].index;
   const Statuses statuses(passes.statuses, pass_index * passes.portions + number);
   sweep_portion<Bits, Value, ranking, Policy>(shared, shared.borders, statuses, passes.rows,
                                               &passes.tickets[index]);
@@ -585,7 +631,7 @@ __device__ __forceinline__ void sweep_portion_of_pass(Shared<Bits, Value, Policy
 /// The whole grid. Not inlined: the passes need the registers.
 template <class Policy, class Bits, class Value>
 __device__ __noinline__ bool mend(const ColumnArrays<Bits>& keys, const ColumnArrays<Value>& values,
-                                  const Passes& passes, const SortPlan<Bits>& plan) {
+                                  const Passes<Bits>& passes, const SortPlan<Bits>& plan) {
   const Where home = plan.copy_back ? Where::scratch : Where::out;
   const Where free = plan.copy_back ? Where::out : Where::scratch;
   using Mender = leading_detail::Mender<Bits, Value, Policy>;
@@ -604,15 +650,38 @@ __device__ __noinline__ bool mend(const ColumnArrays<Bits>& keys, const ColumnAr
   return true;
 }
 
+/// Plans the passes by live bits. The whole grid. Not inlined, either.
+template <class Policy, class Bits>
+__device__ __noinline__ void plan_packed_passes(const Bits* keys, const Passes<Bits>& passes,
+                                                SortPlan<Bits>& plan) {
+  using Packer = live_bits_detail::Packer<Bits, Policy::threads>;
+  Packer packer(shared_memory<typename Packer::PackerShared>(), keys, passes.count, plan, passes.offsets,
+                uint64_t{passes.portions + 1} * digit_values, *passes.live_state);
+  packer.run();
+}
+
+/// Of a block, in bytes: those that come second may begin with other things.
+template <class Bits, class Value, class Policy>
+constexpr size_t shared_bytes() {
+  constexpr size_t of_passes = sizeof(Shared<Bits, Value, Policy>);
+  if constexpr (Policy::comes_second)
+    return std::max(of_passes, sizeof(live_bits_detail::Shared<Bits, Policy::threads>));
+  return of_passes;
+}
+
 template <class Bits, class Value, Ranking ranking, class Policy>
 __global__ __launch_bounds__(Policy::threads, Policy::blocks_a_multiprocessor) void onesweep_kernel(
     const __grid_constant__ ColumnArrays<Bits> keys, const __grid_constant__ ColumnArrays<Value> values,
-    const __grid_constant__ Passes passes, const SortPlan<Bits>* plan) {
+    const __grid_constant__ Passes<Bits> passes, SortPlan<Bits>* plan) {
   if (ptx::is_before_90() && !Policy::is_portable) return;
   ptx::wait_for_previous_launch();
   if constexpr (Policy::comes_second) {
-    if (plan->leading_digits == 0) return;
-    if (mend<Policy>(keys, values, passes, *plan)) return;
+    if (plan->leading_digits == 0 && plan->pack.packs == 0) return;
+    if (plan->pack.packs != 0) {
+      plan_packed_passes<Policy>(keys.in, passes, *plan);
+    } else if constexpr (can_lead<Bits, Value, Policy>) {
+      if (mend<Policy>(keys, values, passes, *plan)) return;
+    }
   } else {
     if (!plan->scatters || (plan->as_records != 0) != Policy::as_records) return;
   }
@@ -640,7 +709,7 @@ __global__ __launch_bounds__(Policy::threads, Policy::blocks_a_multiprocessor) v
 
 }  // namespace onesweep_detail
 
-/// Device memory of the passes of one sort; tickets and finished must be zero before each sort, the statuses
+/// Device memory of the passes of one sort; tickets, finished and states must be zero before each sort, the statuses
 /// when it begins (clear_statuses).
 template <class Bits, class Value, class Policy_ = TunedOnesweep<Bits, Value>>
 struct OnesweepWorkspace {
@@ -655,6 +724,7 @@ struct OnesweepWorkspace {
   DeviceSpan<uint64_t> offsets;   // [place][portion + 1][digit]
   DeviceSpan<uint4> last_record;  // any of those that may be records fits
   DeviceSpan<leading_detail::State> run_state;
+  DeviceSpan<live_bits_detail::State<Bits>> live_state;
 
   /// `has_statuses` false: these are still to be set, to status_words().
   OnesweepWorkspace(Workspace& workspace, uint64_t count, uint64_t largest_portion, bool has_statuses = true)
@@ -666,11 +736,13 @@ struct OnesweepWorkspace {
         finished(workspace.take<uint32_t>(passes(count) * portions)),
         offsets(workspace.take<uint64_t>(digit_places<Bits> * offsets_stride())),
         last_record(workspace.take<uint4>(can_pass_records<Bits, Value, Policy> ? 1 : 0)),
-        run_state(workspace.take<leading_detail::State>(may_lead<Bits, Value, Policy>(count) ? 1 : 0)) {}
+        run_state(workspace.take<leading_detail::State>(may_lead<Bits, Value, Policy>(count) ? 1 : 0)),
+        live_state(
+            workspace.take<live_bits_detail::State<Bits>>(may_come_second<Bits, Policy>(count) ? 1 : 0)) {}
 
-  /// Those by all places; again, if leading digits were tried.
+  /// Those by all places, and those that come second.
   static constexpr uint64_t passes(uint64_t count) {
-    return digit_places<Bits> * (may_lead<Bits, Value, Policy>(count) ? 2 : 1);
+    return digit_places<Bits> * (may_come_second<Bits, Policy>(count) ? 2 : 1);
   }
 
   uint64_t status_words() const { return onesweep_detail::Statuses::words(rows); }
@@ -702,17 +774,13 @@ void clear_statuses(const OnesweepWorkspace<Bits, Value, Policy>& workspace, con
 
 namespace onesweep_detail {
 template <class Policy, Ranking ranking, class Bits, class Value>
-void launch_passes(const ColumnArrays<Bits>& keys, const ColumnArrays<Value>& values, const Passes& passes,
-                   const SortPlan<Bits>* plan, cudaStream_t stream) {
-  constexpr size_t shared_bytes = sizeof(Shared<Bits, Value, Policy>);
+void launch_passes(const ColumnArrays<Bits>& keys, const ColumnArrays<Value>& values,
+                   const Passes<Bits>& passes, SortPlan<Bits>* plan, cudaStream_t stream) {
+  constexpr size_t bytes = shared_bytes<Bits, Value, Policy>();
   const auto kernel = onesweep_kernel<Bits, Value, ranking, Policy>;
-  // Second passes by 132 blocks of 512 threads instead of 264 (H100): 3 us instead of 6 where they found nothing
-  // to do, as long as arguments were copied (bench/README.md), and hashed Zipf u64+u32 2^22 360 -> 356. Not
-  // measured again since.
-  const uint32_t most =
-      Policy::comes_second ? multiprocessors() : resident_blocks(kernel, Policy::threads, shared_bytes);
+  const uint32_t most = resident_blocks(kernel, Policy::threads, bytes);
   const uint32_t blocks = std::min(passes.rows, most);
-  launch_chained(kernel, {blocks, Policy::threads, shared_bytes}, stream, keys, values, passes, plan);
+  launch_chained(kernel, {blocks, Policy::threads, bytes}, stream, keys, values, passes, plan);
 }
 }  // namespace onesweep_detail
 
@@ -720,26 +788,27 @@ void launch_passes(const ColumnArrays<Bits>& keys, const ColumnArrays<Value>& va
 /// Where the plan may want records (SortTask), keys.scratch has room for both columns.
 template <Ranking ranking, class Bits, class Value, class Policy>
 void radix_onesweep(const ColumnArrays<Bits>& keys, const ColumnArrays<Value>& values, uint64_t count,
-                    const SortPlan<Bits>* plan, const OnesweepWorkspace<Bits, Value, Policy>& workspace,
+                    SortPlan<Bits>* plan, const OnesweepWorkspace<Bits, Value, Policy>& workspace,
                     cudaStream_t stream) {
   using namespace onesweep_detail;
-  const Passes passes{.count = count,
-                      .portion_keys = workspace.portion_keys,
-                      .portions = workspace.portions,
-                      .rows = workspace.rows,
-                      .offsets = workspace.offsets.data(),
-                      .statuses = workspace.statuses.data(),
-                      .tickets = workspace.tickets.data(),
-                      .finished = workspace.finished.data(),
-                      .last_record = workspace.last_record.data(),
-                      .run_state = workspace.run_state.data()};
+  const Passes<Bits> passes{.count = count,
+                            .portion_keys = workspace.portion_keys,
+                            .portions = workspace.portions,
+                            .rows = workspace.rows,
+                            .offsets = workspace.offsets.data(),
+                            .statuses = workspace.statuses.data(),
+                            .tickets = workspace.tickets.data(),
+                            .finished = workspace.finished.data(),
+                            .last_record = workspace.last_record.data(),
+                            .run_state = workspace.run_state.data(),
+                            .live_state = workspace.live_state.data()};
   launch_passes<Policy, ranking>(keys, values, passes, plan, stream);
   if constexpr (can_pass_records<Bits, Value, Policy>)
     if (may_pass_records<Bits, Value, Policy>(count))
       launch_passes<AsRecords<Policy>, ranking>(keys, values, passes, plan, stream);
-  if constexpr (can_lead<Bits, Value, Policy>)
-    if (may_lead<Bits, Value, Policy>(count)) {
-      Passes second = passes;
+  if constexpr (can_come_second<Bits, Policy>)
+    if (may_come_second<Bits, Policy>(count)) {
+      Passes<Bits> second = passes;
       second.tickets += uint64_t{digit_places<Bits>} * workspace.portions;
       second.finished += uint64_t{digit_places<Bits>} * workspace.portions;
       launch_passes<ComesSecond<Policy>, ranking>(keys, values, second, plan, stream);

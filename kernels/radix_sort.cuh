@@ -10,7 +10,8 @@
 //     digest ──> plan ──┬─ nothing | copy | reverse      (rearrange.cuh)
 //     (one read)        ├─ counting: count, scan, expand (counting_sort.cuh)
 //                       └─ LSD: one pass a live digit    (radix_onesweep.cuh), least significant first;
-//                               of random keys the leading ones (leading_digits.cuh)
+//                               of random keys the leading ones (leading_digits.cuh), of others
+//                               those of the bits that vary, if these are fewer (live_bits.cuh)
 //
 // Bytes a key (u32): tiled grid 16; MSD 24 or 28; digest 4, copy 8, counting 4 + 4, LSD 8 a live digit.
 // 2-byte keys alone skip digest and plan. The host launches every candidate and the plan, in device memory,
@@ -263,12 +264,16 @@ void sort_by_digest(DeviceSpan<const Bits> keys_in, DeviceSpan<Bits> keys_out, c
   AskedKeys<Bits> asked{.keys = keys_in.data()};
   if constexpr (has_msd_sort<Bits, Value>)
     if (asks_for_few) asked.maybe_few = &workspace.msd.plan.data()->maybe_few;
-  make_sort_plan(workspace.digest.data(),
-                 SortTask{count, settings.algorithm, with_values, in_place, avoids_counting,
-                          may_pass_records<Bits, Value, Policy>(count),
-                          may_lead<Bits, Value, Policy>(count) ? leading_digits_of(count) : 0},
-                 settings.map, wanted, plan, onesweep.offsets.data(), onesweep.offsets_stride(), asked,
-                 stream);
+  const SortTask task{.count = count,
+                      .algorithm = settings.algorithm,
+                      .with_values = with_values,
+                      .in_place = in_place,
+                      .avoids_counting = avoids_counting,
+                      .may_pass_records = may_pass_records<Bits, Value, Policy>(count),
+                      .leading_digits = may_lead<Bits, Value, Policy>(count) ? leading_digits_of(count) : 0,
+                      .may_pack = may_come_second<Bits, Policy>(count)};
+  make_sort_plan(workspace.digest.data(), task, settings.map, wanted, plan, onesweep.offsets.data(),
+                 onesweep.offsets_stride(), asked, stream);
   if constexpr (has_msd_sort<Bits, Value> && with_values) {
     if (asks_for_few)
       count_few_values(msd_arrays(keys_in, keys_out, values_in, values_out, workspace),

@@ -5,6 +5,7 @@
 
 #include "core/algorithm.hpp"
 #include "core/key_bits.hpp"
+#include "kernels/bit_pack.cuh"
 #include "kernels/block.cuh"
 #include "kernels/histogram.cuh"
 #include "kernels/launch.cuh"
@@ -38,6 +39,7 @@ struct RadixPass {
   uint32_t live;       // 0: every key has the same digit here, skip
   uint32_t digits;     // how many digit values there are
   uint32_t is_spread;  // and whether most of them are common
+  uint32_t live_bits;  // those in which some keys differ
   uint32_t index;      // number among the live passes
   Where source;
   Where destination;
@@ -75,15 +77,17 @@ struct SortPlan {
   Road road;
   uint32_t finished_places;  // digit places whose offsets are there
   uint32_t live_digits;
-  uint32_t scatters;        // whether the passes run at all
+  uint32_t scatters;        // whether the passes run at all; of packed keys, when they are planned
   uint32_t as_records;      // whether they move pairs that lie side by side
   uint32_t leading_digits;  // if not zero: passes by so many alone, and what these leave is mended
-  uint32_t copy_back;       // in place and an odd number of passes: the result is in the scratch array
+  uint32_t in_place;        // the passes' input is their output
+  uint32_t copy_back;       // and an odd number of them: the result is in the scratch array
   uint32_t bins;            // counting: distinct values at most
   uint32_t first_bin;     // counting: where the counts of `minimum` are; after the last bin the first follows
   Bits minimum;           // of the ordered bits
   BinList<Bits> list;     // counting: the bins, if they are not a range
   KeyMap<Bits> pass_map;  // what the passes sort by: counting moves the smallest key to zero
+  BitPack<Bits> pack;     // and of that the live bits, if pack.packs is not zero (live_bits.cuh)
   RadixPass passes[digit_places<Bits>];
 };
 
@@ -96,6 +100,7 @@ struct SortTask {
   uint32_t avoids_counting = 0;  // keys alone of more than a byte are counted only if that is asked for
   uint32_t may_pass_records = 0;
   uint32_t leading_digits = 0;  // so many may do (leading_digits_of); 0: all are passed
+  uint32_t may_pack = 0;        // passes may sort by live bits
 };
 
 /// From how many keys alone on counting them may be the automatic choice: below, its launches take longer
@@ -150,6 +155,7 @@ __device__ Road choose(const SortTask& task, const KeyFacts<Bits>& facts, uint32
 /// overwrite what it reads.
 template <class Bits>
 __device__ void lay_out_passes(SortPlan<Bits>& plan, bool in_place) {
+  plan.in_place = in_place;
   uint32_t index = 0;
   Where at = Where::in;
   plan.copy_back = plan.scatters && in_place && plan.live_digits % 2 == 1;
@@ -183,6 +189,7 @@ struct Shared {
   static constexpr uint32_t warps = threads / warp_threads;
   uint64_t warp_sums[warps];
   uint64_t most_frequent[HotDigits::candidates][warps];  // keys with the digit, the digit in the low bits
+  uint32_t set_and_clear[warps];
 };
 
 /// The digits that most keys have, of which the first threads know one each. A warp's atomics queue up for a
@@ -207,6 +214,35 @@ __device__ void find_hot_digits(uint64_t keys, uint64_t count, Shared<threads>& 
     hot.digits[c] = static_cast<uint32_t>(most[c] % digit_values);
 }
 
+/// In which bits the digits of keys differ. For the first thread.
+template <uint32_t threads>
+__device__ uint32_t find_live_bits(uint64_t keys, Shared<threads>& shared) {
+  const uint32_t digit = threadIdx.x % digit_values;
+  const auto either = [](uint32_t a, uint32_t b) { return a | b; };
+  const uint32_t mine = keys != 0 ? digit | (digit_values - 1 - digit) << digit_bits : 0;
+  const uint32_t of_warp = warp_reduce(mine, either);
+  if (ptx::lane_id() == 0) shared.set_and_clear[threadIdx.x / warp_threads] = of_warp;
+  __syncthreads();
+  const uint32_t all = warp_reduce(shared.set_and_clear[ptx::lane_id() % Shared<threads>::warps], either);
+  return all & (all >> digit_bits);
+}
+
+/// What a pass is told of its digits: each of the first threads knows how many keys have one of them. The
+/// whole block.
+template <uint32_t threads>
+__device__ void describe_digits(uint64_t keys, uint64_t count, Shared<threads>& shared, RadixPass& pass) {
+  const bool constant = __syncthreads_or(keys == count) != 0;
+  const int digits = __syncthreads_count(keys != 0);
+  const int common = __syncthreads_count(keys > leading_detail::common_keys(count));
+  const uint32_t live_bits = find_live_bits(keys, shared);
+  find_hot_digits(keys, count, shared, pass.hot);
+  if (threadIdx.x != 0) return;
+  pass.live = !constant;
+  pass.digits = static_cast<uint32_t>(digits);
+  pass.is_spread = static_cast<uint32_t>(common) >= leading_detail::spread_values;
+  pass.live_bits = live_bits;
+}
+
 /// Every field of the plan, by one thread.
 template <class Bits>
 __device__ void write_plan(const KeyFacts<Bits>& facts, const SortTask& task, KeyMap<Bits> map,
@@ -219,6 +255,7 @@ __device__ void write_plan(const KeyFacts<Bits>& facts, const SortTask& task, Ke
   plan.minimum = sizeof(Bits) == 1 ? Bits{0} : facts.minimum();
   plan.bins = plan.road == Road::counting ? static_cast<uint32_t>(range + 1) : 0;
   plan.pass_map = map;
+  plan.pack = BitPack<Bits>::none();
   plan.scatters = plan.road == Road::radix || (plan.road == Road::counting && task.with_values);
   if (plan.road == Road::counting && task.with_values) {
     plan.pass_map = shifted_down(map, plan.minimum);
@@ -251,6 +288,34 @@ __device__ void lead(const SortTask& task, SortPlan<Bits>& plan) {
   plan.leading_digits = plan.live_digits = task.leading_digits;
   lay_out_passes(plan, task.in_place);
   plan.as_records = task.may_pass_records && pays_as_records(plan);
+}
+
+/// Passes by so many digits, and what copies an odd number of them back as one more.
+__device__ __forceinline__ uint32_t passes_and_copy(uint32_t digits, uint32_t in_place) {
+  return digits + (in_place != 0 && digits % 2 == 1);
+}
+
+/// Digits of packed keys.
+template <class Bits>
+__device__ __forceinline__ uint32_t packed_digits(Bits live) {
+  const int bits = sizeof(Bits) == 8 ? __popcll(live) : __popc(static_cast<uint32_t>(live));
+  return (static_cast<uint32_t>(bits) + digit_bits - 1) / digit_bits;
+}
+
+/// Has the keys packed, if that saves a pass, by one thread: to count their digits once more takes less than
+/// one; two, if the passes would be of records, which take a tenth less. Which passes there are is left to those
+/// that come second (live_bits.cuh).
+template <class Bits>
+__device__ void pack_if_it_pays(const SortTask& task, const KeyFacts<Bits>& facts, SortPlan<Bits>& plan) {
+  Bits live = 0;
+  for (uint32_t place = 0; place < digit_places<Bits>; ++place)
+    live |= static_cast<Bits>(Bits{plan.passes[place].live_bits} << (place * digit_bits));
+  const uint32_t digits = packed_digits(live);
+  const uint32_t passes = passes_and_copy(digits, task.in_place) + (plan.as_records != 0);
+  if (passes < passes_and_copy(plan.live_digits, task.in_place)) {
+    plan.pack = BitPack<Bits>::of(live, facts.minimum());
+    plan.scatters = 0;
+  }
 }
 
 /// Whether keys of different places are often the same. The whole block. The distances differ from thread to
@@ -311,16 +376,8 @@ __global__ __launch_bounds__(digit_values) void plan_kernel(const Digest<Bits>* 
   const uint32_t own = blockIdx.x;
   const uint64_t keys =
       scan_into_offsets(own, sizeof(Bits) == 1 ? map.from_ordered(static_cast<Bits>(digit)) : digit);
-  const bool constant = __syncthreads_or(keys == task.count);
-  const int digits = __syncthreads_count(keys != 0);
-  const auto common =
-      static_cast<uint32_t>(__syncthreads_count(keys > leading_detail::common_keys(task.count)));
-  find_hot_digits(keys, task.count, shared.block, result->passes[own].hot);
+  describe_digits(keys, task.count, shared.block, result->passes[own]);
   if (digit == 0) {
-    RadixPass& pass = result->passes[own];
-    pass.live = !constant;
-    pass.digits = static_cast<uint32_t>(digits);
-    pass.is_spread = common >= leading_detail::spread_values;
     const DeviceAtomic<uint32_t> finished(result->finished_places);
     shared.is_last = finished.fetch_add(1, cuda::memory_order_acq_rel) + 1 == digit_places<Bits>;
   }
@@ -352,6 +409,9 @@ __global__ __launch_bounds__(digit_values) void plan_kernel(const Digest<Bits>* 
         digit == 0)
       lead(task, plan);
   }
+  if constexpr (sizeof(Bits) >= 4)
+    if (digit == 0 && task.may_pack && plan.road == Road::radix && plan.leading_digits == 0)
+      pack_if_it_pays(task, shared.facts, plan);
 
   // A stable counting scatter sorts by the lowest digit of (key - minimum). Its range is that of one digit,
   // so its counts are those of the keys' lowest digit, turned round to start at the minimum.

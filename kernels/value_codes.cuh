@@ -79,6 +79,7 @@ __device__ __forceinline__ void plan_passes(const SortPlan<Bits>& counted, const
   plan.scatters = 1;
   plan.as_records = 0;
   plan.leading_digits = 0;
+  plan.pack = BitPack<Bits>::none();
   plan.live_digits = plan.bins > digit_values ? 2 : 1;
   for (uint32_t place = 0; place < digit_places<Bits>; ++place)
     plan.passes[place].live = place < plan.live_digits;

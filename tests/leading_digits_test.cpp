@@ -1,11 +1,10 @@
 // leading_digits_test.cpp - passes by leading digits: when they are chosen, what they leave to mend, and when all digits
 // are passed after all. On the emulator and on a GPU.
+#include "kernels/leading_digits.cuh"
+
 #include "catch.hpp"
-#include "device_array.hpp"
-#include "kernels/radix_onesweep.cuh"
-#include "kernels/rearrange.cuh"
 #include "on_device.hpp"
-#include "record_arrays.hpp"
+#include "onesweep_run.hpp"
 #include "seed.hpp"
 
 #include <algorithm>
@@ -20,8 +19,7 @@
 namespace sweepsort {
 namespace {
 
-/// Tiles of 768 records, and runs of at most 512.
-using SmallTiles = OnesweepPolicy<256, 3, 1>;
+/// Records of the longest run.
 constexpr uint64_t longest_run = leading_detail::most_run<SmallTiles>;
 
 constexpr uint64_t record_count = on_gpu ? 1'500'001 : 24'001;
@@ -92,77 +90,16 @@ constexpr uint32_t step = 3;  // time for a third of the variants
 constexpr uint32_t step = 1;
 #endif
 
-struct Case {
-  Order order = Order::ascending;
-  bool in_place = false;
-  Ranking ranking = Ranking::lane_order;
-  uint64_t portion = uint64_t{1} << 28;
-  uint32_t leading = leading_of(0);
-};
-
 struct Outcome {
   uint32_t leading_digits;
   uint32_t runs;
   bool is_hopeless;
 };
 
-template <class Value, class Policy>
-struct Carved {
-  DeviceSpan<Digest<uint64_t>> digest;
-  DeviceSpan<SortPlan<uint64_t>> plan;
-  OnesweepWorkspace<uint64_t, Value, Policy> onesweep;
-
-  Carved(Workspace& workspace, uint64_t count, uint64_t portion)
-      : digest(workspace.take<Digest<uint64_t>>(1)),
-        plan(workspace.take<SortPlan<uint64_t>>(1)),
-        onesweep(workspace, count, portion) {}
-};
-
-/// Sorts what has these bits in order, and asks the oracle.
-template <class Key, class Value, class Policy = SmallTiles>
-Outcome sort(const std::vector<uint64_t>& ordered, const Case& test) {
-  const OnDevice session;
-  const KeyMap<uint64_t> map = key_map<uint64_t>(key_type_of<Key>(), test.order);
-  std::vector<Key> input;
-  for (const uint64_t bits : ordered) input.push_back(std::bit_cast<Key>(map.from_ordered(bits)));
-  RecordArrays<Key, Value> records(input, test.in_place, 2 * input.size() + 16);
-  const MsdArrays<uint64_t, Value> arrays = records.arrays();
-
-  Workspace counter;
-  (void)Carved<Value, Policy>(counter, arrays.count, test.portion);
-  const DeviceArray<std::byte> memory(counter.used());
-  check(cudaMemset(memory.data(), 0, memory.size()));
-  Workspace workspace(memory.span());
-  const Carved<Value, Policy> carved(workspace, arrays.count, test.portion);
-  SortPlan<uint64_t>* const plan = carved.plan.data();
-  digest(DeviceSpan<const uint64_t>(arrays.keys_in, arrays.count), map, carved.digest.data(), nullptr);
-  const SortTask task{.count = arrays.count,
-                      .algorithm = SortAlgorithm::radix,
-                      .with_values = true,
-                      .in_place = test.in_place,
-                      .may_pass_records = may_pass_records<uint64_t, Value, Policy>(arrays.count),
-                      .leading_digits = test.leading};
-  make_sort_plan<uint64_t>(carved.digest.data(), task, map, nullptr, plan, carved.onesweep.offsets.data(),
-                           carved.onesweep.offsets_stride(), {.keys = arrays.keys_in}, nullptr);
-  const ColumnArrays<uint64_t> keys{arrays.keys_in, arrays.keys_scratch, arrays.keys_out};
-  const ColumnArrays<Value> values{arrays.values_in,
-                                   reinterpret_cast<Value*>(arrays.keys_scratch + align_up(arrays.count, 16)),
-                                   arrays.values_out};
-  if (test.ranking == Ranking::lane_order)
-    radix_onesweep<Ranking::lane_order>(keys, values, arrays.count, plan, carved.onesweep, nullptr);
-  else
-    radix_onesweep<Ranking::ballot>(keys, values, arrays.count, plan, carved.onesweep, nullptr);
-  if (test.in_place) {
-    copy_back(keys.scratch, keys.out, arrays.count, plan, nullptr);
-    copy_back(values.scratch, values.out, arrays.count, plan, nullptr);
-  }
-  memory.check_zones();
-  records.require_sorted(test.order);
-  SortPlan<uint64_t> made;
-  leading_detail::State state;
-  check(cudaMemcpy(&made, plan, sizeof(made), cudaMemcpyDeviceToHost));
-  check(cudaMemcpy(&state, carved.onesweep.run_state.data(), sizeof(state), cudaMemcpyDeviceToHost));
-  return {made.leading_digits, state.runs, state.is_hopeless != 0};
+template <class Key, class Value>
+Outcome sort(const std::vector<uint64_t>& ordered, const OnesweepCase& test) {
+  const auto outcome = sort_by_passes<Key, Value>(ordered, test);
+  return {outcome.plan.leading_digits, outcome.runs.runs, outcome.runs.is_hopeless != 0};
 }
 
 }  // namespace
@@ -254,7 +191,7 @@ TEST_CASE("all digits are passed where a sample shows, or the digits' counts, th
   const auto leading_if = [&](auto change) {
     std::vector<uint64_t> changed = random;
     for (uint64_t i = 0; i < record_count; ++i) changed[i] = change(i, changed[i]);
-    return sort<uint64_t, uint32_t>(changed, {}).leading_digits;
+    return sort<uint64_t, uint32_t>(changed, {.leading = leading}).leading_digits;
   };
   CHECK(leading_if([](uint64_t, uint64_t key) { return key; }) == leading);
   // Half of them in one long run: of many values, and of one.

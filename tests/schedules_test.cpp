@@ -27,12 +27,12 @@ constexpr uint64_t schedules = 1000;
 /// Tiles of 512 keys, so that a few thousand keys are many tiles.
 using SmallTiles = OnesweepPolicy<256, 2, 1>;
 
-/// Sorts keys whose first and third digit vary, in two portions: two epochs of each look-back row, offsets
-/// that travel.
-bool onesweep_sorts(uint64_t seed, Ranking ranking) {
+/// Sorts keys that vary in these bits, in two portions and more: two epochs of each look-back row, offsets that
+/// travel.
+bool onesweep_sorts(uint64_t seed, Ranking ranking, uint64_t tiles, uint32_t live_bits) {
   std::mt19937_64 random(seed);
-  std::vector<uint32_t> keys(512 * 4 + random() % 512);
-  for (uint32_t& key : keys) key = static_cast<uint32_t>(random()) & 0x00ff00ff;
+  std::vector<uint32_t> keys(512 * tiles + random() % 512);
+  for (uint32_t& key : keys) key = static_cast<uint32_t>(random()) & live_bits;
   std::vector<uint32_t> expected = keys;
   std::sort(expected.begin(), expected.end());
 
@@ -134,7 +134,16 @@ TEST_CASE("onesweep passes are right under a thousand schedules", "[simt]") {
   for (uint64_t i = 0; i < schedules; ++i) {
     const uint64_t seed = test_seed() + i;
     INFO("replay with SWEEPSORT_SEED=" << seed);
-    REQUIRE(onesweep_sorts(seed, i % 4 == 0 ? Ranking::ballot : Ranking::lane_order));
+    REQUIRE(onesweep_sorts(seed, i % 4 == 0 ? Ranking::ballot : Ranking::lane_order, 4, 0x00ff00ff));
+  }
+}
+
+TEST_CASE("passes by live bits are right under a hundred schedules", "[simt]") {
+  // Three rows of keys are counted by blocks that wait for the plan.
+  for (uint64_t i = 0; i < schedules / 10; ++i) {
+    const uint64_t seed = test_seed() + i;
+    INFO("replay with SWEEPSORT_SEED=" << seed);
+    REQUIRE(onesweep_sorts(seed, i % 4 == 0 ? Ranking::ballot : Ranking::lane_order, 17, 0x0f0f0f0f));
   }
 }
 
