@@ -29,10 +29,9 @@
 
 namespace sweepsort {
 
-/// Records that passes may sort by leading digits alone. Of keys alone, which mostly have other roads, it was not
-/// tried.
-template <class Bits, class Value, class Policy>
-inline constexpr bool can_lead = sizeof(Bits) == 8 && value_bytes<Value> != 0 && !Policy::is_portable;
+/// Keys that passes may sort by their leading digits alone.
+template <class Bits, class Policy>
+inline constexpr bool can_lead = sizeof(Bits) == 8 && !Policy::is_portable;
 
 /// How many of them: there are 2^15 times as many numbers of so many digits as keys, or more, so that values
 /// which thousands of keys have hardly ever agree with another one: such runs are too long. 0: all, of so many
@@ -191,6 +190,14 @@ class Mender {
 
  private:
   __device__ __forceinline__ Bits key_at(uint64_t i) const { return map_.to_ordered(__ldcs(keys_ + i)); }
+  __device__ __forceinline__ Value value_at(uint64_t i) const {
+    if constexpr (value_bytes<Value> != 0) return values_[i];
+    return Value{};
+  }
+  __device__ __forceinline__ void store(uint64_t i, Bits key, Value value) const {
+    keys_[i] = map_.from_ordered(key);
+    if constexpr (value_bytes<Value> != 0) values_[i] = value;
+  }
   /// While some say so, its lanes may see different things.
   __device__ __forceinline__ bool warp_sees_no_hope() const { return __any_sync(full_warp, is_hopeless()); }
   __device__ __forceinline__ bool agree(Bits a, Bits b) const { return (a ^ b) >> shift_ == 0; }
@@ -291,7 +298,7 @@ class Mender {
     const uint32_t lane = ptx::lane_id();
     const uint64_t own = run.first + min(lane, run.size - 1);
     const Bits key = key_at(own);
-    const Value value = values_[own];
+    const Value value = value_at(own);
     uint32_t place = 0;
     for (uint32_t other = 0; other < run.size; ++other) {
       const Bits its_key = shuffle_from(key, other);
@@ -299,8 +306,7 @@ class Mender {
     }
     __syncwarp();  // all are read
     if (lane >= run.size) return;
-    keys_[run.first + place] = map_.from_ordered(key);
-    values_[run.first + place] = value;
+    store(run.first + place, key, value);
   }
 
   /// The same by the whole block.
@@ -319,7 +325,7 @@ class Mender {
       place[r] = 0;
       if (i >= run.size) return;
       shared_.keys[i] = key[r] = key_at(run.first + i);
-      value[r] = values_[run.first + i];
+      value[r] = value_at(run.first + i);
     });
     __syncthreads();
     for (uint32_t other = 0; other < run.size; ++other) {
@@ -329,8 +335,7 @@ class Mender {
     }
     for_rows([&](uint32_t r, uint32_t i) {
       if (i >= run.size) return;
-      keys_[run.first + place[r]] = map_.from_ordered(key[r]);
-      values_[run.first + place[r]] = value[r];
+      store(run.first + place[r], key[r], value[r]);
     });
   }
 

