@@ -157,7 +157,6 @@ struct Shared {
   uint32_t place;          // of the present pass's digit
   uint32_t portion;        // of that pass
   uint32_t rows_finished;  // of that portion, by this block
-  uint32_t epoch;          // of its look-back
   Sweep<Bits, Value, Policy::as_records> sweep;
   Portion borders;
   // First, if there is one, the list of values. While keys are ranked: a histogram a warp, then where in the
@@ -575,11 +574,6 @@ __device__ __forceinline__ RadixPass pass_at(const SortPlan<Bits>& plan, uint32_
   return pass;
 }
 
-template <class Policy, class Bits>
-__device__ __forceinline__ bool is_live(const SortPlan<Bits>& plan, uint32_t place) {
-  return (Policy::comes_second && plan.leading_digits != 0) || plan.passes[place].live;
-}
-
 /// The present portion of the present pass.
 template <class Bits, class Value, Ranking ranking, class Policy>
 __device__ __forceinline__ void sweep_portion_of_pass(Shared<Bits, Value, Policy>& shared,
@@ -590,7 +584,7 @@ __device__ __forceinline__ void sweep_portion_of_pass(Shared<Bits, Value, Policy
   const uint32_t place = shared.place;
   const uint32_t number = shared.portion;
   const uint32_t index = place * passes.portions + number;
-  if (!is_live<Policy>(plan, place)) return;
+  if (!pass_at<Policy>(plan, place).live) return;
   if (threadIdx.x == 0) {
     const RadixPass pass = pass_at<Policy>(plan, place);
     const bool maps = !plan.pass_map.is_identity() || plan.list.values != nullptr ||
@@ -613,7 +607,6 @@ __device__ __forceinline__ void sweep_portion_of_pass(Shared<Bits, Value, Policy
                               .to = records_at(pass.destination, keys, values, passes),
                               .reads = !pass.first,
                               .writes = !pass.last};
-    shared.epoch = pass.index * passes.portions + number;
     const uint64_t first = number * passes.portion_keys;
     uint64_t* const offsets = passes.offsets + (uint64_t{index} + place) * digit_values;
     shared.borders = {.first = first,
@@ -622,7 +615,8 @@ __device__ __forceinline__ void sweep_portion_of_pass(Shared<Bits, Value, Policy
                       .next_offsets = offsets + digit_values};
   }
   __syncthreads();
-  const Statuses statuses(passes.statuses, shared.epoch);
+  // Kept in shared memory, the number made the kernel spill 8 bytes of registers.
+  const Statuses statuses(passes.statuses, pass_at<Policy>(plan, place).index * passes.portions + number);
   sweep_portion<Bits, Value, ranking, Policy>(shared, shared.borders, statuses, passes.rows,
                                               &passes.tickets[index]);
 }
