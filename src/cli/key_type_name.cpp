@@ -72,8 +72,11 @@ NamedType parse_key_type(std::string_view text, std::string_view option) {
   }
   // Of another kind the keys would be in another order.
   std::vector<std::string_view> names;
+  // "int" begins the names of several widths: none of them is meant more than the others.
+  const bool lacks_width = text == "int" || text == "uint";
   for (const Alias& alias : aliases)
-    if (edit_distance(text.substr(0, 1), alias.name.substr(0, 1)) == 0) names.push_back(alias.name);
+    if (!lacks_width && edit_distance(text.substr(0, 1), alias.name.substr(0, 1)) == 0)
+      names.push_back(alias.name);
   throw UsageError(fmt::format("{} {}: unknown key type", option, text),
                    suggestion_hint(text, names, std::string(known_types)));
 }

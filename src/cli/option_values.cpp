@@ -37,9 +37,10 @@ std::optional<uint64_t> read_number(const Arguments& arguments, std::string_view
                                     uint64_t most) {
   const auto text = arguments.find(name);
   if (!text) return std::nullopt;
+  const UsageError out_of_range(fmt::format("--{} {}: must be between {} and {}", name, *text, least, most));
+  if (text->starts_with('-')) throw out_of_range;
   const uint64_t value = parse_count(*text, fmt::format("--{}", name));
-  if (value < least || value > most)
-    throw UsageError(fmt::format("--{} {}: must be between {} and {}", name, *text, least, most));
+  if (value < least || value > most) throw out_of_range;
   return value;
 }
 
@@ -94,11 +95,10 @@ std::vector<std::string> read_inputs(const Arguments& arguments) {
   return {"-"};
 }
 
-std::string read_input(const Arguments& arguments) {
+std::string read_input(const Arguments& arguments, const std::string& hint) {
   const std::vector<std::string> inputs = read_inputs(arguments);
   if (inputs.size() > 1) {
-    throw UsageError(fmt::format("{}: one input is all that can be read", inputs[1]),
-                     "give one INPUT; the output is named with -o");
+    throw UsageError(fmt::format("{}: one input is all that can be read", inputs[1]), hint);
   }
   return inputs.front();
 }

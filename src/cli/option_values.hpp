@@ -53,7 +53,7 @@ uint32_t read_repeat(const Arguments& arguments);
 /// The inputs of a command; "-" if none was given and standard input is not a terminal.
 std::vector<std::string> read_inputs(const Arguments& arguments);
 /// The one input of a command; "-" if none was given and standard input is not a terminal.
-std::string read_input(const Arguments& arguments);
+std::string read_input(const Arguments& arguments, const std::string& hint = "give one INPUT");
 
 /// The library's name of the output: empty with --in-place, "-" for standard output.
 std::string read_output(const Arguments& arguments, const std::string& input);

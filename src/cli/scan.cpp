@@ -45,7 +45,7 @@ constexpr Choice<ScanAlgorithm> algorithms[] = {{"auto", ScanAlgorithm::automati
 std::optional<KeyType> read_output_type(const Arguments& arguments) {
   const auto text = arguments.find("output-type");
   if (!text) return std::nullopt;
-  const NamedType named = parse_key_type(*text);
+  const NamedType named = parse_key_type(*text, "--output-type");
   if (named.endian && key_bytes(named.type) > 1)
     throw UsageError(fmt::format("--output-type '{}': the output has the input's byte order", *text),
                      fmt::format("write --output-type {}", name(named.type)));
@@ -74,7 +74,7 @@ ScanFileOptions read_scan_options(const Arguments& arguments) {
 }
 
 ExitCode run_scan(const Arguments& arguments) {
-  const std::string input = read_input(arguments);
+  const std::string input = read_input(arguments, "give one INPUT; the output is named with -o");
   const std::string output = read_output(arguments, input);
   ScanFileOptions options = read_scan_options(arguments);
   const JsonReport json(arguments, {input, output});

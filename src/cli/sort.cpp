@@ -8,6 +8,7 @@
 #include "cli/terminal.hpp"
 
 #include <nlohmann/json.hpp>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -32,7 +33,7 @@ constexpr std::array memory_group{
     OptionSpec{"gpu-memory", 0, Takes::value, "BYTES",
                "a ceiling on the GPU (default: 75 % of what is free)"},
     OptionSpec{"temporary-directory", 'T', Takes::values, "DIR",
-               "for what does not fit; several: in turn (default: $TMPDIR or beside the output)"},
+               "for what does not fit; repeat it for several (default: $TMPDIR or beside the output)"},
     OptionSpec{"dry-run", 0, Takes::nothing, "", "print what would be done and what it takes"}};
 constexpr std::array output_group{output_option, force_option, in_place_option};
 constexpr std::array trust_group{
@@ -64,6 +65,8 @@ MemoryOptions read_memory(const Arguments& arguments) {
 }
 
 SortFileOptions read_sort_options(const Arguments& arguments) {
+  if (arguments.has("dry-run") && arguments.has("repeat"))
+    throw UsageError("--dry-run and --repeat contradict each other", "leave one of them out");
   SortFileOptions options{
       .file = read_file_options(arguments),
       .where = read_where_options(arguments),
@@ -109,8 +112,17 @@ void keep_outputs_apart(const std::vector<std::string>& outputs) {
     throw UsageError("two outputs would mix on standard output", "name a file with -o");
 }
 
+/// "sort in out" is what many programs take.
+void catch_forgotten_output(const Arguments& arguments, const std::vector<std::string>& inputs) {
+  if (inputs.size() < 2 || arguments.has("output") || arguments.has("in-place")) return;
+  const std::string& last = inputs.back();
+  if (last != "-" && ::access(last.c_str(), F_OK) != 0)
+    throw UsageError(last + ": no such file, and all names are inputs", "the output is named with -o");
+}
+
 ExitCode run_sort(const Arguments& arguments) {
   const std::vector<std::string> inputs = read_inputs(arguments);
+  catch_forgotten_output(arguments, inputs);
   const std::string output = read_output(arguments, inputs.front());
   SortFileOptions options = read_sort_options(arguments);
   const std::vector<std::string> outputs = all_outputs(output, options);

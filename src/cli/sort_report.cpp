@@ -143,12 +143,13 @@ nlohmann::ordered_json sort_json(const SortReport& report, const std::vector<std
           {"backend_why", report.backend_why},
           {"device", report.device},
           {"algorithm", report.algorithm},
+          {"dry_run", options.plan_only},
           {"plan", plan_json},
           {"distinct", report.distinct ? Json(*report.distinct) : Json()},
-          {"verified", report.verified},
+          {"verified", options.plan_only ? Json() : Json(report.verified)},
           {"referee_agrees", report.referee_agrees ? Json(*report.referee_agrees) : Json()},
           {"time_s", report.total_s},
-          {"keys_per_s", per_second(report.count, report.total_s)},
+          {"keys_per_s", options.plan_only ? Json() : Json(per_second(report.count, report.total_s))},
           {"phases", phases},
           {"repeat", repeat}};
 }

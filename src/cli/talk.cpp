@@ -102,7 +102,7 @@ void JsonReport::write(const nlohmann::ordered_json& report) const {
 
 void note_misleading_name(std::string_view command, const Arguments& arguments, const std::string& output,
                           KeyType type, FileFormat format) {
-  if (arguments.has("quiet") || format == FileFormat::npy) return;  // which is recognised by its content
+  if (arguments.has("quiet")) return;
   const FileFormat named = format_from_name(output);
   const std::optional<KeyType> named_type = type_from_name(output);
   if (named == FileFormat::raw && !named_type) return;
@@ -112,6 +112,8 @@ void note_misleading_name(std::string_view command, const Arguments& arguments, 
   };
   say(command, fmt::format("{}: holds {}, although its name says {}", output, both(format, name(type)),
                            named_type ? both(named, name(*named_type)) : std::string(name(named))));
+  if (format == FileFormat::npy)
+    return say_hint("rename it: what is not called .npy is read as bare keys elsewhere");
   say_hint(fmt::format("read it with {}-t {}, or rename it",
                        named == format ? "" : fmt::format("--format {} ", name(format)), name(type)));
 }

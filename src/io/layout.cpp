@@ -81,8 +81,9 @@ class LayoutFinder {
   void find_raw() {
     const auto type = stated_type(type_from_name(name_));
     if (!type)
-      throw UsageError(name_ + ": the key type is not known",
-                       "say it with -t, for example -t u32, or name the file .u32");
+      throw UsageError(
+          name_ + ": the key type is not known",
+          fmt::format("say it with -t, for example -t u32{}", file_bytes_ ? ", or name the file .u32" : ""));
     layout_.type = *type;
     layout_.endian = options_.endian.value_or(Endian::little);
     layout_.data_offset = options_.skip_bytes;
@@ -128,7 +129,8 @@ class LayoutFinder {
   }
 
   void find_sosd() {
-    const auto type = stated_type(sosd_type_from_name(name_));
+    const auto by_name = sosd_type_from_name(name_);
+    const auto type = stated_type(by_name ? by_name : type_from_name(name_));
     if (!type) throw UsageError(name_ + ": the key type is not known", "say it with -t u32 or -t u64");
     constexpr const char* other = "--format raw if it holds bare keys";
     if (key_bytes(*type) < 4) throw UsageError(name_ + ": SOSD files hold keys of 4 or 8 bytes", other);

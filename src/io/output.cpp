@@ -112,6 +112,8 @@ void require_directory(const std::string& name, const std::string& target) {
   const std::string parent = std::filesystem::path(target).parent_path();
   struct stat status {};
   if (::stat(parent.empty() ? "." : parent.c_str(), &status) == 0 && S_ISDIR(status.st_mode)) return;
+  if (::stat(parent.c_str(), &status) == 0)
+    throw Error(fmt::format("{}: {} is not a directory", name, parent));
   throw Error(fmt::format("{}: the directory {} does not exist", name, parent), "make it first");
 }
 

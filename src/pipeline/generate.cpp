@@ -9,6 +9,8 @@
 #include "io/parallel_chunks.hpp"
 #include "sweepsort.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <chrono>
@@ -38,6 +40,10 @@ GenerateReport generate_file(const std::string& output_path, const GenerateOptio
   const Distribution& distribution = require_distribution(options.distribution, options.type);
   const FileFormat format =
       options.format == FileFormat::automatic ? format_from_name(output_path) : options.format;
+  if (format == FileFormat::sosd && key_bytes(options.type) < 4)
+    throw UsageError(fmt::format("{}: SOSD files hold keys of 4 or 8 bytes, and these are {}", output_path,
+                                 name(options.type)),
+                     "--format raw or npy takes them");
   const std::vector<std::byte> header = new_header(format, options.type, options.endian, options.count);
   const size_t size = key_bytes(options.type);
   const uint64_t data_bytes = bytes_of(options.count, size);

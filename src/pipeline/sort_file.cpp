@@ -56,7 +56,9 @@ void check_options(const std::vector<std::string>& inputs, const std::string& ou
   if (travels && options.inputs_are_sorted)
     throw UsageError("--merge takes keys alone", "leave --merge out: the files are sorted then");
   const bool again = options.referee != Referee::none || options.repeat != 0;
-  if (again && (travels || options.inputs_are_sorted || options.result != SortResult::keys))
+  if (again && options.inputs_are_sorted)
+    throw UsageError("--validate and --repeat are for sorts, and --merge does not sort", "leave --merge out");
+  if (again && (travels || options.result != SortResult::keys))
     throw UsageError("--validate and --repeat are for sorts of keys alone");
   if (options.referee != Referee::none) require_referee();
 }
@@ -126,12 +128,19 @@ class SortFileRun {
     for (const std::string& directory : asked) {
       std::error_code unknown;
       if (!std::filesystem::exists(directory, unknown))
-        throw Error(fmt::format("-T {}: no such directory", directory), "make it first");
+        throw Error(
+            fmt::format("-T {}: no such directory", directory),
+            directory.find(':') == std::string::npos ? "make it first" : "-T once more names another");
       if (!std::filesystem::is_directory(directory, unknown))
         throw Error(fmt::format("-T {}: is not a directory", directory), "name one, for example -T /var/tmp");
     }
     if (!asked.empty()) return asked;
-    if (const char* variable = std::getenv("TMPDIR"); variable && *variable) return {variable};
+    if (const char* variable = std::getenv("TMPDIR"); variable && *variable) {
+      std::error_code unknown;
+      if (!std::filesystem::is_directory(variable, unknown))
+        throw Error(fmt::format("$TMPDIR: {} is not a directory", variable), "-T names another");
+      return {variable};
+    }
     if (outputs_.is_ordered()) return {"/var/tmp"};
     const std::string name = options_.in_place ? input_.file().path() : output;
     const std::string parent = std::filesystem::path(name).parent_path();
