@@ -83,6 +83,7 @@ struct SortReport {
   uint64_t count = 0;  // keys
   KeyType type = KeyType::u32;
   FileFormat format = FileFormat::raw;
+  Endian endian = Endian::little;  // of the keys in the files
   uint64_t input_bytes = 0;
   uint64_t output_bytes = 0;
   std::string backend;      // "cpu", "cuda"

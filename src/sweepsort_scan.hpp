@@ -48,6 +48,7 @@ struct ScanReport {
   KeyType type = KeyType::u32;
   KeyType output_type = KeyType::u32;
   FileFormat format = FileFormat::raw;
+  Endian endian = Endian::little;  // of the elements in the files
   uint64_t input_bytes = 0;
   uint64_t output_bytes = 0;
   std::string total;        // all elements combined, as people write it; empty if there are none

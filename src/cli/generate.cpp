@@ -106,8 +106,10 @@ ExitCode run_generate(const Arguments& arguments) {
     options.progress = talk.progress();
     report = generate_file(output, options);
   }
-  note_misleading_name("generate", arguments, output, options.type,
-                       options.format == FileFormat::automatic ? format_from_name(output) : options.format);
+  note_misleading_name(
+      "generate", arguments, output,
+      {options.type, options.format == FileFormat::automatic ? format_from_name(output) : options.format,
+       options.endian});
   if (arguments.has("verbose")) {
     say("generate",
         fmt::format("{} {} keys, {}, {} in {}, {}", format_count(report.count), name(options.type),

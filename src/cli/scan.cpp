@@ -86,7 +86,7 @@ ExitCode run_scan(const Arguments& arguments) {
     options.log = talk.log();
     report = scan_file(input, output, options);
   }
-  note_misleading_name("scan", arguments, output, report.output_type, report.format);
+  note_misleading_name("scan", arguments, output, {report.output_type, report.format, report.endian});
   if (arguments.has("verbose")) {
     for (const std::string& line : scan_lines(report)) say("scan", line);
   }

@@ -101,21 +101,28 @@ void JsonReport::write(const nlohmann::ordered_json& report) const {
 }
 
 void note_misleading_name(std::string_view command, const Arguments& arguments, const std::string& output,
-                          KeyType type, FileFormat format) {
+                          const Contents& contents) {
   if (arguments.has("quiet")) return;
+  const auto [type, format, endian] = contents;
   const FileFormat named = format_from_name(output);
   const std::optional<KeyType> named_type = type_from_name(output);
   if (named == FileFormat::raw && !named_type) return;
-  if (named == format && (!named_type || *named_type == type)) return;
+  const bool is_swapped = format == FileFormat::raw && endian == Endian::big && key_bytes(type) > 1;
+  if (named == format && (!named_type || *named_type == type) && !is_swapped) return;
   const auto both = [&](FileFormat of, std::string_view its_type) {
     return named == format ? std::string(its_type) : fmt::format("{} {}", name(of), its_type);
   };
-  say(command, fmt::format("{}: holds {}, although its name says {}", output, both(format, name(type)),
+  say(command, fmt::format("{}: holds {}{}, although its name says {}", output,
+                           is_swapped ? "big-endian " : "", both(format, name(type)),
                            named_type ? both(named, name(*named_type)) : std::string(name(named))));
   if (format == FileFormat::npy)
     return say_hint("rename it: what is not called .npy is read as bare keys elsewhere");
-  say_hint(fmt::format("read it with {}-t {}, or rename it",
-                       named == format ? "" : fmt::format("--format {} ", name(format)), name(type)));
+  std::string options;
+  if (named != format) options += fmt::format("--format {} ", name(format));
+  if (named != format || named_type != type) options += fmt::format("-t {} ", name(type));
+  if (is_swapped) options += "--endian big ";
+  options.pop_back();
+  say_hint(fmt::format("read it with {}, or rename it", options));
 }
 
 void keep_answers_off_data(const std::string& output, const JsonReport& json, uint32_t repeat) {

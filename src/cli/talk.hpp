@@ -50,10 +50,17 @@ class JsonReport {
   std::vector<std::string> precious_;
 };
 
-/// Says so where the name of an output says another type or format of its elements than it has. Not with
-/// --quiet.
+/// What an output holds.
+struct Contents {
+  KeyType type;
+  FileFormat format;
+  Endian endian = Endian::little;
+};
+
+/// Says so where an output's name says another type or format of its elements than it has, or a type and not that
+/// they are big-endian. Not with --quiet.
 void note_misleading_name(std::string_view command, const Arguments& arguments, const std::string& output,
-                          KeyType type, FileFormat format);
+                          const Contents& contents);
 
 /// Throws UsageError where a report or a table of times would mix with the data on standard output.
 void keep_answers_off_data(const std::string& output, const JsonReport& json, uint32_t repeat);

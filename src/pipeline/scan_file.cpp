@@ -111,6 +111,7 @@ class ScanFileRun {
     report_.type = layout().type;
     report_.output_type = output_type_;
     report_.format = layout().format;
+    report_.endian = layout().endian;
     if (layout().count == unknown_count) return;  // a raw stream: no header, and no length to reserve
     header_ = output_type_ == layout().type
                   ? output_header(layout(), layout().count)

@@ -171,6 +171,7 @@ class SortFileRun {
       report_.count = input_.count().value_or(0);
       report_.type = input_.type();
       report_.format = input_.format();
+      report_.endian = input_.endian();
       if (input_.count()) outputs_.prepare(report_.count);
       report_.output_bytes = outputs_.bytes();
     });
@@ -207,6 +208,7 @@ class SortFileRun {
       report_.count = input_.count().value_or(0);
       report_.type = input_.type();
       report_.format = input_.format();
+      report_.endian = input_.endian();
     } else {
       run.run();
     }

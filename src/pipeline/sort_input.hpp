@@ -39,6 +39,7 @@ class SortInput {
 
   KeyType type() const { return first_layout().type; }
   FileFormat format() const { return first_layout().format; }
+  Endian endian() const { return first_layout().endian; }
   /// Keys; empty for a stream that has not been collected whole.
   std::optional<uint64_t> count() const { return count_; }
   /// What the headers of all streams and the sizes of all files say, before anything was read, which may turn
