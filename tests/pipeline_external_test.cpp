@@ -184,6 +184,9 @@ TEST_CASE("a temporary directory that is none, or may not be written, is an erro
   SortFileOptions options = with_memory(kib64);
   options.memory.temporary_directories = {folder / "none"};
   CHECK_THROWS_WITH(sort_file_with(cpu_environment(), folder / "in.u64", folder / "out", options),
+                    ContainsSubstring("no such directory"));
+  options.memory.temporary_directories = {folder / "in.u64"};
+  CHECK_THROWS_WITH(sort_file_with(cpu_environment(), folder / "in.u64", folder / "out", options),
                     ContainsSubstring("is not a directory"));
   options.memory.temporary_directories = {"/proc"};
   CHECK_THROWS_WITH(sort_file_with(cpu_environment(), folder / "in.u64", folder / "out", options),

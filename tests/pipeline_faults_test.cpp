@@ -229,7 +229,7 @@ TEST_CASE("an output that must not be written is refused before anything is read
   fs::remove(scene.folder / "hard");
   CHECK_THAT(reason(scene.folder.path(), {.overwrite = true}), ContainsSubstring("is a directory"));
   CHECK_THAT(reason(scene.folder / "none/out"), ContainsSubstring("does not exist"));
-  CHECK_THAT(reason(scene.folder / "in.u32/out"), ContainsSubstring("does not exist"));
+  CHECK_THAT(reason(scene.folder / "in.u32/out"), ContainsSubstring("is not a directory"));
   CHECK_THAT(reason(scene.folder / "out/"), ContainsSubstring("not a file name"));
   CHECK_FALSE(has_read);
   scene.require_untouched();

@@ -14,6 +14,7 @@
 #include <cerrno>
 #include <filesystem>
 #include <string_view>
+#include <system_error>
 #include <vector>
 
 namespace sweepsort {

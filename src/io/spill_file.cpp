@@ -1,6 +1,7 @@
 // spill_file.cpp - O_TMPFILE or open and unlink; fallocate.
 #include "io/spill_file.hpp"
 
+#include "core/error.hpp"
 #include "core/fingerprint.hpp"
 #include "io/reserve.hpp"
 #include "io/system_error.hpp"
@@ -43,10 +44,10 @@ FileDescriptor create(const std::string& directory, bool allow_anonymous) {
 
 SpillFile::SpillFile(const std::string& directory, bool allow_anonymous) {
   FileDescriptor file = create(directory, allow_anonymous);
-  if (!file) {
-    const Error error = system_error(directory, "create a temporary file in it", errno);
-    throw Error(error.what(), error.hint().empty() ? "-T names another directory" : error.hint());
-  }
+  if (!file && errno == EACCES)
+    throw Error(directory + ": cannot create a temporary file in it: permission denied",
+                "-T names another directory");
+  if (!file) throw system_error(directory, "create a temporary file in it", errno);
   // What is read in small pieces is single keys, in no order: reading ahead would only fill the cache.
   ::posix_fadvise(file.get(), 0, 0, POSIX_FADV_RANDOM);
   file_ = PositionedFile(std::move(file), directory + ": a temporary file in it", Caching::bypass);
