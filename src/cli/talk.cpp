@@ -103,11 +103,12 @@ void JsonReport::write(const nlohmann::ordered_json& report) const {
 void note_misleading_name(std::string_view command, const Arguments& arguments, const std::string& output,
                           const Contents& contents) {
   if (arguments.has("quiet")) return;
-  const auto [type, format, endian] = contents;
+  const KeyType type = contents.type;
+  const FileFormat format = contents.format;
   const FileFormat named = format_from_name(output);
   const std::optional<KeyType> named_type = type_from_name(output);
   if (named == FileFormat::raw && !named_type) return;
-  const bool is_swapped = format == FileFormat::raw && endian == Endian::big && key_bytes(type) > 1;
+  const bool is_swapped = format == FileFormat::raw && contents.endian == Endian::big && key_bytes(type) > 1;
   if (named == format && (!named_type || *named_type == type) && !is_swapped) return;
   const auto both = [&](FileFormat of, std::string_view its_type) {
     return named == format ? std::string(its_type) : fmt::format("{} {}", name(of), its_type);
