@@ -31,6 +31,7 @@ Error no_such_file(const std::string& path) {
   std::error_code error;
   if (!std::filesystem::is_directory(directory, error))
     return Error(fmt::format("{}: the directory {} does not exist", path, directory.string()));
+  if (std::filesystem::is_symlink(asked, error)) return Error(path + ": is a link to what is not there");
   std::vector<std::string> names;
   for (auto entry = std::filesystem::directory_iterator(directory, error);
        !error && entry != std::filesystem::directory_iterator() && names.size() < most_names;
