@@ -1,0 +1,239 @@
+// msd_buckets_test.cpp - every way in which the MSD sort finishes a bucket.
+#include "catch.hpp"
+#include "msd_run.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cstdint>
+#include <iterator>
+#include <random>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace sweepsort {
+namespace {
+
+/// Buckets of more than 256 keys are counted.
+using CountedMsd = MsdPolicy<PartitionPolicy<256, 4, 2, 1>, BucketSortPolicy<256, 1, 1, 65536>,
+                             BucketSortPolicy<256, 1, 1, 65536>, 1024, 1, 1>;
+
+/// Even keys alone are dealt; buckets of more than 128 keys are counted if they have few values.
+using DenseMsd = DealingMsd<MsdPolicy<PartitionPolicy<256, 4, 2, 1>, BucketSortPolicy<128, 1, 1, 32768>,
+                                      BucketSortPolicy<256, 2, 1, 32768>, 256, 1, uint64_t{1} << 30,
+                                      uint64_t{1} << 27, uint64_t{1} << 20, 1>,
+                            PartitionPolicy<256, 4, 2, 1>, 1, uint64_t{1} << 24>;
+
+/// Buckets of few values are sorted by a bit vector; and even keys alone are dealt, too.
+using SparseMsd = MsdPolicy<PartitionPolicy<256, 4, 2, 1>, BucketSortPolicy<128, 4, 1, 32768>,
+                            BucketSortPolicy<256, 4, 1, 32768>, 256, 1, uint64_t{1} << 30, uint64_t{1} << 27,
+                            uint64_t{1} << 20, uint64_t{1} << 29, 1>;
+using DealingSparse = DealingMsd<SparseMsd, PartitionPolicy<256, 4, 2, 1>, 1, uint64_t{1} << 24>;
+
+/// Pairs are left with narrow keys where these tell them apart.
+using NarrowMsd = MsdPolicy<PartitionPolicy<256, 4, 2, 1>, BucketSortPolicy<256, 2, 1, 32768>,
+                            BucketSortPolicy<256, 4, 1, 32768>, 256, 1, uint64_t{1} << 30, uint64_t{1} << 27,
+                            uint64_t{1} << 20, uint64_t{1} << 29, uint64_t{1} << 26, 1>;
+
+}  // namespace
+
+TEMPLATE_TEST_CASE("of keys that are dealt the low half is left, where that tells them apart", "[device]",
+                   uint32_t, int64_t, float) {
+  using Bits = KeyBits<TestType>;
+  std::mt19937_64 random(test_seed());
+  // Buckets of a quarter, a half and two thirds as many values as their low halves tell apart, which end anywhere;
+  // and of some more.
+  const uint64_t buckets = on_gpu ? 1u << 14 : 1u << 10;
+  for (const uint32_t twelfths : {3, 6, 8, 13}) {
+    const Bits range = static_cast<Bits>((Bits{1} << sizeof(Bits) * 4) / 12 * twelfths * buckets);
+    const Bits first = static_cast<Bits>(range + random() % 1'000'000'007);
+    std::vector<TestType> keys(on_gpu ? 300'007 : 20'011);
+    for (TestType& key : keys) key = std::bit_cast<TestType>(static_cast<Bits>(first + random() % range));
+    const auto plan = msd_sort<TestType, NoValue, DealingSmall>(
+        keys, {.order = twelfths == 6 ? Order::descending : Order::ascending, .in_place = twelfths == 8});
+    if (std::is_same_v<TestType, float>) continue;  // even or not
+    REQUIRE(plan.was_dealt());
+    const auto narrow = std::count(std::begin(plan.is_narrow), std::end(plan.is_narrow), 1u);
+    // The first parent and the last one have a bucket that is open.
+    CHECK(narrow == (twelfths < 12 ? int64_t{msd_digits} - 2 : 0));
+  }
+}
+
+TEMPLATE_TEST_CASE("large buckets of few values are counted, from where they were dealt to", "[device]",
+                   uint32_t, uint64_t) {
+  const uint32_t buckets = on_gpu ? 4096 : 512;
+  const bool is_narrow = GENERATE(true, false);
+  std::mt19937_64 random(test_seed());
+  std::vector<TestType> keys(buckets * 170 + random() % 1000);
+  // Parents at the ends are not narrow; all others are, or the values of a bucket are too many.
+  const uint64_t range = uint64_t{buckets} * (is_narrow ? 30'000 : 90'000);
+  const TestType first = static_cast<TestType>(random() % 1'000'000'000);
+  for (TestType& key : keys) key = static_cast<TestType>(first + random() % range);
+  // Four bits do not count these.
+  for (uint32_t i = 0; i < 100; ++i) keys[random() % keys.size()] = static_cast<TestType>(first + range / 3);
+  for (const Order order : {Order::ascending, Order::descending}) {
+    const auto plan = msd_sort<TestType, NoValue, DenseMsd>(keys, {.order = order, .in_place = is_narrow});
+    CHECK((plan.was_dealt() && !plan.falls_back));
+    CHECK((plan.is_narrow[100] != 0) == (is_narrow || sizeof(TestType) == 8));
+    CHECK((plan.listed[few_valued_buckets] > buckets / 2) == is_narrow);
+  }
+}
+
+TEMPLATE_TEST_CASE("small buckets of few values are sorted by a bit vector", "[device]", uint32_t, int64_t,
+                   float) {
+  using Bits = KeyBits<TestType>;
+  const uint32_t buckets = on_gpu ? 4096 : 512;
+  std::mt19937_64 random(test_seed());
+  // As many values a bucket as the vector has bits, or some less; some more are too many.
+  const uint64_t of_bucket = GENERATE(65'000u, 40'000u, 70'000u);
+  const uint64_t range = buckets * of_bucket;
+  const Bits first = static_cast<Bits>((uint64_t{1} << 30) + random() % 1'000'000);
+  std::vector<TestType> keys(buckets * 150 + random() % 1000);
+  const auto key_of = [&](uint64_t above) {
+    return std::bit_cast<TestType>(static_cast<Bits>(first + above));
+  };
+  for (TestType& key : keys) key = key_of(random() % range);
+  const auto any = [&]() -> TestType& { return keys[random() % keys.size()]; };
+  for (size_t i = 0; i < keys.size() / 20; ++i) any() = any();
+  // Neighbours, and one value that comes more often than a thread has room for.
+  for (uint32_t i = 0; i < 100; ++i) any() = key_of(range / 3 + i);
+  for (uint32_t i = 0; i < 100; ++i) any() = key_of(range / 2);
+  for (const Order order : {Order::ascending, Order::descending}) {
+    const bool in_place = (order == Order::ascending) == (of_bucket == 40'000);
+    const auto dealt =
+        msd_sort<TestType, NoValue, DealingSparse>(keys, {.order = order, .in_place = in_place});
+    const auto counted =
+        msd_sort<TestType, NoValue, SparseMsd>(keys, {.order = order, .in_place = !in_place});
+    CHECK((dealt.was_dealt() && counted.partitions()));
+    if (std::is_same_v<TestType, float>) continue;  // buckets are linear in values, these bits are not
+    for (const auto& plan : {dealt, counted}) {
+      CHECK((plan.listed[few_valued_buckets] > buckets / 2) == (of_bucket < 1u << few_value_bits));
+      CHECK(plan.listed[repeating_buckets] != 0);
+    }
+  }
+  for (size_t i = 0; i < keys.size(); ++i) any() = key_of(range / 5);
+  const auto plan = msd_sort<TestType, NoValue, SparseMsd>(keys, {});
+  CHECK((plan.frequent != 0 && plan.partitions() && plan.listed[few_valued_buckets] == 0));
+}
+
+TEMPLATE_TEST_CASE("buckets of even fewer values are counted, large ones, too", "[device]", uint32_t, int64_t,
+                   float) {
+  using Bits = KeyBits<TestType>;
+  const uint32_t buckets = on_gpu ? 4096 : 512;
+  std::mt19937_64 random(test_seed());
+  // As many values as there are counters, or less, not all for the same number of warps; some more are too
+  // many.
+  const uint64_t of_bucket = GENERATE(16'000u, 3'000u, 300u, 40'000u);
+  const uint64_t range = buckets * of_bucket;
+  // Of floats those of one exponent, so that their values are as even as their bits.
+  const Bits first = std::bit_cast<KeyBits<float>>(8'388'608.0f);
+  std::vector<TestType> keys(buckets * 150 + random() % 1000);
+  const auto key_of = [&](uint64_t above) {
+    return std::bit_cast<TestType>(static_cast<Bits>(first + above));
+  };
+  for (TestType& key : keys) key = key_of(random() % range);
+  // One value that eight bits do not count; parents that are dealt have no room for so many.
+  auto with_repeated = keys;
+  for (uint32_t i = 0; i < 270; ++i) with_repeated[random() % keys.size()] = key_of(range / 2);
+  for (const Order order : {Order::ascending, Order::descending}) {
+    const bool in_place = (order == Order::ascending) == (of_bucket == 3'000);
+    const auto dealt =
+        msd_sort<TestType, NoValue, DealingSparse>(keys, {.order = order, .in_place = in_place});
+    const auto counted =
+        msd_sort<TestType, NoValue, SparseMsd>(with_repeated, {.order = order, .in_place = !in_place});
+    CHECK((dealt.was_dealt() && counted.partitions()));
+    if (std::is_same_v<TestType, float> && range > 1u << 23) continue;
+    for (const auto& plan : {dealt, counted})
+      CHECK((plan.listed[dense_buckets] > buckets / 2) == (of_bucket < 1u << dense_value_bits));
+  }
+  const auto large = msd_sort<TestType, NoValue, DenseMsd>(with_repeated, {});
+  CHECK((large.listed[dense_buckets] > buckets / 4) == (of_bucket < 1u << dense_value_bits));
+  for (size_t i = 0; i < keys.size(); ++i) keys[random() % keys.size()] = key_of(range / 5);
+  const auto besides = msd_sort<TestType, NoValue, SparseMsd>(keys, {});
+  CHECK((besides.frequent != 0 && besides.partitions() && besides.listed[dense_buckets] == 0));
+}
+
+TEMPLATE_TEST_CASE("pairs are left with the low halves of their keys, where these tell them apart",
+                   "[device]", (std::pair<uint32_t, uint32_t>), (std::pair<float, uint64_t>)) {
+  using Key = typename TestType::first_type;
+  using Value = typename TestType::second_type;
+  const uint32_t buckets = on_gpu ? 4096 : 512;
+  std::mt19937_64 random(test_seed());
+  const uint64_t of_bucket = GENERATE(65'000u, 40'000u, 70'000u);
+  const uint64_t range = buckets * of_bucket;
+  const auto first = static_cast<uint32_t>((1u << 30) + random() % 1'000'000);
+  std::vector<Key> keys(buckets * 200 + random() % 1000);
+  const auto key_of = [&](uint64_t above) {
+    return std::bit_cast<Key>(static_cast<uint32_t>(first + above));
+  };
+  // One parent's buckets have too few keys, others' neighbours or one value many times.
+  for (Key& key : keys) {
+    const uint64_t above = random() % range;
+    key = key_of(above / (range / 64) == 11 && random() % 32 != 0 ? random() % range : above);
+  }
+  const auto any = [&]() -> Key& { return keys[random() % keys.size()]; };
+  for (size_t i = 0; i < keys.size() / 10; ++i) any() = any();
+  for (uint32_t i = 0; i < 100; ++i) any() = key_of(range / 3 + i);
+  for (uint32_t i = 0; i < 100; ++i) any() = key_of(range / 2);
+  for (const Order order : {Order::ascending, Order::descending}) {
+    const auto plan = msd_sort<Key, Value, NarrowMsd>(
+        keys, {.order = order, .in_place = (order == Order::ascending) == (of_bucket == 40'000)});
+    CHECK((plan.partitions() && !plan.falls_back));
+    const auto narrow = std::count(std::begin(plan.is_narrow), std::end(plan.is_narrow), 1u);
+    CHECK((narrow > msd_digits / 2) == (of_bucket < 1u << few_value_bits));
+    CHECK(narrow < msd_digits - 2);
+    CHECK((plan.has_narrow != 0) == (narrow != 0));  // and not what has no bucket
+    CHECK((plan.listed[few_valued_buckets] > buckets / 2) == (of_bucket < 1u << few_value_bits));
+    CHECK((plan.listed[small_buckets] != 0 && plan.listed[crowded_buckets] != 0));
+  }
+}
+
+TEMPLATE_TEST_CASE("larger buckets of few values are counted, though one comes more than 255 times",
+                   "[device]", uint32_t, float, uint64_t) {
+  using Bits = KeyBits<TestType>;
+  const Bits lowest = static_cast<Bits>(Bits{1} << (sizeof(Bits) * 8 - 3));
+  std::mt19937_64 random(test_seed());
+  std::vector<TestType> keys;
+  const auto add = [&](uint32_t count, uint32_t first, uint32_t values) {
+    for (uint32_t i = 0; i < count; ++i)
+      keys.push_back(std::bit_cast<TestType>(static_cast<Bits>(lowest + first + random() % values)));
+  };
+  // Too few for a map in pieces; 512 buckets, of which the first and the last one reach to the ends of all
+  // values.
+  add(6400, 0, 1u << 24);
+  add(600, 5u << 20, 5000);
+  add(500, 9u << 20, 5000);
+  add(400, (9u << 20) + 70, 1);
+  std::shuffle(keys.begin(), keys.end(), random);
+  std::vector<MsdCase> cases{{.order = Order::descending, .in_place = true}};
+  if (on_gpu) cases.emplace_back();
+  for (const MsdCase& test : cases) {
+    const auto plan = msd_sort<TestType, NoValue, CountedMsd>(keys, test);
+    CHECK(plan.falls_back == 0);
+    CHECK(plan.listed[few_valued_buckets] >= 2);
+  }
+}
+
+TEMPLATE_TEST_CASE(
+    "the first and the last bucket of a block find their parts by themselves, if a key is beyond", "[device]",
+    uint32_t, uint64_t) {
+  std::mt19937_64 random(test_seed());
+  std::vector<TestType> keys(on_gpu ? 300'007 : 20'011);
+  for (TestType& key : keys) key = static_cast<TestType>((5u << 24) + random() % (1u << 24));
+  // One that the survey does not look at: samples are pairs of neighbours.
+  uint64_t first_unseen = 0;
+  for (uint64_t s = 0; sampled_pair(s, keys.size() / 2) == first_unseen; ++s) ++first_unseen;
+  for (const bool is_beyond : {false, true}) {
+    if (is_beyond) keys[2 * first_unseen] = 12'345;
+    const auto plan = msd_sort<TestType, NoValue, SmallMsd>(keys, {});
+    CHECK(plan.map.lowest == 5u << 24);
+    CHECK(plan.map.range == (1u << 24) - 1);
+    CHECK(plan.falls_back == 0);
+    CHECK(plan.listed[repeating_buckets] == (is_beyond ? 2 : 0));
+    const auto of_pairs = msd_sort<TestType, uint32_t, SmallMsd>(keys, {});
+    CHECK(of_pairs.falls_back == 0);
+    CHECK(of_pairs.listed[crowded_buckets] == (is_beyond ? 2 : 0));
+  }
+}
+
+}  // namespace sweepsort

@@ -1,0 +1,182 @@
+// msd_run.hpp - the MSD sort alone, with small tiles and buckets, so that a few thousand records take both levels, every
+// size of bucket and every way out; and what tests of it share. On the emulator and on a GPU.
+#pragma once
+
+#include "datasets/distributions.hpp"
+#include "device_array.hpp"
+#include "kernels/radix_msd.cuh"
+#include "kernels/radix_onesweep.cuh"
+#include "kernels/rearrange.cuh"
+#include "kernels/value_codes.cuh"
+#include "on_device.hpp"
+#include "record_arrays.hpp"
+#include "seed.hpp"
+
+#include <bit>
+#include <cstring>
+#include <random>
+#include <span>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace sweepsort {
+
+/// Tiles of 1024 records, buckets of 256 and 1024.
+using SmallMsd = MsdPolicy<PartitionPolicy<256, 4, 2, 1>, BucketSortPolicy<256, 1, 1, 65536>,
+                           BucketSortPolicy<256, 4, 1, 65536>, 32, 1>;
+
+/// The same; even keys alone are partitioned without being counted.
+using DealingSmall = DealingMsd<SmallMsd, PartitionPolicy<256, 4, 2, 1>, 1, uint64_t{1} << 24>;
+
+/// Which of `pairs` neighbours the survey looks at.
+inline uint64_t sampled_pair(uint64_t sample, uint64_t pairs) {
+  constexpr uint64_t samples = survey_detail::samples;
+  return pairs / samples * sample + pairs % samples * sample / samples;
+}
+
+struct MsdCase {
+  Order order = Order::ascending;
+  bool in_place = false;
+  bool digested = false;
+  Ranking ranking = Ranking::lane_order;
+};
+
+/// Device memory of an MSD sort, and of passes by code, which pairs of few values are left to.
+template <class Bits, class Value, class Policy>
+struct TestWorkspace {
+  MsdWorkspace<Bits, Value, Policy> msd;
+  DeviceSpan<SortPlan<Bits>> plan;
+  OnesweepWorkspace<Bits, Value> onesweep;
+
+  TestWorkspace(Workspace& workspace, uint64_t count)
+      : msd(workspace, true, true, count),
+        plan(workspace.take<SortPlan<Bits>>(1)),
+        onesweep(workspace, count, onesweep_portion<TunedOnesweep<Bits, Value>>) {}
+};
+
+/// The same in memory of its own, cleared.
+template <class Bits, class Value, class Policy>
+class TestMemory {
+ public:
+  using Carved = TestWorkspace<Bits, Value, Policy>;
+  explicit TestMemory(uint64_t count) : memory_(bytes(count)), workspace_(carve(memory_, count)) {}
+  const Carved& workspace() const { return workspace_; }
+  void check_zones() const { memory_.check_zones(); }
+
+ private:
+  static size_t bytes(uint64_t count) {
+    Workspace counter;
+    (void)Carved(counter, count);
+    return counter.used();
+  }
+  static Carved carve(const DeviceArray<std::byte>& memory, uint64_t count) {
+    check(cudaMemset(memory.data(), 0, memory.size()));
+    Workspace carved(memory.span());
+    return Carved(carved, count);
+  }
+
+  DeviceArray<std::byte> memory_;
+  Carved workspace_;
+};
+
+template <Ranking ranking, class Bits, class Value, class Policy>
+void sort_by_plan(const MsdArrays<Bits, Value>& arrays, const TestWorkspace<Bits, Value, Policy>& workspace) {
+  SortPlan<Bits>* const plan = workspace.plan.data();
+  const ColumnArrays<Bits> keys{arrays.keys_in, arrays.keys_scratch, arrays.keys_out};
+  const ColumnArrays<Value> values{arrays.values_in, arrays.values_scratch, arrays.values_out};
+  radix_onesweep<ranking>(keys, values, arrays.count, plan, workspace.onesweep, nullptr);
+  if (keys.in != keys.out) return;
+  copy_back(keys.scratch, keys.out, arrays.count, plan, nullptr);
+  copy_back(values.scratch, values.out, arrays.count, plan, nullptr);
+}
+
+template <Ranking ranking, class Bits, class Value, class Policy>
+void sort_on_device(const MsdArrays<Bits, Value>& arrays, MsdSettings<Bits> settings,
+                    const TestWorkspace<Bits, Value, Policy>& workspace) {
+  constexpr bool with_values = !std::is_same_v<Value, NoValue>;
+  const auto& onesweep = workspace.onesweep;
+  if constexpr (with_values)
+    settings.codes = {workspace.plan.data(), onesweep.offsets.data(), onesweep.offsets_stride(),
+                      arrays.keys_in == arrays.keys_out};
+  radix_msd<ranking>(arrays, settings, workspace.msd, nullptr);
+  if constexpr (with_values) sort_by_plan<ranking>(arrays, workspace);
+}
+
+/// Who has met a rise and a fall looks for no more repeats: how many are met depends on the blocks.
+template <class Bits>
+void require_same_digest(Digest<Bits> one, Digest<Bits> other) {
+  if (one.rises && one.falls) one.repeats = other.repeats = 0;
+  CHECK(std::memcmp(&one, &other, sizeof(one)) == 0);
+}
+
+/// Sorts; the plan that the device made. Checks everything that a fall-back allows to check.
+template <class Key, class Value, class Policy = SmallMsd>
+MsdPlan<KeyBits<Key>> msd_sort(const std::vector<Key>& input, const MsdCase& test) {
+  using Bits = KeyBits<Key>;
+  const OnDevice session;
+  const KeyMap<Bits> map = key_map<Bits>(key_type_of<Key>(), test.order);
+  RecordArrays<Key, Value> records(input, test.in_place,
+                                   MsdWorkspace<Bits, Value, Policy>::scratch_keys(input.size()));
+  const MsdArrays<Bits, Value> arrays = records.arrays();
+  const TestMemory<Bits, Value, Policy> memory(arrays.count);
+  const auto& workspace = memory.workspace();
+  const std::vector<Digest<Bits>> nothing(1);
+  const DeviceArray<Digest<Bits>> taken{std::span<const Digest<Bits>>(nothing)};
+  digest(DeviceSpan<const Bits>(arrays.keys_in, arrays.count), map, taken.data(), nullptr);
+  const DeviceArray<Digest<Bits>> beside{std::span<const Digest<Bits>>(nothing)};
+  const MsdSettings<Bits> settings{.map = map,
+                                   .digest = test.digested ? taken.data() : nullptr,
+                                   .digest_beside = test.digested ? nullptr : beside.data()};
+  if (test.ranking == Ranking::lane_order)
+    sort_on_device<Ranking::lane_order>(arrays, settings, workspace);
+  else
+    sort_on_device<Ranking::ballot>(arrays, settings, workspace);
+
+  memory.check_zones();
+  MsdPlan<Bits> plan;
+  check(cudaMemcpy(&plan, workspace.msd.plan.data(), sizeof(plan), cudaMemcpyDeviceToHost));
+  if (!test.digested && !plan.is_in_order())
+    require_same_digest(taken.download().front(), beside.download().front());
+  if (plan.falls_back) {
+    records.check_zones();
+    records.require_kept_input();
+  } else {
+    records.require_sorted(test.order);
+  }
+  return plan;
+}
+
+template <class Key, class Value, class Policy = SmallMsd>
+MsdPlan<KeyBits<Key>> msd_sort_distribution(const Distribution& distribution, uint64_t count,
+                                            const MsdCase& test) {
+  INFO(name(key_type_of<Key>()) << " " << distribution.name << " n=" << count << " " << name(test.order)
+                                << (test.in_place ? " in place" : "") << (test.digested ? " digested" : "")
+                                << (test.ranking == Ranking::ballot ? " ballot" : ""));
+  return msd_sort<Key, Value, Policy>(make_keys<Key>(std::string(distribution.name), count, test_seed()),
+                                      test);
+}
+
+/// Keys of which the `shares` (in hundredths) have one of the values, and the others any.
+template <class Key>
+std::vector<Key> keys_with_frequent_values(const std::vector<std::pair<KeyBits<Key>, uint32_t>>& shares,
+                                           uint64_t count) {
+  std::mt19937_64 random(test_seed());
+  std::vector<Key> keys(count);
+  for (Key& key : keys) {
+    KeyBits<Key> bits = static_cast<KeyBits<Key>>(random());
+    auto lot = static_cast<uint32_t>(random() % 100);
+    for (const auto& [value, share] : shares) {
+      if (lot < share) {
+        bits = value;
+        break;
+      }
+      lot -= share;
+    }
+    key = std::bit_cast<Key>(bits);
+  }
+  return keys;
+}
+
+}  // namespace sweepsort

@@ -1,0 +1,232 @@
+// msd_values_test.cpp - what the MSD sort does with keys of few values, or of some frequent ones.
+#include "catch.hpp"
+#include "msd_run.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cstdint>
+#include <random>
+#include <span>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace sweepsort {
+
+TEMPLATE_TEST_CASE("frequent values are taken out, and put in where they belong", "[device]", uint32_t,
+                   double) {
+  using Bits = KeyBits<TestType>;
+  constexpr Bits all = static_cast<Bits>(~Bits{0});
+  constexpr Bits middle = all / 3;
+  const uint64_t count = on_gpu ? 200'003 : 30'011;
+  const std::vector<std::vector<std::pair<Bits, uint32_t>>> cases{
+      {{middle, 90}},
+      {{Bits{0}, 55}, {all, 25}},
+      // Neighbours in one bucket, and one that few keys have between them.
+      {{middle, 55}, {middle + 1, 1}, {middle + 2, 18}, {middle + 3, 10}, {middle + (all >> 20), 8}},
+      {{Bits{1}, 55}, {all - 1, 20}, {middle, 8}, {all >> 1, 6}, {(all >> 1) + 1, 4}}};
+  uint32_t turn = 0;
+  for (const auto& shares : cases) {
+    for (const Order order : {Order::ascending, Order::descending}) {
+      const uint32_t number = turn++;
+      const bool in_place = number % 3 == 0;
+      // The emulator has time for one order and type of each case.
+      if (!on_gpu && number % 4 != (std::is_same_v<TestType, double> ? 3 : 0)) continue;
+      INFO("case " << turn << " " << name(order) << (in_place ? " in place" : ""));
+      const auto keys = keys_with_frequent_values<TestType>(shares, count);
+      const MsdPlan<Bits> plan = msd_sort<TestType, NoValue>(
+          keys, {.order = order, .in_place = in_place, .digested = turn % 4 == 1});
+      CHECK((plan.frequent != 0 && plan.partitions() && plan.keys < count));
+    }
+  }
+}
+
+TEMPLATE_PRODUCT_TEST_CASE("of pairs a frequent value gets a bucket of its own", "[device]", std::pair,
+                           ((uint64_t, uint32_t), (int64_t, uint32_t), (double, uint64_t))) {
+  using Key = typename TestType::first_type;
+  using Value = typename TestType::second_type;
+  using Bits = KeyBits<Key>;
+  constexpr Bits all = static_cast<Bits>(~Bits{0});
+  const uint64_t count = on_gpu ? 200'003 : 30'011;
+  uint32_t turn = 0;
+  for (const Bits value : {Bits{0}, all, static_cast<Bits>(all / 3), static_cast<Bits>(all >> 1)}) {
+    for (const uint32_t share : {20u, 60u, 97u}) {
+      const uint32_t number = turn++;
+      // The emulator has time for some.
+      if (!on_gpu && (number + number / 3) % 3 != (std::is_same_v<Key, int64_t> ? 2 : sizeof(Value) / 8))
+        continue;
+      const MsdCase test{.order = number % 2 == 0 ? Order::ascending : Order::descending,
+                         .in_place = number % 3 == 0,
+                         .digested = number % 4 == 1,
+                         .ranking = number % 5 < 2 ? Ranking::ballot : Ranking::lane_order};
+      INFO(share << " % " << uint64_t{value} << " " << name(test.order)
+                 << (test.in_place ? " in place" : ""));
+      const auto keys = keys_with_frequent_values<Key>({{value, share}}, count);
+      const MsdPlan<Bits> plan = msd_sort<Key, Value>(keys, test);
+      CHECK((plan.has_apart != 0 && plan.partitions()));
+    }
+  }
+  // Two of them are left to the LSD sort.
+  const auto keys = keys_with_frequent_values<Key>({{Bits{1}, 50}, {all - 1, 20}}, count);
+  CHECK(msd_sort<Key, Value>(keys, {}).falls_back);
+}
+
+TEMPLATE_TEST_CASE("values that repeat are no trouble beside frequent ones", "[device]", uint32_t, double) {
+  using Bits = KeyBits<TestType>;
+  const uint64_t count = 30'011;  // more, and the cluster below fits no bucket
+  std::mt19937_64 random(test_seed());
+  // Besides one frequent value: some come dozens or hundreds of times; and a narrow cluster, in which a part
+  // of a bucket has more values than a warp has lanes.
+  std::vector<Bits> repeating(150);
+  for (Bits& value : repeating) value = static_cast<Bits>(random());
+  const Bits cluster = static_cast<Bits>(random());
+  std::vector<TestType> keys(count);
+  for (TestType& key : keys) {
+    const uint64_t lot = random() % 100;
+    const Bits bits = lot < 60   ? Bits{12345}
+                      : lot < 80 ? repeating[random() % repeating.size() * (random() % 4) / 3]
+                      : lot < 81 ? static_cast<Bits>(cluster + random() % 50)
+                                 : static_cast<Bits>(random());
+    key = std::bit_cast<TestType>(bits);
+  }
+  const MsdPlan<Bits> plan = msd_sort<TestType, NoValue>(keys, {});
+  CHECK((plan.frequent != 0 && plan.partitions()));
+  CHECK(plan.listed[repeating_buckets] != 0);
+  CHECK(plan.listed[crowded_buckets] < plan.listed[repeating_buckets]);
+}
+
+TEST_CASE("a key that is frequent leaves nothing to sort, or buckets that are still too large", "[device]") {
+  const uint64_t count = on_gpu ? 200'003 : 30'011;
+  std::vector<uint32_t> keys = keys_with_frequent_values<uint32_t>({{7, 50}, {1u << 30, 50}}, count);
+  keys[5] = 9;
+  (void)msd_sort<uint32_t, NoValue>(keys, {});
+  // What is left meets in one bucket of 2^13 values, whose neighbours are empty.
+  std::mt19937_64 random(test_seed());
+  keys = keys_with_frequent_values<uint32_t>({{7, 50}}, count);
+  for (uint32_t& key : keys)
+    if (key != 7) key = random() % 100 == 0 ? static_cast<uint32_t>(random()) : 0x40000000u + random() % 8192;
+  (void)msd_sort<uint32_t, NoValue>(keys, {});
+}
+
+TEST_CASE("few values are not counted where one finds no slot, be it the very last key", "[device]") {
+  // All meet in one slot of a block's table, 4,096 slots: the high bits of their products agree. The last key
+  // is one value more than find_slot tries slots, and stands behind the last whole vector.
+  constexpr uint32_t inverse = 0xe8b2f51;  // of the hash's factor, modulo 2^32
+  static_assert(inverse * 0x9e3779b1u == 1);
+  const auto colliding = [](uint32_t i) { return inverse * ((5u << 20) + i * 997); };
+  std::vector<uint32_t> keys(on_gpu ? 100'001 : 9'001);
+  for (uint32_t i = 0; i < keys.size(); ++i) keys[i] = colliding(i * 7 % most_tries);
+  keys.back() = colliding(most_tries);
+  CHECK_FALSE(msd_sort<uint32_t, NoValue>(keys, {}).has_few_values());
+  CHECK_FALSE(msd_sort<uint32_t, uint32_t>(keys, {}).has_few_values());
+}
+
+TEMPLATE_PRODUCT_TEST_CASE("pairs of few values are sorted by the places of these in a list", "[device]",
+                           std::pair, ((uint32_t, uint32_t), (double, uint64_t))) {
+  using Key = typename TestType::first_type;
+  using Value = typename TestType::second_type;
+  std::mt19937_64 random(test_seed());
+  uint32_t turn = 0;
+  // The last ones have codes of two digits.
+  for (const uint32_t values : {2u, 3u, 16u, 256u, 257u, 700u}) {
+    const uint32_t number = turn++;
+    if (!on_gpu && number % 2 != (sizeof(Key) == 4 ? 0 : 1)) continue;
+    std::vector<Key> list(values);
+    for (Key& value : list) value = std::bit_cast<Key>(static_cast<KeyBits<Key>>(random()));
+    if (values > 2) list[0] = std::bit_cast<Key>(KeyBits<Key>{0});
+    std::vector<Key> keys(on_gpu ? 300'003 : 13'001);
+    // Of a few values, half of the keys have the first two; of many, that would leave too little of each.
+    for (Key& key : keys) key = list[random() % (values < 256 && random() % 2 == 0 ? 2 : values)];
+    // 2 and 700 values in place; 256 and 257 descending; 16, 256 and 257 elsewhere.
+    const MsdCase test{.order = number % 5 > 2 ? Order::descending : Order::ascending,
+                       .in_place = number % 5 == 0,
+                       .digested = number % 4 == 3,
+                       .ranking = number % 3 == 0 ? Ranking::ballot : Ranking::lane_order};
+    INFO(values << " values");
+    CHECK(msd_sort<Key, Value>(keys, test).has_few_values());
+  }
+}
+
+TEMPLATE_PRODUCT_TEST_CASE("pairs whose digest shows few digits are sorted by codes, or digits after all",
+                           "[device]", std::pair, ((uint32_t, uint32_t), (double, uint64_t))) {
+  using Key = typename TestType::first_type;
+  using Value = typename TestType::second_type;
+  using Bits = KeyBits<Key>;
+  std::mt19937_64 random(test_seed());
+  uint32_t turn = 0;
+  // 0: as many values as there are keys, of eight letters a byte.
+  for (const uint32_t values : {2u, 20u, 0u}) {
+    const Order order = turn % 2 == 0 ? Order::ascending : Order::descending;
+    const bool in_place = ++turn % 3 == 0;
+    std::vector<Key> keys(on_gpu ? 300'003 : 9'001);
+    std::vector<Bits> list(std::max(values, 1u));
+    for (Bits& value : list) value = static_cast<Bits>(random());
+    for (Key& key : keys) {
+      const Bits letters = static_cast<Bits>(random() & 0x0707070707070707);
+      key = std::bit_cast<Key>(values == 0 ? letters : list[random() % values]);
+    }
+    INFO(values << " values " << name(order) << (in_place ? " in place" : ""));
+    const OnDevice session;
+    const KeyMap<Bits> map = key_map<Bits>(key_type_of<Key>(), order);
+    RecordArrays<Key, Value> records(keys, in_place,
+                                     2 * keys.size());  // passes of records want room for both
+    const MsdArrays<Bits, Value> arrays = records.arrays();
+    const TestMemory<Bits, Value, SmallMsd> memory(arrays.count);
+    const auto& workspace = memory.workspace();
+    const std::vector<Digest<Bits>> nothing(1);
+    const DeviceArray<Digest<Bits>> taken{std::span<const Digest<Bits>>(nothing)};
+    digest(DeviceSpan<const Bits>(arrays.keys_in, arrays.count), map, taken.data(), nullptr);
+    SortPlan<Bits>* const plan = workspace.plan.data();
+    const CodePasses<Bits> codes{plan, workspace.onesweep.offsets.data(), workspace.onesweep.offsets_stride(),
+                                 in_place};
+    const SortTask task{
+        .count = arrays.count,
+        .algorithm = SortAlgorithm::automatic,
+        .with_values = true,
+        .in_place = in_place,
+        .may_pass_records = may_pass_records<Bits, Value, TunedOnesweep<Bits, Value>>(arrays.count),
+        .may_pack = may_come_second<Bits, TunedOnesweep<Bits, Value>>(arrays.count)};
+    make_sort_plan(static_cast<const Digest<Bits>*>(taken.data()), task, map, nullptr, plan, codes.offsets,
+                   codes.offsets_stride, {arrays.keys_in, &workspace.msd.plan.data()->maybe_few}, nullptr);
+    count_few_values(arrays, MsdSettings<Bits>{.map = map, .codes = codes}, workspace.msd, nullptr);
+    sort_by_plan<Ranking::ballot>(arrays, workspace);
+    memory.check_zones();
+    records.require_sorted(order);
+    SortPlan<Bits> made;
+    check(cudaMemcpy(&made, plan, sizeof(made), cudaMemcpyDeviceToHost));
+    if (values != 0)
+      CHECK(made.live_digits == 1);
+    else if (task.may_pack)  // three bits a byte vary; of doubles, whose order is no exclusive or, some more
+      CHECK(made.live_digits <= sizeof(Bits) / 2);
+    else
+      CHECK(made.live_digits == sizeof(Bits));
+  }
+}
+
+TEST_CASE("pairs pass as records where their digits are many, and none of them is hot", "[device]") {
+  const auto [distribution, as_records] =
+      GENERATE(table<const char*, bool>({{"uniform", true},
+                                         {"zipf-hashed", true},
+                                         {"block-alternating", false},  // 16 digits at each place
+                                         {"and5", false}}));            // one that most keys have
+  INFO(distribution);
+  const OnDevice session;
+  const DeviceArray<uint32_t> keys{
+      std::span<const uint32_t>(make_keys<uint32_t>(distribution, 20'000, test_seed()))};
+  const std::vector<Digest<uint32_t>> no_digest(1);
+  const DeviceArray<Digest<uint32_t>> taken{std::span<const Digest<uint32_t>>(no_digest)};
+  digest(DeviceSpan<const uint32_t>(keys.data(), keys.size()), {}, taken.data(), nullptr);
+  const std::vector<SortPlan<uint32_t>> no_plan(1);
+  const DeviceArray<SortPlan<uint32_t>> plan{std::span<const SortPlan<uint32_t>>(no_plan)};
+  const DeviceArray<uint64_t> offsets(digit_places<uint32_t> * digit_values);
+  const SortTask task{.count = keys.size(),
+                      .algorithm = SortAlgorithm::radix,
+                      .with_values = true,
+                      .in_place = false,
+                      .may_pass_records = true};
+  make_sort_plan<uint32_t>(taken.data(), task, {}, nullptr, plan.data(), offsets.data(), digit_values, {},
+                           nullptr);
+  CHECK((plan.download()[0].as_records != 0) == as_records);
+}
+
+}  // namespace sweepsort
