@@ -10,7 +10,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <condition_variable>
 #include <limits>
 #include <map>
 #include <memory>
@@ -115,7 +114,7 @@ struct PlacedBy {
 template <class Bits>
 class SplitSession : public SortSession {
  public:
-  SplitSession(const SortJob& job, SplitPlan<Bits> plan, uint32_t threads, const CpuTuning& tuning)
+  SplitSession(const SortJob& job, SplitPlan<Bits> plan, const CpuTuning& tuning)
       : job_(job),
         plan_(std::move(plan)),
         tuning_(tuning),
@@ -123,8 +122,7 @@ class SplitSession : public SortSession {
         blocks_(job.count, static_cast<uint32_t>(tuning.split_block_bytes / sizeof(Bits)), plan_.rule.buckets,
                 std::max(1u, job.workers)),
         ends_(plan_.rule.buckets),
-        by_vqsort_(uses_vqsort<Bits, NoValue>(job, tuning)),
-        processors_(threads) {
+        by_vqsort_(uses_vqsort<Bits, NoValue>(job, tuning)) {
     for (uint32_t worker = 0; worker < std::max(1u, job.workers); ++worker)
       workers_.push_back({PageArray(job.chunk_bytes), PageArray(tables_bytes<Bits>), 0, {}});
   }
@@ -176,7 +174,6 @@ class SplitSession : public SortSession {
     auto* const to = reinterpret_cast<Bits*>(mine.buffer.data());
     const uint64_t first = first_byte / sizeof(Bits);
     const uint64_t end = first + bytes / sizeof(Bits);
-    const std::lock_guard computes(processors_);
     auto bucket = static_cast<uint32_t>(std::upper_bound(ends_.begin(), ends_.end(), first) - ends_.begin());
     for (uint64_t at = first; at < end; ++bucket) {
       const uint64_t part_end = std::min(ends_[bucket], end);
@@ -205,29 +202,6 @@ class SplitSession : public SortSession {
       if (!std::exchange(has_pages, true)) buffer.touch(0, buffer.size());
     }
     BlockTables<Bits>& tables_of() const { return *reinterpret_cast<BlockTables<Bits>*>(tables.data()); }
-  };
-
-  /// So many workers compute at once: there are more, most of which wait for the disk.
-  class Processors {
-   public:
-    explicit Processors(uint32_t count) : free_(count) {}
-    void lock() {
-      std::unique_lock lock(mutex_);
-      is_free_.wait(lock, [&] { return free_ > 0; });
-      --free_;
-    }
-    void unlock() {
-      {
-        const std::lock_guard lock(mutex_);
-        ++free_;
-      }
-      is_free_.notify_one();
-    }
-
-   private:
-    std::mutex mutex_;
-    std::condition_variable is_free_;
-    uint32_t free_;
   };
 
   /// A bucket that more than one chunk has a part of.
@@ -327,7 +301,6 @@ class SplitSession : public SortSession {
   std::vector<uint64_t> ends_;  // of the buckets in the result
   uint64_t largest_ = 0;        // keys of a bucket that are kept
   bool by_vqsort_;
-  Processors processors_;
   std::mutex mutex_;  // of what follows
   std::map<uint32_t, std::shared_ptr<SharedBucket>> shared_;
   std::vector<PageArray> spare_;  // memory for shared buckets
@@ -337,7 +310,7 @@ template <class Bits>
 std::unique_ptr<SortSession> make_session(const SortJob& job, uint32_t threads, const CpuTuning& tuning) {
   auto plan = make_split_plan<Bits>(job, threads, tuning);
   if (!plan) return nullptr;
-  return std::make_unique<SplitSession<Bits>>(job, std::move(*plan), threads, tuning);
+  return std::make_unique<SplitSession<Bits>>(job, std::move(*plan), tuning);
 }
 
 }  // namespace
