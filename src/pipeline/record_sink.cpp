@@ -96,10 +96,11 @@ void RecordCheck::begin(uint64_t chunks) { ends_.assign(transfer_.verify ? chunk
 
 void RecordCheck::end() {
   if (ends_.empty()) return;
-  if (last_ && ends_.front().first < *last_) is_ordered_ = false;
-  const auto breaks = [](const Ends& before, const Ends& after) { return after.first < before.last; };
-  if (std::adjacent_find(ends_.begin(), ends_.end(), breaks) != ends_.end()) is_ordered_ = false;
-  last_ = ends_.back().last;
+  for (const Ends& chunk : ends_) {
+    if (last_ && chunk.first < *last_) is_ordered_ = false;
+    if (last_ && chunk.first != *last_) ++changes_;
+    last_ = chunk.last;
+  }
 }
 
 void RecordCheck::see_keys(uint64_t chunk, std::span<const std::byte> keys) {
@@ -116,6 +117,7 @@ void RecordCheck::see_keys(uint64_t chunk, std::span<const std::byte> keys) {
     if (!follows || !sweepsort::is_ordered(piece, type, transfer_.order)) is_ordered_ = false;
     last = ordered_key(piece.data() + piece.size() - width, type, transfer_.order);
   }
+  if (counts_ == Counts::changes) changes_ += key_statistics(keys, type, transfer_.order).changes;
   ends_[chunk].last = last;
   if (value_bytes == 0) fingerprint_.add(print);
 }

@@ -17,6 +17,7 @@ struct StoreResult {
   Fingerprint fingerprint;
   bool is_ordered = true;
   bool agrees = true;     // with what was expected
+  uint64_t changes = 0;   // keys that differ from the one before, if these were counted
   uint64_t distinct = 0;  // keys written, where equal ones are written once
 };
 
@@ -53,7 +54,9 @@ std::unique_ptr<RecordSink> make_unique_sink(const Transfer& transfer, const Sin
 /// Order and fingerprint of chunks that several threads see, within sessions and across their borders.
 class RecordCheck {
  public:
-  explicit RecordCheck(const Transfer& transfer) : transfer_(transfer) {}
+  enum class Counts : uint8_t { nothing, changes };
+  explicit RecordCheck(const Transfer& transfer, Counts counts = Counts::nothing)
+      : transfer_(transfer), counts_(counts) {}
 
   /// Before the chunks of a session, and after them.
   void begin(uint64_t chunks);
@@ -64,7 +67,9 @@ class RecordCheck {
   void see_keys(uint64_t chunk, std::span<const std::byte> keys);
   void see_pairs(std::span<const std::byte> keys, std::span<const std::byte> values);
 
-  StoreResult result() const { return {.fingerprint = fingerprint_.sum(), .is_ordered = is_ordered_}; }
+  StoreResult result() const {
+    return {.fingerprint = fingerprint_.sum(), .is_ordered = is_ordered_, .changes = changes_};
+  }
 
  private:
   /// The first and the last key of a chunk, to compare across the borders when all chunks are done.
@@ -75,7 +80,9 @@ class RecordCheck {
 
   const Transfer& transfer_;
   SharedFingerprint fingerprint_;
+  Counts counts_;
   std::atomic<bool> is_ordered_ = true;
+  std::atomic<uint64_t> changes_ = 0;
   std::vector<Ends> ends_;
   std::optional<uint64_t> last_;  // of the session before
 };

@@ -24,7 +24,10 @@ template <class Bits>
 class UniqueSink : public RecordSink {
  public:
   UniqueSink(const Transfer& transfer, const SinkTargets& targets)
-      : transfer_(transfer), targets_(targets), check_(transfer_), desks_(transfer.workers) {
+      : transfer_(transfer),
+        targets_(targets),
+        check_(transfer_, RecordCheck::Counts::changes),
+        desks_(transfer.workers) {
     transfer_.chunk_bytes = std::min(transfer_.chunk_bytes, most_chunk_bytes);
   }
 
@@ -78,8 +81,10 @@ class UniqueSink : public RecordSink {
       counted_ += carry_->count;
     }
     result.distinct = written_;
-    // Every key was counted once, and what was written rises.
-    if (transfer_.verify && targets_.values.output) result.is_ordered &= counted_ == result.fingerprint.count;
+    if (!transfer_.verify) return result;
+    // As many were written as there are, and every key was counted once.
+    result.is_ordered &= written_ == (result.fingerprint.count == 0 ? 0 : result.changes + 1);
+    if (targets_.values.output) result.is_ordered &= counted_ == result.fingerprint.count;
     return result;
   }
 
