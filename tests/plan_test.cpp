@@ -42,6 +42,13 @@ TEST_CASE(
     CHECK(make_plan(request(mib, type, 4 * gib), cpu_footprint).road == Road::in_memory);
     CHECK(make_plan(large, cpu_footprint).temporary == Bytes{0});
     CHECK(make_plan(large, cpu_footprint).memory < Bytes{gib});
+    for (uint64_t memory = 1u << 16; memory <= 4 * mib; memory *= 2) {
+      // A session's counters of 16-bit keys take half a mebibyte.
+      const Plan plan = make_plan(request(64 * mib, type, memory), cpu_footprint);
+      CHECK((plan.road == Road::counting) == (key_bytes(type) == 1 || memory > mib / 2));
+      CHECK(plan.memory <= Bytes{memory});
+      CHECK(plan.job.workers >= 1);
+    }
     large.shape.value_bytes = 4;
     CHECK(make_plan(large, cpu_footprint).road == Road::external);
     large.shape.value_bytes = 0;

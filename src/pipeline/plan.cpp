@@ -60,6 +60,8 @@ uint64_t largest(uint64_t most, Fits fits) {
   return low;
 }
 
+uint64_t counters_bytes(uint64_t key_bytes) { return uint64_t{8} << (8 * key_bytes); }
+
 class Planner {
  public:
   Planner(const PlanRequest& request, const FootprintFunction& footprint)
@@ -71,11 +73,10 @@ class Planner {
       throw Error(
           fmt::format("{} records of {} bytes are more than any disk holds", *request_.count, record_),
           "sort the file in parts");
-    if (request_.memory < least_memory)
-      throw Error(fmt::format("{} of memory are too little to sort anything", format_bytes(request_.memory)),
-                  fmt::format("the least that works is {}", format_bytes(least_memory)));
+    require_least_memory(request_.memory);
     const bool counts = request_.may_count && record_ <= 2 && request_.algorithm != SortAlgorithm::radix &&
-                        request_.sorted_inputs == 0 && !request_.whole;
+                        request_.sorted_inputs == 0 && !request_.whole &&
+                        counting_job().chunk_bytes + counters_bytes(record_) <= request_.memory.value;
     if (counts && request_.count.value_or(0) * record_ >= least_counted_bytes) return counting();
     if (request_.count && request_.sorted_inputs == 0 && fits_whole(*request_.count)) return in_memory();
     if (request_.whole && request_.count) refuse_whole();
@@ -127,11 +128,16 @@ class Planner {
     return plan;
   }
 
+  SortJob counting_job() const { return job(request_.count.value_or(request_.chunk_bytes)); }
+
   Plan counting() const {
-    Plan plan{.road = Road::counting, .job = job(request_.count.value_or(request_.chunk_bytes))};
+    Plan plan{.road = Road::counting, .job = counting_job()};
     plan.job.count = request_.count.value_or(0);
     // A buffer and a histogram of 64-bit counters for each worker.
-    plan.memory = Bytes{plan.job.workers * (plan.job.chunk_bytes + (uint64_t{8} << (8 * record_)))};
+    const uint64_t a_worker = plan.job.chunk_bytes + counters_bytes(record_);
+    plan.job.workers =
+        static_cast<uint32_t>(std::min<uint64_t>(plan.job.workers, request_.memory.value / a_worker));
+    plan.memory = Bytes{plan.job.workers * a_worker};
     plan.read = plan.written = Bytes{plan.job.count * record_};
     return plan;
   }
@@ -336,6 +342,12 @@ class Planner {
 };
 
 }  // namespace
+
+void require_least_memory(Bytes memory) {
+  if (memory < least_memory)
+    throw Error(fmt::format("{} of memory are too little to sort anything", format_bytes(memory)),
+                fmt::format("the least that works is {}", format_bytes(least_memory)));
+}
 
 Plan make_plan(const PlanRequest& request, const FootprintFunction& footprint) {
   return Planner(request, footprint).plan();

@@ -60,6 +60,8 @@ struct Plan {
 
 /// No budget may be less.
 inline constexpr Bytes least_memory{64u << 10};
+/// Throws Error if there is less.
+void require_least_memory(Bytes memory);
 
 using FootprintFunction = std::function<Backend::Footprint(const SortJob&)>;
 

@@ -31,13 +31,14 @@ constexpr uint64_t least_split_chunk = 2u << 20;
 void PhaseClock::run(Phase phase, uint64_t bytes, const std::function<void(const MovedFunction& moved)>& f) {
   struct Recorder {
     std::vector<PhaseTime>& phases;
-    PhaseTime time;
+    size_t phase;
     std::chrono::steady_clock::time_point start = std::chrono::steady_clock::now();
     ~Recorder() {
-      time.time_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-      phases.push_back(time);
+      phases[phase].time_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     }
-  } recorder{phases_, {phase, 0, bytes}};
+  };
+  phases_.push_back({phase, 0, bytes});
+  const Recorder recorder{phases_, phases_.size() - 1};
   StreamProgress progress(progress_, phase, bytes);
   f([&](uint64_t moved) { progress.add(moved); });
 }
@@ -48,6 +49,7 @@ Bytes memory_budget(const std::optional<Bytes>& asked, const MemoryLimit& limit)
     throw UsageError(fmt::format("--memory {}: {} leaves {}", format_bytes(*asked), limit.what,
                                  format_bytes(limit.available)),
                      "leave it out for three quarters of that");
+  require_least_memory(*asked);
   return *asked;
 }
 
@@ -179,6 +181,7 @@ Fingerprint SortRun::load_counted_stream(SortSession& session, const MovedFuncti
     total += part;
     moved(got);
   } while (got == buffer.size());
+  context_.input.check_unchanged();
   report_.count = total.count;
   context_.outputs.prepare(total.count);
   return total;
