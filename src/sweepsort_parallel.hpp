@@ -11,7 +11,6 @@
 #include <cstdint>
 #include <optional>
 #include <span>
-#include <thread>
 #include <type_traits>
 #include <vector>
 
@@ -44,8 +43,7 @@ auto transform_argmin(uint64_t first, uint64_t last, F f, uint32_t threads = 0)
 namespace detail {
 
 inline uint32_t team_size(uint32_t threads, uint64_t blocks) {
-  const uint32_t wanted = threads != 0 ? threads : std::max(1u, std::thread::hardware_concurrency());
-  return static_cast<uint32_t>(std::clamp<uint64_t>(blocks, 1, wanted));
+  return static_cast<uint32_t>(std::clamp<uint64_t>(blocks, 1, threads_or_all(threads)));
 }
 
 /// Each block is combined, takes the carry of the one before, passes its own on and is scanned.

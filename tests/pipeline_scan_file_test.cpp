@@ -126,6 +126,19 @@ TEST_CASE("a window of a raw file is scanned alone") {
                   UsageError);
 }
 
+TEST_CASE("a window that begins where no element could is scanned alone, too") {
+  const TemporaryFolder folder;
+  std::vector<uint8_t> bytes(3);
+  const auto keys = small_keys(100'000);
+  const auto of_keys = std::as_bytes(std::span(keys));
+  for (const std::byte byte : of_keys) bytes.push_back(static_cast<uint8_t>(byte));
+  write_keys(folder / "in", bytes);
+  const FileOptions window{.type = KeyType::u32, .skip_bytes = 3};
+  scan_file(folder / "in", folder / "out", {.file = window, .where = {.backend = BackendChoice::cpu}});
+  CHECK(read_keys<uint32_t>(folder / "out") ==
+        expected_scan<uint32_t>(keys, ScanOp::sum, ScanKind::inclusive));
+}
+
 TEST_CASE("an in-place scan replaces the file") {
   const TemporaryFolder folder;
   const auto keys = small_keys(1000);

@@ -13,6 +13,7 @@
 #include <cmath>
 #include <csignal>
 #include <cstdio>
+#include <system_error>
 
 namespace sweepsort::cli {
 namespace {
@@ -47,13 +48,20 @@ ProgressMeter::ProgressMeter(std::string command, ProgressWhen when)
     : command_(std::move(command)),
       rewrite_(stderr_is_terminal()),
       visible_(when == ProgressWhen::always || (when == ProgressWhen::automatic && rewrite_)),
-      patience_(when == ProgressWhen::always ? 0ms : 300ms),
-      thread_([this] { run(); }) {}
+      patience_(when == ProgressWhen::always ? 0ms : 300ms) {
+  try {
+    thread_ = std::thread([this] { run(); });
+  } catch (const std::system_error&) {
+    // No thread to be had: the work goes on, and says nothing of itself.
+  }
+}
 
 ProgressMeter::~ProgressMeter() {
   stop_ = true;
-  pthread_kill(thread_.native_handle(), SIGUSR1);  // wakes the thread, the only one that takes this signal
-  thread_.join();
+  if (thread_.joinable()) {
+    pthread_kill(thread_.native_handle(), SIGUSR1);  // wakes the thread, the only one that takes this signal
+    thread_.join();
+  }
   const std::scoped_lock lock(mutex_);
   if (started_ && visible_) show(true);
   erase();

@@ -9,6 +9,8 @@
 #include <sys/mman.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
 #include <utility>
 
 namespace sweepsort {
@@ -30,8 +32,9 @@ std::span<std::byte> GrowingBuffer::room(size_t bytes) {
                               : ::mmap(nullptr, capacity, PROT_READ | PROT_WRITE,
                                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (place == MAP_FAILED)
-      throw Error(fmt::format("cannot allocate {} of memory", format_bytes({capacity})),
-                  "use less (--memory), or raise the limits (ulimit -v)");
+      throw Error(
+          fmt::format("cannot allocate {} of memory: {}", format_bytes({capacity}), std::strerror(errno)),
+          "use less (--memory), or raise the limits (ulimit -v)");
     data_ = static_cast<std::byte*>(place);
     capacity_ = capacity;
   }

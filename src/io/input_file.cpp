@@ -128,8 +128,7 @@ void InputFile::check_unchanged() const {
 void InputFile::check_replaceable() const {
   check_unchanged();
   struct stat named {};
-  const bool same =
-      ::stat(path_.c_str(), &named) == 0 && FileIdentity{named.st_dev, named.st_ino} == identity();
+  const bool same = ::stat(path_.c_str(), &named) == 0 && FileIdentity::of(named) == identity();
   if (!same)
     throw Error(name() + ": was replaced while it was being read", "try again when nobody is writing to it");
 }

@@ -12,10 +12,15 @@
 
 namespace sweepsort {
 
-/// Identity of a file, whatever it is called: the same behind links.
+/// Identity of a file, whatever it is called: the same behind links; of a block device, behind all of its nodes.
 struct FileIdentity {
   uint64_t device = 0;
   uint64_t inode = 0;
+  bool is_device = false;
+  static FileIdentity of(const struct stat& status) {
+    if (S_ISBLK(status.st_mode)) return {status.st_rdev, 0, true};
+    return {status.st_dev, status.st_ino, false};
+  }
   friend bool operator==(FileIdentity, FileIdentity) = default;
 };
 
@@ -32,7 +37,7 @@ class InputFile {
   bool is_stream() const { return is_stream_; }
   /// Bytes; of a file that is no stream.
   uint64_t size() const { return size_; }
-  FileIdentity identity() const { return {status_.st_dev, status_.st_ino}; }
+  FileIdentity identity() const { return FileIdentity::of(status_); }
   bool is_regular() const { return S_ISREG(status_.st_mode); }
   uint32_t mode() const { return status_.st_mode; }
 

@@ -26,7 +26,7 @@ std::optional<uint64_t> sosd_count(std::span<const std::byte> prefix) {
   return count;
 }
 
-/// The keys between the header and the end of the file; empty if the file does not hold whole keys there.
+/// Whether header and keys are all that the file holds.
 bool holds(uint64_t file_bytes, uint64_t data_offset, uint64_t count, KeyType type) {
   const auto needed = static_cast<unsigned __int128>(count) * key_bytes(type) + data_offset;
   return needed == file_bytes;
@@ -133,8 +133,7 @@ class LayoutFinder {
     const auto type = stated_type(by_name ? by_name : type_from_name(name_));
     if (!type) throw UsageError(name_ + ": the key type is not known", "say it with -t u32 or -t u64");
     constexpr const char* other = "--format raw if it holds bare keys";
-    if (key_bytes(*type) < 4) throw UsageError(name_ + ": SOSD files hold keys of 4 or 8 bytes", other);
-    if (options_.endian == Endian::big) throw UsageError(name_ + ": SOSD files are little-endian", other);
+    require_sosd(*type, options_.endian.value_or(Endian::little), name_, other);
     const auto count = sosd_count(prefix_);
     if (!count) throw Error(name_ + ": too short for a SOSD file: the count of keys takes 8 bytes", other);
     layout_.type = *type;
@@ -177,6 +176,14 @@ class LayoutFinder {
 Layout find_layout(std::span<const std::byte> prefix, std::optional<uint64_t> file_bytes,
                    const std::string& name, const FileOptions& options) {
   return LayoutFinder(prefix, file_bytes, name, options).find();
+}
+
+void require_sosd(KeyType type, Endian endian, const std::string& name, const char* hint) {
+  if (key_bytes(type) < 4)
+    throw UsageError(fmt::format("{}: SOSD files hold keys of 4 or 8 bytes, and {} has {}", name,
+                                 sweepsort::name(type), key_bytes(type)),
+                     hint);
+  if (endian == Endian::big) throw UsageError(name + ": SOSD files are little-endian", hint);
 }
 
 std::vector<std::byte> output_header(const Layout& layout, uint64_t count) {

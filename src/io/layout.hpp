@@ -47,6 +47,9 @@ struct Layout {
 Layout find_layout(std::span<const std::byte> prefix, std::optional<uint64_t> file_bytes,
                    const std::string& name, const FileOptions& options);
 
+/// Throws UsageError, with this hint, where a SOSD file of that name cannot hold such keys.
+void require_sosd(KeyType type, Endian endian, const std::string& name, const char* hint);
+
 /// What stands before `count` keys in a file of this layout; the input's header byte for byte where the count
 /// stays.
 std::vector<std::byte> output_header(const Layout& layout, uint64_t count);

@@ -19,12 +19,19 @@
 namespace sweepsort {
 namespace {
 
-FileIdentity identity_of(const struct stat& status) { return {status.st_dev, status.st_ino}; }
+bool is_input(const struct stat& status, const OutputOptions& options) {
+  return options.input && options.input->identity() == FileIdentity::of(status);
+}
 
-bool is_other_input(const struct stat& status, const OutputOptions& options) {
-  return std::ranges::any_of(options.others, [&](const InputFile* other) {
-    return S_ISREG(status.st_mode) && other->identity() == identity_of(status);
-  });
+/// What has contents of its own would lose them while they are read. Pipes and terminals may be at both ends.
+void refuse_inputs(const struct stat& status, const std::string& name, const OutputOptions& options) {
+  if (!S_ISREG(status.st_mode) && !S_ISBLK(status.st_mode)) return;
+  const auto is_same = [&](const InputFile* other) { return other->identity() == FileIdentity::of(status); };
+  if (std::ranges::any_of(options.others, is_same))
+    throw Error(name + ": is an input", "write to another file");
+  if (is_input(status, options) && !options.in_place)
+    throw Error(name + ": is the input",
+                S_ISREG(status.st_mode) ? "--in-place replaces it" : "write to a file");
 }
 
 /// A pipe, a socket, a device, or standard output whatever that is.
@@ -80,10 +87,7 @@ std::unique_ptr<Output> open_stream(FileDescriptor file, const std::string& name
   if (::isatty(file.get()))
     throw Error(name + ": is a terminal, and keys are binary",
                 "name an output with -o, or pipe it somewhere");
-  const bool is_input =
-      options.input && S_ISREG(status.st_mode) && options.input->identity() == identity_of(status);
-  if (is_input) throw Error(name + ": is the input", "--in-place replaces it");
-  if (is_other_input(status, options)) throw Error(name + ": is an input");
+  refuse_inputs(status, name, options);
   widen_pipe(file.get());
   return std::make_unique<StreamOutput>(std::move(file), name);
 }
@@ -125,10 +129,9 @@ AtomicFileOptions mode_of_new(const OutputOptions& options) {
 
 std::unique_ptr<Output> replace_regular(const std::string& name, const std::string& target,
                                         const struct stat& status, const OutputOptions& options) {
-  const bool is_input = options.input && options.input->identity() == identity_of(status);
-  if (is_other_input(status, options)) throw Error(name + ": is an input", "write to another file");
-  if (is_input && !options.in_place) throw Error(name + ": is the input", "--in-place replaces it");
-  if (!is_input && !options.overwrite) throw Error(name + ": exists already", "-f (--force) replaces it");
+  refuse_inputs(status, name, options);
+  if (!is_input(status, options) && !options.overwrite)
+    throw Error(name + ": exists already", "-f (--force) replaces it");
   // rename would replace a file that may not be written; nobody expects that.
   if (::access(target.c_str(), W_OK) != 0) {
     if (errno != EACCES) throw system_error(name, "write", errno);

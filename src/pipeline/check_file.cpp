@@ -5,6 +5,7 @@
 #include "core/error.hpp"
 #include "core/key_bits.hpp"
 #include "core/key_text.hpp"
+#include "core/team.hpp"
 #include "io/byte_swap.hpp"
 #include "io/input_file.hpp"
 #include "io/layout.hpp"
@@ -21,7 +22,6 @@
 #include <chrono>
 #include <memory>
 #include <mutex>
-#include <thread>
 #include <vector>
 
 namespace sweepsort {
@@ -144,9 +144,7 @@ class Checker {
 void read_file(const InputFile& file, const Layout& layout, const CheckOptions& options, Checker& checker) {
   const size_t width = key_bytes(layout.type);
   const ChunkGrid grid = make_grid(layout.data_offset, layout.data_bytes(), width, chunk_bytes);
-  const uint32_t threads =
-      options.threads ? options.threads : std::max(1u, std::thread::hardware_concurrency());
-  std::vector<std::unique_ptr<Desk>> desks(std::min(threads, most_workers));
+  std::vector<std::unique_ptr<Desk>> desks(std::min(threads_or_all(options.threads), most_workers));
   const auto check = [&](uint32_t worker, const Chunk& chunk) {
     if (!desks[worker]) desks[worker] = std::make_unique<Desk>();
     const std::span<std::byte> keys = desks[worker]->buffer().first(chunk.bytes);

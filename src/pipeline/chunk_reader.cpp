@@ -34,9 +34,11 @@ bool ChunkReader::read(uint64_t index, const PlaceFunction& place, ReadChunk& ch
     const Chunk piece = grid_.chunk(index);
     const size_t width = key_bytes(layout_.type);
     const uint64_t at = layout_.data_offset + piece.first_byte;
+    // As in the file, so that O_DIRECT reads straight; but elements are aligned.
+    const size_t into_page = at % io_alignment;
     chunk = {.first_element = piece.first_byte / width,
              .count = piece.bytes / width,
-             .bytes = place(at % io_alignment).first(piece.bytes)};
+             .bytes = place(into_page % width == 0 ? into_page : 0).first(piece.bytes)};
     file_.read_at(at, chunk.bytes);
   }
   if (layout().is_swapped()) swap_key_bytes(chunk.bytes, key_bytes(layout().type));

@@ -1,6 +1,7 @@
 // generate.cpp - generate_file: threads that make a chunk each and write it to its place; memory stays
 // constant.
 #include "core/checked.hpp"
+#include "core/team.hpp"
 #include "datasets/distributions.hpp"
 #include "io/byte_swap.hpp"
 #include "io/key_type_names.hpp"
@@ -14,7 +15,6 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
-#include <thread>
 #include <vector>
 
 namespace sweepsort {
@@ -29,8 +29,7 @@ struct alignas(io_alignment) Page {
 /// use.
 uint32_t worker_count(const Output& output, const ChunkGrid& grid, uint32_t threads) {
   if (output.is_ordered()) return 1;
-  const uint32_t wanted = threads != 0 ? threads : std::max(1u, std::thread::hardware_concurrency());
-  return static_cast<uint32_t>(std::clamp<uint64_t>(grid.count(), 1, wanted));
+  return static_cast<uint32_t>(std::clamp<uint64_t>(grid.count(), 1, threads_or_all(threads)));
 }
 
 }  // namespace
@@ -40,10 +39,8 @@ GenerateReport generate_file(const std::string& output_path, const GenerateOptio
   const Distribution& distribution = require_distribution(options.distribution, options.type);
   const FileFormat format =
       options.format == FileFormat::automatic ? format_from_name(output_path) : options.format;
-  if (format == FileFormat::sosd && key_bytes(options.type) < 4)
-    throw UsageError(fmt::format("{}: SOSD files hold keys of 4 or 8 bytes, and these are {}", output_path,
-                                 name(options.type)),
-                     "--format raw or npy takes them");
+  if (format == FileFormat::sosd)
+    require_sosd(options.type, options.endian, output_path, "--format raw or npy takes them");
   const std::vector<std::byte> header = new_header(format, options.type, options.endian, options.count);
   const size_t size = key_bytes(options.type);
   const uint64_t data_bytes = bytes_of(options.count, size);

@@ -2,6 +2,7 @@
 #include "core/bytes.hpp"
 #include "core/error.hpp"
 #include "core/key_text.hpp"
+#include "core/team.hpp"
 #include "pipeline/scan_file.hpp"
 
 #include <fmt/format.h>
@@ -22,8 +23,8 @@ class MinFileRun {
     report_.type = layout().type;
     report_.format = layout().format;
     const uint64_t known_bytes = reader_.is_stream() ? 0 : layout().data_bytes();
-    const BackendDecision decision = choose_stream_backend(known_bytes, 0, environment_.status,
-                                                           stream_threads(options_.where), options_.where);
+    const BackendDecision decision = choose_stream_backend(
+        known_bytes, 0, environment_.status, threads_or_all(options_.where.threads), options_.where);
     const bool on_gpu = decision.which == BackendChoice::cuda;
     log(fmt::format("backend {}: {}", on_gpu ? "cuda" : "cpu", decision.why));
     report_.backend_why = decision.why;
@@ -63,7 +64,7 @@ class MinFileRun {
                   .chunk_bytes = environment_.chunk_bytes != 0 ? environment_.chunk_bytes
                                                                : backend->stream_shape().chunk_bytes};
     reader_.start(job.chunk_bytes);
-    job.workers = stream_workers(stream_threads(options_.where), backend->stream_shape().most_workers,
+    job.workers = stream_workers(threads_or_all(options_.where.threads), backend->stream_shape().most_workers,
                                  reader_.chunks());
     const ReduceResult found = pass_through(*backend->begin_reduce(job), job);
     report_.count = reader_.count();

@@ -7,6 +7,7 @@
 #include "core/checked.hpp"
 #include "core/error.hpp"
 #include "core/key_text.hpp"
+#include "core/team.hpp"
 #include "io/byte_swap.hpp"
 #include "io/output.hpp"
 #include "pipeline/scan_check.hpp"
@@ -51,7 +52,7 @@ class ScanFileRun {
     const uint64_t known = reader_.is_stream() ? 0 : layout().count;
     const BackendDecision decision =
         choose_stream_backend(known * key_bytes(layout().type), known * key_bytes(output_type_),
-                              environment_.status, stream_threads(where), where);
+                              environment_.status, threads_or_all(where.threads), where);
     const bool on_gpu = decision.which == BackendChoice::cuda;
     log(fmt::format("backend {}: {}", on_gpu ? "cuda" : "cpu", decision.why));
     report_.backend_why = decision.why;
@@ -155,7 +156,7 @@ class ScanFileRun {
                                                       : environment_.make_cpu(options_.where.threads);
     ScanJob job = this->job(*backend);
     reader_.start(job.chunk_bytes);
-    job.workers = stream_workers(stream_threads(options_.where), backend->stream_shape().most_workers,
+    job.workers = stream_workers(threads_or_all(options_.where.threads), backend->stream_shape().most_workers,
                                  reader_.chunks());
     const uint64_t bytes = reader_.is_stream() ? 0 : layout().data_bytes();
     const auto session = backend->begin_scan(job);
@@ -227,7 +228,7 @@ class ScanFileRun {
   [[noreturn]] void refuse_overflow(uint64_t index) {
     has_overflowed_ = true;
     std::string hint = "--wrap lets it wrap around";
-    if (output_type_ == layout().type && key_bytes(output_type_) < 8)
+    if (output_type_ == layout().type && key_bytes(output_type_) < 8 && !options_.in_place)
       hint = fmt::format("--output-type {} has room, and --wrap lets it wrap around",
                          is_signed(output_type_) ? "i64" : "u64");
     throw Error(

@@ -1,11 +1,11 @@
 // sort_bytes.cpp - keys (and values) that lie in the caller's memory.
 #include "backend/backend.hpp"
 #include "core/error.hpp"
+#include "core/team.hpp"
 #include "pipeline/choose_backend.hpp"
 #include "sweepsort.hpp"
 
 #include <algorithm>
-#include <thread>
 
 namespace sweepsort::detail {
 namespace {
@@ -52,8 +52,7 @@ bool try_on_gpu(int device, const SortJob& job, std::span<std::byte> keys, std::
 
 void sort_bytes(KeyType type, uint64_t count, std::span<std::byte> keys, std::span<std::byte> values,
                 uint32_t value_bytes, const SortOptions& options) {
-  const uint32_t threads =
-      options.where.threads ? options.where.threads : std::max(1u, std::thread::hardware_concurrency());
+  const uint32_t threads = threads_or_all(options.where.threads);
   const SortJob job{.count = count,
                     .type = type,
                     .order = options.order,

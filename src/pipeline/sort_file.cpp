@@ -4,6 +4,7 @@
 #include "core/bytes.hpp"
 #include "core/error.hpp"
 #include "core/sample.hpp"
+#include "core/team.hpp"
 #include "pipeline/referee.hpp"
 #include "pipeline/sort_run.hpp"
 #include "pipeline/stream_run.hpp"
@@ -85,7 +86,7 @@ class SortFileRun {
                  outputs_,
                  environment.memory(),
                  temporary_directories(output),
-                 stream_threads(options.where),
+                 threads_or_all(options.where.threads),
                  random_secret()} {
     if (input_.count()) values_.check_count(*input_.count());
   }
@@ -186,9 +187,8 @@ class SortFileRun {
     } catch (const UsageError&) {
       throw;
     } catch (const std::exception& error) {
-      // A pipe has swallowed the beginning already, or was read: there is no second try.
-      if (outputs_.is_ordered() && outputs_.has_started()) throw;
-      if (!input_.count()) throw;
+      // What came or went through a pipe is gone: there is no second try.
+      if (outputs_.has_streamed() || !input_.count()) throw;
       log(fmt::format("the GPU failed ({}): once more on the CPU", error.what()));
       report_.backend_why = fmt::format("the GPU failed: {}", error.what());
       return false;

@@ -43,7 +43,7 @@ SortOutputs::SortOutputs(const SortInput& input, const SortValues& values, const
     throw UsageError(second + ": is the other output as well");
   how.in_place = false;
   how.others = input.files();
-  if (values.file()) how.others.push_back(values.file());
+  if (values.file()) how.input = values.file();  // whose mode the sorted values get
   second_.emplace(File{.output = open_output(second, how)});
 }
 
@@ -52,8 +52,7 @@ std::vector<std::byte> SortOutputs::main_header(uint64_t count, size_t least_byt
     return new_header(input_.format(), main_.element_bytes == 4 ? KeyType::u32 : KeyType::u64, Endian::little,
                       count);
   if (!is_count_late_) return input_.header(count);
-  return new_header(input_.format(), input_.type(),
-                    input_.swapped_bytes() != 0 ? Endian::big : Endian::little, count, least_bytes);
+  return new_header(input_.format(), input_.type(), input_.endian(), count, least_bytes);
 }
 
 std::vector<std::byte> SortOutputs::counts_header(uint64_t count, size_t least_bytes) const {
@@ -132,6 +131,10 @@ void SortOutputs::give_names() {
   main_.output->give_name();
   if (second_) second_->output->settle();
   main_.output->settle();
+}
+
+bool SortOutputs::has_streamed() const {
+  return has_started_ && (main_.output->is_ordered() || (second_ && second_->output->is_ordered()));
 }
 
 uint64_t SortOutputs::bytes() const {

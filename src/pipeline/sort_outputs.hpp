@@ -35,7 +35,8 @@ class SortOutputs {
 
   const std::string& name() const { return main_.output->name(); }
   bool is_ordered() const { return main_.output->is_ordered(); }
-  bool has_started() const { return has_started_; }
+  /// Something may have gone into a pipe: there is no second try.
+  bool has_streamed() const;
   uint64_t bytes() const;
 
  private:

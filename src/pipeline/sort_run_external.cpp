@@ -209,7 +209,8 @@ void SortRun::merge(ExternalSort& sort) {
     runs.write_s = before.store_s;
   }
   StoreResult stored;
-  const uint64_t passes = passes_of(sort.runs(), plan_.fan_in);
+  const uint64_t runs = sort.runs();
+  const uint64_t passes = passes_of(runs, plan_.fan_in);
   clock_.run(Phase::merge, std::max<uint64_t>(1, passes) * bytes, [&](const MovedFunction& moved) {
     const uint32_t merged = sort.merge_down(moved);
     report_.plan.passes = merged + (options_.inputs_are_sorted ? 1 : 2);
@@ -227,8 +228,11 @@ void SortRun::merge(ExternalSort& sort) {
   merge.read_s = all.load_s - before.load_s;
   merge.sort_s = all.sort_s - before.sort_s;
   merge.write_s = all.store_s - before.store_s;
-  report_.plan.runs = plan_.runs;
-  if (!context_.input.count()) report_.plan.temporary = sort.spilled();
+  if (plan_.runs == 0) {  // a stream: nobody could plan these
+    report_.plan.runs = runs;
+    report_.plan.read = report_.plan.written = Bytes{report_.plan.passes * bytes};
+    report_.plan.temporary = sort.spilled();
+  }
   judge(stored);
 }
 

@@ -6,7 +6,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <thread>
 
 namespace sweepsort {
 namespace {
@@ -23,10 +22,6 @@ constexpr double cuda_start_s = 0.25;
 constexpr double cpu_share = 0.75;
 
 }  // namespace
-
-uint32_t stream_threads(const WhereOptions& where) {
-  return where.threads != 0 ? where.threads : std::max(1u, std::thread::hardware_concurrency());
-}
 
 uint32_t stream_workers(uint32_t threads, uint32_t most_workers, uint64_t chunks) {
   return static_cast<uint32_t>(std::clamp<uint64_t>(chunks, 1, std::min(threads, most_workers)));

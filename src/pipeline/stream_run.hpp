@@ -23,9 +23,6 @@ struct StreamEnvironment {
   bool allow_anonymous = true;  // temporary files without a name
 };
 
-/// Threads that an operation may use for reading, working and writing.
-uint32_t stream_threads(const WhereOptions& where);
-
 /// Workers for so many chunks, as many as the backend has use for at most.
 uint32_t stream_workers(uint32_t threads, uint32_t most_workers, uint64_t chunks);
 

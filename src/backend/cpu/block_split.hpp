@@ -14,8 +14,8 @@
 
 #include "backend/cpu/bucket_blocks.hpp"
 #include "backend/cpu/split.hpp"
-#include "backend/cpu/team.hpp"
 #include "backend/cpu/tuning.hpp"
+#include "core/team.hpp"
 
 #include <algorithm>
 #include <atomic>

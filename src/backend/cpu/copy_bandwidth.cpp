@@ -2,8 +2,8 @@
 #include "backend/cpu/copy_bandwidth.hpp"
 
 #include "backend/cpu/scan_kernel.hpp"
-#include "backend/cpu/team.hpp"
 #include "core/page_array.hpp"
+#include "core/team.hpp"
 
 #include <algorithm>
 #include <atomic>

@@ -6,7 +6,7 @@
 #pragma once
 
 #include "backend/cpu/columns.hpp"
-#include "backend/cpu/team.hpp"
+#include "core/team.hpp"
 
 #include <algorithm>
 #include <vector>

@@ -7,11 +7,11 @@
 #include "backend/cpu/cpu_scan.hpp"
 #include "backend/cpu/sort_arrays.hpp"
 #include "backend/cpu/split_session.hpp"
-#include "backend/cpu/team.hpp"
 #include "backend/cpu/tuning.hpp"
 #include "backend/cpu/vqsort.hpp"
 #include "core/error.hpp"
 #include "core/page_array.hpp"
+#include "core/team.hpp"
 
 #include <fmt/format.h>
 
@@ -133,7 +133,7 @@ class CpuSession : public SortSession {
 class CpuBackend : public Backend {
  public:
   CpuBackend(uint32_t threads, const CpuTuning& tuning)
-      : threads_(threads != 0 ? threads : available_threads()), tuning_(tuning) {}
+      : threads_(threads_or_all(threads)), tuning_(tuning) {}
 
   BackendInfo info() const override;
   Footprint footprint(const SortJob& job) const override;

@@ -3,8 +3,8 @@
 
 #include "backend/cpu/extreme_search.hpp"
 #include "backend/cpu/scan_chain.hpp"
-#include "backend/cpu/team.hpp"
 #include "core/page_array.hpp"
+#include "core/team.hpp"
 
 #include <algorithm>
 #include <atomic>

@@ -19,10 +19,10 @@
 #include "backend/cpu/bucket_sort.hpp"
 #include "backend/cpu/split.hpp"
 #include "backend/cpu/split_rule.hpp"
-#include "backend/cpu/team.hpp"
 #include "backend/cpu/tuning.hpp"
 #include "backend/cpu/vqsort.hpp"
 #include "core/page_array.hpp"
+#include "core/team.hpp"
 
 #include <atomic>
 #include <memory>

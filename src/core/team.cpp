@@ -1,5 +1,5 @@
 // team.cpp - counts the processors that this process may use.
-#include "backend/cpu/team.hpp"
+#include "core/team.hpp"
 
 #include <sched.h>
 
@@ -47,6 +47,6 @@ uint32_t quota_threads(uint32_t limit) {
 
 }  // namespace
 
-uint32_t available_threads() { return quota_threads(affinity_threads()); }
+uint32_t threads_or_all(uint32_t asked) { return asked != 0 ? asked : quota_threads(affinity_threads()); }
 
 }  // namespace sweepsort
