@@ -7,9 +7,9 @@
 #pragma once
 
 #include "kernels/histogram.cuh"
-#include "kernels/lookback.cuh"
 #include "kernels/msd_plan.cuh"
 #include "kernels/ptx.cuh"
+#include "kernels/tickets.cuh"
 #include "kernels/value_table.cuh"
 
 #include <cuda_runtime.h>

@@ -14,10 +14,10 @@
 #include "kernels/block.cuh"
 #include "kernels/digit.cuh"
 #include "kernels/histogram.cuh"
-#include "kernels/lookback.cuh"
 #include "kernels/policy.cuh"
 #include "kernels/ptx.cuh"
 #include "kernels/sort_plan.cuh"
+#include "kernels/tickets.cuh"
 
 #include <cuda_runtime.h>
 

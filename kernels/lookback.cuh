@@ -16,6 +16,7 @@
 
 #include "kernels/device_span.cuh"
 #include "kernels/ptx.cuh"
+#include "kernels/tickets.cuh"
 #include "kernels/warp.cuh"
 
 #include <cuda_runtime.h>
@@ -25,34 +26,8 @@
 
 namespace sweepsort {
 
-template <class T>
-using DeviceAtomic = cuda::atomic_ref<T, cuda::thread_scope_device>;
-template <class T>
-using BlockAtomic = cuda::atomic_ref<T, cuda::thread_scope_block>;
-
-/// The next tile's number. One thread of a block calls it and shares the result.
-__device__ __forceinline__ uint32_t draw_ticket(uint32_t* tickets) {
-  return DeviceAtomic<uint32_t>(*tickets).fetch_add(1, cuda::memory_order_relaxed);
-}
-
-/// Calls body(row) for rows that the block draws until all `rows` are drawn, and returns how many it got. The next
-/// one is drawn while one is worked on. `next_row`: shared memory.
-template <class Body>
-__device__ __forceinline__ uint32_t for_drawn_rows(uint32_t* tickets, uint32_t rows, uint32_t (&next_row)[2],
-                                                   Body body) {
-  uint32_t drawn = 0;
-  if (threadIdx.x == 0) next_row[1] = draw_ticket(tickets);
-  __syncthreads();
-  uint32_t row = next_row[1];
-  for (uint32_t turn = 0; row < rows; turn ^= 1) {
-    if (threadIdx.x == 0) next_row[turn] = draw_ticket(tickets);
-    body(row);
-    ++drawn;
-    __syncthreads();
-    row = next_row[turn];
-  }
-  return drawn;
-}
+/// What a status is: not there yet, the sum of its tile, or of everything up to its tile's end.
+enum class Flag : uint32_t { empty = 0, partial = 1, prefix = 2 };
 
 /// A table of statuses, one row a tile and `columns` independent scans side by side. Word: the flag in the
 /// low two bits, the value above. The table needs no clearing between scans: the meaning of the flags rotates
@@ -68,10 +43,10 @@ class LookbackTable {
   static constexpr uint64_t words(uint64_t rows) { return rows * columns; }
 
   __device__ __forceinline__ void publish_partial(uint64_t row, uint32_t column, Word sum) const {
-    store(row, column, sum, 1);
+    store(row, column, sum, Flag::partial);
   }
   __device__ __forceinline__ void publish_prefix(uint64_t row, uint32_t column, Word sum) const {
-    store(row, column, sum, 2);
+    store(row, column, sum, Flag::prefix);
   }
 
   /// Sum of this column over the rows before `row`, which the caller has published its partial of (row 0:
@@ -84,13 +59,13 @@ class LookbackTable {
       Word status[in_flight];
 #pragma unroll
       for (uint32_t k = 0; k < in_flight; ++k)
-        status[k] = k < next ? load(next - 1 - k, column) : prefix_flag();
+        status[k] = k < next ? load(next - 1 - k, column) : tag_of(Flag::prefix);
 #pragma unroll
       for (uint32_t k = 0; k < in_flight; ++k) {
-        const uint32_t flag = flag_of(status[k]);
-        if (flag == 0) break;  // not there yet: read again from here
+        const Flag flag = flag_of(status[k]);
+        if (flag == Flag::empty) break;  // read again from here
         sum += status[k] >> 2;
-        if (flag == 2) return sum;
+        if (flag == Flag::prefix) return sum;
         --next;
       }
     }
@@ -98,15 +73,17 @@ class LookbackTable {
   }
 
  private:
-  __device__ __forceinline__ uint32_t flag_of(Word status) const {
-    return (static_cast<uint32_t>(status) - empty_) & 3;
+  __device__ __forceinline__ Flag flag_of(Word status) const {
+    return static_cast<Flag>((static_cast<uint32_t>(status) - empty_) & 3);
   }
-  __device__ __forceinline__ Word prefix_flag() const { return (2 + empty_) & 3; }
+  __device__ __forceinline__ Word tag_of(Flag flag) const {
+    return (static_cast<uint32_t>(flag) + empty_) & 3;
+  }
   __device__ __forceinline__ Word load(uint64_t row, uint32_t column) const {
     return DeviceAtomic<Word>(words_[row * columns + column]).load(cuda::memory_order_relaxed);
   }
-  __device__ __forceinline__ void store(uint64_t row, uint32_t column, Word sum, uint32_t flag) const {
-    const Word word = static_cast<Word>(sum << 2) | ((flag + empty_) & 3);
+  __device__ __forceinline__ void store(uint64_t row, uint32_t column, Word sum, Flag flag) const {
+    const Word word = static_cast<Word>(sum << 2) | tag_of(flag);
     DeviceAtomic<Word>(words_[row * columns + column]).store(word, cuda::memory_order_relaxed);
   }
 
@@ -136,8 +113,7 @@ struct CountedScanState {
   }
 };
 
-/// The tag of a status: which scan wrote it, and what it is.
-enum class Flag : uint32_t { empty = 0, partial = 1, prefix = 2 };
+/// The tag of a status: which scan wrote it, and its Flag.
 inline constexpr uint32_t epochs = 1u << 30;
 
 /// Where a tile leaves its status, for elements of any size. Up to 8 bytes tag and value are stored as one;

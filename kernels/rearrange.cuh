@@ -3,10 +3,10 @@
 #pragma once
 
 #include "kernels/launch.cuh"
-#include "kernels/lookback.cuh"
 #include "kernels/msd_plan.cuh"
 #include "kernels/ptx.cuh"
 #include "kernels/sort_plan.cuh"
+#include "kernels/tickets.cuh"
 
 #include <cuda_runtime.h>
 

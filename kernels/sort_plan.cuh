@@ -10,10 +10,10 @@
 #include "kernels/histogram.cuh"
 #include "kernels/launch.cuh"
 #include "kernels/leading_digits.cuh"
-#include "kernels/lookback.cuh"
 #include "kernels/policy.cuh"
 #include "kernels/ptx.cuh"
 #include "kernels/radix_rank.cuh"
+#include "kernels/tickets.cuh"
 
 #include <cuda_runtime.h>
 

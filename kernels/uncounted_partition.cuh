@@ -27,10 +27,10 @@
 #include "kernels/bucket_map.cuh"
 #include "kernels/device_span.cuh"
 #include "kernels/launch.cuh"
-#include "kernels/lookback.cuh"
 #include "kernels/msd_plan.cuh"
 #include "kernels/policy.cuh"
 #include "kernels/ptx.cuh"
+#include "kernels/tickets.cuh"
 
 #include <cuda_runtime.h>
 

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "kernels/launch.cuh"
-#include "kernels/lookback.cuh"
+#include "kernels/tickets.cuh"
 
 #include <cuda_runtime.h>
 

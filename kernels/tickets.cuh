@@ -1,0 +1,41 @@
+// tickets.cuh - blocks draw the numbers of what they work on, so that a lower number is of a block that is running, or
+// has run; and the atomics that blocks share memory by.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <cstdint>
+#include <cuda/atomic>
+
+namespace sweepsort {
+
+template <class T>
+using DeviceAtomic = cuda::atomic_ref<T, cuda::thread_scope_device>;
+template <class T>
+using BlockAtomic = cuda::atomic_ref<T, cuda::thread_scope_block>;
+
+/// The next tile's number. One thread of a block calls it and shares the result.
+__device__ __forceinline__ uint32_t draw_ticket(uint32_t* tickets) {
+  return DeviceAtomic<uint32_t>(*tickets).fetch_add(1, cuda::memory_order_relaxed);
+}
+
+/// Calls body(row) for rows that the block draws until all `rows` are drawn, and returns how many it got. The next
+/// one is drawn while one is worked on. `next_row`: shared memory.
+template <class Body>
+__device__ __forceinline__ uint32_t for_drawn_rows(uint32_t* tickets, uint32_t rows, uint32_t (&next_row)[2],
+                                                   Body body) {
+  uint32_t drawn = 0;
+  if (threadIdx.x == 0) next_row[1] = draw_ticket(tickets);
+  __syncthreads();
+  uint32_t row = next_row[1];
+  for (uint32_t turn = 0; row < rows; turn ^= 1) {
+    if (threadIdx.x == 0) next_row[turn] = draw_ticket(tickets);
+    body(row);
+    ++drawn;
+    __syncthreads();
+    row = next_row[turn];
+  }
+  return drawn;
+}
+
+}  // namespace sweepsort
