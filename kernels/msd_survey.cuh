@@ -13,8 +13,7 @@
 //
 // Of pairs no larger sample is taken: one value may be frequent, and gets a bucket of its own.
 //
-// Many blocks collect what one then looks at (collect_kernel): alone it would wait for one sector after the
-// other.
+// Many blocks collect what one then looks at (msd_sample.cuh).
 //
 // A sample may mislead, and every guess is checked: a key outside of the guessed range makes an exact count
 // impossible and is noticed, an array that is not sorted after all is noticed while it is copied, a bucket is
@@ -28,6 +27,7 @@
 #include "kernels/hash_slots.cuh"
 #include "kernels/histogram.cuh"
 #include "kernels/msd_plan.cuh"
+#include "kernels/msd_sample.cuh"
 #include "kernels/ptx.cuh"
 #include "kernels/value_table.cuh"
 #include "kernels/warp.cuh"
@@ -43,9 +43,6 @@ namespace sweepsort {
 
 namespace survey_detail {
 
-inline constexpr uint32_t threads = 1024;
-inline constexpr uint32_t samples_a_thread = 4;
-inline constexpr uint32_t samples = threads * samples_a_thread;
 /// A sample misses this much of the range at either end with a probability below 10^-6.
 inline constexpr uint32_t slack_samples = 16;
 /// So many of 4,096 samples do not meet in one of 8,192 counters by chance.
@@ -66,14 +63,6 @@ inline constexpr uint32_t uneven_group = 40;
 /// Of few values most are met more than once. More that are not stand for many others in the array.
 SWEEPSORT_HOST_DEVICE constexpr uint32_t most_singles(uint32_t distinct) { return distinct / 8 + 8; }
 
-/// Larger samples are taken by places of 32 bytes, 8 or 4 neighbouring keys.
-inline constexpr uint32_t halves_in_flight = 8;
-inline constexpr uint32_t places_a_round = threads * halves_in_flight / 2;
-/// Where the pieces of a map are made from, if they are coarse; fine ones are from four times as many.
-inline constexpr uint32_t piece_places = 2 * places_a_round;
-inline constexpr uint32_t fine_piece_places = 4 * piece_places;
-/// Pairs may have coarse pieces alone.
-constexpr uint32_t most_places(bool with_values) { return with_values ? piece_places : fine_piece_places; }
 /// Samples of a piece that say less of it than its neighbours' do.
 inline constexpr uint32_t few_in_piece = 16;
 /// Of which frequent values are found: one key in so many, but no more than that.
@@ -161,83 +150,6 @@ __device__ BucketMap<Bits> guess_map(Bits least, Bits most, uint32_t buckets, bo
   }
   return map_around(least, most, samples, buckets, may_fill);
 }
-
-/// Two neighbours, which one load brings.
-template <class Bits>
-struct alignas(2 * sizeof(Bits)) Neighbours {
-  Bits left;
-  Bits right;
-};
-
-/// What collect_kernel has found for the one block that looks at it: a multiprocessor alone asks for one
-/// sector after the other, 3.5 cycles each (H100).
-template <class Bits>
-struct CollectedSample {
-  Neighbours<Bits>* neighbours;  // samples + 1, the last one the array's end
-  uint4* places;                 // most_places, in the order of place_at(): so many of the first ones are as
-                                 // far from each other, too
-  uint32_t most_places;          // places_a_round times a power of two
-
-  /// Bytes of both.
-  static constexpr uint64_t bytes(uint32_t most_places) {
-    return uint64_t{most_places} * 32 + (samples + 2) * sizeof(Neighbours<Bits>);
-  }
-  /// `memory`: so many, aligned to 16.
-  static CollectedSample in(std::byte* memory, uint32_t most_places) {
-    return {reinterpret_cast<Neighbours<Bits>*>(memory + uint64_t{most_places} * 32),
-            reinterpret_cast<uint4*>(memory), most_places};
-  }
-  /// Which of the places, by their distance from the array's beginning, is number `at`: every so many-th one,
-  /// then those in the middle between them, and so on.
-  __device__ __forceinline__ uint32_t place_at(uint32_t at) const {
-    const uint32_t each = most_places / places_a_round;  // a power of two
-    const uint32_t turned = each == 1 ? 0 : __brev(at / places_a_round) >> __clz(static_cast<int>(each - 1));
-    return at % places_a_round * each + turned;
-  }
-};
-
-/// What the host says.
-template <class Bits>
-struct Task {
-  const Bits* keys;
-  uint64_t count;
-  KeyMap<Bits> map;
-  uint32_t bucket_keys;       // the mean
-  uint32_t most_bucket_keys;  // that a block sorts
-  uint32_t most_keys;         // of a bucket that any kernel finishes
-  uint32_t keys_a_value;      // of even keys, at most
-  uint32_t with_values;
-  uint32_t checks_order;     // whether keys that seem to be in order are checked before the survey
-  uint32_t has_fine_pieces;  // a map, if it has any
-  uint32_t asks_for_clumps;
-  uint32_t may_deal;
-  CollectedSample<Bits> sample;
-};
-
-/// The index of number `which` of `all` at equal distances among `count`.
-__device__ __forceinline__ uint64_t spread(uint64_t which, uint64_t all, uint64_t count) {
-  return count / all * which + count % all * which / all;
-}
-
-/// Half of the keys of a place, one of `places` at equal distances, of which each is a whole sector if the
-/// array begins with one. The last place of an array may be missed.
-template <class Bits>
-struct HalfPlace {
-  static constexpr uint32_t width = digest_detail::keys_a_vector<Bits>;
-  digest_detail::Vector<Bits> vector;
-
-  /// `half`: of 2 * places; lanes side by side take both halves.
-  __device__ __forceinline__ void load(const Task<Bits>& task, uint64_t half, uint64_t places) {
-    const uint64_t wanted = spread(half / 2, places, task.count) / width;
-    const uint64_t first = min(wanted, task.count / width - 2) & ~uint64_t{1};
-    vector.whole = reinterpret_cast<const uint4*>(task.keys)[first + half % 2];
-  }
-  template <class Body>
-  __device__ __forceinline__ void for_each(Body body) const {
-#pragma unroll
-    for (uint32_t k = 0; k < width; ++k) body(k, vector.keys[k]);
-  }
-};
 
 /// How many places the larger sample is taken from.
 template <class Bits>
@@ -393,15 +305,8 @@ class Survey {
       meet(pair[k].right);
     }
     if (threadIdx.x == threads - 1) meet(map.to_ordered(own[samples_a_thread].left));
-    least = warp_reduce(least, [](Bits a, Bits b) { return min(a, b); });
-    most = warp_reduce(most, [](Bits a, Bits b) { return max(a, b); });
-    if (ptx::lane_id() == 0) {
-      shared_.least[threadIdx.x / warp_threads] = least;
-      shared_.most[threadIdx.x / warp_threads] = most;
-    }
-    __syncthreads();
-    least_ = warp_reduce(shared_.least[ptx::lane_id()], [](Bits a, Bits b) { return min(a, b); });
-    most_ = warp_reduce(shared_.most[ptx::lane_id()], [](Bits a, Bits b) { return max(a, b); });
+    least_ = block_reduce<threads>(least, shared_.least, [](Bits a, Bits b) { return min(a, b); });
+    most_ = block_reduce<threads>(most, shared_.most, [](Bits a, Bits b) { return max(a, b); });
   }
 
   /// The number of this thread's k-th sample in SampleCounts.
@@ -476,10 +381,7 @@ class Survey {
     uint32_t most = 0;
     for (uint32_t s = threadIdx.x; s < samples; s += threads)
       if (s != shared_.most_seen % samples) most = max(most, shared_.sampled.times[s]);
-    most = warp_reduce(most, larger);
-    if (ptx::lane_id() == 0) shared_.warp_sums[threadIdx.x / warp_threads] = most;
-    __syncthreads();
-    return warp_reduce(shared_.warp_sums[ptx::lane_id()], larger);
+    return block_reduce<threads>(most, shared_.warp_sums, larger);
   }
 
   /// Pairs: `value` gets a bucket of its own, and divide() divides the range for the other keys.
@@ -572,15 +474,8 @@ class Survey {
     });
     const auto lower = [](Bits a, Bits b) { return min(a, b); };
     const auto higher = [](Bits a, Bits b) { return max(a, b); };
-    least = warp_reduce(least, lower);
-    most = warp_reduce(most, higher);
-    if (ptx::lane_id() == 0) {
-      shared_.least[threadIdx.x / warp_threads] = least;
-      shared_.most[threadIdx.x / warp_threads] = most;
-    }
-    __syncthreads();
-    least = warp_reduce(shared_.least[ptx::lane_id()], lower);
-    most = warp_reduce(shared_.most[ptx::lane_id()], higher);
+    least = block_reduce<threads>(least, shared_.least, lower);
+    most = block_reduce<threads>(most, shared_.most, higher);
     if (threadIdx.x != 0) return;
     constexpr uint32_t seen = places_a_round * keys_a_place;
     const uint32_t buckets = 1u << plan_.bucket_bits;
@@ -796,10 +691,7 @@ class Survey {
   }
 
   __device__ __forceinline__ uint32_t sum_of_all(uint32_t mine) {
-    mine = warp_reduce(mine, [](uint32_t a, uint32_t b) { return a + b; });
-    if (ptx::lane_id() == 0) shared_.warp_sums[threadIdx.x / warp_threads] = mine;
-    __syncthreads();
-    return warp_reduce(shared_.warp_sums[ptx::lane_id()], [](uint32_t a, uint32_t b) { return a + b; });
+    return block_reduce<threads>(mine, shared_.warp_sums, [](uint32_t a, uint32_t b) { return a + b; });
   }
 
   Shared<Bits>& shared_;
@@ -820,73 +712,6 @@ class Survey {
 template <class Bits>
 using DigestShared = digest_detail::Shared<Bits, digest_policy.shared_bytes>;
 static_assert(digest_policy.threads == threads);
-
-inline constexpr uint32_t sample_threads = 256;
-
-/// What a sample says of the keys' order: its two neighbours, and the right one and the next sample.
-template <class Bits>
-struct SampledOrder {
-  bool rises;  // where a stable sort must not reverse, equal neighbours are a rise
-  bool falls;
-
-  __device__ __forceinline__ SampledOrder(const Task<Bits>& task, const Neighbours<Bits>& mine, Bits next) {
-    const Bits left = task.map.to_ordered(mine.left);
-    const Bits right = task.map.to_ordered(mine.right);
-    const Bits after = task.map.to_ordered(next);
-    const bool are_apart = task.count / 2 >= samples;  // samples of a short array may be the same
-    rises = left < right || (are_apart && right < after) || (task.with_values != 0 && left == right);
-    falls = left > right || (are_apart && right > after);
-  }
-};
-
-/// A thread half a place, and two neighbours as long as there are some to take. Begins the plan.
-template <class Bits>
-__global__ __launch_bounds__(sample_threads) void collect_kernel(Task<Bits> task, const uint32_t* wanted,
-                                                                 MsdPlan<Bits>* plan) {
-  ptx::wait_for_previous_launch();
-  const bool is_first = blockIdx.x == 0 && threadIdx.x == 0;
-  if (wanted != nullptr && *wanted == 0) {
-    if (is_first) plan->is_not_wanted = 1;
-    return;
-  }
-  const CollectedSample<Bits>& sample = task.sample;
-  const uint32_t i = blockIdx.x * sample_threads + threadIdx.x;
-  const bool has_places = task.count >= 2 * HalfPlace<Bits>::width;  // fewer keys need none
-  HalfPlace<Bits> half{};
-  if (has_places) half.load(task, 2 * sample.place_at(i / 2) + i % 2, sample.most_places);
-  bool rises = false;
-  bool falls = false;
-  if (i < samples) {
-    const auto* const pairs = reinterpret_cast<const Neighbours<Bits>*>(task.keys);
-    const Neighbours<Bits> mine = pairs[spread(i, samples, task.count / 2)];
-    const Bits next =
-        i + 1 < samples ? pairs[spread(i + 1, samples, task.count / 2)].left : task.keys[task.count - 1];
-    const SampledOrder<Bits> order(task, mine, next);
-    rises = order.rises;
-    falls = order.falls;
-    sample.neighbours[i] = mine;
-    if (i + 1 == samples) sample.neighbours[samples].left = next;
-  }
-  sample.places[i] = half.vector.whole;
-  const bool any_rises = __syncthreads_or(rises) != 0;
-  const bool any_falls = __syncthreads_or(falls) != 0;
-  if (threadIdx.x == 0 && any_rises)
-    DeviceAtomic<uint32_t>(plan->sample_rises).store(1, cuda::memory_order_relaxed);
-  if (threadIdx.x == 0 && any_falls)
-    DeviceAtomic<uint32_t>(plan->sample_falls).store(1, cuda::memory_order_relaxed);
-  if (is_first) {
-    plan->keys = task.count;
-    plan->with_values = task.with_values;
-    plan->checks_order = task.checks_order;
-  }
-}
-
-template <class Bits>
-void collect_sample(const Task<Bits>& task, const uint32_t* wanted, MsdPlan<Bits>* plan,
-                    cudaStream_t stream) {
-  launch_chained(collect_kernel<Bits>, {2 * task.sample.most_places / sample_threads, sample_threads}, stream,
-                 task, wanted, plan);
-}
 
 /// The first block. The others, if there are any, take a digest in the meantime. Keys in order were sorted
 /// when their order was checked. (2^28 u32, surveyed before that and now, us: sorted 601, 586, all equal 606,
