@@ -1,13 +1,7 @@
 // radix_onesweep.cuh - the passes of an LSD radix sort: every record to the bucket of its digit, in one sweep
 // over memory a digit. Adinets & Merrill, "Onesweep: A Faster Least Significant Digit Radix Sort for GPUs",
-// 2022. Work O(n) and 2n records moved for each digit that varies. Stable.
-//
-//     a tile's keys (digits)   2 0 2 1 0
-//     1 rank in the warp       0 0 1 0 1      among its keys of that digit
-//     2 counts of the tile     [2 1 2]
-//     3 place in the tile      3 0 4 2 1      keys go there, in shared memory
-//     4 counts of all tiles before, by look-back, + offsets of the digits
-//     5 out[4 of the digit + rank among the tile's keys of it] = key, in runs of one digit
+// 2022. Work O(n) and 2n records moved for each digit that varies. Stable. What becomes of a tile is in
+// onesweep_tile.cuh.
 //
 // Between the passes, the pairs of a large array whose digits are spread out are records, a key and its value
 // side by side (pair_arrays.cuh): one run of memory a digit instead of two. The first pass reads columns, the
@@ -22,16 +16,16 @@
 #pragma once
 
 #include "core/key_bits.hpp"
-#include "kernels/block.cuh"
 #include "kernels/histogram.cuh"
 #include "kernels/launch.cuh"
+#include "kernels/leading_digits.cuh"
 #include "kernels/live_bits.cuh"
-#include "kernels/lookback.cuh"
+#include "kernels/onesweep_tile.cuh"
 #include "kernels/pair_arrays.cuh"
 #include "kernels/policy.cuh"
 #include "kernels/ptx.cuh"
-#include "kernels/radix_rank.cuh"
 #include "kernels/sort_plan.cuh"
+#include "kernels/tickets.cuh"
 
 #include <cuda_runtime.h>
 
@@ -79,16 +73,7 @@ constexpr bool may_lead(uint64_t count) {
   return can_lead<Bits, Policy> && may_come_second<Bits, Policy>(count);
 }
 
-/// Whether passes can sort pairs by the places of their keys in a list: that stands where the counts of a
-/// tile will be.
-template <class Bits, class Value, class Policy>
-inline constexpr bool can_sort_codes =
-    value_bytes<Value> != 0 && sizeof(Bits) >= 4 && !Policy::as_records
-    && Policy::threads / warp_threads * digit_values * sizeof(uint32_t) >= most_listed_values * sizeof(Bits);
-
 namespace onesweep_detail {
-
-using Statuses = LookbackTable<uint32_t, digit_values>;
 
 /// What all passes of a sort share.
 template <class Bits>
@@ -104,343 +89,6 @@ struct Passes {
   uint4* last_record;                // of an odd number in columns, the one that has no room there
   leading_detail::State* run_state;  // of leading digits
   live_bits_detail::State<Bits>* live_state;
-};
-
-/// One portion of one pass.
-struct Portion {
-  uint64_t first;           // its first record
-  uint64_t count;           // its records
-  const uint64_t* offsets;  // where each digit's records of this portion start in the destination
-  uint64_t* next_offsets;   // the same for the next portion, written by this one's last tile
-};
-
-/// Where a pass finds and leaves pairs side by side, if it `reads` or `writes` such; else it has columns.
-template <class Bits, class Value, bool as_records>
-struct RecordSweep {};
-template <class Bits, class Value>
-struct RecordSweep<Bits, Value, true> {
-  RecordsInColumns<Bits, Value> from;
-  RecordsInColumns<Bits, Value> to;
-  bool reads;
-  bool writes;
-};
-
-/// What every tile of a pass knows.
-template <class Bits, class Value, bool as_records>
-struct Sweep {
-  const Bits* keys_from;
-  Bits* keys_to;
-  const Value* values_from;
-  Value* values_to;
-  DigitOf<Bits> digit_of;
-  HotDigits hot;
-  KeyMap<Bits> map;
-  const BitPack<Bits>* pack;  // of passes that come second: digits are of the packed keys (live_bits.cuh)
-  const Bits* list;           // if not null, digits are of the keys' places in this list (value_codes.cuh)
-  uint32_t list_size;
-  bool map_at_load;
-  bool map_at_store;
-  RecordSweep<Bits, Value, as_records> records;
-};
-
-template <class Bits, class Value, class Policy>
-struct Shared {
-  static constexpr uint32_t warps = Policy::threads / warp_threads;
-  /// Columns pass one after the other.
-  static constexpr size_t record_bytes = Policy::as_records
-                                             ? sizeof(Bits) + value_bytes<Value>
-                                             : std::max<size_t>(sizeof(Bits), value_bytes<Value>);
-
-  uint64_t shift[digit_values];  // a record's place in `out` minus its place in the tile, by digit
-  uint32_t warp_sums[warps];
-  uint32_t tile;
-  uint32_t place;          // of the present pass's digit
-  uint32_t portion;        // of that pass
-  uint32_t rows_finished;  // of that portion, by this block
-  Sweep<Bits, Value, Policy::as_records> sweep;
-  Portion borders;
-  // First, if there is one, the list of values. While keys are ranked: a histogram a warp, then where in the
-  // tile each warp's keys of a digit start.
-  alignas(16) uint32_t warp_counts[warps][digit_values];
-  // The tile in the order of its digits; of pairs that are records, the values in the tile's own order before.
-  alignas(16) unsigned char records[Policy::tile * record_bytes];
-};
-
-/// The tile of one block: `Policy::keys_a_thread` records a thread, in warp-striped order (a warp's records
-/// are neighbours, its lanes' records interleave), which is the order that ranks must keep. `full` tiles have
-/// no record missing and are one piece of memory; testing for that once a tile and not once a key is worth a
-/// fifth of the time.
-template <class Bits, class Value, Ranking ranking, class Policy, bool full>
-class Tile {
- public:
-  using TileShared = Shared<Bits, Value, Policy>;
-  using TileSweep = Sweep<Bits, Value, Policy::as_records>;
-  static constexpr uint32_t keys_a_thread = Policy::keys_a_thread;
-  static constexpr bool with_values = value_bytes<Value> != 0;
-  static constexpr bool has_codes = can_sort_codes<Bits, Value, Policy>;
-  static constexpr bool has_packs = Policy::comes_second;
-  static constexpr bool as_records = Policy::as_records;
-
-  __device__ __forceinline__ Tile(TileShared& shared, const TileSweep& sweep, uint64_t first, uint32_t size)
-      : shared_(shared), sweep_(sweep), digit_of_(sweep.digit_of), first_(first), size_(size) {}
-
-  /// The keys as the pass wants them. Pairs that are records come whole: the values go to shared memory, as
-  /// registers are short. All threads, none of which uses the counts.
-  __device__ __forceinline__ void load() {
-    if constexpr (as_records) {
-      load_pairs();
-    } else {
-      const Bits* const mine = sweep_.keys_from + first_ + own_index(0);
-#pragma unroll
-      for (uint32_t i = 0; i < keys_a_thread; ++i)
-        keys_[i] = has_own(i) ? __ldcs(mine + i * warp_threads) : Bits{0};
-    }
-    if (!sweep_.map_at_load) return;
-#pragma unroll
-    for (uint32_t i = 0; i < keys_a_thread; ++i) keys_[i] = sweep_.map.to_ordered(keys_[i]);
-    if (has_codes && sweep_.list != nullptr) look_up_codes();
-    if constexpr (has_packs) pack_keys();
-  }
-
-  /// Phase 1: each record's rank among the records of its digit in its warp.
-  __device__ __forceinline__ void rank_in_warp() {
-    WarpRanker<ranking> ranker(shared_.warp_counts[warp()]);
-    // Behind the first pass, keys of one value are neighbours, whatever their share in the array.
-    HotDigits hot = find_run(digit_of_(keys_[0]), has_own(0));
-    if (!hot.share_is_high) hot = sweep_.hot;
-    if (hot.share_is_high) {
-#pragma unroll
-      for (uint32_t i = 0; i < keys_a_thread; ++i)
-        ranks_.set(i, ranker.rank_hot(hot, digit_of_(keys_[i]), has_own(i)));
-      ranker.settle(hot);
-    } else {
-#pragma unroll
-      for (uint32_t i = 0; i < keys_a_thread; ++i)
-        ranks_.set(i, ranker.rank(digit_of_(keys_[i]), has_own(i)));
-    }
-    __syncthreads();
-  }
-
-  /// Phase 2, by one thread a digit: the digit's records in the tile.
-  __device__ __forceinline__ uint32_t count_in_tile(uint32_t digit) const {
-    uint32_t sum = 0;
-#pragma unroll
-    for (uint32_t w = 0; w < TileShared::warps; ++w) sum += shared_.warp_counts[w][digit];
-    return sum;
-  }
-
-  /// Phase 3, by one thread a digit: where each warp's records of the digit start in the tile.
-  __device__ __forceinline__ void start_digit_at(uint32_t digit, uint32_t start) {
-#pragma unroll
-    for (uint32_t w = 0; w < TileShared::warps; ++w) {
-      const uint32_t count = shared_.warp_counts[w][digit];
-      shared_.warp_counts[w][digit] = start;
-      start += count;
-    }
-  }
-
-  /// Of records, before all threads meet and gather.
-  __device__ __forceinline__ void fetch_values() {
-    const Value* const kept = kept_values() + own_index(0);
-#pragma unroll
-    for (uint32_t i = 0; i < keys_a_thread; ++i) values_[i] = kept[i * warp_threads];
-  }
-
-  /// Phase 4a: keys, or records, into shared memory, in the order of their digits.
-  __device__ __forceinline__ void gather() {
-    if constexpr (!as_records)
-      gather_keys();
-    else if (sweep_.records.writes)
-      gather_pairs(ordered_records());
-    else
-      gather_pairs(ordered_columns());
-  }
-
-  /// Phase 5: runs of one digit go out, coalesced.
-  __device__ __forceinline__ void write() {
-    if constexpr (as_records)
-      if (sweep_.records.writes) {
-        write_records();
-        return;
-      }
-    if (has_codes && sweep_.map_at_store && sweep_.list != nullptr)
-      write_keys_as([this](Bits code) { return sweep_.list[code]; });
-    else if (has_packs && sweep_.map_at_store)
-      write_keys_as(
-          [this, pack = *sweep_.pack](Bits key) { return sweep_.map.from_ordered(pack.unpack(key)); });
-    else if (sweep_.map_at_store)
-      write_keys_as([this](Bits key) { return sweep_.map.from_ordered(key); });
-    else
-      write_keys_as([](Bits key) { return key; });
-  }
-
-  /// Phases 4a and 5 once more for the values of columns, through the same shared memory.
-  __device__ __forceinline__ void move_values() {
-    const Value* const mine = sweep_.values_from + first_ + own_index(0);
-    Value values[keys_a_thread];
-#pragma unroll
-    for (uint32_t i = 0; i < keys_a_thread; ++i)
-      if (has_own(i)) values[i] = __ldcs(mine + i * warp_threads);
-    __syncthreads();  // every key has left the shared memory
-    Value* const places = reinterpret_cast<Value*>(shared_.records);
-#pragma unroll
-    for (uint32_t i = 0; i < keys_a_thread; ++i)
-      if (has_own(i)) places[ranks_.get(i)] = values[i];
-    __syncthreads();
-    Value* const to = sweep_.values_to + threadIdx.x;
-#pragma unroll
-    for (uint32_t i = 0; i < keys_a_thread; ++i)
-      if (has_place(i)) (to + shared_.shift[digits_.get(i)])[i * Policy::threads] = places[place(i)];
-  }
-
- private:
-  /// The tile's values in the order in which they were loaded ...
-  __device__ __forceinline__ Value* kept_values() const { return reinterpret_cast<Value*>(shared_.records); }
-  /// ... and the tile in that of its digits.
-  __device__ __forceinline__ PairRecords<Bits, Value> ordered_records() const {
-    return {reinterpret_cast<PairRecord<Bits, Value>*>(shared_.records)};
-  }
-  __device__ __forceinline__ PairColumns<Bits, Value> ordered_columns() const {
-    Bits* const keys = reinterpret_cast<Bits*>(shared_.records);
-    return {keys, reinterpret_cast<Value*>(keys + Policy::tile)};
-  }
-
-  __device__ __forceinline__ void load_pairs() {
-    if (!sweep_.records.reads) {
-      const PairColumns<const Bits, const Value> columns{sweep_.keys_from, sweep_.values_from};
-      load_pairs_from([mine = columns.from(first_ + own_index(0))](uint32_t i, Bits& key, Value& value) {
-        mine.template load<true>(i * warp_threads, key, value);
-      });
-    } else if (full) {
-      load_pairs_from(
-          [mine = sweep_.records.from.at(first_).from(own_index(0))](uint32_t i, Bits& key, Value& value) {
-            mine.template load<true>(i * warp_threads, key, value);
-          });
-    } else {
-      load_pairs_from([this](uint32_t i, Bits& key, Value& value) {
-        sweep_.records.from.at(first_ + own_index(i)).template load<true>(0, key, value);
-      });
-    }
-  }
-  template <class Load>
-  __device__ __forceinline__ void load_pairs_from(Load load) {
-    Value* const kept = kept_values() + own_index(0);
-#pragma unroll
-    for (uint32_t i = 0; i < keys_a_thread; ++i) {
-      keys_[i] = Bits{0};
-      Value value{};
-      if (has_own(i)) load(i, keys_[i], value);
-      kept[i * warp_threads] = value;
-    }
-  }
-
-  template <class Pairs>
-  __device__ __forceinline__ void gather_pairs(const Pairs& places) {
-    const uint32_t* const starts = shared_.warp_counts[warp()];
-#pragma unroll
-    for (uint32_t i = 0; i < keys_a_thread; ++i)
-      if (has_own(i)) places.store(starts[digit_of_(keys_[i])] + ranks_.get(i), keys_[i], values_[i]);
-  }
-
-  __device__ __forceinline__ void write_records() {
-    const auto to = sweep_.records.to;
-// More at once, as in the loop that writes columns: registers are spilled. 20 and 12 bytes of them in whole tiles
-// of u32+u32 and u64+u64, now 8 and 4; hashed Zipf 2^24 588 -> 573 and 1,361 -> 1,350 us (H100, graph).
-#pragma unroll 2
-    for (uint32_t i = 0; i < keys_a_thread; ++i) {
-      if (!has_place(i)) break;
-      Bits key;
-      Value value;
-      ordered_records().template load<false>(place(i), key, value);
-      to.at(shared_.shift[digit_of_(key)] + place(i)).store(0, key, value);
-    }
-  }
-
-  __device__ __forceinline__ void gather_keys() {
-    Bits* const places = reinterpret_cast<Bits*>(shared_.records);
-    const uint32_t* const starts = shared_.warp_counts[warp()];
-#pragma unroll
-    for (uint32_t i = 0; i < keys_a_thread; ++i) {
-      const uint32_t place = starts[digit_of_(keys_[i])] + ranks_.get(i);
-      if constexpr (with_values) ranks_.set(i, place);
-      if (has_own(i)) places[place] = keys_[i];
-    }
-  }
-
-  /// A step of all keys at a time, as registers are short.
-  __device__ __forceinline__ void pack_keys() {
-    const BitPack<Bits>& pack = *sweep_.pack;
-    if (!pack.packs) return;
-#pragma unroll
-    for (Bits& key : keys_) key &= pack.live;
-#pragma unroll
-    for (uint32_t step = 0; step < BitPack<Bits>::steps; ++step) {
-      const Bits moved = pack.moved[step];
-      if (moved == 0) continue;
-#pragma unroll
-      for (Bits& key : keys_) key = BitPack<Bits>::close_gaps(key, moved, step);
-    }
-  }
-
-  /// From ordered keys to places in the list of values, which all of them are in. The list is where the
-  /// counts will be.
-  __device__ __forceinline__ void look_up_codes() {
-    Bits* const list = reinterpret_cast<Bits*>(shared_.warp_counts);
-    const uint32_t size = sweep_.list_size;
-    for (uint32_t i = threadIdx.x; i < size; i += Policy::threads)
-      list[i] = sweep_.map.to_ordered(sweep_.list[i]);
-    __syncthreads();
-#pragma unroll
-    for (uint32_t i = 0; i < keys_a_thread; ++i) keys_[i] = place_of(keys_[i], list, size);
-    __syncthreads();
-  }
-
-  /// By bisection. Behind the last record are no keys, and so may be what is in no list: it gets any place.
-  __device__ __forceinline__ static Bits place_of(Bits key, const Bits* list, uint32_t size) {
-    uint32_t place = 0;
-    for (uint32_t step = size; step > 1;) {
-      step = (step + 1) / 2;
-      const uint32_t further = place + step;
-      if (further < size && list[further] <= key) place = further;
-    }
-    return static_cast<Bits>(place);
-  }
-
-  __device__ __forceinline__ uint32_t warp() const { return threadIdx.x / warp_threads; }
-  /// Where in the tile this thread's record i comes from ...
-  __device__ __forceinline__ uint32_t own_index(uint32_t i) const {
-    return warp() * warp_threads * keys_a_thread + i * warp_threads + ptx::lane_id();
-  }
-  /// ... and which place of the ordered tile it writes out.
-  __device__ __forceinline__ uint32_t place(uint32_t i) const { return i * Policy::threads + threadIdx.x; }
-  __device__ __forceinline__ bool has_own(uint32_t i) const { return full || own_index(i) < size_; }
-  __device__ __forceinline__ bool has_place(uint32_t i) const { return full || place(i) < size_; }
-
-  template <class Stored>
-  __device__ __forceinline__ void write_keys_as(Stored stored) {
-    const Bits* const places = reinterpret_cast<const Bits*>(shared_.records);
-    Bits* const to = sweep_.keys_to + threadIdx.x;
-#pragma unroll as_records ? 1 : keys_a_thread  // as in write_records()
-    for (uint32_t i = 0; i < keys_a_thread; ++i) {
-      if (!has_place(i)) break;
-      const Bits key = places[place(i)];
-      const uint32_t digit = digit_of_(key);
-      if constexpr (with_values && !as_records) digits_.set(i, digit);
-      (to + shared_.shift[digit])[i * Policy::threads] = stored(key);
-      if constexpr (as_records)
-        sweep_.values_to[shared_.shift[digit] + place(i)] = ordered_columns().values[place(i)];
-    }
-  }
-
-  TileShared& shared_;
-  const TileSweep& sweep_;
-  const DigitOf<Bits> digit_of_;
-  const uint64_t first_;
-  const uint32_t size_;
-  Bits keys_[keys_a_thread];
-  Packed16<keys_a_thread> ranks_;  // in the warp; with digits_, from phase 4a on: the place in the tile
-  Packed16<with_values && !as_records ? keys_a_thread : 0> digits_;
-  Value values_[as_records ? keys_a_thread : 1];
 };
 
 /// One thread: what is read later comes from the second-level cache then. All that load() wants of the tile
@@ -720,9 +368,14 @@ struct OnesweepWorkspace {
   DeviceSpan<leading_detail::State> run_state;
   DeviceSpan<live_bits_detail::State<Bits>> live_state;
 
+  /// Most keys of a portion: their number fits a status.
+  static constexpr uint64_t most_portion_tiles =
+      ((uint64_t{1} << onesweep_detail::Statuses::value_bits) - 1) / Policy::tile;
+
   /// `has_statuses` false: these are still to be set, to status_words().
   OnesweepWorkspace(Workspace& workspace, uint64_t count, uint64_t largest_portion, bool has_statuses = true)
-      : portion_keys(std::max<uint64_t>(largest_portion / Policy::tile, 1) * Policy::tile),
+      : portion_keys(std::clamp<uint64_t>(largest_portion / Policy::tile, 1, most_portion_tiles) *
+                     Policy::tile),
         portions(static_cast<uint32_t>(std::max<uint64_t>((count + portion_keys - 1) / portion_keys, 1))),
         rows(static_cast<uint32_t>((std::min(count, portion_keys) + Policy::tile - 1) / Policy::tile)),
         statuses(workspace.take<uint32_t>(has_statuses ? status_words() : 0)),
@@ -745,13 +398,12 @@ struct OnesweepWorkspace {
 };
 
 namespace onesweep_detail {
-template <class Vector>
-__global__ void clear_statuses_kernel(Vector* vectors, uint64_t count, const uint32_t* wanted) {
+static __global__ void clear_statuses_kernel(uint4* vectors, uint64_t count, const uint32_t* wanted) {
   ptx::wait_for_previous_launch();
   if (wanted != nullptr && *wanted == 0) return;
   for (uint64_t v = uint64_t{blockIdx.x} * blockDim.x + threadIdx.x; v < count;
        v += uint64_t{gridDim.x} * blockDim.x)
-    vectors[v] = Vector{};
+    vectors[v] = uint4{};
 }
 }  // namespace onesweep_detail
 
@@ -761,7 +413,7 @@ template <class Bits, class Value, class Policy>
 void clear_statuses(const OnesweepWorkspace<Bits, Value, Policy>& workspace, const uint32_t* wanted,
                     cudaStream_t stream) {
   const DeviceSpan<uint32_t>& statuses = workspace.statuses;
-  launch_chained(onesweep_detail::clear_statuses_kernel<uint4>, {multiprocessors() * 2, 1024}, stream,
+  launch_chained(onesweep_detail::clear_statuses_kernel, {multiprocessors() * 2, 1024}, stream,
                  reinterpret_cast<uint4*>(statuses.data()),
                  statuses.size() * sizeof(uint32_t) / sizeof(uint4), wanted);
 }
