@@ -316,30 +316,255 @@ void count_buckets(bucket_sort_detail::BucketTask<Bits, NoValue> task, uint32_t 
 }
 
 template <class Policy, Ranking ranking, class Bits, class Value>
-void sort_alone(const MsdArrays<Bits, Value>& arrays, KeyMap<Bits> map, cudaStream_t stream) {
+void sort_as_one_bucket(const MsdArrays<Bits, Value>& arrays, KeyMap<Bits> map, cudaStream_t stream) {
   using namespace bucket_sort_detail;
   const BucketArrays<Bits, Value> all{arrays.keys_in, arrays.keys_out, arrays.values_in, arrays.values_out};
-  auto kernel = sort_alone_kernel<Bits, Value, ranking, Policy, BucketParts>;
+  auto kernel = sort_as_one_bucket_kernel<Bits, Value, ranking, Policy, BucketParts>;
   if constexpr (value_bytes<Value> == 0)
-    if (map.is_of_floats()) kernel = sort_alone_kernel<Bits, Value, ranking, Policy, RealParts<Bits>>;
+    if (map.is_of_floats()) kernel = sort_as_one_bucket_kernel<Bits, Value, ranking, Policy, RealParts<Bits>>;
   launch_chained(kernel, {1, Policy::threads, sizeof(Shared<Bits, Value, Policy>)}, stream, all,
                  static_cast<uint32_t>(arrays.count), map);
 }
+
+/// The launches of one sort.
+template <Ranking ranking_, class Bits, class Value, class Policy>
+class MsdRun {
+ public:
+  MsdRun(const MsdArrays<Bits, Value>& arrays, const MsdSettings<Bits>& settings,
+         const MsdWorkspace<Bits, Value, Policy>& workspace, cudaStream_t stream)
+      : arrays_(arrays),
+        settings_(settings),
+        workspace_(workspace),
+        stream_(stream),
+        may_deal_(!workspace.dealt_chunks.empty() && workspace.deals(arrays.count)),
+        layout_(workspace.layout(arrays.count)),
+        spans_(arrays.count, std::min(multiprocessors() * Policy::Partition::blocks_a_multiprocessor,
+                                      workspace.most_spans)) {}
+
+  void launch() const {
+    survey();
+    count_values(arrays_, settings_, spans_, workspace_, stream_);
+    if constexpr (Policy::deals)
+      if (may_deal_) deal(arrays_, settings_.map, spans_, layout_, workspace_, stream_);
+    count_and_decide();
+    partition();
+    finish_buckets();
+    if constexpr (!with_values)
+      put_in_frequent_values(static_cast<const Bits*>(arrays_.keys_scratch),
+                             DeviceSpan<Bits>(arrays_.keys_out, arrays_.count), offsets_, settings_.map,
+                             static_cast<const MsdPlan<Bits>*>(plan_), listed_, stream_);
+  }
+
+ private:
+  using Small = typename Policy::Small;
+  using Large = typename Policy::Large;
+  static constexpr bool with_values = value_bytes<Value> != 0;
+  // Keys alone are hardly ranked: not worth a second set of kernels.
+  static constexpr Ranking ranking = with_values ? ranking_ : Ranking::ballot;
+
+  /// What is known of the keys from a sample, and the sorts that need no more than that.
+  void survey() const {
+    using namespace survey_detail;
+    const uint64_t count = arrays_.count;
+    const Task<Bits> task{.keys = arrays_.keys_in,
+                          .count = count,
+                          .map = settings_.map,
+                          .bucket_keys = Policy::bucket_keys,
+                          .most_bucket_keys = Large::most_keys,
+                          .most_keys = counts_larger_ ? most_counted_keys : Large::most_keys,
+                          .keys_a_value = counts_dense_ ? counted_keys_a_value : sorted_keys_a_value,
+                          .with_values = with_values,
+                          .checks_order = settings_.digest == nullptr,
+                          .has_fine_pieces = !with_values && count >= Policy::fine_from,
+                          .asks_for_clumps = count >= Policy::clumps_from && count < clumps_below,
+                          .may_deal = may_deal_,
+                          .sample = CollectedSample<Bits>::in(workspace_.sample(), workspace_.most_places)};
+    collect_sample(task, settings_.wanted, plan_, stream_);
+    if (settings_.digest == nullptr)
+      rearrange_as_guessed(arrays_.keys_in, arrays_.keys_out, arrays_.values_in, arrays_.values_out, count,
+                           settings_.map, plan_, stream_);
+    const digest_detail::Task<Bits> beside(DeviceSpan<const Bits>(arrays_.keys_in, count), settings_.map,
+                                           settings_.digest_beside);
+    const uint32_t idle = std::max(multiprocessors(), 2u) - 1;
+    const uint32_t digesting = settings_.digest_beside == nullptr ? 0 : beside.blocks(idle);
+    launch_chained(survey_kernel<Bits>,
+                   {1 + digesting, threads, std::max(sizeof(Shared<Bits>), sizeof(DigestShared<Bits>))},
+                   stream_, task, beside, plan_, workspace_.values.data());
+    if constexpr (!with_values) {
+      const FrequentSample<Bits> sample{
+          .keys = arrays_.keys_scratch,
+          .sizes = workspace_.sample_sizes.data(),
+          .places = frequent_places<Bits>(count),
+          .most_keys = static_cast<uint32_t>(std::min<uint64_t>(count / finders, 1u << 31))};
+      launch_chained(sample_kernel<Bits>,
+                     {2 * sample.places / sample_threads, sample_threads, sizeof(SampleShared)}, stream_,
+                     task, sample, static_cast<const MsdPlan<Bits>*>(plan_));
+      launch_chained(find_frequent_kernel<Bits>, {finders, threads, sizeof(Shared<Bits>)}, stream_, task,
+                     sample, plan_, workspace_.values.data());
+    }
+    if (settings_.digest != nullptr)
+      launch_chained(survey_digest_kernel<Bits>, {1, 1}, stream_, settings_.digest, task.bucket_keys, plan_);
+  }
+
+  /// The histogram of the buckets, what it says of the road, and the lists of buckets.
+  void count_and_decide() const {
+    using namespace msd_plan_detail;
+    if constexpr (Policy::deals)
+      static_assert(
+          MsdWorkspace<Bits, Value, Policy>::layout(Policy::dealt_most).region() / dealt_chunk<Bits> <=
+              1u << 16,
+          "a chunk has a number of 16 bits");
+    // Crowded buckets of either class, and their parts, must suit the launch of the large ones.
+    static_assert(Small::most_keys <= Large::most_keys && Small::parts <= Large::parts);
+    const BinCounts counts{.words = reinterpret_cast<unsigned long long*>(workspace_.counts.data()),
+                           .are_halves = arrays_.count >> 32 == 0};
+    const bucket_histogram_detail::Task<Bits> histogram{.keys = arrays_.keys_in,
+                                                        .rest = arrays_.keys_scratch,
+                                                        .rest_counts = workspace_.rest_counts.data(),
+                                                        .count = arrays_.count,
+                                                        .span = spans_.keys,
+                                                        .map = settings_.map,
+                                                        .counts = counts,
+                                                        .span_counts = workspace_.span_counts.data()};
+    launch_chained(bucket_histogram_detail::bucket_histogram_kernel<Bits>,
+                   {spans_.number, WideCounters::threads, sizeof(bucket_histogram_detail::Shared)}, stream_,
+                   histogram, plan_);
+    const Decision decision{
+        .counts = counts,
+        .dealt_counts = {.words = reinterpret_cast<unsigned long long*>(workspace_.dealt_counts.data()),
+                         .are_halves = false},
+        .offsets = workspace_.offsets.data(),
+        .limits = {{Small::most_keys, Large::most_keys, counts_larger_ ? most_counted_keys : 0},
+                   {std::countr_zero(Small::parts), std::countr_zero(Large::parts)},
+                   counts_large_ ? large_buckets
+                   : takes_bits_ ? small_buckets
+                                 : bucket_classes,
+                   counts_dense_,
+                   leaves_narrow_ ? granule<NarrowKey<Bits>, Value> : 0},
+        .lists = {workspace_.lists.data()},
+        .frequent_buckets = &listed_->buckets[0],
+        .frequent_starts = &listed_->starts[0]};
+    launch_chained(decide_kernel<Bits>,
+                   {msd_most_buckets / decide_threads, decide_threads, sizeof(DecideShared)}, stream_,
+                   decision, plan_, workspace_.expansion.data());
+    if constexpr (!with_values)
+      counting_detail::expand(offsets_, 0, DeviceSpan<Bits>(arrays_.keys_out, arrays_.count), settings_.map,
+                              static_cast<const SortPlan<Bits>*>(workspace_.expansion.data()), stream_);
+  }
+
+  /// Both levels.
+  void partition() const {
+    using namespace partition_detail;
+    using PartitionPolicy = typename Policy::Partition;
+    LaunchShape shape{multiprocessors() * PartitionPolicy::blocks_a_multiprocessor, PartitionPolicy::threads,
+                      sizeof(Shared<Bits, Value, PartitionPolicy, 0>)};
+    Level<Bits, Value> level{.keys = {arrays_.keys_in, arrays_.keys_scratch, arrays_.keys_out},
+                             .values_in = arrays_.values_in,
+                             .values_out = arrays_.values_out,
+                             .count = arrays_.count,
+                             .span = spans_.keys,
+                             .rest_counts = workspace_.rest_counts.data(),
+                             .offsets = offsets_,
+                             .jobs = nullptr,
+                             .job_counts = workspace_.span_counts.data(),
+                             .plan = plan_,
+                             .map = settings_.map,
+                             .outgrows = outgrows_cache<Bits, Value>(arrays_.count)};
+    launch_chained(partition_kernel<Bits, Value, ranking, PartitionPolicy, 0>, shape, stream_, level);
+    launch_chained(count_jobs_kernel<Bits, Value>, {multiprocessors(), count_threads, sizeof(CountShared)},
+                   stream_, level.keys, offsets_, workspace_.job_keys(arrays_.count), plan_,
+                   workspace_.jobs.data(), workspace_.job_counts.data());
+    level.jobs = workspace_.jobs.data();
+    level.job_counts = workspace_.job_counts.data();
+    shape.shared_bytes = sizeof(Shared<Bits, Value, PartitionPolicy, 1>);
+    launch_chained(partition_kernel<Bits, Value, ranking, PartitionPolicy, 1>, shape, stream_, level);
+    if constexpr (leaves_narrow_pairs<Bits, Value>)
+      if (leaves_narrow_) {
+        using Narrow = NarrowKey<Bits>;
+        shape.shared_bytes = sizeof(Shared<Bits, Value, PartitionPolicy, 1, Narrow>);
+        launch_chained(partition_kernel<Bits, Value, ranking, PartitionPolicy, 1, Narrow>, shape, stream_,
+                       level);
+      }
+  }
+
+  /// Each bucket in the block, and by the kernel, that its class is for.
+  void finish_buckets() const {
+    using bucket_sort_detail::Crowded;
+    sort_class<Small, Crowded::left_alone>(small_buckets, with_values ? crowded_buckets : repeating_buckets);
+    sort_class<Large, Crowded::left_alone>(large_buckets, crowded_buckets);
+    if constexpr (leaves_narrow_pairs<Bits, Value>)
+      if (leaves_narrow_)
+        sort_narrow_pairs<Policy>(task(few_valued_buckets, crowded_buckets), plan_, stream_);
+    if constexpr (with_values) {
+      sort_class<Large, Crowded::by_digits>(crowded_buckets, crowded_buckets);
+    } else {
+      namespace counting = bucket_counting_detail;
+      if (takes_bits_) sort_by_bits<Policy>(task(few_valued_buckets, repeating_buckets), plan_, stream_);
+      if (counts_larger_ || counts_large_)
+        count_buckets<Policy, counting::FewValued>(task(few_valued_buckets, repeating_buckets), 0, plan_,
+                                                   stream_);
+      if (counts_dense_)
+        count_buckets<Policy, counting::Dense>(task(dense_buckets, repeating_buckets), Small::most_keys,
+                                               plan_, stream_);
+      sort_class<ForRepeated<Small>, Crowded::left_alone>(repeating_buckets, crowded_buckets);
+      sort_class<ForRepeated<Large>, Crowded::by_digits>(crowded_buckets, crowded_buckets);
+      if constexpr (Policy::deals)
+        if (may_deal_ && settings_.map.is_of_floats())
+          sort_buckets<ForRepeated<Large>, Crowded::by_digits, ranking, RealParts<Bits>>(
+              task(crowded_buckets, crowded_buckets), plan_, stream_);
+    }
+  }
+
+  template <class BucketPolicy, bucket_sort_detail::Crowded crowded>
+  void sort_class(BucketClass which, BucketClass next) const {
+    sort_buckets<BucketPolicy, crowded, ranking>(task(which, next), plan_, stream_);
+  }
+
+  bucket_sort_detail::BucketTask<Bits, Value> task(BucketClass which, BucketClass next) const {
+    const BucketLists lists{workspace_.lists.data()};
+    const uint32_t child_bits = msd_bucket_bits(arrays_.count, Policy::bucket_keys) - msd_digit_bits;
+    return {.arrays = {arrays_.keys_out, arrays_.keys_out, arrays_.values_out, arrays_.values_out},
+            .rest = arrays_.keys_scratch,
+            .list = lists[which],
+            .next_list = lists[next],
+            .map = settings_.map,
+            .dealt = {arrays_.keys_scratch, layout_.region(), child_bits, workspace_.dealt_chunks.data(),
+                      layout_.chunks_a_bucket}};
+  }
+
+  const MsdArrays<Bits, Value>& arrays_;
+  const MsdSettings<Bits>& settings_;
+  const MsdWorkspace<Bits, Value, Policy>& workspace_;
+  cudaStream_t stream_;
+  bool may_deal_;
+  UncountedLayout<Bits> layout_;
+  Spans spans_;
+  // From what size on which buckets are finished in another way than by sorting (policy.cuh).
+  bool counts_larger_ = !with_values && arrays_.count >= Policy::counted_from;
+  bool counts_large_ = !with_values && arrays_.count >= Policy::dense_from;
+  bool takes_bits_ =
+      !with_values && arrays_.count >= Policy::sparse_from && !counts_large_ && !counts_larger_;
+  bool counts_dense_ = takes_bits_ || counts_large_;
+  bool leaves_narrow_ = leaves_narrow_pairs<Bits, Value> && arrays_.count >= Policy::narrow_from;
+  MsdPlan<Bits>* plan_ = workspace_.plan.data();
+  const uint64_t* offsets_ = workspace_.offsets.data();
+  const value_table::ListedValues<Bits>* listed_ = workspace_.listed.data();
+};
 
 }  // namespace msd_detail
 
 /// Records that one block sorts by itself, without any workspace.
 template <class Bits, class Value, class Policy = TunedMsd<Bits, Value>>
-inline constexpr uint64_t most_alone = Policy::Large::most_keys;
+inline constexpr uint64_t most_in_one_block = Policy::Large::most_keys;
 
-/// Sorts up to most_alone records in one launch. keys_scratch and values_scratch are not used.
+/// Sorts up to most_in_one_block records in one launch. keys_scratch and values_scratch are not used.
 template <Ranking ranking, class Bits, class Value, class Policy = TunedMsd<Bits, Value>>
 void sort_in_one_block(const MsdArrays<Bits, Value>& arrays, KeyMap<Bits> map, cudaStream_t stream) {
   constexpr Ranking stable_ranking = value_bytes<Value> != 0 ? ranking : Ranking::ballot;
   if (arrays.count <= Policy::Small::most_keys)
-    msd_detail::sort_alone<typename Policy::Small, stable_ranking>(arrays, map, stream);
+    msd_detail::sort_as_one_bucket<typename Policy::Small, stable_ranking>(arrays, map, stream);
   else
-    msd_detail::sort_alone<typename Policy::Large, stable_ranking>(arrays, map, stream);
+    msd_detail::sort_as_one_bucket<typename Policy::Large, stable_ranking>(arrays, map, stream);
 }
 
 /// Sorts `count` records, at least two. Unless plan->falls_back is set in the end, keys_out (and values_out)
@@ -349,201 +574,7 @@ void sort_in_one_block(const MsdArrays<Bits, Value>& arrays, KeyMap<Bits> map, c
 template <Ranking ranking, class Bits, class Value, class Policy>
 void radix_msd(const MsdArrays<Bits, Value>& arrays, const MsdSettings<Bits>& settings,
                const MsdWorkspace<Bits, Value, Policy>& workspace, cudaStream_t stream) {
-  constexpr bool with_values = value_bytes<Value> != 0;
-  // Keys alone are hardly ranked: not worth a second set of kernels.
-  constexpr Ranking stable_ranking = with_values ? ranking : Ranking::ballot;
-  const uint64_t count = arrays.count;
-  const KeyMap<Bits>& map = settings.map;
-  const bool counts_larger = !with_values && count >= Policy::counted_from;
-  const bool counts_large = !with_values && count >= Policy::dense_from;
-  const bool takes_bits = !with_values && count >= Policy::sparse_from && !counts_large && !counts_larger;
-  const bool counts_dense = takes_bits || counts_large;
-  const bool leaves_narrow = leaves_narrow_pairs<Bits, Value> && count >= Policy::narrow_from;
-  MsdPlan<Bits>* const plan = workspace.plan.data();
-  const bool may_deal = !workspace.dealt_chunks.empty() && workspace.deals(count);
-  const survey_detail::Task<Bits> survey{
-      .keys = arrays.keys_in,
-      .count = count,
-      .map = map,
-      .bucket_keys = Policy::bucket_keys,
-      .most_bucket_keys = Policy::Large::most_keys,
-      .most_keys = counts_larger ? most_counted_keys : Policy::Large::most_keys,
-      .keys_a_value = counts_dense ? survey_detail::counted_keys_a_value : survey_detail::sorted_keys_a_value,
-      .with_values = with_values,
-      .checks_order = settings.digest == nullptr,
-      .has_fine_pieces = !with_values && count >= Policy::fine_from,
-      .asks_for_clumps = count >= Policy::clumps_from && count < survey_detail::clumps_below,
-      .may_deal = may_deal,
-      .sample = survey_detail::CollectedSample<Bits>::in(workspace.sample(), workspace.most_places)};
-  survey_detail::collect_sample(survey, settings.wanted, plan, stream);
-  if (settings.digest == nullptr)
-    rearrange_as_guessed(arrays.keys_in, arrays.keys_out, arrays.values_in, arrays.values_out, count, map,
-                         plan, stream);
-  const digest_detail::Task<Bits> beside(DeviceSpan<const Bits>(arrays.keys_in, count), map,
-                                         settings.digest_beside);
-  const uint32_t idle = std::max(multiprocessors(), 2u) - 1;
-  const uint32_t digesting = settings.digest_beside == nullptr ? 0 : beside.blocks(idle);
-  launch_chained(survey_detail::survey_kernel<Bits>,
-                 {1 + digesting, survey_detail::threads,
-                  std::max(sizeof(survey_detail::Shared<Bits>), sizeof(survey_detail::DigestShared<Bits>))},
-                 stream, survey, beside, plan, workspace.values.data());
-  if constexpr (!with_values) {
-    const survey_detail::FrequentSample<Bits> sample{
-        .keys = arrays.keys_scratch,
-        .sizes = workspace.sample_sizes.data(),
-        .places = survey_detail::frequent_places<Bits>(count),
-        .most_keys = static_cast<uint32_t>(std::min<uint64_t>(count / survey_detail::finders, 1u << 31))};
-    launch_chained(survey_detail::sample_kernel<Bits>,
-                   {2 * sample.places / survey_detail::sample_threads, survey_detail::sample_threads,
-                    sizeof(survey_detail::SampleShared)},
-                   stream, survey, sample, static_cast<const MsdPlan<Bits>*>(plan));
-    launch_chained(survey_detail::find_frequent_kernel<Bits>,
-                   {survey_detail::finders, survey_detail::threads, sizeof(survey_detail::Shared<Bits>)},
-                   stream, survey, sample, plan, workspace.values.data());
-  }
-  if (settings.digest != nullptr)
-    launch_chained(survey_detail::survey_digest_kernel<Bits>, {1, 1}, stream, settings.digest,
-                   survey.bucket_keys, plan);
-
-  constexpr uint32_t blocks_a_multiprocessor = Policy::Partition::blocks_a_multiprocessor;
-  const msd_detail::Spans all(count,
-                              std::min(multiprocessors() * blocks_a_multiprocessor, workspace.most_spans));
-  const uint64_t span = all.keys;
-  const uint32_t spans = all.number;
-  const value_table::ListedValues<Bits>* const listed = workspace.listed.data();
-  msd_detail::count_values(arrays, settings, all, workspace, stream);
-
-  const UncountedLayout<Bits> layout = workspace.layout(count);
-  if constexpr (Policy::deals)
-    if (may_deal) msd_detail::deal(arrays, map, all, layout, workspace, stream);
-
-  const BinCounts counts{.words = reinterpret_cast<unsigned long long*>(workspace.counts.data()),
-                         .are_halves = count >> 32 == 0};
-  using namespace bucket_histogram_detail;
-  const bucket_histogram_detail::Task<Bits> histogram{.keys = arrays.keys_in,
-                                                      .rest = arrays.keys_scratch,
-                                                      .rest_counts = workspace.rest_counts.data(),
-                                                      .count = count,
-                                                      .span = span,
-                                                      .map = map,
-                                                      .counts = counts,
-                                                      .span_counts = workspace.span_counts.data()};
-  launch_chained(bucket_histogram_kernel<Bits>,
-                 {spans, WideCounters::threads, sizeof(bucket_histogram_detail::Shared)}, stream, histogram,
-                 plan);
-
-  if constexpr (Policy::deals)
-    static_assert(
-        MsdWorkspace<Bits, Value, Policy>::layout(Policy::dealt_most).region() / dealt_chunk<Bits> <=
-            1u << 16,
-        "a chunk has a number of 16 bits");
-  // Crowded buckets of either class, and their parts, must suit the launch of the large ones.
-  static_assert(Policy::Small::most_keys <= Policy::Large::most_keys &&
-                Policy::Small::parts <= Policy::Large::parts);
-  using namespace msd_plan_detail;
-  const Decision decision{
-      .counts = counts,
-      .dealt_counts = {.words = reinterpret_cast<unsigned long long*>(workspace.dealt_counts.data()),
-                       .are_halves = false},
-      .offsets = workspace.offsets.data(),
-      .limits = {{Policy::Small::most_keys, Policy::Large::most_keys, counts_larger ? most_counted_keys : 0},
-                 {std::countr_zero(Policy::Small::parts), std::countr_zero(Policy::Large::parts)},
-                 counts_large ? large_buckets
-                 : takes_bits ? small_buckets
-                              : bucket_classes,
-                 counts_dense,
-                 leaves_narrow ? granule<NarrowKey<Bits>, Value> : 0},
-      .lists = {workspace.lists.data()},
-      .frequent_buckets = &listed->buckets[0],
-      .frequent_starts = &listed->starts[0]};
-  launch_chained(decide_kernel<Bits>,
-                 {msd_most_buckets / decide_threads, decide_threads, sizeof(DecideShared)}, stream, decision,
-                 plan, workspace.expansion.data());
-  const uint64_t* const offsets = workspace.offsets.data();
-  if constexpr (!with_values)
-    counting_detail::expand(offsets, 0, DeviceSpan<Bits>(arrays.keys_out, count), map,
-                            static_cast<const SortPlan<Bits>*>(workspace.expansion.data()), stream);
-
-  using namespace partition_detail;
-  using PartitionPolicy = typename Policy::Partition;
-  LaunchShape shape{multiprocessors() * blocks_a_multiprocessor, PartitionPolicy::threads,
-                    sizeof(partition_detail::Shared<Bits, Value, PartitionPolicy, 0>)};
-  Level<Bits, Value> level{.keys = {arrays.keys_in, arrays.keys_scratch, arrays.keys_out},
-                           .values_in = arrays.values_in,
-                           .values_out = arrays.values_out,
-                           .count = count,
-                           .span = span,
-                           .rest_counts = workspace.rest_counts.data(),
-                           .offsets = offsets,
-                           .jobs = nullptr,
-                           .job_counts = workspace.span_counts.data(),
-                           .plan = plan,
-                           .map = map,
-                           .outgrows = outgrows_cache<Bits, Value>(count)};
-  launch_chained(partition_kernel<Bits, Value, stable_ranking, PartitionPolicy, 0>, shape, stream, level);
-  launch_chained(count_jobs_kernel<Bits, Value>, {multiprocessors(), count_threads, sizeof(CountShared)},
-                 stream, level.keys, offsets, workspace.job_keys(count), plan, workspace.jobs.data(),
-                 workspace.job_counts.data());
-  level.jobs = workspace.jobs.data();
-  level.job_counts = workspace.job_counts.data();
-  shape.shared_bytes = sizeof(partition_detail::Shared<Bits, Value, PartitionPolicy, 1>);
-  launch_chained(partition_kernel<Bits, Value, stable_ranking, PartitionPolicy, 1>, shape, stream, level);
-  if constexpr (leaves_narrow_pairs<Bits, Value>)
-    if (leaves_narrow) {
-      using Narrow = NarrowKey<Bits>;
-      shape.shared_bytes = sizeof(partition_detail::Shared<Bits, Value, PartitionPolicy, 1, Narrow>);
-      launch_chained(partition_kernel<Bits, Value, stable_ranking, PartitionPolicy, 1, Narrow>, shape, stream,
-                     level);
-    }
-
-  using bucket_sort_detail::Crowded;
-  const auto task = [&](BucketClass which, BucketClass next) {
-    const BucketLists lists{workspace.lists.data()};
-    return bucket_sort_detail::BucketTask<Bits, Value>{
-        .arrays = {arrays.keys_out, arrays.keys_out, arrays.values_out, arrays.values_out},
-        .rest = arrays.keys_scratch,
-        .list = lists[which],
-        .next_list = lists[next],
-        .map = map,
-        .dealt = {arrays.keys_scratch, layout.region(),
-                  msd_bucket_bits(count, Policy::bucket_keys) - msd_digit_bits, workspace.dealt_chunks.data(),
-                  layout.chunks_a_bucket}};
-  };
-  const auto sort_class = [&]<class BucketPolicy, Crowded crowded>(BucketClass which, BucketClass next) {
-    msd_detail::sort_buckets<BucketPolicy, crowded, stable_ranking>(task(which, next), plan, stream);
-  };
-  using Small = typename Policy::Small;
-  using Large = typename Policy::Large;
-  sort_class.template operator()<Small, Crowded::left_alone>(
-      small_buckets, with_values ? crowded_buckets : repeating_buckets);
-  sort_class.template operator()<Large, Crowded::left_alone>(large_buckets, crowded_buckets);
-  if constexpr (leaves_narrow_pairs<Bits, Value>)
-    if (leaves_narrow)
-      msd_detail::sort_narrow_pairs<Policy>(task(few_valued_buckets, crowded_buckets), plan, stream);
-  if constexpr (!with_values) {
-    namespace counting = bucket_counting_detail;
-    if (takes_bits)
-      msd_detail::sort_by_bits<Policy>(task(few_valued_buckets, repeating_buckets), plan, stream);
-    if (counts_larger || counts_large)
-      msd_detail::count_buckets<Policy, counting::FewValued>(task(few_valued_buckets, repeating_buckets), 0,
-                                                             plan, stream);
-    if (counts_dense)
-      msd_detail::count_buckets<Policy, counting::Dense>(task(dense_buckets, repeating_buckets),
-                                                         Small::most_keys, plan, stream);
-    sort_class.template operator()<ForRepeated<Small>, Crowded::left_alone>(repeating_buckets,
-                                                                            crowded_buckets);
-    sort_class.template operator()<ForRepeated<Large>, Crowded::by_digits>(crowded_buckets, crowded_buckets);
-    if constexpr (Policy::deals)
-      if (may_deal && map.is_of_floats())
-        msd_detail::sort_buckets<ForRepeated<Large>, Crowded::by_digits, stable_ranking, RealParts<Bits>>(
-            task(crowded_buckets, crowded_buckets), plan, stream);
-  } else {
-    sort_class.template operator()<Large, Crowded::by_digits>(crowded_buckets, crowded_buckets);
-  }
-  if constexpr (!with_values)
-    put_in_frequent_values(static_cast<const Bits*>(arrays.keys_scratch),
-                           DeviceSpan<Bits>(arrays.keys_out, count), offsets, map,
-                           static_cast<const MsdPlan<Bits>*>(plan), listed, stream);
+  msd_detail::MsdRun<ranking, Bits, Value, Policy>(arrays, settings, workspace, stream).launch();
 }
 
 /// Pairs: where workspace.plan->maybe_few is set, and nothing else of that plan, counts the values of the
