@@ -227,7 +227,7 @@ class Bucket {
   }
 
   /// The same for keys as the caller has them, of which nothing is known.
-  __device__ __forceinline__ void sort_alone(const BucketRange& range) {
+  __device__ __forceinline__ void sort_as_one_bucket(const BucketRange& range) {
     set_goal(arrays_.keys_out + range.first);
     range_ = range;
     load(range.size, arrays_.keys_in + range.first);
@@ -717,13 +717,14 @@ __global__ __launch_bounds__(Policy::threads, Policy::blocks_a_multiprocessor) v
 
 /// Sorts `count` records as one bucket.
 template <class Bits, class Value, Ranking ranking, class Policy, class Parts>
-__global__ __launch_bounds__(Policy::threads) void sort_alone_kernel(BucketArrays<Bits, Value> arrays,
-                                                                     uint32_t count, KeyMap<Bits> map) {
+__global__ __launch_bounds__(Policy::threads) void sort_as_one_bucket_kernel(BucketArrays<Bits, Value> arrays,
+                                                                             uint32_t count,
+                                                                             KeyMap<Bits> map) {
   if (ptx::is_before_90()) return;
   ptx::wait_for_previous_launch();
   auto& shared = shared_memory<Shared<Bits, Value, Policy>>();
   Bucket<Bits, Value, ranking, Policy, Crowded::by_digits, Parts> bucket(shared, arrays, map);
-  bucket.sort_alone({0, count});
+  bucket.sort_as_one_bucket({0, count});
 }
 
 }  // namespace bucket_sort_detail

@@ -465,7 +465,7 @@ class GridSort {
     Bucket bucket(shared_.bucket, arrays, task_.map);
     for (uint32_t b = blockIdx.x; b < task_.buckets; b += gridDim.x) {
       if (shared_.counts.totals[b] == 0) continue;
-      bucket.sort_alone({shared_.counts.starts[b], shared_.counts.totals[b]});
+      bucket.sort_as_one_bucket({shared_.counts.starts[b], shared_.counts.totals[b]});
     }
   }
 
@@ -571,10 +571,7 @@ inline constexpr uint64_t most_in_grid = uint64_t{Policy::most_blocks} * Policy:
 /// Records that a grid sort takes on the current device; 0 if its blocks cannot wait for each other there.
 template <class Bits, class Value, class Policy = TunedGridSort<Bits, Value>>
 uint64_t grid_capacity() {
-  if (device_attribute(cudaDevAttrCooperativeLaunch) == 0 ||
-      device_attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin) <
-          grid_sort_detail::shared_bytes<Bits, Value, Policy>)
-    return 0;
+  if (!can_cooperate(grid_sort_detail::shared_bytes<Bits, Value, Policy>)) return 0;
   return uint64_t{std::min(multiprocessors(), Policy::most_blocks)} * Policy::most_share;
 }
 

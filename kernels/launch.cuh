@@ -90,6 +90,12 @@ void launch_cooperative(void (*kernel)(Parameters...), LaunchShape shape, cudaSt
   launch_detail::launch(kernel, shape, stream, &together, std::forward<Arguments>(arguments)...);
 }
 
+/// Whether blocks with so much shared memory may wait for each other on the current device.
+inline bool can_cooperate(size_t shared_bytes) {
+  return device_attribute(cudaDevAttrCooperativeLaunch) != 0 &&
+         device_abilities().shared_bytes >= shared_bytes;
+}
+
 /// Multiprocessors of the current device.
 inline uint32_t multiprocessors() { return device_attribute(cudaDevAttrMultiProcessorCount); }
 

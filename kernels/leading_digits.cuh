@@ -16,9 +16,9 @@
 #include "kernels/digit.cuh"
 #include "kernels/hash_slots.cuh"
 #include "kernels/histogram.cuh"
-#include "kernels/lookback.cuh"
 #include "kernels/policy.cuh"
 #include "kernels/ptx.cuh"
+#include "kernels/tickets.cuh"
 #include "kernels/warp.cuh"
 
 #include <cuda_runtime.h>
@@ -132,7 +132,7 @@ struct Shared {
 };
 
 /// One block of those that look for runs in `keys`, sorted by all bits but the lowest `shift`, and mend them.
-/// `listed`: room for most_runs.
+/// `listed`: room for most_runs, or for one run of every two keys.
 template <class Bits, class Value, class Policy>
 class Mender {
  public:

@@ -28,20 +28,16 @@ inline constexpr uint32_t msd_most_buckets = 1u << 16;
 inline constexpr uint32_t msd_digit_bits = 8;
 inline constexpr uint32_t msd_digits = 1u << msd_digit_bits;
 
-/// Lists of buckets: small ones, large ones; those of few values, keys alone, that are set apart: small ones
-/// (bucket_bits.cuh), or large and larger ones (bucket_counting.cuh), and pairs with narrow keys
-/// (bucket_pairs.cuh); where these are keys alone, those of even fewer values (bucket_counting.cuh, too);
-/// small ones, keys alone, of which words of parts are crowded, because values repeat as a rule, or whose
-/// parts are to be found; and those of all kinds that are too crowded for that, with large ones and such of
-/// pairs whose parts are to be found, and of floats the one around zero. They are sorted in this order; a
-/// bucket that is left alone joins one of the last two lists.
+/// Lists of buckets, sorted in this order. A bucket that its kernel finds too crowded joins one of the last two.
 enum BucketClass : uint32_t {
-  small_buckets,
-  large_buckets,
-  few_valued_buckets,
-  dense_buckets,
-  repeating_buckets,
-  crowded_buckets,
+  small_buckets,  // by parts (bucket_sort.cuh), in small blocks
+  large_buckets,  // the same in large ones
+  few_valued_buckets,  // keys alone of few values: small ones by a bit vector (bucket_bits.cuh), or large and larger
+                       // ones by counters (bucket_counting.cuh); pairs with narrow keys (bucket_pairs.cuh)
+  dense_buckets,      // keys alone of even fewer values: by counters
+  repeating_buckets,  // keys alone, small: words of parts are crowded, as values repeat, or parts are to be found
+  crowded_buckets,  // digit by digit: too crowded for that; large ones, and of pairs any, whose parts are to be
+                    // found; of floats the one around zero
   bucket_classes
 };
 
@@ -142,11 +138,12 @@ struct MsdPlan {
   uint32_t guess_failed;     // the keys are not in the order of guess()
   uint32_t has_beyond;       // keys that were counted are beyond the map's range
   uint32_t has_narrow;       // pairs: some parents' keys are left as NarrowKey
-  uint32_t is_unfit;         // no road here leads anywhere, says the sample: what most launches ask first;
+  uint32_t is_unfit;         // no road here leads anywhere, says the sample: what most launches ask first
   uint32_t has_too_large;    // or the histogram: no kernel here finishes one of the buckets
-  uint32_t falls_back;       // no road here leads anywhere: nothing was done
-  uint32_t jobs;             // of the second level
-  uint32_t tickets[3];       // jobs drawn of each level; of the second one, to leave narrow keys
+  uint32_t
+      falls_back;  // what gives_up() said in the end, for the host and the launches behind: nothing was done
+  uint32_t jobs;   // of the second level
+  uint32_t tickets[3];  // jobs drawn of each level; of the second one, to leave narrow keys
   uint32_t listed[bucket_classes];
   uint32_t is_narrow[msd_digits];  // by parent: the keys of its buckets were left as NarrowKey
   MapPiece pieces[most_map_pieces];
@@ -432,9 +429,11 @@ __global__ __launch_bounds__(decide_threads) void decide_kernel(const __grid_con
   const bool is_sorted = plan->has_apart && bucket == plan->bucket_apart;  // by the partitions
   const bool is_wanted = size != 0 && !is_sorted;
   const ClassLimits& limits = decision.limits;
-  uint32_t which = small_buckets;
-  while (which <= few_valued_buckets && size > limits.most_keys[which]) ++which;
-  bool is_too_large = which > (was_dealt ? large_buckets : few_valued_buckets) && is_wanted;
+  uint32_t size_class =
+      small_buckets;  // the next one takes larger buckets; behind few_valued_buckets none does
+  while (size_class <= few_valued_buckets && size > limits.most_keys[size_class]) ++size_class;
+  bool is_too_large = size_class > (was_dealt ? large_buckets : few_valued_buckets) && is_wanted;
+  uint32_t which = size_class;
   ListedBucket listed{};
   bool may_be_narrow = false;
   BucketParts narrow_parts{};
@@ -445,10 +444,10 @@ __global__ __launch_bounds__(decide_threads) void decide_kernel(const __grid_con
                                                : interval_of(plan->linear_buckets(), of_map);
     if (!was_dealt && !plan->has_beyond && !plan->has_apart) interval = closed(interval, plan->map);
     const auto all_above = static_cast<Bits>(interval.last - interval.first);
-    const bool has_few_values = all_above >> few_value_bits == 0;
+    const bool spans_few_values = all_above >> few_value_bits == 0;
     const ValueSpan few{static_cast<uint32_t>(interval.first), static_cast<uint32_t>(all_above)};
-    is_too_large = which == few_valued_buckets && !has_few_values;
-    if (has_few_values && !interval.is_open) {
+    is_too_large = size_class == few_valued_buckets && !spans_few_values;
+    if (spans_few_values && !interval.is_open) {
       if (limits.counts_dense && few.range >> dense_value_bits == 0 && plan->frequent == 0)
         which = dense_buckets;
       else if (which == limits.set_apart &&
@@ -471,8 +470,7 @@ __global__ __launch_bounds__(decide_threads) void decide_kernel(const __grid_con
     else
       listed.few = few;
     if (which == small_buckets && limits.least_narrow != 0 && size >= limits.least_narrow) {
-      const auto range = static_cast<Bits>(interval.last - interval.first);
-      may_be_narrow = range <= static_cast<NarrowKey<Bits>>(~0u);
+      may_be_narrow = all_above <= static_cast<NarrowKey<Bits>>(~0u);
       if (may_be_narrow) narrow_parts = parts_of_narrow_pairs(interval, limits.part_bits[small_buckets]);
     }
   }

@@ -17,12 +17,12 @@
 #include "core/key_bits.hpp"
 #include "kernels/block.cuh"
 #include "kernels/launch.cuh"
-#include "kernels/lookback.cuh"
 #include "kernels/msd_plan.cuh"
 #include "kernels/pair_arrays.cuh"
 #include "kernels/policy.cuh"
 #include "kernels/ptx.cuh"
 #include "kernels/radix_rank.cuh"
+#include "kernels/tickets.cuh"
 #include "kernels/warp.cuh"
 
 #include <cuda_runtime.h>
@@ -42,18 +42,25 @@ constexpr uint32_t rounded_up_root(uint32_t square) {
   return root;
 }
 
-/// A bin of a child that `share` records of a tile are expected of: 2.7 standard deviations of room, what was
-/// left over, the gap before an unaligned start.
+/// Standard deviations of room in a bin, in tenths.
+inline constexpr uint32_t tenths_of_deviation = 27;
+
+/// A bin of a child that `share` records of a tile are expected of: room for deviations, what was left over,
+/// the gap before an unaligned start.
 template <uint32_t granule_>
 __device__ __forceinline__ uint32_t bin_capacity(float share) {
-  const uint32_t room = static_cast<uint32_t>(share + 2.7f * sqrtf(share)) + granule_ + 3;
+  const uint32_t room =
+      static_cast<uint32_t>(share + tenths_of_deviation / 10.0f * sqrtf(share)) + granule_ + 3;
   return (room + granule_ - 1) / granule_ * granule_;
 }
 
-/// All bins together: the sum of bin_capacity, which is largest if all shares are alike.
+/// All bins together: the sum of bin_capacity, which is largest if all shares are alike; then the roots of 256 of
+/// them are 16 times that of a tile.
+static_assert(msd_digits == 16 * 16);
 template <class Policy, uint32_t granule_>
 inline constexpr uint32_t slots =
-    Policy::tile + 27 * rounded_up_root(Policy::tile) * 16 / 10 + msd_digits*(2 * granule_ + 4);
+    Policy::tile +
+    tenths_of_deviation* rounded_up_root(Policy::tile) * 16 / 10 + msd_digits*(2 * granule_ + 4);
 
 /// A slot's number in the low half of a word, and in the high half, signed, how many slots its bin still has:
 /// one atomic addition takes a slot and tells whether there was room. The numbers of slots without room may

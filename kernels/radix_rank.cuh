@@ -7,7 +7,7 @@
 // Two ways. `ballot`: one ballot a bit finds the lanes of equal digit (McCool et al., "Structured Parallel
 // Programming", 2012; CUB calls it match), a leader adds them to the counter. `lane_order`: a shared atomic a
 // lane; the hardware serves the lanes of one instruction that hit one address in lane order, which its manual
-// does not promise, so it is used only on a device where lane_order_holds() found no exception.
+// does not promise, so it is used only on a device where test_lane_order() found no exception.
 #pragma once
 
 #include "kernels/digit.cuh"
@@ -36,7 +36,7 @@ class Packed16 {
   }
 
  private:
-  uint32_t words_[(size + 2) / 2] = {};
+  uint32_t words_[size == 0 ? 1 : (size + 1) / 2] = {};
 };
 
 /// Digit values that so many keys have that the lanes of a warp would queue up for their counters.

@@ -1,6 +1,6 @@
 // radix_sort.cuh - a whole sort in device memory: digest, plan, and the launches that the plan may need.
 //
-//     up to some thousand records:  one block        (bucket_sort.cuh)
+//     up to most_in_one_block:      one block        (bucket_sort.cuh)
 //     up to 1 to 4 million:         one cooperative launch (grid_sort.cuh)
 //     up to 16 or 25 million keys:  another one, for keys that are even (tiled_grid_sort.cuh); the others
 //                                   fall back to what follows
@@ -68,7 +68,7 @@ constexpr bool tries_msd(SortAlgorithm algorithm, uint64_t count) {
 template <class Bits, class Value, class Policy = TunedOnesweep<Bits, Value>>
 constexpr bool fits_one_block(SortAlgorithm algorithm, uint64_t count) {
   if constexpr (has_msd_sort<Bits, Value> && !Policy::is_portable)
-    return algorithm == SortAlgorithm::automatic && count <= most_alone<Bits, Value>;
+    return algorithm == SortAlgorithm::automatic && count <= most_in_one_block<Bits, Value>;
   return false;
 }
 
@@ -344,8 +344,8 @@ const uint32_t* try_msd(const MsdArrays<Bits, Value>& arrays, const SortSettings
 }
 
 template <class Bits, class Value>
-void sort_alone(const MsdArrays<Bits, Value>& arrays, const SortSettings<Bits>& settings,
-                cudaStream_t stream) {
+void sort_as_one_bucket(const MsdArrays<Bits, Value>& arrays, const SortSettings<Bits>& settings,
+                        cudaStream_t stream) {
   if (settings.ranking == Ranking::lane_order)
     sort_in_one_block<Ranking::lane_order>(arrays, settings.map, stream);
   else
@@ -357,7 +357,7 @@ template <class Bits, class Value, class Policy>
 bool sort_in_one_launch(const MsdArrays<Bits, Value>& arrays, const SortSettings<Bits>& settings,
                         const SortWorkspace<Bits, Value, Policy>& workspace, cudaStream_t stream) {
   if (fits_one_block<Bits, Value>(settings.algorithm, arrays.count)) {
-    sort_alone(arrays, settings, stream);
+    sort_as_one_bucket(arrays, settings, stream);
     return true;
   }
   if (!fits_grid<Bits, Value>(settings.algorithm, arrays.count)) return false;

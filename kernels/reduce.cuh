@@ -11,9 +11,9 @@
 
 #include "core/key_bits.hpp"
 #include "kernels/launch.cuh"
-#include "kernels/lookback.cuh"
 #include "kernels/policy.cuh"
 #include "kernels/scan_rows.cuh"
+#include "kernels/tickets.cuh"
 #include "kernels/warp.cuh"
 
 #include <cuda_runtime.h>
@@ -61,18 +61,17 @@ struct TakeSmaller {
   }
 };
 
-/// All threads' values combined by a commutative operator; thread 0 gets the result. `warp_values` is shared
-/// memory of one element a warp; it may be used again after the next barrier. Every thread of the block calls
-/// it.
+/// The smallest of all threads' values by `op`, which is commutative, and idempotent: the last warp's value is
+/// taken more than once. Thread 0 gets it. `warp_values` is shared memory of one element a warp; it may be used
+/// again after the next barrier. Every thread of the block calls it.
 template <uint32_t threads, class T, class Op>
-__device__ __forceinline__ T block_sum(T value, T* warp_values, const Op& op) {
+__device__ __forceinline__ T block_smallest(T value, T* warp_values, const Op& op) {
   constexpr uint32_t warps = threads / warp_threads;
   const uint32_t warp = threadIdx.x / warp_threads;
   value = warp_reduce(value, op);
   if (ptx::lane_id() == 0) warp_values[warp] = value;
   __syncthreads();
-  if (warp == 0)
-    value = warp_reduce(warp_values[std::min(ptx::lane_id(), warps - 1)], op);  // twice changes no minimum
+  if (warp == 0) value = warp_reduce(warp_values[std::min(ptx::lane_id(), warps - 1)], op);
   return value;
 }
 
@@ -125,7 +124,7 @@ __device__ __forceinline__ Bits smallest_of_tile(const ReduceArray<Bits>& array,
                                                  Bits* warp_values) {
   Bits best = std::numeric_limits<Bits>::max();
   for_each_of_tile(array, tile, [&](uint32_t, Bits ordered) { best = std::min(best, ordered); });
-  return block_sum<threads>(best, warp_values, TakeSmaller());
+  return block_smallest<threads>(best, warp_values, TakeSmaller());
 }
 
 /// Lowers *best unless it is low enough already: most blocks need not.
@@ -167,7 +166,7 @@ static __global__ __launch_bounds__(threads) void smallest_and_tile_kernel(Reduc
 
 /// All threads get the smallest of their values.
 __device__ __forceinline__ uint64_t smallest_of_block(uint64_t value, uint64_t* warp_values) {
-  const uint64_t smallest = block_sum<threads>(value, warp_values, TakeSmaller());
+  const uint64_t smallest = block_smallest<threads>(value, warp_values, TakeSmaller());
   __syncthreads();  // the warps' values have been read
   if (threadIdx.x == 0) warp_values[0] = smallest;
   __syncthreads();
@@ -203,7 +202,7 @@ static __global__ __launch_bounds__(threads) void locate_kernel(ReduceArray<Bits
   for_each_of_tile(array, tile, [&](uint32_t at, Bits ordered) {
     if (ordered == best) position = std::min<uint64_t>(position, at);
   });
-  position = block_sum<threads>(position, warp_values, TakeSmaller());
+  position = block_smallest<threads>(position, warp_values, TakeSmaller());
   if (threadIdx.x != 0) return;
   const uint64_t index = array.first_index + tile * tile_elements<Bits> + position;
   state->best = TakeFirst()(state->best, Candidate<uint64_t>{best, index});
@@ -220,7 +219,7 @@ static __global__ __launch_bounds__(threads) void partials_kernel(uint64_t size,
   Candidate<Value> best = at(std::min(i, size - 1));
   for (i += uint64_t{gridDim.x} * threads; i < size; i += uint64_t{gridDim.x} * threads)
     best = TakeFirst()(best, at(i));
-  best = block_sum<threads>(best, warp_values, TakeFirst());
+  best = block_smallest<threads>(best, warp_values, TakeFirst());
   if (threadIdx.x == 0) partials[blockIdx.x] = best;
 }
 
@@ -231,7 +230,7 @@ static __global__ __launch_bounds__(threads) void reduce_partials_kernel(const C
   auto* const warp_values = &shared_memory<Candidate<Value>>();
   Candidate<Value> best = *result;
   for (uint32_t i = threadIdx.x; i < count; i += threads) best = TakeFirst()(best, partials[i]);
-  best = block_sum<threads>(best, warp_values, TakeFirst());
+  best = block_smallest<threads>(best, warp_values, TakeFirst());
   if (threadIdx.x == 0) *result = best;
 }
 
@@ -269,7 +268,7 @@ void reduce_by_partials(uint64_t size, const At& at, Candidate<Value>* partials,
 
 }  // namespace reduce_detail
 
-/// Device memory for reducing pieces of up to `size` elements of `key_bytes`.
+/// Device memory for reducing pieces of up to `size` elements of type Bits.
 struct ReduceMemory {
   ReduceState* state;
   Candidate<uint64_t>* partials;  // two launches
@@ -306,7 +305,7 @@ void reduce_single_pass(const ReduceArray<Bits>& array, bool wants_index, const 
                  memory.state, static_cast<const uint64_t*>(memory.tile_bests), tiles);
 }
 
-/// The same by the seed's two launches; always with the index.
+/// The same by two launches, a partial result a block and then these; always with the index.
 template <class Bits>
 void reduce_two_launch(const ReduceArray<Bits>& array, const ReduceMemory& memory, cudaStream_t stream) {
   if (array.size == 0) return;

@@ -24,7 +24,12 @@ namespace sweepsort {
 
 namespace scan_detail {
 
-/// Up to so many elements, small tiles are better than idle multiprocessors (policy.cuh).
+/// Arrays of up to so many tiles are scanned by these: smaller ones than LargeScan's are better than idle
+/// multiprocessors (policy.cuh).
+inline constexpr uint32_t most_small_tiles = 64;
+inline constexpr uint32_t most_medium_tiles = 128;
+
+/// Elements of so many tiles.
 template <class T, class Policy>
 constexpr uint64_t elements_of(uint32_t tiles) {
   return uint64_t{tiles} * ScanLookbackTile<T, Policy>::elements;
@@ -36,9 +41,10 @@ uint64_t most_tiles(uint64_t size) {
   const auto tiles = [&]<class Policy>(std::type_identity<Policy>, uint64_t most) {
     return ScanLookbackTile<T, Policy>::tiles(std::min(size, most));
   };
-  uint64_t most = std::max({tiles(std::type_identity<SmallScan>{}, elements_of<T, SmallScan>(64)),
-                            tiles(std::type_identity<MediumScan>{}, elements_of<T, MediumScan>(128)),
-                            tiles(std::type_identity<LargeScan>{}, size)});
+  uint64_t most =
+      std::max({tiles(std::type_identity<SmallScan>{}, elements_of<T, SmallScan>(most_small_tiles)),
+                tiles(std::type_identity<MediumScan>{}, elements_of<T, MediumScan>(most_medium_tiles)),
+                tiles(std::type_identity<LargeScan>{}, size)});
   if constexpr (sizeof(T) <= 8) most = std::max(most, ScanRing<T>::tiles(size));
   return most;
 }
@@ -66,9 +72,9 @@ void look_back(const ScanArrays<T>& arrays, const Op& op, const Memory<T>& memor
         return scan_wave<MediumScanWave<T>>(arrays, op, memory.wave, stream);
     }
   } else {
-    if (arrays.size <= elements_of<T, SmallScan>(64))
+    if (arrays.size <= elements_of<T, SmallScan>(most_small_tiles))
       return scan_lookback<SmallScan>(arrays, op, memory.lookback, stream);
-    if (arrays.size <= elements_of<T, MediumScan>(128))
+    if (arrays.size <= elements_of<T, MediumScan>(most_medium_tiles))
       return scan_lookback<MediumScan>(arrays, op, memory.lookback, stream);
   }
   scan_lookback<LargeScan>(arrays, op, memory.lookback, stream);

@@ -26,10 +26,10 @@
 #include "kernels/even_sample.cuh"
 #include "kernels/histogram.cuh"
 #include "kernels/launch.cuh"
-#include "kernels/lookback.cuh"
 #include "kernels/policy.cuh"
 #include "kernels/ptx.cuh"
 #include "kernels/radix_rank.cuh"
+#include "kernels/tickets.cuh"
 #include "kernels/warp.cuh"
 
 #include <cuda_runtime.h>
@@ -428,10 +428,7 @@ uint32_t most_tiled_grid_blocks() {
 /// Keys that a tiled grid sort takes on the current device; 0 if its blocks cannot wait for each other there.
 template <class Bits, class Policy>
 uint64_t tiled_grid_capacity() {
-  if (device_attribute(cudaDevAttrCooperativeLaunch) == 0 ||
-      device_attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin) <
-          tiled_grid_detail::shared_bytes<Bits, Policy>)
-    return 0;
+  if (!can_cooperate(tiled_grid_detail::shared_bytes<Bits, Policy>)) return 0;
   const uint64_t blocks = most_tiled_grid_blocks<Policy>();
   return Policy::most_buckets / blocks * blocks * Policy::bucket_keys;
 }

@@ -1,5 +1,6 @@
 // cuda_sort.cu - from run-time types to the kernels' templates.
 #include "backend/cuda_sort_record.cuh"
+#include "gpu/handles.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -48,13 +49,11 @@ Ranking ranking_of_current_device() {
   check(cudaGetDevice(&device));
   if (device >= most_devices) return Ranking::ballot;
   if (known[device] == unknown) {
-    uint32_t* exceptions = nullptr;
+    const DeviceBuffer<uint32_t> exceptions(1);
     uint32_t found = 0;
-    check(cudaMalloc(&exceptions, sizeof(found)));
-    check(cudaMemset(exceptions, 0, sizeof(found)));
-    test_lane_order(exceptions, nullptr);
-    check(cudaMemcpy(&found, exceptions, sizeof(found), cudaMemcpyDeviceToHost));
-    check(cudaFree(exceptions));
+    check(cudaMemset(exceptions.data(), 0, sizeof(found)));
+    test_lane_order(exceptions.data(), nullptr);
+    check(cudaMemcpy(&found, exceptions.data(), sizeof(found), cudaMemcpyDeviceToHost));
     known[device] = found == 0 ? lane_order : ballot;
   }
   return known[device] == lane_order ? Ranking::lane_order : Ranking::ballot;

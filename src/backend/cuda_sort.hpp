@@ -27,7 +27,7 @@ struct DeviceSort {
   void* values_out = nullptr;
   // For tests: the roads that this device or this size would not take.
   bool force_ballot_ranking = false;  // rank as on a device without lane order (radix_rank.cuh)
-  uint64_t portion_keys = 0;          // keys of one launch of a pass; 0: the tuned number
+  uint64_t portion_keys = 0;          // keys of a portion of a pass (policy.cuh); 0: the tuned number
 };
 
 /// What a device must have at least to run the sorts of this build. Known before any device is.
@@ -37,8 +37,8 @@ struct DeviceNeeds {
 };
 DeviceNeeds device_sort_needs();
 
-/// Device memory that device_sort needs besides the arrays. Pure; depends on type, algorithm, count and
-/// value_bytes.
+/// Device memory that device_sort needs besides the arrays. Pure; depends on type, count, value_bytes and
+/// portion_keys.
 size_t device_sort_workspace_bytes(const DeviceSort& sort);
 
 /// Sorts on the current device in stream order. Neither allocates nor synchronises (but for the first sort on
