@@ -44,7 +44,7 @@ class Arguments {
   std::vector<std::string> positionals_;
 };
 
-/// The first of the commands' words that asks for help.
+/// Whether one of the words asks for help.
 bool asks_for_help(std::span<const std::string> words);
 
 }  // namespace sweepsort::cli

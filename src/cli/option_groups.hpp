@@ -20,7 +20,7 @@ inline constexpr OptionSpec json_option{"json", 0, Takes::optional_value, "FILE"
 /// How the bytes of an input are to be read (read_file_options).
 inline constexpr std::array file_group{
     OptionSpec{"type", 't', Takes::value, "TYPE",
-               "u8 i8 u16 i16 u32 i32 u64 i64 f32 f64, uint32..., <u4 >i8..."},
+               "u8 i8 u16 i16 u32 i32 u64 i64 f32 f64 (bits), uint32..., <u4 >i8... (bytes)"},
     OptionSpec{"format", 0, Takes::value, "FORMAT", "auto, raw, npy or sosd"},
     OptionSpec{"endian", 0, Takes::value, "ORDER", "little or big"},
     OptionSpec{"skip-bytes", 'j', Takes::value, "BYTES", "raw: start so far into the file"},

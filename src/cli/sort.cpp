@@ -29,7 +29,8 @@ constexpr std::array result_group{
     OptionSpec{"values-output", 0, Takes::value, "FILE", "write the sorted values here"},
     OptionSpec{"values-type", 0, Takes::value, "TYPE", "of the values, where name and size do not tell"}};
 constexpr std::array memory_group{
-    OptionSpec{"memory", 'S', Takes::value, "BYTES", "a ceiling: 4G, 512M (default: 75 % of what is free)"},
+    OptionSpec{"memory", 'S', Takes::value, "BYTES",
+               "a ceiling: 4G, 512M, powers of 1024 (default: 75 % of what is free)"},
     OptionSpec{"gpu-memory", 0, Takes::value, "BYTES",
                "a ceiling on the GPU (default: 75 % of what is free)"},
     OptionSpec{"temporary-directory", 'T', Takes::values, "DIR",

@@ -19,7 +19,6 @@ class Talk {
  public:
   Talk(std::string command, const Arguments& arguments);
 
-  bool verbose() const { return verbose_; }
   ProgressFunction progress() { return meter_.function(); }
   /// Says lines with -v; empty without.
   LogFunction log();
@@ -36,7 +35,6 @@ class JsonReport {
   /// report, Error where it cannot be written: before anything is done.
   JsonReport(const Arguments& arguments, std::vector<std::string> precious);
 
-  bool wanted() const { return target_.has_value(); }
   bool on_stdout() const { return target_ && target_->empty(); }
   /// Does nothing if no report is wanted.
   void write(const nlohmann::ordered_json& report) const;

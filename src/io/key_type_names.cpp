@@ -45,7 +45,8 @@ std::optional<DescrType> parse_numpy_descr(std::string_view descr) {
 std::optional<KeyType> type_from_name(std::string_view file_name) {
   for (const KeyType type : all_key_types) {
     if (file_name.ends_with(fmt::format(".{}", name(type)))) return type;
-    if (file_name.ends_with(fmt::format("_{}", numpy_name(type)))) return type;
+    for (const char before : {'.', '_'})
+      if (file_name.ends_with(fmt::format("{}{}", before, numpy_name(type)))) return type;
   }
   return {};
 }

@@ -23,7 +23,7 @@ struct DescrType {
 /// The reverse of numpy_descr, '=' meaning this machine's order; empty for anything else.
 std::optional<DescrType> parse_numpy_descr(std::string_view descr);
 
-/// From a file name's ending: "x.u32", "x_uint64".
+/// From a file name's ending: "x.u32", "x.uint32", "x_uint64".
 std::optional<KeyType> type_from_name(std::string_view file_name);
 
 /// Of an SOSD file, which have no other ending: "x_uint32", "x_uint64".

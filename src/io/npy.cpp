@@ -94,8 +94,7 @@ class LiteralParser {
       parse_descr();
     } else if (key == "fortran_order") {
       once(has_order_, key);
-      // Either way round is the same for one dimension, and for a flattened array whose order of keys goes
-      // away.
+      // Either way round is the same for one dimension; --flatten takes the elements as they lie in memory.
       if (!accept_word("True") && !accept_word("False")) fail("'fortran_order' is neither True nor False");
     } else if (key == "shape") {
       once(has_shape_, key);

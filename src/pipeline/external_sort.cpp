@@ -60,12 +60,12 @@ void ExternalSort::add(StageTimes times) {
 void ExternalSort::save(SortSession& session, uint64_t first, uint64_t count, IndexedRun& to,
                         const MovedFunction& moved) {
   const Transfer& transfer = job_.transfer;
-  const auto [type, value_bytes] = transfer.shape;
+  const KeyType type = transfer.shape.type;
+  const uint32_t value_bytes = transfer.shape.value_bytes;
   const uint64_t width = key_bytes(type);
   auto& run = static_cast<StoredRun&>(*to.run);
   for_record_chunks(
-      transfer, first * width, count, transfer.workers,
-      [&, value_bytes = value_bytes, type = type](uint32_t worker, const RecordChunk& chunk) {
+      transfer, first * width, count, transfer.workers, [&](uint32_t worker, const RecordChunk& chunk) {
         const uint64_t at = first + chunk.first;
         const std::span<std::byte> keys =
             session.get(worker, Column::keys, chunk.first * width, chunk.count * width);

@@ -77,7 +77,6 @@ class ExternalSort {
   void sort(uint32_t lane);
   void save(SortSession& session, uint64_t first, uint64_t count, IndexedRun& to, const MovedFunction& moved);
   IndexedRun make_run(uint64_t count);
-  void form(const Stages& stages);
   void add(StageTimes times);
   /// Merges runs_[first, last) and hands each block to `store`.
   using StoreFunction = std::function<void(SortSession& session, uint64_t first, uint64_t count)>;

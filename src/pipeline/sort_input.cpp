@@ -153,7 +153,7 @@ std::string SortInput::name() const {
 }
 
 std::vector<std::byte> SortInput::header(uint64_t count) const {
-  if (parts_.size() == 1 && count == first_layout().count) return output_header(first_layout(), count);
+  if (parts_.size() == 1) return output_header(first_layout(), count);
   return new_header(first_layout().format, type(), first_layout().endian, count);
 }
 

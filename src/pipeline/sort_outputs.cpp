@@ -66,7 +66,7 @@ void SortOutputs::prepare(std::optional<uint64_t> known) {
   count_ = known.value_or(0);
   is_count_late_ = !known || options_.result == SortResult::unique;
   const bool is_permutation = options_.result == SortResult::permutation;
-  main_.element_bytes = is_permutation ? (count <= uint64_t{1} << 32 ? 4 : 8) : key_bytes(input_.type());
+  main_.element_bytes = is_permutation ? position_bytes(count) : key_bytes(input_.type());
   main_.header = main_header(count, 0);
   if (second_) {
     second_->element_bytes = options_.values.empty() ? sizeof(uint64_t) : values_.bytes();

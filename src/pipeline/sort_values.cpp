@@ -21,12 +21,11 @@ std::optional<KeyType> type_by_size(const InputFile& file, std::span<const std::
   throw UsageError(file.name() + ": the type of the values is not known", "say it with --values-type");
 }
 
-/// Positions below 2^32 fit 4 bytes; of a stream nobody knows yet.
+}  // namespace
+
 uint32_t position_bytes(std::optional<uint64_t> count) {
   return count && *count <= uint64_t{1} << 32 ? 4 : 8;
 }
-
-}  // namespace
 
 SortValues::SortValues(const SortFileOptions& options, std::optional<uint64_t> count) {
   if (options.result == SortResult::permutation) bytes_ = position_bytes(count);
@@ -36,7 +35,12 @@ SortValues::SortValues(const SortFileOptions& options, std::optional<uint64_t> c
   const std::vector<std::byte> prefix = file_->read_prefix();
   FileOptions how{.type = options.values_type};
   if (!how.type) how.type = type_by_size(*file_, prefix, count);
-  layout_ = find_layout(prefix, file_->size(), file_->name(), how);
+  try {
+    layout_ = find_layout(prefix, file_->size(), file_->name(), how);
+  } catch (const Error& error) {  // its hints are options of the keys' file
+    throw Error(error.what(),
+                "--values takes raw and one-dimensional .npy files; --values-type names a raw one's type");
+  }
   bytes_ = static_cast<uint32_t>(key_bytes(layout_.type));
   if (bytes_ < 4)
     throw Error(fmt::format("{}: holds {} values, of {} byte{}", file_->name(), name(layout_.type), bytes_,

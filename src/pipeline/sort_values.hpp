@@ -13,6 +13,9 @@
 
 namespace sweepsort {
 
+/// Bytes of a key's position: those of up to 2^32 keys fit 4; of a stream nobody knows yet.
+uint32_t position_bytes(std::optional<uint64_t> count);
+
 class SortValues {
  public:
   /// Opens what `options` ask for. `count`: of the keys, if it is known.

@@ -67,7 +67,7 @@ class SortMemory {
 };
 
 template <class Bits, class Value>
-struct SortResult {
+struct SortedArrays {
   Columns<Bits, Value> sorted;  // the input or memory's second array
   SortSummary summary;          // but for sort_s
 };
@@ -76,8 +76,8 @@ struct SortResult {
 /// goes to `input`; else to where it is had sooner. Throws Error if the job asks for counting and the range
 /// is too wide. Compiled for the four key widths with no, 4 and 8 byte values.
 template <class Bits, class Value>
-SortResult<Bits, Value> sort_arrays(Columns<Bits, Value> input, const SortJob& job,
-                                    const Digest<Bits>& digest, bool in_place,
-                                    SortMemory<Bits, Value>& memory, const CpuTuning& tuning);
+SortedArrays<Bits, Value> sort_arrays(Columns<Bits, Value> input, const SortJob& job,
+                                      const Digest<Bits>& digest, bool in_place,
+                                      SortMemory<Bits, Value>& memory, const CpuTuning& tuning);
 
 }  // namespace sweepsort

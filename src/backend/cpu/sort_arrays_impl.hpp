@@ -28,7 +28,7 @@ class ArraySort {
  public:
   using Array = Columns<Bits, Value>;
   using Codec = Distance<Bits, floats>;
-  using Result = SortResult<Bits, Value>;
+  using Result = SortedArrays<Bits, Value>;
 
   ArraySort(Array input, const SortJob& job, const Digest<Bits>& digest, const Codec& codec,
             SortMemory<Bits, Value>& memory, const CpuTuning& tuning)
@@ -123,21 +123,21 @@ void copy_columns(Columns<Bits, Value> from, Columns<Bits, Value> to, uint64_t c
 }  // namespace
 
 template <class Bits, class Value>
-SortResult<Bits, Value> sort_arrays(Columns<Bits, Value> input, const SortJob& job,
-                                    const Digest<Bits>& digest, bool in_place,
-                                    SortMemory<Bits, Value>& memory, const CpuTuning& tuning) {
+SortedArrays<Bits, Value> sort_arrays(Columns<Bits, Value> input, const SortJob& job,
+                                      const Digest<Bits>& digest, bool in_place,
+                                      SortMemory<Bits, Value>& memory, const CpuTuning& tuning) {
   const KeyMap<Bits> map = key_map<Bits>(job.type, job.order);
   const auto run = [&]<bool floats>() {
     return ArraySort<Bits, Value, floats>(input, job, digest, {map, digest.smallest}, memory, tuning)
         .run(in_place);
   };
-  const auto choose = [&]() -> SortResult<Bits, Value> {
+  const auto choose = [&]() -> SortedArrays<Bits, Value> {
     if constexpr (sizeof(Bits) >= 4) {
       if (is_floating(job.type)) return run.template operator()<true>();
     }
     return run.template operator()<false>();
   };
-  SortResult<Bits, Value> result = choose();
+  SortedArrays<Bits, Value> result = choose();
   if (in_place && job.count > 0 && result.sorted.keys != input.keys) {
     copy_columns(result.sorted, input, job.count, memory.threads());
     result.sorted = input;
