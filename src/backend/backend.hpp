@@ -1,9 +1,9 @@
 // backend.hpp - what every place that can sort and scan offers: put keys in, sort, get them out.
 //
-// The pipeline (files) and the library (spans) drive a backend through this interface alone; cpu.cpp and
-// cuda.cu implement it. A backend owns its memory. Data goes in and out by chunks, in any order, from several
-// threads at once, so that reading, copying to the device, digesting, copying back and writing overlap
-// without the caller arranging it.
+// The pipeline (files) and the library (spans) drive a backend through this interface alone;
+// cpu/cpu_backend.cpp and cuda.cu implement it. A backend owns its memory. Data goes in and out by chunks, in any
+// order, from several threads at once, so that reading, copying to the device, digesting, copying back and
+// writing overlap without the caller arranging it.
 #pragma once
 
 #include "backend/scan_session.hpp"

@@ -33,7 +33,7 @@ enum class ScanAlgorithm : uint8_t {
 /// Which end of the order is looked for.
 enum class Extreme : uint8_t { min, max };
 
-/// `two_launch` is the seed's reduction: partial results of many blocks, then one block over those.
+/// `two_launch`: partial results of many blocks, then one block over those.
 enum class ReduceAlgorithm : uint8_t { automatic, single_pass, two_launch };
 
 /// The map by which the wanted key is the one with the smallest bits, and NaN of either sign has the largest

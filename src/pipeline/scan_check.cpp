@@ -3,14 +3,17 @@
 
 #include "core/vector_dispatch.hpp"
 
+#include <cstring>
+
 namespace sweepsort {
 namespace {
 
 /// The element as a 64-bit integer, signs extended.
 uint64_t widened(KeyType type, const std::byte* element) {
   return dispatch(type, [&](auto identity) {
-    using T = typename decltype(identity)::type;
-    return static_cast<uint64_t>(*reinterpret_cast<const T*>(element));
+    typename decltype(identity)::type value;
+    std::memcpy(&value, element, sizeof value);
+    return static_cast<uint64_t>(value);
   });
 }
 
@@ -32,36 +35,45 @@ uint64_t combined(KeyType type, ScanOp op, std::span<const std::byte> elements) 
 }  // namespace
 
 ScanCheck::Chunk& ScanCheck::chunk(uint64_t index) {
-  if (chunks_.size() <= index) chunks_.resize(index + 1);
-  return chunks_[index];
+  if (chunks_.size() <= index - settled_) chunks_.resize(index - settled_ + 1);
+  return chunks_[index - settled_];
 }
 
 void ScanCheck::note_input(uint64_t index, std::span<const std::byte> elements) {
   const uint64_t sum = combined(type_, op_, elements);
   const uint64_t last = widened(type_, elements.data() + elements.size() - key_bytes(type_));
   const std::lock_guard lock(mutex_);
-  chunk(index).combined = sum;
-  chunk(index).last_in = last;
+  Chunk& mine = chunk(index);
+  mine.combined = sum;
+  mine.last_in = last;
+  mine.has_in = true;
 }
 
 void ScanCheck::note_output(uint64_t index, std::span<const std::byte> elements) {
   const uint64_t last = widened(output_type_, elements.data() + elements.size() - key_bytes(output_type_));
   const std::lock_guard lock(mutex_);
-  chunk(index).last_out = last;
+  Chunk& mine = chunk(index);
+  mine.last_out = last;
+  mine.has_out = true;
+  settle();
+}
+
+void ScanCheck::settle() {
+  const auto unused = 64 - 8 * key_bytes(output_type_);
+  for (; !chunks_.empty() && chunks_.front().has_in && chunks_.front().has_out; chunks_.pop_front()) {
+    const Chunk& first = chunks_.front();
+    through_ = op_ == ScanOp::sum ? through_ + first.combined : through_ ^ first.combined;
+    uint64_t expected = through_;
+    if (kind_ == ScanKind::exclusive)
+      expected = op_ == ScanOp::sum ? through_ - first.last_in : through_ ^ first.last_in;
+    if (expected << unused != first.last_out << unused) agrees_ = false;
+    ++settled_;
+  }
 }
 
 bool ScanCheck::agrees() const {
   const std::lock_guard lock(mutex_);
-  const auto unused = 64 - 8 * key_bytes(output_type_);
-  uint64_t through = 0;  // all elements up to here
-  for (const Chunk& chunk : chunks_) {
-    through = op_ == ScanOp::sum ? through + chunk.combined : through ^ chunk.combined;
-    uint64_t expected = through;
-    if (kind_ == ScanKind::exclusive)
-      expected = op_ == ScanOp::sum ? through - chunk.last_in : through ^ chunk.last_in;
-    if (expected << unused != chunk.last_out << unused) return false;
-  }
-  return true;
+  return agrees_ && chunks_.empty();
 }
 
 }  // namespace sweepsort
