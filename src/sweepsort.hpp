@@ -66,8 +66,8 @@ struct SortFileOptions {
 /// What a sort is going to do and what it takes.
 struct FilePlan {
   std::string road;          // "in memory", "counting", "external", "streams"
-  uint64_t runs = 0;         // external: sorted runs; of a stream 0, nobody knows
-  uint64_t runs_on_gpu = 0;  // so many of them stay in its memory
+  uint64_t runs = 0;         // external: sorted runs; of a stream that was not read yet 0, nobody knows
+  uint64_t runs_on_gpu = 0;  // so many of them, as planned, stay in its memory
   uint64_t runs_in_memory = 0;
   uint64_t run_records = 0;  // of each, and of each block of the merge
   uint32_t sessions = 1;     // sorted at a time: the next is read meanwhile, and the last written
@@ -159,7 +159,7 @@ struct GenerateReport {
 /// threads.
 GenerateReport generate_file(const std::string& output, const GenerateOptions& options);
 
-/// The key type that a file name's ending says: "x.u32", "x_uint64".
+/// The key type that a file name's ending says: "x.u32", "x.uint32", "x_uint64".
 std::optional<KeyType> type_from_name(std::string_view file_name);
 
 /// The format that a file name's ending says: npy, sosd ("x_uint64") or, as all others do, raw.

@@ -43,6 +43,7 @@ auto transform_argmin(uint64_t first, uint64_t last, F f, uint32_t threads = 0)
 namespace detail {
 
 inline uint32_t team_size(uint32_t threads, uint64_t blocks) {
+  if (blocks <= 1) return 1;
   return static_cast<uint32_t>(std::clamp<uint64_t>(blocks, 1, threads_or_all(threads)));
 }
 

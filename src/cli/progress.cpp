@@ -52,7 +52,7 @@ ProgressMeter::ProgressMeter(std::string command, ProgressWhen when)
   try {
     thread_ = std::thread([this] { run(); });
   } catch (const std::system_error&) {
-    // No thread to be had: the work goes on, and says nothing of itself.
+    // No thread to be had: the work goes on, and says nothing between its phases.
   }
 }
 

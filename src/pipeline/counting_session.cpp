@@ -16,6 +16,12 @@ struct alignas(io_alignment) Page {
 };
 
 template <class Bits>
+inline constexpr size_t values = size_t{1} << (8 * sizeof(Bits));
+/// Histograms of a worker: as many as fit the first-level cache.
+template <class Bits>
+inline constexpr size_t tables = sizeof(Bits) == 1 ? 4 : 1;
+
+template <class Bits>
 class CountingSession : public SortSession {
  public:
   explicit CountingSession(const SortJob& job)
@@ -70,8 +76,8 @@ class CountingSession : public SortSession {
   }
 
  private:
-  static constexpr size_t values = size_t{1} << (8 * sizeof(Bits));
-  static constexpr size_t tables = sizeof(Bits) == 1 ? 4 : 1;  // as many as fit the first-level cache
+  static constexpr size_t values = sweepsort::values<Bits>;
+  static constexpr size_t tables = sweepsort::tables<Bits>;
 
   struct Worker {
     std::vector<Page> pages;
@@ -86,6 +92,18 @@ class CountingSession : public SortSession {
 };
 
 }  // namespace
+
+uint64_t counting_worker_bytes(const SortJob& job) {
+  const bool is_byte = key_bytes(job.type) == 1;
+  const size_t counters = is_byte ? tables<uint8_t> * values<uint8_t> : tables<uint16_t> * values<uint16_t>;
+  return job.chunk_bytes + counters * sizeof(uint64_t);
+}
+
+uint64_t counting_shared_bytes(const SortJob& job) {
+  // Where each value ends; and a stream's chunk.
+  const size_t ends = key_bytes(job.type) == 1 ? values<uint8_t> : values<uint16_t>;
+  return ends * sizeof(uint64_t) + job.chunk_bytes;
+}
 
 std::unique_ptr<SortSession> make_counting_session(const SortJob& job) {
   if (key_bytes(job.type) == 1) return std::make_unique<CountingSession<uint8_t>>(job);

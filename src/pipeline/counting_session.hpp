@@ -10,6 +10,10 @@
 
 namespace sweepsort {
 
+/// Bytes of memory that a worker takes: its chunk and its histograms; and what comes beside the workers. Pure.
+uint64_t counting_worker_bytes(const SortJob& job);
+uint64_t counting_shared_bytes(const SortJob& job);
+
 /// `job.count` need not be known before the sort: all that was put is sorted.
 std::unique_ptr<SortSession> make_counting_session(const SortJob& job);
 

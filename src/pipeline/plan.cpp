@@ -3,6 +3,7 @@
 
 #include "core/error.hpp"
 #include "io/parallel_chunks.hpp"
+#include "pipeline/counting_session.hpp"
 #include "pipeline/run_store.hpp"
 #include "pipeline/stream_merge.hpp"
 
@@ -60,8 +61,6 @@ uint64_t largest(uint64_t most, Fits fits) {
   return low;
 }
 
-uint64_t counters_bytes(uint64_t key_bytes) { return uint64_t{8} << (8 * key_bytes); }
-
 class Planner {
  public:
   Planner(const PlanRequest& request, const FootprintFunction& footprint)
@@ -75,8 +74,7 @@ class Planner {
           "sort the file in parts");
     require_least_memory(request_.memory);
     const bool counts = request_.may_count && record_ <= 2 && request_.algorithm != SortAlgorithm::radix &&
-                        request_.sorted_inputs == 0 && !request_.whole &&
-                        counting_job().chunk_bytes + counters_bytes(record_) <= request_.memory.value;
+                        request_.sorted_inputs == 0 && !request_.whole;
     if (counts && request_.count.value_or(0) * record_ >= least_counted_bytes) return counting();
     if (request_.count && request_.sorted_inputs == 0 && fits_whole(*request_.count)) return in_memory();
     if (request_.whole && request_.count) refuse_whole();
@@ -128,16 +126,16 @@ class Planner {
     return plan;
   }
 
-  SortJob counting_job() const { return job(request_.count.value_or(request_.chunk_bytes)); }
-
+  /// One worker may take more memory than there should be: its counters of 16-bit keys are a mebibyte.
   Plan counting() const {
-    Plan plan{.road = Road::counting, .job = counting_job()};
+    Plan plan{.road = Road::counting, .job = job(request_.count.value_or(request_.chunk_bytes))};
     plan.job.count = request_.count.value_or(0);
-    // A buffer and a histogram of 64-bit counters for each worker.
-    const uint64_t a_worker = plan.job.chunk_bytes + counters_bytes(record_);
+    const uint64_t a_worker = counting_worker_bytes(plan.job);
+    const uint64_t beside = counting_shared_bytes(plan.job);
+    const uint64_t of_workers = request_.memory.value - std::min(request_.memory.value, beside);
     plan.job.workers =
-        static_cast<uint32_t>(std::min<uint64_t>(plan.job.workers, request_.memory.value / a_worker));
-    plan.memory = Bytes{plan.job.workers * a_worker};
+        static_cast<uint32_t>(std::clamp<uint64_t>(of_workers / a_worker, 1, plan.job.workers));
+    plan.memory = Bytes{plan.job.workers * a_worker + beside};
     plan.read = plan.written = Bytes{plan.job.count * record_};
     return plan;
   }

@@ -17,6 +17,7 @@ uint64_t widened(KeyType type, const std::byte* element) {
   });
 }
 
+/// Elements as ChunkReader reads them: aligned.
 uint64_t combined(KeyType type, ScanOp op, std::span<const std::byte> elements) {
   return dispatch(type, [&](auto identity) {
     using T = typename decltype(identity)::type;

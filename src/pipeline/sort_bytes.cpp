@@ -64,7 +64,7 @@ void sort_bytes(KeyType type, uint64_t count, std::span<std::byte> keys, std::sp
     return;
   }
   if (decision.which == BackendChoice::cuda && try_on_gpu(options.where.device, job, keys, values)) return;
-  make_cpu_backend(options.where.threads)->sort(keys, values, job);
+  make_cpu_backend(threads)->sort(keys, values, job);
 }
 
 }  // namespace sweepsort::detail

@@ -43,7 +43,10 @@ SortOutputs::SortOutputs(const SortInput& input, const SortValues& values, const
     throw UsageError(second + ": is the other output as well");
   how.in_place = false;
   how.others = input.files();
-  if (values.file()) how.input = values.file();  // whose mode the sorted values get
+  if (values.file()) {
+    how.others.push_back(values.file());
+    how.input = values.file();  // whose mode the sorted values get
+  }
   second_.emplace(File{.output = open_output(second, how)});
 }
 

@@ -37,9 +37,12 @@ SortValues::SortValues(const SortFileOptions& options, std::optional<uint64_t> c
   if (!how.type) how.type = type_by_size(*file_, prefix, count);
   try {
     layout_ = find_layout(prefix, file_->size(), file_->name(), how);
-  } catch (const Error& error) {  // its hints are options of the keys' file
-    throw Error(error.what(),
-                "--values takes raw and one-dimensional .npy files; --values-type names a raw one's type");
+  } catch (const Error& error) {
+    if (error.hint().find('-') == std::string::npos) throw;
+    // The options that it names are of the keys' file.
+    throw Error(
+        error.what(),
+        "--values takes raw, SOSD and one-dimensional .npy files; --values-type names a raw one's type");
   }
   bytes_ = static_cast<uint32_t>(key_bytes(layout_.type));
   if (bytes_ < 4)

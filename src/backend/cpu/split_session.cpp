@@ -5,6 +5,7 @@
 #include "backend/cpu/sort_arrays.hpp"
 #include "core/error.hpp"
 #include "core/sample.hpp"
+#include "core/team.hpp"
 
 #include <fmt/format.h>
 
@@ -15,6 +16,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <semaphore>
 #include <utility>
 #include <vector>
 
@@ -114,7 +116,7 @@ struct PlacedBy {
 template <class Bits>
 class SplitSession : public SortSession {
  public:
-  SplitSession(const SortJob& job, SplitPlan<Bits> plan, const CpuTuning& tuning)
+  SplitSession(const SortJob& job, SplitPlan<Bits> plan, uint32_t threads, const CpuTuning& tuning)
       : job_(job),
         plan_(std::move(plan)),
         tuning_(tuning),
@@ -122,7 +124,8 @@ class SplitSession : public SortSession {
         blocks_(job.count, static_cast<uint32_t>(tuning.split_block_bytes / sizeof(Bits)), plan_.rule.buckets,
                 std::max(1u, job.workers)),
         ends_(plan_.rule.buckets),
-        by_vqsort_(uses_vqsort<Bits, NoValue>(job, tuning)) {
+        by_vqsort_(uses_vqsort<Bits, NoValue>(job, tuning)),
+        may_compute_(threads < threads_or_all(0) ? threads : std::max(1u, job.workers)) {
     for (uint32_t worker = 0; worker < std::max(1u, job.workers); ++worker)
       workers_.push_back({PageArray(job.chunk_bytes), PageArray(tables_bytes<Bits>), 0, {}});
   }
@@ -171,6 +174,7 @@ class SplitSession : public SortSession {
   std::span<std::byte> get(uint32_t worker, Column, uint64_t first_byte, size_t bytes) override {
     Worker& mine = workers_.at(worker);
     mine.make_pages();
+    const Turn turn(may_compute_);
     auto* const to = reinterpret_cast<Bits*>(mine.buffer.data());
     const uint64_t first = first_byte / sizeof(Bits);
     const uint64_t end = first + bytes / sizeof(Bits);
@@ -202,6 +206,17 @@ class SplitSession : public SortSession {
       if (!std::exchange(has_pages, true)) buffer.touch(0, buffer.size());
     }
     BlockTables<Bits>& tables_of() const { return *reinterpret_cast<BlockTables<Bits>*>(tables.data()); }
+  };
+
+  class Turn {
+   public:
+    explicit Turn(std::counting_semaphore<>& turns) : turns_(turns) { turns_.acquire(); }
+    ~Turn() { turns_.release(); }
+    Turn(const Turn&) = delete;
+    Turn& operator=(const Turn&) = delete;
+
+   private:
+    std::counting_semaphore<>& turns_;
   };
 
   /// A bucket that more than one chunk has a part of.
@@ -301,6 +316,9 @@ class SplitSession : public SortSession {
   std::vector<uint64_t> ends_;  // of the buckets in the result
   uint64_t largest_ = 0;        // keys of a bucket that are kept
   bool by_vqsort_;
+  // Of the workers, some of which wait for the disk, as many as were asked for. Where that is one a processor, all
+  // of them: one that is preempted would keep the others waiting while its processor idles.
+  std::counting_semaphore<> may_compute_;
   std::mutex mutex_;  // of what follows
   std::map<uint32_t, std::shared_ptr<SharedBucket>> shared_;
   std::vector<PageArray> spare_;  // memory for shared buckets
@@ -310,7 +328,7 @@ template <class Bits>
 std::unique_ptr<SortSession> make_session(const SortJob& job, uint32_t threads, const CpuTuning& tuning) {
   auto plan = make_split_plan<Bits>(job, threads, tuning);
   if (!plan) return nullptr;
-  return std::make_unique<SplitSession<Bits>>(job, std::move(*plan), tuning);
+  return std::make_unique<SplitSession<Bits>>(job, std::move(*plan), threads, tuning);
 }
 
 }  // namespace
