@@ -101,7 +101,7 @@ constexpr Command check_command{
         "  sweepsort check sorted.u32                    exit code 0: sorted, 1: not, 2: error\n"
         "  sweepsort check -q -t '>i8' data.bin && ...   big-endian i64; the exit code alone\n"
         "  sweepsort check --json array.npy              for programs\n\n"
-        "Two files with the same fingerprint hold the same keys, in whatever order.\n\n",
+        "Two files of one type with the same fingerprint hold the same keys, in whatever order.\n\n",
     .options = groups,
     .run = run_check};
 

@@ -25,10 +25,10 @@ constexpr std::array aliases{
     Alias{"f64", KeyType::f64},      Alias{"uint8", KeyType::u8},     Alias{"int8", KeyType::i8},
     Alias{"uint16", KeyType::u16},   Alias{"int16", KeyType::i16},    Alias{"uint32", KeyType::u32},
     Alias{"int32", KeyType::i32},    Alias{"uint64", KeyType::u64},   Alias{"int64", KeyType::i64},
-    Alias{"float32", KeyType::f32},  Alias{"float64", KeyType::f64},  Alias{"float", KeyType::f32},
-    Alias{"double", KeyType::f64},   Alias{"uint8_t", KeyType::u8},   Alias{"int8_t", KeyType::i8},
-    Alias{"uint16_t", KeyType::u16}, Alias{"int16_t", KeyType::i16},  Alias{"uint32_t", KeyType::u32},
-    Alias{"int32_t", KeyType::i32},  Alias{"uint64_t", KeyType::u64}, Alias{"int64_t", KeyType::i64}};
+    Alias{"float32", KeyType::f32},  Alias{"float64", KeyType::f64},  Alias{"double", KeyType::f64},
+    Alias{"uint8_t", KeyType::u8},   Alias{"int8_t", KeyType::i8},    Alias{"uint16_t", KeyType::u16},
+    Alias{"int16_t", KeyType::i16},  Alias{"uint32_t", KeyType::u32}, Alias{"int32_t", KeyType::i32},
+    Alias{"uint64_t", KeyType::u64}, Alias{"int64_t", KeyType::i64}};
 
 constexpr std::string_view known_types =
     "known are u8 i8 u16 i16 u32 i32 u64 i64 f32 f64, also uint32, float64, <u4, >i8";
@@ -72,8 +72,9 @@ NamedType parse_key_type(std::string_view text, std::string_view option) {
   }
   // Of another kind the keys would be in another order.
   std::vector<std::string_view> names;
-  // "int" begins the names of several widths: none of them is meant more than the others.
-  const bool lacks_width = text == "int" || text == "uint";
+  // "int" begins the names of several widths: none of them is meant more than the others. C's float has 32 bits,
+  // Python's 64.
+  const bool lacks_width = text == "int" || text == "uint" || text == "float";
   for (const Alias& alias : aliases)
     if (!lacks_width && edit_distance(text.substr(0, 1), alias.name.substr(0, 1)) == 0)
       names.push_back(alias.name);
