@@ -84,12 +84,15 @@ struct SortReport {
   KeyType type = KeyType::u32;
   FileFormat format = FileFormat::raw;
   Endian endian = Endian::little;  // of the keys in the files
+  uint32_t value_bytes = 0;        // of each value that travelled; 0: none
+  FileFormat values_format = FileFormat::raw;
   uint64_t input_bytes = 0;
   uint64_t output_bytes = 0;
-  std::string backend;      // "cpu", "cuda"
-  std::string backend_why;  // why that one
-  std::string device;       // what it is
-  std::string algorithm;    // what ran
+  std::string backend;        // "cpu", "cuda"
+  std::string backend_why;    // why that one
+  std::string device;         // what it is
+  std::string algorithm;      // what ran
+  std::string algorithm_why;  // why that one; empty: its name says it
   FilePlan plan;
   std::optional<uint64_t> distinct;  // unique: keys written
   bool verified = false;

@@ -138,6 +138,7 @@ class CudaSortSession final : public SortSession {
       throw Error("--algorithm counting: the keys' range is too wide to be counted",
                   "use --algorithm auto or radix");
     return {.algorithm = name_of(outcome.road),
+            .why = why(outcome),
             .live_digits = outcome.live_digits,
             .sort_s = done.seconds_since(begun)};
   }
@@ -175,6 +176,21 @@ class CudaSortSession final : public SortSession {
       case DeviceSortOutcome::Road::block: return "one-block";
       case DeviceSortOutcome::Road::grid: return "one-launch";
       default: return "radix-lsd";
+    }
+  }
+
+  /// Empty: the name says it.
+  std::string why(const DeviceSortOutcome& outcome) const {
+    switch (outcome.road) {
+      case DeviceSortOutcome::Road::counting: return "the keys have few values";
+      case DeviceSortOutcome::Road::msd:
+        return "the keys are many, and buckets by leading bits fit a block each";
+      case DeviceSortOutcome::Road::block: return "one block holds all keys";
+      case DeviceSortOutcome::Road::grid: return "the multiprocessors hold all keys at once";
+      case DeviceSortOutcome::Road::radix:
+        return "passes by " + std::to_string(outcome.live_digits) + " of " +
+               std::to_string(key_bytes(job_.type)) + " bytes tell the keys apart";
+      default: return {};
     }
   }
 

@@ -84,7 +84,7 @@ WhereOptions read_where_options(const Arguments& arguments) {
 std::vector<std::string> read_inputs(const Arguments& arguments) {
   const auto& inputs = arguments.positionals();
   for (const std::string& input : inputs)
-    if (input.empty()) throw UsageError("the input's name is empty");
+    if (input.empty()) throw UsageError("the input's name is empty", "'-' is standard input");
   // --json takes no value behind a space, as that would be the input.
   const bool has_json = arguments.find("json").value_or("a file") == "";
   for (const std::string& input : inputs)
@@ -111,7 +111,7 @@ std::string read_output(const Arguments& arguments, const std::string& input) {
   const auto output = arguments.find("output");
   if (!arguments.has("in-place")) return output.value_or("-");
   if (output) throw UsageError("--in-place and --output contradict each other", "leave one of them out");
-  if (input == "-") throw UsageError("--in-place needs an input file");
+  if (input == "-") throw UsageError("--in-place needs an input file", "name one, or an output with -o");
   return "";
 }
 

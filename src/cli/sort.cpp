@@ -7,6 +7,7 @@
 #include "cli/talk.hpp"
 #include "cli/terminal.hpp"
 
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 #include <unistd.h>
 
@@ -99,6 +100,15 @@ std::vector<std::string> all_outputs(const std::string& output, const SortFileOp
 }
 
 /// Values have a width and no type.
+void note_misleading_values_name(const std::string& output, const SortReport& report) {
+  const FileFormat named = format_from_name(output);
+  const std::optional<KeyType> type = type_from_name(output);
+  if (named == FileFormat::raw && !type) return;
+  if (named == report.values_format && (!type || key_bytes(*type) == report.value_bytes)) return;
+  say("sort", fmt::format("{}: holds {} values of {} bytes, although its name says {}", output,
+                          name(report.values_format), report.value_bytes, type ? name(*type) : name(named)));
+}
+
 void note_misleading_names(const Arguments& arguments, const std::string& output,
                            const SortFileOptions& options, const SortReport& report) {
   const bool is_permutation = options.result == SortResult::permutation;
@@ -108,6 +118,8 @@ void note_misleading_names(const Arguments& arguments, const std::string& output
   note_misleading_name("sort", arguments, output, is_permutation ? positions : keys);
   note_misleading_name("sort", arguments, options.counts_output,
                        {KeyType::u64, format_from_name(options.counts_output)});
+  if (report.value_bytes != 0 && !arguments.has("quiet"))
+    note_misleading_values_name(options.values_output, report);
 }
 
 void keep_outputs_apart(const std::vector<std::string>& outputs) {

@@ -23,8 +23,10 @@ RepeatTimes times_of(const SortReport& report) {
 }  // namespace
 
 std::vector<std::string> phase_lines(const SortReport& report) {
-  std::vector<std::string> lines{
-      fmt::format("{} on {}: {}", report.algorithm, report.backend, report.device)};
+  std::vector<std::string> lines;
+  if (!report.algorithm_why.empty())
+    lines.push_back(fmt::format("algorithm {}: {}", report.algorithm, report.algorithm_why));
+  lines.push_back(fmt::format("{} on {}: {}", report.algorithm, report.backend, report.device));
   for (const PhaseTime& phase : report.phases) {
     std::string line = fmt::format("{:<8}{:>10}", name(phase.phase), format_time(phase.time_s));
     if (phase.bytes > 0) {
@@ -143,6 +145,7 @@ nlohmann::ordered_json sort_json(const SortReport& report, const std::vector<std
           {"backend_why", report.backend_why},
           {"device", report.device},
           {"algorithm", report.algorithm},
+          {"algorithm_why", report.algorithm_why},
           {"dry_run", options.plan_only},
           {"plan", plan_json},
           {"distinct", report.distinct ? Json(*report.distinct) : Json()},

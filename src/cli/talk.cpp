@@ -35,7 +35,8 @@ constexpr std::string_view report_begin = "{\n  \"schema\": \"sweepsort.";
 
 Talk::Talk(std::string command, const Arguments& arguments)
     : verbose_(arguments.has("verbose")), meter_(std::move(command), read_progress(arguments)) {
-  if (verbose_ && arguments.has("quiet")) throw UsageError("--quiet and --verbose contradict each other");
+  if (verbose_ && arguments.has("quiet"))
+    throw UsageError("--quiet and --verbose contradict each other", "leave one of them out");
 }
 
 LogFunction Talk::log() {

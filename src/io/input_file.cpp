@@ -48,7 +48,7 @@ Error no_such_file(const std::string& path) {
 FileDescriptor open_input(const std::string& path) {
   if (path == "-") {
     FileDescriptor copy(::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3));
-    if (!copy) throw system_error("standard input", "read", errno);
+    if (!copy) throw system_error(std::string(standard_input_name), "read", errno);
     return copy;
   }
   FileDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY));
@@ -67,7 +67,7 @@ bool same_time(const timespec& a, const timespec& b) {
 }  // namespace
 
 InputFile::InputFile(const std::string& path) : path_(path) {
-  const std::string name = path == "-" ? "standard input" : path;
+  const std::string name = path == "-" ? std::string(standard_input_name) : path;
   FileDescriptor file = open_input(path);
   if (::fstat(file.get(), &status_) != 0) throw system_error(name, "examine", errno);
   if (S_ISDIR(status_.st_mode)) throw Error(name + ": is a directory", "name the files that are in it");

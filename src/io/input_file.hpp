@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace sweepsort {
@@ -23,6 +24,9 @@ struct FileIdentity {
   }
   friend bool operator==(FileIdentity, FileIdentity) = default;
 };
+
+/// What messages call it.
+inline constexpr std::string_view standard_input_name = "standard input";
 
 class InputFile {
  public:

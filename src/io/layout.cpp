@@ -3,6 +3,7 @@
 #include "io/layout.hpp"
 
 #include "core/error.hpp"
+#include "io/input_file.hpp"
 #include "io/key_type_names.hpp"
 
 #include <fmt/format.h>
@@ -24,6 +25,10 @@ std::optional<uint64_t> sosd_count(std::span<const std::byte> prefix) {
   uint64_t count;
   std::memcpy(&count, prefix.data(), sizeof count);
   return count;
+}
+
+std::string as_raw_options(const NpyHeader& npy) {
+  return sweepsort::as_raw_options({.type = npy.type, .endian = npy.endian, .data_offset = npy.bytes});
 }
 
 /// Whether header and keys are all that the file holds.
@@ -56,7 +61,13 @@ class LayoutFinder {
   void note(std::string line) { layout_.notes.push_back(std::move(line)); }
 
   FileFormat infer_format() {
-    if (has_window(options_)) return FileFormat::raw;
+    if (has_window(options_)) {
+      if (has_npy_magic(prefix_))
+        throw UsageError(
+            name_ + ": is a .npy file, of which no bytes are skipped and no part is read",
+            fmt::format("its keys as bare ones: {}", as_raw_options(parse_npy_header(prefix_, name_))));
+      return FileFormat::raw;
+    }
     if (has_npy_magic(prefix_)) {
       note(fmt::format("{}: format npy, by its first bytes", name_));
       return FileFormat::npy;
@@ -81,9 +92,9 @@ class LayoutFinder {
   void find_raw() {
     const auto type = stated_type(type_from_name(name_));
     if (!type)
-      throw UsageError(
-          name_ + ": the key type is not known",
-          fmt::format("say it with -t, for example -t u32{}", file_bytes_ ? ", or name the file .u32" : ""));
+      throw UsageError(name_ + ": the key type is not known",
+                       fmt::format("say it with -t, for example -t u32{}",
+                                   name_ == standard_input_name ? "" : ", or name the file .u32"));
     layout_.type = *type;
     layout_.endian = options_.endian.value_or(Endian::little);
     layout_.data_offset = options_.skip_bytes;
@@ -110,10 +121,12 @@ class LayoutFinder {
       throw UsageError(
           fmt::format("{}: its header says {}, the type asked for is {}", name_, sweepsort::name(npy.type),
                       sweepsort::name(*options_.type)),
-          "leave the type out, or read it as raw: --format raw --skip-bytes " + std::to_string(npy.bytes));
+          fmt::format(
+              "leave the type out, or read other keys behind its header: --format raw --skip-bytes {} -t {}",
+              npy.bytes, sweepsort::name(*options_.type)));
     if (options_.endian && *options_.endian != npy.endian && key_bytes(npy.type) > 1)
       throw UsageError(name_ + ": its header states another byte order than the one asked for",
-                       "leave --endian out");
+                       "leave --endian out, and the byte order of --type");
     if (npy.dimensions != 1 && !options_.flatten)
       throw Error(fmt::format("{}: the array has {} dimensions", name_, npy.dimensions),
                   "--flatten reads all of its keys as one dimension");
@@ -157,11 +170,11 @@ class LayoutFinder {
     const size_t width = key_bytes(layout_.type);
     const std::string rest = data % width ? fmt::format(" and {} bytes", data % width) : std::string();
     const bool is_longer = is_countable && layout_.count < (data + width - 1) / width;
-    throw Error(
-        fmt::format("{}: {} says {}, the file holds {}{}: it is {}", name_, who, claim, data / width, rest,
-                    is_longer ? "longer than it should be" : "cut short"),
-        fmt::format("--format raw takes it as bare keys, with --skip-bytes {} from behind the header on",
-                    layout_.data_offset));
+    const std::string part =
+        data % width ? fmt::format(" --read-bytes {}", data - data % width) : std::string();
+    throw Error(fmt::format("{}: {} says {}, the file holds {}{}: it is {}", name_, who, claim, data / width,
+                            rest, is_longer ? "longer than it should be" : "cut short"),
+                fmt::format("{}{} takes the keys that are there", as_raw_options(layout_), part));
   }
 
   std::span<const std::byte> prefix_;
@@ -172,6 +185,11 @@ class LayoutFinder {
 };
 
 }  // namespace
+
+std::string as_raw_options(const Layout& layout) {
+  return fmt::format("--format raw --skip-bytes {} -t {}{}", layout.data_offset, name(layout.type),
+                     layout.is_swapped() ? " --endian big" : "");
+}
 
 Layout find_layout(std::span<const std::byte> prefix, std::optional<uint64_t> file_bytes,
                    const std::string& name, const FileOptions& options) {

@@ -47,6 +47,9 @@ struct Layout {
 Layout find_layout(std::span<const std::byte> prefix, std::optional<uint64_t> file_bytes,
                    const std::string& name, const FileOptions& options);
 
+/// For hints: the options that read the keys of this layout as bare ones.
+std::string as_raw_options(const Layout& layout);
+
 /// Throws UsageError, with this hint, where a SOSD file of that name cannot hold such keys.
 void require_sosd(KeyType type, Endian endian, const std::string& name, const char* hint);
 

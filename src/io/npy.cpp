@@ -15,6 +15,9 @@ namespace sweepsort {
 namespace {
 
 constexpr std::string_view magic = "\x93NUMPY";
+constexpr const char* damaged_hint =
+    "--format raw reads bare keys: -t is their type, --endian their byte order, --skip-bytes where they "
+    "begin";
 
 /// For messages: a header is hostile until proven otherwise, so no control characters and not too much of it.
 std::string printable(std::string_view text) {
@@ -46,7 +49,7 @@ class LiteralParser {
 
  private:
   [[noreturn]] void fail(const std::string& what) const {
-    throw Error(fmt::format("{}: damaged .npy header: {}", name_, what));
+    throw Error(fmt::format("{}: damaged .npy header: {}", name_, what), damaged_hint);
   }
 
   void skip_spaces() {
@@ -189,7 +192,7 @@ NpyHeader parse_npy_header(std::span<const std::byte> prefix, const std::string&
   if (!has_npy_magic(prefix)) throw Error(name + ": not a .npy file: the magic number is missing");
   constexpr size_t version_at = magic.size();
   const std::string cut = name + ": damaged .npy header: the file ends inside it";
-  if (prefix.size() < version_at + 2) throw Error(cut);
+  if (prefix.size() < version_at + 2) throw Error(cut, damaged_hint);
   const auto major = std::to_integer<uint32_t>(prefix[version_at]);
   const auto minor = std::to_integer<uint32_t>(prefix[version_at + 1]);
   if (major < 1 || major > 3 || minor != 0)
@@ -197,13 +200,14 @@ NpyHeader parse_npy_header(std::span<const std::byte> prefix, const std::string&
                 "versions 1.0, 2.0 and 3.0 are");
   const size_t length_at = version_at + 2;
   const size_t length_bytes = major == 1 ? 2 : 4;
-  if (prefix.size() < length_at + length_bytes) throw Error(cut);
+  if (prefix.size() < length_at + length_bytes) throw Error(cut, damaged_hint);
   const uint64_t length = little_endian(prefix.subspan(length_at, length_bytes));
   if (length > npy_most_header_bytes)
     throw Error(fmt::format("{}: the .npy header has {} bytes; more than {} are refused", name, length,
-                            npy_most_header_bytes));
+                            npy_most_header_bytes),
+                damaged_hint);
   const size_t text_at = length_at + length_bytes;
-  if (prefix.size() - text_at < length) throw Error(cut);
+  if (prefix.size() - text_at < length) throw Error(cut, damaged_hint);
 
   NpyHeader header;
   header.bytes = text_at + static_cast<size_t>(length);

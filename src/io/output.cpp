@@ -30,8 +30,9 @@ void refuse_inputs(const struct stat& status, const std::string& name, const Out
   if (std::ranges::any_of(options.others, is_same))
     throw Error(name + ": is an input", "write to another file");
   if (is_input(status, options) && !options.in_place)
-    throw Error(name + ": is the input",
-                S_ISREG(status.st_mode) ? "--in-place replaces it" : "write to a file");
+    throw Error(name + ": is the input", !S_ISREG(status.st_mode) ? "write to a file"
+                                         : options.others.empty() ? "--in-place replaces it"
+                                                                  : "write to another file");
 }
 
 /// A pipe, a socket, a device, or standard output whatever that is.

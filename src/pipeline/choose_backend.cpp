@@ -38,6 +38,16 @@ void require_device(const CudaStatus& status, int device) {
                 "devices are numbered from 0; sweepsort info lists them");
 }
 
+std::string describe_estimates(double cpu_s, uint32_t threads, double cuda_s) {
+  const auto about = [](double time_s) {
+    if (time_s >= 1) return fmt::format("{:.1f} s", time_s);
+    if (time_s >= 1e-3) return fmt::format("{:.0f} ms", time_s * 1e3);
+    return fmt::format("{:.1f} us", time_s * 1e6);
+  };
+  return fmt::format("about {} on {} CPU thread{}, {} on a GPU with its start", about(cpu_s), threads,
+                     threads == 1 ? "" : "s", about(cuda_s));
+}
+
 BackendDecision choose_backend(const KeysToSort& keys, const AskStatus& ask, uint32_t threads,
                                const WhereOptions& where) {
   if (where.backend == BackendChoice::cpu) return {BackendChoice::cpu, "asked for"};
@@ -48,11 +58,9 @@ BackendDecision choose_backend(const KeysToSort& keys, const AskStatus& ask, uin
   double cpu_s = count * cpu_s_per_key(keys.type) / threads;
   const bool in_order = is_automatic && cpu_s > cuda_s && keys.looks_in_order && keys.looks_in_order();
   if (in_order) cpu_s *= cpu_in_order;
-  BackendDecision by_time{
-      BackendChoice::cpu,
-      fmt::format("for {} {} keys{} about {:.2g} s on {} CPU thread{}, {:.2g} s on a GPU with its start",
-                  keys.count, name(keys.type), in_order ? " that look sorted, or reversed," : "", cpu_s,
-                  threads, threads == 1 ? "" : "s", cuda_s)};
+  BackendDecision by_time{BackendChoice::cpu, fmt::format("for {} {} keys{} {}", keys.count, name(keys.type),
+                                                          in_order ? " that look sorted, or reversed," : "",
+                                                          describe_estimates(cpu_s, threads, cuda_s))};
   if (is_automatic && cpu_s <= cuda_s) return by_time;
   const CudaStatus status = ask();
   if (!is_automatic && !status.usable)

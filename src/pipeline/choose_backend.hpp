@@ -30,6 +30,9 @@ struct KeysToSort {
 /// Whoever names a device wants that one and no other: throws Error if it is not there.
 void require_device(const CudaStatus& status, int device);
 
+/// Estimates, for people: "about 2.7 us on 2 CPU threads, 250 ms on a GPU with its start".
+std::string describe_estimates(double cpu_s, uint32_t threads, double cuda_s);
+
 /// `threads` is how many the CPU backend would use. Throws Error with the status's reason and hint if CUDA is
 /// asked for and cannot be had.
 BackendDecision choose_backend(const KeysToSort& keys, const AskStatus& ask, uint32_t threads,

@@ -4,6 +4,8 @@
 #include "core/key_bits.hpp"
 #include "io/parallel_chunks.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstring>
 #include <vector>
@@ -57,7 +59,8 @@ class CountingSession : public SortSession {
         for (size_t table = 0; table < tables; ++table) sum += worker.counts[table * values + key];
       ends_[value] = sum;
     }
-    return {.algorithm = "counting"};
+    return {.algorithm = "counting",
+            .why = fmt::format("keys of {} bits have {} values at most", sizeof(Bits) * 8, values)};
   }
 
   std::span<std::byte> get(uint32_t worker, Column, uint64_t first_byte, size_t bytes) override {

@@ -46,8 +46,8 @@ SortSession& ExternalSort::session(uint32_t lane, uint64_t count) {
 }
 
 void ExternalSort::sort(uint32_t lane) {
-  const std::string algorithm = sessions_[lane]->sort().algorithm;
-  if (algorithm_.empty()) algorithm_ = algorithm;
+  SortSummary summary = sessions_[lane]->sort();
+  if (first_sort_.algorithm.empty()) first_sort_ = std::move(summary);
 }
 
 void ExternalSort::add(StageTimes times) {

@@ -70,7 +70,9 @@ class ExternalSort {
 
   /// Of all passes so far.
   StageTimes times() const { return times_; }
-  const std::string& algorithm() const { return algorithm_; }
+  /// Of the first run that was sorted.
+  const std::string& algorithm() const { return first_sort_.algorithm; }
+  const std::string& algorithm_why() const { return first_sort_.why; }
 
  private:
   SortSession& session(uint32_t lane, uint64_t count);
@@ -93,7 +95,7 @@ class ExternalSort {
   InspectFunction inspect_;
   bool are_stored_ = true;  // the runs, by us
   StageTimes times_;
-  std::string algorithm_;
+  SortSummary first_sort_;
 };
 
 }  // namespace sweepsort

@@ -1,6 +1,10 @@
 // key_stream.cpp - the prefix that the layout was found in, then what follows it.
 #include "pipeline/key_stream.hpp"
 
+#include "core/error.hpp"
+
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <limits>
 
@@ -66,7 +70,10 @@ void KeyStream::skip_to_keys() {
 void KeyStream::check_length() {
   // With a window nothing behind it is taken: the stream may have no end.
   std::byte behind;
-  if (!options_.read_bytes) position_ += file_.read_stream({&behind, 1});
+  if (!options_.read_bytes && file_.read_stream({&behind, 1}) != 0)
+    throw Error(
+        fmt::format("{}: its header says {} keys, and more follows behind them", file_.name(), layout_.count),
+        as_raw_options(layout_) + " takes all that follows");
   find_layout(prefix_, position_, file_.name(), options_);
 }
 

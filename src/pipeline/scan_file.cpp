@@ -29,7 +29,8 @@ void check_options(const std::string& output, const ScanFileOptions& options) {
   const bool has_window = options.file.skip_bytes != 0 || options.file.read_bytes;
   if (options.in_place && has_window)
     throw UsageError("scanning a part of a file in place would lose the rest", "name an output with -o");
-  if (options.in_place && output == "-") throw UsageError("an in-place scan has no other output");
+  if (options.in_place && output == "-")
+    throw UsageError("an in-place scan has no other output", "leave -o out");
 }
 
 class ScanFileRun {

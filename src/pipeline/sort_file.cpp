@@ -37,8 +37,10 @@ void check_values_options(const SortFileOptions& options) {
                                 : "--values-output needs the values that are to be sorted",
                      has_values ? "add --values-output FILE" : "add --values FILE");
   if (has_values && options.result != SortResult::keys)
-    throw UsageError(fmt::format("--values cannot be combined with --{}", unique ? "unique" : "argsort"));
-  if (options.values_type && !has_values) throw UsageError("--values-type needs --values");
+    throw UsageError(fmt::format("--values cannot be combined with --{}", unique ? "unique" : "argsort"),
+                     "leave one of them out");
+  if (options.values_type && !has_values)
+    throw UsageError("--values-type needs --values", "add --values FILE, or leave it out");
 }
 
 void check_options(const std::vector<std::string>& inputs, const std::string& output,
@@ -46,7 +48,8 @@ void check_options(const std::vector<std::string>& inputs, const std::string& ou
   const bool has_window = options.file.skip_bytes != 0 || options.file.read_bytes;
   if (options.in_place && has_window)
     throw UsageError("sorting a part of a file in place would lose the rest", "name an output with -o");
-  if (options.in_place && output == "-") throw UsageError("an in-place sort has no other output");
+  if (options.in_place && output == "-")
+    throw UsageError("an in-place sort has no other output", "leave -o out");
   if (options.in_place && inputs.size() > 1)
     throw UsageError("several inputs cannot be sorted in place", "name an output with -o");
   if (options.in_place && options.result == SortResult::permutation)
@@ -60,7 +63,8 @@ void check_options(const std::vector<std::string>& inputs, const std::string& ou
   if (again && options.inputs_are_sorted)
     throw UsageError("--validate and --repeat are for sorts, and --merge does not sort", "leave --merge out");
   if (again && (travels || options.result != SortResult::keys))
-    throw UsageError("--validate and --repeat are for sorts of keys alone");
+    throw UsageError("--validate and --repeat are for sorts of keys alone",
+                     "leave them out: every sort is checked");
   if (options.referee != Referee::none) require_referee();
 }
 
@@ -173,6 +177,8 @@ class SortFileRun {
       report_.type = input_.type();
       report_.format = input_.format();
       report_.endian = input_.endian();
+      if (values_.file() != nullptr) report_.value_bytes = values_.bytes();
+      report_.values_format = values_.format();
       if (input_.count()) outputs_.prepare(report_.count);
       report_.output_bytes = outputs_.bytes();
     });

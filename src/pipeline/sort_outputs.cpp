@@ -27,7 +27,7 @@ bool is_same_name(const std::string& a, const std::string& b) {
 SortOutputs::SortOutputs(const SortInput& input, const SortValues& values, const std::string& output,
                          const SortFileOptions& options, bool allow_anonymous)
     : input_(input), values_(values), options_(options) {
-  OutputOptions how{.overwrite = options.overwrite,
+  OutputOptions how{.overwrite = options.overwrite || options.plan_only,  // which replaces nothing
                     .in_place = options.in_place,
                     .input = &input.file(),
                     .others = input.files(),

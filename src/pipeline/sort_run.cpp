@@ -199,6 +199,7 @@ void SortRun::run_in_memory() {
   SortSummary summary;
   clock_.run(Phase::sort, bytes, [&](const MovedFunction&) { summary = session->sort(); });
   report_.algorithm = summary.algorithm;
+  report_.algorithm_why = summary.why;
   if (summary.get_sorts) clock_.last().bytes = 0;  // no rate: it is part of the writing
   std::optional<GrowingBuffer> expected;
   if (options_.referee != Referee::none)

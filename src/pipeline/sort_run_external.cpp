@@ -64,6 +64,7 @@ void SortRun::run_external() {
     form_runs(sort);
   merge(sort);
   report_.algorithm = "external, " + sort.algorithm();
+  report_.algorithm_why = sort.algorithm_why();
 }
 
 void SortRun::form_runs(ExternalSort& sort) {

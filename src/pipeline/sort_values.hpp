@@ -23,6 +23,7 @@ class SortValues {
 
   /// Of one value: 0 if none travel, else 4 or 8.
   uint32_t bytes() const { return bytes_; }
+  FileFormat format() const { return layout_.format; }
   /// Throws Error unless there are as many values as keys.
   void check_count(uint64_t keys) const;
   /// The same for keys that are still coming: throws if there are fewer values than `keys`.

@@ -36,9 +36,7 @@ BackendDecision choose_stream_backend(uint64_t input_bytes, uint64_t output_byte
   const double cpu_s = std::max(read_s / cpu_share, write_s);
   const double cuda_s =
       cuda_start_s + std::max({read_s, static_cast<double>(input_bytes) / pcie_bytes_s, write_s});
-  BackendDecision by_time{BackendChoice::cpu,
-                          fmt::format("about {:.2g} s on {} CPU thread{}, {:.2g} s on a GPU with its start",
-                                      cpu_s, threads, threads == 1 ? "" : "s", cuda_s)};
+  BackendDecision by_time{BackendChoice::cpu, describe_estimates(cpu_s, threads, cuda_s)};
   if (cpu_s <= cuda_s) return by_time;
   const CudaStatus status = ask();
   if (!status.usable) return {BackendChoice::cpu, "no GPU: " + status.reason};

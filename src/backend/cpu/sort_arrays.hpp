@@ -8,6 +8,8 @@
 #include "backend/cpu/tuning.hpp"
 #include "core/page_array.hpp"
 
+#include <fmt/format.h>
+
 #include <optional>
 #include <string>
 
@@ -21,6 +23,16 @@ bool takes_workspace(const SortJob& job);
 
 /// Whether it may need a second array as large as the first. Pure.
 bool needs_second_array(const SortJob& job, const CpuTuning& tuning);
+
+/// Bytes in which keys may differ whose largest is `range` above the smallest; and that as a reason for SortSummary.
+template <class Bits>
+uint32_t live_bytes(Bits range) {
+  return (bit_count(range) + 7) / 8;
+}
+template <class Bits>
+std::string describe_range(Bits range) {
+  return fmt::format("the keys' range takes {} of {} bytes", live_bytes(range), sizeof(Bits));
+}
 
 /// Whether a radix sort finishes its buckets by VQSort.
 template <class Bits, class Value>

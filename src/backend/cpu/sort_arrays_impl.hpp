@@ -68,7 +68,8 @@ class ArraySort {
     // Counters take 12 bytes a value and thread: no more than 48 MiB of them.
     const uint64_t most_threads = (uint64_t{48} << 20) / 12 / (uint64_t{range_} + 1);
     const auto threads = static_cast<uint32_t>(std::clamp<uint64_t>(most_threads, 1, memory_.threads()));
-    SortSummary summary{.algorithm = "counting"};
+    SortSummary summary{.algorithm = "counting",
+                        .why = fmt::format("the keys span {} values", uint64_t{range_} + 1)};
     if constexpr (has_values<Value>) {
       memory_.take_second_array();
       const Array to = memory_.second_array();
@@ -97,7 +98,10 @@ class ArraySort {
     SortSummary summary;
     summary.algorithm = splits ? "radix-msd" : "radix";
     summary.algorithm += radix_job.use_vqsort ? "+vqsort" : "-lsd";
-    summary.live_digits = (bit_count(range_) + 7) / 8;
+    summary.live_digits = live_bytes(range_);
+    summary.why = fmt::format(
+        "{}; {}", describe_range(range_),
+        splits ? "there are more than a processor's cache holds" : "a processor's cache holds all");
     return {radix_job.output, summary};
   }
 

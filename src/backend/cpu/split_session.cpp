@@ -164,9 +164,11 @@ class SplitSession : public SortSession {
       worker.sorter = std::make_unique<BucketSort<Bits, NoValue>>(
           workspace.scratch(0, largest_ > workspace.bucket_capacity()));
     }
+    const auto range = static_cast<Bits>(plan_.high - plan_.low);
     return {
         .algorithm = by_vqsort_ ? "radix-msd+vqsort, split while read" : "radix-msd-lsd, split while read",
-        .live_digits = (bit_count(static_cast<Bits>(plan_.high - plan_.low)) + 7) / 8,
+        .why = fmt::format("{}; a sample is even enough to deal them out to buckets", describe_range(range)),
+        .live_digits = live_bytes(range),
         .sort_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(),
         .get_sorts = true};
   }
