@@ -439,27 +439,43 @@ class Survey {
       const Bits room = min(margin, static_cast<Bits>(~highest));
       map = BucketMap<Bits>::over(lowest, static_cast<Bits>(highest + room - lowest), 1u << bucket_bits);
     }
+    if (threadIdx.x == 0) plan_.map = shared_.map = map;
+    if (follows_sample && is_crowded_in_any_pieces(map, bucket_bits)) return true;
     if (is_pieced) make_pieces(map, buckets, follows_sample);
     const PiecedBuckets<Bits> pieced{map, shared_.pieces, piece_bits()};
     const LinearBuckets<Bits> even{map};
     if (threadIdx.x == 0) {
       plan_.bucket_apart = has_apart_ ? pieced(apart_) + 1 : 0;
-      plan_.map = shared_.map = map;
       plan_.bucket_bits = bucket_bits;
       plan_.is_pieced = is_pieced;
       plan_.piece_bits = piece_bits();
     }
-    // Buckets whose numbers differ by 8,192 share a counter. One with many more samples than chance gives it
-    // has a bucket that no kernel finishes, and the histogram can be spared.
-    uint32_t most_in_bucket = 0;
+    // Buckets whose numbers differ by 8,192 share a counter.
+    return finds_crowd(4, [&](Bits key) { return (is_pieced ? pieced(key) : even(key)) % sample_slots; });
+  }
+
+  /// Whether one of the counters that `slot_of` names has many more samples than chance gives it: so many that the
+  /// keys it stands for are more than `times` what any kernel finishes as one bucket, and the histogram can be spared.
+  template <class Slot>
+  __device__ __forceinline__ bool finds_crowd(uint32_t times, Slot slot_of) {
+    uint32_t most = 0;
 #pragma unroll
-    for (uint32_t k = 0; k < samples_a_thread; ++k) {
-      if (is_frequent(key_[k])) continue;
-      const uint32_t bucket = is_pieced ? pieced(key_[k]) : even(key_[k]);
-      most_in_bucket = max(most_in_bucket, atomicAdd(&shared_.in_bucket[bucket % sample_slots], 1u) + 1);
-    }
-    return __syncthreads_or(most_in_bucket >= least_crowded &&
-                            most_in_bucket * (task_.count / samples) > 4 * task_.most_keys) != 0;
+    for (uint32_t k = 0; k < samples_a_thread; ++k)
+      if (!is_frequent(key_[k])) most = max(most, atomicAdd(&shared_.in_bucket[slot_of(key_[k])], 1u) + 1);
+    return __syncthreads_or(most >= least_crowded &&
+                            most * (task_.count / samples) > uint64_t{times} * task_.most_keys) != 0;
+  }
+
+  /// The same of buckets that are still to be made, by pieces: even if one of these had all buckets, they would be no
+  /// narrower than a cell, which no more than two share.
+  __device__ __forceinline__ bool is_crowded_in_any_pieces(const BucketMap<Bits>& map, uint32_t bucket_bits) {
+    const uint32_t cell_bits = piece_bits() + bucket_bits;
+    const bool crowded = finds_crowd(2 * 4, [&](Bits key) {
+      return hash<std::countr_zero(sample_slots)>(map.word_of(key) >> (32 - cell_bits));
+    });
+    clear(shared_.in_bucket, sample_slots);
+    __syncthreads();
+    return crowded;
   }
 
   /// Keys that are not counted: the map anew, with less room at its ends, as more samples are known. The

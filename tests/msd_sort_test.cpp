@@ -198,6 +198,10 @@ TEST_CASE("each kind of keys takes the road that is meant for it", "[device]") {
   CHECK(msd_sort<float, NoValue>(floats, {}).partitions());
   const MsdPlan<uint32_t> nearly = plan_of("nearly-sorted");
   CHECK((!nearly.is_in_order() && nearly.partitions()));
+  // Where no pieces would do, none are made.
+  const auto crowded = make_keys<uint64_t>("and5", on_gpu ? 100'003 : 33'333, test_seed());
+  const MsdPlan<uint64_t> given_up = msd_sort<uint64_t, NoValue>(crowded, {});
+  CHECK((given_up.falls_back && !given_up.is_pieced));
 }
 
 TEMPLATE_TEST_CASE("buckets follow an uneven distribution by fine pieces, too", "[device]", float, uint64_t) {
