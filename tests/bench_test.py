@@ -13,6 +13,9 @@ import tempfile
 import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT / "bench"))
+import kernel_times  # noqa: E402
+
 BENCH = os.environ["SWEEPSORT_BENCH"]
 TEXT, NUMBER = str, (int, float)
 TOP_KEYS = {
@@ -432,6 +435,34 @@ class Reporting(Temporary):
         self.assertEqual(2, result.returncode)
         self.assertIn("there is no program", result.stderr)
         self.assertIn("cmake --build", result.stderr)
+
+
+class Profiling(unittest.TestCase):
+    HEAD = "ID,Kernel Name,Grid Size,Metric Name,Metric Unit,Metric Value".split(",")
+    LAUNCHES = (
+        "void sweepsort::bench::<unnamed>::fill_kernel<unsigned int>(T1 *)",
+        "void sweepsort::digest_detail::digest_kernel<unsigned int>(Task<T1>)",  # a run to warm up
+        "void sweepsort::bench::<unnamed>::compare_kernel<unsigned int>(T1 *)",
+        "void sweepsort::digest_detail::digest_kernel<unsigned int>(Task<T1>)",
+        "void sweepsort::onesweep_detail::onesweep_kernel<unsigned int>(Task<T1>)",
+        "void sweepsort::bench::<unnamed>::compare_kernel<unsigned int>(T1 *)",
+    )
+
+    def test_the_last_run_s_kernels_are_read_from_what_ncu_prints(self):
+        lines = [self.HEAD] + [
+            [str(number), kernel, "(132, 1, 1)", metric, unit, value]
+            for number, kernel in enumerate(self.LAUNCHES)
+            for metric, unit, value in (
+                ("gpu__dram_throughput.avg.pct_of_peak_sustained_elapsed", "%", "87.50"),
+                ("gpu__time_duration.sum", "us", f"{1000 + number:,}.5"),
+            )
+        ]
+        text = "==PROF== Connected\n" + "\n".join(",".join(f'"{cell}"' for cell in line) for line in lines)
+        run = kernel_times.last_run(kernel_times.kernels_of(text))
+        self.assertEqual(["digest_kernel", "onesweep_kernel"], [kernel_times.short_name(r["kernel"]) for r in run])
+        self.assertEqual([132, 132], [r["blocks"] for r in run])
+        self.assertAlmostEqual(1.0035e-3, run[0]["time_s"])
+        self.assertEqual(87.5, run[1]["dram_percent"])
 
 
 if __name__ == "__main__":
