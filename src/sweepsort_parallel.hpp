@@ -3,6 +3,7 @@
 #pragma once
 
 #include "core/error.hpp"
+#include "core/first_failure.hpp"
 #include "core/team.hpp"
 #include "core/turnstile.hpp"
 

@@ -75,9 +75,9 @@ constexpr size_t key_bytes(KeyType type) {
   }
 }
 
-/// Calls `f(std::type_identity<Bits>{})` with the unsigned integer as wide as `type`.
+/// `f(std::type_identity<Bits>{})` with the unsigned integer as wide as `type`.
 template <class F>
-void dispatch_bits(KeyType type, F&& f) {
+constexpr decltype(auto) dispatch_bits(KeyType type, F&& f) {
   switch (key_bytes(type)) {
     case 1: return f(std::type_identity<uint8_t>{});
     case 2: return f(std::type_identity<uint16_t>{});

@@ -5,9 +5,9 @@
 // away from the threads that read and write the file.
 #pragma once
 
+#include "core/first_failure.hpp"
+
 #include <cstdint>
-#include <exception>
-#include <mutex>
 #include <system_error>
 #include <thread>
 #include <vector>
@@ -26,14 +26,12 @@ void run_team(uint32_t threads, Work&& work) {
     work(0u);
     return;
   }
-  std::mutex mutex;
-  std::exception_ptr failure;
+  FirstFailure failure;
   const auto guarded = [&](uint32_t thread) {
     try {
       work(thread);
     } catch (...) {
-      const std::lock_guard lock(mutex);
-      if (!failure) failure = std::current_exception();
+      failure.note();
     }
   };
   {
@@ -48,7 +46,7 @@ void run_team(uint32_t threads, Work&& work) {
     guarded(0);
     for (; left < threads; ++left) guarded(left);
   }
-  if (failure) std::rethrow_exception(failure);
+  failure.rethrow();
 }
 
 /// The `part`-th of `parts` nearly equal slices of [0, count).

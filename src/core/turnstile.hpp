@@ -1,5 +1,4 @@
-// turnstile.hpp - threads that pass a point one after the other, in the order of their numbers, and what
-// happens to them when one fails.
+// turnstile.hpp - threads that pass a point one after the other, in the order of their numbers.
 #pragma once
 
 #include "core/error.hpp"
@@ -7,7 +6,6 @@
 #include <atomic>
 #include <condition_variable>
 #include <cstdint>
-#include <exception>
 #include <mutex>
 #include <thread>
 
@@ -62,23 +60,6 @@ class Turnstile {
   std::mutex mutex_;
   std::condition_variable passed_;
   bool cancelled_ = false;
-};
-
-/// The failure that came first, among threads of which others fail only because that one did.
-class FirstFailure {
- public:
-  /// In a catch block, before anybody else is told to stop.
-  void note() {
-    const std::lock_guard lock(mutex_);
-    if (!failure_) failure_ = std::current_exception();
-  }
-  void rethrow() const {
-    if (failure_) std::rethrow_exception(failure_);
-  }
-
- private:
-  std::mutex mutex_;
-  std::exception_ptr failure_;
 };
 
 }  // namespace sweepsort

@@ -1,9 +1,10 @@
 // parallel_chunks.cpp - threads that pull chunk numbers from one counter.
 #include "io/parallel_chunks.hpp"
 
+#include "core/first_failure.hpp"
+
 #include <algorithm>
 #include <atomic>
-#include <exception>
 #include <mutex>
 #include <system_error>
 #include <thread>
@@ -42,23 +43,19 @@ class Pool {
       try {
         if (!f_(worker, next_++)) stop_ = true;
       } catch (...) {
-        const std::lock_guard lock(mutex_);
-        if (!error_) error_ = std::current_exception();
+        failure_.note();
         stop_ = true;
       }
     }
   }
 
-  void rethrow() const {
-    if (error_) std::rethrow_exception(error_);
-  }
+  void rethrow() const { failure_.rethrow(); }
 
  private:
   const TurnFunction& f_;
   std::atomic<uint64_t> next_ = 0;
   std::atomic<bool> stop_ = false;
-  std::mutex mutex_;
-  std::exception_ptr error_;
+  FirstFailure failure_;
 };
 
 }  // namespace

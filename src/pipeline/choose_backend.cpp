@@ -72,4 +72,26 @@ BackendDecision choose_backend(const KeysToSort& keys, const AskStatus& ask, uin
   return by_time;
 }
 
+void run_as_decided(const BackendDecision& decision, const WhereOptions& where, const LogFunction& log,
+                    std::string& why, const std::function<void(BackendChoice)>& run,
+                    const std::function<bool()>& may_try_again) {
+  const auto say = [&](const std::string& line) {
+    if (log) log(line);
+  };
+  const bool on_gpu = decision.which == BackendChoice::cuda;
+  why = decision.why;
+  say(fmt::format("backend {}: {}", on_gpu ? "cuda" : "cpu", why));
+  if (!on_gpu || where.backend == BackendChoice::cuda) return run(decision.which);
+  try {
+    return run(BackendChoice::cuda);
+  } catch (const UsageError&) {
+    throw;
+  } catch (const std::exception& error) {
+    if (!may_try_again()) throw;
+    why = fmt::format("the GPU failed: {}", error.what());
+    say(fmt::format("the GPU failed ({}): once more on the CPU", error.what()));
+  }
+  run(BackendChoice::cpu);
+}
+
 }  // namespace sweepsort

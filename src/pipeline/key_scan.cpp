@@ -21,17 +21,6 @@ SWEEPSORT_INLINE Bits load(const std::byte* keys, size_t index) {
   return bits;
 }
 
-/// Calls f with a value of the unsigned type of this width.
-template <class F>
-auto with_width(KeyType type, F f) {
-  switch (key_bytes(type)) {
-    case 1: return f(uint8_t{});
-    case 2: return f(uint16_t{});
-    case 4: return f(uint32_t{});
-    default: return f(uint64_t{});
-  }
-}
-
 template <class Bits>
 SWEEPSORT_INLINE bool is_ordered_run(const std::byte* keys, size_t count, KeyMap<Bits> map) {
   Bits wrong = 0;
@@ -93,15 +82,15 @@ SWEEPSORT_INLINE KeyStatistics statistics_run(const std::byte* keys, size_t coun
 }  // namespace
 
 uint64_t ordered_key(const std::byte* key, KeyType type, Order order) {
-  return with_width(type, [&](auto width) -> uint64_t {
-    using Bits = decltype(width);
+  return dispatch_bits(type, [&](auto identity) -> uint64_t {
+    using Bits = typename decltype(identity)::type;
     return key_map<Bits>(type, order).to_ordered(load<Bits>(key, 0));
   });
 }
 
 bool is_ordered(std::span<const std::byte> keys, KeyType type, Order order) {
-  return with_width(type, [&](auto width) {
-    using Bits = decltype(width);
+  return dispatch_bits(type, [&](auto identity) {
+    using Bits = typename decltype(identity)::type;
     const KeyMap<Bits> map = key_map<Bits>(type, order);
     return with_best_vectors([&]() __attribute__((always_inline)) {
       return is_ordered_run<Bits>(keys.data(), keys.size() / sizeof(Bits), map);
@@ -110,8 +99,8 @@ bool is_ordered(std::span<const std::byte> keys, KeyType type, Order order) {
 }
 
 KeyStatistics key_statistics(std::span<const std::byte> keys, KeyType type, Order order) {
-  return with_width(type, [&](auto width) {
-    using Bits = decltype(width);
+  return dispatch_bits(type, [&](auto identity) {
+    using Bits = typename decltype(identity)::type;
     return with_best_vectors([&]() __attribute__((always_inline)) {
       return statistics_run<Bits>(keys.data(), keys.size() / sizeof(Bits), type, order);
     });

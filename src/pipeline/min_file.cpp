@@ -25,12 +25,9 @@ class MinFileRun {
     const uint64_t known_bytes = reader_.is_stream() ? 0 : layout().data_bytes();
     const BackendDecision decision = choose_stream_backend(
         known_bytes, 0, environment_.status, threads_or_all(options_.where.threads), options_.where);
-    const bool on_gpu = decision.which == BackendChoice::cuda;
-    log(fmt::format("backend {}: {}", on_gpu ? "cuda" : "cpu", decision.why));
-    report_.backend_why = decision.why;
-    const bool may_fall_back =
-        on_gpu && options_.where.backend != BackendChoice::cuda && !reader_.is_stream();
-    if (!may_fall_back || !try_on_gpu()) search_on(may_fall_back ? BackendChoice::cpu : decision.which);
+    run_as_decided(
+        decision, options_.where, options_.log, report_.backend_why,
+        [&](BackendChoice which) { search_on(which); }, [&] { return !reader_.is_stream() && !is_empty_; });
     report_.total_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     return std::move(report_);
   }
@@ -41,18 +38,6 @@ class MinFileRun {
 
   void log(const std::string& line) const {
     if (options_.log) options_.log(line);
-  }
-
-  bool try_on_gpu() {
-    try {
-      search_on(BackendChoice::cuda);
-      return true;
-    } catch (const std::exception& error) {
-      if (is_empty_) throw;
-      log(fmt::format("the GPU failed ({}): once more on the CPU", error.what()));
-      report_.backend_why = fmt::format("the GPU failed: {}", error.what());
-      return false;
-    }
   }
 
   void search_on(BackendChoice which) {

@@ -54,11 +54,10 @@ class ScanFileRun {
     const BackendDecision decision =
         choose_stream_backend(known * key_bytes(layout().type), known * key_bytes(output_type_),
                               environment_.status, threads_or_all(where.threads), where);
-    const bool on_gpu = decision.which == BackendChoice::cuda;
-    log(fmt::format("backend {}: {}", on_gpu ? "cuda" : "cpu", decision.why));
-    report_.backend_why = decision.why;
-    const bool may_fall_back = on_gpu && where.backend != BackendChoice::cuda && !reader_.is_stream();
-    if (!may_fall_back || !try_on_gpu()) scan_on(may_fall_back ? BackendChoice::cpu : decision.which);
+    // An overflow is the data's fault, and a pipe has swallowed the beginning already.
+    run_as_decided(
+        decision, where, options_.log, report_.backend_why, [&](BackendChoice which) { scan_on(which); },
+        [&] { return !reader_.is_stream() && !has_overflowed_ && !(output_->is_ordered() && has_written_); });
     timed(Phase::sync, report_.output_bytes, [&] {
       output_->sync();
       if (options_.in_place) reader_.file().check_replaceable();  // nobody's writing is lost
@@ -119,23 +118,6 @@ class ScanFileRun {
                   ? output_header(layout(), layout().count)
                   : new_header(layout().format, output_type_, layout().endian, layout().count);
     output_->reserve(header_.size() + bytes_of(layout().count, key_bytes(output_type_)));
-  }
-
-  /// Automatic choice alone: whatever goes wrong on the GPU, the input is untouched and nothing has its name
-  /// yet.
-  bool try_on_gpu() {
-    try {
-      scan_on(BackendChoice::cuda);
-      return true;
-    } catch (const UsageError&) {
-      throw;
-    } catch (const std::exception& error) {
-      // An overflow is the data's fault, and a pipe has swallowed the beginning already: no second try.
-      if (has_overflowed_ || (output_->is_ordered() && has_written_)) throw;
-      log(fmt::format("the GPU failed ({}): once more on the CPU", error.what()));
-      report_.backend_why = fmt::format("the GPU failed: {}", error.what());
-      return false;
-    }
   }
 
   ScanJob job(const Backend& backend) const {

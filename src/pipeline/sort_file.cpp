@@ -106,11 +106,11 @@ class SortFileRun {
                              .type = input_.type(),
                              .looks_in_order = [&] { return looks_in_order(); }},
                             environment_.status, context_.threads, options_.where);
-    const bool may_fall_back =
-        decision.which == BackendChoice::cuda && options_.where.backend != BackendChoice::cuda;
-    log(fmt::format("backend {}: {}", decision.which == BackendChoice::cuda ? "cuda" : "cpu", decision.why));
-    report_.backend_why = decision.why;
-    if (!may_fall_back || !try_on_gpu()) sort_on(may_fall_back ? BackendChoice::cpu : decision.which);
+    // The input is untouched and nothing has its name yet; but what came or went through a pipe is gone.
+    run_as_decided(
+        decision, options_.where, options_.log, report_.backend_why,
+        [&](BackendChoice which) { sort_on(which); },
+        [&] { return !outputs_.has_streamed() && input_.count().has_value(); });
     if (!options_.plan_only && report_.referee_agrees.value_or(true)) commit();
     report_.input_bytes = input_.bytes() + values_.file_bytes();
     report_.total_s = seconds_since(start_);
@@ -182,23 +182,6 @@ class SortFileRun {
       if (input_.count()) outputs_.prepare(report_.count);
       report_.output_bytes = outputs_.bytes();
     });
-  }
-
-  /// Automatic choice alone: whatever goes wrong on the GPU, the input is untouched and nothing has its name
-  /// yet.
-  bool try_on_gpu() {
-    try {
-      sort_on(BackendChoice::cuda);
-      return true;
-    } catch (const UsageError&) {
-      throw;
-    } catch (const std::exception& error) {
-      // What came or went through a pipe is gone: there is no second try.
-      if (outputs_.has_streamed() || !input_.count()) throw;
-      log(fmt::format("the GPU failed ({}): once more on the CPU", error.what()));
-      report_.backend_why = fmt::format("the GPU failed: {}", error.what());
-      return false;
-    }
   }
 
   void sort_on(BackendChoice which) {

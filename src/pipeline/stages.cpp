@@ -1,6 +1,7 @@
 // stages.cpp - three turnstiles in a row.
 #include "pipeline/stages.hpp"
 
+#include "core/first_failure.hpp"
 #include "core/turnstile.hpp"
 #include "io/parallel_chunks.hpp"
 

@@ -2,6 +2,7 @@
 #include "pipeline/stream_run.hpp"
 
 #include "core/error.hpp"
+#include "core/first_failure.hpp"
 
 #include <fmt/format.h>
 

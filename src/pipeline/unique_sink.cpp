@@ -6,6 +6,7 @@
 //     chunk 0   1 1 2 2 | chunk 1   2 3 3 | chunk 2   4
 //     packed    1x2 2x2 |           2x1 3x2 |         4x1
 //     written   1x2     |           2x3     |         3x2          and 4x1 at the end
+#include "core/first_failure.hpp"
 #include "core/turnstile.hpp"
 #include "io/byte_swap.hpp"
 #include "pipeline/record_sink.hpp"
@@ -169,11 +170,9 @@ class UniqueSink : public RecordSink {
 }  // namespace
 
 std::unique_ptr<RecordSink> make_unique_sink(const Transfer& transfer, const SinkTargets& targets) {
-  std::unique_ptr<RecordSink> sink;
-  dispatch_bits(transfer.shape.type, [&](auto identity) {
-    sink = std::make_unique<UniqueSink<typename decltype(identity)::type>>(transfer, targets);
+  return dispatch_bits(transfer.shape.type, [&](auto identity) -> std::unique_ptr<RecordSink> {
+    return std::make_unique<UniqueSink<typename decltype(identity)::type>>(transfer, targets);
   });
-  return sink;
 }
 
 }  // namespace sweepsort

@@ -29,7 +29,7 @@ double seconds_since(std::chrono::steady_clock::time_point start) {
 /// Calls f(std::type_identity<Bits>, std::type_identity<Value>) for the widths of a job.
 template <class F>
 decltype(auto) dispatch_widths(const SortJob& job, F&& f) {
-  const auto with_bits = [&](auto bits) -> decltype(auto) {
+  return dispatch_bits(job.type, [&](auto bits) -> decltype(auto) {
     switch (job.value_bytes) {
       case 0: return f(bits, std::type_identity<NoValue>{});
       case 4: return f(bits, std::type_identity<uint32_t>{});
@@ -37,13 +37,7 @@ decltype(auto) dispatch_widths(const SortJob& job, F&& f) {
       default:
         throw Error(fmt::format("values of {} bytes cannot be sorted", job.value_bytes), "use 4 or 8 bytes");
     }
-  };
-  switch (key_bytes(job.type)) {
-    case 1: return with_bits(std::type_identity<uint8_t>{});
-    case 2: return with_bits(std::type_identity<uint16_t>{});
-    case 4: return with_bits(std::type_identity<uint32_t>{});
-    default: return with_bits(std::type_identity<uint64_t>{});
-  }
+  });
 }
 
 template <class Bits, class Value>

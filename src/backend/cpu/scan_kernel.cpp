@@ -389,12 +389,8 @@ std::unique_ptr<ScanKernel> make_kernel(KeyType type, ScanOp op) {
 }  // namespace
 
 std::unique_ptr<ScanKernel> make_scan_kernel(KeyType type, ScanOp op) {
-  switch (key_bytes(type)) {
-    case 1: return make_kernel<uint8_t>(type, op);
-    case 2: return make_kernel<uint16_t>(type, op);
-    case 4: return make_kernel<uint32_t>(type, op);
-    default: return make_kernel<uint64_t>(type, op);
-  }
+  return dispatch_bits(
+      type, [&](auto identity) { return make_kernel<typename decltype(identity)::type>(type, op); });
 }
 
 void widen(KeyType from, KeyType to, const std::byte* in, uint64_t count, std::byte* out) {
