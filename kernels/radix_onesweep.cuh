@@ -139,6 +139,7 @@ __device__ __noinline__ void sweep_tile(Statuses statuses, uint32_t row, uint32_
   if constexpr (Policy::as_records) tile.fetch_values();
   __syncthreads();
   tile.gather();
+  tile.load_values();
 
   if (digit < digit_values) {
     const uint32_t before = statuses.sum_before(row, digit);
@@ -148,9 +149,10 @@ __device__ __noinline__ void sweep_tile(Statuses statuses, uint32_t row, uint32_
     if (uint64_t{row} * Policy::tile + size == portion.count)
       portion.next_offsets[digit] = destination + in_tile;
   }
+  tile.gather_values();
   __syncthreads();
   tile.write();
-  if constexpr (value_bytes<Value> != 0 && !Policy::as_records) tile.move_values();
+  tile.move_values();
 }
 
 /// The portion's tiles one after another: a block draws tickets until none is left. The tickets behind the
