@@ -440,6 +440,7 @@ class Survey {
       map = BucketMap<Bits>::over(lowest, static_cast<Bits>(highest + room - lowest), 1u << bucket_bits);
     }
     if (threadIdx.x == 0) plan_.map = shared_.map = map;
+    // What is not set then, nobody asks: a map that follows the sample is never exact, and the plan unfit.
     if (follows_sample && is_crowded_in_any_pieces(map, bucket_bits)) return true;
     if (is_pieced) make_pieces(map, buckets, follows_sample);
     const PiecedBuckets<Bits> pieced{map, shared_.pieces, piece_bits()};
@@ -451,26 +452,26 @@ class Survey {
       plan_.piece_bits = piece_bits();
     }
     // Buckets whose numbers differ by 8,192 share a counter.
-    return finds_crowd(4, [&](Bits key) { return (is_pieced ? pieced(key) : even(key)) % sample_slots; });
+    return finds_crowd(1, [&](Bits key) { return (is_pieced ? pieced(key) : even(key)) % sample_slots; });
   }
 
-  /// Whether one of the counters that `slot_of` names has many more samples than chance gives it: so many that the
-  /// keys it stands for are more than `times` what any kernel finishes as one bucket, and the histogram can be spared.
+  /// Whether one of the counters that `slot_of` names, each for up to so many buckets, has many more samples than chance
+  /// gives it: so many that one of its buckets has four times what any kernel finishes, and the histogram can be spared.
   template <class Slot>
-  __device__ __forceinline__ bool finds_crowd(uint32_t times, Slot slot_of) {
+  __device__ __forceinline__ bool finds_crowd(uint32_t buckets, Slot slot_of) {
     uint32_t most = 0;
 #pragma unroll
     for (uint32_t k = 0; k < samples_a_thread; ++k)
       if (!is_frequent(key_[k])) most = max(most, atomicAdd(&shared_.in_bucket[slot_of(key_[k])], 1u) + 1);
-    return __syncthreads_or(most >= least_crowded &&
-                            most * (task_.count / samples) > uint64_t{times} * task_.most_keys) != 0;
+    return __syncthreads_or(most >= buckets * least_crowded &&
+                            most * (task_.count / samples) > uint64_t{buckets} * 4 * task_.most_keys) != 0;
   }
 
   /// The same of buckets that are still to be made, by pieces: even if one of these had all buckets, they would be no
   /// narrower than a cell, which no more than two share.
   __device__ __forceinline__ bool is_crowded_in_any_pieces(const BucketMap<Bits>& map, uint32_t bucket_bits) {
     const uint32_t cell_bits = piece_bits() + bucket_bits;
-    const bool crowded = finds_crowd(2 * 4, [&](Bits key) {
+    const bool crowded = finds_crowd(2, [&](Bits key) {
       return hash<std::countr_zero(sample_slots)>(map.word_of(key) >> (32 - cell_bits));
     });
     clear(shared_.in_bucket, sample_slots);

@@ -37,9 +37,11 @@ inline constexpr bool can_sort_codes =
 /// Whether a tile of columns holds keys and values side by side, so that both go out in one loop. H100, 2026-11-26, by
 /// digits, one after the other -> at once (and with 9 instead of 10 keys a thread), us, AND of three and of five: u64+u64
 /// 2^22 517, 519 -> 527, 522 (502, 498), 2^23 988, 934 -> 985, 920 (974, 900), 2^24 1,884, 1,767 -> 1,861, 1,724 (1,868,
-/// 1,725), 2^28 28.8 ms -> 28.1 (29.1). Records of 8 and 12 bytes lose by it (bench/notes/gpu-sort.md).
+/// 1,725), 2^28 28.8 ms -> 28.1 (29.1). Pairs of 8 and 12 bytes lose by it (bench/notes/gpu-sort.md), and portable
+/// tiles are to fit the 64 KiB of an old multiprocessor twice.
 template <class Bits, class Value, class Policy>
-inline constexpr bool goes_out_at_once = !Policy::is_portable && sizeof(Bits) == 8 && value_bytes<Value> == 8;
+inline constexpr bool goes_out_at_once =
+    !Policy::is_portable && !Policy::as_records && sizeof(Bits) == 8 && value_bytes<Value> == 8;
 
 namespace onesweep_detail {
 
@@ -119,7 +121,7 @@ class Tile {
   static constexpr bool has_codes = can_sort_codes<Bits, Value, Policy>;
   static constexpr bool has_packs = Policy::comes_second;
   static constexpr bool as_records = Policy::as_records;
-  static constexpr bool at_once = !as_records && goes_out_at_once<Bits, Value, Policy>;
+  static constexpr bool at_once = goes_out_at_once<Bits, Value, Policy>;
 
   __device__ __forceinline__ Tile(TileShared& shared, const TileSweep& sweep, uint64_t first, uint32_t size)
       : shared_(shared), sweep_(sweep), digit_of_(sweep.digit_of), first_(first), size_(size) {}
@@ -400,7 +402,8 @@ class Tile {
   const uint64_t first_;
   const uint32_t size_;
   Bits keys_[keys_a_thread];
-  Packed16<keys_a_thread> ranks_;  // in the warp; with digits_, from phase 4a on: the place in the tile
+  Packed16<keys_a_thread>
+      ranks_;  // in the warp; of columns with values, from phase 4a on: the place in the tile
   Packed16<with_values && !as_records && !at_once ? keys_a_thread : 0> digits_;
   Value values_[as_records || at_once ? keys_a_thread : 1];
 };

@@ -44,7 +44,9 @@ struct OnesweepRow {
 // 2026-11-26, by digits, us, AND of three (of five) at 2^22, 2^23 and 2^24:
 //   u64+u64  512x9 502 (498)  974 (900)  1,868 (1,725)   384x12 502 (499)  972 (900)  1,861 (1,724)
 //            512x10 527 (522)  985 (920)  1,861 (1,724)  384x13 525 (525)  972 (903)  1,841 (1,705)
-// and at 2^28 28.8 ms before, 29.1, 28.9, 28.1, 28.0. On an H200 that was not measured.
+// and at 2^28 28.8 ms before, 29.1, 28.9, 28.1, 28.0. (The counters of 12 warps do not hold the list of can_sort_codes.)
+// On an H200 that was not measured. Records and passes that come second have the same tiles: hashed Zipf 2^24, by
+// leading digits, 1,334 with 10 keys a thread, 1,326 with 9.
 // 1- and 2-byte keys alone take these kernels only if radix is asked for; with values, and u32+u64, the rows
 // are carried over from the measured neighbours.
 inline constexpr OnesweepRow onesweep_rows[] = {
