@@ -26,6 +26,7 @@ METRICS = {
 }
 SHARES = [name for name in METRICS if name.endswith("_percent")]
 SECONDS = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0}
+SECONDS |= {"nsecond": 1e-9, "usecond": 1e-6, "msecond": 1e-3, "second": 1.0}  # older ones' names
 
 
 def parse_arguments() -> argparse.Namespace:
@@ -33,7 +34,7 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument("--type", default="u32", help="key types, separated by commas (u32)")
     parser.add_argument("--distribution", default="uniform", help="distributions, separated by commas (uniform)")
     parser.add_argument("--values", default="0", help="bytes a value, separated by commas (0)")
-    parser.add_argument("--size", default="2^28", help="keys (2^28)")
+    parser.add_argument("--size", type=measured.parse_count, default="2^28", help="keys (2^28)")
     parser.add_argument("--bench", type=measured.program, default=measured.ROOT / "build/release/bin/sweepsort-bench")
     parser.add_argument("--ncu", default="ncu")
     parser.add_argument("--json", help="write the rows there")
@@ -51,7 +52,7 @@ def kernels_of(text: str) -> list[dict]:
         value = float(line["Metric Value"].replace(",", ""))
         for name, metric in METRICS.items():
             if metric == line["Metric Name"]:
-                launch[name] = value * SECONDS.get(line["Metric Unit"], 1.0)
+                launch[name] = value * (SECONDS[line["Metric Unit"]] if name == "time_s" else 1.0)
     return list(launches.values())
 
 
@@ -82,7 +83,7 @@ def measure(arguments: argparse.Namespace, key_type: str, distribution: str, val
         launches = last_run(kernels_of(log.read_text(encoding="utf-8")))
     case = {"type": key_type, "distribution": distribution, "value_bytes": int(values)}
     return [
-        {**case, "n": measured.parse_count(arguments.size), **launch, "kernel": short_name(launch["kernel"])}
+        {**case, "n": arguments.size, **launch, "kernel": short_name(launch["kernel"])}
         for launch in launches
     ]
 

@@ -181,15 +181,15 @@ class CudaSortSession final : public SortSession {
 
   /// Empty: the name says it.
   std::string why(const DeviceSortOutcome& outcome) const {
+    if (job_.algorithm != SortAlgorithm::automatic) return "asked for";
     switch (outcome.road) {
       case DeviceSortOutcome::Road::counting: return "the keys have few values";
       case DeviceSortOutcome::Road::msd:
-        return "the keys are many, and buckets by leading bits fit a block each";
+        return "the keys are many, and buckets that follow their distribution are small enough";
       case DeviceSortOutcome::Road::block: return "one block holds all keys";
-      case DeviceSortOutcome::Road::grid: return "the multiprocessors hold all keys at once";
+      case DeviceSortOutcome::Road::grid: return "so many are sorted in one launch";
       case DeviceSortOutcome::Road::radix:
-        return "passes by " + std::to_string(outcome.live_digits) + " of " +
-               std::to_string(key_bytes(job_.type)) + " bytes tell the keys apart";
+        return "passes by " + std::to_string(outcome.live_digits) + " digits of 8 bits do";
       default: return {};
     }
   }

@@ -111,7 +111,9 @@ std::string read_output(const Arguments& arguments, const std::string& input) {
   const auto output = arguments.find("output");
   if (!arguments.has("in-place")) return output.value_or("-");
   if (output) throw UsageError("--in-place and --output contradict each other", "leave one of them out");
-  if (input == "-") throw UsageError("--in-place needs an input file", "name one, or an output with -o");
+  if (input == "-")
+    throw UsageError("--in-place needs an input file",
+                     "name one, or leave --in-place out and name an output with -o");
   return "";
 }
 

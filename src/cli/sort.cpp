@@ -13,6 +13,7 @@
 
 #include <algorithm>
 #include <array>
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -105,8 +106,10 @@ void note_misleading_values_name(const std::string& output, const SortReport& re
   const std::optional<KeyType> type = type_from_name(output);
   if (named == FileFormat::raw && !type) return;
   if (named == report.values_format && (!type || key_bytes(*type) == report.value_bytes)) return;
+  const std::string said = fmt::format("{}{}{}", named == FileFormat::raw ? "" : name(named),
+                                       type && named != FileFormat::raw ? " " : "", type ? name(*type) : "");
   say("sort", fmt::format("{}: holds {} values of {} bytes, although its name says {}", output,
-                          name(report.values_format), report.value_bytes, type ? name(*type) : name(named)));
+                          name(report.values_format), report.value_bytes, said));
 }
 
 void note_misleading_names(const Arguments& arguments, const std::string& output,
@@ -120,6 +123,17 @@ void note_misleading_names(const Arguments& arguments, const std::string& output
                        {KeyType::u64, format_from_name(options.counts_output)});
   if (report.value_bytes != 0 && !arguments.has("quiet"))
     note_misleading_values_name(options.values_output, report);
+}
+
+/// A plan replaces nothing, and is not asked for -f.
+void note_existing(const Arguments& arguments, const std::vector<std::string>& outputs) {
+  if (arguments.has("force") || arguments.has("quiet") || arguments.has("in-place")) return;
+  for (const std::string& name : outputs) {
+    std::error_code unknown;
+    if (!std::filesystem::is_regular_file(name, unknown)) continue;
+    say("sort", name + ": exists already");
+    say_hint("without --dry-run, -f (--force) is what replaces it");
+  }
 }
 
 void keep_outputs_apart(const std::vector<std::string>& outputs) {
@@ -161,6 +175,7 @@ ExitCode run_sort(const Arguments& arguments) {
     for (const std::string& line : phase_lines(report)) say("sort", line);
   }
   json.write(sort_json(report, inputs, output.empty() ? inputs.front() : output, options));
+  if (options.plan_only) note_existing(arguments, outputs);
   if (options.plan_only && !json.on_stdout()) answer(plan_table(report));
   if (options.repeat > 0 && !json.on_stdout() && !arguments.has("quiet")) answer(repeat_table(report));
   if (report.referee_agrees.value_or(true)) return ExitCode::done;

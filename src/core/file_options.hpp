@@ -28,6 +28,9 @@ struct FileOptions {
   uint64_t skip_bytes = 0;                    // -j: before anything else is read (format raw only)
   std::optional<uint64_t> read_bytes = {};    // -N: at most this many (format raw only)
   bool flatten = false;                       // accept .npy arrays of more than one dimension
+
+  /// Whether a part of a file is asked for.
+  bool has_window() const { return skip_bytes != 0 || read_bytes.has_value(); }
 };
 
 }  // namespace sweepsort

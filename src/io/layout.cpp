@@ -16,10 +16,6 @@ namespace {
 
 constexpr size_t sosd_header_bytes = sizeof(uint64_t);
 
-bool has_window(const FileOptions& options) {
-  return options.skip_bytes != 0 || options.read_bytes.has_value();
-}
-
 std::optional<uint64_t> sosd_count(std::span<const std::byte> prefix) {
   if (prefix.size() < sosd_header_bytes) return {};
   uint64_t count;
@@ -45,10 +41,10 @@ class LayoutFinder {
 
   Layout find() {
     layout_.format = options_.format == FileFormat::automatic ? infer_format() : options_.format;
-    if (layout_.format != FileFormat::raw && has_window(options_))
+    if (layout_.format != FileFormat::raw && options_.has_window())
       throw UsageError(fmt::format("{}: skipping bytes or reading a part needs the raw format, not {}", name_,
                                    sweepsort::name(layout_.format)),
-                       "--format raw");
+                       as_raw());
     switch (layout_.format) {
       case FileFormat::npy: find_npy(); break;
       case FileFormat::sosd: find_sosd(); break;
@@ -61,18 +57,11 @@ class LayoutFinder {
   void note(std::string line) { layout_.notes.push_back(std::move(line)); }
 
   FileFormat infer_format() {
-    if (has_window(options_)) {
-      if (has_npy_magic(prefix_))
-        throw UsageError(
-            name_ + ": is a .npy file, of which no bytes are skipped and no part is read",
-            fmt::format("its keys as bare ones: {}", as_raw_options(parse_npy_header(prefix_, name_))));
-      return FileFormat::raw;
-    }
     if (has_npy_magic(prefix_)) {
       note(fmt::format("{}: format npy, by its first bytes", name_));
       return FileFormat::npy;
     }
-    if (name_.ends_with(".npy"))
+    if (name_.ends_with(".npy") && !options_.has_window())
       throw Error(name_ + ": not a .npy file: the magic number is missing",
                   "--format raw if it holds bare keys");
     if (sosd_type_from_name(name_) && !prefix_.empty()) {
@@ -80,6 +69,13 @@ class LayoutFinder {
       return FileFormat::sosd;
     }
     return FileFormat::raw;
+  }
+
+  /// Of a format with a header: the options that read its keys as those of a raw file.
+  std::string as_raw() const {
+    if (layout_.format == FileFormat::npy && has_npy_magic(prefix_))
+      return "its keys as bare ones: " + as_raw_options(parse_npy_header(prefix_, name_));
+    return fmt::format("--format raw, and --skip-bytes {} is where its keys begin", sosd_header_bytes);
   }
 
   /// From the options or the name; empty if neither says it.
@@ -118,12 +114,12 @@ class LayoutFinder {
   void find_npy() {
     const NpyHeader npy = parse_npy_header(prefix_, name_);
     if (options_.type && *options_.type != npy.type)
-      throw UsageError(
-          fmt::format("{}: its header says {}, the type asked for is {}", name_, sweepsort::name(npy.type),
-                      sweepsort::name(*options_.type)),
-          fmt::format(
-              "leave the type out, or read other keys behind its header: --format raw --skip-bytes {} -t {}",
-              npy.bytes, sweepsort::name(*options_.type)));
+      throw UsageError(fmt::format("{}: its header says {}, the type asked for is {}", name_,
+                                   sweepsort::name(npy.type), sweepsort::name(*options_.type)),
+                       "leave the type out, or read other keys behind its header: " +
+                           sweepsort::as_raw_options({.type = *options_.type,
+                                                      .endian = options_.endian.value_or(npy.endian),
+                                                      .data_offset = npy.bytes}));
     if (options_.endian && *options_.endian != npy.endian && key_bytes(npy.type) > 1)
       throw UsageError(name_ + ": its header states another byte order than the one asked for",
                        "leave --endian out, and the byte order of --type");
@@ -172,9 +168,15 @@ class LayoutFinder {
     const bool is_longer = is_countable && layout_.count < (data + width - 1) / width;
     const std::string part =
         data % width ? fmt::format(" --read-bytes {}", data - data % width) : std::string();
-    throw Error(fmt::format("{}: {} says {}, the file holds {}{}: it is {}", name_, who, claim, data / width,
-                            rest, is_longer ? "longer than it should be" : "cut short"),
-                fmt::format("{}{} takes the keys that are there", as_raw_options(layout_), part));
+    throw Error(
+        fmt::format("{}: {} says {}, the file holds {}{}: it is {}", name_, who, claim, data / width, rest,
+                    is_longer ? "longer than it should be" : "cut short"),
+        layout_.format == FileFormat::sosd
+            ? fmt::format(
+                  "--format raw -t {} if it holds bare keys, with --skip-bytes {} if a count comes first",
+                  sweepsort::name(layout_.type), sosd_header_bytes)
+            : fmt::format("{}{} takes the keys that are there, into another file",
+                          sweepsort::as_raw_options(layout_), part));
   }
 
   std::span<const std::byte> prefix_;

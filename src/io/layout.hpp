@@ -32,9 +32,9 @@ struct Layout {
   Endian endian = Endian::little;
   uint64_t data_offset = 0;
   uint64_t count = 0;
-  std::vector<std::byte> header;   // the input's, for formats that have one
-  bool is_one_dimensional = true;  // of .npy: the header can stay as it is
-  std::vector<std::string> notes;  // what was inferred, a line each
+  std::vector<std::byte> header = {};   // the input's, for formats that have one
+  bool is_one_dimensional = true;       // of .npy: the header can stay as it is
+  std::vector<std::string> notes = {};  // what was inferred, a line each
 
   uint64_t data_bytes() const { return count * key_bytes(type); }
   bool is_swapped() const { return endian == Endian::big && key_bytes(type) > 1; }

@@ -30,9 +30,9 @@ void refuse_inputs(const struct stat& status, const std::string& name, const Out
   if (std::ranges::any_of(options.others, is_same))
     throw Error(name + ": is an input", "write to another file");
   if (is_input(status, options) && !options.in_place)
-    throw Error(name + ": is the input", !S_ISREG(status.st_mode) ? "write to a file"
-                                         : options.others.empty() ? "--in-place replaces it"
-                                                                  : "write to another file");
+    throw Error(name + ": is the input", !S_ISREG(status.st_mode)  ? "write to a file"
+                                         : options.may_be_in_place ? "--in-place replaces it"
+                                                                   : "write to another file");
 }
 
 /// A pipe, a socket, a device, or standard output whatever that is.
@@ -88,7 +88,9 @@ std::unique_ptr<Output> open_stream(FileDescriptor file, const std::string& name
   if (::isatty(file.get()))
     throw Error(name + ": is a terminal, and keys are binary",
                 "name an output with -o, or pipe it somewhere");
-  refuse_inputs(status, name, options);
+  OutputOptions of_stream = options;
+  of_stream.may_be_in_place = false;  // a shell has emptied the file by now
+  refuse_inputs(status, name, of_stream);
   widen_pipe(file.get());
   return std::make_unique<StreamOutput>(std::move(file), name);
 }

@@ -15,6 +15,7 @@ namespace sweepsort {
 struct OutputOptions {
   bool overwrite = false;                     // replace an existing other file
   bool in_place = false;                      // replace the input
+  bool may_be_in_place = false;               // that could be asked for
   const InputFile* input = nullptr;           // must not be overwritten by accident; its mode is kept
   std::vector<const InputFile*> others = {};  // nor may these
   bool allow_anonymous = true;  // O_TMPFILE where the file system has it (false: tests of the other way)

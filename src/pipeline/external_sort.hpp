@@ -70,9 +70,11 @@ class ExternalSort {
 
   /// Of all passes so far.
   StageTimes times() const { return times_; }
-  /// Of the first run that was sorted.
+  /// Of the first run or block that was sorted.
   const std::string& algorithm() const { return first_sort_.algorithm; }
-  const std::string& algorithm_why() const { return first_sort_.why; }
+  std::string algorithm_why() const {
+    return first_sort_.why.empty() ? "" : "of the first part: " + first_sort_.why;
+  }
 
  private:
   SortSession& session(uint32_t lane, uint64_t count);

@@ -73,7 +73,7 @@ void KeyStream::check_length() {
   if (!options_.read_bytes && file_.read_stream({&behind, 1}) != 0)
     throw Error(
         fmt::format("{}: its header says {} keys, and more follows behind them", file_.name(), layout_.count),
-        as_raw_options(layout_) + " takes all that follows");
+        fmt::format("{} --read-bytes {} takes those", as_raw_options(layout_), layout_.data_bytes()));
   find_layout(prefix_, position_, file_.name(), options_);
 }
 

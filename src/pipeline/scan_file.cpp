@@ -26,8 +26,7 @@ double seconds_since(Clock::time_point start) {
 }
 
 void check_options(const std::string& output, const ScanFileOptions& options) {
-  const bool has_window = options.file.skip_bytes != 0 || options.file.read_bytes;
-  if (options.in_place && has_window)
+  if (options.in_place && options.file.has_window())
     throw UsageError("scanning a part of a file in place would lose the rest", "name an output with -o");
   if (options.in_place && output == "-")
     throw UsageError("an in-place scan has no other output", "leave -o out");
@@ -41,10 +40,12 @@ class ScanFileRun {
     output_type_ = options.output_type.value_or(layout().type);
     check_types();
     const std::string path = options.in_place && output.empty() ? input : output.empty() ? "-" : output;
-    output_ = open_output(path, {.overwrite = options.overwrite,
-                                 .in_place = options.in_place,
-                                 .input = &reader_.file(),
-                                 .allow_anonymous = environment.allow_anonymous});
+    output_ =
+        open_output(path, {.overwrite = options.overwrite,
+                           .in_place = options.in_place,
+                           .may_be_in_place = output_type_ == layout().type && !options.file.has_window(),
+                           .input = &reader_.file(),
+                           .allow_anonymous = environment.allow_anonymous});
   }
 
   ScanReport run() {
@@ -89,13 +90,20 @@ class ScanFileRun {
     if (options_.op == ScanOp::bit_xor && is_floating(output_type_))
       throw UsageError(
           fmt::format("{}: an exclusive or of {} means nothing", input_name(), name(output_type_)),
-          fmt::format("scan integers, or read the bytes as such: -t u{}", 8 * key_bytes(type)));
+          "scan integers, or read the bytes as such: " + as_integers());
     if (!can_widen(type, output_type_))
       throw UsageError(
           fmt::format("{}: {} does not hold every {}", input_name(), name(output_type_), name(type)),
           wider_types_hint(type));
     if (options_.in_place && output_type_ != type)
       throw UsageError("an in-place scan keeps the type of its input", "name an output with -o");
+  }
+
+  /// The options that read the elements as unsigned integers.
+  std::string as_integers() const {
+    Layout bits = layout();
+    bits.type = key_bytes(bits.type) == 4 ? KeyType::u32 : KeyType::u64;
+    return bits.format == FileFormat::raw ? fmt::format("-t {}", name(bits.type)) : as_raw_options(bits);
   }
 
   /// "the types that do are u64, i64 and f64".

@@ -37,16 +37,16 @@ void check_values_options(const SortFileOptions& options) {
                                 : "--values-output needs the values that are to be sorted",
                      has_values ? "add --values-output FILE" : "add --values FILE");
   if (has_values && options.result != SortResult::keys)
-    throw UsageError(fmt::format("--values cannot be combined with --{}", unique ? "unique" : "argsort"),
-                     "leave one of them out");
+    throw UsageError(
+        fmt::format("--values cannot be combined with --{}", unique ? "unique" : "argsort"),
+        fmt::format("leave --{} out, or --values with its output", unique ? "unique" : "argsort"));
   if (options.values_type && !has_values)
     throw UsageError("--values-type needs --values", "add --values FILE, or leave it out");
 }
 
 void check_options(const std::vector<std::string>& inputs, const std::string& output,
                    const SortFileOptions& options) {
-  const bool has_window = options.file.skip_bytes != 0 || options.file.read_bytes;
-  if (options.in_place && has_window)
+  if (options.in_place && options.file.has_window())
     throw UsageError("sorting a part of a file in place would lose the rest", "name an output with -o");
   if (options.in_place && output == "-")
     throw UsageError("an in-place sort has no other output", "leave -o out");
@@ -63,8 +63,7 @@ void check_options(const std::vector<std::string>& inputs, const std::string& ou
   if (again && options.inputs_are_sorted)
     throw UsageError("--validate and --repeat are for sorts, and --merge does not sort", "leave --merge out");
   if (again && (travels || options.result != SortResult::keys))
-    throw UsageError("--validate and --repeat are for sorts of keys alone",
-                     "leave them out: every sort is checked");
+    throw UsageError("--validate and --repeat are for sorts of keys alone", "leave them out");
   if (options.referee != Referee::none) require_referee();
 }
 

@@ -35,7 +35,12 @@ SortInput::SortInput(const std::vector<std::string>& paths, const FileOptions& o
   for (const std::string& path : paths) parts_.push_back(std::make_unique<Part>(path));
   for (const auto& of_path : parts_) {
     Part& part = *of_path;
-    part.find_layout(options_);
+    try {
+      part.find_layout(options_);
+    } catch (const Error& error) {
+      if (paths.size() == 1 || error.hint().find("--skip-bytes") == std::string::npos) throw;
+      throw Error(error.what(), "options are for all inputs alike: sort this one by itself first");
+    }
     if (part.layout().type != type())
       throw Error(fmt::format("{}: holds {} keys, and {} holds {}", part.file.name(),
                               sweepsort::name(part.layout().type), file().name(), sweepsort::name(type())),

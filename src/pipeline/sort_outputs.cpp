@@ -29,6 +29,8 @@ SortOutputs::SortOutputs(const SortInput& input, const SortValues& values, const
     : input_(input), values_(values), options_(options) {
   OutputOptions how{.overwrite = options.overwrite || options.plan_only,  // which replaces nothing
                     .in_place = options.in_place,
+                    .may_be_in_place = input.files().size() == 1 && !options.file.has_window() &&
+                                       options.result != SortResult::permutation,
                     .input = &input.file(),
                     .others = input.files(),
                     .allow_anonymous = allow_anonymous};
@@ -40,7 +42,7 @@ SortOutputs::SortOutputs(const SortInput& input, const SortValues& values, const
   const std::string& second = options.values.empty() ? options.counts_output : options.values_output;
   if (second.empty()) return;
   if (second != "-" && output != "-" && is_same_name(second, output.empty() ? standard : output))
-    throw UsageError(second + ": is the other output as well");
+    throw UsageError(second + ": is the other output as well", "name another file for one of them");
   how.in_place = false;
   how.others = input.files();
   if (values.file()) {

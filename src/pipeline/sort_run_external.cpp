@@ -197,6 +197,7 @@ void SortRun::merge_streams() {
   merge.sort_s = sort.times().sort_s;
   merge.write_s = sort.times().store_s;
   report_.algorithm = "merge of streams, " + sort.algorithm();
+  report_.algorithm_why = sort.algorithm_why();
   judge(stored);
 }
 

@@ -42,8 +42,8 @@ class ArraySort {
 
   Result run(bool in_place) {
     switch (job_.algorithm) {
-      case SortAlgorithm::counting: return counting();
-      case SortAlgorithm::radix: return radix(in_place);
+      case SortAlgorithm::counting: return as_asked_for(counting());
+      case SortAlgorithm::radix: return as_asked_for(radix(in_place));
       case SortAlgorithm::automatic: break;
     }
     if (job_.count < 2 || range_ == 0) return {input_, {.algorithm = "all equal"}};
@@ -60,6 +60,11 @@ class ArraySort {
   }
 
  private:
+  static Result as_asked_for(Result result) {
+    result.summary.why = "asked for";
+    return result;
+  }
+
   Result counting() {
     if (range_ >= tuning_.forced_counting_range)
       throw Error(fmt::format("counting sort: the keys span {}, more than the {} that can be counted",
@@ -101,7 +106,7 @@ class ArraySort {
     summary.live_digits = live_bytes(range_);
     summary.why = fmt::format(
         "{}; {}", describe_range(range_),
-        splits ? "there are more than a processor's cache holds" : "a processor's cache holds all");
+        splits ? "dealt out to buckets that one core's cache holds" : "one core's cache holds them");
     return {radix_job.output, summary};
   }
 
