@@ -34,15 +34,6 @@ inline constexpr bool can_sort_codes =
     value_bytes<Value> != 0 && sizeof(Bits) >= 4 && !Policy::as_records
     && Policy::threads / warp_threads * digit_values * sizeof(uint32_t) >= most_listed_values * sizeof(Bits);
 
-/// Whether a tile of columns holds keys and values side by side, so that both go out in one loop. H100, 2026-11-26, by
-/// digits, one after the other -> at once (and with 9 instead of 10 keys a thread), us, AND of three and of five: u64+u64
-/// 2^22 517, 519 -> 527, 522 (502, 498), 2^23 988, 934 -> 985, 920 (974, 900), 2^24 1,884, 1,767 -> 1,861, 1,724 (1,868,
-/// 1,725), 2^28 28.8 ms -> 28.1 (29.1). Pairs of 8 and 12 bytes lose by it (bench/notes/gpu-sort.md), and portable
-/// tiles are to fit the 64 KiB of an old multiprocessor twice.
-template <class Bits, class Value, class Policy>
-inline constexpr bool goes_out_at_once =
-    !Policy::is_portable && !Policy::as_records && sizeof(Bits) == 8 && value_bytes<Value> == 8;
-
 namespace onesweep_detail {
 
 using Statuses = LookbackTable<uint32_t, digit_values>;
@@ -87,8 +78,8 @@ struct Sweep {
 template <class Bits, class Value, class Policy>
 struct Shared {
   static constexpr uint32_t warps = Policy::threads / warp_threads;
-  /// Columns pass one after the other, as a rule.
-  static constexpr size_t record_bytes = Policy::as_records || goes_out_at_once<Bits, Value, Policy>
+  /// Columns pass one after the other.
+  static constexpr size_t record_bytes = Policy::as_records
                                              ? sizeof(Bits) + value_bytes<Value>
                                              : std::max<size_t>(sizeof(Bits), value_bytes<Value>);
 
@@ -121,7 +112,6 @@ class Tile {
   static constexpr bool has_codes = can_sort_codes<Bits, Value, Policy>;
   static constexpr bool has_packs = Policy::comes_second;
   static constexpr bool as_records = Policy::as_records;
-  static constexpr bool at_once = goes_out_at_once<Bits, Value, Policy>;
 
   __device__ __forceinline__ Tile(TileShared& shared, const TileSweep& sweep, uint64_t first, uint32_t size)
       : shared_(shared), sweep_(sweep), digit_of_(sweep.digit_of), first_(first), size_(size) {}
@@ -198,24 +188,6 @@ class Tile {
       gather_pairs(ordered_columns());
   }
 
-  /// Of columns that go out at once, the values set out while the tile looks back ...
-  __device__ __forceinline__ void load_values() {
-    if constexpr (at_once) {
-      const Value* const mine = sweep_.values_from + first_ + own_index(0);
-#pragma unroll
-      for (uint32_t i = 0; i < keys_a_thread; ++i)
-        if (has_own(i)) values_[i] = __ldcs(mine + i * warp_threads);
-    }
-  }
-  /// ... and go where their keys went.
-  __device__ __forceinline__ void gather_values() {
-    if constexpr (at_once) {
-#pragma unroll
-      for (uint32_t i = 0; i < keys_a_thread; ++i)
-        if (has_own(i)) ordered_columns().values[ranks_.get(i)] = values_[i];
-    }
-  }
-
   /// Phase 5: runs of one digit go out, coalesced.
   __device__ __forceinline__ void write() {
     if constexpr (as_records)
@@ -234,13 +206,8 @@ class Tile {
       write_keys_as([](Bits key) { return key; });
   }
 
-  /// Phases 4a and 5 once more for the values of other columns, through the same shared memory.
+  /// Phases 4a and 5 once more for the values of columns, through the same shared memory.
   __device__ __forceinline__ void move_values() {
-    if constexpr (with_values && !as_records && !at_once) move_column();
-  }
-
- private:
-  __device__ __forceinline__ void move_column() {
     const Value* const mine = sweep_.values_from + first_ + own_index(0);
     Value values[keys_a_thread];
 #pragma unroll
@@ -258,6 +225,7 @@ class Tile {
       if (has_place(i)) (to + shared_.shift[digits_.get(i)])[i * Policy::threads] = places[place(i)];
   }
 
+ private:
   /// The tile's values in the order in which they were loaded ...
   __device__ __forceinline__ Value* kept_values() const { return reinterpret_cast<Value*>(shared_.records); }
   /// ... and the tile in that of its digits.
@@ -389,9 +357,9 @@ class Tile {
       if (!has_place(i)) break;
       const Bits key = places[place(i)];
       const uint32_t digit = digit_of_(key);
-      if constexpr (with_values && !as_records && !at_once) digits_.set(i, digit);
+      if constexpr (with_values && !as_records) digits_.set(i, digit);
       (to + shared_.shift[digit])[i * Policy::threads] = stored(key);
-      if constexpr (as_records || at_once)
+      if constexpr (as_records)
         sweep_.values_to[shared_.shift[digit] + place(i)] = ordered_columns().values[place(i)];
     }
   }
@@ -402,10 +370,9 @@ class Tile {
   const uint64_t first_;
   const uint32_t size_;
   Bits keys_[keys_a_thread];
-  Packed16<keys_a_thread>
-      ranks_;  // in the warp; of columns with values, from phase 4a on: the place in the tile
-  Packed16<with_values && !as_records && !at_once ? keys_a_thread : 0> digits_;
-  Value values_[as_records || at_once ? keys_a_thread : 1];
+  Packed16<keys_a_thread> ranks_;  // in the warp; with digits_, from phase 4a on: the place in the tile
+  Packed16<with_values && !as_records ? keys_a_thread : 0> digits_;
+  Value values_[as_records ? keys_a_thread : 1];
 };
 
 }  // namespace onesweep_detail

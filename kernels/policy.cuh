@@ -40,20 +40,14 @@ struct OnesweepRow {
 //   u32+u32  147   439  5.93   (512x18 155  448 5.84, 512x12 167  483 6.58, 1024x12 178  525 7.21)
 //   u64+u32  361  1145 16.4    (512x10 360 1172 17.0, 1024x8 393 1304 19.3)
 //   u64+u64  415  1382 20.5    (512x12 429 1371 20.1,  512x8 447 1448 21.5,  1024x8 471 1537 22.6)
-// and CUB 183 545 7.86; 406 1240 18.2; 456 1494 22.3. Since keys and values of u64+u64 go out at once, H100,
-// 2026-11-26, by digits, us, AND of three (of five) at 2^22, 2^23 and 2^24:
-//   u64+u64  512x9 502 (498)  974 (900)  1,868 (1,725)   384x12 502 (499)  972 (900)  1,861 (1,724)
-//            512x10 527 (522)  985 (920)  1,861 (1,724)  384x13 525 (525)  972 (903)  1,841 (1,705)
-// and at 2^28 28.8 ms before, 29.1, 28.9, 28.1, 28.0. (The counters of 12 warps do not hold the list of can_sort_codes.)
-// On an H200 that was not measured. Records and passes that come second have the same tiles: hashed Zipf 2^24, by
-// leading digits, 1,334 with 10 keys a thread, 1,326 with 9.
+// and CUB 183 545 7.86; 406 1240 18.2; 456 1494 22.3.
 // 1- and 2-byte keys alone take these kernels only if radix is asked for; with values, and u32+u64, the rows
 // are carried over from the measured neighbours.
 inline constexpr OnesweepRow onesweep_rows[] = {
     {1, 0, 512, 32, 2}, {1, 4, 512, 16, 2}, {1, 8, 512, 12, 2},  //
     {2, 0, 512, 32, 2}, {2, 4, 512, 16, 2}, {2, 8, 512, 12, 2},  //
     {4, 0, 512, 24, 2}, {4, 4, 512, 16, 2}, {4, 8, 512, 12, 2},  //
-    {8, 0, 512, 14, 2}, {8, 4, 512, 12, 2}, {8, 8, 512, 9, 2},
+    {8, 0, 512, 14, 2}, {8, 4, 512, 12, 2}, {8, 8, 512, 10, 2},
 };
 
 // Not measured: about as many keys a thread as above, in tiles so small that two blocks fit the 64 KiB of

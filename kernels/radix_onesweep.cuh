@@ -92,8 +92,8 @@ struct Passes {
 };
 
 /// One thread: what is read later comes from the second-level cache then. All that load() wants of the tile
-/// that comes when a quarter of the blocks have taken their next one; and this tile's values, where these come
-/// after the keys. (Columns, 2^28 of the AND of five, ms: u64 12.1 -> 11.0, u32+u32 6.01 -> 5.50, u64+u64 20.6 ->
+/// that comes when a quarter of the blocks have taken their next one; and this tile's values, where these are
+/// moved last. (Columns, 2^28 of the AND of five, ms: u64 12.1 -> 11.0, u32+u32 6.01 -> 5.50, u64+u64 20.6 ->
 /// 19.6. A whole round ahead: 11.4, 5.72, 21.8, and with the values of that tile, too, 6.3 and 24.5: more than
 /// the cache holds.)
 template <class Policy, class Bits, class Value, bool as_records>
@@ -139,7 +139,6 @@ __device__ __noinline__ void sweep_tile(Statuses statuses, uint32_t row, uint32_
   if constexpr (Policy::as_records) tile.fetch_values();
   __syncthreads();
   tile.gather();
-  tile.load_values();
 
   if (digit < digit_values) {
     const uint32_t before = statuses.sum_before(row, digit);
@@ -149,10 +148,9 @@ __device__ __noinline__ void sweep_tile(Statuses statuses, uint32_t row, uint32_
     if (uint64_t{row} * Policy::tile + size == portion.count)
       portion.next_offsets[digit] = destination + in_tile;
   }
-  tile.gather_values();
   __syncthreads();
   tile.write();
-  tile.move_values();
+  if constexpr (value_bytes<Value> != 0 && !Policy::as_records) tile.move_values();
 }
 
 /// The portion's tiles one after another: a block draws tickets until none is left. The tickets behind the
