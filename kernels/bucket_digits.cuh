@@ -1,4 +1,4 @@
-// bucket_digits.cuh - an LSD radix sort in the shared memory of one block, for the buckets whose keys are too
+// bucket_digits.cuh - an LSD radix sort in the shared memory of one block, for records whose keys are too
 // unevenly spread for bucket_sort.cuh. Stable. Work O(n) for each digit that varies.
 //
 // Not inlined: it needs more registers than the road that nearly all buckets take.
@@ -6,6 +6,8 @@
 
 #include "core/key_bits.hpp"
 #include "kernels/block.cuh"
+#include "kernels/digit.cuh"
+#include "kernels/ptx.cuh"
 #include "kernels/radix_rank.cuh"
 #include "kernels/warp.cuh"
 
@@ -20,60 +22,131 @@ namespace bucket_sort_detail {
 
 template <class Bits, uint32_t warps>
 struct DigitCounts {
+  /// The warps in parts of as many as it takes for a thread a digit.
+  static constexpr uint32_t warps_a_part = digit_values / warp_threads;
+  static constexpr uint32_t parts = (warps + warps_a_part - 1) / warps_a_part;
+
   Bits varying;
-  uint32_t of_warp[warps][digit_values];
+  uint32_t of_warp[warps][digit_values];  // records; then where the warp's records of a digit go
+  uint32_t of_part[parts][digit_values];
+  uint32_t of_digits[warps];  // records of a part with one of the 32 digits whose threads are a warp
 };
 
-/// A warp's records are neighbours, its lanes' records interleave: the order of stable ranks.
-template <uint32_t keys_a_thread>
-__device__ __forceinline__ uint32_t index_in_warp(uint32_t i) {
-  const uint32_t warp = threadIdx.x / warp_threads;
-  return (warp * keys_a_thread + i) * warp_threads + ptx::lane_id();
-}
-
-/// One stable pass over the `size` records from shared.keys[first] and shared.positions[first] on.
+/// Digits of records in shared memory, a pass at a time.
 template <class Shared, class Bits, bool with_values, Ranking ranking, uint32_t threads,
           uint32_t keys_a_thread>
-__device__ __forceinline__ void move_by_digit(Shared& shared, uint32_t first, uint32_t size, uint32_t place) {
-  static_assert(threads >= digit_values, "a thread a digit");
-  const uint32_t warp = threadIdx.x / warp_threads;
-  const DigitOf<Bits> digit_of(place);
-  const auto index = [](uint32_t i) { return index_in_warp<keys_a_thread>(i); };
-  Bits keys[keys_a_thread] = {};
-  uint16_t positions[with_values ? keys_a_thread : 1] = {};
-#pragma unroll
-  for (uint32_t i = 0; i < keys_a_thread; ++i) {
-    if (index(i) >= size) continue;
-    keys[i] = shared.keys[first + index(i)];
-    if constexpr (with_values) positions[i] = shared.positions[first + index(i)];
-  }
-  Packed16<keys_a_thread> ranks;
-  WarpRanker<ranking> ranker(shared.digits.of_warp[warp]);
-#pragma unroll
-  for (uint32_t i = 0; i < keys_a_thread; ++i) ranks.set(i, ranker.rank(digit_of(keys[i]), index(i) < size));
-  __syncthreads();
-  uint32_t records = 0;
-  if (threadIdx.x < digit_values)
-    for (uint32_t w = 0; w < threads / warp_threads; ++w) {
-      const uint32_t here = shared.digits.of_warp[w][threadIdx.x];
-      shared.digits.of_warp[w][threadIdx.x] = records;
-      records += here;
+class DigitSort {
+ public:
+  static_assert(threads % digit_values == 0, "a thread a digit");
+  using Counts = DigitCounts<Bits, threads / warp_threads>;
+
+  /// Of the `size` records from shared.keys[first] and shared.positions[first] on.
+  __device__ __forceinline__ DigitSort(Shared& shared, uint32_t first, uint32_t size)
+      : shared_(shared),
+        counts_(shared.digits),
+        keys_(shared.keys + first),
+        positions_(shared.positions + (with_values ? first : 0)),
+        size_(size),
+        rows_((size + threads - 1) / threads),
+        own_(warp() * rows_ * warp_threads + ptx::lane_id()) {}
+
+  /// One stable pass.
+  __device__ __forceinline__ void move(uint32_t place) {
+    const DigitOf<Bits> digit_of(place);
+    Bits keys[keys_a_thread];
+    uint16_t positions[with_values ? keys_a_thread : 1];
+    for_rows([&](uint32_t i, uint32_t at, bool is_there) {
+      keys[i] = is_there ? keys_[at] : Bits{0};
+      if constexpr (with_values) positions[i] = is_there ? positions_[at] : uint16_t{0};
+    });
+    Packed16<keys_a_thread> ranks;
+    WarpRanker<ranking> ranker(counts_.of_warp[warp()]);
+    const HotDigits hot = find_run<true>(digit_of(keys[0]), own_ < size_);
+    if (hot.share_is_high) {
+      for_rows([&](uint32_t i, uint32_t, bool is_there) {
+        ranks.set(i, ranker.rank_hot(hot, digit_of(keys[i]), is_there));
+      });
+      ranker.settle(hot);
+    } else {
+      for_rows([&](uint32_t i, uint32_t, bool is_there) {
+        ranks.set(i, ranker.rank(digit_of(keys[i]), is_there));
+      });
     }
-  uint64_t total = 0;
-  const uint64_t below = block_exclusive_sum<threads>(uint64_t{records}, shared.warp_sums, total);
-  if (threadIdx.x < digit_values)
-    for (uint32_t w = 0; w < threads / warp_threads; ++w)
-      shared.digits.of_warp[w][threadIdx.x] += static_cast<uint32_t>(below);
-  __syncthreads();
-#pragma unroll
-  for (uint32_t i = 0; i < keys_a_thread; ++i) {
-    if (index(i) >= size) continue;
-    const uint32_t to = first + shared.digits.of_warp[warp][digit_of(keys[i])] + ranks.get(i);
-    shared.keys[to] = keys[i];
-    if constexpr (with_values) shared.positions[to] = positions[i];
+    __syncthreads();
+    find_starts();
+    __syncthreads();
+    const uint32_t* const starts = counts_.of_warp[warp()];
+    for_rows([&](uint32_t i, uint32_t, bool is_there) {
+      if (!is_there) return;
+      const uint32_t to = starts[digit_of(keys[i])] + ranks.get(i);
+      keys_[to] = keys[i];
+      if constexpr (with_values) positions_[to] = positions[i];
+    });
+    __syncthreads();
   }
-  __syncthreads();
-}
+
+ private:
+  static constexpr uint32_t rows_at_once = 6;
+
+  __device__ __forceinline__ static uint32_t warp() { return threadIdx.x / warp_threads; }
+
+  /// A warp's records are neighbours, its lanes' records interleave: the order of stable ranks. body(i, at,
+  /// is_there): for this thread's record i at that place. Some rows at a time, so that their accesses are under
+  /// way together.
+  template <class Body>
+  __device__ __forceinline__ void for_rows(Body body) const {
+#pragma unroll
+    for (uint32_t first = 0; first < keys_a_thread; first += rows_at_once) {
+      if (first >= rows_) break;
+#pragma unroll
+      for (uint32_t i = first; i < first + rows_at_once; ++i) {
+        if (i >= keys_a_thread) break;
+        const uint32_t at = own_ + i * warp_threads;
+        body(i, at, i < rows_ && at < size_);
+      }
+    }
+  }
+
+  /// A thread a digit, and a part of the warps.
+  __device__ __forceinline__ void find_starts() {
+    constexpr uint32_t rows = Counts::warps_a_part;
+    const uint32_t digit = threadIdx.x % digit_values;
+    const uint32_t part = threadIdx.x / digit_values;
+    uint32_t(*const of_warp)[digit_values] = counts_.of_warp + part * rows;
+    uint32_t records[rows];
+    uint32_t in_part = 0;
+#pragma unroll
+    for (uint32_t w = 0; w < rows; ++w) in_part += records[w] = of_warp[w][digit];
+    counts_.of_part[part][digit] = in_part;
+    const uint32_t of_32_digits = ptx::warp_sum(in_part);
+    if (ptx::lane_id() == 0) counts_.of_digits[warp()] = of_32_digits;
+    __syncthreads();
+    uint32_t of_digit = 0;
+    uint32_t start = 0;  // of the digit's records of this part
+#pragma unroll
+    for (uint32_t p = 0; p < Counts::parts; ++p) {
+      if (p < part) start += counts_.of_part[p][digit];
+      of_digit += counts_.of_part[p][digit];
+    }
+    start += warp_inclusive_sum(of_digit) - of_digit;
+    const uint32_t lane = ptx::lane_id();
+    const bool is_lower = lane < threads / warp_threads && lane % rows < warp() % rows;
+    start += ptx::warp_sum(is_lower ? counts_.of_digits[lane] : 0);
+#pragma unroll
+    for (uint32_t w = 0; w < rows; ++w) {
+      of_warp[w][digit] = start;
+      start += records[w];
+    }
+  }
+
+  Shared& shared_;
+  Counts& counts_;
+  Bits* const keys_;
+  uint16_t* const positions_;
+  const uint32_t size_;
+  const uint32_t rows_;
+  const uint32_t own_;  // this thread's first record
+};
 
 /// Sorts the `size` keys from shared.keys[first] on; shared.positions becomes where each stood, counted from
 /// `first`. The whole block calls it and finds everything done.
@@ -81,13 +154,12 @@ template <class Shared, class Bits, bool with_values, Ranking ranking, uint32_t 
           uint32_t keys_a_thread>
 __device__ __noinline__ void sort_staged_by_digits(Shared& shared, uint32_t first, uint32_t size) {
   const Bits* const keys = shared.keys + first;
-  const auto index = [](uint32_t i) { return i * threads + threadIdx.x; };
   if (threadIdx.x == 0) shared.digits.varying = 0;
   __syncthreads();
   Bits differing = 0;
-  for (uint32_t i = 0; index(i) < size; ++i) {
-    differing |= keys[index(i)] ^ keys[0];
-    if constexpr (with_values) shared.positions[first + index(i)] = static_cast<uint16_t>(index(i));
+  for (uint32_t i = threadIdx.x; i < size; i += threads) {
+    differing |= keys[i] ^ keys[0];
+    if constexpr (with_values) shared.positions[first + i] = static_cast<uint16_t>(i);
   }
   differing = warp_reduce(differing, [](Bits a, Bits b) { return static_cast<Bits>(a | b); });
   using Word = std::conditional_t<sizeof(Bits) == 8, unsigned long long, uint32_t>;
@@ -96,9 +168,9 @@ __device__ __noinline__ void sort_staged_by_digits(Shared& shared, uint32_t firs
   __syncthreads();
   const Bits varying = shared.digits.varying;
   __syncthreads();  // if no digit varies, the caller may take the memory at once
+  DigitSort<Shared, Bits, with_values, ranking, threads, keys_a_thread> sort(shared, first, size);
   for (uint32_t place = 0; place < digit_places<Bits>; ++place)
-    if (((varying >> (place * digit_bits)) & (digit_values - 1)) != 0)
-      move_by_digit<Shared, Bits, with_values, ranking, threads, keys_a_thread>(shared, first, size, place);
+    if (((varying >> (place * digit_bits)) & (digit_values - 1)) != 0) sort.move(place);
 }
 
 }  // namespace bucket_sort_detail

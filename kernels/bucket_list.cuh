@@ -8,6 +8,7 @@
 #include "kernels/msd_plan.cuh"
 #include "kernels/policy.cuh"
 #include "kernels/ptx.cuh"
+#include "kernels/radix_rank.cuh"
 
 #include <cuda_runtime.h>
 
@@ -21,6 +22,7 @@ struct BucketArrays {
   Bits* keys_out;
   const Value* values_in;
   Value* values_out;
+  Ranking ranking = Ranking::ballot;  // of digits
 };
 
 /// Keys in chunks of dealt_chunk, one after the other in `region`; `numbers` says in which order. Of narrow

@@ -31,8 +31,8 @@ inline constexpr uint32_t blocks_a_multiprocessor = 4;
 template <class Value, class Policy>
 class PairSort {
  public:
-  using Words = bucket_sort_detail::Bucket<uint32_t, NoValue, Ranking::ballot, Policy,
-                                           bucket_sort_detail::Crowded::left_alone>;
+  using Words =
+      bucket_sort_detail::Bucket<uint32_t, NoValue, Policy, bucket_sort_detail::Crowded::left_alone>;
   using Task = bucket_list::BucketTask<uint32_t, Value>;
   static constexpr uint32_t threads = Policy::threads;
   static constexpr uint32_t width = sizeof(uint4) / sizeof(Value);

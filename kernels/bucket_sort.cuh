@@ -61,7 +61,6 @@ struct Shared {
     RealParts<Bits> real_parts;
   };
   Bits* first_vector;  // where the bucket's keys go: the vector of 16 bytes with the first one
-  uint64_t warp_sums[warps];
   uint32_t warp_keys[warps];
   uint32_t long_words;
   bucket_list::Queue<with_values ? 1 : (Policy::most_keys + dealt_chunk<Bits> - 1) / dealt_chunk<Bits>> queue;
@@ -90,7 +89,7 @@ struct BucketRange {
 enum class Crowded : uint32_t { by_digits, left_alone };
 
 /// Parts: BucketParts, or RealParts of floats.
-template <class Bits, class Value, Ranking ranking, class Policy, Crowded crowded, class Parts = BucketParts>
+template <class Bits, class Value, class Policy, Crowded crowded, class Parts = BucketParts>
 class Bucket {
  public:
   using BucketShared = Shared<Bits, Value, Policy>;
@@ -98,6 +97,9 @@ class Bucket {
   static constexpr uint32_t threads = Policy::threads;
   static constexpr uint32_t keys_a_thread = Policy::keys_a_thread;
   static constexpr uint32_t words = BucketShared::words;
+  /// Keys of so few digits do not pay for parts.
+  static constexpr bool only_digits = sizeof(Bits) <= 2;
+  static_assert(!only_digits || crowded == Crowded::by_digits);
 
   __device__ __forceinline__ Bucket(BucketShared& shared, const BucketArrays<Bits, Value>& arrays,
                                     const KeyMap<Bits>& map)
@@ -235,7 +237,7 @@ class Bucket {
 #pragma unroll
       for (uint32_t row = 0; row < keys_a_thread; ++row) keys_[row] = map_.to_ordered(keys_[row]);
     }
-    find_parts();
+    if constexpr (!only_digits) find_parts();
     (void)sort_in_parts([] {}, [&] { store_records(); });
   }
 
@@ -244,8 +246,16 @@ class Bucket {
   /// the bucket may still be left alone behind that (wider numbers), nor by digits.
   template <class KeysArePlaced, class Store>
   __device__ __forceinline__ bool sort_in_parts(KeysArePlaced keys_are_placed, Store store) {
+    if constexpr (only_digits) {
+      place_by_digits();
+      store();
+      __syncthreads();
+      return true;
+    }
     if (threadIdx.x == 0) shared_.long_words = 0;
-    const bool is_crowded = __syncthreads_or(mark_parts()) != 0;
+    // Where keys crowd, marking them takes longest.
+    const bool is_crowded =
+        (crowded == Crowded::by_digits && rows_crowd()) || __syncthreads_or(mark_parts()) != 0;
     if (crowded == Crowded::left_alone && is_crowded) {
       clear_words();
       __syncthreads();
@@ -360,12 +370,23 @@ class Bucket {
   }
 
   __device__ __forceinline__ void clear_words() {
+    if constexpr (only_digits) return;
     uint4* const vectors = reinterpret_cast<uint4*>(shared_.part_words);
 #pragma unroll
     for (uint32_t w = threadIdx.x; w < words / 4; w += threads) vectors[w] = make_uint4(0, 0, 0, 0);
   }
   __device__ __forceinline__ uint32_t& word_of(Bits key) const {
     return shared_.part_words[parts_.word_of(key)];
+  }
+
+  /// Whether keys of different places often have one word, as the first two rows show it. The whole block.
+  __device__ __forceinline__ bool rows_crowd() const {
+    constexpr uint32_t rare = 64;
+    if (range_.size <= threads || keys_a_thread == 1) return false;
+    const bool is_there = threads + threadIdx.x < range_.size;
+    const bool meets = is_there && parts_.word_of(keys_[0]) == parts_.word_of(keys_[1]);
+    const uint32_t pairs = min(range_.size - threads, threads);
+    return static_cast<uint32_t>(__syncthreads_count(meets)) * rare > pairs;
   }
 
   /// Step 1. True if too many keys of a word came late: then their numbers may mean nothing.
@@ -390,7 +411,8 @@ class Bucket {
         if (met[row % batch] != 0) late_.set(row, word[row % batch]);
       });
     });
-    return late_.any_crowded();
+    // Digits take less time than a thread that brings many keys in order; another launch takes more.
+    return late_.template any_crowded < crowded == Crowded::by_digits ? 8 : 32 > ();
   }
 
   /// A warp scans neighbouring words; a thread rows of 4.
@@ -593,9 +615,16 @@ class Bucket {
     sort_staged();
   }
   __device__ __forceinline__ void sort_staged() {
-    if constexpr (crowded == Crowded::by_digits)
-      sort_staged_by_digits<BucketShared, Bits, with_values, ranking, threads, keys_a_thread>(shared_, lead_,
-                                                                                              range_.size);
+    if constexpr (crowded == Crowded::by_digits) {
+      const auto sort = [&]<Ranking ranking>() {
+        sort_staged_by_digits<BucketShared, Bits, with_values, ranking, threads, keys_a_thread>(
+            shared_, lead_, range_.size);
+      };
+      if (arrays_.ranking == Ranking::lane_order)
+        sort.template operator()<Ranking::lane_order>();
+      else
+        sort.template operator()<Ranking::ballot>();
+    }
   }
 
   /// The first access to the values: they are under way while the keys are stored.
@@ -662,7 +691,7 @@ class Bucket {
 /// Sorts the buckets of task.list. Those that are left alone join task.next_list. `Parts`: those that the
 /// list says, or RealParts that are found from the keys, where all buckets are linear in the values of
 /// floats.
-template <class Bits, class Value, Ranking ranking, class Policy, Crowded crowded, class Parts>
+template <class Bits, class Value, class Policy, Crowded crowded, class Parts>
 __global__ __launch_bounds__(Policy::threads, Policy::blocks_a_multiprocessor) void bucket_sort_kernel(
     BucketTask<Bits, Value> task, MsdPlan<Bits>* plan) {
   if (ptx::is_before_90()) return;
@@ -672,7 +701,7 @@ __global__ __launch_bounds__(Policy::threads, Policy::blocks_a_multiprocessor) v
   constexpr bool by_value = !std::is_same_v<Parts, BucketParts>;
   if (is_last && (plan->was_dealt() && plan->is_real) != by_value) return;
   auto& shared = shared_memory<Shared<Bits, Value, Policy>>();
-  Bucket<Bits, Value, ranking, Policy, crowded, Parts> sorter(shared, task.arrays, task.map);
+  Bucket<Bits, Value, Policy, crowded, Parts> sorter(shared, task.arrays, task.map);
   const auto keys_of = [&](const ListedBucket& bucket) { return task.source(*plan) + bucket.first; };
   // Where no other block computes while this one loads. Digits would want the registers. H200, 2^30 keys, ms:
   // u64 21.35 -> 20.46, but u32 10.42 -> 10.53.
@@ -716,14 +745,14 @@ __global__ __launch_bounds__(Policy::threads, Policy::blocks_a_multiprocessor) v
 }
 
 /// Sorts `count` records as one bucket.
-template <class Bits, class Value, Ranking ranking, class Policy, class Parts>
+template <class Bits, class Value, class Policy, class Parts>
 __global__ __launch_bounds__(Policy::threads) void sort_as_one_bucket_kernel(BucketArrays<Bits, Value> arrays,
                                                                              uint32_t count,
                                                                              KeyMap<Bits> map) {
   if (ptx::is_before_90()) return;
   ptx::wait_for_previous_launch();
   auto& shared = shared_memory<Shared<Bits, Value, Policy>>();
-  Bucket<Bits, Value, ranking, Policy, Crowded::by_digits, Parts> bucket(shared, arrays, map);
+  Bucket<Bits, Value, Policy, Crowded::by_digits, Parts> bucket(shared, arrays, map);
   bucket.sort_as_one_bucket({0, count});
 }
 

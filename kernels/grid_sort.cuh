@@ -10,7 +10,8 @@
 // every block takes the same sample and so makes the same map. If keys crowd in a bucket that no block holds,
 // all are sorted by the bytes in which they differ, least significant first, by the same rounds of ranking,
 // counting and scattering. All blocks see that from the same counts, before any record has moved. Pairs of
-// which the sample shows few values take one round, by the place of each value in their list.
+// which the sample shows few values take one round, by the place of each value in their list. Keys of one or two
+// bytes are always sorted by their bytes.
 //
 // Moves 4n records by the road of the buckets, or 2n for every round; large shares read their keys once more
 // each time.
@@ -117,6 +118,16 @@ struct Shared {
   };
 };
 
+/// Of keys that are sorted by their bytes.
+template <class Bits>
+struct NoBuckets {
+  using Key = Bits;
+};
+template <class Bits>
+inline constexpr bool only_digits = sizeof(Bits) <= 2;
+template <class Bits>
+using Linear = std::conditional_t<only_digits<Bits>, NoBuckets<Bits>, LinearBuckets<Bits>>;
+
 /// Everything a kernel needs to know.
 template <class Bits, class Value>
 struct Task {
@@ -181,6 +192,15 @@ class GridSort {
   __device__ __forceinline__ void sort() {
     const MsdArrays<Bits, Value>& arrays = task_.arrays;
     const Column<Bits, Value> scratch{arrays.keys_scratch, arrays.values_scratch};
+    if constexpr (only_digits<Bits>)
+      return sort_by_digits(scratch, {arrays.keys_out, arrays.values_out});
+    else
+      sort_in_buckets(scratch);
+  }
+
+ private:
+  __device__ __forceinline__ void sort_in_buckets(const Column<Bits, Value>& scratch) {
+    const MsdArrays<Bits, Value>& arrays = task_.arrays;
     const Bits sample = arrays.keys_in[sample_index()];  // under way beside the block's own keys
     load(arrays.keys_in);
     const Bits ordered = task_.map.to_ordered(sample);
@@ -202,7 +222,6 @@ class GridSort {
     sort_by_digits(scratch, out);
   }
 
- private:
   /// A bucket many times larger than the others would keep its block at work while all others wait.
   __device__ __forceinline__ uint32_t most_keys_a_bucket() const {
     return min(Finish::most_keys, max(crowded_bucket * (count_ / task_.buckets), Finish::threads));
@@ -461,7 +480,8 @@ class GridSort {
   }
 
   __device__ __forceinline__ void sort_buckets(Column<Bits, Value> from) {
-    const BucketArrays arrays{from.keys, task_.arrays.keys_out, from.values, task_.arrays.values_out};
+    const BucketArrays arrays{from.keys, task_.arrays.keys_out, from.values, task_.arrays.values_out,
+                              ranking};
     Bucket bucket(shared_.bucket, arrays, task_.map);
     for (uint32_t b = blockIdx.x; b < task_.buckets; b += gridDim.x) {
       if (shared_.counts.totals[b] == 0) continue;
@@ -472,7 +492,7 @@ class GridSort {
   /// The other road. No record has moved yet.
   __device__ __forceinline__ void sort_by_digits(Column<Bits, Value> scratch, Column<Bits, Value> out) {
     load(task_.arrays.keys_in);
-    const Bits varying = find_varying_bits();
+    const Bits varying = only_digits<Bits> ? static_cast<Bits>(~Bits{0}) : find_varying_bits();
     uint32_t passes = live_digits(varying);
     if (passes == 0) return store(out);
     const Value* values = task_.arrays.values_in;
@@ -537,7 +557,7 @@ class GridSort {
   using Parts = std::conditional_t<std::is_same_v<Buckets, RealBuckets<Bits>>, RealParts<Bits>, BucketParts>;
   using BucketArrays = bucket_sort_detail::BucketArrays<Bits, Value>;
   using Bucket =
-      bucket_sort_detail::Bucket<Bits, Value, ranking, Finish, bucket_sort_detail::Crowded::by_digits, Parts>;
+      bucket_sort_detail::Bucket<Bits, Value, Finish, bucket_sort_detail::Crowded::by_digits, Parts>;
 
   GridShared& shared_;
   const Task<Bits, Value>& task_;
@@ -559,8 +579,13 @@ __global__ __launch_bounds__(Policy::threads,
 }
 
 template <class Bits, class Value, class Policy>
-inline constexpr size_t shared_bytes = std::max(sizeof(Shared<LinearBuckets<Bits>, Value, Policy>),
-                                                sizeof(Shared<RealBuckets<Bits>, Value, Policy>));
+constexpr size_t shared_bytes() {
+  constexpr size_t linear = sizeof(Shared<Linear<Bits>, Value, Policy>);
+  if constexpr (only_digits<Bits>)
+    return linear;
+  else
+    return std::max(linear, sizeof(Shared<RealBuckets<Bits>, Value, Policy>));
+}
 
 }  // namespace grid_sort_detail
 
@@ -571,7 +596,7 @@ inline constexpr uint64_t most_in_grid = uint64_t{Policy::most_blocks} * Policy:
 /// Records that a grid sort takes on the current device; 0 if its blocks cannot wait for each other there.
 template <class Bits, class Value, class Policy = TunedGridSort<Bits, Value>>
 uint64_t grid_capacity() {
-  if (!can_cooperate(grid_sort_detail::shared_bytes<Bits, Value, Policy>)) return 0;
+  if (!can_cooperate(grid_sort_detail::shared_bytes<Bits, Value, Policy>())) return 0;
   return uint64_t{std::min(multiprocessors(), Policy::most_blocks)} * Policy::most_share;
 }
 
@@ -596,12 +621,12 @@ void grid_sort(const MsdArrays<Bits, Value>& arrays, KeyMap<Bits> map,
                                .buckets = static_cast<uint32_t>(buckets),
                                .counts = workspace.counts.data(),
                                .differing = workspace.differing.data()};
-  auto kernel = grid_sort_kernel<LinearBuckets<Bits>, Value, ranking, Policy>;
-  if constexpr (value_bytes<Value> == 0)
+  auto kernel = grid_sort_kernel<Linear<Bits>, Value, ranking, Policy>;
+  if constexpr (value_bytes<Value> == 0 && !only_digits<Bits>)
     if (map.is_of_floats()) kernel = grid_sort_kernel<RealBuckets<Bits>, Value, ranking, Policy>;
   launch_cooperative(kernel,
                      {static_cast<uint32_t>((arrays.count + share - 1) / share), Policy::threads,
-                      shared_bytes<Bits, Value, Policy>},
+                      shared_bytes<Bits, Value, Policy>()},
                      stream, task);
 }
 

@@ -56,10 +56,6 @@ template <uint32_t bits, uint32_t rows>
 class LateNumbers {
  public:
   static constexpr uint32_t a_word = 32 / bits;
-  /// So many late keys (a power of two) are too many comparisons for one thread, if a number has a byte. It
-  /// has room for many more, so that the key that takes this number is seen before others run over.
-  static constexpr uint32_t crowd = 32;
-
   __device__ __forceinline__ void clear() {
 #pragma unroll
     for (uint32_t& word : numbers_) word = ~0u;
@@ -76,13 +72,20 @@ class LateNumbers {
   __device__ __forceinline__ int32_t get(uint32_t row) const {
     return ptx::signed_part<bits>(numbers_[row / a_word], row % a_word);
   }
-  /// Always false if numbers are wide enough for all keys of a bucket.
+  /// Whether some word has more than `crowd` late keys (a power of two), which are too many comparisons for one thread,
+  /// if a number has a byte. It has room for many more, so that the key that takes this number is seen before
+  /// others run over. Always false if numbers are wide enough for all keys of a bucket.
+  template <uint32_t crowd>
   __device__ __forceinline__ bool any_crowded() const {
     if (bits != 8) return false;
-    uint32_t any = 0;  // bit 6 of each byte: bit 5 or 6 is set, but not 7
-    static_assert(crowd == 1u << 5);
+    static_assert(crowd == 8 || crowd == 32);
+    uint32_t any = 0;  // bit 6 of each byte: bit 5 or 6 is set, or one of 3 to 6, but not 7
 #pragma unroll
-    for (const uint32_t word : numbers_) any |= (word << 1 | word) & ~(word >> 1);
+    for (const uint32_t word : numbers_) {
+      uint32_t high = word << 1 | word;
+      if (crowd == 8) high |= high << 2;
+      any |= high & ~(word >> 1);
+    }
     return (any & 0x40404040) != 0;
   }
 

@@ -321,7 +321,37 @@ struct MsdRow<uint64_t, uint64_t> {
 template <class Bits, class Value>
 using TunedMsd = typename MsdRow<Bits, Value>::Policy;
 
-/// Records of one or two bytes have no grid sort.
+/// bucket_sort.cuh, of a whole array that one block sorts: the first row that holds it.
+//
+// H100, CUDA 13.0, 2026-11-26, microseconds a sort in a graph; uniform / two values / AND of three; CUB last (H200):
+//
+//   u32      2^10    256x9 2.5 / 6.0 / 6.2   512x9 3.0 / 7.1 / 7.4                               9 /  9 /  9
+//            2^12    256x18 4.6 / 12.4 / 12.6   512x9 3.7 / 9.0 / 11.4   512x18 4.1 / 10.7 / 15.1   10 /  9 / 10
+//            2^13    512x18 5.8 / 14.5 / 23.7   1024x18 6.1 / 17.1 / 21.3
+//   u32+u32  2^12    256x18 5.7 / 14.8 / 14.9   512x9 5.0 / 10.9 / 13.5                         13 / 11 / 13
+template <class Large_>
+struct OneBlockPolicy {
+  using Small = BucketSortPolicy<256, 9, 1, 16384>;
+  using Middle = BucketSortPolicy<512, 9, 1, 32768>;
+  using Large = Large_;
+};
+template <class Bits, class Value>
+struct OneBlockRow {
+  using Policy = OneBlockPolicy<typename TunedMsd<Bits, Value>::Large>;
+};
+/// Keys of one or two bytes, which one block sorts alone.
+template <class Bits, class Value>
+requires(sizeof(Bits) <= 2) struct OneBlockRow<Bits, Value> {
+  using Policy = void;
+};
+template <class Bits>
+requires(sizeof(Bits) <= 2) struct OneBlockRow<Bits, NoValue> {
+  using Policy = OneBlockPolicy<BucketSortPolicy<1024, 18, 1, 131072>>;
+};
+template <class Bits, class Value>
+using TunedOneBlock = typename OneBlockRow<Bits, Value>::Policy;
+
+/// Pairs with keys of one or two bytes have no grid sort.
 //
 // H200, CUDA 13.0, u32 keys, 2026-11-21, microseconds a sort in a graph of 50; least share (buckets of an
 // older kind):
@@ -339,8 +369,8 @@ using GridSortRow =
     GridSortPolicy<1024, 8, 128, 1024, BucketSortPolicy<1024, bucket_keys_a_thread, 1, 65536>>;
 template <class Bits, class Value>
 using TunedGridSort = std::conditional_t<
-    sizeof(Bits) < 4, void,
-    std::conditional_t<sizeof(Bits) == 4 && value_bytes<Value> == 0, GridSortRow<12>, GridSortRow<9>>>;
+    sizeof(Bits) < 4 && value_bytes<Value> != 0, void,
+    std::conditional_t<sizeof(Bits) <= 4 && value_bytes<Value> == 0, GridSortRow<12>, GridSortRow<9>>>;
 
 /// Larger arrays in the same way, which read their keys twice; void where they leave that to others.
 //
@@ -361,6 +391,10 @@ struct LargeGridRow {
 };
 template <>
 struct LargeGridRow<uint32_t, NoValue> {
+  using Policy = LargeGridSortRow<32, 18, 65536>;
+};
+template <>
+struct LargeGridRow<uint16_t, NoValue> {
   using Policy = LargeGridSortRow<32, 18, 65536>;
 };
 template <>

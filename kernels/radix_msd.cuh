@@ -268,12 +268,12 @@ void deal(const MsdArrays<Bits, NoValue>& arrays, KeyMap<Bits> map, const Spans&
 }
 
 /// Sorts the buckets of task.list, of which each fits a block.
-template <class Policy, bucket_sort_detail::Crowded crowded, Ranking ranking, class Parts = BucketParts,
-          class Bits, class Value>
+template <class Policy, bucket_sort_detail::Crowded crowded, class Parts = BucketParts, class Bits,
+          class Value>
 void sort_buckets(bucket_sort_detail::BucketTask<Bits, Value> task, MsdPlan<Bits>* plan,
                   cudaStream_t stream) {
   using namespace bucket_sort_detail;
-  const auto kernel = bucket_sort_kernel<Bits, Value, ranking, Policy, crowded, Parts>;
+  const auto kernel = bucket_sort_kernel<Bits, Value, Policy, crowded, Parts>;
   constexpr size_t shared_bytes = sizeof(Shared<Bits, Value, Policy>);
   const uint32_t blocks = std::min(resident_blocks(kernel, Policy::threads, shared_bytes), msd_most_buckets);
   launch_chained(kernel, {blocks, Policy::threads, shared_bytes}, stream, task, plan);
@@ -315,13 +315,15 @@ void count_buckets(bucket_sort_detail::BucketTask<Bits, NoValue> task, uint32_t 
   launch_chained(kernel, {blocks, Shape::threads, shared_bytes}, stream, task, most_left_alone, plan);
 }
 
-template <class Policy, Ranking ranking, class Bits, class Value>
-void sort_as_one_bucket(const MsdArrays<Bits, Value>& arrays, KeyMap<Bits> map, cudaStream_t stream) {
+template <class Policy, class Bits, class Value>
+void sort_as_one_bucket(const MsdArrays<Bits, Value>& arrays, KeyMap<Bits> map, Ranking ranking,
+                        cudaStream_t stream) {
   using namespace bucket_sort_detail;
-  const BucketArrays<Bits, Value> all{arrays.keys_in, arrays.keys_out, arrays.values_in, arrays.values_out};
-  auto kernel = sort_as_one_bucket_kernel<Bits, Value, ranking, Policy, BucketParts>;
-  if constexpr (value_bytes<Value> == 0)
-    if (map.is_of_floats()) kernel = sort_as_one_bucket_kernel<Bits, Value, ranking, Policy, RealParts<Bits>>;
+  const BucketArrays<Bits, Value> all{arrays.keys_in, arrays.keys_out, arrays.values_in, arrays.values_out,
+                                      ranking};
+  auto kernel = sort_as_one_bucket_kernel<Bits, Value, Policy, BucketParts>;
+  if constexpr (value_bytes<Value> == 0 && sizeof(Bits) >= 4)
+    if (map.is_of_floats()) kernel = sort_as_one_bucket_kernel<Bits, Value, Policy, RealParts<Bits>>;
   launch_chained(kernel, {1, Policy::threads, sizeof(Shared<Bits, Value, Policy>)}, stream, all,
                  static_cast<uint32_t>(arrays.count), map);
 }
@@ -510,20 +512,20 @@ class MsdRun {
       sort_class<ForRepeated<Large>, Crowded::by_digits>(crowded_buckets, crowded_buckets);
       if constexpr (Policy::deals)
         if (may_deal_ && settings_.map.is_of_floats())
-          sort_buckets<ForRepeated<Large>, Crowded::by_digits, ranking, RealParts<Bits>>(
+          sort_buckets<ForRepeated<Large>, Crowded::by_digits, RealParts<Bits>>(
               task(crowded_buckets, crowded_buckets), plan_, stream_);
     }
   }
 
   template <class BucketPolicy, bucket_sort_detail::Crowded crowded>
   void sort_class(BucketClass which, BucketClass next) const {
-    sort_buckets<BucketPolicy, crowded, ranking>(task(which, next), plan_, stream_);
+    sort_buckets<BucketPolicy, crowded>(task(which, next), plan_, stream_);
   }
 
   bucket_sort_detail::BucketTask<Bits, Value> task(BucketClass which, BucketClass next) const {
     const BucketLists lists{workspace_.lists.data()};
     const uint32_t child_bits = msd_bucket_bits(arrays_.count, Policy::bucket_keys) - msd_digit_bits;
-    return {.arrays = {arrays_.keys_out, arrays_.keys_out, arrays_.values_out, arrays_.values_out},
+    return {.arrays = {arrays_.keys_out, arrays_.keys_out, arrays_.values_out, arrays_.values_out, ranking_},
             .rest = arrays_.keys_scratch,
             .list = lists[which],
             .next_list = lists[next],
@@ -553,18 +555,23 @@ class MsdRun {
 
 }  // namespace msd_detail
 
+template <class Bits, class Value>
+inline constexpr bool has_one_block = !std::is_void_v<TunedOneBlock<Bits, Value>>;
+
 /// Records that one block sorts by itself, without any workspace.
-template <class Bits, class Value, class Policy = TunedMsd<Bits, Value>>
+template <class Bits, class Value, class Policy = TunedOneBlock<Bits, Value>>
 inline constexpr uint64_t most_in_one_block = Policy::Large::most_keys;
 
 /// Sorts up to most_in_one_block records in one launch. keys_scratch and values_scratch are not used.
-template <Ranking ranking, class Bits, class Value, class Policy = TunedMsd<Bits, Value>>
-void sort_in_one_block(const MsdArrays<Bits, Value>& arrays, KeyMap<Bits> map, cudaStream_t stream) {
-  constexpr Ranking stable_ranking = value_bytes<Value> != 0 ? ranking : Ranking::ballot;
+template <class Bits, class Value, class Policy = TunedOneBlock<Bits, Value>>
+void sort_in_one_block(const MsdArrays<Bits, Value>& arrays, KeyMap<Bits> map, Ranking ranking,
+                       cudaStream_t stream) {
   if (arrays.count <= Policy::Small::most_keys)
-    msd_detail::sort_as_one_bucket<typename Policy::Small, stable_ranking>(arrays, map, stream);
+    msd_detail::sort_as_one_bucket<typename Policy::Small>(arrays, map, ranking, stream);
+  else if (arrays.count <= Policy::Middle::most_keys)
+    msd_detail::sort_as_one_bucket<typename Policy::Middle>(arrays, map, ranking, stream);
   else
-    msd_detail::sort_as_one_bucket<typename Policy::Large, stable_ranking>(arrays, map, stream);
+    msd_detail::sort_as_one_bucket<typename Policy::Large>(arrays, map, ranking, stream);
 }
 
 /// Sorts `count` records, at least two. Unless plan->falls_back is set in the end, keys_out (and values_out)

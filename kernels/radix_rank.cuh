@@ -58,13 +58,18 @@ __device__ __forceinline__ HotDigits find_hot_digits(uint32_t digit, bool presen
           .digits = {first % digit_values, second % digit_values}};
 }
 
-/// Less thorough: whether many lanes have the first one's digit. The other candidate is the last lane's.
+/// Less thorough: whether many lanes have the first one's digit. The other candidate is the last lane's, of which it is
+/// asked, too, if `asks_both`.
+template <bool asks_both = false>
 __device__ __forceinline__ HotDigits find_run(uint32_t digit, bool present) {
   constexpr int least_lanes = 8;
   const uint32_t first = __shfl_sync(full_warp, digit, 0);
-  const uint32_t peers = __ballot_sync(full_warp, present && digit == first);
-  return {.share_is_high = __popc(peers) >= least_lanes,
-          .digits = {first, __shfl_sync(full_warp, digit, warp_threads - 1)}};
+  const uint32_t last = __shfl_sync(full_warp, digit, warp_threads - 1);
+  const auto are_many = [=](uint32_t candidate) {
+    return __popc(__ballot_sync(full_warp, present && digit == candidate)) >= least_lanes;
+  };
+  const bool first_has = are_many(first);
+  return {.share_is_high = first_has || (asks_both && are_many(last)), .digits = {first, last}};
 }
 
 /// Ranks the keys of one warp, row after row. `counts` (shared memory, the warp's own) becomes its histogram.

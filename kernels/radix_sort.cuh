@@ -14,7 +14,7 @@
 //                               those of the bits that vary, if these are fewer (live_bits.cuh)
 //
 // Bytes a key (u32): tiled grid 16; MSD 24 or 28; digest 4, copy 8, counting 4 + 4, LSD 8 a live digit.
-// 2-byte keys alone skip digest and plan. The host launches every candidate and the plan, in device memory,
+// Larger arrays of 2-byte keys alone skip digest and plan, and are counted. The host launches every candidate and the plan, in device memory,
 // lets all but one return at once: the order of the stream is the only synchronisation.
 //
 // A portable policy (PortableOnesweep) takes the roads of the digest alone, by kernels that every device has
@@ -67,7 +67,7 @@ constexpr bool tries_msd(SortAlgorithm algorithm, uint64_t count) {
 /// True if one block sorts them.
 template <class Bits, class Value, class Policy = TunedOnesweep<Bits, Value>>
 constexpr bool fits_one_block(SortAlgorithm algorithm, uint64_t count) {
-  if constexpr (has_msd_sort<Bits, Value> && !Policy::is_portable)
+  if constexpr (has_one_block<Bits, Value> && !Policy::is_portable)
     return algorithm == SortAlgorithm::automatic && count <= most_in_one_block<Bits, Value>;
   return false;
 }
@@ -343,21 +343,12 @@ const uint32_t* try_msd(const MsdArrays<Bits, Value>& arrays, const SortSettings
   return &static_cast<const MsdPlan<Bits>*>(workspace.msd.plan.data())->falls_back;
 }
 
-template <class Bits, class Value>
-void sort_as_one_bucket(const MsdArrays<Bits, Value>& arrays, const SortSettings<Bits>& settings,
-                        cudaStream_t stream) {
-  if (settings.ranking == Ranking::lane_order)
-    sort_in_one_block<Ranking::lane_order>(arrays, settings.map, stream);
-  else
-    sort_in_one_block<Ranking::ballot>(arrays, settings.map, stream);
-}
-
 /// The roads of one launch, which need nothing cleared and no digest. False: the records take another.
 template <class Bits, class Value, class Policy>
 bool sort_in_one_launch(const MsdArrays<Bits, Value>& arrays, const SortSettings<Bits>& settings,
                         const SortWorkspace<Bits, Value, Policy>& workspace, cudaStream_t stream) {
   if (fits_one_block<Bits, Value>(settings.algorithm, arrays.count)) {
-    sort_as_one_bucket(arrays, settings, stream);
+    sort_in_one_block(arrays, settings.map, settings.ranking, stream);
     return true;
   }
   if (!fits_grid<Bits, Value>(settings.algorithm, arrays.count)) return false;
@@ -411,7 +402,7 @@ void sort(DeviceSpan<const Bits> keys_in, DeviceSpan<Bits> keys_out, const Value
           const SortWorkspace<Bits, Value, Policy>& workspace, cudaStream_t stream) {
   if (keys_in.empty()) return;
   const auto arrays = msd_arrays(keys_in, keys_out, values_in, values_out, workspace);
-  if constexpr (has_msd_sort<Bits, Value> && !Policy::is_portable)
+  if constexpr (has_one_block<Bits, Value> && !Policy::is_portable)
     if (sort_in_one_launch(arrays, settings, workspace, stream)) return;
   if (!is_digested) workspace.clear(stream);
   if constexpr (!Policy::is_portable)

@@ -388,7 +388,7 @@ class TiledGridSort {
   static constexpr bool is_real = std::is_same_v<Buckets, RealBuckets<Bits>>;
   using CrowdedParts = std::conditional_t<is_real, RealParts<Bits>, BucketParts>;
   template <bucket_sort_detail::Crowded crowded, class Parts = BucketParts>
-  using BucketSorter = bucket_sort_detail::Bucket<Bits, NoValue, Ranking::ballot, Finish, crowded, Parts>;
+  using BucketSorter = bucket_sort_detail::Bucket<Bits, NoValue, Finish, crowded, Parts>;
 
   template <class Sorter>
   __device__ __forceinline__ void load_bucket(Sorter& sorter, uint32_t b) const {

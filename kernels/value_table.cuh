@@ -91,7 +91,7 @@ __device__ __forceinline__ void order_values(const Table<Bits>* table, const Key
   }
   using namespace bucket_sort_detail;
   const BucketArrays<Bits, NoValue> in_place{&listed->values[0], &listed->values[0], nullptr, nullptr};
-  Bucket<Bits, NoValue, Ranking::ballot, OrderPolicy, Crowded::by_digits>(shared.bucket, in_place, map)
+  Bucket<Bits, NoValue, OrderPolicy, Crowded::by_digits>(shared.bucket, in_place, map)
       .sort_as_one_bucket({0, size});
   __syncthreads();
 

@@ -84,12 +84,18 @@ std::vector<uint64_t> corners() {
   std::vector<uint64_t> result{1, warp_threads, TunedOnesweep<Bits, Value>::tile};
   if constexpr (has_msd_sort<Bits, Value>) {
     using Msd = TunedMsd<Bits, Value>;
-    result.insert(result.end(),
-                  {Msd::Small::most_keys, Msd::Large::most_keys, Msd::Partition::tile, Msd::least_count,
-                   Msd::least_count + Msd::Partition::tile, most_in_grid<TunedGridSort<Bits, Value>>,
-                   most_in_grid<LargestGridSort<Bits, Value>>, uint64_t{Msd::bucket_keys} << 9,
-                   uint64_t{Msd::bucket_keys} << 10});
+    result.insert(result.end(), {Msd::Small::most_keys, Msd::Large::most_keys, Msd::Partition::tile,
+                                 Msd::least_count, Msd::least_count + Msd::Partition::tile,
+                                 uint64_t{Msd::bucket_keys} << 9, uint64_t{Msd::bucket_keys} << 10});
   }
+  if constexpr (has_one_block<Bits, Value>) {
+    using OneBlock = TunedOneBlock<Bits, Value>;
+    result.insert(result.end(),
+                  {OneBlock::Small::most_keys, OneBlock::Middle::most_keys, OneBlock::Large::most_keys});
+  }
+  if constexpr (has_grid_sort<Bits, Value>)
+    result.insert(result.end(),
+                  {most_in_grid<TunedGridSort<Bits, Value>>, most_in_grid<LargestGridSort<Bits, Value>>});
   return result;
 }
 

@@ -164,11 +164,6 @@ DeviceSortOutcome device_sort_outcome(const DeviceSort& sort, Workspace workspac
   DeviceSortOutcome outcome;
   if (sort.count == 0) return outcome;
   dispatch_record(sort, [&]<class Bits, class Value, class Policy>(Record<Bits, Value, Policy> record) {
-    if (sorts_without_digest<Bits, Value, Policy>(sort.algorithm)) {
-      outcome.road = DeviceSortOutcome::Road::counting;
-      return;
-    }
-    const auto layout = layout_of(record, sort, workspace);
     if (fits_one_block<Bits, Value, Policy>(sort.algorithm, sort.count)) {
       outcome.road = DeviceSortOutcome::Road::block;
       return;
@@ -177,6 +172,11 @@ DeviceSortOutcome device_sort_outcome(const DeviceSort& sort, Workspace workspac
       outcome.road = DeviceSortOutcome::Road::grid;
       return;
     }
+    if (sorts_without_digest<Bits, Value, Policy>(sort.algorithm)) {
+      outcome.road = DeviceSortOutcome::Road::counting;
+      return;
+    }
+    const auto layout = layout_of(record, sort, workspace);
     if constexpr (has_tiled_grid_sort<Bits, Value> && !Policy::is_portable)
       if (tries_tiled_grid<Bits, Value, Policy>(sort.algorithm, sort.count) &&
           download(layout.tiled_grid.falls_back.data(), stream) == 0) {
