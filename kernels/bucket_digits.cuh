@@ -5,7 +5,6 @@
 #pragma once
 
 #include "core/key_bits.hpp"
-#include "kernels/block.cuh"
 #include "kernels/digit.cuh"
 #include "kernels/ptx.cuh"
 #include "kernels/radix_rank.cuh"
@@ -20,16 +19,17 @@ namespace sweepsort {
 
 namespace bucket_sort_detail {
 
+/// The counts of one pass. 256 threads, 8 warps, are a part of the block: thread d of it sums up digit d over
+/// the records of its 8 warps.
 template <class Bits, uint32_t warps>
 struct DigitCounts {
-  /// The warps in parts of as many as it takes for a thread a digit.
   static constexpr uint32_t warps_a_part = digit_values / warp_threads;
   static constexpr uint32_t parts = (warps + warps_a_part - 1) / warps_a_part;
 
   Bits varying;
   uint32_t of_warp[warps][digit_values];  // records; then where the warp's records of a digit go
   uint32_t of_part[parts][digit_values];
-  uint32_t of_digits[warps];  // records of a part with one of the 32 digits whose threads are a warp
+  uint32_t of_32_digits[warps];  // records of the part with one of the digits that the warp's threads sum up
 };
 
 /// Digits of records in shared memory, a pass at a time.
@@ -42,8 +42,7 @@ class DigitSort {
 
   /// Of the `size` records from shared.keys[first] and shared.positions[first] on.
   __device__ __forceinline__ DigitSort(Shared& shared, uint32_t first, uint32_t size)
-      : shared_(shared),
-        counts_(shared.digits),
+      : counts_(shared.digits),
         keys_(shared.keys + first),
         positions_(shared.positions + (with_values ? first : 0)),
         size_(size),
@@ -90,9 +89,9 @@ class DigitSort {
 
   __device__ __forceinline__ static uint32_t warp() { return threadIdx.x / warp_threads; }
 
-  /// A warp's records are neighbours, its lanes' records interleave: the order of stable ranks. body(i, at,
-  /// is_there): for this thread's record i at that place. Some rows at a time, so that their accesses are under
-  /// way together.
+  /// body(i, at, is_there) for this thread's record i at that place. A warp's records are neighbours, its
+  /// lanes' records interleave: the order of stable ranks. Some rows at a time, so that their accesses are
+  /// under way together.
   template <class Body>
   __device__ __forceinline__ void for_rows(Body body) const {
 #pragma unroll
@@ -107,39 +106,39 @@ class DigitSort {
     }
   }
 
-  /// A thread a digit, and a part of the warps.
+  /// Where each warp's records of a digit go: behind those of lower digits, of its digit in lower parts, and
+  /// of its digit in lower warps of the part.
   __device__ __forceinline__ void find_starts() {
-    constexpr uint32_t rows = Counts::warps_a_part;
+    constexpr uint32_t warps_a_part = Counts::warps_a_part;
     const uint32_t digit = threadIdx.x % digit_values;
     const uint32_t part = threadIdx.x / digit_values;
-    uint32_t(*const of_warp)[digit_values] = counts_.of_warp + part * rows;
-    uint32_t records[rows];
+    uint32_t(*const of_warp)[digit_values] = counts_.of_warp + part * warps_a_part;
+    uint32_t records[warps_a_part];
     uint32_t in_part = 0;
 #pragma unroll
-    for (uint32_t w = 0; w < rows; ++w) in_part += records[w] = of_warp[w][digit];
+    for (uint32_t w = 0; w < warps_a_part; ++w) in_part += records[w] = of_warp[w][digit];
     counts_.of_part[part][digit] = in_part;
     const uint32_t of_32_digits = ptx::warp_sum(in_part);
-    if (ptx::lane_id() == 0) counts_.of_digits[warp()] = of_32_digits;
+    if (ptx::lane_id() == 0) counts_.of_32_digits[warp()] = of_32_digits;
     __syncthreads();
     uint32_t of_digit = 0;
-    uint32_t start = 0;  // of the digit's records of this part
+    uint32_t start = 0;
 #pragma unroll
     for (uint32_t p = 0; p < Counts::parts; ++p) {
       if (p < part) start += counts_.of_part[p][digit];
       of_digit += counts_.of_part[p][digit];
     }
-    start += warp_inclusive_sum(of_digit) - of_digit;
-    const uint32_t lane = ptx::lane_id();
-    const bool is_lower = lane < threads / warp_threads && lane % rows < warp() % rows;
-    start += ptx::warp_sum(is_lower ? counts_.of_digits[lane] : 0);
+    start += warp_inclusive_sum(of_digit) - of_digit;  // lower digits that this warp sums up, and others:
+    const uint32_t other = ptx::lane_id();
+    const bool is_lower = other < threads / warp_threads && other % warps_a_part < warp() % warps_a_part;
+    start += ptx::warp_sum(is_lower ? counts_.of_32_digits[other] : 0);
 #pragma unroll
-    for (uint32_t w = 0; w < rows; ++w) {
+    for (uint32_t w = 0; w < warps_a_part; ++w) {
       of_warp[w][digit] = start;
       start += records[w];
     }
   }
 
-  Shared& shared_;
   Counts& counts_;
   Bits* const keys_;
   uint16_t* const positions_;

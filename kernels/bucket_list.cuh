@@ -18,10 +18,10 @@ namespace sweepsort::bucket_list {
 
 template <class Bits, class Value>
 struct BucketArrays {
-  const Bits* keys_in;
-  Bits* keys_out;
-  const Value* values_in;
-  Value* values_out;
+  const Bits* keys_in = nullptr;
+  Bits* keys_out = nullptr;
+  const Value* values_in = nullptr;
+  Value* values_out = nullptr;
   Ranking ranking = Ranking::ballot;  // of digits
 };
 

@@ -11,13 +11,15 @@
 // A bucket with many late keys in a word is sorted digit by digit instead (bucket_digits.cuh), by a later
 // launch where there is one: the registers which that needs would slow down all others. Before that, keys
 // alone are tried with wider numbers, and a warp for a word of many keys, which as a rule are few values.
+// Where there is no later launch, a look at some keys tells most of such buckets before their parts are
+// marked. Keys of 1 and 2 bytes always go digit by digit.
 #pragma once
 
 #include "core/key_bits.hpp"
-#include "kernels/block.cuh"
 #include "kernels/bucket_digits.cuh"
 #include "kernels/bucket_list.cuh"
 #include "kernels/bucket_map.cuh"
+#include "kernels/digit.cuh"
 #include "kernels/launch.cuh"
 #include "kernels/msd_plan.cuh"
 #include "kernels/part_words.cuh"
@@ -97,8 +99,7 @@ class Bucket {
   static constexpr uint32_t threads = Policy::threads;
   static constexpr uint32_t keys_a_thread = Policy::keys_a_thread;
   static constexpr uint32_t words = BucketShared::words;
-  /// Keys of so few digits do not pay for parts.
-  static constexpr bool only_digits = sizeof(Bits) <= 2;
+  static constexpr bool only_digits = is_short_key<Bits>;
   static_assert(!only_digits || crowded == Crowded::by_digits);
 
   __device__ __forceinline__ Bucket(BucketShared& shared, const BucketArrays<Bits, Value>& arrays,
@@ -212,8 +213,8 @@ class Bucket {
     return sort_in_parts(load_next, [&] { store_records(); });
   }
 
-  /// The same of keys alone, but store(keys) takes them when they are in order in shared memory, from keys[lead]
-  /// on; the whole block calls it, and what its threads loaded asynchronously before is there.
+  /// The same of keys alone, but store(keys) takes them when they are in order in shared memory, from
+  /// keys[lead] on; the whole block calls it, and what its threads loaded asynchronously before is there.
   template <class Store>
   __device__ __forceinline__ bool sort_to(BucketRange range, const Parts& parts, uint32_t lead, Store store) {
     lead_ = lead;
@@ -246,40 +247,40 @@ class Bucket {
   /// the bucket may still be left alone behind that (wider numbers), nor by digits.
   template <class KeysArePlaced, class Store>
   __device__ __forceinline__ bool sort_in_parts(KeysArePlaced keys_are_placed, Store store) {
-    if constexpr (only_digits) {
+    if constexpr (only_digits)
       place_by_digits();
-      store();
-      __syncthreads();
-      return true;
-    }
-    if (threadIdx.x == 0) shared_.long_words = 0;
-    // Where keys crowd, marking them takes longest.
-    const bool is_crowded =
-        (crowded == Crowded::by_digits && rows_crowd()) || __syncthreads_or(mark_parts()) != 0;
-    if (crowded == Crowded::left_alone && is_crowded) {
-      clear_words();
-      __syncthreads();
+    else if (!place_in_order(keys_are_placed))
       return false;
-    }
-    if (is_crowded) {
-      place_by_digits();
-    } else {
-      scan_words();
-      place_by_parts();
-      if (!BucketShared::sorts_long_words) keys_are_placed();
-      sort_late_words();
-      if (BucketShared::sorts_long_words && !sort_long_words()) {
-        if (crowded == Crowded::left_alone) {
-          clear_words();
-          __syncthreads();
-          return false;
-        }
-        sort_staged();
-      }
-    }
     store();
     __syncthreads();  // the next bucket takes the shared memory
     return true;
+  }
+
+  template <class KeysArePlaced>
+  __device__ __forceinline__ bool place_in_order(KeysArePlaced keys_are_placed) {
+    if (threadIdx.x == 0) shared_.long_words = 0;
+    // Where keys crowd, to mark their parts takes longest; but wider numbers may do for these.
+    constexpr bool asks_before = crowded == Crowded::by_digits && !BucketShared::sorts_long_words;
+    const bool is_crowded = (asks_before && rows_crowd()) || __syncthreads_or(mark_parts()) != 0;
+    if (is_crowded) {
+      if (crowded == Crowded::left_alone) return leave_alone();
+      place_by_digits();
+      return true;
+    }
+    scan_words();
+    place_by_parts();
+    if (!BucketShared::sorts_long_words) keys_are_placed();
+    sort_late_words();
+    if (BucketShared::sorts_long_words && !sort_long_words()) {
+      if (crowded == Crowded::left_alone) return leave_alone();
+      sort_staged();
+    }
+    return true;
+  }
+  __device__ __forceinline__ bool leave_alone() {
+    clear_words();
+    __syncthreads();
+    return false;
   }
 
   __device__ __forceinline__ void store_records() {
@@ -379,14 +380,19 @@ class Bucket {
     return shared_.part_words[parts_.word_of(key)];
   }
 
-  /// Whether keys of different places often have one word, as the first two rows show it. The whole block.
+  /// Whether keys often have one word, as the first two of each thread show it. The whole block.
   __device__ __forceinline__ bool rows_crowd() const {
-    constexpr uint32_t rare = 64;
-    if (range_.size <= threads || keys_a_thread == 1) return false;
-    const bool is_there = threads + threadIdx.x < range_.size;
-    const bool meets = is_there && parts_.word_of(keys_[0]) == parts_.word_of(keys_[1]);
-    const uint32_t pairs = min(range_.size - threads, threads);
-    return static_cast<uint32_t>(__syncthreads_count(meets)) * rare > pairs;
+    if constexpr (keys_a_thread == 1) {
+      return false;
+    } else {
+      constexpr uint32_t rare = 64;   // one meeting in so many
+      constexpr uint32_t chance = 2;  // few meet by chance
+      if (range_.size <= threads) return false;
+      const bool is_there = threads + threadIdx.x < range_.size;
+      const bool meets = is_there && parts_.word_of(keys_[0]) == parts_.word_of(keys_[1]);
+      const uint32_t pairs = min(range_.size - threads, threads);
+      return static_cast<uint32_t>(__syncthreads_count(meets)) > chance + pairs / rare;
+    }
   }
 
   /// Step 1. True if too many keys of a word came late: then their numbers may mean nothing.
@@ -411,9 +417,12 @@ class Bucket {
         if (met[row % batch] != 0) late_.set(row, word[row % batch]);
       });
     });
-    // Digits take less time than a thread that brings many keys in order; another launch takes more.
-    return late_.template any_crowded < crowded == Crowded::by_digits ? 8 : 32 > ();
+    return late_.template any_crowded<most_late>();
   }
+
+  /// Late keys of a word that one thread brings in order: digits take less time than many of these, another
+  /// launch takes more.
+  static constexpr uint32_t most_late = crowded == Crowded::by_digits ? 8 : 32;
 
   /// A warp scans neighbouring words; a thread rows of 4.
   static constexpr uint32_t word_rows = words / 4 / threads;

@@ -14,6 +14,11 @@ inline constexpr uint32_t digit_values = 1u << digit_bits;
 template <class Bits>
 inline constexpr uint32_t digit_places = sizeof(Bits) * 8 / digit_bits;
 
+/// Whether keys have so few digits that to sort by these is always the shortest way, where they are not
+/// counted.
+template <class Bits>
+inline constexpr bool is_short_key = digit_places<Bits> <= 2;
+
 /// The digit at one place, the same for many keys: a byte permutation, one instruction where shift and mask
 /// are two.
 template <class Bits>

@@ -10,8 +10,8 @@
 // every block takes the same sample and so makes the same map. If keys crowd in a bucket that no block holds,
 // all are sorted by the bytes in which they differ, least significant first, by the same rounds of ranking,
 // counting and scattering. All blocks see that from the same counts, before any record has moved. Pairs of
-// which the sample shows few values take one round, by the place of each value in their list. Keys of one or two
-// bytes are always sorted by their bytes.
+// which the sample shows few values take one round, by the place of each value in their list. Keys of one or
+// two bytes are always sorted by their bytes.
 //
 // Moves 4n records by the road of the buckets, or 2n for every round; large shares read their keys once more
 // each time.
@@ -118,15 +118,13 @@ struct Shared {
   };
 };
 
-/// Of keys that are sorted by their bytes.
+/// Of keys that are always sorted by their bytes.
 template <class Bits>
 struct NoBuckets {
   using Key = Bits;
 };
 template <class Bits>
-inline constexpr bool only_digits = sizeof(Bits) <= 2;
-template <class Bits>
-using Linear = std::conditional_t<only_digits<Bits>, NoBuckets<Bits>, LinearBuckets<Bits>>;
+using UsualBuckets = std::conditional_t<is_short_key<Bits>, NoBuckets<Bits>, LinearBuckets<Bits>>;
 
 /// Everything a kernel needs to know.
 template <class Bits, class Value>
@@ -192,14 +190,14 @@ class GridSort {
   __device__ __forceinline__ void sort() {
     const MsdArrays<Bits, Value>& arrays = task_.arrays;
     const Column<Bits, Value> scratch{arrays.keys_scratch, arrays.values_scratch};
-    if constexpr (only_digits<Bits>)
+    if constexpr (is_short_key<Bits>)
       return sort_by_digits(scratch, {arrays.keys_out, arrays.values_out});
     else
-      sort_in_buckets(scratch);
+      sort_as_sampled(scratch);
   }
 
  private:
-  __device__ __forceinline__ void sort_in_buckets(const Column<Bits, Value>& scratch) {
+  __device__ __forceinline__ void sort_as_sampled(const Column<Bits, Value>& scratch) {
     const MsdArrays<Bits, Value>& arrays = task_.arrays;
     const Bits sample = arrays.keys_in[sample_index()];  // under way beside the block's own keys
     load(arrays.keys_in);
@@ -489,10 +487,10 @@ class GridSort {
     }
   }
 
-  /// The other road. No record has moved yet.
+  /// The other road; of keys of one or two bytes the only one, by all their bytes. No record has moved yet.
   __device__ __forceinline__ void sort_by_digits(Column<Bits, Value> scratch, Column<Bits, Value> out) {
     load(task_.arrays.keys_in);
-    const Bits varying = only_digits<Bits> ? static_cast<Bits>(~Bits{0}) : find_varying_bits();
+    const Bits varying = is_short_key<Bits> ? static_cast<Bits>(~Bits{0}) : find_varying_bits();
     uint32_t passes = live_digits(varying);
     if (passes == 0) return store(out);
     const Value* values = task_.arrays.values_in;
@@ -580,11 +578,11 @@ __global__ __launch_bounds__(Policy::threads,
 
 template <class Bits, class Value, class Policy>
 constexpr size_t shared_bytes() {
-  constexpr size_t linear = sizeof(Shared<Linear<Bits>, Value, Policy>);
-  if constexpr (only_digits<Bits>)
-    return linear;
+  constexpr size_t usual = sizeof(Shared<UsualBuckets<Bits>, Value, Policy>);
+  if constexpr (is_short_key<Bits>)
+    return usual;
   else
-    return std::max(linear, sizeof(Shared<RealBuckets<Bits>, Value, Policy>));
+    return std::max(usual, sizeof(Shared<RealBuckets<Bits>, Value, Policy>));
 }
 
 }  // namespace grid_sort_detail
@@ -621,8 +619,8 @@ void grid_sort(const MsdArrays<Bits, Value>& arrays, KeyMap<Bits> map,
                                .buckets = static_cast<uint32_t>(buckets),
                                .counts = workspace.counts.data(),
                                .differing = workspace.differing.data()};
-  auto kernel = grid_sort_kernel<Linear<Bits>, Value, ranking, Policy>;
-  if constexpr (value_bytes<Value> == 0 && !only_digits<Bits>)
+  auto kernel = grid_sort_kernel<UsualBuckets<Bits>, Value, ranking, Policy>;
+  if constexpr (value_bytes<Value> == 0 && !is_short_key<Bits>)
     if (map.is_of_floats()) kernel = grid_sort_kernel<RealBuckets<Bits>, Value, ranking, Policy>;
   launch_cooperative(kernel,
                      {static_cast<uint32_t>((arrays.count + share - 1) / share), Policy::threads,

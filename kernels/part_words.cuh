@@ -72,7 +72,7 @@ class LateNumbers {
   __device__ __forceinline__ int32_t get(uint32_t row) const {
     return ptx::signed_part<bits>(numbers_[row / a_word], row % a_word);
   }
-  /// Whether some word has more than `crowd` late keys (a power of two), which are too many comparisons for one thread,
+  /// Whether some word has more than `crowd` late keys (a power of two), too many comparisons for one thread,
   /// if a number has a byte. It has room for many more, so that the key that takes this number is seen before
   /// others run over. Always false if numbers are wide enough for all keys of a bucket.
   template <uint32_t crowd>

@@ -323,30 +323,36 @@ using TunedMsd = typename MsdRow<Bits, Value>::Policy;
 
 /// bucket_sort.cuh, of a whole array that one block sorts: the first row that holds it.
 //
-// H100, CUDA 13.0, 2026-11-26, microseconds a sort in a graph; uniform / two values / AND of three; CUB last (H200):
+// H100, CUDA 13.0, 2026-11-26, microseconds a sort in a graph; uniform / two values / AND of three; CUB's on an
+// H200 in brackets:
 //
-//   u32      2^10    256x9 2.5 / 6.0 / 6.2   512x9 3.0 / 7.1 / 7.4                               9 /  9 /  9
-//            2^12    256x18 4.6 / 12.4 / 12.6   512x9 3.7 / 9.0 / 11.4   512x18 4.1 / 10.7 / 15.1   10 /  9 / 10
-//            2^13    512x18 5.8 / 14.5 / 23.7   1024x18 6.1 / 17.1 / 21.3
-//   u32+u32  2^12    256x18 5.7 / 14.8 / 14.9   512x9 5.0 / 10.9 / 13.5                         13 / 11 / 13
+//   u32      2^10   256x9  2.5 /  6.0 /  6.2   512x9   3.0 /  7.1 /  7.4                   (9 / 9 / 9)
+//            2^12   256x18 4.6 / 12.4 / 12.6   512x9   3.7 /  9.0 / 11.4
+//                   512x18 4.1 / 10.7 / 15.1                                               (10 / 9 / 10)
+//            2^13   512x18 5.8 / 14.5 / 23.7   1024x18 6.1 / 17.1 / 21.3
+//   u32+u32  2^12   256x18 5.7 / 14.8 / 14.9   512x9   5.0 / 10.9 / 13.5                   (13 / 11 / 13)
+//
+// Keys of one or two bytes (which have no parts; pairs of them are left to others) take the rows of u32:
+//
+//   u16      2^10 3.0 / 3.6 / 3.7   2^12 4.6 / 5.3 / 6.3   2^14 12.1 / 13.5 / 16.7
+//   u8       2^10 2.1 / 2.4 / 2.5   2^12 3.1 / 3.4 / 4.0   2^14  7.3 /  8.5 / 10.0
 template <class Large_>
 struct OneBlockPolicy {
   using Small = BucketSortPolicy<256, 9, 1, 16384>;
   using Middle = BucketSortPolicy<512, 9, 1, 32768>;
   using Large = Large_;
 };
-template <class Bits, class Value>
+template <class Bits, class Value, bool is_narrow = sizeof(Bits) <= 2>
 struct OneBlockRow {
   using Policy = OneBlockPolicy<typename TunedMsd<Bits, Value>::Large>;
 };
-/// Keys of one or two bytes, which one block sorts alone.
 template <class Bits, class Value>
-requires(sizeof(Bits) <= 2) struct OneBlockRow<Bits, Value> {
+struct OneBlockRow<Bits, Value, true> {
   using Policy = void;
 };
 template <class Bits>
-requires(sizeof(Bits) <= 2) struct OneBlockRow<Bits, NoValue> {
-  using Policy = OneBlockPolicy<BucketSortPolicy<1024, 18, 1, 131072>>;
+struct OneBlockRow<Bits, NoValue, true> {
+  using Policy = OneBlockPolicy<BucketSortPolicy<1024, 18, 1, 65536>>;
 };
 template <class Bits, class Value>
 using TunedOneBlock = typename OneBlockRow<Bits, Value>::Policy;
@@ -364,6 +370,9 @@ using TunedOneBlock = typename OneBlockRow<Bits, Value>::Policy;
 // u64+u64 55.8 / 56.4.
 //
 // More than 128 blocks cost 3.5 us: another round of loads when the matrix of counts is summed.
+//
+// u8 and u16 by the row of u32, H100, 2026-11-26, uniform / AND of three: 2^14 5.9 / 5.9 and 12.2 / 12.2, 2^20
+// 8.3 / 9.6 and 17.3 / 19.3 (counted, and CUB's: figures in bench/notes).
 template <uint32_t bucket_keys_a_thread>
 using GridSortRow =
     GridSortPolicy<1024, 8, 128, 1024, BucketSortPolicy<1024, bucket_keys_a_thread, 1, 65536>>;
@@ -379,6 +388,8 @@ using TunedGridSort = std::conditional_t<
 //   u32 2^21   37 /  67    76 /  85                99 /  96
 //   u32 2^22   57 / 110   111 / 127   129 / 188   161 / 157
 //   u64 2^21   44 / 167   158 / 174   118 / 243   228 / 221
+//
+// u16 by the row of u32, H100, 2026-11-26: 2^21 24 / 29, 2^22 37 / 45; counted 63 / 97, CUB 80 / 82 (H200).
 //
 // 2026-11-23, 2^21 by bench/tune, 64K parts / 128K / 256K: u32 36.7 / 37.6 / 38.8, u64 45.2 / 45.9 / 46.8,
 // u32+u32 64.5 / 64.6. 24 keys a thread would hold 3 * 2^20 u32 keys; 20 keys of 8 bytes, 2.6 million.

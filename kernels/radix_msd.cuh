@@ -329,7 +329,7 @@ void sort_as_one_bucket(const MsdArrays<Bits, Value>& arrays, KeyMap<Bits> map, 
 }
 
 /// The launches of one sort.
-template <Ranking ranking_, class Bits, class Value, class Policy>
+template <Ranking device_ranking, class Bits, class Value, class Policy>
 class MsdRun {
  public:
   MsdRun(const MsdArrays<Bits, Value>& arrays, const MsdSettings<Bits>& settings,
@@ -362,7 +362,7 @@ class MsdRun {
   using Large = typename Policy::Large;
   static constexpr bool with_values = value_bytes<Value> != 0;
   // Keys alone are hardly ranked: not worth a second set of kernels.
-  static constexpr Ranking ranking = with_values ? ranking_ : Ranking::ballot;
+  static constexpr Ranking ranking = with_values ? device_ranking : Ranking::ballot;
 
   /// What is known of the keys from a sample, and the sorts that need no more than that.
   void survey() const {
@@ -522,10 +522,12 @@ class MsdRun {
     sort_buckets<BucketPolicy, crowded>(task(which, next), plan_, stream_);
   }
 
+  /// Buckets choose at run time how they rank.
   bucket_sort_detail::BucketTask<Bits, Value> task(BucketClass which, BucketClass next) const {
     const BucketLists lists{workspace_.lists.data()};
     const uint32_t child_bits = msd_bucket_bits(arrays_.count, Policy::bucket_keys) - msd_digit_bits;
-    return {.arrays = {arrays_.keys_out, arrays_.keys_out, arrays_.values_out, arrays_.values_out, ranking_},
+    return {.arrays = {arrays_.keys_out, arrays_.keys_out, arrays_.values_out, arrays_.values_out,
+                       device_ranking},
             .rest = arrays_.keys_scratch,
             .list = lists[which],
             .next_list = lists[next],

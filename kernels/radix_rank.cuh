@@ -58,8 +58,8 @@ __device__ __forceinline__ HotDigits find_hot_digits(uint32_t digit, bool presen
           .digits = {first % digit_values, second % digit_values}};
 }
 
-/// Less thorough: whether many lanes have the first one's digit. The other candidate is the last lane's, of which it is
-/// asked, too, if `asks_both`.
+/// Less thorough: whether many lanes have the first one's digit. The other candidate is the last lane's, of
+/// which that is asked, too, if `asks_both`.
 template <bool asks_both = false>
 __device__ __forceinline__ HotDigits find_run(uint32_t digit, bool present) {
   constexpr int least_lanes = 8;

@@ -14,8 +14,9 @@
 //                               those of the bits that vary, if these are fewer (live_bits.cuh)
 //
 // Bytes a key (u32): tiled grid 16; MSD 24 or 28; digest 4, copy 8, counting 4 + 4, LSD 8 a live digit.
-// Larger arrays of 2-byte keys alone skip digest and plan, and are counted. The host launches every candidate and the plan, in device memory,
-// lets all but one return at once: the order of the stream is the only synchronisation.
+// Larger arrays of 2-byte keys alone are counted without digest and plan. The host launches every candidate
+// and the plan, in device memory, lets all but one return at once: the order of the stream is the only
+// synchronisation.
 //
 // A portable policy (PortableOnesweep) takes the roads of the digest alone, by kernels that every device has
 // the shared memory for.
@@ -376,7 +377,7 @@ void sort_in_launches(const MsdArrays<Bits, Value>& arrays, SortSettings<Bits> s
   if constexpr (has_tiled_grid_sort<Bits, Value> && !Policy::is_portable)
     if (tries_tiled_grid<Bits, Value, Policy>(settings.algorithm, arrays.count)) {
       tiled_grid_sort(arrays.keys_in, arrays.keys_scratch, arrays.keys_out, arrays.count, settings.map,
-                      workspace.tiled_grid, stream);
+                      settings.ranking, workspace.tiled_grid, stream);
       wanted = workspace.tiled_grid.falls_back.data();
     }
   bool is_unordered = false;

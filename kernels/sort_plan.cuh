@@ -110,8 +110,8 @@ SWEEPSORT_HOST_DEVICE constexpr bool counting_pays(uint64_t count) {
   return sizeof(Bits) == 1 || count >= uint64_t{1} << 20;
 }
 
-/// True if no pass by digits is ever taken, nor a copy: keys of one byte alone are counted, unless they are
-/// all equal and in place.
+/// True if no pass by digits is ever taken, nor a copy: keys of one byte alone that no single launch sorts
+/// are counted, unless they are all equal and in place.
 template <class Bits>
 SWEEPSORT_HOST_DEVICE constexpr bool takes_no_passes(SortAlgorithm algorithm, bool with_values) {
   return sizeof(Bits) == 1 && !with_values && algorithm == SortAlgorithm::automatic;
@@ -264,8 +264,8 @@ __device__ void write_plan(const KeyFacts<Bits>& facts, const SortTask& task, Ke
   }
 }
 
-/// Whether leading digits save passes enough: to look for what these leave takes part of one, and to copy back
-/// an odd number of them another part (neither was timed by itself).
+/// Whether leading digits save passes enough: to look for what these leave takes part of one, and to copy
+/// back an odd number of them another part (neither was timed by itself).
 __device__ __forceinline__ bool pays_to_lead(const SortTask& task, uint32_t live_digits) {
   return task.leading_digits != 0 && live_digits >= task.leading_digits + 2 + task.in_place;
 }
@@ -299,8 +299,8 @@ __device__ __forceinline__ uint32_t packed_digits(Bits live) {
 }
 
 /// Has the keys packed, if that saves a pass, by one thread: to count their digits once more takes less than
-/// one; two, if the passes would be of records, which take a tenth less. Which passes there are is left to those
-/// that come second (live_bits.cuh).
+/// one; two, if the passes would be of records, which take a tenth less. Which passes there are is left to
+/// those that come second (live_bits.cuh).
 template <class Bits>
 __device__ void pack_if_it_pays(const SortTask& task, const KeyFacts<Bits>& facts, SortPlan<Bits>& plan) {
   Bits live = 0;
@@ -427,8 +427,8 @@ __global__ __launch_bounds__(digit_values) void plan_kernel(const Digest<Bits>* 
 }  // namespace plan_detail
 
 /// Writes `plan` and, for every digit place p, the 256 bucket offsets at offsets[p * offsets_stride]. Where
-/// `wanted` (device memory) is not null and *wanted is zero, the plan stays what it is. *asked.maybe_few is set
-/// if passes are planned of keys that may have few values. asked.keys are aligned to 16 bytes.
+/// `wanted` (device memory) is not null and *wanted is zero, the plan stays what it is. *asked.maybe_few is
+/// set if passes are planned of keys that may have few values. asked.keys are aligned to 16 bytes.
 template <class Bits>
 void make_sort_plan(const Digest<Bits>* digest, const SortTask& task, KeyMap<Bits> map,
                     const uint32_t* wanted, SortPlan<Bits>* plan, uint64_t* offsets, uint64_t offsets_stride,

@@ -63,7 +63,7 @@ Taken sort(const std::vector<Key>& input, const Case& test) {
 
   memory.check_zones();
   records.require_sorted(test.order);
-  // Memory begins poisoned, and only the road of the digits writes this.
+  // Memory begins poisoned, and only the road of the digits writes this; of short keys nobody.
   Bits differing;
   std::memset(&differing, 0xcd, sizeof(differing));
   Bits found;
@@ -114,9 +114,9 @@ std::vector<uint32_t> one_bucket_of(uint32_t size, uint32_t count) {
 
 TEMPLATE_PRODUCT_TEST_CASE("the grid sort is right for every kind of record and distribution", "[device]",
                            std::pair,
-                           ((uint32_t, NoValue), (float, NoValue), (uint64_t, NoValue), (int64_t, NoValue),
-                            (uint32_t, uint32_t), (int32_t, uint64_t), (uint64_t, uint32_t),
-                            (double, uint64_t))) {
+                           ((uint8_t, NoValue), (int16_t, NoValue), (uint32_t, NoValue), (float, NoValue),
+                            (uint64_t, NoValue), (int64_t, NoValue), (uint32_t, uint32_t),
+                            (int32_t, uint64_t), (uint64_t, uint32_t), (double, uint64_t))) {
   using Key = typename TestType::first_type;
   using Value = typename TestType::second_type;
   uint32_t variant = sizeof(Key) + value_bytes<Value>;
@@ -131,8 +131,8 @@ TEMPLATE_PRODUCT_TEST_CASE("the grid sort is right for every kind of record and 
 }
 
 TEMPLATE_PRODUCT_TEST_CASE("shares that are read twice are sorted as well", "[device]", std::pair,
-                           ((uint32_t, NoValue), (int64_t, NoValue), (uint32_t, uint32_t),
-                            (double, uint64_t))) {
+                           ((uint16_t, NoValue), (uint32_t, NoValue), (int64_t, NoValue),
+                            (uint32_t, uint32_t), (double, uint64_t))) {
   using Key = typename TestType::first_type;
   using Value = typename TestType::second_type;
   uint32_t variant = sizeof(Key) + value_bytes<Value>;
@@ -141,6 +141,7 @@ TEMPLATE_PRODUCT_TEST_CASE("shares that are read twice are sorted as well", "[de
     for (const uint64_t count : {3'001, 6'144, 8'192}) {
       variant += 3;
       if (!on_gpu && variant % 4 != 0) continue;
+      if (!find_distribution(distribution)->suits(key_type_of<Key>())) continue;
       Case test = variant_of(variant / (on_gpu ? 1 : 4));
       test.multiprocessors = 2;
       sort_distribution<LargeGrid, Key, Value>(distribution, count, test);
@@ -278,6 +279,9 @@ TEST_CASE("the product's grid sort is right", "[device]") {
     for (const char* distribution : {"uniform", "zipf", "all-equal", "gaussian", "ninety-percent-one-value",
                                      "sorted", "organ-pipe", "one-bucket"}) {
       const Case ballot{.order = Order::descending, .ranking = Ranking::ballot};
+      if (find_distribution(distribution)->suits(KeyType::i8))
+        sort_distribution<TunedGridSort<uint8_t, NoValue>, int8_t, NoValue>(distribution, count, two);
+      sort_distribution<TunedGridSort<uint16_t, NoValue>, uint16_t, NoValue>(distribution, count, ballot);
       sort_distribution<TunedGridSort<uint32_t, NoValue>, float, NoValue>(distribution, count, {});
       sort_distribution<TunedGridSort<uint64_t, NoValue>, uint64_t, NoValue>(distribution, count, ballot);
       sort_distribution<TunedGridSort<uint32_t, uint32_t>, uint32_t, uint32_t>(distribution, count, ballot);
@@ -289,7 +293,8 @@ TEST_CASE("the product's grid sort is right", "[device]") {
 }
 
 TEMPLATE_PRODUCT_TEST_CASE("the product's grid sort of large shares is right", "[device]", std::pair,
-                           ((float, NoValue), (uint64_t, NoValue), (int32_t, uint32_t))) {
+                           ((uint16_t, NoValue), (float, NoValue), (uint64_t, NoValue),
+                            (int32_t, uint32_t))) {
   using Key = typename TestType::first_type;
   using Value = typename TestType::second_type;
   using Grid = LargeGridSort<KeyBits<Key>, Value>;
@@ -335,6 +340,7 @@ TEST_CASE("the grid sort is right under many schedules", "[simt]") {
     const char* const distribution = i % 3 == 0 ? "ninety-percent-one-value" : "uniform";
     sort_distribution<SmallGrid, uint32_t, uint32_t>(distribution, 500 + random() % 1'000, test);
     sort_distribution<SmallGrid, uint64_t, NoValue>(distribution, 500 + random() % 1'000, test);
+    sort_distribution<SmallGrid, uint16_t, NoValue>(distribution, 500 + random() % 1'000, test);
     sort_distribution<LargeGrid, uint64_t, uint32_t>(distribution, 500 + random() % 1'000, test);
   }
 }

@@ -13,9 +13,11 @@
 
 namespace sweepsort {
 
-/// A key of 4 or 8 bytes as bits.
+/// A key as bits.
 template <class Key>
-using KeyBits = std::conditional_t<sizeof(Key) == 4, uint32_t, uint64_t>;
+using KeyBits = std::conditional_t<
+    sizeof(Key) == 1, uint8_t,
+    std::conditional_t<sizeof(Key) == 2, uint16_t, std::conditional_t<sizeof(Key) == 4, uint32_t, uint64_t>>>;
 
 template <class Key, class Value>
 class RecordArrays {

@@ -138,7 +138,7 @@ struct Road {
   size_t zeroed_bytes() const { return bytes; }
   void sort(const MsdArrays<Bits, Value>& arrays) const {
     tiled_grid_sort(arrays.keys_in, arrays.keys_scratch, arrays.keys_out, arrays.count, KeyMap<Bits>{},
-                    *workspace, nullptr);
+                    Ranking::lane_order, *workspace, nullptr);
   }
   bool was_taken() const {
     uint32_t falls_back = 0;
