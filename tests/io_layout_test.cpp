@@ -287,7 +287,19 @@ TEST_CASE("a SOSD file is recognised by its name, and refused if its count is an
                     ContainsSubstring("longer than it should be"));
   CHECK_THROWS_WITH(layout_of(file, 32, "books_uint64"), ContainsSubstring("cut short"));
   CHECK(layout_of(file, file.size(), "books_uint32", {.format = FileFormat::raw}).count == 10);
+  CHECK_THROWS_WITH(layout_of(file, file.size(), "books_uint64", {.type = KeyType::u32}),
+                    ContainsSubstring("its name says u64, the type asked for is u32"));
+  CHECK(layout_of(file, file.size(), "books_uint64", {.type = KeyType::i64}).type == KeyType::i64);
   CHECK(layout_of(file, 0, "books_uint64", {.format = FileFormat::raw}).count == 0);
+}
+
+TEST_CASE("an archive of arrays is refused, and a file that only has its name is not") {
+  const auto archive = as_bytes("PK\x03\x04 and more");
+  CHECK_THROWS_WITH(layout_of(archive, 12, "x.npz", {.type = KeyType::u32}),
+                    ContainsSubstring("a .npz archive"));
+  CHECK(layout_of(archive, 12, "x.npz", {.format = FileFormat::raw, .type = KeyType::u32}).count == 3);
+  CHECK(layout_of(archive, 12, "x.u32").count == 3);
+  CHECK(layout_of(as_bytes("0123"), 4, "x.npz", {.type = KeyType::u32}).count == 1);
 }
 
 TEST_CASE("a SOSD file whose count does not match its size is refused") {

@@ -22,7 +22,12 @@ constexpr uint64_t mib = 1u << 20;
 constexpr uint64_t gib = 1u << 30;
 
 PlanRequest request(uint64_t count, KeyType type, uint64_t memory) {
-  return {.count = count, .shape = {.type = type}, .threads = 4, .memory = Bytes{memory}, .may_count = true};
+  return {.count = count,
+          .shape = {.type = type},
+          .file = {key_bytes(type), key_bytes(type)},
+          .threads = 4,
+          .memory = Bytes{memory},
+          .may_count = true};
 }
 
 }  // namespace
@@ -65,13 +70,16 @@ TEST_CASE("no plan takes more than its budgets, whatever their size and that of 
           for (uint64_t count = 1; count <= uint64_t{1} << 38; count = count * 9 + 1) {
             PlanRequest large = request(count, type, gpu ? memory + mib : memory);
             large.shape.value_bytes = value_bytes;
+            large.file = {.read = 5, .written = 3};
             if (gpu) large.gpu_memory = Bytes{memory + 4 * mib};
             const Plan plan = make_plan(large, gpu ? gpu_footprint : cpu_footprint);
             INFO(count << " keys, " << memory << " bytes, " << value_bytes << " bytes a value");
             CHECK(plan.memory <= large.memory);
             if (gpu) CHECK(plan.gpu_memory <= *large.gpu_memory);
             const uint64_t record = large.shape.bytes();
-            CHECK(plan.read.value == plan.passes * count * record);
+            const uint64_t between = (plan.passes - 1) * count * record;
+            CHECK(plan.read.value == between + 5 * count);
+            CHECK(plan.written.value == between + 3 * count);
             if (plan.road == Road::in_memory) continue;
             CHECK(plan.runs * plan.job.count >= count);
             CHECK((plan.runs - 1) * plan.job.count < count);

@@ -176,7 +176,7 @@ ExitCode run_sort(const Arguments& arguments) {
   }
   json.write(sort_json(report, inputs, output.empty() ? inputs.front() : output, options));
   if (options.plan_only) note_existing(arguments, outputs);
-  if (options.plan_only && !json.on_stdout()) answer(plan_table(report));
+  if (options.plan_only && !json.on_stdout()) answer(plan_table(report, options));
   if (options.repeat > 0 && !json.on_stdout() && !arguments.has("quiet")) answer(repeat_table(report));
   if (report.referee_agrees.value_or(true)) return ExitCode::done;
   say("sort", inputs.front() + ": thrust::sort gives another result; nothing was written");

@@ -46,7 +46,7 @@ std::vector<std::string> phase_lines(const SortReport& report) {
   return lines;
 }
 
-std::string plan_table(const SortReport& report) {
+std::string plan_table(const SortReport& report, const SortFileOptions& options) {
   const FilePlan& plan = report.plan;
   std::string text;
   const auto line = [&](std::string_view label, const std::string& value) {
@@ -69,7 +69,7 @@ std::string plan_table(const SortReport& report) {
   line("passes", fmt::format("{}", plan.passes));
   if (plan.runs != 0) {
     line("bytes read", size(plan.read));
-    line("bytes written", size(plan.written));
+    line("bytes written", (options.result == SortResult::unique ? "at most " : "") + size(plan.written));
   }
   line("memory", size(plan.memory));
   line("GPU memory", size(plan.gpu_memory));

@@ -14,7 +14,7 @@ namespace sweepsort::cli {
 std::vector<std::string> phase_lines(const SortReport& report);
 
 /// --dry-run: what would be done, and what it takes.
-std::string plan_table(const SortReport& report);
+std::string plan_table(const SortReport& report, const SortFileOptions& options);
 
 /// The times of --repeat: runs, median, min, spread, keys/s, bytes/s and the share of the device's copy
 /// bandwidth.

@@ -61,6 +61,9 @@ class LayoutFinder {
       note(fmt::format("{}: format npy, by its first bytes", name_));
       return FileFormat::npy;
     }
+    if (is_archive())
+      throw Error(name_ + ": a .npz archive, which may hold several arrays",
+                  "unzip it: each array in it is a .npy file");
     if (name_.ends_with(".npy") && !options_.has_window())
       throw Error(name_ + ": not a .npy file: the magic number is missing",
                   "--format raw if it holds bare keys");
@@ -69,6 +72,13 @@ class LayoutFinder {
       return FileFormat::sosd;
     }
     return FileFormat::raw;
+  }
+
+  /// numpy.savez writes .npy files into a zip archive.
+  bool is_archive() const {
+    constexpr std::string_view magic = "PK\x03\x04";
+    return name_.ends_with(".npz") && prefix_.size() >= magic.size() &&
+           std::memcmp(prefix_.data(), magic.data(), magic.size()) == 0;
   }
 
   /// Of a format with a header: the options that read its keys as those of a raw file.
@@ -100,7 +110,8 @@ class LayoutFinder {
       return;
     }
     if (file_bytes_ && options_.skip_bytes > *file_bytes_)
-      throw Error(fmt::format("{}: cannot skip {} bytes of {}", name_, options_.skip_bytes, *file_bytes_));
+      throw Error(fmt::format("{}: cannot skip {} bytes of {}", name_, options_.skip_bytes, *file_bytes_),
+                  "--skip-bytes is how many come before the keys");
     uint64_t bytes = file_bytes_ ? *file_bytes_ - options_.skip_bytes : *options_.read_bytes;
     if (options_.read_bytes) bytes = std::min(bytes, *options_.read_bytes);
     if (bytes % width != 0)
@@ -142,6 +153,10 @@ class LayoutFinder {
     const auto type = stated_type(by_name ? by_name : type_from_name(name_));
     if (!type) throw UsageError(name_ + ": the key type is not known", "say it with -t u32 or -t u64");
     constexpr const char* other = "--format raw if it holds bare keys";
+    if (by_name && key_bytes(*type) != key_bytes(*by_name))
+      throw UsageError(fmt::format("{}: its name says {}, the type asked for is {}", name_,
+                                   sweepsort::name(*by_name), sweepsort::name(*type)),
+                       fmt::format("leave the type out, or {}", other));
     require_sosd(*type, options_.endian.value_or(Endian::little), name_, other);
     const auto count = sosd_count(prefix_);
     if (!count) throw Error(name_ + ": too short for a SOSD file: the count of keys takes 8 bytes", other);

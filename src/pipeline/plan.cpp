@@ -122,7 +122,7 @@ class Planner {
     const Backend::Footprint need = footprint_(plan.job);
     plan.memory = need.host;
     plan.gpu_memory = need.device;
-    plan.read = plan.written = Bytes{*request_.count * record_};
+    set_moved(plan);
     return plan;
   }
 
@@ -136,8 +136,14 @@ class Planner {
     plan.job.workers =
         static_cast<uint32_t>(std::clamp<uint64_t>(of_workers / a_worker, 1, plan.job.workers));
     plan.memory = Bytes{plan.job.workers * a_worker + beside};
-    plan.read = plan.written = Bytes{plan.job.count * record_};
+    set_moved(plan);
     return plan;
+  }
+
+  void set_moved(Plan& plan) const {
+    const uint64_t count = request_.count.value_or(0);
+    plan.read = request_.file.all_read(count, plan.passes, record_);
+    plan.written = request_.file.all_written(count, plan.passes, record_);
   }
 
   /// A session holds a block, of which the windows of all inputs hold half.
@@ -187,7 +193,7 @@ class Planner {
     plan.memory = Bytes{plan.lanes * one.host.value + plan.memory_for_runs.value + memory / 8};
     plan.gpu_memory = Bytes{plan.lanes * one.device.value + plan.gpu_memory_for_runs.value};
     plan.passes = plan.merge_passes + (request_.sorted_inputs == 0 ? 1 : 0);
-    plan.read = plan.written = Bytes{plan.passes * data};
+    set_moved(plan);
     set_spill(plan);
     return plan;
   }

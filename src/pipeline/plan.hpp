@@ -21,9 +21,25 @@ namespace sweepsort {
 
 enum class Road : uint8_t { in_memory, counting, external, streams };
 
+/// What the files hold and get of each record, in bytes: a permutation is not read, the keys that it orders are not
+/// written. With --unique, as if no key came twice.
+struct FileRecord {
+  uint64_t read = 0;
+  uint64_t written = 0;
+
+  /// Of so many records in so many passes, between which they are `record` bytes.
+  Bytes all_read(uint64_t count, uint64_t passes, uint64_t record) const {
+    return Bytes{count * (read + (passes - 1) * record)};
+  }
+  Bytes all_written(uint64_t count, uint64_t passes, uint64_t record) const {
+    return Bytes{count * (written + (passes - 1) * record)};
+  }
+};
+
 struct PlanRequest {
   std::optional<uint64_t> count = {};  // records; empty: a stream whose end is not known
   RecordShape shape = {};
+  FileRecord file = {};
   Order order = Order::ascending;
   SortAlgorithm algorithm = SortAlgorithm::automatic;
   uint32_t threads = 1;

@@ -65,12 +65,22 @@ std::optional<Bytes> gpu_memory_budget(const std::optional<Bytes>& asked, const 
   return asked;
 }
 
+FileRecord file_record(const SortContext& context) {
+  const SortFileOptions& options = context.options;
+  const uint64_t key = key_bytes(context.input.type());
+  const uint64_t value = options.values.empty() ? 0 : context.values.bytes();
+  const uint64_t count = options.counts_output.empty() ? 0 : sizeof(uint64_t);
+  const bool is_permutation = options.result == SortResult::permutation;
+  return {.read = key + value, .written = is_permutation ? context.values.bytes() : key + value + count};
+}
+
 PlanRequest plan_request(const SortContext& context, const Backend& backend, bool on_gpu) {
   const SortFileOptions& options = context.options;
   // With values, each worker keeps a copy of a chunk's keys.
   constexpr size_t most_with_values = 1u << 20;
   const bool has_values = context.values.bytes() != 0;
   return {.shape = {context.input.type(), context.values.bytes()},
+          .file = file_record(context),
           .order = options.order,
           .algorithm = options.algorithm,
           .threads = context.threads,

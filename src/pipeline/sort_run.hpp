@@ -101,5 +101,6 @@ std::optional<Bytes> gpu_memory_budget(const std::optional<Bytes>& asked, const 
 
 /// What is asked of a plan, but for the count.
 PlanRequest plan_request(const SortContext& context, const Backend& backend, bool on_gpu);
+FileRecord file_record(const SortContext& context);
 
 }  // namespace sweepsort

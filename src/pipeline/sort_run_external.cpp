@@ -232,7 +232,9 @@ void SortRun::merge(ExternalSort& sort) {
   merge.write_s = all.store_s - before.store_s;
   if (plan_.runs == 0) {  // a stream: nobody could plan these
     report_.plan.runs = runs;
-    report_.plan.read = report_.plan.written = Bytes{report_.plan.passes * bytes};
+    const FileRecord file = file_record(context_);
+    report_.plan.read = file.all_read(sort.count(), report_.plan.passes, transfer().shape.bytes());
+    report_.plan.written = file.all_written(sort.count(), report_.plan.passes, transfer().shape.bytes());
     report_.plan.temporary = sort.spilled();
   }
   judge(stored);
