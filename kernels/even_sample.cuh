@@ -9,6 +9,7 @@
 //        ▼
 //     cells:    equal parts of the range, more than samples
 //        │ do samples meet in them?       values repeat, or keys clump together
+//        │ are many that meet the same?   so do values that are evenly distributed
 //        ▼
 //     parts:    has one more than its share?
 //
@@ -100,6 +101,33 @@ __device__ __forceinline__ bool is_even(const SampleShared& shared, uint32_t buc
   return is_unordered && !are_local && __any_sync(full_warp, is_dense) == 0 && !repeat;
 }
 
+/// Whether samples are the same so often that most values must come dozens of times: then all keys of a
+/// bucket crowd in few of its parts. The whole block, behind count_cells().
+template <class SampleShared, class Vector>
+__device__ __forceinline__ bool values_repeat(const Vector& own, uint32_t count, SampleShared& shared) {
+  constexpr float samples = SampleShared::samples;
+  constexpr float often = 24;
+  constexpr float chance = 8;
+  const auto word_of = [](auto key) {
+    if constexpr (sizeof(key) == 8) return static_cast<uint32_t>(key ^ key >> 32);
+    return static_cast<uint32_t>(key);
+  };
+  // Each cell keeps one of its samples, with which all of them are compared.
+#pragma unroll
+  for (const auto key : own.keys) (void)atomicExch(&shared.in_cell[shared.cell_of(key)], word_of(key));
+  __syncthreads();
+  uint32_t same = 0;
+#pragma unroll
+  for (const auto key : own.keys) same += shared.in_cell[shared.cell_of(key)] == word_of(key);
+  same = ptx::warp_sum(same);
+  if (ptx::lane_id() == 0) shared.in_part[threadIdx.x / warp_threads] = same;
+  __syncthreads();
+  const uint32_t warp = ptx::lane_id();
+  const bool is_there = warp < SampleShared::warps;
+  const uint32_t others = ptx::warp_sum(is_there ? shared.in_part[warp] - shared.occupied[warp] : 0);
+  return static_cast<float>(others) > chance + samples * samples / 2 * often / static_cast<float>(count);
+}
+
 /// Looks at `count` keys, whose ordered bits are map_of_keys.to_ordered, and makes what divides them into
 /// `buckets`, in shared memory. The whole block; every block finds the same. False: the keys are not even, or
 /// too few to tell, or their range is so small that each value must come several times; `bucket_of` may not
@@ -173,7 +201,8 @@ __device__ __forceinline__ bool take(const Bits* keys, uint32_t count, const Key
   __syncthreads();
   count_cells(shared);
   __syncthreads();
-  return is_even(shared, buckets) && bucket_of.may_hold(uint64_t{count} * 4);
+  return is_even(shared, buckets) && bucket_of.may_hold(uint64_t{count} * 4) &&
+         !values_repeat(own, count, shared);
 }
 
 }  // namespace sweepsort::even_sample

@@ -116,6 +116,19 @@ TEST_CASE("keys in order, few, repeated or crowded are left to others", "[device
     CHECK_FALSE(sort_distribution<SmallTiles, uint32_t>(distribution, 6'000, variant_of(variant++)));
 }
 
+TEMPLATE_TEST_CASE("keys of evenly distributed values that repeat are left to others", "[device]", uint32_t,
+                   float, uint64_t, double) {
+  std::mt19937_64 random(test_seed());
+  for (const uint64_t values : {uint64_t{128}, uint64_t{200}, uint64_t{4'000}, uint64_t{1} << 20}) {
+    std::vector<TestType> keys(6'001);
+    for (TestType& key : keys) key = static_cast<TestType>(random() % values * 4'096);
+    const bool is_taken = sort<SmallTiles, TestType>(keys, variant_of(static_cast<uint32_t>(values)));
+    INFO(values << " values");
+    // Each comes 47, 30 or twice, or hardly ever again.
+    CHECK(is_taken == (values > 1'000));
+  }
+}
+
 TEST_CASE("a bucket as large as its room is sorted, one larger leaves all to others", "[device]") {
   std::mt19937 random(static_cast<uint32_t>(test_seed()));
   // Of 16 buckets the map's is the one that these 2^26 values are in the midst of.
