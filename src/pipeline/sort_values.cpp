@@ -30,6 +30,7 @@ uint32_t position_bytes(std::optional<uint64_t> count) {
 SortValues::SortValues(const SortFileOptions& options, std::optional<uint64_t> count) {
   if (options.result == SortResult::permutation) bytes_ = position_bytes(count);
   if (options.values.empty()) return;
+  has_window_ = options.file.has_window();
   file_.emplace(options.values);
   if (file_->is_stream()) throw Error(file_->name() + ": values are read from a file, and this is a stream");
   const std::vector<std::byte> prefix = file_->read_prefix();
@@ -53,7 +54,9 @@ SortValues::SortValues(const SortFileOptions& options, std::optional<uint64_t> c
 
 void SortValues::check_count(uint64_t keys) const {
   if (file_ && layout_.count != keys)
-    throw Error(fmt::format("{}: holds {} values for {} keys", file_->name(), layout_.count, keys));
+    throw Error(fmt::format("{}: holds {} values for {} keys", file_->name(), layout_.count, keys),
+                has_window_ ? "--skip-bytes and --read-bytes are for the keys: each that is read has one value"
+                            : "every key has one value");
 }
 
 std::unique_ptr<KeySource> SortValues::source() const {

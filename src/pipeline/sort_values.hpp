@@ -43,6 +43,7 @@ class SortValues {
 
  private:
   uint32_t bytes_ = 0;
+  bool has_window_ = false;  // the keys are a part of their file
   std::optional<InputFile> file_;
   Layout layout_;
 };
