@@ -149,9 +149,9 @@ class DigitSort {
 
 /// Sorts the `size` keys from shared.keys[first] on; shared.positions becomes where each stood, counted from
 /// `first`. The whole block calls it and finds everything done.
-template <class Shared, class Bits, bool with_values, Ranking ranking, uint32_t threads,
-          uint32_t keys_a_thread>
-__device__ __noinline__ void sort_staged_by_digits(Shared& shared, uint32_t first, uint32_t size) {
+template <class Shared, class Bits, bool with_values, uint32_t threads, uint32_t keys_a_thread>
+__device__ __noinline__ void sort_staged_by_digits(Shared& shared, uint32_t first, uint32_t size,
+                                                   Ranking ranking) {
   const Bits* const keys = shared.keys + first;
   if (threadIdx.x == 0) shared.digits.varying = 0;
   __syncthreads();
@@ -167,9 +167,16 @@ __device__ __noinline__ void sort_staged_by_digits(Shared& shared, uint32_t firs
   __syncthreads();
   const Bits varying = shared.digits.varying;
   __syncthreads();  // if no digit varies, the caller may take the memory at once
-  DigitSort<Shared, Bits, with_values, ranking, threads, keys_a_thread> sort(shared, first, size);
-  for (uint32_t place = 0; place < digit_places<Bits>; ++place)
-    if (((varying >> (place * digit_bits)) & (digit_values - 1)) != 0) sort.move(place);
+  const auto move_all = [&](auto sort) {
+    for (uint32_t place = 0; place < digit_places<Bits>; ++place)
+      if (((varying >> (place * digit_bits)) & (digit_values - 1)) != 0) sort.move(place);
+  };
+  if (ranking == Ranking::lane_order)
+    move_all(DigitSort<Shared, Bits, with_values, Ranking::lane_order, threads, keys_a_thread>(shared, first,
+                                                                                               size));
+  else
+    move_all(
+        DigitSort<Shared, Bits, with_values, Ranking::ballot, threads, keys_a_thread>(shared, first, size));
 }
 
 }  // namespace bucket_sort_detail

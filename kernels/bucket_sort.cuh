@@ -233,6 +233,14 @@ class Bucket {
   __device__ __forceinline__ void sort_as_one_bucket(const BucketRange& range) {
     set_goal(arrays_.keys_out + range.first);
     range_ = range;
+    // Else those of the bucket before live on, and registers are spilled: of grid_sort_kernel with u64 keys
+    // 284 bytes, now 20.
+#pragma unroll
+    for (Bits& key : keys_) key = 0;
+    if constexpr (with_values) {
+#pragma unroll
+      for (Value& value : values_) value = Value{};
+    }
     load(range.size, arrays_.keys_in + range.first);
     if (!map_.is_identity()) {
 #pragma unroll
@@ -417,12 +425,17 @@ class Bucket {
         if (met[row % batch] != 0) late_.set(row, word[row % batch]);
       });
     });
+    if (!with_values && parts_.words_have_one_value()) return late_.template any_crowded<most_numbered>();
     return late_.template any_crowded<most_late>();
   }
 
-  /// Late keys of a word that one thread brings in order: digits take less time than many of these, another
-  /// launch takes more.
-  static constexpr uint32_t most_late = crowded == Crowded::by_digits ? 8 : 32;
+  /// Late keys of a word that have numbers, and those that one thread brings in order. Few digits take less
+  /// time than many late keys; many digits, or another launch, take more. Where words have more keys, as many
+  /// come late by chance.
+  static constexpr uint32_t most_numbered = 32;
+  static constexpr bool has_sparse_words = 2 * Policy::most_keys <= 5 * words;
+  static constexpr uint32_t most_late =
+      crowded == Crowded::by_digits && sizeof(Bits) == 4 && has_sparse_words ? 8 : most_numbered;
 
   /// A warp scans neighbouring words; a thread rows of 4.
   static constexpr uint32_t word_rows = words / 4 / threads;
@@ -624,16 +637,9 @@ class Bucket {
     sort_staged();
   }
   __device__ __forceinline__ void sort_staged() {
-    if constexpr (crowded == Crowded::by_digits) {
-      const auto sort = [&]<Ranking ranking>() {
-        sort_staged_by_digits<BucketShared, Bits, with_values, ranking, threads, keys_a_thread>(
-            shared_, lead_, range_.size);
-      };
-      if (arrays_.ranking == Ranking::lane_order)
-        sort.template operator()<Ranking::lane_order>();
-      else
-        sort.template operator()<Ranking::ballot>();
-    }
+    if constexpr (crowded == Crowded::by_digits)
+      sort_staged_by_digits<BucketShared, Bits, with_values, threads, keys_a_thread>(
+          shared_, lead_, range_.size, arrays_.ranking);
   }
 
   /// The first access to the values: they are under way while the keys are stored.
