@@ -55,8 +55,9 @@ SortValues::SortValues(const SortFileOptions& options, std::optional<uint64_t> c
 void SortValues::check_count(uint64_t keys) const {
   if (file_ && layout_.count != keys)
     throw Error(fmt::format("{}: holds {} values for {} keys", file_->name(), layout_.count, keys),
-                has_window_ ? "--skip-bytes and --read-bytes are for the keys: each that is read has one value"
-                            : "every key has one value");
+                has_window_
+                    ? "--skip-bytes and --read-bytes are for the keys: each that is read has one value"
+                    : "every key has one value");
 }
 
 std::unique_ptr<KeySource> SortValues::source() const {
