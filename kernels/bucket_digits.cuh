@@ -1,7 +1,8 @@
-// bucket_digits.cuh - an LSD radix sort in the shared memory of one block, for records whose keys are too
-// unevenly spread for bucket_sort.cuh. Stable. Work O(n) for each digit that varies.
+// bucket_digits.cuh - an LSD radix sort in the shared memory of one block, for buckets whose keys are too
+// unevenly spread for bucket_sort.cuh, and for keys of one or two bytes. Stable. Work O(n) for each digit that
+// varies.
 //
-// Not inlined: it needs more registers than the road that nearly all buckets take.
+// Not inlined: it needs more registers than the road that nearly all other buckets take.
 #pragma once
 
 #include "core/key_bits.hpp"

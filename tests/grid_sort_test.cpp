@@ -44,7 +44,7 @@ struct Case {
 /// Sorts and checks; the road that was taken.
 template <class Policy, class Key, class Value>
 Taken sort(const std::vector<Key>& input, const Case& test) {
-  using Bits = KeyBits<Key>;
+  using Bits = BitsOf<Key>;
   const OnDevice session(test.multiprocessors);
   const KeyMap<Bits> map = key_map<Bits>(key_type_of<Key>(), test.order);
   RecordArrays<Key, Value> records(input, test.in_place);
@@ -192,7 +192,7 @@ TEMPLATE_PRODUCT_TEST_CASE("pairs of few values are sorted by their list, unless
                            ((float, uint32_t), (int64_t, uint64_t), (double, uint64_t))) {
   using Key = typename TestType::first_type;
   using Value = typename TestType::second_type;
-  const auto key_of = [](uint64_t bits) { return std::bit_cast<Key>(static_cast<KeyBits<Key>>(bits)); };
+  const auto key_of = [](uint64_t bits) { return std::bit_cast<Key>(static_cast<BitsOf<Key>>(bits)); };
   std::mt19937_64 random(test_seed());
   uint32_t variant = 0;
   for (const uint32_t values : {2u, 9u, 14u}) {  // of 256 samples
@@ -297,10 +297,10 @@ TEMPLATE_PRODUCT_TEST_CASE("the product's grid sort of large shares is right", "
                             (int32_t, uint32_t))) {
   using Key = typename TestType::first_type;
   using Value = typename TestType::second_type;
-  using Grid = LargeGridSort<KeyBits<Key>, Value>;
+  using Grid = LargeGridSort<BitsOf<Key>, Value>;
   const uint64_t capacity = [] {
     const OnDevice session;
-    return grid_capacity<KeyBits<Key>, Value, Grid>();
+    return grid_capacity<BitsOf<Key>, Value, Grid>();
   }();
   uint32_t variant = 0;
   for (const uint64_t count : {uint64_t{1} << 17, (uint64_t{1} << 20) + 1, capacity - 1, capacity})

@@ -74,7 +74,7 @@ TEMPLATE_PRODUCT_TEST_CASE("keys are passed by their live bits where these have 
                             (int64_t, uint32_t), (double, uint64_t))) {
   using Key = typename TestType::first_type;
   using Value = typename TestType::second_type;
-  using Bits = KeyBits<Key>;
+  using Bits = BitsOf<Key>;
   constexpr uint32_t places = digit_places<Bits>;
   constexpr Bits all = ~Bits{0};
   const Bits cases[] = {every_byte<Bits>(0x0f),         every_byte<Bits>(0x87), every_byte<Bits>(0x01),

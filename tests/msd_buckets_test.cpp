@@ -40,7 +40,7 @@ using NarrowMsd = MsdPolicy<PartitionPolicy<256, 4, 2, 1>, BucketSortPolicy<256,
 
 TEMPLATE_TEST_CASE("of keys that are dealt the low half is left, where that tells them apart", "[device]",
                    uint32_t, int64_t, float) {
-  using Bits = KeyBits<TestType>;
+  using Bits = BitsOf<TestType>;
   std::mt19937_64 random(test_seed());
   // Buckets of a quarter, a half and two thirds as many values as their low halves tell apart, which end anywhere;
   // and of some more.
@@ -82,7 +82,7 @@ TEMPLATE_TEST_CASE("large buckets of few values are counted, from where they wer
 
 TEMPLATE_TEST_CASE("small buckets of few values are sorted by a bit vector", "[device]", uint32_t, int64_t,
                    float) {
-  using Bits = KeyBits<TestType>;
+  using Bits = BitsOf<TestType>;
   // As many values a bucket as the vector has bits, or some less; some more are too many.
   const auto which = GENERATE(range(0u, 3u));
   const uint64_t of_bucket = std::array{65'000u, 40'000u, 70'000u}[which];
@@ -121,7 +121,7 @@ TEMPLATE_TEST_CASE("small buckets of few values are sorted by a bit vector", "[d
 
 TEMPLATE_TEST_CASE("buckets of even fewer values are counted, large ones, too", "[device]", uint32_t, int64_t,
                    float) {
-  using Bits = KeyBits<TestType>;
+  using Bits = BitsOf<TestType>;
   // As many values as there are counters, or less, not all for the same number of warps; some more are too
   // many.
   const auto which = GENERATE(range(0u, 4u));
@@ -131,7 +131,7 @@ TEMPLATE_TEST_CASE("buckets of even fewer values are counted, large ones, too", 
   std::mt19937_64 random(test_seed());
   const uint64_t range = buckets * of_bucket;
   // Of floats those of one exponent, so that their values are as even as their bits.
-  const Bits first = std::bit_cast<KeyBits<float>>(8'388'608.0f);
+  const Bits first = std::bit_cast<BitsOf<float>>(8'388'608.0f);
   std::vector<TestType> keys(buckets * 150 + random() % 1000);
   const auto key_of = [&](uint64_t above) {
     return std::bit_cast<TestType>(static_cast<Bits>(first + above));
@@ -197,7 +197,7 @@ TEMPLATE_TEST_CASE("pairs are left with the low halves of their keys, where thes
 
 TEMPLATE_TEST_CASE("larger buckets of few values are counted, though one comes more than 255 times",
                    "[device]", uint32_t, float, uint64_t) {
-  using Bits = KeyBits<TestType>;
+  using Bits = BitsOf<TestType>;
   const Bits lowest = static_cast<Bits>(Bits{1} << (sizeof(Bits) * 8 - 3));
   std::mt19937_64 random(test_seed());
   std::vector<TestType> keys;

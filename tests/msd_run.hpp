@@ -120,8 +120,8 @@ void require_same_digest(Digest<Bits> one, Digest<Bits> other) {
 
 /// Sorts; the plan that the device made. Checks everything that a fall-back allows to check.
 template <class Key, class Value, class Policy = SmallMsd>
-MsdPlan<KeyBits<Key>> msd_sort(const std::vector<Key>& input, const MsdCase& test) {
-  using Bits = KeyBits<Key>;
+MsdPlan<BitsOf<Key>> msd_sort(const std::vector<Key>& input, const MsdCase& test) {
+  using Bits = BitsOf<Key>;
   const OnDevice session;
   const KeyMap<Bits> map = key_map<Bits>(key_type_of<Key>(), test.order);
   RecordArrays<Key, Value> records(input, test.in_place,
@@ -156,8 +156,8 @@ MsdPlan<KeyBits<Key>> msd_sort(const std::vector<Key>& input, const MsdCase& tes
 }
 
 template <class Key, class Value, class Policy = SmallMsd>
-MsdPlan<KeyBits<Key>> msd_sort_distribution(const Distribution& distribution, uint64_t count,
-                                            const MsdCase& test) {
+MsdPlan<BitsOf<Key>> msd_sort_distribution(const Distribution& distribution, uint64_t count,
+                                           const MsdCase& test) {
   INFO(name(key_type_of<Key>()) << " " << distribution.name << " n=" << count << " " << name(test.order)
                                 << (test.in_place ? " in place" : "") << (test.digested ? " digested" : "")
                                 << (test.ranking == Ranking::ballot ? " ballot" : ""));
@@ -167,12 +167,12 @@ MsdPlan<KeyBits<Key>> msd_sort_distribution(const Distribution& distribution, ui
 
 /// Keys of which the `shares` (in hundredths) have one of the values, and the others any.
 template <class Key>
-std::vector<Key> keys_with_frequent_values(const std::vector<std::pair<KeyBits<Key>, uint32_t>>& shares,
+std::vector<Key> keys_with_frequent_values(const std::vector<std::pair<BitsOf<Key>, uint32_t>>& shares,
                                            uint64_t count) {
   std::mt19937_64 random(test_seed());
   std::vector<Key> keys(count);
   for (Key& key : keys) {
-    KeyBits<Key> bits = static_cast<KeyBits<Key>>(random());
+    BitsOf<Key> bits = static_cast<BitsOf<Key>>(random());
     auto lot = static_cast<uint32_t>(random() % 100);
     for (const auto& [value, share] : shares) {
       if (lot < share) {

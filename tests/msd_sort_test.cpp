@@ -96,7 +96,7 @@ TEST_CASE("even floats whose values come many times are left to others", "[devic
 #ifndef SWEEPSORT_EMULATED
 TEMPLATE_TEST_CASE("large arrays of even keys are not counted, wherever they begin and end", "[device]",
                    uint32_t, double) {
-  using Policy = TunedMsd<KeyBits<TestType>, NoValue>;
+  using Policy = TunedMsd<BitsOf<TestType>, NoValue>;
   std::mt19937_64 random(test_seed());
   std::vector<TestType> keys(Policy::dealt_from + random() % 1'000'000);
   for (TestType& key : keys) key = static_cast<TestType>(1'000'000'007 + random() % 2'000'000'000);

@@ -15,7 +15,7 @@ namespace sweepsort {
 
 TEMPLATE_TEST_CASE("frequent values are taken out, and put in where they belong", "[device]", uint32_t,
                    double) {
-  using Bits = KeyBits<TestType>;
+  using Bits = BitsOf<TestType>;
   constexpr Bits all = static_cast<Bits>(~Bits{0});
   constexpr Bits middle = all / 3;
   const uint64_t count = on_gpu ? 200'003 : 30'011;
@@ -45,7 +45,7 @@ TEMPLATE_PRODUCT_TEST_CASE("of pairs a frequent value gets a bucket of its own",
                            ((uint64_t, uint32_t), (int64_t, uint32_t), (double, uint64_t))) {
   using Key = typename TestType::first_type;
   using Value = typename TestType::second_type;
-  using Bits = KeyBits<Key>;
+  using Bits = BitsOf<Key>;
   constexpr Bits all = static_cast<Bits>(~Bits{0});
   const uint64_t count = on_gpu ? 200'003 : 30'011;
   uint32_t turn = 0;
@@ -72,7 +72,7 @@ TEMPLATE_PRODUCT_TEST_CASE("of pairs a frequent value gets a bucket of its own",
 }
 
 TEMPLATE_TEST_CASE("values that repeat are no trouble beside frequent ones", "[device]", uint32_t, double) {
-  using Bits = KeyBits<TestType>;
+  using Bits = BitsOf<TestType>;
   const uint64_t count = 30'011;  // more, and the cluster below fits no bucket
   std::mt19937_64 random(test_seed());
   // Besides one frequent value: some come dozens or hundreds of times; and a narrow cluster, in which a part
@@ -132,8 +132,8 @@ TEMPLATE_PRODUCT_TEST_CASE("pairs of few values are sorted by the places of thes
     const uint32_t number = turn++;
     if (!on_gpu && number % 2 != (sizeof(Key) == 4 ? 0 : 1)) continue;
     std::vector<Key> list(values);
-    for (Key& value : list) value = std::bit_cast<Key>(static_cast<KeyBits<Key>>(random()));
-    if (values > 2) list[0] = std::bit_cast<Key>(KeyBits<Key>{0});
+    for (Key& value : list) value = std::bit_cast<Key>(static_cast<BitsOf<Key>>(random()));
+    if (values > 2) list[0] = std::bit_cast<Key>(BitsOf<Key>{0});
     std::vector<Key> keys(on_gpu ? 300'003 : 13'001);
     // Of a few values, half of the keys have the first two; of many, that would leave too little of each.
     for (Key& key : keys) key = list[random() % (values < 256 && random() % 2 == 0 ? 2 : values)];
@@ -151,7 +151,7 @@ TEMPLATE_PRODUCT_TEST_CASE("pairs whose digest shows few digits are sorted by co
                            "[device]", std::pair, ((uint32_t, uint32_t), (double, uint64_t))) {
   using Key = typename TestType::first_type;
   using Value = typename TestType::second_type;
-  using Bits = KeyBits<Key>;
+  using Bits = BitsOf<Key>;
   std::mt19937_64 random(test_seed());
   uint32_t turn = 0;
   // 0: as many values as there are keys, of eight letters a byte.

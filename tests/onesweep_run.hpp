@@ -52,9 +52,9 @@ struct Carved {
 
 /// Sorts what has these bits in order, and asks the oracle.
 template <class Key, class Value>
-OnesweepOutcome<KeyBits<Key>> sort_by_passes(const std::vector<KeyBits<Key>>& ordered,
-                                             const OnesweepCase& test) {
-  using Bits = KeyBits<Key>;
+OnesweepOutcome<BitsOf<Key>> sort_by_passes(const std::vector<BitsOf<Key>>& ordered,
+                                            const OnesweepCase& test) {
+  using Bits = BitsOf<Key>;
   using Carved = onesweep_run_detail::Carved<Bits, Value>;
   constexpr bool with_values = value_bytes<Value> != 0;
   const OnDevice session;

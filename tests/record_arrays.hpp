@@ -2,6 +2,7 @@
 // with poison and red zones, in place or not, judged by the oracle.
 #pragma once
 
+#include "core/key_type.hpp"
 #include "device_array.hpp"
 #include "kernels/radix_msd.cuh"
 #include "oracle.hpp"
@@ -13,16 +14,10 @@
 
 namespace sweepsort {
 
-/// A key as bits.
-template <class Key>
-using KeyBits = std::conditional_t<
-    sizeof(Key) == 1, uint8_t,
-    std::conditional_t<sizeof(Key) == 2, uint16_t, std::conditional_t<sizeof(Key) == 4, uint32_t, uint64_t>>>;
-
 template <class Key, class Value>
 class RecordArrays {
  public:
-  using Bits = KeyBits<Key>;
+  using Bits = BitsOf<Key>;
   static constexpr bool with_values = !std::is_same_v<Value, NoValue>;
 
   RecordArrays(const std::vector<Key>& input, bool in_place) : RecordArrays(input, in_place, input.size()) {}
