@@ -76,12 +76,16 @@ class DigitSort {
     find_starts();
     __syncthreads();
     const uint32_t* const starts = counts_.of_warp[warp()];
-    for_rows([&](uint32_t i, uint32_t, bool is_there) {
-      if (!is_there) return;
-      const uint32_t to = starts[digit_of(keys[i])] + ranks.get(i);
-      keys_[to] = keys[i];
-      if constexpr (with_values) positions_[to] = positions[i];
-    });
+    uint32_t to[rows_at_once];
+    for_rows(
+        [&](uint32_t i, uint32_t, bool is_there) {
+          to[i % rows_at_once] = is_there ? starts[digit_of(keys[i])] + ranks.get(i) : 0;
+        },
+        [&](uint32_t i, uint32_t, bool is_there) {
+          if (!is_there) return;
+          keys_[to[i % rows_at_once]] = keys[i];
+          if constexpr (with_values) positions_[to[i % rows_at_once]] = positions[i];
+        });
     __syncthreads();
   }
 
@@ -91,19 +95,23 @@ class DigitSort {
   __device__ __forceinline__ static uint32_t warp() { return threadIdx.x / warp_threads; }
 
   /// body(i, at, is_there) for this thread's record i at that place. A warp's records are neighbours, its
-  /// lanes' records interleave: the order of stable ranks. Some rows at a time, so that their accesses are
-  /// under way together.
-  template <class Body>
-  __device__ __forceinline__ void for_rows(Body body) const {
+  /// lanes' records interleave: the order of stable ranks. Some rows at a time, each body for all of these
+  /// before the next one, so that their accesses are under way together.
+  template <class... Bodies>
+  __device__ __forceinline__ void for_rows(Bodies... bodies) const {
 #pragma unroll
     for (uint32_t first = 0; first < keys_a_thread; first += rows_at_once) {
       if (first >= rows_) break;
+      (for_batch(first, bodies), ...);
+    }
+  }
+  template <class Body>
+  __device__ __forceinline__ void for_batch(uint32_t first, Body body) const {
 #pragma unroll
-      for (uint32_t i = first; i < first + rows_at_once; ++i) {
-        if (i >= keys_a_thread) break;
-        const uint32_t at = own_ + i * warp_threads;
-        body(i, at, i < rows_ && at < size_);
-      }
+    for (uint32_t i = first; i < first + rows_at_once; ++i) {
+      if (i >= keys_a_thread) break;
+      const uint32_t at = own_ + i * warp_threads;
+      body(i, at, i < rows_ && at < size_);
     }
   }
 
@@ -155,19 +163,26 @@ __device__ __noinline__ void sort_staged_by_digits(Shared& shared, uint32_t firs
                                                    Ranking ranking) {
   const Bits* const keys = shared.keys + first;
   if (threadIdx.x == 0) shared.digits.varying = 0;
-  __syncthreads();
   Bits differing = 0;
-  for (uint32_t i = threadIdx.x; i < size; i += threads) {
-    differing |= keys[i] ^ keys[0];
+  const Bits reference = keys[0];
+#pragma unroll
+  for (uint32_t row = 0; row < keys_a_thread; ++row) {
+    const uint32_t i = row * threads + threadIdx.x;
+    if (i >= size) break;
+    differing |= keys[i] ^ reference;
     if constexpr (with_values) shared.positions[first + i] = static_cast<uint16_t>(i);
   }
-  differing = warp_reduce(differing, [](Bits a, Bits b) { return static_cast<Bits>(a | b); });
+  differing = warp_or(differing);
+  __syncthreads();
   using Word = std::conditional_t<sizeof(Bits) == 8, unsigned long long, uint32_t>;
   if (ptx::lane_id() == 0)
     atomicOr(reinterpret_cast<Word*>(&shared.digits.varying), static_cast<Word>(differing));
   __syncthreads();
   const Bits varying = shared.digits.varying;
-  __syncthreads();  // if no digit varies, the caller may take the memory at once
+  if (varying == 0) {
+    __syncthreads();  // the caller may take the memory at once
+    return;
+  }
   const auto move_all = [&](auto sort) {
     for (uint32_t place = 0; place < digit_places<Bits>; ++place)
       if (((varying >> (place * digit_bits)) & (digit_values - 1)) != 0) sort.move(place);

@@ -28,6 +28,7 @@
 
 #include <cuda_runtime.h>
 
+#include <algorithm>
 #include <bit>
 #include <cstdint>
 #include <type_traits>
@@ -388,19 +389,21 @@ class Bucket {
     return shared_.part_words[parts_.word_of(key)];
   }
 
-  /// Whether keys often have one word, as the first two of each thread show it. The whole block.
+  /// Whether keys often have one word, as the first four of each thread show it. The whole block.
   __device__ __forceinline__ bool rows_crowd() const {
-    if constexpr (keys_a_thread == 1) {
-      return false;
-    } else {
-      constexpr uint32_t rare = 64;   // one meeting in so many
-      constexpr uint32_t chance = 2;  // few meet by chance
-      if (range_.size <= threads) return false;
-      const bool is_there = threads + threadIdx.x < range_.size;
-      const bool meets = is_there && parts_.word_of(keys_[0]) == parts_.word_of(keys_[1]);
-      const uint32_t pairs = min(range_.size - threads, threads);
-      return static_cast<uint32_t>(__syncthreads_count(meets)) > chance + pairs / rare;
-    }
+    constexpr uint32_t looks = std::min(4u, keys_a_thread);
+    constexpr uint32_t most_by_chance = 4 + threads / 128;  // threads that see a meeting
+    if (range_.size <= threads) return false;
+    uint32_t word[looks];
+#pragma unroll
+    for (uint32_t row = 0; row < looks; ++row)
+      word[row] = index_in_row(row) < range_.size ? parts_.word_of(keys_[row]) : words + row;  // none's
+    bool meets = false;
+#pragma unroll
+    for (uint32_t row = 1; row < looks; ++row)
+#pragma unroll
+      for (uint32_t other = 0; other < row; ++other) meets |= word[row] == word[other];
+    return static_cast<uint32_t>(__syncthreads_count(meets)) > most_by_chance;
   }
 
   /// Step 1. True if too many keys of a word came late: then their numbers may mean nothing.

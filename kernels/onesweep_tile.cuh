@@ -266,12 +266,23 @@ class Tile {
     }
   }
 
+  /// Some places are found before the first of their pairs is stored: the compiler does not know that pairs
+  /// leave the counts alone. H100, 2^28 u64+u64 and u32+u32, Zipf 22.90 -> 22.63 and 8.45 -> 8.41 ms; keys
+  /// alone, of which more are under way, lose by it.
   template <class Pairs>
   __device__ __forceinline__ void gather_pairs(const Pairs& places) {
+    constexpr uint32_t at_once = 4;
     const uint32_t* const starts = shared_.warp_counts[warp()];
 #pragma unroll
-    for (uint32_t i = 0; i < keys_a_thread; ++i)
-      if (has_own(i)) places.store(starts[digit_of_(keys_[i])] + ranks_.get(i), keys_[i], values_[i]);
+    for (uint32_t first = 0; first < keys_a_thread; first += at_once) {
+      uint32_t place[at_once];
+#pragma unroll
+      for (uint32_t i = first; i < min(first + at_once, keys_a_thread); ++i)
+        place[i - first] = starts[digit_of_(keys_[i])] + ranks_.get(i);
+#pragma unroll
+      for (uint32_t i = first; i < min(first + at_once, keys_a_thread); ++i)
+        if (has_own(i)) places.store(place[i - first], keys_[i], values_[i]);
+    }
   }
 
   __device__ __forceinline__ void write_records() {

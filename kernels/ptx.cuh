@@ -98,21 +98,41 @@ __device__ __forceinline__ uint32_t warp_sum(uint32_t value) {
 #endif
 }
 
-/// Adds 1 to `*counter` (shared memory) for each lane that is `present` and returns the old value, where
-/// lanes that add to one counter are served in lane order. The whole warp calls it. The hardware does so, but
-/// its manual does not promise it: use it only on a device where test_lane_order() found no exception
-/// (radix_rank.cuh).
-__device__ __forceinline__ uint32_t lane_ordered_increment(uint32_t* counter, bool present) {
-#if defined(__CUDACC__)
-  return present ? atomicAdd(counter, 1u) : 0u;
+/// The bits that any lane's `value` has. The whole warp calls it, and every lane gets it.
+__device__ __forceinline__ uint32_t warp_or(uint32_t value) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
+  for (int distance = 16; distance > 0; distance /= 2) value |= __shfl_xor_sync(0xffffffffu, value, distance);
+  return value;
 #else
-  return emulated_lane_ordered_atomic_add(counter, present ? 1u : 0u, 0xffffffffu);
+  return __reduce_or_sync(0xffffffffu, value);
 #endif
 }
 
-/// Waits until the kernel before this one in its stream is done and its writes are visible. First in every
-/// kernel that launch_chained starts; of no effect in others, and in code for devices on which launches do
-/// not overlap.
+/// Adds 1 to `*counter` (shared memory) for each lane that is `present` and returns the old value, where
+/// lanes that add to one counter are served in lane order; `otherwise` for the other lanes. The whole warp
+/// calls it. The hardware does so, but its manual does not promise it: use it only on a device where
+/// test_lane_order() found no exception (radix_rank.cuh). One predicated instruction: by `present ? atomicAdd
+/// : otherwise`, each of a row of atomics has a branch of its own, and waits for the one before it.
+__device__ __forceinline__ uint32_t lane_ordered_increment(uint32_t* counter, bool present,
+                                                           uint32_t otherwise = 0) {
+#if defined(__CUDACC__)
+  uint32_t before = otherwise;
+  asm volatile(
+      "{\n\t.reg .pred present;\n\tsetp.ne.u32 present, %2, 0;\n\t"
+      "@present atom.shared.add.u32 %0, [%1], 1;\n\t}"
+      : "+r"(before)
+      : "r"(static_cast<uint32_t>(__cvta_generic_to_shared(counter))), "r"(static_cast<uint32_t>(present))
+      : "memory");
+  return before;
+#else
+  const uint32_t before = emulated_lane_ordered_atomic_add(counter, present ? 1u : 0u, 0xffffffffu);
+  return present ? before : otherwise;
+#endif
+}
+
+/// Waits until the kernel before this one in its stream is done and its writes are visible. In every kernel
+/// that launch_chained starts, before any access to device memory; of no effect in others, and in code for
+/// devices on which launches do not overlap.
 __device__ __forceinline__ void wait_for_previous_launch() {
 #if defined(SWEEPSORT_PTX_90)
   asm volatile("griddepcontrol.wait;" ::: "memory");

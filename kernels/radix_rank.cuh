@@ -83,9 +83,10 @@ class WarpRanker {
     __syncwarp();
   }
 
-  __device__ __forceinline__ uint32_t rank(uint32_t digit, bool present) {
+  /// Lanes without a key get `otherwise`.
+  __device__ __forceinline__ uint32_t rank(uint32_t digit, bool present, uint32_t otherwise = 0) {
     if constexpr (ranking == Ranking::lane_order) {
-      return ptx::lane_ordered_increment(&counts_[digit], present);
+      return ptx::lane_ordered_increment(&counts_[digit], present, otherwise);
     } else {
       const uint32_t peers = warp_match<digit_bits>(digit) & __ballot_sync(full_warp, present);
       const uint32_t below = static_cast<uint32_t>(__popc(peers & ptx::lanes_below()));
@@ -93,7 +94,7 @@ class WarpRanker {
       __syncwarp();  // every peer has read the counter
       if (present && below == 0) counts_[digit] = before + static_cast<uint32_t>(__popc(peers));
       __syncwarp();
-      return before + below;
+      return present ? before + below : otherwise;
     }
   }
 
@@ -109,8 +110,7 @@ class WarpRanker {
       hot_counts_[c] += static_cast<uint32_t>(__popc(peers));
       is_hot |= mine;
     }
-    const uint32_t others = rank(digit, present && !is_hot);
-    return is_hot ? result : others;
+    return rank(digit, present && !is_hot, result);
   }
 
   /// After the last rank_hot: the register counts join the histogram.

@@ -104,6 +104,12 @@ __device__ __forceinline__ T warp_reduce(T value, const Combine& combine) {
   return value;
 }
 
+/// The bits that any lane's value has. The whole warp calls it, and every lane gets it.
+template <class T>
+__device__ __forceinline__ T warp_or(const T& value) {
+  return shuffle_words(value, [](uint32_t word) { return ptx::warp_or(word); });
+}
+
 /// Sums of 16 values over the warp at once: lane l gets that of values[l / 2]. 16 shuffles, where one sum
 /// after the other takes 80: each lane keeps half of what it has and gives the other half away.
 __device__ __forceinline__ uint32_t warp_sums_of_16(uint32_t (&values)[16]) {
