@@ -332,16 +332,22 @@ using TunedMsd = typename MsdRow<Bits, Value>::Policy;
 //            2^13   512x18 5.8 / 14.5 / 23.7   1024x18 6.1 / 17.1 / 21.3
 //   u32+u32  2^12   256x18 5.7 / 14.8 / 14.9   512x9   5.0 / 10.9 / 13.5                   (13 / 11 / 13)
 //
-// Keys of one or two bytes (which have no parts; pairs of them are left to others) take the rows of u32:
-//
-//   u16      2^10 3.0 / 3.6 / 3.7   2^12 4.6 / 5.3 / 6.3   2^14 12.1 / 13.5 / 16.7
-//   u8       2^10 2.1 / 2.4 / 2.5   2^12 3.1 / 3.4 / 4.0   2^14  7.3 /  8.5 / 10.0
+// u16 (no parts; pairs are left to others) by the rows of u32: 2^10 3.0 / 3.6 / 3.7, 2^12 4.6 / 5.3 / 6.3, 2^14
+// 12.1 / 13.5 / 16.7.
 template <class Large_>
 struct OneBlockPolicy {
   using Small = BucketSortPolicy<256, 9, 1, 16384>;
   using Middle = BucketSortPolicy<512, 9, 1, 32768>;
   using Large = Large_;
+  static constexpr uint32_t most_keys = Large::most_keys;
 };
+
+/// byte_sort.cuh.
+struct ByteSortPolicy {
+  static constexpr uint32_t threads = 512;
+  static constexpr uint32_t most_keys = 18'432;
+};
+
 template <class Bits, class Value, bool is_narrow = sizeof(Bits) <= 2>
 struct OneBlockRow {
   using Policy = OneBlockPolicy<typename TunedMsd<Bits, Value>::Large>;
@@ -350,9 +356,13 @@ template <class Bits, class Value>
 struct OneBlockRow<Bits, Value, true> {
   using Policy = void;
 };
-template <class Bits>
-struct OneBlockRow<Bits, NoValue, true> {
+template <>
+struct OneBlockRow<uint16_t, NoValue, true> {
   using Policy = OneBlockPolicy<BucketSortPolicy<1024, 18, 1, 65536>>;
+};
+template <>
+struct OneBlockRow<uint8_t, NoValue, true> {
+  using Policy = ByteSortPolicy;
 };
 template <class Bits, class Value>
 using TunedOneBlock = typename OneBlockRow<Bits, Value>::Policy;

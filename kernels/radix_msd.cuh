@@ -22,6 +22,7 @@
 #include "kernels/bucket_histogram.cuh"
 #include "kernels/bucket_pairs.cuh"
 #include "kernels/bucket_sort.cuh"
+#include "kernels/byte_sort.cuh"
 #include "kernels/counting_sort.cuh"
 #include "kernels/few_values.cuh"
 #include "kernels/frequent_values.cuh"
@@ -562,13 +563,15 @@ inline constexpr bool has_one_block = !std::is_void_v<TunedOneBlock<Bits, Value>
 
 /// Records that one block sorts by itself, without any workspace.
 template <class Bits, class Value, class Policy = TunedOneBlock<Bits, Value>>
-inline constexpr uint64_t most_in_one_block = Policy::Large::most_keys;
+inline constexpr uint64_t most_in_one_block = Policy::most_keys;
 
 /// Sorts up to most_in_one_block records in one launch. keys_scratch and values_scratch are not used.
 template <class Bits, class Value, class Policy = TunedOneBlock<Bits, Value>>
 void sort_in_one_block(const MsdArrays<Bits, Value>& arrays, KeyMap<Bits> map, Ranking ranking,
                        cudaStream_t stream) {
-  if (arrays.count <= Policy::Small::most_keys)
+  if constexpr (std::is_same_v<Policy, ByteSortPolicy>)
+    byte_sort(arrays.keys_in, arrays.keys_out, static_cast<uint32_t>(arrays.count), map, stream);
+  else if (arrays.count <= Policy::Small::most_keys)
     msd_detail::sort_as_one_bucket<typename Policy::Small>(arrays, map, ranking, stream);
   else if (arrays.count <= Policy::Middle::most_keys)
     msd_detail::sort_as_one_bucket<typename Policy::Middle>(arrays, map, ranking, stream);

@@ -90,8 +90,9 @@ std::vector<uint64_t> corners() {
   }
   if constexpr (has_one_block<Bits, Value>) {
     using OneBlock = TunedOneBlock<Bits, Value>;
-    result.insert(result.end(),
-                  {OneBlock::Small::most_keys, OneBlock::Middle::most_keys, OneBlock::Large::most_keys});
+    result.push_back(OneBlock::most_keys);
+    if constexpr (!std::is_same_v<OneBlock, ByteSortPolicy>)
+      result.insert(result.end(), {OneBlock::Small::most_keys, OneBlock::Middle::most_keys});
   }
   if constexpr (has_grid_sort<Bits, Value>)
     result.insert(result.end(),
