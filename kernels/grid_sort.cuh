@@ -43,22 +43,19 @@ namespace sweepsort {
 template <class Bits, class Value>
 inline constexpr bool has_grid_sort = !std::is_void_v<TunedGridSort<Bits, Value>>;
 
+/// Blocks of any grid sort.
+inline constexpr uint32_t most_grid_blocks = 128;
+
 /// Device memory of a grid sort besides a scratch array of `count` records. Need not be cleared.
-template <class Bits, class Value, class Policy = TunedGridSort<Bits, Value>>
+template <class Bits>
 struct GridSortWorkspace {
   DeviceSpan<uint4> counts;
   DeviceSpan<Bits> differing;  // by block: bits in which its keys differ from the first key of all
 
   /// `is_wanted` false: takes nothing, and cannot be used.
   explicit GridSortWorkspace(Workspace& workspace, bool is_wanted = true)
-      : counts(workspace.take<uint4>(is_wanted ? Policy::most_blocks * GridCounts::vectors_a_row : 0)),
-        differing(workspace.take<Bits>(is_wanted ? Policy::most_blocks : 0)) {}
-};
-
-/// Records that have no grid sort.
-template <class Bits, class Value>
-struct GridSortWorkspace<Bits, Value, void> {
-  explicit GridSortWorkspace(Workspace& /*workspace*/, bool /*is_wanted*/ = false) {}
+      : counts(workspace.take<uint4>(is_wanted ? most_grid_blocks * GridCounts::vectors_a_row : 0)),
+        differing(workspace.take<Bits>(is_wanted ? most_grid_blocks : 0)) {}
 };
 
 namespace grid_sort_detail {
@@ -79,9 +76,6 @@ template <class Value>
 inline constexpr uint32_t most_in_list = value_bytes<Value> != 0 ? 32 : 0;
 inline constexpr uint32_t list_worth = 40;
 inline constexpr uint32_t list_slots = 2048;
-
-/// Keys of a thread that registers hold. A larger share is read twice, to rank its keys and to place them.
-inline constexpr uint32_t keys_at_once = 8;
 
 template <class Buckets, class Value, class Policy>
 struct Shared {
@@ -170,8 +164,8 @@ class GridSort {
   static constexpr bool with_values = value_bytes<Value> != 0;
   static constexpr uint32_t most_listed = most_in_list<Value>;
   static constexpr uint32_t keys_a_thread = Policy::keys_a_thread;
-  static constexpr bool reads_twice = keys_a_thread > keys_at_once;
-  static constexpr uint32_t batch = reads_twice ? keys_at_once : keys_a_thread;
+  static constexpr bool reads_twice = keys_a_thread > Policy::keys_at_once;
+  static constexpr uint32_t batch = reads_twice ? Policy::keys_at_once : keys_a_thread;
   static_assert(keys_a_thread % batch == 0);
   static_assert(Policy::threads == Finish::threads && Policy::threads % digit_values == 0);
   static_assert(Policy::most_blocks <= digit_values, "a bucket a block");
@@ -394,14 +388,28 @@ class GridSort {
     const uint32_t warp = threadIdx.x / warp_threads;
     for_batches([&](uint32_t first) {
       if constexpr (reads_twice) load_values(values_in, first);
+      // By digits, some places before the first of their records: the compiler does not know that the stage's
+      // keys are none of its counts. Elsewhere it lost.
+      constexpr bool by_digits = std::is_same_v<DigitOfKey, DigitOf<Bits>>;
+      constexpr uint32_t at_once = by_digits && batch % 2 == 0 ? 2 : 1;
 #pragma unroll
-      for (uint32_t i = 0; i < batch; ++i) {
-        if (!has_own(first + i)) continue;
-        const uint32_t digit = digit_of(keys_[i]);
-        uint32_t place = shared_.counts.staged[digit] + ranks.get(first + i);
-        if constexpr (stable) place += shared_.stage.warp_counts[warp][digit];
-        shared_.stage.keys[place] = keys_[i];
-        if constexpr (with_values) shared_.stage.values[place] = values_[i];
+      for (uint32_t some = 0; some < batch; some += at_once) {
+        uint32_t places[at_once];
+#pragma unroll
+        for (uint32_t k = 0; k < at_once; ++k) {
+          const uint32_t i = some + k;
+          if (!has_own(first + i)) continue;
+          const uint32_t digit = digit_of(keys_[i]);
+          places[k] = shared_.counts.staged[digit] + ranks.get(first + i);
+          if constexpr (stable) places[k] += shared_.stage.warp_counts[warp][digit];
+        }
+#pragma unroll
+        for (uint32_t k = 0; k < at_once; ++k) {
+          const uint32_t i = some + k;
+          if (!has_own(first + i)) continue;
+          shared_.stage.keys[places[k]] = keys_[i];
+          if constexpr (with_values) shared_.stage.values[places[k]] = values_[i];
+        }
       }
     });
     if (arrives_late) token = ptx::grid_arrive();
@@ -466,7 +474,7 @@ class GridSort {
   /// Records of one digit are neighbours in the stage, and are written together.
   template <class DigitOfKey>
   __device__ __forceinline__ void scatter(const DigitOfKey& digit_of, Column<Bits, Value> to) {
-#pragma unroll keys_at_once
+#pragma unroll 8
     for (uint32_t i = 0; i < keys_a_thread; ++i) {
       const uint32_t at = i * Policy::threads + threadIdx.x;
       if (at >= size_) break;
@@ -599,9 +607,10 @@ uint64_t grid_capacity() {
 }
 
 /// Sorts up to grid_capacity records in one launch. keys_out may be keys_in, then values_out is values_in.
-template <Ranking ranking, class Bits, class Value, class Policy>
+template <Ranking ranking, class Policy, class Bits, class Value>
 void grid_sort(const MsdArrays<Bits, Value>& arrays, KeyMap<Bits> map,
-               const GridSortWorkspace<Bits, Value, Policy>& workspace, cudaStream_t stream) {
+               const GridSortWorkspace<Bits>& workspace, cudaStream_t stream) {
+  static_assert(Policy::most_blocks <= most_grid_blocks);
   using namespace grid_sort_detail;
   if (arrays.count == 0) return;
   const uint64_t most_blocks = std::min(multiprocessors(), Policy::most_blocks);

@@ -240,6 +240,8 @@ struct GridSortPolicy {
   static constexpr uint32_t most_blocks = most_blocks_;
   static constexpr uint32_t least_share = least_share_;
   static constexpr uint32_t most_share = threads * keys_a_thread;
+  /// What a thread's registers hold: a larger share is read twice, to rank its keys and to place them.
+  static constexpr uint32_t keys_at_once = threads > 512 ? 8 : 16;
 };
 
 /// Records without a row (1- and 2-byte keys) have no MSD sort. It begins behind what the grid sort takes;
@@ -367,29 +369,46 @@ struct OneBlockRow<uint8_t, NoValue, true> {
 template <class Bits, class Value>
 using TunedOneBlock = typename OneBlockRow<Bits, Value>::Policy;
 
-/// Pairs with keys of one or two bytes have no grid sort.
+/// Up to 2^18 records; void for pairs with keys of one or two bytes, which have no grid sort.
 //
-// H200, CUDA 13.0, u32 keys, 2026-11-21, microseconds a sort in a graph of 50; least share (buckets of an
-// older kind):
+// H100, CUDA 13.0, 2026-11-26, microseconds a sort in a graph, uniform / AND of three; threads x keys a thread,
+// least share (bucket's keys a thread, parts). As one kernel for all up to 2^20, 1024x8 (9 or 12, 64K), a third
+// of all samples waited for instructions: few keys a thread are short code.
 //
-//   2^16   1024 12.2   2048 12.9   512 12.7
-//   2^17   1024 12.9   2048 12.9   512 16.8 (132 blocks)
-//   2^18               2048 14.0 (128 blocks)      1024 17.8 (132 blocks)
-//
-// 2026-11-23, 2^20 by bench/tune, 64K parts / 128K: u32 21.7 / 22.6, u64 26.4 / 26.9, u32+u32 37.0 / 37.7,
-// u64+u64 55.8 / 56.4.
+//                      1024x8, 1024   512x2, 512 (5, 32K)  512x2, 1024   512x4, 512 (9, 32K)  256x4, 1024 (9, 16K)
+//   u32       2^14     10.6 / 30.4      8.4 / 25.5          8.7 / 26.4     8.7 / 25.8          9.2 / 28.9
+//             2^16     10.7 / 30.5      9.0 / 27.2          8.7 / 27.0     9.2 / 27.4          9.4 / 29.6
+//             2^18     11.6 / 33.8                                        10.3 / 30.4
+//   u64       2^16     12.2 / 58.5      9.7 / 48.8          9.8 / 49.0     9.9 / 49.4         11.0 / 54.4
+//             2^18     13.8 / 66.7                                        12.2 / 57.9
+//   u32+u32   2^16     14.4 / 31.1     11.0 / 25.5         10.7 / 25.3    11.6 / 25.9         11.2 / 27.3
+//             2^18     16.3 / 35.8                                        13.4 / 29.9
+//   u64+u64   2^16     20.3 / 72.4     16.4 / 48.2         16.8 / 48.9    17.1 / 49.0         21.5 / 53.2
+//             2^18     25.2 / 92.6                                        20.6 / 62.6
 //
 // More than 128 blocks cost 3.5 us: another round of loads when the matrix of counts is summed.
-//
-// u8 and u16 by the row of u32, H100, 2026-11-26, uniform / AND of three: 2^14 5.9 / 5.9 and 12.2 / 12.2, 2^20
-// 8.3 / 9.6 and 17.3 / 19.3 (counted, and CUB's: figures in bench/notes).
-template <uint32_t bucket_keys_a_thread>
-using GridSortRow =
-    GridSortPolicy<1024, 8, 128, 1024, BucketSortPolicy<1024, bucket_keys_a_thread, 1, 65536>>;
 template <class Bits, class Value>
-using TunedGridSort = std::conditional_t<
-    sizeof(Bits) < 4 && value_bytes<Value> != 0, void,
-    std::conditional_t<sizeof(Bits) <= 4 && value_bytes<Value> == 0, GridSortRow<12>, GridSortRow<9>>>;
+inline constexpr bool is_of_grid_sorts = sizeof(Bits) >= 4 || value_bytes<Value> == 0;
+template <class Bits, class Value>
+using SmallGridSort =
+    std::conditional_t<is_of_grid_sorts<Bits, Value>,
+                       GridSortPolicy<512, 4, 128, 512, BucketSortPolicy<512, 9, 1, 32768>>, void>;
+
+/// Up to 2^20 records; void for the same.
+//
+// As above, 2^20, and two values; a thread's keys that its registers hold (1024 threads: half as many):
+//
+//             1024x8, 8           512x16, 16 (18, 32K)   (18, 64K)            512x16, 8 (24, 64K)
+//   u32       19.6 /  47.5 / 43    18.7 /  47.4 / 43     18.9 /  47.4 / 43    19.8 /  43.9 / 38
+//   u64       25.3 / 104.9 / 95    24.9 / 102.6 / 93     24.7 / 103.4 / 94    26.7 /  99.6 / 86
+//   u32+u32   29.6 /  55.0 / 15    26.6 /  51.5 / 15     26.3 /  51.5 / 15    28.3 /  54.0 / 16
+//   u64+u64   48.3 / 185.3 / 28    55.8 / 135.4 / 24     56.5 / 135.4 / 24    65.4 / 137.6 / 24
+//
+// 2^19, u64+u64: 30.0 / 115.8 / 17, 30.1 / 89.5 / 18; by 512x8 (18, 64K) 26.5 / 84.1 / 18.
+template <class Bits, class Value>
+using TunedGridSort =
+    std::conditional_t<is_of_grid_sorts<Bits, Value>,
+                       GridSortPolicy<512, 16, 128, 1024, BucketSortPolicy<512, 18, 1, 32768>>, void>;
 
 /// Larger arrays in the same way, which read their keys twice; void where they leave that to others.
 //
@@ -399,32 +418,27 @@ using TunedGridSort = std::conditional_t<
 //   u32 2^22   57 / 110   111 / 127   129 / 188   161 / 157
 //   u64 2^21   44 / 167   158 / 174   118 / 243   228 / 221
 //
-// u16 by the row of u32, H100, 2026-11-26: 2^21 24 / 29, 2^22 37 / 45; counted 63 / 97, CUB 80 / 82 (H200).
-//
-// 2026-11-23, 2^21 by bench/tune, 64K parts / 128K / 256K: u32 36.7 / 37.6 / 38.8, u64 45.2 / 45.9 / 46.8,
-// u32+u32 64.5 / 64.6. 24 keys a thread would hold 3 * 2^20 u32 keys; 20 keys of 8 bytes, 2.6 million.
-template <uint32_t keys_a_thread, uint32_t bucket_keys_a_thread, uint32_t parts>
-using LargeGridSortRow =
-    GridSortPolicy<1024, keys_a_thread, 128, 1024, BucketSortPolicy<1024, bucket_keys_a_thread, 1, parts>>;
+// 2^21, H100, 2026-11-26, 1024x16 (12, 64K) and 512x32 (24, 64K): u64 45.1 / 184.9 and 42.8 / 172.2, u32+u32 49.8
+// / 95.4 and 49.9 / 90.6. u16 by the row of u32: 2^21 24 / 29, 2^22 37 / 45; counted 63 / 97, CUB 80 / 82 (H200).
 template <class Bits, class Value>
 struct LargeGridRow {
   using Policy = void;
 };
 template <>
 struct LargeGridRow<uint32_t, NoValue> {
-  using Policy = LargeGridSortRow<32, 18, 65536>;
+  using Policy = GridSortPolicy<1024, 32, 128, 1024, BucketSortPolicy<1024, 18, 1, 65536>>;
 };
 template <>
 struct LargeGridRow<uint16_t, NoValue> {
-  using Policy = LargeGridSortRow<32, 18, 65536>;
+  using Policy = LargeGridRow<uint32_t, NoValue>::Policy;
 };
 template <>
 struct LargeGridRow<uint64_t, NoValue> {
-  using Policy = LargeGridSortRow<16, 12, 65536>;
+  using Policy = GridSortPolicy<512, 32, 128, 1024, BucketSortPolicy<512, 24, 1, 65536>>;
 };
 template <>
 struct LargeGridRow<uint32_t, uint32_t> {
-  using Policy = LargeGridSortRow<16, 12, 65536>;
+  using Policy = LargeGridRow<uint64_t, NoValue>::Policy;
 };
 template <class Bits, class Value>
 using LargeGridSort = typename LargeGridRow<Bits, Value>::Policy;

@@ -186,8 +186,7 @@ struct SortWorkspace {
   TiledGridWorkspace<TunedTiledGrid<Bits, Value>> tiled_grid;
   MsdWorkspace<Bits, Value> msd;
   size_t zeroed_bytes;  // everything above must be zero before a sort
-  GridSortWorkspace<Bits, Value> grid;
-  GridSortWorkspace<Bits, Value, LargeGridSort<Bits, Value>> large_grid;
+  GridSortWorkspace<Bits> grid;
   DeviceSpan<Bits> scratch_keys;
   DeviceSpan<Value> scratch_values;
   bool has_statuses_in_scratch;  // those of the LSD sort, behind the keys
@@ -203,7 +202,6 @@ struct SortWorkspace {
             tries_msd<Bits, Value, Policy>(SortAlgorithm::automatic, count) ? count : 0),
         zeroed_bytes(msd.zeroed),
         grid(workspace, has_room_for_grid<Bits, Value, Policy>(count)),
-        large_grid(workspace, has_room_for_grid<Bits, Value, Policy>(count)),
         scratch_keys(workspace.take<Bits>(sweepsort::scratch_keys<Bits, Value, Policy>(
             count, onesweep.statuses.empty() ? onesweep.status_words() : 0))),
         scratch_values(values_in_scratch(count)),
@@ -344,6 +342,22 @@ const uint32_t* try_msd(const MsdArrays<Bits, Value>& arrays, const SortSettings
   return &static_cast<const MsdPlan<Bits>*>(workspace.msd.plan.data())->falls_back;
 }
 
+/// By the first of the grid sorts that holds the records.
+template <Ranking ranking, class Bits, class Value>
+void sort_in_grid(const MsdArrays<Bits, Value>& arrays, KeyMap<Bits> map,
+                  const GridSortWorkspace<Bits>& workspace, cudaStream_t stream) {
+  using Small = SmallGridSort<Bits, Value>;
+  using Middle = TunedGridSort<Bits, Value>;
+  using Large = LargeGridSort<Bits, Value>;
+  if (arrays.count <= grid_capacity<Bits, Value, Small>()) {
+    grid_sort<ranking, Small>(arrays, map, workspace, stream);
+  } else if (std::is_void_v<Large> || arrays.count <= grid_capacity<Bits, Value, Middle>()) {
+    grid_sort<ranking, Middle>(arrays, map, workspace, stream);
+  } else if constexpr (!std::is_void_v<Large>) {
+    grid_sort<ranking, Large>(arrays, map, workspace, stream);
+  }
+}
+
 /// The roads of one launch, which need nothing cleared and no digest. False: the records take another.
 template <class Bits, class Value, class Policy>
 bool sort_in_one_launch(const MsdArrays<Bits, Value>& arrays, const SortSettings<Bits>& settings,
@@ -353,18 +367,12 @@ bool sort_in_one_launch(const MsdArrays<Bits, Value>& arrays, const SortSettings
     return true;
   }
   if (!fits_grid<Bits, Value>(settings.algorithm, arrays.count)) return false;
-  const auto sort = [&](const auto& grid) {
+  if constexpr (has_grid_sort<Bits, Value>) {
     if (settings.ranking == Ranking::lane_order)
-      grid_sort<Ranking::lane_order>(arrays, settings.map, grid, stream);
+      sort_in_grid<Ranking::lane_order>(arrays, settings.map, workspace.grid, stream);
     else
-      grid_sort<Ranking::ballot>(arrays, settings.map, grid, stream);
-  };
-  if constexpr (!std::is_void_v<LargeGridSort<Bits, Value>>)
-    if (arrays.count > grid_capacity<Bits, Value>()) {
-      sort(workspace.large_grid);
-      return true;
-    }
-  sort(workspace.grid);
+      sort_in_grid<Ranking::ballot>(arrays, settings.map, workspace.grid, stream);
+  }
   return true;
 }
 

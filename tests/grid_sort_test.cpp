@@ -50,16 +50,16 @@ Taken sort(const std::vector<Key>& input, const Case& test) {
   RecordArrays<Key, Value> records(input, test.in_place);
   const MsdArrays<Bits, Value> arrays = records.arrays();
   Workspace counter;
-  (void)GridSortWorkspace<Bits, Value, Policy>(counter);
+  (void)GridSortWorkspace<Bits>(counter);
   const DeviceArray<std::byte> memory(counter.used());
   Workspace carved(memory.span());
-  const GridSortWorkspace<Bits, Value, Policy> workspace(carved);
+  const GridSortWorkspace<Bits> workspace(carved);
 
   REQUIRE(arrays.count <= grid_capacity<Bits, Value, Policy>());
   if (test.ranking == Ranking::lane_order)
-    grid_sort<Ranking::lane_order>(arrays, map, workspace, nullptr);
+    grid_sort<Ranking::lane_order, Policy>(arrays, map, workspace, nullptr);
   else
-    grid_sort<Ranking::ballot>(arrays, map, workspace, nullptr);
+    grid_sort<Ranking::ballot, Policy>(arrays, map, workspace, nullptr);
 
   memory.check_zones();
   records.require_sorted(test.order);
@@ -265,6 +265,14 @@ TEST_CASE("keys that crowd in one bucket are sorted by their live bytes, an odd 
 }
 
 #ifndef SWEEPSORT_EMULATED  // device_sort_test takes it there, too
+/// By the grid sorts that hold so many.
+template <class Key, class Value>
+void sort_in_product_grids(const char* distribution, uint64_t count, const Case& test) {
+  using Small = SmallGridSort<BitsOf<Key>, Value>;
+  if (count <= most_in_grid<Small>) sort_distribution<Small, Key, Value>(distribution, count, test);
+  sort_distribution<TunedGridSort<BitsOf<Key>, Value>, Key, Value>(distribution, count, test);
+}
+
 TEST_CASE("the product's grid sort is right", "[device]") {
   const uint64_t capacity = [] {
     const OnDevice session(2);
@@ -274,20 +282,20 @@ TEST_CASE("the product's grid sort is right", "[device]") {
                                      1 << 20,       capacity - 1, capacity};
   const Case two{.in_place = true, .multiprocessors = 2};
   for (const uint64_t count : counts) {
-    sort_distribution<TunedGridSort<uint32_t, NoValue>, uint32_t, NoValue>("uniform", count, two);
-    sort_distribution<TunedGridSort<uint64_t, uint64_t>, int64_t, uint64_t>("and3", count, two);
+    sort_in_product_grids<uint32_t, NoValue>("uniform", count, two);
+    sort_in_product_grids<int64_t, uint64_t>("and3", count, two);
     for (const char* distribution : {"uniform", "zipf", "all-equal", "gaussian", "ninety-percent-one-value",
                                      "sorted", "organ-pipe", "one-bucket"}) {
       const Case ballot{.order = Order::descending, .ranking = Ranking::ballot};
       if (find_distribution(distribution)->suits(KeyType::i8))
-        sort_distribution<TunedGridSort<uint8_t, NoValue>, int8_t, NoValue>(distribution, count, two);
-      sort_distribution<TunedGridSort<uint16_t, NoValue>, uint16_t, NoValue>(distribution, count, ballot);
-      sort_distribution<TunedGridSort<uint32_t, NoValue>, float, NoValue>(distribution, count, {});
-      sort_distribution<TunedGridSort<uint64_t, NoValue>, uint64_t, NoValue>(distribution, count, ballot);
-      sort_distribution<TunedGridSort<uint32_t, uint32_t>, uint32_t, uint32_t>(distribution, count, ballot);
-      sort_distribution<TunedGridSort<uint32_t, uint64_t>, int32_t, uint64_t>(distribution, count, {});
-      sort_distribution<TunedGridSort<uint64_t, uint32_t>, double, uint32_t>(distribution, count, ballot);
-      sort_distribution<TunedGridSort<uint64_t, uint64_t>, uint64_t, uint64_t>(distribution, count, {});
+        sort_in_product_grids<int8_t, NoValue>(distribution, count, two);
+      sort_in_product_grids<uint16_t, NoValue>(distribution, count, ballot);
+      sort_in_product_grids<float, NoValue>(distribution, count, {});
+      sort_in_product_grids<uint64_t, NoValue>(distribution, count, ballot);
+      sort_in_product_grids<uint32_t, uint32_t>(distribution, count, ballot);
+      sort_in_product_grids<int32_t, uint64_t>(distribution, count, {});
+      sort_in_product_grids<double, uint32_t>(distribution, count, ballot);
+      sort_in_product_grids<uint64_t, uint64_t>(distribution, count, {});
     }
   }
 }
@@ -315,7 +323,7 @@ TEST_CASE("more records than the multiprocessors hold are refused", "[device]") 
   const uint64_t capacity = grid_capacity<uint32_t, NoValue, SmallGrid>();
   CHECK(capacity == std::min(multiprocessors(), SmallGrid::most_blocks) * SmallGrid::most_share);
   Workspace nothing;
-  const GridSortWorkspace<uint32_t, NoValue, SmallGrid> workspace(nothing);
+  const GridSortWorkspace<uint32_t> workspace(nothing);
   const MsdArrays<uint32_t, NoValue> arrays{.keys_in = nullptr,
                                             .keys_scratch = nullptr,
                                             .keys_out = nullptr,
@@ -323,7 +331,7 @@ TEST_CASE("more records than the multiprocessors hold are refused", "[device]") 
                                             .values_scratch = nullptr,
                                             .values_out = nullptr,
                                             .count = capacity + 1};
-  CHECK_THROWS_AS(grid_sort<Ranking::ballot>(arrays, {}, workspace, nullptr), std::length_error);
+  CHECK_THROWS_AS((grid_sort<Ranking::ballot, SmallGrid>(arrays, {}, workspace, nullptr)), std::length_error);
 }
 
 #ifdef SWEEPSORT_EMULATED

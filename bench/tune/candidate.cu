@@ -102,7 +102,7 @@ struct Candidate {
 
 struct Road {
   using Policy = GridSortPolicy<SWEEPSORT_TUNE_GRID>;
-  using Memory = GridSortWorkspace<Bits, Value, Policy>;
+  using Memory = GridSortWorkspace<Bits>;
   std::optional<Memory> workspace;
 
   explicit Road(uint64_t count) {
@@ -113,7 +113,7 @@ struct Road {
   void carve(Workspace& from) { workspace.emplace(from); }
   size_t zeroed_bytes() const { return 0; }
   void sort(const MsdArrays<Bits, Value>& arrays) const {
-    grid_sort<Ranking::lane_order>(arrays, KeyMap<Bits>{}, *workspace, nullptr);
+    grid_sort<Ranking::lane_order, Policy>(arrays, KeyMap<Bits>{}, *workspace, nullptr);
   }
   bool was_taken() const { return true; }  // it has no other one
 };
