@@ -1,5 +1,5 @@
 // bucket_digits.cuh - an LSD radix sort in the shared memory of one block, for buckets whose keys are too
-// unevenly spread for bucket_sort.cuh, and for keys of one or two bytes. Stable. Work O(n) for each digit that
+// unevenly spread for bucket_sort.cuh, and for keys of two bytes. Stable. Work O(n) for each digit that
 // varies.
 //
 // Not inlined: it needs more registers than the road that nearly all other buckets take.

@@ -12,7 +12,7 @@
 // launch where there is one: the registers which that needs would slow down all others. Before that, keys
 // alone are tried with wider numbers, and a warp for a word of many keys, which as a rule are few values.
 // Where there is no later launch, a look at some keys tells most of such buckets before their parts are
-// marked. Keys of 1 and 2 bytes always go digit by digit.
+// marked. Keys of 2 bytes always go digit by digit.
 #pragma once
 
 #include "core/key_bits.hpp"

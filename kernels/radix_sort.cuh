@@ -1,6 +1,6 @@
 // radix_sort.cuh - a whole sort in device memory: digest, plan, and the launches that the plan may need.
 //
-//     up to most_in_one_block:      one block        (bucket_sort.cuh)
+//     up to most_in_one_block:      one block        (bucket_sort.cuh, byte_sort.cuh)
 //     up to 1 to 4 million:         one cooperative launch (grid_sort.cuh)
 //     up to 16 or 25 million keys:  another one, for keys that are even (tiled_grid_sort.cuh); the others
 //                                   fall back to what follows
