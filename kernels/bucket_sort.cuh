@@ -389,10 +389,12 @@ class Bucket {
     return shared_.part_words[parts_.word_of(key)];
   }
 
-  /// Whether keys often have one word, as the first four of each thread show it. The whole block.
+  /// Whether so many keys have one word that some would come too late, as the first four of each thread show
+  /// it. The whole block.
   __device__ __forceinline__ bool rows_crowd() const {
     constexpr uint32_t looks = std::min(4u, keys_a_thread);
-    constexpr uint32_t most_by_chance = 4 + threads / 128;  // threads that see a meeting
+    constexpr uint32_t pairs = looks * (looks - 1) / 2;
+    constexpr uint32_t by_chance = 2;  // threads that see a meeting
     if (range_.size <= threads) return false;
     uint32_t word[looks];
 #pragma unroll
@@ -403,7 +405,8 @@ class Bucket {
     for (uint32_t row = 1; row < looks; ++row)
 #pragma unroll
       for (uint32_t other = 0; other < row; ++other) meets |= word[row] == word[other];
-    return static_cast<uint32_t>(__syncthreads_count(meets)) > most_by_chance;
+    const auto seen = static_cast<uint32_t>(__syncthreads_count(meets));
+    return seen > by_chance && (seen - by_chance) * range_.size > pairs * threads * most_late;
   }
 
   /// Step 1. True if too many keys of a word came late: then their numbers may mean nothing.
@@ -433,12 +436,15 @@ class Bucket {
   }
 
   /// Late keys of a word that have numbers, and those that one thread brings in order. Few digits take less
-  /// time than many late keys; many digits, or another launch, take more. Where words have more keys, as many
-  /// come late by chance.
+  /// time than many late keys, of pairs before all, whose equal keys have an order; many digits, or another
+  /// launch, take more. Where words have more keys, as many come late by chance.
   static constexpr uint32_t most_numbered = 32;
   static constexpr bool has_sparse_words = 2 * Policy::most_keys <= 5 * words;
-  static constexpr uint32_t most_late =
-      crowded == Crowded::by_digits && sizeof(Bits) == 4 && has_sparse_words ? 8 : most_numbered;
+  static constexpr bool has_another_way = crowded == Crowded::by_digits && has_sparse_words;
+  static constexpr uint32_t most_late = !has_another_way    ? most_numbered
+                                        : sizeof(Bits) == 4 ? 8
+                                        : with_values       ? 16
+                                                            : most_numbered;
 
   /// A warp scans neighbouring words; a thread rows of 4.
   static constexpr uint32_t word_rows = words / 4 / threads;

@@ -67,8 +67,6 @@ inline constexpr uint32_t neighbours = 8;
 /// of the keys is below 10^-6.
 inline constexpr uint32_t slack_part = 64;
 
-/// How many times the mean a bucket may be.
-inline constexpr uint32_t crowded_bucket = 6;
 /// Pairs: values of the sample that are worth a list. H200, 2^20 u64+u64 pairs of 16 values: 150 us by
 /// digits, 26 by their list (CUB 135). Two samples of so many values are equal more often than one in
 /// `list_worth`.
@@ -204,7 +202,7 @@ class GridSort {
       if (shared_.counts.totals[place_of.nowhere] == 0) return scatter(place_of, out);
     } else if (!shared_.has_few_digits && bucket_of.is_usable() && !is_surely_crowded(bucket_of(ordered))) {
       find_places<with_values>(bucket_of, task_.buckets, arrays.values_in, scratch);
-      if (shared_.counts.largest <= most_keys_a_bucket()) {
+      if (shared_.counts.largest <= Finish::most_keys) {
         scatter(bucket_of, scratch);
         ptx::grid_sync();
         sort_buckets(scratch);
@@ -212,11 +210,6 @@ class GridSort {
       }
     }
     sort_by_digits(scratch, out);
-  }
-
-  /// A bucket many times larger than the others would keep its block at work while all others wait.
-  __device__ __forceinline__ uint32_t most_keys_a_bucket() const {
-    return min(Finish::most_keys, max(crowded_bucket * (count_ / task_.buckets), Finish::threads));
   }
 
   /// A warp's records are neighbours, its lanes' records interleave: the order that stable ranks must keep.

@@ -78,11 +78,12 @@ class LateNumbers {
   template <uint32_t crowd>
   __device__ __forceinline__ bool any_crowded() const {
     if (bits != 8) return false;
-    static_assert(crowd == 8 || crowd == 32);
-    uint32_t any = 0;  // bit 6 of each byte: bit 5 or 6 is set, or one of 3 to 6, but not 7
+    static_assert(crowd == 8 || crowd == 16 || crowd == 32);
+    uint32_t any = 0;  // bit 6 of each byte: one of 3, 4 or 5 to 6 is set, but not 7
 #pragma unroll
     for (const uint32_t word : numbers_) {
       uint32_t high = word << 1 | word;
+      if (crowd == 16) high |= word << 2;
       if (crowd == 8) high |= high << 2;
       any |= high & ~(word >> 1);
     }

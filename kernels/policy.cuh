@@ -392,7 +392,7 @@ inline constexpr bool is_of_grid_sorts = sizeof(Bits) >= 4 || value_bytes<Value>
 template <class Bits, class Value>
 using SmallGridSort =
     std::conditional_t<is_of_grid_sorts<Bits, Value>,
-                       GridSortPolicy<512, 4, 128, 512, BucketSortPolicy<512, 9, 1, 32768>>, void>;
+                       GridSortPolicy<512, 4, 128, 512, BucketSortPolicy<512, 12, 1, 32768>>, void>;
 
 /// Up to 2^20 records; void for the same.
 //
@@ -405,10 +405,13 @@ using SmallGridSort =
 //   u64+u64   48.3 / 185.3 / 28    55.8 / 135.4 / 24     56.5 / 135.4 / 24    65.4 / 137.6 / 24
 //
 // 2^19, u64+u64: 30.0 / 115.8 / 17, 30.1 / 89.5 / 18; by 512x8 (18, 64K) 26.5 / 84.1 / 18.
+template <uint32_t bucket_keys_a_thread>
+using MiddleGridRow =
+    GridSortPolicy<512, 16, 128, 1024, BucketSortPolicy<512, bucket_keys_a_thread, 1, 32768>>;
 template <class Bits, class Value>
-using TunedGridSort =
-    std::conditional_t<is_of_grid_sorts<Bits, Value>,
-                       GridSortPolicy<512, 16, 128, 1024, BucketSortPolicy<512, 18, 1, 32768>>, void>;
+using TunedGridSort = std::conditional_t<
+    !is_of_grid_sorts<Bits, Value>, void,
+    std::conditional_t<sizeof(Bits) <= 4 && value_bytes<Value> == 0, MiddleGridRow<24>, MiddleGridRow<18>>>;
 
 /// Larger arrays in the same way, which read their keys twice; void where they leave that to others.
 //
