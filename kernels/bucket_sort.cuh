@@ -389,12 +389,13 @@ class Bucket {
     return shared_.part_words[parts_.word_of(key)];
   }
 
-  /// Whether so many keys have one word that some would come too late, as the first four of each thread show
-  /// it. The whole block.
+  /// Whether so many keys have one word that many would come late, as the first four of each thread show it.
+  /// The whole block.
   __device__ __forceinline__ bool rows_crowd() const {
     constexpr uint32_t looks = std::min(4u, keys_a_thread);
     constexpr uint32_t pairs = looks * (looks - 1) / 2;
-    constexpr uint32_t by_chance = 2;  // threads that see a meeting
+    constexpr uint32_t by_chance = 2;                                // threads that see a meeting
+    constexpr uint32_t crowd = has_another_way ? 8 : most_numbered;  // late keys of a word
     if (range_.size <= threads) return false;
     uint32_t word[looks];
 #pragma unroll
@@ -406,7 +407,7 @@ class Bucket {
 #pragma unroll
       for (uint32_t other = 0; other < row; ++other) meets |= word[row] == word[other];
     const auto seen = static_cast<uint32_t>(__syncthreads_count(meets));
-    return seen > by_chance && (seen - by_chance) * range_.size > pairs * threads * most_late;
+    return seen > by_chance && (seen - by_chance) * range_.size > pairs * threads * crowd;
   }
 
   /// Step 1. True if too many keys of a word came late: then their numbers may mean nothing.

@@ -67,6 +67,9 @@ inline constexpr uint32_t neighbours = 8;
 /// of the keys is below 10^-6.
 inline constexpr uint32_t slack_part = 64;
 
+/// How many times the mean a bucket may be. A larger one would keep its block at work while all others wait.
+inline constexpr uint32_t crowded_bucket = 6;
+
 /// Pairs: values of the sample that are worth a list. H200, 2^20 u64+u64 pairs of 16 values: 150 us by
 /// digits, 26 by their list (CUB 135). Two samples of so many values are equal more often than one in
 /// `list_worth`.
@@ -123,8 +126,9 @@ template <class Bits, class Value>
 struct Task {
   MsdArrays<Bits, Value> arrays;
   KeyMap<Bits> map;
-  uint32_t share;    // records a block, but for the last one
-  uint32_t buckets;  // one a block, or more
+  uint32_t share;           // records a block, but for the last one
+  uint32_t buckets;         // one a block, or more
+  uint32_t most_in_bucket;  // records
   uint4* counts;
   Bits* differing;
 };
@@ -202,7 +206,7 @@ class GridSort {
       if (shared_.counts.totals[place_of.nowhere] == 0) return scatter(place_of, out);
     } else if (!shared_.has_few_digits && bucket_of.is_usable() && !is_surely_crowded(bucket_of(ordered))) {
       find_places<with_values>(bucket_of, task_.buckets, arrays.values_in, scratch);
-      if (shared_.counts.largest <= Finish::most_keys) {
+      if (shared_.counts.largest <= task_.most_in_bucket) {
         scatter(bucket_of, scratch);
         ptx::grid_sync();
         sort_buckets(scratch);
@@ -615,10 +619,14 @@ void grid_sort(const MsdArrays<Bits, Value>& arrays, KeyMap<Bits> map,
   // Large shares make smaller buckets, so that there is room for some that are larger than others.
   const uint64_t buckets =
       share > Policy::Finish::most_keys / 2 ? std::min<uint64_t>(2 * blocks, digit_values) : blocks;
+  const uint64_t most_in_bucket =
+      std::min<uint64_t>(Policy::Finish::most_keys,
+                         std::max<uint64_t>(crowded_bucket * (arrays.count / buckets), Policy::threads));
   const Task<Bits, Value> task{.arrays = arrays,
                                .map = map,
                                .share = static_cast<uint32_t>(share),
                                .buckets = static_cast<uint32_t>(buckets),
+                               .most_in_bucket = static_cast<uint32_t>(most_in_bucket),
                                .counts = workspace.counts.data(),
                                .differing = workspace.differing.data()};
   auto kernel = grid_sort_kernel<UsualBuckets<Bits>, Value, ranking, Policy>;
