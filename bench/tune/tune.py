@@ -4,7 +4,7 @@
 Compiles candidate.cu once a candidate, runs all candidates of a record in turns, and prints them from the fastest on.
 
     bench/tune/tune.py --record u32                         compile and run here
-    bench/tune/tune.py --table tiled --record u32,u64       another table than the MSD sort's: grid, large-grid, tiled
+    bench/tune/tune.py --table tiled --record u32,u64       another than the MSD sort's: small-grid, grid, large-grid, tiled
     bench/tune/tune.py --record u32 --build build/tune      compile only, for a GPU elsewhere ...
     bench/tune/tune.py --record u32 --run build/tune        ... and run what was compiled
 """
@@ -54,24 +54,33 @@ DEALS = {
 COUNTED = "counted"
 
 
-def bucket(keys_a_thread, parts):
-    return f"BucketSortPolicy<1024,{keys_a_thread},1,{parts}>"
+def bucket(keys_a_thread, parts, threads=1024):
+    return f"BucketSortPolicy<{threads},{keys_a_thread},1,{parts}>"
+
+
+def grid(threads, keys_a_thread, least_share, bucket_keys_a_thread, parts):
+    return f"{threads},{keys_a_thread},128,{least_share},{bucket(bucket_keys_a_thread, parts, threads)}"
+
+
+GRID_RECORDS = ("u32", "u64", "u32+u32", "u32+u64", "u64+u32", "u64+u64")
 
 
 # Rows of one macro: records of a run, and by kind of record the candidates.
 GRIDS = {
-    # keys a thread, most blocks, least share, buckets
+    # threads, keys a thread, most blocks, least share, buckets
+    "small-grid": (1 << 18, {
+        record: [grid(512, 4, 512, 12, 32768), grid(512, 4, 512, 9, 32768), grid(512, 8, 1024, 18, 65536),
+                 grid(1024, 8, 1024, 9, 65536)]
+        for record in GRID_RECORDS
+    }),
     "grid": (1 << 20, {
-        "u32": [f"1024,8,128,{share},{bucket(12, parts)}"
-                for share, parts in ((1024, 65536), (2048, 65536), (1024, 131072))],
-        "u64": [f"1024,8,128,1024,{bucket(9, parts)}" for parts in (65536, 131072)],
-        "u32+u32": [f"1024,8,128,1024,{bucket(9, parts)}" for parts in (65536, 131072)],
-        "u64+u64": [f"1024,8,128,1024,{bucket(9, parts)}" for parts in (65536, 131072)],
+        record: [grid(512, 16, 1024, 24, 32768), grid(512, 16, 1024, 18, 32768), grid(512, 16, 1024, 18, 65536),
+                 grid(1024, 8, 1024, 9, 65536)]
+        for record in GRID_RECORDS
     }),
     "large-grid": (1 << 21, {
-        "u32": [f"1024,32,128,1024,{bucket(18, parts)}" for parts in (65536, 131072, 262144)],
-        "u64": [f"1024,16,128,1024,{bucket(12, parts)}" for parts in (65536, 131072, 262144)],
-        "u32+u32": [f"1024,16,128,1024,{bucket(12, parts)}" for parts in (65536, 131072)],
+        record: [grid(512, 32, 1024, 24, 65536), grid(1024, 16, 1024, 12, 65536)]
+        for record in ("u32", "u64", "u32+u32", "u64+u32")
     }),
     # keys a thread, slots of all bins, most blocks, most buckets, keys of a bucket, buckets
     "tiled": (1 << 23, {
