@@ -1,6 +1,6 @@
 // byte_sort.cuh - a counting sort in the shared memory of one block, for few keys of one byte alone. Seward,
-// "Information Sorting in the Application of Electronic Digital Computers", 1954; the columns of counters as in
-// Shams & Kennedy, 2007. Work O(n + 256). Moves 2n keys. What it takes hardly depends on the keys.
+// "Information Sorting in the Application of Electronic Digital Computers", 1954; the columns of counters as
+// in Shams & Kennedy, 2007. Work O(n + 256). Moves 2n keys. What it takes hardly depends on the keys.
 //
 //     keys:     3 0 1 0 3 3        1 each lane counts in its own column
 //     counts:   2 1 0 3            2 their sums, and a scan of these
@@ -176,7 +176,8 @@ static __global__ __launch_bounds__(threads) void byte_sort_kernel(const uint8_t
 
 }  // namespace byte_sort_detail
 
-/// Sorts up to ByteSortPolicy::most_keys keys in one launch. `sorted` may be `keys`; both are aligned to 8 bytes.
+/// Sorts up to ByteSortPolicy::most_keys keys in one launch. `sorted` may be `keys`; both are aligned to 8
+/// bytes.
 inline void byte_sort(const uint8_t* keys, uint8_t* sorted, uint32_t count, KeyMap<uint8_t> map,
                       cudaStream_t stream) {
   using namespace byte_sort_detail;

@@ -1,5 +1,5 @@
-// onesweep_tile.cuh - one tile of a pass of the LSD radix sort (radix_onesweep.cuh): its records to where their digits
-// go.
+// onesweep_tile.cuh - one tile of a pass of the LSD radix sort (radix_onesweep.cuh): its records to where
+// their digits go.
 //
 //     a tile's keys (digits)   2 0 2 1 0
 //     1 rank in the warp       0 0 1 0 1      among its keys of that digit
@@ -94,7 +94,8 @@ struct Shared {
   // First, if there is one, the list of values. While keys are ranked: a histogram a warp, then where in the
   // tile each warp's keys of a digit start.
   alignas(16) uint32_t warp_counts[warps][digit_values];
-  // The tile in the order of its digits; of pairs that are records, the values in the tile's own order before.
+  // The tile in the order of its digits; of pairs that are records, the values in the tile's own order
+  // before.
   alignas(16) unsigned char records[Policy::tile * record_bytes];
 };
 
@@ -287,8 +288,8 @@ class Tile {
 
   __device__ __forceinline__ void write_records() {
     const auto to = sweep_.records.to;
-// More at once, as in the loop that writes columns: registers are spilled. 20 and 12 bytes of them in whole tiles
-// of u32+u32 and u64+u64, now 8 and 4; hashed Zipf 2^24 588 -> 573 and 1,361 -> 1,350 us (H100, graph).
+// More at once, as in the loop that writes columns: registers are spilled. 20 and 12 bytes of them in whole
+// tiles of u32+u32 and u64+u64, now 8 and 4; hashed Zipf 2^24 588 -> 573 and 1,361 -> 1,350 us (H100, graph).
 #pragma unroll 2
     for (uint32_t i = 0; i < keys_a_thread; ++i) {
       if (!has_place(i)) break;

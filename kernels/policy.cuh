@@ -1,9 +1,9 @@
 // policy.cuh - tuning as data: how many threads, how many keys a thread, for each kind of record.
 //
-// A row is kept with the measurement that chose it. A record without a row of the LSD passes does not compile; without
-// another one (void) it does not take that road. The rows are for
-// compute capability 9.0 and newer (227 KiB of shared memory a block); bench/README.md tells how they were
-// measured. What says `portable` is for every other device (64 KiB) and was measured on none.
+// A row is kept with the measurement that chose it. A record without a row of the LSD passes does not
+// compile; without another one (void) it does not take that road. The rows are for compute capability 9.0 and
+// newer (227 KiB of shared memory a block); bench/README.md tells how they were measured. What says
+// `portable` is for every other device (64 KiB) and was measured on none.
 #pragma once
 
 #include <algorithm>
@@ -134,8 +134,8 @@ inline constexpr uint64_t least_record_bytes = uint64_t{128} << 20;
 inline constexpr uint64_t least_record_bytes = 0;  // the emulator's arrays are small
 #endif
 
-/// From how many keys on passes may come second: by leading digits alone (leading_digits.cuh), or by live bits
-/// (live_bits.cuh).
+/// From how many keys on passes may come second: by leading digits alone (leading_digits.cuh), or by live
+/// bits (live_bits.cuh).
 //
 // H100, CUDA 13.0, 2026-11-25, whole sorts in a graph, microseconds, without -> with them; CUB in brackets:
 //
@@ -147,8 +147,8 @@ inline constexpr uint64_t least_record_bytes = 0;  // the emulator's arrays are 
 //   block-alternating 250 -> 210 (245)   1,374 ->   912 (1,396)   524 -> 384 (563)   604 -> 473
 //   AND of three      270 -> 272         1,489 -> 1,491           556 -> 557         640 -> 637
 //
-// Where other roads have done it, they are a launch that finds nothing to do, 0.8 us. Second passes by 264 blocks;
-// by 132 u64+u32 2^24 block-alternating took 1,041 where it took 958.
+// Where other roads have done it, they are a launch that finds nothing to do, 0.8 us. Second passes by 264
+// blocks; by 132 u64+u32 2^24 block-alternating took 1,041 where it took 958.
 #if defined(__CUDACC__)
 inline constexpr uint64_t least_second_count = uint64_t{1} << 20;
 #else
@@ -325,8 +325,8 @@ using TunedMsd = typename MsdRow<Bits, Value>::Policy;
 
 /// bucket_sort.cuh, of a whole array that one block sorts: the first row that holds it.
 //
-// H100, CUDA 13.0, 2026-11-26, microseconds a sort in a graph; uniform / two values / AND of three; CUB's on an
-// H200 in brackets:
+// H100, CUDA 13.0, 2026-11-26, microseconds a sort in a graph; uniform / two values / AND of three; CUB's on
+// an H200 in brackets:
 //
 //   u32      2^10   256x9  2.5 /  6.0 /  6.2   512x9   3.0 /  7.1 /  7.4                   (9 / 9 / 9)
 //            2^12   256x18 4.6 / 12.4 / 12.6   512x9   3.7 /  9.0 / 11.4
@@ -334,8 +334,8 @@ using TunedMsd = typename MsdRow<Bits, Value>::Policy;
 //            2^13   512x18 5.8 / 14.5 / 23.7   1024x18 6.1 / 17.1 / 21.3
 //   u32+u32  2^12   256x18 5.7 / 14.8 / 14.9   512x9   5.0 / 10.9 / 13.5                   (13 / 11 / 13)
 //
-// u16 (no parts; pairs are left to others) by the rows of u32: 2^10 3.0 / 3.6 / 3.7, 2^12 4.6 / 5.3 / 6.3, 2^14
-// 12.1 / 13.5 / 16.7.
+// u16 (no parts; pairs are left to others) by the rows of u32: 2^10 3.0 / 3.6 / 3.7, 2^12 4.6 / 5.3 / 6.3,
+// 2^14 12.1 / 13.5 / 16.7.
 template <class Large_>
 struct OneBlockPolicy {
   using Small = BucketSortPolicy<256, 9, 1, 16384>;
@@ -344,7 +344,9 @@ struct OneBlockPolicy {
   static constexpr uint32_t most_keys = Large::most_keys;
 };
 
-/// byte_sort.cuh.
+/// byte_sort.cuh. H100, CUDA 13.0, 2026-11-26, microseconds a sort in a graph, whatever the keys: 2^10 1.6,
+/// 2^12 2.0, 2^14 3.4 (digit by digit 2.1 to 2.5, 3.1 to 4.0, 7.4 to 10.0); larger arrays take the grid, 2^15
+/// 5.3. Other numbers of threads were not tried.
 struct ByteSortPolicy {
   static constexpr uint32_t threads = 512;
   static constexpr uint32_t most_keys = 18'432;
@@ -371,9 +373,9 @@ using TunedOneBlock = typename OneBlockRow<Bits, Value>::Policy;
 
 /// Up to 2^18 records; void for pairs with keys of one or two bytes, which have no grid sort.
 //
-// H100, CUDA 13.0, 2026-11-26, microseconds a sort in a graph, uniform / AND of three; threads x keys a thread,
-// least share (bucket's keys a thread, parts). As one kernel for all up to 2^20, 1024x8 (9 or 12, 64K), a third
-// of all samples waited for instructions: few keys a thread are short code.
+// H100, CUDA 13.0, 2026-11-26, microseconds a sort in a graph, uniform / AND of three; threads x keys a
+// thread, least share (bucket's keys a thread, parts). As one kernel for all up to 2^20, 1024x8 (9 or 12,
+// 64K), a third of all samples waited for instructions: few keys a thread are short code.
 //
 //                      1024x8, 1024   512x2, 512 (5, 32K)  512x2, 1024   512x4, 512 (9, 32K)  256x4, 1024 (9, 16K)
 //   u32       2^14     10.6 / 30.4      8.4 / 25.5          8.7 / 26.4     8.7 / 25.8          9.2 / 28.9
@@ -386,8 +388,8 @@ using TunedOneBlock = typename OneBlockRow<Bits, Value>::Policy;
 //   u64+u64   2^16     20.3 / 72.4     16.4 / 48.2         16.8 / 48.9    17.1 / 49.0         21.5 / 53.2
 //             2^18     25.2 / 92.6                                        20.6 / 62.6
 //
-// With 12 keys a thread of a bucket in place of 9, so that normal keys of 2^18 fit: u32 10.3 / 30.4, normal 29.9 ->
-// 11.3; u64 11.8 / 57.0, 57.6 -> 13.9; u64+u64 15.4 / 61.9, 74.2 -> 17.9.
+// With 12 keys a thread of a bucket in place of 9, so that normal keys of 2^18 fit: u32 10.3 / 30.4, normal
+// 29.9 -> 11.3; u64 11.8 / 57.0, 57.6 -> 13.9; u64+u64 15.4 / 61.9, 74.2 -> 17.9.
 //
 // More than 128 blocks cost 3.5 us: another round of loads when the matrix of counts is summed.
 template <class Bits, class Value>
@@ -424,8 +426,9 @@ using TunedGridSort = std::conditional_t<
 //   u32 2^22   57 / 110   111 / 127   129 / 188   161 / 157
 //   u64 2^21   44 / 167   158 / 174   118 / 243   228 / 221
 //
-// 2^21, H100, 2026-11-26, 1024x16 (12, 64K) and 512x32 (24, 64K): u64 45.1 / 184.9 and 42.8 / 172.2, u32+u32 49.8
-// / 95.4 and 49.9 / 90.6. u16 by the row of u32: 2^21 24 / 29, 2^22 37 / 45; counted 63 / 97, CUB 80 / 82 (H200).
+// 2^21, H100, 2026-11-26, 1024x16 (12, 64K) and 512x32 (24, 64K): u64 45.1 / 184.9 and 42.8 / 172.2, u32+u32
+// 49.8 / 95.4 and 49.9 / 90.6. u16 by the row of u32: 2^21 24 / 29, 2^22 37 / 45; counted 63 / 97, CUB 80 /
+// 82 (H200).
 template <class Bits, class Value>
 struct LargeGridRow {
   using Policy = void;
