@@ -41,7 +41,7 @@
 namespace sweepsort {
 
 template <class Bits, class Value>
-inline constexpr bool has_grid_sort = !std::is_void_v<TunedGridSort<Bits, Value>>;
+inline constexpr bool has_grid_sort = !std::is_void_v<MiddleGridSort<Bits, Value>>;
 
 /// Blocks of any grid sort.
 inline constexpr uint32_t most_grid_blocks = 128;
@@ -597,7 +597,7 @@ template <class Policy>
 inline constexpr uint64_t most_in_grid = uint64_t{Policy::most_blocks} * Policy::most_share;
 
 /// Records that a grid sort takes on the current device; 0 if its blocks cannot wait for each other there.
-template <class Bits, class Value, class Policy = TunedGridSort<Bits, Value>>
+template <class Bits, class Value, class Policy = MiddleGridSort<Bits, Value>>
 uint64_t grid_capacity() {
   if (!can_cooperate(grid_sort_detail::shared_bytes<Bits, Value, Policy>())) return 0;
   return uint64_t{std::min(multiprocessors(), Policy::most_blocks)} * Policy::most_share;

@@ -414,7 +414,7 @@ template <uint32_t bucket_keys_a_thread>
 using MiddleGridRow =
     GridSortPolicy<512, 16, 128, 1024, BucketSortPolicy<512, bucket_keys_a_thread, 1, 32768>>;
 template <class Bits, class Value>
-using TunedGridSort = std::conditional_t<
+using MiddleGridSort = std::conditional_t<
     !is_of_grid_sorts<Bits, Value>, void,
     std::conditional_t<sizeof(Bits) <= 4 && value_bytes<Value> == 0, MiddleGridRow<24>, MiddleGridRow<18>>>;
 
@@ -453,7 +453,7 @@ template <class Bits, class Value>
 using LargeGridSort = typename LargeGridRow<Bits, Value>::Policy;
 template <class Bits, class Value>
 using LargestGridSort = std::conditional_t<std::is_void_v<LargeGridSort<Bits, Value>>,
-                                           TunedGridSort<Bits, Value>, LargeGridSort<Bits, Value>>;
+                                           MiddleGridSort<Bits, Value>, LargeGridSort<Bits, Value>>;
 
 /// tiled_grid_sort.cuh: at most `most_blocks` blocks, which deal tiles of threads * keys_a_thread keys by way
 /// of bins of together `bin_slots` to at most `most_buckets` buckets of about `bucket_keys`, and sort these

@@ -347,7 +347,7 @@ template <Ranking ranking, class Bits, class Value>
 void sort_in_grid(const MsdArrays<Bits, Value>& arrays, KeyMap<Bits> map,
                   const GridSortWorkspace<Bits>& workspace, cudaStream_t stream) {
   using Small = SmallGridSort<Bits, Value>;
-  using Middle = TunedGridSort<Bits, Value>;
+  using Middle = MiddleGridSort<Bits, Value>;
   using Large = LargeGridSort<Bits, Value>;
   if (arrays.count <= grid_capacity<Bits, Value, Small>()) {
     grid_sort<ranking, Small>(arrays, map, workspace, stream);

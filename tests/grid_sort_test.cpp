@@ -270,7 +270,7 @@ template <class Key, class Value>
 void sort_in_product_grids(const char* distribution, uint64_t count, const Case& test) {
   using Small = SmallGridSort<BitsOf<Key>, Value>;
   if (count <= most_in_grid<Small>) sort_distribution<Small, Key, Value>(distribution, count, test);
-  sort_distribution<TunedGridSort<BitsOf<Key>, Value>, Key, Value>(distribution, count, test);
+  sort_distribution<MiddleGridSort<BitsOf<Key>, Value>, Key, Value>(distribution, count, test);
 }
 
 TEST_CASE("the product's grid sort is right", "[device]") {

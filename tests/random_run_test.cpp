@@ -96,7 +96,7 @@ std::vector<uint64_t> corners() {
   }
   if constexpr (has_grid_sort<Bits, Value>)
     result.insert(result.end(),
-                  {most_in_grid<SmallGridSort<Bits, Value>>, most_in_grid<TunedGridSort<Bits, Value>>,
+                  {most_in_grid<SmallGridSort<Bits, Value>>, most_in_grid<MiddleGridSort<Bits, Value>>,
                    most_in_grid<LargestGridSort<Bits, Value>>});
   return result;
 }
@@ -120,7 +120,7 @@ uint64_t draw_capacity(Random& random) {
     using Msd = TunedMsd<Bits, Value>;
     const uint64_t capacities[] = {
         Msd::Small::most_keys, Msd::Large::most_keys, SmallGridSort<Bits, Value>::Finish::most_keys,
-        TunedGridSort<Bits, Value>::Finish::most_keys, LargestGridSort<Bits, Value>::Finish::most_keys};
+        MiddleGridSort<Bits, Value>::Finish::most_keys, LargestGridSort<Bits, Value>::Finish::most_keys};
     return nearly(random, capacities[below(random, std::size(capacities))]);
   }
   return any_magnitude(random, most_records);
