@@ -769,18 +769,6 @@ __global__ __launch_bounds__(Policy::threads, Policy::blocks_a_multiprocessor) v
   });
 }
 
-/// Sorts `count` records as one bucket.
-template <class Bits, class Value, class Policy, class Parts>
-__global__ __launch_bounds__(Policy::threads) void sort_as_one_bucket_kernel(BucketArrays<Bits, Value> arrays,
-                                                                             uint32_t count,
-                                                                             KeyMap<Bits> map) {
-  if (ptx::is_before_90()) return;
-  ptx::wait_for_previous_launch();
-  auto& shared = shared_memory<Shared<Bits, Value, Policy>>();
-  Bucket<Bits, Value, Policy, Crowded::by_digits, Parts> bucket(shared, arrays, map);
-  bucket.sort_as_one_bucket({0, count});
-}
-
 }  // namespace bucket_sort_detail
 
 }  // namespace sweepsort

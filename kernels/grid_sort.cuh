@@ -27,8 +27,8 @@
 #include "kernels/launch.cuh"
 #include "kernels/policy.cuh"
 #include "kernels/ptx.cuh"
-#include "kernels/radix_msd.cuh"
 #include "kernels/radix_rank.cuh"
+#include "kernels/sort_arrays.cuh"
 #include "kernels/warp.cuh"
 
 #include <cuda_runtime.h>
@@ -124,7 +124,7 @@ using UsualBuckets = std::conditional_t<is_short_key<Bits>, NoBuckets<Bits>, Lin
 /// Everything a kernel needs to know.
 template <class Bits, class Value>
 struct Task {
-  MsdArrays<Bits, Value> arrays;
+  SortArrays<Bits, Value> arrays;
   KeyMap<Bits> map;
   uint32_t share;           // records a block, but for the last one
   uint32_t buckets;         // one a block, or more
@@ -184,7 +184,7 @@ class GridSort {
   }
 
   __device__ __forceinline__ void sort() {
-    const MsdArrays<Bits, Value>& arrays = task_.arrays;
+    const SortArrays<Bits, Value>& arrays = task_.arrays;
     const Column<Bits, Value> scratch{arrays.keys_scratch, arrays.values_scratch};
     if constexpr (is_short_key<Bits>)
       return sort_by_digits(scratch, {arrays.keys_out, arrays.values_out});
@@ -194,7 +194,7 @@ class GridSort {
 
  private:
   __device__ __forceinline__ void sort_as_sampled(const Column<Bits, Value>& scratch) {
-    const MsdArrays<Bits, Value>& arrays = task_.arrays;
+    const SortArrays<Bits, Value>& arrays = task_.arrays;
     const Bits sample = arrays.keys_in[sample_index()];  // under way beside the block's own keys
     load(arrays.keys_in);
     const Bits ordered = task_.map.to_ordered(sample);
@@ -605,7 +605,7 @@ uint64_t grid_capacity() {
 
 /// Sorts up to grid_capacity records in one launch. keys_out may be keys_in, then values_out is values_in.
 template <Ranking ranking, class Policy, class Bits, class Value>
-void grid_sort(const MsdArrays<Bits, Value>& arrays, KeyMap<Bits> map,
+void grid_sort(const SortArrays<Bits, Value>& arrays, KeyMap<Bits> map,
                const GridSortWorkspace<Bits>& workspace, cudaStream_t stream) {
   static_assert(Policy::most_blocks <= most_grid_blocks);
   using namespace grid_sort_detail;

@@ -22,7 +22,6 @@
 #include "kernels/bucket_histogram.cuh"
 #include "kernels/bucket_pairs.cuh"
 #include "kernels/bucket_sort.cuh"
-#include "kernels/byte_sort.cuh"
 #include "kernels/counting_sort.cuh"
 #include "kernels/few_values.cuh"
 #include "kernels/frequent_values.cuh"
@@ -34,6 +33,7 @@
 #include "kernels/ptx.cuh"
 #include "kernels/radix_partition.cuh"
 #include "kernels/rearrange.cuh"
+#include "kernels/sort_arrays.cuh"
 #include "kernels/uncounted_partition.cuh"
 #include "kernels/value_codes.cuh"
 #include "kernels/value_table.cuh"
@@ -136,20 +136,6 @@ struct MsdWorkspace {
   static uint64_t job_keys(uint64_t count) { return std::max<uint64_t>(count * 3 / (2 * msd_digits), 1024); }
 };
 
-/// Where the records of an MSD sort come from, go to, and are in between: keys_scratch, which has
-/// MsdWorkspace::scratch_keys elements. values_scratch is for the sorts that this one falls back
-/// on; it may lie in keys_scratch, behind `count` keys.
-template <class Bits, class Value>
-struct MsdArrays {
-  const Bits* keys_in;
-  Bits* keys_scratch;
-  Bits* keys_out;
-  const Value* values_in;
-  Value* values_scratch;
-  Value* values_out;
-  uint64_t count;
-};
-
 /// What an MSD sort does not find in its arrays. Pointers are to device memory, and may be null.
 template <class Bits>
 struct MsdSettings {
@@ -226,8 +212,9 @@ struct Spans {
 
 /// What the plan wants of that.
 template <class Bits, class Value, class Policy>
-void count_values(const MsdArrays<Bits, Value>& arrays, const MsdSettings<Bits>& settings, const Spans& spans,
-                  const MsdWorkspace<Bits, Value, Policy>& workspace, cudaStream_t stream) {
+void count_values(const SortArrays<Bits, Value>& arrays, const MsdSettings<Bits>& settings,
+                  const Spans& spans, const MsdWorkspace<Bits, Value, Policy>& workspace,
+                  cudaStream_t stream) {
   MsdPlan<Bits>* const plan = workspace.plan.data();
   launch_chained(count_values_kernel<Bits>,
                  {spans.number, value_table::threads, sizeof(CountValuesShared<Bits>)}, stream,
@@ -240,7 +227,7 @@ void count_values(const MsdArrays<Bits, Value>& arrays, const MsdSettings<Bits>&
 
 /// Both levels of the partition, if the plan says that they need no histogram.
 template <class Bits, class Policy>
-void deal(const MsdArrays<Bits, NoValue>& arrays, KeyMap<Bits> map, const Spans& spans,
+void deal(const SortArrays<Bits, NoValue>& arrays, KeyMap<Bits> map, const Spans& spans,
           const UncountedLayout<Bits>& layout, const MsdWorkspace<Bits, NoValue, Policy>& workspace,
           cudaStream_t stream) {
   using namespace uncounted_detail;
@@ -316,24 +303,11 @@ void count_buckets(bucket_sort_detail::BucketTask<Bits, NoValue> task, uint32_t 
   launch_chained(kernel, {blocks, Shape::threads, shared_bytes}, stream, task, most_left_alone, plan);
 }
 
-template <class Policy, class Bits, class Value>
-void sort_as_one_bucket(const MsdArrays<Bits, Value>& arrays, KeyMap<Bits> map, Ranking ranking,
-                        cudaStream_t stream) {
-  using namespace bucket_sort_detail;
-  const BucketArrays<Bits, Value> all{arrays.keys_in, arrays.keys_out, arrays.values_in, arrays.values_out,
-                                      ranking};
-  auto kernel = sort_as_one_bucket_kernel<Bits, Value, Policy, BucketParts>;
-  if constexpr (value_bytes<Value> == 0 && sizeof(Bits) >= 4)
-    if (map.is_of_floats()) kernel = sort_as_one_bucket_kernel<Bits, Value, Policy, RealParts<Bits>>;
-  launch_chained(kernel, {1, Policy::threads, sizeof(Shared<Bits, Value, Policy>)}, stream, all,
-                 static_cast<uint32_t>(arrays.count), map);
-}
-
 /// The launches of one sort.
 template <Ranking device_ranking, class Bits, class Value, class Policy>
 class MsdRun {
  public:
-  MsdRun(const MsdArrays<Bits, Value>& arrays, const MsdSettings<Bits>& settings,
+  MsdRun(const SortArrays<Bits, Value>& arrays, const MsdSettings<Bits>& settings,
          const MsdWorkspace<Bits, Value, Policy>& workspace, cudaStream_t stream)
       : arrays_(arrays),
         settings_(settings),
@@ -537,7 +511,7 @@ class MsdRun {
                       layout_.chunks_a_bucket}};
   }
 
-  const MsdArrays<Bits, Value>& arrays_;
+  const SortArrays<Bits, Value>& arrays_;
   const MsdSettings<Bits>& settings_;
   const MsdWorkspace<Bits, Value, Policy>& workspace_;
   cudaStream_t stream_;
@@ -558,33 +532,12 @@ class MsdRun {
 
 }  // namespace msd_detail
 
-template <class Bits, class Value>
-inline constexpr bool has_one_block = !std::is_void_v<TunedOneBlock<Bits, Value>>;
-
-/// Records that one block sorts by itself, without any workspace.
-template <class Bits, class Value, class Policy = TunedOneBlock<Bits, Value>>
-inline constexpr uint64_t most_in_one_block = Policy::most_keys;
-
-/// Sorts up to most_in_one_block records in one launch. keys_scratch and values_scratch are not used.
-template <class Bits, class Value, class Policy = TunedOneBlock<Bits, Value>>
-void sort_in_one_block(const MsdArrays<Bits, Value>& arrays, KeyMap<Bits> map, Ranking ranking,
-                       cudaStream_t stream) {
-  if constexpr (std::is_same_v<Policy, ByteSortPolicy>)
-    byte_sort(arrays.keys_in, arrays.keys_out, static_cast<uint32_t>(arrays.count), map, stream);
-  else if (arrays.count <= Policy::Small::most_keys)
-    msd_detail::sort_as_one_bucket<typename Policy::Small>(arrays, map, ranking, stream);
-  else if (arrays.count <= Policy::Middle::most_keys)
-    msd_detail::sort_as_one_bucket<typename Policy::Middle>(arrays, map, ranking, stream);
-  else
-    msd_detail::sort_as_one_bucket<typename Policy::Large>(arrays, map, ranking, stream);
-}
-
 /// Sorts `count` records, at least two. Unless plan->falls_back is set in the end, keys_out (and values_out)
 /// hold the sorted records; if it is set, nothing was written, and likewise if pairs turn out to have few
 /// values: then settings.codes.plan, which is left alone otherwise, tells the passes to do. keys_out may be
-/// keys_in. All arrays are aligned to 16 bytes.
+/// keys_in; keys_scratch has MsdWorkspace::scratch_keys elements. All arrays are aligned to 16 bytes.
 template <Ranking ranking, class Bits, class Value, class Policy>
-void radix_msd(const MsdArrays<Bits, Value>& arrays, const MsdSettings<Bits>& settings,
+void radix_msd(const SortArrays<Bits, Value>& arrays, const MsdSettings<Bits>& settings,
                const MsdWorkspace<Bits, Value, Policy>& workspace, cudaStream_t stream) {
   msd_detail::MsdRun<ranking, Bits, Value, Policy>(arrays, settings, workspace, stream).launch();
 }
@@ -592,7 +545,7 @@ void radix_msd(const MsdArrays<Bits, Value>& arrays, const MsdSettings<Bits>& se
 /// Pairs: where workspace.plan->maybe_few is set, and nothing else of that plan, counts the values of the
 /// keys. If these are few, settings.codes.plan tells the passes that sort by them; else it is left alone.
 template <class Bits, class Value, class Policy>
-void count_few_values(const MsdArrays<Bits, Value>& arrays, const MsdSettings<Bits>& settings,
+void count_few_values(const SortArrays<Bits, Value>& arrays, const MsdSettings<Bits>& settings,
                       const MsdWorkspace<Bits, Value, Policy>& workspace, cudaStream_t stream) {
   msd_detail::count_values(arrays, settings, msd_detail::Spans(arrays.count, multiprocessors()), workspace,
                            stream);

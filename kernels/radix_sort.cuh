@@ -1,6 +1,6 @@
 // radix_sort.cuh - a whole sort in device memory: digest, plan, and the launches that the plan may need.
 //
-//     up to most_in_one_block:      one block        (bucket_sort.cuh, byte_sort.cuh)
+//     up to most_in_one_block:      one block        (one_block_sort.cuh)
 //     up to 1 to 4 million:         one cooperative launch (grid_sort.cuh)
 //     up to 16 or 25 million keys:  another one, for keys that are even (tiled_grid_sort.cuh); the others
 //                                   fall back to what follows
@@ -27,9 +27,11 @@
 #include "kernels/counting_sort.cuh"
 #include "kernels/grid_sort.cuh"
 #include "kernels/histogram.cuh"
+#include "kernels/one_block_sort.cuh"
 #include "kernels/radix_msd.cuh"
 #include "kernels/radix_onesweep.cuh"
 #include "kernels/rearrange.cuh"
+#include "kernels/sort_arrays.cuh"
 #include "kernels/sort_plan.cuh"
 #include "kernels/tiled_grid_sort.cuh"
 #include "kernels/value_codes.cuh"
@@ -225,9 +227,9 @@ struct SortWorkspace {
 namespace sort_detail {
 
 template <class Bits, class Value, class Policy>
-MsdArrays<Bits, Value> msd_arrays(DeviceSpan<const Bits> keys_in, DeviceSpan<Bits> keys_out,
-                                  const Value* values_in, Value* values_out,
-                                  const SortWorkspace<Bits, Value, Policy>& workspace) {
+SortArrays<Bits, Value> sort_arrays(DeviceSpan<const Bits> keys_in, DeviceSpan<Bits> keys_out,
+                                    const Value* values_in, Value* values_out,
+                                    const SortWorkspace<Bits, Value, Policy>& workspace) {
   return {.keys_in = keys_in.data(),
           .keys_scratch = workspace.scratch_keys.data(),
           .keys_out = keys_out.data(),
@@ -275,7 +277,7 @@ void sort_by_digest(DeviceSpan<const Bits> keys_in, DeviceSpan<Bits> keys_out, c
                  onesweep.offsets_stride(), asked, stream);
   if constexpr (has_msd_sort<Bits, Value> && with_values) {
     if (asks_for_few)
-      count_few_values(msd_arrays(keys_in, keys_out, values_in, values_out, workspace),
+      count_few_values(sort_arrays(keys_in, keys_out, values_in, values_out, workspace),
                        MsdSettings<Bits>{.map = settings.map, .codes = code_passes(workspace, in_place)},
                        workspace.msd, stream);
   }
@@ -323,7 +325,7 @@ constexpr bool digests_early(uint64_t count) {
 /// workspace.digest is there. Of pairs with few values, the passes that workspace.plan then tells are left to
 /// do.
 template <class Bits, class Value, class Policy>
-const uint32_t* try_msd(const MsdArrays<Bits, Value>& arrays, const SortSettings<Bits>& settings,
+const uint32_t* try_msd(const SortArrays<Bits, Value>& arrays, const SortSettings<Bits>& settings,
                         bool is_digested, const uint32_t* wanted,
                         const SortWorkspace<Bits, Value, Policy>& workspace, cudaStream_t stream) {
   MsdSettings<Bits> msd{.map = settings.map, .wanted = wanted};
@@ -344,7 +346,7 @@ const uint32_t* try_msd(const MsdArrays<Bits, Value>& arrays, const SortSettings
 
 /// By the first of the grid sorts that holds the records.
 template <Ranking ranking, class Bits, class Value>
-void sort_in_grid(const MsdArrays<Bits, Value>& arrays, KeyMap<Bits> map,
+void sort_in_grid(const SortArrays<Bits, Value>& arrays, KeyMap<Bits> map,
                   const GridSortWorkspace<Bits>& workspace, cudaStream_t stream) {
   using Small = SmallGridSort<Bits, Value>;
   using Middle = MiddleGridSort<Bits, Value>;
@@ -360,7 +362,7 @@ void sort_in_grid(const MsdArrays<Bits, Value>& arrays, KeyMap<Bits> map,
 
 /// The roads of one launch, which need nothing cleared and no digest. False: the records take another.
 template <class Bits, class Value, class Policy>
-bool sort_in_one_launch(const MsdArrays<Bits, Value>& arrays, const SortSettings<Bits>& settings,
+bool sort_in_one_launch(const SortArrays<Bits, Value>& arrays, const SortSettings<Bits>& settings,
                         const SortWorkspace<Bits, Value, Policy>& workspace, cudaStream_t stream) {
   if (fits_one_block<Bits, Value>(settings.algorithm, arrays.count)) {
     sort_in_one_block(arrays, settings.map, settings.ranking, stream);
@@ -378,7 +380,7 @@ bool sort_in_one_launch(const MsdArrays<Bits, Value>& arrays, const SortSettings
 
 /// The roads of several launches, in a workspace that was cleared. `is_digested`: workspace.digest is there.
 template <class Bits, class Value, class Policy>
-void sort_in_launches(const MsdArrays<Bits, Value>& arrays, SortSettings<Bits> settings, bool is_digested,
+void sort_in_launches(const SortArrays<Bits, Value>& arrays, SortSettings<Bits> settings, bool is_digested,
                       const SortWorkspace<Bits, Value, Policy>& workspace, cudaStream_t stream) {
   const DeviceSpan<const Bits> keys_in(arrays.keys_in, arrays.count);
   const uint32_t* wanted = nullptr;  // what says whether the keys still are to be sorted
@@ -410,7 +412,7 @@ void sort(DeviceSpan<const Bits> keys_in, DeviceSpan<Bits> keys_out, const Value
           Value* values_out, const SortSettings<Bits>& settings, bool is_digested,
           const SortWorkspace<Bits, Value, Policy>& workspace, cudaStream_t stream) {
   if (keys_in.empty()) return;
-  const auto arrays = msd_arrays(keys_in, keys_out, values_in, values_out, workspace);
+  const auto arrays = sort_arrays(keys_in, keys_out, values_in, values_out, workspace);
   if constexpr (has_one_block<Bits, Value> && !Policy::is_portable)
     if (sort_in_one_launch(arrays, settings, workspace, stream)) return;
   if (!is_digested) workspace.clear(stream);

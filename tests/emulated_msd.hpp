@@ -12,7 +12,7 @@ namespace sweepsort {
 // More specialised than the template, and therefore taken in its place.
 #define SWEEPSORT_WITHOUT_MSD(Bits, Value)                                                                  \
   template <Ranking>                                                                                        \
-  void radix_msd(const MsdArrays<Bits, Value>&, const MsdSettings<Bits>&, const MsdWorkspace<Bits, Value>&, \
+  void radix_msd(const SortArrays<Bits, Value>&, const MsdSettings<Bits>&, const MsdWorkspace<Bits, Value>&, \
                  cudaStream_t) {                                                                            \
     throw std::logic_error("this test has too many records for its emulated sort");                         \
   }

@@ -48,7 +48,7 @@ Taken sort(const std::vector<Key>& input, const Case& test) {
   const OnDevice session(test.multiprocessors);
   const KeyMap<Bits> map = key_map<Bits>(key_type_of<Key>(), test.order);
   RecordArrays<Key, Value> records(input, test.in_place);
-  const MsdArrays<Bits, Value> arrays = records.arrays();
+  const SortArrays<Bits, Value> arrays = records.arrays();
   Workspace counter;
   (void)GridSortWorkspace<Bits>(counter);
   const DeviceArray<std::byte> memory(counter.used());
@@ -324,7 +324,7 @@ TEST_CASE("more records than the multiprocessors hold are refused", "[device]") 
   CHECK(capacity == std::min(multiprocessors(), SmallGrid::most_blocks) * SmallGrid::most_share);
   Workspace nothing;
   const GridSortWorkspace<uint32_t> workspace(nothing);
-  const MsdArrays<uint32_t, NoValue> arrays{.keys_in = nullptr,
+  const SortArrays<uint32_t, NoValue> arrays{.keys_in = nullptr,
                                             .keys_scratch = nullptr,
                                             .keys_out = nullptr,
                                             .values_in = nullptr,

@@ -89,7 +89,8 @@ class TestMemory {
 };
 
 template <Ranking ranking, class Bits, class Value, class Policy>
-void sort_by_plan(const MsdArrays<Bits, Value>& arrays, const TestWorkspace<Bits, Value, Policy>& workspace) {
+void sort_by_plan(const SortArrays<Bits, Value>& arrays,
+                  const TestWorkspace<Bits, Value, Policy>& workspace) {
   SortPlan<Bits>* const plan = workspace.plan.data();
   const ColumnArrays<Bits> keys{arrays.keys_in, arrays.keys_scratch, arrays.keys_out};
   const ColumnArrays<Value> values{arrays.values_in, arrays.values_scratch, arrays.values_out};
@@ -100,7 +101,7 @@ void sort_by_plan(const MsdArrays<Bits, Value>& arrays, const TestWorkspace<Bits
 }
 
 template <Ranking ranking, class Bits, class Value, class Policy>
-void sort_on_device(const MsdArrays<Bits, Value>& arrays, MsdSettings<Bits> settings,
+void sort_on_device(const SortArrays<Bits, Value>& arrays, MsdSettings<Bits> settings,
                     const TestWorkspace<Bits, Value, Policy>& workspace) {
   constexpr bool with_values = !std::is_same_v<Value, NoValue>;
   const auto& onesweep = workspace.onesweep;
@@ -126,7 +127,7 @@ MsdPlan<BitsOf<Key>> msd_sort(const std::vector<Key>& input, const MsdCase& test
   const KeyMap<Bits> map = key_map<Bits>(key_type_of<Key>(), test.order);
   RecordArrays<Key, Value> records(input, test.in_place,
                                    MsdWorkspace<Bits, Value, Policy>::scratch_keys(input.size()));
-  const MsdArrays<Bits, Value> arrays = records.arrays();
+  const SortArrays<Bits, Value> arrays = records.arrays();
   const TestMemory<Bits, Value, Policy> memory(arrays.count);
   const auto& workspace = memory.workspace();
   const std::vector<Digest<Bits>> nothing(1);

@@ -170,7 +170,7 @@ TEMPLATE_PRODUCT_TEST_CASE("pairs whose digest shows few digits are sorted by co
     const KeyMap<Bits> map = key_map<Bits>(key_type_of<Key>(), order);
     RecordArrays<Key, Value> records(keys, in_place,
                                      2 * keys.size());  // passes of records want room for both
-    const MsdArrays<Bits, Value> arrays = records.arrays();
+    const SortArrays<Bits, Value> arrays = records.arrays();
     const TestMemory<Bits, Value, SmallMsd> memory(arrays.count);
     const auto& workspace = memory.workspace();
     const std::vector<Digest<Bits>> nothing(1);

@@ -65,7 +65,7 @@ OnesweepOutcome<BitsOf<Key>> sort_by_passes(const std::vector<BitsOf<Key>>& orde
   const uint64_t column = align_up(input.size(), 16);
   RecordArrays<Key, Value> records(input, test.in_place,
                                    column * (sizeof(Bits) + value_bytes<Value>) / sizeof(Bits));
-  const MsdArrays<Bits, Value> arrays = records.arrays();
+  const SortArrays<Bits, Value> arrays = records.arrays();
 
   Workspace counter;
   (void)Carved(counter, arrays.count, test.portion);

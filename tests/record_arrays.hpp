@@ -1,10 +1,11 @@
-// record_arrays.hpp - the arrays of one sort in device memory, for tests of the kernels that take MsdArrays:
+// record_arrays.hpp - the arrays of one sort in device memory, for tests of the kernels that take SortArrays:
 // with poison and red zones, in place or not, judged by the oracle.
 #pragma once
 
 #include "core/key_type.hpp"
 #include "device_array.hpp"
-#include "kernels/radix_msd.cuh"
+#include "kernels/policy.cuh"
+#include "kernels/sort_arrays.cuh"
 #include "oracle.hpp"
 
 #include <cstdint>
@@ -33,7 +34,7 @@ class RecordArrays {
         keys_scratch_(scratch_keys),
         values_scratch_(values_.size()) {}
 
-  MsdArrays<Bits, Value> arrays() {
+  SortArrays<Bits, Value> arrays() {
     return {.keys_in = reinterpret_cast<const Bits*>(keys_in_.data()),
             .keys_scratch = keys_scratch_.data(),
             .keys_out = reinterpret_cast<Bits*>(keys_out().data()),

@@ -81,7 +81,7 @@ struct Candidate {
 
   explicit Candidate(uint64_t count) : Candidate(count, bytes(count)) {}
 
-  void sort(const MsdArrays<Bits, Value>& arrays) const {
+  void sort(const SortArrays<Bits, Value>& arrays) const {
     check(cudaMemsetAsync(begin, 0, memory.zeroed_bytes(), nullptr));
     memory.sort(arrays);
   }
@@ -112,7 +112,7 @@ struct Road {
   static uint64_t scratch_keys(uint64_t count) { return count; }
   void carve(Workspace& from) { workspace.emplace(from); }
   size_t zeroed_bytes() const { return 0; }
-  void sort(const MsdArrays<Bits, Value>& arrays) const {
+  void sort(const SortArrays<Bits, Value>& arrays) const {
     grid_sort<Ranking::lane_order, Policy>(arrays, KeyMap<Bits>{}, *workspace, nullptr);
   }
   bool was_taken() const { return true; }  // it has no other one
@@ -136,7 +136,7 @@ struct Road {
     bytes = from.used();
   }
   size_t zeroed_bytes() const { return bytes; }
-  void sort(const MsdArrays<Bits, Value>& arrays) const {
+  void sort(const SortArrays<Bits, Value>& arrays) const {
     tiled_grid_sort(arrays.keys_in, arrays.keys_scratch, arrays.keys_out, arrays.count, KeyMap<Bits>{},
                     Ranking::lane_order, *workspace, nullptr);
   }
@@ -167,7 +167,7 @@ struct Road {
   static uint64_t scratch_keys(uint64_t count) { return Memory::scratch_keys(count); }
   void carve(Workspace& from) { workspace.emplace(from, true, true, count); }
   size_t zeroed_bytes() const { return workspace->zeroed; }
-  void sort(const MsdArrays<Bits, Value>& arrays) const {
+  void sort(const SortArrays<Bits, Value>& arrays) const {
     radix_msd<Ranking::lane_order>(arrays, MsdSettings<Bits>{}, *workspace, nullptr);
   }
   bool was_taken() const {
@@ -181,13 +181,13 @@ struct Road {
 
 int run(uint64_t count, int runs) {
   const uint64_t values = value_bytes<Value> != 0 ? count : 0;
-  const MsdArrays<Bits, Value> made{.keys_in = allocate<Bits>(count),
-                                    .keys_scratch = allocate<Bits>(Road::scratch_keys(count)),
-                                    .keys_out = allocate<Bits>(count),
-                                    .values_in = allocate<Value>(values),
-                                    .values_scratch = allocate<Value>(values),
-                                    .values_out = allocate<Value>(values),
-                                    .count = count};
+  const SortArrays<Bits, Value> made{.keys_in = allocate<Bits>(count),
+                                     .keys_scratch = allocate<Bits>(Road::scratch_keys(count)),
+                                     .keys_out = allocate<Bits>(count),
+                                     .values_in = allocate<Value>(values),
+                                     .values_scratch = allocate<Value>(values),
+                                     .values_out = allocate<Value>(values),
+                                     .count = count};
   const Candidate<Road> candidate(count);
   fill_kernel<<<1024, 256>>>(const_cast<Bits*>(made.keys_in), const_cast<Value*>(made.values_in), count);
 

@@ -1,0 +1,71 @@
+// one_block_sort.cuh - the sort of an array that fits the shared memory of one block: one launch, which treats
+// it as a single bucket (bucket_sort.cuh). Few keys of one byte are counted (byte_sort.cuh). Moves 2n records.
+#pragma once
+
+#include "core/key_bits.hpp"
+#include "kernels/bucket_sort.cuh"
+#include "kernels/byte_sort.cuh"
+#include "kernels/launch.cuh"
+#include "kernels/policy.cuh"
+#include "kernels/ptx.cuh"
+#include "kernels/radix_rank.cuh"
+#include "kernels/sort_arrays.cuh"
+
+#include <cuda_runtime.h>
+
+#include <cstdint>
+#include <type_traits>
+
+namespace sweepsort {
+
+template <class Bits, class Value>
+inline constexpr bool has_one_block = !std::is_void_v<TunedOneBlock<Bits, Value>>;
+
+/// Records that one block sorts by itself, without any workspace.
+template <class Bits, class Value, class Policy = TunedOneBlock<Bits, Value>>
+inline constexpr uint64_t most_in_one_block = Policy::most_keys;
+
+namespace one_block_detail {
+
+using namespace bucket_sort_detail;
+
+template <class Bits, class Value, class Policy, class Parts>
+__global__ __launch_bounds__(Policy::threads) void one_block_kernel(BucketArrays<Bits, Value> arrays,
+                                                                    uint32_t count, KeyMap<Bits> map) {
+  if (ptx::is_before_90()) return;
+  ptx::wait_for_previous_launch();
+  auto& shared = shared_memory<Shared<Bits, Value, Policy>>();
+  Bucket<Bits, Value, Policy, Crowded::by_digits, Parts> bucket(shared, arrays, map);
+  bucket.sort_as_one_bucket({0, count});
+}
+
+template <class Policy, class Bits, class Value>
+void launch_block(const SortArrays<Bits, Value>& arrays, KeyMap<Bits> map, Ranking ranking,
+                  cudaStream_t stream) {
+  const BucketArrays<Bits, Value> all{arrays.keys_in, arrays.keys_out, arrays.values_in, arrays.values_out,
+                                      ranking};
+  auto kernel = one_block_kernel<Bits, Value, Policy, BucketParts>;
+  if constexpr (value_bytes<Value> == 0 && sizeof(Bits) >= 4)
+    if (map.is_of_floats()) kernel = one_block_kernel<Bits, Value, Policy, RealParts<Bits>>;
+  launch_chained(kernel, {1, Policy::threads, sizeof(Shared<Bits, Value, Policy>)}, stream, all,
+                 static_cast<uint32_t>(arrays.count), map);
+}
+
+}  // namespace one_block_detail
+
+/// Sorts up to most_in_one_block records in one launch. keys_scratch and values_scratch are not used.
+template <class Bits, class Value, class Policy = TunedOneBlock<Bits, Value>>
+void sort_in_one_block(const SortArrays<Bits, Value>& arrays, KeyMap<Bits> map, Ranking ranking,
+                       cudaStream_t stream) {
+  using namespace one_block_detail;
+  if constexpr (std::is_same_v<Policy, ByteSortPolicy>)
+    byte_sort(arrays.keys_in, arrays.keys_out, static_cast<uint32_t>(arrays.count), map, stream);
+  else if (arrays.count <= Policy::Small::most_keys)
+    launch_block<typename Policy::Small>(arrays, map, ranking, stream);
+  else if (arrays.count <= Policy::Middle::most_keys)
+    launch_block<typename Policy::Middle>(arrays, map, ranking, stream);
+  else
+    launch_block<typename Policy::Large>(arrays, map, ranking, stream);
+}
+
+}  // namespace sweepsort
