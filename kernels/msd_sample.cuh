@@ -27,6 +27,8 @@ inline constexpr uint32_t samples_a_thread = 4;
 inline constexpr uint32_t samples = threads * samples_a_thread;
 
 /// Larger samples are taken by places of 32 bytes, 8 or 4 neighbouring keys.
+template <class Bits>
+inline constexpr uint32_t keys_a_place = 32 / sizeof(Bits);
 inline constexpr uint32_t halves_in_flight = 8;
 inline constexpr uint32_t places_a_round = threads * halves_in_flight / 2;
 /// Where the pieces of a map are made from, if they are coarse; fine ones are from four times as many.

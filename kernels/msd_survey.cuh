@@ -9,7 +9,7 @@
 //        │ even? (floats: in their values?) then they need no histogram
 //        │ a bucket that no block holds?
 //        ▼
-//     a larger sample, divided by a hash ──> a block each: frequent values ──> buckets of the others
+//     a larger sample says which values are frequent (frequent_survey.cuh), and buckets of the others are made
 //
 // Of pairs no larger sample is taken: one value may be frequent, and gets a bucket of its own.
 //
@@ -48,8 +48,8 @@ inline constexpr uint32_t slack_samples = 16;
 /// So many of 4,096 samples do not meet in one of 8,192 counters by chance.
 inline constexpr uint32_t least_crowded = 12;
 
-/// Counters for the samples' buckets; and slots for the values of a larger sample.
-inline constexpr uint32_t sample_slots = 2 * samples;
+/// Counters for the samples' buckets.
+inline constexpr uint32_t bucket_counters = 2 * samples;
 /// More samples than this do not repeat a value by chance where there are a quarter as many values as keys:
 /// fewer tell nothing (of 2^28 keys, below 512 a value).
 inline constexpr uint32_t most_repeated = 16;
@@ -65,12 +65,6 @@ SWEEPSORT_HOST_DEVICE constexpr uint32_t most_singles(uint32_t distinct) { retur
 
 /// Samples of a piece that say less of it than its neighbours' do.
 inline constexpr uint32_t few_in_piece = 16;
-/// Of which frequent values are found: one key in so many, but no more than that.
-inline constexpr uint32_t frequent_share = 512;
-inline constexpr uint32_t most_frequent_samples = 1u << 19;
-/// A value is frequent if it fills this part of the largest bucket, the fourth one: several such ones may
-/// meet.
-inline constexpr uint32_t frequent_part = 4;
 /// Fewer keys are left to the LSD sort, unless one value has half of them. H200, hashed Zipf, CUB in
 /// brackets: u32 2^22 keys 237 us (161), 2^24 457 (408), 2^28 3.6 ms (5.2); u64 2^22 347 us (340), 2^23 425
 /// (587).
@@ -79,9 +73,6 @@ inline constexpr uint64_t frequent_from = uint64_t{1} << (sizeof(Bits) == 8 ? 23
 inline constexpr uint32_t frequent_top_share = 2;
 /// From so many keys on 4,096 samples do not tell any more whether keys clump together.
 inline constexpr uint64_t clumps_below = uint64_t{1} << 26;
-/// Blocks that find them. Each counts the values of its own hashes.
-inline constexpr uint32_t finder_bits = 7;
-inline constexpr uint32_t finders = 1u << finder_bits;
 /// So many samples of a value are no chance.
 inline constexpr uint32_t least_times = 8;
 
@@ -101,14 +92,10 @@ struct SampleCounts {
 template <class Bits>
 struct Shared {
   union {
-    struct {
-      AtomicWord<Bits> values[sample_slots];  // zero: free
-      uint32_t seen[sample_slots];
-    };
     alignas(16) AtomicWord<Bits> frequent[value_table::slots];
     SampleCounts<Bits> sampled;
   };
-  alignas(16) uint32_t in_bucket[sample_slots];
+  alignas(16) uint32_t in_bucket[bucket_counters];
   alignas(16) uint32_t in_group[groups];
   alignas(16) uint32_t in_piece[most_map_pieces];
   MapPiece pieces[most_map_pieces];
@@ -119,7 +106,6 @@ struct Shared {
   uint32_t distinct;
   uint32_t singles;
   uint32_t most_seen;  // a value's owner in the low bits, how often it was sampled above
-  uint32_t is_last;
   uint32_t deals;
 };
 
@@ -151,27 +137,12 @@ __device__ BucketMap<Bits> guess_map(Bits least, Bits most, uint32_t buckets, bo
   return map_around(least, most, samples, buckets, may_fill);
 }
 
-/// How many places the larger sample is taken from.
-template <class Bits>
-constexpr uint32_t frequent_places(uint64_t count) {
-  constexpr uint32_t keys_a_place = 32 / sizeof(Bits);
-  const uint64_t wanted = std::min<uint64_t>(count / frequent_share, most_frequent_samples) / keys_a_place;
-  return std::max(static_cast<uint32_t>(wanted / threads), 1u) * threads;
-}
-
-/// The larger sample, in device memory, by finder.
-template <class Bits>
-struct FrequentSample {
-  Bits* keys;          // finder f's begin at f * most_keys
-  uint32_t* sizes;     // how many each would have; all zeros before
-  uint32_t places;     // of 32 bytes, that the sample is taken from
-  uint32_t most_keys;  // of one finder
-};
-
-/// The finder that counts a value. A hash of other bits than those that find_slot looks at.
-template <class Bits>
-__device__ __forceinline__ uint32_t finder_of(Bits key) {
-  return hash<finder_bits>(static_cast<Bits>(key ^ (key >> (sizeof(Bits) * 4))));
+/// All threads of a block. Whole vectors of 16 bytes.
+template <class T>
+__device__ __forceinline__ void clear(T* words, uint32_t size) {
+  uint4* const vectors = reinterpret_cast<uint4*>(words);
+  for (uint32_t i = threadIdx.x; i < size * sizeof(T) / sizeof(uint4); i += threads)
+    vectors[i] = make_uint4(0, 0, 0, 0);
 }
 
 /// One block, all of whose threads call everything.
@@ -243,42 +214,18 @@ class Survey {
     if (shared_.deals) narrow_map();
   }
 
-  /// One of `finders` blocks. The last one divides the range anew, for the keys that are left.
-  __device__ __forceinline__ void find_frequent_values(const FrequentSample<Bits>& sample) {
-    list_own_frequent_values(sample);
-    __syncthreads();
-    if (threadIdx.x == 0) {
-      const DeviceAtomic<uint32_t> finished(plan_.finished_finders);
-      shared_.is_last = finished.fetch_add(1, cuda::memory_order_acq_rel) + 1 == finders;
-    }
-    __syncthreads();
-    const uint32_t listed = plan_.frequent;
-    if (!shared_.is_last || listed == 0) return;
-    if (listed > value_table::most_values) {
-      if (threadIdx.x == 0) plan_.frequent = 0;
-      return;
-    }
+  /// Divides the range anew, for the keys that are left when the values of the table are taken out. False: that
+  /// is no better.
+  __device__ __forceinline__ bool divide_rest() {
     for (uint32_t s = threadIdx.x; s < value_table::slots; s += threads)
       shared_.frequent[s] = DeviceAtomic<AtomicWord<Bits>>(table_.keys[s]).load(cuda::memory_order_relaxed);
     has_frequent_ = true;
     take_sample();
     // Smaller buckets, since some have values that are nearly frequent.
-    if (divide(task_.count / samples * count_samples_left() * 2) || is_crowded_at_places()) {
-      if (threadIdx.x == 0) plan_.frequent = 0;
-    } else {
-      if (threadIdx.x == 0) plan_.is_unfit = 0;
-    }
+    return !divide(task_.count / samples * count_samples_left() * 2) && !is_crowded_at_places();
   }
 
  private:
-  /// Whole vectors of 16 bytes.
-  template <class T>
-  __device__ __forceinline__ static void clear(T* words, uint32_t size) {
-    uint4* const vectors = reinterpret_cast<uint4*>(words);
-    for (uint32_t i = threadIdx.x; i < size * sizeof(T) / sizeof(uint4); i += threads)
-      vectors[i] = make_uint4(0, 0, 0, 0);
-  }
-
   __device__ __forceinline__ static uint32_t first_sample() { return threadIdx.x * samples_a_thread; }
 
   /// Where larger buckets are counted, open ones cannot be.
@@ -411,7 +358,7 @@ class Survey {
   /// Divides the range into buckets for `keys` keys, those that are not frequent. True: one of
   /// them has more than any block sorts.
   __device__ __forceinline__ bool divide(uint64_t keys) {
-    clear(shared_.in_bucket, sample_slots);
+    clear(shared_.in_bucket, bucket_counters);
     clear(shared_.in_group, groups);
     uint32_t bucket_bits =
         msd_bucket_bits(keys + (has_apart_ ? 2 * task_.bucket_keys : 0), task_.bucket_keys);
@@ -452,7 +399,7 @@ class Survey {
       plan_.piece_bits = piece_bits();
     }
     // Buckets whose numbers differ by 8,192 share a counter.
-    return finds_crowd(1, [&](Bits key) { return (is_pieced ? pieced(key) : even(key)) % sample_slots; });
+    return finds_crowd(1, [&](Bits key) { return (is_pieced ? pieced(key) : even(key)) % bucket_counters; });
   }
 
   /// Whether one of the counters that `slot_of` names, each for up to so many buckets, has many more samples than chance
@@ -472,9 +419,9 @@ class Survey {
   __device__ __forceinline__ bool is_crowded_in_any_pieces(const BucketMap<Bits>& map, uint32_t bucket_bits) {
     const uint32_t cell_bits = piece_bits() + bucket_bits;
     const bool crowded = finds_crowd(2, [&](Bits key) {
-      return hash<std::countr_zero(sample_slots)>(map.word_of(key) >> (32 - cell_bits));
+      return hash<std::countr_zero(bucket_counters)>(map.word_of(key) >> (32 - cell_bits));
     });
-    clear(shared_.in_bucket, sample_slots);
+    clear(shared_.in_bucket, bucket_counters);
     __syncthreads();
     return crowded;
   }
@@ -494,7 +441,7 @@ class Survey {
     least = block_reduce<threads>(least, shared_.least, lower);
     most = block_reduce<threads>(most, shared_.most, higher);
     if (threadIdx.x != 0) return;
-    constexpr uint32_t seen = places_a_round * keys_a_place;
+    constexpr uint32_t seen = places_a_round * keys_a_place<Bits>;
     const uint32_t buckets = 1u << plan_.bucket_bits;
     if (is_even_by_value_) {
       using Buckets = RealBuckets<Bits>;
@@ -540,12 +487,12 @@ class Survey {
   /// in brackets: 1.86 ms if the buckets are sorted, 0.52 by LSD (0.60).
   __device__ __forceinline__ bool find_clumps() {
     constexpr uint32_t bits = 18;
-    static_assert(sample_slots * 32 == 1u << bits);
+    static_assert(bucket_counters * 32 == 1u << bits);
     // Samples that meet in a bit by chance, and seven standard deviations more.
     constexpr uint32_t chance = samples / 2 * samples >> bits;
     constexpr uint32_t allowed = chance + 7 * 6;
     static_assert(chance <= 6 * 6);
-    clear(shared_.in_bucket, sample_slots);
+    clear(shared_.in_bucket, bucket_counters);
     __syncthreads();
     const PiecedBuckets<Bits> pieced{shared_.map, shared_.pieces, piece_bits()};
     const LinearBuckets<Bits> even{shared_.map};
@@ -562,9 +509,6 @@ class Survey {
     return met > allowed;
   }
 
-  static constexpr uint32_t width = digest_detail::keys_a_vector<Bits>;
-  static constexpr uint32_t keys_a_place = 2 * width;
-
   /// The same question once more, to a larger sample: taking keys out in vain costs more than asking.
   __device__ __forceinline__ bool is_crowded_at_places() {
     const BucketMap<Bits> map = shared_.map;
@@ -572,17 +516,17 @@ class Survey {
     const LinearBuckets<Bits> even{map};
     const bool is_pieced = plan_.is_pieced != 0;
     __syncthreads();
-    clear(shared_.in_bucket, sample_slots);
+    clear(shared_.in_bucket, bucket_counters);
     __syncthreads();
     uint32_t most_in_bucket = 0;
     for_places<piece_places>([&](Bits key) {
       const Bits ordered = task_.map.to_ordered(key);
       if (is_frequent(ordered)) return;
       const uint32_t bucket = is_pieced ? pieced(ordered) : even(ordered);
-      most_in_bucket = max(most_in_bucket, atomicAdd(&shared_.in_bucket[bucket % sample_slots], 1u) + 1);
+      most_in_bucket = max(most_in_bucket, atomicAdd(&shared_.in_bucket[bucket % bucket_counters], 1u) + 1);
     });
-    constexpr uint32_t in_all = piece_places * keys_a_place;
-    constexpr uint32_t mean = in_all / sample_slots;
+    constexpr uint32_t in_all = piece_places * keys_a_place<Bits>;
+    constexpr uint32_t mean = in_all / bucket_counters;
     constexpr uint32_t chance = 20;  // seven standard deviations of a counter
     static_assert(mean <= 8);
     const uint64_t allowed = uint64_t{task_.most_keys} * in_all / task_.count;
@@ -666,47 +610,6 @@ class Survey {
     return task_.has_fine_pieces && is_worth_it ? fine_piece_bits : coarse_piece_bits;
   }
 
-  /// Lists the values of this block's hashes that alone fill a good part of the largest bucket, as far as the
-  /// larger sample shows them.
-  __device__ __forceinline__ void list_own_frequent_values(const FrequentSample<Bits>& sample) {
-    const uint64_t times = uint64_t{sample.places} * keys_a_place * task_.most_bucket_keys / task_.count;
-    const uint32_t least = max(static_cast<uint32_t>(times / frequent_part), least_times);
-    clear(shared_.values, sample_slots);
-    clear(shared_.seen, sample_slots);
-    __syncthreads();
-    const Bits* const own = sample.keys + uint64_t{blockIdx.x} * sample.most_keys;
-    const uint32_t size = min(sample.sizes[blockIdx.x], sample.most_keys);
-    uint32_t zeros = 0;
-    for (uint32_t i = threadIdx.x; i < size; i += threads) {
-      const Bits key = own[i];
-      uint32_t slot = 0;
-      uint32_t taken = 0;
-      if (key == 0)
-        ++zeros;
-      else if (find_slot<sample_slots>(shared_.values, key, slot, taken))
-        atomicAdd(&shared_.seen[slot], 1u);
-    }
-    const bool zero_is_frequent = sum_of_all(zeros) >= least;
-    uint32_t listed = 0;
-    uint32_t slot = 0;
-    for (uint32_t s = threadIdx.x; s < sample_slots; s += threads)
-      if (shared_.seen[s] >= least) list(static_cast<Bits>(shared_.values[s]), slot, listed);
-    const bool has_top = plan_.has_top != 0;
-    const Bits top = plan_.top;
-    if (threadIdx.x == 0 && finder_of(top) == blockIdx.x && has_top && top != 0) list(top, slot, listed);
-    if (threadIdx.x == 0 && finder_of(Bits{0}) == blockIdx.x && (zero_is_frequent || (has_top && top == 0))) {
-      plan_.zero_is_frequent = 1;
-      ++listed;
-    }
-    if (listed != 0) atomicAdd(&plan_.frequent, listed);
-  }
-
-  /// A table that overflows is not used.
-  __device__ __forceinline__ void list(Bits key, uint32_t& slot, uint32_t& listed) {
-    if (!find_slot<value_table::slots, slots_a_load<Bits>>(table_.keys, key, slot, listed))
-      listed += value_table::slots;
-  }
-
   __device__ __forceinline__ uint32_t sum_of_all(uint32_t mine) {
     return block_reduce<threads>(mine, shared_.warp_sums, [](uint32_t a, uint32_t b) { return a + b; });
   }
@@ -743,50 +646,6 @@ __global__ __launch_bounds__(threads) void survey_kernel(Task<Bits> task, digest
     Survey<Bits>(shared_memory<Shared<Bits>>(), task, *plan, *table).run();
   else
     digest_detail::take_digest(digest, blockIdx.x - 1, gridDim.x - 1, shared_memory<DigestShared<Bits>>());
-}
-
-struct SampleShared {
-  uint32_t sizes[finders];
-  uint32_t firsts[finders];
-};
-
-/// A thread half a place: each key to the finder that counts it.
-template <class Bits>
-__global__ __launch_bounds__(sample_threads) void sample_kernel(Task<Bits> task, FrequentSample<Bits> sample,
-                                                                const MsdPlan<Bits>* plan) {
-  ptx::wait_for_previous_launch();
-  if (!plan->looks_for_frequent) return;
-  SampleShared& shared = shared_memory<SampleShared>();
-  if (threadIdx.x < finders) shared.sizes[threadIdx.x] = 0;
-  __syncthreads();
-  HalfPlace<Bits> keys;
-  keys.load(task, uint64_t{blockIdx.x} * sample_threads + threadIdx.x, sample.places);
-  // The most frequent value of all is known, and not counted again: all would want its counter.
-  const bool has_top = plan->has_top != 0;
-  const Bits top = plan->top;
-  uint32_t rank[HalfPlace<Bits>::width];
-  keys.for_each([&](uint32_t k, Bits key) {
-    if (!has_top || key != top) rank[k] = atomicAdd(&shared.sizes[finder_of(key)], 1u);
-  });
-  __syncthreads();
-  if (threadIdx.x < finders)
-    shared.firsts[threadIdx.x] = atomicAdd(&sample.sizes[threadIdx.x], shared.sizes[threadIdx.x]);
-  __syncthreads();
-  keys.for_each([&](uint32_t k, Bits key) {
-    if (has_top && key == top) return;
-    const uint32_t finder = finder_of(key);
-    const uint32_t at = shared.firsts[finder] + rank[k];
-    if (at < sample.most_keys) sample.keys[uint64_t{finder} * sample.most_keys + at] = key;
-  });
-}
-
-template <class Bits>
-__global__ __launch_bounds__(threads) void find_frequent_kernel(Task<Bits> task, FrequentSample<Bits> sample,
-                                                                MsdPlan<Bits>* plan,
-                                                                value_table::Table<Bits>* table) {
-  ptx::wait_for_previous_launch();
-  if (!plan->looks_for_frequent) return;
-  Survey<Bits>(shared_memory<Shared<Bits>>(), task, *plan, *table).find_frequent_values(sample);
 }
 
 /// What a digest knows better than the sample. Keys in order are left to the roads that it chooses.

@@ -24,6 +24,7 @@
 #include "kernels/bucket_sort.cuh"
 #include "kernels/counting_sort.cuh"
 #include "kernels/few_values.cuh"
+#include "kernels/frequent_survey.cuh"
 #include "kernels/frequent_values.cuh"
 #include "kernels/launch.cuh"
 #include "kernels/msd_plan.cuh"
@@ -376,7 +377,7 @@ class MsdRun {
       launch_chained(sample_kernel<Bits>,
                      {2 * sample.places / sample_threads, sample_threads, sizeof(SampleShared)}, stream_,
                      task, sample, static_cast<const MsdPlan<Bits>*>(plan_));
-      launch_chained(find_frequent_kernel<Bits>, {finders, threads, sizeof(Shared<Bits>)}, stream_, task,
+      launch_chained(find_frequent_kernel<Bits>, {finders, threads, finder_bytes<Bits>()}, stream_, task,
                      sample, plan_, workspace_.values.data());
     }
     if (settings_.digest != nullptr)

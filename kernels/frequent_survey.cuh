@@ -1,0 +1,204 @@
+// frequent_survey.cuh - which values are so frequent that the other keys are sorted without them: those of a
+// larger sample, for keys alone that the survey found crowded (msd_survey.cuh).
+//
+//     places of 32 bytes ──each key by its hash──> a finder's keys ──> counted by a block: its frequent values
+//                                                                          │ the last block
+//                                                   the survey once more: buckets of the others
+#pragma once
+
+#include "kernels/block.cuh"
+#include "kernels/hash_slots.cuh"
+#include "kernels/launch.cuh"
+#include "kernels/msd_plan.cuh"
+#include "kernels/msd_sample.cuh"
+#include "kernels/msd_survey.cuh"
+#include "kernels/ptx.cuh"
+#include "kernels/value_table.cuh"
+
+#include <cuda_runtime.h>
+
+#include <algorithm>
+#include <cstdint>
+
+namespace sweepsort {
+
+namespace survey_detail {
+
+/// Of which frequent values are found: one key in so many, but no more than that.
+inline constexpr uint32_t frequent_share = 512;
+inline constexpr uint32_t most_frequent_samples = 1u << 19;
+/// A value is frequent if it fills this part of the largest bucket, the fourth one: several such ones may
+/// meet.
+inline constexpr uint32_t frequent_part = 4;
+/// Blocks that find them. Each counts the values of its own hashes.
+inline constexpr uint32_t finder_bits = 7;
+inline constexpr uint32_t finders = 1u << finder_bits;
+/// And its slots for values.
+inline constexpr uint32_t finder_slots = 2 * samples;
+
+/// How many places the larger sample is taken from.
+template <class Bits>
+constexpr uint32_t frequent_places(uint64_t count) {
+  const uint64_t wanted =
+      std::min<uint64_t>(count / frequent_share, most_frequent_samples) / keys_a_place<Bits>;
+  return std::max(static_cast<uint32_t>(wanted / threads), 1u) * threads;
+}
+
+/// The larger sample, in device memory, by finder.
+template <class Bits>
+struct FrequentSample {
+  Bits* keys;          // finder f's begin at f * most_keys
+  uint32_t* sizes;     // how many each would have; all zeros before
+  uint32_t places;     // of 32 bytes, that the sample is taken from
+  uint32_t most_keys;  // of one finder
+};
+
+/// The finder that counts a value. A hash of other bits than those that find_slot looks at.
+template <class Bits>
+__device__ __forceinline__ uint32_t finder_of(Bits key) {
+  return hash<finder_bits>(static_cast<Bits>(key ^ (key >> (sizeof(Bits) * 4))));
+}
+
+struct SampleShared {
+  uint32_t sizes[finders];
+  uint32_t firsts[finders];
+};
+
+/// A thread half a place: each key to the finder that counts it.
+template <class Bits>
+__global__ __launch_bounds__(sample_threads) void sample_kernel(Task<Bits> task, FrequentSample<Bits> sample,
+                                                                const MsdPlan<Bits>* plan) {
+  ptx::wait_for_previous_launch();
+  if (!plan->looks_for_frequent) return;
+  SampleShared& shared = shared_memory<SampleShared>();
+  if (threadIdx.x < finders) shared.sizes[threadIdx.x] = 0;
+  __syncthreads();
+  HalfPlace<Bits> keys;
+  keys.load(task, uint64_t{blockIdx.x} * sample_threads + threadIdx.x, sample.places);
+  // The most frequent value of all is known, and not counted again: all would want its counter.
+  const bool has_top = plan->has_top != 0;
+  const Bits top = plan->top;
+  uint32_t rank[HalfPlace<Bits>::width];
+  keys.for_each([&](uint32_t k, Bits key) {
+    if (!has_top || key != top) rank[k] = atomicAdd(&shared.sizes[finder_of(key)], 1u);
+  });
+  __syncthreads();
+  if (threadIdx.x < finders)
+    shared.firsts[threadIdx.x] = atomicAdd(&sample.sizes[threadIdx.x], shared.sizes[threadIdx.x]);
+  __syncthreads();
+  keys.for_each([&](uint32_t k, Bits key) {
+    if (has_top && key == top) return;
+    const uint32_t finder = finder_of(key);
+    const uint32_t at = shared.firsts[finder] + rank[k];
+    if (at < sample.most_keys) sample.keys[uint64_t{finder} * sample.most_keys + at] = key;
+  });
+}
+
+/// What one block has counted.
+template <class Bits>
+struct FinderShared {
+  alignas(16) AtomicWord<Bits> values[finder_slots];  // zero: free
+  alignas(16) uint32_t seen[finder_slots];
+  uint32_t warp_sums[threads / warp_threads];
+  uint32_t is_last;
+};
+
+/// One of `finders` blocks, all of whose threads call everything.
+template <class Bits>
+class Finder {
+ public:
+  __device__ __forceinline__ Finder(FinderShared<Bits>& shared, const Task<Bits>& task, MsdPlan<Bits>& plan,
+                                    value_table::Table<Bits>& table)
+      : shared_(shared), task_(task), plan_(plan), table_(table) {}
+
+  /// Lists the values of this block's hashes that alone fill a good part of the largest bucket, as far as the
+  /// larger sample shows them.
+  __device__ __forceinline__ void list_own_values(const FrequentSample<Bits>& sample) {
+    const uint64_t times =
+        uint64_t{sample.places} * keys_a_place<Bits> * task_.most_bucket_keys / task_.count;
+    const uint32_t least = max(static_cast<uint32_t>(times / frequent_part), least_times);
+    clear(shared_.values, finder_slots);
+    clear(shared_.seen, finder_slots);
+    __syncthreads();
+    const Bits* const own = sample.keys + uint64_t{blockIdx.x} * sample.most_keys;
+    const uint32_t size = min(sample.sizes[blockIdx.x], sample.most_keys);
+    uint32_t zeros = 0;
+    for (uint32_t i = threadIdx.x; i < size; i += threads) {
+      const Bits key = own[i];
+      uint32_t slot = 0;
+      uint32_t taken = 0;
+      if (key == 0)
+        ++zeros;
+      else if (find_slot<finder_slots>(shared_.values, key, slot, taken))
+        atomicAdd(&shared_.seen[slot], 1u);
+    }
+    const auto sum = [](uint32_t a, uint32_t b) { return a + b; };
+    const bool zero_is_frequent = block_reduce<threads>(zeros, shared_.warp_sums, sum) >= least;
+    uint32_t listed = 0;
+    uint32_t slot = 0;
+    for (uint32_t s = threadIdx.x; s < finder_slots; s += threads)
+      if (shared_.seen[s] >= least) list(static_cast<Bits>(shared_.values[s]), slot, listed);
+    const bool has_top = plan_.has_top != 0;
+    const Bits top = plan_.top;
+    if (threadIdx.x == 0 && finder_of(top) == blockIdx.x && has_top && top != 0) list(top, slot, listed);
+    if (threadIdx.x == 0 && finder_of(Bits{0}) == blockIdx.x && (zero_is_frequent || (has_top && top == 0))) {
+      plan_.zero_is_frequent = 1;
+      ++listed;
+    }
+    if (listed != 0) atomicAdd(&plan_.frequent, listed);
+  }
+
+  /// Whether all other blocks have listed theirs.
+  __device__ __forceinline__ bool is_last() {
+    __syncthreads();
+    if (threadIdx.x == 0) {
+      const DeviceAtomic<uint32_t> finished(plan_.finished_finders);
+      shared_.is_last = finished.fetch_add(1, cuda::memory_order_acq_rel) + 1 == finders;
+    }
+    __syncthreads();
+    return shared_.is_last != 0;
+  }
+
+ private:
+  /// A table that overflows is not used.
+  __device__ __forceinline__ void list(Bits key, uint32_t& slot, uint32_t& listed) {
+    if (!find_slot<value_table::slots, slots_a_load<Bits>>(table_.keys, key, slot, listed))
+      listed += value_table::slots;
+  }
+
+  FinderShared<Bits>& shared_;
+  const Task<Bits>& task_;
+  MsdPlan<Bits>& plan_;
+  value_table::Table<Bits>& table_;
+};
+
+template <class Bits>
+constexpr size_t finder_bytes() {
+  return std::max(sizeof(FinderShared<Bits>), sizeof(Shared<Bits>));
+}
+
+/// The last block surveys what is left.
+template <class Bits>
+__global__ __launch_bounds__(threads) void find_frequent_kernel(Task<Bits> task, FrequentSample<Bits> sample,
+                                                                MsdPlan<Bits>* plan,
+                                                                value_table::Table<Bits>* table) {
+  ptx::wait_for_previous_launch();
+  if (!plan->looks_for_frequent) return;
+  Finder<Bits> finder(shared_memory<FinderShared<Bits>>(), task, *plan, *table);
+  finder.list_own_values(sample);
+  if (!finder.is_last()) return;
+  const uint32_t listed = plan->frequent;
+  __syncthreads();  // all have seen it, and whether they are the last
+  if (listed == 0) return;
+  const bool pays = listed <= value_table::most_values &&
+                    Survey<Bits>(shared_memory<Shared<Bits>>(), task, *plan, *table).divide_rest();
+  if (threadIdx.x != 0) return;
+  if (pays)
+    plan->is_unfit = 0;
+  else
+    plan->frequent = 0;
+}
+
+}  // namespace survey_detail
+
+}  // namespace sweepsort
