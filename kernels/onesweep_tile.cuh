@@ -27,12 +27,19 @@
 
 namespace sweepsort {
 
-/// Whether passes can sort pairs by the places of their keys in a list: that stands where the counts of a
-/// tile will be.
+/// Whether passes can sort pairs by the places of their keys in a list: that stands where the tile's records
+/// will be.
 template <class Bits, class Value, class Policy>
-inline constexpr bool can_sort_codes =
-    value_bytes<Value> != 0 && sizeof(Bits) >= 4 && !Policy::as_records
-    && Policy::threads / warp_threads * digit_values * sizeof(uint32_t) >= most_listed_values * sizeof(Bits);
+inline constexpr bool can_sort_codes = value_bytes<Value> != 0 && sizeof(Bits) >= 4 && !Policy::as_records
+                                       && Policy::tile >= most_listed_values;
+
+/// Whether a tile of columns has room for its values beside its keys, so that both are written in one loop;
+/// else values follow through the memory of the keys. H100, u64+u64 by digits, AND of three, of five, us,
+/// tiles of 512x10 one after the other -> 384x12 at once: 2^22 517, 519 -> 502, 499, 2^24 1,884, 1,767 ->
+/// 1,861, 1,724. Other pairs lost or gained nothing (bench/notes/gpu-sort.md).
+template <class Bits, class Value, class Policy>
+inline constexpr bool moves_at_once = !Policy::is_portable && !Policy::as_records &&
+                                      value_bytes<Value> != 0 && sizeof(Bits) + value_bytes<Value> == 16;
 
 namespace onesweep_detail {
 
@@ -78,8 +85,7 @@ struct Sweep {
 template <class Bits, class Value, class Policy>
 struct Shared {
   static constexpr uint32_t warps = Policy::threads / warp_threads;
-  /// Columns pass one after the other.
-  static constexpr size_t record_bytes = Policy::as_records
+  static constexpr size_t record_bytes = Policy::as_records || moves_at_once<Bits, Value, Policy>
                                              ? sizeof(Bits) + value_bytes<Value>
                                              : std::max<size_t>(sizeof(Bits), value_bytes<Value>);
 
@@ -91,11 +97,10 @@ struct Shared {
   uint32_t rows_finished;  // of that portion, by this block
   Sweep<Bits, Value, Policy::as_records> sweep;
   Portion borders;
-  // First, if there is one, the list of values. While keys are ranked: a histogram a warp, then where in the
-  // tile each warp's keys of a digit start.
+  // While keys are ranked: a histogram a warp, then where in the tile each warp's keys of a digit start.
   alignas(16) uint32_t warp_counts[warps][digit_values];
-  // The tile in the order of its digits; of pairs that are records, the values in the tile's own order
-  // before.
+  // The tile in the order of its digits. Before, if there is one, the list of values; of pairs that are
+  // records, the values in the tile's own order.
   alignas(16) unsigned char records[Policy::tile * record_bytes];
 };
 
@@ -113,12 +118,13 @@ class Tile {
   static constexpr bool has_codes = can_sort_codes<Bits, Value, Policy>;
   static constexpr bool has_packs = Policy::comes_second;
   static constexpr bool as_records = Policy::as_records;
+  static constexpr bool at_once = moves_at_once<Bits, Value, Policy>;
 
   __device__ __forceinline__ Tile(TileShared& shared, const TileSweep& sweep, uint64_t first, uint32_t size)
       : shared_(shared), sweep_(sweep), digit_of_(sweep.digit_of), first_(first), size_(size) {}
 
   /// The keys as the pass wants them. Pairs that are records come whole: the values go to shared memory, as
-  /// registers are short. All threads, none of which uses the counts.
+  /// registers are short. All threads, none of which uses the tile of before.
   __device__ __forceinline__ void load() {
     if constexpr (as_records) {
       load_pairs();
@@ -181,9 +187,10 @@ class Tile {
 
   /// Phase 4a: keys, or records, into shared memory, in the order of their digits.
   __device__ __forceinline__ void gather() {
-    if constexpr (!as_records)
+    if constexpr (!as_records) {
       gather_keys();
-    else if (sweep_.records.writes)
+      if constexpr (at_once) gather_values(ordered_columns().values);
+    } else if (sweep_.records.writes)
       gather_pairs(ordered_records());
     else
       gather_pairs(ordered_columns());
@@ -209,16 +216,8 @@ class Tile {
 
   /// Phases 4a and 5 once more for the values of columns, through the same shared memory.
   __device__ __forceinline__ void move_values() {
-    const Value* const mine = sweep_.values_from + first_ + own_index(0);
-    Value values[keys_a_thread];
-#pragma unroll
-    for (uint32_t i = 0; i < keys_a_thread; ++i)
-      if (has_own(i)) values[i] = __ldcs(mine + i * warp_threads);
-    __syncthreads();  // every key has left the shared memory
     Value* const places = reinterpret_cast<Value*>(shared_.records);
-#pragma unroll
-    for (uint32_t i = 0; i < keys_a_thread; ++i)
-      if (has_own(i)) places[ranks_.get(i)] = values[i];
+    gather_values(places);
     __syncthreads();
     Value* const to = sweep_.values_to + threadIdx.x;
 #pragma unroll
@@ -311,6 +310,19 @@ class Tile {
     }
   }
 
+  /// The values of columns, to the places of their keys.
+  __device__ __forceinline__ void gather_values(Value* places) const {
+    const Value* const mine = sweep_.values_from + first_ + own_index(0);
+    Value values[keys_a_thread];
+#pragma unroll
+    for (uint32_t i = 0; i < keys_a_thread; ++i)
+      if (has_own(i)) values[i] = __ldcs(mine + i * warp_threads);
+    if constexpr (!at_once) __syncthreads();  // every key has left the shared memory
+#pragma unroll
+    for (uint32_t i = 0; i < keys_a_thread; ++i)
+      if (has_own(i)) places[ranks_.get(i)] = values[i];
+  }
+
   /// A step of all keys at a time, as registers are short.
   __device__ __forceinline__ void pack_keys() {
     const BitPack<Bits>& pack = *sweep_.pack;
@@ -326,10 +338,9 @@ class Tile {
     }
   }
 
-  /// From ordered keys to places in the list of values, which all of them are in. The list is where the
-  /// counts will be.
+  /// From ordered keys to places in the list of values, which all of them are in.
   __device__ __forceinline__ void look_up_codes() {
-    Bits* const list = reinterpret_cast<Bits*>(shared_.warp_counts);
+    Bits* const list = reinterpret_cast<Bits*>(shared_.records);
     const uint32_t size = sweep_.list_size;
     for (uint32_t i = threadIdx.x; i < size; i += Policy::threads)
       list[i] = sweep_.map.to_ordered(sweep_.list[i]);
@@ -369,12 +380,14 @@ class Tile {
       if (!has_place(i)) break;
       const Bits key = places[place(i)];
       const uint32_t digit = digit_of_(key);
-      if constexpr (with_values && !as_records) digits_.set(i, digit);
+      if constexpr (has_digits) digits_.set(i, digit);
       (to + shared_.shift[digit])[i * Policy::threads] = stored(key);
-      if constexpr (as_records)
+      if constexpr (as_records || at_once)
         sweep_.values_to[shared_.shift[digit] + place(i)] = ordered_columns().values[place(i)];
     }
   }
+
+  static constexpr bool has_digits = with_values && !as_records && !at_once;
 
   TileShared& shared_;
   const TileSweep& sweep_;
@@ -383,7 +396,7 @@ class Tile {
   const uint32_t size_;
   Bits keys_[keys_a_thread];
   Packed16<keys_a_thread> ranks_;  // in the warp; with digits_, from phase 4a on: the place in the tile
-  Packed16<with_values && !as_records ? keys_a_thread : 0> digits_;
+  Packed16<has_digits ? keys_a_thread : 0> digits_;
   Value values_[as_records ? keys_a_thread : 1];
 };
 

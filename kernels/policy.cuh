@@ -40,14 +40,14 @@ struct OnesweepRow {
 //   u32+u32  147   439  5.93   (512x18 155  448 5.84, 512x12 167  483 6.58, 1024x12 178  525 7.21)
 //   u64+u32  361  1145 16.4    (512x10 360 1172 17.0, 1024x8 393 1304 19.3)
 //   u64+u64  415  1382 20.5    (512x12 429 1371 20.1,  512x8 447 1448 21.5,  1024x8 471 1537 22.6)
-// and CUB 183 545 7.86; 406 1240 18.2; 456 1494 22.3.
-// 1- and 2-byte keys alone take these kernels only if radix is asked for; with values, and u32+u64, the rows
-// are carried over from the measured neighbours.
+// and CUB 183 545 7.86; 406 1240 18.2; 456 1494 22.3. u64+u64 by 384x12 since values move with their keys
+// (figures at moves_at_once). 1- and 2-byte keys alone take these kernels only if radix is asked for; with
+// values, and u32+u64, the rows are carried over from the measured neighbours.
 inline constexpr OnesweepRow onesweep_rows[] = {
     {1, 0, 512, 32, 2}, {1, 4, 512, 16, 2}, {1, 8, 512, 12, 2},  //
     {2, 0, 512, 32, 2}, {2, 4, 512, 16, 2}, {2, 8, 512, 12, 2},  //
     {4, 0, 512, 24, 2}, {4, 4, 512, 16, 2}, {4, 8, 512, 12, 2},  //
-    {8, 0, 512, 14, 2}, {8, 4, 512, 12, 2}, {8, 8, 512, 10, 2},
+    {8, 0, 512, 14, 2}, {8, 4, 512, 12, 2}, {8, 8, 384, 12, 2},
 };
 
 // Not measured: about as many keys a thread as above, in tiles so small that two blocks fit the 64 KiB of
@@ -156,11 +156,12 @@ inline constexpr uint64_t least_second_count = 2'000;
 #endif
 
 /// Keys of one portion of a onesweep pass, not yet a whole number of tiles: their counts must fit the 30 bits
-/// of a look-back status, and the statuses of its tiles 56 MiB. 2^28 keys are one portion: a second one with
-/// a few of them would have all its rows marked, too. (When there was one, sorts took 3 to 5 % longer.)
+/// of a look-back status, and the statuses of its tiles 54 MiB. 2^28 keys are one portion, but for pairs of
+/// 16 bytes: a second one with a few of them would have all its rows marked, too. (When there was one, sorts
+/// took 3 to 5 % longer.)
 template <class Policy>
 inline constexpr uint64_t onesweep_portion = std::min<uint64_t>((uint64_t{1} << 28) + Policy::tile - 1,
-                                                                (56u << 10) * Policy::tile);
+                                                                (54u << 10) * Policy::tile);
 
 /// radix_partition.cuh: `batch` atomics of a thread are under way at once.
 template <uint32_t threads_, uint32_t keys_a_thread_, uint32_t batch_, uint32_t blocks_a_multiprocessor_>
@@ -217,6 +218,7 @@ struct MsdPolicy {
   static constexpr uint64_t fine_from = fine_from_;
   static constexpr uint64_t clumps_from = clumps_from_;
   static constexpr bool deals = false;
+  static constexpr bool splits = false;
 };
 
 /// The same, and dealt_from to dealt_most keys alone that are even are partitioned without being counted
@@ -227,6 +229,31 @@ struct DealingMsd : Msd {
   static constexpr bool deals = true;
   static constexpr uint64_t dealt_from = dealt_from_;
   static constexpr uint64_t dealt_most = dealt_most_;
+};
+
+/// The same, and crowded pairs with keys of 8 bytes are divided by splitters (splitters.cuh) from split_from
+/// records on, into buckets of split_keys on average; `SplitSmall` blocks sort these digit by digit, or
+/// `SplitLarge` ones, and even larger buckets those of the MSD sort.
+//
+// H100, CUDA 13.0, 2026-11-26, AND of three / of five, us, by a program of radix_msd.cuh alone; passes by
+// digits and CUB in brackets:
+//
+//   u64+u64   2^22    463 /   422  (517,  533 / 519,  506)     2^24  1,442 / 1,112  (1,884, 1,832 / 1,767, 1,736)
+//             2^23    801 /   676  (988,  968 / 934,  918)     2^25  2,893 / 2,110
+//   u64+u32   2^22    453 /   403  (419,  415 / 437,  433)     2^24  1,333 /   997  (1,490, 1,465 / 1,377, 1,388)
+//             2^23    752 /   617  (805,  799 / 755,  757)     2^25  2,587 / 1,852
+//
+// All buckets of 2^24 u64+u64, AND of three, by ncu, threads x keys x blocks a multiprocessor; 1,024 records
+// on average, in brackets what larger blocks had to sort: 256x9x4 807 (117), 256x9x3 745 (117), 256x9x2 760
+// (117), 256x7x4 571 (354), 512x4x3 887 (210); 256x7x4 and then 512x9x2, from twice as large a sample, 630
+// (77); of 2,048 512x9x2 938 (140).
+template <class Msd, class SplitSmall_, class SplitLarge_, uint32_t split_keys_, uint64_t split_from_>
+struct SplittingMsd : Msd {
+  using SplitSmall = SplitSmall_;
+  using SplitLarge = SplitLarge_;
+  static constexpr bool splits = true;
+  static constexpr uint32_t split_keys = split_keys_;
+  static constexpr uint64_t split_from = split_from_;
 };
 
 /// grid_sort.cuh: each of at most `most_blocks` blocks takes up to threads * keys_a_thread records, and no
@@ -308,17 +335,22 @@ struct MsdRow<uint32_t, uint32_t> {
 template <>
 struct MsdRow<uint32_t, uint64_t> {
   using Policy = MsdPolicy<PartitionPolicy<512, 14, 2, 1>, BucketSortPolicy<256, 18, 2, 65536>,
-                           BucketSortPolicy<1024, 12, 1, 131072>>;
+                           BucketSortPolicy<1024, 12, 1, 131072>, 4096, (1u << 21) + 1>;
 };
+template <class Msd, uint64_t split_from>
+using TunedSplit = SplittingMsd<Msd, BucketSortPolicy<256, 7, 4, 16384>, BucketSortPolicy<512, 9, 2, 32768>,
+                                1024, split_from>;
 template <>
 struct MsdRow<uint64_t, uint32_t> {
-  using Policy = MsdPolicy<PartitionPolicy<512, 14, 2, 1>, BucketSortPolicy<256, 18, 2, 65536>,
-                           BucketSortPolicy<1024, 12, 1, 131072>>;
+  using Policy = TunedSplit<MsdPolicy<PartitionPolicy<512, 14, 2, 1>, BucketSortPolicy<256, 18, 2, 65536>,
+                                      BucketSortPolicy<1024, 12, 1, 131072>, 4096, (1u << 21) + 1>,
+                            1u << 23>;
 };
 template <>
 struct MsdRow<uint64_t, uint64_t> {
-  using Policy = MsdPolicy<PartitionPolicy<512, 9, 9, 1>, BucketSortPolicy<256, 18, 2, 32768>,
-                           BucketSortPolicy<1024, 12, 1, 131072>>;
+  using Policy = TunedSplit<MsdPolicy<PartitionPolicy<512, 9, 9, 1>, BucketSortPolicy<256, 18, 2, 32768>,
+                                      BucketSortPolicy<1024, 12, 1, 131072>>,
+                            1u << 22>;
 };
 template <class Bits, class Value>
 using TunedMsd = typename MsdRow<Bits, Value>::Policy;
@@ -447,6 +479,14 @@ struct LargeGridRow<uint64_t, NoValue> {
 };
 template <>
 struct LargeGridRow<uint32_t, uint32_t> {
+  using Policy = LargeGridRow<uint64_t, NoValue>::Policy;
+};
+template <>
+struct LargeGridRow<uint32_t, uint64_t> {
+  using Policy = LargeGridRow<uint64_t, NoValue>::Policy;
+};
+template <>
+struct LargeGridRow<uint64_t, uint32_t> {
   using Policy = LargeGridRow<uint64_t, NoValue>::Policy;
 };
 template <class Bits, class Value>

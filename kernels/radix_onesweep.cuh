@@ -150,7 +150,8 @@ __device__ __noinline__ void sweep_tile(Statuses statuses, uint32_t row, uint32_
   }
   __syncthreads();
   tile.write();
-  if constexpr (value_bytes<Value> != 0 && !Policy::as_records) tile.move_values();
+  if constexpr (value_bytes<Value> != 0 && !Policy::as_records && !moves_at_once<Bits, Value, Policy>)
+    tile.move_values();
 }
 
 /// The portion's tiles one after another: a block draws tickets until none is left. The tickets behind the

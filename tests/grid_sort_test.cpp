@@ -302,7 +302,7 @@ TEST_CASE("the product's grid sort is right", "[device]") {
 
 TEMPLATE_PRODUCT_TEST_CASE("the product's grid sort of large shares is right", "[device]", std::pair,
                            ((uint16_t, NoValue), (float, NoValue), (uint64_t, NoValue),
-                            (int32_t, uint32_t))) {
+                            (int32_t, uint32_t), (uint32_t, uint64_t), (int64_t, uint32_t))) {
   using Key = typename TestType::first_type;
   using Value = typename TestType::second_type;
   using Grid = LargeGridSort<BitsOf<Key>, Value>;
