@@ -294,6 +294,39 @@ struct RealBuckets {
   }
 };
 
+/// Splitters (splitters.cuh) of 2^bits buckets in shared memory, as a tree in level order: Sanders & Winkel,
+/// "Super Scalar Sample Sort", 2004. In the order of a sorted array, the first steps of all lanes would want
+/// one bank.
+template <class Bits>
+struct SplitterTree {
+  Bits* nodes;  // 2^bits, of which the first one does not count
+  uint32_t bits;
+
+  /// The whole block. `splitters`: of which 2^shift apart ones are this tree's; the first does not count.
+  __device__ __forceinline__ void plant(const Bits* splitters, uint32_t shift) const {
+    for (uint32_t i = threadIdx.x; i < 1u << bits; i += blockDim.x) {
+      const uint32_t level = 31 - static_cast<uint32_t>(__clz(static_cast<int>(max(i, 1u))));
+      if (i > 0) nodes[i] = splitters[(2 * (i - (1u << level)) + 1) << (bits - level - 1) << shift];
+    }
+  }
+  /// The buckets of some ordered keys, whose ways down are under way together.
+  template <uint32_t keys>
+  __device__ __forceinline__ void find(const Bits (&key)[keys], uint32_t (&bucket)[keys]) const {
+#pragma unroll
+    for (uint32_t k = 0; k < keys; ++k) bucket[k] = 1;
+#pragma unroll 1
+    for (uint32_t level = 0; level < bits; ++level)
+#pragma unroll
+      for (uint32_t k = 0; k < keys; ++k) bucket[k] = 2 * bucket[k] + (nodes[bucket[k]] <= key[k] ? 1 : 0);
+#pragma unroll
+    for (uint32_t k = 0; k < keys; ++k) bucket[k] -= 1u << bits;
+  }
+};
+
+/// Stands for digits that a SplitterTree finds.
+template <class Bits>
+struct SplitDigits {};
+
 template <class Bits>
 struct KeyInterval {
   Bits first;

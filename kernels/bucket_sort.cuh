@@ -89,7 +89,7 @@ struct BucketRange {
 };
 
 /// What becomes of a bucket whose keys crowd in few parts.
-enum class Crowded : uint32_t { by_digits, left_alone };
+enum class Crowded : uint32_t { by_digits, left_alone, only_digits };
 
 /// Parts: BucketParts, or RealParts of floats.
 template <class Bits, class Value, class Policy, Crowded crowded, class Parts = BucketParts>
@@ -100,8 +100,8 @@ class Bucket {
   static constexpr uint32_t threads = Policy::threads;
   static constexpr uint32_t keys_a_thread = Policy::keys_a_thread;
   static constexpr uint32_t words = BucketShared::words;
-  static constexpr bool only_digits = is_short_key<Bits>;
-  static_assert(!only_digits || crowded == Crowded::by_digits);
+  static constexpr bool only_digits = is_short_key<Bits> || crowded == Crowded::only_digits;
+  static_assert(!only_digits || crowded != Crowded::left_alone);
 
   __device__ __forceinline__ Bucket(BucketShared& shared, const BucketArrays<Bits, Value>& arrays,
                                     const KeyMap<Bits>& map)
@@ -647,7 +647,7 @@ class Bucket {
     sort_staged();
   }
   __device__ __forceinline__ void sort_staged() {
-    if constexpr (crowded == Crowded::by_digits)
+    if constexpr (crowded != Crowded::left_alone)
       sort_staged_by_digits<BucketShared, Bits, with_values, threads, keys_a_thread>(
           shared_, lead_, range_.size, arrays_.ranking);
   }
@@ -725,6 +725,8 @@ __global__ __launch_bounds__(Policy::threads, Policy::blocks_a_multiprocessor) v
   constexpr bool is_last = value_bytes<Value> == 0 && crowded == Crowded::by_digits;
   constexpr bool by_value = !std::is_same_v<Parts, BucketParts>;
   if (is_last && (plan->was_dealt() && plan->is_real) != by_value) return;
+  if constexpr (may_split<Bits, Value> && crowded != Crowded::by_digits)
+    if ((plan->is_split != 0) != (crowded == Crowded::only_digits)) return;
   auto& shared = shared_memory<Shared<Bits, Value, Policy>>();
   Bucket<Bits, Value, Policy, crowded, Parts> sorter(shared, task.arrays, task.map);
   const auto keys_of = [&](const ListedBucket& bucket) { return task.source(*plan) + bucket.first; };

@@ -581,6 +581,37 @@ __global__ __launch_bounds__(Policy::threads,
   GridSort<Buckets, Value, ranking, Policy>(shared_memory<Shared<Buckets, Value, Policy>>(), task).sort();
 }
 
+/// For up to grid_capacity records.
+template <class Policy, class Bits, class Value>
+Task<Bits, Value> task_of(const SortArrays<Bits, Value>& arrays, KeyMap<Bits> map,
+                          const GridSortWorkspace<Bits>& workspace) {
+  static_assert(Policy::most_blocks <= most_grid_blocks);
+  const uint64_t most_blocks = std::min(multiprocessors(), Policy::most_blocks);
+  const uint64_t wanted = (arrays.count + Policy::least_share - 1) / Policy::least_share;
+  const uint64_t blocks = std::min(most_blocks, wanted);
+  // Whole warps of records, so that the blocks' loads begin where lines of memory do.
+  const uint64_t share = align_up((arrays.count + blocks - 1) / blocks, warp_threads);
+  if (share > Policy::most_share) throw std::length_error("more records than the blocks of the grid hold");
+  // Large shares make smaller buckets, so that there is room for some that are larger than others.
+  const uint64_t buckets =
+      share > Policy::Finish::most_keys / 2 ? std::min<uint64_t>(2 * blocks, digit_values) : blocks;
+  const uint64_t most_in_bucket =
+      std::min<uint64_t>(Policy::Finish::most_keys,
+                         std::max<uint64_t>(crowded_bucket * (arrays.count / buckets), Policy::threads));
+  return {.arrays = arrays,
+          .map = map,
+          .share = static_cast<uint32_t>(share),
+          .buckets = static_cast<uint32_t>(buckets),
+          .most_in_bucket = static_cast<uint32_t>(most_in_bucket),
+          .counts = workspace.counts.data(),
+          .differing = workspace.differing.data()};
+}
+
+template <class Bits, class Value>
+uint32_t blocks_of(const Task<Bits, Value>& task) {
+  return static_cast<uint32_t>((task.arrays.count + task.share - 1) / task.share);
+}
+
 template <class Bits, class Value, class Policy>
 constexpr size_t shared_bytes() {
   constexpr size_t usual = sizeof(Shared<UsualBuckets<Bits>, Value, Policy>);
@@ -607,35 +638,14 @@ uint64_t grid_capacity() {
 template <Ranking ranking, class Policy, class Bits, class Value>
 void grid_sort(const SortArrays<Bits, Value>& arrays, KeyMap<Bits> map,
                const GridSortWorkspace<Bits>& workspace, cudaStream_t stream) {
-  static_assert(Policy::most_blocks <= most_grid_blocks);
   using namespace grid_sort_detail;
   if (arrays.count == 0) return;
-  const uint64_t most_blocks = std::min(multiprocessors(), Policy::most_blocks);
-  const uint64_t wanted = (arrays.count + Policy::least_share - 1) / Policy::least_share;
-  const uint64_t blocks = std::min(most_blocks, wanted);
-  // Whole warps of records, so that the blocks' loads begin where lines of memory do.
-  const uint64_t share = align_up((arrays.count + blocks - 1) / blocks, warp_threads);
-  if (share > Policy::most_share) throw std::length_error("more records than the blocks of the grid hold");
-  // Large shares make smaller buckets, so that there is room for some that are larger than others.
-  const uint64_t buckets =
-      share > Policy::Finish::most_keys / 2 ? std::min<uint64_t>(2 * blocks, digit_values) : blocks;
-  const uint64_t most_in_bucket =
-      std::min<uint64_t>(Policy::Finish::most_keys,
-                         std::max<uint64_t>(crowded_bucket * (arrays.count / buckets), Policy::threads));
-  const Task<Bits, Value> task{.arrays = arrays,
-                               .map = map,
-                               .share = static_cast<uint32_t>(share),
-                               .buckets = static_cast<uint32_t>(buckets),
-                               .most_in_bucket = static_cast<uint32_t>(most_in_bucket),
-                               .counts = workspace.counts.data(),
-                               .differing = workspace.differing.data()};
+  const Task<Bits, Value> task = task_of<Policy>(arrays, map, workspace);
   auto kernel = grid_sort_kernel<UsualBuckets<Bits>, Value, ranking, Policy>;
   if constexpr (value_bytes<Value> == 0 && !is_short_key<Bits>)
     if (map.is_of_floats()) kernel = grid_sort_kernel<RealBuckets<Bits>, Value, ranking, Policy>;
-  launch_cooperative(kernel,
-                     {static_cast<uint32_t>((arrays.count + share - 1) / share), Policy::threads,
-                      shared_bytes<Bits, Value, Policy>()},
-                     stream, task);
+  launch_cooperative(kernel, {blocks_of(task), Policy::threads, shared_bytes<Bits, Value, Policy>()}, stream,
+                     task);
 }
 
 }  // namespace sweepsort

@@ -28,7 +28,8 @@ inline constexpr uint32_t msd_most_buckets = 1u << 16;
 inline constexpr uint32_t msd_digit_bits = 8;
 inline constexpr uint32_t msd_digits = 1u << msd_digit_bits;
 
-/// Lists of buckets, sorted in this order. A bucket that its kernel finds too crowded joins one of the last two.
+/// Lists of buckets, sorted in this order. A bucket that its kernel finds too crowded joins one of the last
+/// two.
 enum BucketClass : uint32_t {
   small_buckets,  // by parts (bucket_sort.cuh), in small blocks
   large_buckets,  // the same in large ones
@@ -52,6 +53,11 @@ inline constexpr uint32_t most_counted_keys = 1u << 17;
 /// u64+u64 2^24 0.61 (1.38, 1.42); but u32+u32 2^28 6.1 (5.6, 6.1).
 template <class Bits>
 inline constexpr bool may_stand_apart = sizeof(Bits) == 8;
+
+/// Whether crowded pairs are divided by splitters (splitters.cuh). Keys of 4 bytes have few digits to pass,
+/// and keys alone pass them quickly.
+template <class Bits, class Value>
+inline constexpr bool may_split = sizeof(Bits) == 8 && value_bytes<Value> != 0;
 
 /// Jobs of the second level at most: one a parent, and one more for each one and a half times a parent's
 /// mean.
@@ -111,6 +117,7 @@ struct MsdPlan {
   uint64_t keys;                // that are divided into buckets: all but those of frequent values
   uint32_t bucket_bits;         // 2^bucket_bits buckets
   uint32_t is_pieced;           // they follow the keys' distribution: `pieces`
+  uint32_t is_split;            // they lie between splitters, and `map` means nothing
   uint32_t piece_bits;          // 2^this pieces
   uint32_t looks_for_frequent;  // values: a bucket is crowded
   uint32_t finished_finders;
@@ -187,7 +194,9 @@ struct MsdPlan {
   /// partition is not wanted.
   SWEEPSORT_HOST_DEVICE bool was_dealt() const { return tries_deal() && !deal_failed; }
   /// The histogram is wanted.
-  SWEEPSORT_HOST_DEVICE bool counts_buckets() const { return !is_unfit && !is_settled() && !was_dealt(); }
+  SWEEPSORT_HOST_DEVICE bool counts_buckets() const {
+    return !is_unfit && !is_split && !is_settled() && !was_dealt();
+  }
   /// The hope is that no two values meet in a bucket: a value's bucket is its distance from `map.lowest`,
   /// modulo the number of buckets, so that the sample need not tell where the values begin.
   SWEEPSORT_HOST_DEVICE bool has_value_buckets() const {
@@ -306,6 +315,7 @@ struct ClassLimits {
   BucketClass set_apart;  // those of this class are, if they have few values; bucket_classes: none are
   uint32_t counts_dense;  // as are those of all classes that have even fewer
   uint32_t least_narrow;  // pairs: buckets of fewer, and large ones, have no narrow keys; 0: none have
+  uint32_t most_split[large_buckets + 1];  // the same of keys between splitters
 };
 
 /// The first of `size` sorted numbers that is not below `wanted`.
@@ -323,8 +333,9 @@ __device__ __forceinline__ uint32_t first_from(const uint32_t* numbers, uint32_t
 
 /// What the decision is made from, and where it goes.
 struct Decision {
-  BinCounts counts;        // by bucket
-  BinCounts dealt_counts;  // if the keys were dealt
+  BinCounts counts;              // by bucket
+  BinCounts dealt_counts;        // if the keys were dealt
+  const uint8_t* has_one_value;  // by bucket, between splitters
   uint64_t* offsets;
   ClassLimits limits;
   BucketLists lists;
@@ -426,18 +437,31 @@ __global__ __launch_bounds__(decide_threads) void decide_kernel(const __grid_con
     return;
   }
 
-  const bool is_sorted = plan->has_apart && bucket == plan->bucket_apart;  // by the partitions
+  // By the partitions.
+  const bool is_sorted = plan->is_split ? size != 0 && decision.has_one_value[bucket] != 0
+                                        : plan->has_apart && bucket == plan->bucket_apart;
   const bool is_wanted = size != 0 && !is_sorted;
   const ClassLimits& limits = decision.limits;
   uint32_t size_class =
       small_buckets;  // the next one takes larger buckets; behind few_valued_buckets none does
   while (size_class <= few_valued_buckets && size > limits.most_keys[size_class]) ++size_class;
-  bool is_too_large = size_class > (was_dealt ? large_buckets : few_valued_buckets) && is_wanted;
+  bool is_too_large =
+      size_class > (was_dealt || plan->is_split ? large_buckets : few_valued_buckets) && is_wanted;
   uint32_t which = size_class;
   ListedBucket listed{};
   bool may_be_narrow = false;
   BucketParts narrow_parts{};
-  if (is_wanted && !is_too_large) {
+  if (is_wanted && !is_too_large && plan->is_split) {
+    which = size <= limits.most_split[small_buckets]   ? small_buckets
+            : size <= limits.most_split[large_buckets] ? large_buckets
+                                                       : crowded_buckets;
+    listed = {.first = offset,
+              .taken_out_before = 0,
+              .size = static_cast<uint32_t>(size),
+              .number = static_cast<uint16_t>(bucket),
+              .is_narrow = 0,
+              .parts = BucketParts::not_known()};
+  } else if (is_wanted && !is_too_large) {
     const uint32_t of_map = plan->has_apart && bucket > plan->bucket_apart ? bucket - 2 : bucket;
     auto interval = was_dealt && plan->is_real ? interval_of(plan->real, bucket)
                     : plan->is_pieced          ? interval_of(plan->pieced_buckets(), of_map)
@@ -484,7 +508,7 @@ __global__ __launch_bounds__(decide_threads) void decide_kernel(const __grid_con
     append(decision.lists[list], &plan->listed[list], listed, is_member && is_wanted);
   };
   // The kernels that take most buckets find no parts.
-  const bool finds_parts = which <= large_buckets && !listed.parts.are_known();
+  const bool finds_parts = which <= large_buckets && !listed.parts.are_known() && !plan->is_split;
   // Where some values are frequent, others repeat.
   append_to(plan->frequent != 0 ? repeating_buckets : small_buckets, which == small_buckets && !finds_parts);
   append_to(plan->with_values ? crowded_buckets : repeating_buckets, which == small_buckets && finds_parts);

@@ -1,5 +1,5 @@
-// msd_sample.cuh - the sample that the survey looks at (msd_survey.cuh), collected by many blocks: one alone would wait
-// for one sector of memory after the other.
+// msd_sample.cuh - the sample that the survey looks at (msd_survey.cuh), collected by many blocks: one alone
+// would wait for one sector of memory after the other.
 //
 //     keys     [..|..|..|..|..|..|..|..|..]
 //     samples   ab       ab       ab          4,096 pairs of neighbours at equal distances: order, range, values
@@ -34,8 +34,10 @@ inline constexpr uint32_t places_a_round = threads * halves_in_flight / 2;
 /// Where the pieces of a map are made from, if they are coarse; fine ones are from four times as many.
 inline constexpr uint32_t piece_places = 2 * places_a_round;
 inline constexpr uint32_t fine_piece_places = 4 * piece_places;
-/// Pairs may have coarse pieces alone.
-constexpr uint32_t most_places(bool with_values) { return with_values ? piece_places : fine_piece_places; }
+/// Pairs may have coarse pieces alone; but splitters want a larger sample, too.
+constexpr uint32_t most_places(bool with_values, bool may_split) {
+  return with_values && !may_split ? piece_places : fine_piece_places;
+}
 inline constexpr uint32_t sample_threads = 256;
 
 /// Two neighbours, which one load brings.
@@ -87,6 +89,7 @@ struct Task {
   uint32_t has_fine_pieces;  // a map, if it has any
   uint32_t asks_for_clumps;
   uint32_t may_deal;
+  uint32_t split_bits;  // 2^this buckets between splitters, if keys are crowded; 0: none
   CollectedSample<Bits> sample;
 };
 

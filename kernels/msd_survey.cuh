@@ -11,7 +11,8 @@
 //        ▼
 //     a larger sample says which values are frequent (frequent_survey.cuh), and buckets of the others are made
 //
-// Of pairs no larger sample is taken: one value may be frequent, and gets a bucket of its own.
+// Of pairs no larger sample is taken: one value may be frequent, and gets a bucket of its own. Pairs with 8-byte
+// keys that crowd all the same are divided by splitters (splitters.cuh).
 //
 // Many blocks collect what one then looks at (msd_sample.cuh).
 //
@@ -73,6 +74,8 @@ inline constexpr uint64_t frequent_from = uint64_t{1} << (sizeof(Bits) == 8 ? 23
 inline constexpr uint32_t frequent_top_share = 2;
 /// From so many keys on 4,096 samples do not tell any more whether keys clump together.
 inline constexpr uint64_t clumps_below = uint64_t{1} << 26;
+/// Keys with so many live bits take so few passes that splitters are no better (live_bits.cuh).
+inline constexpr uint32_t most_passed_bits = 40;
 /// So many samples of a value are no chance.
 inline constexpr uint32_t least_times = 8;
 
@@ -174,7 +177,8 @@ class Survey {
     }
     if (task_.with_values && has_top) {
       if (!may_stand_apart<Bits> || maybe_few_ || most_seen_besides_top() >= least_times) {
-        if (threadIdx.x == 0) plan_.is_unfit = 1;
+        const bool splits = may_split_now();
+        if (threadIdx.x == 0) give_up(splits);
         return;
       }
       put_apart(top);
@@ -195,6 +199,7 @@ class Survey {
         repeated > most_repeated && repeated * (task_.count / samples) > samples / 2 * keys_a_value;
     const bool repeats =
         shared_.map.range < (task_.count - 1) / keys_a_value || (is_even_by_value && repeats_often);
+    const bool splits = may_split_now();
     if (threadIdx.x == 0) {
       is_crowded |= has_top && !has_apart_;
       const bool may_count = !task_.with_values && shared_.map.is_exact(msd_most_buckets);
@@ -209,13 +214,14 @@ class Survey {
       plan_.looks_for_frequent =
           is_unfit && is_crowded && !is_dense && is_worth_it && !task_.with_values && is_unordered;
       shared_.deals = plan_.deals;
+      if (is_unfit && !plan_.looks_for_frequent) give_up(splits && !repeats);
     }
     __syncthreads();
     if (shared_.deals) narrow_map();
   }
 
-  /// Divides the range anew, for the keys that are left when the values of the table are taken out. False: that
-  /// is no better.
+  /// Divides the range anew, for the keys that are left when the values of the table are taken out. False:
+  /// that is no better.
   __device__ __forceinline__ bool divide_rest() {
     for (uint32_t s = threadIdx.x; s < value_table::slots; s += threads)
       shared_.frequent[s] = DeviceAtomic<AtomicWord<Bits>>(table_.keys[s]).load(cuda::memory_order_relaxed);
@@ -331,6 +337,26 @@ class Survey {
     return block_reduce<threads>(most, shared_.warp_sums, larger);
   }
 
+  /// Whether splitters are better than passes by digits, of which the sample shows that there are many.
+  __device__ __forceinline__ bool may_split_now() {
+    if (task_.split_bits == 0 || maybe_few_ || plan_.guess() != Guess::unordered) return false;
+    Bits differing = 0;
+#pragma unroll
+    for (uint32_t k = 0; k < samples_a_thread; ++k) differing |= key_[k] ^ least_;
+    const auto either = [](Bits a, Bits b) { return static_cast<Bits>(a | b); };
+    differing = block_reduce<threads>(differing, shared_.least, either);
+    return __popcll(differing) > static_cast<int>(most_passed_bits);
+  }
+  /// One thread: no map divides the keys.
+  __device__ __forceinline__ void give_up(bool splits) {
+    plan_.is_unfit = !splits;
+    plan_.is_split = splits;
+    if (!splits) return;
+    plan_.has_apart = 0;
+    plan_.is_pieced = 0;
+    plan_.bucket_bits = task_.split_bits;
+  }
+
   /// Pairs: `value` gets a bucket of its own, and divide() divides the range for the other keys.
   __device__ __forceinline__ void put_apart(Bits value) {
     has_apart_ = true;
@@ -402,8 +428,9 @@ class Survey {
     return finds_crowd(1, [&](Bits key) { return (is_pieced ? pieced(key) : even(key)) % bucket_counters; });
   }
 
-  /// Whether one of the counters that `slot_of` names, each for up to so many buckets, has many more samples than chance
-  /// gives it: so many that one of its buckets has four times what any kernel finishes, and the histogram can be spared.
+  /// Whether one of the counters that `slot_of` names, each for up to so many buckets, has many more samples
+  /// than chance gives it: so many that one of its buckets has four times what any kernel finishes, and the
+  /// histogram can be spared.
   template <class Slot>
   __device__ __forceinline__ bool finds_crowd(uint32_t buckets, Slot slot_of) {
     uint32_t most = 0;
@@ -414,8 +441,8 @@ class Survey {
                             most * (task_.count / samples) > uint64_t{buckets} * 4 * task_.most_keys) != 0;
   }
 
-  /// The same of buckets that are still to be made, by pieces: even if one of these had all buckets, they would be no
-  /// narrower than a cell, which no more than two share.
+  /// The same of buckets that are still to be made, by pieces: even if one of these had all buckets, they
+  /// would be no narrower than a cell, which no more than two share.
   __device__ __forceinline__ bool is_crowded_in_any_pieces(const BucketMap<Bits>& map, uint32_t bucket_bits) {
     const uint32_t cell_bits = piece_bits() + bucket_bits;
     const bool crowded = finds_crowd(2, [&](Bits key) {
@@ -663,7 +690,7 @@ __global__ void survey_digest_kernel(const Digest<Bits>* digest, uint32_t bucket
     plan->deals = 0;
     plan->is_pieced = 0;
     plan->frequent = 0;
-  } else if (!plan->is_pieced) {
+  } else if (!plan->is_pieced && !plan->is_split) {
     plan->map = BucketMap<Bits>::over(digest->minimum(), range, 1u << bucket_bits);
     plan->bucket_bits = bucket_bits;
   }

@@ -8,6 +8,7 @@
 //                             │  pairs one may be, and has a bucket of its own
 //                             ├─ even: in ──> parents ──> chunks of buckets ──> out (uncounted_partition.cuh)
 //     in ──read────> counts ──┼─ each bucket one value: written from the counts
+//                             │  (pairs that a map does not divide: between splitters, splitters.cuh)
 //                             ├─ in ──> scratch ──> out ──> out      level 1, level 2, each bucket in a block
 //                             │         scratch ──> out ──> scratch ──> out     the others, then the frequent
 //                             └─ a bucket that no kernel here finishes: nothing, `falls_back` is set
@@ -35,6 +36,7 @@
 #include "kernels/radix_partition.cuh"
 #include "kernels/rearrange.cuh"
 #include "kernels/sort_arrays.cuh"
+#include "kernels/splitters.cuh"
 #include "kernels/uncounted_partition.cuh"
 #include "kernels/value_codes.cuh"
 #include "kernels/value_table.cuh"
@@ -59,7 +61,7 @@ struct MsdWorkspace {
   using Policy = Policy_;
   static constexpr uint32_t most_spans = 512;  // blocks of the first level
   static constexpr bool with_values = value_bytes<Value> != 0;
-  static constexpr uint32_t most_places = survey_detail::most_places(with_values);
+  static constexpr uint32_t most_places = survey_detail::most_places(with_values, Policy::splits);
 
   DeviceSpan<MsdPlan<Bits>> plan;
   DeviceSpan<value_table::Table<Bits>> values;
@@ -78,6 +80,7 @@ struct MsdWorkspace {
   DeviceSpan<ListedBucket> lists;     // BucketLists
   DeviceSpan<uint64_t> dealt_counts;  // by bucket
   DeviceSpan<uint16_t> dealt_chunks;
+  SplitterWorkspace<Bits> splitters;
 
   /// `is_wanted` false: takes next to nothing, and cannot be used, unless it `counts_few_values`. Up to
   /// `dealt` keys may be partitioned without being counted.
@@ -99,7 +102,8 @@ struct MsdWorkspace {
         job_counts(workspace.take<uint32_t>(is_wanted ? uint64_t{msd_most_jobs} * msd_digits : 0)),
         lists(workspace.take<ListedBucket>(is_wanted ? BucketLists::entries : 0)),
         dealt_counts(workspace.take<uint64_t>(has_dealt(dealt) ? msd_most_buckets : 0)),
-        dealt_chunks(workspace.take<uint16_t>(has_dealt(dealt) ? chunks(dealt) : 0)) {}
+        dealt_chunks(workspace.take<uint16_t>(has_dealt(dealt) ? chunks(dealt) : 0)),
+        splitters(workspace, is_wanted && Policy::splits) {}
 
   /// What the survey looks at lies where buckets will be listed.
   std::byte* sample() const {
@@ -356,6 +360,7 @@ class MsdRun {
                           .has_fine_pieces = !with_values && count >= Policy::fine_from,
                           .asks_for_clumps = count >= Policy::clumps_from && count < clumps_below,
                           .may_deal = may_deal_,
+                          .split_bits = split_bits_,
                           .sample = CollectedSample<Bits>::in(workspace_.sample(), workspace_.most_places)};
     collect_sample(task, settings_.wanted, plan_, stream_);
     if (settings_.digest == nullptr)
@@ -368,6 +373,12 @@ class MsdRun {
     launch_chained(survey_kernel<Bits>,
                    {1 + digesting, threads, std::max(sizeof(Shared<Bits>), sizeof(DigestShared<Bits>))},
                    stream_, task, beside, plan_, workspace_.values.data());
+    if constexpr (Policy::splits)
+      if (split_bits_ != 0) {
+        const uint32_t size = splitters_detail::sampled(split_bits_);
+        choose_splitters<device_ranking>(reinterpret_cast<Bits*>(task.sample.places), size, settings_.map,
+                                         workspace_.splitters, plan_, stream_);
+      }
     if constexpr (!with_values) {
       const FrequentSample<Bits> sample{
           .keys = arrays_.keys_scratch,
@@ -407,10 +418,26 @@ class MsdRun {
     launch_chained(bucket_histogram_detail::bucket_histogram_kernel<Bits>,
                    {spans_.number, WideCounters::threads, sizeof(bucket_histogram_detail::Shared)}, stream_,
                    histogram, plan_);
-    const Decision decision{
+    if constexpr (Policy::splits)
+      if (split_bits_ != 0)
+        launch_chained(
+            splitters_detail::histogram_kernel<Bits>,
+            {spans_.number, splitters_detail::histogram_threads,
+             sizeof(splitters_detail::HistogramShared<Bits>)},
+            stream_,
+            splitters_detail::HistogramTask<Bits>{.keys = arrays_.keys_in,
+                                                  .count = arrays_.count,
+                                                  .span = spans_.keys,
+                                                  .map = settings_.map,
+                                                  .splitters = workspace_.splitters.splitters.data(),
+                                                  .counts = counts,
+                                                  .span_counts = workspace_.span_counts.data()},
+            static_cast<const MsdPlan<Bits>*>(plan_));
+    Decision decision{
         .counts = counts,
         .dealt_counts = {.words = reinterpret_cast<unsigned long long*>(workspace_.dealt_counts.data()),
                          .are_halves = false},
+        .has_one_value = workspace_.splitters.has_one_value.data(),
         .offsets = workspace_.offsets.data(),
         .limits = {{Small::most_keys, Large::most_keys, counts_larger_ ? most_counted_keys : 0},
                    {std::countr_zero(Small::parts), std::countr_zero(Large::parts)},
@@ -418,10 +445,15 @@ class MsdRun {
                    : takes_bits_ ? small_buckets
                                  : bucket_classes,
                    counts_dense_,
-                   leaves_narrow_ ? granule<NarrowKey<Bits>, Value> : 0},
+                   leaves_narrow_ ? granule<NarrowKey<Bits>, Value> : 0,
+                   {}},
         .lists = {workspace_.lists.data()},
         .frequent_buckets = &listed_->buckets[0],
         .frequent_starts = &listed_->starts[0]};
+    if constexpr (Policy::splits) {
+      decision.limits.most_split[small_buckets] = Policy::SplitSmall::most_keys;
+      decision.limits.most_split[large_buckets] = Policy::SplitLarge::most_keys;
+    }
     launch_chained(decide_kernel<Bits>,
                    {msd_most_buckets / decide_threads, decide_threads, sizeof(DecideShared)}, stream_,
                    decision, plan_, workspace_.expansion.data());
@@ -443,15 +475,18 @@ class MsdRun {
                              .span = spans_.keys,
                              .rest_counts = workspace_.rest_counts.data(),
                              .offsets = offsets_,
+                             .splitters = workspace_.splitters.splitters.data(),
+                             .has_one_value = workspace_.splitters.has_one_value.data(),
                              .jobs = nullptr,
                              .job_counts = workspace_.span_counts.data(),
                              .plan = plan_,
                              .map = settings_.map,
                              .outgrows = outgrows_cache<Bits, Value>(arrays_.count)};
     launch_chained(partition_kernel<Bits, Value, ranking, PartitionPolicy, 0>, shape, stream_, level);
-    launch_chained(count_jobs_kernel<Bits, Value>, {multiprocessors(), count_threads, sizeof(CountShared)},
-                   stream_, level.keys, offsets_, workspace_.job_keys(arrays_.count), plan_,
-                   workspace_.jobs.data(), workspace_.job_counts.data());
+    launch_chained(count_jobs_kernel<Bits, Value>,
+                   {multiprocessors(), count_threads, sizeof(CountShared<Bits>)}, stream_, level.keys,
+                   offsets_, workspace_.job_keys(arrays_.count), plan_, workspace_.jobs.data(),
+                   workspace_.job_counts.data(), level.splitters);
     level.jobs = workspace_.jobs.data();
     level.job_counts = workspace_.job_counts.data();
     shape.shared_bytes = sizeof(Shared<Bits, Value, PartitionPolicy, 1>);
@@ -474,6 +509,11 @@ class MsdRun {
       if (leaves_narrow_)
         sort_narrow_pairs<Policy>(task(few_valued_buckets, crowded_buckets), plan_, stream_);
     if constexpr (with_values) {
+      if constexpr (Policy::splits)
+        if (split_bits_ != 0) {
+          sort_class<typename Policy::SplitSmall, Crowded::only_digits>(small_buckets, crowded_buckets);
+          sort_class<typename Policy::SplitLarge, Crowded::only_digits>(large_buckets, crowded_buckets);
+        }
       sort_class<Large, Crowded::by_digits>(crowded_buckets, crowded_buckets);
     } else {
       namespace counting = bucket_counting_detail;
@@ -525,6 +565,7 @@ class MsdRun {
   bool takes_bits_ =
       !with_values && arrays_.count >= Policy::sparse_from && !counts_large_ && !counts_larger_;
   bool counts_dense_ = takes_bits_ || counts_large_;
+  uint32_t split_bits_ = split_bits<Bits, Policy>(arrays_.count);
   bool leaves_narrow_ = leaves_narrow_pairs<Bits, Value> && arrays_.count >= Policy::narrow_from;
   MsdPlan<Bits>* plan_ = workspace_.plan.data();
   const uint64_t* offsets_ = workspace_.offsets.data();

@@ -54,8 +54,8 @@ __device__ __forceinline__ uint32_t bin_capacity(float share) {
   return (room + granule_ - 1) / granule_ * granule_;
 }
 
-/// All bins together: the sum of bin_capacity, which is largest if all shares are alike; then the roots of 256 of
-/// them are 16 times that of a tile.
+/// All bins together: the sum of bin_capacity, which is largest if all shares are alike; then the roots of
+/// 256 of them are 16 times that of a tile.
 static_assert(msd_digits == 16 * 16);
 template <class Policy, uint32_t granule_>
 inline constexpr uint32_t slots =
@@ -108,8 +108,8 @@ struct Shared {
   uint32_t job;
   const Bits* keys_in;  // of this level; second level of pairs: the records
   Stored* keys_out;
-  // Pairs' bins leave no room for more.
-  MapPiece pieces[with_values ? 1u << coarse_piece_bits : most_map_pieces];
+  // Or splitters of a level. Pairs' bins leave no room for more.
+  alignas(8) MapPiece pieces[with_values ? 1u << coarse_piece_bits : most_map_pieces];
   uint32_t warp_counts[warps][msd_digits];  // pairs: a histogram a warp, then where its records of a digit go
   alignas(128) Stored keys[LevelWays::to_records ? 1 : bin_slots];
   alignas(128) Value values[with_values && !LevelWays::to_records ? bin_slots : 1];
@@ -146,16 +146,16 @@ __device__ __forceinline__ PairRecords<Bits, Value> records_of(const Bits* keys)
   return {reinterpret_cast<PairRecord<Bits, Value>*>(const_cast<Bits*>(keys))};
 }
 
-/// Keys whose bins' ends the second-level cache is asked to keep, in larger arrays than it holds. Measured with
-/// values; keys alone that are counted were not timed by themselves.
+/// Keys whose bins' ends the second-level cache is asked to keep, in larger arrays than it holds. Measured
+/// with values; keys alone that are counted were not timed by themselves.
 template <class Bits>
 inline constexpr bool may_outgrow_cache = sizeof(Bits) == 8;
 
 /// Whether what a tile leaves unfinished in lines of the second-level cache is displaced before the next tile
-/// comes. H200, uniform records in columns, us, streaming loads and stores without a hint -> plain loads and stores to
-/// be kept: u64+u32 2^21 146 -> 158, 2^22 218 -> 222, 2^23 337 -> 329, 2^24 562 -> 540, 2^28 7,300 -> 6,830;
-/// u64+u64 2^21 148 -> 153, 2^22 as before, 2^23 356 -> 349, 2^28 8,540 -> 8,220; u32+u32 2^21 121 -> 132,
-/// 2^24 405 -> 399, 2^28 4,440 -> 4,470.
+/// comes. H200, uniform records in columns, us, streaming loads and stores without a hint -> plain loads and
+/// stores to be kept: u64+u32 2^21 146 -> 158, 2^22 218 -> 222, 2^23 337 -> 329, 2^24 562 -> 540, 2^28 7,300
+/// -> 6,830; u64+u64 2^21 148 -> 153, 2^22 as before, 2^23 356 -> 349, 2^28 8,540 -> 8,220; u32+u32 2^21 121
+/// -> 132, 2^24 405 -> 399, 2^28 4,440 -> 4,470.
 template <class Bits, class Value>
 constexpr bool outgrows_cache(uint64_t count) {
   return may_outgrow_cache<Bits> && count * (sizeof(Bits) + value_bytes<Value>) > uint64_t{64} << 20;
@@ -171,7 +171,9 @@ struct Level {
   uint64_t span;                // first level: records a job
   const uint32_t* rest_counts;  // the same if the frequent ones were taken out
   const uint64_t* offsets;      // of all buckets
-  const PartitionJob* jobs;     // second level
+  const Bits* splitters;
+  const uint8_t* has_one_value;  // by bucket, between splitters
+  const PartitionJob* jobs;      // second level
   const uint32_t* job_counts;
   MsdPlan<Bits>* plan;
   KeyMap<Bits> map;
@@ -193,6 +195,7 @@ class Partition {
   static constexpr uint32_t batch = Policy::batch;
   /// One value's records are so many that a warp's lanes would queue up for the counter of its digit.
   static constexpr bool has_apart = std::is_same_v<Buckets, BucketsBeside<Bits>>;
+  static constexpr bool is_split = std::is_same_v<Buckets, SplitDigits<Bits>>;
   static_assert(keys_a_thread % batch == 0);
 
   __device__ __forceinline__ Partition(PartitionShared& shared, const Level<Bits, Value>& level,
@@ -206,6 +209,7 @@ class Partition {
     // From the first level on the arrays hold ordered bits, until the buckets are sorted. (The second level
     // writes the keys of a bucket apart, which is not, as the caller has them.)
     maps_at_load_ = level_number == 0 && !level.map.is_identity();
+    maps_back_ = is_split && level_number == 1 && !level.map.is_identity();
     if (threadIdx.x == 0) {
       shared.keys_in = level.keys.source(level_number, *level.plan);
       shared.keys_out = reinterpret_cast<Stored*>(level.keys.destination(level_number, *level.plan));
@@ -221,6 +225,7 @@ class Partition {
       const uint32_t child = level_.plan->bucket_apart >> shift_;
       digit_apart_ = child / digits_ == job_.parent ? child % digits_ : msd_digits;
     }
+    if constexpr (is_split) splitters().plant(level_.splitters + ((job_.parent * digits_) << shift_), shift_);
     return true;
   }
 
@@ -374,8 +379,25 @@ class Partition {
     from.first.template load<streaming>(i * warp_threads, keys_[i], values_[with_values ? i : 0]);
   }
 
-  __device__ __forceinline__ uint32_t digit_of(Bits ordered) const {
-    return (buckets_(ordered) >> shift_) & (digits_ - 1);
+  /// Of a record in registers.
+  __device__ __forceinline__ uint32_t digit_of(uint32_t i) const {
+    if constexpr (is_split)
+      return split_.get(i);
+    else
+      return (buckets_(keys_[i]) >> shift_) & (digits_ - 1);
+  }
+
+  /// Of the job; the last one's are no longer in use.
+  __device__ __forceinline__ SplitterTree<Bits> splitters() const {
+    static_assert(sizeof(shared_.pieces) >= msd_digits * sizeof(Bits));
+    const uint32_t bits = level_number == 0 ? msd_digit_bits : level_.plan->bucket_bits - msd_digit_bits;
+    return {reinterpret_cast<Bits*>(shared_.pieces), bits};
+  }
+  __device__ __forceinline__ void find_digits() {
+    uint32_t digit[keys_a_thread];
+    splitters().find(keys_, digit);
+#pragma unroll
+    for (uint32_t i = 0; i < keys_a_thread; ++i) split_.set(i, digit[i]);
   }
 
   template <bool full>
@@ -388,6 +410,7 @@ class Partition {
 #pragma unroll
       for (uint32_t i = 0; i < keys_a_thread; ++i) keys_[i] = level_.map.to_ordered(keys_[i]);
     }
+    if constexpr (is_split) find_digits();
     if constexpr (with_values)
       bin_in_order<full>(size, next);
     else
@@ -403,7 +426,7 @@ class Partition {
       uint32_t taken[batch];
 #pragma unroll
       for (uint32_t i = 0; i < batch; ++i) {
-        digit[i] = digit_of(keys_[b + i]);
+        digit[i] = digit_of(b + i);
         if (full || own_index(b + i) < size) taken[i] = atomicAdd(&shared_.next[digit[i]], slot::after(0, 1));
       }
 #pragma unroll
@@ -422,14 +445,14 @@ class Partition {
         const HotDigits hot{.share_is_high = 1, .digits = {digit_apart_, digit_apart_}};
 #pragma unroll
         for (uint32_t i = 0; i < keys_a_thread; ++i)
-          ranks.set(i, ranker.rank_hot(hot, digit_of(keys_[i]), full || own_index(i) < size));
+          ranks.set(i, ranker.rank_hot(hot, digit_of(i), full || own_index(i) < size));
         ranker.settle(hot);
         return;
       }
     }
 #pragma unroll
     for (uint32_t i = 0; i < keys_a_thread; ++i)
-      ranks.set(i, ranker.rank(digit_of(keys_[i]), full || own_index(i) < size));
+      ranks.set(i, ranker.rank(digit_of(i), full || own_index(i) < size));
   }
 
   /// Pairs: ranks in the warp, then a scan over the warps, so that equal digits keep their order.
@@ -458,7 +481,7 @@ class Partition {
       uint32_t taken[batch];
 #pragma unroll
       for (uint32_t i = 0; i < batch; ++i) {
-        digit[i] = digit_of(keys_[b + i]);
+        digit[i] = digit_of(b + i);
         taken[i] = slot::after(shared_.warp_counts[warp][digit[i]], ranks.get(b + i));
       }
 #pragma unroll
@@ -471,6 +494,9 @@ class Partition {
   __device__ __forceinline__ void put(uint32_t digit, uint32_t taken, Bits key, const Value& value) {
     if constexpr (has_apart)
       if (level_number == 1 && digit == digit_apart_) key = level_.map.from_ordered(key);
+    if constexpr (is_split && level_number == 1)
+      if (maps_back_ && level_.has_one_value[job_.parent * digits_ + digit] != 0)
+        key = level_.map.from_ordered(key);
     if (slot::has_room(taken))
       shared_.bins().store(slot::number(taken), static_cast<Stored>(key), value);
     else
@@ -540,9 +566,11 @@ class Partition {
   uint32_t digits_;
   uint32_t jobs_;
   bool maps_at_load_;
+  bool maps_back_;        // nobody sorts the bucket
   uint32_t digit_apart_;  // of the value apart; msd_digits: the job has none of its records
   Bits keys_[keys_a_thread] = {};
   Value values_[with_values ? keys_a_thread : 1];
+  Packed16<is_split ? keys_a_thread : 0> split_;  // digits
 };
 
 template <Ranking ranking, class Policy, class Bits, class Value, uint32_t level_number, class Stored,
@@ -568,6 +596,8 @@ __global__ __launch_bounds__(Policy::threads, Policy::blocks_a_multiprocessor) v
   if (!level.plan->partitions_by_counts()) return;
   if (sizeof(Stored) < sizeof(Bits) && !level.plan->has_narrow) return;
   auto& shared = shared_memory<Shared<Bits, Value, Policy, level_number, Stored>>();
+  if constexpr (may_split<Bits, Value>)
+    if (level.plan->is_split) return partition<ranking>(shared, level, SplitDigits<Bits>{});
   if (level.plan->is_pieced) {
     for (uint32_t p = threadIdx.x; p < 1u << level.plan->piece_bits; p += Policy::threads)
       shared.pieces[p] = level.plan->pieces[p];  // take_job() synchronises
@@ -582,7 +612,9 @@ __global__ __launch_bounds__(Policy::threads, Policy::blocks_a_multiprocessor) v
 
 inline constexpr uint32_t count_threads = 1024;
 
+template <class Bits>
 struct CountShared {
+  Bits splitters[msd_digits];
   uint64_t warp_sums[count_threads / warp_threads];
   PartitionJob jobs[msd_most_jobs];
   uint32_t counts[count_threads / warp_threads][msd_digits];
@@ -591,8 +623,8 @@ struct CountShared {
 /// The first level's buckets, cut into the jobs of the second one, none of more than `job_keys` keys; a
 /// thread a parent. Every block finds the same. Returns their number.
 template <class Bits>
-__device__ __forceinline__ uint32_t make_jobs(CountShared& shared, const uint64_t* offsets, uint64_t job_keys,
-                                              const MsdPlan<Bits>& plan) {
+__device__ __forceinline__ uint32_t make_jobs(CountShared<Bits>& shared, const uint64_t* offsets,
+                                              uint64_t job_keys, const MsdPlan<Bits>& plan) {
   const uint32_t parent = threadIdx.x;
   const uint32_t children_bits = plan.bucket_bits - msd_digit_bits;
   const auto first_of = [&](uint32_t p) { return p < msd_digits ? offsets[p << children_bits] : plan.keys; };
@@ -618,10 +650,11 @@ template <class Bits, class Value>
 __global__ __launch_bounds__(count_threads) void count_jobs_kernel(KeyArrays<Bits> keys,
                                                                    const uint64_t* offsets, uint64_t job_keys,
                                                                    MsdPlan<Bits>* plan, PartitionJob* jobs,
-                                                                   uint32_t* job_counts) {
+                                                                   uint32_t* job_counts,
+                                                                   const Bits* splitters) {
   ptx::wait_for_previous_launch();
   if (!plan->partitions_by_counts()) return;
-  CountShared& shared = shared_memory<CountShared>();
+  auto& shared = shared_memory<CountShared<Bits>>();
   const auto records = [&] {
     if constexpr (value_bytes<Value> != 0)
       return records_of<Bits, Value>(keys.source(1, *plan));
@@ -640,6 +673,8 @@ __global__ __launch_bounds__(count_threads) void count_jobs_kernel(KeyArrays<Bit
   const BucketsBeside<Bits> beside = plan->buckets_beside(plan->pieces);
   const bool is_pieced = plan->is_pieced != 0;
   const bool has_apart = may_stand_apart<Bits> && plan->has_apart != 0;
+  const bool is_split = may_split<Bits, Value> && plan->is_split != 0;
+  const SplitterTree<Bits> tree{shared.splitters, plan->bucket_bits - msd_digit_bits};
   const auto digit_of = [&](Bits ordered) {
     const uint32_t bucket = has_apart   ? beside(ordered)
                             : is_pieced ? beside.pieced(ordered)
@@ -649,6 +684,10 @@ __global__ __launch_bounds__(count_threads) void count_jobs_kernel(KeyArrays<Bit
   for (uint32_t number = blockIdx.x; number < made; number += gridDim.x) {
     const PartitionJob& job = shared.jobs[number];
     if (!job.has_row) continue;
+    if (is_split) {
+      tree.plant(splitters + job.parent * digits, 0);
+      __syncthreads();
+    }
     for (uint32_t d = ptx::lane_id(); d < msd_digits; d += warp_threads) shared.counts[warp][d] = 0;
     __syncwarp();
     uint32_t apart = 0;
@@ -660,13 +699,15 @@ __global__ __launch_bounds__(count_threads) void count_jobs_kernel(KeyArrays<Bit
         const uint64_t i = row + u * count_threads + threadIdx.x;
         if (i < job.count) key[u] = records.key_at(job.first + i);
       }
+      uint32_t split[in_flight];
+      if (is_split) tree.find(key, split);
 #pragma unroll
       for (uint32_t u = 0; u < in_flight; ++u) {
         if (row + u * count_threads + threadIdx.x >= job.count) break;
         if (has_apart && key[u] == beside.value)
           ++apart;
         else
-          atomicAdd(&shared.counts[warp][digit_of(key[u])], 1u);
+          atomicAdd(&shared.counts[warp][is_split ? split[u] : digit_of(key[u])], 1u);
       }
     }
     apart = warp_reduce(apart, [](uint32_t a, uint32_t b) { return a + b; });

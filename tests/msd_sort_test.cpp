@@ -18,7 +18,12 @@ namespace {
 using FineMsd = MsdPolicy<PartitionPolicy<256, 4, 2, 1>, BucketSortPolicy<256, 1, 1, 65536>,
                           BucketSortPolicy<256, 4, 1, 65536>, 32, 1, uint64_t{1} << 30, 1, 1>;
 
-// A record is sorted in one of so many distributions: the emulator has time for half of them, under sanitizers a sixth.
+/// The same; what is crowded is divided by splitters.
+using SplittingFine =
+    SplittingMsd<FineMsd, BucketSortPolicy<256, 1, 1, 16384>, BucketSortPolicy<256, 2, 1, 16384>, 64, 1>;
+
+// A record is sorted in one of so many distributions: the emulator has time for half of them, under
+// sanitizers a sixth.
 #ifdef __SANITIZE_ADDRESS__
 constexpr uint32_t shares = 6;
 #else
@@ -224,6 +229,37 @@ TEST_CASE("keys that clump together are left to another sort, if they are asked 
   CHECK(msd_sort<uint64_t, NoValue, FineMsd>(uniform, {}).falls_back == 0);
   CHECK(msd_sort<uint64_t, NoValue, FineMsd>(clumped, {}).falls_back == 1);
   if (on_gpu) CHECK(msd_sort<uint64_t, NoValue>(clumped, {}).falls_back == 0);
+}
+
+TEMPLATE_PRODUCT_TEST_CASE("crowded pairs are divided by splitters, whatever their values' shares",
+                           "[device]", std::pair, ((uint64_t, uint64_t), (int64_t, uint32_t))) {
+  using Key = typename TestType::first_type;
+  using Value = typename TestType::second_type;
+  const uint64_t count = on_gpu ? 1'000'003 : 12'011;
+  uint32_t turn = sizeof(Value) / 4;
+  for (const char* const distribution : {"and3", "and5"}) {
+    std::vector<Key> keys = make_keys<Key>(distribution, count, test_seed());
+    std::mt19937_64 random(test_seed());
+    // Values with a tenth of the keys each, and the largest one, have buckets that nobody sorts.
+    if (turn % 2 == 0)
+      for (Key& key : keys)
+        if (const uint64_t lot = random() % 10; lot < 3) key = std::bit_cast<Key>(~uint64_t{0} - lot);
+    const MsdCase test{.order = turn % 2 == 0 ? Order::descending : Order::ascending,
+                       .in_place = turn % 2 != 0,
+                       .digested = turn % 2 == 0,
+                       .ranking = turn % 3 == 0 ? Ranking::ballot : Ranking::lane_order};
+    ++turn;
+    const auto plan = msd_sort<Key, Value, SplittingFine>(keys, test);
+    CHECK((plan.is_split && !plan.falls_back));
+  }
+}
+
+TEST_CASE("pairs of few live digits are not divided by splitters", "[device]") {
+  std::mt19937_64 random(test_seed());
+  std::vector<uint64_t> keys(on_gpu ? 1'000'003 : 12'011);
+  for (uint64_t& key : keys) key = (random() & random() & random()) >> 24;  // of 40 bits
+  const auto plan = msd_sort<uint64_t, uint64_t, SplittingFine>(keys, {});
+  CHECK((plan.falls_back && !plan.is_split));
 }
 
 TEMPLATE_TEST_CASE("where others have sorted, nothing is done, whatever the keys are", "[device]", uint32_t,

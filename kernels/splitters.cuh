@@ -1,0 +1,209 @@
+// splitters.cuh - buckets for keys that no map divides evenly, because they are crowded at every scale:
+// between splitters, which are keys of a sorted sample at equal distances. Frazer & McKellar, "Samplesort",
+// 1970; Axtmann et al., "In-Place Parallel Super Scalar Samplesort", 2017. A key's bucket is found by
+// bisection.
+//
+//     sample, sorted     a b c d e f g h i j k l         every fourth is a splitter
+//     splitters            |       e       i             keys below e, from e to below i, from i on
+//
+// The sample is what the survey collected (msd_sample.cuh), sorted by one cooperative launch (grid_sort.cuh).
+// Other than a map, splitters tell beforehand whether one value alone fills a bucket: then they are not used.
+#pragma once
+
+#include "kernels/bin_counts.cuh"
+#include "kernels/bucket_map.cuh"
+#include "kernels/grid_sort.cuh"
+#include "kernels/launch.cuh"
+#include "kernels/msd_plan.cuh"
+#include "kernels/msd_sample.cuh"
+#include "kernels/policy.cuh"
+#include "kernels/ptx.cuh"
+#include "kernels/sort_arrays.cuh"
+
+#include <cuda_runtime.h>
+
+#include <algorithm>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+
+namespace sweepsort {
+
+namespace splitters_detail {
+
+/// How many times the mean a bucket may have, as a sample's keys lie at uneven distances: with eight of them
+/// a bucket, one of 16,384 buckets has more with a probability below 10^-12.
+inline constexpr uint32_t most_to_mean = 6;
+inline constexpr uint32_t most_bucket_bits = 14;
+
+inline constexpr uint32_t threads = 256;
+
+template <class Bits>
+using SampleSort = SmallGridSort<Bits, NoValue>;
+
+/// Keys of the sample for so many buckets.
+constexpr uint32_t sampled(uint32_t bucket_bits) { return 8u << bucket_bits; }
+static_assert(sampled(most_bucket_bits) <=
+              survey_detail::most_places(true, true) * survey_detail::keys_a_place<uint64_t>);
+
+}  // namespace splitters_detail
+
+/// As a power of two, the buckets between splitters; 0: so many records are left to other roads.
+template <class Bits, class Msd>
+uint32_t split_bits(uint64_t count) {
+  using namespace splitters_detail;
+  if constexpr (Msd::splits) {
+    const uint32_t bits = std::min(msd_bucket_bits(count, Msd::split_keys), most_bucket_bits);
+    const bool suits = count >= Msd::split_from && count >> bits <= Msd::Large::most_keys / most_to_mean;
+    if (suits && sampled(bits) <= grid_capacity<Bits, NoValue, SampleSort<Bits>>()) return bits;
+  }
+  return 0;
+}
+
+/// Device memory of a sample while it is sorted; need not be cleared.
+template <class Bits>
+struct SplitterWorkspace {
+  GridSortWorkspace<Bits> grid;
+  DeviceSpan<Bits> splitters;
+  DeviceSpan<uint8_t> has_one_value;  // by bucket
+
+  explicit SplitterWorkspace(Workspace& workspace, bool is_wanted)
+      : grid(workspace, is_wanted),
+        splitters(workspace.take<Bits>(is_wanted ? 1u << splitters_detail::most_bucket_bits : 0)),
+        has_one_value(workspace.take<uint8_t>(is_wanted ? 1u << splitters_detail::most_bucket_bits : 0)) {}
+};
+
+namespace splitters_detail {
+
+template <class Bits>
+using SortTask = grid_sort_detail::Task<Bits, NoValue>;
+
+template <class Bits, Ranking ranking>
+__global__ __launch_bounds__(SampleSort<Bits>::threads,
+                             1) void sort_sample_kernel(SortTask<Bits> task, const MsdPlan<Bits>* plan) {
+  if (ptx::is_before_90()) return;
+  if (!plan->is_split || plan->is_settled()) return;
+  using namespace grid_sort_detail;
+  using Buckets = LinearBuckets<Bits>;
+  GridSort<Buckets, NoValue, ranking, SampleSort<Bits>>(
+      shared_memory<Shared<Buckets, NoValue, SampleSort<Bits>>>(), task)
+      .sort();
+}
+
+/// A thread a bucket.
+template <class Bits>
+__global__ __launch_bounds__(threads) void choose_splitters_kernel(const Bits* sorted, uint32_t size,
+                                                                   KeyMap<Bits> map, Bits* splitters,
+                                                                   uint8_t* has_one_value,
+                                                                   const MsdPlan<Bits>* plan) {
+  ptx::wait_for_previous_launch();
+  if (!plan->is_split || plan->is_settled()) return;
+  constexpr Bits last = static_cast<Bits>(~Bits{0});
+  const uint32_t buckets = 1u << plan->bucket_bits;
+  const uint32_t distance = size / buckets;
+  const uint32_t bucket = blockIdx.x * threads + threadIdx.x;
+  if (bucket >= buckets) return;
+  // A sample that stands at two distances is of a value that gets a bucket of its own.
+  const auto splitter = [&](uint32_t b) {
+    if (b == 0) return Bits{0};
+    const Bits here = map.to_ordered(sorted[b * distance]);
+    const bool repeats = here == map.to_ordered(sorted[(b - 1) * distance]);
+    return repeats && here != last ? static_cast<Bits>(here + 1) : here;
+  };
+  const Bits own = splitter(bucket);
+  splitters[bucket] = own;
+  has_one_value[bucket] =
+      bucket + 1 < buckets ? splitter(bucket + 1) == static_cast<Bits>(own + 1) : own == last;
+}
+
+/// How many keys there are between splitters: as bucket_histogram.cuh counts those of a map.
+template <class Bits>
+struct HistogramTask {
+  const Bits* keys;
+  uint64_t count;
+  uint64_t span;  // keys a block
+  KeyMap<Bits> map;
+  const Bits* splitters;
+  BinCounts counts;       // by bucket
+  uint32_t* span_counts;  // by block and leading digit
+};
+
+inline constexpr uint32_t histogram_threads = 1024;
+
+template <class Bits>
+struct HistogramShared {
+  Bits nodes[1u << most_bucket_bits];
+  uint32_t counts[1u << most_bucket_bits];
+};
+
+template <class Bits>
+__global__ __launch_bounds__(histogram_threads) void histogram_kernel(HistogramTask<Bits> task,
+                                                                      const MsdPlan<Bits>* plan) {
+  ptx::wait_for_previous_launch();
+  if (!plan->is_split || plan->is_settled()) return;
+  auto& shared = shared_memory<HistogramShared<Bits>>();
+  const uint32_t bits = plan->bucket_bits;
+  const SplitterTree<Bits> tree{shared.nodes, bits};
+  tree.plant(task.splitters, 0);
+  for (uint32_t b = threadIdx.x; b < 1u << bits; b += histogram_threads) shared.counts[b] = 0;
+  __syncthreads();
+  constexpr uint32_t in_flight = 8;
+  const uint64_t first = min(blockIdx.x * task.span, task.count);
+  const uint64_t end = min(first + task.span, task.count);
+  for (uint64_t row = first + threadIdx.x; row < end; row += histogram_threads * in_flight) {
+    Bits key[in_flight];
+    uint32_t bucket[in_flight];
+#pragma unroll
+    for (uint32_t k = 0; k < in_flight; ++k) {
+      const uint64_t i = row + k * histogram_threads;
+      key[k] = i < end ? task.map.to_ordered(task.keys[i]) : Bits{0};
+    }
+    tree.find(key, bucket);
+#pragma unroll
+    for (uint32_t k = 0; k < in_flight; ++k)
+      if (row + k * histogram_threads < end) atomicAdd(&shared.counts[bucket[k]], 1u);
+  }
+  __syncthreads();
+  // Each block begins elsewhere: all would wait for the same words.
+  const uint32_t pairs = 1u << bits >> 1;
+  const uint32_t first_pair = blockIdx.x * pairs / gridDim.x;
+  for (uint32_t i = threadIdx.x; i < pairs; i += histogram_threads) {
+    const uint32_t bucket = 2 * ((first_pair + i) % pairs);
+    task.counts.add(bucket, shared.counts[bucket], shared.counts[bucket + 1]);
+  }
+  const uint32_t children = 1u << (bits - msd_digit_bits);
+  if (threadIdx.x < msd_digits) {
+    uint32_t sum = 0;
+    for (uint32_t child = 0; child < children; ++child)
+      sum += shared.counts[threadIdx.x * children + (child + threadIdx.x) % children];
+    task.span_counts[blockIdx.x * msd_digits + threadIdx.x] = sum;
+  }
+}
+
+}  // namespace splitters_detail
+
+/// Behind the survey: sorts `sample` (device memory, size keys, as the caller has them; behind them room for
+/// twice as many) and chooses splitters, if the plan wants some.
+template <Ranking ranking, class Bits>
+void choose_splitters(Bits* sample, uint32_t size, KeyMap<Bits> map, const SplitterWorkspace<Bits>& workspace,
+                      MsdPlan<Bits>* plan, cudaStream_t stream) {
+  using namespace splitters_detail;
+  const SortArrays<Bits, NoValue> arrays{.keys_in = sample,
+                                         .keys_scratch = sample + size,
+                                         .keys_out = sample + 2 * size,
+                                         .values_in = nullptr,
+                                         .values_scratch = nullptr,
+                                         .values_out = nullptr,
+                                         .count = size};
+  using Policy = SampleSort<Bits>;
+  const auto task = grid_sort_detail::task_of<Policy>(arrays, map, workspace.grid);
+  const size_t bytes = grid_sort_detail::shared_bytes<Bits, NoValue, Policy>();
+  launch_cooperative(sort_sample_kernel<Bits, ranking>,
+                     {grid_sort_detail::blocks_of(task), Policy::threads, bytes}, stream, task,
+                     static_cast<const MsdPlan<Bits>*>(plan));
+  launch_chained(choose_splitters_kernel<Bits>, {(1u << most_bucket_bits) / threads, threads}, stream,
+                 static_cast<const Bits*>(arrays.keys_out), size, map, workspace.splitters.data(),
+                 workspace.has_one_value.data(), static_cast<const MsdPlan<Bits>*>(plan));
+}
+
+}  // namespace sweepsort
