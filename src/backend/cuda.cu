@@ -75,10 +75,10 @@ class WorkerLane {
 
 class CudaSortSession final : public SortSession {
  public:
+  /// `device` is the current one.
   CudaSortSession(DeviceId device, const SortJob& job)
       : device_(device),
         job_(job),
-        guard_(device),
         keys_(column_bytes(job, Column::keys)),
         values_(column_bytes(job, Column::values)),
         sort_(describe(job, keys_.data(), values_.data())),
@@ -201,7 +201,6 @@ class CudaSortSession final : public SortSession {
 
   DeviceId device_;
   SortJob job_;
-  DeviceGuard guard_;  // the members below are made on the session's device
   DeviceBuffer<std::byte> keys_;
   DeviceBuffer<std::byte> values_;
   DeviceSort sort_;
@@ -215,7 +214,8 @@ class CudaSortSession final : public SortSession {
 /// Copies by the calling thread's own stream, so that threads do not wait for each other.
 class CudaStorage final : public DeviceStorage {
  public:
-  CudaStorage(DeviceId device, uint64_t bytes) : device_(device), guard_(device), memory_(bytes) {}
+  /// `device` is the current one.
+  CudaStorage(DeviceId device, uint64_t bytes) : device_(device), memory_(bytes) {}
 
   void read(uint64_t first_byte, std::span<std::byte> to) const override {
     const DeviceGuard guard(device_);
@@ -232,7 +232,6 @@ class CudaStorage final : public DeviceStorage {
 
  private:
   DeviceId device_;
-  DeviceGuard guard_;  // the memory is made on this device
   DeviceBuffer<std::byte> memory_;
 };
 
@@ -288,11 +287,13 @@ class CudaBackend final : public Backend {
 
   std::unique_ptr<DeviceStorage> make_storage(uint64_t bytes) override {
     wait_for_context();
+    const DeviceGuard guard(device_);
     return std::make_unique<CudaStorage>(device_, bytes);
   }
 
   std::unique_ptr<SortSession> begin_sort(const SortJob& job) override {
     wait_for_context();
+    const DeviceGuard guard(device_);
     return std::make_unique<CudaSortSession>(device_, job);
   }
 
