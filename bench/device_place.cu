@@ -84,7 +84,7 @@ size_t yardstick_bytes() {
 
 void select_device(int device) {
   const CudaStatus status = cuda_status();
-  if (!status.usable) throw Error("--backend cuda: " + status.reason, status.hint);
+  if (status.usable.empty()) throw Error("--backend cuda: " + status.reason, status.hint);
   if (device >= status.device_count)
     throw UsageError("--device: there is no device " + std::to_string(device),
                      "the last one is " + std::to_string(status.device_count - 1));

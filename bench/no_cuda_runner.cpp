@@ -10,7 +10,7 @@ namespace {
 
 [[noreturn]] void refuse() {
   const CudaStatus status = cuda_status();
-  if (status.usable)
+  if (!status.usable.empty())
     throw Error("--backend cuda: this sweepsort-bench was built for the CPU alone",
                 "build it with SWEEPSORT_BENCH_CUDA=ON");
   throw Error("--backend cuda: " + status.reason, status.hint);

@@ -23,7 +23,7 @@ bool asks_for_cpu(const PassOptions& options) {
 std::vector<std::unique_ptr<PassRunner>> make_runners(const PassOptions& options,
                                                       const std::vector<PassCase>& cases) {
   std::vector<std::unique_ptr<PassRunner>> runners;
-  if (options.backend == "cuda" || (options.backend == "auto" && cuda_status().usable))
+  if (options.backend == "cuda" || (options.backend == "auto" && !cuda_status().usable.empty()))
     runners.push_back(make_cuda_pass_runner(options, cases));
   if (options.backend != "cuda" && (asks_for_cpu(options) || runners.empty()))
     runners.push_back(make_cpu_pass_runner(options, cases));

@@ -16,7 +16,7 @@ namespace sweepsort::bench {
 namespace {
 
 std::unique_ptr<SortRunner> make_runner(const SortBenchOptions& options, const std::vector<SortCase>& cases) {
-  const bool cuda = options.backend == "cuda" || (options.backend == "auto" && cuda_status().usable);
+  const bool cuda = options.backend == "cuda" || (options.backend == "auto" && !cuda_status().usable.empty());
   return cuda ? make_cuda_runner(options, cases) : make_cpu_runner(options, cases);
 }
 

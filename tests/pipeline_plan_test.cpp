@@ -19,7 +19,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-CudaStatus gpu() { return {.usable = true, .device_count = 2, .reason = {}, .hint = {}}; }
+CudaStatus gpu() { return {.usable = {0, 1}, .device_count = 2, .reason = {}, .hint = {}}; }
 CudaStatus no_gpu() { return {.reason = "no NVIDIA driver", .hint = "install it"}; }
 
 BackendChoice automatic(uint64_t count, KeyType type, uint32_t threads) {

@@ -283,7 +283,7 @@ TEST_CASE("what fails on a GPU that was chosen is done again on the CPU, but not
   const auto keys = small_keys(10'000);
   write_keys(folder / "in.u32", keys);
   auto environment = scan_environment();
-  environment.status = [] { return CudaStatus{.usable = true, .device_count = 1, .reason = {}, .hint = {}}; };
+  environment.status = [] { return CudaStatus{.usable = {0}, .device_count = 1, .reason = {}, .hint = {}}; };
   for (const Fault fault : {Fault::fails_to_begin, Fault::fails_to_sort, Fault::flips_bit}) {
     environment.make_cuda = [fault](int) { return std::make_unique<PlainBackend>(fault, "cuda"); };
     // Small files go to the CPU by themselves: only a named algorithm or backend brings the GPU in.
@@ -358,7 +358,7 @@ TEST_CASE("repeats are timed; those of a pipe are refused") {
 }
 
 TEST_CASE("auto takes the GPU where its start is worth it, and never for a file that must be written") {
-  const auto gpu = [] { return CudaStatus{.usable = true, .device_count = 1, .reason = {}, .hint = {}}; };
+  const auto gpu = [] { return CudaStatus{.usable = {0}, .device_count = 1, .reason = {}, .hint = {}}; };
   const auto choice = [&](uint64_t in, uint64_t out, uint32_t threads) {
     return choose_stream_backend(in, out, gpu, threads, {}).which;
   };

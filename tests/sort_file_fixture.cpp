@@ -17,7 +17,7 @@ SortEnvironment plain_environment(size_t chunk_bytes, Fault fault) {
 }
 
 SortEnvironment with_gpu(SortEnvironment environment, Fault fault) {
-  environment.status = [] { return CudaStatus{.usable = true, .device_count = 1, .reason = {}, .hint = {}}; };
+  environment.status = [] { return CudaStatus{.usable = {0}, .device_count = 1, .reason = {}, .hint = {}}; };
   environment.make_cuda = [fault](int) { return std::make_unique<PlainBackend>(fault, "cuda"); };
   return environment;
 }

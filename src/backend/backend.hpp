@@ -154,7 +154,7 @@ std::unique_ptr<Backend> make_cpu_backend(uint32_t threads = 0);
 
 /// Whether a CUDA device can be used, and if not, why and what to do. Costs no context and never throws.
 struct CudaStatus {
-  bool usable = false;
+  std::vector<int> usable = {};  // ordinals of the devices that this build can use
   int device_count = 0;
   std::string reason;  // "this build has no CUDA", "no NVIDIA driver", "the driver is too old: ..."
   std::string hint;

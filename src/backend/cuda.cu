@@ -239,7 +239,7 @@ class CudaBackend final : public Backend {
  public:
   explicit CudaBackend(DeviceId device) : device_(device) {
     const CudaStatus status = cuda_status();
-    if (!status.usable) throw Error(status.reason, status.hint);
+    if (status.usable.empty()) throw Error(status.reason, status.hint);
     if (device.ordinal < 0 || device.ordinal >= status.device_count)
       throw Error("--device " + std::to_string(device.ordinal) + ": there is no such CUDA device",
                   "this machine has devices 0 to " + std::to_string(status.device_count - 1));

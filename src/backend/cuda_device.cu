@@ -8,6 +8,8 @@
 #include <cuda_runtime.h>
 
 #include <string>
+#include <utility>
+#include <vector>
 
 namespace sweepsort {
 namespace {
@@ -96,11 +98,13 @@ CudaStatus cuda_status() {
     return {.reason = std::string("CUDA does not start: ") + cudaGetErrorString(found),
             .hint = "look at nvidia-smi, or use --backend cpu"};
   Offer newest{};
+  std::vector<int> usable;
   for (int device = 0; device < count; ++device) {
     const Offer offer = offer_of(device);
-    if (offer.suffices()) return {.usable = true, .device_count = count};
+    if (offer.suffices()) usable.push_back(device);
     if (offer.compute > newest.compute) newest = offer;
   }
+  if (!usable.empty()) return {.usable = std::move(usable), .device_count = count};
   return {.device_count = count,
           .reason = "no GPU here can be used: the newest is of compute capability " +
                     compute_name(newest.compute) + " with " + std::to_string(newest.shared_bytes / 1024) +

@@ -6,7 +6,7 @@ namespace sweepsort {
 
 CudaStatus cuda_status() {
   return {
-      .usable = false,
+      .usable = {},
       .device_count = 0,
       .reason = "this build has no CUDA",
       .hint =

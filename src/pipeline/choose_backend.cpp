@@ -64,9 +64,9 @@ BackendDecision choose_backend(const KeysToSort& keys, const AskStatus& ask, uin
                                                           describe_estimates(cpu_s, threads, cuda_s))};
   if (is_automatic && cpu_s <= cuda_s) return by_time;
   const CudaStatus status = ask();
-  if (!is_automatic && !status.usable)
+  if (!is_automatic && status.usable.empty())
     throw Error("the cuda backend cannot be used: " + status.reason, status.hint);
-  if (!status.usable) return {BackendChoice::cpu, "no GPU: " + status.reason};
+  if (status.usable.empty()) return {BackendChoice::cpu, "no GPU: " + status.reason};
   require_device(status, where.device);
   if (!is_automatic) return {BackendChoice::cuda, "asked for"};
   by_time.which = BackendChoice::cuda;

@@ -27,7 +27,7 @@ BackendReport usable(const BackendInfo& info, std::string name) {
 /// One report a device, or one that says why there is none.
 void add_cuda_devices(std::vector<BackendReport>& reports) {
   const CudaStatus status = cuda_status();
-  if (!status.usable) {
+  if (status.usable.empty()) {
     reports.push_back({.name = "cuda", .reason = status.reason, .hint = status.hint});
     return;
   }

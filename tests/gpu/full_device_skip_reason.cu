@@ -8,7 +8,7 @@ namespace sweepsort {
 
 std::string skip_reason() {
   const CudaStatus status = cuda_status();
-  if (!status.usable) return status.reason;
+  if (status.usable.empty()) return status.reason;
   const DeviceAbilities abilities = device_abilities();
   if (abilities.is_full()) return {};
   return "the kernels need code for compute capability 9.0 and 227 KiB of shared memory a block, here are " +

@@ -6,7 +6,7 @@ namespace sweepsort {
 
 std::string skip_reason() {
   const CudaStatus status = cuda_status();
-  return status.usable ? std::string() : status.reason;
+  return status.usable.empty() ? status.reason : std::string();
 }
 
 }  // namespace sweepsort
