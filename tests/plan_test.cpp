@@ -4,6 +4,9 @@
 #include "catch.hpp"
 #include "core/error.hpp"
 
+#include <algorithm>
+#include <vector>
+
 using namespace sweepsort;
 using Catch::Matchers::ContainsSubstring;
 
@@ -28,6 +31,17 @@ PlanRequest request(uint64_t count, KeyType type, uint64_t memory) {
           .threads = 4,
           .memory = Bytes{memory},
           .may_count = true};
+}
+
+/// Runs of `count` records each that have room, put one after the other on the GPU with the most.
+uint64_t runs_put(std::vector<Bytes> rooms, uint64_t runs, uint64_t bytes, uint64_t last_bytes) {
+  for (uint64_t run = 0; run < runs; ++run) {
+    const uint64_t needed = run + 1 < runs ? bytes : last_bytes;
+    const auto room = std::ranges::max_element(rooms);
+    if (room == rooms.end() || room->value < needed) return run;
+    room->value -= needed;
+  }
+  return runs;
 }
 
 }  // namespace
@@ -150,6 +164,108 @@ TEST_CASE("runs stay in GPU memory, then in memory, and only what fits neither g
   large.count = {};
   large.gpu_memory = Bytes{80 * gib};
   CHECK(make_plan(large, gpu_footprint).gpu_memory_for_runs > Bytes{32 * gib});
+}
+
+TEST_CASE("each of several GPUs keeps its budget, and its sessions and runs are what the plan says") {
+  for (const uint32_t gpus : {1u, 2u, 3u, 8u})
+    for (const uint64_t gpu_memory : {8 * mib, 80 * mib, gib, 80 * gib})
+      for (const uint64_t memory : {uint64_t{1} << 17, mib, 64 * mib, 8 * gib})
+        for (const bool is_stream : {false, true})
+          for (uint64_t count = is_stream ? uint64_t{1} << 37 : 1; count <= uint64_t{1} << 37;
+               count = count * 5 + 1) {
+            PlanRequest large = request(count, KeyType::u64, memory);
+            large.gpus = gpus;
+            large.gpu_memory = Bytes{gpu_memory};
+            large.may_count = false;
+            if (is_stream) large.count = {};
+            const Plan plan = make_plan(large, gpu_footprint);
+            INFO(count << " keys, " << gpus << " GPUs of " << gpu_memory << ", memory " << memory << ", road "
+                       << static_cast<int>(plan.road));
+            const uint64_t session = gpu_footprint(plan.job).device.value;
+            CHECK(plan.memory <= large.memory);
+            std::vector<uint64_t> taken(gpus);
+            for (uint32_t lane = 0; lane < plan.lanes; ++lane) taken[lane % gpus] += session;
+            uint64_t rooms = 0;
+            for (size_t gpu = 0; gpu < plan.room_on_gpus.size(); ++gpu) {
+              taken.at(gpu) += plan.room_on_gpus[gpu].value;
+              rooms += plan.room_on_gpus[gpu].value;
+            }
+            for (const uint64_t bytes : taken) CHECK(bytes <= gpu_memory);
+            CHECK(plan.gpu_memory.value == plan.lanes * session + plan.gpu_memory_for_runs.value);
+            CHECK(plan.gpus >= std::min(plan.lanes, gpus));
+            CHECK(plan.gpus <= gpus);
+            if (plan.road == Road::in_memory) CHECK(plan.gpus == 1);
+            if (is_stream) {
+              CHECK(plan.gpu_memory_for_runs.value == rooms);
+              CHECK((rooms == 0 || plan.gpus == gpus));
+            } else if (plan.road == Road::external) {
+              const uint64_t run = plan.job.count * 8;
+              const uint64_t last = count * 8 - (plan.runs - 1) * run;
+              CHECK(plan.gpu_memory_for_runs.value == std::min(rooms, count * 8));
+              CHECK(plan.runs_on_gpu == runs_put(plan.room_on_gpus, plan.runs, run, last));
+            }
+          }
+}
+
+TEST_CASE("what GPUs hold by whole runs is told to the run, around the size that they are full at") {
+  const auto footprint = [](const SortJob& job) {
+    return Backend::Footprint{.host = Bytes{job.workers * job.chunk_bytes}, .device = Bytes{16 * job.count}};
+  };
+  bool some_last = false;  // fits where a whole one would not
+  for (const uint32_t gpus : {1u, 2u, 3u})
+    for (uint64_t count = 20'000; count < 75'000; count += 7) {
+      PlanRequest small = request(count, KeyType::u64, mib);
+      small.gpus = gpus;
+      small.gpu_memory = Bytes{200'000};
+      small.chunk_bytes = 512;
+      const Plan plan = make_plan(small, footprint);
+      const uint64_t run = plan.job.count * 8;
+      const uint64_t last = count * 8 - (plan.runs - 1) * run;
+      CHECK(plan.runs_on_gpu == runs_put(plan.room_on_gpus, plan.runs, run, last));
+      some_last |=
+          plan.runs_on_gpu == plan.runs && runs_put(plan.room_on_gpus, plan.runs, run, run) < plan.runs;
+    }
+  CHECK(some_last);
+}
+
+TEST_CASE("GPUs hold together what one of them could not, and what one sorts in memory is left to it") {
+  PlanRequest large = request(8 * gib, KeyType::u64, 2 * gib);
+  large.gpu_memory = Bytes{16 * gib};
+  uint64_t kept = 0;
+  for (const uint32_t gpus : {1u, 2u, 3u, 4u, 5u}) {
+    large.gpus = gpus;
+    const Plan plan = make_plan(large, gpu_footprint);
+    CHECK(plan.road == Road::external);
+    CHECK(plan.passes == 2);
+    CHECK(plan.gpus == gpus);
+    CHECK((plan.runs_on_gpu == plan.runs) == (gpus == 5));
+    CHECK((plan.temporary == Bytes{0}) == (gpus == 5));
+    CHECK(plan.runs_on_gpu * plan.job.count * 8 > kept + (gpus == 5 ? 0 : 12 * gib));
+    kept = plan.runs_on_gpu * plan.job.count * 8;
+  }
+  PlanRequest small = request(gib, KeyType::u64, gib);
+  small.gpus = 8;
+  small.gpu_memory = Bytes{17 * gib};
+  CHECK(make_plan(small, gpu_footprint).road == Road::in_memory);
+  CHECK(make_plan(small, gpu_footprint).gpus == 1);
+  small.gpu_memory = Bytes{16 * gib};
+  CHECK(make_plan(small, gpu_footprint).road == Road::external);
+}
+
+TEST_CASE(
+    "of three GPUs two have a session each, and the third is all for runs, even if they leave nothing") {
+  PlanRequest large = request(8 * gib, KeyType::u64, 64 * gib);
+  large.gpus = 3;
+  for (const uint64_t gpu_memory : {80 * gib, 100 * mib}) {
+    large.gpu_memory = Bytes{gpu_memory};
+    const Plan plan = make_plan(large, gpu_footprint);
+    CHECK(plan.lanes == 2);
+    REQUIRE(plan.room_on_gpus.size() == 3);
+    CHECK(plan.room_on_gpus[0] == plan.room_on_gpus[1]);
+    CHECK(plan.room_on_gpus[1].value + gpu_footprint(plan.job).device.value <= gpu_memory);
+    CHECK(plan.room_on_gpus[2].value == gpu_memory);
+    CHECK(plan.runs_on_gpu > 0);
+  }
 }
 
 TEST_CASE("little memory for a large file takes more passes") {

@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 namespace sweepsort {
 namespace {
@@ -112,9 +113,15 @@ class Planner {
            fits(job(count), 1, request_.memory, request_.gpu_memory.value_or(Bytes{}));
   }
 
-  bool fits(const SortJob& job, uint64_t sessions, Bytes memory, Bytes gpu_memory) const {
+  bool fits(const SortJob& job, uint64_t lanes, Bytes memory, Bytes gpu_memory) const {
     const Backend::Footprint one = footprint_(job);
-    return one.device.value <= gpu_memory.value / sessions && one.host.value <= memory.value / sessions;
+    return one.device.value <= gpu_memory.value / sessions_on(0, lanes) &&
+           one.host.value <= memory.value / lanes;
+  }
+
+  /// Of so many sessions those on this GPU: the first one has as many as any.
+  uint64_t sessions_on(uint32_t gpu, uint64_t lanes) const {
+    return (lanes + request_.gpus - 1 - gpu) / request_.gpus;
   }
 
   Plan in_memory() const {
@@ -122,6 +129,7 @@ class Planner {
     const Backend::Footprint need = footprint_(plan.job);
     plan.memory = need.host;
     plan.gpu_memory = need.device;
+    set_gpus(plan);
     set_moved(plan);
     return plan;
   }
@@ -138,6 +146,12 @@ class Planner {
     plan.memory = Bytes{plan.job.workers * a_worker + beside};
     set_moved(plan);
     return plan;
+  }
+
+  void set_gpus(Plan& plan) const {
+    if (!request_.gpu_memory) return;
+    const uint64_t kept = has_known_runs() ? plan.runs_on_gpu : plan.gpu_memory_for_runs.value;
+    plan.gpus = static_cast<uint32_t>(std::min<uint64_t>(request_.gpus, plan.lanes + kept));
   }
 
   void set_moved(Plan& plan) const {
@@ -167,6 +181,7 @@ class Planner {
     const Backend::Footprint one = footprint_(plan.job);
     plan.memory = Bytes{plan.lanes * one.host.value + beside(block)};
     plan.gpu_memory = Bytes{plan.lanes * one.device.value};
+    set_gpus(plan);
     return plan;
   }
 
@@ -175,8 +190,8 @@ class Planner {
     const uint64_t usable = memory - memory / 8;  // the rest: samples, and what a merge knows of its runs
     const uint64_t gpu_memory = request_.gpu_memory.value_or(Bytes{}).value;
     const uint64_t data = request_.count.value_or(0) * record_;
-    const uint64_t on_gpu = gpu_memory_for_runs();
-    const uint64_t beside = data - std::min(data, on_gpu);
+    const uint64_t on_gpu = room_beside_sessions();
+    const uint64_t beside = data - std::min(data, sum(rooms(most_lanes, on_gpu)));
     const bool may_stay = has_known_runs() && request_.least_runs == 1 && beside < usable - usable / 8;
     Plan plan = may_stay ? with_sessions(usable - beside, gpu_memory - on_gpu, true) : Plan{};
     if (plan.merge_passes == 1) keep_runs(plan, usable, on_gpu);
@@ -192,21 +207,23 @@ class Planner {
     const Backend::Footprint one = footprint_(plan.job);
     plan.memory = Bytes{plan.lanes * one.host.value + plan.memory_for_runs.value + memory / 8};
     plan.gpu_memory = Bytes{plan.lanes * one.device.value + plan.gpu_memory_for_runs.value};
+    set_gpus(plan);
     plan.passes = plan.merge_passes + (request_.sorted_inputs == 0 ? 1 : 0);
     set_moved(plan);
     set_spill(plan);
     return plan;
   }
 
-  /// Where runs stay that no file needs to hold: on the GPU in `on_gpu`, and in what the sessions leave of
-  /// `memory`.
+  /// Where runs stay that no file needs to hold: on GPUs, in `on_gpu` beside sessions, and in what the
+  /// sessions leave of `memory`.
   void keep_runs(Plan& plan, uint64_t memory, uint64_t on_gpu) const {
     const uint64_t sessions = plan.lanes * footprint_(plan.job).host.value;
-    plan.gpu_memory_for_runs = Bytes{on_gpu};
+    plan.room_on_gpus = rooms(plan.lanes, on_gpu);
+    plan.gpu_memory_for_runs = Bytes{sum(plan.room_on_gpus)};
     plan.memory_for_runs = Bytes{memory - std::min(memory, sessions)};
     if (!has_known_runs()) return;
-    plan.gpu_memory_for_runs.value = std::min(on_gpu, bytes_of_runs(plan, 0));
-    plan.runs_on_gpu = runs_within(plan, 0, plan.gpu_memory_for_runs);
+    plan.gpu_memory_for_runs.value = std::min(plan.gpu_memory_for_runs.value, bytes_of_runs(plan, 0));
+    plan.runs_on_gpu = runs_on_gpus(plan);
     plan.memory_for_runs.value = std::min(plan.memory_for_runs.value, bytes_of_runs(plan, plan.runs_on_gpu));
     plan.runs_in_memory = runs_within(plan, plan.runs_on_gpu, plan.memory_for_runs);
   }
@@ -214,16 +231,34 @@ class Planner {
   /// Runs of equal size but for the last.
   bool has_known_runs() const { return request_.count && request_.sorted_inputs == 0; }
 
-  /// What sessions of a good size leave of the GPU's memory, as far as there is something to be put there.
-  uint64_t gpu_memory_for_runs() const {
+  /// Of each GPU what runs may take: `on_gpu` where there are sessions, else all.
+  std::vector<Bytes> rooms(uint64_t lanes, uint64_t on_gpu) const {
+    if (!request_.gpu_memory) return {};
+    std::vector<Bytes> all(request_.gpus, *request_.gpu_memory);
+    for (uint32_t gpu = 0; gpu < request_.gpus && sessions_on(gpu, lanes) != 0; ++gpu)
+      all[gpu].value = on_gpu;
+    return all;
+  }
+
+  static uint64_t sum(const std::vector<Bytes>& rooms) {
+    return std::accumulate(rooms.begin(), rooms.end(), uint64_t{0},
+                           [](uint64_t so_far, Bytes room) { return so_far + room.value; });
+  }
+
+  /// What sessions of a good size leave of the memory of a GPU that has some. Of the only GPU they may have
+  /// what the runs do not need; on several, where each has a rest that no whole run fits into, runs stay of a
+  /// good size.
+  uint64_t room_beside_sessions() const {
     if (!request_.gpu_memory || request_.sorted_inputs != 0 || request_.least_runs > 1) return 0;
-    const uint64_t streamed = stream_to_memory * (request_.gpu_memory->value + request_.memory.value);
+    const uint64_t streamed =
+        stream_to_memory * (request_.gpus * request_.gpu_memory->value + request_.memory.value);
     const uint64_t data = request_.count ? *request_.count * record_ : streamed;
     const uint64_t good =
         std::max(good_gpu_run_chunks * request_.chunk_bytes, geometric_mean(data, request_.chunk_bytes));
-    const uint64_t sessions = most_lanes * footprint_(job(std::min(data, good) / record_)).device.value;
+    const uint64_t sessions =
+        sessions_on(0, most_lanes) * footprint_(job(std::min(data, good) / record_)).device.value;
     const uint64_t left = request_.gpu_memory->value - std::min(request_.gpu_memory->value, sessions);
-    return std::min(left, data + data / 64);  // columns begin where pages do
+    return request_.gpus > 1 ? left : std::min(left, data + data / 64);  // columns begin where pages do
   }
 
   uint64_t last_run(const Plan& plan) const { return *request_.count - (plan.runs - 1) * plan.job.count; }
@@ -233,6 +268,19 @@ class Planner {
     if (first >= plan.runs) return 0;
     return (plan.runs - 1 - first) * run_bytes(request_.shape, plan.job.count) +
            run_bytes(request_.shape, last_run(plan));
+  }
+
+  /// How many runs have room on the GPUs: each on one of them.
+  uint64_t runs_on_gpus(const Plan& plan) const {
+    const uint64_t run = run_bytes(request_.shape, plan.job.count);
+    uint64_t whole = 0;
+    uint64_t most_left = 0;
+    for (const Bytes room : plan.room_on_gpus) {
+      whole += room.value / run;
+      most_left = std::max(most_left, room.value % run);
+    }
+    if (whole + 1 == plan.runs && run_bytes(request_.shape, last_run(plan)) <= most_left) return plan.runs;
+    return std::min(whole, plan.runs);
   }
 
   /// How many of the runs from number `first` on have room in so much memory.

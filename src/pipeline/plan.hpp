@@ -16,6 +16,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <vector>
 
 namespace sweepsort {
 
@@ -45,7 +46,8 @@ struct PlanRequest {
   uint32_t threads = 1;
   size_t chunk_bytes = 8u << 20;  // most bytes of one transfer
   Bytes memory = {};
-  std::optional<Bytes> gpu_memory = {};  // empty: there is no GPU in it
+  uint32_t gpus = 1;                     // sessions lie on them in turn
+  std::optional<Bytes> gpu_memory = {};  // of each; empty: there is no GPU in it
   bool may_count = false;                // keys alone are wanted, on the CPU
   bool whole = false;                    // all in one session or not at all
   uint64_t sorted_inputs = 0;            // --merge: so many runs are there already; without a count: streams
@@ -57,16 +59,18 @@ struct Plan {
   SortJob job = {};          // of one session: all records, or those of a run or a block
   uint32_t lanes = 1;        // sessions at a time
   uint64_t runs = 1;         // of a stream: 0, nobody knows
-  uint64_t runs_on_gpu = 0;  // so many of them stay there
+  uint64_t runs_on_gpu = 0;  // so many of them stay there, on whichever
   uint64_t runs_in_memory = 0;
-  uint64_t fan_in = 1;        // most runs that are merged at once
-  uint32_t merge_passes = 0;  // over all records
-  uint32_t passes = 1;        // the forming of runs and all merges
-  uint64_t stride = 1;        // of so many keys of a run one is remembered
-  Bytes gpu_memory_for_runs = {};
+  uint64_t fan_in = 1;                   // most runs that are merged at once
+  uint32_t merge_passes = 0;             // over all records
+  uint32_t passes = 1;                   // the forming of runs and all merges
+  uint64_t stride = 1;                   // of so many keys of a run one is remembered
+  std::vector<Bytes> room_on_gpus = {};  // that runs may take of each
+  Bytes gpu_memory_for_runs = {};        // that they take of all
   Bytes memory_for_runs = {};
   Bytes memory = {};  // the most that is taken in all
   Bytes gpu_memory = {};
+  uint32_t gpus = 0;         // so many, the first ones, have a part in it
   Bytes spill_area = {};     // disk space of the runs of one pass
   uint32_t spill_areas = 1;  // with two, passes write them in turn (run_store.hpp)
   Bytes temporary = {};      // disk space in all
