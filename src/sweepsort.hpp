@@ -29,7 +29,7 @@ enum class Referee : uint8_t { none, thrust };  // --validate: sort again elsewh
 /// What a sort may take. A ceiling: what does not fit is sorted in runs, which go to temporary files.
 struct MemoryOptions {
   std::optional<Bytes> memory = {};      // empty: 75 % of what machine, control group and limits leave
-  std::optional<Bytes> gpu_memory = {};  // empty: 75 % of what is free there
+  std::optional<Bytes> gpu_memory = {};  // of each GPU; empty: 75 % of what is free on the fullest
   // In turn; empty: $TMPDIR, else the output's directory, else /var/tmp.
   std::vector<std::string> temporary_directories = {};
 };
@@ -67,16 +67,17 @@ struct SortFileOptions {
 struct FilePlan {
   std::string road;          // "in memory", "counting", "external", "streams"
   uint64_t runs = 0;         // external: sorted runs; of a stream that was not read yet 0, nobody knows
-  uint64_t runs_on_gpu = 0;  // so many of them, as planned, stay in its memory
+  uint64_t runs_on_gpu = 0;  // so many of them, as planned, stay in the memory of GPUs
   uint64_t runs_in_memory = 0;
   uint64_t run_records = 0;  // of each, and of each block of the merge
   uint32_t sessions = 1;     // sorted at a time: the next is read meanwhile, and the last written
   uint32_t passes = 1;       // over all records, each with a read and a write
   Bytes read;                // in all passes
   Bytes written;
-  Bytes memory;  // the most that is taken
-  Bytes gpu_memory;
-  Bytes temporary;  // disk space
+  Bytes memory;       // the most that is taken
+  uint32_t gpus = 0;  // that have a part in it, the first of those named; one sorts what it holds
+  Bytes gpu_memory;   // of all of them
+  Bytes temporary;    // disk space
 };
 
 struct SortReport {
@@ -90,7 +91,7 @@ struct SortReport {
   uint64_t output_bytes = 0;
   std::string backend;        // "cpu", "cuda"
   std::string backend_why;    // why that one
-  std::string device;         // what it is
+  std::string device;         // what it is; of GPUs all that had a part in it
   std::string algorithm;      // what ran
   std::string algorithm_why;  // why that one; empty: its name says it
   FilePlan plan;

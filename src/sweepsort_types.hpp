@@ -5,6 +5,7 @@
 #include <functional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace sweepsort {
 
@@ -12,8 +13,8 @@ enum class BackendChoice : uint8_t { automatic, cuda, cpu };
 
 struct WhereOptions {
   BackendChoice backend = BackendChoice::automatic;
-  int device = 0;        // CUDA ordinal
-  uint32_t threads = 0;  // 0: all
+  std::vector<int> devices = {0};  // CUDA ordinals; empty: all that can be used. Sorts of files take several
+  uint32_t threads = 0;            // 0: all
 };
 
 /// A sort beyond memory has `runs` and `merge` in the place of read, sort and write, which overlap in them.

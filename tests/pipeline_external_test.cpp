@@ -4,6 +4,7 @@
 #include "oracle.hpp"
 #include "sort_file_fixture.hpp"
 
+#include <fmt/format.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 
@@ -11,6 +12,8 @@
 #include <atomic>
 #include <csignal>
 #include <filesystem>
+#include <numeric>
+#include <optional>
 #include <set>
 #include <thread>
 #include <tuple>
@@ -50,6 +53,75 @@ class LimitedFiles {
  private:
   rlimit before_{};
 };
+
+/// GPUs of so much memory each, chosen for every file, and what became of them in the last sort.
+struct PlainGpus {
+  explicit PlainGpus(size_t count, Bytes memory) : stored(count), sorts(count), made_(count) {
+    environment = plain_environment(4096);
+    environment.choose = [](const KeysToSort&, const AskStatus&, uint32_t, const WhereOptions&) {
+      return BackendDecision{BackendChoice::cuda, "the test says so"};
+    };
+    environment.status = [count] {
+      CudaStatus status{.usable = std::vector<int>(count), .device_count = static_cast<int>(count)};
+      std::iota(status.usable.begin(), status.usable.end(), 0);
+      return status;
+    };
+    environment.make_cuda = [this, memory](int device) {
+      sorts.at(device) = 0;
+      auto gpu =
+          std::make_unique<PlainBackend>(device == faulty ? fault : Fault::none, "cuda", [this, device] {
+            ++sorts[device];
+            return true;
+          });
+      gpu->limit_device(memory);
+      if (device == faulty && fault == Fault::none) gpu->limit_storage(granted);
+      made_[device] = gpu.get();
+      return gpu;
+    };
+  }
+  PlainGpus(const PlainGpus&) = delete;
+  PlainGpus& operator=(const PlainGpus&) = delete;
+
+  /// All of them; the runs are counted when the merge begins.
+  SortFileOptions options(Bytes memory) {
+    SortFileOptions options = with_memory(memory);
+    options.where.devices = {};
+    options.progress = [this](Phase phase, uint64_t, uint64_t) {
+      for (size_t gpu = 0; phase == Phase::merge && gpu < made_.size(); ++gpu)
+        stored[gpu] = made_[gpu]->stored();
+    };
+    options.log = [this](const std::string& line) { log.push_back(line); };
+    return options;
+  }
+
+  int faulty = -1;  // this one has the fault; with none it makes storage for so many runs alone
+  Fault fault = Fault::none;
+  uint64_t granted = 0;
+  SortEnvironment environment;
+  std::vector<Bytes> stored;
+  std::vector<size_t> sorts;
+  std::vector<std::string> log;
+
+ private:
+  std::vector<PlainBackend*> made_;
+};
+
+/// As a file, or through a pipe.
+template <class Key>
+SortReport sort_with(const SortEnvironment& environment, const TemporaryFolder& folder,
+                     const std::vector<Key>& keys, bool is_stream, const SortFileOptions& options) {
+  const std::string name = folder / "in.u64";
+  std::thread writer;
+  if (is_stream) {
+    REQUIRE(::mkfifo(name.c_str(), 0600) == 0);
+    writer = std::thread([&] { write_keys(name, keys); });
+  } else {
+    write_keys(name, keys);
+  }
+  const SortReport report = sort_file_with(environment, name, folder / "out", options);
+  if (is_stream) writer.join();
+  return report;
+}
 
 }  // namespace
 
@@ -445,6 +517,127 @@ TEST_CASE("runs that the GPU has no memory left for lie elsewhere") {
     CHECK(report.plan.runs_on_gpu == report.plan.runs);
     CHECK(report.plan.runs > 3);
     oracle::require_sorted<uint64_t>(keys, read_keys<uint64_t>(folder / "out"));
+  }
+}
+
+TEST_CASE("runs lie on each of several GPUs, sessions on two, of files and of streams") {
+  const auto keys = random_keys<uint64_t>(100'000);
+  for (const auto& [count, memory, least] : {std::tuple(size_t{2}, Bytes{540'000}, Bytes{100'000}),
+                                             std::tuple(size_t{3}, Bytes{540'000}, Bytes{100'000}),
+                                             std::tuple(size_t{2}, Bytes{1'200'000}, Bytes{350'000})})
+    for (const bool is_stream : {false, true}) {
+      CAPTURE(count, memory.value, is_stream);
+      const TemporaryFolder folder;
+      PlainGpus gpus(count, memory);
+      SortFileOptions options = gpus.options(Bytes{1u << 18});
+      options.memory.gpu_memory = memory;
+      const SortReport report = sort_with(gpus.environment, folder, keys, is_stream, options);
+      CHECK(report.backend == "cuda");
+      CHECK(report.plan.road == "external");
+      CHECK(report.plan.gpus == count);
+      CHECK(report.device == fmt::format("{} x std::sort", count));
+      CHECK_THAT(gpus.log.back(), ContainsSubstring(fmt::format("GPUs: {0} of {0} used", count)));
+      oracle::require_sorted<uint64_t>(keys, read_keys<uint64_t>(folder / "out"));
+      Bytes all;
+      for (const Bytes stored : gpus.stored) {
+        CHECK(stored >= least);
+        CHECK(stored <= memory);
+        all.value += stored.value;
+      }
+      for (size_t gpu = 0; gpu < count; ++gpu) CHECK((gpus.sorts[gpu] > 3) == (gpu < 2));
+      // Three hold what two cannot that are as small.
+      const bool hold_all = count * memory.value > 1'200'000;
+      if (!is_stream) CHECK((all == Bytes{keys.size() * 8}) == hold_all);
+      if (!is_stream) CHECK((report.plan.temporary == Bytes{0}) == hold_all);
+    }
+}
+
+TEST_CASE("what one GPU holds is sorted by the first of those that are named") {
+  const auto keys = random_keys<uint64_t>(10'000);
+  const TemporaryFolder folder;
+  PlainGpus gpus(3, Bytes{540'000});
+  SortFileOptions options = gpus.options(Bytes{1u << 18});
+  options.where.devices = {2, 0};
+  const SortReport report = sort_with(gpus.environment, folder, keys, false, options);
+  CHECK(report.plan.road == "in memory");
+  CHECK(report.plan.gpus == 1);
+  CHECK(report.device == "std::sort");
+  CHECK(gpus.sorts == std::vector<size_t>{0, 0, 1});
+  CHECK_THAT(gpus.log.back(), ContainsSubstring("GPUs: 1 of 2 used"));
+  oracle::require_sorted<uint64_t>(keys, read_keys<uint64_t>(folder / "out"));
+}
+
+TEST_CASE("runs that one of several GPUs has no memory left for lie on the others, then elsewhere") {
+  const auto keys = random_keys<uint64_t>(100'000);
+  for (const size_t count : {2, 3})
+    for (const int faulty : {0, 1})
+      for (const uint64_t granted : {0, 1}) {
+        CAPTURE(count, faulty, granted);
+        const TemporaryFolder folder;
+        PlainGpus gpus(count, Bytes{540'000});
+        gpus.faulty = faulty;
+        gpus.granted = granted;
+        SortFileOptions options = gpus.options(Bytes{1u << 18});
+        options.memory.gpu_memory = Bytes{540'000};
+        const SortReport report = sort_with(gpus.environment, folder, keys, false, options);
+        CHECK(report.backend == "cuda");
+        for (size_t gpu = 0; gpu < count; ++gpu)
+          CHECK((gpus.stored[gpu] > Bytes{150'000}) == (static_cast<int>(gpu) != faulty));
+        CHECK((gpus.stored[faulty] > Bytes{0}) == (granted != 0));
+        oracle::require_sorted<uint64_t>(keys, read_keys<uint64_t>(folder / "out"));
+      }
+}
+
+TEST_CASE("whichever of several GPUs fails, or spoils a key, the CPU sorts the file, from the input") {
+  const auto keys = random_keys<uint64_t>(100'000);
+  for (const Fault fault :
+       {Fault::fails_to_begin, Fault::fails_to_sort, Fault::fails_to_get, Fault::doubles_key})
+    for (const int faulty : {0, 1})
+      for (const bool is_asked_for : {false, true}) {
+        CAPTURE(faulty, is_asked_for);
+        const TemporaryFolder folder;
+        write_keys(folder / "out", std::vector<uint64_t>{3, 1, 2});
+        PlainGpus gpus(3, Bytes{540'000});
+        gpus.faulty = faulty;
+        gpus.fault = fault;
+        SortFileOptions options = gpus.options(Bytes{1u << 18});
+        options.memory.gpu_memory = Bytes{540'000};
+        if (is_asked_for) options.where.backend = BackendChoice::cuda;
+        if (is_asked_for) {
+          CHECK_THROWS_AS(sort_with(gpus.environment, folder, keys, false, options), Error);
+          CHECK(read_keys<uint64_t>(folder / "out") == std::vector<uint64_t>{3, 1, 2});
+        } else {
+          CHECK(sort_with(gpus.environment, folder, keys, false, options).backend == "cpu");
+          oracle::require_sorted<uint64_t>(keys, read_keys<uint64_t>(folder / "out"));
+        }
+      }
+}
+
+TEST_CASE("of several GPUs each gives what the one with the least free memory can") {
+  const auto keys = random_keys<uint64_t>(100'000);
+  const TemporaryFolder folder;
+  write_keys(folder / "in.u64", keys);
+  SortFileOptions options = with_memory(Bytes{1u << 18});
+  options.where = {.backend = BackendChoice::cuda, .devices = {0, 1}, .threads = 2};
+  options.plan_only = true;
+  const auto planned = [&](uint64_t first, uint64_t second, std::optional<Bytes> asked) {
+    SortEnvironment environment = plain_environment(4096);
+    environment.status = [] {
+      return CudaStatus{.usable = {0, 1}, .device_count = 2, .reason = {}, .hint = {}};
+    };
+    environment.make_cuda = [&](int device) {
+      auto gpu = std::make_unique<PlainBackend>(Fault::none, "cuda");
+      gpu->limit_device(Bytes{device == 0 ? first : second});
+      return gpu;
+    };
+    options.memory.gpu_memory = asked;
+    return sort_file_with(environment, folder / "in.u64", folder / "out", options).plan;
+  };
+  for (const auto& [first, second] : {std::tuple(400'000, 900'000), std::tuple(900'000, 400'000)}) {
+    CHECK(planned(first, second, {}).gpu_memory == planned(400'000, 400'000, Bytes{300'000}).gpu_memory);
+    CHECK(planned(first, second, {}).gpu_memory != planned(900'000, 900'000, {}).gpu_memory);
+    CHECK(planned(first, second, Bytes{400'000}).gpus == 2);
+    CHECK_THROWS_WITH(planned(first, second, Bytes{400'001}), ContainsSubstring("are free there"));
   }
 }
 

@@ -69,7 +69,7 @@ TEST_CASE("keys that look sorted stay with a CPU that has enough threads for the
 
 TEST_CASE("a backend asked for is taken, or an error with the hint") {
   const WhereOptions cuda{.backend = BackendChoice::cuda};
-  const WhereOptions third{.backend = BackendChoice::cuda, .device = 2};
+  const WhereOptions third{.backend = BackendChoice::cuda, .devices = {2}};
   CHECK(choose_backend({1, KeyType::u8}, gpu, 1, cuda).which == BackendChoice::cuda);
   CHECK(choose_backend({1u << 30, KeyType::u64}, gpu, 1, {.backend = BackendChoice::cpu}).which ==
         BackendChoice::cpu);
@@ -77,13 +77,60 @@ TEST_CASE("a backend asked for is taken, or an error with the hint") {
   CHECK_THROWS_WITH(choose_backend({1, KeyType::u8}, gpu, 1, third),
                     ContainsSubstring("there is no CUDA device 2"));
   // Named, it is no matter of choice.
-  CHECK_THROWS_WITH(choose_backend({1u << 30, KeyType::u64}, gpu, 1, {.device = 2}),
+  CHECK_THROWS_WITH(choose_backend({1u << 30, KeyType::u64}, gpu, 1, {.devices = {2}}),
                     ContainsSubstring("there is no CUDA device 2"));
-  CHECK_THROWS_WITH(choose_stream_backend(uint64_t{1} << 50, 0, gpu, 1, {.device = 2}),
+  CHECK_THROWS_WITH(choose_stream_backend(uint64_t{1} << 50, 0, gpu, 1, {.devices = {2}}),
                     ContainsSubstring("there is no CUDA device 2"));
   CHECK(choose_backend({1u << 30, KeyType::u64}, no_gpu, 1, {}).which == BackendChoice::cpu);
   CHECK_THAT(choose_backend({1u << 30, KeyType::u64}, no_gpu, 1, {}).why,
              ContainsSubstring("no NVIDIA driver"));
+}
+
+TEST_CASE("every device of a list has to be there, and all are those that can be used") {
+  const auto old_one_between = [] {
+    return CudaStatus{.usable = {0, 2}, .device_count = 3, .reason = {}, .hint = {}};
+  };
+  const auto choose = [&](std::vector<int> devices) {
+    return choose_backend({1u << 30, KeyType::u64}, old_one_between, 1, {.devices = std::move(devices)})
+        .which;
+  };
+  CHECK(choose({2, 0}) == BackendChoice::cuda);
+  CHECK(choose({}) == BackendChoice::cuda);
+  CHECK_THROWS_WITH(choose({0, 3}), ContainsSubstring("there is no CUDA device 3"));
+  CHECK_THROWS_WITH(choose({0, -1}), ContainsSubstring("there is no CUDA device -1"));
+  CHECK(devices_of({.devices = {}}, old_one_between) == std::vector<int>{0, 2});
+  CHECK(devices_of({.devices = {2, 0, 1}}, old_one_between) == std::vector<int>{2, 0, 1});
+  CHECK_THROWS_WITH(devices_of({.devices = {}}, no_gpu), ContainsSubstring("no NVIDIA driver"));
+  CHECK(WhereOptions().devices == std::vector<int>{0});
+}
+
+TEST_CASE("a device that is named twice is refused before anything is read, whatever the backend") {
+  const SortEnvironment environment = plain_environment();
+  for (const BackendChoice backend : {BackendChoice::cpu, BackendChoice::automatic, BackendChoice::cuda}) {
+    const SortFileOptions options{.where = {.backend = backend, .devices = {1, 0, 1}}};
+    CHECK_THROWS_AS(sort_file_with(environment, "nowhere", "out", options), UsageError);
+    CHECK_THROWS_WITH(sort_file_with(environment, "nowhere", "out", options),
+                      ContainsSubstring("--device 1,0,1: 1 is named twice"));
+  }
+}
+
+TEST_CASE("what uses one device refuses several, and all, even on the CPU") {
+  std::vector<uint32_t> keys{3, 1, 2};
+  const std::span<uint32_t> span(keys);
+  for (const BackendChoice backend : {BackendChoice::cpu, BackendChoice::automatic, BackendChoice::cuda})
+    for (const auto& devices : {std::vector<int>{0, 1}, std::vector<int>{}}) {
+      const WhereOptions where{.backend = backend, .devices = devices};
+      CHECK_THROWS_AS(sweepsort::sort(span, {.where = where}), UsageError);
+      CHECK_THROWS_AS(sweepsort::sort_pairs(span, span, {.where = where}), UsageError);
+      CHECK_THROWS_AS(scan(std::span<const uint32_t>(span), span, {.where = where}), UsageError);
+      CHECK_THROWS_AS(min_element(std::span<const uint32_t>(span), where), UsageError);
+      CHECK_THROWS_AS(scan_file("nowhere", "out", {.where = where}), UsageError);
+      CHECK_THROWS_AS(min_file("nowhere", {.where = where}), UsageError);
+      CHECK_THROWS_WITH(min_file("nowhere", {.where = where}),
+                        ContainsSubstring(devices.empty() ? "--device all: only sorts of files"
+                                                          : "--device 0,1: only sorts of files"));
+    }
+  CHECK(keys == std::vector<uint32_t>{3, 1, 2});
 }
 
 TEST_CASE("nobody looks for a GPU where the answer would change nothing") {

@@ -149,6 +149,9 @@ class Backend {
                                      uint32_t runs) = 0;
 };
 
+/// Several of one kind, the CPU alone or GPUs.
+using Backends = std::vector<std::unique_ptr<Backend>>;
+
 /// The CPU backend. `threads` 0: all that this process may use.
 std::unique_ptr<Backend> make_cpu_backend(uint32_t threads = 0);
 

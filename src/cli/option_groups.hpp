@@ -27,10 +27,12 @@ inline constexpr std::array file_group{
     OptionSpec{"read-bytes", 'N', Takes::value, "BYTES", "raw: read at most so much"},
     OptionSpec{"flatten", 0, Takes::nothing, "", ".npy of several dimensions, as it lies in memory"}};
 
-/// Where a sort runs (read_where_options).
+inline constexpr OptionSpec backend_option{"backend", 0, Takes::value, "NAME", "auto, cuda or cpu"};
+
+/// Where a command runs that uses one device (read_where_options).
 inline constexpr std::array where_group{
-    OptionSpec{"backend", 0, Takes::value, "NAME", "auto, cuda or cpu"},
-    OptionSpec{"device", 0, Takes::value, "N", "which CUDA device (default: 0)"}, threads_option};
+    backend_option, OptionSpec{"device", 0, Takes::value, "N", "which CUDA device (default: 0)"},
+    threads_option};
 
 /// How much is said, and where.
 inline constexpr std::array talk_group{

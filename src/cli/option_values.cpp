@@ -9,6 +9,9 @@
 #include <fmt/ranges.h>
 #include <unistd.h>
 
+#include <charconv>
+#include <system_error>
+
 namespace sweepsort::cli {
 namespace {
 
@@ -23,8 +26,24 @@ constexpr Choice<BackendChoice> backends[] = {{"auto", BackendChoice::automatic}
                                               {"cpu", BackendChoice::cpu}};
 
 constexpr uint64_t most_threads = 4096;
-constexpr uint64_t most_devices = 1024;
 constexpr uint64_t most_repeats = 1'000'000;
+
+/// "0", "0,1"; empty for "all".
+std::vector<int> read_devices(std::string_view text) {
+  std::vector<int> devices;
+  if (text == "all") return devices;
+  const char* const end = text.data() + text.size();
+  for (const char* at = text.data();; ++at) {
+    int device = -1;
+    const auto [behind, error] = std::from_chars(at, end, device);
+    if (error != std::errc() || device < 0 || (behind != end && *behind != ','))
+      throw UsageError(fmt::format("--device {}: not a list of devices", text),
+                       "write one number, several with commas (0,1), or all");
+    devices.push_back(device);
+    if (behind == end) return devices;
+    at = behind;
+  }
+}
 
 }  // namespace
 
@@ -73,11 +92,8 @@ uint32_t read_threads(const Arguments& arguments) {
 }
 
 WhereOptions read_where_options(const Arguments& arguments) {
-  const std::string device = arguments.find("device").value_or("0");
-  if (device == "all" || device.find(',') != std::string::npos)
-    throw UsageError("--device " + device + ": several devices are not available yet", "give one number");
   return {.backend = read_choice(arguments, "backend", backends, BackendChoice::automatic),
-          .device = static_cast<int>(read_number(arguments, "device", 0, most_devices).value_or(0)),
+          .devices = read_devices(arguments.find("device").value_or("0")),
           .threads = read_threads(arguments)};
 }
 

@@ -30,11 +30,15 @@ constexpr std::array result_group{
     OptionSpec{"values", 0, Takes::value, "FILE", "sort this file by the keys, stably; 4 or 8 bytes each"},
     OptionSpec{"values-output", 0, Takes::value, "FILE", "write the sorted values here"},
     OptionSpec{"values-type", 0, Takes::value, "TYPE", "of the values, where name and size do not tell"}};
+constexpr std::array devices_group{backend_option,
+                                   OptionSpec{"device", 0, Takes::value, "LIST",
+                                              "which CUDA devices: one, several (0,1) or all (default: 0)"},
+                                   threads_option};
 constexpr std::array memory_group{
     OptionSpec{"memory", 'S', Takes::value, "BYTES",
                "a ceiling: 4G, 512M, powers of 1024 (default: 75 % of what is free)"},
     OptionSpec{"gpu-memory", 0, Takes::value, "BYTES",
-               "a ceiling on the GPU (default: 75 % of what is free)"},
+               "a ceiling on each GPU (default: 75 % of what is free)"},
     OptionSpec{"temporary-directory", 'T', Takes::values, "DIR",
                "for what does not fit; repeat it for several (default: $TMPDIR or beside the output)"},
     OptionSpec{"dry-run", 0, Takes::nothing, "", "print what would be done and what it takes"}};
@@ -45,7 +49,7 @@ constexpr std::array trust_group{
                "thrust: sort again with it and compare every element"},
     OptionSpec{"repeat", 0, Takes::value, "N", "sort the loaded data N more times, print a table of times"}};
 
-constexpr std::array<OptionGroup, 8> groups{file_group,   sort_group,   result_group, where_group,
+constexpr std::array<OptionGroup, 8> groups{file_group,   sort_group,   result_group, devices_group,
                                             memory_group, output_group, trust_group,  talk_group};
 
 constexpr Choice<SortAlgorithm> algorithms[] = {{"auto", SortAlgorithm::automatic},

@@ -72,7 +72,7 @@ std::string plan_table(const SortReport& report, const SortFileOptions& options)
     line("bytes written", (options.result == SortResult::unique ? "at most " : "") + size(plan.written));
   }
   line("memory", size(plan.memory));
-  line("GPU memory", size(plan.gpu_memory));
+  line("GPU memory", size(plan.gpu_memory) + (plan.gpus > 1 ? fmt::format(" of {} GPUs", plan.gpus) : ""));
   line(
       "temporary space",
       plan.runs == 0 && plan.road == "external"
@@ -114,6 +114,7 @@ nlohmann::ordered_json sort_json(const SortReport& report, const std::vector<std
                           {"read_bytes", plan.read.value},
                           {"written_bytes", plan.written.value},
                           {"memory_bytes", plan.memory.value},
+                          {"gpus", plan.gpus},
                           {"gpu_memory_bytes", plan.gpu_memory.value},
                           {"temporary_bytes", plan.temporary.value}};
   Json repeat;  // null

@@ -4,6 +4,10 @@
 #include "core/error.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <utility>
 
 namespace sweepsort {
 namespace {
@@ -30,12 +34,41 @@ double cpu_s_per_key(KeyType type) {
 /// 82, 130; u64 1730, 123, 231).
 constexpr double cpu_in_order = 1.0 / 3;
 
+/// As the command line has them.
+std::string names_of(const WhereOptions& where) {
+  return where.devices.empty() ? "all" : fmt::format("{}", fmt::join(where.devices, ","));
+}
+
 }  // namespace
 
-void require_device(const CudaStatus& status, int device) {
-  if (device < 0 || device >= status.device_count)
-    throw Error(fmt::format("there is no CUDA device {}: this machine has {}", device, status.device_count),
-                "devices are numbered from 0; sweepsort info lists them");
+void require_devices(const CudaStatus& status, const WhereOptions& where) {
+  for (const int device : where.devices)
+    if (device < 0 || device >= status.device_count)
+      throw Error(fmt::format("there is no CUDA device {}: this machine has {}", device, status.device_count),
+                  "devices are numbered from 0; sweepsort info lists them");
+}
+
+void require_different_devices(const WhereOptions& where) {
+  std::vector<int> devices = where.devices;
+  std::ranges::sort(devices);
+  if (const auto twice = std::ranges::adjacent_find(devices); twice != devices.end())
+    throw UsageError(fmt::format("--device {}: {} is named twice", names_of(where), *twice),
+                     "name each device once");
+}
+
+std::vector<int> devices_of(const WhereOptions& where, const AskStatus& ask) {
+  if (!where.devices.empty()) return where.devices;
+  CudaStatus status = ask();
+  if (status.usable.empty()) throw Error("the cuda backend cannot be used: " + status.reason, status.hint);
+  return std::move(status.usable);
+}
+
+int only_device(const WhereOptions& where) {
+  if (where.devices.size() != 1)
+    throw UsageError(
+        fmt::format("--device {}: only sorts of files and streams use several devices", names_of(where)),
+        "name one device, for example --device 0");
+  return where.devices.front();
 }
 
 std::string describe_estimates(double cpu_s, uint32_t threads, double cuda_s) {
@@ -67,7 +100,7 @@ BackendDecision choose_backend(const KeysToSort& keys, const AskStatus& ask, uin
   if (!is_automatic && status.usable.empty())
     throw Error("the cuda backend cannot be used: " + status.reason, status.hint);
   if (status.usable.empty()) return {BackendChoice::cpu, "no GPU: " + status.reason};
-  require_device(status, where.device);
+  require_devices(status, where);
   if (!is_automatic) return {BackendChoice::cuda, "asked for"};
   by_time.which = BackendChoice::cuda;
   return by_time;

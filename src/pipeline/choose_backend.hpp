@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <vector>
 
 namespace sweepsort {
 
@@ -27,8 +28,15 @@ struct KeysToSort {
   std::function<bool()> looks_in_order = {};
 };
 
-/// Whoever names a device wants that one and no other: throws Error if it is not there.
-void require_device(const CudaStatus& status, int device);
+/// Whoever names devices wants these and no others: throws Error if one is not there.
+void require_devices(const CudaStatus& status, const WhereOptions& where);
+/// Throws UsageError for one that is named twice.
+void require_different_devices(const WhereOptions& where);
+
+/// Those that are named, else all that can be used, at least one: or throws Error.
+std::vector<int> devices_of(const WhereOptions& where, const AskStatus& ask);
+/// For operations that use one: throws UsageError for several, or all.
+int only_device(const WhereOptions& where);
 
 /// Estimates, for people: "about 2.7 us on 2 CPU threads, 250 ms on a GPU with its start".
 std::string describe_estimates(double cpu_s, uint32_t threads, double cuda_s);

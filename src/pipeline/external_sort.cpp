@@ -9,8 +9,8 @@
 
 namespace sweepsort {
 
-ExternalSort::ExternalSort(Backend& backend, const ExternalJob& job)
-    : backend_(backend), job_(job), store_(job.store), sessions_(job.plan.lanes) {}
+ExternalSort::ExternalSort(const Backends& backends, const ExternalJob& job)
+    : backends_(backends), job_(job), store_(job.store), sessions_(job.plan.lanes) {}
 
 IndexedRun ExternalSort::make_run(uint64_t count) {
   IndexedRun indexed{.run = store_.make_run(count), .stride = job_.plan.stride};
@@ -32,15 +32,16 @@ uint64_t ExternalSort::count() const {
 
 SortSession& ExternalSort::session(uint32_t lane, uint64_t count) {
   std::unique_ptr<SortSession>& mine = sessions_[lane];
+  Backend& backend = *backends_[lane % backends_.size()];
   SortJob job = job_.plan.job;
   if (!mine) {
-    mine = backend_.begin_sort(job);
+    mine = backend.begin_sort(job);
     if (count == job.count) return *mine;
   }
   if (!mine->restart(count)) {
     job.count = count;
     mine.reset();  // never two at a time
-    mine = backend_.begin_sort(job);
+    mine = backend.begin_sort(job);
   }
   return *mine;
 }

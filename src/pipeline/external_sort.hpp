@@ -7,7 +7,7 @@
 //                                         |           |
 //                                   output, from front to back
 //
-// There is no merge kernel: a block is gathered from all runs and sorted again, by the same backend as the
+// There is no merge kernel: a block is gathered from all runs and sorted again, by the same backends as the
 // runs. RankCutter finds which part of each run a block takes; no sample decides, so that no data makes a
 // block larger than another. Where there are more runs than can be merged at once, groups of them become
 // longer runs first.
@@ -44,7 +44,8 @@ struct ExternalJob {
 
 class ExternalSort {
  public:
-  ExternalSort(Backend& backend, const ExternalJob& job);
+  /// Lanes have their sessions on the backends in turn.
+  ExternalSort(const Backends& backends, const ExternalJob& job);
 
   /// Takes the disk space for the runs of `count` records in all passes, before anything is read.
   void reserve(uint64_t count);
@@ -89,7 +90,7 @@ class ExternalSort {
   void gather(SortSession& session, std::span<const IndexedRun> runs, size_t first_run,
               const std::vector<uint64_t>& from, const std::vector<uint64_t>& to);
 
-  Backend& backend_;
+  const Backends& backends_;
   ExternalJob job_;
   RunStore store_;
   std::vector<IndexedRun> runs_;

@@ -15,7 +15,10 @@ namespace {
 class MinFileRun {
  public:
   MinFileRun(const StreamEnvironment& environment, const std::string& input, const MinFileOptions& options)
-      : environment_(environment), options_(options), reader_(input, options.file) {}
+      : environment_(environment),
+        options_(options),
+        device_(only_device(options.where)),
+        reader_(input, options.file) {}
 
   MinReport run() {
     const auto start = std::chrono::steady_clock::now();
@@ -41,7 +44,7 @@ class MinFileRun {
   }
 
   void search_on(BackendChoice which) {
-    const auto backend = which == BackendChoice::cuda ? environment_.make_cuda(options_.where.device)
+    const auto backend = which == BackendChoice::cuda ? environment_.make_cuda(device_)
                                                       : environment_.make_cpu(options_.where.threads);
     ReduceJob job{.type = layout().type,
                   .extreme = options_.extreme,
@@ -100,6 +103,7 @@ class MinFileRun {
 
   const StreamEnvironment& environment_;
   const MinFileOptions& options_;
+  int device_;
   ChunkReader reader_;
   bool is_empty_ = false;
   MinReport report_;

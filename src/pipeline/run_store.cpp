@@ -112,11 +112,13 @@ uint64_t spilled_run_bytes(RecordShape shape, uint64_t count) { return whole_pag
 
 RunStore::RunStore(RunStoreOptions options)
     : options_(std::move(options)),
-      gpu_memory_left_(std::make_shared<std::atomic<uint64_t>>(options_.gpu_memory.value)),
       memory_left_(std::make_shared<std::atomic<uint64_t>>(options_.memory.value)),
       space_(std::make_shared<SpillSpace>(options_.directories,
                                           spilled_run_bytes(options_.shape, options_.run_records),
-                                          options_.allow_anonymous)) {}
+                                          options_.allow_anonymous)) {
+  for (const auto& [device, memory] : options_.devices)
+    devices_.push_back({device, std::make_shared<std::atomic<uint64_t>>(memory.value)});
+}
 
 RunStore::~RunStore() = default;
 
@@ -128,11 +130,15 @@ void RunStore::reserve(uint64_t area_bytes, uint32_t areas) {
 
 std::unique_ptr<StoredRun> RunStore::make_run(uint64_t count) {
   const uint64_t bytes = run_bytes(options_.shape, count);
-  if (bytes <= *gpu_memory_left_) {
+  for (size_t tries = 0; tries < devices_.size(); ++tries) {
+    // The one with the most room: a merge reads from all at once then.
+    const Device& device = *std::ranges::max_element(
+        devices_, {}, [](const Device& candidate) { return candidate.memory_left->load(); });
+    if (bytes > *device.memory_left) break;
     try {
-      return std::make_unique<RunIn<DevicePlace>>(options_.shape, count, *options_.device, gpu_memory_left_);
+      return std::make_unique<RunIn<DevicePlace>>(options_.shape, count, *device.backend, device.memory_left);
     } catch (const std::exception&) {
-      *gpu_memory_left_ = 0;  // somebody else has taken it: there are other places
+      *device.memory_left = 0;  // somebody else has taken it: there are other places
     }
   }
   if (bytes <= *memory_left_)

@@ -1,5 +1,5 @@
-// run_store.hpp - where runs are kept: in GPU memory and then in memory, as far as the budgets go, then in
-// spill files.
+// run_store.hpp - where runs are kept: in the memory of GPUs and then in memory, as far as the budgets go,
+// then in spill files.
 //
 //     area 0   | run 0 | run 1 | run 2 | run 3 |     written by the first pass, the third, ...
 //     area 1   |     run 0     |     run 1     |     by the second, the fourth, ...
@@ -21,10 +21,15 @@ namespace sweepsort {
 class Backend;
 class SpillSpace;
 
+/// What runs may take of a device's memory.
+struct DeviceRoom {
+  Backend* device = nullptr;
+  Bytes memory = {};
+};
+
 struct RunStoreOptions {
   RecordShape shape = {};
-  Backend* device = nullptr;  // whose memory it is
-  Bytes gpu_memory = {};
+  std::vector<DeviceRoom> devices = {};
   Bytes memory = {};
   std::vector<std::string> directories = {};
   uint64_t run_records = 1;  // of most runs: each of these lies in one directory
@@ -55,8 +60,13 @@ class RunStore {
   Bytes spilled() const;
 
  private:
+  struct Device {
+    Backend* backend;
+    std::shared_ptr<std::atomic<uint64_t>> memory_left;
+  };
+
   RunStoreOptions options_;
-  std::shared_ptr<std::atomic<uint64_t>> gpu_memory_left_;
+  std::vector<Device> devices_;
   std::shared_ptr<std::atomic<uint64_t>> memory_left_;
   std::shared_ptr<SpillSpace> space_;
   uint64_t area_bytes_ = 0;

@@ -11,9 +11,10 @@ namespace {
 
 /// The GPU where it is asked for. Memory to memory the CPU is bound by its own memory, the GPU by PCIe.
 std::unique_ptr<Backend> backend_for(const WhereOptions& where) {
+  const int device = only_device(where);
   if (where.backend != BackendChoice::cuda) return make_cpu_backend(where.threads);
   choose_backend({}, cuda_status, 1, where);  // says why it cannot be had
-  return make_cuda_backend(where.device);
+  return make_cuda_backend(device);
 }
 
 }  // namespace

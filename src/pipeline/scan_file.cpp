@@ -36,7 +36,10 @@ class ScanFileRun {
  public:
   ScanFileRun(const StreamEnvironment& environment, const std::string& input, const std::string& output,
               const ScanFileOptions& options)
-      : environment_(environment), options_(options), reader_(input, options.file) {
+      : environment_(environment),
+        options_(options),
+        device_(only_device(options.where)),
+        reader_(input, options.file) {
     output_type_ = options.output_type.value_or(layout().type);
     check_types();
     const std::string path = options.in_place && output.empty() ? input : output.empty() ? "-" : output;
@@ -143,7 +146,7 @@ class ScanFileRun {
   }
 
   void scan_on(BackendChoice which) {
-    const auto backend = which == BackendChoice::cuda ? environment_.make_cuda(options_.where.device)
+    const auto backend = which == BackendChoice::cuda ? environment_.make_cuda(device_)
                                                       : environment_.make_cpu(options_.where.threads);
     ScanJob job = this->job(*backend);
     reader_.start(job.chunk_bytes);
@@ -245,6 +248,7 @@ class ScanFileRun {
   const StreamEnvironment& environment_;
   const ScanFileOptions& options_;
   Clock::time_point start_ = Clock::now();
+  int device_;
   ChunkReader reader_;
   KeyType output_type_ = KeyType::u8;
   std::unique_ptr<Output> output_;

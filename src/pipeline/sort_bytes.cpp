@@ -52,6 +52,7 @@ bool try_on_gpu(int device, const SortJob& job, std::span<std::byte> keys, std::
 
 void sort_bytes(KeyType type, uint64_t count, std::span<std::byte> keys, std::span<std::byte> values,
                 uint32_t value_bytes, const SortOptions& options) {
+  const int device = only_device(options.where);
   const uint32_t threads = threads_or_all(options.where.threads);
   const SortJob job{.count = count,
                     .type = type,
@@ -60,10 +61,10 @@ void sort_bytes(KeyType type, uint64_t count, std::span<std::byte> keys, std::sp
                     .value_bytes = value_bytes};
   const BackendDecision decision = choose_backend({count, type}, cuda_status, threads, options.where);
   if (decision.which == BackendChoice::cuda && options.where.backend == BackendChoice::cuda) {
-    make_cuda_backend(options.where.device)->sort(keys, values, job);
+    make_cuda_backend(device)->sort(keys, values, job);
     return;
   }
-  if (decision.which == BackendChoice::cuda && try_on_gpu(options.where.device, job, keys, values)) return;
+  if (decision.which == BackendChoice::cuda && try_on_gpu(device, job, keys, values)) return;
   make_cpu_backend(threads)->sort(keys, values, job);
 }
 

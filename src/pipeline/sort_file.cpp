@@ -65,6 +65,7 @@ void check_options(const std::vector<std::string>& inputs, const std::string& ou
   if (again && (travels || options.result != SortResult::keys))
     throw UsageError("--validate and --repeat are for sorts of keys alone", "leave them out");
   if (options.referee != Referee::none) require_referee();
+  require_different_devices(options.where);
 }
 
 const std::vector<std::string>& checked_inputs(const std::vector<std::string>& inputs) {
@@ -154,12 +155,14 @@ class SortFileRun {
   /// As much of a stream as could be sorted in memory by the CPU; if that is all of it, it is as good as a
   /// file.
   void collect_stream() {
-    const auto cpu = environment_.make_cpu(options_.where.threads);
-    PlanRequest request = plan_request(context_, *cpu, false);
+    Backends cpu;
+    cpu.push_back(environment_.make_cpu(options_.where.threads));
+    PlanRequest request = plan_request(context_, cpu, false);
     // What was collected stays mapped while a copy of it is sorted, and every thread reserves some.
     if (context_.limit.is_address_space)
       request.memory.value = std::max(least_memory.value, request.memory.value / 10 * 3);
-    const uint64_t most = most_in_memory(request, [&](const SortJob& job) { return cpu->footprint(job); });
+    const uint64_t most =
+        most_in_memory(request, [&](const SortJob& job) { return cpu.front()->footprint(job); });
     clock_.run(Phase::read, 0, [&](const MovedFunction&) {
       input_.collect(most * key_bytes(input_.type()), [&](uint64_t bytes) {
         if (options_.progress) options_.progress(Phase::read, bytes, 0);
@@ -184,15 +187,19 @@ class SortFileRun {
   }
 
   void sort_on(BackendChoice which) {
-    const bool on_gpu = which == BackendChoice::cuda;
-    const auto backend = on_gpu ? environment_.make_cuda(options_.where.device)
-                                : environment_.make_cpu(options_.where.threads);
-    SortRun run(context_, *backend, on_gpu, report_);
+    std::vector<int> devices;
+    if (which == BackendChoice::cuda) devices = devices_of(options_.where, environment_.status);
+    Backends backends;  // all contexts come up at once
+    for (const int device : devices) backends.push_back(environment_.make_cuda(device));
+    if (backends.empty()) backends.push_back(environment_.make_cpu(options_.where.threads));
+    SortRun run(context_, backends, devices.empty() ? std::nullopt : std::optional(devices.front()), report_);
     report_.plan = described(run.plan());
     if (run.plan().road != Road::in_memory) log(plan_line(report_.plan));
+    if (devices.size() > 1)
+      log(fmt::format("GPUs: {} of {} used, {} of their memory in all", report_.plan.gpus, devices.size(),
+                      format_bytes(report_.plan.gpu_memory)));
     if (options_.plan_only) {
-      report_.backend = backend->info().name;
-      report_.device = backend->info().description;
+      run.name_backends();
       report_.count = input_.count().value_or(0);
       report_.type = input_.type();
       report_.format = input_.format();
@@ -214,6 +221,7 @@ class SortFileRun {
             .read = plan.read,
             .written = plan.written,
             .memory = plan.memory,
+            .gpus = plan.gpus,
             .gpu_memory = plan.gpu_memory,
             .temporary = plan.temporary};
   }

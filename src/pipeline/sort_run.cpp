@@ -10,6 +10,8 @@
 
 #include <algorithm>
 #include <bit>
+#include <functional>
+#include <span>
 
 namespace sweepsort {
 namespace {
@@ -53,10 +55,11 @@ Bytes memory_budget(const std::optional<Bytes>& asked, const MemoryLimit& limit)
   return *asked;
 }
 
-std::optional<Bytes> gpu_memory_budget(const std::optional<Bytes>& asked, const Backend& backend,
+std::optional<Bytes> gpu_memory_budget(const std::optional<Bytes>& asked, const Backends& backends,
                                        bool on_gpu) {
   if (!on_gpu) return {};
-  const Bytes free = backend.device_memory();
+  Bytes free = backends.front()->device_memory();
+  for (const auto& backend : std::span(backends).subspan(1)) free = std::min(free, backend->device_memory());
   if (!asked) return Bytes{free.value / 4 * 3};
   if (*asked > free)
     throw UsageError(
@@ -74,7 +77,7 @@ FileRecord file_record(const SortContext& context) {
   return {.read = key + value, .written = is_permutation ? context.values.bytes() : key + value + count};
 }
 
-PlanRequest plan_request(const SortContext& context, const Backend& backend, bool on_gpu) {
+PlanRequest plan_request(const SortContext& context, const Backends& backends, bool on_gpu) {
   const SortFileOptions& options = context.options;
   // With values, each worker keeps a copy of a chunk's keys.
   constexpr size_t most_with_values = 1u << 20;
@@ -87,37 +90,40 @@ PlanRequest plan_request(const SortContext& context, const Backend& backend, boo
           .chunk_bytes = has_values ? std::min(context.environment.chunk_bytes, most_with_values)
                                     : context.environment.chunk_bytes,
           .memory = memory_budget(options.memory.memory, context.limit),
-          .gpu_memory = gpu_memory_budget(options.memory.gpu_memory, backend, on_gpu),
+          .gpus = static_cast<uint32_t>(backends.size()),
+          .gpu_memory = gpu_memory_budget(options.memory.gpu_memory, backends, on_gpu),
           .may_count = !on_gpu,
           .whole = options.referee != Referee::none || options.repeat != 0,
           .sorted_inputs = options.inputs_are_sorted ? context.input.inputs() : 0,
           .least_runs = context.environment.least_runs};
 }
 
-SortRun::SortRun(const SortContext& context, Backend& backend, bool on_gpu, SortReport& report)
+SortRun::SortRun(const SortContext& context, const Backends& backends, std::optional<int> first_device,
+                 SortReport& report)
     : context_(context),
       options_(context.options),
-      backend_(backend),
-      on_gpu_(on_gpu),
+      backends_(backends),
+      first_device_(first_device),
       report_(report),
       clock_(report.phases, context.options.progress),
       plan_(make_plan()) {}
 
 PlanRequest SortRun::request() const {
-  PlanRequest request = plan_request(context_, backend_, on_gpu_);
+  PlanRequest request = plan_request(context_, backends_, on_gpu());
   request.count = context_.input.count();
   // What a stream left in memory before it turned out too long goes only while the runs are formed.
   if (!request.count && !options_.inputs_are_sorted)
     request.memory.value = std::max(least_memory.value, request.memory.value / 2);
   // The referee has a copy of its own; a stream stays until the GPU has not failed.
   const uint64_t copy = options_.referee == Referee::none ? 0 : context_.input.data_bytes();
-  const uint64_t kept = context_.input.is_stream() && on_gpu_ ? context_.input.data_bytes() : 0;
+  const uint64_t kept = context_.input.is_stream() && on_gpu() ? context_.input.data_bytes() : 0;
   request.memory.value -= std::min(copy + kept, request.memory.value - least_memory.value);
   return request;
 }
 
 Plan SortRun::make_plan() const {
-  return sweepsort::make_plan(request(), [&](const SortJob& job) { return backend_.footprint(job); });
+  return sweepsort::make_plan(request(),
+                              [&](const SortJob& job) { return backends_.front()->footprint(job); });
 }
 
 Transfer SortRun::transfer() const {
@@ -136,16 +142,24 @@ void SortRun::run() {
     merge_streams();
   else
     run_in_memory();
-  const BackendInfo info = backend_.info();
-  report_.backend = info.name;
-  report_.device = info.description;
+  name_backends();
   if (options_.repeat != 0) repeat();
+}
+
+void SortRun::name_backends() {
+  report_.backend = backends_.front()->info().name;
+  std::vector<std::string> devices;
+  for (const auto& backend : std::span(backends_).first(std::max(plan_.gpus, 1u)))
+    devices.push_back(backend->info().description);
+  const bool are_alike = std::ranges::adjacent_find(devices, std::not_equal_to()) == devices.end();
+  report_.device = devices.size() > 1 && are_alike ? fmt::format("{} x {}", devices.size(), devices.front())
+                                                   : fmt::format("{}", fmt::join(devices, "; "));
 }
 
 void SortRun::take_sample() {
   // With an output in order one thread would get all keys, and so sort all.
   if (plan_.road != Road::in_memory || context_.outputs.is_ordered()) return;
-  if (!backend_.wants_sample(plan_.job, request().memory)) return;
+  if (!backends_.front()->wants_sample(plan_.job, request().memory)) return;
   const auto keys = context_.input.keys(false);
   plan_.job.sample = sample_of(*keys, plan_.job.count, plan_.job.type, plan_.job.order);
   if (context_.threads > 1) share_split();
@@ -160,7 +174,8 @@ void SortRun::share_split() {
 }
 
 std::unique_ptr<SortSession> SortRun::begin_session() {
-  return plan_.road == Road::counting ? make_counting_session(plan_.job) : backend_.begin_sort(plan_.job);
+  return plan_.road == Road::counting ? make_counting_session(plan_.job)
+                                      : backends_.front()->begin_sort(plan_.job);
 }
 
 Fingerprint SortRun::load(SortSession& session, bool read_once, const MovedFunction& moved) {
@@ -198,7 +213,7 @@ Fingerprint SortRun::load_counted_stream(SortSession& session, const MovedFuncti
 }
 
 void SortRun::run_in_memory() {
-  const bool read_once = !on_gpu_ && options_.repeat == 0 && options_.referee == Referee::none;
+  const bool read_once = !on_gpu() && options_.repeat == 0 && options_.referee == Referee::none;
   const uint64_t bytes = context_.input.data_bytes() + context_.values.file_bytes();
   take_sample();
   const auto session = begin_session();
@@ -239,8 +254,7 @@ GrowingBuffer SortRun::sort_again() {
                       source->read(chunk.first * width,
                                    keys.subspan(chunk.first * width, chunk.count * width));
                     });
-  referee_sort(keys, context_.input.type(), options_.order,
-               on_gpu_ ? std::optional(options_.where.device) : std::nullopt);
+  referee_sort(keys, context_.input.type(), options_.order, first_device_);
   return copy;
 }
 
@@ -264,7 +278,7 @@ void SortRun::repeat() {
     load(*session, false, {});
     report_.repeat_s.push_back(session->sort().sort_s);
   }
-  report_.copy_bandwidth_bytes_s = backend_.copy_bandwidth();
+  report_.copy_bandwidth_bytes_s = backends_.front()->copy_bandwidth();
 }
 
 }  // namespace sweepsort

@@ -50,15 +50,19 @@ struct SortContext {
 
 class SortRun {
  public:
-  /// `report` gets what is found on the way.
-  SortRun(const SortContext& context, Backend& backend, bool on_gpu, SortReport& report);
+  /// `first_device`: the first backend's; empty: it is the CPU. `report` gets what is found on the way.
+  SortRun(const SortContext& context, const Backends& backends, std::optional<int> first_device,
+          SortReport& report);
 
   /// The plan for this backend, within the budgets.
   const Plan& plan() const { return plan_; }
+  /// Puts the backends that have a part in it into the report.
+  void name_backends();
   /// Everything up to the names of the outputs. Throws Error if the result is not right.
   void run();
 
  private:
+  bool on_gpu() const { return first_device_.has_value(); }
   PlanRequest request() const;
   Plan make_plan() const;
   Transfer transfer() const;
@@ -82,8 +86,8 @@ class SortRun {
 
   const SortContext& context_;
   const SortFileOptions& options_;
-  Backend& backend_;
-  bool on_gpu_;
+  const Backends& backends_;
+  std::optional<int> first_device_;
   SortReport& report_;
   PhaseClock clock_;
   Plan plan_;
@@ -95,12 +99,12 @@ class SortRun {
 /// 75 % of what there is, or what was asked for. Throws UsageError for more than there is.
 Bytes memory_budget(const std::optional<Bytes>& asked, const MemoryLimit& limit);
 
-/// Memory that a sort may take of what the backend has; empty for backends without a device.
-std::optional<Bytes> gpu_memory_budget(const std::optional<Bytes>& asked, const Backend& backend,
+/// Memory that a sort may take of what each of the backends has; empty for backends without a device.
+std::optional<Bytes> gpu_memory_budget(const std::optional<Bytes>& asked, const Backends& backends,
                                        bool on_gpu);
 
 /// What is asked of a plan, but for the count.
-PlanRequest plan_request(const SortContext& context, const Backend& backend, bool on_gpu);
+PlanRequest plan_request(const SortContext& context, const Backends& backends, bool on_gpu);
 FileRecord file_record(const SortContext& context);
 
 }  // namespace sweepsort

@@ -49,15 +49,17 @@ std::string print_key(const std::byte* key, KeyType type) {
 }  // namespace
 
 void SortRun::run_external() {
-  ExternalSort sort(backend_, {.plan = plan_,
-                               .transfer = transfer(),
-                               .store = {.shape = transfer().shape,
-                                         .device = &backend_,
-                                         .gpu_memory = plan_.gpu_memory_for_runs,
-                                         .memory = plan_.memory_for_runs,
-                                         .directories = context_.temporary_directories,
-                                         .run_records = plan_.job.count,
-                                         .allow_anonymous = context_.environment.allow_anonymous}});
+  std::vector<DeviceRoom> devices;
+  for (size_t gpu = 0; gpu < plan_.room_on_gpus.size(); ++gpu)
+    devices.push_back({backends_[gpu].get(), plan_.room_on_gpus[gpu]});
+  ExternalSort sort(backends_, {.plan = plan_,
+                                .transfer = transfer(),
+                                .store = {.shape = transfer().shape,
+                                          .devices = std::move(devices),
+                                          .memory = plan_.memory_for_runs,
+                                          .directories = context_.temporary_directories,
+                                          .run_records = plan_.job.count,
+                                          .allow_anonymous = context_.environment.allow_anonymous}});
   if (options_.inputs_are_sorted)
     adopt_inputs(sort);
   else
@@ -74,7 +76,7 @@ void SortRun::form_runs(ExternalSort& sort) {
   clock_.run(Phase::runs, bytes, [&](const MovedFunction& moved) {
     if (context_.input.count()) {
       // If the GPU fails, the CPU reads them once more.
-      const auto keys = context_.input.keys(!on_gpu_);
+      const auto keys = context_.input.keys(!on_gpu());
       loaded_ = sort.form_runs({*keys, values.get(), context_.input.data_offset()}, moved);
     } else {
       form_stream_runs(sort, values.get(), moved);
@@ -179,7 +181,7 @@ void SortRun::merge_streams() {
     so_far.last_key.assign(keys.end() - static_cast<ptrdiff_t>(width), keys.end());
     return got;
   });
-  ExternalSort sort(backend_, {.plan = plan_, .transfer = transfer()});
+  ExternalSort sort(backends_, {.plan = plan_, .transfer = transfer()});
   // What headers say is believed where it must be: a pipe's header comes first.
   context_.outputs.prepare(context_.outputs.is_ordered() ? input.announced_count() : std::nullopt);
   StoreResult stored;

@@ -41,7 +41,7 @@ BackendDecision choose_stream_backend(uint64_t input_bytes, uint64_t output_byte
   if (cpu_s <= cuda_s) return by_time;
   const CudaStatus status = ask();
   if (status.usable.empty()) return {BackendChoice::cpu, "no GPU: " + status.reason};
-  require_device(status, where.device);
+  require_devices(status, where);
   by_time.which = BackendChoice::cuda;
   return by_time;
 }

@@ -49,7 +49,7 @@ void check(const FileOptions& file) {
 
 void check(const WhereOptions& where) {
   require(where.backend <= BackendChoice::cpu, "the backend is one of three");
-  require(where.device >= 0, "a device's number is not negative");
+  for (const int device : where.devices) require(device >= 0, "a device's number is not negative");
   require(where.threads <= 4096, "there are not more threads than a machine has");
 }
 
