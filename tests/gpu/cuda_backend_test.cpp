@@ -10,6 +10,8 @@
 #include "seed.hpp"
 #include "temporary_folder.hpp"
 
+#include <sys/stat.h>
+
 #include <algorithm>
 #include <cstring>
 #include <numeric>
@@ -150,6 +152,68 @@ TEST_CASE("runs that stay on the GPU give what the standard library gives, also 
     else
       oracle::require_sorted<uint64_t>(keys, sorted);
   }
+}
+
+TEST_CASE("runs on several GPUs, here one by several names, give what the standard library gives", "[gpu]") {
+  const auto keys = make_keys<uint64_t>("few-1000", 2'000'003, test_seed());
+  std::vector<uint64_t> values(keys.size());
+  std::iota(values.begin(), values.end(), 0);
+  enum class Input { file, pairs, stream };
+  for (const uint32_t count : {2u, 3u})
+    for (const Input input : {Input::file, Input::pairs, Input::stream}) {
+      INFO(count << " GPUs, input " << static_cast<int>(input));
+      const test::TemporaryFolder folder;
+      std::vector<int> made;
+      SortEnvironment environment;
+      environment.chunk_bytes = 64u << 10;
+      environment.make_cuda = [&](int device) {
+        made.push_back(device);
+        return make_cuda_backend(cuda_status().usable.front());
+      };
+      environment.status = [count] {
+        CudaStatus status{.usable = std::vector<int>(count), .device_count = static_cast<int>(count)};
+        std::iota(status.usable.begin(), status.usable.end(), 0);
+        return status;
+      };
+      // A session of 32 chunks on each and a share of the data, in which a run may find no room. Those of
+      // streams are larger.
+      const uint64_t record = input == Input::pairs ? 16 : 8;
+      SortJob job{.count = 32 * environment.chunk_bytes / record, .type = KeyType::u64};
+      if (input == Input::pairs) job.value_bytes = 8;
+      const uint64_t session = make_cuda_backend()->footprint(job).device.value;
+      const uint64_t run = (input == Input::stream ? 160 : 33) * environment.chunk_bytes;
+      SortFileOptions options{.where = {.backend = BackendChoice::cuda, .devices = {}, .threads = 4},
+                              .memory = {.memory = Bytes{64u << 20},
+                                         .gpu_memory = Bytes{session + keys.size() * record / count + run}},
+                              .overwrite = true};
+      if (input == Input::pairs) {
+        test::write_keys(folder / "values.u64", values);
+        options.values = folder / "values.u64";
+        options.values_output = folder / "values.out";
+      }
+      std::thread writer;
+      if (input == Input::stream) {
+        options.memory.memory = Bytes{12u << 20};  // not all of it
+        REQUIRE(::mkfifo((folder / "keys.u64").c_str(), 0600) == 0);
+        writer = std::thread([&] { test::write_keys(folder / "keys.u64", keys); });
+      } else {
+        test::write_keys(folder / "keys.u64", keys);
+      }
+      const SortReport report = sort_file_with(environment, folder / "keys.u64", folder / "out", options);
+      if (input == Input::stream) writer.join();
+      REQUIRE(made.size() == count);
+      REQUIRE(report.plan.gpus == count);
+      REQUIRE(report.plan.runs > 3);
+      REQUIRE(report.plan.temporary == Bytes{});
+      if (input != Input::stream) REQUIRE(report.plan.runs_on_gpu == report.plan.runs);
+      REQUIRE(report.device.starts_with(std::to_string(count) + " x "));
+      const auto sorted = test::read_keys<uint64_t>(folder / "out");
+      if (input == Input::pairs)
+        oracle::require_sorted_pairs<uint64_t, uint64_t>(keys, values, sorted,
+                                                         test::read_keys<uint64_t>(folder / "values.out"));
+      else
+        oracle::require_sorted<uint64_t>(keys, sorted);
+    }
 }
 
 TEST_CASE("a job larger than the device is an error, and the next one works", "[gpu]") {
