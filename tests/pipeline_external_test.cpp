@@ -637,7 +637,8 @@ TEST_CASE("of several GPUs each gives what the one with the least free memory ca
     CHECK(planned(first, second, {}).gpu_memory == planned(400'000, 400'000, Bytes{300'000}).gpu_memory);
     CHECK(planned(first, second, {}).gpu_memory != planned(900'000, 900'000, {}).gpu_memory);
     CHECK(planned(first, second, Bytes{400'000}).gpus == 2);
-    CHECK_THROWS_WITH(planned(first, second, Bytes{400'001}), ContainsSubstring("are free there"));
+    CHECK_THROWS_WITH(planned(first, second, Bytes{400'001}),
+                      ContainsSubstring("are free on one of the GPUs"));
   }
 }
 

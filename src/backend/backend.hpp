@@ -159,8 +159,8 @@ std::unique_ptr<Backend> make_cpu_backend(uint32_t threads = 0);
 struct CudaStatus {
   std::vector<int> usable = {};  // ordinals of the devices that this build can use
   int device_count = 0;
-  std::string reason;  // "this build has no CUDA", "no NVIDIA driver", "the driver is too old: ..."
-  std::string hint;
+  std::string reason = {};  // "this build has no CUDA", "no NVIDIA driver", "the driver is too old: ..."
+  std::string hint = {};
 };
 CudaStatus cuda_status();
 

@@ -62,9 +62,9 @@ std::optional<Bytes> gpu_memory_budget(const std::optional<Bytes>& asked, const 
   for (const auto& backend : std::span(backends).subspan(1)) free = std::min(free, backend->device_memory());
   if (!asked) return Bytes{free.value / 4 * 3};
   if (*asked > free)
-    throw UsageError(
-        fmt::format("--gpu-memory {}: {} are free there", format_bytes(*asked), format_bytes(free)),
-        "leave it out for three quarters of that");
+    throw UsageError(fmt::format("--gpu-memory {}: {} are free {}", format_bytes(*asked), format_bytes(free),
+                                 backends.size() > 1 ? "on one of the GPUs" : "there"),
+                     "leave it out for three quarters of that");
   return asked;
 }
 
