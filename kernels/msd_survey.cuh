@@ -74,7 +74,7 @@ inline constexpr uint64_t frequent_from = uint64_t{1} << (sizeof(Bits) == 8 ? 23
 inline constexpr uint32_t frequent_top_share = 2;
 /// From so many keys on 4,096 samples do not tell any more whether keys clump together.
 inline constexpr uint64_t clumps_below = uint64_t{1} << 26;
-/// Keys with so many live bits take so few passes that splitters are no better (live_bits.cuh).
+/// Keys with no more live bits than that take so few passes that splitters are no better (live_bits.cuh).
 inline constexpr uint32_t most_passed_bits = 40;
 /// So many samples of a value are no chance.
 inline constexpr uint32_t least_times = 8;
@@ -178,7 +178,7 @@ class Survey {
     if (task_.with_values && has_top) {
       if (!may_stand_apart<Bits> || maybe_few_ || most_seen_besides_top() >= least_times) {
         const bool splits = may_split_now();
-        if (threadIdx.x == 0) give_up(splits);
+        if (threadIdx.x == 0) leave_map(splits);
         return;
       }
       put_apart(top);
@@ -214,7 +214,7 @@ class Survey {
       plan_.looks_for_frequent =
           is_unfit && is_crowded && !is_dense && is_worth_it && !task_.with_values && is_unordered;
       shared_.deals = plan_.deals;
-      if (is_unfit && !plan_.looks_for_frequent) give_up(splits && !repeats);
+      if (is_unfit && !plan_.looks_for_frequent) leave_map(splits && !repeats);
     }
     __syncthreads();
     if (shared_.deals) narrow_map();
@@ -347,8 +347,8 @@ class Survey {
     differing = block_reduce<threads>(differing, shared_.least, either);
     return __popcll(differing) > static_cast<int>(most_passed_bits);
   }
-  /// One thread: no map divides the keys.
-  __device__ __forceinline__ void give_up(bool splits) {
+  /// One thread: no map divides the keys. Splitters do, or none of the roads here is any good.
+  __device__ __forceinline__ void leave_map(bool splits) {
     plan_.is_unfit = !splits;
     plan_.is_split = splits;
     if (!splits) return;

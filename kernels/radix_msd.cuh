@@ -348,6 +348,7 @@ class MsdRun {
   void survey() const {
     using namespace survey_detail;
     const uint64_t count = arrays_.count;
+    const uint32_t places = most_places(with_values, split_bits_ != 0);
     const Task<Bits> task{.keys = arrays_.keys_in,
                           .count = count,
                           .map = settings_.map,
@@ -361,7 +362,7 @@ class MsdRun {
                           .asks_for_clumps = count >= Policy::clumps_from && count < clumps_below,
                           .may_deal = may_deal_,
                           .split_bits = split_bits_,
-                          .sample = CollectedSample<Bits>::in(workspace_.sample(), workspace_.most_places)};
+                          .sample = CollectedSample<Bits>::in(workspace_.sample(), places)};
     collect_sample(task, settings_.wanted, plan_, stream_);
     if (settings_.digest == nullptr)
       rearrange_as_guessed(arrays_.keys_in, arrays_.keys_out, arrays_.values_in, arrays_.values_out, count,

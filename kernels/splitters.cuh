@@ -1,13 +1,14 @@
 // splitters.cuh - buckets for keys that no map divides evenly, because they are crowded at every scale:
 // between splitters, which are keys of a sorted sample at equal distances. Frazer & McKellar, "Samplesort",
-// 1970; Axtmann et al., "In-Place Parallel Super Scalar Samplesort", 2017. A key's bucket is found by
-// bisection.
+// 1970; Sanders & Winkel, "Super Scalar Sample Sort", 2004; Axtmann et al., "In-Place Parallel Super Scalar
+// Samplesort", 2017. A key's bucket is found by a tree (bucket_map.cuh).
 //
 //     sample, sorted     a b c d e f g h i j k l         every fourth is a splitter
 //     splitters            |       e       i             keys below e, from e to below i, from i on
 //
 // The sample is what the survey collected (msd_sample.cuh), sorted by one cooperative launch (grid_sort.cuh).
-// Other than a map, splitters tell beforehand whether one value alone fills a bucket: then they are not used.
+// A value that fills a bucket by itself has one of its own, of any size, which the stable partitions leave in
+// order.
 #pragma once
 
 #include "kernels/bin_counts.cuh"
@@ -32,11 +33,12 @@ namespace sweepsort {
 namespace splitters_detail {
 
 /// How many times the mean a bucket may have, as a sample's keys lie at uneven distances: with eight of them
-/// a bucket, one of 16,384 buckets has more with a probability below 10^-12.
+/// a bucket, one of 16,384 buckets has more with a probability below 10^-8. (Where the four neighbours that a
+/// place has are alike, two: then 2^24 pairs have one in 10^5 sorts, 2^25 nearly always, and go by digits.)
 inline constexpr uint32_t most_to_mean = 6;
+inline constexpr uint32_t least_bucket_bits =
+    11;  // for fewer the first places of a sample are not all over the array
 inline constexpr uint32_t most_bucket_bits = 14;
-
-inline constexpr uint32_t threads = 256;
 
 template <class Bits>
 using SampleSort = SmallGridSort<Bits, NoValue>;
@@ -45,6 +47,10 @@ using SampleSort = SmallGridSort<Bits, NoValue>;
 constexpr uint32_t sampled(uint32_t bucket_bits) { return 8u << bucket_bits; }
 static_assert(sampled(most_bucket_bits) <=
               survey_detail::most_places(true, true) * survey_detail::keys_a_place<uint64_t>);
+static_assert(sampled(least_bucket_bits) >=
+              survey_detail::places_a_round * survey_detail::keys_a_place<uint64_t>);
+static_assert(3 * sampled(most_bucket_bits) * sizeof(uint64_t) <=
+              BucketLists::entries * sizeof(ListedBucket));
 
 }  // namespace splitters_detail
 
@@ -53,7 +59,8 @@ template <class Bits, class Msd>
 uint32_t split_bits(uint64_t count) {
   using namespace splitters_detail;
   if constexpr (Msd::splits) {
-    const uint32_t bits = std::min(msd_bucket_bits(count, Msd::split_keys), most_bucket_bits);
+    const uint32_t bits =
+        std::clamp(msd_bucket_bits(count, Msd::split_keys), least_bucket_bits, most_bucket_bits);
     const bool suits = count >= Msd::split_from && count >> bits <= Msd::Large::most_keys / most_to_mean;
     if (suits && sampled(bits) <= grid_capacity<Bits, NoValue, SampleSort<Bits>>()) return bits;
   }
@@ -78,9 +85,39 @@ namespace splitters_detail {
 template <class Bits>
 using SortTask = grid_sort_detail::Task<Bits, NoValue>;
 
+/// Where the splitters of a sorted sample go, and which of their buckets have one value.
+template <class Bits>
+struct Choice {
+  const Bits* sorted;  // as the caller has the keys
+  uint32_t size;
+  KeyMap<Bits> map;
+  Bits* splitters;
+  uint8_t* has_one_value;
+
+  /// The first key of a bucket: a sample. One that stands in front of the bucket before, too, is of a value
+  /// that has this bucket to itself, and the next one begins behind it.
+  __device__ __forceinline__ Bits splitter(uint32_t bucket, uint32_t distance) const {
+    if (bucket == 0) return Bits{0};
+    const Bits here = map.to_ordered(sorted[bucket * distance]);
+    const bool repeats = bucket > 1 && here == map.to_ordered(sorted[(bucket - 1) * distance]);
+    return repeats && here != static_cast<Bits>(~Bits{0}) ? static_cast<Bits>(here + 1) : here;
+  }
+  /// All threads of the grid.
+  __device__ __forceinline__ void choose(uint32_t buckets) const {
+    const uint32_t distance = size / buckets;
+    for (uint32_t b = blockIdx.x * blockDim.x + threadIdx.x; b < buckets; b += gridDim.x * blockDim.x) {
+      const Bits own = splitter(b, distance);
+      splitters[b] = own;
+      has_one_value[b] = b + 1 < buckets ? splitter(b + 1, distance) == static_cast<Bits>(own + 1)
+                                         : own == static_cast<Bits>(~Bits{0});
+    }
+  }
+};
+
 template <class Bits, Ranking ranking>
 __global__ __launch_bounds__(SampleSort<Bits>::threads,
-                             1) void sort_sample_kernel(SortTask<Bits> task, const MsdPlan<Bits>* plan) {
+                             1) void choose_splitters_kernel(SortTask<Bits> task, Choice<Bits> choice,
+                                                             const MsdPlan<Bits>* plan) {
   if (ptx::is_before_90()) return;
   if (!plan->is_split || plan->is_settled()) return;
   using namespace grid_sort_detail;
@@ -88,32 +125,8 @@ __global__ __launch_bounds__(SampleSort<Bits>::threads,
   GridSort<Buckets, NoValue, ranking, SampleSort<Bits>>(
       shared_memory<Shared<Buckets, NoValue, SampleSort<Bits>>>(), task)
       .sort();
-}
-
-/// A thread a bucket.
-template <class Bits>
-__global__ __launch_bounds__(threads) void choose_splitters_kernel(const Bits* sorted, uint32_t size,
-                                                                   KeyMap<Bits> map, Bits* splitters,
-                                                                   uint8_t* has_one_value,
-                                                                   const MsdPlan<Bits>* plan) {
-  ptx::wait_for_previous_launch();
-  if (!plan->is_split || plan->is_settled()) return;
-  constexpr Bits last = static_cast<Bits>(~Bits{0});
-  const uint32_t buckets = 1u << plan->bucket_bits;
-  const uint32_t distance = size / buckets;
-  const uint32_t bucket = blockIdx.x * threads + threadIdx.x;
-  if (bucket >= buckets) return;
-  // A sample that stands at two distances is of a value that gets a bucket of its own.
-  const auto splitter = [&](uint32_t b) {
-    if (b == 0) return Bits{0};
-    const Bits here = map.to_ordered(sorted[b * distance]);
-    const bool repeats = here == map.to_ordered(sorted[(b - 1) * distance]);
-    return repeats && here != last ? static_cast<Bits>(here + 1) : here;
-  };
-  const Bits own = splitter(bucket);
-  splitters[bucket] = own;
-  has_one_value[bucket] =
-      bucket + 1 < buckets ? splitter(bucket + 1) == static_cast<Bits>(own + 1) : own == last;
+  ptx::grid_sync();
+  choice.choose(1u << plan->bucket_bits);
 }
 
 /// How many keys there are between splitters: as bucket_histogram.cuh counts those of a map.
@@ -198,12 +211,11 @@ void choose_splitters(Bits* sample, uint32_t size, KeyMap<Bits> map, const Split
   using Policy = SampleSort<Bits>;
   const auto task = grid_sort_detail::task_of<Policy>(arrays, map, workspace.grid);
   const size_t bytes = grid_sort_detail::shared_bytes<Bits, NoValue, Policy>();
-  launch_cooperative(sort_sample_kernel<Bits, ranking>,
-                     {grid_sort_detail::blocks_of(task), Policy::threads, bytes}, stream, task,
+  const Choice<Bits> choice{arrays.keys_out, size, map, workspace.splitters.data(),
+                            workspace.has_one_value.data()};
+  launch_cooperative(choose_splitters_kernel<Bits, ranking>,
+                     {grid_sort_detail::blocks_of(task), Policy::threads, bytes}, stream, task, choice,
                      static_cast<const MsdPlan<Bits>*>(plan));
-  launch_chained(choose_splitters_kernel<Bits>, {(1u << most_bucket_bits) / threads, threads}, stream,
-                 static_cast<const Bits*>(arrays.keys_out), size, map, workspace.splitters.data(),
-                 workspace.has_one_value.data(), static_cast<const MsdPlan<Bits>*>(plan));
 }
 
 }  // namespace sweepsort

@@ -48,6 +48,7 @@ struct MsdCase {
   bool in_place = false;
   bool digested = false;
   Ranking ranking = Ranking::lane_order;
+  unsigned multiprocessors = 4;  // of the emulator
 };
 
 /// Device memory of an MSD sort, and of passes by code, which pairs of few values are left to.
@@ -123,7 +124,7 @@ void require_same_digest(Digest<Bits> one, Digest<Bits> other) {
 template <class Key, class Value, class Policy = SmallMsd>
 MsdPlan<BitsOf<Key>> msd_sort(const std::vector<Key>& input, const MsdCase& test) {
   using Bits = BitsOf<Key>;
-  const OnDevice session;
+  const OnDevice session(test.multiprocessors);
   const KeyMap<Bits> map = key_map<Bits>(key_type_of<Key>(), test.order);
   RecordArrays<Key, Value> records(input, test.in_place,
                                    MsdWorkspace<Bits, Value, Policy>::scratch_keys(input.size()));
