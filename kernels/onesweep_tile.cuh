@@ -28,10 +28,14 @@
 namespace sweepsort {
 
 /// Whether passes can sort pairs by the places of their keys in a list: that stands where the tile's records
-/// will be.
+/// will be, or, of small tiles, its counts.
+template <class Policy>
+inline constexpr bool tile_holds_list = Policy::tile >= most_listed_values;
 template <class Bits, class Value, class Policy>
-inline constexpr bool can_sort_codes = value_bytes<Value> != 0 && sizeof(Bits) >= 4 && !Policy::as_records
-                                       && Policy::tile >= most_listed_values;
+inline constexpr bool can_sort_codes = value_bytes<Value> != 0 && sizeof(Bits) >= 4 && !Policy::as_records &&
+                                       (tile_holds_list<Policy> ||
+                                        Policy::threads / warp_threads * digit_values * sizeof(uint32_t) >=
+                                            most_listed_values * sizeof(Bits));
 
 /// Whether a tile of columns has room for its values beside its keys, so that both are written in one loop;
 /// else values follow through the memory of the keys. H100, u64+u64 by digits, AND of three, of five, us,
@@ -102,6 +106,10 @@ struct Shared {
   // The tile in the order of its digits. Before, if there is one, the list of values; of pairs that are
   // records, the values in the tile's own order.
   alignas(16) unsigned char records[Policy::tile * record_bytes];
+
+  __device__ __forceinline__ Bits* list() {
+    return tile_holds_list<Policy> ? reinterpret_cast<Bits*>(records) : reinterpret_cast<Bits*>(warp_counts);
+  }
 };
 
 /// The tile of one block: `Policy::keys_a_thread` records a thread, in warp-striped order (a warp's records
@@ -271,16 +279,16 @@ class Tile {
   /// alone, of which more are under way, lose by it.
   template <class Pairs>
   __device__ __forceinline__ void gather_pairs(const Pairs& places) {
-    constexpr uint32_t at_once = 4;
+    constexpr uint32_t in_flight = 4;
     const uint32_t* const starts = shared_.warp_counts[warp()];
 #pragma unroll
-    for (uint32_t first = 0; first < keys_a_thread; first += at_once) {
-      uint32_t place[at_once];
+    for (uint32_t first = 0; first < keys_a_thread; first += in_flight) {
+      uint32_t place[in_flight];
 #pragma unroll
-      for (uint32_t i = first; i < min(first + at_once, keys_a_thread); ++i)
+      for (uint32_t i = first; i < min(first + in_flight, keys_a_thread); ++i)
         place[i - first] = starts[digit_of_(keys_[i])] + ranks_.get(i);
 #pragma unroll
-      for (uint32_t i = first; i < min(first + at_once, keys_a_thread); ++i)
+      for (uint32_t i = first; i < min(first + in_flight, keys_a_thread); ++i)
         if (has_own(i)) places.store(place[i - first], keys_[i], values_[i]);
     }
   }
@@ -340,7 +348,7 @@ class Tile {
 
   /// From ordered keys to places in the list of values, which all of them are in.
   __device__ __forceinline__ void look_up_codes() {
-    Bits* const list = reinterpret_cast<Bits*>(shared_.records);
+    Bits* const list = shared_.list();
     const uint32_t size = sweep_.list_size;
     for (uint32_t i = threadIdx.x; i < size; i += Policy::threads)
       list[i] = sweep_.map.to_ordered(sweep_.list[i]);
