@@ -237,8 +237,9 @@ TEMPLATE_PRODUCT_TEST_CASE("crowded pairs are divided by splitters, whatever the
   using Value = typename TestType::second_type;
   // On a GPU some buckets are for large blocks, too.
   const uint64_t count = on_gpu ? 2'700'003 : 12'011;
-  uint32_t turn = sizeof(Value) / 4;
+  uint32_t turn = 8 / sizeof(Value);
   for (const char* const distribution : {"and3", "and5"}) {
+    if (!on_gpu && turn != 8 / sizeof(Value)) continue;  // the sample alone takes the emulator long
     std::vector<Key> keys = make_keys<Key>(distribution, count, test_seed());
     std::mt19937_64 random(test_seed());
     // Values with a tenth of the keys each, among them the lowest and the highest one, have buckets that
