@@ -301,8 +301,8 @@ TEST_CASE("the product's grid sort is right", "[device]") {
 }
 
 TEMPLATE_PRODUCT_TEST_CASE("the product's grid sort of large shares is right", "[device]", std::pair,
-                           ((uint16_t, NoValue), (float, NoValue), (uint64_t, NoValue),
-                            (int32_t, uint32_t), (uint32_t, uint64_t), (int64_t, uint32_t))) {
+                           ((uint16_t, NoValue), (float, NoValue), (uint64_t, NoValue), (int32_t, uint32_t),
+                            (uint32_t, uint64_t), (int64_t, uint32_t))) {
   using Key = typename TestType::first_type;
   using Value = typename TestType::second_type;
   using Grid = LargeGridSort<BitsOf<Key>, Value>;
@@ -325,12 +325,12 @@ TEST_CASE("more records than the multiprocessors hold are refused", "[device]") 
   Workspace nothing;
   const GridSortWorkspace<uint32_t> workspace(nothing);
   const SortArrays<uint32_t, NoValue> arrays{.keys_in = nullptr,
-                                            .keys_scratch = nullptr,
-                                            .keys_out = nullptr,
-                                            .values_in = nullptr,
-                                            .values_scratch = nullptr,
-                                            .values_out = nullptr,
-                                            .count = capacity + 1};
+                                             .keys_scratch = nullptr,
+                                             .keys_out = nullptr,
+                                             .values_in = nullptr,
+                                             .values_scratch = nullptr,
+                                             .values_out = nullptr,
+                                             .count = capacity + 1};
   CHECK_THROWS_AS((grid_sort<Ranking::ballot, SmallGrid>(arrays, {}, workspace, nullptr)), std::length_error);
 }
 
