@@ -88,7 +88,7 @@ struct BucketRange {
   uint32_t size;   // records
 };
 
-/// What becomes of a bucket whose keys crowd in few parts.
+/// What becomes of a bucket whose keys crowd in few parts; `only_digits`: none is divided into parts.
 enum class Crowded : uint32_t { by_digits, left_alone, only_digits };
 
 /// Parts: BucketParts, or RealParts of floats.

@@ -31,7 +31,7 @@ inline constexpr uint32_t msd_digits = 1u << msd_digit_bits;
 /// Lists of buckets, sorted in this order. A bucket that its kernel finds too crowded joins one of the last
 /// two.
 enum BucketClass : uint32_t {
-  small_buckets,  // by parts (bucket_sort.cuh), in small blocks
+  small_buckets,  // by parts (bucket_sort.cuh), between splitters by digits, in small blocks
   large_buckets,  // the same in large ones
   few_valued_buckets,  // keys alone of few values: small ones by a bit vector (bucket_bits.cuh), or large and larger
                        // ones by counters (bucket_counting.cuh); pairs with narrow keys (bucket_pairs.cuh)

@@ -3,7 +3,7 @@
 //
 //     keys     [..|..|..|..|..|..|..|..|..]
 //     samples   ab       ab       ab          4,096 pairs of neighbours at equal distances: order, range, values
-//     places    ----     ----     ----        8,192 or 32,768 sectors at equal distances: the pieces of a map
+//     places    ----     ----     ----        8,192 or 32,768 sectors at equal distances: a map's pieces, splitters
 #pragma once
 
 #include "core/key_bits.hpp"

@@ -24,7 +24,6 @@
 #include <cuda_runtime.h>
 
 #include <algorithm>
-#include <bit>
 #include <cstddef>
 #include <cstdint>
 
@@ -36,8 +35,8 @@ namespace splitters_detail {
 /// a bucket, one of 16,384 buckets has more with a probability below 10^-8. (Where the four neighbours that a
 /// place has are alike, two: then 2^24 pairs have one in 10^5 sorts, 2^25 nearly always, and go by digits.)
 inline constexpr uint32_t most_to_mean = 6;
-inline constexpr uint32_t least_bucket_bits =
-    11;  // for fewer the first places of a sample are not all over the array
+/// For fewer buckets the first places of a sample are not from all over the array.
+inline constexpr uint32_t least_bucket_bits = 11;
 inline constexpr uint32_t most_bucket_bits = 14;
 
 template <class Bits>

@@ -460,14 +460,6 @@ TEST_CASE("runs lie in the GPU's memory, in memory and in spill files, of files 
     for (const bool is_stream : {false, true}) {
       CAPTURE(gpu, memory, is_stream);
       const TemporaryFolder folder;
-      const std::string name = folder / "in.u64";
-      std::thread writer;
-      if (is_stream) {
-        REQUIRE(::mkfifo(name.c_str(), 0600) == 0);
-        writer = std::thread([&] { write_keys(name, keys); });
-      } else {
-        write_keys(name, keys);
-      }
       SortEnvironment environment = with_gpu(plain_environment(4096), Fault::none);
       environment.choose = [](const KeysToSort&, const AskStatus&, uint32_t, const WhereOptions&) {
         return BackendDecision{BackendChoice::cuda, "the test says so"};
@@ -485,8 +477,7 @@ TEST_CASE("runs lie in the GPU's memory, in memory and in spill files, of files 
       options.progress = [&](Phase phase, uint64_t, uint64_t) {
         if (phase == Phase::merge) stored = device->stored();
       };
-      const SortReport report = sort_file_with(environment, name, folder / "out", options);
-      if (is_stream) writer.join();
+      const SortReport report = sort_with(environment, folder, keys, is_stream, options);
       CHECK(report.backend == "cuda");
       CHECK(report.plan.road == "external");
       oracle::require_sorted<uint64_t>(keys, read_keys<uint64_t>(folder / "out"));
