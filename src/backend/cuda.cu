@@ -25,6 +25,9 @@
 namespace sweepsort {
 namespace {
 
+/// Starts of chunks that the device looks at together.
+constexpr uint64_t borders_at_once = 4096;
+
 size_t column_bytes(const SortJob& job, Column column) {
   return job.count * (column == Column::keys ? key_bytes(job.type) : job.value_bytes);
 }
@@ -82,7 +85,8 @@ class CudaSortSession final : public SortSession {
         keys_(column_bytes(job, Column::keys)),
         values_(column_bytes(job, Column::values)),
         sort_(describe(job, keys_.data(), values_.data())),
-        workspace_(device_sort_workspace_bytes(sort_)) {
+        workspace_(device_sort_workspace_bytes(sort_)),
+        borders_(borders_at_once) {
     const size_t buffers = job.workers < 4 ? 2 : 1;
     for (uint32_t i = 0; i < job.workers; ++i)
       lanes_.push_back(std::make_unique<WorkerLane>(std::max<size_t>(job.chunk_bytes, 1), buffers));
@@ -122,14 +126,10 @@ class CudaSortSession final : public SortSession {
   SortSummary sort() override {
     const DeviceGuard guard(device_);
     for (const auto& lane : lanes_) lane->stream.synchronize();
-    const DeviceBuffer<uint64_t> starts(starts_.size());
-    if (!starts_.empty())
-      check(cudaMemcpyAsync(starts.data(), starts_.data(), starts_.size() * sizeof(uint64_t),
-                            cudaMemcpyHostToDevice, stream_.get()));
     const Event begun;
     const Event done;
     begun.record(stream_);
-    device_sort_digest_borders(sort_, starts.span(), workspace(), stream_.get());
+    digest_borders();
     device_sort_finish(sort_, workspace(), stream_.get());
     done.record(stream_);
     done.synchronize();
@@ -197,6 +197,16 @@ class CudaSortSession final : public SortSession {
   std::byte* at(Column column, uint64_t byte) const {
     return (column == Column::keys ? keys_ : values_).data() + byte;
   }
+  /// What the digest of the chunks, one by one, has not seen: how each follows the one before.
+  void digest_borders() const {
+    for (uint64_t first = 0; first < starts_.size(); first += borders_.size()) {
+      const DeviceSpan<uint64_t> some{borders_.data(),
+                                      std::min<uint64_t>(borders_.size(), starts_.size() - first)};
+      check(cudaMemcpyAsync(some.data(), starts_.data() + first, some.size() * sizeof(uint64_t),
+                            cudaMemcpyHostToDevice, stream_.get()));
+      device_sort_digest_borders(sort_, some, workspace(), stream_.get());
+    }
+  }
   Workspace workspace() const { return Workspace(workspace_.span()); }
 
   DeviceId device_;
@@ -205,10 +215,11 @@ class CudaSortSession final : public SortSession {
   DeviceBuffer<std::byte> values_;
   DeviceSort sort_;
   DeviceBuffer<std::byte> workspace_;
+  DeviceBuffer<uint64_t> borders_;  // where some chunks start
   Stream stream_;
   std::vector<std::unique_ptr<WorkerLane>> lanes_;
   std::mutex starts_mutex_;
-  std::vector<uint64_t> starts_;
+  std::vector<uint64_t> starts_;  // where all do: the first key of each
 };
 
 /// Copies by the calling thread's own stream, so that threads do not wait for each other.
@@ -272,7 +283,8 @@ class CudaBackend final : public Backend {
   Footprint footprint(const SortJob& job) const override {
     const size_t buffers = job.workers < 4 ? 2 : 1;
     const size_t device = column_bytes(job, Column::keys) + column_bytes(job, Column::values) +
-                          device_sort_workspace_bytes(describe(job, nullptr, nullptr));
+                          device_sort_workspace_bytes(describe(job, nullptr, nullptr)) +
+                          borders_at_once * sizeof(uint64_t);
     return {.host = Bytes{job.workers * buffers * job.chunk_bytes}, .device = Bytes{device}};
   }
 

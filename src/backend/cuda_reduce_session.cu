@@ -48,9 +48,9 @@ std::string algorithm_name(ReduceAlgorithm algorithm) {
 
 class CudaReduceSession final : public ReduceSession {
  public:
+  /// `device` is the current one.
   CudaReduceSession(DeviceId device, const ReduceJob& job)
       : device_(device),
-        guard_(device),
         job_(job),
         largest_(describe(job, job.chunk_bytes / key_bytes(job.type))),
         workspace_(device_reduce_workspace_bytes(largest_)),
@@ -104,7 +104,6 @@ class CudaReduceSession final : public ReduceSession {
   Workspace workspace() const { return Workspace(workspace_.span()); }
 
   DeviceId device_;
-  DeviceGuard guard_;
   ReduceJob job_;
   DeviceReduce largest_;
   DeviceBuffer<std::byte> workspace_;
@@ -116,6 +115,7 @@ class CudaReduceSession final : public ReduceSession {
 }  // namespace
 
 std::unique_ptr<ReduceSession> make_cuda_reduce_session(DeviceId device, const ReduceJob& job) {
+  const DeviceGuard guard(device);
   return std::make_unique<CudaReduceSession>(device, job);
 }
 

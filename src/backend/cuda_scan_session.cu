@@ -60,10 +60,10 @@ void refuse_cpu_algorithms(const ScanJob& job) {
 
 class CudaScanSession final : public ScanSession {
  public:
+  /// `device` is the current one.
   CudaScanSession(DeviceId device, const ScanJob& job)
       : device_(device),
         job_(job),
-        guard_(device),
         largest_(describe(job, job.chunk_bytes / key_bytes(job.type))),
         workspace_(device_scan_workspace_bytes(largest_)),
         slots_(2 * slot_bytes),
@@ -171,7 +171,6 @@ class CudaScanSession final : public ScanSession {
 
   DeviceId device_;
   ScanJob job_;
-  DeviceGuard guard_;  // the members below are made on the session's device
   DeviceScan largest_;
   DeviceBuffer<std::byte> workspace_;
   DeviceBuffer<std::byte> slots_;
@@ -188,6 +187,7 @@ class CudaScanSession final : public ScanSession {
 
 std::unique_ptr<ScanSession> make_cuda_scan_session(DeviceId device, const ScanJob& job) {
   refuse_cpu_algorithms(job);
+  const DeviceGuard guard(device);
   return std::make_unique<CudaScanSession>(device, job);
 }
 

@@ -20,19 +20,41 @@ struct DeviceId {
   int ordinal = 0;
 };
 
-/// Makes a device current for a scope.
+/// Whether a device has a context in this process: to make one current that has none gives it one, some
+/// tenths of a second and half a GiB of its memory.
+inline bool is_awake(DeviceId device) {
+  void* address = nullptr;
+#if CUDART_VERSION >= 12050
+  cudaDriverEntryPointQueryResult found{};
+  (void)cudaGetDriverEntryPointByVersion("cuDevicePrimaryCtxGetState", &address, 12000, cudaEnableDefault,
+                                         &found);
+#else
+  (void)cudaGetDriverEntryPoint("cuDevicePrimaryCtxGetState", &address, cudaEnableDefault);
+#endif
+  if (address == nullptr) return true;
+  unsigned flags = 0;
+  int is_active = 0;
+  const auto get_state = reinterpret_cast<int (*)(int, unsigned*, int*)>(address);
+  return get_state(device.ordinal, &flags, &is_active) != 0 || is_active != 0;
+}
+
+/// Makes a device current for a scope. Behind it the one before is current again if it is awake; else, and
+/// every thread begins with the first device whether it uses that or not, this one stays.
 class DeviceGuard {
  public:
-  explicit DeviceGuard(DeviceId device) {
-    check(cudaGetDevice(&before_));
-    if (before_ != device.ordinal) check(cudaSetDevice(device.ordinal));
+  explicit DeviceGuard(DeviceId device) : device_(device) {
+    check(cudaGetDevice(&before_.ordinal));
+    if (before_.ordinal != device_.ordinal) check(cudaSetDevice(device_.ordinal));
   }
-  ~DeviceGuard() { (void)cudaSetDevice(before_); }
+  ~DeviceGuard() {
+    if (before_.ordinal != device_.ordinal && is_awake(before_)) (void)cudaSetDevice(before_.ordinal);
+  }
   DeviceGuard(const DeviceGuard&) = delete;
   DeviceGuard& operator=(const DeviceGuard&) = delete;
 
  private:
-  int before_ = 0;
+  DeviceId device_;
+  DeviceId before_;
 };
 
 namespace handle_detail {

@@ -94,6 +94,11 @@ cudaError_t cudaGetDevice(int* device) {
   return cudaSuccess;
 }
 
+cudaError_t cudaGetDriverEntryPoint(const char*, void** function, unsigned long long) {
+  *function = nullptr;
+  return result(cudaErrorInvalidValue);
+}
+
 cudaError_t cudaSetDevice(int device) { return result(device == 0 ? cudaSuccess : cudaErrorInvalidDevice); }
 
 cudaError_t cudaGetDeviceCount(int* count) {

@@ -101,6 +101,9 @@ cudaError_t cudaPeekAtLastError();
 
 cudaError_t cudaGetDevice(int* device);
 cudaError_t cudaSetDevice(int device);
+/// There is no driver, and so no function of it.
+inline constexpr unsigned long long cudaEnableDefault = 0;
+cudaError_t cudaGetDriverEntryPoint(const char* symbol, void** function, unsigned long long flags);
 cudaError_t cudaGetDeviceCount(int* count);
 cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int device);
 cudaError_t cudaDeviceSynchronize();
