@@ -38,7 +38,7 @@ enum BucketClass : uint32_t {
   dense_buckets,      // keys alone of even fewer values: by counters
   repeating_buckets,  // keys alone, small: words of parts are crowded, as values repeat, or parts are to be found
   crowded_buckets,  // digit by digit: too crowded for that; large ones, and of pairs any, whose parts are to be
-                    // found; of floats the one around zero
+                    // found; of floats the one around zero; between splitters larger ones, which try parts
   bucket_classes
 };
 
@@ -147,10 +147,9 @@ struct MsdPlan {
   uint32_t has_narrow;       // pairs: some parents' keys are left as NarrowKey
   uint32_t is_unfit;         // no road here leads anywhere, says the sample: what most launches ask first
   uint32_t has_too_large;    // or the histogram: no kernel here finishes one of the buckets
-  uint32_t
-      falls_back;  // what gives_up() said in the end, for the host and the launches behind: nothing was done
-  uint32_t jobs;   // of the second level
-  uint32_t tickets[3];  // jobs drawn of each level; of the second one, to leave narrow keys
+  uint32_t falls_back;       // what gives_up() said in the end, for the host and the launches behind
+  uint32_t jobs;             // of the second level
+  uint32_t tickets[3];       // jobs drawn of each level; of the second one, to leave narrow keys
   uint32_t listed[bucket_classes];
   uint32_t is_narrow[msd_digits];  // by parent: the keys of its buckets were left as NarrowKey
   MapPiece pieces[most_map_pieces];

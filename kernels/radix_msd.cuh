@@ -576,9 +576,10 @@ class MsdRun {
 }  // namespace msd_detail
 
 /// Sorts `count` records, at least two. Unless plan->falls_back is set in the end, keys_out (and values_out)
-/// hold the sorted records; if it is set, nothing was written, and likewise if pairs turn out to have few
-/// values: then settings.codes.plan, which is left alone otherwise, tells the passes to do. keys_out may be
-/// keys_in; keys_scratch has MsdWorkspace::scratch_keys elements. All arrays are aligned to 16 bytes.
+/// hold the sorted records; if it is set, keys_out may hold anything, unless it is keys_in, and everything
+/// else is as it was; likewise if pairs turn out to have few values: then settings.codes.plan, which is left
+/// alone otherwise, tells the passes to do. keys_out may be keys_in; keys_scratch has
+/// MsdWorkspace::scratch_keys elements. All arrays are aligned to 16 bytes.
 template <Ranking ranking, class Bits, class Value, class Policy>
 void radix_msd(const SortArrays<Bits, Value>& arrays, const MsdSettings<Bits>& settings,
                const MsdWorkspace<Bits, Value, Policy>& workspace, cudaStream_t stream) {

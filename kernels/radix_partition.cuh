@@ -207,7 +207,8 @@ class Partition {
     jobs_ = level_number == 0 ? static_cast<uint32_t>((level.count + level.span - 1) / level.span)
                               : level.plan->jobs;
     // From the first level on the arrays hold ordered bits, until the buckets are sorted. (The second level
-    // writes the keys of a bucket apart, which is not, as the caller has them.)
+    // writes the keys of buckets that nobody sorts as the caller has them: of a value apart, and between
+    // splitters of one value.)
     maps_at_load_ = level_number == 0 && !level.map.is_identity();
     maps_back_ = is_split && level_number == 1 && !level.map.is_identity();
     if (threadIdx.x == 0) {
@@ -566,7 +567,7 @@ class Partition {
   uint32_t digits_;
   uint32_t jobs_;
   bool maps_at_load_;
-  bool maps_back_;        // nobody sorts the bucket
+  bool maps_back_;        // between splitters, second level: keys of buckets that nobody sorts are mapped
   uint32_t digit_apart_;  // of the value apart; msd_digits: the job has none of its records
   Bits keys_[keys_a_thread] = {};
   Value values_[with_values ? keys_a_thread : 1];
