@@ -2,10 +2,10 @@
 // as a sample shows it: then a linear map (of floats, linear in their values) divides them into buckets that
 // no count is needed for.
 //
-//     samples:  lines of neighbouring keys, at equal distances
+//     samples:  lines of neighbouring keys, or single ones, at equal distances
 //        │ least and most ──> the map
 //        │ does none rise, or none fall?  they may be in order
-//        │ do neighbours share a bucket?  they are close to order
+//        │ do neighbours share a bucket?  they are close to order (single ones are not asked)
 //        ▼
 //     cells:    equal parts of the range, more than samples
 //        │ do samples meet in them?       values repeat, or keys clump together
@@ -37,11 +37,17 @@ inline constexpr uint32_t neighbours = 8;
 inline constexpr uint32_t rises = 1;
 inline constexpr uint32_t falls = 2;
 
-template <class Buckets, uint32_t threads>
+/// The samples of a thread: neighbours, or one that has none.
+template <class Bits>
+inline constexpr uint32_t vector_width = digest_detail::keys_a_vector<Bits>;
+
+template <class Buckets, uint32_t threads, uint32_t width_ = vector_width<typename Buckets::Key>>
 struct Shared {
   using Bits = typename Buckets::Key;
+  static constexpr uint32_t width = width_;
+  static constexpr bool are_single = width == 1;
   static constexpr uint32_t warps = threads / warp_threads;
-  static constexpr uint32_t samples = threads * digest_detail::keys_a_vector<Bits>;
+  static constexpr uint32_t samples = threads * width;
   static constexpr uint32_t cells = 16 * threads;
 
   Buckets cell_of;    // of a key
@@ -90,11 +96,13 @@ __device__ __forceinline__ bool is_even(const SampleShared& shared, uint32_t buc
       __any_sync(full_warp, order & rises) != 0 && __any_sync(full_warp, order & falls) != 0;
   // Neighbours that are close to each other.
   constexpr uint32_t threads = warps * warp_threads;
-  const bool are_local = sum(shared.is_local) > threads / 16 + 2 * threads / buckets;
+  const bool are_local =
+      !SampleShared::are_single && sum(shared.is_local) > threads / 16 + 2 * threads / buckets;
   // A quarter above the mean, and what chance adds.
   constexpr float in_part = samples / warps;
+  constexpr float deviations = SampleShared::are_single ? 4 : 3;
   const bool is_dense =
-      is_there && static_cast<float>(shared.in_part[warp]) > in_part * 1.25f + 3 * sqrt(in_part);
+      is_there && static_cast<float>(shared.in_part[warp]) > in_part * 1.25f + deviations * sqrt(in_part);
   // Samples that meet another one in their cell: five standard deviations above the mean.
   constexpr float meetings = samples * samples / 2 / SampleShared::cells;
   const bool repeat = samples - static_cast<float>(sum(shared.occupied)) > meetings + 5 * sqrt(meetings);
@@ -103,22 +111,23 @@ __device__ __forceinline__ bool is_even(const SampleShared& shared, uint32_t buc
 
 /// Whether samples are the same so often that most values must come dozens of times: then all keys of a
 /// bucket crowd in few of its parts. The whole block, behind count_cells().
-template <class SampleShared, class Vector>
-__device__ __forceinline__ bool values_repeat(const Vector& own, uint32_t count, SampleShared& shared) {
+template <class SampleShared, class Bits = typename SampleShared::Bits>
+__device__ __forceinline__ bool values_repeat(const Bits (&own)[SampleShared::width], uint32_t count,
+                                              SampleShared& shared) {
   constexpr float samples = SampleShared::samples;
   constexpr float often = 24;
   constexpr float chance = 8;
-  const auto word_of = [](auto key) {
+  const auto word_of = [](Bits key) {
     if constexpr (sizeof(key) == 8) return static_cast<uint32_t>(key ^ key >> 32);
     return static_cast<uint32_t>(key);
   };
   // Each cell keeps one of its samples, with which all of them are compared.
 #pragma unroll
-  for (const auto key : own.keys) (void)atomicExch(&shared.in_cell[shared.cell_of(key)], word_of(key));
+  for (const Bits key : own) (void)atomicExch(&shared.in_cell[shared.cell_of(key)], word_of(key));
   __syncthreads();
   uint32_t same = 0;
 #pragma unroll
-  for (const auto key : own.keys) same += shared.in_cell[shared.cell_of(key)] == word_of(key);
+  for (const Bits key : own) same += shared.in_cell[shared.cell_of(key)] == word_of(key);
   same = ptx::warp_sum(same);
   if (ptx::lane_id() == 0) shared.in_part[threadIdx.x / warp_threads] = same;
   __syncthreads();
@@ -128,21 +137,40 @@ __device__ __forceinline__ bool values_repeat(const Vector& own, uint32_t count,
   return static_cast<float>(others) > chance + samples * samples / 2 * often / static_cast<float>(count);
 }
 
+/// This thread's samples, as the caller has them; false: there are too few keys.
+template <class SampleShared, class Bits = typename SampleShared::Bits>
+__device__ __forceinline__ bool load(const Bits* keys, uint32_t count, Bits (&own)[SampleShared::width]) {
+  constexpr uint32_t threads = SampleShared::warps * warp_threads;
+  if constexpr (SampleShared::are_single) {
+    if (count < threads) return false;
+    // Anywhere in this thread's part: of an array that falls as it rose, samples would meet their like.
+    const uint64_t part = uint64_t{threadIdx.x} << 16 | (threadIdx.x * 0x9e3779b1u >> 16);
+    own[0] = keys[count * part / (uint64_t{threads} << 16)];
+  } else {
+    constexpr uint32_t width = SampleShared::width;
+    if (count < neighbours * width) return false;
+    constexpr uint32_t last_place = threads / neighbours - 1;
+    const uint64_t last = count / width - neighbours;
+    const uint64_t place = last * (threadIdx.x / neighbours) / last_place;
+    digest_detail::Vector<Bits> vector;
+    vector.whole = reinterpret_cast<const uint4*>(keys)[place + threadIdx.x % neighbours];
+#pragma unroll
+    for (uint32_t k = 0; k < width; ++k) own[k] = vector.keys[k];
+  }
+  return true;
+}
+
 /// Looks at `count` keys, whose ordered bits are map_of_keys.to_ordered, and makes what divides them into
 /// `buckets`, in shared memory. The whole block; every block finds the same. False: the keys are not even, or
 /// too few to tell, or their range is so small that each value must come several times; `bucket_of` may not
 /// be there then.
-template <class Buckets, uint32_t threads, class Bits = typename Buckets::Key>
+template <class Buckets, uint32_t threads, uint32_t width, class Bits = typename Buckets::Key>
 __device__ __forceinline__ bool take(const Bits* keys, uint32_t count, const KeyMap<Bits>& map_of_keys,
-                                     uint32_t buckets, Shared<Buckets, threads>& shared, Buckets& bucket_of) {
-  using SampleShared = Shared<Buckets, threads>;
-  constexpr uint32_t width = digest_detail::keys_a_vector<Bits>;
-  if (count < neighbours * width) return false;
-  constexpr uint32_t last_place = threads / neighbours - 1;
-  const uint64_t last = count / width - neighbours;
-  const uint64_t place = last * (threadIdx.x / neighbours) / last_place;
-  digest_detail::Vector<Bits> own;
-  own.whole = reinterpret_cast<const uint4*>(keys)[place + threadIdx.x % neighbours];
+                                     uint32_t buckets, Shared<Buckets, threads, width>& shared,
+                                     Buckets& bucket_of) {
+  using SampleShared = Shared<Buckets, threads, width>;
+  Bits own[width];
+  if (!load<SampleShared>(keys, count, own)) return false;
 #pragma unroll
   for (uint32_t v = threadIdx.x; v < SampleShared::cells / 4; v += threads)
     reinterpret_cast<uint4*>(shared.in_cell)[v] = uint4{};
@@ -151,7 +179,7 @@ __device__ __forceinline__ bool take(const Bits* keys, uint32_t count, const Key
   Bits least = static_cast<Bits>(~Bits{0});
   Bits most = 0;
 #pragma unroll
-  for (Bits& key : own.keys) {
+  for (Bits& key : own) {
     key = map_of_keys.to_ordered(key);
     least = min(least, key);
     most = max(most, key);
@@ -163,7 +191,7 @@ __device__ __forceinline__ bool take(const Bits* keys, uint32_t count, const Key
   if (lane == 0) {
     shared.least[warp] = least;
     shared.most[warp] = most;
-    shared.first[warp] = own.keys[0];
+    shared.first[warp] = own[0];
   }
   __syncthreads();
   least = warp_reduce(shared.least[lane % SampleShared::warps], lower);
@@ -180,24 +208,24 @@ __device__ __forceinline__ bool take(const Bits* keys, uint32_t count, const Key
     if (before > after) order |= falls;
   };
 #pragma unroll
-  for (uint32_t k = 1; k < width; ++k) compare(own.keys[k - 1], own.keys[k]);
-  const Bits first_of_next_lane = shuffle_down(own.keys[0], 1);
+  for (uint32_t k = 1; k < width; ++k) compare(own[k - 1], own[k]);
+  const Bits first_of_next_lane = shuffle_down(own[0], 1);
   if (lane + 1 < warp_threads)
-    compare(own.keys[width - 1], first_of_next_lane);
+    compare(own[width - 1], first_of_next_lane);
   else if (warp + 1 < SampleShared::warps)
-    compare(own.keys[width - 1], shared.first[warp + 1]);
+    compare(own[width - 1], shared.first[warp + 1]);
   order = warp_reduce(order, [](uint32_t a, uint32_t b) { return a | b; });
   __syncthreads();
 
   if (!bucket_of.is_usable() || !shared.cell_of.is_usable()) return false;
-  const bool is_local = bucket_of(own.keys[0]) == bucket_of(own.keys[1]);
+  const bool is_local = width > 1 && bucket_of(own[0]) == bucket_of(own[width - 1]);
   const uint32_t local_threads = static_cast<uint32_t>(__popc(__ballot_sync(full_warp, is_local)));
   if (lane == 0) {
     shared.order[warp] = order;
     shared.is_local[warp] = local_threads;
   }
 #pragma unroll
-  for (const Bits key : own.keys) (void)atomicAdd(&shared.in_cell[shared.cell_of(key)], 1u);
+  for (const Bits key : own) (void)atomicAdd(&shared.in_cell[shared.cell_of(key)], 1u);
   __syncthreads();
   count_cells(shared);
   __syncthreads();

@@ -24,40 +24,62 @@
 namespace sweepsort {
 
 /// In shared memory: a block's counts, and what it learns from the others. `own` is filled by the caller.
+template <uint32_t digits = digit_values>
 struct GridCounts {
   /// A row of the matrix is a block's counts, of 16 bits. Eight columns are one vector; the vectors of the
   /// same columns lie side by side, so that a warp reads columns with coalesced loads.
   static constexpr uint32_t columns_a_vector = 8;
-  static constexpr uint32_t vectors_a_row = digit_values / columns_a_vector;
-  static_assert(vectors_a_row == warp_threads, "a warp handles a row at once");
+  static constexpr uint32_t vectors_a_row = digits / columns_a_vector;
+  static constexpr uint32_t vectors_a_lane = vectors_a_row / warp_threads;  // where a warp handles a row
+  static constexpr uint32_t most_counted = 0xffff;
+  static_assert(vectors_a_lane * warp_threads == vectors_a_row);
 
-  alignas(16) uint32_t own[digit_values];     // the block's records by digit
-  alignas(16) uint32_t staged[digit_values];  // where they start when the block puts them in order
-  alignas(16) uint32_t totals[digit_values];  // all blocks' records by digit
-  alignas(16) uint32_t starts[digit_values];  // where they start in the array
-  uint32_t before[digit_values];              // those of the blocks before
-  uint32_t to_array[digit_values];            // from a place in the block's order to that in the array
-  uint32_t largest;                           // records of the most frequent digit
+  alignas(16) uint32_t own[digits];     // the block's records by digit
+  alignas(16) uint32_t staged[digits];  // where they start when the block puts them in order
+  alignas(16) uint32_t totals[digits];  // all blocks' records by digit
+  alignas(16) uint32_t starts[digits];  // where they start in the array
+  uint32_t before[digits];              // those of the blocks before
+  uint32_t to_array[digits];            // from a place in the block's order to that in the array
+  uint32_t largest;                     // records of the most frequent digit
 
-  /// One warp: writes the block's row, and fills `staged`.
+  /// One warp: writes the block's row, and fills `staged`. A count that does not fit 16 bits becomes the
+  /// largest that does.
   __device__ __forceinline__ void publish(uint4* matrix) {
     const uint4* const vectors = reinterpret_cast<const uint4*>(own);
-    const uint4 a = vectors[2 * ptx::lane_id()];
-    const uint4 b = vectors[2 * ptx::lane_id() + 1];
-    matrix[ptx::lane_id() * gridDim.x + blockIdx.x] =
-        make_uint4(a.x | a.y << 16, a.z | a.w << 16, b.x | b.y << 16, b.z | b.w << 16);
+#pragma unroll
+    for (uint32_t v = ptx::lane_id(); v < vectors_a_row; v += warp_threads) {
+      const uint4 a = vectors[2 * v];
+      const uint4 b = vectors[2 * v + 1];
+      const auto pair = [](uint32_t low, uint32_t high) {
+        return min(low, most_counted) | min(high, most_counted) << 16;
+      };
+      matrix[v * gridDim.x + blockIdx.x] =
+          make_uint4(pair(a.x, a.y), pair(a.z, a.w), pair(b.x, b.y), pair(b.z, b.w));
+    }
     (void)sum_digits(own, staged);
   }
 
-  /// The whole block, behind a barrier of the grid: fills the rest. Columns from `digits` on are not read,
-  /// and mean none. No block has more than `most_own` records.
+  /// The whole block, behind a barrier of the grid: fills the rest. Columns from `used` on are not read, and
+  /// mean none. No block has more than `most_own` records of a digit.
   template <uint32_t threads, uint32_t most_blocks, uint32_t most_own>
-  __device__ __forceinline__ void collect(const uint4* matrix, uint32_t digits) {
+  __device__ __forceinline__ void collect(const uint4* matrix, uint32_t used) {
     for (uint32_t v = threadIdx.x / warp_threads; v < vectors_a_row; v += threads / warp_threads)
-      sum_columns<most_blocks, most_own>(matrix + v * gridDim.x, v, v * columns_a_vector < digits);
+      sum_columns<most_blocks, most_own>(matrix + v * gridDim.x, v, v * columns_a_vector < used);
     __syncthreads();
     if (threadIdx.x < warp_threads) find_starts();
     __syncthreads();
+  }
+
+  /// One warp, once for each portion of the block's records, when all are counted and `own` are the portion's:
+  /// where these go.
+  __device__ __forceinline__ void lay_out_portion() {
+    (void)sum_digits(own, staged);
+    __syncwarp();
+#pragma unroll
+    for (uint32_t d = ptx::lane_id(); d < digits; d += warp_threads) {
+      to_array[d] = starts[d] + before[d] - staged[d];
+      before[d] += own[d];
+    }
   }
 
  private:
@@ -65,7 +87,7 @@ struct GridCounts {
   template <uint32_t most_blocks, uint32_t most_own>
   __device__ __forceinline__ void sum_columns(const uint4* columns, uint32_t v, bool is_wanted) {
     constexpr uint32_t rows_a_lane = (most_blocks + warp_threads - 1) / warp_threads;
-    static_assert(most_own < 1u << 16, "counts have 16 bits");
+    static_assert(most_own <= most_counted);
     uint4 counts[rows_a_lane];
 #pragma unroll
     for (uint32_t r = 0; r < rows_a_lane; ++r) {
@@ -73,7 +95,7 @@ struct GridCounts {
       counts[r] = is_wanted && row < gridDim.x ? columns[row] : make_uint4(0, 0, 0, 0);
     }
     // Sums of two columns lie in one word as long as they fit.
-    constexpr uint32_t rows_a_sum = std::min(rows_a_lane, ((1u << 16) - 1) / most_own);
+    constexpr uint32_t rows_a_sum = std::min(rows_a_lane, most_counted / most_own);
     uint32_t sums[16] = {};
 #pragma unroll
     for (uint32_t first = 0; first < rows_a_lane; first += rows_a_sum) {
@@ -109,24 +131,33 @@ struct GridCounts {
     if (ptx::lane_id() == 0) largest = most;
     __syncwarp();
 #pragma unroll
-    for (uint32_t d = ptx::lane_id(); d < digit_values; d += warp_threads)
+    for (uint32_t d = ptx::lane_id(); d < digits; d += warp_threads)
       to_array[d] = starts[d] + before[d] - staged[d];
   }
 
   /// One warp: exclusive sums, and the largest of the lane's counts.
-  __device__ __forceinline__ static uint32_t sum_digits(const uint32_t (&counts)[digit_values],
-                                                        uint32_t (&sums)[digit_values]) {
-    const uint4* const vectors = reinterpret_cast<const uint4*>(counts);
-    const uint4 a = vectors[2 * ptx::lane_id()];
-    const uint4 b = vectors[2 * ptx::lane_id() + 1];
-    const uint32_t sum_of_a = a.x + a.y + a.z + a.w;
-    const uint32_t sum = sum_of_a + b.x + b.y + b.z + b.w;
-    const uint32_t start = warp_inclusive_sum(sum) - sum;
-    const uint32_t middle = start + sum_of_a;
-    uint4* const out = reinterpret_cast<uint4*>(sums);
-    out[2 * ptx::lane_id()] = make_uint4(start, start + a.x, start + a.x + a.y, middle - a.w);
-    out[2 * ptx::lane_id() + 1] = make_uint4(middle, middle + b.x, middle + b.x + b.y, start + sum - b.w);
-    return max(max(max(a.x, a.y), max(a.z, a.w)), max(max(b.x, b.y), max(b.z, b.w)));
+  __device__ __forceinline__ static uint32_t sum_digits(const uint32_t (&counts)[digits],
+                                                        uint32_t (&sums)[digits]) {
+    constexpr uint32_t quads = 2 * vectors_a_lane;
+    const uint4* const vectors = reinterpret_cast<const uint4*>(counts) + quads * ptx::lane_id();
+    uint4 own_counts[quads];
+    uint32_t sum = 0;
+    uint32_t most = 0;
+#pragma unroll
+    for (uint32_t q = 0; q < quads; ++q) {
+      const uint4 four = own_counts[q] = vectors[q];
+      sum += four.x + four.y + four.z + four.w;
+      most = max(most, max(max(four.x, four.y), max(four.z, four.w)));
+    }
+    uint32_t start = warp_inclusive_sum(sum) - sum;
+    uint4* const out = reinterpret_cast<uint4*>(sums) + quads * ptx::lane_id();
+#pragma unroll
+    for (uint32_t q = 0; q < quads; ++q) {
+      const uint4 four = own_counts[q];
+      out[q] = make_uint4(start, start + four.x, start + four.x + four.y, start + four.x + four.y + four.z);
+      start += four.x + four.y + four.z + four.w;
+    }
+    return most;
   }
 };
 

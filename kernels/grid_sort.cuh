@@ -23,6 +23,7 @@
 #include "kernels/device_span.cuh"
 #include "kernels/digit.cuh"
 #include "kernels/grid_counts.cuh"
+#include "kernels/grid_share.cuh"
 #include "kernels/hash_slots.cuh"
 #include "kernels/launch.cuh"
 #include "kernels/policy.cuh"
@@ -43,21 +44,6 @@ namespace sweepsort {
 template <class Bits, class Value>
 inline constexpr bool has_grid_sort = !std::is_void_v<MiddleGridSort<Bits, Value>>;
 
-/// Blocks of any grid sort.
-inline constexpr uint32_t most_grid_blocks = 128;
-
-/// Device memory of a grid sort besides a scratch array of `count` records. Need not be cleared.
-template <class Bits>
-struct GridSortWorkspace {
-  DeviceSpan<uint4> counts;
-  DeviceSpan<Bits> differing;  // by block: bits in which its keys differ from the first key of all
-
-  /// `is_wanted` false: takes nothing, and cannot be used.
-  explicit GridSortWorkspace(Workspace& workspace, bool is_wanted = true)
-      : counts(workspace.take<uint4>(is_wanted ? most_grid_blocks * GridCounts::vectors_a_row : 0)),
-        differing(workspace.take<Bits>(is_wanted ? most_grid_blocks : 0)) {}
-};
-
 namespace grid_sort_detail {
 
 /// Samples that lie side by side: one sector of memory, or two, and a look at many places.
@@ -66,9 +52,6 @@ inline constexpr uint32_t neighbours = 8;
 /// the ends of a block (BucketMap::filling). Of 1,024 independent samples the chance to miss more than 1/64
 /// of the keys is below 10^-6.
 inline constexpr uint32_t slack_part = 64;
-
-/// How many times the mean a bucket may be. A larger one would keep its block at work while all others wait.
-inline constexpr uint32_t crowded_bucket = 6;
 
 /// Pairs: values of the sample that are worth a list. H200, 2^20 u64+u64 pairs of 16 values: 150 us by
 /// digits, 26 by their list (CUB 135). Two samples of so many values are equal more often than one in
@@ -82,7 +65,6 @@ template <class Buckets, class Value, class Policy>
 struct Shared {
   using Bits = typename Buckets::Key;
   static constexpr uint32_t warps = Policy::threads / warp_threads;
-  static constexpr uint32_t parts = Policy::threads / digit_values;
   static constexpr bool with_values = value_bytes<Value> != 0;
 
   Buckets bucket_of;
@@ -94,7 +76,7 @@ struct Shared {
   Bits zeros[with_values ? warps : 1];
   uint32_t live_digits;
   uint32_t has_few_digits;
-  GridCounts counts;
+  GridCounts<> counts;
   uint32_t listed;
   Bits list[std::max(most_in_list<Value>, 1u)];  // values in order
   union {
@@ -103,12 +85,7 @@ struct Shared {
       Bits unsorted[std::max(most_in_list<Value>, 1u)];
       uint32_t has_zero;
     } few;
-    struct {
-      uint32_t part_counts[parts][digit_values];
-      uint32_t warp_counts[warps][digit_values];
-      alignas(16) Bits keys[Policy::most_share];
-      alignas(16) Value values[with_values ? Policy::most_share : 1];
-    } stage;
+    Stage<Bits, Value, Policy> stage;
     bucket_sort_detail::Shared<Bits, Value, typename Policy::Finish> bucket;
   };
 };
@@ -120,24 +97,6 @@ struct NoBuckets {
 };
 template <class Bits>
 using UsualBuckets = std::conditional_t<is_short_key<Bits>, NoBuckets<Bits>, LinearBuckets<Bits>>;
-
-/// Everything a kernel needs to know.
-template <class Bits, class Value>
-struct Task {
-  SortArrays<Bits, Value> arrays;
-  KeyMap<Bits> map;
-  uint32_t share;           // records a block, but for the last one
-  uint32_t buckets;         // one a block, or more
-  uint32_t most_in_bucket;  // records
-  uint4* counts;
-  Bits* differing;
-};
-
-template <class Bits, class Value>
-struct Column {
-  Bits* keys;
-  Value* values;
-};
 
 /// A key's place among the values of a list in shared memory, or that it is none of them.
 template <class Bits>
@@ -156,31 +115,26 @@ struct PlaceInList {
   }
 };
 
+template <class Buckets>
+using PartsOf = std::conditional_t<std::is_same_v<Buckets, RealBuckets<typename Buckets::Key>>,
+                                   RealParts<typename Buckets::Key>, BucketParts>;
+
 /// Buckets: linear in the keys' ordered bits or, of floats, in their values.
 template <class Buckets, class Value, Ranking ranking, class Policy>
-class GridSort {
+class GridSort : GridShare<Shared<Buckets, Value, Policy>, typename Buckets::Key, Value, ranking, Policy,
+                           PartsOf<Buckets>> {
  public:
   using Bits = typename Buckets::Key;
   using GridShared = Shared<Buckets, Value, Policy>;
-  using Finish = typename Policy::Finish;
-  static constexpr bool with_values = value_bytes<Value> != 0;
+  using Base = GridShare<GridShared, Bits, Value, ranking, Policy, PartsOf<Buckets>>;
   static constexpr uint32_t most_listed = most_in_list<Value>;
-  static constexpr uint32_t keys_a_thread = Policy::keys_a_thread;
-  static constexpr bool reads_twice = keys_a_thread > Policy::keys_at_once;
-  static constexpr uint32_t batch = reads_twice ? Policy::keys_at_once : keys_a_thread;
-  static_assert(keys_a_thread % batch == 0);
-  static_assert(Policy::threads == Finish::threads && Policy::threads % digit_values == 0);
+  static_assert(Policy::portions == 1 && Policy::digits == digit_values);
   static_assert(Policy::most_blocks <= digit_values, "a bucket a block");
 
   __device__ __forceinline__ GridSort(GridShared& shared, const Task<Bits, Value>& task)
-      : shared_(shared),
-        task_(task),
-        count_(static_cast<uint32_t>(task.arrays.count)),
-        size_(min(task.share, count_ - blockIdx.x * task.share)),
-        rows_((task.share + Policy::threads - 1) / Policy::threads) {
-    const uint32_t first_own = threadIdx.x / warp_threads * rows_ * warp_threads + ptx::lane_id();
-    first_ = blockIdx.x * task.share + first_own;
-    own_rows_ = first_own < size_ ? min(rows_, (size_ - first_own + warp_threads - 1) / warp_threads) : 0;
+      : Base(shared, task) {
+    const uint32_t begin = blockIdx.x * task.share;
+    this->take(begin, min(task.share, count_ - begin), task.share);
   }
 
   __device__ __forceinline__ void sort() {
@@ -193,6 +147,22 @@ class GridSort {
   }
 
  private:
+  using Base::batch;
+  using Base::count_;
+  using Base::first_;
+  using Base::for_batches;
+  using Base::has_own;
+  using Base::keys_;
+  using Base::load;
+  using Base::load_values;
+  using Base::reads_twice;
+  using Base::scatter;
+  using Base::shared_;
+  using Base::sort_buckets;
+  using Base::source_;
+  using Base::task_;
+  using Base::with_values;
+
   __device__ __forceinline__ void sort_as_sampled(const Column<Bits, Value>& scratch) {
     const SortArrays<Bits, Value>& arrays = task_.arrays;
     const Bits sample = arrays.keys_in[sample_index()];  // under way beside the block's own keys
@@ -214,46 +184,6 @@ class GridSort {
       }
     }
     sort_by_digits(scratch, out);
-  }
-
-  /// A warp's records are neighbours, its lanes' records interleave: the order that stable ranks must keep.
-  /// The i-th one of a thread stands at first_ + i * warp_threads.
-  __device__ __forceinline__ bool has_own(uint32_t i) const { return i < own_rows_; }
-
-  /// Keys in memory are always as the caller has them, those in registers and in the stage are ordered bits.
-  __device__ __forceinline__ void load(const Bits* keys) {
-    source_ = keys;
-    if constexpr (!reads_twice) load_batch(0);
-  }
-
-  __device__ __forceinline__ void load_batch(uint32_t first) {
-    const Bits* const own = source_ + first_;
-#pragma unroll
-    for (uint32_t i = 0; i < batch; ++i)
-      if (has_own(first + i)) keys_[i] = own[(first + i) * warp_threads];
-    if (task_.map.is_identity()) return;
-#pragma unroll
-    for (uint32_t i = 0; i < batch; ++i) keys_[i] = task_.map.to_ordered(keys_[i]);
-  }
-
-  __device__ __forceinline__ void load_values(const Value* values, uint32_t first) {
-    if constexpr (with_values) {
-      const Value* const own = values + first_;
-#pragma unroll
-      for (uint32_t i = 0; i < batch; ++i)
-        if (has_own(first + i)) values_[i] = own[(first + i) * warp_threads];
-    }
-  }
-
-  /// Calls body(first) when keys_ holds this thread's keys from number `first` on. The whole warp does.
-  template <class Body>
-  __device__ __forceinline__ void for_batches(Body body) {
-#pragma unroll
-    for (uint32_t first = 0; first < keys_a_thread; first += batch) {
-      if (first >= rows_) continue;
-      if constexpr (reads_twice) load_batch(first);
-      body(first);
-    }
   }
 
   /// Of all records; the same for this thread of every block.
@@ -362,16 +292,15 @@ class GridSort {
 
   /// Ranks the block's records by digit, tells the others how many there are of each, puts them in their
   /// order in the stage while the others get there, and finds where in the whole array they go. Digits are
-  /// below `digits`. All records are read here: before any block may write to `to`, if they
-  /// are there.
+  /// below `used`. All records are read here: before any block may write to `to`, if they are there.
   template <bool stable, class DigitOfKey>
-  __device__ __forceinline__ void find_places(const DigitOfKey& digit_of, uint32_t digits,
+  __device__ __forceinline__ void find_places(const DigitOfKey& digit_of, uint32_t used,
                                               const Value* values_in, Column<Bits, Value> to) {
-    Packed16<keys_a_thread> ranks;
+    Packed16<Policy::keys_a_thread> ranks;
     if constexpr (stable)
-      rank_in_order(digit_of, ranks);
+      this->rank_in_order(digit_of, ranks);
     else
-      rank_as_they_come(digit_of, ranks);
+      this->rank_as_they_come(digit_of, ranks);
     if constexpr (!reads_twice) load_values(values_in, 0);
     __syncthreads();
     if (threadIdx.x < warp_threads) shared_.counts.publish(task_.counts);
@@ -382,114 +311,11 @@ class GridSort {
       __syncthreads();
     else
       token = ptx::grid_arrive();
-    const uint32_t warp = threadIdx.x / warp_threads;
-    for_batches([&](uint32_t first) {
-      if constexpr (reads_twice) load_values(values_in, first);
-      // By digits, some places before the first of their records: the compiler does not know that the stage's
-      // keys are none of its counts. Elsewhere it lost.
-      constexpr bool by_digits = std::is_same_v<DigitOfKey, DigitOf<Bits>>;
-      constexpr uint32_t at_once = by_digits && batch % 2 == 0 ? 2 : 1;
-#pragma unroll
-      for (uint32_t some = 0; some < batch; some += at_once) {
-        uint32_t places[at_once];
-#pragma unroll
-        for (uint32_t k = 0; k < at_once; ++k) {
-          const uint32_t i = some + k;
-          if (!has_own(first + i)) continue;
-          const uint32_t digit = digit_of(keys_[i]);
-          places[k] = shared_.counts.staged[digit] + ranks.get(first + i);
-          if constexpr (stable) places[k] += shared_.stage.warp_counts[warp][digit];
-        }
-#pragma unroll
-        for (uint32_t k = 0; k < at_once; ++k) {
-          const uint32_t i = some + k;
-          if (!has_own(first + i)) continue;
-          shared_.stage.keys[places[k]] = keys_[i];
-          if constexpr (with_values) shared_.stage.values[places[k]] = values_[i];
-        }
-      }
-    });
+    this->template put_in_stage<stable>(digit_of, ranks, values_in);
     if (arrives_late) token = ptx::grid_arrive();
     ptx::grid_wait(token);
     shared_.counts.template collect<Policy::threads, Policy::most_blocks, Policy::most_share>(task_.counts,
-                                                                                              digits);
-  }
-
-  /// Keys alone: a shared atomic gives each its rank.
-  template <class DigitOfKey>
-  __device__ __forceinline__ void rank_as_they_come(const DigitOfKey& digit_of,
-                                                    Packed16<keys_a_thread>& ranks) {
-    for_batches([&](uint32_t first) {
-#pragma unroll
-      for (uint32_t i = 0; i < batch; ++i)
-        if (has_own(first + i)) ranks.set(first + i, atomicAdd(&shared_.counts.own[digit_of(keys_[i])], 1u));
-    });
-  }
-
-  /// Ranks in the warp; warp_counts becomes how many records of a digit the warps before have.
-  template <class DigitOfKey>
-  __device__ __forceinline__ void rank_in_order(const DigitOfKey& digit_of, Packed16<keys_a_thread>& ranks) {
-    auto& stage = shared_.stage;
-    WarpRanker<ranking> ranker(stage.warp_counts[threadIdx.x / warp_threads]);
-    HotDigits hot{};
-    for_batches([&](uint32_t first) {
-      if (first == 0) hot = find_hot_digits(digit_of(keys_[0]), has_own(0));
-#pragma unroll
-      for (uint32_t i = 0; i < batch; ++i) {
-        if (first + i >= rows_) continue;
-        const uint32_t digit = digit_of(keys_[i]);
-        const bool is_there = has_own(first + i);
-        ranks.set(first + i,
-                  hot.share_is_high ? ranker.rank_hot(hot, digit, is_there) : ranker.rank(digit, is_there));
-      }
-    });
-    if (hot.share_is_high) ranker.settle(hot);
-    __syncthreads();
-    // A thread sums up a digit over a part of the warps.
-    constexpr uint32_t warps_a_part = GridShared::warps / GridShared::parts;
-    const uint32_t digit = threadIdx.x % digit_values;
-    const uint32_t part = threadIdx.x / digit_values;
-    uint32_t(*const rows)[digit_values] = stage.warp_counts + part * warps_a_part;
-    uint32_t records[warps_a_part];
-    uint32_t sum = 0;
-#pragma unroll
-    for (uint32_t w = 0; w < warps_a_part; ++w) sum += records[w] = rows[w][digit];
-    stage.part_counts[part][digit] = sum;
-    __syncthreads();
-    uint32_t below = 0;
-#pragma unroll
-    for (uint32_t p = 0; p + 1 < GridShared::parts; ++p)
-      if (p < part) below += stage.part_counts[p][digit];
-    if (part + 1 == GridShared::parts) shared_.counts.own[digit] = below + sum;
-#pragma unroll
-    for (uint32_t w = 0; w < warps_a_part; ++w) {
-      rows[w][digit] = below;
-      below += records[w];
-    }
-  }
-
-  /// Records of one digit are neighbours in the stage, and are written together.
-  template <class DigitOfKey>
-  __device__ __forceinline__ void scatter(const DigitOfKey& digit_of, Column<Bits, Value> to) {
-#pragma unroll 8
-    for (uint32_t i = 0; i < keys_a_thread; ++i) {
-      const uint32_t at = i * Policy::threads + threadIdx.x;
-      if (at >= size_) break;
-      const Bits key = shared_.stage.keys[at];
-      const uint32_t place = shared_.counts.to_array[digit_of(key)] + at;
-      to.keys[place] = task_.map.from_ordered(key);
-      if constexpr (with_values) to.values[place] = shared_.stage.values[at];
-    }
-  }
-
-  __device__ __forceinline__ void sort_buckets(Column<Bits, Value> from) {
-    const BucketArrays arrays{from.keys, task_.arrays.keys_out, from.values, task_.arrays.values_out,
-                              ranking};
-    Bucket bucket(shared_.bucket, arrays, task_.map);
-    for (uint32_t b = blockIdx.x; b < task_.buckets; b += gridDim.x) {
-      if (shared_.counts.totals[b] == 0) continue;
-      bucket.sort_as_one_bucket({shared_.counts.starts[b], shared_.counts.totals[b]});
-    }
+                                                                                              used);
   }
 
   /// The other road; of keys of one or two bytes the only one, by all their bytes. No record has moved yet.
@@ -556,22 +382,6 @@ class GridSort {
       }
     });
   }
-
-  using Parts = std::conditional_t<std::is_same_v<Buckets, RealBuckets<Bits>>, RealParts<Bits>, BucketParts>;
-  using BucketArrays = bucket_sort_detail::BucketArrays<Bits, Value>;
-  using Bucket =
-      bucket_sort_detail::Bucket<Bits, Value, Finish, bucket_sort_detail::Crowded::by_digits, Parts>;
-
-  GridShared& shared_;
-  const Task<Bits, Value>& task_;
-  uint32_t count_;
-  uint32_t size_;      // records of the block
-  uint32_t rows_;      // records of a thread at most
-  uint32_t first_;     // this thread's first record in the array
-  uint32_t own_rows_;  // how many it has
-  const Bits* source_ = nullptr;
-  Bits keys_[batch] = {};
-  Value values_[with_values ? batch : 1] = {};
 };
 
 template <class Buckets, class Value, Ranking ranking, class Policy>
@@ -579,37 +389,6 @@ __global__ __launch_bounds__(Policy::threads,
                              1) void grid_sort_kernel(Task<typename Buckets::Key, Value> task) {
   if (ptx::is_before_90()) return;
   GridSort<Buckets, Value, ranking, Policy>(shared_memory<Shared<Buckets, Value, Policy>>(), task).sort();
-}
-
-/// For up to grid_capacity records.
-template <class Policy, class Bits, class Value>
-Task<Bits, Value> task_of(const SortArrays<Bits, Value>& arrays, KeyMap<Bits> map,
-                          const GridSortWorkspace<Bits>& workspace) {
-  static_assert(Policy::most_blocks <= most_grid_blocks);
-  const uint64_t most_blocks = std::min(multiprocessors(), Policy::most_blocks);
-  const uint64_t wanted = (arrays.count + Policy::least_share - 1) / Policy::least_share;
-  const uint64_t blocks = std::min(most_blocks, wanted);
-  // Whole warps of records, so that the blocks' loads begin where lines of memory do.
-  const uint64_t share = align_up((arrays.count + blocks - 1) / blocks, warp_threads);
-  if (share > Policy::most_share) throw std::length_error("more records than the blocks of the grid hold");
-  // Large shares make smaller buckets, so that there is room for some that are larger than others.
-  const uint64_t buckets =
-      share > Policy::Finish::most_keys / 2 ? std::min<uint64_t>(2 * blocks, digit_values) : blocks;
-  const uint64_t most_in_bucket =
-      std::min<uint64_t>(Policy::Finish::most_keys,
-                         std::max<uint64_t>(crowded_bucket * (arrays.count / buckets), Policy::threads));
-  return {.arrays = arrays,
-          .map = map,
-          .share = static_cast<uint32_t>(share),
-          .buckets = static_cast<uint32_t>(buckets),
-          .most_in_bucket = static_cast<uint32_t>(most_in_bucket),
-          .counts = workspace.counts.data(),
-          .differing = workspace.differing.data()};
-}
-
-template <class Bits, class Value>
-uint32_t blocks_of(const Task<Bits, Value>& task) {
-  return static_cast<uint32_t>((task.arrays.count + task.share - 1) / task.share);
 }
 
 template <class Bits, class Value, class Policy>

@@ -258,15 +258,20 @@ struct SplittingMsd : Msd {
 
 /// grid_sort.cuh: each of at most `most_blocks` blocks takes up to threads * keys_a_thread records, and no
 /// fewer than `least_share` if the others do; then each sorts a bucket as `Finish` says.
+/// portioned_grid_sort.cuh: so many records `portions` times, into up to 2^digit_bits buckets.
 template <uint32_t threads_, uint32_t keys_a_thread_, uint32_t most_blocks_, uint32_t least_share_,
-          class Finish_>
+          class Finish_, uint32_t portions_ = 1, uint32_t digit_bits_ = 8>
 struct GridSortPolicy {
   using Finish = Finish_;
+  static constexpr uint32_t portions = portions_;
+  static constexpr uint32_t digit_bits = digit_bits_;
+  static constexpr uint32_t digits = 1u << digit_bits;
   static constexpr uint32_t threads = threads_;
   static constexpr uint32_t keys_a_thread = keys_a_thread_;
   static constexpr uint32_t most_blocks = most_blocks_;
   static constexpr uint32_t least_share = least_share_;
-  static constexpr uint32_t most_share = threads * keys_a_thread;
+  static constexpr uint32_t most_portion = threads * keys_a_thread;
+  static constexpr uint32_t most_share = portions * most_portion;
   /// What a thread's registers hold: a larger share is read twice, to rank its keys and to place them.
   static constexpr uint32_t keys_at_once = threads > 512 ? 8 : 16;
 };
@@ -494,6 +499,45 @@ using LargeGridSort = typename LargeGridRow<Bits, Value>::Policy;
 template <class Bits, class Value>
 using LargestGridSort = std::conditional_t<std::is_void_v<LargeGridSort<Bits, Value>>,
                                            MiddleGridSort<Bits, Value>, LargeGridSort<Bits, Value>>;
+
+/// Pairs that are more than those (portioned_grid_sort.cuh); void where there are none of that.
+//
+// H100, CUDA 13.0, 2026-11-26, microseconds, 8 launches in a row, uniform / nearly sorted; by what they took
+// before, in a graph; CUB as here:
+//
+//                    threads x keys, portions, digits, bucket
+//   u32+u32  2^22    1024x16 x 4, 512, 1024x18/64K   115 /  96   /128K 113 /  99   180 / 194   233 / 225
+//                    1024x16 x 2, 256, 1024x18/128K  109 /  95   (no more than 2^22)
+//            2^23    1024x16 x 4, 512, 1024x18/64K   255 / 183   /128K 251 / 187   330 / 354   376 / 373
+//   u64+u32  2^22    512x16 x 4, 512, 512x18/64K     176 / 127   /32K  191 / 129   236 / 233   519 / 476
+//                                     512x24/64K     191 / 140
+//   u64+u64  2^21    512x16 x 4, 512, 512x18/64K     100 /  85   /32K  104 /  85   158 / 158   371 / 340
+//            2^22                                    225 / 160         233 / 159   254 / 250   612 / 569
+//
+// Not better: smaller portions, eight of them (u32+u32 2^23 268 / 229), or 512x32 (276). To find nothing for
+// it in the sample takes 5 to 6 us. u32+u64 is carried over from u64+u32.
+template <class Bits, class Value>
+struct PortionedGridRow {
+  using Policy = void;
+};
+template <>
+struct PortionedGridRow<uint32_t, uint32_t> {
+  using Policy = GridSortPolicy<1024, 16, 128, 1024, BucketSortPolicy<1024, 18, 1, 65536>, 4, 9>;
+};
+template <>
+struct PortionedGridRow<uint64_t, uint32_t> {
+  using Policy = GridSortPolicy<512, 16, 128, 1024, BucketSortPolicy<512, 18, 1, 65536>, 4, 9>;
+};
+template <>
+struct PortionedGridRow<uint32_t, uint64_t> {
+  using Policy = PortionedGridRow<uint64_t, uint32_t>::Policy;
+};
+template <>
+struct PortionedGridRow<uint64_t, uint64_t> {
+  using Policy = PortionedGridRow<uint64_t, uint32_t>::Policy;
+};
+template <class Bits, class Value>
+using PortionedGridSort = typename PortionedGridRow<Bits, Value>::Policy;
 
 /// tiled_grid_sort.cuh: at most `most_blocks` blocks, which deal tiles of threads * keys_a_thread keys by way
 /// of bins of together `bin_slots` to at most `most_buckets` buckets of about `bucket_keys`, and sort these

@@ -46,16 +46,18 @@ struct HotDigits {
   uint32_t digits[candidates];  // the most frequent ones
 };
 
-/// As far as one digit of each lane shows them: more lanes with the same one than chance gives them.
+/// As far as one digit of each lane, of `bits` bits, shows them: more lanes with the same one than chance
+/// gives them.
+template <uint32_t bits = digit_bits>
 __device__ __forceinline__ HotDigits find_hot_digits(uint32_t digit, bool present) {
   constexpr uint32_t least_lanes = 5;
-  const uint32_t peers = warp_match<digit_bits>(digit) & __ballot_sync(full_warp, present);
-  const uint32_t mine = present ? static_cast<uint32_t>(__popc(peers)) * digit_values + digit : 0;
+  constexpr uint32_t values = 1u << bits;
+  const uint32_t peers = warp_match<bits>(digit) & __ballot_sync(full_warp, present);
+  const uint32_t mine = present ? static_cast<uint32_t>(__popc(peers)) * values + digit : 0;
   const auto larger = [](uint32_t a, uint32_t b) { return max(a, b); };
   const uint32_t first = warp_reduce(mine, larger);
   const uint32_t second = warp_reduce(mine == first ? 0 : mine, larger);
-  return {.share_is_high = first / digit_values >= least_lanes,
-          .digits = {first % digit_values, second % digit_values}};
+  return {.share_is_high = first / values >= least_lanes, .digits = {first % values, second % values}};
 }
 
 /// Less thorough: whether many lanes have the first one's digit. The other candidate is the last lane's, of
@@ -74,12 +76,13 @@ __device__ __forceinline__ HotDigits find_run(uint32_t digit, bool present) {
 
 /// Ranks the keys of one warp, row after row. `counts` (shared memory, the warp's own) becomes its histogram.
 /// The whole warp calls each function; lanes without a key are not `present` and get no meaningful rank.
-template <Ranking ranking>
+/// Digits have `bits` bits.
+template <Ranking ranking, uint32_t bits = digit_bits>
 class WarpRanker {
  public:
   __device__ __forceinline__ explicit WarpRanker(uint32_t* counts) : counts_(counts) {
 #pragma unroll
-    for (uint32_t d = 0; d < digit_values; d += warp_threads) counts[d + ptx::lane_id()] = 0;
+    for (uint32_t d = 0; d < 1u << bits; d += warp_threads) counts[d + ptx::lane_id()] = 0;
     __syncwarp();
   }
 
@@ -88,7 +91,7 @@ class WarpRanker {
     if constexpr (ranking == Ranking::lane_order) {
       return ptx::lane_ordered_increment(&counts_[digit], present, otherwise);
     } else {
-      const uint32_t peers = warp_match<digit_bits>(digit) & __ballot_sync(full_warp, present);
+      const uint32_t peers = warp_match<bits>(digit) & __ballot_sync(full_warp, present);
       const uint32_t below = static_cast<uint32_t>(__popc(peers & ptx::lanes_below()));
       const uint32_t before = counts_[digit];
       __syncwarp();  // every peer has read the counter

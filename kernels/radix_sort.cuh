@@ -2,8 +2,8 @@
 //
 //     up to most_in_one_block:      one block        (one_block_sort.cuh)
 //     up to 1 to 4 million:         one cooperative launch (grid_sort.cuh)
-//     up to 16 or 25 million keys:  another one, for keys that are even (tiled_grid_sort.cuh); the others
-//                                   fall back to what follows
+//     up to 16 or 25 million keys,  another one, for keys that are even (tiled_grid_sort.cuh; pairs
+//     4 to 8 million pairs:         portioned_grid_sort.cuh); the others fall back to what follows
 //     large arrays:  sample ──> MSD ──┬─ in order, counted, or two partitions and buckets (radix_msd.cuh)
 //                                     ├─ pairs of few values: LSD by their codes (value_codes.cuh)
 //                                     └─ falls back, and everything else:
@@ -28,6 +28,7 @@
 #include "kernels/grid_sort.cuh"
 #include "kernels/histogram.cuh"
 #include "kernels/one_block_sort.cuh"
+#include "kernels/portioned_grid_sort.cuh"
 #include "kernels/radix_msd.cuh"
 #include "kernels/radix_onesweep.cuh"
 #include "kernels/rearrange.cuh"
@@ -75,21 +76,21 @@ constexpr bool fits_one_block(SortAlgorithm algorithm, uint64_t count) {
   return false;
 }
 
-/// Whether one cooperative launch may sort them: on a device that has the blocks for it.
-template <class Bits, class Value, class Policy = TunedOnesweep<Bits, Value>>
-constexpr bool may_fit_grid(SortAlgorithm algorithm, uint64_t count) {
-  if constexpr (has_grid_sort<Bits, Value> && !Policy::is_portable)
-    return algorithm == SortAlgorithm::automatic && !fits_one_block<Bits, Value>(algorithm, count) &&
-           !tries_msd<Bits, Value>(algorithm, count) && count <= most_in_grid<LargestGridSort<Bits, Value>>;
-  return false;
-}
-
-/// Whether it does on the current device.
+/// Whether one cooperative launch of the current device sorts them.
 template <class Bits, class Value, class Policy = TunedOnesweep<Bits, Value>>
 bool fits_grid(SortAlgorithm algorithm, uint64_t count) {
   if constexpr (has_grid_sort<Bits, Value> && !Policy::is_portable)
-    return may_fit_grid<Bits, Value>(algorithm, count) &&
+    return algorithm == SortAlgorithm::automatic && !fits_one_block<Bits, Value>(algorithm, count) &&
+           !tries_msd<Bits, Value>(algorithm, count) &&
            count <= grid_capacity<Bits, Value, LargestGridSort<Bits, Value>>();
+  return false;
+}
+
+/// Whether the workspace has room for a portioned grid sort: from some number of pairs on.
+template <class Bits, class Value, class Policy = TunedOnesweep<Bits, Value>>
+constexpr bool has_room_for_portioned_grid(uint64_t count) {
+  if constexpr (has_portioned_grid_sort<Bits, Value> && !Policy::is_portable)
+    return count > most_in_grid<LargestGridSort<Bits, Value>>;
   return false;
 }
 
@@ -101,6 +102,15 @@ bool tries_tiled_grid(SortAlgorithm algorithm, uint64_t count) {
     return algorithm == SortAlgorithm::automatic && count >= Tiled::least_count &&
            count <= std::min(Tiled::most_count, tiled_grid_capacity<Bits, Tiled>());
   }
+  return false;
+}
+
+/// The same of a portioned one.
+template <class Bits, class Value, class Policy = TunedOnesweep<Bits, Value>>
+bool tries_portioned_grid(SortAlgorithm algorithm, uint64_t count) {
+  if constexpr (has_portioned_grid_sort<Bits, Value> && !Policy::is_portable)
+    return algorithm == SortAlgorithm::automatic && has_room_for_portioned_grid<Bits, Value>(count) &&
+           count <= portioned_grid_capacity<Bits, Value>();
   return false;
 }
 
@@ -186,6 +196,7 @@ struct SortWorkspace {
   OnesweepWorkspace<Bits, Value, Policy> onesweep;
   DeviceSpan<SortPlan<Bits>> plan;
   TiledGridWorkspace<TunedTiledGrid<Bits, Value>> tiled_grid;
+  DeviceSpan<uint32_t> portioned_falls_back;  // 1: a portioned grid sort wrote nothing
   MsdWorkspace<Bits, Value> msd;
   size_t zeroed_bytes;  // everything above must be zero before a sort
   GridSortWorkspace<Bits> grid;
@@ -199,6 +210,8 @@ struct SortWorkspace {
         onesweep(workspace, count, largest_portion, !puts_statuses_in_scratch<Bits, Value, Policy>(count)),
         plan(workspace.take<SortPlan<Bits>>(1)),
         tiled_grid(workspace, has_room_for_tiled_grid<Bits, Value, Policy>(count)),
+        portioned_falls_back(
+            workspace.take<uint32_t>(has_room_for_portioned_grid<Bits, Value, Policy>(count))),
         msd(workspace, tries_msd<Bits, Value, Policy>(SortAlgorithm::automatic, count),
             asks_digest_for_few<Bits, Value, Policy>(SortAlgorithm::automatic, count),
             tries_msd<Bits, Value, Policy>(SortAlgorithm::automatic, count) ? count : 0),
@@ -350,14 +363,12 @@ void sort_in_grid(const SortArrays<Bits, Value>& arrays, KeyMap<Bits> map,
                   const GridSortWorkspace<Bits>& workspace, cudaStream_t stream) {
   using Small = SmallGridSort<Bits, Value>;
   using Middle = MiddleGridSort<Bits, Value>;
-  using Large = LargeGridSort<Bits, Value>;
-  if (arrays.count <= grid_capacity<Bits, Value, Small>()) {
+  if (arrays.count <= grid_capacity<Bits, Value, Small>())
     grid_sort<ranking, Small>(arrays, map, workspace, stream);
-  } else if (std::is_void_v<Large> || arrays.count <= grid_capacity<Bits, Value, Middle>()) {
+  else if (arrays.count <= grid_capacity<Bits, Value, Middle>())
     grid_sort<ranking, Middle>(arrays, map, workspace, stream);
-  } else if constexpr (!std::is_void_v<Large>) {
-    grid_sort<ranking, Large>(arrays, map, workspace, stream);
-  }
+  else
+    grid_sort<ranking, LargestGridSort<Bits, Value>>(arrays, map, workspace, stream);
 }
 
 /// The roads of one launch, which need nothing cleared and no digest. False: the records take another.
@@ -389,6 +400,18 @@ void sort_in_launches(const SortArrays<Bits, Value>& arrays, SortSettings<Bits> 
       tiled_grid_sort(arrays.keys_in, arrays.keys_scratch, arrays.keys_out, arrays.count, settings.map,
                       settings.ranking, workspace.tiled_grid, stream);
       wanted = workspace.tiled_grid.falls_back.data();
+    }
+  if constexpr (has_portioned_grid_sort<Bits, Value> && !Policy::is_portable)
+    if (tries_portioned_grid<Bits, Value, Policy>(settings.algorithm, arrays.count)) {
+      uint32_t* const falls_back = workspace.portioned_falls_back.data();
+      using Portioned = PortionedGridSort<Bits, Value>;
+      if (settings.ranking == Ranking::lane_order)
+        portioned_grid_sort<Ranking::lane_order, Portioned>(arrays, settings.map, workspace.grid, falls_back,
+                                                            stream);
+      else
+        portioned_grid_sort<Ranking::ballot, Portioned>(arrays, settings.map, workspace.grid, falls_back,
+                                                        stream);
+      wanted = falls_back;
     }
   bool is_unordered = false;
   bool takes_digest = !is_digested;

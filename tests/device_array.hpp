@@ -52,6 +52,14 @@ class DeviceArray {
     return std::ranges::all_of(zones, [](std::byte byte) { return byte == std::byte{poison}; });
   }
 
+  /// True while no byte was written at all.
+  bool is_poisoned() const {
+    std::vector<std::byte> bytes(total_bytes());
+    check(cudaDeviceSynchronize());
+    check(cudaMemcpy(bytes.data(), memory_, bytes.size(), cudaMemcpyDeviceToHost));
+    return std::ranges::all_of(bytes, [](std::byte byte) { return byte == std::byte{poison}; });
+  }
+
   void check_zones() const {
     INFO("a byte outside of the " << count_ << " elements in device memory was written");
     REQUIRE(zones_intact());

@@ -284,6 +284,43 @@ TEMPLATE_TEST_CASE("even keys take a tiled grid up to its limits, others the roa
   }
 }
 
+TEMPLATE_PRODUCT_TEST_CASE("even pairs take a portioned grid up to its limits, others the roads behind it",
+                           "[device]", std::pair,
+                           ((uint32_t, uint32_t), (int32_t, uint64_t), (int64_t, uint32_t),
+                            (uint64_t, uint64_t))) {
+  using Key = typename TestType::first_type;
+  using Value = typename TestType::second_type;
+  using Road = DeviceSortOutcome::Road;
+  using Bits = std::conditional_t<sizeof(Key) == 4, uint32_t, uint64_t>;
+  using Grid = LargestGridSort<Bits, Value>;
+  using Portioned = PortionedGridSort<Bits, Value>;
+  const uint64_t least = uint64_t{Grid::most_blocks} * Grid::most_share + 1;
+  const uint64_t most = uint64_t{Portioned::most_blocks} * Portioned::most_share;
+  const auto sort = [](const char* distribution, uint64_t count, uint32_t variant) {
+    INFO(distribution << " n=" << count);
+    return sort_pairs<Key, Value>({.distribution = distribution,
+                                   .count = count,
+                                   .order = variant % 3 == 0 ? Order::descending : Order::ascending,
+                                   .in_place = variant % 2 == 0,
+                                   .ballot = variant % 7 == 0,
+                                   .chunks = variant % 5 == 0
+                                                 ? std::vector<uint64_t>{count / 3, count - count / 3}
+                                                 : std::vector<uint64_t>{}})
+        .road;
+  };
+  uint32_t variant = sizeof(Key) + sizeof(Value);
+  for (const char* const distribution : {"uniform", "nearly-sorted", "organ-pipe"}) {
+    for (const uint64_t count : {least, (least + most) / 2, most})
+      CHECK(sort(distribution, count, variant++) == Road::grid);
+    CHECK(sort(distribution, most + 1, variant++) != Road::grid);
+  }
+  for (const char* const distribution : {"sorted", "reversed", "all-equal", "few-1000", "zipf-hashed", "and3",
+                                         "gaussian", "ninety-percent-one-value", "small-range-256"}) {
+    CHECK(sort(distribution, least + 100'000 * (variant % 9), variant) != Road::grid);
+    ++variant;
+  }
+}
+
 TEMPLATE_TEST_CASE("the LSD sort finds its statuses cleared where it shares their memory", "[device]",
                    uint32_t, double) {
   // What an uncounted partition of so many keys grows into.

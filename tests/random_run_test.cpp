@@ -98,6 +98,9 @@ std::vector<uint64_t> corners() {
     result.insert(result.end(),
                   {most_in_grid<SmallGridSort<Bits, Value>>, most_in_grid<MiddleGridSort<Bits, Value>>,
                    most_in_grid<LargestGridSort<Bits, Value>>});
+  if constexpr (has_portioned_grid_sort<Bits, Value>)
+    result.insert(result.end(), {most_in_grid<PortionedGridSort<Bits, Value>>,
+                                 PortionedGridSort<Bits, Value>::most_portion});
   return result;
 }
 

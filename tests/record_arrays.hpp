@@ -54,6 +54,15 @@ class RecordArrays {
   /// The sort wrote nothing over its input.
   void require_kept_input() { oracle::require(oracle::compare<Key>(input_, keys_in_.download())); }
 
+  /// It wrote nothing but to the scratch arrays.
+  void require_untouched() {
+    check_zones();
+    require_kept_input();
+    if constexpr (with_values) REQUIRE(values_in_.download() == values_);
+    REQUIRE(keys_elsewhere_.is_poisoned());
+    REQUIRE(values_elsewhere_.is_poisoned());
+  }
+
   /// Red zones, order, values, and the input if that is not the output.
   void require_sorted(Order order) {
     check_zones();

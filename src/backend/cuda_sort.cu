@@ -183,6 +183,11 @@ DeviceSortOutcome device_sort_outcome(const DeviceSort& sort, Workspace workspac
         outcome.road = DeviceSortOutcome::Road::grid;
         return;
       }
+    if (tries_portioned_grid<Bits, Value, Policy>(sort.algorithm, sort.count) &&
+        download(layout.portioned_falls_back.data(), stream) == 0) {
+      outcome.road = DeviceSortOutcome::Road::grid;
+      return;
+    }
     if constexpr (has_msd_sort<Bits, Value> && !Policy::is_portable)
       if (tries_msd<Bits, Value, Policy>(sort.algorithm, sort.count)) {
         const auto plan = download(layout.msd.plan.data(), stream);

@@ -1,0 +1,312 @@
+// grid_share.cuh - a block's records in a sort by one cooperative launch, whose blocks meet at barriers of the
+// grid: ranked by digit, put in their order in shared memory, scattered to where the counts of all blocks
+// (grid_counts.cuh) say; and the buckets that this makes, each sorted by one block. grid_sort.cuh and
+// portioned_grid_sort.cuh take these steps.
+//
+//     records  | 7 1 5 2 |   ranks 0 0 0 1   stage | 1 2 | 5 | 7 |   ──> three places in the array
+#pragma once
+
+#include "core/key_bits.hpp"
+#include "kernels/bucket_map.cuh"
+#include "kernels/bucket_sort.cuh"
+#include "kernels/device_span.cuh"
+#include "kernels/digit.cuh"
+#include "kernels/grid_counts.cuh"
+#include "kernels/policy.cuh"
+#include "kernels/ptx.cuh"
+#include "kernels/radix_rank.cuh"
+#include "kernels/sort_arrays.cuh"
+#include "kernels/warp.cuh"
+
+#include <cuda_runtime.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <stdexcept>
+#include <type_traits>
+
+namespace sweepsort {
+
+/// Blocks of any grid sort, and digits of one.
+inline constexpr uint32_t most_grid_blocks = 128;
+inline constexpr uint32_t most_grid_digits = 512;
+
+/// Device memory of a grid sort besides a scratch array of `count` records. Need not be cleared.
+template <class Bits>
+struct GridSortWorkspace {
+  DeviceSpan<uint4> counts;
+  DeviceSpan<Bits> differing;  // by block: bits in which its keys differ from the first key of all
+
+  /// `is_wanted` false: takes nothing, and cannot be used.
+  explicit GridSortWorkspace(Workspace& workspace, bool is_wanted = true)
+      : counts(workspace.take<uint4>(
+            is_wanted ? most_grid_blocks * most_grid_digits / GridCounts<>::columns_a_vector : 0)),
+        differing(workspace.take<Bits>(is_wanted ? most_grid_blocks : 0)) {}
+};
+
+namespace grid_sort_detail {
+
+/// How many times the mean a bucket may be. A larger one would keep its block at work while all others wait.
+inline constexpr uint32_t crowded_bucket = 6;
+
+/// In shared memory: records of a block in the order of their digits, and what ranks them.
+template <class Bits, class Value, class Policy>
+struct Stage {
+  static constexpr uint32_t warps = Policy::threads / warp_threads;
+  static constexpr uint32_t parts = std::max(Policy::threads / Policy::digits, 1u);
+  static constexpr bool with_values = value_bytes<Value> != 0;
+
+  uint32_t part_counts[parts][Policy::digits];
+  uint32_t warp_counts[warps][Policy::digits];
+  alignas(16) Bits keys[Policy::most_portion];
+  alignas(16) Value values[with_values ? Policy::most_portion : 1];
+};
+
+/// Everything a kernel needs to know.
+template <class Bits, class Value>
+struct Task {
+  SortArrays<Bits, Value> arrays;
+  KeyMap<Bits> map;
+  uint32_t share;           // records a block, but for the last one
+  uint32_t buckets;         // one a block, or more
+  uint32_t most_in_bucket;  // records
+  uint4* counts;
+  Bits* differing;
+};
+
+template <class Bits, class Value>
+struct Column {
+  Bits* keys;
+  Value* values;
+};
+
+/// GridShared has `counts`, `stage` and `bucket`. Parts: of buckets (bucket_sort.cuh).
+template <class GridShared, class Bits, class Value, Ranking ranking, class Policy, class Parts>
+class GridShare {
+ protected:
+  using Finish = typename Policy::Finish;
+  static constexpr bool with_values = value_bytes<Value> != 0;
+  static constexpr uint32_t digits = Policy::digits;
+  static constexpr uint32_t keys_a_thread = Policy::keys_a_thread;
+  static constexpr bool reads_twice = keys_a_thread > Policy::keys_at_once;
+  static constexpr uint32_t batch = reads_twice ? Policy::keys_at_once : keys_a_thread;
+  static_assert(keys_a_thread % batch == 0);
+  static_assert(Policy::threads == Finish::threads && Policy::threads % digits == 0);
+
+  __device__ __forceinline__ GridShare(GridShared& shared, const Task<Bits, Value>& task)
+      : shared_(shared), task_(task), count_(static_cast<uint32_t>(task.arrays.count)) {}
+
+  /// What follows is of these records: `size` of up to `most`, from `begin` on.
+  __device__ __forceinline__ void take(uint32_t begin, uint32_t size, uint32_t most) {
+    size_ = size;
+    rows_ = (most + Policy::threads - 1) / Policy::threads;
+    const uint32_t first_own = threadIdx.x / warp_threads * rows_ * warp_threads + ptx::lane_id();
+    first_ = begin + first_own;
+    own_rows_ = first_own < size ? min(rows_, (size - first_own + warp_threads - 1) / warp_threads) : 0;
+  }
+
+  /// A warp's records are neighbours, its lanes' records interleave: the order that stable ranks must keep.
+  /// The i-th one of a thread stands at first_ + i * warp_threads.
+  __device__ __forceinline__ bool has_own(uint32_t i) const { return i < own_rows_; }
+
+  /// Keys in memory are always as the caller has them, those in registers and in the stage are ordered bits.
+  __device__ __forceinline__ void load(const Bits* keys) {
+    source_ = keys;
+    if constexpr (!reads_twice) load_batch(0);
+  }
+
+  __device__ __forceinline__ void load_batch(uint32_t first) {
+    const Bits* const own = source_ + first_;
+#pragma unroll
+    for (uint32_t i = 0; i < batch; ++i)
+      if (has_own(first + i)) keys_[i] = own[(first + i) * warp_threads];
+    if (task_.map.is_identity()) return;
+#pragma unroll
+    for (uint32_t i = 0; i < batch; ++i) keys_[i] = task_.map.to_ordered(keys_[i]);
+  }
+
+  __device__ __forceinline__ void load_values(const Value* values, uint32_t first) {
+    if constexpr (with_values) {
+      const Value* const own = values + first_;
+#pragma unroll
+      for (uint32_t i = 0; i < batch; ++i)
+        if (has_own(first + i)) values_[i] = own[(first + i) * warp_threads];
+    }
+  }
+
+  /// Calls body(first) when keys_ holds this thread's keys from number `first` on. The whole warp does.
+  template <class Body>
+  __device__ __forceinline__ void for_batches(Body body) {
+#pragma unroll
+    for (uint32_t first = 0; first < keys_a_thread; first += batch) {
+      if (first >= rows_) continue;
+      if constexpr (reads_twice) load_batch(first);
+      body(first);
+    }
+  }
+
+  /// Keys alone: a shared atomic gives each its rank.
+  template <class DigitOfKey>
+  __device__ __forceinline__ void rank_as_they_come(const DigitOfKey& digit_of,
+                                                    Packed16<keys_a_thread>& ranks) {
+    for_batches([&](uint32_t first) {
+#pragma unroll
+      for (uint32_t i = 0; i < batch; ++i)
+        if (has_own(first + i)) ranks.set(first + i, atomicAdd(&shared_.counts.own[digit_of(keys_[i])], 1u));
+    });
+  }
+
+  /// Ranks in the warp; warp_counts becomes how many records of a digit the warps before have, and the block's
+  /// counts those of all.
+  template <class DigitOfKey>
+  __device__ __forceinline__ void rank_in_order(const DigitOfKey& digit_of, Packed16<keys_a_thread>& ranks) {
+    auto& stage = shared_.stage;
+    WarpRanker<ranking, Policy::digit_bits> ranker(stage.warp_counts[threadIdx.x / warp_threads]);
+    HotDigits hot{};
+    for_batches([&](uint32_t first) {
+      if (first == 0) hot = find_hot_digits<Policy::digit_bits>(digit_of(keys_[0]), has_own(0));
+#pragma unroll
+      for (uint32_t i = 0; i < batch; ++i) {
+        if (first + i >= rows_) continue;
+        const uint32_t digit = digit_of(keys_[i]);
+        const bool is_there = has_own(first + i);
+        ranks.set(first + i,
+                  hot.share_is_high ? ranker.rank_hot(hot, digit, is_there) : ranker.rank(digit, is_there));
+      }
+    });
+    if (hot.share_is_high) ranker.settle(hot);
+    __syncthreads();
+    // A thread sums up a digit over a part of the warps.
+    using BlockStage = Stage<Bits, Value, Policy>;
+    constexpr uint32_t warps_a_part = BlockStage::warps / BlockStage::parts;
+    const uint32_t digit = threadIdx.x % digits;
+    const uint32_t part = threadIdx.x / digits;
+    uint32_t(*const rows)[digits] = stage.warp_counts + part * warps_a_part;
+    uint32_t records[warps_a_part];
+    uint32_t sum = 0;
+#pragma unroll
+    for (uint32_t w = 0; w < warps_a_part; ++w) sum += records[w] = rows[w][digit];
+    stage.part_counts[part][digit] = sum;
+    __syncthreads();
+    uint32_t below = 0;
+#pragma unroll
+    for (uint32_t p = 0; p + 1 < BlockStage::parts; ++p)
+      if (p < part) below += stage.part_counts[p][digit];
+    if (part + 1 == BlockStage::parts) shared_.counts.own[digit] = below + sum;
+#pragma unroll
+    for (uint32_t w = 0; w < warps_a_part; ++w) {
+      rows[w][digit] = below;
+      below += records[w];
+    }
+  }
+
+  /// Puts the records, whose ranks are known, in their order. `stable`: as rank_in_order() ranked them.
+  template <bool stable, class DigitOfKey>
+  __device__ __forceinline__ void put_in_stage(const DigitOfKey& digit_of,
+                                               const Packed16<keys_a_thread>& ranks, const Value* values_in) {
+    const uint32_t warp = threadIdx.x / warp_threads;
+    for_batches([&](uint32_t first) {
+      if constexpr (reads_twice) load_values(values_in, first);
+      // By digits, some places before the first of their records: the compiler does not know that the stage's
+      // keys are none of its counts. Elsewhere it lost.
+      constexpr bool by_digits = std::is_same_v<DigitOfKey, DigitOf<Bits>>;
+      constexpr uint32_t at_once = by_digits && batch % 2 == 0 ? 2 : 1;
+#pragma unroll
+      for (uint32_t some = 0; some < batch; some += at_once) {
+        uint32_t places[at_once];
+#pragma unroll
+        for (uint32_t k = 0; k < at_once; ++k) {
+          const uint32_t i = some + k;
+          if (!has_own(first + i)) continue;
+          const uint32_t digit = digit_of(keys_[i]);
+          places[k] = shared_.counts.staged[digit] + ranks.get(first + i);
+          if constexpr (stable) places[k] += shared_.stage.warp_counts[warp][digit];
+        }
+#pragma unroll
+        for (uint32_t k = 0; k < at_once; ++k) {
+          const uint32_t i = some + k;
+          if (!has_own(first + i)) continue;
+          shared_.stage.keys[places[k]] = keys_[i];
+          if constexpr (with_values) shared_.stage.values[places[k]] = values_[i];
+        }
+      }
+    });
+  }
+
+  /// Records of one digit are neighbours in the stage, and are written together.
+  template <class DigitOfKey>
+  __device__ __forceinline__ void scatter(const DigitOfKey& digit_of, Column<Bits, Value> to) {
+#pragma unroll 8
+    for (uint32_t i = 0; i < keys_a_thread; ++i) {
+      const uint32_t at = i * Policy::threads + threadIdx.x;
+      if (at >= size_) break;
+      const Bits key = shared_.stage.keys[at];
+      const uint32_t place = shared_.counts.to_array[digit_of(key)] + at;
+      to.keys[place] = task_.map.from_ordered(key);
+      if constexpr (with_values) to.values[place] = shared_.stage.values[at];
+    }
+  }
+
+  __device__ __forceinline__ void sort_buckets(Column<Bits, Value> from) {
+    const BucketArrays arrays{from.keys, task_.arrays.keys_out, from.values, task_.arrays.values_out,
+                              ranking};
+    Bucket bucket(shared_.bucket, arrays, task_.map);
+    for (uint32_t b = blockIdx.x; b < task_.buckets; b += gridDim.x) {
+      if (shared_.counts.totals[b] == 0) continue;
+      bucket.sort_as_one_bucket({shared_.counts.starts[b], shared_.counts.totals[b]});
+    }
+  }
+
+  GridShared& shared_;
+  const Task<Bits, Value>& task_;
+  uint32_t count_;
+
+ private:
+  using BucketArrays = bucket_sort_detail::BucketArrays<Bits, Value>;
+  using Bucket =
+      bucket_sort_detail::Bucket<Bits, Value, Finish, bucket_sort_detail::Crowded::by_digits, Parts>;
+
+ protected:
+  uint32_t size_ = 0;      // records of the block
+  uint32_t rows_ = 0;      // records of a thread at most
+  uint32_t first_ = 0;     // this thread's first record in the array
+  uint32_t own_rows_ = 0;  // how many it has
+  const Bits* source_ = nullptr;
+  Bits keys_[batch] = {};
+  Value values_[with_values ? batch : 1] = {};
+};
+
+/// For up to grid_capacity records.
+template <class Policy, class Bits, class Value>
+Task<Bits, Value> task_of(const SortArrays<Bits, Value>& arrays, KeyMap<Bits> map,
+                          const GridSortWorkspace<Bits>& workspace) {
+  static_assert(Policy::most_blocks <= most_grid_blocks && Policy::digits <= most_grid_digits);
+  const uint64_t most_blocks = std::min(multiprocessors(), Policy::most_blocks);
+  const uint64_t wanted = (arrays.count + Policy::least_share - 1) / Policy::least_share;
+  const uint64_t blocks = std::min(most_blocks, wanted);
+  // Whole warps of records, so that the blocks' loads begin where lines of memory do.
+  const uint64_t share = align_up((arrays.count + blocks - 1) / blocks, warp_threads);
+  if (share > Policy::most_share) throw std::length_error("more records than the blocks of the grid hold");
+  // Large shares make smaller buckets, so that there is room for some that are larger than others.
+  const uint64_t buckets =
+      share > Policy::Finish::most_keys / 2 ? std::min<uint64_t>(2 * blocks, Policy::digits) : blocks;
+  const uint64_t most_in_bucket =
+      std::min<uint64_t>(Policy::Finish::most_keys,
+                         std::max<uint64_t>(crowded_bucket * (arrays.count / buckets), Policy::threads));
+  return {.arrays = arrays,
+          .map = map,
+          .share = static_cast<uint32_t>(share),
+          .buckets = static_cast<uint32_t>(buckets),
+          .most_in_bucket = static_cast<uint32_t>(most_in_bucket),
+          .counts = workspace.counts.data(),
+          .differing = workspace.differing.data()};
+}
+
+template <class Bits, class Value>
+uint32_t blocks_of(const Task<Bits, Value>& task) {
+  return static_cast<uint32_t>((task.arrays.count + task.share - 1) / task.share);
+}
+
+}  // namespace grid_sort_detail
+
+}  // namespace sweepsort
