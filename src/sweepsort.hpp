@@ -169,6 +169,10 @@ std::optional<KeyType> type_from_name(std::string_view file_name);
 /// The format that a file name's ending says: npy, sosd ("x_uint64") or, as all others do, raw.
 FileFormat format_from_name(std::string_view file_name);
 
+/// Whether two outputs are one, whatever their names: a file, also one that is still to be made, or a pipe.
+/// "-" is standard output. Never of terminals and other character devices, which lose nothing.
+bool are_one_output(const std::string& a, const std::string& b);
+
 /// One entry of the list of distributions that generate_file knows.
 struct DistributionInfo {
   std::string name;

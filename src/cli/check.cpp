@@ -73,7 +73,7 @@ ExitCode run_check(const Arguments& arguments) {
   CheckOptions options{.file = read_file_options(arguments),
                        .threads = read_threads(arguments),
                        .order = arguments.has("reverse") ? Order::descending : Order::ascending};
-  const JsonReport json(arguments, {input});
+  const JsonReport json(arguments, names_of_inputs({input}));
   CheckReport report;
   {
     Talk talk("check", arguments);

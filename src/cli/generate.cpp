@@ -83,7 +83,7 @@ ExitCode run_generate(const Arguments& arguments) {
   }
   const std::string output = arguments.find("output").value_or("-");
   const JsonReport json(arguments, {output});
-  if (output == "-" && json.on_stdout())
+  if (goes_to_stdout(output) && json.on_stdout())
     throw UsageError("--json would mix with the keys on standard output",
                      "write --json=FILE, or the keys with -o FILE");
   if (!arguments.has("count"))

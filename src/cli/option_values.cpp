@@ -9,6 +9,7 @@
 #include <fmt/ranges.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <charconv>
 #include <system_error>
 
@@ -121,6 +122,11 @@ std::string read_input(const Arguments& arguments, const std::string& hint) {
 
 uint32_t read_repeat(const Arguments& arguments) {
   return static_cast<uint32_t>(read_number(arguments, "repeat", 1, most_repeats).value_or(0));
+}
+
+std::vector<std::string> names_of_inputs(std::vector<std::string> inputs) {
+  std::ranges::replace(inputs, std::string("-"), std::string("/dev/stdin"));
+  return inputs;
 }
 
 std::string read_output(const Arguments& arguments, const std::string& input) {

@@ -58,4 +58,7 @@ std::string read_input(const Arguments& arguments, const std::string& hint = "gi
 /// The library's name of the output: empty with --in-place, "-" for standard output.
 std::string read_output(const Arguments& arguments, const std::string& input);
 
+/// The same files by names that outputs could have: "-" would be standard output.
+std::vector<std::string> names_of_inputs(std::vector<std::string> inputs);
+
 }  // namespace sweepsort::cli

@@ -141,7 +141,7 @@ void note_existing(const Arguments& arguments, const std::vector<std::string>& o
 }
 
 void keep_outputs_apart(const std::vector<std::string>& outputs) {
-  if (std::ranges::count(outputs, "-") > 1)
+  if (std::ranges::count_if(outputs, goes_to_stdout) > 1)
     throw UsageError("two outputs would mix on standard output", "name a file with -o");
 }
 
@@ -160,7 +160,7 @@ ExitCode run_sort(const Arguments& arguments) {
   SortFileOptions options = read_sort_options(arguments);
   const std::vector<std::string> outputs = all_outputs(output, options);
   keep_outputs_apart(outputs);
-  std::vector<std::string> precious = inputs;
+  std::vector<std::string> precious = names_of_inputs(inputs);
   precious.insert(precious.end(), outputs.begin(), outputs.end());
   if (!options.values.empty()) precious.push_back(options.values);
   const JsonReport json(arguments, precious);

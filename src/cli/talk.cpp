@@ -18,16 +18,6 @@
 namespace sweepsort::cli {
 namespace {
 
-/// Also where neither exists yet, or both are links to a third. A device can take in both.
-bool is_same_file(const std::string& a, const std::string& b) {
-  std::error_code unknown;  // a name that cannot be resolved is not the same as another
-  if (std::filesystem::exists(a, unknown) && !std::filesystem::is_regular_file(a, unknown)) return false;
-  const auto resolved = [&](const std::string& file) {
-    return std::filesystem::weakly_canonical(std::filesystem::absolute(file, unknown), unknown);
-  };
-  return std::filesystem::equivalent(a, b, unknown) || resolved(a) == resolved(b);
-}
-
 /// What every report begins with, as dump() writes it.
 constexpr std::string_view report_begin = "{\n  \"schema\": \"sweepsort.";
 
@@ -46,7 +36,7 @@ LogFunction Talk::log() {
 
 JsonReport::JsonReport(const Arguments& arguments, std::vector<std::string> precious)
     : target_(arguments.find("json")), precious_(std::move(precious)) {
-  if (target_ == "-") target_->clear();
+  if (target_ && !target_->empty() && goes_to_stdout(*target_)) target_->clear();
   keep_off_precious();
   require_writable();
   keep_off_others();
@@ -68,7 +58,7 @@ void JsonReport::require_writable() const {
 void JsonReport::keep_off_precious() const {
   if (!target_ || target_->empty()) return;
   for (const std::string& file : precious_) {
-    if (is_same_file(*target_, file))
+    if (are_one_output(*target_, file))
       throw UsageError(fmt::format("--json={}: the report would replace the data", *target_));
   }
 }
@@ -119,6 +109,8 @@ void note_misleading_name(std::string_view command, const Arguments& arguments, 
                            named_type ? both(named, name(*named_type)) : std::string(name(named))));
   if (format == FileFormat::npy)
     return say_hint("rename it: what is not called .npy is read as bare keys elsewhere");
+  if (format == FileFormat::sosd && named == FileFormat::sosd)
+    return say_hint("rename it: of a SOSD file the name must say the type");
   std::string options;
   if (named != format) options += fmt::format("--format {} ", name(format));
   if (named != format || named_type != type) options += fmt::format("-t {} ", name(type));
@@ -127,8 +119,12 @@ void note_misleading_name(std::string_view command, const Arguments& arguments, 
   say_hint(fmt::format("read it with {}, or rename it", options));
 }
 
+bool goes_to_stdout(const std::string& output) {
+  return output == "-" || (!output.empty() && are_one_output(output, "-"));
+}
+
 void keep_answers_off_data(const std::string& output, const JsonReport& json, uint32_t repeat) {
-  if (output != "-" || (!json.on_stdout() && repeat == 0)) return;
+  if (!goes_to_stdout(output) || (!json.on_stdout() && repeat == 0)) return;
   throw UsageError(fmt::format("{} would mix with the data on standard output",
                                json.on_stdout() ? "--json" : "the table of --repeat"),
                    json.on_stdout() ? "write --json=FILE, or the data with -o FILE"

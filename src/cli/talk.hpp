@@ -32,7 +32,8 @@ class Talk {
 class JsonReport {
  public:
   /// Throws UsageError where the report would replace one of the `precious` files or any other that is no
-  /// report, Error where it cannot be written: before anything is done.
+  /// report, Error where it cannot be written: before anything is done. A file that standard output is, is
+  /// standard output.
   JsonReport(const Arguments& arguments, std::vector<std::string> precious);
 
   bool on_stdout() const { return target_ && target_->empty(); }
@@ -59,6 +60,9 @@ struct Contents {
 /// they are big-endian. Not with --quiet.
 void note_misleading_name(std::string_view command, const Arguments& arguments, const std::string& output,
                           const Contents& contents);
+
+/// Whether an output, by its name, is standard output or the file or pipe that this is.
+bool goes_to_stdout(const std::string& output);
 
 /// Throws UsageError where a report or a table of times would mix with the data on standard output.
 void keep_answers_off_data(const std::string& output, const JsonReport& json, uint32_t repeat);

@@ -61,6 +61,10 @@ Error cannot_create(const std::string& name, int error) {
   return system_error(name, "create a file beside it", error);
 }
 
+Error appeared_meanwhile(const std::string& name) {
+  return Error(name + ": appeared meanwhile", "-f replaces it");
+}
+
 }  // namespace
 
 AtomicFile::AtomicFile(std::string name, std::string target, const AtomicFileOptions& options)
@@ -143,12 +147,19 @@ void AtomicFile::settle() {
     throw system_error(name_, "write its directory to the disk", errno);
 }
 
+void AtomicFile::check_name() const {
+  struct stat status {};
+  if (::lstat(target_.c_str(), &status) != 0) return;
+  if (!options_.replace) throw appeared_meanwhile(name_);
+  if (S_ISDIR(status.st_mode)) throw system_error(name_, "give the file its name", EISDIR);
+}
+
 void AtomicFile::give_name() {
   if (hidden_) return rename_to_target(*hidden_);
   const std::string self = proc_path(file_.fd());
   if (::linkat(AT_FDCWD, self.c_str(), AT_FDCWD, target_.c_str(), AT_SYMLINK_FOLLOW) == 0) return;
   if (errno != EEXIST) throw system_error(name_, "give the file its name", errno);
-  if (!options_.replace) throw Error(name_ + ": appeared meanwhile", "-f replaces it");
+  if (!options_.replace) throw appeared_meanwhile(name_);
   // linkat never replaces, rename does: so the file has a hidden name for the instant between the two.
   TemporaryName hidden(hidden_path());
   const int error = link_and_rename(self.c_str(), hidden.path().c_str(), target_.c_str());
@@ -166,7 +177,7 @@ void AtomicFile::rename_to_target(TemporaryName& hidden) {
     if (::link(from, target_.c_str()) == 0) return;
     failed = -1;
   }
-  if (failed && errno == EEXIST) throw Error(name_ + ": appeared meanwhile", "-f replaces it");
+  if (failed && errno == EEXIST) throw appeared_meanwhile(name_);
   if (failed) throw system_error(name_, "give the file its name", errno);
   hidden.keep();
 }

@@ -43,6 +43,7 @@ class AtomicFile : public Output {
   void write_at(uint64_t offset, std::span<const std::byte> bytes) override { file_.write_at(offset, bytes); }
   void cut(uint64_t bytes) override;
   void sync() override;
+  void check_name() const override;
   void give_name() override;
   void settle() override;
 

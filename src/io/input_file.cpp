@@ -102,8 +102,8 @@ std::vector<std::byte> InputFile::read_prefix() const {
 
 size_t InputFile::read_some(std::span<std::byte> to) {
   ssize_t got = -1;
-  do got = ::read(file_.fd(), to.data(), to.size());
-  while (got < 0 && errno == EINTR);
+  while ((got = ::read(file_.fd(), to.data(), to.size())) < 0 && (errno == EINTR || errno == EAGAIN))
+    if (errno == EAGAIN) wait_until_readable(file_.fd());
   if (got < 0) throw system_error(name(), "read", errno);
   return static_cast<size_t>(got);
 }

@@ -14,6 +14,8 @@
 #include <algorithm>
 #include <cerrno>
 #include <filesystem>
+#include <optional>
+#include <string_view>
 #include <system_error>
 
 namespace sweepsort {
@@ -48,6 +50,7 @@ class StreamOutput : public Output {
   void sync() override {
     if (file_.close() != 0) throw system_error(name_, "close", errno);
   }
+  void check_name() const override {}
   void give_name() override {}
   void settle() override {}
 
@@ -75,6 +78,10 @@ void StreamOutput::write_at(uint64_t offset, std::span<const std::byte> bytes) {
   while (!bytes.empty()) {
     const ssize_t put = ::write(file_.get(), bytes.data(), bytes.size());
     if (put < 0 && errno == EINTR) continue;
+    if (put < 0 && errno == EAGAIN) {  // another program, which has the other end, wants it that way
+      wait_until_writable(file_.get());
+      continue;
+    }
     if (put <= 0) throw system_error_at(name_, "write", position_, put < 0 ? errno : EIO);
     position_ += static_cast<uint64_t>(put);
     bytes = bytes.subspan(static_cast<size_t>(put));
@@ -115,6 +122,30 @@ std::string follow_links(const std::string& path) {
   return target;
 }
 
+bool names_standard_output(std::string_view path) {
+  return path == "-" || path == "/dev/stdout" || path == "/dev/fd/1" || path == "/proc/self/fd/1";
+}
+
+/// What a name leads to: a file that is there, or a name in a directory that is.
+struct Destination {
+  FileIdentity identity;
+  std::string missing;  // the name in the directory
+  bool takes_in_all = false;
+  friend bool operator==(const Destination&, const Destination&) = default;
+};
+
+/// Empty: there is not even a directory.
+std::optional<Destination> destination_of(const std::string& path) {
+  struct stat status {};
+  const bool is_there =
+      (names_standard_output(path) ? ::fstat(STDOUT_FILENO, &status) : ::stat(path.c_str(), &status)) == 0;
+  if (is_there) return Destination{FileIdentity::of(status), "", S_ISCHR(status.st_mode)};
+  const std::filesystem::path target = follow_links(path);
+  const std::string parent = target.parent_path();
+  if (::stat(parent.empty() ? "." : parent.c_str(), &status) != 0) return {};
+  return Destination{FileIdentity::of(status), target.filename()};
+}
+
 void require_directory(const std::string& name, const std::string& target) {
   const std::string parent = std::filesystem::path(target).parent_path();
   struct stat status {};
@@ -151,7 +182,7 @@ std::unique_ptr<Output> replace_regular(const std::string& name, const std::stri
 }  // namespace
 
 std::unique_ptr<Output> open_output(const std::string& path, const OutputOptions& options) {
-  if (path == "-") return open_standard_output(options);
+  if (names_standard_output(path)) return open_standard_output(options);
   const std::string name = path.empty() && options.input ? options.input->path() : path;
   if (options.in_place && options.input && !options.input->is_regular())
     throw Error(options.input->name() + ": only a regular file can be replaced in place");
@@ -161,11 +192,17 @@ std::unique_ptr<Output> open_output(const std::string& path, const OutputOptions
   // Before the links are followed: /dev/stdout is one to a pipe, which has no path.
   const bool is_there = ::stat(name.c_str(), &status) == 0;
   if (is_there && !S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode)) {
-    FileDescriptor file(::open(name.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY));
+    FileDescriptor file(
+        ::open(options.only_planned ? "/dev/null" : name.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY));
     if (!file) throw system_error(name, "open", errno);
     return open_stream(std::move(file), name, options);
   }
   const std::string target = follow_links(name);
+  struct stat named {};
+  if (is_there &&
+      (::stat(target.c_str(), &named) != 0 || FileIdentity::of(named) != FileIdentity::of(status)))
+    throw Error(name + ": leads to a file that has no name",
+                "redirect standard output there, or name a file");
   require_directory(name, target);
   if (::stat(target.c_str(), &status) != 0) {
     if (errno != ENOENT) throw system_error(name, "examine", errno);
@@ -174,6 +211,11 @@ std::unique_ptr<Output> open_output(const std::string& path, const OutputOptions
   if (S_ISDIR(status.st_mode)) throw Error(name + ": is a directory", "name a file in it");
   if (S_ISREG(status.st_mode)) return replace_regular(name, target, status, options);
   throw Error(name + ": is no longer what it was");
+}
+
+bool are_one_output(const std::string& a, const std::string& b) {
+  const std::optional<Destination> one = destination_of(a);
+  return one && !one->takes_in_all && one == destination_of(b);
 }
 
 }  // namespace sweepsort

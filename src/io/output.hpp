@@ -18,6 +18,8 @@ struct OutputOptions {
   bool may_be_in_place = false;               // that could be asked for
   const InputFile* input = nullptr;           // must not be overwritten by accident; its mode is kept
   std::vector<const InputFile*> others = {};  // nor may these
+  bool only_planned =
+      false;  // nothing will be written: a pipe is not even opened, as its reader would see its end
   bool allow_anonymous = true;  // O_TMPFILE where the file system has it (false: tests of the other way)
 };
 
@@ -42,6 +44,8 @@ class Output {
   virtual void cut(uint64_t bytes) = 0;
   /// Everything was written and is right: makes the content durable.
   virtual void sync() = 0;
+  /// After sync(): throws what give_name() would, as far as that can be seen.
+  virtual void check_name() const = 0;
   /// After sync(): the content gets its name.
   virtual void give_name() = 0;
   /// After give_name(): makes the name durable.
@@ -54,9 +58,13 @@ class Output {
   }
 };
 
-/// Opens the output for `path` ("-": standard output; empty with in_place: the input). Every reason not to
+/// Opens the output for `path` ("-" and "/dev/stdout": standard output; empty with in_place: the input). Every reason not to
 /// write there that can be known beforehand is an Error now: it exists, is the input, a directory or a
 /// terminal, its directory is missing or not writable. A symbolic link is followed: its target gets replaced.
 std::unique_ptr<Output> open_output(const std::string& path, const OutputOptions& options = {});
+
+/// Whether two outputs are one, whatever their names: a file, also one that is still to be made, or a pipe.
+/// "-" is standard output. Never of terminals and other character devices, which lose nothing.
+bool are_one_output(const std::string& a, const std::string& b);
 
 }  // namespace sweepsort

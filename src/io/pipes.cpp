@@ -21,6 +21,19 @@ void widen_pipe(int fd) noexcept {
   errno = before;
 }
 
+namespace {
+
+void wait_for(int fd, short events) {
+  pollfd one{.fd = fd, .events = events, .revents = 0};
+  while (::poll(&one, 1, -1) < 0)
+    if (errno != EINTR) throw system_error("a pipe", "wait for it", errno);
+}
+
+}  // namespace
+
+void wait_until_writable(int fd) { wait_for(fd, POLLOUT); }
+void wait_until_readable(int fd) { wait_for(fd, POLLIN); }
+
 std::vector<bool> can_be_read(std::span<const int> files, bool waits) {
   std::vector<pollfd> polls;
   for (const int file : files) polls.push_back({.fd = file, .events = POLLIN, .revents = 0});

@@ -10,6 +10,11 @@ namespace sweepsort {
 /// and all pipes from the 17th on, since what a user may have of this memory is limited.
 void widen_pipe(int fd) noexcept;
 
+/// Waits until there is room in a pipe whose writers are told to come back (O_NONBLOCK), or its reader is gone; and
+/// the same of a read.
+void wait_until_writable(int fd);
+void wait_until_readable(int fd);
+
 /// For each file, whether a read returns at once, be it the end or an error. `waits`: until one of them does.
 std::vector<bool> can_be_read(std::span<const int> files, bool waits);
 

@@ -7,10 +7,17 @@
 
 #include <fmt/format.h>
 
+#include <bit>
 #include <chrono>
+#include <cmath>
 
 namespace sweepsort {
 namespace {
+
+bool is_nan(KeyType type, uint64_t bits) {
+  if (type == KeyType::f32) return std::isnan(std::bit_cast<float>(static_cast<uint32_t>(bits)));
+  return type == KeyType::f64 && std::isnan(std::bit_cast<double>(bits));
+}
 
 class MinFileRun {
  public:
@@ -63,7 +70,8 @@ class MinFileRun {
                               options_.extreme == Extreme::min ? "smallest" : "largest"));
     }
     report_.value = key_text(layout().type, found.bits);
-    if (options_.wants_index) report_.index = found.index;
+    // Of nothing but NaN the first one, whatever its bits.
+    if (options_.wants_index) report_.index = is_nan(layout().type, found.bits) ? 0 : found.index;
     report_.algorithm = found.algorithm;
     const BackendInfo info = backend->info();
     report_.backend = info.name;

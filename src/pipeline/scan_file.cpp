@@ -93,7 +93,8 @@ class ScanFileRun {
     if (options_.op == ScanOp::bit_xor && is_floating(output_type_))
       throw UsageError(
           fmt::format("{}: an exclusive or of {} means nothing", input_name(), name(output_type_)),
-          "scan integers, or read the bytes as such: " + as_integers());
+          is_floating(type) ? "scan integers, or read the bytes as such: " + as_integers()
+                            : "--output-type names integers");
     if (!can_widen(type, output_type_))
       throw UsageError(
           fmt::format("{}: {} does not hold every {}", input_name(), name(output_type_), name(type)),

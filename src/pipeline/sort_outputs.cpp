@@ -6,24 +6,7 @@
 
 #include <fmt/format.h>
 
-#include <filesystem>
-#include <system_error>
-
 namespace sweepsort {
-namespace {
-
-/// Also where the first exists only when it is finished.
-bool is_same_name(const std::string& a, const std::string& b) {
-  const auto canonical = [](const std::string& name) {
-    std::error_code unknown;
-    const auto path = std::filesystem::weakly_canonical(std::filesystem::absolute(name, unknown), unknown);
-    return unknown ? std::filesystem::path(name) : path;  // a pipe of the shell's
-  };
-  return canonical(a) == canonical(b);
-}
-
-}  // namespace
-
 SortOutputs::SortOutputs(const SortInput& input, const SortValues& values, const std::string& output,
                          const SortFileOptions& options, bool allow_anonymous)
     : input_(input), values_(values), options_(options) {
@@ -33,16 +16,17 @@ SortOutputs::SortOutputs(const SortInput& input, const SortValues& values, const
                                        options.result != SortResult::permutation,
                     .input = &input.file(),
                     .others = input.files(),
+                    .only_planned = options.plan_only,
                     .allow_anonymous = allow_anonymous};
   how.others.erase(how.others.begin());
   if (values.file()) how.others.push_back(values.file());
   const std::string standard = options.in_place ? input.file().path() : "-";
-  main_.output = open_output(output.empty() ? standard : output, how);
-
+  const std::string& main = output.empty() ? standard : output;
   const std::string& second = options.values.empty() ? options.counts_output : options.values_output;
-  if (second.empty()) return;
-  if (second != "-" && output != "-" && is_same_name(second, output.empty() ? standard : output))
+  if (!second.empty() && are_one_output(second, main))
     throw UsageError(second + ": is the other output as well", "name another file for one of them");
+  main_.output = open_output(main, how);
+  if (second.empty()) return;
   how.in_place = false;
   how.others = input.files();
   if (values.file()) {
@@ -131,6 +115,9 @@ void SortOutputs::sync() {
 }
 
 void SortOutputs::give_names() {
+  // What stands in the way of one leaves the other without its name, too.
+  main_.output->check_name();
+  if (second_) second_->output->check_name();
   // The second one first: whoever sees the keys finds what belongs to them.
   if (second_) second_->output->give_name();
   main_.output->give_name();

@@ -50,6 +50,7 @@ SortValues::SortValues(const SortFileOptions& options, std::optional<uint64_t> c
     throw Error(fmt::format("{}: holds {} values, of {} byte{}", file_->name(), name(layout_.type), bytes_,
                             bytes_ == 1 ? "" : "s"),
                 "values of 4 or 8 bytes can travel with keys");
+  if (count) check_count(*count);
 }
 
 void SortValues::check_count(uint64_t keys) const {
