@@ -119,9 +119,10 @@ TEMPLATE_PRODUCT_TEST_CASE(
     variant += 5;
     const uint64_t count = 2'001 + 157 * (variant % 32);
     sort_distribution<SmallPortions, Key, Value>(distribution.name, count, variant_of(variant));
-    if (on_gpu || variant % 2 == 0)
+    // The emulator has no time for all of them.
+    if (on_gpu || variant % 4 == 2)
       sort_distribution<ManyBuckets, Key, Value>(distribution.name, count, variant_of(variant / 2));
-    if (on_gpu || variant % 4 == 0)
+    if (on_gpu || variant % 8 == 0)
       sort_distribution<LargePortions, Key, Value>(distribution.name, count + 9'000, variant_of(variant / 4));
   }
 }
@@ -232,7 +233,7 @@ TEST_CASE("a share of 2^16 pairs in one bucket does not pass for none", "[device
 #ifdef SWEEPSORT_EMULATED
 TEST_CASE("the portioned grid sort is right under many schedules", "[simt]") {
 #ifdef __SANITIZE_ADDRESS__
-  constexpr uint32_t schedules = 15;
+  constexpr uint32_t schedules = 8;
 #else
   constexpr uint32_t schedules = 40;
 #endif

@@ -213,6 +213,11 @@ std::unique_ptr<Output> open_output(const std::string& path, const OutputOptions
   throw Error(name + ": is no longer what it was");
 }
 
+std::string directory_of(const std::string& output) {
+  const std::string parent = std::filesystem::path(follow_links(output)).parent_path();
+  return parent.empty() ? "." : parent;
+}
+
 bool are_one_output(const std::string& a, const std::string& b) {
   const std::optional<Destination> one = destination_of(a);
   return one && !one->takes_in_all && one == destination_of(b);

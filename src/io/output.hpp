@@ -63,6 +63,9 @@ class Output {
 /// terminal, its directory is missing or not writable. A symbolic link is followed: its target gets replaced.
 std::unique_ptr<Output> open_output(const std::string& path, const OutputOptions& options = {});
 
+/// The directory that a regular output is in, or will be: of a link, that of what it leads to.
+std::string directory_of(const std::string& output);
+
 /// Whether two outputs are one, whatever their names: a file, also one that is still to be made, or a pipe.
 /// "-" is standard output. Never of terminals and other character devices, which lose nothing.
 bool are_one_output(const std::string& a, const std::string& b);

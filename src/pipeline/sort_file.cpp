@@ -5,6 +5,7 @@
 #include "core/error.hpp"
 #include "core/sample.hpp"
 #include "core/team.hpp"
+#include "io/output.hpp"
 #include "pipeline/referee.hpp"
 #include "pipeline/sort_run.hpp"
 #include "pipeline/stream_run.hpp"
@@ -145,9 +146,7 @@ class SortFileRun {
       return {variable};
     }
     if (outputs_.is_ordered()) return {"/var/tmp"};
-    const std::string name = options_.in_place ? input_.file().path() : output;
-    const std::string parent = std::filesystem::path(name).parent_path();
-    return {parent.empty() ? "." : parent};
+    return {directory_of(options_.in_place ? input_.file().path() : output)};
   }
 
   /// As much of a stream as could be sorted in memory by the CPU; if that is all of it, it is as good as a
