@@ -37,7 +37,7 @@ inline constexpr uint32_t neighbours = 8;
 inline constexpr uint32_t rises = 1;
 inline constexpr uint32_t falls = 2;
 
-/// The samples of a thread: neighbours, or one that has none.
+/// Samples of a thread that takes a vector of neighbours. With a width of 1 it takes a single key.
 template <class Bits>
 inline constexpr uint32_t vector_width = digest_detail::keys_a_vector<Bits>;
 
@@ -100,7 +100,7 @@ __device__ __forceinline__ bool is_even(const SampleShared& shared, uint32_t buc
       !SampleShared::are_single && sum(shared.is_local) > threads / 16 + 2 * threads / buckets;
   // A quarter above the mean, and what chance adds.
   constexpr float in_part = samples / warps;
-  constexpr float deviations = SampleShared::are_single ? 4 : 3;
+  constexpr float deviations = SampleShared::are_single ? 4 : 3;  // of fewer samples in each part
   const bool is_dense =
       is_there && static_cast<float>(shared.in_part[warp]) > in_part * 1.25f + deviations * sqrt(in_part);
   // Samples that meet another one in their cell: five standard deviations above the mean.
@@ -117,13 +117,15 @@ __device__ __forceinline__ bool values_repeat(const Bits (&own)[SampleShared::wi
   constexpr float samples = SampleShared::samples;
   constexpr float often = 24;
   constexpr float chance = 8;
+  // Above all numbers of samples, which stand in the cells.
   const auto word_of = [](Bits key) {
-    if constexpr (sizeof(key) == 8) return static_cast<uint32_t>(key ^ key >> 32);
-    return static_cast<uint32_t>(key);
+    if constexpr (sizeof(key) == 8) return static_cast<uint32_t>(key ^ key >> 32) | 1u << 31;
+    return static_cast<uint32_t>(key) | 1u << 31;
   };
-  // Each cell keeps one of its samples, with which all of them are compared.
+  // Each cell keeps one of its samples, with which all of them are compared: the highest, not the last to
+  // come, since every block has to find the same (a kernel whose blocks do not waits for some of them for ever).
 #pragma unroll
-  for (const Bits key : own) (void)atomicExch(&shared.in_cell[shared.cell_of(key)], word_of(key));
+  for (const Bits key : own) (void)atomicMax(&shared.in_cell[shared.cell_of(key)], word_of(key));
   __syncthreads();
   uint32_t same = 0;
 #pragma unroll
@@ -143,7 +145,8 @@ __device__ __forceinline__ bool load(const Bits* keys, uint32_t count, Bits (&ow
   constexpr uint32_t threads = SampleShared::warps * warp_threads;
   if constexpr (SampleShared::are_single) {
     if (count < threads) return false;
-    // Anywhere in this thread's part: of an array that falls as it rose, samples would meet their like.
+    // At a pseudo-random place of this thread's part: at equal distances, samples of an array that falls as it
+    // rose would meet their like.
     const uint64_t part = uint64_t{threadIdx.x} << 16 | (threadIdx.x * 0x9e3779b1u >> 16);
     own[0] = keys[count * part / (uint64_t{threads} << 16)];
   } else {
