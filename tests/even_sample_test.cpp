@@ -10,14 +10,27 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <random>
 #include <span>
 #include <vector>
 
 namespace sweepsort {
 namespace {
 
-constexpr uint32_t blocks = on_gpu ? 120 : 4;
+constexpr uint32_t blocks = on_gpu ? 120 : 6;
+
+template <class Bits, uint32_t width_>
+struct Samples {
+  using Key = Bits;
+  static constexpr uint32_t width = width_;
+};
+
+/// A permutation of 64 bits: Steele, Lea & Flood, "Fast Splittable Pseudorandom Number Generators", 2014.
+uint64_t random_of(uint64_t number) {
+  uint64_t z = (number + 1) * 0x9e3779b97f4a7c15;
+  z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9;
+  z = (z ^ z >> 27) * 0x94d049bb133111eb;
+  return z ^ z >> 31;
+}
 
 template <class Bits, uint32_t width>
 struct SampleShared {
@@ -47,25 +60,27 @@ std::vector<uint32_t> answers_of(const std::vector<Bits>& keys) {
 }  // namespace
 
 TEMPLATE_TEST_CASE("all blocks find the same where values come again, whatever the order of their threads",
-                   "[device]", uint32_t, uint64_t) {
-  constexpr uint32_t count = on_gpu ? 1 << 23 : 1 << 22;
-  std::mt19937_64 random(test_seed());
-  std::vector<TestType> keys(count);
-  uint32_t even = 0;
-  uint32_t arrays = 0;
-  for (const uint32_t copies : {1, 20, 30, 40, 50, 60, 80, 100, 140, 300, 5'000})
-    for (uint32_t turn = 0; turn < (on_gpu ? 4 : 2); ++turn) {
-      INFO(copies << " keys a value");
-      std::vector<TestType> values(count / copies);
-      for (TestType& value : values) value = static_cast<TestType>(random());
-      for (TestType& key : keys) key = values[random() % values.size()];
-      for (const auto& answers :
-           {answers_of<TestType, even_sample::vector_width<TestType>>(keys), answers_of<TestType, 1>(keys)}) {
-        CHECK(std::ranges::count(answers, answers[0]) == blocks);
-        even += answers[0];
-        ++arrays;
-      }
-    }
+                   "[device]", (Samples<uint32_t, even_sample::vector_width<uint32_t>>),
+                   (Samples<uint64_t, even_sample::vector_width<uint64_t>>), (Samples<uint32_t, 1>)) {
+  using Bits = typename TestType::Key;
+  constexpr uint64_t samples = 1024 * TestType::width;
+  constexpr uint64_t count = 1 << 22;
+  // So many keys a value that about half of the arrays are turned away.
+  constexpr uint64_t limit = 24 + 16 * count / (samples * samples);
+  uint64_t even = 0;
+  uint64_t arrays = 0;
+  std::vector<Bits> keys(count);
+  for (uint64_t copies = limit * 3 / 4; copies <= limit * 5 / 4;
+       copies += std::max<uint64_t>(1, limit / 24)) {
+    INFO(copies << " keys a value");
+    const uint64_t values = count / copies;
+    const uint64_t array = random_of(arrays++ + test_seed());
+    for (uint64_t i = 0; i < count; ++i)
+      keys[i] = static_cast<Bits>(random_of(array ^ (random_of(array + i) >> 32) * values >> 32));
+    const std::vector<uint32_t> answers = answers_of<Bits, TestType::width>(keys);
+    CHECK(std::ranges::count(answers, answers[0]) == blocks);
+    even += answers[0];
+  }
   CHECK(even > 0);
   CHECK(even < arrays);
 }
