@@ -196,11 +196,12 @@ TEST_CASE("pairs of few, repeated or crowded keys are left to others", "[device]
 }
 
 TEST_CASE("a bucket as large as a block is sorted, one larger leaves all to others", "[device]") {
-  // So little above the mean that no sample shows it.
-  constexpr uint32_t most = SmallPortions::Finish::most_keys;
+  // So little above the mean that no sample shows it. A bucket each for five blocks.
+  using FiveBlocks = GridSortPolicy<256, 3, 5, 64, SmallPortions::Finish, 3>;
+  constexpr uint32_t most = FiveBlocks::Finish::most_keys;
   for (const uint32_t size : {most - 1, most, most + 1})
     for (const bool in_place : {false, true})
-      CHECK(sort<SmallPortions, uint32_t, uint32_t>(third_bucket_of(size, 11'500), {.in_place = in_place}) ==
+      CHECK(sort<FiveBlocks, uint32_t, uint32_t>(third_bucket_of(size, 11'500), {.in_place = in_place}) ==
             (size <= most));
 }
 
