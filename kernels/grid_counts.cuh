@@ -8,8 +8,8 @@
 //     block 1   2  2  0  1                                  its records of digit 2 go to 9 + 4
 //     block 2   0  1  2  1
 //
-// Every block sums up the whole matrix: 64 KiB at the most, from the second-level cache, with all its
-// threads. That costs less than the barrier that a division of the work would need.
+// Every block sums up the whole matrix: 64 KiB at the most (128 with digits of 9 bits), from the second-level
+// cache, with all its threads. That costs less than the barrier that a division of the work would need.
 #pragma once
 
 #include "kernels/digit.cuh"
@@ -34,11 +34,11 @@ struct GridCounts {
   static constexpr uint32_t most_counted = 0xffff;
   static_assert(vectors_a_lane * warp_threads == vectors_a_row);
 
-  alignas(16) uint32_t own[digits];     // the block's records by digit
+  alignas(16) uint32_t own[digits];     // the block's records by digit, or its portion's
   alignas(16) uint32_t staged[digits];  // where they start when the block puts them in order
   alignas(16) uint32_t totals[digits];  // all blocks' records by digit
   alignas(16) uint32_t starts[digits];  // where they start in the array
-  uint32_t before[digits];              // those of the blocks before
+  uint32_t before[digits];              // those of the blocks before, and of this one's portions before
   uint32_t to_array[digits];            // from a place in the block's order to that in the array
   uint32_t largest;                     // records of the most frequent digit
 
@@ -60,7 +60,7 @@ struct GridCounts {
   }
 
   /// The whole block, behind a barrier of the grid: fills the rest. Columns from `used` on are not read, and
-  /// mean none. No block has more than `most_own` records of a digit.
+  /// mean none. No count that was published is above `most_own`.
   template <uint32_t threads, uint32_t most_blocks, uint32_t most_own>
   __device__ __forceinline__ void collect(const uint4* matrix, uint32_t used) {
     for (uint32_t v = threadIdx.x / warp_threads; v < vectors_a_row; v += threads / warp_threads)
@@ -70,8 +70,8 @@ struct GridCounts {
     __syncthreads();
   }
 
-  /// One warp, once for each portion of the block's records, when all are counted and `own` are the portion's:
-  /// where these go.
+  /// One warp, once for each portion of the block's records, when all are counted and `own` are the
+  /// portion's: where these go.
   __device__ __forceinline__ void lay_out_portion() {
     (void)sum_digits(own, staged);
     __syncwarp();

@@ -267,8 +267,8 @@ class GridShare {
       bucket_sort_detail::Bucket<Bits, Value, Finish, bucket_sort_detail::Crowded::by_digits, Parts>;
 
  protected:
-  uint32_t size_ = 0;      // records of the block
-  uint32_t rows_ = 0;      // records of a thread at most
+  uint32_t size_ = 0;      // records under way: the block's, or its portion's
+  uint32_t rows_ = 0;      // of them a thread's at most
   uint32_t first_ = 0;     // this thread's first record in the array
   uint32_t own_rows_ = 0;  // how many it has
   const Bits* source_ = nullptr;

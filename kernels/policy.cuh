@@ -272,7 +272,7 @@ struct GridSortPolicy {
   static constexpr uint32_t least_share = least_share_;
   static constexpr uint32_t most_portion = threads * keys_a_thread;
   static constexpr uint32_t most_share = portions * most_portion;
-  /// What a thread's registers hold: a larger share is read twice, to rank its keys and to place them.
+  /// What a thread's registers hold: a larger share or portion is read twice, to rank its keys and to place them.
   static constexpr uint32_t keys_at_once = threads > 512 ? 8 : 16;
 };
 

@@ -7,7 +7,8 @@
 //
 // The buckets divide the range of the keys evenly (bucket_map.cuh), as a sample shows it. Keys that are in
 // order from end to end, few, repeated or crowded are left to others: the sample shows it (even_sample.cuh),
-// or the counts, before any record has moved. Moves 4n records, and reads their keys once or twice more.
+// or the counts, before any record has moved. Moves 4n records, and reads their keys once more, or twice
+// where a portion is more than the registers hold.
 //
 // Stehle & Jacobsen, 2017, with one level; the counts as in Satish, Harris & Garland, 2009.
 #pragma once
@@ -179,8 +180,9 @@ uint64_t portioned_grid_capacity() {
   return uint64_t{std::min(multiprocessors(), Policy::most_blocks)} * Policy::most_share;
 }
 
-/// Sorts up to portioned_grid_capacity pairs in one launch, or writes 1 to *falls_back (device memory) and
-/// nothing else. keys_out may be keys_in, then values_out is values_in. All arrays are aligned to 16 bytes.
+/// Sorts up to portioned_grid_capacity pairs in one launch, or writes 1 to *falls_back (device memory, 0
+/// before) and nothing else but to the scratch arrays. keys_out may be keys_in, then values_out is values_in.
+/// All arrays are aligned to 16 bytes.
 template <Ranking ranking, class Policy, class Bits, class Value>
 void portioned_grid_sort(const SortArrays<Bits, Value>& arrays, KeyMap<Bits> map,
                          const GridSortWorkspace<Bits>& workspace, uint32_t* falls_back,

@@ -10,8 +10,8 @@ namespace sweepsort {
 /// and all pipes from the 17th on, since what a user may have of this memory is limited.
 void widen_pipe(int fd) noexcept;
 
-/// Waits until there is room in a pipe whose writers are told to come back (O_NONBLOCK), or its reader is gone; and
-/// the same of a read.
+/// Waits until there is room in a pipe that does not block (O_NONBLOCK), or its reader is gone; and the same
+/// of a read.
 void wait_until_writable(int fd);
 void wait_until_readable(int fd);
 

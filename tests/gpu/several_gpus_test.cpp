@@ -5,6 +5,7 @@
 #include "oracle.hpp"
 #include "pipeline/sort_file.hpp"
 #include "seed.hpp"
+#include "sweepsort_scan.hpp"
 #include "temporary_folder.hpp"
 
 #include <cuda_runtime_api.h>
@@ -20,6 +21,40 @@ int current_device() {
   int device = -1;
   REQUIRE(cudaGetDevice(&device) == cudaSuccess);
   return device;
+}
+
+/// Whether a device has a context in this process.
+bool is_awake(int device) {
+  void* address = nullptr;
+#if CUDART_VERSION >= 12050
+  cudaDriverEntryPointQueryResult found{};
+  REQUIRE(cudaGetDriverEntryPointByVersion("cuDevicePrimaryCtxGetState", &address, 12000, cudaEnableDefault,
+                                           &found) == cudaSuccess);
+#else
+  REQUIRE(cudaGetDriverEntryPoint("cuDevicePrimaryCtxGetState", &address, cudaEnableDefault) == cudaSuccess);
+#endif
+  unsigned flags = 0;
+  int is_active = 0;
+  REQUIRE(reinterpret_cast<int (*)(int, unsigned*, int*)>(address)(device, &flags, &is_active) == 0);
+  return is_active != 0;
+}
+
+// The first of this program: later ones wake all of them.
+TEST_CASE("a sort, a scan and a search on another GPU leave the first one asleep", "[gpu]") {
+  const int last = cuda_status().usable.back();
+  if (is_awake(0)) {
+    WARN("the first GPU is awake already: this test has nothing to say unless it is the first");
+    return;
+  }
+  const test::TemporaryFolder folder;
+  const auto keys = make_keys<uint64_t>("uniform", 1u << 20, test_seed());
+  test::write_keys(folder / "keys.u64", keys);
+  const WhereOptions where{.backend = BackendChoice::cuda, .devices = {last}};
+  (void)sort_file(folder / "keys.u64", folder / "sorted.u64", {.where = where});
+  (void)scan_file(folder / "keys.u64", folder / "sums.u64", {.where = where, .wrap = true});
+  (void)min_file(folder / "keys.u64", {.where = where});
+  CHECK(is_awake(last));
+  CHECK_FALSE(is_awake(0));
 }
 
 TEST_CASE("all GPUs together hold the runs of a file that is too large for one", "[gpu]") {
