@@ -18,8 +18,7 @@ struct OutputOptions {
   bool may_be_in_place = false;               // that could be asked for
   const InputFile* input = nullptr;           // must not be overwritten by accident; its mode is kept
   std::vector<const InputFile*> others = {};  // nor may these
-  bool only_planned =
-      false;  // nothing will be written: a pipe is not even opened, as its reader would see its end
+  bool only_planned = false;  // nothing will be written: a pipe, whose reader would see its end, stays closed
   bool allow_anonymous = true;  // O_TMPFILE where the file system has it (false: tests of the other way)
 };
 
@@ -58,9 +57,9 @@ class Output {
   }
 };
 
-/// Opens the output for `path` ("-" and "/dev/stdout": standard output; empty with in_place: the input). Every reason not to
-/// write there that can be known beforehand is an Error now: it exists, is the input, a directory or a
-/// terminal, its directory is missing or not writable. A symbolic link is followed: its target gets replaced.
+/// Opens the output for `path` ("-" and "/dev/stdout": standard output; empty with in_place: the input). Every
+/// reason not to write there that can be known beforehand is an Error now: it exists, is the input, a directory
+/// or a terminal, its directory is missing or not writable. A symbolic link is followed: its target gets replaced.
 std::unique_ptr<Output> open_output(const std::string& path, const OutputOptions& options = {});
 
 /// The directory that a regular output is in, or will be: of a link, that of what it leads to.
