@@ -198,9 +198,9 @@ std::unique_ptr<Output> open_output(const std::string& path, const OutputOptions
     return open_stream(std::move(file), name, options);
   }
   const std::string target = follow_links(name);
+  // A descriptor's. (Of a file that another writer replaces just now the name leads to the next one.)
   struct stat named {};
-  if (is_there &&
-      (::stat(target.c_str(), &named) != 0 || FileIdentity::of(named) != FileIdentity::of(status)))
+  if (is_there && status.st_nlink == 0 && ::stat(target.c_str(), &named) != 0)
     throw Error(name + ": leads to a file that has no name",
                 "redirect standard output there, or name a file");
   require_directory(name, target);
