@@ -3,7 +3,7 @@
 //     up to most_in_one_block:      one block        (one_block_sort.cuh)
 //     up to 1 to 4 million:         one cooperative launch (grid_sort.cuh)
 //     up to 16 or 25 million keys,  another one, for keys that are even (tiled_grid_sort.cuh; pairs
-//     4 to 8 million pairs:         portioned_grid_sort.cuh); the others fall back to what follows
+//     2 to 8 million pairs:         portioned_grid_sort.cuh); the others fall back to what follows
 //     large arrays:  sample ──> MSD ──┬─ in order, counted, or two partitions and buckets (radix_msd.cuh)
 //                                     ├─ pairs of few values: LSD by their codes (value_codes.cuh)
 //                                     └─ falls back, and everything else:
