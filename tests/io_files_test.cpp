@@ -11,13 +11,18 @@
 #include "temporary_folder.hpp"
 
 #include <fcntl.h>
+#include <grp.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <thread>
 
 using namespace sweepsort;
@@ -46,6 +51,50 @@ void make_cold(const std::string& path) {
   const FileDescriptor file(::open(path.c_str(), O_RDONLY));
   ::fsync(file.get());
   ::posix_fadvise(file.get(), 0, 0, POSIX_FADV_DONTNEED);
+}
+
+/// Runs body() in a child that is a user without rights, and returns what the Error said, if there was one. Only root can.
+template <class Body>
+std::string as_nobody(
+    Body body, const std::function<void()>& meanwhile = [] {}) {
+  constexpr uid_t nobody = 65'534;
+  int ends[2];
+  REQUIRE(::pipe(ends) == 0);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    if (::setgroups(0, nullptr) != 0 || ::setgid(nobody) != 0 || ::setuid(nobody) != 0) ::_exit(3);
+    try {
+      body();
+    } catch (const std::exception& error) {
+      (void)!::write(ends[1], error.what(), std::strlen(error.what()));
+    }
+    ::_exit(0);
+  }
+  ::close(ends[1]);
+  meanwhile();
+  std::string told;
+  char part[256];
+  for (ssize_t got = 0; (got = ::read(ends[0], part, sizeof(part))) > 0;)
+    told.append(part, static_cast<size_t>(got));
+  ::close(ends[0]);
+  int status = 0;
+  REQUIRE(::waitpid(child, &status, 0) == child);
+  REQUIRE(status == 0);
+  return told;
+}
+
+/// The mode of a file, after what 5 bytes it had was replaced.
+mode_t replaced_mode(const std::string& path) {
+  struct stat status {};
+  REQUIRE(::stat(path.c_str(), &status) == 0);
+  CHECK(status.st_size == 3);
+  return status.st_mode & 07777;
+}
+
+void replace(const std::string& path, bool anonymous = true) {
+  const auto output = open_output(path, {.overwrite = true, .allow_anonymous = anonymous});
+  output->write_at(0, pattern(3));
+  output->commit();
 }
 
 }  // namespace
@@ -165,6 +214,78 @@ TEST_CASE("a replaced file keeps its owner and its group") {
   CHECK(status.st_uid == 12'345);
   CHECK(status.st_gid == 23'456);
   CHECK((status.st_mode & 07777) == 0640);
+}
+
+TEST_CASE("who replaces a file of a group that is not theirs gives its rights to nobody") {
+  if (::geteuid() != 0) {
+    WARN("skipped: only root may give a file to somebody else");
+    return;
+  }
+  const TemporaryFolder folder;
+  REQUIRE(::chmod(folder.path().c_str(), 0777) == 0);
+  write_file(folder / "out", pattern(5));
+  REQUIRE(::chown((folder / "out").c_str(), 65'534, 0) == 0);
+  REQUIRE(::chmod((folder / "out").c_str(), 0664) == 0);
+  CHECK(as_nobody([&] { replace(folder / "out"); }).empty());
+  CHECK(replaced_mode(folder / "out") == 0604);
+}
+
+TEST_CASE("a replaced file keeps its access control list") {
+  // As in <linux/posix_acl_xattr.h>: the version, then tag, rights and id of each entry.
+  struct Entry {
+    uint16_t tag;
+    uint16_t rights;
+    uint32_t id;
+  };
+  struct {
+    uint32_t version = 2;
+    Entry entries[5] = {{1, 6, ~0u}, {2, 6, 65'534}, {4, 0, ~0u}, {16, 6, ~0u}, {32, 0, ~0u}};
+  } list;
+  const char* const attribute = "system.posix_acl_access";
+  const TemporaryFolder folder;
+  const std::string out = folder / "out";
+  for (const bool anonymous : {true, false}) {
+    write_file(out, pattern(5));
+    if (::setxattr(out.c_str(), attribute, &list, sizeof(list), 0) != 0) {
+      WARN("skipped: no access control lists here");
+      return;
+    }
+    replace(out, anonymous);
+    CHECK(replaced_mode(out) == 0660);
+    decltype(list) found = {};
+    CHECK(::getxattr(out.c_str(), attribute, &found, sizeof(found)) == sizeof(found));
+    CHECK(std::memcmp(&found, &list, sizeof(list)) == 0);
+    std::filesystem::remove(out);
+  }
+}
+
+TEST_CASE(
+    "a file that nobody but its owner may replace is refused before the work, and before a name is given") {
+  if (::geteuid() != 0) {
+    WARN("skipped: only root may give a file to somebody else");
+    return;
+  }
+  const TemporaryFolder folder;
+  REQUIRE(::chmod(folder.path().c_str(), 01777) == 0);
+  write_file(folder / "out", pattern(5));
+  REQUIRE(::chmod((folder / "out").c_str(), 0666) == 0);
+  for (const bool anonymous : {true, false})
+    CHECK_THAT(as_nobody([&] { replace(folder / "out", anonymous); }),
+               ContainsSubstring("out: belongs to another user, who alone may replace it in this directory"));
+  // One that appears while the other works.
+  const std::string told = as_nobody(
+      [&] {
+        const auto output = open_output(folder / "new", {.overwrite = true});
+        write_file(folder / "opened", {});
+        while (!std::filesystem::exists(folder / "new")) ::usleep(1000);
+        output->check_name();
+      },
+      [&] {
+        while (!std::filesystem::exists(folder / "opened")) ::usleep(1000);
+        write_file(folder / "new", pattern(5));
+      });
+  CHECK_THAT(told, ContainsSubstring("new: belongs to another user"));
+  CHECK(read_file(folder / "out").size() == 5);
 }
 
 TEST_CASE("space beyond any file's length is refused, not wrapped around") {

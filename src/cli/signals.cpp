@@ -10,9 +10,10 @@
 namespace sweepsort::cli {
 namespace {
 
-/// Async-signal-safe calls only. SA_RESETHAND restored the default action already.
+/// Async-signal-safe calls only. The same signal once more, in another thread, finds this handler until all is removed.
 void clean_up_and_die(int signal) {
   remove_temporary_files();
+  std::signal(signal, SIG_DFL);
   std::raise(signal);  // blocked until this handler returns, then it ends the process
 }
 
@@ -25,7 +26,6 @@ void install_signal_handlers() {
     if (previous.sa_handler == SIG_IGN) continue;
     struct sigaction action {};
     action.sa_handler = clean_up_and_die;
-    action.sa_flags = SA_RESETHAND;
     sigfillset(&action.sa_mask);
     sigaction(signal, &action, nullptr);
   }

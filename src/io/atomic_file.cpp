@@ -2,7 +2,6 @@
 #include "io/atomic_file.hpp"
 
 #include "core/error.hpp"
-#include "core/fingerprint.hpp"
 #include "io/reserve.hpp"
 #include "io/system_error.hpp"
 
@@ -10,9 +9,12 @@
 #include <fmt/format.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
+#include <climits>
 #include <csignal>
 #include <filesystem>
 
@@ -20,6 +22,8 @@ namespace sweepsort {
 namespace {
 
 constexpr uint32_t permission_bits = 0777;
+constexpr uint32_t group_bits = 070;
+constexpr const char* access_list = "system.posix_acl_access";
 
 std::string proc_path(int fd) { return fmt::format("/proc/self/fd/{}", fd); }
 
@@ -61,6 +65,26 @@ Error cannot_create(const std::string& name, int error) {
   return system_error(name, "create a file beside it", error);
 }
 
+/// What would keep a rename from replacing `target`, as far as it can be seen: an Error.
+void require_replaceable(const std::string& name, const std::string& target, const std::string& directory) {
+  struct statx file {};
+  struct statx folder {};
+  if (::statx(AT_FDCWD, target.c_str(), AT_SYMLINK_NOFOLLOW, STATX_BASIC_STATS, &file) != 0 ||
+      ::statx(AT_FDCWD, directory.c_str(), 0, STATX_BASIC_STATS, &folder) != 0)
+    return;
+  const uid_t user = ::geteuid();
+  if ((file.stx_attributes & STATX_ATTR_MOUNT_ROOT) != 0)
+    throw Error(name + ": is a mount point, which no other file can replace",
+                "mount its directory instead, or name another file");
+  if ((file.stx_attributes & STATX_ATTR_APPEND) != 0)
+    throw Error(name + ": may only be appended to (chattr +a)", "name another file");
+  if ((folder.stx_attributes & STATX_ATTR_APPEND) != 0)
+    throw Error(name + ": its directory takes new names only (chattr +a)", "name a new file");
+  if ((folder.stx_mode & S_ISVTX) != 0 && user != 0 && user != file.stx_uid && user != folder.stx_uid)
+    throw Error(name + ": belongs to another user, who alone may replace it in this directory",
+                "name another file");
+}
+
 Error appeared_meanwhile(const std::string& name) {
   return Error(name + ": appeared meanwhile", "-f replaces it");
 }
@@ -71,9 +95,18 @@ AtomicFile::AtomicFile(std::string name, std::string target, const AtomicFileOpt
     : name_(std::move(name)), target_(std::move(target)), options_(options) {
   const std::string parent = std::filesystem::path(target_).parent_path();
   directory_ = parent.empty() ? "." : parent;
+  if (options_.replace) {
+    require_replaceable(name_, target_, directory_);
+    if (temporary_path(directory_).size() >= PATH_MAX) throw Error(name_ + ": the name is too long");
+  }
   FileDescriptor file = options_.allow_anonymous ? create_anonymous() : FileDescriptor();
   if (!file) file = create_hidden();
+  check_mode(file.get());
   file_ = PositionedFile(std::move(file), name_, Caching::ask);
+  open_directory_ = FileDescriptor(::open(directory_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  // A directory that may be written but not read cannot be opened: then the name is durable when the system
+  // says so.
+  if (!open_directory_ && errno != EACCES) throw system_error(name_, "open its directory", errno);
 }
 
 /// The owner's bits are added to the mode so that the file can be opened a second time; set_mode takes them
@@ -91,18 +124,11 @@ FileDescriptor AtomicFile::create_anonymous() const {
 }
 
 FileDescriptor AtomicFile::create_hidden() {
-  hidden_ = std::make_unique<TemporaryName>(hidden_path());
+  hidden_ = std::make_unique<TemporaryName>(temporary_path(directory_));
   FileDescriptor file(
       ::open(hidden_->path().c_str(), O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, options_.mode | 0600));
   if (!file) throw cannot_create(name_, errno);
   return file;
-}
-
-std::string AtomicFile::hidden_path() const {
-  // A file name has at most 255 bytes: a long one is cut to make room for the rest.
-  constexpr size_t most_of_name = 200;
-  const std::string file_name = std::filesystem::path(target_).filename();
-  return fmt::format("{}/.{}.{:016x}.tmp", directory_, file_name.substr(0, most_of_name), random_secret());
 }
 
 void AtomicFile::reserve(uint64_t bytes) { reserve_space(file_.fd(), name_, 0, bytes); }
@@ -113,32 +139,54 @@ void AtomicFile::cut(uint64_t bytes) {
 }
 
 /// Only root may give a file to somebody else, and others to a group of theirs alone: what is refused stays
-/// ours.
-void AtomicFile::set_owner() const {
+/// ours. False: the group did.
+bool AtomicFile::set_owner() const {
   struct stat created {};
-  if (!options_.owner || ::fstat(file_.fd(), &created) != 0) return;
+  if (!options_.owner || ::fstat(file_.fd(), &created) != 0) return true;
   const auto [user, group] = *options_.owner;
-  if (created.st_uid == user && created.st_gid == group) return;
-  if (::fchown(file_.fd(), user, group) != 0) (void)!::fchown(file_.fd(), static_cast<uid_t>(-1), group);
+  if (created.st_uid == user && created.st_gid == group) return true;
+  return ::fchown(file_.fd(), user, group) == 0 || ::fchown(file_.fd(), static_cast<uid_t>(-1), group) == 0 ||
+         created.st_gid == group;
 }
 
-void AtomicFile::set_mode() const {
+/// The access control list of the file that is replaced. Its mode shows the list's mask where others have the
+/// rights of the group. False: there is one, and it cannot be had.
+bool AtomicFile::copy_access_list() const {
+  if (!options_.owner) return true;
+  std::array<char, 1 << 16> list;  // as long as an attribute can be
+  const ssize_t bytes = ::getxattr(target_.c_str(), access_list, list.data(), list.size());
+  if (bytes < 0) return errno == ENODATA || errno == EOPNOTSUPP || errno == ENOENT;
+  return ::fsetxattr(file_.fd(), access_list, list.data(), static_cast<size_t>(bytes), 0) == 0;
+}
+
+/// The kernel took the umask off the mode at creation.
+uint32_t AtomicFile::mode_of(const struct stat& created) const {
+  const uint32_t allowed = options_.mode_is_exact ? permission_bits : created.st_mode;
+  return options_.mode & allowed & permission_bits;
+}
+
+/// A file system that lets nobody set a mode is found before the work.
+void AtomicFile::check_mode(int fd) const {
+  struct stat created {};
+  if (::fstat(fd, &created) != 0) throw system_error(name_, "examine", errno);
+  const uint32_t present = created.st_mode & permission_bits;
+  if (mode_of(created) != present && ::fchmod(fd, present) != 0)
+    throw system_error(name_, "set the mode", errno);
+}
+
+void AtomicFile::set_mode(uint32_t withheld) const {
   struct stat created {};
   if (::fstat(file_.fd(), &created) != 0) throw system_error(name_, "examine", errno);
-  // The kernel took the umask off the mode at creation.
-  const uint32_t allowed = options_.mode_is_exact ? permission_bits : created.st_mode;
-  if (::fchmod(file_.fd(), options_.mode & allowed & permission_bits) != 0)
+  const uint32_t mode = mode_of(created) & ~withheld;
+  if (mode != (created.st_mode & permission_bits) && ::fchmod(file_.fd(), mode) != 0)
     throw system_error(name_, "set the mode", errno);
 }
 
 void AtomicFile::sync() {
-  set_owner();  // which takes bits off the mode
-  set_mode();
+  // The owner first, which takes bits off the mode. Nobody gets rights that were another group's.
+  const bool keeps_rights = set_owner() && copy_access_list();
+  set_mode(keeps_rights ? 0 : group_bits);
   if (::fdatasync(file_.fd()) != 0) throw system_error(name_, "write it to the disk", errno);
-  open_directory_ = FileDescriptor(::open(directory_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  // A directory that may be written but not read cannot be opened: then the name is durable when the system
-  // says so.
-  if (!open_directory_ && errno != EACCES) throw system_error(name_, "open its directory", errno);
 }
 
 void AtomicFile::settle() {
@@ -152,6 +200,7 @@ void AtomicFile::check_name() const {
   if (::lstat(target_.c_str(), &status) != 0) return;
   if (!options_.replace) throw appeared_meanwhile(name_);
   if (S_ISDIR(status.st_mode)) throw system_error(name_, "give the file its name", EISDIR);
+  require_replaceable(name_, target_, directory_);
 }
 
 void AtomicFile::give_name() {
@@ -161,7 +210,7 @@ void AtomicFile::give_name() {
   if (errno != EEXIST) throw system_error(name_, "give the file its name", errno);
   if (!options_.replace) throw appeared_meanwhile(name_);
   // linkat never replaces, rename does: so the file has a hidden name for the instant between the two.
-  TemporaryName hidden(hidden_path());
+  TemporaryName hidden(temporary_path(directory_));
   const int error = link_and_rename(self.c_str(), hidden.path().c_str(), target_.c_str());
   if (error != 0) throw system_error(name_, "give the file its name", error);
   hidden.keep();
@@ -169,13 +218,15 @@ void AtomicFile::give_name() {
 
 void AtomicFile::rename_to_target(TemporaryName& hidden) {
   const char* const from = hidden.path().c_str();
-  int failed =
-      ::renameat2(AT_FDCWD, from, AT_FDCWD, target_.c_str(), options_.replace ? 0u : RENAME_NOREPLACE);
+  const char* const to = target_.c_str();
+  int failed = ::renameat2(AT_FDCWD, from, AT_FDCWD, to, options_.replace ? 0u : RENAME_NOREPLACE);
   if (failed && errno == EINVAL && !options_.replace) {
     // A file system that cannot refuse to replace: a second link can, and the destructor removes the first
-    // name.
-    if (::link(from, target_.c_str()) == 0) return;
-    failed = -1;
+    // name. Where there are no links, either, nothing can but a look.
+    if (::link(from, to) == 0) return;
+    const bool has_no_links = errno == EPERM || errno == EOPNOTSUPP || errno == ENOSYS;
+    if (has_no_links && ::access(to, F_OK) == 0) throw appeared_meanwhile(name_);
+    failed = has_no_links ? ::rename(from, to) : -1;
   }
   if (failed && errno == EEXIST) throw appeared_meanwhile(name_);
   if (failed) throw system_error(name_, "give the file its name", errno);

@@ -12,6 +12,8 @@
 #include "io/output.hpp"
 #include "io/temporary_files.hpp"
 
+#include <sys/stat.h>
+
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -25,10 +27,11 @@ struct FileOwner {
 };
 
 struct AtomicFileOptions {
-  bool replace = false;                 // an existing target; else its appearance meanwhile is an Error
-  uint32_t mode = 0666;                 // permission bits
-  bool mode_is_exact = false;           // else the umask applies
-  std::optional<FileOwner> owner = {};  // kept where the system lets us; empty: ours
+  bool replace = false;        // an existing target; else its appearance meanwhile is an Error
+  uint32_t mode = 0666;        // permission bits
+  bool mode_is_exact = false;  // else the umask applies
+  // Of the file that is replaced, whose access control list is kept, too, where the system lets us; empty: ours.
+  std::optional<FileOwner> owner = {};
   bool allow_anonymous = true;
 };
 
@@ -50,14 +53,16 @@ class AtomicFile : public Output {
  private:
   FileDescriptor create_anonymous() const;
   FileDescriptor create_hidden();
-  std::string hidden_path() const;
-  void set_owner() const;
-  void set_mode() const;
+  bool set_owner() const;
+  bool copy_access_list() const;
+  uint32_t mode_of(const struct stat& created) const;
+  void check_mode(int fd) const;
+  void set_mode(uint32_t withheld) const;
   void rename_to_target(TemporaryName& hidden);
 
   std::string name_;
-  std::string directory_;          // "." or "some/where"
-  FileDescriptor open_directory_;  // from sync() on
+  std::string directory_;  // "." or "some/where"
+  FileDescriptor open_directory_;
   std::string target_;
   AtomicFileOptions options_;
   std::unique_ptr<TemporaryName>

@@ -47,9 +47,7 @@ class StreamOutput : public Output {
   void reserve(uint64_t bytes) override;
   void write_at(uint64_t offset, std::span<const std::byte> bytes) override;
   void cut(uint64_t) override {}  // nothing was reserved
-  void sync() override {
-    if (file_.close() != 0) throw system_error(name_, "close", errno);
-  }
+  void sync() override;
   void check_name() const override {}
   void give_name() override {}
   void settle() override {}
@@ -86,6 +84,16 @@ void StreamOutput::write_at(uint64_t offset, std::span<const std::byte> bytes) {
     position_ += static_cast<uint64_t>(put);
     bytes = bytes.subspan(static_cast<size_t>(put));
   }
+}
+
+/// What was redirected to a file or a block device is as durable as an output that was named.
+void StreamOutput::sync() {
+  struct stat status {};
+  const bool keeps =
+      ::fstat(file_.get(), &status) == 0 && (S_ISREG(status.st_mode) || S_ISBLK(status.st_mode));
+  if (keeps && ::fdatasync(file_.get()) != 0 && errno != EINVAL && errno != EROFS)
+    throw system_error(name_, "write it to the disk", errno);
+  if (file_.close() != 0) throw system_error(name_, "close", errno);
 }
 
 std::unique_ptr<Output> open_stream(FileDescriptor file, const std::string& name,
@@ -191,6 +199,8 @@ std::unique_ptr<Output> open_output(const std::string& path, const OutputOptions
   struct stat status {};
   // Before the links are followed: /dev/stdout is one to a pipe, which has no path.
   const bool is_there = ::stat(name.c_str(), &status) == 0;
+  // Also of a link that the system does not follow (fs.protected_symlinks): nor do we.
+  if (!is_there && errno == EACCES) throw system_error(name, "examine", errno);
   if (is_there && !S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode)) {
     FileDescriptor file(
         ::open(options.only_planned ? "/dev/null" : name.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY));

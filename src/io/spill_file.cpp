@@ -2,13 +2,11 @@
 #include "io/spill_file.hpp"
 
 #include "core/error.hpp"
-#include "core/fingerprint.hpp"
 #include "io/reserve.hpp"
 #include "io/system_error.hpp"
 #include "io/temporary_files.hpp"
 
 #include <fcntl.h>
-#include <fmt/format.h>
 
 #include <cerrno>
 
@@ -23,7 +21,7 @@ FileDescriptor create_hidden(const std::string& directory) {
   int error = 0;
   FileDescriptor file;
   {
-    const TemporaryName name(fmt::format("{}/.sweepsort.{:016x}.tmp", directory, random_secret()));
+    const TemporaryName name(temporary_path(directory));
     file = FileDescriptor(::open(name.path().c_str(), O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0600));
     error = errno;
   }

@@ -2,7 +2,9 @@
 #include "io/temporary_files.hpp"
 
 #include "core/error.hpp"
+#include "core/fingerprint.hpp"
 
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <array>
@@ -29,6 +31,10 @@ std::array<Slot, 64> slots;
 void remove_temporary_files() noexcept {
   for (Slot& slot : slots)
     if (slot.state.load(std::memory_order_acquire) == SlotState::used) ::unlink(slot.path.data());
+}
+
+std::string temporary_path(const std::string& directory) {
+  return fmt::format("{}/.sweepsort.{:016x}.tmp", directory, random_secret());
 }
 
 TemporaryName::TemporaryName(const std::string& path) : path_(path), slot_(-1) {

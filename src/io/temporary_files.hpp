@@ -13,6 +13,9 @@ namespace sweepsort {
 /// SIGPIPE.
 void remove_temporary_files() noexcept;
 
+/// A name in that directory that nobody else has.
+std::string temporary_path(const std::string& directory);
+
 /// Registers a name for as long as it lives; the destructor unlinks the file unless `keep()` was called.
 class TemporaryName {
  public:
