@@ -2,7 +2,7 @@
 // as a sample shows it: then a linear map (of floats, linear in their values) divides them into buckets that
 // no count is needed for.
 //
-//     samples:  lines of neighbouring keys, or single ones, at equal distances
+//     samples:  lines of neighbouring keys, or single ones
 //        │ least and most ──> the map
 //        │ does none rise, or none fall?  they may be in order
 //        │ do neighbours share a bucket?  they are close to order (single ones are not asked)
@@ -165,12 +165,11 @@ __device__ __forceinline__ bool load(const Bits* keys, uint32_t count, Bits (&ow
 
 /// Looks at `count` keys, whose ordered bits are map_of_keys.to_ordered, and makes what divides them into
 /// `buckets`, in shared memory. The whole block; every block finds the same. False: the keys are not even, or
-/// too few to tell, or their range is so small that each value must come several times; `bucket_of` may not
-/// be there then.
+/// too few to tell, or their range has fewer than `least_values` (at least 1); `bucket_of` may not be there then.
 template <class Buckets, uint32_t threads, uint32_t width, class Bits = typename Buckets::Key>
 __device__ __forceinline__ bool take(const Bits* keys, uint32_t count, const KeyMap<Bits>& map_of_keys,
-                                     uint32_t buckets, Shared<Buckets, threads, width>& shared,
-                                     Buckets& bucket_of) {
+                                     uint32_t buckets, uint64_t least_values,
+                                     Shared<Buckets, threads, width>& shared, Buckets& bucket_of) {
   using SampleShared = Shared<Buckets, threads, width>;
   Bits own[width];
   if (!load<SampleShared>(keys, count, own)) return false;
@@ -232,8 +231,7 @@ __device__ __forceinline__ bool take(const Bits* keys, uint32_t count, const Key
   __syncthreads();
   count_cells(shared);
   __syncthreads();
-  return is_even(shared, buckets) && bucket_of.may_hold(uint64_t{count} * 4) &&
-         !values_repeat(own, count, shared);
+  return is_even(shared, buckets) && bucket_of.may_hold(least_values) && !values_repeat(own, count, shared);
 }
 
 }  // namespace sweepsort::even_sample

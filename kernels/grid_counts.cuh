@@ -59,8 +59,8 @@ struct GridCounts {
     (void)sum_digits(own, staged);
   }
 
-  /// The whole block, behind a barrier of the grid: fills the rest. Columns from `used` on are not read, and
-  /// mean none. No count that was published is above `most_own`.
+  /// The whole block, behind a barrier of the grid: fills the rest. Columns from `used` on mean none,
+  /// whatever is read there. No count that was published is above `most_own`.
   template <uint32_t threads, uint32_t most_blocks, uint32_t most_own>
   __device__ __forceinline__ void collect(const uint4* matrix, uint32_t used) {
     for (uint32_t v = threadIdx.x / warp_threads; v < vectors_a_row; v += threads / warp_threads)

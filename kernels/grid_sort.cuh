@@ -107,9 +107,11 @@ struct PlaceInList {
 
   __device__ __forceinline__ uint32_t operator()(Bits key) const {
     uint32_t place = 0;
-    for (uint32_t high = size; high - place > 1;) {
-      const uint32_t middle = (place + high) / 2;
-      (list[middle] <= key ? place : high) = middle;
+    for (uint32_t step = size;
+         step > 1;) {  // as often for every lane: they rank their keys together behind it
+      step = (step + 1) / 2;
+      const uint32_t further = place + step;
+      if (further < size && list[further] <= key) place = further;
     }
     return list[place] == key ? place : nowhere;
   }

@@ -48,11 +48,12 @@ inline constexpr uint32_t few_value_bits = 16;
 inline constexpr uint32_t dense_value_bits = 14;
 inline constexpr uint32_t most_counted_keys = 1u << 17;
 
-/// Whether a frequent value of pairs is worth a bucket of its own. Other keys have few digits to pass. H200,
-/// 90 % one value, ms, by LSD and CUB in brackets: u64+u32 2^22 0.25 (0.41, 0.38), 2^28 7.4 (15.2, 16.8);
-/// u64+u64 2^24 0.61 (1.38, 1.42); but u32+u32 2^28 6.1 (5.6, 6.1).
+/// Whether a frequent value of pairs is worth a bucket of its own. H200, 90 % one value, ms, by LSD and CUB in
+/// brackets: u64+u32 2^22 0.25 (0.41, 0.38), 2^28 7.4 (15.2, 16.8); u64+u64 2^24 0.61 (1.38, 1.42). H100, u32+u32,
+/// one value 10, 50 and 90 %, the others uniform: 2^24 0.544 (0.600, 0.642), 0.504 (0.594, 0.591), 0.507 (0.528,
+/// 0.561), 2^28 6.68 (8.27, 8.97), 5.63 (8.46, 8.42), 5.65 (7.12, 7.87).
 template <class Bits>
-inline constexpr bool may_stand_apart = sizeof(Bits) == 8;
+inline constexpr bool may_stand_apart = sizeof(Bits) >= 4;
 
 /// Whether crowded pairs are divided by splitters (splitters.cuh). Keys of 4 bytes have few digits to pass,
 /// and keys alone pass them quickly.
@@ -203,7 +204,7 @@ struct MsdPlan {
   }
   SWEEPSORT_HOST_DEVICE Bits least() const { return static_cast<Bits>(~least_inverted); }
   SWEEPSORT_HOST_DEVICE bool counts_values() const {
-    return !is_settled() && has_value_buckets() && most - least() < msd_most_buckets;
+    return !is_unfit && !is_settled() && has_value_buckets() && most - least() < msd_most_buckets;
   }
   SWEEPSORT_HOST_DEVICE bool misses_values() const {
     return has_value_buckets() && most - least() >= msd_most_buckets;

@@ -358,7 +358,7 @@ class Tile {
     __syncthreads();
   }
 
-  /// By bisection. Slots behind the last record hold zeros, which may be in no list: any place will do.
+  /// By bisection. Slots behind the last record hold what may be in no list: any place will do.
   __device__ __forceinline__ static Bits place_of(Bits key, const Bits* list, uint32_t size) {
     uint32_t place = 0;
     for (uint32_t step = size; step > 1;) {

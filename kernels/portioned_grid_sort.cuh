@@ -73,8 +73,8 @@ class Sort : Share<Bits, Value, ranking, Policy> {
   __device__ __forceinline__ bool sort() {
     const SortArrays<Bits, Value>& arrays = task_.arrays;
     const Column<Bits, Value> scratch{arrays.keys_scratch, arrays.values_scratch};
-    if (!even_sample::take(arrays.keys_in, this->count_, task_.map, task_.buckets, shared_.sample,
-                           shared_.bucket_of))
+    if (!even_sample::take(arrays.keys_in, this->count_, task_.map, task_.buckets,
+                           least_even_values<Bits, Value>(this->count_), shared_.sample, shared_.bucket_of))
       return false;
     const Buckets bucket_of = shared_.bucket_of;
     count(bucket_of);

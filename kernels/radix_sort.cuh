@@ -3,7 +3,7 @@
 //     up to most_in_one_block:      one block        (one_block_sort.cuh)
 //     up to 1 to 4 million:         one cooperative launch (grid_sort.cuh)
 //     up to 16 or 25 million keys,  another one, for keys that are even (tiled_grid_sort.cuh; pairs
-//     2 to 8 million pairs:         portioned_grid_sort.cuh); the others fall back to what follows
+//     4 or 8 million pairs:         portioned_grid_sort.cuh); the others fall back to what follows
 //     large arrays:  sample ──> MSD ──┬─ in order, counted, or two partitions and buckets (radix_msd.cuh)
 //                                     ├─ pairs of few values: LSD by their codes (value_codes.cuh)
 //                                     └─ falls back, and everything else:
@@ -63,8 +63,12 @@ constexpr bool sorts_without_digest(SortAlgorithm algorithm) {
 /// True if the MSD sort is tried first.
 template <class Bits, class Value, class Policy = TunedOnesweep<Bits, Value>>
 constexpr bool tries_msd(SortAlgorithm algorithm, uint64_t count) {
-  if constexpr (has_msd_sort<Bits, Value> && !Policy::is_portable)
-    return algorithm == SortAlgorithm::automatic && count >= TunedMsd<Bits, Value>::least_count;
+  if constexpr (has_msd_sort<Bits, Value> && !Policy::is_portable) {
+    using Msd = TunedMsd<Bits, Value>;
+    // It sees that keys are in order where no two samples are one (SampledOrder).
+    static_assert(Msd::least_count / 2 >= survey_detail::samples);
+    return algorithm == SortAlgorithm::automatic && count >= Msd::least_count;
+  }
   return false;
 }
 

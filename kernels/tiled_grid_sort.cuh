@@ -144,8 +144,9 @@ class TiledGridSort {
         size_(min(task.share, task.count - blockIdx.x * task.share)) {}
 
   __device__ __forceinline__ void sort() {
-    const bool suits = even_sample::take(task_.keys_in, task_.count, task_.map, task_.buckets, shared_.sample,
-                                         shared_.bucket_of);
+    const bool suits = even_sample::take(task_.keys_in, task_.count, task_.map, task_.buckets,
+                                         max(uint64_t{1}, least_even_values<Bits, NoValue>(task_.count)),
+                                         shared_.sample, shared_.bucket_of);
     if (threadIdx.x == 0) shared_.runs_over = 0;
     __syncthreads();
     const Buckets bucket_of = shared_.bucket_of;
@@ -319,7 +320,7 @@ class TiledGridSort {
     }
   }
 
-  /// Of all buckets in the output; a thread has some that are neighbours. False: one has run over. Every
+  /// Of all buckets in the output; a thread has some that are neighbours. False: one has run over, or a block gave up. Every
   /// block finds the same.
   __device__ __forceinline__ bool find_starts() {
     const auto keys_of = [&](uint32_t b) { return __ldcg(task_.fronts + b) + __ldcg(task_.backs + b); };

@@ -42,7 +42,8 @@ TEMPLATE_TEST_CASE("frequent values are taken out, and put in where they belong"
 }
 
 TEMPLATE_PRODUCT_TEST_CASE("of pairs a frequent value gets a bucket of its own", "[device]", std::pair,
-                           ((uint64_t, uint32_t), (int64_t, uint32_t), (double, uint64_t))) {
+                           ((uint64_t, uint32_t), (int64_t, uint32_t), (double, uint64_t),
+                            (uint32_t, uint32_t), (float, uint64_t))) {
   using Key = typename TestType::first_type;
   using Value = typename TestType::second_type;
   using Bits = BitsOf<Key>;

@@ -12,6 +12,7 @@
 #include "seed.hpp"
 
 #include <algorithm>
+#include <numeric>
 #include <random>
 #include <span>
 #include <string>
@@ -177,6 +178,20 @@ TEST_CASE("pairs close to order take it, in order from end to end they are left 
   for (const char* const distribution : {"sorted", "reversed"})
     CHECK_FALSE(
         sort_distribution<SmallPortions, uint32_t, uint32_t>(distribution, 6'000, variant_of(variant++)));
+}
+
+TEST_CASE("numbers that stand close together are sorted by it, each once, if the pairs have 8 bytes",
+          "[device]") {
+  std::mt19937_64 random(test_seed());
+  std::vector<uint32_t> keys(6'000);
+  std::iota(keys.begin(), keys.end(), 1'000'000'007u);
+  std::shuffle(keys.begin(), keys.end(), random);
+  CHECK(sort<SmallPortions, uint32_t, uint32_t>(keys, variant_of(0)));
+  CHECK_FALSE(sort<SmallPortions, uint32_t, uint64_t>(keys, variant_of(1)));
+  for (uint32_t& key : keys) key -= key % 3;
+  CHECK(sort<SmallPortions, uint32_t, uint32_t>(keys, variant_of(2)));
+  for (uint32_t& key : keys) key = key / 6;
+  CHECK_FALSE(sort<SmallPortions, uint32_t, uint32_t>(keys, variant_of(3)));
 }
 
 TEST_CASE("more than 256 buckets are told apart", "[device]") {

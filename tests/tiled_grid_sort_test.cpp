@@ -128,6 +128,19 @@ TEMPLATE_TEST_CASE("keys of evenly distributed values that repeat are left to ot
   CHECK(sort<ManyBuckets, TestType>(keys, {.multiprocessors = 16}));
 }
 
+TEMPLATE_TEST_CASE("numbers that stand close together are sorted by it, each once or some times", "[device]",
+                   uint32_t, int64_t) {
+  std::mt19937_64 random(test_seed());
+  uint32_t variant = 0;
+  // More of 4 bytes a number, and of 8, are left to others, which pass few digits.
+  for (const uint64_t numbers : {6'000u, 6'000u / 3, 6'000u / 24}) {
+    std::vector<TestType> keys(6'000);
+    for (size_t i = 0; i < keys.size(); ++i) keys[i] = static_cast<TestType>(1'000'000'007 + i % numbers);
+    std::shuffle(keys.begin(), keys.end(), random);
+    CHECK(sort<SmallTiles, TestType>(keys, variant_of(variant++)) == (numbers > 1'000));
+  }
+}
+
 TEST_CASE("a bucket as large as its room is sorted, one larger leaves all to others", "[device]") {
   std::mt19937 random(static_cast<uint32_t>(test_seed()));
   // Of 16 buckets the map's is the one that these 2^26 values are in the midst of.
