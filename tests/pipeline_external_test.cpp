@@ -285,6 +285,15 @@ TEST_CASE("a stream of unknown length becomes runs as it arrives, and goes to a 
   oracle::require_sorted<uint32_t>(keys, sorted);
 }
 
+TEST_CASE("a stream of more runs than a plan foresees is sorted, with fewer samples of each") {
+  const TemporaryFolder folder;
+  const auto keys = random_keys<uint64_t>(700'001);
+  const SortReport report = sort_with(cpu_environment(), folder, keys, true, with_memory(kib64));
+  const Plan& plan = report.plan;
+  CHECK(keys.size() / plan.stride > 2 * plan.most_samples);
+  oracle::require_sorted<uint64_t>(keys, read_keys<uint64_t>(folder / "out"));
+}
+
 TEST_CASE("a stream of bytes beyond memory is counted as it arrives") {
   const TemporaryFolder folder;
   const auto keys = random_keys<int8_t>(1'000'001);

@@ -160,6 +160,10 @@ TEST_CASE("memory is what the tightest of machine and control groups leaves") {
   write_text(root / "sys/fs/cgroup/a/memory.stat", "anon 1\ninactive_file 10000\n");
   CHECK(available_memory(root).available == Bytes{80'000});
   CHECK(available_memory(root).what == "the control group");
+  write_text(root / "sys/fs/cgroup/a/memory.high", "max\n");
+  CHECK(available_memory(root).available == Bytes{80'000});
+  write_text(root / "sys/fs/cgroup/a/memory.high", "90000\n");
+  CHECK(available_memory(root).available == Bytes{70'000});
 
   write_text(root / "proc/self/cgroup", "5:memory:/old\n");
   write_text(root / "sys/fs/cgroup/memory/old/memory.limit_in_bytes", "9000\n");
@@ -167,7 +171,13 @@ TEST_CASE("memory is what the tightest of machine and control groups leaves") {
   CHECK(available_memory(root).available == Bytes{0});
 }
 
-TEST_CASE("this machine has memory") { CHECK(available_memory().available > Bytes{1u << 20}); }
+TEST_CASE("this machine has memory, also where nobody says how much of it is free") {
+  const TemporaryFolder nothing;
+  for (const MemoryLimit& limit : {available_memory(), available_memory(nothing.path())}) {
+    CHECK(limit.available > Bytes{1u << 20});
+    CHECK(limit.available < Bytes{uint64_t{1} << 60});
+  }
+}
 
 TEMPLATE_TEST_CASE("one pair out of order anywhere is seen, at any alignment", "", uint8_t, int8_t, uint16_t,
                    int16_t, uint32_t, int32_t, uint64_t, int64_t, float, double) {

@@ -77,7 +77,7 @@ int main(int argc, char** argv) {
   } catch (const std::system_error& error) {
     const bool no_thread = error.code() == std::errc::resource_unavailable_try_again;
     say(where, no_thread ? "a thread cannot be started" : error.what());
-    if (no_thread) say_hint("use fewer (--threads 1), or raise the limits (ulimit -u, ulimit -v)");
+    if (no_thread) say_hint("use fewer (--threads 1), or raise the limits (ulimit -u, -v, -d)");
   } catch (const std::exception& error) {
     say(where, error.what());
   }

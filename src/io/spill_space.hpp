@@ -3,6 +3,8 @@
 //
 //     a file in directory 0   | stripe 0 | stripe 2 | stripe 4 |
 //     a file in directory 1   | stripe 1 | stripe 3 |
+//
+// Where a directory's share is longer than a file may be, it has several files, one behind the other.
 #pragma once
 
 #include "io/spill_file.hpp"
@@ -16,10 +18,14 @@
 
 namespace sweepsort {
 
+/// ext4 ends a file at 16 TiB.
+inline constexpr uint64_t most_spill_file_bytes = uint64_t{4} << 40;
+
 class SpillSpace {
  public:
-  /// `stripe_bytes` is a multiple of io_alignment. Nothing is created yet.
-  SpillSpace(std::vector<std::string> directories, uint64_t stripe_bytes, bool allow_anonymous);
+  /// `stripe_bytes` and `most_file_bytes` are multiples of io_alignment. Nothing is created yet.
+  SpillSpace(std::vector<std::string> directories, uint64_t stripe_bytes, bool allow_anonymous,
+             uint64_t most_file_bytes = most_spill_file_bytes);
 
   /// Takes the disk space for [0, bytes), if that is more than was taken before. Throws Error if there is
   /// none.
@@ -40,7 +46,8 @@ class SpillSpace {
   std::vector<std::string> directories_;
   uint64_t stripe_bytes_;
   bool allow_anonymous_;
-  std::vector<std::unique_ptr<SpillFile>> files_;  // of each directory, made when first needed
+  uint64_t most_file_bytes_;
+  std::vector<std::vector<std::unique_ptr<SpillFile>>> files_;  // of each directory, made when first needed
   uint64_t bytes_ = 0;
 };
 

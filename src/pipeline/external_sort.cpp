@@ -18,6 +18,23 @@ IndexedRun ExternalSort::make_run(uint64_t count) {
   return indexed;
 }
 
+/// A stream may be longer than any plan: where the samples of its runs outgrow their share, every second one goes. (Of a
+/// run the first one stays.)
+void ExternalSort::thin_samples() {
+  samples_ += runs_.back().samples.size();
+  if (samples_ <= std::max<uint64_t>(job_.plan.most_samples, runs_.size())) return;
+  samples_ = 0;
+  for (IndexedRun& run : runs_) {
+    std::vector<uint64_t> kept;
+    kept.reserve((run.samples.size() + 1) / 2);
+    for (size_t i = 0; i < run.samples.size(); i += 2) kept.push_back(run.samples[i]);
+    run.samples = std::move(kept);
+    run.stride *= 2;
+    samples_ += run.samples.size();
+  }
+  job_.plan.stride *= 2;
+}
+
 void ExternalSort::reserve(uint64_t count) {
   store_.reserve(job_.plan.spill_area.value, job_.plan.spill_areas);
   const uint64_t most = job_.plan.job.count;
@@ -117,6 +134,7 @@ void ExternalSort::form_runs(const StreamFunction& stream) {
                                        [&](uint32_t lane, uint64_t) {
                                          runs_.push_back(make_run(counts[lane]));
                                          save(*sessions_[lane], 0, counts[lane], runs_.back(), {});
+                                         thin_samples();
                                        }}));
   // Only now is it known how much there is.
   if (passes_of(runs_.size(), job_.plan.fan_in) <= 1) return;

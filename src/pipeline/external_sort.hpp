@@ -82,6 +82,7 @@ class ExternalSort {
   void sort(uint32_t lane);
   void save(SortSession& session, uint64_t first, uint64_t count, IndexedRun& to, const MovedFunction& moved);
   IndexedRun make_run(uint64_t count);
+  void thin_samples();
   void add(StageTimes times);
   /// Merges runs_[first, last) and hands each block to `store`.
   using StoreFunction = std::function<void(SortSession& session, uint64_t first, uint64_t count)>;
@@ -94,6 +95,7 @@ class ExternalSort {
   ExternalJob job_;
   RunStore store_;
   std::vector<IndexedRun> runs_;
+  uint64_t samples_ = 0;                                // of a stream's runs
   std::vector<std::unique_ptr<SortSession>> sessions_;  // of each lane
   InspectFunction inspect_;
   bool are_stored_ = true;  // the runs, by us

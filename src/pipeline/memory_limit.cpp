@@ -1,10 +1,12 @@
-// memory_limit.cpp - /proc/meminfo, cgroups of both versions, getrlimit.
+// memory_limit.cpp - /proc/meminfo or sysinfo, cgroups of both versions, getrlimit.
 #include "pipeline/memory_limit.hpp"
 
 #include <sys/resource.h>
+#include <sys/sysinfo.h>
 
 #include <algorithm>
 #include <fstream>
+#include <initializer_list>
 #include <limits>
 #include <optional>
 #include <sstream>
@@ -56,33 +58,45 @@ std::string group_path(const std::filesystem::path& root, const std::string& con
 
 /// A limit may stand at any level above our group, and in a container our group is the mount point itself.
 void lower_by_groups(MemoryLimit& limit, const std::filesystem::path& mount, const std::string& group,
-                     const char* most_file, const char* used_file, const char* cache_name) {
+                     std::initializer_list<const char*> most_files, const char* used_file,
+                     const char* cache_name) {
   std::filesystem::path folder = group;
   while (true) {
     const std::filesystem::path at = folder.empty() ? mount : mount / folder;
     const uint64_t droppable = read_number(at / "memory.stat", cache_name).value_or(0);
-    if (const auto bytes = left(read_number(at / most_file), read_number(at / used_file), droppable))
-      lower(limit, *bytes, "the control group");
+    for (const char* most_file : most_files)
+      if (const auto bytes = left(read_number(at / most_file), read_number(at / used_file), droppable))
+        lower(limit, *bytes, "the control group");
     if (folder.empty()) return;
     folder = folder.parent_path();
   }
+}
+
+/// A limit of this process, of which it has taken what a line of /proc/self/status says.
+void lower_by_process(MemoryLimit& limit, const std::filesystem::path& root, decltype(RLIMIT_AS) resource,
+                      const char* used_name, const char* what) {
+  rlimit most{};
+  if (::getrlimit(resource, &most) != 0 || most.rlim_cur == RLIM_INFINITY) return;
+  const uint64_t used = read_number(root / "proc/self/status", used_name).value_or(0) * kib;
+  lower(limit, most.rlim_cur - std::min<uint64_t>(most.rlim_cur, used), what, true);
 }
 
 }  // namespace
 
 MemoryLimit available_memory(const std::filesystem::path& root) {
   MemoryLimit limit{Bytes{std::numeric_limits<uint64_t>::max()}, "nothing"};
+  struct sysinfo machine {};
   if (const auto available = read_number(root / "proc/meminfo", "MemAvailable"))
     lower(limit, *available * kib, "the machine");
-  lower_by_groups(limit, root / "sys/fs/cgroup", group_path(root, ""), "memory.max", "memory.current",
-                  "inactive_file");
-  lower_by_groups(limit, root / "sys/fs/cgroup/memory", group_path(root, "memory"), "memory.limit_in_bytes",
+  else if (::sysinfo(&machine) == 0)  // no /proc, or no descriptor left to read it
+    lower(limit, (uint64_t{machine.freeram} + machine.bufferram) * machine.mem_unit, "the machine");
+  // Above memory.high a group is slowed down to a crawl.
+  lower_by_groups(limit, root / "sys/fs/cgroup", group_path(root, ""), {"memory.max", "memory.high"},
+                  "memory.current", "inactive_file");
+  lower_by_groups(limit, root / "sys/fs/cgroup/memory", group_path(root, "memory"), {"memory.limit_in_bytes"},
                   "memory.usage_in_bytes", "total_inactive_file");
-  rlimit space{};
-  if (::getrlimit(RLIMIT_AS, &space) == 0 && space.rlim_cur != RLIM_INFINITY) {
-    const uint64_t used = read_number(root / "proc/self/status", "VmSize").value_or(0) * kib;
-    lower(limit, space.rlim_cur - std::min<uint64_t>(space.rlim_cur, used), "ulimit -v", true);
-  }
+  lower_by_process(limit, root, RLIMIT_AS, "VmSize", "ulimit -v");
+  lower_by_process(limit, root, RLIMIT_DATA, "VmData", "ulimit -d");
   return limit;
 }
 

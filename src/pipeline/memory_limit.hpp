@@ -10,11 +10,12 @@ namespace sweepsort {
 
 struct MemoryLimit {
   Bytes available;
-  std::string what;               // who says so: "the machine", "the control group", "ulimit -v"
+  std::string what;               // who says so: "the machine", "the control group", "ulimit -v", "ulimit -d"
   bool is_address_space = false;  // memory counts from when it is mapped, not from when it is used
 };
 
-/// The least of what the machine, the control group and the address-space limit leave. `root` is "/" but for
+/// The least of what the machine, the control group (memory.max, memory.high) and the limits of address space and data
+/// leave. `root` is "/" but for
 /// tests.
 MemoryLimit available_memory(const std::filesystem::path& root = "/");
 

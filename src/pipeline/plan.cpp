@@ -358,8 +358,9 @@ class Planner {
     plan.merge_passes = std::max(1u, passes_of(plan.runs, plan.fan_in));
     // Finer than a page would save no read; all samples take a sixteenth of the memory at most.
     const uint64_t keys = request_.count.value_or(plan.fan_in * records);
-    const uint64_t samples = std::max<uint64_t>(1, request_.memory.value / 16 / sizeof(uint64_t));
-    plan.stride = std::max(io_alignment / key_bytes(request_.shape.type), ceil_divide(keys, samples));
+    plan.most_samples = std::max<uint64_t>(1, request_.memory.value / 16 / sizeof(uint64_t));
+    plan.stride =
+        std::max(io_alignment / key_bytes(request_.shape.type), ceil_divide(keys, plan.most_samples));
   }
 
   [[noreturn]] void refuse() const {

@@ -65,6 +65,7 @@ struct Plan {
   uint32_t merge_passes = 0;             // over all records
   uint32_t passes = 1;                   // the forming of runs and all merges
   uint64_t stride = 1;                   // of so many keys of a run one is remembered
+  uint64_t most_samples = 1;             // that are, of all runs
   std::vector<Bytes> room_on_gpus = {};  // that runs may take of each
   Bytes gpu_memory_for_runs = {};        // that they take of all
   Bytes memory_for_runs = {};

@@ -80,6 +80,7 @@ class SortFileRun {
               const std::string& output, const SortFileOptions& options)
       : environment_(environment),
         options_(options),
+        limit_(environment.memory()),
         input_(checked_inputs(inputs), options.file),
         values_(options, input_.count()),
         outputs_(input_, values_, output, options, environment.allow_anonymous),
@@ -89,7 +90,7 @@ class SortFileRun {
                  input_,
                  values_,
                  outputs_,
-                 environment.memory(),
+                 limit_,
                  temporary_directories(output),
                  threads_or_all(options.where.threads),
                  random_secret()} {}
@@ -248,6 +249,7 @@ class SortFileRun {
 
   const SortEnvironment& environment_;
   const SortFileOptions& options_;
+  const MemoryLimit limit_;  // read while no file has taken a descriptor
   Clock::time_point start_ = Clock::now();
   SortInput input_;
   SortValues values_;

@@ -28,15 +28,39 @@ class InputRun : public Run {
   uint64_t count_;
 };
 
-/// The key that sorts behind all others.
-void fill_with_last_key(std::span<std::byte> keys, KeyType type, Order order) {
-  dispatch_bits(type, [&](auto identity) {
-    using Bits = typename decltype(identity)::type;
-    const Bits last = key_map<Bits>(type, order).from_ordered(std::numeric_limits<Bits>::max());
-    for (size_t at = 0; at < keys.size(); at += sizeof last)
-      std::memcpy(keys.data() + at, &last, sizeof last);
-  });
-}
+/// Fills up a run that a stream did not: with the key that sorts behind all others of its type or, where these are to
+/// be counted and their range must not grow, of this run.
+class RunFiller {
+ public:
+  RunFiller(const Transfer& how, bool keeps_range)
+      : type_(how.shape.type), order_(how.order), keeps_range_(keeps_range) {}
+
+  /// `keys` are the next ones of the run.
+  void see(std::span<const std::byte> keys) {
+    if (!keeps_range_) return;
+    const size_t width = key_bytes(type_);
+    for (size_t at = 0; at < keys.size(); at += width) {
+      const uint64_t key = ordered_key(keys.data() + at, type_, order_);
+      last_ = std::max(last_.value_or(key), key);
+    }
+  }
+  void fill(std::span<std::byte> keys) const {
+    dispatch_bits(type_, [&](auto identity) {
+      using Bits = typename decltype(identity)::type;
+      const Bits last =
+          key_map<Bits>(type_, order_)
+              .from_ordered(static_cast<Bits>(last_.value_or(std::numeric_limits<Bits>::max())));
+      for (size_t at = 0; at < keys.size(); at += sizeof last)
+        std::memcpy(keys.data() + at, &last, sizeof last);
+    });
+  }
+
+ private:
+  KeyType type_;
+  Order order_;
+  bool keeps_range_;
+  std::optional<uint64_t> last_;  // in order
+};
 
 std::string print_key(const std::byte* key, KeyType type) {
   return dispatch(type, [&](auto identity) {
@@ -101,12 +125,14 @@ void SortRun::form_stream_runs(ExternalSort& sort, KeySource* values, const Move
     bool ended = false;
     Transfer one_by_one = how;
     one_by_one.workers = 1;
+    RunFiller filler(how, options_.algorithm == SortAlgorithm::counting);
     for_record_chunks(one_by_one, 0, most, 1, [&](uint32_t, const RecordChunk& chunk) {
       const std::span<std::byte> keys =
           session.begin_put(0, Column::keys, chunk.first * width, chunk.count * width);
       const size_t got = ended ? 0 : context_.input.read_next(keys);
       ended = got < keys.size();
-      fill_with_last_key(keys.subspan(got), how.shape.type, how.order);
+      filler.see(keys.first(got));
+      filler.fill(keys.subspan(got));
       if (how.verify && !values) loaded_ += fingerprint(keys.first(got), width, how.secret);
       if (values) keys_of_chunk.assign(keys.begin(), keys.begin() + static_cast<ptrdiff_t>(got));
       session.end_put(0);
