@@ -13,6 +13,7 @@
 #include "core/key_bits.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <string>
 #include <thread>
@@ -93,6 +94,31 @@ void organ_pipe(const Context& context, uint64_t first, Block out) {
   const Staircase staircase(context);
   const uint64_t n = context.n;
   each(first, out, [&](uint64_t i) { return staircase(i < n / 2 ? 2 * i + 1 : 2 * (n - 1 - i)); });
+}
+
+/// Index -> number: a Feistel network permutes the numbers of twice `half` bits, and is walked until it leads to one below
+/// n (Black & Rogaway, "Ciphers with Arbitrary Finite Domains", 2002).
+void shuffled_ids(const Context& context, uint64_t first, Block out) {
+  constexpr uint64_t rounds = 4;
+  const uint32_t half = std::max(1u, (static_cast<uint32_t>(std::bit_width(context.n - 1)) + 1) / 2);
+  const uint64_t mask = (uint64_t{1} << half) - 1;
+  const Stream keys = context.stream(0);
+  const auto permuted = [&](uint64_t number) {
+    uint64_t left = number >> half;
+    uint64_t right = number & mask;
+    for (uint64_t round = 0; round < rounds; ++round) {
+      const uint64_t mixed = left ^ (fingerprint_mix(keys[round] ^ right) & mask);
+      left = right;
+      right = mixed;
+    }
+    return left << half | right;
+  };
+  const uint64_t most = ~uint64_t{0} >> (64 - context.value_bits);
+  each(first, out, [&](uint64_t i) {
+    do i = permuted(i);
+    while (i >= context.n);
+    return i & most;
+  });
 }
 
 /// 2^(j / 256) and 2^(j / 65536) as fixed-point numbers with 62 fractional bits, by integer square roots and
@@ -259,6 +285,7 @@ Space draw(Pattern pattern, const Context& context, uint64_t first, Block out) {
            [&, values = context.stream(1)](uint64_t i) { return values[zipf_rank(stream[i], zipf_bits)]; });
       break;
     case Pattern::gaussian: gaussian(context, first, out); break;
+    case Pattern::shuffled_ids: shuffled_ids(context, first, out); return Space::value;
     case Pattern::small_range:
       each(first, out, [&](uint64_t i) { return 1000 + multiply_high(stream[i], context.parameter); });
       return Space::value;

@@ -34,6 +34,7 @@ enum class Pattern : uint8_t {
   zipf,
   zipf_hashed,
   gaussian,
+  shuffled_ids,
   small_range,  // parameter: how many values
   below_2_32,
   timestamps,
@@ -148,6 +149,12 @@ key|            ..''''..
  n |              .##.
    |            .######.
    |.........__##########__..........
+   +-------------------------------- key)"},
+    Distribution{"shuffled-ids", "the numbers from 0 to n - 1, each once, in random order",
+                 Pattern::shuffled_ids, 0, suits::four_bytes_and_more, R"(
+ n |
+   |
+   |########
    +-------------------------------- key)"},
     Distribution{"small-range-256", "1000 to 1255, uniform", Pattern::small_range, 256,
                  suits::two_bytes_and_more,

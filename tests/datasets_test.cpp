@@ -110,6 +110,7 @@ TEST_CASE("keys are the same on every machine") {
       {"zipf", 0x9e56ed4950e74775ull},
       {"zipf-hashed", 0x1a261654c7ca53ceull},
       {"gaussian", 0xa62a021c82d44066ull},
+      {"shuffled-ids", 0x4e11fbaafbd65ff1ull},
       {"small-range-256", 0xe1831ea78b901086ull},
       {"small-range-65536", 0xf8e5d4c7bb9728c5ull},
       {"below-2^32", 0x776c29c132f6c6b5ull},
@@ -258,6 +259,18 @@ TEST_CASE("values stay in the range that the distribution names") {
   CHECK((day.first >= 1'704'067'200'000'000'000 && day.second < 1'704'153'600'000'000'000));
   const auto addresses = range(make_keys<uint32_t>("ipv4", n, seed));
   CHECK((addresses.first >> 24 >= 1 && addresses.second >> 24 <= 223));
+}
+
+TEST_CASE("shuffled-ids has every number once, and hardly one behind the number before it") {
+  for (const uint64_t n : {1u, 2u, 3u, 5u, 256u, 257u, 100'003u}) {
+    INFO(n << ' ' << replay_text());
+    auto ids = make_keys<uint64_t>("shuffled-ids", n, test_seed());
+    uint64_t neighbours = 0;
+    for (size_t i = 1; i < ids.size(); ++i) neighbours += ids[i] == ids[i - 1] + 1;
+    CHECK((n < 1000 || neighbours < 20));
+    std::ranges::sort(ids);
+    for (uint64_t i = 0; i < n; ++i) REQUIRE(ids[i] == i);
+  }
 }
 
 TEST_CASE("digits vary where the distribution says, and nowhere else") {
