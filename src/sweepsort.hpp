@@ -38,7 +38,7 @@ struct MemoryOptions {
 enum class SortResult : uint8_t {
   keys,         // all of them
   unique,       // each once (-u); equal means bit for bit
-  permutation,  // where each stood: u32, or u64 from 2^32 keys on (--argsort); stable
+  permutation,  // where each stood: u32, or u64 beyond 2^32 keys (--argsort); stable
 };
 
 struct SortFileOptions {
@@ -138,7 +138,7 @@ struct CheckReport {
   double total_s = 0;
 };
 
-/// Reads the file once, in constant memory.
+/// Reads the file once, in little memory: 40 bytes for every 4 MiB of the file, and a few MiB.
 CheckReport check_file(const std::string& input, const CheckOptions& options = {});
 
 struct GenerateOptions {

@@ -183,7 +183,8 @@ ExitCode run_sort(const Arguments& arguments) {
   if (options.plan_only && !json.on_stdout()) answer(plan_table(report, options));
   if (options.repeat > 0 && !json.on_stdout() && !arguments.has("quiet")) answer(repeat_table(report));
   if (report.referee_agrees.value_or(true)) return ExitCode::done;
-  say("sort", inputs.front() + ": thrust::sort gives another result; nothing was written");
+  say("sort", fmt::format("{}: thrust::sort gives another result; {}", inputs.front(),
+                          goes_to_stdout(output) ? "what was written may be wrong" : "nothing was written"));
   return ExitCode::no;
 }
 

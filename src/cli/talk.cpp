@@ -12,7 +12,6 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
-#include <memory>
 #include <string_view>
 
 namespace sweepsort::cli {
@@ -39,7 +38,7 @@ JsonReport::JsonReport(const Arguments& arguments, std::vector<std::string> prec
   if (target_ && !target_->empty() && goes_to_stdout(*target_)) target_->clear();
   keep_off_precious();
   require_writable();
-  keep_off_others();
+  keep_off_others("nothing was done");
 }
 
 void JsonReport::require_writable() const {
@@ -63,7 +62,7 @@ void JsonReport::keep_off_precious() const {
   }
 }
 
-void JsonReport::keep_off_others() const {
+void JsonReport::keep_off_others(std::string_view state) const {
   std::error_code unknown;
   if (!target_ || target_->empty() || !std::filesystem::is_regular_file(*target_, unknown) ||
       std::filesystem::file_size(*target_, unknown) == 0)
@@ -73,8 +72,9 @@ void JsonReport::keep_off_others() const {
   file.read(begin.data(), static_cast<std::streamsize>(begin.size()));
   if (begin == report_begin) return;
   throw UsageError(fmt::format("--json={}: exists and is no report", *target_),
-                   "nothing was done; a report replaces an earlier one, but no other file: name another, or "
-                   "remove it");
+                   fmt::format("{}; a report replaces an earlier one, but no other file: name another, or "
+                               "remove it",
+                               state));
 }
 
 void JsonReport::write(const nlohmann::ordered_json& report) const {
@@ -83,12 +83,16 @@ void JsonReport::write(const nlohmann::ordered_json& report) const {
   const std::string text =
       report.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
   if (target_->empty()) return answer(text);
-  keep_off_precious();  // once more: a link that led nowhere before may lead to the output now
-  const auto close = [](std::FILE* file) { std::fclose(file); };
-  const std::unique_ptr<std::FILE, decltype(close)> file(std::fopen(target_->c_str(), "we"), close);
-  if (!file || std::fwrite(text.data(), 1, text.size(), file.get()) != text.size() ||
-      std::fflush(file.get()) != 0)
-    throw Error(fmt::format("--json={}: {}", *target_, std::strerror(errno)));
+  // Once more: a link that led nowhere before may lead to the output now, and a file may have come.
+  keep_off_precious();
+  constexpr std::string_view state = "all but the report is done";
+  keep_off_others(state);
+  std::FILE* const file = std::fopen(target_->c_str(), "we");
+  const bool is_written = file && std::fwrite(text.data(), 1, text.size(), file) == text.size();
+  const int error = errno;
+  if (file && std::fclose(file) == 0 && is_written) return;
+  throw Error(fmt::format("--json={}: {}", *target_, std::strerror(is_written ? errno : error)),
+              std::string(state));
 }
 
 void note_misleading_name(std::string_view command, const Arguments& arguments, const std::string& output,

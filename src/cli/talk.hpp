@@ -42,7 +42,7 @@ class JsonReport {
 
  private:
   void keep_off_precious() const;
-  void keep_off_others() const;
+  void keep_off_others(std::string_view state) const;
   void require_writable() const;
 
   std::optional<std::string> target_;  // a file; empty text: standard output

@@ -201,8 +201,10 @@ class ScanFileRun {
     if (summary.overflow) refuse_overflow(*summary.overflow);
     reader_.finish();
     if (verify && !check.agrees())
-      throw Error(output_->name() + ": the scanned elements do not add up; the result was thrown away",
-                  "the memory or the device may be faulty: try again, or on another machine");
+      throw Error(
+          fmt::format("{}: the scanned elements do not add up; {}", output_->name(),
+                      output_->is_ordered() ? "what has gone there is wrong" : "the result was thrown away"),
+          "the memory or the device may be faulty: try again, or on another machine");
     report_.verified = verify;
     return summary;
   }

@@ -16,7 +16,7 @@ namespace sweepsort {
 
 class SortOutputs {
  public:
-  /// Opens the outputs. Every reason not to write there that can be known beforehand is an Error now.
+  /// Opens the outputs. Throws what open_output() does.
   SortOutputs(const SortInput& input, const SortValues& values, const std::string& output,
               const SortFileOptions& options, bool allow_anonymous);
 

@@ -260,10 +260,12 @@ GrowingBuffer SortRun::sort_again() {
 
 void SortRun::judge(const StoreResult& stored) {
   const std::string& name = context_.outputs.name();
+  const char* const fate =
+      context_.outputs.has_streamed() ? "what has gone there is wrong" : "the result was thrown away";
   if (options_.verify && !stored.is_ordered)
-    throw Error(name + ": the sorted keys are not in order; the result was thrown away", advice);
+    throw Error(fmt::format("{}: the sorted keys are not in order; {}", name, fate), advice);
   if (options_.verify && loaded_ != stored.fingerprint)
-    throw Error(name + ": the sorted keys are not those of the input; the result was thrown away", advice);
+    throw Error(fmt::format("{}: the sorted keys are not those of the input; {}", name, fate), advice);
   context_.outputs.finish(options_.result == SortResult::unique ? stored.distinct : report_.count);
   report_.verified = options_.verify;
   report_.fingerprint = loaded_;
