@@ -72,7 +72,7 @@ TEMPLATE_TEST_CASE("large buckets of few values are counted, from where they wer
   for (TestType& key : keys) key = static_cast<TestType>(first + random() % range);
   // Four bits do not count these.
   for (uint32_t i = 0; i < 100; ++i) keys[random() % keys.size()] = static_cast<TestType>(first + range / 3);
-  for (const Order order : {Order::ascending, Order::descending}) {
+  for (const Order order : orders_of(is_narrow + sizeof(TestType) / 8)) {
     const auto plan = msd_sort<TestType, NoValue, DenseMsd>(keys, {.order = order, .in_place = is_narrow});
     CHECK((plan.was_dealt() && !plan.falls_back));
     CHECK((plan.is_narrow[100] != 0) == (is_narrow || sizeof(TestType) == 8));
@@ -101,7 +101,7 @@ TEMPLATE_TEST_CASE("small buckets of few values are sorted by a bit vector", "[d
   // Neighbours, and one value that comes more often than a thread has room for.
   for (uint32_t i = 0; i < 100; ++i) any() = key_of(range / 3 + i);
   for (uint32_t i = 0; i < 100; ++i) any() = key_of(range / 2);
-  for (const Order order : {Order::ascending, Order::descending}) {
+  for (const Order order : orders_of(which + sizeof(TestType) / 8)) {
     const bool in_place = (order == Order::ascending) == (of_bucket == 40'000);
     const auto dealt =
         msd_sort<TestType, NoValue, DealingSparse>(keys, {.order = order, .in_place = in_place});
@@ -140,7 +140,7 @@ TEMPLATE_TEST_CASE("buckets of even fewer values are counted, large ones, too", 
   // One value that eight bits do not count; parents that are dealt have no room for so many.
   auto with_repeated = keys;
   for (uint32_t i = 0; i < 270; ++i) with_repeated[random() % keys.size()] = key_of(range / 2);
-  for (const Order order : {Order::ascending, Order::descending}) {
+  for (const Order order : orders_of(which + sizeof(TestType) / 8)) {
     const bool in_place = (order == Order::ascending) == (of_bucket == 3'000);
     const auto dealt =
         msd_sort<TestType, NoValue, DealingSparse>(keys, {.order = order, .in_place = in_place});
@@ -182,7 +182,7 @@ TEMPLATE_TEST_CASE("pairs are left with the low halves of their keys, where thes
   for (size_t i = 0; i < keys.size() / 10; ++i) any() = any();
   for (uint32_t i = 0; i < 100; ++i) any() = key_of(range / 3 + i);
   for (uint32_t i = 0; i < 100; ++i) any() = key_of(range / 2);
-  for (const Order order : {Order::ascending, Order::descending}) {
+  for (const Order order : orders_of(which + sizeof(Value) / 8)) {
     const auto plan = msd_sort<Key, Value, NarrowMsd>(
         keys, {.order = order, .in_place = (order == Order::ascending) == (of_bucket == 40'000)});
     CHECK((plan.partitions() && !plan.falls_back));

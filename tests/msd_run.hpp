@@ -43,6 +43,12 @@ bool is_looked_at(uint32_t which, uint32_t cases) {
   return on_gpu || std::is_same_v<T, First> || (test_seed() + sizeof(T)) % cases == which;
 }
 
+/// The orders in which case `number` is sorted: both, or the one that the emulator has time for.
+inline std::vector<Order> orders_of(uint64_t number) {
+  if (on_gpu) return {Order::ascending, Order::descending};
+  return {(test_seed() + number) % 2 == 0 ? Order::ascending : Order::descending};
+}
+
 struct MsdCase {
   Order order = Order::ascending;
   bool in_place = false;
