@@ -150,7 +150,8 @@ key|            ..''''..
    |            .######.
    |.........__##########__..........
    +-------------------------------- key)"},
-    Distribution{"shuffled-ids", "the numbers from 0 to n - 1, each once, in random order",
+    Distribution{"shuffled-ids",
+                 "the numbers from 0 to n - 1 in random order, each once if the type has so many",
                  Pattern::shuffled_ids, 0, suits::four_bytes_and_more, R"(
  n |
    |

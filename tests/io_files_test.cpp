@@ -83,6 +83,10 @@ std::string as_nobody(
   return told;
 }
 
+void wait_for(const std::string& path) {
+  for (int time = 0; time < 10'000 && !std::filesystem::exists(path); ++time) ::usleep(1000);
+}
+
 /// The mode of a file, after what 5 bytes it had was replaced.
 mode_t replaced_mode(const std::string& path) {
   struct stat status {};
@@ -245,6 +249,14 @@ TEST_CASE("a replaced file keeps its access control list") {
   const TemporaryFolder folder;
   const std::string out = folder / "out";
   for (const bool anonymous : {true, false}) {
+    // One that has none does not get the list that the folder gives to new files.
+    write_file(out, pattern(5));
+    REQUIRE(::chmod(out.c_str(), 0640) == 0);
+    ::setxattr(folder.path().c_str(), "system.posix_acl_default", &list, sizeof(list), 0);
+    replace(out, anonymous);
+    CHECK(replaced_mode(out) == 0640);
+    CHECK(::getxattr(out.c_str(), attribute, nullptr, 0) < 0);
+    ::removexattr(folder.path().c_str(), "system.posix_acl_default");
     write_file(out, pattern(5));
     if (::setxattr(out.c_str(), attribute, &list, sizeof(list), 0) != 0) {
       WARN("skipped: no access control lists here");
@@ -277,11 +289,11 @@ TEST_CASE(
       [&] {
         const auto output = open_output(folder / "new", {.overwrite = true});
         write_file(folder / "opened", {});
-        while (!std::filesystem::exists(folder / "new")) ::usleep(1000);
+        wait_for(folder / "new");
         output->check_name();
       },
       [&] {
-        while (!std::filesystem::exists(folder / "opened")) ::usleep(1000);
+        wait_for(folder / "opened");
         write_file(folder / "new", pattern(5));
       });
   CHECK_THAT(told, ContainsSubstring("new: belongs to another user"));

@@ -160,10 +160,6 @@ TEST_CASE("memory is what the tightest of machine and control groups leaves") {
   write_text(root / "sys/fs/cgroup/a/memory.stat", "anon 1\ninactive_file 10000\n");
   CHECK(available_memory(root).available == Bytes{80'000});
   CHECK(available_memory(root).what == "the control group");
-  write_text(root / "sys/fs/cgroup/a/memory.high", "max\n");
-  CHECK(available_memory(root).available == Bytes{80'000});
-  write_text(root / "sys/fs/cgroup/a/memory.high", "90000\n");
-  CHECK(available_memory(root).available == Bytes{70'000});
 
   write_text(root / "proc/self/cgroup", "5:memory:/old\n");
   write_text(root / "sys/fs/cgroup/memory/old/memory.limit_in_bytes", "9000\n");

@@ -39,6 +39,8 @@ JsonReport::JsonReport(const Arguments& arguments, std::vector<std::string> prec
   keep_off_precious();
   require_writable();
   keep_off_others("nothing was done");
+  std::error_code unknown;
+  existed_ = target_ && !target_->empty() && std::filesystem::exists(*target_, unknown);
 }
 
 void JsonReport::require_writable() const {
@@ -85,8 +87,8 @@ void JsonReport::write(const nlohmann::ordered_json& report) const {
   if (target_->empty()) return answer(text);
   // Once more: a link that led nowhere before may lead to the output now, and a file may have come.
   keep_off_precious();
-  constexpr std::string_view state = "all but the report is done";
-  keep_off_others(state);
+  constexpr std::string_view state = "the report was not written";
+  if (!existed_) keep_off_others(state);
   std::FILE* const file = std::fopen(target_->c_str(), "we");
   const bool is_written = file && std::fwrite(text.data(), 1, text.size(), file) == text.size();
   const int error = errno;

@@ -47,6 +47,7 @@ class JsonReport {
 
   std::optional<std::string> target_;  // a file; empty text: standard output
   std::vector<std::string> precious_;
+  bool existed_ = false;  // an earlier report, or what our own messages may go to by now
 };
 
 /// What an output holds.

@@ -7,7 +7,9 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <linux/capability.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <sys/xattr.h>
 #include <unistd.h>
@@ -22,7 +24,7 @@ namespace sweepsort {
 namespace {
 
 constexpr uint32_t permission_bits = 0777;
-constexpr uint32_t group_bits = 070;
+constexpr uint32_t owner_bits = 0700;
 constexpr const char* access_list = "system.posix_acl_access";
 
 std::string proc_path(int fd) { return fmt::format("/proc/self/fd/{}", fd); }
@@ -65,6 +67,14 @@ Error cannot_create(const std::string& name, int error) {
   return system_error(name, "create a file beside it", error);
 }
 
+/// Whether we may do to anybody's file what its owner may.
+bool may_act_as_owner() {
+  __user_cap_header_struct header{.version = _LINUX_CAPABILITY_VERSION_3, .pid = 0};
+  __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3] = {};
+  if (::syscall(SYS_capget, &header, data) != 0) return false;
+  return (data[CAP_TO_INDEX(CAP_FOWNER)].effective & CAP_TO_MASK(CAP_FOWNER)) != 0;
+}
+
 /// What would keep a rename from replacing `target`, as far as it can be seen: an Error.
 void require_replaceable(const std::string& name, const std::string& target, const std::string& directory) {
   struct statx file {};
@@ -80,7 +90,8 @@ void require_replaceable(const std::string& name, const std::string& target, con
     throw Error(name + ": may only be appended to (chattr +a)", "name another file");
   if ((folder.stx_attributes & STATX_ATTR_APPEND) != 0)
     throw Error(name + ": its directory takes new names only (chattr +a)", "name a new file");
-  if ((folder.stx_mode & S_ISVTX) != 0 && user != 0 && user != file.stx_uid && user != folder.stx_uid)
+  if ((folder.stx_mode & S_ISVTX) != 0 && user != file.stx_uid && user != folder.stx_uid &&
+      !may_act_as_owner())
     throw Error(name + ": belongs to another user, who alone may replace it in this directory",
                 "name another file");
 }
@@ -149,14 +160,16 @@ bool AtomicFile::set_owner() const {
          created.st_gid == group;
 }
 
-/// The access control list of the file that is replaced. Its mode shows the list's mask where others have the
-/// rights of the group. False: there is one, and it cannot be had.
+/// The access control list of the file that is replaced, in place of one that the directory gives to new files. Its mode
+/// shows the list's mask where others have the rights of the group. False: there is one, and it cannot be had.
 bool AtomicFile::copy_access_list() const {
   if (!options_.owner) return true;
   std::array<char, 1 << 16> list;  // as long as an attribute can be
   const ssize_t bytes = ::getxattr(target_.c_str(), access_list, list.data(), list.size());
-  if (bytes < 0) return errno == ENODATA || errno == EOPNOTSUPP || errno == ENOENT;
-  return ::fsetxattr(file_.fd(), access_list, list.data(), static_cast<size_t>(bytes), 0) == 0;
+  if (bytes >= 0)
+    return ::fsetxattr(file_.fd(), access_list, list.data(), static_cast<size_t>(bytes), 0) == 0;
+  if (errno != ENODATA && errno != EOPNOTSUPP) return errno == ENOENT;
+  return ::fremovexattr(file_.fd(), access_list) == 0 || errno == ENODATA || errno == EOPNOTSUPP;
 }
 
 /// The kernel took the umask off the mode at creation.
@@ -174,18 +187,22 @@ void AtomicFile::check_mode(int fd) const {
     throw system_error(name_, "set the mode", errno);
 }
 
-void AtomicFile::set_mode(uint32_t withheld) const {
+void AtomicFile::set_mode(Rights kept) const {
   struct stat created {};
   if (::fstat(file_.fd(), &created) != 0) throw system_error(name_, "examine", errno);
-  const uint32_t mode = mode_of(created) & ~withheld;
+  uint32_t mode = mode_of(created);
+  // Who was in the group is one of the others now, and may do no more than before.
+  if (kept == Rights::not_of_group) mode &= owner_bits | (mode >> 3 & 07);
+  if (kept == Rights::of_owner) mode &= owner_bits;
   if (mode != (created.st_mode & permission_bits) && ::fchmod(file_.fd(), mode) != 0)
     throw system_error(name_, "set the mode", errno);
 }
 
 void AtomicFile::sync() {
   // The owner first, which takes bits off the mode. Nobody gets rights that were another group's.
-  const bool keeps_rights = set_owner() && copy_access_list();
-  set_mode(keeps_rights ? 0 : group_bits);
+  const bool keeps_group = set_owner();
+  const bool keeps_list = keeps_group && copy_access_list();
+  set_mode(keeps_list ? Rights::all : keeps_group ? Rights::of_owner : Rights::not_of_group);
   if (::fdatasync(file_.fd()) != 0) throw system_error(name_, "write it to the disk", errno);
 }
 

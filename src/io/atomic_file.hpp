@@ -57,7 +57,8 @@ class AtomicFile : public Output {
   bool copy_access_list() const;
   uint32_t mode_of(const struct stat& created) const;
   void check_mode(int fd) const;
-  void set_mode(uint32_t withheld) const;
+  enum class Rights { all, not_of_group, of_owner };
+  void set_mode(Rights kept) const;
   void rename_to_target(TemporaryName& hidden);
 
   std::string name_;

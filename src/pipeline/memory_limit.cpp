@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <fstream>
-#include <initializer_list>
 #include <limits>
 #include <optional>
 #include <sstream>
@@ -58,15 +57,13 @@ std::string group_path(const std::filesystem::path& root, const std::string& con
 
 /// A limit may stand at any level above our group, and in a container our group is the mount point itself.
 void lower_by_groups(MemoryLimit& limit, const std::filesystem::path& mount, const std::string& group,
-                     std::initializer_list<const char*> most_files, const char* used_file,
-                     const char* cache_name) {
+                     const char* most_file, const char* used_file, const char* cache_name) {
   std::filesystem::path folder = group;
   while (true) {
     const std::filesystem::path at = folder.empty() ? mount : mount / folder;
     const uint64_t droppable = read_number(at / "memory.stat", cache_name).value_or(0);
-    for (const char* most_file : most_files)
-      if (const auto bytes = left(read_number(at / most_file), read_number(at / used_file), droppable))
-        lower(limit, *bytes, "the control group");
+    if (const auto bytes = left(read_number(at / most_file), read_number(at / used_file), droppable))
+      lower(limit, *bytes, "the control group");
     if (folder.empty()) return;
     folder = folder.parent_path();
   }
@@ -90,10 +87,9 @@ MemoryLimit available_memory(const std::filesystem::path& root) {
     lower(limit, *available * kib, "the machine");
   else if (::sysinfo(&machine) == 0)  // no /proc, or no descriptor left to read it
     lower(limit, (uint64_t{machine.freeram} + machine.bufferram) * machine.mem_unit, "the machine");
-  // Above memory.high a group is slowed down to a crawl.
-  lower_by_groups(limit, root / "sys/fs/cgroup", group_path(root, ""), {"memory.max", "memory.high"},
-                  "memory.current", "inactive_file");
-  lower_by_groups(limit, root / "sys/fs/cgroup/memory", group_path(root, "memory"), {"memory.limit_in_bytes"},
+  lower_by_groups(limit, root / "sys/fs/cgroup", group_path(root, ""), "memory.max", "memory.current",
+                  "inactive_file");
+  lower_by_groups(limit, root / "sys/fs/cgroup/memory", group_path(root, "memory"), "memory.limit_in_bytes",
                   "memory.usage_in_bytes", "total_inactive_file");
   lower_by_process(limit, root, RLIMIT_AS, "VmSize", "ulimit -v");
   lower_by_process(limit, root, RLIMIT_DATA, "VmData", "ulimit -d");
