@@ -96,8 +96,8 @@ void organ_pipe(const Context& context, uint64_t first, Block out) {
   each(first, out, [&](uint64_t i) { return staircase(i < n / 2 ? 2 * i + 1 : 2 * (n - 1 - i)); });
 }
 
-/// Index -> number: a Feistel network permutes the numbers of twice `half` bits, and is walked until it leads to one below
-/// n (Black & Rogaway, "Ciphers with Arbitrary Finite Domains", 2002).
+/// Index -> number: a Feistel network permutes the numbers of twice `half` bits, and is walked until it leads
+/// to one below n (Black & Rogaway, "Ciphers with Arbitrary Finite Domains", 2002).
 void shuffled_ids(const Context& context, uint64_t first, Block out) {
   constexpr uint64_t rounds = 4;
   const uint32_t half = std::max(1u, (static_cast<uint32_t>(std::bit_width(context.n - 1)) + 1) / 2);

@@ -272,7 +272,8 @@ struct GridSortPolicy {
   static constexpr uint32_t least_share = least_share_;
   static constexpr uint32_t most_portion = threads * keys_a_thread;
   static constexpr uint32_t most_share = portions * most_portion;
-  /// What a thread's registers hold: a larger share or portion is read twice, to rank its keys and to place them.
+  /// What a thread's registers hold: a larger share or portion is read twice, to rank its keys and to place
+  /// them.
   static constexpr uint32_t keys_at_once = threads > 512 ? 8 : 16;
 };
 
@@ -539,20 +540,21 @@ struct PortionedGridRow<uint64_t, uint64_t> {
 template <class Bits, class Value>
 using PortionedGridSort = typename PortionedGridRow<Bits, Value>::Policy;
 
-/// Of how many values `count` even keys must be at least for the two grid sorts below and above that count on even ones:
-/// dense keys have few digits to pass.
+/// Of how many values `count` even keys must be at least for the two grid sorts below and above that count on
+/// even ones: dense keys have few digits to pass.
 //
-// H100, CUDA 13.0, 2026-11-26, microseconds in a graph, before -> now where the limit was 4 n and is n / 4 (u64: n / 16);
-// each of n numbers once, and n random ones of n, of n / 4 and (u64) of n / 16; CUB at the last:
+// H100, CUDA 13.0, 2026-11-26, microseconds in a graph, before -> now where the limit was 4 n and is n / 4
+// (u64: n / 16); each of n numbers once, and n random ones of n, of n / 4 and (u64) of n / 16; CUB at the
+// last:
 //
 //   u32      2^23   181 -> 108   185 -> 132   148 -> 110                          230
 //            2^24   275 -> 184   316 -> 233   250 -> 188   (of n / 16 248 / 241)  394
 //   u64      2^22   208 -> 115   240 -> 127   211 -> 116   181 -> 133             338
 //            2^24   480 -> 327   574 -> 376   488 -> 332   467 -> 378             1062
 //
-// Pairs have to be ranked in parts of several keys: u32+u32 with a limit of n 2^22 159 -> 124, 141 -> 157, of 3 n 146 ->
-// 136, 2^23 285 -> 255, 313 -> 321, of 2 n 264 -> 285, of 3 n 326 -> 279; n / 4 is worse (2^23 247 -> 312). u64+u32 and
-// u64+u64 have three digits to pass then, of eight: not tried.
+// Pairs have to be ranked in parts of several keys: u32+u32 with a limit of n 2^22 159 -> 124, 141 -> 157, of
+// 3 n 146 -> 136, 2^23 285 -> 255, 313 -> 321, of 2 n 264 -> 285, of 3 n 326 -> 279; n / 4 is worse (2^23 247
+// -> 312). u64+u32 and u64+u64 have three digits to pass then, of eight: not tried.
 template <class Bits, class Value>
 constexpr uint64_t least_even_values(uint64_t count) {
   if (value_bytes<Value> == 0) return count / (sizeof(Bits) == 8 ? 16 : 4);

@@ -320,8 +320,8 @@ class TiledGridSort {
     }
   }
 
-  /// Of all buckets in the output; a thread has some that are neighbours. False: one has run over, or a block gave up. Every
-  /// block finds the same.
+  /// Of all buckets in the output; a thread has some that are neighbours. False: one has run over, or a block
+  /// gave up. Every block finds the same.
   __device__ __forceinline__ bool find_starts() {
     const auto keys_of = [&](uint32_t b) { return __ldcg(task_.fronts + b) + __ldcg(task_.backs + b); };
     const uint32_t each = (task_.buckets + threads - 1) / threads;

@@ -53,7 +53,8 @@ void make_cold(const std::string& path) {
   ::posix_fadvise(file.get(), 0, 0, POSIX_FADV_DONTNEED);
 }
 
-/// Runs body() in a child that is a user without rights, and returns what the Error said, if there was one. Only root can.
+/// Runs body() in a child that is a user without rights, and returns what the Error said, if there was one.
+/// Only root can.
 template <class Body>
 std::string as_nobody(
     Body body, const std::function<void()>& meanwhile = [] {}) {

@@ -10,7 +10,8 @@
 namespace sweepsort::cli {
 namespace {
 
-/// Async-signal-safe calls only. The same signal once more, in another thread, finds this handler until all is removed.
+/// Async-signal-safe calls only. The same signal once more, in another thread, finds this handler until all
+/// is removed.
 void clean_up_and_die(int signal) {
   remove_temporary_files();
   std::signal(signal, SIG_DFL);

@@ -160,8 +160,9 @@ bool AtomicFile::set_owner() const {
          created.st_gid == group;
 }
 
-/// The access control list of the file that is replaced, in place of one that the directory gives to new files. Its mode
-/// shows the list's mask where others have the rights of the group. False: there is one, and it cannot be had.
+/// The access control list of the file that is replaced, in place of one that the directory gives to new
+/// files. Its mode shows the list's mask where others have the rights of the group. False: there is one, and
+/// it cannot be had.
 bool AtomicFile::copy_access_list() const {
   if (!options_.owner) return true;
   std::array<char, 1 << 16> list;  // as long as an attribute can be

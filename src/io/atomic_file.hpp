@@ -30,7 +30,8 @@ struct AtomicFileOptions {
   bool replace = false;        // an existing target; else its appearance meanwhile is an Error
   uint32_t mode = 0666;        // permission bits
   bool mode_is_exact = false;  // else the umask applies
-  // Of the file that is replaced, whose access control list is kept, too, where the system lets us; empty: ours.
+  // Of the file that is replaced, whose access control list is kept, too, where the system lets us; empty:
+  // ours.
   std::optional<FileOwner> owner = {};
   bool allow_anonymous = true;
 };

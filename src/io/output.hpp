@@ -57,9 +57,10 @@ class Output {
   }
 };
 
-/// Opens the output for `path` ("-" and "/dev/stdout": standard output; empty with in_place: the input). Every
-/// reason not to write there that is looked for beforehand is an Error now: it exists, is the input, a directory
-/// or a terminal, its directory is missing or not writable, the system would not let it be replaced. A symbolic link is followed: its target gets replaced.
+/// Opens the output for `path` ("-" and "/dev/stdout": standard output; empty with in_place: the input).
+/// Every reason not to write there that is looked for beforehand is an Error now: it exists, is the input, a
+/// directory or a terminal, its directory is missing or not writable, the system would not let it be
+/// replaced. A symbolic link is followed: its target gets replaced.
 std::unique_ptr<Output> open_output(const std::string& path, const OutputOptions& options = {});
 
 /// The directory that a regular output is in, or will be: of a link, that of what it leads to.

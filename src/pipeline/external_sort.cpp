@@ -18,8 +18,8 @@ IndexedRun ExternalSort::make_run(uint64_t count) {
   return indexed;
 }
 
-/// A stream may be longer than any plan: where the samples of its runs outgrow their share, every second one goes. (Of a
-/// run the first one stays.)
+/// A stream may be longer than any plan: where the samples of its runs outgrow their share, every second one
+/// goes. (Of a run the first one stays.)
 void ExternalSort::thin_samples() {
   samples_ += runs_.back().samples.size();
   if (samples_ <= std::max<uint64_t>(job_.plan.most_samples, runs_.size())) return;

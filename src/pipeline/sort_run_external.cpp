@@ -28,8 +28,8 @@ class InputRun : public Run {
   uint64_t count_;
 };
 
-/// Fills up a run that a stream did not: with the key that sorts behind all others of its type or, where these are to
-/// be counted and their range must not grow, of this run.
+/// Fills up a run that a stream did not: with the key that sorts behind all others of its type or, where
+/// these are to be counted and their range must not grow, of this run.
 class RunFiller {
  public:
   RunFiller(const Transfer& how, bool keeps_range)
