@@ -54,6 +54,7 @@ class Scene:
         """True if there was such a call."""
         with open(self.output, "wb") as file:
             file.write(self.old)
+        os.chmod(self.output, 0o666)  # more than the umask leaves, so that the new one's mode has to be set
         result = run(self.command, [self.input, "-o", self.output, "-f"], FAIL_CALL=call, FAIL_AT=at, FAIL_ERRNO=error,
                      FAIL_ONWARDS=onwards, FAIL_LEAST=LEAST_ALLOCATION, FAIL_LOG=self.log)
         has_failed = os.path.exists(self.log)
@@ -124,6 +125,7 @@ def play_pair():
                 for name in names[2:]:
                     with open(place(name), "wb") as file:
                         file.write(b"old")
+                    os.chmod(place(name), 0o666)
                 result = run([SWEEPSORT, "sort"], [place("keys.u32"), "-o", place("keys"), "--values", place("values.u32"),
                                                    "--values-output", place("values"), "-f"],
                              FAIL_CALL=call, FAIL_AT=at, FAIL_ERRNO=errno.EIO, FAIL_LOG=place("log"))
@@ -152,6 +154,7 @@ def main():
     if not run([SWEEPSORT, "--help"], []).stdout:
         print("skipped: the library cannot be preloaded here")
         sys.exit(77)
+    os.umask(0o022)
     play_pair()
     play_killed_child()
     both = [errno.EIO, errno.ENOSPC]
