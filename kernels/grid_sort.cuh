@@ -107,8 +107,8 @@ struct PlaceInList {
 
   __device__ __forceinline__ uint32_t operator()(Bits key) const {
     uint32_t place = 0;
-    for (uint32_t step = size;
-         step > 1;) {  // as often for every lane: they rank their keys together behind it
+    // As often for every lane: they rank their keys together behind it.
+    for (uint32_t step = size; step > 1;) {
       step = (step + 1) / 2;
       const uint32_t further = place + step;
       if (further < size && list[further] <= key) place = further;

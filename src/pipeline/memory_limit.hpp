@@ -14,9 +14,8 @@ struct MemoryLimit {
   bool is_address_space = false;  // memory counts from when it is mapped, not from when it is used
 };
 
-/// The least of what the machine, the control group and the limits of address space and data
-/// leave. `root` is "/" but for
-/// tests.
+/// The least of what the machine, the control group and the limits of address space and data leave. `root` is
+/// "/" but for tests.
 MemoryLimit available_memory(const std::filesystem::path& root = "/");
 
 }  // namespace sweepsort
