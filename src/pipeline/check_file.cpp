@@ -2,6 +2,7 @@
 //
 // A file is read by a few threads, a chunk at a time; what a chunk says of itself is kept in a few words and
 // put together in the order of the chunks at the end. A stream is the same with one thread.
+#include "core/clock.hpp"
 #include "core/error.hpp"
 #include "core/key_bits.hpp"
 #include "core/key_text.hpp"
@@ -19,7 +20,6 @@
 #include <algorithm>
 #include <atomic>
 #include <bitset>
-#include <chrono>
 #include <memory>
 #include <mutex>
 #include <vector>
@@ -178,7 +178,7 @@ void read_stream(KeyStream& stream, const CheckOptions& options, Checker& checke
 }  // namespace
 
 CheckReport check_file(const std::string& input, const CheckOptions& options) {
-  const auto start = std::chrono::steady_clock::now();
+  const auto start = Clock::now();
   InputFile file(input);
   const auto run = [&](const Layout& layout, auto&& read) {
     if (options.log)
@@ -198,7 +198,7 @@ CheckReport check_file(const std::string& input, const CheckOptions& options) {
     const Layout layout = find_layout(file.read_prefix(), file.size(), file.name(), options.file);
     report = run(layout, [&](Checker& checker) { read_file(file, layout, options, checker); });
   }
-  report.total_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  report.total_s = seconds_since(start);
   return report;
 }
 

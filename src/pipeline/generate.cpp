@@ -1,6 +1,7 @@
 // generate.cpp - generate_file: threads that make a chunk each and write it to its place; memory stays
 // constant.
 #include "core/checked.hpp"
+#include "core/clock.hpp"
 #include "core/team.hpp"
 #include "datasets/distributions.hpp"
 #include "io/byte_swap.hpp"
@@ -14,7 +15,6 @@
 
 #include <algorithm>
 #include <array>
-#include <chrono>
 #include <vector>
 
 namespace sweepsort {
@@ -35,7 +35,7 @@ uint32_t worker_count(const Output& output, const ChunkGrid& grid, uint32_t thre
 }  // namespace
 
 GenerateReport generate_file(const std::string& output_path, const GenerateOptions& options) {
-  const auto start = std::chrono::steady_clock::now();
+  const auto start = Clock::now();
   const Distribution& distribution = require_distribution(options.distribution, options.type);
   const FileFormat format =
       options.format == FileFormat::automatic ? format_from_name(output_path) : options.format;
@@ -66,8 +66,7 @@ GenerateReport generate_file(const std::string& output_path, const GenerateOptio
 
   if (options.progress) options.progress(Phase::sync, 0, 0);
   output->commit();
-  const std::chrono::duration<double> time = std::chrono::steady_clock::now() - start;
-  return {.count = options.count, .bytes = header.size() + data_bytes, .total_s = time.count()};
+  return {.count = options.count, .bytes = header.size() + data_bytes, .total_s = seconds_since(start)};
 }
 
 }  // namespace sweepsort

@@ -2,12 +2,12 @@
 #include "backend/cpu/copy_bandwidth.hpp"
 
 #include "backend/cpu/scan_kernel.hpp"
+#include "core/clock.hpp"
 #include "core/page_array.hpp"
 #include "core/team.hpp"
 
 #include <algorithm>
 #include <atomic>
-#include <chrono>
 #include <cstring>
 
 namespace sweepsort {
@@ -19,13 +19,12 @@ template <class Work>
 double best_time(uint32_t threads, size_t bytes, Work work) {
   double best_s = 1e9;
   for (int repeat = 0; repeat < 5; ++repeat) {
-    const auto start = std::chrono::steady_clock::now();
+    const auto start = Clock::now();
     run_team(threads, [&](uint32_t thread) {
       const size_t begin = slice_begin(bytes, thread, threads);
       work(begin, slice_begin(bytes, thread + 1, threads) - begin);
     });
-    best_s =
-        std::min(best_s, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+    best_s = std::min(best_s, seconds_since(start));
   }
   return best_s;
 }

@@ -9,22 +9,18 @@
 #include "backend/cpu/split_session.hpp"
 #include "backend/cpu/tuning.hpp"
 #include "backend/cpu/vqsort.hpp"
+#include "core/clock.hpp"
 #include "core/error.hpp"
 #include "core/page_array.hpp"
 #include "core/team.hpp"
 
 #include <fmt/format.h>
 
-#include <chrono>
 #include <fstream>
 #include <limits>
 
 namespace sweepsort {
 namespace {
-
-double seconds_since(std::chrono::steady_clock::time_point start) {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-}
 
 /// Calls f(std::type_identity<Bits>, std::type_identity<Value>) for the widths of a job.
 template <class F>
@@ -73,7 +69,7 @@ class CpuSession : public SortSession {
   }
 
   SortSummary sort() override {
-    const auto start = std::chrono::steady_clock::now();
+    const auto start = Clock::now();
     std::vector<Digest<Bits>> digests;
     for (const Worker& worker : workers_)
       digests.insert(digests.end(), worker.digests.begin(), worker.digests.end());
@@ -219,7 +215,7 @@ Backend::Footprint CpuBackend::footprint(const SortJob& job) const {
 
 template <class Bits, class Value>
 SortSummary CpuBackend::sort_in_place(Columns<Bits, Value> array, const SortJob& job) {
-  const auto start = std::chrono::steady_clock::now();
+  const auto start = Clock::now();
   SortMemory<Bits, Value> memory(job, threads_, tuning_);
   const KeyMap<Bits> map = key_map<Bits>(job.type, job.order);
   std::vector<Digest<Bits>> digests(memory.threads());
@@ -270,7 +266,7 @@ std::vector<double> times_of(uint32_t runs, Run run) {
   run();  // first touch of the result
   std::vector<double> times;
   for (uint32_t i = 0; i < runs; ++i) {
-    const auto start = std::chrono::steady_clock::now();
+    const auto start = Clock::now();
     run();
     times.push_back(seconds_since(start));
   }

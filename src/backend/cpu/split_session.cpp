@@ -3,6 +3,7 @@
 
 #include "backend/cpu/bucket_blocks.hpp"
 #include "backend/cpu/sort_arrays.hpp"
+#include "core/clock.hpp"
 #include "core/error.hpp"
 #include "core/sample.hpp"
 #include "core/team.hpp"
@@ -10,7 +11,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <limits>
 #include <map>
 #include <memory>
@@ -143,7 +143,7 @@ class SplitSession : public SortSession {
   }
 
   SortSummary sort() override {
-    const auto start = std::chrono::steady_clock::now();
+    const auto start = Clock::now();
     for (Worker& worker : workers_)
       BlockScatter<Bits>(worker.tables_of(), blocks_).flush_rest(plan_.rule.buckets);
     blocks_.close();
@@ -169,7 +169,7 @@ class SplitSession : public SortSession {
         .algorithm = by_vqsort_ ? "radix-msd+vqsort, split while read" : "radix-msd-lsd, split while read",
         .why = fmt::format("{}; a sample is even enough to deal them out to buckets", describe_range(range)),
         .live_digits = live_bytes(range),
-        .sort_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(),
+        .sort_s = seconds_since(start),
         .get_sorts = true};
   }
 
