@@ -15,6 +15,7 @@ std::string_view name(Phase phase) {
     case Phase::verify: return "verify";
     case Phase::runs: return "runs";
     case Phase::merge: return "merge";
+    case Phase::repeat: return "repeat";
     default: return "sync";
   }
 }

@@ -18,7 +18,7 @@ struct WhereOptions {
 };
 
 /// A sort beyond memory has `runs` and `merge` in the place of read, sort and write, which overlap in them.
-enum class Phase : uint8_t { prepare, read, sort, scan, write, verify, runs, merge, sync };
+enum class Phase : uint8_t { prepare, read, sort, scan, write, verify, runs, merge, repeat, sync };
 std::string_view name(Phase phase);
 
 /// Called now and then, from one thread at a time. Bytes count within the phase; total is 0 where unknown.

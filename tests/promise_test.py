@@ -13,6 +13,7 @@ import struct
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import unittest
 
@@ -139,6 +140,64 @@ class Company(Place):
                 self.assertEqual(output.read_bytes(), b"old")
                 self.assertIn(b"while it was", error)
         self.require_nothing_left("in.u64", "out")
+
+
+class Streams(Place):
+    """Pipes that their writer keeps open and writes nothing more into."""
+
+    def failed_soon(self, command, data, pipes=0):
+        """Runs command with `data` in standard input, or in as many named pipes."""
+        names = [self.folder / f"pipe{i}.u64" for i in range(pipes)]
+        held = []
+        for name in names:
+            os.mkfifo(name)
+            held.append(os.open(name, os.O_RDWR))
+        process = subprocess.Popen([SWEEPSORT, *command, *map(str, names)],
+                                   stdin=subprocess.PIPE, stderr=subprocess.PIPE)
+        writers = [threading.Thread(target=self.write_all, args=(to, data), daemon=True)
+                   for to in held or [process.stdin.fileno()]]
+        for writer in writers:
+            writer.start()
+        try:
+            self.assertEqual(process.wait(60), 2)
+            return process.stderr.read()
+        except subprocess.TimeoutExpired:
+            process.kill()
+            raise
+        finally:
+            process.stdin.close()
+            process.stderr.close()
+            for writer in writers:
+                writer.join(10)
+            for one in held:
+                os.close(one)
+
+    @staticmethod
+    def write_all(to, data):
+        try:
+            while data:
+                data = data[os.write(to, data):]
+        except BrokenPipeError:
+            pass  # it failed before it had read all
+
+    def test_an_output_that_fails_ends_a_scan_whose_input_idles(self):
+        for _ in range(5):
+            error = self.failed_soon(["scan", "-t", "u8", "-", "-o", "/dev/full"], bytes(MIB + 100))
+            self.assertIn(b"/dev/full", error)
+
+    def test_an_overflow_ends_a_scan_whose_input_idles(self):
+        for _ in range(5):
+            error = self.failed_soon(["scan", "-t", "u8", "-", "-o", "/dev/null"],
+                                     bytes(MIB) + b"\xff" * MIB + bytes(100))
+            self.assertIn(b"overflows", error)
+
+    def test_an_output_that_fails_ends_a_merge_whose_inputs_idle(self):
+        command = ["sort", "--merge", "-t", "u64", "--memory", "64K", "-o", "/dev/full"]
+        for pipes in (1, 2):
+            error = self.failed_soon(command, packed(range(5000)), pipes=pipes)
+            self.assertIn(b"/dev/full", error)
+            for i in range(pipes):
+                (self.folder / f"pipe{i}.u64").unlink()
 
 
 class Space(Place):

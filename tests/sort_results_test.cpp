@@ -322,6 +322,73 @@ TEST_CASE("one writer of several pipes is not held up by windows that are full")
   CHECK(std::ranges::is_sorted(read_keys<uint32_t>(folder / "out")));
 }
 
+TEST_CASE("a pipe whose keys have all come may stay open while another one is read") {
+  const bool merges = GENERATE(true, false);
+  const TemporaryFolder folder;
+  const std::vector<std::string> inputs{folder / "a_uint32", folder / "b_uint32"};
+  for (const std::string& name : inputs) REQUIRE(::mkfifo(name.c_str(), 0600) == 0);
+  constexpr uint64_t few = 5000, many = 300'000;  // more than a beginning; more than a pipe holds
+  std::thread writer([&] {
+    std::ofstream first(inputs[0], std::ios::binary), second(inputs[1], std::ios::binary);
+    const auto write = [](std::ofstream& to, uint64_t keys) {
+      const std::vector<uint32_t> ones(keys, 1);
+      to.write(reinterpret_cast<const char*>(&keys), sizeof keys);  // SOSD: the count stands in front
+      to.write(reinterpret_cast<const char*>(ones.data()), static_cast<std::streamsize>(keys * 4));
+      to.flush();
+    };
+    write(first, few);
+    write(second, many);
+  });
+  SortFileOptions options = options_for(Bytes{1u << 20}, Order::ascending, KeyType::u32);
+  options.file.type.reset();
+  options.inputs_are_sorted = merges;
+  const SortReport report = sort_files_with(cpu_environment(), inputs, folder / "out_uint32", options);
+  writer.join();
+  CHECK(report.count == few + many);
+}
+
+TEST_CASE("every phase moves as many bytes as it says that it will, whatever is written") {
+  const TemporaryFolder folder;
+  write_keys(folder / "in.u64", repeating_keys<uint64_t>());
+  write_keys(folder / "values.u32", random_keys<uint32_t>(count));
+  SortFileOptions options =
+      options_for(GENERATE(Bytes{1u << 30}, Bytes{500'000}), Order::ascending, KeyType::u64);
+  SECTION("keys") {}
+  SECTION("positions") { options.result = SortResult::permutation; }
+  SECTION("unique keys and counts") {
+    options.result = SortResult::unique;
+    options.counts_output = folder / "counts.u64";
+  }
+  SECTION("values") {
+    options.values = folder / "values.u32";
+    options.values_output = folder / "sorted.u32";
+  }
+  SECTION("the same, of a stream of keys") {
+    options.values = folder / "values.u32";
+    options.values_output = folder / "sorted.u32";
+    REQUIRE(::mkfifo((folder / "pipe").c_str(), 0600) == 0);
+  }
+  std::map<Phase, std::pair<uint64_t, uint64_t>> moved;
+  options.progress = [&](Phase phase, uint64_t done, uint64_t total) { moved[phase] = {done, total}; };
+  const bool is_stream = std::filesystem::exists(folder / "pipe");
+  std::thread writer([&] {
+    if (is_stream)
+      std::ofstream(folder / "pipe", std::ios::binary) << std::ifstream(folder / "in.u64").rdbuf();
+  });
+  const SortReport report = sort_files_with(
+      cpu_environment(), {is_stream ? folder / "pipe" : folder / "in.u64"}, folder / "out", options);
+  writer.join();
+  for (const PhaseTime& phase : report.phases) {
+    const auto [done, total] = moved.at(phase.phase);
+    CAPTURE(name(phase.phase), done, total);
+    if (phase.phase == Phase::read || phase.phase == Phase::runs || phase.phase == Phase::write ||
+        phase.phase == Phase::merge) {
+      CHECK(phase.bytes != 0);
+      CHECK((total == 0 || done == total));
+    }
+  }
+}
+
 TEST_CASE("a merge of pipes whose headers say how many keys come tells it in its own header") {
   const TemporaryFolder folder;
   std::vector<std::string> inputs{folder / "a_uint64", folder / "b_uint64"};

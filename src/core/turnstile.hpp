@@ -20,6 +20,7 @@ class Turnstile {
   void wait(uint64_t number) {
     // Turns of a chunk in the caches take microseconds, less than it takes to sleep and be woken.
     for (int round = 0; round < spin_rounds; ++round) {
+      if (cancelled_.load(std::memory_order_relaxed)) break;
       if (turn_.load(std::memory_order_acquire) == number) return;
       relax();
     }
@@ -59,7 +60,7 @@ class Turnstile {
   std::atomic<uint64_t> turn_ = 0;
   std::mutex mutex_;
   std::condition_variable passed_;
-  bool cancelled_ = false;
+  std::atomic<bool> cancelled_ = false;
 };
 
 }  // namespace sweepsort

@@ -101,9 +101,10 @@ std::vector<std::byte> InputFile::read_prefix() const {
 }
 
 size_t InputFile::read_some(std::span<std::byte> to) {
+  if (stop_) wait_until_readable(file_.fd(), stop_);
   ssize_t got = -1;
   while ((got = ::read(file_.fd(), to.data(), to.size())) < 0 && (errno == EINTR || errno == EAGAIN))
-    if (errno == EAGAIN) wait_until_readable(file_.fd());
+    if (errno == EAGAIN) wait_until_readable(file_.fd(), stop_);
   if (got < 0) throw system_error(name(), "read", errno);
   return static_cast<size_t>(got);
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "io/positioned_file.hpp"
+#include "io/stop_event.hpp"
 
 #include <sys/stat.h>
 
@@ -54,6 +55,8 @@ class InputFile {
   size_t read_stream(std::span<std::byte> to);
   /// The same as far as bytes are there: waits for the first one alone; none at the end.
   size_t read_some(std::span<std::byte> to);
+  /// From now on both throw Stopped when `stop`, which outlives them, is set.
+  void stop_by(const StopEvent& stop) { stop_ = &stop; }
   /// For can_be_read().
   int fd() const { return file_.fd(); }
 
@@ -68,6 +71,7 @@ class InputFile {
   struct stat status_ {};
   uint64_t size_ = 0;
   bool is_stream_ = false;
+  const StopEvent* stop_ = nullptr;
 };
 
 }  // namespace sweepsort

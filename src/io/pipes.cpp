@@ -21,27 +21,26 @@ void widen_pipe(int fd) noexcept {
   errno = before;
 }
 
-namespace {
-
-void wait_for(int fd, short events) {
-  pollfd one{.fd = fd, .events = events, .revents = 0};
+void wait_until_writable(int fd) {
+  pollfd one{.fd = fd, .events = POLLOUT, .revents = 0};
   while (::poll(&one, 1, -1) < 0)
     if (errno != EINTR) throw system_error("a pipe", "wait for it", errno);
 }
 
-}  // namespace
-
-void wait_until_writable(int fd) { wait_for(fd, POLLOUT); }
-void wait_until_readable(int fd) { wait_for(fd, POLLIN); }
-
-std::vector<bool> can_be_read(std::span<const int> files, bool waits) {
+std::vector<bool> can_be_read(std::span<const int> files, bool waits, const StopEvent* stop) {
   std::vector<pollfd> polls;
   for (const int file : files) polls.push_back({.fd = file, .events = POLLIN, .revents = 0});
+  // poll() passes over a descriptor of -1.
+  polls.push_back({.fd = stop ? stop->fd() : -1, .events = POLLIN, .revents = 0});
   while (::poll(polls.data(), polls.size(), waits ? -1 : 0) < 0)
     if (errno != EINTR) throw system_error("the inputs", "wait for them", errno);
+  if (polls.back().revents != 0) throw Stopped();
+  polls.pop_back();
   std::vector<bool> ready;
   for (const pollfd& one : polls) ready.push_back(one.revents != 0);
   return ready;
 }
+
+void wait_until_readable(int fd, const StopEvent* stop) { can_be_read(std::span(&fd, 1), true, stop); }
 
 }  // namespace sweepsort

@@ -1,6 +1,8 @@
 // pipes.hpp - what pipes have that files have not: room, and waiting.
 #pragma once
 
+#include "io/stop_event.hpp"
+
 #include <span>
 #include <vector>
 
@@ -10,12 +12,13 @@ namespace sweepsort {
 /// and all pipes from the 17th on, since what a user may have of this memory is limited.
 void widen_pipe(int fd) noexcept;
 
-/// Waits until there is room in a pipe that does not block (O_NONBLOCK), or its reader is gone; and the same
-/// of a read.
+/// Waits until there is room in a pipe that does not block (O_NONBLOCK), or its reader is gone.
 void wait_until_writable(int fd);
-void wait_until_readable(int fd);
 
 /// For each file, whether a read returns at once, be it the end or an error. `waits`: until one of them does.
-std::vector<bool> can_be_read(std::span<const int> files, bool waits);
+/// Throws Stopped where there is a `stop` and it is set.
+std::vector<bool> can_be_read(std::span<const int> files, bool waits, const StopEvent* stop);
+/// Waits until that is so of one file.
+void wait_until_readable(int fd, const StopEvent* stop);
 
 }  // namespace sweepsort

@@ -8,10 +8,12 @@
 namespace sweepsort {
 
 ChunkReader::ChunkReader(const std::string& path, const FileOptions& options) : file_(path) {
-  if (file_.is_stream())
+  if (file_.is_stream()) {
     stream_.emplace(file_, options);
-  else
-    layout_ = find_layout(file_.read_prefix(), file_.size(), file_.name(), options);
+    file_.stop_by(stop_);
+    return;
+  }
+  layout_ = find_layout(file_.read_prefix(), file_.size(), file_.name(), options);
 }
 
 void ChunkReader::start(size_t chunk_bytes) {
@@ -48,7 +50,13 @@ bool ChunkReader::read(uint64_t index, const PlaceFunction& place, ReadChunk& ch
 bool ChunkReader::read_next(const PlaceFunction& place, ReadChunk& chunk) {
   if (stream_ended_) return false;
   const std::span<std::byte> room = place(0).first(grid_.chunk_bytes);
-  const size_t got = stream_->read(room);
+  size_t got = 0;
+  try {
+    got = stream_->read(room);
+  } catch (const Stopped&) {
+    stream_ended_ = true;
+    return false;
+  }
   const size_t width = key_bytes(layout().type);
   stream_ended_ = got < room.size();
   chunk = {.first_element = stream_count_,

@@ -5,6 +5,7 @@
 #include "io/input_file.hpp"
 #include "io/layout.hpp"
 #include "io/parallel_chunks.hpp"
+#include "io/stop_event.hpp"
 #include "pipeline/key_stream.hpp"
 
 #include <cstdint>
@@ -38,11 +39,16 @@ class ChunkReader {
 
   /// Room for a chunk; `offset` is where in a page the address should be.
   using PlaceFunction = std::function<std::span<std::byte>(size_t offset)>;
-  /// Reads chunk number `index`; false behind the end. Each number comes once, and each thread's rise. A
-  /// stream is read in their order: the others wait, so a thread that cannot read its chunk, or never asks
+  /// Reads chunk number `index`; false behind the end and after stop(). Each number comes once, and each thread's
+  /// rise. A stream is read in their order: the others wait, so a thread that cannot read its chunk, or never asks
   /// for it, must cancel().
   bool read(uint64_t index, const PlaceFunction& place, ReadChunk& chunk);
-  void cancel() { turnstile_.cancel(); }
+  /// No more is read of a stream, not even by whoever waits for it.
+  void stop() { stop_.set(); }
+  void cancel() {
+    turnstile_.cancel();
+    stop();
+  }
 
   /// Elements read so far in all.
   uint64_t count() const { return is_stream() ? stream_count_ : layout_.count; }
@@ -57,6 +63,7 @@ class ChunkReader {
   bool read_next(const PlaceFunction& place, ReadChunk& chunk);
 
   InputFile file_;
+  StopEvent stop_;
   std::optional<KeyStream> stream_;
   Layout layout_;  // of a file
   ChunkGrid grid_;

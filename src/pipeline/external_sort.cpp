@@ -135,7 +135,8 @@ void ExternalSort::form_runs(const StreamFunction& stream) {
                                          runs_.push_back(make_run(counts[lane]));
                                          save(*sessions_[lane], 0, counts[lane], runs_.back(), {});
                                          thin_samples();
-                                       }}));
+                                       },
+                                   .cancel = job_.stop_input}));
   // Only now is it known how much there is.
   if (passes_of(runs_.size(), job_.plan.fan_in) <= 1) return;
   uint64_t area = 0;
@@ -259,7 +260,8 @@ uint64_t ExternalSort::merge(StreamMerge& streams, RecordSink& sink, const std::
                                          const auto [first, count] = blocks[lane];
                                          if (first == 0) start();
                                          sink.store(*sessions_[lane], first, count, moved);
-                                       }}));
+                                       },
+                                   .cancel = job_.stop_input}));
   if (total == 0) start();
   return total;
 }

@@ -25,10 +25,12 @@ class KeyStream {
   /// The same as far as they are there: waits for the first key alone, and for the end of one that has begun.
   size_t read_some(std::span<std::byte> to);
   /// Whether that needs no more of the stream.
-  bool holds_keys() const { return keys_left_ == 0 || taken_ < prefix_.size(); }
+  bool holds_keys() const { return has_all() || taken_ < prefix_.size(); }
+  /// Whether all keys have come that its header or a window names. What stands behind them nobody has seen yet.
+  bool has_all() const { return keys_left_ == 0; }
 
-  /// After the last key, when the stream's length is known: throws Error if its layout does not hold, as when
-  /// a key is cut or something stands behind the keys of a format with a header.
+  /// After the last key: waits for the stream's end, and throws Error if its layout does not hold, as when a
+  /// key is cut or something stands behind the keys of a format with a header.
   void check_length();
 
  private:

@@ -1,15 +1,17 @@
 // min_file.cpp - the smallest or largest element of a file: read once, kept nowhere.
 #include "core/bytes.hpp"
+#include "core/clock.hpp"
 #include "core/error.hpp"
 #include "core/key_text.hpp"
 #include "core/team.hpp"
+#include "pipeline/phase_clock.hpp"
 #include "pipeline/scan_file.hpp"
 
 #include <fmt/format.h>
 
 #include <bit>
-#include <chrono>
 #include <cmath>
+#include <vector>
 
 namespace sweepsort {
 namespace {
@@ -25,10 +27,12 @@ class MinFileRun {
       : environment_(environment),
         options_(options),
         device_(only_device(options.where)),
-        reader_(input, options.file) {}
+        reader_(input, options.file) {
+    require_file_to_repeat(reader_, options.repeat);
+  }
 
   MinReport run() {
-    const auto start = std::chrono::steady_clock::now();
+    const Clock::time_point start = Clock::now();
     for (const std::string& line : layout().notes) log(line);
     report_.type = layout().type;
     report_.format = layout().format;
@@ -38,7 +42,7 @@ class MinFileRun {
     run_as_decided(
         decision, options_.where, options_.log, report_.backend_why,
         [&](BackendChoice which) { search_on(which); }, [&] { return !reader_.is_stream() && !is_empty_; });
-    report_.total_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    report_.total_s = seconds_since(start) - time_of(phases_, Phase::repeat);
     return std::move(report_);
   }
 
@@ -61,7 +65,11 @@ class MinFileRun {
     reader_.start(job.chunk_bytes);
     job.workers = stream_workers(threads_or_all(options_.where.threads), backend->stream_shape().most_workers,
                                  reader_.chunks());
-    const ReduceResult found = pass_through(*backend->begin_reduce(job), job);
+    const uint64_t bytes = reader_.is_stream() ? 0 : layout().data_bytes();
+    const auto session = backend->begin_reduce(job);
+    ReduceResult found;
+    clock_.run(Phase::read, bytes,
+               [&](const MovedFunction& moved) { found = pass_through(*session, job, moved); });
     report_.count = reader_.count();
     report_.input_bytes = reader_.input_bytes();
     if (!found.found) {
@@ -76,17 +84,17 @@ class MinFileRun {
     const BackendInfo info = backend->info();
     report_.backend = info.name;
     report_.device = info.description;
-    if (options_.repeat != 0) repeat(*backend, job);
+    if (options_.repeat != 0)
+      clock_.run(Phase::repeat, 0, [&](const MovedFunction&) { repeat(*backend, job); });
   }
 
-  ReduceResult pass_through(ReduceSession& session, const ReduceJob& job) {
-    StreamProgress progress(options_.progress, Phase::read, reader_.is_stream() ? 0 : layout().data_bytes());
+  ReduceResult pass_through(ReduceSession& session, const ReduceJob& job, const MovedFunction& moved) {
     const auto turn = [&](uint32_t worker, uint64_t index) {
       ReadChunk chunk;
       const auto place = [&](size_t offset) { return session.begin_chunk(worker, offset); };
       if (!reader_.read(index, place, chunk)) return false;
       session.end_chunk(worker, chunk.first_element, chunk.count);
-      progress.add(chunk.bytes.size());
+      moved(chunk.bytes.size());
       return true;
     };
     run_stream(job.workers, turn, [&] { reader_.cancel(); });
@@ -95,8 +103,6 @@ class MinFileRun {
   }
 
   void repeat(Backend& backend, const ReduceJob& job) {
-    if (reader_.is_stream())
-      throw UsageError("--repeat needs a file: what came through a pipe is not kept", "name a file");
     const MemoryLimit limit = environment_.memory();
     if (backend.device_memory() == Bytes{} && layout().data_bytes() > limit.available.value)
       throw Error(
@@ -115,6 +121,8 @@ class MinFileRun {
   ChunkReader reader_;
   bool is_empty_ = false;
   MinReport report_;
+  std::vector<PhaseTime> phases_;
+  PhaseClock clock_{phases_, options_.progress};
 };
 
 }  // namespace

@@ -78,7 +78,7 @@ class Planner {
                         request_.sorted_inputs == 0 && !request_.whole;
     if (counts && request_.count.value_or(0) * record_ >= least_counted_bytes) return counting();
     if (request_.count && request_.sorted_inputs == 0 && fits_whole(*request_.count)) return in_memory();
-    if (request_.whole && request_.count) refuse_whole();
+    if (request_.whole) refuse_whole();
     if (request_.sorted_inputs != 0 && !request_.count) return streams();
     return counts ? counting() : external();
   }
@@ -136,7 +136,9 @@ class Planner {
 
   /// One worker may take more memory than there should be: its counters of 16-bit keys are a mebibyte.
   Plan counting() const {
-    Plan plan{.road = Road::counting, .job = job(request_.count.value_or(request_.chunk_bytes))};
+    Plan plan{.road = Road::counting,
+              .job = job(request_.count.value_or(request_.chunk_bytes)),
+              .runs = request_.count ? 1u : 0u};
     plan.job.count = request_.count.value_or(0);
     const uint64_t a_worker = counting_worker_bytes(plan.job);
     const uint64_t beside = counting_shared_bytes(plan.job);
@@ -381,6 +383,9 @@ class Planner {
   }
 
   [[noreturn]] void refuse_whole() const {
+    if (!request_.count)
+      throw Error("--validate and --repeat need all keys in memory, and the stream has more than fit",
+                  "leave them out, or sort a file; or raise --memory, if it was given");
     const Backend::Footprint need = footprint_(job(*request_.count));
     const bool device = request_.gpu_memory && need.device > *request_.gpu_memory;
     throw Error(fmt::format("--validate and --repeat need all keys in memory: {}{}, and there are {}",

@@ -5,25 +5,19 @@
 
 #include "core/bytes.hpp"
 #include "core/checked.hpp"
+#include "core/clock.hpp"
 #include "core/error.hpp"
 #include "core/key_text.hpp"
 #include "core/team.hpp"
 #include "io/byte_swap.hpp"
 #include "io/output.hpp"
+#include "pipeline/phase_clock.hpp"
 #include "pipeline/scan_check.hpp"
 
 #include <fmt/format.h>
 
-#include <chrono>
-
 namespace sweepsort {
 namespace {
-
-using Clock = std::chrono::steady_clock;
-
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
 
 void check_options(const std::string& output, const ScanFileOptions& options) {
   if (options.in_place && options.file.has_window())
@@ -40,6 +34,7 @@ class ScanFileRun {
         options_(options),
         device_(only_device(options.where)),
         reader_(input, options.file) {
+    require_file_to_repeat(reader_, options.repeat);
     output_type_ = options.output_type.value_or(layout().type);
     check_types();
     const std::string path = options.in_place && output.empty() ? input : output.empty() ? "-" : output;
@@ -52,7 +47,8 @@ class ScanFileRun {
   }
 
   ScanReport run() {
-    timed(Phase::prepare, 0, [&] { prepare(); });
+    clock_.run(Phase::prepare, 0, [&](const MovedFunction&) { prepare(); });
+    const std::vector<PhaseTime> so_far = report_.phases;
     const WhereOptions where = where_for(options_.algorithm, options_.where);
     const uint64_t known = reader_.is_stream() ? 0 : layout().count;
     const BackendDecision decision =
@@ -60,15 +56,19 @@ class ScanFileRun {
                               environment_.status, threads_or_all(where.threads), where);
     // An overflow is the data's fault, and a pipe has swallowed the beginning already.
     run_as_decided(
-        decision, where, options_.log, report_.backend_why, [&](BackendChoice which) { scan_on(which); },
+        decision, where, options_.log, report_.backend_why,
+        [&](BackendChoice which) {
+          report_.phases = so_far;  // without those of a GPU that failed
+          scan_on(which);
+        },
         [&] { return !reader_.is_stream() && !has_overflowed_ && !(output_->is_ordered() && has_written_); });
-    timed(Phase::sync, report_.output_bytes, [&] {
+    clock_.run(Phase::sync, report_.output_bytes, [&](const MovedFunction&) {
       output_->sync();
       if (options_.in_place) reader_.file().check_replaceable();  // nobody's writing is lost
       output_->give_name();
       output_->settle();
     });
-    report_.total_s = seconds_since(start_);
+    report_.total_s = seconds_since(start_) - time_of(report_.phases, Phase::repeat);
     return std::move(report_);
   }
 
@@ -78,14 +78,6 @@ class ScanFileRun {
 
   void log(const std::string& line) const {
     if (options_.log) options_.log(line);
-  }
-
-  template <class F>
-  void timed(Phase phase, uint64_t bytes, F f) {
-    if (options_.progress) options_.progress(phase, 0, bytes);
-    const auto start = Clock::now();
-    f();
-    report_.phases.push_back({phase, seconds_since(start), bytes});
   }
 
   void check_types() const {
@@ -156,8 +148,9 @@ class ScanFileRun {
     const uint64_t bytes = reader_.is_stream() ? 0 : layout().data_bytes();
     const auto session = backend->begin_scan(job);
     ScanSummary summary;
-    timed(Phase::scan, bytes, [&] { summary = pass_through(*session, job); });
-    report_.phases.back().bytes = reader_.count() * key_bytes(layout().type);
+    clock_.run(Phase::scan, bytes,
+               [&](const MovedFunction& moved) { summary = pass_through(*session, job, moved); });
+    clock_.last().bytes = reader_.count() * key_bytes(layout().type);
     report_.count = reader_.count();
     report_.input_bytes = reader_.input_bytes();
     report_.output_bytes = header_.size() + report_.count * key_bytes(output_type_);
@@ -166,14 +159,14 @@ class ScanFileRun {
     const BackendInfo info = backend->info();
     report_.backend = info.name;
     report_.device = info.description;
-    if (options_.repeat != 0) repeat(*backend, job);
+    if (options_.repeat != 0)
+      clock_.run(Phase::repeat, 0, [&](const MovedFunction&) { repeat(*backend, job); });
   }
 
-  ScanSummary pass_through(ScanSession& session, const ScanJob& job) {
+  ScanSummary pass_through(ScanSession& session, const ScanJob& job, const MovedFunction& moved) {
     ScanCheck check(job.type, job.output_type, job.op, job.kind);
     const bool verify = options_.verify && check.is_possible();
     Turnstile writes;  // of a pipe
-    StreamProgress progress(options_.progress, Phase::scan, reader_.is_stream() ? 0 : layout().data_bytes());
     if (!header_.empty()) write(0, header_);
     const auto turn = [&](uint32_t worker, uint64_t index) {
       ReadChunk chunk;
@@ -189,7 +182,8 @@ class ScanFileRun {
       const bool right = is_right(session, job, chunk);
       if (right) write(header_.size() + chunk.first_element * key_bytes(job.output_type), scanned);
       if (output_->is_ordered()) writes.pass(index);
-      progress.add(input_bytes);
+      moved(input_bytes);
+      if (!right) reader_.stop();
       return right;
     };
     run_stream(job.workers, turn, [&] {
@@ -233,8 +227,6 @@ class ScanFileRun {
   }
 
   void repeat(Backend& backend, const ScanJob& job) {
-    if (reader_.is_stream())
-      throw UsageError("--repeat needs a file: what came through a pipe is not kept", "name a file");
     const uint64_t count = layout().count;
     const uint64_t bytes = count * (key_bytes(job.type) + key_bytes(job.output_type));
     const MemoryLimit limit = environment_.memory();
@@ -259,6 +251,7 @@ class ScanFileRun {
   std::atomic<bool> has_written_ = false;
   bool has_overflowed_ = false;
   ScanReport report_;
+  PhaseClock clock_{report_.phases, options_.progress};
 };
 
 }  // namespace

@@ -2,6 +2,7 @@
 #include "pipeline/sort_file.hpp"
 
 #include "core/bytes.hpp"
+#include "core/clock.hpp"
 #include "core/error.hpp"
 #include "core/sample.hpp"
 #include "core/team.hpp"
@@ -12,7 +13,6 @@
 
 #include <fmt/format.h>
 
-#include <chrono>
 #include <cstdlib>
 #include <filesystem>
 #include <string>
@@ -21,12 +21,6 @@
 
 namespace sweepsort {
 namespace {
-
-using Clock = std::chrono::steady_clock;
-
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
 
 void check_values_options(const SortFileOptions& options) {
   const bool unique = options.result == SortResult::unique;
@@ -99,6 +93,7 @@ class SortFileRun {
     if (input_.is_stream() && !options_.inputs_are_sorted) collect_stream();
     for (const std::string& line : input_.notes()) log(line);
     if (!options_.plan_only) prepare();
+    const std::vector<PhaseTime> so_far = report_.phases;
     // A stream that goes on is large: nobody knows how large.
     constexpr uint64_t many = uint64_t{1} << 36;
     const BackendDecision decision =
@@ -109,11 +104,14 @@ class SortFileRun {
     // The input is untouched and nothing has its name yet; but what came or went through a pipe is gone.
     run_as_decided(
         decision, options_.where, options_.log, report_.backend_why,
-        [&](BackendChoice which) { sort_on(which); },
+        [&](BackendChoice which) {
+          report_.phases = so_far;  // without those of a GPU that failed
+          sort_on(which);
+        },
         [&] { return !outputs_.has_streamed() && input_.count().has_value(); });
     if (!options_.plan_only && report_.referee_agrees.value_or(true)) commit();
     report_.input_bytes = input_.bytes() + values_.file_bytes();
-    report_.total_s = seconds_since(start_);
+    report_.total_s = seconds_since(start_) - time_of(report_.phases, Phase::repeat);
     return std::move(report_);
   }
 

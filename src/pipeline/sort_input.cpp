@@ -48,7 +48,13 @@ SortInput::SortInput(const std::vector<std::string>& paths, const FileOptions& o
     is_stream_ |= part.stream.has_value();
     if (!part.stream) count += part.layout().count;
   }
-  if (!is_stream_) count_ = count;
+  if (!is_stream_) {
+    count_ = count;
+    return;
+  }
+  stop_.emplace();
+  for (const auto& part : parts_)
+    if (part->stream) part->file.stop_by(*stop_);
 }
 
 std::optional<uint64_t> SortInput::announced_count() const {
@@ -75,7 +81,7 @@ std::vector<size_t> SortInput::readable(std::span<const size_t> inputs, bool wai
     }
   }
   if (asked.empty()) return ready;
-  const std::vector<bool> found = can_be_read(files, waits && ready.empty());
+  const std::vector<bool> found = can_be_read(files, waits && ready.empty(), &*stop_);
   for (size_t i = 0; i < asked.size(); ++i)
     if (found[i]) ready.push_back(asked[i]);
   return ready;
@@ -85,8 +91,9 @@ size_t SortInput::keys_of_read(Part& part, std::span<std::byte> bytes, bool is_e
   const size_t width = key_bytes(type());
   const std::span<std::byte> keys = bytes.first(bytes.size() / width * width);
   if (part.layout().is_swapped()) swap_key_bytes(keys, width);
-  // Part of a key at the end, or too few keys, end here.
-  if (is_end && part.stream) part.stream->check_length();
+  // Part of a key at the end, or too few keys, end here. What stands behind enough of them is asked for last: a
+  // program that writes into several pipes may keep this one open.
+  if (is_end && part.stream && !part.stream->has_all()) part.stream->check_length();
   return keys.size();
 }
 
@@ -153,11 +160,6 @@ std::vector<const InputFile*> SortInput::files() const {
   return all;
 }
 
-std::string SortInput::name() const {
-  if (parts_.size() == 1) return file().name();
-  return fmt::format("{} and {} more", file().name(), parts_.size() - 1);
-}
-
 std::vector<std::byte> SortInput::header(uint64_t count) const {
   if (parts_.size() == 1) return output_header(first_layout(), count);
   return new_header(first_layout().format, type(), first_layout().endian, count);
@@ -177,8 +179,15 @@ std::unique_ptr<KeySource> SortInput::keys(bool read_once) {
   return all;
 }
 
-void SortInput::check_unchanged() const {
-  for (const auto& part : parts_) part->file.check_unchanged();
+void SortInput::check_ends() {
+  for (const auto& part : parts_) {
+    part->file.check_unchanged();
+    if (part->stream) part->stream->check_length();
+  }
+}
+
+void SortInput::stop() const {
+  if (stop_) stop_->set();
 }
 
 }  // namespace sweepsort

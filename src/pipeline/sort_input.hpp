@@ -5,6 +5,7 @@
 #include "io/growing_buffer.hpp"
 #include "io/input_file.hpp"
 #include "io/layout.hpp"
+#include "io/stop_event.hpp"
 #include "pipeline/key_source.hpp"
 #include "pipeline/key_stream.hpp"
 #include "sweepsort.hpp"
@@ -53,8 +54,6 @@ class SortInput {
   std::vector<std::string> notes() const;
   const InputFile& file() const { return parts_.front()->file; }
   std::vector<const InputFile*> files() const;
-  /// The names of several inputs, for messages.
-  std::string name() const;
 
   /// What stands before `count` keys in an output of the first input's format.
   std::vector<std::byte> header(uint64_t count) const;
@@ -67,8 +66,11 @@ class SortInput {
   uint64_t count_of(size_t input) const { return parts_[input]->layout().count; }
   size_t inputs() const { return parts_.size(); }
 
-  /// Throws Error if a file changed since it was opened.
-  void check_unchanged() const;
+  /// When all keys were read: throws Error if a file changed since it was opened, or a stream has more than its
+  /// header says.
+  void check_ends();
+  /// Reads of streams, those under way as well, throw Stopped.
+  void stop() const;
 
  private:
   struct Part {
@@ -91,6 +93,7 @@ class SortInput {
   size_t read_parts(std::span<std::byte> to);
 
   FileOptions options_;
+  std::optional<StopEvent> stop_;             // of streams
   std::vector<std::unique_ptr<Part>> parts_;  // whose streams refer to their files
   bool is_stream_ = false;
   size_t part_ = 0;  // that is being read front to back

@@ -30,21 +30,6 @@ constexpr uint64_t least_split_chunk = 2u << 20;
 
 }  // namespace
 
-void PhaseClock::run(Phase phase, uint64_t bytes, const std::function<void(const MovedFunction& moved)>& f) {
-  struct Recorder {
-    std::vector<PhaseTime>& phases;
-    size_t phase;
-    std::chrono::steady_clock::time_point start = std::chrono::steady_clock::now();
-    ~Recorder() {
-      phases[phase].time_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-    }
-  };
-  phases_.push_back({phase, 0, bytes});
-  const Recorder recorder{phases_, phases_.size() - 1};
-  StreamProgress progress(progress_, phase, bytes);
-  f([&](uint64_t moved) { progress.add(moved); });
-}
-
 Bytes memory_budget(const std::optional<Bytes>& asked, const MemoryLimit& limit) {
   if (!asked) return Bytes{limit.available.value / 4 * 3};
   if (*asked > limit.available)
@@ -185,7 +170,7 @@ Fingerprint SortRun::load(SortSession& session, bool read_once, const MovedFunct
   Transfer reading = transfer();
   reading.workers = std::min(reading.workers, most_loaders_);
   const Fingerprint loaded = load_records(source, 0, *context_.input.count(), session, reading, moved);
-  context_.input.check_unchanged();
+  context_.input.check_ends();
   context_.values.check_unchanged();
   return loaded;
 }
@@ -206,21 +191,23 @@ Fingerprint SortRun::load_counted_stream(SortSession& session, const MovedFuncti
     total += part;
     moved(got);
   } while (got == buffer.size());
-  context_.input.check_unchanged();
+  context_.input.check_ends();
   report_.count = total.count;
   context_.outputs.prepare(total.count);
+  complete_plan(1);
   return total;
 }
 
 void SortRun::run_in_memory() {
   const bool read_once = !on_gpu() && options_.repeat == 0 && options_.referee == Referee::none;
-  const uint64_t bytes = context_.input.data_bytes() + context_.values.file_bytes();
   take_sample();
   const auto session = begin_session();
-  clock_.run(Phase::read, bytes, [&](const MovedFunction& moved) {
+  clock_.run(Phase::read, 0, moved_bytes(), [&](const MovedFunction& moved) {
     loaded_ =
         context_.input.count() ? load(*session, read_once, moved) : load_counted_stream(*session, moved);
   });
+  const uint64_t bytes = report_.count * key_bytes(context_.input.type()) + context_.values.file_bytes();
+  clock_.last().bytes = bytes;
   SortSummary summary;
   clock_.run(Phase::sort, bytes, [&](const MovedFunction&) { summary = session->sort(); });
   report_.algorithm = summary.algorithm;
@@ -230,7 +217,8 @@ void SortRun::run_in_memory() {
   if (options_.referee != Referee::none)
     clock_.run(Phase::verify, bytes, [&](const MovedFunction&) { expected.emplace(sort_again()); });
   StoreResult stored;
-  clock_.run(Phase::write, context_.outputs.bytes(), [&](const MovedFunction& moved) {
+  const uint64_t moved_records = report_.count * transfer().shape.bytes();
+  clock_.run(Phase::write, context_.outputs.bytes(), moved_records, [&](const MovedFunction& moved) {
     context_.outputs.start();
     const auto sink = context_.outputs.sink(
         transfer(), expected ? std::as_const(*expected).bytes() : std::span<const std::byte>());
@@ -258,6 +246,14 @@ GrowingBuffer SortRun::sort_again() {
   return copy;
 }
 
+void SortRun::complete_plan(uint64_t runs) {
+  FilePlan& plan = report_.plan;
+  const FileRecord file = file_record(context_);
+  plan.runs = runs;
+  plan.read = file.all_read(report_.count, plan.passes, transfer().shape.bytes());
+  plan.written = file.all_written(report_.count, plan.passes, transfer().shape.bytes());
+}
+
 void SortRun::judge(const StoreResult& stored) {
   const std::string& name = context_.outputs.name();
   const char* const fate =
@@ -275,12 +271,15 @@ void SortRun::judge(const StoreResult& stored) {
 
 void SortRun::repeat() {
   plan_.job.sample.clear();  // with it gets sort, too
-  for (uint32_t run = 0; run < options_.repeat; ++run) {
-    const auto session = begin_session();
-    load(*session, false, {});
-    report_.repeat_s.push_back(session->sort().sort_s);
-  }
-  report_.copy_bandwidth_bytes_s = backends_.front()->copy_bandwidth();
+  report_.repeat_s.clear();  // of a GPU that failed at it
+  clock_.run(Phase::repeat, 0, options_.repeat * moved_bytes(), [&](const MovedFunction& moved) {
+    for (uint32_t run = 0; run < options_.repeat; ++run) {
+      const auto session = begin_session();
+      load(*session, false, moved);
+      report_.repeat_s.push_back(session->sort().sort_s);
+    }
+    report_.copy_bandwidth_bytes_s = backends_.front()->copy_bandwidth();
+  });
 }
 
 }  // namespace sweepsort

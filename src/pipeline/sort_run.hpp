@@ -3,6 +3,7 @@
 
 #include "io/growing_buffer.hpp"
 #include "pipeline/external_sort.hpp"
+#include "pipeline/phase_clock.hpp"
 #include "pipeline/plan.hpp"
 #include "pipeline/sort_file.hpp"
 #include "pipeline/sort_input.hpp"
@@ -10,7 +11,6 @@
 #include "pipeline/sort_values.hpp"
 #include "sweepsort.hpp"
 
-#include <chrono>
 #include <functional>
 #include <limits>
 #include <memory>
@@ -19,22 +19,6 @@
 #include <vector>
 
 namespace sweepsort {
-
-/// The times of phases, and progress within them.
-class PhaseClock {
- public:
-  PhaseClock(std::vector<PhaseTime>& phases, const ProgressFunction& progress)
-      : phases_(phases), progress_(progress) {}
-
-  /// Runs f as a phase; `bytes` is what it moves, if that is known. f gets a function to be told of bytes.
-  void run(Phase phase, uint64_t bytes, const std::function<void(const MovedFunction& moved)>& f);
-  /// Of the phase that ended last.
-  PhaseTime& last() { return phases_.back(); }
-
- private:
-  std::vector<PhaseTime>& phases_;
-  const ProgressFunction& progress_;
-};
 
 struct SortContext {
   const SortEnvironment& environment;
@@ -66,6 +50,8 @@ class SortRun {
   PlanRequest request() const;
   Plan make_plan() const;
   Transfer transfer() const;
+  /// Bytes that all records are on their way through the backend; 0 while nobody knows how many there are.
+  uint64_t moved_bytes() const { return context_.input.count().value_or(0) * transfer().shape.bytes(); }
   void run_in_memory();
   void run_external();
   void take_sample();
@@ -81,6 +67,8 @@ class SortRun {
   void inspect(size_t input, uint64_t first_byte, std::span<const std::byte> before,
                std::span<const std::byte> keys);
   GrowingBuffer sort_again();
+  /// What no plan could say of a stream before it had been read.
+  void complete_plan(uint64_t runs);
   void judge(const StoreResult& stored);
   void repeat();
 

@@ -83,7 +83,8 @@ void SortRun::run_external() {
                                           .memory = plan_.memory_for_runs,
                                           .directories = context_.temporary_directories,
                                           .run_records = plan_.job.count,
-                                          .allow_anonymous = context_.environment.allow_anonymous}});
+                                          .allow_anonymous = context_.environment.allow_anonymous},
+                                .stop_input = [this] { context_.input.stop(); }});
   if (options_.inputs_are_sorted)
     adopt_inputs(sort);
   else
@@ -94,10 +95,9 @@ void SortRun::run_external() {
 }
 
 void SortRun::form_runs(ExternalSort& sort) {
-  const uint64_t bytes = context_.input.data_bytes() + context_.values.file_bytes();
   const auto values = context_.values.source();
   if (const auto count = context_.input.count()) sort.reserve(*count);
-  clock_.run(Phase::runs, bytes, [&](const MovedFunction& moved) {
+  clock_.run(Phase::runs, 0, moved_bytes(), [&](const MovedFunction& moved) {
     if (context_.input.count()) {
       // If the GPU fails, the CPU reads them once more.
       const auto keys = context_.input.keys(!on_gpu());
@@ -105,9 +105,10 @@ void SortRun::form_runs(ExternalSort& sort) {
     } else {
       form_stream_runs(sort, values.get(), moved);
     }
-    context_.input.check_unchanged();
+    context_.input.check_ends();
     context_.values.check_unchanged();
   });
+  clock_.last().bytes = sort.count() * key_bytes(context_.input.type()) + context_.values.file_bytes();
   if (!context_.input.count()) {
     report_.count = sort.count();
     context_.values.check_count(sort.count());
@@ -149,7 +150,7 @@ void SortRun::form_stream_runs(ExternalSort& sort, KeySource* values, const Move
         session.end_put(0);
       }
       there += count;
-      moved(got);
+      moved(count * how.shape.bytes());
     });
     return there;
   });
@@ -207,7 +208,8 @@ void SortRun::merge_streams() {
     so_far.last_key.assign(keys.end() - static_cast<ptrdiff_t>(width), keys.end());
     return got;
   });
-  ExternalSort sort(backends_, {.plan = plan_, .transfer = transfer()});
+  ExternalSort sort(backends_,
+                    {.plan = plan_, .transfer = transfer(), .stop_input = [this] { context_.input.stop(); }});
   // What headers say is believed where it must be: a pipe's header comes first.
   context_.outputs.prepare(context_.outputs.is_ordered() ? input.announced_count() : std::nullopt);
   StoreResult stored;
@@ -216,7 +218,7 @@ void SortRun::merge_streams() {
     report_.count = sort.merge(
         streams, *sink, [&] { context_.outputs.start(); }, moved);
     stored = sink->finish();
-    input.check_unchanged();
+    input.check_ends();
     loaded_ = read_.sum();
   });
   PhaseTime& merge = clock_.last();
@@ -224,6 +226,7 @@ void SortRun::merge_streams() {
   merge.read_s = sort.times().load_s;
   merge.sort_s = sort.times().sort_s;
   merge.write_s = sort.times().store_s;
+  complete_plan(0);
   report_.algorithm = "merge of streams, " + sort.algorithm();
   report_.algorithm_why = sort.algorithm_why();
   judge(stored);
@@ -249,7 +252,7 @@ void SortRun::merge(ExternalSort& sort) {
     sort.merge(*sink, moved);
     stored = sink->finish();
     if (options_.inputs_are_sorted) {
-      context_.input.check_unchanged();
+      context_.input.check_ends();
       loaded_ = read_.sum();
     }
   });
@@ -259,10 +262,7 @@ void SortRun::merge(ExternalSort& sort) {
   merge.sort_s = all.sort_s - before.sort_s;
   merge.write_s = all.store_s - before.store_s;
   if (plan_.runs == 0) {  // a stream: nobody could plan these
-    report_.plan.runs = runs;
-    const FileRecord file = file_record(context_);
-    report_.plan.read = file.all_read(sort.count(), report_.plan.passes, transfer().shape.bytes());
-    report_.plan.written = file.all_written(sort.count(), report_.plan.passes, transfer().shape.bytes());
+    complete_plan(runs);
     report_.plan.temporary = sort.spilled();
   }
   judge(stored);

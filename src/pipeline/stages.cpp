@@ -1,12 +1,12 @@
 // stages.cpp - three turnstiles in a row.
 #include "pipeline/stages.hpp"
 
+#include "core/clock.hpp"
 #include "core/first_failure.hpp"
 #include "core/turnstile.hpp"
 #include "io/parallel_chunks.hpp"
 
 #include <atomic>
-#include <chrono>
 
 namespace sweepsort {
 namespace {
@@ -17,9 +17,9 @@ class Stage {
   template <class Work>
   auto pass(uint64_t item, Work&& work) {
     door_.wait(item);
-    const auto start = std::chrono::steady_clock::now();
+    const auto start = Clock::now();
     const auto result = work();
-    busy_s_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    busy_s_ += seconds_since(start);
     door_.pass(item);
     return result;
   }
@@ -55,6 +55,7 @@ StageTimes run_stages(uint32_t lanes, const Stages& stages) {
       load.cancel();
       sort.cancel();
       store.cancel();
+      if (stages.cancel) stages.cancel();
       return false;
     }
   };

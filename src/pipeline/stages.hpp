@@ -18,6 +18,8 @@ struct Stages {
   std::function<bool(uint32_t lane, uint64_t item)> load;
   std::function<void(uint32_t lane, uint64_t item)> sort;
   std::function<void(uint32_t lane, uint64_t item)> store;
+  /// Called when one of them failed: wakes those that wait for what may never come.
+  std::function<void()> cancel = {};
 };
 
 /// How long each stage was at work.

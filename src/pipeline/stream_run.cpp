@@ -60,6 +60,11 @@ WhereOptions where_for(ScanAlgorithm algorithm, const WhereOptions& where) {
   return result;
 }
 
+void require_file_to_repeat(const ChunkReader& input, uint32_t repeat) {
+  if (repeat != 0 && input.is_stream())
+    throw UsageError("--repeat needs a file: what came through a pipe is not kept", "name a file");
+}
+
 void run_stream(uint32_t workers, const TurnFunction& f, const std::function<void()>& cancel) {
   FirstFailure failure;
   const auto guarded = [&](uint32_t worker, uint64_t index) {
@@ -73,18 +78,6 @@ void run_stream(uint32_t workers, const TurnFunction& f, const std::function<voi
   };
   parallel_turns(workers, guarded);
   failure.rethrow();
-}
-
-StreamProgress::StreamProgress(ProgressFunction progress, Phase phase, uint64_t total)
-    : progress_(std::move(progress)), phase_(phase), total_(total) {
-  if (progress_) progress_(phase_, 0, total_);
-}
-
-void StreamProgress::add(uint64_t bytes) {
-  if (!progress_) return;
-  const std::lock_guard lock(mutex_);
-  done_ += bytes;
-  progress_(phase_, done_, total_);
 }
 
 }  // namespace sweepsort

@@ -35,22 +35,11 @@ BackendDecision choose_stream_backend(uint64_t input_bytes, uint64_t output_byte
 /// contradictions.
 WhereOptions where_for(ScanAlgorithm algorithm, const WhereOptions& where);
 
+/// Throws UsageError if the input is to be passed through more than once and cannot be.
+void require_file_to_repeat(const ChunkReader& input, uint32_t repeat);
+
 /// Calls f(worker, index) for index 0, 1, ... until it returns false, by `workers` threads. When one throws,
 /// `cancel` is called, which must wake those that wait for it; the first exception is thrown again here.
 void run_stream(uint32_t workers, const TurnFunction& f, const std::function<void()>& cancel);
-
-/// Adds up what the workers have done, for a ProgressFunction.
-class StreamProgress {
- public:
-  StreamProgress(ProgressFunction progress, Phase phase, uint64_t total);
-  void add(uint64_t bytes);
-
- private:
-  ProgressFunction progress_;
-  Phase phase_;
-  uint64_t total_;
-  std::mutex mutex_;
-  uint64_t done_ = 0;
-};
 
 }  // namespace sweepsort

@@ -11,6 +11,7 @@
 #include "core/fingerprint.hpp"
 #include "io/parallel_chunks.hpp"
 #include "pipeline/key_source.hpp"
+#include "pipeline/phase_clock.hpp"
 
 #include <cstdint>
 #include <functional>
@@ -29,9 +30,6 @@ struct Transfer {
   size_t chunk_bytes = 8u << 20;  // of the wider column
   uint64_t secret = 0;
 };
-
-/// Of how many bytes more a transfer is done; called by several threads at once.
-using MovedFunction = std::function<void(uint64_t bytes)>;
 
 /// A chunk of records.
 struct RecordChunk {
