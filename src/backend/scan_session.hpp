@@ -77,7 +77,7 @@ struct ReduceResult {
   std::string algorithm;
 };
 
-/// One search through data that passes through, in any order of chunks.
+/// One search through data that passes through, in any order of chunks that rises for each worker.
 class ReduceSession {
  public:
   virtual ~ReduceSession() = default;

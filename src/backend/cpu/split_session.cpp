@@ -342,8 +342,12 @@ bool may_split(const SortJob& job, const CpuTuning& tuning) {
 }
 
 Bytes most_split_memory(const SortJob& job, const CpuTuning& tuning) {
-  return {
-      static_cast<uint64_t>((1 + tuning.split_extra) * static_cast<double>(job.count * key_bytes(job.type)))};
+  // If the sample misleads, one bucket has all keys: they are in blocks, are gathered, and sorted in a workspace.
+  const uint64_t keys = job.count * key_bytes(job.type);
+  const size_t workspace = key_bytes(job.type) == 4
+                               ? RadixWorkspace<uint32_t, NoValue>::bytes(1, job.count, tuning)
+                               : RadixWorkspace<uint64_t, NoValue>::bytes(1, job.count, tuning);
+  return {static_cast<uint64_t>((1 + tuning.split_extra) * static_cast<double>(keys)) + workspace};
 }
 
 std::unique_ptr<SortSession> make_split_session(const SortJob& job, uint32_t threads,
