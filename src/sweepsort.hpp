@@ -1,8 +1,19 @@
 // sweepsort.hpp - the public library: sort, scan and search files and spans of integers and floats, on the
 // GPU or the CPU.
 //
-// Every function throws sweepsort::Error (message + hint) and leaves inputs and existing outputs alone when
-// it does.
+//     std::vector<uint64_t> keys = ...;
+//     sweepsort::sort(keys, {.order = sweepsort::Order::descending});
+//     const auto report = sweepsort::sort_file("in.u64", "out.u64", {.overwrite = true});
+//
+// Errors: sweepsort::Error (message and hint; UsageError for options that contradict each other); of the system
+// std::bad_alloc and std::system_error; and whatever a callback of yours throws. A function that takes names of
+// files then leaves inputs and existing outputs alone. What a span holds is then unspecified where it was to be
+// written.
+// Threads: any number of calls may run at once; each has threads of its own (WhereOptions::threads) until it
+// returns. Callbacks are called by these, one at a time, and by the caller's.
+// Processes: a replaced output is named by a child process (vfork), which the call waits for.
+// GPU: BackendChoice::automatic takes one where that is faster, the copies there and back included; a GPU that
+// fails is replaced by the CPU.
 #pragma once
 
 #include "core/algorithm.hpp"
@@ -143,7 +154,7 @@ CheckReport check_file(const std::string& input, const CheckOptions& options = {
 
 struct GenerateOptions {
   std::string distribution = "uniform";  // a name from datasets/distributions.hpp
-  KeyType type = KeyType::u32;
+  KeyType type = KeyType::u32;           // whatever the output's name says
   uint64_t count = 0;
   uint64_t seed = 1;
   FileFormat format = FileFormat::automatic;  // by the output's name, else raw
@@ -217,31 +228,36 @@ struct SortOptions {
   SortAlgorithm algorithm = SortAlgorithm::automatic;
 };
 
-/// Sorts in place. Keys: the ten key types.
-template <class Key>
-void sort(std::span<Key> keys, const SortOptions& options = {});
+/// Sorts in place. Keys: the ten key types. Of memory the CPU takes little more than the keys have; pairs take as much
+/// again.
+template <ContiguousRange Keys>
+void sort(Keys&& keys, const SortOptions& options = {});
 
 /// Sorts keys in place and applies the same permutation to the values; stable. Values: 4 or 8 bytes,
-/// trivially copyable. The spans have the same length, else Error.
-template <class Key, class Value>
-void sort_pairs(std::span<Key> keys, std::span<Value> values, const SortOptions& options = {});
+/// trivially copyable. Both have the same length, else Error.
+template <ContiguousRange Keys, ContiguousRange Values>
+void sort_pairs(Keys&& keys, Values&& values, const SortOptions& options = {});
 
 namespace detail {
 void sort_bytes(KeyType type, uint64_t count, std::span<std::byte> keys, std::span<std::byte> values,
                 uint32_t value_bytes, const SortOptions& options);
 }
 
-template <class Key>
-void sort(std::span<Key> keys, const SortOptions& options) {
-  detail::sort_bytes(key_type_of<Key>(), keys.size(), std::as_writable_bytes(keys), {}, 0, options);
+template <ContiguousRange Keys>
+void sort(Keys&& keys, const SortOptions& options) {
+  const std::span all(keys);
+  detail::sort_bytes(key_type_of<ElementOf<Keys>>(), all.size(), std::as_writable_bytes(all), {}, 0, options);
 }
 
-template <class Key, class Value>
-void sort_pairs(std::span<Key> keys, std::span<Value> values, const SortOptions& options) {
+template <ContiguousRange Keys, ContiguousRange Values>
+void sort_pairs(Keys&& keys, Values&& values, const SortOptions& options) {
+  using Value = ElementOf<Values>;
   static_assert(std::is_trivially_copyable_v<Value> && (sizeof(Value) == 4 || sizeof(Value) == 8));
-  if (keys.size() != values.size()) throw Error("sort_pairs: keys and values differ in length");
-  detail::sort_bytes(key_type_of<Key>(), keys.size(), std::as_writable_bytes(keys),
-                     std::as_writable_bytes(values), sizeof(Value), options);
+  const std::span all_keys(keys);
+  const std::span all_values(values);
+  if (all_keys.size() != all_values.size()) throw Error("sort_pairs: keys and values differ in length");
+  detail::sort_bytes(key_type_of<ElementOf<Keys>>(), all_keys.size(), std::as_writable_bytes(all_keys),
+                     std::as_writable_bytes(all_values), sizeof(Value), options);
 }
 
 }  // namespace sweepsort

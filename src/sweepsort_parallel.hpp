@@ -1,11 +1,13 @@
 // sweepsort_parallel.hpp - scans with an operator of the caller's, and the smallest value of a function, by
-// all threads of the CPU. Part of sweepsort.hpp.
+// all threads of the CPU. Part of sweepsort.hpp. Say sweepsort:: in front: of arguments from std the compiler looks at
+// std::inclusive_scan as well.
 #pragma once
 
 #include "core/error.hpp"
 #include "core/first_failure.hpp"
 #include "core/team.hpp"
 #include "core/turnstile.hpp"
+#include "sweepsort_types.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -20,13 +22,12 @@ namespace sweepsort {
 /// out[i] = in[0] op in[1] op ... op in[i]. `op` is associative, op(a, op(b, c)) == op(op(a, b), c), and need
 /// not be commutative: a is always what stands before b. It is called by several threads at once. T: any
 /// trivially copyable type. `out` has the length of `in` and may be the same memory. threads 0: all.
-template <class T, class Op>
-void inclusive_scan(std::span<const T> in, std::span<T> out, Op op, uint32_t threads = 0);
+template <ContiguousRange In, ContiguousRange Out, class Op>
+void inclusive_scan(const In& in, Out&& out, Op op, uint32_t threads = 0);
 
 /// out[i] = initial op in[0] op ... op in[i - 1], and out[0] = initial.
-template <class T, class Op>
-void exclusive_scan(std::span<const T> in, std::span<T> out, std::type_identity_t<T> initial, Op op,
-                    uint32_t threads = 0);
+template <ContiguousRange In, ContiguousRange Out, class Op>
+void exclusive_scan(const In& in, Out&& out, ElementOf<In> initial, Op op, uint32_t threads = 0);
 
 template <class Value>
 struct Argmin {
@@ -93,15 +94,14 @@ bool is_less(const Value& a, const Value& b) {
 
 }  // namespace detail
 
-template <class T, class Op>
-void inclusive_scan(std::span<const T> in, std::span<T> out, Op op, uint32_t threads) {
-  detail::scan_blocks<false, T>(in, out, std::nullopt, op, threads);
+template <ContiguousRange In, ContiguousRange Out, class Op>
+void inclusive_scan(const In& in, Out&& out, Op op, uint32_t threads) {
+  detail::scan_blocks<false, ElementOf<In>>(in, out, std::nullopt, op, threads);
 }
 
-template <class T, class Op>
-void exclusive_scan(std::span<const T> in, std::span<T> out, std::type_identity_t<T> initial, Op op,
-                    uint32_t threads) {
-  detail::scan_blocks<true, T>(in, out, initial, op, threads);
+template <ContiguousRange In, ContiguousRange Out, class Op>
+void exclusive_scan(const In& in, Out&& out, ElementOf<In> initial, Op op, uint32_t threads) {
+  detail::scan_blocks<true, ElementOf<In>>(in, out, initial, op, threads);
 }
 
 template <class F>

@@ -112,8 +112,8 @@ struct ScanOptions {
 /// but may not otherwise overlap it. Both: the ten key types; Out holds every value of In. After an overflow
 /// the content of `out` is unspecified. `automatic` runs on the CPU: moving the data to a GPU and back takes
 /// longer.
-template <class In, class Out>
-void scan(std::span<const In> in, std::span<Out> out, const ScanOptions& options = {});
+template <ContiguousRange In, ContiguousRange Out>
+void scan(const In& in, Out&& out, const ScanOptions& options = {});
 
 template <class Key>
 struct Found {
@@ -122,10 +122,10 @@ struct Found {
 };
 
 /// Throws Error if there are no keys.
-template <class Key>
-Found<Key> min_element(std::span<const Key> keys, const WhereOptions& where = {});
-template <class Key>
-Found<Key> max_element(std::span<const Key> keys, const WhereOptions& where = {});
+template <ContiguousRange Keys>
+Found<ElementOf<Keys>> min_element(const Keys& keys, const WhereOptions& where = {});
+template <ContiguousRange Keys>
+Found<ElementOf<Keys>> max_element(const Keys& keys, const WhereOptions& where = {});
 
 namespace detail {
 void scan_bytes(KeyType type, KeyType output_type, std::span<const std::byte> in, std::span<std::byte> out,
@@ -143,21 +143,24 @@ Found<Key> find_extreme(std::span<const Key> keys, Extreme extreme, const WhereO
 }
 }  // namespace detail
 
-template <class In, class Out>
-void scan(std::span<const In> in, std::span<Out> out, const ScanOptions& options) {
-  static_assert(can_widen(key_type_of<In>(), key_type_of<Out>()), "Out cannot hold every value of In");
-  if (in.size() != out.size()) throw Error("scan: input and output differ in length");
-  detail::scan_bytes(key_type_of<In>(), key_type_of<Out>(), std::as_bytes(in), std::as_writable_bytes(out),
-                     options);
+template <ContiguousRange In, ContiguousRange Out>
+void scan(const In& in, Out&& out, const ScanOptions& options) {
+  constexpr KeyType from = key_type_of<ElementOf<In>>(), to = key_type_of<ElementOf<Out>>();
+  static_assert(can_widen(from, to), "Out cannot hold every value of In");
+  const std::span input(in);
+  const std::span output(out);
+  if (input.size() != output.size()) throw Error("scan: input and output differ in length");
+  detail::scan_bytes(from, to, std::as_bytes(input), std::as_writable_bytes(output), options);
 }
 
-template <class Key>
-Found<Key> min_element(std::span<const Key> keys, const WhereOptions& where) {
-  return detail::find_extreme(keys, Extreme::min, where);
+template <ContiguousRange Keys>
+Found<ElementOf<Keys>> min_element(const Keys& keys, const WhereOptions& where) {
+  return detail::find_extreme(std::span<const ElementOf<Keys>>(keys), Extreme::min, where);
 }
-template <class Key>
-Found<Key> max_element(std::span<const Key> keys, const WhereOptions& where) {
-  return detail::find_extreme(keys, Extreme::max, where);
+
+template <ContiguousRange Keys>
+Found<ElementOf<Keys>> max_element(const Keys& keys, const WhereOptions& where) {
+  return detail::find_extreme(std::span<const ElementOf<Keys>>(keys), Extreme::max, where);
 }
 
 }  // namespace sweepsort

@@ -3,11 +3,19 @@
 
 #include <cstdint>
 #include <functional>
+#include <ranges>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace sweepsort {
+
+/// What lies in memory one element behind the other and knows its length: std::span, std::vector, std::array, an
+/// array.
+template <class Range>
+concept ContiguousRange = std::ranges::contiguous_range<Range> && std::ranges::sized_range<Range>;
+template <ContiguousRange Range>
+using ElementOf = std::ranges::range_value_t<Range>;
 
 enum class BackendChoice : uint8_t { automatic, cuda, cpu };
 

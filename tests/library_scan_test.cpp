@@ -14,11 +14,6 @@ using Catch::Matchers::ContainsSubstring;
 
 namespace {
 
-template <class T>
-std::span<const T> view(const std::vector<T>& elements) {
-  return elements;
-}
-
 /// x -> a x + b modulo 2^32; the product is "first left, then right", which is associative and not
 /// commutative.
 struct Affine {
@@ -44,11 +39,11 @@ template <class T, class Op>
 void check_operator(const std::vector<T>& in, T initial, Op op) {
   for (const uint32_t threads : {1u, 2u, 7u}) {
     std::vector<T> out = in;
-    inclusive_scan<T>(view(in), out, op, threads);
+    sweepsort::inclusive_scan(in, out, op, threads);
     for (size_t i = 0; i < in.size(); ++i)
       if (out[i] != (i == 0 ? in[0] : op(out[i - 1], in[i]))) FAIL("inclusive, element " << i);
     out = in;
-    exclusive_scan<T>(view(out), out, initial, op, threads);  // in place
+    sweepsort::exclusive_scan(out, out, initial, op, threads);  // in place
     for (size_t i = 0; i < in.size(); ++i)
       if (out[i] != (i == 0 ? initial : op(out[i - 1], in[i - 1]))) FAIL("exclusive, element " << i);
   }
@@ -88,14 +83,14 @@ TEST_CASE("what an operator throws arrives, and nobody waits for ever") {
     return a + b;
   };
   for (const uint32_t threads : {1u, 4u})
-    CHECK_THROWS_WITH(inclusive_scan<uint32_t>(in, out, picky, threads), "two");
+    CHECK_THROWS_WITH(sweepsort::inclusive_scan(in, out, picky, threads), "two");
 }
 
 TEST_CASE("spans of different lengths are refused") {
   const std::vector<uint32_t> in(3);
   std::vector<uint32_t> out(2);
-  CHECK_THROWS_AS(scan<uint32_t>(view(in), std::span(out)), Error);
-  CHECK_THROWS_AS(inclusive_scan<uint32_t>(in, out, std::plus<>()), Error);
+  CHECK_THROWS_AS(sweepsort::scan(in, out), Error);
+  CHECK_THROWS_AS(sweepsort::inclusive_scan(in, out, std::plus<>()), Error);
 }
 
 TEST_CASE("a span is scanned by every operator, and into a wider type") {
@@ -103,51 +98,51 @@ TEST_CASE("a span is scanned by every operator, and into a wider type") {
   std::vector<uint16_t> out(in.size());
   for (const ScanOp op : {ScanOp::min, ScanOp::max, ScanOp::bit_xor})
     for (const ScanKind kind : {ScanKind::inclusive, ScanKind::exclusive}) {
-      scan(view(in), std::span(out), {.op = op, .kind = kind});
+      scan(in, out, {.op = op, .kind = kind});
       CHECK(out == expected_scan<uint16_t>(in, op, kind));
     }
   std::vector<uint64_t> sums(in.size());
-  scan(view(in), std::span(sums));
+  scan(in, sums);
   CHECK(sums == expected_scan<uint64_t>(in, ScanOp::sum, ScanKind::inclusive));
 }
 
 TEST_CASE("an overflow of a span names the place, unless it may wrap") {
   const std::vector<uint8_t> in{100, 100, 100};
   std::vector<uint8_t> out(3);
-  CHECK_THROWS_WITH(scan(view(in), std::span(out)), ContainsSubstring("overflows u8 at element 2"));
-  scan(view(in), std::span(out), {.wrap = true});
+  CHECK_THROWS_WITH(scan(in, out), ContainsSubstring("overflows u8 at element 2"));
+  scan(in, out, {.wrap = true});
   CHECK(out == std::vector<uint8_t>{100, 200, 44});
-  scan(view(in), std::span(out), {.kind = ScanKind::exclusive});
+  scan(in, out, {.kind = ScanKind::exclusive});
   CHECK(out == std::vector<uint8_t>{0, 100, 200});
 }
 
 TEST_CASE("spans that overlap without being the same are refused") {
   std::vector<uint32_t> memory(10, 1);
   const std::span all(memory);
-  CHECK_THROWS_WITH(scan(std::span<const uint32_t>(all.first(9)), all.last(9)), ContainsSubstring("overlap"));
+  CHECK_THROWS_WITH(scan(std::span(all.first(9)), all.last(9)), ContainsSubstring("overlap"));
   CHECK_THROWS_WITH(scan(std::span<const uint8_t>(reinterpret_cast<uint8_t*>(memory.data()), 10), all),
                     ContainsSubstring("overlap"));
-  scan(std::span<const uint32_t>(all), all);
+  scan(all, all);
   CHECK(memory.back() == 10);
 }
 
 TEST_CASE("an algorithm and a backend that contradict each other are refused") {
   const std::vector<uint32_t> in(3, 1);
   std::vector<uint32_t> out(3);
-  CHECK_THROWS_AS(scan(view(in), std::span(out),
-                       {.where = {.backend = BackendChoice::cpu}, .algorithm = ScanAlgorithm::lookback}),
-                  UsageError);
-  CHECK_THROWS_AS(scan(view(in), std::span(out),
-                       {.where = {.backend = BackendChoice::cuda}, .algorithm = ScanAlgorithm::sequential}),
-                  UsageError);
+  CHECK_THROWS_AS(
+      scan(in, out, {.where = {.backend = BackendChoice::cpu}, .algorithm = ScanAlgorithm::lookback}),
+      UsageError);
+  CHECK_THROWS_AS(
+      scan(in, out, {.where = {.backend = BackendChoice::cuda}, .algorithm = ScanAlgorithm::sequential}),
+      UsageError);
 }
 
 TEST_CASE("the extremes of a span come with their first places") {
   const std::vector<double> in{3, std::nan(""), -1, 7, -1, 7};
-  CHECK(min_element(view(in)).value == -1);
-  CHECK(min_element(view(in)).index == 2);
-  CHECK(max_element(view(in)).value == 7);
-  CHECK(max_element(view(in)).index == 3);
+  CHECK(min_element(in).value == -1);
+  CHECK(min_element(in).index == 2);
+  CHECK(max_element(in).value == 7);
+  CHECK(max_element(in).index == 3);
   CHECK_THROWS_AS(min_element(std::span<const double>()), Error);
 }
 
