@@ -302,6 +302,29 @@ TEST_CASE("an archive of arrays is refused, and a file that only has its name is
   CHECK(layout_of(as_bytes("0123"), 4, "x.npz", {.type = KeyType::u32}).count == 1);
 }
 
+TEST_CASE(
+    "what is compressed, text or a table by its name and its first bytes is refused, and keys never are") {
+  const auto refused = [](const char* text, const std::string& name) {
+    const auto bytes = as_bytes(text);
+    CHECK_THROWS_WITH(layout_of(bytes, 8, name, {.type = KeyType::u32}),
+                      !ContainsSubstring("left over") && ContainsSubstring(name));
+    CHECK(layout_of(bytes, 8, name, {.format = FileFormat::raw, .type = KeyType::u32}).count == 2);
+    CHECK(layout_of(bytes, 8, name, {.type = KeyType::u32, .read_bytes = 8}).count == 2);
+    CHECK(layout_of(bytes, 8, "x.u32").count == 2);
+    CHECK(layout_of(as_bytes("\x01\x02\x03\x04\x05\x06\x07\x08"), 8, name, {.type = KeyType::u32}).count ==
+          2);
+  };
+  refused("\x1f\x8b\x08 gzip", "x.u32.gz");
+  refused("\x28\xb5\x2f\xfd....", "x.zst");
+  refused("\xfd\x37zXZ...", "x.xz");
+  refused("BZh91AY&", "x.bz2");
+  refused("PK\x03\x04 zip", "x.zip");
+  refused("\x89HDF....", "x.h5");
+  refused("PAR1....", "x.parquet");
+  refused("1\n2\n3\n4\n", "x.txt");
+  refused("1,2,3,4\n", "x.csv");
+}
+
 TEST_CASE("a SOSD file whose count does not match its size is refused") {
   const auto find = [](uint64_t count, uint64_t bytes, KeyType type = KeyType::u64) {
     std::vector<std::byte> file(8);

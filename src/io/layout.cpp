@@ -61,9 +61,7 @@ class LayoutFinder {
       note(fmt::format("{}: format npy, by its first bytes", name_));
       return FileFormat::npy;
     }
-    if (is_archive())
-      throw Error(name_ + ": a .npz archive, which may hold several arrays",
-                  "unzip it: each array in it is a .npy file");
+    if (!options_.has_window()) refuse_other_formats();
     if (name_.ends_with(".npy") && !options_.has_window())
       throw Error(name_ + ": not a .npy file: the magic number is missing",
                   "--format raw if it holds bare keys");
@@ -74,11 +72,37 @@ class LayoutFinder {
     return FileFormat::raw;
   }
 
-  /// numpy.savez writes .npy files into a zip archive.
-  bool is_archive() const {
-    constexpr std::string_view magic = "PK\x03\x04";
-    return name_.ends_with(".npz") && prefix_.size() >= magic.size() &&
-           std::memcmp(prefix_.data(), magic.data(), magic.size()) == 0;
+  /// Files whose name and first bytes say that they hold something else: sorted, they would be garbage. Keys may begin
+  /// with any bytes, so the name must say it, too.
+  void refuse_other_formats() const {
+    struct Other {
+      std::string_view ending, magic, what, hint;
+    };
+    constexpr const char* or_bare_keys = "; --format raw if it holds bare keys";
+    constexpr std::string_view as_array = "write its numbers as a .npy file first, as numpy.save does";
+    constexpr Other others[] = {
+        {".npz", "PK\x03\x04", "a .npz archive, which may hold several arrays",
+         "unzip it: each array in it is a .npy file"},
+        {".gz", "\x1f\x8b", "compressed", "pipe it in: gzip -dc {0} | sweepsort ... -"},
+        {".zst", "\x28\xb5\x2f\xfd", "compressed", "pipe it in: zstd -dc {0} | sweepsort ... -"},
+        {".xz", "\xfd\x37zXZ", "compressed", "pipe it in: xz -dc {0} | sweepsort ... -"},
+        {".bz2", "BZh", "compressed", "pipe it in: bzip2 -dc {0} | sweepsort ... -"},
+        {".lz4", "\x04\x22\x4d\x18", "compressed", "pipe it in: lz4 -dc {0} | sweepsort ... -"},
+        {".zip", "PK\x03\x04", "compressed", "pipe it in: unzip -p {0} | sweepsort ... -"},
+        {".h5", "\x89HDF", "an HDF5 file", as_array},
+        {".hdf5", "\x89HDF", "an HDF5 file", as_array},
+        {".parquet", "PAR1", "a Parquet file", as_array},
+    };
+    const std::string_view begin(reinterpret_cast<const char*>(prefix_.data()), prefix_.size());
+    for (const Other& other : others)
+      if (name_.ends_with(other.ending) && begin.starts_with(other.magic))
+        throw Error(fmt::format("{}: {}", name_, other.what),
+                    fmt::format(fmt::runtime(other.hint), name_) + or_bare_keys);
+    const auto is_text = [](char c) { return (c >= ' ' && c <= '~') || c == '\n' || c == '\r' || c == '\t'; };
+    const bool says_text = name_.ends_with(".txt") || name_.ends_with(".csv") || name_.ends_with(".tsv");
+    if (says_text && !begin.empty() && std::ranges::all_of(begin, is_text))
+      throw Error(name_ + ": text, and keys are binary",
+                  fmt::format("{}; sort -n sorts text{}", as_array, or_bare_keys));
   }
 
   /// Of a format with a header: the options that read its keys as those of a raw file.

@@ -45,6 +45,9 @@ SpillFile::SpillFile(const std::string& directory, bool allow_anonymous) {
   if (!file && errno == EACCES)
     throw Error(directory + ": cannot create a temporary file in it: permission denied",
                 "-T names another directory");
+  if (!file && (errno == ENOENT || errno == ENOTDIR))
+    throw Error(directory + ": no directory for temporary files",
+                "-T names another; where it is not given, $TMPDIR does");
   if (!file) throw system_error(directory, "create a temporary file in it", errno);
   // What is read in small pieces is single keys, in no order: reading ahead would only fill the cache.
   ::posix_fadvise(file.get(), 0, 0, POSIX_FADV_RANDOM);
