@@ -98,6 +98,8 @@ struct SortReport {
   Endian endian = Endian::little;  // of the keys in the files
   uint32_t value_bytes = 0;        // of each value that travelled; 0: none
   FileFormat values_format = FileFormat::raw;
+  FileFormat output_format =
+      FileFormat::raw;  // the input's; of a permutation what the output's name says, else the same
   uint64_t input_bytes = 0;
   uint64_t output_bytes = 0;
   std::string backend;        // "cpu", "cuda"

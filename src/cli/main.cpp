@@ -1,10 +1,13 @@
 // main.cpp - the table of commands, and the one place that turns an error into a message and an exit code.
 #include "cli/command.hpp"
 #include "cli/help.hpp"
+#include "cli/manual.hpp"
 #include "cli/signals.hpp"
 #include "cli/terminal.hpp"
 #include "core/error.hpp"
 #include "core/suggest.hpp"
+
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
@@ -19,6 +22,13 @@ namespace {
 
 constexpr std::array commands{&sort_command,  &scan_command,     &min_command,
                               &check_command, &generate_command, &info_command};
+
+struct Document {
+  std::string_view option;  // of help
+  std::string (*text)();
+};
+constexpr Document documents[] = {
+    {"--man", manual_page}, {"--bash", bash_completion}, {"--fish", fish_completion}};
 
 const Command& wanted_command(const std::string& word) {
   const Command* command = find_command(word);
@@ -40,7 +50,11 @@ ExitCode run(std::span<const std::string> words, std::string& where) {
   const std::string& first = words[0];
   if (first == "--version" || first == "-V") return answer(version_text()), ExitCode::done;
   const bool for_help = first == "help" || first == "-h" || first == "--help";
-  if (for_help && (words.size() == 1 || words[1] == "help")) return answer(overview()), ExitCode::done;
+  if (for_help && (words.size() == 1 || words[1] == "help"))
+    return answer(fmt::format("{}\nexit codes:\n{}", overview(), exit_codes)), ExitCode::done;
+  if (for_help)
+    for (const auto& [option, text] : documents)
+      if (words[1] == option) return answer(text()), ExitCode::done;
   const Command& command = wanted_command(for_help ? words[1] : first);
   if (for_help || asks_for_help(words.subspan(1))) return answer(command_help(command)), ExitCode::done;
   where = command.name;

@@ -93,7 +93,12 @@ uint32_t read_threads(const Arguments& arguments) {
 }
 
 WhereOptions read_where_options(const Arguments& arguments) {
-  return {.backend = read_choice(arguments, "backend", backends, BackendChoice::automatic),
+  const BackendChoice backend = read_choice(arguments, "backend", backends, BackendChoice::automatic);
+  for (const std::string_view of_gpu : {"device", "gpu-memory"})
+    if (backend == BackendChoice::cpu && arguments.has(of_gpu))
+      throw UsageError(fmt::format("--{} is of GPUs, and --backend cpu uses none", of_gpu),
+                       "leave one of them out");
+  return {.backend = backend,
           .devices = read_devices(arguments.find("device").value_or("0")),
           .threads = read_threads(arguments)};
 }

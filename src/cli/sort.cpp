@@ -121,7 +121,7 @@ void note_misleading_names(const Arguments& arguments, const std::string& output
   const bool is_permutation = options.result == SortResult::permutation;
   const KeyType position = report.count <= uint64_t{1} << 32 ? KeyType::u32 : KeyType::u64;
   const Contents keys{report.type, report.format, report.endian};
-  const Contents positions{position, report.format};
+  const Contents positions{position, report.output_format};
   note_misleading_name("sort", arguments, output, is_permutation ? positions : keys);
   note_misleading_name("sort", arguments, options.counts_output,
                        {KeyType::u64, format_from_name(options.counts_output)});

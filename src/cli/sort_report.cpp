@@ -137,6 +137,7 @@ nlohmann::ordered_json sort_json(const SortReport& report, const std::vector<std
           {"inputs", inputs},
           {"output", output},
           {"format", name(report.format)},
+          {"output_format", name(report.output_format)},
           {"type", name(report.type)},
           {"order", name(options.order)},
           {"count", report.count},

@@ -194,7 +194,7 @@ std::unique_ptr<Output> open_output(const std::string& path, const OutputOptions
   const std::string name = path.empty() && options.input ? options.input->path() : path;
   if (options.in_place && options.input && !options.input->is_regular())
     throw Error(options.input->name() + ": only a regular file can be replaced in place");
-  if (name.empty() || name.ends_with('/')) throw UsageError(name + ": not a file name");
+  if (name.empty() || name.ends_with('/')) throw UsageError(name + ": not a file name", "name a file in it");
 
   struct stat status {};
   // Before the links are followed: /dev/stdout is one to a pipe, which has no path.

@@ -170,6 +170,7 @@ class SortFileRun {
       report_.type = input_.type();
       report_.format = input_.format();
       report_.endian = input_.endian();
+      report_.output_format = outputs_.format();
       if (values_.file() != nullptr) report_.value_bytes = values_.bytes();
       report_.values_format = values_.format();
       if (input_.count()) outputs_.prepare(report_.count);
@@ -195,6 +196,7 @@ class SortFileRun {
       report_.type = input_.type();
       report_.format = input_.format();
       report_.endian = input_.endian();
+      report_.output_format = outputs_.format();
     } else {
       run.run();
     }

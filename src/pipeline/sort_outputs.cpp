@@ -36,9 +36,15 @@ SortOutputs::SortOutputs(const SortInput& input, const SortValues& values, const
   second_.emplace(File{.output = open_output(second, how)});
 }
 
+FileFormat SortOutputs::format() const {
+  if (options_.result != SortResult::permutation) return input_.format();
+  const FileFormat named = format_from_name(name());
+  return named != FileFormat::raw || type_from_name(name()) ? named : input_.format();
+}
+
 std::vector<std::byte> SortOutputs::main_header(uint64_t count, size_t least_bytes) const {
   if (options_.result == SortResult::permutation)
-    return new_header(input_.format(), main_.element_bytes == 4 ? KeyType::u32 : KeyType::u64, Endian::little,
+    return new_header(format(), main_.element_bytes == 4 ? KeyType::u32 : KeyType::u64, Endian::little,
                       count);
   if (!is_count_late_) return input_.header(count);
   return new_header(input_.format(), input_.type(), input_.endian(), count, least_bytes);

@@ -34,6 +34,8 @@ class SortOutputs {
   void give_names();
 
   const std::string& name() const { return main_.output->name(); }
+  /// The input's; of positions, whose type is another, what the output's name says, if it says anything.
+  FileFormat format() const;
   bool is_ordered() const { return main_.output->is_ordered(); }
   /// Something may have gone into a pipe: there is no second try.
   bool has_streamed() const;

@@ -1,0 +1,148 @@
+// manual.cpp - roff, bash and fish.
+#include "cli/manual.hpp"
+
+#include "cli/command.hpp"
+#include "cli/help.hpp"
+#include "sweepsort.hpp"
+
+#include <fmt/format.h>
+
+#include <sstream>
+#include <string_view>
+
+namespace sweepsort::cli {
+namespace {
+
+/// One line, single blanks.
+std::string joined(std::string_view text) {
+  std::istringstream words{std::string(text)};
+  std::string line;
+  for (std::string word; words >> word;) line += (line.empty() ? "" : " ") + word;
+  return line;
+}
+
+/// A line of text that roff takes for nothing else.
+std::string roff(std::string_view text) {
+  std::string safe = text.starts_with('.') || text.starts_with('\'') ? "\\&" : "";
+  for (const char c : text) {
+    if (c == '\\')
+      safe += "\\e";
+    else if (c == '-')
+      safe += "\\-";
+    else
+      safe += c;
+  }
+  return safe;
+}
+
+std::string roff_lines(std::string_view text) {
+  std::istringstream lines{std::string(text)};
+  std::string safe;
+  for (std::string line; std::getline(lines, line);) safe += roff(line) + '\n';
+  return safe;
+}
+
+std::string roff_option(const OptionSpec& option) {
+  std::string text = ".TP\n";
+  if (option.letter) text += fmt::format("\\fB\\-{}\\fR, ", option.letter);
+  text += fmt::format("\\fB\\-\\-{}\\fR", roff(option.name));
+  if (option.takes == Takes::value || option.takes == Takes::values)
+    text += fmt::format(" \\fI{}\\fR", roff(option.value));
+  if (option.takes == Takes::optional_value) text += fmt::format("[=\\fI{}\\fR]", roff(option.value));
+  return fmt::format("{}\n{}\n", text, roff(joined(option.help)));
+}
+
+std::string roff_command(const Command& command) {
+  std::string text = fmt::format(".SS sweepsort {} {}\n{}.\n", roff(command.name), roff(command.usage),
+                                 roff(joined(command.summary)));
+  for (const OptionGroup group : command.options)
+    for (const OptionSpec& option : group) text += roff_option(option);
+  return text + fmt::format(".PP\n.nf\n{}.fi\n", roff_lines(command.examples));
+}
+
+/// In single quotes, for a shell.
+std::string single_quoted(std::string_view text) {
+  std::string safe = "'";
+  for (const char c : text) {
+    if (c == '\'' || c == '\\') safe += '\\';
+    safe += c;
+  }
+  return safe + "'";
+}
+
+/// All options of a command, long and short.
+std::string option_words(const Command& command) {
+  std::string words;
+  for (const OptionGroup group : command.options)
+    for (const OptionSpec& option : group) {
+      words += fmt::format(" --{}", option.name);
+      if (option.letter) words += fmt::format(" -{}", option.letter);
+    }
+  return words.substr(1);
+}
+
+std::string command_words() {
+  std::string words = "help";
+  for (const Command* command : all_commands()) words += fmt::format(" {}", command->name);
+  return words;
+}
+
+}  // namespace
+
+std::string manual_page() {
+  std::string text = fmt::format(
+      ".TH SWEEPSORT 1 \"\" \"sweepsort {}\"\n"
+      ".SH NAME\nsweepsort \\- sort, scan and search large binary files of integers and floats\n"
+      ".SH SYNOPSIS\n\\fBsweepsort\\fR \\fICOMMAND\\fR [\\fIOPTION\\fR]... [\\fIFILE\\fR]...\n"
+      ".SH DESCRIPTION\n.nf\n{}.fi\n.SH COMMANDS\n",
+      version(), roff_lines(overview()));
+  for (const Command* command : all_commands()) text += roff_command(*command);
+  return text + fmt::format(
+                    ".SH EXIT STATUS\n.nf\n{}.fi\n"
+                    ".SH ENVIRONMENT\n.TP\nTMPDIR\n"
+                    "Where sort puts temporary files if \\-T does not say it.\n",
+                    roff_lines(exit_codes));
+}
+
+std::string bash_completion() {
+  std::string text = fmt::format(
+      "# bash completion of sweepsort\n"
+      "_sweepsort() {{\n"
+      "  local word=${{COMP_WORDS[COMP_CWORD]}} options=\n"
+      "  if [ \"$COMP_CWORD\" -eq 1 ] || [ \"${{COMP_WORDS[1]}}\" = help ]; then\n"
+      "    COMPREPLY=($(compgen -W '{} --version' -- \"$word\"))\n"
+      "    return\n"
+      "  fi\n"
+      "  case ${{COMP_WORDS[1]}} in\n",
+      command_words());
+  for (const Command* command : all_commands())
+    text += fmt::format("    {}) options='{}' ;;\n", command->name, option_words(*command));
+  return text +
+         "  esac\n"
+         "  COMPREPLY=()\n"
+         "  case $word in\n"
+         "    -*) COMPREPLY=($(compgen -W \"$options\" -- \"$word\")) ;;\n"
+         "  esac\n"
+         "}\n"
+         "complete -o default -F _sweepsort sweepsort\n";
+}
+
+std::string fish_completion() {
+  std::string text = fmt::format(
+      "# fish completion of sweepsort\n"
+      "complete -c sweepsort -n __fish_use_subcommand -f -a help -d 'explain a command'\n");
+  for (const Command* command : all_commands()) {
+    text += fmt::format("complete -c sweepsort -n __fish_use_subcommand -f -a {} -d {}\n", command->name,
+                        single_quoted(joined(command->summary)));
+    for (const OptionGroup group : command->options)
+      for (const OptionSpec& option : group)
+        text +=
+            fmt::format("complete -c sweepsort -n '__fish_seen_subcommand_from {}' -l {}{}{} -d {}\n",
+                        command->name, option.name, option.letter ? fmt::format(" -s {}", option.letter) : "",
+                        option.takes == Takes::value || option.takes == Takes::values ? " -r" : "",
+                        single_quoted(joined(option.help)));
+  }
+  return text;
+}
+
+}  // namespace sweepsort::cli
