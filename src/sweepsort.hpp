@@ -232,12 +232,12 @@ struct SortOptions {
 
 /// Sorts in place. Keys: the ten key types. Of memory the CPU takes little more than the keys have; pairs take as much
 /// again.
-template <ContiguousRange Keys>
+template <WritableRange Keys>
 void sort(Keys&& keys, const SortOptions& options = {});
 
 /// Sorts keys in place and applies the same permutation to the values; stable. Values: 4 or 8 bytes,
 /// trivially copyable. Both have the same length, else Error.
-template <ContiguousRange Keys, ContiguousRange Values>
+template <WritableRange Keys, WritableRange Values>
 void sort_pairs(Keys&& keys, Values&& values, const SortOptions& options = {});
 
 namespace detail {
@@ -245,13 +245,13 @@ void sort_bytes(KeyType type, uint64_t count, std::span<std::byte> keys, std::sp
                 uint32_t value_bytes, const SortOptions& options);
 }
 
-template <ContiguousRange Keys>
+template <WritableRange Keys>
 void sort(Keys&& keys, const SortOptions& options) {
   const std::span all(keys);
   detail::sort_bytes(key_type_of<ElementOf<Keys>>(), all.size(), std::as_writable_bytes(all), {}, 0, options);
 }
 
-template <ContiguousRange Keys, ContiguousRange Values>
+template <WritableRange Keys, WritableRange Values>
 void sort_pairs(Keys&& keys, Values&& values, const SortOptions& options) {
   using Value = ElementOf<Values>;
   static_assert(std::is_trivially_copyable_v<Value> && (sizeof(Value) == 4 || sizeof(Value) == 8));

@@ -22,11 +22,11 @@ namespace sweepsort {
 /// out[i] = in[0] op in[1] op ... op in[i]. `op` is associative, op(a, op(b, c)) == op(op(a, b), c), and need
 /// not be commutative: a is always what stands before b. It is called by several threads at once. T: any
 /// trivially copyable type. `out` has the length of `in` and may be the same memory. threads 0: all.
-template <ContiguousRange In, ContiguousRange Out, class Op>
+template <ContiguousRange In, WritableRange Out, class Op>
 void inclusive_scan(const In& in, Out&& out, Op op, uint32_t threads = 0);
 
 /// out[i] = initial op in[0] op ... op in[i - 1], and out[0] = initial.
-template <ContiguousRange In, ContiguousRange Out, class Op>
+template <ContiguousRange In, WritableRange Out, class Op>
 void exclusive_scan(const In& in, Out&& out, ElementOf<In> initial, Op op, uint32_t threads = 0);
 
 template <class Value>
@@ -94,12 +94,12 @@ bool is_less(const Value& a, const Value& b) {
 
 }  // namespace detail
 
-template <ContiguousRange In, ContiguousRange Out, class Op>
+template <ContiguousRange In, WritableRange Out, class Op>
 void inclusive_scan(const In& in, Out&& out, Op op, uint32_t threads) {
   detail::scan_blocks<false, ElementOf<In>>(in, out, std::nullopt, op, threads);
 }
 
-template <ContiguousRange In, ContiguousRange Out, class Op>
+template <ContiguousRange In, WritableRange Out, class Op>
 void exclusive_scan(const In& in, Out&& out, ElementOf<In> initial, Op op, uint32_t threads) {
   detail::scan_blocks<true, ElementOf<In>>(in, out, initial, op, threads);
 }

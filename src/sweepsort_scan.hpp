@@ -112,7 +112,7 @@ struct ScanOptions {
 /// but may not otherwise overlap it. Both: the ten key types; Out holds every value of In. After an overflow
 /// the content of `out` is unspecified. `automatic` runs on the CPU: moving the data to a GPU and back takes
 /// longer.
-template <ContiguousRange In, ContiguousRange Out>
+template <ContiguousRange In, WritableRange Out>
 void scan(const In& in, Out&& out, const ScanOptions& options = {});
 
 template <class Key>
@@ -143,7 +143,7 @@ Found<Key> find_extreme(std::span<const Key> keys, Extreme extreme, const WhereO
 }
 }  // namespace detail
 
-template <ContiguousRange In, ContiguousRange Out>
+template <ContiguousRange In, WritableRange Out>
 void scan(const In& in, Out&& out, const ScanOptions& options) {
   constexpr KeyType from = key_type_of<ElementOf<In>>(), to = key_type_of<ElementOf<Out>>();
   static_assert(can_widen(from, to), "Out cannot hold every value of In");

@@ -6,6 +6,7 @@
 #include <ranges>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 namespace sweepsort {
@@ -14,6 +15,10 @@ namespace sweepsort {
 /// array.
 template <class Range>
 concept ContiguousRange = std::ranges::contiguous_range<Range> && std::ranges::sized_range<Range>;
+/// The same to write into: not of constants, and nothing that goes with the call.
+template <class Range>
+concept WritableRange = ContiguousRange<Range> && std::ranges::borrowed_range<Range> &&
+    !std::is_const_v<std::remove_reference_t<std::ranges::range_reference_t<Range>>>;
 template <ContiguousRange Range>
 using ElementOf = std::ranges::range_value_t<Range>;
 

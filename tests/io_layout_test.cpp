@@ -323,6 +323,11 @@ TEST_CASE(
   refused("PAR1....", "x.parquet");
   refused("1\n2\n3\n4\n", "x.txt");
   refused("1,2,3,4\n", "x.csv");
+  refused(
+      "\xef\xbb\xbf"
+      "1,2,3",
+      "x.csv");
+  CHECK(layout_of(as_bytes("GATTACA\n"), 8, "dna.txt", {.type = KeyType::u8}).count == 8);
 }
 
 TEST_CASE("a SOSD file whose count does not match its size is refused") {

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <future>
 #include <map>
 #include <numeric>
 #include <thread>
@@ -345,6 +346,60 @@ TEST_CASE("a pipe whose keys have all come may stay open while another one is re
   const SortReport report = sort_files_with(cpu_environment(), inputs, folder / "out_uint32", options);
   writer.join();
   CHECK(report.count == few + many);
+}
+
+TEST_CASE("a pipe that has more than its header says is found while another one stays open") {
+  const bool merges = GENERATE(true, false);
+  const Bytes memory = GENERATE(Bytes{1u << 20}, Bytes{1u << 16});
+  const TemporaryFolder folder;
+  const std::vector<std::string> inputs{folder / "a_uint32", folder / "b_uint32"};
+  for (const std::string& name : inputs) REQUIRE(::mkfifo(name.c_str(), 0600) == 0);
+  std::promise<void> has_ended;
+  std::thread writer([&] {
+    std::ofstream first(inputs[0], std::ios::binary), second(inputs[1], std::ios::binary);
+    constexpr uint64_t announced = 5000;
+    for (std::ofstream* to : {&first, &second}) {
+      const std::vector<uint32_t> ones(announced + (to == &second), 1);
+      to->write(reinterpret_cast<const char*>(&announced), sizeof announced);
+      to->write(reinterpret_cast<const char*>(ones.data()), static_cast<std::streamsize>(ones.size() * 4));
+      to->flush();
+    }
+    second.close();
+    has_ended.get_future().wait();
+  });
+  SortFileOptions options = options_for(memory, Order::ascending, KeyType::u32);
+  options.file.type.reset();
+  options.inputs_are_sorted = merges;
+  CHECK_THROWS_WITH(sort_files_with(cpu_environment(), inputs, folder / "out_uint32", options),
+                    ContainsSubstring("b_uint32: its header says 5000 keys, and more follows"));
+  has_ended.set_value();
+  writer.join();
+}
+
+TEST_CASE("a named pipe that has ended is not read from once more, whoever writes into it then") {
+  const TemporaryFolder folder;
+  const std::vector<std::string> inputs{folder / "a.u32", folder / "b.u32"};
+  for (const std::string& name : inputs) REQUIRE(::mkfifo(name.c_str(), 0600) == 0);
+  std::promise<void> has_ended;
+  std::thread writer([&] {
+    std::ofstream first(inputs[0], std::ios::binary), second(inputs[1], std::ios::binary);
+    const std::vector<uint32_t> ones(1'000'000, 1);
+    const auto write = [&](std::ofstream& to, size_t keys) {
+      to.write(reinterpret_cast<const char*>(ones.data()), static_cast<std::streamsize>(keys * 4));
+    };
+    write(
+        first,
+        10'000);  // less than a pipe holds: the second one's beginning is waited for before all of it is read
+    first.close();
+    write(second, ones.size());  // more than that: the first one's end has been read behind it
+    std::ofstream next(inputs[0], std::ios::binary);
+    second.close();
+    has_ended.get_future().wait();
+  });
+  SortFileOptions options = options_for(Bytes{1u << 16}, Order::ascending, KeyType::u32);
+  CHECK(sort_files_with(cpu_environment(), inputs, folder / "out", options).count == 1'010'000);
+  has_ended.set_value();
+  writer.join();
 }
 
 TEST_CASE("every phase moves as many bytes as it says that it will, whatever is written") {

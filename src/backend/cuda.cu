@@ -15,7 +15,6 @@
 #include "gpu/handles.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <future>
 #include <memory>
 #include <mutex>

@@ -23,13 +23,6 @@ namespace {
 constexpr std::array commands{&sort_command,  &scan_command,     &min_command,
                               &check_command, &generate_command, &info_command};
 
-struct Document {
-  std::string_view option;  // of help
-  std::string (*text)();
-};
-constexpr Document documents[] = {
-    {"--man", manual_page}, {"--bash", bash_completion}, {"--fish", fish_completion}};
-
 const Command& wanted_command(const std::string& word) {
   const Command* command = find_command(word);
   if (!command) {
@@ -53,8 +46,8 @@ ExitCode run(std::span<const std::string> words, std::string& where) {
   if (for_help && (words.size() == 1 || words[1] == "help"))
     return answer(fmt::format("{}\nexit codes:\n{}", overview(), exit_codes)), ExitCode::done;
   if (for_help)
-    for (const auto& [option, text] : documents)
-      if (words[1] == option) return answer(text()), ExitCode::done;
+    for (const Document& document : documents())
+      if (words[1] == fmt::format("--{}", document.name)) return answer(document.text()), ExitCode::done;
   const Command& command = wanted_command(for_help ? words[1] : first);
   if (for_help || asks_for_help(words.subspan(1))) return answer(command_help(command)), ExitCode::done;
   where = command.name;

@@ -60,8 +60,8 @@ std::string roff_command(const Command& command) {
   return text + fmt::format(".PP\n.nf\n{}.fi\n", roff_lines(command.examples));
 }
 
-/// In single quotes, for a shell.
-std::string single_quoted(std::string_view text) {
+/// In single quotes, as fish has them.
+std::string fish_quoted(std::string_view text) {
   std::string safe = "'";
   for (const char c : text) {
     if (c == '\'' || c == '\\') safe += '\\';
@@ -82,12 +82,10 @@ std::string option_words(const Command& command) {
 }
 
 std::string command_words() {
-  std::string words = "help";
-  for (const Command* command : all_commands()) words += fmt::format(" {}", command->name);
+  std::string words;
+  for (const Command* command : all_commands()) words += fmt::format("{} ", command->name);
   return words;
 }
-
-}  // namespace
 
 std::string manual_page() {
   std::string text = fmt::format(
@@ -109,19 +107,20 @@ std::string bash_completion() {
       "# bash completion of sweepsort\n"
       "_sweepsort() {{\n"
       "  local word=${{COMP_WORDS[COMP_CWORD]}} options=\n"
-      "  if [ \"$COMP_CWORD\" -eq 1 ] || [ \"${{COMP_WORDS[1]}}\" = help ]; then\n"
-      "    COMPREPLY=($(compgen -W '{} --version' -- \"$word\"))\n"
+      "  if [ \"$COMP_CWORD\" -eq 1 ]; then\n"
+      "    COMPREPLY=($(compgen -W '{0}help --version' -- \"$word\"))\n"
       "    return\n"
       "  fi\n"
-      "  case ${{COMP_WORDS[1]}} in\n",
+      "  case ${{COMP_WORDS[1]}} in\n"
+      "    help) options='{0}--man --bash --fish' ;;\n",
       command_words());
   for (const Command* command : all_commands())
     text += fmt::format("    {}) options='{}' ;;\n", command->name, option_words(*command));
   return text +
          "  esac\n"
          "  COMPREPLY=()\n"
-         "  case $word in\n"
-         "    -*) COMPREPLY=($(compgen -W \"$options\" -- \"$word\")) ;;\n"
+         "  case ${COMP_WORDS[1]}/$word in\n"
+         "    help/*|*/-*) COMPREPLY=($(compgen -W \"$options\" -- \"$word\")) ;;\n"
          "  esac\n"
          "}\n"
          "complete -o default -F _sweepsort sweepsort\n";
@@ -130,19 +129,28 @@ std::string bash_completion() {
 std::string fish_completion() {
   std::string text = fmt::format(
       "# fish completion of sweepsort\n"
-      "complete -c sweepsort -n __fish_use_subcommand -f -a help -d 'explain a command'\n");
+      "complete -c sweepsort -n __fish_use_subcommand -f -a help -d 'explain a command'\n"
+      "complete -c sweepsort -n '__fish_seen_subcommand_from help' -f -a '{}--man --bash --fish'\n",
+      command_words());
   for (const Command* command : all_commands()) {
     text += fmt::format("complete -c sweepsort -n __fish_use_subcommand -f -a {} -d {}\n", command->name,
-                        single_quoted(joined(command->summary)));
+                        fish_quoted(joined(command->summary)));
     for (const OptionGroup group : command->options)
       for (const OptionSpec& option : group)
         text +=
             fmt::format("complete -c sweepsort -n '__fish_seen_subcommand_from {}' -l {}{}{} -d {}\n",
                         command->name, option.name, option.letter ? fmt::format(" -s {}", option.letter) : "",
                         option.takes == Takes::value || option.takes == Takes::values ? " -r" : "",
-                        single_quoted(joined(option.help)));
+                        fish_quoted(joined(option.help)));
   }
   return text;
 }
+
+constexpr Document all_documents[] = {
+    {"man", manual_page}, {"bash", bash_completion}, {"fish", fish_completion}};
+
+}  // namespace
+
+std::span<const Document> documents() { return all_documents; }
 
 }  // namespace sweepsort::cli

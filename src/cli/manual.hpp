@@ -1,15 +1,19 @@
 // manual.hpp - the manual page and the shells' completions, made from the tables that the help is made from.
 #pragma once
 
+#include <span>
 #include <string>
+#include <string_view>
 
 namespace sweepsort::cli {
 
-/// In man's macros (man 7 man).
-std::string manual_page();
-/// To be sourced by bash; by zsh behind bashcompinit.
-std::string bash_completion();
-/// To be sourced by fish.
-std::string fish_completion();
+/// What `help --NAME` prints.
+struct Document {
+  std::string_view name;
+  std::string (*text)();
+};
+
+/// man: in man's macros (man 7 man). bash: to be sourced by bash, by zsh behind bashcompinit. fish: by fish.
+std::span<const Document> documents();
 
 }  // namespace sweepsort::cli

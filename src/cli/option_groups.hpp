@@ -23,7 +23,8 @@ inline constexpr std::array file_group{
                "u8 i8 u16 i16 u32 i32 u64 i64 f32 f64 (bits), uint32..., <u4 >i8... (bytes)"},
     OptionSpec{"format", 0, Takes::value, "FORMAT", "auto, raw, npy or sosd"},
     OptionSpec{"endian", 0, Takes::value, "ORDER", "little or big"},
-    OptionSpec{"skip-bytes", 'j', Takes::value, "BYTES", "raw: start so far into the file; 4096, or 4K (of 1024)"},
+    OptionSpec{"skip-bytes", 'j', Takes::value, "BYTES",
+               "raw: start so far into the file; 4096, or 4K (of 1024)"},
     OptionSpec{"read-bytes", 'N', Takes::value, "BYTES", "raw: read at most so much"},
     OptionSpec{"flatten", 0, Takes::nothing, "", ".npy of several dimensions, as it lies in memory"}};
 

@@ -10,6 +10,7 @@
 #include <pthread.h>
 #include <time.h>
 
+#include <chrono>
 #include <cmath>
 #include <csignal>
 #include <cstdio>
@@ -23,9 +24,7 @@ using namespace std::chrono_literals;
 constexpr auto rewrite_interval = 100ms;
 constexpr auto line_interval = 1s;  // where lines cannot be rewritten
 
-double seconds(std::chrono::steady_clock::duration duration) {
-  return std::chrono::duration<double>(duration).count();
-}
+double seconds(Clock::duration duration) { return std::chrono::duration<double>(duration).count(); }
 
 /// "0:07", "1:02:03".
 std::string clock_time(double time_s) {

@@ -2,10 +2,10 @@
 #pragma once
 
 #include "cli/arguments.hpp"
+#include "core/clock.hpp"
 #include "sweepsort.hpp"
 
 #include <atomic>
-#include <chrono>
 #include <cstdint>
 #include <mutex>
 #include <string>
@@ -33,8 +33,6 @@ class ProgressMeter {
   void say_between(const std::string& message);
 
  private:
-  using Clock = std::chrono::steady_clock;
-
   void report(Phase phase, uint64_t bytes_done, uint64_t bytes_total);
   void run();
   // These three with mutex_ held.

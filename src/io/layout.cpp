@@ -98,8 +98,13 @@ class LayoutFinder {
       if (name_.ends_with(other.ending) && begin.starts_with(other.magic))
         throw Error(fmt::format("{}: {}", name_, other.what),
                     fmt::format(fmt::runtime(other.hint), name_) + or_bare_keys);
-    const auto is_text = [](char c) { return (c >= ' ' && c <= '~') || c == '\n' || c == '\r' || c == '\t'; };
-    const bool says_text = name_.ends_with(".txt") || name_.ends_with(".csv") || name_.ends_with(".tsv");
+    // Also with letters beyond ASCII; and bytes are asked for that way, too.
+    const auto is_text = [](unsigned char c) {
+      return (c >= ' ' && c != 0x7f) || c == '\n' || c == '\r' || c == '\t';
+    };
+    const bool is_of_bytes = options_.type && key_bytes(*options_.type) == 1;
+    const bool says_text =
+        !is_of_bytes && (name_.ends_with(".txt") || name_.ends_with(".csv") || name_.ends_with(".tsv"));
     if (says_text && !begin.empty() && std::ranges::all_of(begin, is_text))
       throw Error(name_ + ": text, and keys are binary",
                   fmt::format("{}; sort -n sorts text{}", as_array, or_bare_keys));

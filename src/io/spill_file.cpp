@@ -7,6 +7,7 @@
 #include "io/temporary_files.hpp"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 
 #include <cerrno>
 
@@ -38,17 +39,22 @@ FileDescriptor create(const std::string& directory, bool allow_anonymous) {
   return create_hidden(directory);
 }
 
+Error cannot_create(const std::string& directory, int error) {
+  if (error == EACCES)
+    return Error(directory + ": cannot create a temporary file in it: permission denied",
+                 "-T names another directory");
+  struct stat status {};
+  if (::stat(directory.c_str(), &status) != 0 || !S_ISDIR(status.st_mode))
+    return Error(directory + ": no directory for temporary files",
+                 "-T names another; where it is not given, $TMPDIR does");
+  return system_error(directory, "create a temporary file in it", error);
+}
+
 }  // namespace
 
 SpillFile::SpillFile(const std::string& directory, bool allow_anonymous) {
   FileDescriptor file = create(directory, allow_anonymous);
-  if (!file && errno == EACCES)
-    throw Error(directory + ": cannot create a temporary file in it: permission denied",
-                "-T names another directory");
-  if (!file && (errno == ENOENT || errno == ENOTDIR))
-    throw Error(directory + ": no directory for temporary files",
-                "-T names another; where it is not given, $TMPDIR does");
-  if (!file) throw system_error(directory, "create a temporary file in it", errno);
+  if (!file) throw cannot_create(directory, errno);
   // What is read in small pieces is single keys, in no order: reading ahead would only fill the cache.
   ::posix_fadvise(file.get(), 0, 0, POSIX_FADV_RANDOM);
   file_ = PositionedFile(std::move(file), directory + ": a temporary file in it", Caching::bypass);

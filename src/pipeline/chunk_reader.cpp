@@ -10,7 +10,7 @@ namespace sweepsort {
 ChunkReader::ChunkReader(const std::string& path, const FileOptions& options) : file_(path) {
   if (file_.is_stream()) {
     stream_.emplace(file_, options);
-    file_.stop_by(stop_);
+    file_.stop_by(stop_.emplace());
     return;
   }
   layout_ = find_layout(file_.read_prefix(), file_.size(), file_.name(), options);

@@ -44,7 +44,9 @@ class ChunkReader {
   /// for it, must cancel().
   bool read(uint64_t index, const PlaceFunction& place, ReadChunk& chunk);
   /// No more is read of a stream, not even by whoever waits for it.
-  void stop() { stop_.set(); }
+  void stop() {
+    if (stop_) stop_->set();
+  }
   void cancel() {
     turnstile_.cancel();
     stop();
@@ -63,7 +65,7 @@ class ChunkReader {
   bool read_next(const PlaceFunction& place, ReadChunk& chunk);
 
   InputFile file_;
-  StopEvent stop_;
+  std::optional<StopEvent> stop_;  // of a stream
   std::optional<KeyStream> stream_;
   Layout layout_;  // of a file
   ChunkGrid grid_;

@@ -14,8 +14,8 @@ KeyStream::KeyStream(InputFile& file, const FileOptions& options) : file_(file),
   prefix_.resize(layout_prefix_bytes);
   prefix_.resize(file_.read_stream(prefix_));
   position_ = prefix_.size();
-  const bool is_whole = prefix_.size() < layout_prefix_bytes;
-  layout_ = find_layout(prefix_, is_whole ? std::optional<uint64_t>(position_) : std::nullopt, file_.name(),
+  has_ended_ = prefix_.size() < layout_prefix_bytes;
+  layout_ = find_layout(prefix_, has_ended_ ? std::optional<uint64_t>(position_) : std::nullopt, file_.name(),
                         options_);
   keys_left_ = layout_.count == unknown_count
                    ? options_.read_bytes.value_or(std::numeric_limits<uint64_t>::max())
@@ -38,6 +38,7 @@ size_t KeyStream::read_some(std::span<std::byte> to) {
     got = take(wanted.first(std::min(wanted.size(), prefix_.size() - taken_)));
   } else if (!wanted.empty()) {
     got = file_.read_some(wanted);
+    has_ended_ = got == 0;
     position_ += got;
   }
   const size_t width = key_bytes(layout_.type);
@@ -52,6 +53,7 @@ size_t KeyStream::take(std::span<std::byte> to) {
   std::copy_n(prefix_.begin() + static_cast<ptrdiff_t>(taken_), from_prefix, to.begin());
   taken_ += from_prefix;
   const size_t read = file_.read_stream(to.subspan(from_prefix));
+  has_ended_ |= read < to.size() - from_prefix;
   position_ += read;
   return from_prefix + read;
 }
@@ -70,7 +72,9 @@ void KeyStream::skip_to_keys() {
 void KeyStream::check_length() {
   // With a window nothing behind it is taken: the stream may have no end.
   std::byte behind;
-  if (!options_.read_bytes && file_.read_stream({&behind, 1}) != 0)
+  const bool has_more = may_have_more() && file_.read_stream({&behind, 1}) != 0;
+  has_ended_ = true;
+  if (has_more)
     throw Error(
         fmt::format("{}: its header says {} keys, and more follows behind them", file_.name(), layout_.count),
         fmt::format("{} --read-bytes {} takes those", as_raw_options(layout_), layout_.data_bytes()));

@@ -29,8 +29,10 @@ class KeyStream {
   /// Whether all keys have come that its header or a window names. What stands behind them nobody has seen yet.
   bool has_all() const { return keys_left_ == 0; }
 
-  /// After the last key: waits for the stream's end, and throws Error if its layout does not hold, as when a
-  /// key is cut or something stands behind the keys of a format with a header.
+  /// Whether only another read can tell what stands behind the last key.
+  bool may_have_more() const { return has_all() && !has_ended_ && !options_.read_bytes; }
+  /// After the last key: reads on if there may be more, and throws Error if the stream's layout does not hold, as
+  /// when a key is cut or something stands behind the keys of a format with a header.
   void check_length();
 
  private:
@@ -45,6 +47,7 @@ class KeyStream {
   Layout layout_;
   uint64_t keys_left_ = 0;  // bytes; of a raw stream more than there can be
   bool at_keys_ = false;
+  bool has_ended_ = false;  // seen: a pipe with a name may have another writer by now
 };
 
 }  // namespace sweepsort

@@ -41,7 +41,11 @@ class MinFileRun {
         known_bytes, 0, environment_.status, threads_or_all(options_.where.threads), options_.where);
     run_as_decided(
         decision, options_.where, options_.log, report_.backend_why,
-        [&](BackendChoice which) { search_on(which); }, [&] { return !reader_.is_stream() && !is_empty_; });
+        [&](BackendChoice which) {
+          phases_.clear();  // of a GPU that failed
+          search_on(which);
+        },
+        [&] { return !reader_.is_stream() && !is_empty_; });
     report_.total_s = seconds_since(start) - time_of(phases_, Phase::repeat);
     return std::move(report_);
   }

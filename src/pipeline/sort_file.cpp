@@ -161,6 +161,7 @@ class SortFileRun {
       });
     });
     clock_.last().bytes = input_.bytes();
+    if (input_.count() && options_.plan_only) input_.check_ends();  // nobody else will
     if (input_.count()) values_ = SortValues(options_, input_.count());
   }
 

@@ -91,9 +91,12 @@ size_t SortInput::keys_of_read(Part& part, std::span<std::byte> bytes, bool is_e
   const size_t width = key_bytes(type());
   const std::span<std::byte> keys = bytes.first(bytes.size() / width * width);
   if (part.layout().is_swapped()) swap_key_bytes(keys, width);
-  // Part of a key at the end, or too few keys, end here. What stands behind enough of them is asked for last: a
-  // program that writes into several pipes may keep this one open.
-  if (is_end && part.stream && !part.stream->has_all()) part.stream->check_length();
+  // Part of a key at the end, or too few keys, end here; and so does what is there behind enough of them. If nothing
+  // is there yet, it is waited for last: a program that writes into several pipes may keep this one open.
+  if (!is_end || !part.stream) return keys.size();
+  const int fd = part.file.fd();
+  if (!part.stream->may_have_more() || can_be_read(std::span(&fd, 1), false, &*stop_)[0])
+    part.stream->check_length();
   return keys.size();
 }
 
@@ -180,9 +183,19 @@ std::unique_ptr<KeySource> SortInput::keys(bool read_once) {
 }
 
 void SortInput::check_ends() {
+  std::vector<Part*> open;
   for (const auto& part : parts_) {
     part->file.check_unchanged();
-    if (part->stream) part->stream->check_length();
+    if (part->stream && part->stream->may_have_more()) open.push_back(part.get());
+  }
+  // In the order in which they end: what is wrong with one need not wait for another.
+  while (!open.empty()) {
+    std::vector<int> files;
+    for (const Part* part : open) files.push_back(part->file.fd());
+    const std::vector<bool> ready = can_be_read(files, true, &*stop_);
+    for (size_t i = 0; i < open.size(); ++i)
+      if (ready[i]) open[i]->stream->check_length();
+    std::erase_if(open, [](const Part* part) { return !part->stream->may_have_more(); });
   }
 }
 
