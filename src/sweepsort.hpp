@@ -5,15 +5,18 @@
 //     sweepsort::sort(keys, {.order = sweepsort::Order::descending});
 //     const auto report = sweepsort::sort_file("in.u64", "out.u64", {.overwrite = true});
 //
-// Errors: sweepsort::Error (message and hint; UsageError for options that contradict each other); of the system
-// std::bad_alloc and std::system_error; and whatever a callback of yours throws. A function that takes names of
-// files then leaves inputs and existing outputs alone. What a span holds is then unspecified where it was to be
-// written.
+// Errors: sweepsort::Error (message and hint; UsageError for options that contradict each other); of the
+// system std::bad_alloc and std::system_error; and whatever a callback of yours throws. A function that takes
+// names of files then leaves inputs and existing outputs alone. What a span holds is then unspecified where
+// it was to be written.
+//
 // Threads: any number of calls may run at once; each has threads of its own (WhereOptions::threads) until it
 // returns. Callbacks are called by these, one at a time, and by the caller's.
+//
 // Processes: a replaced output is named by a child process (vfork), which the call waits for.
-// GPU: BackendChoice::automatic takes one where that is faster, the copies there and back included; a GPU that
-// fails is replaced by the CPU.
+//
+// GPU: BackendChoice::automatic takes one where that is faster, the copies there and back included; a GPU
+// that fails is replaced by the CPU.
 #pragma once
 
 #include "core/algorithm.hpp"
@@ -230,8 +233,8 @@ struct SortOptions {
   SortAlgorithm algorithm = SortAlgorithm::automatic;
 };
 
-/// Sorts in place. Keys: the ten key types. Of memory the CPU takes little more than the keys have; pairs take as much
-/// again.
+/// Sorts in place. Keys: the ten key types. Of memory the CPU takes little more than the keys have; pairs
+/// take as much again.
 template <WritableRange Keys>
 void sort(Keys&& keys, const SortOptions& options = {});
 

@@ -1,6 +1,6 @@
 // sweepsort_parallel.hpp - scans with an operator of the caller's, and the smallest value of a function, by
-// all threads of the CPU. Part of sweepsort.hpp. Say sweepsort:: in front: of arguments from std the compiler looks at
-// std::inclusive_scan as well.
+// all threads of the CPU. Part of sweepsort.hpp. Say sweepsort:: in front: of arguments from std the compiler
+// looks at std::inclusive_scan as well.
 #pragma once
 
 #include "core/error.hpp"

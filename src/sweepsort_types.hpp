@@ -11,8 +11,8 @@
 
 namespace sweepsort {
 
-/// What lies in memory one element behind the other and knows its length: std::span, std::vector, std::array, an
-/// array.
+/// What lies in memory one element behind the other and knows its length: std::span, std::vector, std::array,
+/// an array.
 template <class Range>
 concept ContiguousRange = std::ranges::contiguous_range<Range> && std::ranges::sized_range<Range>;
 /// The same to write into: not of constants, and nothing that goes with the call.

@@ -11,8 +11,9 @@
 
 namespace sweepsort {
 
-/// How two elements are combined. Sums of integers wrap in their type (who scans for others finds that and says so);
-/// `min` and `max` follow the order of the sort (-0.0 before +0.0) and pass over NaN; `bit_xor` is for integers alone.
+/// How two elements are combined. Sums of integers wrap in their type (who scans for others finds that and
+/// says so); `min` and `max` follow the order of the sort (-0.0 before +0.0) and pass over NaN; `bit_xor` is
+/// for integers alone.
 enum class ScanOp : uint8_t { sum, min, max, bit_xor };
 
 /// Whether element i of the result has the input's element i in it, or only those before it.

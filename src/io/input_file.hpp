@@ -14,7 +14,8 @@
 
 namespace sweepsort {
 
-/// Identity of a file, whatever it is called: the same behind links; of a block device, behind all of its nodes.
+/// Identity of a file, whatever it is called: the same behind links; of a block device, behind all of its
+/// nodes.
 struct FileIdentity {
   uint64_t device = 0;
   uint64_t inode = 0;

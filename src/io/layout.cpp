@@ -72,8 +72,8 @@ class LayoutFinder {
     return FileFormat::raw;
   }
 
-  /// Files whose name and first bytes say that they hold something else: sorted, they would be garbage. Keys may begin
-  /// with any bytes, so the name must say it, too.
+  /// Files whose name and first bytes say that they hold something else: sorted, they would be garbage. Keys
+  /// may begin with any bytes, so the name must say it, too.
   void refuse_other_formats() const {
     struct Other {
       std::string_view ending, magic, what, hint;

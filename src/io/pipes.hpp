@@ -8,8 +8,8 @@
 
 namespace sweepsort {
 
-/// Makes a pipe hold 1 MiB, so that its two ends sleep less. What is no pipe, or may not grow, stays as it is;
-/// and all pipes from the 17th on, since what a user may have of this memory is limited.
+/// Makes a pipe hold 1 MiB, so that its two ends sleep less. What is no pipe, or may not grow, stays as it
+/// is; and all pipes from the 17th on, since what a user may have of this memory is limited.
 void widen_pipe(int fd) noexcept;
 
 /// Waits until there is room in a pipe that does not block (O_NONBLOCK), or its reader is gone.

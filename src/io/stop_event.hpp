@@ -12,8 +12,8 @@ class Stopped : public Error {
   Stopped() : Error("internal: a read was stopped") {}
 };
 
-/// Once set it stays so: a wait that looks for it (wait_until_readable, can_be_read) throws Stopped, whether it
-/// has begun or comes later. All calls are thread-safe.
+/// Once set it stays so: a wait that looks for it (wait_until_readable, can_be_read) throws Stopped, whether
+/// it has begun or comes later. All calls are thread-safe.
 class StopEvent {
  public:
   /// Without a descriptor to be had nobody is woken: waits take as long as their pipes do.

@@ -39,9 +39,9 @@ class ChunkReader {
 
   /// Room for a chunk; `offset` is where in a page the address should be.
   using PlaceFunction = std::function<std::span<std::byte>(size_t offset)>;
-  /// Reads chunk number `index`; false behind the end and after stop(). Each number comes once, and each thread's
-  /// rise. A stream is read in their order: the others wait, so a thread that cannot read its chunk, or never asks
-  /// for it, must cancel().
+  /// Reads chunk number `index`; false behind the end and after stop(). Each number comes once, and each
+  /// thread's rise. A stream is read in their order: the others wait, so a thread that cannot read its chunk,
+  /// or never asks for it, must cancel().
   bool read(uint64_t index, const PlaceFunction& place, ReadChunk& chunk);
   /// No more is read of a stream, not even by whoever waits for it.
   void stop() {

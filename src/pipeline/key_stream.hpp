@@ -26,13 +26,14 @@ class KeyStream {
   size_t read_some(std::span<std::byte> to);
   /// Whether that needs no more of the stream.
   bool holds_keys() const { return has_all() || taken_ < prefix_.size(); }
-  /// Whether all keys have come that its header or a window names. What stands behind them nobody has seen yet.
+  /// Whether all keys have come that its header or a window names. What stands behind them nobody has seen
+  /// yet.
   bool has_all() const { return keys_left_ == 0; }
 
   /// Whether only another read can tell what stands behind the last key.
   bool may_have_more() const { return has_all() && !has_ended_ && !options_.read_bytes; }
-  /// After the last key: reads on if there may be more, and throws Error if the stream's layout does not hold, as
-  /// when a key is cut or something stands behind the keys of a format with a header.
+  /// After the last key: reads on if there may be more, and throws Error if the stream's layout does not
+  /// hold, as when a key is cut or something stands behind the keys of a format with a header.
   void check_length();
 
  private:

@@ -17,7 +17,8 @@ class PhaseClock {
   PhaseClock(std::vector<PhaseTime>& phases, const ProgressFunction& progress)
       : phases_(phases), progress_(progress) {}
 
-  /// Runs f as a phase. `bytes` of files are its part of the report; f tells of `moved` in all, 0: nobody knows.
+  /// Runs f as a phase. `bytes` of files are its part of the report; f tells of `moved` in all, 0: nobody
+  /// knows.
   void run(Phase phase, uint64_t bytes, uint64_t moved,
            const std::function<void(const MovedFunction& moved)>& f);
   void run(Phase phase, uint64_t bytes, const std::function<void(const MovedFunction& moved)>& f) {

@@ -91,8 +91,9 @@ size_t SortInput::keys_of_read(Part& part, std::span<std::byte> bytes, bool is_e
   const size_t width = key_bytes(type());
   const std::span<std::byte> keys = bytes.first(bytes.size() / width * width);
   if (part.layout().is_swapped()) swap_key_bytes(keys, width);
-  // Part of a key at the end, or too few keys, end here; and so does what is there behind enough of them. If nothing
-  // is there yet, it is waited for last: a program that writes into several pipes may keep this one open.
+  // Part of a key at the end, or too few keys, end here; and so does what is there behind enough of them. If
+  // nothing is there yet, it is waited for last: a program that writes into several pipes may keep this one
+  // open.
   if (!is_end || !part.stream) return keys.size();
   const int fd = part.file.fd();
   if (!part.stream->may_have_more() || can_be_read(std::span(&fd, 1), false, &*stop_)[0])

@@ -28,7 +28,8 @@ class SortInput {
 
   /// Whether keys cannot be read by their position.
   bool is_stream() const { return is_stream_; }
-  /// Collects keys of streams until there are more than `most_bytes`, by 8 bytes at most. True: that was all of them.
+  /// Collects keys of streams until there are more than `most_bytes`, by 8 bytes at most. True: that was all
+  /// of them.
   bool collect(uint64_t most_bytes, const std::function<void(uint64_t bytes)>& progress);
   /// Of streams: fills `to` with the next keys, the collected ones first, in host byte order; returns how
   /// many bytes it got, fewer only at the end. Memory of what was collected is given back.
@@ -66,8 +67,8 @@ class SortInput {
   uint64_t count_of(size_t input) const { return parts_[input]->layout().count; }
   size_t inputs() const { return parts_.size(); }
 
-  /// When all keys were read: throws Error if a file changed since it was opened, or a stream has more than its
-  /// header says.
+  /// When all keys were read: throws Error if a file changed since it was opened, or a stream has more than
+  /// its header says.
   void check_ends();
   /// Reads of streams, those under way as well, throw Stopped.
   void stop() const;

@@ -20,9 +20,9 @@ constexpr const char* advice = "the memory or the device may be faulty: try agai
 
 // What a session that splits its keys while they come is given (share_split). More workers than the plan has:
 // while some wait for the disk others sort buckets; but one more at most to read, which more make slower. And
-// chunks of which there are many, near the size of a second-level cache where the file has so few. Two threads
-// of a Zen 4, 1 GiB, from one worker more and chunks of 8 MiB, medians of 7: u32 1.63 -> 1.41 s, u64 1.44 ->
-// 1.06 (with huge pages timed by the thread, too).
+// chunks of which there are many, near the size of a second-level cache where the file has so few. Two
+// threads of a Zen 4, 1 GiB, from one worker more and chunks of 8 MiB, medians of 7: u32 1.63 -> 1.41 s, u64
+// 1.44 -> 1.06 (with huge pages timed by the thread, too).
 constexpr uint32_t split_workers_more = 5;
 constexpr uint32_t split_loaders_more = 1;
 constexpr uint64_t split_chunks = 512;

@@ -44,8 +44,9 @@ class BucketSort {
   static constexpr uint32_t max_passes = 3;
   static constexpr uint32_t max_digit_bits = 11;
   static constexpr uint32_t long_run = 16;  // an insertion into more keys than this calls for another sort
-  // which for no more than these is made of insertions, too: what digits cost whatever they sort, a few outliers
-  // among the keys would make them cost several times (u64 in groups of 25: 7.6 times as long as uniform ones)
+  // That sort is by insertion, too, for no more keys than these: digits have a price whatever they sort,
+  // which a few outliers make it pay several times (u64 in groups of 25: 7.6 times as long as uniform ones,
+  // so 3.6).
   static constexpr uint32_t short_run = 32;
 
   /// Which digits to sort by, lowest first, and where each digit's keys go.

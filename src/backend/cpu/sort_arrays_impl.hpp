@@ -52,9 +52,8 @@ class ArraySort {
       reverse(input_, job_.count, memory_.threads());
       return {input_, {.algorithm = "reversed"}};
     }
-    // With values a split does as well what a counting scatter would do.
-    // Few keys do not pay for a counter a value (u16, two threads: 2^17 keys 1.5 ms counted, 0.5 by radix; 2^19
-    // 2.1 and 2.6).
+    // With values a split does as well what a counting scatter would do. Few keys do not pay for a counter a
+    // value (u16, two threads: 2^17 keys 1.5 ms counted, 0.5 by radix; 2^19 2.1 and 2.6).
     const bool few = range_ < tuning_.counting_range && (sizeof(Bits) == 1 || job_.count / 8 >= range_);
     return few && !has_values<Value> ? counting() : radix(in_place);
   }

@@ -318,8 +318,8 @@ class SplitSession : public SortSession {
   std::vector<uint64_t> ends_;  // of the buckets in the result
   uint64_t largest_ = 0;        // keys of a bucket that are kept
   bool by_vqsort_;
-  // Of the workers, some of which wait for the disk, as many as were asked for. Where that is one a processor, all
-  // of them: one that is preempted would keep the others waiting while its processor idles.
+  // Of the workers, some of which wait for the disk, as many as were asked for. Where that is one a
+  // processor, all of them: one that is preempted would keep the others waiting while its processor idles.
   std::counting_semaphore<> may_compute_;
   std::mutex mutex_;  // of what follows
   std::map<uint32_t, std::shared_ptr<SharedBucket>> shared_;
@@ -342,7 +342,8 @@ bool may_split(const SortJob& job, const CpuTuning& tuning) {
 }
 
 Bytes most_split_memory(const SortJob& job, const CpuTuning& tuning) {
-  // If the sample misleads, one bucket has all keys: they are in blocks, are gathered, and sorted in a workspace.
+  // If the sample misleads, one bucket has all keys: they are in blocks, are gathered, and sorted in a
+  // workspace.
   const uint64_t keys = job.count * key_bytes(job.type);
   const size_t workspace = key_bytes(job.type) == 4
                                ? RadixWorkspace<uint32_t, NoValue>::bytes(1, job.count, tuning)
