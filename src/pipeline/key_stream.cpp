@@ -38,7 +38,7 @@ size_t KeyStream::read_some(std::span<std::byte> to) {
     got = take(wanted.first(std::min(wanted.size(), prefix_.size() - taken_)));
   } else if (!wanted.empty()) {
     got = file_.read_some(wanted);
-    has_ended_ = got == 0;
+    has_ended_ |= got == 0;
     position_ += got;
   }
   const size_t width = key_bytes(layout_.type);
