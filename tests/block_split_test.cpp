@@ -150,6 +150,61 @@ TEMPLATE_TEST_CASE("a split in place has every bucket's keys, and nothing else i
   }
 }
 
+TEMPLATE_TEST_CASE(
+    "a window's outliers go to its first and last bucket, in order, and all others to small ones", "",
+    uint32_t, uint64_t) {
+  std::mt19937_64 random(test_seed());
+  constexpr uint64_t count = 1 << 20, capacity = 1 << 14;
+  const uint64_t span = GENERATE(300u, 60'000u);
+  const auto first = static_cast<TestType>(uint64_t{1} << (sizeof(TestType) * 8 - 2));
+  std::vector<TestType> keys;
+  for (uint64_t i = 0; i < count; ++i)
+    keys.push_back(static_cast<TestType>(i % 20 == 0  ? random()
+                                         : i % 5 == 0 ? first + span / 2
+                                                      : first + random() % span));
+  keys[0] = 0;
+  keys[1] = std::numeric_limits<TestType>::max();
+  const auto sample = sample_keys(keys.data(), count, Distance<TestType, false>{});
+  const auto window = window_of(sample, TestType{0}, keys[1]);
+  REQUIRE(window.has_value());
+  REQUIRE((window->holds(first) && window->holds(static_cast<TestType>(first + span - 1))));
+  const auto rule = window_rule(*window, sample, count, capacity / 4, max_split_bits, capacity);
+  REQUIRE((rule.is_skewed() && rule.buckets <= max_buckets && rule.holds.size() == rule.buckets));
+  std::sort(keys.begin(), keys.end());
+  const LeafBucket<TestType, true> bucket_of(rule);
+  std::vector<uint64_t> counts(rule.buckets);
+  size_t last = 0;
+  uint64_t wrong = 0;
+  for (const TestType key : keys) {
+    const size_t bucket = std::min<size_t>(bucket_of(key), rule.buckets - 1);
+    const auto& [low, bits, has_outliers] = rule.holds[bucket];
+    const bool is_held = has_outliers || (bits == 0 ? key == low : (key >> bits) == (low >> bits));
+    wrong += bucket < last || !is_held;
+    counts[bucket] += bits != 0 && !has_outliers;
+    last = bucket;
+  }
+  CHECK(wrong == 0);
+  CHECK(*std::max_element(counts.begin(), counts.end()) <= capacity);
+  CHECK(counts[bucket_of(first)] + counts[bucket_of(static_cast<TestType>(first + span - 1))] < count / 4);
+}
+
+TEST_CASE("a window is made neither for even keys nor for one value") {
+  std::mt19937_64 random(test_seed());
+  std::vector<uint64_t> sample(sample_size);
+  for (uint64_t& key : sample) key = random();
+  const auto is_made = [&] {
+    std::sort(sample.begin(), sample.end());
+    return window_of(sample, uint64_t{0}, ~uint64_t{0}).has_value();
+  };
+  CHECK_FALSE(is_made());
+  for (uint64_t& key : sample) key = random() >> (random() % 64);
+  CHECK_FALSE(is_made());
+  for (size_t i = 0; i < sample.size(); ++i) sample[i] = i % 9 == 0 ? random() : 77;
+  CHECK_FALSE(is_made());
+  for (size_t i = 0; i < sample.size(); ++i) sample[i] = i % 9 == 0 ? random() : 77 + i % 2;
+  CHECK(is_made());
+}
+
 TEST_CASE("a split in place of keys that all go to one bucket, or come in the buckets' order") {
   std::mt19937_64 random(test_seed());
   for (uint32_t threads : {1u, 2u, 3u})

@@ -204,13 +204,22 @@ TEST_CASE("skew many splits deep is sorted: keys that differ in few high or few 
   const auto backend = make_tuned_cpu_backend(3, tiny());
   std::mt19937_64 random(test_seed());
   std::vector<uint64_t> keys;
-  const int shape = GENERATE(0, 1, 2, 3);
+  const int shape = GENERATE(range(0, 7));
   for (uint64_t i = 0; i < 20'000; ++i) {
     switch (shape) {
-      case 0: keys.push_back(uint64_t{1} << (random() % 64)); break;        // one bit anywhere
-      case 1: keys.push_back(random() >> (random() % 64)); break;           // as many of each magnitude
-      case 2: keys.push_back(~uint64_t{0} - (random() % 3 == 0)); break;    // the largest pattern, mostly
-      default: keys.push_back(i % 7 == 0 ? random() : 0xdeadbeef12345678);  // one value, but for some
+      case 0: keys.push_back(uint64_t{1} << (random() % 64)); break;      // one bit anywhere
+      case 1: keys.push_back(random() >> (random() % 64)); break;         // as many of each magnitude
+      case 2: keys.push_back(~uint64_t{0} - (random() % 3 == 0)); break;  // the largest pattern, mostly
+      case 3: keys.push_back(i % 7 == 0 ? random() : 0xdeadbeef12345678); break;  // one value, but for some
+      case 4:
+        keys.push_back(i % 99 == 0 ? random() >> (random() % 64) : random() % 5'000);
+        break;  // outliers
+      case 5:   // on either side, none of which is in the sample of a few splits
+        keys.push_back(i % 3'000 == 0 ? random() >> (random() % 64)
+                                      : (uint64_t{1} << 60) + random() % 90'000);
+        break;
+      default:
+        keys.push_back(i % 9 == 0 ? random() % 2 - 1 : 12'345 + random() % 20);  // both ends, few values
     }
   }
   Input input{KeyType::u64, {}, std::vector<std::byte>(keys.size() * value_bytes)};

@@ -137,9 +137,8 @@ class RadixSort {
       return;
     }
     std::vector<Range> open, ready;
-    const SplitRule<Bits> rule = make_rule(job_.input.keys, job_.count, 0, job_.range, job_.codec);
-    split({.begin = 0, .count = job_.count, .in_input = true}, rule, job_.codec, 0, workspace_.threads(),
-          open);
+    const Range all{.begin = 0, .count = job_.count, .in_input = true};
+    split(all, make_rule(all, 0, job_.range, job_.codec), job_.codec, 0, workspace_.threads(), open);
     const uint64_t most_for_one = Workspace::one_thread_limit(workspace_.threads(), job_.count, tuning_);
     while (!open.empty()) {
       const Range range = open.back();
@@ -164,6 +163,7 @@ class RadixSort {
     Bits low = 0;
     uint32_t bits = 0;
     bool in_input = false;
+    bool has_outliers = false;  // of a window: split by digits next, so that the depth stays bounded
   };
 
   /// Keys that have been split are distances already.
@@ -224,8 +224,7 @@ class RadixSort {
       parts.push_back({.begin = range.begin, .count = range.count, .low = low, .in_input = range.in_input});
       return;
     }
-    const Bits* const keys = array(range.in_input).keys + range.begin;
-    split(range, make_rule(keys, range.count, low, high, Split{}), Split{}, first_thread, threads, parts);
+    split(range, make_rule(range, low, high, Split{}), Split{}, first_thread, threads, parts);
   }
 
   std::pair<Bits, Bits> bounds(const Range& range, uint32_t threads) const {
@@ -245,14 +244,21 @@ class RadixSort {
     return found[0];
   }
 
-  /// How to split n keys whose distances span [low, high].
+  /// How to split keys whose distances span [low, high].
   template <class Encoder>
-  SplitRule<Bits> make_rule(const Bits* keys, uint64_t n, Bits low, Bits high, const Encoder& encoder) const {
+  SplitRule<Bits> make_rule(const Range& range, Bits low, Bits high, const Encoder& encoder) const {
+    const uint64_t n = range.count;
     const uint64_t target =
         std::max<uint64_t>(1, tuning_.bucket_target_bytes / (sizeof(Bits) + value_size<Value>));
-    SplitRule<Bits> rule = digit_rule(n, low, high, target, std::min(tuning_.split_bits, max_split_bits));
-    if (n >= tuning_.sample_from && rule.shift > 0)
-      refine_rule(rule, sample_keys(keys, n, encoder), n, workspace_.bucket_capacity());
+    const uint32_t most_bits = std::min(tuning_.split_bits, max_split_bits);
+    SplitRule<Bits> rule = digit_rule(n, low, high, target, most_bits);
+    if (n < tuning_.sample_from || rule.shift == 0) return rule;
+    const std::vector<Bits> sample = sample_keys(array(range.in_input).keys + range.begin, n, encoder);
+    if (may_have_window<Bits> && !range.has_outliers) {
+      if (const auto window = window_of(sample, low, high))
+        return window_rule(*window, sample, n, target, most_bits, workspace_.bucket_capacity());
+    }
+    refine_rule(rule, sample, n, workspace_.bucket_capacity());
     return rule;
   }
 
@@ -265,13 +271,16 @@ class RadixSort {
       else
         return deal_in_place(range, rule.buckets, bucket_of, encoder, first_thread, threads);
     };
-    const auto buckets =
-        rule.is_skewed() ? deal_by(LeafBucket<Bits>(rule)) : deal_by(DigitBucket<Bits>(rule));
+    const auto buckets = [&] {
+      if constexpr (may_have_window<Bits>)
+        if (rule.window) return deal_by(LeafBucket<Bits, true>(rule));
+      return rule.is_skewed() ? deal_by(LeafBucket<Bits>(rule)) : deal_by(DigitBucket<Bits>(rule));
+    }();
     for (uint32_t bucket = 0; bucket < rule.buckets; ++bucket) {
       if (buckets[bucket].count == 0) continue;
-      const auto [low, bits] = rule.holds_of(bucket);
+      const auto [low, bits, has_outliers] = rule.holds_of(bucket);
       parts.push_back({buckets[bucket].begin, buckets[bucket].count, low, bits,
-                       has_values<Value> ? !range.in_input : range.in_input});
+                       has_values<Value> ? !range.in_input : range.in_input, has_outliers});
     }
   }
 
@@ -292,7 +301,7 @@ class RadixSort {
     std::vector<BlockTables<Bits>*> tables;
     for (uint32_t thread = 0; thread < threads; ++thread)
       tables.push_back(&workspace_.tables(first_thread + thread));
-    constexpr bool counts_frequent = std::is_same_v<BucketOf, LeafBucket<Bits>>;
+    constexpr bool counts_frequent = !std::is_same_v<BucketOf, DigitBucket<Bits>>;
     BlockSplit<Bits> split(job_.input.keys + range.begin, range.count, buckets, std::move(tables),
                            workspace_.split_memory(first_thread, threads), tuning_);
     auto result = split.template run<counts_frequent>(ByDistance<BucketOf, Encoder>{bucket_of, encoder});

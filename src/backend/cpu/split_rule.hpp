@@ -8,12 +8,16 @@
 //     digits          | 0 | 1 |           2           | 3 |
 //     leaves          | 0 | 1 | 2.0 | 2.1 | 2.2 | 2.3 | 3 |
 //     buckets         | 0 | 1 | 2.0 | 2.1 |<|v|>| 2.3 | 3 |       v: a frequent value in leaf 2.2
+//
+// Where it says that nearly all keys lie in a window that is very small beside the whole range, the digits are
+// those of the window, and the outliers on either side go to its first and last bucket.
 #pragma once
 
 #include "backend/cpu/columns.hpp"
 #include "core/fingerprint.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <vector>
 
 namespace sweepsort {
@@ -41,12 +45,23 @@ struct SplitRule {
     Bits frequent;
     uint32_t bucket;
   };
-  /// What a bucket holds: distances that agree with `low` but in the lowest `bits` bits.
+  /// What a bucket holds: distances that agree with `low` but in the lowest `bits` bits; or, in a window's
+  /// first and last bucket, any.
   struct Holds {
     Bits low;
     uint32_t bits;
+    bool has_outliers = false;
+  };
+  /// Distances beyond it are dealt out as its ends are.
+  struct Window {
+    Bits low = 0;
+    Bits high = std::numeric_limits<Bits>::max();
+
+    Bits nearest(Bits distance) const { return std::min(std::max(distance, low), high); }
+    bool holds(Bits distance) const { return distance == nearest(distance); }
   };
 
+  std::optional<Window> window;  // skewed, then
   uint32_t buckets = 0;
   uint32_t shift = 0;  // below the width of Bits
   Bits base = 0;       // the smallest (distance >> shift)
@@ -93,6 +108,32 @@ std::vector<Bits> sample_keys(const Bits* keys, uint64_t n, const Codec& codec) 
   return sample;
 }
 
+/// Ranges of narrower keys are counted.
+template <class Bits>
+inline constexpr bool may_have_window = sizeof(Bits) >= 4;
+
+/// The window that holds seven eighths of the sample, and some room beside them; nothing where refined digits
+/// of [low, high] tell its keys apart as well.
+template <class Bits>
+std::optional<typename SplitRule<Bits>::Window> window_of(const std::vector<Bits>& sample, Bits low,
+                                                          Bits high) {
+  const size_t held = sample.size() / 8 * 7;
+  Bits first = sample[0], span = std::numeric_limits<Bits>::max();
+  for (size_t i = 0; i + held < sample.size(); ++i) {
+    const auto spanned = static_cast<Bits>(sample[i + held] - sample[i]);
+    if (spanned >= span) continue;
+    span = spanned;
+    first = sample[i];
+  }
+  if (span == 0 || bit_count(span) + bit_count(max_refined_leaves) > bit_count(static_cast<Bits>(high - low)))
+    return {};
+  // The keys next to those of the sample are no outliers.
+  const auto room = static_cast<Bits>(span / 4 + 1);
+  const auto last = static_cast<Bits>(first + span);
+  return {{static_cast<Bits>(first - std::min<Bits>(room, first - low)),
+           static_cast<Bits>(last + std::min<Bits>(room, high - last))}};
+}
+
 /// The tables for skewed data, out of a sample.
 template <class Bits>
 class RuleRefinement {
@@ -100,7 +141,8 @@ class RuleRefinement {
   RuleRefinement(SplitRule<Bits>& rule, const std::vector<Bits>& sample, uint64_t n, uint64_t capacity)
       : rule_(rule), sample_(sample), too_many_(std::max<uint64_t>(8, capacity * sample.size() / n)) {}
 
-  /// Leaves the rule alone unless more than an eighth of the keys would be in buckets that are too large.
+  /// Leaves a rule without a window alone unless more than an eighth of the keys would be in buckets that are
+  /// too large.
   void run() {
     struct Part {
       size_t begin, end;
@@ -113,10 +155,13 @@ class RuleRefinement {
       parts[digit] = {begin, end};
       if (end - begin > too_many_) in_large += end - begin;
     }
-    if (in_large <= sample_.size() / 8) return;
+    if (!rule_.window && in_large <= sample_.size() / 8) return;
     const uint32_t digits = rule_.buckets;
     rule_.buckets = 0;
     for (uint32_t digit = 0; digit < digits; ++digit) add_digit(digit, parts[digit].begin, parts[digit].end);
+    if (rule_.window)
+      for (auto* const end : {&rule_.holds.front(), &rule_.holds.back()})
+        *end = {0, static_cast<uint32_t>(std::numeric_limits<Bits>::digits), true};
     // The largest pattern is found equal to the last leaf's frequent value even if that leaf has none.
     rule_.holds.push_back({std::numeric_limits<Bits>::max(), 0});
     ++rule_.buckets;
@@ -187,6 +232,19 @@ class RuleRefinement {
 template <class Bits>
 void refine_rule(SplitRule<Bits>& rule, const std::vector<Bits>& sample, uint64_t n, uint64_t capacity) {
   RuleRefinement<Bits>(rule, sample, n, capacity).run();
+}
+
+/// Digits of the window, in which so many of the n keys are as of the sample.
+template <class Bits>
+SplitRule<Bits> window_rule(const typename SplitRule<Bits>::Window& window, std::vector<Bits> sample,
+                            uint64_t n, uint64_t target, uint32_t most_bits, uint64_t capacity) {
+  const size_t sampled = sample.size();
+  std::erase_if(sample, [&](Bits distance) { return !window.holds(distance); });
+  SplitRule<Bits> rule = digit_rule(n, window.low, window.high, target, most_bits);
+  rule.window = window;
+  const uint64_t inside = std::max<uint64_t>(1, n * sample.size() / sampled);
+  RuleRefinement<Bits>(rule, sample, inside, capacity).run();
+  return rule;
 }
 
 }  // namespace sweepsort
