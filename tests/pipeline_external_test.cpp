@@ -66,6 +66,10 @@ struct PlainGpus {
       std::iota(status.usable.begin(), status.usable.end(), 0);
       return status;
     };
+    environment.make_cpu = [this, make_cpu = environment.make_cpu](uint32_t threads) {
+      std::fill(made_.begin(), made_.end(), nullptr);  // they have failed and are gone
+      return make_cpu(threads);
+    };
     environment.make_cuda = [this, memory](int device) {
       sorts.at(device) = 0;
       auto gpu =
@@ -88,7 +92,7 @@ struct PlainGpus {
     options.where.devices = {};
     options.progress = [this](Phase phase, uint64_t, uint64_t) {
       for (size_t gpu = 0; phase == Phase::merge && gpu < made_.size(); ++gpu)
-        stored[gpu] = made_[gpu]->stored();
+        if (made_[gpu] != nullptr) stored[gpu] = made_[gpu]->stored();
     };
     options.log = [this](const std::string& line) { log.push_back(line); };
     return options;
