@@ -204,7 +204,9 @@ TEST_CASE("skew many splits deep is sorted: keys that differ in few high or few 
   const auto backend = make_tuned_cpu_backend(3, tiny());
   std::mt19937_64 random(test_seed());
   std::vector<uint64_t> keys;
-  const int shape = GENERATE(range(0, 7));
+  const int shape = GENERATE(range(0, 8));
+  // In a window, or where its digits reach beyond it.
+  const uint64_t heap = (uint64_t{1} << 40) - 5'000 + random() % 30'000;
   for (uint64_t i = 0; i < 20'000; ++i) {
     switch (shape) {
       case 0: keys.push_back(uint64_t{1} << (random() % 64)); break;      // one bit anywhere
@@ -217,6 +219,9 @@ TEST_CASE("skew many splits deep is sorted: keys that differ in few high or few 
       case 5:   // on either side, none of which is in the sample of a few splits
         keys.push_back(i % 3'000 == 0 ? random() >> (random() % 64)
                                       : (uint64_t{1} << 60) + random() % 90'000);
+        break;
+      case 6:
+        keys.push_back(i % 20 == 0 ? random() : i % 20 < 4 ? heap : (uint64_t{1} << 40) + random() % 20'000);
         break;
       default:
         keys.push_back(i % 9 == 0 ? random() % 2 - 1 : 12'345 + random() % 20);  // both ends, few values

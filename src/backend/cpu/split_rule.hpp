@@ -159,9 +159,6 @@ class RuleRefinement {
     const uint32_t digits = rule_.buckets;
     rule_.buckets = 0;
     for (uint32_t digit = 0; digit < digits; ++digit) add_digit(digit, parts[digit].begin, parts[digit].end);
-    if (rule_.window)
-      for (auto* const end : {&rule_.holds.front(), &rule_.holds.back()})
-        *end = {0, static_cast<uint32_t>(std::numeric_limits<Bits>::digits), true};
     // The largest pattern is found equal to the last leaf's frequent value even if that leaf has none.
     rule_.holds.push_back({std::numeric_limits<Bits>::max(), 0});
     ++rule_.buckets;
@@ -234,16 +231,25 @@ void refine_rule(SplitRule<Bits>& rule, const std::vector<Bits>& sample, uint64_
   RuleRefinement<Bits>(rule, sample, n, capacity).run();
 }
 
-/// Digits of the window, in which so many of the n keys are as of the sample.
+/// Digits of the window of n distances that span [low, high], if there is one.
 template <class Bits>
-SplitRule<Bits> window_rule(const typename SplitRule<Bits>::Window& window, std::vector<Bits> sample,
-                            uint64_t n, uint64_t target, uint32_t most_bits, uint64_t capacity) {
+std::optional<SplitRule<Bits>> window_rule(std::vector<Bits> sample, uint64_t n, Bits low, Bits high,
+                                           uint64_t target, uint32_t most_bits, uint64_t capacity) {
+  auto window = window_of(sample, low, high);
+  if (!window) return {};
   const size_t sampled = sample.size();
-  std::erase_if(sample, [&](Bits distance) { return !window.holds(distance); });
-  SplitRule<Bits> rule = digit_rule(n, window.low, window.high, target, most_bits);
+  SplitRule<Bits> rule = digit_rule(n, window->low, window->high, target, most_bits);
+  // Whole digits, so that its ends are in the first and the last leaf.
+  window->low = static_cast<Bits>(window->low & ~low_mask<Bits>(rule.shift));
+  window->high = static_cast<Bits>(window->high | low_mask<Bits>(rule.shift));
   rule.window = window;
+  std::erase_if(sample, [&](Bits distance) { return !window->holds(distance); });
   const uint64_t inside = std::max<uint64_t>(1, n * sample.size() / sampled);
   RuleRefinement<Bits>(rule, sample, inside, capacity).run();
+  const typename SplitRule<Bits>::Holds any{0, static_cast<uint32_t>(std::numeric_limits<Bits>::digits),
+                                            true};
+  if (window->low > low) rule.holds.front() = any;
+  if (window->high < high) rule.holds[rule.buckets - 2] = any;  // behind it the largest pattern has its own
   return rule;
 }
 
