@@ -3,8 +3,8 @@
 // Keys alone and stable pairs. One split by all threads, then every thread takes buckets, the largest first,
 // and sorts them in its cache (bucket_sort.hpp, or vqsort.hpp). A bucket that is still too large is split
 // again: by all threads if waiting for one would take long, else by the thread that took it. Each split
-// shortens the range of bits, or leaves outliers that the next one shortens, and a range of one value needs no
-// sorting, so the depth is bounded by twice the key's width whatever the data.
+// shortens the range of bits, or leaves outliers that the next one shortens, and a range of one value needs
+// no sorting, so the depth is bounded by twice the key's width whatever the data.
 //
 // Keys alone stay in their array (block_split.hpp). Pairs go to and fro between two (split.hpp), as a stable
 // split in place would take longer:

@@ -9,8 +9,8 @@
 //     leaves          | 0 | 1 | 2.0 | 2.1 | 2.2 | 2.3 | 3 |
 //     buckets         | 0 | 1 | 2.0 | 2.1 |<|v|>| 2.3 | 3 |       v: a frequent value in leaf 2.2
 //
-// Where it says that nearly all keys lie in a window that is very small beside the whole range, the digits are
-// those of the window, and the outliers on either side go to its first and last bucket.
+// Where it says that nearly all keys lie in a window that is very small beside the whole range, the digits
+// are those of the window, and the outliers on either side go to its first and last bucket.
 #pragma once
 
 #include "backend/cpu/columns.hpp"
