@@ -205,7 +205,7 @@ TEST_CASE("skew many splits deep is sorted: keys that differ in few high or few 
   std::mt19937_64 random(test_seed());
   std::vector<uint64_t> keys;
   const int shape = GENERATE(range(0, 8));
-  // In a window, or where its digits reach beyond it.
+  // In the window of shape 6, or where its digits reach beyond it.
   const uint64_t heap = (uint64_t{1} << 40) - 5'000 + random() % 30'000;
   for (uint64_t i = 0; i < 20'000; ++i) {
     switch (shape) {
@@ -213,18 +213,19 @@ TEST_CASE("skew many splits deep is sorted: keys that differ in few high or few 
       case 1: keys.push_back(random() >> (random() % 64)); break;         // as many of each magnitude
       case 2: keys.push_back(~uint64_t{0} - (random() % 3 == 0)); break;  // the largest pattern, mostly
       case 3: keys.push_back(i % 7 == 0 ? random() : 0xdeadbeef12345678); break;  // one value, but for some
-      case 4:
+
+      case 4:  // outliers
         keys.push_back(i % 99 == 0 ? random() >> (random() % 64) : random() % 5'000);
-        break;  // outliers
-      case 5:   // on either side, none of which is in the sample of a few splits
+        break;
+      case 5:  // on either side, none of which is in the sample of a few splits
         keys.push_back(i % 3'000 == 0 ? random() >> (random() % 64)
                                       : (uint64_t{1} << 60) + random() % 90'000);
         break;
-      case 6:
+      case 6:  // a frequent value, perhaps beside the window
         keys.push_back(i % 20 == 0 ? random() : i % 20 < 4 ? heap : (uint64_t{1} << 40) + random() % 20'000);
         break;
-      default:
-        keys.push_back(i % 9 == 0 ? random() % 2 - 1 : 12'345 + random() % 20);  // both ends, few values
+      default:  // few values, and both ends of the range
+        keys.push_back(i % 9 == 0 ? random() % 2 - 1 : 12'345 + random() % 20);
     }
   }
   Input input{KeyType::u64, {}, std::vector<std::byte>(keys.size() * value_bytes)};

@@ -387,11 +387,11 @@ TEST_CASE("a named pipe that has ended is not read from once more, whoever write
     const auto write = [&](std::ofstream& to, size_t keys) {
       to.write(reinterpret_cast<const char*>(ones.data()), static_cast<std::streamsize>(keys * 4));
     };
-    write(
-        first,
-        10'000);  // less than a pipe holds: the second one's beginning is waited for before all of it is read
+    // Less than a pipe holds: the second one's beginning is waited for before all of it is read.
+    write(first, 10'000);
     first.close();
-    write(second, ones.size());  // more than that: the first one's end has been read behind it
+    // More than that: the first one's end has been read behind it.
+    write(second, ones.size());
     std::ofstream next(inputs[0], std::ios::binary);
     second.close();
     has_ended.get_future().wait();
