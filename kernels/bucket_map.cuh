@@ -153,16 +153,26 @@ struct PiecedBuckets {
     return __funnelshift_l(word, 0, piece_bits);
   }
   __device__ __forceinline__ uint64_t first_word(uint32_t bucket) const {
-    uint64_t low = 0;
-    uint64_t high = uint64_t{map.last_word()} + 1;
+    const uint64_t end = uint64_t{map.last_word()} + 1;
+    const uint32_t word_bits = 32 - piece_bits;
+    // The first piece with a word of this bucket or a higher one,
+    uint32_t low = 0;
+    uint32_t high = piece_of(map.last_word()) + 1;
     while (low < high) {
-      const uint64_t middle = (low + high) / 2;
-      if (of_word(static_cast<uint32_t>(middle)) < bucket)
+      const uint32_t middle = (low + high) / 2;
+      const MapPiece piece = pieces[middle];
+      if ((piece & 0xffff) + max(piece >> 16, 1u) - 1 < bucket)
         low = middle + 1;
       else
         high = middle;
     }
-    return low;
+    const uint64_t first = uint64_t{low} << word_bits;
+    if (first >= end) return end;
+    // and which of its words.
+    const MapPiece piece = pieces[low];
+    if (bucket <= (piece & 0xffff)) return first;
+    const uint64_t higher = uint64_t{bucket - (piece & 0xffff)} << word_bits;
+    return min(first + (higher + (piece >> 16) - 1) / (piece >> 16), end);
   }
   __device__ __forceinline__ uint32_t operator()(Bits ordered) const { return of_word(map.word_of(ordered)); }
 };
