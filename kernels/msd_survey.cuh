@@ -67,10 +67,10 @@ SWEEPSORT_HOST_DEVICE constexpr uint32_t most_singles(uint32_t distinct) { retur
 /// Samples of a piece that say less of it than its neighbours' do.
 inline constexpr uint32_t few_in_piece = 16;
 /// Fewer keys are left to the LSD sort, unless one value has half of them. H200, hashed Zipf, CUB in
-/// brackets: u32 2^22 keys 237 us (161), 2^24 457 (408), 2^28 3.6 ms (5.2); u64 2^22 347 us (340), 2^23 425
-/// (587).
+/// brackets: u64 2^22 347 us (340), 2^23 425 (587). H100, hashed Zipf, by the LSD sort and CUB in brackets:
+/// u32 2^26 1.40 ms (1.12, 1.37), 2^27 2.44 (2.18, 2.65), 2^28 4.20 (4.29, 5.25); u64 2^26 1.93 (3.11, 4.12).
 template <class Bits>
-inline constexpr uint64_t frequent_from = uint64_t{1} << (sizeof(Bits) == 8 ? 23 : 26);
+inline constexpr uint64_t frequent_from = uint64_t{1} << (sizeof(Bits) == 8 ? 23 : 28);
 inline constexpr uint32_t frequent_top_share = 2;
 /// From so many keys on 4,096 samples do not tell any more whether keys clump together.
 inline constexpr uint64_t clumps_below = uint64_t{1} << 26;
