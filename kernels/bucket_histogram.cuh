@@ -114,6 +114,10 @@ __global__ __launch_bounds__(WideCounters::threads) void bucket_histogram_kernel
       atomicAdd(&shared.handed_over[bucket >> (bucket_bits - msd_digit_bits)], keys);
     }
     __syncthreads();
+  } else if (is_pieced && plan->has_real_pieces) {
+    const auto real_pieces = plan->real_pieces(shared.pieces);
+    const auto bucket_of = [&](Bits key) { return real_pieces(map.to_ordered(key)); };
+    shared.counters.count(own, size, bucket_of, hand_over);
   } else {
     bool is_beyond = false;
     const auto bucket_of = [&](Bits key) {

@@ -1,8 +1,8 @@
 // bucket_map.cuh - which bucket a key belongs to: a function that is linear in the key, so that keys which
 // lie close together (identifiers, time stamps) spread over all buckets, not only over those that their
 // leading bits name. Interpolation as in Neubert, "The Flashsort1 Algorithm", 1998. Where keys are uneven
-// (normally distributed ones) the function is linear in each of 1,024 or 4,096 pieces of the range; where
-// floats are even, it is linear in their value.
+// (normally distributed ones) the function is linear in each of 1,024 or 4,096 pieces of the range. Where
+// that suits floats, it is linear in their value, or in that of each piece, rather than in their bits.
 //
 //     lowest                                        lowest + range
 //     |-------|-------|-------|-------|-------|-------|
@@ -134,9 +134,11 @@ inline constexpr uint32_t coarse_piece_bits = 10;
 inline constexpr uint32_t fine_piece_bits = 12;
 inline constexpr uint32_t most_map_pieces = 1u << fine_piece_bits;
 
-template <class Bits>
+/// `Map`: BucketMap, or RealMap of floats.
+template <class Bits, class Map = BucketMap<Bits>>
 struct PiecedBuckets {
-  BucketMap<Bits> map;
+  using Key = Bits;
+  Map map;
   const MapPiece* pieces;  // by the leading bits of a word
   uint32_t piece_bits;     // so many of them
 
@@ -240,6 +242,11 @@ struct RealBuckets {
   /// Not known: numbers lie closer the smaller they are.
   __device__ __forceinline__ bool may_hold(uint64_t /*values*/) const { return true; }
 
+  /// Of a finite value.
+  __device__ __forceinline__ bool is_whole(Bits ordered) const {
+    const Real value = value_of(ordered, map);
+    return std::trunc(value) == value;
+  }
   /// NaN is above all numbers, as in order. A difference and a product, rounded, never fall as a key rises.
   __device__ __forceinline__ uint32_t operator()(Bits ordered) const {
     const Real value = value_of(ordered, map);
@@ -304,6 +311,24 @@ struct RealBuckets {
   }
 };
 
+/// As BucketMap, of floating-point keys: where in the map's range the value of a key lies.
+template <class Bits>
+struct RealMap {
+  /// A product of floats that is rounded stays below 2^32.
+  static constexpr uint32_t words = 0xff000000;
+  RealBuckets<Bits> by_word;
+
+  /// `slack` of the spread is room at either end.
+  static __device__ __forceinline__ RealMap over(Bits least, Bits most,
+                                                 typename RealBuckets<Bits>::Real slack,
+                                                 const KeyMap<Bits>& map) {
+    return {RealBuckets<Bits>::over(least, most, slack, words, map)};
+  }
+  __device__ __forceinline__ bool is_usable() const { return by_word.is_usable(); }
+  __device__ __forceinline__ uint32_t word_of(Bits ordered) const { return by_word(ordered); }
+  __device__ __forceinline__ uint32_t last_word() const { return words - 1; }
+};
+
 /// Splitters (splitters.cuh) of 2^bits buckets in shared memory, as a tree in level order: Sanders & Winkel,
 /// "Super Scalar Sample Sort", 2004. In the order of a sorted array, the first steps of all lanes would want
 /// one bank.
@@ -353,8 +378,10 @@ __device__ __forceinline__ KeyInterval<Bits> closed(const KeyInterval<Bits>& int
 }
 
 /// The keys that a bucket may hold, if there are any.
-template <template <class> class Buckets, class Bits>
-__device__ __forceinline__ KeyInterval<Bits> interval_of(const Buckets<Bits>& buckets, uint32_t bucket) {
+template <class Buckets>
+__device__ __forceinline__ KeyInterval<typename Buckets::Key> interval_of(const Buckets& buckets,
+                                                                          uint32_t bucket) {
+  using Bits = typename Buckets::Key;
   const BucketMap<Bits>& map = buckets.map;
   const uint64_t end = uint64_t{map.last_word()} + 1;
   // Whatever lies outside of the range is in the first or the last bucket.
@@ -372,6 +399,21 @@ __device__ __forceinline__ KeyInterval<Bits> interval_of(const RealBuckets<Bits>
   bool none = false;
   const Bits first = buckets.first_key(bucket, none);
   const Bits behind = buckets.first_key(bucket + 1, none);
+  return {first, none ? static_cast<Bits>(~Bits{0}) : static_cast<Bits>(behind - 1), first == 0 || none};
+}
+
+template <class Bits>
+__device__ __forceinline__ KeyInterval<Bits> interval_of(const PiecedBuckets<Bits, RealMap<Bits>>& buckets,
+                                                         uint32_t bucket) {
+  const RealMap<Bits>& map = buckets.map;
+  const auto first_key = [&](uint32_t of_bucket, bool& none) {
+    const uint64_t word = buckets.first_word(of_bucket);
+    none = word > map.last_word();
+    return none ? Bits{0} : map.by_word.first_key(static_cast<uint32_t>(word), none);
+  };
+  bool none = false;
+  const Bits first = first_key(bucket, none);
+  const Bits behind = first_key(bucket + 1, none);
   return {first, none ? static_cast<Bits>(~Bits{0}) : static_cast<Bits>(behind - 1), first == 0 || none};
 }
 

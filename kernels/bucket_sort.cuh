@@ -714,17 +714,15 @@ class Bucket {
 };
 
 /// Sorts the buckets of task.list. Those that are left alone join task.next_list. `Parts`: those that the
-/// list says, or RealParts that are found from the keys, where all buckets are linear in the values of
-/// floats.
+/// list says, or RealParts that are found from the keys, where buckets divide the values of floats.
 template <class Bits, class Value, class Policy, Crowded crowded, class Parts>
 __global__ __launch_bounds__(Policy::threads, Policy::blocks_a_multiprocessor) void bucket_sort_kernel(
     BucketTask<Bits, Value> task, MsdPlan<Bits>* plan) {
   if (ptx::is_before_90()) return;
   ptx::wait_for_previous_launch();
   if (!bucket_list::has_buckets(task, *plan)) return;
-  constexpr bool is_last = value_bytes<Value> == 0 && crowded == Crowded::by_digits;
   constexpr bool by_value = !std::is_same_v<Parts, BucketParts>;
-  if (is_last && (plan->was_dealt() && plan->is_real) != by_value) return;
+  if (crowded == Crowded::by_digits && plan->divides_values() != by_value) return;
   if constexpr (may_split<Bits, Value> && crowded != Crowded::by_digits)
     if ((plan->is_split != 0) != (crowded == Crowded::only_digits)) return;
   auto& shared = shared_memory<Shared<Bits, Value, Policy>>();

@@ -27,6 +27,14 @@ __device__ __forceinline__ uint32_t hash(Bits key) {
     return (key * 0x9e3779b1u) >> (32 - bits);
 }
 
+/// The same for words of which many may lie at equal distances: multiplied alone, these meet more often than
+/// chance has it, or less. Mixed as in Appleby, "MurmurHash3", 2011.
+template <uint32_t bits>
+__device__ __forceinline__ uint32_t scattering_hash(uint32_t word) {
+  const uint32_t mixed = (word ^ word >> 16) * 0x85ebca6b;
+  return hash<bits>(mixed ^ mixed >> 13);
+}
+
 /// Finds the slot of `key`, which is not zero, among `slots` (a power of two), or takes one; zero is a free
 /// slot. Adds 1 to `taken` if it was new. False if most_tries slots belong to others. Keys stand in `group`s
 /// (a power of two) of slots, as near to the front of their own as can be.

@@ -115,9 +115,11 @@ template <class Bits>
 struct MsdPlan {
   BucketMap<Bits> map;
   RealBuckets<Bits> real;       // if `is_real`: what those that are not counted follow in place of `map`
+  RealMap<Bits> real_map;       // if `has_real_pieces`: what those that are counted do
   uint64_t keys;                // that are divided into buckets: all but those of frequent values
   uint32_t bucket_bits;         // 2^bucket_bits buckets
   uint32_t is_pieced;           // they follow the keys' distribution: `pieces`
+  uint32_t has_real_pieces;     // if so: pieces of floats' values, not of their bits
   uint32_t is_split;            // they lie between splitters, and `map` means nothing
   uint32_t piece_bits;          // 2^this pieces
   uint32_t looks_for_frequent;  // values: a bucket is crowded
@@ -170,6 +172,9 @@ struct MsdPlan {
     return {map, copy, piece_bits};
   }
   __device__ __forceinline__ PiecedBuckets<Bits> pieced_buckets() const { return pieced_buckets(pieces); }
+  __device__ __forceinline__ PiecedBuckets<Bits, RealMap<Bits>> real_pieces(const MapPiece* copy) const {
+    return {real_map, copy, piece_bits};
+  }
   __device__ __forceinline__ BucketsBeside<Bits> buckets_beside(const MapPiece* copy) const {
     return {pieced_buckets(copy), apart};
   }
@@ -193,6 +198,10 @@ struct MsdPlan {
   /// Behind uncounted_partition.cuh's kernels: the keys lie in chunks, their counts known, and the counted
   /// partition is not wanted.
   SWEEPSORT_HOST_DEVICE bool was_dealt() const { return tries_deal() && !deal_failed; }
+  /// Buckets are intervals of about one width, each in its neighbourhood, of floats' values.
+  SWEEPSORT_HOST_DEVICE bool divides_values() const {
+    return was_dealt() ? is_real : is_pieced && has_real_pieces;
+  }
   /// The histogram is wanted.
   SWEEPSORT_HOST_DEVICE bool counts_buckets() const {
     return !is_unfit && !is_split && !is_settled() && !was_dealt();
@@ -463,10 +472,13 @@ __global__ __launch_bounds__(decide_threads) void decide_kernel(const __grid_con
               .parts = BucketParts::not_known()};
   } else if (is_wanted && !is_too_large) {
     const uint32_t of_map = plan->has_apart && bucket > plan->bucket_apart ? bucket - 2 : bucket;
-    auto interval = was_dealt && plan->is_real ? interval_of(plan->real, bucket)
-                    : plan->is_pieced          ? interval_of(plan->pieced_buckets(), of_map)
-                                               : interval_of(plan->linear_buckets(), of_map);
-    if (!was_dealt && !plan->has_beyond && !plan->has_apart) interval = closed(interval, plan->map);
+    const bool divides_values = plan->divides_values();
+    auto interval = divides_values    ? (was_dealt ? interval_of(plan->real, bucket)
+                                                   : interval_of(plan->real_pieces(plan->pieces), bucket))
+                    : plan->is_pieced ? interval_of(plan->pieced_buckets(), of_map)
+                                      : interval_of(plan->linear_buckets(), of_map);
+    if (!was_dealt && !plan->has_beyond && !plan->has_apart && !divides_values)
+      interval = closed(interval, plan->map);
     const auto all_above = static_cast<Bits>(interval.last - interval.first);
     const bool spans_few_values = all_above >> few_value_bits == 0;
     const ValueSpan few{static_cast<uint32_t>(interval.first), static_cast<uint32_t>(all_above)};
@@ -479,8 +491,7 @@ __global__ __launch_bounds__(decide_threads) void decide_kernel(const __grid_con
         which = few_valued_buckets;
     }
     // Of floats around zero: most of the interval is of numbers so small that few keys are there.
-    if (was_dealt && plan->is_real && !interval.is_open && has_all_exponents(all_above))
-      which = crowded_buckets;
+    if (divides_values && !interval.is_open && has_all_exponents(all_above)) which = crowded_buckets;
     listed = {.first = offset,
               .taken_out_before = was_dealt || plan->with_values ? lowest_to_widen(interval)
                                                                  : taken_out_before(decision, *plan, bucket),
@@ -494,7 +505,7 @@ __global__ __launch_bounds__(decide_threads) void decide_kernel(const __grid_con
     else
       listed.few = few;
     if (which == small_buckets && limits.least_narrow != 0 && size >= limits.least_narrow) {
-      may_be_narrow = all_above <= static_cast<NarrowKey<Bits>>(~0u);
+      may_be_narrow = all_above <= static_cast<NarrowKey<Bits>>(~0u) && !divides_values;
       if (may_be_narrow) narrow_parts = parts_of_narrow_pairs(interval, limits.part_bits[small_buckets]);
     }
   }

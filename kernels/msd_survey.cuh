@@ -5,14 +5,14 @@
 //        │ in order? few values?
 //        ▼
 //     buckets of one width ──uneven──> 1,024 pieces with buckets of their own, from 8,192 places,
-//                                         or 4,096 from 32,768
+//                                         or 4,096 from 32,768 (floats: of their values, if these spread)
 //        │ even? (floats: in their values?) then they need no histogram
 //        │ a bucket that no block holds?
 //        ▼
 //     a larger sample says which values are frequent (frequent_survey.cuh), and buckets of the others are made
 //
-// Of pairs no larger sample is taken: one value may be frequent, and gets a bucket of its own. Pairs with 8-byte
-// keys that crowd all the same are divided by splitters (splitters.cuh).
+// Of pairs no larger sample is taken: one value may be frequent, and gets a bucket of its own. Pairs with
+// 8-byte keys that crowd all the same are divided by splitters (splitters.cuh).
 //
 // Many blocks collect what one then looks at (msd_sample.cuh).
 //
@@ -39,6 +39,7 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 
 namespace sweepsort {
 
@@ -61,6 +62,9 @@ inline constexpr uint32_t counted_keys_a_value = 150;
 /// Each 256th of the buckets gets 16 samples if keys are even; more than this does not happen by chance.
 inline constexpr uint32_t groups = 256;
 inline constexpr uint32_t uneven_group = 40;
+/// Of floats as many samples as a group of their values may have if these are divided, not the bits: more are
+/// many in few pieces.
+inline constexpr uint32_t most_in_value_group = samples / 16;
 /// Of few values most are met more than once. More that are not stand for many others in the array.
 SWEEPSORT_HOST_DEVICE constexpr uint32_t most_singles(uint32_t distinct) { return distinct / 8 + 8; }
 
@@ -104,6 +108,7 @@ struct Shared {
   MapPiece pieces[most_map_pieces];
   uint32_t warp_sums[threads / warp_threads];
   BucketMap<Bits> map;
+  RealMap<Bits> real_map;
   Bits least[threads / warp_threads];
   Bits most[threads / warp_threads];
   uint32_t distinct;
@@ -148,8 +153,9 @@ __device__ __forceinline__ void clear(T* words, uint32_t size) {
     vectors[i] = make_uint4(0, 0, 0, 0);
 }
 
-/// One block, all of whose threads call everything.
-template <class Bits>
+/// One block, all of whose threads call everything. `of_floats`: values may be divided, not bits. (A survey
+/// of 2^22 normal u64 keys that could do that, too, took 38 us instead of 33.)
+template <class Bits, bool of_floats = false>
 class Survey {
  public:
   __device__ __forceinline__ Survey(Shared<Bits>& shared, const Task<Bits>& task, MsdPlan<Bits>& plan,
@@ -183,7 +189,9 @@ class Survey {
       }
       put_apart(top);
     }
-    const bool is_even_by_value = task_.may_deal && task_.map.is_of_floats() && find_even_by_value();
+    if constexpr (of_floats)
+      if (!maybe_few_) look_at_values();
+    const bool is_even_by_value = is_even_by_value_;
     bool is_crowded = divide(has_apart_ ? task_.count / samples * count_samples_left() : task_.count);
     // Fine pieces hide a crowd from the small sample.
     if (!is_crowded && plan_.is_pieced && plan_.piece_bits == fine_piece_bits)
@@ -205,7 +213,7 @@ class Survey {
       const bool may_count = !task_.with_values && shared_.map.is_exact(msd_most_buckets);
       const bool is_unfit = (is_crowded || repeats || has_clumps) && !may_count;
       // Where values lie dense, those beside the frequent ones fill a bucket, too.
-      const bool is_dense = shared_.map.range / 2 < task_.count;
+      const bool is_dense = shared_.map.range / 2 < task_.count || has_dense_values_;
       const bool is_worth_it = task_.count >= frequent_from<Bits> || top_seen >= samples / frequent_top_share;
       const bool is_unordered = !maybe_few_ && plan_.guess() == Guess::unordered;
       plan_.is_unfit = is_unfit;
@@ -404,7 +412,13 @@ class Survey {
     is_even_ = groups_are_even();
     const bool follows_sample = __syncthreads_or(is_uneven) != 0 && !is_exact && task_.count >= piece_places;
     const bool is_pieced = follows_sample || has_apart_;
-    if (follows_sample) {
+    has_real_pieces_ = follows_sample && spreads_by_value_ && !has_apart_ && !has_frequent_;
+    if (has_real_pieces_) {
+      const auto real_map = RealMap<Bits>::over(least_, most_, slack_of_values(), task_.map);
+      has_real_pieces_ = real_map.is_usable();
+      if (threadIdx.x == 0) plan_.real_map = shared_.real_map = real_map;
+    }
+    if (follows_sample && !has_real_pieces_) {
       // Beyond the sampled ends, too, keys may be denser than elsewhere.
       const Bits margin = static_cast<Bits>(map.range / 2);
       const Bits lowest = map.lowest - min(margin, map.lowest);
@@ -413,19 +427,59 @@ class Survey {
       map = BucketMap<Bits>::over(lowest, static_cast<Bits>(highest + room - lowest), 1u << bucket_bits);
     }
     if (threadIdx.x == 0) plan_.map = shared_.map = map;
+    is_pieced_ = is_pieced;
+    __syncthreads();
     // What is not set then, nobody asks: a map that follows the sample is never exact, and the plan unfit.
-    if (follows_sample && is_crowded_in_any_pieces(map, bucket_bits)) return true;
-    if (is_pieced) make_pieces(map, buckets, follows_sample);
-    const PiecedBuckets<Bits> pieced{map, shared_.pieces, piece_bits()};
-    const LinearBuckets<Bits> even{map};
+    if (follows_sample &&
+        with_map([&](const auto& any) { return is_crowded_in_any_pieces(any, bucket_bits); }))
+      return true;
+    if (is_pieced) with_map([&](const auto& any) { return make_pieces(any, buckets, follows_sample); });
     if (threadIdx.x == 0) {
+      const PiecedBuckets<Bits> pieced{map, shared_.pieces, piece_bits()};
       plan_.bucket_apart = has_apart_ ? pieced(apart_) + 1 : 0;
       plan_.bucket_bits = bucket_bits;
       plan_.is_pieced = is_pieced;
+      plan_.has_real_pieces = has_real_pieces_;
       plan_.piece_bits = piece_bits();
     }
-    // Buckets whose numbers differ by 8,192 share a counter.
-    return finds_crowd(1, [&](Bits key) { return (is_pieced ? pieced(key) : even(key)) % bucket_counters; });
+    return with_buckets([&](const auto& bucket_of) {
+      return finds_crowd(1, [&](Bits key) { return counter_of(bucket_of(key)); });
+    });
+  }
+
+  /// Room at the ends of the map of values, as a part of what the sample spans: little for even ones. Beyond
+  /// the ends of others, too, values may be denser than elsewhere; but many begin or end all at once, so that
+  /// an end lies a quarter of a piece within the piece that it is in.
+  __device__ __forceinline__ typename RealBuckets<Bits>::Real slack_of_values() const {
+    using Real = typename RealBuckets<Bits>::Real;
+    if (has_even_values_) return static_cast<Real>(slack_samples) / samples;
+    const Real part = Real{1} / 4 + Real{1} / static_cast<Real>(4u << piece_bits());
+    return part / (1 - 2 * part);
+  }
+  /// Where to count samples in a bucket, or cell: some share a counter by chance. Samples of keys close to
+  /// order lie at equal distances. (By its number modulo 8,192, 16 met of an organ pipe's 2^28 doubles.)
+  __device__ __forceinline__ static uint32_t counter_of(uint32_t number) {
+    return scattering_hash<std::countr_zero(bucket_counters)>(number);
+  }
+  /// Calls body with the map that words are of.
+  template <class Body>
+  __device__ __forceinline__ auto with_map(Body body) const {
+    if constexpr (of_floats)
+      if (has_real_pieces_) {
+        const RealMap<Bits> map = shared_.real_map;
+        return body(map);
+      }
+    const BucketMap<Bits> map = shared_.map;
+    return body(map);
+  }
+  /// Calls body with the buckets that divide() made.
+  template <class Body>
+  __device__ __forceinline__ auto with_buckets(Body body) const {
+    return with_map([&]<class Map>(const Map& map) {
+      if constexpr (std::is_same_v<Map, BucketMap<Bits>>)
+        if (!is_pieced_) return body(LinearBuckets<Bits>{map});
+      return body(PiecedBuckets<Bits, Map>{map, shared_.pieces, piece_bits()});
+    });
   }
 
   /// Whether one of the counters that `slot_of` names, each for up to so many buckets, has many more samples
@@ -443,11 +497,11 @@ class Survey {
 
   /// The same of buckets that are still to be made, by pieces: even if one of these had all buckets, they
   /// would be no narrower than a cell, which no more than two share.
-  __device__ __forceinline__ bool is_crowded_in_any_pieces(const BucketMap<Bits>& map, uint32_t bucket_bits) {
+  template <class Map>
+  __device__ __forceinline__ bool is_crowded_in_any_pieces(const Map& map, uint32_t bucket_bits) {
     const uint32_t cell_bits = piece_bits() + bucket_bits;
-    const bool crowded = finds_crowd(2, [&](Bits key) {
-      return hash<std::countr_zero(bucket_counters)>(map.word_of(key) >> (32 - cell_bits));
-    });
+    const bool crowded =
+        finds_crowd(2, [&](Bits key) { return counter_of(map.word_of(key) >> (32 - cell_bits)); });
     clear(shared_.in_bucket, bucket_counters);
     __syncthreads();
     return crowded;
@@ -480,22 +534,29 @@ class Survey {
     }
   }
 
-  /// Floats: whether they are even in their values. If so, plan.real divides them.
-  __device__ __forceinline__ bool find_even_by_value() {
+  /// Floats: whether they are so even in their values that plan.real may divide them, or even enough for
+  /// pieces; and whether these are whole numbers that lie dense.
+  __device__ __forceinline__ void look_at_values() {
     const uint32_t bucket_bits = msd_bucket_bits(task_.count, task_.bucket_keys);
     using Buckets = RealBuckets<Bits>;
     constexpr auto slack = static_cast<typename Buckets::Real>(slack_samples) / samples;
     const Buckets real = Buckets::over(least_, most_, slack, 1u << bucket_bits, task_.map);
-    if (!real.is_usable()) return false;
+    if (!real.is_usable()) return;
     clear(shared_.in_group, groups);
     __syncthreads();
+    uint32_t most_in_group = 0;
+    bool are_whole = (real.highest - real.lowest) / 2 < static_cast<typename Buckets::Real>(task_.count);
 #pragma unroll
-    for (uint32_t k = 0; k < samples_a_thread; ++k)
-      atomicAdd(&shared_.in_group[real(key_[k]) >> (bucket_bits - 8)], 1u);
-    is_even_by_value_ = groups_are_even();
+    for (uint32_t k = 0; k < samples_a_thread; ++k) {
+      are_whole &= real.is_whole(key_[k]);
+      most_in_group =
+          max(most_in_group, atomicAdd(&shared_.in_group[real(key_[k]) >> (bucket_bits - 8)], 1u) + 1);
+    }
+    has_dense_values_ = __syncthreads_and(are_whole) != 0;
+    has_even_values_ = groups_are_even();
+    is_even_by_value_ = has_even_values_ && task_.may_deal;
     if (is_even_by_value_ && threadIdx.x == 0) plan_.real = real;
-    __syncthreads();
-    return is_even_by_value_;
+    spreads_by_value_ = __syncthreads_and(most_in_group <= most_in_value_group) != 0;
   }
 
   /// Whether chance explains how the samples' numbers differ from group to group: the sum of their squares
@@ -521,36 +582,32 @@ class Survey {
     static_assert(chance <= 6 * 6);
     clear(shared_.in_bucket, bucket_counters);
     __syncthreads();
-    const PiecedBuckets<Bits> pieced{shared_.map, shared_.pieces, piece_bits()};
-    const LinearBuckets<Bits> even{shared_.map};
-    const bool is_pieced = plan_.is_pieced != 0;
     uint32_t met = 0;
+    with_buckets([&](const auto& buckets) {
 #pragma unroll
-    for (uint32_t k = 0; k < samples_a_thread; ++k) {
-      const uint32_t word = shared_.map.word_of(key_[k]);
-      const uint32_t bit = hash<bits>(is_pieced ? pieced.part_of_word(word) : even.part_of_word(word));
-      const bool counts = !is_frequent(key_[k]);
-      const uint32_t before = counts ? atomicOr(&shared_.in_bucket[bit / 32], 1u << bit % 32) : 0;
-      met += static_cast<uint32_t>(__syncthreads_count((before >> bit % 32 & 1) != 0));
-    }
+      for (uint32_t k = 0; k < samples_a_thread; ++k) {
+        const uint32_t bit = scattering_hash<bits>(buckets.part_of_word(buckets.map.word_of(key_[k])));
+        const bool counts = !is_frequent(key_[k]);
+        const uint32_t before = counts ? atomicOr(&shared_.in_bucket[bit / 32], 1u << bit % 32) : 0;
+        met += static_cast<uint32_t>(__syncthreads_count((before >> bit % 32 & 1) != 0));
+      }
+    });
     return met > allowed;
   }
 
   /// The same question once more, to a larger sample: taking keys out in vain costs more than asking.
   __device__ __forceinline__ bool is_crowded_at_places() {
-    const BucketMap<Bits> map = shared_.map;
-    const PiecedBuckets<Bits> pieced{map, shared_.pieces, piece_bits()};
-    const LinearBuckets<Bits> even{map};
-    const bool is_pieced = plan_.is_pieced != 0;
     __syncthreads();
     clear(shared_.in_bucket, bucket_counters);
     __syncthreads();
     uint32_t most_in_bucket = 0;
-    for_places<piece_places>([&](Bits key) {
-      const Bits ordered = task_.map.to_ordered(key);
-      if (is_frequent(ordered)) return;
-      const uint32_t bucket = is_pieced ? pieced(ordered) : even(ordered);
-      most_in_bucket = max(most_in_bucket, atomicAdd(&shared_.in_bucket[bucket % bucket_counters], 1u) + 1);
+    with_buckets([&](const auto& bucket_of) {
+      for_places<piece_places>([&](Bits key) {
+        const Bits ordered = task_.map.to_ordered(key);
+        if (is_frequent(ordered)) return;
+        uint32_t& counter = shared_.in_bucket[bucket_of(ordered) % bucket_counters];
+        most_in_bucket = max(most_in_bucket, atomicAdd(&counter, 1u) + 1);
+      });
     });
     constexpr uint32_t in_all = piece_places * keys_a_place<Bits>;
     constexpr uint32_t mean = in_all / bucket_counters;
@@ -578,9 +635,10 @@ class Survey {
 
   /// Gives each piece of the range its share of the buckets: of what a larger sample saw in it and, unless an
   /// edge is between them, in its neighbours. Where it saw little, those may only add, since a piece without
-  /// a sample may have as many keys as several buckets hold. And one sample more.
-  __device__ __forceinline__ void make_pieces(const BucketMap<Bits>& map, uint32_t buckets,
-                                              bool follows_sample) {
+  /// a sample may have as many keys as several buckets hold. And one sample more: all that pieces of even
+  /// values get, of which no one looks at more.
+  template <class Map>
+  __device__ __forceinline__ void make_pieces(const Map& map, uint32_t buckets, bool follows_sample) {
     const uint32_t pieces = 1u << piece_bits();
     const uint32_t word_shift = 32 - piece_bits();
     clear(shared_.in_piece, pieces);
@@ -589,10 +647,12 @@ class Survey {
       const Bits ordered = task_.map.to_ordered(key);
       if (!is_frequent(ordered)) atomicAdd(&shared_.in_piece[map.word_of(ordered) >> word_shift], 1u);
     };
-    if (follows_sample && pieces > 1u << coarse_piece_bits)
-      for_places<fine_piece_places>(count);
-    else if (follows_sample)
-      for_places<piece_places>(count);
+    if (follows_sample && !(has_real_pieces_ && has_even_values_)) {
+      if (pieces > 1u << coarse_piece_bits)
+        for_places<fine_piece_places>(count);
+      else
+        for_places<piece_places>(count);
+    }
     __syncthreads();
     const uint32_t last_inside = map.last_word() >> word_shift;
     const auto share_of = [&](uint32_t piece) {
@@ -633,7 +693,7 @@ class Survey {
 
   /// Few values are not worth the larger sample, nor are floats that probably need no pieces.
   __device__ __forceinline__ uint32_t piece_bits() const {
-    const bool is_worth_it = !maybe_few_ && !is_even_by_value_;
+    const bool is_worth_it = !maybe_few_ && !has_even_values_;
     return task_.has_fine_pieces && is_worth_it ? fine_piece_bits : coarse_piece_bits;
   }
 
@@ -651,8 +711,13 @@ class Survey {
   bool has_frequent_ = false;
   bool maybe_few_ = false;
   bool has_apart_ = false;
-  bool is_even_ = false;           // the keys, over the groups
-  bool is_even_by_value_ = false;  // floats
+  bool is_even_ = false;  // the keys, over the groups
+  bool is_pieced_ = false;
+  bool is_even_by_value_ = false;  // floats, where keys may be dealt
+  bool has_even_values_ = false;
+  bool has_dense_values_ = false;  // whole numbers
+  bool spreads_by_value_ = false;
+  bool has_real_pieces_ = false;
   Bits apart_ = 0;
 };
 
@@ -663,14 +728,14 @@ static_assert(digest_policy.threads == threads);
 /// The first block. The others, if there are any, take a digest in the meantime. Keys in order were sorted
 /// when their order was checked. (2^28 u32, surveyed before that and now, us: sorted 601, 586, all equal 606,
 /// 600; H200, other cards.)
-template <class Bits>
+template <class Bits, bool of_floats>
 __global__ __launch_bounds__(threads) void survey_kernel(Task<Bits> task, digest_detail::Task<Bits> digest,
                                                          MsdPlan<Bits>* plan,
                                                          value_table::Table<Bits>* table) {
   ptx::wait_for_previous_launch();
   if (plan->is_not_wanted || plan->is_in_order()) return;  // nothing of which this launch writes
   if (blockIdx.x == 0)
-    Survey<Bits>(shared_memory<Shared<Bits>>(), task, *plan, *table).run();
+    Survey<Bits, of_floats>(shared_memory<Shared<Bits>>(), task, *plan, *table).run();
   else
     digest_detail::take_digest(digest, blockIdx.x - 1, gridDim.x - 1, shared_memory<DigestShared<Bits>>());
 }

@@ -371,7 +371,7 @@ class MsdRun {
                                            settings_.digest_beside);
     const uint32_t idle = std::max(multiprocessors(), 2u) - 1;
     const uint32_t digesting = settings_.digest_beside == nullptr ? 0 : beside.blocks(idle);
-    launch_chained(survey_kernel<Bits>,
+    launch_chained(settings_.map.is_of_floats() ? survey_kernel<Bits, true> : survey_kernel<Bits, false>,
                    {1 + digesting, threads, std::max(sizeof(Shared<Bits>), sizeof(DigestShared<Bits>))},
                    stream_, task, beside, plan_, workspace_.values.data());
     if constexpr (Policy::splits)
@@ -483,7 +483,10 @@ class MsdRun {
                              .plan = plan_,
                              .map = settings_.map,
                              .outgrows = outgrows_cache<Bits, Value>(arrays_.count)};
-    launch_chained(partition_kernel<Bits, Value, ranking, PartitionPolicy, 0>, shape, stream_, level);
+    const bool of_floats = settings_.map.is_of_floats();
+    launch_chained(of_floats ? partition_kernel<Bits, Value, ranking, PartitionPolicy, 0, true>
+                             : partition_kernel<Bits, Value, ranking, PartitionPolicy, 0, false>,
+                   shape, stream_, level);
     launch_chained(count_jobs_kernel<Bits, Value>,
                    {multiprocessors(), count_threads, sizeof(CountShared<Bits>)}, stream_, level.keys,
                    offsets_, workspace_.job_keys(arrays_.count), plan_, workspace_.jobs.data(),
@@ -491,13 +494,15 @@ class MsdRun {
     level.jobs = workspace_.jobs.data();
     level.job_counts = workspace_.job_counts.data();
     shape.shared_bytes = sizeof(Shared<Bits, Value, PartitionPolicy, 1>);
-    launch_chained(partition_kernel<Bits, Value, ranking, PartitionPolicy, 1>, shape, stream_, level);
+    launch_chained(of_floats ? partition_kernel<Bits, Value, ranking, PartitionPolicy, 1, true>
+                             : partition_kernel<Bits, Value, ranking, PartitionPolicy, 1, false>,
+                   shape, stream_, level);
     if constexpr (leaves_narrow_pairs<Bits, Value>)
       if (leaves_narrow_) {
         using Narrow = NarrowKey<Bits>;
         shape.shared_bytes = sizeof(Shared<Bits, Value, PartitionPolicy, 1, Narrow>);
-        launch_chained(partition_kernel<Bits, Value, ranking, PartitionPolicy, 1, Narrow>, shape, stream_,
-                       level);
+        launch_chained(partition_kernel<Bits, Value, ranking, PartitionPolicy, 1, false, Narrow>, shape,
+                       stream_, level);
       }
   }
 
@@ -515,7 +520,7 @@ class MsdRun {
           sort_class<typename Policy::SplitSmall, Crowded::only_digits>(small_buckets, crowded_buckets);
           sort_class<typename Policy::SplitLarge, Crowded::only_digits>(large_buckets, crowded_buckets);
         }
-      sort_class<Large, Crowded::by_digits>(crowded_buckets, crowded_buckets);
+      sort_last<Large>();
     } else {
       namespace counting = bucket_counting_detail;
       if (takes_bits_) sort_by_bits<Policy>(task(few_valued_buckets, repeating_buckets), plan_, stream_);
@@ -526,12 +531,18 @@ class MsdRun {
         count_buckets<Policy, counting::Dense>(task(dense_buckets, repeating_buckets), Small::most_keys,
                                                plan_, stream_);
       sort_class<ForRepeated<Small>, Crowded::left_alone>(repeating_buckets, crowded_buckets);
-      sort_class<ForRepeated<Large>, Crowded::by_digits>(crowded_buckets, crowded_buckets);
-      if constexpr (Policy::deals)
-        if (may_deal_ && settings_.map.is_of_floats())
-          sort_buckets<ForRepeated<Large>, Crowded::by_digits, RealParts<Bits>>(
-              task(crowded_buckets, crowded_buckets), plan_, stream_);
+      sort_last<ForRepeated<Large>>();
     }
+  }
+
+  /// Those that all others left alone.
+  template <class BucketPolicy>
+  void sort_last() const {
+    constexpr auto crowded = bucket_sort_detail::Crowded::by_digits;
+    const auto last = task(crowded_buckets, crowded_buckets);
+    sort_buckets<BucketPolicy, crowded>(last, plan_, stream_);
+    if (settings_.map.is_of_floats())
+      sort_buckets<BucketPolicy, crowded, RealParts<Bits>>(last, plan_, stream_);
   }
 
   template <class BucketPolicy, bucket_sort_detail::Crowded crowded>

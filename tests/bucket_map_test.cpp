@@ -104,6 +104,56 @@ TEMPLATE_TEST_CASE("a bucket of floats begins with the least key that its map gi
   CHECK(found > 5'000);
 }
 
+TEMPLATE_TEST_CASE(
+    "buckets of pieces of floats' values never fall, and begin with the least key that is in them", "",
+    uint32_t, uint64_t) {
+  using Real = typename RealBuckets<TestType>::Real;
+  std::mt19937_64 random(test_seed());
+  const auto all = static_cast<TestType>(~TestType{0});
+  for (const Order order : {Order::ascending, Order::descending}) {
+    const KeyMap<TestType> map_of_keys = key_map<TestType>(key_type_of<Real>(), order);
+    const auto any_real = [&] {
+      const auto fraction = static_cast<Real>(static_cast<int64_t>(random())) / static_cast<Real>(1ull << 63);
+      return map_of_keys.to_ordered(
+          std::bit_cast<TestType>(std::ldexp(fraction, static_cast<int>(random() % 60) - 30)));
+    };
+    for (int round = 0; round < 100; ++round) {
+      const TestType one = any_real();
+      const TestType other = any_real();
+      const auto map =
+          RealMap<TestType>::over(std::min(one, other), std::max(one, other), Real{1} / 2, map_of_keys);
+      if (one == other || !map.is_usable()) continue;
+      const uint32_t buckets = 1u << (9 + round % 8);
+      const uint32_t piece_bits = round % 2 == 0 ? coarse_piece_bits : fine_piece_bits;
+      std::vector<MapPiece> pieces(1u << piece_bits);
+      uint32_t given = 0;
+      for (MapPiece& piece : pieces) {
+        const auto more = static_cast<uint32_t>(random() % 4 != 0 ? 0 : random() % (buckets - given) / 8);
+        piece = given | more << 16;
+        given += more;
+      }
+      const PiecedBuckets<TestType, RealMap<TestType>> bucket_of{map, pieces.data(), piece_bits};
+      std::vector<TestType> keys{0, one, other, all};
+      for (int k = 0; k < 60; ++k) keys.push_back(k % 10 == 0 ? static_cast<TestType>(random()) : any_real());
+      std::ranges::sort(keys);
+      INFO(name(order) << " from " << map.by_word.lowest << " to " << map.by_word.highest);
+      uint32_t last = 0;
+      for (const TestType key : keys) {
+        const uint32_t bucket = bucket_of(key);
+        const auto interval = interval_of(bucket_of, bucket);
+        const bool is_right =
+            bucket >= last && bucket < buckets && interval.first <= key && key <= interval.last &&
+            (interval.first == 0 || bucket_of(static_cast<TestType>(interval.first - 1)) < bucket) &&
+            (interval.last == all || bucket_of(static_cast<TestType>(interval.last + 1)) > bucket);
+        if (!is_right)
+          FAIL("key " << key << " bucket " << bucket << " [" << interval.first << ", " << interval.last
+                      << "]");
+        last = bucket;
+      }
+    }
+  }
+}
+
 TEST_CASE("a sample's places are all there, and the first ones as far from each other as all", "") {
   using namespace survey_detail;
   for (const uint32_t places : {places_a_round, piece_places, fine_piece_places}) {
@@ -120,6 +170,35 @@ TEST_CASE("a sample's places are all there, and the first ones as far from each 
       REQUIRE(found == expected);
     }
   }
+}
+
+TEST_CASE("samples at equal distances meet in no counter more often than chance has it", "") {
+  using namespace survey_detail;
+  std::mt19937_64 random(test_seed());
+  uint32_t most_met = 0;
+  uint32_t most_in_counter = 0;
+  for (int round = 0; round < 2'000; ++round) {
+    // Parts of the buckets, one flank or two, of an array in order or nearly so.
+    const uint32_t around = 1u << (12 + random() % 8);
+    const auto distance = static_cast<uint32_t>(around - random() % (around / 64));
+    const auto first = static_cast<uint32_t>(random() % distance);
+    std::vector<uint32_t> parts;
+    for (uint32_t s = 0; s < samples; ++s)
+      parts.push_back(first + s * distance + static_cast<uint32_t>(random() % 4));
+    std::vector<bool> bits(1u << 18);
+    std::vector<uint32_t> counters(bucket_counters);
+    uint32_t met = 0;
+    for (const uint32_t part : parts) {
+      const uint32_t bit = scattering_hash<18>(part);
+      met += bits[bit];
+      bits[bit] = true;
+      most_in_counter = std::max(most_in_counter,
+                                 ++counters[scattering_hash<std::countr_zero(bucket_counters)>(part >> 10)]);
+    }
+    most_met = std::max(most_met, met);
+  }
+  CHECK(most_met < 74);  // what find_clumps() allows
+  CHECK(most_in_counter < least_crowded);
 }
 
 TEMPLATE_TEST_CASE("a map around samples covers the block of 2^k values whose ends lie within the slack", "",

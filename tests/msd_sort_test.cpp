@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <cstdint>
+#include <limits>
 #include <random>
 #include <string>
 #include <type_traits>
@@ -210,12 +212,36 @@ TEST_CASE("each kind of keys takes the road that is meant for it", "[device]") {
 }
 
 TEMPLATE_TEST_CASE("buckets follow an uneven distribution by fine pieces, too", "[device]", float, uint64_t) {
-  const std::vector<TestType> keys = make_keys<TestType>(
-      std::is_same_v<TestType, float> ? "uniform" : "gaussian", on_gpu ? 33'333 : 9'001, test_seed());
+  const std::vector<TestType> keys = make_keys<TestType>("gaussian", on_gpu ? 33'333 : 9'001, test_seed());
   const auto plan = msd_sort<TestType, NoValue, FineMsd>(keys, {});
   CHECK(plan.is_pieced == 1);
   CHECK(plan.piece_bits == fine_piece_bits);
   CHECK(plan.falls_back == 0);
+}
+
+TEMPLATE_TEST_CASE("buckets follow the values of floats, not their bits, where that divides them better",
+                   "[device]", float, double) {
+  std::mt19937_64 random(test_seed());
+  std::normal_distribution<TestType> normal(TestType{3}, TestType{40});
+  std::exponential_distribution<TestType> exponential;
+  std::vector<TestType> keys(on_gpu ? 300'007 : 9'011);
+  const Order order = std::is_same_v<TestType, float> ? Order::ascending : Order::descending;
+  for (TestType& key : keys) key = normal(random);
+  const auto plan = msd_sort<TestType, NoValue>(keys, {.order = order});
+  // The bucket around zero is crowded.
+  CHECK((plan.has_real_pieces && !plan.falls_back && plan.listed[crowded_buckets] > 0));
+  // What a sample need not show.
+  for (TestType& key : keys) key = -exponential(random);
+  using Limits = std::numeric_limits<TestType>;
+  auto place = keys.begin() + static_cast<ptrdiff_t>(keys.size() / 3);
+  for (const TestType key :
+       {Limits::quiet_NaN(), -Limits::quiet_NaN(), Limits::infinity(), -Limits::infinity(), -Limits::max(),
+        Limits::denorm_min(), TestType{0}, -TestType{0}})
+    *(place += 3) = key;
+  (void)msd_sort<TestType, NoValue>(keys, {.order = order});
+  // Each binade has as many keys as the next one.
+  for (TestType& key : keys) key = std::exp2(static_cast<TestType>(random() % 65'536) / 512 - 64);
+  CHECK_FALSE(msd_sort<TestType, NoValue>(keys, {}).has_real_pieces);
 }
 
 TEST_CASE("keys that clump together are left to another sort, if they are asked for", "[device]") {
