@@ -191,7 +191,6 @@ class Survey {
     }
     if constexpr (of_floats)
       if (!maybe_few_) look_at_values();
-    const bool is_even_by_value = is_even_by_value_;
     bool is_crowded = divide(has_apart_ ? task_.count / samples * count_samples_left() : task_.count);
     // Fine pieces hide a crowd from the small sample.
     if (!is_crowded && plan_.is_pieced && plan_.piece_bits == fine_piece_bits)
@@ -199,14 +198,14 @@ class Survey {
     const bool has_clumps = task_.asks_for_clumps && !is_crowded && find_clumps();
     // Where each value comes many times, parts of a bucket are crowded, too, and few digits vary.
     // Keys that are uneven may have many more of some values.
-    const bool is_even = is_even_by_value || (is_even_ && !plan_.is_pieced);
+    const bool is_even = is_even_by_value_ || (is_even_ && !plan_.is_pieced);
     const uint32_t keys_a_value = is_even ? task_.keys_a_value : sorted_keys_a_value;
     // Of v values about samples^2 / 2v samples repeat one.
     const uint64_t repeated = samples - min(shared_.distinct, samples);
     const bool repeats_often =
         repeated > most_repeated && repeated * (task_.count / samples) > samples / 2 * keys_a_value;
     const bool repeats =
-        shared_.map.range < (task_.count - 1) / keys_a_value || (is_even_by_value && repeats_often);
+        shared_.map.range < (task_.count - 1) / keys_a_value || (is_even_by_value_ && repeats_often);
     const bool splits = may_split_now();
     if (threadIdx.x == 0) {
       is_crowded |= has_top && !has_apart_;
@@ -218,7 +217,7 @@ class Survey {
       const bool is_unordered = !maybe_few_ && plan_.guess() == Guess::unordered;
       plan_.is_unfit = is_unfit;
       plan_.deals = task_.may_deal && is_even && !may_count && !is_unfit && is_unordered && !repeats_often;
-      plan_.is_real = is_even_by_value;
+      plan_.is_real = is_even_by_value_;
       plan_.looks_for_frequent =
           is_unfit && is_crowded && !is_dense && is_worth_it && !task_.with_values && is_unordered;
       shared_.deals = plan_.deals;
@@ -713,9 +712,11 @@ class Survey {
   bool has_apart_ = false;
   bool is_even_ = false;  // the keys, over the groups
   bool is_pieced_ = false;
-  bool is_even_by_value_ = false;  // floats, where keys may be dealt
+  // Floats, by look_at_values(): even in their values, and keys may be dealt, too; whole numbers that lie
+  // dense; no group of values has too many. And whether divide() took pieces of values.
   bool has_even_values_ = false;
-  bool has_dense_values_ = false;  // whole numbers
+  bool is_even_by_value_ = false;
+  bool has_dense_values_ = false;
   bool spreads_by_value_ = false;
   bool has_real_pieces_ = false;
   Bits apart_ = 0;
