@@ -26,7 +26,7 @@ namespace {
 constexpr unsigned multiprocessors_here = 5;
 
 /// Shares of up to 768 records, on up to 16 multiprocessors, and buckets of up to 1024.
-using SmallGrid = GridSortPolicy<256, 3, 16, 64, BucketSortPolicy<256, 4, 1, 65536>>;
+using SmallGrid = GridSortPolicy<256, 3, 16, 64, BucketSortPolicy<256, 4, 1, 16384>>;
 /// Shares of up to 4,096, more than registers hold, and buckets of up to 3,072.
 using LargeGrid = GridSortPolicy<256, 16, 16, 64, BucketSortPolicy<256, 12, 1, 65536>>;
 /// Two parts of the warps, a record a thread; a block each 32nd record.

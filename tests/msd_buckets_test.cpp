@@ -16,23 +16,23 @@ namespace sweepsort {
 namespace {
 
 /// Buckets of more than 256 keys are counted.
-using CountedMsd = MsdPolicy<PartitionPolicy<256, 4, 2, 1>, BucketSortPolicy<256, 1, 1, 65536>,
-                             BucketSortPolicy<256, 1, 1, 65536>, 1024, 1, 1>;
+using CountedMsd = MsdPolicy<PartitionPolicy<256, 4, 2, 1>, BucketSortPolicy<256, 1, 1, 16384>,
+                             BucketSortPolicy<256, 1, 1, 16384>, 1024, 1, 1>;
 
 /// Even keys alone are dealt; buckets of more than 128 keys are counted if they have few values.
-using DenseMsd = DealingMsd<MsdPolicy<PartitionPolicy<256, 4, 2, 1>, BucketSortPolicy<128, 1, 1, 32768>,
-                                      BucketSortPolicy<256, 2, 1, 32768>, 256, 1, uint64_t{1} << 30,
+using DenseMsd = DealingMsd<MsdPolicy<PartitionPolicy<256, 4, 2, 1>, BucketSortPolicy<128, 1, 1, 8192>,
+                                      BucketSortPolicy<256, 2, 1, 16384>, 256, 1, uint64_t{1} << 30,
                                       uint64_t{1} << 27, uint64_t{1} << 20, 1>,
                             PartitionPolicy<256, 4, 2, 1>, 1, uint64_t{1} << 24>;
 
 /// Buckets of few values are sorted by a bit vector; and even keys alone are dealt, too.
-using SparseMsd = MsdPolicy<PartitionPolicy<256, 4, 2, 1>, BucketSortPolicy<128, 4, 1, 32768>,
+using SparseMsd = MsdPolicy<PartitionPolicy<256, 4, 2, 1>, BucketSortPolicy<128, 4, 1, 8192>,
                             BucketSortPolicy<256, 4, 1, 32768>, 256, 1, uint64_t{1} << 30, uint64_t{1} << 27,
                             uint64_t{1} << 20, uint64_t{1} << 29, 1>;
 using DealingSparse = DealingMsd<SparseMsd, PartitionPolicy<256, 4, 2, 1>, 1, uint64_t{1} << 24>;
 
 /// Pairs are left with narrow keys where these tell them apart.
-using NarrowMsd = MsdPolicy<PartitionPolicy<256, 4, 2, 1>, BucketSortPolicy<256, 2, 1, 32768>,
+using NarrowMsd = MsdPolicy<PartitionPolicy<256, 4, 2, 1>, BucketSortPolicy<256, 2, 1, 16384>,
                             BucketSortPolicy<256, 4, 1, 32768>, 256, 1, uint64_t{1} << 30, uint64_t{1} << 27,
                             uint64_t{1} << 20, uint64_t{1} << 29, uint64_t{1} << 26, 1>;
 

@@ -24,7 +24,7 @@
 namespace sweepsort {
 
 /// Tiles of 1024 records, buckets of 256 and 1024.
-using SmallMsd = MsdPolicy<PartitionPolicy<256, 4, 2, 1>, BucketSortPolicy<256, 1, 1, 65536>,
+using SmallMsd = MsdPolicy<PartitionPolicy<256, 4, 2, 1>, BucketSortPolicy<256, 1, 1, 16384>,
                            BucketSortPolicy<256, 4, 1, 65536>, 32, 1>;
 
 /// The same; even keys alone are partitioned without being counted.

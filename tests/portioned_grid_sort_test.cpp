@@ -24,7 +24,7 @@ namespace sweepsort {
 namespace {
 
 /// Up to three portions of 768 pairs a block, buckets of up to 2,816.
-using SmallPortions = GridSortPolicy<256, 3, 16, 64, BucketSortPolicy<256, 11, 1, 65536>, 3>;
+using SmallPortions = GridSortPolicy<256, 3, 16, 64, BucketSortPolicy<256, 11, 1, 32768>, 3>;
 /// Four portions of 512, into up to 512 buckets of up to 2,048.
 using ManyBuckets = GridSortPolicy<512, 1, 16, 64, BucketSortPolicy<512, 4, 1, 131072>, 4, 9>;
 /// Portions of 8,192, more than registers hold, and buckets of up to 2,048.

@@ -20,7 +20,7 @@ namespace sweepsort {
 namespace {
 
 /// Tiles of 2,048 keys, buckets of about 512 with room for 768, bins that as a rule have room.
-using SmallTiles = TiledGridPolicy<8, 4'096, 16, 192, 512, BucketSortPolicy<256, 3, 1, 65536>>;
+using SmallTiles = TiledGridPolicy<8, 4'096, 16, 192, 512, BucketSortPolicy<256, 3, 1, 16384>>;
 /// Two blocks on each multiprocessor, tiles of 4,096 keys, bins that often have none.
 using LargeTiles = TiledGridPolicy<16, 4'096, 40, 192, 512, BucketSortPolicy<256, 3, 2, 65536>>;
 
@@ -119,7 +119,7 @@ TEST_CASE("keys in order, few, repeated or crowded are left to others", "[device
 TEMPLATE_TEST_CASE("keys of evenly distributed values that repeat are left to others", "[device]", uint32_t,
                    float) {
   // As many values as the sample has cells: it meets them there no more often than keys that differ.
-  using ManyBuckets = TiledGridPolicy<8, 16384, 16, 768, 512, BucketSortPolicy<256, 3, 1, 65536>>;
+  using ManyBuckets = TiledGridPolicy<8, 16384, 16, 768, 512, BucketSortPolicy<256, 3, 1, 16384>>;
   std::mt19937_64 random(test_seed());
   std::vector<TestType> keys(380'000);
   for (TestType& key : keys) key = static_cast<TestType>(random() % 4'096 * 4'096);
