@@ -195,6 +195,25 @@ TEST_CASE("a part of a stream without an end is sorted") {
   oracle::require(oracle::judge_order<uint64_t>(read_keys<uint64_t>(folder / "out"), Order::ascending));
 }
 
+TEST_CASE("inputs that hold more keys than can be counted are refused") {
+  const TemporaryFolder folder;
+  write_keys(folder / "few.u8", std::vector<uint8_t>{3, 1, 2});
+  for (const char* const huge : {"a.u8", "b.u8"}) {
+    write_file(folder / huge, {});
+    std::error_code error;
+    std::filesystem::resize_file(folder / huge, std::numeric_limits<int64_t>::max(), error);
+    if (error) return;  // many file systems have no such files; tmpfs does
+  }
+  for (const bool is_merge : {false, true}) {
+    SortFileOptions options{.inputs_are_sorted = is_merge};
+    CHECK_THROWS_WITH(
+        sort_files_with(plain_environment(), {folder / "a.u8", folder / "b.u8", folder / "few.u8"},
+                        folder / "out", options),
+        ContainsSubstring("few.u8: too many keys"));
+  }
+  CHECK(folder.names() == std::vector<std::string>{"a.u8", "b.u8", "few.u8"});
+}
+
 TEST_CASE("repeats are timed and leave the same output") {
   const TemporaryFolder folder;
   const auto keys = random_keys<uint32_t>(1000);
