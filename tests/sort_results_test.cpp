@@ -101,6 +101,20 @@ TEMPLATE_TEST_CASE("each key is written once, with how often it stood", "", uint
     }
 }
 
+TEST_CASE("a backend whose keys change more often than they have values is caught") {
+  const TemporaryFolder folder;
+  std::vector<uint8_t> keys(5'000);
+  std::iota(keys.begin(), keys.end(), 0);
+  write_keys(folder / "in.u8", keys);
+  // A run in the middle becomes three.
+  const SortEnvironment environment = plain_environment(8u << 20, Fault::flips_bit);
+  SortFileOptions options = options_for({1u << 20}, Order::ascending, KeyType::u8);
+  options.result = SortResult::unique;
+  options.counts_output = folder / "counts";
+  CHECK_THROWS_AS(sort_file_with(environment, folder / "in.u8", folder / "out", options), Error);
+  CHECK(folder.names() == std::vector<std::string>{"in.u8"});
+}
+
 TEST_CASE("keys that are all different, all equal, one or none are written once") {
   const TemporaryFolder folder;
   for (const Way& way : ways)
