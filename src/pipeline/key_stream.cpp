@@ -11,15 +11,24 @@
 namespace sweepsort {
 
 KeyStream::KeyStream(InputFile& file, const FileOptions& options) : file_(file), options_(options) {
-  prefix_.resize(layout_prefix_bytes);
-  prefix_.resize(file_.read_stream(prefix_));
-  position_ = prefix_.size();
-  has_ended_ = prefix_.size() < layout_prefix_bytes;
+  // What stands behind a window is neither taken nor waited for, except to tell that a .npy file has none.
+  constexpr uint64_t most = layout_prefix_bytes;
+  const uint64_t skipped = std::min(options_.skip_bytes, most);
+  extend_prefix(skipped + std::min(options_.read_bytes.value_or(most), most - skipped));
+  if (options_.format != FileFormat::raw && has_npy_magic(prefix_)) extend_prefix(most);
   layout_ = find_layout(prefix_, has_ended_ ? std::optional<uint64_t>(position_) : std::nullopt, file_.name(),
                         options_);
   keys_left_ = layout_.count == unknown_count
                    ? options_.read_bytes.value_or(std::numeric_limits<uint64_t>::max())
                    : layout_.data_bytes();
+}
+
+void KeyStream::extend_prefix(size_t bytes) {
+  const size_t before = prefix_.size();
+  prefix_.resize(bytes);
+  prefix_.resize(before + file_.read_stream(std::span(prefix_).subspan(before)));
+  position_ = prefix_.size();
+  has_ended_ = prefix_.size() < bytes;
 }
 
 size_t KeyStream::read(std::span<std::byte> to) {

@@ -12,7 +12,7 @@ namespace sweepsort {
 
 class KeyStream {
  public:
-  /// Reads the stream's beginning and finds its layout.
+  /// Reads the stream's beginning, of a window (FileOptions) no more than that, and finds its layout.
   KeyStream(InputFile& file, const FileOptions& options);
 
   const Layout& layout() const { return layout_; }
@@ -37,6 +37,7 @@ class KeyStream {
   void check_length();
 
  private:
+  void extend_prefix(size_t bytes);
   size_t take(std::span<std::byte> to);
   void skip_to_keys();
 
