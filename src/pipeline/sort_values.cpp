@@ -1,8 +1,6 @@
 // sort_values.cpp - the layout of a file of values, and positions.
 #include "pipeline/sort_values.hpp"
 
-#include "core/error.hpp"
-
 #include <fmt/format.h>
 
 #include <limits>
@@ -54,11 +52,13 @@ SortValues::SortValues(const SortFileOptions& options, std::optional<uint64_t> c
 }
 
 void SortValues::check_count(uint64_t keys) const {
-  if (file_ && layout_.count != keys)
-    throw Error(fmt::format("{}: holds {} values for {} keys", file_->name(), layout_.count, keys),
-                has_window_
-                    ? "--skip-bytes and --read-bytes are for the keys: each that is read has one value"
-                    : "every key has one value");
+  if (file_ && layout_.count != keys) throw wrong_count(keys, "");
+}
+
+Error SortValues::wrong_count(uint64_t keys, const char* or_more) const {
+  return Error(fmt::format("{}: holds {} values for {} keys{}", file_->name(), layout_.count, keys, or_more),
+               has_window_ ? "--skip-bytes and --read-bytes are for the keys: each that is read has one value"
+                           : "every key has one value");
 }
 
 std::unique_ptr<KeySource> SortValues::source() const {

@@ -1,6 +1,7 @@
 // sort_values.hpp - what travels with the keys of a file: a second file's values, or the keys' positions.
 #pragma once
 
+#include "core/error.hpp"
 #include "io/input_file.hpp"
 #include "io/layout.hpp"
 #include "pipeline/key_source.hpp"
@@ -28,7 +29,7 @@ class SortValues {
   void check_count(uint64_t keys) const;
   /// The same for keys that are still coming: throws if there are fewer values than `keys`.
   void check_enough(uint64_t keys) const {
-    if (file_ && layout_.count < keys) check_count(keys);
+    if (file_ && layout_.count < keys) throw wrong_count(keys, " or more");
   }
 
   const InputFile* file() const { return file_ ? &*file_ : nullptr; }
@@ -42,6 +43,8 @@ class SortValues {
   }
 
  private:
+  Error wrong_count(uint64_t keys, const char* or_more) const;
+
   uint32_t bytes_ = 0;
   bool has_window_ = false;  // the keys are a part of their file
   std::optional<InputFile> file_;
