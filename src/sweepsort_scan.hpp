@@ -51,7 +51,9 @@ struct ScanReport {
   Endian endian = Endian::little;  // of the elements in the files
   uint64_t input_bytes = 0;
   uint64_t output_bytes = 0;
-  std::string total;        // all elements combined, as people write it; empty if there are none
+  // All elements combined, as people write it; empty if there are none, or if they leave the type, as those
+  // of an exclusive scan may.
+  std::string total;
   std::string backend;      // "cpu", "cuda"
   std::string backend_why;  // why that one
   std::string device;       // what it is

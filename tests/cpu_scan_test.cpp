@@ -146,6 +146,7 @@ TEMPLATE_TEST_CASE("an overflow is found at its exact place, also at the borders
           scan_by_session<TestType>(sessions_of(*backend), in,
                                     {.kind = kind, .algorithm = algorithm, .workers = 3}, chunk, summary);
           REQUIRE(summary.overflow == expected);
+          CHECK(summary.total_overflows == !expected.has_value());
           std::vector<TestType> out(in.size());
           const ScanJob job{.type = key_type_of<TestType>(),
                             .output_type = key_type_of<TestType>(),

@@ -88,6 +88,7 @@ TEMPLATE_TEST_CASE("an overflow is found at its exact place, also at the borders
       ScanSummary summary;
       scan_by_session<TestType>(scan_session, in, {.kind = kind, .workers = 3}, chunk, summary, players);
       REQUIRE(summary.overflow == expected_overflow(in, kind));
+      CHECK(summary.total_overflows == (kind == ScanKind::exclusive && place == elements - 1));
     }
 }
 

@@ -129,8 +129,10 @@ class CudaScanSession final : public ScanSession {
       stream_.synchronize();
     }
     // The last element is part of no element of an exclusive scan.
-    if (job_.kind == ScanKind::exclusive && summary.overflow && *summary.overflow + 1 == elements_)
+    if (job_.kind == ScanKind::exclusive && summary.overflow && *summary.overflow + 1 == elements_) {
       summary.overflow.reset();
+      summary.total_overflows = true;
+    }
     return summary;
   }
 

@@ -30,6 +30,7 @@ struct ScanJob {
 
 struct ScanSummary {
   uint64_t total = 0;                // all elements combined: the low bytes are one of output_type
+  bool total_overflows = false;      // it is no sum that an exclusive scan needs, and leaves the type
   std::optional<uint64_t> overflow;  // index of the first element whose addition leaves the type
   std::string algorithm;             // what ran
 };

@@ -154,7 +154,7 @@ class ScanFileRun {
     report_.count = reader_.count();
     report_.input_bytes = reader_.input_bytes();
     report_.output_bytes = header_.size() + report_.count * key_bytes(output_type_);
-    if (report_.count != 0) report_.total = key_text(output_type_, summary.total);
+    if (report_.count != 0 && !summary.total_overflows) report_.total = key_text(output_type_, summary.total);
     report_.algorithm = summary.algorithm;
     const BackendInfo info = backend->info();
     report_.backend = info.name;
