@@ -7,11 +7,13 @@
 #include "io/output.hpp"
 #include "io/parallel_chunks.hpp"
 #include "io/spill_space.hpp"
+#include "io/stop_event.hpp"
 #include "io/temporary_files.hpp"
 #include "temporary_folder.hpp"
 
 #include <fcntl.h>
 #include <grp.h>
+#include <sys/ioctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -19,6 +21,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 #include <exception>
 #include <filesystem>
@@ -402,6 +405,28 @@ TEST_CASE("a stream written out of order is an error of ours, not a wrong file")
   CHECK(output->is_ordered());
   output->write_at(0, pattern(10));
   CHECK_THROWS_WITH(output->write_at(20, pattern(10)), ContainsSubstring("out of order"));
+}
+
+TEST_CASE("a write that waits for a pipe's reader can be told to stop") {
+  const TemporaryFolder folder;
+  const std::string path = folder / "pipe";
+  REQUIRE(::mkfifo(path.c_str(), 0600) == 0);
+  const FileDescriptor reader(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
+  REQUIRE(reader);
+  const auto output = open_output(path, {.overwrite = true});
+  const auto more_than_it_holds = pattern(4u << 20);
+  std::thread other([&] {
+    // Not before it waits: until then the pipe takes more.
+    int held = -1;
+    for (int before = -2; held != before || held == 0;) {
+      before = held;
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+      if (::ioctl(reader.get(), FIONREAD, &held) != 0) break;
+    }
+    output->stop();
+  });
+  CHECK_THROWS_AS(output->write_at(0, more_than_it_holds), Stopped);
+  other.join();
 }
 
 TEST_CASE("the names in the table are unlinked, and forgotten when kept") {

@@ -134,7 +134,7 @@ void note_existing(const Arguments& arguments, const std::vector<std::string>& o
   if (arguments.has("force") || arguments.has("quiet") || arguments.has("in-place")) return;
   for (const std::string& name : outputs) {
     std::error_code unknown;
-    if (!std::filesystem::is_regular_file(name, unknown)) continue;
+    if (goes_to_stdout(name) || !std::filesystem::is_regular_file(name, unknown)) continue;
     say("sort", name + ": exists already");
     say_hint("without --dry-run, -f (--force) is what replaces it");
   }

@@ -145,7 +145,7 @@ FileDescriptor AtomicFile::create_hidden() {
 void AtomicFile::reserve(uint64_t bytes) { reserve_space(file_.fd(), name_, 0, bytes); }
 
 void AtomicFile::cut(uint64_t bytes) {
-  if (::ftruncate(file_.fd(), static_cast<off_t>(bytes)) != 0)
+  if (retried([&] { return ::ftruncate(file_.fd(), static_cast<off_t>(bytes)); }) != 0)
     throw system_error(name_, fmt::format("cut it to {} bytes", bytes), errno);
 }
 
@@ -204,12 +204,13 @@ void AtomicFile::sync() {
   const bool keeps_group = set_owner();
   const bool keeps_list = keeps_group && copy_access_list();
   set_mode(keeps_list ? Rights::all : keeps_group ? Rights::of_owner : Rights::not_of_group);
-  if (::fdatasync(file_.fd()) != 0) throw system_error(name_, "write it to the disk", errno);
+  if (retried([&] { return ::fdatasync(file_.fd()); }) != 0)
+    throw system_error(name_, "write it to the disk", errno);
 }
 
 void AtomicFile::settle() {
   if (file_.close() != 0) throw system_error(name_, "close", errno);
-  if (open_directory_ && ::fsync(open_directory_.get()) != 0 && errno != EINVAL)
+  if (open_directory_ && retried([&] { return ::fsync(open_directory_.get()); }) != 0 && errno != EINVAL)
     throw system_error(name_, "write its directory to the disk", errno);
 }
 

@@ -46,6 +46,7 @@ class StreamOutput : public Output {
   bool is_ordered() const override { return true; }
   void reserve(uint64_t bytes) override;
   void write_at(uint64_t offset, std::span<const std::byte> bytes) override;
+  void stop() const override { stop_.set(); }
   void cut(uint64_t) override {}  // nothing was reserved
   void sync() override;
   void check_name() const override {}
@@ -55,6 +56,7 @@ class StreamOutput : public Output {
  private:
   FileDescriptor file_;
   std::string name_;
+  StopEvent stop_;
   uint64_t position_ = 0;
 };
 
@@ -76,8 +78,8 @@ void StreamOutput::write_at(uint64_t offset, std::span<const std::byte> bytes) {
   while (!bytes.empty()) {
     const ssize_t put = ::write(file_.get(), bytes.data(), bytes.size());
     if (put < 0 && errno == EINTR) continue;
-    if (put < 0 && errno == EAGAIN) {  // another program, which has the other end, wants it that way
-      wait_until_writable(file_.get());
+    if (put < 0 && errno == EAGAIN) {
+      wait_until_writable(file_.get(), stop_);
       continue;
     }
     if (put <= 0) throw system_error_at(name_, "write", position_, put < 0 ? errno : EIO);
@@ -91,7 +93,7 @@ void StreamOutput::sync() {
   struct stat status {};
   const bool keeps =
       ::fstat(file_.get(), &status) == 0 && (S_ISREG(status.st_mode) || S_ISBLK(status.st_mode));
-  if (keeps && ::fdatasync(file_.get()) != 0 && errno != EINVAL && errno != EROFS)
+  if (keeps && retried([&] { return ::fdatasync(file_.get()); }) != 0 && errno != EINVAL && errno != EROFS)
     throw system_error(name_, "write it to the disk", errno);
   if (file_.close() != 0) throw system_error(name_, "close", errno);
 }
@@ -107,6 +109,7 @@ std::unique_ptr<Output> open_stream(FileDescriptor file, const std::string& name
   of_stream.may_be_in_place = false;  // a shell has emptied the file by now
   refuse_inputs(status, name, of_stream);
   widen_pipe(file.get());
+  if (FileDescriptor own = open_without_blocking(file.get())) file = std::move(own);
   return std::make_unique<StreamOutput>(std::move(file), name);
 }
 

@@ -39,6 +39,9 @@ class Output {
   virtual void reserve(uint64_t bytes) = 0;
   /// Thread-safe unless is_ordered().
   virtual void write_at(uint64_t offset, std::span<const std::byte> bytes) = 0;
+  /// Of a pipe: writes, those under way as well, throw Stopped from now on, so that nobody waits for a reader
+  /// once all has failed. Thread-safe.
+  virtual void stop() const {}
   /// Only so many bytes were written; what was reserved behind them goes.
   virtual void cut(uint64_t bytes) = 0;
   /// Everything was written and is right: makes the content durable.

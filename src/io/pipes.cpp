@@ -4,10 +4,14 @@
 #include "io/system_error.hpp"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <poll.h>
+#include <sys/stat.h>
 
+#include <array>
 #include <atomic>
 #include <cerrno>
+#include <string>
 
 namespace sweepsort {
 
@@ -21,10 +25,19 @@ void widen_pipe(int fd) noexcept {
   errno = before;
 }
 
-void wait_until_writable(int fd) {
-  pollfd one{.fd = fd, .events = POLLOUT, .revents = 0};
-  while (::poll(&one, 1, -1) < 0)
+FileDescriptor open_without_blocking(int fd) noexcept {
+  struct stat status {};
+  if (::fstat(fd, &status) != 0 || !S_ISFIFO(status.st_mode)) return {};
+  const std::string path = fmt::format("/proc/self/fd/{}", fd);
+  return FileDescriptor(::open(path.c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC));
+}
+
+void wait_until_writable(int fd, const StopEvent& stop) {
+  std::array<pollfd, 2> polls{pollfd{.fd = fd, .events = POLLOUT, .revents = 0},
+                              pollfd{.fd = stop.fd(), .events = POLLIN, .revents = 0}};
+  while (::poll(polls.data(), polls.size(), -1) < 0)
     if (errno != EINTR) throw system_error("a pipe", "wait for it", errno);
+  if (polls[1].revents != 0) throw Stopped();
 }
 
 std::vector<bool> can_be_read(std::span<const int> files, bool waits, const StopEvent* stop) {

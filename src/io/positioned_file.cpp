@@ -108,7 +108,8 @@ void PositionedFile::read_buffered(uint64_t offset, std::span<std::byte> to) con
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) throw system_error_at(name_, "read", offset, errno);
     if (got == 0)
-      throw Error(fmt::format("{}: the file ends at byte {}: it shrank while it was read", name_, offset));
+      throw Error(fmt::format("{}: the file ends at byte {}: it shrank while it was read", name_, offset),
+                  "try again when nobody is writing to it");
     offset += static_cast<uint64_t>(got);
     to = to.subspan(static_cast<size_t>(got));
   }

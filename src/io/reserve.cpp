@@ -23,15 +23,15 @@ void reserve_space(int fd, const std::string& name, uint64_t offset, uint64_t by
   if (::getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY && end > limit.rlim_cur)
     throw system_error(name, fmt::format("reserve {} bytes", bytes), EFBIG);
   if (bytes == 0) return;
-  while (::fallocate(fd, 0, static_cast<off_t>(offset), static_cast<off_t>(bytes)) != 0) {
-    if (errno == EINTR) continue;
-    if (errno != EOPNOTSUPP && errno != ENOSYS)
-      throw system_error(name, fmt::format("reserve {} bytes", bytes), errno);
-    // Without the reservation a full disk is found by a write; the length at least is right from the start.
-    if (::ftruncate(fd, static_cast<off_t>(end)) != 0)
-      throw system_error(name, fmt::format("set the length to {} bytes", end), errno);
-    return;
-  }
+  const auto allocate = [&] {
+    return ::fallocate(fd, 0, static_cast<off_t>(offset), static_cast<off_t>(bytes));
+  };
+  if (retried(allocate) == 0) return;
+  if (errno != EOPNOTSUPP && errno != ENOSYS)
+    throw system_error(name, fmt::format("reserve {} bytes", bytes), errno);
+  // Without the reservation a full disk is found by a write; the length at least is right from the start.
+  if (retried([&] { return ::ftruncate(fd, static_cast<off_t>(end)); }) != 0)
+    throw system_error(name, fmt::format("set the length to {} bytes", end), errno);
 }
 
 }  // namespace sweepsort

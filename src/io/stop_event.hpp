@@ -6,14 +6,14 @@
 
 namespace sweepsort {
 
-/// What a read ends with that was told to.
+/// What a read or a write ends with that was told to.
 class Stopped : public Error {
  public:
-  Stopped() : Error("internal: a read was stopped") {}
+  Stopped() : Error("internal: a read or a write was stopped") {}
 };
 
-/// Once set it stays so: a wait that looks for it (wait_until_readable, can_be_read) throws Stopped, whether
-/// it has begun or comes later. All calls are thread-safe.
+/// Once set it stays so: a wait that looks for it (pipes.hpp) throws Stopped, whether it has begun or comes
+/// later. All calls are thread-safe.
 class StopEvent {
  public:
   /// Without a descriptor to be had nobody is woken: waits take as long as their pipes do.

@@ -3,6 +3,7 @@
 
 #include "core/error.hpp"
 
+#include <cerrno>
 #include <cstdint>
 #include <string>
 
@@ -14,5 +15,13 @@ Error system_error(const std::string& file, const std::string& action, int error
 
 /// The same for a read or write at a position: "FILE: cannot read at byte 4,096: Input/output error".
 Error system_error_at(const std::string& file, const std::string& action, uint64_t offset, int error);
+
+/// Calls once more what a signal interrupted: a file system of a network or of another program may let it.
+template <class Call>
+int retried(Call call) {
+  int result = call();
+  while (result < 0 && errno == EINTR) result = call();
+  return result;
+}
 
 }  // namespace sweepsort

@@ -136,7 +136,7 @@ void ExternalSort::form_runs(const StreamFunction& stream) {
                                          save(*sessions_[lane], 0, counts[lane], runs_.back(), {});
                                          thin_samples();
                                        },
-                                   .cancel = job_.stop_input}));
+                                   .cancel = job_.cancel}));
   // Only now is it known how much there is.
   if (passes_of(runs_.size(), job_.plan.fan_in) <= 1) return;
   uint64_t area = 0;
@@ -197,7 +197,8 @@ void ExternalSort::merge_group(size_t first, size_t last, const StoreFunction& s
              return true;
            },
        .sort = [&](uint32_t lane, uint64_t) { sort(lane); },
-       .store = [&](uint32_t lane, uint64_t item) { store(*sessions_[lane], item * most, size_of(item)); }}));
+       .store = [&](uint32_t lane, uint64_t item) { store(*sessions_[lane], item * most, size_of(item)); },
+       .cancel = job_.cancel}));
 }
 
 uint32_t ExternalSort::merge_down(const MovedFunction& moved) {
@@ -261,7 +262,7 @@ uint64_t ExternalSort::merge(StreamMerge& streams, RecordSink& sink, const std::
                                          if (first == 0) start();
                                          sink.store(*sessions_[lane], first, count, moved);
                                        },
-                                   .cancel = job_.stop_input}));
+                                   .cancel = job_.cancel}));
   if (total == 0) start();
   return total;
 }

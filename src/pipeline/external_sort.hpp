@@ -40,7 +40,7 @@ struct ExternalJob {
   Plan plan = {};
   Transfer transfer = {};
   RunStoreOptions store = {};
-  std::function<void()> stop_input = {};  // called on a failure, so that nobody waits for a stream any more
+  std::function<void()> cancel = {};  // called on a failure, so that nobody waits for a stream any more
 };
 
 class ExternalSort {

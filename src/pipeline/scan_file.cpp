@@ -190,6 +190,7 @@ class ScanFileRun {
       session.cancel();
       reader_.cancel();
       writes.cancel();
+      if (has_written_) output_->stop();  // else there may be a second try
     });
     const ScanSummary summary = session.finish();
     if (summary.overflow) refuse_overflow(*summary.overflow);

@@ -131,6 +131,12 @@ void SortOutputs::give_names() {
   main_.output->settle();
 }
 
+void SortOutputs::stop() const {
+  if (!has_started_) return;  // there may be a second try
+  main_.output->stop();
+  if (second_) second_->output->stop();
+}
+
 bool SortOutputs::has_streamed() const {
   return has_started_ && (main_.output->is_ordered() || (second_ && second_->output->is_ordered()));
 }

@@ -7,6 +7,7 @@
 #include "pipeline/sort_values.hpp"
 #include "sweepsort.hpp"
 
+#include <atomic>
 #include <memory>
 #include <optional>
 #include <string>
@@ -37,6 +38,8 @@ class SortOutputs {
   /// The input's; of positions, whose type is another, what the output's name says, if it says anything.
   FileFormat format() const;
   bool is_ordered() const { return main_.output->is_ordered(); }
+  /// If something was written: nobody waits for a pipe's reader any more. Thread-safe.
+  void stop() const;
   /// Something may have gone into a pipe: there is no second try.
   bool has_streamed() const;
   uint64_t bytes() const;
@@ -60,7 +63,7 @@ class SortOutputs {
   std::optional<File> second_;  // values, or counts
   uint64_t count_ = 0;
   bool is_count_late_ = false;  // known when all are written
-  bool has_started_ = false;
+  std::atomic<bool> has_started_ = false;
 };
 
 }  // namespace sweepsort

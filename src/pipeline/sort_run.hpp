@@ -64,6 +64,11 @@ class SortRun {
   void adopt_inputs(ExternalSort& sort);
   void merge(ExternalSort& sort);
   void merge_streams();
+  /// Something failed: nobody waits for a pipe any more.
+  void stop_streams() const {
+    context_.input.stop();
+    context_.outputs.stop();
+  }
   void inspect(size_t input, uint64_t first_byte, std::span<const std::byte> before,
                std::span<const std::byte> keys);
   GrowingBuffer sort_again();

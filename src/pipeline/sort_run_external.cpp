@@ -84,7 +84,7 @@ void SortRun::run_external() {
                                           .directories = context_.temporary_directories,
                                           .run_records = plan_.job.count,
                                           .allow_anonymous = context_.environment.allow_anonymous},
-                                .stop_input = [this] { context_.input.stop(); }});
+                                .cancel = [this] { stop_streams(); }});
   if (options_.inputs_are_sorted)
     adopt_inputs(sort);
   else
@@ -208,8 +208,7 @@ void SortRun::merge_streams() {
     so_far.last_key.assign(keys.end() - static_cast<ptrdiff_t>(width), keys.end());
     return got;
   });
-  ExternalSort sort(backends_,
-                    {.plan = plan_, .transfer = transfer(), .stop_input = [this] { context_.input.stop(); }});
+  ExternalSort sort(backends_, {.plan = plan_, .transfer = transfer(), .cancel = [this] { stop_streams(); }});
   // What headers say is believed where it must be: a pipe's header comes first.
   context_.outputs.prepare(context_.outputs.is_ordered() ? input.announced_count() : std::nullopt);
   StoreResult stored;
