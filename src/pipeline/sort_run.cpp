@@ -7,6 +7,7 @@
 #include "pipeline/stream_run.hpp"
 
 #include <fmt/format.h>
+#include <pthread.h>
 
 #include <algorithm>
 #include <bit>
@@ -28,10 +29,24 @@ constexpr uint32_t split_loaders_more = 1;
 constexpr uint64_t split_chunks = 512;
 constexpr uint64_t least_split_chunk = 2u << 20;
 
+uint64_t thread_stack_bytes() {
+  pthread_attr_t attributes;
+  size_t bytes = 0;
+  ::pthread_attr_init(&attributes);
+  ::pthread_attr_getstacksize(&attributes, &bytes);
+  ::pthread_attr_destroy(&attributes);
+  return bytes;
+}
+
 }  // namespace
 
-Bytes memory_budget(const std::optional<Bytes>& asked, const MemoryLimit& limit) {
-  if (!asked) return Bytes{limit.available.value / 4 * 3};
+Bytes memory_budget(const std::optional<Bytes>& asked, const MemoryLimit& limit, uint32_t threads) {
+  if (!asked) {
+    // Every thread reserves a stack, and so do those for signals and progress.
+    const uint64_t stacks = limit.is_address_space ? (threads + 2) * thread_stack_bytes() : 0;
+    const uint64_t all = limit.available.value;
+    return std::max(Bytes{std::max(all - std::min(stacks, all), all / 8) / 4 * 3}, least_memory);
+  }
   if (*asked > limit.available)
     throw UsageError(fmt::format("--memory {}: {} leaves {}", format_bytes(*asked), limit.what,
                                  format_bytes(limit.available)),
@@ -74,7 +89,7 @@ PlanRequest plan_request(const SortContext& context, const Backends& backends, b
           .threads = context.threads,
           .chunk_bytes = has_values ? std::min(context.environment.chunk_bytes, most_with_values)
                                     : context.environment.chunk_bytes,
-          .memory = memory_budget(options.memory.memory, context.limit),
+          .memory = memory_budget(options.memory.memory, context.limit, context.threads),
           .gpus = static_cast<uint32_t>(backends.size()),
           .gpu_memory = gpu_memory_budget(options.memory.gpu_memory, backends, on_gpu),
           .may_count = !on_gpu,
@@ -147,7 +162,8 @@ void SortRun::take_sample() {
   if (!backends_.front()->wants_sample(plan_.job, request().memory)) return;
   const auto keys = context_.input.keys(false);
   plan_.job.sample = sample_of(*keys, plan_.job.count, plan_.job.type, plan_.job.order);
-  if (context_.threads > 1) share_split();
+  // Threads that it would have besides reserve memory, too.
+  if (context_.threads > 1 && !context_.limit.is_address_space) share_split();
 }
 
 void SortRun::share_split() {

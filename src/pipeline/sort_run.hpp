@@ -89,8 +89,8 @@ class SortRun {
   Fingerprint loaded_;
 };
 
-/// 75 % of what there is, or what was asked for. Throws UsageError for more than there is.
-Bytes memory_budget(const std::optional<Bytes>& asked, const MemoryLimit& limit);
+/// 75 % of what there is, and `threads` leave, or what was asked for. Throws UsageError for more than there is.
+Bytes memory_budget(const std::optional<Bytes>& asked, const MemoryLimit& limit, uint32_t threads);
 
 /// Memory that a sort may take of what each of the backends has; empty for backends without a device.
 std::optional<Bytes> gpu_memory_budget(const std::optional<Bytes>& asked, const Backends& backends,
