@@ -356,7 +356,7 @@ template <>
 struct MsdRow<uint64_t, uint64_t> {
   using Policy = TunedSplit<MsdPolicy<PartitionPolicy<512, 9, 9, 1>, BucketSortPolicy<256, 18, 2, 32768>,
                                       BucketSortPolicy<1024, 12, 1, 131072>>,
-                            1u << 22>;
+                            3u << 20>;
 };
 template <class Bits, class Value>
 using TunedMsd = typename MsdRow<Bits, Value>::Policy;
@@ -539,6 +539,21 @@ struct PortionedGridRow<uint64_t, uint64_t> {
 };
 template <class Bits, class Value>
 using PortionedGridSort = typename PortionedGridRow<Bits, Value>::Policy;
+
+/// Fewer pairs than this that only the large grid sort holds are tried by the portioned one; 0: none. A large
+/// share has nearly the same latency however full it is, and passes each digit of keys that are not even.
+//
+// H100, CUDA 13.0, 2026-11-27, u64+u32, microseconds in a graph, large grid -> portioned or what is behind it
+// (CUB); dense keys and pairs of a few values lose:
+//
+//            uniform          1,000 values      hashed Zipf       two values      AND of three
+//   1.2 M     71 ->  66 (178)  177 -> 130 (159)  187 -> 138 (172)   23 ->  73 (134)   as before
+//   1.6 M     79 ->  83 (211)  200 -> 144 (184)  212 -> 157 (198)   26 ->  80 (152)   as before
+//   2^21      90 -> 123 (288)  235 -> 182 (252)  250 -> 198 (276)   37 ->  97 (204)  220 -> 245 (271)
+template <class Bits, class Value>
+inline constexpr uint64_t least_in_large_grid = 0;
+template <>
+inline constexpr uint64_t least_in_large_grid<uint64_t, uint32_t> = 7u << 18;
 
 /// Of how many values `count` even keys must be at least for the two grid sorts below and above that count on
 /// even ones: dense keys have few digits to pass.

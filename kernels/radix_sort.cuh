@@ -80,12 +80,18 @@ constexpr bool fits_one_block(SortAlgorithm algorithm, uint64_t count) {
   return false;
 }
 
+/// Whether they are tried by the portioned grid sort although the large one holds them.
+template <class Bits, class Value>
+constexpr bool passes_large_grid(uint64_t count) {
+  return count > most_in_grid<MiddleGridSort<Bits, Value>> && count < least_in_large_grid<Bits, Value>;
+}
+
 /// Whether one cooperative launch of the current device sorts them.
 template <class Bits, class Value, class Policy = TunedOnesweep<Bits, Value>>
 bool fits_grid(SortAlgorithm algorithm, uint64_t count) {
   if constexpr (has_grid_sort<Bits, Value> && !Policy::is_portable)
     return algorithm == SortAlgorithm::automatic && !fits_one_block<Bits, Value>(algorithm, count) &&
-           !tries_msd<Bits, Value>(algorithm, count) &&
+           !tries_msd<Bits, Value>(algorithm, count) && !passes_large_grid<Bits, Value>(count) &&
            count <= grid_capacity<Bits, Value, LargestGridSort<Bits, Value>>();
   return false;
 }
@@ -94,7 +100,9 @@ bool fits_grid(SortAlgorithm algorithm, uint64_t count) {
 template <class Bits, class Value, class Policy = TunedOnesweep<Bits, Value>>
 constexpr bool has_room_for_portioned_grid(uint64_t count) {
   if constexpr (has_portioned_grid_sort<Bits, Value> && !Policy::is_portable)
-    return count > most_in_grid<LargestGridSort<Bits, Value>>;
+    return count >
+           most_in_grid<std::conditional_t<least_in_large_grid<Bits, Value> != 0, MiddleGridSort<Bits, Value>,
+                                           LargestGridSort<Bits, Value>>>;
   return false;
 }
 

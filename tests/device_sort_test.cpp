@@ -319,6 +319,16 @@ TEMPLATE_PRODUCT_TEST_CASE("even pairs take a portioned grid up to its limits, o
     CHECK(sort(distribution, least + 100'000 * (variant % 9), variant) != Road::grid);
     ++variant;
   }
+  // Those of fewer pairs, which are no longer left to the digits of a large share.
+  constexpr uint64_t least_in_large = least_in_large_grid<Bits, Value>;
+  if (least_in_large == 0) return;
+  using Middle = MiddleGridSort<Bits, Value>;
+  for (const uint64_t count : {uint64_t{Middle::most_blocks} * Middle::most_share + 1, least_in_large - 1}) {
+    CHECK(sort("uniform", count, 1) == Road::grid);
+    CHECK(sort("few-1000", count, 2) != Road::grid);
+    CHECK(sort("zipf-hashed", count, 3) != Road::grid);
+  }
+  CHECK(sort("few-1000", least_in_large, 1) == Road::grid);
 }
 
 TEMPLATE_TEST_CASE("the LSD sort finds its statuses cleared where it shares their memory", "[device]",
