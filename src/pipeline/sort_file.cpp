@@ -13,6 +13,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <string>
@@ -50,6 +51,8 @@ void check_options(const std::vector<std::string>& inputs, const std::string& ou
   if (options.in_place && options.result == SortResult::permutation)
     throw UsageError("--argsort writes positions, which cannot take the place of the keys",
                      "name an output with -o");
+  if (options.values == "-" && std::ranges::count(inputs, "-") != 0)
+    throw UsageError("standard input is named twice", "it can be read once: name a file for the values");
   check_values_options(options);
   const bool travels = !options.values.empty() || options.result == SortResult::permutation;
   if (travels && options.inputs_are_sorted)
