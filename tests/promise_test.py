@@ -295,6 +295,18 @@ class Memory(Place):
                 self.assertIn(sort.returncode, (2, 127), sort.stderr)  # 127: not even the libraries fit
         self.assertEqual(sort.returncode, 0)
 
+    def test_threads_leave_address_space_to_the_sort(self):
+        source = self.generate("in.u32", "8M", "uniform")
+
+        def run(megabytes, *arguments):
+            limited = lambda: resource.setrlimit(resource.RLIMIT_AS, (megabytes * MIB, megabytes * MIB))
+            return subprocess.run([SWEEPSORT, *arguments], capture_output=True, preexec_fn=limited)
+
+        program = next(megabytes for megabytes in range(4, 1000) if run(megabytes, "--version").returncode == 0)
+        for more in range(24, 80, 14):
+            sort = run(program + more, "sort", "-f", "--threads", "2", "-T", self.spill, source, "-o", self.folder / "out")
+            self.assertEqual(sort.returncode, 0, f"{program} + {more} MiB: {sort.stderr}")
+
     def test_a_stream_needs_no_more_address_space_than_there_is(self):
         source = self.generate("long.u64", "24M", "uniform")
         done = self.folder / "done"
