@@ -25,7 +25,7 @@ void widen_pipe(int fd) noexcept {
   errno = before;
 }
 
-FileDescriptor open_without_blocking(int fd) noexcept {
+FileDescriptor open_without_blocking(int fd) {
   struct stat status {};
   if (::fstat(fd, &status) != 0 || !S_ISFIFO(status.st_mode)) return {};
   const std::string path = fmt::format("/proc/self/fd/{}", fd);

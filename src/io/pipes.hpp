@@ -15,7 +15,7 @@ void widen_pipe(int fd) noexcept;
 
 /// A pipe's other self, whose writes do not block; the flag of `fd` itself is other programs', too. Empty
 /// where that is no pipe, or its reader is gone.
-FileDescriptor open_without_blocking(int fd) noexcept;
+FileDescriptor open_without_blocking(int fd);
 
 /// Waits until there is room in a pipe whose writes do not block, or its reader is gone. Throws Stopped when
 /// `stop` is set.
