@@ -128,11 +128,7 @@ class CudaScanSession final : public ScanSession {
           cudaMemcpyAsync(&summary.total, slot(chunks_), out_width(), cudaMemcpyDeviceToHost, stream_.get()));
       stream_.synchronize();
     }
-    // The last element is part of no element of an exclusive scan.
-    if (job_.kind == ScanKind::exclusive && summary.overflow && *summary.overflow + 1 == elements_) {
-      summary.overflow.reset();
-      summary.total_overflows = true;
-    }
+    excuse_last(summary, job_.kind, elements_);
     return summary;
   }
 

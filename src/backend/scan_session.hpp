@@ -35,6 +35,14 @@ struct ScanSummary {
   std::string algorithm;             // what ran
 };
 
+/// The last of `count` elements is part of no element of an exclusive scan: if it leaves the type, the total
+/// alone is wrong.
+inline void excuse_last(ScanSummary& summary, ScanKind kind, uint64_t count) {
+  if (kind != ScanKind::exclusive || !summary.overflow || *summary.overflow + 1 != count) return;
+  summary.overflow.reset();
+  summary.total_overflows = true;
+}
+
 /// One scan of data that passes through. Chunks hold whole elements and are numbered from 0 in the order of
 /// the data; each number comes once, and rising for every worker. A chunk waits for the one before: a worker
 /// that cannot do its chunk calls cancel(), which makes those that wait throw.

@@ -81,11 +81,7 @@ ScanSummary ScanChain::finish(uint64_t count) const {
       .total = kernel_->element(carry_),
       .overflow = overflow(),
       .algorithm = std::string(name(plain_ ? ScanAlgorithm::sequential : ScanAlgorithm::threads))};
-  // The last element is part of no element of an exclusive scan.
-  if (job_.kind == ScanKind::exclusive && summary.overflow && *summary.overflow + 1 == count) {
-    summary.overflow.reset();
-    summary.total_overflows = true;
-  }
+  excuse_last(summary, job_.kind, count);
   return summary;
 }
 
