@@ -27,8 +27,6 @@ constexpr uint32_t permission_bits = 0777;
 constexpr uint32_t owner_bits = 0700;
 constexpr const char* access_list = "system.posix_acl_access";
 
-std::string proc_path(int fd) { return fmt::format("/proc/self/fd/{}", fd); }
-
 /// Links the file `from` to a hidden name and renames that to `target`; returns 0 or an errno value. A child
 /// does it, which a SIGKILL of this process does not reach: else the hidden name would stay if it came
 /// between the two.
@@ -130,7 +128,7 @@ FileDescriptor AtomicFile::create_anonymous() const {
     throw cannot_create(name_, errno);
   }
   // Only /proc can turn it into a named file for an ordinary user.
-  if (::access(proc_path(file.get()).c_str(), F_OK) != 0) return {};
+  if (::access(path_of(file.get()).c_str(), F_OK) != 0) return {};
   return file;
 }
 
@@ -224,7 +222,7 @@ void AtomicFile::check_name() const {
 
 void AtomicFile::give_name() {
   if (hidden_) return rename_to_target(*hidden_);
-  const std::string self = proc_path(file_.fd());
+  const std::string self = path_of(file_.fd());
   if (::linkat(AT_FDCWD, self.c_str(), AT_FDCWD, target_.c_str(), AT_SYMLINK_FOLLOW) == 0) return;
   if (errno != EEXIST) throw system_error(name_, "give the file its name", errno);
   if (!options_.replace) throw appeared_meanwhile(name_);

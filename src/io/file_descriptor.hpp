@@ -3,6 +3,7 @@
 
 #include <unistd.h>
 
+#include <string>
 #include <utility>
 
 namespace sweepsort {
@@ -29,5 +30,9 @@ class FileDescriptor {
  private:
   int fd_ = -1;
 };
+
+/// A path to what `fd` is open on, also if that has no name: for a second open file description, whose flags
+/// are its own, or a link.
+inline std::string path_of(int fd) { return "/proc/self/fd/" + std::to_string(fd); }
 
 }  // namespace sweepsort

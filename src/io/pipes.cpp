@@ -4,14 +4,12 @@
 #include "io/system_error.hpp"
 
 #include <fcntl.h>
-#include <fmt/format.h>
 #include <poll.h>
 #include <sys/stat.h>
 
 #include <array>
 #include <atomic>
 #include <cerrno>
-#include <string>
 
 namespace sweepsort {
 
@@ -28,8 +26,7 @@ void widen_pipe(int fd) noexcept {
 FileDescriptor open_without_blocking(int fd) {
   struct stat status {};
   if (::fstat(fd, &status) != 0 || !S_ISFIFO(status.st_mode)) return {};
-  const std::string path = fmt::format("/proc/self/fd/{}", fd);
-  return FileDescriptor(::open(path.c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC));
+  return FileDescriptor(::open(path_of(fd).c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC));
 }
 
 void wait_until_writable(int fd, const StopEvent& stop) {

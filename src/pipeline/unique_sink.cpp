@@ -105,7 +105,7 @@ class UniqueSink : public RecordSink {
     void pack(std::span<const Bits> from, bool with_counts) {
       keys.resize(from.size() + 1);
       // A chunk in order has no more different keys than their type has values. Of one that is not, which the
-      // check has seen by now, the rest is left out.
+      // check, if there is one, has seen by now, the rest is left out.
       constexpr uint64_t values = sizeof(Bits) <= 2 ? uint64_t{1} << (8 * sizeof(Bits)) : ~uint64_t{0};
       if (with_counts) counts.resize(std::min<uint64_t>(from.size(), values) + 1);
       const size_t room = with_counts ? counts.size() : keys.size();
