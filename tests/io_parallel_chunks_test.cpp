@@ -136,3 +136,14 @@ TEST_CASE("those behind a turnstile pass in the order of their numbers, until so
   std::jthread late([&] { turnstile.cancel(); });
   CHECK_THROWS_AS(turnstile.wait(30), Error);
 }
+
+TEST_CASE("who fails because another did is woken, and heard of no more") {
+  Turnstile turns;
+  const auto in_order = [&](uint32_t, uint64_t index) {
+    if (index == 1) throw std::runtime_error("the cause");
+    turns.wait(index);  // those behind wait for number 1
+    turns.pass(index);
+    return true;
+  };
+  CHECK_THROWS_WITH(parallel_turns(4, in_order, [&] { turns.cancel(); }), "the cause");
+}

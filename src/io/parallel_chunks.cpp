@@ -36,7 +36,7 @@ namespace {
 
 class Pool {
  public:
-  explicit Pool(const TurnFunction& f) : f_(f) {}
+  Pool(const TurnFunction& f, const FailureFunction& on_failure) : f_(f), on_failure_(on_failure) {}
 
   void work(uint32_t worker) noexcept {
     while (!stop_) {
@@ -45,6 +45,7 @@ class Pool {
       } catch (...) {
         failure_.note();
         stop_ = true;
+        if (on_failure_) on_failure_();
       }
     }
   }
@@ -53,6 +54,7 @@ class Pool {
 
  private:
   const TurnFunction& f_;
+  const FailureFunction& on_failure_;
   std::atomic<uint64_t> next_ = 0;
   std::atomic<bool> stop_ = false;
   FirstFailure failure_;
@@ -60,8 +62,8 @@ class Pool {
 
 }  // namespace
 
-void parallel_turns(uint32_t workers, const TurnFunction& f) {
-  Pool pool(f);
+void parallel_turns(uint32_t workers, const TurnFunction& f, const FailureFunction& on_failure) {
+  Pool pool(f, on_failure);
   {
     std::vector<std::jthread> threads;
     try {
@@ -76,7 +78,7 @@ void parallel_turns(uint32_t workers, const TurnFunction& f) {
 }
 
 void parallel_chunks(uint32_t workers, const ChunkGrid& grid, const ChunkFunction& f,
-                     const DoneFunction& done) {
+                     const DoneFunction& done, const FailureFunction& on_failure) {
   const uint64_t chunks = grid.count();
   std::mutex mutex;
   uint64_t bytes_done = 0;
@@ -87,13 +89,14 @@ void parallel_chunks(uint32_t workers, const ChunkGrid& grid, const ChunkFunctio
     done(bytes_done);
   };
   const uint64_t useful = std::min<uint64_t>(std::max(workers, 1u), chunks);
-  parallel_turns(static_cast<uint32_t>(useful), [&](uint32_t worker, uint64_t index) {
+  const auto turn = [&](uint32_t worker, uint64_t index) {
     if (index >= chunks) return false;
     const Chunk chunk = grid.chunk(index);
     f(worker, chunk);
     report(chunk.bytes);
     return true;
-  });
+  };
+  parallel_turns(static_cast<uint32_t>(useful), turn, on_failure);
 }
 
 }  // namespace sweepsort

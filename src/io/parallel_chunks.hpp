@@ -35,19 +35,22 @@ ChunkGrid make_grid(uint64_t data_offset, uint64_t total_bytes, size_t key_bytes
 
 using ChunkFunction = std::function<void(uint32_t worker, const Chunk& chunk)>;
 using DoneFunction = std::function<void(uint64_t bytes_done)>;
+/// Called for each call that throws, at once: wakes those that wait for it, whose exceptions are not the
+/// first. Does not throw.
+using FailureFunction = std::function<void()>;
 
 /// Calls f for every chunk, by up to `workers` threads of which the caller is number 0; each takes the lowest
 /// chunk not taken yet. The first exception stops the others after the chunk they are at and is thrown again
 /// here. `done` is called after every chunk, by one thread at a time, with growing values. One worker goes
 /// through the chunks in order.
 void parallel_chunks(uint32_t workers, const ChunkGrid& grid, const ChunkFunction& f,
-                     const DoneFunction& done = {});
+                     const DoneFunction& done = {}, const FailureFunction& on_failure = {});
 
 /// Returns whether there was a turn of this number.
 using TurnFunction = std::function<bool(uint32_t worker, uint64_t index)>;
 
 /// The same where nobody knows how many there are: calls f with 0, 1, ... until a call returns false. Those
 /// with lower numbers have begun by then, and those that have begun are finished.
-void parallel_turns(uint32_t workers, const TurnFunction& f);
+void parallel_turns(uint32_t workers, const TurnFunction& f, const FailureFunction& on_failure = {});
 
 }  // namespace sweepsort

@@ -101,7 +101,7 @@ class MinFileRun {
       moved(chunk.bytes.size());
       return true;
     };
-    run_stream(job.workers, turn, [&] { reader_.cancel(); });
+    parallel_turns(job.workers, turn, [&] { reader_.cancel(); });
     reader_.finish();
     return session.finish();
   }

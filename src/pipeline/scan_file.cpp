@@ -186,7 +186,7 @@ class ScanFileRun {
       if (!right) reader_.stop();
       return right;
     };
-    run_stream(job.workers, turn, [&] {
+    parallel_turns(job.workers, turn, [&] {
       session.cancel();
       reader_.cancel();
       writes.cancel();

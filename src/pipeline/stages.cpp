@@ -2,7 +2,6 @@
 #include "pipeline/stages.hpp"
 
 #include "core/clock.hpp"
-#include "core/first_failure.hpp"
 #include "core/turnstile.hpp"
 #include "io/parallel_chunks.hpp"
 
@@ -35,7 +34,6 @@ class Stage {
 
 StageTimes run_stages(uint32_t lanes, const Stages& stages) {
   Stage load, sort, store;
-  FirstFailure failure;
   bool ended = false;  // by whoever loads
   const auto pass_all = [&](uint32_t lane, uint64_t item) {
     const bool there = load.pass(item, [&] {
@@ -47,20 +45,12 @@ StageTimes run_stages(uint32_t lanes, const Stages& stages) {
     store.pass(item, [&] { return stages.store(lane, item), true; });
     return true;
   };
-  const auto guarded = [&](uint32_t lane, uint64_t item) {
-    try {
-      return pass_all(lane, item);
-    } catch (...) {
-      failure.note();
-      load.cancel();
-      sort.cancel();
-      store.cancel();
-      if (stages.cancel) stages.cancel();
-      return false;
-    }
-  };
-  parallel_turns(lanes, guarded);
-  failure.rethrow();
+  parallel_turns(lanes, pass_all, [&] {
+    load.cancel();
+    sort.cancel();
+    store.cancel();
+    if (stages.cancel) stages.cancel();
+  });
   return {load.busy_s(), sort.busy_s(), store.busy_s()};
 }
 

@@ -2,7 +2,6 @@
 #include "pipeline/stream_run.hpp"
 
 #include "core/error.hpp"
-#include "core/first_failure.hpp"
 
 #include <fmt/format.h>
 
@@ -63,21 +62,6 @@ WhereOptions where_for(ScanAlgorithm algorithm, const WhereOptions& where) {
 void require_file_to_repeat(const ChunkReader& input, uint32_t repeat) {
   if (repeat != 0 && input.is_stream())
     throw UsageError("--repeat needs a file: what came through a pipe is not kept", "name a file");
-}
-
-void run_stream(uint32_t workers, const TurnFunction& f, const std::function<void()>& cancel) {
-  FirstFailure failure;
-  const auto guarded = [&](uint32_t worker, uint64_t index) {
-    try {
-      return f(worker, index);
-    } catch (...) {
-      failure.note();
-      cancel();
-      return false;
-    }
-  };
-  parallel_turns(workers, guarded);
-  failure.rethrow();
 }
 
 }  // namespace sweepsort

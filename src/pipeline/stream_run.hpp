@@ -38,8 +38,4 @@ WhereOptions where_for(ScanAlgorithm algorithm, const WhereOptions& where);
 /// Throws UsageError if the input is to be passed through more than once and cannot be.
 void require_file_to_repeat(const ChunkReader& input, uint32_t repeat);
 
-/// Calls f(worker, index) for index 0, 1, ... until it returns false, by `workers` threads. When one throws,
-/// `cancel` is called, which must wake those that wait for it; the first exception is thrown again here.
-void run_stream(uint32_t workers, const TurnFunction& f, const std::function<void()>& cancel);
-
 }  // namespace sweepsort

@@ -15,11 +15,13 @@ ChunkGrid key_grid(const Transfer& transfer, uint64_t data_offset, uint64_t coun
 }  // namespace
 
 void for_record_chunks(const Transfer& transfer, uint64_t data_offset, uint64_t count, uint32_t workers,
-                       const std::function<void(uint32_t worker, const RecordChunk& chunk)>& f) {
+                       const std::function<void(uint32_t worker, const RecordChunk& chunk)>& f,
+                       const FailureFunction& on_failure) {
   const uint64_t width = key_bytes(transfer.shape.type);
-  parallel_chunks(workers, key_grid(transfer, data_offset, count), [&](uint32_t worker, const Chunk& chunk) {
+  const auto pass = [&](uint32_t worker, const Chunk& chunk) {
     f(worker, {chunk.index, chunk.first_byte / width, chunk.bytes / width});
-  });
+  };
+  parallel_chunks(workers, key_grid(transfer, data_offset, count), pass, {}, on_failure);
 }
 
 uint64_t record_chunks(const Transfer& transfer, uint64_t data_offset, uint64_t count) {

@@ -39,9 +39,10 @@ struct RecordChunk {
 };
 
 /// Calls f(worker, chunk) for `count` records that begin at byte `data_offset` of their file: chunks of whole
-/// records that begin where pages of the file do.
+/// records that begin where pages of the file do. Threads, exceptions and `on_failure` are parallel_chunks'.
 void for_record_chunks(const Transfer& transfer, uint64_t data_offset, uint64_t count, uint32_t workers,
-                       const std::function<void(uint32_t worker, const RecordChunk& chunk)>& f);
+                       const std::function<void(uint32_t worker, const RecordChunk& chunk)>& f,
+                       const FailureFunction& on_failure = {});
 uint64_t record_chunks(const Transfer& transfer, uint64_t data_offset, uint64_t count);
 
 struct RecordSource {

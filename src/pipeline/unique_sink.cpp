@@ -6,7 +6,6 @@
 //     chunk 0   1 1 2 2 | chunk 1   2 3 3 | chunk 2   4
 //     packed    1x2 2x2 |           2x1 3x2 |         4x1
 //     written   1x2     |           2x3     |         3x2          and 4x1 at the end
-#include "core/first_failure.hpp"
 #include "core/turnstile.hpp"
 #include "io/byte_swap.hpp"
 #include "pipeline/record_sink.hpp"
@@ -51,21 +50,7 @@ class UniqueSink : public RecordSink {
       if (!is_ordered()) write(desk, at);
       if (moved) moved(chunk.count * sizeof(Bits));
     };
-    const auto guarded = [&](uint32_t worker, const RecordChunk& chunk) {
-      try {
-        pass(worker, chunk);
-      } catch (...) {
-        failure_.note();
-        turns_.cancel();
-        throw;
-      }
-    };
-    try {
-      for_record_chunks(transfer_, offset, count, transfer_.workers, guarded);
-    } catch (...) {
-      failure_.rethrow();
-      throw;
-    }
+    for_record_chunks(transfer_, offset, count, transfer_.workers, pass, [&] { turns_.cancel(); });
     chunks_before_ += chunks;
     check_.end();
   }
@@ -162,7 +147,6 @@ class UniqueSink : public RecordSink {
   RecordCheck check_;
   std::vector<Desk> desks_;  // of each worker
   Turnstile turns_;
-  FirstFailure failure_;
   uint64_t chunks_before_ = 0;  // of earlier sessions
   std::optional<Entry> carry_;  // these three: by whose turn it is
   uint64_t written_ = 0;
