@@ -95,6 +95,7 @@ class SortFileRun {
   SortReport run() {
     if (input_.is_stream() && !options_.inputs_are_sorted) collect_stream();
     for (const std::string& line : input_.notes()) log(line);
+    describe_files();
     if (!options_.plan_only) prepare();
     const std::vector<PhaseTime> so_far = report_.phases;
     // A stream that goes on is large: nobody knows how large.
@@ -168,13 +169,16 @@ class SortFileRun {
     if (input_.count()) values_ = SortValues(options_, input_.count());
   }
 
+  void describe_files() {
+    report_.count = input_.count().value_or(0);
+    report_.type = input_.type();
+    report_.format = input_.format();
+    report_.endian = input_.endian();
+    report_.output_format = outputs_.format();
+  }
+
   void prepare() {
     clock_.run(Phase::prepare, 0, [&](const MovedFunction&) {
-      report_.count = input_.count().value_or(0);
-      report_.type = input_.type();
-      report_.format = input_.format();
-      report_.endian = input_.endian();
-      report_.output_format = outputs_.format();
       if (values_.file() != nullptr) report_.value_bytes = values_.bytes();
       report_.values_format = values_.format();
       if (input_.count()) outputs_.prepare(report_.count);
@@ -194,16 +198,10 @@ class SortFileRun {
     if (devices.size() > 1)
       log(fmt::format("GPUs: {} of {} used, {} of their memory in all", report_.plan.gpus, devices.size(),
                       format_bytes(report_.plan.gpu_memory)));
-    if (options_.plan_only) {
+    if (options_.plan_only)
       run.name_backends();
-      report_.count = input_.count().value_or(0);
-      report_.type = input_.type();
-      report_.format = input_.format();
-      report_.endian = input_.endian();
-      report_.output_format = outputs_.format();
-    } else {
+    else
       run.run();
-    }
   }
 
   static FilePlan described(const Plan& plan) {
