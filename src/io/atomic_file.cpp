@@ -121,12 +121,9 @@ AtomicFile::AtomicFile(std::string name, std::string target, const AtomicFileOpt
 /// The owner's bits are added to the mode so that the file can be opened a second time; set_mode takes them
 /// off again.
 FileDescriptor AtomicFile::create_anonymous() const {
-  FileDescriptor file(::open(directory_.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, options_.mode | 0600));
-  if (!file) {
-    // EISDIR is the answer of a kernel or file system that does not know the flag.
-    if (errno == EOPNOTSUPP || errno == EISDIR || errno == EINVAL) return {};
-    throw cannot_create(name_, errno);
-  }
+  FileDescriptor file = open_nameless(directory_, options_.mode | 0600);
+  if (!file && errno == EOPNOTSUPP) return {};
+  if (!file) throw cannot_create(name_, errno);
   // Only /proc can turn it into a named file for an ordinary user.
   if (::access(path_of(file.get()).c_str(), F_OK) != 0) return {};
   return file;
@@ -134,8 +131,7 @@ FileDescriptor AtomicFile::create_anonymous() const {
 
 FileDescriptor AtomicFile::create_hidden() {
   hidden_ = std::make_unique<TemporaryName>(temporary_path(directory_));
-  FileDescriptor file(
-      ::open(hidden_->path().c_str(), O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, options_.mode | 0600));
+  FileDescriptor file = open_new(hidden_->path(), options_.mode | 0600);
   if (!file) throw cannot_create(name_, errno);
   return file;
 }

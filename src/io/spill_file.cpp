@@ -14,16 +14,12 @@
 namespace sweepsort {
 namespace {
 
-FileDescriptor create_anonymous(const std::string& directory) {
-  return FileDescriptor(::open(directory.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
-}
-
 FileDescriptor create_hidden(const std::string& directory) {
   int error = 0;
   FileDescriptor file;
   {
     const TemporaryName name(temporary_path(directory));
-    file = FileDescriptor(::open(name.path().c_str(), O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0600));
+    file = open_new(name.path(), 0600);
     error = errno;
   }
   errno = error;  // what removing the name left there is not the reason
@@ -32,9 +28,8 @@ FileDescriptor create_hidden(const std::string& directory) {
 
 FileDescriptor create(const std::string& directory, bool allow_anonymous) {
   if (allow_anonymous) {
-    FileDescriptor file = create_anonymous(directory);
-    // EISDIR is the answer of a kernel or file system that does not know the flag.
-    if (file || (errno != EOPNOTSUPP && errno != EISDIR && errno != EINVAL)) return file;
+    FileDescriptor file = open_nameless(directory, 0600);
+    if (file || errno != EOPNOTSUPP) return file;
   }
   return create_hidden(directory);
 }

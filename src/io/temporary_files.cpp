@@ -4,11 +4,13 @@
 #include "core/error.hpp"
 #include "core/fingerprint.hpp"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
 
 #include <array>
 #include <atomic>
+#include <cerrno>
 #include <climits>
 #include <cstring>
 
@@ -31,6 +33,17 @@ std::array<Slot, 64> slots;
 void remove_temporary_files() noexcept {
   for (Slot& slot : slots)
     if (slot.state.load(std::memory_order_acquire) == SlotState::used) ::unlink(slot.path.data());
+}
+
+FileDescriptor open_nameless(const std::string& directory, uint32_t mode) {
+  FileDescriptor file(::open(directory.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, mode));
+  // Kernels and file systems that do not know the flag say so in other words.
+  if (!file && (errno == EISDIR || errno == EINVAL)) errno = EOPNOTSUPP;
+  return file;
+}
+
+FileDescriptor open_new(const std::string& path, uint32_t mode) {
+  return FileDescriptor(::open(path.c_str(), O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, mode));
 }
 
 std::string temporary_path(const std::string& directory) {

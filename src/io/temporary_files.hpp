@@ -5,6 +5,9 @@
 // a signal handler can read.
 #pragma once
 
+#include "io/file_descriptor.hpp"
+
+#include <cstdint>
 #include <string>
 
 namespace sweepsort {
@@ -12,6 +15,12 @@ namespace sweepsort {
 /// Unlinks every registered file. Async-signal-safe: meant for the handler of SIGINT, SIGTERM, SIGHUP and
 /// SIGPIPE.
 void remove_temporary_files() noexcept;
+
+/// A new file without a name in that directory, for reading and writing (O_TMPFILE). Empty and errno if it
+/// cannot be had: EOPNOTSUPP where the file system or the kernel has no such files.
+FileDescriptor open_nameless(const std::string& directory, uint32_t mode);
+/// The same of this name, which nothing else may have: EEXIST.
+FileDescriptor open_new(const std::string& path, uint32_t mode);
 
 /// A name in that directory that nobody else has.
 std::string temporary_path(const std::string& directory);
