@@ -6,6 +6,7 @@
 #include "core/error.hpp"
 #include "core/key_bits.hpp"
 #include "core/key_text.hpp"
+#include "core/page_array.hpp"
 #include "core/team.hpp"
 #include "io/byte_swap.hpp"
 #include "io/input_file.hpp"
@@ -33,15 +34,11 @@ constexpr uint32_t most_workers = 16;
 /// Which keys of 1 or 2 bytes occur.
 using SmallKeys = std::bitset<1u << 16>;
 
-struct alignas(io_alignment) Page {
-  std::byte bytes[io_alignment];
-};
-
 /// A worker's own memory.
 struct Desk {
-  std::vector<Page> pages = std::vector<Page>(chunk_bytes / io_alignment);
+  PageArray memory = PageArray(chunk_bytes, PageSize::small);  // aligned as O_DIRECT wants it
   SmallKeys seen;
-  std::span<std::byte> buffer() { return std::as_writable_bytes(std::span(pages)); }
+  std::span<std::byte> buffer() const { return {memory.data(), memory.size()}; }
 };
 
 /// All that is remembered of the keys from `first_key` on.

@@ -2,7 +2,7 @@
 #include "pipeline/counting_session.hpp"
 
 #include "core/key_bits.hpp"
-#include "io/parallel_chunks.hpp"
+#include "core/page_array.hpp"
 
 #include <fmt/format.h>
 
@@ -12,10 +12,6 @@
 
 namespace sweepsort {
 namespace {
-
-struct alignas(io_alignment) Page {
-  std::byte bytes[io_alignment];
-};
 
 template <class Bits>
 inline constexpr size_t values = size_t{1} << (8 * sizeof(Bits));
@@ -29,19 +25,19 @@ class CountingSession : public SortSession {
   explicit CountingSession(const SortJob& job)
       : map_(key_map<Bits>(job.type, job.order)), workers_(job.workers) {
     for (Worker& worker : workers_) {
-      worker.pages.resize((job.chunk_bytes + io_alignment - 1) / io_alignment);
+      worker.buffer = PageArray(job.chunk_bytes, PageSize::small);
       worker.counts.resize(tables * values);
     }
   }
 
   std::span<std::byte> begin_put(uint32_t worker, Column, uint64_t, size_t bytes) override {
     workers_[worker].open = bytes;
-    return workers_[worker].buffer().first(bytes);
+    return {workers_[worker].buffer.data(), bytes};
   }
 
   void end_put(uint32_t worker) override {
     Worker& mine = workers_[worker];
-    const auto* const keys = reinterpret_cast<const Bits*>(mine.buffer().data());
+    const auto* const keys = reinterpret_cast<const Bits*>(mine.buffer.data());
     const size_t count = mine.open / sizeof(Bits);
     uint64_t* const counts = mine.counts.data();
     // Neighbours that are equal would wait for each other's increment: the tables take turns.
@@ -64,7 +60,7 @@ class CountingSession : public SortSession {
   }
 
   std::span<std::byte> get(uint32_t worker, Column, uint64_t first_byte, size_t bytes) override {
-    const std::span<std::byte> place = workers_[worker].buffer().first(bytes);
+    const std::span<std::byte> place(workers_[worker].buffer.data(), bytes);
     auto* const keys = reinterpret_cast<Bits*>(place.data());
     const uint64_t first = first_byte / sizeof(Bits);
     const uint64_t end = first + bytes / sizeof(Bits);
@@ -83,10 +79,9 @@ class CountingSession : public SortSession {
   static constexpr size_t tables = sweepsort::tables<Bits>;
 
   struct Worker {
-    std::vector<Page> pages;
+    PageArray buffer;  // aligned as O_DIRECT wants it
     std::vector<uint64_t> counts;
     size_t open = 0;
-    std::span<std::byte> buffer() { return std::as_writable_bytes(std::span(pages)); }
   };
 
   KeyMap<Bits> map_;

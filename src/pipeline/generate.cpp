@@ -2,6 +2,7 @@
 // constant.
 #include "core/checked.hpp"
 #include "core/clock.hpp"
+#include "core/page_array.hpp"
 #include "core/team.hpp"
 #include "datasets/distributions.hpp"
 #include "io/byte_swap.hpp"
@@ -14,16 +15,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
+#include <span>
 #include <vector>
 
 namespace sweepsort {
 namespace {
-
-/// Memory as O_DIRECT wants it.
-struct alignas(io_alignment) Page {
-  std::array<std::byte, io_alignment> bytes;
-};
 
 /// A stream is written front to back, so one thread makes it; otherwise as many as asked for and as are of
 /// use.
@@ -52,10 +48,11 @@ GenerateReport generate_file(const std::string& output_path, const GenerateOptio
   constexpr size_t chunk_bytes = 4u << 20;
   const ChunkGrid grid = make_grid(header.size(), data_bytes, size, chunk_bytes);
   const uint32_t workers = worker_count(*output, grid, options.threads);
-  std::vector<std::vector<Page>> buffers(workers);
+  std::vector<PageArray> buffers(workers);  // aligned as O_DIRECT wants it
   const auto make_chunk = [&](uint32_t worker, const Chunk& chunk) {
-    buffers[worker].resize(chunk_bytes / io_alignment);
-    const auto keys = std::as_writable_bytes(std::span(buffers[worker])).first(chunk.bytes);
+    PageArray& buffer = buffers[worker];
+    if (buffer.size() == 0) buffer = PageArray(chunk_bytes, PageSize::small);
+    const std::span keys(buffer.data(), chunk.bytes);
     fill(distribution, options.type, options.seed, options.count, chunk.first_byte / size, keys);
     if (options.endian == Endian::big) swap_key_bytes(keys, size);
     output->write_at(header.size() + chunk.first_byte, keys);
