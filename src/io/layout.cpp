@@ -83,21 +83,24 @@ class LayoutFinder {
     constexpr Other others[] = {
         {".npz", "PK\x03\x04", "a .npz archive, which may hold several arrays",
          "unzip it: each array in it is a .npy file"},
-        {".gz", "\x1f\x8b", "compressed", "pipe it in: gzip -dc {0} | sweepsort ... -"},
-        {".zst", "\x28\xb5\x2f\xfd", "compressed", "pipe it in: zstd -dc {0} | sweepsort ... -"},
-        {".xz", "\xfd\x37zXZ", "compressed", "pipe it in: xz -dc {0} | sweepsort ... -"},
-        {".bz2", "BZh", "compressed", "pipe it in: bzip2 -dc {0} | sweepsort ... -"},
-        {".lz4", "\x04\x22\x4d\x18", "compressed", "pipe it in: lz4 -dc {0} | sweepsort ... -"},
-        {".zip", "PK\x03\x04", "compressed", "pipe it in: unzip -p {0} | sweepsort ... -"},
+        {".gz", "\x1f\x8b", "compressed", "pipe it in: gzip -dc {0} | sweepsort ... {1}-"},
+        {".zst", "\x28\xb5\x2f\xfd", "compressed", "pipe it in: zstd -dc {0} | sweepsort ... {1}-"},
+        {".xz", "\xfd\x37zXZ", "compressed", "pipe it in: xz -dc {0} | sweepsort ... {1}-"},
+        {".bz2", "BZh", "compressed", "pipe it in: bzip2 -dc {0} | sweepsort ... {1}-"},
+        {".lz4", "\x04\x22\x4d\x18", "compressed", "pipe it in: lz4 -dc {0} | sweepsort ... {1}-"},
+        {".zip", "PK\x03\x04", "compressed", "pipe it in: unzip -p {0} | sweepsort ... {1}-"},
         {".h5", "\x89HDF", "an HDF5 file", as_array},
         {".hdf5", "\x89HDF", "an HDF5 file", as_array},
         {".parquet", "PAR1", "a Parquet file", as_array},
     };
     const std::string_view begin(reinterpret_cast<const char*>(prefix_.data()), prefix_.size());
     for (const Other& other : others)
-      if (name_.ends_with(other.ending) && begin.starts_with(other.magic))
+      if (name_.ends_with(other.ending) && begin.starts_with(other.magic)) {
+        const auto inside = type_from_name(name_.substr(0, name_.size() - other.ending.size()));
+        const std::string type = inside ? fmt::format("-t {} ", sweepsort::name(*inside)) : "";
         throw Error(fmt::format("{}: {}", name_, other.what),
-                    fmt::format(fmt::runtime(other.hint), name_) + or_bare_keys);
+                    fmt::format(fmt::runtime(other.hint), name_, type) + or_bare_keys);
+      }
     // Also with letters beyond ASCII; and bytes are asked for that way, too.
     const auto is_text = [](unsigned char c) {
       return (c >= ' ' && c != 0x7f) || c == '\n' || c == '\r' || c == '\t';
@@ -146,7 +149,9 @@ class LayoutFinder {
     if (bytes % width != 0)
       throw Error(fmt::format("{}: {} bytes are not a multiple of the {} bytes of a {} key: {} left over",
                               name_, bytes, width, sweepsort::name(*type), bytes % width),
-                  "check the type (-t), or leave the rest out with --read-bytes");
+                  bytes < width ? "check the type (-t)"
+                                : fmt::format("check the type (-t), or leave the rest out: --read-bytes {}",
+                                              bytes - bytes % width));
     // A stream may end before it has so many.
     layout_.count = file_bytes_ ? bytes / width : unknown_count;
   }
