@@ -1,6 +1,7 @@
 // pipeline_scan_file_test.cpp - files and pipes through scan_file and min_file: formats, chunks, overflows,
 // faults.
 #include "catch.hpp"
+#include "core/key_text.hpp"
 #include "io/byte_swap.hpp"
 #include "io/layout.hpp"
 #include "pipeline/scan_check.hpp"
@@ -11,6 +12,8 @@
 
 #include <sys/stat.h>
 
+#include <cstring>
+#include <random>
 #include <thread>
 
 using namespace sweepsort;
@@ -59,6 +62,25 @@ TEMPLATE_TEST_CASE("a raw file of every type is scanned, whatever the size of th
         REQUIRE(report.verified == std::is_integral_v<TestType>);
         REQUIRE(folder.names() == Names{"in", "out"});
       }
+}
+
+TEST_CASE("the total of an inclusive scan of floats is its last element, to the bit") {
+  const TemporaryFolder folder;
+  std::mt19937_64 random(test_seed());
+  std::vector<float> in(5'000);
+  for (float& element : in) element = std::normal_distribution<float>()(random);
+  write_keys(folder / "in.f32", in);
+  for (const size_t chunk_bytes : {size_t{4096}, size_t{1} << 20}) {
+    StreamEnvironment environment = scan_environment(chunk_bytes);
+    environment.make_cpu = make_cpu_backend;
+    const ScanReport report = scan_file_with(environment, folder / "in.f32", folder / "out",
+                                             {.where = {.threads = 2}, .overwrite = true});
+    const float last = read_keys<float>(folder / "out").back();
+    uint32_t bits = 0;
+    std::memcpy(&bits, &last, sizeof bits);
+    CHECK(report.total == key_text(KeyType::f32, bits));
+    CHECK(std::stof(report.total) == last);
+  }
 }
 
 TEST_CASE("a big-endian file is scanned by value and stays big-endian, also when it gets wider") {

@@ -81,7 +81,8 @@ int main(int argc, char** argv) {
     if (!error.hint().empty()) say_hint(error.hint());
   } catch (const std::bad_alloc&) {
     say(where, "out of memory");
-    say_hint("take less of it (--memory, --threads), or raise the limit (ulimit -v, -d)");
+    say_hint(where == "sort" ? "take less of it (--memory, --threads), or raise the limit (ulimit -v, -d)"
+                             : "use fewer threads (--threads 1), or raise the limit (ulimit -v, -d)");
   } catch (const std::system_error& error) {
     const bool no_thread = error.code() == std::errc::resource_unavailable_try_again;
     say(where, no_thread ? "a thread cannot be started" : error.what());

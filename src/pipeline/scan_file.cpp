@@ -16,6 +16,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cstring>
+
 namespace sweepsort {
 namespace {
 
@@ -25,6 +28,18 @@ void check_options(const std::string& output, const ScanFileOptions& options) {
   if (options.in_place && output == "-")
     throw UsageError("an in-place scan has no other output", "leave -o out");
 }
+
+/// The last element that a worker has seen.
+struct LastElement {
+  uint64_t end = 0;  // elements up to it
+  uint64_t bits = 0;
+
+  void see(uint64_t chunk_end, std::span<const std::byte> elements, size_t width) {
+    if (elements.empty()) return;
+    end = chunk_end;  // a worker's chunks follow each other
+    std::memcpy(&bits, elements.data() + elements.size() - width, width);
+  }
+};
 
 class ScanFileRun {
  public:
@@ -62,7 +77,7 @@ class ScanFileRun {
           scan_on(which);
         },
         [&] { return !reader_.is_stream() && !has_overflowed_ && !(output_->is_ordered() && has_written_); });
-    clock_.run(Phase::sync, report_.output_bytes, [&](const MovedFunction&) {
+    clock_.run(Phase::sync, output_->is_ordered() ? 0 : report_.output_bytes, [&](const MovedFunction&) {
       output_->sync();
       if (options_.in_place) reader_.file().check_replaceable();  // nobody's writing is lost
       output_->give_name();
@@ -167,6 +182,7 @@ class ScanFileRun {
     ScanCheck check(job.type, job.output_type, job.op, job.kind);
     const bool verify = options_.verify && check.is_possible();
     Turnstile writes;  // of a pipe
+    std::vector<LastElement> last(job.workers);
     if (!header_.empty()) write(0, header_);
     const auto turn = [&](uint32_t worker, uint64_t index) {
       ReadChunk chunk;
@@ -176,6 +192,7 @@ class ScanFileRun {
       const size_t input_bytes = chunk.bytes.size();
       const std::span<std::byte> scanned = session.scan(worker, index, chunk.first_element, chunk.count);
       if (verify) check.note_output(index, scanned);
+      last[worker].see(chunk.first_element + chunk.count, scanned, key_bytes(job.output_type));
       if (layout().endian == Endian::big && key_bytes(job.output_type) > 1)
         swap_key_bytes(scanned, key_bytes(job.output_type));
       if (output_->is_ordered()) writes.wait(index);
@@ -192,7 +209,7 @@ class ScanFileRun {
       writes.cancel();
       if (has_written_) output_->stop();  // else there may be a second try
     });
-    const ScanSummary summary = session.finish();
+    ScanSummary summary = session.finish();
     if (summary.overflow) refuse_overflow(*summary.overflow);
     reader_.finish();
     if (verify && !check.agrees())
@@ -201,6 +218,8 @@ class ScanFileRun {
                       output_->is_ordered() ? "what has gone there is wrong" : "the result was thrown away"),
           "the memory or the device may be faulty: try again, or on another machine");
     report_.verified = verify;
+    // Of floats, which are summed up in parts, the session's total may be rounded in another way.
+    if (job.kind == ScanKind::inclusive) summary.total = std::ranges::max(last, {}, &LastElement::end).bits;
     return summary;
   }
 
