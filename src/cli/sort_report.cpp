@@ -104,6 +104,10 @@ nlohmann::ordered_json sort_json(const SortReport& report, const std::vector<std
     phases.back().update({{"read_s", phase.read_s}, {"sort_s", phase.sort_s}, {"write_s", phase.write_s}});
   }
   const FilePlan& plan = report.plan;
+  // Of streams nobody knows before they are read.
+  const auto if_known = [is_known = !options.plan_only || plan.runs != 0](uint64_t number) {
+    return is_known ? Json(number) : Json();
+  };
   const Json plan_json = {{"road", plan.road},
                           {"runs", plan.runs},
                           {"runs_on_gpu", plan.runs_on_gpu},
@@ -111,8 +115,8 @@ nlohmann::ordered_json sort_json(const SortReport& report, const std::vector<std
                           {"run_records", plan.run_records},
                           {"sessions", plan.sessions},
                           {"passes", plan.passes},
-                          {"read_bytes", plan.read.value},
-                          {"written_bytes", plan.written.value},
+                          {"read_bytes", if_known(plan.read.value)},
+                          {"written_bytes", if_known(plan.written.value)},
                           {"memory_bytes", plan.memory.value},
                           {"gpus", plan.gpus},
                           {"gpu_memory_bytes", plan.gpu_memory.value},
@@ -140,9 +144,9 @@ nlohmann::ordered_json sort_json(const SortReport& report, const std::vector<std
           {"output_format", name(report.output_format)},
           {"type", name(report.type)},
           {"order", name(options.order)},
-          {"count", report.count},
-          {"input_bytes", report.input_bytes},
-          {"output_bytes", report.output_bytes},
+          {"count", if_known(report.count)},
+          {"input_bytes", if_known(report.input_bytes)},
+          {"output_bytes", options.plan_only ? Json() : Json(report.output_bytes)},
           {"backend", report.backend},
           {"backend_why", report.backend_why},
           {"device", report.device},

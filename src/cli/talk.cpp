@@ -26,6 +26,8 @@ Talk::Talk(std::string command, const Arguments& arguments)
     : verbose_(arguments.has("verbose")), meter_(std::move(command), read_progress(arguments)) {
   if (verbose_ && arguments.has("quiet"))
     throw UsageError("--quiet and --verbose contradict each other", "leave one of them out");
+  if (arguments.has("quiet") && read_progress(arguments) == ProgressWhen::always)
+    throw UsageError("--quiet and --progress always contradict each other", "leave one of them out");
 }
 
 LogFunction Talk::log() {

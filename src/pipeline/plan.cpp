@@ -207,13 +207,21 @@ class Planner {
       keep_runs(plan, usable, on_gpu);
 
     const Backend::Footprint one = footprint_(plan.job);
-    plan.memory = Bytes{plan.lanes * one.host.value + plan.memory_for_runs.value + memory / 8};
+    plan.memory = Bytes{plan.lanes * one.host.value + plan.memory_for_runs.value +
+                        std::min(memory / 8, known_of(plan))};
     plan.gpu_memory = Bytes{plan.lanes * one.device.value + plan.gpu_memory_for_runs.value};
     set_gpus(plan);
     plan.passes = plan.merge_passes + (request_.sorted_inputs == 0 ? 1 : 0);
     set_moved(plan);
     set_spill(plan);
     return plan;
+  }
+
+  /// Bytes of the index and of what a merge knows of its runs, at most.
+  uint64_t known_of(const Plan& plan) const {
+    if (!request_.count) return most_bytes;
+    const uint64_t samples = std::min(*request_.count / plan.stride + plan.runs, plan.most_samples);
+    return samples * sizeof(uint64_t) + plan.runs * bytes_a_run;
   }
 
   /// Where runs stay that no file needs to hold: on GPUs, in `on_gpu` beside sessions, and in what the

@@ -237,7 +237,8 @@ class SortFileRun {
   }
 
   void commit() {
-    clock_.run(Phase::sync, report_.output_bytes, [&](const MovedFunction&) {
+    // What is written to a stream is not synced.
+    clock_.run(Phase::sync, outputs_.is_ordered() ? 0 : report_.output_bytes, [&](const MovedFunction&) {
       outputs_.sync();
       // Nobody's writing is lost, not even what came while the disk was busy.
       if (options_.in_place) input_.file().check_replaceable();
