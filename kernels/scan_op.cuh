@@ -34,11 +34,13 @@ inline constexpr bool is_slow = requires {
   requires Op::is_slow;
 };
 
-/// Integers wrap: T is unsigned, or floating point.
+/// Integers wrap: T is unsigned, or floating point. Of floats -0.0 is the identity: 0.0 + -0.0 is not -0.0.
 template <class T>
 struct Sum {
   static constexpr bool is_commutative = true;
-  SWEEPSORT_HOST_DEVICE T identity() const { return T{0}; }
+  SWEEPSORT_HOST_DEVICE T identity() const {
+    return std::is_floating_point_v<T> ? static_cast<T>(-0.0) : T{0};
+  }
   SWEEPSORT_HOST_DEVICE T operator()(T left, T right) const { return static_cast<T>(left + right); }
 };
 

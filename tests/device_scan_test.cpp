@@ -219,6 +219,14 @@ TEMPLATE_TEST_CASE("scans of floats pass over NaN", "[device]", float, double) {
       check_scan(ScanAlgorithm::lookback, op, kind, in, {.starts = false});
 }
 
+TEMPLATE_TEST_CASE("a sum of negative zeros is a negative zero", "[device]", float, double) {
+  const std::vector<TestType> in(on_gpu ? 70'001 : 2'611, TestType(-0.0));
+  for (const ScanAlgorithm algorithm : gpu_algorithms)
+    check_scan(algorithm, ScanOp::sum, ScanKind::inclusive, in, {.starts = false});
+  check_scan(ScanAlgorithm::lookback, ScanOp::sum, ScanKind::inclusive, in,
+             {.starts = false, .ring_from_bytes = 1});
+}
+
 TEST_CASE("a workspace serves scan after scan, shorter and longer ones", "[device]") {
   const auto in = random_elements<uint64_t>(on_gpu ? 3'000'000 : 9'000);
   const DeviceArray<uint64_t> source{std::span<const uint64_t>(in)};
