@@ -75,6 +75,9 @@ class WorkerLane {
   size_t turn_ = 0;
 };
 
+/// Few workers keep a copy under way while they fill the other buffer.
+size_t buffers_a_worker(const SortJob& job) { return job.workers < 4 ? 2 : 1; }
+
 class CudaSortSession final : public SortSession {
  public:
   /// `device` is the current one.
@@ -86,9 +89,9 @@ class CudaSortSession final : public SortSession {
         sort_(describe(job, keys_.data(), values_.data())),
         workspace_(device_sort_workspace_bytes(sort_)),
         borders_(borders_at_once) {
-    const size_t buffers = job.workers < 4 ? 2 : 1;
     for (uint32_t i = 0; i < job.workers; ++i)
-      lanes_.push_back(std::make_unique<WorkerLane>(std::max<size_t>(job.chunk_bytes, 1), buffers));
+      lanes_.push_back(
+          std::make_unique<WorkerLane>(std::max<size_t>(job.chunk_bytes, 1), buffers_a_worker(job)));
     device_sort_begin(sort_, workspace(), stream_.get());
     stream_.synchronize();
   }
@@ -156,7 +159,8 @@ class CudaSortSession final : public SortSession {
     const DeviceGuard guard(device_);
     DeviceSort again = sort_;
     again.count = count;
-    if (device_sort_workspace_bytes(again) > workspace_.size()) return false;
+    if (count * key_bytes(job_.type) > keys_.size() || device_sort_workspace_bytes(again) > workspace_.size())
+      return false;
     job_.count = count;
     sort_ = again;
     starts_.clear();
@@ -280,11 +284,10 @@ class CudaBackend final : public Backend {
   }
 
   Footprint footprint(const SortJob& job) const override {
-    const size_t buffers = job.workers < 4 ? 2 : 1;
     const size_t device = column_bytes(job, Column::keys) + column_bytes(job, Column::values) +
                           device_sort_workspace_bytes(describe(job, nullptr, nullptr)) +
                           borders_at_once * sizeof(uint64_t);
-    return {.host = Bytes{job.workers * buffers * job.chunk_bytes}, .device = Bytes{device}};
+    return {.host = Bytes{job.workers * buffers_a_worker(job) * job.chunk_bytes}, .device = Bytes{device}};
   }
 
   Bytes device_memory() const override {
