@@ -37,7 +37,7 @@ __global__ __launch_bounds__(WideCounters::threads) void counting_histogram_kern
     const Bits* keys, uint64_t count, uint64_t span, KeyMap<Bits> map, const SortPlan<Bits>* plan,
     unsigned long long* counts) {
   ptx::wait_for_previous_launch();
-  if (plan != nullptr && plan->road != Road::counting) return;
+  if (plan != nullptr && (plan->road != Road::counting || plan->list.values != nullptr)) return;
   WideCounters& counters = shared_memory<WideCounters>();
   const Bits minimum = plan != nullptr ? plan->minimum : Bits{0};
   const auto bin_of = [&](Bits raw) {
@@ -256,7 +256,8 @@ void portable_counting_sort(DeviceSpan<const Bits> in, DeviceSpan<Bits> out, Key
 }
 
 /// Sorts keys alone. 1-byte keys: `digit_offsets` are the plan's; 2-byte keys need no plan at all (`plan` is
-/// null); wider keys are sorted only if plan->road says counting. `out` may be `in`.
+/// null); wider keys are sorted only if plan->road says counting, and not counted if plan->list is there.
+/// `out` may be `in`.
 template <class Bits>
 void counting_sort(DeviceSpan<const Bits> in, DeviceSpan<Bits> out, KeyMap<Bits> map,
                    const SortPlan<Bits>* plan, const uint64_t* digit_offsets,

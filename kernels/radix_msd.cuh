@@ -148,7 +148,7 @@ struct MsdSettings {
   const Digest<Bits>* digest = nullptr;   // of all keys; if null, they are sampled only
   Digest<Bits>* digest_beside = nullptr;  // was all zeros; is taken while one block samples
   const uint32_t* wanted = nullptr;       // if it is zero, nothing is done
-  CodePasses<Bits> codes = {};            // pairs: where passes by code are planned, if they have few values
+  CodePasses<Bits> codes = {};            // where it is planned what else is to do, if they have few values
 };
 
 /// Records that have no MSD sort.
@@ -203,6 +203,38 @@ __global__ __launch_bounds__(value_table::threads) void order_values_kernel(
   __syncthreads();
   if (codes.plan != nullptr && plan->has_few_values())
     codes_detail::plan_passes(*expansion, *listed, map, codes, shared.codes);
+}
+
+template <class Bits>
+union CountFewKeysShared {
+  few_detail::Shared<Bits> few;
+  value_table::OrderShared<Bits> order;
+};
+
+/// Both in one launch, for keys alone: the last block to finish brings the values in order, and `told` tells
+/// to write their runs.
+template <class Bits>
+__global__ __launch_bounds__(value_table::threads) void count_few_keys_kernel(
+    const Bits* keys, uint64_t count, KeyMap<Bits> map, MsdPlan<Bits>* plan, value_table::Table<Bits>* table,
+    value_table::ListedValues<Bits>* listed, SortPlan<Bits>* expansion, SortPlan<Bits>* told) {
+  ptx::wait_for_previous_launch();
+  if (!plan->tries_few_values()) return;
+  CountFewKeysShared<Bits>& shared = shared_memory<CountFewKeysShared<Bits>>();
+  for (uint32_t i = threadIdx.x; i < sizeof(shared) / 4; i += value_table::threads)
+    reinterpret_cast<uint32_t*>(&shared)[i] = 0;
+  __syncthreads();
+  few_detail::count_few(keys, count, plan, shared.few, table);
+  __syncthreads();
+  if (threadIdx.x == 0) {
+    const DeviceAtomic<uint32_t> finished(expansion->finished_blocks);
+    shared.order.size = finished.fetch_add(1, cuda::memory_order_acq_rel) + 1 == gridDim.x;
+  }
+  __syncthreads();
+  const bool is_last = shared.order.size != 0;
+  __syncthreads();
+  if (!is_last || !plan->has_few_values()) return;
+  value_table::order_values(table, map, shared.order, plan, listed, expansion);
+  if (threadIdx.x == 0 && plan->has_few_values()) codes_detail::plan_runs(*expansion, *told);
 }
 
 /// Neighbouring keys of each block: whole vectors.
@@ -597,13 +629,20 @@ void radix_msd(const SortArrays<Bits, Value>& arrays, const MsdSettings<Bits>& s
   msd_detail::MsdRun<ranking, Bits, Value, Policy>(arrays, settings, workspace, stream).launch();
 }
 
-/// Pairs: where workspace.plan->maybe_few is set, and nothing else of that plan, counts the values of the
-/// keys. If these are few, settings.codes.plan tells the passes that sort by them; else it is left alone.
+/// Where workspace.plan->maybe_few is set, and nothing else of that plan, counts the values of the keys. If
+/// these are few, settings.codes.plan tells the passes that sort by them or, of keys alone, to write their
+/// runs; else it is left alone.
 template <class Bits, class Value, class Policy>
 void count_few_values(const SortArrays<Bits, Value>& arrays, const MsdSettings<Bits>& settings,
                       const MsdWorkspace<Bits, Value, Policy>& workspace, cudaStream_t stream) {
-  msd_detail::count_values(arrays, settings, msd_detail::Spans(arrays.count, multiprocessors()), workspace,
-                           stream);
+  using namespace msd_detail;
+  if constexpr (value_bytes<Value> != 0)
+    count_values(arrays, settings, Spans(arrays.count, multiprocessors()), workspace, stream);
+  else
+    launch_chained(count_few_keys_kernel<Bits>,
+                   {multiprocessors(), value_table::threads, sizeof(CountFewKeysShared<Bits>)}, stream,
+                   arrays.keys_in, arrays.count, settings.map, workspace.plan.data(), workspace.values.data(),
+                   workspace.listed.data(), workspace.expansion.data(), settings.codes.plan);
 }
 
 }  // namespace sweepsort

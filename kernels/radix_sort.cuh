@@ -83,7 +83,9 @@ constexpr bool fits_one_block(SortAlgorithm algorithm, uint64_t count) {
 /// Whether they are tried by the portioned grid sort although the large one holds them.
 template <class Bits, class Value>
 constexpr bool passes_large_grid(uint64_t count) {
-  return count > most_in_grid<MiddleGridSort<Bits, Value>> && count < least_in_large_grid<Bits, Value>;
+  if constexpr (least_in_large_grid<Bits, Value> != 0)
+    return count > most_in_grid<MiddleGridSort<Bits, Value>> && count < least_in_large_grid<Bits, Value>;
+  return false;
 }
 
 /// Whether one cooperative launch of the current device sorts them.
@@ -126,12 +128,12 @@ bool tries_portioned_grid(SortAlgorithm algorithm, uint64_t count) {
   return false;
 }
 
-/// Whether pairs whose digest shows few digits are counted, in case that they have few values: where no other
+/// Whether keys whose digest shows few digits are counted, in case that they have few values: where no other
 /// road asks. H200, 2^22 u32+u32 pairs of two and 16 values, us: 141 and 146 -> 104 and 108 (CUB 135 and
-/// 144).
+/// 144). H100, 2^24 u32 alone 272 and 297 -> 147 and 150 (339 and 347), uniform 2^23 107.2 -> 109.5.
 template <class Bits, class Value, class Policy = TunedOnesweep<Bits, Value>>
 constexpr bool asks_digest_for_few(SortAlgorithm algorithm, uint64_t count) {
-  if constexpr (has_msd_sort<Bits, Value> && value_bytes<Value> != 0 && !Policy::is_portable)
+  if constexpr (has_msd_sort<Bits, Value> && !Policy::is_portable)
     return algorithm == SortAlgorithm::automatic && count >= uint64_t{1} << 20 &&
            !tries_msd<Bits, Value>(algorithm, count);
   return false;
@@ -267,7 +269,7 @@ SortArrays<Bits, Value> sort_arrays(DeviceSpan<const Bits> keys_in, DeviceSpan<B
 template <class Bits, class Value, class Policy>
 CodePasses<Bits> code_passes(const SortWorkspace<Bits, Value, Policy>& workspace, bool in_place) {
   return {.plan = workspace.plan.data(),
-          .offsets = workspace.onesweep.offsets.data(),
+          .offsets = value_bytes<Value> != 0 ? workspace.onesweep.offsets.data() : nullptr,
           .offsets_stride = workspace.onesweep.offsets_stride(),
           .in_place = in_place};
 }
@@ -300,7 +302,7 @@ void sort_by_digest(DeviceSpan<const Bits> keys_in, DeviceSpan<Bits> keys_out, c
                       .may_pack = may_come_second<Bits, Policy>(count)};
   make_sort_plan(workspace.digest.data(), task, settings.map, wanted, plan, onesweep.offsets.data(),
                  onesweep.offsets_stride(), asked, stream);
-  if constexpr (has_msd_sort<Bits, Value> && with_values) {
+  if constexpr (has_msd_sort<Bits, Value>) {
     if (asks_for_few)
       count_few_values(sort_arrays(keys_in, keys_out, values_in, values_out, workspace),
                        MsdSettings<Bits>{.map = settings.map, .codes = code_passes(workspace, in_place)},

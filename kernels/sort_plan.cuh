@@ -75,7 +75,7 @@ struct BinList {
 template <class Bits>
 struct SortPlan {
   Road road;
-  uint32_t finished_places;  // digit places whose offsets are there
+  uint32_t finished_blocks;  // of the kernel that makes it
   uint32_t live_digits;
   uint32_t scatters;        // whether the passes run at all; of packed keys, when they are planned
   uint32_t as_records;      // whether they move pairs that lie side by side
@@ -374,7 +374,7 @@ __global__ __launch_bounds__(digit_values) void plan_kernel(const Digest<Bits>* 
       scan_into_offsets(own, sizeof(Bits) == 1 ? map.from_ordered(static_cast<Bits>(digit)) : digit);
   describe_digits(keys, task.count, shared.block, result->passes[own]);
   if (digit == 0) {
-    const DeviceAtomic<uint32_t> finished(result->finished_places);
+    const DeviceAtomic<uint32_t> finished(result->finished_blocks);
     shared.is_last = finished.fetch_add(1, cuda::memory_order_acq_rel) + 1 == digit_places<Bits>;
   }
   __syncthreads();

@@ -27,8 +27,8 @@ namespace sweepsort {
 /// can_sort_codes holds.
 template <class Bits>
 struct CodePasses {
-  SortPlan<Bits>* plan = nullptr;  // null: keys alone
-  uint64_t* offsets = nullptr;
+  SortPlan<Bits>* plan = nullptr;  // null: nobody is told
+  uint64_t* offsets = nullptr;     // null: keys alone, of which the plan only tells to write their runs
   uint64_t offsets_stride = 0;
   bool in_place = false;
 };
@@ -57,7 +57,20 @@ __device__ __forceinline__ uint64_t keys_with(uint32_t digit, uint32_t place,
   return keys;
 }
 
-/// One block: a thread a digit. `counted`: the number of values, and their list.
+/// The values are counted, and nothing is passed; by one thread. `counted`: their number, and their list.
+template <class Bits>
+__device__ __forceinline__ void plan_runs(const SortPlan<Bits>& counted, SortPlan<Bits>& plan) {
+  plan.road = Road::counting;
+  plan.bins = counted.bins;
+  plan.list = counted.list;
+  plan.scatters = 0;
+  plan.as_records = 0;
+  plan.leading_digits = 0;
+  plan.copy_back = 0;
+  plan.pack = BitPack<Bits>::none();
+}
+
+/// The same, and they are passed by their codes. One block: a thread a digit.
 template <class Bits>
 __device__ __forceinline__ void plan_passes(const SortPlan<Bits>& counted, const ListedValues<Bits>& listed,
                                             const KeyMap<Bits>& map, const CodePasses<Bits>& codes,
@@ -72,14 +85,9 @@ __device__ __forceinline__ void plan_passes(const SortPlan<Bits>& counted, const
     plan_detail::find_hot_digits(keys, total, shared, plan.passes[place].hot);
   }
   if (threadIdx.x != 0) return;
-  plan.road = Road::counting;
-  plan.bins = counted.bins;
-  plan.list = counted.list;
+  plan_runs(counted, plan);
   plan.pass_map = map;
   plan.scatters = 1;
-  plan.as_records = 0;
-  plan.leading_digits = 0;
-  plan.pack = BitPack<Bits>::none();
   plan.live_digits = plan.bins > digit_values ? 2 : 1;
   for (uint32_t place = 0; place < digit_places<Bits>; ++place)
     plan.passes[place].live = place < plan.live_digits;

@@ -375,6 +375,26 @@ TEMPLATE_PRODUCT_TEST_CASE(
         CHECK(outcome.road == Road::msd);
     }
 }
+
+TEMPLATE_TEST_CASE("keys of few values are sorted where each road asks for them", "[device]", int32_t, float,
+                   uint64_t) {
+  uint32_t turn = 0;
+  // One launch, and behind the digest or the survey.
+  for (const uint64_t count : {20'011, 1'000'003, 3'000'001, (1 << 23) + 5, (1 << 24) + 7})
+    for (const char* const distribution : {"few-2", "few-16", "few-1000", "small-range-256"}) {
+      const uint32_t number = turn++;
+      const DeviceSortOutcome outcome =
+          sort_keys<TestType>({.distribution = distribution,
+                               .count = count,
+                               .order = number % 3 == 0 ? Order::descending : Order::ascending,
+                               .in_place = number % 2 == 0,
+                               .ballot = (number + number / 5) % 5 == 0});
+      INFO(distribution << " n=" << count);
+      if (count > 1 << 23 && std::string_view(distribution).starts_with("few-") &&
+          (std::string_view(distribution) != "few-1000" || sizeof(TestType) == 8))
+        CHECK(outcome.road == DeviceSortOutcome::Road::counting);
+    }
+}
 #endif
 
 TEST_CASE("16-bit counters hand over before they overflow", "[device]") {

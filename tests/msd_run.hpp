@@ -104,7 +104,8 @@ void sort_by_plan(const SortArrays<Bits, Value>& arrays,
   radix_onesweep<ranking>(keys, values, arrays.count, plan, workspace.onesweep, nullptr);
   if (keys.in != keys.out) return;
   copy_back(keys.scratch, keys.out, arrays.count, plan, nullptr);
-  copy_back(values.scratch, values.out, arrays.count, plan, nullptr);
+  if constexpr (!std::is_same_v<Value, NoValue>)
+    copy_back(values.scratch, values.out, arrays.count, plan, nullptr);
 }
 
 template <Ranking ranking, class Bits, class Value, class Policy>

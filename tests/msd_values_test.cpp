@@ -149,11 +149,13 @@ TEMPLATE_PRODUCT_TEST_CASE("pairs of few values are sorted by the places of thes
   }
 }
 
-TEMPLATE_PRODUCT_TEST_CASE("pairs whose digest shows few digits are sorted by codes, or digits after all",
-                           "[device]", std::pair, ((uint32_t, uint32_t), (double, uint64_t))) {
+TEMPLATE_PRODUCT_TEST_CASE("records whose digest shows few digits are counted, or sorted by digits after all",
+                           "[device]", std::pair,
+                           ((uint32_t, uint32_t), (double, uint64_t), (uint32_t, NoValue))) {
   using Key = typename TestType::first_type;
   using Value = typename TestType::second_type;
   using Bits = BitsOf<Key>;
+  constexpr bool with_values = !std::is_same_v<Value, NoValue>;
   std::mt19937_64 random(test_seed());
   uint32_t turn = 0;
   // 0: as many values as there are keys, of eight letters a byte.
@@ -179,26 +181,32 @@ TEMPLATE_PRODUCT_TEST_CASE("pairs whose digest shows few digits are sorted by co
     const DeviceArray<Digest<Bits>> taken{std::span<const Digest<Bits>>(nothing)};
     digest(DeviceSpan<const Bits>(arrays.keys_in, arrays.count), map, taken.data(), nullptr);
     SortPlan<Bits>* const plan = workspace.plan.data();
-    const CodePasses<Bits> codes{plan, workspace.onesweep.offsets.data(), workspace.onesweep.offsets_stride(),
-                                 in_place};
+    uint64_t* const offsets = workspace.onesweep.offsets.data();
+    const uint64_t stride = workspace.onesweep.offsets_stride();
+    const CodePasses<Bits> codes{plan, with_values ? offsets : nullptr, stride, in_place};
     const SortTask task{
         .count = arrays.count,
         .algorithm = SortAlgorithm::automatic,
-        .with_values = true,
+        .with_values = with_values,
         .in_place = in_place,
         .may_pass_records = may_pass_records<Bits, Value, TunedOnesweep<Bits, Value>>(arrays.count),
         .may_pack = may_come_second<Bits, TunedOnesweep<Bits, Value>>(arrays.count)};
-    make_sort_plan(static_cast<const Digest<Bits>*>(taken.data()), task, map, nullptr, plan, codes.offsets,
-                   codes.offsets_stride, {arrays.keys_in, &workspace.msd.plan.data()->maybe_few}, nullptr);
+    make_sort_plan(static_cast<const Digest<Bits>*>(taken.data()), task, map, nullptr, plan, offsets, stride,
+                   {arrays.keys_in, &workspace.msd.plan.data()->maybe_few}, nullptr);
     count_few_values(arrays, MsdSettings<Bits>{.map = map, .codes = codes}, workspace.msd, nullptr);
+    if constexpr (!with_values)
+      counting_detail::expand(nullptr, 0, DeviceSpan<Bits>(arrays.keys_out, arrays.count), map,
+                              static_cast<const SortPlan<Bits>*>(plan), nullptr);
     sort_by_plan<Ranking::ballot>(arrays, workspace);
     memory.check_zones();
     records.require_sorted(order);
     SortPlan<Bits> made;
     check(cudaMemcpy(&made, plan, sizeof(made), cudaMemcpyDeviceToHost));
-    if (values != 0)
-      CHECK(made.live_digits == 1);
-    else if (task.may_pack)  // three bits a byte vary; of doubles, whose order is no exclusive or, some more
+    CHECK(made.scatters == (values == 0 || with_values));
+    CHECK((made.road == Road::counting) == (values != 0));
+    if (values != 0 && with_values) CHECK(made.live_digits == 1);
+    if (values != 0) continue;
+    if (task.may_pack)  // three bits a byte vary; of doubles, whose order is no exclusive or, some more
       CHECK(made.live_digits <= sizeof(Bits) / 2);
     else
       CHECK(made.live_digits == sizeof(Bits));
