@@ -9,9 +9,9 @@
 // The buckets divide the range of the keys (bucket_map.cuh), as a sample shows it, into one for each block;
 // every block takes the same sample and so makes the same map. If keys crowd in a bucket that no block holds,
 // all are sorted by the bytes in which they differ, least significant first, by the same rounds of ranking,
-// counting and scattering. All blocks see that from the same counts, before any record has moved. Records of
-// which the sample shows few keys take one round, by the place of each key in their list. Keys of one or two
-// bytes are always sorted by their bytes.
+// counting and scattering. All blocks see that from the same counts, before any record has moved. Pairs of
+// which the sample shows few values take one round, by the place of each value in their list. Keys of one or
+// two bytes are always sorted by their bytes.
 //
 // Moves 4n records by the road of the buckets, or 2n for every round; large shares read their keys once more
 // each time.
@@ -53,9 +53,11 @@ inline constexpr uint32_t neighbours = 8;
 /// of the keys is below 10^-6.
 inline constexpr uint32_t slack_part = 64;
 
-/// Values of the sample that are worth a list. H200, 2^20 u64+u64 pairs of 16 values: 150 us by digits, 26 by
-/// their list (CUB 135). Two samples of so many values are equal more often than one in `list_worth`.
-inline constexpr uint32_t most_in_list = 32;
+/// Pairs: values of the sample that are worth a list. H200, 2^20 u64+u64 pairs of 16 values: 150 us by
+/// digits, 26 by their list (CUB 135). Two samples of so many values are equal more often than one in
+/// `list_worth`.
+template <class Value>
+inline constexpr uint32_t most_in_list = value_bytes<Value> != 0 ? 32 : 0;
 inline constexpr uint32_t list_worth = 40;
 inline constexpr uint32_t list_slots = 2048;
 
@@ -68,20 +70,19 @@ struct Shared {
   Buckets bucket_of;
   Bits least[warps];
   Bits most[warps];
-  // Pairs: bits that are set, and bits that are not, in some key of each warp's sample; and whether the
-  // records are sorted by the digits in which samples differ.
+  // Pairs: bits that are set, and bits that are not, in some key of each warp's sample; digits in which
+  // samples differ; whether the records are sorted by these.
   Bits ones[with_values ? warps : 1];
   Bits zeros[with_values ? warps : 1];
-  uint32_t live_digits;  // of keys alone 0, if samples do not differ, or all
+  uint32_t live_digits;
   uint32_t has_few_digits;
   GridCounts<> counts;
   uint32_t listed;
-  Bits list[most_in_list];  // values in order
+  Bits list[std::max(most_in_list<Value>, 1u)];  // values in order
   union {
     struct {
-      AtomicWord<Bits> slots[list_slots];
-      Bits unsorted[most_in_list];
-      uint32_t counts[most_in_list][warp_threads];  // keys alone, by lane
+      AtomicWord<Bits> slots[most_in_list<Value> == 0 ? 1 : list_slots];
+      Bits unsorted[std::max(most_in_list<Value>, 1u)];
       uint32_t has_zero;
     } few;
     Stage<Bits, Value, Policy> stage;
@@ -97,19 +98,6 @@ struct NoBuckets {
 template <class Bits>
 using UsualBuckets = std::conditional_t<is_short_key<Bits>, NoBuckets<Bits>, LinearBuckets<Bits>>;
 
-/// Of numbers in order, of which the first is not above `number`: the last that is not. In as many steps for
-/// every lane.
-template <class T>
-__device__ __forceinline__ uint32_t last_not_above(const T* numbers, uint32_t size, T number) {
-  uint32_t place = 0;
-  for (uint32_t step = size; step > 1;) {
-    step = (step + 1) / 2;
-    const uint32_t further = place + step;
-    if (further < size && numbers[further] <= number) place = further;
-  }
-  return place;
-}
-
 /// A key's place among the values of a list in shared memory, or that it is none of them.
 template <class Bits>
 struct PlaceInList {
@@ -118,8 +106,13 @@ struct PlaceInList {
   uint32_t size;
 
   __device__ __forceinline__ uint32_t operator()(Bits key) const {
+    uint32_t place = 0;
     // As often for every lane: they rank their keys together behind it.
-    const uint32_t place = last_not_above(list, size, key);
+    for (uint32_t step = size; step > 1;) {
+      step = (step + 1) / 2;
+      const uint32_t further = place + step;
+      if (further < size && list[further] <= key) place = further;
+    }
     return list[place] == key ? place : nowhere;
   }
 };
@@ -136,12 +129,7 @@ class GridSort : GridShare<Shared<Buckets, Value, Policy>, typename Buckets::Key
   using Bits = typename Buckets::Key;
   using GridShared = Shared<Buckets, Value, Policy>;
   using Base = GridShare<GridShared, Bits, Value, ranking, Policy, PartsOf<Buckets>>;
-  /// Whether few values of keys alone are counted, and their runs written. H100, 16 values, us: u32 2^20 43.8
-  /// -> 16.1, 2^22 98.6 -> 28.5, u64 2^20 93.7 -> 17.6; uniform ones as before. Not where they are not: u64
-  /// 2^21 154 -> 26, but uniform 43.9 -> 51.9 for want of registers; f32 2^16 27.2 -> 12.9, but 10.1 -> 15.3
-  /// (why is not known).
-  static constexpr bool counts_listed = !Base::with_values && std::is_same_v<Buckets, LinearBuckets<Bits>> &&
-                                        (sizeof(Bits) == 4 || !Base::reads_twice);
+  static constexpr uint32_t most_listed = most_in_list<Value>;
   static_assert(Policy::portions == 1 && Policy::digits == digit_values);
   static_assert(Policy::most_blocks <= digit_values, "a bucket a block");
 
@@ -172,7 +160,6 @@ class GridSort : GridShare<Shared<Buckets, Value, Policy>, typename Buckets::Key
   using Base::reads_twice;
   using Base::scatter;
   using Base::shared_;
-  using Base::size_;
   using Base::sort_buckets;
   using Base::source_;
   using Base::task_;
@@ -185,18 +172,10 @@ class GridSort : GridShare<Shared<Buckets, Value, Policy>, typename Buckets::Key
     const Bits ordered = task_.map.to_ordered(sample);
     const Buckets bucket_of = guess_buckets(ordered);
     const Column<Bits, Value> out{arrays.keys_out, arrays.values_out};
-    if (has_few_values(ordered)) {
+    if (with_values && shared_.live_digits > 1 && samples_repeat(ordered) && lists_values(ordered)) {
       const PlaceInList<Bits> place_of{shared_.list, shared_.listed};
-      if constexpr (with_values)
-        find_places<true>(place_of, digit_values, arrays.values_in, out);
-      else
-        count_listed(place_of);
-      if (shared_.counts.totals[place_of.nowhere] == 0) {
-        if constexpr (with_values)
-          return scatter(place_of, out);
-        else
-          return write_runs(out.keys);
-      }
+      find_places<true>(place_of, digit_values, arrays.values_in, out);
+      if (shared_.counts.totals[place_of.nowhere] == 0) return scatter(place_of, out);
     } else if (!shared_.has_few_digits && bucket_of.is_usable() && !is_surely_crowded(bucket_of(ordered))) {
       find_places<with_values>(bucket_of, task_.buckets, arrays.values_in, scratch);
       if (shared_.counts.largest <= task_.most_in_bucket) {
@@ -237,10 +216,7 @@ class GridSort : GridShare<Shared<Buckets, Value, Policy>, typename Buckets::Key
       }
     }
     if (threadIdx.x < digit_values) shared_.counts.own[threadIdx.x] = 0;
-    if constexpr (counts_listed)
-      samples_repeat_ = samples_repeat(key);  // a barrier, too
-    else
-      __syncthreads();
+    __syncthreads();
     if (warp == 0) {
       const uint32_t which = ptx::lane_id() % GridShared::warps;
       Bits varying = 0;
@@ -251,13 +227,11 @@ class GridSort : GridShare<Shared<Buckets, Value, Policy>, typename Buckets::Key
       const Bits last = warp_reduce(shared_.most[which], higher);
       if (ptx::lane_id() == 0) {
         shared_.bucket_of = Buckets::around(first, last, slack_part, task_.buckets, task_.map);
-        if constexpr (with_values) {
-          shared_.live_digits = live_digits(varying);
+        shared_.live_digits = live_digits(varying);
+        if constexpr (with_values)
           shared_.has_few_digits = has_few_digits(shared_.bucket_of.map.range, varying);
-        } else {
-          shared_.live_digits = first == last ? 0 : digit_places<Bits>;
+        else
           shared_.has_few_digits = 0;
-        }
       }
     }
     __syncthreads();
@@ -268,16 +242,6 @@ class GridSort : GridShare<Shared<Buckets, Value, Policy>, typename Buckets::Key
   __device__ __forceinline__ bool samples_repeat(Bits sampled) const {
     const Bits elsewhere = shuffle_from(sampled, ptx::lane_id() ^ neighbours);
     return static_cast<uint32_t>(__syncthreads_count(sampled == elsewhere)) >= Policy::threads / list_worth;
-  }
-
-  /// Whether the sample has few values, which are listed then.
-  __device__ __forceinline__ bool has_few_values(Bits sampled) {
-    if constexpr (with_values)
-      return shared_.live_digits > 1 && samples_repeat(sampled) && lists_values(sampled);
-    else if constexpr (counts_listed)
-      return samples_repeat_ && shared_.live_digits > 1 && lists_values(sampled);
-    else
-      return false;
   }
 
   /// Lists the values of the sample, of which each thread has one, in order; false: they are too many. Every
@@ -294,7 +258,7 @@ class GridSort : GridShare<Shared<Buckets, Value, Policy>, typename Buckets::Key
       is_first = atomicExch(&few.has_zero, 1u) == 0;
     else
       (void)find_slot<list_slots>(few.slots, sampled, slot, is_first);
-    if (__syncthreads_count(is_first != 0) > static_cast<int>(most_in_list)) return false;
+    if (__syncthreads_count(is_first != 0) > static_cast<int>(most_listed)) return false;
     if (is_first != 0) few.unsorted[atomicAdd(&shared_.listed, 1u)] = sampled;
     __syncthreads();
     if (is_first != 0) {
@@ -304,43 +268,6 @@ class GridSort : GridShare<Shared<Buckets, Value, Policy>, typename Buckets::Key
     }
     __syncthreads();
     return true;
-  }
-
-  /// Keys alone: how many of each listed value all blocks have, or of none of them.
-  __device__ __forceinline__ void count_listed(const PlaceInList<Bits>& place_of) {
-    auto& counts = shared_.few.counts;
-    for (uint32_t i = threadIdx.x; i < most_in_list * warp_threads; i += Policy::threads)
-      counts[i / warp_threads][i % warp_threads] = 0;
-    __syncthreads();
-    for_batches([&](uint32_t first) {
-#pragma unroll
-      for (uint32_t i = 0; i < batch; ++i) {
-        const uint32_t place = place_of(keys_[i]);
-        if (!has_own(first + i)) continue;
-        atomicAdd(place == place_of.nowhere ? &shared_.counts.own[place] : &counts[place][ptx::lane_id()],
-                  1u);
-      }
-    });
-    __syncthreads();
-    const auto plus = [](uint32_t a, uint32_t b) { return a + b; };
-    for (uint32_t v = threadIdx.x / warp_threads; v < shared_.listed; v += GridShared::warps) {
-      const uint32_t sum = warp_reduce(counts[v][ptx::lane_id()], plus);
-      if (ptx::lane_id() == 0) shared_.counts.own[v] = sum;
-    }
-    __syncthreads();
-    if (threadIdx.x < warp_threads) shared_.counts.publish(task_.counts);
-    ptx::grid_sync();
-    shared_.counts.template collect<Policy::threads, Policy::most_blocks, Policy::most_share>(task_.counts,
-                                                                                              digit_values);
-  }
-
-  /// Every block a part as long as its own, which all have read.
-  __device__ __forceinline__ void write_runs(Bits* out) const {
-    const uint32_t begin = blockIdx.x * task_.share;
-    for (uint32_t at = begin + threadIdx.x; at < begin + size_; at += Policy::threads) {
-      const uint32_t value = last_not_above(shared_.counts.starts, shared_.listed, at);
-      out[at] = task_.map.from_ordered(shared_.list[value]);
-    }
   }
 
   /// Pairs of equal keys crowd in the parts of every bucket, and as a rule few bytes vary: H200, 2^20 u32
@@ -457,8 +384,6 @@ class GridSort : GridShare<Shared<Buckets, Value, Policy>, typename Buckets::Key
       }
     });
   }
-
-  bool samples_repeat_ = false;  // if counts_listed
 };
 
 template <class Buckets, class Value, Ranking ranking, class Policy>
