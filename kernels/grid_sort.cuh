@@ -10,8 +10,8 @@
 // every block takes the same sample and so makes the same map. If keys crowd in a bucket that no block holds,
 // all are sorted by the bytes in which they differ, least significant first, by the same rounds of ranking,
 // counting and scattering. All blocks see that from the same counts, before any record has moved. Pairs of
-// which the sample shows few values take one round, by the place of each value in their list. Keys of one or
-// two bytes are always sorted by their bytes.
+// which the sample shows few values take one round, by the place of each value in their list; keys alone are
+// counted by it, and written. Keys of one or two bytes are always sorted by their bytes.
 //
 // Moves 4n records by the road of the buckets, or 2n for every round; large shares read their keys once more
 // each time.
@@ -53,11 +53,9 @@ inline constexpr uint32_t neighbours = 8;
 /// of the keys is below 10^-6.
 inline constexpr uint32_t slack_part = 64;
 
-/// Pairs: values of the sample that are worth a list. H200, 2^20 u64+u64 pairs of 16 values: 150 us by
-/// digits, 26 by their list (CUB 135). Two samples of so many values are equal more often than one in
-/// `list_worth`.
-template <class Value>
-inline constexpr uint32_t most_in_list = value_bytes<Value> != 0 ? 32 : 0;
+/// Values of the sample that are worth a list. H200, 2^20 u64+u64 pairs of 16 values: 150 us by digits, 26 by
+/// their list (CUB 135). Two samples of so many values are equal more often than one in `list_worth`.
+inline constexpr uint32_t most_in_list = 32;
 inline constexpr uint32_t list_worth = 40;
 inline constexpr uint32_t list_slots = 2048;
 
@@ -78,11 +76,12 @@ struct Shared {
   uint32_t has_few_digits;
   GridCounts<> counts;
   uint32_t listed;
-  Bits list[std::max(most_in_list<Value>, 1u)];  // values in order
+  Bits list[most_in_list];  // values in order
   union {
     struct {
-      AtomicWord<Bits> slots[most_in_list<Value> == 0 ? 1 : list_slots];
-      Bits unsorted[std::max(most_in_list<Value>, 1u)];
+      AtomicWord<Bits> slots[list_slots];
+      Bits unsorted[most_in_list];
+      uint32_t counts[most_in_list][warp_threads];  // keys alone, by lane
       uint32_t has_zero;
     } few;
     Stage<Bits, Value, Policy> stage;
@@ -121,15 +120,15 @@ template <class Buckets>
 using PartsOf = std::conditional_t<std::is_same_v<Buckets, RealBuckets<typename Buckets::Key>>,
                                    RealParts<typename Buckets::Key>, BucketParts>;
 
-/// Buckets: linear in the keys' ordered bits or, of floats, in their values.
-template <class Buckets, class Value, Ranking ranking, class Policy>
+/// Buckets: linear in the keys' ordered bits or, of floats, in their values. `counts_listed`: few values of
+/// keys alone are counted by their list.
+template <class Buckets, class Value, Ranking ranking, class Policy, bool counts_listed = false>
 class GridSort : GridShare<Shared<Buckets, Value, Policy>, typename Buckets::Key, Value, ranking, Policy,
                            PartsOf<Buckets>> {
  public:
   using Bits = typename Buckets::Key;
   using GridShared = Shared<Buckets, Value, Policy>;
   using Base = GridShare<GridShared, Bits, Value, ranking, Policy, PartsOf<Buckets>>;
-  static constexpr uint32_t most_listed = most_in_list<Value>;
   static_assert(Policy::portions == 1 && Policy::digits == digit_values);
   static_assert(Policy::most_blocks <= digit_values, "a bucket a block");
 
@@ -160,6 +159,7 @@ class GridSort : GridShare<Shared<Buckets, Value, Policy>, typename Buckets::Key
   using Base::reads_twice;
   using Base::scatter;
   using Base::shared_;
+  using Base::size_;
   using Base::sort_buckets;
   using Base::source_;
   using Base::task_;
@@ -172,7 +172,10 @@ class GridSort : GridShare<Shared<Buckets, Value, Policy>, typename Buckets::Key
     const Bits ordered = task_.map.to_ordered(sample);
     const Buckets bucket_of = guess_buckets(ordered);
     const Column<Bits, Value> out{arrays.keys_out, arrays.values_out};
-    if (with_values && shared_.live_digits > 1 && samples_repeat(ordered) && lists_values(ordered)) {
+    if (counts_listed && samples_repeat_ && shared_.live_digits > 1 && lists_values(ordered)) {
+      count_listed({shared_.list, shared_.listed});
+      if (shared_.counts.totals[PlaceInList<Bits>::nowhere] == 0) return write_runs(out.keys);
+    } else if (with_values && shared_.live_digits > 1 && samples_repeat(ordered) && lists_values(ordered)) {
       const PlaceInList<Bits> place_of{shared_.list, shared_.listed};
       find_places<true>(place_of, digit_values, arrays.values_in, out);
       if (shared_.counts.totals[place_of.nowhere] == 0) return scatter(place_of, out);
@@ -216,7 +219,10 @@ class GridSort : GridShare<Shared<Buckets, Value, Policy>, typename Buckets::Key
       }
     }
     if (threadIdx.x < digit_values) shared_.counts.own[threadIdx.x] = 0;
-    __syncthreads();
+    if constexpr (counts_listed)
+      samples_repeat_ = samples_repeat(key);  // a barrier, too
+    else
+      __syncthreads();
     if (warp == 0) {
       const uint32_t which = ptx::lane_id() % GridShared::warps;
       Bits varying = 0;
@@ -227,7 +233,8 @@ class GridSort : GridShare<Shared<Buckets, Value, Policy>, typename Buckets::Key
       const Bits last = warp_reduce(shared_.most[which], higher);
       if (ptx::lane_id() == 0) {
         shared_.bucket_of = Buckets::around(first, last, slack_part, task_.buckets, task_.map);
-        shared_.live_digits = live_digits(varying);
+        // Of keys alone all, if samples differ at all.
+        shared_.live_digits = counts_listed ? (first == last ? 0 : digit_places<Bits>) : live_digits(varying);
         if constexpr (with_values)
           shared_.has_few_digits = has_few_digits(shared_.bucket_of.map.range, varying);
         else
@@ -258,7 +265,7 @@ class GridSort : GridShare<Shared<Buckets, Value, Policy>, typename Buckets::Key
       is_first = atomicExch(&few.has_zero, 1u) == 0;
     else
       (void)find_slot<list_slots>(few.slots, sampled, slot, is_first);
-    if (__syncthreads_count(is_first != 0) > static_cast<int>(most_listed)) return false;
+    if (__syncthreads_count(is_first != 0) > static_cast<int>(most_in_list)) return false;
     if (is_first != 0) few.unsorted[atomicAdd(&shared_.listed, 1u)] = sampled;
     __syncthreads();
     if (is_first != 0) {
@@ -268,6 +275,48 @@ class GridSort : GridShare<Shared<Buckets, Value, Policy>, typename Buckets::Key
     }
     __syncthreads();
     return true;
+  }
+
+  /// How many keys of each listed value all blocks have, or of none of them.
+  __device__ __forceinline__ void count_listed(const PlaceInList<Bits>& place_of) {
+    auto& counts = shared_.few.counts;
+    for (uint32_t i = threadIdx.x; i < most_in_list * warp_threads; i += Policy::threads)
+      counts[i / warp_threads][i % warp_threads] = 0;
+    __syncthreads();
+    for_batches([&](uint32_t first) {
+#pragma unroll
+      for (uint32_t i = 0; i < batch; ++i) {
+        const uint32_t place = place_of(keys_[i]);
+        if (!has_own(first + i)) continue;
+        atomicAdd(place == place_of.nowhere ? &shared_.counts.own[place] : &counts[place][ptx::lane_id()],
+                  1u);
+      }
+    });
+    __syncthreads();
+    const auto plus = [](uint32_t a, uint32_t b) { return a + b; };
+    for (uint32_t v = threadIdx.x / warp_threads; v < shared_.listed; v += GridShared::warps) {
+      const uint32_t sum = warp_reduce(counts[v][ptx::lane_id()], plus);
+      if (ptx::lane_id() == 0) shared_.counts.own[v] = sum;
+    }
+    __syncthreads();
+    if (threadIdx.x < warp_threads) shared_.counts.publish(task_.counts);
+    ptx::grid_sync();
+    shared_.counts.template collect<Policy::threads, Policy::most_blocks, Policy::most_share>(task_.counts,
+                                                                                              digit_values);
+  }
+
+  /// Every block a part as long as its own, which all have read.
+  __device__ __forceinline__ void write_runs(Bits* out) const {
+    const uint32_t begin = blockIdx.x * task_.share;
+    for (uint32_t at = begin + threadIdx.x; at < begin + size_; at += Policy::threads) {
+      uint32_t value = 0;
+      for (uint32_t step = shared_.listed; step > 1;) {
+        step = (step + 1) / 2;
+        const uint32_t further = value + step;
+        if (further < shared_.listed && shared_.counts.starts[further] <= at) value = further;
+      }
+      out[at] = task_.map.from_ordered(shared_.list[value]);
+    }
   }
 
   /// Pairs of equal keys crowd in the parts of every bucket, and as a rule few bytes vary: H200, 2^20 u32
@@ -384,13 +433,28 @@ class GridSort : GridShare<Shared<Buckets, Value, Policy>, typename Buckets::Key
       }
     });
   }
+
+  bool samples_repeat_ = false;  // if counts_listed
 };
+
+/// Whether few values of keys alone are counted. H100, 16 values, us: u32 2^20 43.8 -> 16.1, 2^22 98.6 -> 28.5,
+/// u64 2^20 93.7 -> 17.6; uniform ones as before. Not where others pay for the code: u64 2^21 154 -> 26, but
+/// uniform 43.9 -> 51.9 for want of registers; f32 2^16 27.2 -> 12.9, but 10.1 -> 15.3; and the sample of
+/// splitters (splitters.cuh), where it took 60 us.
+template <class Buckets, class Value, class Policy>
+inline constexpr bool pays_to_count_listed = value_bytes<Value> == 0 &&
+                                             std::is_same_v<Buckets, LinearBuckets<typename Buckets::Key>> &&
+                                             (sizeof(typename Buckets::Key) == 4 ||
+                                              Policy::keys_a_thread <= Policy::keys_at_once);
 
 template <class Buckets, class Value, Ranking ranking, class Policy>
 __global__ __launch_bounds__(Policy::threads,
                              1) void grid_sort_kernel(Task<typename Buckets::Key, Value> task) {
   if (ptx::is_before_90()) return;
-  GridSort<Buckets, Value, ranking, Policy>(shared_memory<Shared<Buckets, Value, Policy>>(), task).sort();
+  constexpr bool counts_listed = pays_to_count_listed<Buckets, Value, Policy>;
+  GridSort<Buckets, Value, ranking, Policy, counts_listed>(shared_memory<Shared<Buckets, Value, Policy>>(),
+                                                           task)
+      .sort();
 }
 
 template <class Bits, class Value, class Policy>
