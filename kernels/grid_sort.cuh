@@ -438,7 +438,7 @@ class GridSort : GridShare<Shared<Buckets, Value, Policy>, typename Buckets::Key
 };
 
 /// Whether few values of keys alone are counted. H100, 16 values, us: u32 2^20 43.8 -> 16.1, 2^22 98.6 -> 28.5,
-/// u64 2^20 93.7 -> 17.6; uniform ones as before. Not where others pay for the code: u64 2^21 154 -> 26, but
+/// u64 2^20 93.7 -> 17.6; uniform ones 0.1 to 0.8 us more. Not where others pay for the code: u64 2^21 154 -> 26, but
 /// uniform 43.9 -> 51.9 for want of registers; f32 2^16 27.2 -> 12.9, but 10.1 -> 15.3; and the sample of
 /// splitters (splitters.cuh), where it took 60 us.
 template <class Buckets, class Value, class Policy>

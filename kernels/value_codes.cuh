@@ -28,7 +28,7 @@ namespace sweepsort {
 template <class Bits>
 struct CodePasses {
   SortPlan<Bits>* plan = nullptr;  // null: nobody is told
-  uint64_t* offsets = nullptr;     // null: keys alone, of which the plan only tells to write their runs
+  uint64_t* offsets = nullptr;     // of pairs
   uint64_t offsets_stride = 0;
   bool in_place = false;
 };

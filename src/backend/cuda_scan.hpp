@@ -22,7 +22,7 @@ struct DeviceScan {
   uint64_t count = 0;
   const void* in = nullptr;
   void* out = nullptr;
-  const void* initial = nullptr;  // one element outside of in and out; null: the operator's identity (of sums of floats -0.0)
+  const void* initial = nullptr;  // one element outside of in and out; null: the identity (float sums: -0.0)
   void* total = nullptr;          // if not null, gets initial op all elements; as `initial`, and another
   uint64_t ring_from_bytes = 0;   // for tests: arrays that take the ring (scan_ring.cuh); 0: the tuned number
 };
