@@ -18,6 +18,7 @@
 #pragma once
 
 #include "core/key_bits.hpp"
+#include "kernels/bisect.cuh"
 #include "kernels/bucket_map.cuh"
 #include "kernels/bucket_sort.cuh"
 #include "kernels/device_span.cuh"
@@ -105,13 +106,7 @@ struct PlaceInList {
   uint32_t size;
 
   __device__ __forceinline__ uint32_t operator()(Bits key) const {
-    uint32_t place = 0;
-    // As often for every lane: they rank their keys together behind it.
-    for (uint32_t step = size; step > 1;) {
-      step = (step + 1) / 2;
-      const uint32_t further = place + step;
-      if (further < size && list[further] <= key) place = further;
-    }
+    const uint32_t place = last_at_most(list, size, key);
     return list[place] == key ? place : nowhere;
   }
 };
@@ -309,12 +304,7 @@ class GridSort : GridShare<Shared<Buckets, Value, Policy>, typename Buckets::Key
   __device__ __forceinline__ void write_runs(Bits* out) const {
     const uint32_t begin = blockIdx.x * task_.share;
     for (uint32_t at = begin + threadIdx.x; at < begin + size_; at += Policy::threads) {
-      uint32_t value = 0;
-      for (uint32_t step = shared_.listed; step > 1;) {
-        step = (step + 1) / 2;
-        const uint32_t further = value + step;
-        if (further < shared_.listed && shared_.counts.starts[further] <= at) value = further;
-      }
+      const uint32_t value = last_at_most(&shared_.counts.starts[0], shared_.listed, at);
       out[at] = task_.map.from_ordered(shared_.list[value]);
     }
   }

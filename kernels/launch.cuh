@@ -28,6 +28,17 @@ Shared& shared_memory() {
 }
 #endif
 
+/// The same, all zeros. Every one of the block's `threads` calls it.
+template <class Shared, uint32_t threads>
+__device__ __forceinline__ Shared& cleared_shared_memory() {
+  Shared& shared = shared_memory<Shared>();
+  static_assert(sizeof(Shared) % sizeof(uint32_t) == 0);
+  for (uint32_t i = threadIdx.x; i < sizeof(Shared) / sizeof(uint32_t); i += threads)
+    reinterpret_cast<uint32_t*>(&shared)[i] = 0;
+  __syncthreads();
+  return shared;
+}
+
 /// What launch() needs besides the kernel's arguments. `shared_bytes` is dynamic shared memory a block.
 struct LaunchShape {
   uint32_t blocks;

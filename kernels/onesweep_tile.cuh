@@ -10,6 +10,7 @@
 #pragma once
 
 #include "core/key_bits.hpp"
+#include "kernels/bisect.cuh"
 #include "kernels/bit_pack.cuh"
 #include "kernels/block.cuh"
 #include "kernels/digit.cuh"
@@ -346,7 +347,8 @@ class Tile {
     }
   }
 
-  /// From ordered keys to places in the list of values, which all of them are in.
+  /// From ordered keys to places in the list of values, which all of them are in; slots behind the last record
+  /// hold what may be in no list: any place will do.
   __device__ __forceinline__ void look_up_codes() {
     Bits* const list = shared_.list();
     const uint32_t size = sweep_.list_size;
@@ -354,19 +356,9 @@ class Tile {
       list[i] = sweep_.map.to_ordered(sweep_.list[i]);
     __syncthreads();
 #pragma unroll
-    for (uint32_t i = 0; i < keys_a_thread; ++i) keys_[i] = place_of(keys_[i], list, size);
+    for (uint32_t i = 0; i < keys_a_thread; ++i)
+      keys_[i] = static_cast<Bits>(last_at_most(list, size, keys_[i]));
     __syncthreads();
-  }
-
-  /// By bisection. Slots behind the last record hold what may be in no list: any place will do.
-  __device__ __forceinline__ static Bits place_of(Bits key, const Bits* list, uint32_t size) {
-    uint32_t place = 0;
-    for (uint32_t step = size; step > 1;) {
-      step = (step + 1) / 2;
-      const uint32_t further = place + step;
-      if (further < size && list[further] <= key) place = further;
-    }
-    return static_cast<Bits>(place);
   }
 
   __device__ __forceinline__ uint32_t warp() const { return threadIdx.x / warp_threads; }

@@ -166,75 +166,39 @@ template <class Bits>
 union CountValuesShared {
   few_detail::Shared<Bits> few;
   frequent_detail::Shared<Bits> frequent;
+  value_table::OrderShared<Bits> order;
+  codes_detail::Shared codes;
+  uint32_t is_last;
 };
 
-/// Few values are counted, all of them; or frequent ones, and the other keys go to `rest`.
+/// Few values are counted, all of them; or frequent ones, and the other keys go to `rest`. The last block to
+/// finish brings the values in order and, where they are few, tells in `codes` what is left to do.
 template <class Bits>
 __global__ __launch_bounds__(value_table::threads) void count_values_kernel(
-    const Bits* keys, uint64_t count, uint64_t span, MsdPlan<Bits>* plan, value_table::Table<Bits>* table,
-    Bits* rest, uint32_t* rest_counts) {
+    const Bits* keys, uint64_t count, uint64_t span, KeyMap<Bits> map, MsdPlan<Bits>* plan,
+    value_table::Table<Bits>* table, Bits* rest, uint32_t* rest_counts,
+    value_table::ListedValues<Bits>* listed, SortPlan<Bits>* expansion, CodePasses<Bits> codes) {
   ptx::wait_for_previous_launch();
   if (!plan->tries_few_values() && plan->frequent == 0) return;
-  CountValuesShared<Bits>& shared = shared_memory<CountValuesShared<Bits>>();
-  for (uint32_t i = threadIdx.x; i < sizeof(shared) / 4; i += value_table::threads)
-    reinterpret_cast<uint32_t*>(&shared)[i] = 0;
-  __syncthreads();
+  auto& shared = cleared_shared_memory<CountValuesShared<Bits>, value_table::threads>();
   if (plan->frequent != 0)
     frequent_detail::take_out(keys, count, span, *plan, shared.frequent, table, rest, rest_counts);
   else
     few_detail::count_few(keys, count, plan, shared.few, table);
-}
 
-template <class Bits>
-union OrderValuesShared {
-  value_table::OrderShared<Bits> order;
-  codes_detail::Shared codes;
-};
-
-/// One block: the values that were counted, in order. Pairs of few ones are passed by their codes.
-template <class Bits>
-__global__ __launch_bounds__(value_table::threads) void order_values_kernel(
-    const value_table::Table<Bits>* table, KeyMap<Bits> map, MsdPlan<Bits>* plan,
-    value_table::ListedValues<Bits>* listed, SortPlan<Bits>* expansion, CodePasses<Bits> codes) {
-  ptx::wait_for_previous_launch();
-  if (!plan->has_few_values() && plan->frequent == 0) return;
-  auto& shared = shared_memory<OrderValuesShared<Bits>>();
-  value_table::order_values(table, map, shared.order, plan, listed, expansion);
-  __syncthreads();
-  if (codes.plan != nullptr && plan->has_few_values())
-    codes_detail::plan_passes(*expansion, *listed, map, codes, shared.codes);
-}
-
-template <class Bits>
-union CountFewKeysShared {
-  few_detail::Shared<Bits> few;
-  value_table::OrderShared<Bits> order;
-};
-
-/// Both in one launch, for keys alone: the last block to finish brings the values in order, and `told` tells
-/// to write their runs.
-template <class Bits>
-__global__ __launch_bounds__(value_table::threads) void count_few_keys_kernel(
-    const Bits* keys, uint64_t count, KeyMap<Bits> map, MsdPlan<Bits>* plan, value_table::Table<Bits>* table,
-    value_table::ListedValues<Bits>* listed, SortPlan<Bits>* expansion, SortPlan<Bits>* told) {
-  ptx::wait_for_previous_launch();
-  if (!plan->tries_few_values()) return;
-  CountFewKeysShared<Bits>& shared = shared_memory<CountFewKeysShared<Bits>>();
-  for (uint32_t i = threadIdx.x; i < sizeof(shared) / 4; i += value_table::threads)
-    reinterpret_cast<uint32_t*>(&shared)[i] = 0;
-  __syncthreads();
-  few_detail::count_few(keys, count, plan, shared.few, table);
   __syncthreads();
   if (threadIdx.x == 0) {
     const DeviceAtomic<uint32_t> finished(expansion->finished_blocks);
-    shared.order.size = finished.fetch_add(1, cuda::memory_order_acq_rel) + 1 == gridDim.x;
+    shared.is_last = finished.fetch_add(1, cuda::memory_order_acq_rel) + 1 == gridDim.x;
   }
   __syncthreads();
-  const bool is_last = shared.order.size != 0;
+  const bool is_last = shared.is_last != 0;
   __syncthreads();
-  if (!is_last || !plan->has_few_values()) return;
+  if (!is_last || (!plan->has_few_values() && plan->frequent == 0)) return;
   value_table::order_values(table, map, shared.order, plan, listed, expansion);
-  if (threadIdx.x == 0 && plan->has_few_values()) codes_detail::plan_runs(*expansion, *told);
+  __syncthreads();
+  if (codes.plan != nullptr && plan->has_few_values())
+    codes_detail::plan_rest(*expansion, *listed, map, codes, shared.codes);
 }
 
 /// Neighbouring keys of each block: whole vectors.
@@ -252,14 +216,11 @@ template <class Bits, class Value, class Policy>
 void count_values(const SortArrays<Bits, Value>& arrays, const MsdSettings<Bits>& settings,
                   const Spans& spans, const MsdWorkspace<Bits, Value, Policy>& workspace,
                   cudaStream_t stream) {
-  MsdPlan<Bits>* const plan = workspace.plan.data();
   launch_chained(count_values_kernel<Bits>,
                  {spans.number, value_table::threads, sizeof(CountValuesShared<Bits>)}, stream,
-                 arrays.keys_in, arrays.count, spans.keys, plan, workspace.values.data(), arrays.keys_scratch,
-                 workspace.rest_counts.data());
-  launch_chained(order_values_kernel<Bits>, {1, value_table::threads, sizeof(OrderValuesShared<Bits>)},
-                 stream, static_cast<const value_table::Table<Bits>*>(workspace.values.data()), settings.map,
-                 plan, workspace.listed.data(), workspace.expansion.data(), settings.codes);
+                 arrays.keys_in, arrays.count, spans.keys, settings.map, workspace.plan.data(),
+                 workspace.values.data(), arrays.keys_scratch, workspace.rest_counts.data(),
+                 workspace.listed.data(), workspace.expansion.data(), settings.codes);
 }
 
 /// Both levels of the partition, if the plan says that they need no histogram.
@@ -635,14 +596,8 @@ void radix_msd(const SortArrays<Bits, Value>& arrays, const MsdSettings<Bits>& s
 template <class Bits, class Value, class Policy>
 void count_few_values(const SortArrays<Bits, Value>& arrays, const MsdSettings<Bits>& settings,
                       const MsdWorkspace<Bits, Value, Policy>& workspace, cudaStream_t stream) {
-  using namespace msd_detail;
-  if constexpr (value_bytes<Value> != 0)
-    count_values(arrays, settings, Spans(arrays.count, multiprocessors()), workspace, stream);
-  else
-    launch_chained(count_few_keys_kernel<Bits>,
-                   {multiprocessors(), value_table::threads, sizeof(CountFewKeysShared<Bits>)}, stream,
-                   arrays.keys_in, arrays.count, settings.map, workspace.plan.data(), workspace.values.data(),
-                   workspace.listed.data(), workspace.expansion.data(), settings.codes.plan);
+  msd_detail::count_values(arrays, settings, msd_detail::Spans(arrays.count, multiprocessors()), workspace,
+                           stream);
 }
 
 }  // namespace sweepsort

@@ -269,7 +269,7 @@ SortArrays<Bits, Value> sort_arrays(DeviceSpan<const Bits> keys_in, DeviceSpan<B
 template <class Bits, class Value, class Policy>
 CodePasses<Bits> code_passes(const SortWorkspace<Bits, Value, Policy>& workspace, bool in_place) {
   return {.plan = workspace.plan.data(),
-          .offsets = workspace.onesweep.offsets.data(),
+          .offsets = value_bytes<Value> != 0 ? workspace.onesweep.offsets.data() : nullptr,
           .offsets_stride = workspace.onesweep.offsets_stride(),
           .in_place = in_place};
 }

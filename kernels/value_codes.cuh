@@ -28,7 +28,7 @@ namespace sweepsort {
 template <class Bits>
 struct CodePasses {
   SortPlan<Bits>* plan = nullptr;  // null: nobody is told
-  uint64_t* offsets = nullptr;     // of pairs
+  uint64_t* offsets = nullptr;     // null: of keys alone, which are not passed, but written
   uint64_t offsets_stride = 0;
   bool in_place = false;
 };
@@ -57,37 +57,33 @@ __device__ __forceinline__ uint64_t keys_with(uint32_t digit, uint32_t place,
   return keys;
 }
 
-/// The values are counted, and nothing is passed; by one thread. `counted`: their number, and their list.
+/// What is left to do with keys of few values: runs of these to write, if they are alone, else passes by
+/// their codes. `counted`: the values' number, and their list. One block: a thread a digit.
 template <class Bits>
-__device__ __forceinline__ void plan_runs(const SortPlan<Bits>& counted, SortPlan<Bits>& plan) {
-  plan.road = Road::counting;
-  plan.bins = counted.bins;
-  plan.list = counted.list;
-  plan.scatters = 0;
-  plan.as_records = 0;
-  plan.leading_digits = 0;
-  plan.copy_back = 0;
-  plan.pack = BitPack<Bits>::none();
-}
-
-/// The same, and they are passed by their codes. One block: a thread a digit.
-template <class Bits>
-__device__ __forceinline__ void plan_passes(const SortPlan<Bits>& counted, const ListedValues<Bits>& listed,
-                                            const KeyMap<Bits>& map, const CodePasses<Bits>& codes,
-                                            Shared& shared) {
+__device__ __forceinline__ void plan_rest(const SortPlan<Bits>& counted, const ListedValues<Bits>& listed,
+                                          const KeyMap<Bits>& map, const CodePasses<Bits>& codes,
+                                          Shared& shared) {
   SortPlan<Bits>& plan = *codes.plan;
-  const uint32_t digit = threadIdx.x;
-  uint64_t total = 0;
-  for (uint32_t place = 0; place < places; ++place) {
+  const bool passes = codes.offsets != nullptr;
+  for (uint32_t place = 0; passes && place < places; ++place) {
+    const uint32_t digit = threadIdx.x;
     const uint64_t keys = digit < digit_values ? keys_with(digit, place, listed) : 0;
+    uint64_t total = 0;
     const uint64_t start = block_exclusive_sum<threads>(keys, shared.warp_sums, total);
     if (digit < digit_values) codes.offsets[place * codes.offsets_stride + digit] = start;
     plan_detail::find_hot_digits(keys, total, shared, plan.passes[place].hot);
   }
   if (threadIdx.x != 0) return;
-  plan_runs(counted, plan);
+  plan.road = Road::counting;
+  plan.bins = counted.bins;
+  plan.list = counted.list;
+  plan.scatters = passes;
+  plan.as_records = 0;
+  plan.leading_digits = 0;
+  plan.copy_back = 0;
+  plan.pack = BitPack<Bits>::none();
+  if (!passes) return;
   plan.pass_map = map;
-  plan.scatters = 1;
   plan.live_digits = plan.bins > digit_values ? 2 : 1;
   for (uint32_t place = 0; place < digit_places<Bits>; ++place)
     plan.passes[place].live = place < plan.live_digits;

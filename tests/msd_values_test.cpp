@@ -183,7 +183,7 @@ TEMPLATE_PRODUCT_TEST_CASE("records whose digest shows few digits are counted, o
     SortPlan<Bits>* const plan = workspace.plan.data();
     uint64_t* const offsets = workspace.onesweep.offsets.data();
     const uint64_t stride = workspace.onesweep.offsets_stride();
-    const CodePasses<Bits> codes{plan, offsets, stride, in_place};
+    const CodePasses<Bits> codes{plan, with_values ? offsets : nullptr, stride, in_place};
     const SortTask task{
         .count = arrays.count,
         .algorithm = SortAlgorithm::automatic,

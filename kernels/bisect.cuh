@@ -1,0 +1,23 @@
+// bisect.cuh - search in ascending elements.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <cstdint>
+
+namespace sweepsort {
+
+/// Index of the last of `size` ascending elements that is at most `key`; 0 if none is. `size` is at least 1.
+/// The steps depend on `size` alone, so that lanes that search together stay together.
+template <class T>
+__device__ __forceinline__ uint32_t last_at_most(const T* ascending, uint32_t size, T key) {
+  uint32_t last = 0;
+  for (uint32_t step = size; step > 1;) {
+    step = (step + 1) / 2;
+    const uint32_t further = last + step;
+    if (further < size && ascending[further] <= key) last = further;
+  }
+  return last;
+}
+
+}  // namespace sweepsort
