@@ -14,13 +14,14 @@ namespace sweepsort::cli {
 /// `values`: a value, and the option may be given several times.
 enum class Takes : uint8_t { nothing, value, optional_value, values };
 
-/// One option. Parsing, help and "did you mean" come from it.
+/// One option. Parsing, help, "did you mean", the manual and completions come from it.
 struct OptionSpec {
   std::string_view name;  // long, without dashes
   char letter = 0;        // 0: none
   Takes takes = Takes::nothing;
-  std::string_view value;  // what the value is called in the help, e.g. "FILE"
-  std::string_view help;   // one line
+  std::string_view value;       // what the value is called in the help, e.g. "FILE"
+  std::string_view help;        // one line
+  std::string_view words = {};  // what the value may be, if it is one of a few words: what a shell completes
 };
 
 using OptionGroup = std::span<const OptionSpec>;

@@ -25,9 +25,11 @@ constexpr std::array generate_group{
     OptionSpec{"distribution", 'd', Takes::value, "NAME", "how the keys are distributed (default: uniform)"},
     OptionSpec{"list", 0, Takes::nothing, "", "show all distributions with a sketch, and stop"},
     OptionSpec{"count", 'n', Takes::value, "N", "keys: 1000, 1e9, 2^28, 10M (millions)"},
-    OptionSpec{"type", 't', Takes::value, "TYPE", "u8 i8 u16 i16 u32 i32 u64 i64 f32 f64, >u4: big endian"},
+    OptionSpec{"type", 't', Takes::value, "TYPE", "u8 i8 u16 i16 u32 i32 u64 i64 f32 f64, >u4: big endian",
+               type_words},
     OptionSpec{"seed", 0, Takes::value, "N", "other keys of the same distribution (default: 1)"},
-    OptionSpec{"format", 0, Takes::value, "FORMAT", "auto (by the output's name), raw, npy or sosd"},
+    OptionSpec{"format", 0, Takes::value, "FORMAT", "auto (by the output's name), raw, npy or sosd",
+               format_words},
     output_option,
     force_option,
     threads_option};

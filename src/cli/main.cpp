@@ -30,7 +30,7 @@ const Command& wanted_command(const std::string& word) {
     if (word.starts_with('-'))
       throw UsageError("unknown option " + word,
                        suggestion_hint(word, options, "'sweepsort help' says more"));
-    std::vector<std::string_view> names{"help"};
+    std::vector<std::string_view> names{"help", "--version"};
     for (const Command* known : commands) names.push_back(known->name);
     throw UsageError("unknown command '" + word + "'",
                      suggestion_hint(word, names, "'sweepsort help' lists them"));

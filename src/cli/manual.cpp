@@ -81,6 +81,29 @@ std::string option_words(const Command& command) {
   return words.substr(1);
 }
 
+/// What the value of an option may be, if the shell knows no better than we do.
+std::string value_words(const OptionSpec& option) {
+  if (option.name != "distribution") return std::string(option.words);
+  std::string words;
+  for (const DistributionInfo& distribution : distributions()) words += fmt::format("{} ", distribution.name);
+  return words;
+}
+
+/// "    sort/--type|sort/-t) words='u8 i8 ...' ;;", of all options that have such words.
+std::string bash_value_cases() {
+  std::string text;
+  for (const Command* command : all_commands())
+    for (const OptionGroup group : command->options)
+      for (const OptionSpec& option : group) {
+        const std::string words = value_words(option);
+        if (words.empty()) continue;
+        text += fmt::format("    {0}/--{1}", command->name, option.name);
+        if (option.letter) text += fmt::format("|{}/-{}", command->name, option.letter);
+        text += fmt::format(") words='{}' ;;\n", words);
+      }
+  return text;
+}
+
 std::string command_words() {
   std::string words;
   for (const Command* command : all_commands()) words += fmt::format("{} ", command->name);
@@ -95,18 +118,31 @@ std::string manual_page() {
       ".SH DESCRIPTION\n.nf\n{}.fi\n.SH COMMANDS\n",
       version(), roff_lines(overview()));
   for (const Command* command : all_commands()) text += roff_command(*command);
-  return text + fmt::format(
-                    ".SH EXIT STATUS\n.nf\n{}.fi\n"
-                    ".SH ENVIRONMENT\n.TP\nTMPDIR\n"
-                    "Where sort puts temporary files if \\-T does not say it.\n",
-                    roff_lines(exit_codes));
+  return text +
+         fmt::format(
+             ".SH FILES\n"
+             "Raw files hold nothing but keys; the type is in the name (numbers.u32, x.float64), or \\-t "
+             "says it.\n.PP\n"
+             "Of NumPy's .npy, versions 1 to 3, the header says type and byte order, and it stays.\n.PP\n"
+             "SOSD files, whose names end in _uint32 or _uint64, hold a count of 8 bytes, then the keys.\n"
+             ".PP\nThe output has the format, type and byte order of the (first) input; positions and "
+             "counts have the format that their name says.\n"
+             ".SH ORDER\n"
+             "Integers by their value. Floating\\-point keys: \\-infinity, negative numbers, \\-0.0, +0.0, "
+             "positive numbers, +infinity, NaN with a plus sign by rising payloads, NaN with a minus sign "
+             "by falling ones. \\-r is all of that in reverse. Values of equal keys keep their order, "
+             "with \\-r, too.\n"
+             ".SH EXIT STATUS\n.nf\n{}.fi\n"
+             ".SH ENVIRONMENT\n.TP\nTMPDIR\n"
+             "Where sort puts temporary files if \\-T does not say it.\n",
+             roff_lines(exit_codes));
 }
 
 std::string bash_completion() {
   std::string text = fmt::format(
       "# bash completion of sweepsort\n"
       "_sweepsort() {{\n"
-      "  local word=${{COMP_WORDS[COMP_CWORD]}} options=\n"
+      "  local word=${{COMP_WORDS[COMP_CWORD]}} before=${{COMP_WORDS[COMP_CWORD-1]}} options= words=\n"
       "  if [ \"$COMP_CWORD\" -eq 1 ]; then\n"
       "    COMPREPLY=($(compgen -W '{0}help --version' -- \"$word\"))\n"
       "    return\n"
@@ -118,12 +154,31 @@ std::string bash_completion() {
     text += fmt::format("    {}) options='{}' ;;\n", command->name, option_words(*command));
   return text +
          "  esac\n"
+         "  if [ \"$word\" = = ]; then\n"
+         "    word=\n"
+         "  elif [ \"$before\" = = ]; then\n"
+         "    before=${COMP_WORDS[COMP_CWORD-2]}\n"
+         "  fi\n"
+         "  case ${COMP_WORDS[1]}/$before in\n" +
+         bash_value_cases() +
+         "  esac\n"
          "  COMPREPLY=()\n"
+         "  if [ -n \"$words\" ]; then\n"
+         "    COMPREPLY=($(compgen -W \"$words\" -- \"$word\"))\n"
+         "    return\n"
+         "  fi\n"
          "  case ${COMP_WORDS[1]}/$word in\n"
          "    help/*|*/-*) COMPREPLY=($(compgen -W \"$options\" -- \"$word\")) ;;\n"
          "  esac\n"
          "}\n"
          "complete -o default -F _sweepsort sweepsort\n";
+}
+
+/// Whether the option takes a value, and which.
+std::string fish_value(const OptionSpec& option) {
+  if (option.takes != Takes::value && option.takes != Takes::values) return "";
+  const std::string words = value_words(option);
+  return words.empty() ? " -r" : fmt::format(" -x -a '{}'", words);
 }
 
 std::string fish_completion() {
@@ -140,8 +195,7 @@ std::string fish_completion() {
         text +=
             fmt::format("complete -c sweepsort -n '__fish_seen_subcommand_from {}' -l {}{}{} -d {}\n",
                         command->name, option.name, option.letter ? fmt::format(" -s {}", option.letter) : "",
-                        option.takes == Takes::value || option.takes == Takes::values ? " -r" : "",
-                        fish_quoted(joined(option.help)));
+                        fish_value(option), fish_quoted(joined(option.help)));
   }
   return text;
 }

@@ -17,18 +17,22 @@ inline constexpr OptionSpec reverse_option{"reverse", 'r', Takes::nothing, "", "
 inline constexpr OptionSpec json_option{"json", 0, Takes::optional_value, "FILE",
                                         "report as JSON, on standard output or to FILE"};
 
+inline constexpr std::string_view type_words = "u8 i8 u16 i16 u32 i32 u64 i64 f32 f64";
+inline constexpr std::string_view format_words = "auto raw npy sosd";
+
 /// How the bytes of an input are to be read (read_file_options).
 inline constexpr std::array file_group{
     OptionSpec{"type", 't', Takes::value, "TYPE",
-               "u8 i8 u16 i16 u32 i32 u64 i64 f32 f64 (bits), uint32..., <u4 >i8... (bytes)"},
-    OptionSpec{"format", 0, Takes::value, "FORMAT", "auto, raw, npy or sosd"},
-    OptionSpec{"endian", 0, Takes::value, "ORDER", "little or big"},
+               "u8 i8 u16 i16 u32 i32 u64 i64 f32 f64 (bits), uint32..., <u4 >i8... (bytes)", type_words},
+    OptionSpec{"format", 0, Takes::value, "FORMAT", "auto, raw, npy or sosd", format_words},
+    OptionSpec{"endian", 0, Takes::value, "ORDER", "little or big", "little big"},
     OptionSpec{"skip-bytes", 'j', Takes::value, "BYTES",
                "raw: start so far into the file; 4096, or 4K (of 1024)"},
     OptionSpec{"read-bytes", 'N', Takes::value, "BYTES", "raw: read at most so much"},
     OptionSpec{"flatten", 0, Takes::nothing, "", ".npy of several dimensions, as it lies in memory"}};
 
-inline constexpr OptionSpec backend_option{"backend", 0, Takes::value, "NAME", "auto, cuda or cpu"};
+inline constexpr OptionSpec backend_option{"backend",      0, Takes::value, "NAME", "auto, cuda or cpu",
+                                           "auto cuda cpu"};
 
 /// Where a command runs that uses one device (read_where_options).
 inline constexpr std::array where_group{
@@ -39,7 +43,8 @@ inline constexpr std::array where_group{
 inline constexpr std::array talk_group{
     OptionSpec{"quiet", 'q', Takes::nothing, "", "print errors alone"},
     OptionSpec{"verbose", 'v', Takes::nothing, "", "say what was inferred, chosen and measured"},
-    OptionSpec{"progress", 0, Takes::value, "WHEN", "auto (on a terminal), always or never"}, json_option,
-    OptionSpec{"help", 'h', Takes::nothing, "", "this text"}};
+    OptionSpec{"progress", 0, Takes::value, "WHEN", "auto (on a terminal), always or never",
+               "auto always never"},
+    json_option, OptionSpec{"help", 'h', Takes::nothing, "", "this text"}};
 
 }  // namespace sweepsort::cli

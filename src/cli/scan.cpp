@@ -18,12 +18,13 @@ namespace {
 constexpr std::array scan_group{
     OptionSpec{"inclusive", 0, Takes::nothing, "", "element i takes part in result i (the default)"},
     OptionSpec{"exclusive", 0, Takes::nothing, "", "result i is of the elements before i"},
-    OptionSpec{"op", 0, Takes::value, "OP", "sum, min, max or xor"},
-    OptionSpec{"output-type", 0, Takes::value, "TYPE", "a wider type, with room for the sums"},
+    OptionSpec{"op", 0, Takes::value, "OP", "sum, min, max or xor", "sum min max xor"},
+    OptionSpec{"output-type", 0, Takes::value, "TYPE", "a wider type, with room for the sums", type_words},
     OptionSpec{"wrap", 0, Takes::nothing, "", "sums may wrap around (else that is an error)"},
     OptionSpec{"algorithm", 0, Takes::value, "NAME",
                "auto; GPU: lookback, shuffle, blelloch, blelloch-padded,\n"
-               "                            hillis-steele; CPU: threads, sequential"}};
+               "                            hillis-steele; CPU: threads, sequential",
+               "auto lookback shuffle blelloch blelloch-padded hillis-steele threads sequential"}};
 constexpr std::array output_group{output_option, force_option, in_place_option};
 constexpr std::array trust_group{
     OptionSpec{"no-verify", 0, Takes::nothing, "", "do not compare the results with sums of the input"},

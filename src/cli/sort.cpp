@@ -21,7 +21,8 @@ namespace sweepsort::cli {
 namespace {
 
 constexpr std::array sort_group{
-    reverse_option, OptionSpec{"algorithm", 0, Takes::value, "NAME", "auto, radix or counting"},
+    reverse_option,
+    OptionSpec{"algorithm", 0, Takes::value, "NAME", "auto, radix or counting", "auto radix counting"},
     OptionSpec{"merge", 0, Takes::nothing, "", "the inputs are sorted already: merge them"}};
 constexpr std::array result_group{
     OptionSpec{"unique", 'u', Takes::nothing, "", "write each key once"},
@@ -29,7 +30,8 @@ constexpr std::array result_group{
     OptionSpec{"argsort", 0, Takes::nothing, "", "write where each key stood: u32, or u64 beyond 2^32 keys"},
     OptionSpec{"values", 0, Takes::value, "FILE", "sort this file by the keys, stably; 4 or 8 bytes each"},
     OptionSpec{"values-output", 0, Takes::value, "FILE", "write the sorted values here"},
-    OptionSpec{"values-type", 0, Takes::value, "TYPE", "of the values, where name and size do not tell"}};
+    OptionSpec{"values-type", 0, Takes::value, "TYPE", "of the values, where name and size do not tell",
+               type_words}};
 constexpr std::array devices_group{backend_option,
                                    OptionSpec{"device", 0, Takes::value, "LIST",
                                               "which CUDA devices: one, several (0,1) or all (default: 0)"},
@@ -45,8 +47,8 @@ constexpr std::array memory_group{
 constexpr std::array output_group{output_option, force_option, in_place_option};
 constexpr std::array trust_group{
     OptionSpec{"no-verify", 0, Takes::nothing, "", "do not check order and fingerprint of the result"},
-    OptionSpec{"validate", 0, Takes::value, "REFEREE",
-               "thrust: sort again with it and compare every element"},
+    OptionSpec{"validate", 0, Takes::value, "REFEREE", "thrust: sort again with it and compare every element",
+               "none thrust"},
     OptionSpec{"repeat", 0, Takes::value, "N", "sort the loaded data N more times, print a table of times"}};
 
 constexpr std::array<OptionGroup, 8> groups{file_group,   sort_group,   result_group, devices_group,
@@ -74,6 +76,9 @@ MemoryOptions read_memory(const Arguments& arguments) {
 SortFileOptions read_sort_options(const Arguments& arguments) {
   if (arguments.has("dry-run") && arguments.has("repeat"))
     throw UsageError("--dry-run and --repeat contradict each other", "leave one of them out");
+  if (arguments.has("merge") && arguments.has("algorithm"))
+    throw UsageError("--merge and --algorithm contradict each other",
+                     "merging sorts nothing: leave --algorithm out");
   SortFileOptions options{
       .file = read_file_options(arguments),
       .where = read_where_options(arguments),

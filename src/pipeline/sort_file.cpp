@@ -229,9 +229,12 @@ class SortFileRun {
           "plan: the inputs are merged while they are read, by blocks of up to {} keys, {} of memory",
           plan.run_records, format_bytes(plan.memory));
     const bool is_stream = plan.runs == 0;
-    return fmt::format("plan: {} of {} records, {} passes, {} of memory, {}",
-                       is_stream ? "runs" : fmt::format("{} runs", plan.runs), plan.run_records, plan.passes,
-                       format_bytes(plan.memory),
+    const auto counted = [](uint64_t number, const char* one, const char* several) {
+      return fmt::format("{} {}", number, number == 1 ? one : several);
+    };
+    return fmt::format("plan: {} of {} records, {}, {} of memory, {}",
+                       is_stream ? "runs" : counted(plan.runs, "run", "runs"), plan.run_records,
+                       counted(plan.passes, "pass", "passes"), format_bytes(plan.memory),
                        is_stream ? "temporary files for what does not fit"
                                  : format_bytes(plan.temporary) + " of temporary files");
   }
