@@ -92,6 +92,7 @@ struct FilePlan {
   uint32_t gpus = 0;  // that have a part in it, the first of those named; one sorts what it holds
   Bytes gpu_memory;   // of all of them
   Bytes temporary;    // disk space
+  std::vector<std::string> temporary_directories = {};  // where, if any is or may be taken
 };
 
 struct SortReport {

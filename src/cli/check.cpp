@@ -73,6 +73,7 @@ ExitCode run_check(const Arguments& arguments) {
   CheckOptions options{.file = read_file_options(arguments),
                        .threads = read_threads(arguments),
                        .order = arguments.has("reverse") ? Order::descending : Order::ascending};
+  note_other_type("check", arguments, input, options.file);
   const JsonReport json(arguments, names_of_inputs({input}));
   CheckReport report;
   {

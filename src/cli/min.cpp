@@ -27,6 +27,7 @@ ExitCode run_min(const Arguments& arguments) {
                          .extreme = arguments.has("max") ? Extreme::max : Extreme::min,
                          .wants_index = arguments.has("index"),
                          .repeat = read_repeat(arguments)};
+  note_other_type("min", arguments, input, options.file);
   const JsonReport json(arguments, names_of_inputs({input}));
   MinReport report;
   {

@@ -78,6 +78,7 @@ ExitCode run_scan(const Arguments& arguments) {
   const std::string input = read_input(arguments, "give one INPUT; the output is named with -o");
   const std::string output = read_output(arguments, input);
   ScanFileOptions options = read_scan_options(arguments);
+  note_other_type("scan", arguments, input, options.file);
   const JsonReport json(arguments, {names_of_inputs({input}).front(), output});
   keep_answers_off_data(output, json, options.repeat);
   ScanReport report;

@@ -163,6 +163,7 @@ ExitCode run_sort(const Arguments& arguments) {
   catch_forgotten_output(arguments, inputs);
   const std::string output = read_output(arguments, inputs.front());
   SortFileOptions options = read_sort_options(arguments);
+  for (const std::string& input : inputs) note_other_type("sort", arguments, input, options.file);
   const std::vector<std::string> outputs = all_outputs(output, options);
   keep_outputs_apart(outputs);
   std::vector<std::string> precious = names_of_inputs(inputs);

@@ -7,6 +7,7 @@
 #include "core/bytes.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
 namespace sweepsort::cli {
@@ -78,6 +79,8 @@ std::string plan_table(const SortReport& report, const SortFileOptions& options)
       plan.runs == 0 && plan.road == "external"
           ? "what does not fit into memory"
           : size(plan.temporary) + (plan.temporary.value == 0 ? "" : ", taken before the first key is read"));
+  if (!plan.temporary_directories.empty())
+    line("temporary files", fmt::format("in {}", fmt::join(plan.temporary_directories, ", ")));
   return text;
 }
 
@@ -120,7 +123,10 @@ nlohmann::ordered_json sort_json(const SortReport& report, const std::vector<std
                           {"memory_bytes", plan.memory.value},
                           {"gpus", plan.gpus},
                           {"gpu_memory_bytes", plan.gpu_memory.value},
-                          {"temporary_bytes", plan.temporary.value}};
+                          {"temporary_bytes", plan.temporary.value},
+                          {"temporary_directories", plan.temporary_directories}};
+  constexpr const char* results[] = {"keys", "unique", "permutation"};
+  const auto or_null = [](const std::string& text) { return text.empty() ? Json() : Json(text); };
   Json repeat;  // null
   if (options.repeat > 0) {
     const RepeatTimes times = times_of(report);
@@ -140,6 +146,10 @@ nlohmann::ordered_json sort_json(const SortReport& report, const std::vector<std
           {"input", inputs.front()},
           {"inputs", inputs},
           {"output", output},
+          {"result", results[static_cast<uint8_t>(options.result)]},
+          {"values", or_null(options.values)},
+          {"values_output", or_null(options.values_output)},
+          {"counts_output", or_null(options.counts_output)},
           {"format", name(report.format)},
           {"output_format", name(report.output_format)},
           {"type", name(report.type)},

@@ -99,6 +99,17 @@ void JsonReport::write(const nlohmann::ordered_json& report) const {
               std::string(state));
 }
 
+void note_other_type(std::string_view command, const Arguments& arguments, const std::string& input,
+                     const FileOptions& file) {
+  const std::optional<KeyType> named = type_from_name(input);
+  if (!named || !file.type || named == file.type) return;
+  const std::string as =
+      fmt::format("{}: its name says {}, --type says {}", input, name(*named), name(*file.type));
+  if (arguments.has("in-place") && key_bytes(*named) != key_bytes(*file.type))
+    throw UsageError(as, "leave --type out, or write to another file with -o");
+  if (!arguments.has("quiet")) say(command, as);
+}
+
 void note_misleading_name(std::string_view command, const Arguments& arguments, const std::string& output,
                           const Contents& contents) {
   if (arguments.has("quiet")) return;

@@ -62,6 +62,11 @@ struct Contents {
 void note_misleading_name(std::string_view command, const Arguments& arguments, const std::string& output,
                           const Contents& contents);
 
+/// Says so where an input's name says another type than --type. Not with --quiet. Throws UsageError if keys of
+/// another size would replace the input.
+void note_other_type(std::string_view command, const Arguments& arguments, const std::string& input,
+                     const FileOptions& file);
+
 /// Whether an output, by its name, is standard output or the file or pipe that this is.
 bool goes_to_stdout(const std::string& output);
 

@@ -7,6 +7,7 @@
 #include "core/sample.hpp"
 #include "core/team.hpp"
 #include "io/output.hpp"
+#include "io/spill_file.hpp"
 #include "pipeline/referee.hpp"
 #include "pipeline/sort_run.hpp"
 #include "pipeline/stream_run.hpp"
@@ -194,14 +195,18 @@ class SortFileRun {
     if (backends.empty()) backends.push_back(environment_.make_cpu(options_.where.threads));
     SortRun run(context_, backends, devices.empty() ? std::nullopt : std::optional(devices.front()), report_);
     report_.plan = described(run.plan());
+    const bool may_spill =
+        run.plan().road == Road::external && (run.plan().runs == 0 || run.plan().temporary != Bytes{});
+    if (may_spill) report_.plan.temporary_directories = context_.temporary_directories;
     if (run.plan().road != Road::in_memory) log(plan_line(report_.plan));
     if (devices.size() > 1)
       log(fmt::format("GPUs: {} of {} used, {} of their memory in all", report_.plan.gpus, devices.size(),
                       format_bytes(report_.plan.gpu_memory)));
-    if (options_.plan_only)
-      run.name_backends();
-    else
-      run.run();
+    if (!options_.plan_only) return run.run();
+    run.name_backends();
+    // What the sort would find wrong there. The files are gone at once.
+    for (const std::string& directory : report_.plan.temporary_directories)
+      SpillFile(directory, environment_.allow_anonymous);
   }
 
   static FilePlan described(const Plan& plan) {

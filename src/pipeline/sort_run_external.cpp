@@ -184,7 +184,9 @@ void SortRun::inspect(size_t input, uint64_t first_byte, std::span<const std::by
                   context_.input.files()[input]->name(),
                   options_.order == Order::descending ? " in descending order" : "", first_byte / width + at,
                   print_key(key, type), print_key(at == 0 ? before.data() : key - width, type)),
-      "leave --merge out: the files are sorted then");
+      options_.order == Order::descending
+          ? "leave --merge out: the files are sorted then"
+          : "leave --merge out: the files are sorted then; if they are descending, add -r");
 }
 
 void SortRun::merge_streams() {
