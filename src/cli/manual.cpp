@@ -144,7 +144,7 @@ std::string bash_completion() {
       "_sweepsort() {{\n"
       "  local word=${{COMP_WORDS[COMP_CWORD]}} before=${{COMP_WORDS[COMP_CWORD-1]}} options= words=\n"
       "  if [ \"$COMP_CWORD\" -eq 1 ]; then\n"
-      "    COMPREPLY=($(compgen -W '{0}help --version' -- \"$word\"))\n"
+      "    COMPREPLY=($(compgen -W '{0}help -h --help --version' -- \"$word\"))\n"
       "    return\n"
       "  fi\n"
       "  case ${{COMP_WORDS[1]}} in\n"

@@ -117,7 +117,13 @@ void note_misleading_name(std::string_view command, const Arguments& arguments, 
   const FileFormat format = contents.format;
   const FileFormat named = format_from_name(output);
   const std::optional<KeyType> named_type = type_from_name(output);
-  if (named == FileFormat::raw && !named_type) return;
+  if (named == FileFormat::raw && !named_type) {
+    if (format != FileFormat::sosd || output == "-" || output.starts_with("/dev/")) return;
+    // Read as bare keys, its count would be one of them.
+    say(command, fmt::format("{}: holds sosd {}, and its name does not say so", output, name(type)));
+    return say_hint(fmt::format("read it with --format sosd -t {0}, or rename it: {1}_uint{2}", name(type),
+                                output, 8 * key_bytes(type)));
+  }
   const bool is_swapped = format == FileFormat::raw && contents.endian == Endian::big && key_bytes(type) > 1;
   if (named == format && (!named_type || *named_type == type) && !is_swapped) return;
   const auto both = [&](FileFormat of, std::string_view its_type) {

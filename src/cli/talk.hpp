@@ -58,7 +58,7 @@ struct Contents {
 };
 
 /// Says so where an output's name says another type or format of its elements than it has, or a type and not that
-/// they are big-endian. Not with --quiet.
+/// they are big-endian, or nothing where it is a SOSD file. Not with --quiet.
 void note_misleading_name(std::string_view command, const Arguments& arguments, const std::string& output,
                           const Contents& contents);
 
