@@ -29,8 +29,8 @@ struct Shared {
 };
 
 /// Every block calls it, its counters being zero. Values of which some were counted stay in `table` if there
-/// are too many. Not inlined: beside what else its kernel does it is 5 to 8 % slower. H100, 2^28 u32 of 2, 16
-/// and 256 values, us of that launch: 573, 578, 718, and 538, 544, 680.
+/// are too many. Not inlined, as beside what else its kernel does that is slower: H100, 2^28 u32 of 2, 16 and
+/// 256 values, us of that launch, inlined 573, 578, 718, not inlined 538, 544, 680.
 template <class Bits>
 __device__ __noinline__ void count_few(const Bits* keys, uint64_t count, MsdPlan<Bits>* plan,
                                        Shared<Bits>& shared, value_table::Table<Bits>* table) {

@@ -154,8 +154,8 @@ def main():
     options = parser.parse_args()
     sweepsort = options.sweepsort.resolve(strict=True)
 
-    is_ours = lambda key: key.startswith("SWEEPSORT_") or key == "TMPDIR"
-    environment = {key: value for key, value in os.environ.items() if not is_ours(key)}
+    environment = {key: value for key, value in os.environ.items() if not key.startswith("SWEEPSORT_")}
+    environment.pop("TMPDIR", None)
     environment["PATH"] = os.pathsep.join([str(sweepsort.parent), str(HERE / "tools"), environment["PATH"]])
     environment["LC_ALL"] = "C"
     environment["PYTHONDONTWRITEBYTECODE"] = "1"
