@@ -176,6 +176,7 @@ Thread& Engine::pick() {
       wake_pollers();
     }
   }
+  schedule_.roll();
   current_slot_ = schedule_.choose_block(ready_blocks_, current_slot_);
   Block& block = *blocks_[current_slot_];
   block.current_warp = schedule_.choose_warp(block.ready_warps, block.current_warp, block.warps);

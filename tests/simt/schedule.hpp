@@ -48,43 +48,42 @@ class Schedule {
   bool keeps_lane() { return (random_() & 255) < habits_.keep_lane; }
   bool parks() { return (random_() & 255) < habits_.park; }
   bool sets_aside() { return habits_.set_aside != 0 && (random_() & 255) < habits_.set_aside; }
+  /// One draw for a block, a warp of it and a lane of that: each time the first ready one from where the dice point on.
+  /// Everybody who is ready has a chance; behind a gap it is a better one.
+  void roll() { dice_ = random_(); }
   uint32_t choose_block(uint64_t ready, uint32_t current) {
-    if (((ready >> current) & 1) != 0 && (random_() & 255) < habits_.keep_block) return current;
+    if ((ready >> current & 1) != 0 && (dice_ & 255) < habits_.keep_block) return current;
     const uint64_t fed = ready & ~habits_.starved;
-    const uint64_t among = fed != 0 ? fed : ready;
-    return habits_.fixed_order ? first_from(among, habits_.first_block) : any_of(among);
+    return first_from(fed != 0 ? fed : ready,
+                      habits_.fixed_order ? habits_.first_block : shown(dice_ >> 16, resident_blocks_));
   }
   uint32_t choose_warp(uint32_t ready, uint32_t current, uint32_t warps) {
-    if (((ready >> current) & 1) != 0 && (random_() & 255) < habits_.keep_warp) return current;
-    return habits_.fixed_order ? first_from(ready, habits_.first_warp % warps) : any_of(ready);
+    if ((ready >> current & 1) != 0 && (dice_ >> 8 & 255) < habits_.keep_warp) return current;
+    return first_from(ready, habits_.fixed_order ? habits_.first_warp % warps : shown(dice_ >> 32, warps));
   }
   uint32_t choose_lane(uint32_t ready) {
-    if (habits_.fixed_order) return first_from(ready, habits_.first_lane);
-    // Most lanes are ready most of the time, so that a guess is cheaper than counting.
-    uint64_t guesses = random_();
-    for (int tries = 0; tries < 4; ++tries, guesses >>= 5)
-      if ((ready >> (guesses & 31) & 1) != 0) return static_cast<uint32_t>(guesses & 31);
-    return any_of(ready);
+    return first_from(ready, habits_.fixed_order ? habits_.first_lane : shown(dice_ >> 48, lanes));
   }
   Random& random() { return random_; }
 
  private:
+  /// The first one that is ready, counted from `start` and round.
   template <class Mask>
   static uint32_t first_from(Mask ready, uint32_t start) {
-    const Mask above = ready >> start << start;
-    return static_cast<uint32_t>(std::countr_zero(above != 0 ? above : ready));
+    constexpr uint32_t bits = sizeof(Mask) * 8;
+    return (start + static_cast<uint32_t>(std::countr_zero(std::rotr(ready, static_cast<int>(start))))) %
+           bits;
   }
-  template <class Mask>
-  uint32_t any_of(Mask ready) {
-    for (uint32_t skip = random_.below(static_cast<uint32_t>(std::popcount(ready))); skip != 0; --skip)
-      ready &= ready - 1;
-    return static_cast<uint32_t>(std::countr_zero(ready));
+  /// 0 to sides - 1, by 16 bits of the dice.
+  static uint32_t shown(uint64_t dice, uint32_t sides) {
+    return static_cast<uint32_t>((dice & 0xffff) * sides >> 16);
   }
   void new_epoch();
 
   Random random_;
   Strategy strategy_ = Strategy::mixed;
   Habits habits_;
+  uint64_t dice_ = 0;
   uint64_t left_ = 1;
   unsigned resident_blocks_ = 1;
 };
