@@ -17,7 +17,9 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr std::array check_group{reverse_option, threads_option};
+constexpr std::array check_group{
+    reverse_option, OptionSpec{"unique", 'u', Takes::nothing, "", "sorted, and no key comes twice?"},
+    threads_option};
 constexpr std::array<OptionGroup, 3> groups{file_group, check_group, talk_group};
 
 /// Equal for files that hold the same keys in any order, on any machine.
@@ -25,7 +27,9 @@ std::string printed(const Fingerprint& fingerprint) {
   return fmt::format("{}-{:016x}", fingerprint.count, fingerprint.sum);
 }
 
-std::string table(const CheckReport& report, const std::string& input, Order order) {
+bool is_unique(const CheckReport& report) { return report.sorted && report.distinct == report.count; }
+
+std::string table(const CheckReport& report, const std::string& input, Order order, bool asks_for_unique) {
   std::string text;
   const auto row = [&](std::string_view label, const std::string& value) {
     text += fmt::format("{:<13}{}\n", label, value);
@@ -46,6 +50,7 @@ std::string table(const CheckReport& report, const std::string& input, Order ord
     row("max", report.max);
   }
   if (report.distinct) row("distinct", format_count(*report.distinct));
+  if (asks_for_unique && report.sorted) row("unique", is_unique(report) ? "yes" : "no");
   row("fingerprint", printed(report.fingerprint));
   return text;
 }
@@ -88,8 +93,10 @@ ExitCode run_check(const Arguments& arguments) {
                              format_rate(bytes, report.total_s, "B")));
   }
   json.write(check_json(report, input, options.order));
-  if (!json.on_stdout() && !arguments.has("quiet")) answer(table(report, input, options.order));
-  return report.sorted ? ExitCode::done : ExitCode::no;
+  const bool asks_for_unique = arguments.has("unique");
+  if (!json.on_stdout() && !arguments.has("quiet"))
+    answer(table(report, input, options.order, asks_for_unique));
+  return (asks_for_unique ? is_unique(report) : report.sorted) ? ExitCode::done : ExitCode::no;
 }
 
 }  // namespace
