@@ -147,6 +147,22 @@ TEST_CASE("a GPU that fails or lies in any phase is replaced by the CPU, with a 
   }
 }
 
+TEST_CASE("what is wrong with the input is no fault of the GPU: nobody tries again") {
+  const Scene scene;
+  SortEnvironment environment = with_gpu(plain_environment(), Fault::none);
+  environment.choose = [](const KeysToSort&, const AskStatus&, uint32_t, const WhereOptions&) {
+    return BackendDecision{BackendChoice::cuda, "the test says so"};
+  };
+  std::string log;
+  CHECK_THAT(message_of(environment, scene.folder / "in.u32", scene.folder / "out",
+                        {.inputs_are_sorted = true,
+                         .overwrite = true,
+                         .log = [&](const std::string& line) { log += line + "\n"; }}),
+             ContainsSubstring("not sorted"));
+  CHECK_THAT(log, ContainsSubstring("backend cuda") && !ContainsSubstring("CPU"));
+  scene.require_untouched();
+}
+
 TEST_CASE("a GPU asked for by name that is not there, or fails, is an error and never a quiet fallback") {
   const Scene scene;
   const SortFileOptions cuda{.where = {.backend = BackendChoice::cuda}, .overwrite = true};

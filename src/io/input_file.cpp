@@ -123,7 +123,7 @@ void InputFile::check_unchanged() const {
   struct stat now {};
   if (::fstat(file_.fd(), &now) != 0) throw system_error(name(), "examine", errno);
   if (is_regular() && (now.st_size != status_.st_size || !same_time(now.st_mtim, status_.st_mtim)))
-    throw Error(name() + ": changed while it was being read", "try again when nobody is writing to it");
+    throw InputError(name() + ": changed while it was being read", "try again when nobody is writing to it");
 }
 
 void InputFile::check_replaceable() const {

@@ -120,6 +120,8 @@ void run_as_decided(const BackendDecision& decision, const WhereOptions& where, 
     return run(BackendChoice::cuda);
   } catch (const UsageError&) {
     throw;
+  } catch (const InputError&) {
+    throw;
   } catch (const std::exception& error) {
     if (!may_try_again()) throw;
     why = fmt::format("the GPU failed: {}", error.what());

@@ -45,7 +45,7 @@ class MinFileRun {
           phases_.clear();  // of a GPU that failed
           search_on(which);
         },
-        [&] { return !reader_.is_stream() && !is_empty_; });
+        [&] { return !reader_.is_stream(); });
     report_.total_s = seconds_since(start) - time_of(phases_, Phase::repeat);
     return std::move(report_);
   }
@@ -76,11 +76,9 @@ class MinFileRun {
                [&](const MovedFunction& moved) { found = pass_through(*session, job, moved); });
     report_.count = reader_.count();
     report_.input_bytes = reader_.input_bytes();
-    if (!found.found) {
-      is_empty_ = true;
-      throw Error(fmt::format("{}: there are no elements, and so no {} one", input_name(),
-                              options_.extreme == Extreme::min ? "smallest" : "largest"));
-    }
+    if (!found.found)
+      throw InputError(fmt::format("{}: there are no elements, and so no {} one", input_name(),
+                                   options_.extreme == Extreme::min ? "smallest" : "largest"));
     report_.value = key_text(layout().type, found.bits);
     // Of nothing but NaN the first one, whatever its bits.
     if (options_.wants_index) report_.index = is_nan(layout().type, found.bits) ? 0 : found.index;
@@ -123,7 +121,6 @@ class MinFileRun {
   const MinFileOptions& options_;
   int device_;
   ChunkReader reader_;
-  bool is_empty_ = false;
   MinReport report_;
   std::vector<PhaseTime> phases_;
   PhaseClock clock_{phases_, options_.progress};

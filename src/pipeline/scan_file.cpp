@@ -69,14 +69,14 @@ class ScanFileRun {
     const BackendDecision decision =
         choose_stream_backend(known * key_bytes(layout().type), known * key_bytes(output_type_),
                               environment_.status, threads_or_all(where.threads), where);
-    // An overflow is the data's fault, and a pipe has swallowed the beginning already.
+    // A pipe has swallowed the beginning already.
     run_as_decided(
         decision, where, options_.log, report_.backend_why,
         [&](BackendChoice which) {
           report_.phases = so_far;  // without those of a GPU that failed
           scan_on(which);
         },
-        [&] { return !reader_.is_stream() && !has_overflowed_ && !(output_->is_ordered() && has_written_); });
+        [&] { return !reader_.is_stream() && !(output_->is_ordered() && has_written_); });
     clock_.run(Phase::sync, output_->is_ordered() ? 0 : report_.output_bytes, [&](const MovedFunction&) {
       output_->sync();
       if (options_.in_place) reader_.file().check_replaceable();  // nobody's writing is lost
@@ -237,12 +237,11 @@ class ScanFileRun {
   }
 
   [[noreturn]] void refuse_overflow(uint64_t index) {
-    has_overflowed_ = true;
     std::string hint = "--wrap lets it wrap around";
     if (output_type_ == layout().type && key_bytes(output_type_) < 8 && !options_.in_place)
       hint = fmt::format("--output-type {} has room, and --wrap lets it wrap around",
                          is_signed(output_type_) ? "i64" : "u64");
-    throw Error(
+    throw InputError(
         fmt::format("{}: the sum overflows {} at element {}", input_name(), name(output_type_), index), hint);
   }
 
@@ -269,7 +268,6 @@ class ScanFileRun {
   std::unique_ptr<Output> output_;
   std::vector<std::byte> header_;
   std::atomic<bool> has_written_ = false;
-  bool has_overflowed_ = false;
   ScanReport report_;
   PhaseClock clock_{report_.phases, options_.progress};
 };

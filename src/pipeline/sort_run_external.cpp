@@ -179,7 +179,7 @@ void SortRun::inspect(size_t input, uint64_t first_byte, std::span<const std::by
   if (follows && is_ordered(keys, type, options_.order)) return;
   const uint64_t at = follows ? first_descent(keys, type, options_.order) : 0;
   const std::byte* const key = keys.data() + at * width;
-  throw Error(
+  throw InputError(
       fmt::format("{}: not sorted{}: key {} is {} and stands behind {}",
                   context_.input.files()[input]->name(),
                   options_.order == Order::descending ? " in descending order" : "", first_byte / width + at,
