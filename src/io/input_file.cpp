@@ -73,11 +73,14 @@ InputFile::InputFile(const std::string& path) : path_(path) {
   if (S_ISDIR(status_.st_mode)) throw Error(name + ": is a directory", "name the files that are in it");
   if (::isatty(file.get()))
     throw Error(name + ": is a terminal, and keys are binary", "name a file, or pipe the keys in");
+  // Standard input may be a file of which somebody has read a part already: the rest is what we were given.
+  const off_t begun = std::max<off_t>(::lseek(file.get(), 0, SEEK_CUR), 0);
+  is_stream_ = begun > 0;
   if (S_ISREG(status_.st_mode)) {
     size_ = static_cast<uint64_t>(status_.st_size);
   } else if (S_ISBLK(status_.st_mode)) {
     const off_t end = ::lseek(file.get(), 0, SEEK_END);
-    if (end < 0) throw system_error(name, "find the size", errno);
+    if (end < 0 || ::lseek(file.get(), begun, SEEK_SET) < 0) throw system_error(name, "find the size", errno);
     size_ = static_cast<uint64_t>(end);
   } else {
     is_stream_ = true;
@@ -88,8 +91,6 @@ InputFile::InputFile(const std::string& path) : path_(path) {
   if (S_ISREG(status_.st_mode) && size_ == 0 && ::pread(file.get(), &first, 1, 0) == 1)
     throw Error(name + ": has data, but does not tell its size",
                 fmt::format("pipe it in: cat {} | sweepsort ... -", path));
-  // Standard input may be a file of which somebody has read a part already: the rest is what we were given.
-  if (path == "-" && !is_stream_ && ::lseek(file.get(), 0, SEEK_CUR) > 0) is_stream_ = true;
   const bool direct = !is_stream_ && size_ >= least_direct_file;
   file_ = PositionedFile(std::move(file), name, direct ? Caching::ask : Caching::use);
 }
