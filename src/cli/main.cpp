@@ -51,7 +51,9 @@ ExitCode run(std::span<const std::string> words, std::string& where) {
   const Command& command = wanted_command(for_help ? words[1] : first);
   if (for_help || asks_for_help(words.subspan(1))) return answer(command_help(command)), ExitCode::done;
   where = command.name;
-  return command.run(Arguments(command.options, words.subspan(1)));
+  const Arguments arguments(command.options, words.subspan(1));
+  if (arguments.has("help")) return answer(command_help(command)), ExitCode::done;  // -vh
+  return command.run(arguments);
 }
 
 }  // namespace
