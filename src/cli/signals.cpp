@@ -21,7 +21,7 @@ void clean_up_and_die(int signal) {
 }  // namespace
 
 void install_signal_handlers() {
-  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGPIPE}) {
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGPIPE, SIGQUIT, SIGXCPU, SIGALRM}) {
     struct sigaction previous {};
     sigaction(signal, nullptr, &previous);
     if (previous.sa_handler == SIG_IGN) continue;

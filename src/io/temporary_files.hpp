@@ -12,8 +12,7 @@
 
 namespace sweepsort {
 
-/// Unlinks every registered file. Async-signal-safe: meant for the handler of SIGINT, SIGTERM, SIGHUP and
-/// SIGPIPE.
+/// Unlinks every registered file. Async-signal-safe: meant for the handler of signals that end the process.
 void remove_temporary_files() noexcept;
 
 /// A new file without a name in that directory, for reading and writing (O_TMPFILE). Empty and errno if it
