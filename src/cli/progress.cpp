@@ -13,7 +13,6 @@
 #include <chrono>
 #include <cmath>
 #include <csignal>
-#include <cstdio>
 #include <system_error>
 
 namespace sweepsort::cli {
@@ -111,8 +110,7 @@ void ProgressMeter::show(bool phase_ended) {
   if (rewrite_) {
     if (now - start_ < patience_) return;
     // Back to the first column, the line, and whatever is left of a longer one erased.
-    fmt::print(stderr, "\r{}\x1b[K", line());
-    std::fflush(stderr);
+    write_error(fmt::format("\r{}\x1b[K", line()));
     line_on_terminal_ = true;
   } else if (phase_ended || now - last_shown_ >= line_interval) {
     say(command_, line());
@@ -121,8 +119,7 @@ void ProgressMeter::show(bool phase_ended) {
 }
 
 void ProgressMeter::erase() {
-  if (line_on_terminal_) fmt::print(stderr, "\r\x1b[K");
-  std::fflush(stderr);
+  if (line_on_terminal_) write_error("\r\x1b[K");
   line_on_terminal_ = false;
 }
 

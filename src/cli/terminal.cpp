@@ -48,18 +48,14 @@ std::string printable(std::string_view text) {
 
 }  // namespace
 
+void write_error(std::string_view text) noexcept { std::fwrite(text.data(), 1, text.size(), stderr); }
+
+// One write a line, so that lines of several threads or processes do not mix.
 void say(std::string_view command, std::string_view message) {
-  // One write a line, so that lines of several threads or processes do not mix. No error is left to report to
-  // anybody.
-  const std::string line =
-      fmt::format("sweepsort: {}{}{}\n", command, command.empty() ? "" : ": ", printable(message));
-  std::fwrite(line.data(), 1, line.size(), stderr);
+  write_error(fmt::format("sweepsort: {}{}{}\n", command, command.empty() ? "" : ": ", printable(message)));
 }
 
-void say_hint(std::string_view hint) {
-  const std::string line = fmt::format("hint: {}\n", printable(hint));
-  std::fwrite(line.data(), 1, line.size(), stderr);
-}
+void say_hint(std::string_view hint) { write_error(fmt::format("hint: {}\n", printable(hint))); }
 
 void answer(std::string_view text) { std::fwrite(text.data(), 1, text.size(), stdout); }
 

@@ -6,15 +6,17 @@
 
 namespace sweepsort::cli {
 
-/// Opens /dev/null (for reading alone) on each of the descriptors 0, 1, 2 that the parent closed: otherwise
-/// the output file would become descriptor 1 or 2 and take in our messages. Writing to such a descriptor
-/// fails with EBADF.
+/// Opens /dev/null on each of the descriptors 0, 1, 2 that the parent closed, the wrong way round: otherwise the output
+/// file would become descriptor 1 or 2 and take in our messages. Using such a descriptor fails with EBADF.
 void keep_standard_descriptors();
 
 /// As many open files as the system grants: each input is one or two, and a sort may have thousands.
 void allow_open_files();
 
 bool stderr_is_terminal();
+
+/// Standard error as it is. Nobody is left to tell if it is closed, or its terminal gone: that is no error.
+void write_error(std::string_view text) noexcept;
 
 /// "sweepsort: COMMAND: MESSAGE" on standard error.
 void say(std::string_view command, std::string_view message);
