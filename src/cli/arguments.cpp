@@ -92,8 +92,17 @@ cxxopts::ParseResult parse(std::span<const OptionSpec> options, std::span<const 
   }
 }
 
-void check_value(const OptionSpec& option, const std::string& value) {
+bool is_option(std::string_view word, std::span<const OptionSpec> options) {
+  return std::ranges::any_of(options, [&](const OptionSpec& option) {
+    return word == dashed(option.name) || (option.letter && word == dashed({&option.letter, 1}));
+  });
+}
+
+void check_value(const OptionSpec& option, const std::string& value, std::span<const OptionSpec> options) {
   const std::string name = dashed(option.name);
+  if (is_option(value, options))
+    throw UsageError(fmt::format("{} needs a value: {} is an option", name, value),
+                     fmt::format("a file of that name is ./{}", value));
   if (value.empty() && option.takes != Takes::optional_value)
     throw UsageError(name + " is given an empty value");
   if (!value.starts_with('=')) return;
@@ -120,7 +129,7 @@ Arguments::Arguments(std::span<const OptionGroup> groups, std::span<const std::s
         throw UsageError(dashed(name) + " is given more than once");
       for (const auto& word : parsed.arguments())
         if (word.key() == name) values.push_back(word.value());
-      for (const std::string& value : values) check_value(option, value);
+      for (const std::string& value : values) check_value(option, value, options);
     }
     values_.emplace(name, std::move(values));
   }

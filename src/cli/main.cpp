@@ -43,7 +43,7 @@ ExitCode run(std::span<const std::string> words, std::string& where) {
   const std::string& first = words[0];
   if (first == "--version" || first == "-V") return answer(version_text()), ExitCode::done;
   const bool for_help = first == "help" || first == "-h" || first == "--help";
-  if (for_help && (words.size() == 1 || words[1] == "help"))
+  if (for_help && (words.size() == 1 || words[1] == "help" || asks_for_help(words.subspan(1))))
     return answer(fmt::format("{}\nexit codes:\n{}", overview(), exit_codes)), ExitCode::done;
   if (for_help)
     for (const Document& document : documents())

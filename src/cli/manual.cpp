@@ -133,6 +133,7 @@ std::string manual_page() {
              "by falling ones. \\-r is all of that in reverse. Values of equal keys keep their order, "
              "with \\-r, too.\n"
              ".SH EXIT STATUS\n.nf\n{}.fi\n"
+             ".SH SIGNALS\nSIGUSR1 prints how far the work is, also with \\-q, and the work goes on.\n"
              ".SH ENVIRONMENT\n.TP\nTMPDIR\n"
              "Where sort puts temporary files if \\-T does not say it.\n",
              roff_lines(exit_codes));

@@ -29,7 +29,8 @@ inline constexpr std::array file_group{
     OptionSpec{"skip-bytes", 'j', Takes::value, "BYTES",
                "raw: start so far into the file; 4096, or 4K (of 1024)"},
     OptionSpec{"read-bytes", 'N', Takes::value, "BYTES", "raw: read at most so much"},
-    OptionSpec{"flatten", 0, Takes::nothing, "", ".npy of several dimensions, as it lies in memory"}};
+    OptionSpec{"flatten", 0, Takes::nothing, "",
+               ".npy of several dimensions, as it lies in memory: the output has one"}};
 
 inline constexpr OptionSpec backend_option{"backend",      0, Takes::value, "NAME", "auto, cuda or cpu",
                                            "auto cuda cpu"};
@@ -43,8 +44,8 @@ inline constexpr std::array where_group{
 inline constexpr std::array talk_group{
     OptionSpec{"quiet", 'q', Takes::nothing, "", "print errors alone"},
     OptionSpec{"verbose", 'v', Takes::nothing, "", "say what was inferred, chosen and measured"},
-    OptionSpec{"progress", 0, Takes::value, "WHEN", "auto (on a terminal), always or never",
-               "auto always never"},
+    OptionSpec{"progress", 0, Takes::value, "WHEN",
+               "auto (on a terminal), always or never; SIGUSR1 asks for it", "auto always never"},
     json_option, OptionSpec{"help", 'h', Takes::nothing, "", "this text"}};
 
 }  // namespace sweepsort::cli

@@ -110,6 +110,14 @@ void note_other_type(std::string_view command, const Arguments& arguments, const
   if (!arguments.has("quiet")) say(command, as);
 }
 
+/// Names say SOSD of unsigned types alone.
+static std::string sosd_hint(const std::string& output, KeyType type) {
+  const std::string renamed = fmt::format("{}_uint{}", output, 8 * key_bytes(type));
+  const bool says_it = format_from_name(renamed) == FileFormat::sosd && type_from_name(renamed) == type;
+  return fmt::format("read it with --format sosd -t {}{}", name(type),
+                     says_it ? ", or rename it: " + renamed : "");
+}
+
 void note_misleading_name(std::string_view command, const Arguments& arguments, const std::string& output,
                           const Contents& contents) {
   if (arguments.has("quiet")) return;
@@ -121,8 +129,7 @@ void note_misleading_name(std::string_view command, const Arguments& arguments, 
     if (format != FileFormat::sosd || output == "-" || output.starts_with("/dev/")) return;
     // Read as bare keys, its count would be one of them.
     say(command, fmt::format("{}: holds sosd {}, and its name does not say so", output, name(type)));
-    return say_hint(fmt::format("read it with --format sosd -t {0}, or rename it: {1}_uint{2}", name(type),
-                                output, 8 * key_bytes(type)));
+    return say_hint(sosd_hint(output, type));
   }
   const bool is_swapped = format == FileFormat::raw && contents.endian == Endian::big && key_bytes(type) > 1;
   if (named == format && (!named_type || *named_type == type) && !is_swapped) return;
@@ -134,8 +141,7 @@ void note_misleading_name(std::string_view command, const Arguments& arguments, 
                            named_type ? both(named, name(*named_type)) : std::string(name(named))));
   if (format == FileFormat::npy)
     return say_hint("rename it: what is not called .npy is read as bare keys elsewhere");
-  if (format == FileFormat::sosd && named == FileFormat::sosd)
-    return say_hint("rename it: of a SOSD file the name must say the type");
+  if (format == FileFormat::sosd && named == FileFormat::sosd) return say_hint(sosd_hint(output, type));
   std::string options;
   if (named != format) options += fmt::format("--format {} ", name(format));
   if (named != format || named_type != type) options += fmt::format("-t {} ", name(type));

@@ -31,8 +31,9 @@ double thread_time_s() {
 size_t rounded(size_t bytes) { return (bytes + 4095) / 4096 * 4096; }
 
 [[noreturn]] void refuse(size_t bytes, int error) {
-  throw Error("cannot allocate " + format_bytes(Bytes{bytes}) + " of memory: " + std::strerror(error),
-              "free some memory, use less (--memory), or raise the limits (ulimit -v, -d, cgroup)");
+  throw Error(
+      "cannot allocate " + format_bytes(Bytes{bytes}) + " of memory: " + std::strerror(error),
+      "free some memory, or raise the limits (ulimit -v, -d, cgroup); a sort does with less by --memory");
 }
 
 }  // namespace

@@ -34,7 +34,7 @@ std::span<std::byte> GrowingBuffer::room(size_t bytes) {
     if (place == MAP_FAILED)
       throw Error(
           fmt::format("cannot allocate {} of memory: {}", format_bytes({capacity}), std::strerror(errno)),
-          "use less (--memory), or raise the limits (ulimit -v, -d)");
+          "raise the limits (ulimit -v, -d); a sort does with less by --memory");
     data_ = static_cast<std::byte*>(place);
     capacity_ = capacity;
   }

@@ -65,7 +65,7 @@ class LayoutFinder {
     if (name_.ends_with(".npy") && !options_.has_window())
       throw Error(name_ + ": not a .npy file: the magic number is missing",
                   "--format raw if it holds bare keys");
-    if (sosd_type_from_name(name_) && !prefix_.empty()) {
+    if (sosd_type_from_name(name_)) {
       note(fmt::format("{}: format sosd, by its name", name_));
       return FileFormat::sosd;
     }

@@ -127,7 +127,10 @@ class LiteralParser {
                   "convert it with astype() first");
     throw Error(
         fmt::format("{}: .npy arrays of type '{}' cannot be read as numbers", name_, printable(descr)),
-        "the types are signed and unsigned integers of 1, 2, 4 and 8 bytes, float32 and float64");
+        descr.find_first_of("mM") != std::string_view::npos ? "save them as integers: array.view('i8')"
+        : descr.find('b') != std::string_view::npos
+            ? "save them as integers: array.view('u1')"
+            : "the types are signed and unsigned integers of 1, 2, 4 and 8 bytes, float32 and float64");
   }
 
   uint64_t parse_dimension() {
@@ -189,7 +192,9 @@ bool has_npy_magic(std::span<const std::byte> prefix) {
 }
 
 NpyHeader parse_npy_header(std::span<const std::byte> prefix, const std::string& name) {
-  if (!has_npy_magic(prefix)) throw Error(name + ": not a .npy file: the magic number is missing");
+  if (!has_npy_magic(prefix))
+    throw Error(name + ": not a .npy file: the magic number is missing",
+                "leave --format out, or say which it has");
   constexpr size_t version_at = magic.size();
   const std::string cut = name + ": damaged .npy header: the file ends inside it";
   if (prefix.size() < version_at + 2) throw Error(cut, damaged_hint);

@@ -73,12 +73,12 @@ int only_device(const WhereOptions& where) {
 
 std::string describe_estimates(double cpu_s, uint32_t threads, double cuda_s) {
   const auto about = [](double time_s) {
-    if (time_s >= 0.9995) return fmt::format("{:.1f} s", time_s);
-    if (time_s >= 1e-3) return fmt::format("{:.0f} ms", time_s * 1e3);
-    if (time_s >= 1e-6) return fmt::format("{:.1f} us", time_s * 1e6);
+    if (time_s >= 0.9995) return fmt::format("about {:.1f} s", time_s);
+    if (time_s >= 1e-3) return fmt::format("about {:.0f} ms", time_s * 1e3);
+    if (time_s >= 1e-6) return fmt::format("about {:.1f} us", time_s * 1e6);
     return std::string("less than 1 us");
   };
-  return fmt::format("about {} on {} CPU thread{}, {} on a GPU with its start", about(cpu_s), threads,
+  return fmt::format("{} on {} CPU thread{}, {} on a GPU with its start", about(cpu_s), threads,
                      threads == 1 ? "" : "s", about(cuda_s));
 }
 

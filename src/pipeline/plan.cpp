@@ -396,10 +396,12 @@ class Planner {
                   "leave them out, or sort a file; or raise --memory, if it was given");
     const Backend::Footprint need = footprint_(job(*request_.count));
     const bool device = request_.gpu_memory && need.device > *request_.gpu_memory;
-    throw Error(fmt::format("--validate and --repeat need all keys in memory: {}{}, and there are {}",
-                            format_bytes(device ? need.device : need.host), device ? " on the GPU" : "",
-                            format_bytes(device ? *request_.gpu_memory : request_.memory)),
-                "leave them out; or raise --memory, if it was given");
+    throw Error(
+        fmt::format(
+            "--validate and --repeat need all keys in memory: {}{} to sort them, and {} are left for it",
+            format_bytes(device ? need.device : need.host), device ? " on the GPU" : "",
+            format_bytes(device ? *request_.gpu_memory : request_.memory)),
+        "leave them out; or raise --memory, if it was given");
   }
 
   const PlanRequest& request_;

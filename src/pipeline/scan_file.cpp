@@ -97,11 +97,11 @@ class ScanFileRun {
 
   void check_types() const {
     const KeyType type = layout().type;
-    if (options_.op == ScanOp::bit_xor && is_floating(output_type_))
-      throw UsageError(
-          fmt::format("{}: an exclusive or of {} means nothing", input_name(), name(output_type_)),
-          is_floating(type) ? "scan integers, or read the bytes as such: " + as_integers()
-                            : "--output-type names integers");
+    if (options_.op == ScanOp::bit_xor && (is_floating(type) || is_floating(output_type_)))
+      throw UsageError(fmt::format("{}: an exclusive or of {} means nothing", input_name(),
+                                   name(is_floating(type) ? type : output_type_)),
+                       is_floating(type) ? "scan integers, or read the bytes as such: " + as_integers()
+                                         : "--output-type names integers");
     if (!can_widen(type, output_type_))
       throw UsageError(
           fmt::format("{}: {} does not hold every {}", input_name(), name(output_type_), name(type)),
@@ -118,10 +118,11 @@ class ScanFileRun {
   }
 
   /// "the types that do are u64, i64 and f64".
-  static std::string wider_types_hint(KeyType type) {
+  std::string wider_types_hint(KeyType type) const {
     std::string list;
     for (const KeyType to : all_key_types)
-      if (to != type && can_widen(type, to)) list += fmt::format("{}{}", list.empty() ? "" : ", ", name(to));
+      if (to != type && can_widen(type, to) && !(options_.op == ScanOp::bit_xor && is_floating(to)))
+        list += fmt::format("{}{}", list.empty() ? "" : ", ", name(to));
     return list.empty() ? fmt::format("leave the output's type out: no other holds every {}", name(type))
                         : "those that do are " + list;
   }
@@ -238,9 +239,9 @@ class ScanFileRun {
 
   [[noreturn]] void refuse_overflow(uint64_t index) {
     std::string hint = "--wrap lets it wrap around";
-    if (output_type_ == layout().type && key_bytes(output_type_) < 8 && !options_.in_place)
-      hint = fmt::format("--output-type {} has room, and --wrap lets it wrap around",
-                         is_signed(output_type_) ? "i64" : "u64");
+    const KeyType widest = is_signed(output_type_) ? KeyType::i64 : KeyType::u64;
+    if (output_type_ != widest && !options_.in_place)
+      hint = fmt::format("--output-type {} has room, and --wrap lets it wrap around", name(widest));
     throw InputError(
         fmt::format("{}: the sum overflows {} at element {}", input_name(), name(output_type_), index), hint);
   }

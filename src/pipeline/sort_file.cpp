@@ -57,7 +57,9 @@ void check_options(const std::vector<std::string>& inputs, const std::string& ou
   check_values_options(options);
   const bool travels = !options.values.empty() || options.result == SortResult::permutation;
   if (travels && options.inputs_are_sorted)
-    throw UsageError("--merge takes keys alone", "leave --merge out: the files are sorted then");
+    throw UsageError(fmt::format("--merge and {} contradict each other: it merges keys alone",
+                                 options.values.empty() ? "--argsort" : "--values"),
+                     "leave --merge out: the files are sorted then");
   const bool again = options.referee != Referee::none || options.repeat != 0;
   if (again && options.inputs_are_sorted)
     throw UsageError("--validate and --repeat are for sorts, and --merge does not sort", "leave --merge out");

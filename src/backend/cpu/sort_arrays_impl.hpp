@@ -66,7 +66,7 @@ class ArraySort {
 
   Result counting() {
     if (range_ >= tuning_.forced_counting_range)
-      throw Error(fmt::format("counting sort: the keys span {}, more than the {} that can be counted",
+      throw Error(fmt::format("--algorithm counting: the keys span {}, more than the {} that can be counted",
                               uint64_t{range_}, tuning_.forced_counting_range - 1),
                   "use --algorithm radix, or auto, which chooses by the data");
     // Counters take 12 bytes a value and thread: no more than 48 MiB of them, nor than the keys take.
