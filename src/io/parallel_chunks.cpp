@@ -2,13 +2,11 @@
 #include "io/parallel_chunks.hpp"
 
 #include "core/first_failure.hpp"
+#include "core/team.hpp"
 
 #include <algorithm>
 #include <atomic>
 #include <mutex>
-#include <system_error>
-#include <thread>
-#include <vector>
 
 namespace sweepsort {
 
@@ -32,49 +30,22 @@ ChunkGrid make_grid(uint64_t data_offset, uint64_t total_bytes, size_t key_bytes
   return grid;
 }
 
-namespace {
-
-class Pool {
- public:
-  Pool(const TurnFunction& f, const FailureFunction& on_failure) : f_(f), on_failure_(on_failure) {}
-
-  void work(uint32_t worker) noexcept {
-    while (!stop_) {
+void parallel_turns(uint32_t workers, const TurnFunction& f, const FailureFunction& on_failure) {
+  std::atomic<uint64_t> next = 0;
+  std::atomic<bool> stop = false;
+  FirstFailure failure;
+  run_team(workers, [&](uint32_t worker) {
+    while (!stop) {
       try {
-        if (!f_(worker, next_++)) stop_ = true;
+        if (!f(worker, next++)) stop = true;
       } catch (...) {
-        failure_.note();
-        stop_ = true;
-        if (on_failure_) on_failure_();
+        failure.note();
+        stop = true;
+        if (on_failure) on_failure();
       }
     }
-  }
-
-  void rethrow() const { failure_.rethrow(); }
-
- private:
-  const TurnFunction& f_;
-  const FailureFunction& on_failure_;
-  std::atomic<uint64_t> next_ = 0;
-  std::atomic<bool> stop_ = false;
-  FirstFailure failure_;
-};
-
-}  // namespace
-
-void parallel_turns(uint32_t workers, const TurnFunction& f, const FailureFunction& on_failure) {
-  Pool pool(f, on_failure);
-  {
-    std::vector<std::jthread> threads;
-    try {
-      for (uint32_t worker = 1; worker < workers; ++worker)
-        threads.emplace_back([&pool, worker] { pool.work(worker); });
-    } catch (const std::system_error&) {
-      // No more threads to be had here: those that run, or the caller alone, do it all.
-    }
-    pool.work(0);
-  }
-  pool.rethrow();
+  });
+  failure.rethrow();
 }
 
 void parallel_chunks(uint32_t workers, const ChunkGrid& grid, const ChunkFunction& f,
