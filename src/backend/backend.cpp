@@ -24,10 +24,11 @@ std::unique_ptr<DeviceStorage> Backend::make_storage(uint64_t) {
   throw Error("internal: a backend without a device was asked for its memory");
 }
 
-SortSummary Backend::sort(std::span<std::byte> keys, std::span<std::byte> values, const SortJob& job) {
+SortSummary sort_by_session(Backend& backend, std::span<std::byte> keys, std::span<std::byte> values,
+                            const SortJob& job, const std::function<void()>& before_writing) {
   SortJob one_worker = job;
   one_worker.workers = 1;
-  const auto session = begin_sort(one_worker);
+  const auto session = backend.begin_sort(one_worker);
   const auto put = [&](Column column, std::span<std::byte> bytes, size_t element_bytes) {
     for_each_chunk(bytes, job.chunk_bytes, element_bytes, [&](size_t at, std::span<std::byte> chunk) {
       std::memcpy(session->begin_put(0, column, at, chunk.size()).data(), chunk.data(), chunk.size());
@@ -42,9 +43,14 @@ SortSummary Backend::sort(std::span<std::byte> keys, std::span<std::byte> values
   put(Column::keys, keys, key_bytes(job.type));
   if (job.value_bytes != 0) put(Column::values, values, job.value_bytes);
   const SortSummary summary = session->sort();
+  if (before_writing) before_writing();
   get(Column::keys, keys, key_bytes(job.type));
   if (job.value_bytes != 0) get(Column::values, values, job.value_bytes);
   return summary;
+}
+
+SortSummary Backend::sort(std::span<std::byte> keys, std::span<std::byte> values, const SortJob& job) {
+  return sort_by_session(*this, keys, values, job);
 }
 
 ScanSummary Backend::scan(std::span<const std::byte> in, std::span<std::byte> out, const ScanJob& job) {

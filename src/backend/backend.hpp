@@ -14,6 +14,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -148,6 +149,10 @@ class Backend {
   virtual Measurement measure_reduce(const ReduceJob& job, uint64_t count, const FillFunction& fill,
                                      uint32_t runs) = 0;
 };
+
+/// Backend::sort by way of begin_sort. `before_writing` is called when all is sorted and the spans are about to change.
+SortSummary sort_by_session(Backend& backend, std::span<std::byte> keys, std::span<std::byte> values,
+                            const SortJob& job, const std::function<void()>& before_writing = {});
 
 /// Several of one kind, the CPU alone or GPUs.
 using Backends = std::vector<std::unique_ptr<Backend>>;

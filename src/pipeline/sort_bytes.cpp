@@ -1,51 +1,24 @@
 // sort_bytes.cpp - keys (and values) that lie in the caller's memory.
 #include "backend/backend.hpp"
-#include "core/error.hpp"
 #include "core/team.hpp"
 #include "pipeline/choose_backend.hpp"
 #include "sweepsort.hpp"
 
-#include <algorithm>
-
 namespace sweepsort::detail {
 namespace {
 
-/// One column through a session's chunks, one after the other: memory to memory needs no threads of ours.
-template <class F>
-void for_each_chunk(std::span<std::byte> bytes, size_t chunk_bytes, F f) {
-  for (size_t at = 0; at < bytes.size(); at += chunk_bytes)
-    f(at, bytes.subspan(at, std::min(chunk_bytes, bytes.size() - at)));
-}
-
 /// Sorts on the GPU. False: it failed, and the spans are as they were.
 bool try_on_gpu(int device, const SortJob& job, std::span<std::byte> keys, std::span<std::byte> values) {
-  std::unique_ptr<Backend> backend;
-  std::unique_ptr<SortSession> session;
+  bool is_writing = false;
   try {
-    backend = make_cuda_backend(device);
+    const auto backend = make_cuda_backend(device);
     if (backend->footprint(job).device > backend->device_memory()) return false;
-    session = backend->begin_sort(job);
-    const auto put = [&](Column column, std::span<std::byte> bytes) {
-      for_each_chunk(bytes, job.chunk_bytes, [&](size_t at, std::span<std::byte> piece) {
-        std::ranges::copy(piece, session->begin_put(0, column, at, piece.size()).begin());
-        session->end_put(0);
-      });
-    };
-    put(Column::keys, keys);
-    put(Column::values, values);
-    session->sort();
+    sort_by_session(*backend, keys, values, job, [&] { is_writing = true; });
+    return true;
   } catch (const std::exception&) {
+    if (is_writing) throw;  // the spans have changed: the caller's to know
     return false;
   }
-  // From here on the spans change: an error is the caller's to know.
-  const auto get = [&](Column column, std::span<std::byte> bytes) {
-    for_each_chunk(bytes, job.chunk_bytes, [&](size_t at, std::span<std::byte> piece) {
-      std::ranges::copy(session->get(0, column, at, piece.size()), piece.begin());
-    });
-  };
-  get(Column::keys, keys);
-  get(Column::values, values);
-  return true;
 }
 
 }  // namespace
