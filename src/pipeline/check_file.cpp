@@ -1,22 +1,15 @@
 // check_file.cpp - one read of a file in constant memory: order, extremes, distinct keys, fingerprint.
 //
-// A file is read by a few threads, a chunk at a time; what a chunk says of itself is kept in a few words and
-// put together in the order of the chunks at the end. A stream is the same with one thread.
+// A few threads read it, a chunk at a time; what a chunk says of itself is kept in a few words and put together in the order
+// of the chunks at the end.
 #include "core/clock.hpp"
-#include "core/error.hpp"
 #include "core/key_bits.hpp"
 #include "core/key_text.hpp"
 #include "core/page_array.hpp"
 #include "core/team.hpp"
-#include "io/byte_swap.hpp"
-#include "io/input_file.hpp"
-#include "io/layout.hpp"
-#include "io/parallel_chunks.hpp"
+#include "pipeline/chunk_reader.hpp"
 #include "pipeline/key_scan.hpp"
-#include "pipeline/key_stream.hpp"
 #include "sweepsort.hpp"
-
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <atomic>
@@ -53,12 +46,11 @@ struct Stretch {
 
 class Checker {
  public:
-  Checker(KeyType type, Order order, bool swap_bytes) : type_(type), order_(order), swap_bytes_(swap_bytes) {}
+  Checker(KeyType type, Order order) : type_(type), order_(order) {}
 
-  void add(uint64_t first_key, std::span<std::byte> keys, SmallKeys& seen) {
+  void add(uint64_t first_key, std::span<const std::byte> keys, SmallKeys& seen) {
     if (keys.empty()) return;
     const size_t width = key_bytes(type_);
-    if (swap_bytes_) swap_key_bytes(keys, width);
     const Fingerprint print = fingerprint(keys, width, 0);
     const KeyStatistics found = key_statistics(keys, type_, order_);
     Stretch stretch{first_key, ordered_key(keys.data(), type_, order_),
@@ -127,7 +119,6 @@ class Checker {
 
   KeyType type_;
   Order order_;
-  bool swap_bytes_;
   std::mutex mutex_;
   Fingerprint fingerprint_;
   std::vector<Stretch> stretches_;
@@ -138,63 +129,43 @@ class Checker {
   SmallKeys seen_;
 };
 
-void read_file(const InputFile& file, const Layout& layout, const CheckOptions& options, Checker& checker) {
-  const size_t width = key_bytes(layout.type);
-  const ChunkGrid grid = make_grid(layout.data_offset, layout.data_bytes(), width, chunk_bytes);
+void read_all(ChunkReader& reader, const CheckOptions& options, Checker& checker) {
+  reader.start(chunk_bytes);
+  const uint64_t total = reader.is_stream() ? 0 : reader.layout().data_bytes();
   std::vector<std::unique_ptr<Desk>> desks(std::min(threads_or_all(options.threads), most_workers));
-  const auto check = [&](uint32_t worker, const Chunk& chunk) {
+  std::mutex mutex;
+  uint64_t done = 0;
+  const auto turn = [&](uint32_t worker, uint64_t index) {
     if (!desks[worker]) desks[worker] = std::make_unique<Desk>();
-    const std::span<std::byte> keys = desks[worker]->buffer().first(chunk.bytes);
-    file.read_at(layout.data_offset + chunk.first_byte, keys);
-    checker.add(chunk.first_byte / width, keys, desks[worker]->seen);
+    ReadChunk chunk;
+    if (!reader.read(
+            index, [&](size_t) { return desks[worker]->buffer(); }, chunk))
+      return false;
+    checker.add(chunk.first_element, chunk.bytes, desks[worker]->seen);
+    const std::lock_guard lock(mutex);
+    done += chunk.bytes.size();
+    if (options.progress) options.progress(Phase::read, done, total);
+    return true;
   };
-  parallel_chunks(static_cast<uint32_t>(desks.size()), grid, check, [&](uint64_t done) {
-    if (options.progress) options.progress(Phase::read, done, layout.data_bytes());
-  });
+  parallel_turns(static_cast<uint32_t>(std::min<uint64_t>(desks.size(), reader.chunks())), turn,
+                 [&] { reader.cancel(); });
   for (const auto& desk : desks)
     if (desk) checker.merge(desk->seen);
-  file.check_unchanged();
-}
-
-/// The keys of a stream one buffer after the other.
-void read_stream(KeyStream& stream, const CheckOptions& options, Checker& checker) {
-  const size_t width = key_bytes(stream.layout().type);
-  Desk desk;
-  uint64_t keys = 0;
-  size_t got = 0;
-  do {
-    got = stream.read(desk.buffer());
-    checker.add(keys, desk.buffer().first(got / width * width), desk.seen);
-    keys += got / width;
-    if (options.progress) options.progress(Phase::read, stream.position(), 0);
-  } while (got == desk.buffer().size());
-  checker.merge(desk.seen);
-  stream.check_length();
+  reader.finish();
 }
 
 }  // namespace
 
 CheckReport check_file(const std::string& input, const CheckOptions& options) {
   const auto start = Clock::now();
-  InputFile file(input);
-  const auto run = [&](const Layout& layout, auto&& read) {
-    if (options.log)
-      for (const std::string& line : layout.notes) options.log(line);
-    // Two bitsets and the list of stretches: too much for a stack.
-    const auto checker = std::make_unique<Checker>(layout.type, options.order, layout.is_swapped());
-    read(*checker);
-    CheckReport report = checker->report();
-    report.format = layout.format;
-    return report;
-  };
-  CheckReport report;
-  if (file.is_stream()) {
-    KeyStream stream(file, options.file);
-    report = run(stream.layout(), [&](Checker& checker) { read_stream(stream, options, checker); });
-  } else {
-    const Layout layout = find_layout(file.read_prefix(), file.size(), file.name(), options.file);
-    report = run(layout, [&](Checker& checker) { read_file(file, layout, options, checker); });
-  }
+  ChunkReader reader(input, options.file);
+  if (options.log)
+    for (const std::string& line : reader.layout().notes) options.log(line);
+  // Two bitsets and the list of stretches: too much for a stack.
+  const auto checker = std::make_unique<Checker>(reader.layout().type, options.order);
+  read_all(reader, options, *checker);
+  CheckReport report = checker->report();
+  report.format = reader.layout().format;
   report.total_s = seconds_since(start);
   return report;
 }
