@@ -59,8 +59,7 @@ class MinFileRun {
   }
 
   void search_on(BackendChoice which) {
-    const auto backend = which == BackendChoice::cuda ? environment_.make_cuda(device_)
-                                                      : environment_.make_cpu(options_.where.threads);
+    const auto backend = environment_.make(which, device_, options_.where.threads);
     ReduceJob job{.type = layout().type,
                   .extreme = options_.extreme,
                   .wants_index = options_.wants_index,
@@ -105,12 +104,7 @@ class MinFileRun {
   }
 
   void repeat(Backend& backend, const ReduceJob& job) {
-    const MemoryLimit limit = environment_.memory();
-    if (backend.device_memory() == Bytes{} && layout().data_bytes() > limit.available.value)
-      throw Error(
-          fmt::format("{}: --repeat takes {} of memory, {} leaves {}", input_name(),
-                      format_bytes({layout().data_bytes()}), limit.what, format_bytes(limit.available)),
-          "leave --repeat out, or take a part of the file with --read-bytes");
+    require_memory_to_repeat(environment_, backend, reader_, {layout().data_bytes()});
     const auto fill = [this](uint64_t at, std::span<std::byte> to) { reader_.read_at(at, to); };
     const Measurement measured = backend.measure_reduce(job, layout().count, fill, options_.repeat);
     report_.repeat_s = measured.times_s;

@@ -155,8 +155,7 @@ class ScanFileRun {
   }
 
   void scan_on(BackendChoice which) {
-    const auto backend = which == BackendChoice::cuda ? environment_.make_cuda(device_)
-                                                      : environment_.make_cpu(options_.where.threads);
+    const auto backend = environment_.make(which, device_, options_.where.threads);
     ScanJob job = this->job(*backend);
     reader_.start(job.chunk_bytes);
     job.workers = stream_workers(threads_or_all(options_.where.threads), backend->stream_shape().most_workers,
@@ -249,11 +248,7 @@ class ScanFileRun {
   void repeat(Backend& backend, const ScanJob& job) {
     const uint64_t count = layout().count;
     const uint64_t bytes = count * (key_bytes(job.type) + key_bytes(job.output_type));
-    const MemoryLimit limit = environment_.memory();
-    if (backend.device_memory() == Bytes{} && bytes > limit.available.value)
-      throw Error(fmt::format("{}: --repeat takes {} of memory, {} leaves {}", input_name(),
-                              format_bytes({bytes}), limit.what, format_bytes(limit.available)),
-                  "leave --repeat out, or take a part of the file with --read-bytes");
+    require_memory_to_repeat(environment_, backend, reader_, {bytes});
     const auto fill = [this](uint64_t at, std::span<std::byte> to) { reader_.read_at(at, to); };
     const Measurement measured = backend.measure_scan(job, count, fill, options_.repeat);
     report_.repeat_s = measured.times_s;

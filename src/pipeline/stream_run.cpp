@@ -1,6 +1,7 @@
 // stream_run.cpp - choices and loops of operations that pass over a file once.
 #include "pipeline/stream_run.hpp"
 
+#include "core/bytes.hpp"
 #include "core/error.hpp"
 
 #include <fmt/format.h>
@@ -62,6 +63,15 @@ WhereOptions where_for(ScanAlgorithm algorithm, const WhereOptions& where) {
 void require_file_to_repeat(const ChunkReader& input, uint32_t repeat) {
   if (repeat != 0 && input.is_stream())
     throw UsageError("--repeat needs a file: what came through a pipe is not kept", "name a file");
+}
+
+void require_memory_to_repeat(const StreamEnvironment& environment, const Backend& backend,
+                              const ChunkReader& input, Bytes bytes) {
+  const MemoryLimit limit = environment.memory();
+  if (backend.device_memory() != Bytes{} || bytes <= limit.available) return;
+  throw Error(fmt::format("{}: --repeat takes {} of memory, {} leaves {}", input.file().name(),
+                          format_bytes(bytes), limit.what, format_bytes(limit.available)),
+              "leave --repeat out, or take a part of the file with --read-bytes");
 }
 
 }  // namespace sweepsort

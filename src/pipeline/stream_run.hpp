@@ -21,6 +21,10 @@ struct StreamEnvironment {
   std::function<MemoryLimit()> memory = [] { return available_memory(); };
   size_t chunk_bytes = 0;       // 0: as the backend likes it; else a multiple of 8
   bool allow_anonymous = true;  // temporary files without a name
+
+  std::unique_ptr<Backend> make(BackendChoice which, int device, uint32_t threads) const {
+    return which == BackendChoice::cuda ? make_cuda(device) : make_cpu(threads);
+  }
 };
 
 /// Workers for so many chunks, as many as the backend has use for at most.
@@ -37,5 +41,8 @@ WhereOptions where_for(ScanAlgorithm algorithm, const WhereOptions& where);
 
 /// Throws UsageError if the input is to be passed through more than once and cannot be.
 void require_file_to_repeat(const ChunkReader& input, uint32_t repeat);
+/// Throws Error if the `bytes` that --repeat holds are more than there is room for, unless they lie on a device.
+void require_memory_to_repeat(const StreamEnvironment& environment, const Backend& backend,
+                              const ChunkReader& input, Bytes bytes);
 
 }  // namespace sweepsort
