@@ -1,8 +1,8 @@
 // check.cpp - sweepsort check.
 #include "cli/command.hpp"
-#include "cli/key_json.hpp"
 #include "cli/option_groups.hpp"
 #include "cli/option_values.hpp"
+#include "cli/report_parts.hpp"
 #include "cli/talk.hpp"
 #include "cli/terminal.hpp"
 #include "cli/units.hpp"
@@ -14,8 +14,6 @@
 
 namespace sweepsort::cli {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 constexpr std::array check_group{
     reverse_option, OptionSpec{"unique", 'u', Takes::nothing, "", "sorted, and no key comes twice?"},
@@ -56,7 +54,6 @@ std::string table(const CheckReport& report, const std::string& input, Order ord
 }
 
 Json check_json(const CheckReport& report, const std::string& input, Order order) {
-  const auto or_null = [](const std::optional<uint64_t>& value) { return value ? Json(*value) : Json(); };
   return {{"schema", "sweepsort.check/1"},
           {"version", version()},
           {"input", input},

@@ -2,18 +2,16 @@
 #include "cli/command.hpp"
 #include "cli/help.hpp"
 #include "cli/option_groups.hpp"
+#include "cli/report_parts.hpp"
 #include "cli/talk.hpp"
 #include "cli/terminal.hpp"
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include <array>
 
 namespace sweepsort::cli {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 constexpr std::array info_group{json_option, OptionSpec{"help", 'h', Takes::nothing, "", "this text"}};
 constexpr std::array<OptionGroup, 1> groups{info_group};
@@ -39,7 +37,6 @@ std::string table(const SystemReport& report) {
 }
 
 Json info_json(const SystemReport& report) {
-  const auto or_null = [](const std::string& text) { return text.empty() ? Json() : Json(text); };
   Json backends = Json::array();
   for (const BackendReport& backend : report.backends) {
     backends.push_back({{"name", backend.name},

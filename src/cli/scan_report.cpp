@@ -1,18 +1,17 @@
 // scan_report.cpp - reports of scan and min.
 #include "cli/scan_report.hpp"
 
-#include "cli/key_json.hpp"
-#include "cli/option_values.hpp"
-#include "cli/repeat_times.hpp"
+#include "cli/report_parts.hpp"
 #include "cli/units.hpp"
 #include "core/bytes.hpp"
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <iterator>
+
 namespace sweepsort::cli {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 RepeatTimes times_of(const ScanReport& report) {
   return repeat_times(report.repeat_s, report.count,
@@ -34,39 +33,16 @@ std::string rows(const RepeatTimes& times, uint64_t count) {
       times.elements_per_s / 1e9, times.bytes_per_s / 1e9, times.share * 100);
 }
 
-Json repeat_json(const RepeatTimes& times, const std::vector<double>& times_s, const char* bandwidth_name,
-                 double bandwidth) {
-  if (times.runs == 0) return {};
-  return {{"runs", times.runs},
-          {"median_s", times.median_s},
-          {"min_s", times.min_s},
-          {"max_s", times.max_s},
-          {"spread", times.spread},
-          {"elements_per_s", times.elements_per_s},
-          {"bytes_per_s", times.bytes_per_s},
-          {fmt::format("{}_per_s", bandwidth_name), bandwidth},
-          {"bandwidth_share", times.share},
-          {"times_s", times_s}};
-}
-
 }  // namespace
 
 std::vector<std::string> scan_lines(const ScanReport& report) {
   std::vector<std::string> lines{
       fmt::format("{} on {}: {}", report.algorithm, report.backend, report.device)};
-  for (const PhaseTime& phase : report.phases) {
-    std::string line = fmt::format("{:<8}{:>10}", name(phase.phase), format_time(phase.time_s));
-    if (phase.bytes > 0)
-      line += fmt::format("{:>12}  {}", format_bytes({phase.bytes}),
-                          format_rate(static_cast<double>(phase.bytes), phase.time_s, "B"));
-    lines.push_back(std::move(line));
-  }
-  lines.push_back(fmt::format("{:<8}{:>10}{:>12}  {}  {} elements{}, {}", "total",
-                              format_time(report.total_s), format_bytes({report.input_bytes}),
-                              format_rate(static_cast<double>(report.input_bytes), report.total_s, "B"),
-                              format_count(report.count),
-                              report.total.empty() ? "" : fmt::format(", in all {}", report.total),
-                              report.verified ? "verified" : "not verified"));
+  std::ranges::move(phase_lines(report.phases), std::back_inserter(lines));
+  lines.push_back(fmt::format(
+      "{}  {} elements{}, {}", phase_line("total", report.total_s, report.input_bytes),
+      format_count(report.count), report.total.empty() ? "" : fmt::format(", in all {}", report.total),
+      report.verified ? "verified" : "not verified"));
   return lines;
 }
 
@@ -99,9 +75,6 @@ std::string repeat_table(const MinReport& report) {
 
 Json scan_json(const ScanReport& report, const std::string& input, const std::string& output,
                const ScanFileOptions& options) {
-  Json phases = Json::array();
-  for (const PhaseTime& phase : report.phases)
-    phases.push_back({{"phase", name(phase.phase)}, {"time_s", phase.time_s}, {"bytes", phase.bytes}});
   return {{"schema", "sweepsort.scan/1"},
           {"version", version()},
           {"input", input},
@@ -123,9 +96,9 @@ Json scan_json(const ScanReport& report, const std::string& input, const std::st
           {"verified", report.verified},
           {"time_s", report.total_s},
           {"elements_per_s", per_second(report.count, report.total_s)},
-          {"phases", phases},
-          {"repeat", repeat_json(times_of(report), report.repeat_s, "copy_bandwidth_bytes",
-                                 report.copy_bandwidth_bytes_s)}};
+          {"phases", phases_json(report.phases)},
+          {"repeat", repeat_json(times_of(report), report.repeat_s, report.copy_bandwidth_bytes_s,
+                                 {"elements", "copy_bandwidth", "bandwidth_share"})}};
 }
 
 Json min_json(const MinReport& report, const std::string& input, const MinFileOptions& options) {
@@ -137,7 +110,7 @@ Json min_json(const MinReport& report, const std::string& input, const MinFileOp
           {"wanted", name(options.extreme)},
           {"count", report.count},
           {"value", key_json(report.value, report.type)},
-          {"index", report.index ? Json(*report.index) : Json()},
+          {"index", or_null(report.index)},
           {"input_bytes", report.input_bytes},
           {"backend", report.backend},
           {"backend_why", report.backend_why},
@@ -145,8 +118,8 @@ Json min_json(const MinReport& report, const std::string& input, const MinFileOp
           {"algorithm", report.algorithm},
           {"time_s", report.total_s},
           {"elements_per_s", per_second(report.count, report.total_s)},
-          {"repeat", repeat_json(times_of(report), report.repeat_s, "read_bandwidth_bytes",
-                                 report.read_bandwidth_bytes_s)}};
+          {"repeat", repeat_json(times_of(report), report.repeat_s, report.read_bandwidth_bytes_s,
+                                 {"elements", "read_bandwidth", "bandwidth_share"})}};
 }
 
 }  // namespace sweepsort::cli

@@ -182,7 +182,7 @@ ExitCode run_sort(const Arguments& arguments) {
   if (!options.plan_only && report.referee_agrees.value_or(true))
     note_misleading_names(arguments, output, options, report);
   if (arguments.has("verbose") && !options.plan_only) {
-    for (const std::string& line : phase_lines(report)) say("sort", line);
+    for (const std::string& line : sort_lines(report)) say("sort", line);
   }
   if (!report.referee_agrees.value_or(true))
     say("sort",

@@ -1,19 +1,18 @@
 // sort_report.cpp - a sort's report as lines, as a table and as JSON.
 #include "cli/sort_report.hpp"
 
-#include "cli/option_values.hpp"
-#include "cli/repeat_times.hpp"
+#include "cli/report_parts.hpp"
 #include "cli/units.hpp"
 #include "core/bytes.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <iterator>
 
 namespace sweepsort::cli {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 /// Each key read once and written once: the least that any sort moves.
 RepeatTimes times_of(const SortReport& report) {
@@ -23,25 +22,13 @@ RepeatTimes times_of(const SortReport& report) {
 
 }  // namespace
 
-std::vector<std::string> phase_lines(const SortReport& report) {
+std::vector<std::string> sort_lines(const SortReport& report) {
   std::vector<std::string> lines;
   if (!report.algorithm_why.empty())
     lines.push_back(fmt::format("algorithm {}: {}", report.algorithm, report.algorithm_why));
   lines.push_back(fmt::format("{} on {}: {}", report.algorithm, report.backend, report.device));
-  for (const PhaseTime& phase : report.phases) {
-    std::string line = fmt::format("{:<8}{:>10}", name(phase.phase), format_time(phase.time_s));
-    if (phase.bytes > 0) {
-      line += fmt::format("{:>12}  {}", format_bytes({phase.bytes}),
-                          format_rate(static_cast<double>(phase.bytes), phase.time_s, "B"));
-    }
-    if (phase.phase == Phase::runs || phase.phase == Phase::merge)
-      line += fmt::format("  (at work: read {}, sort {}, write {})", format_time(phase.read_s),
-                          format_time(phase.sort_s), format_time(phase.write_s));
-    lines.push_back(std::move(line));
-  }
-  lines.push_back(fmt::format("{:<8}{:>10}{:>12}  {}  {} keys, {}", "total", format_time(report.total_s),
-                              format_bytes({report.input_bytes}),
-                              format_rate(static_cast<double>(report.input_bytes), report.total_s, "B"),
+  std::ranges::move(phase_lines(report.phases), std::back_inserter(lines));
+  lines.push_back(fmt::format("{}  {} keys, {}", phase_line("total", report.total_s, report.input_bytes),
                               format_count(report.count), report.verified ? "verified" : "not verified"));
   if (report.referee_agrees.value_or(false)) lines.emplace_back("thrust::sort gives the same result");
   return lines;
@@ -100,12 +87,6 @@ std::string repeat_table(const SortReport& report) {
 
 nlohmann::ordered_json sort_json(const SortReport& report, const std::vector<std::string>& inputs,
                                  const std::string& output, const SortFileOptions& options) {
-  Json phases = Json::array();
-  for (const PhaseTime& phase : report.phases) {
-    phases.push_back({{"phase", name(phase.phase)}, {"time_s", phase.time_s}, {"bytes", phase.bytes}});
-    if (phase.phase != Phase::runs && phase.phase != Phase::merge) continue;
-    phases.back().update({{"read_s", phase.read_s}, {"sort_s", phase.sort_s}, {"write_s", phase.write_s}});
-  }
   const FilePlan& plan = report.plan;
   // Of streams nobody knows before they are read.
   const auto if_known = [is_known = !options.plan_only || plan.runs != 0](uint64_t number) {
@@ -126,21 +107,6 @@ nlohmann::ordered_json sort_json(const SortReport& report, const std::vector<std
                           {"temporary_bytes", plan.temporary.value},
                           {"temporary_directories", plan.temporary_directories}};
   constexpr const char* results[] = {"keys", "unique", "permutation"};
-  const auto or_null = [](const std::string& text) { return text.empty() ? Json() : Json(text); };
-  Json repeat;  // null
-  if (options.repeat > 0) {
-    const RepeatTimes times = times_of(report);
-    repeat = {{"runs", times.runs},
-              {"median_s", times.median_s},
-              {"min_s", times.min_s},
-              {"max_s", times.max_s},
-              {"spread", times.spread},
-              {"keys_per_s", times.elements_per_s},
-              {"bytes_per_s", times.bytes_per_s},
-              {"copy_bandwidth_bytes_per_s", report.copy_bandwidth_bytes_s},
-              {"copy_bandwidth_share", times.share},
-              {"times_s", report.repeat_s}};
-  }
   return {{"schema", "sweepsort.sort/1"},
           {"version", version()},
           {"input", inputs.front()},
@@ -164,13 +130,14 @@ nlohmann::ordered_json sort_json(const SortReport& report, const std::vector<std
           {"algorithm_why", report.algorithm_why},
           {"dry_run", options.plan_only},
           {"plan", plan_json},
-          {"distinct", report.distinct ? Json(*report.distinct) : Json()},
+          {"distinct", or_null(report.distinct)},
           {"verified", options.plan_only ? Json() : Json(report.verified)},
-          {"referee_agrees", report.referee_agrees ? Json(*report.referee_agrees) : Json()},
+          {"referee_agrees", or_null(report.referee_agrees)},
           {"time_s", report.total_s},
           {"keys_per_s", options.plan_only ? Json() : Json(per_second(report.count, report.total_s))},
-          {"phases", phases},
-          {"repeat", repeat}};
+          {"phases", phases_json(report.phases)},
+          {"repeat", repeat_json(times_of(report), report.repeat_s, report.copy_bandwidth_bytes_s,
+                                 {"keys", "copy_bandwidth", "copy_bandwidth_share"})}};
 }
 
 }  // namespace sweepsort::cli

@@ -11,7 +11,7 @@
 namespace sweepsort::cli {
 
 /// What ran where, a line a phase with its time and rate, and one for the whole; for -v.
-std::vector<std::string> phase_lines(const SortReport& report);
+std::vector<std::string> sort_lines(const SortReport& report);
 
 /// --dry-run: what would be done, and what it takes.
 std::string plan_table(const SortReport& report, const SortFileOptions& options);

@@ -1,0 +1,58 @@
+// report_parts.hpp - what the reports of several commands have in common.
+#pragma once
+
+#include "sweepsort.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace sweepsort::cli {
+
+using Json = nlohmann::ordered_json;  // keys stay in the order of the text
+
+/// A printed key: a number; null for empty text, text for what JSON has no number for (nan, inf).
+Json key_json(const std::string& text, KeyType type);
+inline Json or_null(const std::string& text) { return text.empty() ? Json() : Json(text); }
+template <class Value>
+Json or_null(const std::optional<Value>& value) {
+  return value ? Json(*value) : Json();
+}
+
+/// "sort      12.30 ms     1.0 MiB  85.25 MB/s", without the last two if no bytes moved.
+std::string phase_line(std::string_view label, double time_s, uint64_t bytes);
+std::vector<std::string> phase_lines(std::span<const PhaseTime> phases);
+Json phases_json(std::span<const PhaseTime> phases);
+
+/// What the times of --repeat say.
+struct RepeatTimes {
+  size_t runs = 0;
+  double median_s = 0, min_s = 0, max_s = 0;
+  double spread = 0;  // (max - min) / median
+  // At the median:
+  double elements_per_s = 0;
+  double bytes_per_s = 0;
+  double share = 0;  // of the device's bandwidth
+};
+
+/// `bytes` are what a run must move at least, and `bandwidth` counts them in the same way.
+RepeatTimes repeat_times(std::vector<double> times_s, uint64_t elements, uint64_t bytes, double bandwidth);
+
+/// The names that a command's schema has for what is counted, for the bandwidth of the device and for the share of it.
+struct RepeatNames {
+  std::string_view elements, bandwidth, share;
+};
+/// Null if there were no runs.
+Json repeat_json(const RepeatTimes& times, const std::vector<double>& times_s, double bandwidth,
+                 const RepeatNames& names);
+
+/// 0 where no time passed.
+double per_second(uint64_t amount, double time_s);
+
+}  // namespace sweepsort::cli
