@@ -68,7 +68,11 @@ void ExternalSort::sort(uint32_t lane) {
   if (first_sort_.algorithm.empty()) first_sort_ = std::move(summary);
 }
 
-void ExternalSort::add(StageTimes times) {
+void ExternalSort::run(decltype(Stages::load) load, decltype(Stages::store) store,
+                       const std::function<void()>& cancel) {
+  const auto sort_lane = [&](uint32_t lane, uint64_t) { sort(lane); };
+  const StageTimes times =
+      run_stages(job_.plan.lanes, {std::move(load), sort_lane, std::move(store), cancel});
   times_.load_s += times.load_s;
   times_.sort_s += times.sort_s;
   times_.store_s += times.store_s;
@@ -102,19 +106,17 @@ void ExternalSort::save(SortSession& session, uint64_t first, uint64_t count, In
 Fingerprint ExternalSort::form_runs(const RecordSource& source, const MovedFunction& moved) {
   Fingerprint total;
   const uint64_t most = job_.plan.job.count;
-  add(run_stages(job_.plan.lanes, {.load =
-                                       [&](uint32_t lane, uint64_t item) {
-                                         if (item >= runs_.size()) return false;
-                                         const uint64_t count = runs_[item].run->count();
-                                         total += load_records(source, item * most, count,
-                                                               session(lane, count), job_.transfer, moved);
-                                         return true;
-                                       },
-                                   .sort = [&](uint32_t lane, uint64_t) { sort(lane); },
-                                   .store =
-                                       [&](uint32_t lane, uint64_t item) {
-                                         save(*sessions_[lane], 0, runs_[item].run->count(), runs_[item], {});
-                                       }}));
+  // Without cancel: a source of collected streams must be there for the CPU, if a GPU fails.
+  run(
+      [&](uint32_t lane, uint64_t item) {
+        if (item >= runs_.size()) return false;
+        const uint64_t count = runs_[item].run->count();
+        total += load_records(source, item * most, count, session(lane, count), job_.transfer, moved);
+        return true;
+      },
+      [&](uint32_t lane, uint64_t item) {
+        save(*sessions_[lane], 0, runs_[item].run->count(), runs_[item], {});
+      });
   return total;
 }
 
@@ -122,21 +124,19 @@ void ExternalSort::form_runs(const StreamFunction& stream) {
   const uint64_t most = job_.plan.job.count;
   std::vector<uint64_t> counts(job_.plan.lanes);
   bool ended = false;
-  add(run_stages(job_.plan.lanes, {.load =
-                                       [&](uint32_t lane, uint64_t item) {
-                                         if (ended) return false;
-                                         counts[lane] = stream(session(lane, most), item * most, most);
-                                         ended = counts[lane] < most;
-                                         return counts[lane] != 0;
-                                       },
-                                   .sort = [&](uint32_t lane, uint64_t) { sort(lane); },
-                                   .store =
-                                       [&](uint32_t lane, uint64_t) {
-                                         runs_.push_back(make_run(counts[lane]));
-                                         save(*sessions_[lane], 0, counts[lane], runs_.back(), {});
-                                         thin_samples();
-                                       },
-                                   .cancel = job_.cancel}));
+  run(
+      [&](uint32_t lane, uint64_t item) {
+        if (ended) return false;
+        counts[lane] = stream(session(lane, most), item * most, most);
+        ended = counts[lane] < most;
+        return counts[lane] != 0;
+      },
+      [&](uint32_t lane, uint64_t) {
+        runs_.push_back(make_run(counts[lane]));
+        save(*sessions_[lane], 0, counts[lane], runs_.back(), {});
+        thin_samples();
+      },
+      job_.cancel);
   // Only now is it known how much there is.
   if (passes_of(runs_.size(), job_.plan.fan_in) <= 1) return;
   uint64_t area = 0;
@@ -186,19 +186,16 @@ void ExternalSort::merge_group(size_t first, size_t last, const StoreFunction& s
   const uint64_t most = job_.plan.job.count;
   const auto size_of = [&](uint64_t item) { return std::min(most, cutter.total() - item * most); };
   std::vector<uint64_t> from(runs.size());
-  add(run_stages(
-      job_.plan.lanes,
-      {.load =
-           [&](uint32_t lane, uint64_t item) {
-             if (item * most >= cutter.total()) return false;
-             const std::vector<uint64_t>& to = cutter.cut(item * most + size_of(item));
-             gather(session(lane, size_of(item)), runs, first, from, to);
-             from = to;
-             return true;
-           },
-       .sort = [&](uint32_t lane, uint64_t) { sort(lane); },
-       .store = [&](uint32_t lane, uint64_t item) { store(*sessions_[lane], item * most, size_of(item)); },
-       .cancel = job_.cancel}));
+  run(
+      [&](uint32_t lane, uint64_t item) {
+        if (item * most >= cutter.total()) return false;
+        const std::vector<uint64_t>& to = cutter.cut(item * most + size_of(item));
+        gather(session(lane, size_of(item)), runs, first, from, to);
+        from = to;
+        return true;
+      },
+      [&](uint32_t lane, uint64_t item) { store(*sessions_[lane], item * most, size_of(item)); },
+      job_.cancel);
 }
 
 uint32_t ExternalSort::merge_down(const MovedFunction& moved) {
@@ -246,23 +243,21 @@ uint64_t ExternalSort::merge(StreamMerge& streams, RecordSink& sink, const std::
   const uint64_t width = key_bytes(job_.transfer.shape.type);
   std::vector<Block> blocks(job_.plan.lanes);
   uint64_t total = 0;
-  add(run_stages(job_.plan.lanes, {.load =
-                                       [&](uint32_t lane, uint64_t) {
-                                         const std::span<const std::byte> keys = streams.next();
-                                         if (keys.empty()) return false;
-                                         blocks[lane] = {total, keys.size() / width};
-                                         total += blocks[lane].count;
-                                         put(session(lane, blocks[lane].count), keys);
-                                         return true;
-                                       },
-                                   .sort = [&](uint32_t lane, uint64_t) { sort(lane); },
-                                   .store =
-                                       [&](uint32_t lane, uint64_t) {
-                                         const auto [first, count] = blocks[lane];
-                                         if (first == 0) start();
-                                         sink.store(*sessions_[lane], first, count, moved);
-                                       },
-                                   .cancel = job_.cancel}));
+  run(
+      [&](uint32_t lane, uint64_t) {
+        const std::span<const std::byte> keys = streams.next();
+        if (keys.empty()) return false;
+        blocks[lane] = {total, keys.size() / width};
+        total += blocks[lane].count;
+        put(session(lane, blocks[lane].count), keys);
+        return true;
+      },
+      [&](uint32_t lane, uint64_t) {
+        const auto [first, count] = blocks[lane];
+        if (first == 0) start();
+        sink.store(*sessions_[lane], first, count, moved);
+      },
+      job_.cancel);
   if (total == 0) start();
   return total;
 }

@@ -84,7 +84,9 @@ class ExternalSort {
   void save(SortSession& session, uint64_t first, uint64_t count, IndexedRun& to, const MovedFunction& moved);
   IndexedRun make_run(uint64_t count);
   void thin_samples();
-  void add(StageTimes times);
+  /// Items through the stages, each sorted by its lane's session.
+  void run(decltype(Stages::load) load, decltype(Stages::store) store,
+           const std::function<void()>& cancel = {});
   /// Merges runs_[first, last) and hands each block to `store`.
   using StoreFunction = std::function<void(SortSession& session, uint64_t first, uint64_t count)>;
   void merge_group(size_t first, size_t last, const StoreFunction& store);
