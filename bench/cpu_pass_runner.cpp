@@ -13,7 +13,6 @@
 #include <functional>
 #include <optional>
 #include <string>
-#include <thread>
 
 namespace sweepsort::bench {
 namespace {
@@ -75,7 +74,7 @@ class CpuPassRunner final : public PassRunner {
   CpuPassRunner(const PassOptions& options, const std::vector<PassCase>& cases)
       : options_(options),
         cases_(cases),
-        threads_(options.threads != 0 ? options.threads : std::max(1u, std::thread::hardware_concurrency())),
+        threads_(threads_or_all(options.threads)),
         in_(most_bytes(cases)),
         out_(options.pass == Pass::scan ? most_bytes(cases) : 0),
         flush_(options.cache == Cache::cold ? flush_bytes : 0) {

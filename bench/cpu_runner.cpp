@@ -6,12 +6,12 @@
 #include "bench/verify.hpp"
 #include "core/error.hpp"
 #include "core/page_array.hpp"
+#include "core/team.hpp"
 #include "datasets/distributions.hpp"
 
 #include <algorithm>
 #include <memory>
 #include <numeric>
-#include <thread>
 
 namespace sweepsort::bench {
 namespace {
@@ -62,8 +62,7 @@ class CpuRunner final : public SortRunner {
         keys_out_(most_bytes(cases, &SortCase::keys_bytes)),
         values_in_(most_bytes(cases, &SortCase::values_bytes)),
         values_out_(most_bytes(cases, &SortCase::values_bytes)) {
-    const uint32_t threads =
-        options.threads != 0 ? options.threads : std::max(1u, std::thread::hardware_concurrency());
+    const uint32_t threads = threads_or_all(options.threads);
     place_ = {.backend = "cpu", .threads = threads, .copy_bandwidth_bytes_s = backend_->copy_bandwidth()};
     for (const SortAlgorithm algorithm : options.algorithms)
       peers_.push_back(sweepsort_host_peer(backend_, algorithm, threads));
