@@ -135,7 +135,7 @@ SortReport sort_files(const std::vector<std::string>& inputs, const std::string&
 
 struct CheckOptions {
   FileOptions file = {};
-  uint32_t threads = 0;
+  uint32_t threads = 0;  // 0: all that this process may use
   Order order = Order::ascending;
   ProgressFunction progress = {};
   LogFunction log = {};
@@ -166,7 +166,7 @@ struct GenerateOptions {
   FileFormat format = FileFormat::automatic;  // by the output's name, else raw
   Endian endian = Endian::little;
   bool overwrite = false;
-  uint32_t threads = 0;
+  uint32_t threads = 0;  // 0: all that this process may use
   ProgressFunction progress = {};
 };
 

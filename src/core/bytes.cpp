@@ -168,10 +168,6 @@ std::string format_bytes(Bytes bytes) {
   return fmt::format("{:.1f} {}", value, units[unit]);
 }
 
-std::string format_count(uint64_t count) {
-  std::string text = std::to_string(count);
-  for (size_t i = text.size(); i > 3; i -= 3) text.insert(i - 3, 1, ',');
-  return text;
-}
+std::string format_count(uint64_t count) { return fmt::format("{}", fmt::group_digits(count)); }
 
 }  // namespace sweepsort

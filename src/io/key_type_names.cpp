@@ -10,19 +10,12 @@ char kind(KeyType type) { return is_floating(type) ? 'f' : is_signed(type) ? 'i'
 
 }  // namespace
 
-std::string_view numpy_name(KeyType type) {
-  switch (type) {
-    case KeyType::u8: return "uint8";
-    case KeyType::i8: return "int8";
-    case KeyType::u16: return "uint16";
-    case KeyType::i16: return "int16";
-    case KeyType::u32: return "uint32";
-    case KeyType::i32: return "int32";
-    case KeyType::u64: return "uint64";
-    case KeyType::i64: return "int64";
-    case KeyType::f32: return "float32";
-    default: return "float64";
-  }
+std::string numpy_name(KeyType type) {
+  return fmt::format("{}{}",
+                     is_floating(type) ? "float"
+                     : is_signed(type) ? "int"
+                                       : "uint",
+                     8 * key_bytes(type));
 }
 
 std::string numpy_descr(KeyType type, Endian endian) {

@@ -11,7 +11,7 @@
 namespace sweepsort {
 
 /// "uint32", "float64", ...: numpy's long names.
-std::string_view numpy_name(KeyType type);
+std::string numpy_name(KeyType type);
 
 /// numpy's array-protocol string: "<u4", ">f8", "|i1".
 std::string numpy_descr(KeyType type, Endian endian);

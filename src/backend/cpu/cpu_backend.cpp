@@ -83,7 +83,7 @@ class CpuSession : public SortSession {
   }
 
   std::span<std::byte> get(uint32_t, Column column, uint64_t first_byte, size_t bytes) override {
-    return {column_bytes(column) + first_byte, bytes};
+    return {sorted_column(column) + first_byte, bytes};
   }
 
   bool restart(uint64_t count) override {
@@ -105,7 +105,7 @@ class CpuSession : public SortSession {
     std::vector<Digest<Bits>> digests;
   };
 
-  std::byte* column_bytes(Column column) const {
+  std::byte* sorted_column(Column column) const {
     return column == Column::keys ? reinterpret_cast<std::byte*>(sorted_.keys)
                                   : reinterpret_cast<std::byte*>(sorted_.values);
   }
