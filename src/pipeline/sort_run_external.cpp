@@ -45,8 +45,7 @@ class RunFiller {
     }
   }
   void fill(std::span<std::byte> keys) const {
-    dispatch_bits(type_, [&](auto identity) {
-      using Bits = typename decltype(identity)::type;
+    dispatch_bits(type_, [&]<class Bits>(std::type_identity<Bits>) {
       const Bits last =
           key_map<Bits>(type_, order_)
               .from_ordered(static_cast<Bits>(last_.value_or(std::numeric_limits<Bits>::max())));
@@ -63,11 +62,18 @@ class RunFiller {
 };
 
 std::string print_key(const std::byte* key, KeyType type) {
-  return dispatch(type, [&](auto identity) {
-    BitsOf<typename decltype(identity)::type> bits;
+  return dispatch(type, [&]<class Key>(std::type_identity<Key>) {
+    BitsOf<Key> bits;
     std::memcpy(&bits, key, sizeof bits);
     return key_text(type, bits);
   });
+}
+
+/// What the stages did in the phase, since `before`.
+void note_stages(PhaseTime& phase, const StageTimes& now, const StageTimes& before = {}) {
+  phase.read_s = now.load_s - before.load_s;
+  phase.sort_s = now.sort_s - before.sort_s;
+  phase.write_s = now.store_s - before.store_s;
 }
 
 }  // namespace
@@ -222,11 +228,8 @@ void SortRun::merge_streams() {
     input.check_ends();
     loaded_ = read_.sum();
   });
-  PhaseTime& merge = clock_.last();
-  merge.bytes = report_.count * width;
-  merge.read_s = sort.times().load_s;
-  merge.sort_s = sort.times().sort_s;
-  merge.write_s = sort.times().store_s;
+  clock_.last().bytes = report_.count * width;
+  note_stages(clock_.last(), sort.times());
   complete_plan(0);
   report_.algorithm = "merge of streams, " + sort.algorithm();
   report_.algorithm_why = sort.algorithm_why();
@@ -236,12 +239,7 @@ void SortRun::merge_streams() {
 void SortRun::merge(ExternalSort& sort) {
   const uint64_t bytes = sort.count() * transfer().shape.bytes();
   const StageTimes before = sort.times();
-  if (!options_.inputs_are_sorted) {
-    PhaseTime& runs = clock_.last();
-    runs.read_s = before.load_s;
-    runs.sort_s = before.sort_s;
-    runs.write_s = before.store_s;
-  }
+  if (!options_.inputs_are_sorted) note_stages(clock_.last(), before);
   StoreResult stored;
   const uint64_t runs = sort.runs();
   const uint64_t passes = passes_of(runs, plan_.fan_in);
@@ -257,11 +255,7 @@ void SortRun::merge(ExternalSort& sort) {
       loaded_ = read_.sum();
     }
   });
-  const StageTimes all = sort.times();
-  PhaseTime& merge = clock_.last();
-  merge.read_s = all.load_s - before.load_s;
-  merge.sort_s = all.sort_s - before.sort_s;
-  merge.write_s = all.store_s - before.store_s;
+  note_stages(clock_.last(), sort.times(), before);
   if (plan_.runs == 0) {  // a stream: nobody could plan these
     complete_plan(runs);
     report_.plan.temporary = sort.spilled();
