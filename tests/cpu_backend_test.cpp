@@ -59,8 +59,7 @@ std::span<const T> view(const std::vector<std::byte>& bytes) {
 }
 
 void require_sorted(const Input& input, const Input& output, Order order) {
-  dispatch(input.type, [&](auto identity) {
-    using Key = typename decltype(identity)::type;
+  dispatch(input.type, [&]<class Key>(std::type_identity<Key>) {
     const auto pairs = [&](auto value) {
       using Value = decltype(value);
       oracle::require_sorted_pairs<Key, Value>(view<Key>(input.keys), view<Value>(input.values),

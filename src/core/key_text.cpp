@@ -7,8 +7,7 @@
 namespace sweepsort {
 
 std::string key_text(KeyType type, uint64_t bits) {
-  return dispatch(type, [bits](auto identity) -> std::string {
-    using Key = typename decltype(identity)::type;
+  return dispatch(type, [bits]<class Key>(std::type_identity<Key>) -> std::string {
     const auto low = static_cast<BitsOf<Key>>(bits);
     Key key;
     std::memcpy(&key, &low, sizeof key);

@@ -111,8 +111,8 @@ class Checker {
   }
 
   std::string print(uint64_t ordered) const {
-    return dispatch(type_, [&](auto identity) {
-      using Bits = BitsOf<typename decltype(identity)::type>;
+    return dispatch(type_, [&]<class Key>(std::type_identity<Key>) {
+      using Bits = BitsOf<Key>;
       return key_text(type_, key_map<Bits>(type_, Order::ascending).from_ordered(static_cast<Bits>(ordered)));
     });
   }

@@ -82,15 +82,13 @@ SWEEPSORT_INLINE KeyStatistics statistics_run(const std::byte* keys, size_t coun
 }  // namespace
 
 uint64_t ordered_key(const std::byte* key, KeyType type, Order order) {
-  return dispatch_bits(type, [&](auto identity) -> uint64_t {
-    using Bits = typename decltype(identity)::type;
+  return dispatch_bits(type, [&]<class Bits>(std::type_identity<Bits>) -> uint64_t {
     return key_map<Bits>(type, order).to_ordered(load<Bits>(key, 0));
   });
 }
 
 bool is_ordered(std::span<const std::byte> keys, KeyType type, Order order) {
-  return dispatch_bits(type, [&](auto identity) {
-    using Bits = typename decltype(identity)::type;
+  return dispatch_bits(type, [&]<class Bits>(std::type_identity<Bits>) {
     const KeyMap<Bits> map = key_map<Bits>(type, order);
     return with_best_vectors([&]() __attribute__((always_inline)) {
       return is_ordered_run<Bits>(keys.data(), keys.size() / sizeof(Bits), map);
@@ -99,8 +97,7 @@ bool is_ordered(std::span<const std::byte> keys, KeyType type, Order order) {
 }
 
 KeyStatistics key_statistics(std::span<const std::byte> keys, KeyType type, Order order) {
-  return dispatch_bits(type, [&](auto identity) {
-    using Bits = typename decltype(identity)::type;
+  return dispatch_bits(type, [&]<class Bits>(std::type_identity<Bits>) {
     return with_best_vectors([&]() __attribute__((always_inline)) {
       return statistics_run<Bits>(keys.data(), keys.size() / sizeof(Bits), type, order);
     });

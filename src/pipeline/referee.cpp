@@ -56,8 +56,7 @@ void referee_sort(std::span<std::byte> keys, KeyType type, Order order,
   }
 #endif
   const size_t count = keys.size() / key_bytes(type);
-  dispatch(type, [&](auto identity) {
-    using Key = typename decltype(identity)::type;
+  dispatch(type, [&]<class Key>(std::type_identity<Key>) {
     // Integers are sorted as what they are, not by our own maps, so that an error in a map shows.
     if constexpr (std::is_floating_point_v<Key>)
       sort_by_map(reinterpret_cast<BitsOf<Key>*>(keys.data()), count, key_map<BitsOf<Key>>(type, order));

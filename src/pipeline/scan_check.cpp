@@ -10,8 +10,8 @@ namespace {
 
 /// The element as a 64-bit integer, signs extended.
 uint64_t widened(KeyType type, const std::byte* element) {
-  return dispatch(type, [&](auto identity) {
-    typename decltype(identity)::type value;
+  return dispatch(type, [&]<class T>(std::type_identity<T>) {
+    T value;
     std::memcpy(&value, element, sizeof value);
     return static_cast<uint64_t>(value);
   });
@@ -19,8 +19,7 @@ uint64_t widened(KeyType type, const std::byte* element) {
 
 /// Elements as ChunkReader reads them: aligned.
 uint64_t combined(KeyType type, ScanOp op, std::span<const std::byte> elements) {
-  return dispatch(type, [&](auto identity) {
-    using T = typename decltype(identity)::type;
+  return dispatch(type, [&]<class T>(std::type_identity<T>) {
     const std::span all(reinterpret_cast<const T*>(elements.data()), elements.size() / sizeof(T));
     return with_best_vectors([=]() __attribute__((always_inline)) {
       uint64_t result = 0;

@@ -156,9 +156,10 @@ class UniqueSink : public RecordSink {
 }  // namespace
 
 std::unique_ptr<RecordSink> make_unique_sink(const Transfer& transfer, const SinkTargets& targets) {
-  return dispatch_bits(transfer.shape.type, [&](auto identity) -> std::unique_ptr<RecordSink> {
-    return std::make_unique<UniqueSink<typename decltype(identity)::type>>(transfer, targets);
-  });
+  return dispatch_bits(transfer.shape.type,
+                       [&]<class Bits>(std::type_identity<Bits>) -> std::unique_ptr<RecordSink> {
+                         return std::make_unique<UniqueSink<Bits>>(transfer, targets);
+                       });
 }
 
 }  // namespace sweepsort

@@ -389,8 +389,7 @@ std::unique_ptr<ScanKernel> make_kernel(KeyType type, ScanOp op) {
 }  // namespace
 
 std::unique_ptr<ScanKernel> make_scan_kernel(KeyType type, ScanOp op) {
-  return dispatch_bits(
-      type, [&](auto identity) { return make_kernel<typename decltype(identity)::type>(type, op); });
+  return dispatch_bits(type, [&]<class T>(std::type_identity<T>) { return make_kernel<T>(type, op); });
 }
 
 void widen(KeyType from, KeyType to, const std::byte* in, uint64_t count, std::byte* out) {

@@ -74,16 +74,14 @@ SumBounds bounds_of(const T* in, uint64_t count) {
 }  // namespace
 
 SumBounds sum_bounds(KeyType type, const std::byte* in, uint64_t count) {
-  return dispatch(type, [&](auto identity) -> SumBounds {
-    using T = typename decltype(identity)::type;
+  return dispatch(type, [&]<class T>(std::type_identity<T>) -> SumBounds {
     if constexpr (std::is_integral_v<T>) return bounds_of(reinterpret_cast<const T*>(in), count);
     return {};
   });
 }
 
 bool may_overflow(KeyType type, Wide before, const SumBounds& bounds) {
-  return dispatch(type, [&](auto identity) {
-    using T = typename decltype(identity)::type;
+  return dispatch(type, [&]<class T>(std::type_identity<T>) {
     if constexpr (std::is_integral_v<T>)
       return before + bounds.up > std::numeric_limits<T>::max() ||
              before + bounds.down < std::numeric_limits<T>::min();
@@ -92,8 +90,7 @@ bool may_overflow(KeyType type, Wide before, const SumBounds& bounds) {
 }
 
 std::optional<uint64_t> find_overflow(KeyType type, const std::byte* in, uint64_t count, Wide before) {
-  return dispatch(type, [&](auto identity) -> std::optional<uint64_t> {
-    using T = typename decltype(identity)::type;
+  return dispatch(type, [&]<class T>(std::type_identity<T>) -> std::optional<uint64_t> {
     if constexpr (std::is_integral_v<T>) {
       T sum = static_cast<T>(before);
       const auto* const elements = reinterpret_cast<const T*>(in);
@@ -105,8 +102,7 @@ std::optional<uint64_t> find_overflow(KeyType type, const std::byte* in, uint64_
 }
 
 Wide integer_value(KeyType type, uint64_t bits) {
-  return dispatch(type, [&](auto identity) -> Wide {
-    using T = typename decltype(identity)::type;
+  return dispatch(type, [&]<class T>(std::type_identity<T>) -> Wide {
     if constexpr (std::is_integral_v<T>) return static_cast<T>(bits);
     return 0;
   });
