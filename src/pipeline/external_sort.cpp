@@ -10,10 +10,13 @@
 namespace sweepsort {
 
 ExternalSort::ExternalSort(const Backends& backends, const ExternalJob& job)
-    : backends_(backends), job_(job), store_(job.store), sessions_(job.plan.lanes) {}
+    : backends_(backends),
+      job_(job),
+      store_(std::make_unique<RunStore>(job.store)),
+      sessions_(job.plan.lanes) {}
 
 IndexedRun ExternalSort::make_run(uint64_t count) {
-  IndexedRun indexed{.run = store_.make_run(count), .stride = job_.plan.stride};
+  IndexedRun indexed{.run = store_->make_run(count), .stride = job_.plan.stride};
   indexed.samples.resize((count + indexed.stride - 1) / indexed.stride);
   return indexed;
 }
@@ -36,7 +39,7 @@ void ExternalSort::thin_samples() {
 }
 
 void ExternalSort::reserve(uint64_t count) {
-  store_.reserve(job_.plan.spill_area.value, job_.plan.spill_areas);
+  store_->reserve(job_.plan.spill_area.value, job_.plan.spill_areas);
   const uint64_t most = job_.plan.job.count;
   for (uint64_t first = 0; first < count; first += most)
     runs_.push_back(make_run(std::min(most, count - first)));
@@ -141,11 +144,11 @@ void ExternalSort::form_runs(const StreamFunction& stream) {
   if (passes_of(runs_.size(), job_.plan.fan_in) <= 1) return;
   uint64_t area = 0;
   for (const IndexedRun& run : runs_) area += spilled_run_bytes(job_.transfer.shape, run.run->count());
-  store_.reserve(area, 2);
+  store_->reserve(area, 2);
 }
 
 void ExternalSort::adopt(std::vector<std::unique_ptr<Run>> runs, InspectFunction inspect) {
-  store_.reserve(job_.plan.spill_area.value, job_.plan.spill_areas);
+  store_->reserve(job_.plan.spill_area.value, job_.plan.spill_areas);
   for (auto& run : runs) runs_.push_back({.run = std::move(run)});
   inspect_ = std::move(inspect);
   are_stored_ = false;
@@ -201,7 +204,7 @@ void ExternalSort::merge_group(size_t first, size_t last, const StoreFunction& s
 uint32_t ExternalSort::merge_down(const MovedFunction& moved) {
   uint32_t passes = 0;
   for (; runs_.size() > job_.plan.fan_in; ++passes) {
-    if (are_stored_) store_.next_pass();
+    if (are_stored_) store_->next_pass();
     are_stored_ = true;
     std::vector<IndexedRun> longer;
     for (size_t first = 0; first < runs_.size(); first += job_.plan.fan_in) {
@@ -224,6 +227,9 @@ void ExternalSort::merge(RecordSink& sink, const MovedFunction& moved) {
   merge_group(0, runs_.size(), [&](SortSession& session, uint64_t first, uint64_t count) {
     sink.store(session, first, count, moved);
   });
+  // Here, as it is a part of the pass: where ext4 discards what is freed, at once, a file in pieces takes seconds.
+  runs_.clear();
+  store_.reset();
 }
 
 void ExternalSort::put(SortSession& session, std::span<const std::byte> keys) const {

@@ -59,11 +59,12 @@ class ExternalSort {
 
   uint64_t count() const;
   uint64_t runs() const { return runs_.size(); }
-  Bytes spilled() const { return store_.spilled(); }
+  /// Before the last pass.
+  Bytes spilled() const { return store_->spilled(); }
 
   /// Until so few runs are left that they can be merged at once; returns how many passes that took.
   uint32_t merge_down(const MovedFunction& moved);
-  /// The last pass.
+  /// The last pass. Then the runs are gone, and their disk space is free.
   void merge(RecordSink& sink, const MovedFunction& moved);
   /// Streams instead of runs: of keys alone, in one pass. Calls `start` before it stores the first block.
   /// Returns how many keys there were.
@@ -96,7 +97,7 @@ class ExternalSort {
 
   const Backends& backends_;
   ExternalJob job_;
-  RunStore store_;
+  std::unique_ptr<RunStore> store_;  // until the last pass is over
   std::vector<IndexedRun> runs_;
   uint64_t samples_ = 0;                                // of a stream's runs
   std::vector<std::unique_ptr<SortSession>> sessions_;  // of each lane

@@ -242,9 +242,11 @@ void SortRun::merge(ExternalSort& sort) {
   if (!options_.inputs_are_sorted) note_stages(clock_.last(), before);
   StoreResult stored;
   const uint64_t runs = sort.runs();
+  Bytes spilled;
   const uint64_t passes = passes_of(runs, plan_.fan_in);
   clock_.run(Phase::merge, std::max<uint64_t>(1, passes) * bytes, [&](const MovedFunction& moved) {
     const uint32_t merged = sort.merge_down(moved);
+    spilled = sort.spilled();
     report_.plan.passes = merged + (options_.inputs_are_sorted ? 1 : 2);
     context_.outputs.start();
     const auto sink = context_.outputs.sink(transfer(), {});
@@ -258,7 +260,7 @@ void SortRun::merge(ExternalSort& sort) {
   note_stages(clock_.last(), sort.times(), before);
   if (plan_.runs == 0) {  // a stream: nobody could plan these
     complete_plan(runs);
-    report_.plan.temporary = sort.spilled();
+    report_.plan.temporary = spilled;
   }
   judge(stored);
 }
