@@ -232,6 +232,27 @@ class Space(Place):
         self.assertEqual(os.listdir(small), [])
         self.require_nothing_left("in.u64", "small")
 
+    def test_a_block_device_is_read_by_name_and_from_where_standard_input_stands(self):
+        keys = [RANDOM.getrandbits(64) for _ in range(1024)]
+        (self.folder / "disk").write_bytes(packed(keys))
+        loop = shutil.which("losetup") and subprocess.run(
+            ["losetup", "-r", "-f", "--show", self.folder / "disk"], capture_output=True, text=True)
+        if not loop or loop.returncode != 0:
+            self.skipTest("loop devices are not allowed here")
+        device = loop.stdout.strip()
+        self.addCleanup(subprocess.run, ["losetup", "-d", device], capture_output=True)
+        try:
+            disk = open(device, "rb", buffering=0)
+        except OSError:
+            self.skipTest("loop devices cannot be read here")
+        with disk:
+            command = self.command("-t", "u64", memory="64M")
+            self.assertEqual(subprocess.run([*command, device], capture_output=True).stdout, packed(sorted(keys)))
+            for first in (0, 3):
+                disk.seek(8 * first)
+                sort = subprocess.run([*command, "-"], stdin=disk, capture_output=True)
+                self.assertEqual((sort.returncode, sort.stdout), (0, packed(sorted(keys[first:]))))
+
     def test_a_limit_on_files_is_no_signal(self):
         self.write_input()
         limited = lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))
