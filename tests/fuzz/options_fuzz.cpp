@@ -115,6 +115,8 @@ void allow_open_files() {}
 void install_signal_handlers() {}
 bool stderr_is_terminal() { return false; }
 
+void write_error(std::string_view) noexcept {}
+
 void say(std::string_view, std::string_view message) {
   check_caught();
   require(!message.empty(), "a message says something");
