@@ -136,6 +136,15 @@ Arguments::Arguments(std::span<const OptionGroup> groups, std::span<const std::s
   positionals_ = parsed.unmatched();
 }
 
+std::vector<std::string_view> words_of(const OptionSpec& option) {
+  std::vector<std::string_view> words;
+  for (std::string_view left = option.words; !left.empty();) {
+    words.push_back(left.substr(0, left.find(' ')));
+    left.remove_prefix(std::min(left.size(), words.back().size() + 1));
+  }
+  return words;
+}
+
 std::optional<std::string> Arguments::find(std::string_view name) const {
   const auto found = values_.find(name);
   return found == values_.end() ? std::nullopt : std::optional(found->second.front());

@@ -19,10 +19,13 @@ struct OptionSpec {
   std::string_view name;  // long, without dashes
   char letter = 0;        // 0: none
   Takes takes = Takes::nothing;
-  std::string_view value;       // what the value is called in the help, e.g. "FILE"
-  std::string_view help;        // one line
-  std::string_view words = {};  // what the value may be, if it is one of a few words: what a shell completes
+  std::string_view value;  // what the value is called in the help, e.g. "FILE"
+  std::string_view help;   // one line; empty: what the value may be
+  std::string_view words =
+      {};  // what the value may be, if it is one of a few words, with blanks between them
 };
+
+std::vector<std::string_view> words_of(const OptionSpec& option);
 
 using OptionGroup = std::span<const OptionSpec>;
 

@@ -29,7 +29,7 @@ constexpr std::array generate_group{
                type_words},
     OptionSpec{"seed", 0, Takes::value, "N", "other keys of the same distribution (default: 1)"},
     OptionSpec{"format", 0, Takes::value, "FORMAT", "auto (by the output's name), raw, npy or sosd",
-               format_words},
+               format_option.words},
     output_option,
     force_option,
     threads_option};

@@ -4,6 +4,9 @@
 #include "sweepsort.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <vector>
 
 namespace sweepsort::cli {
 namespace {
@@ -15,11 +18,20 @@ std::string option_line(const OptionSpec& option) {
                                    : fmt::format("      --{}", option.name);
   if (option.takes == Takes::value || option.takes == Takes::values) left += fmt::format(" {}", option.value);
   if (option.takes == Takes::optional_value) left += fmt::format("[={}]", option.value);
-  if (left.size() >= help_column) return fmt::format("{}\n{:<{}}{}\n", left, "", help_column, option.help);
-  return fmt::format("{:<{}}{}\n", left, help_column, option.help);
+  const std::string help = help_text(option);
+  if (left.size() >= help_column) return fmt::format("{}\n{:<{}}{}\n", left, "", help_column, help);
+  return fmt::format("{:<{}}{}\n", left, help_column, help);
 }
 
 }  // namespace
+
+std::string help_text(const OptionSpec& option) {
+  if (!option.help.empty()) return std::string(option.help);
+  std::vector<std::string_view> words = words_of(option);
+  const std::string_view last = words.back();
+  words.pop_back();
+  return fmt::format("{} or {}", fmt::join(words, ", "), last);
+}
 
 std::string overview() {
   std::string text =

@@ -17,6 +17,8 @@ inline constexpr std::string_view exit_codes =
 
 std::string overview();
 std::string command_help(const Command& command);
+/// What is said of an option: its help, or else "auto, cuda or cpu".
+std::string help_text(const OptionSpec& option);
 /// What was compiled in and what is present.
 std::string version_text();
 

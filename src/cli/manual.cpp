@@ -49,7 +49,7 @@ std::string roff_option(const OptionSpec& option) {
   if (option.takes == Takes::value || option.takes == Takes::values)
     text += fmt::format(" \\fI{}\\fR", roff(option.value));
   if (option.takes == Takes::optional_value) text += fmt::format("[=\\fI{}\\fR]", roff(option.value));
-  return fmt::format("{}\n{}\n", text, roff(joined(option.help)));
+  return fmt::format("{}\n{}\n", text, roff(joined(help_text(option))));
 }
 
 std::string roff_command(const Command& command) {
@@ -196,7 +196,7 @@ std::string fish_completion() {
         text +=
             fmt::format("complete -c sweepsort -n '__fish_seen_subcommand_from {}' -l {}{}{} -d {}\n",
                         command->name, option.name, option.letter ? fmt::format(" -s {}", option.letter) : "",
-                        fish_value(option), fish_quoted(joined(option.help)));
+                        fish_value(option), fish_quoted(joined(help_text(option))));
   }
   return text;
 }

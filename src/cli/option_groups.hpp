@@ -18,34 +18,36 @@ inline constexpr OptionSpec json_option{"json", 0, Takes::optional_value, "FILE"
                                         "report as JSON, on standard output or to FILE"};
 
 inline constexpr std::string_view type_words = "u8 i8 u16 i16 u32 i32 u64 i64 f32 f64";
-inline constexpr std::string_view format_words = "auto raw npy sosd";
+inline constexpr OptionSpec format_option{"format", 0, Takes::value, "FORMAT", "", "auto raw npy sosd"};
+inline constexpr OptionSpec endian_option{"endian", 0, Takes::value, "ORDER", "", "little big"};
 
 /// How the bytes of an input are to be read (read_file_options).
 inline constexpr std::array file_group{
     OptionSpec{"type", 't', Takes::value, "TYPE",
                "u8 i8 u16 i16 u32 i32 u64 i64 f32 f64 (bits), uint32..., <u4 >i8... (bytes)", type_words},
-    OptionSpec{"format", 0, Takes::value, "FORMAT", "auto, raw, npy or sosd", format_words},
-    OptionSpec{"endian", 0, Takes::value, "ORDER", "little or big", "little big"},
+    format_option,
+    endian_option,
     OptionSpec{"skip-bytes", 'j', Takes::value, "BYTES",
                "raw: start so far into the file; 4096, or 4K (of 1024)"},
     OptionSpec{"read-bytes", 'N', Takes::value, "BYTES", "raw: read at most so much"},
     OptionSpec{"flatten", 0, Takes::nothing, "",
                ".npy of several dimensions, as it lies in memory: the output has one"}};
 
-inline constexpr OptionSpec backend_option{"backend",      0, Takes::value, "NAME", "auto, cuda or cpu",
-                                           "auto cuda cpu"};
+inline constexpr OptionSpec backend_option{"backend", 0, Takes::value, "NAME", "", "auto cuda cpu"};
 
 /// Where a command runs that uses one device (read_where_options).
 inline constexpr std::array where_group{
     backend_option, OptionSpec{"device", 0, Takes::value, "N", "which CUDA device (default: 0)"},
     threads_option};
 
+inline constexpr OptionSpec progress_option{
+    "progress",         0, Takes::value, "WHEN", "auto (on a terminal), always or never; SIGUSR1 asks for it",
+    "auto always never"};
+
 /// How much is said, and where.
 inline constexpr std::array talk_group{
     OptionSpec{"quiet", 'q', Takes::nothing, "", "print errors alone"},
     OptionSpec{"verbose", 'v', Takes::nothing, "", "say what was inferred, chosen and measured"},
-    OptionSpec{"progress", 0, Takes::value, "WHEN",
-               "auto (on a terminal), always or never; SIGUSR1 asks for it", "auto always never"},
-    json_option, OptionSpec{"help", 'h', Takes::nothing, "", "this text"}};
+    progress_option, json_option, OptionSpec{"help", 'h', Takes::nothing, "", "this text"}};
 
 }  // namespace sweepsort::cli

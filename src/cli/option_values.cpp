@@ -2,6 +2,7 @@
 #include "cli/option_values.hpp"
 
 #include "cli/key_type_name.hpp"
+#include "cli/option_groups.hpp"
 #include "core/bytes.hpp"
 #include "core/suggest.hpp"
 
@@ -16,15 +17,7 @@
 namespace sweepsort::cli {
 namespace {
 
-constexpr Choice<FileFormat> formats[] = {{"auto", FileFormat::automatic},
-                                          {"raw", FileFormat::raw},
-                                          {"npy", FileFormat::npy},
-                                          {"sosd", FileFormat::sosd}};
-constexpr Choice<Endian> endians[] = {{"little", Endian::little}, {"big", Endian::big}};
-constexpr Choice<BackendChoice> backends[] = {{"auto", BackendChoice::automatic},
-                                              {"cuda", BackendChoice::cuda},
-                                              {"gpu", BackendChoice::cuda},
-                                              {"cpu", BackendChoice::cpu}};
+static_assert(are_names_of<FileFormat>(format_option));
 
 constexpr uint64_t most_threads = 4096;
 constexpr uint64_t most_repeats = 1'000'000;
@@ -48,9 +41,14 @@ std::vector<int> read_devices(std::string_view text) {
 
 }  // namespace
 
-void refuse_choice(std::string_view option, std::string_view text, std::span<const std::string_view> known) {
-  throw UsageError(fmt::format("--{} {}: unknown", option, text),
-                   suggestion_hint(text, known, fmt::format("known are {}", fmt::join(known, ", "))));
+std::optional<size_t> read_word(const Arguments& arguments, const OptionSpec& option) {
+  const auto text = arguments.find(option.name);
+  if (!text) return std::nullopt;
+  const std::vector<std::string_view> known = words_of(option);
+  const auto found = std::ranges::find(known, *text);
+  if (found != known.end()) return found - known.begin();
+  throw UsageError(fmt::format("--{} {}: unknown", option.name, *text),
+                   suggestion_hint(*text, known, fmt::format("known are {}", fmt::join(known, ", "))));
 }
 
 std::optional<uint64_t> read_number(const Arguments& arguments, std::string_view name, uint64_t least,
@@ -65,12 +63,12 @@ std::optional<uint64_t> read_number(const Arguments& arguments, std::string_view
 }
 
 FileFormat read_format(const Arguments& arguments) {
-  return read_choice(arguments, "format", formats, FileFormat::automatic);
+  return read_choice(arguments, format_option, FileFormat::automatic);
 }
 
 FileOptions read_file_options(const Arguments& arguments) {
   FileOptions options{.format = read_format(arguments), .flatten = arguments.has("flatten")};
-  if (arguments.has("endian")) options.endian = read_choice(arguments, "endian", endians, Endian::little);
+  if (arguments.has("endian")) options.endian = read_choice(arguments, endian_option, Endian::little);
   if (const auto text = arguments.find("type")) {
     const NamedType named = parse_key_type(*text);
     options.type = named.type;
@@ -93,7 +91,9 @@ uint32_t read_threads(const Arguments& arguments) {
 }
 
 WhereOptions read_where_options(const Arguments& arguments) {
-  const BackendChoice backend = read_choice(arguments, "backend", backends, BackendChoice::automatic);
+  const bool says_gpu = arguments.find(backend_option.name) == "gpu";  // what many try
+  const BackendChoice backend =
+      says_gpu ? BackendChoice::cuda : read_choice(arguments, backend_option, BackendChoice::automatic);
   for (const std::string_view of_gpu : {"device", "gpu-memory"})
     if (backend == BackendChoice::cpu && arguments.has(of_gpu))
       throw UsageError(fmt::format("--{} is of GPUs, and --backend cpu uses none", of_gpu),

@@ -5,37 +5,34 @@
 #include "cli/arguments.hpp"
 #include "sweepsort.hpp"
 
-#include <array>
+#include <algorithm>
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace sweepsort::cli {
 
-/// Throws UsageError "OPTION TEXT: unknown", proposing the nearest of `known`.
-[[noreturn]] void refuse_choice(std::string_view option, std::string_view text,
-                                std::span<const std::string_view> known);
+/// The place of the option's value among its words; empty if it was not given. Throws UsageError, proposing the nearest.
+std::optional<size_t> read_word(const Arguments& arguments, const OptionSpec& option);
 
+/// Whether an option's words are the names of Value{0}, Value{1} and so on.
 template <class Value>
-struct Choice {
-  std::string_view name;
-  Value value;
-};
-
-/// The value of the option `name` among `choices`; `fallback` if it was not given.
-template <class Value, size_t count>
-Value read_choice(const Arguments& arguments, std::string_view name, const Choice<Value> (&choices)[count],
-                  Value fallback) {
-  const auto text = arguments.find(name);
-  if (!text) return fallback;
-  std::array<std::string_view, count> known;
-  for (size_t i = 0; i < count; ++i) {
-    if (choices[i].name == *text) return choices[i].value;
-    known[i] = choices[i].name;
+consteval bool are_names_of(const OptionSpec& option) {
+  std::string_view left = option.words;
+  for (uint8_t i = 0; !left.empty(); ++i) {
+    const std::string_view word = left.substr(0, left.find(' '));
+    if (word != name(static_cast<Value>(i))) return false;
+    left.remove_prefix(std::min(left.size(), word.size() + 1));
   }
-  refuse_choice(name, *text, known);
+  return true;
+}
+
+/// The value of an option whose words say Value{0}, Value{1} and so on; `fallback` if it was not given.
+template <class Value>
+Value read_choice(const Arguments& arguments, const OptionSpec& option, Value fallback) {
+  const auto place = read_word(arguments, option);
+  return place ? static_cast<Value>(*place) : fallback;
 }
 
 /// A whole number in [least, most].

@@ -1,6 +1,7 @@
 // progress.cpp - the progress thread.
 #include "cli/progress.hpp"
 
+#include "cli/option_groups.hpp"
 #include "cli/option_values.hpp"
 #include "cli/terminal.hpp"
 #include "cli/units.hpp"
@@ -36,9 +37,7 @@ std::string clock_time(double time_s) {
 }  // namespace
 
 ProgressWhen read_progress(const Arguments& arguments) {
-  constexpr Choice<ProgressWhen> choices[] = {
-      {"auto", ProgressWhen::automatic}, {"always", ProgressWhen::always}, {"never", ProgressWhen::never}};
-  return read_choice(arguments, "progress", choices,
+  return read_choice(arguments, progress_option,
                      arguments.has("quiet") ? ProgressWhen::never : ProgressWhen::automatic);
 }
 

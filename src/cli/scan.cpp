@@ -15,33 +15,31 @@
 namespace sweepsort::cli {
 namespace {
 
+constexpr OptionSpec op_option{"op", 0, Takes::value, "OP", "", "sum min max xor"};
+static_assert(are_names_of<ScanOp>(op_option));
+constexpr OptionSpec algorithm_option{
+    "algorithm",
+    0,
+    Takes::value,
+    "NAME",
+    "auto; GPU: lookback, shuffle, blelloch, blelloch-padded,\n"
+    "                            hillis-steele; CPU: threads, sequential",
+    "auto lookback shuffle blelloch blelloch-padded hillis-steele sequential threads"};
+static_assert(are_names_of<ScanAlgorithm>(algorithm_option));
+
 constexpr std::array scan_group{
     OptionSpec{"inclusive", 0, Takes::nothing, "", "element i takes part in result i (the default)"},
     OptionSpec{"exclusive", 0, Takes::nothing, "", "result i is of the elements before i"},
-    OptionSpec{"op", 0, Takes::value, "OP", "sum, min, max or xor", "sum min max xor"},
+    op_option,
     OptionSpec{"output-type", 0, Takes::value, "TYPE", "a wider type, with room for the sums", type_words},
     OptionSpec{"wrap", 0, Takes::nothing, "", "sums may wrap around (else that is an error)"},
-    OptionSpec{"algorithm", 0, Takes::value, "NAME",
-               "auto; GPU: lookback, shuffle, blelloch, blelloch-padded,\n"
-               "                            hillis-steele; CPU: threads, sequential",
-               "auto lookback shuffle blelloch blelloch-padded hillis-steele threads sequential"}};
+    algorithm_option};
 constexpr std::array output_group{output_option, force_option, in_place_option};
 constexpr std::array trust_group{
     OptionSpec{"no-verify", 0, Takes::nothing, "", "do not compare the results with sums of the input"},
     OptionSpec{"repeat", 0, Takes::value, "N", "scan N more times in memory, print a table of times"}};
 constexpr std::array<OptionGroup, 6> groups{file_group,   scan_group,  where_group,
                                             output_group, trust_group, talk_group};
-
-constexpr Choice<ScanOp> operators[] = {
-    {"sum", ScanOp::sum}, {"min", ScanOp::min}, {"max", ScanOp::max}, {"xor", ScanOp::bit_xor}};
-constexpr Choice<ScanAlgorithm> algorithms[] = {{"auto", ScanAlgorithm::automatic},
-                                                {"lookback", ScanAlgorithm::lookback},
-                                                {"shuffle", ScanAlgorithm::shuffle},
-                                                {"blelloch", ScanAlgorithm::blelloch},
-                                                {"blelloch-padded", ScanAlgorithm::blelloch_padded},
-                                                {"hillis-steele", ScanAlgorithm::hillis_steele},
-                                                {"threads", ScanAlgorithm::threads},
-                                                {"sequential", ScanAlgorithm::sequential}};
 
 std::optional<KeyType> read_output_type(const Arguments& arguments) {
   const auto text = arguments.find("output-type");
@@ -59,9 +57,9 @@ ScanFileOptions read_scan_options(const Arguments& arguments) {
   const ScanFileOptions options{
       .file = read_file_options(arguments),
       .where = read_where_options(arguments),
-      .op = read_choice(arguments, "op", operators, ScanOp::sum),
+      .op = read_choice(arguments, op_option, ScanOp::sum),
       .kind = arguments.has("exclusive") ? ScanKind::exclusive : ScanKind::inclusive,
-      .algorithm = read_choice(arguments, "algorithm", algorithms, ScanAlgorithm::automatic),
+      .algorithm = read_choice(arguments, algorithm_option, ScanAlgorithm::automatic),
       .output_type = read_output_type(arguments),
       .wrap = arguments.has("wrap"),
       .in_place = arguments.has("in-place"),

@@ -20,9 +20,14 @@
 namespace sweepsort::cli {
 namespace {
 
+constexpr OptionSpec algorithm_option{"algorithm", 0, Takes::value, "NAME", "", "auto radix counting"};
+static_assert(are_names_of<SortAlgorithm>(algorithm_option));
+constexpr OptionSpec validate_option{
+    "validate",   0, Takes::value, "REFEREE", "thrust: sort again with it and compare every element",
+    "none thrust"};
+
 constexpr std::array sort_group{
-    reverse_option,
-    OptionSpec{"algorithm", 0, Takes::value, "NAME", "auto, radix or counting", "auto radix counting"},
+    reverse_option, algorithm_option,
     OptionSpec{"merge", 0, Takes::nothing, "", "the inputs are sorted already: merge them"}};
 constexpr std::array result_group{
     OptionSpec{"unique", 'u', Takes::nothing, "", "write each key once"},
@@ -47,17 +52,11 @@ constexpr std::array memory_group{
 constexpr std::array output_group{output_option, force_option, in_place_option};
 constexpr std::array trust_group{
     OptionSpec{"no-verify", 0, Takes::nothing, "", "do not check order and fingerprint of the result"},
-    OptionSpec{"validate", 0, Takes::value, "REFEREE", "thrust: sort again with it and compare every element",
-               "none thrust"},
+    validate_option,
     OptionSpec{"repeat", 0, Takes::value, "N", "sort the loaded data N more times, print a table of times"}};
 
 constexpr std::array<OptionGroup, 8> groups{file_group,   sort_group,   result_group, devices_group,
                                             memory_group, output_group, trust_group,  talk_group};
-
-constexpr Choice<SortAlgorithm> algorithms[] = {{"auto", SortAlgorithm::automatic},
-                                                {"radix", SortAlgorithm::radix},
-                                                {"counting", SortAlgorithm::counting}};
-constexpr Choice<Referee> referees[] = {{"none", Referee::none}, {"thrust", Referee::thrust}};
 
 SortResult read_result(const Arguments& arguments) {
   if (arguments.has("unique") && arguments.has("argsort"))
@@ -79,23 +78,22 @@ SortFileOptions read_sort_options(const Arguments& arguments) {
   if (arguments.has("merge") && arguments.has("algorithm"))
     throw UsageError("--merge and --algorithm contradict each other",
                      "merging sorts nothing: leave --algorithm out");
-  SortFileOptions options{
-      .file = read_file_options(arguments),
-      .where = read_where_options(arguments),
-      .memory = read_memory(arguments),
-      .order = arguments.has("reverse") ? Order::descending : Order::ascending,
-      .algorithm = read_choice(arguments, "algorithm", algorithms, SortAlgorithm::automatic),
-      .result = read_result(arguments),
-      .counts_output = arguments.find("counts").value_or(""),
-      .values = arguments.find("values").value_or(""),
-      .values_output = arguments.find("values-output").value_or(""),
-      .inputs_are_sorted = arguments.has("merge"),
-      .plan_only = arguments.has("dry-run"),
-      .in_place = arguments.has("in-place"),
-      .overwrite = arguments.has("force"),
-      .verify = !arguments.has("no-verify"),
-      .referee = read_choice(arguments, "validate", referees, Referee::none),
-      .repeat = read_repeat(arguments)};
+  SortFileOptions options{.file = read_file_options(arguments),
+                          .where = read_where_options(arguments),
+                          .memory = read_memory(arguments),
+                          .order = arguments.has("reverse") ? Order::descending : Order::ascending,
+                          .algorithm = read_choice(arguments, algorithm_option, SortAlgorithm::automatic),
+                          .result = read_result(arguments),
+                          .counts_output = arguments.find("counts").value_or(""),
+                          .values = arguments.find("values").value_or(""),
+                          .values_output = arguments.find("values-output").value_or(""),
+                          .inputs_are_sorted = arguments.has("merge"),
+                          .plan_only = arguments.has("dry-run"),
+                          .in_place = arguments.has("in-place"),
+                          .overwrite = arguments.has("force"),
+                          .verify = !arguments.has("no-verify"),
+                          .referee = read_choice(arguments, validate_option, Referee::none),
+                          .repeat = read_repeat(arguments)};
   if (const auto text = arguments.find("values-type"))
     options.values_type = parse_key_type(*text, "--values-type").type;
   return options;
