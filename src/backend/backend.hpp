@@ -1,9 +1,9 @@
 // backend.hpp - what every place that can sort and scan offers: put keys in, sort, get them out.
 //
 // The pipeline (files) and the library (spans) drive a backend through this interface alone;
-// cpu/cpu_backend.cpp and cuda.cu implement it. A backend owns its memory. Data goes in and out by chunks, in any
-// order, from several threads at once, so that reading, copying to the device, digesting, copying back and
-// writing overlap without the caller arranging it.
+// cpu/cpu_backend.cpp and cuda.cu implement it. A backend owns its memory. Data goes in and out by chunks, in
+// any order, from several threads at once, so that reading, copying to the device, digesting, copying back
+// and writing overlap without the caller arranging it.
 #pragma once
 
 #include "backend/scan_session.hpp"
@@ -150,7 +150,8 @@ class Backend {
                                      uint32_t runs) = 0;
 };
 
-/// Backend::sort by way of begin_sort. `before_writing` is called when all is sorted and the spans are about to change.
+/// Backend::sort by way of begin_sort. `before_writing` is called when all is sorted and the spans are about
+/// to change.
 SortSummary sort_by_session(Backend& backend, std::span<std::byte> keys, std::span<std::byte> values,
                             const SortJob& job, const std::function<void()>& before_writing = {});
 

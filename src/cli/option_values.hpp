@@ -13,7 +13,8 @@
 
 namespace sweepsort::cli {
 
-/// The place of the option's value among its words; empty if it was not given. Throws UsageError, proposing the nearest.
+/// The place of the option's value among its words; empty if it was not given. Throws UsageError, proposing
+/// the nearest.
 std::optional<size_t> read_word(const Arguments& arguments, const OptionSpec& option);
 
 /// Whether an option's words are the names of Value{0}, Value{1} and so on.

@@ -44,7 +44,8 @@ struct RepeatTimes {
 /// `bytes` are what a run must move at least, and `bandwidth` counts them in the same way.
 RepeatTimes repeat_times(std::vector<double> times_s, uint64_t elements, uint64_t bytes, double bandwidth);
 
-/// The names that a command's schema has for what is counted, for the bandwidth of the device and for the share of it.
+/// The names that a command's schema has for what is counted, for the bandwidth of the device and for the
+/// share of it.
 struct RepeatNames {
   std::string_view elements, bandwidth, share;
 };

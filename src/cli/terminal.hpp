@@ -6,8 +6,9 @@
 
 namespace sweepsort::cli {
 
-/// Opens /dev/null on each of the descriptors 0, 1, 2 that the parent closed, the wrong way round: otherwise the output
-/// file would become descriptor 1 or 2 and take in our messages. Using such a descriptor fails with EBADF.
+/// Opens /dev/null on each of the descriptors 0, 1, 2 that the parent closed, the wrong way round: otherwise
+/// the output file would become descriptor 1 or 2 and take in our messages. Using such a descriptor fails
+/// with EBADF.
 void keep_standard_descriptors();
 
 /// As many open files as the system grants: each input is one or two, and a sort may have thousands.

@@ -25,7 +25,8 @@ struct Slot {
 };
 static_assert(std::atomic<SlotState>::is_always_lock_free, "a signal handler reads it");
 
-// Two outputs a sort, as most, need two slots; a program that sorts in many threads at once gets an error beyond this.
+// Two outputs a sort, as most, need two slots; a program that sorts in many threads at once gets an error
+// beyond this.
 std::array<Slot, 64> slots;
 
 }  // namespace

@@ -1,7 +1,7 @@
 // check_file.cpp - one read of a file in constant memory: order, extremes, distinct keys, fingerprint.
 //
-// A few threads read it, a chunk at a time; what a chunk says of itself is kept in a few words and put together in the order
-// of the chunks at the end.
+// A few threads read it, a chunk at a time; what a chunk says of itself is kept in a few words and put
+// together in the order of the chunks at the end.
 #include "core/clock.hpp"
 #include "core/key_bits.hpp"
 #include "core/key_text.hpp"

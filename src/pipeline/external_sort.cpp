@@ -227,7 +227,8 @@ void ExternalSort::merge(RecordSink& sink, const MovedFunction& moved) {
   merge_group(0, runs_.size(), [&](SortSession& session, uint64_t first, uint64_t count) {
     sink.store(session, first, count, moved);
   });
-  // Here, as it is a part of the pass: where ext4 discards what is freed, at once, a file in pieces takes seconds.
+  // Here, as it is a part of the pass: where ext4 discards what is freed, at once, a file in pieces takes
+  // seconds.
   runs_.clear();
   store_.reset();
 }

@@ -41,7 +41,8 @@ WhereOptions where_for(ScanAlgorithm algorithm, const WhereOptions& where);
 
 /// Throws UsageError if the input is to be passed through more than once and cannot be.
 void require_file_to_repeat(const ChunkReader& input, uint32_t repeat);
-/// Throws Error if the `bytes` that --repeat holds are more than there is room for, unless they lie on a device.
+/// Throws Error if the `bytes` that --repeat holds are more than there is room for, unless they lie on a
+/// device.
 void require_memory_to_repeat(const StreamEnvironment& environment, const Backend& backend,
                               const ChunkReader& input, Bytes bytes);
 

@@ -48,8 +48,8 @@ class Schedule {
   bool keeps_lane() { return (random_() & 255) < habits_.keep_lane; }
   bool parks() { return (random_() & 255) < habits_.park; }
   bool sets_aside() { return habits_.set_aside != 0 && (random_() & 255) < habits_.set_aside; }
-  /// One draw for a block, a warp of it and a lane of that: each time the first ready one from where the dice point on.
-  /// Everybody who is ready has a chance; behind a gap it is a better one.
+  /// One draw for a block, a warp of it and a lane of that: each time the first ready one from where the dice
+  /// point on. Everybody who is ready has a chance; behind a gap it is a better one.
   void roll() { dice_ = random_(); }
   uint32_t choose_block(uint64_t ready, uint32_t current) {
     if ((ready >> current & 1) != 0 && (dice_ & 255) < habits_.keep_block) return current;

@@ -2,8 +2,8 @@
 // uses.
 #pragma once
 
-// Every lane passes through here at each step, and the kernels around it are compiled without optimisation under sanitizers
-// (tests/CMakeLists.txt): this takes a tenth off their time.
+// Every lane passes through here at each step, and the kernels around it are compiled without optimisation
+// under sanitizers (tests/CMakeLists.txt): this takes a tenth off their time.
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC push_options
 #pragma GCC optimize("O2")
