@@ -13,6 +13,7 @@
 #include "kernels/msd_sample.cuh"
 #include "kernels/msd_survey.cuh"
 #include "kernels/ptx.cuh"
+#include "kernels/tickets.cuh"
 #include "kernels/value_table.cuh"
 
 #include <cuda_runtime.h>
@@ -100,7 +101,6 @@ struct FinderShared {
   alignas(16) AtomicWord<Bits> values[finder_slots];  // zero: free
   alignas(16) uint32_t seen[finder_slots];
   uint32_t warp_sums[threads / warp_threads];
-  uint32_t is_last;
 };
 
 /// One of `finders` blocks, all of whose threads call everything.
@@ -148,17 +148,6 @@ class Finder {
     if (listed != 0) atomicAdd(&plan_.frequent, listed);
   }
 
-  /// Whether all other blocks have listed theirs.
-  __device__ __forceinline__ bool is_last() {
-    __syncthreads();
-    if (threadIdx.x == 0) {
-      const DeviceAtomic<uint32_t> finished(plan_.finished_finders);
-      shared_.is_last = finished.fetch_add(1, cuda::memory_order_acq_rel) + 1 == finders;
-    }
-    __syncthreads();
-    return shared_.is_last != 0;
-  }
-
  private:
   /// A table that overflows is not used.
   __device__ __forceinline__ void list(Bits key, uint32_t& slot, uint32_t& listed) {
@@ -186,9 +175,9 @@ __global__ __launch_bounds__(threads) void find_frequent_kernel(Task<Bits> task,
   if (!plan->looks_for_frequent) return;
   Finder<Bits> finder(shared_memory<FinderShared<Bits>>(), task, *plan, *table);
   finder.list_own_values(sample);
-  if (!finder.is_last()) return;
+  if (!completes(plan->finished_finders, 1, finders)) return;
   const uint32_t listed = plan->frequent;
-  __syncthreads();  // all have seen it, and whether they are the last
+  __syncthreads();  // all have seen it
   if (listed == 0) return;
   const bool pays = listed <= value_table::most_values &&
                     Survey<Bits>(shared_memory<Shared<Bits>>(), task, *plan, *table).divide_rest();

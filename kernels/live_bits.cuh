@@ -38,7 +38,6 @@ struct State {
 template <class Bits, uint32_t threads>
 struct Shared {
   uint32_t next_row[2];
-  uint32_t plans;
   union {
     digest_detail::Shared<Bits, portable_digest_shared_bytes> counts;
     plan_detail::Shared<threads> plan;
@@ -73,16 +72,11 @@ class Packer {
     const uint32_t counted = for_drawn_rows(&state_.count_tickets, rows, shared_.next_row,
                                             [&](uint32_t row) { count_row(uint64_t{row} * row_keys); });
     if (counted != 0) digest_detail::add_counters(shared_.counts, state_.histogram);
-    __syncthreads();
-    if (threadIdx.x == 0) {
-      const DeviceAtomic<uint32_t> all(state_.rows_counted);
-      shared_.plans = counted != 0 && all.fetch_add(counted, cuda::memory_order_acq_rel) + counted == rows;
-    }
-    __syncthreads();
-    if (shared_.plans) plan_passes();
+    const bool plans = counted != 0 && completes(state_.rows_counted, counted, rows);
+    if (plans) plan_passes();
     if (threadIdx.x == 0) {
       const DeviceAtomic<uint32_t> is_planned(state_.is_planned);
-      if (shared_.plans) is_planned.store(1, cuda::memory_order_release);
+      if (plans) is_planned.store(1, cuda::memory_order_release);
       while (is_planned.load(cuda::memory_order_acquire) == 0) {
       }
     }

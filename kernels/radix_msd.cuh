@@ -37,6 +37,7 @@
 #include "kernels/rearrange.cuh"
 #include "kernels/sort_arrays.cuh"
 #include "kernels/splitters.cuh"
+#include "kernels/tickets.cuh"
 #include "kernels/uncounted_partition.cuh"
 #include "kernels/value_codes.cuh"
 #include "kernels/value_table.cuh"
@@ -168,7 +169,6 @@ union CountValuesShared {
   frequent_detail::Shared<Bits> frequent;
   value_table::OrderShared<Bits> order;
   codes_detail::Shared codes;
-  uint32_t is_last;
 };
 
 /// Few values are counted, all of them; or frequent ones, and the other keys go to `rest`. The last block to
@@ -186,15 +186,8 @@ __global__ __launch_bounds__(value_table::threads) void count_values_kernel(
   else
     few_detail::count_few(keys, count, plan, shared.few, table);
 
-  __syncthreads();
-  if (threadIdx.x == 0) {
-    const DeviceAtomic<uint32_t> finished(expansion->finished_blocks);
-    shared.is_last = finished.fetch_add(1, cuda::memory_order_acq_rel) + 1 == gridDim.x;
-  }
-  __syncthreads();
-  const bool is_last = shared.is_last != 0;
-  __syncthreads();
-  if (!is_last || (!plan->has_few_values() && plan->frequent == 0)) return;
+  if (!completes(expansion->finished_blocks, 1, gridDim.x)) return;
+  if (!plan->has_few_values() && plan->frequent == 0) return;
   value_table::order_values(table, map, shared.order, plan, listed, expansion);
   __syncthreads();
   if (codes.plan != nullptr && plan->has_few_values())

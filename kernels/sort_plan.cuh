@@ -334,7 +334,6 @@ template <class Bits>
 struct PlanShared {
   using Samples = std::conditional_t<sizeof(Bits) == 8, leading_detail::ApartShared<Bits>, NoSamples>;
   Shared<digit_values> block;
-  uint32_t is_last;
   uint32_t asks_for_few;
   uint32_t may_lead;
   KeyFacts<Bits> facts;
@@ -373,12 +372,7 @@ __global__ __launch_bounds__(digit_values) void plan_kernel(const Digest<Bits>* 
   const uint64_t keys =
       scan_into_offsets(own, sizeof(Bits) == 1 ? map.from_ordered(static_cast<Bits>(digit)) : digit);
   describe_digits(keys, task.count, shared.block, result->passes[own]);
-  if (digit == 0) {
-    const DeviceAtomic<uint32_t> finished(result->finished_blocks);
-    shared.is_last = finished.fetch_add(1, cuda::memory_order_acq_rel) + 1 == digit_places<Bits>;
-  }
-  __syncthreads();
-  if (!shared.is_last) return;
+  if (!completes(result->finished_blocks, 1, digit_places<Bits>)) return;
   SortPlan<Bits>& plan = shared.plan;
   copy(*result, plan);
   if (digit == digit_values - 1) shared.facts = *digest;

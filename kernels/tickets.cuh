@@ -1,5 +1,5 @@
-// tickets.cuh - blocks draw the numbers of what they work on, so that a lower number is of a block that is running, or
-// has run; and the atomics that blocks share memory by.
+// tickets.cuh - blocks draw the numbers of what they work on, so that a lower number is of a block that is
+// running, or has run, and count what is done; and the atomics that they share memory by.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -19,8 +19,17 @@ __device__ __forceinline__ uint32_t draw_ticket(uint32_t* tickets) {
   return DeviceAtomic<uint32_t>(*tickets).fetch_add(1, cuda::memory_order_relaxed);
 }
 
-/// Calls body(row) for rows that the block draws until all `rows` are drawn, and returns how many it got. The next
-/// one is drawn while one is worked on. `next_row`: shared memory.
+/// Adds this block's `mine` to `done` of all blocks, and tells the one that makes `all` of it: it sees what
+/// the others wrote before. The whole block calls it.
+__device__ __forceinline__ bool completes(uint32_t& done, uint32_t mine, uint32_t all) {
+  __syncthreads();
+  const bool is_last = threadIdx.x == 0 &&
+                       DeviceAtomic<uint32_t>(done).fetch_add(mine, cuda::memory_order_acq_rel) + mine == all;
+  return __syncthreads_or(is_last) != 0;
+}
+
+/// Calls body(row) for rows that the block draws until all `rows` are drawn, and returns how many it got. The
+/// next one is drawn while one is worked on. `next_row`: shared memory.
 template <class Body>
 __device__ __forceinline__ uint32_t for_drawn_rows(uint32_t* tickets, uint32_t rows, uint32_t (&next_row)[2],
                                                    Body body) {

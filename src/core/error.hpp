@@ -26,7 +26,8 @@ class UsageError : public Error {
   using Error::Error;
 };
 
-/// What the input holds cannot be done with what is asked for, or somebody changes it meanwhile: no backend would fare better.
+/// What the input holds cannot be done with what is asked for, or somebody changes it meanwhile: no backend
+/// would fare better.
 class InputError : public Error {
  public:
   using Error::Error;
