@@ -9,6 +9,8 @@
 #include "core/team.hpp"
 #include "pipeline/chunk_reader.hpp"
 #include "pipeline/key_scan.hpp"
+#include "pipeline/phase_clock.hpp"
+#include "pipeline/stream_run.hpp"
 #include "sweepsort.hpp"
 
 #include <algorithm>
@@ -129,26 +131,21 @@ class Checker {
   SmallKeys seen_;
 };
 
-void read_all(ChunkReader& reader, const CheckOptions& options, Checker& checker) {
+void read_all(ChunkReader& reader, const CheckOptions& options, Checker& checker,
+              const MovedFunction& moved) {
   reader.start(chunk_bytes);
-  const uint64_t total = reader.is_stream() ? 0 : reader.layout().data_bytes();
-  std::vector<std::unique_ptr<Desk>> desks(std::min(threads_or_all(options.threads), most_workers));
-  std::mutex mutex;
-  uint64_t done = 0;
+  std::vector<std::unique_ptr<Desk>> desks(
+      stream_workers(threads_or_all(options.threads), most_workers, reader.chunks()));
   const auto turn = [&](uint32_t worker, uint64_t index) {
     if (!desks[worker]) desks[worker] = std::make_unique<Desk>();
+    const auto place = [&](size_t) { return desks[worker]->buffer(); };
     ReadChunk chunk;
-    if (!reader.read(
-            index, [&](size_t) { return desks[worker]->buffer(); }, chunk))
-      return false;
+    if (!reader.read(index, place, chunk)) return false;
     checker.add(chunk.first_element, chunk.bytes, desks[worker]->seen);
-    const std::lock_guard lock(mutex);
-    done += chunk.bytes.size();
-    if (options.progress) options.progress(Phase::read, done, total);
+    moved(chunk.bytes.size());
     return true;
   };
-  parallel_turns(static_cast<uint32_t>(std::min<uint64_t>(desks.size(), reader.chunks())), turn,
-                 [&] { reader.cancel(); });
+  parallel_turns(static_cast<uint32_t>(desks.size()), turn, [&] { reader.cancel(); });
   for (const auto& desk : desks)
     if (desk) checker.merge(desk->seen);
   reader.finish();
@@ -163,7 +160,10 @@ CheckReport check_file(const std::string& input, const CheckOptions& options) {
     for (const std::string& line : reader.layout().notes) options.log(line);
   // Two bitsets and the list of stretches: too much for a stack.
   const auto checker = std::make_unique<Checker>(reader.layout().type, options.order);
-  read_all(reader, options, *checker);
+  std::vector<PhaseTime> phases;
+  PhaseClock(phases, options.progress)
+      .run(Phase::read, reader.is_stream() ? 0 : reader.layout().data_bytes(),
+           [&](const MovedFunction& moved) { read_all(reader, options, *checker, moved); });
   CheckReport report = checker->report();
   report.format = reader.layout().format;
   report.total_s = seconds_since(start);
