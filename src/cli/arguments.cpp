@@ -46,8 +46,9 @@ std::string quoted_name(const std::exception& error) {
   for (const OptionSpec& option : options) dashed_names.push_back(dashed(option.name));
   const std::vector<std::string_view> candidates(dashed_names.begin(), dashed_names.end());
   const std::string nothing_near = "-h lists the options";
-  throw UsageError("unknown option " + dashed(name),
-                   name.size() == 1 ? nothing_near : suggestion_hint(dashed(name), candidates, nothing_near));
+  throw UnknownOption(dashed(name), name.size() == 1
+                                        ? nothing_near
+                                        : suggestion_hint(dashed(name), candidates, nothing_near));
 }
 
 cxxopts::Options cxxopts_options(std::span<const OptionSpec> options) {
@@ -92,12 +93,6 @@ cxxopts::ParseResult parse(std::span<const OptionSpec> options, std::span<const 
   }
 }
 
-bool is_option(std::string_view word, std::span<const OptionSpec> options) {
-  return std::ranges::any_of(options, [&](const OptionSpec& option) {
-    return word == dashed(option.name) || (option.letter && word == dashed({&option.letter, 1}));
-  });
-}
-
 void check_value(const OptionSpec& option, const std::string& value, std::span<const OptionSpec> options) {
   const std::string name = dashed(option.name);
   if (is_option(value, options))
@@ -113,6 +108,12 @@ void check_value(const OptionSpec& option, const std::string& value, std::span<c
 }
 
 }  // namespace
+
+bool is_option(std::string_view word, std::span<const OptionSpec> options) {
+  return std::ranges::any_of(options, [&](const OptionSpec& option) {
+    return word == dashed(option.name) || (option.letter && word == dashed({&option.letter, 1}));
+  });
+}
 
 Arguments::Arguments(std::span<const OptionGroup> groups, std::span<const std::string> words) {
   const std::vector<OptionSpec> options = all_options(groups);

@@ -1,12 +1,15 @@
 // arguments.hpp - a subcommand's options as data, and the parsed command line.
 #pragma once
 
+#include "core/error.hpp"
+
 #include <cstdint>
 #include <map>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace sweepsort::cli {
@@ -29,11 +32,18 @@ std::vector<std::string_view> words_of(const OptionSpec& option);
 
 using OptionGroup = std::span<const OptionSpec>;
 
+/// An option that is none of the command's. `dashed`: as typed, "--name" or "-n".
+struct UnknownOption : UsageError {
+  UnknownOption(std::string dashed, std::string hint)
+      : UsageError("unknown option " + dashed, std::move(hint)), option(std::move(dashed)) {}
+  std::string option;
+};
+
 /// What the user typed after the subcommand's name, checked against its options: each is known, given
 /// once and has a value exactly where it takes one. What the values mean is the command's business.
 class Arguments {
  public:
-  /// Throws UsageError.
+  /// Throws UsageError; of these, UnknownOption.
   Arguments(std::span<const OptionGroup> groups, std::span<const std::string> words);
 
   bool has(std::string_view name) const { return values_.contains(name); }
@@ -47,6 +57,9 @@ class Arguments {
   std::map<std::string, std::vector<std::string>, std::less<>> values_;
   std::vector<std::string> positionals_;
 };
+
+/// Whether `word` is "--name", or "-n", of one of the options.
+bool is_option(std::string_view word, std::span<const OptionSpec> options);
 
 /// Whether one of the words asks for help.
 bool asks_for_help(std::span<const std::string> words);

@@ -8,6 +8,7 @@
 #include "core/suggest.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -23,19 +24,42 @@ namespace {
 constexpr std::array commands{&sort_command,  &scan_command,     &min_command,
                               &check_command, &generate_command, &info_command};
 
+/// What people call what a command does with an option.
+struct OtherName {
+  std::string_view name, here;
+};
+constexpr OtherName other_names[] = {
+    {"max", "min --max"},          {"argmin", "min --index"}, {"argmax", "min --max --index"},
+    {"merge", "sort --merge"},     {"unique", "sort -u"},     {"uniq", "sort -u"},
+    {"argsort", "sort --argsort"}, {"sum", "scan"},           {"cumsum", "scan"},
+    {"verify", "check"},           {"random", "generate"},
+};
+
 const Command& wanted_command(const std::string& word) {
-  const Command* command = find_command(word);
-  if (!command) {
-    constexpr std::array<std::string_view, 2> options{"--help", "--version"};
-    if (word.starts_with('-'))
-      throw UsageError("unknown option " + word,
-                       suggestion_hint(word, options, "'sweepsort help' says more"));
-    std::vector<std::string_view> names{"help", "--version"};
-    for (const Command* known : commands) names.push_back(known->name);
-    throw UsageError("unknown command '" + word + "'",
-                     suggestion_hint(word, names, "'sweepsort help' lists them"));
-  }
-  return *command;
+  if (const Command* command = find_command(word)) return *command;
+  constexpr std::array<std::string_view, 2> options{"--help", "--version"};
+  if (word.starts_with('-'))
+    throw UsageError("unknown option " + word, suggestion_hint(word, options, "'sweepsort help' says more"));
+  const std::string unknown = fmt::format("unknown command '{}'", word);
+  for (const OtherName& other : other_names)
+    if (word == other.name) throw UsageError(unknown, fmt::format("that is 'sweepsort {}'", other.here));
+  std::vector<std::string_view> names{"help", "--version"};
+  for (const Command* known : commands) names.push_back(known->name);
+  throw UsageError(unknown, suggestion_hint(word, names, "'sweepsort help' lists them"));
+}
+
+/// The hint for an option that another command has says whose it is.
+Arguments arguments_of(const Command& command, std::span<const std::string> words) try {
+  return Arguments(command.options, words);
+} catch (const UnknownOption& error) {
+  std::vector<std::string_view> owners;
+  for (const Command* other : commands)
+    if (std::ranges::any_of(other->options,
+                            [&](OptionGroup group) { return is_option(error.option, group); }))
+      owners.push_back(other->name);
+  if (owners.empty()) throw;
+  throw UsageError(error.what(), fmt::format("{} is an option of {}; -h lists those of {}", error.option,
+                                             fmt::join(owners, ", "), command.name));
 }
 
 ExitCode run(std::span<const std::string> words, std::string& where) {
@@ -45,13 +69,14 @@ ExitCode run(std::span<const std::string> words, std::string& where) {
   const bool for_help = first == "help" || first == "-h" || first == "--help";
   if (for_help && (words.size() == 1 || words[1] == "help" || asks_for_help(words.subspan(1))))
     return answer(fmt::format("{}\nexit codes:\n{}", overview(), exit_codes)), ExitCode::done;
+  if (for_help && words.size() > 2) throw UsageError(fmt::format("{} explains one command at a time", first));
   if (for_help)
     for (const Document& document : documents())
       if (words[1] == fmt::format("--{}", document.name)) return answer(document.text()), ExitCode::done;
   const Command& command = wanted_command(for_help ? words[1] : first);
   if (for_help || asks_for_help(words.subspan(1))) return answer(command_help(command)), ExitCode::done;
   where = command.name;
-  const Arguments arguments(command.options, words.subspan(1));
+  const Arguments arguments = arguments_of(command, words.subspan(1));
   if (arguments.has("help")) return answer(command_help(command)), ExitCode::done;  // -vh
   return command.run(arguments);
 }
