@@ -1,9 +1,10 @@
-// cpu_pass_runner.cpp - measures scans and searches on the CPU by the steady clock, in rounds: run 1 of every
-// algorithm, run 2 of every algorithm, ... Outputs are poisoned before each run and verified behind it.
+// cpu_pass_runner.cpp - measures scans and searches on the CPU by the steady clock, in rounds. Outputs are
+// poisoned before each run and verified behind it.
 #include "backend/backend.hpp"
 #include "backend/cpu/copy_bandwidth.hpp"
 #include "bench/host_pass.hpp"
 #include "bench/pass_runner.hpp"
+#include "bench/rounds.hpp"
 #include "bench/statistics.hpp"
 #include "core/page_array.hpp"
 #include "core/team.hpp"
@@ -99,13 +100,8 @@ class CpuPassRunner final : public PassRunner {
       fill_pass_input(what, options_.seed, options_.threads, {in_.data(), most_bytes(cases_, what.type)});
       loaded_ = what;
     }
-    std::vector<Contender> contenders = enter(what);
-    for (uint32_t round = 0; round < options_.repeat; ++round)
-      for (Contender& contender : contenders)
-        if (contender.spent_s < options_.row_limit_s) measure(contender);
-    std::vector<PassRow> rows;
-    for (Contender& contender : contenders) rows.push_back(std::move(contender.row));
-    return rows;
+    return measure_in_rounds(enter(what), options_,
+                             [this](Contender& contender) { return run_once(contender); });
   }
 
  private:
@@ -155,12 +151,6 @@ class CpuPassRunner final : public PassRunner {
       std::ranges::fill(bytes.subspan(first, slice_begin(bytes.size(), thread + 1, threads_) - first),
                         std::byte{poison});
     });
-  }
-
-  void measure(Contender& contender) {
-    const double one_pass_s = run_once(contender);
-    contender.row.runs_s.push_back(one_pass_s);
-    contender.spent_s += one_pass_s * static_cast<double>(contender.row.batch);
   }
 
   PassOptions options_;

@@ -1,6 +1,7 @@
 // cpu_runner.cpp - measures the CPU's sorts by the steady clock, in rounds like the GPU's, every output
 // verified.
 #include "bench/host_peer.hpp"
+#include "bench/rounds.hpp"
 #include "bench/sort_runner.hpp"
 #include "bench/statistics.hpp"
 #include "bench/verify.hpp"
@@ -80,13 +81,8 @@ class CpuRunner final : public SortRunner {
     fill_all(*find_distribution(what.distribution), what.type, what.seed, keys_in_.first(what.keys_bytes()),
              options_.threads);
     number_values(what, values_in_.first(what.values_bytes()));
-    std::vector<Contender> contenders = enter(what);
-    for (uint32_t round = 0; round < options_.repeat; ++round)
-      for (Contender& contender : contenders)
-        if (contender.spent_s < options_.row_limit_s) measure(contender);
-    std::vector<SortRow> rows;
-    for (Contender& contender : contenders) rows.push_back(std::move(contender.row));
-    return rows;
+    return measure_in_rounds(enter(what), options_,
+                             [this](Contender& contender) { return run_batch(contender); });
   }
 
  private:
@@ -124,11 +120,10 @@ class CpuRunner final : public SortRunner {
   }
 
   /// One run is the mean of a batch: a clock cannot time a few microseconds, but it can time many of them.
-  void measure(Contender& contender) {
+  double run_batch(Contender& contender) {
     double batch_s = 0;
     for (uint64_t i = 0; i < contender.row.batch; ++i) batch_s += run_once(contender);
-    contender.row.runs_s.push_back(batch_s / static_cast<double>(contender.row.batch));
-    contender.spent_s += batch_s;
+    return batch_s / static_cast<double>(contender.row.batch);
   }
 
   SortBenchOptions options_;

@@ -1,11 +1,11 @@
-// cuda_pass_runner.cu - measures the GPU's scans and searches by CUDA events, in rounds: run 1 of every
-// algorithm, run 2 of every algorithm, ... so that a change of the clock rate meets them all. Outputs are
+// cuda_pass_runner.cu - measures the GPU's scans and searches by CUDA events, in rounds. Outputs are
 // poisoned outside the timed region, and every run's is verified.
 #include "bench/cuda_graph.cuh"
 #include "bench/device_pass.hpp"
 #include "bench/device_place.hpp"
 #include "bench/host_pass.hpp"
 #include "bench/pass_runner.hpp"
+#include "bench/rounds.hpp"
 #include "bench/statistics.hpp"
 #include "core/bytes.hpp"
 #include "core/error.hpp"
@@ -72,13 +72,8 @@ class CudaPassRunner final : public PassRunner {
 
   std::vector<PassRow> run(const PassCase& what) override {
     load(what);
-    std::vector<Contender> contenders = enter(what);
-    for (uint32_t round = 0; round < options_.repeat; ++round)
-      for (Contender& contender : contenders)
-        if (contender.spent_s < options_.row_limit_s) measure(contender);
-    std::vector<PassRow> rows;
-    for (Contender& contender : contenders) rows.push_back(std::move(contender.row));
-    return rows;
+    return measure_in_rounds(enter(what), options_,
+                             [this](Contender& contender) { return run_once(contender); });
   }
 
  private:
@@ -172,12 +167,6 @@ class CudaPassRunner final : public PassRunner {
     });
     if (!contender.peer->is_right(what, contender.arrays, stream_.get())) contender.row.verified = false;
     return batch_s / static_cast<double>(contender.row.batch);
-  }
-
-  void measure(Contender& contender) {
-    const double one_pass_s = run_once(contender);
-    contender.row.runs_s.push_back(one_pass_s);
-    contender.spent_s += one_pass_s * static_cast<double>(contender.row.batch);
   }
 
   /// Whether a short scan's result is the standard library's: the check on the GPU and the scans might share

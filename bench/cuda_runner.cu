@@ -1,11 +1,11 @@
-// cuda_runner.cu - measures device sorts by CUDA events, in rounds: run 1 of every peer, run 2 of every peer,
-// ... so that a change of the clock rate meets them all. Inputs are restored and outputs poisoned outside the
-// timed region, and every run's output is compared with the referee's.
+// cuda_runner.cu - measures device sorts by CUDA events, in rounds. Inputs are restored and outputs
+// poisoned outside the timed region, and every run's output is compared with the referee's.
 #include "bench/cub_sort.hpp"
 #include "bench/cuda_graph.cuh"
 #include "bench/device_check.hpp"
 #include "bench/device_peer.hpp"
 #include "bench/device_place.hpp"
+#include "bench/rounds.hpp"
 #include "bench/sort_runner.hpp"
 #include "bench/statistics.hpp"
 #include "core/bytes.hpp"
@@ -86,13 +86,8 @@ class CudaRunner final : public SortRunner {
     Workspace pool{pool_.span()};
     memory_ = lay_out(what, workspace_bytes(what), pool);
     prepare(what);
-    std::vector<Contender> contenders = enter(what);
-    for (uint32_t round = 0; round < options_.repeat; ++round)
-      for (Contender& contender : contenders)
-        if (contender.spent_s < options_.row_limit_s) measure(contender);
-    std::vector<SortRow> rows;
-    for (Contender& contender : contenders) rows.push_back(std::move(contender.row));
-    return rows;
+    return measure_in_rounds(enter(what), options_,
+                             [this](Contender& contender) { return run_once(contender); });
   }
 
  private:
@@ -100,16 +95,6 @@ class CudaRunner final : public SortRunner {
   static const SortBenchOptions& selected(const SortBenchOptions& options) {
     select_device(options.device);
     return options;
-  }
-
-  template <class F>
-  double timed(F&& enqueue) {
-    stream_.synchronize();
-    begin_.record(stream_);
-    enqueue();
-    end_.record(stream_);
-    end_.synchronize();
-    return end_.seconds_since(begin_);
   }
 
   size_t workspace_bytes(const SortCase& what) const {
@@ -203,7 +188,8 @@ class CudaRunner final : public SortRunner {
         check(cudaMemcpyAsync(memory_.keys_out.data() + at, memory_.keys_in.data(), what.keys_bytes(),
                               cudaMemcpyDeviceToDevice, stream_.get()));
     }
-    const double batch_s = timed([&] {
+    stream_.synchronize();
+    const double batch_s = timer_.timed(stream_, [&] {
       if (contender.graph.get() != nullptr)
         contender.graph.launch(stream_);
       else
@@ -212,12 +198,6 @@ class CudaRunner final : public SortRunner {
     if (!is_right(what, contender.peer->float_order, memory_.keys_out.data() + last_slot))
       contender.row.verified = false;
     return batch_s / static_cast<double>(contender.row.batch);
-  }
-
-  void measure(Contender& contender) {
-    const double one_sort_s = run_once(contender);
-    contender.row.runs_s.push_back(one_sort_s);
-    contender.spent_s += one_sort_s * static_cast<double>(contender.row.batch);
   }
 
   /// May leave the keys in another order.
@@ -240,7 +220,7 @@ class CudaRunner final : public SortRunner {
   SortBenchOptions options_;
   Place place_;
   Stream stream_;
-  Event begin_, end_;
+  StreamTimer timer_;
   std::vector<DevicePeer> peers_;
   DeviceBuffer<std::byte> pool_;
   std::unique_ptr<std::byte[]> host_;

@@ -93,14 +93,11 @@ std::string BenchArguments::value(std::string_view name) const {
 }
 
 RunOptions BenchArguments::run_options() const {
-  using TimingName = std::pair<std::string_view, Timing>;
-  using BackendName = std::pair<std::string_view, std::string>;
-  constexpr std::array timings{TimingName{"events", Timing::events}, TimingName{"graph", Timing::graph}};
-  const std::array backends{BackendName{"auto", "auto"}, BackendName{"cuda", "cuda"},
-                            BackendName{"cpu", "cpu"}};
   RunOptions options;
-  options.backend = named<std::string>(value("backend"), "backend", backends).front();
-  options.timing = named<Timing>(value("timing"), "timing", timings).front();
+  options.backend =
+      chosen<std::string>(*this, "backend", {{"auto", "auto"}, {"cuda", "cuda"}, {"cpu", "cpu"}}).front();
+  options.timing =
+      chosen<Timing>(*this, "timing", {{"events", Timing::events}, {"graph", Timing::graph}}).front();
   options.device = narrow<int>(parse_number(value("device"), "--device"));
   options.threads = parse_number(value("threads"), "--threads");
   options.repeat = std::max<uint32_t>(parse_number(value("repeat"), "--repeat"), 1);

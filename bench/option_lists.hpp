@@ -9,9 +9,11 @@
 #include "core/suggest.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cstdint>
+#include <initializer_list>
 #include <span>
 #include <string>
 #include <string_view>
@@ -48,20 +50,31 @@ void print_help(std::string_view command, std::string_view examples, std::span<c
 /// "a,b" -> {"a", "b"}. An empty item is an error.
 std::vector<std::string> split(const std::string& text, std::string_view option);
 
-/// A list whose items are among a few names; `all` stands for every one of them.
+/// A word of an option's list, and what it means.
 template <class Value>
-std::vector<Value> named(const std::string& text, std::string_view option,
-                         std::span<const std::pair<std::string_view, Value>> choices) {
+using Choice = std::pair<std::string_view, Value>;
+
+/// Values by the names that the product has for them.
+template <class Value>
+std::vector<Choice<Value>> by_name(std::initializer_list<Value> values) {
+  std::vector<Choice<Value>> choices;
+  for (const Value value : values) choices.emplace_back(name(value), value);
+  return choices;
+}
+
+/// An option's list, whose items are among a few words; `all` stands for every one of them.
+template <class Value>
+std::vector<Value> chosen(const BenchArguments& arguments, std::string_view option,
+                          const std::vector<Choice<Value>>& choices) {
   std::vector<Value> values;
-  std::vector<std::string_view> names;
-  for (const auto& choice : choices) names.push_back(choice.first);
-  for (const std::string& item : split(text, option)) {
-    const auto found = std::ranges::find(names, item);
-    if (item != "all" && found == names.end())
-      throw UsageError(fmt::format("--{}: '{}' is none of {}", option, item, fmt::join(names, ", ")),
-                       suggestion_hint(item, names, ""));
-    for (size_t i = 0; i < choices.size(); ++i)
-      if (item == "all" || names[i] == item) values.push_back(choices[i].second);
+  std::vector<std::string_view> words;
+  for (const Choice<Value>& choice : choices) words.push_back(choice.first);
+  for (const std::string& item : split(arguments.value(option), option)) {
+    if (item != "all" && std::ranges::find(words, item) == words.end())
+      throw UsageError(fmt::format("--{}: '{}' is none of {}", option, item, fmt::join(words, ", ")),
+                       suggestion_hint(item, words, ""));
+    for (const Choice<Value>& choice : choices)
+      if (item == "all" || item == choice.first) values.push_back(choice.second);
   }
   return values;
 }

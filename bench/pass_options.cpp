@@ -55,24 +55,19 @@ constexpr std::string_view search_examples =
     "  sweepsort-bench min -n 2^28\n"
     "  sweepsort-bench min -b cpu -t all -n 2^26 --index without\n";
 
-template <class Value>
-using Choice = std::pair<std::string_view, Value>;
-
 /// What both commands are asked.
 PassOptions parse_common(Pass pass, const BenchArguments& arguments) {
   constexpr std::array<std::string_view, 7> peers{"all", "none", "cub", "thrust", "copy", "read", "std"};
-  constexpr std::array caches{Choice<Cache>{"cold", Cache::cold}, Choice<Cache>{"warm", Cache::warm}};
   PassOptions options{arguments.run_options()};
   options.pass = pass;
   options.types = parse_types(arguments.value("type"));
   options.sizes = parse_sizes(arguments.value("size"));
   options.peers = parse_peers(arguments.value("peer"), peers);
   const bool graph = options.timing == Timing::graph;
-  const std::string cache = arguments.value("cache");
-  if (cache == cache_option.preset)
+  if (arguments.value("cache") == cache_option.preset)
     options.cache = graph ? Cache::warm : Cache::cold;
   else
-    options.cache = named<Cache>(cache, "cache", caches).front();
+    options.cache = chosen(arguments, "cache", by_name({Cache::cold, Cache::warm})).front();
   if (graph && options.cache == Cache::cold)
     throw UsageError("--cache cold: the passes of a graph follow each other in the cache",
                      "use --timing events");
@@ -86,23 +81,16 @@ std::optional<PassOptions> parse_scan_options(std::span<const std::string> words
     print_help("scan", scan_examples, scan_options);
     return std::nullopt;
   }
-  using enum ScanOp;
-  using enum ScanAlgorithm;
-  constexpr std::array ops{Choice<ScanOp>{"sum", sum}, Choice<ScanOp>{"min", min}, Choice<ScanOp>{"max", max},
-                           Choice<ScanOp>{"xor", bit_xor}};
-  constexpr std::array kinds{Choice<ScanKind>{"inclusive", ScanKind::inclusive},
-                             Choice<ScanKind>{"exclusive", ScanKind::exclusive}};
-  // In the order of the table: what is fastest stands first.
-  constexpr std::array algorithms{lookback,      shuffle, blelloch_padded, blelloch,
-                                  hillis_steele, threads, sequential};
-  std::vector<Choice<ScanAlgorithm>> algorithm_names;
-  for (const ScanAlgorithm algorithm : algorithms) algorithm_names.emplace_back(name(algorithm), algorithm);
-
   const BenchArguments arguments("scan", scan_options, words);
   PassOptions options = parse_common(Pass::scan, arguments);
-  options.ops = named<ScanOp>(arguments.value("op"), "op", ops);
-  options.kinds = named<ScanKind>(arguments.value("kind"), "kind", kinds);
-  options.scan_algorithms = named<ScanAlgorithm>(arguments.value("algorithm"), "algorithm", algorithm_names);
+  using enum ScanOp;
+  using enum ScanAlgorithm;
+  options.ops = chosen(arguments, "op", by_name({sum, min, max, bit_xor}));
+  options.kinds = chosen(arguments, "kind", by_name({ScanKind::inclusive, ScanKind::exclusive}));
+  // In the order of the table: what is fastest stands first.
+  options.scan_algorithms =
+      chosen(arguments, "algorithm",
+             by_name({lookback, shuffle, blelloch_padded, blelloch, hillis_steele, threads, sequential}));
   if (arguments.value("algorithm") == "all" || options.backend == "auto") return options;
   for (const ScanAlgorithm algorithm : options.scan_algorithms)
     if (is_cpu_algorithm(algorithm) != (options.backend == "cpu"))
@@ -117,15 +105,12 @@ std::optional<PassOptions> parse_search_options(std::span<const std::string> wor
     print_help("min", search_examples, search_options);
     return std::nullopt;
   }
-  constexpr std::array extremes{Choice<Extreme>{"min", Extreme::min}, Choice<Extreme>{"max", Extreme::max}};
-  constexpr std::array indices{Choice<bool>{"without", false}, Choice<bool>{"with", true}};
-  constexpr std::array algorithms{Choice<ReduceAlgorithm>{"single-pass", ReduceAlgorithm::single_pass},
-                                  Choice<ReduceAlgorithm>{"two-launch", ReduceAlgorithm::two_launch}};
   const BenchArguments arguments("min", search_options, words);
   PassOptions options = parse_common(Pass::search, arguments);
-  options.extremes = named<Extreme>(arguments.value("extreme"), "extreme", extremes);
-  options.indices = named<bool>(arguments.value("index"), "index", indices);
-  options.reduce_algorithms = named<ReduceAlgorithm>(arguments.value("algorithm"), "algorithm", algorithms);
+  options.extremes = chosen(arguments, "extreme", by_name({Extreme::min, Extreme::max}));
+  options.indices = chosen<bool>(arguments, "index", {{"without", false}, {"with", true}});
+  options.reduce_algorithms =
+      chosen(arguments, "algorithm", by_name({ReduceAlgorithm::single_pass, ReduceAlgorithm::two_launch}));
   if (arguments.value("algorithm") != "all" && options.backend == "cpu")
     throw UsageError("--algorithm: both are the GPU's, --backend cpu has one of its own",
                      "leave one of the two out");

@@ -60,15 +60,6 @@ std::optional<SortBenchOptions> parse_sort_options(std::span<const std::string> 
     print_help("sort", examples, sort_options);
     return std::nullopt;
   }
-  using OrderName = std::pair<std::string_view, Order>;
-  using BytesName = std::pair<std::string_view, uint32_t>;
-  using AlgorithmName = std::pair<std::string_view, SortAlgorithm>;
-  constexpr std::array orders{OrderName{"ascending", Order::ascending},
-                              OrderName{"descending", Order::descending}};
-  constexpr std::array bytes{BytesName{"0", 0}, BytesName{"4", 4}, BytesName{"8", 8}};
-  constexpr std::array algorithms{AlgorithmName{"auto", SortAlgorithm::automatic},
-                                  AlgorithmName{"radix", SortAlgorithm::radix},
-                                  AlgorithmName{"counting", SortAlgorithm::counting}};
   constexpr std::array<std::string_view, 11> peers{"all",       "none",   "cub",       "cub-int32",
                                                    "cub-int64", "thrust", "libcusort", "gpusorting",
                                                    "std",       "vqsort", "parallel"};
@@ -77,9 +68,11 @@ std::optional<SortBenchOptions> parse_sort_options(std::span<const std::string> 
   options.types = parse_types(arguments.value("type"));
   options.sizes = parse_sizes(arguments.value("size"));
   options.distributions = parse_distributions(arguments.value("distribution"));
-  options.orders = named<Order>(arguments.value("order"), "order", orders);
-  options.value_bytes = named<uint32_t>(arguments.value("values"), "values", bytes);
-  options.algorithms = named<SortAlgorithm>(arguments.value("algorithm"), "algorithm", algorithms);
+  options.orders = chosen(arguments, "order", by_name({Order::ascending, Order::descending}));
+  options.value_bytes = chosen<uint32_t>(arguments, "values", {{"0", 0}, {"4", 4}, {"8", 8}});
+  options.algorithms =
+      chosen(arguments, "algorithm",
+             by_name({SortAlgorithm::automatic, SortAlgorithm::radix, SortAlgorithm::counting}));
   options.peers = parse_peers(arguments.value("peer"), peers);
   return options;
 }

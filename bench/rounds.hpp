@@ -1,0 +1,29 @@
+// rounds.hpp - how contenders are measured: run 1 of each, run 2 of each, ... so that a change of the clock
+// rate meets them all.
+#pragma once
+
+#include "bench/run_options.hpp"
+
+#include <utility>
+#include <vector>
+
+namespace sweepsort::bench {
+
+/// Runs each contender as often as the options say, or until it has spent a row's limit; their rows. A
+/// contender has a `row`, of which `batch` and `runs_s` are read and written, and `spent_s`, its seconds so
+/// far. run(contender): the mean seconds of the batch's members.
+template <class Contender, class Run>
+auto measure_in_rounds(std::vector<Contender> contenders, const RunOptions& options, Run run) {
+  for (uint32_t round = 0; round < options.repeat; ++round)
+    for (Contender& contender : contenders) {
+      if (contender.spent_s >= options.row_limit_s) continue;
+      const double run_s = run(contender);
+      contender.row.runs_s.push_back(run_s);
+      contender.spent_s += run_s * static_cast<double>(contender.row.batch);
+    }
+  std::vector<decltype(Contender::row)> rows;
+  for (Contender& contender : contenders) rows.push_back(std::move(contender.row));
+  return rows;
+}
+
+}  // namespace sweepsort::bench
