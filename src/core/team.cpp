@@ -1,10 +1,14 @@
 // team.cpp - counts the processors that this process may use.
 #include "core/team.hpp"
 
+#include "core/control_group.hpp"
+
 #include <sched.h>
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <string>
 #include <thread>
@@ -27,22 +31,15 @@ uint32_t affinity_threads() {
 /// The quota of this process's cgroup (version 2) and of every group above it, in whole processors, rounded
 /// up.
 uint32_t quota_threads(uint32_t limit) {
-  std::string line, group;
-  std::ifstream self("/proc/self/cgroup");
-  while (std::getline(self, line))
-    if (line.starts_with("0::")) group = line.substr(3);
-  for (;;) {
-    std::ifstream file("/sys/fs/cgroup" + group + "/cpu.max");
+  for (const std::filesystem::path& group : control_groups("/", "/sys/fs/cgroup", "")) {
+    std::ifstream file(group / "cpu.max");
     std::string quota;
     double period = 0;
-    if (file >> quota >> period && quota != "max" && period > 0) {
-      const double processors = std::ceil(std::strtod(quota.c_str(), nullptr) / period);
-      limit = std::min(limit, static_cast<uint32_t>(std::clamp(processors, 1.0, 1e6)));
-    }
-    const size_t slash = group.rfind('/');
-    if (group.empty() || slash == std::string::npos) return limit;
-    group.resize(slash);
+    if (!(file >> quota >> period) || quota == "max" || period <= 0) continue;
+    const double processors = std::ceil(std::strtod(quota.c_str(), nullptr) / period);
+    limit = std::min(limit, static_cast<uint32_t>(std::clamp(processors, 1.0, 1e6)));
   }
+  return limit;
 }
 
 }  // namespace

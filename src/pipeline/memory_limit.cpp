@@ -1,6 +1,8 @@
 // memory_limit.cpp - /proc/meminfo or sysinfo, cgroups of both versions, getrlimit.
 #include "pipeline/memory_limit.hpp"
 
+#include "core/control_group.hpp"
+
 #include <sys/resource.h>
 #include <sys/sysinfo.h>
 
@@ -9,6 +11,7 @@
 #include <limits>
 #include <optional>
 #include <sstream>
+#include <vector>
 
 namespace sweepsort {
 namespace {
@@ -42,30 +45,12 @@ std::optional<uint64_t> left(std::optional<uint64_t> most, std::optional<uint64_
   return *most - std::min(*most, held);
 }
 
-/// The group's folder below a controller's mount point, from a line "0::/a/b" or "5:memory:/a/b" of
-/// /proc/self/cgroup.
-std::string group_path(const std::filesystem::path& root, const std::string& controllers) {
-  std::ifstream file(root / "proc/self/cgroup");
-  for (std::string line; std::getline(file, line);) {
-    const size_t first = line.find(':');
-    const size_t second = line.find(':', first + 1);
-    if (second == std::string::npos || line.substr(first + 1, second - first - 1) != controllers) continue;
-    return line.substr(second + 2);
-  }
-  return {};
-}
-
-/// A limit may stand at any level above our group, and in a container our group is the mount point itself.
-void lower_by_groups(MemoryLimit& limit, const std::filesystem::path& mount, const std::string& group,
+void lower_by_groups(MemoryLimit& limit, const std::vector<std::filesystem::path>& groups,
                      const char* most_file, const char* used_file, const char* cache_name) {
-  std::filesystem::path folder = group;
-  while (true) {
-    const std::filesystem::path at = folder.empty() ? mount : mount / folder;
+  for (const std::filesystem::path& at : groups) {
     const uint64_t droppable = read_number(at / "memory.stat", cache_name).value_or(0);
     if (const auto bytes = left(read_number(at / most_file), read_number(at / used_file), droppable))
       lower(limit, *bytes, "the control group");
-    if (folder.empty()) return;
-    folder = folder.parent_path();
   }
 }
 
@@ -87,9 +72,9 @@ MemoryLimit available_memory(const std::filesystem::path& root) {
     lower(limit, *available * kib, "the machine");
   else if (::sysinfo(&machine) == 0)  // no /proc, or no descriptor left to read it
     lower(limit, (uint64_t{machine.freeram} + machine.bufferram) * machine.mem_unit, "the machine");
-  lower_by_groups(limit, root / "sys/fs/cgroup", group_path(root, ""), "memory.max", "memory.current",
-                  "inactive_file");
-  lower_by_groups(limit, root / "sys/fs/cgroup/memory", group_path(root, "memory"), "memory.limit_in_bytes",
+  const std::filesystem::path mount = root / "sys/fs/cgroup";
+  lower_by_groups(limit, control_groups(root, mount, ""), "memory.max", "memory.current", "inactive_file");
+  lower_by_groups(limit, control_groups(root, mount / "memory", "memory"), "memory.limit_in_bytes",
                   "memory.usage_in_bytes", "total_inactive_file");
   lower_by_process(limit, root, RLIMIT_AS, "VmSize", "ulimit -v");
   lower_by_process(limit, root, RLIMIT_DATA, "VmData", "ulimit -d");
