@@ -9,6 +9,7 @@
 #include "bench/statistics.hpp"
 #include "core/bytes.hpp"
 #include "core/error.hpp"
+#include "core/rounding.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -87,7 +88,7 @@ class CudaPassRunner final : public PassRunner {
   size_t workspace_bytes(const PassCase& what) const {
     size_t bytes = 0;
     for (const DevicePassPeer& peer : peers_)
-      if (peer.supports(what)) bytes += align_up(peer.workspace_bytes(what), workspace_alignment);
+      if (peer.supports(what)) bytes += round_up(peer.workspace_bytes(what), workspace_alignment);
     return bytes;
   }
 

@@ -10,6 +10,7 @@
 #include "bench/statistics.hpp"
 #include "core/bytes.hpp"
 #include "core/error.hpp"
+#include "core/rounding.hpp"
 #include "datasets/distributions.hpp"
 
 #include <algorithm>
@@ -159,7 +160,7 @@ class CudaRunner final : public SortRunner {
   }
 
   static size_t slot_bytes(const SortCase& what) {
-    return align_up(std::max<size_t>(what.keys_bytes(), 1), workspace_alignment);
+    return round_up(std::max<size_t>(what.keys_bytes(), 1), workspace_alignment);
   }
 
   /// A batch of sorts, one after the other.

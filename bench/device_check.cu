@@ -1,6 +1,7 @@
 // device_check.cu - the referee's sort, and comparisons that stay on the GPU.
 #include "bench/cub_sort.hpp"
 #include "bench/device_check.hpp"
+#include "core/rounding.hpp"
 #include "kernels/launch.cuh"
 
 namespace sweepsort::bench {
@@ -10,7 +11,7 @@ constexpr uint32_t threads_per_block = 256;
 
 /// Enough blocks for every element, up to a number that keeps any GPU busy; the kernels stride over the rest.
 LaunchShape shape_for(uint64_t count) {
-  const uint64_t blocks = (count + threads_per_block - 1) / threads_per_block;
+  const uint64_t blocks = ceil_divide(count, threads_per_block);
   constexpr uint64_t most = 1 << 16;
   return {.blocks = static_cast<uint32_t>(blocks < 1      ? 1
                                           : blocks > most ? most

@@ -1,5 +1,6 @@
 // device_pass_check.cu - are the results of scans and searches right? Every element is looked at, on the GPU.
 #include "bench/device_pass.hpp"
+#include "core/rounding.hpp"
 #include "kernels/launch.cuh"
 
 #include <algorithm>
@@ -13,7 +14,7 @@ constexpr uint32_t threads_per_block = 256;
 /// A thread an element, up to a number that keeps any GPU busy; the kernels stride over the rest.
 LaunchShape shape_for(uint64_t count) {
   constexpr uint64_t most = 1 << 16;
-  const uint64_t blocks = (count + threads_per_block - 1) / threads_per_block;
+  const uint64_t blocks = ceil_divide(count, threads_per_block);
   return {.blocks = static_cast<uint32_t>(std::clamp<uint64_t>(blocks, 1, most)),
           .threads = threads_per_block};
 }

@@ -5,6 +5,7 @@
 #include "bench/libcusort_sort.hpp"
 #include "bench/statistics.hpp"
 #include "core/error.hpp"
+#include "core/rounding.hpp"
 
 #include <algorithm>
 #include <fstream>
@@ -109,7 +110,7 @@ void enqueue_read(const void* from, uint64_t bytes, uint64_t* exclusive_or, cuda
   constexpr uint64_t tile = uint64_t{read_threads} * loads_in_flight;
   check(cudaMemsetAsync(exclusive_or, 0, sizeof *exclusive_or, stream));
   launch(read_kernel,
-         {.blocks = static_cast<uint32_t>((size + tile - 1) / tile),
+         {.blocks = static_cast<uint32_t>(ceil_divide(size, tile)),
           .threads = read_threads,
           .shared_bytes = read_threads / 32 * sizeof(unsigned long long)},
          stream, static_cast<const ulonglong2*>(from), size,

@@ -2,6 +2,7 @@
 // allocates, sorts data of its own and prints: its kernels are launched here, in the shapes that it launches
 // them in.
 #include "bench/gpusorting_sort.hpp"
+#include "core/rounding.hpp"
 #include "kernels/launch.cuh"
 
 #include <GPUSortingCUDA/Sort/OneSweep.cuh>
@@ -22,9 +23,7 @@ constexpr uint32_t pass_warps = 16;
 constexpr uint32_t pass_keys_a_thread = 15;
 constexpr uint32_t pass_threads = pass_warps * 32;
 
-uint32_t blocks_for(uint64_t count, uint32_t keys) {
-  return static_cast<uint32_t>((count + keys - 1) / keys);
-}
+uint32_t blocks_for(uint64_t count, uint32_t keys) { return static_cast<uint32_t>(ceil_divide(count, keys)); }
 uint32_t pass_blocks(const SortCase& what) {
   return blocks_for(what.count, pass_threads * pass_keys_a_thread);
 }

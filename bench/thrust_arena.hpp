@@ -1,6 +1,7 @@
 // thrust_arena.hpp - gives Thrust its temporary memory from the workspace.
 #pragma once
 
+#include "core/rounding.hpp"
 #include "kernels/device_span.cuh"
 
 #include <cstddef>
@@ -16,7 +17,7 @@ class Arena {
   explicit Arena(DeviceSpan<std::byte> memory) : rest_(memory) {}
 
   std::byte* allocate(std::ptrdiff_t bytes) {
-    const uint64_t taken = align_up(static_cast<uint64_t>(bytes), workspace_alignment);
+    const uint64_t taken = round_up(static_cast<uint64_t>(bytes), workspace_alignment);
     if (taken > rest_.size()) throw std::bad_alloc();
     std::byte* const at = rest_.data();
     rest_ = rest_.subspan(taken, rest_.size() - taken);

@@ -12,6 +12,7 @@
 #pragma once
 
 #include "core/key_bits.hpp"
+#include "core/rounding.hpp"
 #include "kernels/bucket_list.cuh"
 #include "kernels/histogram.cuh"
 #include "kernels/launch.cuh"
@@ -43,7 +44,7 @@ inline constexpr uint32_t most_late = 6;
 
 template <class Bits, uint32_t most_keys>
 struct Shared {
-  static constexpr uint32_t most_chunks = (most_keys + dealt_chunk<Bits> - 1) / dealt_chunk<Bits>;
+  static constexpr uint32_t most_chunks = ceil_divide(most_keys, dealt_chunk<Bits>);
 
   bucket_list::Queue<most_chunks> queue;
   uint32_t warp_sums[warps];

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "core/key_bits.hpp"
+#include "core/rounding.hpp"
 #include "kernels/histogram.cuh"
 #include "kernels/msd_plan.cuh"
 #include "kernels/policy.cuh"
@@ -227,7 +228,7 @@ struct Queue {
   static constexpr uint32_t numbers_a_vector = sizeof(uint4) / sizeof(uint16_t);
 
   ListedBucket buckets[4];
-  alignas(16) uint16_t chunks[3][(most_chunks + numbers_a_vector - 1) / numbers_a_vector * numbers_a_vector];
+  alignas(16) uint16_t chunks[3][round_up(most_chunks, numbers_a_vector)];
 };
 
 /// Asks for the first 64 KiB of `count` records: all blocks' must fit the second-level cache.
@@ -351,7 +352,7 @@ template <uint32_t threads, class T, class Vector, class Element>
 __device__ __forceinline__ void store_places(T* first_vector, uint32_t begin, uint32_t end, Vector vector,
                                              Element element) {
   constexpr uint32_t width = sizeof(uint4) / sizeof(T);
-  const uint32_t first = (begin + width - 1) / width;  // the whole vectors
+  const uint32_t first = ceil_divide(begin, width);  // the whole vectors
   const uint32_t behind = max(end / width, first);
   for (uint32_t v = first + threadIdx.x; v < behind; v += threads)
     __stcs(reinterpret_cast<uint4*>(first_vector) + v, vector(v).whole);

@@ -13,6 +13,7 @@
 #pragma once
 
 #include "core/key_bits.hpp"
+#include "core/rounding.hpp"
 
 #include <cuda_runtime.h>
 
@@ -119,7 +120,7 @@ struct LinearBuckets {
   }
   /// The first word of a bucket or a higher one; behind the last word: none.
   __device__ __forceinline__ uint64_t first_word(uint32_t bucket) const {
-    const uint64_t word = ((uint64_t{bucket} << 32) + map.scale - 1) / map.scale;
+    const uint64_t word = ceil_divide(uint64_t{bucket} << 32, map.scale);
     return min(word, uint64_t{map.last_word()} + 1);
   }
   __device__ __forceinline__ uint32_t operator()(Bits ordered) const { return of_word(map.word_of(ordered)); }

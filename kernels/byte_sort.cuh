@@ -10,6 +10,7 @@
 #pragma once
 
 #include "core/key_bits.hpp"
+#include "core/rounding.hpp"
 #include "kernels/digit.cuh"
 #include "kernels/launch.cuh"
 #include "kernels/policy.cuh"
@@ -37,7 +38,7 @@ inline constexpr uint32_t keys_a_word = sizeof(Word);
 struct Shared {
   uint4 columns[digit_values][warp_threads / 4];  // [value][lane]: keys that this lane of any warp has seen
   uint4 starts[digit_values / 4];
-  uint4 markers[(ByteSortPolicy::most_keys + sizeof(uint4) - 1) / sizeof(uint4)];
+  uint4 markers[ceil_divide(ByteSortPolicy::most_keys, sizeof(uint4))];
   uint32_t of_warp[warps];  // keys of the values that the warp's threads sum up
 };
 

@@ -7,6 +7,7 @@
 #pragma once
 
 #include "core/key_bits.hpp"
+#include "core/rounding.hpp"
 #include "kernels/histogram.cuh"
 #include "kernels/launch.cuh"
 #include "kernels/policy.cuh"
@@ -121,7 +122,7 @@ template <class Offsets>
 __device__ __forceinline__ uint32_t bin_at_by_warp(const Offsets& offsets, uint32_t first, uint32_t end,
                                                    uint64_t position) {
   while (end - first > 1) {
-    const uint32_t step = (end - first + warp_threads - 1) / warp_threads;
+    const uint32_t step = ceil_divide(end - first, warp_threads);
     const uint32_t mine = first + ptx::lane_id() * step;
     const bool is_before = ptx::lane_id() == 0 || (mine < end && offsets.inside(mine) <= position);
     first += (static_cast<uint32_t>(__popc(__ballot_sync(full_warp, is_before))) - 1) * step;
@@ -219,7 +220,7 @@ void expand(const uint64_t* offsets, uint32_t bins_known, DeviceSpan<Bits> out, 
   // Wider keys seldom take this road, and blocks that leave at once take time, too.
   const uint64_t most =
       uint64_t{sizeof(Bits) <= 2 ? counting_policy.expand_blocks_a_multiprocessor : 16} * multiprocessors();
-  const uint64_t blocks = std::clamp<uint64_t>((out.size() + tile - 1) / tile, 1, most);
+  const uint64_t blocks = std::clamp<uint64_t>(ceil_divide(out.size(), tile), 1, most);
   launch_chained(expand_kernel<Bits>, {static_cast<uint32_t>(blocks), threads, sizeof(ExpandShared)}, stream,
                  offsets, bins_known, out.size(), map, plan, out.data());
 }
@@ -248,7 +249,7 @@ void portable_counting_sort(DeviceSpan<const Bits> in, DeviceSpan<Bits> out, Key
   constexpr uint32_t threads = 256;
   const auto histogram = portable_histogram_kernel<Bits>;
   const uint64_t blocks =
-      std::clamp<uint64_t>((in.size() + threads - 1) / threads, 1, resident_blocks(histogram, threads, 0));
+      std::clamp<uint64_t>(ceil_divide(in.size(), threads), 1, resident_blocks(histogram, threads, 0));
   launch_chained(histogram, {static_cast<uint32_t>(blocks), threads}, stream, in.data(), in.size(), map, plan,
                  reinterpret_cast<unsigned long long*>(workspace.counts.data()));
   scan_counts(workspace.counts, &plan->bins, workspace.scan, stream);
@@ -269,11 +270,11 @@ void counting_sort(DeviceSpan<const Bits> in, DeviceSpan<Bits> out, KeyMap<Bits>
     DeviceSpan<uint64_t> counts = workspace.counts;
     const auto histogram = counting_histogram_kernel<Bits>;
     const uint64_t most_blocks = resident_blocks(histogram, WideCounters::threads, sizeof(WideCounters));
-    const uint64_t span = align_up(std::max<uint64_t>(in.size() / most_blocks + 1, 4096), 16);
+    const uint64_t span = round_up(std::max<uint64_t>(in.size() / most_blocks + 1, 4096), 16u);
     uint64_t* const counted = sizeof(Bits) == 2 ? workspace.raw_counts.data() : counts.data();
     launch_chained(
         histogram,
-        {static_cast<uint32_t>((in.size() + span - 1) / span), WideCounters::threads, sizeof(WideCounters)},
+        {static_cast<uint32_t>(ceil_divide(in.size(), span)), WideCounters::threads, sizeof(WideCounters)},
         stream, in.data(), in.size(), span, map, plan, reinterpret_cast<unsigned long long*>(counted));
     if constexpr (sizeof(Bits) == 2)
       launch_chained(order_counts_kernel<Bits>, {counting_bins / 256, 256}, stream,

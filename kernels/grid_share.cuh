@@ -7,6 +7,7 @@
 #pragma once
 
 #include "core/key_bits.hpp"
+#include "core/rounding.hpp"
 #include "kernels/bucket_map.cuh"
 #include "kernels/bucket_sort.cuh"
 #include "kernels/device_span.cuh"
@@ -99,10 +100,10 @@ class GridShare {
   /// What follows is of these records: `size` of up to `most`, from `begin` on.
   __device__ __forceinline__ void take(uint32_t begin, uint32_t size, uint32_t most) {
     size_ = size;
-    rows_ = (most + Policy::threads - 1) / Policy::threads;
+    rows_ = ceil_divide(most, Policy::threads);
     const uint32_t first_own = threadIdx.x / warp_threads * rows_ * warp_threads + ptx::lane_id();
     first_ = begin + first_own;
-    own_rows_ = first_own < size ? min(rows_, (size - first_own + warp_threads - 1) / warp_threads) : 0;
+    own_rows_ = first_own < size ? min(rows_, ceil_divide(size - first_own, warp_threads)) : 0;
   }
 
   /// A warp's records are neighbours, its lanes' records interleave: the order that stable ranks must keep.
@@ -282,10 +283,10 @@ Task<Bits, Value> task_of(const SortArrays<Bits, Value>& arrays, KeyMap<Bits> ma
                           const GridSortWorkspace<Bits>& workspace) {
   static_assert(Policy::most_blocks <= most_grid_blocks && Policy::digits <= most_grid_digits);
   const uint64_t most_blocks = std::min(multiprocessors(), Policy::most_blocks);
-  const uint64_t wanted = (arrays.count + Policy::least_share - 1) / Policy::least_share;
+  const uint64_t wanted = ceil_divide(arrays.count, Policy::least_share);
   const uint64_t blocks = std::min(most_blocks, wanted);
   // Whole warps of records, so that the blocks' loads begin where lines of memory do.
-  const uint64_t share = align_up((arrays.count + blocks - 1) / blocks, warp_threads);
+  const uint64_t share = round_up(ceil_divide(arrays.count, blocks), warp_threads);
   if (share > Policy::most_share) throw std::length_error("more records than the blocks of the grid hold");
   // Large shares make smaller buckets, so that there is room for some that are larger than others.
   const uint64_t buckets =
@@ -304,7 +305,7 @@ Task<Bits, Value> task_of(const SortArrays<Bits, Value>& arrays, KeyMap<Bits> ma
 
 template <class Bits, class Value>
 uint32_t blocks_of(const Task<Bits, Value>& task) {
-  return static_cast<uint32_t>((task.arrays.count + task.share - 1) / task.share);
+  return static_cast<uint32_t>(ceil_divide(task.arrays.count, task.share));
 }
 
 }  // namespace grid_sort_detail

@@ -12,6 +12,7 @@
 #pragma once
 
 #include "core/key_bits.hpp"
+#include "core/rounding.hpp"
 #include "kernels/block.cuh"
 #include "kernels/digit.cuh"
 #include "kernels/hash_slots.cuh"
@@ -39,7 +40,7 @@ inline constexpr bool can_lead = sizeof(Bits) == 8 && !Policy::is_portable;
 SWEEPSORT_HOST_DEVICE constexpr uint32_t leading_digits_of(uint64_t count) {
   constexpr uint32_t spare_bits = 15;
   if (count > uint64_t{1} << 32) return 0;
-  uint32_t digits = (spare_bits + digit_bits - 1) / digit_bits;
+  uint32_t digits = ceil_divide(spare_bits, digit_bits);
   while ((count - 1) >> (digits * digit_bits - spare_bits) != 0) ++digits;
   return digits;
 }
@@ -155,7 +156,7 @@ class Mender {
         listed_(listed) {}
 
   SWEEPSORT_HOST_DEVICE static uint32_t rows(uint64_t count) {
-    return static_cast<uint32_t>((count + row_keys - 1) / row_keys);
+    return static_cast<uint32_t>(ceil_divide(count, row_keys));
   }
 
   /// Lists the runs. Blocks draw the rows of keys; returns how many this one has looked at.

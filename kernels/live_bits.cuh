@@ -10,6 +10,7 @@
 #pragma once
 
 #include "core/key_bits.hpp"
+#include "core/rounding.hpp"
 #include "kernels/bit_pack.cuh"
 #include "kernels/block.cuh"
 #include "kernels/digit.cuh"
@@ -67,7 +68,7 @@ class Packer {
 
   /// Until the plan is there: the block that has counted the last row makes it.
   __device__ __forceinline__ void run() {
-    const uint32_t rows = static_cast<uint32_t>((count_ + row_keys - 1) / row_keys);
+    const uint32_t rows = static_cast<uint32_t>(ceil_divide(count_, row_keys));
     digest_detail::clear_counters(shared_.counts);
     const uint32_t counted = for_drawn_rows(&state_.count_tickets, rows, shared_.next_row,
                                             [&](uint32_t row) { count_row(uint64_t{row} * row_keys); });

@@ -7,6 +7,7 @@
 #pragma once
 
 #include "core/key_bits.hpp"
+#include "core/rounding.hpp"
 #include "kernels/bin_counts.cuh"
 #include "kernels/block.cuh"
 #include "kernels/bucket_map.cuh"
@@ -96,7 +97,7 @@ inline constexpr bool leaves_narrow_pairs = sizeof(Bits) == 4 && value_bytes<Val
 template <class Bits, class Value>
 __device__ __forceinline__ uint64_t first_narrow_key(uint64_t first) {
   constexpr uint64_t step = granule<NarrowKey<Bits>, Value>;
-  return first + (first + step - 1) / step * step;
+  return first + round_up(first, step);
 }
 
 enum class Guess : uint32_t { unordered, ascending, descending };

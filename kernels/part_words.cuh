@@ -8,6 +8,7 @@
 // A key comes late if another one has set its part's bit. It takes the next number of its word's late keys.
 #pragma once
 
+#include "core/rounding.hpp"
 #include "kernels/bucket_map.cuh"
 #include "kernels/ptx.cuh"
 
@@ -91,7 +92,7 @@ class LateNumbers {
   }
 
  private:
-  uint32_t numbers_[(rows + a_word - 1) / a_word];
+  uint32_t numbers_[ceil_divide(rows, a_word)];
 };
 
 }  // namespace bucket_sort_detail

@@ -14,6 +14,7 @@
 #pragma once
 
 #include "core/key_bits.hpp"
+#include "core/rounding.hpp"
 #include "kernels/bucket_map.cuh"
 #include "kernels/bucket_sort.cuh"
 #include "kernels/device_span.cuh"
@@ -192,8 +193,8 @@ void portioned_grid_sort(const SortArrays<Bits, Value>& arrays, KeyMap<Bits> map
   Task<Bits, Value> task = grid_sort_detail::task_of<Policy>(arrays, map, workspace);
   // The rest of a bucket's room is for chance, and for what those at the ends of the range have too little.
   constexpr uint64_t usual = Policy::Finish::most_keys - Policy::Finish::most_keys / 13;
-  const uint64_t wanted = (arrays.count + usual - 1) / usual;
-  const uint64_t each = (wanted + blocks_of(task) - 1) / blocks_of(task);
+  const uint64_t wanted = ceil_divide(arrays.count, usual);
+  const uint64_t each = ceil_divide(wanted, blocks_of(task));
   task.buckets = static_cast<uint32_t>(std::min<uint64_t>(each * blocks_of(task), Policy::digits));
   task.most_in_bucket = Policy::Finish::most_keys;
   launch_cooperative(portioned_grid_sort_kernel<Bits, Value, ranking, Policy>,

@@ -18,6 +18,7 @@
 #pragma once
 
 #include "core/key_bits.hpp"
+#include "core/rounding.hpp"
 #include "kernels/bucket_bits.cuh"
 #include "kernels/bucket_counting.cuh"
 #include "kernels/bucket_histogram.cuh"
@@ -127,8 +128,7 @@ struct MsdWorkspace {
   }
   /// Elements of the scratch array of keys. That of pairs holds the values, too.
   static constexpr uint64_t scratch_keys(uint64_t count) {
-    if constexpr (with_values)
-      return (count * PairRecord<Bits, Value>::bytes + sizeof(Bits) - 1) / sizeof(Bits);
+    if constexpr (with_values) return ceil_divide(count * PairRecord<Bits, Value>::bytes, sizeof(Bits));
     if constexpr (Policy::deals)
       if (count >= Policy::dealt_from)
         return std::max(count, layout(std::min(count, Policy::dealt_most)).keys());
@@ -200,8 +200,8 @@ struct Spans {
   uint32_t number;
 
   Spans(uint64_t count, uint32_t most)
-      : keys(align_up(std::max<uint64_t>(count / most + 1, 4096), 16)),
-        number(static_cast<uint32_t>((count + keys - 1) / keys)) {}
+      : keys(round_up(std::max<uint64_t>(count / most + 1, 4096), 16u)),
+        number(static_cast<uint32_t>(ceil_divide(count, keys))) {}
 };
 
 /// What the plan wants of that.

@@ -16,6 +16,7 @@
 #pragma once
 
 #include "core/key_bits.hpp"
+#include "core/rounding.hpp"
 #include "kernels/histogram.cuh"
 #include "kernels/launch.cuh"
 #include "kernels/leading_digits.cuh"
@@ -377,8 +378,8 @@ struct OnesweepWorkspace {
   OnesweepWorkspace(Workspace& workspace, uint64_t count, uint64_t largest_portion, bool has_statuses = true)
       : portion_keys(std::clamp<uint64_t>(largest_portion / Policy::tile, 1, most_portion_tiles) *
                      Policy::tile),
-        portions(static_cast<uint32_t>(std::max<uint64_t>((count + portion_keys - 1) / portion_keys, 1))),
-        rows(static_cast<uint32_t>((std::min(count, portion_keys) + Policy::tile - 1) / Policy::tile)),
+        portions(static_cast<uint32_t>(std::max<uint64_t>(ceil_divide(count, portion_keys), 1))),
+        rows(static_cast<uint32_t>(ceil_divide(std::min(count, portion_keys), Policy::tile))),
         statuses(workspace.take<uint32_t>(has_statuses ? status_words() : 0)),
         tickets(workspace.take<uint32_t>(passes(count) * portions)),
         finished(workspace.take<uint32_t>(passes(count) * portions)),

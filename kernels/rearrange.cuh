@@ -2,6 +2,7 @@
 // A guess that the keys are in order is checked while they are moved.
 #pragma once
 
+#include "core/rounding.hpp"
 #include "kernels/launch.cuh"
 #include "kernels/msd_plan.cuh"
 #include "kernels/ptx.cuh"
@@ -226,7 +227,7 @@ __global__ __launch_bounds__(threads) void follow_guess_kernel(const T* in, T* o
 template <class Kernel>
 uint32_t blocks_for(Kernel kernel, uint64_t count) {
   return static_cast<uint32_t>(
-      std::clamp<uint64_t>((count + threads - 1) / threads, 1, resident_blocks(kernel, threads, 0)));
+      std::clamp<uint64_t>(ceil_divide(count, threads), 1, resident_blocks(kernel, threads, 0)));
 }
 
 }  // namespace rearrange_detail

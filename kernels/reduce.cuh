@@ -10,6 +10,7 @@
 #pragma once
 
 #include "core/key_bits.hpp"
+#include "core/rounding.hpp"
 #include "kernels/launch.cuh"
 #include "kernels/policy.cuh"
 #include "kernels/scan_rows.cuh"
@@ -252,7 +253,7 @@ struct ValueAt {
 inline constexpr uint32_t most_partials = 4096;
 
 inline uint32_t partial_blocks(uint64_t size) {
-  return static_cast<uint32_t>(std::min<uint64_t>((size + threads - 1) / threads, most_partials));
+  return static_cast<uint32_t>(std::min<uint64_t>(ceil_divide(size, threads), most_partials));
 }
 
 /// Folds `size` > 0 elements into *result by two launches.
@@ -276,8 +277,7 @@ struct ReduceMemory {
 
   template <class Bits>
   static ReduceMemory take(Workspace& workspace, uint64_t size) {
-    const uint64_t tiles =
-        (size + reduce_detail::tile_elements<Bits> - 1) / reduce_detail::tile_elements<Bits>;
+    const uint64_t tiles = ceil_divide(size, reduce_detail::tile_elements<Bits>);
     return {workspace.take<ReduceState>(1).data(),
             workspace.take<Candidate<uint64_t>>(reduce_detail::most_partials).data(),
             workspace.take<uint64_t>(reduce_detail::packs_tile<Bits> ? 0 : tiles).data()};
@@ -294,7 +294,7 @@ void reduce_single_pass(const ReduceArray<Bits>& array, bool wants_index, const 
                         cudaStream_t stream) {
   using namespace reduce_detail;
   if (array.size == 0) return;
-  const auto tiles = static_cast<uint32_t>((array.size + tile_elements<Bits> - 1) / tile_elements<Bits>);
+  const auto tiles = static_cast<uint32_t>(ceil_divide(array.size, tile_elements<Bits>));
   const LaunchShape shape{tiles, threads, threads / warp_threads * sizeof(Bits)};
   if (!wants_index) {
     launch(smallest_kernel<Bits>, shape, stream, array, memory.state);

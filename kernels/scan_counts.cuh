@@ -5,6 +5,7 @@
 //     counts:   3  0  2  7  1        offsets:   0  3  3  5  12
 #pragma once
 
+#include "core/rounding.hpp"
 #include "kernels/block.cuh"
 #include "kernels/launch.cuh"
 #include "kernels/lookback.cuh"
@@ -12,7 +13,6 @@
 
 #include <cuda_runtime.h>
 
-#include <algorithm>
 #include <cstdint>
 
 namespace sweepsort {
@@ -74,9 +74,7 @@ struct ScanCountsWorkspace {
   DeviceSpan<uint64_t> statuses;
   DeviceSpan<uint32_t> ticket;
 
-  static constexpr uint64_t tiles(uint64_t size) {
-    return (size + scan_counts_detail::tile - 1) / scan_counts_detail::tile;
-  }
+  static constexpr uint64_t tiles(uint64_t size) { return ceil_divide(size, scan_counts_detail::tile); }
   ScanCountsWorkspace(Workspace& workspace, uint64_t size)
       : statuses(workspace.take<uint64_t>(tiles(size))), ticket(workspace.take<uint32_t>(1)) {}
 };

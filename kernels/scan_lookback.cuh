@@ -9,6 +9,7 @@
 // registers while the look-back waits, so a tile is read once and written once.
 #pragma once
 
+#include "core/rounding.hpp"
 #include "kernels/launch.cuh"
 #include "kernels/lookback.cuh"
 #include "kernels/policy.cuh"
@@ -58,7 +59,7 @@ struct ScanLookbackTile {
   };
 
   /// At least one, which passes `initial` on to `total`.
-  static constexpr uint64_t tiles(uint64_t size) { return size == 0 ? 1 : (size + elements - 1) / elements; }
+  static constexpr uint64_t tiles(uint64_t size) { return size == 0 ? 1 : ceil_divide(size, elements); }
 };
 
 namespace scan_lookback_detail {

@@ -16,6 +16,7 @@
 // registers, while no load is under way. Here the next tiles load, and their sums are published, meanwhile.
 #pragma once
 
+#include "core/rounding.hpp"
 #include "kernels/scan_lookback.cuh"
 
 #include <cuda_runtime.h>
@@ -57,7 +58,7 @@ struct ScanRing {
   };
   static_assert(sizeof(Shared) <= 195 * 1024);  // beyond, the next carve-out takes cache that stores need
 
-  static constexpr uint64_t tiles(uint64_t size) { return (size + elements - 1) / elements; }
+  static constexpr uint64_t tiles(uint64_t size) { return ceil_divide(size, elements); }
 };
 
 namespace scan_ring_detail {

@@ -19,6 +19,7 @@
 #pragma once
 
 #include "core/key_bits.hpp"
+#include "core/rounding.hpp"
 #include "kernels/block.cuh"
 #include "kernels/bucket_map.cuh"
 #include "kernels/bucket_sort.cuh"
@@ -324,7 +325,7 @@ class TiledGridSort {
   /// gave up. Every block finds the same.
   __device__ __forceinline__ bool find_starts() {
     const auto keys_of = [&](uint32_t b) { return __ldcg(task_.fronts + b) + __ldcg(task_.backs + b); };
-    const uint32_t each = (task_.buckets + threads - 1) / threads;
+    const uint32_t each = ceil_divide(task_.buckets, threads);
     const uint32_t begin = min(threadIdx.x * each, task_.buckets);
     const uint32_t end = min(begin + each, task_.buckets);
     uint32_t sum = 0;
@@ -445,8 +446,8 @@ void tiled_grid_sort(const Bits* in, Bits* scratch, Bits* out, uint64_t count, K
   if (count == 0) return;
   constexpr uint64_t vector = sizeof(uint4) / sizeof(Bits);
   const uint64_t most_blocks = most_tiled_grid_blocks<Policy>();
-  const uint64_t share = align_up((count + most_blocks - 1) / most_blocks, vector);
-  const uint64_t blocks = (count + share - 1) / share;
+  const uint64_t share = round_up(ceil_divide(count, most_blocks), vector);
+  const uint64_t blocks = ceil_divide(count, share);
   const uint64_t buckets = tiled_grid_buckets<Policy>(count, blocks);
   if (buckets > Policy::most_buckets) throw std::length_error("more keys than the buckets of the grid hold");
   const Task<Bits> task{.keys_in = in,

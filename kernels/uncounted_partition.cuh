@@ -24,6 +24,7 @@
 #pragma once
 
 #include "core/key_bits.hpp"
+#include "core/rounding.hpp"
 #include "kernels/bucket_map.cuh"
 #include "kernels/device_span.cuh"
 #include "kernels/launch.cuh"
@@ -34,7 +35,6 @@
 
 #include <cuda_runtime.h>
 
-#include <algorithm>
 #include <cstdint>
 #include <type_traits>
 
@@ -45,7 +45,7 @@ template <class Bits>
 struct UncountedLayout {
   static constexpr uint32_t chunk = dealt_chunk<Bits>;
   // Less than a sector of 32 bytes a block, for 160 blocks at least.
-  static constexpr uint32_t rest_room = (160 * (32 / sizeof(Bits) - 1) + chunk - 1) / chunk * chunk;
+  static constexpr uint32_t rest_room = round_up(160 * (32 / sizeof(Bits) - 1), chunk);
 
   uint32_t room = 0;             // of a region, in front of its rest
   uint32_t chunks_a_bucket = 0;  // at most
@@ -55,7 +55,7 @@ struct UncountedLayout {
     // A chunk a child; the map may leave a little room at the ends of the range; and what chance adds: where
     // more than three standard deviations are wanted, of the chunks that random keys leave.
     room = msd_digits * chunk + mean + mean / 512 + 3 * deviation(mean);
-    room = (room + chunk - 1) / chunk * chunk;
+    room = round_up(room, chunk);
     const auto bucket = static_cast<uint32_t>(count >> bucket_bits);
     // Rounded up, one that is not full; whole vectors of 16 bytes.
     chunks_a_bucket = ((bucket + bucket / 64 + 8 * deviation(bucket)) / chunk + 2 + 7) / 8 * 8;
@@ -88,7 +88,7 @@ constexpr uint32_t bin_slots() {
   uint32_t root = 0;
   while (root * root < mean) ++root;
   const uint32_t slots = mean + 3 * root + 2 * sector<Bits>;
-  return (slots + sector<Bits> - 1) / sector<Bits> * sector<Bits> * msd_digits;
+  return round_up(slots, sector<Bits>) * msd_digits;
 }
 
 template <class Bits, class Policy>

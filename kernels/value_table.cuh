@@ -13,7 +13,6 @@
 #include "kernels/launch.cuh"
 #include "kernels/msd_plan.cuh"
 #include "kernels/policy.cuh"
-#include "kernels/ptx.cuh"
 #include "kernels/sort_plan.cuh"
 
 #include <cuda_runtime.h>

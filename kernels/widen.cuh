@@ -2,6 +2,7 @@
 // Work O(n); moves the narrow and the wide elements once, and both arrays of a scan once.
 #pragma once
 
+#include "core/rounding.hpp"
 #include "kernels/launch.cuh"
 #include "kernels/tickets.cuh"
 
@@ -20,7 +21,7 @@ inline constexpr uint32_t elements_a_thread = 8;
 
 inline uint32_t blocks(uint64_t size) {
   constexpr uint32_t tile = threads * elements_a_thread;
-  return static_cast<uint32_t>((size + tile - 1) / tile);
+  return static_cast<uint32_t>(ceil_divide(size, tile));
 }
 
 /// Calls use(i) for this thread's places of an array.

@@ -3,6 +3,7 @@
 
 #include "core/bytes.hpp"
 #include "core/error.hpp"
+#include "core/rounding.hpp"
 
 #include <sys/mman.h>
 
@@ -64,9 +65,8 @@ PageArray::~PageArray() {
 }
 
 void PageArray::touch(size_t offset, size_t bytes) {
-  const auto first_from = [](size_t at, size_t step) { return (at + step - 1) / step * step; };
   const size_t end = std::min(offset + bytes, size_);
-  for (size_t page = first_from(offset, huge_page); page < end && page + huge_page <= size_;
+  for (size_t page = round_up(offset, huge_page); page < end && page + huge_page <= size_;
        page += huge_page) {
     if (pages_are_small_.load(std::memory_order_relaxed)) break;
     const double start = thread_time_s();
@@ -78,7 +78,7 @@ void PageArray::touch(size_t offset, size_t bytes) {
 #ifdef MADV_POPULATE_WRITE
   if (!pages_are_small_.load(std::memory_order_relaxed)) return;
   // Only advice, too: kernels before 5.14 do not know it.
-  for (size_t group = first_from(offset, pages_at_once); group < end; group += pages_at_once)
+  for (size_t group = round_up(offset, pages_at_once); group < end; group += pages_at_once)
     madvise(data_ + group, std::min(pages_at_once, rounded(size_) - group), MADV_POPULATE_WRITE);
 #endif
 }

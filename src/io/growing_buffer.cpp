@@ -3,6 +3,7 @@
 
 #include "core/bytes.hpp"
 #include "core/error.hpp"
+#include "core/rounding.hpp"
 #include "io/parallel_chunks.hpp"
 
 #include <fmt/format.h>
@@ -26,8 +27,7 @@ GrowingBuffer::~GrowingBuffer() {
 
 std::span<std::byte> GrowingBuffer::room(size_t bytes) {
   if (capacity_ - size_ < bytes) {
-    const size_t capacity =
-        std::max(capacity_ * 2, (size_ + bytes + io_alignment - 1) / io_alignment * io_alignment);
+    const size_t capacity = std::max(capacity_ * 2, round_up(size_ + bytes, io_alignment));
     void* const place = data_ ? ::mremap(data_, capacity_, capacity, MREMAP_MAYMOVE)
                               : ::mmap(nullptr, capacity, PROT_READ | PROT_WRITE,
                                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -42,7 +42,7 @@ std::span<std::byte> GrowingBuffer::room(size_t bytes) {
 }
 
 void GrowingBuffer::discard(size_t first, size_t bytes) noexcept {
-  const size_t from = (first + io_alignment - 1) / io_alignment * io_alignment;
+  const size_t from = round_up(first, io_alignment);
   const size_t to = (first + bytes) / io_alignment * io_alignment;
   if (from < to) ::madvise(data_ + from, to - from, MADV_DONTNEED);
 }

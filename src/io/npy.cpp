@@ -2,6 +2,7 @@
 #include "io/npy.hpp"
 
 #include "core/error.hpp"
+#include "core/rounding.hpp"
 #include "io/key_type_names.hpp"
 
 #include <fmt/format.h>
@@ -228,7 +229,7 @@ std::vector<std::byte> make_npy_header(KeyType type, Endian endian, uint64_t cou
   std::string text = fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': ({},), }}",
                                  numpy_descr(type, endian), count);
   const size_t needed = std::max(before_text + text.size() + 1, least_bytes);
-  const size_t total = (needed + alignment - 1) / alignment * alignment;
+  const size_t total = round_up(needed, alignment);
   text.resize(total - before_text - 1, ' ');
   text += '\n';
 

@@ -2,6 +2,7 @@
 #include "io/parallel_chunks.hpp"
 
 #include "core/first_failure.hpp"
+#include "core/rounding.hpp"
 #include "core/team.hpp"
 
 #include <algorithm>
@@ -13,7 +14,7 @@ namespace sweepsort {
 uint64_t ChunkGrid::count() const {
   if (total_bytes == 0) return 0;
   if (total_bytes <= first_chunk_bytes) return 1;
-  return 1 + (total_bytes - first_chunk_bytes - 1) / chunk_bytes + 1;
+  return 1 + ceil_divide(total_bytes - first_chunk_bytes, chunk_bytes);
 }
 
 Chunk ChunkGrid::chunk(uint64_t index) const {

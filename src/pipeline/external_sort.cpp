@@ -1,6 +1,7 @@
 // external_sort.cpp - runs, then blocks.
 #include "pipeline/external_sort.hpp"
 
+#include "core/rounding.hpp"
 #include "pipeline/key_scan.hpp"
 #include "pipeline/rank_cutter.hpp"
 
@@ -17,7 +18,7 @@ ExternalSort::ExternalSort(const Backends& backends, const ExternalJob& job)
 
 IndexedRun ExternalSort::make_run(uint64_t count) {
   IndexedRun indexed{.run = store_->make_run(count), .stride = job_.plan.stride};
-  indexed.samples.resize((count + indexed.stride - 1) / indexed.stride);
+  indexed.samples.resize(ceil_divide(count, indexed.stride));
   return indexed;
 }
 
@@ -95,7 +96,7 @@ void ExternalSort::save(SortSession& session, uint64_t first, uint64_t count, In
         const std::span<std::byte> keys =
             session.get(worker, Column::keys, chunk.first * width, chunk.count * width);
         const uint64_t end = at + chunk.count;
-        for (uint64_t i = (at + to.stride - 1) / to.stride; i * to.stride < end; ++i)
+        for (uint64_t i = ceil_divide(at, to.stride); i * to.stride < end; ++i)
           to.samples[i] = ordered_key(keys.data() + (i * to.stride - at) * width, type, transfer.order);
         run.write(Column::keys, at * width, keys);
         if (value_bytes != 0)

@@ -3,6 +3,7 @@
 
 #include "backend/backend.hpp"
 #include "core/error.hpp"
+#include "core/rounding.hpp"
 #include "io/growing_buffer.hpp"
 #include "io/parallel_chunks.hpp"
 #include "io/spill_space.hpp"
@@ -19,8 +20,7 @@ namespace {
 /// Both columns behind each other, each from a page's beginning.
 struct RunLayout {
   RunLayout(RecordShape shape, uint64_t count)
-      : values_at((count * shape.column_bytes(Column::keys) + io_alignment - 1) / io_alignment *
-                  io_alignment),
+      : values_at(round_up(count * shape.column_bytes(Column::keys), io_alignment)),
         bytes(shape.value_bytes == 0 ? count * shape.column_bytes(Column::keys)
                                      : values_at + count * shape.value_bytes) {}
   uint64_t at(Column column, uint64_t first_byte) const {
@@ -102,13 +102,13 @@ class RunIn : public StoredRun {
   Place place_;
 };
 
-uint64_t whole_pages(uint64_t bytes) { return (bytes + io_alignment - 1) / io_alignment * io_alignment; }
-
 }  // namespace
 
 uint64_t run_bytes(RecordShape shape, uint64_t count) { return RunLayout(shape, count).bytes; }
 
-uint64_t spilled_run_bytes(RecordShape shape, uint64_t count) { return whole_pages(run_bytes(shape, count)); }
+uint64_t spilled_run_bytes(RecordShape shape, uint64_t count) {
+  return round_up(run_bytes(shape, count), io_alignment);
+}
 
 RunStore::RunStore(RunStoreOptions options)
     : options_(std::move(options)),

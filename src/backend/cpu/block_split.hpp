@@ -15,6 +15,7 @@
 #include "backend/cpu/bucket_blocks.hpp"
 #include "backend/cpu/split.hpp"
 #include "backend/cpu/tuning.hpp"
+#include "core/rounding.hpp"
 #include "core/team.hpp"
 
 #include <algorithm>
@@ -58,7 +59,7 @@ class Slots {
   /// The first of the array's slots that begins at `key` or behind it, and the number of those that end there
   /// or before.
   uint32_t first_from(uint64_t key) const {
-    return key <= head_ ? 0 : static_cast<uint32_t>((key - head_ + block_keys_ - 1) / block_keys_);
+    return key <= head_ ? 0 : static_cast<uint32_t>(ceil_divide(key - head_, block_keys_));
   }
   uint32_t end_until(uint64_t key) const {
     return key <= head_ ? 0 : static_cast<uint32_t>((key - head_) / block_keys_);

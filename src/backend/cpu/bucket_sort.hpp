@@ -11,6 +11,7 @@
 #pragma once
 
 #include "backend/cpu/columns.hpp"
+#include "core/rounding.hpp"
 
 #include <array>
 #include <cassert>
@@ -63,9 +64,9 @@ class BucketSort {
     const uint32_t n_bits = bit_count(n);
     const uint32_t useful = std::min(bits, n_bits + 4);
     const uint32_t widest = std::clamp(n_bits - 3, 4u, max_digit_bits);
-    const uint32_t passes = std::clamp((useful + widest - 1) / widest, 1u, max_passes);
+    const uint32_t passes = std::clamp(ceil_divide(useful, widest), 1u, max_passes);
     Plan plan;
-    plan.digit_bits = std::min(widest, (bits + passes - 1) / passes);
+    plan.digit_bits = std::min(widest, ceil_divide(bits, passes));
     plan.undecided = bits - std::min(bits, passes * plan.digit_bits);
     count_digits(keys, n, plan, passes);
     return plan;

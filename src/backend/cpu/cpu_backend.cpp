@@ -12,6 +12,7 @@
 #include "core/clock.hpp"
 #include "core/error.hpp"
 #include "core/page_array.hpp"
+#include "core/rounding.hpp"
 #include "core/team.hpp"
 
 #include <fmt/format.h>
@@ -252,7 +253,7 @@ SortSummary CpuBackend::sort(std::span<std::byte> keys, std::span<std::byte> val
 PageArray CpuBackend::load(size_t bytes, const FillFunction& fill) const {
   PageArray data(bytes);
   run_team(threads_, [&](uint32_t thread) {
-    const size_t chunks = (bytes + cpu_chunk_bytes - 1) / cpu_chunk_bytes;
+    const size_t chunks = ceil_divide(bytes, cpu_chunk_bytes);
     for (size_t chunk = thread; chunk < chunks; chunk += threads_) {
       const size_t at = chunk * cpu_chunk_bytes;
       fill(at, {data.data() + at, std::min(cpu_chunk_bytes, bytes - at)});
