@@ -27,16 +27,38 @@ __device__ __forceinline__ T block_exclusive_sum(T value, T* warp_sums, T& total
   return __shfl_sync(full_warp, static_cast<T>(up_to_lane - sum), warp) + inclusive - value;
 }
 
-/// Combines one value a thread into one for the block of 32 warps; every thread gets it. `combine` is
-/// associative and commutative. `warp_values` is shared memory of one element a warp; it may be reused after
-/// the next barrier. Every thread of the block calls it.
-template <uint32_t threads, class T, class Combine>
-__device__ __forceinline__ T block_reduce(T value, T* warp_values, const Combine& combine) {
+namespace block_detail {
+
+/// What of_warp(value) does for a warp, for the block of 32 warps.
+template <uint32_t threads, class T, class OfWarp>
+__device__ __forceinline__ T reduce(T value, T* warp_values, OfWarp of_warp) {
   static_assert(threads == warp_threads * warp_threads);
-  const T of_warp = warp_reduce(value, combine);
-  if (ptx::lane_id() == 0) warp_values[threadIdx.x / warp_threads] = of_warp;
+  value = of_warp(value);
+  if (ptx::lane_id() == 0) warp_values[threadIdx.x / warp_threads] = value;
   __syncthreads();
-  return warp_reduce(warp_values[ptx::lane_id()], combine);
+  return of_warp(warp_values[ptx::lane_id()]);
+}
+
+}  // namespace block_detail
+
+/// The sum of one value a thread (it wraps), the largest, the smallest, the bits of any: of a block of 32
+/// warps. Every thread of it calls them, and gets it. `warp_values` is shared memory of one element a warp; it
+/// may be reused after the next barrier.
+template <uint32_t threads>
+__device__ __forceinline__ uint32_t block_sum(uint32_t value, uint32_t* warp_values) {
+  return block_detail::reduce<threads>(value, warp_values, [](uint32_t v) { return ptx::warp_sum(v); });
+}
+template <uint32_t threads, class T>
+__device__ __forceinline__ T block_max(T value, T* warp_values) {
+  return block_detail::reduce<threads>(value, warp_values, [](T v) { return warp_max(v); });
+}
+template <uint32_t threads, class T>
+__device__ __forceinline__ T block_min(T value, T* warp_values) {
+  return block_detail::reduce<threads>(value, warp_values, [](T v) { return warp_min(v); });
+}
+template <uint32_t threads, class T>
+__device__ __forceinline__ T block_or(T value, T* warp_values) {
+  return block_detail::reduce<threads>(value, warp_values, [](T v) { return warp_or(v); });
 }
 
 }  // namespace sweepsort

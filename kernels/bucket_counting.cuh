@@ -15,6 +15,7 @@
 #pragma once
 
 #include "core/key_bits.hpp"
+#include "core/rounding.hpp"
 #include "kernels/bucket_list.cuh"
 #include "kernels/launch.cuh"
 #include "kernels/msd_plan.cuh"
@@ -86,7 +87,7 @@ struct Counters {
   /// The counters of each warp.
   __device__ __forceinline__ uint32_t of_warp() const {
     constexpr uint32_t of_all = of_step * Shape::warps;
-    return (used + of_all - 1) / of_all * of_step;
+    return ceil_divide(used, of_all) * of_step;
   }
   __device__ __forceinline__ void add(uint32_t* counters, uint32_t value) const {
     const uint32_t counter = value - first;
@@ -230,7 +231,7 @@ class Counting {
     const Words* const own = reinterpret_cast<const Words*>(shared_.counters) + warp * of_warp;
     uint32_t sum = 0;
     for (uint32_t i = ptx::lane_id(); i < of_warp; i += warp_threads) sum += Some::sum(own[i]);
-    sum = warp_reduce(sum, [](uint32_t a, uint32_t b) { return a + b; });
+    sum = ptx::warp_sum(sum);
     if (ptx::lane_id() == 0) shared_.warp_sums[warp] = sum;
     __syncthreads();
     return sum_of_warps(warps);
@@ -238,8 +239,7 @@ class Counting {
 
   __device__ __forceinline__ uint32_t sum_of_warps(uint32_t end) const {
     const uint32_t lane = ptx::lane_id();
-    return warp_reduce(lane < end ? shared_.warp_sums[lane] : 0,
-                       [](uint32_t a, uint32_t b) { return a + b; });
+    return ptx::warp_sum(lane < end ? shared_.warp_sums[lane] : 0);
   }
 
   /// Each warp writes the keys of its values, and clears the counters.

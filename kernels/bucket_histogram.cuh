@@ -92,11 +92,9 @@ __global__ __launch_bounds__(WideCounters::threads) void bucket_histogram_kernel
       return static_cast<uint32_t>(ordered - map_of_keys.lowest) % msd_most_buckets;
     };
     shared.counters.count(own, size, bucket_of, hand_over);
-    const auto larger = [](uint64_t a, uint64_t b) { return max(a, b); };
     constexpr uint32_t threads = WideCounters::threads;
-    most = static_cast<Bits>(block_reduce<threads, uint64_t>(most, shared.most, larger));
-    least_inverted =
-        static_cast<Bits>(block_reduce<threads, uint64_t>(least_inverted, shared.least_inverted, larger));
+    most = static_cast<Bits>(block_max<threads, uint64_t>(most, shared.most));
+    least_inverted = static_cast<Bits>(block_max<threads, uint64_t>(least_inverted, shared.least_inverted));
     if (threadIdx.x == 0) {
       using Word = std::conditional_t<sizeof(Bits) == 8, unsigned long long, uint32_t>;
       atomicMax(reinterpret_cast<Word*>(&plan->most), static_cast<Word>(most));
@@ -141,7 +139,7 @@ __global__ __launch_bounds__(WideCounters::threads) void bucket_histogram_kernel
     uint32_t sum = 0;
     for (uint32_t child = ptx::lane_id(); child < children; child += warp_threads)
       sum += shared.counters.at(digit * children + child);
-    sum = warp_reduce(sum, [](uint32_t a, uint32_t b) { return a + b; });
+    sum = ptx::warp_sum(sum);
     if (ptx::lane_id() == 0)
       task.span_counts[blockIdx.x * msd_digits + digit] = sum + shared.handed_over[digit];
   }

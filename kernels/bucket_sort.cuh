@@ -16,6 +16,7 @@
 #pragma once
 
 #include "core/key_bits.hpp"
+#include "core/rounding.hpp"
 #include "kernels/bucket_digits.cuh"
 #include "kernels/bucket_list.cuh"
 #include "kernels/bucket_map.cuh"
@@ -66,7 +67,7 @@ struct Shared {
   Bits* first_vector;  // where the bucket's keys go: the vector of 16 bytes with the first one
   uint32_t warp_keys[warps];
   uint32_t long_words;
-  bucket_list::Queue<with_values ? 1 : (Policy::most_keys + dealt_chunk<Bits> - 1) / dealt_chunk<Bits>> queue;
+  bucket_list::Queue<with_values ? 1 : ceil_divide(Policy::most_keys, dealt_chunk<Bits>)> queue;
   union {
     alignas(16) uint32_t part_words[words + 1];  // part_words.cuh; behind them, one that has no parts
     DigitCounts<Bits, warps> digits;             // the other way
@@ -352,8 +353,8 @@ class Bucket {
       least = min(least, keys_[row]);
       most = max(most, keys_[row]);
     });
-    least = warp_reduce(least, [](Bits a, Bits b) { return min(a, b); });
-    most = warp_reduce(most, [](Bits a, Bits b) { return max(a, b); });
+    least = warp_min(least);
+    most = warp_max(most);
     // The place of the staged keys is still free.
     Bits* const of_warps = shared_.keys;
     if (ptx::lane_id() == 0) {
@@ -363,8 +364,8 @@ class Bucket {
     __syncthreads();
     if (threadIdx.x < warp_threads) {
       const uint32_t warp = ptx::lane_id() % BucketShared::warps;
-      least = warp_reduce(of_warps[warp], [](Bits a, Bits b) { return min(a, b); });
-      most = warp_reduce(of_warps[BucketShared::warps + warp], [](Bits a, Bits b) { return max(a, b); });
+      least = warp_min(of_warps[warp]);
+      most = warp_max(of_warps[BucketShared::warps + warp]);
       if (threadIdx.x == 0) {
         if constexpr (std::is_same_v<Parts, BucketParts>)
           shared_.parts = BucketParts::over(least, most, BucketShared::part_bits);

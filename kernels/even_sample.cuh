@@ -176,8 +176,6 @@ __device__ __forceinline__ bool take(const Bits* keys, uint32_t count, const Key
 #pragma unroll
   for (uint32_t v = threadIdx.x; v < SampleShared::cells / 4; v += threads)
     reinterpret_cast<uint4*>(shared.in_cell)[v] = uint4{};
-  const auto lower = [](Bits a, Bits b) { return min(a, b); };
-  const auto higher = [](Bits a, Bits b) { return max(a, b); };
   Bits least = static_cast<Bits>(~Bits{0});
   Bits most = 0;
 #pragma unroll
@@ -188,16 +186,16 @@ __device__ __forceinline__ bool take(const Bits* keys, uint32_t count, const Key
   }
   const uint32_t warp = threadIdx.x / warp_threads;
   const uint32_t lane = ptx::lane_id();
-  least = warp_reduce(least, lower);
-  most = warp_reduce(most, higher);
+  least = warp_min(least);
+  most = warp_max(most);
   if (lane == 0) {
     shared.least[warp] = least;
     shared.most[warp] = most;
     shared.first[warp] = own[0];
   }
   __syncthreads();
-  least = warp_reduce(shared.least[lane % SampleShared::warps], lower);
-  most = warp_reduce(shared.most[lane % SampleShared::warps], higher);
+  least = warp_min(shared.least[lane % SampleShared::warps]);
+  most = warp_max(shared.most[lane % SampleShared::warps]);
   if (threadIdx.x < 2) {
     const uint32_t number = threadIdx.x == 0 ? buckets : SampleShared::cells;
     (threadIdx.x == 0 ? bucket_of : shared.cell_of) =
@@ -216,7 +214,7 @@ __device__ __forceinline__ bool take(const Bits* keys, uint32_t count, const Key
     compare(own[width - 1], first_of_next_lane);
   else if (warp + 1 < SampleShared::warps)
     compare(own[width - 1], shared.first[warp + 1]);
-  order = warp_reduce(order, [](uint32_t a, uint32_t b) { return a | b; });
+  order = warp_or(order);
   __syncthreads();
 
   if (!bucket_of.is_usable() || !shared.cell_of.is_usable()) return false;

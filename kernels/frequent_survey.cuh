@@ -132,8 +132,7 @@ class Finder {
       else if (find_slot<finder_slots>(shared_.values, key, slot, taken))
         atomicAdd(&shared_.seen[slot], 1u);
     }
-    const auto sum = [](uint32_t a, uint32_t b) { return a + b; };
-    const bool zero_is_frequent = block_reduce<threads>(zeros, shared_.warp_sums, sum) >= least;
+    const bool zero_is_frequent = block_sum<threads>(zeros, shared_.warp_sums) >= least;
     uint32_t listed = 0;
     uint32_t slot = 0;
     for (uint32_t s = threadIdx.x; s < finder_slots; s += threads)

@@ -12,6 +12,7 @@
 #pragma once
 
 #include "core/key_bits.hpp"
+#include "core/rounding.hpp"
 #include "kernels/hash_slots.cuh"
 #include "kernels/histogram.cuh"
 #include "kernels/launch.cuh"
@@ -83,7 +84,7 @@ class Taker {
 
   /// Adds to all blocks' counts. Returns how many keys were left.
   __device__ __forceinline__ uint32_t finish(Table<Bits>& table) {
-    const uint32_t tops = warp_reduce(tops_, [](uint32_t a, uint32_t b) { return a + b; });
+    const uint32_t tops = ptx::warp_sum(tops_);
     uint32_t slot = 0;
     if (ptx::lane_id() == 0 && has_top_ && is_listed(shared_.counters.keys, has_zero_, top_, slot))
       shared_.counters.count(slot, tops);
@@ -175,7 +176,7 @@ template <class Bits>
 __device__ __forceinline__ uint64_t lower_bound(const Bits* rest, uint64_t first, uint64_t end,
                                                 const KeyMap<Bits>& map, Bits value) {
   while (first < end) {
-    const uint64_t step = (end - first + put_in_threads - 1) / put_in_threads;
+    const uint64_t step = ceil_divide(end - first, put_in_threads);
     const uint64_t mine = first + threadIdx.x * step;
     const bool is_below = mine < end && map.to_ordered(rest[mine]) < value;
     const uint64_t below = static_cast<uint64_t>(__syncthreads_count(is_below));
@@ -189,7 +190,7 @@ __device__ __forceinline__ uint64_t lower_bound(const Bits* rest, uint64_t first
 template <class Bits>
 __device__ __forceinline__ void fill(Bits* out, uint64_t first, uint64_t end, Bits value) {
   constexpr uint64_t width = digest_detail::keys_a_vector<Bits>;
-  const uint64_t body = min((first + width - 1) / width * width, end);
+  const uint64_t body = min(round_up(first, width), end);
   const uint64_t body_end = max(end / width * width, body);
   digest_detail::Vector<Bits> vector;
 #pragma unroll

@@ -12,6 +12,7 @@
 // cache, with all its threads. That costs less than the barrier that a division of the work would need.
 #pragma once
 
+#include "core/rounding.hpp"
 #include "kernels/digit.cuh"
 #include "kernels/ptx.cuh"
 #include "kernels/warp.cuh"
@@ -86,7 +87,7 @@ struct GridCounts {
   /// One warp adds up eight columns, a lane every 32nd row of them: all rows, and those of the blocks before.
   template <uint32_t most_blocks, uint32_t most_own>
   __device__ __forceinline__ void sum_columns(const uint4* columns, uint32_t v, bool is_wanted) {
-    constexpr uint32_t rows_a_lane = (most_blocks + warp_threads - 1) / warp_threads;
+    constexpr uint32_t rows_a_lane = ceil_divide(most_blocks, warp_threads);
     static_assert(most_own <= most_counted);
     uint4 counts[rows_a_lane];
 #pragma unroll
@@ -127,7 +128,7 @@ struct GridCounts {
   /// One warp.
   __device__ __forceinline__ void find_starts() {
     const uint32_t mine = sum_digits(totals, starts);
-    const uint32_t most = warp_reduce(mine, [](uint32_t a, uint32_t b) { return max(a, b); });
+    const uint32_t most = warp_max(mine);
     if (ptx::lane_id() == 0) largest = most;
     __syncwarp();
 #pragma unroll

@@ -10,6 +10,7 @@
 #pragma once
 
 #include "core/key_bits.hpp"
+#include "core/rounding.hpp"
 #include "kernels/block.cuh"
 #include "kernels/device_span.cuh"
 #include "kernels/digit.cuh"
@@ -161,9 +162,8 @@ __device__ void add_to_digest(Shared<Bits, shared_bytes>& shared, const Seen<Bit
     // By one thread a block: atomics of all warps to these words wait for each other, 7 us of a digest
     // (H200).
     constexpr uint32_t threads = digest_policy.threads;
-    const Bits least =
-        block_reduce<threads>(seen.least, shared.least, [](Bits a, Bits b) { return min(a, b); });
-    const Bits most = block_reduce<threads>(seen.most, shared.most, [](Bits a, Bits b) { return max(a, b); });
+    const Bits least = block_min<threads>(seen.least, shared.least);
+    const Bits most = block_max<threads>(seen.most, shared.most);
     const bool rise = __syncthreads_or(seen.rise) != 0;
     const bool fall = __syncthreads_or(seen.fall) != 0;
     const bool repeat = __syncthreads_or(seen.repeat) != 0;
@@ -212,8 +212,7 @@ struct Task {
   }
   uint32_t blocks(uint64_t most) const {
     constexpr uint64_t vectors_a_block = digest_policy.threads * digest_policy.vectors_in_flight;
-    return static_cast<uint32_t>(
-        std::clamp<uint64_t>((vectors + vectors_a_block - 1) / vectors_a_block, 1, most));
+    return static_cast<uint32_t>(std::clamp<uint64_t>(ceil_divide(vectors, vectors_a_block), 1, most));
   }
 };
 
@@ -314,8 +313,8 @@ void digest_borders(const Bits* keys, DeviceSpan<const uint64_t> starts, KeyMap<
   if (starts.empty()) return;
   constexpr uint32_t threads = 128;
   const uint32_t chunks = static_cast<uint32_t>(starts.size());
-  launch_chained(digest_detail::digest_borders_kernel<Bits>, {(chunks + threads - 1) / threads, threads},
-                 stream, keys, starts.data(), chunks, map, digest);
+  launch_chained(digest_detail::digest_borders_kernel<Bits>, {ceil_divide(chunks, threads), threads}, stream,
+                 keys, starts.data(), chunks, map, digest);
 }
 
 }  // namespace sweepsort

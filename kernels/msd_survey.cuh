@@ -35,7 +35,6 @@
 
 #include <cuda_runtime.h>
 
-#include <algorithm>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
@@ -265,8 +264,8 @@ class Survey {
       meet(pair[k].right);
     }
     if (threadIdx.x == threads - 1) meet(map.to_ordered(own[samples_a_thread].left));
-    least_ = block_reduce<threads>(least, shared_.least, [](Bits a, Bits b) { return min(a, b); });
-    most_ = block_reduce<threads>(most, shared_.most, [](Bits a, Bits b) { return max(a, b); });
+    least_ = block_min<threads>(least, shared_.least);
+    most_ = block_max<threads>(most, shared_.most);
   }
 
   /// The number of this thread's k-th sample in SampleCounts.
@@ -323,10 +322,9 @@ class Survey {
       singles += seen == 1;
       most_seen = max(most_seen, seen * samples + number_of(k));
     }
-    const auto sum = [](uint32_t a, uint32_t b) { return a + b; };
-    distinct = warp_reduce(distinct, sum);
-    singles = warp_reduce(singles, sum);
-    most_seen = warp_reduce(most_seen, [](uint32_t a, uint32_t b) { return max(a, b); });
+    distinct = ptx::warp_sum(distinct);
+    singles = ptx::warp_sum(singles);
+    most_seen = warp_max(most_seen);
     if (ptx::lane_id() == 0) {
       atomicAdd(&shared_.distinct, distinct);
       atomicAdd(&shared_.singles, singles);
@@ -337,11 +335,10 @@ class Survey {
 
   /// How often that value of the sample was met that was met most often, but for the top.
   __device__ __forceinline__ uint32_t most_seen_besides_top() {
-    const auto larger = [](uint32_t a, uint32_t b) { return max(a, b); };
     uint32_t most = 0;
     for (uint32_t s = threadIdx.x; s < samples; s += threads)
       if (s != shared_.most_seen % samples) most = max(most, shared_.sampled.times[s]);
-    return block_reduce<threads>(most, shared_.warp_sums, larger);
+    return block_max<threads>(most, shared_.warp_sums);
   }
 
   /// Whether splitters are better than passes by digits, of which the sample shows that there are many.
@@ -350,8 +347,7 @@ class Survey {
     Bits differing = 0;
 #pragma unroll
     for (uint32_t k = 0; k < samples_a_thread; ++k) differing |= key_[k] ^ least_;
-    const auto either = [](Bits a, Bits b) { return static_cast<Bits>(a | b); };
-    differing = block_reduce<threads>(differing, shared_.least, either);
+    differing = block_or<threads>(differing, shared_.least);
     return __popcll(differing) > static_cast<int>(most_passed_bits);
   }
   /// One thread: no map divides the keys. Splitters do, or none of the roads here is any good.
@@ -516,10 +512,8 @@ class Survey {
       least = min(least, ordered);
       most = max(most, ordered);
     });
-    const auto lower = [](Bits a, Bits b) { return min(a, b); };
-    const auto higher = [](Bits a, Bits b) { return max(a, b); };
-    least = block_reduce<threads>(least, shared_.least, lower);
-    most = block_reduce<threads>(most, shared_.most, higher);
+    least = block_min<threads>(least, shared_.least);
+    most = block_max<threads>(most, shared_.most);
     if (threadIdx.x != 0) return;
     constexpr uint32_t seen = places_a_round * keys_a_place<Bits>;
     const uint32_t buckets = 1u << plan_.bucket_bits;
@@ -697,7 +691,7 @@ class Survey {
   }
 
   __device__ __forceinline__ uint32_t sum_of_all(uint32_t mine) {
-    return block_reduce<threads>(mine, shared_.warp_sums, [](uint32_t a, uint32_t b) { return a + b; });
+    return block_sum<threads>(mine, shared_.warp_sums);
   }
 
   Shared<Bits>& shared_;

@@ -98,6 +98,17 @@ __device__ __forceinline__ uint32_t warp_sum(uint32_t value) {
 #endif
 }
 
+/// The largest of the warp's values, all of which calls it; every lane gets it.
+__device__ __forceinline__ uint32_t warp_max(uint32_t value) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
+  for (int distance = 16; distance > 0; distance /= 2)
+    value = max(value, __shfl_xor_sync(0xffffffffu, value, distance));
+  return value;
+#else
+  return __reduce_max_sync(0xffffffffu, value);
+#endif
+}
+
 /// The bits that any lane's `value` has. The whole warp calls it, and every lane gets it.
 __device__ __forceinline__ uint32_t warp_or(uint32_t value) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800

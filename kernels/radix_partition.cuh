@@ -15,6 +15,7 @@
 #pragma once
 
 #include "core/key_bits.hpp"
+#include "core/rounding.hpp"
 #include "kernels/block.cuh"
 #include "kernels/launch.cuh"
 #include "kernels/msd_plan.cuh"
@@ -27,7 +28,6 @@
 
 #include <cuda_runtime.h>
 
-#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <type_traits>
@@ -51,7 +51,7 @@ template <uint32_t granule_>
 __device__ __forceinline__ uint32_t bin_capacity(float share) {
   const uint32_t room =
       static_cast<uint32_t>(share + tenths_of_deviation / 10.0f * sqrtf(share)) + granule_ + 3;
-  return (room + granule_ - 1) / granule_ * granule_;
+  return round_up(room, granule_);
 }
 
 /// All bins together: the sum of bin_capacity, which is largest if all shares are alike; then the roots of
@@ -204,8 +204,8 @@ class Partition {
     const uint32_t children_bits = level.plan->bucket_bits - msd_digit_bits;
     shift_ = level_number == 0 ? children_bits : 0;
     digits_ = level_number == 0 ? msd_digits : 1u << children_bits;
-    jobs_ = level_number == 0 ? static_cast<uint32_t>((level.count + level.span - 1) / level.span)
-                              : level.plan->jobs;
+    jobs_ =
+        level_number == 0 ? static_cast<uint32_t>(ceil_divide(level.count, level.span)) : level.plan->jobs;
     // From the first level on the arrays hold ordered bits, until the buckets are sorted. (The second level
     // writes the keys of buckets that nobody sorts as the caller has them: of a value apart, and between
     // splitters of one value.)
@@ -273,7 +273,7 @@ class Partition {
   }
 
   __device__ __forceinline__ void run() {
-    const uint64_t tiles = (job_.count + Policy::tile - 1) / Policy::tile;
+    const uint64_t tiles = ceil_divide(job_.count, Policy::tile);
     for (uint64_t tile = 0; tile < tiles; ++tile) {
       const uint64_t left = job_.count - tile * Policy::tile;
       const Source next = source(tile + 1);
@@ -516,7 +516,7 @@ class Partition {
   /// by one, the whole sectors between them as one bulk copy a column, which are under way when this returns.
   __device__ __forceinline__ void write_slots(uint32_t begin, const typename LevelWays::Out& first,
                                               uint32_t from, uint32_t to) const {
-    const uint32_t body = (from + sector - 1) / sector * sector;
+    const uint32_t body = round_up(from, sector);
     const uint32_t body_end = to / sector * sector;
     const auto bins = shared_.bins();
     const auto write = [&](uint32_t s) {
@@ -637,7 +637,7 @@ __device__ __forceinline__ uint32_t make_jobs(CountShared<Bits>& shared, const u
   const auto first_of = [&](uint32_t p) { return p < msd_digits ? offsets[p << children_bits] : plan.keys; };
   const uint64_t first = first_of(parent);
   const uint64_t keys = first_of(parent + 1) - first;
-  const uint64_t mine = (keys + job_keys - 1) / job_keys;
+  const uint64_t mine = ceil_divide(keys, job_keys);
   uint64_t total = 0;
   const uint32_t row =
       static_cast<uint32_t>(block_exclusive_sum<count_threads>(mine, shared.warp_sums, total));
@@ -720,7 +720,7 @@ __global__ __launch_bounds__(count_threads) void count_jobs_kernel(KeyArrays<Bit
           atomicAdd(&shared.counts[warp][is_split ? split[u] : digit_of(key[u])], 1u);
       }
     }
-    apart = warp_reduce(apart, [](uint32_t a, uint32_t b) { return a + b; });
+    apart = ptx::warp_sum(apart);
     if (apart != 0 && ptx::lane_id() == 0)
       atomicAdd(&shared.counts[warp][plan->bucket_apart & (digits - 1)], apart);
     __syncthreads();

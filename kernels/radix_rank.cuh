@@ -18,10 +18,20 @@
 #include <cuda_runtime.h>
 
 #include <cstdint>
+#include <type_traits>
 
 namespace sweepsort {
 
 enum class Ranking : uint32_t { ballot, lane_order };
+
+/// Calls body(ranking) with it as a constant: ranking() says which.
+template <class Body>
+constexpr void with_ranking(Ranking ranking, Body body) {
+  if (ranking == Ranking::lane_order)
+    body(std::integral_constant<Ranking, Ranking::lane_order>{});
+  else
+    body(std::integral_constant<Ranking, Ranking::ballot>{});
+}
 
 /// `size` small numbers, two a register.
 template <uint32_t size>
@@ -54,9 +64,8 @@ __device__ __forceinline__ HotDigits find_hot_digits(uint32_t digit, bool presen
   constexpr uint32_t values = 1u << bits;
   const uint32_t peers = warp_match<bits>(digit) & __ballot_sync(full_warp, present);
   const uint32_t mine = present ? static_cast<uint32_t>(__popc(peers)) * values + digit : 0;
-  const auto larger = [](uint32_t a, uint32_t b) { return max(a, b); };
-  const uint32_t first = warp_reduce(mine, larger);
-  const uint32_t second = warp_reduce(mine == first ? 0 : mine, larger);
+  const uint32_t first = warp_max(mine);
+  const uint32_t second = warp_max(mine == first ? 0 : mine);
   return {.share_is_high = first / values >= least_lanes, .digits = {first % values, second % values}};
 }
 

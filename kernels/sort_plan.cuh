@@ -5,6 +5,7 @@
 
 #include "core/algorithm.hpp"
 #include "core/key_bits.hpp"
+#include "core/rounding.hpp"
 #include "kernels/bit_pack.cuh"
 #include "kernels/block.cuh"
 #include "kernels/histogram.cuh"
@@ -196,16 +197,15 @@ struct Shared {
 /// counter that more than one lane in eight wants.
 template <uint32_t threads>
 __device__ void find_hot_digits(uint64_t keys, uint64_t count, Shared<threads>& shared, HotDigits& hot) {
-  const auto larger = [](uint64_t a, uint64_t b) { return max(a, b); };
   const uint32_t digit = threadIdx.x % digit_values;
   uint64_t mine = keys * digit_values + digit;
   uint64_t most[HotDigits::candidates];
 #pragma unroll
   for (uint32_t c = 0; c < HotDigits::candidates; ++c) {
-    const uint64_t of_warp = warp_reduce(mine, larger);
+    const uint64_t of_warp = warp_max(mine);
     if (ptx::lane_id() == 0) shared.most_frequent[c][threadIdx.x / warp_threads] = of_warp;
     __syncthreads();
-    most[c] = warp_reduce(shared.most_frequent[c][ptx::lane_id() % Shared<threads>::warps], larger);
+    most[c] = warp_max(shared.most_frequent[c][ptx::lane_id() % Shared<threads>::warps]);
     if (most[c] == mine) mine = digit;  // found: out of the next round
   }
   if (threadIdx.x != 0) return;
@@ -218,12 +218,11 @@ __device__ void find_hot_digits(uint64_t keys, uint64_t count, Shared<threads>& 
 template <uint32_t threads>
 __device__ uint32_t find_live_bits(uint64_t keys, Shared<threads>& shared) {
   const uint32_t digit = threadIdx.x % digit_values;
-  const auto either = [](uint32_t a, uint32_t b) { return a | b; };
   const uint32_t mine = keys != 0 ? digit | (digit_values - 1 - digit) << digit_bits : 0;
-  const uint32_t of_warp = warp_reduce(mine, either);
+  const uint32_t of_warp = warp_or(mine);
   if (ptx::lane_id() == 0) shared.set_and_clear[threadIdx.x / warp_threads] = of_warp;
   __syncthreads();
-  const uint32_t all = warp_reduce(shared.set_and_clear[ptx::lane_id() % Shared<threads>::warps], either);
+  const uint32_t all = warp_or(shared.set_and_clear[ptx::lane_id() % Shared<threads>::warps]);
   return all & (all >> digit_bits);
 }
 
@@ -295,7 +294,7 @@ __device__ __forceinline__ uint32_t passes_and_copy(uint32_t digits, uint32_t in
 template <class Bits>
 __device__ __forceinline__ uint32_t packed_digits(Bits live) {
   const int bits = sizeof(Bits) == 8 ? __popcll(live) : __popc(static_cast<uint32_t>(live));
-  return (static_cast<uint32_t>(bits) + digit_bits - 1) / digit_bits;
+  return ceil_divide(static_cast<uint32_t>(bits), digit_bits);
 }
 
 /// Has the keys packed, if that saves a pass, by one thread: to count their digits once more takes less than

@@ -74,7 +74,7 @@ struct WideCounters {
     for (uint32_t i = threadIdx.x; i < bins / 8; i += blockDim.x)
       for (const uint32_t word : {vectors[i].x, vectors[i].y, vectors[i].z, vectors[i].w})
         mine += (word & 0xffff) + (word >> 16);
-    mine = warp_reduce(mine, [](uint32_t a, uint32_t b) { return a + b; });
+    mine = ptx::warp_sum(mine);
     if (ptx::lane_id() == 0) atomicAdd(&sum, mine);
     __syncthreads();
     const uint32_t all = sum;
@@ -127,7 +127,7 @@ struct WideCounters {
         add<is_guarded>(bin_of(keys[i]), 1, hand_over);
     }
     if constexpr (!std::is_same_v<IsApart, Nothing>) {
-      mine = warp_reduce(mine, [](uint32_t a, uint32_t b) { return a + b; });
+      mine = ptx::warp_sum(mine);
       if (ptx::lane_id() == 0) atomicAdd(&apart, mine);
     }
     __syncthreads();
