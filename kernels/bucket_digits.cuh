@@ -6,6 +6,7 @@
 #pragma once
 
 #include "core/key_bits.hpp"
+#include "core/rounding.hpp"
 #include "kernels/digit.cuh"
 #include "kernels/ptx.cuh"
 #include "kernels/radix_rank.cuh"
@@ -25,7 +26,7 @@ namespace bucket_sort_detail {
 template <class Bits, uint32_t warps>
 struct DigitCounts {
   static constexpr uint32_t warps_a_part = digit_values / warp_threads;
-  static constexpr uint32_t parts = (warps + warps_a_part - 1) / warps_a_part;
+  static constexpr uint32_t parts = ceil_divide(warps, warps_a_part);
 
   Bits varying;
   uint32_t of_warp[warps][digit_values];  // records; then where the warp's records of a digit go
@@ -47,7 +48,7 @@ class DigitSort {
         keys_(shared.keys + first),
         positions_(shared.positions + (with_values ? first : 0)),
         size_(size),
-        rows_((size + threads - 1) / threads),
+        rows_(ceil_divide(size, threads)),
         own_(warp() * rows_ * warp_threads + ptx::lane_id()) {}
 
   /// One stable pass.
@@ -183,16 +184,11 @@ __device__ __noinline__ void sort_staged_by_digits(Shared& shared, uint32_t firs
     __syncthreads();  // the caller may take the memory at once
     return;
   }
-  const auto move_all = [&](auto sort) {
+  with_ranking(ranking, [&](auto known) {
+    DigitSort<Shared, Bits, with_values, known(), threads, keys_a_thread> sort(shared, first, size);
     for (uint32_t place = 0; place < digit_places<Bits>; ++place)
       if (((varying >> (place * digit_bits)) & (digit_values - 1)) != 0) sort.move(place);
-  };
-  if (ranking == Ranking::lane_order)
-    move_all(DigitSort<Shared, Bits, with_values, Ranking::lane_order, threads, keys_a_thread>(shared, first,
-                                                                                               size));
-  else
-    move_all(
-        DigitSort<Shared, Bits, with_values, Ranking::ballot, threads, keys_a_thread>(shared, first, size));
+  });
 }
 
 }  // namespace bucket_sort_detail

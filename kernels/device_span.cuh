@@ -1,6 +1,8 @@
 // device_span.cuh - where device memory is: a typed range, and a workspace that is carved into such ranges.
 #pragma once
 
+#include "core/rounding.hpp"
+
 #include <cstddef>
 #include <cstdint>
 #include <stdexcept>
@@ -32,10 +34,6 @@ class DeviceSpan {
 /// Every range cut from a workspace starts at a multiple of this many bytes.
 inline constexpr size_t workspace_alignment = 256;
 
-constexpr size_t align_up(size_t value, size_t alignment) {
-  return (value + alignment - 1) / alignment * alignment;
-}
-
 /// Device memory that a launcher cuts into named parts, front to back. A default-constructed workspace cuts
 /// nothing and only counts, so that `x_workspace_bytes(n)` and `x(...)` share one layout function.
 class Workspace {
@@ -46,7 +44,7 @@ class Workspace {
   template <class T>
   DeviceSpan<T> take(uint64_t count) {
     T* const at = base_ == nullptr ? nullptr : reinterpret_cast<T*>(base_ + used_);
-    used_ += align_up(count * sizeof(T), workspace_alignment);
+    used_ += round_up(count * sizeof(T), workspace_alignment);
     if (base_ != nullptr && used_ > capacity_) throw std::length_error("workspace too small");
     return {at, count};
   }

@@ -24,6 +24,7 @@
 
 #include "core/algorithm.hpp"
 #include "core/key_bits.hpp"
+#include "core/rounding.hpp"
 #include "kernels/counting_sort.cuh"
 #include "kernels/grid_sort.cuh"
 #include "kernels/histogram.cuh"
@@ -171,13 +172,13 @@ constexpr bool puts_statuses_in_scratch(uint64_t count) {
 /// Where they begin.
 template <class Bits>
 constexpr uint64_t first_status_key(uint64_t count) {
-  return align_up(count, workspace_alignment / sizeof(Bits));
+  return round_up(count, workspace_alignment / sizeof(Bits));
 }
 
 /// Of a scratch array of pairs: the byte at which the column of values begins.
 template <class Bits>
 constexpr uint64_t values_offset(uint64_t count) {
-  return align_up(count * sizeof(Bits), workspace_alignment);
+  return round_up(count * sizeof(Bits), workspace_alignment);
 }
 
 /// Elements of the scratch array of `count` keys: the buckets of a tiled grid sort, and those of keys that
@@ -186,10 +187,9 @@ template <class Bits, class Value, class Policy = TunedOnesweep<Bits, Value>>
 constexpr uint64_t scratch_keys(uint64_t count, uint64_t status_words) {
   uint64_t keys = count;
   if (value_bytes<Value> != 0)
-    keys = (values_offset<Bits>(count) + count * sizeof(Value) + sizeof(Bits) - 1) / sizeof(Bits);
+    keys = ceil_divide(values_offset<Bits>(count) + count * sizeof(Value), sizeof(Bits));
   if (status_words != 0)  // keys alone
-    keys =
-        first_status_key<Bits>(count) + (status_words * sizeof(uint32_t) + sizeof(Bits) - 1) / sizeof(Bits);
+    keys = first_status_key<Bits>(count) + ceil_divide(status_words * sizeof(uint32_t), sizeof(Bits));
   if constexpr (has_tiled_grid_sort<Bits, Value>) {
     using Tiled = TunedTiledGrid<Bits, Value>;
     if (has_room_for_tiled_grid<Bits, Value, Policy>(count))
@@ -331,10 +331,10 @@ void sort_by_digest(DeviceSpan<const Bits> keys_in, DeviceSpan<Bits> keys_out, c
   const ColumnArrays<Value> values{values_in, workspace.scratch_values.data(), values_out};
   if constexpr (Policy::is_portable)
     radix_onesweep<Ranking::ballot>(keys, values, count, plan, onesweep, stream);
-  else if (settings.ranking == Ranking::lane_order)
-    radix_onesweep<Ranking::lane_order>(keys, values, count, plan, onesweep, stream);
   else
-    radix_onesweep<Ranking::ballot>(keys, values, count, plan, onesweep, stream);
+    with_ranking(settings.ranking, [&](auto ranking) {
+      radix_onesweep<ranking()>(keys, values, count, plan, onesweep, stream);
+    });
   if (in_place) {
     copy_back(keys.scratch, keys.out, count, plan, stream);
     if constexpr (with_values) copy_back(values.scratch, values.out, count, plan, stream);
@@ -364,10 +364,8 @@ const uint32_t* try_msd(const SortArrays<Bits, Value>& arrays, const SortSetting
     static_assert(can_sort_codes<Bits, Value, Policy>);
     msd.codes = code_passes(workspace, arrays.keys_in == arrays.keys_out);
   }
-  if (settings.ranking == Ranking::lane_order)
-    radix_msd<Ranking::lane_order>(arrays, msd, workspace.msd, stream);
-  else
-    radix_msd<Ranking::ballot>(arrays, msd, workspace.msd, stream);
+  with_ranking(settings.ranking,
+               [&](auto ranking) { radix_msd<ranking()>(arrays, msd, workspace.msd, stream); });
   return &static_cast<const MsdPlan<Bits>*>(workspace.msd.plan.data())->falls_back;
 }
 
@@ -394,12 +392,10 @@ bool sort_in_one_launch(const SortArrays<Bits, Value>& arrays, const SortSetting
     return true;
   }
   if (!fits_grid<Bits, Value>(settings.algorithm, arrays.count)) return false;
-  if constexpr (has_grid_sort<Bits, Value>) {
-    if (settings.ranking == Ranking::lane_order)
-      sort_in_grid<Ranking::lane_order>(arrays, settings.map, workspace.grid, stream);
-    else
-      sort_in_grid<Ranking::ballot>(arrays, settings.map, workspace.grid, stream);
-  }
+  if constexpr (has_grid_sort<Bits, Value>)
+    with_ranking(settings.ranking, [&](auto ranking) {
+      sort_in_grid<ranking()>(arrays, settings.map, workspace.grid, stream);
+    });
   return true;
 }
 
@@ -418,13 +414,10 @@ void sort_in_launches(const SortArrays<Bits, Value>& arrays, SortSettings<Bits> 
   if constexpr (has_portioned_grid_sort<Bits, Value> && !Policy::is_portable)
     if (tries_portioned_grid<Bits, Value, Policy>(settings.algorithm, arrays.count)) {
       uint32_t* const falls_back = workspace.portioned_falls_back.data();
-      using Portioned = PortionedGridSort<Bits, Value>;
-      if (settings.ranking == Ranking::lane_order)
-        portioned_grid_sort<Ranking::lane_order, Portioned>(arrays, settings.map, workspace.grid, falls_back,
-                                                            stream);
-      else
-        portioned_grid_sort<Ranking::ballot, Portioned>(arrays, settings.map, workspace.grid, falls_back,
-                                                        stream);
+      with_ranking(settings.ranking, [&](auto ranking) {
+        portioned_grid_sort<ranking(), PortionedGridSort<Bits, Value>>(arrays, settings.map, workspace.grid,
+                                                                       falls_back, stream);
+      });
       wanted = falls_back;
     }
   bool is_unordered = false;
