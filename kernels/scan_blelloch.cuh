@@ -7,10 +7,12 @@
 //                 3   4   7   7                    3   0   7   4     then each node gives its value to its left
 //                 3   4   7  11                    0   3   4  11     child, and that + the left sum to its right
 //
-// A block scans one tile of 2048 elements; the tiles' sums are scanned by the same means, recursively, so
-// that any length will do.
+// A block scans one tile of 2048 elements, 512 of wide ones, as shared memory is short on older devices; the
+// tiles' sums are scanned by the same means, recursively, so that any length will do.
 #pragma once
 
+#include "core/rounding.hpp"
+#include "kernels/device_abilities.cuh"
 #include "kernels/launch.cuh"
 #include "kernels/scan_lookback.cuh"
 
@@ -34,11 +36,11 @@ struct PaddedIndex {
 /// Device memory for the sums of the tiles, of the tiles of those, and so on.
 template <class T>
 struct BlellochMemory {
-  static constexpr uint32_t tile = 2048;
-  static constexpr uint32_t most_levels = 6;  // 2048^6 elements
+  static constexpr uint32_t tile = sizeof(T) <= 16 ? 2048 : 512;
+  static constexpr uint32_t most_levels = 6;  // 512^6 elements
   T* sums[most_levels];
 
-  static constexpr uint64_t tiles(uint64_t size) { return size == 0 ? 1 : (size + tile - 1) / tile; }
+  static constexpr uint64_t tiles(uint64_t size) { return size == 0 ? 1 : ceil_divide(size, tile); }
 
   BlellochMemory(Workspace& workspace, uint64_t size) {
     uint32_t level = 0;
@@ -126,7 +128,9 @@ void scan_level(const ScanArrays<T>& arrays, const Op& op, const BlellochMemory<
                 cudaStream_t stream) {
   constexpr uint32_t tile = BlellochMemory<T>::tile;
   const uint64_t tiles = BlellochMemory<T>::tiles(arrays.size);
-  const LaunchShape shape{static_cast<uint32_t>(tiles), tile / 2, sizeof(T) * (Index::of(tile - 1) + 1)};
+  constexpr size_t shared_bytes = sizeof(T) * (Index::of(tile - 1) + 1);
+  static_assert(shared_bytes <= DeviceAbilities::least_shared_bytes);
+  const LaunchShape shape{static_cast<uint32_t>(tiles), tile / 2, shared_bytes};
   T* const sums = tiles > 1 ? memory.sums[level] : nullptr;
   launch(scan_tiles_kernel<T, Index, Op>, shape, stream, arrays, op, sums);
   if (tiles == 1) return;

@@ -10,6 +10,7 @@
 // Up to 1024 elements one block does all steps in shared memory; beyond, each step is a launch of its own.
 #pragma once
 
+#include "core/rounding.hpp"
 #include "kernels/launch.cuh"
 #include "kernels/scan_lookback.cuh"
 
@@ -19,7 +20,8 @@
 
 namespace sweepsort {
 
-inline constexpr uint32_t hillis_steele_block = 1024;
+template <class T>
+inline constexpr uint32_t hillis_steele_block = sizeof(T) <= 16 ? 1024 : 256;
 
 /// Device memory: the second buffer, and a copy of the last element for the total of an exclusive scan.
 template <class T>
@@ -28,7 +30,7 @@ struct HillisSteeleMemory {
   T* last;
 
   HillisSteeleMemory(Workspace& workspace, uint64_t size)
-      : buffer(workspace.take<T>(size > hillis_steele_block ? size : 0).data()),
+      : buffer(workspace.take<T>(size > hillis_steele_block<T> ? size : 0).data()),
         last(workspace.take<T>(1).data()) {}
 };
 
@@ -44,9 +46,10 @@ __device__ __forceinline__ T first_value(const ScanArrays<T>& arrays, uint64_t i
 }
 
 template <class T, class Op>
-static __global__ __launch_bounds__(hillis_steele_block) void scan_block_kernel(ScanArrays<T> arrays, Op op) {
+static __global__ __launch_bounds__(hillis_steele_block<T>) void scan_block_kernel(ScanArrays<T> arrays,
+                                                                                   Op op) {
   T* source = &shared_memory<T>();
-  T* target = source + hillis_steele_block;
+  T* target = source + hillis_steele_block<T>;
   const uint32_t i = threadIdx.x;
   const auto size = static_cast<uint32_t>(arrays.size);
   T last = op.identity();
@@ -99,15 +102,15 @@ template <class T, class Op>
 void scan_hillis_steele(const ScanArrays<T>& arrays, const Op& op, const HillisSteeleMemory<T>& memory,
                         cudaStream_t stream) {
   using namespace scan_hillis_steele_detail;
-  if (arrays.size <= hillis_steele_block) {
-    launch(scan_block_kernel<T, Op>, {1, hillis_steele_block, 2 * hillis_steele_block * sizeof(T)}, stream,
-           arrays, op);
+  if (arrays.size <= hillis_steele_block<T>) {
+    launch(scan_block_kernel<T, Op>, {1, hillis_steele_block<T>, 2 * hillis_steele_block<T> * sizeof(T)},
+           stream, arrays, op);
     return;
   }
   uint32_t steps = 0;
   while ((uint64_t{1} << steps) < arrays.size) ++steps;
   constexpr uint32_t threads = 256;
-  const LaunchShape shape{static_cast<uint32_t>((arrays.size + threads - 1) / threads), threads};
+  const LaunchShape shape{static_cast<uint32_t>(ceil_divide(arrays.size, threads)), threads};
 
   // The last step lands in `out`. The start reads neighbours, so it cannot write to the array that it reads.
   T* buffers[2] = {memory.buffer, arrays.out};
