@@ -10,8 +10,8 @@
 // started: a tile's number is a ticket drawn when its block runs, so every lower number belongs to a block
 // that is already resident.
 //
-// A status is one word, flag and value together, so relaxed order suffices: no other memory is published
-// through it.
+// A status of up to 8 bytes is one word, flag and value together, so relaxed order suffices: no other memory
+// is published through it. Wider values stand beside their flag, which is released and acquired.
 #pragma once
 
 #include "kernels/device_span.cuh"

@@ -59,11 +59,12 @@ Ranking ranking_of_current_device() {
   return known[device] == lane_order ? Ranking::lane_order : Ranking::ballot;
 }
 
+/// `by_ballots`: whatever the device, which is not asked.
 template <class Bits>
-SortSettings<Bits> settings_of(const DeviceSort& sort) {
+SortSettings<Bits> settings_of(const DeviceSort& sort, bool by_ballots) {
   return {.map = key_map<Bits>(sort.type, sort.order),
           .algorithm = sort.algorithm,
-          .ranking = sort.force_ballot_ranking ? Ranking::ballot : ranking_of_current_device()};
+          .ranking = by_ballots ? Ranking::ballot : ranking_of_current_device()};
 }
 
 DeviceSortOutcome::Road road_of(Road road) {
@@ -90,8 +91,8 @@ DeviceSortOutcome::Road road_of(const MsdPlan<Bits>& plan) {
 
 void run(const DeviceSort& sort, bool is_digested, Workspace workspace, cudaStream_t stream) {
   dispatch_record(sort, [&]<class Bits, class Value, class Policy>(Record<Bits, Value, Policy>) {
-    RecordSort<Bits, Value>::run(sort, settings_of<Bits>(sort), !Policy::is_portable, is_digested, workspace,
-                                 stream);
+    const auto settings = settings_of<Bits>(sort, sort.force_ballot_ranking || Policy::is_portable);
+    RecordSort<Bits, Value>::run(sort, settings, !Policy::is_portable, is_digested, workspace, stream);
   });
 }
 

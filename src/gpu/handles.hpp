@@ -117,7 +117,9 @@ class DeviceBuffer {
     std::swap(size_, other.size_);
     return *this;
   }
-  ~DeviceBuffer() { (void)cudaFree(data_); }
+  ~DeviceBuffer() {
+    if (data_ != nullptr) (void)cudaFree(data_);  // cudaFree(nullptr) would wake the current device
+  }
 
   T* data() const { return data_; }
   uint64_t size() const { return size_; }
