@@ -103,7 +103,7 @@ mode_t replaced_mode(const std::string& path) {
 void replace(const std::string& path, bool anonymous = true) {
   const auto output = open_output(path, {.overwrite = true, .allow_anonymous = anonymous});
   output->write_at(0, pattern(3));
-  output->commit();
+  commit(*output);
 }
 
 }  // namespace
@@ -142,9 +142,46 @@ TEST_CASE("a file may be replaced only while nobody has changed it, or its name"
     file.check_unchanged();  // what was opened is still whole
     CHECK_THROWS_WITH(file.check_replaceable(), ContainsSubstring("was replaced while it was being read"));
   }
+  {
+    const InputFile file(folder / "in");
+    std::ofstream(folder / "in", std::ios::app) << "more";
+    CHECK_THROWS_WITH(file.check_replaceable(), ContainsSubstring("changed while it was being read"));
+  }
+  // As rsync and touch -r do.
   const InputFile file(folder / "in");
-  std::ofstream(folder / "in", std::ios::app) << "more";
+  const auto time = std::filesystem::last_write_time(folder / "in");
+  write_file(folder / "in", std::vector<std::byte>(5'004));
+  std::filesystem::last_write_time(folder / "in", time);
+  file.check_unchanged();
   CHECK_THROWS_WITH(file.check_replaceable(), ContainsSubstring("changed while it was being read"));
+}
+
+TEST_CASE("of several outputs none gets its name if one cannot") {
+  for (const bool anonymous : {true, false}) {
+    const TemporaryFolder folder;
+    std::filesystem::create_directory(folder / "gone");
+    write_file(folder / "kept", pattern(10));
+    const auto first = open_output(folder / "kept", {.overwrite = true, .allow_anonymous = anonymous});
+    const auto second = open_output(folder / "gone/out", {.allow_anonymous = anonymous});
+    for (Output* output : {first.get(), second.get()}) output->write_at(0, pattern(3));
+    std::filesystem::rename(folder / "gone", folder / "elsewhere");
+    Output* const both[] = {first.get(), second.get()};
+    CHECK_THROWS_WITH(commit(both), ContainsSubstring("gone/out: cannot give the file its name"));
+    CHECK(read_file(folder / "kept") == pattern(10));
+  }
+}
+
+TEST_CASE("who may not read all inputs may not read what is made of them") {
+  const TemporaryFolder folder;
+  write_file(folder / "public", pattern(10));
+  write_file(folder / "secret", pattern(10));
+  using std::filesystem::perms;
+  std::filesystem::permissions(folder / "public", perms{0644});
+  std::filesystem::permissions(folder / "secret", perms{0600});
+  const InputFile open_to_all(folder / "public");
+  const InputFile closed(folder / "secret");
+  commit(*open_output(folder / "out", {.input = &open_to_all, .others = {&closed}}));
+  CHECK(std::filesystem::status(folder / "out").permissions() == perms{0600});
 }
 
 TEST_CASE("a file that hides its size is refused, an empty one is not") {
@@ -168,7 +205,7 @@ TEST_CASE("writes by several threads at every alignment make the file they shoul
           output->write_at(header + chunk.first_byte, std::span(data).subspan(chunk.first_byte, chunk.bytes));
         });
         CHECK(folder.names().empty());
-        output->commit();
+        commit(*output);
         auto expected = first;
         expected.insert(expected.end(), data.begin(), data.end());
         CHECK(folder.names() == std::vector<std::string>{"out"});
@@ -216,7 +253,7 @@ TEST_CASE("a replaced file keeps its owner and its group") {
   REQUIRE(::chmod((folder / "out").c_str(), 0640) == 0);
   const auto output = open_output(folder / "out", {.overwrite = true});
   output->write_at(0, pattern(3));
-  output->commit();
+  commit(*output);
   struct stat status {};
   REQUIRE(::stat((folder / "out").c_str(), &status) == 0);
   CHECK(status.st_size == 3);
@@ -363,7 +400,7 @@ TEST_CASE("a name of 255 bytes can be written and replaced") {
       const auto output = open_output(folder / name, {.overwrite = true, .allow_anonymous = anonymous});
       output->reserve(3);
       output->write_at(0, pattern(3));
-      output->commit();
+      commit(*output);
     }
     CHECK(folder.names() == std::vector<std::string>{name});
   }
@@ -380,7 +417,7 @@ TEST_CASE("eight writers of one output leave one whole file") {
             open_output(folder / "out", {.overwrite = true, .allow_anonymous = writer % 2 == 0});
         output->reserve(data.size());
         output->write_at(0, data);
-        output->commit();
+        commit(*output);
       }
     });
   writers.clear();

@@ -9,6 +9,7 @@ import random
 import resource
 import shutil
 import signal
+import socket
 import struct
 import subprocess
 import sys
@@ -200,6 +201,21 @@ class Streams(Place):
                 (self.folder / f"pipe{i}.u64").unlink()
 
 
+    def test_an_error_ends_a_merge_into_a_socket_that_nobody_reads(self):
+        ours, theirs = socket.socketpair()
+        with ours, theirs:
+            theirs.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 1)  # a few KB: the sort has read the rest by then
+            process = subprocess.Popen([SWEEPSORT, "sort", "--merge", "-S", "64K", "-t", "u64", "-"],
+                                       stdin=subprocess.PIPE, stdout=theirs, stderr=subprocess.PIPE)
+            try:
+                error = process.communicate(packed([*range(1500), 0]), timeout=60)[1]
+            except subprocess.TimeoutExpired:
+                process.kill()
+                raise
+        self.assertEqual(process.returncode, 2)
+        self.assertIn(b"not sorted", error)
+
+
 class Space(Place):
     def mounted(self, size):
         """A tmpfs of so many bytes, or a reported skip."""
@@ -252,6 +268,26 @@ class Space(Place):
                 disk.seek(8 * first)
                 sort = subprocess.run([*command, "-"], stdin=disk, capture_output=True)
                 self.assertEqual((sort.returncode, sort.stdout), (0, packed(sorted(keys[first:]))))
+
+    def test_a_block_device_that_is_too_small_keeps_what_it_has(self):
+        (self.folder / "disk").write_bytes(b"kept" * 1024)
+        loop = shutil.which("losetup") and subprocess.run(
+            ["losetup", "-f", "--show", self.folder / "disk"], capture_output=True, text=True)
+        if not loop or loop.returncode != 0:
+            self.skipTest("loop devices are not allowed here")
+        device = loop.stdout.strip()
+        self.addCleanup(subprocess.run, ["losetup", "-d", device], capture_output=True)
+        for keys in (513, 512):
+            (self.folder / "in.u64").write_bytes(packed(range(keys)))
+            sort = subprocess.run(self.command(self.folder / "in.u64", "-o", device, memory="64M"), capture_output=True)
+            if b"cannot open" in sort.stderr:
+                self.skipTest("loop devices cannot be written here")
+            if keys == 513:
+                self.assertEqual(sort.returncode, 2, sort.stderr)
+                self.assertIn(b"cannot write 4104 bytes: No space left on device", sort.stderr)
+                self.assertEqual(pathlib.Path(device).read_bytes(), b"kept" * 1024)
+        self.assertEqual(sort.returncode, 0, sort.stderr)
+        self.assertEqual(pathlib.Path(device).read_bytes(), packed(range(512)))
 
     def test_a_limit_on_files_is_no_signal(self):
         self.write_input()

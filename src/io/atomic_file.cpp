@@ -210,6 +210,9 @@ void AtomicFile::settle() {
 
 void AtomicFile::check_name() const {
   struct stat status {};
+  // It may be gone by now, or not be ours any more.
+  if (::access(directory_.c_str(), W_OK | X_OK) != 0)
+    throw system_error(name_, "give the file its name", errno);
   if (::lstat(target_.c_str(), &status) != 0) return;
   if (!options_.replace) throw appeared_meanwhile(name_);
   if (S_ISDIR(status.st_mode)) throw system_error(name_, "give the file its name", EISDIR);

@@ -90,7 +90,7 @@ InputFile::InputFile(const std::string& path) : path_(path) {
   std::byte first{};
   if (S_ISREG(status_.st_mode) && size_ == 0 && ::pread(file.get(), &first, 1, 0) == 1)
     throw Error(name + ": has data, but does not tell its size",
-                fmt::format("pipe it in: cat {} | sweepsort ... -", path));
+                fmt::format("pipe it in: cat {} | sweepsort ... -", path == "-" ? "FILE" : path));
   const bool direct = !is_stream_ && size_ >= least_direct_file;
   file_ = PositionedFile(std::move(file), name, direct ? Caching::ask : Caching::use);
 }
@@ -130,9 +130,13 @@ void InputFile::check_unchanged() const {
 void InputFile::check_replaceable() const {
   check_unchanged();
   struct stat named {};
-  const bool same = ::stat(path_.c_str(), &named) == 0 && FileIdentity::of(named) == identity();
-  if (!same)
+  struct stat now {};
+  if (::stat(path_.c_str(), &named) != 0 || FileIdentity::of(named) != identity())
     throw Error(name() + ": was replaced while it was being read", "try again when nobody is writing to it");
+  // This time tells of a writer who set the other back, of a new mode or owner, and of a new file at the name
+  // that /dev/stdin leads to.
+  if (::fstat(file_.fd(), &now) != 0 || !same_time(now.st_ctim, status_.st_ctim))
+    throw InputError(name() + ": changed while it was being read", "try again when nobody is writing to it");
 }
 
 }  // namespace sweepsort

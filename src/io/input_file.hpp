@@ -63,7 +63,8 @@ class InputFile {
 
   /// Throws Error if the size or the time of the last change is not what it was when the file was opened.
   void check_unchanged() const;
-  /// The same, and that the path still names this file: before something takes its place.
+  /// The same, and if it has changed in any other way, or the path names another file: before something takes
+  /// its place.
   void check_replaceable() const;
 
  private:

@@ -3,6 +3,7 @@
 #include "io/layout.hpp"
 
 #include "core/error.hpp"
+#include "core/rounding.hpp"
 #include "io/input_file.hpp"
 #include "io/key_type_names.hpp"
 
@@ -187,7 +188,8 @@ class LayoutFinder {
     const auto type = stated_type(by_name ? by_name : type_from_name(name_));
     if (!type) throw UsageError(name_ + ": the key type is not known", "say it with -t u32 or -t u64");
     constexpr const char* other = "--format raw if it holds bare keys";
-    if (by_name && key_bytes(*type) != key_bytes(*by_name))
+    const bool is_asked_for = options_.format == FileFormat::sosd;  // its name may be anything then
+    if (by_name && key_bytes(*type) != key_bytes(*by_name) && !is_asked_for)
       throw UsageError(fmt::format("{}: its name says {}, the type asked for is {}", name_,
                                    sweepsort::name(*by_name), sweepsort::name(*type)),
                        fmt::format("leave the type out, or {}", other));
@@ -203,7 +205,7 @@ class LayoutFinder {
 
   /// The header's count against the file's size, in 128 bits so that no product wraps.
   void check_count(const std::string& who, bool is_countable) const {
-    const auto most = std::numeric_limits<uint64_t>::max() / key_bytes(layout_.type);
+    const uint64_t most = (uint64_t{1} << 62) / key_bytes(layout_.type);  // as bytes_of() allows
     const std::string claim =
         is_countable ? fmt::format("{} keys", layout_.count) : std::string("2^64 keys or more");
     if (!file_bytes_) {
@@ -214,7 +216,7 @@ class LayoutFinder {
     const uint64_t data = *file_bytes_ - layout_.data_offset;
     const size_t width = key_bytes(layout_.type);
     const std::string rest = data % width ? fmt::format(" and {} bytes", data % width) : std::string();
-    const bool is_longer = is_countable && layout_.count < (data + width - 1) / width;
+    const bool is_longer = is_countable && layout_.count < ceil_divide(data, width);
     const std::string part =
         data % width ? fmt::format(" --read-bytes {}", data - data % width) : std::string();
     throw Error(

@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -40,7 +41,8 @@ void refuse_inputs(const struct stat& status, const std::string& name, const Out
 /// A pipe, a socket, a device, or standard output whatever that is.
 class StreamOutput : public Output {
  public:
-  StreamOutput(FileDescriptor file, std::string name) : file_(std::move(file)), name_(std::move(name)) {}
+  StreamOutput(FileDescriptor file, std::string name, bool is_socket)
+      : file_(std::move(file)), name_(std::move(name)), is_socket_(is_socket) {}
 
   const std::string& name() const override { return name_; }
   bool is_ordered() const override { return true; }
@@ -56,27 +58,39 @@ class StreamOutput : public Output {
  private:
   FileDescriptor file_;
   std::string name_;
+  bool is_socket_;
   StopEvent stop_;
   uint64_t position_ = 0;
 };
 
-/// Only the limit that would end the process with a signal is looked at: there is no space to reserve in a
-/// pipe.
+/// There is no space to reserve in a pipe. Of a file the limit that would end the process with a signal is
+/// looked at, of a block device its end.
 void StreamOutput::reserve(uint64_t bytes) {
   struct stat status {};
-  rlimit limit{};
-  if (::fstat(file_.get(), &status) != 0 || !S_ISREG(status.st_mode) ||
-      ::getrlimit(RLIMIT_FSIZE, &limit) != 0)
+  if (::fstat(file_.get(), &status) != 0 || (!S_ISREG(status.st_mode) && !S_ISBLK(status.st_mode))) return;
+  const auto seek = [&](off_t offset, int from) { return ::lseek(file_.get(), offset, from); };
+  const off_t position = seek(0, SEEK_CUR);
+  if (position < 0) return;
+  const auto refuse_beyond = [&](uint64_t end, int error) {
+    if (static_cast<uint64_t>(position) + bytes > end)
+      throw system_error(name_, fmt::format("write {} bytes", bytes), error);
+  };
+  if (S_ISBLK(status.st_mode)) {
+    const off_t end = seek(0, SEEK_END);
+    seek(position, SEEK_SET);
+    if (end >= 0) refuse_beyond(static_cast<uint64_t>(end), ENOSPC);
     return;
-  const off_t position = ::lseek(file_.get(), 0, SEEK_CUR);
-  if (limit.rlim_cur != RLIM_INFINITY && static_cast<uint64_t>(position) + bytes > limit.rlim_cur)
-    throw system_error(name_, fmt::format("write {} bytes", bytes), EFBIG);
+  }
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY)
+    refuse_beyond(limit.rlim_cur, EFBIG);
 }
 
 void StreamOutput::write_at(uint64_t offset, std::span<const std::byte> bytes) {
   if (offset != position_) throw Error(name_ + ": internal: a stream written out of order");
   while (!bytes.empty()) {
-    const ssize_t put = ::write(file_.get(), bytes.data(), bytes.size());
+    const ssize_t put = is_socket_ ? ::send(file_.get(), bytes.data(), bytes.size(), MSG_DONTWAIT)
+                                   : ::write(file_.get(), bytes.data(), bytes.size());
     if (put < 0 && errno == EINTR) continue;
     if (put < 0 && errno == EAGAIN) {
       wait_until_writable(file_.get(), stop_);
@@ -109,8 +123,9 @@ std::unique_ptr<Output> open_stream(FileDescriptor file, const std::string& name
   of_stream.may_be_in_place = false;  // a shell has emptied the file by now
   refuse_inputs(status, name, of_stream);
   widen_pipe(file.get());
+  // A socket is not opened twice: its writes do not wait.
   if (FileDescriptor own = open_without_blocking(file.get())) file = std::move(own);
-  return std::make_unique<StreamOutput>(std::move(file), name);
+  return std::make_unique<StreamOutput>(std::move(file), name, S_ISSOCK(status.st_mode));
 }
 
 std::unique_ptr<Output> open_standard_output(const OutputOptions& options) {
@@ -166,9 +181,12 @@ void require_directory(const std::string& name, const std::string& target) {
   throw Error(fmt::format("{}: the directory {} does not exist", name, parent), "make it first");
 }
 
+/// Who may read or write it could do that to all that goes into it.
 AtomicFileOptions mode_of_new(const OutputOptions& options) {
   AtomicFileOptions file{.replace = options.overwrite, .allow_anonymous = options.allow_anonymous};
   if (options.input && options.input->is_regular()) file.mode = options.input->mode() & 0777;
+  for (const InputFile* other : options.others)
+    if (other->is_regular()) file.mode &= other->mode();
   return file;
 }
 
@@ -224,6 +242,14 @@ std::unique_ptr<Output> open_output(const std::string& path, const OutputOptions
   if (S_ISDIR(status.st_mode)) throw Error(name + ": is a directory", "name a file in it");
   if (S_ISREG(status.st_mode)) return replace_regular(name, target, status, options);
   throw Error(name + ": is no longer what it was");
+}
+
+void commit(std::span<Output* const> outputs, const InputFile* replaced) {
+  for (Output* output : outputs) output->sync();
+  if (replaced) replaced->check_replaceable();
+  for (const Output* output : outputs) output->check_name();
+  for (Output* output : outputs) output->give_name();
+  for (Output* output : outputs) output->settle();
 }
 
 std::string directory_of(const std::string& output) {

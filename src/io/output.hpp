@@ -24,9 +24,6 @@ struct OutputOptions {
 
 /// Life: reserve() once, write_at() until all is written, cut() if it was less, commit(). Destruction without
 /// commit() leaves no trace in the file system.
-///
-/// What commits several outputs together takes each step for all of them before the next one: a disk that
-/// fails late fails in sync(), when no name has changed yet.
 class Output {
  public:
   virtual ~Output() = default;
@@ -52,13 +49,18 @@ class Output {
   virtual void give_name() = 0;
   /// After give_name(): makes the name durable.
   virtual void settle() = 0;
-
-  void commit() {
-    sync();
-    give_name();
-    settle();
-  }
 };
+
+/// Makes the outputs durable and gives them their names, in their order. Each step is taken for all of them
+/// before the next one: a disk that fails late fails in sync(), when no name has changed yet, and what stands
+/// in the way of one leaves the others without their names, too. `replaced`: the input that an output takes
+/// the place of; if somebody has changed it, nobody's writing is lost, not even what came while the disk was
+/// busy.
+void commit(std::span<Output* const> outputs, const InputFile* replaced = nullptr);
+inline void commit(Output& output, const InputFile* replaced = nullptr) {
+  Output* const one[] = {&output};
+  commit(one, replaced);
+}
 
 /// Opens the output for `path` ("-" and "/dev/stdout": standard output; empty with in_place: the input).
 /// Every reason not to write there that is looked for beforehand is an Error now: it exists, is the input, a

@@ -2,12 +2,14 @@
 #include "io/positioned_file.hpp"
 
 #include "core/error.hpp"
+#include "core/rounding.hpp"
 #include "io/parallel_chunks.hpp"
 #include "io/system_error.hpp"
 
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -83,7 +85,7 @@ bool PositionedFile::is_cached(uint64_t offset, size_t bytes) const {
   // Only mapped, never touched: no page is read, and a file that shrinks cannot hurt.
   void* const view = ::mmap(nullptr, length, PROT_READ, MAP_SHARED, file_.get(), static_cast<off_t>(first));
   if (view == MAP_FAILED) return true;
-  std::vector<unsigned char> pages((length + io_alignment - 1) / io_alignment);
+  std::vector<unsigned char> pages(ceil_divide(length, io_alignment));
   // For a file of somebody else the kernel answers that all is there, and the plain road is always right.
   const bool known = ::mincore(view, length, pages.data()) == 0;
   ::munmap(view, length);
@@ -101,14 +103,22 @@ bool PositionedFile::is_region_cached(uint64_t offset, size_t bytes) const {
   return cached;
 }
 
+/// Somebody cut it, or its system does not know its size, as /sys does not.
+Error PositionedFile::ended_early(uint64_t offset) const {
+  struct stat now {};
+  if (::fstat(file_.get(), &now) == 0 && static_cast<uint64_t>(now.st_size) > offset)
+    return Error(fmt::format("{}: ends at byte {}, and its size says {}", name_, offset, now.st_size),
+                 "pipe it in: cat FILE | sweepsort ... -");
+  return Error(fmt::format("{}: the file ends at byte {}: it shrank while it was read", name_, offset),
+               "try again when nobody is writing to it");
+}
+
 void PositionedFile::read_buffered(uint64_t offset, std::span<std::byte> to) const {
   while (!to.empty()) {
     const ssize_t got = ::pread(file_.get(), to.data(), to.size(), static_cast<off_t>(offset));
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) throw system_error_at(name_, "read", offset, errno);
-    if (got == 0)
-      throw Error(fmt::format("{}: the file ends at byte {}: it shrank while it was read", name_, offset),
-                  "try again when nobody is writing to it");
+    if (got == 0) throw ended_early(offset);
     offset += static_cast<uint64_t>(got);
     to = to.subspan(static_cast<size_t>(got));
   }

@@ -2,6 +2,7 @@
 // past it.
 #pragma once
 
+#include "core/error.hpp"
 #include "io/file_descriptor.hpp"
 
 #include <atomic>
@@ -51,6 +52,7 @@ class PositionedFile {
   /// of a read of 1 MiB, and the threads that ask it wait for each other.
   bool is_region_cached(uint64_t offset, size_t bytes) const;
   void read_buffered(uint64_t offset, std::span<std::byte> to) const;
+  Error ended_early(uint64_t offset) const;
   void write_buffered(uint64_t offset, std::span<const std::byte> from) const;
   bool read_direct(uint64_t offset, std::span<std::byte> to) const;
   bool write_direct(uint64_t offset, std::span<const std::byte> from) const;

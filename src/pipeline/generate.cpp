@@ -62,7 +62,7 @@ GenerateReport generate_file(const std::string& output_path, const GenerateOptio
   });
 
   if (options.progress) options.progress(Phase::sync, 0, 0);
-  output->commit();
+  commit(*output);
   return {.count = options.count, .bytes = header.size() + data_bytes, .total_s = seconds_since(start)};
 }
 

@@ -78,10 +78,7 @@ class ScanFileRun {
         },
         [&] { return !reader_.is_stream() && !(output_->is_ordered() && has_written_); });
     clock_.run(Phase::sync, output_->is_ordered() ? 0 : report_.output_bytes, [&](const MovedFunction&) {
-      output_->sync();
-      if (options_.in_place) reader_.file().check_replaceable();  // nobody's writing is lost
-      output_->give_name();
-      output_->settle();
+      commit(*output_, options_.in_place ? &reader_.file() : nullptr);
     });
     report_.total_s = seconds_since(start_) - time_of(report_.phases, Phase::repeat);
     return std::move(report_);

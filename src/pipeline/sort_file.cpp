@@ -248,12 +248,8 @@ class SortFileRun {
 
   void commit() {
     // What is written to a stream is not synced.
-    clock_.run(Phase::sync, outputs_.is_ordered() ? 0 : report_.output_bytes, [&](const MovedFunction&) {
-      outputs_.sync();
-      // Nobody's writing is lost, not even what came while the disk was busy.
-      if (options_.in_place) input_.file().check_replaceable();
-      outputs_.give_names();
-    });
+    clock_.run(Phase::sync, outputs_.is_ordered() ? 0 : report_.output_bytes,
+               [&](const MovedFunction&) { outputs_.commit(); });
   }
 
   const SortEnvironment& environment_;

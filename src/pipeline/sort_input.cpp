@@ -46,7 +46,9 @@ SortInput::SortInput(const std::vector<std::string>& paths, const FileOptions& o
                               sweepsort::name(part.layout().type), file().name(), sweepsort::name(type())),
                   "files that are sorted into one have keys of one type");
     is_stream_ |= part.stream.has_value();
-    if (!part.stream && __builtin_add_overflow(count, part.layout().count, &count))
+    uint64_t bytes = 0;
+    if (!part.stream && (__builtin_add_overflow(count, part.layout().count, &count) ||
+                         __builtin_mul_overflow(count, key_bytes(type()), &bytes)))
       throw Error(fmt::format("{}: too many keys together with those before", part.file.name()),
                   "no file can hold them: sort it into another one");
   }

@@ -6,7 +6,18 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace sweepsort {
+namespace {
+
+/// So many of `count` keys can differ.
+uint64_t most_distinct(KeyType type, uint64_t count) {
+  return key_bytes(type) < sizeof(uint64_t) ? std::min(count, uint64_t{1} << (8 * key_bytes(type))) : count;
+}
+
+}  // namespace
+
 SortOutputs::SortOutputs(const SortInput& input, const SortValues& values, const std::string& output,
                          const SortFileOptions& options, bool allow_anonymous)
     : input_(input), values_(values), options_(options) {
@@ -74,10 +85,11 @@ void SortOutputs::prepare(std::optional<uint64_t> known) {
                   "name a file for it");
   };
   refuse_pipe(main_);
-  if (known) main_.output->reserve(main_.header.size() + bytes_of(count, main_.element_bytes));
-  if (!second_) return;
-  refuse_pipe(*second_);
-  if (known) second_->output->reserve(second_->header.size() + bytes_of(count, second_->element_bytes));
+  if (second_) refuse_pipe(*second_);
+  if (!known) return;
+  const uint64_t most = options_.result == SortResult::unique ? most_distinct(input_.type(), count) : count;
+  main_.output->reserve(main_.header.size() + bytes_of(most, main_.element_bytes));
+  if (second_) second_->output->reserve(second_->header.size() + bytes_of(most, second_->element_bytes));
 }
 
 void SortOutputs::start() {
@@ -115,20 +127,12 @@ void SortOutputs::finish(uint64_t count) {
   if (second_) shorten(*second_, counts_header(count_, second_->header.size()), count_);
 }
 
-void SortOutputs::sync() {
-  if (second_) second_->output->sync();
-  main_.output->sync();
-}
-
-void SortOutputs::give_names() {
-  // What stands in the way of one leaves the other without its name, too.
-  main_.output->check_name();
-  if (second_) second_->output->check_name();
+void SortOutputs::commit() {
   // The second one first: whoever sees the keys finds what belongs to them.
-  if (second_) second_->output->give_name();
-  main_.output->give_name();
-  if (second_) second_->output->settle();
-  main_.output->settle();
+  std::vector<Output*> all;
+  if (second_) all.push_back(second_->output.get());
+  all.push_back(main_.output.get());
+  sweepsort::commit(all, options_.in_place ? &input_.file() : nullptr);
 }
 
 void SortOutputs::stop() const {

@@ -29,10 +29,8 @@ class SortOutputs {
   std::unique_ptr<RecordSink> sink(const Transfer& transfer, std::span<const std::byte> expected);
   /// All is written, so many elements: what could not be known before.
   void finish(uint64_t count);
-  /// Makes all durable; nothing has its name yet.
-  void sync();
-  /// After sync(): all get their names.
-  void give_names();
+  /// All are right: they get their names.
+  void commit();
 
   const std::string& name() const { return main_.output->name(); }
   /// The input's; of positions, whose type is another, what the output's name says, if it says anything.

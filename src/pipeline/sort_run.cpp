@@ -68,13 +68,13 @@ std::optional<Bytes> gpu_memory_budget(const std::optional<Bytes>& asked, const 
   return asked;
 }
 
-FileRecord file_record(const SortContext& context) {
+FileRecord file_record(const SortContext& context, std::optional<uint64_t> keys) {
   const SortFileOptions& options = context.options;
   const uint64_t key = key_bytes(context.input.type());
   const uint64_t value = options.values.empty() ? 0 : context.values.bytes();
   const uint64_t count = options.counts_output.empty() ? 0 : sizeof(uint64_t);
   const bool is_permutation = options.result == SortResult::permutation;
-  return {.read = key + value, .written = is_permutation ? context.values.bytes() : key + value + count};
+  return {.read = key + value, .written = is_permutation ? position_bytes(keys) : key + value + count};
 }
 
 PlanRequest plan_request(const SortContext& context, const Backends& backends, bool on_gpu) {
@@ -83,7 +83,7 @@ PlanRequest plan_request(const SortContext& context, const Backends& backends, b
   constexpr size_t most_with_values = 1u << 20;
   const bool has_values = context.values.bytes() != 0;
   return {.shape = {context.input.type(), context.values.bytes()},
-          .file = file_record(context),
+          .file = file_record(context, context.input.count()),
           .order = options.order,
           .algorithm = options.algorithm,
           .threads = context.threads,
@@ -264,7 +264,7 @@ GrowingBuffer SortRun::sort_again() {
 
 void SortRun::complete_plan(uint64_t runs) {
   FilePlan& plan = report_.plan;
-  const FileRecord file = file_record(context_);
+  const FileRecord file = file_record(context_, report_.count);
   plan.runs = runs;
   plan.read = file.all_read(report_.count, plan.passes, transfer().shape.bytes());
   plan.written = file.all_written(report_.count, plan.passes, transfer().shape.bytes());
