@@ -79,8 +79,11 @@ cxxopts::ParseResult parse(std::span<const OptionSpec> options, std::span<const 
   } catch (const cxxopts::exceptions::option_requires_argument& error) {
     throw UsageError(dashed(quoted_name(error)) + " needs a value", "-h lists the options");
   } catch (const cxxopts::exceptions::invalid_option_syntax& error) {
-    throw UsageError(quoted_name(error) + ": not an option",
-                     "put '--' before a file name that starts with '-'");
+    const std::string word = quoted_name(error);
+    if (word.find('\n') != word.npos)  // not in what cxxopts takes for a value behind an option
+      throw UsageError(word + ": a value with a line break",
+                       "a name of one line, or a word of its own, will do");
+    throw UsageError(word + ": not an option", "put '--' before a file name that starts with '-'");
   } catch (const cxxopts::exceptions::incorrect_argument_type& error) {
     const std::string value = quoted_name(error);
     for (const OptionSpec& option : options)

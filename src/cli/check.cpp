@@ -32,7 +32,7 @@ std::string table(const CheckReport& report, const std::string& input, Order ord
   const auto row = [&](std::string_view label, const std::string& value) {
     text += fmt::format("{:<13}{}\n", label, value);
   };
-  row("file", input == "-" ? "standard input" : input);
+  row("file", input == "-" ? "standard input" : printable(input));
   row("format", std::string(name(report.format)));
   row("type", std::string(name(report.type)));
   row("keys", format_count(report.count));

@@ -80,6 +80,7 @@ ExitCode run_generate(const Arguments& arguments) {
                      "the output is named with -o");
   }
   if (arguments.has("list")) {
+    if (arguments.has("json")) throw UsageError("--list and --json contradict each other", "leave one out");
     answer(list_text());
     return ExitCode::done;
   }

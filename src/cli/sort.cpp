@@ -164,9 +164,10 @@ ExitCode run_sort(const Arguments& arguments) {
   for (const std::string& input : inputs) note_other_type("sort", arguments, input, options.file);
   const std::vector<std::string> outputs = all_outputs(output, options);
   keep_outputs_apart(outputs);
-  std::vector<std::string> precious = names_of_inputs(inputs);
+  std::vector<std::string> read = inputs;
+  if (!options.values.empty()) read.push_back(options.values);
+  std::vector<std::string> precious = names_of_inputs(std::move(read));
   precious.insert(precious.end(), outputs.begin(), outputs.end());
-  if (!options.values.empty()) precious.push_back(options.values);
   const JsonReport json(arguments, precious);
   if (!options.plan_only)
     for (const std::string& name : outputs) keep_answers_off_data(name, json, options.repeat);

@@ -2,6 +2,7 @@
 #include "cli/sort_report.hpp"
 
 #include "cli/report_parts.hpp"
+#include "cli/terminal.hpp"
 #include "cli/units.hpp"
 #include "core/bytes.hpp"
 
@@ -67,7 +68,7 @@ std::string plan_table(const SortReport& report, const SortFileOptions& options)
           ? "what does not fit into memory"
           : size(plan.temporary) + (plan.temporary.value == 0 ? "" : ", taken before the first key is read"));
   if (!plan.temporary_directories.empty())
-    line("temporary files", fmt::format("in {}", fmt::join(plan.temporary_directories, ", ")));
+    line("temporary files", printable(fmt::format("in {}", fmt::join(plan.temporary_directories, ", "))));
   return text;
 }
 

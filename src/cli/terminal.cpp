@@ -31,9 +31,6 @@ void allow_open_files() {
 
 bool stderr_is_terminal() { return isatty(STDERR_FILENO) != 0; }
 
-namespace {
-
-/// Names of files may hold what a terminal would obey.
 std::string printable(std::string_view text) {
   std::string shown(text);
   unsigned char before = 0;
@@ -45,8 +42,6 @@ std::string printable(std::string_view text) {
   }
   return shown;
 }
-
-}  // namespace
 
 void write_error(std::string_view text) noexcept { std::fwrite(text.data(), 1, text.size(), stderr); }
 

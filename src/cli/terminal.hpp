@@ -19,6 +19,9 @@ bool stderr_is_terminal();
 /// Standard error as it is. Nobody is left to tell if it is closed, or its terminal gone: that is no error.
 void write_error(std::string_view text) noexcept;
 
+/// Names of files may hold what a terminal would obey: '?' in its place.
+std::string printable(std::string_view text);
+
 /// "sweepsort: COMMAND: MESSAGE" on standard error.
 void say(std::string_view command, std::string_view message);
 

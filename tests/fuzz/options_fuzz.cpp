@@ -117,6 +117,8 @@ bool stderr_is_terminal() { return false; }
 
 void write_error(std::string_view) noexcept {}
 
+std::string printable(std::string_view text) { return std::string(text); }
+
 void say(std::string_view, std::string_view message) {
   check_caught();
   require(!message.empty(), "a message says something");
