@@ -18,7 +18,6 @@
 #include <cerrno>
 #include <climits>
 #include <csignal>
-#include <filesystem>
 
 namespace sweepsort {
 namespace {
@@ -102,8 +101,7 @@ Error appeared_meanwhile(const std::string& name) {
 
 AtomicFile::AtomicFile(std::string name, std::string target, const AtomicFileOptions& options)
     : name_(std::move(name)), target_(std::move(target)), options_(options) {
-  const std::string parent = std::filesystem::path(target_).parent_path();
-  directory_ = parent.empty() ? "." : parent;
+  directory_ = parent_of(target_);
   if (options_.replace) {
     require_replaceable(name_, target_, directory_);
     if (temporary_path(directory_).size() >= PATH_MAX) throw Error(name_ + ": the name is too long");

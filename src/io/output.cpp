@@ -167,17 +167,16 @@ std::optional<Destination> destination_of(const std::string& path) {
       (names_standard_output(path) ? ::fstat(STDOUT_FILENO, &status) : ::stat(path.c_str(), &status)) == 0;
   if (is_there) return Destination{FileIdentity::of(status), "", S_ISCHR(status.st_mode)};
   const std::filesystem::path target = follow_links(path);
-  const std::string parent = target.parent_path();
-  if (::stat(parent.empty() ? "." : parent.c_str(), &status) != 0) return {};
+  if (::stat(parent_of(target).c_str(), &status) != 0) return {};
   return Destination{FileIdentity::of(status), target.filename()};
 }
 
 void require_directory(const std::string& name, const std::string& target) {
-  const std::string parent = std::filesystem::path(target).parent_path();
+  const std::string parent = parent_of(target);
   struct stat status {};
-  if (::stat(parent.empty() ? "." : parent.c_str(), &status) == 0 && S_ISDIR(status.st_mode)) return;
-  if (::stat(parent.c_str(), &status) == 0)
-    throw Error(fmt::format("{}: {} is not a directory", name, parent));
+  const bool is_there = ::stat(parent.c_str(), &status) == 0;
+  if (is_there && S_ISDIR(status.st_mode)) return;
+  if (is_there) throw Error(fmt::format("{}: {} is not a directory", name, parent));
   throw Error(fmt::format("{}: the directory {} does not exist", name, parent), "make it first");
 }
 
@@ -252,10 +251,11 @@ void commit(std::span<Output* const> outputs, const InputFile* replaced) {
   for (Output* output : outputs) output->settle();
 }
 
-std::string directory_of(const std::string& output) {
-  const std::string parent = std::filesystem::path(follow_links(output)).parent_path();
-  return parent.empty() ? "." : parent;
+std::string parent_of(const std::filesystem::path& path) {
+  return path.has_parent_path() ? path.parent_path().string() : ".";
 }
+
+std::string directory_of(const std::string& output) { return parent_of(follow_links(output)); }
 
 bool are_one_output(const std::string& a, const std::string& b) {
   const std::optional<Destination> one = destination_of(a);

@@ -5,6 +5,7 @@
 #include "io/input_file.hpp"
 
 #include <cstdint>
+#include <filesystem>
 #include <memory>
 #include <span>
 #include <string>
@@ -67,6 +68,9 @@ inline void commit(Output& output, const InputFile* replaced = nullptr) {
 /// directory or a terminal, its directory is missing or not writable, the system would not let it be
 /// replaced. A symbolic link is followed: its target gets replaced.
 std::unique_ptr<Output> open_output(const std::string& path, const OutputOptions& options = {});
+
+/// The directory that a path names something in, "." if it says none.
+std::string parent_of(const std::filesystem::path& path);
 
 /// The directory that a regular output is in, or will be: of a link, that of what it leads to.
 std::string directory_of(const std::string& output);
