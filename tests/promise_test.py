@@ -228,6 +228,19 @@ class Space(Place):
         self.addCleanup(subprocess.run, ["umount", "-l", place], capture_output=True)
         return place
 
+    def loop_device(self, data, *options):
+        """A block device that holds `data`, or a reported skip."""
+        (self.folder / "disk").write_bytes(data)
+        loop = shutil.which("losetup") and subprocess.run(
+            ["losetup", *options, "-f", "--show", self.folder / "disk"], capture_output=True, text=True)
+        if not loop or loop.returncode != 0:
+            self.skipTest("loop devices are not allowed here")
+        device = loop.stdout.strip()
+        self.addCleanup(subprocess.run, ["losetup", "-d", device], capture_output=True)
+        if not os.access(device, os.R_OK):
+            self.skipTest("loop devices cannot be read here")
+        return device
+
     def test_a_full_disk_under_the_output_keeps_the_old_one(self):
         self.write_input()
         small = self.mounted(200 << 10)
@@ -250,13 +263,7 @@ class Space(Place):
 
     def test_a_block_device_is_read_by_name_and_from_where_standard_input_stands(self):
         keys = [RANDOM.getrandbits(64) for _ in range(1024)]
-        (self.folder / "disk").write_bytes(packed(keys))
-        loop = shutil.which("losetup") and subprocess.run(
-            ["losetup", "-r", "-f", "--show", self.folder / "disk"], capture_output=True, text=True)
-        if not loop or loop.returncode != 0:
-            self.skipTest("loop devices are not allowed here")
-        device = loop.stdout.strip()
-        self.addCleanup(subprocess.run, ["losetup", "-d", device], capture_output=True)
+        device = self.loop_device(packed(keys), "-r")
         try:
             disk = open(device, "rb", buffering=0)
         except OSError:
@@ -270,13 +277,7 @@ class Space(Place):
                 self.assertEqual((sort.returncode, sort.stdout), (0, packed(sorted(keys[first:]))))
 
     def test_a_block_device_that_is_too_small_keeps_what_it_has(self):
-        (self.folder / "disk").write_bytes(b"kept" * 1024)
-        loop = shutil.which("losetup") and subprocess.run(
-            ["losetup", "-f", "--show", self.folder / "disk"], capture_output=True, text=True)
-        if not loop or loop.returncode != 0:
-            self.skipTest("loop devices are not allowed here")
-        device = loop.stdout.strip()
-        self.addCleanup(subprocess.run, ["losetup", "-d", device], capture_output=True)
+        device = self.loop_device(b"kept" * 1024)
         for keys in (513, 512):
             (self.folder / "in.u64").write_bytes(packed(range(keys)))
             sort = subprocess.run(self.command(self.folder / "in.u64", "-o", device, memory="64M"), capture_output=True)
