@@ -2,6 +2,7 @@
 // tests of what the plan and the passes do. On the emulator and on a GPU.
 #pragma once
 
+#include "core/rounding.hpp"
 #include "device_array.hpp"
 #include "kernels/radix_onesweep.cuh"
 #include "kernels/rearrange.cuh"
@@ -62,7 +63,7 @@ OnesweepOutcome<BitsOf<Key>> sort_by_passes(const std::vector<BitsOf<Key>>& orde
   std::vector<Key> input;
   for (const Bits bits : ordered) input.push_back(std::bit_cast<Key>(map.from_ordered(bits)));
   // Records lie where both columns do.
-  const uint64_t column = align_up(input.size(), 16);
+  const uint64_t column = round_up(input.size(), 16u);
   RecordArrays<Key, Value> records(input, test.in_place,
                                    column * (sizeof(Bits) + value_bytes<Value>) / sizeof(Bits));
   const SortArrays<Bits, Value> arrays = records.arrays();
