@@ -4,6 +4,7 @@
 
 #include "bench/run_options.hpp"
 
+#include <cstdint>
 #include <utility>
 #include <vector>
 

@@ -13,7 +13,7 @@ std::filesystem::path own_group(const std::filesystem::path& root, const std::st
     const size_t first = line.find(':');
     const size_t second = line.find(':', first + 1);
     if (second == std::string::npos || line.substr(first + 1, second - first - 1) != controllers) continue;
-    return line.substr(second + 2);
+    return std::filesystem::path(line.substr(second + 1)).relative_path();
   }
   return {};
 }
