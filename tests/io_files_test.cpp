@@ -191,6 +191,14 @@ TEST_CASE("a file that hides its size is refused, an empty one is not") {
   CHECK_THROWS_WITH(InputFile("/proc/self/stat"), ContainsSubstring("does not tell its size"));
 }
 
+TEST_CASE("a file that says it is longer than it is has not shrunk") {
+  const std::string name = "/sys/kernel/mm/transparent_hugepage/enabled";
+  if (!std::filesystem::exists(name)) return;
+  const InputFile file(name);
+  std::vector<std::byte> all(file.size());
+  CHECK_THROWS_WITH(file.read_at(0, all), ContainsSubstring("its size says 4096"));
+}
+
 TEST_CASE("writes by several threads at every alignment make the file they should, on disk and in memory") {
   const auto data = pattern(3'000'008);
   for (const Medium medium : {Medium::disk, Medium::memory})

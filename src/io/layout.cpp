@@ -2,6 +2,7 @@
 // options.
 #include "io/layout.hpp"
 
+#include "core/checked.hpp"
 #include "core/error.hpp"
 #include "core/rounding.hpp"
 #include "io/input_file.hpp"
@@ -205,7 +206,7 @@ class LayoutFinder {
 
   /// The header's count against the file's size, in 128 bits so that no product wraps.
   void check_count(const std::string& who, bool is_countable) const {
-    const uint64_t most = (uint64_t{1} << 62) / key_bytes(layout_.type);  // as bytes_of() allows
+    const uint64_t most = most_file_bytes / key_bytes(layout_.type);
     const std::string claim =
         is_countable ? fmt::format("{} keys", layout_.count) : std::string("2^64 keys or more");
     if (!file_bytes_) {
