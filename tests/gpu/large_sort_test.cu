@@ -1,5 +1,5 @@
 // large_sort_test.cu - sizes that 32-bit counts do not survive. Keys are made and judged on the device:
-// order, and the multiset by a sum over mixed keys.
+// order, and the multiset by a sum over mixed keys, or by the places that values name.
 #include "backend/cuda_sort.hpp"
 #include "catch.hpp"
 #include "core/fingerprint.hpp"
@@ -12,10 +12,22 @@
 namespace sweepsort {
 namespace {
 
+/// Even keys; the AND of three, which goes by digits; a thousand values.
+enum class Keys { even, skewed, few };
+
 template <class Key>
-__global__ void make_keys_kernel(Key* keys, uint64_t count, uint64_t seed) {
-  for (uint64_t i = first_index(); i < count; i += grid_threads())
-    keys[i] = static_cast<Key>(fingerprint_mix(i + seed));
+__global__ void make_keys_kernel(Key* keys, uint64_t count, uint64_t seed, Keys kind) {
+  for (uint64_t i = first_index(); i < count; i += grid_threads()) {
+    uint64_t key = fingerprint_mix(i + seed);
+    if (kind == Keys::skewed) key &= fingerprint_mix(key) & fingerprint_mix(key + 1);
+    if (kind == Keys::few) key = fingerprint_mix(key % 1000);
+    keys[i] = static_cast<Key>(key);
+  }
+}
+
+/// Each value says where its record came from.
+__global__ void number_kernel(uint32_t* values, uint64_t count) {
+  for (uint64_t i = first_index(); i < count; i += grid_threads()) values[i] = static_cast<uint32_t>(i);
 }
 
 struct Judgement {
@@ -44,12 +56,23 @@ Judgement judge(const DeviceArray<Key>& keys) {
   return judgement.download()[0];
 }
 
+/// Counts values that are not what stood at their key, and equal keys whose values fall: no value comes twice
+/// then.
 template <class Key>
-void sort_large(uint64_t count, SortAlgorithm algorithm) {
-  INFO("u" << sizeof(Key) * 8 << " n=" << count);
+__global__ void judge_values_kernel(const Key* in, const Key* out, const uint32_t* values, uint64_t count,
+                                    unsigned long long* wrong) {
+  for (uint64_t i = first_index(); i < count; i += grid_threads())
+    if (values[i] >= count || in[values[i]] != out[i] ||
+        (i > 0 && out[i - 1] == out[i] && values[i - 1] >= values[i]))
+      atomicAdd(wrong, 1ull);
+}
+
+template <class Key>
+void sort_large(uint64_t count, SortAlgorithm algorithm, Keys kind = Keys::even) {
+  INFO("u" << sizeof(Key) * 8 << " n=" << count << " kind " << static_cast<int>(kind));
   const DeviceArray<Key> in(count);
   const DeviceArray<Key> out(count);
-  make_keys_kernel<<<blocks, threads>>>(in.data(), count, test_seed());
+  make_keys_kernel<<<blocks, threads>>>(in.data(), count, test_seed(), kind);
   check(cudaGetLastError());
   const DeviceSort sort{.type = key_type_of<Key>(),
                         .algorithm = algorithm,
@@ -64,6 +87,37 @@ void sort_large(uint64_t count, SortAlgorithm algorithm) {
   REQUIRE(after.falls == 0);
   REQUIRE(before.sum == after.sum);
   out.check_zones();
+  memory.check_zones();
+}
+
+/// Of a value that is the record's place: fewer than 2^32 of them.
+template <class Key>
+void sort_large_pairs(uint64_t count, Keys kind) {
+  INFO("u" << sizeof(Key) * 8 << "+u32 n=" << count << " kind " << static_cast<int>(kind));
+  const DeviceArray<Key> in(count);
+  const DeviceArray<Key> out(count);
+  const DeviceArray<uint32_t> values_in(count);
+  const DeviceArray<uint32_t> values_out(count);
+  make_keys_kernel<<<blocks, threads>>>(in.data(), count, test_seed(), kind);
+  number_kernel<<<blocks, threads>>>(values_in.data(), count);
+  check(cudaGetLastError());
+  const DeviceSort sort{.type = key_type_of<Key>(),
+                        .value_bytes = sizeof(uint32_t),
+                        .count = count,
+                        .keys_in = in.data(),
+                        .keys_out = out.data(),
+                        .values_in = values_in.data(),
+                        .values_out = values_out.data()};
+  const DeviceArray<std::byte> memory(device_sort_workspace_bytes(sort));
+  device_sort(sort, Workspace(memory.span()), nullptr);
+  REQUIRE(judge(out).falls == 0);
+  const DeviceArray<unsigned long long> wrong(1);
+  check(cudaMemset(wrong.data(), 0, sizeof(unsigned long long)));
+  judge_values_kernel<<<blocks, threads>>>(in.data(), out.data(), values_out.data(), count, wrong.data());
+  check(cudaGetLastError());
+  REQUIRE(wrong.download()[0] == 0);
+  out.check_zones();
+  values_out.check_zones();
   memory.check_zones();
 }
 
@@ -90,6 +144,18 @@ TEST_CASE("counts beyond 31 and 32 bits, 4-byte keys", "[gpu]") {
 
 TEST_CASE("counts beyond 31 bits, 8-byte keys", "[gpu]") {
   sort_large<uint64_t>(two_to_31 + 1, SortAlgorithm::automatic);
+}
+
+TEST_CASE("counts beyond 31 bits, keys that are not even", "[gpu]") {
+  for (const Keys kind : {Keys::skewed, Keys::few}) {
+    sort_large<uint32_t>(two_to_31 + 1, SortAlgorithm::automatic, kind);
+    sort_large<uint64_t>(two_to_31 + 1, SortAlgorithm::automatic, kind);
+  }
+}
+
+TEST_CASE("counts beyond 31 bits, pairs", "[gpu]") {
+  for (const Keys kind : {Keys::even, Keys::skewed, Keys::few})
+    sort_large_pairs<uint32_t>(two_to_31 + 1, kind);
 }
 
 }  // namespace sweepsort
