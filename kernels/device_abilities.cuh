@@ -34,8 +34,9 @@ struct DeviceAbilities {
   static constexpr uint32_t least_code = 75;
   static constexpr uint32_t least_shared_bytes = 64 * 1024;
 
-  uint32_t code;          // the compute capability that the code is for: 75 is 7.5
-  uint32_t shared_bytes;  // that a block may ask for
+  uint32_t code;                // the compute capability that the code is for: 75 is 7.5
+  uint32_t shared_bytes;        // that a block may ask for
+  uint32_t cluster_blocks = 0;  // of a cluster, if each takes a multiprocessor
 
   /// Whether every kernel runs.
   constexpr bool is_full() const { return code >= full_code && shared_bytes >= full_shared_bytes; }
@@ -49,11 +50,28 @@ namespace abilities_detail {
 template <int>
 __global__ void probe_kernel() {}
 
+/// Of blocks with all the shared memory there is; more than 8 may be, and on some devices fewer.
+inline uint32_t ask_for_clusters(const void* kernel, uint32_t shared_bytes) {
+  check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                             static_cast<int>(shared_bytes)));
+  check(cudaFuncSetAttribute(kernel, cudaFuncAttributeNonPortableClusterSizeAllowed, 1));
+  cudaLaunchConfig_t config{};
+  config.gridDim = dim3(1);
+  config.blockDim = dim3(32);
+  config.dynamicSmemBytes = shared_bytes;
+  int blocks = 0;
+  check(cudaOccupancyMaxPotentialClusterSize(&blocks, kernel, &config));
+  return static_cast<uint32_t>(blocks);
+}
+
 inline DeviceAbilities ask() {
+  const void* const kernel = reinterpret_cast<const void*>(&probe_kernel<0>);
   cudaFuncAttributes loaded{};
-  check(cudaFuncGetAttributes(&loaded, reinterpret_cast<const void*>(&probe_kernel<0>)));
-  return {.code = static_cast<uint32_t>(loaded.ptxVersion),
-          .shared_bytes = device_attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin)};
+  check(cudaFuncGetAttributes(&loaded, kernel));
+  DeviceAbilities abilities{.code = static_cast<uint32_t>(loaded.ptxVersion),
+                            .shared_bytes = device_attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin)};
+  if (abilities.is_full()) abilities.cluster_blocks = ask_for_clusters(kernel, abilities.shared_bytes);
+  return abilities;
 }
 
 }  // namespace abilities_detail
@@ -67,9 +85,13 @@ inline DeviceAbilities device_abilities() {
   check(cudaGetDevice(&device));
   if (static_cast<uint32_t>(device) >= most_devices) return abilities_detail::ask();
   const uint64_t word = known[device].load(std::memory_order_relaxed);
-  if (word != 0) return {static_cast<uint32_t>(word >> 32), static_cast<uint32_t>(word)};
+  if (word != 0)
+    return {.code = static_cast<uint32_t>(word >> 32 & 0xffff),
+            .shared_bytes = static_cast<uint32_t>(word),
+            .cluster_blocks = static_cast<uint32_t>(word >> 48)};
   const DeviceAbilities asked = abilities_detail::ask();
-  known[device].store(uint64_t{asked.code} << 32 | asked.shared_bytes, std::memory_order_relaxed);
+  known[device].store(uint64_t{asked.cluster_blocks} << 48 | uint64_t{asked.code} << 32 | asked.shared_bytes,
+                      std::memory_order_relaxed);
   return asked;
 #else
   return abilities_detail::ask();  // the emulator's device changes from test to test

@@ -9,6 +9,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <utility>
 
 namespace sweepsort {
@@ -48,10 +49,17 @@ struct LaunchShape {
 
 namespace launch_detail {
 
-/// `attribute`: of the launch, or null.
+/// Lets a kernel be set up while the one before it still runs (programmatic dependent launch).
+inline cudaLaunchAttribute overlap() {
+  cudaLaunchAttribute attribute{};
+  attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+  attribute.val.programmaticStreamSerializationAllowed = 1;
+  return attribute;
+}
+
 template <class... Parameters, class... Arguments>
 void launch(void (*kernel)(Parameters...), LaunchShape shape, cudaStream_t stream,
-            cudaLaunchAttribute* attribute, Arguments&&... arguments) {
+            std::span<cudaLaunchAttribute> attributes, Arguments&&... arguments) {
   constexpr size_t granted = 48 * 1024;
   if (shape.shared_bytes > granted)
     check(cudaFuncSetAttribute(reinterpret_cast<const void*>(kernel),
@@ -62,8 +70,8 @@ void launch(void (*kernel)(Parameters...), LaunchShape shape, cudaStream_t strea
   config.blockDim = dim3(shape.threads);
   config.dynamicSmemBytes = shape.shared_bytes;
   config.stream = stream;
-  config.attrs = attribute;
-  config.numAttrs = attribute != nullptr;
+  config.attrs = attributes.data();
+  config.numAttrs = static_cast<unsigned>(attributes.size());
   check(cudaLaunchKernelEx(&config, kernel, std::forward<Arguments>(arguments)...));
 }
 
@@ -73,7 +81,7 @@ void launch(void (*kernel)(Parameters...), LaunchShape shape, cudaStream_t strea
 /// 48 KiB that every device grants without asking get it.
 template <class... Parameters, class... Arguments>
 void launch(void (*kernel)(Parameters...), LaunchShape shape, cudaStream_t stream, Arguments&&... arguments) {
-  launch_detail::launch(kernel, shape, stream, nullptr, std::forward<Arguments>(arguments)...);
+  launch_detail::launch(kernel, shape, stream, {}, std::forward<Arguments>(arguments)...);
 }
 
 /// The same for a kernel that calls ptx::wait_for_previous_launch() before it accesses device memory: it is
@@ -83,10 +91,9 @@ void launch(void (*kernel)(Parameters...), LaunchShape shape, cudaStream_t strea
 template <class... Parameters, class... Arguments>
 void launch_chained(void (*kernel)(Parameters...), LaunchShape shape, cudaStream_t stream,
                     Arguments&&... arguments) {
-  cudaLaunchAttribute overlap{};
-  overlap.id = cudaLaunchAttributeProgrammaticStreamSerialization;
-  overlap.val.programmaticStreamSerializationAllowed = 1;
-  launch_detail::launch(kernel, shape, stream, device_abilities().overlaps_launches() ? &overlap : nullptr,
+  cudaLaunchAttribute attributes[] = {launch_detail::overlap()};
+  launch_detail::launch(kernel, shape, stream,
+                        std::span(attributes, device_abilities().overlaps_launches() ? 1 : 0),
                         std::forward<Arguments>(arguments)...);
 }
 
@@ -95,10 +102,25 @@ void launch_chained(void (*kernel)(Parameters...), LaunchShape shape, cudaStream
 template <class... Parameters, class... Arguments>
 void launch_cooperative(void (*kernel)(Parameters...), LaunchShape shape, cudaStream_t stream,
                         Arguments&&... arguments) {
-  cudaLaunchAttribute together{};
-  together.id = cudaLaunchAttributeCooperative;
-  together.val.cooperative = 1;
-  launch_detail::launch(kernel, shape, stream, &together, std::forward<Arguments>(arguments)...);
+  cudaLaunchAttribute together[1]{};
+  together[0].id = cudaLaunchAttributeCooperative;
+  together[0].val.cooperative = 1;
+  launch_detail::launch(kernel, shape, stream, together, std::forward<Arguments>(arguments)...);
+}
+
+/// The same for a kernel whose blocks are one cluster (ptx::cluster_arrive): at most as many as
+/// device_abilities() says. It calls ptx::wait_for_previous_launch(), too.
+template <class... Parameters, class... Arguments>
+void launch_in_cluster(void (*kernel)(Parameters...), LaunchShape shape, cudaStream_t stream,
+                       Arguments&&... arguments) {
+  constexpr uint32_t portable = 8;
+  if (shape.blocks > portable)
+    check(cudaFuncSetAttribute(reinterpret_cast<const void*>(kernel),
+                               cudaFuncAttributeNonPortableClusterSizeAllowed, 1));
+  cudaLaunchAttribute attributes[] = {launch_detail::overlap(), {}};
+  attributes[1].id = cudaLaunchAttributeClusterDimension;
+  attributes[1].val.clusterDim = {shape.blocks, 1, 1};
+  launch_detail::launch(kernel, shape, stream, attributes, std::forward<Arguments>(arguments)...);
 }
 
 /// Whether blocks with so much shared memory may wait for each other on the current device.

@@ -191,6 +191,30 @@ __device__ __forceinline__ void grid_wait(uint32_t token) {
 
 __device__ __forceinline__ void grid_sync() { grid_wait(grid_arrive()); }
 
+/// The same for a launch that is one cluster (launch_in_cluster).
+__device__ __forceinline__ uint32_t cluster_arrive() {
+#if defined(__CUDACC__)
+  __syncthreads();
+#if defined(SWEEPSORT_PTX_90)
+  asm volatile("barrier.cluster.arrive.release.aligned;" ::: "memory");
+#endif
+  return 0;
+#else
+  return emulated_cluster_arrive();
+#endif
+}
+
+__device__ __forceinline__ void cluster_wait([[maybe_unused]] uint32_t token) {
+#if defined(__CUDACC__)
+#if defined(SWEEPSORT_PTX_90)
+  asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory");
+#endif
+  __syncthreads();
+#else
+  emulated_cluster_wait(token);
+#endif
+}
+
 /// 16 bytes that will not be read again: evict first.
 __device__ __forceinline__ uint4 load_streaming(const uint4* at) { return __ldcs(at); }
 

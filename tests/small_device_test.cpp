@@ -59,6 +59,7 @@ TEST_CASE("launches do not overlap and blocks have 64 KiB on a device of 7.5", "
   CHECK(abilities.shared_bytes == 64 * 1024);
   CHECK_FALSE(abilities.is_full());
   CHECK_FALSE(abilities.overlaps_launches());
+  CHECK(abilities.cluster_blocks == 0);
 }
 
 TEST_CASE("a device of 12.0, which has 99 KiB a block, is not a full one, but its launches overlap",

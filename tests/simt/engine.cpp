@@ -26,7 +26,7 @@ void Engine::run(const Grid& grid, Session& session) {
   const uint64_t blocks = uint64_t{grid.grid.x} * grid.grid.y * grid.grid.z;
   Random of_launch(session.seed * 0x2545f4914f6cdd1du + session.launches++);
   unsigned resident = session.resident_blocks != 0 ? session.resident_blocks : 1 + of_launch.below(6);
-  if (grid.cooperative) resident = Schedule::slots;
+  if (grid.together != Together::none) resident = Schedule::slots;
   slots_ = static_cast<uint32_t>(std::min<uint64_t>({resident, blocks, Schedule::slots}));
   schedule_.begin(session.strategy, of_launch(), slots_);
   draw_order(blocks);

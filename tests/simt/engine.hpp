@@ -100,7 +100,7 @@ struct Grid {
   dim3 grid;
   dim3 block;
   size_t shared_bytes = 0;
-  bool cooperative = false;
+  Together together = Together::none;
   void (*body)(const void*) = nullptr;
   const void* parameters = nullptr;
 };
@@ -112,7 +112,7 @@ class Engine {
   uint64_t meet_warp(Collective kind, unsigned operand_bytes, uint32_t mask, uint64_t value,
                      uint64_t argument, Where where);
   int meet_block(Barrier kind, int predicate, Where where);
-  uint32_t arrive_at_grid(Where where);
+  uint32_t arrive_at_grid(Together kind, Where where);
   void wait_for_grid(uint32_t number, Where where);
   /// `part`: whether the thread may be set aside here; what only reads must not be, lest a livelock look like
   /// waiting.

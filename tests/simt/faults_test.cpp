@@ -81,6 +81,8 @@ __global__ void arrive_twice_kernel() {
   (void)emulated_grid_arrive();
 }
 
+__global__ void cluster_barrier_kernel() { emulated_cluster_wait(emulated_cluster_arrive()); }
+
 __global__ void absent_block_kernel() {
   if (blockIdx.x != 1) emulated_grid_wait(emulated_grid_arrive());
 }
@@ -265,6 +267,24 @@ TEST_CASE("a grid barrier wants a cooperative launch that the device holds at on
   REQUIRE(contains(complaint<simt::Fault>([&] { start(plain, 6); }), "not cooperative"));
   REQUIRE_NOTHROW(start(cooperative, 6));
   REQUIRE_THROWS_AS(start(cooperative, 7), CudaError);
+}
+
+TEST_CASE(
+    "a cluster barrier wants a launch that is one cluster, of as many blocks as the device lets it have") {
+  simt::Session session{.multiprocessors = 6, .blocks_per_multiprocessor = 1};
+  const auto start = [](auto launch, auto kernel, unsigned blocks) {
+    launch(kernel, LaunchShape{.blocks = blocks, .threads = 32}, nullptr);
+  };
+  const auto cooperative = [](auto... arguments) { launch_cooperative(arguments...); };
+  const auto cluster = [](auto... arguments) { launch_in_cluster(arguments...); };
+  REQUIRE(contains(complaint<simt::Fault>([&] { start(cooperative, cluster_barrier_kernel, 6); }),
+                   "not a cluster"));
+  REQUIRE(
+      contains(complaint<simt::Fault>([&] { start(cluster, arrive_twice_kernel, 6); }), "not cooperative"));
+  REQUIRE_NOTHROW(start(cluster, cluster_barrier_kernel, 6));
+  REQUIRE_THROWS_AS(start(cluster, cluster_barrier_kernel, 7), CudaError);
+  session.compute_capability = 80;
+  REQUIRE_THROWS_AS(start(cluster, cluster_barrier_kernel, 6), CudaError);
 }
 
 TEST_CASE("a block that comes to a grid barrier twice is a fault, one that never comes a deadlock") {

@@ -201,9 +201,12 @@ int Engine::meet_block(Barrier kind, int predicate, Where where) {
 
 // As on the device: the block meets, its first thread counts it, later that thread waits and the block meets
 // again.
-uint32_t Engine::arrive_at_grid(Where where) {
+uint32_t Engine::arrive_at_grid(Together kind, Where where) {
   Thread& thread = thread_at(name_of(Barrier::grid_arrive), where);
-  if (!grid_.cooperative) fault("a grid barrier in a launch that is not cooperative", where);
+  if (grid_.together != kind)
+    fault(kind == Together::grid ? "a grid barrier in a launch that is not cooperative"
+                                 : "a cluster barrier in a launch that is not a cluster",
+          where);
   (void)meet_block(Barrier::grid_arrive, 0, where);
   const uint32_t number = grid_barrier_;
   if (!is_first(thread) || abandoning_) return number;
@@ -266,7 +269,7 @@ int meet_block(Barrier kind, int predicate, Where where) {
   return engine().meet_block(kind, predicate, where);
 }
 
-uint32_t arrive_at_grid(Where where) { return engine().arrive_at_grid(where); }
+uint32_t arrive_at_grid(Together kind, Where where) { return engine().arrive_at_grid(kind, where); }
 
 void wait_for_grid(uint32_t number, Where where) { engine().wait_for_grid(number, where); }
 

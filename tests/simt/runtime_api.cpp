@@ -34,6 +34,8 @@ std::unordered_map<const void*, size_t>& shared_limits() {
 size_t most_shared_bytes() { return simt::active_session().shared_bytes_of_block; }
 size_t shared_bytes_of_multiprocessor() { return most_shared_bytes() + shared_bytes_kept_per_block; }
 
+unsigned most_in_cluster() { return std::min(simt::active_session().multiprocessors, 16u); }
+
 size_t shared_limit(const void* kernel) {
   const auto found = shared_limits().find(kernel);
   return found == shared_limits().end() ? granted_shared_bytes : std::min(found->second, most_shared_bytes());
@@ -71,6 +73,7 @@ constexpr ErrorText error_texts[] = {
     {cudaErrorCooperativeLaunchTooLarge, "cudaErrorCooperativeLaunchTooLarge",
      "too many blocks in cooperative launch"},
     {cudaErrorNotSupported, "cudaErrorNotSupported", "operation not supported"},
+    {cudaErrorInvalidClusterSize, "cudaErrorInvalidClusterSize", "cluster misconfiguration"},
     {cudaErrorUnknown, "cudaErrorUnknown", "unknown error"},
 };
 
@@ -242,6 +245,12 @@ cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, const voi
   return cudaSuccess;
 }
 
+cudaError_t cudaOccupancyMaxPotentialClusterSize(int* blocks, const void* kernel, const cudaLaunchConfig_t*) {
+  if (kernel == nullptr) return result(cudaErrorInvalidDeviceFunction);
+  *blocks = static_cast<int>(most_in_cluster());
+  return cudaSuccess;
+}
+
 namespace simt {
 
 cudaError_t run_grid(const cudaLaunchConfig_t& config, const void* kernel, void (*body)(const void*),
@@ -254,25 +263,33 @@ cudaError_t run_grid(const cudaLaunchConfig_t& config, const void* kernel, void 
   const uint64_t threads = uint64_t{config.blockDim.x} * config.blockDim.y * config.blockDim.z;
   if (threads > most_threads) return result(cudaErrorInvalidConfiguration);
   if (config.dynamicSmemBytes > shared_limit(kernel)) return result(cudaErrorInvalidValue);
-  bool cooperative = false;
+  const uint64_t blocks = uint64_t{config.gridDim.x} * config.gridDim.y * config.gridDim.z;
+  Together together = Together::none;
   for (unsigned i = 0; i < config.numAttrs; ++i) {
-    if (config.attrs[i].id == cudaLaunchAttributeCooperative)
-      cooperative = config.attrs[i].val.cooperative != 0;
-    else if (active_session().compute_capability < 90)
-      return result(cudaErrorNotSupported);
+    const cudaLaunchAttribute& attribute = config.attrs[i];
+    if (attribute.id == cudaLaunchAttributeCooperative) {
+      if (attribute.val.cooperative != 0) together = Together::grid;
+      continue;
+    }
+    if (active_session().compute_capability < 90) return result(cudaErrorNotSupported);
+    if (attribute.id != cudaLaunchAttributeClusterDimension) continue;
+    // Of clusters the emulator knows the one that is the whole grid.
+    const dim3& cluster = attribute.val.clusterDim;
+    if (uint64_t{cluster.x} * cluster.y * cluster.z != blocks || blocks > most_in_cluster())
+      return result(cudaErrorInvalidClusterSize);
+    together = Together::cluster;
   }
-  if (cooperative) {
+  if (together != Together::none) {
     int blocks_each = 0;
     (void)cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks_each, kernel, static_cast<int>(threads),
                                                         config.dynamicSmemBytes);
     const uint64_t room = uint64_t{active_session().multiprocessors} * static_cast<unsigned>(blocks_each);
-    const uint64_t blocks = uint64_t{config.gridDim.x} * config.gridDim.y * config.gridDim.z;
     if (blocks > std::min<uint64_t>(room, Schedule::slots)) return result(cudaErrorCooperativeLaunchTooLarge);
   }
   engine().run({.grid = config.gridDim,
                 .block = config.blockDim,
                 .shared_bytes = config.dynamicSmemBytes,
-                .cooperative = cooperative,
+                .together = together,
                 .body = body,
                 .parameters = parameters},
                active_session());

@@ -65,6 +65,12 @@ __global__ void grid_barrier_kernel(unsigned* arrived, unsigned* seen) {
   if (threadIdx.x == 0) seen[blockIdx.x] = *arrived;
 }
 
+__global__ void cluster_barrier_kernel(unsigned* arrived, unsigned* seen) {
+  if (threadIdx.x == 0) atomicAdd(arrived, 1u);
+  emulated_cluster_wait(emulated_cluster_arrive());
+  if (threadIdx.x == 0) seen[blockIdx.x] = *arrived;
+}
+
 __global__ void throwing_kernel(int* alive) {
   struct Guard {
     int* count;
@@ -167,13 +173,17 @@ TEST_CASE("a block finds its shared memory poisoned, whatever the last one left"
   REQUIRE(wrong == 0);
 }
 
-TEST_CASE("no block passes a barrier of the grid before all have come") {
+TEST_CASE("no block passes a barrier of the grid, or of a cluster, before all have come") {
   for (uint64_t i = 0; i < 20; ++i) {
     simt::Session session{.seed = simt::base_seed() + i, .multiprocessors = 20};
     unsigned arrived = 0;
     std::vector<unsigned> seen(20);
     launch_cooperative(grid_barrier_kernel, {.blocks = 20, .threads = 32}, nullptr, &arrived, seen.data());
     REQUIRE(std::ranges::all_of(seen, [](unsigned count) { return count == 20; }));
+    arrived = 0;
+    seen.assign(16, 0);
+    launch_in_cluster(cluster_barrier_kernel, {.blocks = 16, .threads = 32}, nullptr, &arrived, seen.data());
+    REQUIRE(std::ranges::all_of(seen, [](unsigned count) { return count == 16; }));
   }
 }
 

@@ -56,9 +56,16 @@ inline int __syncthreads_count(int predicate, simt::Where where = simt::Where::c
 /// A grid barrier in two halves, for the whole grid of a cooperative launch. Each half synchronises the
 /// block, too.
 inline unsigned emulated_grid_arrive(simt::Where where = simt::Where::current()) {
-  return simt::arrive_at_grid(where);
+  return simt::arrive_at_grid(simt::Together::grid, where);
 }
 inline void emulated_grid_wait(unsigned token, simt::Where where = simt::Where::current()) {
+  simt::wait_for_grid(token, where);
+}
+/// The same of a launch that is one cluster.
+inline unsigned emulated_cluster_arrive(simt::Where where = simt::Where::current()) {
+  return simt::arrive_at_grid(simt::Together::cluster, where);
+}
+inline void emulated_cluster_wait(unsigned token, simt::Where where = simt::Where::current()) {
   simt::wait_for_grid(token, where);
 }
 inline void __syncwarp(unsigned mask = simt::full_mask, simt::Where where = simt::Where::current()) {

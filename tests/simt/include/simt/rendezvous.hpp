@@ -41,8 +41,12 @@ uint64_t meet_warp(Collective kind, unsigned operand_bytes, uint32_t mask, uint6
 /// Waits until every thread of the block that has not exited is here.
 int meet_block(Barrier kind, int predicate, Where where);
 
-/// Says that the block has come to the barrier of the grid; returns the barrier's number.
-uint32_t arrive_at_grid(Where where);
+/// Which blocks of a launch may wait for each other: none, or all, since it is cooperative or one cluster.
+enum class Together : uint8_t { none, grid, cluster };
+
+/// Says that the block has come to the barrier of all; returns the barrier's number. `kind`: which barrier it
+/// is, and so which launch it wants.
+uint32_t arrive_at_grid(Together kind, Where where);
 /// Waits until every block of the grid has come to barrier `number`.
 void wait_for_grid(uint32_t number, Where where);
 

@@ -30,6 +30,7 @@ enum cudaError_t {
   cudaErrorLaunchFailure = 719,
   cudaErrorCooperativeLaunchTooLarge = 720,
   cudaErrorNotSupported = 801,
+  cudaErrorInvalidClusterSize = 912,
   cudaErrorUnknown = 999,
 };
 
@@ -44,6 +45,7 @@ enum cudaMemcpyKind {
 enum cudaFuncAttribute {
   cudaFuncAttributeMaxDynamicSharedMemorySize = 8,
   cudaFuncAttributePreferredSharedMemoryCarveout = 9,
+  cudaFuncAttributeNonPortableClusterSizeAllowed = 14,
 };
 
 struct cudaFuncAttributes {
@@ -67,12 +69,14 @@ enum cudaDeviceAttr {
 
 enum cudaLaunchAttributeID {
   cudaLaunchAttributeCooperative = 2,
+  cudaLaunchAttributeClusterDimension = 4,
   cudaLaunchAttributeProgrammaticStreamSerialization = 6,
 };
 
 struct cudaLaunchAttributeValue {
   int cooperative;
   int programmaticStreamSerializationAllowed;
+  dim3 clusterDim;
 };
 
 struct cudaLaunchAttribute {
@@ -139,6 +143,9 @@ cudaError_t cudaFuncSetAttribute(const void* kernel, cudaFuncAttribute attribute
 cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* attributes, const void* kernel);
 cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, const void* kernel, int threads,
                                                           size_t dynamic_shared_bytes);
+/// As many as there are multiprocessors, up to 16.
+cudaError_t cudaOccupancyMaxPotentialClusterSize(int* blocks, const void* kernel,
+                                                 const cudaLaunchConfig_t* config);
 template <class... Parameters>
 cudaError_t cudaFuncSetAttribute(void (*kernel)(Parameters...), cudaFuncAttribute attribute, int value) {
   return cudaFuncSetAttribute(reinterpret_cast<const void*>(kernel), attribute, value);
