@@ -277,12 +277,19 @@ class GridShare {
   Value values_[with_values ? batch : 1] = {};
 };
 
+/// Blocks that the current device lets wait for each other, as the policy wants them.
+template <class Policy>
+uint32_t blocks_at_most() {
+  const uint32_t together = Policy::in_cluster ? device_abilities().cluster_blocks : multiprocessors();
+  return std::min(together, Policy::most_blocks);
+}
+
 /// For up to grid_capacity records.
 template <class Policy, class Bits, class Value>
 Task<Bits, Value> task_of(const SortArrays<Bits, Value>& arrays, KeyMap<Bits> map,
                           const GridSortWorkspace<Bits>& workspace) {
   static_assert(Policy::most_blocks <= most_grid_blocks && Policy::digits <= most_grid_digits);
-  const uint64_t most_blocks = std::min(multiprocessors(), Policy::most_blocks);
+  const uint64_t most_blocks = blocks_at_most<Policy>();
   const uint64_t wanted = ceil_divide(arrays.count, Policy::least_share);
   const uint64_t blocks = std::min(most_blocks, wanted);
   // Whole warps of records, so that the blocks' loads begin where lines of memory do.

@@ -177,13 +177,28 @@ class GridSort : GridShare<Shared<Buckets, Value, Policy>, typename Buckets::Key
       find_places<with_values>(bucket_of, task_.buckets, arrays.values_in, scratch);
       if (shared_.counts.largest <= task_.most_in_bucket) {
         scatter(bucket_of, scratch);
-        ptx::grid_sync();
+        meet_all();
         sort_buckets(scratch);
         return;
       }
     }
     sort_by_digits(scratch, out);
   }
+
+  /// A barrier of all blocks, in two halves as that of a grid (ptx::grid_arrive).
+  __device__ __forceinline__ static uint32_t arrive() {
+    if constexpr (Policy::in_cluster)
+      return ptx::cluster_arrive();
+    else
+      return ptx::grid_arrive();
+  }
+  __device__ __forceinline__ static void wait_for_all(uint32_t token) {
+    if constexpr (Policy::in_cluster)
+      ptx::cluster_wait(token);
+    else
+      ptx::grid_wait(token);
+  }
+  __device__ __forceinline__ static void meet_all() { wait_for_all(arrive()); }
 
   /// Of all records; the same for this thread of every block.
   __device__ __forceinline__ uint32_t sample_index() const {
@@ -288,7 +303,7 @@ class GridSort : GridShare<Shared<Buckets, Value, Policy>, typename Buckets::Key
     }
     __syncthreads();
     if (threadIdx.x < warp_threads) shared_.counts.publish(task_.counts);
-    ptx::grid_sync();
+    meet_all();
     shared_.counts.template collect<Policy::threads, Policy::most_blocks, Policy::most_share>(task_.counts,
                                                                                               digit_values);
   }
@@ -344,10 +359,10 @@ class GridSort : GridShare<Shared<Buckets, Value, Policy>, typename Buckets::Key
     if (arrives_late)
       __syncthreads();
     else
-      token = ptx::grid_arrive();
+      token = arrive();
     this->template put_in_stage<stable>(digit_of, ranks, values_in);
-    if (arrives_late) token = ptx::grid_arrive();
-    ptx::grid_wait(token);
+    if (arrives_late) token = arrive();
+    wait_for_all(token);
     shared_.counts.template collect<Policy::threads, Policy::most_blocks, Policy::most_share>(task_.counts,
                                                                                               used);
   }
@@ -366,7 +381,7 @@ class GridSort : GridShare<Shared<Buckets, Value, Policy>, typename Buckets::Key
       find_places<true>(digit_of, digit_values, values, to);
       scatter(digit_of, to);
       if (passes == 0) return;
-      ptx::grid_sync();
+      meet_all();
       load(to.keys);
       values = to.values;
     }
@@ -390,7 +405,7 @@ class GridSort : GridShare<Shared<Buckets, Value, Policy>, typename Buckets::Key
     });
     differing = block_or(differing);
     if (threadIdx.x == 0) task_.differing[blockIdx.x] = differing;
-    ptx::grid_sync();
+    meet_all();
     static_assert(Policy::most_blocks <= Policy::threads);
     return block_or(threadIdx.x < gridDim.x ? task_.differing[threadIdx.x] : Bits{0});
   }
@@ -439,6 +454,7 @@ template <class Buckets, class Value, Ranking ranking, class Policy>
 __global__ __launch_bounds__(Policy::threads,
                              1) void grid_sort_kernel(Task<typename Buckets::Key, Value> task) {
   if (ptx::is_before_90()) return;
+  if constexpr (Policy::in_cluster) ptx::wait_for_previous_launch();
   constexpr bool counts_listed = pays_to_count_listed<Buckets, Value, Policy>;
   GridSort<Buckets, Value, ranking, Policy, counts_listed>(shared_memory<Shared<Buckets, Value, Policy>>(),
                                                            task)
@@ -463,8 +479,9 @@ inline constexpr uint64_t most_in_grid = uint64_t{Policy::most_blocks} * Policy:
 /// Records that a grid sort takes on the current device; 0 if its blocks cannot wait for each other there.
 template <class Bits, class Value, class Policy = MiddleGridSort<Bits, Value>>
 uint64_t grid_capacity() {
-  if (!can_cooperate(grid_sort_detail::shared_bytes<Bits, Value, Policy>())) return 0;
-  return uint64_t{std::min(multiprocessors(), Policy::most_blocks)} * Policy::most_share;
+  using namespace grid_sort_detail;
+  if (!can_cooperate(shared_bytes<Bits, Value, Policy>())) return 0;
+  return uint64_t{blocks_at_most<Policy>()} * Policy::most_share;
 }
 
 /// Sorts up to grid_capacity records in one launch. keys_out may be keys_in, then values_out is values_in.
@@ -477,8 +494,11 @@ void grid_sort(const SortArrays<Bits, Value>& arrays, KeyMap<Bits> map,
   auto kernel = grid_sort_kernel<UsualBuckets<Bits>, Value, ranking, Policy>;
   if constexpr (value_bytes<Value> == 0 && !is_short_key<Bits>)
     if (map.is_of_floats()) kernel = grid_sort_kernel<RealBuckets<Bits>, Value, ranking, Policy>;
-  launch_cooperative(kernel, {blocks_of(task), Policy::threads, shared_bytes<Bits, Value, Policy>()}, stream,
-                     task);
+  const LaunchShape shape{blocks_of(task), Policy::threads, shared_bytes<Bits, Value, Policy>()};
+  if constexpr (Policy::in_cluster)
+    launch_in_cluster(kernel, shape, stream, task);
+  else
+    launch_cooperative(kernel, shape, stream, task);
 }
 
 }  // namespace sweepsort

@@ -62,8 +62,6 @@ void sort_in_one_block(const SortArrays<Bits, Value>& arrays, KeyMap<Bits> map, 
     byte_sort(arrays.keys_in, arrays.keys_out, static_cast<uint32_t>(arrays.count), map, stream);
   else if (arrays.count <= Policy::Small::most_keys)
     launch_block<typename Policy::Small>(arrays, map, ranking, stream);
-  else if (arrays.count <= Policy::Middle::most_keys)
-    launch_block<typename Policy::Middle>(arrays, map, ranking, stream);
   else
     launch_block<typename Policy::Large>(arrays, map, ranking, stream);
 }

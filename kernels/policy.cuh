@@ -270,11 +270,18 @@ struct GridSortPolicy {
   static constexpr uint32_t keys_a_thread = keys_a_thread_;
   static constexpr uint32_t most_blocks = most_blocks_;
   static constexpr uint32_t least_share = least_share_;
+  static constexpr bool in_cluster = false;
   static constexpr uint32_t most_portion = threads * keys_a_thread;
   static constexpr uint32_t most_share = portions * most_portion;
   /// What a thread's registers hold: a larger share or portion is read twice, to rank its keys and to place
   /// them.
   static constexpr uint32_t keys_at_once = threads > 512 ? 8 : 16;
+};
+
+/// The same, whose blocks are one cluster: their barriers take less time, and so does the launch.
+template <class Grid>
+struct InCluster : Grid {
+  static constexpr bool in_cluster = true;
 };
 
 /// Records without a row (1- and 2-byte keys) have no MSD sort. It begins behind what the grid sort takes;
@@ -369,16 +376,13 @@ using TunedMsd = typename MsdRow<Bits, Value>::Policy;
 //   u32      2^10   256x9  2.5 /  6.0 /  6.2   512x9   3.0 /  7.1 /  7.4                   (9 / 9 / 9)
 //            2^12   256x18 4.6 / 12.4 / 12.6   512x9   3.7 /  9.0 / 11.4
 //                   512x18 4.1 / 10.7 / 15.1                                               (10 / 9 / 10)
-//            2^13   512x18 5.8 / 14.5 / 23.7   1024x18 6.1 / 17.1 / 21.3
 //   u32+u32  2^12   256x18 5.7 / 14.8 / 14.9   512x9   5.0 / 10.9 / 13.5                   (13 / 11 / 13)
 //
-// u16 (no parts; pairs are left to others) by the rows of u32: 2^10 3.0 / 3.6 / 3.7, 2^12 4.6 / 5.3 / 6.3,
-// 2^14 12.1 / 13.5 / 16.7.
-template <class Large_>
+// u16 (no parts; pairs are left to others) by the rows of u32: 2^10 3.0 / 3.6 / 3.7, 2^12 4.6 / 5.3 / 6.3.
+// More records are left to a cluster (figures at ClusterGridSort).
 struct OneBlockPolicy {
   using Small = BucketSortPolicy<256, 9, 1, 16384>;
-  using Middle = BucketSortPolicy<512, 9, 1, 32768>;
-  using Large = Large_;
+  using Large = BucketSortPolicy<512, 9, 1, 32768>;
   static constexpr uint32_t most_keys = Large::most_keys;
 };
 
@@ -390,24 +394,39 @@ struct ByteSortPolicy {
   static constexpr uint32_t most_keys = 18'432;
 };
 
-template <class Bits, class Value, bool is_narrow = sizeof(Bits) <= 2>
-struct OneBlockRow {
-  using Policy = OneBlockPolicy<typename TunedMsd<Bits, Value>::Large>;
-};
+/// Void for pairs with keys of one or two bytes.
 template <class Bits, class Value>
-struct OneBlockRow<Bits, Value, true> {
-  using Policy = void;
-};
-template <>
-struct OneBlockRow<uint16_t, NoValue, true> {
-  using Policy = OneBlockPolicy<BucketSortPolicy<1024, 18, 1, 65536>>;
-};
-template <>
-struct OneBlockRow<uint8_t, NoValue, true> {
-  using Policy = ByteSortPolicy;
-};
+inline constexpr bool is_of_small_sorts = sizeof(Bits) >= 4 || value_bytes<Value> == 0;
 template <class Bits, class Value>
-using TunedOneBlock = typename OneBlockRow<Bits, Value>::Policy;
+using TunedOneBlock =
+    std::conditional_t<!is_of_small_sorts<Bits, Value>, void,
+                       std::conditional_t<sizeof(Bits) == 1, ByteSortPolicy, OneBlockPolicy>>;
+
+/// Up to 2^14 records, more than one block sorts; void for keys of one byte, too.
+//
+// H100, CUDA 13.0, 2026-11-28, microseconds a sort in a graph, uniform / 1,000 values / AND of three; one block
+// of 1,024x18 (pairs x16, x12), and blocks of 512x4, from 512 records each on: of a cooperative launch, of a
+// cluster of at most 16 or 8; CUB:
+//
+//                     one block        cooperative      16               8                CUB
+//   u32      4,609     5.8/13.2/13.9    8.2/ 9.7/25.0    6.9/ 8.3/19.7    7.1/ 8.6/15.4   10.4/10.4/10.3
+//             2^13     6.4/18.4/20.1    8.5/12.1/25.2    7.1/10.6/20.2    7.3/11.0/17.2   41
+//             2^14     9.9/27.7/30.5    8.6/13.4/25.3    7.4/12.0/21.4    8.1/12.8/22.8   43
+//             2^15                      8.6/13.3/25.7    8.3/13.4/23.6                    40
+//   u64       2^13     8.4/21.4/44.7    9.0/14.8/45.6    7.7/13.6/36.8    8.0/15.6/32.2   73
+//             2^14    13.7/66.8/68.7    9.1/19.0/45.7    8.7/18.7/39.6    9.3/20.8/42.5   77
+//             2^15                      9.1/19.4/46.2    9.8/21.9/45.1                    71
+//   u32+u32   2^14    14.4/34.7/37.5   10.5/23.3/23.2    9.7/20.2/20.5   10.7/22.4/21.7   55
+//   u64+u64   2^13    11.2/46.6/51.6   10.7/23.4/44.2    9.5/22.0/37.2   10.0/22.3/38.6   80
+//   u16       2^13     8.8/ 9.4/11.4    9.9/ 9.8/ 9.8    7.9/ 7.8/ 7.7                    26
+//
+// Blocks of 1,024x4 take 1 to 7 more. Two values, 2^13: 17.2, 6.2, 5.4, 5.4 (u32), 21.5, 7.3, 6.1, 6.4 (u32+u32).
+// A least share of 1,024 gains where keys crowd (u32 2^13 17.2) and loses elsewhere (uniform 7.3, 1,000 values of
+// 4,609 9.2). Up to 4,608 records one block is faster if they are even, u32 2^12 3.9 against 7.0.
+template <class Bits, class Value>
+using ClusterGridSort =
+    std::conditional_t<is_of_small_sorts<Bits, Value> && sizeof(Bits) >= 2,
+                       InCluster<GridSortPolicy<512, 2, 16, 512, BucketSortPolicy<512, 12, 1, 32768>>>, void>;
 
 /// Up to 2^18 records; void for pairs with keys of one or two bytes, which have no grid sort.
 //
@@ -431,10 +450,8 @@ using TunedOneBlock = typename OneBlockRow<Bits, Value>::Policy;
 //
 // More than 128 blocks cost 3.5 us: another round of loads when the matrix of counts is summed.
 template <class Bits, class Value>
-inline constexpr bool is_of_grid_sorts = sizeof(Bits) >= 4 || value_bytes<Value> == 0;
-template <class Bits, class Value>
 using SmallGridSort =
-    std::conditional_t<is_of_grid_sorts<Bits, Value>,
+    std::conditional_t<is_of_small_sorts<Bits, Value>,
                        GridSortPolicy<512, 4, 128, 512, BucketSortPolicy<512, 12, 1, 32768>>, void>;
 
 /// Up to 2^20 records; void for the same.
@@ -453,7 +470,7 @@ using MiddleGridRow =
     GridSortPolicy<512, 16, 128, 1024, BucketSortPolicy<512, bucket_keys_a_thread, 1, 32768>>;
 template <class Bits, class Value>
 using MiddleGridSort = std::conditional_t<
-    !is_of_grid_sorts<Bits, Value>, void,
+    !is_of_small_sorts<Bits, Value>, void,
     std::conditional_t<sizeof(Bits) <= 4 && value_bytes<Value> == 0, MiddleGridRow<24>, MiddleGridRow<18>>>;
 
 /// Larger arrays in the same way, which read their keys twice; void where they leave that to others.

@@ -1,7 +1,8 @@
 // radix_sort.cuh - a whole sort in device memory: digest, plan, and the launches that the plan may need.
 //
 //     up to most_in_one_block:      one block        (one_block_sort.cuh)
-//     up to 1 to 4 million:         one cooperative launch (grid_sort.cuh)
+//     up to 2^14:                   one cluster of blocks
+//     up to 1 to 4 million:         one cooperative launch (grid_sort.cuh, both)
 //     up to 16 or 25 million keys,  another one, for keys that are even (tiled_grid_sort.cuh; pairs
 //     4 or 8 million pairs:         portioned_grid_sort.cuh); the others fall back to what follows
 //     large arrays:  sample ──> MSD ──┬─ in order, counted, or two partitions and buckets (radix_msd.cuh)
@@ -373,8 +374,12 @@ const uint32_t* try_msd(const SortArrays<Bits, Value>& arrays, const SortSetting
 template <Ranking ranking, class Bits, class Value>
 void sort_in_grid(const SortArrays<Bits, Value>& arrays, KeyMap<Bits> map,
                   const GridSortWorkspace<Bits>& workspace, cudaStream_t stream) {
+  using Cluster = ClusterGridSort<Bits, Value>;
   using Small = SmallGridSort<Bits, Value>;
   using Middle = MiddleGridSort<Bits, Value>;
+  if constexpr (!std::is_void_v<Cluster>)
+    if (arrays.count <= grid_capacity<Bits, Value, Cluster>())
+      return grid_sort<ranking, Cluster>(arrays, map, workspace, stream);
   if (arrays.count <= grid_capacity<Bits, Value, Small>())
     grid_sort<ranking, Small>(arrays, map, workspace, stream);
   else if (arrays.count <= grid_capacity<Bits, Value, Middle>())

@@ -238,7 +238,8 @@ TEST_CASE("one block, one grid or passes sort keys, by their number", "") {
     uint32_t multiprocessors;  // as many blocks has a grid
     Road road;
   };
-  for (const auto& [count, multiprocessors, road] : {Expected{5'000, 4, Road::block},
+  for (const auto& [count, multiprocessors, road] : {Expected{4'608, 16, Road::block},
+                                                     {4'609, 16, Road::grid},
                                                      {20'000, 4, Road::grid},
                                                      {34'000, 4, Road::grid},
                                                      {34'000, 1, Road::radix}}) {

@@ -1,4 +1,4 @@
-// grid_sort_test.cpp - the sort in one cooperative launch, with small blocks, so that a few thousand records
+// grid_sort_test.cpp - the sort in one cooperative launch, or one cluster, with small blocks, so that a few thousand records
 // take many of them, and with those of the product. On the emulator and on a GPU.
 #include "kernels/grid_sort.cuh"
 
@@ -29,6 +29,8 @@ constexpr unsigned multiprocessors_here = 5;
 using SmallGrid = GridSortPolicy<256, 3, 16, 64, BucketSortPolicy<256, 4, 1, 16384>>;
 /// Shares of up to 4,096, more than registers hold, and buckets of up to 3,072.
 using LargeGrid = GridSortPolicy<256, 16, 16, 64, BucketSortPolicy<256, 12, 1, 65536>>;
+/// The first one's, whose blocks are a cluster.
+using SmallCluster = InCluster<SmallGrid>;
 /// Two parts of the warps, a record a thread; a block each 32nd record.
 using TinyShares = GridSortPolicy<512, 1, 40, 32, BucketSortPolicy<512, 1, 1, 131072>>;
 
@@ -128,6 +130,21 @@ TEMPLATE_PRODUCT_TEST_CASE("the grid sort is right for every kind of record and 
     const uint64_t count = 2'001 + 37 * (variant % 32);
     sort_distribution<SmallGrid, Key, Value>(distribution.name, count, variant_of(variant / 2));
   }
+}
+
+TEMPLATE_PRODUCT_TEST_CASE("the blocks of one cluster sort as well", "[device]", std::pair,
+                           ((uint32_t, NoValue), (double, uint64_t))) {
+  using Key = typename TestType::first_type;
+  using Value = typename TestType::second_type;
+  uint32_t variant = sizeof(Key);
+  for (const char* const distribution : {"uniform", "and3", "few-16", "all-equal", "zipf-hashed"}) {
+    Case test = variant_of(variant += 3);
+    test.multiprocessors = 3 + variant % 3;
+    sort_distribution<SmallCluster, Key, Value>(distribution, 2'301, test);
+  }
+  Case full = variant_of(variant);
+  full.multiprocessors = 16;
+  sort_distribution<SmallCluster, Key, Value>("uniform", 3'000, full);
 }
 
 TEMPLATE_PRODUCT_TEST_CASE("shares that are read twice are sorted as well", "[device]", std::pair,
@@ -268,7 +285,10 @@ TEST_CASE("keys that crowd in one bucket are sorted by their live bytes, an odd 
 /// By the grid sorts that hold so many.
 template <class Key, class Value>
 void sort_in_product_grids(const char* distribution, uint64_t count, const Case& test) {
+  using Cluster = ClusterGridSort<BitsOf<Key>, Value>;
   using Small = SmallGridSort<BitsOf<Key>, Value>;
+  if constexpr (!std::is_void_v<Cluster>)
+    if (count <= most_in_grid<Cluster>) sort_distribution<Cluster, Key, Value>(distribution, count, test);
   if (count <= most_in_grid<Small>) sort_distribution<Small, Key, Value>(distribution, count, test);
   sort_distribution<MiddleGridSort<BitsOf<Key>, Value>, Key, Value>(distribution, count, test);
 }
@@ -278,8 +298,8 @@ TEST_CASE("the product's grid sort is right", "[device]") {
     const OnDevice session(2);
     return grid_capacity<uint32_t, NoValue>();
   }();
-  const std::vector<uint64_t> counts{(1 << 14) + 1, 1 << 16,      (1 << 17) + 3, 1 << 19,
-                                     1 << 20,       capacity - 1, capacity};
+  const std::vector<uint64_t> counts{4'609,         7'001,   1 << 14, (1 << 14) + 1, 1 << 16,
+                                     (1 << 17) + 3, 1 << 19, 1 << 20, capacity - 1,  capacity};
   const Case two{.in_place = true, .multiprocessors = 2};
   for (const uint64_t count : counts) {
     sort_in_product_grids<uint32_t, NoValue>("uniform", count, two);

@@ -91,9 +91,10 @@ std::vector<uint64_t> corners() {
   if constexpr (has_one_block<Bits, Value>) {
     using OneBlock = TunedOneBlock<Bits, Value>;
     result.push_back(OneBlock::most_keys);
-    if constexpr (!std::is_same_v<OneBlock, ByteSortPolicy>)
-      result.insert(result.end(), {OneBlock::Small::most_keys, OneBlock::Middle::most_keys});
+    if constexpr (!std::is_same_v<OneBlock, ByteSortPolicy>) result.push_back(OneBlock::Small::most_keys);
   }
+  if constexpr (!std::is_void_v<ClusterGridSort<Bits, Value>>)
+    result.push_back(most_in_grid<ClusterGridSort<Bits, Value>>);
   if constexpr (has_grid_sort<Bits, Value>)
     result.insert(result.end(),
                   {most_in_grid<SmallGridSort<Bits, Value>>, most_in_grid<MiddleGridSort<Bits, Value>>,
