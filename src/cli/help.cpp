@@ -45,8 +45,8 @@ std::string overview() {
     text += fmt::format("  {:<11}{}\n", command->name, command->summary);
   return text +
          "\n'sweepsort help COMMAND' or 'sweepsort COMMAND -h' explains a command; --version says what is "
-         "compiled in.\n'sweepsort help --man', --bash and --fish print the manual page and what completes "
-         "words.\n";
+         "compiled in.\n'sweepsort help --man', --bash, --fish and --zsh print the manual page and what "
+         "completes words.\n";
 }
 
 std::string command_help(const Command& command) {

@@ -1,4 +1,4 @@
-// manual.cpp - roff, bash and fish.
+// manual.cpp - roff, bash, fish and zsh.
 #include "cli/manual.hpp"
 
 #include "cli/command.hpp"
@@ -149,7 +149,7 @@ std::string bash_completion() {
       "    return\n"
       "  fi\n"
       "  case ${{COMP_WORDS[1]}} in\n"
-      "    help) options='{0}--man --bash --fish' ;;\n",
+      "    help) options='{0}--man --bash --fish --zsh' ;;\n",
       command_words());
   for (const Command* command : all_commands())
     text += fmt::format("    {}) options='{}' ;;\n", command->name, option_words(*command));
@@ -186,7 +186,7 @@ std::string fish_completion() {
   std::string text = fmt::format(
       "# fish completion of sweepsort\n"
       "complete -c sweepsort -n __fish_use_subcommand -f -a help -d 'explain a command'\n"
-      "complete -c sweepsort -n '__fish_seen_subcommand_from help' -f -a '{}--man --bash --fish'\n",
+      "complete -c sweepsort -n '__fish_seen_subcommand_from help' -f -a '{}--man --bash --fish --zsh'\n",
       command_words());
   for (const Command* command : all_commands()) {
     text += fmt::format("complete -c sweepsort -n __fish_use_subcommand -f -a {} -d {}\n", command->name,
@@ -201,8 +201,91 @@ std::string fish_completion() {
   return text;
 }
 
+/// In single quotes, as zsh has them.
+std::string zsh_quoted(std::string_view text) {
+  std::string safe = "'";
+  for (const char c : text) {
+    if (c == '\'') safe += "'\\'";
+    safe += c;
+  }
+  return safe + "'";
+}
+
+/// ":FILE:_files", what an option takes and how that is completed; a blank: by nothing.
+std::string zsh_value(const OptionSpec& option) {
+  const std::string words = value_words(option);
+  std::string completed = " ";
+  if (!words.empty())
+    completed = '(' + words + ')';
+  else if (option.value == "FILE")
+    completed = "_files";
+  else if (option.value == "DIR")
+    completed = "_files -/";
+  return fmt::format(":{}:{}", option.value, completed);
+}
+
+/// "'(-t --type)'{-t+,--type=}'[type of the keys]:TYPE:(u8 i8)'": one of the two, and what it takes.
+std::string zsh_option(const OptionSpec& option) {
+  std::string rest = "[";
+  for (const char c : joined(help_text(option))) {
+    if (c == '[' || c == ']' || c == ':' || c == '\\') rest += '\\';
+    rest += c;
+  }
+  rest += ']';
+  std::string name = fmt::format("--{}", option.name);
+  std::string letter = option.letter ? fmt::format("-{}", option.letter) : "";
+  if (option.takes == Takes::value || option.takes == Takes::values) {
+    name += '=';
+    letter += '+';
+    rest += zsh_value(option);
+  } else if (option.takes == Takes::optional_value) {
+    name += "=-";
+    rest += ':' + zsh_value(option);
+  }
+  const bool repeats = option.takes == Takes::values;
+  if (!option.letter) return zsh_quoted((repeats ? "*" : "") + name + rest);
+  const std::string excluded = repeats ? "*" : fmt::format("(-{} --{})", option.letter, option.name);
+  return fmt::format("{}{{{},{}}}{}", zsh_quoted(excluded), letter, name, zsh_quoted(rest));
+}
+
+std::string zsh_completion() {
+  std::string text =
+      "#compdef sweepsort\n"
+      "_sweepsort() {\n"
+      "  local -a commands=(\n";
+  for (const Command* command : all_commands())
+    text += fmt::format("    {}:{}\n", command->name, zsh_quoted(joined(command->summary)));
+  text += fmt::format(
+      "    help:'explain a command'\n"
+      "  )\n"
+      "  if (( CURRENT == 2 )); then\n"
+      "    _describe command commands\n"
+      "    return\n"
+      "  fi\n"
+      "  local command=$words[2]\n"
+      "  shift words\n"
+      "  (( CURRENT-- ))\n"
+      "  case $command in\n"
+      "    help) compadd -- {}--man --bash --fish --zsh ;;\n",
+      command_words());
+  for (const Command* command : all_commands()) {
+    text += fmt::format("    {})\n      _arguments -s", command->name);
+    for (const OptionGroup group : command->options)
+      for (const OptionSpec& option : group) text += " \\\n        " + zsh_option(option);
+    text += " \\\n        '*:file:_files' ;;\n";
+  }
+  return text +
+         "  esac\n"
+         "}\n"
+         "if [ \"$funcstack[1]\" = _sweepsort ]; then  # found by its name in $fpath\n"
+         "  _sweepsort \"$@\"\n"
+         "else\n"
+         "  compdef _sweepsort sweepsort\n"
+         "fi\n";
+}
+
 constexpr Document all_documents[] = {
-    {"man", manual_page}, {"bash", bash_completion}, {"fish", fish_completion}};
+    {"man", manual_page}, {"bash", bash_completion}, {"fish", fish_completion}, {"zsh", zsh_completion}};
 
 }  // namespace
 

@@ -13,7 +13,8 @@ struct Document {
   std::string (*text)();
 };
 
-/// man: in man's macros (man 7 man). bash: to be sourced by bash, by zsh behind bashcompinit. fish: by fish.
+/// man: in man's macros (man 7 man). bash, fish: to be sourced by these. zsh: as _sweepsort in
+/// $fpath, or sourced behind compinit.
 std::span<const Document> documents();
 
 }  // namespace sweepsort::cli
