@@ -50,18 +50,22 @@ namespace abilities_detail {
 template <int>
 __global__ void probe_kernel() {}
 
-/// Of blocks with all the shared memory there is; more than 8 may be, and on some devices fewer.
+/// Of blocks with all the shared memory there is; more than 8 may be, and on some devices fewer. Where nobody
+/// can tell, none: there are other sorts.
 inline uint32_t ask_for_clusters(const void* kernel, uint32_t shared_bytes) {
-  check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                             static_cast<int>(shared_bytes)));
-  check(cudaFuncSetAttribute(kernel, cudaFuncAttributeNonPortableClusterSizeAllowed, 1));
   cudaLaunchConfig_t config{};
   config.gridDim = dim3(1);
   config.blockDim = dim3(32);
   config.dynamicSmemBytes = shared_bytes;
   int blocks = 0;
-  check(cudaOccupancyMaxPotentialClusterSize(&blocks, kernel, &config));
-  return static_cast<uint32_t>(blocks);
+  const bool is_known =
+      cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                           static_cast<int>(shared_bytes)) == cudaSuccess &&
+      cudaFuncSetAttribute(kernel, cudaFuncAttributeNonPortableClusterSizeAllowed, 1) == cudaSuccess &&
+      cudaOccupancyMaxPotentialClusterSize(&blocks, kernel, &config) == cudaSuccess;
+  if (is_known) return static_cast<uint32_t>(blocks);
+  (void)cudaGetLastError();
+  return 0;
 }
 
 inline DeviceAbilities ask() {

@@ -207,6 +207,7 @@ __device__ __forceinline__ uint32_t cluster_arrive() {
 __device__ __forceinline__ void cluster_wait([[maybe_unused]] uint32_t token) {
 #if defined(__CUDACC__)
 #if defined(SWEEPSORT_PTX_90)
+  __syncwarp();  // aligned: all lanes at once
   asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory");
 #endif
   __syncthreads();

@@ -113,7 +113,7 @@ class Engine {
                      uint64_t argument, Where where);
   int meet_block(Barrier kind, int predicate, Where where);
   uint32_t arrive_at_grid(Together kind, Where where);
-  void wait_for_grid(uint32_t number, Where where);
+  void wait_for_grid(Together kind, uint32_t number, Where where);
   /// `part`: whether the thread may be set aside here; what only reads must not be, lest a livelock look like
   /// waiting.
   void scheduling_point(const char* what, Where where, Part part);
@@ -132,6 +132,7 @@ class Engine {
   uint64_t steps() const { return steps_; }
 
  private:
+  void require_together(Together kind, Where where);
   friend class Reporter;
   struct Abandoned {};
 

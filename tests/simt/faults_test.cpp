@@ -83,6 +83,11 @@ __global__ void arrive_twice_kernel() {
 
 __global__ void cluster_barrier_kernel() { emulated_cluster_wait(emulated_cluster_arrive()); }
 
+__global__ void large_cluster_kernel() {}
+
+/// Waits for the grid, having come to the cluster.
+__global__ void mixed_barrier_kernel() { emulated_grid_wait(emulated_cluster_arrive()); }
+
 __global__ void absent_block_kernel() {
   if (blockIdx.x != 1) emulated_grid_wait(emulated_grid_arrive());
 }
@@ -281,10 +286,25 @@ TEST_CASE(
                    "not a cluster"));
   REQUIRE(
       contains(complaint<simt::Fault>([&] { start(cluster, arrive_twice_kernel, 6); }), "not cooperative"));
+  REQUIRE(
+      contains(complaint<simt::Fault>([&] { start(cluster, mixed_barrier_kernel, 6); }), "not cooperative"));
   REQUIRE_NOTHROW(start(cluster, cluster_barrier_kernel, 6));
   REQUIRE_THROWS_AS(start(cluster, cluster_barrier_kernel, 7), CudaError);
   session.compute_capability = 80;
   REQUIRE_THROWS_AS(start(cluster, cluster_barrier_kernel, 6), CudaError);
+}
+
+TEST_CASE("a cluster of more than eight blocks wants a kernel that says so") {
+  simt::Session session{.multiprocessors = 16};
+  cudaLaunchAttribute attribute{.id = cudaLaunchAttributeClusterDimension, .val = {.clusterDim = {9, 1, 1}}};
+  const cudaLaunchConfig_t config{.gridDim = dim3(9),
+                                  .blockDim = dim3(32),
+                                  .dynamicSmemBytes = 0,
+                                  .stream = nullptr,
+                                  .attrs = &attribute,
+                                  .numAttrs = 1};
+  REQUIRE(cudaLaunchKernelEx(&config, large_cluster_kernel) == cudaErrorInvalidClusterSize);
+  REQUIRE_NOTHROW(launch_in_cluster(large_cluster_kernel, {.blocks = 9, .threads = 32}, nullptr));
 }
 
 TEST_CASE("a block that comes to a grid barrier twice is a fault, one that never comes a deadlock") {

@@ -199,14 +199,18 @@ int Engine::meet_block(Barrier kind, int predicate, Where where) {
   return block.outcome;
 }
 
+void Engine::require_together(Together kind, Where where) {
+  if (grid_.together == kind) return;
+  fault(kind == Together::grid ? "a grid barrier in a launch that is not cooperative"
+                               : "a cluster barrier in a launch that is not a cluster",
+        where);
+}
+
 // As on the device: the block meets, its first thread counts it, later that thread waits and the block meets
 // again.
 uint32_t Engine::arrive_at_grid(Together kind, Where where) {
   Thread& thread = thread_at(name_of(Barrier::grid_arrive), where);
-  if (grid_.together != kind)
-    fault(kind == Together::grid ? "a grid barrier in a launch that is not cooperative"
-                                 : "a cluster barrier in a launch that is not a cluster",
-          where);
+  require_together(kind, where);
   (void)meet_block(Barrier::grid_arrive, 0, where);
   const uint32_t number = grid_barrier_;
   if (!is_first(thread) || abandoning_) return number;
@@ -221,8 +225,9 @@ uint32_t Engine::arrive_at_grid(Together kind, Where where) {
   return number;
 }
 
-void Engine::wait_for_grid(uint32_t number, Where where) {
+void Engine::wait_for_grid(Together kind, uint32_t number, Where where) {
   Thread& thread = thread_at(name_of(Barrier::grid_wait), where);
+  require_together(kind, where);
   if (is_first(thread)) {
     if (!thread.block->is_at_grid) fault("a block waits at a grid barrier without having come to it", where);
     while (grid_barrier_ == number && !abandoning_) poll("grid barrier", &grid_barrier_, where);
@@ -271,7 +276,9 @@ int meet_block(Barrier kind, int predicate, Where where) {
 
 uint32_t arrive_at_grid(Together kind, Where where) { return engine().arrive_at_grid(kind, where); }
 
-void wait_for_grid(uint32_t number, Where where) { engine().wait_for_grid(number, where); }
+void wait_for_grid(Together kind, uint32_t number, Where where) {
+  engine().wait_for_grid(kind, number, where);
+}
 
 void scheduling_point(const char* what, Where where) { engine().scheduling_point(what, where, Part::acts); }
 

@@ -9,6 +9,7 @@
 #include <chrono>
 #include <cstring>
 #include <unordered_map>
+#include <unordered_set>
 
 namespace {
 
@@ -34,7 +35,15 @@ std::unordered_map<const void*, size_t>& shared_limits() {
 size_t most_shared_bytes() { return simt::active_session().shared_bytes_of_block; }
 size_t shared_bytes_of_multiprocessor() { return most_shared_bytes() + shared_bytes_kept_per_block; }
 
-unsigned most_in_cluster() { return std::min(simt::active_session().multiprocessors, 16u); }
+/// Kernels that may have clusters of more than 8 blocks.
+std::unordered_set<const void*>& with_large_clusters() {
+  static std::unordered_set<const void*> kernels;
+  return kernels;
+}
+
+unsigned most_in_cluster(const void* kernel) {
+  return std::min(simt::active_session().multiprocessors, with_large_clusters().contains(kernel) ? 16u : 8u);
+}
 
 size_t shared_limit(const void* kernel) {
   const auto found = shared_limits().find(kernel);
@@ -217,6 +226,8 @@ cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t begin, cudaEve
 
 cudaError_t cudaFuncSetAttribute(const void* kernel, cudaFuncAttribute attribute, int value) {
   if (kernel == nullptr) return result(cudaErrorInvalidDeviceFunction);
+  if (attribute == cudaFuncAttributeNonPortableClusterSizeAllowed && value != 0)
+    with_large_clusters().insert(kernel);
   if (attribute != cudaFuncAttributeMaxDynamicSharedMemorySize) return cudaSuccess;
   if (value < 0 || static_cast<size_t>(value) > most_shared_bytes()) return result(cudaErrorInvalidValue);
   shared_limits()[kernel] = static_cast<size_t>(value);
@@ -247,7 +258,7 @@ cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, const voi
 
 cudaError_t cudaOccupancyMaxPotentialClusterSize(int* blocks, const void* kernel, const cudaLaunchConfig_t*) {
   if (kernel == nullptr) return result(cudaErrorInvalidDeviceFunction);
-  *blocks = static_cast<int>(most_in_cluster());
+  *blocks = static_cast<int>(most_in_cluster(kernel));
   return cudaSuccess;
 }
 
@@ -275,7 +286,7 @@ cudaError_t run_grid(const cudaLaunchConfig_t& config, const void* kernel, void 
     if (attribute.id != cudaLaunchAttributeClusterDimension) continue;
     // Of clusters the emulator knows the one that is the whole grid.
     const dim3& cluster = attribute.val.clusterDim;
-    if (uint64_t{cluster.x} * cluster.y * cluster.z != blocks || blocks > most_in_cluster())
+    if (uint64_t{cluster.x} * cluster.y * cluster.z != blocks || blocks > most_in_cluster(kernel))
       return result(cudaErrorInvalidClusterSize);
     together = Together::cluster;
   }

@@ -59,14 +59,14 @@ inline unsigned emulated_grid_arrive(simt::Where where = simt::Where::current())
   return simt::arrive_at_grid(simt::Together::grid, where);
 }
 inline void emulated_grid_wait(unsigned token, simt::Where where = simt::Where::current()) {
-  simt::wait_for_grid(token, where);
+  simt::wait_for_grid(simt::Together::grid, token, where);
 }
 /// The same of a launch that is one cluster.
 inline unsigned emulated_cluster_arrive(simt::Where where = simt::Where::current()) {
   return simt::arrive_at_grid(simt::Together::cluster, where);
 }
 inline void emulated_cluster_wait(unsigned token, simt::Where where = simt::Where::current()) {
-  simt::wait_for_grid(token, where);
+  simt::wait_for_grid(simt::Together::cluster, token, where);
 }
 inline void __syncwarp(unsigned mask = simt::full_mask, simt::Where where = simt::Where::current()) {
   simt::meet_warp(simt::Collective::sync, 0, mask, 0, 0, where);

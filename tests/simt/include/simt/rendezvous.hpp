@@ -48,7 +48,7 @@ enum class Together : uint8_t { none, grid, cluster };
 /// is, and so which launch it wants.
 uint32_t arrive_at_grid(Together kind, Where where);
 /// Waits until every block of the grid has come to barrier `number`.
-void wait_for_grid(uint32_t number, Where where);
+void wait_for_grid(Together kind, uint32_t number, Where where);
 
 /// Somebody else may run now; does nothing outside a kernel.
 void scheduling_point(const char* what, Where where);

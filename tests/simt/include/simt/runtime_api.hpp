@@ -143,7 +143,7 @@ cudaError_t cudaFuncSetAttribute(const void* kernel, cudaFuncAttribute attribute
 cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* attributes, const void* kernel);
 cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, const void* kernel, int threads,
                                                           size_t dynamic_shared_bytes);
-/// As many as there are multiprocessors, up to 16.
+/// As many as there are multiprocessors, up to 8, or 16 if the kernel may have so many.
 cudaError_t cudaOccupancyMaxPotentialClusterSize(int* blocks, const void* kernel,
                                                  const cudaLaunchConfig_t* config);
 template <class... Parameters>
