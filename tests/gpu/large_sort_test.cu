@@ -102,8 +102,8 @@ void sort_large_pairs(uint64_t count, Keys kind) {
   number_kernel<<<blocks, threads>>>(values_in.data(), count);
   check(cudaGetLastError());
   const DeviceSort sort{.type = key_type_of<Key>(),
-                        .value_bytes = sizeof(uint32_t),
                         .count = count,
+                        .value_bytes = sizeof(uint32_t),
                         .keys_in = in.data(),
                         .keys_out = out.data(),
                         .values_in = values_in.data(),
