@@ -5,13 +5,16 @@
 //     sweepsort::sort(keys, {.order = sweepsort::Order::descending});
 //     const auto report = sweepsort::sort_file("in.u64", "out.u64", {.overwrite = true});
 //
-// Errors: sweepsort::Error (message and hint; UsageError for options that contradict each other); of the
-// system std::bad_alloc and std::system_error; and whatever a callback of yours throws. A function that takes
-// names of files then leaves inputs and existing outputs alone. What a span holds is then unspecified where
-// it was to be written.
+// Errors: sweepsort::Error (message and hint, which names the program's options; UsageError for options that
+// contradict each other, InputError for what an input holds); of the system std::bad_alloc and
+// std::system_error; and whatever a callback of yours throws, which is the way to end a call early. A function
+// that takes names of files then leaves inputs and existing outputs alone. What a span holds is then
+// unspecified where it was to be written. An output that is a pipe whose reader has gone is an Error where
+// SIGPIPE is ignored; else that signal ends the process.
 //
 // Threads: any number of calls may run at once; each has threads of its own (WhereOptions::threads) until it
-// returns. Callbacks are called by these, one at a time, and by the caller's.
+// returns. Callbacks are called by these, one at a time, and by the caller's. Where a file system knows no
+// files without names (O_TMPFILE), 1,024 outputs at a time have temporary ones.
 //
 // Processes: a replaced output is named by a child process (vfork), which the call waits for.
 //
@@ -122,7 +125,7 @@ struct SortReport {
   Fingerprint fingerprint;            // with the run's random secret: comparable inside this run only
 };
 
-/// Sorts the file `input` ("-": standard input) into `output` ("-": standard output, empty with in_place: the
+/// Sorts the file `input` ("-": standard input) into `output` ("-": standard output; with in_place empty, and the
 /// input). The output's name holds its old content or the complete, verified result, whatever happens; an
 /// output that is a pipe or a device is written straight. Throws Error; if a referee disagrees it returns
 /// with referee_agrees == false.

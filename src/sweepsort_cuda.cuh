@@ -1,6 +1,8 @@
 // sweepsort_cuda.cuh - what the library offers to programs that nvcc compiles: searches and scans on the GPU
 // with functions of their own.
 //
+// Wants C++20 of nvcc (the target's CUDA_STANDARD 20).
+//
 // Scans of device memory with an operator of your own are in kernels/scan.cuh, without any allocation.
 #pragma once
 

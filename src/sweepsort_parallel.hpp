@@ -116,7 +116,7 @@ auto transform_argmin(uint64_t first, uint64_t last, F f, uint32_t threads)
   const uint64_t block = std::clamp<uint64_t>(count / threads / 16, 1, 1u << 20);
   std::atomic<uint64_t> next = 0;  // the first index not taken yet, behind `first`
   std::vector<std::optional<Argmin<Value>>> found(threads);
-  run_team(threads, [&](uint32_t thread) {
+  const auto search = [&](uint32_t thread) {
     std::optional<Argmin<Value>> best;
     for (;;) {
       uint64_t begin = next.load();
@@ -130,6 +130,14 @@ auto transform_argmin(uint64_t first, uint64_t last, F f, uint32_t threads)
       }
     }
     found[thread] = best;
+  };
+  run_team(threads, [&](uint32_t thread) {
+    try {
+      search(thread);
+    } catch (...) {
+      next = count;  // nobody begins another block
+      throw;
+    }
   });
   std::optional<Argmin<Value>> best;
   for (const auto& candidate : found) {

@@ -165,6 +165,17 @@ TEST_CASE("the smallest value of a function is found at its lowest index, each i
     }
 }
 
+TEST_CASE("what a function throws ends the search for its smallest value on all threads") {
+  std::atomic<uint64_t> calls = 0;
+  const auto f = [&](uint64_t i) {
+    if (i == 0) throw std::runtime_error("the first");
+    ++calls;
+    return i;
+  };
+  CHECK_THROWS_AS(transform_argmin(0, uint64_t{1} << 40, f, 2), std::runtime_error);
+  CHECK(calls <= uint64_t{1} << 22);  // the other one ends a block of 2^20, and may have begun some before
+}
+
 TEST_CASE("argmin passes over NaN, reaches the last index there is, and refuses an empty range") {
   const auto f = [](uint64_t i) { return i % 3 == 0 ? std::nan("") : 1.0 / double(i); };
   CHECK(transform_argmin(0, 1000, f).index == 998);

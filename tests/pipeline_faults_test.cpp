@@ -10,6 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <chrono>
 #include <csignal>
 #include <filesystem>
@@ -145,6 +146,35 @@ TEST_CASE("a GPU that fails or lies in any phase is replaced by the CPU, with a 
     CHECK_THAT(log, ContainsSubstring("once more on the CPU"));
     oracle::require_sorted<uint32_t>(scene.keys, read_keys<uint32_t>(scene.folder / "out"));
   }
+}
+
+TEST_CASE("a callback that throws ends the sort, and is no fault of the GPU") {
+  const Scene scene;
+  SortEnvironment environment = with_gpu(plain_environment(), Fault::none);
+  environment.choose = [](const KeysToSort&, const AskStatus&, uint32_t, const WhereOptions&) {
+    return BackendDecision{BackendChoice::cuda, "the test says so"};
+  };
+  std::string log;
+  const auto sort = [&](const SortFileOptions& options) -> std::string {
+    try {
+      sort_file_with(environment, scene.folder / "in.u32", scene.folder / "out", options);
+    } catch (const std::runtime_error& error) {
+      return error.what();
+    }
+    return "no exception";
+  };
+  std::atomic<uint32_t> calls = 0;
+  CHECK(sort({.overwrite = true,
+              .progress =
+                  [&](Phase, uint64_t, uint64_t) {
+                    if (calls++ == 0) throw std::runtime_error("cancelled");
+                  },
+              .log = [&](const std::string& line) { log += line + "\n"; }}) == "cancelled");
+  CHECK(calls > 0);
+  CHECK_THAT(log, !ContainsSubstring("CPU"));
+  CHECK(sort({.overwrite = true, .log = [](const std::string&) { throw std::runtime_error("full"); }}) ==
+        "full");
+  scene.require_untouched();
 }
 
 TEST_CASE("what is wrong with the input is no fault of the GPU: nobody tries again") {

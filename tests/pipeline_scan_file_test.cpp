@@ -165,6 +165,9 @@ TEST_CASE("an in-place scan replaces the file") {
   const TemporaryFolder folder;
   const auto keys = small_keys(1000);
   write_keys(folder / "in.u32", keys);
+  CHECK_THROWS_AS(scan_file_with(scan_environment(), folder / "in.u32", folder / "other", {.in_place = true}),
+                  UsageError);
+  CHECK_THROWS_AS(scan_file_with(scan_environment(), folder / "in.u32", "", {}), UsageError);
   scan_file_with(scan_environment(), folder / "in.u32", "", {.in_place = true});
   CHECK(read_keys<uint32_t>(folder / "in.u32") ==
         expected_scan<uint32_t>(keys, ScanOp::sum, ScanKind::inclusive));

@@ -105,6 +105,10 @@ TEST_CASE("a window of a raw file is sorted alone") {
   oracle::require_sorted<uint32_t>(std::span(keys).subspan(10, 50), read_keys<uint32_t>(folder / "out"));
   SortFileOptions in_place{.file = window, .in_place = true};
   CHECK_THROWS_AS(sort_file_with(plain_environment(), folder / "in", "", in_place), UsageError);
+  // Nor is there another output in place, or none elsewhere.
+  CHECK_THROWS_AS(sort_file_with(plain_environment(), folder / "in", folder / "other", {.in_place = true}),
+                  UsageError);
+  CHECK_THROWS_AS(sort_file_with(plain_environment(), folder / "in", "", {}), UsageError);
   CHECK(read_keys<uint32_t>(folder / "in") == keys);
 }
 

@@ -25,9 +25,9 @@ struct Slot {
 };
 static_assert(std::atomic<SlotState>::is_always_lock_free, "a signal handler reads it");
 
-// Two outputs a sort, as most, need two slots; a program that sorts in many threads at once gets an error
-// beyond this.
-std::array<Slot, 64> slots;
+// An output needs one, and only where it cannot be nameless; beyond this a program that sorts in many threads at
+// once gets an error. Slots that were never used are no memory.
+std::array<Slot, 1024> slots;
 
 }  // namespace
 

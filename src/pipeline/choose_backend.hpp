@@ -48,7 +48,8 @@ BackendDecision choose_backend(const KeysToSort& keys, const AskStatus& ask, uin
 
 /// Calls run() with the backend that was decided for, and says which in `why` and to `log`, if there is one. Where a
 /// GPU was the automatic choice and fails, whatever the reason, calls it once more with the CPU if `may_try_again()`.
-/// UsageError and InputError are no backend's failure.
+/// UsageError and InputError are no backend's failure; nor is what a callback has thrown (CallbackWatch), of which
+/// `may_try_again` knows.
 void run_as_decided(const BackendDecision& decision, const WhereOptions& where, const LogFunction& log,
                     std::string& why, const std::function<void(BackendChoice)>& run,
                     const std::function<bool()>& may_try_again);

@@ -4,6 +4,7 @@
 #include "core/error.hpp"
 #include "core/key_text.hpp"
 #include "core/team.hpp"
+#include "pipeline/callback_watch.hpp"
 #include "pipeline/phase_clock.hpp"
 #include "pipeline/scan_file.hpp"
 
@@ -25,7 +26,7 @@ class MinFileRun {
  public:
   MinFileRun(const StreamEnvironment& environment, const std::string& input, const MinFileOptions& options)
       : environment_(environment),
-        options_(options),
+        options_(callbacks_.watched(options)),
         device_(only_device(options.where)),
         reader_(input, options.file) {
     require_file_to_repeat(reader_, options.repeat);
@@ -45,7 +46,7 @@ class MinFileRun {
           phases_.clear();  // of a GPU that failed
           search_on(which);
         },
-        [&] { return !reader_.is_stream(); });
+        [&] { return !callbacks_.has_thrown() && !reader_.is_stream(); });
     report_.total_s = seconds_since(start) - time_of(phases_, Phase::repeat);
     return std::move(report_);
   }
@@ -112,7 +113,8 @@ class MinFileRun {
   }
 
   const StreamEnvironment& environment_;
-  const MinFileOptions& options_;
+  CallbackWatch callbacks_;
+  const MinFileOptions options_;
   int device_;
   ChunkReader reader_;
   MinReport report_;

@@ -11,6 +11,7 @@
 #include "core/team.hpp"
 #include "io/byte_swap.hpp"
 #include "io/output.hpp"
+#include "pipeline/callback_watch.hpp"
 #include "pipeline/phase_clock.hpp"
 #include "pipeline/scan_check.hpp"
 
@@ -22,11 +23,12 @@
 namespace sweepsort {
 namespace {
 
-void check_options(const std::string& output, const ScanFileOptions& options) {
+void check_options(const std::string& input, const std::string& output, const ScanFileOptions& options) {
   if (options.in_place && options.file.has_window())
     throw UsageError("scanning a part of a file in place would lose the rest", "name an output with -o");
-  if (options.in_place && output == "-")
+  if (options.in_place && !output.empty() && output != input)
     throw UsageError("an in-place scan has no other output", "leave -o out");
+  if (!options.in_place && output.empty()) throw UsageError("no output", "name one; '-' is standard output");
 }
 
 /// The last element that a worker has seen.
@@ -46,13 +48,13 @@ class ScanFileRun {
   ScanFileRun(const StreamEnvironment& environment, const std::string& input, const std::string& output,
               const ScanFileOptions& options)
       : environment_(environment),
-        options_(options),
+        options_(callbacks_.watched(options)),
         device_(only_device(options.where)),
         reader_(input, options.file) {
     require_file_to_repeat(reader_, options.repeat);
     output_type_ = options.output_type.value_or(layout().type);
     check_types();
-    const std::string path = options.in_place && output.empty() ? input : output.empty() ? "-" : output;
+    const std::string& path = options.in_place ? input : output;
     output_ =
         open_output(path, {.overwrite = options.overwrite,
                            .in_place = options.in_place,
@@ -76,7 +78,9 @@ class ScanFileRun {
           report_.phases = so_far;  // without those of a GPU that failed
           scan_on(which);
         },
-        [&] { return !reader_.is_stream() && !(output_->is_ordered() && has_written_); });
+        [&] {
+          return !callbacks_.has_thrown() && !reader_.is_stream() && !(output_->is_ordered() && has_written_);
+        });
     clock_.run(Phase::sync, output_->is_ordered() ? 0 : report_.output_bytes, [&](const MovedFunction&) {
       commit(*output_, options_.in_place ? &reader_.file() : nullptr);
     });
@@ -253,7 +257,8 @@ class ScanFileRun {
   }
 
   const StreamEnvironment& environment_;
-  const ScanFileOptions& options_;
+  CallbackWatch callbacks_;
+  const ScanFileOptions options_;
   Clock::time_point start_ = Clock::now();
   int device_;
   ChunkReader reader_;
@@ -269,7 +274,7 @@ class ScanFileRun {
 
 ScanReport scan_file_with(const StreamEnvironment& environment, const std::string& input,
                           const std::string& output, const ScanFileOptions& options) {
-  check_options(output, options);
+  check_options(input, output, options);
   where_for(options.algorithm, options.where);
   return ScanFileRun(environment, input, output, options).run();
 }

@@ -8,6 +8,7 @@
 #include "core/team.hpp"
 #include "io/output.hpp"
 #include "io/spill_file.hpp"
+#include "pipeline/callback_watch.hpp"
 #include "pipeline/referee.hpp"
 #include "pipeline/sort_run.hpp"
 #include "pipeline/stream_run.hpp"
@@ -45,8 +46,9 @@ void check_options(const std::vector<std::string>& inputs, const std::string& ou
                    const SortFileOptions& options) {
   if (options.in_place && options.file.has_window())
     throw UsageError("sorting a part of a file in place would lose the rest", "name an output with -o");
-  if (options.in_place && output == "-")
+  if (options.in_place && !output.empty() && output != inputs.front())
     throw UsageError("an in-place sort has no other output", "leave -o out");
+  if (!options.in_place && output.empty()) throw UsageError("no output", "name one; '-' is standard output");
   if (options.in_place && inputs.size() > 1)
     throw UsageError("several inputs cannot be sorted in place", "name an output with -o");
   if (options.in_place && options.result == SortResult::permutation)
@@ -79,20 +81,20 @@ class SortFileRun {
   SortFileRun(const SortEnvironment& environment, const std::vector<std::string>& inputs,
               const std::string& output, const SortFileOptions& options)
       : environment_(environment),
-        options_(options),
+        options_(callbacks_.watched(options)),
         limit_(environment.memory()),
-        input_(checked_inputs(inputs), options.file),
-        values_(options, input_.count()),
-        outputs_(input_, values_, output, options, environment.allow_anonymous),
-        clock_(report_.phases, options.progress),
+        input_(checked_inputs(inputs), options_.file),
+        values_(options_, input_.count()),
+        outputs_(input_, values_, output, options_, environment.allow_anonymous),
+        clock_(report_.phases, options_.progress),
         context_{environment,
-                 options,
+                 options_,
                  input_,
                  values_,
                  outputs_,
                  limit_,
                  temporary_directories(output),
-                 threads_or_all(options.where.threads),
+                 threads_or_all(options_.where.threads),
                  random_secret()} {}
 
   SortReport run() {
@@ -115,7 +117,7 @@ class SortFileRun {
           report_.phases = so_far;  // without those of a GPU that failed
           sort_on(which);
         },
-        [&] { return !outputs_.has_streamed() && input_.count().has_value(); });
+        [&] { return !callbacks_.has_thrown() && !outputs_.has_streamed() && input_.count().has_value(); });
     if (!options_.plan_only && report_.referee_agrees.value_or(true)) commit();
     report_.input_bytes = input_.bytes() + values_.file_bytes();
     report_.total_s = seconds_since(start_) - time_of(report_.phases, Phase::repeat);
@@ -253,7 +255,8 @@ class SortFileRun {
   }
 
   const SortEnvironment& environment_;
-  const SortFileOptions& options_;
+  CallbackWatch callbacks_;
+  const SortFileOptions options_;
   const MemoryLimit limit_;  // read while no file has taken a descriptor
   Clock::time_point start_ = Clock::now();
   SortInput input_;
@@ -270,7 +273,7 @@ SortReport sort_files_with(const SortEnvironment& environment, const std::vector
                            const std::string& output, const SortFileOptions& options) {
   check_options(inputs, output, options);
   // A plan may be asked for at a terminal, which gets no keys.
-  const bool is_terminal_spared = options.plan_only && !options.in_place && (output.empty() || output == "-");
+  const bool is_terminal_spared = options.plan_only && output == "-";
   return SortFileRun(environment, inputs, is_terminal_spared ? "/dev/null" : output, options).run();
 }
 

@@ -31,8 +31,7 @@ SortOutputs::SortOutputs(const SortInput& input, const SortValues& values, const
                     .allow_anonymous = allow_anonymous};
   how.others.erase(how.others.begin());
   if (values.file()) how.others.push_back(values.file());
-  const std::string standard = options.in_place ? input.file().path() : "-";
-  const std::string& main = output.empty() ? standard : output;
+  const std::string main = options.in_place ? input.file().path() : output;
   const std::string& second = options.values.empty() ? options.counts_output : options.values_output;
   if (!second.empty() && are_one_output(second, main))
     throw UsageError(second + ": is the other output as well", "name another file for one of them");

@@ -1,0 +1,38 @@
+// callback_watch.hpp - whether a callback of the caller has thrown: then an operation ends, whatever else it might try.
+#pragma once
+
+#include <atomic>
+#include <functional>
+
+namespace sweepsort {
+
+class CallbackWatch {
+ public:
+  /// The options of an operation, whose callbacks are watched from now on, as long as this lives.
+  template <class Options>
+  Options watched(Options options) {
+    watch(options.progress);
+    watch(options.log);
+    return options;
+  }
+
+  bool has_thrown() const { return has_thrown_; }
+
+ private:
+  template <class... Arguments>
+  void watch(std::function<void(Arguments...)>& callback) {
+    if (!callback) return;
+    callback = [this, callback](Arguments... arguments) {
+      try {
+        callback(arguments...);
+      } catch (...) {
+        has_thrown_ = true;
+        throw;
+      }
+    };
+  }
+
+  std::atomic<bool> has_thrown_ = false;
+};
+
+}  // namespace sweepsort
