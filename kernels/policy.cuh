@@ -394,9 +394,10 @@ struct ByteSortPolicy {
   static constexpr uint32_t most_keys = 18'432;
 };
 
-/// Void for pairs with keys of one or two bytes.
+/// Pairs with keys of one or two bytes have no sorts in one launch: their rows below are void.
 template <class Bits, class Value>
 inline constexpr bool is_of_small_sorts = sizeof(Bits) >= 4 || value_bytes<Value> == 0;
+
 template <class Bits, class Value>
 using TunedOneBlock =
     std::conditional_t<!is_of_small_sorts<Bits, Value>, void,
