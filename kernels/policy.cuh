@@ -421,6 +421,7 @@ using TunedOneBlock =
 //   u64+u64   2^13    11.2/46.6/51.6   10.7/23.4/44.2    9.5/22.0/37.2   10.0/22.3/38.6   80
 //   u16       2^13     8.8/ 9.4/11.4    9.9/ 9.8/ 9.8    7.9/ 7.8/ 7.7                    26
 //
+// The row, 512x2, which holds what 16 blocks get: 2^14 u32 7.4/12.3/21.7, u64 8.4/19.3/40.8 (another run, a11cc5a).
 // Blocks of 1,024x4 take 1 to 7 more. Two values, 2^13: 17.2, 6.2, 5.4, 5.4 (u32), 21.5, 7.3, 6.1, 6.4 (u32+u32).
 // A least share of 1,024 gains where keys crowd (u32 2^13 17.2) and loses elsewhere (uniform 7.3, 1,000 values of
 // 4,609 9.2). Up to 4,608 records one block is faster if they are even, u32 2^12 3.9 against 7.0.
