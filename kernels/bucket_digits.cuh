@@ -35,8 +35,7 @@ struct DigitCounts {
 };
 
 /// Digits of records in shared memory, a pass at a time.
-template <class Shared, class Bits, bool with_values, Ranking ranking, uint32_t threads,
-          uint32_t keys_a_thread>
+template <class Shared, class Bits, bool with_values, uint32_t threads, uint32_t keys_a_thread>
 class DigitSort {
  public:
   static_assert(threads % digit_values == 0, "a thread a digit");
@@ -61,7 +60,7 @@ class DigitSort {
       if constexpr (with_values) positions[i] = is_there ? positions_[at] : uint16_t{0};
     });
     Packed16<keys_a_thread> ranks;
-    WarpRanker<ranking> ranker(counts_.of_warp[warp()]);
+    WarpRanker<> ranker(counts_.of_warp[warp()]);
     const HotDigits hot = find_run<true>(digit_of(keys[0]), own_ < size_);
     if (hot.share_is_high) {
       for_rows([&](uint32_t i, uint32_t, bool is_there) {
@@ -160,8 +159,7 @@ class DigitSort {
 /// Sorts the `size` keys from shared.keys[first] on; shared.positions becomes where each stood, counted from
 /// `first`. The whole block calls it and finds everything done.
 template <class Shared, class Bits, bool with_values, uint32_t threads, uint32_t keys_a_thread>
-__device__ __noinline__ void sort_staged_by_digits(Shared& shared, uint32_t first, uint32_t size,
-                                                   Ranking ranking) {
+__device__ __noinline__ void sort_staged_by_digits(Shared& shared, uint32_t first, uint32_t size) {
   const Bits* const keys = shared.keys + first;
   if (threadIdx.x == 0) shared.digits.varying = 0;
   Bits differing = 0;
@@ -184,11 +182,9 @@ __device__ __noinline__ void sort_staged_by_digits(Shared& shared, uint32_t firs
     __syncthreads();  // the caller may take the memory at once
     return;
   }
-  with_ranking(ranking, [&](auto known) {
-    DigitSort<Shared, Bits, with_values, known(), threads, keys_a_thread> sort(shared, first, size);
-    for (uint32_t place = 0; place < digit_places<Bits>; ++place)
-      if (((varying >> (place * digit_bits)) & (digit_values - 1)) != 0) sort.move(place);
-  });
+  DigitSort<Shared, Bits, with_values, threads, keys_a_thread> sort(shared, first, size);
+  for (uint32_t place = 0; place < digit_places<Bits>; ++place)
+    if (((varying >> (place * digit_bits)) & (digit_values - 1)) != 0) sort.move(place);
 }
 
 }  // namespace bucket_sort_detail

@@ -23,7 +23,6 @@ struct BucketArrays {
   Bits* keys_out = nullptr;
   const Value* values_in = nullptr;
   Value* values_out = nullptr;
-  Ranking ranking = Ranking::ballot;  // of digits
 };
 
 /// Keys in chunks of dealt_chunk, one after the other in `region`; `numbers` says in which order. Of narrow

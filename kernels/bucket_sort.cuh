@@ -649,8 +649,8 @@ class Bucket {
   }
   __device__ __forceinline__ void sort_staged() {
     if constexpr (crowded != Crowded::left_alone)
-      sort_staged_by_digits<BucketShared, Bits, with_values, threads, keys_a_thread>(
-          shared_, lead_, range_.size, arrays_.ranking);
+      sort_staged_by_digits<BucketShared, Bits, with_values, threads, keys_a_thread>(shared_, lead_,
+                                                                                     range_.size);
   }
 
   /// The first access to the values: they are under way while the keys are stored.

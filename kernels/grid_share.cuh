@@ -82,7 +82,7 @@ struct Column {
 };
 
 /// GridShared has `counts`, `stage` and `bucket`. Parts: of buckets (bucket_sort.cuh).
-template <class GridShared, class Bits, class Value, Ranking ranking, class Policy, class Parts>
+template <class GridShared, class Bits, class Value, class Policy, class Parts>
 class GridShare {
  protected:
   using Finish = typename Policy::Finish;
@@ -162,7 +162,7 @@ class GridShare {
   template <class DigitOfKey>
   __device__ __forceinline__ void rank_in_order(const DigitOfKey& digit_of, Packed16<keys_a_thread>& ranks) {
     auto& stage = shared_.stage;
-    WarpRanker<ranking, Policy::digit_bits> ranker(stage.warp_counts[threadIdx.x / warp_threads]);
+    WarpRanker<Policy::digit_bits> ranker(stage.warp_counts[threadIdx.x / warp_threads]);
     HotDigits hot{};
     for_batches([&](uint32_t first) {
       if (first == 0) hot = find_hot_digits<Policy::digit_bits>(digit_of(keys_[0]), has_own(0));
@@ -249,8 +249,7 @@ class GridShare {
   }
 
   __device__ __forceinline__ void sort_buckets(Column<Bits, Value> from) {
-    const BucketArrays arrays{from.keys, task_.arrays.keys_out, from.values, task_.arrays.values_out,
-                              ranking};
+    const BucketArrays arrays{from.keys, task_.arrays.keys_out, from.values, task_.arrays.values_out};
     Bucket bucket(shared_.bucket, arrays, task_.map);
     for (uint32_t b = blockIdx.x; b < task_.buckets; b += gridDim.x) {
       if (shared_.counts.totals[b] == 0) continue;

@@ -116,13 +116,13 @@ using PartsOf = std::conditional_t<std::is_same_v<Buckets, RealBuckets<typename 
 
 /// Buckets: linear in the keys' ordered bits or, of floats, in their values. `counts_listed`: few values of
 /// keys alone are counted by their list.
-template <class Buckets, class Value, Ranking ranking, class Policy, bool counts_listed = false>
-class GridSort : GridShare<Shared<Buckets, Value, Policy>, typename Buckets::Key, Value, ranking, Policy,
-                           PartsOf<Buckets>> {
+template <class Buckets, class Value, class Policy, bool counts_listed = false>
+class GridSort
+    : GridShare<Shared<Buckets, Value, Policy>, typename Buckets::Key, Value, Policy, PartsOf<Buckets>> {
  public:
   using Bits = typename Buckets::Key;
   using GridShared = Shared<Buckets, Value, Policy>;
-  using Base = GridShare<GridShared, Bits, Value, ranking, Policy, PartsOf<Buckets>>;
+  using Base = GridShare<GridShared, Bits, Value, Policy, PartsOf<Buckets>>;
   static_assert(Policy::portions == 1 && Policy::digits == digit_values);
   static_assert(Policy::most_blocks <= digit_values, "a bucket a block");
 
@@ -450,14 +450,13 @@ inline constexpr bool pays_to_count_listed = value_bytes<Value> == 0 &&
                                              (sizeof(typename Buckets::Key) == 4 ||
                                               Policy::keys_a_thread <= Policy::keys_at_once);
 
-template <class Buckets, class Value, Ranking ranking, class Policy>
+template <class Buckets, class Value, class Policy>
 __global__ __launch_bounds__(Policy::threads,
                              1) void grid_sort_kernel(Task<typename Buckets::Key, Value> task) {
   if (ptx::is_before_90()) return;
   if constexpr (Policy::in_cluster) ptx::wait_for_previous_launch();
   constexpr bool counts_listed = pays_to_count_listed<Buckets, Value, Policy>;
-  GridSort<Buckets, Value, ranking, Policy, counts_listed>(shared_memory<Shared<Buckets, Value, Policy>>(),
-                                                           task)
+  GridSort<Buckets, Value, Policy, counts_listed>(shared_memory<Shared<Buckets, Value, Policy>>(), task)
       .sort();
 }
 
@@ -485,15 +484,15 @@ uint64_t grid_capacity() {
 }
 
 /// Sorts up to grid_capacity records in one launch. keys_out may be keys_in, then values_out is values_in.
-template <Ranking ranking, class Policy, class Bits, class Value>
+template <class Policy, class Bits, class Value>
 void grid_sort(const SortArrays<Bits, Value>& arrays, KeyMap<Bits> map,
                const GridSortWorkspace<Bits>& workspace, cudaStream_t stream) {
   using namespace grid_sort_detail;
   if (arrays.count == 0) return;
   const Task<Bits, Value> task = task_of<Policy>(arrays, map, workspace);
-  auto kernel = grid_sort_kernel<UsualBuckets<Bits>, Value, ranking, Policy>;
+  auto kernel = grid_sort_kernel<UsualBuckets<Bits>, Value, Policy>;
   if constexpr (value_bytes<Value> == 0 && !is_short_key<Bits>)
-    if (map.is_of_floats()) kernel = grid_sort_kernel<RealBuckets<Bits>, Value, ranking, Policy>;
+    if (map.is_of_floats()) kernel = grid_sort_kernel<RealBuckets<Bits>, Value, Policy>;
   const LaunchShape shape{blocks_of(task), Policy::threads, shared_bytes<Bits, Value, Policy>()};
   if constexpr (Policy::in_cluster)
     launch_in_cluster(kernel, shape, stream, task);

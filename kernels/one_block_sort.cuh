@@ -40,10 +40,8 @@ __global__ __launch_bounds__(Policy::threads) void one_block_kernel(BucketArrays
 }
 
 template <class Policy, class Bits, class Value>
-void launch_block(const SortArrays<Bits, Value>& arrays, KeyMap<Bits> map, Ranking ranking,
-                  cudaStream_t stream) {
-  const BucketArrays<Bits, Value> all{arrays.keys_in, arrays.keys_out, arrays.values_in, arrays.values_out,
-                                      ranking};
+void launch_block(const SortArrays<Bits, Value>& arrays, KeyMap<Bits> map, cudaStream_t stream) {
+  const BucketArrays<Bits, Value> all{arrays.keys_in, arrays.keys_out, arrays.values_in, arrays.values_out};
   auto kernel = one_block_kernel<Bits, Value, Policy, BucketParts>;
   if constexpr (value_bytes<Value> == 0 && sizeof(Bits) >= 4)
     if (map.is_of_floats()) kernel = one_block_kernel<Bits, Value, Policy, RealParts<Bits>>;
@@ -55,15 +53,14 @@ void launch_block(const SortArrays<Bits, Value>& arrays, KeyMap<Bits> map, Ranki
 
 /// Sorts up to most_in_one_block records in one launch. keys_scratch and values_scratch are not used.
 template <class Bits, class Value, class Policy = TunedOneBlock<Bits, Value>>
-void sort_in_one_block(const SortArrays<Bits, Value>& arrays, KeyMap<Bits> map, Ranking ranking,
-                       cudaStream_t stream) {
+void sort_in_one_block(const SortArrays<Bits, Value>& arrays, KeyMap<Bits> map, cudaStream_t stream) {
   using namespace one_block_detail;
   if constexpr (std::is_same_v<Policy, ByteSortPolicy>)
     byte_sort(arrays.keys_in, arrays.keys_out, static_cast<uint32_t>(arrays.count), map, stream);
   else if (arrays.count <= Policy::Small::most_keys)
-    launch_block<typename Policy::Small>(arrays, map, ranking, stream);
+    launch_block<typename Policy::Small>(arrays, map, stream);
   else
-    launch_block<typename Policy::Large>(arrays, map, ranking, stream);
+    launch_block<typename Policy::Large>(arrays, map, stream);
 }
 
 }  // namespace sweepsort

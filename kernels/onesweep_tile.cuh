@@ -48,6 +48,10 @@ inline constexpr bool moves_at_once = !Policy::is_portable && !Policy::as_record
 
 namespace onesweep_detail {
 
+/// Portable sorts are those of devices without lane order, too.
+template <class Policy>
+inline constexpr Ranking ranking_of = Policy::is_portable ? Ranking::ballot : Ranking::lane_order;
+
 using Statuses = LookbackTable<uint32_t, digit_values>;
 
 /// One portion of one pass.
@@ -117,7 +121,7 @@ struct Shared {
 /// are neighbours, its lanes' records interleave), which is the order that ranks must keep. `full` tiles have
 /// no record missing and are one piece of memory; testing for that once a tile and not once a key is worth a
 /// fifth of the time.
-template <class Bits, class Value, Ranking ranking, class Policy, bool full>
+template <class Bits, class Value, class Policy, bool full>
 class Tile {
  public:
   using TileShared = Shared<Bits, Value, Policy>;
@@ -152,7 +156,7 @@ class Tile {
 
   /// Phase 1: each record's rank among the records of its digit in its warp.
   __device__ __forceinline__ void rank_in_warp() {
-    WarpRanker<ranking> ranker(shared_.warp_counts[warp()]);
+    WarpRanker<digit_bits, ranking_of<Policy>> ranker(shared_.warp_counts[warp()]);
     // Behind the first pass, keys of one value are neighbours, whatever their share in the array.
     HotDigits hot = find_run(digit_of_(keys_[0]), has_own(0));
     if (!hot.share_is_high) hot = sweep_.hot;

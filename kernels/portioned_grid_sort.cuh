@@ -59,13 +59,13 @@ struct Shared {
   };
 };
 
-template <class Bits, class Value, Ranking ranking, class Policy>
-using Share = GridShare<Shared<Bits, Value, Policy>, Bits, Value, ranking, Policy, BucketParts>;
+template <class Bits, class Value, class Policy>
+using Share = GridShare<Shared<Bits, Value, Policy>, Bits, Value, Policy, BucketParts>;
 
-template <class Bits, class Value, Ranking ranking, class Policy>
-class Sort : Share<Bits, Value, ranking, Policy> {
+template <class Bits, class Value, class Policy>
+class Sort : Share<Bits, Value, Policy> {
  public:
-  using Base = Share<Bits, Value, ranking, Policy>;
+  using Base = Share<Bits, Value, Policy>;
   using SortShared = Shared<Bits, Value, Policy>;
 
   __device__ __forceinline__ Sort(SortShared& shared, const Task<Bits, Value>& task) : Base(shared, task) {}
@@ -163,11 +163,11 @@ class Sort : Share<Bits, Value, ranking, Policy> {
   }
 };
 
-template <class Bits, class Value, Ranking ranking, class Policy>
+template <class Bits, class Value, class Policy>
 __global__ __launch_bounds__(Policy::threads, 1) void portioned_grid_sort_kernel(Task<Bits, Value> task,
                                                                                  uint32_t* falls_back) {
   if (ptx::is_before_90()) return;
-  Sort<Bits, Value, ranking, Policy> sort(shared_memory<Shared<Bits, Value, Policy>>(), task);
+  Sort<Bits, Value, Policy> sort(shared_memory<Shared<Bits, Value, Policy>>(), task);
   if (!sort.sort() && blockIdx.x == 0 && threadIdx.x == 0) *falls_back = 1;
 }
 
@@ -184,7 +184,7 @@ uint64_t portioned_grid_capacity() {
 /// Sorts up to portioned_grid_capacity pairs in one launch, or writes 1 to *falls_back (device memory, 0
 /// before) and nothing else but to the scratch arrays. keys_out may be keys_in, then values_out is values_in.
 /// All arrays are aligned to 16 bytes.
-template <Ranking ranking, class Policy, class Bits, class Value>
+template <class Policy, class Bits, class Value>
 void portioned_grid_sort(const SortArrays<Bits, Value>& arrays, KeyMap<Bits> map,
                          const GridSortWorkspace<Bits>& workspace, uint32_t* falls_back,
                          cudaStream_t stream) {
@@ -197,7 +197,7 @@ void portioned_grid_sort(const SortArrays<Bits, Value>& arrays, KeyMap<Bits> map
   const uint64_t each = ceil_divide(wanted, blocks_of(task));
   task.buckets = static_cast<uint32_t>(std::min<uint64_t>(each * blocks_of(task), Policy::digits));
   task.most_in_bucket = Policy::Finish::most_keys;
-  launch_cooperative(portioned_grid_sort_kernel<Bits, Value, ranking, Policy>,
+  launch_cooperative(portioned_grid_sort_kernel<Bits, Value, Policy>,
                      {blocks_of(task), Policy::threads, sizeof(Shared<Bits, Value, Policy>)}, stream, task,
                      falls_back);
 }

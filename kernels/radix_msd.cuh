@@ -295,7 +295,7 @@ void count_buckets(bucket_sort_detail::BucketTask<Bits, NoValue> task, uint32_t 
 }
 
 /// The launches of one sort.
-template <Ranking device_ranking, class Bits, class Value, class Policy>
+template <class Bits, class Value, class Policy>
 class MsdRun {
  public:
   MsdRun(const SortArrays<Bits, Value>& arrays, const MsdSettings<Bits>& settings,
@@ -327,8 +327,6 @@ class MsdRun {
   using Small = typename Policy::Small;
   using Large = typename Policy::Large;
   static constexpr bool with_values = value_bytes<Value> != 0;
-  // Keys alone are hardly ranked: not worth a second set of kernels.
-  static constexpr Ranking ranking = with_values ? device_ranking : Ranking::ballot;
 
   /// What is known of the keys from a sample, and the sorts that need no more than that.
   void survey() const {
@@ -363,8 +361,8 @@ class MsdRun {
     if constexpr (Policy::splits)
       if (split_bits_ != 0) {
         const uint32_t size = splitters_detail::sampled(split_bits_);
-        choose_splitters<device_ranking>(reinterpret_cast<Bits*>(task.sample.places), size, settings_.map,
-                                         workspace_.splitters, plan_, stream_);
+        choose_splitters(reinterpret_cast<Bits*>(task.sample.places), size, settings_.map,
+                         workspace_.splitters, plan_, stream_);
       }
     if constexpr (!with_values) {
       const FrequentSample<Bits> sample{
@@ -470,8 +468,8 @@ class MsdRun {
                              .map = settings_.map,
                              .outgrows = outgrows_cache<Bits, Value>(arrays_.count)};
     const bool of_floats = settings_.map.is_of_floats();
-    launch_chained(of_floats ? partition_kernel<Bits, Value, ranking, PartitionPolicy, 0, true>
-                             : partition_kernel<Bits, Value, ranking, PartitionPolicy, 0, false>,
+    launch_chained(of_floats ? partition_kernel<Bits, Value, PartitionPolicy, 0, true>
+                             : partition_kernel<Bits, Value, PartitionPolicy, 0, false>,
                    shape, stream_, level);
     launch_chained(count_jobs_kernel<Bits, Value>,
                    {multiprocessors(), count_threads, sizeof(CountShared<Bits>)}, stream_, level.keys,
@@ -480,15 +478,15 @@ class MsdRun {
     level.jobs = workspace_.jobs.data();
     level.job_counts = workspace_.job_counts.data();
     shape.shared_bytes = sizeof(Shared<Bits, Value, PartitionPolicy, 1>);
-    launch_chained(of_floats ? partition_kernel<Bits, Value, ranking, PartitionPolicy, 1, true>
-                             : partition_kernel<Bits, Value, ranking, PartitionPolicy, 1, false>,
+    launch_chained(of_floats ? partition_kernel<Bits, Value, PartitionPolicy, 1, true>
+                             : partition_kernel<Bits, Value, PartitionPolicy, 1, false>,
                    shape, stream_, level);
     if constexpr (leaves_narrow_pairs<Bits, Value>)
       if (leaves_narrow_) {
         using Narrow = NarrowKey<Bits>;
         shape.shared_bytes = sizeof(Shared<Bits, Value, PartitionPolicy, 1, Narrow>);
-        launch_chained(partition_kernel<Bits, Value, ranking, PartitionPolicy, 1, false, Narrow>, shape,
-                       stream_, level);
+        launch_chained(partition_kernel<Bits, Value, PartitionPolicy, 1, false, Narrow>, shape, stream_,
+                       level);
       }
   }
 
@@ -536,12 +534,10 @@ class MsdRun {
     sort_buckets<BucketPolicy, crowded>(task(which, next), plan_, stream_);
   }
 
-  /// Buckets choose at run time how they rank.
   bucket_sort_detail::BucketTask<Bits, Value> task(BucketClass which, BucketClass next) const {
     const BucketLists lists{workspace_.lists.data()};
     const uint32_t child_bits = msd_bucket_bits(arrays_.count, Policy::bucket_keys) - msd_digit_bits;
-    return {.arrays = {arrays_.keys_out, arrays_.keys_out, arrays_.values_out, arrays_.values_out,
-                       device_ranking},
+    return {.arrays = {arrays_.keys_out, arrays_.keys_out, arrays_.values_out, arrays_.values_out},
             .rest = arrays_.keys_scratch,
             .list = lists[which],
             .next_list = lists[next],
@@ -577,10 +573,10 @@ class MsdRun {
 /// else is as it was; likewise if pairs turn out to have few values: then settings.codes.plan, which is left
 /// alone otherwise, tells the passes to do. keys_out may be keys_in; keys_scratch has
 /// MsdWorkspace::scratch_keys elements. All arrays are aligned to 16 bytes.
-template <Ranking ranking, class Bits, class Value, class Policy>
+template <class Bits, class Value, class Policy>
 void radix_msd(const SortArrays<Bits, Value>& arrays, const MsdSettings<Bits>& settings,
                const MsdWorkspace<Bits, Value, Policy>& workspace, cudaStream_t stream) {
-  msd_detail::MsdRun<ranking, Bits, Value, Policy>(arrays, settings, workspace, stream).launch();
+  msd_detail::MsdRun<Bits, Value, Policy>(arrays, settings, workspace, stream).launch();
 }
 
 /// Where workspace.plan->maybe_few is set, and nothing else of that plan, counts the values of the keys. If

@@ -117,13 +117,12 @@ __device__ __forceinline__ void ask_ahead(const Sweep<Bits, Value, as_records>& 
 }
 
 /// All that happens to one tile.
-template <class Bits, class Value, Ranking ranking, class Policy, bool full>
+template <class Bits, class Value, class Policy, bool full>
 __device__ __noinline__ void sweep_tile(Statuses statuses, uint32_t row, uint32_t size) {
   auto& shared = shared_memory<Shared<Bits, Value, Policy>>();
   const auto& sweep = shared.sweep;
   const auto& portion = shared.borders;
-  Tile<Bits, Value, ranking, Policy, full> tile(shared, sweep, portion.first + uint64_t{row} * Policy::tile,
-                                                size);
+  Tile<Bits, Value, Policy, full> tile(shared, sweep, portion.first + uint64_t{row} * Policy::tile, size);
   if (threadIdx.x == 0) ask_ahead<Policy>(sweep, portion, row, size);
   tile.load();
   tile.rank_in_warp();
@@ -157,7 +156,7 @@ __device__ __noinline__ void sweep_tile(Statuses statuses, uint32_t row, uint32_
 
 /// The portion's tiles one after another: a block draws tickets until none is left. The tickets behind the
 /// last tile are rows without keys, which are only marked, so that every row is left in the same state.
-template <class Bits, class Value, Ranking ranking, class Policy>
+template <class Bits, class Value, class Policy>
 __device__ __forceinline__ void sweep_portion(Shared<Bits, Value, Policy>& shared, const Portion& portion,
                                               const Statuses& statuses, uint32_t rows, uint32_t* tickets) {
   while (true) {
@@ -174,10 +173,10 @@ __device__ __forceinline__ void sweep_portion(Shared<Bits, Value, Policy>& share
       if (shared.sweep.records.reads)
         is_whole = is_whole && shared.sweep.records.from.are_together(portion.first + first, Policy::tile);
     if (is_whole) {
-      sweep_tile<Bits, Value, ranking, Policy, true>(statuses, row, Policy::tile);
+      sweep_tile<Bits, Value, Policy, true>(statuses, row, Policy::tile);
     } else if (first < portion.count) {
       const uint32_t size = static_cast<uint32_t>(min(portion.count - first, uint64_t{Policy::tile}));
-      sweep_tile<Bits, Value, ranking, Policy, false>(statuses, row, size);
+      sweep_tile<Bits, Value, Policy, false>(statuses, row, size);
     } else {
       if (threadIdx.x < digit_values) statuses.publish_prefix(row, threadIdx.x, 0);
       __syncthreads();  // every thread knows its row before the next is drawn
@@ -225,7 +224,7 @@ __device__ __forceinline__ RadixPass pass_at(const SortPlan<Bits>& plan, uint32_
 }
 
 /// The present portion of the present pass.
-template <class Bits, class Value, Ranking ranking, class Policy>
+template <class Bits, class Value, class Policy>
 __device__ __forceinline__ void sweep_portion_of_pass(Shared<Bits, Value, Policy>& shared,
                                                       const ColumnArrays<Bits>& keys,
                                                       const ColumnArrays<Value>& values,
@@ -267,8 +266,7 @@ __device__ __forceinline__ void sweep_portion_of_pass(Shared<Bits, Value, Policy
   __syncthreads();
   // Kept in shared memory, the number made the kernel spill 8 bytes of registers.
   const Statuses statuses(passes.statuses, pass_at<Policy>(plan, place).index * passes.portions + number);
-  sweep_portion<Bits, Value, ranking, Policy>(shared, shared.borders, statuses, passes.rows,
-                                              &passes.tickets[index]);
+  sweep_portion<Bits, Value, Policy>(shared, shared.borders, statuses, passes.rows, &passes.tickets[index]);
 }
 
 /// What the passes by leading digits left out of order is mended. False: too much is, and all passes follow.
@@ -313,7 +311,7 @@ constexpr size_t shared_bytes() {
   return of_passes;
 }
 
-template <class Bits, class Value, Ranking ranking, class Policy>
+template <class Bits, class Value, class Policy>
 __global__ __launch_bounds__(Policy::threads, Policy::blocks_a_multiprocessor) void onesweep_kernel(
     const __grid_constant__ ColumnArrays<Bits> keys, const __grid_constant__ ColumnArrays<Value> values,
     const __grid_constant__ Passes<Bits> passes, SortPlan<Bits>* plan) {
@@ -334,7 +332,7 @@ __global__ __launch_bounds__(Policy::threads, Policy::blocks_a_multiprocessor) v
   __syncthreads();
   // What lives from pass to pass is in shared memory: in registers it would displace keys.
   while (shared.place < digit_places<Bits>) {
-    sweep_portion_of_pass<Bits, Value, ranking, Policy>(shared, keys, values, passes, *plan);
+    sweep_portion_of_pass<Bits, Value, Policy>(shared, keys, values, passes, *plan);
     __syncthreads();
     if (threadIdx.x == 0) {
       const RadixPass pass = pass_at<Policy>(*plan, shared.place);
@@ -421,11 +419,11 @@ void clear_statuses(const OnesweepWorkspace<Bits, Value, Policy>& workspace, con
 }
 
 namespace onesweep_detail {
-template <class Policy, Ranking ranking, class Bits, class Value>
+template <class Policy, class Bits, class Value>
 void launch_passes(const ColumnArrays<Bits>& keys, const ColumnArrays<Value>& values,
                    const Passes<Bits>& passes, SortPlan<Bits>* plan, cudaStream_t stream) {
   constexpr size_t bytes = shared_bytes<Bits, Value, Policy>();
-  const auto kernel = onesweep_kernel<Bits, Value, ranking, Policy>;
+  const auto kernel = onesweep_kernel<Bits, Value, Policy>;
   const uint32_t most = resident_blocks(kernel, Policy::threads, bytes);
   const uint32_t blocks = std::min(passes.rows, most);
   launch_chained(kernel, {blocks, Policy::threads, bytes}, stream, keys, values, passes, plan);
@@ -434,7 +432,7 @@ void launch_passes(const ColumnArrays<Bits>& keys, const ColumnArrays<Value>& va
 
 /// All passes that the plan has, from its source arrays to its destinations, least significant digit first.
 /// Where the plan may want records (SortTask), keys.scratch has room for both columns.
-template <Ranking ranking, class Bits, class Value, class Policy>
+template <class Bits, class Value, class Policy>
 void radix_onesweep(const ColumnArrays<Bits>& keys, const ColumnArrays<Value>& values, uint64_t count,
                     SortPlan<Bits>* plan, const OnesweepWorkspace<Bits, Value, Policy>& workspace,
                     cudaStream_t stream) {
@@ -450,16 +448,16 @@ void radix_onesweep(const ColumnArrays<Bits>& keys, const ColumnArrays<Value>& v
                             .last_record = workspace.last_record.data(),
                             .run_state = workspace.run_state.data(),
                             .live_state = workspace.live_state.data()};
-  launch_passes<Policy, ranking>(keys, values, passes, plan, stream);
+  launch_passes<Policy>(keys, values, passes, plan, stream);
   if constexpr (can_pass_records<Bits, Value, Policy>)
     if (may_pass_records<Bits, Value, Policy>(count))
-      launch_passes<AsRecords<Policy>, ranking>(keys, values, passes, plan, stream);
+      launch_passes<AsRecords<Policy>>(keys, values, passes, plan, stream);
   if constexpr (can_come_second<Bits, Policy>)
     if (may_come_second<Bits, Policy>(count)) {
       Passes<Bits> second = passes;
       second.tickets += uint64_t{digit_places<Bits>} * workspace.portions;
       second.finished += uint64_t{digit_places<Bits>} * workspace.portions;
-      launch_passes<ComesSecond<Policy>, ranking>(keys, values, second, plan, stream);
+      launch_passes<ComesSecond<Policy>>(keys, values, second, plan, stream);
     }
 }
 

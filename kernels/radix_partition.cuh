@@ -182,8 +182,7 @@ struct Level {
   __device__ __forceinline__ bool outgrows_cache() const { return may_outgrow_cache<Bits> && outgrows; }
 };
 
-template <class Bits, class Value, Ranking ranking, class Policy, class Buckets, uint32_t level_number,
-          class Stored>
+template <class Bits, class Value, class Policy, class Buckets, uint32_t level_number, class Stored>
 class Partition {
  public:
   using PartitionShared = Shared<Bits, Value, Policy, level_number, Stored>;
@@ -440,7 +439,7 @@ class Partition {
   /// Ranks this warp's records of a tile among those of their digits.
   template <bool full>
   __device__ __forceinline__ void rank_in_warp(uint32_t size, Packed16<keys_a_thread>& ranks) {
-    WarpRanker<ranking> ranker(shared_.warp_counts[threadIdx.x / warp_threads]);
+    WarpRanker<> ranker(shared_.warp_counts[threadIdx.x / warp_threads]);
     if constexpr (has_apart) {
       if (digit_apart_ != msd_digits) {
         const HotDigits hot{.share_is_high = 1, .digits = {digit_apart_, digit_apart_}};
@@ -574,11 +573,10 @@ class Partition {
   Packed16<is_split ? keys_a_thread : 0> split_;  // digits
 };
 
-template <Ranking ranking, class Policy, class Bits, class Value, uint32_t level_number, class Stored,
-          class Buckets>
+template <class Policy, class Bits, class Value, uint32_t level_number, class Stored, class Buckets>
 __device__ __forceinline__ void partition(Shared<Bits, Value, Policy, level_number, Stored>& shared,
                                           const Level<Bits, Value>& level, const Buckets& buckets) {
-  Partition<Bits, Value, ranking, Policy, Buckets, level_number, Stored> partition(shared, level, buckets);
+  Partition<Bits, Value, Policy, Buckets, level_number, Stored> partition(shared, level, buckets);
   while (partition.take_job()) {
     partition.load_first_tile();
     partition.set_up_bins();
@@ -589,8 +587,7 @@ __device__ __forceinline__ void partition(Shared<Bits, Value, Policy, level_numb
 /// Second level of pairs: those parents' whose keys are to be left as `Stored`. `of_floats`: pieces may be of
 /// values. (Where integers' kernels could do that, too, a level of 2^22 normal u64 keys took 48 us instead of
 /// 36.)
-template <class Bits, class Value, Ranking ranking, class Policy, uint32_t level_number, bool of_floats,
-          class Stored = Bits>
+template <class Bits, class Value, class Policy, uint32_t level_number, bool of_floats, class Stored = Bits>
 __global__ __launch_bounds__(Policy::threads, Policy::blocks_a_multiprocessor) void partition_kernel(
     Level<Bits, Value> level) {
   if (ptx::is_before_90()) return;
@@ -601,19 +598,18 @@ __global__ __launch_bounds__(Policy::threads, Policy::blocks_a_multiprocessor) v
   if (sizeof(Stored) < sizeof(Bits) && !level.plan->has_narrow) return;
   auto& shared = shared_memory<Shared<Bits, Value, Policy, level_number, Stored>>();
   if constexpr (may_split<Bits, Value>)
-    if (level.plan->is_split) return partition<ranking>(shared, level, SplitDigits<Bits>{});
+    if (level.plan->is_split) return partition(shared, level, SplitDigits<Bits>{});
   if (level.plan->is_pieced) {
     for (uint32_t p = threadIdx.x; p < 1u << level.plan->piece_bits; p += Policy::threads)
       shared.pieces[p] = level.plan->pieces[p];  // take_job() synchronises
     if constexpr (value_bytes<Value> != 0 && may_stand_apart<Bits>)
-      if (level.plan->has_apart)
-        return partition<ranking>(shared, level, level.plan->buckets_beside(shared.pieces));
+      if (level.plan->has_apart) return partition(shared, level, level.plan->buckets_beside(shared.pieces));
     if constexpr (of_floats)
       if (level.plan->has_real_pieces)
-        return partition<ranking>(shared, level, level.plan->real_pieces(shared.pieces));
-    partition<ranking>(shared, level, level.plan->pieced_buckets(shared.pieces));
+        return partition(shared, level, level.plan->real_pieces(shared.pieces));
+    partition(shared, level, level.plan->pieced_buckets(shared.pieces));
   } else {
-    partition<ranking>(shared, level, level.plan->linear_buckets());
+    partition(shared, level, level.plan->linear_buckets());
   }
 }
 

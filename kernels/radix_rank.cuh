@@ -7,7 +7,8 @@
 // Two ways. `ballot`: one ballot a bit finds the lanes of equal digit (McCool et al., "Structured Parallel
 // Programming", 2012; CUB calls it match), a leader adds them to the counter. `lane_order`: a shared atomic a
 // lane; the hardware serves the lanes of one instruction that hit one address in lane order, which its manual
-// does not promise, so it is used only on a device where test_lane_order() found no exception.
+// does not promise, so it is used only on a device where test_lane_order() found no exception: others have the
+// portable sorts, which rank by ballots.
 #pragma once
 
 #include "kernels/digit.cuh"
@@ -18,20 +19,10 @@
 #include <cuda_runtime.h>
 
 #include <cstdint>
-#include <type_traits>
 
 namespace sweepsort {
 
 enum class Ranking : uint32_t { ballot, lane_order };
-
-/// Calls body(ranking) with it as a constant: ranking() says which.
-template <class Body>
-constexpr void with_ranking(Ranking ranking, Body body) {
-  if (ranking == Ranking::lane_order)
-    body(std::integral_constant<Ranking, Ranking::lane_order>{});
-  else
-    body(std::integral_constant<Ranking, Ranking::ballot>{});
-}
 
 /// `size` small numbers, two a register.
 template <uint32_t size>
@@ -86,7 +77,7 @@ __device__ __forceinline__ HotDigits find_run(uint32_t digit, bool present) {
 /// Ranks the keys of one warp, row after row. `counts` (shared memory, the warp's own) becomes its histogram.
 /// The whole warp calls each function; lanes without a key are not `present` and get no meaningful rank.
 /// Digits have `bits` bits.
-template <Ranking ranking, uint32_t bits = digit_bits>
+template <uint32_t bits = digit_bits, Ranking ranking = Ranking::lane_order>
 class WarpRanker {
  public:
   __device__ __forceinline__ explicit WarpRanker(uint32_t* counts) : counts_(counts) {
@@ -154,8 +145,8 @@ struct TestShared {
 static __global__ __launch_bounds__(test_threads) void lane_order_test_kernel(uint32_t* exceptions) {
   TestShared& shared = shared_memory<TestShared>();
   const uint32_t warp = threadIdx.x / warp_threads;
-  WarpRanker<Ranking::lane_order> in_order(shared.by_order[warp]);
-  WarpRanker<Ranking::ballot> by_ballots(shared.by_ballot[warp]);
+  WarpRanker<digit_bits, Ranking::lane_order> in_order(shared.by_order[warp]);
+  WarpRanker<digit_bits, Ranking::ballot> by_ballots(shared.by_ballot[warp]);
   uint32_t state = blockIdx.x * blockDim.x + threadIdx.x + 1;
   for (uint32_t round = 0; round < test_rounds; ++round) {
     state = state * 1664525u + 1013904223u;

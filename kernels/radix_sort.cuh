@@ -20,7 +20,7 @@
 // synchronisation.
 //
 // A portable policy (PortableOnesweep) takes the roads of the digest alone, by kernels that every device has
-// the shared memory for.
+// the shared memory for. It ranks by ballots, all others in lane order (radix_rank.cuh).
 #pragma once
 
 #include "core/algorithm.hpp"
@@ -52,7 +52,6 @@ template <class Bits>
 struct SortSettings {
   KeyMap<Bits> map;
   SortAlgorithm algorithm = SortAlgorithm::automatic;
-  Ranking ranking = Ranking::ballot;
 };
 
 /// True if keys of this width are sorted without a digest: the digest would cost as much as the sort.
@@ -330,12 +329,7 @@ void sort_by_digest(DeviceSpan<const Bits> keys_in, DeviceSpan<Bits> keys_out, c
   if (workspace.has_statuses_in_scratch) clear_statuses(onesweep, wanted, stream);
   const ColumnArrays<Bits> keys{keys_in.data(), workspace.scratch_keys.data(), keys_out.data()};
   const ColumnArrays<Value> values{values_in, workspace.scratch_values.data(), values_out};
-  if constexpr (Policy::is_portable)
-    radix_onesweep<Ranking::ballot>(keys, values, count, plan, onesweep, stream);
-  else
-    with_ranking(settings.ranking, [&](auto ranking) {
-      radix_onesweep<ranking()>(keys, values, count, plan, onesweep, stream);
-    });
+  radix_onesweep(keys, values, count, plan, onesweep, stream);
   if (in_place) {
     copy_back(keys.scratch, keys.out, count, plan, stream);
     if constexpr (with_values) copy_back(values.scratch, values.out, count, plan, stream);
@@ -365,13 +359,12 @@ const uint32_t* try_msd(const SortArrays<Bits, Value>& arrays, const SortSetting
     static_assert(can_sort_codes<Bits, Value, Policy>);
     msd.codes = code_passes(workspace, arrays.keys_in == arrays.keys_out);
   }
-  with_ranking(settings.ranking,
-               [&](auto ranking) { radix_msd<ranking()>(arrays, msd, workspace.msd, stream); });
+  radix_msd(arrays, msd, workspace.msd, stream);
   return &static_cast<const MsdPlan<Bits>*>(workspace.msd.plan.data())->falls_back;
 }
 
 /// By the first of the grid sorts that holds the records.
-template <Ranking ranking, class Bits, class Value>
+template <class Bits, class Value>
 void sort_in_grid(const SortArrays<Bits, Value>& arrays, KeyMap<Bits> map,
                   const GridSortWorkspace<Bits>& workspace, cudaStream_t stream) {
   using Cluster = ClusterGridSort<Bits, Value>;
@@ -379,13 +372,13 @@ void sort_in_grid(const SortArrays<Bits, Value>& arrays, KeyMap<Bits> map,
   using Middle = MiddleGridSort<Bits, Value>;
   if constexpr (!std::is_void_v<Cluster>)
     if (arrays.count <= grid_capacity<Bits, Value, Cluster>())
-      return grid_sort<ranking, Cluster>(arrays, map, workspace, stream);
+      return grid_sort<Cluster>(arrays, map, workspace, stream);
   if (arrays.count <= grid_capacity<Bits, Value, Small>())
-    grid_sort<ranking, Small>(arrays, map, workspace, stream);
+    grid_sort<Small>(arrays, map, workspace, stream);
   else if (arrays.count <= grid_capacity<Bits, Value, Middle>())
-    grid_sort<ranking, Middle>(arrays, map, workspace, stream);
+    grid_sort<Middle>(arrays, map, workspace, stream);
   else
-    grid_sort<ranking, LargestGridSort<Bits, Value>>(arrays, map, workspace, stream);
+    grid_sort<LargestGridSort<Bits, Value>>(arrays, map, workspace, stream);
 }
 
 /// The roads of one launch, which need nothing cleared and no digest. False: the records take another.
@@ -393,14 +386,11 @@ template <class Bits, class Value, class Policy>
 bool sort_in_one_launch(const SortArrays<Bits, Value>& arrays, const SortSettings<Bits>& settings,
                         const SortWorkspace<Bits, Value, Policy>& workspace, cudaStream_t stream) {
   if (fits_one_block<Bits, Value>(settings.algorithm, arrays.count)) {
-    sort_in_one_block(arrays, settings.map, settings.ranking, stream);
+    sort_in_one_block(arrays, settings.map, stream);
     return true;
   }
   if (!fits_grid<Bits, Value>(settings.algorithm, arrays.count)) return false;
-  if constexpr (has_grid_sort<Bits, Value>)
-    with_ranking(settings.ranking, [&](auto ranking) {
-      sort_in_grid<ranking()>(arrays, settings.map, workspace.grid, stream);
-    });
+  if constexpr (has_grid_sort<Bits, Value>) sort_in_grid(arrays, settings.map, workspace.grid, stream);
   return true;
 }
 
@@ -413,16 +403,14 @@ void sort_in_launches(const SortArrays<Bits, Value>& arrays, SortSettings<Bits> 
   if constexpr (has_tiled_grid_sort<Bits, Value> && !Policy::is_portable)
     if (tries_tiled_grid<Bits, Value, Policy>(settings.algorithm, arrays.count)) {
       tiled_grid_sort(arrays.keys_in, arrays.keys_scratch, arrays.keys_out, arrays.count, settings.map,
-                      settings.ranking, workspace.tiled_grid, stream);
+                      workspace.tiled_grid, stream);
       wanted = workspace.tiled_grid.falls_back.data();
     }
   if constexpr (has_portioned_grid_sort<Bits, Value> && !Policy::is_portable)
     if (tries_portioned_grid<Bits, Value, Policy>(settings.algorithm, arrays.count)) {
       uint32_t* const falls_back = workspace.portioned_falls_back.data();
-      with_ranking(settings.ranking, [&](auto ranking) {
-        portioned_grid_sort<ranking(), PortionedGridSort<Bits, Value>>(arrays, settings.map, workspace.grid,
-                                                                       falls_back, stream);
-      });
+      portioned_grid_sort<PortionedGridSort<Bits, Value>>(arrays, settings.map, workspace.grid, falls_back,
+                                                          stream);
       wanted = falls_back;
     }
   bool is_unordered = false;

@@ -113,7 +113,7 @@ struct Choice {
   }
 };
 
-template <class Bits, Ranking ranking>
+template <class Bits>
 __global__ __launch_bounds__(SampleSort<Bits>::threads,
                              1) void choose_splitters_kernel(SortTask<Bits> task, Choice<Bits> choice,
                                                              const MsdPlan<Bits>* plan) {
@@ -121,8 +121,8 @@ __global__ __launch_bounds__(SampleSort<Bits>::threads,
   if (!plan->is_split || plan->is_settled()) return;
   using namespace grid_sort_detail;
   using Buckets = LinearBuckets<Bits>;
-  GridSort<Buckets, NoValue, ranking, SampleSort<Bits>>(
-      shared_memory<Shared<Buckets, NoValue, SampleSort<Bits>>>(), task)
+  GridSort<Buckets, NoValue, SampleSort<Bits>>(shared_memory<Shared<Buckets, NoValue, SampleSort<Bits>>>(),
+                                               task)
       .sort();
   ptx::grid_sync();
   choice.choose(1u << plan->bucket_bits);
@@ -196,7 +196,7 @@ __global__ __launch_bounds__(histogram_threads) void histogram_kernel(HistogramT
 
 /// Behind the survey: sorts `sample` (device memory, size keys, as the caller has them; behind them room for
 /// twice as many) and chooses splitters, if the plan wants some.
-template <Ranking ranking, class Bits>
+template <class Bits>
 void choose_splitters(Bits* sample, uint32_t size, KeyMap<Bits> map, const SplitterWorkspace<Bits>& workspace,
                       MsdPlan<Bits>* plan, cudaStream_t stream) {
   using namespace splitters_detail;
@@ -212,7 +212,7 @@ void choose_splitters(Bits* sample, uint32_t size, KeyMap<Bits> map, const Split
   const size_t bytes = grid_sort_detail::shared_bytes<Bits, NoValue, Policy>();
   const Choice<Bits> choice{arrays.keys_out, size, map, workspace.splitters.data(),
                             workspace.has_one_value.data()};
-  launch_cooperative(choose_splitters_kernel<Bits, ranking>,
+  launch_cooperative(choose_splitters_kernel<Bits>,
                      {grid_sort_detail::blocks_of(task), Policy::threads, bytes}, stream, task, choice,
                      static_cast<const MsdPlan<Bits>*>(plan));
 }

@@ -120,7 +120,6 @@ struct Task {
   uint32_t buckets;  // as many for each block
   uint32_t bin;      // slots of a bin: whole vectors
   KeyMap<Bits> map;
-  Ranking ranking;
   uint32_t* fronts;
   uint32_t* backs;
   uint32_t* falls_back;
@@ -344,7 +343,7 @@ class TiledGridSort {
 
   __device__ __forceinline__ void sort_buckets(const Buckets& bucket_of) {
     using bucket_sort_detail::Crowded;
-    const bucket_sort_detail::BucketArrays<Bits, NoValue> none{.ranking = task_.ranking};
+    const bucket_sort_detail::BucketArrays<Bits, NoValue> none;
     // A thread each: the divisions take long.
     constexpr uint32_t part_bits = decltype(shared_.bucket)::part_bits;
     for (uint32_t own = threadIdx.x; own * gridDim.x < task_.buckets; own += threads) {
@@ -441,7 +440,7 @@ uint64_t tiled_grid_capacity() {
 /// aligned to 16 bytes.
 template <class Bits, class Policy>
 void tiled_grid_sort(const Bits* in, Bits* scratch, Bits* out, uint64_t count, KeyMap<Bits> map,
-                     Ranking ranking, const TiledGridWorkspace<Policy>& workspace, cudaStream_t stream) {
+                     const TiledGridWorkspace<Policy>& workspace, cudaStream_t stream) {
   using namespace tiled_grid_detail;
   if (count == 0) return;
   constexpr uint64_t vector = sizeof(uint4) / sizeof(Bits);
@@ -458,7 +457,6 @@ void tiled_grid_sort(const Bits* in, Bits* scratch, Bits* out, uint64_t count, K
                         .buckets = static_cast<uint32_t>(buckets),
                         .bin = static_cast<uint32_t>(Policy::bin_slots / buckets / vector * vector),
                         .map = map,
-                        .ranking = ranking,
                         .fronts = workspace.fronts.data(),
                         .backs = workspace.backs.data(),
                         .falls_back = workspace.falls_back.data()};

@@ -24,7 +24,7 @@ struct Case {
   Order order = Order::ascending;
   SortAlgorithm algorithm = SortAlgorithm::automatic;
   bool in_place = false;
-  bool ballot = false;
+  bool portable = false;
   uint64_t portion_keys = 0;
   std::vector<uint64_t> chunks = {};  // lengths; empty: one digest of everything
 };
@@ -67,7 +67,7 @@ DeviceSort describe(const Case& test) {
           .order = test.order,
           .algorithm = test.algorithm,
           .count = test.count,
-          .force_ballot_ranking = test.ballot,
+          .force_portable = test.portable,
           .portion_keys = test.portion_keys};
 }
 
@@ -76,7 +76,7 @@ DeviceSortOutcome sort_keys(const Case& test) {
   const OnDevice session;
   INFO(name(key_type_of<Key>()) << " " << test.distribution << " n=" << test.count << " " << name(test.order)
                                 << " " << name(test.algorithm) << (test.in_place ? " in place" : "")
-                                << (test.ballot ? " ballot" : ""));
+                                << (test.portable ? " portable" : ""));
   const auto input = make_keys<Key>(test.distribution, test.count, test_seed());
   DeviceArray<Key> in{std::span<const Key>(input)};
   DeviceArray<Key> elsewhere(test.in_place ? 0 : test.count);
@@ -98,7 +98,7 @@ DeviceSortOutcome sort_pairs(const Case& test) {
   const OnDevice session;
   INFO(name(key_type_of<Key>()) << "+" << sizeof(Value) << " " << test.distribution << " n=" << test.count
                                 << " " << name(test.order) << " " << name(test.algorithm)
-                                << (test.in_place ? " in place" : "") << (test.ballot ? " ballot" : ""));
+                                << (test.in_place ? " in place" : "") << (test.portable ? " portable" : ""));
   const auto input = make_keys<Key>(test.distribution, test.count, test_seed());
   const auto values = positions<Value>(test.count);
   DeviceArray<Key> in{std::span<const Key>(input)};

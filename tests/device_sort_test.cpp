@@ -67,7 +67,7 @@ TEMPLATE_TEST_CASE("keys of every size come out sorted", "[device]", uint8_t, ui
       sort_keys<TestType>({.count = count, .algorithm = algorithm});
       if (is_costly(count)) continue;
       sort_keys<TestType>({.count = count, .algorithm = algorithm, .in_place = true});
-      sort_keys<TestType>({.count = count, .algorithm = algorithm, .ballot = true});
+      sort_keys<TestType>({.count = count, .algorithm = algorithm, .portable = true});
     }
 }
 
@@ -120,7 +120,7 @@ TEMPLATE_PRODUCT_TEST_CASE("pairs are sorted stably", "[device]", std::pair,
         sort_pairs<Key, Value>({.distribution = which, .count = count, .order = order, .in_place = in_place});
       }
     if (!takes_turns || turn % 3 == 0)
-      sort_pairs<Key, Value>({.distribution = which, .count = count, .ballot = true});
+      sort_pairs<Key, Value>({.distribution = which, .count = count, .portable = true});
   });
 }
 
@@ -144,7 +144,6 @@ TEMPLATE_PRODUCT_TEST_CASE("pairs are sorted stably by passes of records and of 
                               .order = number % 3 == 0 ? Order::descending : Order::ascending,
                               .algorithm = SortAlgorithm::radix,
                               .in_place = number % 4 < 2,
-                              .ballot = number % 5 == 0,
                               .portion_keys = number % 3 == 1 ? counts.back() / 2 : 0});
     }
 }
@@ -303,7 +302,6 @@ TEMPLATE_PRODUCT_TEST_CASE("even pairs take a portioned grid up to its limits, o
                                    .count = count,
                                    .order = variant % 3 == 0 ? Order::descending : Order::ascending,
                                    .in_place = variant % 2 == 0,
-                                   .ballot = variant % 7 == 0,
                                    .chunks = variant % 5 == 0
                                                  ? std::vector<uint64_t>{count / 3, count - count / 3}
                                                  : std::vector<uint64_t>{}})
@@ -364,8 +362,7 @@ TEMPLATE_PRODUCT_TEST_CASE(
           sort_pairs<Key, Value>({.distribution = distribution,
                                   .count = count,
                                   .order = number % 3 == 0 ? Order::descending : Order::ascending,
-                                  .in_place = number % 2 == 0,
-                                  .ballot = (number + number / 5) % 5 == 0});
+                                  .in_place = number % 2 == 0});
       INFO(distribution << " n=" << count);
       if (count < 2'000'000) continue;
       const std::string_view kind = distribution;
@@ -388,8 +385,7 @@ TEMPLATE_TEST_CASE("keys of few values are sorted where each road asks for them"
           sort_keys<TestType>({.distribution = distribution,
                                .count = count,
                                .order = number % 3 == 0 ? Order::descending : Order::ascending,
-                               .in_place = number % 2 == 0,
-                               .ballot = (number + number / 5) % 5 == 0});
+                               .in_place = number % 2 == 0});
       INFO(distribution << " n=" << count);
       if (count > 1 << 23 && std::string_view(distribution).starts_with("few-") &&
           (std::string_view(distribution) != "few-1000" || sizeof(TestType) == 8))

@@ -9,12 +9,11 @@
 
 namespace sweepsort {
 
-// More specialised than the template, and therefore taken in its place.
-#define SWEEPSORT_WITHOUT_MSD(Bits, Value)                                                                   \
-  template <Ranking>                                                                                         \
-  void radix_msd(const SortArrays<Bits, Value>&, const MsdSettings<Bits>&, const MsdWorkspace<Bits, Value>&, \
-                 cudaStream_t) {                                                                             \
-    throw std::logic_error("this test has too many records for its emulated sort");                          \
+// No template, and therefore taken in the place of one.
+#define SWEEPSORT_WITHOUT_MSD(Bits, Value)                                          \
+  inline void radix_msd(const SortArrays<Bits, Value>&, const MsdSettings<Bits>&,   \
+                        const MsdWorkspace<Bits, Value>&, cudaStream_t) {           \
+    throw std::logic_error("this test has too many records for its emulated sort"); \
   }
 SWEEPSORT_WITHOUT_MSD(uint32_t, NoValue)
 SWEEPSORT_WITHOUT_MSD(uint64_t, NoValue)

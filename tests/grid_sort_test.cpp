@@ -39,7 +39,6 @@ enum class Taken { buckets_or_list, digits };
 struct Case {
   Order order = Order::ascending;
   bool in_place = false;
-  Ranking ranking = Ranking::lane_order;
   unsigned multiprocessors = multiprocessors_here;
 };
 
@@ -58,10 +57,7 @@ Taken sort(const std::vector<Key>& input, const Case& test) {
   const GridSortWorkspace<Bits> workspace(carved);
 
   REQUIRE(arrays.count <= grid_capacity<Bits, Value, Policy>());
-  if (test.ranking == Ranking::lane_order)
-    grid_sort<Ranking::lane_order, Policy>(arrays, map, workspace, nullptr);
-  else
-    grid_sort<Ranking::ballot, Policy>(arrays, map, workspace, nullptr);
+  grid_sort<Policy>(arrays, map, workspace, nullptr);
 
   memory.check_zones();
   records.require_sorted(test.order);
@@ -73,18 +69,15 @@ Taken sort(const std::vector<Key>& input, const Case& test) {
   return found == differing ? Taken::buckets_or_list : Taken::digits;
 }
 
-/// The `variant`-th combination of order, place and ranking, of eight.
+/// The `variant`-th combination of order and place, of four.
 Case variant_of(uint32_t variant) {
-  return {.order = variant % 2 == 0 ? Order::ascending : Order::descending,
-          .in_place = variant / 2 % 2 == 0,
-          .ranking = variant / 4 % 2 == 0 ? Ranking::lane_order : Ranking::ballot};
+  return {.order = variant % 2 == 0 ? Order::ascending : Order::descending, .in_place = variant / 2 % 2 == 0};
 }
 
 template <class Policy, class Key, class Value>
 Taken sort_distribution(std::string_view distribution, uint64_t count, const Case& test) {
   INFO(name(key_type_of<Key>()) << "+" << value_bytes<Value> << " " << distribution << " n=" << count << " "
-                                << name(test.order) << (test.in_place ? " in place" : "")
-                                << (test.ranking == Ranking::ballot ? " ballot" : ""));
+                                << name(test.order) << (test.in_place ? " in place" : ""));
   return sort<Policy, Key, Value>(make_keys<Key>(std::string(distribution), count, test_seed()), test);
 }
 
@@ -307,15 +300,15 @@ TEST_CASE("the product's grid sort is right", "[device]") {
     sort_in_product_grids<int64_t, uint64_t>("and3", count, two);
     for (const char* distribution : {"uniform", "zipf", "all-equal", "gaussian", "ninety-percent-one-value",
                                      "sorted", "organ-pipe", "one-bucket"}) {
-      const Case ballot{.order = Order::descending, .ranking = Ranking::ballot};
+      const Case descending{.order = Order::descending};
       if (find_distribution(distribution)->suits(KeyType::i8))
         sort_in_product_grids<int8_t, NoValue>(distribution, count, two);
-      sort_in_product_grids<uint16_t, NoValue>(distribution, count, ballot);
+      sort_in_product_grids<uint16_t, NoValue>(distribution, count, descending);
       sort_in_product_grids<float, NoValue>(distribution, count, {});
-      sort_in_product_grids<uint64_t, NoValue>(distribution, count, ballot);
-      sort_in_product_grids<uint32_t, uint32_t>(distribution, count, ballot);
+      sort_in_product_grids<uint64_t, NoValue>(distribution, count, descending);
+      sort_in_product_grids<uint32_t, uint32_t>(distribution, count, descending);
       sort_in_product_grids<int32_t, uint64_t>(distribution, count, {});
-      sort_in_product_grids<double, uint32_t>(distribution, count, ballot);
+      sort_in_product_grids<double, uint32_t>(distribution, count, descending);
       sort_in_product_grids<uint64_t, uint64_t>(distribution, count, {});
     }
   }
@@ -352,7 +345,7 @@ TEST_CASE("more records than the multiprocessors hold are refused", "[device]") 
                                              .values_scratch = nullptr,
                                              .values_out = nullptr,
                                              .count = capacity + 1};
-  CHECK_THROWS_AS((grid_sort<Ranking::ballot, SmallGrid>(arrays, {}, workspace, nullptr)), std::length_error);
+  CHECK_THROWS_AS((grid_sort<SmallGrid>(arrays, {}, workspace, nullptr)), std::length_error);
 }
 
 #ifdef SWEEPSORT_EMULATED

@@ -136,7 +136,6 @@ TEMPLATE_PRODUCT_TEST_CASE("runs of keys that agree in their leading digits are 
     const Outcome outcome =
         sort<Key, Value>(keys.bits(), {.order = variant % 3 == 0 ? Order::descending : Order::ascending,
                                        .in_place = variant % 4 < 2,
-                                       .ranking = variant % 3 == 1 ? Ranking::ballot : Ranking::lane_order,
                                        .portion = variant == 5 ? record_count / 3 : uint64_t{1} << 28,
                                        .leading = leading_of(variant)});
     INFO("variant " << variant);
@@ -172,7 +171,6 @@ TEMPLATE_PRODUCT_TEST_CASE("where leading digits tell too little, all are passed
     const Outcome outcome =
         sort<Key, Value>(keys.bits(), {.order = variant < 3 ? Order::descending : Order::ascending,
                                        .in_place = variant < kinds,
-                                       .ranking = variant == 4 ? Ranking::ballot : Ranking::lane_order,
                                        .portion = variant < 2 ? record_count / 2 : uint64_t{1} << 28,
                                        .leading = leading});
     INFO("variant " << variant);

@@ -88,7 +88,6 @@ TEMPLATE_PRODUCT_TEST_CASE("keys are passed by their live bits where these have 
       const auto outcome = sort_by_passes<Key, Value>(
           keys_of(live, random), {.order = variant / step % 3 == 0 ? Order::descending : Order::ascending,
                                   .in_place = in_place,
-                                  .ranking = variant % 4 == 1 ? Ranking::ballot : Ranking::lane_order,
                                   .portion = variant % 5 == 2 ? record_count / 2 : uint64_t{1} << 28,
                                   .may_pack = true});
       INFO("live bits " << live << ", variant " << variant);

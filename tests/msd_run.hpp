@@ -53,7 +53,6 @@ struct MsdCase {
   Order order = Order::ascending;
   bool in_place = false;
   bool digested = false;
-  Ranking ranking = Ranking::lane_order;
   unsigned multiprocessors = 4;  // of the emulator
 };
 
@@ -95,20 +94,20 @@ class TestMemory {
   Carved workspace_;
 };
 
-template <Ranking ranking, class Bits, class Value, class Policy>
+template <class Bits, class Value, class Policy>
 void sort_by_plan(const SortArrays<Bits, Value>& arrays,
                   const TestWorkspace<Bits, Value, Policy>& workspace) {
   SortPlan<Bits>* const plan = workspace.plan.data();
   const ColumnArrays<Bits> keys{arrays.keys_in, arrays.keys_scratch, arrays.keys_out};
   const ColumnArrays<Value> values{arrays.values_in, arrays.values_scratch, arrays.values_out};
-  radix_onesweep<ranking>(keys, values, arrays.count, plan, workspace.onesweep, nullptr);
+  radix_onesweep(keys, values, arrays.count, plan, workspace.onesweep, nullptr);
   if (keys.in != keys.out) return;
   copy_back(keys.scratch, keys.out, arrays.count, plan, nullptr);
   if constexpr (!std::is_same_v<Value, NoValue>)
     copy_back(values.scratch, values.out, arrays.count, plan, nullptr);
 }
 
-template <Ranking ranking, class Bits, class Value, class Policy>
+template <class Bits, class Value, class Policy>
 void sort_on_device(const SortArrays<Bits, Value>& arrays, MsdSettings<Bits> settings,
                     const TestWorkspace<Bits, Value, Policy>& workspace) {
   constexpr bool with_values = !std::is_same_v<Value, NoValue>;
@@ -116,8 +115,8 @@ void sort_on_device(const SortArrays<Bits, Value>& arrays, MsdSettings<Bits> set
   if constexpr (with_values)
     settings.codes = {workspace.plan.data(), onesweep.offsets.data(), onesweep.offsets_stride(),
                       arrays.keys_in == arrays.keys_out};
-  radix_msd<ranking>(arrays, settings, workspace.msd, nullptr);
-  if constexpr (with_values) sort_by_plan<ranking>(arrays, workspace);
+  radix_msd(arrays, settings, workspace.msd, nullptr);
+  if constexpr (with_values) sort_by_plan(arrays, workspace);
 }
 
 /// Who has met a rise and a fall looks for no more repeats: how many are met depends on the blocks.
@@ -145,10 +144,7 @@ MsdPlan<BitsOf<Key>> msd_sort(const std::vector<Key>& input, const MsdCase& test
   const MsdSettings<Bits> settings{.map = map,
                                    .digest = test.digested ? taken.data() : nullptr,
                                    .digest_beside = test.digested ? nullptr : beside.data()};
-  if (test.ranking == Ranking::lane_order)
-    sort_on_device<Ranking::lane_order>(arrays, settings, workspace);
-  else
-    sort_on_device<Ranking::ballot>(arrays, settings, workspace);
+  sort_on_device(arrays, settings, workspace);
 
   memory.check_zones();
   MsdPlan<Bits> plan;
@@ -168,8 +164,7 @@ template <class Key, class Value, class Policy = SmallMsd>
 MsdPlan<BitsOf<Key>> msd_sort_distribution(const Distribution& distribution, uint64_t count,
                                            const MsdCase& test) {
   INFO(name(key_type_of<Key>()) << " " << distribution.name << " n=" << count << " " << name(test.order)
-                                << (test.in_place ? " in place" : "") << (test.digested ? " digested" : "")
-                                << (test.ranking == Ranking::ballot ? " ballot" : ""));
+                                << (test.in_place ? " in place" : "") << (test.digested ? " digested" : ""));
   return msd_sort<Key, Value, Policy>(make_keys<Key>(std::string(distribution.name), count, test_seed()),
                                       test);
 }

@@ -48,12 +48,10 @@ TEMPLATE_PRODUCT_TEST_CASE("the MSD sort is right or says that it is not the one
     const uint32_t kind = turn++;
     // What this record leaves out others take.
     if (kind % shares != record % shares) continue;
-    (void)msd_sort_distribution<Key, Value>(
-        distribution, on_gpu ? 200'003 : 6'001 + 37 * kind,
-        {.order = kind % 2 == 0 ? Order::ascending : Order::descending,
-         .in_place = kind % 3 == 0,
-         .digested = kind % 5 < 2,
-         .ranking = kind % 7 < 3 ? Ranking::ballot : Ranking::lane_order});
+    (void)msd_sort_distribution<Key, Value>(distribution, on_gpu ? 200'003 : 6'001 + 37 * kind,
+                                            {.order = kind % 2 == 0 ? Order::ascending : Order::descending,
+                                             .in_place = kind % 3 == 0,
+                                             .digested = kind % 5 < 2});
   }
 }
 
@@ -281,7 +279,6 @@ TEMPLATE_PRODUCT_TEST_CASE("crowded pairs are divided by splitters, whatever the
     const MsdCase test{.order = turn % 2 == 0 ? Order::descending : Order::ascending,
                        .in_place = turn % 2 != 0,
                        .digested = turn % 2 == 0,
-                       .ranking = turn % 3 == 0 ? Ranking::ballot : Ranking::lane_order,
                        .multiprocessors = 8};  // for the sample
     ++turn;
     const auto plan = msd_sort<Key, Value, SplittingFine>(keys, test);
@@ -332,11 +329,10 @@ TEMPLATE_TEST_CASE("where others have sorted, nothing is done, whatever the keys
       const std::vector<Digest<TestType>> nothing(1);
       const DeviceArray<Digest<TestType>> taken{std::span<const Digest<TestType>>(nothing)};
       digest(DeviceSpan<const TestType>(arrays.keys_in, arrays.count), map, taken.data(), nullptr);
-      sort_on_device<Ranking::ballot>(
-          arrays,
-          MsdSettings<TestType>{
-              .map = map, .digest = is_digested ? taken.data() : nullptr, .wanted = wanted.data()},
-          memory.workspace());
+      sort_on_device(arrays,
+                     MsdSettings<TestType>{
+                         .map = map, .digest = is_digested ? taken.data() : nullptr, .wanted = wanted.data()},
+                     memory.workspace());
       MsdPlan<TestType> plan;
       check(cudaMemcpy(&plan, memory.workspace().msd.plan.data(), sizeof(plan), cudaMemcpyDeviceToHost));
       CHECK((plan.is_not_wanted && !plan.falls_back));

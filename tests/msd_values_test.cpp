@@ -59,8 +59,7 @@ TEMPLATE_PRODUCT_TEST_CASE("of pairs a frequent value gets a bucket of its own",
       if (!on_gpu && number % 5 != type) continue;
       const MsdCase test{.order = number % 2 == 0 ? Order::ascending : Order::descending,
                          .in_place = number % 3 == 0,
-                         .digested = number % 4 == 1,
-                         .ranking = (number / 5 + number) % 2 == 0 ? Ranking::ballot : Ranking::lane_order};
+                         .digested = number % 4 == 1};
       INFO(share << " % " << uint64_t{value} << " " << name(test.order)
                  << (test.in_place ? " in place" : ""));
       const auto keys = keys_with_frequent_values<Key>({{value, share}}, count);
@@ -142,8 +141,7 @@ TEMPLATE_PRODUCT_TEST_CASE("pairs of few values are sorted by the places of thes
     // 2 and 700 values in place; 256 and 257 descending; 16, 256 and 257 elsewhere.
     const MsdCase test{.order = number % 5 > 2 ? Order::descending : Order::ascending,
                        .in_place = number % 5 == 0,
-                       .digested = number % 4 == 3,
-                       .ranking = number % 3 == 0 ? Ranking::ballot : Ranking::lane_order};
+                       .digested = number % 4 == 3};
     INFO(values << " values");
     CHECK(msd_sort<Key, Value>(keys, test).has_few_values());
   }
@@ -197,7 +195,7 @@ TEMPLATE_PRODUCT_TEST_CASE("records whose digest shows few digits are counted, o
     if constexpr (!with_values)
       counting_detail::expand(nullptr, 0, DeviceSpan<Bits>(arrays.keys_out, arrays.count), map,
                               static_cast<const SortPlan<Bits>*>(plan), nullptr);
-    sort_by_plan<Ranking::ballot>(arrays, workspace);
+    sort_by_plan(arrays, workspace);
     memory.check_zones();
     records.require_sorted(order);
     SortPlan<Bits> made;

@@ -22,7 +22,6 @@ using SmallTiles = OnesweepPolicy<256, 3, 1>;
 struct OnesweepCase {
   Order order = Order::ascending;
   bool in_place = false;
-  Ranking ranking = Ranking::lane_order;
   uint64_t portion = uint64_t{1} << 28;
   uint32_t leading = 0;  // digits that may do
   bool may_pack = false;
@@ -92,10 +91,7 @@ OnesweepOutcome<BitsOf<Key>> sort_by_passes(const std::vector<BitsOf<Key>>& orde
   const ColumnArrays<Value> values{
       arrays.values_in, with_values ? reinterpret_cast<Value*>(arrays.keys_scratch + column) : nullptr,
       arrays.values_out};
-  if (test.ranking == Ranking::lane_order)
-    radix_onesweep<Ranking::lane_order>(keys, values, arrays.count, plan, carved.onesweep, nullptr);
-  else
-    radix_onesweep<Ranking::ballot>(keys, values, arrays.count, plan, carved.onesweep, nullptr);
+  radix_onesweep(keys, values, arrays.count, plan, carved.onesweep, nullptr);
   if (test.in_place) {
     copy_back(keys.scratch, keys.out, arrays.count, plan, nullptr);
     if constexpr (with_values) copy_back(values.scratch, values.out, arrays.count, plan, nullptr);

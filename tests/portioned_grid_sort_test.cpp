@@ -33,7 +33,6 @@ using LargePortions = GridSortPolicy<256, 32, 16, 64, BucketSortPolicy<256, 8, 1
 struct Case {
   Order order = Order::ascending;
   bool in_place = false;
-  Ranking ranking = Ranking::lane_order;
   unsigned multiprocessors = 5;
 };
 
@@ -53,14 +52,8 @@ bool sort(const std::vector<Key>& input, const Case& test) {
   const std::vector<uint32_t> zero{0};
   const DeviceArray<uint32_t> falls_back{std::span<const uint32_t>(zero)};
 
-  const auto run = [&]<Ranking ranking>() {
-    portioned_grid_sort<ranking, Policy>(arrays, key_map<Bits>(key_type_of<Key>(), test.order), workspace,
-                                         falls_back.data(), nullptr);
-  };
-  if (test.ranking == Ranking::lane_order)
-    run.template operator()<Ranking::lane_order>();
-  else
-    run.template operator()<Ranking::ballot>();
+  portioned_grid_sort<Policy>(arrays, key_map<Bits>(key_type_of<Key>(), test.order), workspace,
+                              falls_back.data(), nullptr);
 
   memory.check_zones();
   falls_back.check_zones();
@@ -74,19 +67,17 @@ bool sort(const std::vector<Key>& input, const Case& test) {
   return fell_back == 0;
 }
 
-/// The `variant`-th combination of order, place, ranking and multiprocessors.
+/// The `variant`-th combination of order, place and multiprocessors.
 Case variant_of(uint32_t variant) {
   return {.order = variant % 2 == 0 ? Order::ascending : Order::descending,
           .in_place = variant / 2 % 2 == 0,
-          .ranking = variant / 4 % 2 == 0 ? Ranking::lane_order : Ranking::ballot,
-          .multiprocessors = 4 + variant / 8 % 4};
+          .multiprocessors = 4 + variant / 4 % 4};
 }
 
 template <class Policy, class Key, class Value>
 bool sort_distribution(std::string_view distribution, uint64_t count, const Case& test) {
   INFO(name(key_type_of<Key>()) << "+" << value_bytes<Value> << " " << distribution << " n=" << count << " "
-                                << name(test.order) << (test.in_place ? " in place" : "")
-                                << (test.ranking == Ranking::ballot ? " ballot " : " ")
+                                << name(test.order) << (test.in_place ? " in place " : " ")
                                 << test.multiprocessors);
   return sort<Policy, Key, Value>(make_keys<Key>(std::string(distribution), count, test_seed()), test);
 }
@@ -233,9 +224,8 @@ TEST_CASE("no pairs are sorted, and more than the multiprocessors hold are refus
       .values_scratch = nullptr,
       .values_out = nullptr,
       .count = portioned_grid_capacity<uint32_t, uint32_t, SmallPortions>() + 1};
-  CHECK_THROWS_AS(
-      (portioned_grid_sort<Ranking::ballot, SmallPortions>(arrays, {}, workspace, nullptr, nullptr)),
-      std::length_error);
+  CHECK_THROWS_AS((portioned_grid_sort<SmallPortions>(arrays, {}, workspace, nullptr, nullptr)),
+                  std::length_error);
 }
 
 #ifndef SWEEPSORT_EMULATED

@@ -258,7 +258,7 @@ RoadTaken sort_at_random(const Subject& subject, Random& random, const Stream& s
                   .algorithm = subject.algorithm,
                   .count = count,
                   .value_bytes = subject.value_bytes,
-                  .force_ballot_ranking = one_in(random, 4),
+                  .force_portable = one_in(random, 8),
                   .portion_keys = one_in(random, 8) ? 1 + below(random, count) : 0};
   if (sort.portion_keys != 0) sort.portion_keys = std::max(sort.portion_keys, count / 50);
   INFO(name(sort.type) << "+" << sort.value_bytes << " n=" << count << " " << name(sort.order) << " "
@@ -267,8 +267,7 @@ RoadTaken sort_at_random(const Subject& subject, Random& random, const Stream& s
                        << circumstances.chunks.size() << " chunks"
                        << (circumstances.in_place ? ", in place" : "")
                        << (circumstances.is_crowded ? ", crowded" : "")
-                       << (sort.force_ballot_ranking ? ", ballot" : "") << ", portions of "
-                       << sort.portion_keys);
+                       << (sort.force_portable ? ", portable" : "") << ", portions of " << sort.portion_keys);
 
   const KeyMap<Bits> map = key_map<Bits>(sort.type, sort.order);
   const uint64_t elsewhere = circumstances.in_place ? 0 : count;

@@ -6,8 +6,10 @@
 #include "kernels/device_abilities.cuh"
 #include "kernels/histogram.cuh"
 #include "kernels/policy.cuh"
+#include "kernels/radix_rank.cuh"
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -67,6 +69,16 @@ TEST_CASE("a device of 12.0, which has 99 KiB a block, is not a full one, but it
   const simt::Session session{.compute_capability = 120, .shared_bytes_of_block = 99 * 1024};
   CHECK_FALSE(device_abilities().is_full());
   CHECK(device_abilities().overlaps_launches());
+}
+
+TEST_CASE("a device whose atomics take lanes in another order is found out", "[device]") {
+  for (const bool in_order : {true, false}) {
+    const simt::Session session{.multiprocessors = 1, .atomics_in_lane_order = in_order};
+    const std::vector<uint32_t> zero{0};
+    const DeviceArray<uint32_t> exceptions{std::span<const uint32_t>(zero)};
+    test_lane_order(exceptions.data(), nullptr);
+    CHECK((exceptions.download().front() == 0) == in_order);
+  }
 }
 
 TEMPLATE_TEST_CASE("a small device sorts keys of every width", "[device]", uint8_t, uint16_t, uint32_t,

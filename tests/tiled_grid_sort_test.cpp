@@ -51,8 +51,7 @@ bool sort(const std::vector<Key>& input, const Case& test) {
   const DeviceArray<Key>& out = test.in_place ? in : elsewhere;
   tiled_grid_sort<Bits, Policy>(reinterpret_cast<const Bits*>(in.data()), scratch.data(),
                                 reinterpret_cast<Bits*>(out.data()), count,
-                                key_map<Bits>(key_type_of<Key>(), test.order),
-                                test.in_place ? Ranking::ballot : Ranking::lane_order, workspace, nullptr);
+                                key_map<Bits>(key_type_of<Key>(), test.order), workspace, nullptr);
 
   uint32_t falls_back = 0;
   check(cudaMemcpy(&falls_back, workspace.falls_back.data(), sizeof(falls_back), cudaMemcpyDeviceToHost));
@@ -186,7 +185,7 @@ TEST_CASE("more keys than its buckets hold are refused", "[device]") {
   const TiledGridWorkspace<SmallTiles> workspace(nothing);
   const uint64_t capacity = tiled_grid_capacity<uint32_t, SmallTiles>();
   CHECK_THROWS_AS((tiled_grid_sort<uint32_t, SmallTiles>(nullptr, nullptr, nullptr, 2 * capacity, {},
-                                                         Ranking::ballot, workspace, nullptr)),
+                                                         workspace, nullptr)),
                   std::length_error);
 }
 

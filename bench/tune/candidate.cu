@@ -113,7 +113,7 @@ struct Road {
   void carve(Workspace& from) { workspace.emplace(from); }
   size_t zeroed_bytes() const { return 0; }
   void sort(const SortArrays<Bits, Value>& arrays) const {
-    grid_sort<Ranking::lane_order, Policy>(arrays, KeyMap<Bits>{}, *workspace, nullptr);
+    grid_sort<Policy>(arrays, KeyMap<Bits>{}, *workspace, nullptr);
   }
   bool was_taken() const { return true; }  // it has no other one
 };
@@ -138,7 +138,7 @@ struct Road {
   size_t zeroed_bytes() const { return bytes; }
   void sort(const SortArrays<Bits, Value>& arrays) const {
     tiled_grid_sort(arrays.keys_in, arrays.keys_scratch, arrays.keys_out, arrays.count, KeyMap<Bits>{},
-                    Ranking::lane_order, *workspace, nullptr);
+                    *workspace, nullptr);
   }
   bool was_taken() const {
     uint32_t falls_back = 0;
@@ -168,7 +168,7 @@ struct Road {
   void carve(Workspace& from) { workspace.emplace(from, true, true, count); }
   size_t zeroed_bytes() const { return workspace->zeroed; }
   void sort(const SortArrays<Bits, Value>& arrays) const {
-    radix_msd<Ranking::lane_order>(arrays, MsdSettings<Bits>{}, *workspace, nullptr);
+    radix_msd(arrays, MsdSettings<Bits>{}, *workspace, nullptr);
   }
   bool was_taken() const {
     MsdPlan<Bits> plan;

@@ -24,7 +24,7 @@ SWEEPSORT_UNITS_OF(uint64_t)
 
 namespace {
 
-/// f(Record), by the policies of full or of all devices, if there are both.
+/// f(Record), by the policies of the full or of the portable sorts.
 template <class F>
 void dispatch_record(const DeviceSort& sort, bool is_full, F&& f) {
   dispatch_bits(sort.type, [&]<class Bits>(std::type_identity<Bits>) {
@@ -35,36 +35,32 @@ void dispatch_record(const DeviceSort& sort, bool is_full, F&& f) {
   });
 }
 
-template <class F>
-void dispatch_record(const DeviceSort& sort, F&& f) {
-  dispatch_record(sort, device_abilities().is_full(), f);
+bool find_lane_order() {
+  const DeviceBuffer<uint32_t> exceptions(1);
+  uint32_t found = 0;
+  check(cudaMemset(exceptions.data(), 0, sizeof(found)));
+  test_lane_order(exceptions.data(), nullptr);
+  check(cudaMemcpy(&found, exceptions.data(), sizeof(found), cudaMemcpyDeviceToHost));
+  return found == 0;
 }
 
-/// Tested once a device: the first sort there runs the test and waits for it.
-Ranking ranking_of_current_device() {
-  enum : int { unknown, lane_order, ballot };
+/// Of the current device. Tested once a device: the first sort there waits for it.
+bool has_lane_order() {
+  enum : int { unknown, no, yes };
   constexpr int most_devices = 64;
   static std::atomic<int> known[most_devices];
   int device = 0;
   check(cudaGetDevice(&device));
-  if (device >= most_devices) return Ranking::ballot;
-  if (known[device] == unknown) {
-    const DeviceBuffer<uint32_t> exceptions(1);
-    uint32_t found = 0;
-    check(cudaMemset(exceptions.data(), 0, sizeof(found)));
-    test_lane_order(exceptions.data(), nullptr);
-    check(cudaMemcpy(&found, exceptions.data(), sizeof(found), cudaMemcpyDeviceToHost));
-    known[device] = found == 0 ? lane_order : ballot;
-  }
-  return known[device] == lane_order ? Ranking::lane_order : Ranking::ballot;
+  if (device >= most_devices) return false;
+  if (known[device] == unknown) known[device] = find_lane_order() ? yes : no;
+  return known[device] == yes;
 }
 
-/// `by_ballots`: whatever the device, which is not asked.
-template <class Bits>
-SortSettings<Bits> settings_of(const DeviceSort& sort, bool by_ballots) {
-  return {.map = key_map<Bits>(sort.type, sort.order),
-          .algorithm = sort.algorithm,
-          .ranking = by_ballots ? Ranking::ballot : ranking_of_current_device()};
+/// By what suits the current device.
+template <class F>
+void dispatch_record(const DeviceSort& sort, F&& f) {
+  const bool is_full = !sort.force_portable && device_abilities().is_full() && has_lane_order();
+  dispatch_record(sort, is_full, f);
 }
 
 DeviceSortOutcome::Road road_of(Road road) {
@@ -91,7 +87,8 @@ DeviceSortOutcome::Road road_of(const MsdPlan<Bits>& plan) {
 
 void run(const DeviceSort& sort, bool is_digested, Workspace workspace, cudaStream_t stream) {
   dispatch_record(sort, [&]<class Bits, class Value, class Policy>(Record<Bits, Value, Policy>) {
-    const auto settings = settings_of<Bits>(sort, sort.force_ballot_ranking || Policy::is_portable);
+    const SortSettings<Bits> settings{.map = key_map<Bits>(sort.type, sort.order),
+                                      .algorithm = sort.algorithm};
     RecordSort<Bits, Value>::run(sort, settings, !Policy::is_portable, is_digested, workspace, stream);
   });
 }
@@ -108,9 +105,7 @@ T download(const T* from, cudaStream_t stream) {
 }  // namespace
 
 DeviceNeeds device_sort_needs() {
-  return {.compute = has_portable_sorts ? DeviceAbilities::least_code : DeviceAbilities::full_code,
-          .shared_bytes =
-              has_portable_sorts ? DeviceAbilities::least_shared_bytes : DeviceAbilities::full_shared_bytes};
+  return {.compute = least_code, .shared_bytes = DeviceAbilities::least_shared_bytes};
 }
 
 size_t device_sort_workspace_bytes(const DeviceSort& sort) {

@@ -26,8 +26,8 @@ struct DeviceSort {
   const void* values_in = nullptr;
   void* values_out = nullptr;
   // For tests: the roads that this device or this size would not take.
-  bool force_ballot_ranking = false;  // rank as on a device without lane order (radix_rank.cuh)
-  uint64_t portion_keys = 0;          // keys of a portion of a pass (policy.cuh); 0: the tuned number
+  bool force_portable = false;  // what a device takes that cannot run every kernel, or has no lane order
+  uint64_t portion_keys = 0;    // keys of a portion of a pass (policy.cuh); 0: the tuned number
 };
 
 /// What a device must have at least to run the sorts of this build. Known before any device is.

@@ -14,18 +14,18 @@
 
 namespace sweepsort {
 
-/// Whether these kernels are compiled for devices that run every kernel, and for others. What no device of the
-/// build can use is left out: the portable sorts take a third as long to compile as the full ones.
+/// Whether the sorts for devices that run every kernel are compiled, which no other device can use; the portable
+/// ones always are. `least_code`: the compute capability of the oldest device that the build is for.
 #if defined(__CUDA_ARCH_LIST__)
 inline constexpr uint32_t compiled_for[] = {__CUDA_ARCH_LIST__};
 constexpr bool may_be_full(uint32_t architecture) {
   return architecture >= 10 * DeviceAbilities::full_code && architecture < 1200;  // 12.x: 99 KiB a block
 }
 inline constexpr bool has_full_sorts = std::ranges::any_of(compiled_for, may_be_full);
-inline constexpr bool has_portable_sorts = !std::ranges::all_of(compiled_for, may_be_full);
+inline constexpr uint32_t least_code = std::ranges::min(compiled_for) / 10;
 #else
-inline constexpr bool has_full_sorts = true;
-inline constexpr bool has_portable_sorts = true;  // the emulator's device may be any
+inline constexpr bool has_full_sorts = true;  // the emulator's device may be any
+inline constexpr uint32_t least_code = DeviceAbilities::least_code;
 #endif
 
 /// A record and how it is sorted.
@@ -36,12 +36,12 @@ struct Record {
   using Policy = Policy_;
 };
 
-/// f(Record), by the policies of full or of all devices, if there are both.
+/// f(Record), by the policies of the full sorts, if there are any, or of the portable ones.
 template <class Bits, class Value, class F>
 void dispatch_policy(bool is_full, F&& f) {
   if constexpr (has_full_sorts)
-    if (is_full || !has_portable_sorts) return f(Record<Bits, Value, TunedOnesweep<Bits, Value>>{});
-  if constexpr (has_portable_sorts) return f(Record<Bits, Value, PortableOnesweep<Bits, Value>>{});
+    if (is_full) return f(Record<Bits, Value, TunedOnesweep<Bits, Value>>{});
+  f(Record<Bits, Value, PortableOnesweep<Bits, Value>>{});
 }
 
 template <class Bits, class Value, class Policy>

@@ -102,14 +102,20 @@ void Engine::complete(Warp& warp, const Gathering& gathering, Where where) {
         left &= ~peers;
       }
       return;
-    case Collective::ordered_atomic_add:
-      for_each_lane(mask, [&](uint32_t lane) {
+    case Collective::ordered_atomic_add: {
+      const auto add = [&](uint32_t lane) {
         auto* const address = reinterpret_cast<unsigned*>(static_cast<uintptr_t>(warp.arguments[lane]));
         if (warp.arguments[lane] % sizeof(unsigned) != 0) fault("misaligned atomic", where);
         warp.results[lane] = watched_add(address, static_cast<unsigned>(warp.values[lane]));
         changed(address);
-      });
+      };
+      if (session_->atomics_in_lane_order)
+        for_each_lane(mask, add);
+      else
+        for (uint32_t left = mask; left != 0; left &= ~std::bit_floor(left))
+          add(static_cast<uint32_t>(std::bit_width(left)) - 1);
       return;
+    }
     default:
       const uint64_t result = common_result(warp, gathering);
       for_each_lane(mask, [&](uint32_t lane) { warp.results[lane] = result; });
