@@ -90,25 +90,28 @@ class DigitSort {
   }
 
  private:
-  static constexpr uint32_t rows_at_once = 6;
+  static constexpr uint32_t rows_at_once = 4;
 
   __device__ __forceinline__ static uint32_t warp() { return threadIdx.x / warp_threads; }
 
   /// body(i, at, is_there) for this thread's record i at that place. A warp's records are neighbours, its
   /// lanes' records interleave: the order of stable ranks. Some rows at a time, each body for all of these
-  /// before the next one, so that their accesses are under way together.
+  /// before the next one, so that their accesses are under way together: four, then two, as rows that the
+  /// bucket does not have take as long as others (figures in bench/notes/gpu-sort.md).
   template <class... Bodies>
   __device__ __forceinline__ void for_rows(Bodies... bodies) const {
+    constexpr uint32_t last = keys_a_thread < rows_at_once ? rows_at_once : keys_a_thread + 1;
 #pragma unroll
-    for (uint32_t first = 0; first < keys_a_thread; first += rows_at_once) {
+    for (uint32_t end = rows_at_once; end <= last; end += 2) {
+      const uint32_t first = end == rows_at_once ? 0 : end - 2;
       if (first >= rows_) break;
-      (for_batch(first, bodies), ...);
+      (for_batch(first, end, bodies), ...);
     }
   }
   template <class Body>
-  __device__ __forceinline__ void for_batch(uint32_t first, Body body) const {
+  __device__ __forceinline__ void for_batch(uint32_t first, uint32_t end, Body body) const {
 #pragma unroll
-    for (uint32_t i = first; i < first + rows_at_once; ++i) {
+    for (uint32_t i = first; i < end; ++i) {
       if (i >= keys_a_thread) break;
       const uint32_t at = own_ + i * warp_threads;
       body(i, at, i < rows_ && at < size_);
@@ -183,8 +186,9 @@ __device__ __noinline__ void sort_staged_by_digits(Shared& shared, uint32_t firs
     return;
   }
   DigitSort<Shared, Bits, with_values, threads, keys_a_thread> sort(shared, first, size);
-  for (uint32_t place = 0; place < digit_places<Bits>; ++place)
-    if (((varying >> (place * digit_bits)) & (digit_values - 1)) != 0) sort.move(place);
+  uint32_t place = 0;
+  for (Bits rest = varying; rest != 0; rest = static_cast<Bits>(rest >> digit_bits), ++place)
+    if (rest % digit_values != 0) sort.move(place);
 }
 
 }  // namespace bucket_sort_detail
