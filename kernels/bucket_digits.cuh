@@ -1,8 +1,6 @@
 // bucket_digits.cuh - an LSD radix sort in the shared memory of one block, for buckets whose keys are too
 // unevenly spread for bucket_sort.cuh, and for keys of two bytes. Stable. Work O(n) for each digit that
 // varies.
-//
-// Not inlined: it needs more registers than the road that nearly all other buckets take.
 #pragma once
 
 #include "core/key_bits.hpp"
@@ -162,7 +160,7 @@ class DigitSort {
 /// Sorts the `size` keys from shared.keys[first] on; shared.positions becomes where each stood, counted from
 /// `first`. The whole block calls it and finds everything done.
 template <class Shared, class Bits, bool with_values, uint32_t threads, uint32_t keys_a_thread>
-__device__ __noinline__ void sort_staged_by_digits(Shared& shared, uint32_t first, uint32_t size) {
+__device__ __forceinline__ void sort_staged_by_digits(Shared& shared, uint32_t first, uint32_t size) {
   const Bits* const keys = shared.keys + first;
   if (threadIdx.x == 0) shared.digits.varying = 0;
   Bits differing = 0;
@@ -189,6 +187,12 @@ __device__ __noinline__ void sort_staged_by_digits(Shared& shared, uint32_t firs
   uint32_t place = 0;
   for (Bits rest = varying; rest != 0; rest = static_cast<Bits>(rest >> digit_bits), ++place)
     if (rest % digit_values != 0) sort.move(place);
+}
+
+/// The same, not inlined: it needs more registers than the road that nearly all other buckets take.
+template <class Shared, class Bits, bool with_values, uint32_t threads, uint32_t keys_a_thread>
+__device__ __noinline__ void call_sort_staged_by_digits(Shared& shared, uint32_t first, uint32_t size) {
+  sort_staged_by_digits<Shared, Bits, with_values, threads, keys_a_thread>(shared, first, size);
 }
 
 }  // namespace bucket_sort_detail

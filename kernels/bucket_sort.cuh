@@ -89,8 +89,10 @@ struct BucketRange {
   uint32_t size;   // records
 };
 
-/// What becomes of a bucket whose keys crowd in few parts; `only_digits`: none is divided into parts.
-enum class Crowded : uint32_t { by_digits, left_alone, only_digits };
+/// What becomes of a bucket whose keys crowd in few parts; `only_digits`: none is divided into parts. A single
+/// bucket wants the digits inlined: H100, geometric mean of 125 cases of 2^10 to 2^12 records 2.3 % less, AND of
+/// three u32 2^12 10.2 -> 9.7 us, uniform u64 2^10 2.87 -> 2.99.
+enum class Crowded : uint32_t { by_digits, by_inlined_digits, left_alone, only_digits };
 
 /// Parts: BucketParts, or RealParts of floats.
 template <class Bits, class Value, class Policy, Crowded crowded, class Parts = BucketParts>
@@ -103,6 +105,8 @@ class Bucket {
   static constexpr uint32_t words = BucketShared::words;
   static constexpr bool only_digits = is_short_key<Bits> || crowded == Crowded::only_digits;
   static_assert(!only_digits || crowded != Crowded::left_alone);
+  static constexpr bool by_inlined_digits = only_digits || crowded == Crowded::by_inlined_digits;
+  static constexpr bool by_digits = crowded == Crowded::by_digits || crowded == Crowded::by_inlined_digits;
 
   __device__ __forceinline__ Bucket(BucketShared& shared, const BucketArrays<Bits, Value>& arrays,
                                     const KeyMap<Bits>& map)
@@ -270,7 +274,7 @@ class Bucket {
   __device__ __forceinline__ bool place_in_order(KeysArePlaced keys_are_placed) {
     if (threadIdx.x == 0) shared_.long_words = 0;
     // Where keys crowd, to mark their parts takes longest; but wider numbers may do for these.
-    constexpr bool asks_before = crowded == Crowded::by_digits && !BucketShared::sorts_long_words;
+    constexpr bool asks_before = by_digits && !BucketShared::sorts_long_words;
     const bool is_crowded = (asks_before && rows_crowd()) || __syncthreads_or(mark_parts()) != 0;
     if (is_crowded) {
       if (crowded == Crowded::left_alone) return leave_alone();
@@ -442,7 +446,7 @@ class Bucket {
   /// launch, take more. Where words have more keys, as many come late by chance.
   static constexpr uint32_t most_numbered = 32;
   static constexpr bool has_sparse_words = 2 * Policy::most_keys <= 5 * words;
-  static constexpr bool has_another_way = crowded == Crowded::by_digits && has_sparse_words;
+  static constexpr bool has_another_way = by_digits && has_sparse_words;
   static constexpr uint32_t most_late = !has_another_way    ? most_numbered
                                         : sizeof(Bits) == 4 ? 8
                                         : with_values       ? 16
@@ -648,9 +652,12 @@ class Bucket {
     sort_staged();
   }
   __device__ __forceinline__ void sort_staged() {
-    if constexpr (crowded != Crowded::left_alone)
+    if constexpr (by_inlined_digits)
       sort_staged_by_digits<BucketShared, Bits, with_values, threads, keys_a_thread>(shared_, lead_,
                                                                                      range_.size);
+    else if constexpr (crowded != Crowded::left_alone)
+      call_sort_staged_by_digits<BucketShared, Bits, with_values, threads, keys_a_thread>(shared_, lead_,
+                                                                                          range_.size);
   }
 
   /// The first access to the values: they are under way while the keys are stored.

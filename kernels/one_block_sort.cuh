@@ -35,7 +35,7 @@ __global__ __launch_bounds__(Policy::threads) void one_block_kernel(BucketArrays
   if (ptx::is_before_90()) return;
   ptx::wait_for_previous_launch();
   auto& shared = shared_memory<Shared<Bits, Value, Policy>>();
-  Bucket<Bits, Value, Policy, Crowded::by_digits, Parts> bucket(shared, arrays, map);
+  Bucket<Bits, Value, Policy, Crowded::by_inlined_digits, Parts> bucket(shared, arrays, map);
   bucket.sort_as_one_bucket({0, count});
 }
 
