@@ -9,7 +9,7 @@
 #include "kernels/msd_plan.cuh"
 #include "kernels/policy.cuh"
 #include "kernels/ptx.cuh"
-#include "kernels/radix_rank.cuh"
+#include "kernels/warp.cuh"
 
 #include <cuda_runtime.h>
 

@@ -8,7 +8,6 @@
 #include "kernels/launch.cuh"
 #include "kernels/policy.cuh"
 #include "kernels/ptx.cuh"
-#include "kernels/radix_rank.cuh"
 #include "kernels/sort_arrays.cuh"
 
 #include <cuda_runtime.h>

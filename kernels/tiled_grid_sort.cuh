@@ -29,7 +29,6 @@
 #include "kernels/launch.cuh"
 #include "kernels/policy.cuh"
 #include "kernels/ptx.cuh"
-#include "kernels/radix_rank.cuh"
 #include "kernels/tickets.cuh"
 #include "kernels/warp.cuh"
 
