@@ -150,6 +150,26 @@ def play_killed_child():
         assert sorted(os.listdir(folder)) == ["in.u32", "out"], os.listdir(folder)
 
 
+def play_little_memory():
+    """However small what cannot be had: an error. Where there is nothing left, not even for its message, too."""
+    with tempfile.TemporaryDirectory() as folder:
+        scene = Scene(folder, [SWEEPSORT, "sort"], sorted, 2000)
+        with open(scene.output, "wb") as file:
+            file.write(scene.old)
+        for onwards in [0, 1]:
+            for at in moments(True):
+                result = run(scene.command, [scene.input, "-o", scene.output, "-f"], FAIL_CALL="malloc", FAIL_AT=at,
+                             FAIL_ERRNO=errno.ENOMEM, FAIL_ONWARDS=onwards, FAIL_LOG=scene.log)
+                if not os.path.exists(scene.log):
+                    assert at > 20, f"{at - 1} allocations"
+                    break
+                os.unlink(scene.log)
+                what = f"malloc failing the {at}. time{' and on' * onwards}: exit {result.returncode}, {result.stderr}"
+                assert result.returncode in (0, 2) and result.stdout == b"", what
+                assert content(scene.output) in ((scene.made,) if result.returncode == 0 else (scene.old, scene.made)), what
+                assert sorted(os.listdir(folder)) == ["in.u32", "out"], what
+
+
 def main():
     if not run([SWEEPSORT, "--help"], []).stdout:
         print("skipped: the library cannot be preloaded here")
@@ -157,6 +177,7 @@ def main():
     os.umask(0o022)
     play_pair()
     play_killed_child()
+    play_little_memory()
     both = [errno.EIO, errno.ENOSPC]
     play([SWEEPSORT, "sort"], sorted, 300_000, FILE_CALLS + ALLOCATIONS, both)
     play([SWEEPSORT, "scan", "--wrap"], running_sums, 300_000, FILE_CALLS, both)

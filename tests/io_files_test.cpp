@@ -13,6 +13,7 @@
 
 #include <fcntl.h>
 #include <grp.h>
+#include <linux/fs.h>
 #include <sys/ioctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -20,6 +21,7 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cerrno>
 #include <chrono>
 #include <cstring>
@@ -56,6 +58,18 @@ void make_cold(const std::string& path) {
   ::fsync(file.get());
   ::posix_fadvise(file.get(), 0, 0, POSIX_FADV_DONTNEED);
 }
+
+/// Lets user 65534 read and write, and the group do nothing. As in <linux/posix_acl_xattr.h>: the version, then
+/// tag, rights and id of each entry.
+struct AccessList {
+  struct Entry {
+    uint16_t tag;
+    uint16_t rights;
+    uint32_t id;
+  };
+  uint32_t version = 2;
+  Entry entries[5] = {{1, 6, ~0u}, {2, 6, 65'534}, {4, 0, ~0u}, {16, 6, ~0u}, {32, 0, ~0u}};
+};
 
 /// Runs body() in a child that is a user without rights, and returns what the Error said, if there was one.
 /// Only root can.
@@ -182,6 +196,16 @@ TEST_CASE("who may not read all inputs may not read what is made of them") {
   const InputFile closed(folder / "secret");
   commit(*open_output(folder / "out", {.input = &open_to_all, .others = {&closed}}));
   CHECK(std::filesystem::status(folder / "out").permissions() == perms{0600});
+  // A list says more than the mode, which may be its mask.
+  const AccessList list;
+  if (::setxattr((folder / "public").c_str(), "system.posix_acl_access", &list, sizeof(list), 0) != 0) return;
+  const InputFile listed(folder / "public");
+  commit(*open_output(folder / "new", {.input = &listed}));
+  CHECK(std::filesystem::status(folder / "new").permissions() == perms{0600});
+}
+
+TEST_CASE("an error of the first read is not taken for an empty file") {
+  CHECK_THROWS_WITH(InputFile("/proc/self/mem"), ContainsSubstring("cannot read at byte 0"));
 }
 
 TEST_CASE("a file that hides its size is refused, an empty one is not") {
@@ -281,20 +305,70 @@ TEST_CASE("who replaces a file of a group that is not theirs gives its rights to
   REQUIRE(::chown((folder / "out").c_str(), 65'534, 0) == 0);
   REQUIRE(::chmod((folder / "out").c_str(), 0664) == 0);
   CHECK(as_nobody([&] { replace(folder / "out"); }).empty());
-  CHECK(replaced_mode(folder / "out") == 0604);
+  CHECK(replaced_mode(folder / "out") == 0644);
+  REQUIRE(::chmod((folder / "out").c_str(), 0640) == 0);
+  CHECK(as_nobody([&] { replace(folder / "out"); }).empty());
+  CHECK(replaced_mode(folder / "out") == 0640);  // of nobody's own group by now
+}
+
+TEST_CASE("a new file that gets another group than its inputs have gives that group no rights of theirs") {
+  if (::geteuid() != 0) {
+    WARN("skipped: only root may give a file to somebody else");
+    return;
+  }
+  const TemporaryFolder folder;
+  REQUIRE(::chown(folder.path().c_str(), 0, 23'456) == 0);
+  REQUIRE(::chmod(folder.path().c_str(), 02755) == 0);  // which new files have their group of
+  const auto mode_made_of = [&](mode_t input_mode, gid_t group, bool anonymous) {
+    write_file(folder / "in", pattern(3));
+    ::removexattr((folder / "in").c_str(), "system.posix_acl_access");
+    REQUIRE(::chown((folder / "in").c_str(), 0, group) == 0);
+    REQUIRE(::chmod((folder / "in").c_str(), input_mode) == 0);
+    const InputFile input(folder / "in");
+    const std::string out = folder / "out";
+    commit(*open_output(out, {.input = &input, .allow_anonymous = anonymous}));
+    const auto mode = static_cast<mode_t>(std::filesystem::status(out).permissions());
+    std::filesystem::remove(out);
+    std::filesystem::remove(folder / "in");
+    return mode;
+  };
+  const mode_t umask_before = ::umask(0);
+  for (const bool anonymous : {true, false}) {
+    CHECK(mode_made_of(0660, 23'456, anonymous) == 0660);
+    CHECK(mode_made_of(0660, 0, anonymous) == 0600);
+    CHECK(mode_made_of(0664, 0, anonymous) == 0644);
+    CHECK(mode_made_of(0604, 0, anonymous) == 0600);
+    CHECK(mode_made_of(0755, 0, anonymous) == 0755);
+  }
+  // Nor those whom the directory lets read new files.
+  AccessList list;
+  list.entries[4].rights = 4;  // others
+  if (::setxattr(folder.path().c_str(), "system.posix_acl_default", &list, sizeof(list), 0) == 0) {
+    for (const bool anonymous : {true, false}) {
+      CHECK(mode_made_of(0660, 23'456, anonymous) == 0600);
+      CHECK(mode_made_of(0664, 23'456, anonymous) == 0644);
+    }
+  }
+  ::umask(umask_before);
+}
+
+TEST_CASE("an output that has a hidden name while it is written is its owner's alone") {
+  const TemporaryFolder folder;
+  write_file(folder / "out", pattern(5));
+  REQUIRE(::chmod((folder / "out").c_str(), 0644) == 0);
+  for (const char* name : {"out", "new"}) {
+    const auto output = open_output(folder / name, {.overwrite = true, .allow_anonymous = false});
+    for (const std::string& hidden : folder.names())
+      if (hidden.starts_with(".sweepsort"))
+        CHECK(std::filesystem::status(folder / hidden).permissions() == std::filesystem::perms{0600});
+    output->write_at(0, pattern(3));
+    commit(*output);
+    CHECK(std::filesystem::status(folder / name).permissions() == std::filesystem::perms{0644});
+  }
 }
 
 TEST_CASE("a replaced file keeps its access control list") {
-  // As in <linux/posix_acl_xattr.h>: the version, then tag, rights and id of each entry.
-  struct Entry {
-    uint16_t tag;
-    uint16_t rights;
-    uint32_t id;
-  };
-  struct {
-    uint32_t version = 2;
-    Entry entries[5] = {{1, 6, ~0u}, {2, 6, 65'534}, {4, 0, ~0u}, {16, 6, ~0u}, {32, 0, ~0u}};
-  } list;
+  const AccessList list;
   const char* const attribute = "system.posix_acl_access";
   const TemporaryFolder folder;
   const std::string out = folder / "out";
@@ -314,7 +388,7 @@ TEST_CASE("a replaced file keeps its access control list") {
     }
     replace(out, anonymous);
     CHECK(replaced_mode(out) == 0660);
-    decltype(list) found = {};
+    AccessList found;
     CHECK(::getxattr(out.c_str(), attribute, &found, sizeof(found)) == sizeof(found));
     CHECK(std::memcmp(&found, &list, sizeof(list)) == 0);
     std::filesystem::remove(out);
@@ -476,16 +550,61 @@ TEST_CASE("a write that waits for a pipe's reader can be told to stop") {
 
 TEST_CASE("the names in the table are unlinked, and forgotten when kept") {
   const TemporaryFolder folder;
-  write_file(folder / "temporary", pattern(1));
-  write_file(folder / "kept", pattern(1));
   {
-    const TemporaryName temporary(folder / "temporary");
-    TemporaryName kept(folder / "kept");
-    kept.keep();
-    remove_temporary_files();
-    CHECK(folder.names() == std::vector<std::string>{"kept"});
+    TemporaryName temporary(folder.path());
+    TemporaryName kept(folder.path());
+    for (TemporaryName* name : {&temporary, &kept}) CHECK(name->open(0600));
+    CHECK(folder.names().size() == 2);
+    kept.step([&] { return ::rename(kept.path().c_str(), (folder / "kept").c_str()) != 0; });
   }
   CHECK(folder.names() == std::vector<std::string>{"kept"});
+}
+
+TEST_CASE("what removes temporary files waits for those that are being made, and no more are made then") {
+  const TemporaryFolder folder;
+  const pid_t child = ::fork();
+  if (child == 0) {
+    std::atomic<bool> has_begun = false;
+    std::thread maker([&] {
+      TemporaryName first(folder.path());
+      first.step([&] {
+        has_begun = true;
+        ::usleep(50'000);
+        write_file(first.path(), pattern(1));
+        return true;
+      });
+      TemporaryName second(folder.path());
+      ::usleep(50'000);
+      (void)second.open(0600);
+      ::_exit(3);
+    });
+    while (!has_begun) ::usleep(100);
+    remove_temporary_files();
+    const size_t left = folder.names().size();
+    ::usleep(200'000);
+    ::_exit(left == 0 && folder.names().empty() ? 0 : 4);
+  }
+  int status = 0;
+  REQUIRE(::waitpid(child, &status, 0) == child);
+  CHECK(status == 0);
+}
+
+TEST_CASE("where names cannot be removed no temporary file gets one") {
+  const TemporaryFolder folder;
+  const auto set_append_only = [&](bool on) {
+    const FileDescriptor directory(::open(folder.path().c_str(), O_RDONLY));
+    int flags = on ? FS_APPEND_FL : 0;
+    return ::ioctl(directory.get(), FS_IOC_SETFLAGS, &flags) == 0;
+  };
+  if (!set_append_only(true)) {
+    WARN("skipped: no chattr +a here");
+    return;
+  }
+  CHECK_THROWS_WITH(open_output(folder / "out", {.allow_anonymous = false}),
+                    ContainsSubstring("does not allow a temporary file"));
+  CHECK_THROWS_WITH(SpillFile(folder.path(), false), ContainsSubstring("Operation not permitted"));
+  set_append_only(false);
+  CHECK(folder.names().empty());
 }
 
 TEST_CASE("byte order is reversed key by key, and twice is nothing") {

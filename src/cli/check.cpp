@@ -89,7 +89,7 @@ ExitCode run_check(const Arguments& arguments) {
     say("check", fmt::format("{} keys in {}, {}", format_count(report.count), format_time(report.total_s),
                              format_rate(bytes, report.total_s, "B")));
   }
-  json.write(check_json(report, input, options.order));
+  json.write([&] { return check_json(report, input, options.order); });
   const bool asks_for_unique = arguments.has("unique");
   if (!json.on_stdout() && !arguments.has("quiet"))
     answer(table(report, input, options.order, asks_for_unique));

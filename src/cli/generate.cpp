@@ -119,15 +119,17 @@ ExitCode run_generate(const Arguments& arguments) {
                     options.distribution, format_bytes({report.bytes}), format_time(report.total_s),
                     format_rate(static_cast<double>(report.bytes), report.total_s, "B")));
   }
-  json.write({{"schema", "sweepsort.generate/1"},
-              {"version", version()},
-              {"output", output},
-              {"distribution", options.distribution},
-              {"type", name(options.type)},
-              {"seed", options.seed},
-              {"count", report.count},
-              {"bytes", report.bytes},
-              {"time_s", report.total_s}});
+  json.write([&] {
+    return nlohmann::ordered_json{{"schema", "sweepsort.generate/1"},
+                                  {"version", version()},
+                                  {"output", output},
+                                  {"distribution", options.distribution},
+                                  {"type", name(options.type)},
+                                  {"seed", options.seed},
+                                  {"count", report.count},
+                                  {"bytes", report.bytes},
+                                  {"time_s", report.total_s}};
+  });
   return ExitCode::done;
 }
 

@@ -60,7 +60,7 @@ ExitCode run_info(const Arguments& arguments) {
     throw UsageError(arguments.positionals()[0] + ": info reads no input");
   const JsonReport json(arguments, {});
   const SystemReport report = system_report();
-  json.write(info_json(report));
+  json.write([&] { return info_json(report); });
   if (!json.on_stdout()) answer(table(report));
   return ExitCode::done;
 }

@@ -97,9 +97,9 @@ int main(int argc, char** argv) {
   keep_standard_descriptors();
   install_signal_handlers();
   allow_open_files();
-  const std::vector<std::string> words(argv + std::min(argc, 1), argv + argc);
   std::string where;  // the command that is running
   try {
+    const std::vector<std::string> words(argv + std::min(argc, 1), argv + argc);
     const ExitCode code = run(words, where);
     finish_answer();
     return static_cast<int>(code);

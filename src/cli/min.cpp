@@ -37,7 +37,7 @@ ExitCode run_min(const Arguments& arguments) {
     report = min_file(input, options);
   }
   if (arguments.has("verbose")) say("min", min_line(report));
-  json.write(min_json(report, input, options));
+  json.write([&] { return min_json(report, input, options); });
   if (json.on_stdout()) return ExitCode::done;
   answer(report.index ? fmt::format("{} {}\n", report.value, *report.index) : report.value + "\n");
   if (options.repeat > 0 && !arguments.has("quiet")) answer(repeat_table(report));

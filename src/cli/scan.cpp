@@ -90,7 +90,7 @@ ExitCode run_scan(const Arguments& arguments) {
   if (arguments.has("verbose")) {
     for (const std::string& line : scan_lines(report)) say("scan", line);
   }
-  json.write(scan_json(report, input, output.empty() ? input : output, options));
+  json.write([&] { return scan_json(report, input, output.empty() ? input : output, options); });
   if (options.repeat > 0 && !json.on_stdout() && !arguments.has("quiet")) answer(repeat_table(report));
   return ExitCode::done;
 }

@@ -187,7 +187,7 @@ ExitCode run_sort(const Arguments& arguments) {
     say("sort",
         fmt::format("{}: thrust::sort gives another result; {}", inputs.front(),
                     goes_to_stdout(output) ? "what was written may be wrong" : "no file was written"));
-  json.write(sort_json(report, inputs, output.empty() ? inputs.front() : output, options));
+  json.write([&] { return sort_json(report, inputs, output.empty() ? inputs.front() : output, options); });
   if (options.plan_only) note_existing(arguments, outputs);
   if (options.plan_only && !json.on_stdout()) answer(plan_table(report, options));
   if (options.repeat > 0 && !json.on_stdout() && !arguments.has("quiet")) answer(repeat_table(report));

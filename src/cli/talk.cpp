@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -50,8 +51,11 @@ void JsonReport::require_writable() const {
   const bool exists = ::access(target_->c_str(), F_OK) == 0;
   const std::filesystem::path folder = std::filesystem::path(*target_).parent_path();
   const std::string place = exists ? *target_ : folder.empty() ? "." : folder.string();
+  struct stat status {};
   if (exists && std::filesystem::is_directory(place))
     errno = EISDIR;
+  else if (!exists && ::stat(place.c_str(), &status) == 0 && status.st_nlink == 0)
+    errno = ENOENT;  // a working directory that has been removed
   else if (::access(place.c_str(), W_OK) == 0)
     return;
   throw Error(fmt::format("--json={}: {}", *target_, std::strerror(errno)),
@@ -81,11 +85,11 @@ void JsonReport::keep_off_others(std::string_view state) const {
                                state));
 }
 
-void JsonReport::write(const nlohmann::ordered_json& report) const {
+void JsonReport::write(const std::function<nlohmann::ordered_json()>& make_report) const {
   if (!target_) return;
   // File names may be no UTF-8, which the default error handler would throw on.
   const std::string text =
-      report.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+      make_report().dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
   if (target_->empty()) return answer(text);
   // Once more: a link that led nowhere before may lead to the output now, and a file may have come.
   keep_off_precious();

@@ -7,6 +7,7 @@
 
 #include <nlohmann/json_fwd.hpp>
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -37,8 +38,8 @@ class JsonReport {
   JsonReport(const Arguments& arguments, std::vector<std::string> precious);
 
   bool on_stdout() const { return target_ && target_->empty(); }
-  /// Does nothing if no report is wanted.
-  void write(const nlohmann::ordered_json& report) const;
+  /// Does nothing if no report is wanted: `make_report` is not called.
+  void write(const std::function<nlohmann::ordered_json()>& make_report) const;
 
  private:
   void keep_off_precious() const;

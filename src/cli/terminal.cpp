@@ -11,6 +11,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <new>
 
 namespace sweepsort::cli {
 
@@ -46,11 +47,17 @@ std::string printable(std::string_view text) {
 void write_error(std::string_view text) noexcept { std::fwrite(text.data(), 1, text.size(), stderr); }
 
 // One write a line, so that lines of several threads or processes do not mix.
-void say(std::string_view command, std::string_view message) {
+void say(std::string_view command, std::string_view message) noexcept try {
   write_error(fmt::format("sweepsort: {}{}{}\n", command, command.empty() ? "" : ": ", printable(message)));
+} catch (const std::bad_alloc&) {
+  write_error("sweepsort: out of memory\n");
 }
 
-void say_hint(std::string_view hint) { write_error(fmt::format("hint: {}\n", printable(hint))); }
+void say_hint(std::string_view hint) noexcept try {
+  write_error(fmt::format("hint: {}\n", printable(hint)));
+} catch (const std::bad_alloc&) {
+  // Nor is it needed to see what is wrong.
+}
 
 void answer(std::string_view text) { std::fwrite(text.data(), 1, text.size(), stdout); }
 

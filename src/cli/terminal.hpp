@@ -22,11 +22,11 @@ void write_error(std::string_view text) noexcept;
 /// Names of files may hold what a terminal would obey: '?' in its place.
 std::string printable(std::string_view text);
 
-/// "sweepsort: COMMAND: MESSAGE" on standard error.
-void say(std::string_view command, std::string_view message);
+/// "sweepsort: COMMAND: MESSAGE" on standard error; where there is no memory for that, that there is none.
+void say(std::string_view command, std::string_view message) noexcept;
 
-/// "hint: HINT" on standard error.
-void say_hint(std::string_view hint);
+/// "hint: HINT" on standard error; nothing where there is no memory for it.
+void say_hint(std::string_view hint) noexcept;
 
 /// The answer, on standard output.
 void answer(std::string_view text);

@@ -14,53 +14,58 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
-#include <array>
 #include <cerrno>
 #include <climits>
-#include <csignal>
+#include <vector>
 
 namespace sweepsort {
 namespace {
 
 constexpr uint32_t permission_bits = 0777;
 constexpr uint32_t owner_bits = 0700;
+constexpr uint32_t private_mode = 0600;  // the file is opened a second time for O_DIRECT
 constexpr const char* access_list = "system.posix_acl_access";
 
 /// Links the file `from` to a hidden name and renames that to `target`; returns 0 or an errno value. A child
 /// does it, which a SIGKILL of this process does not reach: else the hidden name would stay if it came
-/// between the two.
+/// between the two. All signals must be blocked: no handler of ours runs in the child.
 int link_and_rename(const char* from, const char* hidden, const char* target) noexcept {
   const auto do_both = [&] {
     if (::linkat(AT_FDCWD, from, AT_FDCWD, hidden, AT_SYMLINK_FOLLOW) != 0) return errno;
     if (::renameat2(AT_FDCWD, hidden, AT_FDCWD, target, 0) == 0) return 0;
-    const int error = errno;
-    ::unlink(hidden);
-    return error;
+    return errno;
   };
   volatile int error = ECANCELED;  // what is left of a child that was killed itself
-  sigset_t all;
-  sigset_t before;
-  sigfillset(&all);
-  ::pthread_sigmask(SIG_SETMASK, &all, &before);  // the child keeps it: no handler of ours runs in it
-  const pid_t child = ::vfork();                  // in our memory, so that no page is copied
+  const pid_t child = ::vfork();   // in our memory, so that no page is copied
   if (child == 0) {
     error = do_both();
     ::_exit(error);
   }
-  if (child < 0) error = do_both();  // no more processes to be had
+  if (child < 0) return do_both();  // no more processes to be had
   int status = 0;
   pid_t ended = 0;
-  while (child > 0 && (ended = ::waitpid(child, &status, 0)) < 0 && errno == EINTR) {
+  while ((ended = ::waitpid(child, &status, 0)) < 0 && errno == EINTR) {
   }
   // Where vfork is only a fork (under ThreadSanitizer) this is all that tells us.
-  if (child > 0 && ended == child && WIFEXITED(status)) error = WEXITSTATUS(status);
-  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  if (ended == child && WIFEXITED(status)) error = WEXITSTATUS(status);
   return error;
 }
 
-Error cannot_create(const std::string& name, int error) {
-  if (error == EACCES || error == EPERM)
-    return Error(name + ": its directory is not writable: permission denied");
+/// What `mode` gives to everybody: who is not in the group it speaks of may be one of the others, and the other
+/// way round.
+uint32_t of_any_group(uint32_t mode) {
+  const uint32_t both = mode >> 3 & mode & 07;
+  return (mode & owner_bits) | both << 3 | both;
+}
+
+Error cannot_create(const std::string& name, const std::string& directory, int error) {
+  struct stat folder {};
+  if (::stat(directory.c_str(), &folder) == 0 && folder.st_nlink == 0)
+    return Error(name + ": its directory has been removed", "name an output in another one");
+  if (error == EACCES) return Error(name + ": its directory is not writable: permission denied");
+  if (error == EPERM)
+    return Error(name + ": its directory does not allow a temporary file",
+                 "'lsattr -d' tells of chattr +i and +a; name an output in another one");
   return system_error(name, "create a file beside it", error);
 }
 
@@ -102,13 +107,11 @@ Error appeared_meanwhile(const std::string& name) {
 AtomicFile::AtomicFile(std::string name, std::string target, const AtomicFileOptions& options)
     : name_(std::move(name)), target_(std::move(target)), options_(options) {
   directory_ = parent_of(target_);
-  if (options_.replace) {
-    require_replaceable(name_, target_, directory_);
-    if (temporary_path(directory_).size() >= PATH_MAX) throw Error(name_ + ": the name is too long");
-  }
+  if (options_.replace) require_replaceable(name_, target_, directory_);
   FileDescriptor file = options_.allow_anonymous ? create_anonymous() : FileDescriptor();
-  if (!file) file = create_hidden();
-  check_mode(file.get());
+  is_anonymous_ = static_cast<bool>(file);
+  if (options_.replace || !is_anonymous_) hidden_.emplace(directory_);
+  if (!is_anonymous_) file = create_hidden();
   file_ = PositionedFile(std::move(file), name_, Caching::ask);
   open_directory_ = FileDescriptor(::open(directory_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   // A directory that may be written but not read cannot be opened: then the name is durable when the system
@@ -116,22 +119,43 @@ AtomicFile::AtomicFile(std::string name, std::string target, const AtomicFileOpt
   if (!open_directory_ && errno != EACCES) throw system_error(name_, "open its directory", errno);
 }
 
-/// The owner's bits are added to the mode so that the file can be opened a second time; set_mode takes them
-/// off again.
-FileDescriptor AtomicFile::create_anonymous() const {
-  FileDescriptor file = open_nameless(directory_, options_.mode | 0600);
+FileDescriptor AtomicFile::create_anonymous() {
+  FileDescriptor file = open_nameless(directory_, options_.mode | private_mode);
   if (!file && errno == EOPNOTSUPP) return {};
-  if (!file) throw cannot_create(name_, errno);
+  if (!file) throw cannot_create(name_, directory_, errno);
   // Only /proc can turn it into a named file for an ordinary user.
   if (::access(path_of(file.get()).c_str(), F_OK) != 0) return {};
+  decide_mode(file.get());
   return file;
 }
 
+/// The first file only tells what the umask and the directory make of the mode: whoever opens that has nothing.
 FileDescriptor AtomicFile::create_hidden() {
-  hidden_ = std::make_unique<TemporaryName>(temporary_path(directory_));
-  FileDescriptor file = open_new(hidden_->path(), options_.mode | 0600);
-  if (!file) throw cannot_create(name_, errno);
-  return file;
+  const auto create = [&](uint32_t mode) {
+    FileDescriptor file = hidden_->open(mode);
+    if (!file) throw cannot_create(name_, directory_, errno);
+    return file;
+  };
+  {
+    const FileDescriptor first = create(options_.mode | private_mode);
+    decide_mode(first.get());
+  }
+  hidden_->step([&] { return ::unlink(hidden_->path().c_str()) != 0; });
+  return create(private_mode);
+}
+
+/// From what the kernel made of the mode at creation: it took the umask off, unless the directory gives new files an
+/// access control list. A file system that lets nobody set a mode is found here, before the work.
+void AtomicFile::decide_mode(int created_file) {
+  struct stat created {};
+  if (::fstat(created_file, &created) != 0) throw system_error(name_, "examine", errno);
+  const uint32_t present = created.st_mode & permission_bits;
+  mode_ = options_.mode & (options_.owner ? permission_bits : present);
+  if (options_.group &&
+      (*options_.group != created.st_gid || ::fgetxattr(created_file, access_list, nullptr, 0) > 0))
+    mode_ = of_any_group(mode_);
+  if (mode_ != present && ::fchmod(created_file, present) != 0)
+    throw system_error(name_, "set the mode", errno);
 }
 
 void AtomicFile::reserve(uint64_t bytes) { reserve_space(file_.fd(), name_, 0, bytes); }
@@ -157,7 +181,7 @@ bool AtomicFile::set_owner() const {
 /// it cannot be had.
 bool AtomicFile::copy_access_list() const {
   if (!options_.owner) return true;
-  std::array<char, 1 << 16> list;  // as long as an attribute can be
+  std::vector<char> list(1 << 16);  // as long as an attribute can be
   const ssize_t bytes = ::getxattr(target_.c_str(), access_list, list.data(), list.size());
   if (bytes >= 0)
     return ::fsetxattr(file_.fd(), access_list, list.data(), static_cast<size_t>(bytes), 0) == 0;
@@ -165,27 +189,11 @@ bool AtomicFile::copy_access_list() const {
   return ::fremovexattr(file_.fd(), access_list) == 0 || errno == ENODATA || errno == EOPNOTSUPP;
 }
 
-/// The kernel took the umask off the mode at creation.
-uint32_t AtomicFile::mode_of(const struct stat& created) const {
-  const uint32_t allowed = options_.mode_is_exact ? permission_bits : created.st_mode;
-  return options_.mode & allowed & permission_bits;
-}
-
-/// A file system that lets nobody set a mode is found before the work.
-void AtomicFile::check_mode(int fd) const {
-  struct stat created {};
-  if (::fstat(fd, &created) != 0) throw system_error(name_, "examine", errno);
-  const uint32_t present = created.st_mode & permission_bits;
-  if (mode_of(created) != present && ::fchmod(fd, present) != 0)
-    throw system_error(name_, "set the mode", errno);
-}
-
 void AtomicFile::set_mode(Rights kept) const {
   struct stat created {};
   if (::fstat(file_.fd(), &created) != 0) throw system_error(name_, "examine", errno);
-  uint32_t mode = mode_of(created);
-  // Who was in the group is one of the others now, and may do no more than before.
-  if (kept == Rights::not_of_group) mode &= owner_bits | (mode >> 3 & 07);
+  uint32_t mode = mode_;
+  if (kept == Rights::not_of_group) mode = of_any_group(mode);
   if (kept == Rights::of_owner) mode &= owner_bits;
   if (mode != (created.st_mode & permission_bits) && ::fchmod(file_.fd(), mode) != 0)
     throw system_error(name_, "set the mode", errno);
@@ -218,33 +226,42 @@ void AtomicFile::check_name() const {
 }
 
 void AtomicFile::give_name() {
-  if (hidden_) return rename_to_target(*hidden_);
+  if (!is_anonymous_) return rename_to_target();
   const std::string self = path_of(file_.fd());
   if (::linkat(AT_FDCWD, self.c_str(), AT_FDCWD, target_.c_str(), AT_SYMLINK_FOLLOW) == 0) return;
   if (errno != EEXIST) throw system_error(name_, "give the file its name", errno);
   if (!options_.replace) throw appeared_meanwhile(name_);
   // linkat never replaces, rename does: so the file has a hidden name for the instant between the two.
-  TemporaryName hidden(temporary_path(directory_));
-  const int error = link_and_rename(self.c_str(), hidden.path().c_str(), target_.c_str());
+  int error = 0;
+  hidden_->step([&] {
+    error = link_and_rename(self.c_str(), hidden_->path().c_str(), target_.c_str());
+    return error != 0;
+  });
   if (error != 0) throw system_error(name_, "give the file its name", error);
-  hidden.keep();
 }
 
-void AtomicFile::rename_to_target(TemporaryName& hidden) {
-  const char* const from = hidden.path().c_str();
+void AtomicFile::rename_to_target() {
+  const char* const from = hidden_->path().c_str();
   const char* const to = target_.c_str();
-  int failed = ::renameat2(AT_FDCWD, from, AT_FDCWD, to, options_.replace ? 0u : RENAME_NOREPLACE);
-  if (failed && errno == EINVAL && !options_.replace) {
-    // A file system that cannot refuse to replace: a second link can, and the destructor removes the first
-    // name. Where there are no links, either, nothing can but a look.
-    if (::link(from, to) == 0) return;
-    const bool has_no_links = errno == EPERM || errno == EOPNOTSUPP || errno == ENOSYS;
-    if (has_no_links && ::access(to, F_OK) == 0) throw appeared_meanwhile(name_);
-    failed = has_no_links ? ::rename(from, to) : -1;
-  }
-  if (failed && errno == EEXIST) throw appeared_meanwhile(name_);
-  if (failed) throw system_error(name_, "give the file its name", errno);
-  hidden.keep();
+  int error = 0;
+  // Whether it stays hidden.
+  hidden_->step([&] {
+    const auto done = [&](int result) {
+      error = result != 0 ? errno : 0;
+      return result == 0;
+    };
+    if (done(::renameat2(AT_FDCWD, from, AT_FDCWD, to, options_.replace ? 0u : RENAME_NOREPLACE)))
+      return false;
+    if (error != EINVAL || options_.replace) return true;
+    // A file system that cannot refuse to replace: a second link can, and the first name is removed with the rest.
+    // Where there are no links, either, nothing can but a look.
+    if (done(::link(from, to)) || (error != EPERM && error != EOPNOTSUPP && error != ENOSYS)) return true;
+    if (::access(to, F_OK) != 0) return !done(::rename(from, to));
+    error = EEXIST;
+    return true;
+  });
+  if (error == EEXIST) throw appeared_meanwhile(name_);
+  if (error != 0) throw system_error(name_, "give the file its name", error);
 }
 
 }  // namespace sweepsort

@@ -15,7 +15,6 @@
 #include <sys/stat.h>
 
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <string>
 
@@ -27,12 +26,13 @@ struct FileOwner {
 };
 
 struct AtomicFileOptions {
-  bool replace = false;        // an existing target; else its appearance meanwhile is an Error
-  uint32_t mode = 0666;        // permission bits
-  bool mode_is_exact = false;  // else the umask applies
-  // Of the file that is replaced, whose access control list is kept, too, where the system lets us; empty:
-  // ours.
+  bool replace = false;  // an existing target; else its appearance meanwhile is an Error
+  uint32_t mode = 0666;  // permission bits
+  // Of the file that is replaced, whose access control list is kept, too, where the system lets us, and whose
+  // mode that is. Empty: ours, the umask applies.
   std::optional<FileOwner> owner = {};
+  // Of a new file: whose rights the mode's are; empty: whatever group the file gets.
+  std::optional<uint32_t> group = {};
   bool allow_anonymous = true;
 };
 
@@ -52,23 +52,23 @@ class AtomicFile : public Output {
   void settle() override;
 
  private:
-  FileDescriptor create_anonymous() const;
+  FileDescriptor create_anonymous();
   FileDescriptor create_hidden();
+  void decide_mode(int created);
   bool set_owner() const;
   bool copy_access_list() const;
-  uint32_t mode_of(const struct stat& created) const;
-  void check_mode(int fd) const;
   enum class Rights { all, not_of_group, of_owner };
   void set_mode(Rights kept) const;
-  void rename_to_target(TemporaryName& hidden);
+  void rename_to_target();
 
   std::string name_;
   std::string directory_;  // "." or "some/where"
   FileDescriptor open_directory_;
   std::string target_;
   AtomicFileOptions options_;
-  std::unique_ptr<TemporaryName>
-      hidden_;  // destroyed after the file is closed; empty while the file is anonymous
+  uint32_t mode_ = 0;                    // what it gets when it is complete; until then it is ours alone
+  std::optional<TemporaryName> hidden_;  // destroyed after the file is closed
+  bool is_anonymous_ = false;            // until it gets its name
   PositionedFile file_;
 };
 

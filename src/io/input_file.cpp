@@ -9,6 +9,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/xattr.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -88,11 +89,21 @@ InputFile::InputFile(const std::string& path) : path_(path) {
   }
   // The files of /proc say that they are empty, and are not.
   std::byte first{};
-  if (S_ISREG(status_.st_mode) && size_ == 0 && ::pread(file.get(), &first, 1, 0) == 1)
-    throw Error(name + ": has data, but does not tell its size",
-                fmt::format("pipe it in: cat {} | sweepsort ... -", path == "-" ? "FILE" : path));
+  if (S_ISREG(status_.st_mode) && size_ == 0) {
+    const int got = retried([&] { return static_cast<int>(::pread(file.get(), &first, 1, 0)); });
+    if (got < 0) throw system_error_at(name, "read", 0, errno);
+    if (got == 1)
+      throw Error(name + ": has data, but does not tell its size",
+                  fmt::format("pipe it in: cat {} | sweepsort ... -", path == "-" ? "FILE" : path));
+  }
   const bool direct = !is_stream_ && size_ >= least_direct_file;
   file_ = PositionedFile(std::move(file), name, direct ? Caching::ask : Caching::use);
+}
+
+FileAccess InputFile::access() const {
+  return {.mode = status_.st_mode & 0777,
+          .group = status_.st_gid,
+          .has_list = ::fgetxattr(file_.fd(), "system.posix_acl_access", nullptr, 0) > 0};
 }
 
 std::vector<std::byte> InputFile::read_prefix() const {

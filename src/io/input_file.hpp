@@ -27,6 +27,13 @@ struct FileIdentity {
   friend bool operator==(FileIdentity, FileIdentity) = default;
 };
 
+/// Who may do what with a file.
+struct FileAccess {
+  uint32_t mode = 0;  // permission bits
+  uint32_t group = 0;
+  bool has_list = false;  // an access control list: the mode does not say it all
+};
+
 /// What messages call it.
 inline constexpr std::string_view standard_input_name = "standard input";
 
@@ -45,7 +52,7 @@ class InputFile {
   uint64_t size() const { return size_; }
   FileIdentity identity() const { return FileIdentity::of(status_); }
   bool is_regular() const { return S_ISREG(status_.st_mode); }
-  uint32_t mode() const { return status_.st_mode; }
+  FileAccess access() const;
 
   /// Fills `to` from a position. Thread-safe. Not for streams.
   void read_at(uint64_t offset, std::span<std::byte> to) const { file_.read_at(offset, to); }

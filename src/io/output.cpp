@@ -69,7 +69,8 @@ void StreamOutput::reserve(uint64_t bytes) {
   struct stat status {};
   if (::fstat(file_.get(), &status) != 0 || (!S_ISREG(status.st_mode) && !S_ISBLK(status.st_mode))) return;
   const auto seek = [&](off_t offset, int from) { return ::lseek(file_.get(), offset, from); };
-  const off_t position = seek(0, SEEK_CUR);
+  const bool appends = (::fcntl(file_.get(), F_GETFL) & O_APPEND) != 0;
+  const off_t position = S_ISREG(status.st_mode) && appends ? status.st_size : seek(0, SEEK_CUR);
   if (position < 0) return;
   const auto refuse_beyond = [&](uint64_t end, int error) {
     if (static_cast<uint64_t>(position) + bytes > end)
@@ -174,18 +175,28 @@ std::optional<Destination> destination_of(const std::string& path) {
 void require_directory(const std::string& name, const std::string& target) {
   const std::string parent = parent_of(target);
   struct stat status {};
-  const bool is_there = ::stat(parent.c_str(), &status) == 0;
-  if (is_there && S_ISDIR(status.st_mode)) return;
-  if (is_there) throw Error(fmt::format("{}: {} is not a directory", name, parent));
+  if (::stat(parent.c_str(), &status) == 0) {
+    if (S_ISDIR(status.st_mode)) return;
+    throw Error(fmt::format("{}: {} is not a directory", name, parent));
+  }
+  if (errno != ENOENT && errno != ENOTDIR) throw system_error(name, "examine its directory", errno);
   throw Error(fmt::format("{}: the directory {} does not exist", name, parent), "make it first");
 }
 
 /// Who may read or write it could do that to all that goes into it.
 AtomicFileOptions mode_of_new(const OutputOptions& options) {
   AtomicFileOptions file{.replace = options.overwrite, .allow_anonymous = options.allow_anonymous};
-  if (options.input && options.input->is_regular()) file.mode = options.input->mode() & 0777;
-  for (const InputFile* other : options.others)
-    if (other->is_regular()) file.mode &= other->mode();
+  std::vector<const InputFile*> inputs = options.others;
+  if (options.input) inputs.push_back(options.input);
+  std::erase_if(inputs, [](const InputFile* input) { return !input->is_regular(); });
+  if (!inputs.empty()) file.mode = 0777;
+  for (const InputFile* input : inputs) {
+    const FileAccess access = input->access();
+    file.mode &= access.mode;
+    // In one file they cannot both have their rights.
+    if (access.has_list || (file.group && *file.group != access.group)) file.mode &= 0700;
+    file.group = access.group;
+  }
   return file;
 }
 
@@ -196,13 +207,13 @@ std::unique_ptr<Output> replace_regular(const std::string& name, const std::stri
     throw Error(name + ": exists already", "-f (--force) replaces it");
   // rename would replace a file that may not be written; nobody expects that.
   if (::access(target.c_str(), W_OK) != 0) {
-    if (errno != EACCES) throw system_error(name, "write", errno);
-    throw Error(name + ": is not writable: permission denied");
+    if (errno == EACCES) throw Error(name + ": is not writable: permission denied");
+    if (errno == EPERM) throw Error(name + ": may not be changed (chattr +i)", "name another file");
+    throw system_error(name, "write", errno);
   }
   return std::make_unique<AtomicFile>(name, target,
                                       AtomicFileOptions{.replace = true,
                                                         .mode = status.st_mode & 0777,
-                                                        .mode_is_exact = true,
                                                         .owner = FileOwner{status.st_uid, status.st_gid},
                                                         .allow_anonymous = options.allow_anonymous});
 }

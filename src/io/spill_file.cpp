@@ -18,8 +18,8 @@ FileDescriptor create_hidden(const std::string& directory) {
   int error = 0;
   FileDescriptor file;
   {
-    const TemporaryName name(temporary_path(directory));
-    file = open_new(name.path(), 0600);
+    TemporaryName name(directory);
+    file = name.open(0600);
     error = errno;
   }
   errno = error;  // what removing the name left there is not the reason

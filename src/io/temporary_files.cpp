@@ -6,34 +6,64 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <poll.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <array>
 #include <atomic>
 #include <cerrno>
 #include <climits>
+#include <csignal>
 #include <cstring>
 
 namespace sweepsort {
 namespace {
 
-enum class SlotState : int { free, filling, used };
-
-struct Slot {
-  std::atomic<SlotState> state = SlotState::free;
-  std::array<char, PATH_MAX> path{};
-};
-static_assert(std::atomic<SlotState>::is_always_lock_free, "a signal handler reads it");
+enum class SlotState : uint8_t { free, no_file, changing, file };
 
 // An output needs one, and only where it cannot be nameless; beyond this a program that sorts in many threads at
-// once gets an error. Slots that were never used are no memory.
-std::array<Slot, 1024> slots;
+// once gets an error. Names that were never used are no memory.
+constexpr size_t most_names = 1024;
+std::array<std::atomic<SlotState>, most_names> states;
+std::array<std::array<char, PATH_MAX>, most_names> paths;
+std::atomic<bool> is_ending = false;
+static_assert(decltype(states)::value_type::is_always_lock_free && decltype(is_ending)::is_always_lock_free,
+              "a signal handler reads them");
+
+/// All signals, in this thread.
+class SignalsBlocked {
+ public:
+  SignalsBlocked() {
+    sigset_t all;
+    sigfillset(&all);
+    ::pthread_sigmask(SIG_SETMASK, &all, &before_);
+  }
+  SignalsBlocked(const SignalsBlocked&) = delete;
+  SignalsBlocked& operator=(const SignalsBlocked&) = delete;
+  ~SignalsBlocked() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+
+ private:
+  sigset_t before_;
+};
+
+/// Where nobody can remove a name (chattr +a).
+bool keeps_all_names(const std::string& directory) {
+  struct statx folder {};
+  return ::statx(AT_FDCWD, directory.c_str(), 0, STATX_BASIC_STATS, &folder) == 0 &&
+         (folder.stx_attributes & STATX_ATTR_APPEND) != 0;
+}
 
 }  // namespace
 
+// A step says that it changes the name, then looks whether the process is ending; this says that it is, then looks
+// at the names. Whichever comes second (the order is sequentially consistent) sees the other.
 void remove_temporary_files() noexcept {
-  for (Slot& slot : slots)
-    if (slot.state.load(std::memory_order_acquire) == SlotState::used) ::unlink(slot.path.data());
+  is_ending = true;
+  for (size_t i = 0; i < most_names; ++i) {
+    while (states[i] == SlotState::changing) ::poll(nullptr, 0, 1);
+    if (states[i] == SlotState::file) ::unlink(paths[i].data());
+  }
 }
 
 FileDescriptor open_nameless(const std::string& directory, uint32_t mode) {
@@ -43,36 +73,45 @@ FileDescriptor open_nameless(const std::string& directory, uint32_t mode) {
   return file;
 }
 
-FileDescriptor open_new(const std::string& path, uint32_t mode) {
-  return FileDescriptor(::open(path.c_str(), O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, mode));
-}
-
-std::string temporary_path(const std::string& directory) {
-  return fmt::format("{}/.sweepsort.{:016x}.tmp", directory, random_secret());
-}
-
-TemporaryName::TemporaryName(const std::string& path) : path_(path), slot_(-1) {
-  if (path.size() >= PATH_MAX) throw Error(path + ": the name is too long");
-  for (size_t i = 0; i < slots.size(); ++i) {
+TemporaryName::TemporaryName(const std::string& directory)
+    : path_(fmt::format("{}/.sweepsort.{:016x}.tmp", directory, random_secret())), slot_(0) {
+  if (path_.size() >= PATH_MAX) throw Error(path_ + ": the name is too long");
+  for (; slot_ < most_names; ++slot_) {
     SlotState expected = SlotState::free;
-    if (!slots[i].state.compare_exchange_strong(expected, SlotState::filling)) continue;
-    std::memcpy(slots[i].path.data(), path.c_str(), path.size() + 1);
-    slots[i].state.store(SlotState::used, std::memory_order_release);
-    slot_ = static_cast<int>(i);
+    if (!states[slot_].compare_exchange_strong(expected, SlotState::no_file)) continue;
+    std::memcpy(paths[slot_].data(), path_.c_str(), path_.size() + 1);
     return;
   }
-  throw Error(path + ": too many temporary files at once");
+  throw Error(path_ + ": too many temporary files at once");
 }
 
-void TemporaryName::keep() noexcept {
-  if (slot_ >= 0) slots[static_cast<size_t>(slot_)].state.store(SlotState::free, std::memory_order_release);
-  slot_ = -1;
+void TemporaryName::step(const std::function<bool()>& change) {
+  const SignalsBlocked blocked;
+  std::atomic<SlotState>& state = states[slot_];
+  const SlotState before = state.exchange(SlotState::changing);
+  if (is_ending) {
+    state = before;
+    for (;;) ::pause();
+  }
+  state = change() ? SlotState::file : SlotState::no_file;
+}
+
+FileDescriptor TemporaryName::open(uint32_t mode) {
+  FileDescriptor file;
+  int error = EPERM;
+  if (keeps_all_names(path_.substr(0, path_.rfind('/')))) return errno = error, FileDescriptor();
+  step([&] {
+    file = FileDescriptor(::open(path_.c_str(), O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, mode));
+    error = errno;
+    return static_cast<bool>(file);
+  });
+  errno = error;
+  return file;
 }
 
 TemporaryName::~TemporaryName() {
-  if (slot_ < 0) return;
-  ::unlink(path_.c_str());
-  keep();
+  if (states[slot_] == SlotState::file) ::unlink(path_.c_str());
+  states[slot_] = SlotState::free;
 }
 
 }  // namespace sweepsort

@@ -2,45 +2,48 @@
 //
 // Most temporary files have no name at all (O_TMPFILE). Where a file system has no such thing, and for the
 // instant between giving a finished file a hidden name and renaming it, the name stands in a fixed table that
-// a signal handler can read.
+// a signal handler can read. The handler may run in any thread, so each change of such a name is one step to it.
 #pragma once
 
 #include "io/file_descriptor.hpp"
 
 #include <cstdint>
+#include <functional>
 #include <string>
 
 namespace sweepsort {
 
-/// Unlinks every registered file. Async-signal-safe: meant for the handler of signals that end the process.
+/// Unlinks every file that stands in the table, once the steps under way have ended; from then on no step
+/// begins. Async-signal-safe: meant for the handler of signals that end the process.
 void remove_temporary_files() noexcept;
 
 /// A new file without a name in that directory, for reading and writing (O_TMPFILE). Empty and errno if it
 /// cannot be had: EOPNOTSUPP where the file system or the kernel has no such files.
 FileDescriptor open_nameless(const std::string& directory, uint32_t mode);
-/// The same of this name, which nothing else may have: EEXIST.
-FileDescriptor open_new(const std::string& path, uint32_t mode);
 
-/// A name in that directory that nobody else has.
-std::string temporary_path(const std::string& directory);
-
-/// Registers a name for as long as it lives; the destructor unlinks the file unless `keep()` was called.
+/// A name in a directory that nobody else has, and the file of that name, if there is one: the destructor
+/// unlinks it.
 class TemporaryName {
  public:
-  /// Register first, create the file after: a signal in between then finds nothing to unlink, not a file
-  /// unknown to it.
-  explicit TemporaryName(const std::string& path);
+  /// There is no file yet. Throws Error: the name is too long, or there are too many.
+  explicit TemporaryName(const std::string& directory);
   TemporaryName(const TemporaryName&) = delete;
   TemporaryName& operator=(const TemporaryName&) = delete;
   ~TemporaryName();
 
   const std::string& path() const { return path_; }
-  /// The file is somebody's now (it was renamed): forget it.
-  void keep() noexcept;
+
+  /// Calls `change`, which makes, renames or unlinks the file and returns whether one stands there now. All
+  /// signals are blocked meanwhile. After remove_temporary_files() the caller stands still instead, until the
+  /// process is gone.
+  void step(const std::function<bool()>& change);
+
+  /// A new file of this name, for reading and writing. Empty and errno if it cannot be had.
+  FileDescriptor open(uint32_t mode);
 
  private:
   std::string path_;
-  int slot_;
+  size_t slot_;
 };
 
 }  // namespace sweepsort

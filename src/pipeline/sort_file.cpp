@@ -138,12 +138,14 @@ class SortFileRun {
   std::vector<std::string> temporary_directories(const std::string& output) const {
     const auto& asked = options_.memory.temporary_directories;
     for (const std::string& directory : asked) {
-      std::error_code unknown;
-      if (!std::filesystem::exists(directory, unknown))
+      std::error_code error;
+      const std::filesystem::file_status status = std::filesystem::status(directory, error);
+      if (status.type() == std::filesystem::file_type::not_found)
         throw Error(
             fmt::format("-T {}: no such directory", directory),
             directory.find(':') == std::string::npos ? "make it first" : "-T once more names another");
-      if (!std::filesystem::is_directory(directory, unknown))
+      if (error) throw Error(fmt::format("-T {}: {}", directory, error.message()), "name another directory");
+      if (!std::filesystem::is_directory(status))
         throw Error(fmt::format("-T {}: is not a directory", directory), "name one, for example -T /var/tmp");
     }
     if (!asked.empty()) return asked;

@@ -119,13 +119,13 @@ void write_error(std::string_view) noexcept {}
 
 std::string printable(std::string_view text) { return std::string(text); }
 
-void say(std::string_view, std::string_view message) {
+void say(std::string_view, std::string_view message) noexcept {
   check_caught();
   require(!message.empty(), "a message says something");
   ++messages;
 }
 
-void say_hint(std::string_view hint) { require(!hint.empty(), "a hint says something"); }
+void say_hint(std::string_view hint) noexcept { require(!hint.empty(), "a hint says something"); }
 
 void answer(std::string_view text) {
   require(!text.empty() && text.back() == '\n', "an answer is whole lines");
