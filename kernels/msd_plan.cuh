@@ -147,6 +147,7 @@ struct MsdPlan {
   uint32_t maybe_few;        // the sample held few distinct values
   uint32_t has_many_values;  // the keys have more than most_listed_values
   uint32_t guess_failed;     // the keys are not in the order of guess()
+  uint32_t has_ties;         // pairs that fall have some, which stay in their order
   uint32_t has_beyond;       // keys that were counted are beyond the map's range
   uint32_t has_narrow;       // pairs: some parents' keys are left as NarrowKey
   uint32_t is_unfit;         // no road here leads anywhere, says the sample: what most launches ask first

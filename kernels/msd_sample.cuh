@@ -85,6 +85,7 @@ struct Task {
   uint32_t most_keys;         // of a bucket that any kernel finishes
   uint32_t keys_a_value;      // of even keys, at most
   uint32_t with_values;
+  uint32_t minds_ties;       // pairs of one key cannot be reversed (rearrange.cuh)
   uint32_t checks_order;     // whether keys that seem to be in order are checked before the survey
   uint32_t has_fine_pieces;  // a map, if it has any
   uint32_t asks_for_clumps;
@@ -121,7 +122,7 @@ struct HalfPlace {
 /// What a sample says of the keys' order: its two neighbours, and the right one and the next sample.
 template <class Bits>
 struct SampledOrder {
-  bool rises;  // where a stable sort must not reverse, equal neighbours are a rise
+  bool rises;  // where ties cannot be reversed, they are a rise
   bool falls;
 
   __device__ __forceinline__ SampledOrder(const Task<Bits>& task, const Neighbours<Bits>& mine, Bits next) {
@@ -129,7 +130,7 @@ struct SampledOrder {
     const Bits right = task.map.to_ordered(mine.right);
     const Bits after = task.map.to_ordered(next);
     const bool are_apart = task.count / 2 >= samples;  // samples of a short array may be the same
-    rises = left < right || (are_apart && right < after) || (task.with_values != 0 && left == right);
+    rises = left < right || (are_apart && right < after) || (task.minds_ties != 0 && left == right);
     falls = left > right || (are_apart && right > after);
   }
 };

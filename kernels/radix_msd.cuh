@@ -341,6 +341,7 @@ class MsdRun {
                           .most_keys = counts_larger_ ? most_counted_keys : Large::most_keys,
                           .keys_a_value = counts_dense_ ? counted_keys_a_value : sorted_keys_a_value,
                           .with_values = with_values,
+                          .minds_ties = with_values && arrays_.keys_in == arrays_.keys_out,
                           .checks_order = settings_.digest == nullptr,
                           .has_fine_pieces = !with_values && count >= Policy::fine_from,
                           .asks_for_clumps = count >= Policy::clumps_from && count < clumps_below,

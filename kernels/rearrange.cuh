@@ -59,10 +59,21 @@ __global__ __launch_bounds__(threads) void copy_back_kernel(const T* scratch, T*
   if (plan->copy_back) copy(scratch, out, count);
 }
 
-/// What two neighbours say of a guess.
-template <class Bits>
-__device__ __forceinline__ bool contradicts(Guess guess, bool is_stable, Bits left, Bits right) {
-  return guess == Guess::ascending ? left > right : left < right || (is_stable && left == right);
+/// Records of one key, whose neighbours lie between others of it: where each goes, a thread finds by a walk to
+/// both ends. So there must not be many.
+inline constexpr uint32_t many_ties = 32;
+
+/// As reverse(), for the values of pairs some of which have equal keys: they stay in their order. Not in place.
+template <class Bits, class T>
+__device__ void reverse_stably(const Bits* keys, const T* from, T* to, uint64_t count) {
+  for (uint64_t i = first_index(); i < count; i += grid_threads()) {
+    const Bits key = keys[i];
+    uint64_t before = 0;
+    while (before < i && keys[i - before - 1] == key) ++before;
+    uint64_t last = i;
+    while (last + 1 < count && keys[last + 1] == key) ++last;
+    to[count - 1 - last + before] = from[i];
+  }
 }
 
 /// Moves keys where a guess sends them, and sees whether it is right; `in_flight_` loads of 16 bytes a
@@ -88,7 +99,7 @@ class GuessCheck {
         count_(count),
         map_(map),
         guess_(plan.guess()),
-        is_stable_(plan.with_values != 0) {}
+        minds_ties_(plan.with_values != 0 && plan.guess() == Guess::descending) {}
 
   /// Whether a row has all its keys, and one behind them.
   __device__ __forceinline__ bool is_whole(uint64_t row) const { return row + row_keys < count_; }
@@ -101,8 +112,11 @@ class GuessCheck {
     if (is_last_lane()) keys.behind = own[((in_flight - 1) * warp_threads + 1) * width];
   }
 
-  /// True if two neighbours contradict the guess.
-  __device__ __forceinline__ bool move(uint64_t row, const Row& keys) const {
+  /// Whether any keys, so far, are of pairs that fall and have equal neighbours.
+  __device__ __forceinline__ bool has_ties() const { return has_ties_; }
+
+  /// True if keys contradict the guess.
+  __device__ __forceinline__ bool move(uint64_t row, const Row& keys) {
     Bits first[in_flight + 1];  // of each vector, and behind the last lane's last one
 #pragma unroll
     for (uint32_t u = 0; u < in_flight; ++u) first[u] = map_.to_ordered(keys.vectors[u].keys[0]);
@@ -115,31 +129,43 @@ class GuessCheck {
 #pragma unroll
       for (uint32_t k = 1; k < width; ++k) {
         const Bits right = map_.to_ordered(vector.keys[k]);
-        is_wrong |= contradicts(guess_, is_stable_, left, right);
+        is_wrong |= contradict(left, right);
         left = right;
       }
       // The key behind a vector is the next lane's first, and behind the last lane's the next vectors' first.
       const Bits from_next_lane = shuffle_down(first[u], 1);
       const Bits from_next_vectors = u + 1 < in_flight ? shuffle_from(first[u + 1], 0) : first[in_flight];
-      is_wrong |= contradicts(guess_, is_stable_, left, is_last_lane() ? from_next_vectors : from_next_lane);
+      is_wrong |= contradict(left, is_last_lane() ? from_next_vectors : from_next_lane);
+      if (minds_ties_) {
+        constexpr uint32_t lanes = many_ties / width;
+        const Bits further = shuffle_down(first[u], lanes);
+        is_wrong |= ptx::lane_id() < warp_threads - lanes && first[u] == further;
+      }
       if (in_ != out_) store(row + own_place(u), vector);
     }
     return is_wrong;
   }
 
   /// The same for the last row, which is not whole.
-  __device__ __forceinline__ bool move_last(uint64_t row) const {
+  __device__ __forceinline__ bool move_last(uint64_t row) {
     bool is_wrong = false;
     for (uint64_t i = row + threadIdx.x; i < count_; i += threads) {
       const Bits key = in_[i];
-      if (i + 1 < count_)
-        is_wrong |= contradicts(guess_, is_stable_, map_.to_ordered(key), map_.to_ordered(in_[i + 1]));
+      if (i + 1 < count_) is_wrong |= contradict(map_.to_ordered(key), map_.to_ordered(in_[i + 1]));
+      if (minds_ties_ && i + many_ties < count_) is_wrong |= key == in_[i + many_ties];
       if (in_ != out_) out_[guess_ == Guess::ascending ? i : count_ - 1 - i] = key;
     }
     return is_wrong;
   }
 
  private:
+  /// What two neighbours say of the guess.
+  __device__ __forceinline__ bool contradict(Bits left, Bits right) {
+    if (guess_ == Guess::ascending) return left > right;
+    const bool is_tie = minds_ties_ && left == right;
+    has_ties_ |= is_tie;
+    return left < right || (is_tie && in_ == out_);
+  }
   __device__ __forceinline__ static uint4 load(const uint4* from) {
     return streams ? ptx::load_streaming(from) : *from;
   }
@@ -177,7 +203,8 @@ class GuessCheck {
   uint64_t count_;
   const KeyMap<Bits>& map_;
   Guess guess_;
-  bool is_stable_;
+  bool minds_ties_;
+  bool has_ties_ = false;
 };
 
 struct CheckShared {
@@ -195,7 +222,7 @@ __global__ __launch_bounds__(threads, sizeof(Bits) == 8 ? 2 : 4) void check_gues
   ptx::wait_for_previous_launch();
   if (plan->guess() == Guess::unordered) return;
   auto& next_row = shared_memory<CheckShared>().next_row;
-  const GuessCheck<Bits, in_flight, streams> check(in, out, count, map, *plan);
+  GuessCheck<Bits, in_flight, streams> check(in, out, count, map, *plan);
   const DeviceAtomic<uint32_t> failed(plan->guess_failed);
   uint64_t row = uint64_t{blockIdx.x} * check.row_keys;
   bool is_wrong = false;
@@ -210,15 +237,19 @@ __global__ __launch_bounds__(threads, sizeof(Bits) == 8 ? 2 : 4) void check_gues
   }
   if (!is_wrong && !check.is_whole(row) && row < count) is_wrong = check.move_last(row);
   if (__any_sync(full_warp, is_wrong) && ptx::lane_id() == 0) failed.store(1, cuda::memory_order_relaxed);
+  if (__any_sync(full_warp, check.has_ties()) && ptx::lane_id() == 0)
+    DeviceAtomic<uint32_t>(plan->has_ties).store(1, cuda::memory_order_relaxed);
 }
 
-/// After the check: the values, and keys that are reversed where they stand.
+/// After the check: the values, and keys that are reversed where they stand. `keys`: as the check read them.
 template <class Bits, class T>
-__global__ __launch_bounds__(threads) void follow_guess_kernel(const T* in, T* out, uint64_t count,
-                                                               const MsdPlan<Bits>* plan) {
+__global__ __launch_bounds__(threads) void follow_guess_kernel(const Bits* keys, const T* in, T* out,
+                                                               uint64_t count, const MsdPlan<Bits>* plan) {
   ptx::wait_for_previous_launch();
   if (!plan->is_in_order()) return;
-  if (plan->guess() == Guess::descending)
+  if (plan->has_ties)
+    reverse_stably(keys, in, out, count);
+  else if (plan->guess() == Guess::descending)
     reverse(in, out, count);
   else if (in != out)
     copy(in, out, count);
@@ -259,12 +290,12 @@ void rearrange_as_guessed(const Bits* keys_in, Bits* keys_out, const Value* valu
     check_guess(check_guess_kernel<Bits, 4, true>);
   const auto follow_keys = follow_guess_kernel<Bits, Bits>;
   if (keys_in == keys_out)
-    launch_chained(follow_keys, {blocks_for(follow_keys, count), threads}, stream, keys_in, keys_out, count,
-                   plan);
+    launch_chained(follow_keys, {blocks_for(follow_keys, count), threads}, stream, keys_in, keys_in, keys_out,
+                   count, plan);
   if constexpr (value_bytes<Value> != 0) {
     const auto follow_values = follow_guess_kernel<Bits, Value>;
-    launch_chained(follow_values, {blocks_for(follow_values, count), threads}, stream, values_in, values_out,
-                   count, plan);
+    launch_chained(follow_values, {blocks_for(follow_values, count), threads}, stream, keys_in, values_in,
+                   values_out, count, plan);
   }
 }
 

@@ -210,6 +210,40 @@ TEST_CASE("each kind of keys takes the road that is meant for it", "[device]") {
   CHECK((given_up.falls_back && !given_up.is_pieced));
 }
 
+TEMPLATE_TEST_CASE("pairs that fall are reversed, and few of one key stay in their order", "[device]",
+                   uint32_t, double) {
+  using Bits = BitsOf<TestType>;
+  const uint64_t count = on_gpu ? 300'003 : 9'001;
+  // Runs of up to `most` pairs of one key; one of `longest`, at a place where a warp's keys begin or where they end.
+  const auto plan_of = [&](uint64_t most, uint64_t longest, bool in_place) {
+    std::mt19937_64 random(test_seed());
+    std::vector<TestType> keys;
+    const uint64_t long_run = (count / 2 + random() % 128) / 128 * 128 + random() % 128;
+    while (keys.size() < count) {
+      const auto key = static_cast<TestType>(count - keys.size());
+      const bool is_long = keys.size() >= long_run && keys.size() < long_run + longest;
+      keys.insert(keys.end(), is_long ? longest : 1 + random() % most, key);
+    }
+    keys.resize(count);
+    return msd_sort<TestType, uint32_t>(keys, {.in_place = in_place});
+  };
+  const auto is_reversed = [](const MsdPlan<Bits>& plan) {
+    return plan.is_in_order() && plan.guess() == Guess::descending;
+  };
+  CHECK(is_reversed(plan_of(1, 1, false)));
+  CHECK(is_reversed(plan_of(1, 1, true)));
+  CHECK(is_reversed(plan_of(1, 2, false)));
+  CHECK(is_reversed(plan_of(4, 32, false)));
+  CHECK_FALSE(plan_of(4, 80, false).is_in_order());
+  CHECK_FALSE(plan_of(1, 2, true).is_in_order());
+  // At the end of the array.
+  std::vector<TestType> keys(count);
+  for (uint64_t i = 0; i < count; ++i) keys[i] = static_cast<TestType>(count - std::min(i, count - 20));
+  CHECK(is_reversed(msd_sort<TestType, uint32_t>(keys, {})));
+  for (uint64_t i = 0; i < count; ++i) keys[i] = static_cast<TestType>(count - std::min(i, count - 700));
+  CHECK_FALSE(msd_sort<TestType, uint32_t>(keys, {}).is_in_order());
+}
+
 TEMPLATE_TEST_CASE("buckets follow an uneven distribution by fine pieces, too", "[device]", float, uint64_t) {
   const std::vector<TestType> keys = make_keys<TestType>("gaussian", on_gpu ? 33'333 : 9'001, test_seed());
   const auto plan = msd_sort<TestType, NoValue, FineMsd>(keys, {});
