@@ -180,14 +180,17 @@ struct PiecedBuckets {
   __device__ __forceinline__ uint32_t operator()(Bits ordered) const { return of_word(map.word_of(ordered)); }
 };
 
-/// Those of the map, and one for a value that stands apart: keys above it are two buckets further up.
+/// Those of the map, and a parent, which is `children` buckets, for a value that stands apart: its keys are in the
+/// first of them, those above it behind the last.
 template <class Bits>
 struct BucketsBeside {
   PiecedBuckets<Bits> pieced;
   Bits value;
+  uint32_t up;  // from the bucket that the map has for the value to that parent
+  uint32_t children;
 
   __device__ __forceinline__ uint32_t operator()(Bits ordered) const {
-    return pieced(ordered) + (ordered > value) + (ordered >= value);
+    return pieced(ordered) + (ordered >= value ? up : 0) + (ordered > value ? children : 0);
   }
 };
 

@@ -129,8 +129,9 @@ struct MsdPlan {
   Bits top;
   uint32_t frequent;  // values that are counted and taken out; the sample's, later those that were met
   uint32_t zero_is_frequent;  // a key of zeros, as the caller has it, is one of them
-  uint32_t has_apart;         // pairs: a value so frequent that it has a bucket of its own; `is_pieced`
-  uint32_t bucket_apart;      // which is not sorted
+  uint32_t has_apart;         // pairs: a value so frequent that it has a parent of its own; `is_pieced`
+  uint32_t bucket_apart;      // the first bucket of that, which has all its keys and is not sorted
+  uint32_t apart_up;          // how far it is above the one that the map has for the value
   Bits apart;                 // the value, in order
   Bits most;                  // of all keys, if their values are counted
   Bits least_inverted;        // ~least: zero before the first key, like all of a plan
@@ -178,9 +179,15 @@ struct MsdPlan {
     return {real_map, copy, piece_bits};
   }
   __device__ __forceinline__ BucketsBeside<Bits> buckets_beside(const MapPiece* copy) const {
-    return {pieced_buckets(copy), apart};
+    return {pieced_buckets(copy), apart, apart_up, children()};
   }
 
+  /// Buckets of a parent.
+  SWEEPSORT_HOST_DEVICE uint32_t children() const { return 1u << (bucket_bits - msd_digit_bits); }
+  /// Whose bucket's keys a bucket has.
+  SWEEPSORT_HOST_DEVICE uint32_t bucket_of_map(uint32_t bucket) const {
+    return has_apart && bucket > bucket_apart ? bucket - apart_up - children() : bucket;
+  }
   /// What the sample says of the keys' order.
   SWEEPSORT_HOST_DEVICE Guess guess() const {
     return !checks_order   ? Guess::unordered
@@ -473,7 +480,7 @@ __global__ __launch_bounds__(decide_threads) void decide_kernel(const __grid_con
               .is_narrow = 0,
               .parts = BucketParts::not_known()};
   } else if (is_wanted && !is_too_large) {
-    const uint32_t of_map = plan->has_apart && bucket > plan->bucket_apart ? bucket - 2 : bucket;
+    const uint32_t of_map = plan->bucket_of_map(bucket);
     const bool divides_values = plan->divides_values();
     auto interval = divides_values    ? (was_dealt ? interval_of(plan->real, bucket)
                                                    : interval_of(plan->real_pieces(plan->pieces), bucket))

@@ -389,9 +389,12 @@ class Survey {
   __device__ __forceinline__ bool divide(uint64_t keys) {
     clear(shared_.in_bucket, bucket_counters);
     clear(shared_.in_group, groups);
+    // A value apart leaves up to two parents without keys of the map.
+    constexpr uint32_t parents_with_apart = msd_digits - 2;
     uint32_t bucket_bits =
-        msd_bucket_bits(keys + (has_apart_ ? 2 * task_.bucket_keys : 0), task_.bucket_keys);
-    const uint32_t buckets = (1u << bucket_bits) - (has_apart_ ? 2 : 0);  // of the map
+        msd_bucket_bits(has_apart_ ? keys * msd_digits / parents_with_apart : keys, task_.bucket_keys);
+    const uint32_t children = 1u << (bucket_bits - msd_digit_bits);
+    const uint32_t buckets = children * (has_apart_ ? parents_with_apart : msd_digits);  // of the map
     BucketMap<Bits> map = guess_map(least_, most_, buckets, !task_.with_values, may_fill());
     const bool is_exact = !task_.with_values && map.is_exact(msd_most_buckets);
     if (is_exact) bucket_bits = 2 * msd_digit_bits;
@@ -431,7 +434,11 @@ class Survey {
     if (is_pieced) with_map([&](const auto& any) { return make_pieces(any, buckets, follows_sample); });
     if (threadIdx.x == 0) {
       const PiecedBuckets<Bits> pieced{map, shared_.pieces, piece_bits()};
-      plan_.bucket_apart = has_apart_ ? pieced(apart_) + 1 : 0;
+      if (has_apart_) {
+        const uint32_t of_map = pieced(apart_);
+        plan_.bucket_apart = (of_map / children + 1) * children;
+        plan_.apart_up = plan_.bucket_apart - of_map;
+      }
       plan_.bucket_bits = bucket_bits;
       plan_.is_pieced = is_pieced;
       plan_.has_real_pieces = has_real_pieces_;

@@ -192,8 +192,9 @@ class Partition {
   static constexpr uint32_t sector = LevelWays::sector;
   static constexpr uint32_t keys_a_thread = Policy::keys_a_thread;
   static constexpr uint32_t batch = Policy::batch;
-  /// One value's records are so many that a warp's lanes would queue up for the counter of its digit.
-  static constexpr bool has_apart = std::is_same_v<Buckets, BucketsBeside<Bits>>;
+  /// One value's records are so many that a warp's lanes would queue up for the counter of its digit, which are all
+  /// of its parent's: the second level has no job for them.
+  static constexpr bool has_apart = level_number == 0 && std::is_same_v<Buckets, BucketsBeside<Bits>>;
   static constexpr bool is_split = std::is_same_v<Buckets, SplitDigits<Bits>>;
   static_assert(keys_a_thread % batch == 0);
 
@@ -206,10 +207,11 @@ class Partition {
     jobs_ =
         level_number == 0 ? static_cast<uint32_t>(ceil_divide(level.count, level.span)) : level.plan->jobs;
     // From the first level on the arrays hold ordered bits, until the buckets are sorted. (The second level
-    // writes the keys of buckets that nobody sorts as the caller has them: of a value apart, and between
-    // splitters of one value.)
+    // writes the keys of buckets that nobody sorts, those between splitters that have one value, as the caller
+    // has them.)
     maps_at_load_ = level_number == 0 && !level.map.is_identity();
     maps_back_ = is_split && level_number == 1 && !level.map.is_identity();
+    if constexpr (has_apart) digit_apart_ = level.plan->bucket_apart >> shift_;
     if (threadIdx.x == 0) {
       shared.keys_in = level.keys.source(level_number, *level.plan);
       shared.keys_out = reinterpret_cast<Stored*>(level.keys.destination(level_number, *level.plan));
@@ -221,10 +223,6 @@ class Partition {
     do {
       if (!draw_job()) return false;
     } while (with_values && level_number == 1 && (level_.plan->is_narrow[job_.parent] != 0) != leaves_narrow);
-    if constexpr (has_apart) {
-      const uint32_t child = level_.plan->bucket_apart >> shift_;
-      digit_apart_ = child / digits_ == job_.parent ? child % digits_ : msd_digits;
-    }
     if constexpr (is_split) splitters().plant(level_.splitters + ((job_.parent * digits_) << shift_), shift_);
     return true;
   }
@@ -440,15 +438,16 @@ class Partition {
   template <bool full>
   __device__ __forceinline__ void rank_in_warp(uint32_t size, Packed16<keys_a_thread>& ranks) {
     WarpRanker<> ranker(shared_.warp_counts[threadIdx.x / warp_threads]);
-    if constexpr (has_apart) {
-      if (digit_apart_ != msd_digits) {
-        const HotDigits hot{.share_is_high = 1, .digits = {digit_apart_, digit_apart_}};
+    HotDigits hot{};
+    if constexpr (has_apart) hot = {.share_is_high = 1, .digits = {digit_apart_, digit_apart_}};
+    // Between splitters, a frequent value fills most of its parent.
+    if constexpr (is_split && level_number == 1) hot = find_run(digit_of(0), full || own_index(0) < size);
+    if (hot.share_is_high) {
 #pragma unroll
-        for (uint32_t i = 0; i < keys_a_thread; ++i)
-          ranks.set(i, ranker.rank_hot(hot, digit_of(i), full || own_index(i) < size));
-        ranker.settle(hot);
-        return;
-      }
+      for (uint32_t i = 0; i < keys_a_thread; ++i)
+        ranks.set(i, ranker.rank_hot(hot, digit_of(i), full || own_index(i) < size));
+      ranker.settle(hot);
+      return;
     }
 #pragma unroll
     for (uint32_t i = 0; i < keys_a_thread; ++i)
@@ -492,8 +491,6 @@ class Partition {
   }
 
   __device__ __forceinline__ void put(uint32_t digit, uint32_t taken, Bits key, const Value& value) {
-    if constexpr (has_apart)
-      if (level_number == 1 && digit == digit_apart_) key = level_.map.from_ordered(key);
     if constexpr (is_split && level_number == 1)
       if (maps_back_ && level_.has_one_value[job_.parent * digits_ + digit] != 0)
         key = level_.map.from_ordered(key);
@@ -567,7 +564,7 @@ class Partition {
   uint32_t jobs_;
   bool maps_at_load_;
   bool maps_back_;        // between splitters, second level: keys of buckets that nobody sorts are mapped
-  uint32_t digit_apart_;  // of the value apart; msd_digits: the job has none of its records
+  uint32_t digit_apart_;  // of the value apart
   Bits keys_[keys_a_thread] = {};
   Value values_[with_values ? keys_a_thread : 1];
   Packed16<is_split ? keys_a_thread : 0> split_;  // digits
@@ -581,6 +578,34 @@ __device__ __forceinline__ void partition(Shared<Bits, Value, Policy, level_numb
     partition.load_first_tile();
     partition.set_up_bins();
     partition.run();
+  }
+}
+
+/// Second level: the records of the value that stands apart are in order, and go to where they belong.
+template <class Bits, class Value>
+__device__ __forceinline__ void move_apart(const Level<Bits, Value>& level) {
+  const MsdPlan<Bits>& plan = *level.plan;
+  const uint64_t first = level.offsets[plan.bucket_apart];
+  const uint64_t end = level.offsets[plan.bucket_apart + 1];
+  const auto records = records_of<Bits, Value>(level.keys.source(1, plan));
+  const PairColumns<Bits, Value> to{level.keys.destination(1, plan), level.values_out};
+  const Bits raw = level.map.from_ordered(plan.apart);
+  constexpr uint32_t in_flight = 128 / PairRecord<Bits, Value>::bytes;
+  const uint64_t step = uint64_t{gridDim.x} * blockDim.x;
+  uint64_t row = first / warp_threads * warp_threads + uint64_t{blockIdx.x} * blockDim.x + threadIdx.x;
+  for (; row < end; row += step * in_flight) {
+    Value value[in_flight];
+#pragma unroll
+    for (uint32_t u = 0; u < in_flight; ++u) {
+      const uint64_t i = row + u * step;
+      Bits key;
+      if (i >= first && i < end) records.template load<true>(i, key, value[u]);
+    }
+#pragma unroll
+    for (uint32_t u = 0; u < in_flight; ++u) {
+      const uint64_t i = row + u * step;
+      if (i >= first && i < end) to.store(i, raw, value[u]);
+    }
   }
 }
 
@@ -603,7 +628,10 @@ __global__ __launch_bounds__(Policy::threads, Policy::blocks_a_multiprocessor) v
     for (uint32_t p = threadIdx.x; p < 1u << level.plan->piece_bits; p += Policy::threads)
       shared.pieces[p] = level.plan->pieces[p];  // take_job() synchronises
     if constexpr (value_bytes<Value> != 0 && may_stand_apart<Bits>)
-      if (level.plan->has_apart) return partition(shared, level, level.plan->buckets_beside(shared.pieces));
+      if (level.plan->has_apart) {
+        if constexpr (level_number == 1 && sizeof(Stored) == sizeof(Bits)) move_apart(level);
+        return partition(shared, level, level.plan->buckets_beside(shared.pieces));
+      }
     if constexpr (of_floats)
       if (level.plan->has_real_pieces)
         return partition(shared, level, level.plan->real_pieces(shared.pieces));
@@ -632,7 +660,9 @@ __device__ __forceinline__ uint32_t make_jobs(CountShared<Bits>& shared, const u
   const uint32_t children_bits = plan.bucket_bits - msd_digit_bits;
   const auto first_of = [&](uint32_t p) { return p < msd_digits ? offsets[p << children_bits] : plan.keys; };
   const uint64_t first = first_of(parent);
-  const uint64_t keys = first_of(parent + 1) - first;
+  // What stands apart in a parent of its own needs no partition.
+  const bool is_apart = plan.has_apart && parent == plan.bucket_apart >> children_bits;
+  const uint64_t keys = is_apart ? 0 : first_of(parent + 1) - first;
   const uint64_t mine = ceil_divide(keys, job_keys);
   uint64_t total = 0;
   const uint32_t row =
@@ -696,7 +726,6 @@ __global__ __launch_bounds__(count_threads) void count_jobs_kernel(KeyArrays<Bit
     }
     for (uint32_t d = ptx::lane_id(); d < msd_digits; d += warp_threads) shared.counts[warp][d] = 0;
     __syncwarp();
-    uint32_t apart = 0;
     constexpr uint32_t in_flight = 8;
     for (uint64_t row = 0; row < job.count; row += uint64_t{count_threads} * in_flight) {
       Bits key[in_flight];
@@ -709,16 +738,18 @@ __global__ __launch_bounds__(count_threads) void count_jobs_kernel(KeyArrays<Bit
       if (is_split) tree.find(key, split);
 #pragma unroll
       for (uint32_t u = 0; u < in_flight; ++u) {
-        if (row + u * count_threads + threadIdx.x >= job.count) break;
-        if (has_apart && key[u] == beside.value)
-          ++apart;
-        else
-          atomicAdd(&shared.counts[warp][is_split ? split[u] : digit_of(key[u])], 1u);
+        const bool is_present = row + u * count_threads + threadIdx.x < job.count;
+        const uint32_t digit = is_split ? split[u] : is_present ? digit_of(key[u]) : 0;
+        // Between splitters, a frequent value fills most of its parent: its lanes would queue up.
+        uint32_t times = is_present;
+        if (is_split) {
+          const bool is_first = digit == shuffle_from(digit, 0);
+          const uint32_t peers = __ballot_sync(full_warp, is_present && is_first);
+          if (is_first) times = ptx::lane_id() == 0 ? static_cast<uint32_t>(__popc(peers)) : 0;
+        }
+        if (times != 0) atomicAdd(&shared.counts[warp][digit], times);
       }
     }
-    apart = ptx::warp_sum(apart);
-    if (apart != 0 && ptx::lane_id() == 0)
-      atomicAdd(&shared.counts[warp][plan->bucket_apart & (digits - 1)], apart);
     __syncthreads();
     if (threadIdx.x < digits) {
       uint32_t sum = 0;
