@@ -143,27 +143,28 @@ __device__ __forceinline__ uint4 repeated(Bits value) {
   return make_uint4(low, high, low, high);
 }
 
-/// The bins of a tile: [first, end).
-struct TileBins {
-  uint32_t first;
-  uint32_t end;
-};
+/// The same, which is mostly one of the 32 from `first` on.
+template <class Offsets>
+__device__ __forceinline__ uint32_t bin_near_by_warp(const Offsets& offsets, uint32_t first, uint32_t end,
+                                                     uint64_t position) {
+  const uint32_t mine = first + ptx::lane_id();
+  const bool is_before = ptx::lane_id() == 0 || (mine < end && offsets.inside(mine) <= position);
+  const uint32_t last = first + static_cast<uint32_t>(__popc(__ballot_sync(full_warp, is_before))) - 1;
+  return last < first + warp_threads - 1 ? last : bin_at_by_warp(offsets, last, end, position);
+}
 
-struct ExpandShared {
-  TileBins bins[2];  // of the present tile and of the block's next one
-};
-
-/// Writes the runs: out[p] is the value of the bin that position p falls into. Persistent blocks, a tile at a
-/// time; while one is written, two warps look for the bins of the next. H200, 2^28 keys, against one thread's
-/// bisection between two tiles, us: u32 of 65,536 values 329 -> 298, u16 183 -> 149; where keys are wide, plain
-/// stores instead of streaming ones: 296 -> 285. (A memset of as many bytes: 238 and 123.)
+/// Writes the runs: out[p] is the value of the bin that position p falls into. A warp writes a chunk at a time, whose
+/// bins it looks up by itself. Memory likes it best if all that is written at a time lies close together, as the
+/// chunks of many blocks do that come one after the other. H200, 2^28 keys, us, 8, 32, 64 and 128 blocks a
+/// multiprocessor: u32 of 65,536 values 298, 276, 263, 256; 90 % one value 285, 263, 257, 253; 16 values 255, 249,
+/// 245, 242; u16 of 65,536 161, 147, 140, 137; u8 73, 69, 68, 69. (Tiles of a block between barriers, in which two
+/// warps look for the bins of the next: 285, 302, 284; 144; 74. A memset: 239, 123, 65 to 71.)
 template <class Bits>
 __global__ __launch_bounds__(counting_policy.expand_threads) void expand_kernel(
     const uint64_t* starts, uint32_t bins_known, uint64_t count, KeyMap<Bits> map, const SortPlan<Bits>* plan,
     Bits* out) {
   ptx::wait_for_previous_launch();
   if (plan != nullptr && plan->road != Road::counting) return;
-  ExpandShared& shared = shared_memory<ExpandShared>();
   const uint32_t bins = plan != nullptr && bins_known == 0 ? plan->bins : bins_known;
   const Bits minimum = plan != nullptr ? plan->minimum : Bits{0};
   const BinList<Bits> list = sizeof(Bits) > 2 && plan != nullptr ? plan->list : BinList<Bits>{};
@@ -176,23 +177,16 @@ __global__ __launch_bounds__(counting_policy.expand_threads) void expand_kernel(
   const auto end_of = [&](uint32_t bin) { return offsets(bin + 1); };
 
   constexpr uint64_t width = keys_a_vector<Bits>;
-  constexpr uint64_t tile = counting_policy.expand_threads * counting_policy.expand_vectors * width;
-  const auto look_up = [&](uint64_t tile_first, TileBins& tile_bins) {
-    if (tile_first >= count) return;
-    const uint32_t warp = threadIdx.x / warp_threads;
-    if (warp == 0) tile_bins.first = bin_at_by_warp(offsets, 0, bins, tile_first);
-    if (warp == 1) tile_bins.end = bin_at_by_warp(offsets, 0, bins, min(tile_first + tile, count) - 1) + 1;
-  };
-  const uint64_t step = gridDim.x * tile;
-  uint32_t present = 0;
-  look_up(blockIdx.x * tile, shared.bins[present]);
-  __syncthreads();
-  for (uint64_t tile_first = blockIdx.x * tile; tile_first < count; tile_first += step, present ^= 1) {
-    look_up(tile_first + step, shared.bins[present ^ 1]);
-    uint32_t bin = shared.bins[present].first;
-    const uint32_t end_bin = shared.bins[present].end;
-    for (uint32_t u = 0; u < counting_policy.expand_vectors; ++u) {
-      const uint64_t position = tile_first + (u * counting_policy.expand_threads + threadIdx.x) * width;
+  constexpr uint32_t vectors = counting_policy.expand_vectors;
+  constexpr uint64_t chunk = vectors * warp_threads * width;
+  constexpr uint32_t warps = counting_policy.expand_threads / warp_threads;
+  const uint64_t warp = uint64_t{blockIdx.x} * warps + threadIdx.x / warp_threads;
+  for (uint64_t first = warp * chunk; first < count; first += gridDim.x * warps * chunk) {
+    uint32_t bin = bin_at_by_warp(offsets, 0, bins, first);
+    const uint32_t end_bin = bin_near_by_warp(offsets, bin, bins, min(first + chunk, count) - 1) + 1;
+#pragma unroll
+    for (uint32_t v = 0; v < vectors; ++v) {
+      const uint64_t position = first + (v * warp_threads + ptx::lane_id()) * width;
       if (position >= count) break;
       bin = bin_at(offsets, bin, end_bin, position);
       const uint64_t run_end = end_of(bin);
@@ -207,7 +201,6 @@ __global__ __launch_bounds__(counting_policy.expand_threads) void expand_kernel(
         out[p] = value_of(bin);
       }
     }
-    __syncthreads();  // the next tile's bins are there, and this one's no longer read
   }
 }
 
@@ -215,14 +208,14 @@ template <class Bits>
 void expand(const uint64_t* offsets, uint32_t bins_known, DeviceSpan<Bits> out, KeyMap<Bits> map,
             const SortPlan<Bits>* plan, cudaStream_t stream) {
   constexpr uint32_t threads = counting_policy.expand_threads;
-  constexpr uint64_t tile = threads * counting_policy.expand_vectors * keys_a_vector<Bits>;
-  // More blocks than are resident, so that the ones that meet many short runs do not decide the time.
+  constexpr uint64_t vectors_a_block = uint64_t{threads} * counting_policy.expand_vectors;
+  constexpr uint64_t keys_a_block = vectors_a_block * keys_a_vector<Bits>;
   // Wider keys seldom take this road, and blocks that leave at once take time, too.
-  const uint64_t most =
-      uint64_t{sizeof(Bits) <= 2 ? counting_policy.expand_blocks_a_multiprocessor : 16} * multiprocessors();
-  const uint64_t blocks = std::clamp<uint64_t>(ceil_divide(out.size(), tile), 1, most);
-  launch_chained(expand_kernel<Bits>, {static_cast<uint32_t>(blocks), threads, sizeof(ExpandShared)}, stream,
-                 offsets, bins_known, out.size(), map, plan, out.data());
+  const bool is_likely = sizeof(Bits) <= 2 || out.size() >= uint64_t{1} << 27;
+  const uint64_t most = uint64_t{multiprocessors()} * (is_likely ? 64 : 16);
+  const uint64_t blocks = std::clamp<uint64_t>(ceil_divide(out.size(), keys_a_block), 1, most);
+  launch_chained(expand_kernel<Bits>, {static_cast<uint32_t>(blocks), threads}, stream, offsets, bins_known,
+                 out.size(), map, plan, out.data());
 }
 
 }  // namespace counting_detail

@@ -648,14 +648,10 @@ struct CountingPolicy {
   uint32_t histogram_threads;
   uint32_t histogram_vectors_in_flight;
   uint32_t expand_threads;
-  uint32_t expand_vectors;  // 16-byte stores a thread and tile
-  uint32_t expand_blocks_a_multiprocessor;
+  uint32_t expand_vectors;  // 16-byte stores a thread and chunk
 };
-inline constexpr CountingPolicy counting_policy{.histogram_threads = 1024,
-                                                .histogram_vectors_in_flight = 4,
-                                                .expand_threads = 256,
-                                                .expand_vectors = 8,
-                                                .expand_blocks_a_multiprocessor = 64};
+inline constexpr CountingPolicy counting_policy{
+    .histogram_threads = 1024, .histogram_vectors_in_flight = 4, .expand_threads = 256, .expand_vectors = 4};
 
 /// Distinct values (largest - smallest + 1) up to which keys alone are counted instead of moved.
 inline constexpr uint32_t counting_bins = 1u << 16;
