@@ -61,9 +61,15 @@ inline constexpr bool may_stand_apart = sizeof(Bits) >= 4;
 template <class Bits, class Value>
 inline constexpr bool may_split = sizeof(Bits) == 8 && value_bytes<Value> != 0;
 
-/// Jobs of the second level at most: one a parent, and one more for each one and a half times a parent's
-/// mean.
-inline constexpr uint32_t msd_most_jobs = msd_digits + msd_digits * 2 / 3 + 2;
+/// Keys of a job of the second level: a parent that has no more than the first of these is one, a larger one is cut
+/// into jobs of the second to the first, 64 of them if that is between.
+SWEEPSORT_HOST_DEVICE constexpr uint64_t msd_job_keys(uint64_t count) {
+  return count * 3 / (2 * msd_digits) < 1024 ? 1024 : count * 3 / (2 * msd_digits);
+}
+SWEEPSORT_HOST_DEVICE constexpr uint64_t msd_cut_keys(uint64_t count) { return msd_job_keys(count) / 4; }
+/// How many jobs there are at most of parents that are cut, and in all.
+inline constexpr uint32_t msd_most_rows = msd_digits * 2 / 3 * (4 + 1) + 5;
+inline constexpr uint32_t msd_most_jobs = msd_digits + msd_most_rows;
 
 /// Keys of a chunk of a bucket that was not counted (uncounted_partition.cuh), if they are left as `Stored`.
 template <class Stored>
@@ -109,7 +115,7 @@ struct PartitionJob {
   uint32_t parent;       // number of the bucket, of the level above, that it lies in
   uint32_t row;          // of job_counts: its keys by digit
   uint32_t rows_before;  // how many jobs of the same parent come before, in the rows before its own
-  uint32_t has_row;      // 0: it is its parent's only job, and the buckets' offsets say its counts
+  uint32_t has_row;      // 0: it is all of its parent, and the buckets' offsets say its counts
 };
 
 template <class Bits>

@@ -101,7 +101,7 @@ struct MsdWorkspace {
         rest_counts(workspace.take<uint32_t>(is_wanted ? most_spans : 0)),
         span_counts(workspace.take<uint32_t>(is_wanted ? uint64_t{most_spans} * msd_digits : 0)),
         jobs(workspace.take<PartitionJob>(is_wanted ? msd_most_jobs : 0)),
-        job_counts(workspace.take<uint32_t>(is_wanted ? uint64_t{msd_most_jobs} * msd_digits : 0)),
+        job_counts(workspace.take<uint32_t>(is_wanted ? uint64_t{msd_most_rows} * msd_digits : 0)),
         lists(workspace.take<ListedBucket>(is_wanted ? BucketLists::entries : 0)),
         dealt_counts(workspace.take<uint64_t>(has_dealt(dealt) ? msd_most_buckets : 0)),
         dealt_chunks(workspace.take<uint16_t>(has_dealt(dealt) ? chunks(dealt) : 0)),
@@ -139,7 +139,6 @@ struct MsdWorkspace {
     return uint64_t{layout(count).chunks_a_bucket} << msd_bucket_bits(count, Policy::bucket_keys);
   }
   /// Second level: most records a job, one and a half times what a parent has on average.
-  static uint64_t job_keys(uint64_t count) { return std::max<uint64_t>(count * 3 / (2 * msd_digits), 1024); }
 };
 
 /// What an MSD sort does not find in its arrays. Pointers are to device memory, and may be null.
@@ -474,8 +473,8 @@ class MsdRun {
                    shape, stream_, level);
     launch_chained(count_jobs_kernel<Bits, Value>,
                    {multiprocessors(), count_threads, sizeof(CountShared<Bits>)}, stream_, level.keys,
-                   offsets_, workspace_.job_keys(arrays_.count), plan_, workspace_.jobs.data(),
-                   workspace_.job_counts.data(), level.splitters);
+                   offsets_, arrays_.count, plan_, workspace_.jobs.data(), workspace_.job_counts.data(),
+                   level.splitters);
     level.jobs = workspace_.jobs.data();
     level.job_counts = workspace_.job_counts.data();
     shape.shared_bytes = sizeof(Shared<Bits, Value, PartitionPolicy, 1>);

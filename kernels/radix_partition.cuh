@@ -651,11 +651,12 @@ struct CountShared {
   uint32_t counts[count_threads / warp_threads][msd_digits];
 };
 
-/// The first level's buckets, cut into the jobs of the second one, none of more than `job_keys` keys; a
-/// thread a parent. Every block finds the same. Returns their number.
+/// The first level's buckets, cut into the jobs of the second one, of an array of `count` keys; a thread a
+/// parent. Those of parents that are cut come last: small ones, which fill what time the others leave some
+/// blocks. Every block finds the same. Returns their number.
 template <class Bits>
 __device__ __forceinline__ uint32_t make_jobs(CountShared<Bits>& shared, const uint64_t* offsets,
-                                              uint64_t job_keys, const MsdPlan<Bits>& plan) {
+                                              uint64_t count, const MsdPlan<Bits>& plan) {
   const uint32_t parent = threadIdx.x;
   const uint32_t children_bits = plan.bucket_bits - msd_digit_bits;
   const auto first_of = [&](uint32_t p) { return p < msd_digits ? offsets[p << children_bits] : plan.keys; };
@@ -663,25 +664,37 @@ __device__ __forceinline__ uint32_t make_jobs(CountShared<Bits>& shared, const u
   // What stands apart in a parent of its own needs no partition.
   const bool is_apart = plan.has_apart && parent == plan.bucket_apart >> children_bits;
   const uint64_t keys = is_apart ? 0 : first_of(parent + 1) - first;
-  const uint64_t mine = ceil_divide(keys, job_keys);
+  const bool is_cut = keys > msd_job_keys(count);
+  const uint64_t each = is_cut ? min(max(keys / 64, msd_cut_keys(count)), msd_job_keys(count)) : keys;
+  const uint64_t mine = keys == 0 ? 0 : ceil_divide(keys, each);
+  // Both kinds are counted at once, in the halves of a word.
   uint64_t total = 0;
-  const uint32_t row =
-      static_cast<uint32_t>(block_exclusive_sum<count_threads>(mine, shared.warp_sums, total));
-  for (uint32_t j = 0; j < mine; ++j)
-    shared.jobs[row + j] = {.first = first + j * job_keys,
-                            .count = min(job_keys, keys - j * job_keys),
-                            .parent = parent,
-                            .row = row + j,
-                            .rows_before = j,
-                            .has_row = mine > 1};
+  const uint64_t before =
+      block_exclusive_sum<count_threads>(is_cut ? mine << 32 : mine, shared.warp_sums, total);
+  const auto whole = static_cast<uint32_t>(total);
+  if (keys != 0 && !is_cut)
+    shared.jobs[static_cast<uint32_t>(before)] = {.first = first, .count = keys, .parent = parent};
+  for (uint32_t cut = __ballot_sync(full_warp, is_cut); cut != 0; cut &= cut - 1) {
+    const uint32_t lane = static_cast<uint32_t>(__ffs(static_cast<int>(cut))) - 1;
+    const auto from_lane = [&](uint64_t value) { return shuffle_from(value, lane); };
+    const auto its_row = static_cast<uint32_t>(from_lane(before) >> 32);
+    const uint64_t its_first = from_lane(first), its_keys = from_lane(keys), its_each = from_lane(each);
+    for (uint32_t j = ptx::lane_id(); j * its_each < its_keys; j += warp_threads)
+      shared.jobs[whole + its_row + j] = {.first = its_first + j * its_each,
+                                          .count = min(its_each, its_keys - j * its_each),
+                                          .parent = parent / warp_threads * warp_threads + lane,
+                                          .row = its_row + j,
+                                          .rows_before = j,
+                                          .has_row = 1};
+  }
   __syncthreads();
-  return static_cast<uint32_t>(total);
+  return whole + static_cast<uint32_t>(total >> 32);
 }
 
 /// The jobs of the second level, and the digits of those that share a parent with others.
 template <class Bits, class Value>
 __global__ __launch_bounds__(count_threads) void count_jobs_kernel(KeyArrays<Bits> keys,
-                                                                   const uint64_t* offsets, uint64_t job_keys,
+                                                                   const uint64_t* offsets, uint64_t count,
                                                                    MsdPlan<Bits>* plan, PartitionJob* jobs,
                                                                    uint32_t* job_counts,
                                                                    const Bits* splitters) {
@@ -696,7 +709,7 @@ __global__ __launch_bounds__(count_threads) void count_jobs_kernel(KeyArrays<Bit
   }();
   const uint32_t digits = 1u << (plan->bucket_bits - msd_digit_bits);
   const uint32_t warp = threadIdx.x / warp_threads;
-  const uint32_t made = make_jobs(shared, offsets, job_keys, *plan);
+  const uint32_t made = make_jobs(shared, offsets, count, *plan);
   if (blockIdx.x == 0) {
     for (uint32_t number = threadIdx.x; number < made; number += count_threads)
       jobs[number] = shared.jobs[number];
