@@ -259,6 +259,17 @@ struct RealBuckets {
     return map.invert != 0 ? buckets - 1 - bucket : bucket;
   }
 
+  /// The last key of a lower bucket, or one close to it: exactly, it takes many steps to find, around zero a hundred.
+  __device__ __forceinline__ Bits begin_of(uint32_t bucket) const {
+    if (bucket == 0) return 0;
+    return beside(edge_below(bucket), -1, [=, this](Bits ordered) { return (*this)(ordered) < bucket; });
+  }
+  /// The same of a higher bucket's first.
+  __device__ __forceinline__ Bits end_of(uint32_t bucket) const {
+    if (bucket + 1 >= buckets) return static_cast<Bits>(~Bits{0});
+    return beside(edge_below(bucket + 1), 1, [=, this](Bits ordered) { return (*this)(ordered) > bucket; });
+  }
+
   /// The least ordered bits of a bucket or a higher one; `behind`: there are none.
   __device__ __forceinline__ Bits first_key(uint32_t bucket, bool& behind) const {
     constexpr Bits all = static_cast<Bits>(~Bits{0});
@@ -267,8 +278,7 @@ struct RealBuckets {
     behind = (*this)(all) < bucket;
     if (behind || (*this)(0) >= bucket) return 0;
     // From where it would be without rounding, by steps that double; then between the last two.
-    const uint32_t from_lowest = map.invert != 0 ? buckets - bucket : bucket;
-    const Bits guess = map.to_ordered(bits_of(lowest + static_cast<Real>(from_lowest) / scale));
+    const Bits guess = map.to_ordered(bits_of(edge_below(bucket)));
     Bits step = 1;
     const auto grow = [&] { step = min(static_cast<Bits>(2 * step), static_cast<Bits>(all / 4)); };
     if ((*this)(guess) < bucket) {
@@ -292,6 +302,24 @@ struct RealBuckets {
   }
 
  private:
+  /// Where a bucket begins, in the keys' order, but for rounding.
+  __device__ __forceinline__ Real edge_below(uint32_t bucket) const {
+    const uint32_t from_lowest = map.invert != 0 ? buckets - bucket : bucket;
+    return lowest + static_cast<Real>(from_lowest) / scale;
+  }
+  /// From `edge` in the keys' order down (-1) or up to where is_beyond(ordered bits): by steps, each sixteen times as
+  /// long as the one before, of which the first one is what rounding may do.
+  template <class IsBeyond>
+  __device__ __forceinline__ Bits beside(Real edge, int direction, IsBeyond is_beyond) const {
+    constexpr Real rounding = 4 * std::numeric_limits<Real>::epsilon();
+    Real step = max(rounding * max(std::fabs(lowest), std::fabs(highest)), std::numeric_limits<Real>::min());
+    if ((map.invert != 0) == (direction > 0)) step = -step;
+    while (true) {
+      const Bits ordered = map.to_ordered(bits_of(edge + step));
+      if (is_beyond(ordered)) return ordered;
+      step *= 16;
+    }
+  }
   static __device__ __forceinline__ Real value_of(Bits ordered, const KeyMap<Bits>& map) {
     const Bits raw = map.from_ordered(ordered);
 #if defined(__CUDA_ARCH__)
@@ -398,12 +426,11 @@ __device__ __forceinline__ KeyInterval<typename Buckets::Key> interval_of(const 
       (first == 0 && map.lowest != 0) || (behind == end && static_cast<Bits>(map.lowest + map.range) != all)};
 }
 
+/// A little more than that.
 template <class Bits>
 __device__ __forceinline__ KeyInterval<Bits> interval_of(const RealBuckets<Bits>& buckets, uint32_t bucket) {
-  bool none = false;
-  const Bits first = buckets.first_key(bucket, none);
-  const Bits behind = buckets.first_key(bucket + 1, none);
-  return {first, none ? static_cast<Bits>(~Bits{0}) : static_cast<Bits>(behind - 1), first == 0 || none};
+  const bool is_open = bucket == 0 || bucket + 1 >= buckets.buckets;
+  return {buckets.begin_of(bucket), buckets.end_of(bucket), is_open};
 }
 
 template <class Bits>

@@ -97,6 +97,18 @@ TEMPLATE_TEST_CASE("a bucket of floats begins with the least key that its map gi
         if (behind) continue;
         if (real(first) < bucket || (first != 0 && real(static_cast<TestType>(first - 1)) >= bucket))
           FAIL("not the first: " << first);
+        // Of the bucket's keys none is beyond its interval, which is not much longer.
+        if (bucket < buckets) {
+          const auto interval = interval_of(real, bucket);
+          const bool is_last = bucket + 1 == buckets;
+          const TestType last = is_last ? all : static_cast<TestType>(real.first_key(bucket + 1, behind) - 1);
+          if (interval.first > first || interval.last < last)
+            FAIL("not all: " << interval.first << ", " << interval.last);
+          if (interval.is_open != (bucket == 0 || is_last)) FAIL("open: " << interval.is_open);
+          const auto near = [&](TestType key) { return real(key) + 1 >= bucket && real(key) <= bucket + 1; };
+          if (!interval.is_open && !(near(interval.first) && near(interval.last)))
+            FAIL("too long: " << interval.first << ", " << interval.last);
+        }
         ++found;
       }
     }
