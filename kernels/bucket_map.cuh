@@ -180,17 +180,17 @@ struct PiecedBuckets {
   __device__ __forceinline__ uint32_t operator()(Bits ordered) const { return of_word(map.word_of(ordered)); }
 };
 
-/// Those of the map, and a parent, which is `children` buckets, for a value that stands apart: its keys are in the
-/// first of them, those above it behind the last.
+/// Those of the map, and a parent for a value that stands apart: its keys are in the first bucket of that, those above
+/// it are so much further up that they begin behind it.
 template <class Bits>
 struct BucketsBeside {
   PiecedBuckets<Bits> pieced;
   Bits value;
-  uint32_t up;  // from the bucket that the map has for the value to that parent
-  uint32_t children;
+  uint32_t further;
 
+  /// Of another key than the value.
   __device__ __forceinline__ uint32_t operator()(Bits ordered) const {
-    return pieced(ordered) + (ordered >= value ? up : 0) + (ordered > value ? children : 0);
+    return pieced(ordered) + (ordered > value ? further : 0);
   }
 };
 

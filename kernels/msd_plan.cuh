@@ -137,7 +137,7 @@ struct MsdPlan {
   uint32_t zero_is_frequent;  // a key of zeros, as the caller has it, is one of them
   uint32_t has_apart;         // pairs: a value so frequent that it has a parent of its own; `is_pieced`
   uint32_t bucket_apart;      // the first bucket of that, which has all its keys and is not sorted
-  uint32_t apart_up;          // how far it is above the one that the map has for the value
+  uint32_t apart_further;     // how much further up buckets of higher keys are than the map has them
   Bits apart;                 // the value, in order
   Bits most;                  // of all keys, if their values are counted
   Bits least_inverted;        // ~least: zero before the first key, like all of a plan
@@ -185,14 +185,12 @@ struct MsdPlan {
     return {real_map, copy, piece_bits};
   }
   __device__ __forceinline__ BucketsBeside<Bits> buckets_beside(const MapPiece* copy) const {
-    return {pieced_buckets(copy), apart, apart_up, children()};
+    return {pieced_buckets(copy), apart, apart_further};
   }
 
-  /// Buckets of a parent.
-  SWEEPSORT_HOST_DEVICE uint32_t children() const { return 1u << (bucket_bits - msd_digit_bits); }
   /// Whose bucket's keys a bucket has.
   SWEEPSORT_HOST_DEVICE uint32_t bucket_of_map(uint32_t bucket) const {
-    return has_apart && bucket > bucket_apart ? bucket - apart_up - children() : bucket;
+    return has_apart && bucket > bucket_apart ? bucket - apart_further : bucket;
   }
   /// What the sample says of the keys' order.
   SWEEPSORT_HOST_DEVICE Guess guess() const {

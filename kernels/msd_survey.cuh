@@ -437,7 +437,7 @@ class Survey {
       if (has_apart_) {
         const uint32_t of_map = pieced(apart_);
         plan_.bucket_apart = (of_map / children + 1) * children;
-        plan_.apart_up = plan_.bucket_apart - of_map;
+        plan_.apart_further = plan_.bucket_apart + children - of_map;
       }
       plan_.bucket_bits = bucket_bits;
       plan_.is_pieced = is_pieced;

@@ -379,6 +379,8 @@ class Partition {
 
   /// Of a record in registers.
   __device__ __forceinline__ uint32_t digit_of(uint32_t i) const {
+    if constexpr (has_apart)
+      if (keys_[i] == buckets_.value) return digit_apart_;
     if constexpr (is_split)
       return split_.get(i);
     else
