@@ -15,6 +15,7 @@ import unittest
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "bench"))
 import kernel_times  # noqa: E402
+import launch_times  # noqa: E402
 
 BENCH = os.environ["SWEEPSORT_BENCH"]
 TEXT, NUMBER = str, (int, float)
@@ -463,6 +464,16 @@ class Profiling(unittest.TestCase):
         self.assertEqual([132, 132], [r["blocks"] for r in run])
         self.assertAlmostEqual(1.0035e-3, run[0]["time_s"])
         self.assertEqual(87.5, run[1]["dram_percent"])
+
+    def test_launches_in_a_row_are_told_with_their_gaps_and_short_ones_summed_up(self):
+        lines = [f"{10_000 * number}\t{10_000 * number + length}\t132\t{kernel}"
+                 for number, (kernel, length) in enumerate(zip(self.LAUNCHES, (500, 600, 700, 9_000, 1_500, 800)))]
+        run = kernel_times.last_run(launch_times.launches_of("\n".join(lines)))
+        table = launch_times.table_of(run, 3e-6)
+        self.assertEqual(2, len(table))
+        self.assertRegex(table[0], r"digest_kernel +132 blocks +9\.0 us")
+        self.assertRegex(table[1], r"1 shorter ones +1\.5 us")
+        self.assertRegex(launch_times.table_of(run, 0)[1], r"onesweep_kernel +132 blocks +1\.5 us, behind a gap of +1\.0$")
 
 
 if __name__ == "__main__":

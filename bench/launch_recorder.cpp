@@ -1,0 +1,82 @@
+// launch_recorder.cpp - a library that the CUDA driver loads into a program (CUDA_INJECTION64_PATH) and that writes down
+// when each of its kernels and memsets began and ended, by CUPTI's activity records: launch_times.py reads it. Nothing
+// is serialised, as under a profiler, so that what a launch takes which finds nothing to do can be seen.
+//
+// SWEEPSORT_LAUNCHES=FILE  a line a launch: begin and end (ns), blocks, name, separated by tabs
+#include <cupti.h>
+#include <cxxabi.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+namespace {
+
+struct Launch {
+  uint64_t begin_ns;
+  uint64_t end_ns;
+  int blocks;
+  std::string name;
+};
+
+// CUPTI calls back from a thread of its own.
+std::mutex mutex;
+std::vector<Launch> launches;
+
+std::string readable(const char* name) {
+  int status = 0;
+  const std::unique_ptr<char, decltype(&std::free)> text(abi::__cxa_demangle(name, nullptr, nullptr, &status),
+                                                         &std::free);
+  return status == 0 ? text.get() : name;
+}
+
+void CUPTIAPI give_buffer(uint8_t** buffer, size_t* bytes, size_t* most_records) {
+  constexpr size_t alignment = 8;
+  *bytes = 4u << 20;
+  *buffer = static_cast<uint8_t*>(std::aligned_alloc(alignment, *bytes));
+  *most_records = 0;  // as many as fit
+}
+
+void CUPTIAPI take_buffer(CUcontext /*context*/, uint32_t /*stream*/, uint8_t* buffer, size_t /*bytes*/,
+                          size_t filled) {
+  const std::scoped_lock lock(mutex);
+  CUpti_Activity* record = nullptr;
+  while (cuptiActivityGetNextRecord(buffer, filled, &record) == CUPTI_SUCCESS) {
+    if (record->kind == CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL) {
+      const auto& kernel = *reinterpret_cast<const CUpti_ActivityKernel9*>(record);
+      launches.push_back({kernel.start, kernel.end, kernel.gridX, readable(kernel.name)});
+    } else if (record->kind == CUPTI_ACTIVITY_KIND_MEMSET) {
+      const auto& memset = *reinterpret_cast<const CUpti_ActivityMemset4*>(record);
+      launches.push_back({memset.start, memset.end, 0, "memset"});
+    }
+  }
+  std::free(buffer);
+}
+
+void write_down() {
+  cuptiActivityFlushAll(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
+  const char* const path = std::getenv("SWEEPSORT_LAUNCHES");
+  const std::unique_ptr<std::FILE, decltype(&std::fclose)> file(std::fopen(path ? path : "/dev/stderr", "w"),
+                                                                &std::fclose);
+  if (!file) return std::perror(path);
+  std::ranges::sort(launches, {}, &Launch::begin_ns);
+  for (const Launch& launch : launches)
+    std::fprintf(file.get(), "%llu\t%llu\t%d\t%s\n", static_cast<unsigned long long>(launch.begin_ns),
+                 static_cast<unsigned long long>(launch.end_ns), launch.blocks, launch.name.c_str());
+}
+
+}  // namespace
+
+/// What the driver calls before the program's first call of CUDA. 1: all is well.
+extern "C" int InitializeInjection() {
+  const bool records = cuptiActivityRegisterCallbacks(give_buffer, take_buffer) == CUPTI_SUCCESS &&
+                       cuptiActivityEnable(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL) == CUPTI_SUCCESS &&
+                       cuptiActivityEnable(CUPTI_ACTIVITY_KIND_MEMSET) == CUPTI_SUCCESS;
+  if (records) std::atexit(write_down);
+  return records;
+}
