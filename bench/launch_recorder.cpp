@@ -2,7 +2,8 @@
 // when each of its kernels and memsets began and ended, by CUPTI's activity records: launch_times.py reads it. Nothing
 // is serialised, as under a profiler, so that what a launch takes which finds nothing to do can be seen.
 //
-// SWEEPSORT_LAUNCHES=FILE  a line a launch: begin and end (ns), blocks, name, separated by tabs
+// SWEEPSORT_LAUNCHES=FILE  a line a launch: begin and end (ns), the number of its graph (0: none), blocks, name,
+//                          separated by tabs
 #include <cupti.h>
 #include <cxxabi.h>
 
@@ -20,6 +21,7 @@ namespace {
 struct Launch {
   uint64_t begin_ns;
   uint64_t end_ns;
+  uint32_t graph;
   int blocks;
   std::string name;
 };
@@ -49,10 +51,10 @@ void CUPTIAPI take_buffer(CUcontext /*context*/, uint32_t /*stream*/, uint8_t* b
   while (cuptiActivityGetNextRecord(buffer, filled, &record) == CUPTI_SUCCESS) {
     if (record->kind == CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL) {
       const auto& kernel = *reinterpret_cast<const CUpti_ActivityKernel9*>(record);
-      launches.push_back({kernel.start, kernel.end, kernel.gridX, readable(kernel.name)});
+      launches.push_back({kernel.start, kernel.end, kernel.graphId, kernel.gridX, readable(kernel.name)});
     } else if (record->kind == CUPTI_ACTIVITY_KIND_MEMSET) {
       const auto& memset = *reinterpret_cast<const CUpti_ActivityMemset4*>(record);
-      launches.push_back({memset.start, memset.end, 0, "memset"});
+      launches.push_back({memset.start, memset.end, memset.graphId, 0, "memset"});
     }
   }
   std::free(buffer);
@@ -66,8 +68,9 @@ void write_down() {
   if (!file) return std::perror(path);
   std::ranges::sort(launches, {}, &Launch::begin_ns);
   for (const Launch& launch : launches)
-    std::fprintf(file.get(), "%llu\t%llu\t%d\t%s\n", static_cast<unsigned long long>(launch.begin_ns),
-                 static_cast<unsigned long long>(launch.end_ns), launch.blocks, launch.name.c_str());
+    std::fprintf(file.get(), "%llu\t%llu\t%u\t%d\t%s\n", static_cast<unsigned long long>(launch.begin_ns),
+                 static_cast<unsigned long long>(launch.end_ns), launch.graph, launch.blocks,
+                 launch.name.c_str());
 }
 
 }  // namespace

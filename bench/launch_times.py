@@ -30,11 +30,13 @@ def parse_arguments() -> argparse.Namespace:
 
 
 def launches_of(text: str) -> list[dict]:
-    """The recorder's lines; times in seconds."""
+    """The recorder's lines, those of sorts, which are graphs, and of the bench's own kernels; times in seconds."""
     launches = []
     for line in text.splitlines():
-        begin, end, blocks, kernel = line.split("\t")
-        launches.append({"kernel": kernel, "blocks": int(blocks), "begin_s": int(begin) * 1e-9, "end_s": int(end) * 1e-9})
+        begin, end, graph, blocks, kernel = line.split("\t")
+        launch = {"kernel": kernel, "blocks": int(blocks), "begin_s": int(begin) * 1e-9, "end_s": int(end) * 1e-9}
+        if int(graph) != 0 or "bench::" in kernel:
+            launches.append(launch)
     return launches
 
 

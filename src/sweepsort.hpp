@@ -227,8 +227,8 @@ struct SystemReport {
 
 SystemReport system_report();
 
-/// Removes the temporary files of every running operation. Async-signal-safe: for the handler of a signal
-/// that is about to end the process.
+/// Removes the temporary files of every running operation, which do not return any more: those that would make or
+/// name a file wait for ever. Async-signal-safe: for the handler of a signal that is about to end the process.
 void remove_temporary_files() noexcept;
 
 struct SortOptions {

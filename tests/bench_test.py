@@ -466,8 +466,9 @@ class Profiling(unittest.TestCase):
         self.assertEqual(87.5, run[1]["dram_percent"])
 
     def test_launches_in_a_row_are_told_with_their_gaps_and_short_ones_summed_up(self):
-        lines = [f"{10_000 * number}\t{10_000 * number + length}\t132\t{kernel}"
+        lines = [f"{10_000 * number}\t{10_000 * number + length}\t{0 if 'bench' in kernel else 3}\t132\t{kernel}"
                  for number, (kernel, length) in enumerate(zip(self.LAUNCHES, (500, 600, 700, 9_000, 1_500, 800)))]
+        lines.insert(3, "25000\t26000\t0\t0\tmemset")  # the bench's
         run = kernel_times.last_run(launch_times.launches_of("\n".join(lines)))
         table = launch_times.table_of(run, 3e-6)
         self.assertEqual(2, len(table))

@@ -196,6 +196,18 @@ TEST_CASE("who may not read all inputs may not read what is made of them") {
   const InputFile closed(folder / "secret");
   commit(*open_output(folder / "out", {.input = &open_to_all, .others = {&closed}}));
   CHECK(std::filesystem::status(folder / "out").permissions() == perms{0600});
+  if (::geteuid() == 0) {
+    // Of two groups neither has rights that others have not.
+    std::filesystem::permissions(folder / "secret", perms{0664});
+    REQUIRE(::chown((folder / "secret").c_str(), 0, 23'456) == 0);
+    const InputFile of_others(folder / "secret");
+    commit(*open_output(folder / "both", {.input = &open_to_all, .others = {&of_others}}));
+    CHECK(std::filesystem::status(folder / "both").permissions() == perms{0644});
+    std::filesystem::permissions(folder / "secret", perms{0660});
+    const InputFile closed_to_others(folder / "secret");
+    commit(*open_output(folder / "one", {.input = &closed_to_others, .others = {&open_to_all}}));
+    CHECK(std::filesystem::status(folder / "one").permissions() == perms{0600});
+  }
   // A list says more than the mode, which may be its mask.
   const AccessList list;
   if (::setxattr((folder / "public").c_str(), "system.posix_acl_access", &list, sizeof(list), 0) != 0) return;

@@ -51,13 +51,6 @@ int link_and_rename(const char* from, const char* hidden, const char* target) no
   return error;
 }
 
-/// What `mode` gives to everybody: who is not in the group it speaks of may be one of the others, and the other
-/// way round.
-uint32_t of_any_group(uint32_t mode) {
-  const uint32_t both = mode >> 3 & mode & 07;
-  return (mode & owner_bits) | both << 3 | both;
-}
-
 Error cannot_create(const std::string& name, const std::string& directory, int error) {
   struct stat folder {};
   if (::stat(directory.c_str(), &folder) == 0 && folder.st_nlink == 0)
@@ -103,6 +96,11 @@ Error appeared_meanwhile(const std::string& name) {
 }
 
 }  // namespace
+
+uint32_t of_any_group(uint32_t mode) {
+  const uint32_t both = mode >> 3 & mode & 07;
+  return (mode & owner_bits) | both << 3 | both;
+}
 
 AtomicFile::AtomicFile(std::string name, std::string target, const AtomicFileOptions& options)
     : name_(std::move(name)), target_(std::move(target)), options_(options) {

@@ -25,6 +25,10 @@ struct FileOwner {
   uint32_t group = 0;
 };
 
+/// What `mode` gives to group and others alike: who is not in the group it speaks of may be one of the others, and the
+/// other way round.
+uint32_t of_any_group(uint32_t mode);
+
 struct AtomicFileOptions {
   bool replace = false;  // an existing target; else its appearance meanwhile is an Error
   uint32_t mode = 0666;  // permission bits

@@ -189,13 +189,15 @@ AtomicFileOptions mode_of_new(const OutputOptions& options) {
   std::vector<const InputFile*> inputs = options.others;
   if (options.input) inputs.push_back(options.input);
   std::erase_if(inputs, [](const InputFile* input) { return !input->is_regular(); });
-  if (!inputs.empty()) file.mode = 0777;
+  if (inputs.empty()) return file;
+  file.mode = 0777;
+  file.group = inputs.front()->access().group;
+  const bool have_one_group = std::ranges::all_of(
+      inputs, [&](const InputFile* input) { return input->access().group == file.group; });
   for (const InputFile* input : inputs) {
     const FileAccess access = input->access();
-    file.mode &= access.mode;
-    // In one file they cannot both have their rights.
-    if (access.has_list || (file.group && *file.group != access.group)) file.mode &= 0700;
-    file.group = access.group;
+    file.mode &= have_one_group ? access.mode : of_any_group(access.mode);
+    if (access.has_list) file.mode &= 0700;  // its mode does not say it all
   }
   return file;
 }

@@ -75,7 +75,7 @@ FileDescriptor open_nameless(const std::string& directory, uint32_t mode) {
 
 TemporaryName::TemporaryName(const std::string& directory)
     : path_(fmt::format("{}/.sweepsort.{:016x}.tmp", directory, random_secret())), slot_(0) {
-  if (path_.size() >= PATH_MAX) throw Error(path_ + ": the name is too long");
+  if (path_.size() >= PATH_MAX) throw Error(directory + ": its name is too long for a temporary file in it");
   for (; slot_ < most_names; ++slot_) {
     SlotState expected = SlotState::free;
     if (!states[slot_].compare_exchange_strong(expected, SlotState::no_file)) continue;

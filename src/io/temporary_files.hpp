@@ -33,8 +33,8 @@ class TemporaryName {
 
   const std::string& path() const { return path_; }
 
-  /// Calls `change`, which makes, renames or unlinks the file and returns whether one stands there now. All
-  /// signals are blocked meanwhile. After remove_temporary_files() the caller stands still instead, until the
+  /// Calls `change`, which makes, renames or unlinks the file and returns whether one stands there now, and throws
+  /// nothing. All signals are blocked meanwhile. After remove_temporary_files() the caller stands still instead, until the
   /// process is gone.
   void step(const std::function<bool()>& change);
 
