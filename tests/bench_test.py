@@ -470,6 +470,8 @@ class Profiling(unittest.TestCase):
                  for number, (kernel, length) in enumerate(zip(self.LAUNCHES, (500, 600, 700, 9_000, 1_500, 800)))]
         lines.insert(3, "25000\t26000\t0\t0\tmemset")  # the bench's
         run = kernel_times.last_run(launch_times.launches_of("\n".join(lines)))
+        self.assertEqual(run, launch_times.last_of(run + run))
+        self.assertEqual([], launch_times.last_of([]))
         table = launch_times.table_of(run, 3e-6)
         self.assertEqual(2, len(table))
         self.assertRegex(table[0], r"digest_kernel +132 blocks +9\.0 us")
