@@ -3,7 +3,7 @@
 // O(n + bins), reads n keys (1-byte keys: read once, by the digest), writes n keys.
 //
 //     keys:     c a a d a        counts:  a 3   b 0   c 1   d 1
-//     offsets:  a 0  b 3  c 3  d 4       out:  a a a c d      each tile of `out` is told its bins by a search
+//     offsets:  a 0  b 3  c 3  d 4       out:  a a a c d      each chunk of `out` is told its bins by a search
 #pragma once
 
 #include "core/key_bits.hpp"
@@ -143,7 +143,7 @@ __device__ __forceinline__ uint4 repeated(Bits value) {
   return make_uint4(low, high, low, high);
 }
 
-/// The same, which is mostly one of the 32 from `first` on.
+/// As bin_at_by_warp(), of a bin that is mostly one of the 32 from `first` on.
 template <class Offsets>
 __device__ __forceinline__ uint32_t bin_near_by_warp(const Offsets& offsets, uint32_t first, uint32_t end,
                                                      uint64_t position) {
