@@ -24,7 +24,6 @@ namespace {
 constexpr uint32_t permission_bits = 0777;
 constexpr uint32_t owner_bits = 0700;
 constexpr uint32_t private_mode = 0600;  // the file is opened a second time for O_DIRECT
-constexpr const char* access_list = "system.posix_acl_access";
 
 /// Links the file `from` to a hidden name and renames that to `target`; returns 0 or an errno value. A child
 /// does it, which a SIGKILL of this process does not reach: else the hidden name would stay if it came
@@ -33,7 +32,9 @@ int link_and_rename(const char* from, const char* hidden, const char* target) no
   const auto do_both = [&] {
     if (::linkat(AT_FDCWD, from, AT_FDCWD, hidden, AT_SYMLINK_FOLLOW) != 0) return errno;
     if (::renameat2(AT_FDCWD, hidden, AT_FDCWD, target, 0) == 0) return 0;
-    return errno;
+    const int error = errno;
+    ::unlink(hidden);
+    return error;
   };
   volatile int error = ECANCELED;  // what is left of a child that was killed itself
   const pid_t child = ::vfork();   // in our memory, so that no page is copied
@@ -150,7 +151,7 @@ void AtomicFile::decide_mode(int created_file) {
   const uint32_t present = created.st_mode & permission_bits;
   mode_ = options_.mode & (options_.owner ? permission_bits : present);
   if (options_.group &&
-      (*options_.group != created.st_gid || ::fgetxattr(created_file, access_list, nullptr, 0) > 0))
+      (*options_.group != created.st_gid || ::fgetxattr(created_file, access_list_attribute, nullptr, 0) > 0))
     mode_ = of_any_group(mode_);
   if (mode_ != present && ::fchmod(created_file, present) != 0)
     throw system_error(name_, "set the mode", errno);
@@ -180,11 +181,11 @@ bool AtomicFile::set_owner() const {
 bool AtomicFile::copy_access_list() const {
   if (!options_.owner) return true;
   std::vector<char> list(1 << 16);  // as long as an attribute can be
-  const ssize_t bytes = ::getxattr(target_.c_str(), access_list, list.data(), list.size());
+  const ssize_t bytes = ::getxattr(target_.c_str(), access_list_attribute, list.data(), list.size());
   if (bytes >= 0)
-    return ::fsetxattr(file_.fd(), access_list, list.data(), static_cast<size_t>(bytes), 0) == 0;
+    return ::fsetxattr(file_.fd(), access_list_attribute, list.data(), static_cast<size_t>(bytes), 0) == 0;
   if (errno != ENODATA && errno != EOPNOTSUPP) return errno == ENOENT;
-  return ::fremovexattr(file_.fd(), access_list) == 0 || errno == ENODATA || errno == EOPNOTSUPP;
+  return ::fremovexattr(file_.fd(), access_list_attribute) == 0 || errno == ENODATA || errno == EOPNOTSUPP;
 }
 
 void AtomicFile::set_mode(Rights kept) const {

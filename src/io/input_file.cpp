@@ -103,7 +103,7 @@ InputFile::InputFile(const std::string& path) : path_(path) {
 FileAccess InputFile::access() const {
   return {.mode = status_.st_mode & 0777,
           .group = status_.st_gid,
-          .has_list = ::fgetxattr(file_.fd(), "system.posix_acl_access", nullptr, 0) > 0};
+          .has_list = ::fgetxattr(file_.fd(), access_list_attribute, nullptr, 0) > 0};
 }
 
 std::vector<std::byte> InputFile::read_prefix() const {

@@ -27,6 +27,8 @@ struct FileIdentity {
   friend bool operator==(FileIdentity, FileIdentity) = default;
 };
 
+inline constexpr const char* access_list_attribute = "system.posix_acl_access";
+
 /// Who may do what with a file.
 struct FileAccess {
   uint32_t mode = 0;  // permission bits

@@ -22,7 +22,7 @@ namespace {
 
 enum class SlotState : uint8_t { free, no_file, changing, file };
 
-// An output needs one, and only where it cannot be nameless; beyond this a program that sorts in many threads at
+// An output needs one if it replaces another, or cannot be nameless; beyond this a program that sorts in many threads at
 // once gets an error. Names that were never used are no memory.
 constexpr size_t most_names = 1024;
 std::array<std::atomic<SlotState>, most_names> states;
