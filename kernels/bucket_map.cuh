@@ -210,8 +210,8 @@ struct RealBuckets {
                                                      const KeyMap<Bits>& map) {
     using std::fmax;
     using std::fmin;
-    const Real one = value_of(least, map);
-    const Real other = value_of(most, map);
+    const Real one = value_of(map.from_ordered(least));
+    const Real other = value_of(map.from_ordered(most));
     const Real spread = fmax(one, other) - fmin(one, other);
     RealBuckets made{.lowest = fmin(one, other) - slack * spread,
                      .highest = fmax(one, other) + slack * spread,
@@ -232,28 +232,31 @@ struct RealBuckets {
     return lowest >= -most && highest <= most && scale > 0 && scale <= most;
   }
 
-  /// The values of one bucket in so many.
-  __device__ __forceinline__ RealBuckets within(uint32_t bucket, uint32_t parts) const {
+  struct Ends {
+    Real low;
+    Real high;
+  };
+  /// Of a bucket's values, but for rounding.
+  __device__ __forceinline__ Ends ends_of(uint32_t bucket) const {
     const uint32_t from_lowest = map.invert != 0 ? buckets - 1 - bucket : bucket;
-    const Real width = 1 / scale;
-    const Real first = lowest + static_cast<Real>(from_lowest) * width;
-    return {.lowest = first,
-            .highest = first + width,
-            .scale = static_cast<Real>(parts) * scale,
-            .buckets = parts,
-            .map = map};
+    const Real low = lowest + static_cast<Real>(from_lowest) / scale;
+    return {low, low + 1 / scale};
   }
+  __device__ __forceinline__ Bits ordered_of(Real value) const { return map.to_ordered(bits_of(value)); }
   /// Not known: numbers lie closer the smaller they are.
   __device__ __forceinline__ bool may_hold(uint64_t /*values*/) const { return true; }
 
   /// Of a finite value.
   __device__ __forceinline__ bool is_whole(Bits ordered) const {
-    const Real value = value_of(ordered, map);
+    const Real value = value_of(map.from_ordered(ordered));
     return std::trunc(value) == value;
   }
-  /// NaN is above all numbers, as in order. A difference and a product, rounded, never fall as a key rises.
   __device__ __forceinline__ uint32_t operator()(Bits ordered) const {
-    const Real value = value_of(ordered, map);
+    return of_raw(map.from_ordered(ordered));
+  }
+  /// NaN is above all numbers, as in order. A difference and a product, rounded, never fall as a key rises.
+  __device__ __forceinline__ uint32_t of_raw(Bits raw) const {
+    const Real value = value_of(raw);
     const Real inside = value < highest ? max(value, lowest) : highest;
     const uint32_t bucket = min(static_cast<uint32_t>((inside - lowest) * scale), buckets - 1);
     return map.invert != 0 ? buckets - 1 - bucket : bucket;
@@ -278,7 +281,7 @@ struct RealBuckets {
     behind = (*this)(all) < bucket;
     if (behind || (*this)(0) >= bucket) return 0;
     // From where it would be without rounding, by steps that double; then between the last two.
-    const Bits guess = map.to_ordered(bits_of(edge_below(bucket)));
+    const Bits guess = ordered_of(edge_below(bucket));
     Bits step = 1;
     const auto grow = [&] { step = min(static_cast<Bits>(2 * step), static_cast<Bits>(all / 4)); };
     if ((*this)(guess) < bucket) {
@@ -315,13 +318,12 @@ struct RealBuckets {
     Real step = max(rounding * max(std::fabs(lowest), std::fabs(highest)), std::numeric_limits<Real>::min());
     if ((map.invert != 0) == (direction > 0)) step = -step;
     while (true) {
-      const Bits ordered = map.to_ordered(bits_of(edge + step));
+      const Bits ordered = ordered_of(edge + step);
       if (is_beyond(ordered)) return ordered;
       step *= 16;
     }
   }
-  static __device__ __forceinline__ Real value_of(Bits ordered, const KeyMap<Bits>& map) {
-    const Bits raw = map.from_ordered(ordered);
+  static __device__ __forceinline__ Real value_of(Bits raw) {
 #if defined(__CUDA_ARCH__)
     if constexpr (sizeof(Bits) == 4)
       return __uint_as_float(raw);
@@ -492,6 +494,12 @@ struct BucketParts {
     return static_cast<uint32_t>(ordered >> shift);
   }
   __device__ __forceinline__ bool words_have_one_value() const { return word_shift == 0; }
+  /// Calls body(these).
+  template <class Bits, class Body>
+  __device__ __forceinline__ auto as_one_kind(uint32_t /*number*/, const KeyMap<Bits>& /*map*/,
+                                              Body body) const {
+    return body(*this);
+  }
 };
 
 /// Parts that are linear in the values of floats: around zero, where the bits of half of the keys have one
@@ -500,13 +508,10 @@ template <class Bits>
 struct RealParts {
   RealBuckets<Bits> parts;
 
-  /// Of keys whose ordered bits span [least, most].
-  static __device__ __forceinline__ RealParts over(Bits least, Bits most, uint32_t parts,
+  /// Of keys whose ordered bits span [least, most]; if values as these make none that can be used, some others.
+  static __device__ __forceinline__ RealParts over(Bits least, Bits most, uint32_t number,
                                                    const KeyMap<Bits>& map) {
-    return of(RealBuckets<Bits>::over(least, most, 0, parts, map));
-  }
-  /// If they cannot be used, some that can.
-  static __device__ __forceinline__ RealParts of(RealBuckets<Bits> parts) {
+    auto parts = RealBuckets<Bits>::over(least, most, 0, number, map);
     if (!parts.is_usable()) {
       parts.lowest = 0;
       parts.highest = 1;
@@ -520,6 +525,39 @@ struct RealParts {
   }
   __device__ __forceinline__ uint32_t in_word(Bits ordered) const { return parts(ordered); }
   __device__ __forceinline__ bool words_have_one_value() const { return false; }
+  template <class Body>
+  __device__ __forceinline__ auto as_one_kind(uint32_t /*number*/, const KeyMap<Bits>& /*map*/,
+                                              Body body) const {
+    return body(*this);
+  }
+};
+
+/// Parts of a bucket that is linear in the values of floats: linear in their bits, which takes least time, but for
+/// open buckets and those around zero.
+template <class Bits>
+struct FloatParts {
+  BucketParts by_bits;  // not known: linear in values
+  Bits first;           // the bucket's ends but for rounding, as ordered bits
+  Bits last;
+
+  /// At most 2^bits by bits.
+  static __device__ __forceinline__ FloatParts of(const RealBuckets<Bits>& buckets, uint32_t bucket,
+                                                  uint32_t bits) {
+    constexpr int ratio = 16;  // 4 exponents are by bits
+    const auto [low, high] = buckets.ends_of(bucket);
+    const bool is_around_zero = low < 0 ? high > low / ratio : low < high / ratio;
+    const Bits one = buckets.ordered_of(low);
+    const Bits other = buckets.ordered_of(high);
+    return {is_around_zero ? BucketParts::not_known() : BucketParts::of(interval_of(buckets, bucket), bits),
+            min(one, other), max(one, other)};
+  }
+  __device__ __forceinline__ bool words_have_one_value() const { return false; }
+  /// Calls body(BucketParts) or body(RealParts), of which there are `number`.
+  template <class Body>
+  __device__ __forceinline__ auto as_one_kind(uint32_t number, const KeyMap<Bits>& map, Body body) const {
+    if (by_bits.are_known()) return body(by_bits);
+    return body(RealParts<Bits>::over(first, last, number, map));
+  }
 };
 
 }  // namespace sweepsort

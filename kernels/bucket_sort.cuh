@@ -275,7 +275,9 @@ class Bucket {
     if (threadIdx.x == 0) shared_.long_words = 0;
     // Where keys crowd, to mark their parts takes longest; but wider numbers may do for these.
     constexpr bool asks_before = by_digits && !BucketShared::sorts_long_words;
-    const bool is_crowded = (asks_before && rows_crowd()) || __syncthreads_or(mark_parts()) != 0;
+    bool is_crowded = false;
+    if constexpr (asks_before) is_crowded = rows_crowd();
+    if (!is_crowded) is_crowded = __syncthreads_or(mark_parts()) != 0;
     if (is_crowded) {
       if (crowded == Crowded::left_alone) return leave_alone();
       place_by_digits();
@@ -390,9 +392,6 @@ class Bucket {
 #pragma unroll
     for (uint32_t w = threadIdx.x; w < words / 4; w += threads) vectors[w] = make_uint4(0, 0, 0, 0);
   }
-  __device__ __forceinline__ uint32_t& word_of(Bits key) const {
-    return shared_.part_words[parts_.word_of(key)];
-  }
 
   /// Whether so many keys have one word that many would come late, as the first four of each thread show it.
   /// The whole block.
@@ -417,6 +416,12 @@ class Bucket {
 
   /// Step 1. True if too many keys of a word came late: then their numbers may mean nothing.
   __device__ __forceinline__ bool mark_parts() {
+    parts_.as_one_kind(Policy::parts, map_, [&](const auto& parts) { mark(parts); });
+    if (!with_values && parts_.words_have_one_value()) return late_.template any_crowded<most_numbered>();
+    return late_.template any_crowded<most_late>();
+  }
+  template <class OneKind>
+  __device__ __forceinline__ void mark(const OneKind& parts) {
     // Larger blocks have no registers for it.
     constexpr bool adds_at_once = threads < 1024;
     late_.clear();
@@ -424,12 +429,12 @@ class Bucket {
       uint32_t met[batch];   // the part's bit, if another key had set it
       uint32_t word[batch];  // with the late keys before
       rows.for_rows([&](uint32_t row) {
-        const uint32_t bit = part_word::bit_of(parts_.in_word(keys_[row]));
-        met[row % batch] = atomicOr(&word_of(keys_[row]), bit) & bit;
+        const uint32_t bit = part_word::bit_of(parts.in_word(keys_[row]));
+        met[row % batch] = atomicOr(&shared_.part_words[parts.word_of(keys_[row])], bit) & bit;
       });
       rows.for_rows([&](uint32_t row) {
         if (met[row % batch] == 0) return;
-        word[row % batch] = atomicAdd(&word_of(keys_[row]), part_word::one_late);
+        word[row % batch] = atomicAdd(&shared_.part_words[parts.word_of(keys_[row])], part_word::one_late);
         if (!adds_at_once) late_.set(row, word[row % batch]);
       });
       if (!adds_at_once) return;
@@ -437,8 +442,6 @@ class Bucket {
         if (met[row % batch] != 0) late_.set(row, word[row % batch]);
       });
     });
-    if (!with_values && parts_.words_have_one_value()) return late_.template any_crowded<most_numbered>();
-    return late_.template any_crowded<most_late>();
   }
 
   /// Late keys of a word that have numbers, and those that one thread brings in order. Few digits take less
@@ -519,17 +522,20 @@ class Bucket {
 
   /// Step 3.
   __device__ __forceinline__ void place_by_parts() {
+    parts_.as_one_kind(Policy::parts, map_, [&](const auto& parts) { place(parts); });
+    __syncthreads();
+  }
+  template <class OneKind>
+  __device__ __forceinline__ void place(const OneKind& parts) {
     for_batches(range_.size, [&](auto rows) {
       uint32_t word[batch];
-      rows.for_rows([&](uint32_t row) { word[row % batch] = word_of(keys_[row]); });
+      rows.for_rows([&](uint32_t row) { word[row % batch] = shared_.part_words[parts.word_of(keys_[row])]; });
       rows.for_rows([&](uint32_t row) {
-        const uint32_t place =
-            part_word::place(word[row % batch], parts_.in_word(keys_[row]), late_.get(row));
+        const uint32_t place = part_word::place(word[row % batch], parts.in_word(keys_[row]), late_.get(row));
         shared_.keys[place] = keys_[row];
         if constexpr (with_values) shared_.positions[place] = static_cast<uint16_t>(index_in_row(row));
       });
     });
-    __syncthreads();
   }
 
   /// Where a word's keys are.

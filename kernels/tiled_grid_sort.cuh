@@ -84,6 +84,21 @@ inline constexpr uint32_t most_beside_bin = 64;
 template <class Bits>
 inline constexpr uint32_t granule = 32 / sizeof(Bits);
 
+/// Of a bucket.
+template <class Buckets>
+using PartsOf = std::conditional_t<std::is_same_v<Buckets, RealBuckets<typename Buckets::Key>>,
+                                   FloatParts<typename Buckets::Key>, BucketParts>;
+template <class Bits>
+__device__ __forceinline__ BucketParts parts_of(const LinearBuckets<Bits>& buckets, uint32_t bucket,
+                                                uint32_t bits) {
+  return BucketParts::of(interval_of(buckets, bucket), bits);
+}
+template <class Bits>
+__device__ __forceinline__ FloatParts<Bits> parts_of(const RealBuckets<Bits>& buckets, uint32_t bucket,
+                                                     uint32_t bits) {
+  return FloatParts<Bits>::of(buckets, bucket, bits);
+}
+
 template <class Buckets, class Policy>
 struct Shared {
   using Bits = typename Buckets::Key;
@@ -101,8 +116,8 @@ struct Shared {
       alignas(16) Bits bins[Policy::bin_slots];
     };
     struct {
-      BucketParts parts[Policy::most_buckets];  // of the block's buckets
-      uint32_t crowded[Policy::most_buckets];   // of which these are left
+      PartsOf<Buckets> parts[Policy::most_buckets];  // of the block's buckets
+      uint32_t crowded[Policy::most_buckets];        // of which these are left
       bucket_sort_detail::Shared<Bits, NoValue, typename Policy::Finish> bucket;
     };
   };
@@ -148,7 +163,7 @@ class TiledGridSort {
                                          shared_.sample, shared_.bucket_of);
     if (threadIdx.x == 0) shared_.runs_over = 0;
     __syncthreads();
-    const Buckets bucket_of = shared_.bucket_of;
+    const Buckets& bucket_of = shared_.bucket_of;  // of floats, registers are short for a copy
     if (suits) {
       deal(bucket_of);
       ptx::grid_sync();
@@ -223,7 +238,9 @@ class TiledGridSort {
   template <bool is_full>
   __device__ __forceinline__ void bin_tile(const Buckets& bucket_of, uint32_t tile,
                                            Bits (&own)[keys_a_thread]) {
-    if (task_.map.is_xor()) {
+    if constexpr (is_real) {
+      // Below: their buckets are not of the ordered bits.
+    } else if (task_.map.is_xor()) {
       const Bits mask = task_.map.xor_mask();
 #pragma unroll
       for (Bits& key : own) key ^= mask;
@@ -239,7 +256,12 @@ class TiledGridSort {
 #pragma unroll
       for (uint32_t i = first; i < first + batch; ++i) {
         if (!is_there(i)) continue;
-        bucket[i - first] = bucket_of(own[i]);
+        if constexpr (is_real) {
+          bucket[i - first] = bucket_of.of_raw(own[i]);
+          own[i] = task_.map.to_ordered(own[i]);
+        } else {
+          bucket[i - first] = bucket_of(own[i]);
+        }
         slot[i - first] = atomicAdd(&shared_.counts[bucket[i - first]], 1u);
       }
 #pragma unroll
@@ -341,54 +363,46 @@ class TiledGridSort {
   }
 
   __device__ __forceinline__ void sort_buckets(const Buckets& bucket_of) {
-    using bucket_sort_detail::Crowded;
     const bucket_sort_detail::BucketArrays<Bits, NoValue> none;
     // A thread each: the divisions take long.
     constexpr uint32_t part_bits = decltype(shared_.bucket)::part_bits;
-    for (uint32_t own = threadIdx.x; own * gridDim.x < task_.buckets; own += threads) {
-      const auto interval = interval_of(bucket_of, own * gridDim.x + blockIdx.x);
-      shared_.parts[own] = BucketParts::of(interval, part_bits);
-    }
+    for (uint32_t own = threadIdx.x; own * gridDim.x < task_.buckets; own += threads)
+      shared_.parts[own] = parts_of(bucket_of, own * gridDim.x + blockIdx.x, part_bits);
     __syncthreads();
-    // Around zero floats crowd in few of the parts of their bits.
-    const uint32_t bucket_of_zero = is_real ? bucket_of(task_.map.to_ordered(0)) : task_.buckets;
     uint32_t crowded = 0;
     {
-      BucketSorter<Crowded::left_alone> sorter(shared_.bucket, none, task_.map);
+      BucketSorter<Crowded::left_alone, PartsOf<Buckets>> sorter(shared_.bucket, none, task_.map);
       load_bucket(sorter, blockIdx.x);
       for (uint32_t own = 0, b = blockIdx.x; b < task_.buckets; ++own, b += gridDim.x) {
         const auto load_next = [&] { load_bucket(sorter, b + gridDim.x); };
-        if (b != bucket_of_zero &&
-            sorter.template sort_loaded<true>({0, size_of(b)}, shared_.parts[own],
-                                              task_.keys_out + shared_.starts[b], load_next))
+        if (sorter.template sort_loaded<!is_real>({0, size_of(b)}, shared_.parts[own],
+                                                  task_.keys_out + shared_.starts[b], load_next))
           continue;
-        if (threadIdx.x == 0) shared_.crowded[crowded] = own;
+        if (threadIdx.x == 0) shared_.crowded[crowded] = b;
         ++crowded;
         load_next();
       }
     }
     __syncthreads();
-    // Another instance: what it wants of registers would slow the first one down.
+    if (crowded != 0) sort_crowded(shared_, task_, crowded);
+  }
+
+  /// Those buckets that are left. A function of its own: the registers that it wants would slow the others down.
+  static __device__ __noinline__ void sort_crowded(SortShared& shared, const Task<Bits>& task,
+                                                   uint32_t crowded) {
+    const bucket_sort_detail::BucketArrays<Bits, NoValue> none;
+    const TiledGridSort sort(shared, task);
+    BucketSorter<Crowded::by_digits, BucketParts> sorter(shared.bucket, none, task.map);
     for (uint32_t i = 0; i < crowded; ++i) {
-      const uint32_t own = shared_.crowded[i];
-      const uint32_t b = own * gridDim.x + blockIdx.x;
-      BucketSorter<Crowded::by_digits, CrowdedParts> sorter(shared_.bucket, none, task_.map);
-      load_bucket(sorter, b);
-      const auto sort = [&](const CrowdedParts& parts) {
-        (void)sorter.template sort_loaded<!is_real>({0, size_of(b)}, parts,
-                                                    task_.keys_out + shared_.starts[b], [] {});
-      };
-      if constexpr (is_real) {
-        sort(CrowdedParts::of(bucket_of.within(b, Finish::parts)));
-      } else {
-        sort(shared_.parts[own]);
-      }
+      const uint32_t b = shared.crowded[i];
+      sort.load_bucket(sorter, b);
+      (void)sorter.sort_loaded({0, sort.size_of(b)}, task.keys_out + shared.starts[b], [] {});
     }
   }
 
+  using Crowded = bucket_sort_detail::Crowded;
   static constexpr bool is_real = std::is_same_v<Buckets, RealBuckets<Bits>>;
-  using CrowdedParts = std::conditional_t<is_real, RealParts<Bits>, BucketParts>;
-  template <bucket_sort_detail::Crowded crowded, class Parts = BucketParts>
+  template <Crowded crowded, class Parts>
   using BucketSorter = bucket_sort_detail::Bucket<Bits, NoValue, Finish, crowded, Parts>;
 
   template <class Sorter>
@@ -407,9 +421,9 @@ class TiledGridSort {
 };
 
 template <class Buckets, class Policy>
-__global__ __launch_bounds__(
-    Policy::threads,
-    Policy::Finish::blocks_a_multiprocessor) void tiled_grid_sort_kernel(Task<typename Buckets::Key> task) {
+__global__
+__launch_bounds__(Policy::threads, Policy::Finish::blocks_a_multiprocessor) void tiled_grid_sort_kernel(
+    const __grid_constant__ Task<typename Buckets::Key> task) {
   if (ptx::is_before_90()) return;
   TiledGridSort<Buckets, Policy>(shared_memory<Shared<Buckets, Policy>>(), task).sort();
 }

@@ -168,6 +168,28 @@ TEST_CASE("parts of a bucket that crowd are sorted by digits", "[device]") {
     CHECK(sort<SmallTiles, uint64_t>(keys, variant_of(variant)));
 }
 
+TEMPLATE_TEST_CASE("floats of any range are sorted by it, also around zero", "[device]", float, double) {
+  struct Range {
+    double low;
+    double high;
+  };
+  std::mt19937_64 random(test_seed());
+  uint32_t variant = 0;
+  for (const Range range :
+       {Range{-1, 1}, {0, 1}, {-1, 0}, {1, 2}, {-2, -1}, {1e-30, 1}, {-0.001, 5}, {-5, 0.1}}) {
+    std::uniform_real_distribution<double> distribution(range.low, range.high);
+    std::vector<TestType> keys(6'000);
+    for (TestType& key : keys) key = static_cast<TestType>(distribution(random));
+    // Too few for the sample to notice, and more than a thread compares.
+    for (uint32_t i = 0; i < 45; ++i)
+      keys.push_back(static_cast<TestType>((range.low + range.high) / 2 * (1 + distribution(random) * 1e-6)));
+    std::shuffle(keys.begin(), keys.end(), random);
+    INFO(range.low << " to " << range.high);
+    for (uint32_t i = 0; i < (on_gpu ? 8 : 2); ++i)
+      CHECK(sort<SmallTiles, TestType>(keys, variant_of(variant++)));
+  }
+}
+
 TEST_CASE("no keys, and as many as its buckets hold, are sorted", "[device]") {
   CHECK(sort<SmallTiles, uint32_t>({}, {}));
   for (const unsigned multiprocessors : {1u, 5u}) {
