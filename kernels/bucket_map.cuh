@@ -536,6 +536,11 @@ struct RealParts {
 /// open buckets and those around zero.
 template <class Bits>
 struct FloatParts {
+  /// Of floats the interval is exact, and keys that rounding brought to the bucket belong to its first or last part:
+  /// such an interval often has just as many values as there are words, and what rounding may add would halve these.
+  /// H200, us: f32 of [1, 2), 2^23 107 -> 100, 2^24 220 -> 206. Of doubles the question costs 5 %.
+  static constexpr bool is_exact = sizeof(Bits) == 4;
+
   BucketParts by_bits;  // not known: linear in values
   Bits first;           // the bucket's ends but for rounding, as ordered bits
   Bits last;
@@ -546,18 +551,35 @@ struct FloatParts {
     constexpr int ratio = 16;  // 4 exponents are by bits
     const auto [low, high] = buckets.ends_of(bucket);
     const bool is_around_zero = low < 0 ? high > low / ratio : low < high / ratio;
-    const Bits one = buckets.ordered_of(low);
-    const Bits other = buckets.ordered_of(high);
-    return {is_around_zero ? BucketParts::not_known() : BucketParts::of(interval_of(buckets, bucket), bits),
-            min(one, other), max(one, other)};
+    const Bits first = min(buckets.ordered_of(low), buckets.ordered_of(high));
+    const Bits last = max(buckets.ordered_of(low), buckets.ordered_of(high));
+    FloatParts made{BucketParts::not_known(), first, last};
+    if (!is_around_zero)
+      made.by_bits = is_exact ? BucketParts::over(first, last, bits)
+                              : BucketParts::of(interval_of(buckets, bucket), bits);
+    return made;
   }
   __device__ __forceinline__ bool words_have_one_value() const { return false; }
-  /// Calls body(BucketParts) or body(RealParts), of which there are `number`.
+  /// Calls body(parts by bits) or body(RealParts), of which there are `number`.
   template <class Body>
   __device__ __forceinline__ auto as_one_kind(uint32_t number, const KeyMap<Bits>& map, Body body) const {
-    if (by_bits.are_known()) return body(by_bits);
-    return body(RealParts<Bits>::over(first, last, number, map));
+    if (!by_bits.are_known()) return body(RealParts<Bits>::over(first, last, number, map));
+    if constexpr (is_exact)
+      return body(Bounded{by_bits, first, last});
+    else
+      return body(by_bits);
   }
+
+ private:
+  struct Bounded {
+    BucketParts parts;
+    Bits first;
+    Bits last;
+
+    __device__ __forceinline__ uint32_t word_of(Bits ordered) const { return parts.word_of(inside(ordered)); }
+    __device__ __forceinline__ uint32_t in_word(Bits ordered) const { return parts.in_word(inside(ordered)); }
+    __device__ __forceinline__ Bits inside(Bits ordered) const { return min(max(ordered, first), last); }
+  };
 };
 
 }  // namespace sweepsort
