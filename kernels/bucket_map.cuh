@@ -242,6 +242,16 @@ struct RealBuckets {
     const Real low = lowest + static_cast<Real>(from_lowest) / scale;
     return {low, low + 1 / scale};
   }
+  static __device__ __forceinline__ Real value_of(Bits raw) {
+#if defined(__CUDA_ARCH__)
+    if constexpr (sizeof(Bits) == 4)
+      return __uint_as_float(raw);
+    else
+      return __longlong_as_double(static_cast<long long>(raw));
+#else
+    return std::bit_cast<Real>(raw);
+#endif
+  }
   __device__ __forceinline__ Bits ordered_of(Real value) const { return map.to_ordered(bits_of(value)); }
   /// Not known: numbers lie closer the smaller they are.
   __device__ __forceinline__ bool may_hold(uint64_t /*values*/) const { return true; }
@@ -322,16 +332,6 @@ struct RealBuckets {
       if (is_beyond(ordered)) return ordered;
       step *= 16;
     }
-  }
-  static __device__ __forceinline__ Real value_of(Bits raw) {
-#if defined(__CUDA_ARCH__)
-    if constexpr (sizeof(Bits) == 4)
-      return __uint_as_float(raw);
-    else
-      return __longlong_as_double(static_cast<long long>(raw));
-#else
-    return std::bit_cast<Real>(raw);
-#endif
   }
   static __device__ __forceinline__ Bits bits_of(Real value) {
 #if defined(__CUDA_ARCH__)
@@ -496,7 +496,7 @@ struct BucketParts {
   __device__ __forceinline__ bool words_have_one_value() const { return word_shift == 0; }
   /// Calls body(these).
   template <class Bits, class Body>
-  __device__ __forceinline__ auto as_one_kind(uint32_t /*number*/, const KeyMap<Bits>& /*map*/,
+  __device__ __forceinline__ auto as_one_kind(uint32_t /*bits*/, const KeyMap<Bits>& /*map*/,
                                               Body body) const {
     return body(*this);
   }
@@ -524,47 +524,38 @@ struct RealParts {
     return parts(ordered) / BucketParts::most_in_word;
   }
   __device__ __forceinline__ uint32_t in_word(Bits ordered) const { return parts(ordered); }
-  __device__ __forceinline__ bool words_have_one_value() const { return false; }
-  template <class Body>
-  __device__ __forceinline__ auto as_one_kind(uint32_t /*number*/, const KeyMap<Bits>& /*map*/,
-                                              Body body) const {
-    return body(*this);
-  }
 };
 
-/// Parts of a bucket that is linear in the values of floats: linear in their bits, which takes least time, but for
-/// open buckets and those around zero.
-template <class Bits>
-struct FloatParts {
-  /// Of floats the interval is exact, and keys that rounding brought to the bucket belong to its first or last part:
-  /// such an interval often has just as many values as there are words, and what rounding may add would halve these.
-  /// H200, us: f32 of [1, 2), 2^23 107 -> 100, 2^24 220 -> 206. Of doubles the question costs 5 %.
-  static constexpr bool is_exact = sizeof(Bits) == 4;
+/// Whether values of a bucket around zero differ so much that parts linear in their bits would be crowded.
+template <class Real>
+__device__ __forceinline__ bool are_around_zero(Real low, Real high) {
+  constexpr int ratio = 16;  // 4 exponents are by bits
+  return low < 0 ? high > low / ratio : low < high / ratio;
+}
 
+/// Parts of a bucket that is linear in the values of floats: linear in their bits, which takes least time, but for
+/// open buckets and those around zero. `is_bounded`: keys below `first` or above `last` belong to the first or the last
+/// part.
+template <class Bits, bool is_bounded>
+struct FloatParts {
   BucketParts by_bits;  // not known: linear in values
-  Bits first;           // the bucket's ends but for rounding, as ordered bits
+  Bits first;           // ordered bits
   Bits last;
 
-  /// At most 2^bits by bits.
-  static __device__ __forceinline__ FloatParts of(const RealBuckets<Bits>& buckets, uint32_t bucket,
-                                                  uint32_t bits) {
-    constexpr int ratio = 16;  // 4 exponents are by bits
-    const auto [low, high] = buckets.ends_of(bucket);
-    const bool is_around_zero = low < 0 ? high > low / ratio : low < high / ratio;
-    const Bits first = min(buckets.ordered_of(low), buckets.ordered_of(high));
-    const Bits last = max(buckets.ordered_of(low), buckets.ordered_of(high));
-    FloatParts made{BucketParts::not_known(), first, last};
-    if (!is_around_zero)
-      made.by_bits = is_exact ? BucketParts::over(first, last, bits)
-                              : BucketParts::of(interval_of(buckets, bucket), bits);
-    return made;
+  /// Of keys whose ordered bits span [least, most].
+  static __device__ __forceinline__ FloatParts over(Bits least, Bits most, uint32_t bits,
+                                                    const KeyMap<Bits>& map) {
+    const auto one = RealBuckets<Bits>::value_of(map.from_ordered(least));
+    const auto other = RealBuckets<Bits>::value_of(map.from_ordered(most));
+    const bool is_by_value = are_around_zero(min(one, other), max(one, other));
+    return {is_by_value ? BucketParts::not_known() : BucketParts::over(least, most, bits), least, most};
   }
   __device__ __forceinline__ bool words_have_one_value() const { return false; }
-  /// Calls body(parts by bits) or body(RealParts), of which there are `number`.
+  /// Calls body(parts by bits) or body(RealParts), of which there are 2^bits.
   template <class Body>
-  __device__ __forceinline__ auto as_one_kind(uint32_t number, const KeyMap<Bits>& map, Body body) const {
-    if (!by_bits.are_known()) return body(RealParts<Bits>::over(first, last, number, map));
-    if constexpr (is_exact)
+  __device__ __forceinline__ auto as_one_kind(uint32_t bits, const KeyMap<Bits>& map, Body body) const {
+    if (!by_bits.are_known()) return body(RealParts<Bits>::over(first, last, 1u << bits, map));
+    if constexpr (is_bounded)
       return body(Bounded{by_bits, first, last});
     else
       return body(by_bits);

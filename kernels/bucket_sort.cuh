@@ -62,7 +62,7 @@ struct Shared {
 
   union {
     BucketParts parts;  // if they were found here
-    RealParts<Bits> real_parts;
+    FloatParts<Bits, false> float_parts;
   };
   Bits* first_vector;  // where the bucket's keys go: the vector of 16 bytes with the first one
   uint32_t warp_keys[warps];
@@ -94,7 +94,7 @@ struct BucketRange {
 /// AND of three u32 2^12 10.2 -> 9.7 us, uniform u64 2^10 2.87 -> 2.99.
 enum class Crowded : uint32_t { by_digits, by_inlined_digits, left_alone, only_digits };
 
-/// Parts: BucketParts, or RealParts of floats.
+/// Parts: BucketParts, or FloatParts.
 template <class Bits, class Value, class Policy, Crowded crowded, class Parts = BucketParts>
 class Bucket {
  public:
@@ -376,14 +376,14 @@ class Bucket {
         if constexpr (std::is_same_v<Parts, BucketParts>)
           shared_.parts = BucketParts::over(least, most, BucketShared::part_bits);
         else
-          shared_.real_parts = Parts::over(least, most, Policy::parts, map_);
+          shared_.float_parts = Parts::over(least, most, BucketShared::part_bits, map_);
       }
     }
     __syncthreads();
     if constexpr (std::is_same_v<Parts, BucketParts>)
       parts_ = shared_.parts;
     else
-      parts_ = shared_.real_parts;
+      parts_ = shared_.float_parts;
   }
 
   __device__ __forceinline__ void clear_words() {
@@ -402,9 +402,11 @@ class Bucket {
     constexpr uint32_t crowd = has_another_way ? 8 : most_numbered;  // late keys of a word
     if (range_.size <= threads) return false;
     uint32_t word[looks];
+    parts_.as_one_kind(BucketShared::part_bits, map_, [&](const auto& parts) {
 #pragma unroll
-    for (uint32_t row = 0; row < looks; ++row)
-      word[row] = index_in_row(row) < range_.size ? parts_.word_of(keys_[row]) : words + row;  // none's
+      for (uint32_t row = 0; row < looks; ++row)
+        word[row] = index_in_row(row) < range_.size ? parts.word_of(keys_[row]) : words + row;  // none's
+    });
     bool meets = false;
 #pragma unroll
     for (uint32_t row = 1; row < looks; ++row)
@@ -416,7 +418,7 @@ class Bucket {
 
   /// Step 1. True if too many keys of a word came late: then their numbers may mean nothing.
   __device__ __forceinline__ bool mark_parts() {
-    parts_.as_one_kind(Policy::parts, map_, [&](const auto& parts) { mark(parts); });
+    parts_.as_one_kind(BucketShared::part_bits, map_, [&](const auto& parts) { mark(parts); });
     if (!with_values && parts_.words_have_one_value()) return late_.template any_crowded<most_numbered>();
     return late_.template any_crowded<most_late>();
   }
@@ -522,7 +524,7 @@ class Bucket {
 
   /// Step 3.
   __device__ __forceinline__ void place_by_parts() {
-    parts_.as_one_kind(Policy::parts, map_, [&](const auto& parts) { place(parts); });
+    parts_.as_one_kind(BucketShared::part_bits, map_, [&](const auto& parts) { place(parts); });
     __syncthreads();
   }
   template <class OneKind>
@@ -728,7 +730,7 @@ class Bucket {
 };
 
 /// Sorts the buckets of task.list. Those that are left alone join task.next_list. `Parts`: those that the
-/// list says, or RealParts that are found from the keys, where buckets divide the values of floats.
+/// list says, or FloatParts that are found from the keys, where buckets divide the values of floats.
 template <class Bits, class Value, class Policy, Crowded crowded, class Parts>
 __global__ __launch_bounds__(Policy::threads, Policy::blocks_a_multiprocessor) void bucket_sort_kernel(
     BucketTask<Bits, Value> task, MsdPlan<Bits>* plan) {

@@ -81,6 +81,12 @@ struct Column {
   Value* values;
 };
 
+/// Whether a digit is one of keys as the caller has them, not of ordered bits.
+template <class DigitOfKey>
+inline constexpr bool is_of_raw_keys = requires {
+  typename DigitOfKey::OfRawKeys;
+};
+
 /// GridShared has `counts`, `stage` and `bucket`. Parts: of buckets (bucket_sort.cuh).
 template <class GridShared, class Bits, class Value, class Policy, class Parts>
 class GridShare {
@@ -110,18 +116,21 @@ class GridShare {
   /// The i-th one of a thread stands at first_ + i * warp_threads.
   __device__ __forceinline__ bool has_own(uint32_t i) const { return i < own_rows_; }
 
-  /// Keys in memory are always as the caller has them, those in registers and in the stage are ordered bits.
+  /// Keys in memory are always as the caller has them, those in registers and in the stage are ordered bits, but where
+  /// digits are of raw keys.
+  template <bool are_raw = false>
   __device__ __forceinline__ void load(const Bits* keys) {
     source_ = keys;
-    if constexpr (!reads_twice) load_batch(0);
+    if constexpr (!reads_twice) load_batch<are_raw>(0);
   }
 
+  template <bool are_raw>
   __device__ __forceinline__ void load_batch(uint32_t first) {
     const Bits* const own = source_ + first_;
 #pragma unroll
     for (uint32_t i = 0; i < batch; ++i)
       if (has_own(first + i)) keys_[i] = own[(first + i) * warp_threads];
-    if (task_.map.is_identity()) return;
+    if (are_raw || task_.map.is_identity()) return;
 #pragma unroll
     for (uint32_t i = 0; i < batch; ++i) keys_[i] = task_.map.to_ordered(keys_[i]);
   }
@@ -136,12 +145,12 @@ class GridShare {
   }
 
   /// Calls body(first) when keys_ holds this thread's keys from number `first` on. The whole warp does.
-  template <class Body>
+  template <bool are_raw = false, class Body>
   __device__ __forceinline__ void for_batches(Body body) {
 #pragma unroll
     for (uint32_t first = 0; first < keys_a_thread; first += batch) {
       if (first >= rows_) continue;
-      if constexpr (reads_twice) load_batch(first);
+      if constexpr (reads_twice) load_batch<are_raw>(first);
       body(first);
     }
   }
@@ -150,7 +159,7 @@ class GridShare {
   template <class DigitOfKey>
   __device__ __forceinline__ void rank_as_they_come(const DigitOfKey& digit_of,
                                                     Packed16<keys_a_thread>& ranks) {
-    for_batches([&](uint32_t first) {
+    for_batches<is_of_raw_keys<DigitOfKey>>([&](uint32_t first) {
 #pragma unroll
       for (uint32_t i = 0; i < batch; ++i)
         if (has_own(first + i)) ranks.set(first + i, atomicAdd(&shared_.counts.own[digit_of(keys_[i])], 1u));
@@ -206,7 +215,7 @@ class GridShare {
   __device__ __forceinline__ void put_in_stage(const DigitOfKey& digit_of,
                                                const Packed16<keys_a_thread>& ranks, const Value* values_in) {
     const uint32_t warp = threadIdx.x / warp_threads;
-    for_batches([&](uint32_t first) {
+    for_batches<is_of_raw_keys<DigitOfKey>>([&](uint32_t first) {
       if constexpr (reads_twice) load_values(values_in, first);
       // By digits, some places before the first of their records: the compiler does not know that the stage's
       // keys are none of its counts. Elsewhere it lost.
@@ -243,7 +252,7 @@ class GridShare {
       if (at >= size_) break;
       const Bits key = shared_.stage.keys[at];
       const uint32_t place = shared_.counts.to_array[digit_of(key)] + at;
-      to.keys[place] = task_.map.from_ordered(key);
+      to.keys[place] = is_of_raw_keys<DigitOfKey> ? key : task_.map.from_ordered(key);
       if constexpr (with_values) to.values[place] = shared_.stage.values[at];
     }
   }

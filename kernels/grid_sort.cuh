@@ -112,7 +112,7 @@ struct PlaceInList {
 
 template <class Buckets>
 using PartsOf = std::conditional_t<std::is_same_v<Buckets, RealBuckets<typename Buckets::Key>>,
-                                   RealParts<typename Buckets::Key>, BucketParts>;
+                                   FloatParts<typename Buckets::Key, false>, BucketParts>;
 
 /// Buckets: linear in the keys' ordered bits or, of floats, in their values. `counts_listed`: few values of
 /// keys alone are counted by their list.
@@ -162,7 +162,7 @@ class GridSort
   __device__ __forceinline__ void sort_as_sampled(const Column<Bits, Value>& scratch) {
     const SortArrays<Bits, Value>& arrays = task_.arrays;
     const Bits sample = arrays.keys_in[sample_index()];  // under way beside the block's own keys
-    load(arrays.keys_in);
+    this->template load<is_real>(arrays.keys_in);
     const Bits ordered = task_.map.to_ordered(sample);
     const Buckets bucket_of = guess_buckets(ordered);
     const Column<Bits, Value> out{arrays.keys_out, arrays.values_out};
@@ -174,15 +174,31 @@ class GridSort
       find_places<true>(place_of, digit_values, arrays.values_in, out);
       if (shared_.counts.totals[place_of.nowhere] == 0) return scatter(place_of, out);
     } else if (!shared_.has_few_digits && bucket_of.is_usable() && !is_surely_crowded(bucket_of(ordered))) {
-      find_places<with_values>(bucket_of, task_.buckets, arrays.values_in, scratch);
+      const auto digit_of = digit_of_bucket(bucket_of);
+      find_places<with_values>(digit_of, task_.buckets, arrays.values_in, scratch);
       if (shared_.counts.largest <= task_.most_in_bucket) {
-        scatter(bucket_of, scratch);
+        scatter(digit_of, scratch);
         meet_all();
         sort_buckets(scratch);
         return;
       }
     }
     sort_by_digits(scratch, out);
+  }
+
+  static constexpr bool is_real = std::is_same_v<Buckets, RealBuckets<Bits>>;
+  /// The bucket of a float as the caller has it, which is how such keys are dealt: H200, us, 2^20 f32 24.2 -> 21.9, f64
+  /// 2^20 35.4 -> 30.1, 2^21 76 -> 53; of that 1.0, 3.4 and 17 by parts linear in bits (FloatParts).
+  struct BucketOfRaw {
+    using OfRawKeys = void;
+    const Buckets& bucket_of;
+    __device__ __forceinline__ uint32_t operator()(Bits raw) const { return bucket_of.of_raw(raw); }
+  };
+  static __device__ __forceinline__ auto digit_of_bucket(const Buckets& bucket_of) {
+    if constexpr (is_real)
+      return BucketOfRaw{bucket_of};
+    else
+      return bucket_of;
   }
 
   /// A barrier of all blocks, in two halves as that of a grid (ptx::grid_arrive).

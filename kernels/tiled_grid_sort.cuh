@@ -84,19 +84,27 @@ inline constexpr uint32_t most_beside_bin = 64;
 template <class Bits>
 inline constexpr uint32_t granule = 32 / sizeof(Bits);
 
-/// Of a bucket.
+/// Of a bucket. Those of floats have exact intervals, to which keys that rounding brought there are moved: such an
+/// interval often has just as many values as there are words, and what rounding may add would halve these. H200, us:
+/// f32 of [1, 2), 2^23 107 -> 100, 2^24 220 -> 206. Of doubles moving costs 5 %.
 template <class Buckets>
-using PartsOf = std::conditional_t<std::is_same_v<Buckets, RealBuckets<typename Buckets::Key>>,
-                                   FloatParts<typename Buckets::Key>, BucketParts>;
+using PartsOf =
+    std::conditional_t<std::is_same_v<Buckets, RealBuckets<typename Buckets::Key>>,
+                       FloatParts<typename Buckets::Key, sizeof(typename Buckets::Key) == 4>, BucketParts>;
 template <class Bits>
 __device__ __forceinline__ BucketParts parts_of(const LinearBuckets<Bits>& buckets, uint32_t bucket,
                                                 uint32_t bits) {
   return BucketParts::of(interval_of(buckets, bucket), bits);
 }
 template <class Bits>
-__device__ __forceinline__ FloatParts<Bits> parts_of(const RealBuckets<Bits>& buckets, uint32_t bucket,
-                                                     uint32_t bits) {
-  return FloatParts<Bits>::of(buckets, bucket, bits);
+__device__ __forceinline__ PartsOf<RealBuckets<Bits>> parts_of(const RealBuckets<Bits>& buckets,
+                                                               uint32_t bucket, uint32_t bits) {
+  const auto [low, high] = buckets.ends_of(bucket);
+  const Bits first = min(buckets.ordered_of(low), buckets.ordered_of(high));
+  const Bits last = max(buckets.ordered_of(low), buckets.ordered_of(high));
+  if (are_around_zero(low, high)) return {BucketParts::not_known(), first, last};
+  if (sizeof(Bits) == 4) return {BucketParts::over(first, last, bits), first, last};
+  return {BucketParts::of(interval_of(buckets, bucket), bits), first, last};
 }
 
 template <class Buckets, class Policy>
@@ -139,7 +147,7 @@ struct Task {
   uint32_t* falls_back;
 };
 
-/// Buckets: linear in the keys' ordered bits or, of floats, in their values.
+/// Buckets: linear in the ordered bits of integers, or in the values of floats.
 template <class Buckets, class Policy>
 class TiledGridSort {
  public:
@@ -238,15 +246,10 @@ class TiledGridSort {
   template <bool is_full>
   __device__ __forceinline__ void bin_tile(const Buckets& bucket_of, uint32_t tile,
                                            Bits (&own)[keys_a_thread]) {
-    if constexpr (is_real) {
-      // Below: their buckets are not of the ordered bits.
-    } else if (task_.map.is_xor()) {
+    if constexpr (!is_real) {
       const Bits mask = task_.map.xor_mask();
 #pragma unroll
       for (Bits& key : own) key ^= mask;
-    } else {
-#pragma unroll
-      for (Bits& key : own) key = task_.map.to_ordered(key);
     }
 #pragma unroll
     for (uint32_t first = 0; first < keys_a_thread; first += batch) {

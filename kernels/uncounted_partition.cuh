@@ -156,8 +156,8 @@ class Dealer {
   static_assert(keys_a_thread % batch == 0 && bins_a_warp >= 1 && bins_a_warp <= warp_threads);
   static_assert(Policy::tile % dealt_chunk<Bits> == 0);
 
-  /// A digit is one of `digits`, from bit `shift` of a bucket's number on. `maps`: the keys are not yet
-  /// ordered bits.
+  /// A digit is one of `digits`, from bit `shift` of a bucket's number on. `maps`: the keys become ordered bits,
+  /// which integers do before their digits are asked for, floats when they are put into bins.
   __device__ __forceinline__ Dealer(DealShared& shared, const Buckets& bucket_of, uint32_t shift,
                                     uint32_t digits, const KeyMap<Bits>& map, bool maps)
       : shared_(shared), bucket_of_(bucket_of), shift_(shift), digits_(digits), map_(map), maps_(maps) {}
@@ -251,19 +251,31 @@ class Dealer {
     }
   }
 
-  __device__ __forceinline__ uint32_t digit_of(Bits ordered) const {
-    return bucket_of_(ordered) >> shift_ & (digits_ - 1);
+  static constexpr bool is_real = std::is_same_v<Buckets, RealBuckets<Bits>>;
+
+  __device__ __forceinline__ uint32_t digit_of(Bits key) const {
+    uint32_t bucket = 0;
+    if constexpr (is_real)
+      bucket = bucket_of_.of_raw(key);
+    else
+      bucket = bucket_of_(key);
+    return bucket >> shift_ & (digits_ - 1);
+  }
+  template <class Stored>
+  __device__ __forceinline__ Stored stored(Bits key) const {
+    return static_cast<Stored>(is_real && maps_ ? map_.to_ordered(key) : key);
   }
 
   /// A shared atomic gives each key a slot. The next tile's keys set out as registers become free.
   template <bool is_full, class Stored>
   __device__ __forceinline__ void bin_tile(const Bins<Stored>& bins, const Source<Bits>& from,
                                            uint32_t tile) {
-    if (maps_ && map_.is_xor()) {
+    const bool maps_now = maps_ && !is_real;
+    if (maps_now && map_.is_xor()) {
       const Bits mask = map_.xor_mask();
 #pragma unroll
       for (Bits& key : keys_) key ^= mask;
-    } else if (maps_) {
+    } else if (maps_now) {
 #pragma unroll
       for (Bits& key : keys_) key = map_.to_ordered(key);
     }
@@ -284,7 +296,7 @@ class Dealer {
       for (uint32_t i = 0; i < batch; ++i) {
         if (!is_there(first + i)) continue;
         if (slot[i] < bins.capacity)
-          bins.at(digit[i])[slot[i]] = static_cast<Stored>(keys_[first + i]);
+          bins.at(digit[i])[slot[i]] = stored<Stored>(keys_[first + i]);
         else
           stash(keys_[first + i]);
       }
@@ -307,7 +319,7 @@ class Dealer {
       const uint32_t digit = digit_of(shared_.stash[i]);
       const uint32_t slot = atomicAdd(&shared_.counts[digit], 1u);
       if (slot < bins.capacity)
-        bins.at(digit)[slot] = static_cast<Stored>(shared_.stash[i]);
+        bins.at(digit)[slot] = stored<Stored>(shared_.stash[i]);
       else
         shared_.cannot_bin = 1;
     }
@@ -425,8 +437,9 @@ __device__ __forceinline__ void deal_to_parents(Shared<Bits, Policy>& shared, co
   const uint64_t first = blockIdx.x * task.span;
   const auto size = static_cast<uint32_t>(min(task.span, task.count - first));
   const uint32_t children_bits = task.plan->bucket_bits - msd_digit_bits;
+  constexpr bool is_real = std::is_same_v<Buckets, RealBuckets<Bits>>;
   Dealer<Bits, Policy, Buckets> dealer(shared, bucket_of, children_bits, msd_digits, task.map,
-                                       !task.map.is_identity());
+                                       !is_real && !task.map.is_identity());
   ToParents<Bits> sink{task};
   if (!dealer.deal({task.in + first, size, 0}, sink) && threadIdx.x == 0) task.give_up();
 }
@@ -448,7 +461,8 @@ template <class Policy, class Bits, class Buckets>
 __device__ __forceinline__ void deal_to_children(Shared<Bits, Policy>& shared, const Task<Bits>& task,
                                                  const Buckets& bucket_of) {
   const uint32_t children = 1u << (task.plan->bucket_bits - msd_digit_bits);
-  Dealer<Bits, Policy, Buckets> dealer(shared, bucket_of, 0, children, task.map, false);
+  constexpr bool is_real = std::is_same_v<Buckets, RealBuckets<Bits>>;
+  Dealer<Bits, Policy, Buckets> dealer(shared, bucket_of, 0, children, task.map, is_real);
   while (true) {
     __syncthreads();  // the last parent is done
     if (threadIdx.x == 0) {
