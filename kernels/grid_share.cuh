@@ -130,9 +130,11 @@ class GridShare {
 #pragma unroll
     for (uint32_t i = 0; i < batch; ++i)
       if (has_own(first + i)) keys_[i] = own[(first + i) * warp_threads];
-    if (are_raw || task_.map.is_identity()) return;
+    if constexpr (!are_raw) {
+      if (task_.map.is_identity()) return;
 #pragma unroll
-    for (uint32_t i = 0; i < batch; ++i) keys_[i] = task_.map.to_ordered(keys_[i]);
+      for (uint32_t i = 0; i < batch; ++i) keys_[i] = task_.map.to_ordered(keys_[i]);
+    }
   }
 
   __device__ __forceinline__ void load_values(const Value* values, uint32_t first) {
