@@ -11,6 +11,8 @@
 #include "seed.hpp"
 
 #include <algorithm>
+#include <bit>
+#include <cmath>
 #include <random>
 #include <span>
 #include <string>
@@ -212,6 +214,65 @@ TEST_CASE("more keys than its buckets hold are refused", "[device]") {
 }
 
 #ifdef SWEEPSORT_EMULATED
+TEMPLATE_TEST_CASE("the parts of a bucket of floats never fall, and there are words for all of them", "",
+                   float, double) {
+  using Bits = BitsOf<TestType>;
+  std::mt19937_64 random(test_seed());
+  uint32_t asked = 0;
+  for (int round = 0; round < 400; ++round) {
+    const auto map =
+        key_map<Bits>(key_type_of<TestType>(), round % 2 == 0 ? Order::ascending : Order::descending);
+    const auto any_real = [&] {
+      const auto fraction =
+          static_cast<TestType>(static_cast<int64_t>(random())) / static_cast<TestType>(1ull << 63);
+      return round % 3 == 0 ? fraction : std::ldexp(fraction, static_cast<int>(random() % 60) - 30);
+    };
+    const Bits one = map.to_ordered(std::bit_cast<Bits>(any_real()));
+    const Bits other = map.to_ordered(std::bit_cast<Bits>(round % 4 == 0 ? TestType{0} : any_real()));
+    const auto buckets = static_cast<uint32_t>(2 + random() % 1'000);
+    const auto bucket_of =
+        RealBuckets<Bits>::around(std::min(one, other), std::max(one, other), 64, buckets, map);
+    if (!bucket_of.is_usable()) continue;
+    for (int k = 0; k < 20; ++k) {
+      // Around zero as often as anywhere, and at the ends.
+      const uint32_t bucket = k == 0   ? 0
+                              : k == 1 ? buckets - 1
+                              : k < 10 ? bucket_of(map.to_ordered(0))
+                                       : static_cast<uint32_t>(random() % buckets);
+      const uint32_t bits = 15 + round % 3;
+      bool behind = false;
+      const Bits first = bucket_of.first_key(bucket, behind);
+      if (behind || bucket_of(first) != bucket) continue;
+      const Bits next = bucket_of.first_key(bucket + 1, behind);
+      const auto last = static_cast<Bits>(behind ? ~Bits{0} : next - 1);
+      std::vector<Bits> keys{first, last};
+      for (uint32_t more = 0; more < 60; ++more) {
+        const Bits range =
+            static_cast<Bits>(last - first) >> (more % 3 == 0 ? 0 : random() % (sizeof(Bits) * 8));
+        const auto away =
+            static_cast<Bits>(range == static_cast<Bits>(~Bits{0}) ? random() : random() % (range + 1));
+        keys.push_back(static_cast<Bits>(more % 2 == 0 ? first + away : last - away));
+      }
+      std::ranges::sort(keys);
+      tiled_grid_detail::parts_of(bucket_of, bucket, bits).as_one_kind(bits, map, [&](const auto& parts) {
+        uint32_t before = 0;
+        for (const Bits key : keys) {
+          const uint32_t word = parts.word_of(key);
+          const uint32_t part =
+              word * BucketParts::most_in_word + parts.in_word(key) % BucketParts::most_in_word;
+          if (word >= (1u << bits) / BucketParts::most_in_word || part < before)
+            FAIL(bucket_of.lowest << " to " << bucket_of.highest << ", " << bucket << " of " << buckets
+                                  << ": " << key << " has part " << part << " of " << (1u << bits)
+                                  << " behind " << before);
+          before = part;
+        }
+      });
+      ++asked;
+    }
+  }
+  CHECK(asked > 4'000);
+}
+
 TEST_CASE("the tiled grid sort is right under many schedules", "[simt]") {
   std::mt19937_64 random(test_seed());
   for (uint32_t i = 0; i < 60; ++i) {
