@@ -533,9 +533,8 @@ __device__ __forceinline__ bool are_around_zero(Real low, Real high) {
   return low < 0 ? high > low / ratio : low < high / ratio;
 }
 
-/// Parts of a bucket that is linear in the values of floats: linear in their bits, which takes least time, but for
-/// open buckets and those around zero. `is_bounded`: keys below `first` or above `last` belong to the first or the last
-/// part.
+/// Parts of a bucket that is linear in the values of floats: linear in their bits, which takes least time, but around
+/// zero in their values. `is_bounded`: keys below `first` or above `last` belong to the first or the last part.
 template <class Bits, bool is_bounded>
 struct FloatParts {
   BucketParts by_bits;  // not known: linear in values
