@@ -485,6 +485,12 @@ struct BucketParts {
   }
 
   template <class Bits>
+  static __device__ __forceinline__ BucketParts over(Bits first, Bits last, uint32_t bits,
+                                                     const KeyMap<Bits>& /*map*/) {
+    return over(first, last, bits);
+  }
+
+  template <class Bits>
   __device__ __forceinline__ uint32_t word_of(Bits ordered) const {
     return static_cast<uint32_t>(ordered >> word_shift) - lowest_word;
   }
@@ -508,10 +514,10 @@ template <class Bits>
 struct RealParts {
   RealBuckets<Bits> parts;
 
-  /// Of keys whose ordered bits span [least, most]; if values as these make none that can be used, some others.
-  static __device__ __forceinline__ RealParts over(Bits least, Bits most, uint32_t number,
+  /// 2^bits of keys whose ordered bits span [least, most]; if values as these make none that can be used, some others.
+  static __device__ __forceinline__ RealParts over(Bits least, Bits most, uint32_t bits,
                                                    const KeyMap<Bits>& map) {
-    auto parts = RealBuckets<Bits>::over(least, most, 0, number, map);
+    auto parts = RealBuckets<Bits>::over(least, most, 0, 1u << bits, map);
     if (!parts.is_usable()) {
       parts.lowest = 0;
       parts.highest = 1;
@@ -524,6 +530,12 @@ struct RealParts {
     return parts(ordered) / BucketParts::most_in_word;
   }
   __device__ __forceinline__ uint32_t in_word(Bits ordered) const { return parts(ordered); }
+  __device__ __forceinline__ bool words_have_one_value() const { return false; }
+  template <class Body>
+  __device__ __forceinline__ auto as_one_kind(uint32_t /*bits*/, const KeyMap<Bits>& /*map*/,
+                                              Body body) const {
+    return body(*this);
+  }
 };
 
 /// Whether values of a bucket around zero differ so much that parts linear in their bits would be crowded.
@@ -541,7 +553,7 @@ struct FloatParts {
   Bits first;           // ordered bits
   Bits last;
 
-  /// Of keys whose ordered bits span [least, most].
+  /// 2^bits of keys whose ordered bits span [least, most].
   static __device__ __forceinline__ FloatParts over(Bits least, Bits most, uint32_t bits,
                                                     const KeyMap<Bits>& map) {
     const auto one = RealBuckets<Bits>::value_of(map.from_ordered(least));
@@ -553,7 +565,7 @@ struct FloatParts {
   /// Calls body(parts by bits) or body(RealParts), of which there are 2^bits.
   template <class Body>
   __device__ __forceinline__ auto as_one_kind(uint32_t bits, const KeyMap<Bits>& map, Body body) const {
-    if (!by_bits.are_known()) return body(RealParts<Bits>::over(first, last, 1u << bits, map));
+    if (!by_bits.are_known()) return body(RealParts<Bits>::over(first, last, bits, map));
     if constexpr (is_bounded)
       return body(Bounded{by_bits, first, last});
     else

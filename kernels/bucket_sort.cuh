@@ -44,6 +44,28 @@ using bucket_list::BucketTask;
 /// Rows of records whose loads and atomics are under way at once.
 inline constexpr uint32_t batch = 4;
 
+/// Parts of a bucket that were found from its keys: BucketParts, or RealParts or FloatParts of floats.
+template <class Bits>
+class FoundParts {
+ public:
+  template <class Parts>
+  __device__ __forceinline__ Parts& as() {
+    if constexpr (std::is_same_v<Parts, BucketParts>)
+      return of_integers_;
+    else if constexpr (std::is_same_v<Parts, RealParts<Bits>>)
+      return by_value_;
+    else
+      return of_floats_;
+  }
+
+ private:
+  union {
+    BucketParts of_integers_;
+    RealParts<Bits> by_value_;
+    FloatParts<Bits, false> of_floats_;
+  };
+};
+
 template <class Bits, class Value, class Policy>
 struct Shared {
   static constexpr uint32_t part_bits = std::countr_zero(Policy::parts);
@@ -60,10 +82,7 @@ struct Shared {
   static_assert(places < 1u << 16 && words <= 1u << 16 && !(with_values && sorts_long_words));
   static_assert(!sorts_long_words || most_keys <= 1u << 15);  // numbers have a sign
 
-  union {
-    BucketParts parts;  // if they were found here
-    FloatParts<Bits, false> float_parts;
-  };
+  FoundParts<Bits> parts;
   Bits* first_vector;  // where the bucket's keys go: the vector of 16 bytes with the first one
   uint32_t warp_keys[warps];
   uint32_t long_words;
@@ -94,7 +113,7 @@ struct BucketRange {
 /// AND of three u32 2^12 10.2 -> 9.7 us, uniform u64 2^10 2.87 -> 2.99.
 enum class Crowded : uint32_t { by_digits, by_inlined_digits, left_alone, only_digits };
 
-/// Parts: BucketParts, or FloatParts.
+/// Parts: BucketParts, or RealParts or FloatParts.
 template <class Bits, class Value, class Policy, Crowded crowded, class Parts = BucketParts>
 class Bucket {
  public:
@@ -372,18 +391,11 @@ class Bucket {
       const uint32_t warp = ptx::lane_id() % BucketShared::warps;
       least = warp_min(of_warps[warp]);
       most = warp_max(of_warps[BucketShared::warps + warp]);
-      if (threadIdx.x == 0) {
-        if constexpr (std::is_same_v<Parts, BucketParts>)
-          shared_.parts = BucketParts::over(least, most, BucketShared::part_bits);
-        else
-          shared_.float_parts = Parts::over(least, most, BucketShared::part_bits, map_);
-      }
+      if (threadIdx.x == 0)
+        shared_.parts.template as<Parts>() = Parts::over(least, most, BucketShared::part_bits, map_);
     }
     __syncthreads();
-    if constexpr (std::is_same_v<Parts, BucketParts>)
-      parts_ = shared_.parts;
-    else
-      parts_ = shared_.float_parts;
+    parts_ = shared_.parts.template as<Parts>();
   }
 
   __device__ __forceinline__ void clear_words() {
@@ -730,7 +742,7 @@ class Bucket {
 };
 
 /// Sorts the buckets of task.list. Those that are left alone join task.next_list. `Parts`: those that the
-/// list says, or FloatParts that are found from the keys, where buckets divide the values of floats.
+/// list says, or RealParts that are found from the keys, where buckets divide the values of floats.
 template <class Bits, class Value, class Policy, Crowded crowded, class Parts>
 __global__ __launch_bounds__(Policy::threads, Policy::blocks_a_multiprocessor) void bucket_sort_kernel(
     BucketTask<Bits, Value> task, MsdPlan<Bits>* plan) {

@@ -110,19 +110,24 @@ struct PlaceInList {
   }
 };
 
-template <class Buckets>
-using PartsOf = std::conditional_t<std::is_same_v<Buckets, RealBuckets<typename Buckets::Key>>,
-                                   FloatParts<typename Buckets::Key, false>, BucketParts>;
+/// Of a bucket. Of floats as a rule by value: parts by bits leave up to a half of all words without keys, which takes
+/// longer where buckets differ in size (normal keys, H200, us: f64 2^18 17.4 -> 20.9, f32 2^18 12.9 -> 14.5; f32 of [0, 1)
+/// 2^22 56 -> 66). But many doubles a thread want the registers that values take: 2^20 33 -> 30, 2^21 65 -> 55, though
+/// 2^19 22 -> 24.
+template <class Buckets, class Policy, class Bits = typename Buckets::Key>
+using PartsOf = std::conditional_t<!std::is_same_v<Buckets, RealBuckets<Bits>>, BucketParts,
+                                   std::conditional_t<sizeof(Bits) == 8 && Policy::keys_a_thread >= 16,
+                                                      FloatParts<Bits, false>, RealParts<Bits>>>;
 
 /// Buckets: linear in the keys' ordered bits or, of floats, in their values. `counts_listed`: few values of
 /// keys alone are counted by their list.
 template <class Buckets, class Value, class Policy, bool counts_listed = false>
-class GridSort
-    : GridShare<Shared<Buckets, Value, Policy>, typename Buckets::Key, Value, Policy, PartsOf<Buckets>> {
+class GridSort : GridShare<Shared<Buckets, Value, Policy>, typename Buckets::Key, Value, Policy,
+                           PartsOf<Buckets, Policy>> {
  public:
   using Bits = typename Buckets::Key;
   using GridShared = Shared<Buckets, Value, Policy>;
-  using Base = GridShare<GridShared, Bits, Value, Policy, PartsOf<Buckets>>;
+  using Base = GridShare<GridShared, Bits, Value, Policy, PartsOf<Buckets, Policy>>;
   static_assert(Policy::portions == 1 && Policy::digits == digit_values);
   static_assert(Policy::most_blocks <= digit_values, "a bucket a block");
 
@@ -187,8 +192,8 @@ class GridSort
   }
 
   static constexpr bool is_real = std::is_same_v<Buckets, RealBuckets<Bits>>;
-  /// The bucket of a float as the caller has it, which is how such keys are dealt: H200, us, 2^20 f32 24.2 -> 21.9, f64
-  /// 2^20 35.4 -> 30.1, 2^21 76 -> 53; of that 1.0, 3.4 and 17 by parts linear in bits (FloatParts).
+  /// The bucket of a float as the caller has it, which is how such keys are dealt: H200, us, f32 2^20 24.0 -> 22.9, 2^22
+  /// 58.5 -> 56.0, f64 2^18 14.5 -> 13.9.
   struct BucketOfRaw {
     using OfRawKeys = void;
     const Buckets& bucket_of;

@@ -43,7 +43,7 @@ void launch_block(const SortArrays<Bits, Value>& arrays, KeyMap<Bits> map, cudaS
   const BucketArrays<Bits, Value> all{arrays.keys_in, arrays.keys_out, arrays.values_in, arrays.values_out};
   auto kernel = one_block_kernel<Bits, Value, Policy, BucketParts>;
   if constexpr (value_bytes<Value> == 0 && sizeof(Bits) >= 4)
-    if (map.is_of_floats()) kernel = one_block_kernel<Bits, Value, Policy, FloatParts<Bits, false>>;
+    if (map.is_of_floats()) kernel = one_block_kernel<Bits, Value, Policy, RealParts<Bits>>;
   launch_chained(kernel, {1, Policy::threads, sizeof(Shared<Bits, Value, Policy>)}, stream, all,
                  static_cast<uint32_t>(arrays.count), map);
 }

@@ -526,7 +526,7 @@ class MsdRun {
     const auto last = task(crowded_buckets, crowded_buckets);
     sort_buckets<BucketPolicy, crowded>(last, plan_, stream_);
     if (settings_.map.is_of_floats())
-      sort_buckets<BucketPolicy, crowded, FloatParts<Bits, false>>(last, plan_, stream_);
+      sort_buckets<BucketPolicy, crowded, RealParts<Bits>>(last, plan_, stream_);
   }
 
   template <class BucketPolicy, bucket_sort_detail::Crowded crowded>
