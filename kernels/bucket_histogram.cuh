@@ -48,6 +48,14 @@ struct Task {
   uint32_t* span_counts;  // by block and leading digit
 };
 
+/// Keys are up to `most` and down to ~least_inverted.
+template <class Bits>
+__device__ __forceinline__ void widen_range(Bits most, Bits least_inverted, MsdPlan<Bits>* plan) {
+  using Word = std::conditional_t<sizeof(Bits) == 8, unsigned long long, uint32_t>;
+  atomicMax(reinterpret_cast<Word*>(&plan->most), static_cast<Word>(most));
+  atomicMax(reinterpret_cast<Word*>(&plan->least_inverted), static_cast<Word>(least_inverted));
+}
+
 /// Block b counts the keys [b * span, (b + 1) * span).
 template <class Bits>
 __global__ __launch_bounds__(WideCounters::threads) void bucket_histogram_kernel(Task<Bits> task,
@@ -95,11 +103,7 @@ __global__ __launch_bounds__(WideCounters::threads) void bucket_histogram_kernel
     constexpr uint32_t threads = WideCounters::threads;
     most = static_cast<Bits>(block_max<threads, uint64_t>(most, shared.most));
     least_inverted = static_cast<Bits>(block_max<threads, uint64_t>(least_inverted, shared.least_inverted));
-    if (threadIdx.x == 0) {
-      using Word = std::conditional_t<sizeof(Bits) == 8, unsigned long long, uint32_t>;
-      atomicMax(reinterpret_cast<Word*>(&plan->most), static_cast<Word>(most));
-      atomicMax(reinterpret_cast<Word*>(&plan->least_inverted), static_cast<Word>(least_inverted));
-    }
+    if (threadIdx.x == 0) widen_range(most, least_inverted, plan);
   } else if (has_apart) {
     const BucketsBeside<Bits> beside = plan->buckets_beside(shared.pieces);
     const Bits apart = map.from_ordered(plan->apart);
@@ -117,14 +121,22 @@ __global__ __launch_bounds__(WideCounters::threads) void bucket_histogram_kernel
     const auto bucket_of = [&](Bits key) { return real_pieces(map.to_ordered(key)); };
     shared.counters.count(own, size, bucket_of, hand_over);
   } else {
-    bool is_beyond = false;
+    Bits most = 0;  // of those beyond the map's range, which are few
+    Bits least_inverted = 0;
     const auto bucket_of = [&](Bits key) {
       const Bits ordered = map.to_ordered(key);
-      is_beyond |= !map_of_keys.contains(ordered);
+      if (!map_of_keys.contains(ordered)) {
+        most = max(most, ordered);
+        least_inverted = max(least_inverted, static_cast<Bits>(~ordered));
+      }
       return is_pieced ? pieced(ordered) : linear(ordered);
     };
     shared.counters.count(own, size, bucket_of, hand_over);
-    if (__any_sync(full_warp, is_beyond) && ptx::lane_id() == 0) atomicOr(&plan->has_beyond, 1u);
+    if (__any_sync(full_warp, (most | least_inverted) != 0)) {
+      most = warp_max(most);
+      least_inverted = warp_max(least_inverted);
+      if (ptx::lane_id() == 0) widen_range(most, least_inverted, plan);
+    }
   }
 
   // Each block begins elsewhere: all would wait for the same words.

@@ -71,6 +71,7 @@ struct BucketMap {
     return leading(min(static_cast<Bits>(max(ordered, lowest) - lowest), range));
   }
   __device__ __forceinline__ uint32_t last_word() const { return leading(range); }
+  __device__ __forceinline__ Bits highest() const { return static_cast<Bits>(lowest + range); }
   __device__ __forceinline__ bool contains(Bits ordered) const {
     return static_cast<Bits>(ordered - lowest) <= range;
   }
@@ -403,12 +404,11 @@ struct KeyInterval {
   bool is_open;  // it goes on beyond the map's range, where few keys are
 };
 
-/// The same where no keys are beyond the map's range.
+/// The same where all keys are in [least, most].
 template <class Bits>
-__device__ __forceinline__ KeyInterval<Bits> closed(const KeyInterval<Bits>& interval,
-                                                    const BucketMap<Bits>& map) {
-  return {max(interval.first, map.lowest), min(interval.last, static_cast<Bits>(map.lowest + map.range)),
-          false};
+__device__ __forceinline__ KeyInterval<Bits> closed(const KeyInterval<Bits>& interval, Bits least,
+                                                    Bits most) {
+  return {max(interval.first, least), min(interval.last, most), false};
 }
 
 /// The keys that a bucket may hold, if there are any.
