@@ -116,22 +116,29 @@ __global__ __launch_bounds__(WideCounters::threads) void bucket_histogram_kernel
       atomicAdd(&shared.handed_over[bucket >> (bucket_bits - msd_digit_bits)], keys);
     }
     __syncthreads();
-  } else if (is_pieced && plan->has_real_pieces) {
-    const auto real_pieces = plan->real_pieces(shared.pieces);
-    const auto bucket_of = [&](Bits key) { return real_pieces(map.to_ordered(key)); };
-    shared.counters.count(own, size, bucket_of, hand_over);
   } else {
     Bits most = 0;  // of those beyond the map's range, which are few
     Bits least_inverted = 0;
-    const auto bucket_of = [&](Bits key) {
-      const Bits ordered = map.to_ordered(key);
-      if (!map_of_keys.contains(ordered)) {
-        most = max(most, ordered);
-        least_inverted = max(least_inverted, static_cast<Bits>(~ordered));
-      }
-      return is_pieced ? pieced(ordered) : linear(ordered);
+    const auto is_beyond = [&](Bits ordered) {
+      most = max(most, ordered);
+      least_inverted = max(least_inverted, static_cast<Bits>(~ordered));
     };
-    shared.counters.count(own, size, bucket_of, hand_over);
+    if (is_pieced && plan->has_real_pieces) {
+      const auto real_pieces = plan->real_pieces(shared.pieces);
+      const auto bucket_of = [&](Bits key) {
+        const Bits ordered = map.to_ordered(key);
+        if (!real_pieces.map.by_word.contains_raw(key)) is_beyond(ordered);
+        return real_pieces(ordered);
+      };
+      shared.counters.count(own, size, bucket_of, hand_over);
+    } else {
+      const auto bucket_of = [&](Bits key) {
+        const Bits ordered = map.to_ordered(key);
+        if (!map_of_keys.contains(ordered)) is_beyond(ordered);
+        return is_pieced ? pieced(ordered) : linear(ordered);
+      };
+      shared.counters.count(own, size, bucket_of, hand_over);
+    }
     if (__any_sync(full_warp, (most | least_inverted) != 0)) {
       most = warp_max(most);
       least_inverted = warp_max(least_inverted);

@@ -273,6 +273,15 @@ struct RealBuckets {
     return map.invert != 0 ? buckets - 1 - bucket : bucket;
   }
 
+  /// Whether the value is strictly inside of the range.
+  __device__ __forceinline__ bool contains_raw(Bits raw) const {
+    const Real value = value_of(raw);
+    return value > lowest && value < highest;
+  }
+  /// As ordered bits: the end of the range that comes first.
+  __device__ __forceinline__ Bits first_end() const { return min(ordered_of(lowest), ordered_of(highest)); }
+  __device__ __forceinline__ Bits last_end() const { return max(ordered_of(lowest), ordered_of(highest)); }
+
   /// The last key of a lower bucket, or one close to it: exactly, it takes many steps to find, around zero a hundred.
   __device__ __forceinline__ Bits begin_of(uint32_t bucket) const {
     if (bucket == 0) return 0;

@@ -489,8 +489,11 @@ __global__ __launch_bounds__(decide_threads) void decide_kernel(const __grid_con
                                                    : interval_of(plan->real_pieces(plan->pieces), bucket))
                     : plan->is_pieced ? interval_of(plan->pieced_buckets(), of_map)
                                       : interval_of(plan->linear_buckets(), of_map);
-    if (!was_dealt && !plan->has_apart && !divides_values)
-      interval = closed(interval, min(plan->least(), plan->map.lowest), max(plan->most, plan->map.highest()));
+    if (!was_dealt && !plan->has_apart) {
+      const RealBuckets<Bits>& real = plan->real_map.by_word;
+      interval = closed(interval, min(plan->least(), divides_values ? real.first_end() : plan->map.lowest),
+                        max(plan->most, divides_values ? real.last_end() : plan->map.highest()));
+    }
     const auto all_above = static_cast<Bits>(interval.last - interval.first);
     const bool spans_few_values = all_above >> few_value_bits == 0;
     const ValueSpan few{static_cast<uint32_t>(interval.first), static_cast<uint32_t>(all_above)};
