@@ -48,14 +48,6 @@ struct Task {
   uint32_t* span_counts;  // by block and leading digit
 };
 
-/// Keys are up to `most` and down to ~least_inverted.
-template <class Bits>
-__device__ __forceinline__ void widen_range(Bits most, Bits least_inverted, MsdPlan<Bits>* plan) {
-  using Word = std::conditional_t<sizeof(Bits) == 8, unsigned long long, uint32_t>;
-  atomicMax(reinterpret_cast<Word*>(&plan->most), static_cast<Word>(most));
-  atomicMax(reinterpret_cast<Word*>(&plan->least_inverted), static_cast<Word>(least_inverted));
-}
-
 /// Block b counts the keys [b * span, (b + 1) * span).
 template <class Bits>
 __global__ __launch_bounds__(WideCounters::threads) void bucket_histogram_kernel(Task<Bits> task,
@@ -103,7 +95,11 @@ __global__ __launch_bounds__(WideCounters::threads) void bucket_histogram_kernel
     constexpr uint32_t threads = WideCounters::threads;
     most = static_cast<Bits>(block_max<threads, uint64_t>(most, shared.most));
     least_inverted = static_cast<Bits>(block_max<threads, uint64_t>(least_inverted, shared.least_inverted));
-    if (threadIdx.x == 0) widen_range(most, least_inverted, plan);
+    if (threadIdx.x == 0) {
+      using Word = std::conditional_t<sizeof(Bits) == 8, unsigned long long, uint32_t>;
+      atomicMax(reinterpret_cast<Word*>(&plan->most), static_cast<Word>(most));
+      atomicMax(reinterpret_cast<Word*>(&plan->least_inverted), static_cast<Word>(least_inverted));
+    }
   } else if (has_apart) {
     const BucketsBeside<Bits> beside = plan->buckets_beside(shared.pieces);
     const Bits apart = map.from_ordered(plan->apart);
@@ -116,34 +112,19 @@ __global__ __launch_bounds__(WideCounters::threads) void bucket_histogram_kernel
       atomicAdd(&shared.handed_over[bucket >> (bucket_bits - msd_digit_bits)], keys);
     }
     __syncthreads();
+  } else if (is_pieced && plan->has_real_pieces) {
+    const auto real_pieces = plan->real_pieces(shared.pieces);
+    const auto bucket_of = [&](Bits key) { return real_pieces(map.to_ordered(key)); };
+    shared.counters.count(own, size, bucket_of, hand_over);
   } else {
-    Bits most = 0;  // of those beyond the map's range, which are few
-    Bits least_inverted = 0;
-    const auto is_beyond = [&](Bits ordered) {
-      most = max(most, ordered);
-      least_inverted = max(least_inverted, static_cast<Bits>(~ordered));
+    bool is_beyond = false;
+    const auto bucket_of = [&](Bits key) {
+      const Bits ordered = map.to_ordered(key);
+      is_beyond |= !map_of_keys.contains(ordered);
+      return is_pieced ? pieced(ordered) : linear(ordered);
     };
-    if (is_pieced && plan->has_real_pieces) {
-      const auto real_pieces = plan->real_pieces(shared.pieces);
-      const auto bucket_of = [&](Bits key) {
-        const Bits ordered = map.to_ordered(key);
-        if (!real_pieces.map.by_word.contains_raw(key)) is_beyond(ordered);
-        return real_pieces(ordered);
-      };
-      shared.counters.count(own, size, bucket_of, hand_over);
-    } else {
-      const auto bucket_of = [&](Bits key) {
-        const Bits ordered = map.to_ordered(key);
-        if (!map_of_keys.contains(ordered)) is_beyond(ordered);
-        return is_pieced ? pieced(ordered) : linear(ordered);
-      };
-      shared.counters.count(own, size, bucket_of, hand_over);
-    }
-    if (__any_sync(full_warp, (most | least_inverted) != 0)) {
-      most = warp_max(most);
-      least_inverted = warp_max(least_inverted);
-      if (ptx::lane_id() == 0) widen_range(most, least_inverted, plan);
-    }
+    shared.counters.count(own, size, bucket_of, hand_over);
+    if (__any_sync(full_warp, is_beyond) && ptx::lane_id() == 0) atomicOr(&plan->has_beyond, 1u);
   }
 
   // Each block begins elsewhere: all would wait for the same words.

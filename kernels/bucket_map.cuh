@@ -71,7 +71,6 @@ struct BucketMap {
     return leading(min(static_cast<Bits>(max(ordered, lowest) - lowest), range));
   }
   __device__ __forceinline__ uint32_t last_word() const { return leading(range); }
-  __device__ __forceinline__ Bits highest() const { return static_cast<Bits>(lowest + range); }
   __device__ __forceinline__ bool contains(Bits ordered) const {
     return static_cast<Bits>(ordered - lowest) <= range;
   }
@@ -273,15 +272,6 @@ struct RealBuckets {
     return map.invert != 0 ? buckets - 1 - bucket : bucket;
   }
 
-  /// Whether the value is strictly inside of the range.
-  __device__ __forceinline__ bool contains_raw(Bits raw) const {
-    const Real value = value_of(raw);
-    return value > lowest && value < highest;
-  }
-  /// As ordered bits: the end of the range that comes first.
-  __device__ __forceinline__ Bits first_end() const { return min(ordered_of(lowest), ordered_of(highest)); }
-  __device__ __forceinline__ Bits last_end() const { return max(ordered_of(lowest), ordered_of(highest)); }
-
   /// The last key of a lower bucket, or one close to it: exactly, it takes many steps to find, around zero a hundred.
   __device__ __forceinline__ Bits begin_of(uint32_t bucket) const {
     if (bucket == 0) return 0;
@@ -413,11 +403,12 @@ struct KeyInterval {
   bool is_open;  // it goes on beyond the map's range, where few keys are
 };
 
-/// The same where all keys are in [least, most].
+/// The same where no keys are beyond the map's range.
 template <class Bits>
-__device__ __forceinline__ KeyInterval<Bits> closed(const KeyInterval<Bits>& interval, Bits least,
-                                                    Bits most) {
-  return {max(interval.first, least), min(interval.last, most), false};
+__device__ __forceinline__ KeyInterval<Bits> closed(const KeyInterval<Bits>& interval,
+                                                    const BucketMap<Bits>& map) {
+  return {max(interval.first, map.lowest), min(interval.last, static_cast<Bits>(map.lowest + map.range)),
+          false};
 }
 
 /// The keys that a bucket may hold, if there are any.

@@ -139,10 +139,10 @@ struct MsdPlan {
   uint32_t bucket_apart;      // the first bucket of that, which has all its keys and is not sorted
   uint32_t apart_further;     // how much further up buckets of higher keys are than the map has them
   Bits apart;                 // the value, in order
-  Bits most;              // of all keys, if their values are counted; else of those beyond the map's range
-  Bits least_inverted;    // ~least: zero before the first key, like all of a plan
-  uint32_t checks_order;  // whether keys whose sample is in order are found to be so
-  uint32_t sample_rises;  // two neighbours of it do
+  Bits most;                  // of all keys, if their values are counted
+  Bits least_inverted;        // ~least: zero before the first key, like all of a plan
+  uint32_t checks_order;      // whether keys whose sample is in order are found to be so
+  uint32_t sample_rises;      // two neighbours of it do
   uint32_t sample_falls;
   uint32_t deals;          // the keys seem to be even, and are partitioned without being counted;
   uint32_t deal_failed;    // but they are not
@@ -155,6 +155,7 @@ struct MsdPlan {
   uint32_t has_many_values;  // the keys have more than most_listed_values
   uint32_t guess_failed;     // the keys are not in the order of guess()
   uint32_t has_ties;         // pairs that fall have some, which stay in their order
+  uint32_t has_beyond;       // keys that were counted are beyond the map's range
   uint32_t has_narrow;       // pairs: some parents' keys are left as NarrowKey
   uint32_t is_unfit;         // no road here leads anywhere, says the sample: what most launches ask first
   uint32_t has_too_large;    // or the histogram: no kernel here finishes one of the buckets
@@ -489,11 +490,8 @@ __global__ __launch_bounds__(decide_threads) void decide_kernel(const __grid_con
                                                    : interval_of(plan->real_pieces(plan->pieces), bucket))
                     : plan->is_pieced ? interval_of(plan->pieced_buckets(), of_map)
                                       : interval_of(plan->linear_buckets(), of_map);
-    if (!was_dealt && !plan->has_apart) {
-      const RealBuckets<Bits>& real = plan->real_map.by_word;
-      interval = closed(interval, min(plan->least(), divides_values ? real.first_end() : plan->map.lowest),
-                        max(plan->most, divides_values ? real.last_end() : plan->map.highest()));
-    }
+    if (!was_dealt && !plan->has_beyond && !plan->has_apart && !divides_values)
+      interval = closed(interval, plan->map);
     const auto all_above = static_cast<Bits>(interval.last - interval.first);
     const bool spans_few_values = all_above >> few_value_bits == 0;
     const ValueSpan few{static_cast<uint32_t>(interval.first), static_cast<uint32_t>(all_above)};

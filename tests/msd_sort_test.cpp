@@ -252,27 +252,6 @@ TEMPLATE_TEST_CASE("buckets follow an uneven distribution by fine pieces, too", 
   CHECK(plan.falls_back == 0);
 }
 
-TEMPLATE_TEST_CASE("the buckets at both ends end where keys do, which the sample need not show", "[device]",
-                   uint32_t, uint64_t) {
-  std::mt19937_64 random(test_seed());
-  constexpr TestType all = static_cast<TestType>(~TestType{0});
-  std::vector<TestType> keys(60'001);
-  // In the midst of the range, fewer the further away; so that a linear map would not do.
-  for (TestType& key : keys) {
-    uint64_t sum = 0;
-    for (int k = 0; k < 4; ++k) sum += random() % (all / 128);
-    key = static_cast<TestType>(all / 4 + sum);
-  }
-  const auto clean = msd_sort<TestType, uint32_t>(keys, {});
-  CHECK((clean.is_pieced && !clean.falls_back && clean.listed[crowded_buckets] == 0));
-  keys[20] = all;  // no sample is taken there
-  keys[21] = 0;
-  const auto plan = msd_sort<TestType, uint32_t>(keys, {.order = Order::descending});
-  CHECK(plan.falls_back == 0);
-  CHECK(plan.most == all);
-  CHECK(plan.least() == 0);
-}
-
 TEMPLATE_TEST_CASE("buckets follow the values of floats, not their bits, where that divides them better",
                    "[device]", float, double) {
   std::mt19937_64 random(test_seed());
