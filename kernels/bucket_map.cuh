@@ -465,7 +465,7 @@ struct BucketParts {
   static __device__ __forceinline__ BucketParts of(const KeyInterval<Bits>& interval, uint32_t bits) {
     return interval.is_open ? not_known() : over(interval.first, interval.last, bits);
   }
-  /// They are to be found from the keys that the bucket has, for example as most of the interval has none.
+  /// They are to be found in another way, as a rule from the keys that the bucket has: most of the interval has none.
   static __device__ __forceinline__ BucketParts not_known() { return {unknown, unknown, 0}; }
   __device__ __forceinline__ bool are_known() const { return shift != unknown; }
 
@@ -500,7 +500,8 @@ struct BucketParts {
     return static_cast<uint32_t>(ordered >> shift);
   }
   __device__ __forceinline__ bool words_have_one_value() const { return word_shift == 0; }
-  /// Calls body(these).
+  /// Calls body(these): for those that may be of one kind or another, of which a bucket is asked once, not each of its
+  /// keys. `bits`: those that they were made with.
   template <class Bits, class Body>
   __device__ __forceinline__ auto as_one_kind(uint32_t /*bits*/, const KeyMap<Bits>& /*map*/,
                                               Body body) const {
@@ -538,18 +539,19 @@ struct RealParts {
   }
 };
 
-/// Whether values of a bucket around zero differ so much that parts linear in their bits would be crowded.
+/// Whether a bucket is so close to zero that its values have many exponents, by whose bits they would crowd.
 template <class Real>
 __device__ __forceinline__ bool are_around_zero(Real low, Real high) {
-  constexpr int ratio = 16;  // 4 exponents are by bits
+  constexpr int ratio = 16;
   return low < 0 ? high > low / ratio : low < high / ratio;
 }
 
-/// Parts of a bucket that is linear in the values of floats: linear in their bits, which takes least time, but around
-/// zero in their values. `is_bounded`: keys below `first` or above `last` belong to the first or the last part.
+/// Parts of a bucket that is linear in the values of floats: linear in their bits, which takes least time, but
+/// around zero, and in a bucket whose interval is open, in their values. `is_bounded`: by bits, too, keys below
+/// `first` or above `last` belong to the first or the last part.
 template <class Bits, bool is_bounded>
 struct FloatParts {
-  BucketParts by_bits;  // not known: linear in values
+  BucketParts by_bits;  // not known: the parts are linear in values, from `first` to `last`
   Bits first;           // ordered bits
   Bits last;
 

@@ -44,14 +44,14 @@ using bucket_list::BucketTask;
 /// Rows of records whose loads and atomics are under way at once.
 inline constexpr uint32_t batch = 4;
 
-/// Parts of a bucket that were found from its keys: BucketParts, or RealParts or FloatParts of floats.
+/// Parts of a bucket that were found from its keys: BucketParts, of floats also RealParts or FloatParts.
 template <class Bits>
 class FoundParts {
  public:
   template <class Parts>
   __device__ __forceinline__ Parts& as() {
     if constexpr (std::is_same_v<Parts, BucketParts>)
-      return of_integers_;
+      return by_bits_;
     else if constexpr (std::is_same_v<Parts, RealParts<Bits>>)
       return by_value_;
     else
@@ -60,7 +60,7 @@ class FoundParts {
 
  private:
   union {
-    BucketParts of_integers_;
+    BucketParts by_bits_;
     RealParts<Bits> by_value_;
     FloatParts<Bits, false> of_floats_;
   };
@@ -214,7 +214,7 @@ class Bucket {
       }
     }
   }
-  /// Sorts the records of `range`, whose keys were loaded, are ordered bits and lie in `parts`; the keys go
+  /// Sorts the records of `range`, whose keys were loaded, are ordered bits and have a part each; the keys go
   /// to `to`, in an array that is aligned to 16 bytes. False if the bucket was left alone; the whole block
   /// gets the same answer. load_next() is called when the keys' registers are free, but not if the bucket is
   /// left alone or goes by digits. `finds_parts`: those that are not known are found.

@@ -172,6 +172,7 @@ class GridShare {
   /// counts those of all.
   template <class DigitOfKey>
   __device__ __forceinline__ void rank_in_order(const DigitOfKey& digit_of, Packed16<keys_a_thread>& ranks) {
+    static_assert(!is_of_raw_keys<DigitOfKey>);
     auto& stage = shared_.stage;
     WarpRanker<Policy::digit_bits> ranker(stage.warp_counts[threadIdx.x / warp_threads]);
     HotDigits hot{};

@@ -110,10 +110,10 @@ struct PlaceInList {
   }
 };
 
-/// Of a bucket. Of floats as a rule by value: parts by bits leave up to a half of all words without keys, which takes
-/// longer where buckets differ in size (normal keys, H200, us: f64 2^18 17.4 -> 20.9, f32 2^18 12.9 -> 14.5; f32 of [0, 1)
-/// 2^22 56 -> 66). But many doubles a thread want the registers that values take: 2^20 33 -> 30, 2^21 65 -> 55, though
-/// 2^19 22 -> 24.
+/// Parts of a bucket. Of floats as a rule by value: parts by bits leave up to a half of all words without keys,
+/// which takes longer where buckets differ in size (normal keys, H200, us: f64 2^18 17.4 -> 20.9, f32 2^18 12.9 ->
+/// 14.5; f32 of [0, 1) 2^22 56 -> 66). But many doubles a thread want the registers that values take: 2^20 33 -> 30,
+/// 2^21 65 -> 55, though 2^19 22 -> 24.
 template <class Buckets, class Policy, class Bits = typename Buckets::Key>
 using PartsOf = std::conditional_t<!std::is_same_v<Buckets, RealBuckets<Bits>>, BucketParts,
                                    std::conditional_t<sizeof(Bits) == 8 && Policy::keys_a_thread >= 16,
@@ -192,8 +192,10 @@ class GridSort : GridShare<Shared<Buckets, Value, Policy>, typename Buckets::Key
   }
 
   static constexpr bool is_real = std::is_same_v<Buckets, RealBuckets<Bits>>;
-  /// The bucket of a float as the caller has it, which is how such keys are dealt: H200, us, f32 2^20 24.0 -> 22.9, 2^22
-  /// 58.5 -> 56.0, f64 2^18 14.5 -> 13.9.
+  static_assert(!is_real ||
+                (!with_values && !counts_listed));  // those roads want the loaded keys as ordered bits
+  /// The bucket of a float as the caller has it, which is how such keys are dealt: H200, us, f32 2^20 24.0 ->
+  /// 22.9, 2^22 58.5 -> 56.0, f64 2^18 14.5 -> 13.9.
   struct BucketOfRaw {
     using OfRawKeys = void;
     const Buckets& bucket_of;

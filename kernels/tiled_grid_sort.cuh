@@ -84,9 +84,9 @@ inline constexpr uint32_t most_beside_bin = 64;
 template <class Bits>
 inline constexpr uint32_t granule = 32 / sizeof(Bits);
 
-/// Of a bucket. Floats of 4 bytes have exact intervals, to which keys that rounding brought there are moved: such an
-/// interval often has just as many values as there are words, and what rounding may add would halve these. H200, us:
-/// f32 of [1, 2), 2^23 107 -> 100, 2^24 220 -> 206. To move those of 8 bytes costs 5 %, and rounding adds next to nothing.
+/// Parts of a bucket. Intervals of f32 have no margin for rounding, and keys that it brought there are moved into
+/// them: they often have just as many values as there are words, which a margin would halve. H200, us: f32 of
+/// [1, 2), 2^23 107 -> 100, 2^24 220 -> 206. To move f64 keys costs 5 %, and their margin is next to nothing.
 template <class Buckets>
 using PartsOf =
     std::conditional_t<std::is_same_v<Buckets, RealBuckets<typename Buckets::Key>>,
@@ -103,8 +103,10 @@ __device__ __forceinline__ PartsOf<RealBuckets<Bits>> parts_of(const RealBuckets
   const Bits first = min(buckets.ordered_of(low), buckets.ordered_of(high));
   const Bits last = max(buckets.ordered_of(low), buckets.ordered_of(high));
   if (are_around_zero(low, high)) return {BucketParts::not_known(), first, last};
-  if (sizeof(Bits) == 4) return {BucketParts::over(first, last, bits), first, last};
-  return {BucketParts::of(interval_of(buckets, bucket), bits), first, last};
+  if constexpr (sizeof(Bits) == 4)
+    return {BucketParts::over(first, last, bits), first, last};
+  else  // by value, too, the first bucket and the last one, which are open
+    return {BucketParts::of(interval_of(buckets, bucket), bits), first, last};
 }
 
 template <class Buckets, class Policy>
@@ -246,7 +248,7 @@ class TiledGridSort {
   template <bool is_full>
   __device__ __forceinline__ void bin_tile(const Buckets& bucket_of, uint32_t tile,
                                            Bits (&own)[keys_a_thread]) {
-    if constexpr (!is_real) {
+    if constexpr (!is_real) {  // integers
       const Bits mask = task_.map.xor_mask();
 #pragma unroll
       for (Bits& key : own) key ^= mask;

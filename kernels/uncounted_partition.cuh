@@ -13,7 +13,8 @@
 // the free ones first, then those that held keys it has read. Each child has one chunk at most that is not
 // full, so that as many free ones as there are children always suffice, and fewer do as a rule. The
 // chunks tell how many keys each child has. Where the low half of a key tells it from all others that its
-// child may have, only that is written.
+// child may have, only that is written. Integers lie in the regions as ordered bits, floats as the caller has them:
+// their children have the ordered bits.
 //
 // The keys in `in` stay as they are. If they turn out not to be even, a tile's keys meet in few bins or there
 // is no free chunk, `deal_failed` is set, nothing is lost but time, and the counted road is taken.

@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <limits>
 #include <random>
 #include <span>
 #include <string>
@@ -187,6 +188,24 @@ TEMPLATE_TEST_CASE("floats of any range are sorted by it, also around zero", "[d
       keys.push_back(static_cast<TestType>((range.low + range.high) / 2 * (1 + distribution(random) * 1e-6)));
     std::shuffle(keys.begin(), keys.end(), random);
     INFO(range.low << " to " << range.high);
+    for (uint32_t i = 0; i < (on_gpu ? 8 : 2); ++i)
+      CHECK(sort<SmallTiles, TestType>(keys, variant_of(variant++)));
+  }
+}
+
+TEMPLATE_TEST_CASE("what is no number, or has no end, may be among even floats", "[device]", float, double) {
+  using Limits = std::numeric_limits<TestType>;
+  std::mt19937_64 random(test_seed());
+  uint32_t variant = 0;
+  for (const double lowest : {-1.0, 0.0, 1.0}) {
+    std::uniform_real_distribution<double> distribution(lowest, lowest + 2);
+    std::vector<TestType> keys(6'000);
+    for (TestType& key : keys) key = static_cast<TestType>(distribution(random));
+    auto place = keys.begin() + 40;  // behind the sample's first line of neighbours, far before the next one
+    for (const TestType key :
+         {Limits::quiet_NaN(), -Limits::quiet_NaN(), Limits::infinity(), -Limits::infinity(), Limits::max(),
+          -Limits::max(), Limits::denorm_min(), -Limits::denorm_min(), TestType{0}, -TestType{0}})
+      *place++ = key;
     for (uint32_t i = 0; i < (on_gpu ? 8 : 2); ++i)
       CHECK(sort<SmallTiles, TestType>(keys, variant_of(variant++)));
   }
