@@ -89,6 +89,22 @@ TEST_CASE("floats that are neighbours, or come in runs, are not dealt out in vai
   CHECK((!plan.falls_back && (plan.deal_failed || !on_gpu)));
 }
 
+TEST_CASE("keys that find no room in a bin wait for the next tile, at both levels", "[device]") {
+  // Bins of 32 slots a parent, and of 256 narrow keys a child, of which there are 64.
+  using ManyBuckets = DealingMsd<MsdPolicy<PartitionPolicy<256, 4, 2, 1>, BucketSortPolicy<256, 1, 1, 16384>,
+                                           BucketSortPolicy<256, 4, 1, 65536>, 4, 1>,
+                                 PartitionPolicy<256, 4, 2, 1>, 1, uint64_t{1} << 24>;
+  constexpr uint64_t tile = 1024;
+  std::mt19937_64 random(test_seed());
+  std::vector<float> keys(40'003);
+  for (float& key : keys) key = static_cast<float>(random() >> 40);
+  // Of one child, in some tiles, but not in those between: a bin has room for a few that waited.
+  for (uint64_t t = 5; t < 19; t += 2)
+    for (uint64_t i = 0; i < 45; ++i) keys[t * tile + i] = 7'777'777 + static_cast<float>(t * 25 + i) / 2;
+  const auto plan = msd_sort<float, NoValue, ManyBuckets>(keys, {.order = Order::descending});
+  CHECK((plan.was_dealt() && !plan.falls_back));
+}
+
 TEST_CASE("even floats whose values come many times are left to others", "[device]") {
   std::mt19937_64 random(test_seed());
   std::vector<float> keys(on_gpu ? 300'007 : 20'011);
