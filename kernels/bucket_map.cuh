@@ -345,6 +345,10 @@ struct RealBuckets {
   }
 };
 
+/// Whether buckets are linear in the values of floats.
+template <class Buckets>
+inline constexpr bool divides_reals = std::is_same_v<Buckets, RealBuckets<typename Buckets::Key>>;
+
 /// As BucketMap, of floating-point keys: where in the map's range the value of a key lies.
 template <class Bits>
 struct RealMap {

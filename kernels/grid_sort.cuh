@@ -112,10 +112,10 @@ struct PlaceInList {
 
 /// Parts of a bucket. Of floats as a rule by value: parts by bits leave up to a half of all words without keys,
 /// which takes longer where buckets differ in size (normal keys, H200, us: f64 2^18 17.4 -> 20.9, f32 2^18 12.9 ->
-/// 14.5; f32 of [0, 1) 2^22 56 -> 66). But many doubles a thread want the registers that values take: 2^20 33 -> 30,
-/// 2^21 65 -> 55, though 2^19 22 -> 24.
+/// 14.5; f32 of [0, 1) 2^22 56 -> 66). But many doubles a thread want the registers that values take, before keys
+/// were dealt raw: 2^20 35.4 -> 32, 2^21 76 -> 59; with that 30 and 53 to 56, though 2^19 21.9 -> 23.6.
 template <class Buckets, class Policy, class Bits = typename Buckets::Key>
-using PartsOf = std::conditional_t<!std::is_same_v<Buckets, RealBuckets<Bits>>, BucketParts,
+using PartsOf = std::conditional_t<!divides_reals<Buckets>, BucketParts,
                                    std::conditional_t<sizeof(Bits) == 8 && Policy::keys_a_thread >= 16,
                                                       FloatParts<Bits, false>, RealParts<Bits>>>;
 
@@ -191,7 +191,7 @@ class GridSort : GridShare<Shared<Buckets, Value, Policy>, typename Buckets::Key
     sort_by_digits(scratch, out);
   }
 
-  static constexpr bool is_real = std::is_same_v<Buckets, RealBuckets<Bits>>;
+  static constexpr bool is_real = divides_reals<Buckets>;
   static_assert(!is_real ||
                 (!with_values && !counts_listed));  // those roads want the loaded keys as ordered bits
   /// The bucket of a float as the caller has it, which is how such keys are dealt: H200, us, f32 2^20 24.0 ->

@@ -171,7 +171,7 @@ struct MsdPlan {
   /// Those of keys that are dealt: linear in their bits or their values.
   template <class Buckets>
   __device__ __forceinline__ Buckets buckets() const {
-    if constexpr (std::is_same_v<Buckets, RealBuckets<Bits>>)
+    if constexpr (divides_reals<Buckets>)
       return real;
     else
       return linear_buckets();

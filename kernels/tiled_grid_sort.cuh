@@ -89,7 +89,7 @@ inline constexpr uint32_t granule = 32 / sizeof(Bits);
 /// [1, 2), 2^23 107 -> 100, 2^24 220 -> 206. To move f64 keys costs 5 %, and their margin is next to nothing.
 template <class Buckets>
 using PartsOf =
-    std::conditional_t<std::is_same_v<Buckets, RealBuckets<typename Buckets::Key>>,
+    std::conditional_t<divides_reals<Buckets>,
                        FloatParts<typename Buckets::Key, sizeof(typename Buckets::Key) == 4>, BucketParts>;
 template <class Bits>
 __device__ __forceinline__ BucketParts parts_of(const LinearBuckets<Bits>& buckets, uint32_t bucket,
@@ -406,7 +406,7 @@ class TiledGridSort {
   }
 
   using Crowded = bucket_sort_detail::Crowded;
-  static constexpr bool is_real = std::is_same_v<Buckets, RealBuckets<Bits>>;
+  static constexpr bool is_real = divides_reals<Buckets>;
   template <Crowded crowded, class Parts>
   using BucketSorter = bucket_sort_detail::Bucket<Bits, NoValue, Finish, crowded, Parts>;
 

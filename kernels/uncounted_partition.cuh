@@ -252,7 +252,7 @@ class Dealer {
     }
   }
 
-  static constexpr bool is_real = std::is_same_v<Buckets, RealBuckets<Bits>>;
+  static constexpr bool is_real = divides_reals<Buckets>;
 
   __device__ __forceinline__ uint32_t digit_of(Bits key) const {
     uint32_t bucket = 0;
@@ -438,9 +438,8 @@ __device__ __forceinline__ void deal_to_parents(Shared<Bits, Policy>& shared, co
   const uint64_t first = blockIdx.x * task.span;
   const auto size = static_cast<uint32_t>(min(task.span, task.count - first));
   const uint32_t children_bits = task.plan->bucket_bits - msd_digit_bits;
-  constexpr bool is_real = std::is_same_v<Buckets, RealBuckets<Bits>>;
   Dealer<Bits, Policy, Buckets> dealer(shared, bucket_of, children_bits, msd_digits, task.map,
-                                       !is_real && !task.map.is_identity());
+                                       !divides_reals<Buckets> && !task.map.is_identity());
   ToParents<Bits> sink{task};
   if (!dealer.deal({task.in + first, size, 0}, sink) && threadIdx.x == 0) task.give_up();
 }
@@ -462,8 +461,7 @@ template <class Policy, class Bits, class Buckets>
 __device__ __forceinline__ void deal_to_children(Shared<Bits, Policy>& shared, const Task<Bits>& task,
                                                  const Buckets& bucket_of) {
   const uint32_t children = 1u << (task.plan->bucket_bits - msd_digit_bits);
-  constexpr bool is_real = std::is_same_v<Buckets, RealBuckets<Bits>>;
-  Dealer<Bits, Policy, Buckets> dealer(shared, bucket_of, 0, children, task.map, is_real);
+  Dealer<Bits, Policy, Buckets> dealer(shared, bucket_of, 0, children, task.map, divides_reals<Buckets>);
   while (true) {
     __syncthreads();  // the last parent is done
     if (threadIdx.x == 0) {
@@ -505,9 +503,8 @@ __global__ __launch_bounds__(Policy::threads, Policy::blocks_a_multiprocessor) v
     const __grid_constant__ Task<Bits> task) {
   if (ptx::is_before_90()) return;
   ptx::wait_for_previous_launch();
-  constexpr bool is_real = std::is_same_v<Buckets, RealBuckets<Bits>>;
   const MsdPlan<Bits>& plan = *task.plan;
-  if (!plan.tries_deal() || (plan.is_real != 0) != is_real) return;
+  if (!plan.tries_deal() || (plan.is_real != 0) != divides_reals<Buckets>) return;
   const Buckets bucket_of = plan.template buckets<Buckets>();
   auto& shared = shared_memory<Shared<Bits, Policy>>();
   if constexpr (parents)
