@@ -1,15 +1,19 @@
 #!/usr/bin/env python3
-"""files.py - a whole file, from its name to its sorted copy on the disk: cp, sweepsort and numpy, in turn.
+"""files.py - a whole file, from its name to its sorted copy on the disk: cp, sweepsort, numpy and cupy, in turn.
 
 Each program's time runs from its start until its output has reached the disk (fsync). The programs take turns,
 so that a slow spell of the disk meets them all; the median counts. The input is in the page cache unless --cold
 is given. cp does the least that a program can do that makes a second file out of a first one. `external` is sweepsort
-within the budgets of --memory and --gpu-memory, which `sweepsort` itself does not get.
+within the budgets of --memory and --gpu-memory, which `sweepsort` itself does not get. `sort-n`, which is not among
+the default ones, is `LC_ALL=C sort -n` of the same integers as decimal text, a line each: for scale, so that it takes
+part in one turn alone, and what writes the text is not timed.
 """
 
 import argparse
+import dataclasses
 import os
 import pathlib
+import shlex
 import subprocess
 import sys
 import tempfile
@@ -26,6 +30,31 @@ with open(sys.argv[2], "wb") as file:
     file.flush()
     os.fsync(file.fileno())
 """
+
+CUPY_PROGRAM = """
+import os, sys, cupy, numpy
+keys = cupy.asarray(numpy.fromfile(sys.argv[1], sys.argv[3]))
+keys.sort()
+with open(sys.argv[2], "wb") as file:
+    cupy.asnumpy(keys).tofile(file)
+    file.flush()
+    os.fsync(file.fileno())
+"""
+
+# Programs in Python: what each runs, and what must work before it can.
+PYTHON_PROGRAMS = {
+    "numpy": (NUMPY_PROGRAM, "import numpy"),
+    "cupy": (CUPY_PROGRAM, "import numpy, cupy; cupy.zeros(1)"),
+}
+
+
+@dataclasses.dataclass
+class Program:
+    name: str
+    command: list[str]
+    source: pathlib.Path
+    output: pathlib.Path
+    sorts_text: bool = False  # and is so slow that it runs once
 
 
 def parse_arguments() -> argparse.Namespace:
@@ -44,7 +73,8 @@ def parse_arguments() -> argparse.Namespace:
         help="seconds before each program: a virtual machine gives memory that was freed back to its host after a"
         " while, and what a program finds depends on what ended just before; 3 evens that out in part (0)",
     )
-    parser.add_argument("--programs", help="which, separated by commas (cp,sweepsort,numpy; with a budget also external)")
+    parser.add_argument("--programs", help="which, separated by commas (cp,sweepsort,numpy,cupy; with a budget also"
+        " external), those that are there; sort-n besides")
     parser.add_argument("--memory", help="of external, as sweepsort takes it: 512M")
     parser.add_argument("--gpu-memory", help="of external")
     parser.add_argument("--backend", default="auto", help="of sweepsort: auto, cuda or cpu")
@@ -55,43 +85,73 @@ def parse_arguments() -> argparse.Namespace:
         "--cold", action="store_true", help="drop the input from the page cache before each run"
     )
     parser.add_argument("--sweepsort", type=measured.program, default=measured.DEFAULT_SWEEPSORT)
-    parser.add_argument("--python", default=sys.executable, help="the Python that has numpy")
+    parser.add_argument("--python", default=sys.executable, help="the Python that has numpy and cupy")
     parser.add_argument("--json", help="write the rows there")
     arguments = parser.parse_args()
     has_budget = bool(arguments.memory or arguments.gpu_memory)
     if not arguments.programs:
-        arguments.programs = "cp,sweepsort,external,numpy" if has_budget else "cp,sweepsort,numpy"
-    if "external" in arguments.programs.split(",") and not has_budget:
+        arguments.programs = "cp,sweepsort,external,numpy,cupy" if has_budget else "cp,sweepsort,numpy,cupy"
+    arguments.programs = arguments.programs.split(",")
+    if "external" in arguments.programs and not has_budget:
         parser.error("external needs --memory or --gpu-memory")
+    if "sort-n" in arguments.programs:
+        if arguments.type[0] == "f":
+            parser.error("sort-n: integers alone are written as text")
+        if not {"sweepsort", "external", *PYTHON_PROGRAMS} & set(arguments.programs):
+            parser.error("sort-n: its output is compared with another program's, of which none is among --programs")
     return arguments
 
 
-def commands(arguments: argparse.Namespace, source: pathlib.Path, folder: pathlib.Path) -> dict:
-    """Program name -> (command, output)."""
-    key_type = f"{arguments.type[0]}{measured.KEY_BYTES[arguments.type]}"
-    outputs = {name: folder / f"sorted-by-{name}" for name in ("cp", "sweepsort", "external", "numpy")}
+def choose(arguments: argparse.Namespace, source: pathlib.Path, folder: pathlib.Path) -> list[Program]:
+    """Those that were asked for and are there."""
     sort = [arguments.sweepsort, "sort", "-t", arguments.type, "--backend", arguments.backend]
-    sort += ["--progress", "never", "-q", source, "-o"]
+    sort += ["--progress", "never", "-q"]
     budgets = ["--memory", arguments.memory] if arguments.memory else []
     budgets += ["--gpu-memory", arguments.gpu_memory] if arguments.gpu_memory else []
-    known = {
-        "cp": ["cp", source, outputs["cp"]],
-        "sweepsort": [*sort, outputs["sweepsort"]],
-        "external": [*sort, outputs["external"], *budgets],
-        "numpy": [arguments.python, "-c", NUMPY_PROGRAM, source, outputs["numpy"], key_type],
-    }
-    chosen = {}
-    for name in arguments.programs.split(","):
+    numpy_type = f"{arguments.type[0]}{measured.KEY_BYTES[arguments.type]}"
+    text = folder / "input.txt"
+
+    def program_of(name: str) -> Program:
+        output = folder / f"sorted-by-{name}"
+
+        def runs(*command, **others) -> Program:
+            return Program(name, list(map(str, command)), **{"source": source, "output": output, **others})
+
+        if name in PYTHON_PROGRAMS:
+            return runs(arguments.python, "-c", PYTHON_PROGRAMS[name][0], source, output, numpy_type)
+        if name == "sort-n":
+            return runs("env", "LC_ALL=C", "sort", "-n", "-o", output, text, source=text, sorts_text=True)
+        return {
+            "cp": runs("cp", source, output),
+            "sweepsort": runs(*sort, source, "-o", output),
+            "external": runs(*sort, source, "-o", output, *budgets),
+        }[name]
+
+    known = ["cp", "sweepsort", "external", *PYTHON_PROGRAMS, "sort-n"]
+    chosen = []
+    for name in arguments.programs:
         if name not in known:
             sys.exit(f"files.py: --programs: '{name}' is none of {', '.join(known)}")
-        if (
-            name == "numpy"
-            and subprocess.run([arguments.python, "-c", "import numpy"], capture_output=True).returncode
-        ):
-            print(f"# numpy left out: {arguments.python} has none (see --python)")
+        if name in PYTHON_PROGRAMS and not works(arguments.python, PYTHON_PROGRAMS[name][1]):
+            print(f"# {name} left out: {arguments.python} has none that works (see --python)")
             continue
-        chosen[name] = (list(map(str, known[name])), outputs[name])
+        chosen.append(program_of(name))
     return chosen
+
+
+def works(python: str, statement: str) -> bool:
+    return subprocess.run([python, "-c", statement], capture_output=True).returncode == 0
+
+
+def text_of(key_type: str, source: pathlib.Path) -> str:
+    """A shell's command that writes the integers of a file as text, a line each."""
+    sign = "d" if key_type[0] == "i" else "u"
+    size = measured.KEY_BYTES[key_type]
+    return f"od -A n -v -t {sign}{size} -w{size} {shlex.quote(str(source))} | tr -d ' '"
+
+
+def shell(command: str) -> bool:
+    return subprocess.run(["bash", "-o", "pipefail", "-c", command]).returncode == 0
 
 
 def prepare_cache(source: pathlib.Path, cold: bool):
@@ -119,16 +179,18 @@ def timed(command: list[str], output: pathlib.Path) -> dict:
     }
 
 
-def take_turns(arguments: argparse.Namespace, chosen: dict, source: pathlib.Path) -> dict:
-    runs = {name: [] for name in chosen}
+def take_turns(arguments: argparse.Namespace, chosen: list[Program]) -> dict[str, list[dict]]:
+    runs = {program.name: [] for program in chosen}
     for turn in range(arguments.runs + 1):
-        for name, (command, output) in chosen.items():
-            output.unlink(missing_ok=True)
-            prepare_cache(source, arguments.cold)
+        for program in chosen:
+            if program.sorts_text and turn != 1:
+                continue
+            program.output.unlink(missing_ok=True)
+            prepare_cache(program.source, arguments.cold)
             time.sleep(arguments.pause)
-            run = timed(command, output)
+            run = timed(program.command, program.output)
             if turn > 0:  # the first turn warms up
-                runs[name].append(run)
+                runs[program.name].append(run)
     return runs
 
 
@@ -136,20 +198,23 @@ def are_equal(a: pathlib.Path, b: pathlib.Path) -> bool:
     return subprocess.run(["cmp", "-s", a, b]).returncode == 0
 
 
-def verified(arguments: argparse.Namespace, chosen: dict, source: pathlib.Path) -> dict:
-    """cp's output is the input; a sorted one passes `check`; ours and numpy's are equal to the last byte."""
-    results = {}
-    for name, (_, output) in chosen.items():
-        if name == "cp":
-            results[name] = are_equal(source, output)
-            continue
-        check = [arguments.sweepsort, "check", "-q", "-t", arguments.type, output]
-        results[name] = subprocess.run(list(map(str, check)), stdout=subprocess.DEVNULL).returncode == 0
-        results[name] &= output.stat().st_size == source.stat().st_size
-    reference = next((name for name in ("numpy", "sweepsort") if name in chosen), None)
-    for name in {"sweepsort", "external"} & chosen.keys() - {reference}:
-        results[name] &= reference is None or are_equal(chosen[name][1], chosen[reference][1])
-    return results
+def verified(arguments: argparse.Namespace, chosen: list[Program]) -> dict[str, bool]:
+    """cp's output is the input; a sorted one passes `check` and is equal to the last byte to numpy's, if that is there."""
+    sorting = [program for program in chosen if program.name != "cp" and not program.sorts_text]
+    sorting.sort(key=lambda program: program.name not in PYTHON_PROGRAMS)
+    reference = sorting[0].output if sorting else None
+
+    def is_right(program: Program) -> bool:
+        if program.name == "cp":
+            return are_equal(program.source, program.output)
+        if program.sorts_text:
+            sorted_text = text_of(arguments.type, reference)
+            return shell(f"{sorted_text} | cmp -s - {shlex.quote(str(program.output))}")
+        check = [arguments.sweepsort, "check", "-q", "-t", arguments.type, program.output]
+        is_sorted = subprocess.run(list(map(str, check)), stdout=subprocess.DEVNULL).returncode == 0
+        return is_sorted and are_equal(program.output, reference)
+
+    return {program.name: is_right(program) for program in chosen}
 
 
 def rows_of(runs: dict, results: dict, size: int) -> list[dict]:
@@ -174,9 +239,12 @@ def main() -> int:
             arguments.sweepsort, source, arguments.type, arguments.distribution, count, arguments.seed
         )
         size = source.stat().st_size
-        chosen = commands(arguments, source, folder)
-        runs = take_turns(arguments, chosen, source)
-        rows = rows_of(runs, verified(arguments, chosen, source), size)
+        chosen = choose(arguments, source, folder)
+        for text in {program.source for program in chosen if program.sorts_text}:
+            if not shell(f"{text_of(arguments.type, source)} > {shlex.quote(str(text))}"):
+                sys.exit("files.py: sort-n: od could not write the numbers as text")
+        runs = take_turns(arguments, chosen)
+        rows = rows_of(runs, verified(arguments, chosen), size)
 
     cp_s = next((row["median_s"] for row in rows if row["program"] == "cp"), None)
     print(

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """bench_test.py - sweepsort-bench on the CPU at small sizes, its JSON, and the report made from it.
 
-Environment: SWEEPSORT_BENCH, the program.
+Environment: SWEEPSORT_BENCH and SWEEPSORT, the programs.
 """
 
 import json
@@ -18,6 +18,7 @@ import kernel_times  # noqa: E402
 import launch_times  # noqa: E402
 
 BENCH = os.environ["SWEEPSORT_BENCH"]
+SWEEPSORT = os.environ["SWEEPSORT"]
 TEXT, NUMBER = str, (int, float)
 TOP_KEYS = {
     "schema": TEXT,
@@ -429,13 +430,52 @@ class Reporting(Temporary):
         )
         self.assertEqual(0, result.returncode, result.stderr)
 
-    def test_a_script_says_that_the_program_it_measures_is_not_built(self):
-        result = subprocess.run(
-            [ROOT / "bench/files.py", "--sweepsort", self.folder / "nowhere"], capture_output=True, text=True
-        )
+
+class WholeFiles(Temporary):
+    def files(self, *arguments: object, sweepsort: object = SWEEPSORT) -> subprocess.CompletedProcess:
+        command = [ROOT / "bench/files.py", "--sweepsort", sweepsort, "--dir", self.folder, *arguments]
+        return subprocess.run([sys.executable, *map(str, command)], capture_output=True, text=True)
+
+    def test_the_program_that_is_measured_is_not_built(self):
+        result = self.files(sweepsort=self.folder / "nowhere")
         self.assertEqual(2, result.returncode)
         self.assertIn("there is no program", result.stderr)
         self.assertIn("cmake --build", result.stderr)
+
+    def test_turns_of_programs_whose_outputs_agree_with_each_other_and_with_sorted_text(self):
+        path = self.folder / "files.json"
+        programs = ["cp", "sweepsort", "external", "sort-n"]
+        arguments = ["--type", "i16", "--count", "2000", "--runs", "2", "--memory", "64K", "--json", path]
+        result = self.files(*arguments, "--programs", ",".join(programs))
+        self.assertEqual(0, result.returncode, result.stderr)
+        report = json.loads(path.read_text())
+        self.assertEqual(4000, report["bytes"])
+        self.assertEqual(programs, [row["program"] for row in report["rows"]])
+        self.assertEqual([2, 2, 2, 1], [row["runs"] for row in report["rows"]])
+        self.assertTrue(all(row["verified"] for row in report["rows"]))
+        self.assertEqual([path], list(self.folder.iterdir()))
+
+    def test_an_output_that_is_not_the_input_sorted_is_told(self):
+        fraud = self.folder / "fraud"
+        fraud.write_text(f"""#!/bin/sh
+{SWEEPSORT} "$@" || exit
+for output; do :; done
+case "$1:$output" in sort:*sorted-by-sweepsort) head -c 400 /dev/zero > "$output";; esac
+""")
+        fraud.chmod(0o755)
+        result = self.files("--count", "100", "--runs", "1", "--programs", "cp,sweepsort,sort-n", sweepsort=fraud)
+        self.assertEqual(1, result.returncode, result.stderr)
+        self.assertRegex(result.stdout, "sort-n .* WRONG")
+
+    def test_what_sort_n_cannot_do(self):
+        for arguments, message in (
+            (["--type", "f32", "--programs", "sweepsort,sort-n"], "integers alone"),
+            (["--programs", "cp,sort-n"], "compared with another"),
+            (["--programs", "external"], "needs --memory"),
+        ):
+            result = self.files("--count", "10", *arguments)
+            self.assertEqual(2, result.returncode)
+            self.assertIn(message, result.stderr)
 
 
 class Profiling(unittest.TestCase):
