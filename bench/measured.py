@@ -41,6 +41,9 @@ def cpu_name() -> str:
 
 
 def revision() -> str:
+    """The environment's SWEEPSORT_REVISION, for where these scripts lie in no checkout."""
+    if "SWEEPSORT_REVISION" in os.environ:
+        return os.environ["SWEEPSORT_REVISION"]
     command = ["git", "-C", str(ROOT), "describe", "--always", "--dirty", "--tags"]
     try:
         return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
