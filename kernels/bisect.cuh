@@ -20,4 +20,18 @@ __device__ __forceinline__ uint32_t last_at_most(const T* ascending, uint32_t si
   return last;
 }
 
+/// Index of the first of `size` ascending elements that is at least `key`; `size` if none is.
+template <class T>
+__device__ __forceinline__ uint32_t first_at_least(const T* ascending, uint32_t size, T key) {
+  uint32_t low = 0;
+  while (low < size) {
+    const uint32_t middle = (low + size) / 2;
+    if (ascending[middle] < key)
+      low = middle + 1;
+    else
+      size = middle;
+  }
+  return low;
+}
+
 }  // namespace sweepsort

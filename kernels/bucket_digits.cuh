@@ -3,17 +3,16 @@
 // varies.
 #pragma once
 
-#include "core/key_bits.hpp"
 #include "core/rounding.hpp"
 #include "kernels/digit.cuh"
 #include "kernels/ptx.cuh"
 #include "kernels/radix_rank.cuh"
+#include "kernels/tickets.cuh"
 #include "kernels/warp.cuh"
 
 #include <cuda_runtime.h>
 
 #include <cstdint>
-#include <type_traits>
 
 namespace sweepsort {
 
@@ -174,7 +173,7 @@ __device__ __forceinline__ void sort_staged_by_digits(Shared& shared, uint32_t f
   }
   differing = warp_or(differing);
   __syncthreads();
-  using Word = std::conditional_t<sizeof(Bits) == 8, unsigned long long, uint32_t>;
+  using Word = AtomicWord<Bits>;
   if (ptx::lane_id() == 0)
     atomicOr(reinterpret_cast<Word*>(&shared.digits.varying), static_cast<Word>(differing));
   __syncthreads();

@@ -12,15 +12,14 @@
 #include "kernels/block.cuh"
 #include "kernels/launch.cuh"
 #include "kernels/msd_plan.cuh"
-#include "kernels/policy.cuh"
 #include "kernels/ptx.cuh"
+#include "kernels/tickets.cuh"
 #include "kernels/warp.cuh"
 #include "kernels/wide_counters.cuh"
 
 #include <cuda_runtime.h>
 
 #include <cstdint>
-#include <type_traits>
 
 namespace sweepsort {
 
@@ -96,7 +95,7 @@ __global__ __launch_bounds__(WideCounters::threads) void bucket_histogram_kernel
     most = static_cast<Bits>(block_max<threads, uint64_t>(most, shared.most));
     least_inverted = static_cast<Bits>(block_max<threads, uint64_t>(least_inverted, shared.least_inverted));
     if (threadIdx.x == 0) {
-      using Word = std::conditional_t<sizeof(Bits) == 8, unsigned long long, uint32_t>;
+      using Word = AtomicWord<Bits>;
       atomicMax(reinterpret_cast<Word*>(&plan->most), static_cast<Word>(most));
       atomicMax(reinterpret_cast<Word*>(&plan->least_inverted), static_cast<Word>(least_inverted));
     }
@@ -127,13 +126,8 @@ __global__ __launch_bounds__(WideCounters::threads) void bucket_histogram_kernel
     if (__any_sync(full_warp, is_beyond) && ptx::lane_id() == 0) atomicOr(&plan->has_beyond, 1u);
   }
 
-  // Each block begins elsewhere: all would wait for the same words.
-  const uint32_t words = 1u << bucket_bits >> 1;
-  const uint32_t first_word = blockIdx.x * words / gridDim.x;
-  for (uint32_t i = threadIdx.x; i < words; i += blockDim.x) {
-    const uint32_t bucket = 2 * ((first_word + i) % words);
-    task.counts.add(bucket, shared.counters.at(bucket), shared.counters.at(bucket + 1));
-  }
+  task.counts.add_all(1u << bucket_bits, blockDim.x,
+                      [&](uint32_t bucket) { return shared.counters.at(bucket); });
   const uint32_t children = 1u << (bucket_bits - msd_digit_bits);
   for (uint32_t digit = threadIdx.x / warp_threads; digit < msd_digits; digit += blockDim.x / warp_threads) {
     uint32_t sum = 0;

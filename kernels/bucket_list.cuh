@@ -216,9 +216,11 @@ __device__ __forceinline__ void leave_alone(const BucketTask<Bits, Value>& task,
 /// The same, to find its parts there.
 template <class Bits, class Value>
 __device__ __forceinline__ void leave_alone_without_parts(const BucketTask<Bits, Value>& task,
-                                                          ListedBucket bucket, MsdPlan<Bits>* plan) {
-  bucket.parts = BucketParts::not_known();
-  leave_alone(task, bucket, plan);
+                                                          const ListedBucket& bucket, MsdPlan<Bits>* plan) {
+  if (threadIdx.x != 0) return;  // the others may be at the next bucket, and take its place in the queue
+  ListedBucket listed = bucket;
+  listed.parts = BucketParts::not_known();
+  leave_alone(task, listed, plan);
 }
 
 /// The present bucket of a block and those behind it, in turns; and `most_chunks` numbers of chunks of each.

@@ -227,17 +227,18 @@ void expand(const uint64_t* offsets, uint32_t bins_known, DeviceSpan<Bits> out, 
 
 }  // namespace counting_detail
 
-/// Device memory of a counting sort, independent of the number of keys; all zeros before each sort.
+/// Device memory of a counting sort of keys alone, independent of their number; all zeros before each sort.
+/// `is_wanted` false: takes nothing, and cannot be used.
 template <class Bits>
 struct CountingWorkspace {
   DeviceSpan<uint64_t> raw_counts;  // 2-byte keys: by raw value
   DeviceSpan<uint64_t> counts;      // in the order of the keys, later the offsets
   ScanCountsWorkspace scan;
 
-  explicit CountingWorkspace(Workspace& workspace)
-      : raw_counts(workspace.take<uint64_t>(sizeof(Bits) == 2 ? counting_bins : 0)),
-        counts(workspace.take<uint64_t>(sizeof(Bits) > 1 ? counting_bins : 0)),
-        scan(workspace, sizeof(Bits) > 1 ? counting_bins : 0) {}
+  CountingWorkspace(Workspace& workspace, bool is_wanted)
+      : raw_counts(workspace.take<uint64_t>(is_wanted && sizeof(Bits) == 2 ? counting_bins : 0)),
+        counts(workspace.take<uint64_t>(is_wanted && sizeof(Bits) > 1 ? counting_bins : 0)),
+        scan(workspace, is_wanted && sizeof(Bits) > 1 ? counting_bins : 0) {}
 };
 
 /// The same for keys of more than a byte on a device that has not the shared memory for a block's counters.
@@ -270,12 +271,10 @@ void counting_sort(DeviceSpan<const Bits> in, DeviceSpan<Bits> out, KeyMap<Bits>
     DeviceSpan<uint64_t> counts = workspace.counts;
     const auto histogram = counting_histogram_kernel<Bits>;
     const uint64_t most_blocks = resident_blocks(histogram, WideCounters::threads, sizeof(WideCounters));
-    const uint64_t span = round_up(std::max<uint64_t>(in.size() / most_blocks + 1, 4096), 16u);
+    const Spans spans(in.size(), static_cast<uint32_t>(most_blocks));
     uint64_t* const counted = sizeof(Bits) == 2 ? workspace.raw_counts.data() : counts.data();
-    launch_chained(
-        histogram,
-        {static_cast<uint32_t>(ceil_divide(in.size(), span)), WideCounters::threads, sizeof(WideCounters)},
-        stream, in.data(), in.size(), span, map, plan, reinterpret_cast<unsigned long long*>(counted));
+    launch_chained(histogram, {spans.number, WideCounters::threads, sizeof(WideCounters)}, stream, in.data(),
+                   in.size(), spans.keys, map, plan, reinterpret_cast<unsigned long long*>(counted));
     if constexpr (sizeof(Bits) == 2)
       launch_chained(order_counts_kernel<Bits>, {counting_bins / 256, 256}, stream,
                      workspace.raw_counts.data(), map, counts.data());

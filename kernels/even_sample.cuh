@@ -29,8 +29,6 @@
 
 namespace sweepsort::even_sample {
 
-/// A map leaves at most this part of the sample's spread as room on both sides (grid_sort.cuh).
-inline constexpr uint32_t slack_part = 64;
 /// Threads whose samples lie side by side: a line of memory.
 inline constexpr uint32_t neighbours = 8;
 /// How two samples that follow each other may differ.
@@ -198,8 +196,7 @@ __device__ __forceinline__ bool take(const Bits* keys, uint32_t count, const Key
   most = warp_max(shared.most[lane % SampleShared::warps]);
   if (threadIdx.x < 2) {
     const uint32_t number = threadIdx.x == 0 ? buckets : SampleShared::cells;
-    (threadIdx.x == 0 ? bucket_of : shared.cell_of) =
-        Buckets::around(least, most, slack_part, number, map_of_keys);
+    (threadIdx.x == 0 ? bucket_of : shared.cell_of) = Buckets::around(least, most, number, map_of_keys);
   }
 
   uint32_t order = 0;

@@ -13,6 +13,7 @@
 
 #include "core/key_bits.hpp"
 #include "core/rounding.hpp"
+#include "kernels/bisect.cuh"
 #include "kernels/hash_slots.cuh"
 #include "kernels/histogram.cuh"
 #include "kernels/launch.cuh"
@@ -234,11 +235,7 @@ __global__ __launch_bounds__(put_in_threads) void put_in_kernel(const Bits* rest
   const uint64_t taken_out = starts[values];
   for (uint64_t chunk = blockIdx.x * put_in_chunk; chunk < taken_out; chunk += gridDim.x * put_in_chunk) {
     const uint64_t end = min(chunk + put_in_chunk, taken_out);
-    uint32_t value = 0;
-    for (uint32_t high = values; high - value > 1;) {
-      const uint32_t middle = (value + high) / 2;
-      (starts[middle] <= chunk ? value : high) = middle;
-    }
+    uint32_t value = last_at_most(starts, values, chunk);
     for (uint64_t at = chunk; at < end; ++value) {
       const uint64_t run_end = min(starts[value + 1], end);
       const uint64_t below = rest_below(value);

@@ -48,11 +48,6 @@ namespace grid_sort_detail {
 
 /// Samples that lie side by side: one sector of memory, or two, and a look at many places.
 inline constexpr uint32_t neighbours = 8;
-/// A bucket map leaves so much of the sample's spread as room on both sides: 1/64, or less where that reaches
-/// the ends of a block (BucketMap::filling). Of 1,024 independent samples the chance to miss more than 1/64
-/// of the keys is below 10^-6.
-inline constexpr uint32_t slack_part = 64;
-
 /// Values of the sample that are worth a list. H200, 2^20 u64+u64 pairs of 16 values: 150 us by digits, 26 by
 /// their list (CUB 135). Two samples of so many values are equal more often than one in `list_worth`.
 inline constexpr uint32_t most_in_list = 32;
@@ -259,7 +254,7 @@ class GridSort : GridShare<Shared<Buckets, Value, Policy>, typename Buckets::Key
       const Bits first = warp_min(shared_.least[which]);
       const Bits last = warp_max(shared_.most[which]);
       if (ptx::lane_id() == 0) {
-        shared_.bucket_of = Buckets::around(first, last, slack_part, task_.buckets, task_.map);
+        shared_.bucket_of = Buckets::around(first, last, task_.buckets, task_.map);
         // Of keys alone all, if samples differ at all.
         shared_.live_digits = counts_listed ? (first == last ? 0 : digit_places<Bits>) : live_digits(varying);
         if constexpr (with_values)

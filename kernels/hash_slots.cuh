@@ -2,17 +2,14 @@
 // Knuth, "The Art of Computer Programming", vol. 3, 6.4: multiplicative hashing, linear probing.
 #pragma once
 
+#include "kernels/tickets.cuh"
+
 #include <cuda_runtime.h>
 
 #include <bit>
 #include <cstdint>
-#include <type_traits>
 
 namespace sweepsort {
-
-/// Atomic operations want unsigned long long where the width is 64.
-template <class Bits>
-using AtomicWord = std::conditional_t<sizeof(Bits) == 8, unsigned long long, uint32_t>;
 
 /// A key that finds so many slots taken by others is in a table that is too full: of half-full tables hardly
 /// one has such a run.
@@ -42,6 +39,7 @@ template <uint32_t slots, uint32_t group = 1, class Bits>
 __device__ __forceinline__ bool find_slot(AtomicWord<Bits>* keys, Bits key, uint32_t& slot, uint32_t& taken) {
   slot = hash<std::countr_zero(slots)>(key) / group * group;
   for (uint32_t tries = 0; tries < most_tries; ++tries) {
+    // Others may be writing it: zero is asked for once more, and what is not stays.
     AtomicWord<Bits> there = keys[slot];
     if (there == 0) {
       there = atomicCAS(&keys[slot], AtomicWord<Bits>{0}, static_cast<AtomicWord<Bits>>(key));

@@ -35,7 +35,7 @@ struct KeyFacts {
                                 // complement
   uint32_t rises;               // some key[i] < key[i + 1]
   uint32_t falls;               // some key[i] > key[i + 1]
-  uint32_t repeats;             // some key[i] == key[i + 1]
+  uint32_t repeats;             // some key[i] == key[i + 1]; not every one is seen where keys rise and fall
 
   SWEEPSORT_HOST_DEVICE Bits minimum() const { return static_cast<Bits>(~largest_complement); }
   SWEEPSORT_HOST_DEVICE Bits maximum() const { return static_cast<Bits>(largest); }
@@ -255,8 +255,7 @@ __device__ __forceinline__ void take_digest(const Task<Bits>& task, uint32_t blo
     for (uint32_t u = 0; u < unroll; ++u) {
       const uint64_t v = row + u * blockDim.x + threadIdx.x;
       const uint64_t behind = body_first + (v + 1) * keys_a_vector<Bits>;
-      const Shuffled<Bits> mine = v < vectors ? vector[u].keys[0] : Bits{0};
-      Bits next = static_cast<Bits>(__shfl_down_sync(full_warp, mine, 1));
+      Bits next = shuffle_down(v < vectors ? vector[u].keys[0] : Bits{0}, 1);
       if (behind < count && (ptx::lane_id() == warp_threads - 1 || v + 1 == vectors)) next = keys[behind];
       if (v < vectors) compare_neighbours(vector[u], behind < count, next, map, seen);
     }

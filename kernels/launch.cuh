@@ -57,14 +57,17 @@ inline cudaLaunchAttribute overlap() {
   return attribute;
 }
 
+/// A kernel's blocks get more than 48 KiB of shared memory only if that is asked for.
+inline void ask_for_shared_memory(const void* kernel, size_t bytes) {
+  constexpr size_t granted = 48 * 1024;
+  if (bytes > granted)
+    check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes)));
+}
+
 template <class... Parameters, class... Arguments>
 void launch(void (*kernel)(Parameters...), LaunchShape shape, cudaStream_t stream,
             std::span<cudaLaunchAttribute> attributes, Arguments&&... arguments) {
-  constexpr size_t granted = 48 * 1024;
-  if (shape.shared_bytes > granted)
-    check(cudaFuncSetAttribute(reinterpret_cast<const void*>(kernel),
-                               cudaFuncAttributeMaxDynamicSharedMemorySize,
-                               static_cast<int>(shape.shared_bytes)));
+  ask_for_shared_memory(reinterpret_cast<const void*>(kernel), shape.shared_bytes);
   cudaLaunchConfig_t config{};
   config.gridDim = dim3(shape.blocks);
   config.blockDim = dim3(shape.threads);
@@ -136,11 +139,8 @@ inline uint32_t multiprocessors() { return device_attribute(cudaDevAttrMultiProc
 template <class... Parameters>
 uint32_t resident_blocks(void (*kernel)(Parameters...), uint32_t threads, size_t shared_bytes) {
   int blocks_each = 0;
-  constexpr size_t granted = 48 * 1024;
   const void* const entry = reinterpret_cast<const void*>(kernel);
-  if (shared_bytes > granted)
-    check(cudaFuncSetAttribute(entry, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                               static_cast<int>(shared_bytes)));
+  launch_detail::ask_for_shared_memory(entry, shared_bytes);
   check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks_each, entry, static_cast<int>(threads),
                                                       shared_bytes));
   if (blocks_each == 0) throw CudaError(cudaErrorInvalidConfiguration, std::source_location::current());

@@ -13,7 +13,6 @@
 
 #include "core/key_bits.hpp"
 #include "core/rounding.hpp"
-#include "kernels/block.cuh"
 #include "kernels/digit.cuh"
 #include "kernels/hash_slots.cuh"
 #include "kernels/histogram.cuh"

@@ -10,7 +10,7 @@
 // started: a tile's number is a ticket drawn when its block runs, so every lower number belongs to a block
 // that is already resident.
 //
-// A status of up to 8 bytes is one word, flag and value together, so relaxed order suffices: no other memory
+// Flag and value together are one word, of 16 bytes if the value has 8, so that relaxed order suffices: no other memory
 // is published through it. Wider values stand beside their flag, which is released and acquired.
 #pragma once
 
@@ -113,7 +113,7 @@ struct CountedScanState {
   }
 };
 
-/// The tag of a status: which scan wrote it, and its Flag.
+/// So many scans are told apart by the tag of a status: which scan wrote it, and its Flag.
 inline constexpr uint32_t epochs = 1u << 30;
 
 /// Where a tile leaves its status, for elements of any size. Up to 8 bytes tag and value are stored as one;

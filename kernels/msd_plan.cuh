@@ -9,6 +9,7 @@
 #include "core/key_bits.hpp"
 #include "core/rounding.hpp"
 #include "kernels/bin_counts.cuh"
+#include "kernels/bisect.cuh"
 #include "kernels/block.cuh"
 #include "kernels/bucket_map.cuh"
 #include "kernels/launch.cuh"
@@ -340,19 +341,6 @@ struct ClassLimits {
   uint32_t most_split[large_buckets + 1];  // the same of keys between splitters
 };
 
-/// The first of `size` sorted numbers that is not below `wanted`.
-__device__ __forceinline__ uint32_t first_from(const uint32_t* numbers, uint32_t size, uint32_t wanted) {
-  uint32_t low = 0;
-  while (low < size) {
-    const uint32_t middle = (low + size) / 2;
-    if (numbers[middle] < wanted)
-      low = middle + 1;
-    else
-      size = middle;
-  }
-  return low;
-}
-
 /// What the decision is made from, and where it goes.
 struct Decision {
   BinCounts counts;              // by bucket
@@ -370,7 +358,7 @@ template <class Bits>
 __device__ __forceinline__ uint64_t taken_out_before(const Decision& decision, const MsdPlan<Bits>& plan,
                                                      uint32_t bucket) {
   if (plan.frequent == 0) return 0;
-  const uint32_t value = first_from(decision.frequent_buckets, plan.frequent, bucket);
+  const uint32_t value = first_at_least(decision.frequent_buckets, plan.frequent, bucket);
   const bool has_value = value < plan.frequent && decision.frequent_buckets[value] == bucket;
   return has_value ? has_frequent_value : decision.frequent_starts[value];
 }

@@ -36,7 +36,6 @@
 #include <cuda_runtime.h>
 
 #include <bit>
-#include <cstddef>
 #include <cstdint>
 #include <type_traits>
 

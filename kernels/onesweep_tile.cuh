@@ -12,7 +12,6 @@
 #include "core/key_bits.hpp"
 #include "kernels/bisect.cuh"
 #include "kernels/bit_pack.cuh"
-#include "kernels/block.cuh"
 #include "kernels/digit.cuh"
 #include "kernels/lookback.cuh"
 #include "kernels/pair_arrays.cuh"

@@ -17,7 +17,6 @@
 #include "core/rounding.hpp"
 #include "kernels/bucket_map.cuh"
 #include "kernels/bucket_sort.cuh"
-#include "kernels/device_span.cuh"
 #include "kernels/even_sample.cuh"
 #include "kernels/grid_counts.cuh"
 #include "kernels/grid_share.cuh"

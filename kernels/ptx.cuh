@@ -438,7 +438,7 @@ __device__ __forceinline__ void bulk_stores_have_read() {
 }
 
 /// `sum` and the four bytes of a word added up.
-__device__ __forceinline__ uint32_t sum_of_bytes(uint32_t word, uint32_t sum = 0) {
+__device__ __forceinline__ uint32_t sum_of_bytes(uint32_t word, uint32_t sum) {
 #if defined(__CUDACC__)
   return __dp4a(word, 0x01010101u, sum);
 #else

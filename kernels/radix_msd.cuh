@@ -58,9 +58,8 @@ inline constexpr bool has_msd_sort = !std::is_void_v<TunedMsd<Bits, Value>>;
 
 /// Device memory of an MSD sort besides a scratch array of `count` records. Up to `zeroed` all must be zero
 /// before each sort.
-template <class Bits, class Value, class Policy_ = TunedMsd<Bits, Value>>
+template <class Bits, class Value, class Policy = TunedMsd<Bits, Value>>
 struct MsdWorkspace {
-  using Policy = Policy_;
   static constexpr uint32_t most_spans = 512;  // blocks of the first level
   static constexpr bool with_values = value_bytes<Value> != 0;
   static constexpr uint32_t most_places = survey_detail::most_places(with_values, Policy::splits);
@@ -138,7 +137,6 @@ struct MsdWorkspace {
     if constexpr (Policy::deals) count = std::min(count, Policy::dealt_most);
     return uint64_t{layout(count).chunks_a_bucket} << msd_bucket_bits(count, Policy::bucket_keys);
   }
-  /// Second level: most records a job, one and a half times what a parent has on average.
 };
 
 /// What an MSD sort does not find in its arrays. Pointers are to device memory, and may be null.
@@ -192,16 +190,6 @@ __global__ __launch_bounds__(value_table::threads) void count_values_kernel(
   if (codes.plan != nullptr && plan->has_few_values())
     codes_detail::plan_rest(*expansion, *listed, map, codes, shared.codes);
 }
-
-/// Neighbouring keys of each block: whole vectors.
-struct Spans {
-  uint64_t keys;
-  uint32_t number;
-
-  Spans(uint64_t count, uint32_t most)
-      : keys(round_up(std::max<uint64_t>(count / most + 1, 4096), 16u)),
-        number(static_cast<uint32_t>(ceil_divide(count, keys))) {}
-};
 
 /// What the plan wants of that.
 template <class Bits, class Value, class Policy>
@@ -585,7 +573,7 @@ void radix_msd(const SortArrays<Bits, Value>& arrays, const MsdSettings<Bits>& s
 template <class Bits, class Value, class Policy>
 void count_few_values(const SortArrays<Bits, Value>& arrays, const MsdSettings<Bits>& settings,
                       const MsdWorkspace<Bits, Value, Policy>& workspace, cudaStream_t stream) {
-  msd_detail::count_values(arrays, settings, msd_detail::Spans(arrays.count, multiprocessors()), workspace,
+  msd_detail::count_values(arrays, settings, Spans(arrays.count, multiprocessors()), workspace,
                            stream);
 }
 

@@ -17,6 +17,7 @@
 
 #include "core/key_bits.hpp"
 #include "core/rounding.hpp"
+#include "kernels/block.cuh"
 #include "kernels/histogram.cuh"
 #include "kernels/launch.cuh"
 #include "kernels/leading_digits.cuh"
@@ -353,10 +354,8 @@ __global__ __launch_bounds__(Policy::threads, Policy::blocks_a_multiprocessor) v
 
 /// Device memory of the passes of one sort; tickets, finished and states must be zero before each sort, the statuses
 /// when it begins (clear_statuses).
-template <class Bits, class Value, class Policy_ = TunedOnesweep<Bits, Value>>
+template <class Bits, class Value, class Policy = TunedOnesweep<Bits, Value>>
 struct OnesweepWorkspace {
-  using Policy = Policy_;
-
   uint64_t portion_keys;  // a whole number of tiles
   uint32_t portions;
   uint32_t rows;

@@ -161,7 +161,7 @@ constexpr bool outgrows_cache(uint64_t count) {
   return may_outgrow_cache<Bits> && count * (sizeof(Bits) + value_bytes<Value>) > uint64_t{64} << 20;
 }
 
-/// One level of the sort: which bits of a bucket's number are the digit, and whose records to take.
+/// What both levels of the sort read and write: the arrays, and the tables that say where records go.
 template <class Bits, class Value>
 struct Level {
   KeyArrays<Bits> keys;

@@ -220,7 +220,7 @@ struct SortWorkspace {
 
   SortWorkspace(Workspace& workspace, uint64_t count, uint64_t largest_portion = onesweep_portion<Policy>)
       : digest(workspace.take<Digest<Bits>>(1)),
-        counting(workspace),
+        counting(workspace, value_bytes<Value> == 0),
         onesweep(workspace, count, largest_portion, !puts_statuses_in_scratch<Bits, Value, Policy>(count)),
         plan(workspace.take<SortPlan<Bits>>(1)),
         tiled_grid(workspace, has_room_for_tiled_grid<Bits, Value, Policy>(count)),

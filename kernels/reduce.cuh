@@ -82,6 +82,7 @@ struct ReduceState {
   uint64_t best_in_piece;    // ordered bits; of narrow keys with the tile behind them
 };
 
+/// Elements in device memory, aligned as they want: all of them, or one of the pieces that a state is folded over.
 template <class Bits>
 struct ReduceArray {
   const Bits* in;
@@ -322,7 +323,7 @@ size_t transform_argmin_workspace_bytes() {
 }
 
 /// Folds the smallest of function(first), ..., function(last - 1) into *result (device memory), of equals the
-/// one with the smallest argument. Nothing is read from memory. `function` is a device function object of a
+/// one with the smallest argument. Before the first call result->index is found_nothing. Nothing is read from memory. `function` is a device function object of a
 /// uint64_t; Value has operator< and is a multiple of 4 bytes. Neither allocates nor synchronises.
 template <class Value, class Function>
 void transform_argmin(uint64_t first, uint64_t last, const Function& function, Candidate<Value>* result,

@@ -4,7 +4,6 @@
 #include "core/key_bits.hpp"
 
 #include <concepts>
-#include <cstdint>
 #include <limits>
 #include <type_traits>
 
@@ -12,8 +11,8 @@ namespace sweepsort {
 
 /// An operator on elements T: associative; `identity()` changes nothing on either side. `is_commutative`
 /// allows the scans to combine partial results in any order. `is_slow`, if it is there and true: it takes
-/// more than two or three instructions. T is trivially copyable, of 1, 2, or a multiple of 4 bytes. Example,
-/// maps x -> a x + b, first the left one:
+/// more than two or three instructions. T is trivially copyable and default constructible, of 1, 2, or a multiple of 4
+/// bytes, 64 at most. Example, maps x -> a x + b, first the left one:
 ///
 ///   struct Compose {
 ///     static constexpr bool is_commutative = false;
@@ -23,7 +22,9 @@ namespace sweepsort {
 ///     }
 ///   };
 template <class Op, class T>
-concept ScanOperator = std::is_trivially_copyable_v<T> && sizeof(T) <= 64 && requires(const Op op, T value) {
+concept ScanOperator = std::is_trivially_copyable_v<T> && std::default_initializable<T> &&
+                       (sizeof(T) <= 2 || sizeof(T) % 4 == 0) &&
+                       sizeof(T) <= 64 && requires(const Op op, T value) {
   { op.identity() } -> std::convertible_to<T>;
   { op(value, value) } -> std::convertible_to<T>;
   { Op::is_commutative } -> std::convertible_to<bool>;

@@ -82,7 +82,7 @@ struct SplitterWorkspace {
 namespace splitters_detail {
 
 template <class Bits>
-using SortTask = grid_sort_detail::Task<Bits, NoValue>;
+using SampleSortTask = grid_sort_detail::Task<Bits, NoValue>;
 
 /// Where the splitters of a sorted sample go, and which of their buckets have one value.
 template <class Bits>
@@ -115,7 +115,7 @@ struct Choice {
 
 template <class Bits>
 __global__ __launch_bounds__(SampleSort<Bits>::threads,
-                             1) void choose_splitters_kernel(SortTask<Bits> task, Choice<Bits> choice,
+                             1) void choose_splitters_kernel(SampleSortTask<Bits> task, Choice<Bits> choice,
                                                              const MsdPlan<Bits>* plan) {
   if (ptx::is_before_90()) return;
   if (!plan->is_split || plan->is_settled()) return;
@@ -176,13 +176,7 @@ __global__ __launch_bounds__(histogram_threads) void histogram_kernel(HistogramT
       if (row + k * histogram_threads < end) atomicAdd(&shared.counts[bucket[k]], 1u);
   }
   __syncthreads();
-  // Each block begins elsewhere: all would wait for the same words.
-  const uint32_t pairs = 1u << bits >> 1;
-  const uint32_t first_pair = blockIdx.x * pairs / gridDim.x;
-  for (uint32_t i = threadIdx.x; i < pairs; i += histogram_threads) {
-    const uint32_t bucket = 2 * ((first_pair + i) % pairs);
-    task.counts.add(bucket, shared.counts[bucket], shared.counts[bucket + 1]);
-  }
+  task.counts.add_all(1u << bits, histogram_threads, [&](uint32_t bucket) { return shared.counts[bucket]; });
   const uint32_t children = 1u << (bits - msd_digit_bits);
   if (threadIdx.x < msd_digits) {
     uint32_t sum = 0;

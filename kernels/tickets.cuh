@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <cuda/atomic>
+#include <type_traits>
 
 namespace sweepsort {
 
@@ -13,6 +14,9 @@ template <class T>
 using DeviceAtomic = cuda::atomic_ref<T, cuda::thread_scope_device>;
 template <class T>
 using BlockAtomic = cuda::atomic_ref<T, cuda::thread_scope_block>;
+/// What atomicAdd and its like take for keys of 4 or 8 bytes.
+template <class Bits>
+using AtomicWord = std::conditional_t<sizeof(Bits) == 8, unsigned long long, uint32_t>;
 
 /// The next tile's number. One thread of a block calls it and shares the result.
 __device__ __forceinline__ uint32_t draw_ticket(uint32_t* tickets) {

@@ -12,7 +12,6 @@
 #pragma once
 
 #include "kernels/block.cuh"
-#include "kernels/msd_plan.cuh"
 #include "kernels/sort_plan.cuh"
 #include "kernels/value_table.cuh"
 

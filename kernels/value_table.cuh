@@ -10,7 +10,6 @@
 #include "kernels/bucket_map.cuh"
 #include "kernels/bucket_sort.cuh"
 #include "kernels/hash_slots.cuh"
-#include "kernels/launch.cuh"
 #include "kernels/msd_plan.cuh"
 #include "kernels/policy.cuh"
 #include "kernels/sort_plan.cuh"

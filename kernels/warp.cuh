@@ -15,10 +15,6 @@ namespace sweepsort {
 inline constexpr uint32_t warp_threads = 32;
 inline constexpr uint32_t full_warp = 0xffffffffu;
 
-/// Shuffles move words of 4 or 8 bytes: the type a smaller T travels as.
-template <class T>
-using Shuffled = std::conditional_t<(sizeof(T) < 4), uint32_t, T>;
-
 /// Sum of `value` over this lane and all lower ones (Hillis & Steele, 1986: log2(32) steps), for the first
 /// `lanes` lanes; the others get something.
 template <uint32_t lanes = warp_threads, class T>
@@ -32,7 +28,7 @@ __device__ __forceinline__ T warp_inclusive_sum(T value) {
   return value;
 }
 
-/// The value that lane `source` has, for any trivially copyable T: small ones travel as a word, large ones
+/// What shuffle(word) does for a word, for any trivially copyable T: small ones travel as a word, large ones
 /// word by word.
 template <class T, class Shuffle>
 __device__ __forceinline__ T shuffle_words(const T& value, Shuffle shuffle) {

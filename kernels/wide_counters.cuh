@@ -9,17 +9,28 @@
 // 2^15 hands 2^15 over to device memory.
 #pragma once
 
+#include "core/rounding.hpp"
 #include "kernels/histogram.cuh"
 #include "kernels/policy.cuh"
 #include "kernels/ptx.cuh"
-#include "kernels/warp.cuh"
 
 #include <cuda_runtime.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <type_traits>
 
 namespace sweepsort {
+
+/// An array of `count` keys in at most `most` spans of whole vectors of 16 bytes, a block each.
+struct Spans {
+  uint64_t keys;  // of each but the last one
+  uint32_t number;
+
+  Spans(uint64_t count, uint32_t most)
+      : keys(round_up(std::max<uint64_t>(count / most + 1, 4096), 16u)),
+        number(static_cast<uint32_t>(ceil_divide(count, keys))) {}
+};
 
 struct WideCounters {
   static constexpr uint32_t bins = counting_bins;

@@ -24,13 +24,13 @@ SUFFIXES = {".hpp", ".cpp", ".cuh", ".cu", ".h"}
 MAY_USE = {
     "core": {"core"},
     "kernels": {"kernels", "core"},
-    "gpu": {"gpu", "core", "kernels/device_span.cuh", "kernels/launch.cuh"},
+    "gpu": {"gpu", "core", "kernels/device_span.cuh", "kernels/cuda_error.cuh"},
     "backend": {"backend", "kernels", "gpu", "core"},
     "io": {"io", "core"},
     "library": {"library", "core"},
     "pipeline": {"pipeline", "backend", "io", "core", "datasets", "library"},
     # The device half of --validate thrust: beside the backend, not through it, so that the two share no fault.
-    "referee": {"pipeline", "gpu", "core", "kernels/launch.cuh"},
+    "referee": {"pipeline", "gpu", "core", "kernels/cuda_error.cuh"},
     "cli": {"cli", "library", "core"},
     "datasets": {"datasets", "core"},
     "cuda library": {"cuda library", "library", "kernels", "gpu", "core"},
@@ -207,12 +207,12 @@ class PlantedFaults(unittest.TestCase):
     def test_downward_arrows_pass(self):
         self.assert_arrow(True, "src/cli/sort.cpp", "src/sweepsort.hpp", "sweepsort.hpp")
         self.assert_arrow(True, "src/pipeline/sort.cpp", "src/backend/backend.hpp", "backend/backend.hpp")
-        self.assert_arrow(True, "src/gpu/stream.cuh", "kernels/launch.cuh", "kernels/launch.cuh")
+        self.assert_arrow(True, "src/gpu/stream.cuh", "kernels/cuda_error.cuh", "kernels/cuda_error.cuh")
         self.assert_arrow(True, "kernels/scan.cuh", "src/core/key_bits.hpp", "core/key_bits.hpp")
         self.assert_arrow(True, "src/sweepsort.cpp", "src/io/file.hpp", "io/file.hpp")
         self.assert_arrow(True, "tests/x_test.cpp", "src/io/file.hpp", "io/file.hpp")
         self.assert_arrow(True, "tests/x_test.cpp", "bench/verify.hpp", "bench/verify.hpp")
-        self.assert_arrow(True, "src/pipeline/referee_cuda.cu", "kernels/launch.cuh", "kernels/launch.cuh")
+        self.assert_arrow(True, "src/pipeline/referee_cuda.cu", "kernels/cuda_error.cuh", "kernels/launch.cuh")
 
     def test_upward_and_sideways_arrows_are_found(self):
         self.assert_arrow(False, "src/core/a.hpp", "src/io/b.hpp", "io/b.hpp")

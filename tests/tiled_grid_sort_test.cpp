@@ -250,7 +250,7 @@ TEMPLATE_TEST_CASE("the parts of a bucket of floats never fall, and there are wo
     const Bits other = map.to_ordered(std::bit_cast<Bits>(round % 4 == 0 ? TestType{0} : any_real()));
     const auto buckets = static_cast<uint32_t>(2 + random() % 1'000);
     const auto bucket_of =
-        RealBuckets<Bits>::around(std::min(one, other), std::max(one, other), 64, buckets, map);
+        RealBuckets<Bits>::around(std::min(one, other), std::max(one, other), buckets, map);
     if (!bucket_of.is_usable()) continue;
     for (int k = 0; k < 20; ++k) {
       // Around zero as often as anywhere, and at the ends.

@@ -9,6 +9,7 @@
 // locks.
 #include "backend/backend.hpp"
 #include "backend/cuda_device.hpp"
+#include "backend/cuda_measure.hpp"
 #include "backend/cuda_scan_session.hpp"
 #include "backend/cuda_sort.hpp"
 #include "core/error.hpp"
@@ -318,18 +319,11 @@ class CudaBackend final : public Backend {
     const DeviceBuffer<std::byte> from(bytes);
     const DeviceBuffer<std::byte> to(bytes);
     const Stream stream;
-    const Event begun;
-    const Event done;
-    double best = 0;
     check(cudaMemsetAsync(from.data(), 1, bytes, stream.get()));
-    for (int run = 0; run < 8; ++run) {
-      begun.record(stream);
+    const std::vector<double> times = times_of(8, stream, [&] {
       check(cudaMemcpyAsync(to.data(), from.data(), bytes, cudaMemcpyDeviceToDevice, stream.get()));
-      done.record(stream);
-      done.synchronize();
-      best = std::max(best, 2.0 * static_cast<double>(bytes) / done.seconds_since(begun));
-    }
-    return best;
+    });
+    return 2.0 * static_cast<double>(bytes) / std::ranges::min(times);
   }
 
   StreamShape stream_shape() const override {

@@ -9,8 +9,6 @@
 
 namespace sweepsort {
 
-inline constexpr size_t page_bytes = 4096;
-
 /// Elements that `fill` knows, in device memory.
 inline DeviceBuffer<std::byte> load_on_device(size_t bytes, const FillFunction& fill) {
   DeviceBuffer<std::byte> data(bytes);
@@ -23,11 +21,12 @@ inline DeviceBuffer<std::byte> load_on_device(size_t bytes, const FillFunction& 
   return data;
 }
 
+/// Seconds of each of so many runs in the stream, behind one that is not timed: kernels are loaded when they first run.
 template <class Run>
 std::vector<double> times_of(uint32_t runs, const Stream& stream, Run run) {
   const Event begun;
   const Event done;
-  run();  // kernels are loaded when they first run
+  run();
   std::vector<double> times;
   for (uint32_t i = 0; i < runs; ++i) {
     begun.record(stream);

@@ -1,5 +1,7 @@
 // cuda_read_bandwidth.cu - how fast this GPU reads its memory, by a kernel that does nothing else.
+#include "backend/cuda_measure.hpp"
 #include "backend/cuda_scan_session.hpp"
+#include "kernels/launch.cuh"
 
 #include <algorithm>
 
@@ -33,20 +35,13 @@ double measure_cuda_read_bandwidth(DeviceId device, size_t bytes) {
   const DeviceBuffer<uint4> memory(bytes / sizeof(uint4));
   const DeviceBuffer<uint32_t> never(1);
   const Stream stream;
-  const Event begun;
-  const Event done;
   check(cudaMemsetAsync(memory.data(), 0, memory.size() * sizeof(uint4), stream.get()));
   const uint32_t blocks = resident_blocks(read_kernel, block_threads, 0);
-  double best = 0;
-  for (int run = 0; run < 8; ++run) {
-    begun.record(stream);
+  const std::vector<double> times = times_of(8, stream, [&] {
     launch(read_kernel, {.blocks = blocks, .threads = block_threads}, stream.get(),
            static_cast<const uint4*>(memory.data()), memory.size(), never.data());
-    done.record(stream);
-    done.synchronize();
-    best = std::max(best, static_cast<double>(memory.size() * sizeof(uint4)) / done.seconds_since(begun));
-  }
-  return best;
+  });
+  return static_cast<double>(memory.size() * sizeof(uint4)) / std::ranges::min(times);
 }
 
 }  // namespace sweepsort

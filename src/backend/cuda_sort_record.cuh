@@ -29,12 +29,8 @@ inline constexpr uint32_t least_code = DeviceAbilities::least_code;
 #endif
 
 /// A record and how it is sorted.
-template <class Bits_, class Value_, class Policy_>
-struct Record {
-  using Bits = Bits_;
-  using Value = Value_;
-  using Policy = Policy_;
-};
+template <class Bits, class Value, class Policy>
+struct Record {};
 
 /// f(Record), by the policies of the full sorts, if there are any, or of the portable ones.
 template <class Bits, class Value, class F>

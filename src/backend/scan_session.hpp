@@ -15,6 +15,9 @@
 
 namespace sweepsort {
 
+/// Of what a worker's buffer is aligned to, but for the offset that its chunk has in its file.
+inline constexpr size_t page_bytes = 4096;
+
 struct ScanJob {
   KeyType type = KeyType::u32;
   KeyType output_type = KeyType::u32;  // can_widen(type, output_type)

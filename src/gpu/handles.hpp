@@ -3,8 +3,8 @@
 #pragma once
 
 #include "core/page_array.hpp"
+#include "kernels/cuda_error.cuh"
 #include "kernels/device_span.cuh"
-#include "kernels/launch.cuh"
 
 #include <cuda_runtime_api.h>
 

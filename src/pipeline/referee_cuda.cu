@@ -1,6 +1,6 @@
 // referee_cuda.cu - thrust::sort on the GPU as the referee's device half.
 #include "core/key_bits.hpp"
-#include "kernels/launch.cuh"
+#include "kernels/cuda_error.cuh"
 #include "pipeline/referee_device.hpp"
 
 #include <thrust/device_vector.h>

@@ -12,7 +12,6 @@
 namespace sweepsort {
 namespace {
 
-constexpr size_t page_bytes = 4096;
 /// Larger results are not found in the caches by whoever reads them next.
 constexpr size_t least_streamed_bytes = 16u << 20;
 
