@@ -28,14 +28,22 @@ SortEnvironment cpu_environment() {
 }
 
 /// In memory, there also by a session that splits keys while they are read; in runs that stay there, in
-/// spilled runs with one merge and with several.
+/// spilled runs with one merge and with several. On a GPU all at once, and in spilled runs.
 struct Way {
   Bytes memory;
   bool splits = false;
+  uint64_t least_runs = 1;
 };
+#if defined(SWEEPSORT_RESULTS_ON_GPU)
+constexpr BackendChoice backend = BackendChoice::cuda;
+constexpr Way ways[] = {{{1u << 30}}, {.memory = {1u << 30}, .least_runs = 5}};
+#else
+constexpr BackendChoice backend = BackendChoice::automatic;
 constexpr Way ways[] = {{{1u << 30}}, {{1u << 30}, true}, {{1'400'000}}, {{500'000}}, {{1u << 16}}};
+#endif
 
 SortEnvironment environment_of(const Way& way) {
+  if (backend == BackendChoice::cuda) return {.chunk_bytes = 64u << 10, .least_runs = way.least_runs};
   SortEnvironment environment = cpu_environment();
   if (way.splits)
     environment.make_cpu = [](uint32_t threads) { return make_tuned_cpu_backend(threads, small_split()); };
@@ -50,6 +58,11 @@ SortFileOptions options_for(Bytes memory, Order order, KeyType type) {
           .memory = {.memory = memory},
           .order = order,
           .overwrite = true};
+}
+SortFileOptions options_for(const Way& way, Order order, KeyType type) {
+  SortFileOptions options = options_for(way.memory, order, type);
+  options.where.backend = backend;
+  return options;
 }
 
 /// Few enough values that most stand several times, and the last chunk of a block shares one with the next.
@@ -80,7 +93,7 @@ TEMPLATE_TEST_CASE("each key is written once, with how often it stood", "", uint
       std::map<BitsOf<TestType>, uint64_t> expected;
       for (const TestType key : keys) ++expected[ordered<TestType>(order)(key)];
       write_keys(folder / "in", keys);
-      SortFileOptions options = options_for(way.memory, order, type);
+      SortFileOptions options = options_for(way, order, type);
       options.result = SortResult::unique;
       options.counts_output = folder / "counts";
       const SortReport report = sort_file_with(environment_of(way), folder / "in", folder / "out", options);
@@ -108,7 +121,7 @@ TEST_CASE("a backend whose keys change more often than they have values is caugh
   write_keys(folder / "in.u8", keys);
   // A run in the middle becomes three.
   const SortEnvironment environment = plain_environment(8u << 20, Fault::flips_bit);
-  SortFileOptions options = options_for({1u << 20}, Order::ascending, KeyType::u8);
+  SortFileOptions options = options_for(Bytes{1u << 20}, Order::ascending, KeyType::u8);
   options.result = SortResult::unique;
   options.counts_output = folder / "counts";
   CHECK_THROWS_AS(sort_file_with(environment, folder / "in.u8", folder / "out", options), Error);
@@ -123,7 +136,7 @@ TEST_CASE("keys that are all different, all equal, one or none are written once"
         std::vector<uint64_t> keys(size, 5);
         if (!equal) std::iota(keys.begin(), keys.end(), 0);
         write_keys(folder / "in.u64", keys);
-        SortFileOptions options = options_for(way.memory, Order::ascending, KeyType::u64);
+        SortFileOptions options = options_for(way, Order::ascending, KeyType::u64);
         options.result = SortResult::unique;
         sort_file_with(environment_of(way), folder / "in.u64", folder / "out", options);
         if (equal && size != 0) keys = {5};
@@ -160,7 +173,7 @@ TEMPLATE_TEST_CASE("the permutation of an argsort is stable and sorts the keys",
   write_keys(folder / "in", keys);
   for (const Way& way : ways)
     for (const Order order : {Order::ascending, Order::descending}) {
-      SortFileOptions options = options_for(way.memory, order, key_type_of<TestType>());
+      SortFileOptions options = options_for(way, order, key_type_of<TestType>());
       options.result = SortResult::permutation;
       const SortReport report = sort_file_with(environment_of(way), folder / "in", folder / "out", options);
       CHECK(report.verified);
@@ -180,7 +193,7 @@ TEMPLATE_TEST_CASE("values are sorted by their keys, stably", "", uint32_t, uint
   write_keys(folder / "values", values);
   for (const Way& way : ways)
     for (const Order order : {Order::ascending, Order::descending}) {
-      SortFileOptions options = options_for(way.memory, order, KeyType::u16);
+      SortFileOptions options = options_for(way, order, KeyType::u16);
       options.values = folder / "values";
       options.values_output = folder / "values.out";
       const SortReport report =
@@ -209,7 +222,7 @@ TEST_CASE("a stream beyond memory has values and positions, too") {
       sort_file_with(environment_of(way), folder / "pipe", folder / "out", options);
       writer.join();
     };
-    SortFileOptions options = options_for(way.memory, Order::ascending, KeyType::u32);
+    SortFileOptions options = options_for(way, Order::ascending, KeyType::u32);
     options.result = SortResult::permutation;
     from_pipe(options);
     CHECK(read_keys<uint32_t>(folder / "out") == expected);
@@ -250,7 +263,7 @@ TEST_CASE("several files of any format are sorted into one, or merged where they
   }
   for (const Way& way : ways)
     for (const bool merge : {false, true}) {
-      SortFileOptions options = options_for(way.memory, Order::ascending, KeyType::u64);
+      SortFileOptions options = options_for(way, Order::ascending, KeyType::u64);
       options.inputs_are_sorted = merge;
       const SortReport report = sort_files_with(environment_of(way), inputs, folder / "out", options);
       CHECK(report.count == all.size());
@@ -281,7 +294,7 @@ TEST_CASE("pipes are merged with files, in any memory, and each key written once
     for (const SortResult result : {SortResult::keys, SortResult::unique}) {
       std::vector<std::thread> writers;
       for (size_t i = 0; i < pipes; ++i) writers.emplace_back([&, i] { write_keys(inputs[i], parts[i]); });
-      SortFileOptions options = options_for(way.memory, Order::descending, KeyType::u64);
+      SortFileOptions options = options_for(way, Order::descending, KeyType::u64);
       options.inputs_are_sorted = true;
       options.result = result;
       if (result == SortResult::unique) options.counts_output = folder / "counts";
