@@ -1,8 +1,6 @@
 // sweepsort.cpp - the public functions that have no subject of their own.
 #include "sweepsort.hpp"
 
-#include "pipeline/scan_file.hpp"
-
 namespace sweepsort {
 
 std::string_view name(Phase phase) {
@@ -18,14 +16,6 @@ std::string_view name(Phase phase) {
     case Phase::repeat: return "repeat";
     default: return "sync";
   }
-}
-
-ScanReport scan_file(const std::string& input, const std::string& output, const ScanFileOptions& options) {
-  return scan_file_with(StreamEnvironment{}, input, output, options);
-}
-
-MinReport min_file(const std::string& input, const MinFileOptions& options) {
-  return min_file_with(StreamEnvironment{}, input, options);
 }
 
 }  // namespace sweepsort

@@ -19,7 +19,7 @@
 // Processes: a replaced output is named by a child process (vfork), which the call waits for.
 //
 // GPU: BackendChoice::automatic takes one where that is faster, the copies there and back included; a GPU
-// that fails is replaced by the CPU.
+// that fails is replaced by the CPU, and a note says so.
 #pragma once
 
 #include "core/algorithm.hpp"
@@ -78,6 +78,7 @@ struct SortFileOptions {
   uint32_t repeat = 0;  // sort the loaded data so many more times and report the times
   ProgressFunction progress = {};
   LogFunction log = {};
+  LogFunction note = {};
 };
 
 /// What a sort is going to do and what it takes.

@@ -41,6 +41,7 @@ struct ScanFileOptions {
   uint32_t repeat = 0;  // scan the data once more in memory, so many times, and report the times
   ProgressFunction progress = {};
   LogFunction log = {};
+  LogFunction note = {};
 };
 
 struct ScanReport {
@@ -80,6 +81,7 @@ struct MinFileOptions {
   uint32_t repeat = 0;  // search the data once more in memory, so many times, and report the times
   ProgressFunction progress = {};
   LogFunction log = {};
+  LogFunction note = {};
 };
 
 struct MinReport {

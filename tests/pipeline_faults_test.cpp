@@ -154,6 +154,17 @@ TEST_CASE("a GPU that fails or lies in any phase is replaced by the CPU, with a 
   }
 }
 
+TEST_CASE("whoever takes notes hears of a GPU that failed there, and not once more in the log") {
+  const Scene scene;
+  std::string log, notes;
+  sort_file_with(on_gpu(Fault::fails_to_sort), scene.folder / "in.u32", scene.folder / "out",
+                 {.overwrite = true,
+                  .log = [&](const std::string& line) { log += line + "\n"; },
+                  .note = [&](const std::string& line) { notes += line + "\n"; }});
+  CHECK(notes == "the GPU failed (the device fell off the bus): once more on the CPU\n");
+  CHECK_THAT(log, ContainsSubstring("backend cuda") && !ContainsSubstring("once more"));
+}
+
 TEST_CASE("a callback that throws ends the sort, and is no fault of the GPU") {
   const Scene scene;
   const SortEnvironment environment = on_gpu(Fault::none);
@@ -176,6 +187,11 @@ TEST_CASE("a callback that throws ends the sort, and is no fault of the GPU") {
   CHECK_THAT(log, !ContainsSubstring("CPU"));
   CHECK(sort({.overwrite = true, .log = [](const std::string&) { throw std::runtime_error("full"); }}) ==
         "full");
+  CHECK_THROWS_WITH(
+      sort_file_with(
+          on_gpu(Fault::fails_to_sort), scene.folder / "in.u32", scene.folder / "out",
+          {.overwrite = true, .note = [](const std::string& line) { throw Error("no: " + line); }}),
+      ContainsSubstring("no: the GPU failed"));
   scene.require_untouched();
 }
 

@@ -34,6 +34,7 @@ ExitCode run_min(const Arguments& arguments) {
     Talk talk("min", arguments);
     options.progress = talk.progress();
     options.log = talk.log();
+    options.note = talk.note();
     report = min_file(input, options);
   }
   if (arguments.has("verbose")) say("min", min_line(report));

@@ -84,6 +84,7 @@ ExitCode run_scan(const Arguments& arguments) {
     Talk talk("scan", arguments);
     options.progress = talk.progress();
     options.log = talk.log();
+    options.note = talk.note();
     report = scan_file(input, output, options);
   }
   note_misleading_name("scan", arguments, output, {report.output_type, report.format, report.endian});

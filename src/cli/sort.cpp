@@ -176,6 +176,7 @@ ExitCode run_sort(const Arguments& arguments) {
     Talk talk("sort", arguments);
     options.progress = talk.progress();
     options.log = talk.log();
+    options.note = talk.note();
     report = sort_files(inputs, output, options);
   }
   if (!options.plan_only && report.referee_agrees.value_or(true))

@@ -24,15 +24,22 @@ constexpr std::string_view report_begin = "{\n  \"schema\": \"sweepsort.";
 }  // namespace
 
 Talk::Talk(std::string command, const Arguments& arguments)
-    : verbose_(arguments.has("verbose")), meter_(std::move(command), read_progress(arguments)) {
-  if (verbose_ && arguments.has("quiet"))
+    : verbose_(arguments.has("verbose")),
+      quiet_(arguments.has("quiet")),
+      meter_(std::move(command), read_progress(arguments)) {
+  if (verbose_ && quiet_)
     throw UsageError("--quiet and --verbose contradict each other", "leave one of them out");
-  if (arguments.has("quiet") && read_progress(arguments) == ProgressWhen::always)
+  if (quiet_ && read_progress(arguments) == ProgressWhen::always)
     throw UsageError("--quiet and --progress always contradict each other", "leave one of them out");
 }
 
 LogFunction Talk::log() {
   if (!verbose_) return {};
+  return [this](const std::string& line) { meter_.say_between(line); };
+}
+
+LogFunction Talk::note() {
+  if (quiet_) return {};
   return [this](const std::string& line) { meter_.say_between(line); };
 }
 

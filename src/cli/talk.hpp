@@ -23,9 +23,12 @@ class Talk {
   ProgressFunction progress() { return meter_.function(); }
   /// Says lines with -v; empty without.
   LogFunction log();
+  /// Says lines; empty with -q.
+  LogFunction note();
 
  private:
   bool verbose_;
+  bool quiet_;
   ProgressMeter meter_;
 };
 

@@ -13,6 +13,7 @@ class CallbackWatch {
   Options watched(Options options) {
     watch(options.progress);
     watch(options.log);
+    watch(options.note);
     return options;
   }
 

@@ -106,15 +106,12 @@ BackendDecision choose_backend(const KeysToSort& keys, const AskStatus& ask, uin
   return by_time;
 }
 
-void run_as_decided(const BackendDecision& decision, const WhereOptions& where, const LogFunction& log,
+void run_as_decided(const BackendDecision& decision, const WhereOptions& where, const Lines& lines,
                     std::string& why, const std::function<void(BackendChoice)>& run,
                     const std::function<bool()>& may_try_again) {
-  const auto say = [&](const std::string& line) {
-    if (log) log(line);
-  };
   const bool on_gpu = decision.which == BackendChoice::cuda;
   why = decision.why;
-  say(fmt::format("backend {}: {}", on_gpu ? "cuda" : "cpu", why));
+  lines.say(fmt::format("backend {}: {}", on_gpu ? "cuda" : "cpu", why));
   if (!on_gpu || where.backend == BackendChoice::cuda) return run(decision.which);
   try {
     return run(BackendChoice::cuda);
@@ -125,7 +122,7 @@ void run_as_decided(const BackendDecision& decision, const WhereOptions& where, 
   } catch (const std::exception& error) {
     if (!may_try_again()) throw;
     why = fmt::format("the GPU failed: {}", error.what());
-    say(fmt::format("the GPU failed ({}): once more on the CPU", error.what()));
+    lines.say_unasked(fmt::format("the GPU failed ({}): once more on the CPU", error.what()));
   }
   run(BackendChoice::cpu);
 }

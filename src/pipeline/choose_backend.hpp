@@ -46,11 +46,22 @@ std::string describe_estimates(double cpu_s, uint32_t threads, double cuda_s);
 BackendDecision choose_backend(const KeysToSort& keys, const AskStatus& ask, uint32_t threads,
                                const WhereOptions& where);
 
-/// Calls run() with the backend that was decided for, and says which in `why` and to `log`, if there is one. Where a
-/// GPU was the automatic choice and fails, whatever the reason, calls it once more with the CPU if `may_try_again()`.
-/// UsageError and InputError are no backend's failure; nor is what a callback has thrown (CallbackWatch), of which
-/// `may_try_again` knows.
-void run_as_decided(const BackendDecision& decision, const WhereOptions& where, const LogFunction& log,
+/// Where lines for people go; each may be empty.
+struct Lines {
+  const LogFunction& log;
+  const LogFunction& note;
+
+  void say(const std::string& line) const {
+    if (log) log(line);
+  }
+  void say_unasked(const std::string& line) const { note ? note(line) : say(line); }
+};
+
+/// Calls run() with the backend that was decided for, and says which in `why` and to the log. Where a GPU was the
+/// automatic choice and fails, whatever the reason, says so unasked and calls it once more with the CPU if
+/// `may_try_again()`. UsageError and InputError are no backend's failure; nor is what a callback has thrown
+/// (CallbackWatch), of which `may_try_again` knows.
+void run_as_decided(const BackendDecision& decision, const WhereOptions& where, const Lines& lines,
                     std::string& why, const std::function<void(BackendChoice)>& run,
                     const std::function<bool()>& may_try_again);
 

@@ -38,10 +38,10 @@ class MinFileRun {
     report_.type = layout().type;
     report_.format = layout().format;
     const uint64_t known_bytes = reader_.is_stream() ? 0 : layout().data_bytes();
-    const BackendDecision decision = choose_stream_backend(
+    const BackendDecision decision = environment_.choose(
         known_bytes, 0, environment_.status, threads_or_all(options_.where.threads), options_.where);
     run_as_decided(
-        decision, options_.where, options_.log, report_.backend_why,
+        decision, options_.where, lines_, report_.backend_why,
         [&](BackendChoice which) {
           phases_.clear();  // of a GPU that failed
           search_on(which);
@@ -55,9 +55,7 @@ class MinFileRun {
   const Layout& layout() const { return reader_.layout(); }
   const std::string& input_name() const { return reader_.file().name(); }
 
-  void log(const std::string& line) const {
-    if (options_.log) options_.log(line);
-  }
+  void log(const std::string& line) const { lines_.say(line); }
 
   void search_on(BackendChoice which) {
     const auto backend = environment_.make(which, device_, options_.where.threads);
@@ -115,6 +113,7 @@ class MinFileRun {
   const StreamEnvironment& environment_;
   CallbackWatch callbacks_;
   const MinFileOptions options_;
+  const Lines lines_{options_.log, options_.note};
   int device_;
   ChunkReader reader_;
   MinReport report_;

@@ -69,11 +69,11 @@ class ScanFileRun {
     const WhereOptions where = where_for(options_.algorithm, options_.where);
     const uint64_t known = reader_.is_stream() ? 0 : layout().count;
     const BackendDecision decision =
-        choose_stream_backend(known * key_bytes(layout().type), known * key_bytes(output_type_),
-                              environment_.status, threads_or_all(where.threads), where);
+        environment_.choose(known * key_bytes(layout().type), known * key_bytes(output_type_),
+                            environment_.status, threads_or_all(where.threads), where);
     // A pipe has swallowed the beginning already.
     run_as_decided(
-        decision, where, options_.log, report_.backend_why,
+        decision, where, lines_, report_.backend_why,
         [&](BackendChoice which) {
           report_.phases = so_far;  // without those of a GPU that failed
           scan_on(which);
@@ -92,9 +92,7 @@ class ScanFileRun {
   const Layout& layout() const { return reader_.layout(); }
   const std::string& input_name() const { return reader_.file().name(); }
 
-  void log(const std::string& line) const {
-    if (options_.log) options_.log(line);
-  }
+  void log(const std::string& line) const { lines_.say(line); }
 
   void check_types() const {
     const KeyType type = layout().type;
@@ -259,6 +257,7 @@ class ScanFileRun {
   const StreamEnvironment& environment_;
   CallbackWatch callbacks_;
   const ScanFileOptions options_;
+  const Lines lines_{options_.log, options_.note};
   Clock::time_point start_ = Clock::now();
   int device_;
   ChunkReader reader_;

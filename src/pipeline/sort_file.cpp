@@ -112,7 +112,7 @@ class SortFileRun {
                             environment_.status, context_.threads, options_.where);
     // The input is untouched and nothing has its name yet; but what came or went through a pipe is gone.
     run_as_decided(
-        decision, options_.where, options_.log, report_.backend_why,
+        decision, options_.where, lines_, report_.backend_why,
         [&](BackendChoice which) {
           report_.phases = so_far;  // without those of a GPU that failed
           sort_on(which);
@@ -125,9 +125,7 @@ class SortFileRun {
   }
 
  private:
-  void log(const std::string& line) const {
-    if (options_.log) options_.log(line);
-  }
+  void log(const std::string& line) const { lines_.say(line); }
 
   bool looks_in_order() {
     if (!input_.count()) return false;
@@ -259,6 +257,7 @@ class SortFileRun {
   const SortEnvironment& environment_;
   CallbackWatch callbacks_;
   const SortFileOptions options_;
+  const Lines lines_{options_.log, options_.note};
   const MemoryLimit limit_;  // read while no file has taken a descriptor
   Clock::time_point start_ = Clock::now();
   SortInput input_;
