@@ -99,11 +99,22 @@ BackendDecision choose_backend(const KeysToSort& keys, const AskStatus& ask, uin
   const CudaStatus status = ask();
   if (!is_automatic && status.usable.empty())
     throw Error("the cuda backend cannot be used: " + status.reason, status.hint);
-  if (status.usable.empty()) return {BackendChoice::cpu, "no GPU: " + status.reason};
+  if (status.usable.empty()) return {BackendChoice::cpu, "no GPU: " + status.reason, status.reason};
   require_devices(status, where);
   if (!is_automatic) return {BackendChoice::cuda, "asked for"};
   by_time.which = BackendChoice::cuda;
   return by_time;
+}
+
+std::string gpu_options(const WhereOptions& where, bool has_gpu_memory) {
+  if (where.devices == WhereOptions{}.devices) return has_gpu_memory ? "--gpu-memory" : "";
+  return has_gpu_memory ? "--device and --gpu-memory" : "--device";
+}
+
+void note_ignored(const std::string& options, const std::string& no_gpu, const Lines& lines) {
+  if (options.empty() || no_gpu.empty()) return;
+  lines.say_unasked(
+      fmt::format("{} {} ignored: {}", options, options.find(' ') == options.npos ? "is" : "are", no_gpu));
 }
 
 void run_as_decided(const BackendDecision& decision, const WhereOptions& where, const Lines& lines,

@@ -13,7 +13,8 @@ namespace sweepsort {
 
 struct BackendDecision {
   BackendChoice which = BackendChoice::cpu;  // cuda or cpu
-  std::string why;  // for people: "asked for", "... 310 ms on 2 CPU threads, 270 ms on a GPU ..."
+  std::string why;          // for people: "asked for", "... 310 ms on 2 CPU threads, 270 ms on a GPU ..."
+  std::string no_gpu = {};  // why none can be used, where one was looked for in vain
 };
 
 /// Looking for a GPU starts the driver, which takes longer than many a small file: whoever chooses asks only
@@ -56,6 +57,11 @@ struct Lines {
   }
   void say_unasked(const std::string& line) const { note ? note(line) : say(line); }
 };
+
+/// The options of GPUs that were given, for people. Device 0 is the default, and tells nothing.
+std::string gpu_options(const WhereOptions& where, bool has_gpu_memory = false);
+/// Says that these have no effect, if there are any and `no_gpu` says why no GPU can be used.
+void note_ignored(const std::string& options, const std::string& no_gpu, const Lines& lines);
 
 /// Calls run() with the backend that was decided for, and says which in `why` and to the log. Where a GPU was the
 /// automatic choice and fails, whatever the reason, says so unasked and calls it once more with the CPU if

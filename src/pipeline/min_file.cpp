@@ -40,6 +40,7 @@ class MinFileRun {
     const uint64_t known_bytes = reader_.is_stream() ? 0 : layout().data_bytes();
     const BackendDecision decision = environment_.choose(
         known_bytes, 0, environment_.status, threads_or_all(options_.where.threads), options_.where);
+    note_ignored(gpu_options(options_.where), decision.no_gpu, lines_);
     run_as_decided(
         decision, options_.where, lines_, report_.backend_why,
         [&](BackendChoice which) {

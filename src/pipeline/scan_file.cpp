@@ -71,6 +71,7 @@ class ScanFileRun {
     const BackendDecision decision =
         environment_.choose(known * key_bytes(layout().type), known * key_bytes(output_type_),
                             environment_.status, threads_or_all(where.threads), where);
+    note_ignored(gpu_options(where), decision.no_gpu, lines_);
     // A pipe has swallowed the beginning already.
     run_as_decided(
         decision, where, lines_, report_.backend_why,

@@ -110,6 +110,7 @@ class SortFileRun {
                              .type = input_.type(),
                              .looks_in_order = [&] { return looks_in_order(); }},
                             environment_.status, context_.threads, options_.where);
+    note_ignored_options(decision);
     // The input is untouched and nothing has its name yet; but what came or went through a pipe is gone.
     run_as_decided(
         decision, options_.where, lines_, report_.backend_why,
@@ -126,6 +127,14 @@ class SortFileRun {
 
  private:
   void log(const std::string& line) const { lines_.say(line); }
+
+  void note_ignored_options(const BackendDecision& decision) const {
+    if (options_.where.backend != BackendChoice::automatic) return;
+    const std::string names = gpu_options(options_.where, options_.memory.gpu_memory.has_value());
+    // A plan is in no hurry, and looks for a GPU also where the CPU is faster.
+    const bool asks = options_.plan_only && decision.which == BackendChoice::cpu && decision.no_gpu.empty();
+    note_ignored(names, asks && !names.empty() ? environment_.status().reason : decision.no_gpu, lines_);
+  }
 
   bool looks_in_order() {
     if (!input_.count()) return false;

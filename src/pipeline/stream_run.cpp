@@ -40,7 +40,7 @@ BackendDecision choose_stream_backend(uint64_t input_bytes, uint64_t output_byte
   BackendDecision by_time{BackendChoice::cpu, describe_estimates(cpu_s, threads, cuda_s)};
   if (cpu_s <= cuda_s) return by_time;
   const CudaStatus status = ask();
-  if (status.usable.empty()) return {BackendChoice::cpu, "no GPU: " + status.reason};
+  if (status.usable.empty()) return {BackendChoice::cpu, "no GPU: " + status.reason, status.reason};
   require_devices(status, where);
   by_time.which = BackendChoice::cuda;
   return by_time;
