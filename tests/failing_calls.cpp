@@ -6,20 +6,25 @@
 // FAIL_AT=3          when it is called the third time,
 // FAIL_ONWARDS=1     and from then on (else that once),
 // FAIL_ERRNO=5       with this errno,
-// FAIL_LOG=file      and leaves a file behind if it did
+// FAIL_LOG=file      and adds a line to that file each time: of a transfer, the position in the file
 // FAIL_KILLS=1       or is where its process is killed
+// NO_TMPFILE=1       the file system has no O_TMPFILE
 //
-// Of malloc and mmap only requests of FAIL_LEAST bytes or more count, from the first read of a file on: what
-// libraries allocate before main() ends the program in their own way.
+// Of malloc and mmap only requests of FAIL_LEAST bytes or more count, from the first read of an input on: what
+// libraries allocate before main() ends the program in their own way. Of read() only those of pipes count, as
+// libraries read /proc. A close() that fails has closed the file all the same.
 
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/types.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <cerrno>
+#include <charconv>
 #include <csignal>
 #include <cstdarg>
 #include <cstdlib>
@@ -41,19 +46,36 @@ unsigned number(const char* variable) {
   return text ? static_cast<unsigned>(std::strtoul(text, nullptr, 10)) : 0;
 }
 
-/// Whether this call of `name` is the one that fails; errno is set then.
-bool fails(const char* name) {
+/// By calls that are not counted below, and that allocate nothing.
+void note_in_log(off_t position) {
+  const char* const path = std::getenv("FAIL_LOG");
+  if (!path) return;
+  char line[32];
+  const auto end = std::to_chars(line, line + sizeof line - 1, position);
+  *end.ptr = '\n';
+  const long log = ::syscall(SYS_openat, AT_FDCWD, path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+  ::syscall(SYS_write, log, line, end.ptr + 1 - line);
+  ::syscall(SYS_close, log);
+}
+
+bool is_pipe(int fd) {
+  struct stat status {};
+  return ::fstat(fd, &status) == 0 && S_ISFIFO(status.st_mode);
+}
+
+/// Whether this call of `name` is one that fails; errno is set then.
+bool fails(const char* name, off_t position = 0) {
   const char* const chosen = std::getenv("FAIL_CALL");
   if (!chosen || std::strcmp(chosen, name) != 0) return false;
   const unsigned call = ++matching_calls;
   if (call < number("FAIL_AT") || (call > number("FAIL_AT") && number("FAIL_ONWARDS") == 0)) return false;
-  if (const char* log = std::getenv("FAIL_LOG")) ::close(::creat(log, 0600));
+  note_in_log(position);
   if (number("FAIL_KILLS") != 0) ::kill(::getpid(), SIGKILL);
   errno = static_cast<int>(number("FAIL_ERRNO"));
   return true;
 }
 
-bool fails(const char* name, size_t bytes) {
+bool allocation_fails(const char* name, size_t bytes) {
   return has_read && bytes >= number("FAIL_LEAST") && fails(name);
 }
 
@@ -67,7 +89,7 @@ size_t shortened(size_t bytes) {
 
 template <class Buffer, class... Position>
 ssize_t transfer(const char* name, int fd, Buffer* buffer, size_t bytes, Position... position) {
-  if (fails(name)) return -1;
+  if (fails(name, (off_t{0} + ... + position))) return -1;
   const size_t part = shortened(bytes);
   if (part == 0 && bytes != 0) {
     errno = EINTR;
@@ -80,7 +102,11 @@ ssize_t transfer(const char* name, int fd, Buffer* buffer, size_t bytes, Positio
 
 extern "C" {
 
-ssize_t read(int fd, void* buffer, size_t bytes) { return transfer("read", fd, buffer, bytes); }
+ssize_t read(int fd, void* buffer, size_t bytes) {
+  if (!is_pipe(fd)) return next<ssize_t(int, void*, size_t)>("read")(fd, buffer, bytes);
+  has_read = true;
+  return transfer("read", fd, buffer, bytes);
+}
 ssize_t write(int fd, const void* buffer, size_t bytes) { return transfer("write", fd, buffer, bytes); }
 ssize_t pread(int fd, void* buffer, size_t bytes, off_t at) {
   has_read = true;
@@ -92,12 +118,38 @@ ssize_t pwrite(int fd, const void* buffer, size_t bytes, off_t at) {
 
 extern void* __libc_malloc(size_t bytes) noexcept;
 // dlsym itself allocates, so malloc cannot be found by it.
-void* malloc(size_t bytes) noexcept { return fails("malloc", bytes) ? nullptr : __libc_malloc(bytes); }
+void* malloc(size_t bytes) noexcept {
+  return allocation_fails("malloc", bytes) ? nullptr : __libc_malloc(bytes);
+}
 void* mmap(void* at, size_t bytes, int protection, int flags, int fd, off_t offset) noexcept {
-  if (fd < 0 && fails("mmap", bytes)) return MAP_FAILED;
+  if (fd < 0 && allocation_fails("mmap", bytes)) return MAP_FAILED;
   return next<void*(void*, size_t, int, int, int, off_t)>("mmap")(at, bytes, protection, flags, fd, offset);
 }
 
+int open(const char* path, int flags, ...) {
+  const bool is_nameless = (flags & O_TMPFILE) == O_TMPFILE;
+  mode_t mode = 0;
+  if (is_nameless || (flags & O_CREAT) != 0) {
+    va_list arguments;
+    va_start(arguments, flags);
+    mode = va_arg(arguments, mode_t);
+    va_end(arguments);
+  }
+  if (fails("open")) return -1;
+  if (is_nameless && number("NO_TMPFILE") != 0) {
+    errno = EOPNOTSUPP;
+    return -1;
+  }
+  return next<int(const char*, int, ...)>("open")(path, flags, mode);
+}
+int close(int fd) {
+  const bool is_reported = fails("close");
+  const int error = errno;
+  const int result = next<int(int)>("close")(fd);
+  if (!is_reported) return result;
+  errno = error;
+  return -1;
+}
 int ftruncate(int fd, off_t bytes) noexcept {
   return fails("ftruncate") ? -1 : next<int(int, off_t)>("ftruncate")(fd, bytes);
 }
