@@ -1,30 +1,102 @@
 #!/usr/bin/env python3
 # io_faults_test.py PROGRAM FORCED LIBRARY - every system call and allocation on a file's way through fails: the first
-# time, the second, and so on until a run has fewer; that once, and from then on. Each time the output is the old one or
-# the whole new one, and nothing is left behind. FORCED is the same program with runs and merges for every file.
+# time, the second, and so on until a run has fewer; that once, and from then on. Each time the outputs are the old ones
+# or the whole new ones, nothing is left behind, and exit code and message say what happened. FORCED is the same program
+# with runs and merges for every file.
+import dataclasses
 import errno
 import os
 import random
+import re
 import struct
 import subprocess
 import sys
 import tempfile
 
-SWEEPSORT, FORCED, LIBRARY = sys.argv[1:4]
-FILE_CALLS = ["pread", "pwrite", "fallocate", "fchmod", "fdatasync", "linkat", "renameat2", "fsync"]
-ALLOCATIONS = ["malloc", "mmap"]
+SWEEPSORT, FORCED, LIBRARY = map(os.path.abspath, sys.argv[1:4])
 LEAST_ALLOCATION = 1024  # smaller ones are strings and lists, thousands of them
 RANDOM = random.Random(int(os.environ.get("SWEEPSORT_SEED", "20240229"), 0))
 
 
-def run(command, arguments, **variables):
-    environment = dict(os.environ, LD_PRELOAD=LIBRARY, **{name: str(value) for name, value in variables.items()})
-    return subprocess.run([*command, *arguments], env=environment, capture_output=True)
+@dataclasses.dataclass
+class Call:
+    errors: tuple  # of one that fails once, and of one that fails from then on
+    says: bytes  # what the message has between the file and the system's own words; a position is a group
+    named: str = "none"  # of the outputs that have their names by then
+    is_needed: bool = True  # no run that it fails in is a success
+
+
+IO, DISK = (errno.EIO, errno.EIO), (errno.ENOSPC, errno.EIO)
+FILES, MEMORY = (errno.EMFILE, errno.EMFILE), (errno.ENOMEM, errno.ENOMEM)
+CALLS = {
+    "pread": Call(IO, rb"cannot read at byte (\d+)"),
+    "read": Call(IO, rb"cannot read"),
+    "pwrite": Call(DISK, rb"cannot write at byte (\d+)"),
+    "write": Call(DISK, rb"cannot write at byte (\d+)"),
+    "fallocate": Call(DISK, rb"cannot reserve \d+ bytes"),
+    "ftruncate": Call(DISK, rb"cannot cut it to \d+ bytes"),
+    "fchmod": Call(IO, rb"cannot set the mode"),
+    "fdatasync": Call(DISK, rb"cannot write it to the disk"),
+    "linkat": Call(DISK, rb"cannot give the file its name", named="some"),
+    "renameat2": Call(DISK, rb"cannot give the file its name", named="some"),
+    "fsync": Call(DISK, rb"cannot write its directory to the disk", named="all"),
+    # Of a file that was only read, or that nobody needs any more, it does not matter.
+    "close": Call(DISK, rb"cannot close", named="all", is_needed=False),
+    "open": Call(FILES, rb"cannot (?:open|open its directory|create a (?:temporary )?file .*)", is_needed=False),
+    "mmap": Call(MEMORY, b"", is_needed=False),
+    "malloc": Call(MEMORY, b"", named="any", is_needed=False),
+}
+HINTS = {errno.ENOSPC: rb"hint: free some space there.*\n", errno.EMFILE: rb"hint: raise the limit of open files.*\n"}
+ALLOCATIONS = ("mmap", "malloc")
+# How many of the outputs that is.
+NAMED = {"none": lambda count: {0}, "some": lambda count: {*range(max(count, 1))}, "all": lambda count: {count},
+         "any": lambda count: {*range(count + 1)}}
+# Errors that are none: tried again, waited for, or done in another way.
+HARMLESS = {
+    "pread": [errno.EINTR],
+    "read": [errno.EINTR, errno.EAGAIN],
+    "pwrite": [errno.EINTR],
+    "write": [errno.EINTR, errno.EAGAIN],
+    "fallocate": [errno.EINTR, errno.EOPNOTSUPP],
+    "ftruncate": [errno.EINTR],
+    "fdatasync": [errno.EINTR],
+    "fsync": [errno.EINTR, errno.EINVAL],
+}
+
+
+def packed(keys, form="I"):
+    return struct.pack(f"<{len(keys)}{form}", *keys)
 
 
 def content(path):
-    with open(path, "rb") as file:
-        return file.read()
+    """None: there is no such file."""
+    try:
+        with open(path, "rb") as file:
+            return file.read()
+    except FileNotFoundError:
+        return None
+
+
+def put(path, data):
+    """With more rights than the umask leaves, so that the mode of what replaces it has to be set."""
+    with open(path, "wb") as file:
+        file.write(data)
+    os.chmod(path, 0o666)
+
+
+LARGE = [RANDOM.getrandbits(32) for _ in range(300_000)]
+KEYS = [RANDOM.getrandbits(32) for _ in range(2000)]
+VALUES = [RANDOM.getrandbits(64) for _ in KEYS]
+FEW = [RANDOM.randrange(700) for _ in KEYS]
+LEFT, RIGHT = (sorted(RANDOM.getrandbits(32) for _ in range(count)) for count in (1500, 900))
+BYTES = RANDOM.randbytes(2000)
+ORDER = sorted(range(len(FEW)), key=FEW.__getitem__)  # stable
+INPUTS = {"large.u32": packed(LARGE), "keys.u32": packed(KEYS), "few.u32": packed(FEW), "bytes.u8": BYTES,
+          "left.u32": packed(LEFT), "right.u32": packed(RIGHT), "values.u64": packed(VALUES, "Q")}
+
+
+def ended(result):
+    return f"exit {result.returncode}, {len(result.stdout)} bytes, {result.stderr}"
 
 
 def running_sums(keys):
@@ -34,155 +106,258 @@ def running_sums(keys):
         yield total
 
 
+@dataclasses.dataclass
 class Scene:
-    """An input, what a command makes of it, and an old output."""
+    """A command and what it makes of INPUTS: files, in the order in which they get their names, and standard output."""
 
-    def __init__(self, folder, command, made_of, count):
-        self.folder = folder
-        self.command = command
-        self.input = os.path.join(folder, "in.u32")
-        self.output = os.path.join(folder, "out")
-        self.log = os.path.join(folder, "log")
-        keys = [RANDOM.getrandbits(32) for _ in range(count)]
-        self.keys = struct.pack(f"<{count}I", *keys)
-        self.made = struct.pack(f"<{count}I", *made_of(keys))
-        self.old = b"the old output"
-        with open(self.input, "wb") as file:
-            file.write(self.keys)
+    words: str  # without -f there are no old outputs
+    outputs: dict
+    stdout: bytes = b""
+    stdin: str = os.devnull
+    program: str = SWEEPSORT
+    exit_code: int = 0
+    with_allocations: bool = False
+    to_file: bool = False  # standard output is no pipe
+    is_hidden: bool = False  # no O_TMPFILE: outputs have hidden names
 
-    def fail(self, call, at, error, onwards=0):
-        """True if there was such a call."""
-        with open(self.output, "wb") as file:
-            file.write(self.old)
-        os.chmod(self.output, 0o666)  # more than the umask leaves, so that the new one's mode has to be set
-        result = run(self.command, [self.input, "-o", self.output, "-f"], FAIL_CALL=call, FAIL_AT=at, FAIL_ERRNO=error,
-                     FAIL_ONWARDS=onwards, FAIL_LEAST=LEAST_ALLOCATION, FAIL_LOG=self.log)
-        has_failed = os.path.exists(self.log)
-        if has_failed:
-            os.unlink(self.log)
-        what = f"{self.command[1]}: {call} failing the {at}. time{' and on' * onwards} with {errno.errorcode[error]}: exit {result.returncode}, {result.stderr}"
-        assert content(self.input) == self.keys, what
-        assert sorted(os.listdir(self.folder)) == ["in.u32", "out"], f"{what}: left {os.listdir(self.folder)}"
-        assert result.stdout == b"", what
-        found = content(self.output)
-        assert found in (self.old, self.made), f"{what}: a broken output of {len(found)} bytes"
-        if result.returncode == 0:
-            assert found == self.made, what
+    def __post_init__(self):
+        words = self.words.split()
+        self.command = [self.program, *words]
+        self.title = ("forced " * (self.program == FORCED) + self.words + f" < {self.stdin}" * (self.stdin in INPUTS) +
+                      " > file" * self.to_file + ", hidden names" * self.is_hidden)
+        self.has_old = "-f" in words or "--in-place" in words
+        self.is_answer = words[0] in ("min", "check")
+        self.streams = bool(self.stdout) and not self.is_answer
+        self.files = {*words, "standard input", "standard output", ".", ".: a temporary file in it"}
+        reads, writes = any(word in INPUTS for word in words), bool(self.outputs)
+        # The calls that there must be, or the test would not test them.
+        self.makes = {
+            "pread": reads, "read": self.stdin in INPUTS, "write": self.streams, "pwrite": writes,
+            "fallocate": writes and "-" not in words, "ftruncate": writes and "-u" in words,
+            "fchmod": writes and self.has_old, "fdatasync": writes or self.to_file, "fsync": writes,
+            "linkat": writes and not self.is_hidden, "renameat2": writes and (self.has_old or self.is_hidden),
+            "open": reads or writes, "close": True, "mmap": self.with_allocations, "malloc": self.with_allocations,
+        }
+
+    def old(self, name):
+        return INPUTS.get(name, b"the old output" if self.has_old else None)
+
+    def put_old(self):
+        for name in self.outputs:
+            if self.old(name) is not None:
+                put(name, self.old(name))
+            elif os.path.exists(name):
+                os.unlink(name)
+
+    def run(self, **variables):
+        self.put_old()
+        variables |= {"LD_PRELOAD": LIBRARY, "TMPDIR": ".", "FAIL_LOG": "../log", "NO_TMPFILE": int(self.is_hidden)}
+        environment = dict(os.environ, **{name: str(value) for name, value in variables.items()})
+        pipe = content(self.stdin) if self.stdin in INPUTS else b""
+        if not self.to_file:
+            return subprocess.run(self.command, env=environment, input=pipe, capture_output=True)
+        with open("../stdout", "wb") as file:
+            result = subprocess.run(self.command, env=environment, input=pipe, stdout=file, stderr=subprocess.PIPE)
+        result.stdout = content("../stdout")
+        return result
+
+    def clear(self):
+        for name in self.outputs:
+            os.unlink(name)
+            if name in INPUTS:
+                put(name, INPUTS[name])
+
+    def count_new(self, what):
+        found = {name: content(name) for name in self.outputs}
+        for name, data in found.items():
+            assert data in (self.old(name), self.outputs[name]), f"{what}: {name}: a broken output"
+        are_new = [found[name] == self.outputs[name] for name in found]
+        assert are_new == sorted(are_new, reverse=True), f"{what}: outputs that do not belong together: {are_new}"
+        return sum(are_new)
+
+    def judge(self, what, result):
+        """What is true however it ended. How many outputs are the new ones."""
+        for name, data in INPUTS.items():
+            assert name in self.outputs or content(name) == data, f"{what}: {name} is another one"
+        left = set(os.listdir()) - {*INPUTS, *self.outputs}
+        assert not left, f"{what}: left {left}"
+        new = self.count_new(what)
+        if result.returncode == self.exit_code:
+            assert new == len(self.outputs) and result.stdout == self.stdout and not result.stderr, what
         else:
-            # The directory's fsync comes after the rename, and so may an allocation.
-            assert result.returncode == 2 and (found == self.old or call in ("fsync", "malloc")), what
+            assert result.returncode == 2, what
+            assert self.stdout.startswith(result.stdout), f"{what}: not the beginning of the right stream"
+            assert not (self.is_answer and result.stdout), f"{what}: an answer"
+        return new
+
+    def judge_failure(self, what, call, error, result, positions):
+        new = self.judge(what, result)
+        expected = CALLS[call]
+        if result.returncode != 2:
+            assert not expected.is_needed, f"{what}: not a call that can be left out"
+            return
+        # Standard output is done with before anything gets a name.
+        named = "none" if b"standard output" in result.stderr else expected.named
+        assert new in NAMED[named](len(self.outputs)), f"{what}: {new} of the outputs are new"
+        if call in ALLOCATIONS:
             assert result.stderr.startswith(b"sweepsort: "), what
-        return has_failed
+            return
+        says = rb"sweepsort: \w+: (.*): " + expected.says + b": " + re.escape(os.strerror(error).encode()) + b"\n"
+        message = re.fullmatch(says + HINTS.get(error, b""), result.stderr)
+        assert message and message[1].decode() in self.files, f"{what}: not the message of {call}"
+        if message.lastindex == 2:
+            right = [len(result.stdout)] if call == "write" else positions
+            assert int(message[2]) in right, f"{what}: it was at {right}"
+
+    def fail(self, call, at, error, onwards=0, is_failure=True, least=LEAST_ALLOCATION):
+        """The exit code, or None if there are not so many calls."""
+        result = self.run(FAIL_CALL=call, FAIL_AT=at, FAIL_ERRNO=error, FAIL_ONWARDS=onwards, FAIL_LEAST=least)
+        positions = [int(line) for line in (content("../log") or b"").split()]
+        when = f"the {at}. time{' and on' * onwards} with {errno.errorcode[error]}"
+        what = f"{self.title}: {call} failing {when}: {ended(result)}"
+        if not positions:
+            self.judge(what, result)
+            assert result.returncode == self.exit_code, what
+            return None
+        os.unlink("../log")
+        if is_failure:
+            self.judge_failure(what, call, error, result, positions)
+        else:
+            self.judge(what, result)
+        return result.returncode
+
+    def play(self):
+        calls = [call for call in CALLS if call not in ALLOCATIONS or self.with_allocations]
+        reached = {call: self.play_call(call) for call in calls}
+        for call in calls:
+            assert reached[call] or not self.makes[call], f"{self.title}: {call} was never called"
+        times = ", ".join(f"{call} {times}" for call, times in reached.items() if times)
+        print(f"{self.title}: calls that failed in turn: {times}")
+        result = self.run(FAIL_SHORT=1)
+        what = f"{self.title}: short transfers: {ended(result)}"
+        self.judge(what, result)
+        assert result.returncode == self.exit_code, what
+        self.clear()
+
+    def play_call(self, call):
+        """How many there were."""
+        for onwards, error in enumerate(CALLS[call].errors):
+            codes = []
+            for at in moments():
+                codes.append(self.fail(call, at, error, onwards))
+                if codes[-1] is None:
+                    break
+            if at == 1:
+                return 0
+            if call == "close":
+                noticed = codes.count(2)
+                assert noticed >= len(self.outputs) + self.streams, f"{self.title}: {noticed} failed closes noticed"
+        for error in HARMLESS.get(call, []):
+            code = self.fail(call, 1, error, is_failure=False)
+            assert code == self.exit_code, f"{self.title}: {call} with {errno.errorcode[error]} is no failure"
+        # O_DIRECT refused by the transfer itself: through the page cache then. Where there is no O_DIRECT, an error.
+        if call == "pwrite":
+            self.fail(call, 1, errno.EINVAL, is_failure=False)
+        return at - 1
 
 
-def moments(often):
-    """1, 2, 3, ... and where a call is made very often, further apart from the twentieth on."""
+def moments():
+    """1, 2, 3, ... and further and further apart from the sixteenth on."""
     at = 1
     while True:
         yield at
-        at += 1 if at < 20 or not often else 1 + at // 8
+        at += 1 if at < 16 else at // 4
 
 
-def play(command, made_of, count, calls, errors):
-    reached = {}
-    with tempfile.TemporaryDirectory() as folder:
-        scene = Scene(folder, command, made_of, count)
-        for call in calls:
-            for error in errors if call not in ALLOCATIONS else [errno.ENOMEM]:
-                for onwards in [0, 1]:
-                    for at in moments(call in ("pread", "malloc")):
-                        if not scene.fail(call, at, error, onwards):
-                            reached[call] = at - 1
-                            break
-        # On a file system where fallocate is not to be had it goes on without; EINTR is tried again.
-        for error in [errno.EOPNOTSUPP, errno.EINTR]:
-            scene.fail("fallocate", 1, error)
-            assert content(scene.output) == scene.made, f"fallocate with {errno.errorcode[error]} is no failure"
-        # O_DIRECT refused by the transfer itself: through the page cache then.
-        scene.fail("pwrite", 1, errno.EINVAL)
-        assert content(scene.output) in (scene.made, scene.old)
-
-        result = run(scene.command, [scene.input, "-o", scene.output, "-f"], FAIL_SHORT=1)
-        assert result.returncode == 0 and content(scene.output) == scene.made, f"short transfers: {result}"
-        pipe = subprocess.run([*command, "-", "-t", "u32"], input=scene.keys, capture_output=True,
-                              env=dict(os.environ, LD_PRELOAD=LIBRARY, FAIL_SHORT="1"))
-        assert pipe.returncode == 0 and pipe.stdout == scene.made, f"short transfers by pipes: {pipe.stderr}"
-    for call, times in reached.items():
-        assert times > 0, f"{call} was never called: the test does not test it"
-    print(f"{' '.join(command)}: calls that failed in turn:", ", ".join(f"{call} {times}" for call, times in reached.items()))
+def made_by(words):
+    """What comes on standard output when nothing fails: where that is not what the test is about."""
+    return subprocess.run([SWEEPSORT, *words.split()], capture_output=True, check=True).stdout
 
 
-def play_pair():
-    """Keys and the values that belong to them: a disk that fails before the names change leaves both as they were."""
-    with tempfile.TemporaryDirectory() as folder:
-        place = lambda name: os.path.join(folder, name)
-        names = ["keys.u32", "values.u32", "keys", "values"]
-        for name in names[:2]:
-            with open(place(name), "wb") as file:
-                file.write(RANDOM.randbytes(4 * 5000))
-        for call in ("fchmod", "fdatasync", "fsync"):
-            for at in moments(False):
-                for name in names[2:]:
-                    with open(place(name), "wb") as file:
-                        file.write(b"old")
-                    os.chmod(place(name), 0o666)
-                result = run([SWEEPSORT, "sort"], [place("keys.u32"), "-o", place("keys"), "--values", place("values.u32"),
-                                                   "--values-output", place("values"), "-f"],
-                             FAIL_CALL=call, FAIL_AT=at, FAIL_ERRNO=errno.EIO, FAIL_LOG=place("log"))
-                if not os.path.exists(place("log")):
-                    assert result.returncode == 0 and at > 2, f"{call}: {at - 1} calls for two outputs"
-                    break
-                os.unlink(place("log"))
-                what = f"{call} failing the {at}. time: exit {result.returncode}, {result.stderr}"
-                assert result.returncode == 2 and sorted(os.listdir(folder)) == sorted(names), what
-                are_old = [content(place(name)) == b"old" for name in names[2:]]
-                assert are_old[0] == are_old[1], f"{what}: keys and values do not belong together"
+def scenes():
+    large, keys, few = (packed(sorted(keys)) for keys in (LARGE, KEYS, FEW))
+    sums = packed([*running_sums(LARGE)])
+    values = packed([VALUES[i] for i in ORDER], "Q")
+    distinct = sorted(set(FEW))
+    unique, counts = packed(distinct), packed([FEW.count(key) for key in distinct], "Q")
+    positions = packed(ORDER)
+    merged, three = packed(sorted(LEFT + RIGHT)), packed(sorted(LEFT + RIGHT + KEYS))
+    smallest = f"{min(LARGE)} {LARGE.index(min(LARGE))}\n".encode()
+    checked = made_by("check left.u32")
+    random_keys = made_by("generate -n 300000 -t u32 -o -")
+    table = [
+        Scene("sort large.u32 -o out -f", {"out": large}, with_allocations=True),
+        Scene("scan --wrap large.u32 -o out -f", {"out": sums}),
+        Scene("scan --wrap - -t u32 -o -", {}, sums, "large.u32"),
+        Scene("min --index large.u32", {}, smallest),
+        Scene("min --index - -t u32", {}, smallest, "large.u32"),
+        Scene("check left.u32", {}, checked),
+        Scene("check -q large.u32", {}, exit_code=1),
+        Scene("check -q - -t u32", {}, stdin="large.u32", exit_code=1),
+        Scene("generate -n 300000 -t u32 -o out -f", {"out": random_keys}),
+        Scene("generate -n 300000 -t u32 -o -", {}, random_keys),
+        Scene("sort large.u32 -o -", {}, large),
+        Scene("sort large.u32 -o -", {}, large, to_file=True),
+        Scene("sort - -t u32 -o out -f", {"out": large}, stdin="large.u32"),
+        Scene("sort keys.u32 --in-place", {"keys.u32": keys}),
+        Scene("sort -u few.u32 -o out -f", {"out": unique}),
+        Scene("sort -u few.u32 --counts counts -o out", {"counts": counts, "out": unique}, is_hidden=True),
+        Scene("sort --argsort few.u32 -o out -f", {"out": positions}, program=FORCED, is_hidden=True),
+    ]
+    # What every road has to keep: in memory, and by runs and merges.
+    for program in (SWEEPSORT, FORCED):
+        table += [
+            Scene("sort keys.u32 -o out", {"out": keys}, program=program, with_allocations=program == FORCED),
+            Scene("sort bytes.u8 -o out -f", {"out": bytes(sorted(BYTES))}, program=program),
+            Scene("sort - -t u32", {}, keys, "keys.u32", program),
+            Scene("sort keys.u32 left.u32 right.u32 -o out -f", {"out": three}, program=program),
+            Scene("sort --merge left.u32 right.u32 -o out -f", {"out": merged}, program=program),
+            Scene("sort --merge - left.u32 -t u32 -o out -f", {"out": merged}, stdin="right.u32", program=program),
+            Scene("sort --argsort few.u32 -o out -f", {"out": positions}, program=program),
+            Scene("sort few.u32 --values values.u64 --values-output values -o out -f", {"values": values, "out": few},
+                  program=program),
+            Scene("sort -u few.u32 --counts counts -o out -f", {"counts": counts, "out": unique}, program=program),
+            Scene("sort -u - -t u32 --counts counts -o - -f", {"counts": counts}, unique, "few.u32", program),
+        ]
+    return table
 
 
-def play_killed_child():
-    """The child that names the output is killed before it could: that is no success."""
-    with tempfile.TemporaryDirectory() as folder:
-        scene = Scene(folder, [SWEEPSORT, "sort"], sorted, 2000)
-        with open(scene.output, "wb") as file:
-            file.write(scene.old)
-        result = run(scene.command, [scene.input, "-o", scene.output, "-f"], FAIL_CALL="renameat2", FAIL_AT=1, FAIL_KILLS=1)
-        assert result.returncode == 2 and content(scene.output) == scene.old, f"{result}"
-        assert sorted(os.listdir(folder)) == ["in.u32", "out"], os.listdir(folder)
+def play_killed_child(scene):
+    """The child that names an output is killed before it could: that is no success."""
+    for at in range(1, len(scene.outputs) + 1):
+        result = scene.run(FAIL_CALL="renameat2", FAIL_AT=at, FAIL_KILLS=1)
+        os.unlink("../log")
+        what = f"{scene.title}: the {at}. child killed: {ended(result)}"
+        assert scene.judge(what, result) == at - 1 and result.returncode == 2, what
+    scene.clear()
 
 
-def play_little_memory():
+def play_little_memory(scene):
     """However small what cannot be had: an error. Where there is nothing left, not even for its message, too."""
-    with tempfile.TemporaryDirectory() as folder:
-        scene = Scene(folder, [SWEEPSORT, "sort"], sorted, 2000)
-        with open(scene.output, "wb") as file:
-            file.write(scene.old)
-        for onwards in [0, 1]:
-            for at in moments(True):
-                result = run(scene.command, [scene.input, "-o", scene.output, "-f"], FAIL_CALL="malloc", FAIL_AT=at,
-                             FAIL_ERRNO=errno.ENOMEM, FAIL_ONWARDS=onwards, FAIL_LOG=scene.log)
-                if not os.path.exists(scene.log):
-                    assert at > 20, f"{at - 1} allocations"
-                    break
-                os.unlink(scene.log)
-                what = f"malloc failing the {at}. time{' and on' * onwards}: exit {result.returncode}, {result.stderr}"
-                assert result.returncode in (0, 2) and result.stdout == b"", what
-                assert content(scene.output) in ((scene.made,) if result.returncode == 0 else (scene.old, scene.made)), what
-                assert sorted(os.listdir(folder)) == ["in.u32", "out"], what
+    for onwards in (0, 1):
+        for at in moments():
+            if scene.fail("malloc", at, errno.ENOMEM, onwards, is_failure=False, least=0) is None:
+                break
+        assert at > 20, f"{at - 1} allocations"
+    scene.clear()
 
 
 def main():
-    if not run([SWEEPSORT, "--help"], []).stdout:
-        print("skipped: the library cannot be preloaded here")
-        sys.exit(77)
     os.umask(0o022)
-    play_pair()
-    play_killed_child()
-    play_little_memory()
-    both = [errno.EIO, errno.ENOSPC]
-    play([SWEEPSORT, "sort"], sorted, 300_000, FILE_CALLS + ALLOCATIONS, both)
-    play([SWEEPSORT, "scan", "--wrap"], running_sums, 300_000, FILE_CALLS, both)
-    play([FORCED, "sort", "--threads", "2"], sorted, 2000, FILE_CALLS + ALLOCATIONS, [errno.ENOSPC])
-    play([FORCED, "sort", "-u"], lambda keys: sorted(set(keys)), 2000, ["pwrite", "fallocate", "ftruncate"], [errno.EIO])
+    with tempfile.TemporaryDirectory() as folder:
+        os.mkdir(os.path.join(folder, "work"))
+        os.chdir(os.path.join(folder, "work"))
+        if not Scene("--help", {}).run().stdout:
+            print("skipped: the library cannot be preloaded here")
+            sys.exit(77)
+        for name, bytes in INPUTS.items():
+            put(name, bytes)
+        table = scenes()
+        for scene in table:
+            scene.play()
+        by_words = {scene.words: scene for scene in reversed(table)}
+        play_killed_child(by_words["sort few.u32 --values values.u64 --values-output values -o out -f"])
+        play_little_memory(by_words["sort keys.u32 --in-place"])
 
 
 main()
