@@ -15,6 +15,7 @@
 #include <grp.h>
 #include <linux/fs.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -167,6 +168,37 @@ TEST_CASE("a file may be replaced only while nobody has changed it, or its name"
   write_file(folder / "in", std::vector<std::byte>(5'004));
   std::filesystem::last_write_time(folder / "in", time);
   file.check_unchanged();
+  CHECK_THROWS_WITH(file.check_replaceable(), ContainsSubstring("changed while it was being read"));
+}
+
+TEST_CASE("a change right after a file was opened to be replaced is noticed, however soon") {
+  const TemporaryFolder folder(Medium::disk);
+  write_file(folder / "in", pattern(5'000));
+  for (int turn = 0; turn < 20; ++turn) {
+    const FileDescriptor writer(::open((folder / "in").c_str(), O_WRONLY | O_CLOEXEC));
+    REQUIRE(::pwrite(writer.get(), "x", 1, 7) == 1);
+    const InputFile file(folder / "in", InputUse::to_replace);
+    REQUIRE(::pwrite(writer.get(), "y", 1, 7) == 1);
+    CHECK_THROWS_WITH(file.check_replaceable(), ContainsSubstring("changed while it was being read"));
+  }
+}
+
+TEST_CASE("what a mapping stores is noticed, also in a page that it has changed before") {
+  const TemporaryFolder folder(Medium::disk);
+  if (!folder.notes_mappings()) {
+    WARN("skipped: the system does not note such changes here");
+    return;
+  }
+  write_file(folder / "in", pattern(5'000));
+  const FileDescriptor writer(::open((folder / "in").c_str(), O_RDWR | O_CLOEXEC));
+  void* const view = ::mmap(nullptr, 5'000, PROT_READ | PROT_WRITE, MAP_SHARED, writer.get(), 0);
+  REQUIRE(view != MAP_FAILED);
+  auto* const bytes = static_cast<volatile char*>(view);
+  bytes[0] = 1;
+  const InputFile file(folder / "in", InputUse::to_replace);
+  file.check_replaceable();
+  bytes[0] = 2;
+  ::munmap(view, 5'000);
   CHECK_THROWS_WITH(file.check_replaceable(), ContainsSubstring("changed while it was being read"));
 }
 

@@ -1,9 +1,12 @@
 // pipeline_faults_test.cpp - whatever goes wrong, the old output stays, nothing is left behind, and the
 // reason is said.
 #include "catch.hpp"
+#include "io/file_descriptor.hpp"
 #include "oracle.hpp"
 #include "sort_file_fixture.hpp"
 
+#include <fcntl.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -368,6 +371,30 @@ TEST_CASE("what is written to an input while its replacement goes to the disk is
                     ContainsSubstring("changed while it was being read"));
   CHECK(read_keys<uint32_t>(folder / "in.u32") == std::vector<uint32_t>{1, 2, 3});
   CHECK(folder.names() == std::vector<std::string>{"in.u32"});
+}
+
+TEST_CASE(
+    "what a mapping stores while its file is sorted in place is not lost, also where it has written before") {
+  const TemporaryFolder folder(Medium::disk);
+  if (!folder.notes_mappings()) {
+    WARN("skipped: the system does not note such changes here");
+    return;
+  }
+  const std::string in = folder / "in.u32";
+  write_keys(in, random_keys(3'000));
+  const FileDescriptor mapped(::open(in.c_str(), O_RDWR | O_CLOEXEC));
+  void* const view = ::mmap(nullptr, 12'000, PROT_READ | PROT_WRITE, MAP_SHARED, mapped.get(), 0);
+  REQUIRE(view != MAP_FAILED);
+  auto* const keys = static_cast<volatile uint32_t*>(view);
+  keys[5] = 1;
+  SortFileOptions options{.in_place = true};
+  options.progress = [&](Phase phase, uint64_t, uint64_t) {
+    if (phase == Phase::sync) keys[5] = 2;
+  };
+  CHECK_THROWS_WITH(sort_file_with(plain_environment(), in, "", options),
+                    ContainsSubstring("changed while it was being read"));
+  ::munmap(view, 12'000);
+  CHECK(read_keys<uint32_t>(in)[5] == 2);
 }
 
 TEST_CASE("an output that appears while sorting is not replaced without force") {

@@ -1,6 +1,8 @@
 // temporary_folder.hpp - a folder of a test's own, removed with everything in it.
 #pragma once
 
+#include <linux/magic.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -38,6 +40,12 @@ class TemporaryFolder {
 
   std::string operator/(const std::string& name) const { return path_ / name; }
   const std::filesystem::path& path() const { return path_; }
+
+  /// Whether times tell of what a mapping stores.
+  bool notes_mappings() const {
+    struct statfs system {};
+    return ::statfs(path_.c_str(), &system) == 0 && system.f_type != TMPFS_MAGIC;
+  }
 
   /// The names in it, sorted: what a test compares with what should be there, hidden files included.
   std::vector<std::string> names() const {

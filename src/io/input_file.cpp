@@ -13,9 +13,12 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
+#include <ctime>
 #include <filesystem>
 #include <string_view>
 #include <system_error>
+#include <thread>
 #include <vector>
 
 namespace sweepsort {
@@ -65,12 +68,40 @@ bool same_time(const timespec& a, const timespec& b) {
   return a.tv_sec == b.tv_sec && a.tv_nsec == b.tv_nsec;
 }
 
+/// Whether a change at this moment could get the same time as the last one: times have the clock's ticks, on
+/// some file systems whole seconds, or two.
+bool is_as_new_as_the_clock(const timespec& changed) {
+  timespec now{};
+  ::clock_gettime(CLOCK_REALTIME_COARSE, &now);  // what the kernel stamps files with
+  if (changed.tv_nsec == 0) return now.tv_sec - changed.tv_sec < 2;
+  return now.tv_sec < changed.tv_sec || (now.tv_sec == changed.tv_sec && now.tv_nsec <= changed.tv_nsec);
+}
+
 }  // namespace
 
-InputFile::InputFile(const std::string& path) : path_(path) {
+/// A page that a mapping has written to shows no further change until it is on the disk; then the next one is
+/// noted like any other.
+void InputFile::examine(int file, const std::string& name, InputUse use) {
+  const auto look = [&] {
+    if (::fstat(file, &status_) != 0) throw system_error(name, "examine", errno);
+  };
+  look();
+  if (use == InputUse::read || !is_regular()) return;
+  // A server whose clock goes ahead of ours is not waited for any longer.
+  constexpr auto most = std::chrono::seconds(2);
+  for (const auto start = std::chrono::steady_clock::now();;) {
+    if (retried([&] { return ::fdatasync(file); }) != 0 && errno != EINVAL && errno != EROFS)
+      throw system_error(name, "write it to the disk", errno);
+    look();
+    if (!is_as_new_as_the_clock(status_.st_ctim) || std::chrono::steady_clock::now() - start > most) return;
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+}
+
+InputFile::InputFile(const std::string& path, InputUse use) : path_(path) {
   const std::string name = path == "-" ? std::string(standard_input_name) : path;
   FileDescriptor file = open_input(path);
-  if (::fstat(file.get(), &status_) != 0) throw system_error(name, "examine", errno);
+  examine(file.get(), name, use);
   if (S_ISDIR(status_.st_mode)) throw Error(name + ": is a directory", "name the files that are in it");
   if (::isatty(file.get()))
     throw Error(name + ": is a terminal, and keys are binary", "name a file, or pipe the keys in");

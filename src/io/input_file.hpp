@@ -39,11 +39,14 @@ struct FileAccess {
 /// What messages call it.
 inline constexpr std::string_view standard_input_name = "standard input";
 
+/// `to_replace`: something will take its place (check_replaceable).
+enum class InputUse : uint8_t { read, to_replace };
+
 class InputFile {
  public:
   /// "-" is standard input. Throws Error for a missing file, a directory, one that may not be read, a
   /// terminal.
-  explicit InputFile(const std::string& path);
+  explicit InputFile(const std::string& path, InputUse use = InputUse::read);
 
   const std::string& path() const { return path_; }
   /// For messages: the path or "standard input".
@@ -73,10 +76,13 @@ class InputFile {
   /// Throws Error if the size or the time of the last change is not what it was when the file was opened.
   void check_unchanged() const;
   /// The same, and if it has changed in any other way, or the path names another file: before something takes
-  /// its place.
+  /// its place. Of a file that was opened to be replaced no change is missed, except what is stored through a
+  /// mapping where the file system does not note that, as tmpfs does not.
   void check_replaceable() const;
 
  private:
+  void examine(int file, const std::string& name, InputUse use);
+
   std::string path_;
   PositionedFile file_;
   struct stat status_ {};

@@ -7,7 +7,8 @@
 
 namespace sweepsort {
 
-ChunkReader::ChunkReader(const std::string& path, const FileOptions& options) : file_(path) {
+ChunkReader::ChunkReader(const std::string& path, const FileOptions& options, InputUse use)
+    : file_(path, use) {
   if (file_.is_stream()) {
     stream_.emplace(file_, options);
     file_.stop_by(stop_.emplace());

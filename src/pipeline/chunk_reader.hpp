@@ -25,7 +25,7 @@ struct ReadChunk {
 class ChunkReader {
  public:
   /// Opens `path` and finds its layout.
-  ChunkReader(const std::string& path, const FileOptions& options);
+  ChunkReader(const std::string& path, const FileOptions& options, InputUse use = InputUse::read);
 
   const InputFile& file() const { return file_; }
   bool is_stream() const { return stream_.has_value(); }

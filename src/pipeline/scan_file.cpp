@@ -50,7 +50,7 @@ class ScanFileRun {
       : environment_(environment),
         options_(callbacks_.watched(options)),
         device_(only_device(options.where)),
-        reader_(input, options.file) {
+        reader_(input, options.file, options.in_place ? InputUse::to_replace : InputUse::read) {
     require_file_to_repeat(reader_, options.repeat);
     output_type_ = options.output_type.value_or(layout().type);
     check_types();

@@ -27,12 +27,13 @@ size_t SortInput::Part::read_next(std::span<std::byte> to) {
   return got;
 }
 
-SortInput::SortInput(const std::vector<std::string>& paths, const FileOptions& options) : options_(options) {
+SortInput::SortInput(const std::vector<std::string>& paths, const FileOptions& options, InputUse use)
+    : options_(options) {
   if (std::ranges::count(paths, "-") > 1)
     throw UsageError("standard input is named twice", "it can be read once: leave one '-' out");
   uint64_t count = 0;
   // A program that writes into several of them opens one after the other, and then writes.
-  for (const std::string& path : paths) parts_.push_back(std::make_unique<Part>(path));
+  for (const std::string& path : paths) parts_.push_back(std::make_unique<Part>(path, use));
   for (const auto& of_path : parts_) {
     Part& part = *of_path;
     try {

@@ -24,7 +24,7 @@ class SortInput {
  public:
   /// Opens `paths` and finds their layouts. A stream's beginning is looked at as well, so that a missing type
   /// or a damaged header is an Error now; so are inputs of different types.
-  SortInput(const std::vector<std::string>& paths, const FileOptions& options);
+  SortInput(const std::vector<std::string>& paths, const FileOptions& options, InputUse use = InputUse::read);
 
   /// Whether keys cannot be read by their position.
   bool is_stream() const { return is_stream_; }
@@ -75,7 +75,7 @@ class SortInput {
 
  private:
   struct Part {
-    explicit Part(const std::string& path) : file(path) {}
+    Part(const std::string& path, InputUse use) : file(path, use) {}
     /// Of a stream its beginning is read.
     void find_layout(const FileOptions& options);
     const Layout& layout() const { return stream ? stream->layout() : file_layout; }
