@@ -194,6 +194,9 @@ FileFormat format_from_name(std::string_view file_name);
 /// "-" is standard output. Never of terminals and other character devices, which lose nothing.
 bool are_one_output(const std::string& a, const std::string& b);
 
+/// Writes a small file that gets its name when it is on the disk: an earlier one stays if that fails. Throws Error.
+void replace_file(const std::string& path, std::string_view text);
+
 /// One entry of the list of distributions that generate_file knows.
 struct DistributionInfo {
   std::string name;

@@ -241,6 +241,16 @@ class Space(Place):
             self.skipTest("loop devices cannot be read here")
         return device
 
+    def test_a_report_does_not_overwrite_a_block_device(self):
+        data = RANDOM.randbytes(MIB)
+        device = self.loop_device(data)
+        self.write_input()
+        check = subprocess.run([SWEEPSORT, "check", "-q", f"--json={device}", self.folder / "in.u64"],
+                               capture_output=True)
+        self.assertEqual(check.returncode, 2)
+        self.assertIn(b"is neither a file nor a pipe", check.stderr)
+        self.assertEqual((self.folder / "disk").read_bytes(), data)
+
     def test_a_full_disk_under_the_output_keeps_the_old_one(self):
         self.write_input()
         small = self.mounted(200 << 10)

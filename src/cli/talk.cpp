@@ -3,6 +3,7 @@
 
 #include "cli/terminal.hpp"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 #include <sys/stat.h>
@@ -14,12 +15,31 @@
 #include <filesystem>
 #include <fstream>
 #include <string_view>
+#include <system_error>
 
 namespace sweepsort::cli {
 namespace {
 
 /// What every report begins with, as dump() writes it.
 constexpr std::string_view report_begin = "{\n  \"schema\": \"sweepsort.";
+
+/// Whether a report gets its name when it is complete. What has no name of its own, or one that cannot change
+/// hands, is written straight, and so is the file that our messages go to.
+bool is_replaced(const std::string& target) {
+  struct stat file {};
+  struct stat messages {};
+  struct statx more {};
+  if (::stat(target.c_str(), &file) != 0) return true;
+  if (!S_ISREG(file.st_mode) || file.st_nlink == 0) return false;
+  if (::fstat(STDERR_FILENO, &messages) == 0 && messages.st_dev == file.st_dev &&
+      messages.st_ino == file.st_ino)
+    return false;
+  std::error_code unknown;
+  const std::filesystem::path folder = std::filesystem::canonical(target, unknown).parent_path();
+  if (::access(folder.c_str(), W_OK | X_OK) != 0) return false;
+  return ::statx(AT_FDCWD, target.c_str(), 0, 0, &more) != 0 ||
+         (more.stx_attributes & STATX_ATTR_MOUNT_ROOT) == 0;
+}
 
 }  // namespace
 
@@ -59,9 +79,13 @@ void JsonReport::require_writable() const {
   const std::filesystem::path folder = std::filesystem::path(*target_).parent_path();
   const std::string place = exists ? *target_ : folder.empty() ? "." : folder.string();
   struct stat status {};
-  if (exists && std::filesystem::is_directory(place))
+  const bool is_known = ::stat(place.c_str(), &status) == 0;
+  if (exists && is_known && (S_ISBLK(status.st_mode) || S_ISSOCK(status.st_mode)))
+    throw Error(fmt::format("--json={}: is neither a file nor a pipe", *target_),
+                "nothing was done; name a file that can be written");
+  if (exists && is_known && S_ISDIR(status.st_mode))
     errno = EISDIR;
-  else if (!exists && ::stat(place.c_str(), &status) == 0 && status.st_nlink == 0)
+  else if (!exists && is_known && status.st_nlink == 0)
     errno = ENOENT;  // a working directory that has been removed
   else if (::access(place.c_str(), W_OK) == 0)
     return;
@@ -92,6 +116,12 @@ void JsonReport::keep_off_others(std::string_view state) const {
                                state));
 }
 
+void JsonReport::replace(std::string_view text, std::string_view state) const try {
+  replace_file(*target_, text);
+} catch (const Error& error) {
+  throw Error(fmt::format("--json={}", error.what()), std::string(state));
+}
+
 void JsonReport::write(const std::function<nlohmann::ordered_json()>& make_report) const {
   if (!target_) return;
   // File names may be no UTF-8, which the default error handler would throw on.
@@ -102,6 +132,7 @@ void JsonReport::write(const std::function<nlohmann::ordered_json()>& make_repor
   keep_off_precious();
   constexpr std::string_view state = "the report was not written";
   if (!existed_) keep_off_others(state);
+  if (is_replaced(*target_)) return replace(text, state);
   std::FILE* const file = std::fopen(target_->c_str(), "we");
   const bool is_written = file && std::fwrite(text.data(), 1, text.size(), file) == text.size();
   const int error = errno;

@@ -48,6 +48,7 @@ class JsonReport {
   void keep_off_precious() const;
   void keep_off_others(std::string_view state) const;
   void require_writable() const;
+  void replace(std::string_view text, std::string_view state) const;
 
   std::optional<std::string> target_;  // a file; empty text: standard output
   std::vector<std::string> precious_;

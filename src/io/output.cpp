@@ -270,6 +270,13 @@ std::string parent_of(const std::filesystem::path& path) {
 
 std::string directory_of(const std::string& output) { return parent_of(follow_links(output)); }
 
+void replace_file(const std::string& path, std::string_view text) {
+  const std::unique_ptr<Output> output = open_output(path, {.overwrite = true});
+  output->reserve(text.size());
+  output->write_at(0, std::as_bytes(std::span(text)));
+  commit(*output);
+}
+
 bool are_one_output(const std::string& a, const std::string& b) {
   const std::optional<Destination> one = destination_of(a);
   return one && !one->takes_in_all && one == destination_of(b);

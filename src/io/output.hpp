@@ -9,6 +9,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace sweepsort {
@@ -78,5 +79,8 @@ std::string directory_of(const std::string& output);
 /// Whether two outputs are one, whatever their names: a file, also one that is still to be made, or a pipe.
 /// "-" is standard output. Never of terminals and other character devices, which lose nothing.
 bool are_one_output(const std::string& a, const std::string& b);
+
+/// Writes all of a small file, which replaces an earlier one when it is on the disk.
+void replace_file(const std::string& path, std::string_view text);
 
 }  // namespace sweepsort
