@@ -99,7 +99,8 @@ class SortFileRun {
                  random_secret()} {}
 
   SortReport run() {
-    if (input_.is_stream() && !options_.inputs_are_sorted) collect_stream();
+    // A plan leaves a stream to whoever is to sort it.
+    if (input_.is_stream() && !options_.inputs_are_sorted && !options_.plan_only) collect_stream();
     for (const std::string& line : input_.notes()) log(line);
     describe_files();
     if (!options_.plan_only) prepare();
@@ -180,7 +181,6 @@ class SortFileRun {
       });
     });
     clock_.last().bytes = input_.bytes();
-    if (input_.count() && options_.plan_only) input_.check_ends();  // nobody else will
     if (input_.count()) values_ = SortValues(options_, input_.count());
   }
 
