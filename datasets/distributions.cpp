@@ -13,6 +13,7 @@
 #include "core/key_bits.hpp"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cstring>
 #include <string>
@@ -228,6 +229,28 @@ void decimal_text(const Context& context, uint64_t first, Block out) {
   });
 }
 
+/// Of so few the names promise the number: none is drawn twice, as bytes often would be.
+constexpr uint64_t most_different = 16;
+
+void few_distinct(const Context& context, uint64_t first, Block out) {
+  const Stream values = context.stream(1);
+  std::array<uint64_t, most_different> chosen;
+  const auto is_chosen = [&](uint64_t value, uint64_t before) {
+    return std::any_of(chosen.begin(), chosen.begin() + before,
+                       [&](uint64_t other) { return (value ^ other) >> (64 - context.key_bits) == 0; });
+  };
+  const bool are_few = context.parameter <= most_different;
+  uint64_t next = 0;
+  for (uint64_t i = 0; are_few && i < context.parameter; ++i) {
+    while (is_chosen(values[next], i)) ++next;
+    chosen[i] = values[next++];
+  }
+  each(first, out, [&, which = context.stream(0)](uint64_t i) {
+    const uint64_t value = multiply_high(which[i], context.parameter);
+    return are_few ? chosen[value] : values[value];
+  });
+}
+
 void float_specials(const Context& context, uint64_t first, Block out) {
   const Stream kind = context.stream(0);
   const Stream bits = context.stream(1);
@@ -266,11 +289,7 @@ Space draw(Pattern pattern, const Context& context, uint64_t first, Block out) {
     case Pattern::uniform: each(first, out, [&](uint64_t i) { return stream[i]; }); break;
     case Pattern::and_of_uniforms: and_of_uniforms(context, first, out); break;
     case Pattern::all_equal: std::ranges::fill(out, stream[0]); break;
-    case Pattern::few_distinct:
-      each(first, out, [&, values = context.stream(1)](uint64_t i) {
-        return values[multiply_high(stream[i], context.parameter)];
-      });
-      break;
+    case Pattern::few_distinct: few_distinct(context, first, out); break;
     case Pattern::sorted: each(first, out, Staircase(context)); break;
     case Pattern::reversed:
       each(first, out, [staircase = Staircase(context), n](uint64_t i) { return staircase(n - 1 - i); });

@@ -199,6 +199,18 @@ TEST_CASE("few-K has K distinct values and all-equal has one") {
   }
 }
 
+TEST_CASE("of bytes, too, few-2 and few-16 have as many values as they say, whatever the seed") {
+  for (uint64_t seed = test_seed(); seed < test_seed() + 100; ++seed) {
+    INFO("seed " << seed);
+    for (const auto& [name, count] : std::map<std::string, size_t>{{"few-2", 2}, {"few-16", 16}}) {
+      const auto keys = make_keys<uint8_t>(name, 1'000, seed);
+      CHECK(std::set(keys.begin(), keys.end()).size() == count);
+      const auto signed_keys = make_keys<int8_t>(name, 1'000, seed);
+      CHECK(std::set(signed_keys.begin(), signed_keys.end()).size() == count);
+    }
+  }
+}
+
 TEST_CASE("uniform and gaussian have the mean and the deviation of their names") {
   constexpr double n = 100'000;
   for (const auto& [name, deviation] :
