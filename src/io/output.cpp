@@ -26,9 +26,10 @@ bool is_input(const struct stat& status, const OutputOptions& options) {
   return options.input && options.input->identity() == FileIdentity::of(status);
 }
 
-/// What has contents of its own would lose them while they are read. Pipes and terminals may be at both ends.
+/// What has contents of its own would lose them while they are read, and a pipe would not end while we hold its
+/// other end. Sockets and terminals may be at both ends.
 void refuse_inputs(const struct stat& status, const std::string& name, const OutputOptions& options) {
-  if (!S_ISREG(status.st_mode) && !S_ISBLK(status.st_mode)) return;
+  if (!S_ISREG(status.st_mode) && !S_ISBLK(status.st_mode) && !S_ISFIFO(status.st_mode)) return;
   const auto is_same = [&](const InputFile* other) { return other->identity() == FileIdentity::of(status); };
   if (std::ranges::any_of(options.others, is_same))
     throw Error(name + ": is an input", "write to another file");
@@ -262,6 +263,16 @@ void commit(std::span<Output* const> outputs, const InputFile* replaced) {
   for (const Output* output : outputs) output->check_name();
   for (Output* output : outputs) output->give_name();
   for (Output* output : outputs) output->settle();
+}
+
+void refuse_shared_pipe(std::span<const std::string> inputs, const std::string& output) {
+  struct stat written {};
+  struct stat read {};
+  if (::stat(output.c_str(), &written) != 0 || !S_ISFIFO(written.st_mode)) return;
+  for (const std::string& input : inputs)
+    if (::stat(input.c_str(), &read) == 0 && FileIdentity::of(read) == FileIdentity::of(written))
+      throw Error(output + (inputs.size() == 1 ? ": is the input" : ": is an input"),
+                  "write to another pipe or a file");
 }
 
 std::string parent_of(const std::filesystem::path& path) {

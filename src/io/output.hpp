@@ -70,6 +70,9 @@ inline void commit(Output& output, const InputFile* replaced = nullptr) {
 /// replaced. A symbolic link is followed: its target gets replaced.
 std::unique_ptr<Output> open_output(const std::string& path, const OutputOptions& options = {});
 
+/// A pipe that is read and written waits for itself, already where it is opened: an Error before that.
+void refuse_shared_pipe(std::span<const std::string> inputs, const std::string& output);
+
 /// The directory that a path names something in, "." if it says none.
 std::string parent_of(const std::filesystem::path& path);
 

@@ -19,6 +19,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <span>
 
 namespace sweepsort {
 namespace {
@@ -275,6 +276,7 @@ class ScanFileRun {
 ScanReport scan_file_with(const StreamEnvironment& environment, const std::string& input,
                           const std::string& output, const ScanFileOptions& options) {
   check_options(input, output, options);
+  refuse_shared_pipe(std::span(&input, 1), output);
   where_for(options.algorithm, options.where);
   return ScanFileRun(environment, input, output, options).run();
 }

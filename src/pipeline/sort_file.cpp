@@ -283,6 +283,8 @@ class SortFileRun {
 SortReport sort_files_with(const SortEnvironment& environment, const std::vector<std::string>& inputs,
                            const std::string& output, const SortFileOptions& options) {
   check_options(inputs, output, options);
+  for (const std::string& of : {output, options.values_output, options.counts_output})
+    refuse_shared_pipe(inputs, of);
   // A plan may be asked for at a terminal, which gets no keys.
   const bool is_terminal_spared = options.plan_only && output == "-";
   return SortFileRun(environment, inputs, is_terminal_spared ? "/dev/null" : output, options).run();
