@@ -87,6 +87,8 @@ void JsonReport::require_writable() const {
     errno = EISDIR;
   else if (!exists && is_known && status.st_nlink == 0)
     errno = ENOENT;  // a working directory that has been removed
+  else if (!exists && target_->starts_with("/dev/fd/"))
+    errno = EBADF;
   else if (::access(place.c_str(), W_OK) == 0)
     return;
   throw Error(fmt::format("--json={}: {}", *target_, std::strerror(errno)),

@@ -57,10 +57,15 @@ FileDescriptor open_input(const std::string& path) {
   }
   FileDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY));
   if (file) return file;
-  switch (errno) {
-    case ENOENT: throw no_such_file(path);
+  const int error = errno;
+  struct stat status {};
+  if (::stat(path.c_str(), &status) == 0 && S_ISSOCK(status.st_mode))
+    throw Error(path + ": is a socket, which cannot be opened by a name",
+                "pipe in what a program gets from it");
+  switch (error) {
+    case ENOENT: refuse_closed_descriptor(path); throw no_such_file(path);
     case EACCES: throw Error(path + ": permission denied");
-    default: throw system_error(path, "open", errno);
+    default: throw system_error(path, "open", error);
   }
 }
 

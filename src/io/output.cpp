@@ -233,6 +233,10 @@ std::unique_ptr<Output> open_output(const std::string& path, const OutputOptions
   struct stat status {};
   // Before the links are followed: /dev/stdout is one to a pipe, which has no path.
   const bool is_there = ::stat(name.c_str(), &status) == 0;
+  if (!is_there && errno == ENOENT) refuse_closed_descriptor(name);
+  if (is_there && S_ISSOCK(status.st_mode))
+    throw Error(name + ": is a socket, which cannot be opened by a name",
+                "pipe the output into a program that connects to it");
   // Also of a link that the system does not follow (fs.protected_symlinks): nor do we.
   if (!is_there && errno == EACCES) throw system_error(name, "examine", errno);
   if (is_there && !S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode)) {

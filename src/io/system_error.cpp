@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <cerrno>
+#include <string_view>
 #include <system_error>
 
 namespace sweepsort {
@@ -26,6 +27,14 @@ std::string hint_for(int error) {
 Error system_error(const std::string& file, const std::string& action, int error) {
   return Error(fmt::format("{}: cannot {}: {}", file, action, std::generic_category().message(error)),
                hint_for(error));
+}
+
+void refuse_closed_descriptor(const std::string& name) {
+  for (const std::string_view before : {"/dev/fd/", "/proc/self/fd/"}) {
+    if (!name.starts_with(before)) continue;
+    const std::string_view descriptor = std::string_view(name).substr(before.size());
+    throw Error(fmt::format("{}: descriptor {} is not open", name, descriptor), "name a file, or '-'");
+  }
 }
 
 Error system_error_at(const std::string& file, const std::string& action, uint64_t offset, int error) {

@@ -16,6 +16,9 @@ Error system_error(const std::string& file, const std::string& action, int error
 /// The same for a read or write at a position: "FILE: cannot read at byte 4,096: Input/output error".
 Error system_error_at(const std::string& file, const std::string& action, uint64_t offset, int error);
 
+/// Of a file that is not there: an Error that says so if its name is that of a descriptor, as /dev/fd/9 is.
+void refuse_closed_descriptor(const std::string& name);
+
 /// Calls once more what a signal interrupted: a file system of a network or of another program may let it.
 template <class Call>
 int retried(Call call) {
