@@ -16,6 +16,10 @@ std::optional<KeyType> type_by_size(const InputFile& file, std::span<const std::
     return {};
   if (count && file.size() == *count * 4) return KeyType::u32;
   if (count && file.size() == *count * 8) return KeyType::u64;
+  if (count)
+    throw UsageError(
+        fmt::format("{}: {} bytes are neither 4 nor 8 for each of {} keys", file.name(), file.size(), *count),
+        "every key has one value, of 4 or 8 bytes");
   throw UsageError(file.name() + ": the type of the values is not known", "say it with --values-type");
 }
 
