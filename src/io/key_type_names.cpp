@@ -24,14 +24,12 @@ std::string numpy_descr(KeyType type, Endian endian) {
 }
 
 std::optional<DescrType> parse_numpy_descr(std::string_view descr) {
-  if (descr.size() != 3) return {};
-  const char order = descr[0];
-  for (const KeyType type : all_key_types) {
-    if (descr[1] != kind(type) || descr[2] != static_cast<char>('0' + key_bytes(type))) continue;
-    if (order == '>') return DescrType{type, Endian::big};
-    if (order == '<' || order == '=') return DescrType{type, Endian::little};
-    if (order == '|' && key_bytes(type) == 1) return DescrType{type, Endian::little};
-  }
+  const bool has_order = !descr.empty() && std::string_view("<>=|").find(descr[0]) != std::string_view::npos;
+  const std::string_view without = descr.substr(has_order ? 1 : 0);
+  if (without.size() != 2) return {};
+  for (const KeyType type : all_key_types)
+    if (without[0] == kind(type) && without[1] == static_cast<char>('0' + key_bytes(type)))
+      return DescrType{type, descr[0] == '>' ? Endian::big : Endian::little};
   return {};
 }
 

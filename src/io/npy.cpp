@@ -143,6 +143,7 @@ class LiteralParser {
       if (__builtin_mul_overflow(value, uint64_t{10}, &value) || __builtin_add_overflow(value, digit, &value))
         fail("a dimension is 2^64 or more");
     }
+    if (value != 0 && text_[first] == '0') fail("a dimension begins with 0");
     if (at_ == first)
       fail(fmt::format("a dimension is not a natural number: \"{}\"", printable(text_.substr(at_))));
     // Python 2 wrote its long integers as 3L.
