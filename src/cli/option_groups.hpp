@@ -30,8 +30,7 @@ inline constexpr std::array file_group{
     OptionSpec{"skip-bytes", 'j', Takes::value, "BYTES",
                "raw: start so far into the file; 4096, or 4K (of 1024)"},
     OptionSpec{"read-bytes", 'N', Takes::value, "BYTES", "raw: read at most so much"},
-    OptionSpec{"flatten", 0, Takes::nothing, "",
-               ".npy of several dimensions, as it lies in memory: the output has one"}};
+    OptionSpec{"flatten", 0, Takes::nothing, "", ".npy of several dimensions: as one, as it lies in memory"}};
 
 inline constexpr OptionSpec backend_option{"backend", 0, Takes::value, "NAME", "", "auto cuda cpu"};
 
