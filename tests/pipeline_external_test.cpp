@@ -709,6 +709,6 @@ TEST_CASE("more memory than there is, and too little, are refused with the numbe
     sort_file_with(environment, folder / "in.u64", folder / "out", with_memory(memory));
   };
   CHECK_THROWS_WITH(sort(Bytes{(1u << 20) + 1}), ContainsSubstring("the control group leaves 1.0 MiB"));
-  CHECK_THROWS_WITH(sort(Bytes{1000}), ContainsSubstring("1000 bytes of memory are too little"));
+  CHECK_THROWS_WITH(sort(Bytes{1000}), ContainsSubstring("1000 bytes are too little"));
   sort(Bytes{1u << 20});
 }

@@ -80,9 +80,15 @@ cxxopts::ParseResult parse(std::span<const OptionSpec> options, std::span<const 
     throw UsageError(dashed(quoted_name(error)) + " needs a value", "-h lists the options");
   } catch (const cxxopts::exceptions::invalid_option_syntax& error) {
     const std::string word = quoted_name(error);
-    if (word.find('\n') != word.npos)  // not in what cxxopts takes for a value behind an option
+    if (word.find('\n') != word.npos) {  // not in what cxxopts takes for a value behind an option
+      const auto takes_words = [&](const OptionSpec& option) {
+        return option.takes != Takes::optional_value && word.starts_with(fmt::format("--{}=", option.name));
+      };
       throw UsageError(word + ": a value with a line break",
-                       "a name of one line, or a word of its own, will do");
+                       std::ranges::any_of(options, takes_words)
+                           ? "a name of one line, or a word of its own, will do"
+                           : "a name of one line will do");
+    }
     throw UsageError(word + ": not an option", "put '--' before a file name that starts with '-'");
   } catch (const cxxopts::exceptions::incorrect_argument_type& error) {
     const std::string value = quoted_name(error);
@@ -102,12 +108,25 @@ void check_value(const OptionSpec& option, const std::string& value, std::span<c
     throw UsageError(fmt::format("{} needs a value: {} is an option", name, value),
                      fmt::format("a file of that name is ./{}", value));
   if (value.empty() && option.takes != Takes::optional_value)
-    throw UsageError(name + " is given an empty value");
+    throw UsageError(name + " is given an empty value",
+                     fmt::format("write {} {}, or leave it out", name, option.value));
   if (!value.starts_with('=')) return;
   throw UsageError(fmt::format("{} {}: a value cannot start with '='", name, value),
                    option.letter ? fmt::format("write -{} {} or {}={}", option.letter, value.substr(1), name,
                                                value.substr(1))
                                  : fmt::format("write {}={}", name, value.substr(1)));
+}
+
+/// "--force=true" and "--force=false" are accepted by cxxopts; nobody needs them, and "--no-verify=false" would
+/// only puzzle.
+void require_no_value(const OptionSpec& option, std::span<const std::string> words) {
+  const std::string begin = fmt::format("--{}=", option.name);
+  for (const std::string& word : words) {
+    if (word == "--") return;
+    if (word.starts_with(begin))
+      throw UsageError(dashed(option.name) + " takes no value",
+                       fmt::format("leave ={} out", word.substr(begin.size())));
+  }
 }
 
 }  // namespace
@@ -126,11 +145,10 @@ Arguments::Arguments(std::span<const OptionGroup> groups, std::span<const std::s
     if (parsed.count(name) == 0) continue;
     std::vector<std::string> values;
     if (option.takes == Takes::nothing) {
-      // "--force=false" is accepted by cxxopts; nobody needs it, and "--no-verify=false" would only puzzle.
-      if (!parsed[name].as<bool>()) throw UsageError(dashed(name) + " takes no value", "leave it out");
+      require_no_value(option, words);
     } else {
       if (parsed.count(name) > 1 && option.takes != Takes::values)
-        throw UsageError(dashed(name) + " is given more than once");
+        throw UsageError(dashed(name) + " is given more than once", "leave one of them out");
       for (const auto& word : parsed.arguments())
         if (word.key() == name) values.push_back(word.value());
       for (const std::string& value : values) check_value(option, value, options);

@@ -52,10 +52,11 @@ std::optional<size_t> read_word(const Arguments& arguments, const OptionSpec& op
 }
 
 std::optional<uint64_t> read_number(const Arguments& arguments, std::string_view name, uint64_t least,
-                                    uint64_t most) {
+                                    uint64_t most, const std::string& hint) {
   const auto text = arguments.find(name);
   if (!text) return std::nullopt;
-  const UsageError out_of_range(fmt::format("--{} {}: must be between {} and {}", name, *text, least, most));
+  const UsageError out_of_range(fmt::format("--{} {}: must be between {} and {}", name, *text, least, most),
+                                hint);
   if (text->starts_with('-')) throw out_of_range;
   const uint64_t value = parse_count(*text, fmt::format("--{}", name));
   if (value < least || value > most) throw out_of_range;
@@ -87,7 +88,8 @@ FileOptions read_file_options(const Arguments& arguments) {
 }
 
 uint32_t read_threads(const Arguments& arguments) {
-  return static_cast<uint32_t>(read_number(arguments, "threads", 1, most_threads).value_or(0));
+  return static_cast<uint32_t>(
+      read_number(arguments, "threads", 1, most_threads, "leave it out to use all").value_or(0));
 }
 
 WhereOptions read_where_options(const Arguments& arguments) {
@@ -126,7 +128,8 @@ std::string read_input(const Arguments& arguments, const std::string& hint) {
 }
 
 uint32_t read_repeat(const Arguments& arguments) {
-  return static_cast<uint32_t>(read_number(arguments, "repeat", 1, most_repeats).value_or(0));
+  return static_cast<uint32_t>(
+      read_number(arguments, "repeat", 1, most_repeats, "leave it out to do it once").value_or(0));
 }
 
 std::vector<std::string> names_of_inputs(std::vector<std::string> inputs) {

@@ -36,9 +36,9 @@ Value read_choice(const Arguments& arguments, const OptionSpec& option, Value fa
   return place ? static_cast<Value>(*place) : fallback;
 }
 
-/// A whole number in [least, most].
+/// A whole number in [least, most]; `hint` is for others.
 std::optional<uint64_t> read_number(const Arguments& arguments, std::string_view name, uint64_t least,
-                                    uint64_t most);
+                                    uint64_t most, const std::string& hint = {});
 
 FileFormat read_format(const Arguments& arguments);
 FileOptions read_file_options(const Arguments& arguments);

@@ -77,7 +77,8 @@ class MinFileRun {
     report_.input_bytes = reader_.input_bytes();
     if (!found.found)
       throw InputError(fmt::format("{}: there are no elements, and so no {} one", input_name(),
-                                   options_.extreme == Extreme::min ? "smallest" : "largest"));
+                                   options_.extreme == Extreme::min ? "smallest" : "largest"),
+                       "'sweepsort check' says what a file holds");
     report_.value = key_text(layout().type, found.bits);
     // Of nothing but NaN the first one, whatever its bits.
     if (options_.wants_index) report_.index = is_nan(layout().type, found.bits) ? 0 : found.index;

@@ -413,7 +413,7 @@ class Planner {
 
 void require_least_memory(Bytes memory) {
   if (memory < least_memory)
-    throw Error(fmt::format("{} bytes of memory are too little to sort anything", memory.value),
+    throw Error(fmt::format("--memory: {} bytes are too little to sort anything", memory.value),
                 fmt::format("the least that works is {}", format_bytes(least_memory)));
 }
 

@@ -26,7 +26,8 @@ namespace {
 
 void check_options(const std::string& input, const std::string& output, const ScanFileOptions& options) {
   if (options.in_place && options.file.has_window())
-    throw UsageError("scanning a part of a file in place would lose the rest", "name an output with -o");
+    throw UsageError(input + ": scanning a part of it in place would lose the rest",
+                     "leave out --skip-bytes and --read-bytes, or --in-place, and name an output with -o");
   if (options.in_place && !output.empty() && output != input)
     throw UsageError("an in-place scan has no other output", "leave -o out");
   if (!options.in_place && output.empty()) throw UsageError("no output", "name one; '-' is standard output");

@@ -45,7 +45,8 @@ void check_values_options(const SortFileOptions& options) {
 void check_options(const std::vector<std::string>& inputs, const std::string& output,
                    const SortFileOptions& options) {
   if (options.in_place && options.file.has_window())
-    throw UsageError("sorting a part of a file in place would lose the rest", "name an output with -o");
+    throw UsageError(inputs.front() + ": sorting a part of it in place would lose the rest",
+                     "leave out --skip-bytes and --read-bytes, or --in-place, and name an output with -o");
   if (options.in_place && !output.empty() && output != inputs.front())
     throw UsageError("an in-place sort has no other output", "leave -o out");
   if (!options.in_place && output.empty()) throw UsageError("no output", "name one; '-' is standard output");
@@ -62,11 +63,12 @@ void check_options(const std::vector<std::string>& inputs, const std::string& ou
     throw UsageError(fmt::format("--merge and {} contradict each other: it merges keys alone",
                                  options.values.empty() ? "--argsort" : "--values"),
                      "leave --merge out: the files are sorted then");
-  const bool again = options.referee != Referee::none || options.repeat != 0;
-  if (again && options.inputs_are_sorted)
-    throw UsageError("--validate and --repeat are for sorts, and --merge does not sort", "leave --merge out");
-  if (again && (travels || options.result != SortResult::keys))
-    throw UsageError("--validate and --repeat are for sorts of keys alone", "leave them out");
+  const char* const again = options.referee != Referee::none ? "--validate" : "--repeat";
+  const bool is_again = options.referee != Referee::none || options.repeat != 0;
+  if (is_again && options.inputs_are_sorted)
+    throw UsageError(fmt::format("{} is for sorts, and --merge does not sort", again), "leave --merge out");
+  if (is_again && (travels || options.result != SortResult::keys))
+    throw UsageError(fmt::format("{} is for sorts of keys alone", again), fmt::format("leave {} out", again));
   if (options.referee != Referee::none) require_referee();
   require_different_devices(options.where);
 }
