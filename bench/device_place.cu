@@ -6,6 +6,7 @@
 #include "bench/statistics.hpp"
 #include "core/error.hpp"
 #include "core/rounding.hpp"
+#include "kernels/launch.cuh"
 
 #include <algorithm>
 #include <fstream>

@@ -573,8 +573,7 @@ void radix_msd(const SortArrays<Bits, Value>& arrays, const MsdSettings<Bits>& s
 template <class Bits, class Value, class Policy>
 void count_few_values(const SortArrays<Bits, Value>& arrays, const MsdSettings<Bits>& settings,
                       const MsdWorkspace<Bits, Value, Policy>& workspace, cudaStream_t stream) {
-  msd_detail::count_values(arrays, settings, Spans(arrays.count, multiprocessors()), workspace,
-                           stream);
+  msd_detail::count_values(arrays, settings, Spans(arrays.count, multiprocessors()), workspace, stream);
 }
 
 }  // namespace sweepsort
