@@ -228,6 +228,45 @@ class Space(Place):
         self.addCleanup(subprocess.run, ["umount", "-l", place], capture_output=True)
         return place
 
+    def mounted_with_whole_seconds(self):
+        """A file system whose times are whole seconds, or a reported skip."""
+        image = self.folder / "image"
+        with open(image, "wb") as file:
+            file.truncate(16 * MIB)
+        command = ["mkfs.ext2", "-q", "-I", "128", image]
+        make = shutil.which(command[0]) and subprocess.run(command, capture_output=True)
+        if not make or make.returncode != 0:
+            self.skipTest("there is no mkfs.ext2 here")
+        place = self.folder / "seconds"
+        place.mkdir()
+        if subprocess.run(["mount", "-o", "loop", image, place], capture_output=True).returncode != 0:
+            self.skipTest("mounting is not allowed here")
+        self.addCleanup(subprocess.run, ["umount", "-l", place], capture_output=True)
+        return place
+
+    @staticmethod
+    def has_nameless_file(process):
+        try:
+            files = os.listdir(f"/proc/{process.pid}/fd")
+            return any("(deleted)" in os.readlink(f"/proc/{process.pid}/fd/{file}") for file in files)
+        except FileNotFoundError:
+            return False  # closed meanwhile
+
+    def test_in_place_a_change_in_the_second_of_the_last_one_is_noticed(self):
+        source = self.mounted_with_whole_seconds() / "in.u64"
+        self.write_input(count=200_000)
+        time.sleep(1.02 - time.time() % 1)  # files are stamped with the last tick
+        source.write_bytes((self.folder / "in.u64").read_bytes())
+        sort = subprocess.Popen(self.command(source, "--in-place"), stderr=subprocess.PIPE)
+        while not self.has_nameless_file(sort):  # the output to be
+            time.sleep(0.001)
+        sort.send_signal(signal.SIGSTOP)
+        with open(source, "r+b") as file:
+            file.write(bytes(8))
+        sort.send_signal(signal.SIGCONT)
+        self.assertIn(b"changed while it was being read", sort.communicate()[1])
+        self.assertEqual(source.read_bytes()[:8], bytes(8))
+
     def loop_device(self, data, *options):
         """A block device that holds `data`, or a reported skip."""
         (self.folder / "disk").write_bytes(data)
