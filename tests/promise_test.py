@@ -102,7 +102,7 @@ class Ends(Place):
     def test_signals_end_it_soon_and_by_their_name(self):
         for how in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             with self.subTest(how=how):
-                self.end_by(how, 10)
+                self.end_by(how, 67)
 
 
 class Company(Place):
