@@ -94,11 +94,8 @@ def parse_arguments() -> argparse.Namespace:
     arguments.programs = arguments.programs.split(",")
     if "external" in arguments.programs and not has_budget:
         parser.error("external needs --memory or --gpu-memory")
-    if "sort-n" in arguments.programs:
-        if arguments.type[0] == "f":
-            parser.error("sort-n: integers alone are written as text")
-        if not {"sweepsort", "external", *PYTHON_PROGRAMS} & set(arguments.programs):
-            parser.error("sort-n: its output is compared with another program's, of which none is among --programs")
+    if "sort-n" in arguments.programs and arguments.type[0] == "f":
+        parser.error("sort-n: integers alone are written as text")
     return arguments
 
 
@@ -136,6 +133,8 @@ def choose(arguments: argparse.Namespace, source: pathlib.Path, folder: pathlib.
             print(f"# {name} left out: {arguments.python} has none that works (see --python)")
             continue
         chosen.append(program_of(name))
+    if "sort-n" in arguments.programs and {program.name for program in chosen} <= {"cp", "sort-n"}:
+        sys.exit("files.py: sort-n: its output is compared with another program's, of which none is there")
     return chosen
 
 
@@ -199,7 +198,7 @@ def are_equal(a: pathlib.Path, b: pathlib.Path) -> bool:
 
 
 def verified(arguments: argparse.Namespace, chosen: list[Program]) -> dict[str, bool]:
-    """cp's output is the input; a sorted one passes `check` and is equal to the last byte to numpy's, if that is there."""
+    """cp's output is the input; a sorted one passes `check` and is equal to the last byte to numpy's, or the first."""
     sorting = [program for program in chosen if program.name != "cp" and not program.sorts_text]
     sorting.sort(key=lambda program: program.name not in PYTHON_PROGRAMS)
     reference = sorting[0].output if sorting else None

@@ -105,8 +105,8 @@ class Bucket {
   static constexpr bool by_inlined_digits = only_digits || crowded == Crowded::by_inlined_digits;
   static constexpr bool by_digits = crowded == Crowded::by_digits || crowded == Crowded::by_inlined_digits;
   /// Whether each key's part is found once, and not four times, if it takes long: linear in values. Blocks of 1,024
-  /// threads have no registers for it. H200, us, uniform, one block f32 2^12 5.45 -> 4.57, f64 8.53 -> 6.37; grid sorts f32
-  /// 2^18 11.4 -> 10.9, 2^20 23.1 -> 21.7, f64 2^18 14.2 -> 12.9.
+  /// threads have no registers for it. H200, us, uniform, one block f32 2^12 5.45 -> 4.57, f64 8.53 -> 6.37; grid
+  /// sorts f32 2^18 11.4 -> 10.9, 2^20 23.1 -> 21.7, f64 2^18 14.2 -> 12.9.
   static constexpr bool keeps_numbers = std::is_same_v<Parts, RealParts<Bits>> && threads < 1024;
   static_assert(!keeps_numbers || Policy::parts <= 1u << 16);
 

@@ -468,13 +468,14 @@ case "$1:$output" in sort:*sorted-by-sweepsort) head -c 400 /dev/zero > "$output
         self.assertRegex(result.stdout, "sort-n .* WRONG")
 
     def test_what_sort_n_cannot_do(self):
-        for arguments, message in (
-            (["--type", "f32", "--programs", "sweepsort,sort-n"], "integers alone"),
-            (["--programs", "cp,sort-n"], "compared with another"),
-            (["--programs", "external"], "needs --memory"),
+        for arguments, code, message in (
+            (["--type", "f32", "--programs", "sweepsort,sort-n"], 2, "integers alone"),
+            (["--programs", "cp,sort-n"], 1, "compared with another"),
+            (["--python", "/bin/false", "--programs", "sort-n,numpy"], 1, "compared with another"),
+            (["--programs", "external"], 2, "needs --memory"),
         ):
             result = self.files("--count", "10", *arguments)
-            self.assertEqual(2, result.returncode)
+            self.assertEqual(code, result.returncode, arguments)
             self.assertIn(message, result.stderr)
 
 
