@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <csignal>
 #include <filesystem>
 #include <numeric>
@@ -56,7 +57,8 @@ class LimitedFiles {
 
 /// GPUs of so much memory each, chosen for every file, and what became of them in the last sort.
 struct PlainGpus {
-  explicit PlainGpus(size_t count, Bytes memory) : stored(count), sorts(count), made_(count) {
+  explicit PlainGpus(size_t count, Bytes memory)
+      : stored(count), sorts(count), made_(count), has_begun_(count) {
     environment = plain_environment(4096);
     environment.choose = [](const KeysToSort&, const AskStatus&, uint32_t, const WhereOptions&) {
       return BackendDecision{BackendChoice::cuda, "the test says so"};
@@ -72,11 +74,7 @@ struct PlainGpus {
     };
     environment.make_cuda = [this, memory](int device) {
       sorts.at(device) = 0;
-      auto gpu =
-          std::make_unique<PlainBackend>(device == faulty ? fault : Fault::none, "cuda", [this, device] {
-            ++sorts[device];
-            return true;
-          });
+      auto gpu = std::make_unique<Gpu>(*this, device);
       gpu->limit_device(memory);
       if (device == faulty && fault == Fault::none) gpu->limit_storage(granted);
       made_[device] = gpu.get();
@@ -101,13 +99,41 @@ struct PlainGpus {
   int faulty = -1;  // this one has the fault; with none it makes storage for so many runs alone
   Fault fault = Fault::none;
   uint64_t granted = 0;
+  bool share = true;  // the file is more than one of them holds
   SortEnvironment environment;
   std::vector<Bytes> stored;
   std::vector<size_t> sorts;
   std::vector<std::string> log;
 
  private:
+  /// Whichever session is free takes the next run, and one could take them all; so none of the two ends its
+  /// first sort before the other has a run.
+  class Gpu : public PlainBackend {
+   public:
+    Gpu(PlainGpus& gpus, int device)
+        : PlainBackend(device == gpus.faulty ? gpus.fault : Fault::none, "cuda",
+                       [&gpus, device] {
+                         if (gpus.sorts[device]++ == 0 && gpus.share) gpus.await(1 - device);
+                         return true;
+                       }),
+          has_begun_(gpus.has_begun_[device]) {}
+
+    std::unique_ptr<SortSession> begin_sort(const SortJob& job) override {
+      has_begun_ = true;
+      return PlainBackend::begin_sort(job);
+    }
+
+   private:
+    std::atomic<bool>& has_begun_;
+  };
+
+  void await(int device) const {
+    for (int ms = 0; ms < 20'000 && !has_begun_.at(device); ++ms)
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+
   std::vector<PlainBackend*> made_;
+  std::vector<std::atomic<bool>> has_begun_;
 };
 
 /// As a file, or through a pipe.
@@ -547,7 +573,7 @@ TEST_CASE("runs lie on each of several GPUs, sessions on two, of files and of st
         CHECK(stored <= memory);
         all.value += stored.value;
       }
-      for (size_t gpu = 0; gpu < count; ++gpu) CHECK((gpus.sorts[gpu] > 3) == (gpu < 2));
+      for (size_t gpu = 0; gpu < count; ++gpu) CHECK((gpus.sorts[gpu] > 0) == (gpu < 2));
       // Three hold what two cannot that are as small.
       const bool hold_all = count * memory.value > 1'200'000;
       if (!is_stream) CHECK((all == Bytes{keys.size() * 8}) == hold_all);
@@ -559,6 +585,7 @@ TEST_CASE("what one GPU holds is sorted by the first of those that are named") {
   const auto keys = random_keys<uint64_t>(10'000);
   const TemporaryFolder folder;
   PlainGpus gpus(3, Bytes{540'000});
+  gpus.share = false;
   SortFileOptions options = gpus.options(Bytes{1u << 18});
   options.where.devices = {2, 0};
   const SortReport report = sort_with(gpus.environment, folder, keys, false, options);
