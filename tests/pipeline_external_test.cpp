@@ -96,6 +96,8 @@ struct PlainGpus {
     return options;
   }
 
+  bool has_begun(size_t gpu) const { return has_begun_.at(gpu); }
+
   int faulty = -1;  // this one has the fault; with none it makes storage for so many runs alone
   Fault fault = Fault::none;
   uint64_t granted = 0;
@@ -106,8 +108,8 @@ struct PlainGpus {
   std::vector<std::string> log;
 
  private:
-  /// Whichever session is free takes the next run, and one could take them all; so none of the two ends its
-  /// first sort before the other has a run.
+  /// Whichever session is free takes the next run of a file, and one could take them all; so none of the two
+  /// ends its first sort before the other has begun.
   class Gpu : public PlainBackend {
    public:
     Gpu(PlainGpus& gpus, int device)
@@ -490,6 +492,49 @@ TEST_CASE("a GPU with little memory sorts a file in runs; if it fails the CPU do
   }
 }
 
+TEST_CASE(
+    "a GPU that has less memory than it said sorts in smaller pieces; with next to none the CPU sorts") {
+  const auto keys = random_keys<uint64_t>(100'000);
+  for (const bool is_stream : {false, true})
+    for (const auto& [has, is_enough] :
+         {std::tuple(150'000, true), std::tuple(20'000, true), std::tuple(200, false)})
+      for (const bool is_asked_for : {false, true}) {
+        if (is_stream && is_asked_for && !is_enough) continue;  // its writer would be left alone
+        CAPTURE(is_stream, has, is_asked_for);
+        const TemporaryFolder folder;
+        write_keys(folder / "out", std::vector<uint64_t>{3, 1, 2});
+        SortEnvironment environment = with_gpu(plain_environment(4096), Fault::none);
+        environment.choose = [](const KeysToSort&, const AskStatus&, uint32_t, const WhereOptions&) {
+          return BackendDecision{BackendChoice::cuda, "the test says so"};
+        };
+        environment.make_cuda = [has = has](int) {
+          auto gpu = std::make_unique<PlainBackend>(Fault::none, "cuda");
+          gpu->limit_device(Bytes{3'000'000});
+          gpu->limit_sessions(Bytes{static_cast<uint64_t>(has)});
+          return gpu;
+        };
+        SortFileOptions options = with_memory(Bytes{1u << 18});
+        if (is_asked_for) options.where.backend = BackendChoice::cuda;
+        std::vector<std::string> log;
+        options.log = [&](const std::string& line) { log.push_back(line); };
+        if (is_asked_for && !is_enough) {
+          CHECK_THROWS_WITH(sort_with(environment, folder, keys, is_stream, options),
+                            "the device has less memory than it said");
+          CHECK(read_keys<uint64_t>(folder / "out") == std::vector<uint64_t>{3, 1, 2});
+          continue;
+        }
+        const SortReport report = sort_with(environment, folder, keys, is_stream, options);
+        CHECK(report.backend == (is_enough ? "cuda" : "cpu"));
+        CHECK(report.plan.road == "external");
+        std::set<Phase> phases;
+        for (const PhaseTime& phase : report.phases) CHECK(phases.insert(phase.phase).second);
+        CHECK(std::ranges::count_if(log, [](const std::string& line) {
+                return line.starts_with("the GPU has less memory left than it said: once more within ");
+              }) >= (has < 150'000 ? 3 : 1));
+        oracle::require_sorted<uint64_t>(keys, read_keys<uint64_t>(folder / "out"));
+      }
+}
+
 TEST_CASE("runs lie in the GPU's memory, in memory and in spill files, of files and of streams") {
   const auto keys = random_keys<uint64_t>(100'000);
   for (const auto& [gpu, memory, tiers] :
@@ -573,7 +618,10 @@ TEST_CASE("runs lie on each of several GPUs, sessions on two, of files and of st
         CHECK(stored <= memory);
         all.value += stored.value;
       }
-      for (size_t gpu = 0; gpu < count; ++gpu) CHECK((gpus.sorts[gpu] > 0) == (gpu < 2));
+      for (size_t gpu = 0; gpu < count; ++gpu) {
+        CHECK(gpus.has_begun(gpu) == (gpu < 2));
+        if (!is_stream) CHECK((gpus.sorts[gpu] > 0) == (gpu < 2));
+      }
       // Three hold what two cannot that are as small.
       const bool hold_all = count * memory.value > 1'200'000;
       if (!is_stream) CHECK((all == Bytes{keys.size() * 8}) == hold_all);

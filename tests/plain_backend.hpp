@@ -32,6 +32,8 @@ class PlainBackend : public Backend {
   /// From now on sessions need memory of a device, of which so much is free; of the machine's only a chunk for
   /// each worker.
   void limit_device(Bytes memory) { device_ = memory; }
+  /// A session that needs more of it finds that others have taken it.
+  void limit_sessions(Bytes memory) { most_of_session_ = memory; }
   /// The first so many requests for it are granted.
   void limit_storage(uint64_t requests) { storage_left_ = requests; }
   /// Not thread-safe: what was made of the device's memory so far.
@@ -56,6 +58,7 @@ class PlainBackend : public Backend {
   std::string name_;
   std::function<bool()> is_faulty_;
   Bytes device_{0};
+  Bytes most_of_session_{~uint64_t{0}};
   Bytes stored_{0};
   uint64_t storage_left_ = ~uint64_t{0};
   std::unique_ptr<Backend> cpu_ = make_cpu_backend(2);

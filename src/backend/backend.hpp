@@ -117,7 +117,7 @@ class Backend {
     return false;
   }
 
-  /// Takes all memory now, or throws Error with a hint.
+  /// Takes all memory now, or throws Error with a hint; DeviceMemoryError, if a device is what has too little.
   virtual std::unique_ptr<SortSession> begin_sort(const SortJob& job) = 0;
 
   /// Sorts keys (and values, if any) in host memory in place; stable where there are values. The defaults go

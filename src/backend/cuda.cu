@@ -309,7 +309,12 @@ class CudaBackend final : public Backend {
   std::unique_ptr<SortSession> begin_sort(const SortJob& job) override {
     wait_for_context();
     const DeviceGuard guard(device_);
-    return std::make_unique<CudaSortSession>(device_, job);
+    try {
+      return std::make_unique<CudaSortSession>(device_, job);
+    } catch (const CudaError& error) {
+      if (error.code() != cudaErrorMemoryAllocation) throw;
+      throw DeviceMemoryError(error.what(), error.hint());
+    }
   }
 
   double copy_bandwidth() override {

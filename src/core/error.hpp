@@ -1,4 +1,4 @@
-// error.hpp - the one exception type. Only main prints it and turns it into an exit code.
+// error.hpp - the one exception type and its kinds. Only main prints it and turns it into an exit code.
 #pragma once
 
 #include <stdexcept>
@@ -29,6 +29,12 @@ class UsageError : public Error {
 /// What the input holds cannot be done with what is asked for, or somebody changes it meanwhile: no backend
 /// would fare better.
 class InputError : public Error {
+ public:
+  using Error::Error;
+};
+
+/// A device has not as much memory left as was asked of it: less at a time may do.
+class DeviceMemoryError : public Error {
  public:
   using Error::Error;
 };

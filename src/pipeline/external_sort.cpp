@@ -128,6 +128,8 @@ void ExternalSort::form_runs(const StreamFunction& stream) {
   const uint64_t most = job_.plan.job.count;
   std::vector<uint64_t> counts(job_.plan.lanes);
   bool ended = false;
+  // Before anything is taken of the stream: who finds no room leaves it to somebody else.
+  for (uint32_t lane = 0; lane < job_.plan.lanes; ++lane) (void)session(lane, most);
   run(
       [&](uint32_t lane, uint64_t item) {
         if (ended) return false;

@@ -17,7 +17,9 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <exception>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <system_error>
 #include <vector>
@@ -115,14 +117,13 @@ class SortFileRun {
                              .looks_in_order = [&] { return looks_in_order(); }},
                             environment_.status, context_.threads, options_.where);
     note_ignored_options(decision);
-    // The input is untouched and nothing has its name yet; but what came or went through a pipe is gone.
     run_as_decided(
         decision, options_.where, lines_, report_.backend_why,
         [&](BackendChoice which) {
           report_.phases = so_far;  // without those of a GPU that failed
           sort_on(which);
         },
-        [&] { return !callbacks_.has_thrown() && !outputs_.has_streamed() && input_.count().has_value(); });
+        [&] { return may_run_again(); });
     if (!options_.plan_only && report_.referee_agrees.value_or(true)) commit();
     report_.input_bytes = input_.bytes() + values_.file_bytes();
     report_.total_s = seconds_since(start_) - time_of(report_.phases, Phase::repeat);
@@ -131,6 +132,11 @@ class SortFileRun {
 
  private:
   void log(const std::string& line) const { lines_.say(line); }
+
+  /// The input is untouched and nothing has its name yet; but what came or went through a pipe is gone.
+  bool may_run_again() const {
+    return !callbacks_.has_thrown() && !outputs_.has_streamed() && input_.is_whole();
+  }
 
   void note_ignored_options(const BackendDecision& decision) const {
     if (options_.where.backend != BackendChoice::automatic) return;
@@ -203,13 +209,39 @@ class SortFileRun {
     });
   }
 
+  /// A GPU may have less memory than it said, as others take some: what is sorted at a time is made smaller
+  /// then, until no plan is left.
   void sort_on(BackendChoice which) {
     std::vector<int> devices;
     if (which == BackendChoice::cuda) devices = devices_of(options_.where, environment_.status);
     Backends backends;  // all contexts come up at once
     for (const int device : devices) backends.push_back(environment_.make_cuda(device));
     if (backends.empty()) backends.push_back(environment_.make_cpu(options_.where.threads));
-    SortRun run(context_, backends, devices.empty() ? std::nullopt : std::optional(devices.front()), report_);
+    const std::vector<PhaseTime> so_far = report_.phases;
+    std::exception_ptr too_much;  // what a GPU said to the plan before
+    for (;;) {
+      std::optional<SortRun> run;
+      try {
+        run.emplace(context_, backends, devices, report_);
+      } catch (const Error&) {
+        if (too_much) std::rethrow_exception(too_much);
+        throw;
+      }
+      try {
+        return carry_out(*run, devices);
+      } catch (const DeviceMemoryError&) {
+        if (!may_run_again()) throw;
+        too_much = std::current_exception();
+        const Plan& plan = run->plan();
+        context_.most_gpu_memory = Bytes{plan.gpu_memory.value / plan.gpus / 2};
+        log(fmt::format("the GPU has less memory left than it said: once more within {}",
+                        format_bytes(*context_.most_gpu_memory)));
+        report_.phases = so_far;
+      }
+    }
+  }
+
+  void carry_out(SortRun& run, const std::vector<int>& devices) {
     report_.plan = described(run.plan());
     const bool may_spill =
         run.plan().road == Road::external && (run.plan().runs == 0 || run.plan().temporary != Bytes{});

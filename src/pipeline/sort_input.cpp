@@ -107,6 +107,7 @@ size_t SortInput::keys_of_read(Part& part, std::span<std::byte> bytes, bool is_e
 }
 
 size_t SortInput::read_some_of(size_t input, std::span<std::byte> to) {
+  has_given_ = true;
   Part& part = *parts_[input];
   const size_t got = part.stream ? part.stream->read_some(to) : part.read_next(to);
   return keys_of_read(part, to.first(got), got < key_bytes(type()));
@@ -141,6 +142,7 @@ bool SortInput::collect(uint64_t most_bytes, const std::function<void(uint64_t b
 }
 
 size_t SortInput::read_next(std::span<std::byte> to) {
+  has_given_ = true;
   const size_t held = std::min(to.size(), collected_.size() - given_);
   if (held != 0) std::memcpy(to.data(), collected_.bytes().data() + given_, held);
   collected_.discard(given_, held);

@@ -34,6 +34,9 @@ class SortInput {
   /// Of streams: fills `to` with the next keys, the collected ones first, in host byte order; returns how
   /// many bytes it got, fewer only at the end. Memory of what was collected is given back.
   size_t read_next(std::span<std::byte> to);
+  /// Whether the keys can still be read from the first one on: not of a stream that does not fit once some
+  /// were given out.
+  bool is_whole() const { return count_ || !has_given_; }
   /// Of the inputs given, those that can be read without waiting; with `waits` at least one.
   std::vector<size_t> readable(std::span<const size_t> inputs, bool waits) const;
   /// The next keys of one of those, as far as they are there; whole keys, none at the end.
@@ -100,6 +103,7 @@ class SortInput {
   size_t part_ = 0;  // that is being read front to back
   GrowingBuffer collected_;
   size_t given_ = 0;  // of what was collected
+  bool has_given_ = false;
   std::optional<uint64_t> count_;
 };
 

@@ -38,6 +38,10 @@ uint64_t thread_stack_bytes() {
   return bytes;
 }
 
+std::optional<Bytes> at_most(std::optional<Bytes> budget, std::optional<Bytes> ceiling) {
+  return budget && ceiling ? std::min(budget, ceiling) : budget;
+}
+
 }  // namespace
 
 Bytes memory_budget(const std::optional<Bytes>& asked, const MemoryLimit& limit, uint32_t threads) {
@@ -91,19 +95,20 @@ PlanRequest plan_request(const SortContext& context, const Backends& backends, b
                                     : context.environment.chunk_bytes,
           .memory = memory_budget(options.memory.memory, context.limit, context.threads),
           .gpus = static_cast<uint32_t>(backends.size()),
-          .gpu_memory = gpu_memory_budget(options.memory.gpu_memory, backends, on_gpu),
+          .gpu_memory = at_most(gpu_memory_budget(options.memory.gpu_memory, backends, on_gpu),
+                                context.most_gpu_memory),
           .may_count = !on_gpu,
           .whole = options.referee != Referee::none || options.repeat != 0,
           .sorted_inputs = options.inputs_are_sorted ? context.input.inputs() : 0,
           .least_runs = context.environment.least_runs};
 }
 
-SortRun::SortRun(const SortContext& context, const Backends& backends, std::optional<int> first_device,
+SortRun::SortRun(const SortContext& context, const Backends& backends, const std::vector<int>& devices,
                  SortReport& report)
     : context_(context),
       options_(context.options),
       backends_(backends),
-      first_device_(first_device),
+      first_device_(devices.empty() ? std::nullopt : std::optional(devices.front())),
       report_(report),
       clock_(report.phases, context.options.progress),
       plan_(make_plan()) {}

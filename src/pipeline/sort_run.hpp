@@ -26,16 +26,17 @@ struct SortContext {
   SortInput& input;
   SortValues& values;
   SortOutputs& outputs;
-  MemoryLimit limit;  // as it was before anything was read
+  MemoryLimit limit;                          // as it was before anything was read
   std::vector<std::string> temporary_directories;
   uint32_t threads = 1;
   uint64_t secret = 0;
+  std::optional<Bytes> most_gpu_memory = {};  // of each GPU, where one had less than it said
 };
 
 class SortRun {
  public:
-  /// `first_device`: the first backend's; empty: it is the CPU. `report` gets what is found on the way.
-  SortRun(const SortContext& context, const Backends& backends, std::optional<int> first_device,
+  /// `devices`: the backends'; none: it is the CPU. `report` gets what is found on the way.
+  SortRun(const SortContext& context, const Backends& backends, const std::vector<int>& devices,
           SortReport& report);
 
   /// The plan for this backend, within the budgets.
