@@ -1,6 +1,7 @@
 // sort_results_test.cpp - what is written of sorted keys (each once, counts, positions, values), from one
 // file or several, in memory and beyond it.
 #include "catch.hpp"
+#include "on_device.hpp"
 #include "oracle.hpp"
 #include "small_split.hpp"
 #include "sort_file_fixture.hpp"
@@ -41,16 +42,22 @@ constexpr Way ways[] = {{{1u << 30}}, {.memory = {1u << 30}, .least_runs = 5}};
 constexpr BackendChoice backend = BackendChoice::automatic;
 constexpr Way ways[] = {{{1u << 30}}, {{1u << 30}, true}, {{1'400'000}}, {{500'000}}, {{1u << 16}}};
 #endif
+#if defined(SWEEPSORT_EMULATED)
+constexpr size_t count = 3'001;
+constexpr size_t gpu_chunk = 4u << 10;
+const OnDevice schedule;
+#else
+constexpr size_t count = 70'001;
+constexpr size_t gpu_chunk = 64u << 10;
+#endif
 
 SortEnvironment environment_of(const Way& way) {
-  if (backend == BackendChoice::cuda) return {.chunk_bytes = 64u << 10, .least_runs = way.least_runs};
+  if (backend == BackendChoice::cuda) return {.chunk_bytes = gpu_chunk, .least_runs = way.least_runs};
   SortEnvironment environment = cpu_environment();
   if (way.splits)
     environment.make_cpu = [](uint32_t threads) { return make_tuned_cpu_backend(threads, small_split()); };
   return environment;
 }
-
-constexpr size_t count = 70'001;
 
 SortFileOptions options_for(Bytes memory, Order order, KeyType type) {
   return {.file = {.type = type},
@@ -62,6 +69,8 @@ SortFileOptions options_for(Bytes memory, Order order, KeyType type) {
 SortFileOptions options_for(const Way& way, Order order, KeyType type) {
   SortFileOptions options = options_for(way.memory, order, type);
   options.where.backend = backend;
+  // Of a stream nobody knows how long it is: runs are as large as it lets them be.
+  if (backend == BackendChoice::cuda && !on_gpu) options.memory.gpu_memory = Bytes{2u << 20};
   return options;
 }
 

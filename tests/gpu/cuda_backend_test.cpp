@@ -1,10 +1,12 @@
 // cuda_backend_test.cpp - the CUDA backend through the interface that the pipeline uses: chunks, workers,
-// columns.
+// columns. Compiled twice: for a GPU, and, with small sizes, for the emulator.
 #include "backend/backend.hpp"
 #include "catch.hpp"
 #include "core/error.hpp"
+#include "core/rounding.hpp"
 #include "core/team.hpp"
 #include "datasets/distributions.hpp"
+#include "on_device.hpp"
 #include "oracle.hpp"
 #include "pipeline/sort_file.hpp"
 #include "seed.hpp"
@@ -23,22 +25,28 @@
 namespace sweepsort {
 namespace {
 
+constexpr size_t some_keys = on_gpu ? 300'001 : 3'001;
+constexpr uint64_t keys_of_chunk = on_gpu ? 10'007 : 307;
+/// Of files, in chunks of so many bytes.
+constexpr size_t many_keys = on_gpu ? 2'000'003 : 180'003;
+constexpr size_t file_chunk = on_gpu ? 64u << 10 : 4u << 10;
+
 /// Puts and gets everything by `workers` threads in chunks of an odd number of keys.
 template <class Key>
 std::vector<Key> sort_by_session(Backend& backend, const std::vector<Key>& input, SortJob job,
                                  SortSummary& summary) {
   job.count = input.size();
   job.type = key_type_of<Key>();
-  job.chunk_bytes = 10'007 * sizeof(Key);
+  job.chunk_bytes = keys_of_chunk * sizeof(Key);
   const auto session = backend.begin_sort(job);
-  const uint64_t chunks = (input.size() + 10'006) / 10'007;
+  const uint64_t chunks = ceil_divide(input.size(), keys_of_chunk);
   const auto for_each_chunk = [&](auto&& body) {
     std::vector<std::jthread> threads;
     for (uint32_t worker = 0; worker < job.workers; ++worker)
       threads.emplace_back([&, worker] {
         for (uint64_t chunk = worker; chunk < chunks; chunk += job.workers) {
-          const uint64_t first = chunk * 10'007;
-          body(worker, first, std::min<uint64_t>(10'007, input.size() - first));
+          const uint64_t first = chunk * keys_of_chunk;
+          body(worker, first, std::min(keys_of_chunk, input.size() - first));
         }
       });
   };
@@ -60,13 +68,14 @@ std::vector<Key> sort_by_session(Backend& backend, const std::vector<Key>& input
 
 TEMPLATE_TEST_CASE("a session sorts what several workers put in odd chunks", "[gpu]", uint8_t, int16_t,
                    uint32_t, float, uint64_t, double) {
+  const OnDevice schedule;
   const auto backend = make_cuda_backend();
   for (const uint32_t workers : {1u, 3u, 8u})
     for (const char* distribution : {"uniform", "sorted", "reversed", "all-equal", "small-range-256"})
       for (const Order order : {Order::ascending, Order::descending}) {
         if (!find_distribution(distribution)->suits(key_type_of<TestType>())) continue;
         INFO(distribution << " by " << workers << " workers, " << name(order));
-        const auto input = make_keys<TestType>(distribution, 300'001, test_seed());
+        const auto input = make_keys<TestType>(distribution, some_keys, test_seed());
         SortSummary summary;
         const auto output =
             sort_by_session<TestType>(*backend, input, {.order = order, .workers = workers}, summary);
@@ -76,12 +85,14 @@ TEMPLATE_TEST_CASE("a session sorts what several workers put in odd chunks", "[g
 }
 
 TEST_CASE("a session without keys is sorted", "[gpu]") {
+  const OnDevice schedule;
   const auto backend = make_cuda_backend();
   SortSummary summary;
   REQUIRE(sort_by_session<uint32_t>(*backend, {}, {}, summary).empty());
 }
 
 TEST_CASE("pairs in host memory are sorted stably", "[gpu]") {
+  const OnDevice schedule;
   const auto backend = make_cuda_backend();
   const auto input = make_keys<uint32_t>("few-16", 200'003, test_seed());
   std::vector<uint64_t> values(input.size());
@@ -94,6 +105,7 @@ TEST_CASE("pairs in host memory are sorted stably", "[gpu]") {
 }
 
 TEST_CASE("counting keys of a wide range is an error with a hint", "[gpu]") {
+  const OnDevice schedule;
   const auto backend = make_cuda_backend();
   const auto input = make_keys<uint64_t>("uniform", 10'000, test_seed());
   SortSummary summary;
@@ -107,6 +119,7 @@ TEST_CASE("counting keys of a wide range is an error with a hint", "[gpu]") {
 }
 
 TEST_CASE("device storage gives back what several threads put there, at odd places", "[gpu]") {
+  const OnDevice schedule;
   const auto backend = make_cuda_backend();
   const auto storage = backend->make_storage(3'000'001);
   const auto keys = make_keys<uint8_t>("uniform", 3'000'001, test_seed());
@@ -121,14 +134,15 @@ TEST_CASE("device storage gives back what several threads put there, at odd plac
 }
 
 TEST_CASE("runs that stay on the GPU give what the standard library gives, also with values", "[gpu]") {
+  const OnDevice schedule;
   const test::TemporaryFolder folder;
-  const auto keys = make_keys<uint64_t>("few-1000", 2'000'003, test_seed());
+  const auto keys = make_keys<uint64_t>("few-1000", many_keys, test_seed());
   std::vector<uint64_t> values(keys.size());
   std::iota(values.begin(), values.end(), 0);
   test::write_keys(folder / "keys.u64", keys);
   test::write_keys(folder / "values.u64", values);
   const auto backend = make_cuda_backend();
-  SortEnvironment environment{.chunk_bytes = 64u << 10};
+  SortEnvironment environment{.chunk_bytes = file_chunk};
   for (const bool pairs : {false, true}) {
     // Sessions of 32 chunks and all data.
     SortJob job{.count = 32 * environment.chunk_bytes / (pairs ? 16 : 8), .type = KeyType::u64};
@@ -155,17 +169,18 @@ TEST_CASE("runs that stay on the GPU give what the standard library gives, also 
 }
 
 TEST_CASE("runs on several GPUs, here one by several names, give what the standard library gives", "[gpu]") {
-  const auto keys = make_keys<uint64_t>("few-1000", 2'000'003, test_seed());
+  const OnDevice schedule;
+  const auto keys = make_keys<uint64_t>("few-1000", many_keys, test_seed());
   std::vector<uint64_t> values(keys.size());
   std::iota(values.begin(), values.end(), 0);
   enum class Input { file, pairs, stream };
-  for (const uint32_t count : {2u, 3u})
+  for (uint32_t count = 2; count < (on_gpu ? 4 : 3); ++count)
     for (const Input input : {Input::file, Input::pairs, Input::stream}) {
       INFO(count << " GPUs, input " << static_cast<int>(input));
       const test::TemporaryFolder folder;
       std::vector<int> made;
       SortEnvironment environment;
-      environment.chunk_bytes = 64u << 10;
+      environment.chunk_bytes = file_chunk;
       environment.make_cuda = [&](int device) {
         made.push_back(device);
         return make_cuda_backend(cuda_status().usable.front());
@@ -217,6 +232,7 @@ TEST_CASE("runs on several GPUs, here one by several names, give what the standa
 }
 
 TEST_CASE("a job larger than the device is an error, and the next one works", "[gpu]") {
+  const OnDevice schedule;
   const auto backend = make_cuda_backend();
   REQUIRE_THROWS_AS(backend->begin_sort({.count = uint64_t{1} << 40, .type = KeyType::u64}), Error);
   const auto input = make_keys<uint32_t>("uniform", 50'000, test_seed());

@@ -7,7 +7,9 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdlib>
 #include <cstring>
+#include <mutex>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -20,7 +22,9 @@ constexpr unsigned most_threads = 1024;
 constexpr unsigned threads_of_multiprocessor = 2048;
 constexpr unsigned device_memory_alignment = 256;
 
-cudaError_t last_error = cudaSuccess;
+thread_local cudaError_t last_error = cudaSuccess;
+/// Of everything below that threads share, and of the engine.
+std::recursive_mutex mutex;
 
 cudaError_t result(cudaError_t code) {
   if (code != cudaSuccess) last_error = code;
@@ -48,6 +52,38 @@ unsigned most_in_cluster(const void* kernel) {
 size_t shared_limit(const void* kernel) {
   const auto found = shared_limits().find(kernel);
   return found == shared_limits().end() ? granted_shared_bytes : std::min(found->second, most_shared_bytes());
+}
+
+/// What is taken of the device's memory.
+class Memory {
+ public:
+  bool take(void** address, size_t bytes) {
+    if (bytes > left() || posix_memalign(address, device_memory_alignment, bytes) != 0) return false;
+    sizes_[*address] = bytes;
+    taken_ += bytes;
+    return true;
+  }
+  bool give_back(void* address) {
+    const auto found = sizes_.find(address);
+    if (found == sizes_.end()) return false;
+    taken_ -= found->second;
+    sizes_.erase(found);
+    std::free(address);
+    return true;
+  }
+  size_t left() const {
+    const size_t all = simt::active_session().memory_bytes;
+    return all - std::min(all, taken_);
+  }
+
+ private:
+  std::unordered_map<void*, size_t> sizes_;
+  size_t taken_ = 0;
+};
+
+Memory& memory() {
+  static Memory all;
+  return all;
 }
 
 bool empty(const dim3& shape) { return shape.x == 0 || shape.y == 0 || shape.z == 0; }
@@ -118,6 +154,27 @@ cudaError_t cudaGetDeviceCount(int* count) {
   return cudaSuccess;
 }
 
+cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device) {
+  if (device != 0) return result(cudaErrorInvalidDevice);
+  const simt::Session& session = simt::active_session();
+  *properties = {.name = "SIMT emulator",
+                 .totalGlobalMem = session.memory_bytes,
+                 .major = static_cast<int>(session.compute_capability / 10),
+                 .minor = static_cast<int>(session.compute_capability % 10),
+                 .multiProcessorCount = static_cast<int>(session.multiprocessors)};
+  return cudaSuccess;
+}
+
+cudaError_t cudaDriverGetVersion(int* version) {
+  *version = CUDART_VERSION;
+  return cudaSuccess;
+}
+
+cudaError_t cudaRuntimeGetVersion(int* version) {
+  *version = CUDART_VERSION;
+  return cudaSuccess;
+}
+
 cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int device) {
   if (device != 0) return result(cudaErrorInvalidDevice);
   switch (attribute) {
@@ -170,12 +227,20 @@ cudaError_t cudaMemcpy(void* to, const void* from, size_t count, cudaMemcpyKind 
 cudaError_t cudaMalloc(void** address, size_t count) {
   *address = nullptr;
   if (count == 0) return cudaSuccess;
-  if (posix_memalign(address, device_memory_alignment, count) != 0) return result(cudaErrorMemoryAllocation);
-  return cudaSuccess;
+  const std::lock_guard lock(mutex);
+  return result(memory().take(address, count) ? cudaSuccess : cudaErrorMemoryAllocation);
 }
 
 cudaError_t cudaFree(void* address) {
-  std::free(address);
+  if (address == nullptr) return cudaSuccess;
+  const std::lock_guard lock(mutex);
+  return result(memory().give_back(address) ? cudaSuccess : cudaErrorInvalidValue);
+}
+
+cudaError_t cudaMemGetInfo(size_t* free, size_t* total) {
+  const std::lock_guard lock(mutex);
+  *free = memory().left();
+  *total = simt::active_session().memory_bytes;
   return cudaSuccess;
 }
 
@@ -226,6 +291,7 @@ cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t begin, cudaEve
 
 cudaError_t cudaFuncSetAttribute(const void* kernel, cudaFuncAttribute attribute, int value) {
   if (kernel == nullptr) return result(cudaErrorInvalidDeviceFunction);
+  const std::lock_guard lock(mutex);
   if (attribute == cudaFuncAttributeNonPortableClusterSizeAllowed && value != 0)
     with_large_clusters().insert(kernel);
   if (attribute != cudaFuncAttributeMaxDynamicSharedMemorySize) return cudaSuccess;
@@ -245,6 +311,7 @@ cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, const voi
                                                           size_t dynamic_shared_bytes) {
   if (kernel == nullptr) return result(cudaErrorInvalidDeviceFunction);
   if (threads <= 0) return result(cudaErrorInvalidValue);
+  const std::lock_guard lock(mutex);
   *blocks = 0;
   if (static_cast<unsigned>(threads) > most_threads || dynamic_shared_bytes > shared_limit(kernel))
     return cudaSuccess;
@@ -258,14 +325,16 @@ cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, const voi
 
 cudaError_t cudaOccupancyMaxPotentialClusterSize(int* blocks, const void* kernel, const cudaLaunchConfig_t*) {
   if (kernel == nullptr) return result(cudaErrorInvalidDeviceFunction);
+  const std::lock_guard lock(mutex);
   *blocks = static_cast<int>(most_in_cluster(kernel));
   return cudaSuccess;
 }
 
-namespace simt {
-
-cudaError_t run_grid(const cudaLaunchConfig_t& config, const void* kernel, void (*body)(const void*),
-                     const void* parameters) {
+cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t* launch, const void* kernel,
+                                void** body_and_parameters) {
+  using simt::Together;
+  const cudaLaunchConfig_t& config = *launch;
+  const std::lock_guard lock(mutex);
   if (kernel == nullptr) return result(cudaErrorInvalidDeviceFunction);
   if (empty(config.gridDim) || empty(config.blockDim)) return result(cudaErrorInvalidConfiguration);
   if (config.gridDim.x > 0x7fffffffu || config.gridDim.y > 65535 || config.gridDim.z > 65535 ||
@@ -282,7 +351,7 @@ cudaError_t run_grid(const cudaLaunchConfig_t& config, const void* kernel, void 
       if (attribute.val.cooperative != 0) together = Together::grid;
       continue;
     }
-    if (active_session().compute_capability < 90) return result(cudaErrorNotSupported);
+    if (simt::active_session().compute_capability < 90) return result(cudaErrorNotSupported);
     if (attribute.id != cudaLaunchAttributeClusterDimension) continue;
     // Of clusters the emulator knows the one that is the whole grid.
     const dim3& cluster = attribute.val.clusterDim;
@@ -294,17 +363,17 @@ cudaError_t run_grid(const cudaLaunchConfig_t& config, const void* kernel, void 
     int blocks_each = 0;
     (void)cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks_each, kernel, static_cast<int>(threads),
                                                         config.dynamicSmemBytes);
-    const uint64_t room = uint64_t{active_session().multiprocessors} * static_cast<unsigned>(blocks_each);
-    if (blocks > std::min<uint64_t>(room, Schedule::slots)) return result(cudaErrorCooperativeLaunchTooLarge);
+    const uint64_t room =
+        uint64_t{simt::active_session().multiprocessors} * static_cast<unsigned>(blocks_each);
+    if (blocks > std::min<uint64_t>(room, simt::Schedule::slots))
+      return result(cudaErrorCooperativeLaunchTooLarge);
   }
-  engine().run({.grid = config.gridDim,
-                .block = config.blockDim,
-                .shared_bytes = config.dynamicSmemBytes,
-                .together = together,
-                .body = body,
-                .parameters = parameters},
-               active_session());
+  simt::engine().run({.grid = config.gridDim,
+                      .block = config.blockDim,
+                      .shared_bytes = config.dynamicSmemBytes,
+                      .together = together,
+                      .body = reinterpret_cast<void (*)(const void*)>(body_and_parameters[0]),
+                      .parameters = body_and_parameters[1]},
+                     simt::active_session());
   return cudaSuccess;
 }
-
-}  // namespace simt

@@ -48,6 +48,16 @@ enum cudaFuncAttribute {
   cudaFuncAttributeNonPortableClusterSizeAllowed = 14,
 };
 
+#define CUDART_VERSION 12000
+
+struct cudaDeviceProp {
+  char name[256];
+  size_t totalGlobalMem;
+  int major;
+  int minor;
+  int multiProcessorCount;
+};
+
 struct cudaFuncAttributes {
   int ptxVersion;
   int binaryVersion;
@@ -88,6 +98,7 @@ using cudaStream_t = struct EmulatedStream*;
 using cudaEvent_t = struct EmulatedEvent*;
 
 enum : unsigned { cudaStreamNonBlocking = 1 };
+inline constexpr cudaStream_t cudaStreamPerThread = nullptr;
 
 struct cudaLaunchConfig_t {
   dim3 gridDim;
@@ -97,6 +108,10 @@ struct cudaLaunchConfig_t {
   cudaLaunchAttribute* attrs;
   unsigned numAttrs;
 };
+
+// As CUDA's own, so that a test can have the linker put others in their place. They may be called by several threads;
+// launches wait for each other.
+extern "C" {
 
 const char* cudaGetErrorName(cudaError_t code);
 const char* cudaGetErrorString(cudaError_t code);
@@ -109,6 +124,9 @@ cudaError_t cudaSetDevice(int device);
 inline constexpr unsigned long long cudaEnableDefault = 0;
 cudaError_t cudaGetDriverEntryPoint(const char* symbol, void** function, unsigned long long flags);
 cudaError_t cudaGetDeviceCount(int* count);
+cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device);
+cudaError_t cudaDriverGetVersion(int* version);
+cudaError_t cudaRuntimeGetVersion(int* version);
 cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int device);
 cudaError_t cudaDeviceSynchronize();
 cudaError_t cudaStreamSynchronize(cudaStream_t stream);
@@ -118,12 +136,10 @@ cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t count, cudaMemcpy
                             cudaStream_t stream = nullptr);
 cudaError_t cudaMemset(void* address, int byte, size_t count);
 cudaError_t cudaMemcpy(void* to, const void* from, size_t count, cudaMemcpyKind kind);
+/// Of the session's memory.
 cudaError_t cudaMalloc(void** address, size_t count);
 cudaError_t cudaFree(void* address);
-template <class T>
-cudaError_t cudaMalloc(T** address, size_t count) {
-  return cudaMalloc(reinterpret_cast<void**>(address), count);
-}
+cudaError_t cudaMemGetInfo(size_t* free, size_t* total);
 
 constexpr unsigned cudaHostRegisterDefault = 0;
 cudaError_t cudaHostRegister(void* address, size_t count, unsigned flags);
@@ -146,6 +162,17 @@ cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, const voi
 /// As many as there are multiprocessors, up to 8, or 16 if the kernel may have so many.
 cudaError_t cudaOccupancyMaxPotentialClusterSize(int* blocks, const void* kernel,
                                                  const cudaLaunchConfig_t* config);
+/// Runs the whole grid before it returns; streams are therefore in order by themselves. `body_and_parameters`: a
+/// function of one pointer, which each thread calls, and that pointer (where CUDA wants the kernel's arguments).
+cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t* config, const void* kernel,
+                                void** body_and_parameters);
+}
+
+template <class T>
+cudaError_t cudaMalloc(T** address, size_t count) {
+  return cudaMalloc(reinterpret_cast<void**>(address), count);
+}
+
 template <class... Parameters>
 cudaError_t cudaFuncSetAttribute(void (*kernel)(Parameters...), cudaFuncAttribute attribute, int value) {
   return cudaFuncSetAttribute(reinterpret_cast<const void*>(kernel), attribute, value);
@@ -158,11 +185,6 @@ cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, void (*ke
 }
 
 namespace simt {
-
-/// Calls `body(parameters)` once a thread of the grid and returns when all are done; throws what a thread
-/// threw.
-cudaError_t run_grid(const cudaLaunchConfig_t& config, const void* kernel, void (*body)(const void*),
-                     const void* parameters);
 
 template <class... Parameters>
 struct BoundKernel {
@@ -178,7 +200,7 @@ struct BoundKernel {
 
 }  // namespace simt
 
-/// Runs the whole grid before it returns; streams are therefore in order by themselves.
+/// Throws what a thread threw.
 template <class... Parameters, class... Arguments>
 cudaError_t cudaLaunchKernelEx(const cudaLaunchConfig_t* config, void (*kernel)(Parameters...),
                                Arguments&&... arguments) {
@@ -187,5 +209,6 @@ cudaError_t cudaLaunchKernelEx(const cudaLaunchConfig_t* config, void (*kernel)(
   static_assert((std::is_trivially_copyable_v<Parameters> && ...), "kernel parameters are copied bytewise");
   using Bound = simt::BoundKernel<Parameters...>;
   const Bound bound{kernel, std::tuple<Parameters...>(std::forward<Arguments>(arguments)...)};
-  return simt::run_grid(*config, reinterpret_cast<const void*>(kernel), &Bound::run, &bound);
+  void* body_and_parameters[] = {reinterpret_cast<void*>(&Bound::run), const_cast<Bound*>(&bound)};
+  return cudaLaunchKernelExC(config, reinterpret_cast<const void*>(kernel), body_and_parameters);
 }

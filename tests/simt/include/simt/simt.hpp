@@ -56,6 +56,7 @@ struct Session {
   /// What the device is: 75 is compute capability 7.5. Launches do not overlap below 90.
   unsigned compute_capability = 90;
   size_t shared_bytes_of_block = 227 * 1024;
+  size_t memory_bytes = size_t{1} << 34;
   /// Whether emulated_lane_ordered_atomic_add keeps its word; else the last lane comes first.
   bool atomics_in_lane_order = true;
   Strategy strategy = Strategy::mixed;
