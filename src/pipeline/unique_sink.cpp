@@ -1,24 +1,58 @@
 // unique_sink.cpp - each key once, and how often it stood.
 //
-// A chunk's last key may go on in the next chunk: it is withheld and carried there. So chunks are packed by
-// many threads at once, and only the border is settled in their order:
+// Chunks are packed in place by many threads at once; only their borders are settled in their order. A chunk's
+// last key may go on in the next chunk, so how often it stood is withheld and carried there:
 //
-//     chunk 0   1 1 2 2 | chunk 1   2 3 3 | chunk 2   4
-//     packed    1x2 2x2 |           2x1 3x2 |         4x1
-//     written   1x2     |           2x3     |         3x2          and 4x1 at the end
+//     chunk           1 1 2 2   |   2 3 3   |   3 4
+//     packed          1 2       |   2 3     |   3 4
+//     keys written    1 2       |     3     |     4
+//     counts          2 (2)     |   3 (2)   |   3 (1)   and 1 at the end
 #include "core/turnstile.hpp"
 #include "io/byte_swap.hpp"
 #include "pipeline/record_sink.hpp"
 
 #include <algorithm>
-#include <cstring>
+#include <atomic>
+#include <numeric>
 #include <optional>
 
 namespace sweepsort {
 namespace {
 
-/// Packed keys and their counts lie in memory of their own, for each worker.
-constexpr size_t most_chunk_bytes = 1u << 20;
+/// Of a chunk. Counts lie in memory of their own, for each worker.
+constexpr size_t most_counts = (2u << 20) / sizeof(uint64_t);
+/// A chunk in order has no more different keys than their type has values.
+template <class Bits>
+constexpr uint64_t most_values = sizeof(Bits) <= 2 ? uint64_t{1} << (8 * sizeof(Bits)) : ~uint64_t{0};
+
+/// Keeps the first of each run of equal keys and returns how many runs there are.
+template <class Bits>
+size_t pack(std::span<Bits> keys) {
+  size_t runs = 0;
+  Bits before = static_cast<Bits>(~keys.front());
+  for (const Bits key : keys) {
+    keys[runs] = key;
+    runs += key != before ? 1 : 0;
+    before = key;
+  }
+  return runs;
+}
+
+/// The same, and the lengths of the runs, of which no more are kept than `lengths` has room for.
+template <class Bits>
+size_t pack(std::span<Bits> keys, std::span<uint64_t> lengths) {
+  size_t runs = 0;
+  size_t begin = 0;
+  for (size_t i = 0; i < keys.size() && runs < lengths.size(); ++i) {
+    const size_t end = i + 1;
+    const bool ends = end == keys.size() || keys[i] != keys[end];
+    keys[runs] = keys[i];
+    lengths[runs] = end - begin;
+    runs += ends ? 1 : 0;
+    begin = ends ? end : begin;
+  }
+  return runs;
+}
 
 template <class Bits>
 class UniqueSink : public RecordSink {
@@ -27,8 +61,10 @@ class UniqueSink : public RecordSink {
       : transfer_(transfer),
         targets_(targets),
         check_(transfer_, RecordCheck::Counts::changes),
-        desks_(transfer.workers) {
-    transfer_.chunk_bytes = std::min(transfer_.chunk_bytes, most_chunk_bytes);
+        counts_(transfer.workers) {
+    constexpr uint64_t values = most_values<Bits>;
+    if (counts() && values > most_counts)
+      transfer_.chunk_bytes = std::min(transfer_.chunk_bytes, most_counts * sizeof(Bits));
   }
 
   void store(SortSession& session, uint64_t first, uint64_t count, const MovedFunction& moved) override {
@@ -36,18 +72,17 @@ class UniqueSink : public RecordSink {
     const uint64_t chunks = record_chunks(transfer_, offset, count);
     check_.begin(chunks);
     const auto pass = [&](uint32_t worker, const RecordChunk& chunk) {
-      const std::span<std::byte> keys =
+      const std::span<std::byte> bytes =
           session.get(worker, Column::keys, chunk.first * sizeof(Bits), chunk.count * sizeof(Bits));
-      check_.see_keys(chunk.index, keys);
-      Desk& desk = desks_[worker];
-      desk.pack({reinterpret_cast<const Bits*>(keys.data()), keys.size() / sizeof(Bits)},
-                targets_.values.output != nullptr);
+      check_.see_keys(chunk.index, bytes);
+      const std::span keys(reinterpret_cast<Bits*>(bytes.data()), chunk.count);
+      Runs runs = counts() ? counted(keys, counts_[worker]) : Runs{keys.first(pack(keys)), {}};
       turns_.wait(chunks_before_ + chunk.index);
-      const uint64_t at = settle(desk);
+      const Place place = settle(runs);
       // Nothing may overtake in an output that is written from front to back.
-      if (is_ordered()) write(desk, at);
+      if (is_ordered()) write(runs, place);
       turns_.pass(chunks_before_ + chunk.index);
-      if (!is_ordered()) write(desk, at);
+      if (!is_ordered()) write(runs, place);
       if (moved) moved(chunk.count * sizeof(Bits));
     };
     for_record_chunks(transfer_, offset, count, transfer_.workers, pass, [&] { turns_.cancel(); });
@@ -56,101 +91,80 @@ class UniqueSink : public RecordSink {
   }
 
   StoreResult finish() override {
+    if (counts() && last_) write_counts(std::span(&open_, 1), written_ - 1);
     StoreResult result = check_.result();
-    if (carry_) {
-      Desk& desk = desks_[0];
-      desk.keys = {carry_->key};
-      desk.counts = {carry_->count};
-      desk.begin = 0;
-      desk.end = 1;
-      write(desk, written_++);
-      counted_ += carry_->count;
-    }
     result.distinct = written_;
     if (!transfer_.verify) return result;
     // As many were written as there are, and every key was counted once.
     result.is_ordered &= written_ == (result.fingerprint.count == 0 ? 0 : result.changes + 1);
-    if (targets_.values.output) result.is_ordered &= counted_ == result.fingerprint.count;
+    if (counts()) result.is_ordered &= counted_ == result.fingerprint.count;
     return result;
   }
 
  private:
-  struct Entry {
-    Bits key;
-    uint64_t count;
+  /// What is written of a chunk, and where that goes.
+  struct Runs {
+    std::span<Bits> keys;
+    std::span<uint64_t> counts;
+  };
+  struct Place {
+    uint64_t keys;
+    uint64_t counts;
   };
 
-  /// A worker's packed chunk, behind room for the key carried to it: [begin, end) is what is written.
-  struct Desk {
-    std::vector<Bits> keys;
-    std::vector<uint64_t> counts;
-    size_t begin = 1;
-    size_t end = 1;
-
-    void pack(std::span<const Bits> from, bool with_counts) {
-      keys.resize(from.size() + 1);
-      // A chunk in order has no more different keys than their type has values. Of one that is not, which the
-      // check, if there is one, has seen by now, the rest is left out.
-      constexpr uint64_t values = sizeof(Bits) <= 2 ? uint64_t{1} << (8 * sizeof(Bits)) : ~uint64_t{0};
-      if (with_counts) counts.resize(std::min<uint64_t>(from.size(), values) + 1);
-      const size_t room = with_counts ? counts.size() : keys.size();
-      begin = end = 1;
-      size_t run_begin = 0;
-      for (size_t i = 0; i < from.size() && end < room; ++i) {
-        const bool last = i + 1 == from.size() || from[i] != from[i + 1];
-        keys[end] = from[i];
-        if (with_counts && last) {
-          counts[end] = i + 1 - run_begin;
-          run_begin = i + 1;
-        }
-        end += last ? 1 : 0;
-      }
-    }
-  };
-
-  /// Joins the chunk with what came before; returns where its keys go.
-  uint64_t settle(Desk& desk) {
-    const bool counts = targets_.values.output != nullptr;
-    if (carry_ && carry_->key == desk.keys[1]) {
-      if (counts) desk.counts[1] += carry_->count;
-    } else if (carry_) {
-      desk.begin = 0;
-      desk.keys[0] = carry_->key;
-      if (counts) desk.counts[0] = carry_->count;
-    }
-    --desk.end;
-    carry_ = Entry{desk.keys[desk.end], counts ? desk.counts[desk.end] : 0};
-    const uint64_t at = written_;
-    written_ += desk.end - desk.begin;
-    if (counts)
-      for (size_t i = desk.begin; i < desk.end; ++i) counted_ += desk.counts[i];
-    return at;
-  }
-
-  void write(Desk& desk, uint64_t at) {
-    const size_t count = desk.end - desk.begin;
-    const auto keys = std::as_writable_bytes(std::span(desk.keys).subspan(desk.begin, count));
-    if (targets_.keys.swapped_bytes != 0) swap_key_bytes(keys, targets_.keys.swapped_bytes);
-    targets_.keys.output->write_at(targets_.keys.data_offset + at * sizeof(Bits), keys);
-    if (!targets_.values.output) return;
-    targets_.values.output->write_at(targets_.values.data_offset + at * sizeof(uint64_t),
-                                     std::as_bytes(std::span(desk.counts).subspan(desk.begin, count)));
-  }
-
+  bool counts() const { return targets_.values.output != nullptr; }
   bool is_ordered() const {
-    return targets_.keys.output->is_ordered() ||
-           (targets_.values.output && targets_.values.output->is_ordered());
+    return targets_.keys.output->is_ordered() || (counts() && targets_.values.output->is_ordered());
+  }
+
+  /// The first of the counts is room for the one that was withheld.
+  static Runs counted(std::span<Bits> keys, std::vector<uint64_t>& memory) {
+    // Of a chunk that is not in order, which the check, if there is one, has seen by now, the rest is left
+    // out.
+    memory.resize(std::min<uint64_t>(keys.size(), most_values<Bits>) + 1);
+    const size_t runs = pack(keys, std::span(memory).subspan(1));
+    return {keys.first(runs), std::span(memory).first(runs + 1)};
+  }
+
+  /// Joins a chunk with what came before.
+  Place settle(Runs& runs) {
+    const bool goes_on = last_ == runs.keys.front();
+    const Place place{written_, last_ ? written_ - 1 : 0};
+    last_ = runs.keys.back();
+    if (goes_on) runs.keys = runs.keys.subspan(1);
+    written_ += runs.keys.size();
+    if (!counts()) return place;
+    if (goes_on) runs.counts[1] += open_;
+    if (goes_on || place.keys == 0) runs.counts = runs.counts.subspan(1);
+    if (!goes_on && place.keys != 0) runs.counts[0] = open_;
+    open_ = runs.counts.back();
+    runs.counts = runs.counts.first(runs.counts.size() - 1);
+    return place;
+  }
+
+  void write(const Runs& runs, Place place) {
+    const std::span<std::byte> keys = std::as_writable_bytes(runs.keys);
+    if (targets_.keys.swapped_bytes != 0) swap_key_bytes(keys, targets_.keys.swapped_bytes);
+    targets_.keys.output->write_at(targets_.keys.data_offset + place.keys * sizeof(Bits), keys);
+    if (counts()) write_counts(runs.counts, place.counts);
+  }
+
+  void write_counts(std::span<const uint64_t> counts, uint64_t at) {
+    targets_.values.output->write_at(targets_.values.data_offset + at * sizeof(uint64_t),
+                                     std::as_bytes(counts));
+    counted_ += std::accumulate(counts.begin(), counts.end(), uint64_t{0});
   }
 
   Transfer transfer_;
   SinkTargets targets_;
   RecordCheck check_;
-  std::vector<Desk> desks_;  // of each worker
+  std::vector<std::vector<uint64_t>> counts_;  // of each worker
   Turnstile turns_;
   uint64_t chunks_before_ = 0;  // of earlier sessions
-  std::optional<Entry> carry_;  // these three: by whose turn it is
-  uint64_t written_ = 0;
-  uint64_t counted_ = 0;
+  std::optional<Bits> last_;    // these three: by whose turn it is
+  uint64_t open_ = 0;           // how often it stood so far
+  uint64_t written_ = 0;        // keys
+  std::atomic<uint64_t> counted_ = 0;
 };
 
 }  // namespace
