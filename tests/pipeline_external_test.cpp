@@ -2,6 +2,7 @@
 #include "backend/cpu/tuning.hpp"
 #include "catch.hpp"
 #include "oracle.hpp"
+#include "page_cache.hpp"
 #include "sort_file_fixture.hpp"
 
 #include <fmt/format.h>
@@ -490,6 +491,35 @@ TEST_CASE("a GPU with little memory sorts a file in runs; if it fails the CPU do
     CHECK(report.backend == (fault == Fault::none ? "cuda" : "cpu"));
     oracle::require_sorted<uint64_t>(keys, read_keys<uint64_t>(folder / "out"));
   }
+}
+
+TEST_CASE("a file is read ahead while a GPU's context comes up") {
+  const TemporaryFolder folder(Medium::disk);
+  const std::string input = folder / "in.u64";
+  const auto keys = random_keys<uint64_t>(1u << 20);
+  write_keys(input, keys);
+  make_cold(input);
+  if (cached_bytes(input) != 0) return;  // as in a tmpfs
+  class SlowBackend : public PlainBackend {
+   public:
+    explicit SlowBackend(std::string input) : PlainBackend(Fault::none, "cuda"), input_(std::move(input)) {}
+    Bytes device_memory() const override {
+      const size_t all = std::filesystem::file_size(input_);
+      for (int ms = 0; ms < 10'000 && cached_bytes(input_) < all; ++ms)
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      CHECK(cached_bytes(input_) == all);
+      return PlainBackend::device_memory();
+    }
+
+   private:
+    std::string input_;
+  };
+  SortEnvironment environment = with_gpu(plain_environment(1u << 20), Fault::none);
+  environment.make_cuda = [&](int) { return std::make_unique<SlowBackend>(input); };
+  SortFileOptions options = with_memory(Bytes{64u << 20});
+  options.where.backend = BackendChoice::cuda;
+  sort_file_with(environment, input, folder / "out", options);
+  oracle::require_sorted<uint64_t>(keys, read_keys<uint64_t>(folder / "out"));
 }
 
 TEST_CASE(

@@ -7,6 +7,7 @@
 #include "core/sample.hpp"
 #include "core/team.hpp"
 #include "io/output.hpp"
+#include "io/read_ahead.hpp"
 #include "io/spill_file.hpp"
 #include "pipeline/callback_watch.hpp"
 #include "pipeline/referee.hpp"
@@ -213,6 +214,9 @@ class SortFileRun {
   /// then, until no plan is left.
   void sort_on(BackendChoice which) {
     std::vector<int> devices;
+    std::optional<ReadAhead> meanwhile;  // the plan wants to know how much memory a GPU has left
+    if (which == BackendChoice::cuda && !options_.plan_only)
+      meanwhile.emplace(input_.files(), limit_.available.value / 4);
     if (which == BackendChoice::cuda) devices = devices_of(options_.where, environment_.status);
     Backends backends;  // all contexts come up at once
     for (const int device : devices) backends.push_back(environment_.make_cuda(device));
@@ -223,6 +227,7 @@ class SortFileRun {
       std::optional<SortRun> run;
       try {
         run.emplace(context_, backends, devices, report_);
+        meanwhile.reset();
       } catch (const Error&) {
         if (too_much) std::rethrow_exception(too_much);
         throw;
