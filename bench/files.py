@@ -3,8 +3,9 @@
 
 Each program's time runs from its start until its output has reached the disk (fsync). The programs take turns,
 so that a slow spell of the disk meets them all; the median counts. The input is in the page cache unless --cold
-is given. cp does the least that a program can do that makes a second file out of a first one. `external` is sweepsort
-within the budgets of --memory and --gpu-memory, which `sweepsort` itself does not get. `sort-n`, which is not among
+is given. cp does the least that a program can do that makes a second file out of a first one. `disk`, which is not among
+the default ones, reads the whole input past the page cache and then writes as many bytes so: what the disk takes for a sort,
+which cannot write before it has read all. `external` is sweepsort within the budgets of --memory and --gpu-memory, which `sweepsort` itself does not get. `sort-n`, which is not among
 the default ones, is `LC_ALL=C sort -n` of the same integers as decimal text, a line each: for scale, so that it takes
 part in one turn alone, and what writes the text is not timed.
 """
@@ -41,10 +42,26 @@ with open(sys.argv[2], "wb") as file:
     os.fsync(file.fileno())
 """
 
+DISK_PROGRAM = """
+import mmap, os, sys
+block = mmap.mmap(-1, 8 << 20)  # at a page's beginning, as O_DIRECT wants it
+source = os.open(sys.argv[1], os.O_RDONLY | os.O_DIRECT)
+size = os.fstat(source).st_size
+for at in range(0, size, len(block)):
+    os.preadv(source, [block], at)
+output = os.open(sys.argv[2], os.O_WRONLY | os.O_CREAT | os.O_DIRECT, 0o600)
+os.posix_fallocate(output, 0, size)
+for at in range(0, size, len(block)):
+    os.pwritev(output, [block], at)
+os.ftruncate(output, size)
+os.fsync(output)
+"""
+
 # Programs in Python: what each runs, and what must work before it can.
 PYTHON_PROGRAMS = {
     "numpy": (NUMPY_PROGRAM, "import numpy"),
     "cupy": (CUPY_PROGRAM, "import numpy, cupy; cupy.zeros(1)"),
+    "disk": (DISK_PROGRAM, "import os; os.O_DIRECT"),
 }
 
 
@@ -74,7 +91,7 @@ def parse_arguments() -> argparse.Namespace:
         " while, and what a program finds depends on what ended just before; 3 evens that out in part (0)",
     )
     parser.add_argument("--programs", help="which, separated by commas (cp,sweepsort,numpy,cupy; with a budget also"
-        " external), those that are there; sort-n besides")
+        " external), those that are there; disk and sort-n besides")
     parser.add_argument("--memory", help="of external, as sweepsort takes it: 512M")
     parser.add_argument("--gpu-memory", help="of external")
     parser.add_argument("--backend", default="auto", help="of sweepsort: auto, cuda or cpu")
@@ -133,7 +150,7 @@ def choose(arguments: argparse.Namespace, source: pathlib.Path, folder: pathlib.
             print(f"# {name} left out: {arguments.python} has none that works (see --python)")
             continue
         chosen.append(program_of(name))
-    if "sort-n" in arguments.programs and {program.name for program in chosen} <= {"cp", "sort-n"}:
+    if "sort-n" in arguments.programs and {program.name for program in chosen} <= {"cp", "disk", "sort-n"}:
         sys.exit("files.py: sort-n: its output is compared with another program's, of which none is there")
     return chosen
 
@@ -198,14 +215,16 @@ def are_equal(a: pathlib.Path, b: pathlib.Path) -> bool:
 
 
 def verified(arguments: argparse.Namespace, chosen: list[Program]) -> dict[str, bool]:
-    """cp's output is the input; a sorted one passes `check` and is equal to the last byte to numpy's, or the first."""
-    sorting = [program for program in chosen if program.name != "cp" and not program.sorts_text]
+    """cp's output is the input, disk's as long; a sorted one passes `check` and is equal to the last byte to numpy's, or the first."""
+    sorting = [program for program in chosen if program.name not in ("cp", "disk") and not program.sorts_text]
     sorting.sort(key=lambda program: program.name not in PYTHON_PROGRAMS)
     reference = sorting[0].output if sorting else None
 
     def is_right(program: Program) -> bool:
         if program.name == "cp":
             return are_equal(program.source, program.output)
+        if program.name == "disk":
+            return program.source.stat().st_size == program.output.stat().st_size
         if program.sorts_text:
             sorted_text = text_of(arguments.type, reference)
             return shell(f"{sorted_text} | cmp -s - {shlex.quote(str(program.output))}")
