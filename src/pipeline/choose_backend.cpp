@@ -106,15 +106,17 @@ BackendDecision choose_backend(const KeysToSort& keys, const AskStatus& ask, uin
   return by_time;
 }
 
-std::string gpu_options(const WhereOptions& where, bool has_gpu_memory) {
-  if (where.devices == WhereOptions{}.devices) return has_gpu_memory ? "--gpu-memory" : "";
-  return has_gpu_memory ? "--device and --gpu-memory" : "--device";
+std::vector<std::string> gpu_options(const WhereOptions& where, bool has_gpu_memory) {
+  std::vector<std::string> names;
+  if (where.devices != WhereOptions{}.devices) names.push_back("--device");
+  if (has_gpu_memory) names.push_back("--gpu-memory");
+  return names;
 }
 
-void note_ignored(const std::string& options, const std::string& no_gpu, const Lines& lines) {
+void note_ignored(const std::vector<std::string>& options, const std::string& no_gpu, const Lines& lines) {
   if (options.empty() || no_gpu.empty()) return;
-  lines.say_unasked(
-      fmt::format("{} {} ignored: {}", options, options.find(' ') == options.npos ? "is" : "are", no_gpu));
+  lines.say_unasked(fmt::format("{} {} ignored: {}", fmt::join(options, " and "),
+                                options.size() == 1 ? "is" : "are", no_gpu));
 }
 
 void run_as_decided(const BackendDecision& decision, const WhereOptions& where, const Lines& lines,

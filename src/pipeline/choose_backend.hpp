@@ -58,10 +58,10 @@ struct Lines {
   void say_unasked(const std::string& line) const { note ? note(line) : say(line); }
 };
 
-/// The options of GPUs that were given, for people. Device 0 is the default, and tells nothing.
-std::string gpu_options(const WhereOptions& where, bool has_gpu_memory = false);
+/// The options of GPUs that were given. Device 0 is the default, and tells nothing.
+std::vector<std::string> gpu_options(const WhereOptions& where, bool has_gpu_memory = false);
 /// Says that these have no effect, if there are any and `no_gpu` says why no GPU can be used.
-void note_ignored(const std::string& options, const std::string& no_gpu, const Lines& lines);
+void note_ignored(const std::vector<std::string>& options, const std::string& no_gpu, const Lines& lines);
 
 /// Calls run() with the backend that was decided for, and says which in `why` and to the log. Where a GPU was the
 /// automatic choice and fails, whatever the reason, says so unasked and calls it once more with the CPU if

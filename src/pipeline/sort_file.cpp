@@ -141,7 +141,8 @@ class SortFileRun {
 
   void note_ignored_options(const BackendDecision& decision) const {
     if (options_.where.backend != BackendChoice::automatic) return;
-    const std::string names = gpu_options(options_.where, options_.memory.gpu_memory.has_value());
+    const std::vector<std::string> names =
+        gpu_options(options_.where, options_.memory.gpu_memory.has_value());
     // A plan is in no hurry, and looks for a GPU also where the CPU is faster.
     const bool asks = options_.plan_only && decision.which == BackendChoice::cpu && decision.no_gpu.empty();
     note_ignored(names, asks && !names.empty() ? environment_.status().reason : decision.no_gpu, lines_);
