@@ -493,6 +493,38 @@ TEST_CASE("a GPU with little memory sorts a file in runs; if it fails the CPU do
   }
 }
 
+TEST_CASE("pipes that a GPU has no memory to merge are merged by the CPU") {
+  const TemporaryFolder folder;
+  const std::vector<std::string> inputs{folder / "a.u64", folder / "b.u64"};
+  std::vector<uint64_t> keys = random_keys<uint64_t>(100'000);
+  std::ranges::sort(keys);
+  for (const auto& [has, merges] : {std::tuple(40'000, "cuda"), std::tuple(20, "cpu")}) {
+    SortEnvironment environment = with_gpu(plain_environment(4096), Fault::none);
+    environment.choose = [](const KeysToSort&, const AskStatus&, uint32_t, const WhereOptions&) {
+      return BackendDecision{BackendChoice::cuda, "the test says so"};
+    };
+    environment.make_cuda = [has = has](int) {
+      auto gpu = std::make_unique<PlainBackend>(Fault::none, "cuda");
+      gpu->limit_device(Bytes{3'000'000});
+      gpu->limit_sessions(Bytes{static_cast<uint64_t>(has)});
+      return gpu;
+    };
+    SortFileOptions options = with_memory(Bytes{1u << 18});
+    options.inputs_are_sorted = true;
+    std::vector<std::thread> writers;
+    for (const std::string& input : inputs) {
+      std::filesystem::remove(input);
+      REQUIRE(::mkfifo(input.c_str(), 0600) == 0);
+      writers.emplace_back([&] { write_keys(input, keys); });
+    }
+    CHECK(sort_files_with(environment, inputs, folder / "out", options).backend == merges);
+    for (std::thread& writer : writers) writer.join();
+    std::vector<uint64_t> twice;
+    for (const uint64_t key : keys) twice.insert(twice.end(), 2, key);
+    CHECK(read_keys<uint64_t>(folder / "out") == twice);
+  }
+}
+
 TEST_CASE("a file is read ahead while a GPU's context comes up") {
   const TemporaryFolder folder(Medium::disk);
   const std::string input = folder / "in.u64";

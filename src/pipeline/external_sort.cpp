@@ -67,6 +67,11 @@ SortSession& ExternalSort::session(uint32_t lane, uint64_t count) {
   return *mine;
 }
 
+/// Before anything is taken of a stream: who finds no room leaves it to somebody else.
+void ExternalSort::begin_sessions() {
+  for (uint32_t lane = 0; lane < job_.plan.lanes; ++lane) (void)session(lane, job_.plan.job.count);
+}
+
 void ExternalSort::sort(uint32_t lane) {
   SortSummary summary = sessions_[lane]->sort();
   if (first_sort_.algorithm.empty()) first_sort_ = std::move(summary);
@@ -128,8 +133,7 @@ void ExternalSort::form_runs(const StreamFunction& stream) {
   const uint64_t most = job_.plan.job.count;
   std::vector<uint64_t> counts(job_.plan.lanes);
   bool ended = false;
-  // Before anything is taken of the stream: who finds no room leaves it to somebody else.
-  for (uint32_t lane = 0; lane < job_.plan.lanes; ++lane) (void)session(lane, most);
+  begin_sessions();
   run(
       [&](uint32_t lane, uint64_t item) {
         if (ended) return false;
@@ -253,6 +257,7 @@ uint64_t ExternalSort::merge(StreamMerge& streams, RecordSink& sink, const std::
   const uint64_t width = key_bytes(job_.transfer.shape.type);
   std::vector<Block> blocks(job_.plan.lanes);
   uint64_t total = 0;
+  begin_sessions();
   run(
       [&](uint32_t lane, uint64_t) {
         const std::span<const std::byte> keys = streams.next();

@@ -81,6 +81,7 @@ class ExternalSort {
 
  private:
   SortSession& session(uint32_t lane, uint64_t count);
+  void begin_sessions();
   void sort(uint32_t lane);
   void save(SortSession& session, uint64_t first, uint64_t count, IndexedRun& to, const MovedFunction& moved);
   IndexedRun make_run(uint64_t count);
