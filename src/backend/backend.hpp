@@ -61,8 +61,8 @@ class SortSession {
   /// Sorts what was put. Called once, after all puts ended, from one thread.
   virtual SortSummary sort() = 0;
 
-  /// The sorted bytes [first_byte, first_byte + bytes) of a column, in host memory; the caller may change
-  /// them in place (byte order). Valid until this worker's next call of get or the session's end. Each byte
+  /// The sorted bytes [first_byte, first_byte + bytes) of a column, in host memory; the caller may do
+  /// with them in place what it likes. Valid until this worker's next call of get or the session's end. Each byte
   /// range is got once.
   virtual std::span<std::byte> get(uint32_t worker, Column column, uint64_t first_byte, size_t bytes) = 0;
 

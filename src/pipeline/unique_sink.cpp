@@ -19,7 +19,7 @@
 namespace sweepsort {
 namespace {
 
-/// Of a chunk. Counts lie in memory of their own, for each worker.
+/// Of a chunk: counts lie in 2 MiB of each worker's own, beyond the budget.
 constexpr size_t most_counts = (2u << 20) / sizeof(uint64_t);
 /// A chunk in order has no more different keys than their type has values.
 template <class Bits>
@@ -63,7 +63,7 @@ class UniqueSink : public RecordSink {
         check_(transfer_, RecordCheck::Counts::changes),
         counts_(transfer.workers) {
     constexpr uint64_t values = most_values<Bits>;
-    if (counts() && values > most_counts)
+    if (wants_counts() && values > most_counts)
       transfer_.chunk_bytes = std::min(transfer_.chunk_bytes, most_counts * sizeof(Bits));
   }
 
@@ -76,7 +76,7 @@ class UniqueSink : public RecordSink {
           session.get(worker, Column::keys, chunk.first * sizeof(Bits), chunk.count * sizeof(Bits));
       check_.see_keys(chunk.index, bytes);
       const std::span keys(reinterpret_cast<Bits*>(bytes.data()), chunk.count);
-      Runs runs = counts() ? counted(keys, counts_[worker]) : Runs{keys.first(pack(keys)), {}};
+      Runs runs = wants_counts() ? counted(keys, counts_[worker]) : Runs{keys.first(pack(keys)), {}};
       turns_.wait(chunks_before_ + chunk.index);
       const Place place = settle(runs);
       // Nothing may overtake in an output that is written from front to back.
@@ -91,13 +91,13 @@ class UniqueSink : public RecordSink {
   }
 
   StoreResult finish() override {
-    if (counts() && last_) write_counts(std::span(&open_, 1), written_ - 1);
+    if (wants_counts() && last_) write_counts(std::span(&open_, 1), written_ - 1);
     StoreResult result = check_.result();
     result.distinct = written_;
     if (!transfer_.verify) return result;
     // As many were written as there are, and every key was counted once.
     result.is_ordered &= written_ == (result.fingerprint.count == 0 ? 0 : result.changes + 1);
-    if (counts()) result.is_ordered &= counted_ == result.fingerprint.count;
+    if (wants_counts()) result.is_ordered &= counted_ == result.fingerprint.count;
     return result;
   }
 
@@ -112,9 +112,9 @@ class UniqueSink : public RecordSink {
     uint64_t counts;
   };
 
-  bool counts() const { return targets_.values.output != nullptr; }
+  bool wants_counts() const { return targets_.values.output != nullptr; }
   bool is_ordered() const {
-    return targets_.keys.output->is_ordered() || (counts() && targets_.values.output->is_ordered());
+    return targets_.keys.output->is_ordered() || (wants_counts() && targets_.values.output->is_ordered());
   }
 
   /// The first of the counts is room for the one that was withheld.
@@ -133,7 +133,7 @@ class UniqueSink : public RecordSink {
     last_ = runs.keys.back();
     if (goes_on) runs.keys = runs.keys.subspan(1);
     written_ += runs.keys.size();
-    if (!counts()) return place;
+    if (!wants_counts()) return place;
     if (goes_on) runs.counts[1] += open_;
     if (goes_on || place.keys == 0) runs.counts = runs.counts.subspan(1);
     if (!goes_on && place.keys != 0) runs.counts[0] = open_;
@@ -146,7 +146,7 @@ class UniqueSink : public RecordSink {
     const std::span<std::byte> keys = std::as_writable_bytes(runs.keys);
     if (targets_.keys.swapped_bytes != 0) swap_key_bytes(keys, targets_.keys.swapped_bytes);
     targets_.keys.output->write_at(targets_.keys.data_offset + place.keys * sizeof(Bits), keys);
-    if (counts()) write_counts(runs.counts, place.counts);
+    if (wants_counts()) write_counts(runs.counts, place.counts);
   }
 
   void write_counts(std::span<const uint64_t> counts, uint64_t at) {
