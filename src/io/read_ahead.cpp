@@ -5,7 +5,7 @@
 
 #include <algorithm>
 #include <stop_token>
-#include <utility>
+#include <system_error>
 
 namespace sweepsort {
 namespace {
@@ -13,22 +13,27 @@ namespace {
 /// Some milliseconds of a disk. The call waits where the disk has enough to do.
 constexpr uint64_t piece_bytes = 8u << 20;
 
-void read_ahead(const std::stop_token& stop, const std::vector<const InputFile*>& files, uint64_t left) {
-  for (const InputFile* file : files)
-    for (uint64_t at = 0; !file->is_stream() && at < file->size(); at += piece_bytes) {
-      const uint64_t bytes = std::min({piece_bytes, file->size() - at, left});
-      if (stop.stop_requested() || bytes == 0) return;
-      (void)::posix_fadvise(file->fd(), static_cast<off_t>(at), static_cast<off_t>(bytes),
-                            POSIX_FADV_WILLNEED);
+void read_ahead(const std::stop_token& stop, const std::vector<ReadAhead::Part>& parts, uint64_t left) {
+  for (const ReadAhead::Part& part : parts) {
+    for (uint64_t at = 0; at < part.bytes && left > 0 && !stop.stop_requested();) {
+      const uint64_t bytes = std::min({piece_bytes, part.bytes - at, left});
+      (void)::posix_fadvise(part.file->fd(), static_cast<off_t>(part.first_byte + at),
+                            static_cast<off_t>(bytes), POSIX_FADV_WILLNEED);
+      at += bytes;
       left -= bytes;
     }
+  }
 }
 
 }  // namespace
 
-ReadAhead::ReadAhead(std::vector<const InputFile*> files, uint64_t most_bytes)
-    : thread_([files = std::move(files), most_bytes](const std::stop_token& stop) {
-        read_ahead(stop, files, most_bytes);
-      }) {}
+ReadAhead::ReadAhead(const std::vector<Part>& parts, uint64_t most_bytes) {
+  if (parts.empty()) return;
+  try {
+    thread_ = std::jthread(
+        [parts, most_bytes](const std::stop_token& stop) { read_ahead(stop, parts, most_bytes); });
+  } catch (const std::system_error&) {  // no more threads: they are read when it is their turn
+  }
+}
 
 }  // namespace sweepsort

@@ -9,12 +9,17 @@
 
 namespace sweepsort {
 
-/// From its making to its end a thread asks the system for the next pieces of `files`, which outlive it, from
-/// front to back and for no more than `most_bytes`. That is advice: nothing fails. What is there already, and
-/// streams, are passed by.
+/// From its making to its end a thread asks the system for the next pieces of parts of files, which outlive
+/// it and are no streams, one part after the other and for no more than `most_bytes`. That is advice: nothing
+/// fails.
 class ReadAhead {
  public:
-  ReadAhead(std::vector<const InputFile*> files, uint64_t most_bytes);
+  struct Part {
+    const InputFile* file;
+    uint64_t first_byte;
+    uint64_t bytes;
+  };
+  ReadAhead(const std::vector<Part>& parts, uint64_t most_bytes);
 
  private:
   std::jthread thread_;

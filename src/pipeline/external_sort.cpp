@@ -41,6 +41,7 @@ void ExternalSort::thin_samples() {
 
 void ExternalSort::reserve(uint64_t count) {
   store_->reserve(job_.plan.spill_area.value, job_.plan.spill_areas);
+  begin_sessions();  // a run that finds no room on a GPU goes elsewhere, a session cannot
   const uint64_t most = job_.plan.job.count;
   for (uint64_t first = 0; first < count; first += most)
     runs_.push_back(make_run(std::min(most, count - first)));
@@ -67,7 +68,7 @@ SortSession& ExternalSort::session(uint32_t lane, uint64_t count) {
   return *mine;
 }
 
-/// Before anything is taken of a stream: who finds no room leaves it to somebody else.
+/// Before anything is taken of a stream or written into one: who finds no room leaves it to somebody else.
 void ExternalSort::begin_sessions() {
   for (uint32_t lane = 0; lane < job_.plan.lanes; ++lane) (void)session(lane, job_.plan.job.count);
 }
@@ -159,6 +160,7 @@ void ExternalSort::adopt(std::vector<std::unique_ptr<Run>> runs, InspectFunction
   for (auto& run : runs) runs_.push_back({.run = std::move(run)});
   inspect_ = std::move(inspect);
   are_stored_ = false;
+  begin_sessions();
 }
 
 void ExternalSort::gather(SortSession& session, std::span<const IndexedRun> runs, size_t first_run,

@@ -1,7 +1,6 @@
 // plan.cpp - budgets into sizes.
 #include "pipeline/plan.hpp"
 
-#include "core/error.hpp"
 #include "io/parallel_chunks.hpp"
 #include "pipeline/counting_session.hpp"
 #include "pipeline/run_store.hpp"
@@ -376,27 +375,28 @@ class Planner {
   [[noreturn]] void refuse() const {
     const Backend::Footprint least = footprint_(job(least_run_records));
     if (request_.gpu_memory && least.device > *request_.gpu_memory)
-      throw Error(
+      throw NoPlanError(
           fmt::format("{} of GPU memory are too little to sort anything", format_bytes(*request_.gpu_memory)),
           fmt::format("the least that works is {}; or use --backend cpu", format_bytes(least.device)));
-    throw Error(fmt::format("{} of memory are too little to sort anything", format_bytes(request_.memory)),
-                fmt::format("the least that works is {}",
-                            format_bytes(Bytes{std::max(least_memory.value, 2 * least.host.value)})));
+    throw NoPlanError(
+        fmt::format("{} of memory are too little to sort anything", format_bytes(request_.memory)),
+        fmt::format("the least that works is {}",
+                    format_bytes(Bytes{std::max(least_memory.value, 2 * least.host.value)})));
   }
 
   [[noreturn]] void refuse_streams() const {
-    throw Error(fmt::format("{} of memory are too little to merge {} inputs", format_bytes(request_.memory),
-                            request_.sorted_inputs),
-                "merge fewer at a time, or raise --memory");
+    throw NoPlanError(fmt::format("{} of memory are too little to merge {} inputs",
+                                  format_bytes(request_.memory), request_.sorted_inputs),
+                      "merge fewer at a time, or raise --memory");
   }
 
   [[noreturn]] void refuse_whole() const {
     if (!request_.count)
-      throw Error("--validate and --repeat need all keys in memory, and the stream has more than fit",
-                  "leave them out, or sort a file; or raise --memory, if it was given");
+      throw NoPlanError("--validate and --repeat need all keys in memory, and the stream has more than fit",
+                        "leave them out, or sort a file; or raise --memory, if it was given");
     const Backend::Footprint need = footprint_(job(*request_.count));
     const bool device = request_.gpu_memory && need.device > *request_.gpu_memory;
-    throw Error(
+    throw NoPlanError(
         fmt::format(
             "--validate and --repeat need all keys in memory: {}{} to sort them, and {} are left for it",
             format_bytes(device ? need.device : need.host), device ? " on the GPU" : "",
@@ -413,8 +413,8 @@ class Planner {
 
 void require_least_memory(Bytes memory) {
   if (memory < least_memory)
-    throw Error(fmt::format("--memory: {} bytes are too little to sort anything", memory.value),
-                fmt::format("the least that works is {}", format_bytes(least_memory)));
+    throw NoPlanError(fmt::format("--memory: {} bytes are too little to sort anything", memory.value),
+                      fmt::format("the least that works is {}", format_bytes(least_memory)));
 }
 
 Plan make_plan(const PlanRequest& request, const FootprintFunction& footprint) {

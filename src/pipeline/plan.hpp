@@ -11,6 +11,7 @@
 #pragma once
 
 #include "backend/backend.hpp"
+#include "core/error.hpp"
 #include "core/record.hpp"
 
 #include <cstdint>
@@ -79,14 +80,20 @@ struct Plan {
   Bytes written = {};
 };
 
+/// The budgets are too small for any road.
+class NoPlanError : public Error {
+ public:
+  using Error::Error;
+};
+
 /// No budget may be less.
 inline constexpr Bytes least_memory{64u << 10};
-/// Throws Error if there is less.
+/// Throws NoPlanError if there is less.
 void require_least_memory(Bytes memory);
 
 using FootprintFunction = std::function<Backend::Footprint(const SortJob&)>;
 
-/// Throws Error where the budgets are too small for any road; the hint says what would do.
+/// Throws NoPlanError, whose hint says what would do, and Error for more records than there can be.
 Plan make_plan(const PlanRequest& request, const FootprintFunction& footprint);
 
 /// The most records that are sorted in memory within the request's budgets (its count does not matter).

@@ -10,6 +10,7 @@
 #include "io/read_ahead.hpp"
 #include "io/spill_file.hpp"
 #include "pipeline/callback_watch.hpp"
+#include "pipeline/plan_report.hpp"
 #include "pipeline/referee.hpp"
 #include "pipeline/sort_run.hpp"
 #include "pipeline/stream_run.hpp"
@@ -27,6 +28,10 @@
 
 namespace sweepsort {
 namespace {
+
+/// A context that comes up late must not make the page cache push out what others have there, or the
+/// beginning of the file itself.
+constexpr uint64_t read_ahead_share = 4;
 
 void check_values_options(const SortFileOptions& options) {
   const bool unique = options.result == SortResult::unique;
@@ -217,7 +222,7 @@ class SortFileRun {
     std::vector<int> devices;
     std::optional<ReadAhead> meanwhile;  // the plan wants to know how much memory a GPU has left
     if (which == BackendChoice::cuda && !options_.plan_only)
-      meanwhile.emplace(input_.files(), limit_.available.value / 4);
+      meanwhile.emplace(input_.key_parts(), limit_.available.value / read_ahead_share);
     if (which == BackendChoice::cuda) devices = devices_of(options_.where, environment_.status);
     Backends backends;  // all contexts come up at once
     for (const int device : devices) backends.push_back(environment_.make_cuda(device));
@@ -229,14 +234,14 @@ class SortFileRun {
       try {
         run.emplace(context_, backends, devices, report_);
         meanwhile.reset();
-      } catch (const Error&) {
+      } catch (const NoPlanError&) {
         if (too_much) std::rethrow_exception(too_much);
         throw;
       }
       try {
         return carry_out(*run, devices);
       } catch (const DeviceMemoryError&) {
-        if (!may_run_again()) throw;
+        if (devices.empty() || !may_run_again()) throw;
         too_much = std::current_exception();
         const Plan& plan = run->plan();
         context_.most_gpu_memory = Bytes{plan.gpu_memory.value / plan.gpus / 2};
@@ -261,41 +266,6 @@ class SortFileRun {
     // What the sort would find wrong there. The files are gone at once.
     for (const std::string& directory : report_.plan.temporary_directories)
       SpillFile(directory, environment_.allow_anonymous);
-  }
-
-  static FilePlan described(const Plan& plan) {
-    constexpr const char* roads[] = {"in memory", "counting", "external", "streams"};
-    return {.road = roads[static_cast<uint8_t>(plan.road)],
-            .runs = plan.runs,
-            .runs_on_gpu = plan.runs_on_gpu,
-            .runs_in_memory = plan.runs_in_memory,
-            .run_records = plan.job.count,
-            .sessions = plan.lanes,
-            .passes = plan.passes,
-            .read = plan.read,
-            .written = plan.written,
-            .memory = plan.memory,
-            .gpus = plan.gpus,
-            .gpu_memory = plan.gpu_memory,
-            .temporary = plan.temporary};
-  }
-
-  static std::string plan_line(const FilePlan& plan) {
-    if (plan.road == "counting")
-      return "plan: the keys are counted while they are read, and written from the counts";
-    if (plan.road == "streams")
-      return fmt::format(
-          "plan: the inputs are merged while they are read, by blocks of up to {} keys, {} of memory",
-          plan.run_records, format_bytes(plan.memory));
-    const bool is_stream = plan.runs == 0;
-    const auto counted = [](uint64_t number, const char* one, const char* several) {
-      return fmt::format("{} {}", number, number == 1 ? one : several);
-    };
-    return fmt::format("plan: {} of {} records, {}, {} of memory, {}",
-                       is_stream ? "runs" : counted(plan.runs, "run", "runs"), plan.run_records,
-                       counted(plan.passes, "pass", "passes"), format_bytes(plan.memory),
-                       is_stream ? "temporary files for what does not fit"
-                                 : format_bytes(plan.temporary) + " of temporary files");
   }
 
   void commit() {

@@ -38,12 +38,7 @@ uint64_t thread_stack_bytes() {
   return bytes;
 }
 
-std::optional<Bytes> at_most(std::optional<Bytes> budget, std::optional<Bytes> ceiling) {
-  return budget && ceiling ? std::min(budget, ceiling) : budget;
-}
-
-}  // namespace
-
+/// 75 % of what there is, and `threads` leave, or what was asked for. Throws UsageError for more than there is.
 Bytes memory_budget(const std::optional<Bytes>& asked, const MemoryLimit& limit, uint32_t threads) {
   if (!asked) {
     // Every thread reserves a stack, and so do those for signals and progress.
@@ -59,17 +54,19 @@ Bytes memory_budget(const std::optional<Bytes>& asked, const MemoryLimit& limit,
   return *asked;
 }
 
-std::optional<Bytes> gpu_memory_budget(const std::optional<Bytes>& asked, const Backends& backends,
-                                       bool on_gpu) {
+/// Memory that a sort may take of what each of the backends has; empty for backends without a device. Throws
+/// UsageError for more than there is, unless it was there before.
+std::optional<Bytes> gpu_memory_budget(const SortContext& context, const Backends& backends, bool on_gpu) {
   if (!on_gpu) return {};
   Bytes free = backends.front()->device_memory();
   for (const auto& backend : std::span(backends).subspan(1)) free = std::min(free, backend->device_memory());
-  if (!asked) return Bytes{free.value / 4 * 3};
-  if (*asked > free)
+  const std::optional<Bytes>& asked = context.options.memory.gpu_memory;
+  if (asked && *asked > free && !context.most_gpu_memory)
     throw UsageError(fmt::format("--gpu-memory {}: {} are free {}", format_bytes(*asked), format_bytes(free),
                                  backends.size() > 1 ? "on one of the GPUs" : "there"),
                      "leave it out for three quarters of that");
-  return asked;
+  const Bytes budget = asked.value_or(Bytes{free.value / 4 * 3});
+  return std::min({budget, free, context.most_gpu_memory.value_or(budget)});
 }
 
 FileRecord file_record(const SortContext& context, std::optional<uint64_t> keys) {
@@ -80,6 +77,8 @@ FileRecord file_record(const SortContext& context, std::optional<uint64_t> keys)
   const bool is_permutation = options.result == SortResult::permutation;
   return {.read = key + value, .written = is_permutation ? position_bytes(keys) : key + value + count};
 }
+
+}  // namespace
 
 PlanRequest plan_request(const SortContext& context, const Backends& backends, bool on_gpu) {
   const SortFileOptions& options = context.options;
@@ -95,8 +94,7 @@ PlanRequest plan_request(const SortContext& context, const Backends& backends, b
                                     : context.environment.chunk_bytes,
           .memory = memory_budget(options.memory.memory, context.limit, context.threads),
           .gpus = static_cast<uint32_t>(backends.size()),
-          .gpu_memory = at_most(gpu_memory_budget(options.memory.gpu_memory, backends, on_gpu),
-                                context.most_gpu_memory),
+          .gpu_memory = gpu_memory_budget(context, backends, on_gpu),
           .may_count = !on_gpu,
           .whole = options.referee != Referee::none || options.repeat != 0,
           .sorted_inputs = options.inputs_are_sorted ? context.input.inputs() : 0,
@@ -111,9 +109,10 @@ SortRun::SortRun(const SortContext& context, const Backends& backends, const std
       first_device_(devices.empty() ? std::nullopt : std::optional(devices.front())),
       report_(report),
       clock_(report.phases, context.options.progress),
-      plan_(make_plan()) {}
+      request_(make_request()),
+      plan_(make_plan(request_, [&](const SortJob& job) { return backends_.front()->footprint(job); })) {}
 
-PlanRequest SortRun::request() const {
+PlanRequest SortRun::make_request() const {
   PlanRequest request = plan_request(context_, backends_, on_gpu());
   request.count = context_.input.count();
   // What a stream left in memory before it turned out too long goes only while the runs are formed.
@@ -124,11 +123,6 @@ PlanRequest SortRun::request() const {
   const uint64_t kept = context_.input.is_stream() && on_gpu() ? context_.input.data_bytes() : 0;
   request.memory.value -= std::min(copy + kept, request.memory.value - least_memory.value);
   return request;
-}
-
-Plan SortRun::make_plan() const {
-  return sweepsort::make_plan(request(),
-                              [&](const SortJob& job) { return backends_.front()->footprint(job); });
 }
 
 Transfer SortRun::transfer() const {
@@ -164,7 +158,7 @@ void SortRun::name_backends() {
 void SortRun::take_sample() {
   // With an output in order one thread would get all keys, and so sort all.
   if (plan_.road != Road::in_memory || context_.outputs.is_ordered()) return;
-  if (!backends_.front()->wants_sample(plan_.job, request().memory)) return;
+  if (!backends_.front()->wants_sample(plan_.job, request_.memory)) return;
   const auto keys = context_.input.keys(false);
   plan_.job.sample = sample_of(*keys, plan_.job.count, plan_.job.type, plan_.job.order);
   // Threads that it would have besides reserve memory, too.

@@ -26,7 +26,7 @@ struct SortContext {
   SortInput& input;
   SortValues& values;
   SortOutputs& outputs;
-  MemoryLimit limit;                          // as it was before anything was read
+  MemoryLimit limit;  // as it was before anything was read
   std::vector<std::string> temporary_directories;
   uint32_t threads = 1;
   uint64_t secret = 0;
@@ -48,8 +48,7 @@ class SortRun {
 
  private:
   bool on_gpu() const { return first_device_.has_value(); }
-  PlanRequest request() const;
-  Plan make_plan() const;
+  PlanRequest make_request() const;
   Transfer transfer() const;
   /// Bytes that all records are on their way through the backend; 0 while nobody knows how many there are.
   uint64_t moved_bytes() const { return context_.input.count().value_or(0) * transfer().shape.bytes(); }
@@ -84,21 +83,14 @@ class SortRun {
   std::optional<int> first_device_;
   SortReport& report_;
   PhaseClock clock_;
+  PlanRequest request_;  // made once: what is free may change
   Plan plan_;
   uint32_t most_loaders_ = std::numeric_limits<uint32_t>::max();
   SharedFingerprint read_;  // of what came in
   Fingerprint loaded_;
 };
 
-/// 75 % of what there is, and `threads` leave, or what was asked for. Throws UsageError for more than there is.
-Bytes memory_budget(const std::optional<Bytes>& asked, const MemoryLimit& limit, uint32_t threads);
-
-/// Memory that a sort may take of what each of the backends has; empty for backends without a device.
-std::optional<Bytes> gpu_memory_budget(const std::optional<Bytes>& asked, const Backends& backends,
-                                       bool on_gpu);
-
 /// What is asked of a plan, but for the count.
 PlanRequest plan_request(const SortContext& context, const Backends& backends, bool on_gpu);
-FileRecord file_record(const SortContext& context);
 
 }  // namespace sweepsort
