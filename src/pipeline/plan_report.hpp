@@ -2,7 +2,7 @@
 #pragma once
 
 #include "pipeline/plan.hpp"
-#include "sweepsort_types.hpp"
+#include "sweepsort.hpp"
 
 #include <string>
 
