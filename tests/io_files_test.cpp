@@ -6,11 +6,9 @@
 #include "io/input_file.hpp"
 #include "io/output.hpp"
 #include "io/parallel_chunks.hpp"
-#include "io/read_ahead.hpp"
 #include "io/spill_space.hpp"
 #include "io/stop_event.hpp"
 #include "io/temporary_files.hpp"
-#include "page_cache.hpp"
 #include "temporary_folder.hpp"
 
 #include <fcntl.h>
@@ -33,7 +31,6 @@
 #include <fstream>
 #include <functional>
 #include <thread>
-#include <tuple>
 
 using namespace sweepsort;
 using namespace sweepsort::test;
@@ -54,6 +51,13 @@ std::vector<std::byte> pattern(size_t bytes) {
 /// The same as ==, which compares byte by byte: with all these buffers the longer half of the tests' time.
 bool are_equal(std::span<const std::byte> a, std::span<const std::byte> b) {
   return a.size() == b.size() && (a.empty() || std::memcmp(a.data(), b.data(), a.size()) == 0);
+}
+
+/// Evicts a file from the page cache, so that a read has to go to the disk.
+void make_cold(const std::string& path) {
+  const FileDescriptor file(::open(path.c_str(), O_RDONLY));
+  ::fsync(file.get());
+  ::posix_fadvise(file.get(), 0, 0, POSIX_FADV_DONTNEED);
 }
 
 /// Lets user 65534 read and write, and the group do nothing. As in <linux/posix_acl_xattr.h>: the version, then
@@ -484,37 +488,6 @@ TEST_CASE("a temporary file that cannot be made says why, with a name or without
     }
     ::setrlimit(RLIMIT_NOFILE, &before);
     CHECK_THAT(told, ContainsSubstring("Too many open files"));
-  }
-}
-
-TEST_CASE("files are read ahead in their order, up to a limit") {
-  constexpr size_t mib = 1u << 20;
-  const TemporaryFolder folder(Medium::disk);
-  write_file(folder / "first", pattern(12 * mib));
-  write_file(folder / "second", pattern(20 * mib));
-  const auto make_both_cold = [&] {
-    make_cold(folder / "first");
-    make_cold(folder / "second");
-    return cached_bytes(folder / "second") == 0;
-  };
-  if (!make_both_cold()) {
-    WARN("skipped: here files cannot be dropped from memory, as in a tmpfs");
-    return;
-  }
-  const InputFile first(folder / "first");
-  const InputFile second(folder / "second");
-  for (const auto& [most, of_first, of_second] :
-       {std::tuple(0, 0, 0), std::tuple(9, 9, 0), std::tuple(14, 12, 2), std::tuple(100, 12, 16)}) {
-    REQUIRE(make_both_cold());
-    const auto is_there = [&] {
-      return cached_bytes(folder / "first") == of_first * mib &&
-             cached_bytes(folder / "second") == of_second * mib;
-    };
-    {
-      const ReadAhead ahead({{&first, 0, 12 * mib}, {&second, 4 * mib, 16 * mib}}, most * mib);
-      for (int ms = 0; ms < 10'000 && (ms < 50 || !is_there()); ++ms) ::usleep(1000);
-    }
-    CHECK(is_there());
   }
 }
 

@@ -1,13 +1,15 @@
 // pipeline_external_test.cpp - files beyond a budget: runs, spill files, merges of any number of passes.
 #include "backend/cpu/tuning.hpp"
 #include "catch.hpp"
+#include "io/file_descriptor.hpp"
 #include "oracle.hpp"
-#include "page_cache.hpp"
 #include "sort_file_fixture.hpp"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -675,38 +677,6 @@ TEST_CASE("where a GPU lacks a little memory it is the runs that go elsewhere, n
   CHECK(report.backend == "cuda");
   CHECK(report.plan.runs_on_gpu == report.plan.runs);
   CHECK(std::ranges::none_of(log, [](const std::string& line) { return line.starts_with(once_more); }));
-  oracle::require_sorted<uint64_t>(keys, read_keys<uint64_t>(folder / "out"));
-}
-
-TEST_CASE("a file is read ahead while a GPU's context comes up") {
-  const TemporaryFolder folder(Medium::disk);
-  const std::string input = folder / "in.u64";
-  const auto keys = random_keys<uint64_t>(1u << 20);
-  write_keys(input, keys);
-  make_cold(input);
-  if (cached_bytes(input) != 0) {
-    WARN("skipped: here files cannot be dropped from memory, as in a tmpfs");
-    return;
-  }
-  class SlowBackend : public PlainBackend {
-   public:
-    explicit SlowBackend(std::string input) : PlainBackend(Fault::none, "cuda"), input_(std::move(input)) {}
-    Bytes device_memory() const override {
-      const size_t all = std::filesystem::file_size(input_);
-      for (int ms = 0; ms < 10'000 && cached_bytes(input_) < all; ++ms)
-        std::this_thread::sleep_for(std::chrono::milliseconds(1));
-      CHECK(cached_bytes(input_) == all);
-      return PlainBackend::device_memory();
-    }
-
-   private:
-    std::string input_;
-  };
-  SortEnvironment environment = with_gpu(plain_environment(1u << 20), Fault::none);
-  environment.make_cuda = [&](int) { return std::make_unique<SlowBackend>(input); };
-  SortFileOptions options = with_memory(Bytes{64u << 20});
-  options.where.backend = BackendChoice::cuda;
-  sort_file_with(environment, input, folder / "out", options);
   oracle::require_sorted<uint64_t>(keys, read_keys<uint64_t>(folder / "out"));
 }
 

@@ -70,7 +70,7 @@ class InputFile {
   size_t read_some(std::span<std::byte> to);
   /// From now on both throw Stopped when `stop`, which outlives them, is set.
   void stop_by(const StopEvent& stop) { stop_ = &stop; }
-  /// For can_be_read() and ReadAhead.
+  /// For can_be_read().
   int fd() const { return file_.fd(); }
 
   /// Throws Error if the size or the time of the last change is not what it was when the file was opened.

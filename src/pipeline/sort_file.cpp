@@ -7,7 +7,6 @@
 #include "core/sample.hpp"
 #include "core/team.hpp"
 #include "io/output.hpp"
-#include "io/read_ahead.hpp"
 #include "io/spill_file.hpp"
 #include "pipeline/callback_watch.hpp"
 #include "pipeline/plan_report.hpp"
@@ -28,10 +27,6 @@
 
 namespace sweepsort {
 namespace {
-
-/// A context that comes up late must not make the page cache push out what others have there, or the
-/// beginning of the file itself.
-constexpr uint64_t read_ahead_share = 4;
 
 void check_values_options(const SortFileOptions& options) {
   const bool unique = options.result == SortResult::unique;
@@ -220,9 +215,6 @@ class SortFileRun {
   /// then, until no plan is left.
   void sort_on(BackendChoice which) {
     std::vector<int> devices;
-    std::optional<ReadAhead> meanwhile;  // the plan wants to know how much memory a GPU has left
-    if (which == BackendChoice::cuda && !options_.plan_only)
-      meanwhile.emplace(input_.key_parts(), limit_.available.value / read_ahead_share);
     if (which == BackendChoice::cuda) devices = devices_of(options_.where, environment_.status);
     Backends backends;  // all contexts come up at once
     for (const int device : devices) backends.push_back(environment_.make_cuda(device));
@@ -233,7 +225,6 @@ class SortFileRun {
       std::optional<SortRun> run;
       try {
         run.emplace(context_, backends, devices, report_);
-        meanwhile.reset();
       } catch (const NoPlanError&) {
         if (too_much) std::rethrow_exception(too_much);
         throw;

@@ -171,13 +171,6 @@ std::vector<const InputFile*> SortInput::files() const {
   return all;
 }
 
-std::vector<ReadAhead::Part> SortInput::key_parts() const {
-  std::vector<ReadAhead::Part> all;
-  for (const auto& part : parts_)
-    if (!part->stream) all.push_back({&part->file, part->layout().data_offset, part->layout().data_bytes()});
-  return all;
-}
-
 std::vector<std::byte> SortInput::header(uint64_t count) const {
   if (parts_.size() == 1) return output_header(first_layout(), count);
   return new_header(first_layout().format, type(), first_layout().endian, count);

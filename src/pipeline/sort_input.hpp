@@ -5,7 +5,6 @@
 #include "io/growing_buffer.hpp"
 #include "io/input_file.hpp"
 #include "io/layout.hpp"
-#include "io/read_ahead.hpp"
 #include "io/stop_event.hpp"
 #include "pipeline/key_source.hpp"
 #include "pipeline/key_stream.hpp"
@@ -59,8 +58,6 @@ class SortInput {
   std::vector<std::string> notes() const;
   const InputFile& file() const { return parts_.front()->file; }
   std::vector<const InputFile*> files() const;
-  /// Where the keys of files are, for a ReadAhead.
-  std::vector<ReadAhead::Part> key_parts() const;
 
   /// What stands before `count` keys in an output of the first input's format.
   std::vector<std::byte> header(uint64_t count) const;
