@@ -5,7 +5,8 @@ Each program's time runs from its start until its output has reached the disk (f
 so that a slow spell of the disk meets them all; the median counts. The input is in the page cache unless --cold
 is given. cp does the least that a program can do that makes a second file out of a first one. `disk`, which is not among
 the default ones, reads the whole input past the page cache and then writes as many bytes so: what the disk takes for a sort,
-which cannot write before it has read all. `external` is sweepsort within the budgets of --memory and --gpu-memory, which `sweepsort` itself does not get. `sort-n`, which is not among
+which cannot write before it has read all. `external` is sweepsort within the budgets of --memory and --gpu-memory,
+which `sweepsort` itself does not get. `sort-n`, which is not among
 the default ones, is `LC_ALL=C sort -n` of the same integers as decimal text, a line each: for scale, so that it takes
 part in one turn alone, and what writes the text is not timed.
 """
@@ -215,7 +216,8 @@ def are_equal(a: pathlib.Path, b: pathlib.Path) -> bool:
 
 
 def verified(arguments: argparse.Namespace, chosen: list[Program]) -> dict[str, bool]:
-    """cp's output is the input, disk's as long; a sorted one passes `check` and is equal to the last byte to numpy's, or the first."""
+    """cp's output is the input, disk's as long; a sorted one passes `check` and is equal, to the last byte, to
+    numpy's or, where that is not there, to the first."""
     sorting = [program for program in chosen if program.name not in ("cp", "disk") and not program.sorts_text]
     sorting.sort(key=lambda program: program.name not in PYTHON_PROGRAMS)
     reference = sorting[0].output if sorting else None

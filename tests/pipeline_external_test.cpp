@@ -62,14 +62,19 @@ class LimitedFiles {
   rlimit before_{};
 };
 
+/// For every file.
+void choose_gpu(SortEnvironment& environment) {
+  environment.choose = [](const KeysToSort&, const AskStatus&, uint32_t, const WhereOptions&) {
+    return BackendDecision{BackendChoice::cuda, "the test says so"};
+  };
+}
+
 /// GPUs of so much memory each, chosen for every file, and what became of them in the last sort.
 struct PlainGpus {
   explicit PlainGpus(size_t count, Bytes memory)
       : stored(count), sorts(count), made_(count), has_begun_(count) {
     environment = plain_environment(4096);
-    environment.choose = [](const KeysToSort&, const AskStatus&, uint32_t, const WhereOptions&) {
-      return BackendDecision{BackendChoice::cuda, "the test says so"};
-    };
+    choose_gpu(environment);
     environment.status = [count] {
       CudaStatus status{.usable = std::vector<int>(count), .device_count = static_cast<int>(count)};
       std::iota(status.usable.begin(), status.usable.end(), 0);
@@ -193,11 +198,15 @@ SortReport sort_with(const SortEnvironment& environment, const TemporaryFolder& 
 /// One GPU that is chosen.
 SortEnvironment with_chosen(std::function<std::unique_ptr<Backend>()> make_gpu) {
   SortEnvironment environment = with_gpu(plain_environment(4096), Fault::none);
-  environment.choose = [](const KeysToSort&, const AskStatus&, uint32_t, const WhereOptions&) {
-    return BackendDecision{BackendChoice::cuda, "the test says so"};
-  };
+  choose_gpu(environment);
   environment.make_cuda = [make_gpu = std::move(make_gpu)](int) { return make_gpu(); };
   return environment;
+}
+
+std::vector<uint64_t> each_twice(const std::vector<uint64_t>& keys) {
+  std::vector<uint64_t> twice;
+  for (const uint64_t key : keys) twice.insert(twice.end(), 2, key);
+  return twice;
 }
 
 /// Says that it has 3 MB.
@@ -536,9 +545,7 @@ TEST_CASE("a GPU with little memory sorts a file in runs; if it fails the CPU do
     const auto keys = random_keys<uint64_t>(30'000);
     write_keys(folder / "in.u64", keys);
     SortEnvironment environment = with_gpu(plain_environment(4096), fault);
-    environment.choose = [](const KeysToSort&, const AskStatus&, uint32_t, const WhereOptions&) {
-      return BackendDecision{BackendChoice::cuda, "the test says so"};
-    };
+    choose_gpu(environment);
     const SortReport report =
         sort_file_with(environment, folder / "in.u64", folder / "out", with_memory(kib64));
     CHECK(report.plan.road == "external");
@@ -552,8 +559,7 @@ TEST_CASE("pipes that a GPU has too little memory for are merged in smaller bloc
   const std::vector<std::string> inputs{folder / "a.u64", folder / "b.u64"};
   std::vector<uint64_t> keys = random_keys<uint64_t>(100'000);
   std::ranges::sort(keys);
-  std::vector<uint64_t> twice;
-  for (const uint64_t key : keys) twice.insert(twice.end(), 2, key);
+  const std::vector<uint64_t> twice = each_twice(keys);
   for (const auto& [has, merges] : {std::tuple(40'000, "cuda"), std::tuple(20, "cpu")}) {
     SortFileOptions options = with_memory(Bytes{1u << 18});
     options.inputs_are_sorted = true;
@@ -571,8 +577,7 @@ TEST_CASE("so are files that are merged into a pipe") {
   std::vector<uint64_t> keys = random_keys<uint64_t>(100'000);
   std::ranges::sort(keys);
   for (const std::string& input : inputs) write_keys(input, keys);
-  std::vector<uint64_t> twice;
-  for (const uint64_t key : keys) twice.insert(twice.end(), 2, key);
+  const std::vector<uint64_t> twice = each_twice(keys);
   for (const auto& [has, merges] : {std::tuple(40'000, "cuda"), std::tuple(20, "cpu")}) {
     SortFileOptions options = with_memory(Bytes{1u << 18});
     options.inputs_are_sorted = true;
@@ -722,9 +727,7 @@ TEST_CASE("runs lie in the GPU's memory, in memory and in spill files, of files 
       CAPTURE(gpu, memory, is_stream);
       const TemporaryFolder folder;
       SortEnvironment environment = with_gpu(plain_environment(4096), Fault::none);
-      environment.choose = [](const KeysToSort&, const AskStatus&, uint32_t, const WhereOptions&) {
-        return BackendDecision{BackendChoice::cuda, "the test says so"};
-      };
+      choose_gpu(environment);
       PlainBackend* device = nullptr;
       Bytes stored;
       environment.make_cuda = [&, gpu = gpu](int) {
@@ -905,9 +908,7 @@ TEST_CASE("a stream that the GPU failed to sort is sorted by the CPU, from memor
     REQUIRE(::mkfifo((folder / "in.u64").c_str(), 0600) == 0);
     std::thread writer([&] { write_keys(folder / "in.u64", keys); });
     SortEnvironment environment = with_gpu(cpu_environment(), Fault::doubles_key);
-    environment.choose = [](const KeysToSort&, const AskStatus&, uint32_t, const WhereOptions&) {
-      return BackendDecision{BackendChoice::cuda, "the test says so"};
-    };
+    choose_gpu(environment);
     SortFileOptions options = with_memory(Bytes{1u << 20});
     // The stream fits the machine's memory; with little on the GPU it goes there in runs.
     bool forms_runs = false;

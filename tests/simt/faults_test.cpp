@@ -444,6 +444,24 @@ TEST_CASE("a failure inside a session's scope prints the seed that replays it") 
   REQUIRE(contains(said, "SWEEPSORT_SEED=4711"));
 }
 
+TEST_CASE("a device has as much memory as its session says, and takes back only what it gave") {
+  simt::Session session{.memory_bytes = 1 << 20};
+  void* some = nullptr;
+  void* more = nullptr;
+  size_t free = 0;
+  size_t total = 0;
+  REQUIRE(cudaMalloc(&some, 600'000) == cudaSuccess);
+  CHECK(cudaMalloc(&more, 600'000) == cudaErrorMemoryAllocation);
+  CHECK(cudaGetLastError() == cudaErrorMemoryAllocation);
+  CHECK(cudaMemGetInfo(&free, &total) == cudaSuccess);
+  CHECK(free == total - 600'000);
+  CHECK(cudaFree(some) == cudaSuccess);
+  CHECK(cudaFree(some) == cudaErrorInvalidValue);
+  CHECK(cudaGetLastError() == cudaErrorInvalidValue);
+  CHECK(cudaMalloc(&more, 600'000) == cudaSuccess);
+  CHECK(cudaFree(more) == cudaSuccess);
+}
+
 TEST_CASE("a collective outside a kernel is a fault") {
   REQUIRE(contains(complaint<simt::Fault>([] { __syncthreads(); }), "outside a kernel"));
 }
