@@ -23,7 +23,7 @@ class KeyRank {
       : map_(key_map<Bits>(type, order)),
         merge_zeros_(is_floating(type) && float_order != FloatOrder::total),
         merge_nans_(is_floating(type) && float_order == FloatOrder::by_value) {
-    if (float_order == FloatOrder::by_bits) map_.rotate = 0;
+    if (float_order == FloatOrder::by_bits) map_.add = 0;
   }
 
   SWEEPSORT_HOST_DEVICE Bits operator()(Bits raw) const {

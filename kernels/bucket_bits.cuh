@@ -183,7 +183,7 @@ class BitSort {
   /// Writes the places [begin, end), counted from a vector of 16 bytes.
   __device__ __forceinline__ void store(Bits lowest, Bits* to, uint32_t begin, uint32_t end) const {
     if (map_.is_xor()) {
-      const Bits mask = map_.xor_mask();
+      const Bits mask = map_.flip;
       store_as(lowest, to, begin, end, [=](Bits key) { return static_cast<Bits>(key ^ mask); });
     } else {
       store_as(lowest, to, begin, end, [&](Bits key) { return map_.from_ordered(key); });

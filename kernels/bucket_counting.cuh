@@ -246,7 +246,7 @@ class Counting {
   template <class Some>
   __device__ __forceinline__ void write(const Some& counters, Bits lowest, Bits* to) {
     if (map_.is_xor()) {
-      const Bits mask = map_.xor_mask();
+      const Bits mask = map_.flip;
       write_as(counters, lowest, to, [=](Bits key) { return static_cast<Bits>(key ^ mask); });
     } else {
       write_as(counters, lowest, to, [&](Bits key) { return map_.from_ordered(key); });

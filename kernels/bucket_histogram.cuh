@@ -76,7 +76,7 @@ __global__ __launch_bounds__(WideCounters::threads) void bucket_histogram_kernel
     shared.pieces[p] = plan->pieces[p];
   const uint32_t shift = sizeof(Bits) * 8 - bucket_bits;
   if (map_of_keys.is_leading_bits() && map.is_xor() && !is_pieced && !has_apart) {
-    const Bits mask = map.xor_mask();
+    const Bits mask = map.flip;
     const auto bucket_of = [&](Bits key) {
       return static_cast<uint32_t>(static_cast<Bits>(key ^ mask) >> shift);
     };

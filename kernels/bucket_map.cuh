@@ -242,7 +242,7 @@ struct RealBuckets {
   };
   /// Of a bucket's values, but for rounding.
   __device__ __forceinline__ Ends ends_of(uint32_t bucket) const {
-    const uint32_t from_lowest = map.invert != 0 ? buckets - 1 - bucket : bucket;
+    const uint32_t from_lowest = map.descends ? buckets - 1 - bucket : bucket;
     const Real low = lowest + static_cast<Real>(from_lowest) / scale;
     return {low, low + 1 / scale};
   }
@@ -273,7 +273,7 @@ struct RealBuckets {
     const Real value = value_of(raw);
     const Real inside = value < highest ? max(value, lowest) : highest;
     const uint32_t bucket = min(static_cast<uint32_t>((inside - lowest) * scale), buckets - 1);
-    return map.invert != 0 ? buckets - 1 - bucket : bucket;
+    return map.descends ? buckets - 1 - bucket : bucket;
   }
 
   /// The last key of a lower bucket, or one close to it: exactly, it takes many steps to find, around zero a hundred.
@@ -321,7 +321,7 @@ struct RealBuckets {
  private:
   /// Where a bucket begins, in the keys' order, but for rounding.
   __device__ __forceinline__ Real edge_below(uint32_t bucket) const {
-    const uint32_t from_lowest = map.invert != 0 ? buckets - bucket : bucket;
+    const uint32_t from_lowest = map.descends ? buckets - bucket : bucket;
     return lowest + static_cast<Real>(from_lowest) / scale;
   }
   /// From `edge` in the keys' order down (-1) or up to where is_beyond(ordered bits): by steps, each sixteen times as
@@ -330,7 +330,7 @@ struct RealBuckets {
   __device__ __forceinline__ Bits beside(Real edge, int direction, IsBeyond is_beyond) const {
     constexpr Real rounding = 4 * std::numeric_limits<Real>::epsilon();
     Real step = max(rounding * max(std::fabs(lowest), std::fabs(highest)), std::numeric_limits<Real>::min());
-    if ((map.invert != 0) == (direction > 0)) step = -step;
+    if (map.descends == (direction > 0)) step = -step;
     while (true) {
       const Bits ordered = ordered_of(edge + step);
       if (is_beyond(ordered)) return ordered;

@@ -692,7 +692,7 @@ class Bucket {
 
   __device__ __forceinline__ void store_keys() const {
     if (map_.is_xor()) {
-      const Bits mask = map_.xor_mask();
+      const Bits mask = map_.flip;
       store_keys_as([=](Bits key) { return static_cast<Bits>(key ^ mask); });
     } else {
       store_keys_as([&](Bits key) { return map_.from_ordered(key); });

@@ -182,7 +182,7 @@ static __global__ __launch_bounds__(threads) void byte_sort_kernel(const uint8_t
 inline void byte_sort(const uint8_t* keys, uint8_t* sorted, uint32_t count, KeyMap<uint8_t> map,
                       cudaStream_t stream) {
   using namespace byte_sort_detail;
-  launch_chained(byte_sort_kernel, {1, threads, sizeof(Shared)}, stream, keys, sorted, count, map.xor_mask());
+  launch_chained(byte_sort_kernel, {1, threads, sizeof(Shared)}, stream, keys, sorted, count, map.flip);
 }
 
 }  // namespace sweepsort

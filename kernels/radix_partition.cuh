@@ -403,7 +403,7 @@ class Partition {
   template <bool full>
   __device__ __forceinline__ void bin_tile(uint32_t size, const Source& next) {
     if (maps_at_load_ && level_.map.is_xor()) {
-      const Bits mask = level_.map.xor_mask();
+      const Bits mask = level_.map.flip;
 #pragma unroll
       for (uint32_t i = 0; i < keys_a_thread; ++i) keys_[i] ^= mask;
     } else if (maps_at_load_) {

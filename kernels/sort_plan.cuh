@@ -120,13 +120,6 @@ SWEEPSORT_HOST_DEVICE constexpr bool takes_no_passes(SortAlgorithm algorithm, bo
 
 namespace plan_detail {
 
-/// `key - by` in the order of `map`, written as a map of the raw bits.
-template <class Bits>
-__device__ KeyMap<Bits> shifted_down(KeyMap<Bits> map, Bits by) {
-  map.rotate = static_cast<Bits>(map.invert == 0 ? map.rotate + by : map.rotate - by);
-  return map;
-}
-
 template <class Bits>
 __device__ Road choose(const SortTask& task, const KeyFacts<Bits>& facts, uint32_t live_digits,
                        uint64_t bins) {
@@ -257,7 +250,7 @@ __device__ void write_plan(const KeyFacts<Bits>& facts, const SortTask& task, Ke
   plan.pack = BitPack<Bits>::none();
   plan.scatters = plan.road == Road::radix || (plan.road == Road::counting && task.with_values);
   if (plan.road == Road::counting && task.with_values) {
-    plan.pass_map = shifted_down(map, plan.minimum);
+    plan.pass_map.add = static_cast<Bits>(map.add - plan.minimum);  // to the distance from the smallest key
     plan.live_digits = 1;
     for (uint32_t place = 0; place < digit_places<Bits>; ++place) plan.passes[place].live = place == 0;
   }

@@ -249,7 +249,7 @@ class TiledGridSort {
   __device__ __forceinline__ void bin_tile(const Buckets& bucket_of, uint32_t tile,
                                            Bits (&own)[keys_a_thread]) {
     if constexpr (!is_real) {  // integers
-      const Bits mask = task_.map.xor_mask();
+      const Bits mask = task_.map.flip;
 #pragma unroll
       for (Bits& key : own) key ^= mask;
     }

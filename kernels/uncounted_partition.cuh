@@ -272,7 +272,7 @@ class Dealer {
                                            uint32_t tile) {
     const bool maps_now = maps_ && !is_real;
     if (maps_now && map_.is_xor()) {
-      const Bits mask = map_.xor_mask();
+      const Bits mask = map_.flip;
 #pragma unroll
       for (Bits& key : keys_) key ^= mask;
     } else if (maps_now) {

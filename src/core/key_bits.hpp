@@ -10,14 +10,16 @@
 //              every bit is kept.
 //   descending complement the result
 //
-// One struct of four masks does all of it without a branch on the type: kernels are compiled once a key
-// width. Usable in device code: nothing here needs more than constexpr.
+// One struct of three words does all of it without a branch on the type: kernels are compiled once a key
+// width. The complement of a difference is a sum, ~(x - r) = ~x + r, so that descending floats take no step more.
+// Usable in device code: nothing here needs more than constexpr.
 #pragma once
 
 #include "core/key_type.hpp"
 
 #include <cstdint>
 #include <limits>
+#include <type_traits>
 
 #ifdef __CUDACC__
 #define SWEEPSORT_HOST_DEVICE __host__ __device__
@@ -31,35 +33,34 @@ namespace sweepsort {
 template <class Bits>
 struct KeyMap {
   static_assert(std::is_unsigned_v<Bits>);
-  Bits flip_positive = 0;  // XORed when the sign bit is clear
-  Bits flip_negative = 0;  // XORed when it is set
-  Bits rotate = 0;         // how many patterns at the bottom move to the top (negative NaNs)
-  Bits invert = 0;         // all ones for descending order
+  Bits flip = 0;         // XORed
+  Bits flip_change = 0;  // XORed, too, when the sign bit is set, which is none of these
+  Bits add = 0;          // then added: it moves patterns from one end to the other (negative NaNs)
+  bool descends = false;
 
   static constexpr int sign_shift = std::numeric_limits<Bits>::digits - 1;
 
   SWEEPSORT_HOST_DEVICE constexpr Bits to_ordered(Bits raw) const {
-    const Bits flip = (raw >> sign_shift) != 0 ? flip_negative : flip_positive;
-    return static_cast<Bits>(static_cast<Bits>((raw ^ flip) - rotate) ^ invert);
+    return static_cast<Bits>((raw ^ (sign_mask(raw) & flip_change) ^ flip) + add);
   }
 
   SWEEPSORT_HOST_DEVICE constexpr Bits from_ordered(Bits ordered) const {
-    const Bits flipped = static_cast<Bits>(static_cast<Bits>(ordered ^ invert) + rotate);
-    return static_cast<Bits>(flipped ^ ((flipped >> sign_shift) != 0 ? flip_positive : flip_negative));
+    const Bits flipped = static_cast<Bits>(static_cast<Bits>(ordered - add) ^ flip);
+    return static_cast<Bits>(flipped ^ (sign_mask(flipped) & flip_change));
   }
 
-  SWEEPSORT_HOST_DEVICE constexpr bool is_identity() const {
-    return (flip_positive | flip_negative | rotate | invert) == 0;
+  /// All ones if the sign bit is set. With random signs a choice would be a branch that nobody predicts.
+  SWEEPSORT_HOST_DEVICE static constexpr Bits sign_mask(Bits bits) {
+    return static_cast<Bits>(static_cast<std::make_signed_t<Bits>>(bits) >> sign_shift);
   }
+
+  SWEEPSORT_HOST_DEVICE constexpr bool is_identity() const { return (flip | flip_change | add) == 0; }
 
   /// Whether the keys are floating-point numbers.
-  SWEEPSORT_HOST_DEVICE constexpr bool is_of_floats() const { return rotate != 0; }
+  SWEEPSORT_HOST_DEVICE constexpr bool is_of_floats() const { return flip_change != 0; }
 
-  /// Whether both directions are one exclusive or with xor_mask(): integers, signed or not, in either order.
-  SWEEPSORT_HOST_DEVICE constexpr bool is_xor() const {
-    return flip_positive == flip_negative && rotate == 0;
-  }
-  SWEEPSORT_HOST_DEVICE constexpr Bits xor_mask() const { return static_cast<Bits>(flip_positive ^ invert); }
+  /// Whether both directions are one exclusive or with `flip`: integers, signed or not, in either order.
+  SWEEPSORT_HOST_DEVICE constexpr bool is_xor() const { return (flip_change | add) == 0; }
 
   friend constexpr bool operator==(const KeyMap&, const KeyMap&) = default;
 };
@@ -70,15 +71,19 @@ constexpr KeyMap<Bits> key_map(KeyType type, Order order) {
   constexpr Bits all = std::numeric_limits<Bits>::max();
   constexpr Bits sign = static_cast<Bits>(Bits{1} << KeyMap<Bits>::sign_shift);
   KeyMap<Bits> map;
-  if (is_signed(type)) map.flip_positive = map.flip_negative = sign;
+  if (is_signed(type)) map.flip = sign;
   if (is_floating(type)) {
     constexpr int mantissa_bits = sizeof(Bits) == 8 ? 52 : 23;
-    map.flip_positive = sign;
-    map.flip_negative = all;
-    // Patterns with the sign set, a full exponent and a mantissa other than zero.
-    map.rotate = static_cast<Bits>((uint64_t{1} << mantissa_bits) - 1);
+    map.flip = sign;
+    map.flip_change = static_cast<Bits>(all ^ sign);
+    // Less the patterns with the sign set, a full exponent and a mantissa other than zero.
+    map.add = static_cast<Bits>(Bits{1} - static_cast<Bits>(uint64_t{1} << mantissa_bits));
   }
-  if (order == Order::descending) map.invert = all;
+  if (order == Order::descending) {
+    map.flip ^= all;
+    map.add = static_cast<Bits>(Bits{0} - map.add);
+    map.descends = true;
+  }
   return map;
 }
 

@@ -43,7 +43,7 @@ template <class Bits>
 constexpr KeyMap<Bits> extreme_map(KeyType type, Extreme extreme) {
   KeyMap<Bits> map = key_map<Bits>(type, extreme == Extreme::min ? Order::ascending : Order::descending);
   // The other way round, it is the positive NaNs that join the negative ones at the bottom.
-  if (extreme == Extreme::max) map.rotate = static_cast<Bits>(Bits{0} - map.rotate);
+  if (extreme == Extreme::max) map.add = static_cast<Bits>(Bits{0} - map.add);
   return map;
 }
 

@@ -9,7 +9,6 @@
 #include <cstdint>
 #include <cstring>
 #include <limits>
-#include <utility>
 
 namespace sweepsort {
 
@@ -41,49 +40,28 @@ struct Columns {
 
 /// A sort works on distances: ordered bits minus those of the smallest key. That drops a common prefix, also
 /// where it straddles a power of two, as time stamps do. The map is applied by the first pass and undone by
-/// the last. `floats`: whether the key map does more than flip bits; the compiler then knows that it does
-/// not.
+/// the last. `floats`: whether the key map does more than flip bits; else the compiler knows that it does not.
 template <class Bits, bool floats>
 class Distance {
  public:
   /// The identity, from 0.
   Distance() = default;
   /// `smallest`: the smallest key's ordered bits.
-  Distance(const KeyMap<Bits>& map, Bits smallest)
-      : flip_positive_(map.flip_positive),
-        flip_change_(static_cast<Bits>(map.flip_positive ^ map.flip_negative)),
-        rotate_(map.rotate),
-        invert_(map.invert),
-        smallest_(smallest) {
-    if (!floats) flip_positive_ ^= std::exchange(invert_, Bits{0});
+  Distance(const KeyMap<Bits>& map, Bits smallest) : map_(map) {
+    map_.add = static_cast<Bits>(map.add - smallest);
   }
 
   Bits encode(Bits raw) const {
-    if constexpr (!floats) return static_cast<Bits>(static_cast<Bits>(raw ^ flip_positive_) - smallest_);
-    const auto flipped = static_cast<Bits>(raw ^ flip_positive_ ^ (sign_mask(raw) & flip_change_));
-    return static_cast<Bits>(static_cast<Bits>(static_cast<Bits>(flipped - rotate_) ^ invert_) - smallest_);
+    if constexpr (!floats) return static_cast<Bits>((raw ^ map_.flip) + map_.add);
+    return map_.to_ordered(raw);
   }
   Bits decode(Bits distance) const {
-    const auto ordered = static_cast<Bits>(distance + smallest_);
-    if constexpr (!floats) return static_cast<Bits>(ordered ^ flip_positive_);
-    const auto flipped = static_cast<Bits>(static_cast<Bits>(ordered ^ invert_) + rotate_);
-    // The map sets the sign of what was positive: the masks are chosen the other way round.
-    return static_cast<Bits>(flipped ^ flip_positive_ ^
-                             (static_cast<Bits>(~sign_mask(flipped)) & flip_change_));
+    if constexpr (!floats) return static_cast<Bits>(static_cast<Bits>(distance - map_.add) ^ map_.flip);
+    return map_.from_ordered(distance);
   }
 
  private:
-  /// All ones if the sign bit is set. With random signs KeyMap's choice would be a branch that nobody
-  /// predicts.
-  static Bits sign_mask(Bits bits) {
-    return static_cast<Bits>(Bits{0} - static_cast<Bits>(bits >> KeyMap<Bits>::sign_shift));
-  }
-
-  Bits flip_positive_ = 0;
-  Bits flip_change_ = 0;
-  Bits rotate_ = 0;
-  Bits invert_ = 0;
-  Bits smallest_ = 0;
+  KeyMap<Bits> map_;  // to the distance
 };
 
 /// Bits needed for values up to `largest`.

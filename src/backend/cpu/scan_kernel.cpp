@@ -70,27 +70,19 @@ struct FlippedBits {
   }
 };
 
-/// extreme_map of floats, without branches and in few steps: ((raw ^ flip) - rotate) ^ invert is
-/// (raw ^ flip ^ invert) with `rotate` added or taken away.
+/// extreme_map of floats, of all lanes.
 template <class Lane>
 struct FloatRanks {
-  Lane flip_positive;
-  Lane flip_change;  // between positive and negative; not of the sign bit
-  Lane add;
-
-  explicit FloatRanks(const KeyMap<Lane>& map)
-      : flip_positive(map.flip_positive ^ map.invert),
-        flip_change(map.flip_positive ^ map.flip_negative),
-        add(map.invert == 0 ? Lane(-map.rotate) : map.rotate) {}
+  KeyMap<Lane> map;
 
   template <class V>
   SWEEPSORT_INLINE V to_lane(const V& raw) const {
-    return (raw ^ (lanes::sign_mask(raw) & flip_change) ^ flip_positive) + add;
+    return (raw ^ (lanes::sign_mask(raw) & map.flip_change) ^ map.flip) + map.add;
   }
   template <class V>
   SWEEPSORT_INLINE V from_lane(const V& lane) const {
-    const V raw = (lane - add) ^ flip_positive;
-    return raw ^ (lanes::sign_mask(raw) & flip_change);
+    const V raw = (lane - map.add) ^ map.flip;
+    return raw ^ (lanes::sign_mask(raw) & map.flip_change);
   }
 };
 
@@ -357,11 +349,11 @@ std::unique_ptr<ScanKernel> make_least(KeyType type, ScanOp op) {
   const Bits start = map.to_ordered(static_cast<Bits>(exclusive_start(type, op)));
   if constexpr (sizeof(Bits) >= 4) {
     if (is_floating(type))
-      return std::make_unique<VectorKernel<Bits, FloatRanks<Bits>, LeastOp<Bits>>>(FloatRanks<Bits>(map),
+      return std::make_unique<VectorKernel<Bits, FloatRanks<Bits>, LeastOp<Bits>>>(FloatRanks<Bits>{map},
                                                                                    start);
   }
   // Signed integers flip one bit whatever their sign: all is one exclusive or.
-  const FlippedBits<Bits> flip{static_cast<Bits>(map.flip_positive ^ map.invert)};
+  const FlippedBits<Bits> flip{map.flip};
   return std::make_unique<VectorKernel<Bits, FlippedBits<Bits>, LeastOp<Bits>>>(flip, start);
 }
 
