@@ -239,7 +239,9 @@ class Bucket {
                          });
   }
 
-  /// The same for keys as the caller has them, of which nothing is known.
+  /// The same for keys as the caller has them, or ordered bits if they `are_ordered`, of which nothing is known. Keys
+  /// without values that have BucketParts are integers.
+  template <bool are_ordered = false>
   __device__ __forceinline__ void sort_as_one_bucket(const BucketRange& range) {
     set_goal(arrays_.keys_out + range.first);
     range_ = range;
@@ -252,10 +254,7 @@ class Bucket {
       for (Value& value : values_) value = Value{};
     }
     load(range.size, arrays_.keys_in + range.first);
-    if (!map_.is_identity()) {
-#pragma unroll
-      for (uint32_t row = 0; row < keys_a_thread; ++row) keys_[row] = map_.to_ordered(keys_[row]);
-    }
+    if constexpr (!are_ordered) map_loaded();
     if constexpr (!only_digits) find_parts();
     (void)sort_in_parts([] {}, [&] { store_records(); });
   }
@@ -353,6 +352,15 @@ class Bucket {
   __device__ __forceinline__ void set_goal(Bits* to) {
     lead_ = static_cast<uint32_t>(reinterpret_cast<uintptr_t>(to) % sizeof(uint4) / sizeof(Bits));
     if (threadIdx.x == 0) shared_.first_vector = to - lead_;
+  }
+
+  /// To ordered bits; integers by one exclusive or.
+  __device__ __forceinline__ void map_loaded() {
+    constexpr bool of_integers = !with_values && std::is_same_v<Parts, BucketParts>;
+    if (!of_integers && map_.is_identity()) return;
+    const Bits mask = map_.flip;
+#pragma unroll
+    for (Bits& key : keys_) key = of_integers ? static_cast<Bits>(key ^ mask) : map_.to_ordered(key);
   }
 
   /// From what the keys span.

@@ -99,9 +99,21 @@ class GridShare {
   static constexpr uint32_t batch = reads_twice ? Policy::keys_at_once : keys_a_thread;
   static_assert(keys_a_thread % batch == 0);
   static_assert(Policy::threads == Finish::threads && Policy::threads % digits == 0);
+  /// Buckets of floats alone have parts of another kind.
+  static constexpr bool of_integers = !with_values && std::is_same_v<Parts, BucketParts>;
 
   __device__ __forceinline__ GridShare(GridShared& shared, const Task<Bits, Value>& task)
       : shared_(shared), task_(task), count_(static_cast<uint32_t>(task.arrays.count)) {}
+
+  /// Of integers one exclusive or.
+  __device__ __forceinline__ Bits to_ordered(Bits raw) const {
+    if constexpr (of_integers) return static_cast<Bits>(raw ^ task_.map.flip);
+    return task_.map.to_ordered(raw);
+  }
+  __device__ __forceinline__ Bits from_ordered(Bits ordered) const {
+    if constexpr (of_integers) return to_ordered(ordered);
+    return task_.map.from_ordered(ordered);
+  }
 
   /// What follows is of these records: `size` of up to `most`, from `begin` on.
   __device__ __forceinline__ void take(uint32_t begin, uint32_t size, uint32_t most) {
@@ -116,8 +128,7 @@ class GridShare {
   /// The i-th one of a thread stands at first_ + i * warp_threads.
   __device__ __forceinline__ bool has_own(uint32_t i) const { return i < own_rows_; }
 
-  /// Keys in memory are always as the caller has them, those in registers and in the stage are ordered bits, but where
-  /// digits are of raw keys.
+  /// Keys in registers and in the stage are ordered bits, but where digits are of raw keys.
   template <bool are_raw = false>
   __device__ __forceinline__ void load(const Bits* keys) {
     source_ = keys;
@@ -131,9 +142,9 @@ class GridShare {
     for (uint32_t i = 0; i < batch; ++i)
       if (has_own(first + i)) keys_[i] = own[(first + i) * warp_threads];
     if constexpr (!are_raw) {
-      if (task_.map.is_identity()) return;
+      if (!of_integers && task_.map.is_identity()) return;
 #pragma unroll
-      for (uint32_t i = 0; i < batch; ++i) keys_[i] = task_.map.to_ordered(keys_[i]);
+      for (uint32_t i = 0; i < batch; ++i) keys_[i] = to_ordered(keys_[i]);
     }
   }
 
@@ -246,8 +257,9 @@ class GridShare {
     });
   }
 
-  /// Records of one digit are neighbours in the stage, and are written together.
-  template <class DigitOfKey>
+  /// Records of one digit are neighbours in the stage, and are written together: as the caller has them or, `as_staged`,
+  /// as they are in the stage.
+  template <bool as_staged, class DigitOfKey>
   __device__ __forceinline__ void scatter(const DigitOfKey& digit_of, Column<Bits, Value> to) {
 #pragma unroll 8
     for (uint32_t i = 0; i < keys_a_thread; ++i) {
@@ -255,17 +267,19 @@ class GridShare {
       if (at >= size_) break;
       const Bits key = shared_.stage.keys[at];
       const uint32_t place = shared_.counts.to_array[digit_of(key)] + at;
-      to.keys[place] = is_of_raw_keys<DigitOfKey> ? key : task_.map.from_ordered(key);
+      to.keys[place] = as_staged ? key : from_ordered(key);
       if constexpr (with_values) to.values[place] = shared_.stage.values[at];
     }
   }
 
+  /// The records as scatter() wrote them. `are_ordered`: keys are ordered bits.
+  template <bool are_ordered>
   __device__ __forceinline__ void sort_buckets(Column<Bits, Value> from) {
     const BucketArrays arrays{from.keys, task_.arrays.keys_out, from.values, task_.arrays.values_out};
     Bucket bucket(shared_.bucket, arrays, task_.map);
     for (uint32_t b = blockIdx.x; b < task_.buckets; b += gridDim.x) {
       if (shared_.counts.totals[b] == 0) continue;
-      bucket.sort_as_one_bucket({shared_.counts.starts[b], shared_.counts.totals[b]});
+      bucket.template sort_as_one_bucket<are_ordered>({shared_.counts.starts[b], shared_.counts.totals[b]});
     }
   }
 

@@ -146,24 +146,24 @@ class GridSort : GridShare<Shared<Buckets, Value, Policy>, typename Buckets::Key
   using Base::count_;
   using Base::first_;
   using Base::for_batches;
+  using Base::from_ordered;
   using Base::has_own;
   using Base::keys_;
   using Base::load;
   using Base::load_values;
   using Base::reads_twice;
-  using Base::scatter;
   using Base::shared_;
   using Base::size_;
-  using Base::sort_buckets;
   using Base::source_;
   using Base::task_;
+  using Base::to_ordered;
   using Base::with_values;
 
   __device__ __forceinline__ void sort_as_sampled(const Column<Bits, Value>& scratch) {
     const SortArrays<Bits, Value>& arrays = task_.arrays;
     const Bits sample = arrays.keys_in[sample_index()];  // under way beside the block's own keys
     this->template load<is_real>(arrays.keys_in);
-    const Bits ordered = task_.map.to_ordered(sample);
+    const Bits ordered = to_ordered(sample);
     const Buckets bucket_of = guess_buckets(ordered);
     const Column<Bits, Value> out{arrays.keys_out, arrays.values_out};
     if (counts_listed && samples_repeat_ && shared_.live_digits > 1 && lists_values(ordered)) {
@@ -172,14 +172,14 @@ class GridSort : GridShare<Shared<Buckets, Value, Policy>, typename Buckets::Key
     } else if (with_values && shared_.live_digits > 1 && samples_repeat(ordered) && lists_values(ordered)) {
       const PlaceInList<Bits> place_of{shared_.list, shared_.listed};
       find_places<true>(place_of, digit_values, arrays.values_in, out);
-      if (shared_.counts.totals[place_of.nowhere] == 0) return scatter(place_of, out);
+      if (shared_.counts.totals[place_of.nowhere] == 0) return this->template scatter<false>(place_of, out);
     } else if (!shared_.has_few_digits && bucket_of.is_usable() && !is_surely_crowded(bucket_of(ordered))) {
       const auto digit_of = digit_of_bucket(bucket_of);
       find_places<with_values>(digit_of, task_.buckets, arrays.values_in, scratch);
       if (shared_.counts.largest <= task_.most_in_bucket) {
-        scatter(digit_of, scratch);
+        this->template scatter<true>(digit_of, scratch);
         meet_all();
-        sort_buckets(scratch);
+        this->template sort_buckets<!is_real>(scratch);
         return;
       }
     }
@@ -331,7 +331,7 @@ class GridSort : GridShare<Shared<Buckets, Value, Policy>, typename Buckets::Key
     const uint32_t begin = blockIdx.x * task_.share;
     for (uint32_t at = begin + threadIdx.x; at < begin + size_; at += Policy::threads) {
       const uint32_t value = last_at_most(&shared_.counts.starts[0], shared_.listed, at);
-      out[at] = task_.map.from_ordered(shared_.list[value]);
+      out[at] = from_ordered(shared_.list[value]);
     }
   }
 
@@ -397,7 +397,7 @@ class GridSort : GridShare<Shared<Buckets, Value, Policy>, typename Buckets::Key
       if (digit_of(varying) == 0) continue;
       const Column<Bits, Value> to = --passes % 2 == 0 ? out : scratch;
       find_places<true>(digit_of, digit_values, values, to);
-      scatter(digit_of, to);
+      this->template scatter<false>(digit_of, to);
       if (passes == 0) return;
       meet_all();
       load(to.keys);
@@ -414,7 +414,7 @@ class GridSort : GridShare<Shared<Buckets, Value, Policy>, typename Buckets::Key
 
   /// The bits in which not all keys of the array agree.
   __device__ __forceinline__ Bits find_varying_bits() {
-    const Bits reference = task_.map.to_ordered(task_.arrays.keys_in[0]);
+    const Bits reference = to_ordered(task_.arrays.keys_in[0]);
     Bits differing = 0;
     for_batches([&](uint32_t first) {
 #pragma unroll
@@ -449,7 +449,7 @@ class GridSort : GridShare<Shared<Buckets, Value, Policy>, typename Buckets::Key
       for (uint32_t i = 0; i < batch; ++i) {
         if (!has_own(first + i)) continue;
         const uint32_t at = first_ + (first + i) * warp_threads;
-        to.keys[at] = task_.map.from_ordered(keys_[i]);
+        to.keys[at] = from_ordered(keys_[i]);
         if constexpr (with_values) to.values[at] = task_.arrays.values_in[at];
       }
     });

@@ -81,7 +81,7 @@ class Sort : Share<Bits, Value, Policy> {
     if (shared_.counts.largest > task_.most_in_bucket) return false;
     for_portions([&] { scatter_portion(bucket_of, scratch); });
     ptx::grid_sync();
-    this->sort_buckets(scratch);
+    this->template sort_buckets<true>(scratch);
     return true;
   }
 
@@ -158,7 +158,7 @@ class Sort : Share<Bits, Value, Policy> {
     __syncthreads();
     this->template put_in_stage<true>(bucket_of, ranks, values);
     __syncthreads();
-    this->scatter(bucket_of, scratch);
+    this->template scatter<true>(bucket_of, scratch);
   }
 };
 
