@@ -6,6 +6,8 @@
 // `portable` is for every other device (64 KiB) and was measured on none.
 #pragma once
 
+#include "core/rounding.hpp"
+
 #include <algorithm>
 #include <cstdint>
 #include <type_traits>
@@ -724,5 +726,15 @@ struct ReducePolicy {
 };
 // H200, u32 2^28, 2026-11-21: 0.235 ms (CUB 0.243); f32 the same (CUB 0.271), u64 0.464 (CUB 0.473).
 inline constexpr ReducePolicy reduce_policy{.threads = 512, .vectors_a_thread = 8};
+
+/// unique.cuh: a tile is a block's `threads`, each with a key of each of its warp's `rows`.
+struct UniquePolicy {
+  static constexpr uint32_t threads = 256;
+  static constexpr uint32_t rows = 16;
+  static constexpr uint32_t statuses_a_lane = 1;
+  static constexpr uint32_t tile = threads * rows;
+  /// At least one, which says that there are no keys.
+  static constexpr uint64_t tiles(uint64_t keys) { return keys == 0 ? 1 : ceil_divide(keys, tile); }
+};
 
 }  // namespace sweepsort

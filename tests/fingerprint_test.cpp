@@ -71,6 +71,26 @@ TEMPLATE_TEST_CASE(
   REQUIRE(of(std::vector<TestType>{5, 5}) != of(std::vector<TestType>{9, 9}));  // an XOR cannot tell these
 }
 
+TEMPLATE_TEST_CASE("keys that stand for several have the fingerprint of all of these", "", uint8_t, uint16_t,
+                   uint32_t, uint64_t) {
+  std::mt19937_64 random(test_seed());
+  std::vector<TestType> unique;
+  std::vector<uint32_t> ends;
+  std::vector<TestType> all;
+  const auto is_equal = [&] {
+    return unique_fingerprint(std::as_bytes(std::span(unique)), sizeof(TestType), ends, secret) == of(all);
+  };
+  REQUIRE(is_equal());
+  while (unique.size() < 300) {
+    unique.push_back(static_cast<TestType>(random()));
+    all.insert(all.end(), 1 + random() % 5, unique.back());
+    ends.push_back(static_cast<uint32_t>(all.size()));
+    REQUIRE(is_equal());
+  }
+  --ends[100];
+  REQUIRE_FALSE(is_equal());
+}
+
 TEST_CASE("another secret gives another fingerprint") {
   const std::vector<uint32_t> keys{1, 2, 3};
   REQUIRE(of(keys, 1) != of(keys, 2));

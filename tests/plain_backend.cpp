@@ -51,7 +51,59 @@ class PlainSession : public SortSession {
     return std::span(keys_).subspan(first_byte, bytes);
   }
 
+  std::optional<UniqueKeys> get_unique(uint32_t worker, uint64_t first, uint64_t count) override {
+    if (!job_.unique || fault_ < Fault::packs || fault_ == Fault::packs_too_many) return {};
+    return dispatch_bits(job_.type, [&]<class Bits>(std::type_identity<Bits>) {
+      Packed& packed = packed_[worker];
+      const std::span all =
+          std::span(reinterpret_cast<const Bits*>(keys_.data()), keys_.size() / sizeof(Bits));
+      std::vector<Bits> keys;
+      packed.ends.clear();
+      for (uint64_t i = 0; i < count; ++i) {
+        if (i + 1 < count && all[first + i] == all[first + i + 1]) continue;
+        keys.push_back(all[first + i]);
+        packed.ends.push_back(static_cast<uint32_t>(i + 1));
+      }
+      spoil(keys, packed.ends);
+      packed.keys.resize(keys.size() * sizeof(Bits));
+      std::memcpy(packed.keys.data(), keys.data(), packed.keys.size());
+      return UniqueKeys{packed.keys, packed.ends};
+    });
+  }
+
  private:
+  struct Packed {
+    std::vector<std::byte> keys;
+    std::vector<uint32_t> ends;
+  };
+
+  /// Of three keys or more.
+  template <class Bits>
+  void spoil(std::vector<Bits>& keys, std::vector<uint32_t>& ends) const {
+    if (keys.size() < 3) return;
+    const auto middle = static_cast<ptrdiff_t>(keys.size() / 2);
+    const auto at = static_cast<size_t>(middle);
+    switch (fault_) {
+      case Fault::packs_without_one:
+        keys.erase(keys.begin() + middle);
+        ends.erase(ends.begin() + middle);
+        break;
+      case Fault::packs_one_twice:
+        if (ends[at] - ends[at - 1] < 2) break;
+        keys.insert(keys.begin() + middle, keys[at]);
+        ends.insert(ends.begin() + middle, ends[at] - 1);
+        break;
+      case Fault::packs_one_of_none:
+        if (keys[at] - keys[at - 1] < 2) break;
+        keys.insert(keys.begin() + middle, static_cast<Bits>(keys[at] - 1));
+        ends.insert(ends.begin() + middle, ends[at - 1]);
+        break;
+      case Fault::packs_flipped_bit: keys[at] ^= 1; break;
+      case Fault::packs_wrong_count: --ends[at]; break;
+      default: break;
+    }
+  }
+
   template <class Bits>
   void spoil(std::vector<Bits>& bits) const {
     const size_t middle = bits.size() / 2;
@@ -72,6 +124,7 @@ class PlainSession : public SortSession {
   std::function<bool()> is_faulty_;
   std::vector<std::byte> keys_;
   std::vector<char> open_;
+  std::vector<Packed> packed_ = std::vector<Packed>(job_.workers);
 };
 
 class PlainStorage : public DeviceStorage {

@@ -19,7 +19,15 @@ enum class Fault {
   swaps_neighbours,
   fails_to_begin,
   fails_to_sort,
-  fails_to_get
+  fails_to_get,
+  // With these a session packs equal keys (get_unique): rightly, or not.
+  packs,
+  packs_without_one,  // its records count for the next key
+  packs_one_twice,    // its records are shared
+  packs_one_of_none,  // a key that no record has
+  packs_flipped_bit,
+  packs_wrong_count,
+  packs_too_many  // says that they are in no order
 };
 
 class PlainBackend : public Backend {

@@ -137,6 +137,43 @@ TEST_CASE("a backend whose keys change more often than they have values is caugh
   CHECK(folder.names() == std::vector<std::string>{"in.u8"});
 }
 
+TEST_CASE("keys that a backend packs are written once, and it is caught if they are not the right ones") {
+  const TemporaryFolder folder;
+  // Even keys, so that there is room between them, which stand twice or three times.
+  std::vector<uint32_t> keys(5'000);
+  for (size_t i = 0; i < keys.size(); ++i) keys[i] = static_cast<uint32_t>(i * 2 / 5) * 2;
+  write_keys(folder / "in.u32", keys);
+  SortFileOptions options =
+      options_for(GENERATE(Bytes{1u << 20}, Bytes{1u << 16}), Order::ascending, KeyType::u32);
+  options.result = SortResult::unique;
+  if (GENERATE(false, true)) options.counts_output = folder / "counts";
+  const size_t chunk_bytes = GENERATE(size_t{4} << 10, size_t{8} << 20);
+  const auto sort_with = [&](Fault fault) {
+    return sort_file_with(plain_environment(chunk_bytes, fault), folder / "in.u32", folder / "out", options);
+  };
+  for (const Fault fault : {Fault::packs, Fault::packs_too_many}) {
+    CHECK(sort_with(fault).distinct == 2'000);
+    CHECK(read_keys<uint32_t>(folder / "out") == [] {
+      std::vector<uint32_t> even(2'000);
+      for (size_t i = 0; i < even.size(); ++i) even[i] = static_cast<uint32_t>(2 * i);
+      return even;
+    }());
+    if (options.counts_output.empty()) continue;
+    const auto counts = read_keys<uint64_t>(folder / "counts");
+    bool all_right = counts.size() == 2'000;
+    for (size_t i = 0; i < counts.size(); ++i) all_right &= counts[i] == 2 + (i + 1) % 2;
+    CHECK(all_right);
+  }
+  std::filesystem::remove(folder / "out");
+  std::filesystem::remove(folder / "counts");
+  for (const Fault fault : {Fault::packs_without_one, Fault::packs_one_twice, Fault::packs_one_of_none,
+                            Fault::packs_flipped_bit, Fault::packs_wrong_count}) {
+    CAPTURE(fault);
+    CHECK_THROWS_WITH(sort_with(fault), ContainsSubstring("the result was thrown away"));
+    CHECK(folder.names() == std::vector<std::string>{"in.u32"});
+  }
+}
+
 TEST_CASE("keys that are all different, all equal, one or none are written once") {
   const TemporaryFolder folder;
   for (const Way& way : ways)

@@ -16,6 +16,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -28,6 +29,7 @@ struct SortJob {
   Order order = Order::ascending;
   SortAlgorithm algorithm = SortAlgorithm::automatic;
   uint32_t value_bytes = 0;  // 0: keys alone; 4 or 8: a value travels with each key, and the sort is stable
+  bool unique = false;       // get_unique will be called
   uint32_t workers = 1;      // threads that will call begin_put and get, numbered from 0
   size_t chunk_bytes = 8u << 20;  // most bytes of one put or get
   /// Ordered bits of keys from all over the input, in its order; empty: not known.
@@ -41,6 +43,12 @@ struct SortSummary {
   uint32_t live_digits = 0;  // radix: digits that passes were made by
   double sort_s = 0;         // from the last put to the sorted data, transfers excluded
   bool get_sorts = false;    // sort() has only prepared it: get() sorts what it is asked for
+};
+
+/// Keys in order, each once.
+struct UniqueKeys {
+  std::span<std::byte> keys;
+  std::span<const uint32_t> ends;  // how many records there were up to the last one with this key
 };
 
 /// One job's data in one backend. Life: puts of every byte once, one sort(), then gets. Any method
@@ -65,6 +73,16 @@ class SortSession {
   /// with them in place what it likes. Valid until this worker's next call of get or the session's end. Each byte
   /// range is got once.
   virtual std::span<std::byte> get(uint32_t worker, Column column, uint64_t first_byte, size_t bytes) = 0;
+
+  /// In place of get() of keys alone, by a backend that has been told so (SortJob::unique): what is different among the
+  /// sorted keys [first, first + count), of which there is one at least. Empty: it does not do that, or the keys are in
+  /// no order; get() them.
+  virtual std::optional<UniqueKeys> get_unique(uint32_t worker, uint64_t first, uint64_t count) {
+    (void)worker;
+    (void)first;
+    (void)count;
+    return {};
+  }
 
   /// Begins again with `count` records of the same kind, at most as many as the job had, in the same memory:
   /// fresh memory costs as much time as the sort. False: this session cannot, begin another one.

@@ -3,7 +3,7 @@
 //
 //     begin_put ── pinned buffer of the worker ── end_put: copy to the device, digest it there (asynchronous)
 //     sort      ── what is left of the digest, the plan, the passes
-//     get       ── copy from the device into the worker's pinned buffer
+//     get       ── copy from the device into the worker's pinned buffer; get_unique: what is different of it
 //
 // Each worker has a stream and buffers of its own, so that reading, copying and digesting overlap without
 // locks.
@@ -12,6 +12,7 @@
 #include "backend/cuda_measure.hpp"
 #include "backend/cuda_scan_session.hpp"
 #include "backend/cuda_sort.hpp"
+#include "backend/cuda_unique.hpp"
 #include "core/error.hpp"
 #include "gpu/handles.hpp"
 
@@ -19,6 +20,7 @@
 #include <future>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -76,6 +78,68 @@ class WorkerLane {
   size_t turn_ = 0;
 };
 
+/// Different keys of a chunk, at most.
+uint64_t most_unique(const SortJob& job) {
+  const uint64_t keys = job.chunk_bytes / key_bytes(job.type);
+  return key_bytes(job.type) <= 2 ? std::min(keys, uint64_t{1} << (8 * key_bytes(job.type))) : keys;
+}
+
+/// What one thread compacts a chunk in, by its lane's stream.
+class UniqueLane {
+ public:
+  /// Is there when what is in the stream is done.
+  UniqueLane(const SortJob& job, const Stream& stream)
+      : type_(job.type),
+        most_keys_(job.chunk_bytes / key_bytes(job.type)),
+        most_(most_unique(job)),
+        keys_(most_ * key_bytes(job.type)),
+        found_and_ends_(1 + most_),
+        workspace_(device_unique_workspace_bytes(most_keys_)) {
+    check(cudaMemsetAsync(workspace_.data(), 0, workspace_.size(), stream.get()));
+  }
+  static size_t device_bytes(const SortJob& job) {
+    return most_unique(job) * key_bytes(job.type) + host_bytes(job) +
+           device_unique_workspace_bytes(job.chunk_bytes / key_bytes(job.type));
+  }
+  static size_t host_bytes(const SortJob& job) { return (1 + most_unique(job)) * sizeof(uint32_t); }
+
+  /// Of `count` keys in device memory those that are different, into `to`. Empty: too many, they are in no order.
+  std::optional<UniqueKeys> get(const std::byte* keys, uint64_t count, std::byte* to, const Stream& stream) {
+    if (host_.size() == 0) host_ = PinnedBuffer(found_and_ends_.size() * sizeof(uint32_t));
+    device_unique({.type = type_,
+                   .keys = keys,
+                   .count = static_cast<uint32_t>(count),
+                   .unique = keys_.data(),
+                   .ends = found_and_ends_.data() + 1,
+                   .most = static_cast<uint32_t>(most_),
+                   .found = found_and_ends_.data()},
+                  most_keys_, Workspace(workspace_.span()), stream.get());
+    auto* const host = reinterpret_cast<uint32_t*>(host_.data());
+    download(host, found_and_ends_.data(), sizeof(uint32_t), stream);
+    stream.synchronize();
+    const uint32_t found = host[0];
+    if (found > most_) return {};
+    const size_t bytes = found * key_bytes(type_);
+    download(to, keys_.data(), bytes, stream);
+    download(host + 1, found_and_ends_.data() + 1, found * sizeof(uint32_t), stream);
+    stream.synchronize();
+    return UniqueKeys{{to, bytes}, {host + 1, found}};
+  }
+
+ private:
+  static void download(void* to, const void* from, size_t bytes, const Stream& stream) {
+    check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToHost, stream.get()));
+  }
+
+  KeyType type_;
+  uint64_t most_keys_;
+  uint64_t most_;
+  DeviceBuffer<std::byte> keys_;
+  DeviceBuffer<uint32_t> found_and_ends_;
+  DeviceBuffer<std::byte> workspace_;
+  PinnedBuffer host_;  // what was found, and ends; made by the worker itself, when it first needs it
+};
+
 /// Few workers keep a copy under way while they fill the other buffer.
 size_t buffers_a_worker(const SortJob& job) { return job.workers < 4 ? 2 : 1; }
 
@@ -93,6 +157,8 @@ class CudaSortSession final : public SortSession {
     for (uint32_t i = 0; i < job.workers; ++i)
       lanes_.push_back(
           std::make_unique<WorkerLane>(std::max<size_t>(job.chunk_bytes, 1), buffers_a_worker(job)));
+    for (uint32_t i = 0; i < (job.unique ? job.workers : 0); ++i)
+      unique_lanes_.push_back(std::make_unique<UniqueLane>(job, stream_));
     device_sort_begin(sort_, workspace(), stream_.get());
     stream_.synchronize();
   }
@@ -154,6 +220,14 @@ class CudaSortSession final : public SortSession {
                           lane.stream.get()));
     lane.stream.synchronize();
     return {slot.memory.data(), bytes};
+  }
+
+  std::optional<UniqueKeys> get_unique(uint32_t worker, uint64_t first, uint64_t count) override {
+    if (unique_lanes_.empty()) return {};
+    const DeviceGuard guard(device_);
+    WorkerLane& lane = *lanes_[worker];
+    return unique_lanes_[worker]->get(at(Column::keys, first * key_bytes(job_.type)), count,
+                                      lane.next().memory.data(), lane.stream);
   }
 
   bool restart(uint64_t count) override {
@@ -222,6 +296,7 @@ class CudaSortSession final : public SortSession {
   DeviceBuffer<uint64_t> borders_;  // where some chunks start
   Stream stream_;
   std::vector<std::unique_ptr<WorkerLane>> lanes_;
+  std::vector<std::unique_ptr<UniqueLane>> unique_lanes_;  // none if they are not wanted
   std::mutex starts_mutex_;
   std::vector<uint64_t> starts_;  // where all do: the first key of each
 };
@@ -285,10 +360,13 @@ class CudaBackend final : public Backend {
   }
 
   Footprint footprint(const SortJob& job) const override {
+    const uint64_t unique_lanes = job.unique ? job.workers : 0;
     const size_t device = column_bytes(job, Column::keys) + column_bytes(job, Column::values) +
                           device_sort_workspace_bytes(describe(job, nullptr, nullptr)) +
-                          borders_at_once * sizeof(uint64_t);
-    return {.host = Bytes{job.workers * buffers_a_worker(job) * job.chunk_bytes}, .device = Bytes{device}};
+                          borders_at_once * sizeof(uint64_t) + unique_lanes * UniqueLane::device_bytes(job);
+    const size_t host =
+        job.workers * buffers_a_worker(job) * job.chunk_bytes + unique_lanes * UniqueLane::host_bytes(job);
+    return {.host = Bytes{host}, .device = Bytes{device}};
   }
 
   Bytes device_memory() const override {

@@ -62,6 +62,32 @@ Fingerprint pair_fingerprint_of(std::span<const std::byte> keys, std::span<const
 }
 
 template <class Bits>
+struct UniqueSumLoop {
+  const std::byte* keys;
+  std::span<const uint32_t> ends;
+  uint64_t secret;
+
+  [[gnu::always_inline]] inline uint64_t operator()() const {
+    uint64_t sum = 0;
+    uint32_t begin = 0;
+    for (size_t i = 0; i < ends.size(); ++i) {
+      Bits key;
+      std::memcpy(&key, keys + i * sizeof(Bits), sizeof(Bits));
+      sum += fingerprint_mix(key ^ secret) * (ends[i] - begin);
+      begin = ends[i];
+    }
+    return sum;
+  }
+};
+
+template <class Bits>
+Fingerprint unique_fingerprint_of(std::span<const std::byte> keys, std::span<const uint32_t> ends,
+                                  uint64_t secret) {
+  if (keys.size() != ends.size() * sizeof(Bits)) throw Error("internal: a fingerprint of keys without ends");
+  return {ends.empty() ? 0 : ends.back(), with_best_vectors(UniqueSumLoop<Bits>{keys.data(), ends, secret})};
+}
+
+template <class Bits>
 Fingerprint fingerprint_of(std::span<const std::byte> bytes, uint64_t secret) {
   const size_t count = bytes.size() / sizeof(Bits);
   return {count, with_best_vectors(SumLoop<Bits>{bytes.data(), count, secret})};
@@ -88,6 +114,16 @@ Fingerprint pair_fingerprint(std::span<const std::byte> keys, size_t key_bytes,
     case 2: return pair_fingerprint_of<uint16_t>(keys, values, value_bytes, secret);
     case 4: return pair_fingerprint_of<uint32_t>(keys, values, value_bytes, secret);
     default: return pair_fingerprint_of<uint64_t>(keys, values, value_bytes, secret);
+  }
+}
+
+Fingerprint unique_fingerprint(std::span<const std::byte> keys, size_t key_bytes,
+                               std::span<const uint32_t> ends, uint64_t secret) {
+  switch (key_bytes) {
+    case 1: return unique_fingerprint_of<uint8_t>(keys, ends, secret);
+    case 2: return unique_fingerprint_of<uint16_t>(keys, ends, secret);
+    case 4: return unique_fingerprint_of<uint32_t>(keys, ends, secret);
+    default: return unique_fingerprint_of<uint64_t>(keys, ends, secret);
   }
 }
 

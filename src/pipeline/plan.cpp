@@ -98,6 +98,7 @@ class Planner {
             .order = request_.order,
             .algorithm = request_.algorithm,
             .value_bytes = request_.shape.value_bytes,
+            .unique = request_.unique,
             .workers = workers_for(count),
             .chunk_bytes = static_cast<size_t>(std::max(widest, most / widest * widest))};
   }

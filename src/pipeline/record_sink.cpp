@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <functional>
 
 namespace sweepsort {
 namespace {
@@ -120,6 +121,22 @@ void RecordCheck::see_keys(uint64_t chunk, std::span<const std::byte> keys) {
   if (counts_ == Counts::changes) changes_ += key_statistics(keys, type, transfer_.order).changes;
   ends_[chunk].last = last;
   if (value_bytes == 0) fingerprint_.add(print);
+}
+
+void RecordCheck::see_unique(uint64_t chunk, const UniqueKeys& unique) {
+  if (!transfer_.verify) return;
+  const auto [type, value_bytes] = transfer_.shape;
+  const size_t width = key_bytes(type);
+  const KeyStatistics statistics = key_statistics(unique.keys, type, transfer_.order);
+  // A key that stands for none would be written, and not be missed by the fingerprint.
+  const bool all_stand = unique.ends.front() != 0 &&
+                         std::ranges::adjacent_find(unique.ends, std::greater_equal<>()) == unique.ends.end();
+  if (statistics.descents != 0 || statistics.changes + 1 != unique.ends.size() || !all_stand)
+    is_ordered_ = false;
+  ends_[chunk] = {ordered_key(unique.keys.data(), type, transfer_.order),
+                  ordered_key(unique.keys.data() + unique.keys.size() - width, type, transfer_.order)};
+  changes_ += statistics.changes;
+  fingerprint_.add(unique_fingerprint(unique.keys, width, unique.ends, transfer_.secret));
 }
 
 void RecordCheck::see_pairs(std::span<const std::byte> keys, std::span<const std::byte> values) {

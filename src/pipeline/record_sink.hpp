@@ -65,6 +65,8 @@ class RecordCheck {
   /// A chunk's keys; thread-safe, but for one chunk at a time. The fingerprint is taken unless there are
   /// values.
   void see_keys(uint64_t chunk, std::span<const std::byte> keys);
+  /// The same of keys that a backend packed.
+  void see_unique(uint64_t chunk, const UniqueKeys& unique);
   void see_pairs(std::span<const std::byte> keys, std::span<const std::byte> values);
 
   StoreResult result() const {

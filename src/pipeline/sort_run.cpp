@@ -89,6 +89,7 @@ PlanRequest plan_request(const SortContext& context, const Backends& backends, b
           .file = file_record(context, context.input.count()),
           .order = options.order,
           .algorithm = options.algorithm,
+          .unique = options.result == SortResult::unique,
           .threads = context.threads,
           .chunk_bytes = has_values ? std::min(context.environment.chunk_bytes, most_with_values)
                                     : context.environment.chunk_bytes,

@@ -1,7 +1,7 @@
 // unique_sink.cpp - each key once, and how often it stood.
 //
-// Chunks are packed in place by many threads at once; only their borders are settled in their order. A chunk's
-// last key may go on in the next chunk, so how often it stood is withheld and carried there:
+// Chunks are packed by many threads at once, in place, or on their GPU; only their borders are settled in their order.
+// A chunk's last key may go on in the next chunk, so how often it stood is withheld and carried there:
 //
 //     chunk           1 1 2 2   |   2 3 3   |   3 4
 //     packed          1 2       |   2 3     |   3 4
@@ -72,11 +72,7 @@ class UniqueSink : public RecordSink {
     const uint64_t chunks = record_chunks(transfer_, offset, count);
     check_.begin(chunks);
     const auto pass = [&](uint32_t worker, const RecordChunk& chunk) {
-      const std::span<std::byte> bytes =
-          session.get(worker, Column::keys, chunk.first * sizeof(Bits), chunk.count * sizeof(Bits));
-      check_.see_keys(chunk.index, bytes);
-      const std::span keys(reinterpret_cast<Bits*>(bytes.data()), chunk.count);
-      Runs runs = wants_counts() ? counted(keys, counts_[worker]) : Runs{keys.first(pack(keys)), {}};
+      Runs runs = get(session, worker, chunk);
       turns_.wait(chunks_before_ + chunk.index);
       const Place place = settle(runs);
       // Nothing may overtake in an output that is written from front to back.
@@ -117,7 +113,28 @@ class UniqueSink : public RecordSink {
     return targets_.keys.output->is_ordered() || (wants_counts() && targets_.values.output->is_ordered());
   }
 
+  Runs get(SortSession& session, uint32_t worker, const RecordChunk& chunk) {
+    if (const auto unique = session.get_unique(worker, chunk.first, chunk.count)) {
+      check_.see_unique(chunk.index, *unique);
+      return {as_keys(unique->keys),
+              wants_counts() ? counted(unique->ends, counts_[worker]) : std::span<uint64_t>{}};
+    }
+    const std::span<std::byte> bytes =
+        session.get(worker, Column::keys, chunk.first * sizeof(Bits), chunk.count * sizeof(Bits));
+    check_.see_keys(chunk.index, bytes);
+    const std::span<Bits> keys = as_keys(bytes);
+    return wants_counts() ? counted(keys, counts_[worker]) : Runs{keys.first(pack(keys)), {}};
+  }
+  static std::span<Bits> as_keys(std::span<std::byte> bytes) {
+    return {reinterpret_cast<Bits*>(bytes.data()), bytes.size() / sizeof(Bits)};
+  }
+
   /// The first of the counts is room for the one that was withheld.
+  static std::span<uint64_t> counted(std::span<const uint32_t> ends, std::vector<uint64_t>& memory) {
+    memory.resize(ends.size() + 1);
+    std::adjacent_difference(ends.begin(), ends.end(), memory.begin() + 1);
+    return memory;
+  }
   static Runs counted(std::span<Bits> keys, std::vector<uint64_t>& memory) {
     // Of a chunk that is not in order, which the check, if there is one, has seen by now, the rest is left
     // out.

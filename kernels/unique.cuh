@@ -1,0 +1,125 @@
+// unique.cuh - stream compaction of keys in order: each of them once, and where the equal ones end.
+// Horn, "Stream Reduction Operations for GPGPU Applications", GPU Gems 2, 2005, with the scan in the same launch:
+// Merrill & Garland, "Single-pass Parallel Prefix Scan with Decoupled Look-back", 2016. Work O(n); reads n keys, writes
+// each different one and a place.
+//
+//     keys        1  1  2  2  2  7
+//     1 last?        *        *  *      the next key is another one, or there is none
+//     2 rank         0        1  2      how many come before: by ballots in a row of a warp, by the scan's
+//     3 key       1  2  7               look-back (scan_lookback.cuh) over warps and tiles
+//       end       2  5  6               how many keys there are up to there
+#pragma once
+
+#include "core/rounding.hpp"
+#include "kernels/launch.cuh"
+#include "kernels/lookback.cuh"
+#include "kernels/policy.cuh"
+#include "kernels/ptx.cuh"
+#include "kernels/scan_lookback.cuh"
+#include "kernels/scan_op.cuh"
+#include "kernels/warp.cuh"
+
+#include <cuda_runtime.h>
+
+#include <cstdint>
+
+namespace sweepsort {
+
+/// `count` keys, raw bits, of which equal ones are neighbours: what is read, and what is written. `unique` and `ends`
+/// have room for `most` elements; of more different keys there are the rest is left out. *found: how many there are.
+template <class Bits>
+struct UniqueArrays {
+  const Bits* keys;
+  uint32_t count;
+  Bits* unique;
+  uint32_t* ends;
+  uint32_t most;
+  uint32_t* found;
+};
+
+/// Device memory of unique(): zeros before the first call, then good for any number, one after the other, of up to
+/// as many keys.
+struct UniqueMemory : LookbackMemory<uint32_t> {
+  UniqueMemory(Workspace& workspace, uint64_t most_keys)
+      : LookbackMemory(workspace, UniquePolicy::tiles(most_keys)) {}
+};
+
+namespace unique_detail {
+
+struct Shared {
+  uint32_t
+      warp_prefix[UniquePolicy::threads / warp_threads];  // first each warp's sum, then what comes before it
+  uint32_t tile;
+  uint32_t epoch;
+};
+
+template <class Bits>
+__global__ __launch_bounds__(UniquePolicy::threads) void unique_kernel(UniqueArrays<Bits> arrays,
+                                                                       ScanState* state,
+                                                                       StatusSlot<uint32_t>* slots) {
+  constexpr uint32_t rows = UniquePolicy::rows;
+  auto& shared = shared_memory<Shared>();
+  const uint32_t warp = threadIdx.x / warp_threads;
+  const uint32_t lane = ptx::lane_id();
+  if (threadIdx.x == 0) {
+    shared.epoch = state->epoch;
+    shared.tile = draw_ticket(&state->tickets);
+  }
+  __syncthreads();
+  const uint32_t tile = shared.tile;
+
+  // A warp's rows are neighbours; behind them comes one key more, which its last one is compared with.
+  const uint64_t first = uint64_t{tile} * UniquePolicy::tile + warp * rows * warp_threads;
+  const auto place_of = [&](uint32_t row) { return first + row * warp_threads + lane; };
+  Bits key[rows + 1] = {};
+#pragma unroll
+  for (uint32_t row = 0; row < rows; ++row)
+    if (place_of(row) < arrays.count) key[row] = arrays.keys[place_of(row)];
+  if (lane == 0 && place_of(rows) < arrays.count) key[rows] = arrays.keys[place_of(rows)];
+
+  uint32_t last[rows];  // a bit a lane
+  uint32_t in_warp = 0;
+#pragma unroll
+  for (uint32_t row = 0; row < rows; ++row) {
+    const Bits below = shuffle_down(key[row], 1);
+    const Bits in_next_row = shuffle_from(key[row + 1], 0);
+    const Bits next = lane + 1 < warp_threads ? below : in_next_row;
+    const uint64_t end = place_of(row) + 1;
+    last[row] = __ballot_sync(full_warp, end == arrays.count || (end < arrays.count && next != key[row]));
+    in_warp += static_cast<uint32_t>(__popc(last[row]));
+  }
+  if (lane == 0) shared.warp_prefix[warp] = in_warp;
+  __syncthreads();  // all warps' sums are there
+  if (warp == 0)
+    scan_lookback_detail::look_back<UniquePolicy::statuses_a_lane, uint32_t, Sum<uint32_t>>(
+        shared.warp_prefix, tile, nullptr, TileStatuses<uint32_t>(slots, shared.epoch), {});
+  __syncthreads();  // and now their prefixes
+
+  uint32_t before = shared.warp_prefix[warp];
+#pragma unroll
+  for (uint32_t row = 0; row < rows; ++row) {
+    const uint32_t rank = before + static_cast<uint32_t>(__popc(last[row] & ptx::lanes_below()));
+    if ((last[row] >> lane & 1) != 0 && rank < arrays.most) {
+      arrays.unique[rank] = key[row];
+      arrays.ends[rank] = static_cast<uint32_t>(place_of(row) + 1);
+    }
+    before += static_cast<uint32_t>(__popc(last[row]));
+  }
+  if (tile == gridDim.x - 1 && threadIdx.x == UniquePolicy::threads - 1) {
+    *arrays.found = before;
+    // The last tile has looked back, so all others have published: their blocks have read the state.
+    end_scan(state, shared.epoch, slots, gridDim.x);
+  }
+}
+
+}  // namespace unique_detail
+
+/// One launch. Neither allocates nor synchronises.
+template <class Bits>
+void unique(const UniqueArrays<Bits>& arrays, const UniqueMemory& memory, cudaStream_t stream) {
+  const auto tiles = static_cast<uint32_t>(UniquePolicy::tiles(arrays.count));
+  launch(unique_detail::unique_kernel<Bits>, {tiles, UniquePolicy::threads, sizeof(unique_detail::Shared)},
+         stream, arrays, memory.state, memory.slots);
+}
+
+}  // namespace sweepsort

@@ -1,0 +1,28 @@
+// cuda_unique.cu - from run-time widths to the kernel's template.
+#include "backend/cuda_unique.hpp"
+#include "kernels/unique.cuh"
+
+#include <type_traits>
+
+namespace sweepsort {
+
+size_t device_unique_workspace_bytes(uint64_t most_keys) {
+  Workspace counter;
+  (void)UniqueMemory(counter, most_keys);
+  return counter.used();
+}
+
+void device_unique(const DeviceUnique& arrays, uint64_t most_keys, Workspace workspace, cudaStream_t stream) {
+  const UniqueMemory memory(workspace, most_keys);
+  dispatch_bits(arrays.type, [&]<class Bits>(std::type_identity<Bits>) {
+    unique<Bits>({.keys = static_cast<const Bits*>(arrays.keys),
+                  .count = arrays.count,
+                  .unique = static_cast<Bits*>(arrays.unique),
+                  .ends = arrays.ends,
+                  .most = arrays.most,
+                  .found = arrays.found},
+                 memory, stream);
+  });
+}
+
+}  // namespace sweepsort

@@ -1,0 +1,132 @@
+// unique_test.cpp - the kernel that compacts keys in order, against a plain loop. Compiled twice: for the emulator, where
+// every commit runs it, and for a GPU.
+#include "backend/cuda_unique.hpp"
+#include "catch.hpp"
+#include "device_array.hpp"
+#include "on_device.hpp"
+#include "seed.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <random>
+#include <vector>
+
+namespace sweepsort {
+namespace {
+
+constexpr uint64_t tile = 4'096;
+constexpr uint64_t most_keys = on_gpu ? 3'000'000 : 9 * tile;
+
+template <class Bits>
+struct Expected {
+  std::vector<Bits> keys;
+  std::vector<uint32_t> ends;
+
+  explicit Expected(const std::vector<Bits>& all) {
+    for (size_t i = 0; i < all.size(); ++i) {
+      if (i + 1 < all.size() && all[i + 1] == all[i]) continue;
+      keys.push_back(all[i]);
+      ends.push_back(static_cast<uint32_t>(i + 1));
+    }
+  }
+};
+
+/// The memory of one thread of a sort, for chunk after chunk.
+template <class Bits>
+class Compaction {
+ public:
+  explicit Compaction(uint64_t most)
+      : unique_(most), ends_(most), found_(1), workspace_(device_unique_workspace_bytes(most_keys)) {
+    check(cudaMemset(workspace_.data(), 0, workspace_.size()));
+    check(cudaDeviceSynchronize());  // an emulated or a default stream waits for nobody
+  }
+
+  /// Checks all that is written.
+  void run(const std::vector<Bits>& keys) {
+    const OnDevice schedule;
+    const DeviceArray<Bits> in(keys);
+    check(cudaMemset(unique_.data(), 0xcd, unique_.size() * sizeof(Bits)));
+    check(cudaMemset(ends_.data(), 0xcd, ends_.size() * sizeof(uint32_t)));
+    check(cudaDeviceSynchronize());
+    device_unique({.type = key_type_of<Bits>(),
+                   .keys = in.data(),
+                   .count = static_cast<uint32_t>(keys.size()),
+                   .unique = unique_.data(),
+                   .ends = ends_.data(),
+                   .most = static_cast<uint32_t>(unique_.size()),
+                   .found = found_.data()},
+                  most_keys, Workspace(workspace_.span()), nullptr);
+    const Expected<Bits> expected(keys);
+    CAPTURE(keys.size(), unique_.size(), sizeof(Bits));
+    REQUIRE(found_.download() == std::vector{static_cast<uint32_t>(expected.keys.size())});
+    REQUIRE(as_written(unique_.download(), expected.keys));
+    REQUIRE(as_written(ends_.download(), expected.ends));
+    REQUIRE(in.download() == keys);
+    unique_.check_zones();
+    ends_.check_zones();
+    found_.check_zones();
+    workspace_.check_zones();
+  }
+
+ private:
+  /// The expected elements as far as there is room, and poison behind them.
+  template <class T>
+  static bool as_written(const std::vector<T>& written, const std::vector<T>& expected) {
+    const size_t size = std::min(written.size(), expected.size());
+    T poison;
+    std::memset(&poison, 0xcd, sizeof(T));
+    const auto behind = written.begin() + static_cast<ptrdiff_t>(size);
+    return std::equal(written.begin(), behind, expected.begin()) &&
+           std::all_of(behind, written.end(), [=](T element) { return element == poison; });
+  }
+
+  DeviceArray<Bits> unique_;
+  DeviceArray<uint32_t> ends_;
+  DeviceArray<uint32_t> found_;
+  DeviceArray<std::byte> workspace_;
+};
+
+/// Runs of up to `most_equal` equal keys, and then other ones; in no order, which does not matter.
+template <class Bits>
+std::vector<Bits> keys_in_runs(uint64_t count, uint64_t most_equal, std::mt19937_64& random) {
+  std::vector<Bits> keys;
+  keys.reserve(count);
+  auto key = static_cast<Bits>(random());
+  while (keys.size() < count) {
+    keys.insert(keys.end(), std::min<uint64_t>(1 + random() % most_equal, count - keys.size()), key);
+    key = static_cast<Bits>(key + 1 + random() % 3);
+  }
+  return keys;
+}
+
+}  // namespace
+
+TEMPLATE_TEST_CASE("of equal neighbours one is left, and where they end", "", uint8_t, uint16_t, uint32_t,
+                   uint64_t) {
+  std::mt19937_64 random(test_seed());
+  Compaction<TestType> compaction(most_keys);
+  for (const uint64_t count :
+       {uint64_t{0}, uint64_t{1}, uint64_t{2}, uint64_t{31}, uint64_t{32}, uint64_t{33}, uint64_t{512},
+        tile - 1, tile, tile + 1, 3 * tile, most_keys - 17, most_keys})
+    for (const uint64_t most_equal : {uint64_t{1}, uint64_t{3}, uint64_t{40}, 2 * tile, 20 * most_keys})
+      compaction.run(keys_in_runs<TestType>(count, most_equal, random));
+}
+
+TEMPLATE_TEST_CASE("of more different keys than there is room for the rest is left out", "", uint8_t,
+                   uint64_t) {
+  std::mt19937_64 random(test_seed());
+  Compaction<TestType> compaction(256);
+  compaction.run(keys_in_runs<TestType>(tile + 100, 1, random));
+  compaction.run(keys_in_runs<TestType>(256, 1, random));
+  compaction.run(keys_in_runs<TestType>(257, 1, random));
+}
+
+TEST_CASE("one memory does for any sizes in any order") {
+  std::mt19937_64 random(test_seed());
+  Compaction<uint32_t> compaction(most_keys);
+  for (int i = 0; i < (on_gpu ? 300 : 20); ++i)
+    compaction.run(keys_in_runs<uint32_t>(random() % most_keys, 1 + random() % 10, random));
+}
+
+}  // namespace sweepsort
