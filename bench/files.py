@@ -6,8 +6,8 @@ so that a slow spell of the disk meets them all; the median counts. The input is
 is given. cp does the least that a program can do that makes a second file out of a first one. `disk`, which is not among
 the default ones, reads the whole input past the page cache and then writes as many bytes so: what the disk takes for a sort,
 which cannot write before it has read all. `external` is sweepsort within the budgets of --memory and --gpu-memory,
-which `sweepsort` itself does not get. `sort-n`, which is not among
-the default ones, is `LC_ALL=C sort -n` of the same integers as decimal text, a line each: for scale, so that it takes
+which `sweepsort` itself does not get. `unique`, which is not among the default ones and is checked by numpy, is sweepsort -u.
+`sort-n`, which is not among them either, is `LC_ALL=C sort -n` of the same integers as decimal text, a line each: for scale, so that it takes
 part in one turn alone, and what writes the text is not timed.
 """
 
@@ -58,6 +58,15 @@ os.ftruncate(output, size)
 os.fsync(output)
 """
 
+# Whether one sorted file has what is different of another one.
+UNIQUE_CHECK = """
+import sys, numpy
+sorted, unique = (numpy.fromfile(name, sys.argv[3]) for name in sys.argv[1:3])
+is_new = numpy.ones(len(sorted), bool)
+is_new[1:] = sorted[1:] != sorted[:-1]
+sys.exit(not numpy.array_equal(sorted[is_new], unique))
+"""
+
 # Programs in Python: what each runs, and what must work before it can.
 PYTHON_PROGRAMS = {
     "numpy": (NUMPY_PROGRAM, "import numpy"),
@@ -92,7 +101,7 @@ def parse_arguments() -> argparse.Namespace:
         " while, and what a program finds depends on what ended just before; 3 evens that out in part (0)",
     )
     parser.add_argument("--programs", help="which, separated by commas (cp,sweepsort,numpy,cupy; with a budget also"
-        " external), those that are there; disk and sort-n besides")
+        " external), those that are there; disk, unique and sort-n besides")
     parser.add_argument("--memory", help="of external, as sweepsort takes it: 512M")
     parser.add_argument("--gpu-memory", help="of external")
     parser.add_argument("--backend", default="auto", help="of sweepsort: auto, cuda or cpu")
@@ -117,13 +126,17 @@ def parse_arguments() -> argparse.Namespace:
     return arguments
 
 
+def numpy_type_of(arguments: argparse.Namespace) -> str:
+    return f"{arguments.type[0]}{measured.KEY_BYTES[arguments.type]}"
+
+
 def choose(arguments: argparse.Namespace, source: pathlib.Path, folder: pathlib.Path) -> list[Program]:
     """Those that were asked for and are there."""
     sort = [arguments.sweepsort, "sort", "-t", arguments.type, "--backend", arguments.backend]
     sort += ["--progress", "never", "-q"]
     budgets = ["--memory", arguments.memory] if arguments.memory else []
     budgets += ["--gpu-memory", arguments.gpu_memory] if arguments.gpu_memory else []
-    numpy_type = f"{arguments.type[0]}{measured.KEY_BYTES[arguments.type]}"
+    numpy_type = numpy_type_of(arguments)
     text = folder / "input.txt"
 
     def program_of(name: str) -> Program:
@@ -140,9 +153,10 @@ def choose(arguments: argparse.Namespace, source: pathlib.Path, folder: pathlib.
             "cp": runs("cp", source, output),
             "sweepsort": runs(*sort, source, "-o", output),
             "external": runs(*sort, source, "-o", output, *budgets),
+            "unique": runs(*sort, source, "-u", "-o", output),
         }[name]
 
-    known = ["cp", "sweepsort", "external", *PYTHON_PROGRAMS, "sort-n"]
+    known = ["cp", "sweepsort", "external", "unique", *PYTHON_PROGRAMS, "sort-n"]
     chosen = []
     for name in arguments.programs:
         if name not in known:
@@ -151,8 +165,11 @@ def choose(arguments: argparse.Namespace, source: pathlib.Path, folder: pathlib.
             print(f"# {name} left out: {arguments.python} has none that works (see --python)")
             continue
         chosen.append(program_of(name))
-    if "sort-n" in arguments.programs and {program.name for program in chosen} <= {"cp", "disk", "sort-n"}:
-        sys.exit("files.py: sort-n: its output is compared with another program's, of which none is there")
+    compared = {"sort-n", "unique"}
+    if compared & set(arguments.programs) and {program.name for program in chosen} <= {"cp", "disk", *compared}:
+        sys.exit("files.py: sort-n, unique: their output is compared with another program's, of which none is there")
+    if "unique" in arguments.programs and not works(arguments.python, "import numpy"):
+        sys.exit(f"files.py: unique: {arguments.python} has no numpy, which checks it (see --python)")
     return chosen
 
 
@@ -218,7 +235,9 @@ def are_equal(a: pathlib.Path, b: pathlib.Path) -> bool:
 def verified(arguments: argparse.Namespace, chosen: list[Program]) -> dict[str, bool]:
     """cp's output is the input, disk's as long; a sorted one passes `check` and is equal, to the last byte, to
     numpy's or, where that is not there, to the first."""
-    sorting = [program for program in chosen if program.name not in ("cp", "disk") and not program.sorts_text]
+    sorting = [
+        program for program in chosen if program.name not in ("cp", "disk", "unique") and not program.sorts_text
+    ]
     sorting.sort(key=lambda program: program.name not in PYTHON_PROGRAMS)
     reference = sorting[0].output if sorting else None
 
@@ -227,6 +246,9 @@ def verified(arguments: argparse.Namespace, chosen: list[Program]) -> dict[str, 
             return are_equal(program.source, program.output)
         if program.name == "disk":
             return program.source.stat().st_size == program.output.stat().st_size
+        if program.name == "unique":
+            command = [arguments.python, "-c", UNIQUE_CHECK, reference, program.output, numpy_type_of(arguments)]
+            return subprocess.run(list(map(str, command))).returncode == 0
         if program.sorts_text:
             sorted_text = text_of(arguments.type, reference)
             return shell(f"{sorted_text} | cmp -s - {shlex.quote(str(program.output))}")
