@@ -15,11 +15,14 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
+#include <memory>
 #include <numeric>
 #include <span>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 namespace sweepsort {
@@ -31,38 +34,76 @@ constexpr uint64_t keys_of_chunk = on_gpu ? 10'007 : 307;
 constexpr size_t many_keys = on_gpu ? 2'000'003 : 180'003;
 constexpr size_t file_chunk = on_gpu ? 64u << 10 : 4u << 10;
 
-/// Puts and gets everything by `workers` threads in chunks of an odd number of keys.
+/// A session that gets and gives everything by the job's workers, a thread each, in chunks of an odd number of keys.
 template <class Key>
-std::vector<Key> sort_by_session(Backend& backend, const std::vector<Key>& input, SortJob job,
-                                 SortSummary& summary) {
-  job.count = input.size();
-  job.type = key_type_of<Key>();
-  job.chunk_bytes = keys_of_chunk * sizeof(Key);
-  const auto session = backend.begin_sort(job);
-  const uint64_t chunks = ceil_divide(input.size(), keys_of_chunk);
-  const auto for_each_chunk = [&](auto&& body) {
+class OddSession {
+ public:
+  /// `input` outlives it.
+  OddSession(Backend& backend, const std::vector<Key>& input, SortJob job)
+      : input_(input), job_(std::move(job)) {
+    job_.count = input.size();
+    job_.type = key_type_of<Key>();
+    job_.chunk_bytes = keys_of_chunk * sizeof(Key);
+    session_ = backend.begin_sort(job_);
+    for_each_chunk([&](uint32_t worker, uint64_t first, uint64_t count) {
+      const auto place = session_->begin_put(worker, Column::keys, first * sizeof(Key), count * sizeof(Key));
+      std::memcpy(place.data(), input.data() + first, count * sizeof(Key));
+      session_->end_put(worker);
+    });
+  }
+  SortSummary sort() { return session_->sort(); }
+
+  std::vector<Key> keys() {
+    std::vector<Key> output(input_.size());
+    for_each_chunk([&](uint32_t worker, uint64_t first, uint64_t count) {
+      const auto place = session_->get(worker, Column::keys, first * sizeof(Key), count * sizeof(Key));
+      std::memcpy(output.data() + first, place.data(), count * sizeof(Key));
+    });
+    return output;
+  }
+
+  /// All keys again, from what is different of each chunk.
+  std::vector<Key> keys_by_unique() {
+    std::vector<Key> output(input_.size());
+    std::atomic<bool> all_differ = true;
+    for_each_chunk([&](uint32_t worker, uint64_t first, uint64_t count) {
+      const auto unique = session_->get_unique(worker, first, count);
+      if (!unique || unique->ends.empty() || unique->ends.back() != count) {
+        all_differ = false;
+        return;
+      }
+      std::vector<Key> keys(unique->ends.size());
+      std::memcpy(keys.data(), unique->keys.data(), unique->keys.size());
+      for (size_t i = 0; i < keys.size(); ++i) {
+        const uint32_t begin = i == 0 ? 0 : unique->ends[i - 1];
+        if (begin >= unique->ends[i] || (i != 0 && std::memcmp(&keys[i], &keys[i - 1], sizeof(Key)) == 0))
+          all_differ = false;
+        std::fill(output.begin() + static_cast<ptrdiff_t>(first + begin),
+                  output.begin() + static_cast<ptrdiff_t>(first + unique->ends[i]), keys[i]);
+      }
+    });
+    REQUIRE(all_differ);
+    return output;
+  }
+
+ private:
+  template <class Body>
+  void for_each_chunk(Body body) {
+    const uint64_t chunks = ceil_divide(input_.size(), keys_of_chunk);
     std::vector<std::jthread> threads;
-    for (uint32_t worker = 0; worker < job.workers; ++worker)
+    for (uint32_t worker = 0; worker < job_.workers; ++worker)
       threads.emplace_back([&, worker] {
-        for (uint64_t chunk = worker; chunk < chunks; chunk += job.workers) {
+        for (uint64_t chunk = worker; chunk < chunks; chunk += job_.workers) {
           const uint64_t first = chunk * keys_of_chunk;
-          body(worker, first, std::min(keys_of_chunk, input.size() - first));
+          body(worker, first, std::min(keys_of_chunk, input_.size() - first));
         }
       });
-  };
-  for_each_chunk([&](uint32_t worker, uint64_t first, uint64_t count) {
-    const auto place = session->begin_put(worker, Column::keys, first * sizeof(Key), count * sizeof(Key));
-    std::memcpy(place.data(), input.data() + first, count * sizeof(Key));
-    session->end_put(worker);
-  });
-  summary = session->sort();
-  std::vector<Key> output(input.size());
-  for_each_chunk([&](uint32_t worker, uint64_t first, uint64_t count) {
-    const auto place = session->get(worker, Column::keys, first * sizeof(Key), count * sizeof(Key));
-    std::memcpy(output.data() + first, place.data(), count * sizeof(Key));
-  });
-  return output;
-}
+  }
+
+  const std::vector<Key>& input_;
+  SortJob job_;
+  std::unique_ptr<SortSession> session_;
+};
 
 }  // namespace
 
@@ -76,19 +117,56 @@ TEMPLATE_TEST_CASE("a session sorts what several workers put in odd chunks", "[g
         if (!find_distribution(distribution)->suits(key_type_of<TestType>())) continue;
         INFO(distribution << " by " << workers << " workers, " << name(order));
         const auto input = make_keys<TestType>(distribution, some_keys, test_seed());
-        SortSummary summary;
-        const auto output =
-            sort_by_session<TestType>(*backend, input, {.order = order, .workers = workers}, summary);
-        oracle::require_sorted<TestType>(input, output, order);
-        REQUIRE_FALSE(summary.algorithm.empty());
+        OddSession<TestType> session(*backend, input, {.order = order, .workers = workers});
+        REQUIRE_FALSE(session.sort().algorithm.empty());
+        oracle::require_sorted<TestType>(input, session.keys(), order);
       }
+}
+
+TEMPLATE_TEST_CASE("a session gives what is different among the sorted keys of odd chunks", "[gpu]", uint8_t,
+                   int16_t, uint32_t, double) {
+  const OnDevice schedule;
+  const auto backend = make_cuda_backend();
+  for (const uint32_t workers : {1u, 5u})
+    for (const char* distribution : {"uniform", "all-equal", "small-range-256", "zipf"})
+      for (const Order order : {Order::ascending, Order::descending}) {
+        if (!find_distribution(distribution)->suits(key_type_of<TestType>())) continue;
+        INFO(distribution << " by " << workers << " workers, " << name(order));
+        const auto input = make_keys<TestType>(distribution, some_keys, test_seed());
+        OddSession<TestType> session(*backend, input, {.order = order, .unique = true, .workers = workers});
+        (void)session.sort();
+        oracle::require_sorted<TestType>(input, session.keys_by_unique(), order);
+      }
+}
+
+TEST_CASE("a session takes as much memory of the device as it said, and no more", "[gpu]") {
+  const OnDevice schedule;
+  const auto backend = make_cuda_backend();
+  constexpr uint64_t rounding = on_gpu ? 64u << 20 : 0;  // 2 MiB for each piece
+  for (const KeyType type : {KeyType::u8, KeyType::u16, KeyType::u32, KeyType::f64})
+    for (const bool unique : {false, true}) {
+      const SortJob job{.count = on_gpu ? 100'000'000 : 100'000,
+                        .type = type,
+                        .unique = unique,
+                        .workers = 4,
+                        .chunk_bytes = on_gpu ? 8u << 20 : 64u << 10};
+      const uint64_t said = backend->footprint(job).device.value;
+      const uint64_t free = backend->device_memory().value;
+      const auto session = backend->begin_sort(job);
+      const uint64_t taken = free - backend->device_memory().value;
+      CAPTURE(name(type), unique, said, taken);
+      CHECK(taken <= said + rounding);
+      CHECK(said <= taken + rounding);
+    }
 }
 
 TEST_CASE("a session without keys is sorted", "[gpu]") {
   const OnDevice schedule;
   const auto backend = make_cuda_backend();
-  SortSummary summary;
-  REQUIRE(sort_by_session<uint32_t>(*backend, {}, {}, summary).empty());
+  const std::vector<uint32_t> none;
+  OddSession<uint32_t> session(*backend, none, {});
+  (void)session.sort();
+  REQUIRE(session.keys().empty());
 }
 
 TEST_CASE("pairs in host memory are sorted stably", "[gpu]") {
@@ -108,9 +186,9 @@ TEST_CASE("counting keys of a wide range is an error with a hint", "[gpu]") {
   const OnDevice schedule;
   const auto backend = make_cuda_backend();
   const auto input = make_keys<uint64_t>("uniform", 10'000, test_seed());
-  SortSummary summary;
+  OddSession<uint64_t> session(*backend, input, {.algorithm = SortAlgorithm::counting});
   try {
-    sort_by_session<uint64_t>(*backend, input, {.algorithm = SortAlgorithm::counting}, summary);
+    (void)session.sort();
     FAIL("sorted by counting");
   } catch (const Error& error) {
     REQUIRE(std::string(error.what()).find("--algorithm counting") != std::string::npos);
@@ -236,8 +314,9 @@ TEST_CASE("a job larger than the device is an error, and the next one works", "[
   const auto backend = make_cuda_backend();
   REQUIRE_THROWS_AS(backend->begin_sort({.count = uint64_t{1} << 40, .type = KeyType::u64}), Error);
   const auto input = make_keys<uint32_t>("uniform", 50'000, test_seed());
-  SortSummary summary;
-  oracle::require_sorted<uint32_t>(input, sort_by_session<uint32_t>(*backend, input, {}, summary));
+  OddSession<uint32_t> session(*backend, input, {});
+  (void)session.sort();
+  oracle::require_sorted<uint32_t>(input, session.keys());
 }
 
 }  // namespace sweepsort
