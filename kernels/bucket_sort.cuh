@@ -91,6 +91,9 @@ struct BucketRange {
 /// AND of three u32 2^12 10.2 -> 9.7 us, uniform u64 2^10 2.87 -> 2.99.
 enum class Crowded : uint32_t { by_digits, by_inlined_digits, left_alone, only_digits };
 
+/// A bucket's keys before it is loaded: as the caller has them, integers as the caller has them, or ordered bits.
+enum class InMemory : uint8_t { as_given, integers, ordered };
+
 /// Parts: BucketParts, or RealParts or FloatParts.
 template <class Bits, class Value, class Policy, Crowded crowded, class Parts = BucketParts>
 class Bucket {
@@ -239,9 +242,8 @@ class Bucket {
                          });
   }
 
-  /// The same for keys as the caller has them, or ordered bits if they `are_ordered`, of which nothing is known. Keys
-  /// without values that have BucketParts are integers.
-  template <bool are_ordered = false>
+  /// The same for keys of which nothing is known but what they are in memory.
+  template <InMemory keys = InMemory::as_given>
   __device__ __forceinline__ void sort_as_one_bucket(const BucketRange& range) {
     set_goal(arrays_.keys_out + range.first);
     range_ = range;
@@ -254,7 +256,14 @@ class Bucket {
       for (Value& value : values_) value = Value{};
     }
     load(range.size, arrays_.keys_in + range.first);
-    if constexpr (!are_ordered) map_loaded();
+    if constexpr (keys == InMemory::integers) {
+      const Bits flip = map_.flip;
+#pragma unroll
+      for (Bits& key : keys_) key ^= flip;
+    } else if (keys == InMemory::as_given && !map_.is_identity()) {
+#pragma unroll
+      for (Bits& key : keys_) key = map_.to_ordered(key);
+    }
     if constexpr (!only_digits) find_parts();
     (void)sort_in_parts([] {}, [&] { store_records(); });
   }
@@ -352,15 +361,6 @@ class Bucket {
   __device__ __forceinline__ void set_goal(Bits* to) {
     lead_ = static_cast<uint32_t>(reinterpret_cast<uintptr_t>(to) % sizeof(uint4) / sizeof(Bits));
     if (threadIdx.x == 0) shared_.first_vector = to - lead_;
-  }
-
-  /// To ordered bits; integers by one exclusive or.
-  __device__ __forceinline__ void map_loaded() {
-    constexpr bool of_integers = !with_values && std::is_same_v<Parts, BucketParts>;
-    if (!of_integers && map_.is_identity()) return;
-    const Bits mask = map_.flip;
-#pragma unroll
-    for (Bits& key : keys_) key = of_integers ? static_cast<Bits>(key ^ mask) : map_.to_ordered(key);
   }
 
   /// From what the keys span.

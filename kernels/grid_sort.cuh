@@ -114,15 +114,15 @@ using PartsOf = std::conditional_t<!divides_reals<Buckets>, BucketParts,
                                    std::conditional_t<sizeof(Bits) == 8 && Policy::keys_a_thread >= 16,
                                                       FloatParts<Bits, false>, RealParts<Bits>>>;
 
-/// Buckets: linear in the keys' ordered bits or, of floats, in their values. `counts_listed`: few values of
-/// keys alone are counted by their list.
-template <class Buckets, class Value, class Policy, bool counts_listed = false>
+/// Buckets: linear in the keys' ordered bits or, of floats, in their values. `of_integers`: no float has the map.
+/// `counts_listed`: few values of keys alone are counted by their list.
+template <class Buckets, class Value, class Policy, bool of_integers = false, bool counts_listed = false>
 class GridSort : GridShare<Shared<Buckets, Value, Policy>, typename Buckets::Key, Value, Policy,
-                           PartsOf<Buckets, Policy>> {
+                           PartsOf<Buckets, Policy>, of_integers> {
  public:
   using Bits = typename Buckets::Key;
   using GridShared = Shared<Buckets, Value, Policy>;
-  using Base = GridShare<GridShared, Bits, Value, Policy, PartsOf<Buckets, Policy>>;
+  using Base = GridShare<GridShared, Bits, Value, Policy, PartsOf<Buckets, Policy>, of_integers>;
   static_assert(Policy::portions == 1 && Policy::digits == digit_values);
   static_assert(Policy::most_blocks <= digit_values, "a bucket a block");
 
@@ -179,7 +179,7 @@ class GridSort : GridShare<Shared<Buckets, Value, Policy>, typename Buckets::Key
       if (shared_.counts.largest <= task_.most_in_bucket) {
         this->template scatter<true>(digit_of, scratch);
         meet_all();
-        this->template sort_buckets<!is_real>(scratch);
+        this->template sort_buckets<is_real ? InMemory::as_given : InMemory::ordered>(scratch);
         return;
       }
     }
@@ -473,9 +473,11 @@ __global__ __launch_bounds__(Policy::threads,
                              1) void grid_sort_kernel(Task<typename Buckets::Key, Value> task) {
   if (ptx::is_before_90()) return;
   if constexpr (Policy::in_cluster) ptx::wait_for_previous_launch();
+  // Floats alone have buckets of their own.
+  constexpr bool of_integers = value_bytes<Value> == 0 && !divides_reals<Buckets>;
   constexpr bool counts_listed = pays_to_count_listed<Buckets, Value, Policy>;
-  GridSort<Buckets, Value, Policy, counts_listed>(shared_memory<Shared<Buckets, Value, Policy>>(), task)
-      .sort();
+  using Sort = GridSort<Buckets, Value, Policy, of_integers, counts_listed>;
+  Sort(shared_memory<Shared<Buckets, Value, Policy>>(), task).sort();
 }
 
 template <class Bits, class Value, class Policy>

@@ -35,7 +35,9 @@ __global__ __launch_bounds__(Policy::threads) void one_block_kernel(BucketArrays
   ptx::wait_for_previous_launch();
   auto& shared = shared_memory<Shared<Bits, Value, Policy>>();
   Bucket<Bits, Value, Policy, Crowded::by_inlined_digits, Parts> bucket(shared, arrays, map);
-  bucket.sort_as_one_bucket({0, count});
+  // Of integers alone to ordered bits is one exclusive or: floats alone have parts of another kind.
+  constexpr bool of_integers = value_bytes<Value> == 0 && std::is_same_v<Parts, BucketParts>;
+  bucket.template sort_as_one_bucket<of_integers ? InMemory::integers : InMemory::as_given>({0, count});
 }
 
 template <class Policy, class Bits, class Value>

@@ -81,7 +81,7 @@ class Sort : Share<Bits, Value, Policy> {
     if (shared_.counts.largest > task_.most_in_bucket) return false;
     for_portions([&] { scatter_portion(bucket_of, scratch); });
     ptx::grid_sync();
-    this->template sort_buckets<true>(scratch);
+    this->template sort_buckets<bucket_sort_detail::InMemory::ordered>(scratch);
     return true;
   }
 

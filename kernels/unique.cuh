@@ -25,13 +25,13 @@
 
 namespace sweepsort {
 
-/// `count` keys, raw bits, of which equal ones are neighbours: what is read, and what is written. `unique` and `ends`
+/// `count` keys, raw bits, of which equal ones are neighbours: what is read, and what is written. `different` and `ends`
 /// have room for `most` elements; of more different keys there are the rest is left out. *found: how many there are.
 template <class Bits>
 struct UniqueArrays {
   const Bits* keys;
   uint32_t count;
-  Bits* unique;
+  Bits* different;
   uint32_t* ends;
   uint32_t most;
   uint32_t* found;
@@ -68,24 +68,24 @@ __global__ __launch_bounds__(UniquePolicy::threads) void unique_kernel(UniqueArr
   __syncthreads();
   const uint32_t tile = shared.tile;
 
-  // A warp's rows are neighbours; behind them comes one key more, which its last one is compared with.
-  const uint64_t first = uint64_t{tile} * UniquePolicy::tile + warp * rows * warp_threads;
-  const auto place_of = [&](uint32_t row) { return first + row * warp_threads + lane; };
-  Bits key[rows + 1] = {};
+  // All loads are under way together: where there are no more keys the last one is read again. (Beside a condition each
+  // waited for the one before, 2^21 u32 keys 22 us instead of 11.)
+  const uint32_t end = arrays.count - 1;
+  const uint32_t first = tile * UniquePolicy::tile + warp * rows * warp_threads + lane;
+  Bits key[rows];
+  Bits next[rows];
 #pragma unroll
-  for (uint32_t row = 0; row < rows; ++row)
-    if (place_of(row) < arrays.count) key[row] = arrays.keys[place_of(row)];
-  if (lane == 0 && place_of(rows) < arrays.count) key[rows] = arrays.keys[place_of(rows)];
-
+  for (uint32_t row = 0; row < rows; ++row) {
+    const uint32_t at = first + row * warp_threads;
+    key[row] = arrays.keys[min(at, end)];
+    next[row] = arrays.keys[min(at + 1, end)];
+  }
   uint32_t last[rows];  // a bit a lane
   uint32_t in_warp = 0;
 #pragma unroll
   for (uint32_t row = 0; row < rows; ++row) {
-    const Bits below = shuffle_down(key[row], 1);
-    const Bits in_next_row = shuffle_from(key[row + 1], 0);
-    const Bits next = lane + 1 < warp_threads ? below : in_next_row;
-    const uint64_t end = place_of(row) + 1;
-    last[row] = __ballot_sync(full_warp, end == arrays.count || (end < arrays.count && next != key[row]));
+    const uint32_t at = first + row * warp_threads;
+    last[row] = __ballot_sync(full_warp, at == end || (at < end && key[row] != next[row]));
     in_warp += static_cast<uint32_t>(__popc(last[row]));
   }
   if (lane == 0) shared.warp_prefix[warp] = in_warp;
@@ -100,8 +100,8 @@ __global__ __launch_bounds__(UniquePolicy::threads) void unique_kernel(UniqueArr
   for (uint32_t row = 0; row < rows; ++row) {
     const uint32_t rank = before + static_cast<uint32_t>(__popc(last[row] & ptx::lanes_below()));
     if ((last[row] >> lane & 1) != 0 && rank < arrays.most) {
-      arrays.unique[rank] = key[row];
-      arrays.ends[rank] = static_cast<uint32_t>(place_of(row) + 1);
+      arrays.different[rank] = key[row];
+      arrays.ends[rank] = first + row * warp_threads + 1;
     }
     before += static_cast<uint32_t>(__popc(last[row]));
   }
@@ -114,9 +114,10 @@ __global__ __launch_bounds__(UniquePolicy::threads) void unique_kernel(UniqueArr
 
 }  // namespace unique_detail
 
-/// One launch. Neither allocates nor synchronises.
+/// One launch. Neither allocates nor synchronises. Up to 2^31 keys.
 template <class Bits>
 void unique(const UniqueArrays<Bits>& arrays, const UniqueMemory& memory, cudaStream_t stream) {
+  if (arrays.count == 0) return check(cudaMemsetAsync(arrays.found, 0, sizeof(*arrays.found), stream));
   const auto tiles = static_cast<uint32_t>(UniquePolicy::tiles(arrays.count));
   launch(unique_detail::unique_kernel<Bits>, {tiles, UniquePolicy::threads, sizeof(unique_detail::Shared)},
          stream, arrays, memory.state, memory.slots);

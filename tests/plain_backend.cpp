@@ -98,6 +98,14 @@ class PlainSession : public SortSession {
         keys.insert(keys.begin() + middle, static_cast<Bits>(keys[at] - 1));
         ends.insert(ends.begin() + middle, ends[at - 1]);
         break;
+      case Fault::packs_nothing:
+        keys.clear();
+        ends.clear();
+        break;
+      case Fault::packs_too_few:
+        keys.pop_back();
+        ends.pop_back();
+        break;
       case Fault::packs_flipped_bit: keys[at] ^= 1; break;
       case Fault::packs_wrong_count: --ends[at]; break;
       default: break;

@@ -27,6 +27,8 @@ enum class Fault {
   packs_one_of_none,  // a key that no record has
   packs_flipped_bit,
   packs_wrong_count,
+  packs_nothing,
+  packs_too_few,
   packs_too_many  // says that they are in no order
 };
 

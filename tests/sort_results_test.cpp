@@ -166,6 +166,10 @@ TEST_CASE("keys that a backend packs are written once, and it is caught if they 
   }
   std::filesystem::remove(folder / "out");
   std::filesystem::remove(folder / "counts");
+  for (const Fault fault : {Fault::packs_nothing, Fault::packs_too_few}) {
+    CHECK_THROWS_WITH(sort_with(fault), ContainsSubstring("do not make it up"));
+    CHECK(folder.names() == std::vector<std::string>{"in.u32"});
+  }
   for (const Fault fault : {Fault::packs_without_one, Fault::packs_one_twice, Fault::packs_one_of_none,
                             Fault::packs_flipped_bit, Fault::packs_wrong_count}) {
     CAPTURE(fault);

@@ -3,6 +3,7 @@
 #include "backend/cuda_unique.hpp"
 #include "catch.hpp"
 #include "device_array.hpp"
+#include "kernels/policy.cuh"
 #include "on_device.hpp"
 #include "seed.hpp"
 
@@ -15,7 +16,8 @@
 namespace sweepsort {
 namespace {
 
-constexpr uint64_t tile = 4'096;
+constexpr uint64_t tile = UniquePolicy::tile;
+constexpr uint64_t of_warp = UniquePolicy::rows * 32;
 constexpr uint64_t most_keys = on_gpu ? 3'000'000 : 9 * tile;
 
 template <class Bits>
@@ -52,7 +54,7 @@ class Compaction {
     device_unique({.type = key_type_of<Bits>(),
                    .keys = in.data(),
                    .count = static_cast<uint32_t>(keys.size()),
-                   .unique = unique_.data(),
+                   .different = unique_.data(),
                    .ends = ends_.data(),
                    .most = static_cast<uint32_t>(unique_.size()),
                    .found = found_.data()},
@@ -107,7 +109,7 @@ TEMPLATE_TEST_CASE("of equal neighbours one is left, and where they end", "", ui
   std::mt19937_64 random(test_seed());
   Compaction<TestType> compaction(most_keys);
   for (const uint64_t count :
-       {uint64_t{0}, uint64_t{1}, uint64_t{2}, uint64_t{31}, uint64_t{32}, uint64_t{33}, uint64_t{512},
+       {uint64_t{0}, uint64_t{1}, uint64_t{2}, uint64_t{31}, uint64_t{32}, uint64_t{33}, of_warp - 1, of_warp,
         tile - 1, tile, tile + 1, 3 * tile, most_keys - 17, most_keys})
     for (const uint64_t most_equal : {uint64_t{1}, uint64_t{3}, uint64_t{40}, 2 * tile, 20 * most_keys})
       compaction.run(keys_in_runs<TestType>(count, most_equal, random));

@@ -45,10 +45,10 @@ struct SortSummary {
   bool get_sorts = false;    // sort() has only prepared it: get() sorts what it is asked for
 };
 
-/// Keys in order, each once.
+/// Keys of some records in order, each once.
 struct UniqueKeys {
   std::span<std::byte> keys;
-  std::span<const uint32_t> ends;  // how many records there were up to the last one with this key
+  std::span<const uint32_t> ends;  // how many of these records there are up to the last one with this key
 };
 
 /// One job's data in one backend. Life: puts of every byte once, one sort(), then gets. Any method
@@ -74,9 +74,9 @@ class SortSession {
   /// range is got once.
   virtual std::span<std::byte> get(uint32_t worker, Column column, uint64_t first_byte, size_t bytes) = 0;
 
-  /// In place of get() of keys alone, by a backend that has been told so (SortJob::unique): what is different among the
-  /// sorted keys [first, first + count), of which there is one at least. Empty: it does not do that, or the keys are in
-  /// no order; get() them.
+  /// In place of get(), by a backend that was told so (SortJob::unique): what is different among the sorted keys
+  /// [first, first + count), one at least and no more than a chunk has, with the same rules. Empty: the backend does not
+  /// do that, or found that they are in no order; get() them.
   virtual std::optional<UniqueKeys> get_unique(uint32_t worker, uint64_t first, uint64_t count) {
     (void)worker;
     (void)first;

@@ -98,18 +98,20 @@ class UniqueLane {
     check(cudaMemsetAsync(workspace_.data(), 0, workspace_.size(), stream.get()));
   }
   static size_t device_bytes(const SortJob& job) {
-    return most_unique(job) * key_bytes(job.type) + host_bytes(job) +
+    return most_unique(job) * key_bytes(job.type) + ends_bytes(job) +
            device_unique_workspace_bytes(job.chunk_bytes / key_bytes(job.type));
   }
-  static size_t host_bytes(const SortJob& job) { return (1 + most_unique(job)) * sizeof(uint32_t); }
+  static size_t ends_bytes(const SortJob& job) { return (1 + most_unique(job)) * sizeof(uint32_t); }
 
-  /// Of `count` keys in device memory those that are different, into `to`. Empty: too many, they are in no order.
+  /// Of `count` keys in device memory, one at least, those that are different, into `to`. Empty: none, or so many that
+  /// the keys were in no order.
   std::optional<UniqueKeys> get(const std::byte* keys, uint64_t count, std::byte* to, const Stream& stream) {
+    if (count > most_keys_) throw Error("internal: more different keys are wanted than those of a chunk");
     if (host_.size() == 0) host_ = PinnedBuffer(found_and_ends_.size() * sizeof(uint32_t));
     device_unique({.type = type_,
                    .keys = keys,
                    .count = static_cast<uint32_t>(count),
-                   .unique = keys_.data(),
+                   .different = keys_.data(),
                    .ends = found_and_ends_.data() + 1,
                    .most = static_cast<uint32_t>(most_),
                    .found = found_and_ends_.data()},
@@ -118,7 +120,7 @@ class UniqueLane {
     download(host, found_and_ends_.data(), sizeof(uint32_t), stream);
     stream.synchronize();
     const uint32_t found = host[0];
-    if (found > most_) return {};
+    if (found == 0 || found > most_) return {};
     const size_t bytes = found * key_bytes(type_);
     download(to, keys_.data(), bytes, stream);
     download(host + 1, found_and_ends_.data() + 1, found * sizeof(uint32_t), stream);
@@ -365,7 +367,7 @@ class CudaBackend final : public Backend {
                           device_sort_workspace_bytes(describe(job, nullptr, nullptr)) +
                           borders_at_once * sizeof(uint64_t) + unique_lanes * UniqueLane::device_bytes(job);
     const size_t host =
-        job.workers * buffers_a_worker(job) * job.chunk_bytes + unique_lanes * UniqueLane::host_bytes(job);
+        job.workers * buffers_a_worker(job) * job.chunk_bytes + unique_lanes * UniqueLane::ends_bytes(job);
     return {.host = Bytes{host}, .device = Bytes{device}};
   }
 

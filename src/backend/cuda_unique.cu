@@ -17,7 +17,7 @@ void device_unique(const DeviceUnique& arrays, uint64_t most_keys, Workspace wor
   dispatch_bits(arrays.type, [&]<class Bits>(std::type_identity<Bits>) {
     unique<Bits>({.keys = static_cast<const Bits*>(arrays.keys),
                   .count = arrays.count,
-                  .unique = static_cast<Bits*>(arrays.unique),
+                  .different = static_cast<Bits*>(arrays.different),
                   .ends = arrays.ends,
                   .most = arrays.most,
                   .found = arrays.found},

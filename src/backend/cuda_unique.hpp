@@ -12,13 +12,13 @@
 namespace sweepsort {
 
 /// Keys in device memory of which equal ones are neighbours, and where each of them goes once, with the number of keys
-/// up to the last one that equals it. `unique` and `ends` have room for `most` of them; *found: how many there are,
+/// up to the last one that equals it. `different` and `ends` have room for `most` of them; *found: how many there are,
 /// which may be more if the keys were in no order. All of this is device memory.
 struct DeviceUnique {
   KeyType type = KeyType::u32;
   const void* keys = nullptr;
   uint32_t count = 0;
-  void* unique = nullptr;
+  void* different = nullptr;
   uint32_t* ends = nullptr;
   uint32_t most = 0;
   uint32_t* found = nullptr;

@@ -7,6 +7,7 @@
 //     packed          1 2       |   2 3     |   3 4
 //     keys written    1 2       |     3     |     4
 //     counts          2 (2)     |   3 (2)   |   3 (1)   and 1 at the end
+#include "core/error.hpp"
 #include "core/turnstile.hpp"
 #include "io/byte_swap.hpp"
 #include "pipeline/record_sink.hpp"
@@ -115,6 +116,10 @@ class UniqueSink : public RecordSink {
 
   Runs get(SortSession& session, uint32_t worker, const RecordChunk& chunk) {
     if (const auto unique = session.get_unique(worker, chunk.first, chunk.count)) {
+      if (unique->ends.empty() || unique->ends.back() != chunk.count ||
+          unique->keys.size() != unique->ends.size() * sizeof(Bits))
+        throw Error("the different keys of a chunk do not make it up",
+                    "the device may be faulty: try another one");
       check_.see_unique(chunk.index, *unique);
       return {as_keys(unique->keys),
               wants_counts() ? counted(unique->ends, counts_[worker]) : std::span<uint64_t>{}};
@@ -131,6 +136,7 @@ class UniqueSink : public RecordSink {
 
   /// The first of the counts is room for the one that was withheld.
   static std::span<uint64_t> counted(std::span<const uint32_t> ends, std::vector<uint64_t>& memory) {
+    memory.reserve(std::min<uint64_t>(most_counts, most_values<Bits>) + 1);
     memory.resize(ends.size() + 1);
     std::adjacent_difference(ends.begin(), ends.end(), memory.begin() + 1);
     return memory;
