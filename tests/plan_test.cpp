@@ -46,6 +46,28 @@ uint64_t runs_put(std::vector<Bytes> rooms, uint64_t runs, uint64_t bytes, uint6
 
 }  // namespace
 
+TEST_CASE("a GPU packs equal keys where that takes little of its share") {
+  const auto footprint = [](const SortJob& job) {
+    Backend::Footprint need = gpu_footprint(job);
+    if (job.unique) need.device.value += 2 * job.workers * job.chunk_bytes;
+    return need;
+  };
+  PlanRequest unique = request(gib, KeyType::u32, gib);
+  unique.may_count = false;
+  unique.unique = true;
+  const uint64_t lanes = 2 * 4 * 8 * mib;  // 4 workers
+  for (const uint64_t memory : {64 * gib, 16 * lanes, 16 * lanes - 1, lanes, 4 * mib}) {
+    unique.gpu_memory = Bytes{memory};
+    const Plan plan = make_plan(unique, footprint);
+    CAPTURE(memory);
+    CHECK(plan.job.unique == (memory >= 16 * lanes));
+    CHECK(plan.gpu_memory <= *unique.gpu_memory);
+  }
+  unique.gpu_memory = Bytes{64 * gib};
+  unique.unique = false;
+  CHECK_FALSE(make_plan(unique, footprint).job.unique);
+}
+
 TEST_CASE("what fits is sorted in memory, and one key more is not") {
   CHECK(make_plan(request(mib, KeyType::u32, 8 * mib), cpu_footprint).road == Road::in_memory);
   CHECK(make_plan(request(mib + 1, KeyType::u32, 8 * mib), cpu_footprint).road == Road::external);

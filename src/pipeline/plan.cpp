@@ -29,6 +29,8 @@ constexpr uint64_t good_run_bytes = 32u << 20;
 constexpr uint64_t good_piece_bytes = 1u << 20;
 /// On a GPU so many chunks are a session's share, if runs are to have room beside it; and a piece is a chunk.
 constexpr uint64_t good_gpu_run_chunks = 32;
+/// What a session takes to pack equal keys is no more than this part of a GPU's share.
+constexpr uint64_t least_beside_packing = 16;
 /// A stream is taken for so many times all memory.
 constexpr uint64_t stream_to_memory = 4;
 constexpr uint64_t least_fan_in = 8;
@@ -93,14 +95,23 @@ class Planner {
     const uint64_t chunk = std::clamp<uint64_t>(fair / io_alignment * io_alignment, io_alignment, 8u << 20);
     const uint64_t most = std::min<uint64_t>(chunk, request_.chunk_bytes);
     const uint64_t widest = request_.shape.widest();
-    return {.count = count,
-            .type = request_.shape.type,
-            .order = request_.order,
-            .algorithm = request_.algorithm,
-            .value_bytes = request_.shape.value_bytes,
-            .unique = request_.unique,
-            .workers = workers_for(count),
-            .chunk_bytes = static_cast<size_t>(std::max(widest, most / widest * widest))};
+    SortJob job{.count = count,
+                .type = request_.shape.type,
+                .order = request_.order,
+                .algorithm = request_.algorithm,
+                .value_bytes = request_.shape.value_bytes,
+                .workers = workers_for(count),
+                .chunk_bytes = static_cast<size_t>(std::max(widest, most / widest * widest))};
+    job.unique = request_.unique && has_room_to_pack(job);
+    return job;
+  }
+
+  /// A GPU of which little may be taken leaves equal keys to the CPU, rather than sort less at a time.
+  bool has_room_to_pack(SortJob job) const {
+    const uint64_t without = footprint_(job).device.value;
+    job.unique = true;
+    return footprint_(job).device.value - without <=
+           request_.gpu_memory.value_or(Bytes{}).value / least_beside_packing;
   }
 
   uint32_t workers_for(uint64_t count) const {
