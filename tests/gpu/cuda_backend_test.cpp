@@ -139,26 +139,21 @@ TEMPLATE_TEST_CASE("a session gives what is different among the sorted keys of o
       }
 }
 
-TEST_CASE("a session takes as much memory of the device as it said, and no more", "[gpu]") {
+#if defined(SWEEPSORT_EMULATED)  // of a GPU others take memory meanwhile
+TEST_CASE("a session takes as much memory of the device as it said") {
   const OnDevice schedule;
   const auto backend = make_cuda_backend();
-  constexpr uint64_t rounding = on_gpu ? 24u << 20 : 0;  // a GPU hands out pieces of 2 MiB
   for (const KeyType type : {KeyType::u8, KeyType::u16, KeyType::u32, KeyType::f64})
     for (const bool unique : {false, true}) {
-      const SortJob job{.count = on_gpu ? 100'000'000 : 100'000,
-                        .type = type,
-                        .unique = unique,
-                        .workers = 4,
-                        .chunk_bytes = on_gpu ? 64u << 20 : 64u << 10};
-      const uint64_t said = backend->footprint(job).device.value;
+      const SortJob job{
+          .count = 100'000, .type = type, .unique = unique, .workers = 4, .chunk_bytes = 64u << 10};
       const uint64_t free = backend->device_memory().value;
       const auto session = backend->begin_sort(job);
-      const uint64_t taken = free - backend->device_memory().value;
-      CAPTURE(name(type), unique, said, taken);
-      CHECK(taken <= said + rounding);
-      CHECK(said <= taken + rounding);
+      CAPTURE(name(type), unique);
+      CHECK(free - backend->device_memory().value == backend->footprint(job).device.value);
     }
 }
+#endif
 
 TEST_CASE("a session without keys is sorted", "[gpu]") {
   const OnDevice schedule;
