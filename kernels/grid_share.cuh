@@ -89,7 +89,7 @@ inline constexpr bool is_of_raw_keys = requires {
   typename DigitOfKey::OfRawKeys;
 };
 
-/// GridShared has `counts`, `stage` and `bucket`. Parts: of buckets (bucket_sort.cuh). `of_integers`: no float has the map.
+/// GridShared has `counts`, `stage` and `bucket`. Parts: of buckets (bucket_sort.cuh). `of_integers`: no key is a float.
 template <class GridShared, class Bits, class Value, class Policy, class Parts, bool of_integers = false>
 class GridShare {
  protected:

@@ -114,7 +114,7 @@ using PartsOf = std::conditional_t<!divides_reals<Buckets>, BucketParts,
                                    std::conditional_t<sizeof(Bits) == 8 && Policy::keys_a_thread >= 16,
                                                       FloatParts<Bits, false>, RealParts<Bits>>>;
 
-/// Buckets: linear in the keys' ordered bits or, of floats, in their values. `of_integers`: no float has the map.
+/// Buckets: linear in the keys' ordered bits or, of floats, in their values. `of_integers`: no key is a float.
 /// `counts_listed`: few values of keys alone are counted by their list.
 template <class Buckets, class Value, class Policy, bool of_integers = false, bool counts_listed = false>
 class GridSort : GridShare<Shared<Buckets, Value, Policy>, typename Buckets::Key, Value, Policy,

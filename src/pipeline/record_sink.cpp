@@ -131,8 +131,7 @@ void RecordCheck::see_unique(uint64_t chunk, const UniqueKeys& unique) {
   // A key that stands for none would be written, and not be missed by the fingerprint.
   const bool all_stand = unique.ends.front() != 0 &&
                          std::ranges::adjacent_find(unique.ends, std::greater_equal<>()) == unique.ends.end();
-  if (statistics.descents != 0 || statistics.changes + 1 != unique.ends.size() || !all_stand)
-    is_ordered_ = false;
+  if (statistics.descents != 0 || !all_stand) is_ordered_ = false;
   ends_[chunk] = {ordered_key(unique.keys.data(), type, transfer_.order),
                   ordered_key(unique.keys.data() + unique.keys.size() - width, type, transfer_.order)};
   changes_ += statistics.changes;
