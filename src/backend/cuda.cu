@@ -80,8 +80,7 @@ class WorkerLane {
 
 /// Different keys of a chunk, at most.
 uint64_t most_unique(const SortJob& job) {
-  const uint64_t keys = job.chunk_bytes / key_bytes(job.type);
-  return key_bytes(job.type) <= 2 ? std::min(keys, uint64_t{1} << (8 * key_bytes(job.type))) : keys;
+  return most_distinct(job.type, job.chunk_bytes / key_bytes(job.type));
 }
 
 /// What one thread compacts a chunk in, by its lane's stream.

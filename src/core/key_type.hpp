@@ -2,6 +2,7 @@
 // argument.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -73,6 +74,11 @@ constexpr size_t key_bytes(KeyType type) {
     case KeyType::f32: return 4;
     default: return 8;
   }
+}
+
+/// So many of `count` keys can differ.
+constexpr uint64_t most_distinct(KeyType type, uint64_t count) {
+  return key_bytes(type) < sizeof(uint64_t) ? std::min(count, uint64_t{1} << (8 * key_bytes(type))) : count;
 }
 
 /// `f(std::type_identity<Bits>{})` with the unsigned integer as wide as `type`.

@@ -6,17 +6,7 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
 namespace sweepsort {
-namespace {
-
-/// So many of `count` keys can differ.
-uint64_t most_distinct(KeyType type, uint64_t count) {
-  return key_bytes(type) < sizeof(uint64_t) ? std::min(count, uint64_t{1} << (8 * key_bytes(type))) : count;
-}
-
-}  // namespace
 
 SortOutputs::SortOutputs(const SortInput& input, const SortValues& values, const std::string& output,
                          const SortFileOptions& options, bool allow_anonymous)

@@ -22,9 +22,6 @@ namespace {
 
 /// Of a chunk: counts lie in 2 MiB of each worker's own, beyond the budget.
 constexpr size_t most_counts = (2u << 20) / sizeof(uint64_t);
-/// A chunk in order has no more different keys than their type has values.
-template <class Bits>
-constexpr uint64_t most_values = sizeof(Bits) <= 2 ? uint64_t{1} << (8 * sizeof(Bits)) : ~uint64_t{0};
 
 /// Keeps the first of each run of equal keys and returns how many runs there are.
 template <class Bits>
@@ -63,8 +60,7 @@ class UniqueSink : public RecordSink {
         targets_(targets),
         check_(transfer_, RecordCheck::Counts::changes),
         counts_(transfer.workers) {
-    constexpr uint64_t values = most_values<Bits>;
-    if (wants_counts() && values > most_counts)
+    if (wants_counts() && most_distinct(transfer.shape.type, most_counts) == most_counts)
       transfer_.chunk_bytes = std::min(transfer_.chunk_bytes, most_counts * sizeof(Bits));
   }
 
@@ -135,16 +131,16 @@ class UniqueSink : public RecordSink {
   }
 
   /// The first of the counts is room for the one that was withheld.
-  static std::span<uint64_t> counted(std::span<const uint32_t> ends, std::vector<uint64_t>& memory) {
-    memory.reserve(std::min<uint64_t>(most_counts, most_values<Bits>) + 1);
+  std::span<uint64_t> counted(std::span<const uint32_t> ends, std::vector<uint64_t>& memory) {
+    memory.reserve(most_distinct(transfer_.shape.type, most_counts) + 1);
     memory.resize(ends.size() + 1);
     std::adjacent_difference(ends.begin(), ends.end(), memory.begin() + 1);
     return memory;
   }
-  static Runs counted(std::span<Bits> keys, std::vector<uint64_t>& memory) {
+  Runs counted(std::span<Bits> keys, std::vector<uint64_t>& memory) {
     // Of a chunk that is not in order, which the check, if there is one, has seen by now, the rest is left
     // out.
-    memory.resize(std::min<uint64_t>(keys.size(), most_values<Bits>) + 1);
+    memory.resize(most_distinct(transfer_.shape.type, keys.size()) + 1);
     const size_t runs = pack(keys, std::span(memory).subspan(1));
     return {keys.first(runs), std::span(memory).first(runs + 1)};
   }
