@@ -729,14 +729,14 @@ inline constexpr ReducePolicy reduce_policy{.threads = 512, .vectors_a_thread = 
 
 /// unique.cuh: a tile is a block's `threads`, each with a key of each of its warp's `rows`.
 //
-// H200, CUDA 13.0, 2026-11-28, microseconds a launch in a graph of 30; all keys different / each 4 times / all equal;
-// threads x rows / statuses a lane; CUB's run-length encoding, which also writes keys and a count each, last:
-//   u32 2^18  512x16/1  5.2/4.3/4.1   512x16/4  5.6/ 4.6/ 4.4   256x8/4   -              5.1/ 4.7/ 4.7
+// H200, CUDA 13.0, 2026-11-28, microseconds a launch in a graph of 30; keys stand once, some twice / 4 times in the
+// mean / there are a few keys alone; threads x rows / statuses a lane; CUB's run-length encoding, which also writes keys and a count each, last:
+//   u32 2^18  512x16/1  5.2/4.3/4.1   512x16/4  5.6/ 4.6/ 4.4   512x8/4   5.4/ 4.5/ 4.4  5.1/ 4.7/ 4.7
 //   u32 2^21  512x16/1 11.5/8.3/7.1   512x16/4 11.9/ 8.7/ 7.7   512x8/4  14.2/11.2/10.4 12.5/10.4/ 9.8
 //   u64 2^20  512x16/1  8.5/6.5/6.1   512x16/4  8.8/ 6.8/ 6.2   512x8/4   9.5/ 7.5/ 7.0 11.4/ 8.2/ 7.6
 //   u8  2^21  512x16/1 10.2/8.4/7.1   512x16/4 10.7/ 9.0/ 7.7   512x8/4  12.8/11.4/10.1 12.1/ 9.3/ 8.7
 //   u32 2^26  512x16/1  342/245/187   512x16/4  358/ 262/ 212   512x8/4   391/ 307/ 262  287/ 199/ 174
-// A chunk of a file is of 2^20 to 2^23 keys; CUB's selection, which writes no counts, takes 9.0/7.4/6.7 of 2^21 u32.
+// A chunk of a file is of 2^18 to 2^23 keys; CUB's selection, which writes no counts, takes 9.0/7.4/6.7 of 2^21 u32.
 struct UniquePolicy {
   static constexpr uint32_t threads = 512;
   static constexpr uint32_t rows = 16;

@@ -68,8 +68,8 @@ __global__ __launch_bounds__(UniquePolicy::threads) void unique_kernel(UniqueArr
   __syncthreads();
   const uint32_t tile = shared.tile;
 
-  // All loads are under way together: where there are no more keys the last one is read again. (Beside a condition each
-  // waited for the one before, 2^21 u32 keys 22 us instead of 11.)
+  // All loads are under way together: where there are no more keys the last one is read again. (Loaded beside a condition
+  // each, and compared with what shuffles brought, 2^21 u32 keys took 22 us instead of 11.)
   const uint32_t end = arrays.count - 1;
   const uint32_t first = tile * UniquePolicy::tile + warp * rows * warp_threads + lane;
   Bits key[rows];

@@ -29,8 +29,8 @@ constexpr uint64_t good_run_bytes = 32u << 20;
 constexpr uint64_t good_piece_bytes = 1u << 20;
 /// On a GPU so many chunks are a session's share, if runs are to have room beside it; and a piece is a chunk.
 constexpr uint64_t good_gpu_run_chunks = 32;
-/// What a session takes to pack equal keys is no more than this part of a GPU's share.
-constexpr uint64_t least_beside_packing = 16;
+/// What a session takes to pack equal keys is at most one in so many bytes that it may have of a GPU.
+constexpr uint64_t packing_part = 16;
 /// A stream is taken for so many times all memory.
 constexpr uint64_t stream_to_memory = 4;
 constexpr uint64_t least_fan_in = 8;
@@ -111,7 +111,7 @@ class Planner {
     const uint64_t without = footprint_(job).device.value;
     job.unique = true;
     return footprint_(job).device.value - without <=
-           request_.gpu_memory.value_or(Bytes{}).value / least_beside_packing;
+           request_.gpu_memory.value_or(Bytes{}).value / packing_part;
   }
 
   uint32_t workers_for(uint64_t count) const {

@@ -44,7 +44,7 @@ struct PlanRequest {
   FileRecord file = {};
   Order order = Order::ascending;
   SortAlgorithm algorithm = SortAlgorithm::automatic;
-  bool unique = false;
+  bool unique = false;  // of equal keys one is written
   uint32_t threads = 1;
   size_t chunk_bytes = 8u << 20;  // most bytes of one transfer
   Bytes memory = {};
