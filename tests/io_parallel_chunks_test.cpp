@@ -28,6 +28,8 @@ TEST_CASE("a grid covers every byte once, with aligned borders where the header 
             REQUIRE(chunk.bytes > 0);
             REQUIRE(chunk.bytes <= chunk_bytes);
             REQUIRE(chunk.bytes % key_bytes == 0);
+            REQUIRE(grid.index_of(at) == i);
+            REQUIRE(grid.index_of(at + chunk.bytes - 1) == i);
             const bool can_align = chunk_bytes % io_alignment == 0 && data_offset % key_bytes == 0;
             if (i > 0 && can_align) REQUIRE((data_offset + at) % io_alignment == 0);
             at += chunk.bytes;

@@ -23,6 +23,10 @@ Chunk ChunkGrid::chunk(uint64_t index) const {
   return {index, first, static_cast<size_t>(std::min<uint64_t>(most, total_bytes - first))};
 }
 
+uint64_t ChunkGrid::index_of(uint64_t byte) const {
+  return byte < first_chunk_bytes ? 0 : 1 + (byte - first_chunk_bytes) / chunk_bytes;
+}
+
 ChunkGrid make_grid(uint64_t data_offset, uint64_t total_bytes, size_t key_bytes, size_t chunk_bytes) {
   ChunkGrid grid{total_bytes, chunk_bytes, chunk_bytes};
   const size_t into_block = static_cast<size_t>(data_offset % io_alignment);

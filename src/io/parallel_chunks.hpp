@@ -27,6 +27,8 @@ struct ChunkGrid {
 
   uint64_t count() const;
   Chunk chunk(uint64_t index) const;
+  /// Of the chunk that has this byte.
+  uint64_t index_of(uint64_t byte) const;
 };
 
 /// A grid whose chunks hold whole keys and, where the header allows it, start at multiples of io_alignment in

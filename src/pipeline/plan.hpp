@@ -56,6 +56,9 @@ struct PlanRequest {
   uint64_t least_runs = 1;               // more than 1: so many, all spilled, though they would fit
 };
 
+/// More threads than this read and write no faster.
+inline constexpr uint32_t most_io_workers = 16;
+
 struct Plan {
   Road road = Road::in_memory;
   SortJob job = {};          // of one session: all records, or those of a run or a block
@@ -99,6 +102,10 @@ Plan make_plan(const PlanRequest& request, const FootprintFunction& footprint);
 
 /// The most records that are sorted in memory within the request's budgets (its count does not matter).
 uint64_t most_in_memory(const PlanRequest& request, const FootprintFunction& footprint);
+
+/// What keys may take that are read while a GPU's context comes up (read_ahead.hpp): there are sessions besides, and
+/// neither runs nor an index yet. So much is read in less time, and more would be gone no sooner than it is read.
+Bytes memory_ahead(Bytes memory, uint64_t key_bytes);
 
 /// Passes that get from `runs` runs to one, merging `fan_in` at a time.
 uint32_t passes_of(uint64_t runs, uint64_t fan_in);

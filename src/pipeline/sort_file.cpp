@@ -215,7 +215,12 @@ class SortFileRun {
   /// then, until no plan is left.
   void sort_on(BackendChoice which) {
     std::vector<int> devices;
-    if (which == BackendChoice::cuda) devices = devices_of(options_.where, environment_.status);
+    if (which == BackendChoice::cuda) {
+      devices = devices_of(options_.where, environment_.status);
+      read_ahead(context_);
+    } else {
+      input_.forget_ahead();  // of a GPU that failed
+    }
     Backends backends;  // all contexts come up at once
     for (const int device : devices) backends.push_back(environment_.make_cuda(device));
     if (backends.empty()) backends.push_back(environment_.make_cpu(options_.where.threads));

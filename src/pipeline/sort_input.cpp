@@ -182,8 +182,21 @@ std::unique_ptr<KeySource> SortInput::keys_of(size_t input) {
                                       part.layout().is_swapped() ? key_bytes(type()) : 0);
 }
 
+void SortInput::read_ahead(Bytes most, uint32_t threads) {
+  // Whoever wants keys waits for the reads that are under way.
+  constexpr size_t chunk = 2u << 20;
+  ahead_ = std::make_unique<ReadAhead>(
+      keys_of_files(), make_grid(data_offset(), data_bytes(), key_bytes(type()), chunk), most.value, threads);
+}
+
 std::unique_ptr<KeySource> SortInput::keys(bool read_once) {
   if (is_stream_) return std::make_unique<MemorySource>(collected_, read_once);
+  if (!ahead_) return keys_of_files();
+  ahead_->stop();
+  return ahead_->keys();
+}
+
+std::unique_ptr<KeySource> SortInput::keys_of_files() {
   if (parts_.size() == 1) return keys_of(0);
   auto all = std::make_unique<ConcatenatedSource>();
   for (size_t i = 0; i < parts_.size(); ++i) all->add(keys_of(i), parts_[i]->layout().data_bytes());

@@ -2,12 +2,14 @@
 // where a stream is among them, front to back.
 #pragma once
 
+#include "core/bytes.hpp"
 #include "io/growing_buffer.hpp"
 #include "io/input_file.hpp"
 #include "io/layout.hpp"
 #include "io/stop_event.hpp"
 #include "pipeline/key_source.hpp"
 #include "pipeline/key_stream.hpp"
+#include "pipeline/read_ahead.hpp"
 #include "sweepsort.hpp"
 
 #include <functional>
@@ -62,6 +64,12 @@ class SortInput {
   /// What stands before `count` keys in an output of the first input's format.
   std::vector<std::byte> header(uint64_t count) const;
 
+  /// Of files: begins to read the first keys, as many as `most` bytes hold. From the first call of keys() on no more
+  /// are read so, and those that are there need not be read again.
+  void read_ahead(Bytes most, uint32_t threads);
+  /// What is in memory of that goes.
+  void forget_ahead() { ahead_.reset(); }
+
   /// Keys by their position: of files, or of streams that were collected whole. `read_once`: they will be
   /// read one time only, so a stream's memory can go as they are.
   std::unique_ptr<KeySource> keys(bool read_once);
@@ -90,6 +98,7 @@ class SortInput {
     uint64_t taken = 0;  // of a file that is read front to back, bytes of keys
   };
 
+  std::unique_ptr<KeySource> keys_of_files();
   const Layout& first_layout() const { return parts_.front()->layout(); }
   /// The bytes of the whole keys among those that were read of a part, which are turned to host byte order.
   size_t keys_of_read(Part& part, std::span<std::byte> bytes, bool is_end) const;
@@ -105,6 +114,7 @@ class SortInput {
   size_t given_ = 0;  // of what was collected
   bool has_given_ = false;
   std::optional<uint64_t> count_;
+  std::unique_ptr<ReadAhead> ahead_;  // null: nothing is read ahead
 };
 
 }  // namespace sweepsort

@@ -80,6 +80,17 @@ FileRecord file_record(const SortContext& context, std::optional<uint64_t> keys)
 
 }  // namespace
 
+void read_ahead(const SortContext& context) {
+  const SortFileOptions& options = context.options;
+  // A merge looks at its inputs in another order; the referee's copy leaves less memory.
+  const bool pays = context.input.count() && !context.input.is_stream() && !options.plan_only &&
+                    !options.inputs_are_sorted && options.referee == Referee::none;
+  if (!pays) return;
+  const Bytes memory = memory_budget(options.memory.memory, context.limit, context.threads);
+  context.input.read_ahead(memory_ahead(memory, context.input.data_bytes()),
+                           std::min(context.threads, most_io_workers));
+}
+
 PlanRequest plan_request(const SortContext& context, const Backends& backends, bool on_gpu) {
   const SortFileOptions& options = context.options;
   // With values, each worker keeps a copy of a chunk's keys.

@@ -90,6 +90,9 @@ class SortRun {
   Fingerprint loaded_;
 };
 
+/// A sort on a GPU begins: what its plan will have memory for is read while the context comes up.
+void read_ahead(const SortContext& context);
+
 /// What is asked of a plan, but for the count.
 PlanRequest plan_request(const SortContext& context, const Backends& backends, bool on_gpu);
 
