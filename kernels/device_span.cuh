@@ -49,6 +49,9 @@ class Workspace {
     return {at, count};
   }
 
+  /// As far on as `other`, a copy of this one that others took from: both parts share the memory.
+  void share_with(const Workspace& other) { used_ = used_ < other.used_ ? other.used_ : used_; }
+
   /// Bytes taken so far.
   size_t used() const { return used_; }
 

@@ -74,14 +74,15 @@ struct MsdWorkspace {
   size_t zeroed;
   DeviceSpan<uint64_t> offsets;  // by bucket
   DeviceSpan<value_table::ListedValues<Bits>> listed;
-  DeviceSpan<uint32_t> rest_counts;  // by span
+  DeviceSpan<uint32_t> rest_counts;   // by span
+  DeviceSpan<ListedBucket> lists;     // BucketLists
+  DeviceSpan<uint64_t> dealt_counts;  // by bucket
+  SplitterWorkspace<Bits> splitters;
+  // Of a partition that counts, and in the same memory of one that does not: it comes first, and is done or has failed.
   DeviceSpan<uint32_t> span_counts;
   DeviceSpan<PartitionJob> jobs;
   DeviceSpan<uint32_t> job_counts;
-  DeviceSpan<ListedBucket> lists;     // BucketLists
-  DeviceSpan<uint64_t> dealt_counts;  // by bucket
   DeviceSpan<uint16_t> dealt_chunks;
-  SplitterWorkspace<Bits> splitters;
 
   /// `is_wanted` false: takes next to nothing, and cannot be used, unless it `counts_few_values`. Up to
   /// `dealt` keys may be partitioned without being counted.
@@ -98,13 +99,16 @@ struct MsdWorkspace {
         offsets(workspace.take<uint64_t>(is_wanted ? msd_most_buckets : 0)),
         listed(workspace.take<value_table::ListedValues<Bits>>(is_wanted || counts_few_values)),
         rest_counts(workspace.take<uint32_t>(is_wanted ? most_spans : 0)),
-        span_counts(workspace.take<uint32_t>(is_wanted ? uint64_t{most_spans} * msd_digits : 0)),
-        jobs(workspace.take<PartitionJob>(is_wanted ? msd_most_jobs : 0)),
-        job_counts(workspace.take<uint32_t>(is_wanted ? uint64_t{msd_most_rows} * msd_digits : 0)),
         lists(workspace.take<ListedBucket>(is_wanted ? BucketLists::entries : 0)),
         dealt_counts(workspace.take<uint64_t>(has_dealt(dealt) ? msd_most_buckets : 0)),
-        dealt_chunks(workspace.take<uint16_t>(has_dealt(dealt) ? chunks(dealt) : 0)),
-        splitters(workspace, is_wanted && Policy::splits) {}
+        splitters(workspace, is_wanted && Policy::splits) {
+    Workspace dealing = workspace;
+    span_counts = workspace.take<uint32_t>(is_wanted ? uint64_t{most_spans} * msd_digits : 0);
+    jobs = workspace.take<PartitionJob>(is_wanted ? msd_most_jobs : 0);
+    job_counts = workspace.take<uint32_t>(is_wanted ? uint64_t{msd_most_rows} * msd_digits : 0);
+    dealt_chunks = dealing.take<uint16_t>(has_dealt(dealt) ? chunks(dealt) : 0);
+    workspace.share_with(dealing);
+  }
 
   /// What the survey looks at lies where buckets will be listed.
   std::byte* sample() const {

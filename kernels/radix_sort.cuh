@@ -201,8 +201,7 @@ constexpr uint64_t scratch_keys(uint64_t count, uint64_t status_words) {
   return keys;
 }
 
-/// All device memory of a sort besides its arrays: `count` records and at most 64 MiB, but up to 77 from 2^28
-/// keys on where these may be partitioned without being counted (u32 60 at 2^29, 74 at 2^30, u64 77 at 2^29).
+/// All device memory of a sort besides its arrays: `count` records and at most 64 MiB.
 template <class Bits, class Value, class Policy = TunedOnesweep<Bits, Value>>
 struct SortWorkspace {
   DeviceSpan<Digest<Bits>> digest;
