@@ -187,6 +187,8 @@ struct CudaStatus {
   std::string hint = {};
 };
 CudaStatus cuda_status();
+/// Whether there is a driver to ask at all: known at once, where cuda_status() wakes it, a tenth of a second with an H200.
+bool has_cuda_driver();
 
 /// The CUDA backend on device `device`. Throws Error with cuda_status()'s reason and hint where it cannot be
 /// had. The context comes up in the background; the first session waits for it.

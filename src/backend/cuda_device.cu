@@ -75,6 +75,12 @@ void wake_up(int device, const std::string& name) {
   }
 }
 
+bool has_cuda_driver() {
+  int driver = 0;
+  if (cudaDriverGetVersion(&driver) != cudaSuccess) (void)cudaGetLastError();
+  return driver != 0;
+}
+
 CudaStatus cuda_status() {
   int count = 0;
   int driver = 0;

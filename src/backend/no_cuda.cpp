@@ -4,6 +4,8 @@
 
 namespace sweepsort {
 
+bool has_cuda_driver() { return false; }
+
 CudaStatus cuda_status() {
   return {
       .usable = {},

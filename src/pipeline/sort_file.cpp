@@ -112,11 +112,11 @@ class SortFileRun {
     const std::vector<PhaseTime> so_far = report_.phases;
     // A stream that goes on is large: nobody knows how large.
     constexpr uint64_t many = uint64_t{1} << 36;
-    const BackendDecision decision =
-        environment_.choose({.count = input_.count().value_or(many),
-                             .type = input_.type(),
-                             .looks_in_order = [&] { return looks_in_order(); }},
-                            environment_.status, context_.threads, options_.where);
+    const BackendDecision decision = environment_.choose(
+        {.count = input_.count().value_or(many),
+         .type = input_.type(),
+         .looks_in_order = [&] { return looks_in_order(); }},
+        [&] { return ask_status(); }, context_.threads, options_.where);
     note_ignored_options(decision);
     run_as_decided(
         decision, options_.where, lines_, report_.backend_why,
@@ -211,6 +211,12 @@ class SortFileRun {
     });
   }
 
+  /// Whoever asks expects a GPU, if there is a driver: its status takes as long as the context.
+  CudaStatus ask_status() {
+    if (environment_.has_driver()) read_ahead(context_);
+    return environment_.status();
+  }
+
   /// A GPU may have less memory than it said, as others take some: what is sorted at a time is made smaller
   /// then, until no plan is left.
   void sort_on(BackendChoice which) {
@@ -219,7 +225,7 @@ class SortFileRun {
       devices = devices_of(options_.where, environment_.status);
       read_ahead(context_);
     } else {
-      input_.forget_ahead();  // of a GPU that failed
+      input_.forget_ahead();  // of a GPU that cannot be used, or failed
     }
     Backends backends;  // all contexts come up at once
     for (const int device : devices) backends.push_back(environment_.make_cuda(device));

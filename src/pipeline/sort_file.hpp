@@ -20,6 +20,7 @@ struct SortEnvironment {
   std::function<std::unique_ptr<Backend>(uint32_t threads)> make_cpu = make_cpu_backend;
   std::function<std::unique_ptr<Backend>(int device)> make_cuda = make_cuda_backend;
   AskStatus status = cuda_status;
+  std::function<bool()> has_driver = has_cuda_driver;
   decltype(&choose_backend) choose = choose_backend;
   std::function<MemoryLimit()> memory = [] { return available_memory(); };
   size_t chunk_bytes = 8u << 20;  // a multiple of 8

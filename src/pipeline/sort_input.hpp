@@ -67,6 +67,7 @@ class SortInput {
   /// Of files: begins to read the first keys, as many as `most` bytes hold. From the first call of keys() on no more
   /// are read so, and those that are there need not be read again.
   void read_ahead(Bytes most, uint32_t threads);
+  bool reads_ahead() const { return ahead_ != nullptr; }
   /// What is in memory of that goes.
   void forget_ahead() { ahead_.reset(); }
 

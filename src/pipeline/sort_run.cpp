@@ -83,8 +83,8 @@ FileRecord file_record(const SortContext& context, std::optional<uint64_t> keys)
 void read_ahead(const SortContext& context) {
   const SortFileOptions& options = context.options;
   // A merge looks at its inputs in another order; the referee's copy leaves less memory.
-  const bool pays = context.input.count() && !context.input.is_stream() && !options.plan_only &&
-                    !options.inputs_are_sorted && options.referee == Referee::none;
+  const bool pays = context.input.count() && !context.input.reads_ahead() && !context.input.is_stream() &&
+                    !options.plan_only && !options.inputs_are_sorted && options.referee == Referee::none;
   if (!pays) return;
   const Bytes memory = memory_budget(options.memory.memory, context.limit, context.threads);
   context.input.read_ahead(memory_ahead(memory, context.input.data_bytes()),

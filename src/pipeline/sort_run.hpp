@@ -90,7 +90,8 @@ class SortRun {
   Fingerprint loaded_;
 };
 
-/// A sort on a GPU begins: what its plan will have memory for is read while the context comes up.
+/// Of a sort that is to be on a GPU, what its plan will have memory for is read from now on, while the driver wakes and the
+/// context comes up; unless it is being read already.
 void read_ahead(const SortContext& context);
 
 /// What is asked of a plan, but for the count.
