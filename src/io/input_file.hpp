@@ -61,6 +61,8 @@ class InputFile {
 
   /// Fills `to` from a position. Thread-safe. Not for streams.
   void read_at(uint64_t offset, std::span<std::byte> to) const { file_.read_at(offset, to); }
+  /// Whether a read of this range would go straight to the disk. Not for streams.
+  bool reads_past_cache(uint64_t offset, size_t bytes) const { return file_.reads_past_cache(offset, bytes); }
   /// Up to layout_prefix_bytes from the start. Not for streams.
   std::vector<std::byte> read_prefix() const;
 

@@ -146,11 +146,15 @@ bool PositionedFile::read_direct(uint64_t offset, std::span<std::byte> to) const
   return true;
 }
 
+bool PositionedFile::reads_past_cache(uint64_t offset, size_t bytes) const {
+  const AlignedSplit split(offset, bytes);
+  if (!use_direct() || split.middle < least_direct_bytes) return false;
+  return caching_ != Caching::ask || !is_region_cached(offset, bytes);
+}
+
 void PositionedFile::read_at(uint64_t offset, std::span<std::byte> to) const {
-  if (!use_direct()) return read_buffered(offset, to);
+  if (!reads_past_cache(offset, to.size())) return read_buffered(offset, to);
   const AlignedSplit split(offset, to.size());
-  if (split.middle < least_direct_bytes) return read_buffered(offset, to);
-  if (caching_ == Caching::ask && is_region_cached(offset, to.size())) return read_buffered(offset, to);
   read_buffered(offset, to.first(split.head));
   if (!read_direct(offset + split.head, to.subspan(split.head, split.middle))) {
     direct_refused_ = true;

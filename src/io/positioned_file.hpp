@@ -42,6 +42,9 @@ class PositionedFile {
   void read_at(uint64_t offset, std::span<std::byte> to) const;
   void write_at(uint64_t offset, std::span<const std::byte> from) const;
 
+  /// Whether a read of this range would go straight to the disk.
+  bool reads_past_cache(uint64_t offset, size_t bytes) const;
+
   /// Closes both; -1 and errno if that fails.
   int close() noexcept;
 
