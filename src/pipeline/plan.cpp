@@ -15,6 +15,8 @@
 namespace sweepsort {
 namespace {
 
+/// More threads than this read and write no faster.
+constexpr uint32_t most_io_workers = 16;
 /// While one run is sorted the next one is read and the last one written. A third session would make them
 /// all smaller and gain little: a sort takes about as long as reading and writing together.
 constexpr uint32_t most_lanes = 2;

@@ -56,9 +56,6 @@ struct PlanRequest {
   uint64_t least_runs = 1;               // more than 1: so many, all spilled, though they would fit
 };
 
-/// More threads than this read and write no faster.
-inline constexpr uint32_t most_io_workers = 16;
-
 struct Plan {
   Road road = Road::in_memory;
   SortJob job = {};          // of one session: all records, or those of a run or a block

@@ -62,7 +62,7 @@ void ReadAhead::read_chunks() {
 }
 
 void ReadAhead::read_chunk(const Chunk& chunk) {
-  auto held = std::make_shared<Held>(PageArray(chunk.bytes, PageSize::small), chunk.bytes);
+  auto held = std::make_shared<Held>(PageArray(chunk.bytes), chunk.bytes);
   held->memory.touch(0, chunk.bytes);
   source_->read(chunk.first_byte, {held->memory.data(), chunk.bytes});
   const std::lock_guard lock(mutex_);
