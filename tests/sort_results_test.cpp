@@ -123,6 +123,43 @@ TEMPLATE_TEST_CASE("each key is written once, with how often it stood", "", uint
     }
 }
 
+TEMPLATE_TEST_CASE("of equal keys a run keeps one, if nobody asks how often each stood", "", uint8_t, int16_t,
+                   uint32_t, double) {
+  const TemporaryFolder folder;
+  const KeyType type = key_type_of<TestType>();
+  const bool is_stream = GENERATE(false, true);
+  for (const Way& way : ways)
+    for (const Order order : {Order::ascending, Order::descending}) {
+      const auto keys = repeating_keys<TestType>();
+      std::map<BitsOf<TestType>, TestType> expected;
+      for (const TestType key : keys) expected.emplace(ordered<TestType>(order)(key), key);
+      std::filesystem::remove(folder / "in");
+      if (is_stream)
+        REQUIRE(::mkfifo((folder / "in").c_str(), 0600) == 0);
+      else
+        write_keys(folder / "in", keys);
+      std::jthread writer([&] {
+        if (is_stream) write_keys(folder / "in", keys);
+      });
+      SortFileOptions options = options_for(way, order, type);
+      options.result = SortResult::unique;
+      uint64_t merged = 0;
+      options.progress = [&](Phase phase, uint64_t done, uint64_t) {
+        if (phase == Phase::merge) merged = done;
+      };
+      const SortReport report = sort_file_with(environment_of(way), folder / "in", folder / "out", options);
+      CHECK(report.count == keys.size());
+      CHECK(report.distinct == expected.size());
+      CHECK(report.verified);
+      const auto unique = read_keys<TestType>(folder / "out");
+      REQUIRE(unique.size() == expected.size());
+      CHECK(std::ranges::equal(unique, expected, [](TestType key, const auto& wanted) {
+        return std::memcmp(&key, &wanted.second, sizeof key) == 0;
+      }));
+      CHECK(merged <= report.plan.passes * report.plan.runs * expected.size() * sizeof(TestType));
+    }
+}
+
 TEST_CASE("a backend whose keys change more often than they have values is caught") {
   const TemporaryFolder folder;
   std::vector<uint8_t> keys(5'000);

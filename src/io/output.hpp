@@ -14,6 +14,16 @@
 
 namespace sweepsort {
 
+/// Takes bytes by their positions.
+class ByteTarget {
+ public:
+  virtual ~ByteTarget() = default;
+  /// Must be written front to back by one thread.
+  virtual bool is_ordered() const = 0;
+  /// Thread-safe unless is_ordered().
+  virtual void write_at(uint64_t offset, std::span<const std::byte> bytes) = 0;
+};
+
 struct OutputOptions {
   bool overwrite = false;                     // replace an existing other file
   bool in_place = false;                      // replace the input
@@ -26,18 +36,12 @@ struct OutputOptions {
 
 /// Life: reserve() once, write_at() until all is written, cut() if it was less, commit(). Destruction without
 /// commit() leaves no trace in the file system.
-class Output {
+class Output : public ByteTarget {
  public:
-  virtual ~Output() = default;
-
   /// For messages and reports.
   virtual const std::string& name() const = 0;
-  /// Must be written front to back by one thread.
-  virtual bool is_ordered() const = 0;
   /// Takes the disk space for that many bytes in all, so that a full disk is found before the work.
   virtual void reserve(uint64_t bytes) = 0;
-  /// Thread-safe unless is_ordered().
-  virtual void write_at(uint64_t offset, std::span<const std::byte> bytes) = 0;
   /// Of a pipe: writes, those under way as well, throw Stopped from now on, so that nobody waits for a reader
   /// once all has failed. Thread-safe.
   virtual void stop() const {}

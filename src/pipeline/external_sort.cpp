@@ -9,6 +9,42 @@
 #include <numeric>
 
 namespace sweepsort {
+namespace {
+
+/// Those of a run that are among `keys`, which stand from `first` on in it.
+void take_samples(IndexedRun& run, uint64_t first, std::span<const std::byte> keys,
+                  const Transfer& transfer) {
+  const KeyType type = transfer.shape.type;
+  const size_t width = key_bytes(type);
+  const uint64_t end = first + keys.size() / width;
+  for (uint64_t i = ceil_divide(first, run.stride); i * run.stride < end; ++i)
+    run.samples[i] = ordered_key(keys.data() + (i * run.stride - first) * width, type, transfer.order);
+}
+
+/// What a sink writes becomes a run of keys alone, with its samples.
+class RunTarget : public ByteTarget {
+ public:
+  RunTarget(StoredRun& run, IndexedRun& indexed, const Transfer& transfer)
+      : run_(run), indexed_(indexed), transfer_(transfer) {}
+
+  bool is_ordered() const override { return false; }
+  void write_at(uint64_t offset, std::span<const std::byte> keys) override {
+    if (keys.empty()) return;
+    const size_t width = key_bytes(transfer_.shape.type);
+    if (transfer_.verify) written_.add(sweepsort::fingerprint(keys, width, transfer_.secret));
+    take_samples(indexed_, offset / width, keys, transfer_);
+    run_.write(Column::keys, offset, keys);
+  }
+  Fingerprint fingerprint() const { return written_.sum(); }
+
+ private:
+  StoredRun& run_;
+  IndexedRun& indexed_;
+  const Transfer& transfer_;
+  SharedFingerprint written_;
+};
+
+}  // namespace
 
 ExternalSort::ExternalSort(const Backends& backends, const ExternalJob& job)
     : backends_(backends),
@@ -43,8 +79,9 @@ void ExternalSort::reserve(uint64_t count) {
   store_->reserve(job_.plan.spill_area.value, job_.plan.spill_areas);
   begin_sessions();  // a run that finds no room on a GPU goes elsewhere, a session cannot
   const uint64_t most = job_.plan.job.count;
-  for (uint64_t first = 0; first < count; first += most)
-    runs_.push_back(make_run(std::min(most, count - first)));
+  for (uint64_t first = 0; first < count; first += most) counts_.push_back(std::min(most, count - first));
+  // Packed ones are made when it is known how long they are.
+  for (size_t run = 0; run < counts_.size() && !job_.packs; ++run) runs_.push_back(make_run(counts_[run]));
 }
 
 uint64_t ExternalSort::count() const {
@@ -92,18 +129,15 @@ void ExternalSort::run(decltype(Stages::load) load, decltype(Stages::store) stor
 void ExternalSort::save(SortSession& session, uint64_t first, uint64_t count, IndexedRun& to,
                         const MovedFunction& moved) {
   const Transfer& transfer = job_.transfer;
-  const KeyType type = transfer.shape.type;
   const uint32_t value_bytes = transfer.shape.value_bytes;
-  const uint64_t width = key_bytes(type);
+  const uint64_t width = key_bytes(transfer.shape.type);
   auto& run = static_cast<StoredRun&>(*to.run);
   for_record_chunks(
       transfer, first * width, count, transfer.workers, [&](uint32_t worker, const RecordChunk& chunk) {
         const uint64_t at = first + chunk.first;
         const std::span<std::byte> keys =
             session.get(worker, Column::keys, chunk.first * width, chunk.count * width);
-        const uint64_t end = at + chunk.count;
-        for (uint64_t i = ceil_divide(at, to.stride); i * to.stride < end; ++i)
-          to.samples[i] = ordered_key(keys.data() + (i * to.stride - at) * width, type, transfer.order);
+        take_samples(to, at, keys, transfer);
         run.write(Column::keys, at * width, keys);
         if (value_bytes != 0)
           run.write(
@@ -113,20 +147,39 @@ void ExternalSort::save(SortSession& session, uint64_t first, uint64_t count, In
       });
 }
 
+void ExternalSort::save_run(SortSession& session, uint64_t count, uint64_t item) {
+  if (!job_.packs) return save(session, 0, count, runs_[item], {});
+  runs_.push_back(make_run(count));
+  pack(session, count, runs_.back());
+}
+
+void ExternalSort::pack(SortSession& session, uint64_t count, IndexedRun& to) {
+  auto& run = static_cast<StoredRun&>(*to.run);
+  RunTarget target(run, to, job_.transfer);
+  const auto sink = make_unique_sink(job_.transfer, {.keys = {.output = &target}});
+  sink->store(session, 0, count, {});
+  const StoreResult stored = sink->finish();
+  if (!packed_) packed_.emplace();
+  packed_->from.fingerprint += stored.fingerprint;
+  packed_->from.is_ordered &= stored.is_ordered;
+  packed_->to += target.fingerprint();
+  store_->shorten_last(run, stored.distinct);
+  to.samples.resize(ceil_divide(stored.distinct, to.stride));
+}
+
 Fingerprint ExternalSort::form_runs(const RecordSource& source, const MovedFunction& moved) {
   Fingerprint total;
   const uint64_t most = job_.plan.job.count;
   // Without cancel: a source of collected streams must be there for the CPU, if a GPU fails.
   run(
       [&](uint32_t lane, uint64_t item) {
-        if (item >= runs_.size()) return false;
-        const uint64_t count = runs_[item].run->count();
+        if (item >= counts_.size()) return false;
+        const uint64_t count = counts_[item];
         total += load_records(source, item * most, count, session(lane, count), job_.transfer, moved);
+        taken_ += count;
         return true;
       },
-      [&](uint32_t lane, uint64_t item) {
-        save(*sessions_[lane], 0, runs_[item].run->count(), runs_[item], {});
-      });
+      [&](uint32_t lane, uint64_t item) { save_run(*sessions_[lane], counts_[item], item); });
   return total;
 }
 
@@ -140,11 +193,12 @@ void ExternalSort::form_runs(const StreamFunction& stream) {
         if (ended) return false;
         counts[lane] = stream(session(lane, most), item * most, most);
         ended = counts[lane] < most;
+        taken_ += counts[lane];
         return counts[lane] != 0;
       },
-      [&](uint32_t lane, uint64_t) {
-        runs_.push_back(make_run(counts[lane]));
-        save(*sessions_[lane], 0, counts[lane], runs_.back(), {});
+      [&](uint32_t lane, uint64_t item) {
+        if (!job_.packs) runs_.push_back(make_run(counts[lane]));
+        save_run(*sessions_[lane], counts[lane], item);
         thin_samples();
       },
       job_.cancel);

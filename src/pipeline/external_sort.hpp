@@ -24,6 +24,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -36,10 +37,18 @@ using StreamFunction = std::function<uint64_t(SortSession& session, uint64_t fir
 /// What a merge of inputs wants to see of each run: the bytes of keys from `first_byte` on.
 using InspectFunction = std::function<void(size_t run, uint64_t first_byte, std::span<const std::byte> keys)>;
 
+/// Of runs that keep of equal keys one: what was sorted, to be compared with what was read, and what they have, with what
+/// is merged.
+struct PackedRuns {
+  StoreResult from = {};
+  Fingerprint to = {};
+};
+
 struct ExternalJob {
   Plan plan = {};
   Transfer transfer = {};
   RunStoreOptions store = {};
+  bool packs = false;                 // of equal keys alone, the runs that are formed keep one
   std::function<void()> cancel = {};  // called on a failure, so that nobody waits for a stream any more
 };
 
@@ -57,7 +66,12 @@ class ExternalSort {
   /// Takes runs that are there already, and the disk space for longer ones.
   void adopt(std::vector<std::unique_ptr<Run>> runs, InspectFunction inspect);
 
+  /// Records that were read into runs.
+  uint64_t taken() const { return taken_; }
+  /// Those that the runs have.
   uint64_t count() const;
+  /// Nothing unless runs were packed.
+  const std::optional<PackedRuns>& packed() const { return packed_; }
   uint64_t runs() const { return runs_.size(); }
   /// Before the last pass.
   Bytes spilled() const { return store_->spilled(); }
@@ -84,6 +98,9 @@ class ExternalSort {
   void begin_sessions();
   void sort(uint32_t lane);
   void save(SortSession& session, uint64_t first, uint64_t count, IndexedRun& to, const MovedFunction& moved);
+  /// The session's first records, in their order, as a run that is there already or, if it packs them, as the next one.
+  void save_run(SortSession& session, uint64_t count, uint64_t item);
+  void pack(SortSession& session, uint64_t count, IndexedRun& to);
   IndexedRun make_run(uint64_t count);
   void thin_samples();
   /// Items through the stages, each sorted by its lane's session.
@@ -100,6 +117,9 @@ class ExternalSort {
   ExternalJob job_;
   std::unique_ptr<RunStore> store_;  // until the last pass is over
   std::vector<IndexedRun> runs_;
+  std::vector<uint64_t> counts_;  // records of the runs that reserve() made room for
+  uint64_t taken_ = 0;
+  std::optional<PackedRuns> packed_;
   uint64_t samples_ = 0;                                // of a stream's runs
   std::vector<std::unique_ptr<SortSession>> sessions_;  // of each lane
   InspectFunction inspect_;

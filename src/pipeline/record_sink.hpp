@@ -33,7 +33,7 @@ class RecordSink {
 
 /// Where a column goes in its file.
 struct ColumnTarget {
-  Output* output = nullptr;  // none: the column is not wanted
+  ByteTarget* output = nullptr;  // none: the column is not wanted
   uint64_t data_offset = 0;
   size_t swapped_bytes = 0;  // the size of elements that are to be big-endian, else 0
 };

@@ -25,6 +25,8 @@ class StoredRun : public Run {
  public:
   /// Thread-safe.
   virtual void write(Column column, uint64_t first_byte, std::span<const std::byte> from) = 0;
+  /// Of keys alone: only so many were written. Memory behind them is free again, but for that of a device.
+  virtual void shorten(uint64_t count) = 0;
 };
 
 /// A run and, of every `stride`-th key, its rank among all keys of its type (ordered_key): what a search in

@@ -39,6 +39,10 @@ class Share {
   Share(const Share&) = delete;
   Share& operator=(const Share&) = delete;
   ~Share() { *left_ += bytes_; }
+  void shrink(uint64_t bytes) {
+    *left_ += bytes_ - bytes;
+    bytes_ = bytes;
+  }
 
  private:
   std::shared_ptr<std::atomic<uint64_t>> left_;
@@ -50,6 +54,7 @@ struct DevicePlace {
       : share(std::move(left), bytes), storage(device.make_storage(bytes)) {}
   void read(uint64_t at, std::span<std::byte> to) const { storage->read(at, to); }
   void write(uint64_t at, std::span<const std::byte> from) { storage->write(at, from); }
+  void shorten(uint64_t) {}
 
   Share share;
   std::unique_ptr<DeviceStorage> storage;
@@ -66,6 +71,10 @@ struct MemoryPlace {
   void write(uint64_t at, std::span<const std::byte> from) {
     std::memcpy(buffer.bytes().data() + at, from.data(), from.size());
   }
+  void shorten(uint64_t bytes) {
+    buffer.discard(bytes, buffer.size() - bytes);
+    share.shrink(bytes);
+  }
 
   Share share;
   GrowingBuffer buffer;
@@ -76,6 +85,7 @@ struct SpilledPlace {
       : space(std::move(on)), offset(begins) {}
   void read(uint64_t at, std::span<std::byte> to) const { space->read_at(offset + at, to); }
   void write(uint64_t at, std::span<const std::byte> from) { space->write_at(offset + at, from); }
+  void shorten(uint64_t) {}
 
   std::shared_ptr<SpillSpace> space;
   uint64_t offset;
@@ -86,7 +96,10 @@ class RunIn : public StoredRun {
  public:
   template <class... Arguments>
   RunIn(RecordShape shape, uint64_t count, Arguments&&... of_place)
-      : layout_(shape, count), count_(count), place_(layout_.bytes, std::forward<Arguments>(of_place)...) {}
+      : shape_(shape),
+        layout_(shape, count),
+        count_(count),
+        place_(layout_.bytes, std::forward<Arguments>(of_place)...) {}
 
   uint64_t count() const override { return count_; }
   void read(Column column, uint64_t first_byte, std::span<std::byte> to) const override {
@@ -95,8 +108,14 @@ class RunIn : public StoredRun {
   void write(Column column, uint64_t first_byte, std::span<const std::byte> from) override {
     place_.write(layout_.at(column, first_byte), from);
   }
+  void shorten(uint64_t count) override {
+    count_ = count;
+    layout_ = RunLayout(shape_, count);
+    place_.shorten(layout_.bytes);
+  }
 
  private:
+  RecordShape shape_;
   RunLayout layout_;
   uint64_t count_;
   Place place_;
@@ -130,6 +149,7 @@ void RunStore::reserve(uint64_t area_bytes, uint32_t areas) {
 
 std::unique_ptr<StoredRun> RunStore::make_run(uint64_t count) {
   const uint64_t bytes = run_bytes(options_.shape, count);
+  last_at_.reset();
   for (size_t tries = 0; tries < devices_.size(); ++tries) {
     // The one with the most room: a merge reads from all at once then.
     const Device& device = *std::ranges::max_element(
@@ -147,10 +167,17 @@ std::unique_ptr<StoredRun> RunStore::make_run(uint64_t count) {
   used_ += spilled_run_bytes(options_.shape, count);
   if (used_ > area_bytes_ && areas_ > 1) throw Error("internal: a run beyond the space that was reserved");
   reserve(used_, areas_);
+  last_at_ = at;
   return std::make_unique<RunIn<SpilledPlace>>(options_.shape, count, space_, area_ * area_bytes_ + at);
 }
 
+void RunStore::shorten_last(StoredRun& run, uint64_t count) {
+  run.shorten(count);
+  if (last_at_) used_ = *last_at_ + spilled_run_bytes(options_.shape, count);
+}
+
 void RunStore::next_pass() {
+  last_at_.reset();
   area_ = 1 - area_;
   used_ = 0;
 }

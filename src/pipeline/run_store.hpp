@@ -13,6 +13,7 @@
 
 #include <atomic>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -53,6 +54,9 @@ class RunStore {
   /// A run gives memory back when it goes, and outlives the store if it must.
   std::unique_ptr<StoredRun> make_run(uint64_t count);
 
+  /// The run that was made last, of keys alone, has only so many records: the next one may begin behind them.
+  void shorten_last(StoredRun& run, uint64_t count);
+
   /// From now on runs are made in the other area, from its beginning.
   void next_pass();
 
@@ -71,8 +75,9 @@ class RunStore {
   std::shared_ptr<SpillSpace> space_;
   uint64_t area_bytes_ = 0;
   uint32_t areas_ = 1;
-  uint32_t area_ = 0;  // that is being written
-  uint64_t used_ = 0;  // of it
+  uint32_t area_ = 0;                // that is being written
+  uint64_t used_ = 0;                // of it
+  std::optional<uint64_t> last_at_;  // where the last run begins in it, if it was spilled
 };
 
 }  // namespace sweepsort

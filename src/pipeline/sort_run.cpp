@@ -284,14 +284,18 @@ void SortRun::complete_plan(uint64_t runs) {
   plan.written = file.all_written(report_.count, plan.passes, transfer().shape.bytes());
 }
 
-void SortRun::judge(const StoreResult& stored) {
+void SortRun::check_sorted(const StoreResult& sorted, const Fingerprint& wanted) const {
   const std::string& name = context_.outputs.name();
   const char* const fate =
       context_.outputs.has_streamed() ? "what has gone there is wrong" : "the result was thrown away";
-  if (options_.verify && !stored.is_ordered)
+  if (options_.verify && !sorted.is_ordered)
     throw Error(fmt::format("{}: the sorted keys are not in order; {}", name, fate), advice);
-  if (options_.verify && loaded_ != stored.fingerprint)
+  if (options_.verify && wanted != sorted.fingerprint)
     throw Error(fmt::format("{}: the sorted keys are not those of the input; {}", name, fate), advice);
+}
+
+void SortRun::judge(const StoreResult& stored) {
+  check_sorted(stored, packed_.value_or(loaded_));
   context_.outputs.finish(options_.result == SortResult::unique ? stored.distinct : report_.count);
   report_.verified = options_.verify;
   report_.fingerprint = loaded_;

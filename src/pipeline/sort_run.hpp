@@ -74,6 +74,8 @@ class SortRun {
   GrowingBuffer sort_again();
   /// What no plan could say of a stream before it had been read.
   void complete_plan(uint64_t runs);
+  /// Throws Error if sorted keys are not in order or not those that are wanted.
+  void check_sorted(const StoreResult& sorted, const Fingerprint& wanted) const;
   void judge(const StoreResult& stored);
   void repeat();
 
@@ -88,10 +90,11 @@ class SortRun {
   uint32_t most_loaders_ = std::numeric_limits<uint32_t>::max();
   SharedFingerprint read_;  // of what came in
   Fingerprint loaded_;
+  std::optional<Fingerprint> packed_;  // of the runs, if they keep of equal keys one
 };
 
-/// Of a sort that is to be on a GPU, what its plan will have memory for is read from now on, while the driver wakes and the
-/// context comes up; unless it is being read already.
+/// Of a sort that may be on a GPU: begins to read what its plan has memory for, while the driver wakes and the context
+/// comes up.
 void read_ahead(const SortContext& context);
 
 /// What is asked of a plan, but for the count.

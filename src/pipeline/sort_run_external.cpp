@@ -90,6 +90,8 @@ void SortRun::run_external() {
                                           .directories = context_.temporary_directories,
                                           .run_records = plan_.job.count,
                                           .allow_anonymous = context_.environment.allow_anonymous},
+                                .packs = options_.result == SortResult::unique &&
+                                         !options_.inputs_are_sorted && options_.counts_output.empty(),
                                 .cancel = [this] { stop_streams(); }});
   if (options_.inputs_are_sorted)
     adopt_inputs(sort);
@@ -114,9 +116,13 @@ void SortRun::form_runs(ExternalSort& sort) {
     context_.input.check_ends();
     context_.values.check_unchanged();
   });
-  clock_.last().bytes = sort.count() * key_bytes(context_.input.type()) + context_.values.file_bytes();
+  if (const auto& packed = sort.packed()) {
+    check_sorted(packed->from, loaded_);
+    packed_ = packed->to;
+  }
+  clock_.last().bytes = sort.taken() * key_bytes(context_.input.type()) + context_.values.file_bytes();
   if (!context_.input.count()) {
-    report_.count = sort.count();
+    report_.count = sort.taken();
     context_.values.check_count(sort.count());
     context_.outputs.prepare(sort.count());
   }
