@@ -78,7 +78,8 @@ struct MsdWorkspace {
   DeviceSpan<ListedBucket> lists;     // BucketLists
   DeviceSpan<uint64_t> dealt_counts;  // by bucket
   SplitterWorkspace<Bits> splitters;
-  // Of a partition that counts, and in the same memory of one that does not: it comes first, and is done or has failed.
+  // These are written only by a partition that counts, which runs if the one that deals was not tried or has failed: the
+  // numbers of its chunks lie in the same memory.
   DeviceSpan<uint32_t> span_counts;
   DeviceSpan<PartitionJob> jobs;
   DeviceSpan<uint32_t> job_counts;
@@ -375,11 +376,12 @@ class MsdRun {
   /// The histogram of the buckets, what it says of the road, and the lists of buckets.
   void count_and_decide() const {
     using namespace msd_plan_detail;
-    if constexpr (Policy::deals)
-      static_assert(
-          MsdWorkspace<Bits, Value, Policy>::layout(Policy::dealt_most).region() / dealt_chunk<Bits> <=
-              1u << 16,
-          "a chunk has a number of 16 bits");
+    if constexpr (Policy::deals) {
+      constexpr auto layout = MsdWorkspace<Bits, Value, Policy>::layout(Policy::dealt_most);
+      static_assert(layout.region() / dealt_chunk<Bits> <= 1u << 16, "a chunk has a number of 16 bits");
+      static_assert(layout.room >= Policy::dealt_most / msd_digits + msd_digits * dealt_chunk<Bits>,
+                    "there is a chunk for each child");
+    }
     // Crowded buckets of either class, and their parts, must suit the launch of the large ones.
     static_assert(Small::most_keys <= Large::most_keys && Small::parts <= Large::parts);
     const BinCounts counts{.words = reinterpret_cast<unsigned long long*>(workspace_.counts.data()),

@@ -60,8 +60,9 @@ struct UncountedLayout {
     chunks_a_bucket = ((bucket + bucket / 64 + 8 * deviation(bucket)) / chunk + 2 + 7) / 8 * 8;
 
     // A chunk a child; the map may leave a little room at the ends of the range; and what chance adds: where
-    // more than three standard deviations are wanted, of the chunks that random keys leave. Beside the room of the
-    // keys these took up to 142 chunks (8-byte keys) or 182 in a simulation of 40 regions, digits in turn up to 224.
+    // more than three standard deviations are wanted, of the chunks that random keys leave. In a simulation of 40
+    // regions their children had up to 142 chunks (8-byte keys) or 182 more than their keys fill, and up to 224 where
+    // digits come in turn.
     const auto mean = static_cast<uint32_t>(count / msd_digits);
     const uint32_t wanted = msd_digits * chunk + mean / 512 + 3 * deviation(mean);
     const uint64_t left = most_bytes - sizeof(uint16_t) * (uint64_t{chunks_a_bucket} << bucket_bits);

@@ -108,6 +108,7 @@ TEST_CASE("no plan takes more than its budgets, whatever their size and that of 
             large.shape.value_bytes = value_bytes;
             large.file = {.read = 5, .written = 3};
             if (gpu) large.gpu_memory = Bytes{memory + 4 * mib};
+            if (gpu) large.ahead = Bytes{std::min({memory / 8, gib, count * key_bytes(type)})};
             const Plan plan = make_plan(large, gpu ? gpu_footprint : cpu_footprint);
             INFO(count << " keys, " << memory << " bytes, " << value_bytes << " bytes a value");
             CHECK(plan.memory <= large.memory);

@@ -120,14 +120,13 @@ TEST_CASE("what was read ahead is read once, and anything may be asked for in an
           INFO(bytes << " bytes behind " << data_offset << ", " << most << " ahead, " << threads
                      << " threads");
           REQUIRE(waits_for([&] { return read == within; }));
-          CHECK(ahead.stop() == within);
+          ahead.stop();
           const auto keys = ahead.keys();
           for (const size_t piece : {size_t{30'001}, size_t{777}}) {
             CHECK(read_in_pieces(*keys, bytes, piece) == expected);
             // All of it once; the second time it is gone from memory.
             CHECK(read == (piece == 777 ? 2 * bytes : bytes));
           }
-          CHECK(ahead.stop() == 0);
         }
 }
 
@@ -165,6 +164,7 @@ TEST_CASE("a file is read while the context comes up, and no part of it twice") 
   auto keys = random_keys<uint32_t>(1'700'000);
   const uint64_t bytes = keys.size() * sizeof(uint32_t);
   std::string backend = "cuda";
+  SortFileOptions options;
   write_file(input, std::as_bytes(std::span(keys)));
   if (!leaves_page_cache(input, bytes)) {
     WARN("not tested: no file in " << folder.path() << " is read past the page cache");
@@ -175,6 +175,7 @@ TEST_CASE("a file is read while the context comes up, and no part of it twice") 
   environment.make_cuda = [&](int) { return std::make_unique<LateGpu>(before + bytes); };
   SECTION("in memory") {}
   SECTION("in runs") { environment.least_runs = 3; }
+  SECTION("big-endian keys") { options.file.endian = Endian::big; }
   SECTION("and while the driver wakes") {
     environment.has_driver = [] { return true; };
     environment.status = [&, status = environment.status] {
@@ -190,13 +191,14 @@ TEST_CASE("a file is read while the context comes up, and no part of it twice") 
     };
     backend = "cpu";
   }
-  SortFileOptions options;
   if (backend == "cuda") options.where.backend = BackendChoice::cuda;
   const SortReport report = sort_file_with(environment, input, output, options);
   const uint64_t read = bytes_read() - before;
   CHECK(report.backend == backend);
   const uint64_t of_runs = environment.least_runs > 1 ? bytes : 0;
   if (backend == "cuda") CHECK(read < bytes * 5 / 4 + of_runs);
-  std::ranges::sort(keys);
+  const bool is_swapped = options.file.endian == Endian::big;
+  const auto value = [=](uint32_t key) { return is_swapped ? __builtin_bswap32(key) : key; };
+  std::ranges::sort(keys, {}, value);
   CHECK(std::ranges::equal(read_file(output), std::as_bytes(std::span(keys))));
 }

@@ -41,7 +41,6 @@ constexpr uint64_t least_run_records = 16;
 /// of 5.7 (two busy cores). Of small files a session finds out that they are sorted already.
 constexpr uint64_t least_counted_bytes = 16u << 20;
 constexpr uint64_t most_bytes = uint64_t{1} << 56;
-constexpr uint64_t most_ahead = uint64_t{1} << 30;
 
 uint64_t ceil_divide(uint64_t a, uint64_t b) { return a / b + (a % b != 0); }
 
@@ -139,7 +138,7 @@ class Planner {
   Plan in_memory() const {
     Plan plan{.road = Road::in_memory, .job = job(*request_.count)};
     const Backend::Footprint need = footprint_(plan.job);
-    plan.memory = Bytes{need.host.value + ahead()};
+    plan.memory = Bytes{need.host.value + request_.ahead.value};
     plan.gpu_memory = need.device;
     set_gpus(plan);
     set_moved(plan);
@@ -160,12 +159,6 @@ class Planner {
     plan.memory = Bytes{plan.job.workers * a_worker + beside};
     set_moved(plan);
     return plan;
-  }
-
-  /// Bytes of keys read ahead.
-  uint64_t ahead() const {
-    if (!request_.gpu_memory || !request_.count || request_.sorted_inputs != 0) return 0;
-    return memory_ahead(request_.memory, *request_.count * key_bytes(request_.shape.type)).value;
   }
 
   void set_gpus(Plan& plan) const {
@@ -225,8 +218,12 @@ class Planner {
       keep_runs(plan, usable, on_gpu);
 
     const Backend::Footprint one = footprint_(plan.job);
-    const uint64_t behind = plan.memory_for_runs.value + std::min(memory / 8, known_of(plan));
-    plan.memory = Bytes{plan.lanes * one.host.value + std::max(behind, ahead())};
+    // Keys alone that were read ahead go where the runs take memory; pairs of them take more.
+    const uint64_t runs = plan.memory_for_runs.value;
+    const uint64_t ahead = request_.ahead.value;
+    const uint64_t either = request_.shape.value_bytes == 0 ? std::max(runs, ahead) : runs + ahead;
+    plan.memory =
+        Bytes{std::min(memory, plan.lanes * one.host.value + either + std::min(memory / 8, known_of(plan)))};
     plan.gpu_memory = Bytes{plan.lanes * one.device.value + plan.gpu_memory_for_runs.value};
     set_gpus(plan);
     plan.passes = plan.merge_passes + (request_.sorted_inputs == 0 ? 1 : 0);
@@ -442,10 +439,6 @@ Plan make_plan(const PlanRequest& request, const FootprintFunction& footprint) {
 
 uint64_t most_in_memory(const PlanRequest& request, const FootprintFunction& footprint) {
   return Planner(request, footprint).most_in_memory();
-}
-
-Bytes memory_ahead(Bytes memory, uint64_t key_bytes) {
-  return Bytes{std::min({memory.value / 8, most_ahead, key_bytes})};
 }
 
 uint32_t passes_of(uint64_t runs, uint64_t fan_in) {

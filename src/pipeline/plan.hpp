@@ -48,7 +48,8 @@ struct PlanRequest {
   uint32_t threads = 1;
   size_t chunk_bytes = 8u << 20;  // most bytes of one transfer
   Bytes memory = {};
-  uint32_t gpus = 1;                     // sessions lie on them in turn
+  Bytes ahead = {};   // of it, for keys that are read before there are sessions: gone when runs take theirs
+  uint32_t gpus = 1;  // sessions lie on them in turn
   std::optional<Bytes> gpu_memory = {};  // of each; empty: there is no GPU in it
   bool may_count = false;                // keys alone are wanted, on the CPU
   bool whole = false;                    // all in one session or not at all
@@ -99,10 +100,6 @@ Plan make_plan(const PlanRequest& request, const FootprintFunction& footprint);
 
 /// The most records that are sorted in memory within the request's budgets (its count does not matter).
 uint64_t most_in_memory(const PlanRequest& request, const FootprintFunction& footprint);
-
-/// What keys may take that are read while a GPU's context comes up (read_ahead.hpp): there are sessions besides, and
-/// neither runs nor an index yet. So much is read in less time, and more would be gone no sooner than it is read.
-Bytes memory_ahead(Bytes memory, uint64_t key_bytes);
 
 /// Passes that get from `runs` runs to one, merging `fan_in` at a time.
 uint32_t passes_of(uint64_t runs, uint64_t fan_in);

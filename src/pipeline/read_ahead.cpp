@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cstring>
 #include <exception>
-#include <system_error>
 
 namespace sweepsort {
 namespace {
@@ -32,18 +31,18 @@ ReadAhead::ReadAhead(std::unique_ptr<KeySource> source, const ChunkGrid& grid, u
     : source_(std::move(source)), grid_(grid), chunks_(chunks_within(grid, most_bytes)) {
   const uint64_t useful = std::min<uint64_t>(threads, chunks_.size());
   try {
+    threads_.reserve(useful);
     for (uint64_t i = 0; i < useful; ++i) threads_.emplace_back([this] { read_chunks(); });
-  } catch (const std::system_error&) {
+  } catch (const std::exception&) {
     // No more threads to be had: fewer read ahead, or none.
   }
 }
 
-uint64_t ReadAhead::stop() {
+void ReadAhead::stop() {
   stopped_ = true;
   threads_.clear();
-  uint64_t bytes = 0;
-  for (const auto& chunk : chunks_) bytes += chunk ? chunk->left : 0;
-  return bytes;
+  // What lies behind is read from the source in one piece.
+  chunks_.resize(std::min<uint64_t>(next_, chunks_.size()));
 }
 
 std::unique_ptr<KeySource> ReadAhead::keys() { return std::make_unique<Source>(*this); }
@@ -75,12 +74,11 @@ std::shared_ptr<ReadAhead::Held> ReadAhead::held(uint64_t index) {
 }
 
 void ReadAhead::give_back(uint64_t index, uint64_t bytes) {
-  std::shared_ptr<Held> last;  // goes without the lock
   const std::lock_guard lock(mutex_);
   std::shared_ptr<Held>& chunk = chunks_[index];
   if (!chunk) return;
   chunk->left -= std::min(bytes, chunk->left);
-  if (chunk->left == 0) last = std::move(chunk);
+  if (chunk->left == 0) chunk.reset();
 }
 
 void ReadAhead::copy(uint64_t first_byte, std::span<std::byte> to) {

@@ -15,6 +15,9 @@
 
 namespace sweepsort {
 
+/// Small, as whoever wants keys waits for the reads that are under way.
+inline constexpr size_t chunk_ahead = 2u << 20;
+
 /// Threads of its own read chunk after chunk, from the first key on, until somebody wants keys. Those it has are
 /// copied from memory then, and the others read from the source; so is what could not be read or held.
 class ReadAhead {
@@ -25,9 +28,8 @@ class ReadAhead {
   ~ReadAhead() { stop(); }
   ReadAhead(const ReadAhead&) = delete;
 
-  /// Begins no further read and waits for those under way; returns how many bytes are in memory. Not
-  /// thread-safe.
-  uint64_t stop();
+  /// Begins no further read and waits for those under way. Not thread-safe.
+  void stop();
 
   /// The keys, behind stop(), while this lives. Memory is given back when as many bytes were read as it holds.
   std::unique_ptr<KeySource> keys();
@@ -48,10 +50,10 @@ class ReadAhead {
 
   std::unique_ptr<KeySource> source_;
   ChunkGrid grid_;
+  std::vector<std::shared_ptr<Held>> chunks_;  // no more than were begun, from stop() on
   std::atomic<bool> stopped_ = false;
   std::atomic<uint64_t> next_ = 0;
-  std::mutex mutex_;
-  std::vector<std::shared_ptr<Held>> chunks_;
+  std::mutex mutex_;  // of what is in chunks_
   std::vector<std::jthread> threads_;
 };
 

@@ -211,7 +211,8 @@ class SortFileRun {
     });
   }
 
-  /// Whoever asks expects a GPU, if there is a driver: its status takes as long as the context.
+  /// Whoever asks expects a GPU, and to wake its driver takes as long as the context. Where there is a driver and nothing
+  /// to use it with, what was read is thrown away.
   CudaStatus ask_status() {
     if (environment_.has_driver()) read_ahead(context_);
     return environment_.status();
@@ -223,7 +224,6 @@ class SortFileRun {
     std::vector<int> devices;
     if (which == BackendChoice::cuda) {
       devices = devices_of(options_.where, environment_.status);
-      read_ahead(context_);
     } else {
       input_.forget_ahead();  // of a GPU that cannot be used, or failed
     }

@@ -69,6 +69,19 @@ std::optional<Bytes> gpu_memory_budget(const SortContext& context, const Backend
   return std::min({budget, free, context.most_gpu_memory.value_or(budget)});
 }
 
+/// What of the budget goes to keys that are read ahead: whole chunks of them, which are gone when runs take theirs.
+Bytes memory_ahead(const SortContext& context, Bytes budget) {
+  const SortFileOptions& options = context.options;
+  // A merge looks at its inputs in another order; the referee's copy leaves less memory.
+  const bool pays =
+      !context.input.is_stream() && !options.inputs_are_sorted && options.referee == Referee::none;
+  constexpr uint64_t most = uint64_t{1} << 30;  // no disk gives more in that time
+  const uint64_t share = std::min(budget.value / 8, most);
+  const uint64_t bytes = context.input.data_bytes();
+  if (!pays) return {};
+  return Bytes{bytes <= share ? bytes : share / chunk_ahead * chunk_ahead};
+}
+
 FileRecord file_record(const SortContext& context, std::optional<uint64_t> keys) {
   const SortFileOptions& options = context.options;
   const uint64_t key = key_bytes(context.input.type());
@@ -81,17 +94,17 @@ FileRecord file_record(const SortContext& context, std::optional<uint64_t> keys)
 }  // namespace
 
 void read_ahead(const SortContext& context) {
-  const SortFileOptions& options = context.options;
-  // A merge looks at its inputs in another order; the referee's copy leaves less memory.
-  const bool pays = context.input.count() && !context.input.reads_ahead() && !context.input.is_stream() &&
-                    !options.plan_only && !options.inputs_are_sorted && options.referee == Referee::none;
-  if (!pays) return;
   // More threads hold the context up. H200, 1 GiB of u32 from the disk, five in turns, whole sorts: 1.49 s without, 1.36 with
   // 4 threads (huge pages), 1.39 with 8 and 1.48 with 16 (small ones).
   constexpr uint32_t most_threads = 4;
-  const Bytes memory = memory_budget(options.memory.memory, context.limit, context.threads);
-  context.input.read_ahead(memory_ahead(memory, context.input.data_bytes()),
-                           std::min(context.threads, most_threads));
+  if (context.options.plan_only) return;
+  Bytes memory;
+  try {
+    memory = memory_budget(context.options.memory.memory, context.limit, context.threads);
+  } catch (const Error&) {
+    return;  // the plan will say it, if nothing worse is found before
+  }
+  context.input.read_ahead(memory_ahead(context, memory), std::min(context.threads, most_threads));
 }
 
 PlanRequest plan_request(const SortContext& context, const Backends& backends, bool on_gpu) {
@@ -99,6 +112,7 @@ PlanRequest plan_request(const SortContext& context, const Backends& backends, b
   // With values, each worker keeps a copy of a chunk's keys.
   constexpr size_t most_with_values = 1u << 20;
   const bool has_values = context.values.bytes() != 0;
+  const Bytes memory = memory_budget(options.memory.memory, context.limit, context.threads);
   return {.shape = {context.input.type(), context.values.bytes()},
           .file = file_record(context, context.input.count()),
           .order = options.order,
@@ -107,7 +121,8 @@ PlanRequest plan_request(const SortContext& context, const Backends& backends, b
           .threads = context.threads,
           .chunk_bytes = has_values ? std::min(context.environment.chunk_bytes, most_with_values)
                                     : context.environment.chunk_bytes,
-          .memory = memory_budget(options.memory.memory, context.limit, context.threads),
+          .memory = memory,
+          .ahead = on_gpu ? memory_ahead(context, memory) : Bytes{},
           .gpus = static_cast<uint32_t>(backends.size()),
           .gpu_memory = gpu_memory_budget(context, backends, on_gpu),
           .may_count = !on_gpu,
