@@ -3,6 +3,7 @@
 #include "catch.hpp"
 #include "io/file_descriptor.hpp"
 #include "oracle.hpp"
+#include "pipeline/run_store.hpp"
 #include "sort_file_fixture.hpp"
 
 #include <fcntl.h>
@@ -767,6 +768,39 @@ TEST_CASE("runs lie in the GPU's memory, in memory and in spill files, of files 
       CHECK((report.plan.runs_in_memory > 0) == (tiers > 1));
       CHECK((report.plan.temporary > Bytes{0}) == (tiers > 2));
     }
+}
+
+TEST_CASE("a run that is shortened gives back what it does not need, wherever it lies") {
+  constexpr uint64_t count = 10'000;
+  constexpr uint64_t kept = 1'000;
+  const auto keys = random_keys<uint64_t>(count);
+  const TemporaryFolder folder;
+  PlainBackend device;
+  RunStoreOptions options{.shape = {KeyType::u64}, .directories = {folder.path()}, .run_records = count};
+  SECTION("in a file") {}
+  SECTION("in memory") { options.memory = Bytes{count * 8}; }
+  SECTION("on a device, where a short copy has room beside it") {
+    options.devices = {{&device, Bytes{(count + kept) * 8}}};
+  }
+  RunStore store(options);
+  std::vector<std::unique_ptr<StoredRun>> runs;
+  uint64_t made = 0;
+  for (uint64_t run = 0; run < 5; ++run) {
+    const uint64_t records = count - run * kept;  // as many as the runs before leave room for
+    runs.push_back(store.make_run(records));
+    runs.back()->write(Column::keys, 0, std::as_bytes(std::span(keys).subspan(run, kept)));
+    store.shorten_last(*runs.back(), kept);
+    made += (records + kept) * 8;
+  }
+  for (uint64_t run = 0; run < runs.size(); ++run) {
+    CHECK(runs[run]->count() == kept);
+    std::vector<uint64_t> read(kept);
+    runs[run]->read(Column::keys, 0, std::as_writable_bytes(std::span(read)));
+    CHECK(std::ranges::equal(read, std::span(keys).subspan(run, kept)));
+  }
+  const bool is_in_file = options.memory == Bytes{0} && options.devices.empty();
+  CHECK(store.spilled() <= Bytes{is_in_file ? count * 8 + 4096 : 0});
+  if (!options.devices.empty()) CHECK(device.stored() == Bytes{made});
 }
 
 TEST_CASE("runs that the GPU has no memory left for lie elsewhere") {

@@ -13,6 +13,7 @@
 #include <exception>
 #include <span>
 #include <utility>
+#include <vector>
 
 namespace sweepsort {
 namespace {
@@ -39,6 +40,7 @@ class Share {
   Share(const Share&) = delete;
   Share& operator=(const Share&) = delete;
   ~Share() { *left_ += bytes_; }
+  uint64_t bytes() const { return bytes_; }
   void shrink(uint64_t bytes) {
     *left_ += bytes_ - bytes;
     bytes_ = bytes;
@@ -50,12 +52,32 @@ class Share {
 };
 
 struct DevicePlace {
-  DevicePlace(uint64_t bytes, Backend& device, std::shared_ptr<std::atomic<uint64_t>> left)
-      : share(std::move(left), bytes), storage(device.make_storage(bytes)) {}
+  DevicePlace(uint64_t bytes, Backend& on, std::shared_ptr<std::atomic<uint64_t>> memory_left)
+      : device(on), left(std::move(memory_left)), share(left, bytes), storage(device.make_storage(bytes)) {}
   void read(uint64_t at, std::span<std::byte> to) const { storage->read(at, to); }
   void write(uint64_t at, std::span<const std::byte> from) { storage->write(at, from); }
-  void shorten(uint64_t) {}
+  /// Device memory does not shrink: what is left moves, where that is a small part, and there is room for both.
+  void shorten(uint64_t bytes) {
+    constexpr uint64_t least_gain = 4;
+    if (bytes > share.bytes() / least_gain || bytes > *left) return;
+    std::unique_ptr<DeviceStorage> shorter;
+    try {
+      shorter = device.make_storage(bytes);
+    } catch (const std::exception&) {
+      return;  // somebody else has taken it: all stays where it is
+    }
+    std::vector<std::byte> piece(std::min<uint64_t>(bytes, 1u << 20));
+    for (uint64_t at = 0; at < bytes; at += piece.size()) {
+      const auto some = std::span(piece).first(std::min<uint64_t>(piece.size(), bytes - at));
+      storage->read(at, some);
+      shorter->write(at, some);
+    }
+    storage = std::move(shorter);
+    share.shrink(bytes);
+  }
 
+  Backend& device;
+  std::shared_ptr<std::atomic<uint64_t>> left;
   Share share;
   std::unique_ptr<DeviceStorage> storage;
 };
