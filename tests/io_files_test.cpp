@@ -676,6 +676,12 @@ TEST_CASE("a growing buffer keeps its content, and gives back only whole pages")
   CHECK(buffer.bytes()[8192] == std::byte{0});
   CHECK(buffer.bytes()[16383] == std::byte{0});
   CHECK(buffer.bytes()[16384] == data[16384]);
+  buffer.cut(20'000);
+  CHECK(std::ranges::equal(buffer.bytes().subspan(16384), std::span(data).subspan(16384, 20'000 - 16384)));
+  CHECK(buffer.room(0).size() == 20'480 - 20'000);
+  buffer.cut(0);
+  CHECK(buffer.size() == 0);
+  buffer.room(3)[2] = std::byte{1};
 }
 
 TEST_CASE("a pipe that is read or written holds as much as the system lets it") {

@@ -778,7 +778,7 @@ TEST_CASE("a run that is shortened gives back what it does not need, wherever it
   PlainBackend device;
   RunStoreOptions options{.shape = {KeyType::u64}, .directories = {folder.path()}, .run_records = count};
   SECTION("in a file") {}
-  SECTION("in memory") { options.memory = Bytes{count * 8}; }
+  SECTION("in memory, in whole pages") { options.memory = Bytes{count * 8 + 5 * 4096}; }
   SECTION("on a device, where a short copy has room beside it") {
     options.devices = {{&device, Bytes{(count + kept) * 8}}};
   }

@@ -414,6 +414,20 @@ class Memory(Place):
             sort = run(program + more, "sort", "-f", "--threads", "2", "-T", self.spill, source, "-o", self.folder / "out")
             self.assertEqual(sort.returncode, 0, f"{program} + {more} MiB: {sort.stderr}")
 
+    def test_runs_of_few_values_leave_address_space_to_those_that_follow(self):
+        source = self.generate("few.u64", "2^25", "few-1000")
+        limited = lambda: resource.setrlimit(resource.RLIMIT_AS, (300 * MIB, 300 * MIB))
+        for arguments in (["-u", source], ["-u", "-t", "u64", "-"]):
+            with open(source, "rb") as file:
+                cat = subprocess.Popen(["cat"], stdin=file, stdout=subprocess.PIPE)
+                sort = subprocess.run([SWEEPSORT, "sort", "-f", "--threads", "2", "-T", self.spill, *arguments,
+                                       "-o", self.folder / "out"],
+                                      stdin=cat.stdout, capture_output=True, preexec_fn=limited)
+                cat.stdout.close()
+                cat.wait()
+            self.assertEqual(sort.returncode, 0, sort.stderr)
+            self.assertEqual((self.folder / "out").stat().st_size, 8000)
+
     def test_a_stream_needs_no_more_address_space_than_there_is(self):
         source = self.generate("long.u64", "24M", "uniform")
         done = self.folder / "done"

@@ -41,6 +41,14 @@ std::span<std::byte> GrowingBuffer::room(size_t bytes) {
   return {data_ + size_, capacity_ - size_};
 }
 
+void GrowingBuffer::cut(size_t bytes) noexcept {
+  const size_t capacity = round_up(bytes, io_alignment);
+  if (capacity < capacity_) ::munmap(data_ + capacity, capacity_ - capacity);
+  if (capacity == 0) data_ = nullptr;
+  capacity_ = std::min(capacity_, capacity);
+  size_ = std::min(size_, bytes);
+}
+
 void GrowingBuffer::discard(size_t first, size_t bytes) noexcept {
   const size_t from = round_up(first, io_alignment);
   const size_t to = (first + bytes) / io_alignment * io_alignment;

@@ -26,6 +26,9 @@ class GrowingBuffer {
   std::span<std::byte> room(size_t bytes);
   void commit(size_t bytes) { size_ += bytes; }
 
+  /// Only the first `bytes` stay: the pages behind them, and their addresses, are given back.
+  void cut(size_t bytes) noexcept;
+
   /// Gives the whole pages inside [first, first + bytes) back; they read as zeros from now on. Thread-safe.
   void discard(size_t first, size_t bytes) noexcept;
 

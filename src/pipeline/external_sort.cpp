@@ -11,7 +11,7 @@
 namespace sweepsort {
 namespace {
 
-/// Those of a run that are among `keys`, which stand from `first` on in it.
+/// The samples of a run that are among `keys`, which stand from `first` on in it.
 void take_samples(IndexedRun& run, uint64_t first, std::span<const std::byte> keys,
                   const Transfer& transfer) {
   const KeyType type = transfer.shape.type;
@@ -24,22 +24,20 @@ void take_samples(IndexedRun& run, uint64_t first, std::span<const std::byte> ke
 /// What a sink writes becomes a run of keys alone, with its samples.
 class RunTarget : public ByteTarget {
  public:
-  RunTarget(StoredRun& run, IndexedRun& indexed, const Transfer& transfer)
-      : run_(run), indexed_(indexed), transfer_(transfer) {}
+  RunTarget(IndexedRun& run, const Transfer& transfer) : run_(run), transfer_(transfer) {}
 
   bool is_ordered() const override { return false; }
   void write_at(uint64_t offset, std::span<const std::byte> keys) override {
     if (keys.empty()) return;
     const size_t width = key_bytes(transfer_.shape.type);
     if (transfer_.verify) written_.add(sweepsort::fingerprint(keys, width, transfer_.secret));
-    take_samples(indexed_, offset / width, keys, transfer_);
-    run_.write(Column::keys, offset, keys);
+    take_samples(run_, offset / width, keys, transfer_);
+    static_cast<StoredRun&>(*run_.run).write(Column::keys, offset, keys);
   }
   Fingerprint fingerprint() const { return written_.sum(); }
 
  private:
-  StoredRun& run_;
-  IndexedRun& indexed_;
+  IndexedRun& run_;
   const Transfer& transfer_;
   SharedFingerprint written_;
 };
@@ -80,8 +78,9 @@ void ExternalSort::reserve(uint64_t count) {
   begin_sessions();  // a run that finds no room on a GPU goes elsewhere, a session cannot
   const uint64_t most = job_.plan.job.count;
   for (uint64_t first = 0; first < count; first += most) counts_.push_back(std::min(most, count - first));
-  // Packed ones are made when it is known how long they are.
-  for (size_t run = 0; run < counts_.size() && !job_.packs; ++run) runs_.push_back(make_run(counts_[run]));
+  // Packed ones come one by one, as each leaves room for the next.
+  if (job_.packs) return;
+  for (const uint64_t records : counts_) runs_.push_back(make_run(records));
 }
 
 uint64_t ExternalSort::count() const {
@@ -148,23 +147,26 @@ void ExternalSort::save(SortSession& session, uint64_t first, uint64_t count, In
 }
 
 void ExternalSort::save_run(SortSession& session, uint64_t count, uint64_t item) {
-  if (!job_.packs) return save(session, 0, count, runs_[item], {});
-  runs_.push_back(make_run(count));
-  pack(session, count, runs_.back());
+  if (item == runs_.size()) runs_.push_back(make_run(count));
+  if (job_.packs)
+    pack(session, count, runs_[item]);
+  else
+    save(session, 0, count, runs_[item], {});
 }
 
 void ExternalSort::pack(SortSession& session, uint64_t count, IndexedRun& to) {
   auto& run = static_cast<StoredRun&>(*to.run);
-  RunTarget target(run, to, job_.transfer);
+  RunTarget target(to, job_.transfer);
   const auto sink = make_unique_sink(job_.transfer, {.keys = {.output = &target}});
   sink->store(session, 0, count, {});
   const StoreResult stored = sink->finish();
   if (!packed_) packed_.emplace();
-  packed_->from.fingerprint += stored.fingerprint;
-  packed_->from.is_ordered &= stored.is_ordered;
-  packed_->to += target.fingerprint();
+  packed_->sorted.fingerprint += stored.fingerprint;
+  packed_->sorted.is_ordered &= stored.is_ordered;
+  packed_->kept += target.fingerprint();
   store_->shorten_last(run, stored.distinct);
   to.samples.resize(ceil_divide(stored.distinct, to.stride));
+  to.samples.shrink_to_fit();  // a stream may have many such runs
 }
 
 Fingerprint ExternalSort::form_runs(const RecordSource& source, const MovedFunction& moved) {
@@ -197,7 +199,6 @@ void ExternalSort::form_runs(const StreamFunction& stream) {
         return counts[lane] != 0;
       },
       [&](uint32_t lane, uint64_t item) {
-        if (!job_.packs) runs_.push_back(make_run(counts[lane]));
         save_run(*sessions_[lane], counts[lane], item);
         thin_samples();
       },

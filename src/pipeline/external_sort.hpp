@@ -1,6 +1,6 @@
 // external_sort.hpp - more records than one session holds: sorted runs, merged by blocks.
 //
-//     input ---> sort ---> runs:   |  run 0  |  run 1  |  run 2  |      each as large as a session
+//     input ---> sort ---> runs:   |  run 0  |  run 1  |  run 2  |      each as large as a session, or packed
 //                                   \   |   / \   |   / \   |   /
 //                          blocks:  | from each | from each |  ...  |   the next so many records of all
 //                                        sort        sort               exact ranks: blocks of equal size
@@ -37,11 +37,10 @@ using StreamFunction = std::function<uint64_t(SortSession& session, uint64_t fir
 /// What a merge of inputs wants to see of each run: the bytes of keys from `first_byte` on.
 using InspectFunction = std::function<void(size_t run, uint64_t first_byte, std::span<const std::byte> keys)>;
 
-/// Of runs that keep of equal keys one: what was sorted, to be compared with what was read, and what they have, with what
-/// is merged.
+/// Of runs that keep one of equal keys.
 struct PackedRuns {
-  StoreResult from = {};
-  Fingerprint to = {};
+  StoreResult sorted = {};  // must be what was read
+  Fingerprint kept = {};    // must be what is merged
 };
 
 struct ExternalJob {
@@ -98,7 +97,7 @@ class ExternalSort {
   void begin_sessions();
   void sort(uint32_t lane);
   void save(SortSession& session, uint64_t first, uint64_t count, IndexedRun& to, const MovedFunction& moved);
-  /// The session's first records, in their order, as a run that is there already or, if it packs them, as the next one.
+  /// The session's first records become run number `item`.
   void save_run(SortSession& session, uint64_t count, uint64_t item);
   void pack(SortSession& session, uint64_t count, IndexedRun& to);
   IndexedRun make_run(uint64_t count);

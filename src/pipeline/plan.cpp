@@ -218,12 +218,10 @@ class Planner {
       keep_runs(plan, usable, on_gpu);
 
     const Backend::Footprint one = footprint_(plan.job);
-    // Keys alone that were read ahead go where the runs take memory; pairs of them take more.
-    const uint64_t runs = plan.memory_for_runs.value;
-    const uint64_t ahead = request_.ahead.value;
-    const uint64_t either = request_.shape.value_bytes == 0 ? std::max(runs, ahead) : runs + ahead;
-    plan.memory =
-        Bytes{std::min(memory, plan.lanes * one.host.value + either + std::min(memory / 8, known_of(plan)))};
+    // What was read ahead goes while runs take its place, with values if there are some.
+    const uint64_t became = request_.ahead.value / key_bytes(request_.shape.type) * record_;
+    plan.memory = Bytes{plan.lanes * one.host.value + std::max(plan.memory_for_runs.value, became) +
+                        std::min(memory / 8, known_of(plan))};
     plan.gpu_memory = Bytes{plan.lanes * one.device.value + plan.gpu_memory_for_runs.value};
     set_gpus(plan);
     plan.passes = plan.merge_passes + (request_.sorted_inputs == 0 ? 1 : 0);

@@ -42,8 +42,9 @@ class Share {
   ~Share() { *left_ += bytes_; }
   uint64_t bytes() const { return bytes_; }
   void shrink(uint64_t bytes) {
-    *left_ += bytes_ - bytes;
-    bytes_ = bytes;
+    const uint64_t kept = std::min(bytes, bytes_);
+    *left_ += bytes_ - kept;
+    bytes_ = kept;
   }
 
  private:
@@ -94,8 +95,8 @@ struct MemoryPlace {
     std::memcpy(buffer.bytes().data() + at, from.data(), from.size());
   }
   void shorten(uint64_t bytes) {
-    buffer.discard(bytes, buffer.size() - bytes);
-    share.shrink(bytes);
+    buffer.cut(bytes);
+    share.shrink(round_up(bytes, io_alignment));
   }
 
   Share share;
@@ -118,10 +119,7 @@ class RunIn : public StoredRun {
  public:
   template <class... Arguments>
   RunIn(RecordShape shape, uint64_t count, Arguments&&... of_place)
-      : shape_(shape),
-        layout_(shape, count),
-        count_(count),
-        place_(layout_.bytes, std::forward<Arguments>(of_place)...) {}
+      : layout_(shape, count), count_(count), place_(layout_.bytes, std::forward<Arguments>(of_place)...) {}
 
   uint64_t count() const override { return count_; }
   void read(Column column, uint64_t first_byte, std::span<std::byte> to) const override {
@@ -131,13 +129,11 @@ class RunIn : public StoredRun {
     place_.write(layout_.at(column, first_byte), from);
   }
   void shorten(uint64_t count) override {
+    place_.shorten(layout_.bytes / count_ * count);
     count_ = count;
-    layout_ = RunLayout(shape_, count);
-    place_.shorten(layout_.bytes);
   }
 
  private:
-  RecordShape shape_;
   RunLayout layout_;
   uint64_t count_;
   Place place_;
@@ -194,12 +190,12 @@ std::unique_ptr<StoredRun> RunStore::make_run(uint64_t count) {
 }
 
 void RunStore::shorten_last(StoredRun& run, uint64_t count) {
+  if (options_.shape.value_bytes != 0) throw Error("internal: a run with values is shortened");
   run.shorten(count);
   if (last_at_) used_ = *last_at_ + spilled_run_bytes(options_.shape, count);
 }
 
 void RunStore::next_pass() {
-  last_at_.reset();
   area_ = 1 - area_;
   used_ = 0;
 }

@@ -33,7 +33,7 @@ struct RunStoreOptions {
   std::vector<DeviceRoom> devices = {};
   Bytes memory = {};
   std::vector<std::string> directories = {};
-  uint64_t run_records = 1;  // of most runs: each of these lies in one directory
+  uint64_t run_records = 1;  // of most runs: each of these lies in one directory, unless runs are shortened
   bool allow_anonymous = true;
 };
 

@@ -104,7 +104,8 @@ void read_ahead(const SortContext& context) {
   } catch (const Error&) {
     return;  // the plan will say it, if nothing worse is found before
   }
-  context.input.read_ahead(memory_ahead(context, memory), std::min(context.threads, most_threads));
+  const Bytes ahead = memory_ahead(context, memory);
+  if (ahead != Bytes{}) context.input.read_ahead(ahead, std::min(context.threads, most_threads));
 }
 
 PlanRequest plan_request(const SortContext& context, const Backends& backends, bool on_gpu) {

@@ -117,13 +117,13 @@ void SortRun::form_runs(ExternalSort& sort) {
     context_.values.check_unchanged();
   });
   if (const auto& packed = sort.packed()) {
-    check_sorted(packed->from, loaded_);
-    packed_ = packed->to;
+    check_sorted(packed->sorted, loaded_);
+    packed_ = packed->kept;
   }
   clock_.last().bytes = sort.taken() * key_bytes(context_.input.type()) + context_.values.file_bytes();
   if (!context_.input.count()) {
     report_.count = sort.taken();
-    context_.values.check_count(sort.count());
+    context_.values.check_count(sort.taken());
     context_.outputs.prepare(sort.count());
   }
 }
