@@ -6,6 +6,7 @@
 // `portable` is for every other device (64 KiB) and was measured on none.
 #pragma once
 
+#include "core/no_value.hpp"
 #include "core/rounding.hpp"
 
 #include <algorithm>
@@ -86,9 +87,6 @@ struct OnesweepPolicy {
 template <class Policy>
 inline constexpr uint32_t digest_shared_bytes =
     Policy::is_portable ? portable_digest_shared_bytes : digest_policy.shared_bytes;
-
-/// "No value": the Value of keys alone.
-struct NoValue {};
 
 template <class Value>
 inline constexpr uint32_t value_bytes = std::is_same_v<Value, NoValue> ? 0 : sizeof(Value);

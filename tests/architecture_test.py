@@ -6,8 +6,9 @@
     core: every room may use it; it uses none
 
 Also: no CUB or Thrust outside of the benchmark and the referee, no volatile in kernels, no files or streams in kernels,
-a first line in every source file that says what the file is for, and a standard header for what it uses of the standard
-library: precompiled headers and files compiled together hide that one is missing.
+a first line in every source file that says what the file is for, a standard header for what it uses of the standard
+library (precompiled headers and files compiled together hide that one is missing), and no name of a type twice in one
+namespace: what one program has of both would be merged.
 """
 
 import functools
@@ -42,6 +43,10 @@ MAY_USE = {
 INCLUDE = re.compile(r'^\s*#\s*include\s*["<]([^">]+)[">]', re.MULTILINE)
 COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
 VOLATILE = re.compile(r"(?<!asm )(?<!__asm__ )\bvolatile\b")
+# All that may meet in one program. Nothing is indented by a namespace, so what begins a line is not inside of a class.
+SHIPPED_ROOMS = ("kernels/", "src/", "datasets/")
+NAMESPACE = re.compile(r"(?:inline )?namespace ?([\w:]*) ?\{|\}  // namespace ?([\w:]*)")
+TYPE = re.compile(r"(?:struct|class|enum(?: class| struct)?|union) (\w+)\b(?! *<|::)[^;(]*\{")
 # Device code knows nothing of files, streams or the machine's threads.
 NOT_IN_KERNELS = {"cstdio", "fstream", "iostream", "filesystem", "thread", "mutex"}
 # Standard header -> names (after "std::") that a file may use only where it, or a file of ours that it includes, includes
@@ -174,13 +179,38 @@ def faults_of_file(root: pathlib.Path, path: pathlib.PurePath) -> list[str]:
     return faults
 
 
+def types_of(text: str) -> list[str]:
+    """The types that a file defines in named namespaces, with these; specialisations left out."""
+    spaces, types = [], []
+    for line in text.splitlines():
+        if match := NAMESPACE.match(line):
+            if line.startswith("}"):
+                del spaces[-1:]
+            else:
+                spaces.append(match[1])
+        elif (match := TYPE.match(line)) and "" not in spaces:
+            types.append("::".join([*spaces, match[1]]))
+    return types
+
+
+def types_defined_twice(root: pathlib.Path) -> list[str]:
+    first: dict[str, pathlib.PurePath] = {}
+    faults = []
+    for path in source_files(root):
+        if path.as_posix().startswith(SHIPPED_ROOMS):
+            for name in types_of((root / path).read_text(encoding="utf-8")):
+                if first.setdefault(name, path) != path:
+                    faults.append(f"{path}: {name} is another type in {first[name]}")
+    return faults
+
+
 def source_files(root: pathlib.Path) -> list[pathlib.PurePath]:
     files = [file for room in SOURCE_ROOMS for file in (root / room).rglob("*") if file.suffix in SUFFIXES]
     return [file.relative_to(root) for file in sorted(files) if file.is_file()]
 
 
 def faults_of_tree(root: pathlib.Path) -> list[str]:
-    return [fault for path in source_files(root) for fault in faults_of_file(root, path)]
+    return [fault for path in source_files(root) for fault in faults_of_file(root, path)] + types_defined_twice(root)
 
 
 class House(unittest.TestCase):
@@ -240,6 +270,10 @@ class PlantedFaults(unittest.TestCase):
             {"src/io/a.cpp": '#include "io/b.hpp"\nstd::map<int, int> m;\n', "src/io/b.hpp": "#include <set>\n"},
             {"src/io/a.hpp": "// b.hpp - another name.\n"},
             {"src/io/a.hpp": "//\n"},
+            {
+                "kernels/a.cuh": "namespace n {\nnamespace {\n}  // namespace\nstruct A {\n};\n}  // namespace n\n",
+                "src/core/a.hpp": "namespace n {\nenum class A : int { x };\n}  // namespace n\n",
+            },
         ]:
             self.assertEqual(1, len(self.faults(files)), files)
 
@@ -249,6 +283,9 @@ class PlantedFaults(unittest.TestCase):
         header = {"src/io/b.hpp": "#include <map>\n"}
         self.assertEqual([], self.faults({"src/io/a.cpp": '#include "b.hpp"\nstd::map<int, int> m;\n', **header}))
         self.assertEqual([], self.faults({"src/io/a.cpp": "/* std::map */ int i;\n"}))
+        for scope in ["", "n"]:  # without a name, or another one
+            other = f"namespace {scope} {{\nstruct A {{}};\n}}  // namespace {scope}\n"
+            self.assertEqual([], self.faults({"src/io/a.cpp": other, "src/core/a.hpp": "namespace m {\nstruct A {};\n}\n"}))
         self.assertEqual([], self.faults({"kernels/a.cuh": 'asm volatile("");  // volatile: has side effects\n'}))
 
 

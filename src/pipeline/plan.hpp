@@ -21,7 +21,7 @@
 
 namespace sweepsort {
 
-enum class Road : uint8_t { in_memory, counting, external, streams };
+enum class PlanRoad : uint8_t { in_memory, counting, external, streams };
 
 /// What the files hold and get of each record, in bytes: a permutation is not read, the keys that it orders are not
 /// written. With --unique, as if no key came twice.
@@ -59,7 +59,7 @@ struct PlanRequest {
 };
 
 struct Plan {
-  Road road = Road::in_memory;
+  PlanRoad road = PlanRoad::in_memory;
   SortJob job = {};          // of one session: all records, or those of a run or a block
   uint32_t lanes = 1;        // sessions at a time
   uint64_t runs = 1;         // of a stream: 0, nobody knows

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "core/key_bits.hpp"
+#include "core/no_value.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -11,9 +12,6 @@
 #include <limits>
 
 namespace sweepsort {
-
-/// The value type of a sort of keys alone.
-struct NoValue {};
 
 template <class Value>
 inline constexpr bool has_values = !std::is_same_v<Value, NoValue>;

@@ -71,10 +71,10 @@ class CpuSession : public SortSession {
 
   SortSummary sort() override {
     const auto start = Clock::now();
-    std::vector<Digest<Bits>> digests;
+    std::vector<KeyDigest<Bits>> digests;
     for (const Worker& worker : workers_)
       digests.insert(digests.end(), worker.digests.begin(), worker.digests.end());
-    const Digest<Bits> digest = combine(std::move(digests), has_values<Value>);
+    const KeyDigest<Bits> digest = combine(std::move(digests), has_values<Value>);
     if (digest.count != job_.count)
       throw Error(fmt::format("internal: {} of {} keys were put", digest.count, job_.count));
     auto result = sort_arrays(sorted_, job_, digest, false, memory_, tuning_);
@@ -103,7 +103,7 @@ class CpuSession : public SortSession {
   /// A line of its own, as every worker writes to it at once.
   struct alignas(64) Worker {
     Put open;
-    std::vector<Digest<Bits>> digests;
+    std::vector<KeyDigest<Bits>> digests;
   };
 
   std::byte* sorted_column(Column column) const {
@@ -219,14 +219,14 @@ SortSummary CpuBackend::sort_in_place(Columns<Bits, Value> array, const SortJob&
   const auto start = Clock::now();
   SortMemory<Bits, Value> memory(job, threads_, tuning_);
   const KeyMap<Bits> map = key_map<Bits>(job.type, job.order);
-  std::vector<Digest<Bits>> digests(memory.threads());
+  std::vector<KeyDigest<Bits>> digests(memory.threads());
   run_team(memory.threads(), [&](uint32_t thread) {
     const uint64_t begin = slice_begin(job.count, thread, memory.threads());
     const uint64_t end = slice_begin(job.count, thread + 1, memory.threads());
     digests[thread] = digest_keys(array.keys + begin, end - begin, map, has_values<Value>);
     digests[thread].first_index = begin;
   });
-  const Digest<Bits> digest = combine(std::move(digests), has_values<Value>);
+  const KeyDigest<Bits> digest = combine(std::move(digests), has_values<Value>);
   SortSummary summary = sort_arrays(array, job, digest, true, memory, tuning_).summary;
   summary.sort_s = seconds_since(start);
   return summary;

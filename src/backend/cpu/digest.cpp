@@ -19,7 +19,7 @@ struct BlockLoop {
   bool check_order;
   bool strictly;
   Bits* ordered;
-  Digest<Bits>* digest;
+  KeyDigest<Bits>* digest;
 
   [[gnu::always_inline]] inline bool operator()() const {
     Bits smallest = digest->smallest, largest = digest->largest;
@@ -49,8 +49,8 @@ struct BlockLoop {
 }  // namespace
 
 template <class Bits>
-Digest<Bits> digest_keys(const Bits* keys, uint64_t count, const KeyMap<Bits>& map, bool strictly) {
-  Digest<Bits> digest;
+KeyDigest<Bits> digest_keys(const Bits* keys, uint64_t count, const KeyMap<Bits>& map, bool strictly) {
+  KeyDigest<Bits> digest;
   if (count == 0) return digest;
   digest.count = count;
   digest.first = digest.smallest = digest.largest = map.to_ordered(keys[0]);
@@ -69,14 +69,14 @@ Digest<Bits> digest_keys(const Bits* keys, uint64_t count, const KeyMap<Bits>& m
 }
 
 template <class Bits>
-Digest<Bits> combine(std::vector<Digest<Bits>> chunks, bool strictly) {
-  std::erase_if(chunks, [](const Digest<Bits>& chunk) { return chunk.count == 0; });
+KeyDigest<Bits> combine(std::vector<KeyDigest<Bits>> chunks, bool strictly) {
+  std::erase_if(chunks, [](const KeyDigest<Bits>& chunk) { return chunk.count == 0; });
   if (chunks.empty()) return {};
   std::sort(chunks.begin(), chunks.end(),
-            [](const Digest<Bits>& a, const Digest<Bits>& b) { return a.first_index < b.first_index; });
-  Digest<Bits> all = chunks.front();
+            [](const KeyDigest<Bits>& a, const KeyDigest<Bits>& b) { return a.first_index < b.first_index; });
+  KeyDigest<Bits> all = chunks.front();
   for (size_t i = 1; i < chunks.size(); ++i) {
-    const Digest<Bits>& next = chunks[i];
+    const KeyDigest<Bits>& next = chunks[i];
     all.ascending = all.ascending && next.ascending && all.last <= next.first;
     all.descending =
         all.descending && next.descending && (strictly ? all.last > next.first : all.last >= next.first);
@@ -88,9 +88,9 @@ Digest<Bits> combine(std::vector<Digest<Bits>> chunks, bool strictly) {
   return all;
 }
 
-#define SWEEPSORT_DIGEST(Bits)                                                               \
-  template Digest<Bits> digest_keys<Bits>(const Bits*, uint64_t, const KeyMap<Bits>&, bool); \
-  template Digest<Bits> combine<Bits>(std::vector<Digest<Bits>>, bool)
+#define SWEEPSORT_DIGEST(Bits)                                                                  \
+  template KeyDigest<Bits> digest_keys<Bits>(const Bits*, uint64_t, const KeyMap<Bits>&, bool); \
+  template KeyDigest<Bits> combine<Bits>(std::vector<KeyDigest<Bits>>, bool)
 SWEEPSORT_DIGEST(uint8_t);
 SWEEPSORT_DIGEST(uint16_t);
 SWEEPSORT_DIGEST(uint32_t);

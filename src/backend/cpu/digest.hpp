@@ -10,7 +10,7 @@ namespace sweepsort {
 
 /// Of one chunk or of all keys. All keys are ordered bits.
 template <class Bits>
-struct Digest {
+struct KeyDigest {
   uint64_t first_index = 0;  // of the chunk's first key
   uint64_t count = 0;
   Bits first = 0;
@@ -24,10 +24,10 @@ struct Digest {
 /// Reads the keys once. `strictly`: equal neighbours spoil `descending`, because reversing them would not be
 /// stable.
 template <class Bits>
-Digest<Bits> digest_keys(const Bits* keys, uint64_t count, const KeyMap<Bits>& map, bool strictly);
+KeyDigest<Bits> digest_keys(const Bits* keys, uint64_t count, const KeyMap<Bits>& map, bool strictly);
 
 /// The digest of all chunks together, given in any order. Chunks without keys are allowed.
 template <class Bits>
-Digest<Bits> combine(std::vector<Digest<Bits>> chunks, bool strictly);
+KeyDigest<Bits> combine(std::vector<KeyDigest<Bits>> chunks, bool strictly);
 
 }  // namespace sweepsort

@@ -89,7 +89,7 @@ struct SortedArrays {
 /// is too wide. Compiled for the four key widths with no, 4 and 8 byte values.
 template <class Bits, class Value>
 SortedArrays<Bits, Value> sort_arrays(Columns<Bits, Value> input, const SortJob& job,
-                                      const Digest<Bits>& digest, bool in_place,
+                                      const KeyDigest<Bits>& digest, bool in_place,
                                       SortMemory<Bits, Value>& memory, const CpuTuning& tuning);
 
 }  // namespace sweepsort

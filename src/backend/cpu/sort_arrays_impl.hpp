@@ -30,7 +30,7 @@ class ArraySort {
   using Codec = Distance<Bits, floats>;
   using Result = SortedArrays<Bits, Value>;
 
-  ArraySort(Array input, const SortJob& job, const Digest<Bits>& digest, const Codec& codec,
+  ArraySort(Array input, const SortJob& job, const KeyDigest<Bits>& digest, const Codec& codec,
             SortMemory<Bits, Value>& memory, const CpuTuning& tuning)
       : input_(input),
         job_(job),
@@ -112,7 +112,7 @@ class ArraySort {
 
   Array input_;
   const SortJob& job_;
-  const Digest<Bits>& digest_;
+  const KeyDigest<Bits>& digest_;
   Codec codec_;
   SortMemory<Bits, Value>& memory_;
   const CpuTuning& tuning_;
@@ -133,7 +133,7 @@ void copy_columns(Columns<Bits, Value> from, Columns<Bits, Value> to, uint64_t c
 
 template <class Bits, class Value>
 SortedArrays<Bits, Value> sort_arrays(Columns<Bits, Value> input, const SortJob& job,
-                                      const Digest<Bits>& digest, bool in_place,
+                                      const KeyDigest<Bits>& digest, bool in_place,
                                       SortMemory<Bits, Value>& memory, const CpuTuning& tuning) {
   const KeyMap<Bits> map = key_map<Bits>(job.type, job.order);
   const auto run = [&]<bool floats>() {
