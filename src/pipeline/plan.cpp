@@ -1,6 +1,7 @@
 // plan.cpp - budgets into sizes.
 #include "pipeline/plan.hpp"
 
+#include "core/rounding.hpp"
 #include "io/parallel_chunks.hpp"
 #include "pipeline/counting_session.hpp"
 #include "pipeline/run_store.hpp"
@@ -41,8 +42,6 @@ constexpr uint64_t least_run_records = 16;
 /// of 5.7 (two busy cores). Of small files a session finds out that they are sorted already.
 constexpr uint64_t least_counted_bytes = 16u << 20;
 constexpr uint64_t most_bytes = uint64_t{1} << 56;
-
-uint64_t ceil_divide(uint64_t a, uint64_t b) { return a / b + (a % b != 0); }
 
 /// Runs of so many bytes are merged in pieces of `piece` bytes, as many as there are runs.
 uint64_t geometric_mean(uint64_t data, uint64_t piece) {
@@ -110,8 +109,8 @@ class Planner {
   bool has_room_to_pack(SortJob job) const {
     const uint64_t without = footprint_(job).device.value;
     job.unique = true;
-    return footprint_(job).device.value - without <=
-           request_.gpu_memory.value_or(Bytes{}).value / packing_part;
+    return request_.gpu_memory &&
+           footprint_(job).device.value - without <= request_.gpu_memory->value / packing_part;
   }
 
   uint32_t workers_for(uint64_t count) const {
@@ -121,7 +120,12 @@ class Planner {
 
   bool fits_whole(uint64_t count) const {
     return (request_.least_runs == 1 || count <= 1 || request_.whole) &&
-           fits(job(count), 1, request_.memory, request_.gpu_memory.value_or(Bytes{}));
+           fits(job(count), 1, Bytes{beside_ahead()}, request_.gpu_memory.value_or(Bytes{}));
+  }
+
+  /// What was read ahead has a part of the memory to itself, though it goes while sessions take it over.
+  uint64_t beside_ahead() const {
+    return request_.memory.value - std::min(request_.memory.value, request_.ahead.value);
   }
 
   bool fits(const SortJob& job, uint64_t lanes, Bytes memory, Bytes gpu_memory) const {
@@ -200,7 +204,8 @@ class Planner {
 
   Plan external() const {
     const uint64_t memory = request_.memory.value;
-    const uint64_t usable = memory - memory / 8;  // the rest: samples, and what a merge knows of its runs
+    // An eighth is for samples, and what a merge knows of its runs.
+    const uint64_t usable = beside_ahead() - std::min(beside_ahead(), memory / 8);
     const uint64_t gpu_memory = request_.gpu_memory.value_or(Bytes{}).value;
     const uint64_t data = request_.count.value_or(0) * record_;
     const uint64_t on_gpu = room_beside_sessions();
@@ -218,9 +223,7 @@ class Planner {
       keep_runs(plan, usable, on_gpu);
 
     const Backend::Footprint one = footprint_(plan.job);
-    // What was read ahead goes while runs take its place, with values if there are some.
-    const uint64_t became = request_.ahead.value / key_bytes(request_.shape.type) * record_;
-    plan.memory = Bytes{plan.lanes * one.host.value + std::max(plan.memory_for_runs.value, became) +
+    plan.memory = Bytes{plan.lanes * one.host.value + plan.memory_for_runs.value + request_.ahead.value +
                         std::min(memory / 8, known_of(plan))};
     plan.gpu_memory = Bytes{plan.lanes * one.device.value + plan.gpu_memory_for_runs.value};
     set_gpus(plan);

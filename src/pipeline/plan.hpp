@@ -48,8 +48,7 @@ struct PlanRequest {
   uint32_t threads = 1;
   size_t chunk_bytes = 8u << 20;  // most bytes of one transfer
   Bytes memory = {};
-  Bytes ahead =
-      {};  // of the memory, for keys that are read before there are sessions: gone when runs take theirs
+  Bytes ahead = {};                      // of the memory, for keys that are read before there are sessions
   uint32_t gpus = 1;                     // sessions lie on them in turn
   std::optional<Bytes> gpu_memory = {};  // of each; empty: there is no GPU in it
   bool may_count = false;                // keys alone are wanted, on the CPU
