@@ -3,6 +3,7 @@
 #include "catch.hpp"
 #include "io/file_descriptor.hpp"
 #include "oracle.hpp"
+#include "pipeline/external_sort.hpp"
 #include "pipeline/run_store.hpp"
 #include "sort_file_fixture.hpp"
 
@@ -390,12 +391,40 @@ TEST_CASE("a stream of unknown length becomes runs as it arrives, and goes to a 
   oracle::require_sorted<uint32_t>(keys, sorted);
 }
 
-TEST_CASE("a stream of more runs than a plan foresees is sorted, with fewer samples of each") {
+TEST_CASE("a stream of more runs than a plan foresees is sorted") {
   const TemporaryFolder folder;
   // One key in 512 is remembered at first, and 64 KiB have room for 512 of them.
   const auto keys = random_keys<uint64_t>(700'001);
   sort_with(cpu_environment(), folder, keys, true, with_memory(kib64));
   oracle::require_sorted<uint64_t>(keys, read_keys<uint64_t>(folder / "out"));
+}
+
+TEST_CASE("of the runs of a stream, however many, no more samples are kept than the plan allows") {
+  const TemporaryFolder folder;
+  Backends backends;
+  backends.push_back(std::make_unique<PlainBackend>());
+  const RecordShape shape{KeyType::u64};
+  const Plan plan{.road = PlanRoad::external,
+                  .job = {.count = 64, .type = shape.type, .chunk_bytes = 512},
+                  .lanes = 1,
+                  .fan_in = 1000,
+                  .stride = 4,
+                  .most_samples = 100};
+  ExternalSort sort(backends, {.plan = plan,
+                               .transfer = {.shape = shape, .chunk_bytes = 512},
+                               .store = {.shape = shape, .directories = {folder.path()}, .run_records = 64}});
+  uint64_t most = 0;
+  uint64_t runs = 0;
+  sort.form_runs([&](SortSession& session, uint64_t, uint64_t count) {
+    most = std::max(most, sort.samples());
+    const auto keys = session.begin_put(0, Column::keys, 0, count * 8);
+    std::ranges::copy(std::as_bytes(std::span(random_keys<uint64_t>(count))), keys.begin());
+    session.end_put(0);
+    return ++runs < 300 ? count : 0;
+  });
+  CHECK(sort.runs() >= 299);
+  CHECK(most > 50);
+  CHECK(std::max(most, sort.samples()) <= 300);  // one a run is the least
 }
 
 TEST_CASE("a stream of bytes beyond memory is counted as it arrives") {
@@ -790,7 +819,7 @@ TEST_CASE("a run that is shortened gives back what it does not need, wherever it
     runs.push_back(store.make_run(records));
     runs.back()->write(Column::keys, 0, std::as_bytes(std::span(keys).subspan(run, kept)));
     store.shorten_last(*runs.back(), kept);
-    made += (records + kept) * 8;
+    made += records * 8;
   }
   for (uint64_t run = 0; run < runs.size(); ++run) {
     CHECK(runs[run]->count() == kept);

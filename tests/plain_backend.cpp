@@ -144,6 +144,7 @@ class PlainStorage : public DeviceStorage {
   void write(uint64_t first_byte, std::span<const std::byte> from) override {
     std::ranges::copy(from, bytes_.begin() + static_cast<ptrdiff_t>(first_byte));
   }
+  void shorten(uint64_t bytes) override { bytes_.resize(bytes); }
 
  private:
   std::vector<std::byte> bytes_;

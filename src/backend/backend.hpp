@@ -99,13 +99,16 @@ struct BackendInfo {
   std::vector<std::string> details;  // one fact a line
 };
 
-/// Bytes in a device's memory, beside its sessions. Both are thread-safe for bytes that nobody else writes,
-/// and may throw Error.
+/// Bytes in a device's memory, beside its sessions. All may throw Error; reading and writing are thread-safe for bytes
+/// that nobody else writes.
 class DeviceStorage {
  public:
   virtual ~DeviceStorage() = default;
   virtual void read(uint64_t first_byte, std::span<std::byte> to) const = 0;
   virtual void write(uint64_t first_byte, std::span<const std::byte> from) = 0;
+  /// Gives back all but the first so many bytes, which may move: there must be room for them beside all. Nobody reads or
+  /// writes meanwhile. If it throws, nothing has changed.
+  virtual void shorten(uint64_t bytes) = 0;
 };
 
 class Backend {
@@ -121,7 +124,7 @@ class Backend {
   };
   virtual Footprint footprint(const SortJob& job) const = 0;
 
-  /// Largest device memory a session may use (0: no device).
+  /// What is free on the device now (0: no device). Waits until that is awake; throws Error if it fails.
   virtual Bytes device_memory() const = 0;
 
   /// Takes that much of it; no backend without a device is asked.

@@ -25,7 +25,7 @@ class StoredRun : public Run {
  public:
   /// Thread-safe.
   virtual void write(Column column, uint64_t first_byte, std::span<const std::byte> from) = 0;
-  /// Of keys alone, when all are written: there are only so many. Memory behind them is free again.
+  /// Of keys alone, when all are written: there are only so many. Memory behind them may be free again.
   virtual void shorten(uint64_t count) = 0;
 };
 

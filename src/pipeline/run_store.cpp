@@ -54,30 +54,21 @@ class Share {
 
 struct DevicePlace {
   DevicePlace(uint64_t bytes, Backend& on, std::shared_ptr<std::atomic<uint64_t>> memory_left)
-      : device(on), left(std::move(memory_left)), share(left, bytes), storage(device.make_storage(bytes)) {}
+      : left(std::move(memory_left)), share(left, bytes), storage(on.make_storage(bytes)) {}
   void read(uint64_t at, std::span<std::byte> to) const { storage->read(at, to); }
   void write(uint64_t at, std::span<const std::byte> from) { storage->write(at, from); }
-  /// Device memory does not shrink: what is left moves, where that is a small part, and there is room for both.
+  /// What is left moves: where it is a small part, and there is room for both.
   void shorten(uint64_t bytes) {
     constexpr uint64_t least_gain = 4;
     if (bytes > share.bytes() / least_gain || bytes > *left) return;
-    std::unique_ptr<DeviceStorage> shorter;
     try {
-      shorter = device.make_storage(bytes);
+      storage->shorten(bytes);
     } catch (const std::exception&) {
-      return;  // somebody else has taken it: all stays where it is
+      return;  // somebody else has taken the room: all stays where it is
     }
-    std::vector<std::byte> piece(std::min<uint64_t>(bytes, 1u << 20));
-    for (uint64_t at = 0; at < bytes; at += piece.size()) {
-      const auto some = std::span(piece).first(std::min<uint64_t>(piece.size(), bytes - at));
-      storage->read(at, some);
-      shorter->write(at, some);
-    }
-    storage = std::move(shorter);
     share.shrink(bytes);
   }
 
-  Backend& device;
   std::shared_ptr<std::atomic<uint64_t>> left;
   Share share;
   std::unique_ptr<DeviceStorage> storage;
