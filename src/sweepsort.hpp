@@ -18,8 +18,8 @@
 //
 // Processes: a replaced output is named by a child process (vfork), which the call waits for.
 //
-// GPU: BackendChoice::automatic takes one where that is faster, the copies there and back included; a GPU
-// that fails is replaced by the CPU, and a note says so.
+// GPU: BackendChoice::automatic takes one where that is faster, the copies there and back included (scans and
+// searches of memory never are); a GPU that fails is replaced by the CPU, and a note says so.
 #pragma once
 
 #include "core/algorithm.hpp"
@@ -239,10 +239,12 @@ struct SortOptions {
   WhereOptions where = {};
   Order order = Order::ascending;
   SortAlgorithm algorithm = SortAlgorithm::automatic;
+  LogFunction note = {};  // a GPU that failed, where the CPU took over
 };
 
-/// Sorts in place. Keys: the ten key types. Of memory the CPU takes little more than the keys have; pairs
-/// take as much again.
+/// Sorts in place, in O(n). Keys: the ten key types. Of memory the CPU takes little more than the keys have; pairs
+/// take as much again. Error where a GPU is asked for and cannot be had or hold them, and for counting
+/// keys whose range is too wide; UsageError for several devices.
 template <WritableRange Keys>
 void sort(Keys&& keys, const SortOptions& options = {});
 

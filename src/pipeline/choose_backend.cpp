@@ -119,6 +119,10 @@ void note_ignored(const std::vector<std::string>& options, const std::string& no
                                 options.size() == 1 ? "is" : "are", no_gpu));
 }
 
+std::string failed_gpu_line(const std::exception& error) {
+  return fmt::format("the GPU failed ({}): once more on the CPU", error.what());
+}
+
 void run_as_decided(const BackendDecision& decision, const WhereOptions& where, const Lines& lines,
                     std::string& why, const std::function<void(BackendChoice)>& run,
                     const std::function<bool()>& may_try_again) {
@@ -135,7 +139,7 @@ void run_as_decided(const BackendDecision& decision, const WhereOptions& where, 
   } catch (const std::exception& error) {
     if (!may_try_again()) throw;
     why = fmt::format("the GPU failed: {}", error.what());
-    lines.say_unasked(fmt::format("the GPU failed ({}): once more on the CPU", error.what()));
+    lines.say_unasked(failed_gpu_line(error));
   }
   run(BackendChoice::cpu);
 }

@@ -5,6 +5,7 @@
 #include "sweepsort.hpp"
 
 #include <cstdint>
+#include <exception>
 #include <functional>
 #include <string>
 #include <vector>
@@ -62,6 +63,9 @@ struct Lines {
 std::vector<std::string> gpu_options(const WhereOptions& where, bool has_gpu_memory = false);
 /// Says that these have no effect, if there are any and `no_gpu` says why no GPU can be used.
 void note_ignored(const std::vector<std::string>& options, const std::string& no_gpu, const Lines& lines);
+
+/// What is noted where the CPU takes over.
+std::string failed_gpu_line(const std::exception& error);
 
 /// Calls run() with the backend that was decided for, and says which in `why` and to the log. Where a GPU was the
 /// automatic choice and fails, whatever the reason, says so unasked and calls it once more with the CPU if

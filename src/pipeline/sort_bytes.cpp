@@ -7,16 +7,18 @@
 namespace sweepsort::detail {
 namespace {
 
-/// Sorts on the GPU. False: it failed, and the spans are as they were.
-bool try_on_gpu(int device, const SortJob& job, std::span<std::byte> keys, std::span<std::byte> values) {
+/// Sorts on the GPU. False: it is too small, or failed, which is noted, and the spans are as they were.
+bool try_on_gpu(int device, const SortJob& job, std::span<std::byte> keys, std::span<std::byte> values,
+                const LogFunction& note) {
   bool is_writing = false;
   try {
     const auto backend = make_cuda_backend(device);
     if (backend->footprint(job).device > backend->device_memory()) return false;
     sort_by_session(*backend, keys, values, job, [&] { is_writing = true; });
     return true;
-  } catch (const std::exception&) {
+  } catch (const std::exception& error) {
     if (is_writing) throw;  // the spans have changed: the caller's to know
+    if (note) note(failed_gpu_line(error));
     return false;
   }
 }
@@ -37,7 +39,7 @@ void sort_bytes(KeyType type, uint64_t count, std::span<std::byte> keys, std::sp
     make_cuda_backend(device)->sort(keys, values, job);
     return;
   }
-  if (decision.which == BackendChoice::cuda && try_on_gpu(device, job, keys, values)) return;
+  if (decision.which == BackendChoice::cuda && try_on_gpu(device, job, keys, values, options.note)) return;
   make_cpu_backend(threads)->sort(keys, values, job);
 }
 
