@@ -413,8 +413,130 @@ __device__ __forceinline__ bool leaves_narrow(DecideShared& shared, uint32_t buc
   return is_narrow;
 }
 
-/// A thread a bucket: the bucket's offset, from the counts of all before; which kernel finishes it, and in
-/// which parts.
+/// The whole block, a thread a bucket: the offset of one of so many keys, from the counts of all before.
+__device__ __forceinline__ uint64_t offset_of(const BinCounts& counts, uint64_t size, DecideShared& shared) {
+  uint64_t before_mine = 0;  // keys in buckets of lower blocks
+#pragma unroll 8
+  for (uint32_t row = 0; row < blockIdx.x; ++row)
+    before_mine += counts.at(row * decide_threads + threadIdx.x);
+  uint64_t before = 0;
+  (void)block_exclusive_sum<decide_threads>(before_mine, shared.warp_sums[0], before);
+  uint64_t all = 0;
+  return before + block_exclusive_sum<decide_threads>(size, shared.warp_sums[1], all);
+}
+
+/// Where the buckets are values: how these are written as often as they were counted.
+template <class Bits>
+__device__ __forceinline__ void plan_expansion(const MsdPlan<Bits>& plan, SortPlan<Bits>* expansion) {
+  expansion->road = Road::counting;
+  expansion->bins = msd_most_buckets;
+  expansion->minimum = plan.least();
+  expansion->first_bin = static_cast<uint32_t>(plan.least() - plan.map.lowest) % msd_most_buckets;
+}
+
+/// How a bucket is finished.
+struct Finish {
+  uint32_t which = bucket_classes;  // a BucketClass; none: it has no keys, or they are in order
+  ListedBucket listed = {};
+  bool is_too_large = false;  // for all of them
+  bool may_be_narrow = false;
+  BucketParts narrow_parts = {};  // if it is
+};
+
+/// By its size, as if its keys were of any values: from few_valued_buckets on they must be few.
+__device__ __forceinline__ uint32_t class_of_size(const ClassLimits& limits, uint64_t size) {
+  uint32_t size_class = small_buckets;
+  while (size_class <= few_valued_buckets && size > limits.most_keys[size_class]) ++size_class;
+  return size_class;
+}
+
+/// Of a bucket between splitters, whose interval nobody knows.
+__device__ __forceinline__ Finish finish_between_splitters(const ClassLimits& limits, uint32_t bucket,
+                                                           uint64_t offset, uint64_t size) {
+  if (class_of_size(limits, size) > large_buckets) return {.is_too_large = true};
+  return {.which = size <= limits.most_split[small_buckets]   ? small_buckets
+                   : size <= limits.most_split[large_buckets] ? large_buckets
+                                                              : crowded_buckets,
+          .listed = {.first = offset,
+                     .taken_out_before = 0,
+                     .size = static_cast<uint32_t>(size),
+                     .number = static_cast<uint16_t>(bucket),
+                     .is_narrow = 0,
+                     .parts = BucketParts::not_known()}};
+}
+
+/// The values that a bucket's keys may have.
+template <class Bits>
+__device__ __forceinline__ KeyInterval<Bits> interval_of_bucket(const MsdPlan<Bits>& plan, uint32_t bucket) {
+  if (plan.divides_values())
+    return plan.was_dealt() ? interval_of(plan.real, bucket)
+                            : interval_of(plan.real_pieces(plan.pieces), bucket);
+  const uint32_t of_map = plan.bucket_of_map(bucket);
+  const auto interval = plan.is_pieced ? interval_of(plan.pieced_buckets(), of_map)
+                                       : interval_of(plan.linear_buckets(), of_map);
+  const bool is_closed = !plan.was_dealt() && !plan.has_beyond && !plan.has_apart;
+  return is_closed ? closed(interval, plan.map) : interval;
+}
+
+/// Of a bucket of the map, by its size and its interval.
+template <class Bits>
+__device__ __forceinline__ Finish finish_interval(const Decision& decision, const MsdPlan<Bits>& plan,
+                                                  uint32_t bucket, uint64_t offset, uint64_t size) {
+  const ClassLimits& limits = decision.limits;
+  const bool was_dealt = plan.was_dealt();
+  const uint32_t size_class = class_of_size(limits, size);
+  if (size_class > (was_dealt ? large_buckets : few_valued_buckets)) return {.is_too_large = true};
+
+  const auto interval = interval_of_bucket(plan, bucket);
+  const auto all_above = static_cast<Bits>(interval.last - interval.first);
+  const bool spans_few_values = all_above >> few_value_bits == 0;
+  const ValueSpan few{static_cast<uint32_t>(interval.first), static_cast<uint32_t>(all_above)};
+  if (size_class == few_valued_buckets && !spans_few_values) return {.is_too_large = true};
+  uint32_t which = size_class;
+  if (spans_few_values && !interval.is_open) {
+    if (limits.counts_dense && few.range >> dense_value_bits == 0 && plan.frequent == 0)
+      which = dense_buckets;
+    else if (which == limits.set_apart &&
+             (which != small_buckets || (is_sparse(size, few.range) && plan.frequent == 0)))
+      which = few_valued_buckets;
+  }
+  // Of floats around zero: most of the interval is of numbers so small that few keys are there.
+  if (plan.divides_values() && !interval.is_open && has_all_exponents(all_above)) which = crowded_buckets;
+
+  Finish finish{
+      .which = which,
+      .listed = {.first = offset,
+                 .taken_out_before = was_dealt || plan.with_values ? lowest_to_widen(interval)
+                                                                   : taken_out_before(decision, plan, bucket),
+                 .size = static_cast<uint32_t>(size),
+                 .number = static_cast<uint16_t>(bucket),
+                 .is_narrow = static_cast<uint16_t>(
+                     was_dealt && plan.is_narrow[bucket >> (plan.bucket_bits - msd_digit_bits)] != 0),
+                 .parts = {}}};
+  if (which <= large_buckets)
+    finish.listed.parts = BucketParts::of(interval, limits.part_bits[which]);
+  else
+    finish.listed.few = few;
+  if (which == small_buckets && limits.least_narrow != 0 && size >= limits.least_narrow) {
+    finish.may_be_narrow = all_above <= static_cast<NarrowKey<Bits>>(~0u) && !plan.divides_values();
+    if (finish.may_be_narrow)
+      finish.narrow_parts = parts_of_narrow_pairs(interval, limits.part_bits[small_buckets]);
+  }
+  return finish;
+}
+
+/// The list that a bucket joins.
+template <class Bits>
+__device__ __forceinline__ uint32_t list_of(const Finish& finish, const MsdPlan<Bits>& plan) {
+  if (finish.which > large_buckets) return finish.which;
+  // The kernels that take most buckets find no parts.
+  if (!finish.listed.parts.are_known() && !plan.is_split)
+    return finish.which == small_buckets && !plan.with_values ? repeating_buckets : crowded_buckets;
+  // Where some values are frequent, others repeat.
+  return finish.which == small_buckets && plan.frequent != 0 ? repeating_buckets : finish.which;
+}
+
+/// A thread a bucket: where it lies, which kernel finishes it, and in which parts.
 template <class Bits>
 __global__ __launch_bounds__(decide_threads) void decide_kernel(const __grid_constant__ Decision decision,
                                                                 MsdPlan<Bits>* plan,
@@ -425,110 +547,36 @@ __global__ __launch_bounds__(decide_threads) void decide_kernel(const __grid_con
   const uint32_t buckets = 1u << plan->bucket_bits;
   const uint32_t bucket = blockIdx.x * decide_threads + threadIdx.x;
   if (blockIdx.x * decide_threads >= buckets) return;
-  const bool was_dealt = plan->was_dealt();
-  const BinCounts counts = was_dealt ? decision.dealt_counts : decision.counts;
+
+  const BinCounts counts = plan->was_dealt() ? decision.dealt_counts : decision.counts;
   const uint64_t size = bucket < buckets ? counts.at(bucket) : 0;
-  uint64_t before_mine = 0;  // keys in buckets of lower blocks
-#pragma unroll 8
-  for (uint32_t row = 0; row < blockIdx.x; ++row)
-    before_mine += counts.at(row * decide_threads + threadIdx.x);
-  uint64_t before = 0;
-  (void)block_exclusive_sum<decide_threads>(before_mine, shared.warp_sums[0], before);
-  uint64_t all = 0;
-  const uint64_t offset = before + block_exclusive_sum<decide_threads>(size, shared.warp_sums[1], all);
+  const uint64_t offset = offset_of(counts, size, shared);
   if (bucket < buckets) decision.offsets[bucket] = offset;
   if (plan->counts_values()) {
-    if (bucket == 0) {
-      expansion->road = Road::counting;
-      expansion->bins = msd_most_buckets;
-      expansion->minimum = plan->least();
-      expansion->first_bin = static_cast<uint32_t>(plan->least() - plan->map.lowest) % msd_most_buckets;
-    }
+    if (bucket == 0) plan_expansion(*plan, expansion);
     return;
   }
 
   // By the partitions.
   const bool is_sorted = plan->is_split ? size != 0 && decision.has_one_value[bucket] != 0
                                         : plan->has_apart && bucket == plan->bucket_apart;
-  const bool is_wanted = size != 0 && !is_sorted;
-  const ClassLimits& limits = decision.limits;
-  uint32_t size_class =
-      small_buckets;  // the next one takes larger buckets; behind few_valued_buckets none does
-  while (size_class <= few_valued_buckets && size > limits.most_keys[size_class]) ++size_class;
-  bool is_too_large =
-      size_class > (was_dealt || plan->is_split ? large_buckets : few_valued_buckets) && is_wanted;
-  uint32_t which = size_class;
-  ListedBucket listed{};
-  bool may_be_narrow = false;
-  BucketParts narrow_parts{};
-  if (is_wanted && !is_too_large && plan->is_split) {
-    which = size <= limits.most_split[small_buckets]   ? small_buckets
-            : size <= limits.most_split[large_buckets] ? large_buckets
-                                                       : crowded_buckets;
-    listed = {.first = offset,
-              .taken_out_before = 0,
-              .size = static_cast<uint32_t>(size),
-              .number = static_cast<uint16_t>(bucket),
-              .is_narrow = 0,
-              .parts = BucketParts::not_known()};
-  } else if (is_wanted && !is_too_large) {
-    const uint32_t of_map = plan->bucket_of_map(bucket);
-    const bool divides_values = plan->divides_values();
-    auto interval = divides_values    ? (was_dealt ? interval_of(plan->real, bucket)
-                                                   : interval_of(plan->real_pieces(plan->pieces), bucket))
-                    : plan->is_pieced ? interval_of(plan->pieced_buckets(), of_map)
-                                      : interval_of(plan->linear_buckets(), of_map);
-    if (!was_dealt && !plan->has_beyond && !plan->has_apart && !divides_values)
-      interval = closed(interval, plan->map);
-    const auto all_above = static_cast<Bits>(interval.last - interval.first);
-    const bool spans_few_values = all_above >> few_value_bits == 0;
-    const ValueSpan few{static_cast<uint32_t>(interval.first), static_cast<uint32_t>(all_above)};
-    is_too_large = size_class == few_valued_buckets && !spans_few_values;
-    if (spans_few_values && !interval.is_open) {
-      if (limits.counts_dense && few.range >> dense_value_bits == 0 && plan->frequent == 0)
-        which = dense_buckets;
-      else if (which == limits.set_apart &&
-               (which != small_buckets || (is_sparse(size, few.range) && plan->frequent == 0)))
-        which = few_valued_buckets;
-    }
-    // Of floats around zero: most of the interval is of numbers so small that few keys are there.
-    if (divides_values && !interval.is_open && has_all_exponents(all_above)) which = crowded_buckets;
-    listed = {.first = offset,
-              .taken_out_before = was_dealt || plan->with_values ? lowest_to_widen(interval)
-                                                                 : taken_out_before(decision, *plan, bucket),
-              .size = static_cast<uint32_t>(size),
-              .number = static_cast<uint16_t>(bucket),
-              .is_narrow = static_cast<uint16_t>(
-                  was_dealt && plan->is_narrow[bucket >> (plan->bucket_bits - msd_digit_bits)] != 0),
-              .parts = {}};
-    if (which <= large_buckets)
-      listed.parts = BucketParts::of(interval, limits.part_bits[which]);
-    else
-      listed.few = few;
-    if (which == small_buckets && limits.least_narrow != 0 && size >= limits.least_narrow) {
-      may_be_narrow = all_above <= static_cast<NarrowKey<Bits>>(~0u) && !divides_values;
-      if (may_be_narrow) narrow_parts = parts_of_narrow_pairs(interval, limits.part_bits[small_buckets]);
-    }
+  Finish finish;
+  if (size != 0 && !is_sorted)
+    finish = plan->is_split ? finish_between_splitters(decision.limits, bucket, offset, size)
+                            : finish_interval(decision, *plan, bucket, offset, size);
+
+  const bool may_be_narrow = finish.may_be_narrow || (size == 0 && bucket < buckets);
+  if (decision.limits.least_narrow != 0 && leaves_narrow(shared, bucket, may_be_narrow, plan) && size != 0) {
+    finish.which = few_valued_buckets;
+    finish.listed.is_narrow = 1;
+    finish.listed.parts = finish.narrow_parts;
   }
-  may_be_narrow = may_be_narrow || (size == 0 && bucket < buckets);
-  if (limits.least_narrow != 0 && leaves_narrow(shared, bucket, may_be_narrow, plan)) {
-    which = few_valued_buckets;
-    listed.is_narrow = 1;
-    listed.parts = narrow_parts;
-  }
-  const auto append_to = [&](BucketClass list, bool is_member) {
-    append(decision.lists[list], &plan->listed[list], listed, is_member && is_wanted);
-  };
-  // The kernels that take most buckets find no parts.
-  const bool finds_parts = which <= large_buckets && !listed.parts.are_known() && !plan->is_split;
-  // Where some values are frequent, others repeat.
-  append_to(plan->frequent != 0 ? repeating_buckets : small_buckets, which == small_buckets && !finds_parts);
-  append_to(plan->with_values ? crowded_buckets : repeating_buckets, which == small_buckets && finds_parts);
-  append_to(large_buckets, which == large_buckets && !finds_parts);
-  append_to(crowded_buckets, which == crowded_buckets || (which == large_buckets && finds_parts));
-  append_to(few_valued_buckets, which == few_valued_buckets && !is_too_large);
-  append_to(dense_buckets, which == dense_buckets && !is_too_large);
-  if (__syncthreads_or(is_too_large) != 0 && threadIdx.x == 0) atomicOr(&plan->has_too_large, 1u);
+
+  const uint32_t list = list_of(finish, *plan);
+#pragma unroll
+  for (uint32_t c = 0; c < bucket_classes; ++c)
+    append(decision.lists[static_cast<BucketClass>(c)], &plan->listed[c], finish.listed, list == c);
+  if (__syncthreads_or(finish.is_too_large) != 0 && threadIdx.x == 0) atomicOr(&plan->has_too_large, 1u);
 }
 
 }  // namespace msd_plan_detail
