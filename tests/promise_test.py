@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """promise_test.py PROGRAM - whatever happens to a sort larger than memory, the output is the old one or the complete
 new one, nothing is left behind, and no more memory is taken than was allowed."""
+import array
 import ctypes
 import filecmp
 import os
@@ -124,6 +125,7 @@ class Company(Place):
         done = self.write_input()
         source = self.folder / "in.u64"
         begun = source.read_bytes()
+        cut = array.array("Q", sorted(array.array("Q", begun[:160_000]))).tobytes()
         output = self.folder / "out"
         codes = set()
         for _ in range(25):
@@ -135,7 +137,7 @@ class Company(Place):
             error = process.communicate()[1]
             codes.add(process.returncode)
             if process.returncode == 0:
-                self.assertEqual(len(output.read_bytes()) in (len(done), 160_000), True)
+                self.assertTrue(output.read_bytes() in (done, cut))
             else:
                 self.assertEqual(process.returncode, 2, error)
                 self.assertEqual(output.read_bytes(), b"old")

@@ -15,7 +15,7 @@
 
 namespace sweepsort {
 
-/// Of what a worker's buffer is aligned to, but for the offset that its chunk has in its file.
+/// Alignment of a worker's buffer; its chunk begins there plus the offset that it has in its page of the file.
 inline constexpr size_t page_bytes = 4096;
 
 struct ScanJob {

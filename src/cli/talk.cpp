@@ -154,13 +154,17 @@ void note_other_type(std::string_view command, const Arguments& arguments, const
   if (!arguments.has("quiet")) say(command, as);
 }
 
+namespace {
+
 /// Names say SOSD of unsigned types alone.
-static std::string sosd_hint(const std::string& output, KeyType type) {
+std::string sosd_hint(const std::string& output, KeyType type) {
   const std::string renamed = fmt::format("{}_uint{}", output, 8 * key_bytes(type));
   const bool says_it = format_from_name(renamed) == FileFormat::sosd && type_from_name(renamed) == type;
   return fmt::format("read it with --format sosd -t {}{}", name(type),
                      says_it ? ", or rename it: " + renamed : "");
 }
+
+}  // namespace
 
 void note_misleading_name(std::string_view command, const Arguments& arguments, const std::string& output,
                           const Contents& contents) {

@@ -29,7 +29,9 @@ double thread_time_s() {
   return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
 }
 
-size_t rounded(size_t bytes) { return (bytes + 4095) / 4096 * 4096; }
+constexpr size_t small_page = 4096;
+
+size_t rounded(size_t bytes) { return round_up(bytes, small_page); }
 
 [[noreturn]] void refuse(size_t bytes, int error) {
   throw Error(

@@ -211,8 +211,8 @@ class SortFileRun {
     });
   }
 
-  /// Whoever asks expects a GPU, and to wake its driver takes as long as the context. Where there is a driver and nothing
-  /// to use it with, what was read is thrown away.
+  /// Only who expects a GPU asks. To wake its driver takes as long as the context does: keys are read meanwhile, and
+  /// thrown away where there is a driver but no GPU that can be used.
   CudaStatus ask_status() {
     if (environment_.has_driver()) read_ahead(context_);
     return environment_.status();
