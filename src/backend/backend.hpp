@@ -31,7 +31,7 @@ struct SortJob {
   uint32_t value_bytes = 0;  // 0: keys alone; 4 or 8: a value travels with each key, and the sort is stable
   bool unique = false;       // get_unique will be called
   uint32_t workers = 1;      // threads that will call begin_put and get, numbered from 0
-  size_t chunk_bytes = 8u << 20;  // most bytes of one put or get
+  size_t chunk_bytes = default_chunk_bytes;  // most bytes of one put or get
   /// Ordered bits of keys from all over the input, in its order; empty: not known.
   std::vector<uint64_t> sample = {};
 };

@@ -1,6 +1,7 @@
 // bytes.hpp - sizes and counts as people write them, and back.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -12,6 +13,9 @@ struct Bytes {
   uint64_t value = 0;
   friend constexpr auto operator<=>(Bytes, Bytes) = default;
 };
+
+/// Most that one transfer moves between files, memory and devices, where nothing else is said.
+inline constexpr size_t default_chunk_bytes = 8u << 20;
 
 /// "4096", "4G" and "4GiB" (powers of 1024), "4GB" and "4kB" (powers of 1000). Throws UsageError that names
 /// `option` and `text` for anything else, an overflow included.

@@ -1,6 +1,8 @@
 // parallel_chunks.hpp - a byte range cut into chunks, and a few threads that work them off.
 #pragma once
 
+#include "core/bytes.hpp"
+
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -22,8 +24,8 @@ struct Chunk {
 ///            0                   ^ aligned       ^ aligned       ^ aligned
 struct ChunkGrid {
   uint64_t total_bytes = 0;
-  size_t chunk_bytes = 8u << 20;
-  size_t first_chunk_bytes = 8u << 20;  // at most chunk_bytes
+  size_t chunk_bytes = default_chunk_bytes;
+  size_t first_chunk_bytes = default_chunk_bytes;  // at most chunk_bytes
 
   uint64_t count() const;
   Chunk chunk(uint64_t index) const;

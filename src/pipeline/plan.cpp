@@ -91,7 +91,7 @@ class Planner {
   /// Chunks are smaller with less memory, since pinned buffers hold some of each worker.
   SortJob job(uint64_t count) const {
     const uint64_t fair = request_.memory.value / (8 * most_lanes * workers_for(count));
-    const uint64_t chunk = std::clamp<uint64_t>(fair / io_alignment * io_alignment, io_alignment, 8u << 20);
+    const uint64_t chunk = std::max<uint64_t>(fair / io_alignment * io_alignment, io_alignment);
     const uint64_t most = std::min<uint64_t>(chunk, request_.chunk_bytes);
     const uint64_t widest = request_.shape.widest();
     SortJob job{.count = count,

@@ -11,6 +11,7 @@
 #pragma once
 
 #include "backend/backend.hpp"
+#include "core/bytes.hpp"
 #include "core/error.hpp"
 #include "core/record.hpp"
 
@@ -46,7 +47,7 @@ struct PlanRequest {
   SortAlgorithm algorithm = SortAlgorithm::automatic;
   bool unique = false;  // of equal keys one is written
   uint32_t threads = 1;
-  size_t chunk_bytes = 8u << 20;  // most bytes of one transfer
+  size_t chunk_bytes = default_chunk_bytes;  // most bytes of one transfer
   Bytes memory = {};
   Bytes ahead = {};                      // of the memory, for keys that are read before there are sessions
   uint32_t gpus = 1;                     // sessions lie on them in turn

@@ -23,9 +23,9 @@ struct SortEnvironment {
   std::function<bool()> has_driver = has_cuda_driver;
   decltype(&choose_backend) choose = choose_backend;
   std::function<MemoryLimit()> memory = [] { return available_memory(); };
-  size_t chunk_bytes = 8u << 20;  // a multiple of 8
-  bool allow_anonymous = true;    // temporary files without a name
-  uint64_t least_runs = 1;        // more than 1: so many, all spilled, though they would fit
+  size_t chunk_bytes = default_chunk_bytes;  // a multiple of 8
+  bool allow_anonymous = true;               // temporary files without a name
+  uint64_t least_runs = 1;                   // more than 1: so many, all spilled, though they would fit
 };
 
 SortReport sort_files_with(const SortEnvironment& environment, const std::vector<std::string>& inputs,

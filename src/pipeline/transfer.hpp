@@ -8,6 +8,7 @@
 #pragma once
 
 #include "backend/backend.hpp"
+#include "core/bytes.hpp"
 #include "core/fingerprint.hpp"
 #include "io/parallel_chunks.hpp"
 #include "pipeline/key_source.hpp"
@@ -27,7 +28,7 @@ struct Transfer {
   Order order = Order::ascending;
   bool verify = true;  // take fingerprints, check the order
   uint32_t workers = 1;
-  size_t chunk_bytes = 8u << 20;  // of the wider column
+  size_t chunk_bytes = default_chunk_bytes;  // of the wider column
   uint64_t secret = 0;
 };
 
