@@ -129,6 +129,15 @@ void require_no_value(const OptionSpec& option, std::span<const std::string> wor
   }
 }
 
+/// "--json=$FILE", where FILE is not set.
+void require_value_behind_sign(const OptionSpec& option, std::span<const std::string> words) {
+  const std::string name = dashed(option.name);
+  const auto options_end = std::ranges::find(words, "--");
+  if (std::find(words.begin(), options_end, name + "=") != options_end)
+    throw UsageError(fmt::format("{}= is given an empty value", name),
+                     fmt::format("write {}={}, or {} alone", name, option.value, name));
+}
+
 }  // namespace
 
 bool is_option(std::string_view word, std::span<const OptionSpec> options) {
@@ -152,6 +161,7 @@ Arguments::Arguments(std::span<const OptionGroup> groups, std::span<const std::s
       for (const auto& word : parsed.arguments())
         if (word.key() == name) values.push_back(word.value());
       for (const std::string& value : values) check_value(option, value, options);
+      if (option.takes == Takes::optional_value) require_value_behind_sign(option, words);
     }
     values_.emplace(name, std::move(values));
   }

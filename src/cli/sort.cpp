@@ -69,6 +69,8 @@ MemoryOptions read_memory(const Arguments& arguments) {
   MemoryOptions memory{.temporary_directories = arguments.all("temporary-directory")};
   if (const auto text = arguments.find("memory")) memory.memory = parse_bytes(*text, "--memory");
   if (const auto text = arguments.find("gpu-memory")) memory.gpu_memory = parse_bytes(*text, "--gpu-memory");
+  if (memory.gpu_memory == Bytes{0})
+    throw UsageError("--gpu-memory 0: nothing can be sorted in that", "leave it out, or use --backend cpu");
   return memory;
 }
 

@@ -132,7 +132,7 @@ void JsonReport::write(const std::function<nlohmann::ordered_json()>& make_repor
   if (target_->empty()) return answer(text);
   // Once more: a link that led nowhere before may lead to the output now, and a file may have come.
   keep_off_precious();
-  constexpr std::string_view state = "the report was not written";
+  constexpr std::string_view state = "all else is done: only the report was not written";
   if (!existed_) keep_off_others(state);
   if (is_replaced(*target_)) return replace(text, state);
   std::FILE* const file = std::fopen(target_->c_str(), "we");
@@ -168,7 +168,7 @@ std::string sosd_hint(const std::string& output, KeyType type) {
 
 void note_misleading_name(std::string_view command, const Arguments& arguments, const std::string& output,
                           const Contents& contents) {
-  if (arguments.has("quiet")) return;
+  if (output.empty() || arguments.has("quiet")) return;  // in place: the name is the input's
   const KeyType type = contents.type;
   const FileFormat format = contents.format;
   const FileFormat named = format_from_name(output);

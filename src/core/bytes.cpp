@@ -138,10 +138,10 @@ std::optional<uint64_t> read_count(std::string_view text) {
 Bytes parse_bytes(std::string_view text, std::string_view option) {
   const auto number = read_number(text);
   const auto unit = number ? byte_unit(lower(number->rest)) : std::nullopt;
-  const auto value = unit ? scaled(*number, *unit) : std::nullopt;
+  const auto value = unit ? scaled(*number, *unit) : read_count(text);
   if (!value) {
     refuse(text, option, "number of bytes below 2^64",
-           "write for example 4096, 512K, 1.5G or 4GiB (powers of 1024) or 4GB (powers of 1000)");
+           "write for example 4096, 2^30, 512K, 1.5G or 4GiB (powers of 1024) or 4GB (powers of 1000)");
   }
   return Bytes{*value};
 }

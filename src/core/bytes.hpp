@@ -17,7 +17,7 @@ struct Bytes {
 /// Most that one transfer moves between files, memory and devices, where nothing else is said.
 inline constexpr size_t default_chunk_bytes = 8u << 20;
 
-/// "4096", "4G" and "4GiB" (powers of 1024), "4GB" and "4kB" (powers of 1000). Throws UsageError that names
+/// "4096", "2^20", "1e6", "4G" and "4GiB" (powers of 1024), "4GB" and "4kB" (powers of 1000). Throws UsageError that names
 /// `option` and `text` for anything else, an overflow included.
 Bytes parse_bytes(std::string_view text, std::string_view option);
 

@@ -44,7 +44,8 @@ Error no_such_file(const std::string& path) {
   std::sort(names.begin(), names.end());  // directories have no order of their own
   const std::string asked_name = asked.filename().string();
   const auto nearest = suggest(asked_name, std::vector<std::string_view>(names.begin(), names.end()));
-  if (!nearest) return Error(path + ": no such file");
+  if (!nearest)
+    return Error(path + ": no such file", fmt::format("ls {} lists what is there", directory.string()));
   return Error(path + ": no such file",
                fmt::format("did you mean {}?", (asked.parent_path() / *nearest).string()));
 }
@@ -64,7 +65,7 @@ FileDescriptor open_input(const std::string& path) {
                 "pipe in what a program gets from it");
   switch (error) {
     case ENOENT: refuse_closed_descriptor(path); throw no_such_file(path);
-    case EACCES: throw Error(path + ": permission denied");
+    case EACCES: throw Error(path + ": permission denied", "who owns it may allow it (chmod), or copy it");
     default: throw system_error(path, "open", error);
   }
 }
@@ -165,6 +166,19 @@ size_t InputFile::read_stream(std::span<std::byte> to) {
     done += got;
   }
   return done;
+}
+
+void require_replaceable(const std::string& path) {
+  struct stat status {};
+  if (path == "-" ||
+      (::stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode)))
+    throw Error(fmt::format("{}: only a regular file can be replaced in place",
+                            path == "-" ? standard_input_name : path),
+                "name an output with -o");
+}
+
+void InputFile::leave_at(uint64_t offset) const {
+  if (path_ == "-" && !is_stream_) (void)::lseek(file_.fd(), static_cast<off_t>(offset), SEEK_SET);
 }
 
 void InputFile::check_unchanged() const {

@@ -42,6 +42,9 @@ inline constexpr std::string_view standard_input_name = "standard input";
 /// `to_replace`: something will take its place (check_replaceable).
 enum class InputUse : uint8_t { read, to_replace };
 
+/// Throws Error where what is there cannot be replaced in place. To be asked first: to open a pipe waits for its writer.
+void require_replaceable(const std::string& path);
+
 class InputFile {
  public:
   /// "-" is standard input. Throws Error for a missing file, a directory, one that may not be read, a
@@ -74,6 +77,9 @@ class InputFile {
   void stop_by(const StopEvent& stop) { stop_ = &stop; }
   /// For can_be_read().
   int fd() const { return file_.fd(); }
+
+  /// Of standard input that is a file and no stream: whoever reads it next begins there. Of others nothing.
+  void leave_at(uint64_t offset) const;
 
   /// Throws Error if the size or the time of the last change is not what it was when the file was opened.
   void check_unchanged() const;

@@ -37,6 +37,7 @@ struct Layout {
   std::vector<std::string> notes = {};  // what was inferred, a line each
 
   uint64_t data_bytes() const { return count * key_bytes(type); }
+  uint64_t data_end() const { return data_offset + data_bytes(); }
   bool is_swapped() const { return endian == Endian::big && key_bytes(type) > 1; }
 };
 

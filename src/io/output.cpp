@@ -226,8 +226,6 @@ std::unique_ptr<Output> replace_regular(const std::string& name, const std::stri
 std::unique_ptr<Output> open_output(const std::string& path, const OutputOptions& options) {
   if (names_standard_output(path)) return open_standard_output(options);
   const std::string name = path.empty() && options.input ? options.input->path() : path;
-  if (options.in_place && options.input && !options.input->is_regular())
-    throw Error(options.input->name() + ": only a regular file can be replaced in place");
   if (name.empty() || name.ends_with('/')) throw UsageError(name + ": not a file name", "name a file in it");
 
   struct stat status {};

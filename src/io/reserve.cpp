@@ -1,8 +1,6 @@
 // reserve.cpp - fallocate, or ftruncate.
 #include "io/reserve.hpp"
 
-#include "io/system_error.hpp"
-
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/resource.h>
@@ -13,7 +11,8 @@
 
 namespace sweepsort {
 
-void reserve_space(int fd, const std::string& name, uint64_t offset, uint64_t bytes) {
+void reserve_space(int fd, const std::string& name, uint64_t offset, uint64_t bytes,
+                   std::string_view elsewhere) {
   uint64_t end = 0;
   if (__builtin_add_overflow(offset, bytes, &end) ||
       end > static_cast<uint64_t>(std::numeric_limits<off_t>::max()))
@@ -28,10 +27,10 @@ void reserve_space(int fd, const std::string& name, uint64_t offset, uint64_t by
   };
   if (retried(allocate) == 0) return;
   if (errno != EOPNOTSUPP && errno != ENOSYS)
-    throw system_error(name, fmt::format("reserve {} bytes", bytes), errno);
+    throw system_error(name, fmt::format("reserve {} bytes", bytes), errno, elsewhere);
   // Without the reservation a full disk is found by a write; the length at least is right from the start.
   if (retried([&] { return ::ftruncate(fd, static_cast<off_t>(end)); }) != 0)
-    throw system_error(name, fmt::format("set the length to {} bytes", end), errno);
+    throw system_error(name, fmt::format("set the length to {} bytes", end), errno, elsewhere);
 }
 
 }  // namespace sweepsort

@@ -10,9 +10,12 @@
 #include <sys/stat.h>
 
 #include <cerrno>
+#include <string_view>
 
 namespace sweepsort {
 namespace {
+
+constexpr std::string_view another_directory = "name another directory with -T";
 
 FileDescriptor create_hidden(const std::string& directory) {
   int error = 0;
@@ -42,7 +45,7 @@ Error cannot_create(const std::string& directory, int error) {
   if (::stat(directory.c_str(), &status) != 0 || !S_ISDIR(status.st_mode))
     return Error(directory + ": no directory for temporary files",
                  "-T names another; where it is not given, $TMPDIR does");
-  return system_error(directory, "create a temporary file in it", error);
+  return system_error(directory, "create a temporary file in it", error, another_directory);
 }
 
 }  // namespace
@@ -57,7 +60,7 @@ SpillFile::SpillFile(const std::string& directory, bool allow_anonymous) {
 
 void SpillFile::reserve(uint64_t bytes) {
   if (bytes <= size_) return;
-  reserve_space(file_.fd(), file_.name(), size_, bytes - size_);
+  reserve_space(file_.fd(), file_.name(), size_, bytes - size_, another_directory);
   size_ = bytes;
 }
 

@@ -10,23 +10,24 @@
 namespace sweepsort {
 namespace {
 
-std::string hint_for(int error) {
+std::string hint_for(int error, std::string_view elsewhere) {
   switch (error) {
-    case ENOSPC: return "free some space there, or write to another file system";
-    case EDQUOT: return "the disk quota is used up: free some space, or write to another file system";
+    case ENOSPC: return fmt::format("free some space there, or {}", elsewhere);
+    case EDQUOT: return fmt::format("the disk quota is used up: free some space, or {}", elsewhere);
     case EFBIG:
       return "the file would be larger than the limit of this shell (ulimit -f) or of the file system";
     case EMFILE: return "raise the limit of open files (ulimit -n), or sort in several steps";
-    case EROFS: return "the file system is mounted read-only: write to another one";
+    case EROFS: return fmt::format("the file system is mounted read-only: {}", elsewhere);
     default: return {};
   }
 }
 
 }  // namespace
 
-Error system_error(const std::string& file, const std::string& action, int error) {
+Error system_error(const std::string& file, const std::string& action, int error,
+                   std::string_view elsewhere) {
   return Error(fmt::format("{}: cannot {}: {}", file, action, std::generic_category().message(error)),
-               hint_for(error));
+               hint_for(error, elsewhere));
 }
 
 void refuse_closed_descriptor(const std::string& name) {

@@ -6,12 +6,17 @@
 #include <cerrno>
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 namespace sweepsort {
 
+/// What hints say where a disk is full or may not be written.
+inline constexpr std::string_view another_file_system = "write to another file system";
+
 /// "FILE: cannot ACTION: No space left on device"; the common causes come with a hint. `error` is an errno
 /// value.
-Error system_error(const std::string& file, const std::string& action, int error);
+Error system_error(const std::string& file, const std::string& action, int error,
+                   std::string_view elsewhere = another_file_system);
 
 /// The same for a read or write at a position: "FILE: cannot read at byte 4,096: Input/output error".
 Error system_error_at(const std::string& file, const std::string& action, uint64_t offset, int error);

@@ -18,6 +18,7 @@ ChunkReader::ChunkReader(const std::string& path, const FileOptions& options, In
 }
 
 void ChunkReader::start(size_t chunk_bytes) {
+  if (!is_stream()) file_.leave_at(layout_.data_end());
   const uint64_t bytes = is_stream() ? 0 : layout().data_bytes();
   grid_ = make_grid(layout().data_offset, bytes, key_bytes(layout().type), chunk_bytes);
 }

@@ -50,6 +50,7 @@ void check_options(const std::vector<std::string>& inputs, const std::string& ou
   if (options.in_place && options.file.has_window())
     throw UsageError(inputs.front() + ": sorting a part of it in place would lose the rest",
                      "leave out --skip-bytes and --read-bytes, or --in-place, and name an output with -o");
+  if (options.in_place) require_replaceable(inputs.front());
   if (options.in_place && !output.empty() && output != inputs.front())
     throw UsageError("an in-place sort has no other output", "leave -o out");
   if (!options.in_place && output.empty()) throw UsageError("no output", "name one; '-' is standard output");
@@ -203,6 +204,7 @@ class SortFileRun {
   }
 
   void prepare() {
+    input_.take();
     clock_.run(Phase::prepare, 0, [&](const MovedFunction&) {
       if (values_.file() != nullptr) report_.value_bytes = values_.bytes();
       report_.values_format = values_.format();

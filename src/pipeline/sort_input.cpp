@@ -204,6 +204,11 @@ std::unique_ptr<KeySource> SortInput::keys_of_files() {
   return all;
 }
 
+void SortInput::take() const {
+  for (const auto& part : parts_)
+    if (!part->stream) part->file.leave_at(part->file_layout.data_end());
+}
+
 void SortInput::check_ends() {
   std::vector<Part*> open;
   for (const auto& part : parts_) {

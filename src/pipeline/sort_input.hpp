@@ -79,6 +79,8 @@ class SortInput {
   uint64_t count_of(size_t input) const { return parts_[input]->layout().count; }
   size_t inputs() const { return parts_.size(); }
 
+  /// From now on they will be read: standard input goes on behind them.
+  void take() const;
   /// When all keys were read: throws Error if a file changed since it was opened, or a stream has more than
   /// its header says.
   void check_ends();
