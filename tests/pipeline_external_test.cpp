@@ -417,8 +417,9 @@ TEST_CASE("of the runs of a stream, however many, no more samples are kept than 
   uint64_t runs = 0;
   sort.form_runs([&](SortSession& session, uint64_t, uint64_t count) {
     most = std::max(most, sort.samples());
-    const auto keys = session.begin_put(0, Column::keys, 0, count * 8);
-    std::ranges::copy(std::as_bytes(std::span(random_keys<uint64_t>(count))), keys.begin());
+    const auto keys = random_keys<uint64_t>(count);
+    std::ranges::copy(std::as_bytes(std::span(keys)),
+                      session.begin_put(0, Column::keys, 0, count * 8).begin());
     session.end_put(0);
     return ++runs < 300 ? count : 0;
   });
