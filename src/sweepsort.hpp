@@ -159,7 +159,8 @@ struct CheckReport {
   double total_s = 0;
 };
 
-/// Reads the file once, in little memory: 40 bytes for every 4 MiB of the file, and a few MiB.
+/// Reads the file once, in little memory: 40 bytes for every 4 MiB of the file, and a few MiB. Throws Error if it cannot
+/// be read; a file that is not sorted is no error.
 CheckReport check_file(const std::string& input, const CheckOptions& options = {});
 
 struct GenerateOptions {
@@ -180,8 +181,8 @@ struct GenerateReport {
   double total_s = 0;
 };
 
-/// Writes seeded test data; the same options give the same bytes on every machine and with any number of
-/// threads.
+/// Writes seeded test data, with the promise of sort_file; the same options give the same bytes on every machine and
+/// with any number of threads. UsageError for a distribution that is not known, or not of that type.
 GenerateReport generate_file(const std::string& output, const GenerateOptions& options);
 
 /// The key type that a file name's ending says: "x.u32", "x.uint32", "x_uint64".
@@ -205,6 +206,7 @@ struct DistributionInfo {
   std::vector<KeyType> types;  // that it suits
 };
 
+/// All of them, in the order in which `generate --list` shows them.
 std::vector<DistributionInfo> distributions();
 
 /// A place that can sort, or why it cannot.
@@ -229,6 +231,7 @@ struct SystemReport {
   std::vector<BackendReport> backends;
 };
 
+/// Looks for GPUs, which wakes their driver: a fraction of a second. What is wrong with one is told, not thrown.
 SystemReport system_report();
 
 /// Removes the temporary files of every running operation, which do not return any more: those that would make or

@@ -21,11 +21,12 @@ namespace sweepsort {
 
 /// out[i] = in[0] op in[1] op ... op in[i]. `op` is associative, op(a, op(b, c)) == op(op(a, b), c), and need
 /// not be commutative: a is always what stands before b. It is called by several threads at once. T: any
-/// trivially copyable type. `out` has the length of `in` and may be the same memory. threads 0: all.
+/// trivially copyable type. `out` has the length of `in` and may be the same memory. O(n): op is called about twice
+/// an element; what it throws ends the scan and leaves `out` unspecified. Error if the lengths differ. threads 0: all.
 template <ContiguousRange In, WritableRange Out, class Op>
 void inclusive_scan(const In& in, Out&& out, Op op, uint32_t threads = 0);
 
-/// out[i] = initial op in[0] op ... op in[i - 1], and out[0] = initial.
+/// out[i] = initial op in[0] op ... op in[i - 1], and out[0] = initial. Else as inclusive_scan.
 template <ContiguousRange In, WritableRange Out, class Op>
 void exclusive_scan(const In& in, Out&& out, ElementOf<In> initial, Op op, uint32_t threads = 0);
 
@@ -37,7 +38,7 @@ struct Argmin {
 
 /// The smallest f(i) for first <= i < last, and the lowest i that gives it. Nothing is read from memory but
 /// what f reads. f is called by several threads at once. Floating-point NaN loses against every number.
-/// Throws Error if there is no i. threads 0: all.
+/// Throws Error if there is no i, and whatever f throws. threads 0: all.
 template <class F>
 auto transform_argmin(uint64_t first, uint64_t last, F f, uint32_t threads = 0)
     -> Argmin<std::remove_cvref_t<std::invoke_result_t<F&, uint64_t>>>;
