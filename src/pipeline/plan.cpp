@@ -105,12 +105,13 @@ class Planner {
     return job;
   }
 
-  /// A GPU of which little may be taken leaves equal keys to the CPU, rather than sort less at a time.
+  /// A GPU of which little may be taken leaves equal keys to the CPU, rather than sort less at a time. Without one, nothing
+  /// is taken by telling a backend that it may pack.
   bool has_room_to_pack(SortJob job) const {
+    if (!request_.gpu_memory) return true;
     const uint64_t without = footprint_(job).device.value;
     job.unique = true;
-    return request_.gpu_memory &&
-           footprint_(job).device.value - without <= request_.gpu_memory->value / packing_part;
+    return footprint_(job).device.value - without <= request_.gpu_memory->value / packing_part;
   }
 
   uint32_t workers_for(uint64_t count) const {

@@ -1,4 +1,4 @@
-// no_device_referee.cpp - in place of referee_cuda.cu, whose CUDA runtime and the emulator's do not go into one program.
+// no_device_referee.cpp - in place of referee_cuda.cu, for programs with the emulator.
 #include "pipeline/referee_device.hpp"
 
 #include <stdexcept>
