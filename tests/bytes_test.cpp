@@ -22,6 +22,8 @@ TEST_CASE("sizes: one letter and KiB are powers of 1024, kB and MB are powers of
   CHECK(bytes("4GB") == 4'000'000'000);
   CHECK(bytes("4kB") == 4000);
   CHECK(bytes("1_000_000") == 1'000'000);
+  CHECK(bytes("1e6") == 1'000'000);
+  CHECK(bytes("2^20") == 1u << 20);
   CHECK(bytes("2T") == 2ull << 40);
   CHECK(bytes("18446744073709551615") == std::numeric_limits<uint64_t>::max());
 }
@@ -52,7 +54,7 @@ TEST_CASE("what is no size or count is refused, and the message names the option
                            "16777216T", "1__0",
                            "_1",        "1_",
                            "1.",        ".5K",
-                           "1e3",       "2^4",
+                           "1e3K",      "2^64",
                            " 1",        "1 ",
                            "0x10",      "99999999999999999999999999999999999999999999999"}) {
     INFO(text);
