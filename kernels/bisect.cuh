@@ -20,6 +20,22 @@ __device__ __forceinline__ uint32_t last_at_most(const T* ascending, uint32_t si
   return last;
 }
 
+/// The same of several keys, step by step together, so that their loads are under way at once.
+template <class T, uint32_t n>
+__device__ __forceinline__ void last_at_most(const T* ascending, uint32_t size, const T (&keys)[n],
+                                             uint32_t (&last)[n]) {
+#pragma unroll
+  for (uint32_t& of_key : last) of_key = 0;
+  for (uint32_t step = size; step > 1;) {
+    step = (step + 1) / 2;
+#pragma unroll
+    for (uint32_t i = 0; i < n; ++i) {
+      const uint32_t further = last[i] + step;
+      if (further < size && ascending[further] <= keys[i]) last[i] = further;
+    }
+  }
+}
+
 /// Index of the first of `size` ascending elements that is at least `key`; `size` if none is.
 template <class T>
 __device__ __forceinline__ uint32_t first_at_least(const T* ascending, uint32_t size, T key) {
