@@ -42,16 +42,21 @@ install_missing() {
     fi
     as_root=(sudo)
   fi
-  "${as_root[@]}" apt-get -qq update || fail "apt-get update failed" "is there a network?"
-  for package in "${extra[@]}"; do
-    # Not every release has all of them.
-    if apt-cache show "$package" >/dev/null 2>&1; then needed+=("$package"); else say "packages: no $package here"; fi
-  done
-  if [ ${#needed[@]} -eq 0 ]; then return; fi
-  say "packages: installing ${needed[*]}"
-  "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive \
-    apt-get -qq install -y --no-install-recommends "${needed[@]}" >/dev/null ||
-    fail "apt-get could not install ${needed[*]}"
+  # Of two scripts side by side one waits: apt-get would give up.
+  mkdir -p "$root/build"
+  (
+    flock 9
+    "${as_root[@]}" apt-get -qq update || fail "apt-get update failed" "is there a network?"
+    for package in "${extra[@]}"; do
+      # Not every release has all of them.
+      if apt-cache show "$package" >/dev/null 2>&1; then needed+=("$package"); else say "packages: no $package here"; fi
+    done
+    if [ ${#needed[@]} -eq 0 ]; then exit; fi
+    say "packages: installing ${needed[*]}"
+    "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive \
+      apt-get -qq install -y --no-install-recommends "${needed[@]}" >/dev/null ||
+      fail "apt-get could not install ${needed[*]}"
+  ) 9>"$root/build/packages.lock" || exit 2  # it has said why
 }
 
 has_gpu() { nvidia-smi -L >/dev/null 2>&1; }
