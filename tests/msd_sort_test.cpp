@@ -91,7 +91,7 @@ TEST_CASE("floats that are neighbours, or come in runs, are not dealt out in vai
 
 TEST_CASE("keys that find no room in a bin wait for the next tile, at both levels", "[device]") {
   // Bins of 32 slots a parent, and of 256 narrow keys a child, of which there are 64.
-  using ManyBuckets = DealingMsd<MsdPolicy<PartitionPolicy<256, 4, 2, 1>, BucketSortPolicy<64, 4, 1, 16384>,
+  using ManyBuckets = DealingMsd<MsdPolicy<PartitionPolicy<256, 4, 2, 1>, BucketSortPolicy<128, 2, 1, 16384>,
                                            BucketSortPolicy<256, 4, 1, 65536>, 4, 1>,
                                  PartitionPolicy<256, 4, 2, 1>, 1, uint64_t{1} << 24>;
   constexpr uint64_t tile = 1024;
