@@ -69,7 +69,9 @@ ExitCode run(std::span<const std::string> words, std::string& where) {
   const bool for_help = first == "help" || first == "-h" || first == "--help";
   if (for_help && (words.size() == 1 || words[1] == "help" || asks_for_help(words.subspan(1))))
     return answer(fmt::format("{}\nexit codes:\n{}", overview(), exit_codes)), ExitCode::done;
-  if (for_help && words.size() > 2) throw UsageError(fmt::format("{} explains one command at a time", first));
+  if (for_help && words.size() > 2)
+    throw UsageError(fmt::format("{} explains one command at a time", first),
+                     fmt::format("for example {} {}", first, words[1]));
   if (for_help)
     for (const Document& document : documents())
       if (words[1] == fmt::format("--{}", document.name)) return answer(document.text()), ExitCode::done;

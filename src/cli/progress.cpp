@@ -8,12 +8,16 @@
 #include "core/bytes.hpp"
 
 #include <fmt/format.h>
+#include <poll.h>
 #include <pthread.h>
 #include <time.h>
+#include <unistd.h>
 
+#include <atomic>
 #include <chrono>
 #include <cmath>
 #include <csignal>
+#include <string_view>
 #include <system_error>
 
 namespace sweepsort::cli {
@@ -23,6 +27,9 @@ using namespace std::chrono_literals;
 
 constexpr auto rewrite_interval = 100ms;
 constexpr auto line_interval = 1s;  // where lines cannot be rewritten
+
+std::atomic<bool> line_on_terminal = false;
+static_assert(std::atomic<bool>::is_always_lock_free, "a signal handler asks for it");
 
 double seconds(Clock::duration duration) { return std::chrono::duration<double>(duration).count(); }
 
@@ -35,6 +42,15 @@ std::string clock_time(double time_s) {
 }
 
 }  // namespace
+
+// A terminal that is stopped (Ctrl-S) is not waited for.
+void erase_progress_line() noexcept {
+  constexpr std::string_view erasure = "\r\x1b[K";
+  if (!line_on_terminal.exchange(false)) return;
+  pollfd terminal{STDERR_FILENO, POLLOUT, 0};
+  if (::poll(&terminal, 1, 0) != 1 || (terminal.revents & POLLOUT) == 0) return;
+  [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, erasure.data(), erasure.size());
+}
 
 ProgressWhen read_progress(const Arguments& arguments) {
   return read_choice(arguments, progress_option,
@@ -110,17 +126,14 @@ void ProgressMeter::show(bool phase_ended) {
     if (now - start_ < patience_) return;
     // Back to the first column, the line, and whatever is left of a longer one erased.
     write_error(fmt::format("\r{}\x1b[K", line()));
-    line_on_terminal_ = true;
+    line_on_terminal = true;
   } else if (phase_ended || now - last_shown_ >= line_interval) {
     say(command_, line());
     last_shown_ = now;
   }
 }
 
-void ProgressMeter::erase() {
-  if (line_on_terminal_) write_error("\r\x1b[K");
-  line_on_terminal_ = false;
-}
+void ProgressMeter::erase() { erase_progress_line(); }
 
 void ProgressMeter::run() {
   sigset_t signals;

@@ -17,6 +17,9 @@ enum class ProgressWhen : uint8_t { automatic, always, never };
 
 ProgressWhen read_progress(const Arguments& arguments);
 
+/// Erases the line that stands on the terminal, if there is one. Async-signal-safe: for who is about to die.
+void erase_progress_line() noexcept;
+
 /// One at a time in a process. A thread of its own prints, so that a phase without reports still shows its
 /// age, and takes SIGUSR1, so that nothing has to be printed by a signal handler.
 class ProgressMeter {
@@ -47,7 +50,6 @@ class ProgressMeter {
 
   std::mutex mutex_;
   bool started_ = false;
-  bool line_on_terminal_ = false;
   Phase phase_ = Phase::prepare;
   uint64_t bytes_done_ = 0;
   uint64_t bytes_total_ = 0;

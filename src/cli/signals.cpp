@@ -1,6 +1,7 @@
 // signals.cpp - clean-up on the signals that end us.
 #include "cli/signals.hpp"
 
+#include "cli/progress.hpp"
 #include "sweepsort.hpp"
 
 #include <pthread.h>
@@ -14,6 +15,7 @@ namespace {
 /// is removed.
 void clean_up_and_die(int signal) {
   remove_temporary_files();
+  erase_progress_line();
   std::signal(signal, SIG_DFL);
   std::raise(signal);  // blocked until this handler returns, then it ends the process
 }

@@ -99,7 +99,8 @@ void JsonReport::keep_off_precious() const {
   if (!target_ || target_->empty()) return;
   for (const std::string& file : precious_) {
     if (are_one_output(*target_, file))
-      throw UsageError(fmt::format("--json={}: the report would replace the data", *target_));
+      throw UsageError(fmt::format("--json={}: the report would replace the data", *target_),
+                       "give it a name of its own");
   }
 }
 

@@ -18,6 +18,9 @@ std::string hint_for(int error, std::string_view elsewhere) {
       return "the file would be larger than the limit of this shell (ulimit -f) or of the file system";
     case EMFILE: return "raise the limit of open files (ulimit -n), or sort in several steps";
     case EROFS: return fmt::format("the file system is mounted read-only: {}", elsewhere);
+    case ELOOP: return "a link leads back to itself: name the file that is meant";
+    case ENAMETOOLONG: return "choose a shorter name";
+    case EACCES: return "who owns it may allow that (chmod)";
     default: return {};
   }
 }
