@@ -309,6 +309,7 @@ class Space(Place):
         sort = subprocess.run(command, capture_output=True)
         self.assertEqual(sort.returncode, 2)
         self.assertIn(b"No space left on device", sort.stderr)
+        self.assertIn(b"-T", sort.stderr)
         self.assertEqual(os.listdir(small), [])
         self.require_nothing_left("in.u64", "small")
 

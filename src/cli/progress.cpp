@@ -77,12 +77,12 @@ ProgressMeter::~ProgressMeter() {
   }
   const std::scoped_lock lock(mutex_);
   if (started_ && visible_) show(true);
-  erase();
+  erase_progress_line();
 }
 
 void ProgressMeter::say_between(const std::string& message) {
   const std::scoped_lock lock(mutex_);
-  erase();
+  erase_progress_line();
   say(command_, message);
 }
 
@@ -133,8 +133,6 @@ void ProgressMeter::show(bool phase_ended) {
   }
 }
 
-void ProgressMeter::erase() { erase_progress_line(); }
-
 void ProgressMeter::run() {
   sigset_t signals;
   sigemptyset(&signals);
@@ -146,7 +144,7 @@ void ProgressMeter::run() {
     if (stop_) break;
     const std::scoped_lock lock(mutex_);
     if (asked) {
-      erase();
+      erase_progress_line();
       say(command_, line());
     }
     if (started_ && visible_) show(false);

@@ -38,10 +38,9 @@ class ProgressMeter {
  private:
   void report(Phase phase, uint64_t bytes_done, uint64_t bytes_total);
   void run();
-  // These three with mutex_ held.
+  // These two with mutex_ held.
   std::string line() const;
   void show(bool phase_ended);
-  void erase();
 
   const std::string command_;
   const bool rewrite_;              // one rewritten line; else a line now and then

@@ -65,7 +65,7 @@ FileDescriptor open_input(const std::string& path) {
                 "pipe in what a program gets from it");
   switch (error) {
     case ENOENT: refuse_closed_descriptor(path); throw no_such_file(path);
-    case EACCES: throw Error(path + ": permission denied", "who owns it may allow it (chmod), or copy it");
+    case EACCES: throw Error(path + ": permission denied", "who owns it may allow that (chmod)");
     default: throw system_error(path, "open", error);
   }
 }
