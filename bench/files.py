@@ -2,7 +2,7 @@
 """files.py - a whole file, from its name to its sorted copy on the disk: cp, sweepsort, numpy and cupy, in turn.
 
 Each program's time runs from its start until its output has reached the disk (fsync). The programs take turns,
-so that a slow spell of the disk meets them all; the median counts. The input is in the page cache unless --cold
+there and back, so that a slow spell of the disk, or what the one before has left to do, meets them all; the median counts. The input is in the page cache unless --cold
 is given. cp does the least that a program can do that makes a second file out of a first one. `disk`, which is not among
 the default ones, reads the whole input past the page cache and then writes as many bytes so: what the disk takes for a sort,
 which cannot write before it has read all. `external` is sweepsort within the budgets of --memory and --gpu-memory,
@@ -216,7 +216,7 @@ def timed(command: list[str], output: pathlib.Path) -> dict:
 def take_turns(arguments: argparse.Namespace, chosen: list[Program]) -> dict[str, list[dict]]:
     runs = {program.name: [] for program in chosen}
     for turn in range(arguments.runs + 1):
-        for program in chosen:
+        for program in chosen if turn % 2 else reversed(chosen):
             if program.sorts_text and turn != 1:
                 continue
             program.output.unlink(missing_ok=True)
