@@ -27,16 +27,17 @@ DeviceSort device_sort_of(const SortCase& what, SortAlgorithm algorithm, const D
           .values_out = arrays.values_out};
 }
 
-std::optional<std::string> road_name(const DeviceSortOutcome& outcome) {
-  switch (outcome.road) {
-    case DeviceSortOutcome::Road::already_sorted: return "already sorted";
-    case DeviceSortOutcome::Road::reversed: return "reversed";
-    case DeviceSortOutcome::Road::counting: return "counting";
-    case DeviceSortOutcome::Road::radix: return "radix, " + std::to_string(outcome.live_digits) + " digits";
-    case DeviceSortOutcome::Road::msd: return "radix, msd";
-    case DeviceSortOutcome::Road::block: return "one block";
-    case DeviceSortOutcome::Road::grid: return "one launch";
-    case DeviceSortOutcome::Road::unsuitable: break;
+std::optional<std::string> algorithm_name(const DeviceSortOutcome& outcome) {
+  switch (outcome.algorithm) {
+    case DeviceSortOutcome::Algorithm::already_sorted: return "already sorted";
+    case DeviceSortOutcome::Algorithm::reversed: return "reversed";
+    case DeviceSortOutcome::Algorithm::counting: return "counting";
+    case DeviceSortOutcome::Algorithm::radix:
+      return "radix, " + std::to_string(outcome.live_digits) + " digits";
+    case DeviceSortOutcome::Algorithm::msd: return "radix, msd";
+    case DeviceSortOutcome::Algorithm::block: return "one block";
+    case DeviceSortOutcome::Algorithm::grid: return "one launch";
+    case DeviceSortOutcome::Algorithm::unsuitable: break;
   }
   return std::nullopt;
 }
@@ -53,7 +54,8 @@ DevicePeer sweepsort_peer(SortAlgorithm algorithm) {
     device_sort(device_sort_of(what, algorithm, arrays), Workspace(arrays.workspace), stream);
   };
   peer.outcome = [=](const SortCase& what, DeviceSpan<std::byte> workspace, cudaStream_t stream) {
-    return road_name(device_sort_outcome(device_sort_of(what, algorithm, {}), Workspace(workspace), stream));
+    return algorithm_name(
+        device_sort_outcome(device_sort_of(what, algorithm, {}), Workspace(workspace), stream));
   };
   return peer;
 }

@@ -188,7 +188,7 @@ __device__ __forceinline__ void sort_staged_by_digits(Shared& shared, uint32_t f
     if (rest % digit_values != 0) sort.move(place);
 }
 
-/// The same, not inlined: it needs more registers than the road that nearly all other buckets take.
+/// The same, not inlined: it needs more registers than the method that nearly all other buckets take.
 template <class Shared, class Bits, bool with_values, uint32_t threads, uint32_t keys_a_thread>
 __device__ __noinline__ void call_sort_staged_by_digits(Shared& shared, uint32_t first, uint32_t size) {
   sort_staged_by_digits<Shared, Bits, with_values, threads, keys_a_thread>(shared, first, size);

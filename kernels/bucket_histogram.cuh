@@ -47,96 +47,144 @@ struct Task {
   uint32_t* span_counts;  // by block and leading digit
 };
 
-/// Block b counts the keys [b * span, (b + 1) * span).
+/// One block's span of the keys.
 template <class Bits>
-__global__ __launch_bounds__(WideCounters::threads) void bucket_histogram_kernel(Task<Bits> task,
-                                                                                 MsdPlan<Bits>* plan) {
-  ptx::wait_for_previous_launch();
-  if (!plan->counts_buckets()) return;
-  Shared& shared = shared_memory<Shared>();
-  if (threadIdx.x < msd_digits) shared.handed_over[threadIdx.x] = 0;
+class SpanHistogram {
+ public:
+  __device__ SpanHistogram(Shared& shared, const Task<Bits>& task, MsdPlan<Bits>* plan)
+      : shared_(shared),
+        task_(task),
+        plan_(plan),
+        bucket_bits_(plan->bucket_bits),
+        map_(plan->map),
+        is_pieced_(plan->is_pieced != 0) {
+    const uint64_t first = min(blockIdx.x * task.span, task.count);
+    const bool is_rest = plan->frequent != 0;
+    size_ = is_rest ? task.rest_counts[blockIdx.x] : min(task.span, task.count - first);
+    own_ = (is_rest ? task.rest : task.keys) + first;
+    // Read behind the barrier in WideCounters::count().
+    if (threadIdx.x < msd_digits) shared.handed_over[threadIdx.x] = 0;
+    for (uint32_t p = threadIdx.x; is_pieced_ && p < 1u << plan->piece_bits; p += blockDim.x)
+      shared.pieces[p] = plan->pieces[p];
+  }
 
-  // What is written here is read behind the barrier in count().
-  const uint32_t bucket_bits = plan->bucket_bits;
-  const KeyMap<Bits>& map = task.map;
-  const uint64_t first = min(blockIdx.x * task.span, task.count);
-  const bool is_rest = plan->frequent != 0;
-  const uint64_t size = is_rest ? task.rest_counts[blockIdx.x] : min(task.span, task.count - first);
-  const Bits* const own = (is_rest ? task.rest : task.keys) + first;
-  const auto hand_over = [&](uint32_t bucket) {
-    task.counts.add(bucket, WideCounters::half);
-    atomicAdd(&shared.handed_over[bucket >> (bucket_bits - msd_digit_bits)], WideCounters::half);
-  };
-  const BucketMap<Bits> map_of_keys = plan->map;
-  const LinearBuckets<Bits> linear = plan->linear_buckets();
-  const PiecedBuckets<Bits> pieced = plan->pieced_buckets(shared.pieces);
-  const bool is_pieced = plan->is_pieced != 0;
-  const bool has_apart = may_stand_apart<Bits> && plan->has_apart != 0;
-  for (uint32_t p = threadIdx.x; is_pieced && p < 1u << plan->piece_bits; p += blockDim.x)
-    shared.pieces[p] = plan->pieces[p];
-  const uint32_t shift = sizeof(Bits) * 8 - bucket_bits;
-  if (map_of_keys.is_leading_bits() && map.is_xor() && !is_pieced && !has_apart) {
-    const Bits mask = map.flip;
-    const auto bucket_of = [&](Bits key) {
-      return static_cast<uint32_t>(static_cast<Bits>(key ^ mask) >> shift);
-    };
-    shared.counters.count(own, size, bucket_of, hand_over);
-  } else if (plan->has_value_buckets()) {
+  /// By the map that the plan has.
+  __device__ __forceinline__ void count() {
+    const bool has_apart = may_stand_apart<Bits> && plan_->has_apart != 0;
+    if (map_.is_leading_bits() && task_.map.is_xor() && !is_pieced_ && !has_apart)
+      count_leading_bits();
+    else if (plan_->has_value_buckets())
+      count_values();
+    else if (has_apart)
+      count_beside();
+    else if (is_pieced_ && plan_->has_real_pieces)
+      count_real_pieces();
+    else
+      count_mapped();
+  }
+
+  /// Behind count(): adds what was counted to all others', and leaves the span's leading digits.
+  __device__ __forceinline__ void publish() const {
+    task_.counts.add_all(1u << bucket_bits_, blockDim.x,
+                         [&](uint32_t bucket) { return shared_.counters.at(bucket); });
+    const uint32_t children = 1u << (bucket_bits_ - msd_digit_bits);
+    constexpr uint32_t warps = WideCounters::threads / warp_threads;
+    for (uint32_t digit = threadIdx.x / warp_threads; digit < msd_digits; digit += warps) {
+      uint32_t sum = 0;
+      for (uint32_t child = ptx::lane_id(); child < children; child += warp_threads)
+        sum += shared_.counters.at(digit * children + child);
+      sum = ptx::warp_sum(sum);
+      if (ptx::lane_id() == 0)
+        task_.span_counts[blockIdx.x * msd_digits + digit] = sum + shared_.handed_over[digit];
+    }
+  }
+
+ private:
+  __device__ __forceinline__ void count_leading_bits() {
+    const uint32_t shift = sizeof(Bits) * 8 - bucket_bits_;
+    const Bits mask = task_.map.flip;
+    count_by([=](Bits key) { return static_cast<uint32_t>(static_cast<Bits>(key ^ mask) >> shift); });
+  }
+
+  /// A bucket a value: from the least one on, which the sample may have missed, and so the most one.
+  __device__ __forceinline__ void count_values() {
     Bits most = 0;
     Bits least_inverted = 0;
-    const auto bucket_of = [&](Bits key) {
-      const Bits ordered = map.to_ordered(key);
+    count_by([&](Bits key) {
+      const Bits ordered = task_.map.to_ordered(key);
       most = max(most, ordered);
       least_inverted = max(least_inverted, static_cast<Bits>(~ordered));
-      return static_cast<uint32_t>(ordered - map_of_keys.lowest) % msd_most_buckets;
-    };
-    shared.counters.count(own, size, bucket_of, hand_over);
+      return static_cast<uint32_t>(ordered - map_.lowest) % msd_most_buckets;
+    });
     constexpr uint32_t threads = WideCounters::threads;
-    most = static_cast<Bits>(block_max<threads, uint64_t>(most, shared.most));
-    least_inverted = static_cast<Bits>(block_max<threads, uint64_t>(least_inverted, shared.least_inverted));
-    if (threadIdx.x == 0) {
-      using Word = AtomicWord<Bits>;
-      atomicMax(reinterpret_cast<Word*>(&plan->most), static_cast<Word>(most));
-      atomicMax(reinterpret_cast<Word*>(&plan->least_inverted), static_cast<Word>(least_inverted));
-    }
-  } else if (has_apart) {
-    const BucketsBeside<Bits> beside = plan->buckets_beside(shared.pieces);
-    const Bits apart = map.from_ordered(plan->apart);
-    const auto is_apart = [=](Bits key) { return key == apart; };
-    const auto bucket_of = [&](Bits key) { return beside(map.to_ordered(key)); };
-    const uint32_t keys = shared.counters.count_beside(own, size, is_apart, bucket_of, hand_over);
-    if (threadIdx.x == 0) {
-      const uint32_t bucket = plan->bucket_apart;
-      task.counts.add(bucket, keys);
-      atomicAdd(&shared.handed_over[bucket >> (bucket_bits - msd_digit_bits)], keys);
-    }
-    __syncthreads();
-  } else if (is_pieced && plan->has_real_pieces) {
-    const auto real_pieces = plan->real_pieces(shared.pieces);
-    const auto bucket_of = [&](Bits key) { return real_pieces(map.to_ordered(key)); };
-    shared.counters.count(own, size, bucket_of, hand_over);
-  } else {
-    bool is_beyond = false;
-    const auto bucket_of = [&](Bits key) {
-      const Bits ordered = map.to_ordered(key);
-      is_beyond |= !map_of_keys.contains(ordered);
-      return is_pieced ? pieced(ordered) : linear(ordered);
-    };
-    shared.counters.count(own, size, bucket_of, hand_over);
-    if (__any_sync(full_warp, is_beyond) && ptx::lane_id() == 0) atomicOr(&plan->has_beyond, 1u);
+    most = static_cast<Bits>(block_max<threads, uint64_t>(most, shared_.most));
+    least_inverted = static_cast<Bits>(block_max<threads, uint64_t>(least_inverted, shared_.least_inverted));
+    if (threadIdx.x != 0) return;
+    using Word = AtomicWord<Bits>;
+    atomicMax(reinterpret_cast<Word*>(&plan_->most), static_cast<Word>(most));
+    atomicMax(reinterpret_cast<Word*>(&plan_->least_inverted), static_cast<Word>(least_inverted));
   }
 
-  task.counts.add_all(1u << bucket_bits, blockDim.x,
-                      [&](uint32_t bucket) { return shared.counters.at(bucket); });
-  const uint32_t children = 1u << (bucket_bits - msd_digit_bits);
-  for (uint32_t digit = threadIdx.x / warp_threads; digit < msd_digits; digit += blockDim.x / warp_threads) {
-    uint32_t sum = 0;
-    for (uint32_t child = ptx::lane_id(); child < children; child += warp_threads)
-      sum += shared.counters.at(digit * children + child);
-    sum = ptx::warp_sum(sum);
-    if (ptx::lane_id() == 0)
-      task.span_counts[blockIdx.x * msd_digits + digit] = sum + shared.handed_over[digit];
+  /// One value has a bucket of its own.
+  __device__ __forceinline__ void count_beside() {
+    const BucketsBeside<Bits> beside = plan_->buckets_beside(shared_.pieces);
+    const Bits apart = task_.map.from_ordered(plan_->apart);
+    const uint32_t keys = shared_.counters.count_beside(
+        own_, size_, [=](Bits key) { return key == apart; },
+        [&](Bits key) { return beside(task_.map.to_ordered(key)); },
+        [&](uint32_t bucket) { hand_over(bucket, WideCounters::half); });
+    if (threadIdx.x == 0) hand_over(plan_->bucket_apart, keys);
+    __syncthreads();
   }
+
+  __device__ __forceinline__ void count_real_pieces() {
+    const auto real_pieces = plan_->real_pieces(shared_.pieces);
+    count_by([&](Bits key) { return real_pieces(task_.map.to_ordered(key)); });
+  }
+
+  __device__ __forceinline__ void count_mapped() {
+    const LinearBuckets<Bits> linear = plan_->linear_buckets();
+    const PiecedBuckets<Bits> pieced = plan_->pieced_buckets(shared_.pieces);
+    bool is_beyond = false;
+    count_by([&](Bits key) {
+      const Bits ordered = task_.map.to_ordered(key);
+      is_beyond |= !map_.contains(ordered);
+      return is_pieced_ ? pieced(ordered) : linear(ordered);
+    });
+    if (__any_sync(full_warp, is_beyond) && ptx::lane_id() == 0) atomicOr(&plan_->has_beyond, 1u);
+  }
+
+  template <class BucketOf>
+  __device__ __forceinline__ void count_by(const BucketOf& bucket_of) {
+    shared_.counters.count(own_, size_, bucket_of,
+                           [&](uint32_t bucket) { hand_over(bucket, WideCounters::half); });
+  }
+
+  /// Of keys that are counted in device memory.
+  __device__ __forceinline__ void hand_over(uint32_t bucket, uint32_t keys) {
+    task_.counts.add(bucket, keys);
+    atomicAdd(&shared_.handed_over[bucket >> (bucket_bits_ - msd_digit_bits)], keys);
+  }
+
+  Shared& shared_;
+  const Task<Bits>& task_;
+  MsdPlan<Bits>* plan_;
+  uint32_t bucket_bits_;
+  BucketMap<Bits> map_;
+  bool is_pieced_;
+  const Bits* own_;
+  uint64_t size_;
+};
+
+/// Block b counts the keys [b * span, (b + 1) * span).
+template <class Bits>
+__global__ __launch_bounds__(WideCounters::threads) void bucket_histogram_kernel(
+    const __grid_constant__ Task<Bits> task, MsdPlan<Bits>* plan) {
+  ptx::wait_for_previous_launch();
+  if (!plan->counts_buckets()) return;
+  SpanHistogram<Bits> histogram(shared_memory<Shared>(), task, plan);
+  histogram.count();
+  histogram.publish();
 }
 
 }  // namespace bucket_histogram_detail

@@ -38,7 +38,7 @@ __global__ __launch_bounds__(WideCounters::threads) void counting_histogram_kern
     const Bits* keys, uint64_t count, uint64_t span, KeyMap<Bits> map, const SortPlan<Bits>* plan,
     unsigned long long* counts) {
   ptx::wait_for_previous_launch();
-  if (plan != nullptr && (plan->road != Road::counting || plan->list.values != nullptr)) return;
+  if (plan != nullptr && (plan->method != Method::counting || plan->list.values != nullptr)) return;
   WideCounters& counters = shared_memory<WideCounters>();
   const Bits minimum = plan != nullptr ? plan->minimum : Bits{0};
   const auto bin_of = [&](Bits raw) {
@@ -60,7 +60,7 @@ __global__ __launch_bounds__(256) void portable_histogram_kernel(const Bits* key
                                                                  KeyMap<Bits> map, const SortPlan<Bits>* plan,
                                                                  unsigned long long* counts) {
   ptx::wait_for_previous_launch();
-  if (plan->road != Road::counting) return;
+  if (plan->method != Method::counting) return;
   const uint64_t step = uint64_t{gridDim.x} * blockDim.x;
   for (uint64_t row = uint64_t{blockIdx.x} * blockDim.x; row < count; row += step) {
     const uint64_t i = row + threadIdx.x;
@@ -164,7 +164,7 @@ __global__ __launch_bounds__(counting_policy.expand_threads) void expand_kernel(
     const uint64_t* starts, uint32_t bins_known, uint64_t count, KeyMap<Bits> map, const SortPlan<Bits>* plan,
     Bits* out) {
   ptx::wait_for_previous_launch();
-  if (plan != nullptr && plan->road != Road::counting) return;
+  if (plan != nullptr && plan->method != Method::counting) return;
   const uint32_t bins = plan != nullptr && bins_known == 0 ? plan->bins : bins_known;
   const Bits minimum = plan != nullptr ? plan->minimum : Bits{0};
   const BinList<Bits> list = sizeof(Bits) > 2 && plan != nullptr ? plan->list : BinList<Bits>{};
@@ -217,7 +217,7 @@ void expand(const uint64_t* offsets, uint32_t bins_known, DeviceSpan<Bits> out, 
   constexpr uint32_t threads = counting_policy.expand_threads;
   constexpr uint64_t vectors_a_block = uint64_t{threads} * counting_policy.expand_vectors;
   constexpr uint64_t keys_a_block = vectors_a_block * keys_a_vector<Bits>;
-  // Wider keys seldom take this road, and blocks that leave at once take time, too.
+  // Wider keys seldom take this method, and blocks that leave at once take time, too.
   const bool is_likely = sizeof(Bits) <= 2 || out.size() >= uint64_t{1} << 27;
   const uint64_t most = uint64_t{multiprocessors()} * (is_likely ? 64 : 16);
   const uint64_t blocks = std::clamp<uint64_t>(ceil_divide(out.size(), keys_a_block), 1, most);
@@ -258,7 +258,7 @@ void portable_counting_sort(DeviceSpan<const Bits> in, DeviceSpan<Bits> out, Key
 }
 
 /// Sorts keys alone. 1-byte keys: `digit_offsets` are the plan's; 2-byte keys need no plan at all (`plan` is
-/// null); wider keys are sorted only if plan->road says counting, and not counted if plan->list is there.
+/// null); wider keys are sorted only if plan->method says counting, and not counted if plan->list is there.
 /// `out` may be `in`.
 template <class Bits>
 void counting_sort(DeviceSpan<const Bits> in, DeviceSpan<Bits> out, KeyMap<Bits> map,

@@ -3,7 +3,7 @@
 // those of value_table.cuh. Reads n keys, writes n keys.
 //
 // It is tried where a sample held few values. A block that meets too many says so, everybody stops, and
-// another road is taken.
+// another method is taken.
 #pragma once
 
 #include "kernels/histogram.cuh"

@@ -13,7 +13,7 @@
 // which the sample shows few values take one round, by the place of each value in their list; keys alone are
 // counted by it, and written. Keys of one or two bytes are always sorted by their bytes.
 //
-// Moves 4n records by the road of the buckets, or 2n for every round; large shares read their keys once more
+// Moves 4n records by the method of the buckets, or 2n for every round; large shares read their keys once more
 // each time.
 #pragma once
 
@@ -189,7 +189,7 @@ class GridSort : GridShare<Shared<Buckets, Value, Policy>, typename Buckets::Key
 
   static constexpr bool is_real = divides_reals<Buckets>;
   static_assert(!is_real ||
-                (!with_values && !counts_listed));  // those roads want the loaded keys as ordered bits
+                (!with_values && !counts_listed));  // those methods want the loaded keys as ordered bits
   /// The bucket of a float as the caller has it, which is how such keys are dealt: H200, us, f32 2^20 24.0 ->
   /// 22.9, 2^22 58.5 -> 56.0, f64 2^18 14.5 -> 13.9.
   struct BucketOfRaw {
@@ -386,7 +386,7 @@ class GridSort : GridShare<Shared<Buckets, Value, Policy>, typename Buckets::Key
                                                                                               used);
   }
 
-  /// The other road; of keys of one or two bytes the only one, by all their bytes. No record has moved yet.
+  /// The other method; of keys of one or two bytes the only one, by all their bytes. No record has moved yet.
   __device__ __forceinline__ void sort_by_digits(Column<Bits, Value> scratch, Column<Bits, Value> out) {
     load(task_.arrays.keys_in);
     const Bits varying = is_short_key<Bits> ? static_cast<Bits>(~Bits{0}) : find_varying_bits();

@@ -158,7 +158,7 @@ struct MsdPlan {
   uint32_t has_ties;         // pairs that fall have some, which stay in their order
   uint32_t has_beyond;       // keys that were counted are beyond the map's range
   uint32_t has_narrow;       // pairs: some parents' keys are left as NarrowKey
-  uint32_t is_unfit;         // no road here leads anywhere, says the sample: what most launches ask first
+  uint32_t is_unfit;         // no method here is any good, says the sample: what most launches ask first
   uint32_t has_too_large;    // or the histogram: no kernel here finishes one of the buckets
   uint32_t falls_back;       // what gives_up() said in the end, for the host and the launches behind
   uint32_t jobs;             // of the second level
@@ -204,7 +204,7 @@ struct MsdPlan {
   SWEEPSORT_HOST_DEVICE bool is_in_order() const { return guess() != Guess::unordered && !guess_failed; }
   SWEEPSORT_HOST_DEVICE bool tries_few_values() const { return maybe_few && !is_other && !is_in_order(); }
   SWEEPSORT_HOST_DEVICE bool has_few_values() const { return tries_few_values() && !has_many_values; }
-  /// Nothing is left to do, or not by the roads below.
+  /// Nothing is left to do, or not by the methods below.
   SWEEPSORT_HOST_DEVICE bool is_settled() const {
     return is_not_wanted || is_other || is_in_order() || has_few_values();
   }
@@ -236,7 +236,7 @@ struct MsdPlan {
     return !is_unfit && !has_too_large && !is_settled() && !counts_values() && !misses_values();
   }
   SWEEPSORT_HOST_DEVICE bool partitions_by_counts() const { return partitions() && !was_dealt(); }
-  /// No road here leads anywhere.
+  /// No method here is any good.
   SWEEPSORT_HOST_DEVICE bool gives_up() const {
     return is_other || (!is_settled() && !counts_values() && (is_unfit || has_too_large || misses_values()));
   }
@@ -428,7 +428,7 @@ __device__ __forceinline__ uint64_t offset_of(const BinCounts& counts, uint64_t 
 /// Where the buckets are values: how these are written as often as they were counted.
 template <class Bits>
 __device__ __forceinline__ void plan_expansion(const MsdPlan<Bits>& plan, SortPlan<Bits>* expansion) {
-  expansion->road = Road::counting;
+  expansion->method = Method::counting;
   expansion->bins = msd_most_buckets;
   expansion->minimum = plan.least();
   expansion->first_bin = static_cast<uint32_t>(plan.least() - plan.map.lowest) % msd_most_buckets;

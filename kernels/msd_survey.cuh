@@ -18,7 +18,7 @@
 //
 // A sample may mislead, and every guess is checked: a key outside of the guessed range makes an exact count
 // impossible and is noticed, an array that is not sorted after all is noticed while it is copied, a bucket is
-// counted before it is sorted. Then the next road is taken; the result never hangs on the sample.
+// counted before it is sorted. Then the next method is taken; the result never hangs on the sample.
 #pragma once
 
 #include "core/key_bits.hpp"
@@ -349,7 +349,7 @@ class Survey {
     differing = block_or<threads>(differing, shared_.least);
     return __popcll(differing) > static_cast<int>(most_passed_bits);
   }
-  /// One thread: no map divides the keys. Splitters do, or none of the roads here is any good.
+  /// One thread: no map divides the keys. Splitters do, or none of the methods here is any good.
   __device__ __forceinline__ void leave_map(bool splits) {
     plan_.is_unfit = !splits;
     plan_.is_split = splits;
@@ -741,7 +741,7 @@ __global__ __launch_bounds__(threads) void survey_kernel(Task<Bits> task, digest
     digest_detail::take_digest(digest, blockIdx.x - 1, gridDim.x - 1, shared_memory<DigestShared<Bits>>());
 }
 
-/// What a digest knows better than the sample. Keys in order are left to the roads that it chooses.
+/// What a digest knows better than the sample. Keys in order are left to the methods that it chooses.
 template <class Bits>
 __global__ void survey_digest_kernel(const Digest<Bits>* digest, uint32_t bucket_keys, MsdPlan<Bits>* plan) {
   ptx::wait_for_previous_launch();

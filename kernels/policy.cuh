@@ -1,7 +1,7 @@
 // policy.cuh - tuning as data: how many threads, how many keys a thread, for each kind of record.
 //
 // A row is kept with the measurement that chose it. A record without a row of the LSD passes does not
-// compile; without another one (void) it does not take that road. The rows are for compute capability 9.0 and
+// compile; without another one (void) it does not take that method. The rows are for compute capability 9.0 and
 // newer (227 KiB of shared memory a block); bench/README.md tells how they were measured. What says
 // `portable` is for every other device (64 KiB) and was measured on none.
 #pragma once
@@ -147,7 +147,7 @@ inline constexpr uint64_t least_record_bytes = 0;  // the emulator's arrays are 
 //   block-alternating 250 -> 210 (245)   1,374 ->   912 (1,396)   524 -> 384 (563)   604 -> 473
 //   AND of three      270 -> 272         1,489 -> 1,491           556 -> 557         640 -> 637
 //
-// Where other roads have done it, they are a launch that finds nothing to do, 0.8 us. Second passes by 264
+// Where other methods have done it, they are a launch that finds nothing to do, 0.8 us. Second passes by 264
 // blocks; by 132 u64+u32 2^24 block-alternating took 1,041 where it took 958.
 #if defined(__CUDACC__)
 inline constexpr uint64_t least_second_count = uint64_t{1} << 20;

@@ -373,7 +373,7 @@ class MsdRun {
       launch_chained(survey_digest_kernel<Bits>, {1, 1}, stream_, settings_.digest, task.bucket_keys, plan_);
   }
 
-  /// The histogram of the buckets, what it says of the road, and the lists of buckets.
+  /// The histogram of the buckets, what it says of the method, and the lists of buckets.
   void count_and_decide() const {
     using namespace msd_plan_detail;
     if constexpr (Policy::deals) {

@@ -693,6 +693,77 @@ __device__ __forceinline__ uint32_t make_jobs(CountShared<Bits>& shared, const u
   return whole + static_cast<uint32_t>(total >> 32);
 }
 
+/// The digits of jobs that share a parent with others: how many keys have each of them.
+template <class Bits, class Records>
+class JobCounter {
+ public:
+  /// `is_split`: by splitters in place of a map.
+  __device__ JobCounter(CountShared<Bits>& shared, const Records& records, uint32_t digit_bits, bool is_split)
+      : shared_(shared),
+        records_(records),
+        counts_(shared.counts[threadIdx.x / warp_threads]),
+        digits_(1u << digit_bits),
+        is_split_(is_split),
+        tree_{shared.splitters, digit_bits} {}
+
+  /// The whole block. `splitters`: of the job's parent, if there are any; `to`: as many counts as digits.
+  template <class DigitOf>
+  __device__ __forceinline__ void count(const PartitionJob& job, const Bits* splitters,
+                                        const DigitOf& digit_of, uint32_t* to) const {
+    if (is_split_) {
+      tree_.plant(splitters, 0);
+      __syncthreads();
+    }
+    for (uint32_t d = ptx::lane_id(); d < msd_digits; d += warp_threads) counts_[d] = 0;
+    __syncwarp();
+    for (uint64_t row = 0; row < job.count; row += uint64_t{count_threads} * in_flight)
+      count_rows(job, row, digit_of);
+    __syncthreads();
+    if (threadIdx.x < digits_) {
+      uint32_t sum = 0;
+      for (uint32_t w = 0; w < count_threads / warp_threads; ++w) sum += shared_.counts[w][threadIdx.x];
+      to[threadIdx.x] = sum;
+    }
+    __syncthreads();
+  }
+
+ private:
+  static constexpr uint32_t in_flight = 8;
+
+  template <class DigitOf>
+  __device__ __forceinline__ void count_rows(const PartitionJob& job, uint64_t row,
+                                             const DigitOf& digit_of) const {
+    Bits key[in_flight];
+#pragma unroll
+    for (uint32_t u = 0; u < in_flight; ++u) {
+      const uint64_t i = row + u * count_threads + threadIdx.x;
+      if (i < job.count) key[u] = records_.key_at(job.first + i);
+    }
+    uint32_t split[in_flight];
+    if (is_split_) tree_.find(key, split);
+#pragma unroll
+    for (uint32_t u = 0; u < in_flight; ++u) {
+      const bool is_present = row + u * count_threads + threadIdx.x < job.count;
+      const uint32_t digit = is_split_ ? split[u] : is_present ? digit_of(key[u]) : 0;
+      // Between splitters, a frequent value fills most of its parent: its lanes would queue up.
+      uint32_t times = is_present;
+      if (is_split_) {
+        const bool is_first = digit == shuffle_from(digit, 0);
+        const uint32_t peers = __ballot_sync(full_warp, is_present && is_first);
+        if (is_first) times = ptx::lane_id() == 0 ? static_cast<uint32_t>(__popc(peers)) : 0;
+      }
+      if (times != 0) atomicAdd(&counts_[digit], times);
+    }
+  }
+
+  CountShared<Bits>& shared_;
+  const Records& records_;
+  uint32_t (&counts_)[msd_digits];  // of the warp
+  uint32_t digits_;
+  bool is_split_;
+  SplitterTree<Bits> tree_;
+};
+
 /// The jobs of the second level, and the digits of those that share a parent with others.
 template <class Bits, class Value>
 __global__ __launch_bounds__(count_threads) void count_jobs_kernel(KeyArrays<Bits> keys,
@@ -709,22 +780,19 @@ __global__ __launch_bounds__(count_threads) void count_jobs_kernel(KeyArrays<Bit
     else
       return PairColumns<const Bits, const Value>{keys.source(1, *plan), nullptr};
   }();
-  const uint32_t digits = 1u << (plan->bucket_bits - msd_digit_bits);
-  const uint32_t warp = threadIdx.x / warp_threads;
   const uint32_t made = make_jobs(shared, offsets, count, *plan);
   if (blockIdx.x == 0) {
     for (uint32_t number = threadIdx.x; number < made; number += count_threads)
       jobs[number] = shared.jobs[number];
     if (threadIdx.x == 0) plan->jobs = made;
   }
+  const uint32_t digits = 1u << (plan->bucket_bits - msd_digit_bits);
   const LinearBuckets<Bits> linear = plan->linear_buckets();
   const BucketsBeside<Bits> beside = plan->buckets_beside(plan->pieces);
   const auto real_pieces = plan->real_pieces(plan->pieces);
   const bool is_pieced = plan->is_pieced != 0;
   const bool has_real_pieces = is_pieced && plan->has_real_pieces != 0;
   const bool has_apart = may_stand_apart<Bits> && plan->has_apart != 0;
-  const bool is_split = may_split<Bits, Value> && plan->is_split != 0;
-  const SplitterTree<Bits> tree{shared.splitters, plan->bucket_bits - msd_digit_bits};
   const auto digit_of = [&](Bits ordered) {
     const uint32_t bucket = has_apart         ? beside(ordered)
                             : has_real_pieces ? real_pieces(ordered)
@@ -732,46 +800,12 @@ __global__ __launch_bounds__(count_threads) void count_jobs_kernel(KeyArrays<Bit
                                               : linear(ordered);
     return bucket & (digits - 1);
   };
+  const JobCounter counter(shared, records, plan->bucket_bits - msd_digit_bits,
+                           may_split<Bits, Value> && plan->is_split != 0);
   for (uint32_t number = blockIdx.x; number < made; number += gridDim.x) {
     const PartitionJob& job = shared.jobs[number];
-    if (!job.has_row) continue;
-    if (is_split) {
-      tree.plant(splitters + job.parent * digits, 0);
-      __syncthreads();
-    }
-    for (uint32_t d = ptx::lane_id(); d < msd_digits; d += warp_threads) shared.counts[warp][d] = 0;
-    __syncwarp();
-    constexpr uint32_t in_flight = 8;
-    for (uint64_t row = 0; row < job.count; row += uint64_t{count_threads} * in_flight) {
-      Bits key[in_flight];
-#pragma unroll
-      for (uint32_t u = 0; u < in_flight; ++u) {
-        const uint64_t i = row + u * count_threads + threadIdx.x;
-        if (i < job.count) key[u] = records.key_at(job.first + i);
-      }
-      uint32_t split[in_flight];
-      if (is_split) tree.find(key, split);
-#pragma unroll
-      for (uint32_t u = 0; u < in_flight; ++u) {
-        const bool is_present = row + u * count_threads + threadIdx.x < job.count;
-        const uint32_t digit = is_split ? split[u] : is_present ? digit_of(key[u]) : 0;
-        // Between splitters, a frequent value fills most of its parent: its lanes would queue up.
-        uint32_t times = is_present;
-        if (is_split) {
-          const bool is_first = digit == shuffle_from(digit, 0);
-          const uint32_t peers = __ballot_sync(full_warp, is_present && is_first);
-          if (is_first) times = ptx::lane_id() == 0 ? static_cast<uint32_t>(__popc(peers)) : 0;
-        }
-        if (times != 0) atomicAdd(&shared.counts[warp][digit], times);
-      }
-    }
-    __syncthreads();
-    if (threadIdx.x < digits) {
-      uint32_t sum = 0;
-      for (uint32_t w = 0; w < count_threads / warp_threads; ++w) sum += shared.counts[w][threadIdx.x];
-      job_counts[job.row * msd_digits + threadIdx.x] = sum;
-    }
-    __syncthreads();
+    if (job.has_row)
+      counter.count(job, splitters + job.parent * digits, digit_of, job_counts + job.row * msd_digits);
   }
 }
 

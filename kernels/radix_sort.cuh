@@ -19,7 +19,7 @@
 // and the plan, in device memory, lets all but one return at once: the order of the stream is the only
 // synchronisation.
 //
-// A portable policy (PortableOnesweep) takes the roads of the digest alone, by kernels that every device has
+// A portable policy (PortableOnesweep) takes the methods of the digest alone, by kernels that every device has
 // the shared memory for. It ranks by ballots, all others in lane order (radix_rank.cuh).
 #pragma once
 
@@ -130,7 +130,7 @@ bool tries_portioned_grid(SortAlgorithm algorithm, uint64_t count) {
 }
 
 /// Whether keys whose digest shows few digits are counted, in case that they have few values: where no other
-/// road asks. H200, 2^22 u32+u32 pairs of two and 16 values, us: 141 and 146 -> 104 and 108 (CUB 135 and
+/// method asks. H200, 2^22 u32+u32 pairs of two and 16 values, us: 141 and 146 -> 104 and 108 (CUB 135 and
 /// 144). H100, 2^24 u32 alone 272 and 297 -> 147 and 150 (339 and 347), uniform 2^23 107.2 -> 109.5.
 template <class Bits, class Value, class Policy = TunedOnesweep<Bits, Value>>
 constexpr bool asks_digest_for_few(SortAlgorithm algorithm, uint64_t count) {
@@ -273,7 +273,7 @@ CodePasses<Bits> code_passes(const SortWorkspace<Bits, Value, Policy>& workspace
           .in_place = in_place};
 }
 
-/// The roads of the digest. Where `wanted` (device memory) is not null and *wanted is zero, what
+/// The methods of the digest. Where `wanted` (device memory) is not null and *wanted is zero, what
 /// workspace.plan says already: nothing, or passes by code. `is_unordered`: it is known that the keys are
 /// neither sorted nor reversed.
 template <class Bits, class Value, class Policy>
@@ -380,7 +380,7 @@ void sort_in_grid(const SortArrays<Bits, Value>& arrays, KeyMap<Bits> map,
     grid_sort<LargestGridSort<Bits, Value>>(arrays, map, workspace, stream);
 }
 
-/// The roads of one launch, which need nothing cleared and no digest. False: the records take another.
+/// The methods of one launch, which need nothing cleared and no digest. False: the records take another.
 template <class Bits, class Value, class Policy>
 bool sort_in_one_launch(const SortArrays<Bits, Value>& arrays, const SortSettings<Bits>& settings,
                         const SortWorkspace<Bits, Value, Policy>& workspace, cudaStream_t stream) {
@@ -393,7 +393,7 @@ bool sort_in_one_launch(const SortArrays<Bits, Value>& arrays, const SortSetting
   return true;
 }
 
-/// The roads of several launches, in a workspace that was cleared. `is_digested`: workspace.digest is there.
+/// The methods of several launches, in a workspace that was cleared. `is_digested`: workspace.digest is there.
 template <class Bits, class Value, class Policy>
 void sort_in_launches(const SortArrays<Bits, Value>& arrays, SortSettings<Bits> settings, bool is_digested,
                       const SortWorkspace<Bits, Value, Policy>& workspace, cudaStream_t stream) {

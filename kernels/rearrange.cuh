@@ -48,8 +48,8 @@ template <class Bits, class T>
 __global__ __launch_bounds__(threads) void rearrange_kernel(const T* in, T* out, uint64_t count,
                                                             const SortPlan<Bits>* plan) {
   ptx::wait_for_previous_launch();
-  if (plan->road == Road::copy) copy(in, out, count);
-  if (plan->road == Road::reverse) reverse(in, out, count);
+  if (plan->method == Method::copy) copy(in, out, count);
+  if (plan->method == Method::reverse) reverse(in, out, count);
 }
 
 template <class Bits, class T>
@@ -263,7 +263,7 @@ uint32_t blocks_for(Kernel kernel, uint64_t count) {
 
 }  // namespace rearrange_detail
 
-/// Does what plan->road says if that is copy or reverse; `out` may be `in`.
+/// Does what plan->method says if that is copy or reverse; `out` may be `in`.
 template <class Bits, class T>
 void rearrange(const T* in, T* out, uint64_t count, const SortPlan<Bits>* plan, cudaStream_t stream) {
   const auto kernel = rearrange_detail::rearrange_kernel<Bits, T>;

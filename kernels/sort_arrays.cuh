@@ -6,7 +6,7 @@
 namespace sweepsort {
 
 /// Where the records of a sort come from, go to, and are in between: keys_scratch, which has as many elements
-/// as the road wants. values_scratch may lie in keys_scratch, behind `count` keys. keys_out may be keys_in,
+/// as the method wants. values_scratch may lie in keys_scratch, behind `count` keys. keys_out may be keys_in,
 /// then values_out is values_in.
 template <class Bits, class Value>
 struct SortArrays {

@@ -24,7 +24,7 @@
 namespace sweepsort {
 
 /// The ways to the sorted array.
-enum class Road : uint32_t {
+enum class Method : uint32_t {
   nothing,     // fewer than two keys, or sorted already where they are
   copy,        // sorted already, elsewhere
   reverse,     // sorted the other way round
@@ -75,7 +75,7 @@ struct BinList {
 /// one, too.
 template <class Bits>
 struct SortPlan {
-  Road road;
+  Method method;
   uint32_t finished_blocks;  // of the kernel that makes it
   uint32_t live_digits;
   uint32_t scatters;        // whether the passes run at all; of packed keys, when they are planned
@@ -121,28 +121,29 @@ SWEEPSORT_HOST_DEVICE constexpr bool takes_no_passes(SortAlgorithm algorithm, bo
 namespace plan_detail {
 
 template <class Bits>
-__device__ Road choose(const SortTask& task, const KeyFacts<Bits>& facts, uint32_t live_digits,
-                       uint64_t bins) {
-  const Road in_order = task.in_place ? Road::nothing : Road::copy;
+__device__ Method choose(const SortTask& task, const KeyFacts<Bits>& facts, uint32_t live_digits,
+                         uint64_t bins) {
+  const Method in_order = task.in_place ? Method::nothing : Method::copy;
   // Whatever their order: to write one value costs no more than to copy it does.
   if (takes_no_passes<Bits>(task.algorithm, task.with_values))
-    return live_digits == 0 && task.in_place ? Road::nothing : Road::counting;
-  if (task.count < 2) return task.count == 0 ? Road::nothing : in_order;
+    return live_digits == 0 && task.in_place ? Method::nothing : Method::counting;
+  if (task.count < 2) return task.count == 0 ? Method::nothing : in_order;
   // Pairs are scattered by one digit, keys alone are counted in a block's shared memory.
   const uint64_t most_bins = task.with_values ? digit_values : counting_bins;
-  if (task.algorithm == SortAlgorithm::counting) return bins <= most_bins ? Road::counting : Road::unsuitable;
+  if (task.algorithm == SortAlgorithm::counting)
+    return bins <= most_bins ? Method::counting : Method::unsuitable;
   if (live_digits == 0) return in_order;
   if constexpr (sizeof(Bits) > 1) {
     if (!facts.falls) return in_order;
     // Equal keys must keep their order only if they carry values.
-    if (!facts.rises && !(task.with_values && facts.repeats)) return Road::reverse;
+    if (!facts.rises && !(task.with_values && facts.repeats)) return Method::reverse;
     // Counting reads the keys twice and writes once, as one radix pass does, whatever the number of digits.
     const bool is_long = task.with_values ? task.count >= counting_bins
                                           : counting_pays<Bits>(task.count) && !task.avoids_counting;
     const bool pays = is_long && live_digits > 1 && bins <= most_bins;
-    if (task.algorithm == SortAlgorithm::automatic && pays) return Road::counting;
+    if (task.algorithm == SortAlgorithm::automatic && pays) return Method::counting;
   }
-  return Road::radix;
+  return Method::radix;
 }
 
 /// Sources and destinations of the live passes: the last one writes `out`, unless the first one would then
@@ -175,7 +176,7 @@ __device__ bool pays_as_records(const SortPlan<Bits>& plan) {
   uint32_t in_long_runs = 0;
   for (const RadixPass& pass : plan.passes)
     in_long_runs += pass.live && (pass.hot.share_is_high || pass.digits <= most_digits_in_long_runs);
-  return plan.road == Road::radix && plan.live_digits > 2 && 2 * in_long_runs < plan.live_digits;
+  return plan.method == Method::radix && plan.live_digits > 2 && 2 * in_long_runs < plan.live_digits;
 }
 
 template <uint32_t threads>
@@ -240,16 +241,16 @@ template <class Bits>
 __device__ void write_plan(const KeyFacts<Bits>& facts, const SortTask& task, KeyMap<Bits> map,
                            uint32_t live_digits, SortPlan<Bits>& plan) {
   const uint64_t range = sizeof(Bits) == 1 ? digit_values - 1 : uint64_t{facts.maximum()} - facts.minimum();
-  plan.road = choose(task, facts, live_digits, range == ~uint64_t{0} ? range : range + 1);
+  plan.method = choose(task, facts, live_digits, range == ~uint64_t{0} ? range : range + 1);
   plan.live_digits = live_digits;
   plan.first_bin = 0;
   plan.list = {};
   plan.minimum = sizeof(Bits) == 1 ? Bits{0} : facts.minimum();
-  plan.bins = plan.road == Road::counting ? static_cast<uint32_t>(range + 1) : 0;
+  plan.bins = plan.method == Method::counting ? static_cast<uint32_t>(range + 1) : 0;
   plan.pass_map = map;
   plan.pack = BitPack<Bits>::none();
-  plan.scatters = plan.road == Road::radix || (plan.road == Road::counting && task.with_values);
-  if (plan.road == Road::counting && task.with_values) {
+  plan.scatters = plan.method == Method::radix || (plan.method == Method::counting && task.with_values);
+  if (plan.method == Method::counting && task.with_values) {
     plan.pass_map.add = static_cast<Bits>(map.add - plan.minimum);  // to the distance from the smallest key
     plan.live_digits = 1;
     for (uint32_t place = 0; place < digit_places<Bits>; ++place) plan.passes[place].live = place == 0;
@@ -377,7 +378,7 @@ __global__ __launch_bounds__(digit_values) void plan_kernel(const Digest<Bits>* 
       most_digits = max(most_digits, pass.digits);
     }
     write_plan(shared.facts, task, map, live_digits, plan);
-    const bool is_radix = plan.road == Road::radix;
+    const bool is_radix = plan.method == Method::radix;
     shared.asks_for_few =
         asked.maybe_few != nullptr && is_radix && live_digits > 1 && most_digits <= most_digits_of_few;
     shared.may_lead = is_radix && pays_to_lead(task, live_digits) && are_spread(plan, task.leading_digits);
@@ -395,13 +396,13 @@ __global__ __launch_bounds__(digit_values) void plan_kernel(const Digest<Bits>* 
     lay_out_passes(plan, task.in_place);
     plan.as_records = task.may_pass_records && pays_as_records(plan);
     if constexpr (sizeof(Bits) >= 4)
-      if (task.may_pack && plan.road == Road::radix && plan.leading_digits == 0)
+      if (task.may_pack && plan.method == Method::radix && plan.leading_digits == 0)
         pack_if_it_pays(task, shared.facts, plan);
   }
 
   // A stable counting scatter sorts by the lowest digit of (key - minimum). Its range is that of one digit,
   // so its counts are those of the keys' lowest digit, turned round to start at the minimum.
-  if (sizeof(Bits) > 1 && plan.road == Road::counting && task.with_values) {
+  if (sizeof(Bits) > 1 && plan.method == Method::counting && task.with_values) {
     const uint64_t lowest_keys =
         scan_into_offsets(0, static_cast<uint32_t>(plan.minimum + digit) % digit_values);
     find_hot_digits(lowest_keys, task.count, shared.block, plan.passes[0].hot);

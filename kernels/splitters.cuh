@@ -53,7 +53,7 @@ static_assert(3 * sampled(most_bucket_bits) * sizeof(uint64_t) <=
 
 }  // namespace splitters_detail
 
-/// As a power of two, the buckets between splitters; 0: so many records are left to other roads.
+/// As a power of two, the buckets between splitters; 0: so many records are left to other methods.
 template <class Bits, class Msd>
 uint32_t split_bits(uint64_t count) {
   using namespace splitters_detail;

@@ -17,7 +17,7 @@
 // their children have the ordered bits.
 //
 // The keys in `in` stay as they are. If they turn out not to be even, a tile's keys meet in few bins or there
-// is no free chunk, `deal_failed` is set, nothing is lost but time, and the counted road is taken.
+// is no free chunk, `deal_failed` is set, nothing is lost but time, and the counted method is taken.
 //
 // Stehle & Jacobsen, 2017; blocks append by fetch-and-add as in Cederman & Tsigas, "GPU-Quicksort", 2009; the
 // blocks of one array that serve as its buckets as in Axtmann et al., "In-Place Parallel Super Scalar

@@ -73,7 +73,7 @@ __device__ __forceinline__ void plan_rest(const SortPlan<Bits>& counted, const L
     plan_detail::find_hot_digits(keys, total, shared, plan.passes[place].hot);
   }
   if (threadIdx.x != 0) return;
-  plan.road = Road::counting;
+  plan.method = Method::counting;
   plan.bins = counted.bins;
   plan.list = counted.list;
   plan.scatters = passes;

@@ -123,7 +123,7 @@ __device__ __forceinline__ void order_values(const Table<Bits>* table, const Key
     plan->frequent = size;
     plan->keys -= total;
   } else {
-    expansion->road = Road::counting;
+    expansion->method = Method::counting;
     expansion->bins = size;
     expansion->list = {&listed->values[0], &listed->starts[0]};
   }

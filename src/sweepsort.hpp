@@ -83,7 +83,7 @@ struct SortFileOptions {
 
 /// What a sort is going to do and what it takes.
 struct FilePlan {
-  std::string road;          // "in memory", "counting", "external", "streams"
+  std::string strategy;      // "in memory", "counting", "external", "streams"
   uint64_t runs = 0;         // external: sorted runs; of a stream that was not read yet 0, nobody knows
   uint64_t runs_on_gpu = 0;  // so many of them, as planned, stay in the memory of GPUs
   uint64_t runs_in_memory = 0;

@@ -1,4 +1,4 @@
-// cpu_backend_test.cpp - the CPU backend against the standard library, on every road that its tuning offers.
+// cpu_backend_test.cpp - the CPU backend against the standard library, by every algorithm that its tuning offers.
 #include "backend/backend.hpp"
 #include "backend/cpu/tuning.hpp"
 #include "backend/cpu/vqsort.hpp"
@@ -21,7 +21,7 @@ namespace sweepsort {
 namespace {
 
 /// Buckets of a few dozen keys, four-way splits, a thread for every 64 keys: thousands of keys take every
-/// road that billions would, several splits deep.
+/// way that billions would, several splits deep.
 CpuTuning tiny() {
   return {.bucket_capacity_bytes = 512,
           .bucket_target_bytes = 128,
@@ -124,7 +124,7 @@ std::vector<Accelerator> accelerators_for(KeyType type, uint32_t value_bytes,
 }
 
 TEST_CASE(
-    "every type, distribution, order and value width is sorted on every road and by every number of "
+    "every type, distribution, order and value width is sorted by every algorithm and by every number of "
     "threads") {
   const uint32_t value_bytes = GENERATE(0u, 4u, 8u);
   const Order order = GENERATE(Order::ascending, Order::descending);
@@ -269,28 +269,28 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("the road follows the data") {
+TEST_CASE("the algorithm follows the data") {
   const auto backend = make_tuned_cpu_backend(2, {.accelerator = Accelerator::never});
-  const auto road = [&](std::string_view distribution, KeyType type, Order order = Order::ascending,
-                        uint32_t value_bytes = 0, uint64_t count = 300'000) {
+  const auto algorithm = [&](std::string_view distribution, KeyType type, Order order = Order::ascending,
+                             uint32_t value_bytes = 0, uint64_t count = 300'000) {
     const Input input = make_input(distribution, type, count, value_bytes);
     Input output;
     const SortSummary summary = sort_by_session(*backend, job_for(input, order), input, output);
     require_sorted(input, output, order);
     return summary.algorithm;
   };
-  REQUIRE(road("sorted", KeyType::u64) == "already sorted");
-  REQUIRE(road("sorted", KeyType::f32) == "already sorted");
-  REQUIRE(road("reversed", KeyType::i32, Order::descending) == "already sorted");
-  REQUIRE(road("reversed", KeyType::u32) == "reversed");
-  REQUIRE(road("sorted", KeyType::i64, Order::descending) == "reversed");
-  REQUIRE(road("all-equal", KeyType::u32) == "all equal");
-  REQUIRE(road("uniform", KeyType::u8) == "counting");
-  REQUIRE(road("uniform", KeyType::i16, Order::ascending, 0, 600'000) == "counting");
-  REQUIRE(road("uniform", KeyType::i16) == "radix-lsd");
-  REQUIRE(road("small-range-256", KeyType::i64) == "counting");
-  REQUIRE(road("uniform", KeyType::u32) == "radix-msd-lsd");
-  REQUIRE(road("uniform", KeyType::u8, Order::ascending, 4) == "radix-msd-lsd");
+  REQUIRE(algorithm("sorted", KeyType::u64) == "already sorted");
+  REQUIRE(algorithm("sorted", KeyType::f32) == "already sorted");
+  REQUIRE(algorithm("reversed", KeyType::i32, Order::descending) == "already sorted");
+  REQUIRE(algorithm("reversed", KeyType::u32) == "reversed");
+  REQUIRE(algorithm("sorted", KeyType::i64, Order::descending) == "reversed");
+  REQUIRE(algorithm("all-equal", KeyType::u32) == "all equal");
+  REQUIRE(algorithm("uniform", KeyType::u8) == "counting");
+  REQUIRE(algorithm("uniform", KeyType::i16, Order::ascending, 0, 600'000) == "counting");
+  REQUIRE(algorithm("uniform", KeyType::i16) == "radix-lsd");
+  REQUIRE(algorithm("small-range-256", KeyType::i64) == "counting");
+  REQUIRE(algorithm("uniform", KeyType::u32) == "radix-msd-lsd");
+  REQUIRE(algorithm("uniform", KeyType::u8, Order::ascending, 4) == "radix-msd-lsd");
 }
 
 TEST_CASE("a reversed file of pairs with equal keys keeps their order") {

@@ -237,7 +237,7 @@ TEST_CASE("a workspace serves scan after scan, shorter and longer ones", "[devic
       const OnDevice session;
       device_scan_prepare(scan, Workspace(memory.span()), nullptr);
     }
-    // The roads of the look-back by turns, too: a wave, in place by tickets, the ring.
+    // The ways of the look-back by turns, too: a wave, in place by tickets, the ring.
     struct Turn {
       uint64_t count;
       bool in_place = false;

@@ -74,9 +74,9 @@ TEMPLATE_TEST_CASE("keys of every size come out sorted", "[device]", uint8_t, ui
 TEMPLATE_TEST_CASE("keys of every type, order and distribution come out sorted", "[device]", uint8_t, int8_t,
                    uint16_t, int16_t, uint32_t, int32_t, float, uint64_t, int64_t, double) {
   // The types of a width share its kernels and differ in the map of their bits: on the emulator the unsigned
-  // ones take both roads in both orders, the others a road in each.
+  // ones go both ways in both orders, the others one way in each.
   // Under sanitizers each distribution takes one of the orders, which its neighbour swaps.
-  const bool all_roads = on_gpu || std::is_unsigned_v<TestType>;
+  const bool all_orders = on_gpu || std::is_unsigned_v<TestType>;
   for_each_distribution<TestType>([&](const std::string& which, uint32_t turn) {
     const uint64_t count = on_gpu ? 1'000'003 : few_by_turn(turn);
     for (const Order order : {Order::ascending, Order::descending}) {
@@ -88,9 +88,9 @@ TEMPLATE_TEST_CASE("keys of every type, order and distribution come out sorted",
                              .algorithm = SortAlgorithm::counting,
                              .in_place = turn % 2 == 0});
       if (takes_turns && (order == Order::ascending) != (turn % 2 == 0)) continue;
-      if (all_roads || order == Order::ascending)
+      if (all_orders || order == Order::ascending)
         sort_keys<TestType>({.distribution = which, .count = count, .order = order});
-      if (all_roads || order == Order::descending)
+      if (all_orders || order == Order::descending)
         sort_keys<TestType>({.distribution = which,
                              .count = count,
                              .order = order,
@@ -188,8 +188,8 @@ TEST_CASE("counting refuses a range that is too wide and writes nothing", "[devi
                         .keys_out = out.data()};
   DeviceArray<std::byte> memory(device_sort_workspace_bytes(sort));
   device_sort(sort, Workspace(memory.span()), nullptr);
-  REQUIRE(device_sort_outcome(sort, Workspace(memory.span()), nullptr).road ==
-          DeviceSortOutcome::Road::unsuitable);
+  REQUIRE(device_sort_outcome(sort, Workspace(memory.span()), nullptr).algorithm ==
+          DeviceSortOutcome::Algorithm::unsuitable);
   REQUIRE(out.download() == before);
 }
 
@@ -231,17 +231,17 @@ TEST_CASE("records want as much memory once more, and 64 MiB", "[device]") {
 
 #ifdef SWEEPSORT_EMULATED
 TEST_CASE("one block, one grid or passes sort keys, by their number", "") {
-  using Road = DeviceSortOutcome::Road;
+  using Algorithm = DeviceSortOutcome::Algorithm;
   struct Expected {
     uint32_t count;
     uint32_t multiprocessors;  // as many blocks has a grid
-    Road road;
+    Algorithm algorithm;
   };
-  for (const auto& [count, multiprocessors, road] : {Expected{4'608, 16, Road::block},
-                                                     {4'609, 16, Road::grid},
-                                                     {20'000, 4, Road::grid},
-                                                     {34'000, 4, Road::grid},
-                                                     {34'000, 1, Road::radix}}) {
+  for (const auto& [count, multiprocessors, algorithm] : {Expected{4'608, 16, Algorithm::block},
+                                                          {4'609, 16, Algorithm::grid},
+                                                          {20'000, 4, Algorithm::grid},
+                                                          {34'000, 4, Algorithm::grid},
+                                                          {34'000, 1, Algorithm::radix}}) {
     const OnDevice session(multiprocessors);
     const auto input = make_keys<uint32_t>("uniform", count, test_seed());
     DeviceArray<uint32_t> in{std::span<const uint32_t>(input)};
@@ -251,15 +251,15 @@ TEST_CASE("one block, one grid or passes sort keys, by their number", "") {
     DeviceArray<std::byte> memory(device_sort_workspace_bytes(sort));
     device_sort(sort, Workspace(memory.span()), nullptr);
     oracle::require_sorted<uint32_t>(input, out.download());
-    CHECK(device_sort_outcome(sort, Workspace(memory.span()), nullptr).road == road);
+    CHECK(device_sort_outcome(sort, Workspace(memory.span()), nullptr).algorithm == algorithm);
   }
 }
 #endif
 
 #ifndef SWEEPSORT_EMULATED  // nor so many records; msd_sort_test and grid_sort_test have the same in small
-TEMPLATE_TEST_CASE("even keys take a tiled grid up to its limits, others the roads behind it", "[device]",
-                   uint32_t, int32_t, float, uint64_t, int64_t, double) {
-  using Road = DeviceSortOutcome::Road;
+TEMPLATE_TEST_CASE("even keys take a tiled grid up to its limits, others the algorithms behind it",
+                   "[device]", uint32_t, int32_t, float, uint64_t, int64_t, double) {
+  using Algorithm = DeviceSortOutcome::Algorithm;
   using Bits = std::conditional_t<sizeof(TestType) == 4, uint32_t, uint64_t>;
   using Tiled = TunedTiledGrid<Bits, NoValue>;
   const auto sort = [](const char* distribution, uint64_t count, uint32_t variant) {
@@ -272,7 +272,7 @@ TEMPLATE_TEST_CASE("even keys take a tiled grid up to its limits, others the roa
                              .chunks = variant % 5 == 0 ? std::vector<uint64_t>{count / 3, count - count / 3}
                                                         : std::vector<uint64_t>{}});
     const bool is_even = std::string_view(distribution) == "uniform";
-    CHECK((outcome.road == Road::grid) == (is_even && count <= Tiled::most_count));
+    CHECK((outcome.algorithm == Algorithm::grid) == (is_even && count <= Tiled::most_count));
   };
   uint32_t variant = sizeof(TestType) + std::is_signed_v<TestType>;
   for (const uint64_t count : {Tiled::least_count, Tiled::most_count, Tiled::most_count + 1})
@@ -284,13 +284,12 @@ TEMPLATE_TEST_CASE("even keys take a tiled grid up to its limits, others the roa
   }
 }
 
-TEMPLATE_PRODUCT_TEST_CASE("even pairs take a portioned grid up to its limits, others the roads behind it",
-                           "[device]", std::pair,
-                           ((uint32_t, uint32_t), (int32_t, uint64_t), (int64_t, uint32_t),
-                            (uint64_t, uint64_t))) {
+TEMPLATE_PRODUCT_TEST_CASE(
+    "even pairs take a portioned grid up to its limits, others the algorithms behind it", "[device]",
+    std::pair, ((uint32_t, uint32_t), (int32_t, uint64_t), (int64_t, uint32_t), (uint64_t, uint64_t))) {
   using Key = typename TestType::first_type;
   using Value = typename TestType::second_type;
-  using Road = DeviceSortOutcome::Road;
+  using Algorithm = DeviceSortOutcome::Algorithm;
   using Bits = std::conditional_t<sizeof(Key) == 4, uint32_t, uint64_t>;
   using Grid = LargestGridSort<Bits, Value>;
   using Portioned = PortionedGridSort<Bits, Value>;
@@ -305,17 +304,17 @@ TEMPLATE_PRODUCT_TEST_CASE("even pairs take a portioned grid up to its limits, o
                                    .chunks = variant % 5 == 0
                                                  ? std::vector<uint64_t>{count / 3, count - count / 3}
                                                  : std::vector<uint64_t>{}})
-        .road;
+        .algorithm;
   };
   uint32_t variant = sizeof(Key) + sizeof(Value);
   for (const char* const distribution : {"uniform", "organ-pipe"}) {
     for (const uint64_t count : {least, (least + most) / 2, most})
-      CHECK(sort(distribution, count, variant++) == Road::grid);
-    CHECK(sort(distribution, most + 1, variant++) != Road::grid);
+      CHECK(sort(distribution, count, variant++) == Algorithm::grid);
+    CHECK(sort(distribution, most + 1, variant++) != Algorithm::grid);
   }
   for (const char* const distribution : {"sorted", "reversed", "all-equal", "few-1000", "zipf-hashed", "and3",
                                          "gaussian", "ninety-percent-one-value", "small-range-256"}) {
-    CHECK(sort(distribution, least + 100'000 * (variant % 9), variant) != Road::grid);
+    CHECK(sort(distribution, least + 100'000 * (variant % 9), variant) != Algorithm::grid);
     ++variant;
   }
   // Those of fewer pairs, which are no longer left to the digits of a large share.
@@ -323,35 +322,37 @@ TEMPLATE_PRODUCT_TEST_CASE("even pairs take a portioned grid up to its limits, o
   if (least_in_large == 0) return;
   using Middle = MiddleGridSort<Bits, Value>;
   for (const uint64_t count : {uint64_t{Middle::most_blocks} * Middle::most_share + 1, least_in_large - 1}) {
-    CHECK(sort("uniform", count, 1) == Road::grid);
-    CHECK(sort("few-1000", count, 2) != Road::grid);
-    CHECK(sort("zipf-hashed", count, 3) != Road::grid);
+    CHECK(sort("uniform", count, 1) == Algorithm::grid);
+    CHECK(sort("few-1000", count, 2) != Algorithm::grid);
+    CHECK(sort("zipf-hashed", count, 3) != Algorithm::grid);
   }
-  CHECK(sort("few-1000", least_in_large, 1) == Road::grid);
+  CHECK(sort("few-1000", least_in_large, 1) == Algorithm::grid);
 }
 
 TEMPLATE_TEST_CASE("the LSD sort finds its statuses cleared where it shares their memory", "[device]",
                    uint32_t, double) {
   // What an uncounted partition of so many keys grows into.
   const uint64_t count = (1 << 26) + 3;
-  using Road = DeviceSortOutcome::Road;
+  using Algorithm = DeviceSortOutcome::Algorithm;
   const auto sort = [&](Case test) {
     test.count = count;
-    return sort_keys<TestType>(test).road;
+    return sort_keys<TestType>(test).algorithm;
   };
-  CHECK(sort({.order = Order::descending}) == Road::msd);
-  CHECK(sort({.algorithm = SortAlgorithm::radix}) == Road::radix);
-  CHECK(sort({.algorithm = SortAlgorithm::radix, .chunks = {count / 3, count - count / 3}}) == Road::radix);
-  if (std::is_integral_v<TestType>) CHECK(sort({.distribution = "and5", .in_place = true}) == Road::radix);
+  CHECK(sort({.order = Order::descending}) == Algorithm::msd);
+  CHECK(sort({.algorithm = SortAlgorithm::radix}) == Algorithm::radix);
+  CHECK(sort({.algorithm = SortAlgorithm::radix, .chunks = {count / 3, count - count / 3}}) ==
+        Algorithm::radix);
+  if (std::is_integral_v<TestType>)
+    CHECK(sort({.distribution = "and5", .in_place = true}) == Algorithm::radix);
 }
 
 TEMPLATE_PRODUCT_TEST_CASE(
-    "pairs of few values, a frequent one or a small range are sorted where each road asks for them",
+    "pairs of few values, a frequent one or a small range are sorted where each algorithm asks for them",
     "[device]", std::pair,
     ((uint32_t, uint32_t), (float, uint64_t), (int64_t, uint32_t), (uint64_t, uint64_t))) {
   using Key = typename TestType::first_type;
   using Value = typename TestType::second_type;
-  using Road = DeviceSortOutcome::Road;
+  using Algorithm = DeviceSortOutcome::Algorithm;
   uint32_t turn = 0;
   // One launch, behind the digest, and behind the survey, which comes at 2^21 pairs or 2^23.
   for (const uint64_t count : {1'000'003, 1'900'001, (1 << 22) + 5, (1 << 24) + 7})
@@ -368,14 +369,14 @@ TEMPLATE_PRODUCT_TEST_CASE(
       const std::string_view kind = distribution;
       if (kind == "few-2" || kind == "few-16" || kind == "small-range-256" ||
           (kind == "few-1000" && count > 1 << 23))
-        CHECK(outcome.road == Road::counting);
+        CHECK(outcome.algorithm == Algorithm::counting);
       if (kind == "ninety-percent-one-value" && count > 1 << 23 && sizeof(Key) == 8)
-        CHECK(outcome.road == Road::msd);
+        CHECK(outcome.algorithm == Algorithm::msd);
     }
 }
 
-TEMPLATE_TEST_CASE("keys of few values are sorted where each road asks for them", "[device]", int32_t, float,
-                   uint64_t) {
+TEMPLATE_TEST_CASE("keys of few values are sorted where each algorithm asks for them", "[device]", int32_t,
+                   float, uint64_t) {
   uint32_t turn = 0;
   // One launch, and behind the digest or the survey.
   for (const uint64_t count : {20'011, 1'000'003, 3'000'001, (1 << 23) + 5, (1 << 24) + 7})
@@ -389,7 +390,7 @@ TEMPLATE_TEST_CASE("keys of few values are sorted where each road asks for them"
       INFO(distribution << " n=" << count);
       if (count > 1 << 23 && std::string_view(distribution).starts_with("few-") &&
           (std::string_view(distribution) != "few-1000" || sizeof(TestType) == 8))
-        CHECK(outcome.road == DeviceSortOutcome::Road::counting);
+        CHECK(outcome.algorithm == DeviceSortOutcome::Algorithm::counting);
     }
 }
 #endif

@@ -42,7 +42,7 @@ struct Case {
   unsigned multiprocessors = multiprocessors_here;
 };
 
-/// Sorts and checks; the road that was taken.
+/// Sorts and checks; the method that was taken.
 template <class Policy, class Key, class Value>
 Taken sort(const std::vector<Key>& input, const Case& test) {
   using Bits = BitsOf<Key>;
@@ -61,7 +61,7 @@ Taken sort(const std::vector<Key>& input, const Case& test) {
 
   memory.check_zones();
   records.require_sorted(test.order);
-  // Memory begins poisoned, and only the road of the digits writes this; of short keys nobody.
+  // Memory begins poisoned, and only the method of the digits writes this; of short keys nobody.
   Bits differing;
   std::memset(&differing, 0xcd, sizeof(differing));
   Bits found;

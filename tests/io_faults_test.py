@@ -304,7 +304,7 @@ def scenes():
         Scene("sort -u few.u32 --counts counts -o out", {"counts": counts, "out": unique}, is_hidden=True),
         Scene("sort --argsort few.u32 -o out -f", {"out": positions}, program=FORCED, is_hidden=True),
     ]
-    # What every road has to keep: in memory, and by runs and merges.
+    # What every strategy has to keep: in memory, and by runs and merges.
     for program in (SWEEPSORT, FORCED):
         table += [
             Scene("sort keys.u32 -o out", {"out": keys}, program=program, with_allocations=program == FORCED),

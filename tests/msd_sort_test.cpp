@@ -1,4 +1,4 @@
-// msd_sort_test.cpp - the MSD sort is right or says that it is not the one, and which keys take which road.
+// msd_sort_test.cpp - the MSD sort is right or says that it is not the one, and which keys take which method.
 #include "catch.hpp"
 #include "msd_run.hpp"
 
@@ -184,7 +184,7 @@ TEMPLATE_TEST_CASE("keys that only seemed to be even are counted after all", "[d
   }
 }
 
-TEST_CASE("each kind of keys takes the road that is meant for it", "[device]") {
+TEST_CASE("each kind of keys takes the method that is meant for it", "[device]") {
   const auto plan_of = [](const char* distribution) {
     return msd_sort<uint32_t, NoValue>(
         make_keys<uint32_t>(distribution, on_gpu ? 100'003 : 9'001, test_seed()), {});

@@ -201,7 +201,7 @@ TEMPLATE_PRODUCT_TEST_CASE("records whose digest shows few digits are counted, o
     SortPlan<Bits> made;
     check(cudaMemcpy(&made, plan, sizeof(made), cudaMemcpyDeviceToHost));
     CHECK(made.scatters == (values == 0 || with_values));
-    CHECK((made.road == Road::counting) == (values != 0));
+    CHECK((made.method == Method::counting) == (values != 0));
     if (values != 0 && with_values) CHECK(made.live_digits == 1);
     if (values != 0) continue;
     if (task.may_pack)  // three bits a byte vary; of doubles, whose order is no exclusive or, some more

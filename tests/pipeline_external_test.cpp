@@ -245,7 +245,7 @@ TEMPLATE_TEST_CASE("a file of every type sorts in both orders within 64 KiB, as 
                                                  folder / "in", folder / "out", options);
         CHECK(report.verified);
         CHECK(report.fingerprint.count == count);
-        if (sizeof(TestType) > 2) CHECK(report.plan.road == "external");
+        if (sizeof(TestType) > 2) CHECK(report.plan.strategy == "external");
         oracle::require_sorted<TestType>(keys, read_keys<TestType>(folder / "out"), order);
         CHECK(folder.names() == std::vector<std::string>{"in", "out"});
       }
@@ -267,7 +267,7 @@ TEST_CASE("keys that are few, equal, sorted or reversed are blocks of equal size
     write_keys(folder / "in.u64", keys);
     const SortReport report =
         sort_file_with(cpu_environment(), folder / "in.u64", folder / "out", with_memory(kib64));
-    CHECK(report.plan.road == "external");
+    CHECK(report.plan.strategy == "external");
     oracle::require_sorted<uint64_t>(keys, read_keys<uint64_t>(folder / "out"));
   }
 }
@@ -281,7 +281,7 @@ TEST_CASE("any budget gives the same file, with all runs in memory, some of them
   for (const uint64_t memory : {65'536u, 99'999u, 262'144u, 1'000'000u, 1'700'000u, 2'500'000u, 3'100'000u}) {
     const SortReport report =
         sort_file_with(cpu_environment(), folder / "in.u64", folder / "out", with_memory(Bytes{memory}));
-    CHECK(report.plan.road == "external");
+    CHECK(report.plan.strategy == "external");
     passes.insert(report.plan.passes);
     spills.insert(report.plan.temporary.value != 0);
     oracle::require_sorted<uint64_t>(keys, read_keys<uint64_t>(folder / "out"));
@@ -404,7 +404,7 @@ TEST_CASE("of the runs of a stream, however many, no more samples are kept than 
   Backends backends;
   backends.push_back(std::make_unique<PlainBackend>());
   const RecordShape shape{KeyType::u64};
-  const Plan plan{.road = PlanRoad::external,
+  const Plan plan{.strategy = SortStrategy::external,
                   .job = {.count = 64, .type = shape.type, .chunk_bytes = 512},
                   .lanes = 1,
                   .fan_in = 1000,
@@ -436,7 +436,7 @@ TEST_CASE("a stream of bytes beyond memory is counted as it arrives") {
   const SortReport report =
       sort_file_with(cpu_environment(), folder / "in.i8", folder / "out", with_memory(kib64));
   writer.join();
-  CHECK(report.plan.road == "counting");
+  CHECK(report.plan.strategy == "counting");
   oracle::require_sorted<int8_t>(keys, read_keys<int8_t>(folder / "out"));
 }
 
@@ -595,7 +595,7 @@ TEST_CASE("a GPU with little memory sorts a file in runs; if it fails the CPU do
     choose_gpu(environment);
     const SortReport report =
         sort_file_with(environment, folder / "in.u64", folder / "out", with_memory(kib64));
-    CHECK(report.plan.road == "external");
+    CHECK(report.plan.strategy == "external");
     CHECK(report.backend == (fault == Fault::none ? "cuda" : "cpu"));
     oracle::require_sorted<uint64_t>(keys, read_keys<uint64_t>(folder / "out"));
   }
@@ -755,7 +755,7 @@ TEST_CASE(
         }
         const SortReport report = sort_with(environment, folder, keys, is_stream, options);
         CHECK(report.backend == (is_enough ? "cuda" : "cpu"));
-        CHECK(report.plan.road == "external");
+        CHECK(report.plan.strategy == "external");
         std::set<Phase> phases;
         for (const PhaseTime& phase : report.phases) CHECK(phases.insert(phase.phase).second);
         CHECK(std::ranges::count_if(log, [](const std::string& line) {
@@ -790,7 +790,7 @@ TEST_CASE("runs lie in the GPU's memory, in memory and in spill files, of files 
       };
       const SortReport report = sort_with(environment, folder, keys, is_stream, options);
       CHECK(report.backend == "cuda");
-      CHECK(report.plan.road == "external");
+      CHECK(report.plan.strategy == "external");
       oracle::require_sorted<uint64_t>(keys, read_keys<uint64_t>(folder / "out"));
       CHECK(stored > Bytes{is_stream ? 0u : 100'000u});
       if (is_stream) continue;
@@ -868,7 +868,7 @@ TEST_CASE("runs lie on each of several GPUs, sessions on two, of files and of st
       options.memory.gpu_memory = memory;
       const SortReport report = sort_with(gpus.environment, folder, keys, is_stream, options);
       CHECK(report.backend == "cuda");
-      CHECK(report.plan.road == "external");
+      CHECK(report.plan.strategy == "external");
       CHECK(report.plan.gpus == count);
       CHECK(report.device == fmt::format("{} x std::sort", count));
       CHECK_THAT(gpus.log.back(), ContainsSubstring(fmt::format("GPUs: {0} of {0} used", count)));
@@ -898,7 +898,7 @@ TEST_CASE("what one GPU holds is sorted by the first of those that are named") {
   SortFileOptions options = gpus.options(Bytes{1u << 18});
   options.where.devices = {2, 0};
   const SortReport report = sort_with(gpus.environment, folder, keys, false, options);
-  CHECK(report.plan.road == "in memory");
+  CHECK(report.plan.strategy == "in memory");
   CHECK(report.plan.gpus == 1);
   CHECK(report.device == "std::sort");
   CHECK(gpus.sorts == std::vector<size_t>{0, 0, 1});
@@ -1017,7 +1017,7 @@ TEST_CASE("what a stream has taken of the memory by its end does not count again
   const SortReport report =
       sort_file_with(environment, folder / "in.u64", folder / "out", with_memory(Bytes{1u << 20}));
   writer.join();
-  CHECK(report.plan.road == "in memory");
+  CHECK(report.plan.strategy == "in memory");
   oracle::require_sorted<uint64_t>(keys, read_keys<uint64_t>(folder / "out"));
 }
 
@@ -1027,7 +1027,7 @@ TEST_CASE("a plan alone reads no key and writes nothing") {
   SortFileOptions options = with_memory(kib64);
   options.plan_only = true;
   const SortReport report = sort_file_with(cpu_environment(), folder / "in.u64", folder / "out", options);
-  CHECK(report.plan.road == "external");
+  CHECK(report.plan.strategy == "external");
   CHECK(report.plan.runs > 1);
   CHECK(report.plan.memory <= kib64);
   CHECK(report.phases.empty());

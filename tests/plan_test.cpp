@@ -1,4 +1,4 @@
-// plan_test.cpp - the pure plan: which road, within which budgets, in how many passes.
+// plan_test.cpp - the pure plan: which strategy, within which budgets, in how many passes.
 #include "pipeline/plan.hpp"
 
 #include "catch.hpp"
@@ -69,8 +69,8 @@ TEST_CASE("a GPU packs equal keys where that takes little of its share") {
 }
 
 TEST_CASE("what fits is sorted in memory, and one key more is not") {
-  CHECK(make_plan(request(mib, KeyType::u32, 8 * mib), cpu_footprint).road == PlanRoad::in_memory);
-  CHECK(make_plan(request(mib + 1, KeyType::u32, 8 * mib), cpu_footprint).road == PlanRoad::external);
+  CHECK(make_plan(request(mib, KeyType::u32, 8 * mib), cpu_footprint).strategy == SortStrategy::in_memory);
+  CHECK(make_plan(request(mib + 1, KeyType::u32, 8 * mib), cpu_footprint).strategy == SortStrategy::external);
   CHECK(most_in_memory(request(0, KeyType::u32, 8 * mib), cpu_footprint) == mib);
 }
 
@@ -78,23 +78,23 @@ TEST_CASE(
     "many keys of one or two bytes, and any beyond memory, are counted, unless the radix sort is asked for") {
   for (const KeyType type : {KeyType::u8, KeyType::i8, KeyType::u16, KeyType::i16}) {
     PlanRequest large = request(uint64_t{1} << 40, type, gib);
-    CHECK(make_plan(large, cpu_footprint).road == PlanRoad::counting);
-    CHECK(make_plan(request(64 * mib, type, 4 * gib), cpu_footprint).road == PlanRoad::counting);
-    CHECK(make_plan(request(mib, type, 4 * gib), cpu_footprint).road == PlanRoad::in_memory);
+    CHECK(make_plan(large, cpu_footprint).strategy == SortStrategy::counting);
+    CHECK(make_plan(request(64 * mib, type, 4 * gib), cpu_footprint).strategy == SortStrategy::counting);
+    CHECK(make_plan(request(mib, type, 4 * gib), cpu_footprint).strategy == SortStrategy::in_memory);
     CHECK(make_plan(large, cpu_footprint).temporary == Bytes{0});
     CHECK(make_plan(large, cpu_footprint).memory < Bytes{gib});
     for (uint64_t memory = 1u << 16; memory <= 64 * mib; memory *= 2) {
       const Plan plan = make_plan(request(64 * mib, type, memory), cpu_footprint);
-      CHECK(plan.road == PlanRoad::counting);
+      CHECK(plan.strategy == SortStrategy::counting);
       CHECK(plan.job.workers >= 1);
       // One worker's counters and ends of 16-bit keys take a mebibyte.
       CHECK((plan.memory <= Bytes{memory} || (plan.job.workers == 1 && memory < 2 * mib)));
     }
     large.shape.value_bytes = 4;
-    CHECK(make_plan(large, cpu_footprint).road == PlanRoad::external);
+    CHECK(make_plan(large, cpu_footprint).strategy == SortStrategy::external);
     large.shape.value_bytes = 0;
     large.algorithm = SortAlgorithm::radix;
-    CHECK(make_plan(large, cpu_footprint).road == PlanRoad::external);
+    CHECK(make_plan(large, cpu_footprint).strategy == SortStrategy::external);
   }
 }
 
@@ -118,7 +118,7 @@ TEST_CASE("no plan takes more than its budgets, whatever their size and that of 
             const uint64_t between = (plan.passes - 1) * count * record;
             CHECK(plan.read.value == between + 5 * count);
             CHECK(plan.written.value == between + 3 * count);
-            if (plan.road == PlanRoad::in_memory) continue;
+            if (plan.strategy == SortStrategy::in_memory) continue;
             CHECK(plan.runs * plan.job.count >= count);
             CHECK((plan.runs - 1) * plan.job.count < count);
             CHECK(plan.passes == 1 + plan.merge_passes);
@@ -156,7 +156,7 @@ TEST_CASE("sessions are no larger than pieces of a mebibyte ask for") {
 
 TEST_CASE("a file that is larger than memory and fits it once as runs needs no disk") {
   const Plan plan = make_plan(request(gib / 8 * 6 / 10, KeyType::u64, gib), cpu_footprint);
-  CHECK(plan.road == PlanRoad::external);
+  CHECK(plan.strategy == SortStrategy::external);
   CHECK(plan.temporary == Bytes{0});
   CHECK(plan.passes == 2);
 }
@@ -165,7 +165,7 @@ TEST_CASE("runs stay in GPU memory, then in memory, and only what fits neither g
   PlanRequest large = request(8 * gib, KeyType::u64, 2 * gib);
   large.gpu_memory = Bytes{80 * gib};
   const Plan on_gpu = make_plan(large, gpu_footprint);
-  CHECK(on_gpu.road == PlanRoad::external);
+  CHECK(on_gpu.strategy == SortStrategy::external);
   CHECK(on_gpu.runs_on_gpu == on_gpu.runs);
   CHECK(on_gpu.memory < Bytes{gib});
   CHECK(on_gpu.passes == 2);
@@ -203,8 +203,8 @@ TEST_CASE("each of several GPUs keeps its budget, and its sessions and runs are 
             large.may_count = false;
             if (is_stream) large.count = {};
             const Plan plan = make_plan(large, gpu_footprint);
-            INFO(count << " keys, " << gpus << " GPUs of " << gpu_memory << ", memory " << memory << ", road "
-                       << static_cast<int>(plan.road));
+            INFO(count << " keys, " << gpus << " GPUs of " << gpu_memory << ", memory " << memory
+                       << ", strategy " << static_cast<int>(plan.strategy));
             const uint64_t session = gpu_footprint(plan.job).device.value;
             CHECK(plan.memory <= large.memory);
             std::vector<uint64_t> taken(gpus);
@@ -218,11 +218,11 @@ TEST_CASE("each of several GPUs keeps its budget, and its sessions and runs are 
             CHECK(plan.gpu_memory.value == plan.lanes * session + plan.gpu_memory_for_runs.value);
             CHECK(plan.gpus >= std::min(plan.lanes, gpus));
             CHECK(plan.gpus <= gpus);
-            if (plan.road == PlanRoad::in_memory) CHECK(plan.gpus == 1);
+            if (plan.strategy == SortStrategy::in_memory) CHECK(plan.gpus == 1);
             if (is_stream) {
               CHECK(plan.gpu_memory_for_runs.value == rooms);
               CHECK((rooms == 0 || plan.gpus == gpus));
-            } else if (plan.road == PlanRoad::external) {
+            } else if (plan.strategy == SortStrategy::external) {
               const uint64_t run = plan.job.count * 8;
               const uint64_t last = count * 8 - (plan.runs - 1) * run;
               CHECK(plan.gpu_memory_for_runs.value == std::min(rooms, count * 8));
@@ -259,7 +259,7 @@ TEST_CASE("GPUs hold together what one of them could not, and what one sorts in 
   for (const uint32_t gpus : {1u, 2u, 3u, 4u, 5u}) {
     large.gpus = gpus;
     const Plan plan = make_plan(large, gpu_footprint);
-    CHECK(plan.road == PlanRoad::external);
+    CHECK(plan.strategy == SortStrategy::external);
     CHECK(plan.passes == 2);
     CHECK(plan.gpus == gpus);
     CHECK((plan.runs_on_gpu == plan.runs) == (gpus == 5));
@@ -270,10 +270,10 @@ TEST_CASE("GPUs hold together what one of them could not, and what one sorts in 
   PlanRequest small = request(gib, KeyType::u64, gib);
   small.gpus = 8;
   small.gpu_memory = Bytes{17 * gib};
-  CHECK(make_plan(small, gpu_footprint).road == PlanRoad::in_memory);
+  CHECK(make_plan(small, gpu_footprint).strategy == SortStrategy::in_memory);
   CHECK(make_plan(small, gpu_footprint).gpus == 1);
   small.gpu_memory = Bytes{16 * gib};
-  CHECK(make_plan(small, gpu_footprint).road == PlanRoad::external);
+  CHECK(make_plan(small, gpu_footprint).strategy == SortStrategy::external);
 }
 
 TEST_CASE(
@@ -327,7 +327,7 @@ TEST_CASE("sorted streams are merged in the memory of their blocks") {
     merge.count = {};
     merge.sorted_inputs = 3;
     const Plan plan = make_plan(merge, cpu_footprint);
-    CHECK(plan.road == PlanRoad::streams);
+    CHECK(plan.strategy == SortStrategy::streams);
     CHECK(plan.job.count >= 3);
     CHECK(plan.memory <= Bytes{memory});
     CHECK(plan.memory.value >= std::min(memory, 64 * mib) / 2);
@@ -343,7 +343,7 @@ TEST_CASE("sorted inputs need no runs formed") {
   PlanRequest merge = request(gib, KeyType::u64, gib);
   merge.sorted_inputs = 5;
   const Plan plan = make_plan(merge, cpu_footprint);
-  CHECK(plan.road == PlanRoad::external);
+  CHECK(plan.strategy == SortStrategy::external);
   CHECK(plan.passes == 1);
   CHECK(plan.temporary == Bytes{0});
 }

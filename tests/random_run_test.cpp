@@ -39,7 +39,7 @@ __global__ void occupy_kernel(uint64_t cycles) {
 #endif
 
 using Random = std::mt19937_64;
-using RoadTaken = DeviceSortOutcome::Road;
+using Algorithm = DeviceSortOutcome::Algorithm;
 
 uint64_t below(Random& random, uint64_t end) { return random() % end; }
 bool one_in(Random& random, uint64_t n) { return below(random, n) == 0; }
@@ -237,9 +237,9 @@ Faults judge(const KeyRecipe& recipe, KeyMap<Bits> map, const Bits* input, const
   return faults.download()[0];
 }
 
-/// One sort. Returns its road.
+/// One sort. Returns its algorithm.
 template <class Bits, class Value>
-RoadTaken sort_at_random(const Subject& subject, Random& random, const Stream& stream, const Stream& other) {
+Algorithm sort_at_random(const Subject& subject, Random& random, const Stream& stream, const Stream& other) {
   using namespace random_detail;
   constexpr bool with_values = value_bytes<Value> != 0;
   const uint64_t count = draw_count<Bits, Value>(random);
@@ -289,7 +289,7 @@ RoadTaken sort_at_random(const Subject& subject, Random& random, const Stream& s
 
   if (circumstances.is_crowded) occupy(random, other);
   run(sort, circumstances, Workspace(memory.span()), stream.get());
-  const RoadTaken road = device_sort_outcome(sort, Workspace(memory.span()), stream.get()).road;
+  const Algorithm algorithm = device_sort_outcome(sort, Workspace(memory.span()), stream.get()).algorithm;
   check(cudaDeviceSynchronize());
 
   const Faults faults = judge<Bits, Value>(recipe, map, circumstances.in_place ? nullptr : in.data(),
@@ -300,21 +300,21 @@ RoadTaken sort_at_random(const Subject& subject, Random& random, const Stream& s
   for (const bool intact : {in.zones_intact(), out.zones_intact(), values_in.zones_intact(),
                             values_out.zones_intact(), memory.zones_intact()})
     REQUIRE(intact);
-  return road;
+  return algorithm;
 }
 
-RoadTaken sort_subject(const Subject& subject, Random& random, const Stream& stream, const Stream& other) {
-  RoadTaken road{};
+Algorithm sort_subject(const Subject& subject, Random& random, const Stream& stream, const Stream& other) {
+  Algorithm algorithm{};
   const auto with_bits = [&]<class Bits>(std::type_identity<Bits>) {
-    if (subject.value_bytes == 0) road = sort_at_random<Bits, NoValue>(subject, random, stream, other);
-    if (subject.value_bytes == 4) road = sort_at_random<Bits, uint32_t>(subject, random, stream, other);
-    if (subject.value_bytes == 8) road = sort_at_random<Bits, uint64_t>(subject, random, stream, other);
+    if (subject.value_bytes == 0) algorithm = sort_at_random<Bits, NoValue>(subject, random, stream, other);
+    if (subject.value_bytes == 4) algorithm = sort_at_random<Bits, uint32_t>(subject, random, stream, other);
+    if (subject.value_bytes == 8) algorithm = sort_at_random<Bits, uint64_t>(subject, random, stream, other);
   };
   if (subject.key_bytes == 1) with_bits(std::type_identity<uint8_t>{});
   if (subject.key_bytes == 2) with_bits(std::type_identity<uint16_t>{});
   if (subject.key_bytes == 4) with_bits(std::type_identity<uint32_t>{});
   if (subject.key_bytes == 8) with_bits(std::type_identity<uint64_t>{});
-  return road;
+  return algorithm;
 }
 
 uint64_t first_seed() {
@@ -322,8 +322,8 @@ uint64_t first_seed() {
   return std::random_device{}();
 }
 
-/// How often each road was taken.
-std::map<RoadTaken, uint64_t> run_rounds(uint64_t usual_rounds) {
+/// How often each algorithm was taken.
+std::map<Algorithm, uint64_t> run_rounds(uint64_t usual_rounds) {
   const char* const wanted = std::getenv("SWEEPSORT_ROUNDS");
   const uint64_t rounds = wanted != nullptr ? std::strtoull(wanted, nullptr, 10) : usual_rounds;
   const uint64_t seed = first_seed();
@@ -333,41 +333,43 @@ std::map<RoadTaken, uint64_t> run_rounds(uint64_t usual_rounds) {
   const Stream stream;
   const Stream other;
   const OnDevice session;
-  std::map<RoadTaken, uint64_t> roads;
+  std::map<Algorithm, uint64_t> counts;
   for (uint64_t round = 0; round < rounds; ++round)
     for (uint32_t number = 0; number < subjects.size(); ++number) {
       INFO("replay with SWEEPSORT_SEED=" << seed + round << " SWEEPSORT_ROUNDS=1, subject " << number);
       Random random(fingerprint_mix(seed + round) + number);
-      ++roads[sort_subject(subjects[number], random, stream, other)];
+      ++counts[sort_subject(subjects[number], random, stream, other)];
     }
-  return roads;
+  return counts;
 }
 
 }  // namespace
 
 TEST_CASE("a few random sorts are right", "[device]") { run_rounds(on_gpu ? 20 : 3); }
 
-TEST_CASE("a thousand rounds of random sorts, by every road, are right", "[.][long]") {
-  auto roads = run_rounds(1000);
-  const uint64_t sorts = std::accumulate(roads.begin(), roads.end(), uint64_t{0},
-                                         [](uint64_t sum, const auto& road) { return sum + road.second; });
+TEST_CASE("a thousand rounds of random sorts, by every algorithm, are right", "[.][long]") {
+  auto counts = run_rounds(1000);
+  const uint64_t sorts =
+      std::accumulate(counts.begin(), counts.end(), uint64_t{0},
+                      [](uint64_t sum, const auto& algorithm) { return sum + algorithm.second; });
   std::printf(
       "%llu sorts: %llu MSD, %llu by one launch, %llu by one block, %llu LSD, %llu counted, %llu in order, "
       "%llu reversed\n",
-      static_cast<unsigned long long>(sorts), static_cast<unsigned long long>(roads[RoadTaken::msd]),
-      static_cast<unsigned long long>(roads[RoadTaken::grid]),
-      static_cast<unsigned long long>(roads[RoadTaken::block]),
-      static_cast<unsigned long long>(roads[RoadTaken::radix]),
-      static_cast<unsigned long long>(roads[RoadTaken::counting]),
-      static_cast<unsigned long long>(roads[RoadTaken::already_sorted]),
-      static_cast<unsigned long long>(roads[RoadTaken::reversed]));
-  CHECK(roads[RoadTaken::unsuitable] == 0);
+      static_cast<unsigned long long>(sorts), static_cast<unsigned long long>(counts[Algorithm::msd]),
+      static_cast<unsigned long long>(counts[Algorithm::grid]),
+      static_cast<unsigned long long>(counts[Algorithm::block]),
+      static_cast<unsigned long long>(counts[Algorithm::radix]),
+      static_cast<unsigned long long>(counts[Algorithm::counting]),
+      static_cast<unsigned long long>(counts[Algorithm::already_sorted]),
+      static_cast<unsigned long long>(counts[Algorithm::reversed]));
+  CHECK(counts[Algorithm::unsuitable] == 0);
   if (sorts < 1000 * subjects.size()) return;
-  for (const RoadTaken road :
-       {RoadTaken::radix, RoadTaken::counting, RoadTaken::already_sorted, RoadTaken::reversed})
-    CHECK(roads[road] > 0);
+  for (const Algorithm algorithm :
+       {Algorithm::radix, Algorithm::counting, Algorithm::already_sorted, Algorithm::reversed})
+    CHECK(counts[algorithm] > 0);
   if (device_abilities().is_full())
-    for (const RoadTaken road : {RoadTaken::msd, RoadTaken::grid, RoadTaken::block}) CHECK(roads[road] > 0);
+    for (const Algorithm algorithm : {Algorithm::msd, Algorithm::grid, Algorithm::block})
+      CHECK(counts[algorithm] > 0);
 }
 
 }  // namespace sweepsort

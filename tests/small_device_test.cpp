@@ -35,9 +35,10 @@ void for_each_distribution(F f) {
       f(std::string(distribution.name), turn);
 }
 
-/// By which road keys alone go.
+/// By which algorithm keys alone go.
 template <class Key>
-DeviceSortOutcome::Road road_of(const std::string& distribution, uint64_t count, SortAlgorithm algorithm) {
+DeviceSortOutcome::Algorithm algorithm_of(const std::string& distribution, uint64_t count,
+                                          SortAlgorithm algorithm) {
   const OnDevice session;
   const auto input = make_keys<Key>(distribution, count, test_seed());
   const DeviceArray<Key> keys{std::span<const Key>(input)};
@@ -48,7 +49,7 @@ DeviceSortOutcome::Road road_of(const std::string& distribution, uint64_t count,
                         .keys_out = keys.data()};
   const DeviceArray<std::byte> memory(device_sort_workspace_bytes(sort));
   device_sort(sort, Workspace(memory.span()), nullptr);
-  return device_sort_outcome(sort, Workspace(memory.span()), nullptr).road;
+  return device_sort_outcome(sort, Workspace(memory.span()), nullptr).algorithm;
 }
 
 }  // namespace
@@ -132,12 +133,12 @@ TEST_CASE("a small device counts keys where that is asked for, and bytes", "[dev
     sort_keys<int64_t>(test("small-range-256", 3'001));
     sort_pairs<uint32_t, uint32_t>(test("small-range-256", 5'999));
   }
-  using Road = DeviceSortOutcome::Road;
-  CHECK(road_of<uint8_t>("uniform", 4'000, SortAlgorithm::automatic) == Road::counting);
-  CHECK(road_of<uint16_t>("uniform", 4'000, SortAlgorithm::automatic) == Road::radix);
-  CHECK(road_of<uint16_t>("uniform", 4'000, SortAlgorithm::counting) == Road::counting);
-  CHECK(road_of<uint32_t>("uniform", 4'000, SortAlgorithm::counting) == Road::unsuitable);
-  CHECK(road_of<uint32_t>("uniform", 4'000, SortAlgorithm::automatic) == Road::radix);
+  using Algorithm = DeviceSortOutcome::Algorithm;
+  CHECK(algorithm_of<uint8_t>("uniform", 4'000, SortAlgorithm::automatic) == Algorithm::counting);
+  CHECK(algorithm_of<uint16_t>("uniform", 4'000, SortAlgorithm::automatic) == Algorithm::radix);
+  CHECK(algorithm_of<uint16_t>("uniform", 4'000, SortAlgorithm::counting) == Algorithm::counting);
+  CHECK(algorithm_of<uint32_t>("uniform", 4'000, SortAlgorithm::counting) == Algorithm::unsuitable);
+  CHECK(algorithm_of<uint32_t>("uniform", 4'000, SortAlgorithm::automatic) == Algorithm::radix);
 }
 
 TEST_CASE("a small device digests chunks and carries offsets through portions", "[device]") {

@@ -389,7 +389,7 @@ TEST_CASE("pipes are merged with files, in any memory, and each key written once
       for (std::thread& writer : writers) writer.join();
       CHECK(report.count == all.size());
       CHECK(report.verified);
-      CHECK(report.plan.road == "streams");
+      CHECK(report.plan.strategy == "streams");
       if (result == SortResult::keys) {
         CHECK(report.output_bytes == all.size() * 8);
         oracle::require_sorted<uint64_t>(all, read_keys<uint64_t>(folder / "out"), Order::descending);

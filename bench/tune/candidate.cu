@@ -100,12 +100,12 @@ struct Candidate {
 
 #if defined(SWEEPSORT_TUNE_GRID)
 
-struct Road {
+struct Method {
   using Policy = GridSortPolicy<SWEEPSORT_TUNE_GRID>;
   using Memory = GridSortWorkspace<Bits>;
   std::optional<Memory> workspace;
 
-  explicit Road(uint64_t count) {
+  explicit Method(uint64_t count) {
     if (count > grid_capacity<Bits, Value, Policy>())
       throw std::length_error("more records than a grid takes");
   }
@@ -120,13 +120,13 @@ struct Road {
 
 #elif defined(SWEEPSORT_TUNE_TILED)
 
-struct Road {
+struct Method {
   using Policy = TiledGridPolicy<SWEEPSORT_TUNE_TILED>;
   using Memory = TiledGridWorkspace<Policy>;
   std::optional<Memory> workspace;
   size_t bytes = 0;
 
-  explicit Road(uint64_t count) {
+  explicit Method(uint64_t count) {
     if (count > tiled_grid_capacity<Bits, Policy>())
       throw std::length_error("more keys than a tiled grid takes");
   }
@@ -149,7 +149,7 @@ struct Road {
 
 #else
 
-struct Road {
+struct Method {
   using Counting =
       MsdPolicy<PartitionPolicy<SWEEPSORT_TUNE_PARTITION>, BucketSortPolicy<SWEEPSORT_TUNE_SMALL>,
                 typename TunedMsd<Bits, Value>::Large, SWEEPSORT_TUNE_BUCKET, 1>;
@@ -163,7 +163,7 @@ struct Road {
   uint64_t count;
   std::optional<Memory> workspace;
 
-  explicit Road(uint64_t count) : count(count) {}
+  explicit Method(uint64_t count) : count(count) {}
   static uint64_t scratch_keys(uint64_t count) { return Memory::scratch_keys(count); }
   void carve(Workspace& from) { workspace.emplace(from, true, true, count); }
   size_t zeroed_bytes() const { return workspace->zeroed; }
@@ -182,13 +182,13 @@ struct Road {
 int run(uint64_t count, int runs) {
   const uint64_t values = value_bytes<Value> != 0 ? count : 0;
   const SortArrays<Bits, Value> made{.keys_in = allocate<Bits>(count),
-                                     .keys_scratch = allocate<Bits>(Road::scratch_keys(count)),
+                                     .keys_scratch = allocate<Bits>(Method::scratch_keys(count)),
                                      .keys_out = allocate<Bits>(count),
                                      .values_in = allocate<Value>(values),
                                      .values_scratch = allocate<Value>(values),
                                      .values_out = allocate<Value>(values),
                                      .count = count};
-  const Candidate<Road> candidate(count);
+  const Candidate<Method> candidate(count);
   fill_kernel<<<1024, 256>>>(const_cast<Bits*>(made.keys_in), const_cast<Value*>(made.values_in), count);
 
   cudaEvent_t begun;
@@ -210,13 +210,13 @@ int run(uint64_t count, int runs) {
   check(cudaMemset(found, 0, 3 * sizeof(*found)));
   check_kernel<<<1024, 256>>>(made.keys_out, made.values_out, count, found, found + 1);
   check(cudaGetLastError());
-  const bool took_its_road = candidate.memory.was_taken();
+  const bool took_its_method = candidate.memory.was_taken();
   fill_kernel<<<1024, 256>>>(made.keys_out, made.values_out, count);  // the same keys, for their sum
   unsigned long long result[3];
   unsigned long long* const ignored = allocate<unsigned long long>(1);
   check_kernel<<<1024, 256>>>(made.keys_out, made.values_out, count, ignored, found + 2);
   check(cudaMemcpy(result, found, sizeof(result), cudaMemcpyDeviceToHost));
-  const bool is_right = result[0] == 0 && result[1] == result[2] && took_its_road;
+  const bool is_right = result[0] == 0 && result[1] == result[2] && took_its_method;
   std::sort(times.begin(), times.end());
   std::printf("%.4f %.4f %s\n", times[times.size() / 2], times.front(), is_right ? "ok" : "WRONG");
   return is_right ? 0 : 1;

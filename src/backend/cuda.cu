@@ -204,10 +204,10 @@ class CudaSortSession final : public SortSession {
     done.record(stream_);
     done.synchronize();
     const DeviceSortOutcome outcome = device_sort_outcome(sort_, workspace(), stream_.get());
-    if (outcome.road == DeviceSortOutcome::Road::unsuitable)
+    if (outcome.algorithm == DeviceSortOutcome::Algorithm::unsuitable)
       throw Error("--algorithm counting: the keys' range is too wide to be counted",
                   "use --algorithm auto or radix");
-    return {.algorithm = name_of(outcome.road),
+    return {.algorithm = name_of(outcome.algorithm),
             .why = why(outcome),
             .live_digits = outcome.live_digits,
             .sort_s = done.seconds_since(begun)};
@@ -246,14 +246,14 @@ class CudaSortSession final : public SortSession {
   }
 
  private:
-  static std::string name_of(DeviceSortOutcome::Road road) {
-    switch (road) {
-      case DeviceSortOutcome::Road::already_sorted: return "already sorted";
-      case DeviceSortOutcome::Road::reversed: return "reversed";
-      case DeviceSortOutcome::Road::counting: return "counting";
-      case DeviceSortOutcome::Road::msd: return "radix-msd";
-      case DeviceSortOutcome::Road::block: return "one-block";
-      case DeviceSortOutcome::Road::grid: return "one-launch";
+  static std::string name_of(DeviceSortOutcome::Algorithm algorithm) {
+    switch (algorithm) {
+      case DeviceSortOutcome::Algorithm::already_sorted: return "already sorted";
+      case DeviceSortOutcome::Algorithm::reversed: return "reversed";
+      case DeviceSortOutcome::Algorithm::counting: return "counting";
+      case DeviceSortOutcome::Algorithm::msd: return "radix-msd";
+      case DeviceSortOutcome::Algorithm::block: return "one-block";
+      case DeviceSortOutcome::Algorithm::grid: return "one-launch";
       default: return "radix-lsd";
     }
   }
@@ -261,13 +261,13 @@ class CudaSortSession final : public SortSession {
   /// Empty: the name says it.
   std::string why(const DeviceSortOutcome& outcome) const {
     if (job_.algorithm != SortAlgorithm::automatic) return "asked for";
-    switch (outcome.road) {
-      case DeviceSortOutcome::Road::counting: return "the keys have few values";
-      case DeviceSortOutcome::Road::msd:
+    switch (outcome.algorithm) {
+      case DeviceSortOutcome::Algorithm::counting: return "the keys have few values";
+      case DeviceSortOutcome::Algorithm::msd:
         return "the keys are many, and buckets that follow their distribution are small enough";
-      case DeviceSortOutcome::Road::block: return "one block holds all keys";
-      case DeviceSortOutcome::Road::grid: return "so many are sorted in one launch";
-      case DeviceSortOutcome::Road::radix:
+      case DeviceSortOutcome::Algorithm::block: return "one block holds all keys";
+      case DeviceSortOutcome::Algorithm::grid: return "so many are sorted in one launch";
+      case DeviceSortOutcome::Algorithm::radix:
         return "passes by " + std::to_string(outcome.live_digits) + " digits of 8 bits do";
       default: return {};
     }

@@ -63,26 +63,26 @@ void dispatch_record(const DeviceSort& sort, F&& f) {
   dispatch_record(sort, is_full, f);
 }
 
-DeviceSortOutcome::Road road_of(Road road) {
-  switch (road) {
-    case Road::nothing:
-    case Road::copy: return DeviceSortOutcome::Road::already_sorted;
-    case Road::reverse: return DeviceSortOutcome::Road::reversed;
-    case Road::counting: return DeviceSortOutcome::Road::counting;
-    case Road::radix: return DeviceSortOutcome::Road::radix;
-    case Road::unsuitable: break;
+DeviceSortOutcome::Algorithm algorithm_of(Method method) {
+  switch (method) {
+    case Method::nothing:
+    case Method::copy: return DeviceSortOutcome::Algorithm::already_sorted;
+    case Method::reverse: return DeviceSortOutcome::Algorithm::reversed;
+    case Method::counting: return DeviceSortOutcome::Algorithm::counting;
+    case Method::radix: return DeviceSortOutcome::Algorithm::radix;
+    case Method::unsuitable: break;
   }
-  return DeviceSortOutcome::Road::unsuitable;
+  return DeviceSortOutcome::Algorithm::unsuitable;
 }
 
 /// Of an MSD sort that did not fall back.
 template <class Bits>
-DeviceSortOutcome::Road road_of(const MsdPlan<Bits>& plan) {
+DeviceSortOutcome::Algorithm algorithm_of(const MsdPlan<Bits>& plan) {
   if (plan.is_in_order())
-    return plan.guess() == Guess::ascending ? DeviceSortOutcome::Road::already_sorted
-                                            : DeviceSortOutcome::Road::reversed;
-  return plan.counts_values() || plan.has_few_values() ? DeviceSortOutcome::Road::counting
-                                                       : DeviceSortOutcome::Road::msd;
+    return plan.guess() == Guess::ascending ? DeviceSortOutcome::Algorithm::already_sorted
+                                            : DeviceSortOutcome::Algorithm::reversed;
+  return plan.counts_values() || plan.has_few_values() ? DeviceSortOutcome::Algorithm::counting
+                                                       : DeviceSortOutcome::Algorithm::msd;
 }
 
 void run(const DeviceSort& sort, bool is_digested, Workspace workspace, cudaStream_t stream) {
@@ -115,7 +115,7 @@ size_t device_sort_workspace_bytes(const DeviceSort& sort) {
     (void)layout_of(record, sort, counter);
     bytes = std::max(bytes, counter.used());
   };
-  // Of all roads: the device that will take one may not be awake yet.
+  // Of all algorithms: the device that will run one may not be awake yet.
   dispatch_record(sort, true, count);
   dispatch_record(sort, false, count);
   return bytes;
@@ -161,39 +161,39 @@ DeviceSortOutcome device_sort_outcome(const DeviceSort& sort, Workspace workspac
   if (sort.count == 0) return outcome;
   dispatch_record(sort, [&]<class Bits, class Value, class Policy>(Record<Bits, Value, Policy> record) {
     if (fits_one_block<Bits, Value, Policy>(sort.algorithm, sort.count)) {
-      outcome.road = DeviceSortOutcome::Road::block;
+      outcome.algorithm = DeviceSortOutcome::Algorithm::block;
       return;
     }
     if (fits_grid<Bits, Value, Policy>(sort.algorithm, sort.count)) {
-      outcome.road = DeviceSortOutcome::Road::grid;
+      outcome.algorithm = DeviceSortOutcome::Algorithm::grid;
       return;
     }
     if (sorts_without_digest<Bits, Value, Policy>(sort.algorithm)) {
-      outcome.road = DeviceSortOutcome::Road::counting;
+      outcome.algorithm = DeviceSortOutcome::Algorithm::counting;
       return;
     }
     const auto layout = layout_of(record, sort, workspace);
     if constexpr (has_tiled_grid_sort<Bits, Value> && !Policy::is_portable)
       if (tries_tiled_grid<Bits, Value, Policy>(sort.algorithm, sort.count) &&
           download(layout.tiled_grid.falls_back.data(), stream) == 0) {
-        outcome.road = DeviceSortOutcome::Road::grid;
+        outcome.algorithm = DeviceSortOutcome::Algorithm::grid;
         return;
       }
     if (tries_portioned_grid<Bits, Value, Policy>(sort.algorithm, sort.count) &&
         download(layout.portioned_falls_back.data(), stream) == 0) {
-      outcome.road = DeviceSortOutcome::Road::grid;
+      outcome.algorithm = DeviceSortOutcome::Algorithm::grid;
       return;
     }
     if constexpr (has_msd_sort<Bits, Value> && !Policy::is_portable)
       if (tries_msd<Bits, Value, Policy>(sort.algorithm, sort.count)) {
         const auto plan = download(layout.msd.plan.data(), stream);
         if (!plan.falls_back) {
-          outcome.road = road_of(plan);
+          outcome.algorithm = algorithm_of(plan);
           return;
         }
       }
     const SortPlan<Bits> plan = download(layout.plan.data(), stream);
-    outcome = {.road = road_of(plan.road), .live_digits = plan.scatters ? plan.live_digits : 0};
+    outcome = {.algorithm = algorithm_of(plan.method), .live_digits = plan.scatters ? plan.live_digits : 0};
   });
   return outcome;
 }

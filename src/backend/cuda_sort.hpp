@@ -25,7 +25,7 @@ struct DeviceSort {
   void* keys_out = nullptr;
   const void* values_in = nullptr;
   void* values_out = nullptr;
-  // For tests: the roads that this device or this size would not take.
+  // For tests: the algorithms that this device or this size would not take.
   bool force_portable = false;  // what a device takes that cannot run every kernel, or has no lane order
   uint64_t portion_keys = 0;    // keys of a portion of a pass (policy.cuh); 0: the tuned number
 };
@@ -58,8 +58,8 @@ void device_sort_finish(const DeviceSort& sort, Workspace workspace, cudaStream_
 /// What a sort decided; waits for it. `unsuitable`: counting was demanded of keys whose range is too wide,
 /// nothing was written.
 struct DeviceSortOutcome {
-  enum class Road : uint8_t { already_sorted, reversed, counting, radix, msd, block, grid, unsuitable };
-  Road road = Road::already_sorted;
+  enum class Algorithm : uint8_t { already_sorted, reversed, counting, radix, msd, block, grid, unsuitable };
+  Algorithm algorithm = Algorithm::already_sorted;
   uint32_t live_digits = 0;
 };
 DeviceSortOutcome device_sort_outcome(const DeviceSort& sort, Workspace workspace, cudaStream_t stream);

@@ -44,8 +44,8 @@ std::string plan_table(const SortReport& report, const SortFileOptions& options)
   const auto size = [](Bytes bytes) { return fmt::format("{} ({})", bytes.value, format_bytes(bytes)); };
   line("keys", plan.runs == 0 ? "a stream, nobody knows how many" : format_count(report.count));
   line("backend", fmt::format("{}: {}", report.backend, report.backend_why));
-  line("road", plan.road);
-  if (plan.road == "external") {
+  line("strategy", plan.strategy);
+  if (plan.strategy == "external") {
     line("runs", plan.runs == 0
                      ? "as many as it takes"
                      : fmt::format("{}: {} in GPU memory, {} in memory, {} in files", format_count(plan.runs),
@@ -54,7 +54,7 @@ std::string plan_table(const SortReport& report, const SortFileOptions& options)
     line("records a run", format_count(plan.run_records));
     line("sessions", fmt::format("{}", plan.sessions));
   }
-  if (plan.road == "streams") line("keys a block", format_count(plan.run_records));
+  if (plan.strategy == "streams") line("keys a block", format_count(plan.run_records));
   line("passes", fmt::format("{}", plan.passes));
   if (plan.runs != 0) {
     line("bytes read", size(plan.read));
@@ -64,7 +64,7 @@ std::string plan_table(const SortReport& report, const SortFileOptions& options)
   line("GPU memory", size(plan.gpu_memory) + (plan.gpus > 1 ? fmt::format(" of {} GPUs", plan.gpus) : ""));
   line(
       "temporary space",
-      plan.runs == 0 && plan.road == "external"
+      plan.runs == 0 && plan.strategy == "external"
           ? "what does not fit into memory"
           : size(plan.temporary) + (plan.temporary.value == 0 ? "" : ", taken before the first key is read"));
   if (!plan.temporary_directories.empty())
@@ -93,7 +93,7 @@ nlohmann::ordered_json sort_json(const SortReport& report, const std::vector<std
   const auto if_known = [is_known = !options.plan_only || plan.runs != 0](uint64_t number) {
     return is_known ? Json(number) : Json();
   };
-  const Json plan_json = {{"road", plan.road},
+  const Json plan_json = {{"strategy", plan.strategy},
                           {"runs", plan.runs},
                           {"runs_on_gpu", plan.runs_on_gpu},
                           {"runs_in_memory", plan.runs_in_memory},

@@ -86,7 +86,7 @@ bool PositionedFile::is_cached(uint64_t offset, size_t bytes) const {
   void* const view = ::mmap(nullptr, length, PROT_READ, MAP_SHARED, file_.get(), static_cast<off_t>(first));
   if (view == MAP_FAILED) return true;
   std::vector<unsigned char> pages(ceil_divide(length, io_alignment));
-  // For a file of somebody else the kernel answers that all is there, and the plain road is always right.
+  // For a file of somebody else the kernel answers that all is there, and the plain way is always right.
   const bool known = ::mincore(view, length, pages.data()) == 0;
   ::munmap(view, length);
   const auto there = std::ranges::count_if(pages, [](unsigned char page) { return (page & 1) != 0; });

@@ -141,7 +141,7 @@ class Planner {
   }
 
   Plan in_memory() const {
-    Plan plan{.road = PlanRoad::in_memory, .job = job(*request_.count)};
+    Plan plan{.strategy = SortStrategy::in_memory, .job = job(*request_.count)};
     const Backend::Footprint need = footprint_(plan.job);
     plan.memory = Bytes{need.host.value + request_.ahead.value};
     plan.gpu_memory = need.device;
@@ -152,7 +152,7 @@ class Planner {
 
   /// One worker may take more memory than there should be: its counters of 16-bit keys are a mebibyte.
   Plan counting() const {
-    Plan plan{.road = PlanRoad::counting,
+    Plan plan{.strategy = SortStrategy::counting,
               .job = job(request_.count.value_or(request_.chunk_bytes)),
               .runs = request_.count ? 1u : 0u};
     plan.job.count = request_.count.value_or(0);
@@ -180,7 +180,7 @@ class Planner {
 
   /// A session holds a block, of which the windows of all inputs hold half.
   Plan streams() const {
-    Plan plan{.road = PlanRoad::streams, .runs = 0, .fan_in = request_.sorted_inputs};
+    Plan plan{.strategy = SortStrategy::streams, .runs = 0, .fan_in = request_.sorted_inputs};
     const auto beside = [&](uint64_t block) {
       return StreamMerge::bytes({.type = request_.shape.type, .block = block});
     };
@@ -336,7 +336,7 @@ class Planner {
 
   /// A plan whose sessions take at most so much. `stays`: no run will be in a file.
   Plan with_sessions(uint64_t memory, uint64_t gpu_memory, bool stays) const {
-    Plan plan{.road = PlanRoad::external};
+    Plan plan{.strategy = SortStrategy::external};
     uint64_t records = 0;
     for (plan.lanes = most_lanes; plan.lanes > 0 && records == 0; --plan.lanes)
       records = largest_run(plan.lanes, memory, gpu_memory);

@@ -1,4 +1,4 @@
-// plan.hpp - which road a sort takes and with what sizes: a pure function of counts and budgets.
+// plan.hpp - by which strategy a sort goes and with what sizes: a pure function of counts and budgets.
 //
 //     in memory   all records in one session
 //     counting    keys of 1 or 2 bytes alone: a histogram while reading, then what it says is written
@@ -7,7 +7,7 @@
 //                 runs to one
 //     streams     sorted inputs of which one is a stream: merged while they are read (stream_merge.hpp)
 //
-// So a test with a budget of 64 KiB takes the road of a terabyte.
+// So a test with a budget of 64 KiB goes the way of a terabyte.
 #pragma once
 
 #include "backend/backend.hpp"
@@ -22,7 +22,7 @@
 
 namespace sweepsort {
 
-enum class PlanRoad : uint8_t { in_memory, counting, external, streams };
+enum class SortStrategy : uint8_t { in_memory, counting, external, streams };
 
 /// What the files hold and get of each record, in bytes: a permutation is not read, the keys that it orders are not
 /// written. With --unique, as if no key came twice.
@@ -59,7 +59,7 @@ struct PlanRequest {
 };
 
 struct Plan {
-  PlanRoad road = PlanRoad::in_memory;
+  SortStrategy strategy = SortStrategy::in_memory;
   SortJob job = {};          // of one session: all records, or those of a run or a block
   uint32_t lanes = 1;        // sessions at a time
   uint64_t runs = 1;         // of a stream: 0, nobody knows
@@ -83,7 +83,7 @@ struct Plan {
   Bytes written = {};
 };
 
-/// The budgets are too small for any road.
+/// The budgets are too small for any strategy.
 class NoPlanError : public Error {
  public:
   using Error::Error;

@@ -8,8 +8,8 @@
 namespace sweepsort {
 
 FilePlan described(const Plan& plan) {
-  constexpr const char* roads[] = {"in memory", "counting", "external", "streams"};
-  return {.road = roads[static_cast<uint8_t>(plan.road)],
+  constexpr const char* names[] = {"in memory", "counting", "external", "streams"};
+  return {.strategy = names[static_cast<uint8_t>(plan.strategy)],
           .runs = plan.runs,
           .runs_on_gpu = plan.runs_on_gpu,
           .runs_in_memory = plan.runs_in_memory,
@@ -25,9 +25,9 @@ FilePlan described(const Plan& plan) {
 }
 
 std::string plan_line(const FilePlan& plan) {
-  if (plan.road == "counting")
+  if (plan.strategy == "counting")
     return "plan: the keys are counted while they are read, and written from the counts";
-  if (plan.road == "streams")
+  if (plan.strategy == "streams")
     return fmt::format(
         "plan: the inputs are merged while they are read, by blocks of up to {} keys, {} of memory",
         plan.run_records, format_bytes(plan.memory));

@@ -258,10 +258,10 @@ class SortFileRun {
 
   void carry_out(SortRun& run, const std::vector<int>& devices) {
     report_.plan = described(run.plan());
-    const bool may_spill =
-        run.plan().road == PlanRoad::external && (run.plan().runs == 0 || run.plan().temporary != Bytes{});
+    const bool may_spill = run.plan().strategy == SortStrategy::external &&
+                           (run.plan().runs == 0 || run.plan().temporary != Bytes{});
     if (may_spill) report_.plan.temporary_directories = context_.temporary_directories;
-    if (run.plan().road != PlanRoad::in_memory) log(plan_line(report_.plan));
+    if (run.plan().strategy != SortStrategy::in_memory) log(plan_line(report_.plan));
     if (devices.size() > 1)
       log(fmt::format("GPUs: {} of {} used, {} of their memory in all", report_.plan.gpus, devices.size(),
                       format_bytes(report_.plan.gpu_memory)));

@@ -14,7 +14,7 @@
 
 namespace sweepsort {
 
-/// Where backends come from and the sizes that make a small file take the road of a large one. The defaults
+/// Where backends come from and the sizes that make a small file go the way of a large one. The defaults
 /// are the real ones; tests replace them.
 struct SortEnvironment {
   std::function<std::unique_ptr<Backend>(uint32_t threads)> make_cpu = make_cpu_backend;

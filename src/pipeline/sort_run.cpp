@@ -1,4 +1,4 @@
-// sort_run.cpp - budgets, the roads in memory and by counting, and the judgement of a result.
+// sort_run.cpp - budgets, the strategies in memory and by counting, and the judgement of a result.
 #include "pipeline/sort_run.hpp"
 
 #include "core/error.hpp"
@@ -166,9 +166,9 @@ Transfer SortRun::transfer() const {
 }
 
 void SortRun::run() {
-  if (plan_.road == PlanRoad::external)
+  if (plan_.strategy == SortStrategy::external)
     run_external();
-  else if (plan_.road == PlanRoad::streams)
+  else if (plan_.strategy == SortStrategy::streams)
     merge_streams();
   else
     run_in_memory();
@@ -188,7 +188,7 @@ void SortRun::name_backends() {
 
 void SortRun::take_sample() {
   // With an output in order one thread would get all keys, and so sort all.
-  if (plan_.road != PlanRoad::in_memory || context_.outputs.is_ordered()) return;
+  if (plan_.strategy != SortStrategy::in_memory || context_.outputs.is_ordered()) return;
   if (!backends_.front()->wants_sample(plan_.job, request_.memory)) return;
   const auto keys = context_.input.keys(false);
   plan_.job.sample = sample_of(*keys, plan_.job.count, plan_.job.type, plan_.job.order);
@@ -205,8 +205,8 @@ void SortRun::share_split() {
 }
 
 std::unique_ptr<SortSession> SortRun::begin_session() {
-  return plan_.road == PlanRoad::counting ? make_counting_session(plan_.job)
-                                          : backends_.front()->begin_sort(plan_.job);
+  return plan_.strategy == SortStrategy::counting ? make_counting_session(plan_.job)
+                                                  : backends_.front()->begin_sort(plan_.job);
 }
 
 Fingerprint SortRun::load(SortSession& session, bool read_once, const MovedFunction& moved) {

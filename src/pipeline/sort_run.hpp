@@ -1,4 +1,4 @@
-// sort_run.hpp - one sort of opened inputs into opened outputs on a chosen backend: the roads of plan.hpp.
+// sort_run.hpp - one sort of opened inputs into opened outputs on a chosen backend: the strategies of plan.hpp.
 #pragma once
 
 #include "io/growing_buffer.hpp"

@@ -1,4 +1,4 @@
-// forced_runs.cpp - the command line with little memory and nine runs or more: the road of files larger
+// forced_runs.cpp - the command line with little memory and nine runs or more: the way of files larger
 // than memory for every example of the golden tests.
 #include "pipeline/sort_file.hpp"
 

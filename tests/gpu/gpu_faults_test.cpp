@@ -189,7 +189,7 @@ void fail_all(Scene& scene) {
       }
     kinds += at > 1 ? 1 : 0;
   }
-  // Not all of them are used on each road, but these few tests would be empty without.
+  // Not all of them are used by each algorithm, but these few tests would be empty without.
   CHECK(kinds >= 9);
 }
 

@@ -108,7 +108,7 @@ TEMPLATE_TEST_CASE("each GPU sorts a file that it holds", "[gpu]", uint8_t, uint
                                   .where = {.backend = BackendChoice::cuda, .devices = {device}},
                                   .overwrite = true};
     const SortReport report = sort_file(folder / "keys", folder / "out", options);
-    REQUIRE(report.plan.road == "in memory");
+    REQUIRE(report.plan.strategy == "in memory");
     REQUIRE(report.plan.gpus == 1);
     oracle::require_sorted<TestType>(keys, test::read_keys<TestType>(folder / "out"));
   }

@@ -1,4 +1,4 @@
-// sort_arrays.hpp - chooses the road by what the digest says and sorts arrays in memory.
+// sort_arrays.hpp - chooses the algorithm by what the digest says and sorts arrays in memory.
 #pragma once
 
 #include "backend/backend.hpp"

@@ -1,4 +1,4 @@
-// tuning.hpp - the sizes at which the CPU sorts change roads. Tests set them small, so that small inputs take
+// tuning.hpp - the sizes at which the CPU sorts change algorithms. Tests set them small, so that small inputs take
 // the big ones.
 #pragma once
 
