@@ -209,5 +209,21 @@ TEST_CASE("whatever call fails on a GPU that was chosen, the CPU sorts the file"
   }
 }
 
+TEST_CASE("in memory, too, the CPU sorts what a GPU that was chosen cannot, and a note says why") {
+  std::mt19937_64 random(test_seed());
+  std::vector<uint32_t> keys(50'000'000);  // from about as many on a GPU is faster than one thread
+  for (uint32_t& key : keys) key = static_cast<uint32_t>(random());
+  const std::vector<uint32_t> before = keys;
+  std::vector<std::string> notes;
+  planned = {.call = "cudaMalloc", .at = 1, .onwards = true, .error = cudaErrorMemoryAllocation};
+  calls = 0;
+  sort(std::span(keys),
+       {.where = {.threads = 1}, .note = [&](const std::string& line) { notes.push_back(line); }});
+  planned = {};
+  oracle::require_sorted<uint32_t>(before, keys);
+  REQUIRE(notes.size() == 1);
+  CHECK(notes[0].find("once more on the CPU") != std::string::npos);
+}
+
 }  // namespace
 }  // namespace sweepsort
