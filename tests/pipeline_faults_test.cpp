@@ -18,6 +18,7 @@
 #include <csignal>
 #include <filesystem>
 #include <fstream>
+#include <future>
 
 using namespace sweepsort;
 using namespace sweepsort::test;
@@ -166,6 +167,24 @@ TEST_CASE("whoever takes notes hears of a GPU that failed there, and not once mo
                   .note = [&](const std::string& line) { notes += line + "\n"; }});
   CHECK(notes == "the GPU failed (the device fell off the bus): once more on the CPU\n");
   CHECK_THAT(log, ContainsSubstring("backend cuda") && !ContainsSubstring("once more"));
+}
+
+TEST_CASE("a chunk that fails ends the sort although another one waits for a pipe's reader") {
+  const TemporaryFolder folder;
+  write_keys(folder / "in.u32", random_keys<uint32_t>(1u << 20));
+  const std::string pipe = folder / "pipe";
+  REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
+  SortEnvironment environment = on_gpu(Fault::fails_to_get);
+  environment.chunk_bytes = 2u << 20;  // more than the pipe holds, while the second chunk fails
+  std::promise<void> over;
+  auto reader = std::async(std::launch::async, [&, is_over = over.get_future()] {
+    const FileDescriptor file(::open(pipe.c_str(), O_RDONLY | O_CLOEXEC));
+    return is_over.wait_for(std::chrono::seconds(30));
+  });
+  CHECK_THAT(message_of(environment, folder / "in.u32", pipe, {.result = SortResult::unique}),
+             ContainsSubstring("fell off the bus"));
+  over.set_value();
+  CHECK(reader.get() == std::future_status::ready);
 }
 
 TEST_CASE("a callback that throws ends the sort, and is no fault of the GPU") {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "io/output.hpp"
+#include "io/parallel_chunks.hpp"
 #include "pipeline/transfer.hpp"
 
 #include <atomic>
@@ -48,8 +49,10 @@ struct SinkTargets {
 std::unique_ptr<RecordSink> make_column_sink(const Transfer& transfer, const SinkTargets& targets,
                                              std::span<const std::byte> expected = {});
 
-/// Writes each key once (targets.keys) and how often it stood, as u64 (targets.values).
-std::unique_ptr<RecordSink> make_unique_sink(const Transfer& transfer, const SinkTargets& targets);
+/// Writes each key once (targets.keys) and how often it stood, as u64 (targets.values). `on_failure`: of a chunk, while
+/// another one may be waiting for a pipe's reader.
+std::unique_ptr<RecordSink> make_unique_sink(const Transfer& transfer, const SinkTargets& targets,
+                                             FailureFunction on_failure = {});
 
 /// Order and fingerprint of chunks that several threads see, within sessions and across their borders.
 class RecordCheck {

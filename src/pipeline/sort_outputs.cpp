@@ -93,7 +93,7 @@ std::unique_ptr<RecordSink> SortOutputs::sink(const Transfer& transfer, std::spa
   SinkTargets targets{.keys = main, .written_value_bytes = transfer.shape.value_bytes};
   targets.keys.swapped_bytes = input_.swapped_bytes();
   if (second_) targets.values = {.output = second_->output.get(), .data_offset = second_->header.size()};
-  if (options_.result == SortResult::unique) return make_unique_sink(transfer, targets);
+  if (options_.result == SortResult::unique) return make_unique_sink(transfer, targets, [this] { stop(); });
   if (options_.result == SortResult::permutation) {
     targets.keys = {};
     targets.values = main;

@@ -55,9 +55,10 @@ size_t pack(std::span<Bits> keys, std::span<uint64_t> lengths) {
 template <class Bits>
 class UniqueSink : public RecordSink {
  public:
-  UniqueSink(const Transfer& transfer, const SinkTargets& targets)
+  UniqueSink(const Transfer& transfer, const SinkTargets& targets, FailureFunction on_failure)
       : transfer_(transfer),
         targets_(targets),
+        on_failure_(std::move(on_failure)),
         check_(transfer_, RecordCheck::Counts::changes),
         counts_(transfer.workers) {
     if (wants_counts() && most_distinct(transfer.shape.type, most_counts) == most_counts)
@@ -78,7 +79,10 @@ class UniqueSink : public RecordSink {
       if (!is_ordered()) write(runs, place);
       if (moved) moved(chunk.count * sizeof(Bits));
     };
-    for_record_chunks(transfer_, offset, count, transfer_.workers, pass, [&] { turns_.cancel(); });
+    for_record_chunks(transfer_, offset, count, transfer_.workers, pass, [&] {
+      turns_.cancel();
+      if (on_failure_) on_failure_();
+    });
     chunks_before_ += chunks;
     check_.end();
   }
@@ -176,6 +180,7 @@ class UniqueSink : public RecordSink {
 
   Transfer transfer_;
   SinkTargets targets_;
+  FailureFunction on_failure_;
   RecordCheck check_;
   std::vector<std::vector<uint64_t>> counts_;  // of each worker
   Turnstile turns_;
@@ -188,10 +193,11 @@ class UniqueSink : public RecordSink {
 
 }  // namespace
 
-std::unique_ptr<RecordSink> make_unique_sink(const Transfer& transfer, const SinkTargets& targets) {
+std::unique_ptr<RecordSink> make_unique_sink(const Transfer& transfer, const SinkTargets& targets,
+                                             FailureFunction on_failure) {
   return dispatch_bits(transfer.shape.type,
                        [&]<class Bits>(std::type_identity<Bits>) -> std::unique_ptr<RecordSink> {
-                         return std::make_unique<UniqueSink<Bits>>(transfer, targets);
+                         return std::make_unique<UniqueSink<Bits>>(transfer, targets, std::move(on_failure));
                        });
 }
 
