@@ -17,6 +17,7 @@
 #include <chrono>
 #include <cmath>
 #include <csignal>
+#include <new>
 #include <string_view>
 #include <system_error>
 
@@ -120,7 +121,7 @@ std::string ProgressMeter::line() const {
                      format_bytes({bytes_total_}), 100 * done / total, rate, left);
 }
 
-void ProgressMeter::show(bool phase_ended) {
+void ProgressMeter::show(bool phase_ended) noexcept try {
   const auto now = Clock::now();
   if (rewrite_) {
     if (now - start_ < patience_) return;
@@ -131,6 +132,14 @@ void ProgressMeter::show(bool phase_ended) {
     say(command_, line());
     last_shown_ = now;
   }
+} catch (const std::bad_alloc&) {
+  // Without a line less is lost than without the sort.
+}
+
+void ProgressMeter::answer() noexcept try {
+  erase_progress_line();
+  say(command_, line());
+} catch (const std::bad_alloc&) {
 }
 
 void ProgressMeter::run() {
@@ -143,10 +152,7 @@ void ProgressMeter::run() {
                                 : sigwaitinfo(&signals, nullptr) == SIGUSR1;
     if (stop_) break;
     const std::scoped_lock lock(mutex_);
-    if (asked) {
-      erase_progress_line();
-      say(command_, line());
-    }
+    if (asked) answer();
     if (started_ && visible_) show(false);
   }
 }

@@ -38,9 +38,10 @@ class ProgressMeter {
  private:
   void report(Phase phase, uint64_t bytes_done, uint64_t bytes_total);
   void run();
-  // These two with mutex_ held.
+  // These with mutex_ held. Where there is no memory for a line, none is shown.
   std::string line() const;
-  void show(bool phase_ended);
+  void show(bool phase_ended) noexcept;
+  void answer() noexcept;  // SIGUSR1
 
   const std::string command_;
   const bool rewrite_;              // one rewritten line; else a line now and then
