@@ -310,7 +310,10 @@ TEST_CASE("a budget in which nothing can be sorted is an error that names the le
   CHECK_THROWS_WITH(make_plan(small, gpu_footprint), ContainsSubstring("GPU memory are too little"));
   PlanRequest whole = request(mib, KeyType::u64, mib);
   whole.whole = true;
-  CHECK_THROWS_WITH(make_plan(whole, cpu_footprint), ContainsSubstring("need all keys in memory"));
+  CHECK_THROWS_WITH(make_plan(whole, cpu_footprint), ContainsSubstring("--repeat needs all keys in memory"));
+  whole.held = Bytes{2 * mib * sizeof(uint64_t)};
+  CHECK_THROWS_WITH(make_plan(whole, cpu_footprint),
+                    ContainsSubstring("--validate needs all keys in memory") && ContainsSubstring("to check that"));
 }
 
 TEST_CASE("a run is never kept in parts: a plan without files has a whole place for each") {

@@ -385,6 +385,16 @@ class Memory(Place):
                 piped.wait()
             source.unlink()
 
+    def test_a_referee_has_a_part_of_what_is_allowed(self):
+        source = self.generate("v.u64", "2^24", "uniform")  # 128 MiB, a copy of them, and as much to sort that
+        arguments = [source, "--validate", "thrust", "-o", self.folder / "out"]
+        little = subprocess.run(self.command(*arguments, memory="300M"), capture_output=True)
+        if b"no thrust" in little.stderr:
+            self.skipTest("this build has no Thrust")
+        self.assertEqual(little.returncode, 2)
+        self.assertIn(b"256.0 MiB to check that", little.stderr)
+        self.assertLess(self.peak(*arguments, memory="480M"), 480 * MIB + 64 * MIB)
+
     def test_a_merge_of_streams_takes_no_more_however_long_they_are(self):
         source = self.generate("long.u64", "2^24", "sorted")
         piped = subprocess.Popen(["cat", source], stdout=subprocess.PIPE)

@@ -121,12 +121,13 @@ class Planner {
 
   bool fits_whole(uint64_t count) const {
     return (request_.least_runs == 1 || count <= 1 || request_.whole) &&
-           fits(job(count), 1, Bytes{beside_ahead()}, request_.gpu_memory.value_or(Bytes{}));
+           fits(job(count), 1, Bytes{for_sessions()}, request_.gpu_memory.value_or(Bytes{}));
   }
 
-  /// What was read ahead has a part of the memory to itself, though it goes while sessions take it over.
-  uint64_t beside_ahead() const {
-    return request_.memory.value - std::min(request_.memory.value, request_.ahead.value);
+  /// A referee has a part of the memory to itself; so has what was read ahead, though it goes while sessions take it
+  /// over.
+  uint64_t for_sessions() const {
+    return request_.memory.value - std::min(request_.memory.value, request_.ahead.value + request_.held.value);
   }
 
   bool fits(const SortJob& job, uint64_t lanes, Bytes memory, Bytes gpu_memory) const {
@@ -143,7 +144,7 @@ class Planner {
   Plan in_memory() const {
     Plan plan{.strategy = SortStrategy::in_memory, .job = job(*request_.count)};
     const Backend::Footprint need = footprint_(plan.job);
-    plan.memory = Bytes{need.host.value + request_.ahead.value};
+    plan.memory = Bytes{need.host.value + request_.ahead.value + request_.held.value};
     plan.gpu_memory = need.device;
     set_gpus(plan);
     set_moved(plan);
@@ -206,7 +207,7 @@ class Planner {
   Plan external() const {
     const uint64_t memory = request_.memory.value;
     // An eighth is for samples, and what a merge knows of its runs.
-    const uint64_t usable = beside_ahead() - std::min(beside_ahead(), memory / 8);
+    const uint64_t usable = for_sessions() - std::min(for_sessions(), memory / 8);
     const uint64_t gpu_memory = request_.gpu_memory.value_or(Bytes{}).value;
     const uint64_t data = request_.count.value_or(0) * record_;
     const uint64_t on_gpu = room_beside_sessions();
@@ -410,16 +411,21 @@ class Planner {
 
   [[noreturn]] void refuse_whole() const {
     if (!request_.count)
-      throw NoPlanError("--validate and --repeat need all keys in memory, and the stream has more than fit",
-                        "leave them out, or sort a file; or raise --memory, if it was given");
+      throw NoPlanError(fmt::format("{}, and the stream has more than fit", wants_all_keys()),
+                        "leave it out, or sort a file; or raise --memory, if it was given");
     const Backend::Footprint need = footprint_(job(*request_.count));
-    const bool device = request_.gpu_memory && need.device > *request_.gpu_memory;
-    throw NoPlanError(
-        fmt::format(
-            "--validate and --repeat need all keys in memory: {}{} to sort them, and {} are left for it",
-            format_bytes(device ? need.device : need.host), device ? " on the GPU" : "",
-            format_bytes(device ? *request_.gpu_memory : request_.memory)),
-        "leave them out; or raise --memory, if it was given");
+    if (request_.gpu_memory && need.device > *request_.gpu_memory)
+      throw NoPlanError(fmt::format("{}: {} on the GPU to sort them, and {} are allowed", wants_all_keys(),
+                                    format_bytes(need.device), format_bytes(*request_.gpu_memory)),
+                        "leave it out; or raise --gpu-memory, if it was given");
+    const std::string check =
+        request_.held == Bytes{} ? "" : fmt::format(" and {} to check that", format_bytes(request_.held));
+    throw NoPlanError(fmt::format("{}: {} to sort them{}, and {} are allowed", wants_all_keys(),
+                                  format_bytes(need.host), check, format_bytes(request_.memory)),
+                      "leave it out; or raise --memory, if it was given");
+  }
+  const char* wants_all_keys() const {
+    return request_.held == Bytes{} ? "--repeat needs all keys in memory" : "--validate needs all keys in memory";
   }
 
   const PlanRequest& request_;

@@ -50,6 +50,7 @@ struct PlanRequest {
   size_t chunk_bytes = default_chunk_bytes;  // most bytes of one transfer
   Bytes memory = {};
   Bytes ahead = {};                      // of the memory, for keys that are read before there are sessions
+  Bytes held = {};                       // of the memory, for a referee, which wants all keys in one session
   uint32_t gpus = 1;                     // sessions lie on them in turn
   std::optional<Bytes> gpu_memory = {};  // of each; empty: there is no GPU in it
   bool may_count = false;                // keys alone are wanted, on the CPU

@@ -149,10 +149,11 @@ PlanRequest SortRun::make_request() const {
   // What a stream left in memory before it turned out too long goes only while the runs are formed.
   if (!request.count && !options_.inputs_are_sorted)
     request.memory.value = std::max(least_memory.value, request.memory.value / 2);
-  // The referee has a copy of its own; a stream stays until the GPU has not failed.
-  const uint64_t copy = options_.referee == Referee::none ? 0 : context_.input.data_bytes();
+  // The referee has a copy of its own, and sorts it by as much again.
+  if (options_.referee != Referee::none) request.held = Bytes{2 * context_.input.data_bytes()};
+  // A stream stays until the GPU has not failed.
   const uint64_t kept = context_.input.is_stream() && on_gpu() ? context_.input.data_bytes() : 0;
-  request.memory.value -= std::min(copy + kept, request.memory.value - least_memory.value);
+  request.memory.value -= std::min(kept, request.memory.value - least_memory.value);
   return request;
 }
 
