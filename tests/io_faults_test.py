@@ -61,6 +61,7 @@ HARMLESS = {
     "ftruncate": [errno.EINTR],
     "fdatasync": [errno.EINTR],
     "fsync": [errno.EINTR, errno.EINVAL],
+    "open": [errno.EINTR],
 }
 
 

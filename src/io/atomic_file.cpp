@@ -112,7 +112,8 @@ AtomicFile::AtomicFile(std::string name, std::string target, const AtomicFileOpt
   if (options_.replace || !is_anonymous_) hidden_.emplace(directory_);
   if (!is_anonymous_) file = create_hidden();
   file_ = PositionedFile(std::move(file), name_, Caching::ask);
-  open_directory_ = FileDescriptor(::open(directory_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  open_directory_ =
+      FileDescriptor(retried([&] { return ::open(directory_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC); }));
   // A directory that may be written but not read cannot be opened: then the name is durable when the system
   // says so.
   if (!open_directory_ && errno != EACCES) throw system_error(name_, "open its directory", errno);

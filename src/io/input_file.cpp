@@ -56,7 +56,7 @@ FileDescriptor open_input(const std::string& path) {
     if (!copy) throw system_error(std::string(standard_input_name), "read", errno);
     return copy;
   }
-  FileDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY));
+  FileDescriptor file(retried([&] { return ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY); }));
   if (file) return file;
   const int error = errno;
   struct stat status {};

@@ -238,8 +238,8 @@ std::unique_ptr<Output> open_output(const std::string& path, const OutputOptions
   // Also of a link that the system does not follow (fs.protected_symlinks): nor do we.
   if (!is_there && errno == EACCES) throw system_error(name, "examine", errno);
   if (is_there && !S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode)) {
-    FileDescriptor file(
-        ::open(options.only_planned ? "/dev/null" : name.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY));
+    const char* const opened = options.only_planned ? "/dev/null" : name.c_str();
+    FileDescriptor file(retried([&] { return ::open(opened, O_WRONLY | O_CLOEXEC | O_NOCTTY); }));
     if (!file) throw system_error(name, "open", errno);
     return open_stream(std::move(file), name, options);
   }

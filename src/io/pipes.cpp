@@ -26,7 +26,8 @@ void widen_pipe(int fd) noexcept {
 FileDescriptor open_without_blocking(int fd) {
   struct stat status {};
   if (::fstat(fd, &status) != 0 || !S_ISFIFO(status.st_mode)) return {};
-  return FileDescriptor(::open(path_of(fd).c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC));
+  return FileDescriptor(
+      retried([&] { return ::open(path_of(fd).c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC); }));
 }
 
 void wait_until_writable(int fd, const StopEvent& stop) {

@@ -58,7 +58,8 @@ PositionedFile::PositionedFile(FileDescriptor file, std::string name, Caching ca
   if (caching == Caching::use) return;
   // A second open file description through /proc: the flags of a duplicate would be shared with the first.
   const int access = ::fcntl(file_.get(), F_GETFL) & O_ACCMODE;
-  direct_ = FileDescriptor(::open(path_of(file_.get()).c_str(), access | O_DIRECT | O_CLOEXEC));
+  direct_ = FileDescriptor(
+      retried([&] { return ::open(path_of(file_.get()).c_str(), access | O_DIRECT | O_CLOEXEC); }));
 }
 
 PositionedFile::PositionedFile(PositionedFile&& other) noexcept { *this = std::move(other); }

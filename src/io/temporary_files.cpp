@@ -3,6 +3,7 @@
 
 #include "core/error.hpp"
 #include "core/fingerprint.hpp"
+#include "io/system_error.hpp"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -67,7 +68,8 @@ void remove_temporary_files() noexcept {
 }
 
 FileDescriptor open_nameless(const std::string& directory, uint32_t mode) {
-  FileDescriptor file(::open(directory.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, mode));
+  FileDescriptor file(
+      retried([&] { return ::open(directory.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, mode); }));
   // Kernels and file systems that do not know the flag say so in other words.
   if (!file && (errno == EISDIR || errno == EINVAL)) errno = EOPNOTSUPP;
   return file;
@@ -101,7 +103,8 @@ FileDescriptor TemporaryName::open(uint32_t mode) {
   int error = EPERM;
   if (keeps_all_names(path_.substr(0, path_.rfind('/')))) return errno = error, FileDescriptor();
   step([&] {
-    file = FileDescriptor(::open(path_.c_str(), O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, mode));
+    file = FileDescriptor(
+        retried([&] { return ::open(path_.c_str(), O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, mode); }));
     error = errno;
     return static_cast<bool>(file);
   });
