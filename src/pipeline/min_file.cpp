@@ -39,7 +39,7 @@ class MinFileRun {
     report_.format = layout().format;
     const uint64_t known_bytes = reader_.is_stream() ? 0 : layout().data_bytes();
     const BackendDecision decision = environment_.choose(
-        known_bytes, 0, environment_.status, threads_or_all(options_.where.threads), options_.where);
+        known_bytes, 0, environment_.status, threads_at_once(options_.where.threads), options_.where);
     note_ignored(gpu_options(options_.where), decision.no_gpu, lines_);
     run_as_decided(
         decision, options_.where, lines_, report_.backend_why,
@@ -69,6 +69,7 @@ class MinFileRun {
     job.workers = stream_workers(threads_or_all(options_.where.threads), backend->stream_shape().most_workers,
                                  reader_.chunks());
     const uint64_t bytes = reader_.is_stream() ? 0 : layout().data_bytes();
+    if (options_.repeat != 0) require_memory_to_repeat(environment_, *backend, reader_, {bytes});
     const auto session = backend->begin_reduce(job);
     ReduceResult found;
     clock_.run(Phase::read, bytes,
@@ -105,7 +106,6 @@ class MinFileRun {
   }
 
   void repeat(Backend& backend, const ReduceJob& job) {
-    require_memory_to_repeat(environment_, backend, reader_, {layout().data_bytes()});
     const auto fill = [this](uint64_t at, std::span<std::byte> to) { reader_.read_at(at, to); };
     const Measurement measured = backend.measure_reduce(job, layout().count, fill, options_.repeat);
     report_.repeat_s = measured.times_s;

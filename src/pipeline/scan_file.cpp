@@ -73,7 +73,7 @@ class ScanFileRun {
     const uint64_t known = reader_.is_stream() ? 0 : layout().count;
     const BackendDecision decision =
         environment_.choose(known * key_bytes(layout().type), known * key_bytes(output_type_),
-                            environment_.status, threads_or_all(where.threads), where);
+                            environment_.status, threads_at_once(where.threads), where);
     note_ignored(gpu_options(where), decision.no_gpu, lines_);
     // A pipe has swallowed the beginning already.
     run_as_decided(
@@ -164,6 +164,10 @@ class ScanFileRun {
     job.workers = stream_workers(threads_or_all(options_.where.threads), backend->stream_shape().most_workers,
                                  reader_.chunks());
     const uint64_t bytes = reader_.is_stream() ? 0 : layout().data_bytes();
+    if (options_.repeat != 0) {
+      const uint64_t both = layout().count * (key_bytes(job.type) + key_bytes(job.output_type));
+      require_memory_to_repeat(environment_, *backend, reader_, {both});
+    }
     const auto session = backend->begin_scan(job);
     ScanSummary summary;
     clock_.run(Phase::scan, bytes,
@@ -249,11 +253,8 @@ class ScanFileRun {
   }
 
   void repeat(Backend& backend, const ScanJob& job) {
-    const uint64_t count = layout().count;
-    const uint64_t bytes = count * (key_bytes(job.type) + key_bytes(job.output_type));
-    require_memory_to_repeat(environment_, backend, reader_, {bytes});
     const auto fill = [this](uint64_t at, std::span<std::byte> to) { reader_.read_at(at, to); };
-    const Measurement measured = backend.measure_scan(job, count, fill, options_.repeat);
+    const Measurement measured = backend.measure_scan(job, layout().count, fill, options_.repeat);
     report_.repeat_s = measured.times_s;
     report_.copy_bandwidth_bytes_s = measured.bandwidth_bytes_s;
   }
