@@ -17,6 +17,8 @@ namespace sweepsort {
 /// As many threads as asked for; of 0 one for each processor that this process may use: by its affinity mask and its
 /// cgroup's quota, at least 1.
 uint32_t threads_or_all(uint32_t asked);
+/// Of these, how many run at a time: no more than processors.
+uint32_t threads_at_once(uint32_t asked);
 
 /// Runs work(0) ... work(threads - 1), each once, and returns when all have returned; at the same time as far
 /// as the system grants threads. The first exception is rethrown here.

@@ -24,7 +24,6 @@ namespace sweepsort {
 namespace {
 
 constexpr size_t chunk_bytes = 4u << 20;
-constexpr uint32_t most_workers = 16;
 
 /// Which keys of 1 or 2 bytes occur.
 using SmallKeys = std::bitset<1u << 16>;
@@ -135,7 +134,7 @@ void read_all(ChunkReader& reader, const CheckOptions& options, Checker& checker
               const MovedFunction& moved) {
   reader.start(chunk_bytes);
   std::vector<std::unique_ptr<Desk>> desks(
-      stream_workers(threads_or_all(options.threads), most_workers, reader.chunks()));
+      stream_workers(threads_or_all(options.threads), most_io_workers, reader.chunks()));
   const auto turn = [&](uint32_t worker, uint64_t index) {
     if (!desks[worker]) desks[worker] = std::make_unique<Desk>();
     const auto place = [&](size_t) { return desks[worker]->buffer(); };

@@ -12,11 +12,8 @@
 namespace sweepsort {
 namespace {
 
-// Measured on an H200 machine: the context comes up in 0.19 s, pinned memory for the ring takes 0.06 s, PCIe
-// moves 55 GB/s each way; the sort itself drowns in that (below 0.03 ns a key). A transfer hides behind the
-// file's read or write where that is slower: one way is counted.
-constexpr double cuda_start_s = 0.25;
-constexpr double pcie_bytes_s = 55e9;
+// The sort itself drowns in the transfers (below 0.03 ns a key). One of these hides behind the file's read or write
+// where that is slower: one way is counted.
 constexpr double cuda_sort_s_per_key = 0.03e-9;
 
 /// Measured on a two-core machine with both cores busy: seconds a key and thread.

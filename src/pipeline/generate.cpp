@@ -25,7 +25,8 @@ namespace {
 /// use.
 uint32_t worker_count(const Output& output, const ChunkGrid& grid, uint32_t threads) {
   if (output.is_ordered()) return 1;
-  return static_cast<uint32_t>(std::clamp<uint64_t>(grid.count(), 1, threads_or_all(threads)));
+  const uint32_t most = std::min(threads_or_all(threads), most_io_workers);
+  return static_cast<uint32_t>(std::clamp<uint64_t>(grid.count(), 1, most));
 }
 
 }  // namespace

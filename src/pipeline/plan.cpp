@@ -16,8 +16,6 @@
 namespace sweepsort {
 namespace {
 
-/// More threads than this read and write no faster.
-constexpr uint32_t most_io_workers = 16;
 /// While one run is sorted the next one is read and the last one written. A third session would make them
 /// all smaller and gain little: a sort takes about as long as reading and writing together.
 constexpr uint32_t most_lanes = 2;
@@ -127,7 +125,8 @@ class Planner {
   /// A referee has a part of the memory to itself; so has what was read ahead, though it goes while sessions take it
   /// over.
   uint64_t for_sessions() const {
-    return request_.memory.value - std::min(request_.memory.value, request_.ahead.value + request_.held.value);
+    return request_.memory.value -
+           std::min(request_.memory.value, request_.ahead.value + request_.held.value);
   }
 
   bool fits(const SortJob& job, uint64_t lanes, Bytes memory, Bytes gpu_memory) const {
@@ -425,7 +424,8 @@ class Planner {
                       "leave it out; or raise --memory, if it was given");
   }
   const char* wants_all_keys() const {
-    return request_.held == Bytes{} ? "--repeat needs all keys in memory" : "--validate needs all keys in memory";
+    return request_.held == Bytes{} ? "--repeat needs all keys in memory"
+                                    : "--validate needs all keys in memory";
   }
 
   const PlanRequest& request_;

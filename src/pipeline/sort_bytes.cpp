@@ -34,7 +34,8 @@ void sort_bytes(KeyType type, uint64_t count, std::span<std::byte> keys, std::sp
                     .order = options.order,
                     .algorithm = options.algorithm,
                     .value_bytes = value_bytes};
-  const BackendDecision decision = choose_backend({count, type}, cuda_status, threads, options.where);
+  const BackendDecision decision =
+      choose_backend({count, type}, cuda_status, threads_at_once(options.where.threads), options.where);
   if (decision.which == BackendChoice::cuda && options.where.backend == BackendChoice::cuda) {
     make_cuda_backend(device)->sort(keys, values, job);
     return;

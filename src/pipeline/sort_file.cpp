@@ -117,7 +117,7 @@ class SortFileRun {
         {.count = input_.count().value_or(many),
          .type = input_.type(),
          .looks_in_order = [&] { return looks_in_order(); }},
-        [&] { return ask_status(); }, context_.threads, options_.where);
+        [&] { return ask_status(); }, threads_at_once(options_.where.threads), options_.where);
     note_ignored_options(decision);
     run_as_decided(
         decision, options_.where, lines_, report_.backend_why,

@@ -15,13 +15,13 @@
 #include "backend/cpu/bucket_blocks.hpp"
 #include "backend/cpu/split.hpp"
 #include "backend/cpu/tuning.hpp"
+#include "core/error.hpp"
 #include "core/rounding.hpp"
 #include "core/team.hpp"
 
 #include <algorithm>
 #include <atomic>
 #include <bit>
-#include <cassert>
 #include <cstring>
 #include <limits>
 #include <utility>
@@ -380,7 +380,8 @@ class BlockSplit {
 
   void move_blocks() {
     moves_.make(std::move(source_));
-    assert(moves_.saved().size() + threads_ <= beside_blocks(threads_));
+    if (moves_.saved().size() + threads_ > beside_blocks(threads_))
+      throw Error("internal: a plan of moves saves more blocks than there is room for");
     const size_t block_bytes = slots_.block_keys() * sizeof(Bits);
     const auto beside_at = [&](size_t i) { return beside_ + i * slots_.block_keys(); };
     for (size_t i = 0; i < moves_.saved().size(); ++i)

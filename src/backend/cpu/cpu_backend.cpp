@@ -143,7 +143,9 @@ class CpuBackend : public Backend {
   SortSummary sort(std::span<std::byte> keys, std::span<std::byte> values, const SortJob& job) override;
   double copy_bandwidth() override { return measure_copy_bandwidth(threads_); }
 
-  StreamShape stream_shape() const override { return {.chunk_bytes = cpu_chunk_bytes, .most_workers = 16}; }
+  StreamShape stream_shape() const override {
+    return {.chunk_bytes = cpu_chunk_bytes, .most_workers = most_io_workers};
+  }
   std::unique_ptr<ScanSession> begin_scan(const ScanJob& job) override {
     return make_cpu_scan_session(checked(job));
   }
