@@ -74,15 +74,16 @@ class LayoutFinder {
     return FileFormat::raw;
   }
 
-  /// Files whose name and first bytes say that they hold something else: sorted, they would be garbage. Keys
-  /// may begin with any bytes, so the name must say it, too.
+  struct OtherFormat {
+    std::string_view ending, magic, what, hint;
+  };
+
+  /// Files that hold something else: sorted, they would be garbage. Keys may begin with any bytes, so the name must say it,
+  /// too, unless no keys begin like that but by a chance of one in 2^32.
   void refuse_other_formats() const {
-    struct Other {
-      std::string_view ending, magic, what, hint;
-    };
     constexpr const char* or_bare_keys = "; --format raw if it holds bare keys";
     constexpr std::string_view as_array = "write its numbers as a .npy file first, as numpy.save does";
-    constexpr Other others[] = {
+    constexpr OtherFormat others[] = {
         {".npz", "PK\x03\x04", "a .npz archive, which may hold several arrays",
          "unzip it: each array in it is a .npy file"},
         {".gz", "\x1f\x8b", "compressed", "pipe it in: gzip -dc {0} | sweepsort ... {1}-"},
@@ -95,24 +96,47 @@ class LayoutFinder {
         {".hdf5", "\x89HDF", "an HDF5 file", as_array},
         {".parquet", "PAR1", "a Parquet file", as_array},
     };
+    const bool are_bytes = options_.type && key_bytes(*options_.type) == 1;  // of whatever that is
     const std::string_view begin(reinterpret_cast<const char*>(prefix_.data()), prefix_.size());
-    for (const Other& other : others)
-      if (name_.ends_with(other.ending) && begin.starts_with(other.magic)) {
-        const auto inside = type_from_name(name_.substr(0, name_.size() - other.ending.size()));
+    const std::string_view file = name_ == standard_input_name ? std::string_view("FILE") : name_;
+    for (const bool by_name : {true, false})
+      for (const OtherFormat& other : others) {
+        if (!begin.starts_with(other.magic)) continue;
+        if (by_name ? !name_.ends_with(other.ending) : are_bytes || !is_certain(other, begin)) continue;
+        const auto inside =
+            by_name ? type_from_name(name_.substr(0, name_.size() - other.ending.size())) : options_.type;
         const std::string type = inside ? fmt::format("-t {} ", sweepsort::name(*inside)) : "";
-        throw Error(fmt::format("{}: {}", name_, other.what),
-                    fmt::format(fmt::runtime(other.hint), name_, type) + or_bare_keys);
+        throw Error(fmt::format("{}: {}{}", name_, other.what, by_name ? "" : ", by its first bytes"),
+                    fmt::format(fmt::runtime(other.hint), file, type) + or_bare_keys);
       }
-    // Also with letters beyond ASCII; and bytes are asked for that way, too.
-    const auto is_text = [](unsigned char c) {
-      return (c >= ' ' && c != 0x7f) || c == '\n' || c == '\r' || c == '\t';
-    };
-    const bool is_of_bytes = options_.type && key_bytes(*options_.type) == 1;
-    const bool says_text =
-        !is_of_bytes && (name_.ends_with(".txt") || name_.ends_with(".csv") || name_.ends_with(".tsv"));
-    if (says_text && !begin.empty() && std::ranges::all_of(begin, is_text))
+    if (are_bytes) return;
+    const bool says_text = name_.ends_with(".txt") || name_.ends_with(".csv") || name_.ends_with(".tsv");
+    if ((says_text && !begin.empty() && std::ranges::all_of(begin, is_letter)) || are_lines(begin))
       throw Error(name_ + ": text, and keys are binary",
                   fmt::format("{}; sort -n sorts text{}", as_array, or_bare_keys));
+  }
+
+  /// Whether what begins with the magic is no keys, whatever its name.
+  static bool is_certain(const OtherFormat& other, std::string_view begin) {
+    const auto byte = [&](size_t at) { return static_cast<unsigned char>(begin[at]); };
+    if (other.ending == ".gz")  // deflated; flags, extra flags and system that there are
+      return begin.size() >= 18 && byte(2) == 8 && byte(3) < 0x20 && byte(8) <= 4 &&
+             (byte(9) <= 13 || byte(9) == 255);
+    if (other.ending == ".bz2") return begin.substr(0, 10).ends_with("1AY&SY");
+    return other.ending != ".npz" &&
+           other.ending != ".parquet";  // the last of these may be the letters of a key
+  }
+
+  /// Also of letters beyond ASCII.
+  static bool is_letter(unsigned char c) {
+    return (c >= ' ' && c != 0x7f) || c == '\n' || c == '\r' || c == '\t';
+  }
+
+  /// ASCII and nothing else in lines: keys of random bytes look so once in 10^13.
+  static bool are_lines(std::string_view begin) {
+    constexpr size_t least = 32;
+    const auto is_ascii = [](unsigned char c) { return c < 0x80 && is_letter(c); };
+    return begin.size() >= least && begin.find('\n') != begin.npos && std::ranges::all_of(begin, is_ascii);
   }
 
   /// Of a format with a header: the options that read its keys as those of a raw file.
