@@ -41,11 +41,28 @@ std::string quoted_name(const std::exception& error) {
   return std::string(text.substr(name, text.find(right, name) - name));
 }
 
+/// What others, GNU sort before all, call so.
+struct OtherName {
+  std::string_view name, hint;
+};
+constexpr OtherName other_names[] = {{"m", "that is --merge"},
+                                     {"n", "keys are numbers anyway"},
+                                     {"numeric-sort", "keys are numbers anyway"},
+                                     {"s", "sorts are stable anyway"},
+                                     {"stable", "sorts are stable anyway"},
+                                     {"descending", "that is -r (--reverse)"},
+                                     {"parallel", "that is --threads"},
+                                     {"jobs", "that is --threads"},
+                                     {"buffer-size", "that is -S (--memory)"},
+                                     {"files0-from", "xargs -0 puts the names there"}};
+
 [[noreturn]] void refuse_unknown(const std::string& name, std::span<const OptionSpec> options) {
   std::vector<std::string> dashed_names;
   for (const OptionSpec& option : options) dashed_names.push_back(dashed(option.name));
   const std::vector<std::string_view> candidates(dashed_names.begin(), dashed_names.end());
   const std::string nothing_near = "-h lists the options";
+  for (const OtherName& other : other_names)
+    if (name == other.name) throw UnknownOption(dashed(name), std::string(other.hint));
   throw UnknownOption(dashed(name), name.size() == 1
                                         ? nothing_near
                                         : suggestion_hint(dashed(name), candidates, nothing_near));

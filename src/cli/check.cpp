@@ -66,6 +66,7 @@ Json check_json(const CheckReport& report, const std::string& input, Order order
           {"min", key_json(report.min, report.type)},
           {"max", key_json(report.max, report.type)},
           {"distinct", or_null(report.distinct)},
+          {"unique", report.distinct ? Json(is_unique(report)) : Json()},
           {"fingerprint", printed(report.fingerprint)},
           {"time_s", report.total_s}};
 }

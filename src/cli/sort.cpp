@@ -119,6 +119,7 @@ void note_misleading_values_name(const std::string& output, const SortReport& re
                                        type && named != FileFormat::raw ? " " : "", type ? name(*type) : "");
   say("sort", fmt::format("{}: holds {} values of {} bytes, although its name says {}", output,
                           name(report.values_format), report.value_bytes, said));
+  say_hint("values stay as they came: rename it");
 }
 
 void note_misleading_names(const Arguments& arguments, const std::string& output,

@@ -56,7 +56,9 @@ Error cannot_create(const std::string& name, const std::string& directory, int e
   struct stat folder {};
   if (::stat(directory.c_str(), &folder) == 0 && folder.st_nlink == 0)
     return Error(name + ": its directory has been removed", "name an output in another one");
-  if (error == EACCES) return Error(name + ": its directory is not writable: permission denied");
+  if (error == EACCES)
+    return Error(name + ": its directory is not writable: permission denied",
+                 "name an output in another directory");
   if (error == EPERM)
     return Error(name + ": its directory does not allow a temporary file",
                  "'lsattr -d' tells of chattr +i and +a; name an output in another one");

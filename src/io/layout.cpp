@@ -64,6 +64,10 @@ class LayoutFinder {
       return FileFormat::npy;
     }
     if (!options_.has_window()) refuse_other_formats();
+    if (name_.ends_with(".npy") && file_bytes_ == uint64_t{0})
+      throw Error(
+          name_ + ": is empty, and no .npy file",
+          "a shell empties what standard output goes to, before the sort begins: --in-place replaces a file");
     if (name_.ends_with(".npy") && !options_.has_window())
       throw Error(name_ + ": not a .npy file: the magic number is missing",
                   "--format raw if it holds bare keys");

@@ -129,8 +129,9 @@ class LiteralParser {
     throw Error(
         fmt::format("{}: .npy arrays of type '{}' cannot be read as numbers", name_, printable(descr)),
         descr.find_first_of("mM") != std::string_view::npos ? "save them as integers: array.view('i8')"
-        : descr.find('b') != std::string_view::npos
-            ? "save them as integers: array.view('u1')"
+        : descr.find('b') != std::string_view::npos         ? "save them as integers: array.view('u1')"
+        : descr.ends_with("f2")
+            ? "save them as float32: array.astype('f4')"
             : "the types are signed and unsigned integers of 1, 2, 4 and 8 bytes, float32 and float64");
   }
 

@@ -34,9 +34,11 @@ void refuse_inputs(const struct stat& status, const std::string& name, const Out
   if (std::ranges::any_of(options.others, is_same))
     throw Error(name + ": is an input", "write to another file");
   if (is_input(status, options) && !options.in_place)
-    throw Error(name + ": is the input", !S_ISREG(status.st_mode)  ? "write to a file"
-                                         : options.may_be_in_place ? "--in-place replaces it"
-                                                                   : "write to another file");
+    throw Error(name + ": is the input", !S_ISREG(status.st_mode)   ? "write to a file"
+                                         : !options.may_be_in_place ? "write to another file"
+                                         : options.input->name() == standard_input_name
+                                             ? "name it as the input, with --in-place: that replaces it"
+                                             : "--in-place replaces it");
 }
 
 /// A pipe, a socket, a device, or standard output whatever that is.
@@ -210,7 +212,9 @@ std::unique_ptr<Output> replace_regular(const std::string& name, const std::stri
     throw Error(name + ": exists already", "-f (--force) replaces it");
   // rename would replace a file that may not be written; nobody expects that.
   if (::access(target.c_str(), W_OK) != 0) {
-    if (errno == EACCES) throw Error(name + ": is not writable: permission denied");
+    if (errno == EACCES)
+      throw Error(name + ": is not writable: permission denied",
+                  "name another file, or 'chmod u+w' this one");
     if (errno == EPERM) throw Error(name + ": may not be changed (chattr +i)", "name another file");
     throw system_error(name, "write", errno);
   }

@@ -108,6 +108,7 @@ class SortFileRun {
     // A plan leaves a stream to whoever is to sort it.
     if (input_.is_stream() && !options_.inputs_are_sorted && !options_.plan_only) collect_stream();
     for (const std::string& line : input_.notes()) log(line);
+    for (const std::string& line : values_.notes()) log(line);
     describe_files();
     if (!options_.plan_only) prepare();
     const std::vector<PhaseTime> so_far = report_.phases;

@@ -38,6 +38,10 @@ SortValues::SortValues(const SortFileOptions& options, std::optional<uint64_t> c
   const std::vector<std::byte> prefix = file_->read_prefix();
   FileOptions how{.type = options.values_type};
   if (!how.type) how.type = type_by_size(*file_, prefix, count);
+  // Values are moved, not sorted: they may be letters.
+  if (!has_npy_magic(prefix) && format_from_name(file_->name()) == FileFormat::raw)
+    how.format = FileFormat::raw;
+  const bool is_by_size = how.type && !options.values_type;
   try {
     layout_ = find_layout(prefix, file_->size(), file_->name(), how);
   } catch (const Error& error) {
@@ -52,6 +56,8 @@ SortValues::SortValues(const SortFileOptions& options, std::optional<uint64_t> c
     throw Error(fmt::format("{}: holds {} values, of {} byte{}", file_->name(), name(layout_.type), bytes_,
                             bytes_ == 1 ? "" : "s"),
                 "values of 4 or 8 bytes can travel with keys");
+  if (is_by_size)
+    layout_.notes.push_back(fmt::format("{}: values of {} bytes, by its size", file_->name(), bytes_));
   if (count) check_count(*count);
 }
 

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 namespace sweepsort {
@@ -34,6 +35,8 @@ class SortValues {
 
   const InputFile* file() const { return file_ ? &*file_ : nullptr; }
   uint64_t file_bytes() const { return file_ ? file_->size() : 0; }
+  /// What was inferred, for -v.
+  const std::vector<std::string>& notes() const { return layout_.notes; }
   /// Of the file's values.
   std::vector<std::byte> header() const { return output_header(layout_, layout_.count); }
   /// nullptr if none travel.
