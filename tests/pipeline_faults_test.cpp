@@ -187,6 +187,23 @@ TEST_CASE("a chunk that fails ends the sort although another one waits for a pip
   CHECK(reader.get() == std::future_status::ready);
 }
 
+TEST_CASE("a GPU that cannot do what is asked for has not failed") {
+  const Scene scene;
+  SortEnvironment environment = on_gpu(Fault::none);
+  environment.make_cuda = [](int) {
+    auto backend = std::make_unique<PlainBackend>(Fault::none, "cuda");
+    backend->limit_device(Bytes{3000});  // of 4000 bytes of keys
+    return backend;
+  };
+  std::string notes;
+  const SortReport report = sort_file_with(
+      environment, scene.folder / "in.u32", scene.folder / "out",
+      {.overwrite = true, .repeat = 1, .note = [&](const std::string& line) { notes += line + "\n"; }});
+  CHECK(report.backend == "cpu");
+  CHECK_THAT(report.backend_why, ContainsSubstring("not on the GPU: --repeat needs all keys in memory"));
+  CHECK_THAT(notes, ContainsSubstring("on the CPU") && !ContainsSubstring("failed"));
+}
+
 TEST_CASE("a callback that throws ends the sort, and is no fault of the GPU") {
   const Scene scene;
   const SortEnvironment environment = on_gpu(Fault::none);

@@ -205,12 +205,10 @@ class CudaSortSession final : public SortSession {
     done.synchronize();
     const DeviceSortOutcome outcome = device_sort_outcome(sort_, workspace(), stream_.get());
     if (outcome.algorithm == DeviceSortOutcome::Algorithm::unsuitable)
-      throw Error("--algorithm counting: the keys' range is too wide to be counted",
-                  "use --algorithm auto or radix");
-    return {.algorithm = name_of(outcome.algorithm),
-            .why = why(outcome),
-            .live_digits = outcome.live_digits,
-            .sort_s = done.seconds_since(begun)};
+      throw BackendLimitError("--algorithm counting: the keys' range is too wide to be counted",
+                              "use --algorithm auto or radix");
+    return {
+        .algorithm = name_of(outcome.algorithm), .why = why(outcome), .sort_s = done.seconds_since(begun)};
   }
 
   std::span<std::byte> get(uint32_t worker, Column column, uint64_t first_byte, size_t bytes) override {

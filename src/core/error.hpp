@@ -33,6 +33,12 @@ class InputError : public Error {
   using Error::Error;
 };
 
+/// What is asked for is beyond what this backend can do: another one may.
+class BackendLimitError : public Error {
+ public:
+  using Error::Error;
+};
+
 /// A device has not as much memory left as was asked of it: less at a time may do.
 class DeviceMemoryError : public Error {
  public:

@@ -31,6 +31,11 @@ double cpu_s_per_key(KeyType type) {
 /// 82, 130; u64 1730, 123, 231).
 constexpr double cpu_in_order = 1.0 / 3;
 
+/// The GPU is all right, and cannot do what is asked for.
+bool is_limit(const std::exception& error) {
+  return dynamic_cast<const BackendLimitError*>(&error) != nullptr;
+}
+
 /// As the command line has them.
 std::string names_of(const WhereOptions& where) {
   return where.devices.empty() ? "all" : fmt::format("{}", fmt::join(where.devices, ","));
@@ -117,7 +122,8 @@ void note_ignored(const std::vector<std::string>& options, const std::string& no
 }
 
 std::string failed_gpu_line(const std::exception& error) {
-  return fmt::format("the GPU failed ({}): once more on the CPU", error.what());
+  return is_limit(error) ? fmt::format("not on the GPU ({}): on the CPU", error.what())
+                         : fmt::format("the GPU failed ({}): once more on the CPU", error.what());
 }
 
 void run_as_decided(const BackendDecision& decision, const WhereOptions& where, const Lines& lines,
@@ -135,7 +141,7 @@ void run_as_decided(const BackendDecision& decision, const WhereOptions& where, 
     throw;
   } catch (const std::exception& error) {
     if (!may_try_again()) throw;
-    why = fmt::format("the GPU failed: {}", error.what());
+    why = fmt::format("{}: {}", is_limit(error) ? "not on the GPU" : "the GPU failed", error.what());
     lines.say_unasked(failed_gpu_line(error));
   }
   run(BackendChoice::cpu);

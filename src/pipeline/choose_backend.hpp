@@ -68,7 +68,7 @@ std::vector<std::string> gpu_options(const WhereOptions& where, bool has_gpu_mem
 /// Says that these have no effect, if there are any and `no_gpu` says why no GPU can be used.
 void note_ignored(const std::vector<std::string>& options, const std::string& no_gpu, const Lines& lines);
 
-/// What is noted where the CPU takes over.
+/// What is noted where the CPU takes over: from a GPU that failed, or that cannot do what is asked for.
 std::string failed_gpu_line(const std::exception& error);
 
 /// Calls run() with the backend that was decided for, and says which in `why` and to the log. Where a GPU was the

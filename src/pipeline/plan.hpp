@@ -85,9 +85,9 @@ struct Plan {
 };
 
 /// The budgets are too small for any strategy.
-class NoPlanError : public Error {
+class NoPlanError : public BackendLimitError {
  public:
-  using Error::Error;
+  using BackendLimitError::BackendLimitError;
 };
 
 /// No budget may be less.
