@@ -38,11 +38,10 @@ struct SortJob {
 
 /// What happened in sort(), for -v, --json and --repeat.
 struct SortSummary {
-  std::string algorithm;     // e.g. "counting", "radix-lsd", "radix-msd+vqsort", "already sorted"
-  std::string why;           // what decided for it, e.g. "the keys span 256 values"; empty: its name says it
-  uint32_t live_digits = 0;  // radix: digits that passes were made by
-  double sort_s = 0;         // from the last put to the sorted data, transfers excluded
-  bool get_sorts = false;    // sort() has only prepared it: get() sorts what it is asked for
+  std::string algorithm;   // e.g. "counting", "radix-lsd", "radix-msd+vqsort", "already sorted"
+  std::string why;         // what decided for it, e.g. "the keys span 256 values"; empty: its name says it
+  double sort_s = 0;       // from the last put to the sorted data, transfers excluded
+  bool get_sorts = false;  // sort() has only prepared it: get() sorts what it is asked for
 };
 
 /// Keys of some records in order, each once.

@@ -34,16 +34,7 @@ struct ReduceLane {
 };
 
 DeviceReduce describe(const ReduceJob& job, uint64_t count) {
-  return {.type = job.type,
-          .extreme = job.extreme,
-          .wants_index = job.wants_index,
-          .algorithm = job.algorithm,
-          .count = count};
-}
-
-std::string algorithm_name(ReduceAlgorithm algorithm) {
-  return std::string(
-      name(algorithm == ReduceAlgorithm::automatic ? ReduceAlgorithm::single_pass : algorithm));
+  return {.type = job.type, .extreme = job.extreme, .wants_index = job.wants_index, .count = count};
 }
 
 class CudaReduceSession final : public ReduceSession {
@@ -97,7 +88,7 @@ class CudaReduceSession final : public ReduceSession {
     return {.found = found.found,
             .bits = found.bits,
             .index = found.index,
-            .algorithm = algorithm_name(job_.algorithm)};
+            .algorithm = std::string(name(ReduceAlgorithm::single_pass))};
   }
 
  private:

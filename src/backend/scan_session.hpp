@@ -77,7 +77,6 @@ struct ReduceJob {
   KeyType type = KeyType::u32;
   Extreme extreme = Extreme::min;
   bool wants_index = false;
-  ReduceAlgorithm algorithm = ReduceAlgorithm::automatic;
   uint32_t workers = 1;
   size_t chunk_bytes = 1u << 20;
 };

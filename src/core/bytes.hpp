@@ -23,7 +23,7 @@ inline constexpr uint32_t most_io_workers = 16;
 /// `option` and `text` for anything else, an overflow included.
 Bytes parse_bytes(std::string_view text, std::string_view option);
 
-/// "1000", "1_000_000", "1e9", "2.5e6", "2^28", "2^28+3", also the suffixes K M G (powers of 1000 for counts,
+/// "1000", "1_000_000", "1e9", "2.5e6", "2^28", "2^28+3", also the suffixes K M G T (powers of 1000 for counts,
 /// as in "10M keys"). The value must be a whole number below 2^64. Throws UsageError like parse_bytes.
 uint64_t parse_count(std::string_view text, std::string_view option);
 

@@ -18,7 +18,7 @@ inline constexpr std::string_view another_file_system = "write to another file s
 Error system_error(const std::string& file, const std::string& action, int error,
                    std::string_view elsewhere = another_file_system);
 
-/// The same for a read or write at a position: "FILE: cannot read at byte 4,096: Input/output error".
+/// The same for a read or write at a position: "FILE: cannot read at byte 4096: Input/output error".
 Error system_error_at(const std::string& file, const std::string& action, uint64_t offset, int error);
 
 /// Of a file that is not there: an Error that says so if its name is that of a descriptor, as /dev/fd/9 is.

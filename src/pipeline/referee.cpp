@@ -11,7 +11,7 @@
 #include <thrust/sort.h>
 
 #include <cstdint>
-#include <exception>
+#include <new>
 #include <type_traits>
 
 namespace sweepsort {
@@ -51,8 +51,8 @@ void referee_sort(std::span<std::byte> keys, KeyType type, Order order,
 #ifdef SWEEPSORT_REFEREE_CUDA
   try {
     if (device) return referee_sort_on_device(keys, type, order, *device);
-  } catch (const std::exception&) {
-    // The keys are as they were: they come back from the device in one piece, at the end.
+  } catch (const std::bad_alloc&) {
+    // The device has no room for them. They are as they were: they come back from it in one piece, at the end.
   }
 #endif
   const size_t count = keys.size() / key_bytes(type);

@@ -1,6 +1,6 @@
 // referee_cuda.cu - thrust::sort on the GPU as the referee's device half.
 #include "core/key_bits.hpp"
-#include "kernels/cuda_error.cuh"
+#include "gpu/handles.hpp"
 #include "pipeline/referee_device.hpp"
 
 #include <thrust/device_vector.h>
@@ -39,7 +39,7 @@ void sort_bits(std::span<std::byte> keys, KeyMap<Bits> map) {
 }  // namespace
 
 void referee_sort_on_device(std::span<std::byte> keys, KeyType type, Order order, int device) {
-  check(cudaSetDevice(device));
+  const DeviceGuard guard(DeviceId{device});
   switch (key_bytes(type)) {
     case 1: return sort_bits(keys, key_map<uint8_t>(type, order));
     case 2: return sort_bits(keys, key_map<uint16_t>(type, order));

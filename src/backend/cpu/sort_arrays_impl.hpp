@@ -103,7 +103,6 @@ class ArraySort {
     SortSummary summary;
     summary.algorithm = splits ? "radix-msd" : "radix";
     summary.algorithm += radix_job.use_vqsort ? "+vqsort" : "-lsd";
-    summary.live_digits = live_bytes(range_);
     summary.why = fmt::format(
         "{}; {}", describe_range(range_),
         splits ? "dealt out to buckets that one core's cache holds" : "one core's cache holds them");

@@ -168,7 +168,6 @@ class SplitSession : public SortSession {
     return {
         .algorithm = by_vqsort_ ? "radix-msd+vqsort, split while read" : "radix-msd-lsd, split while read",
         .why = fmt::format("{}; a sample is even enough to deal them out to buckets", describe_range(range)),
-        .live_digits = live_bytes(range),
         .sort_s = seconds_since(start),
         .get_sorts = true};
   }
