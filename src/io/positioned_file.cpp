@@ -147,6 +147,11 @@ bool PositionedFile::read_direct(uint64_t offset, std::span<std::byte> to) const
   return true;
 }
 
+void PositionedFile::will_read(uint64_t offset, size_t bytes) const noexcept {
+  (void)::posix_fadvise(file_.get(), static_cast<off_t>(offset), static_cast<off_t>(bytes),
+                        POSIX_FADV_WILLNEED);
+}
+
 bool PositionedFile::reads_past_cache(uint64_t offset, size_t bytes) const {
   const AlignedSplit split(offset, bytes);
   if (!use_direct() || split.middle < least_direct_bytes) return false;

@@ -42,6 +42,9 @@ class PositionedFile {
   void read_at(uint64_t offset, std::span<std::byte> to) const;
   void write_at(uint64_t offset, std::span<const std::byte> from) const;
 
+  /// Asks for a range to come to the page cache, where small pieces are read, and does not wait for it.
+  void will_read(uint64_t offset, size_t bytes) const noexcept;
+
   /// Whether a read of this range would go straight to the disk.
   bool reads_past_cache(uint64_t offset, size_t bytes) const;
 

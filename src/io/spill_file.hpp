@@ -24,6 +24,7 @@ class SpillFile {
 
   void read_at(uint64_t offset, std::span<std::byte> to) const { file_.read_at(offset, to); }
   void write_at(uint64_t offset, std::span<const std::byte> from) const { file_.write_at(offset, from); }
+  void will_read(uint64_t offset, size_t bytes) const { file_.will_read(offset, bytes); }
 
  private:
   PositionedFile file_;

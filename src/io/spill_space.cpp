@@ -6,6 +6,18 @@
 #include <algorithm>
 
 namespace sweepsort {
+namespace {
+
+/// A span without bytes.
+struct Extent {
+  size_t bytes = 0;
+  bool empty() const { return bytes == 0; }
+  size_t size() const { return bytes; }
+  Extent first(size_t part) const { return {part}; }
+  Extent subspan(size_t part) const { return {bytes - part}; }
+};
+
+}  // namespace
 
 SpillSpace::SpillSpace(std::vector<std::string> directories, uint64_t stripe_bytes, bool allow_anonymous,
                        uint64_t most_file_bytes)
@@ -64,6 +76,11 @@ void SpillSpace::write_at(uint64_t offset, std::span<const std::byte> from) cons
   for_each_part(offset, from, [](const SpillFile& file, uint64_t at, std::span<const std::byte> part) {
     file.write_at(at, part);
   });
+}
+
+void SpillSpace::will_read(uint64_t offset, size_t bytes) const {
+  for_each_part(offset, Extent{bytes},
+                [](const SpillFile& file, uint64_t at, Extent part) { file.will_read(at, part.bytes); });
 }
 
 }  // namespace sweepsort

@@ -35,6 +35,8 @@ class SpillSpace {
   /// Inside what was reserved. Thread-safe.
   void read_at(uint64_t offset, std::span<std::byte> to) const;
   void write_at(uint64_t offset, std::span<const std::byte> from) const;
+  /// What PositionedFile::will_read does.
+  void will_read(uint64_t offset, size_t bytes) const;
 
  private:
   /// Of the first `bytes` those that lie in a directory.

@@ -4,15 +4,28 @@
 #include "core/error.hpp"
 #include "pipeline/key_scan.hpp"
 
+#include <algorithm>
 #include <array>
 #include <iterator>
+#include <limits>
 #include <set>
 #include <utility>
 
 namespace sweepsort {
+namespace {
+
+/// Longer distances between samples have more pages than are looked at.
+constexpr size_t most_asked_bytes = 64u << 10;
+
+}  // namespace
 
 RankCutter::RankCutter(std::span<const IndexedRun> runs, KeyType type, Order order)
-    : runs_(runs), type_(type), order_(order), cuts_(runs.size()), windows_(runs.size()) {
+    : runs_(runs),
+      type_(type),
+      order_(order),
+      cuts_(runs.size()),
+      windows_(runs.size()),
+      guesses_(runs.size()) {
   for (const IndexedRun& indexed : runs) total_ += indexed.run->count();
 }
 
@@ -24,6 +37,44 @@ uint64_t RankCutter::key_at(size_t run, uint64_t position) const {
   const size_t width = key_bytes(type_);
   indexed.run->read(Column::keys, position * width, std::span(key).first(width));
   return ordered_key(key.data(), type_, order_);
+}
+
+/// The key at the rank, as far as samples tell: bisected, with each run's samples around it; and in each run the keys
+/// between the last sample at or below it and the next one.
+void RankCutter::ask_around(uint64_t rank) {
+  for (size_t run = 0; run < runs_.size(); ++run) {
+    guesses_[run].low = cuts_[run] / runs_[run].stride;
+    guesses_[run].high = runs_[run].samples.size();
+  }
+  uint64_t low = 0;
+  uint64_t high = std::numeric_limits<uint64_t>::max();
+  while (low < high) {
+    const uint64_t key = low + (high - low) / 2;
+    uint64_t below = 0;
+    for (size_t run = 0; run < runs_.size(); ++run) {
+      const auto& samples = runs_[run].samples;
+      Guess& guess = guesses_[run];
+      const auto begin = samples.begin();
+      guess.at = static_cast<size_t>(std::upper_bound(begin + static_cast<ptrdiff_t>(guess.low),
+                                                      begin + static_cast<ptrdiff_t>(guess.high), key) -
+                                     begin);
+      // Half of those behind the last sample, on average.
+      below += guess.at * runs_[run].stride - (guess.at == 0 ? 0 : runs_[run].stride / 2);
+    }
+    const bool is_high = below >= rank;
+    (is_high ? high : low) = is_high ? key : key + 1;
+    for (Guess& guess : guesses_) (is_high ? guess.high : guess.low) = guess.at;
+  }
+  const size_t width = key_bytes(type_);
+  for (size_t run = 0; run < runs_.size(); ++run) {
+    const IndexedRun& indexed = runs_[run];
+    const size_t sample = guesses_[run].high;
+    if (sample == 0 || sample == guesses_[run].asked || indexed.stride * width > most_asked_bytes) continue;
+    guesses_[run].asked = sample;
+    const uint64_t first = (sample - 1) * indexed.stride;
+    const uint64_t keys = std::min(indexed.stride, indexed.run->count() - first);
+    indexed.run->will_read(Column::keys, first * width, keys * width);
+  }
 }
 
 void RankCutter::look_at_middle(size_t run) {
@@ -43,6 +94,7 @@ const std::vector<uint64_t>& RankCutter::cut(uint64_t rank) {
   if (rank < taken || rank > total_) throw Error("internal: a cut at a rank that is not there");
   uint64_t to_take = rank - taken;
   uint64_t to_leave = total_ - rank;
+  if (to_take != 0 && to_leave != 0) ask_around(rank);
 
   using Middle = std::pair<uint64_t, size_t>;  // key and run: the order of all records
   std::set<Middle> middles;

@@ -11,7 +11,8 @@
 // window (after Varman, Scheufler, Iyer and Ricard, "Merging multiple lists on hierarchical-memory
 // multiprocessors", 1991): with t records of the windows still to be taken and u to be left, more than t
 // stand at or below the highest middle, or more than u at or above the lowest one. So each run is searched
-// once by halves, over its samples first; only the last halves are read.
+// once by halves, over its samples first; only the last halves are read. One read waits for the one before, so what they
+// look at is guessed from the samples alone and asked for beforehand, in all runs at once.
 #pragma once
 
 #include "pipeline/run.hpp"
@@ -42,6 +43,15 @@ class RankCutter {
     uint64_t key = 0;     // there
   };
 
+  /// Samples of a run at or below a key: between low and high, and where the last one asked for stands.
+  struct Guess {
+    size_t low = 0;
+    size_t high = 0;
+    size_t at = 0;
+    size_t asked = 0;
+  };
+
+  void ask_around(uint64_t rank);
   void look_at_middle(size_t run);
   uint64_t key_at(size_t run, uint64_t position) const;
 
@@ -51,6 +61,7 @@ class RankCutter {
   uint64_t total_ = 0;
   std::vector<uint64_t> cuts_;
   std::vector<Window> windows_;
+  std::vector<Guess> guesses_;
 };
 
 }  // namespace sweepsort

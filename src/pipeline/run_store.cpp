@@ -98,6 +98,7 @@ struct SpilledPlace {
   SpilledPlace(uint64_t, std::shared_ptr<SpillSpace> on, uint64_t begins)
       : space(std::move(on)), offset(begins) {}
   void read(uint64_t at, std::span<std::byte> to) const { space->read_at(offset + at, to); }
+  void will_read(uint64_t at, size_t bytes) const { space->will_read(offset + at, bytes); }
   void write(uint64_t at, std::span<const std::byte> from) { space->write_at(offset + at, from); }
   void shorten(uint64_t) {}
 
@@ -115,6 +116,10 @@ class RunIn : public StoredRun {
   uint64_t count() const override { return count_; }
   void read(Column column, uint64_t first_byte, std::span<std::byte> to) const override {
     place_.read(layout_.at(column, first_byte), to);
+  }
+  void will_read(Column column, uint64_t first_byte, size_t bytes) const override {
+    if constexpr (requires { place_.will_read(first_byte, bytes); })
+      place_.will_read(layout_.at(column, first_byte), bytes);
   }
   void write(Column column, uint64_t first_byte, std::span<const std::byte> from) override {
     place_.write(layout_.at(column, first_byte), from);
