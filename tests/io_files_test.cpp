@@ -565,7 +565,7 @@ TEST_CASE("a terminal is neither read nor written") {
 
 TEST_CASE("a stream written out of order is an error of ours, not a wrong file") {
   const auto output = open_output("/dev/null");
-  CHECK(output->is_ordered());
+  CHECK(output->is_sequential());
   output->write_at(0, pattern(10));
   CHECK_THROWS_WITH(output->write_at(20, pattern(10)), ContainsSubstring("out of order"));
 }

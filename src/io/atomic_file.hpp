@@ -46,7 +46,7 @@ class AtomicFile : public Output {
   AtomicFile(std::string name, std::string target, const AtomicFileOptions& options);
 
   const std::string& name() const override { return name_; }
-  bool is_ordered() const override { return false; }
+  bool is_sequential() const override { return false; }
   void reserve(uint64_t bytes) override;
   void write_at(uint64_t offset, std::span<const std::byte> bytes) override { file_.write_at(offset, bytes); }
   void cut(uint64_t bytes) override;

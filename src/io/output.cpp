@@ -48,7 +48,7 @@ class StreamOutput : public Output {
       : file_(std::move(file)), name_(std::move(name)), is_socket_(is_socket) {}
 
   const std::string& name() const override { return name_; }
-  bool is_ordered() const override { return true; }
+  bool is_sequential() const override { return true; }
   void reserve(uint64_t bytes) override;
   void write_at(uint64_t offset, std::span<const std::byte> bytes) override;
   void stop() const override { stop_.set(); }

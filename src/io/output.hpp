@@ -19,8 +19,8 @@ class ByteTarget {
  public:
   virtual ~ByteTarget() = default;
   /// Must be written front to back, by one thread at a time.
-  virtual bool is_ordered() const = 0;
-  /// Thread-safe unless is_ordered().
+  virtual bool is_sequential() const = 0;
+  /// Thread-safe unless is_sequential().
   virtual void write_at(uint64_t offset, std::span<const std::byte> bytes) = 0;
 };
 

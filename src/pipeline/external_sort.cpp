@@ -26,7 +26,7 @@ class RunTarget : public ByteTarget {
  public:
   RunTarget(IndexedRun& run, const Transfer& transfer) : run_(run), transfer_(transfer) {}
 
-  bool is_ordered() const override { return false; }
+  bool is_sequential() const override { return false; }
   void write_at(uint64_t offset, std::span<const std::byte> keys) override {
     if (keys.empty()) return;
     const size_t width = key_bytes(transfer_.shape.type);

@@ -41,7 +41,7 @@ class ColumnSink : public RecordSink {
       if (transfer_.shape.value_bytes != 0) pass_values(session, worker, chunk, first);
       if (moved) moved(chunk.count * transfer_.shape.bytes());
     };
-    for_record_chunks(transfer_, offset, count, is_ordered() ? 1 : transfer_.workers, pass);
+    for_record_chunks(transfer_, offset, count, is_sequential() ? 1 : transfer_.workers, pass);
     check_.end();
   }
 
@@ -52,9 +52,9 @@ class ColumnSink : public RecordSink {
   }
 
  private:
-  bool is_ordered() const {
-    return (targets_.keys.output && targets_.keys.output->is_ordered()) ||
-           (targets_.values.output && targets_.values.output->is_ordered());
+  bool is_sequential() const {
+    return (targets_.keys.output && targets_.keys.output->is_sequential()) ||
+           (targets_.values.output && targets_.values.output->is_sequential());
   }
 
   void pass_keys(SortSession& session, uint32_t worker, const RecordChunk& chunk, uint64_t first) {

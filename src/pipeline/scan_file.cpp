@@ -83,9 +83,10 @@ class ScanFileRun {
           scan_on(which);
         },
         [&] {
-          return !callbacks_.has_thrown() && !reader_.is_stream() && !(output_->is_ordered() && has_written_);
+          return !callbacks_.has_thrown() && !reader_.is_stream() &&
+                 !(output_->is_sequential() && has_written_);
         });
-    clock_.run(Phase::sync, output_->is_ordered() ? 0 : report_.output_bytes, [&](const MovedFunction&) {
+    clock_.run(Phase::sync, output_->is_sequential() ? 0 : report_.output_bytes, [&](const MovedFunction&) {
       commit(*output_, options_.in_place ? &reader_.file() : nullptr);
     });
     report_.total_s = seconds_since(start_) - time_of(report_.phases, Phase::repeat);
@@ -202,10 +203,10 @@ class ScanFileRun {
       last[worker].see(chunk.first_element + chunk.count, scanned, key_bytes(job.output_type));
       if (layout().endian == Endian::big && key_bytes(job.output_type) > 1)
         swap_key_bytes(scanned, key_bytes(job.output_type));
-      if (output_->is_ordered()) writes.wait(index);
+      if (output_->is_sequential()) writes.wait(index);
       const bool right = is_right(session, job, chunk);
       if (right) write(header_.size() + chunk.first_element * key_bytes(job.output_type), scanned);
-      if (output_->is_ordered()) writes.pass(index);
+      if (output_->is_sequential()) writes.pass(index);
       moved(input_bytes);
       if (!right) reader_.stop();
       return right;
@@ -220,10 +221,10 @@ class ScanFileRun {
     if (summary.overflow) refuse_overflow(*summary.overflow);
     reader_.finish();
     if (verify && !check.agrees())
-      throw Error(
-          fmt::format("{}: the scanned elements do not add up; {}", output_->name(),
-                      output_->is_ordered() ? "what has gone there is wrong" : "the result was thrown away"),
-          "the memory or the device may be faulty: try again, or on another machine");
+      throw Error(fmt::format("{}: the scanned elements do not add up; {}", output_->name(),
+                              output_->is_sequential() ? "what has gone there is wrong"
+                                                       : "the result was thrown away"),
+                  "the memory or the device may be faulty: try again, or on another machine");
     report_.verified = verify;
     // Of floats, which are summed up in parts, the session's total may be rounded in another way.
     if (job.kind == ScanKind::inclusive) summary.total = std::ranges::max(last, {}, &LastElement::end).bits;

@@ -172,7 +172,7 @@ class SortFileRun {
     if (!asked.empty()) return asked;
     // Of others' making, and mostly without use here: found wrong only when something is to be written there.
     if (const char* variable = std::getenv("TMPDIR"); variable && *variable) return {variable};
-    if (outputs_.is_ordered()) return {"/var/tmp"};
+    if (outputs_.is_sequential()) return {"/var/tmp"};
     return {directory_of(options_.in_place ? input_.file().path() : output)};
   }
 
@@ -275,7 +275,7 @@ class SortFileRun {
 
   void commit() {
     // What is written to a stream is not synced.
-    clock_.run(Phase::sync, outputs_.is_ordered() ? 0 : report_.output_bytes,
+    clock_.run(Phase::sync, outputs_.is_sequential() ? 0 : report_.output_bytes,
                [&](const MovedFunction&) { outputs_.commit(); });
   }
 

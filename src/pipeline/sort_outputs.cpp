@@ -68,7 +68,7 @@ void SortOutputs::prepare(std::optional<uint64_t> known) {
     second_->header = options_.values.empty() ? counts_header(count, 0) : values_.header();
   }
   const auto refuse_pipe = [&](const File& file) {
-    if (is_count_late_ && file.output->is_ordered() && !file.header.empty())
+    if (is_count_late_ && file.output->is_sequential() && !file.header.empty())
       throw Error(file.output->name() +
                       ": its format has the count of keys in front, which is known only when all are written",
                   "name a file for it");
@@ -131,7 +131,7 @@ void SortOutputs::stop() const {
 }
 
 bool SortOutputs::has_streamed() const {
-  return has_started_ && (main_.output->is_ordered() || (second_ && second_->output->is_ordered()));
+  return has_started_ && (main_.output->is_sequential() || (second_ && second_->output->is_sequential()));
 }
 
 uint64_t SortOutputs::bytes() const {

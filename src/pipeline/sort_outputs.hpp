@@ -35,7 +35,7 @@ class SortOutputs {
   const std::string& name() const { return main_.output->name(); }
   /// The input's; of positions, whose type is another, what the output's name says, if it says anything.
   FileFormat format() const;
-  bool is_ordered() const { return main_.output->is_ordered(); }
+  bool is_sequential() const { return main_.output->is_sequential(); }
   /// If something was written: nobody waits for a pipe's reader any more. Thread-safe.
   void stop() const;
   /// Something may have gone into a pipe: there is no second try.

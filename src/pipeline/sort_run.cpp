@@ -189,7 +189,7 @@ void SortRun::name_backends() {
 
 void SortRun::take_sample() {
   // With an output in order one thread would get all keys, and so sort all.
-  if (plan_.strategy != SortStrategy::in_memory || context_.outputs.is_ordered()) return;
+  if (plan_.strategy != SortStrategy::in_memory || context_.outputs.is_sequential()) return;
   if (!backends_.front()->wants_sample(plan_.job, request_.memory)) return;
   const auto keys = context_.input.keys(false);
   plan_.job.sample = sample_of(*keys, plan_.job.count, plan_.job.type, plan_.job.order);

@@ -224,7 +224,7 @@ void SortRun::merge_streams() {
   });
   ExternalSort sort(backends_, {.plan = plan_, .transfer = transfer(), .cancel = [this] { stop_streams(); }});
   // What headers say is believed where it must be: a pipe's header comes first.
-  context_.outputs.prepare(context_.outputs.is_ordered() ? input.announced_count() : std::nullopt);
+  context_.outputs.prepare(context_.outputs.is_sequential() ? input.announced_count() : std::nullopt);
   StoreResult stored;
   clock_.run(Phase::merge, 0, [&](const MovedFunction& moved) {
     const auto sink = context_.outputs.sink(transfer(), {});

@@ -74,9 +74,9 @@ class UniqueSink : public RecordSink {
       turns_.wait(chunks_before_ + chunk.index);
       const Place place = settle(runs);
       // Nothing may overtake in an output that is written from front to back.
-      if (is_ordered()) write(runs, place);
+      if (is_sequential()) write(runs, place);
       turns_.pass(chunks_before_ + chunk.index);
-      if (!is_ordered()) write(runs, place);
+      if (!is_sequential()) write(runs, place);
       if (moved) moved(chunk.count * sizeof(Bits));
     };
     for_record_chunks(transfer_, offset, count, transfer_.workers, pass, [&] {
@@ -110,8 +110,9 @@ class UniqueSink : public RecordSink {
   };
 
   bool wants_counts() const { return targets_.values.output != nullptr; }
-  bool is_ordered() const {
-    return targets_.keys.output->is_ordered() || (wants_counts() && targets_.values.output->is_ordered());
+  bool is_sequential() const {
+    return targets_.keys.output->is_sequential() ||
+           (wants_counts() && targets_.values.output->is_sequential());
   }
 
   Runs get(SortSession& session, uint32_t worker, const RecordChunk& chunk) {
