@@ -358,7 +358,20 @@ TEST_CASE(
   no_system[9] = 100;
   CHECK_NOTHROW(find(no_system, "x", KeyType::u32));
   CHECK_NOTHROW(find("PAR1PAR2PAR3PAR4PAR5PAR6PAR7PAR8PAR9", "x", KeyType::u32));
-  CHECK_NOTHROW(find("GATTACA\nGATTACA\n", "x", KeyType::u64));
+  CHECK_NOTHROW(find("GATTACA\nGATTACA\nGATTACA\nGATTACA\nGATTACA\n", "x", KeyType::u64));
+  CHECK_THROWS_WITH(find("GATTACA\nGATTACA\nGATTACA\nGATTACA\nGATTA\nGA", "x", KeyType::u64),
+                    ContainsSubstring("text"));
+  const auto small_keys = "\x1f\x8b\x08\0\0\0\0\0\x02\x01\0\0\0\0\0\0\x05\0\0\0\0\0\0\0"sv;
+  CHECK_NOTHROW(find(small_keys, "x", KeyType::u64));
+  for (const std::string name : {"x.u8", "x.i8"}) {
+    CHECK_NOTHROW(find_layout(as_bytes(lines), lines.size(), name, {}));
+    CHECK_NOTHROW(find_layout(as_bytes(blocked_gzip), blocked_gzip.size(), name, {}));
+  }
+  // Values may look like anything, but for what their name says, too.
+  const FileOptions how{.type = KeyType::u32};
+  CHECK_NOTHROW(find_layout(as_bytes(lines.substr(0, 40)), 40, "v.bin", how, Holds::values));
+  CHECK_THROWS_WITH(find_layout(as_bytes(blocked_gzip), 20, "v.gz", how, Holds::values),
+                    ContainsSubstring("compressed"));
 }
 
 TEST_CASE("a SOSD file whose count does not match its size is refused") {

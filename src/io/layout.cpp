@@ -38,8 +38,8 @@ bool holds(uint64_t file_bytes, uint64_t data_offset, uint64_t count, KeyType ty
 class LayoutFinder {
  public:
   LayoutFinder(std::span<const std::byte> prefix, std::optional<uint64_t> file_bytes, const std::string& name,
-               const FileOptions& options)
-      : prefix_(prefix), file_bytes_(file_bytes), name_(name), options_(options) {}
+               const FileOptions& options, Holds holds)
+      : prefix_(prefix), file_bytes_(file_bytes), name_(name), options_(options), holds_(holds) {}
 
   Layout find() {
     layout_.format = options_.format == FileFormat::automatic ? infer_format() : options_.format;
@@ -64,13 +64,13 @@ class LayoutFinder {
       return FileFormat::npy;
     }
     if (!options_.has_window()) refuse_other_formats();
-    if (name_.ends_with(".npy") && file_bytes_ == uint64_t{0})
-      throw Error(
-          name_ + ": is empty, and no .npy file",
-          "a shell empties what standard output goes to, before the sort begins: --in-place replaces a file");
     if (name_.ends_with(".npy") && !options_.has_window())
-      throw Error(name_ + ": not a .npy file: the magic number is missing",
-                  "--format raw if it holds bare keys");
+      throw file_bytes_ == uint64_t{0} ? Error(name_ + ": is empty, and no .npy file",
+                                               "if '> FILE' names it, the shell has emptied it: --in-place "
+                                               "replaces a file; --format raw if it holds "
+                                               "no keys")
+                                       : Error(name_ + ": not a .npy file: the magic number is missing",
+                                               "--format raw if it holds bare keys");
     if (sosd_type_from_name(name_)) {
       note(fmt::format("{}: format sosd, by its name", name_));
       return FileFormat::sosd;
@@ -83,7 +83,7 @@ class LayoutFinder {
   };
 
   /// Files that hold something else: sorted, they would be garbage. Keys may begin with any bytes, so the name must say it,
-  /// too, unless no keys begin like that but by a chance of one in 2^32.
+  /// too, unless keys begin like that by a rare chance alone. Values are moved, not sorted, and may be letters.
   void refuse_other_formats() const {
     constexpr const char* or_bare_keys = "; --format raw if it holds bare keys";
     constexpr std::string_view as_array = "write its numbers as a .npy file first, as numpy.save does";
@@ -100,22 +100,25 @@ class LayoutFinder {
         {".hdf5", "\x89HDF", "an HDF5 file", as_array},
         {".parquet", "PAR1", "a Parquet file", as_array},
     };
-    const bool are_bytes = options_.type && key_bytes(*options_.type) == 1;  // of whatever that is
+    const std::optional<KeyType> stated = options_.type ? options_.type : type_from_name(name_);
+    const bool are_bytes = stated && key_bytes(*stated) == 1;  // of whatever it is
+    const bool are_seen = holds_ == Holds::keys && !are_bytes;
     const std::string_view begin(reinterpret_cast<const char*>(prefix_.data()), prefix_.size());
     const std::string_view file = name_ == standard_input_name ? std::string_view("FILE") : name_;
     for (const bool by_name : {true, false})
       for (const OtherFormat& other : others) {
         if (!begin.starts_with(other.magic)) continue;
-        if (by_name ? !name_.ends_with(other.ending) : are_bytes || !is_certain(other, begin)) continue;
+        if (by_name ? !name_.ends_with(other.ending) : !are_seen || !is_certain(other, begin)) continue;
         const auto inside =
-            by_name ? type_from_name(name_.substr(0, name_.size() - other.ending.size())) : options_.type;
+            by_name && !stated ? type_from_name(name_.substr(0, name_.size() - other.ending.size())) : stated;
         const std::string type = inside ? fmt::format("-t {} ", sweepsort::name(*inside)) : "";
         throw Error(fmt::format("{}: {}{}", name_, other.what, by_name ? "" : ", by its first bytes"),
                     fmt::format(fmt::runtime(other.hint), file, type) + or_bare_keys);
       }
     if (are_bytes) return;
     const bool says_text = name_.ends_with(".txt") || name_.ends_with(".csv") || name_.ends_with(".tsv");
-    if ((says_text && !begin.empty() && std::ranges::all_of(begin, is_letter)) || are_lines(begin))
+    if ((says_text && !begin.empty() && std::ranges::all_of(begin, is_letter)) ||
+        (are_seen && are_lines(begin, stated ? key_bytes(*stated) : 1)))
       throw Error(name_ + ": text, and keys are binary",
                   fmt::format("{}; sort -n sorts text{}", as_array, or_bare_keys));
   }
@@ -123,12 +126,14 @@ class LayoutFinder {
   /// Whether what begins with the magic is no keys, whatever its name.
   static bool is_certain(const OtherFormat& other, std::string_view begin) {
     const auto byte = [&](size_t at) { return static_cast<unsigned char>(begin[at]); };
-    if (other.ending == ".gz")  // deflated; flags, extra flags and system that there are
-      return begin.size() >= 18 && byte(2) == 8 && byte(3) < 0x20 && byte(8) <= 4 &&
-             (byte(9) <= 13 || byte(9) == 255);
+    // Deflated; flags, extra flags and system that there are; and then something, unlike behind a small key.
+    if (other.ending == ".gz")
+      return begin.size() >= 18 && byte(2) == 8 && byte(3) < 0x20 && byte(8) % 2 == 0 && byte(8) <= 4 &&
+             (byte(9) <= 13 || byte(9) == 255) && begin.substr(10, 6).find_first_not_of('\0') != begin.npos;
     if (other.ending == ".bz2") return begin.substr(0, 10).ends_with("1AY&SY");
-    return other.ending != ".npz" &&
-           other.ending != ".parquet";  // the last of these may be the letters of a key
+    if (other.ending == ".h5") return begin.starts_with("\x89HDF\r\n\x1a\n");
+    const bool may_be_letters = other.ending == ".parquet";
+    return other.ending != ".npz" && other.ending != ".hdf5" && !may_be_letters;
   }
 
   /// Also of letters beyond ASCII.
@@ -136,11 +141,16 @@ class LayoutFinder {
     return (c >= ' ' && c != 0x7f) || c == '\n' || c == '\r' || c == '\t';
   }
 
-  /// ASCII and nothing else in lines: keys of random bytes look so once in 10^13.
-  static bool are_lines(std::string_view begin) {
+  /// ASCII and nothing else in lines of different lengths: random keys look so once in 10^13. Lines of one length may be
+  /// keys that are letters.
+  static bool are_lines(std::string_view begin, size_t width) {
     constexpr size_t least = 32;
     const auto is_ascii = [](unsigned char c) { return c < 0x80 && is_letter(c); };
-    return begin.size() >= least && begin.find('\n') != begin.npos && std::ranges::all_of(begin, is_ascii);
+    if (begin.size() < least || !std::ranges::all_of(begin, is_ascii)) return false;
+    const size_t first = begin.find('\n');
+    size_t other = first;
+    while (other != begin.npos && other % width == first % width) other = begin.find('\n', other + 1);
+    return other != begin.npos;
   }
 
   /// Of a format with a header: the options that read its keys as those of a raw file.
@@ -263,6 +273,7 @@ class LayoutFinder {
   std::optional<uint64_t> file_bytes_;
   const std::string& name_;
   const FileOptions& options_;
+  Holds holds_;
   Layout layout_;
 };
 
@@ -274,8 +285,8 @@ std::string as_raw_options(const Layout& layout) {
 }
 
 Layout find_layout(std::span<const std::byte> prefix, std::optional<uint64_t> file_bytes,
-                   const std::string& name, const FileOptions& options) {
-  return LayoutFinder(prefix, file_bytes, name, options).find();
+                   const std::string& name, const FileOptions& options, Holds holds) {
+  return LayoutFinder(prefix, file_bytes, name, options, holds).find();
 }
 
 void require_sosd(KeyType type, Endian endian, const std::string& name, const char* hint) {

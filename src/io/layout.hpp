@@ -41,12 +41,15 @@ struct Layout {
   bool is_swapped() const { return endian == Endian::big && key_bytes(type) > 1; }
 };
 
+/// Values are moved as they are, and may look like anything.
+enum class Holds : uint8_t { keys, values };
+
 /// Pure. `prefix`: the first layout_prefix_bytes of the file, or all of it. `file_bytes`: empty for a stream
 /// whose end is not known; its count then comes from the header, or is unknown_count. `name` is the file's
 /// name, used for its ending and for messages. Throws Error (or UsageError, where the options contradict each
 /// other or do not suffice).
 Layout find_layout(std::span<const std::byte> prefix, std::optional<uint64_t> file_bytes,
-                   const std::string& name, const FileOptions& options);
+                   const std::string& name, const FileOptions& options, Holds holds = Holds::keys);
 
 /// For hints: the options that read the keys of this layout as bare ones.
 std::string as_raw_options(const Layout& layout);

@@ -38,12 +38,9 @@ SortValues::SortValues(const SortFileOptions& options, std::optional<uint64_t> c
   const std::vector<std::byte> prefix = file_->read_prefix();
   FileOptions how{.type = options.values_type};
   if (!how.type) how.type = type_by_size(*file_, prefix, count);
-  // Values are moved, not sorted: they may be letters.
-  if (!has_npy_magic(prefix) && format_from_name(file_->name()) == FileFormat::raw)
-    how.format = FileFormat::raw;
   const bool is_by_size = how.type && !options.values_type;
   try {
-    layout_ = find_layout(prefix, file_->size(), file_->name(), how);
+    layout_ = find_layout(prefix, file_->size(), file_->name(), how, Holds::values);
   } catch (const Error& error) {
     if (error.hint().find('-') == std::string::npos) throw;
     // The options that it names are of the keys' file.
