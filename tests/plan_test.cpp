@@ -311,9 +311,11 @@ TEST_CASE("a budget in which nothing can be sorted is an error that names the le
   PlanRequest whole = request(mib, KeyType::u64, mib);
   whole.whole = true;
   CHECK_THROWS_WITH(make_plan(whole, cpu_footprint), ContainsSubstring("--repeat needs all keys in memory"));
+  whole.is_judged = true;
   whole.held = Bytes{2 * mib * sizeof(uint64_t)};
-  CHECK_THROWS_WITH(make_plan(whole, cpu_footprint),
-                    ContainsSubstring("--validate needs all keys in memory") && ContainsSubstring("to check that"));
+  CHECK_THROWS_WITH(
+      make_plan(whole, cpu_footprint),
+      ContainsSubstring("--validate needs all keys in memory") && ContainsSubstring("to check that"));
 }
 
 TEST_CASE("a run is never kept in parts: a plan without files has a whole place for each") {

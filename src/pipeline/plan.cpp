@@ -424,8 +424,7 @@ class Planner {
                       "leave it out; or raise --memory, if it was given");
   }
   const char* wants_all_keys() const {
-    return request_.held == Bytes{} ? "--repeat needs all keys in memory"
-                                    : "--validate needs all keys in memory";
+    return request_.is_judged ? "--validate needs all keys in memory" : "--repeat needs all keys in memory";
   }
 
   const PlanRequest& request_;

@@ -50,11 +50,12 @@ struct PlanRequest {
   size_t chunk_bytes = default_chunk_bytes;  // most bytes of one transfer
   Bytes memory = {};
   Bytes ahead = {};                      // of the memory, for keys that are read before there are sessions
-  Bytes held = {};                       // of the memory, for a referee, which wants all keys in one session
+  Bytes held = {};                       // of the memory, for a referee
   uint32_t gpus = 1;                     // sessions lie on them in turn
   std::optional<Bytes> gpu_memory = {};  // of each; empty: there is no GPU in it
   bool may_count = false;                // keys alone are wanted, on the CPU
-  bool whole = false;                    // all in one session or not at all
+  bool whole = false;                    // all in one session or not at all: for --repeat
+  bool is_judged = false;                // or for --validate
   uint64_t sorted_inputs = 0;            // --merge: so many runs are there already; without a count: streams
   uint64_t least_runs = 1;               // more than 1: so many, all spilled, though they would fit
 };

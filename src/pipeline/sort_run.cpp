@@ -128,6 +128,7 @@ PlanRequest plan_request(const SortContext& context, const Backends& backends, b
           .gpu_memory = gpu_memory_budget(context, backends, on_gpu),
           .may_count = !on_gpu,
           .whole = options.referee != Referee::none || options.repeat != 0,
+          .is_judged = options.referee != Referee::none,
           .sorted_inputs = options.inputs_are_sorted ? context.input.inputs() : 0,
           .least_runs = context.environment.least_runs};
 }
@@ -149,7 +150,7 @@ PlanRequest SortRun::make_request() const {
   // What a stream left in memory before it turned out too long goes only while the runs are formed.
   if (!request.count && !options_.inputs_are_sorted)
     request.memory.value = std::max(least_memory.value, request.memory.value / 2);
-  // The referee has a copy of its own, and sorts it by as much again.
+  // The referee has a copy of its own, and sorts it by as much again: also after a GPU that has no room for that.
   if (options_.referee != Referee::none) request.held = Bytes{2 * context_.input.data_bytes()};
   // A stream stays until the GPU has not failed.
   const uint64_t kept = context_.input.is_stream() && on_gpu() ? context_.input.data_bytes() : 0;
