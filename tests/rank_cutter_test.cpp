@@ -24,6 +24,7 @@ class VectorRun : public Run {
     std::memcpy(to.data(), std::as_bytes(std::span(keys_)).data() + first_byte, to.size());
   }
   const std::vector<uint32_t>& keys() const { return keys_; }
+  bool may_wait() const override { return true; }
   void will_read(Column, uint64_t first_byte, size_t bytes) const override {
     CHECK(first_byte + bytes <= std::as_bytes(std::span(keys_)).size());
     asked_from = first_byte;

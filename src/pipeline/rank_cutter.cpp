@@ -26,7 +26,14 @@ RankCutter::RankCutter(std::span<const IndexedRun> runs, KeyType type, Order ord
       cuts_(runs.size()),
       windows_(runs.size()),
       guesses_(runs.size()) {
-  for (const IndexedRun& indexed : runs) total_ += indexed.run->count();
+  for (const IndexedRun& indexed : runs) {
+    total_ += indexed.run->count();
+    may_ask_ |= indexed.run->may_wait() && is_asked(indexed);
+  }
+}
+
+bool RankCutter::is_asked(const IndexedRun& indexed) const {
+  return indexed.stride > 1 && indexed.stride * key_bytes(type_) <= most_asked_bytes;
 }
 
 uint64_t RankCutter::key_at(size_t run, uint64_t position) const {
@@ -69,7 +76,7 @@ void RankCutter::ask_around(uint64_t rank) {
   for (size_t run = 0; run < runs_.size(); ++run) {
     const IndexedRun& indexed = runs_[run];
     const size_t sample = guesses_[run].high;
-    if (sample == 0 || sample == guesses_[run].asked || indexed.stride * width > most_asked_bytes) continue;
+    if (sample == 0 || sample == guesses_[run].asked || !is_asked(indexed)) continue;
     guesses_[run].asked = sample;
     const uint64_t first = (sample - 1) * indexed.stride;
     const uint64_t keys = std::min(indexed.stride, indexed.run->count() - first);
@@ -94,7 +101,7 @@ const std::vector<uint64_t>& RankCutter::cut(uint64_t rank) {
   if (rank < taken || rank > total_) throw Error("internal: a cut at a rank that is not there");
   uint64_t to_take = rank - taken;
   uint64_t to_leave = total_ - rank;
-  if (to_take != 0 && to_leave != 0) ask_around(rank);
+  if (may_ask_ && to_take != 0 && to_leave != 0) ask_around(rank);
 
   using Middle = std::pair<uint64_t, size_t>;  // key and run: the order of all records
   std::set<Middle> middles;

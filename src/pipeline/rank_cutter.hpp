@@ -51,6 +51,7 @@ class RankCutter {
     size_t asked = 0;
   };
 
+  bool is_asked(const IndexedRun& indexed) const;
   void ask_around(uint64_t rank);
   void look_at_middle(size_t run);
   uint64_t key_at(size_t run, uint64_t position) const;
@@ -59,6 +60,7 @@ class RankCutter {
   KeyType type_;
   Order order_;
   uint64_t total_ = 0;
+  bool may_ask_ = false;
   std::vector<uint64_t> cuts_;
   std::vector<Window> windows_;
   std::vector<Guess> guesses_;

@@ -18,7 +18,9 @@ class Run {
   virtual uint64_t count() const = 0;
   /// Fills `to` with a column's bytes from `first_byte` on, in host byte order. Thread-safe.
   virtual void read(Column column, uint64_t first_byte, std::span<std::byte> to) const = 0;
-  /// These will be read soon, a few at a time: whoever waits for a disk may begin. Thread-safe.
+  /// Whether a read may wait for a disk.
+  virtual bool may_wait() const { return false; }
+  /// These will be read soon, a few at a time: what may_wait() may begin. Thread-safe.
   virtual void will_read(Column, uint64_t /*first_byte*/, size_t /*bytes*/) const {}
 };
 

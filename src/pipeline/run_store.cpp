@@ -12,6 +12,7 @@
 #include <cstring>
 #include <exception>
 #include <span>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -117,8 +118,9 @@ class RunIn : public StoredRun {
   void read(Column column, uint64_t first_byte, std::span<std::byte> to) const override {
     place_.read(layout_.at(column, first_byte), to);
   }
+  bool may_wait() const override { return std::is_same_v<Place, SpilledPlace>; }
   void will_read(Column column, uint64_t first_byte, size_t bytes) const override {
-    if constexpr (requires { place_.will_read(first_byte, bytes); })
+    if constexpr (std::is_same_v<Place, SpilledPlace>)
       place_.will_read(layout_.at(column, first_byte), bytes);
   }
   void write(Column column, uint64_t first_byte, std::span<const std::byte> from) override {
