@@ -41,20 +41,19 @@ std::string quoted_name(const std::exception& error) {
   return std::string(text.substr(name, text.find(right, name) - name));
 }
 
-/// What others, GNU sort before all, call so.
+/// What others, GNU sort before all, call so; for commands that have the option `here`.
 struct OtherName {
-  std::string_view name, hint;
+  std::string_view name, here, hint;
 };
-constexpr OtherName other_names[] = {{"m", "that is --merge"},
-                                     {"n", "keys are numbers anyway"},
-                                     {"numeric-sort", "keys are numbers anyway"},
-                                     {"s", "sorts are stable anyway"},
-                                     {"stable", "sorts are stable anyway"},
-                                     {"descending", "that is -r (--reverse)"},
-                                     {"parallel", "that is --threads"},
-                                     {"jobs", "that is --threads"},
-                                     {"buffer-size", "that is -S (--memory)"},
-                                     {"files0-from", "xargs -0 puts the names there"}};
+constexpr OtherName other_names[] = {{"m", "merge", "that is --merge"},
+                                     {"numeric-sort", "merge", "keys are numbers anyway"},
+                                     {"s", "merge", "sorts are stable anyway"},
+                                     {"stable", "merge", "sorts are stable anyway"},
+                                     {"files0-from", "merge", "xargs -0 puts the names there"},
+                                     {"descending", "reverse", "that is -r (--reverse)"},
+                                     {"parallel", "threads", "that is --threads"},
+                                     {"jobs", "threads", "that is --threads"},
+                                     {"buffer-size", "memory", "that is -S (--memory)"}};
 
 [[noreturn]] void refuse_unknown(const std::string& name, std::span<const OptionSpec> options) {
   std::vector<std::string> dashed_names;
@@ -62,7 +61,8 @@ constexpr OtherName other_names[] = {{"m", "that is --merge"},
   const std::vector<std::string_view> candidates(dashed_names.begin(), dashed_names.end());
   const std::string nothing_near = "-h lists the options";
   for (const OtherName& other : other_names)
-    if (name == other.name) throw UnknownOption(dashed(name), std::string(other.hint));
+    if (name == other.name && std::ranges::find(options, other.here, &OptionSpec::name) != options.end())
+      throw UnknownOption(dashed(name), std::string(other.hint));
   throw UnknownOption(dashed(name), name.size() == 1
                                         ? nothing_near
                                         : suggestion_hint(dashed(name), candidates, nothing_near));
