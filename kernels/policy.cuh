@@ -1,7 +1,7 @@
 // policy.cuh - tuning as data: how many threads, how many keys a thread, for each kind of record.
 //
 // A row is kept with the measurement that chose it. A record without a row of the LSD passes does not
-// compile; without another one (void) it does not take that method. The rows are for compute capability 9.0 and
+// compile; without another one (void) it is not sorted by that method. The rows are for compute capability 9.0 and
 // newer (227 KiB of shared memory a block); bench/README.md tells how they were measured. What says
 // `portable` is for every other device (64 KiB) and was measured on none.
 #pragma once

@@ -181,7 +181,8 @@ TEST_CASE("a chunk that fails ends the sort although another one waits for a pip
     const FileDescriptor file(::open(pipe.c_str(), O_RDONLY | O_CLOEXEC));
     return is_over.wait_for(std::chrono::seconds(30));
   });
-  CHECK_THAT(message_of(environment, folder / "in.u32", pipe, {.result = SortResult::unique}),
+  CHECK_THAT(message_of(environment, folder / "in.u32", pipe,
+                        {.where = {.threads = 2}, .result = SortResult::unique}),
              ContainsSubstring("fell off the bus"));
   over.set_value();
   CHECK(reader.get() == std::future_status::ready);
