@@ -50,8 +50,8 @@ uint64_t RankCutter::key_at(size_t run, uint64_t position) const {
 /// between the last sample at or below it and the next one.
 void RankCutter::ask_around(uint64_t rank) {
   for (size_t run = 0; run < runs_.size(); ++run) {
-    guesses_[run].low = cuts_[run] / runs_[run].stride;
     guesses_[run].high = runs_[run].samples.size();
+    guesses_[run].low = std::min<size_t>(cuts_[run] / runs_[run].stride, guesses_[run].high);
   }
   uint64_t low = 0;
   uint64_t high = std::numeric_limits<uint64_t>::max();
