@@ -106,7 +106,7 @@ class SpanHistogram {
     count_by([=](Bits key) { return static_cast<uint32_t>(static_cast<Bits>(key ^ mask) >> shift); });
   }
 
-  /// A bucket a value: from the least one on, which the sample may have missed, and so the most one.
+  /// A bucket a value. The least and the most one, which the sample may have missed, are found, too.
   __device__ __forceinline__ void count_values() {
     Bits most = 0;
     Bits least_inverted = 0;

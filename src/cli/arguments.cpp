@@ -42,25 +42,25 @@ std::string quoted_name(const std::exception& error) {
 }
 
 /// What others, GNU sort before all, call so; for commands that have the option `here`.
-struct OtherName {
+struct OtherOption {
   std::string_view name, here, hint;
 };
-constexpr OtherName other_names[] = {{"m", "merge", "that is --merge"},
-                                     {"numeric-sort", "merge", "keys are numbers anyway"},
-                                     {"s", "merge", "sorts are stable anyway"},
-                                     {"stable", "merge", "sorts are stable anyway"},
-                                     {"files0-from", "merge", "xargs -0 puts the names there"},
-                                     {"descending", "reverse", "that is -r (--reverse)"},
-                                     {"parallel", "threads", "that is --threads"},
-                                     {"jobs", "threads", "that is --threads"},
-                                     {"buffer-size", "memory", "that is -S (--memory)"}};
+constexpr OtherOption other_options[] = {{"m", "merge", "that is --merge"},
+                                         {"numeric-sort", "merge", "keys are numbers anyway"},
+                                         {"s", "merge", "sorts are stable anyway"},
+                                         {"stable", "merge", "sorts are stable anyway"},
+                                         {"files0-from", "merge", "xargs -0 puts the names there"},
+                                         {"descending", "reverse", "that is -r (--reverse)"},
+                                         {"parallel", "threads", "that is --threads"},
+                                         {"jobs", "threads", "that is --threads"},
+                                         {"buffer-size", "memory", "that is -S (--memory)"}};
 
 [[noreturn]] void refuse_unknown(const std::string& name, std::span<const OptionSpec> options) {
   std::vector<std::string> dashed_names;
   for (const OptionSpec& option : options) dashed_names.push_back(dashed(option.name));
   const std::vector<std::string_view> candidates(dashed_names.begin(), dashed_names.end());
   const std::string nothing_near = "-h lists the options";
-  for (const OtherName& other : other_names)
+  for (const OtherOption& other : other_options)
     if (name == other.name && std::ranges::find(options, other.here, &OptionSpec::name) != options.end())
       throw UnknownOption(dashed(name), std::string(other.hint));
   throw UnknownOption(dashed(name), name.size() == 1

@@ -46,8 +46,6 @@ uint32_t quota_threads(uint32_t limit) {
 
 uint32_t threads_or_all(uint32_t asked) { return asked != 0 ? asked : quota_threads(affinity_threads()); }
 
-uint32_t threads_at_once(uint32_t asked) {
-  return std::min(threads_or_all(asked), quota_threads(affinity_threads()));
-}
+uint32_t threads_at_once(uint32_t asked) { return std::min(threads_or_all(asked), threads_or_all(0)); }
 
 }  // namespace sweepsort

@@ -54,8 +54,8 @@ struct PlanRequest {
   uint32_t gpus = 1;                     // sessions lie on them in turn
   std::optional<Bytes> gpu_memory = {};  // of each; empty: there is no GPU in it
   bool may_count = false;                // keys alone are wanted, on the CPU
-  bool whole = false;                    // all in one session or not at all: for --repeat
-  bool is_judged = false;                // or for --validate
+  bool whole = false;                    // all in one session or not at all: for --repeat or --validate
+  bool is_judged = false;                // and that for --validate
   uint64_t sorted_inputs = 0;            // --merge: so many runs are there already; without a count: streams
   uint64_t least_runs = 1;               // more than 1: so many, all spilled, though they would fit
 };
