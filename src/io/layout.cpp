@@ -63,7 +63,10 @@ class LayoutFinder {
       note(fmt::format("{}: format npy, by its first bytes", name_));
       return FileFormat::npy;
     }
-    if (!options_.has_window()) refuse_other_formats();
+    if (!options_.has_window()) {
+      const std::optional<KeyType> stated = options_.type ? options_.type : type_from_name(name_);
+      refuse_foreign_format(prefix_, name_, stated, holds_);
+    }
     if (name_.ends_with(".npy") && !options_.has_window())
       throw file_bytes_ == uint64_t{0} ? Error(name_ + ": is empty, and no .npy file",
                                                "if '> FILE' names it, the shell has emptied it: --in-place "
@@ -76,81 +79,6 @@ class LayoutFinder {
       return FileFormat::sosd;
     }
     return FileFormat::raw;
-  }
-
-  struct OtherFormat {
-    std::string_view ending, magic, what, hint;
-  };
-
-  /// Files that hold something else: sorted, they would be garbage. Keys may begin with any bytes, so the name must say it,
-  /// too, unless keys begin like that by a rare chance alone. Values are moved, not sorted, and may be letters.
-  void refuse_other_formats() const {
-    constexpr const char* or_bare_keys = "; --format raw if it holds bare keys";
-    constexpr std::string_view as_array = "write its numbers as a .npy file first, as numpy.save does";
-    constexpr OtherFormat others[] = {
-        {".npz", "PK\x03\x04", "a .npz archive, which may hold several arrays",
-         "unzip it: each array in it is a .npy file"},
-        {".gz", "\x1f\x8b", "compressed", "pipe it in: gzip -dc {0} | sweepsort ... {1}-"},
-        {".zst", "\x28\xb5\x2f\xfd", "compressed", "pipe it in: zstd -dc {0} | sweepsort ... {1}-"},
-        {".xz", "\xfd\x37zXZ", "compressed", "pipe it in: xz -dc {0} | sweepsort ... {1}-"},
-        {".bz2", "BZh", "compressed", "pipe it in: bzip2 -dc {0} | sweepsort ... {1}-"},
-        {".lz4", "\x04\x22\x4d\x18", "compressed", "pipe it in: lz4 -dc {0} | sweepsort ... {1}-"},
-        {".zip", "PK\x03\x04", "compressed", "pipe it in: unzip -p {0} | sweepsort ... {1}-"},
-        {".h5", "\x89HDF", "an HDF5 file", as_array},
-        {".hdf5", "\x89HDF", "an HDF5 file", as_array},
-        {".parquet", "PAR1", "a Parquet file", as_array},
-    };
-    const std::optional<KeyType> stated = options_.type ? options_.type : type_from_name(name_);
-    const bool are_bytes = stated && key_bytes(*stated) == 1;  // of whatever it is
-    const bool are_seen = holds_ == Holds::keys && !are_bytes;
-    const std::string_view begin(reinterpret_cast<const char*>(prefix_.data()), prefix_.size());
-    const std::string_view file = name_ == standard_input_name ? std::string_view("FILE") : name_;
-    for (const bool by_name : {true, false})
-      for (const OtherFormat& other : others) {
-        if (!begin.starts_with(other.magic)) continue;
-        if (by_name ? !name_.ends_with(other.ending) : !are_seen || !is_certain(other, begin)) continue;
-        const auto inside =
-            by_name && !stated ? type_from_name(name_.substr(0, name_.size() - other.ending.size())) : stated;
-        const std::string type = inside ? fmt::format("-t {} ", sweepsort::name(*inside)) : "";
-        throw Error(fmt::format("{}: {}{}", name_, other.what, by_name ? "" : ", by its first bytes"),
-                    fmt::format(fmt::runtime(other.hint), file, type) + or_bare_keys);
-      }
-    if (are_bytes) return;
-    const bool says_text = name_.ends_with(".txt") || name_.ends_with(".csv") || name_.ends_with(".tsv");
-    if ((says_text && !begin.empty() && std::ranges::all_of(begin, is_letter)) ||
-        (are_seen && are_lines(begin, stated ? key_bytes(*stated) : 1)))
-      throw Error(name_ + ": text, and keys are binary",
-                  fmt::format("{}; sort -n sorts text{}", as_array, or_bare_keys));
-  }
-
-  /// Whether what begins with the magic is no keys, whatever its name.
-  static bool is_certain(const OtherFormat& other, std::string_view begin) {
-    const auto byte = [&](size_t at) { return static_cast<unsigned char>(begin[at]); };
-    // Deflated; flags, extra flags and system that there are; and then something, unlike behind a small key.
-    if (other.ending == ".gz")
-      return begin.size() >= 18 && byte(2) == 8 && byte(3) < 0x20 && byte(8) % 2 == 0 && byte(8) <= 4 &&
-             (byte(9) <= 13 || byte(9) == 255) && begin.substr(10, 6).find_first_not_of('\0') != begin.npos;
-    if (other.ending == ".bz2") return begin.substr(0, 10).ends_with("1AY&SY");
-    if (other.ending == ".h5") return begin.starts_with("\x89HDF\r\n\x1a\n");
-    const bool may_be_letters = other.ending == ".parquet";
-    return other.ending != ".npz" && other.ending != ".hdf5" && !may_be_letters;
-  }
-
-  /// Also of letters beyond ASCII.
-  static bool is_letter(unsigned char c) {
-    return (c >= ' ' && c != 0x7f) || c == '\n' || c == '\r' || c == '\t';
-  }
-
-  /// ASCII and nothing else in lines of different lengths: random keys look so once in 10^13. Lines of one length may be
-  /// keys that are letters.
-  static bool are_lines(std::string_view begin, size_t width) {
-    constexpr size_t least = 32;
-    const auto is_ascii = [](unsigned char c) { return c < 0x80 && is_letter(c); };
-    if (begin.size() < least || !std::ranges::all_of(begin, is_ascii)) return false;
-    const size_t first = begin.find('\n');
-    size_t other = first;
-    while (other != begin.npos && other % width == first % width) other = begin.find('\n', other + 1);
-    return other != begin.npos;
   }
 
   /// Of a format with a header: the options that read its keys as those of a raw file.

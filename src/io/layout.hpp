@@ -7,6 +7,7 @@
 
 #include "core/file_options.hpp"
 #include "core/key_type.hpp"
+#include "io/foreign_format.hpp"
 #include "io/npy.hpp"
 
 #include <cstddef>
@@ -40,9 +41,6 @@ struct Layout {
   uint64_t data_end() const { return data_offset + data_bytes(); }
   bool is_swapped() const { return endian == Endian::big && key_bytes(type) > 1; }
 };
-
-/// Values are moved as they are, and may look like anything.
-enum class Holds : uint8_t { keys, values };
 
 /// Pure. `prefix`: the first layout_prefix_bytes of the file, or all of it. `file_bytes`: empty for a stream
 /// whose end is not known; its count then comes from the header, or is unknown_count. `name` is the file's
