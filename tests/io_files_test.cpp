@@ -1,8 +1,8 @@
 // io_files_test.cpp - positioned reads and writes, atomic files, streams, byte order.
 #include "catch.hpp"
 #include "core/error.hpp"
+#include "core/pages.hpp"
 #include "io/byte_swap.hpp"
-#include "io/growing_buffer.hpp"
 #include "io/input_file.hpp"
 #include "io/output.hpp"
 #include "io/parallel_chunks.hpp"
@@ -661,27 +661,6 @@ TEST_CASE("byte order is reversed key by key, and twice is nothing") {
     swap_key_bytes(swapped, width);
     CHECK(swapped == data);
   }
-}
-
-TEST_CASE("a growing buffer keeps its content, and gives back only whole pages") {
-  const auto data = pattern(5'000'000);
-  GrowingBuffer buffer;
-  for (size_t at = 0; at < data.size(); at += 100'000) {
-    std::copy_n(data.begin() + static_cast<ptrdiff_t>(at), 100'000, buffer.room(100'000).begin());
-    buffer.commit(100'000);
-  }
-  REQUIRE(std::ranges::equal(buffer.bytes(), data));
-  buffer.discard(4097, 3 * 4096);
-  CHECK(buffer.bytes()[8191] == data[8191]);
-  CHECK(buffer.bytes()[8192] == std::byte{0});
-  CHECK(buffer.bytes()[16383] == std::byte{0});
-  CHECK(buffer.bytes()[16384] == data[16384]);
-  buffer.cut(20'000);
-  CHECK(std::ranges::equal(buffer.bytes().subspan(16384), std::span(data).subspan(16384, 20'000 - 16384)));
-  CHECK(buffer.room(0).size() == 20'480 - 20'000);
-  buffer.cut(0);
-  CHECK(buffer.size() == 0);
-  buffer.room(3)[2] = std::byte{1};
 }
 
 TEST_CASE("a pipe that is read or written holds as much as the system lets it") {

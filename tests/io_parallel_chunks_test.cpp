@@ -1,5 +1,6 @@
 // io_parallel_chunks_test.cpp - chunk grids and the threads that work them off.
 #include "catch.hpp"
+#include "core/pages.hpp"
 #include "core/turnstile.hpp"
 #include "io/parallel_chunks.hpp"
 

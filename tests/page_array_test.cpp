@@ -1,11 +1,15 @@
-// page_array_test.cpp - arrays of pages: aligned, zeroed, and the same whether or not pages are made ahead.
+// page_array_test.cpp - arrays of pages: aligned, zeroed, and the same whether or not pages are made ahead; buffers that
+// grow.
 #include "core/page_array.hpp"
 
 #include "catch.hpp"
+#include "core/growing_buffer.hpp"
+#include "core/pages.hpp"
 
 #include <algorithm>
 #include <cstdint>
 #include <utility>
+#include <vector>
 
 using namespace sweepsort;
 
@@ -52,4 +56,32 @@ TEST_CASE("pages that are made ahead leave every other byte alone") {
   CHECK(std::all_of(array.data(), array.data() + huge_page, [](std::byte b) { return b == std::byte{9}; }));
   CHECK(std::all_of(array.data() + huge_page, array.data() + array.size(),
                     [](std::byte b) { return b == std::byte{0}; }));
+}
+
+TEST_CASE("a growing buffer keeps its content, and gives back only whole pages") {
+  std::vector<std::byte> data(5'000'000);
+  for (size_t i = 0; i < data.size(); ++i) data[i] = static_cast<std::byte>(i % 251 + 1);
+  GrowingBuffer buffer;
+  for (size_t at = 0; at < data.size(); at += 100'000) {
+    std::copy_n(data.begin() + static_cast<ptrdiff_t>(at), 100'000, buffer.room(100'000).begin());
+    buffer.commit(100'000);
+  }
+  REQUIRE(std::ranges::equal(buffer.bytes(), data));
+
+  const size_t page = system_page_bytes();
+  buffer.discard(page + 1, 3 * page);
+  CHECK(buffer.bytes()[2 * page - 1] == data[2 * page - 1]);
+  CHECK(buffer.bytes()[2 * page] == std::byte{0});
+  CHECK(buffer.bytes()[4 * page - 1] == std::byte{0});
+  CHECK(buffer.bytes()[4 * page] == data[4 * page]);
+  buffer.discard(8 * page, page / 2);  // the system's calls would take all of it
+  CHECK(buffer.bytes()[8 * page] == data[8 * page]);
+
+  buffer.cut(9 * page + 17);
+  CHECK(
+      std::ranges::equal(buffer.bytes().subspan(4 * page), std::span(data).subspan(4 * page, 5 * page + 17)));
+  CHECK(buffer.room(0).size() == page - 17);
+  buffer.cut(0);
+  CHECK(buffer.size() == 0);
+  buffer.room(3)[2] = std::byte{1};
 }

@@ -1,6 +1,7 @@
 // pipeline_external_test.cpp - files beyond a budget: runs, spill files, merges of any number of passes.
 #include "backend/cpu/tuning.hpp"
 #include "catch.hpp"
+#include "core/pages.hpp"
 #include "io/file_descriptor.hpp"
 #include "oracle.hpp"
 #include "pipeline/external_sort.hpp"
@@ -808,7 +809,7 @@ TEST_CASE("a run that is shortened gives back what it does not need, wherever it
   PlainBackend device;
   RunStoreOptions options{.shape = {KeyType::u64}, .directories = {folder.path()}, .run_records = count};
   SECTION("in a file") {}
-  SECTION("in memory, in whole pages") { options.memory = Bytes{count * 8 + 5 * 4096}; }
+  SECTION("in memory, in whole pages") { options.memory = Bytes{count * 8 + 5 * system_page_bytes()}; }
   SECTION("on a device, where a short copy has room beside it") {
     options.devices = {{&device, Bytes{(count + kept) * 8}}};
   }

@@ -3,6 +3,7 @@
 #include "backend/cuda_measure.hpp"
 #include "backend/cuda_scan.hpp"
 #include "backend/cuda_scan_session.hpp"
+#include "core/pages.hpp"
 
 #include <algorithm>
 #include <array>
@@ -15,7 +16,7 @@ namespace {
 /// What one worker uses: it reads into one buffer while the other is uploaded.
 struct ReduceLane {
   explicit ReduceLane(const ReduceJob& job) : input(job.chunk_bytes) {
-    for (Staging& staging : stagings) staging.memory = PinnedBuffer(job.chunk_bytes + page_bytes);
+    for (Staging& staging : stagings) staging.memory = PinnedBuffer(job.chunk_bytes + io_alignment);
   }
 
   struct Staging {
@@ -61,7 +62,7 @@ class CudaReduceSession final : public ReduceSession {
     if (!lane) lane = std::make_unique<ReduceLane>(job_);
     ++lane->turn;
     lane->staging().uploaded.synchronize();  // the last chunk in there has left it
-    lane->offset = offset % page_bytes;
+    lane->offset = offset % io_alignment;
     return {lane->staging().memory.data() + lane->offset, job_.chunk_bytes};
   }
 

@@ -10,6 +10,7 @@
 #include "backend/cuda_scan.hpp"
 #include "backend/cuda_scan_session.hpp"
 #include "core/error.hpp"
+#include "core/pages.hpp"
 #include "core/turnstile.hpp"
 
 #include <algorithm>
@@ -26,7 +27,7 @@ constexpr size_t slot_bytes = 16;  // an element, aligned for every type
 /// What one worker uses. Made by the worker when it first needs it.
 struct ScanLane {
   ScanLane(const ScanJob& job, size_t output_bytes)
-      : staging(std::max(job.chunk_bytes + page_bytes, output_bytes)),
+      : staging(std::max(job.chunk_bytes + io_alignment, output_bytes)),
         overflow(sizeof(uint64_t)),
         input(job.chunk_bytes),
         wide(job.type == job.output_type ? 0 : output_bytes),
@@ -87,7 +88,7 @@ class CudaScanSession final : public ScanSession {
     const DeviceGuard guard(device_);
     auto& lane = lanes_.at(worker);
     if (!lane) lane = std::make_unique<ScanLane>(job_, job_.chunk_bytes / key_bytes(job_.type) * out_width());
-    lane->offset = offset % page_bytes;
+    lane->offset = offset % io_alignment;
     return {lane->staging.data() + lane->offset, job_.chunk_bytes};
   }
 

@@ -15,9 +15,6 @@
 
 namespace sweepsort {
 
-/// Alignment of a worker's buffer; its chunk begins there plus the offset that it has in its page of the file.
-inline constexpr size_t page_bytes = 4096;
-
 struct ScanJob {
   KeyType type = KeyType::u32;
   KeyType output_type = KeyType::u32;  // can_widen(type, output_type)

@@ -1,8 +1,7 @@
 // page_array.cpp - anonymous mappings for page_array.hpp.
 #include "core/page_array.hpp"
 
-#include "core/bytes.hpp"
-#include "core/error.hpp"
+#include "core/pages.hpp"
 #include "core/rounding.hpp"
 
 #include <sys/mman.h>
@@ -10,7 +9,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdint>
-#include <cstring>
 #include <ctime>
 
 namespace sweepsort {
@@ -29,26 +27,18 @@ double thread_time_s() {
   return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
 }
 
-constexpr size_t small_page = 4096;
-
-size_t rounded(size_t bytes) { return round_up(bytes, small_page); }
-
-[[noreturn]] void refuse(size_t bytes, int error) {
-  throw Error(
-      "cannot allocate " + format_bytes(Bytes{bytes}) + " of memory: " + std::strerror(error),
-      "free some memory, or raise the limits (ulimit -v, -d, cgroup); a sort does with less by --memory");
-}
+size_t rounded(size_t bytes) { return round_up(bytes, system_page_bytes()); }
 
 }  // namespace
 
 PageArray::PageArray(size_t bytes, PageSize pages) {
   if (bytes == 0) return;
-  if (bytes > SIZE_MAX - 2 * huge_page) refuse(bytes, ENOMEM);
+  if (bytes > SIZE_MAX - 2 * huge_page) throw no_memory(bytes, ENOMEM);
   // Small arrays take small pages: a huge one would cost more to clear than it saves.
   const size_t slack = bytes >= huge_page ? huge_page : 0;
   const size_t length = rounded(bytes);
   void* mapped = mmap(nullptr, length + slack, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (mapped == MAP_FAILED) refuse(bytes, errno);
+  if (mapped == MAP_FAILED) throw no_memory(bytes, errno);
   auto* const begin = static_cast<std::byte*>(mapped);
   // Cut what sticks out on both sides of the aligned part.
   const size_t skip =

@@ -2,6 +2,7 @@
 #include "io/parallel_chunks.hpp"
 
 #include "core/first_failure.hpp"
+#include "core/pages.hpp"
 #include "core/rounding.hpp"
 #include "core/team.hpp"
 

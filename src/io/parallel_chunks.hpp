@@ -9,8 +9,6 @@
 
 namespace sweepsort {
 
-inline constexpr size_t io_alignment = 4096;  // of file offsets and memory, so that O_DIRECT accepts them
-
 struct Chunk {
   uint64_t index = 0;
   uint64_t first_byte = 0;

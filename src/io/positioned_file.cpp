@@ -2,8 +2,8 @@
 #include "io/positioned_file.hpp"
 
 #include "core/error.hpp"
+#include "core/pages.hpp"
 #include "core/rounding.hpp"
-#include "io/parallel_chunks.hpp"
 #include "io/system_error.hpp"
 
 #include <fcntl.h>
@@ -38,13 +38,14 @@ std::span<std::byte> bounce_buffer() {
 
 bool is_aligned(const void* memory) { return reinterpret_cast<uintptr_t>(memory) % io_alignment == 0; }
 
-/// A byte range as [unaligned head][aligned middle][unaligned tail] of the file.
+/// A byte range as [head][whole pages][tail] of the file.
 struct AlignedSplit {
   size_t head;
   size_t middle;
   AlignedSplit(uint64_t offset, size_t bytes) {
-    head = std::min(bytes, static_cast<size_t>((io_alignment - offset % io_alignment) % io_alignment));
-    middle = (bytes - head) / io_alignment * io_alignment;
+    const size_t page = system_page_bytes();
+    head = std::min(bytes, static_cast<size_t>((page - offset % page) % page));
+    middle = (bytes - head) / page * page;
   }
 };
 
@@ -81,12 +82,13 @@ int PositionedFile::close() noexcept {
 }
 
 bool PositionedFile::is_cached(uint64_t offset, size_t bytes) const {
-  const uint64_t first = offset / io_alignment * io_alignment;
+  const size_t page_bytes = system_page_bytes();
+  const uint64_t first = offset / page_bytes * page_bytes;
   const size_t length = static_cast<size_t>(offset - first) + bytes;
   // Only mapped, never touched: no page is read, and a file that shrinks cannot hurt.
   void* const view = ::mmap(nullptr, length, PROT_READ, MAP_SHARED, file_.get(), static_cast<off_t>(first));
   if (view == MAP_FAILED) return true;
-  std::vector<unsigned char> pages(ceil_divide(length, io_alignment));
+  std::vector<unsigned char> pages(ceil_divide(length, page_bytes));
   // For a file of somebody else the kernel answers that all is there, and the plain way is always right.
   const bool known = ::mincore(view, length, pages.data()) == 0;
   ::munmap(view, length);

@@ -1,6 +1,7 @@
 // chunk_reader.cpp - positioned reads of a file, turns at a pipe.
 #include "pipeline/chunk_reader.hpp"
 
+#include "core/pages.hpp"
 #include "io/byte_swap.hpp"
 
 #include <limits>

@@ -1,8 +1,8 @@
 // key_source.hpp - where the keys (or the values) of a sort come from, read as often as needed.
 #pragma once
 
+#include "core/growing_buffer.hpp"
 #include "core/key_type.hpp"
-#include "io/growing_buffer.hpp"
 #include "io/input_file.hpp"
 
 #include <cstdint>

@@ -1,8 +1,8 @@
 // plan.cpp - budgets into sizes.
 #include "pipeline/plan.hpp"
 
+#include "core/pages.hpp"
 #include "core/rounding.hpp"
-#include "io/parallel_chunks.hpp"
 #include "pipeline/counting_session.hpp"
 #include "pipeline/run_store.hpp"
 #include "pipeline/stream_merge.hpp"

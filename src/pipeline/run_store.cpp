@@ -3,9 +3,9 @@
 
 #include "backend/backend.hpp"
 #include "core/error.hpp"
+#include "core/growing_buffer.hpp"
+#include "core/pages.hpp"
 #include "core/rounding.hpp"
-#include "io/growing_buffer.hpp"
-#include "io/parallel_chunks.hpp"
 #include "io/spill_space.hpp"
 
 #include <algorithm>
@@ -88,7 +88,7 @@ struct MemoryPlace {
   }
   void shorten(uint64_t bytes) {
     buffer.cut(bytes);
-    share.shrink(round_up(bytes, io_alignment));
+    share.shrink(round_up(bytes, system_page_bytes()));
   }
 
   Share share;

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "core/bytes.hpp"
-#include "io/growing_buffer.hpp"
+#include "core/growing_buffer.hpp"
 #include "io/input_file.hpp"
 #include "io/layout.hpp"
 #include "io/stop_event.hpp"

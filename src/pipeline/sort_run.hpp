@@ -1,7 +1,7 @@
 // sort_run.hpp - one sort of opened inputs into opened outputs on a chosen backend: the strategies of plan.hpp.
 #pragma once
 
-#include "io/growing_buffer.hpp"
+#include "core/growing_buffer.hpp"
 #include "pipeline/external_sort.hpp"
 #include "pipeline/phase_clock.hpp"
 #include "pipeline/plan.hpp"

@@ -4,6 +4,7 @@
 #include "backend/cpu/extreme_search.hpp"
 #include "backend/cpu/scan_chain.hpp"
 #include "core/page_array.hpp"
+#include "core/pages.hpp"
 #include "core/team.hpp"
 
 #include <algorithm>
@@ -19,8 +20,8 @@ constexpr size_t least_streamed_bytes = 16u << 20;
 class Desk {
  public:
   std::span<std::byte> take(size_t bytes, size_t offset) {
-    if (memory_.size() == 0) memory_ = PageArray(bytes + page_bytes);
-    return {memory_.data() + offset % page_bytes, bytes};
+    if (memory_.size() == 0) memory_ = PageArray(bytes + io_alignment);
+    return {memory_.data() + offset % io_alignment, bytes};
   }
 
  private:

@@ -1,17 +1,13 @@
 // growing_buffer.cpp - mmap, mremap, madvise.
-#include "io/growing_buffer.hpp"
+#include "core/growing_buffer.hpp"
 
-#include "core/bytes.hpp"
-#include "core/error.hpp"
+#include "core/pages.hpp"
 #include "core/rounding.hpp"
-#include "io/parallel_chunks.hpp"
 
-#include <fmt/format.h>
 #include <sys/mman.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
 #include <utility>
 
 namespace sweepsort {
@@ -27,14 +23,11 @@ GrowingBuffer::~GrowingBuffer() {
 
 std::span<std::byte> GrowingBuffer::room(size_t bytes) {
   if (capacity_ - size_ < bytes) {
-    const size_t capacity = std::max(capacity_ * 2, round_up(size_ + bytes, io_alignment));
+    const size_t capacity = std::max(capacity_ * 2, round_up(size_ + bytes, system_page_bytes()));
     void* const place = data_ ? ::mremap(data_, capacity_, capacity, MREMAP_MAYMOVE)
                               : ::mmap(nullptr, capacity, PROT_READ | PROT_WRITE,
                                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (place == MAP_FAILED)
-      throw Error(
-          fmt::format("cannot allocate {} of memory: {}", format_bytes({capacity}), std::strerror(errno)),
-          "raise the limits (ulimit -v, -d); a sort does with less by --memory");
+    if (place == MAP_FAILED) throw no_memory(capacity, errno);
     data_ = static_cast<std::byte*>(place);
     capacity_ = capacity;
   }
@@ -42,7 +35,7 @@ std::span<std::byte> GrowingBuffer::room(size_t bytes) {
 }
 
 void GrowingBuffer::cut(size_t bytes) noexcept {
-  const size_t capacity = round_up(bytes, io_alignment);
+  const size_t capacity = round_up(bytes, system_page_bytes());
   if (capacity < capacity_) ::munmap(data_ + capacity, capacity_ - capacity);
   if (capacity == 0) data_ = nullptr;
   capacity_ = std::min(capacity_, capacity);
@@ -50,8 +43,10 @@ void GrowingBuffer::cut(size_t bytes) noexcept {
 }
 
 void GrowingBuffer::discard(size_t first, size_t bytes) noexcept {
-  const size_t from = round_up(first, io_alignment);
-  const size_t to = (first + bytes) / io_alignment * io_alignment;
+  // Both ends, as the system rounds the length up.
+  const size_t page = system_page_bytes();
+  const size_t from = round_up(first, page);
+  const size_t to = (first + bytes) / page * page;
   if (from < to) ::madvise(data_ + from, to - from, MADV_DONTNEED);
 }
 
