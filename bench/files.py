@@ -13,6 +13,7 @@ part in one turn alone, and what writes the text is not timed.
 
 import argparse
 import dataclasses
+import json
 import os
 import pathlib
 import shlex
@@ -232,9 +233,16 @@ def are_equal(a: pathlib.Path, b: pathlib.Path) -> bool:
     return subprocess.run(["cmp", "-s", a, b]).returncode == 0
 
 
-def verified(arguments: argparse.Namespace, chosen: list[Program]) -> dict[str, bool]:
-    """cp's output is the input, disk's as long; a sorted one passes `check` and is equal, to the last byte, to
-    numpy's or, where that is not there, to the first."""
+def checked(arguments: argparse.Namespace, path: pathlib.Path) -> dict:
+    command = [arguments.sweepsort, "check", "-q", "-t", arguments.type, "--json", path]
+    printed = subprocess.run(list(map(str, command)), stdout=subprocess.PIPE, text=True).stdout
+    return json.loads(printed)
+
+
+def verified(arguments: argparse.Namespace, chosen: list[Program], source: pathlib.Path) -> dict[str, bool]:
+    """cp's output is the input, disk's as long; a sorted one passes `check`, has the input's fingerprint, and is equal, to
+    the last byte, to numpy's or, where that is not there, to the first."""
+    expected = checked(arguments, source)["fingerprint"]
     sorting = [
         program for program in chosen if program.name not in ("cp", "disk", "unique") and not program.sorts_text
     ]
@@ -252,9 +260,9 @@ def verified(arguments: argparse.Namespace, chosen: list[Program]) -> dict[str, 
         if program.sorts_text:
             sorted_text = text_of(arguments.type, reference)
             return shell(f"{sorted_text} | cmp -s - {shlex.quote(str(program.output))}")
-        check = [arguments.sweepsort, "check", "-q", "-t", arguments.type, program.output]
-        is_sorted = subprocess.run(list(map(str, check)), stdout=subprocess.DEVNULL).returncode == 0
-        return is_sorted and are_equal(program.output, reference)
+        found = checked(arguments, program.output)
+        is_whole = found["sorted"] and found["fingerprint"] == expected
+        return is_whole and are_equal(program.output, reference)
 
     return {program.name: is_right(program) for program in chosen}
 
@@ -286,7 +294,7 @@ def main() -> int:
             if not shell(f"{text_of(arguments.type, source)} > {shlex.quote(str(text))}"):
                 sys.exit("files.py: sort-n: od could not write the numbers as text")
         runs = take_turns(arguments, chosen)
-        rows = rows_of(runs, verified(arguments, chosen), size)
+        rows = rows_of(runs, verified(arguments, chosen, source), size)
 
     cp_s = next((row["median_s"] for row in rows if row["program"] == "cp"), None)
     print(

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -23,6 +24,7 @@ inline constexpr std::array all_key_types{KeyType::u8,  KeyType::i8,  KeyType::u
 enum class Order : uint8_t { ascending, descending };
 
 enum class Endian : uint8_t { little, big };
+static_assert(std::endian::native == std::endian::little, "what is little is taken as it is, not swapped");
 
 /// Calls `f(std::type_identity<T>{})` with the C++ type of `type` and returns its result.
 template <class F>

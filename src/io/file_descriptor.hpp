@@ -1,8 +1,11 @@
 // file_descriptor.hpp - an open file that closes itself.
 #pragma once
 
+#include <sys/resource.h>
 #include <unistd.h>
 
+#include <cstdint>
+#include <limits>
 #include <string>
 #include <utility>
 
@@ -34,5 +37,11 @@ class FileDescriptor {
 /// A path to what `fd` is open on, also if that has no name: for a second open file description, whose flags
 /// are its own, or a link.
 inline std::string path_of(int fd) { return "/proc/self/fd/" + std::to_string(fd); }
+
+/// Of this process, at once.
+inline uint64_t most_open_files() {
+  rlimit files{};
+  return ::getrlimit(RLIMIT_NOFILE, &files) == 0 ? files.rlim_cur : std::numeric_limits<uint64_t>::max();
+}
 
 }  // namespace sweepsort

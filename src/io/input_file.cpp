@@ -104,7 +104,7 @@ void InputFile::examine(int file, const std::string& name, InputUse use) {
   }
 }
 
-InputFile::InputFile(const std::string& path, InputUse use) : path_(path) {
+InputFile::InputFile(const std::string& path, InputUse use, Caching caching) : path_(path) {
   const std::string name = path == "-" ? std::string(standard_input_name) : path;
   FileDescriptor file = open_input(path);
   examine(file.get(), name, use);
@@ -133,8 +133,8 @@ InputFile::InputFile(const std::string& path, InputUse use) : path_(path) {
       throw Error(name + ": has data, but does not tell its size",
                   fmt::format("pipe it in: cat {} | sweepsort ... -", path == "-" ? "FILE" : path));
   }
-  const bool direct = !is_stream_ && size_ >= least_direct_file;
-  file_ = PositionedFile(std::move(file), name, direct ? Caching::ask : Caching::use);
+  const bool may_be_direct = !is_stream_ && size_ >= least_direct_file;
+  file_ = PositionedFile(std::move(file), name, may_be_direct ? caching : Caching::use);
 }
 
 FileAccess InputFile::access() const {

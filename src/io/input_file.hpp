@@ -48,8 +48,8 @@ void require_replaceable(const std::string& path);
 class InputFile {
  public:
   /// "-" is standard input. Throws Error for a missing file, a directory, one that may not be read, a
-  /// terminal.
-  explicit InputFile(const std::string& path, InputUse use = InputUse::read);
+  /// terminal. Past the page cache a large file is read by a second descriptor.
+  explicit InputFile(const std::string& path, InputUse use = InputUse::read, Caching caching = Caching::ask);
 
   const std::string& path() const { return path_; }
   /// For messages: the path or "standard input".

@@ -89,7 +89,7 @@ class SortInput {
 
  private:
   struct Part {
-    Part(const std::string& path, InputUse use) : file(path, use) {}
+    Part(const std::string& path, InputUse use, Caching caching) : file(path, use, caching) {}
     /// Of a stream its beginning is read.
     void find_layout(const FileOptions& options);
     const Layout& layout() const { return stream ? stream->layout() : file_layout; }

@@ -89,7 +89,7 @@ void count_buckets(const Bits* keys, uint64_t n, BucketOf bucket_of, Codec codec
 
 /// Copies one whole line; past the cache where `to` is aligned for it.
 template <uint32_t count, class Element>
-inline void store_line(Element* to, const Element* line, bool aligned) {
+inline void store_line(Element* to, const Element* line, [[maybe_unused]] bool aligned) {
 #ifdef __SSE2__
   if (aligned) {
     auto* const target = reinterpret_cast<__m128i*>(to);
