@@ -482,7 +482,7 @@ TEST_CASE("a temporary file that cannot be made says why, with a name or without
     REQUIRE(::setrlimit(RLIMIT_NOFILE, &none) == 0);
     std::string told;
     try {
-      const SpillFile file(folder.path(), anonymous);
+      const SpillFile file(folder.path(), Caching::bypass, anonymous);
     } catch (const Error& error) {
       told = error.what();
     }
@@ -501,7 +501,7 @@ TEST_CASE("what is written over the stripes of several directories is read back,
     const std::vector<TemporaryFolder> folders(directories);
     std::vector<std::string> paths;
     for (const TemporaryFolder& folder : folders) paths.push_back(folder.path());
-    SpillSpace space(paths, 8 * io_alignment, directories != 2, most_file_bytes);
+    SpillSpace space(paths, 8 * io_alignment, Caching::bypass, directories != 2, most_file_bytes);
     space.reserve(500'000);
     space.reserve(data.size());
     CHECK(space.bytes() == data.size());
@@ -646,7 +646,8 @@ TEST_CASE("where names cannot be removed no temporary file gets one") {
   }
   CHECK_THROWS_WITH(open_output(folder / "out", {.allow_anonymous = false}),
                     ContainsSubstring("does not allow a temporary file"));
-  CHECK_THROWS_WITH(SpillFile(folder.path(), false), ContainsSubstring("Operation not permitted"));
+  CHECK_THROWS_WITH(SpillFile(folder.path(), Caching::bypass, false),
+                    ContainsSubstring("Operation not permitted"));
   set_append_only(false);
   CHECK(folder.names().empty());
 }

@@ -50,12 +50,12 @@ Error cannot_create(const std::string& directory, int error) {
 
 }  // namespace
 
-SpillFile::SpillFile(const std::string& directory, bool allow_anonymous) {
+SpillFile::SpillFile(const std::string& directory, Caching caching, bool allow_anonymous) {
   FileDescriptor file = create(directory, allow_anonymous);
   if (!file) throw cannot_create(directory, errno);
   // What is read in small pieces is single keys, in no order: reading ahead would only fill the cache.
   ::posix_fadvise(file.get(), 0, 0, POSIX_FADV_RANDOM);
-  file_ = PositionedFile(std::move(file), directory + ": a temporary file in it", Caching::bypass);
+  file_ = PositionedFile(std::move(file), directory + ": a temporary file in it", caching);
 }
 
 void SpillFile::reserve(uint64_t bytes) {

@@ -11,13 +11,13 @@
 namespace sweepsort {
 
 /// Space on a disk: O_TMPFILE, or where a file system has no such thing a hidden file whose name is removed
-/// as soon as it is open. Gone with the process, whatever ends it. Reads and writes go past the page cache
-/// from 64 KiB on.
+/// as soon as it is open. Gone with the process, whatever ends it.
 class SpillFile {
  public:
   /// Throws Error if nothing can be written in `directory`. `allow_anonymous`: false for tests of the other
   /// way.
-  explicit SpillFile(const std::string& directory, bool allow_anonymous = true);
+  explicit SpillFile(const std::string& directory, Caching caching = Caching::bypass,
+                     bool allow_anonymous = true);
 
   /// Takes the disk space for [0, bytes), of which [0, size) is taken already.
   void reserve(uint64_t bytes);

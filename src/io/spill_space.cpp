@@ -19,10 +19,11 @@ struct Extent {
 
 }  // namespace
 
-SpillSpace::SpillSpace(std::vector<std::string> directories, uint64_t stripe_bytes, bool allow_anonymous,
-                       uint64_t most_file_bytes)
+SpillSpace::SpillSpace(std::vector<std::string> directories, uint64_t stripe_bytes, Caching caching,
+                       bool allow_anonymous, uint64_t most_file_bytes)
     : directories_(std::move(directories)),
       stripe_bytes_(stripe_bytes),
+      caching_(caching),
       allow_anonymous_(allow_anonymous),
       most_file_bytes_(most_file_bytes),
       files_(directories_.size()) {}
@@ -42,7 +43,7 @@ void SpillSpace::reserve(uint64_t bytes) {
     size_t number = 0;
     for (uint64_t first = 0; first < mine; first += most_file_bytes_) {
       if (number == files_[i].size())
-        files_[i].push_back(std::make_unique<SpillFile>(directories_[i], allow_anonymous_));
+        files_[i].push_back(std::make_unique<SpillFile>(directories_[i], caching_, allow_anonymous_));
       files_[i][number++]->reserve(std::min(most_file_bytes_, mine - first));
     }
   }

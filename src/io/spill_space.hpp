@@ -24,8 +24,8 @@ inline constexpr uint64_t most_spill_file_bytes = uint64_t{4} << 40;
 class SpillSpace {
  public:
   /// `stripe_bytes` and `most_file_bytes` are multiples of io_alignment. Nothing is created yet.
-  SpillSpace(std::vector<std::string> directories, uint64_t stripe_bytes, bool allow_anonymous,
-             uint64_t most_file_bytes = most_spill_file_bytes);
+  SpillSpace(std::vector<std::string> directories, uint64_t stripe_bytes, Caching caching,
+             bool allow_anonymous, uint64_t most_file_bytes = most_spill_file_bytes);
 
   /// Takes the disk space for [0, bytes), if that is more than was taken before. Throws Error if there is
   /// none.
@@ -35,6 +35,8 @@ class SpillSpace {
   /// Inside what was reserved. Thread-safe.
   void read_at(uint64_t offset, std::span<std::byte> to) const;
   void write_at(uint64_t offset, std::span<const std::byte> from) const;
+  /// Whether small pieces, too, come from the disk, which was written past the page cache.
+  bool may_wait() const { return caching_ != Caching::use; }
   /// What PositionedFile::will_read does.
   void will_read(uint64_t offset, size_t bytes) const;
 
@@ -47,6 +49,7 @@ class SpillSpace {
 
   std::vector<std::string> directories_;
   uint64_t stripe_bytes_;
+  Caching caching_;
   bool allow_anonymous_;
   uint64_t most_file_bytes_;
   std::vector<std::vector<std::unique_ptr<SpillFile>>> files_;  // of each directory, made when first needed

@@ -49,6 +49,7 @@ struct PlanRequest {
   uint32_t threads = 1;
   size_t chunk_bytes = default_chunk_bytes;  // most bytes of one transfer
   Bytes memory = {};
+  Bytes page_cache = {};                 // what the machine leaves beside the memory
   Bytes ahead = {};                      // of the memory, for keys that are read before there are sessions
   Bytes held = {};                       // of the memory, for a referee
   uint32_t gpus = 1;                     // sessions lie on them in turn
@@ -80,6 +81,7 @@ struct Plan {
   uint32_t gpus = 0;         // so many, the first ones, have a part in it
   Bytes spill_area = {};     // disk space of the runs of one pass
   uint32_t spill_areas = 1;  // with two, passes write them in turn (run_store.hpp)
+  bool caches_runs = false;  // those in files go through the page cache
   Bytes temporary = {};      // disk space in all
   Bytes read = {};           // from all files, in all passes
   Bytes written = {};

@@ -118,7 +118,10 @@ class RunIn : public StoredRun {
   void read(Column column, uint64_t first_byte, std::span<std::byte> to) const override {
     place_.read(layout_.at(column, first_byte), to);
   }
-  bool may_wait() const override { return std::is_same_v<Place, SpilledPlace>; }
+  bool may_wait() const override {
+    if constexpr (std::is_same_v<Place, SpilledPlace>) return place_.space->may_wait();
+    return false;
+  }
   void will_read(Column column, uint64_t first_byte, size_t bytes) const override {
     if constexpr (std::is_same_v<Place, SpilledPlace>)
       place_.will_read(layout_.at(column, first_byte), bytes);
@@ -150,7 +153,7 @@ RunStore::RunStore(RunStoreOptions options)
       memory_left_(std::make_shared<std::atomic<uint64_t>>(options_.memory.value)),
       space_(std::make_shared<SpillSpace>(options_.directories,
                                           spilled_run_bytes(options_.shape, options_.run_records),
-                                          options_.allow_anonymous)) {
+                                          options_.caching, options_.allow_anonymous)) {
   for (const auto& [device, memory] : options_.devices)
     devices_.push_back({device, std::make_shared<std::atomic<uint64_t>>(memory.value)});
 }

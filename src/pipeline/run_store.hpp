@@ -9,6 +9,7 @@
 #pragma once
 
 #include "core/bytes.hpp"
+#include "io/positioned_file.hpp"
 #include "pipeline/run.hpp"
 
 #include <atomic>
@@ -34,6 +35,7 @@ struct RunStoreOptions {
   Bytes memory = {};
   std::vector<std::string> directories = {};
   uint64_t run_records = 1;  // of most runs: each of these lies in one directory, unless runs are shortened
+  Caching caching = Caching::bypass;  // of the files
   bool allow_anonymous = true;
 };
 

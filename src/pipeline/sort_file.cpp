@@ -270,7 +270,7 @@ class SortFileRun {
     run.name_backends();
     // What the sort would find wrong there. The files are gone at once.
     for (const std::string& directory : report_.plan.temporary_directories)
-      SpillFile(directory, environment_.allow_anonymous);
+      SpillFile(directory, Caching::use, environment_.allow_anonymous);
   }
 
   void commit() {

@@ -123,6 +123,8 @@ PlanRequest plan_request(const SortContext& context, const Backends& backends, b
           .chunk_bytes = has_values ? std::min(context.environment.chunk_bytes, most_with_values)
                                     : context.environment.chunk_bytes,
           .memory = memory,
+          .page_cache =
+              Bytes{context.limit.available.value - std::min(memory.value, context.limit.available.value)},
           .ahead = on_gpu ? memory_ahead(context, memory) : Bytes{},
           .gpus = static_cast<uint32_t>(backends.size()),
           .gpu_memory = gpu_memory_budget(context, backends, on_gpu),

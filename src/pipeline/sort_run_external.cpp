@@ -89,6 +89,7 @@ void SortRun::run_external() {
                                           .memory = plan_.memory_for_runs,
                                           .directories = context_.temporary_directories,
                                           .run_records = plan_.job.count,
+                                          .caching = plan_.caches_runs ? Caching::use : Caching::bypass,
                                           .allow_anonymous = context_.environment.allow_anonymous},
                                 .packs = options_.result == SortResult::unique &&
                                          !options_.inputs_are_sorted && options_.counts_output.empty(),
