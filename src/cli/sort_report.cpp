@@ -44,7 +44,8 @@ std::string plan_table(const SortReport& report, const SortFileOptions& options)
   const auto size = [](Bytes bytes) { return fmt::format("{} ({})", bytes.value, format_bytes(bytes)); };
   line("keys", plan.runs == 0 ? "a stream, nobody knows how many" : format_count(report.count));
   line("backend", fmt::format("{}: {}", report.backend, report.backend_why));
-  line("strategy", plan.strategy);
+  const bool may_fit = plan.runs == 0 && plan.strategy == "external";
+  line("strategy", plan.strategy + (may_fit ? ", unless all of it fits into memory" : ""));
   if (plan.strategy == "external") {
     line("runs", plan.runs == 0
                      ? "as many as it takes"
@@ -55,18 +56,17 @@ std::string plan_table(const SortReport& report, const SortFileOptions& options)
     line("sessions", fmt::format("{}", plan.sessions));
   }
   if (plan.strategy == "streams") line("keys a block", format_count(plan.run_records));
-  line("passes", fmt::format("{}", plan.passes));
+  line("passes", fmt::format("{}{}", may_fit ? "at least " : "", plan.passes));
   if (plan.runs != 0) {
     line("bytes read", size(plan.read));
     line("bytes written", (options.result == SortResult::unique ? "at most " : "") + size(plan.written));
   }
   line("memory", size(plan.memory));
   line("GPU memory", size(plan.gpu_memory) + (plan.gpus > 1 ? fmt::format(" of {} GPUs", plan.gpus) : ""));
-  line(
-      "temporary space",
-      plan.runs == 0 && plan.strategy == "external"
-          ? "what does not fit into memory"
-          : size(plan.temporary) + (plan.temporary.value == 0 ? "" : ", taken before the first key is read"));
+  line("temporary space",
+       may_fit ? "what does not fit into memory"
+               : size(plan.temporary) +
+                     (plan.temporary.value == 0 ? "" : ", taken before the first key is read"));
   if (!plan.temporary_directories.empty())
     line("temporary files", printable(fmt::format("in {}", fmt::join(plan.temporary_directories, ", "))));
   return text;

@@ -49,10 +49,11 @@ struct PlanRequest {
   uint32_t threads = 1;
   size_t chunk_bytes = default_chunk_bytes;  // most bytes of one transfer
   Bytes memory = {};
-  Bytes page_cache = {};                 // what the machine leaves beside the memory
-  Bytes ahead = {};                      // of the memory, for keys that are read before there are sessions
-  Bytes held = {};                       // of the memory, for a referee
-  uint32_t gpus = 1;                     // sessions lie on them in turn
+  Bytes page_cache = {};  // what the machine leaves beside the memory
+  Bytes collected = {};   // beside the memory, of a stream that turned out too long: until runs have it
+  Bytes ahead = {};       // of the memory, for keys that are read before there are sessions
+  Bytes held = {};        // of the memory, for a referee
+  uint32_t gpus = 1;      // sessions lie on them in turn
   std::optional<Bytes> gpu_memory = {};  // of each; empty: there is no GPU in it
   bool may_count = false;                // keys alone are wanted, on the CPU
   bool whole = false;                    // all in one session or not at all: for --repeat or --validate

@@ -35,9 +35,10 @@ std::string plan_line(const FilePlan& plan) {
   const auto counted = [](uint64_t number, const char* one, const char* several) {
     return fmt::format("{} {}", number, number == 1 ? one : several);
   };
-  return fmt::format("plan: {} of {} records, {}, {} of memory, {}",
+  return fmt::format("plan: {} of {} records, {}{}, {} of memory, {}",
                      is_stream ? "runs" : counted(plan.runs, "run", "runs"), plan.run_records,
-                     counted(plan.passes, "pass", "passes"), format_bytes(plan.memory),
+                     is_stream ? "at least " : "", counted(plan.passes, "pass", "passes"),
+                     format_bytes(plan.memory),
                      is_stream ? "temporary files for what does not fit"
                                : format_bytes(plan.temporary) + " of temporary files");
 }

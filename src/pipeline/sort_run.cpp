@@ -150,8 +150,10 @@ PlanRequest SortRun::make_request() const {
   PlanRequest request = plan_request(context_, backends_, on_gpu());
   request.count = context_.input.count();
   // What a stream left in memory before it turned out too long goes only while the runs are formed.
-  if (!request.count && !options_.inputs_are_sorted)
-    request.memory.value = std::max(least_memory.value, request.memory.value / 2);
+  if (!request.count && !options_.inputs_are_sorted) {
+    request.collected.value = request.memory.value - std::max(least_memory.value, request.memory.value / 2);
+    request.memory.value -= request.collected.value;
+  }
   // The referee has a copy of its own, and sorts it by as much again: also after a GPU that has no room for that.
   if (options_.referee != Referee::none) request.held = Bytes{2 * context_.input.data_bytes()};
   // A stream stays until the GPU has not failed.
