@@ -31,7 +31,7 @@ constexpr std::array sort_group{
     OptionSpec{"merge", 0, Takes::nothing, "", "the inputs are sorted already: merge them"}};
 constexpr std::array result_group{
     OptionSpec{"unique", 'u', Takes::nothing, "", "write each key once"},
-    OptionSpec{"counts", 0, Takes::value, "FILE", "with -u: how often each key stood, as u64"},
+    OptionSpec{"counts", 0, Takes::value, "FILE", "with -u: how often each key stood in the inputs, as u64"},
     OptionSpec{"argsort", 0, Takes::nothing, "", "write where each key stood: u32, or u64 beyond 2^32 keys"},
     OptionSpec{"values", 0, Takes::value, "FILE", "sort this file by the keys, stably; 4 or 8 bytes each"},
     OptionSpec{"values-output", 0, Takes::value, "FILE", "write the sorted values here"},
@@ -47,7 +47,8 @@ constexpr std::array memory_group{
     OptionSpec{"gpu-memory", 0, Takes::value, "BYTES",
                "a ceiling on each GPU (default: 75 % of what is free)"},
     OptionSpec{"temporary-directory", 'T', Takes::values, "DIR",
-               "for what does not fit; repeat it for several (default: $TMPDIR or beside the output)"},
+               "for what does not fit; several: repeat it (default: $TMPDIR, or beside the output, of a pipe "
+               "/var/tmp)"},
     OptionSpec{"dry-run", 0, Takes::nothing, "", "print what would be done and what it takes"}};
 constexpr std::array output_group{output_option, force_option, in_place_option};
 constexpr std::array trust_group{
@@ -174,6 +175,7 @@ ExitCode run_sort(const Arguments& arguments) {
   const JsonReport json(arguments, precious);
   if (!options.plan_only)
     for (const std::string& name : outputs) keep_answers_off_data(name, json, options.repeat);
+  note_other_links("sort", arguments, inputs.front());
   SortReport report;
   {
     Talk talk("sort", arguments);

@@ -155,6 +155,16 @@ void note_other_type(std::string_view command, const Arguments& arguments, const
   if (!arguments.has("quiet")) say(command, as);
 }
 
+void note_other_links(std::string_view command, const Arguments& arguments, const std::string& input) {
+  std::error_code unknown;
+  if (!arguments.has("in-place") || arguments.has("quiet") ||
+      !std::filesystem::is_regular_file(input, unknown))
+    return;
+  const uintmax_t names = std::filesystem::hard_link_count(input, unknown);
+  if (unknown || names < 2) return;
+  say(command, fmt::format("{}: has {} names (hard links); the others keep what it holds now", input, names));
+}
+
 namespace {
 
 /// Names say SOSD of unsigned types alone.
