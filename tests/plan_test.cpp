@@ -325,10 +325,10 @@ TEST_CASE("a budget in which nothing can be sorted is an error that names the le
   small.gpu_memory = Bytes{1000};
   CHECK_THROWS_WITH(make_plan(small, gpu_footprint), ContainsSubstring("GPU memory are too little"));
   PlanRequest whole = request(mib, KeyType::u64, mib);
-  whole.whole = true;
+  whole.one_session = OneSession::for_repeat;
   CHECK_THROWS_WITH(make_plan(whole, cpu_footprint), ContainsSubstring("--repeat needs all keys in memory"));
-  whole.is_judged = true;
-  whole.held = Bytes{2 * mib * sizeof(uint64_t)};
+  whole.one_session = OneSession::for_referee;
+  whole.for_referee = Bytes{2 * mib * sizeof(uint64_t)};
   CHECK_THROWS_WITH(
       make_plan(whole, cpu_footprint),
       ContainsSubstring("--validate needs all keys in memory") && ContainsSubstring("to check that"));

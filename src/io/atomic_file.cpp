@@ -74,7 +74,8 @@ bool may_act_as_owner() {
 }
 
 /// What would keep a rename from replacing `target`, as far as it can be seen: an Error.
-void require_replaceable(const std::string& name, const std::string& target, const std::string& directory) {
+void require_rename_allowed(const std::string& name, const std::string& target,
+                            const std::string& directory) {
   struct statx file {};
   struct statx folder {};
   if (::statx(AT_FDCWD, target.c_str(), AT_SYMLINK_NOFOLLOW, STATX_BASIC_STATS, &file) != 0 ||
@@ -108,7 +109,7 @@ uint32_t of_any_group(uint32_t mode) {
 AtomicFile::AtomicFile(std::string name, std::string target, const AtomicFileOptions& options)
     : name_(std::move(name)), target_(std::move(target)), options_(options) {
   directory_ = parent_of(target_);
-  if (options_.replace) require_replaceable(name_, target_, directory_);
+  if (options_.replace) require_rename_allowed(name_, target_, directory_);
   FileDescriptor file = options_.allow_anonymous ? create_anonymous() : FileDescriptor();
   is_anonymous_ = static_cast<bool>(file);
   if (options_.replace || !is_anonymous_) hidden_.emplace(directory_);
@@ -224,7 +225,7 @@ void AtomicFile::check_name() const {
   if (::lstat(target_.c_str(), &status) != 0) return;
   if (!options_.replace) throw appeared_meanwhile(name_);
   if (S_ISDIR(status.st_mode)) throw system_error(name_, "give the file its name", EISDIR);
-  require_replaceable(name_, target_, directory_);
+  require_rename_allowed(name_, target_, directory_);
 }
 
 void AtomicFile::give_name() {

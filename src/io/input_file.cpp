@@ -168,7 +168,7 @@ size_t InputFile::read_stream(std::span<std::byte> to) {
   return done;
 }
 
-void require_replaceable(const std::string& path) {
+void require_regular_in_place(const std::string& path) {
   struct stat status {};
   if (path == "-" ||
       (::stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode)))

@@ -43,7 +43,7 @@ inline constexpr std::string_view standard_input_name = "standard input";
 enum class InputUse : uint8_t { read, to_replace };
 
 /// Throws Error where what is there cannot be replaced in place. To be asked first: to open a pipe waits for its writer.
-void require_replaceable(const std::string& path);
+void require_regular_in_place(const std::string& path);
 
 class InputFile {
  public:

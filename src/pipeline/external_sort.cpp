@@ -114,8 +114,8 @@ void ExternalSort::sort(uint32_t lane) {
   if (first_sort_.algorithm.empty()) first_sort_ = std::move(summary);
 }
 
-void ExternalSort::run(decltype(Stages::load) load, decltype(Stages::store) store,
-                       const std::function<void()>& cancel) {
+void ExternalSort::pass_through_stages(decltype(Stages::load) load, decltype(Stages::store) store,
+                                       const std::function<void()>& cancel) {
   const auto sort_lane = [&](uint32_t lane, uint64_t) { sort(lane); };
   const StageTimes times =
       run_stages(job_.plan.lanes, {std::move(load), sort_lane, std::move(store), cancel});
@@ -173,7 +173,7 @@ Fingerprint ExternalSort::form_runs(const RecordSource& source, const MovedFunct
   Fingerprint total;
   const uint64_t most = job_.plan.job.count;
   // Without cancel: a source of collected streams must be there for the CPU, if a GPU fails.
-  run(
+  pass_through_stages(
       [&](uint32_t lane, uint64_t item) {
         if (item >= counts_.size()) return false;
         const uint64_t count = counts_[item];
@@ -190,7 +190,7 @@ void ExternalSort::form_runs(const StreamFunction& stream) {
   std::vector<uint64_t> counts(job_.plan.lanes);
   bool ended = false;
   begin_sessions();
-  run(
+  pass_through_stages(
       [&](uint32_t lane, uint64_t item) {
         if (ended) return false;
         counts[lane] = stream(session(lane, most), item * most, most);
@@ -253,7 +253,7 @@ void ExternalSort::merge_group(size_t first, size_t last, const StoreFunction& s
   const uint64_t most = job_.plan.job.count;
   const auto size_of = [&](uint64_t item) { return std::min(most, cutter.total() - item * most); };
   std::vector<uint64_t> from(runs.size());
-  run(
+  pass_through_stages(
       [&](uint32_t lane, uint64_t item) {
         if (item * most >= cutter.total()) return false;
         const std::vector<uint64_t>& to = cutter.cut(item * most + size_of(item));
@@ -315,7 +315,7 @@ uint64_t ExternalSort::merge(StreamMerge& streams, RecordSink& sink, const std::
   std::vector<Block> blocks(job_.plan.lanes);
   uint64_t total = 0;
   begin_sessions();
-  run(
+  pass_through_stages(
       [&](uint32_t lane, uint64_t) {
         const std::span<const std::byte> keys = streams.next();
         if (keys.empty()) return false;

@@ -105,8 +105,8 @@ class ExternalSort {
   IndexedRun make_run(uint64_t count);
   void thin_samples();
   /// Items through the stages, each sorted by its lane's session.
-  void run(decltype(Stages::load) load, decltype(Stages::store) store,
-           const std::function<void()>& cancel = {});
+  void pass_through_stages(decltype(Stages::load) load, decltype(Stages::store) store,
+                           const std::function<void()>& cancel = {});
   /// Merges runs_[first, last) and hands each block to `store`.
   using StoreFunction = std::function<void(SortSession& session, uint64_t first, uint64_t count)>;
   void merge_group(size_t first, size_t last, const StoreFunction& store);

@@ -51,7 +51,7 @@ void MemorySource::read(uint64_t first_byte, std::span<std::byte> to) {
   if (to.empty()) return;
   const auto at = static_cast<size_t>(first_byte);
   std::memcpy(to.data(), buffer_.bytes().data() + at, to.size());
-  if (read_once_) buffer_.discard(at, to.size());
+  if (reads_ == Reads::once) buffer_.discard(at, to.size());
 }
 
 void ConcatenatedSource::add(std::unique_ptr<KeySource> source, uint64_t bytes) {

@@ -33,17 +33,20 @@ class FileSource : public KeySource {
   size_t swapped_bytes_;
 };
 
+/// How often somebody will read the keys.
+enum class Reads : uint8_t { once, often };
+
 /// Keys that a stream brought, in host byte order.
 class MemorySource : public KeySource {
  public:
-  /// With `read_once` memory is given back as it is read, so that it and its copy never exist in full side by
+  /// Read once, memory is given back as it is read, so that it and its copy never exist in full side by
   /// side.
-  MemorySource(GrowingBuffer& buffer, bool read_once) : buffer_(buffer), read_once_(read_once) {}
+  MemorySource(GrowingBuffer& buffer, Reads reads) : buffer_(buffer), reads_(reads) {}
   void read(uint64_t first_byte, std::span<std::byte> to) override;
 
  private:
   GrowingBuffer& buffer_;
-  bool read_once_;
+  Reads reads_;
 };
 
 /// Several sources one behind the other.

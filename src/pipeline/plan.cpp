@@ -79,10 +79,10 @@ class Planner {
           "sort the file in parts");
     require_least_memory(request_.memory);
     const bool counts = request_.may_count && record_ <= 2 && request_.algorithm != SortAlgorithm::radix &&
-                        request_.sorted_inputs == 0 && !request_.whole;
+                        request_.sorted_inputs == 0 && !needs_one_session();
     if (counts && request_.count.value_or(0) * record_ >= least_counted_bytes) return counting();
     if (request_.count && request_.sorted_inputs == 0 && fits_whole(*request_.count)) return in_memory();
-    if (request_.whole) refuse_whole();
+    if (needs_one_session()) refuse_whole();
     if (request_.sorted_inputs != 0 && !request_.count) return streams();
     return counts ? counting() : external();
   }
@@ -124,7 +124,7 @@ class Planner {
   }
 
   bool fits_whole(uint64_t count) const {
-    return (request_.least_runs == 1 || count <= 1 || request_.whole) &&
+    return (request_.least_runs == 1 || count <= 1 || needs_one_session()) &&
            fits(job(count), 1, Bytes{for_sessions()}, request_.gpu_memory.value_or(Bytes{}));
   }
 
@@ -132,7 +132,7 @@ class Planner {
   /// over.
   uint64_t for_sessions() const {
     return request_.memory.value -
-           std::min(request_.memory.value, request_.ahead.value + request_.held.value);
+           std::min(request_.memory.value, request_.ahead.value + request_.for_referee.value);
   }
 
   bool fits(const SortJob& job, uint64_t lanes, Bytes memory, Bytes gpu_memory) const {
@@ -149,7 +149,7 @@ class Planner {
   Plan in_memory() const {
     Plan plan{.strategy = SortStrategy::in_memory, .job = job(*request_.count)};
     const Backend::Footprint need = footprint_(plan.job);
-    plan.memory = Bytes{need.host.value + request_.ahead.value + request_.held.value};
+    plan.memory = Bytes{need.host.value + request_.ahead.value + request_.for_referee.value};
     plan.gpu_memory = need.device;
     set_gpus(plan);
     set_moved(plan);
@@ -431,14 +431,17 @@ class Planner {
       throw NoPlanError(fmt::format("{}: {} on the GPU to sort them, and {} are allowed", wants_all_keys(),
                                     format_bytes(need.device), format_bytes(*request_.gpu_memory)),
                         "leave it out; or raise --gpu-memory, if it was given");
-    const std::string check =
-        request_.held == Bytes{} ? "" : fmt::format(" and {} to check that", format_bytes(request_.held));
+    const std::string check = request_.for_referee == Bytes{}
+                                  ? ""
+                                  : fmt::format(" and {} to check that", format_bytes(request_.for_referee));
     throw NoPlanError(fmt::format("{}: {} to sort them{}, and {} are allowed", wants_all_keys(),
                                   format_bytes(need.host), check, format_bytes(request_.memory)),
                       "leave it out; or raise --memory, if it was given");
   }
+  bool needs_one_session() const { return request_.one_session != OneSession::not_needed; }
   const char* wants_all_keys() const {
-    return request_.is_judged ? "--validate needs all keys in memory" : "--repeat needs all keys in memory";
+    return request_.one_session == OneSession::for_referee ? "--validate needs all keys in memory"
+                                                           : "--repeat needs all keys in memory";
   }
 
   const PlanRequest& request_;

@@ -39,6 +39,9 @@ struct FileRecord {
   }
 };
 
+/// All keys in one session or not at all, and what for.
+enum class OneSession : uint8_t { not_needed, for_repeat, for_referee };
+
 struct PlanRequest {
   std::optional<uint64_t> count = {};  // records; empty: a stream whose end is not known
   RecordShape shape = {};
@@ -49,17 +52,16 @@ struct PlanRequest {
   uint32_t threads = 1;
   size_t chunk_bytes = default_chunk_bytes;  // most bytes of one transfer
   Bytes memory = {};
-  Bytes page_cache = {};  // what the machine leaves beside the memory
-  Bytes collected = {};   // beside the memory, of a stream that turned out too long: until runs have it
-  Bytes ahead = {};       // of the memory, for keys that are read before there are sessions
-  Bytes held = {};        // of the memory, for a referee
-  uint32_t gpus = 1;      // sessions lie on them in turn
+  Bytes page_cache = {};   // what the machine leaves beside the memory
+  Bytes collected = {};    // beside the memory, of a stream that turned out too long: until runs have it
+  Bytes ahead = {};        // of the memory, for keys that are read before there are sessions
+  Bytes for_referee = {};  // of the memory
+  uint32_t gpus = 1;       // sessions lie on them in turn
   std::optional<Bytes> gpu_memory = {};  // of each; empty: there is no GPU in it
   bool may_count = false;                // keys alone are wanted, on the CPU
-  bool whole = false;                    // all in one session or not at all: for --repeat or --validate
-  bool is_judged = false;                // and that for --validate
-  uint64_t sorted_inputs = 0;            // --merge: so many runs are there already; without a count: streams
-  uint64_t least_runs = 1;               // more than 1: so many, all spilled, though they would fit
+  OneSession one_session = OneSession::not_needed;
+  uint64_t sorted_inputs = 0;  // --merge: so many runs are there already; without a count: streams
+  uint64_t least_runs = 1;     // more than 1: so many, all spilled, though they would fit
 };
 
 struct Plan {

@@ -28,7 +28,7 @@ void check_options(const std::string& input, const std::string& output, const Sc
   if (options.in_place && options.file.has_window())
     throw UsageError(input + ": scanning a part of it in place would lose the rest",
                      "leave out --skip-bytes and --read-bytes, or --in-place, and name an output with -o");
-  if (options.in_place) require_replaceable(input);
+  if (options.in_place) require_regular_in_place(input);
   if (options.in_place && !output.empty() && output != input)
     throw UsageError("an in-place scan has no other output", "leave -o out");
   if (!options.in_place && output.empty()) throw UsageError("no output", "name one; '-' is standard output");

@@ -50,7 +50,7 @@ void check_options(const std::vector<std::string>& inputs, const std::string& ou
   if (options.in_place && options.file.has_window())
     throw UsageError(inputs.front() + ": sorting a part of it in place would lose the rest",
                      "leave out --skip-bytes and --read-bytes, or --in-place, and name an output with -o");
-  if (options.in_place) require_replaceable(inputs.front());
+  if (options.in_place) require_regular_in_place(inputs.front());
   if (options.in_place && !output.empty() && output != inputs.front())
     throw UsageError("an in-place sort has no other output", "leave -o out");
   if (!options.in_place && output.empty()) throw UsageError("no output", "name one; '-' is standard output");
@@ -152,7 +152,7 @@ class SortFileRun {
 
   bool looks_in_order() {
     if (!input_.count()) return false;
-    return is_monotone(sample_of(*input_.keys(false), *input_.count(), input_.type(), options_.order));
+    return is_monotone(sample_of(*input_.keys(Reads::often), *input_.count(), input_.type(), options_.order));
   }
 
   /// Where spill files go, if there are any.
@@ -205,7 +205,7 @@ class SortFileRun {
   }
 
   void prepare() {
-    input_.take();
+    input_.leave_standard_input_behind();
     clock_.run(Phase::prepare, 0, [&](const MovedFunction&) {
       if (values_.file() != nullptr) report_.value_bytes = values_.bytes();
       report_.values_format = values_.format();

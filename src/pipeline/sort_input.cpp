@@ -193,8 +193,8 @@ void SortInput::read_ahead(Bytes most, uint32_t threads) {
                                        most.value, threads);
 }
 
-std::unique_ptr<KeySource> SortInput::keys(bool read_once) {
-  if (is_stream_) return std::make_unique<MemorySource>(collected_, read_once);
+std::unique_ptr<KeySource> SortInput::keys(Reads reads) {
+  if (is_stream_) return std::make_unique<MemorySource>(collected_, reads);
   if (!ahead_) return keys_of_files();
   ahead_->stop();
   return ahead_->keys();
@@ -207,7 +207,7 @@ std::unique_ptr<KeySource> SortInput::keys_of_files() {
   return all;
 }
 
-void SortInput::take() const {
+void SortInput::leave_standard_input_behind() const {
   for (const auto& part : parts_)
     if (!part->stream) part->file.leave_at(part->file_layout.data_end());
 }

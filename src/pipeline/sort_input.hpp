@@ -71,16 +71,15 @@ class SortInput {
   /// What is in memory of that goes.
   void forget_ahead() { ahead_.reset(); }
 
-  /// Keys by their position: of files, or of streams that were collected whole. `read_once`: they will be
-  /// read one time only, so a stream's memory can go as they are.
-  std::unique_ptr<KeySource> keys(bool read_once);
+  /// Keys by their position: of files, or of streams that were collected whole.
+  std::unique_ptr<KeySource> keys(Reads reads);
   /// Of each input by itself.
   std::unique_ptr<KeySource> keys_of(size_t input);
   uint64_t count_of(size_t input) const { return parts_[input]->layout().count; }
   size_t inputs() const { return parts_.size(); }
 
   /// From now on they will be read: standard input goes on behind them.
-  void take() const;
+  void leave_standard_input_behind() const;
   /// When all keys were read: throws Error if a file changed since it was opened, or a stream has more than
   /// its header says.
   void check_ends();

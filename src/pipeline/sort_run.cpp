@@ -129,8 +129,9 @@ PlanRequest plan_request(const SortContext& context, const Backends& backends, b
           .gpus = static_cast<uint32_t>(backends.size()),
           .gpu_memory = gpu_memory_budget(context, backends, on_gpu),
           .may_count = !on_gpu,
-          .whole = options.referee != Referee::none || options.repeat != 0,
-          .is_judged = options.referee != Referee::none,
+          .one_session = options.referee != Referee::none ? OneSession::for_referee
+                         : options.repeat != 0            ? OneSession::for_repeat
+                                                          : OneSession::not_needed,
           .sorted_inputs = options.inputs_are_sorted ? context.input.inputs() : 0,
           .least_runs = context.environment.least_runs};
 }
@@ -155,7 +156,7 @@ PlanRequest SortRun::make_request() const {
     request.memory.value -= request.collected.value;
   }
   // The referee has a copy of its own, and sorts it by as much again: also after a GPU that has no room for that.
-  if (options_.referee != Referee::none) request.held = Bytes{2 * context_.input.data_bytes()};
+  if (options_.referee != Referee::none) request.for_referee = Bytes{2 * context_.input.data_bytes()};
   // A stream stays until the GPU has not failed.
   const uint64_t kept = context_.input.is_stream() && on_gpu() ? context_.input.data_bytes() : 0;
   request.memory.value -= std::min(kept, request.memory.value - least_memory.value);
@@ -192,11 +193,11 @@ void SortRun::name_backends() {
                                                    : fmt::format("{}", fmt::join(devices, "; "));
 }
 
-void SortRun::take_sample() {
+void SortRun::prepare_split() {
   // With an output in order one thread would get all keys, and so sort all.
   if (plan_.strategy != SortStrategy::in_memory || context_.outputs.is_sequential()) return;
   if (!backends_.front()->wants_sample(plan_.job, request_.memory)) return;
-  const auto keys = context_.input.keys(false);
+  const auto keys = context_.input.keys(Reads::often);
   plan_.job.sample = sample_of(*keys, plan_.job.count, plan_.job.type, plan_.job.order);
   // Threads that it would have besides reserve memory, too.
   if (context_.threads > 1 && !context_.limit.is_address_space) share_split();
@@ -215,8 +216,8 @@ std::unique_ptr<SortSession> SortRun::begin_session() {
                                                   : backends_.front()->begin_sort(plan_.job);
 }
 
-Fingerprint SortRun::load(SortSession& session, bool read_once, const MovedFunction& moved) {
-  const auto keys = context_.input.keys(read_once);
+Fingerprint SortRun::load(SortSession& session, Reads reads, const MovedFunction& moved) {
+  const auto keys = context_.input.keys(reads);
   const auto values = context_.values.source();
   const RecordSource source{*keys, values.get(), context_.input.data_offset()};
   Transfer reading = transfer();
@@ -251,12 +252,12 @@ Fingerprint SortRun::load_counted_stream(SortSession& session, const MovedFuncti
 }
 
 void SortRun::run_in_memory() {
-  const bool read_once = !on_gpu() && options_.repeat == 0 && options_.referee == Referee::none;
-  take_sample();
+  const bool is_once = !on_gpu() && options_.repeat == 0 && options_.referee == Referee::none;
+  const Reads reads = is_once ? Reads::once : Reads::often;
+  prepare_split();
   const auto session = begin_session();
   clock_.run(Phase::read, 0, moved_bytes(), [&](const MovedFunction& moved) {
-    loaded_ =
-        context_.input.count() ? load(*session, read_once, moved) : load_counted_stream(*session, moved);
+    loaded_ = context_.input.count() ? load(*session, reads, moved) : load_counted_stream(*session, moved);
   });
   const uint64_t bytes = report_.count * key_bytes(context_.input.type()) + context_.values.file_bytes();
   clock_.last().bytes = bytes;
@@ -288,7 +289,7 @@ GrowingBuffer SortRun::sort_again() {
   const std::span<std::byte> keys = copy.room(bytes).first(bytes);
   copy.commit(bytes);
   const size_t width = key_bytes(context_.input.type());
-  const auto source = context_.input.keys(false);
+  const auto source = context_.input.keys(Reads::often);
   for_record_chunks(transfer(), context_.input.data_offset(), bytes / width, plan_.job.workers,
                     [&](uint32_t, const RecordChunk& chunk) {
                       source->read(chunk.first * width,
@@ -317,7 +318,7 @@ void SortRun::check_sorted(const StoreResult& sorted, const Fingerprint& wanted)
 }
 
 void SortRun::judge(const StoreResult& stored) {
-  check_sorted(stored, packed_.value_or(loaded_));
+  check_sorted(stored, kept_.value_or(loaded_));
   context_.outputs.finish(options_.result == SortResult::unique ? stored.distinct : report_.count);
   report_.verified = options_.verify;
   report_.fingerprint = loaded_;
@@ -331,7 +332,7 @@ void SortRun::repeat() {
   clock_.run(Phase::repeat, 0, options_.repeat * moved_bytes(), [&](const MovedFunction& moved) {
     for (uint32_t run = 0; run < options_.repeat; ++run) {
       const auto session = begin_session();
-      load(*session, false, moved);
+      load(*session, Reads::often, moved);
       report_.repeat_s.push_back(session->sort().sort_s);
     }
     report_.copy_bandwidth_bytes_s = backends_.front()->copy_bandwidth();

@@ -54,10 +54,11 @@ class SortRun {
   uint64_t moved_bytes() const { return context_.input.count().value_or(0) * transfer().shape.bytes(); }
   void run_in_memory();
   void run_external();
-  void take_sample();
+  /// Of a session that deals its keys out while it is read: what it needs to know of them, more workers, smaller chunks.
+  void prepare_split();
   void share_split();
   std::unique_ptr<SortSession> begin_session();
-  Fingerprint load(SortSession& session, bool read_once, const MovedFunction& moved);
+  Fingerprint load(SortSession& session, Reads reads, const MovedFunction& moved);
   Fingerprint load_counted_stream(SortSession& session, const MovedFunction& moved);
   void form_runs(ExternalSort& sort);
   void form_stream_runs(ExternalSort& sort, KeySource* values, const MovedFunction& moved);
@@ -90,7 +91,7 @@ class SortRun {
   uint32_t most_loaders_ = std::numeric_limits<uint32_t>::max();
   SharedFingerprint read_;  // of what came in
   Fingerprint loaded_;
-  std::optional<Fingerprint> packed_;  // of the runs, if they keep of equal keys one
+  std::optional<Fingerprint> kept_;  // of what is left of it where runs keep of equal keys one
 };
 
 /// Of a sort that may be on a GPU: begins to read what its plan has memory for, while the driver wakes and the context

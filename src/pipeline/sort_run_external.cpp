@@ -109,7 +109,7 @@ void SortRun::form_runs(ExternalSort& sort) {
   clock_.run(Phase::runs, 0, moved_bytes(), [&](const MovedFunction& moved) {
     if (context_.input.count()) {
       // If the GPU fails, the CPU reads them once more.
-      const auto keys = context_.input.keys(!on_gpu());
+      const auto keys = context_.input.keys(on_gpu() ? Reads::often : Reads::once);
       loaded_ = sort.form_runs({*keys, values.get(), context_.input.data_offset()}, moved);
     } else {
       form_stream_runs(sort, values.get(), moved);
@@ -119,7 +119,7 @@ void SortRun::form_runs(ExternalSort& sort) {
   });
   if (const auto& packed = sort.packed()) {
     check_sorted(packed->sorted, loaded_);
-    packed_ = packed->kept;
+    kept_ = packed->kept;
   }
   clock_.last().bytes = sort.taken() * key_bytes(context_.input.type()) + context_.values.file_bytes();
   if (!context_.input.count()) {

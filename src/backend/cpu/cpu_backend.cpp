@@ -65,7 +65,8 @@ class CpuSession : public SortSession {
     const auto [column, first_byte, bytes] = mine.open;
     if (column == Column::values) return;
     const uint64_t first = first_byte / sizeof(Bits);
-    mine.digests.push_back(digest_keys(sorted_.keys + first, bytes / sizeof(Bits), map_, has_values<Value>));
+    mine.digests.push_back(
+        digest_keys(sorted_.keys + first, bytes / sizeof(Bits), map_, equal_keys_of<Value>));
     mine.digests.back().first_index = first;
   }
 
@@ -74,10 +75,10 @@ class CpuSession : public SortSession {
     std::vector<KeyDigest<Bits>> digests;
     for (const Worker& worker : workers_)
       digests.insert(digests.end(), worker.digests.begin(), worker.digests.end());
-    const KeyDigest<Bits> digest = combine(std::move(digests), has_values<Value>);
+    const KeyDigest<Bits> digest = combine(std::move(digests), equal_keys_of<Value>);
     if (digest.count != job_.count)
       throw Error(fmt::format("internal: {} of {} keys were put", digest.count, job_.count));
-    auto result = sort_arrays(sorted_, job_, digest, false, memory_, tuning_);
+    auto result = sort_arrays(sorted_, job_, digest, SortedInto::either_array, memory_, tuning_);
     sorted_ = result.sorted;
     result.summary.sort_s = seconds_since(start);
     return result.summary;
@@ -225,11 +226,11 @@ SortSummary CpuBackend::sort_in_place(Columns<Bits, Value> array, const SortJob&
   run_team(memory.threads(), [&](uint32_t thread) {
     const uint64_t begin = slice_begin(job.count, thread, memory.threads());
     const uint64_t end = slice_begin(job.count, thread + 1, memory.threads());
-    digests[thread] = digest_keys(array.keys + begin, end - begin, map, has_values<Value>);
+    digests[thread] = digest_keys(array.keys + begin, end - begin, map, equal_keys_of<Value>);
     digests[thread].first_index = begin;
   });
-  const KeyDigest<Bits> digest = combine(std::move(digests), has_values<Value>);
-  SortSummary summary = sort_arrays(array, job, digest, true, memory, tuning_).summary;
+  const KeyDigest<Bits> digest = combine(std::move(digests), equal_keys_of<Value>);
+  SortSummary summary = sort_arrays(array, job, digest, SortedInto::the_input, memory, tuning_).summary;
   summary.sort_s = seconds_since(start);
   return summary;
 }

@@ -17,7 +17,7 @@ struct BlockLoop {
   uint64_t count;
   KeyMap<Bits> map;
   bool check_order;
-  bool strictly;
+  EqualKeys equal;
   Bits* ordered;
   KeyDigest<Bits>* digest;
 
@@ -41,7 +41,7 @@ struct BlockLoop {
       repeats |= static_cast<Bits>(ordered[i + 1] == ordered[i]);
     }
     if (falls != 0) digest->ascending = false;
-    if (rises != 0 || (strictly && repeats != 0)) digest->descending = false;
+    if (rises != 0 || (equal == EqualKeys::keep_order && repeats != 0)) digest->descending = false;
     return digest->ascending || digest->descending;
   }
 };
@@ -49,7 +49,7 @@ struct BlockLoop {
 }  // namespace
 
 template <class Bits>
-KeyDigest<Bits> digest_keys(const Bits* keys, uint64_t count, const KeyMap<Bits>& map, bool strictly) {
+KeyDigest<Bits> digest_keys(const Bits* keys, uint64_t count, const KeyMap<Bits>& map, EqualKeys equal) {
   KeyDigest<Bits> digest;
   if (count == 0) return digest;
   digest.count = count;
@@ -60,7 +60,7 @@ KeyDigest<Bits> digest_keys(const Bits* keys, uint64_t count, const KeyMap<Bits>
   for (uint64_t done = 1; done < count;) {
     const uint64_t n = std::min(block_keys, count - done);
     check_order =
-        with_best_vectors(BlockLoop<Bits>{keys + done, n, map, check_order, strictly, ordered, &digest});
+        with_best_vectors(BlockLoop<Bits>{keys + done, n, map, check_order, equal, ordered, &digest});
     ordered[0] = ordered[n];
     done += n;
   }
@@ -69,7 +69,7 @@ KeyDigest<Bits> digest_keys(const Bits* keys, uint64_t count, const KeyMap<Bits>
 }
 
 template <class Bits>
-KeyDigest<Bits> combine(std::vector<KeyDigest<Bits>> chunks, bool strictly) {
+KeyDigest<Bits> combine(std::vector<KeyDigest<Bits>> chunks, EqualKeys equal) {
   std::erase_if(chunks, [](const KeyDigest<Bits>& chunk) { return chunk.count == 0; });
   if (chunks.empty()) return {};
   std::sort(chunks.begin(), chunks.end(),
@@ -78,8 +78,8 @@ KeyDigest<Bits> combine(std::vector<KeyDigest<Bits>> chunks, bool strictly) {
   for (size_t i = 1; i < chunks.size(); ++i) {
     const KeyDigest<Bits>& next = chunks[i];
     all.ascending = all.ascending && next.ascending && all.last <= next.first;
-    all.descending =
-        all.descending && next.descending && (strictly ? all.last > next.first : all.last >= next.first);
+    all.descending = all.descending && next.descending &&
+                     (equal == EqualKeys::keep_order ? all.last > next.first : all.last >= next.first);
     all.smallest = std::min(all.smallest, next.smallest);
     all.largest = std::max(all.largest, next.largest);
     all.last = next.last;
@@ -88,9 +88,9 @@ KeyDigest<Bits> combine(std::vector<KeyDigest<Bits>> chunks, bool strictly) {
   return all;
 }
 
-#define SWEEPSORT_DIGEST(Bits)                                                                  \
-  template KeyDigest<Bits> digest_keys<Bits>(const Bits*, uint64_t, const KeyMap<Bits>&, bool); \
-  template KeyDigest<Bits> combine<Bits>(std::vector<KeyDigest<Bits>>, bool)
+#define SWEEPSORT_DIGEST(Bits)                                                                       \
+  template KeyDigest<Bits> digest_keys<Bits>(const Bits*, uint64_t, const KeyMap<Bits>&, EqualKeys); \
+  template KeyDigest<Bits> combine<Bits>(std::vector<KeyDigest<Bits>>, EqualKeys)
 SWEEPSORT_DIGEST(uint8_t);
 SWEEPSORT_DIGEST(uint16_t);
 SWEEPSORT_DIGEST(uint32_t);

@@ -1,12 +1,18 @@
 // digest.hpp - what one look at the keys tells about them, taken chunk by chunk while they arrive.
 #pragma once
 
+#include "backend/cpu/columns.hpp"
 #include "core/key_bits.hpp"
 
 #include <cstdint>
 #include <vector>
 
 namespace sweepsort {
+
+/// In a reversal. Those of pairs keep their order, which a reversal would not be stable without.
+enum class EqualKeys : uint8_t { may_swap, keep_order };
+template <class Value>
+inline constexpr EqualKeys equal_keys_of = has_values<Value> ? EqualKeys::keep_order : EqualKeys::may_swap;
 
 /// Of one chunk or of all keys. All keys are ordered bits.
 template <class Bits>
@@ -18,16 +24,15 @@ struct KeyDigest {
   Bits smallest = 0;
   Bits largest = 0;
   bool ascending = true;   // no key is smaller than the one before
-  bool descending = true;  // none is larger; if `strictly` was asked for, none is equal either
+  bool descending = true;  // none is larger; where equal keys keep their order, none is equal either
 };
 
-/// Reads the keys once. `strictly`: equal neighbours spoil `descending`, because reversing them would not be
-/// stable.
+/// Reads the keys once.
 template <class Bits>
-KeyDigest<Bits> digest_keys(const Bits* keys, uint64_t count, const KeyMap<Bits>& map, bool strictly);
+KeyDigest<Bits> digest_keys(const Bits* keys, uint64_t count, const KeyMap<Bits>& map, EqualKeys equal);
 
 /// The digest of all chunks together, given in any order. Chunks without keys are allowed.
 template <class Bits>
-KeyDigest<Bits> combine(std::vector<KeyDigest<Bits>> chunks, bool strictly);
+KeyDigest<Bits> combine(std::vector<KeyDigest<Bits>> chunks, EqualKeys equal);
 
 }  // namespace sweepsort

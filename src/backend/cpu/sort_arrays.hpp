@@ -78,18 +78,20 @@ class SortMemory {
   std::optional<RadixWorkspace<Bits, Value>> workspace_;
 };
 
+/// Either: the input or memory's second array, wherever the result is had sooner.
+enum class SortedInto : uint8_t { the_input, either_array };
+
 template <class Bits, class Value>
 struct SortedArrays {
   Columns<Bits, Value> sorted;  // the input or memory's second array
   SortSummary summary;          // but for sort_s
 };
 
-/// Sorts job.count keys (and values, stably) by the map of job.type and job.order. `in_place`: the result
-/// goes to `input`; else to where it is had sooner. Throws Error if the job asks for counting and the range
+/// Sorts job.count keys (and values, stably) by the map of job.type and job.order. Throws Error if the job asks for counting and the range
 /// is too wide. Compiled for the four key widths with no, 4 and 8 byte values.
 template <class Bits, class Value>
 SortedArrays<Bits, Value> sort_arrays(Columns<Bits, Value> input, const SortJob& job,
-                                      const KeyDigest<Bits>& digest, bool in_place,
+                                      const KeyDigest<Bits>& digest, SortedInto into,
                                       SortMemory<Bits, Value>& memory, const CpuTuning& tuning);
 
 }  // namespace sweepsort

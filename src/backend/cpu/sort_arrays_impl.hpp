@@ -40,10 +40,10 @@ class ArraySort {
         tuning_(tuning),
         range_(static_cast<Bits>(digest.largest - digest.smallest)) {}
 
-  Result run(bool in_place) {
+  Result run(SortedInto into) {
     switch (job_.algorithm) {
       case SortAlgorithm::counting: return as_asked_for(counting());
-      case SortAlgorithm::radix: return as_asked_for(radix(in_place));
+      case SortAlgorithm::radix: return as_asked_for(radix(into));
       case SortAlgorithm::automatic: break;
     }
     if (job_.count < 2 || range_ == 0) return {input_, {.algorithm = "all equal"}};
@@ -55,7 +55,7 @@ class ArraySort {
     // With values a split does as well what a counting scatter would do. Few keys do not pay for a counter a
     // value (u16, two threads: 2^17 keys 1.5 ms counted, 0.5 by radix; 2^19 2.1 and 2.6).
     const bool few = range_ < tuning_.counting_range && (sizeof(Bits) == 1 || job_.count / 8 >= range_);
-    return few && !has_values<Value> ? counting() : radix(in_place);
+    return few && !has_values<Value> ? counting() : radix(into);
   }
 
  private:
@@ -86,19 +86,20 @@ class ArraySort {
     }
   }
 
-  Result radix(bool in_place) {
+  Result radix(SortedInto into) {
     if (job_.count == 0) return {input_, {.algorithm = "radix"}};
     memory_.take_workspace();
     const bool splits = job_.count > memory_.workspace().bucket_capacity();
     const bool uses_two = splits && has_values<Value>;
     if (uses_two) memory_.take_second_array();
-    RadixJob<Bits, Value, Codec> radix_job{.input = input_,
-                                           .other = memory_.second_array(),
-                                           .output = uses_two && !in_place ? memory_.second_array() : input_,
-                                           .count = job_.count,
-                                           .range = range_,
-                                           .codec = codec_,
-                                           .use_vqsort = uses_vqsort<Bits, Value>(job_, tuning_)};
+    RadixJob<Bits, Value, Codec> radix_job{
+        .input = input_,
+        .other = memory_.second_array(),
+        .output = uses_two && into == SortedInto::either_array ? memory_.second_array() : input_,
+        .count = job_.count,
+        .range = range_,
+        .codec = codec_,
+        .use_vqsort = uses_vqsort<Bits, Value>(job_, tuning_)};
     RadixSort<Bits, Value, Codec>(radix_job, memory_.workspace(), tuning_).run();
     SortSummary summary;
     summary.algorithm = splits ? "radix-msd" : "radix";
@@ -132,12 +133,12 @@ void copy_columns(Columns<Bits, Value> from, Columns<Bits, Value> to, uint64_t c
 
 template <class Bits, class Value>
 SortedArrays<Bits, Value> sort_arrays(Columns<Bits, Value> input, const SortJob& job,
-                                      const KeyDigest<Bits>& digest, bool in_place,
+                                      const KeyDigest<Bits>& digest, SortedInto into,
                                       SortMemory<Bits, Value>& memory, const CpuTuning& tuning) {
   const KeyMap<Bits> map = key_map<Bits>(job.type, job.order);
   const auto run = [&]<bool floats>() {
     return ArraySort<Bits, Value, floats>(input, job, digest, {map, digest.smallest}, memory, tuning)
-        .run(in_place);
+        .run(into);
   };
   const auto choose = [&]() -> SortedArrays<Bits, Value> {
     if constexpr (sizeof(Bits) >= 4) {
@@ -146,7 +147,7 @@ SortedArrays<Bits, Value> sort_arrays(Columns<Bits, Value> input, const SortJob&
     return run.template operator()<false>();
   };
   SortedArrays<Bits, Value> result = choose();
-  if (in_place && job.count > 0 && result.sorted.keys != input.keys) {
+  if (into == SortedInto::the_input && job.count > 0 && result.sorted.keys != input.keys) {
     copy_columns(result.sorted, input, job.count, memory.threads());
     result.sorted = input;
   }

@@ -4,13 +4,13 @@
 namespace sweepsort {
 
 template SortedArrays<uint16_t, NoValue> sort_arrays(Columns<uint16_t, NoValue>, const SortJob&,
-                                                     const KeyDigest<uint16_t>&, bool,
+                                                     const KeyDigest<uint16_t>&, SortedInto,
                                                      SortMemory<uint16_t, NoValue>&, const CpuTuning&);
 template SortedArrays<uint16_t, uint32_t> sort_arrays(Columns<uint16_t, uint32_t>, const SortJob&,
-                                                      const KeyDigest<uint16_t>&, bool,
+                                                      const KeyDigest<uint16_t>&, SortedInto,
                                                       SortMemory<uint16_t, uint32_t>&, const CpuTuning&);
 template SortedArrays<uint16_t, uint64_t> sort_arrays(Columns<uint16_t, uint64_t>, const SortJob&,
-                                                      const KeyDigest<uint16_t>&, bool,
+                                                      const KeyDigest<uint16_t>&, SortedInto,
                                                       SortMemory<uint16_t, uint64_t>&, const CpuTuning&);
 
 }  // namespace sweepsort

@@ -4,13 +4,13 @@
 namespace sweepsort {
 
 template SortedArrays<uint8_t, NoValue> sort_arrays(Columns<uint8_t, NoValue>, const SortJob&,
-                                                    const KeyDigest<uint8_t>&, bool,
+                                                    const KeyDigest<uint8_t>&, SortedInto,
                                                     SortMemory<uint8_t, NoValue>&, const CpuTuning&);
 template SortedArrays<uint8_t, uint32_t> sort_arrays(Columns<uint8_t, uint32_t>, const SortJob&,
-                                                     const KeyDigest<uint8_t>&, bool,
+                                                     const KeyDigest<uint8_t>&, SortedInto,
                                                      SortMemory<uint8_t, uint32_t>&, const CpuTuning&);
 template SortedArrays<uint8_t, uint64_t> sort_arrays(Columns<uint8_t, uint64_t>, const SortJob&,
-                                                     const KeyDigest<uint8_t>&, bool,
+                                                     const KeyDigest<uint8_t>&, SortedInto,
                                                      SortMemory<uint8_t, uint64_t>&, const CpuTuning&);
 
 }  // namespace sweepsort

@@ -267,11 +267,12 @@ class SplitSession : public SortSession {
     // Keys below `low`, whose distances are not in order, are in the first bucket.
     if (bucket == 0 || count > worker.memory->workspace().bucket_capacity()) {
       decode();
-      const KeyDigest<Bits> digest = digest_keys(keys, count, map_, false);
-      sort_arrays<Bits, NoValue>({keys, nullptr}, bucket_job(count), digest, true, *worker.memory, tuning_);
+      const KeyDigest<Bits> digest = digest_keys(keys, count, map_, EqualKeys::may_swap);
+      sort_arrays<Bits, NoValue>({keys, nullptr}, bucket_job(count), digest, SortedInto::the_input,
+                                 *worker.memory, tuning_);
       return;
     }
-    const KeyDigest<Bits> digest = digest_keys(keys, count, KeyMap<Bits>{}, false);
+    const KeyDigest<Bits> digest = digest_keys(keys, count, KeyMap<Bits>{}, EqualKeys::may_swap);
     if (digest.ascending) return decode();
     if (by_vqsort_) {
       vqsort(keys, count);
