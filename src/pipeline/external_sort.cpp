@@ -45,10 +45,9 @@ class RunTarget : public ByteTarget {
 }  // namespace
 
 ExternalSort::ExternalSort(const Backends& backends, const ExternalJob& job)
-    : backends_(backends),
-      job_(job),
-      store_(std::make_unique<RunStore>(job.store)),
-      sessions_(job.plan.lanes) {}
+    : job_(job),
+      lanes_(backends, job.plan.job, job.plan.lanes),
+      store_(std::make_unique<RunStore>(job.store)) {}
 
 IndexedRun ExternalSort::make_run(uint64_t count) {
   IndexedRun indexed{.run = store_->make_run(count), .stride = job_.plan.stride};
@@ -75,7 +74,7 @@ void ExternalSort::thin_samples() {
 
 void ExternalSort::reserve(uint64_t count) {
   store_->reserve(job_.plan.spill_area.value, job_.plan.spill_areas);
-  begin_sessions();  // a run that finds no room on a GPU goes elsewhere, a session cannot
+  lanes_.begin();  // a run that finds no room on a GPU goes elsewhere, a session cannot
   const uint64_t most = job_.plan.job.count;
   for (uint64_t first = 0; first < count; first += most) counts_.push_back(std::min(most, count - first));
   // Packed ones come one by one, as each leaves room for the next.
@@ -86,42 +85,6 @@ void ExternalSort::reserve(uint64_t count) {
 uint64_t ExternalSort::count() const {
   return std::accumulate(runs_.begin(), runs_.end(), uint64_t{0},
                          [](uint64_t sum, const IndexedRun& run) { return sum + run.run->count(); });
-}
-
-SortSession& ExternalSort::session(uint32_t lane, uint64_t count) {
-  std::unique_ptr<SortSession>& mine = sessions_[lane];
-  Backend& backend = *backends_[lane % backends_.size()];
-  SortJob job = job_.plan.job;
-  if (!mine) {
-    mine = backend.begin_sort(job);
-    if (count == job.count) return *mine;
-  }
-  if (!mine->restart(count)) {
-    job.count = count;
-    mine.reset();  // never two at a time
-    mine = backend.begin_sort(job);
-  }
-  return *mine;
-}
-
-/// Before anything is taken of a stream or written into one: who finds no room leaves it to somebody else.
-void ExternalSort::begin_sessions() {
-  for (uint32_t lane = 0; lane < job_.plan.lanes; ++lane) (void)session(lane, job_.plan.job.count);
-}
-
-void ExternalSort::sort(uint32_t lane) {
-  SortSummary summary = sessions_[lane]->sort();
-  if (first_sort_.algorithm.empty()) first_sort_ = std::move(summary);
-}
-
-void ExternalSort::pass_through_stages(decltype(Stages::load) load, decltype(Stages::store) store,
-                                       const std::function<void()>& cancel) {
-  const auto sort_lane = [&](uint32_t lane, uint64_t) { sort(lane); };
-  const StageTimes times =
-      run_stages(job_.plan.lanes, {std::move(load), sort_lane, std::move(store), cancel});
-  times_.load_s += times.load_s;
-  times_.sort_s += times.sort_s;
-  times_.store_s += times.store_s;
 }
 
 /// The session's records into a run, from its record `first` on, with their samples.
@@ -173,15 +136,15 @@ Fingerprint ExternalSort::form_runs(const RecordSource& source, const MovedFunct
   Fingerprint total;
   const uint64_t most = job_.plan.job.count;
   // Without cancel: a source of collected streams must be there for the CPU, if a GPU fails.
-  pass_through_stages(
+  lanes_.run(
       [&](uint32_t lane, uint64_t item) {
         if (item >= counts_.size()) return false;
         const uint64_t count = counts_[item];
-        total += load_records(source, item * most, count, session(lane, count), job_.transfer, moved);
+        total += load_records(source, item * most, count, lanes_.session(lane, count), job_.transfer, moved);
         taken_ += count;
         return true;
       },
-      [&](uint32_t lane, uint64_t item) { save_run(*sessions_[lane], counts_[item], item); });
+      [&](uint32_t lane, uint64_t item) { save_run(lanes_[lane], counts_[item], item); });
   return total;
 }
 
@@ -189,17 +152,17 @@ void ExternalSort::form_runs(const StreamFunction& stream) {
   const uint64_t most = job_.plan.job.count;
   std::vector<uint64_t> counts(job_.plan.lanes);
   bool ended = false;
-  begin_sessions();
-  pass_through_stages(
+  lanes_.begin();
+  lanes_.run(
       [&](uint32_t lane, uint64_t item) {
         if (ended) return false;
-        counts[lane] = stream(session(lane, most), item * most, most);
+        counts[lane] = stream(lanes_.session(lane, most), item * most, most);
         ended = counts[lane] < most;
         taken_ += counts[lane];
         return counts[lane] != 0;
       },
       [&](uint32_t lane, uint64_t item) {
-        save_run(*sessions_[lane], counts[lane], item);
+        save_run(lanes_[lane], counts[lane], item);
         thin_samples();
       },
       job_.cancel);
@@ -215,7 +178,7 @@ void ExternalSort::adopt(std::vector<std::unique_ptr<Run>> runs, InspectFunction
   for (auto& run : runs) runs_.push_back({.run = std::move(run)});
   inspect_ = std::move(inspect);
   are_stored_ = false;
-  begin_sessions();
+  lanes_.begin();
 }
 
 void ExternalSort::gather(SortSession& session, std::span<const IndexedRun> runs, size_t first_run,
@@ -253,16 +216,15 @@ void ExternalSort::merge_group(size_t first, size_t last, const StoreFunction& s
   const uint64_t most = job_.plan.job.count;
   const auto size_of = [&](uint64_t item) { return std::min(most, cutter.total() - item * most); };
   std::vector<uint64_t> from(runs.size());
-  pass_through_stages(
+  lanes_.run(
       [&](uint32_t lane, uint64_t item) {
         if (item * most >= cutter.total()) return false;
         const std::vector<uint64_t>& to = cutter.cut(item * most + size_of(item));
-        gather(session(lane, size_of(item)), runs, first, from, to);
+        gather(lanes_.session(lane, size_of(item)), runs, first, from, to);
         from = to;
         return true;
       },
-      [&](uint32_t lane, uint64_t item) { store(*sessions_[lane], item * most, size_of(item)); },
-      job_.cancel);
+      [&](uint32_t lane, uint64_t item) { store(lanes_[lane], item * most, size_of(item)); }, job_.cancel);
 }
 
 uint32_t ExternalSort::merge_down(const MovedFunction& moved) {
@@ -295,43 +257,6 @@ void ExternalSort::merge(RecordSink& sink, const MovedFunction& moved) {
   // seconds.
   runs_.clear();
   store_.reset();
-}
-
-void ExternalSort::put(SortSession& session, std::span<const std::byte> keys) const {
-  for (size_t at = 0; at < keys.size(); at += job_.transfer.chunk_bytes) {
-    const auto chunk = keys.subspan(at, std::min(keys.size() - at, job_.transfer.chunk_bytes));
-    std::ranges::copy(chunk, session.begin_put(0, Column::keys, at, chunk.size()).begin());
-    session.end_put(0);
-  }
-}
-
-uint64_t ExternalSort::merge(StreamMerge& streams, RecordSink& sink, const std::function<void()>& start,
-                             const MovedFunction& moved) {
-  struct Block {
-    uint64_t first = 0;
-    uint64_t count = 0;
-  };
-  const uint64_t width = key_bytes(job_.transfer.shape.type);
-  std::vector<Block> blocks(job_.plan.lanes);
-  uint64_t total = 0;
-  begin_sessions();
-  pass_through_stages(
-      [&](uint32_t lane, uint64_t) {
-        const std::span<const std::byte> keys = streams.next();
-        if (keys.empty()) return false;
-        blocks[lane] = {total, keys.size() / width};
-        total += blocks[lane].count;
-        put(session(lane, blocks[lane].count), keys);
-        return true;
-      },
-      [&](uint32_t lane, uint64_t) {
-        const auto [first, count] = blocks[lane];
-        if (first == 0) start();
-        sink.store(*sessions_[lane], first, count, moved);
-      },
-      job_.cancel);
-  if (total == 0) start();
-  return total;
 }
 
 }  // namespace sweepsort

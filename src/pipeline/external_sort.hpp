@@ -14,12 +14,11 @@
 #pragma once
 
 #include "backend/backend.hpp"
+#include "pipeline/lanes.hpp"
 #include "pipeline/plan.hpp"
 #include "pipeline/record_sink.hpp"
 #include "pipeline/run.hpp"
 #include "pipeline/run_store.hpp"
-#include "pipeline/stages.hpp"
-#include "pipeline/stream_merge.hpp"
 #include "pipeline/transfer.hpp"
 
 #include <functional>
@@ -53,7 +52,7 @@ struct ExternalJob {
 
 class ExternalSort {
  public:
-  /// Lanes have their sessions on the backends in turn.
+  /// The lanes' sessions lie on the backends in turn.
   ExternalSort(const Backends& backends, const ExternalJob& job);
 
   /// Takes the disk space for the runs of `count` records in all passes, before anything is read.
@@ -81,52 +80,33 @@ class ExternalSort {
   uint32_t merge_down(const MovedFunction& moved);
   /// The last pass. Then the runs are gone, and their disk space is free.
   void merge(RecordSink& sink, const MovedFunction& moved);
-  /// Streams instead of runs: of keys alone, in one pass. Calls `start` before it stores the first block.
-  /// Returns how many keys there were.
-  uint64_t merge(StreamMerge& streams, RecordSink& sink, const std::function<void()>& start,
-                 const MovedFunction& moved);
 
-  /// Of all passes so far.
-  StageTimes times() const { return times_; }
-  /// Of the first run or block that was sorted.
-  const std::string& algorithm() const { return first_sort_.algorithm; }
-  std::string algorithm_why() const {
-    return first_sort_.why.empty() ? "" : "of the first part: " + first_sort_.why;
-  }
+  /// Where runs and blocks are sorted.
+  const Lanes& lanes() const { return lanes_; }
 
  private:
-  SortSession& session(uint32_t lane, uint64_t count);
-  void begin_sessions();
-  void sort(uint32_t lane);
   void save(SortSession& session, uint64_t first, uint64_t count, IndexedRun& to, const MovedFunction& moved);
   /// The session's first records become run number `item`.
   void save_run(SortSession& session, uint64_t count, uint64_t item);
   void pack(SortSession& session, uint64_t count, IndexedRun& to);
   IndexedRun make_run(uint64_t count);
   void thin_samples();
-  /// Items through the stages, each sorted by its lane's session.
-  void pass_through_stages(decltype(Stages::load) load, decltype(Stages::store) store,
-                           const std::function<void()>& cancel = {});
   /// Merges runs_[first, last) and hands each block to `store`.
   using StoreFunction = std::function<void(SortSession& session, uint64_t first, uint64_t count)>;
   void merge_group(size_t first, size_t last, const StoreFunction& store);
-  void put(SortSession& session, std::span<const std::byte> keys) const;
   void gather(SortSession& session, std::span<const IndexedRun> runs, size_t first_run,
               const std::vector<uint64_t>& from, const std::vector<uint64_t>& to);
 
-  const Backends& backends_;
   ExternalJob job_;
+  Lanes lanes_;
   std::unique_ptr<RunStore> store_;  // until the last pass is over
   std::vector<IndexedRun> runs_;
   std::vector<uint64_t> counts_;  // records of the runs that reserve() made room for
   uint64_t taken_ = 0;
   std::optional<PackedRuns> packed_;
-  uint64_t samples_ = 0;                                // of a stream's runs
-  std::vector<std::unique_ptr<SortSession>> sessions_;  // of each lane
+  uint64_t samples_ = 0;  // of a stream's runs
   InspectFunction inspect_;
   bool are_stored_ = true;  // the runs, by us
-  StageTimes times_;
-  SortSummary first_sort_;
 };
 
 }  // namespace sweepsort

@@ -3,12 +3,14 @@
 
 #include "core/growing_buffer.hpp"
 #include "pipeline/external_sort.hpp"
+#include "pipeline/lanes.hpp"
 #include "pipeline/phase_clock.hpp"
 #include "pipeline/plan.hpp"
 #include "pipeline/sort_file.hpp"
 #include "pipeline/sort_input.hpp"
 #include "pipeline/sort_outputs.hpp"
 #include "pipeline/sort_values.hpp"
+#include "pipeline/stream_merge.hpp"
 #include "sweepsort.hpp"
 
 #include <functional>
@@ -65,6 +67,8 @@ class SortRun {
   void adopt_inputs(ExternalSort& sort);
   void merge(ExternalSort& sort);
   void merge_streams();
+  /// The blocks of the streams, each sorted, behind each other. Returns how many keys there were.
+  uint64_t store_blocks(StreamMerge& streams, Lanes& lanes, RecordSink& sink, const MovedFunction& moved);
   /// Something failed: nobody waits for a pipe any more.
   void stop_streams() const {
     context_.input.stop();

@@ -69,6 +69,15 @@ std::string print_key(const std::byte* key, KeyType type) {
   });
 }
 
+/// All keys of a session.
+void put_keys(SortSession& session, std::span<const std::byte> keys, size_t chunk_bytes) {
+  for (size_t at = 0; at < keys.size(); at += chunk_bytes) {
+    const auto chunk = keys.subspan(at, std::min(keys.size() - at, chunk_bytes));
+    std::ranges::copy(chunk, session.begin_put(0, Column::keys, at, chunk.size()).begin());
+    session.end_put(0);
+  }
+}
+
 /// What the stages did in the phase, since `before`.
 void note_stages(PhaseTime& phase, const StageTimes& now, const StageTimes& before = {}) {
   phase.read_s = now.load_s - before.load_s;
@@ -99,8 +108,8 @@ void SortRun::run_external() {
   else
     form_runs(sort);
   merge(sort);
-  report_.algorithm = "external, " + sort.algorithm();
-  report_.algorithm_why = sort.algorithm_why();
+  report_.algorithm = "external, " + sort.lanes().algorithm();
+  report_.algorithm_why = sort.lanes().algorithm_why();
 }
 
 void SortRun::form_runs(ExternalSort& sort) {
@@ -202,6 +211,35 @@ void SortRun::inspect(size_t input, uint64_t first_byte, std::span<const std::by
           : "leave --merge out: the files are sorted then; if they are descending, add -r");
 }
 
+uint64_t SortRun::store_blocks(StreamMerge& streams, Lanes& lanes, RecordSink& sink,
+                               const MovedFunction& moved) {
+  struct Block {
+    uint64_t first = 0;
+    uint64_t count = 0;
+  };
+  const uint64_t width = key_bytes(context_.input.type());
+  std::vector<Block> blocks(plan_.lanes);
+  uint64_t total = 0;
+  lanes.begin();
+  lanes.run(
+      [&](uint32_t lane, uint64_t) {
+        const std::span<const std::byte> keys = streams.next();
+        if (keys.empty()) return false;
+        blocks[lane] = {total, keys.size() / width};
+        total += blocks[lane].count;
+        put_keys(lanes.session(lane, blocks[lane].count), keys, plan_.job.chunk_bytes);
+        return true;
+      },
+      [&](uint32_t lane, uint64_t) {
+        const auto [first, count] = blocks[lane];
+        if (first == 0) context_.outputs.start();
+        sink.store(lanes[lane], first, count, moved);
+      },
+      [this] { stop_streams(); });
+  if (total == 0) context_.outputs.start();
+  return total;
+}
+
 void SortRun::merge_streams() {
   SortInput& input = context_.input;
   const size_t width = key_bytes(input.type());
@@ -223,29 +261,28 @@ void SortRun::merge_streams() {
     so_far.last_key.assign(keys.end() - static_cast<ptrdiff_t>(width), keys.end());
     return got;
   });
-  ExternalSort sort(backends_, {.plan = plan_, .transfer = transfer(), .cancel = [this] { stop_streams(); }});
+  Lanes lanes(backends_, plan_.job, plan_.lanes);
   // What headers say is believed where it must be: a pipe's header comes first.
   context_.outputs.prepare(context_.outputs.is_sequential() ? input.announced_count() : std::nullopt);
   StoreResult stored;
   clock_.run(Phase::merge, 0, [&](const MovedFunction& moved) {
     const auto sink = context_.outputs.sink(transfer(), {});
-    report_.count = sort.merge(
-        streams, *sink, [&] { context_.outputs.start(); }, moved);
+    report_.count = store_blocks(streams, lanes, *sink, moved);
     stored = sink->finish();
     input.check_ends();
     loaded_ = read_.sum();
   });
   clock_.last().bytes = report_.count * width;
-  note_stages(clock_.last(), sort.times());
+  note_stages(clock_.last(), lanes.times());
   complete_plan(0);
-  report_.algorithm = "merge of streams, " + sort.algorithm();
-  report_.algorithm_why = sort.algorithm_why();
+  report_.algorithm = "merge of streams, " + lanes.algorithm();
+  report_.algorithm_why = lanes.algorithm_why();
   judge(stored);
 }
 
 void SortRun::merge(ExternalSort& sort) {
   const uint64_t bytes = sort.count() * transfer().shape.bytes();
-  const StageTimes before = sort.times();
+  const StageTimes before = sort.lanes().times();
   if (!options_.inputs_are_sorted) note_stages(clock_.last(), before);
   StoreResult stored;
   const uint64_t runs = sort.runs();
@@ -264,7 +301,7 @@ void SortRun::merge(ExternalSort& sort) {
       loaded_ = read_.sum();
     }
   });
-  note_stages(clock_.last(), sort.times(), before);
+  note_stages(clock_.last(), sort.lanes().times(), before);
   if (plan_.runs == 0) {  // a stream: nobody could plan these
     complete_plan(runs);
     report_.plan.temporary = spilled;
