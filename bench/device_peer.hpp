@@ -39,8 +39,8 @@ struct DevicePeer {
   std::function<bool(const SortCase&)> supports;
   std::function<size_t(const SortCase&)> workspace_bytes;
   std::function<void(const SortCase&, const DeviceArrays&, cudaStream_t)> sort;
-  /// Of the last sort: which algorithm it took, or nothing if it did not sort because the data did not suit it.
-  /// Optional.
+  /// Of the last sort: which algorithm it took, or nothing if it did not sort because the data did not suit
+  /// it. Optional.
   std::function<std::optional<std::string>(const SortCase&, DeviceSpan<std::byte> workspace, cudaStream_t)>
       outcome{};
 };

@@ -1,8 +1,9 @@
-// launch_recorder.cpp - a library that the CUDA driver loads into a program (CUDA_INJECTION64_PATH) and that writes down
-// when each of its kernels and memsets began and ended, by CUPTI's activity records: launch_times.py reads it. Nothing
-// is serialised, as under a profiler, so that what a launch takes which finds nothing to do can be seen.
+// launch_recorder.cpp - a library that the CUDA driver loads into a program (CUDA_INJECTION64_PATH) and that
+// writes down when each of its kernels and memsets began and ended, by CUPTI's activity records:
+// launch_times.py reads it. Nothing is serialised, as under a profiler, so that what a launch takes which
+// finds nothing to do can be seen.
 //
-// SWEEPSORT_LAUNCHES=FILE  a line a launch: begin and end (ns), the number of its graph (0: none), blocks, name,
+// SWEEPSORT_LAUNCHES=FILE  a line a launch: begin and end (ns), number of its graph (0: none), blocks, name,
 //                          separated by tabs
 #include <cupti.h>
 #include <cxxabi.h>

@@ -33,8 +33,8 @@ struct BinCounts {
       if (next_keys != 0) add(bin + 1, next_keys);
     }
   }
-  /// What a block has counted, keys_of(bin), to an even number of bins, by its first `threads` threads. Each block
-  /// begins elsewhere: all would wait for the same words.
+  /// What a block has counted, keys_of(bin), to an even number of bins, by its first `threads` threads. Each
+  /// block begins elsewhere: all would wait for the same words.
   template <class KeysOf>
   __device__ __forceinline__ void add_all(uint32_t bins, uint32_t threads, KeysOf keys_of) const {
     const uint32_t pairs = bins / 2;

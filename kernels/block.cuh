@@ -42,8 +42,8 @@ __device__ __forceinline__ T reduce(T value, T* warp_values, OfWarp of_warp) {
 }  // namespace block_detail
 
 /// The sum of one value a thread (it wraps), the largest, the smallest, the bits of any: of a block of 32
-/// warps. Every thread of it calls them, and gets it. `warp_values` is shared memory of one element a warp; it
-/// may be reused after the next barrier.
+/// warps. Every thread of it calls them, and gets it. `warp_values` is shared memory of one element a warp;
+/// it may be reused after the next barrier.
 template <uint32_t threads>
 __device__ __forceinline__ uint32_t block_sum(uint32_t value, uint32_t* warp_values) {
   return block_detail::reduce<threads>(value, warp_values, [](uint32_t v) { return ptx::warp_sum(v); });

@@ -340,7 +340,8 @@ class Counting {
     reinterpret_cast<Markers*>(row)[ptx::lane_id()] = markers;
   }
 
-  /// Writes the places [begin, end) of a row. `before`: the last marker before. Returns the last marker of all.
+  /// Writes the places [begin, end) of a row. `before`: the last marker before. Returns the last marker of
+  /// all.
   template <class Raw>
   static __device__ __forceinline__ uint32_t write_row(const Markers& markers, uint32_t before, Bits lowest,
                                                        Bits* to, uint32_t begin, uint32_t end, Raw raw) {

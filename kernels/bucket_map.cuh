@@ -31,8 +31,9 @@ __device__ __forceinline__ uint32_t leading_zeros(Bits bits) {
                                                  : __clzll(static_cast<long long>(bits)));
 }
 
-/// A bucket map leaves this part of its sample's spread as room on both sides, or less where that reaches the ends of a
-/// block (BucketMap::filling). Of 1,024 independent samples the chance to miss more than 1/64 of the keys is below 10^-6.
+/// A bucket map leaves this part of its sample's spread as room on both sides, or less where that reaches the
+/// ends of a block (BucketMap::filling). Of 1,024 independent samples the chance to miss more than 1/64 of
+/// the keys is below 10^-6.
 inline constexpr uint32_t sample_slack_part = 64;
 
 /// Where in a map's range a key lies, as a word: the 32 bits from the highest bit of `range` on.
@@ -107,8 +108,8 @@ struct LinearBuckets {
   using Key = Bits;
   BucketMap<Bits> map;
 
-  /// The range that holds keys of which samples span [least, most]: a sample_slack_part of that more on both sides,
-  /// or the block that this reaches the ends of.
+  /// The range that holds keys of which samples span [least, most]: a sample_slack_part of that more on both
+  /// sides, or the block that this reaches the ends of.
   static __device__ __forceinline__ LinearBuckets around(Bits least, Bits most, uint32_t buckets,
                                                          const KeyMap<Bits>& /*map*/) {
     const Bits slack = static_cast<Bits>(most - least) / sample_slack_part;
@@ -184,8 +185,8 @@ struct PiecedBuckets {
   __device__ __forceinline__ uint32_t operator()(Bits ordered) const { return of_word(map.word_of(ordered)); }
 };
 
-/// Those of the map, and a parent for a value that stands apart: its keys are in the first bucket of that, those above
-/// it are so much further up that they begin behind it.
+/// Those of the map, and a parent for a value that stands apart: its keys are in the first bucket of that,
+/// those above it are so much further up that they begin behind it.
 template <class Bits>
 struct BucketsBeside {
   PiecedBuckets<Bits> pieced;
@@ -276,7 +277,8 @@ struct RealBuckets {
     return map.descends ? buckets - 1 - bucket : bucket;
   }
 
-  /// The last key of a lower bucket, or one close to it: exactly, it takes many steps to find, around zero a hundred.
+  /// The last key of a lower bucket, or one close to it: exactly, it takes many steps to find, around zero a
+  /// hundred.
   __device__ __forceinline__ Bits begin_of(uint32_t bucket) const {
     if (bucket == 0) return 0;
     return beside(edge_below(bucket), -1, [=, this](Bits ordered) { return (*this)(ordered) < bucket; });
@@ -324,8 +326,8 @@ struct RealBuckets {
     const uint32_t from_lowest = map.descends ? buckets - bucket : bucket;
     return lowest + static_cast<Real>(from_lowest) / scale;
   }
-  /// From `edge` in the keys' order down (-1) or up to where is_beyond(ordered bits): by steps, each sixteen times as
-  /// long as the one before, of which the first one is what rounding may do.
+  /// From `edge` in the keys' order down (-1) or up to where is_beyond(ordered bits): by steps, each sixteen
+  /// times as long as the one before, of which the first one is what rounding may do.
   template <class IsBeyond>
   __device__ __forceinline__ Bits beside(Real edge, int direction, IsBeyond is_beyond) const {
     constexpr Real rounding = 4 * std::numeric_limits<Real>::epsilon();
@@ -473,7 +475,8 @@ struct BucketParts {
   static __device__ __forceinline__ BucketParts of(const KeyInterval<Bits>& interval, uint32_t bits) {
     return interval.is_open ? not_known() : over(interval.first, interval.last, bits);
   }
-  /// They are to be found in another way, as a rule from the keys that the bucket has: most of the interval has none.
+  /// They are to be found in another way, as a rule from the keys that the bucket has: most of the interval
+  /// has none.
   static __device__ __forceinline__ BucketParts not_known() { return {unknown, unknown, 0}; }
   __device__ __forceinline__ bool are_known() const { return shift != unknown; }
 
@@ -508,8 +511,8 @@ struct BucketParts {
     return static_cast<uint32_t>(ordered >> shift);
   }
   __device__ __forceinline__ bool words_have_one_value() const { return word_shift == 0; }
-  /// Calls body(these): for those that may be of one kind or another, of which a bucket is asked once, not each of its
-  /// keys. `bits`: those that they were made with.
+  /// Calls body(these): for those that may be of one kind or another, of which a bucket is asked once, not
+  /// each of its keys. `bits`: those that they were made with.
   template <class Bits, class Body>
   __device__ __forceinline__ auto as_one_kind(uint32_t /*bits*/, const KeyMap<Bits>& /*map*/,
                                               Body body) const {
@@ -523,7 +526,8 @@ template <class Bits>
 struct RealParts {
   RealBuckets<Bits> parts;
 
-  /// 2^bits of keys whose ordered bits span [least, most]; if values as these make none that can be used, some others.
+  /// 2^bits of keys whose ordered bits span [least, most]; if values as these make none that can be used,
+  /// some others.
   static __device__ __forceinline__ RealParts over(Bits least, Bits most, uint32_t bits,
                                                    const KeyMap<Bits>& map) {
     auto parts = RealBuckets<Bits>::over(least, most, 0, 1u << bits, map);
@@ -554,9 +558,9 @@ __device__ __forceinline__ bool are_around_zero(Real low, Real high) {
   return low < 0 ? high > low / ratio : low < high / ratio;
 }
 
-/// Parts of a bucket that is linear in the values of floats: linear in their bits, which takes least time, but
-/// around zero, and in a bucket whose interval is open, in their values. `is_bounded`: by bits, too, keys below
-/// `first` or above `last` belong to the first or the last part.
+/// Parts of a bucket that is linear in the values of floats: linear in their bits, which takes least time,
+/// but around zero, and in a bucket whose interval is open, in their values. `is_bounded`: by bits, too, keys
+/// below `first` or above `last` belong to the first or the last part.
 template <class Bits, bool is_bounded>
 struct FloatParts {
   BucketParts by_bits;  // not known: the parts are linear in values, from `first` to `last`

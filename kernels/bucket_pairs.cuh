@@ -1,12 +1,13 @@
-// bucket_pairs.cuh - the end of an MSD radix sort for small buckets of pairs whose keys the partition has left as
-// their low 16 bits, since these tell them apart. Moves 2n - 2 bytes a pair.
+// bucket_pairs.cuh - the end of an MSD radix sort for small buckets of pairs whose keys the partition has
+// left as their low 16 bits, since these tell them apart. Moves 2n - 2 bytes a pair.
 //
 //     low bits:        5  3  5  4
 //     words:           5|0  3|1  5|2  4|3      with the place in the bucket: no two are the same
 //     in order:        3|1  4|3  5|0  5|2      by bucket_sort.cuh, as keys alone
 //     keys, values:    3 4 5 5, and those from places 1 3 0 2, which wait in shared memory
 //
-// So a pair takes one store where it is placed, not two, and pairs of equal keys keep their order by themselves.
+// So a pair takes one store where it is placed, not two, and pairs of equal keys keep their order by
+// themselves.
 #pragma once
 
 #include "core/key_bits.hpp"

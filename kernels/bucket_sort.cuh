@@ -87,11 +87,12 @@ struct BucketRange {
 };
 
 /// What becomes of a bucket whose keys crowd in few parts; `only_digits`: none is divided into parts. A
-/// single bucket wants the digits inlined: H100, geometric mean of 135 cases of 2^10 to 2^12 records 2.3 % less,
-/// AND of three u32 2^12 10.2 -> 9.7 us, uniform u64 2^10 2.87 -> 2.99.
+/// single bucket wants the digits inlined: H100, geometric mean of 135 cases of 2^10 to 2^12 records 2.3 %
+/// less, AND of three u32 2^12 10.2 -> 9.7 us, uniform u64 2^10 2.87 -> 2.99.
 enum class Crowded : uint32_t { by_digits, by_inlined_digits, left_alone, only_digits };
 
-/// A bucket's keys before it is loaded: as the caller has them, integers as the caller has them, or ordered bits.
+/// A bucket's keys before it is loaded: as the caller has them, integers as the caller has them, or ordered
+/// bits.
 enum class InMemory : uint8_t { as_given, integers, ordered };
 
 /// Parts: BucketParts, or RealParts or FloatParts.
@@ -107,9 +108,9 @@ class Bucket {
   static_assert(!only_digits || crowded != Crowded::left_alone);
   static constexpr bool by_inlined_digits = only_digits || crowded == Crowded::by_inlined_digits;
   static constexpr bool by_digits = crowded == Crowded::by_digits || crowded == Crowded::by_inlined_digits;
-  /// Whether each key's part is found once, and not four times, if it takes long: linear in values. Blocks of 1,024
-  /// threads have no registers for it. H200, us, uniform, one block f32 2^12 5.45 -> 4.57, f64 8.53 -> 6.37; grid
-  /// sorts f32 2^18 11.4 -> 10.9, 2^20 23.1 -> 21.7, f64 2^18 14.2 -> 12.9.
+  /// Whether each key's part is found once, and not four times, if it takes long: linear in values. Blocks of
+  /// 1,024 threads have no registers for it. H200, us, uniform, one block f32 2^12 5.45 -> 4.57, f64 8.53 ->
+  /// 6.37; grid sorts f32 2^18 11.4 -> 10.9, 2^20 23.1 -> 21.7, f64 2^18 14.2 -> 12.9.
   static constexpr bool keeps_numbers = std::is_same_v<Parts, RealParts<Bits>> && threads < 1024;
   static_assert(!keeps_numbers || Policy::parts <= 1u << 16);
 
@@ -380,8 +381,8 @@ class Bucket {
       of_warps[BucketShared::warps + threadIdx.x / warp_threads] = most;
     }
     __syncthreads();
-    // Each thread by itself: a barrier less, and those of a warp do the same. H200, one block, 2^10 keys, us: u32 2.44 ->
-    // 2.38, u64 2.96 -> 2.77.
+    // Each thread by itself: a barrier less, and those of a warp do the same. H200, one block, 2^10 keys, us:
+    // u32 2.44 -> 2.38, u64 2.96 -> 2.77.
     const uint32_t warp = ptx::lane_id() % BucketShared::warps;
     parts_ = Parts::over(warp_min(of_warps[warp]), warp_max(of_warps[BucketShared::warps + warp]),
                          BucketShared::part_bits, map_);
@@ -471,8 +472,8 @@ class Bucket {
   static constexpr uint32_t most_numbered = 32;
   static constexpr bool has_sparse_words = 2 * Policy::most_keys <= 5 * words;
   static constexpr bool has_another_way = by_digits && has_sparse_words;
-  /// In one block, where the other way takes longest, H200, us, u32 2^12 of 3,000 values 8.2 -> 6.4 with 16 instead of
-  /// 8, f32 of the first 1,000 numbers 8.5 -> 6.2.
+  /// In one block, where the other way takes longest, H200, us, u32 2^12 of 3,000 values 8.2 -> 6.4 with 16
+  /// instead of 8, f32 of the first 1,000 numbers 8.5 -> 6.2.
   static constexpr bool is_one_block = crowded == Crowded::by_inlined_digits;
   static constexpr uint32_t most_late = !has_another_way    ? most_numbered
                                         : with_values       ? (sizeof(Bits) == 4 ? 8 : 16)

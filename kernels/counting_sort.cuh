@@ -153,12 +153,13 @@ __device__ __forceinline__ uint32_t bin_near_by_warp(const Offsets& offsets, uin
   return last < first + warp_threads - 1 ? last : bin_at_by_warp(offsets, last, end, position);
 }
 
-/// Writes the runs: out[p] is the value of the bin that position p falls into. A warp writes a chunk at a time, whose
-/// bins it looks up by itself. Memory likes it best if all that is written at a time lies close together, as the
-/// chunks of many blocks do that come one after the other. H200, 2^28 keys, alone, us, 8, 32, 64 and 128 blocks a
-/// multiprocessor: u32 of 65,536 values 298, 276, 263, 256; 90 % one value 285, 263, 257, 253; 16 values 255, 249,
-/// 245, 242; u16 of 65,536 161, 147, 140, 137; u8 73, 69, 68, 69. (Tiles of a block between barriers, in which two
-/// warps look for the bins of the next: 285, 302, 284; 144; 74. A memset: 239, 123, 65 to 71.)
+/// Writes the runs: out[p] is the value of the bin that position p falls into. A warp writes a chunk at a
+/// time, whose bins it looks up by itself. Memory likes it best if all that is written at a time lies close
+/// together, as the chunks of many blocks do that come one after the other. H200, 2^28 keys, alone, us, 8,
+/// 32, 64 and 128 blocks a multiprocessor: u32 of 65,536 values 298, 276, 263, 256; 90 % one value 285, 263,
+/// 257, 253; 16 values 255, 249, 245, 242; u16 of 65,536 161, 147, 140, 137; u8 73, 69, 68, 69. (Tiles of a
+/// block between barriers, in which two warps look for the bins of the next: 285, 302, 284; 144; 74. A
+/// memset: 239, 123, 65 to 71.)
 template <class Bits>
 __global__ __launch_bounds__(counting_policy.expand_threads) void expand_kernel(
     const uint64_t* starts, uint32_t bins_known, uint64_t count, KeyMap<Bits> map, const SortPlan<Bits>* plan,

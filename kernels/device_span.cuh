@@ -49,7 +49,8 @@ class Workspace {
     return {at, count};
   }
 
-  /// What is taken next begins behind all that this one and its copy `other` have taken, which share the memory until there.
+  /// What is taken next begins behind all that this one and its copy `other` have taken, which share the
+  /// memory until there.
   void share_with(const Workspace& other) { used_ = used_ < other.used_ ? other.used_ : used_; }
 
   /// Bytes taken so far.

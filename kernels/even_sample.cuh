@@ -121,7 +121,8 @@ __device__ __forceinline__ bool values_repeat(const Bits (&own)[SampleShared::wi
     return static_cast<uint32_t>(key) | 1u << 31;
   };
   // Each cell keeps one of its samples, with which all of them are compared: the highest, not the last to
-  // come, since every block has to find the same (a kernel whose blocks do not waits for some of them for ever).
+  // come, since every block has to find the same (a kernel whose blocks do not waits for some of them for
+  // ever).
 #pragma unroll
   for (const Bits key : own) (void)atomicMax(&shared.in_cell[shared.cell_of(key)], word_of(key));
   __syncthreads();
@@ -143,8 +144,8 @@ __device__ __forceinline__ bool load(const Bits* keys, uint32_t count, Bits (&ow
   constexpr uint32_t threads = SampleShared::warps * warp_threads;
   if constexpr (SampleShared::are_single) {
     if (count < threads) return false;
-    // At a pseudo-random place of this thread's part: at equal distances, samples of an array that falls as it
-    // rose would meet their like.
+    // At a pseudo-random place of this thread's part: at equal distances, samples of an array that falls as
+    // it rose would meet their like.
     const uint64_t part = uint64_t{threadIdx.x} << 16 | (threadIdx.x * 0x9e3779b1u >> 16);
     own[0] = keys[count * part / (uint64_t{threads} << 16)];
   } else {
@@ -163,7 +164,8 @@ __device__ __forceinline__ bool load(const Bits* keys, uint32_t count, Bits (&ow
 
 /// Looks at `count` keys, whose ordered bits are map_of_keys.to_ordered, and makes what divides them into
 /// `buckets`, in shared memory. The whole block; every block finds the same. False: the keys are not even, or
-/// too few to tell, or their range has fewer than `least_values` (at least 1); `bucket_of` may not be there then.
+/// too few to tell, or their range has fewer than `least_values` (at least 1); `bucket_of` may not be there
+/// then.
 template <class Buckets, uint32_t threads, uint32_t width, class Bits = typename Buckets::Key>
 __device__ __forceinline__ bool take(const Bits* keys, uint32_t count, const KeyMap<Bits>& map_of_keys,
                                      uint32_t buckets, uint64_t least_values,

@@ -1,5 +1,5 @@
-// grid_share.cuh - a block's records in a sort by one cooperative launch, whose blocks meet at barriers of the
-// grid: ranked by digit, put in their order in shared memory, scattered to where the counts of all blocks
+// grid_share.cuh - a block's records in a sort by one cooperative launch, whose blocks meet at barriers of
+// the grid: ranked by digit, put in their order in shared memory, scattered to where the counts of all blocks
 // (grid_counts.cuh) say; and the buckets that this makes, each sorted by one block. grid_sort.cuh and
 // portioned_grid_sort.cuh take these steps.
 //
@@ -89,7 +89,8 @@ inline constexpr bool is_of_raw_keys = requires {
   typename DigitOfKey::OfRawKeys;
 };
 
-/// GridShared has `counts`, `stage` and `bucket`. Parts: of buckets (bucket_sort.cuh). `of_integers`: no key is a float.
+/// GridShared has `counts`, `stage` and `bucket`. Parts: of buckets (bucket_sort.cuh). `of_integers`: no key
+/// is a float.
 template <class GridShared, class Bits, class Value, class Policy, class Parts, bool of_integers = false>
 class GridShare {
  protected:
@@ -105,7 +106,8 @@ class GridShare {
   __device__ __forceinline__ GridShare(GridShared& shared, const Task<Bits, Value>& task)
       : shared_(shared), task_(task), count_(static_cast<uint32_t>(task.arrays.count)) {}
 
-  /// Of integers one exclusive or: H200, us, i64 2^16 10.1 -> 9.3, 2^20 25.9 -> 23.9 with buckets of ordered bits.
+  /// Of integers one exclusive or: H200, us, i64 2^16 10.1 -> 9.3, 2^20 25.9 -> 23.9 with buckets of ordered
+  /// bits.
   __device__ __forceinline__ Bits to_ordered(Bits raw) const {
     if constexpr (of_integers) return static_cast<Bits>(raw ^ task_.map.flip);
     return task_.map.to_ordered(raw);
@@ -179,8 +181,8 @@ class GridShare {
     });
   }
 
-  /// Ranks in the warp; warp_counts becomes how many records of a digit the warps before have, and the block's
-  /// counts those of all.
+  /// Ranks in the warp; warp_counts becomes how many records of a digit the warps before have, and the
+  /// block's counts those of all.
   template <class DigitOfKey>
   __device__ __forceinline__ void rank_in_order(const DigitOfKey& digit_of, Packed16<keys_a_thread>& ranks) {
     static_assert(!is_of_raw_keys<DigitOfKey>);
@@ -257,8 +259,8 @@ class GridShare {
     });
   }
 
-  /// Records of one digit are neighbours in the stage, and are written together: as the caller has them or, `as_staged`,
-  /// as they are in the stage.
+  /// Records of one digit are neighbours in the stage, and are written together: as the caller has them or,
+  /// `as_staged`, as they are in the stage.
   template <bool as_staged, class DigitOfKey>
   __device__ __forceinline__ void scatter(const DigitOfKey& digit_of, Column<Bits, Value> to) {
     static_assert(as_staged || !is_of_raw_keys<DigitOfKey>);

@@ -13,8 +13,8 @@
 // which the sample shows few values take one round, by the place of each value in their list; keys alone are
 // counted by it, and written. Keys of one or two bytes are always sorted by their bytes.
 //
-// Moves 4n records by the method of the buckets, or 2n for every round; large shares read their keys once more
-// each time.
+// Moves 4n records by the method of the buckets, or 2n for every round; large shares read their keys once
+// more each time.
 #pragma once
 
 #include "core/key_bits.hpp"
@@ -105,18 +105,18 @@ struct PlaceInList {
   }
 };
 
-/// Parts of a bucket. Of floats as a rule by value: parts by bits leave up to a half of all words without keys,
-/// which takes longer where buckets differ in size (normal keys, H200, us: f64 2^18 17.4 -> 20.9, f32 2^18 12.9 ->
-/// 14.5; f32 of [0, 1) 2^22 56 -> 66). But many doubles a thread want the registers that values take, before keys
-/// were dealt raw: 2^20 35.4 -> 32, 2^21 76 -> 59; with that 30 and 53 to 56, though 2^19 21.9 -> 23.6. (f32 of 2^20
-/// by bits 21.0 -> 20.7, but normal 23.6 -> 36.5.)
+/// Parts of a bucket. Of floats as a rule by value: parts by bits leave up to a half of all words without
+/// keys, which takes longer where buckets differ in size (normal keys, H200, us: f64 2^18 17.4 -> 20.9, f32
+/// 2^18 12.9 -> 14.5; f32 of [0, 1) 2^22 56 -> 66). But many doubles a thread want the registers that values
+/// take, before keys were dealt raw: 2^20 35.4 -> 32, 2^21 76 -> 59; with that 30 and 53 to 56, though 2^19
+/// 21.9 -> 23.6. (f32 of 2^20 by bits 21.0 -> 20.7, but normal 23.6 -> 36.5.)
 template <class Buckets, class Policy, class Bits = typename Buckets::Key>
 using PartsOf = std::conditional_t<!divides_reals<Buckets>, BucketParts,
                                    std::conditional_t<sizeof(Bits) == 8 && Policy::keys_a_thread >= 16,
                                                       FloatParts<Bits, false>, RealParts<Bits>>>;
 
-/// Buckets: linear in the keys' ordered bits or, of floats, in their values. `of_integers`: no key is a float.
-/// `counts_listed`: few values of keys alone are counted by their list.
+/// Buckets: linear in the keys' ordered bits or, of floats, in their values. `of_integers`: no key is a
+/// float. `counts_listed`: few values of keys alone are counted by their list.
 template <class Buckets, class Value, class Policy, bool of_integers = false, bool counts_listed = false>
 class GridSort : GridShare<Shared<Buckets, Value, Policy>, typename Buckets::Key, Value, Policy,
                            PartsOf<Buckets, Policy>, of_integers> {
@@ -459,10 +459,10 @@ class GridSort : GridShare<Shared<Buckets, Value, Policy>, typename Buckets::Key
   bool samples_repeat_ = false;  // if counts_listed
 };
 
-/// Whether few values of keys alone are counted. H100, 16 values, us: u32 2^20 43.8 -> 16.1, 2^22 98.6 -> 28.5,
-/// u64 2^20 93.7 -> 17.6; uniform ones 0.1 to 0.8 us more. Not where others pay for the code: u64 2^21 154 -> 26, but
-/// uniform 43.9 -> 51.9 for want of registers; f32 2^16 27.2 -> 12.9, but 10.1 -> 15.3; and the sample of
-/// splitters (splitters.cuh), where it took 60 us.
+/// Whether few values of keys alone are counted. H100, 16 values, us: u32 2^20 43.8 -> 16.1, 2^22 98.6 ->
+/// 28.5, u64 2^20 93.7 -> 17.6; uniform ones 0.1 to 0.8 us more. Not where others pay for the code: u64 2^21
+/// 154 -> 26, but uniform 43.9 -> 51.9 for want of registers; f32 2^16 27.2 -> 12.9, but 10.1 -> 15.3; and
+/// the sample of splitters (splitters.cuh), where it took 60 us.
 template <class Buckets, class Value, class Policy>
 inline constexpr bool pays_to_count_listed = value_bytes<Value> == 0 &&
                                              std::is_same_v<Buckets, LinearBuckets<typename Buckets::Key>> &&

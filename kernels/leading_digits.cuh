@@ -34,8 +34,8 @@ template <class Bits, class Policy>
 inline constexpr bool can_lead = sizeof(Bits) == 8 && !Policy::is_portable;
 
 /// How many of them: there are 2^15 times as many numbers of so many digits as keys, or more, so that values
-/// which thousands of keys have hardly ever agree with another one: such runs are too long. 0: all, of so many
-/// keys that random ones make too many runs.
+/// which thousands of keys have hardly ever agree with another one: such runs are too long. 0: all, of so
+/// many keys that random ones make too many runs.
 SWEEPSORT_HOST_DEVICE constexpr uint32_t leading_digits_of(uint64_t count) {
   constexpr uint32_t spare_bits = 15;
   if (count > uint64_t{1} << 32) return 0;
@@ -72,9 +72,9 @@ struct ApartShared {
   AtomicWord<Bits> met[slots];  // zero: free
 };
 
-/// False if two samples agree above their lowest `shift` bits, in order, and are not the same. Were all keys in
-/// runs of k that do, four such pairs would be met as a rule of 2^24 keys for k = 2, of 2^28 for k = 17. The
-/// whole block.
+/// False if two samples agree above their lowest `shift` bits, in order, and are not the same. Were all keys
+/// in runs of k that do, four such pairs would be met as a rule of 2^24 keys for k = 2, of 2^28 for k = 17.
+/// The whole block.
 template <uint32_t threads, class Bits>
 __device__ __forceinline__ bool are_told_apart(const Bits* keys, uint64_t count, const KeyMap<Bits>& map,
                                                uint32_t shift, ApartShared<Bits>& shared) {
@@ -170,8 +170,8 @@ class Mender {
   __device__ __forceinline__ bool is_hopeless() const {
     return DeviceAtomic<uint32_t>(state_.is_hopeless).load(cuda::memory_order_relaxed) != 0;
   }
-  /// A block draws as many runs as it has warps: these mend the short ones, one each, and then all threads one
-  /// long one after the other.
+  /// A block draws as many runs as it has warps: these mend the short ones, one each, and then all threads
+  /// one long one after the other.
   __device__ __forceinline__ void mend_runs() {
     constexpr uint32_t warps = threads / warp_threads;
     while (true) {

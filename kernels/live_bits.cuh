@@ -1,12 +1,13 @@
-// live_bits.cuh - an LSD sort by the bits in which keys differ. Digits of text, packed fields, multiples and ids
-// of few bits a field have bits that are the same in all keys. Without them there are fewer digits, and passes.
+// live_bits.cuh - an LSD sort by the bits in which keys differ. Digits of text, packed fields, multiples and
+// ids of few bits a field have bits that are the same in all keys. Without them there are fewer digits, and
+// passes.
 //
 //     key      0011 0101   0011 0001     two decimal digits as text: 4 live bits each
 //     packed             0101 0001       one digit
 //
-// The digest says which bits are live. If packed keys (bit_pack.cuh) have fewer digits, the passes that come second
-// are by these: their launch first counts them, n keys read once more, and plans the passes. The first pass packs
-// what it loads, the last one unpacks what it stores (radix_onesweep.cuh).
+// The digest says which bits are live. If packed keys (bit_pack.cuh) have fewer digits, the passes that come
+// second are by these: their launch first counts them, n keys read once more, and plans the passes. The first
+// pass packs what it loads, the last one unpacks what it stores (radix_onesweep.cuh).
 #pragma once
 
 #include "core/key_bits.hpp"

@@ -10,8 +10,8 @@
 // started: a tile's number is a ticket drawn when its block runs, so every lower number belongs to a block
 // that is already resident.
 //
-// Flag and value together are one word, of 16 bytes if the value has 8, so that relaxed order suffices: no other memory
-// is published through it. Wider values stand beside their flag, which is released and acquired.
+// Flag and value together are one word, of 16 bytes if the value has 8, so that relaxed order suffices: no
+// other memory is published through it. Wider values stand beside their flag, which is released and acquired.
 #pragma once
 
 #include "kernels/device_span.cuh"

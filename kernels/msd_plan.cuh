@@ -50,10 +50,10 @@ inline constexpr uint32_t few_value_bits = 16;
 inline constexpr uint32_t dense_value_bits = 14;
 inline constexpr uint32_t most_counted_keys = 1u << 17;
 
-/// Whether a frequent value of pairs is worth a bucket of its own. H200, 90 % one value, ms, by LSD and CUB in
-/// brackets: u64+u32 2^22 0.25 (0.41, 0.38), 2^28 7.4 (15.2, 16.8); u64+u64 2^24 0.61 (1.38, 1.42). H100, u32+u32,
-/// one value 10, 50 and 90 %, the others uniform: 2^24 0.544 (0.600, 0.642), 0.504 (0.594, 0.591), 0.507 (0.528,
-/// 0.561), 2^28 6.68 (8.27, 8.97), 5.63 (8.46, 8.42), 5.65 (7.12, 7.87).
+/// Whether a frequent value of pairs is worth a bucket of its own. H200, 90 % one value, ms, by LSD and CUB
+/// in brackets: u64+u32 2^22 0.25 (0.41, 0.38), 2^28 7.4 (15.2, 16.8); u64+u64 2^24 0.61 (1.38, 1.42). H100,
+/// u32+u32, one value 10, 50 and 90 %, the others uniform: 2^24 0.544 (0.600, 0.642), 0.504 (0.594, 0.591),
+/// 0.507 (0.528, 0.561), 2^28 6.68 (8.27, 8.97), 5.63 (8.46, 8.42), 5.65 (7.12, 7.87).
 template <class Bits>
 inline constexpr bool may_stand_apart = sizeof(Bits) >= 4;
 
@@ -62,8 +62,8 @@ inline constexpr bool may_stand_apart = sizeof(Bits) >= 4;
 template <class Bits, class Value>
 inline constexpr bool may_split = sizeof(Bits) == 8 && value_bytes<Value> != 0;
 
-/// Keys of a job of the second level: a parent that has no more than the first of these is one, a larger one is cut
-/// into jobs of the second to the first, 64 of them if that is between.
+/// Keys of a job of the second level: a parent that has no more than the first of these is one, a larger one
+/// is cut into jobs of the second to the first, 64 of them if that is between.
 SWEEPSORT_HOST_DEVICE constexpr uint64_t msd_job_keys(uint64_t count) {
   return count * 3 / (2 * msd_digits) < 1024 ? 1024 : count * 3 / (2 * msd_digits);
 }

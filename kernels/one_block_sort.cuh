@@ -1,5 +1,6 @@
-// one_block_sort.cuh - the sort of an array that fits the shared memory of one block: one launch, which treats
-// it as a single bucket (bucket_sort.cuh). Few keys of one byte are counted (byte_sort.cuh). Moves 2n records.
+// one_block_sort.cuh - the sort of an array that fits the shared memory of one block: one launch, which
+// treats it as a single bucket (bucket_sort.cuh). Few keys of one byte are counted (byte_sort.cuh). Moves 2n
+// records.
 #pragma once
 
 #include "core/key_bits.hpp"

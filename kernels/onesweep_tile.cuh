@@ -350,9 +350,9 @@ class Tile {
     }
   }
 
-  /// From ordered keys to places in the list of values, which all of them are in; slots behind the last record
-  /// hold what may be in no list: any place will do. All keys of a thread search side by side: one after the other,
-  /// 2^24 u32+u32 of 16 and 1,000 values took 220 and 416 us, not 207 and 389 (H200, graph).
+  /// From ordered keys to places in the list of values, which all of them are in; slots behind the last
+  /// record hold what may be in no list: any place will do. All keys of a thread search side by side: one
+  /// after the other, 2^24 u32+u32 of 16 and 1,000 values took 220 and 416 us, not 207 and 389 (H200, graph).
   __device__ __forceinline__ void look_up_codes() {
     Bits* const list = shared_.list();
     const uint32_t size = sweep_.list_size;

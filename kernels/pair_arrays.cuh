@@ -65,8 +65,8 @@ struct PairColumns {
     ptx::prefetch(keys + first, count);
     if constexpr (with_values) ptx::prefetch(values + first, count);
   }
-  /// The `count` pairs from `slot` on of `bins`, in shared memory, to the place `first` here by copy(to, from,
-  /// bytes), once for each piece of memory.
+  /// The `count` pairs from `slot` on of `bins`, in shared memory, to the place `first` here by copy(to,
+  /// from, bytes), once for each piece of memory.
   template <class Copy>
   __device__ __forceinline__ void copy_from(const PairColumns& bins, uint32_t slot, uint64_t first,
                                             uint32_t count, Copy copy) const {

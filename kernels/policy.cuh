@@ -1,8 +1,8 @@
 // policy.cuh - tuning as data: how many threads, how many keys a thread, for each kind of record.
 //
 // A row is kept with the measurement that chose it. A record without a row of the LSD passes does not
-// compile; without another one (void) it is not sorted by that method. The rows are for compute capability 9.0 and
-// newer (227 KiB of shared memory a block); bench/README.md tells how they were measured. What says
+// compile; without another one (void) it is not sorted by that method. The rows are for compute capability
+// 9.0 and newer (227 KiB of shared memory a block); bench/README.md tells how they were measured. What says
 // `portable` is for every other device (64 KiB) and was measured on none.
 #pragma once
 
@@ -405,9 +405,9 @@ using TunedOneBlock =
 
 /// Up to 2^14 records, more than one block sorts; void for keys of one byte, too.
 //
-// H100, CUDA 13.0, 2026-11-28, microseconds a sort in a graph, uniform / 1,000 values / AND of three; one block
-// of 1,024x18 (pairs x16, x12), and blocks of 512x4, from 512 records each on: of a cooperative launch, of a
-// cluster of at most 16 or 8; CUB:
+// H100, CUDA 13.0, 2026-11-28, microseconds a sort in a graph, uniform / 1,000 values / AND of three; one
+// block of 1,024x18 (pairs x16, x12), and blocks of 512x4, from 512 records each on: of a cooperative launch,
+// of a cluster of at most 16 or 8; CUB:
 //
 //                     one block        cooperative      16               8                CUB
 //   u32      4,609     5.8/13.2/13.9    8.2/ 9.7/25.0    6.9/ 8.3/19.7    7.1/ 8.6/15.4   10.4/10.4/10.3
@@ -421,10 +421,11 @@ using TunedOneBlock =
 //   u64+u64   2^13    11.2/46.6/51.6   10.7/23.4/44.2    9.5/22.0/37.2   10.0/22.3/38.6   80
 //   u16       2^13     8.8/ 9.4/11.4    9.9/ 9.8/ 9.8    7.9/ 7.8/ 7.7                    26
 //
-// The row, 512x2, which holds what 16 blocks get: 2^14 u32 7.4/12.3/21.7, u64 8.4/19.3/40.8 (another run, a11cc5a).
-// Blocks of 1,024x4 take 1 to 7 more. Two values, 2^13: 17.2, 6.2, 5.4, 5.4 (u32), 21.5, 7.3, 6.1, 6.4 (u32+u32).
-// A least share of 1,024 gains where keys crowd (u32 2^13 17.2) and loses elsewhere (uniform 7.3, 1,000 values of
-// 4,609 9.2). Up to 4,608 records one block is faster if they are even, u32 2^12 3.9 against 7.0.
+// The row, 512x2, which holds what 16 blocks get: 2^14 u32 7.4/12.3/21.7, u64 8.4/19.3/40.8 (another run,
+// a11cc5a). Blocks of 1,024x4 take 1 to 7 more. Two values, 2^13: 17.2, 6.2, 5.4, 5.4 (u32), 21.5, 7.3, 6.1,
+// 6.4 (u32+u32). A least share of 1,024 gains where keys crowd (u32 2^13 17.2) and loses elsewhere (uniform
+// 7.3, 1,000 values of 4,609 9.2). Up to 4,608 records one block is faster if they are even, u32 2^12 3.9
+// against 7.0.
 template <class Bits, class Value>
 using ClusterGridSort =
     std::conditional_t<is_of_small_sorts<Bits, Value> && sizeof(Bits) >= 2,
@@ -727,14 +728,16 @@ inline constexpr ReducePolicy reduce_policy{.threads = 512, .vectors_a_thread = 
 
 /// unique.cuh: a tile is a block's `threads`, each with a key of each of its warp's `rows`.
 //
-// H200, CUDA 13.0, 2026-11-28, microseconds a launch in a graph of 30; keys stand once, some twice / 4 times in the
-// mean / there are a few keys alone; threads x rows / statuses a lane; CUB's run-length encoding, which also writes keys and a count each, last:
+// H200, CUDA 13.0, 2026-11-28, microseconds a launch in a graph of 30; keys stand once, some twice / 4 times
+// in the mean / there are a few keys alone; threads x rows / statuses a lane; CUB's run-length encoding,
+// which also writes keys and a count each, last:
 //   u32 2^18  512x16/1  5.2/4.3/4.1   512x16/4  5.6/ 4.6/ 4.4   512x8/4   5.4/ 4.5/ 4.4  5.1/ 4.7/ 4.7
 //   u32 2^21  512x16/1 11.5/8.3/7.1   512x16/4 11.9/ 8.7/ 7.7   512x8/4  14.2/11.2/10.4 12.5/10.4/ 9.8
 //   u64 2^20  512x16/1  8.5/6.5/6.1   512x16/4  8.8/ 6.8/ 6.2   512x8/4   9.5/ 7.5/ 7.0 11.4/ 8.2/ 7.6
 //   u8  2^21  512x16/1 10.2/8.4/7.1   512x16/4 10.7/ 9.0/ 7.7   512x8/4  12.8/11.4/10.1 12.1/ 9.3/ 8.7
 //   u32 2^26  512x16/1  342/245/187   512x16/4  358/ 262/ 212   512x8/4   391/ 307/ 262  287/ 199/ 174
-// A chunk of a file is of 2^18 to 2^23 keys; CUB's selection, which writes no counts, takes 9.0/7.4/6.7 of 2^21 u32.
+// A chunk of a file is of 2^18 to 2^23 keys; CUB's selection, which writes no counts, takes 9.0/7.4/6.7 of
+// 2^21 u32.
 struct UniquePolicy {
   static constexpr uint32_t threads = 512;
   static constexpr uint32_t rows = 16;

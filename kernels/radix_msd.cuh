@@ -78,8 +78,8 @@ struct MsdWorkspace {
   DeviceSpan<ListedBucket> lists;     // BucketLists
   DeviceSpan<uint64_t> dealt_counts;  // by bucket
   SplitterWorkspace<Bits> splitters;
-  // These are written only by a partition that counts, which runs if the one that deals was not tried or has failed: the
-  // numbers of its chunks lie in the same memory.
+  // These are written only by a partition that counts, which runs if the one that deals was not tried or has
+  // failed: the numbers of its chunks lie in the same memory.
   DeviceSpan<uint32_t> span_counts;
   DeviceSpan<PartitionJob> jobs;
   DeviceSpan<uint32_t> job_counts;

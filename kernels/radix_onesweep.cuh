@@ -96,8 +96,8 @@ struct Passes {
 /// One thread: what is read later comes from the second-level cache then. All that load() wants of the tile
 /// that comes when a quarter of the blocks have taken their next one; and this tile's values, where these are
 /// moved last. (Columns, 2^28 of the AND of five, ms: u64 12.1 -> 11.0, u32+u32 6.01 -> 5.50, u64+u64 20.6 ->
-/// 19.6. A whole round ahead: 11.4, 5.72, 21.8, and with the values of that tile, too, 6.3 and 24.5: more than
-/// the cache holds.)
+/// 19.6. A whole round ahead: 11.4, 5.72, 21.8, and with the values of that tile, too, 6.3 and 24.5: more
+/// than the cache holds.)
 template <class Policy, class Bits, class Value, bool as_records>
 __device__ __forceinline__ void ask_ahead(const Sweep<Bits, Value, as_records>& sweep, const Portion& portion,
                                           uint32_t row, uint32_t size) {
@@ -206,8 +206,8 @@ __device__ __forceinline__ RecordsInColumns<Bits, Value> records_at(Where where,
   return {{keys.out, values.out}, passes.count, reinterpret_cast<Record*>(passes.last_record)};
 }
 
-/// Those of the plan. But where leading digits did not do, all places are live, an even number, so that the result
-/// stays where it is; their look-backs go on where those of the first ones ended.
+/// Those of the plan. But where leading digits did not do, all places are live, an even number, so that the
+/// result stays where it is; their look-backs go on where those of the first ones ended.
 template <class Policy, class Bits>
 __device__ __forceinline__ RadixPass pass_at(const SortPlan<Bits>& plan, uint32_t place) {
   RadixPass pass = plan.passes[place];
@@ -352,8 +352,8 @@ __global__ __launch_bounds__(Policy::threads, Policy::blocks_a_multiprocessor) v
 
 }  // namespace onesweep_detail
 
-/// Device memory of the passes of one sort; tickets, finished and states must be zero before each sort, the statuses
-/// when it begins (clear_statuses).
+/// Device memory of the passes of one sort; tickets, finished and states must be zero before each sort, the
+/// statuses when it begins (clear_statuses).
 template <class Bits, class Value, class Policy = TunedOnesweep<Bits, Value>>
 struct OnesweepWorkspace {
   uint64_t portion_keys;  // a whole number of tiles

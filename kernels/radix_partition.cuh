@@ -192,8 +192,8 @@ class Partition {
   static constexpr uint32_t sector = LevelWays::sector;
   static constexpr uint32_t keys_a_thread = Policy::keys_a_thread;
   static constexpr uint32_t batch = Policy::batch;
-  /// One value's records are so many that a warp's lanes would queue up for the counter of its digit, which are all
-  /// of its parent's: the second level has no job for them.
+  /// One value's records are so many that a warp's lanes would queue up for the counter of its digit, which
+  /// are all of its parent's: the second level has no job for them.
   static constexpr bool has_apart = level_number == 0 && std::is_same_v<Buckets, BucketsBeside<Bits>>;
   static constexpr bool is_split = std::is_same_v<Buckets, SplitDigits<Bits>>;
   static_assert(keys_a_thread % batch == 0);
@@ -207,8 +207,8 @@ class Partition {
     jobs_ =
         level_number == 0 ? static_cast<uint32_t>(ceil_divide(level.count, level.span)) : level.plan->jobs;
     // From the first level on the arrays hold ordered bits, until the buckets are sorted. (The second level
-    // writes the keys of buckets that nobody sorts, those between splitters that have one value, as the caller
-    // has them.)
+    // writes the keys of buckets that nobody sorts, those between splitters that have one value, as the
+    // caller has them.)
     maps_at_load_ = level_number == 0 && !level.map.is_identity();
     maps_back_ = is_split && level_number == 1 && !level.map.is_identity();
     if constexpr (has_apart) digit_apart_ = level.plan->bucket_apart >> shift_;
@@ -611,8 +611,9 @@ __device__ __forceinline__ void move_apart(const Level<Bits, Value>& level) {
   }
 }
 
-/// Second level, if a value stands apart. Not inlined: as a part of the kernel it made the other ways spill, too (272
-/// bytes of u32+u32 instead of 24). H200, 2^24 u32+u32, us: normal keys 461 -> 438, 90 % one value 341 -> 357.
+/// Second level, if a value stands apart. Not inlined: as a part of the kernel it made the other ways spill,
+/// too (272 bytes of u32+u32 instead of 24). H200, 2^24 u32+u32, us: normal keys 461 -> 438, 90 % one value
+/// 341 -> 357.
 template <class Policy, class Bits, class Value, uint32_t level_number, class Stored>
 __device__ __noinline__ void partition_beside(Shared<Bits, Value, Policy, level_number, Stored>& shared,
                                               const Level<Bits, Value>& level) {

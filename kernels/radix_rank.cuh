@@ -7,8 +7,8 @@
 // Two ways. `ballot`: one ballot a bit finds the lanes of equal digit (McCool et al., "Structured Parallel
 // Programming", 2012; CUB calls it match), a leader adds them to the counter. `lane_order`: a shared atomic a
 // lane; the hardware serves the lanes of one instruction that hit one address in lane order, which its manual
-// does not promise, so it is used only on a device where test_lane_order() found no exception: others have the
-// portable sorts, which rank by ballots.
+// does not promise, so it is used only on a device where test_lane_order() found no exception: others have
+// the portable sorts, which rank by ballots.
 #pragma once
 
 #include "kernels/digit.cuh"

@@ -19,8 +19,8 @@
 // and the plan, in device memory, lets all but one return at once: the order of the stream is the only
 // synchronisation.
 //
-// A portable policy (PortableOnesweep) takes the methods of the digest alone, by kernels that every device has
-// the shared memory for. It ranks by ballots, all others in lane order (radix_rank.cuh).
+// A portable policy (PortableOnesweep) takes the methods of the digest alone, by kernels that every device
+// has the shared memory for. It ranks by ballots, all others in lane order (radix_rank.cuh).
 #pragma once
 
 #include "core/algorithm.hpp"
@@ -393,7 +393,8 @@ bool sort_in_one_launch(const SortArrays<Bits, Value>& arrays, const SortSetting
   return true;
 }
 
-/// The methods of several launches, in a workspace that was cleared. `is_digested`: workspace.digest is there.
+/// The methods of several launches, in a workspace that was cleared. `is_digested`: workspace.digest is
+/// there.
 template <class Bits, class Value, class Policy>
 void sort_in_launches(const SortArrays<Bits, Value>& arrays, SortSettings<Bits> settings, bool is_digested,
                       const SortWorkspace<Bits, Value, Policy>& workspace, cudaStream_t stream) {

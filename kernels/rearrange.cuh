@@ -59,11 +59,12 @@ __global__ __launch_bounds__(threads) void copy_back_kernel(const T* scratch, T*
   if (plan->copy_back) copy(scratch, out, count);
 }
 
-/// Records of one key, whose neighbours lie between others of it: where each goes, a thread finds by a walk to
-/// both ends. So there must not be many.
+/// Records of one key, whose neighbours lie between others of it: where each goes, a thread finds by a walk
+/// to both ends. So there must not be many.
 inline constexpr uint32_t many_ties = 32;
 
-/// As reverse(), for the values of pairs some of which have equal keys: they stay in their order. Not in place.
+/// As reverse(), for the values of pairs some of which have equal keys: they stay in their order. Not in
+/// place.
 template <class Bits, class T>
 __device__ void reverse_stably(const Bits* keys, const T* from, T* to, uint64_t count) {
   for (uint64_t i = first_index(); i < count; i += grid_threads()) {
@@ -271,8 +272,8 @@ void rearrange(const T* in, T* out, uint64_t count, const SortPlan<Bits>* plan, 
                  out, count, plan);
 }
 
-/// Moves the records to where plan->guess() wants them, if it is right; else sets plan->guess_failed. `out` may
-/// be `in`, then nothing moves until the guess was found right.
+/// Moves the records to where plan->guess() wants them, if it is right; else sets plan->guess_failed. `out`
+/// may be `in`, then nothing moves until the guess was found right.
 template <class Bits, class Value>
 void rearrange_as_guessed(const Bits* keys_in, Bits* keys_out, const Value* values_in, Value* values_out,
                           uint64_t count, KeyMap<Bits> map, MsdPlan<Bits>* plan, cudaStream_t stream) {

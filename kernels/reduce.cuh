@@ -62,9 +62,9 @@ struct TakeSmaller {
   }
 };
 
-/// The smallest of all threads' values by `op`, which is commutative, and idempotent: the last warp's value is
-/// taken more than once. Thread 0 gets it. `warp_values` is shared memory of one element a warp; it may be used
-/// again after the next barrier. Every thread of the block calls it.
+/// The smallest of all threads' values by `op`, which is commutative, and idempotent: the last warp's value
+/// is taken more than once. Thread 0 gets it. `warp_values` is shared memory of one element a warp; it may be
+/// used again after the next barrier. Every thread of the block calls it.
 template <uint32_t threads, class T, class Op>
 __device__ __forceinline__ T block_smallest(T value, T* warp_values, const Op& op) {
   constexpr uint32_t warps = threads / warp_threads;
@@ -82,7 +82,8 @@ struct ReduceState {
   uint64_t best_in_piece;    // ordered bits; of narrow keys with the tile behind them
 };
 
-/// Elements in device memory, aligned as they want: all of them, or one of the pieces that a state is folded over.
+/// Elements in device memory, aligned as they want: all of them, or one of the pieces that a state is folded
+/// over.
 template <class Bits>
 struct ReduceArray {
   const Bits* in;
@@ -324,8 +325,8 @@ size_t transform_argmin_workspace_bytes() {
 
 /// Folds the smallest of function(first), ..., function(last - 1) into *result (device memory), of equals the
 /// one with the smallest argument. Before the first call result->index is found_nothing. Nothing is read from
-/// memory. `function` is a device function object of a uint64_t; Value has operator< and is a multiple of 4 bytes.
-/// Neither allocates nor synchronises.
+/// memory. `function` is a device function object of a uint64_t; Value has operator< and is a multiple of 4
+/// bytes. Neither allocates nor synchronises.
 template <class Value, class Function>
 void transform_argmin(uint64_t first, uint64_t last, const Function& function, Candidate<Value>* result,
                       Workspace workspace, cudaStream_t stream) {

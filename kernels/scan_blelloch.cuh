@@ -142,8 +142,8 @@ void scan_level(const ScanArrays<T>& arrays, const Op& op, const BlellochMemory<
 
 }  // namespace scan_blelloch_detail
 
-/// Scans arrays of fewer than 2^42 elements, of more than 16 bytes each 2^40. Index: PlainIndex or PaddedIndex.
-/// Neither allocates nor synchronises.
+/// Scans arrays of fewer than 2^42 elements, of more than 16 bytes each 2^40. Index: PlainIndex or
+/// PaddedIndex. Neither allocates nor synchronises.
 template <class Index, class T, class Op>
 void scan_blelloch(const ScanArrays<T>& arrays, const Op& op, const BlellochMemory<T>& memory,
                    cudaStream_t stream) {

@@ -11,8 +11,8 @@ namespace sweepsort {
 
 /// An operator on elements T: associative; `identity()` changes nothing on either side. `is_commutative`
 /// allows the scans to combine partial results in any order. `is_slow`, if it is there and true: it takes
-/// more than two or three instructions. T is trivially copyable and default constructible, of 1, 2, or a multiple of 4
-/// bytes, 64 at most. Example, maps x -> a x + b, first the left one:
+/// more than two or three instructions. T is trivially copyable and default constructible, of 1, 2, or a
+/// multiple of 4 bytes, 64 at most. Example, maps x -> a x + b, first the left one:
 ///
 ///   struct Compose {
 ///     static constexpr bool is_commutative = false;

@@ -84,9 +84,10 @@ inline constexpr uint32_t most_beside_bin = 64;
 template <class Bits>
 inline constexpr uint32_t granule = 32 / sizeof(Bits);
 
-/// Parts of a bucket. Intervals of f32 have no margin for rounding, and keys that it brought there are moved into
-/// them: they often have just as many values as there are words, which a margin would halve. H200, us: f32 of
-/// [1, 2), 2^23 107 -> 100, 2^24 220 -> 206. To move f64 keys costs 5 %, and their margin is next to nothing.
+/// Parts of a bucket. Intervals of f32 have no margin for rounding, and keys that it brought there are moved
+/// into them: they often have just as many values as there are words, which a margin would halve. H200, us:
+/// f32 of [1, 2), 2^23 107 -> 100, 2^24 220 -> 206. To move f64 keys costs 5 %, and their margin is next to
+/// nothing.
 template <class Buckets>
 using PartsOf =
     std::conditional_t<divides_reals<Buckets>,
@@ -392,7 +393,8 @@ class TiledGridSort {
     if (crowded != 0) sort_crowded(shared_, task_, crowded);
   }
 
-  /// Those buckets that are left. A function of its own: the registers that it wants would slow the others down.
+  /// Those buckets that are left. A function of its own: the registers that it wants would slow the others
+  /// down.
   static __device__ __noinline__ void sort_crowded(SortShared& shared, const Task<Bits>& task,
                                                    uint32_t crowded) {
     const bucket_sort_detail::BucketArrays<Bits, NoValue> none;

@@ -11,9 +11,9 @@
 // its last tile goes behind them. Level 2: one block takes a whole parent, whose keys it hands on to chunks
 // that hold keys of one child each, and are taken one after the other from the beginning of the region on:
 // the free ones first, then those that held keys it has read. Each child has one chunk at most that is not
-// full, so that as many free ones as there are children always suffice, and fewer do as a rule. The
-// chunks tell how many keys each child has. Where the low half of a key tells it from all others that its
-// child may have, only that is written. Integers lie in the regions as ordered bits, floats as the caller has them:
+// full, so that as many free ones as there are children always suffice, and fewer do as a rule. The chunks
+// tell how many keys each child has. Where the low half of a key tells it from all others that its child may
+// have, only that is written. Integers lie in the regions as ordered bits, floats as the caller has them:
 // their children have the ordered bits.
 //
 // The keys in `in` stay as they are. If they turn out not to be even, a tile's keys meet in few bins or there
@@ -47,8 +47,8 @@ struct UncountedLayout {
   static constexpr uint32_t chunk = dealt_chunk<Bits>;
   // Less than a sector of 32 bytes a block, for 160 blocks at least.
   static constexpr uint32_t rest_room = round_up(160 * (32 / sizeof(Bits) - 1), chunk);
-  // What the keys do not fill of the regions, and the numbers of chunks, at most: a sort's workspace is to stay below
-  // 64 MiB, which counts from 2^28 (8-byte keys) and 2^29 on.
+  // What the keys do not fill of the regions, and the numbers of chunks, at most: a sort's workspace is to
+  // stay below 64 MiB, which counts from 2^28 (8-byte keys) and 2^29 on.
   static constexpr uint64_t most_bytes = 55u << 20;
 
   uint32_t room = 0;             // of a region, in front of its rest
@@ -60,9 +60,9 @@ struct UncountedLayout {
     chunks_a_bucket = ((bucket + bucket / 64 + 8 * deviation(bucket)) / chunk + 2 + 7) / 8 * 8;
 
     // A chunk a child; the map may leave a little room at the ends of the range; and what chance adds: where
-    // more than three standard deviations are wanted, of the chunks that random keys leave. In a simulation of 40
-    // regions their children had up to 142 chunks (8-byte keys) or 182 more than their keys fill, and up to 224 where
-    // digits come in turn.
+    // more than three standard deviations are wanted, of the chunks that random keys leave. In a simulation
+    // of 40 regions their children had up to 142 chunks (8-byte keys) or 182 more than their keys fill, and
+    // up to 224 where digits come in turn.
     const auto mean = static_cast<uint32_t>(count / msd_digits);
     const uint32_t wanted = msd_digits * chunk + mean / 512 + 3 * deviation(mean);
     const uint64_t left = most_bytes - sizeof(uint16_t) * (uint64_t{chunks_a_bucket} << bucket_bits);
@@ -166,8 +166,8 @@ class Dealer {
   static_assert(keys_a_thread % batch == 0 && bins_a_warp >= 1 && bins_a_warp <= warp_threads);
   static_assert(Policy::tile % dealt_chunk<Bits> == 0);
 
-  /// A digit is one of `digits`, from bit `shift` of a bucket's number on. `maps`: the keys become ordered bits,
-  /// which integers do before their digits are asked for, floats when they are put into bins.
+  /// A digit is one of `digits`, from bit `shift` of a bucket's number on. `maps`: the keys become ordered
+  /// bits, which integers do before their digits are asked for, floats when they are put into bins.
   __device__ __forceinline__ Dealer(DealShared& shared, const Buckets& bucket_of, uint32_t shift,
                                     uint32_t digits, const KeyMap<Bits>& map, bool maps)
       : shared_(shared), bucket_of_(bucket_of), shift_(shift), digits_(digits), map_(map), maps_(maps) {}

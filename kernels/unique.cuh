@@ -1,7 +1,7 @@
-// unique.cuh - stream compaction of keys in order: each of them once, and where the equal ones end.
-// Horn, "Stream Reduction Operations for GPGPU Applications", GPU Gems 2, 2005, with the scan in the same launch:
-// Merrill & Garland, "Single-pass Parallel Prefix Scan with Decoupled Look-back", 2016. Work O(n); reads n keys, writes
-// each different one and a place.
+// unique.cuh - stream compaction of keys in order: each of them once, and where the equal ones end. Horn,
+// "Stream Reduction Operations for GPGPU Applications", GPU Gems 2, 2005, with the scan in the same launch:
+// Merrill & Garland, "Single-pass Parallel Prefix Scan with Decoupled Look-back", 2016. Work O(n); reads n
+// keys, writes each different one and a place.
 //
 //     keys        1  1  2  2  2  7
 //     1 last?        *        *  *      the next key is another one, or there is none
@@ -25,8 +25,9 @@
 
 namespace sweepsort {
 
-/// `count` keys, raw bits, of which equal ones are neighbours: what is read, and what is written. `different` and `ends`
-/// have room for `most` elements; of more different keys there are the rest is left out. *found: how many there are.
+/// `count` keys, raw bits, of which equal ones are neighbours: what is read, and what is written. `different`
+/// and `ends` have room for `most` elements; of more different keys there are the rest is left out. *found:
+/// how many there are.
 template <class Bits>
 struct UniqueArrays {
   const Bits* keys;
@@ -37,8 +38,8 @@ struct UniqueArrays {
   uint32_t* found;
 };
 
-/// Device memory of unique(): zeros before the first call, then good for any number, one after the other, of up to
-/// as many keys.
+/// Device memory of unique(): zeros before the first call, then good for any number, one after the other, of
+/// up to as many keys.
 struct UniqueMemory : LookbackMemory<uint32_t> {
   UniqueMemory(Workspace& workspace, uint64_t most_keys)
       : LookbackMemory(workspace, UniquePolicy::tiles(most_keys)) {}
@@ -68,8 +69,8 @@ __global__ __launch_bounds__(UniquePolicy::threads) void unique_kernel(UniqueArr
   __syncthreads();
   const uint32_t tile = shared.tile;
 
-  // All loads are under way together: where there are no more keys the last one is read again. (Loaded beside a condition
-  // each, and compared with what shuffles brought, 2^21 u32 keys took 22 us instead of 11.)
+  // All loads are under way together: where there are no more keys the last one is read again. (Loaded beside
+  // a condition each, and compared with what shuffles brought, 2^21 u32 keys took 22 us instead of 11.)
   const uint32_t end = arrays.count - 1;
   const uint32_t first = tile * UniquePolicy::tile + warp * rows * warp_threads + lane;
   Bits key[rows];

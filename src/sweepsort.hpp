@@ -7,8 +7,8 @@
 //
 // Errors: sweepsort::Error (message and hint, which names the program's options; UsageError for options that
 // contradict each other, InputError for what an input holds); of the system std::bad_alloc and
-// std::system_error; and whatever a callback of yours throws, which is the way to end a call early. A function
-// that takes names of files then leaves inputs and existing outputs alone. What a span holds is then
+// std::system_error; and whatever a callback of yours throws, which is the way to end a call early. A
+// function that takes names of files then leaves inputs and existing outputs alone. What a span holds is then
 // unspecified where it was to be written. An output that is a pipe whose reader has gone is an Error where
 // SIGPIPE is ignored; else that signal ends the process.
 //
@@ -126,8 +126,8 @@ struct SortReport {
   Fingerprint fingerprint;            // with the run's random secret: comparable inside this run only
 };
 
-/// Sorts the file `input` ("-": standard input) into `output` ("-": standard output; with in_place empty, and the
-/// input). The output's name holds its old content or the complete, verified result, whatever happens; an
+/// Sorts the file `input` ("-": standard input) into `output` ("-": standard output; with in_place empty, and
+/// the input). The output's name holds its old content or the complete, verified result, whatever happens; an
 /// output that is a pipe or a device is written straight. Throws Error; if a referee disagrees it returns
 /// with referee_agrees == false.
 SortReport sort_file(const std::string& input, const std::string& output,
@@ -159,8 +159,8 @@ struct CheckReport {
   double total_s = 0;
 };
 
-/// Reads the file once, in little memory: 40 bytes for every 4 MiB of the file, and a few MiB. Throws Error if it cannot
-/// be read; a file that is not sorted is no error.
+/// Reads the file once, in little memory: 40 bytes for every 4 MiB of the file, and a few MiB. Throws Error
+/// if it cannot be read; a file that is not sorted is no error.
 CheckReport check_file(const std::string& input, const CheckOptions& options = {});
 
 struct GenerateOptions {
@@ -181,8 +181,9 @@ struct GenerateReport {
   double total_s = 0;
 };
 
-/// Writes seeded test data, with the promise of sort_file; the same options give the same bytes on every machine and
-/// with any number of threads. UsageError for a distribution that is not known, or not of that type.
+/// Writes seeded test data, with the promise of sort_file; the same options give the same bytes on every
+/// machine and with any number of threads. UsageError for a distribution that is not known, or not of that
+/// type.
 GenerateReport generate_file(const std::string& output, const GenerateOptions& options);
 
 /// The key type that a file name's ending says: "x.u32", "x.uint32", "x_uint64".
@@ -195,7 +196,8 @@ FileFormat format_from_name(std::string_view file_name);
 /// "-" is standard output. Never of terminals and other character devices, which lose nothing.
 bool are_one_output(const std::string& a, const std::string& b);
 
-/// Writes a small file that gets its name when it is on the disk: an earlier one stays if that fails. Throws Error.
+/// Writes a small file that gets its name when it is on the disk: an earlier one stays if that fails. Throws
+/// Error.
 void replace_file(const std::string& path, std::string_view text);
 
 /// One entry of the list of distributions that generate_file knows.
@@ -231,11 +233,13 @@ struct SystemReport {
   std::vector<BackendReport> backends;
 };
 
-/// Looks for GPUs, which wakes their driver: a fraction of a second. What is wrong with one is told, not thrown.
+/// Looks for GPUs, which wakes their driver: a fraction of a second. What is wrong with one is told, not
+/// thrown.
 SystemReport system_report();
 
-/// Removes the temporary files of every running operation, which do not return any more: those that would make or
-/// name a file wait for ever. Async-signal-safe: for the handler of a signal that is about to end the process.
+/// Removes the temporary files of every running operation, which do not return any more: those that would
+/// make or name a file wait for ever. Async-signal-safe: for the handler of a signal that is about to end the
+/// process.
 void remove_temporary_files() noexcept;
 
 struct SortOptions {
@@ -245,8 +249,8 @@ struct SortOptions {
   LogFunction note = {};  // a GPU that failed, where the CPU took over
 };
 
-/// Sorts in place, in O(n). Keys: the ten key types. Of memory the CPU takes little more than the keys have; pairs
-/// take as much again. Error where a GPU is asked for and cannot be had or hold them, and for counting
+/// Sorts in place, in O(n). Keys: the ten key types. Of memory the CPU takes little more than the keys have;
+/// pairs take as much again. Error where a GPU is asked for and cannot be had or hold them, and for counting
 /// keys whose range is too wide; UsageError for several devices.
 template <WritableRange Keys>
 void sort(Keys&& keys, const SortOptions& options = {});

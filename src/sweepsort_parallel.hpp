@@ -21,8 +21,9 @@ namespace sweepsort {
 
 /// out[i] = in[0] op in[1] op ... op in[i]. `op` is associative, op(a, op(b, c)) == op(op(a, b), c), and need
 /// not be commutative: a is always what stands before b. It is called by several threads at once. T: any
-/// trivially copyable type. `out` has the length of `in` and may be the same memory. O(n): op is called about twice
-/// an element; what it throws ends the scan and leaves `out` unspecified. Error if the lengths differ. threads 0: all.
+/// trivially copyable type. `out` has the length of `in` and may be the same memory. O(n): op is called about
+/// twice an element; what it throws ends the scan and leaves `out` unspecified. Error if the lengths differ.
+/// threads 0: all.
 template <ContiguousRange In, WritableRange Out, class Op>
 void inclusive_scan(const In& in, Out&& out, Op op, uint32_t threads = 0);
 

@@ -66,10 +66,10 @@ struct ScanReport {
   double copy_bandwidth_bytes_s = 0;  // --repeat: the device's measured copy bandwidth (read + written)
 };
 
-/// Scans the file `input` ("-": standard input) into `output` ("-": standard output; with in_place empty, and the
-/// input) in memory that does not grow with the file. The output's name holds its old content or the complete
-/// result, whatever happens; an output that is a pipe or a device is written straight, up to the first chunk
-/// that is wrong.
+/// Scans the file `input` ("-": standard input) into `output` ("-": standard output; with in_place empty, and
+/// the input) in memory that does not grow with the file. The output's name holds its old content or the
+/// complete result, whatever happens; an output that is a pipe or a device is written straight, up to the
+/// first chunk that is wrong.
 ScanReport scan_file(const std::string& input, const std::string& output,
                      const ScanFileOptions& options = {});
 

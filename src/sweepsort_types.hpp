@@ -36,8 +36,9 @@ std::string_view name(Phase phase);
 
 /// Called now and then, from one thread at a time. Bytes count within the phase; total is 0 where unknown.
 using ProgressFunction = std::function<void(Phase phase, uint64_t bytes_done, uint64_t bytes_total)>;
-/// One line for people. As `log`: what was inferred, what was chosen and why. As `note`, which is part of the log
-/// where nobody takes it by itself: what is worth a word unasked, a GPU that failed or options without effect.
+/// One line for people. As `log`: what was inferred, what was chosen and why. As `note`, which is part of the
+/// log where nobody takes it by itself: what is worth a word unasked, a GPU that failed or options without
+/// effect.
 using LogFunction = std::function<void(const std::string& line)>;
 
 struct PhaseTime {

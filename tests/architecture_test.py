@@ -7,8 +7,8 @@
 
 Also: no CUB or Thrust outside of the benchmark and the referee, no volatile in kernels, no files or streams in kernels,
 a first line in every source file that says what the file is for, a standard header for what it uses of the standard
-library (precompiled headers and files compiled together hide that one is missing), and no name of a type twice in one
-namespace: what one program has of both would be merged.
+library (precompiled headers and files compiled together hide that one is missing), no name of a type twice in one
+namespace: what one program has of both would be merged; and prose in comments no wider than clang-format lets code be.
 """
 
 import functools
@@ -41,6 +41,9 @@ MAY_USE = {
 }
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*["<]([^">]+)[">]', re.MULTILINE)
+WIDEST = 110
+PROSE = re.compile(r"^ *///? \S.*$", re.MULTILINE)  # pictures and tables are indented further, or have gaps
+GAP = re.compile(r"\S {2,}\S")
 COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
 VOLATILE = re.compile(r"(?<!asm )(?<!__asm__ )\bvolatile\b")
 # All that may meet in one program. Nothing is indented by a namespace, so what begins a line is not inside of a class.
@@ -174,6 +177,11 @@ def faults_of_file(root: pathlib.Path, path: pathlib.PurePath) -> list[str]:
     for name in INCLUDE.findall(text):
         faults += faults_of_include(root, path, name)
     faults += missing_headers(root, path, COMMENT.sub("", text))
+    faults += [
+        f"{path}: a line of {len(line)} characters: {line.strip()}"
+        for line in PROSE.findall(text)
+        if len(line) > WIDEST and not GAP.search(line.strip())
+    ]
     if room_of(path) == "kernels" and VOLATILE.search(COMMENT.sub("", text)):
         faults.append(f"{path}: volatile is no memory order; use an atomic reference")
     return faults
@@ -270,6 +278,7 @@ class PlantedFaults(unittest.TestCase):
             {"src/io/a.cpp": '#include "io/b.hpp"\nstd::map<int, int> m;\n', "src/io/b.hpp": "#include <set>\n"},
             {"src/io/a.hpp": "// b.hpp - another name.\n"},
             {"src/io/a.hpp": "//\n"},
+            {"src/io/a.hpp": "int i;\n/// " + 27 * "word" + "\n"},
             {
                 "kernels/a.cuh": "namespace n {\nnamespace {\n}  // namespace\nstruct A {\n};\n}  // namespace n\n",
                 "src/core/a.hpp": "namespace n {\nenum class A : int { x };\n}  // namespace n\n",
@@ -283,6 +292,7 @@ class PlantedFaults(unittest.TestCase):
         header = {"src/io/b.hpp": "#include <map>\n"}
         self.assertEqual([], self.faults({"src/io/a.cpp": '#include "b.hpp"\nstd::map<int, int> m;\n', **header}))
         self.assertEqual([], self.faults({"src/io/a.cpp": "/* std::map */ int i;\n"}))
+        self.assertEqual([], self.faults({"src/io/a.cpp": f"int i;\n//     {100 * '-'}\n// a  {100 * '.'}\n"}))
         for scope in ["", "n"]:  # without a name, or another one
             other = f"namespace {scope} {{\nstruct A {{}};\n}}  // namespace {scope}\n"
             self.assertEqual([], self.faults({"src/io/a.cpp": other, "src/core/a.hpp": "namespace m {\nstruct A {};\n}\n"}))

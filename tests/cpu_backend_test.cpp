@@ -1,4 +1,5 @@
-// cpu_backend_test.cpp - the CPU backend against the standard library, by every algorithm that its tuning offers.
+// cpu_backend_test.cpp - the CPU backend against the standard library, by every algorithm that its tuning
+// offers.
 #include "backend/backend.hpp"
 #include "backend/cpu/tuning.hpp"
 #include "backend/cpu/vqsort.hpp"

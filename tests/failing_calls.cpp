@@ -10,9 +10,9 @@
 // FAIL_KILLS=1       or is where its process is killed
 // NO_TMPFILE=1       the file system has no O_TMPFILE
 //
-// Of malloc and mmap only requests of FAIL_LEAST bytes or more count, from the first read of an input on: what
-// libraries allocate before main() ends the program in their own way. Of read() only those of pipes count, as
-// libraries read /proc. A close() that fails has closed the file all the same.
+// Of malloc and mmap only requests of FAIL_LEAST bytes or more count, from the first read of an input on:
+// what libraries allocate before main() ends the program in their own way. Of read() only those of pipes
+// count, as libraries read /proc. A close() that fails has closed the file all the same.
 
 #include <dlfcn.h>
 #include <fcntl.h>

@@ -1,5 +1,5 @@
-// fake_driver.cpp - a libcuda.so.1 that has no GPU: the driver's version is $FAKE_VERSION, and cuInit() fails with
-// $FAKE_INIT. Enough for the CUDA runtime to say why it does not start.
+// fake_driver.cpp - a libcuda.so.1 that has no GPU: the driver's version is $FAKE_VERSION, and cuInit() fails
+// with $FAKE_INIT. Enough for the CUDA runtime to say why it does not start.
 
 #include <cstdlib>
 #include <cstring>

@@ -1,5 +1,5 @@
-// fake_gpu.cpp - calls of the CUDA runtime that find one GPU, of compute capability $COMPUTE (61 is 6.1), which no code was
-// compiled for. The linker puts them in the place of the runtime's own (--wrap).
+// fake_gpu.cpp - calls of the CUDA runtime that find one GPU, of compute capability $COMPUTE (61 is 6.1),
+// which no code was compiled for. The linker puts them in the place of the runtime's own (--wrap).
 #include <cuda_runtime_api.h>
 
 #include <cstdlib>

@@ -1,5 +1,5 @@
-// grid_sort_test.cpp - the sort in one cooperative launch, or one cluster, with small blocks, so that a few thousand records
-// take many of them, and with those of the product. On the emulator and on a GPU.
+// grid_sort_test.cpp - the sort in one cooperative launch, or one cluster, with small blocks, so that a few
+// thousand records take many of them, and with those of the product. On the emulator and on a GPU.
 #include "kernels/grid_sort.cuh"
 
 #include "catch.hpp"

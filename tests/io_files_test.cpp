@@ -60,8 +60,8 @@ void make_cold(const std::string& path) {
   ::posix_fadvise(file.get(), 0, 0, POSIX_FADV_DONTNEED);
 }
 
-/// Lets user 65534 read and write, and the group do nothing. As in <linux/posix_acl_xattr.h>: the version, then
-/// tag, rights and id of each entry.
+/// Lets user 65534 read and write, and the group do nothing. As in <linux/posix_acl_xattr.h>: the version,
+/// then tag, rights and id of each entry.
 struct AccessList {
   struct Entry {
     uint16_t tag;

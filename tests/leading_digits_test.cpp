@@ -1,5 +1,5 @@
-// leading_digits_test.cpp - passes by leading digits: when they are chosen, what they leave to mend, and when all digits
-// are passed after all. On the emulator and on a GPU.
+// leading_digits_test.cpp - passes by leading digits: when they are chosen, what they leave to mend, and when
+// all digits are passed after all. On the emulator and on a GPU.
 #include "kernels/leading_digits.cuh"
 
 #include "catch.hpp"
@@ -44,8 +44,8 @@ class Keys {
     std::ranges::shuffle(unseen_, random_);
   }
 
-  /// So many keys, that no sample looks at, agree in their leading digits and have `values` values, of which the
-  /// highest comes first.
+  /// So many keys, that no sample looks at, agree in their leading digits and have `values` values, of which
+  /// the highest comes first.
   void plant_run(uint64_t size, uint64_t values) {
     const uint64_t head = random_() >> shift_ << shift_;
     const auto own = std::span(unseen_).last(size);

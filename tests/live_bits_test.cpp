@@ -1,5 +1,5 @@
-// live_bits_test.cpp - passes by the bits in which keys differ: packing keys, when it is chosen, and what comes
-// out. On the emulator and on a GPU.
+// live_bits_test.cpp - passes by the bits in which keys differ: packing keys, when it is chosen, and what
+// comes out. On the emulator and on a GPU.
 #include "catch.hpp"
 #include "kernels/bit_pack.cuh"
 #include "on_device.hpp"

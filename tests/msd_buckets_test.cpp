@@ -42,8 +42,8 @@ TEMPLATE_TEST_CASE("of keys that are dealt the low half is left, where that tell
                    uint32_t, int64_t, float) {
   using Bits = BitsOf<TestType>;
   std::mt19937_64 random(test_seed());
-  // Buckets of a quarter, a half and two thirds as many values as their low halves tell apart, which end anywhere;
-  // and of some more.
+  // Buckets of a quarter, a half and two thirds as many values as their low halves tell apart, which end
+  // anywhere; and of some more.
   const uint64_t buckets = on_gpu ? 1u << 14 : 1u << 10;
   for (uint32_t which = 0; which < 4; ++which) {
     if (!is_looked_at<TestType, uint32_t>(which, 4)) continue;

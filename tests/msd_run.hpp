@@ -1,5 +1,5 @@
-// msd_run.hpp - the MSD sort alone, with small tiles and buckets, so that a few thousand records take both levels, every
-// size of bucket and every way out; and what tests of it share. On the emulator and on a GPU.
+// msd_run.hpp - the MSD sort alone, with small tiles and buckets, so that a few thousand records take both
+// levels, every size of bucket and every way out; and what tests of it share. On the emulator and on a GPU.
 #pragma once
 
 #include "datasets/distributions.hpp"
@@ -36,8 +36,8 @@ inline uint64_t sampled_pair(uint64_t sample, uint64_t pairs) {
   return pairs / samples * sample + pairs % samples * sample / samples;
 }
 
-/// Whether a test looks at case `which` of `cases`. On the emulator, under sanitizers, a sort takes a second: it
-/// sees all cases of the first type alone, of each other one that which the seed says.
+/// Whether a test looks at case `which` of `cases`. On the emulator, under sanitizers, a sort takes a second:
+/// it sees all cases of the first type alone, of each other one that which the seed says.
 template <class T, class First>
 bool is_looked_at(uint32_t which, uint32_t cases) {
   return on_gpu || std::is_same_v<T, First> || (test_seed() + sizeof(T)) % cases == which;

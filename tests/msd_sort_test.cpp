@@ -230,7 +230,8 @@ TEMPLATE_TEST_CASE("pairs that fall are reversed, and few of one key stay in the
                    uint32_t, double) {
   using Bits = BitsOf<TestType>;
   const uint64_t count = on_gpu ? 300'003 : 9'001;
-  // Runs of up to `most` pairs of one key; one of `longest`, at a place where a warp's keys begin or where they end.
+  // Runs of up to `most` pairs of one key; one of `longest`, at a place where a warp's keys begin or where
+  // they end.
   const auto plan_of = [&](uint64_t most, uint64_t longest, bool in_place) {
     std::mt19937_64 random(test_seed());
     std::vector<TestType> keys;

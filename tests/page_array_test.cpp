@@ -1,5 +1,5 @@
-// page_array_test.cpp - arrays of pages: aligned, zeroed, and the same whether or not pages are made ahead; buffers that
-// grow.
+// page_array_test.cpp - arrays of pages: aligned, zeroed, and the same whether or not pages are made ahead;
+// buffers that grow.
 #include "core/page_array.hpp"
 
 #include "catch.hpp"

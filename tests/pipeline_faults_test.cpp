@@ -57,8 +57,8 @@ std::string message_of(const SortEnvironment& environment, const std::string& in
   return {};
 }
 
-/// A GPU that fails so, and is the automatic choice: none pays for 1000 keys, and the choice by size has tests of
-/// its own.
+/// A GPU that fails so, and is the automatic choice: none pays for 1000 keys, and the choice by size has
+/// tests of its own.
 SortEnvironment on_gpu(Fault fault) {
   SortEnvironment environment = with_gpu(plain_environment(), fault);
   environment.choose = [](const KeysToSort&, const AskStatus&, uint32_t, const WhereOptions&) {

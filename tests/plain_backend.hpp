@@ -39,8 +39,8 @@ class PlainBackend : public Backend {
                         std::function<bool()> is_faulty = {});
 
   BackendInfo info() const override;
-  /// From now on sessions need memory of a device, of which so much is free; of the machine's only a chunk for
-  /// each worker.
+  /// From now on sessions need memory of a device, of which so much is free; of the machine's only a chunk
+  /// for each worker.
   void limit_device(Bytes memory) { device_ = memory; }
   /// A session that needs more of it finds that others have taken it.
   void limit_sessions(Bytes memory) { most_of_session_ = memory; }

@@ -28,8 +28,8 @@ constexpr uint64_t schedules = 1000;
 using SmallTiles = OnesweepPolicy<256, 2, 1>;
 using PortableTiles = OnesweepPolicy<256, 2, 1, true>;
 
-/// Sorts keys that vary in these bits, in two portions and more: two epochs of each look-back row, offsets that
-/// travel.
+/// Sorts keys that vary in these bits, in two portions and more: two epochs of each look-back row, offsets
+/// that travel.
 template <class Tiles>
 bool onesweep_sorts(uint64_t seed, uint64_t tiles, uint32_t live_bits) {
   std::mt19937_64 random(seed);
@@ -52,8 +52,8 @@ bool onesweep_sorts(uint64_t seed, uint64_t tiles, uint32_t live_bits) {
   return out.download() == expected && out.zones_intact() && memory.zones_intact();
 }
 
-/// Sorts pairs by three digits, as records between the passes: these lie in the scratch array and, divided, in
-/// the output's columns; of an odd number of them one lies elsewhere.
+/// Sorts pairs by three digits, as records between the passes: these lie in the scratch array and, divided,
+/// in the output's columns; of an odd number of them one lies elsewhere.
 bool record_passes_sort(uint64_t seed) {
   std::mt19937_64 random(seed);
   const uint64_t count = 512 * 4 + random() % 512;

@@ -1,5 +1,5 @@
-// unique_test.cpp - the kernel that compacts keys in order, against a plain loop. Compiled twice: for the emulator, where
-// every commit runs it, and for a GPU.
+// unique_test.cpp - the kernel that compacts keys in order, against a plain loop. Compiled twice: for the
+// emulator, where every commit runs it, and for a GPU.
 #include "backend/cuda_unique.hpp"
 #include "catch.hpp"
 #include "device_array.hpp"

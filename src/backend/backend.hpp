@@ -68,14 +68,14 @@ class SortSession {
   /// Sorts what was put. Called once, after all puts ended, from one thread.
   virtual SortSummary sort() = 0;
 
-  /// The sorted bytes [first_byte, first_byte + bytes) of a column, in host memory; the caller may do
-  /// with them in place what it likes. Valid until this worker's next call of get or the session's end. Each byte
+  /// The sorted bytes [first_byte, first_byte + bytes) of a column, in host memory; the caller may do with
+  /// them in place what it likes. Valid until this worker's next call of get or the session's end. Each byte
   /// range is got once.
   virtual std::span<std::byte> get(uint32_t worker, Column column, uint64_t first_byte, size_t bytes) = 0;
 
-  /// In place of get(), by a backend that was told so (SortJob::unique): what is different among the sorted keys
-  /// [first, first + count), one at least and no more than a chunk has, with the same rules. Empty: the backend does not
-  /// do that, or found that they are in no order; get() them.
+  /// In place of get(), by a backend that was told so (SortJob::unique): what is different among the sorted
+  /// keys [first, first + count), one at least and no more than a chunk has, with the same rules. Empty: the
+  /// backend does not do that, or found that they are in no order; get() them.
   virtual std::optional<UniqueKeys> get_unique(uint32_t worker, uint64_t first, uint64_t count) {
     (void)worker;
     (void)first;
@@ -98,15 +98,15 @@ struct BackendInfo {
   std::vector<std::string> details;  // one fact a line
 };
 
-/// Bytes in a device's memory, beside its sessions. All may throw Error; reading and writing are thread-safe for bytes
-/// that nobody else writes.
+/// Bytes in a device's memory, beside its sessions. All may throw Error; reading and writing are thread-safe
+/// for bytes that nobody else writes.
 class DeviceStorage {
  public:
   virtual ~DeviceStorage() = default;
   virtual void read(uint64_t first_byte, std::span<std::byte> to) const = 0;
   virtual void write(uint64_t first_byte, std::span<const std::byte> from) = 0;
-  /// Gives back all but the first so many bytes, which may move: there must be room for them beside all. Nobody reads or
-  /// writes meanwhile. If it throws, nothing has changed.
+  /// Gives back all but the first so many bytes, which may move: there must be room for them beside all.
+  /// Nobody reads or writes meanwhile. If it throws, nothing has changed.
   virtual void shorten(uint64_t bytes) = 0;
 };
 
@@ -137,7 +137,8 @@ class Backend {
     return false;
   }
 
-  /// Takes all memory now, or throws Error with a hint; DeviceMemoryError, if a device is what has too little.
+  /// Takes all memory now, or throws Error with a hint; DeviceMemoryError, if a device is what has too
+  /// little.
   virtual std::unique_ptr<SortSession> begin_sort(const SortJob& job) = 0;
 
   /// Sorts keys (and values, if any) in host memory in place; stable where there are values. The defaults go
@@ -189,7 +190,8 @@ struct CudaStatus {
   std::string hint = {};
 };
 CudaStatus cuda_status();
-/// Whether there is a driver to ask at all: known at once, where cuda_status() wakes it, a tenth of a second with an H200.
+/// Whether there is a driver to ask at all: known at once, where cuda_status() wakes it, a tenth of a second
+/// with an H200.
 bool has_cuda_driver();
 
 /// The CUDA backend on device `device`. Throws Error with cuda_status()'s reason and hint where it cannot be

@@ -102,8 +102,8 @@ class UniqueLane {
   }
   static size_t ends_bytes(const SortJob& job) { return (1 + most_unique(job)) * sizeof(uint32_t); }
 
-  /// Of `count` keys in device memory, one at least, those that are different, into `to`. Empty: none, or so many that
-  /// the keys were in no order.
+  /// Of `count` keys in device memory, one at least, those that are different, into `to`. Empty: none, or so
+  /// many that the keys were in no order.
   std::optional<UniqueKeys> get(const std::byte* keys, uint64_t count, std::byte* to, const Stream& stream) {
     if (count > most_keys_) throw Error("internal: more different keys are wanted than those of a chunk");
     if (host_.size() == 0) host_ = PinnedBuffer(found_and_ends_.size() * sizeof(uint32_t));
@@ -410,7 +410,7 @@ class CudaBackend final : public Backend {
     const DeviceBuffer<std::byte> to(bytes);
     const Stream stream;
     check(cudaMemsetAsync(from.data(), 1, bytes, stream.get()));
-    const std::vector<double> times = times_of(8, stream, [&] {
+    const std::vector<double> times = timed_runs(8, stream, [&] {
       check(cudaMemcpyAsync(to.data(), from.data(), bytes, cudaMemcpyDeviceToDevice, stream.get()));
     });
     return 2.0 * static_cast<double>(bytes) / std::ranges::min(times);

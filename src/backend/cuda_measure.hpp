@@ -21,9 +21,10 @@ inline DeviceBuffer<std::byte> load_on_device(size_t bytes, const FillFunction& 
   return data;
 }
 
-/// Seconds of each of so many runs in the stream, behind one that is not timed: kernels are loaded when they first run.
+/// Seconds of each of so many runs in the stream, behind one that is not timed: kernels are loaded when they
+/// first run.
 template <class Run>
-std::vector<double> times_of(uint32_t runs, const Stream& stream, Run run) {
+std::vector<double> timed_runs(uint32_t runs, const Stream& stream, Run run) {
   const Event begun;
   const Event done;
   run();

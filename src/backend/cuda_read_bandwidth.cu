@@ -37,7 +37,7 @@ double measure_cuda_read_bandwidth(DeviceId device, size_t bytes) {
   const Stream stream;
   check(cudaMemsetAsync(memory.data(), 0, memory.size() * sizeof(uint4), stream.get()));
   const uint32_t blocks = resident_blocks(read_kernel, block_threads, 0);
-  const std::vector<double> times = times_of(8, stream, [&] {
+  const std::vector<double> times = timed_runs(8, stream, [&] {
     launch(read_kernel, {.blocks = blocks, .threads = block_threads}, stream.get(),
            static_cast<const uint4*>(memory.data()), memory.size(), never.data());
   });

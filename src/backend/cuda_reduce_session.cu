@@ -120,8 +120,8 @@ Measurement measure_cuda_reduce(DeviceId device, const ReduceJob& job, uint64_t 
   reduce.in = in.data();
   const DeviceBuffer<std::byte> workspace(device_reduce_workspace_bytes(reduce));
   device_reduce_begin(reduce, Workspace(workspace.span()), stream.get());
-  return {.times_s = times_of(runs, stream,
-                              [&] { device_reduce(reduce, Workspace(workspace.span()), stream.get()); })};
+  return {.times_s = timed_runs(runs, stream,
+                                [&] { device_reduce(reduce, Workspace(workspace.span()), stream.get()); })};
 }
 
 }  // namespace sweepsort

@@ -204,7 +204,7 @@ Measurement measure_cuda_scan(DeviceId device, const ScanJob& job, uint64_t coun
   scan.out = out.data();
   const DeviceBuffer<std::byte> workspace(device_scan_workspace_bytes(scan));
   device_scan_prepare(scan, Workspace(workspace.span()), stream.get());
-  return {.times_s = times_of(runs, stream, [&] {
+  return {.times_s = timed_runs(runs, stream, [&] {
             if (widens) device_widen(job.type, job.output_type, in.data(), wide.data(), count, stream.get());
             device_scan(scan, Workspace(workspace.span()), stream.get());
           })};

@@ -14,8 +14,8 @@
 
 namespace sweepsort {
 
-/// Whether the sorts for devices that run every kernel are compiled, which no other device can use; the portable
-/// ones always are. `least_code`: the compute capability of the oldest device that the build is for.
+/// Whether the sorts for devices that run every kernel are compiled, which no other device can use; the
+/// portable ones always are. `least_code`: the compute capability of the oldest device that the build is for.
 #if defined(__CUDA_ARCH_LIST__)
 inline constexpr uint32_t compiled_for[] = {__CUDA_ARCH_LIST__};
 constexpr bool may_be_full(uint32_t architecture) {

@@ -11,9 +11,9 @@
 
 namespace sweepsort {
 
-/// Keys in device memory of which equal ones are neighbours, and where each of them goes once, with the number of keys
-/// up to the last one that equals it. `different` and `ends` have room for `most` of them; *found: how many there are,
-/// which may be more if the keys were in no order. All of this is device memory.
+/// Keys in device memory of which equal ones are neighbours, and where each of them goes once, with the
+/// number of keys up to the last one that equals it. `different` and `ends` have room for `most` of them;
+/// *found: how many there are, which may be more if the keys were in no order. All of this is device memory.
 struct DeviceUnique {
   KeyType type = KeyType::u32;
   const void* keys = nullptr;
@@ -24,12 +24,12 @@ struct DeviceUnique {
   uint32_t* found = nullptr;
 };
 
-/// Device memory that device_unique needs besides the arrays for up to so many keys. Pure. Zeros before the first
-/// call; then good for any number, one after the other.
+/// Device memory that device_unique needs besides the arrays for up to so many keys. Pure. Zeros before the
+/// first call; then good for any number, one after the other.
 size_t device_unique_workspace_bytes(uint64_t most_keys);
 
-/// In stream order; neither allocates nor synchronises. Throws CudaError if the launch fails. `workspace`, made for
-/// `most_keys` keys or more, has nothing taken from it yet.
+/// In stream order; neither allocates nor synchronises. Throws CudaError if the launch fails. `workspace`,
+/// made for `most_keys` keys or more, has nothing taken from it yet.
 void device_unique(const DeviceUnique& arrays, uint64_t most_keys, Workspace workspace, cudaStream_t stream);
 
 }  // namespace sweepsort

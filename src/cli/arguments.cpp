@@ -134,8 +134,8 @@ void check_value(const OptionSpec& option, const std::string& value, std::span<c
                                  : fmt::format("write {}={}", name, value.substr(1)));
 }
 
-/// "--force=true" and "--force=false" are accepted by cxxopts; nobody needs them, and "--no-verify=false" would
-/// only puzzle.
+/// "--force=true" and "--force=false" are accepted by cxxopts; nobody needs them, and "--no-verify=false"
+/// would only puzzle.
 void require_no_value(const OptionSpec& option, std::span<const std::string> words) {
   const std::string begin = fmt::format("--{}=", option.name);
   for (const std::string& word : words) {

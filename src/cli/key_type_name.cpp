@@ -72,8 +72,8 @@ NamedType parse_key_type(std::string_view text, std::string_view option) {
   }
   // Of another kind the keys would be in another order.
   std::vector<std::string_view> names;
-  // "int" begins the names of several widths: none of them is meant more than the others. C's float has 32 bits,
-  // Python's 64.
+  // "int" begins the names of several widths: none of them is meant more than the others. C's float has 32
+  // bits, Python's 64.
   const bool lacks_width = text == "int" || text == "uint" || text == "float";
   for (const Alias& alias : aliases)
     if (!lacks_width && edit_distance(text.substr(0, 1), alias.name.substr(0, 1)) == 0)

@@ -62,16 +62,16 @@ struct Contents {
   Endian endian = Endian::little;
 };
 
-/// Says so where an output's name says another type or format of its elements than it has, or a type and not that
-/// they are big-endian, or nothing where it is a SOSD file. Not with --quiet.
+/// Says so where an output's name says another type or format of its elements than it has, or a type and not
+/// that they are big-endian, or nothing where it is a SOSD file. Not with --quiet.
 void note_misleading_name(std::string_view command, const Arguments& arguments, const std::string& output,
                           const Contents& contents);
 
 /// With --in-place: says so where the input has other names, which keep the old file. Not with --quiet.
 void note_other_links(std::string_view command, const Arguments& arguments, const std::string& input);
 
-/// Says so where an input's name says another type than --type. Not with --quiet. Throws UsageError if keys of
-/// another size would replace the input.
+/// Says so where an input's name says another type than --type. Not with --quiet. Throws UsageError if keys
+/// of another size would replace the input.
 void note_other_type(std::string_view command, const Arguments& arguments, const std::string& input,
                      const FileOptions& file);
 

@@ -19,12 +19,13 @@ inline constexpr size_t default_chunk_bytes = 8u << 20;
 /// Threads that read, write or do both: each has a buffer, and more of them move no more bytes.
 inline constexpr uint32_t most_io_workers = 16;
 
-/// "4096", "2^20", "1e6", "4G" and "4GiB" (powers of 1024), "4GB" and "4kB" (powers of 1000). Throws UsageError that names
-/// `option` and `text` for anything else, an overflow included.
+/// "4096", "2^20", "1e6", "4G" and "4GiB" (powers of 1024), "4GB" and "4kB" (powers of 1000). Throws
+/// UsageError that names `option` and `text` for anything else, an overflow included.
 Bytes parse_bytes(std::string_view text, std::string_view option);
 
-/// "1000", "1_000_000", "1e9", "2.5e6", "2^28", "2^28+3", also the suffixes K M G T (powers of 1000 for counts,
-/// as in "10M keys"). The value must be a whole number below 2^64. Throws UsageError like parse_bytes.
+/// "1000", "1_000_000", "1e9", "2.5e6", "2^28", "2^28+3", also the suffixes K M G T (powers of 1000 for
+/// counts, as in "10M keys"). The value must be a whole number below 2^64. Throws UsageError like
+/// parse_bytes.
 uint64_t parse_count(std::string_view text, std::string_view option);
 
 /// "1.5 GiB", "17 bytes": for people.

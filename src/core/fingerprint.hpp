@@ -41,7 +41,8 @@ Fingerprint fingerprint(std::span<const std::byte> bytes, size_t key_bytes, uint
 Fingerprint pair_fingerprint(std::span<const std::byte> keys, size_t key_bytes,
                              std::span<const std::byte> values, size_t value_bytes, uint64_t secret);
 
-/// The same for keys that stand for several each: the i-th one for ends[i] - ends[i - 1], the first one for ends[0].
+/// The same for keys that stand for several each: the i-th one for ends[i] - ends[i - 1], the first one for
+/// ends[0].
 Fingerprint unique_fingerprint(std::span<const std::byte> keys, size_t key_bytes,
                                std::span<const uint32_t> ends, uint64_t secret);
 

@@ -11,8 +11,8 @@
 //   descending complement the result
 //
 // One struct of three words does all of it without a branch on the type: kernels are compiled once a key
-// width. The complement of a difference is a sum, ~(x - r) = ~x + r, so that descending floats take no step more.
-// Usable in device code: nothing here needs more than constexpr.
+// width. The complement of a difference is a sum, ~(x - r) = ~x + r, so that descending floats take no step
+// more. Usable in device code: nothing here needs more than constexpr.
 #pragma once
 
 #include "core/key_type.hpp"

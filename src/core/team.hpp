@@ -14,8 +14,8 @@
 
 namespace sweepsort {
 
-/// As many threads as asked for; of 0 one for each processor that this process may use: by its affinity mask and its
-/// cgroup's quota, at least 1.
+/// As many threads as asked for; of 0 one for each processor that this process may use: by its affinity mask
+/// and its cgroup's quota, at least 1.
 uint32_t threads_or_all(uint32_t asked);
 /// Of these, how many run at a time: no more than processors.
 uint32_t threads_at_once(uint32_t asked);

@@ -132,7 +132,8 @@ FileDescriptor AtomicFile::create_anonymous() {
   return file;
 }
 
-/// The first file only tells what the umask and the directory make of the mode: whoever opens that has nothing.
+/// The first file only tells what the umask and the directory make of the mode: whoever opens that has
+/// nothing.
 FileDescriptor AtomicFile::create_hidden() {
   const auto create = [&](uint32_t mode) {
     FileDescriptor file = hidden_->open(mode);
@@ -147,8 +148,8 @@ FileDescriptor AtomicFile::create_hidden() {
   return create(private_mode);
 }
 
-/// From what the kernel made of the mode at creation: it took the umask off, unless the directory gives new files an
-/// access control list. A file system that lets nobody set a mode is found here, before the work.
+/// From what the kernel made of the mode at creation: it took the umask off, unless the directory gives new
+/// files an access control list. A file system that lets nobody set a mode is found here, before the work.
 void AtomicFile::decide_mode(int created_file) {
   struct stat created {};
   if (::fstat(created_file, &created) != 0) throw system_error(name_, "examine", errno);
@@ -256,8 +257,8 @@ void AtomicFile::rename_to_target() {
     if (done(::renameat2(AT_FDCWD, from, AT_FDCWD, to, options_.replace ? 0u : RENAME_NOREPLACE)))
       return false;
     if (error != EINVAL || options_.replace) return true;
-    // A file system that cannot refuse to replace: a second link can, and the first name is removed with the rest.
-    // Where there are no links, either, nothing can but a look.
+    // A file system that cannot refuse to replace: a second link can, and the first name is removed with the
+    // rest. Where there are no links, either, nothing can but a look.
     if (done(::link(from, to)) || (error != EPERM && error != EOPNOTSUPP && error != ENOSYS)) return true;
     if (::access(to, F_OK) != 0) return !done(::rename(from, to));
     error = EEXIST;

@@ -25,8 +25,8 @@ struct FileOwner {
   uint32_t group = 0;
 };
 
-/// What `mode` gives to group and others alike: who is not in the group it speaks of may be one of the others, and the
-/// other way round.
+/// What `mode` gives to group and others alike: who is not in the group it speaks of may be one of the
+/// others, and the other way round.
 uint32_t of_any_group(uint32_t mode);
 
 struct AtomicFileOptions {

@@ -56,8 +56,8 @@ constexpr ForeignFormat foreign_formats[] = {
 /// Also of letters beyond ASCII.
 bool is_letter(unsigned char c) { return (c >= ' ' && c != 0x7f) || c == '\n' || c == '\r' || c == '\t'; }
 
-/// ASCII and nothing else in lines of different lengths: random keys look so once in 10^13. Lines of one length may be
-/// keys that are letters.
+/// ASCII and nothing else in lines of different lengths: random keys look so once in 10^13. Lines of one
+/// length may be keys that are letters.
 bool are_lines(std::string_view begin, size_t width) {
   constexpr size_t least = 32;
   const auto is_ascii = [](unsigned char c) { return c < 0x80 && is_letter(c); };

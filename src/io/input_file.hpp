@@ -42,7 +42,8 @@ inline constexpr std::string_view standard_input_name = "standard input";
 /// `to_replace`: something will take its place (check_replaceable).
 enum class InputUse : uint8_t { read, to_replace };
 
-/// Throws Error where what is there cannot be replaced in place. To be asked first: to open a pipe waits for its writer.
+/// Throws Error where what is there cannot be replaced in place. To be asked first: to open a pipe waits for
+/// its writer.
 void require_regular_in_place(const std::string& path);
 
 class InputFile {

@@ -20,8 +20,8 @@ struct DescrType {
   KeyType type;
   Endian endian;
 };
-/// The reverse of numpy_descr; '=', no order ("u4") and '|' before several bytes mean this machine's, as to numpy.
-/// Empty for anything else.
+/// The reverse of numpy_descr; '=', no order ("u4") and '|' before several bytes mean this machine's, as to
+/// numpy. Empty for anything else.
 std::optional<DescrType> parse_numpy_descr(std::string_view descr);
 
 /// From a file name's ending: "x.u32", "x.uint32", "x_uint64".

@@ -26,8 +26,8 @@ bool is_input(const struct stat& status, const OutputOptions& options) {
   return options.input && options.input->identity() == FileIdentity::of(status);
 }
 
-/// What has contents of its own would lose them while they are read, and a pipe would not end while we hold its
-/// other end. Sockets and terminals may be at both ends.
+/// What has contents of its own would lose them while they are read, and a pipe would not end while we hold
+/// its other end. Sockets and terminals may be at both ends.
 void refuse_inputs(const struct stat& status, const std::string& name, const OutputOptions& options) {
   if (!S_ISREG(status.st_mode) && !S_ISBLK(status.st_mode) && !S_ISFIFO(status.st_mode)) return;
   const auto is_same = [&](const InputFile* other) { return other->identity() == FileIdentity::of(status); };

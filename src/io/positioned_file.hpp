@@ -23,8 +23,9 @@ enum class Caching : uint8_t {
 /// The same file opened twice: once through the page cache, once past it (O_DIRECT), if that is possible.
 ///
 /// A read of a range that is mostly in the page cache goes there, any other straight to the disk: on a cold
-/// file the page cache costs more time than the disk. A write goes past the cache. What is no whole page of the
-/// system at the two ends of a range goes through the cache, and so never shares a page with a direct piece. A buffer that is not aligned in memory is copied through a small aligned one. All calls are
+/// file the page cache costs more time than the disk. A write goes past the cache. What is no whole page of
+/// the system at the two ends of a range goes through the cache, and so never shares a page with a direct
+/// piece. A buffer that is not aligned in memory is copied through a small aligned one. All calls are
 /// thread-safe.
 class PositionedFile {
  public:

@@ -23,8 +23,8 @@ namespace {
 
 enum class SlotState : uint8_t { free, no_file, changing, file };
 
-// An output needs one if it replaces another, or cannot be nameless; beyond this a program that sorts in many threads at
-// once gets an error. Names that were never used are no memory.
+// An output needs one if it replaces another, or cannot be nameless; beyond this a program that sorts in many
+// threads at once gets an error. Names that were never used are no memory.
 constexpr size_t most_names = 1024;
 std::array<std::atomic<SlotState>, most_names> states;
 std::array<std::array<char, PATH_MAX>, most_names> paths;
@@ -57,8 +57,8 @@ bool keeps_all_names(const std::string& directory) {
 
 }  // namespace
 
-// A step says that it changes the name, then looks whether the process is ending; this says that it is, then looks
-// at the names. Whichever comes second (the order is sequentially consistent) sees the other.
+// A step says that it changes the name, then looks whether the process is ending; this says that it is, then
+// looks at the names. Whichever comes second (the order is sequentially consistent) sees the other.
 void remove_temporary_files() noexcept {
   is_ending = true;
   for (size_t i = 0; i < most_names; ++i) {

@@ -2,7 +2,8 @@
 //
 // Most temporary files have no name at all (O_TMPFILE). Where a file system has no such thing, and for the
 // instant between giving a finished file a hidden name and renaming it, the name stands in a fixed table that
-// a signal handler can read. The handler may run in any thread, so each change of such a name is one step to it.
+// a signal handler can read. The handler may run in any thread, so each change of such a name is one step to
+// it.
 #pragma once
 
 #include "io/file_descriptor.hpp"
@@ -33,9 +34,9 @@ class TemporaryName {
 
   const std::string& path() const { return path_; }
 
-  /// Calls `change`, which makes, renames or unlinks the file and returns whether one stands there now, and throws
-  /// nothing. All signals are blocked meanwhile. After remove_temporary_files() the caller stands still instead, until the
-  /// process is gone.
+  /// Calls `change`, which makes, renames or unlinks the file and returns whether one stands there now, and
+  /// throws nothing. All signals are blocked meanwhile. After remove_temporary_files() the caller stands
+  /// still instead, until the process is gone.
   void step(const std::function<bool()>& change);
 
   /// A new file of this name, for reading and writing. Empty and errno if it cannot be had.

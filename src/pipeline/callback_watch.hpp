@@ -1,4 +1,5 @@
-// callback_watch.hpp - whether a callback of the caller has thrown: then an operation ends, whatever else it might try.
+// callback_watch.hpp - whether a callback of the caller has thrown: then an operation ends, whatever else it
+// might try.
 #pragma once
 
 #include <atomic>

@@ -41,7 +41,8 @@ struct Stretch {
   uint64_t first = 0;  // ordered_key() of the first and the last one
   uint64_t last = 0;
   uint64_t changes = 0;
-  // Index of the first key out of order: exact in the first stretch that has one, else where the stretch begins.
+  // Index of the first key out of order: exact in the first stretch that has one, else where the stretch
+  // begins.
   uint64_t descent = unknown_count;
 };
 

@@ -12,8 +12,8 @@
 namespace sweepsort {
 namespace {
 
-// The sort itself drowns in the transfers (below 0.03 ns a key). One of these hides behind the file's read or write
-// where that is slower: one way is counted.
+// The sort itself drowns in the transfers (below 0.03 ns a key). One of these hides behind the file's read or
+// write where that is slower: one way is counted.
 constexpr double cuda_sort_s_per_key = 0.03e-9;
 
 /// Measured on a two-core machine with both cores busy: seconds a key and thread.

@@ -40,15 +40,16 @@ std::vector<int> devices_of(const WhereOptions& where, const AskStatus& ask);
 /// For operations that use one: throws UsageError for several, or all.
 int only_device(const WhereOptions& where);
 
-// Measured on an H200 machine: the context and the ring of pinned memory take 0.25 s, PCIe moves 55 GB/s each way.
+// Measured on an H200 machine: the context and the ring of pinned memory take 0.25 s, PCIe moves 55 GB/s each
+// way.
 inline constexpr double cuda_start_s = 0.25;
 inline constexpr double pcie_bytes_s = 55e9;
 
 /// Estimates, for people: "about 2.7 us on 2 CPU threads, 250 ms on a GPU with its start".
 std::string describe_estimates(double cpu_s, uint32_t threads, double cuda_s);
 
-/// `threads` is how many the CPU backend would have at a time. Throws Error with the status's reason and hint if CUDA is
-/// asked for and cannot be had.
+/// `threads` is how many the CPU backend would have at a time. Throws Error with the status's reason and hint
+/// if CUDA is asked for and cannot be had.
 BackendDecision choose_backend(const KeysToSort& keys, const AskStatus& ask, uint32_t threads,
                                const WhereOptions& where);
 
@@ -71,10 +72,10 @@ void note_ignored(const std::vector<std::string>& options, const std::string& no
 /// What is noted where the CPU takes over: from a GPU that failed, or that cannot do what is asked for.
 std::string failed_gpu_line(const std::exception& error);
 
-/// Calls run() with the backend that was decided for, and says which in `why` and to the log. Where a GPU was the
-/// automatic choice and fails, whatever the reason, says so unasked and calls it once more with the CPU if
-/// `may_try_again()`. UsageError and InputError are no backend's failure; nor is what a callback has thrown
-/// (CallbackWatch), of which `may_try_again` knows.
+/// Calls run() with the backend that was decided for, and says which in `why` and to the log. Where a GPU was
+/// the automatic choice and fails, whatever the reason, says so unasked and calls it once more with the CPU
+/// if `may_try_again()`. UsageError and InputError are no backend's failure; nor is what a callback has
+/// thrown (CallbackWatch), of which `may_try_again` knows.
 void run_as_decided(const BackendDecision& decision, const WhereOptions& where, const Lines& lines,
                     std::string& why, const std::function<void(BackendChoice)>& run,
                     const std::function<bool()>& may_try_again);

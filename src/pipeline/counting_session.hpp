@@ -10,7 +10,8 @@
 
 namespace sweepsort {
 
-/// Bytes of memory that a worker takes: its chunk and its histograms; and what comes beside the workers. Pure.
+/// Bytes of memory that a worker takes: its chunk and its histograms; and what comes beside the workers.
+/// Pure.
 uint64_t counting_worker_bytes(const SortJob& job);
 uint64_t counting_shared_bytes(const SortJob& job);
 

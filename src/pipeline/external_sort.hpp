@@ -71,7 +71,8 @@ class ExternalSort {
   /// Nothing unless runs were packed.
   const std::optional<PackedRuns>& packed() const { return packed_; }
   uint64_t runs() const { return runs_.size(); }
-  /// Keys of them that are remembered (IndexedRun): of a stream, while it lasts, no more than the plan allows and one a run.
+  /// Keys of them that are remembered (IndexedRun): of a stream, while it lasts, no more than the plan allows
+  /// and one a run.
   uint64_t samples() const { return samples_; }
   /// Before the last pass.
   Bytes spilled() const { return store_->spilled(); }

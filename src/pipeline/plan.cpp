@@ -30,9 +30,10 @@ constexpr uint64_t good_piece_bytes = 1u << 20;
 constexpr uint64_t good_gpu_run_chunks = 32;
 /// What a session takes to pack equal keys is at most one in so many bytes that it may have of a GPU.
 constexpr uint64_t packing_part = 16;
-/// Smaller pieces are read from the page cache, if it holds all runs, in half of the time; of larger ones copies cost more than the
-/// disk. Merges in pieces of 4, 45, 360 KiB and 1 MiB of 1 GiB of u64, whole sorts, past the cache and through it, s: 10.4 and
-/// 4.8, 5.1 and 2.2, 3.3 and 2.0, 2.8 and 3.8; where 300 MiB held all that was cached 12.0 and 11.4, 5.0 and 5.5, 3.0 and 3.7.
+/// Smaller pieces are read from the page cache, if it holds all runs, in half of the time; of larger ones
+/// copies cost more than the disk. Merges in pieces of 4, 45, 360 KiB and 1 MiB of 1 GiB of u64, whole sorts,
+/// past the cache and through it, s: 10.4 and 4.8, 5.1 and 2.2, 3.3 and 2.0, 2.8 and 3.8; where 300 MiB held
+/// all that was cached 12.0 and 11.4, 5.0 and 5.5, 3.0 and 3.7.
 constexpr uint64_t least_direct_piece = 512u << 10;
 /// A stream is taken for so many runs where pieces are asked for.
 constexpr uint64_t stream_runs = 32;
@@ -109,8 +110,8 @@ class Planner {
     return job;
   }
 
-  /// A GPU of which little may be taken leaves equal keys to the CPU, rather than sort less at a time. Without one, nothing
-  /// is taken by telling a backend that it may pack.
+  /// A GPU of which little may be taken leaves equal keys to the CPU, rather than sort less at a time.
+  /// Without one, nothing is taken by telling a backend that it may pack.
   bool has_room_to_pack(SortJob job) const {
     if (!request_.gpu_memory) return true;
     const uint64_t without = footprint_(job).device.value;
@@ -128,8 +129,8 @@ class Planner {
            fits(job(count), 1, Bytes{for_sessions()}, request_.gpu_memory.value_or(Bytes{}));
   }
 
-  /// A referee has a part of the memory to itself; so has what was read ahead, though it goes while sessions take it
-  /// over.
+  /// A referee has a part of the memory to itself; so has what was read ahead, though it goes while sessions
+  /// take it over.
   uint64_t for_sessions() const {
     return request_.memory.value -
            std::min(request_.memory.value, request_.ahead.value + request_.for_referee.value);
@@ -218,14 +219,14 @@ class Planner {
     const uint64_t on_gpu = room_beside_sessions();
     const uint64_t beside = data - std::min(data, sum(rooms(most_lanes, on_gpu)));
     const bool may_stay = has_known_runs() && request_.least_runs == 1 && beside < usable - usable / 8;
-    Plan plan = may_stay ? with_sessions(usable - beside, gpu_memory - on_gpu, true) : Plan{};
+    Plan plan = may_stay ? with_sessions(usable - beside, gpu_memory - on_gpu, RunsLie::in_memory) : Plan{};
     if (plan.merge_passes == 1) keep_runs(plan, usable, on_gpu);
     // Rather spill than merge twice. And no place holds a part of a run.
     if (plan.merge_passes != 1 || plan.runs_on_gpu + plan.runs_in_memory < plan.runs)
-      plan = with_sessions(usable, gpu_memory - on_gpu, false);
+      plan = with_sessions(usable, gpu_memory - on_gpu, RunsLie::anywhere);
     // Several merges come with sessions that take all there is.
     const bool merges_again = request_.count && plan.merge_passes > 1;
-    if (merges_again) plan = with_sessions(usable, gpu_memory, false);
+    if (merges_again) plan = with_sessions(usable, gpu_memory, RunsLie::anywhere);
     if (!merges_again && request_.sorted_inputs == 0 && request_.least_runs == 1)
       keep_runs(plan, usable, on_gpu);
 
@@ -348,18 +349,20 @@ class Planner {
     plan.caches_runs = piece < least_direct_piece && plan.temporary.value <= request_.page_cache.value / 2;
   }
 
-  /// A plan whose sessions take at most so much. `stays`: no run will be in a file.
-  Plan with_sessions(uint64_t memory, uint64_t gpu_memory, bool stays) const {
+  enum class RunsLie : uint8_t { in_memory, anywhere };
+
+  /// A plan whose sessions take at most so much.
+  Plan with_sessions(uint64_t memory, uint64_t gpu_memory, RunsLie where) const {
     Plan plan{.strategy = SortStrategy::external};
     uint64_t records = 0;
     for (plan.lanes = most_lanes; plan.lanes > 0 && records == 0; --plan.lanes)
       records = largest_run(plan.lanes, memory, gpu_memory);
     ++plan.lanes;
     if (records == 0) {
-      if (stays) return plan;
+      if (where == RunsLie::in_memory) return plan;
       refuse();
     }
-    set_runs(plan, records, stays);
+    set_runs(plan, records, where);
     return plan;
   }
 
@@ -378,7 +381,7 @@ class Planner {
   }
 
   /// Runs of equal size, whose bytes begin where pages do if they are long.
-  void set_runs(Plan& plan, uint64_t records, bool stays) const {
+  void set_runs(Plan& plan, uint64_t records, RunsLie where) const {
     const auto aligned = [](uint64_t count) {
       return count < io_alignment ? count : count / io_alignment * io_alignment;
     };
@@ -395,7 +398,9 @@ class Planner {
     plan.job = job(records);
     const uint64_t run_bytes = records * record_;
     const uint64_t most_runs = std::max(least_fan_in, request_.memory.value / 16 / bytes_a_run);
-    plan.fan_in = stays ? most_runs : std::clamp(run_bytes / least_piece_bytes, least_fan_in, most_runs);
+    plan.fan_in = where == RunsLie::in_memory
+                      ? most_runs
+                      : std::clamp(run_bytes / least_piece_bytes, least_fan_in, most_runs);
     plan.merge_passes = std::max(1u, passes_of(plan.runs, plan.fan_in));
     // Finer than a page would save no read; all samples take a sixteenth of the memory at most.
     const uint64_t keys = request_.count.value_or(plan.fan_in * records);

@@ -24,8 +24,8 @@ namespace sweepsort {
 
 enum class SortStrategy : uint8_t { in_memory, counting, external, streams };
 
-/// What the files hold and get of each record, in bytes: a permutation is not read, the keys that it orders are not
-/// written. With --unique, as if no key came twice.
+/// What the files hold and get of each record, in bytes: a permutation is not read, the keys that it orders
+/// are not written. With --unique, as if no key came twice.
 struct FileRecord {
   uint64_t read = 0;
   uint64_t written = 0;

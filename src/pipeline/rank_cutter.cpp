@@ -46,8 +46,8 @@ uint64_t RankCutter::key_at(size_t run, uint64_t position) const {
   return ordered_key(key.data(), type_, order_);
 }
 
-/// The key at the rank, as far as samples tell: bisected, with each run's samples around it; and in each run the keys
-/// between the last sample at or below it and the next one.
+/// The key at the rank, as far as samples tell: bisected, with each run's samples around it; and in each run
+/// the keys between the last sample at or below it and the next one.
 void RankCutter::ask_around(uint64_t rank) {
   for (size_t run = 0; run < runs_.size(); ++run) {
     guesses_[run].high = runs_[run].samples.size();

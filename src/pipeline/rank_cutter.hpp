@@ -11,8 +11,8 @@
 // window (after Varman, Scheufler, Iyer and Ricard, "Merging multiple lists on hierarchical-memory
 // multiprocessors", 1991): with t records of the windows still to be taken and u to be left, more than t
 // stand at or below the highest middle, or more than u at or above the lowest one. So each run is searched
-// once by halves, over its samples first; only the last halves are read. One read waits for the one before, so what they
-// look at is guessed from the samples alone and asked for beforehand, in all runs at once.
+// once by halves, over its samples first; only the last halves are read. One read waits for the one before,
+// so what they look at is guessed from the samples alone and asked for beforehand, in all runs at once.
 #pragma once
 
 #include "pipeline/run.hpp"

@@ -18,8 +18,8 @@ namespace sweepsort {
 /// Small, as whoever wants keys waits for the reads that are under way.
 inline constexpr size_t chunk_ahead = 2u << 20;
 
-/// Threads of its own read chunk after chunk, from the first key on, until somebody wants keys. Those it has are
-/// copied from memory then, and the others read from the source; so is what could not be read or held.
+/// Threads of its own read chunk after chunk, from the first key on, until somebody wants keys. Those it has
+/// are copied from memory then, and the others read from the source; so is what could not be read or held.
 class ReadAhead {
  public:
   /// Begins. `grid`: of the source's bytes; as many of its chunks are read as `most_bytes` hold.
@@ -31,7 +31,8 @@ class ReadAhead {
   /// Begins no further read and waits for those under way. Not thread-safe.
   void stop();
 
-  /// The keys, behind stop(), while this lives. Memory is given back when as many bytes were read as it holds.
+  /// The keys, behind stop(), while this lives. Memory is given back when as many bytes were read as it
+  /// holds.
   std::unique_ptr<KeySource> keys();
 
  private:

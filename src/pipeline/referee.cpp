@@ -52,7 +52,8 @@ void referee_sort(std::span<std::byte> keys, KeyType type, Order order,
   try {
     if (device) return referee_sort_on_device(keys, type, order, *device);
   } catch (const std::bad_alloc&) {
-    // The device has no room for them. They are as they were: they come back from it in one piece, at the end.
+    // The device has no room for them. They are as they were: they come back from it in one piece, at the
+    // end.
   }
 #endif
   const size_t count = keys.size() / key_bytes(type);

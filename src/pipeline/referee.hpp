@@ -15,7 +15,8 @@ namespace sweepsort {
 void require_referee();
 
 /// Sorts `keys` in place by thrust::sort: on CUDA device `device`, or by its host back end where there is
-/// none given, the build has no CUDA or the device has too little memory. Throws what Thrust does where the device fails.
+/// none given, the build has no CUDA or the device has too little memory. Throws what Thrust does where the
+/// device fails.
 void referee_sort(std::span<std::byte> keys, KeyType type, Order order, std::optional<int> device);
 
 }  // namespace sweepsort

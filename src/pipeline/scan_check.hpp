@@ -13,8 +13,8 @@
 namespace sweepsort {
 
 /// Where a chunk of a scan ends, by the input alone and by the output. Taken right behind the read and right
-/// before the write, in host byte order; compared as soon as all chunks before are through, so that no more of
-/// them are remembered than are under way. Every method but the constructor is thread-safe.
+/// before the write, in host byte order; compared as soon as all chunks before are through, so that no more
+/// of them are remembered than are under way. Every method but the constructor is thread-safe.
 class ScanCheck {
  public:
   ScanCheck(KeyType type, KeyType output_type, ScanOp op, ScanKind kind)

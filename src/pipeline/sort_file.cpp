@@ -214,8 +214,8 @@ class SortFileRun {
     });
   }
 
-  /// Only who expects a GPU asks. To wake its driver takes as long as the context does: keys are read meanwhile, and
-  /// thrown away where there is a driver but no GPU that can be used.
+  /// Only who expects a GPU asks. To wake its driver takes as long as the context does: keys are read
+  /// meanwhile, and thrown away where there is a driver but no GPU that can be used.
   CudaStatus ask_status() {
     if (environment_.has_driver()) read_ahead(context_);
     return environment_.status();

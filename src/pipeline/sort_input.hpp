@@ -64,9 +64,9 @@ class SortInput {
   /// What stands before `count` keys in an output of the first input's format.
   std::vector<std::byte> header(uint64_t count) const;
 
-  /// Of files, the first of which is not in the page cache at its beginning: begins to read keys, from the first one on, as
-  /// many as `most` bytes hold. From the next call of keys() on no more are read so, and what is there need not be
-  /// read again.
+  /// Of files, the first of which is not in the page cache at its beginning: begins to read keys, from the
+  /// first one on, as many as `most` bytes hold. From the next call of keys() on no more are read so, and
+  /// what is there need not be read again.
   void read_ahead(Bytes most, uint32_t threads);
   /// What is in memory of that goes.
   void forget_ahead() { ahead_.reset(); }

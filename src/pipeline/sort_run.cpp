@@ -38,7 +38,8 @@ uint64_t thread_stack_bytes() {
   return bytes;
 }
 
-/// 75 % of what there is, and `threads` leave, or what was asked for. Throws UsageError for more than there is.
+/// 75 % of what there is, and `threads` leave, or what was asked for. Throws UsageError for more than there
+/// is.
 Bytes memory_budget(const std::optional<Bytes>& asked, const MemoryLimit& limit, uint32_t threads) {
   if (!asked) {
     // Every thread reserves a stack, and so do those for signals and progress.
@@ -69,7 +70,8 @@ std::optional<Bytes> gpu_memory_budget(const SortContext& context, const Backend
   return std::min({budget, free, context.most_gpu_memory.value_or(budget)});
 }
 
-/// What of the budget goes to keys that are read ahead: whole chunks of them, which are gone when runs take theirs.
+/// What of the budget goes to keys that are read ahead: whole chunks of them, which are gone when runs take
+/// theirs.
 Bytes memory_ahead(const SortContext& context, Bytes budget) {
   const SortFileOptions& options = context.options;
   // A merge looks at its inputs in another order; the referee's copy leaves less memory.
@@ -94,8 +96,8 @@ FileRecord file_record(const SortContext& context, std::optional<uint64_t> keys)
 }  // namespace
 
 void read_ahead(const SortContext& context) {
-  // More threads hold the context up. H200, 1 GiB of u32 from the disk, five in turns, whole sorts: 1.49 s without, 1.36 with
-  // 4 threads (huge pages), 1.39 with 8 and 1.48 with 16 (small ones).
+  // More threads hold the context up. H200, 1 GiB of u32 from the disk, five in turns, whole sorts: 1.49 s
+  // without, 1.36 with 4 threads (huge pages), 1.39 with 8 and 1.48 with 16 (small ones).
   constexpr uint32_t most_threads = 4;
   if (context.options.plan_only) return;
   Bytes memory;
@@ -155,7 +157,8 @@ PlanRequest SortRun::make_request() const {
     request.collected.value = request.memory.value - std::max(least_memory.value, request.memory.value / 2);
     request.memory.value -= request.collected.value;
   }
-  // The referee has a copy of its own, and sorts it by as much again: also after a GPU that has no room for that.
+  // The referee has a copy of its own, and sorts it by as much again: also after a GPU that has no room for
+  // that.
   if (options_.referee != Referee::none) request.for_referee = Bytes{2 * context_.input.data_bytes()};
   // A stream stays until the GPU has not failed.
   const uint64_t kept = context_.input.is_stream() && on_gpu() ? context_.input.data_bytes() : 0;

@@ -1,4 +1,5 @@
-// sort_run.hpp - one sort of opened inputs into opened outputs on a chosen backend: the strategies of plan.hpp.
+// sort_run.hpp - one sort of opened inputs into opened outputs on a chosen backend: the strategies of
+// plan.hpp.
 #pragma once
 
 #include "core/growing_buffer.hpp"
@@ -56,7 +57,8 @@ class SortRun {
   uint64_t moved_bytes() const { return context_.input.count().value_or(0) * transfer().shape.bytes(); }
   void run_in_memory();
   void run_external();
-  /// Of a session that deals its keys out while it is read: what it needs to know of them, more workers, smaller chunks.
+  /// Of a session that deals its keys out while it is read: what it needs to know of them, more workers,
+  /// smaller chunks.
   void prepare_split();
   void share_split();
   std::unique_ptr<SortSession> begin_session();
@@ -98,8 +100,8 @@ class SortRun {
   std::optional<Fingerprint> kept_;  // of what is left of it where runs keep of equal keys one
 };
 
-/// Of a sort that may be on a GPU: begins to read what its plan has memory for, while the driver wakes and the context
-/// comes up.
+/// Of a sort that may be on a GPU: begins to read what its plan has memory for, while the driver wakes and
+/// the context comes up.
 void read_ahead(const SortContext& context);
 
 /// What is asked of a plan, but for the count.

@@ -1,4 +1,5 @@
-// sort_run_external.cpp - the external strategy: runs of files, of streams or of sorted inputs, and their merge.
+// sort_run_external.cpp - the external strategy: runs of files, of streams or of sorted inputs, and their
+// merge.
 #include "core/error.hpp"
 #include "core/key_bits.hpp"
 #include "core/key_text.hpp"

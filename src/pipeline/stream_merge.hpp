@@ -46,8 +46,8 @@ class StreamMerge {
   /// Memory that it takes: windows of half a block in all, and a block.
   static uint64_t bytes(const Options& options);
 
-  /// Reads on and returns the keys of the next block, in no order; none at the end. Valid until next(). Inputs
-  /// out of order give blocks that are out of order among each other, but no key is lost.
+  /// Reads on and returns the keys of the next block, in no order; none at the end. Valid until next().
+  /// Inputs out of order give blocks that are out of order among each other, but no key is lost.
   std::span<const std::byte> next();
 
  private:

@@ -12,8 +12,8 @@ namespace sweepsort {
 namespace {
 
 // Measured on an H200 machine: one thread reads 6.7 GB/s from the page cache, sixteen 67; the page cache
-// takes 4.2 GB/s whatever the number of threads. On the CPU a chunk is looked at in the cache that the read left
-// it in, which costs about a third more.
+// takes 4.2 GB/s whatever the number of threads. On the CPU a chunk is looked at in the cache that the read
+// left it in, which costs about a third more.
 constexpr double read_bytes_s = 6.7e9;
 constexpr double most_read_bytes_s = 67e9;
 constexpr double write_bytes_s = 4.2e9;

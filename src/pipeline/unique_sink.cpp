@@ -1,7 +1,8 @@
 // unique_sink.cpp - each key once, and how often it stood.
 //
-// Chunks are packed by many threads at once, in place, or on their GPU; only their borders are settled in their order.
-// A chunk's last key may go on in the next chunk, so how often it stood is withheld and carried there:
+// Chunks are packed by many threads at once, in place, or on their GPU; only their borders are settled in
+// their order. A chunk's last key may go on in the next chunk, so how often it stood is withheld and carried
+// there:
 //
 //     chunk           1 1 2 2   |   2 3 3   |   3 4
 //     packed          1 2       |   2 3     |   3 4

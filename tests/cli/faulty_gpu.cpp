@@ -1,5 +1,5 @@
-// faulty_gpu.cpp - the command line with a GPU that is none, and fails as $FAULT says. `--backend auto` takes it
-// whatever the size.
+// faulty_gpu.cpp - the command line with a GPU that is none, and fails as $FAULT says. `--backend auto` takes
+// it whatever the size.
 #include "core/error.hpp"
 #include "pipeline/scan_file.hpp"
 #include "pipeline/sort_file.hpp"

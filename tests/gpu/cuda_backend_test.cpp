@@ -34,7 +34,8 @@ constexpr uint64_t keys_of_chunk = on_gpu ? 10'007 : 307;
 constexpr size_t many_keys = on_gpu ? 2'000'003 : 180'003;
 constexpr size_t file_chunk = on_gpu ? 64u << 10 : 4u << 10;
 
-/// A session that gets and gives everything by the job's workers, a thread each, in chunks of an odd number of keys.
+/// A session that gets and gives everything by the job's workers, a thread each, in chunks of an odd number
+/// of keys.
 template <class Key>
 class OddSession {
  public:

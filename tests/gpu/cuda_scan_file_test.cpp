@@ -1,5 +1,5 @@
-// cuda_scan_file_test.cpp - files and spans through the GPU's scans and searches give what the CPU's give. Compiled
-// twice: for a GPU, and, with small files, for the emulator.
+// cuda_scan_file_test.cpp - files and spans through the GPU's scans and searches give what the CPU's give.
+// Compiled twice: for a GPU, and, with small files, for the emulator.
 #include "catch.hpp"
 #include "on_device.hpp"
 #include "scan_oracle.hpp"

@@ -1,8 +1,8 @@
 // gpu_faults_test.cpp - every CUDA call on a file's way through the GPU fails: the first time, the second,
 // and so on until a run has fewer; that once, and from then on.
 //
-// Compiled twice: for a GPU, and, with few keys, for the emulator. The linker (--wrap, see failing_calls.cmake)
-// sends the backend's calls here. A call that is to fail is not made.
+// Compiled twice: for a GPU, and, with few keys, for the emulator. The linker (--wrap, see
+// failing_calls.cmake) sends the backend's calls here. A call that is to fail is not made.
 #include "catch.hpp"
 #include "on_device.hpp"
 #include "oracle.hpp"

@@ -1,5 +1,5 @@
-// large_arrays.cuh - for tests whose arrays only kernels can make and judge: counts beyond 31 and 32 bits, and a
-// grid of any size that passes over all elements.
+// large_arrays.cuh - for tests whose arrays only kernels can make and judge: counts beyond 31 and 32 bits,
+// and a grid of any size that passes over all elements.
 #pragma once
 
 #include <cuda_runtime.h>

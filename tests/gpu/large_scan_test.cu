@@ -1,5 +1,5 @@
-// large_scan_test.cu - scans and searches of more elements than 31 and 32 bits count. Elements are made so that
-// every result is known by its index alone; a kernel compares each one.
+// large_scan_test.cu - scans and searches of more elements than 31 and 32 bits count. Elements are made so
+// that every result is known by its index alone; a kernel compares each one.
 #include "backend/cuda_scan.hpp"
 #include "catch.hpp"
 #include "core/fingerprint.hpp"

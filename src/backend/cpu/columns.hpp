@@ -38,7 +38,8 @@ struct Columns {
 
 /// A sort works on distances: ordered bits minus those of the smallest key. That drops a common prefix, also
 /// where it straddles a power of two, as time stamps do. The map is applied by the first pass and undone by
-/// the last. `floats`: whether the key map does more than flip bits; else the compiler knows that it does not.
+/// the last. `floats`: whether the key map does more than flip bits; else the compiler knows that it does
+/// not.
 template <class Bits, bool floats>
 class Distance {
  public:

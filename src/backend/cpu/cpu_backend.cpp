@@ -266,7 +266,7 @@ PageArray CpuBackend::load(size_t bytes, const FillFunction& fill) const {
 }
 
 template <class Run>
-std::vector<double> times_of(uint32_t runs, Run run) {
+std::vector<double> timed_runs(uint32_t runs, Run run) {
   run();  // first touch of the result
   std::vector<double> times;
   for (uint32_t i = 0; i < runs; ++i) {
@@ -283,7 +283,7 @@ Measurement CpuBackend::measure_scan(const ScanJob& job, uint64_t count, const F
   const PageArray out(count * key_bytes(job.output_type));
   const std::span<const std::byte> from(in.data(), in.size());
   const std::span<std::byte> to(out.data(), out.size());
-  return {.times_s = times_of(runs, [&] { scan(from, to, job); }),
+  return {.times_s = timed_runs(runs, [&] { scan(from, to, job); }),
           .bandwidth_bytes_s = measure_copy_bandwidth(threads_, from, to)};
 }
 
@@ -291,7 +291,7 @@ Measurement CpuBackend::measure_reduce(const ReduceJob& job, uint64_t count, con
                                        uint32_t runs) {
   const PageArray in = load(count * key_bytes(job.type), fill);
   const std::span<const std::byte> from(in.data(), in.size());
-  return {.times_s = times_of(runs, [&] { reduce(from, job); }),
+  return {.times_s = timed_runs(runs, [&] { reduce(from, job); }),
           .bandwidth_bytes_s = measure_read_bandwidth(threads_, from)};
 }
 

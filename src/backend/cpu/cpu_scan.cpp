@@ -17,7 +17,7 @@ namespace {
 constexpr size_t least_streamed_bytes = 16u << 20;
 
 /// A worker's memory, taken when it is first needed.
-class Desk {
+class WorkerMemory {
  public:
   std::span<std::byte> take(size_t bytes, size_t offset) {
     if (memory_.size() == 0) memory_ = PageArray(bytes + io_alignment);
@@ -61,8 +61,8 @@ class CpuScanSession final : public ScanSession {
 
  private:
   struct alignas(64) Worker {
-    Desk input;
-    Desk output;
+    WorkerMemory input;
+    WorkerMemory output;
     std::span<std::byte> chunk;
     uint64_t end = 0;  // behind the last element of its last chunk
   };
@@ -76,11 +76,11 @@ class CpuReduceSession final : public ReduceSession {
  public:
   explicit CpuReduceSession(const ReduceJob& job) : job_(job) {
     for (uint32_t i = 0; i < std::max(1u, job.workers); ++i)
-      workers_.push_back({.search = ExtremeSearch(job), .desk = std::make_unique<Desk>()});
+      workers_.push_back({.search = ExtremeSearch(job), .memory = std::make_unique<WorkerMemory>()});
   }
 
   std::span<std::byte> begin_chunk(uint32_t worker, size_t offset) override {
-    return workers_.at(worker).chunk = workers_[worker].desk->take(job_.chunk_bytes, offset);
+    return workers_.at(worker).chunk = workers_[worker].memory->take(job_.chunk_bytes, offset);
   }
 
   void end_chunk(uint32_t worker, uint64_t first_element, uint64_t count) override {
@@ -96,7 +96,7 @@ class CpuReduceSession final : public ReduceSession {
  private:
   struct alignas(64) Worker {
     ExtremeSearch search;
-    std::unique_ptr<Desk> desk;
+    std::unique_ptr<WorkerMemory> memory;
     std::span<std::byte> chunk = {};
   };
 

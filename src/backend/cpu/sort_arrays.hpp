@@ -24,7 +24,8 @@ bool takes_workspace(const SortJob& job);
 /// Whether it may need a second array as large as the first. Pure.
 bool needs_second_array(const SortJob& job, const CpuTuning& tuning);
 
-/// Bytes in which keys may differ whose largest is `range` above the smallest; and that as a reason for SortSummary.
+/// Bytes in which keys may differ whose largest is `range` above the smallest; and that as a reason for
+/// SortSummary.
 template <class Bits>
 uint32_t live_bytes(Bits range) {
   return (bit_count(range) + 7) / 8;
@@ -87,8 +88,9 @@ struct SortedArrays {
   SortSummary summary;          // but for sort_s
 };
 
-/// Sorts job.count keys (and values, stably) by the map of job.type and job.order. Throws Error if the job asks for counting and the range
-/// is too wide. Compiled for the four key widths with no, 4 and 8 byte values.
+/// Sorts job.count keys (and values, stably) by the map of job.type and job.order. Throws Error if the job
+/// asks for counting and the range is too wide. Compiled for the four key widths with no, 4 and 8 byte
+/// values.
 template <class Bits, class Value>
 SortedArrays<Bits, Value> sort_arrays(Columns<Bits, Value> input, const SortJob& job,
                                       const KeyDigest<Bits>& digest, SortedInto into,

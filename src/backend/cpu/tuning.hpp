@@ -1,5 +1,5 @@
-// tuning.hpp - the sizes at which the CPU sorts change algorithms. Tests set them small, so that small inputs take
-// the big ones.
+// tuning.hpp - the sizes at which the CPU sorts change algorithms. Tests set them small, so that small inputs
+// take the big ones.
 #pragma once
 
 #include "backend/backend.hpp"

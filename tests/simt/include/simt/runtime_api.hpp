@@ -109,8 +109,8 @@ struct cudaLaunchConfig_t {
   unsigned numAttrs;
 };
 
-// As CUDA's own, so that a test can have the linker put others in their place. They may be called by several threads;
-// launches wait for each other.
+// As CUDA's own, so that a test can have the linker put others in their place. They may be called by several
+// threads; launches wait for each other.
 extern "C" {
 
 const char* cudaGetErrorName(cudaError_t code);
@@ -162,8 +162,9 @@ cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, const voi
 /// As many as there are multiprocessors, up to 8, or 16 if the kernel may have so many.
 cudaError_t cudaOccupancyMaxPotentialClusterSize(int* blocks, const void* kernel,
                                                  const cudaLaunchConfig_t* config);
-/// Runs the whole grid before it returns; streams are therefore in order by themselves. `body_and_parameters`: a
-/// function of one pointer, which each thread calls, and that pointer (where CUDA wants the kernel's arguments).
+/// Runs the whole grid before it returns; streams are therefore in order by themselves.
+/// `body_and_parameters`: a function of one pointer, which each thread calls, and that pointer (where CUDA
+/// wants the kernel's arguments).
 cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t* config, const void* kernel,
                                 void** body_and_parameters);
 }
