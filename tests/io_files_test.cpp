@@ -3,6 +3,7 @@
 #include "core/error.hpp"
 #include "core/pages.hpp"
 #include "io/byte_swap.hpp"
+#include "io/disk_space.hpp"
 #include "io/input_file.hpp"
 #include "io/output.hpp"
 #include "io/parallel_chunks.hpp"
@@ -680,4 +681,18 @@ TEST_CASE("a pipe that is read or written holds as much as the system lets it") 
       (void)open_output(path, {.overwrite = true});
     CHECK(::fcntl(both.get(), F_GETPIPE_SZ) >= wanted);
   }
+}
+
+TEST_CASE("a file system is asked once for all that is needed on it, and named if it has less") {
+  const TemporaryFolder folder;
+  std::filesystem::create_directory(folder / "directory");
+  constexpr uint64_t much = uint64_t{1} << 62;
+  CHECK(lacking_space({}).empty());
+  CHECK(lacking_space(std::vector<SpaceNeed>{{folder.path(), 1}, {folder / "new", 1}}).empty());
+  const std::string all = folder / "directory" + ", " + folder / "new";
+  const std::vector<SpaceNeed> needs{{folder / "directory", much}, {folder / "new", much}};
+  const std::vector<std::string> lines = lacking_space(needs);
+  REQUIRE(lines.size() == 1);
+  CHECK(lines[0].starts_with(all + ": 8.0 EiB will be needed there, and "));
+  CHECK(lacking_space(std::vector<SpaceNeed>{{"/nowhere/to/be/found", much}}).empty());
 }

@@ -4,6 +4,7 @@
 #include "core/bytes.hpp"
 #include "core/clock.hpp"
 #include "core/error.hpp"
+#include "core/rounding.hpp"
 #include "core/sample.hpp"
 #include "core/team.hpp"
 #include "io/output.hpp"
@@ -271,6 +272,15 @@ class SortFileRun {
     // What the sort would find wrong there. The files are gone at once.
     for (const std::string& directory : report_.plan.temporary_directories)
       SpillFile(directory, Caching::use, environment_.allow_anonymous);
+    if (input_.count()) note_lack_of_space(*input_.count());
+  }
+
+  void note_lack_of_space(uint64_t count) {
+    std::vector<SpaceNeed> needs = outputs_.needs(count);
+    const std::vector<std::string>& directories = report_.plan.temporary_directories;
+    for (const std::string& directory : directories)
+      needs.push_back({directory, ceil_divide(report_.plan.temporary.value, directories.size())});
+    for (const std::string& line : lacking_space(needs)) lines_.say_unasked(line);
   }
 
   void commit() {

@@ -1,7 +1,6 @@
 // sort_outputs.cpp - outputs of keys, positions, values and counts.
 #include "pipeline/sort_outputs.hpp"
 
-#include "core/checked.hpp"
 #include "core/error.hpp"
 
 #include <fmt/format.h>
@@ -55,7 +54,7 @@ std::vector<std::byte> SortOutputs::counts_header(uint64_t count, size_t least_b
                     least_bytes);
 }
 
-void SortOutputs::prepare(std::optional<uint64_t> known) {
+void SortOutputs::describe(std::optional<uint64_t> known) {
   // The header of more keys than there can be is as long as any.
   const uint64_t count = known.value_or(uint64_t{1} << 62);
   count_ = known.value_or(0);
@@ -67,6 +66,19 @@ void SortOutputs::prepare(std::optional<uint64_t> known) {
     second_->element_bytes = options_.values.empty() ? sizeof(uint64_t) : values_.bytes();
     second_->header = options_.values.empty() ? counts_header(count, 0) : values_.header();
   }
+}
+
+std::vector<SpaceNeed> SortOutputs::needs(uint64_t count) {
+  describe(count);
+  std::vector<SpaceNeed> all;
+  for (const File* file : {&main_, second_ ? &*second_ : nullptr})
+    if (file && !file->output->is_sequential())
+      all.push_back({file->output->name(), file->bytes(most_elements(count))});
+  return all;
+}
+
+void SortOutputs::prepare(std::optional<uint64_t> known) {
+  describe(known);
   const auto refuse_pipe = [&](const File& file) {
     if (is_count_late_ && file.output->is_sequential() && !file.header.empty())
       throw Error(file.output->name() +
@@ -76,9 +88,8 @@ void SortOutputs::prepare(std::optional<uint64_t> known) {
   refuse_pipe(main_);
   if (second_) refuse_pipe(*second_);
   if (!known) return;
-  const uint64_t most = options_.result == SortResult::unique ? most_distinct(input_.type(), count) : count;
-  main_.output->reserve(main_.header.size() + bytes_of(most, main_.element_bytes));
-  if (second_) second_->output->reserve(second_->header.size() + bytes_of(most, second_->element_bytes));
+  main_.output->reserve(main_.bytes(most_elements(*known)));
+  if (second_) second_->output->reserve(second_->bytes(most_elements(*known)));
 }
 
 void SortOutputs::start() {

@@ -1,6 +1,8 @@
 // sort_outputs.hpp - the one or two files that a sort writes: their headers, their space, their names.
 #pragma once
 
+#include "core/checked.hpp"
+#include "io/disk_space.hpp"
 #include "io/output.hpp"
 #include "pipeline/record_sink.hpp"
 #include "pipeline/sort_input.hpp"
@@ -23,6 +25,8 @@ class SortOutputs {
 
   /// Headers and disk space, of a count that nobody knows before the end only what must be.
   void prepare(std::optional<uint64_t> count);
+  /// What that would take for so many keys, of each output that is a file.
+  std::vector<SpaceNeed> needs(uint64_t count);
   /// Writes the headers that are known now; before the first record.
   void start();
   /// The sink for records of `transfer`'s shape, once prepared.
@@ -47,8 +51,14 @@ class SortOutputs {
     std::unique_ptr<Output> output;
     std::vector<std::byte> header = {};
     uint64_t element_bytes = 0;
+    uint64_t bytes(uint64_t count) const { return header.size() + bytes_of(count, element_bytes); }
   };
 
+  uint64_t most_elements(uint64_t count) const {
+    return options_.result == SortResult::unique ? most_distinct(input_.type(), count) : count;
+  }
+  /// Headers, and how large elements are.
+  void describe(std::optional<uint64_t> count);
   std::vector<std::byte> main_header(uint64_t count, size_t least_bytes) const;
   std::vector<std::byte> counts_header(uint64_t count, size_t least_bytes) const;
   /// Replaces the header and cuts the file to `count` elements.
