@@ -236,7 +236,7 @@ def are_equal(a: pathlib.Path, b: pathlib.Path) -> bool:
 def checked(arguments: argparse.Namespace, path: pathlib.Path) -> dict:
     command = [arguments.sweepsort, "check", "-q", "-t", arguments.type, "--json", path]
     printed = subprocess.run(list(map(str, command)), stdout=subprocess.PIPE, text=True).stdout
-    return json.loads(printed)
+    return json.loads(printed) if printed else {"sorted": False, "fingerprint": None}
 
 
 def verified(arguments: argparse.Namespace, chosen: list[Program], source: pathlib.Path) -> dict[str, bool]:

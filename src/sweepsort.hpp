@@ -65,8 +65,9 @@ struct SortFileOptions {
   Order order = Order::ascending;
   SortAlgorithm algorithm = SortAlgorithm::automatic;
   SortResult result = SortResult::keys;
-  std::string counts_output = {};  // with unique: how often each key stood, as u64
-  std::string values = {};         // a second file, sorted by the first; stable
+  /// With unique: how often each key stood, as u64; with values, which are counts then, their sum.
+  std::string counts_output = {};
+  std::string values = {};  // a second file, sorted by the first; stable
   std::string values_output = {};
   std::optional<KeyType> values_type = {};  // empty: by header, name or size; 4 or 8 bytes
   bool inputs_are_sorted = false;           // --merge: that is checked

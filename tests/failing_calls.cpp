@@ -154,6 +154,11 @@ int ftruncate(int fd, off_t bytes) noexcept {
   return fails("ftruncate") ? -1 : next<int(int, off_t)>("ftruncate")(fd, bytes);
 }
 int fdatasync(int fd) { return fails("fdatasync") ? -1 : next<int(int)>("fdatasync")(fd); }
+int sync_file_range(int fd, off_t first, off_t bytes, unsigned flags) {
+  return fails("sync_file_range")
+             ? -1
+             : next<int(int, off_t, off_t, unsigned)>("sync_file_range")(fd, first, bytes, flags);
+}
 int fsync(int fd) { return fails("fsync") ? -1 : next<int(int)>("fsync")(fd); }
 int fallocate(int fd, int mode, off_t first, off_t bytes) {
   return fails("fallocate") ? -1 : next<int(int, int, off_t, off_t)>("fallocate")(fd, mode, first, bytes);

@@ -37,6 +37,7 @@ CALLS = {
     "ftruncate": Call(DISK, rb"cannot cut it to \d+ bytes"),
     "fchmod": Call(IO, rb"cannot set the mode"),
     "fdatasync": Call(DISK, rb"cannot write it to the disk"),
+    "sync_file_range": Call(DISK, rb"cannot write it to the disk"),
     "linkat": Call(DISK, rb"cannot give the file its name", named="some"),
     "renameat2": Call(DISK, rb"cannot give the file its name", named="some"),
     "fsync": Call(DISK, rb"cannot write its directory to the disk", named="all"),
@@ -60,6 +61,7 @@ HARMLESS = {
     "fallocate": [errno.EINTR, errno.EOPNOTSUPP],
     "ftruncate": [errno.EINTR],
     "fdatasync": [errno.EINTR],
+    "sync_file_range": [errno.EINTR, errno.ENOSYS],
     "fsync": [errno.EINTR, errno.EINVAL],
     "open": [errno.EINTR],
 }
@@ -137,6 +139,7 @@ class Scene:
             "pread": reads, "read": self.stdin in INPUTS, "write": self.streams, "pwrite": writes,
             "fallocate": writes and "-" not in words, "ftruncate": writes and "-u" in words,
             "fchmod": writes and self.has_old, "fdatasync": writes or self.to_file, "fsync": writes,
+            "sync_file_range": self.program == FORCED and "--argsort" in words,
             "linkat": writes and not self.is_hidden, "renameat2": writes and (self.has_old or self.is_hidden),
             "open": reads or writes, "close": True, "mmap": self.with_allocations, "malloc": self.with_allocations,
         }
@@ -283,6 +286,7 @@ def scenes():
     values = packed([VALUES[i] for i in ORDER], "Q")
     distinct = sorted(set(FEW))
     unique, counts = packed(distinct), packed([FEW.count(key) for key in distinct], "Q")
+    weights = packed([sum(weight for of, weight in zip(FEW, KEYS) if of == key) for key in distinct], "Q")
     positions = packed(ORDER)
     merged, three = packed(sorted(LEFT + RIGHT)), packed(sorted(LEFT + RIGHT + KEYS))
     smallest = f"{min(LARGE)} {LARGE.index(min(LARGE))}\n".encode()
@@ -320,6 +324,8 @@ def scenes():
             Scene("sort few.u32 --values values.u64 --values-output values -o out -f", {"values": values, "out": few},
                   program=program),
             Scene("sort -u few.u32 --counts counts -o out -f", {"counts": counts, "out": unique}, program=program),
+            Scene("sort -u few.u32 --values keys.u32 --counts counts -o out -f", {"counts": weights, "out": unique},
+                  program=program),
             Scene("sort -u - -t u32 --counts counts -o - -f", {"counts": counts}, unique, "few.u32", program),
         ]
     return table

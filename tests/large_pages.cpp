@@ -50,11 +50,17 @@ void* mmap(void* at, size_t bytes, int protection, int flags, int fd, off_t offs
   void* const room =
       real(nullptr, length + page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (room == MAP_FAILED) return room;
-  const uintptr_t begin = whole_pages(reinterpret_cast<uintptr_t>(room));
+  const auto first = reinterpret_cast<uintptr_t>(room);
+  const uintptr_t begin = whole_pages(first);
+  // What is left over on both sides.
+  auto* const give_back = next<int(void*, size_t)>("munmap");
+  if (begin != first) give_back(room, begin - first);
+  if (begin != first + page) give_back(reinterpret_cast<void*>(begin + length), first + page - begin);
   return real(reinterpret_cast<void*>(begin), length, protection, flags | MAP_FIXED, fd, offset);
 }
 
 void* mremap(void* at, size_t bytes, size_t new_bytes, int flags, ...) noexcept {
+  if ((flags & MREMAP_FIXED) != 0) errno = EINVAL;
   if (refuses(at) || (flags & MREMAP_FIXED) != 0) return MAP_FAILED;
   void* const to = mmap(nullptr, new_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (to == MAP_FAILED) return to;

@@ -123,6 +123,64 @@ TEMPLATE_TEST_CASE("each key is written once, with how often it stood", "", uint
     }
 }
 
+TEMPLATE_TEST_CASE("each key is written once, with the sum of its values", "", uint8_t, int16_t, uint32_t,
+                   double) {
+  const TemporaryFolder folder;
+  const KeyType type = key_type_of<TestType>();
+  const auto keys = repeating_keys<TestType>();
+  write_keys(folder / "in", keys);
+  const bool are_wide = GENERATE(false, true);
+  std::vector<uint64_t> values = random_keys<uint64_t>(count, 1);
+  for (uint64_t& value : values) value &= are_wide ? uint64_t{1} << 46 | 0xffff : 0xffff'ffffu;
+  const std::vector<uint32_t> narrow(values.begin(), values.end());
+  if (are_wide)
+    write_keys(folder / "values", values);
+  else
+    write_keys(folder / "values", narrow);
+  for (const Way& way : ways)
+    for (const Order order : {Order::ascending, Order::descending}) {
+      std::map<BitsOf<TestType>, uint64_t> expected;
+      for (size_t i = 0; i < count; ++i) expected[ordered<TestType>(order)(keys[i])] += values[i];
+      SortFileOptions options = options_for(way, order, type);
+      options.result = SortResult::unique;
+      options.values = folder / "values";
+      options.counts_output = folder / "sums";
+      const SortReport report = sort_file_with(environment_of(way), folder / "in", folder / "out", options);
+      CHECK(report.verified);
+      CHECK(report.distinct == expected.size());
+      CHECK(report.output_bytes == expected.size() * (sizeof(TestType) + 8));
+      const auto unique = read_keys<TestType>(folder / "out");
+      const auto sums = read_keys<uint64_t>(folder / "sums");
+      REQUIRE(unique.size() == expected.size());
+      REQUIRE(sums.size() == expected.size());
+      size_t i = 0;
+      bool all_right = true;
+      for (const auto& [key, sum] : expected) {
+        all_right &= ordered<TestType>(order)(unique[i]) == key && sums[i] == sum;
+        ++i;
+      }
+      CHECK(all_right);
+    }
+}
+
+TEST_CASE("a sum that leaves 64 bits is an error, in a chunk and across them, and nothing is written") {
+  const TemporaryFolder folder;
+  const size_t distance = GENERATE(size_t{1}, count - 1);
+  write_keys(folder / "in", std::vector<uint16_t>(count, 7));
+  std::vector<uint64_t> values(count);
+  values[0] = values[distance] = uint64_t{1} << 63;
+  write_keys(folder / "values", values);
+  for (const Way& way : ways) {
+    SortFileOptions options = options_for(way, Order::ascending, KeyType::u16);
+    options.result = SortResult::unique;
+    options.values = folder / "values";
+    options.counts_output = folder / "sums";
+    CHECK_THROWS_WITH(sort_file_with(environment_of(way), folder / "in", folder / "out", options),
+                      ContainsSubstring("the values of key 7 add up to more than 64 bits hold"));
+    CHECK(folder.names() == std::vector<std::string>{"in", "values"});
+  }
+}
+
 TEMPLATE_TEST_CASE("of equal keys a run keeps one, if nobody asks how often each stood", "", uint8_t, int16_t,
                    uint32_t, double) {
   const TemporaryFolder folder;
@@ -526,6 +584,11 @@ TEST_CASE("every phase moves as many bytes as it says that it will, whatever is 
   SECTION("positions") { options.result = SortResult::permutation; }
   SECTION("unique keys and counts") {
     options.result = SortResult::unique;
+    options.counts_output = folder / "counts.u64";
+  }
+  SECTION("unique keys and sums of values") {
+    options.result = SortResult::unique;
+    options.values = folder / "values.u32";
     options.counts_output = folder / "counts.u64";
   }
   SECTION("values") {

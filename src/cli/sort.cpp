@@ -31,7 +31,8 @@ constexpr std::array sort_group{
     OptionSpec{"merge", 0, Takes::nothing, "", "the inputs are sorted already: merge them"}};
 constexpr std::array result_group{
     OptionSpec{"unique", 'u', Takes::nothing, "", "write each key once"},
-    OptionSpec{"counts", 0, Takes::value, "FILE", "with -u: how often each key stood in the inputs, as u64"},
+    OptionSpec{"counts", 0, Takes::value, "FILE",
+               "with -u: how often each key stood, as u64; with --values the sum of these"},
     OptionSpec{"argsort", 0, Takes::nothing, "", "write where each key stood: u32, or u64 beyond 2^32 keys"},
     OptionSpec{"values", 0, Takes::value, "FILE", "sort this file by the keys, stably; 4 or 8 bytes each"},
     OptionSpec{"values-output", 0, Takes::value, "FILE", "write the sorted values here"},
@@ -173,9 +174,10 @@ ExitCode run_sort(const Arguments& arguments) {
   std::vector<std::string> precious = names_of_inputs(std::move(read));
   precious.insert(precious.end(), outputs.begin(), outputs.end());
   const JsonReport json(arguments, precious);
-  if (!options.plan_only)
+  if (!options.plan_only) {
     for (const std::string& name : outputs) keep_answers_off_data(name, json, options.repeat);
-  note_other_links("sort", arguments, inputs.front());
+    note_other_links("sort", arguments, inputs.front());
+  }
   SortReport report;
   {
     Talk talk("sort", arguments);

@@ -64,4 +64,10 @@ void SpillFile::reserve(uint64_t bytes) {
   size_ = bytes;
 }
 
+void SpillFile::check_written() const {
+  const auto wait = [&] { return ::sync_file_range(file_.fd(), 0, 0, SYNC_FILE_RANGE_WAIT_BEFORE); };
+  if (retried(wait) != 0 && errno != ENOSYS && errno != ESPIPE)
+    throw system_error(file_.name(), "write it to the disk", errno, another_directory);
+}
+
 }  // namespace sweepsort

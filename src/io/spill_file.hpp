@@ -25,6 +25,9 @@ class SpillFile {
   void read_at(uint64_t offset, std::span<std::byte> to) const { file_.read_at(offset, to); }
   void write_at(uint64_t offset, std::span<const std::byte> from) const { file_.write_at(offset, from); }
   void will_read(uint64_t offset, size_t bytes) const { file_.will_read(offset, bytes); }
+  /// Throws Error if something that went through the page cache did not reach the disk: it may have been read
+  /// wrong since. Waits for no more than what is on its way there.
+  void check_written() const;
 
  private:
   PositionedFile file_;

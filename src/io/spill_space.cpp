@@ -84,4 +84,9 @@ void SpillSpace::will_read(uint64_t offset, size_t bytes) const {
                 [](const SpillFile& file, uint64_t at, Extent part) { file.will_read(at, part.bytes); });
 }
 
+void SpillSpace::check_written() const {
+  for (const auto& of_directory : files_)
+    for (const auto& file : of_directory) file->check_written();
+}
+
 }  // namespace sweepsort

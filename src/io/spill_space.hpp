@@ -35,10 +35,10 @@ class SpillSpace {
   /// Inside what was reserved. Thread-safe.
   void read_at(uint64_t offset, std::span<std::byte> to) const;
   void write_at(uint64_t offset, std::span<const std::byte> from) const;
-  /// Whether small pieces, too, come from the disk, which was written past the page cache.
-  bool may_wait() const { return caching_ != Caching::use; }
   /// What PositionedFile::will_read does.
   void will_read(uint64_t offset, size_t bytes) const;
+  /// What SpillFile::check_written does, of all files.
+  void check_written() const;
 
  private:
   /// Of the first `bytes` those that lie in a directory.

@@ -243,6 +243,7 @@ uint32_t ExternalSort::merge_down(const MovedFunction& moved) {
       });
       for (size_t run = first; run < last; ++run) runs_[run] = {};  // its memory is free again
     }
+    store_->check_written();
     runs_ = std::move(longer);
     inspect_ = {};  // what is left was written by us
   }
@@ -253,6 +254,7 @@ void ExternalSort::merge(RecordSink& sink, const MovedFunction& moved) {
   merge_group(0, runs_.size(), [&](SortSession& session, uint64_t first, uint64_t count) {
     sink.store(session, first, count, moved);
   });
+  store_->check_written();
   // Here, as it is a part of the pass: where ext4 discards what is freed, at once, a file in pieces takes
   // seconds.
   runs_.clear();

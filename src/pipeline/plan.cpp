@@ -35,9 +35,8 @@ constexpr uint64_t packing_part = 16;
 /// past the cache and through it, s: 10.4 and 4.8, 5.1 and 2.2, 3.3 and 2.0, 2.8 and 3.8; where 300 MiB held
 /// all that was cached 12.0 and 11.4, 5.0 and 5.5, 3.0 and 3.7.
 constexpr uint64_t least_direct_piece = 512u << 10;
-/// A stream is taken for so many runs where pieces are asked for.
+/// A stream is taken for so many times all memory, and for so many runs.
 constexpr uint64_t stream_runs = 32;
-/// A stream is taken for so many times all memory.
 constexpr uint64_t stream_to_memory = 4;
 constexpr uint64_t least_fan_in = 8;
 /// What a merge remembers of each run besides its samples.
@@ -93,6 +92,8 @@ class Planner {
   }
 
  private:
+  enum class RunPlace : uint8_t { in_memory, anywhere };
+
   /// Chunks are smaller with less memory, since pinned buffers hold some of each worker.
   SortJob job(uint64_t count) const {
     const uint64_t fair = request_.memory.value / (8 * most_lanes * workers_for(count));
@@ -219,14 +220,14 @@ class Planner {
     const uint64_t on_gpu = room_beside_sessions();
     const uint64_t beside = data - std::min(data, sum(rooms(most_lanes, on_gpu)));
     const bool may_stay = has_known_runs() && request_.least_runs == 1 && beside < usable - usable / 8;
-    Plan plan = may_stay ? with_sessions(usable - beside, gpu_memory - on_gpu, RunsLie::in_memory) : Plan{};
+    Plan plan = may_stay ? with_sessions(usable - beside, gpu_memory - on_gpu, RunPlace::in_memory) : Plan{};
     if (plan.merge_passes == 1) keep_runs(plan, usable, on_gpu);
     // Rather spill than merge twice. And no place holds a part of a run.
     if (plan.merge_passes != 1 || plan.runs_on_gpu + plan.runs_in_memory < plan.runs)
-      plan = with_sessions(usable, gpu_memory - on_gpu, RunsLie::anywhere);
+      plan = with_sessions(usable, gpu_memory - on_gpu, RunPlace::anywhere);
     // Several merges come with sessions that take all there is.
     const bool merges_again = request_.count && plan.merge_passes > 1;
-    if (merges_again) plan = with_sessions(usable, gpu_memory, RunsLie::anywhere);
+    if (merges_again) plan = with_sessions(usable, gpu_memory, RunPlace::anywhere);
     if (!merges_again && request_.sorted_inputs == 0 && request_.least_runs == 1)
       keep_runs(plan, usable, on_gpu);
 
@@ -345,21 +346,20 @@ class Planner {
   /// Also of streams, whose runs are there before anyone knows how many.
   void choose_caching(Plan& plan) const {
     const uint64_t at_once = plan.runs == 0 ? stream_runs : std::min(plan.runs, plan.fan_in);
-    const uint64_t piece = plan.job.count * record_ / std::max<uint64_t>(1, at_once);
-    plan.caches_runs = piece < least_direct_piece && plan.temporary.value <= request_.page_cache.value / 2;
+    const uint64_t piece = plan.job.count * request_.shape.widest() / std::max<uint64_t>(1, at_once);
+    const uint64_t spilled = request_.count ? plan.temporary.value : stream_to_memory * request_.memory.value;
+    plan.caches_runs = piece < least_direct_piece && spilled <= request_.page_cache.value / 2;
   }
 
-  enum class RunsLie : uint8_t { in_memory, anywhere };
-
   /// A plan whose sessions take at most so much.
-  Plan with_sessions(uint64_t memory, uint64_t gpu_memory, RunsLie where) const {
+  Plan with_sessions(uint64_t memory, uint64_t gpu_memory, RunPlace where) const {
     Plan plan{.strategy = SortStrategy::external};
     uint64_t records = 0;
     for (plan.lanes = most_lanes; plan.lanes > 0 && records == 0; --plan.lanes)
       records = largest_run(plan.lanes, memory, gpu_memory);
     ++plan.lanes;
     if (records == 0) {
-      if (where == RunsLie::in_memory) return plan;
+      if (where == RunPlace::in_memory) return plan;
       refuse();
     }
     set_runs(plan, records, where);
@@ -381,7 +381,7 @@ class Planner {
   }
 
   /// Runs of equal size, whose bytes begin where pages do if they are long.
-  void set_runs(Plan& plan, uint64_t records, RunsLie where) const {
+  void set_runs(Plan& plan, uint64_t records, RunPlace where) const {
     const auto aligned = [](uint64_t count) {
       return count < io_alignment ? count : count / io_alignment * io_alignment;
     };
@@ -398,7 +398,7 @@ class Planner {
     plan.job = job(records);
     const uint64_t run_bytes = records * record_;
     const uint64_t most_runs = std::max(least_fan_in, request_.memory.value / 16 / bytes_a_run);
-    plan.fan_in = where == RunsLie::in_memory
+    plan.fan_in = where == RunPlace::in_memory
                       ? most_runs
                       : std::clamp(run_bytes / least_piece_bytes, least_fan_in, most_runs);
     plan.merge_passes = std::max(1u, passes_of(plan.runs, plan.fan_in));

@@ -6,7 +6,6 @@
 #include "core/growing_buffer.hpp"
 #include "core/pages.hpp"
 #include "core/rounding.hpp"
-#include "io/spill_space.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -96,8 +95,8 @@ struct MemoryPlace {
 };
 
 struct SpilledPlace {
-  SpilledPlace(uint64_t, std::shared_ptr<SpillSpace> on, uint64_t begins)
-      : space(std::move(on)), offset(begins) {}
+  SpilledPlace(uint64_t, std::shared_ptr<SpillSpace> on, uint64_t begins, bool may_wait)
+      : space(std::move(on)), offset(begins), waits(may_wait) {}
   void read(uint64_t at, std::span<std::byte> to) const { space->read_at(offset + at, to); }
   void will_read(uint64_t at, size_t bytes) const { space->will_read(offset + at, bytes); }
   void write(uint64_t at, std::span<const std::byte> from) { space->write_at(offset + at, from); }
@@ -105,6 +104,7 @@ struct SpilledPlace {
 
   std::shared_ptr<SpillSpace> space;
   uint64_t offset;
+  bool waits;
 };
 
 template <class Place>
@@ -119,7 +119,7 @@ class RunIn : public StoredRun {
     place_.read(layout_.at(column, first_byte), to);
   }
   bool may_wait() const override {
-    if constexpr (std::is_same_v<Place, SpilledPlace>) return place_.space->may_wait();
+    if constexpr (std::is_same_v<Place, SpilledPlace>) return place_.waits;
     return false;
   }
   void will_read(Column column, uint64_t first_byte, size_t bytes) const override {
@@ -187,7 +187,8 @@ std::unique_ptr<StoredRun> RunStore::make_run(uint64_t count) {
   if (used_ > area_bytes_ && areas_ > 1) throw Error("internal: a run beyond the space that was reserved");
   reserve(used_, areas_);
   last_at_ = at;
-  return std::make_unique<RunIn<SpilledPlace>>(options_.shape, count, space_, area_ * area_bytes_ + at);
+  return std::make_unique<RunIn<SpilledPlace>>(options_.shape, count, space_, area_ * area_bytes_ + at,
+                                               options_.may_wait);
 }
 
 void RunStore::shorten_last(StoredRun& run, uint64_t count) {

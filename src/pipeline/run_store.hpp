@@ -9,7 +9,7 @@
 #pragma once
 
 #include "core/bytes.hpp"
-#include "io/positioned_file.hpp"
+#include "io/spill_space.hpp"
 #include "pipeline/run.hpp"
 
 #include <atomic>
@@ -36,6 +36,7 @@ struct RunStoreOptions {
   std::vector<std::string> directories = {};
   uint64_t run_records = 1;  // of most runs: each of these lies in one directory, unless runs are shortened
   Caching caching = Caching::bypass;  // of the files
+  bool may_wait = true;               // who reads a little of one, for the disk
   bool allow_anonymous = true;
 };
 
@@ -61,6 +62,9 @@ class RunStore {
 
   /// From now on runs are made in the other area, from its beginning.
   void next_pass();
+
+  /// When runs have been read: throws Error if what was written of them may not have been what was read.
+  void check_written() const { space_->check_written(); }
 
   /// Disk space that was taken by now.
   Bytes spilled() const;

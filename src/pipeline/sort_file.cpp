@@ -34,14 +34,21 @@ void check_values_options(const SortFileOptions& options) {
   const bool has_values = !options.values.empty();
   if (!options.counts_output.empty() && !unique)
     throw UsageError("--counts tells how often each key stood, which --unique writes once", "add -u");
-  if (has_values != !options.values_output.empty())
+  const bool adds_up = unique && has_values && !options.counts_output.empty();
+  if (unique && has_values && !adds_up)
+    throw UsageError(
+        "--values cannot be combined with --unique",
+        "leave one of them out; --counts in place of --values-output gets the sum of each key's values");
+  if (adds_up && !options.values_output.empty())
+    throw UsageError("--values-output and --counts contradict each other",
+                     "leave --values-output out: --counts gets the sum of each key's values");
+  if (!adds_up && has_values != !options.values_output.empty())
     throw UsageError(has_values ? "--values needs a name for the sorted values"
                                 : "--values-output needs the values that are to be sorted",
                      has_values ? "add --values-output FILE" : "add --values FILE");
-  if (has_values && options.result != SortResult::keys)
-    throw UsageError(
-        fmt::format("--values cannot be combined with --{}", unique ? "unique" : "argsort"),
-        fmt::format("leave --{} out, or --values with its output", unique ? "unique" : "argsort"));
+  if (has_values && options.result == SortResult::permutation)
+    throw UsageError("--values cannot be combined with --argsort",
+                     "leave --argsort out, or --values with its output");
   if (options.values_type && !has_values)
     throw UsageError("--values-type needs --values", "add --values FILE, or leave it out");
 }

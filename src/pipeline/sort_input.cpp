@@ -33,8 +33,9 @@ SortInput::SortInput(const std::vector<std::string>& paths, const FileOptions& o
   if (std::ranges::count(paths, "-") > 1)
     throw UsageError("standard input is named twice", "it can be read once: leave one '-' out");
   uint64_t count = 0;
-  // So many that each can have a second descriptor, and all else has room?
-  const Caching caching = 3 * paths.size() <= most_open_files() ? Caching::ask : Caching::use;
+  // A second descriptor for each, where all else has room beside them.
+  constexpr uint64_t others = 32;
+  const Caching caching = 2 * paths.size() + others <= most_open_files() ? Caching::ask : Caching::use;
   // A program that writes into several of them opens one after the other, and then writes.
   for (const std::string& path : paths) parts_.push_back(std::make_unique<Part>(path, use, caching));
   for (const auto& of_path : parts_) {

@@ -21,7 +21,7 @@ SortOutputs::SortOutputs(const SortInput& input, const SortValues& values, const
   how.others.erase(how.others.begin());
   if (values.file()) how.others.push_back(values.file());
   const std::string main = options.in_place ? input.file().path() : output;
-  const std::string& second = options.values.empty() ? options.counts_output : options.values_output;
+  const std::string& second = has_counts() ? options.counts_output : options.values_output;
   if (!second.empty() && are_one_output(second, main))
     throw UsageError(second + ": is the other output as well", "name another file for one of them");
   main_.output = open_output(main, how);
@@ -30,7 +30,7 @@ SortOutputs::SortOutputs(const SortInput& input, const SortValues& values, const
   how.others = input.files();
   if (values.file()) {
     how.others.push_back(values.file());
-    how.input = values.file();  // whose mode the sorted values get
+    if (!has_counts()) how.input = values.file();  // whose mode the sorted values get
   }
   second_.emplace(File{.output = open_output(second, how)});
 }
@@ -63,8 +63,8 @@ void SortOutputs::describe(std::optional<uint64_t> known) {
   main_.element_bytes = is_permutation ? position_bytes(count) : key_bytes(input_.type());
   main_.header = main_header(count, 0);
   if (second_) {
-    second_->element_bytes = options_.values.empty() ? sizeof(uint64_t) : values_.bytes();
-    second_->header = options_.values.empty() ? counts_header(count, 0) : values_.header();
+    second_->element_bytes = has_counts() ? sizeof(uint64_t) : values_.bytes();
+    second_->header = has_counts() ? counts_header(count, 0) : values_.header();
   }
 }
 

@@ -54,6 +54,7 @@ class SortOutputs {
     uint64_t bytes(uint64_t count) const { return header.size() + bytes_of(count, element_bytes); }
   };
 
+  bool has_counts() const { return !options_.counts_output.empty(); }
   uint64_t most_elements(uint64_t count) const {
     return options_.result == SortResult::unique ? most_distinct(input_.type(), count) : count;
   }

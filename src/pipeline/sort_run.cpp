@@ -88,9 +88,9 @@ FileRecord file_record(const SortContext& context, std::optional<uint64_t> keys)
   const SortFileOptions& options = context.options;
   const uint64_t key = key_bytes(context.input.type());
   const uint64_t value = options.values.empty() ? 0 : context.values.bytes();
-  const uint64_t count = options.counts_output.empty() ? 0 : sizeof(uint64_t);
+  const uint64_t second = options.counts_output.empty() ? value : sizeof(uint64_t);
   const bool is_permutation = options.result == SortResult::permutation;
-  return {.read = key + value, .written = is_permutation ? position_bytes(keys) : key + value + count};
+  return {.read = key + value, .written = is_permutation ? position_bytes(keys) : key + second};
 }
 
 }  // namespace
@@ -120,7 +120,7 @@ PlanRequest plan_request(const SortContext& context, const Backends& backends, b
           .file = file_record(context, context.input.count()),
           .order = options.order,
           .algorithm = options.algorithm,
-          .unique = options.result == SortResult::unique,
+          .unique = options.result == SortResult::unique && !has_values,
           .threads = context.threads,
           .chunk_bytes = has_values ? std::min(context.environment.chunk_bytes, most_with_values)
                                     : context.environment.chunk_bytes,

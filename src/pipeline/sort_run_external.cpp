@@ -100,6 +100,7 @@ void SortRun::run_external() {
                                           .directories = context_.temporary_directories,
                                           .run_records = plan_.job.count,
                                           .caching = plan_.caches_runs ? Caching::use : Caching::bypass,
+                                          .may_wait = !plan_.caches_runs || plan_.runs == 0,
                                           .allow_anonymous = context_.environment.allow_anonymous},
                                 .packs = options_.result == SortResult::unique &&
                                          !options_.inputs_are_sorted && options_.counts_output.empty(),

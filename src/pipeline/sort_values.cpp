@@ -33,6 +33,7 @@ SortValues::SortValues(const SortFileOptions& options, std::optional<uint64_t> c
   if (options.result == SortResult::permutation) bytes_ = position_bytes(count);
   if (options.values.empty()) return;
   has_window_ = options.file.has_window();
+  are_added_ = options.result == SortResult::unique;
   file_.emplace(options.values);
   if (file_->is_stream()) throw Error(file_->name() + ": values are read from a file, and this is a stream");
   const std::vector<std::byte> prefix = file_->read_prefix();
@@ -53,6 +54,10 @@ SortValues::SortValues(const SortFileOptions& options, std::optional<uint64_t> c
     throw Error(fmt::format("{}: holds {} values, of {} byte{}", file_->name(), name(layout_.type), bytes_,
                             bytes_ == 1 ? "" : "s"),
                 "values of 4 or 8 bytes can travel with keys");
+  if (are_added_ && (is_floating(layout_.type) || is_signed(layout_.type)))
+    throw Error(
+        fmt::format("{}: holds {} values, and sums of counts are u64", file_->name(), name(layout_.type)),
+        "--values-type u32 or u64, if they are");
   if (is_by_size)
     layout_.notes.push_back(fmt::format("{}: values of {} bytes, by its size", file_->name(), bytes_));
   if (count) check_count(*count);
@@ -70,7 +75,8 @@ Error SortValues::wrong_count(uint64_t keys, const char* or_more) const {
 
 std::unique_ptr<KeySource> SortValues::source() const {
   // Bytes that are only moved need no swapping.
-  if (file_) return std::make_unique<FileSource>(*file_, layout_.data_offset, 0);
+  const size_t swapped = are_added_ && layout_.is_swapped() ? bytes_ : 0;
+  if (file_) return std::make_unique<FileSource>(*file_, layout_.data_offset, swapped);
   if (bytes_ != 0) return std::make_unique<PositionSource>(bytes_);
   return nullptr;
 }

@@ -49,6 +49,7 @@ class SortValues {
   Error wrong_count(uint64_t keys, const char* or_more) const;
 
   uint32_t bytes_ = 0;
+  bool are_added_ = false;   // not only moved
   bool has_window_ = false;  // the keys are a part of their file
   std::optional<InputFile> file_;
   Layout layout_;

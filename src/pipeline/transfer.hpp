@@ -78,7 +78,7 @@ class KeyCopies {
   void keep(uint32_t worker, std::span<const std::byte> keys) {
     copies_[worker].assign(keys.begin(), keys.end());
   }
-  std::span<const std::byte> of(uint32_t worker) const { return copies_[worker]; }
+  std::span<std::byte> of(uint32_t worker) { return copies_[worker]; }
 
  private:
   std::vector<std::vector<std::byte>> copies_;

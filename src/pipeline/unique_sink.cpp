@@ -1,4 +1,4 @@
-// unique_sink.cpp - each key once, and how often it stood.
+// unique_sink.cpp - each key once, and how often it stood, or what its values add up to.
 //
 // Chunks are packed by many threads at once, in place, or on their GPU; only their borders are settled in
 // their order. A chunk's last key may go on in the next chunk, so how often it stood is withheld and carried
@@ -9,9 +9,12 @@
 //     keys written    1 2       |     3     |     4
 //     counts          2 (2)     |   3 (2)   |   3 (1)   and 1 at the end
 #include "core/error.hpp"
+#include "core/key_text.hpp"
 #include "core/turnstile.hpp"
 #include "io/byte_swap.hpp"
 #include "pipeline/record_sink.hpp"
+
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <atomic>
@@ -54,6 +57,28 @@ size_t pack(std::span<Bits> keys, std::span<uint64_t> lengths) {
 }
 
 template <class Bits>
+Error too_large_sum(Bits key, KeyType type) {
+  return Error(fmt::format("the values of key {} add up to more than 64 bits hold", key_text(type, key)),
+               "--counts has the sums as u64");
+}
+
+/// The same with the sums of the runs' values.
+template <class Bits, class Value>
+size_t add_up(std::span<Bits> keys, const Value* values, std::span<uint64_t> sums, KeyType type) {
+  size_t runs = 0;
+  uint64_t sum = 0;
+  for (size_t i = 0; i < keys.size() && runs < sums.size(); ++i) {
+    if (__builtin_add_overflow(sum, values[i], &sum)) throw too_large_sum(keys[i], type);
+    const bool ends = i + 1 == keys.size() || keys[i] != keys[i + 1];
+    keys[runs] = keys[i];
+    sums[runs] = sum;
+    runs += ends ? 1 : 0;
+    sum = ends ? 0 : sum;
+  }
+  return runs;
+}
+
+template <class Bits>
 class UniqueSink : public RecordSink {
  public:
   UniqueSink(const Transfer& transfer, const SinkTargets& targets, FailureFunction on_failure)
@@ -61,6 +86,7 @@ class UniqueSink : public RecordSink {
         targets_(targets),
         on_failure_(std::move(on_failure)),
         check_(transfer_, RecordCheck::Counts::changes),
+        copies_(transfer.workers),
         counts_(transfer.workers) {
     if (wants_counts() && most_distinct(transfer.shape.type, most_counts) == most_counts)
       transfer_.chunk_bytes = std::min(transfer_.chunk_bytes, most_counts * sizeof(Bits));
@@ -78,7 +104,7 @@ class UniqueSink : public RecordSink {
       if (is_sequential()) write(runs, place);
       turns_.pass(chunks_before_ + chunk.index);
       if (!is_sequential()) write(runs, place);
-      if (moved) moved(chunk.count * sizeof(Bits));
+      if (moved) moved(chunk.count * transfer_.shape.bytes());
     };
     for_record_chunks(transfer_, offset, count, transfer_.workers, pass, [&] {
       turns_.cancel();
@@ -95,7 +121,8 @@ class UniqueSink : public RecordSink {
     if (!transfer_.verify) return result;
     // As many were written as there are, and every key was counted once.
     result.is_ordered &= written_ == (result.fingerprint.count == 0 ? 0 : result.changes + 1);
-    if (wants_counts()) result.is_ordered &= counted_ == result.fingerprint.count;
+    if (wants_counts())
+      result.is_ordered &= counted_ == (adds_up() ? total_.load() : result.fingerprint.count);
     return result;
   }
 
@@ -111,12 +138,14 @@ class UniqueSink : public RecordSink {
   };
 
   bool wants_counts() const { return targets_.values.output != nullptr; }
+  bool adds_up() const { return transfer_.shape.value_bytes != 0; }
   bool is_sequential() const {
     return targets_.keys.output->is_sequential() ||
            (wants_counts() && targets_.values.output->is_sequential());
   }
 
   Runs get(SortSession& session, uint32_t worker, const RecordChunk& chunk) {
+    if (adds_up()) return get_sums(session, worker, chunk);
     if (const auto unique = session.get_unique(worker, chunk.first, chunk.count)) {
       if (unique->ends.empty() || unique->ends.back() != chunk.count ||
           unique->keys.size() != unique->ends.size() * sizeof(Bits))
@@ -130,7 +159,27 @@ class UniqueSink : public RecordSink {
         session.get(worker, Column::keys, chunk.first * sizeof(Bits), chunk.count * sizeof(Bits));
     check_.see_keys(chunk.index, bytes);
     const std::span<Bits> keys = as_keys(bytes);
-    return wants_counts() ? counted(keys, counts_[worker]) : Runs{keys.first(pack(keys)), {}};
+    if (!wants_counts()) return {keys.first(pack(keys)), {}};
+    return counted(keys, counts_[worker], [&](std::span<uint64_t> lengths) { return pack(keys, lengths); });
+  }
+  Runs get_sums(SortSession& session, uint32_t worker, const RecordChunk& chunk) {
+    const std::span<const std::byte> bytes =
+        session.get(worker, Column::keys, chunk.first * sizeof(Bits), chunk.count * sizeof(Bits));
+    check_.see_keys(chunk.index, bytes);
+    copies_.keep(worker, bytes);
+    const uint64_t width = transfer_.shape.value_bytes;
+    const std::span<const std::byte> values =
+        session.get(worker, Column::values, chunk.first * width, chunk.count * width);
+    if (transfer_.verify) check_.see_pairs(copies_.of(worker), values);
+    const std::span<Bits> keys = as_keys(copies_.of(worker));
+    const auto add = [&]<class Value>(std::type_identity<Value>) {
+      const auto* const addends = reinterpret_cast<const Value*>(values.data());
+      total_ += std::accumulate(addends, addends + keys.size(), uint64_t{0});
+      return counted(keys, counts_[worker], [&](std::span<uint64_t> sums) {
+        return add_up(keys, addends, sums, transfer_.shape.type);
+      });
+    };
+    return width == 4 ? add(std::type_identity<uint32_t>{}) : add(std::type_identity<uint64_t>{});
   }
   static std::span<Bits> as_keys(std::span<std::byte> bytes) {
     return {reinterpret_cast<Bits*>(bytes.data()), bytes.size() / sizeof(Bits)};
@@ -143,11 +192,13 @@ class UniqueSink : public RecordSink {
     std::adjacent_difference(ends.begin(), ends.end(), memory.begin() + 1);
     return memory;
   }
-  Runs counted(std::span<Bits> keys, std::vector<uint64_t>& memory) {
+  /// `pack_into` packs the keys, and puts the counts where there is room for them.
+  template <class Pack>
+  Runs counted(std::span<Bits> keys, std::vector<uint64_t>& memory, Pack pack_into) {
     // Of a chunk that is not in order, which the check, if there is one, has seen by now, the rest is left
     // out.
     memory.resize(most_distinct(transfer_.shape.type, keys.size()) + 1);
-    const size_t runs = pack(keys, std::span(memory).subspan(1));
+    const size_t runs = pack_into(std::span(memory).subspan(1));
     return {keys.first(runs), std::span(memory).first(runs + 1)};
   }
 
@@ -159,7 +210,8 @@ class UniqueSink : public RecordSink {
     if (goes_on) runs.keys = runs.keys.subspan(1);
     written_ += runs.keys.size();
     if (!wants_counts()) return place;
-    if (goes_on) runs.counts[1] += open_;
+    if (goes_on && __builtin_add_overflow(runs.counts[1], open_, &runs.counts[1]))
+      throw too_large_sum(*last_, transfer_.shape.type);
     if (goes_on || place.keys == 0) runs.counts = runs.counts.subspan(1);
     if (!goes_on && place.keys != 0) runs.counts[0] = open_;
     open_ = runs.counts.back();
@@ -184,6 +236,7 @@ class UniqueSink : public RecordSink {
   SinkTargets targets_;
   FailureFunction on_failure_;
   RecordCheck check_;
+  KeyCopies copies_;
   std::vector<std::vector<uint64_t>> counts_;  // of each worker
   Turnstile turns_;
   uint64_t chunks_before_ = 0;  // of earlier sessions
@@ -191,6 +244,7 @@ class UniqueSink : public RecordSink {
   uint64_t open_ = 0;           // how often it stood so far
   uint64_t written_ = 0;        // keys
   std::atomic<uint64_t> counted_ = 0;
+  std::atomic<uint64_t> total_ = 0;  // of all values
 };
 
 }  // namespace
