@@ -29,18 +29,25 @@ SortEnvironment cpu_environment() {
 }
 
 /// In memory, there also by a session that splits keys while they are read; in runs that stay there, in
-/// spilled runs with one merge and with several. On a GPU all at once, and in spilled runs.
+/// spilled runs with one merge and with several, past the page cache and through it. On a GPU all at once, and
+/// in spilled runs.
 struct Way {
   Bytes memory;
   bool splits = false;
   uint64_t least_runs = 1;
+  bool leaves_no_cache = false;
 };
 #if defined(SWEEPSORT_RESULTS_ON_GPU)
 constexpr BackendChoice backend = BackendChoice::cuda;
 constexpr Way ways[] = {{{1u << 30}}, {.memory = {1u << 30}, .least_runs = 5}};
 #else
 constexpr BackendChoice backend = BackendChoice::automatic;
-constexpr Way ways[] = {{{1u << 30}}, {{1u << 30}, true}, {{1'400'000}}, {{500'000}}, {{1u << 16}}};
+constexpr Way ways[] = {{{1u << 30}},
+                        {{1u << 30}, true},
+                        {{1'400'000}},
+                        {{500'000}},
+                        {.memory = {500'000}, .leaves_no_cache = true},
+                        {{1u << 16}}};
 #endif
 #if defined(SWEEPSORT_EMULATED)
 constexpr size_t count = 3'001;
@@ -54,6 +61,7 @@ constexpr size_t gpu_chunk = 64u << 10;
 SortEnvironment environment_of(const Way& way) {
   if (backend == BackendChoice::cuda) return {.chunk_bytes = gpu_chunk, .least_runs = way.least_runs};
   SortEnvironment environment = cpu_environment();
+  if (way.leaves_no_cache) environment.memory = [&way] { return MemoryLimit{way.memory, "the test"}; };
   if (way.splits)
     environment.make_cpu = [](uint32_t threads) { return make_tuned_cpu_backend(threads, small_split()); };
   return environment;

@@ -49,6 +49,10 @@ struct AlignedSplit {
   }
 };
 
+/// For a longer write the kernel takes pieces of memory as large, which are the first that a virtual
+/// machine's host takes back when they are free: 1 GiB of runs took 3.4 s of it by 1 MiB, and 0.6 so.
+constexpr size_t most_cached_write_bytes = 64u << 10;
+
 /// Past the page cache a smaller transfer costs more than it saves.
 constexpr size_t least_direct_bytes = 64u << 10;
 
@@ -173,7 +177,8 @@ void PositionedFile::read_at(uint64_t offset, std::span<std::byte> to) const {
 
 void PositionedFile::write_buffered(uint64_t offset, std::span<const std::byte> from) const {
   while (!from.empty()) {
-    const ssize_t put = ::pwrite(file_.get(), from.data(), from.size(), static_cast<off_t>(offset));
+    const size_t part = std::min(from.size(), most_cached_write_bytes);
+    const ssize_t put = ::pwrite(file_.get(), from.data(), part, static_cast<off_t>(offset));
     if (put < 0 && errno == EINTR) continue;
     // A write of nothing would be tried for ever.
     if (put <= 0) throw system_error_at(name_, "write", offset, put < 0 ? errno : EIO);

@@ -50,8 +50,8 @@ std::unique_ptr<RecordSink> make_column_sink(const Transfer& transfer, const Sin
                                              std::span<const std::byte> expected = {});
 
 /// Writes each key once (targets.keys) and how often it stood, as u64 (targets.values); of records with
-/// values, which are unsigned integers, the sum of these instead: Error if it leaves 64 bits. `on_failure`: of
-/// a chunk, while another one may be waiting for a pipe's reader.
+/// values, which are unsigned integers, the sum of these instead: Error if it leaves 64 bits. `on_failure`:
+/// of a chunk, while another one may be waiting for a pipe's reader.
 std::unique_ptr<RecordSink> make_unique_sink(const Transfer& transfer, const SinkTargets& targets,
                                              FailureFunction on_failure = {});
 
