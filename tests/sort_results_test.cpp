@@ -29,8 +29,8 @@ SortEnvironment cpu_environment() {
 }
 
 /// In memory, there also by a session that splits keys while they are read; in runs that stay there, in
-/// spilled runs with one merge and with several, past the page cache and through it. On a GPU all at once, and
-/// in spilled runs.
+/// spilled runs with one merge and with several, past the page cache and through it. On a GPU all at once,
+/// and in spilled runs.
 struct Way {
   Bytes memory;
   bool splits = false;
