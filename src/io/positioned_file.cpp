@@ -177,8 +177,10 @@ void PositionedFile::read_at(uint64_t offset, std::span<std::byte> to) const {
 
 void PositionedFile::write_buffered(uint64_t offset, std::span<const std::byte> from) const {
   while (!from.empty()) {
-    const size_t part = std::min(from.size(), most_cached_write_bytes);
-    const ssize_t put = ::pwrite(file_.get(), from.data(), part, static_cast<off_t>(offset));
+    // Of a file that was to go past the cache and may not, whose system may have none, each write may cost a trip.
+    const size_t most = caching_ == Caching::use ? most_cached_write_bytes : from.size();
+    const ssize_t put =
+        ::pwrite(file_.get(), from.data(), std::min(from.size(), most), static_cast<off_t>(offset));
     if (put < 0 && errno == EINTR) continue;
     // A write of nothing would be tried for ever.
     if (put <= 0) throw system_error_at(name_, "write", offset, put < 0 ? errno : EIO);
