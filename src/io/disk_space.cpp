@@ -16,7 +16,7 @@
 namespace sweepsort {
 namespace {
 
-std::string directory_of(const std::string& path) {
+std::string directory_that_holds(const std::string& path) {
   std::error_code unknown;
   const std::filesystem::path target = std::filesystem::weakly_canonical(path, unknown);
   return std::filesystem::is_directory(target, unknown) ? target : target.parent_path();
@@ -33,7 +33,7 @@ struct FileSystem {
 std::vector<std::string> lacking_space(std::span<const SpaceNeed> needs) {
   std::map<dev_t, FileSystem> systems;
   for (const SpaceNeed& need : needs) {
-    const std::string directory = directory_of(need.path);
+    const std::string directory = directory_that_holds(need.path);
     struct stat status {};
     struct statvfs space {};
     if (::stat(directory.c_str(), &status) != 0 || ::statvfs(directory.c_str(), &space) != 0) continue;

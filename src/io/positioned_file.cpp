@@ -177,7 +177,7 @@ void PositionedFile::read_at(uint64_t offset, std::span<std::byte> to) const {
 
 void PositionedFile::write_buffered(uint64_t offset, std::span<const std::byte> from) const {
   while (!from.empty()) {
-    // Of a file that was to go past the cache and may not, whose system may have none, each write may cost a trip.
+    // A file that was to go past the cache and may not: its system may have none, and each write cost a trip.
     const size_t most = caching_ == Caching::use ? most_cached_write_bytes : from.size();
     const ssize_t put =
         ::pwrite(file_.get(), from.data(), std::min(from.size(), most), static_cast<off_t>(offset));
