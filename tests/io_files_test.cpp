@@ -688,11 +688,10 @@ TEST_CASE("a file system is asked once for all that is needed on it, and named i
   std::filesystem::create_directory(folder / "directory");
   constexpr uint64_t much = uint64_t{1} << 62;
   CHECK(lacking_space({}).empty());
-  CHECK(lacking_space(std::vector<SpaceNeed>{{folder.path(), 1}, {folder / "new", 1}}).empty());
-  const std::string all = folder / "directory" + ", " + folder / "new";
-  const std::vector<SpaceNeed> needs{{folder / "directory", much}, {folder / "new", much}};
+  CHECK(lacking_space(std::vector<SpaceNeed>{{"a", folder.path(), 1}, {"b", folder.path(), 1}}).empty());
+  const std::vector<SpaceNeed> needs{{"a", folder / "directory", much}, {"b", folder.path(), much}};
   const std::vector<std::string> lines = lacking_space(needs);
   REQUIRE(lines.size() == 1);
-  CHECK(lines[0].starts_with(all + ": 8.0 EiB will be needed there, and "));
-  CHECK(lacking_space(std::vector<SpaceNeed>{{"/nowhere/to/be/found", much}}).empty());
+  CHECK(lines[0].starts_with("a, b: 8.0 EiB will be needed there, and "));
+  CHECK(lacking_space(std::vector<SpaceNeed>{{"a", "/nowhere/to/be/found", much}}).empty());
 }

@@ -309,6 +309,24 @@ TEST_CASE("spill files are left in no directory, whether they have names or not"
   CHECK(folder.names() == std::vector<std::string>{"in.u64", "out"});
 }
 
+TEST_CASE("a plan says where the disk has no room for it") {
+  const TemporaryFolder folder;
+  write_keys(folder / "in.u64", random_keys<uint64_t>(100'000));
+  SortFileOptions options = with_memory(kib64);
+  options.plan_only = true;
+  std::vector<std::string> notes;
+  options.note = [&](const std::string& line) { notes.push_back(line); };
+  sort_file_with(cpu_environment(), folder / "in.u64", folder / "out", options);
+  CHECK(notes.empty());
+  constexpr uint64_t bytes = uint64_t{1} << 42;
+  std::filesystem::resize_file(folder / "in.u64", bytes);
+  const std::vector<std::string> inputs(64, folder / "in.u64");  // more than any disk has
+  sort_files_with(cpu_environment(), inputs, folder / "out", options);
+  REQUIRE(notes.size() == 1);
+  CHECK_THAT(notes[0], ContainsSubstring(folder / "out, " + folder.path().string() + ": "));
+  CHECK_THAT(notes[0], ContainsSubstring(" will be needed there, and "));
+}
+
 TEST_CASE("the space of all passes is what the plan says, and is taken before the first key is read") {
   const TemporaryFolder folder;
   const auto keys = random_keys<uint64_t>(150'000);

@@ -48,8 +48,7 @@ constexpr std::array memory_group{
     OptionSpec{"gpu-memory", 0, Takes::value, "BYTES",
                "a ceiling on each GPU (default: 75 % of what is free)"},
     OptionSpec{"temporary-directory", 'T', Takes::values, "DIR",
-               "for what does not fit; several: repeat it (default: $TMPDIR, or beside the output, of a pipe "
-               "/var/tmp)"},
+               "for what does not fit; may be repeated (default: $TMPDIR, beside the output, or /var/tmp)"},
     OptionSpec{"dry-run", 0, Takes::nothing, "", "print what would be done and what it takes"}};
 constexpr std::array output_group{output_option, force_option, in_place_option};
 constexpr std::array trust_group{

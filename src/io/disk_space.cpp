@@ -9,23 +9,15 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-#include <filesystem>
 #include <map>
-#include <system_error>
 
 namespace sweepsort {
 namespace {
 
-std::string directory_that_holds(const std::string& path) {
-  std::error_code unknown;
-  const std::filesystem::path target = std::filesystem::weakly_canonical(path, unknown);
-  return std::filesystem::is_directory(target, unknown) ? target : target.parent_path();
-}
-
 struct FileSystem {
   uint64_t free = 0;
   uint64_t needed = 0;
-  std::vector<std::string> paths = {};
+  std::vector<std::string> names = {};
 };
 
 }  // namespace
@@ -33,21 +25,21 @@ struct FileSystem {
 std::vector<std::string> lacking_space(std::span<const SpaceNeed> needs) {
   std::map<dev_t, FileSystem> systems;
   for (const SpaceNeed& need : needs) {
-    const std::string directory = directory_that_holds(need.path);
     struct stat status {};
     struct statvfs space {};
-    if (::stat(directory.c_str(), &status) != 0 || ::statvfs(directory.c_str(), &space) != 0) continue;
+    if (::stat(need.directory.c_str(), &status) != 0 || ::statvfs(need.directory.c_str(), &space) != 0)
+      continue;
     FileSystem& system = systems[status.st_dev];
     // Some blocks are kept for root.
     system.free = (::geteuid() == 0 ? space.f_bfree : space.f_bavail) * space.f_frsize;
     system.needed += need.bytes;
-    system.paths.push_back(need.path);
+    system.names.push_back(need.name);
   }
   std::vector<std::string> lines;
   for (const auto& [device, system] : systems)
     if (system.needed > system.free)
       lines.push_back(fmt::format("{}: {} will be needed there, and {} are free",
-                                  fmt::join(system.paths, ", "), format_bytes({system.needed}),
+                                  fmt::join(system.names, ", "), format_bytes({system.needed}),
                                   format_bytes({system.free})));
   return lines;
 }

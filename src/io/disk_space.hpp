@@ -8,9 +8,10 @@
 
 namespace sweepsort {
 
-/// What will be needed where a path leads: a directory, or a file that is or will be in one.
+/// What will be needed on the file system of a directory. `name` is for messages.
 struct SpaceNeed {
-  std::string path;
+  std::string name;
+  std::string directory;
   uint64_t bytes = 0;
 };
 

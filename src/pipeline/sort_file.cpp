@@ -286,7 +286,7 @@ class SortFileRun {
     std::vector<SpaceNeed> needs = outputs_.needs(count);
     const std::vector<std::string>& directories = report_.plan.temporary_directories;
     for (const std::string& directory : directories)
-      needs.push_back({directory, ceil_divide(report_.plan.temporary.value, directories.size())});
+      needs.push_back({directory, directory, ceil_divide(report_.plan.temporary.value, directories.size())});
     for (const std::string& line : lacking_space(needs)) lines_.say_unasked(line);
   }
 

@@ -71,9 +71,11 @@ void SortOutputs::describe(std::optional<uint64_t> known) {
 std::vector<SpaceNeed> SortOutputs::needs(uint64_t count) {
   describe(count);
   std::vector<SpaceNeed> all;
-  for (const File* file : {&main_, second_ ? &*second_ : nullptr})
-    if (file && !file->output->is_sequential())
-      all.push_back({file->output->name(), file->bytes(most_elements(count))});
+  for (const File* file : {&main_, second_ ? &*second_ : nullptr}) {
+    if (!file || file->output->is_sequential()) continue;
+    const std::string& name = file->output->name();
+    all.push_back({name, directory_of(name), file->bytes(most_elements(count))});
+  }
   return all;
 }
 

@@ -155,18 +155,18 @@ class UniqueSink : public RecordSink {
       return {as_keys(unique->keys),
               wants_counts() ? counted(unique->ends, counts_[worker]) : std::span<uint64_t>{}};
     }
-    const std::span<std::byte> bytes =
-        session.get(worker, Column::keys, chunk.first * sizeof(Bits), chunk.count * sizeof(Bits));
-    check_.see_keys(chunk.index, bytes);
-    const std::span<Bits> keys = as_keys(bytes);
+    const std::span<Bits> keys = as_keys(get_keys(session, worker, chunk));
     if (!wants_counts()) return {keys.first(pack(keys)), {}};
     return counted(keys, counts_[worker], [&](std::span<uint64_t> lengths) { return pack(keys, lengths); });
   }
-  Runs get_sums(SortSession& session, uint32_t worker, const RecordChunk& chunk) {
-    const std::span<const std::byte> bytes =
+  std::span<std::byte> get_keys(SortSession& session, uint32_t worker, const RecordChunk& chunk) {
+    const std::span<std::byte> keys =
         session.get(worker, Column::keys, chunk.first * sizeof(Bits), chunk.count * sizeof(Bits));
-    check_.see_keys(chunk.index, bytes);
-    copies_.keep(worker, bytes);
+    check_.see_keys(chunk.index, keys);
+    return keys;
+  }
+  Runs get_sums(SortSession& session, uint32_t worker, const RecordChunk& chunk) {
+    copies_.keep(worker, get_keys(session, worker, chunk));
     const uint64_t width = transfer_.shape.value_bytes;
     const std::span<const std::byte> values =
         session.get(worker, Column::values, chunk.first * width, chunk.count * width);
