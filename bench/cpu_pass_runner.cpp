@@ -19,7 +19,7 @@ namespace sweepsort::bench {
 namespace {
 
 constexpr unsigned char poison = 0xA5;
-constexpr uint64_t most_in_a_batch = 100'000;
+constexpr uint64_t max_in_batch = 100'000;
 
 struct HostArrays {
   std::span<const std::byte> in;
@@ -76,8 +76,8 @@ class CpuPassRunner final : public PassRunner {
       : options_(options),
         cases_(cases),
         threads_(threads_or_all(options.threads)),
-        in_(most_bytes(cases)),
-        out_(options.pass == Pass::scan ? most_bytes(cases) : 0),
+        in_(max_bytes(cases)),
+        out_(options.pass == Pass::scan ? max_bytes(cases) : 0),
         flush_(options.cache == Cache::cold ? flush_bytes : 0) {
     const std::shared_ptr<Backend> backend = make_cpu_backend(options.threads);
     place_ = {.backend = "cpu", .threads = threads_};
@@ -97,7 +97,7 @@ class CpuPassRunner final : public PassRunner {
 
   std::vector<PassRow> run(const PassCase& what) override {
     if (!loaded_ || loaded_->type != what.type || loaded_->sums_floats() != what.sums_floats()) {
-      fill_pass_input(what, options_.seed, options_.threads, {in_.data(), most_bytes(cases_, what.type)});
+      fill_pass_input(what, options_.seed, options_.threads, {in_.data(), max_bytes(cases_, what.type)});
       loaded_ = what;
     }
     return measure_in_rounds(enter(what), options_,
@@ -121,7 +121,7 @@ class CpuPassRunner final : public PassRunner {
       contender.row.verified = true;
       const double one_pass_s = run_once(contender);
       // One pass from cold memory is all there is; what stays in the cache can be repeated.
-      if (options_.cache == Cache::warm) contender.row.batch = batch_for(one_pass_s, most_in_a_batch);
+      if (options_.cache == Cache::warm) contender.row.batch = batch_for(one_pass_s, max_in_batch);
       contenders.push_back(std::move(contender));
     }
     return contenders;

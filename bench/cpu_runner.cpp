@@ -18,7 +18,7 @@ namespace sweepsort::bench {
 namespace {
 
 constexpr unsigned char poison = 0xA5;
-constexpr uint64_t most_in_a_batch = 1000;
+constexpr uint64_t max_in_batch = 1000;
 
 /// Bytes for the largest case: made once, so that page faults stay out of the peers' times, and in huge pages
 /// where the system has them, for all peers alike.
@@ -37,7 +37,7 @@ struct Contender {
   double spent_s = 0;
 };
 
-size_t most_bytes(const std::vector<SortCase>& cases, uint64_t (SortCase::*bytes)() const) {
+size_t max_bytes(const std::vector<SortCase>& cases, uint64_t (SortCase::*bytes)() const) {
   size_t most = 0;
   for (const SortCase& what : cases) most = std::max<size_t>(most, (what.*bytes)());
   return most;
@@ -59,10 +59,10 @@ class CpuRunner final : public SortRunner {
   CpuRunner(const SortBenchOptions& options, const std::vector<SortCase>& cases)
       : options_(options),
         backend_(make_cpu_backend(options.threads)),
-        keys_in_(most_bytes(cases, &SortCase::keys_bytes)),
-        keys_out_(most_bytes(cases, &SortCase::keys_bytes)),
-        values_in_(most_bytes(cases, &SortCase::values_bytes)),
-        values_out_(most_bytes(cases, &SortCase::values_bytes)) {
+        keys_in_(max_bytes(cases, &SortCase::keys_bytes)),
+        keys_out_(max_bytes(cases, &SortCase::keys_bytes)),
+        values_in_(max_bytes(cases, &SortCase::values_bytes)),
+        values_out_(max_bytes(cases, &SortCase::values_bytes)) {
     const uint32_t threads = threads_or_all(options.threads);
     place_ = {.backend = "cpu", .threads = threads, .copy_bandwidth_bytes_s = backend_->copy_bandwidth()};
     for (const SortAlgorithm algorithm : options.algorithms)
@@ -96,7 +96,7 @@ class CpuRunner final : public SortRunner {
       contender.row.threads = peer.threads;
       contender.row.verified = true;
       try {
-        contender.row.batch = batch_for(run_once(contender), most_in_a_batch);
+        contender.row.batch = batch_for(run_once(contender), max_in_batch);
       } catch (const Error&) {
         // Counting was demanded of keys whose range is too wide: no row, as on the GPU.
         if (peer.name != "sweepsort-counting") throw;

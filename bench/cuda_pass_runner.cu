@@ -21,14 +21,14 @@ namespace sweepsort::bench {
 namespace {
 
 constexpr unsigned char poison = 0xA5;
-constexpr uint64_t most_in_a_batch = 200;
+constexpr uint64_t max_in_batch = 200;
 constexpr uint64_t launches_in_a_graph = 50;
 /// Many times the cache of any GPU.
 constexpr size_t flush_bytes = size_t{512} << 20;
 /// Up to here the standard library's answer is compared, too.
 constexpr uint64_t host_checked_elements = 1 << 20;
 /// A search leaves an element and an index, a read one word.
-constexpr uint64_t least_output_bytes = 256;
+constexpr uint64_t min_output_bytes = 256;
 
 /// An algorithm or peer on its way through the rounds of one case.
 struct Contender {
@@ -50,23 +50,22 @@ class CudaPassRunner final : public PassRunner {
       place_.copy_bandwidth_bytes_s = measure_copy_bandwidth(stream_);
     else
       place_.read_bandwidth_bytes_s = measure_read_bandwidth(stream_);
-    const size_t out_bytes = options.pass == Pass::scan ? most_bytes(cases) : 0;
+    const size_t out_bytes = options.pass == Pass::scan ? max_bytes(cases) : 0;
     size_t workspace = 0;
     for (const PassCase& what : cases) workspace = std::max(workspace, workspace_bytes(what));
     try {
-      in_ = DeviceBuffer<std::byte>(most_bytes(cases));
-      out_ = DeviceBuffer<std::byte>(std::max<size_t>(out_bytes, least_output_bytes));
+      in_ = DeviceBuffer<std::byte>(max_bytes(cases));
+      out_ = DeviceBuffer<std::byte>(std::max<size_t>(out_bytes, min_output_bytes));
       workspace_ = DeviceBuffer<std::byte>(workspace);
       flush_ = DeviceBuffer<std::byte>(flush_bytes);
       check_ = DeviceBuffer<uint64_t>(check_words);
     } catch (const CudaError& error) {
       if (error.code() != cudaErrorMemoryAllocation) throw;
-      throw Error("the cases need " +
-                      format_bytes({most_bytes(cases) + out_bytes + workspace + flush_bytes}) +
+      throw Error("the cases need " + format_bytes({max_bytes(cases) + out_bytes + workspace + flush_bytes}) +
                       " of device memory",
                   "ask for a smaller --size");
     }
-    host_ = std::make_unique_for_overwrite<std::byte[]>(most_bytes(cases));
+    host_ = std::make_unique_for_overwrite<std::byte[]>(max_bytes(cases));
   }
 
   const Place& place() const override { return place_; }
@@ -94,7 +93,7 @@ class CudaPassRunner final : public PassRunner {
 
   void load(const PassCase& what) {
     if (loaded_ && loaded_->type == what.type && loaded_->sums_floats() == what.sums_floats()) return;
-    const std::span host(host_.get(), most_bytes(cases_, what.type));
+    const std::span host(host_.get(), max_bytes(cases_, what.type));
     fill_pass_input(what, options_.seed, options_.threads, host);
     check(cudaMemcpyAsync(in_.data(), host.data(), host.size(), cudaMemcpyHostToDevice, stream_.get()));
     stream_.synchronize();
@@ -132,7 +131,7 @@ class CudaPassRunner final : public PassRunner {
           run_once(contender);  // the first replay uploads the graph
         }
       } else if (options_.cache == Cache::warm) {
-        row.batch = batch_for(one_pass_s, most_in_a_batch);
+        row.batch = batch_for(one_pass_s, max_in_batch);
       }
       contenders.push_back(std::move(contender));
     }
@@ -156,7 +155,7 @@ class CudaPassRunner final : public PassRunner {
   /// Seconds a pass. Clears the row's `verified` if the result is wrong.
   double run_once(Contender& contender) {
     const PassCase& what = contender.row.what;
-    const size_t out_bytes = what.pass == Pass::scan ? what.bytes() : least_output_bytes;
+    const size_t out_bytes = what.pass == Pass::scan ? what.bytes() : min_output_bytes;
     check(cudaMemsetAsync(out_.data(), poison, out_bytes, stream_.get()));
     // While the GPU flushes, the host can launch: its own time does not show between the events.
     if (options_.cache == Cache::cold) flush();

@@ -24,7 +24,7 @@ namespace {
 constexpr unsigned char poison = 0xA5;
 /// In-place sorts of small arrays work on as many copies as fit here.
 constexpr size_t slots_bytes = size_t{64} << 20;
-constexpr uint64_t most_in_a_batch = 200;
+constexpr uint64_t max_in_batch = 200;
 
 /// A case's share of the pool. `keys_in` comes first, so that cases with the same keys find them at the same
 /// place.
@@ -147,8 +147,7 @@ class CudaRunner final : public SortRunner {
       }
       const uint64_t slots = std::max<uint64_t>(1, slots_bytes / slot_bytes(what));
       const bool copies = peer.placement == Placement::in_place;
-      contender.row.batch =
-          batch_for(one_sort_s, copies ? std::min(slots, most_in_a_batch) : most_in_a_batch);
+      contender.row.batch = batch_for(one_sort_s, copies ? std::min(slots, max_in_batch) : max_in_batch);
       if (options_.timing == Timing::graph && peer.capturable) {
         contender.row.timing = "graph";
         contender.graph = CudaGraph(stream_, [&] { enqueue(contender); });

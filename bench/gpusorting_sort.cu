@@ -20,12 +20,12 @@ constexpr uint32_t histogram_threads = 128;
 constexpr uint32_t histogram_copies = 2;
 constexpr uint32_t histogram_keys = 65536;  // of a block
 constexpr uint32_t pass_warps = 16;
-constexpr uint32_t pass_keys_a_thread = 15;
+constexpr uint32_t pass_keys_per_thread = 15;
 constexpr uint32_t pass_threads = pass_warps * 32;
 
 uint32_t blocks_for(uint64_t count, uint32_t keys) { return static_cast<uint32_t>(ceil_divide(count, keys)); }
 uint32_t pass_blocks(const SortCase& what) {
-  return blocks_for(what.count, pass_threads * pass_keys_a_thread);
+  return blocks_for(what.count, pass_threads * pass_keys_per_thread);
 }
 
 struct Layout {
@@ -79,11 +79,11 @@ void gpusorting_sort(const SortCase& what, const DeviceArrays& arrays, cudaStrea
   for (uint32_t pass = 0; pass < passes; ++pass) {  // an even number: the last one ends where the first began
     uint32_t* const statuses = layout.statuses.data() + uint64_t{pass} * digits * blocks;
     if (what.value_bytes == 0)
-      OneSweep::DigitBinningPassKeys<digits, digit_width, pass_warps, pass_keys_a_thread>
+      OneSweep::DigitBinningPassKeys<digits, digit_width, pass_warps, pass_keys_per_thread>
           <<<blocks, pass_threads, 0, stream>>>(keys, other_keys, statuses, layout.tickets.data(), count,
                                                 pass * digit_width);
     else
-      OneSweep::DigitBinningPassPairs<digits, digit_width, pass_warps, pass_keys_a_thread>
+      OneSweep::DigitBinningPassPairs<digits, digit_width, pass_warps, pass_keys_per_thread>
           <<<blocks, pass_threads, 0, stream>>>(keys, values, other_keys, other_values, statuses,
                                                 layout.tickets.data(), count, pass * digit_width);
     check(cudaGetLastError());

@@ -35,9 +35,9 @@ void with_operator(ScanOp op, F&& f) {
 /// Whether holds(i) for every i below `count`.
 template <class Holds>
 bool all_hold(uint64_t count, uint32_t threads, const Holds& holds) {
-  constexpr uint64_t worth_a_thread = 1 << 16;
-  const auto team =
-      static_cast<uint32_t>(std::clamp<uint64_t>(count / worth_a_thread, 1, std::max<uint32_t>(threads, 1)));
+  constexpr uint64_t worth_per_thread = 1 << 16;
+  const auto team = static_cast<uint32_t>(
+      std::clamp<uint64_t>(count / worth_per_thread, 1, std::max<uint32_t>(threads, 1)));
   std::atomic<bool> all = true;
   run_team(team, [&](uint32_t thread) {
     const uint64_t end = slice_begin(count, thread + 1, team);

@@ -38,11 +38,11 @@ std::string readable(const char* name) {
   return status == 0 ? text.get() : name;
 }
 
-void CUPTIAPI give_buffer(uint8_t** buffer, size_t* bytes, size_t* most_records) {
+void CUPTIAPI give_buffer(uint8_t** buffer, size_t* bytes, size_t* max_records) {
   constexpr size_t alignment = 8;
   *bytes = 4u << 20;
   *buffer = static_cast<uint8_t*>(std::aligned_alloc(alignment, *bytes));
-  *most_records = 0;  // as many as fit
+  *max_records = 0;  // as many as fit
 }
 
 void CUPTIAPI take_buffer(CUcontext /*context*/, uint32_t /*stream*/, uint8_t* buffer, size_t /*bytes*/,

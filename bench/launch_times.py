@@ -49,12 +49,12 @@ def last_of(repeated: list[dict]) -> list[dict]:
     return repeated
 
 
-def table_of(run: list[dict], least_s: float) -> list[str]:
+def table_of(run: list[dict], min_s: float) -> list[str]:
     lines = []
     short_s, shorts, previous = 0.0, 0, run[0]
     for launch in run:
         time_s, gap_s = launch["end_s"] - launch["begin_s"], launch["begin_s"] - previous["end_s"]
-        if time_s < least_s:
+        if time_s < min_s:
             short_s, shorts = short_s + time_s, shorts + 1
         else:
             gap = f"{gap_s * 1e6:8.1f}" if launch is not previous else " " * 8

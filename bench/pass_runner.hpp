@@ -27,14 +27,14 @@ std::unique_ptr<PassRunner> make_cuda_pass_runner(const PassOptions& options,
                                                   const std::vector<PassCase>& cases);
 
 /// The bytes of all elements of a type that any of the cases asks for: shorter arrays are their beginning.
-inline uint64_t most_bytes(const std::vector<PassCase>& cases, KeyType type) {
+inline uint64_t max_bytes(const std::vector<PassCase>& cases, KeyType type) {
   uint64_t most = 0;
   for (const PassCase& what : cases)
     if (what.type == type && what.bytes() > most) most = what.bytes();
   return most;
 }
 
-inline uint64_t most_bytes(const std::vector<PassCase>& cases) {
+inline uint64_t max_bytes(const std::vector<PassCase>& cases) {
   uint64_t most = 0;
   for (const PassCase& what : cases) most = what.bytes() > most ? what.bytes() : most;
   return most;

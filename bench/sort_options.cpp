@@ -23,7 +23,7 @@ constexpr std::array sort_options{
     PresetOption{{"distribution", 'd', Takes::value, "LIST", "names of datasets/distributions.hpp, or 'all'"},
                  "uniform"},
     PresetOption{{"order", 0, Takes::value, "LIST", "ascending, descending, or 'all'"}, "ascending"},
-    PresetOption{{"values", 0, Takes::value, "LIST", "bytes a value: 0 (keys alone), 4, 8, or 'all'"}, "0"},
+    PresetOption{{"values", 0, Takes::value, "LIST", "bytes per value: 0 (keys alone), 4, 8, or 'all'"}, "0"},
     PresetOption{{"algorithm", 0, Takes::value, "LIST", "of sweepsort: auto, radix, counting"}, "auto"},
     PresetOption{
         {"peer", 'p', Takes::value, "LIST", "all, none, or: cub, thrust (cuda); std, vqsort, parallel (cpu)"},

@@ -46,7 +46,7 @@ struct Context {
   uint32_t value_bits;  // whole numbers below 2^value_bits are exact and positive in the key type
   uint64_t parameter;
 
-  /// Independent streams for formulas that need several numbers a key.
+  /// Independent streams for formulas that need several numbers per key.
   constexpr Stream stream(uint64_t number) const {
     return {fingerprint_mix(seed + golden) ^ fingerprint_mix(number * golden)};
   }
@@ -204,7 +204,7 @@ void one_bucket(const Context& context, uint64_t first, Block out) {
   each(first, out, [&](uint64_t i) { return uint64_t{0xbf} << varying | stream[i] >> (64 - varying); });
 }
 
-/// A whole tile stays within 8 neighbouring buckets of every digit; three random bits a digit keep the keys
+/// A whole tile stays within 8 neighbouring buckets of every digit; three random bits per digit keep the keys
 /// apart.
 void block_alternating(const Context& context, uint64_t first, Block out) {
   const Stream stream = context.stream(0);
@@ -230,16 +230,16 @@ void decimal_text(const Context& context, uint64_t first, Block out) {
 }
 
 /// Of so few the names promise the number: none is drawn twice, as bytes often would be.
-constexpr uint64_t most_different = 16;
+constexpr uint64_t max_different = 16;
 
 void few_distinct(const Context& context, uint64_t first, Block out) {
   const Stream values = context.stream(1);
-  std::array<uint64_t, most_different> chosen;
+  std::array<uint64_t, max_different> chosen;
   const auto is_chosen = [&](uint64_t value, uint64_t before) {
     return std::any_of(chosen.begin(), chosen.begin() + before,
                        [&](uint64_t other) { return (value ^ other) >> (64 - context.key_bits) == 0; });
   };
-  const bool are_few = context.parameter <= most_different;
+  const bool are_few = context.parameter <= max_different;
   uint64_t next = 0;
   for (uint64_t i = 0; are_few && i < context.parameter; ++i) {
     while (is_chosen(values[next], i)) ++next;
@@ -403,9 +403,9 @@ void fill_all(const Distribution& distribution, KeyType type, uint64_t seed, std
   require_suits(distribution, type);
   const size_t size = key_bytes(type);
   const uint64_t n = out.size() / size;
-  constexpr uint64_t worth_a_thread = 1u << 18;
+  constexpr uint64_t worth_per_thread = 1u << 18;
   const uint64_t wanted = threads != 0 ? threads : std::max(1u, std::thread::hardware_concurrency());
-  const uint64_t workers = std::clamp<uint64_t>(n / worth_a_thread, 1, wanted);
+  const uint64_t workers = std::clamp<uint64_t>(n / worth_per_thread, 1, wanted);
   const auto part = [&](uint64_t worker) {
     const uint64_t first = n / workers * worker;
     const uint64_t last = worker + 1 == workers ? n : first + n / workers;

@@ -31,7 +31,7 @@ namespace bucket_bits_detail {
 // H200, CUDA 13.0, 2026-11-24, whole sorts of 2^28 u32 keys, ms, threads x blocks: 128x10 2.16, 128x9 2.17,
 // 128x8 2.21; of an earlier state 128x10 2.27, 128x8 2.31, 128x6 2.45, 256x4 2.55, 256x5 2.48, 64x16 2.64.
 inline constexpr uint32_t threads = 128;
-inline constexpr uint32_t blocks_a_multiprocessor = 10;
+inline constexpr uint32_t blocks_per_multiprocessor = 10;
 inline constexpr uint32_t warps = threads / warp_threads;
 inline constexpr uint32_t values = 1u << few_value_bits;
 inline constexpr uint32_t word_bits = 32;
@@ -40,26 +40,26 @@ inline constexpr uint32_t own_words = (values / word_bits / threads) | 1;
 inline constexpr uint32_t words = own_words * threads;
 static_assert(words * word_bits >= values);
 /// Late keys of one thread: of 4,096 keys of 65,536 values one thread in 12,000 has more.
-inline constexpr uint32_t most_late = 6;
+inline constexpr uint32_t max_late = 6;
 
-template <class Bits, uint32_t most_keys>
+template <class Bits, uint32_t max_keys>
 struct Shared {
-  static constexpr uint32_t most_chunks = ceil_divide(most_keys, dealt_chunk<Bits>);
+  static constexpr uint32_t max_chunks = ceil_divide(max_keys, dealt_chunk<Bits>);
 
-  bucket_list::Queue<most_chunks> queue;
+  bucket_list::Queue<max_chunks> queue;
   uint32_t warp_sums[warps];
   alignas(16) uint32_t bits[words];
   uint32_t late[threads];  // keys
-  uint16_t late_values[most_late][threads];
+  uint16_t late_values[max_late][threads];
   // The values in order, from the place on that the first key has in its vector of 16 bytes.
-  alignas(16) uint16_t staged[most_keys + sizeof(uint4) / sizeof(Bits)];
+  alignas(16) uint16_t staged[max_keys + sizeof(uint4) / sizeof(Bits)];
 };
 
-template <class Bits, uint32_t most_keys>
+template <class Bits, uint32_t max_keys>
 class BitSort {
  public:
   using Keys = bucket_list::BucketKeys<Bits, threads>;
-  using BitsShared = Shared<Bits, most_keys>;
+  using BitsShared = Shared<Bits, max_keys>;
 
   __device__ __forceinline__ BitSort(BitsShared& shared, const KeyMap<Bits>& map)
       : shared_(shared), map_(map) {
@@ -79,7 +79,7 @@ class BitSort {
     const uint32_t up_to_me = warp_inclusive_sum(distinct + late);
     const uint32_t warp = threadIdx.x / warp_threads;
     if (ptx::lane_id() == warp_threads - 1) shared_.warp_sums[warp] = up_to_me;
-    const bool is_crowded = __syncthreads_or(late > most_late) != 0;
+    const bool is_crowded = __syncthreads_or(late > max_late) != 0;
     if (!is_crowded) {
       const auto lead = static_cast<uint32_t>(reinterpret_cast<uintptr_t>(to) % sizeof(uint4) / sizeof(Bits));
       uint32_t end = lead + up_to_me;
@@ -114,7 +114,7 @@ class BitSort {
       if (!is_late[k]) return;
       const uint32_t owner = value % values / word_bits / own_words;
       const uint32_t number = atomicAdd(&shared_.late[owner], 1u);
-      if (number < most_late) shared_.late_values[number][owner] = static_cast<uint16_t>(value);
+      if (number < max_late) shared_.late_values[number][owner] = static_cast<uint16_t>(value);
     });
   }
 
@@ -131,7 +131,7 @@ class BitSort {
   /// keys, one of them a round: 2.30 instead of 2.16 ms for 2^28 keys, as each round waits for the one
   /// before. Upwards, the next word loaded ahead: 2.19.)
   __device__ __forceinline__ void stage_own(uint32_t end, uint32_t distinct, uint32_t late) {
-    int32_t repeated[most_late];
+    int32_t repeated[max_late];
     load_late(late, repeated);
     const uint32_t* next = shared_.bits + (threadIdx.x + 1) * own_words;
     uint32_t first_value = (threadIdx.x + 1) * own_words * word_bits;
@@ -156,23 +156,23 @@ class BitSort {
         do {
           *--to = static_cast<uint16_t>(value);
 #pragma unroll
-          for (uint32_t k = 0; k + 1 < most_late; ++k) repeated[k] = repeated[k + 1];
-          repeated[most_late - 1] = -1;
+          for (uint32_t k = 0; k + 1 < max_late; ++k) repeated[k] = repeated[k + 1];
+          repeated[max_late - 1] = -1;
         } while (static_cast<int32_t>(value) == repeated[0]);
       }
     }
   }
 
   /// Descending, by a sorting network; behind them -1.
-  __device__ __forceinline__ void load_late(uint32_t late, int32_t (&loaded)[most_late]) const {
+  __device__ __forceinline__ void load_late(uint32_t late, int32_t (&loaded)[max_late]) const {
 #pragma unroll
-    for (uint32_t k = 0; k < most_late; ++k) loaded[k] = k < late ? shared_.late_values[k][threadIdx.x] : -1;
+    for (uint32_t k = 0; k < max_late; ++k) loaded[k] = k < late ? shared_.late_values[k][threadIdx.x] : -1;
     const auto exchange = [&](uint32_t a, uint32_t b) {
       const int32_t low = min(loaded[a], loaded[b]);
       loaded[a] = max(loaded[a], loaded[b]);
       loaded[b] = low;
     };
-    static_assert(most_late == 6);
+    static_assert(max_late == 6);
     exchange(0, 5), exchange(1, 3), exchange(2, 4);
     exchange(1, 2), exchange(3, 4);
     exchange(0, 3), exchange(2, 5);
@@ -214,13 +214,13 @@ class BitSort {
 
 /// Sorts the buckets of task.list, a block one after the other. Those that are left alone join
 /// task.next_list, to find their parts there.
-template <class Bits, uint32_t most_keys>
-__global__ __launch_bounds__(threads, blocks_a_multiprocessor) void bucket_bits_kernel(
+template <class Bits, uint32_t max_keys>
+__global__ __launch_bounds__(threads, blocks_per_multiprocessor) void bucket_bits_kernel(
     bucket_list::BucketTask<Bits, NoValue> task, MsdPlan<Bits>* plan) {
   if (ptx::is_before_90()) return;
   ptx::wait_for_previous_launch();
   if (!bucket_list::has_buckets(task, *plan)) return;
-  using Sorter = BitSort<Bits, most_keys>;
+  using Sorter = BitSort<Bits, max_keys>;
   auto& shared = shared_memory<typename Sorter::BitsShared>();
   Sorter sorter(shared, task.map);
   const bool was_dealt = plan->was_dealt();

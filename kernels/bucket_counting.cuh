@@ -32,10 +32,10 @@ namespace sweepsort {
 namespace bucket_counting_detail {
 
 /// What a kernel counts: buckets of up to 2^value_bits values, by counter_bits at first.
-template <uint32_t threads_, uint32_t blocks_a_multiprocessor_, uint32_t value_bits, uint32_t counter_bits_>
+template <uint32_t threads_, uint32_t blocks_per_multiprocessor_, uint32_t value_bits, uint32_t counter_bits_>
 struct Shape {
   static constexpr uint32_t threads = threads_;
-  static constexpr uint32_t blocks_a_multiprocessor = blocks_a_multiprocessor_;
+  static constexpr uint32_t blocks_per_multiprocessor = blocks_per_multiprocessor_;
   static constexpr uint32_t warps = threads / warp_threads;
   static constexpr uint32_t values = 1u << value_bits;
   static constexpr uint32_t counter_bits = counter_bits_;
@@ -53,9 +53,9 @@ inline constexpr uint32_t wide_steps_from = 2048;
 /// Places that a warp marks at a time.
 inline constexpr uint32_t window = 512;
 
-template <class Shape, uint32_t most_chunks>
+template <class Shape, uint32_t max_chunks>
 struct Shared {
-  bucket_list::Queue<most_chunks> queue;
+  bucket_list::Queue<max_chunks> queue;
   uint32_t warp_sums[Shape::warps];
   alignas(16) uint32_t counters[Shape::words];
   alignas(16) uint16_t markers[Shape::warps][window];
@@ -367,17 +367,17 @@ class Counting {
   const KeyMap<Bits>& map_;
 };
 
-/// Sorts the buckets of task.list, a block one after the other. `most_chunks`: of one that was dealt. Those
-/// of up to `most_left_alone` keys of which one value has too many for the first counters join
+/// Sorts the buckets of task.list, a block one after the other. `max_chunks`: of one that was dealt. Those
+/// of up to `max_left_alone` keys of which one value has too many for the first counters join
 /// task.next_list, to find their parts there.
-template <class Bits, class Shape, uint32_t most_chunks>
-__global__ __launch_bounds__(Shape::threads, Shape::blocks_a_multiprocessor) void bucket_counting_kernel(
-    bucket_list::BucketTask<Bits, NoValue> task, uint32_t most_left_alone, MsdPlan<Bits>* plan) {
+template <class Bits, class Shape, uint32_t max_chunks>
+__global__ __launch_bounds__(Shape::threads, Shape::blocks_per_multiprocessor) void bucket_counting_kernel(
+    bucket_list::BucketTask<Bits, NoValue> task, uint32_t max_left_alone, MsdPlan<Bits>* plan) {
   if (ptx::is_before_90()) return;
   ptx::wait_for_previous_launch();
   if (!bucket_list::has_buckets(task, *plan)) return;
-  auto& shared = shared_memory<Shared<Shape, most_chunks>>();
-  using Sorter = Counting<Bits, Shape, Shared<Shape, most_chunks>>;
+  auto& shared = shared_memory<Shared<Shape, max_chunks>>();
+  using Sorter = Counting<Bits, Shape, Shared<Shape, max_chunks>>;
   Sorter counting(shared, task.map);
   counting.clear();
   const bool was_dealt = plan->was_dealt();
@@ -385,7 +385,7 @@ __global__ __launch_bounds__(Shape::threads, Shape::blocks_a_multiprocessor) voi
       shared.queue, task, *plan, [&](const ListedBucket& bucket, const uint16_t* chunks, auto...) {
         const typename Sorter::Keys keys{was_dealt ? nullptr : task.source(*plan) + bucket.first,
                                          task.dealt.keys_of(bucket, chunks), bucket.size};
-        if (!counting.sort(keys, bucket.few, task.destination(*plan, bucket), bucket.size <= most_left_alone))
+        if (!counting.sort(keys, bucket.few, task.destination(*plan, bucket), bucket.size <= max_left_alone))
           bucket_list::leave_alone_without_parts(task, bucket, plan);
       });
 }

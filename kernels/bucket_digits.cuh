@@ -22,8 +22,8 @@ namespace bucket_sort_detail {
 /// the records of its 8 warps.
 template <class Bits, uint32_t warps>
 struct DigitCounts {
-  static constexpr uint32_t warps_a_part = digit_values / warp_threads;
-  static constexpr uint32_t parts = ceil_divide(warps, warps_a_part);
+  static constexpr uint32_t warps_per_part = digit_values / warp_threads;
+  static constexpr uint32_t parts = ceil_divide(warps, warps_per_part);
 
   Bits varying;
   uint32_t of_warp[warps][digit_values];  // records; then where the warp's records of a digit go
@@ -32,7 +32,7 @@ struct DigitCounts {
 };
 
 /// Digits of records in shared memory, a pass at a time.
-template <class Shared, class Bits, bool with_values, uint32_t threads, uint32_t keys_a_thread>
+template <class Shared, class Bits, bool with_values, uint32_t threads, uint32_t keys_per_thread>
 class DigitSort {
  public:
   static_assert(threads % digit_values == 0, "a thread a digit");
@@ -50,13 +50,13 @@ class DigitSort {
   /// One stable pass.
   __device__ __forceinline__ void move(uint32_t place) {
     const DigitOf<Bits> digit_of(place);
-    Bits keys[keys_a_thread];
-    uint16_t positions[with_values ? keys_a_thread : 1];
+    Bits keys[keys_per_thread];
+    uint16_t positions[with_values ? keys_per_thread : 1];
     for_rows([&](uint32_t i, uint32_t at, bool is_there) {
       keys[i] = is_there ? keys_[at] : Bits{0};
       if constexpr (with_values) positions[i] = is_there ? positions_[at] : uint16_t{0};
     });
-    Packed16<keys_a_thread> ranks;
+    Packed16<keys_per_thread> ranks;
     WarpRanker<> ranker(counts_.of_warp[warp()]);
     const HotDigits hot = find_run<true>(digit_of(keys[0]), own_ < size_);
     if (hot.share_is_high) {
@@ -97,7 +97,7 @@ class DigitSort {
   /// bucket does not have take as long as others (figures in bench/notes/gpu-sort.md).
   template <class... Bodies>
   __device__ __forceinline__ void for_rows(Bodies... bodies) const {
-    constexpr uint32_t last = keys_a_thread < rows_at_once ? rows_at_once : keys_a_thread + 1;
+    constexpr uint32_t last = keys_per_thread < rows_at_once ? rows_at_once : keys_per_thread + 1;
 #pragma unroll
     for (uint32_t end = rows_at_once; end <= last; end += 2) {
       const uint32_t first = end == rows_at_once ? 0 : end - 2;
@@ -109,7 +109,7 @@ class DigitSort {
   __device__ __forceinline__ void for_batch(uint32_t first, uint32_t end, Body body) const {
 #pragma unroll
     for (uint32_t i = first; i < end; ++i) {
-      if (i >= keys_a_thread) break;
+      if (i >= keys_per_thread) break;
       const uint32_t at = own_ + i * warp_threads;
       body(i, at, i < rows_ && at < size_);
     }
@@ -118,14 +118,14 @@ class DigitSort {
   /// Where each warp's records of a digit go: behind those of lower digits, of its digit in lower parts, and
   /// of its digit in lower warps of the part.
   __device__ __forceinline__ void find_starts() {
-    constexpr uint32_t warps_a_part = Counts::warps_a_part;
+    constexpr uint32_t warps_per_part = Counts::warps_per_part;
     const uint32_t digit = threadIdx.x % digit_values;
     const uint32_t part = threadIdx.x / digit_values;
-    uint32_t(*const of_warp)[digit_values] = counts_.of_warp + part * warps_a_part;
-    uint32_t records[warps_a_part];
+    uint32_t(*const of_warp)[digit_values] = counts_.of_warp + part * warps_per_part;
+    uint32_t records[warps_per_part];
     uint32_t in_part = 0;
 #pragma unroll
-    for (uint32_t w = 0; w < warps_a_part; ++w) in_part += records[w] = of_warp[w][digit];
+    for (uint32_t w = 0; w < warps_per_part; ++w) in_part += records[w] = of_warp[w][digit];
     counts_.of_part[part][digit] = in_part;
     const uint32_t of_32_digits = ptx::warp_sum(in_part);
     if (ptx::lane_id() == 0) counts_.of_32_digits[warp()] = of_32_digits;
@@ -139,10 +139,10 @@ class DigitSort {
     }
     start += warp_inclusive_sum(of_digit) - of_digit;  // lower digits that this warp sums up, and others:
     const uint32_t other = ptx::lane_id();
-    const bool is_lower = other < threads / warp_threads && other % warps_a_part < warp() % warps_a_part;
+    const bool is_lower = other < threads / warp_threads && other % warps_per_part < warp() % warps_per_part;
     start += ptx::warp_sum(is_lower ? counts_.of_32_digits[other] : 0);
 #pragma unroll
-    for (uint32_t w = 0; w < warps_a_part; ++w) {
+    for (uint32_t w = 0; w < warps_per_part; ++w) {
       of_warp[w][digit] = start;
       start += records[w];
     }
@@ -158,14 +158,14 @@ class DigitSort {
 
 /// Sorts the `size` keys from shared.keys[first] on; shared.positions becomes where each stood, counted from
 /// `first`. The whole block calls it and finds everything done.
-template <class Shared, class Bits, bool with_values, uint32_t threads, uint32_t keys_a_thread>
+template <class Shared, class Bits, bool with_values, uint32_t threads, uint32_t keys_per_thread>
 __device__ __forceinline__ void sort_staged_by_digits(Shared& shared, uint32_t first, uint32_t size) {
   const Bits* const keys = shared.keys + first;
   if (threadIdx.x == 0) shared.digits.varying = 0;
   Bits differing = 0;
   const Bits reference = keys[0];
 #pragma unroll
-  for (uint32_t row = 0; row < keys_a_thread; ++row) {
+  for (uint32_t row = 0; row < keys_per_thread; ++row) {
     const uint32_t i = row * threads + threadIdx.x;
     if (i >= size) break;
     differing |= keys[i] ^ reference;
@@ -182,16 +182,16 @@ __device__ __forceinline__ void sort_staged_by_digits(Shared& shared, uint32_t f
     __syncthreads();  // the caller may take the memory at once
     return;
   }
-  DigitSort<Shared, Bits, with_values, threads, keys_a_thread> sort(shared, first, size);
+  DigitSort<Shared, Bits, with_values, threads, keys_per_thread> sort(shared, first, size);
   uint32_t place = 0;
   for (Bits rest = varying; rest != 0; rest = static_cast<Bits>(rest >> digit_bits), ++place)
     if (rest % digit_values != 0) sort.move(place);
 }
 
 /// The same, not inlined: it needs more registers than the method that nearly all other buckets take.
-template <class Shared, class Bits, bool with_values, uint32_t threads, uint32_t keys_a_thread>
+template <class Shared, class Bits, bool with_values, uint32_t threads, uint32_t keys_per_thread>
 __device__ __noinline__ void call_sort_staged_by_digits(Shared& shared, uint32_t first, uint32_t size) {
-  sort_staged_by_digits<Shared, Bits, with_values, threads, keys_a_thread>(shared, first, size);
+  sort_staged_by_digits<Shared, Bits, with_values, threads, keys_per_thread>(shared, first, size);
 }
 
 }  // namespace bucket_sort_detail

@@ -27,12 +27,12 @@ namespace bucket_histogram_detail {
 
 struct Shared {
   WideCounters counters;
-  MapPiece pieces[most_map_pieces];
+  MapPiece pieces[max_map_pieces];
   uint64_t most[WideCounters::threads / warp_threads];
-  uint64_t least_inverted[WideCounters::threads / warp_threads];
+  uint64_t min_inverted[WideCounters::threads / warp_threads];
   uint32_t handed_over[msd_digits];  // keys by leading digit that were counted in device memory
 };
-static_assert(WideCounters::bins == msd_most_buckets);
+static_assert(WideCounters::bins == msd_max_buckets);
 
 /// Where the keys are, and where their counts go.
 template <class Bits>
@@ -41,7 +41,7 @@ struct Task {
   const Bits* rest;  // those that are not frequent; each span begins where it does in `keys`
   const uint32_t* rest_counts;
   uint64_t count;
-  uint64_t span;  // keys a block: a whole number of vectors
+  uint64_t span;  // keys per block: a whole number of vectors
   KeyMap<Bits> map;
   BinCounts counts;       // by bucket
   uint32_t* span_counts;  // by block and leading digit
@@ -109,20 +109,20 @@ class SpanHistogram {
   /// A bucket a value. The least and the most one, which the sample may have missed, are found, too.
   __device__ __forceinline__ void count_values() {
     Bits most = 0;
-    Bits least_inverted = 0;
+    Bits min_inverted = 0;
     count_by([&](Bits key) {
       const Bits ordered = task_.map.to_ordered(key);
       most = max(most, ordered);
-      least_inverted = max(least_inverted, static_cast<Bits>(~ordered));
-      return static_cast<uint32_t>(ordered - map_.lowest) % msd_most_buckets;
+      min_inverted = max(min_inverted, static_cast<Bits>(~ordered));
+      return static_cast<uint32_t>(ordered - map_.lowest) % msd_max_buckets;
     });
     constexpr uint32_t threads = WideCounters::threads;
     most = static_cast<Bits>(block_max<threads, uint64_t>(most, shared_.most));
-    least_inverted = static_cast<Bits>(block_max<threads, uint64_t>(least_inverted, shared_.least_inverted));
+    min_inverted = static_cast<Bits>(block_max<threads, uint64_t>(min_inverted, shared_.min_inverted));
     if (threadIdx.x != 0) return;
     using Word = AtomicWord<Bits>;
     atomicMax(reinterpret_cast<Word*>(&plan_->most), static_cast<Word>(most));
-    atomicMax(reinterpret_cast<Word*>(&plan_->least_inverted), static_cast<Word>(least_inverted));
+    atomicMax(reinterpret_cast<Word*>(&plan_->min_inverted), static_cast<Word>(min_inverted));
   }
 
   /// One value has a bucket of its own.

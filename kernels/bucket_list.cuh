@@ -159,13 +159,13 @@ struct DealtBuckets {
   uint32_t region;         // keys of one
   uint32_t children_bits;  // 2^this buckets are in one
   const uint16_t* chunks;
-  uint32_t chunks_a_bucket;
+  uint32_t chunks_per_bucket;
 
   __device__ __forceinline__ const Bits* region_of(uint32_t bucket) const {
     return regions + uint64_t{bucket >> children_bits} * region;
   }
   __device__ __forceinline__ const uint16_t* numbers_of(uint32_t bucket) const {
-    return chunks + uint64_t{bucket} * chunks_a_bucket;
+    return chunks + uint64_t{bucket} * chunks_per_bucket;
   }
   /// `numbers`: a copy of them.
   __device__ __forceinline__ ChunkedKeys<Bits> keys_of(const ListedBucket& bucket,
@@ -223,13 +223,13 @@ __device__ __forceinline__ void leave_alone_without_parts(const BucketTask<Bits,
   leave_alone(task, listed, plan);
 }
 
-/// The present bucket of a block and those behind it, in turns; and `most_chunks` numbers of chunks of each.
-template <uint32_t most_chunks>
+/// The present bucket of a block and those behind it, in turns; and `max_chunks` numbers of chunks of each.
+template <uint32_t max_chunks>
 struct Queue {
-  static constexpr uint32_t numbers_a_vector = sizeof(uint4) / sizeof(uint16_t);
+  static constexpr uint32_t numbers_per_vector = sizeof(uint4) / sizeof(uint16_t);
 
   ListedBucket buckets[4];
-  alignas(16) uint16_t chunks[3][round_up(most_chunks, numbers_a_vector)];
+  alignas(16) uint16_t chunks[3][round_up(max_chunks, numbers_per_vector)];
 };
 
 /// Asks for the first 64 KiB of `count` records: all blocks' must fit the second-level cache.
@@ -260,9 +260,9 @@ struct LookAhead {
   __device__ __forceinline__ void look_up_chunks(uint32_t entry, uint32_t place, uint32_t row) const {
     if (entry >= listed || !was_dealt) return;
     const ListedBucket& bucket = queue.buckets[place];
-    constexpr uint32_t bytes_a_vector = BucketQueue::numbers_a_vector * dealt_chunk<char>;
+    constexpr uint32_t bytes_per_vector = BucketQueue::numbers_per_vector * dealt_chunk<char>;
     const uint4* const from = reinterpret_cast<const uint4*>(task.dealt.numbers_of(bucket.number));
-    for (uint32_t v = ptx::lane_id(); v * bytes_a_vector < dealt_bytes(bucket); v += warp_threads)
+    for (uint32_t v = ptx::lane_id(); v * bytes_per_vector < dealt_bytes(bucket); v += warp_threads)
       ptx::load_async(reinterpret_cast<uint4*>(queue.chunks[row]) + v, from + v);
   }
   __device__ __forceinline__ void ask_for(uint32_t entry, uint32_t place, uint32_t row) const {

@@ -138,7 +138,7 @@ using MapPiece = uint32_t;
 /// How finely a range is divided: 2^this pieces. Exponents of doubles are 2,046 pieces of their range.
 inline constexpr uint32_t coarse_piece_bits = 10;
 inline constexpr uint32_t fine_piece_bits = 12;
-inline constexpr uint32_t most_map_pieces = 1u << fine_piece_bits;
+inline constexpr uint32_t max_map_pieces = 1u << fine_piece_bits;
 
 /// `Map`: BucketMap, or RealMap of floats.
 template <class Bits, class Map = BucketMap<Bits>>
@@ -463,7 +463,7 @@ __device__ __forceinline__ KeyInterval<Bits> interval_of(const PiecedBuckets<Bit
 /// A bucket's interval in at most 2^bits parts of 2^shift values each, some of them, a power of two, in a
 /// word (bucket_sort.cuh).
 struct BucketParts {
-  static constexpr uint32_t most_in_word = 16;
+  static constexpr uint32_t max_in_word = 16;
   static constexpr uint16_t unknown = 0xffff;
 
   uint16_t shift;
@@ -480,11 +480,11 @@ struct BucketParts {
   static __device__ __forceinline__ BucketParts not_known() { return {unknown, unknown, 0}; }
   __device__ __forceinline__ bool are_known() const { return shift != unknown; }
 
-  /// As few values in a word as there is room for; 2^bits / most_in_word words.
+  /// As few values in a word as there is room for; 2^bits / max_in_word words.
   template <class Bits>
   static __device__ __forceinline__ BucketParts over(Bits first, Bits last, uint32_t bits) {
     constexpr uint32_t word_bits = 4;
-    static_assert(most_in_word == 1u << word_bits);
+    static_assert(max_in_word == 1u << word_bits);
     const Bits range = static_cast<Bits>(last - first);
     const uint32_t used = sizeof(Bits) * 8 - leading_zeros(range);
     const uint32_t words = bits - word_bits;
@@ -540,7 +540,7 @@ struct RealParts {
   }
 
   __device__ __forceinline__ uint32_t word_of(Bits ordered) const {
-    return parts(ordered) / BucketParts::most_in_word;
+    return parts(ordered) / BucketParts::max_in_word;
   }
   __device__ __forceinline__ uint32_t in_word(Bits ordered) const { return parts(ordered); }
   __device__ __forceinline__ bool words_have_one_value() const { return false; }

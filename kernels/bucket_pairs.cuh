@@ -1,5 +1,5 @@
 // bucket_pairs.cuh - the end of an MSD radix sort for small buckets of pairs whose keys the partition has
-// left as their low 16 bits, since these tell them apart. Moves 2n - 2 bytes a pair.
+// left as their low 16 bits, since these tell them apart. Moves 2n - 2 bytes per pair.
 //
 //     low bits:        5  3  5  4
 //     words:           5|0  3|1  5|2  4|3      with the place in the bucket: no two are the same
@@ -27,7 +27,7 @@ namespace sweepsort {
 
 namespace bucket_pairs_detail {
 
-inline constexpr uint32_t blocks_a_multiprocessor = 4;
+inline constexpr uint32_t blocks_per_multiprocessor = 4;
 
 template <class Value, class Policy>
 class PairSort {
@@ -37,12 +37,11 @@ class PairSort {
   using Task = bucket_list::BucketTask<uint32_t, Value>;
   static constexpr uint32_t threads = Policy::threads;
   static constexpr uint32_t width = sizeof(uint4) / sizeof(Value);
-  static_assert(Policy::most_keys <= 1u << 16);
+  static_assert(Policy::max_keys <= 1u << 16);
 
   struct PairShared {
     typename Words::BucketShared words;
-    alignas(
-        16) Value values[Policy::most_keys + width];  // from the place on that the first has in its vector
+    alignas(16) Value values[Policy::max_keys + width];  // from the place on that the first has in its vector
   };
 
   __device__ __forceinline__ PairSort(PairShared& shared, const Task& task, Words& words)
@@ -119,7 +118,7 @@ class PairSort {
 
 /// Sorts the buckets of task.list. Those that are left alone join task.next_list, to find their parts there.
 template <class Value, class Policy>
-__global__ __launch_bounds__(Policy::threads, blocks_a_multiprocessor) void bucket_pairs_kernel(
+__global__ __launch_bounds__(Policy::threads, blocks_per_multiprocessor) void bucket_pairs_kernel(
     bucket_list::BucketTask<uint32_t, Value> task, MsdPlan<uint32_t>* plan) {
   if (ptx::is_before_90()) return;
   ptx::wait_for_previous_launch();

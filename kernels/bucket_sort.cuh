@@ -2,7 +2,7 @@
 // brings it in order there. Stehle & Jacobsen, 2017; the parts and the comparison of the few keys that share
 // one as in Neubert, "The Flashsort1 Algorithm", 1998. Moves 2n records.
 //
-//     bucket:      61 67 60 64 67      its range is divided into many more parts than keys, 16 parts a word
+//     bucket:      61 67 60 64 67      its range is divided into many more parts than keys, 16 parts per word
 //     1 parts:      1  7  0  4  7      a bit each; the second 7 finds it set: the word's late key number 0
 //     2 scan:       keys in lower words
 //     3 place:      1  3  0  2  4      = 2 + lower bits of the word; late keys come behind the word's others
@@ -50,21 +50,21 @@ struct Shared {
   static constexpr uint32_t part_bits = std::countr_zero(Policy::parts);
   static constexpr uint32_t words = Policy::parts / part_word::bits;
   static constexpr uint32_t warps = Policy::threads / warp_threads;
-  static constexpr uint32_t most_keys = Policy::most_keys;
+  static constexpr uint32_t max_keys = Policy::max_keys;
   // A bucket's first place in the output may be in the midst of a vector of 16 bytes; then so is its first
   // place here.
-  static constexpr uint32_t places = most_keys + sizeof(uint4) / sizeof(Bits);
+  static constexpr uint32_t places = max_keys + sizeof(uint4) / sizeof(Bits);
   static constexpr bool with_values = value_bytes<Value> != 0;
   static constexpr bool sorts_long_words = Policy::number_bits == 16;
   /// More keys of a word than one thread compares, if a warp may.
   static constexpr uint32_t long_word = 8;
   static_assert(places < 1u << 16 && words <= 1u << 16 && !(with_values && sorts_long_words));
-  static_assert(!sorts_long_words || most_keys <= 1u << 15);  // numbers have a sign
+  static_assert(!sorts_long_words || max_keys <= 1u << 15);  // numbers have a sign
 
   Bits* first_vector;  // where the bucket's keys go: the vector of 16 bytes with the first one
   uint32_t warp_keys[warps];
   uint32_t long_words;
-  bucket_list::Queue<with_values ? 1 : ceil_divide(Policy::most_keys, dealt_chunk<Bits>)> queue;
+  bucket_list::Queue<with_values ? 1 : ceil_divide(Policy::max_keys, dealt_chunk<Bits>)> queue;
   union {
     alignas(16) uint32_t part_words[words + 1];  // part_words.cuh; behind them, one that has no parts
     DigitCounts<Bits, warps> digits;             // the other way
@@ -73,11 +73,11 @@ struct Shared {
   static constexpr uint32_t warp_words = words / warps;
   using WordOfWarp = std::conditional_t<warp_words <= 256, uint8_t, uint16_t>;
   WordOfWarp late_words[warps][warp_words];
-  uint16_t long_list[sorts_long_words ? most_keys / long_word : 1];  // words with late keys, and many in all
+  uint16_t long_list[sorts_long_words ? max_keys / long_word : 1];  // words with late keys, and many in all
   uint16_t positions[with_values ? places : 1];  // where the record at a place stood in the bucket
   union {
     alignas(16) Bits keys[places];
-    Value values[with_values ? most_keys : 1];
+    Value values[with_values ? max_keys : 1];
   };
 };
 
@@ -102,7 +102,7 @@ class Bucket {
   using BucketShared = Shared<Bits, Value, Policy>;
   static constexpr bool with_values = value_bytes<Value> != 0;
   static constexpr uint32_t threads = Policy::threads;
-  static constexpr uint32_t keys_a_thread = Policy::keys_a_thread;
+  static constexpr uint32_t keys_per_thread = Policy::keys_per_thread;
   static constexpr uint32_t words = BucketShared::words;
   static constexpr bool only_digits = is_short_key<Bits> || crowded == Crowded::only_digits;
   static_assert(!only_digits || crowded != Crowded::left_alone);
@@ -190,7 +190,7 @@ class Bucket {
   __device__ __forceinline__ void load_ends(uint32_t size, uint32_t front, const Bits* from, uint32_t room) {
     const Bits* const mine = from + threadIdx.x;
 #pragma unroll
-    for (uint32_t first = 0; first < keys_a_thread; first += batch) {
+    for (uint32_t first = 0; first < keys_per_thread; first += batch) {
       if ((first + batch) * threads <= front) {
         Batch<true>{first, size}.for_rows([&](uint32_t row) { keys_[row] = __ldcs(mine + row * threads); });
       } else if (first * threads < size) {
@@ -337,16 +337,16 @@ class Bucket {
     template <class Body>
     __device__ __forceinline__ void for_rows(Body body) const {
 #pragma unroll
-      for (uint32_t row = first; row < min(first + batch, keys_a_thread); ++row)
+      for (uint32_t row = first; row < min(first + batch, keys_per_thread); ++row)
         if (is_full || index_in_row(row) < size) body(row);
     }
   };
   template <class Body>
   __device__ __forceinline__ static void for_batches(uint32_t size, Body body) {
 #pragma unroll
-    for (uint32_t row = 0; row < keys_a_thread; row += batch) {
-      if constexpr (batch <= keys_a_thread) {
-        if (row + batch <= keys_a_thread && (row + batch) * threads <= size) {
+    for (uint32_t row = 0; row < keys_per_thread; row += batch) {
+      if constexpr (batch <= keys_per_thread) {
+        if (row + batch <= keys_per_thread && (row + batch) * threads <= size) {
           body(Batch<true>{row, size});
           continue;
         }
@@ -394,7 +394,7 @@ class Bucket {
   template <class OneKind>
   __device__ __forceinline__ uint32_t word_of(const OneKind& parts, uint32_t row) const {
     if constexpr (keeps_numbers)
-      return numbers_.get(row) / BucketParts::most_in_word;
+      return numbers_.get(row) / BucketParts::max_in_word;
     else
       return parts.word_of(keys_[row]);
   }
@@ -416,10 +416,10 @@ class Bucket {
   /// Whether so many keys have one word that many would come late, as the first four of each thread show it.
   /// The whole block.
   __device__ __forceinline__ bool rows_crowd() const {
-    constexpr uint32_t looks = std::min(4u, keys_a_thread);
+    constexpr uint32_t looks = std::min(4u, keys_per_thread);
     constexpr uint32_t pairs = looks * (looks - 1) / 2;
-    constexpr uint32_t by_chance = 2;                                // threads that see a meeting
-    constexpr uint32_t crowd = has_another_way ? 8 : most_numbered;  // late keys of a word
+    constexpr uint32_t by_chance = 2;                               // threads that see a meeting
+    constexpr uint32_t crowd = has_another_way ? 8 : max_numbered;  // late keys of a word
     if (range_.size <= threads) return false;
     uint32_t word[looks];
     parts_.as_one_kind(BucketShared::part_bits, map_, [&](const auto& parts) {
@@ -439,8 +439,8 @@ class Bucket {
   /// Step 1. True if too many keys of a word came late: then their numbers may mean nothing.
   __device__ __forceinline__ bool mark_parts() {
     parts_.as_one_kind(BucketShared::part_bits, map_, [&](const auto& parts) { mark(parts); });
-    if (!with_values && parts_.words_have_one_value()) return late_.template any_crowded<most_numbered>();
-    return late_.template any_crowded<most_late>();
+    if (!with_values && parts_.words_have_one_value()) return late_.template any_crowded<max_numbered>();
+    return late_.template any_crowded<max_late>();
   }
   template <class OneKind>
   __device__ __forceinline__ void mark(const OneKind& parts) {
@@ -469,16 +469,16 @@ class Bucket {
   /// Late keys of a word that have numbers, and those that one thread brings in order. Few digits take less
   /// time than many late keys, of pairs before all, whose equal keys have an order; many digits, or another
   /// launch, take more. Where words have more keys, as many come late by chance.
-  static constexpr uint32_t most_numbered = 32;
-  static constexpr bool has_sparse_words = 2 * Policy::most_keys <= 5 * words;
+  static constexpr uint32_t max_numbered = 32;
+  static constexpr bool has_sparse_words = 2 * Policy::max_keys <= 5 * words;
   static constexpr bool has_another_way = by_digits && has_sparse_words;
   /// In one block, where the other way takes longest, H200, us, u32 2^12 of 3,000 values 8.2 -> 6.4 with 16
   /// instead of 8, f32 of the first 1,000 numbers 8.5 -> 6.2.
   static constexpr bool is_one_block = crowded == Crowded::by_inlined_digits;
-  static constexpr uint32_t most_late = !has_another_way    ? most_numbered
-                                        : with_values       ? (sizeof(Bits) == 4 ? 8 : 16)
-                                        : sizeof(Bits) == 4 ? (is_one_block ? 16 : 8)
-                                                            : most_numbered;
+  static constexpr uint32_t max_late = !has_another_way    ? max_numbered
+                                       : with_values       ? (sizeof(Bits) == 4 ? 8 : 16)
+                                       : sizeof(Bits) == 4 ? (is_one_block ? 16 : 8)
+                                                           : max_numbered;
 
   /// A warp scans neighbouring words; a thread rows of 4.
   static constexpr uint32_t word_rows = words / 4 / threads;
@@ -684,11 +684,11 @@ class Bucket {
   }
   __device__ __forceinline__ void sort_staged() {
     if constexpr (by_inlined_digits)
-      sort_staged_by_digits<BucketShared, Bits, with_values, threads, keys_a_thread>(shared_, lead_,
-                                                                                     range_.size);
+      sort_staged_by_digits<BucketShared, Bits, with_values, threads, keys_per_thread>(shared_, lead_,
+                                                                                       range_.size);
     else if constexpr (crowded != Crowded::left_alone)
-      call_sort_staged_by_digits<BucketShared, Bits, with_values, threads, keys_a_thread>(shared_, lead_,
-                                                                                          range_.size);
+      call_sort_staged_by_digits<BucketShared, Bits, with_values, threads, keys_per_thread>(shared_, lead_,
+                                                                                            range_.size);
   }
 
   /// The first access to the values: they are under way while the keys are stored.
@@ -746,17 +746,17 @@ class Bucket {
   BucketRange range_;  // of the keys below
   uint32_t lead_;      // places between first_vector and the bucket's first one
   Parts parts_;
-  Packed16<keeps_numbers ? keys_a_thread : 0> numbers_;  // of parts
-  Bits keys_[keys_a_thread] = {};
-  LateNumbers<Policy::number_bits, keys_a_thread> late_;
+  Packed16<keeps_numbers ? keys_per_thread : 0> numbers_;  // of parts
+  Bits keys_[keys_per_thread] = {};
+  LateNumbers<Policy::number_bits, keys_per_thread> late_;
   uint32_t late_words_;  // how many this warp has listed
-  Value values_[with_values ? keys_a_thread : 1];
+  Value values_[with_values ? keys_per_thread : 1];
 };
 
 /// Sorts the buckets of task.list. Those that are left alone join task.next_list. `Parts`: those that the
 /// list says, or RealParts that are found from the keys, where buckets divide the values of floats.
 template <class Bits, class Value, class Policy, Crowded crowded, class Parts>
-__global__ __launch_bounds__(Policy::threads, Policy::blocks_a_multiprocessor) void bucket_sort_kernel(
+__global__ __launch_bounds__(Policy::threads, Policy::blocks_per_multiprocessor) void bucket_sort_kernel(
     BucketTask<Bits, Value> task, MsdPlan<Bits>* plan) {
   if (ptx::is_before_90()) return;
   ptx::wait_for_previous_launch();
@@ -771,7 +771,7 @@ __global__ __launch_bounds__(Policy::threads, Policy::blocks_a_multiprocessor) v
   // Where no other block computes while this one loads. Digits would want the registers. H200, 2^30 keys, ms:
   // u64 21.35 -> 20.46, but u32 10.42 -> 10.53.
   constexpr bool loads_ahead = value_bytes<Value> == 0 && sizeof(Bits) == 8 &&
-                               Policy::blocks_a_multiprocessor == 1 && Policy::number_bits == 8 &&
+                               Policy::blocks_per_multiprocessor == 1 && Policy::number_bits == 8 &&
                                crowded == Crowded::left_alone;
   // Elsewhere that costs registers for nothing: such buckets are listed here.
   [[maybe_unused]] constexpr bool finds_parts = Policy::number_bits == 16 || crowded == Crowded::by_digits;

@@ -28,17 +28,17 @@ namespace byte_sort_detail {
 inline constexpr uint32_t threads = ByteSortPolicy::threads;
 inline constexpr uint32_t warps = threads / warp_threads;
 /// Two threads sum up the columns of a value.
-inline constexpr uint32_t threads_a_value = threads / digit_values;
-static_assert(threads_a_value == 2);
+inline constexpr uint32_t threads_per_value = threads / digit_values;
+static_assert(threads_per_value == 2);
 
 /// Keys as they are loaded, and as they are written.
 using Word = uint32_t;
-inline constexpr uint32_t keys_a_word = sizeof(Word);
+inline constexpr uint32_t keys_per_word = sizeof(Word);
 
 struct Shared {
   uint4 columns[digit_values][warp_threads / 4];  // [value][lane]: keys that this lane of any warp has seen
   uint4 starts[digit_values / 4];
-  uint4 markers[ceil_divide(ByteSortPolicy::most_keys, sizeof(uint4))];
+  uint4 markers[ceil_divide(ByteSortPolicy::max_keys, sizeof(uint4))];
   uint32_t of_warp[warps];  // keys of the values that the warp's threads sum up
 };
 
@@ -59,23 +59,23 @@ class ByteSort {
   /// Step 1.
   __device__ __forceinline__ void count(const uint8_t* keys) {
     const Word* const words = reinterpret_cast<const Word*>(keys);
-    const uint32_t whole = count_ / keys_a_word;
+    const uint32_t whole = count_ / keys_per_word;
 #pragma unroll 4
     for (uint32_t w = threadIdx.x; w < whole; w += threads) {
       const Word word = __ldcs(words + w) ^ mask_;
 #pragma unroll
-      for (uint32_t k = 0; k < keys_a_word; ++k) add(word >> (k * digit_bits) & (digit_values - 1));
+      for (uint32_t k = 0; k < keys_per_word; ++k) add(word >> (k * digit_bits) & (digit_values - 1));
     }
-    const uint32_t behind = whole * keys_a_word + threadIdx.x;
+    const uint32_t behind = whole * keys_per_word + threadIdx.x;
     if (behind < count_) add((keys[behind] ^ mask_) & (digit_values - 1));
     __syncthreads();
   }
 
   /// Steps 2 and 3.
   __device__ __forceinline__ void mark_starts() {
-    const uint32_t value = threadIdx.x / threads_a_value;
-    const bool is_first = threadIdx.x % threads_a_value == 0;
-    const uint32_t half = sum_of_columns(value, threadIdx.x % threads_a_value);
+    const uint32_t value = threadIdx.x / threads_per_value;
+    const bool is_first = threadIdx.x % threads_per_value == 0;
+    const uint32_t half = sum_of_columns(value, threadIdx.x % threads_per_value);
     const uint32_t counted = half + __shfl_xor_sync(full_warp, half, 1);
     const uint32_t up_to_me = warp_inclusive_sum(is_first ? counted : 0);
     if (ptx::lane_id() == warp_threads - 1) shared_.of_warp[warp()] = up_to_me;
@@ -89,9 +89,9 @@ class ByteSort {
     __syncthreads();
   }
 
-  /// Step 4. A warp takes neighbouring places, two words a lane.
+  /// Step 4. A warp takes neighbouring places, two words per lane.
   __device__ __forceinline__ void write(uint8_t* sorted) const {
-    constexpr uint32_t lane_places = 2 * keys_a_word;
+    constexpr uint32_t lane_places = 2 * keys_per_word;
     constexpr uint32_t warp_places = lane_places * warp_threads;
     const uint4 some = shared_.starts[2 * ptx::lane_id()];
     const uint4 others = shared_.starts[2 * ptx::lane_id() + 1];
@@ -116,9 +116,9 @@ class ByteSort {
       } else {
 #pragma unroll
         for (uint32_t k = 0; k < lane_places; ++k) {
-          const uint32_t word = k < keys_a_word ? words.x : words.y;
+          const uint32_t word = k < keys_per_word ? words.x : words.y;
           if (own + k < count_)
-            sorted[own + k] = static_cast<uint8_t>(word >> (k % keys_a_word * digit_bits));
+            sorted[own + k] = static_cast<uint8_t>(word >> (k % keys_per_word * digit_bits));
         }
       }
     }
@@ -133,7 +133,7 @@ class ByteSort {
 
   /// Neighbouring threads begin at different columns: other banks.
   __device__ __forceinline__ uint32_t sum_of_columns(uint32_t value, uint32_t half) const {
-    constexpr uint32_t vectors = warp_threads / 4 / threads_a_value;
+    constexpr uint32_t vectors = warp_threads / 4 / threads_per_value;
     uint32_t sum = 0;
 #pragma unroll
     for (uint32_t v = 0; v < vectors; ++v) {
@@ -153,7 +153,7 @@ class ByteSort {
   __device__ __forceinline__ static Word filled(Word markers, uint32_t& value) {
     Word result = 0;
 #pragma unroll
-    for (uint32_t k = 0; k < keys_a_word; ++k) {
+    for (uint32_t k = 0; k < keys_per_word; ++k) {
       value = max(value, markers >> (k * digit_bits) & (digit_values - 1));
       result |= value << (k * digit_bits);
     }
@@ -177,7 +177,7 @@ static __global__ __launch_bounds__(threads) void byte_sort_kernel(const uint8_t
 
 }  // namespace byte_sort_detail
 
-/// Sorts up to ByteSortPolicy::most_keys keys in one launch. `sorted` may be `keys`; both are aligned to 8
+/// Sorts up to ByteSortPolicy::max_keys keys in one launch. `sorted` may be `keys`; both are aligned to 8
 /// bytes.
 inline void byte_sort(const uint8_t* keys, uint8_t* sorted, uint32_t count, KeyMap<uint8_t> map,
                       cudaStream_t stream) {

@@ -29,7 +29,7 @@ namespace counting_detail {
 template <class Bits>
 using Vector = digest_detail::Vector<Bits>;
 template <class Bits>
-inline constexpr uint32_t keys_a_vector = digest_detail::keys_a_vector<Bits>;
+inline constexpr uint32_t keys_per_vector = digest_detail::keys_per_vector<Bits>;
 
 /// Counts keys by value, a block a span of them: 2-byte keys by their raw bits, wider ones by their distance
 /// from the smallest. `keys` is aligned to 16 bytes. `plan` may be null: then the kernel is wanted.
@@ -156,9 +156,9 @@ __device__ __forceinline__ uint32_t bin_near_by_warp(const Offsets& offsets, uin
 /// Writes the runs: out[p] is the value of the bin that position p falls into. A warp writes a chunk at a
 /// time, whose bins it looks up by itself. Memory likes it best if all that is written at a time lies close
 /// together, as the chunks of many blocks do that come one after the other. H200, 2^28 keys, alone, us, 8,
-/// 32, 64 and 128 blocks a multiprocessor: u32 of 65,536 values 298, 276, 263, 256; 90 % one value 285, 263,
-/// 257, 253; 16 values 255, 249, 245, 242; u16 of 65,536 161, 147, 140, 137; u8 73, 69, 68, 69. (Tiles of a
-/// block between barriers, in which two warps look for the bins of the next: 285, 302, 284; 144; 74. A
+/// 32, 64 and 128 blocks per multiprocessor: u32 of 65,536 values 298, 276, 263, 256; 90 % one value 285,
+/// 263, 257, 253; 16 values 255, 249, 245, 242; u16 of 65,536 161, 147, 140, 137; u8 73, 69, 68, 69. (Tiles
+/// of a block between barriers, in which two warps look for the bins of the next: 285, 302, 284; 144; 74. A
 /// memset: 239, 123, 65 to 71.)
 template <class Bits>
 __global__ __launch_bounds__(counting_policy.expand_threads) void expand_kernel(
@@ -177,7 +177,7 @@ __global__ __launch_bounds__(counting_policy.expand_threads) void expand_kernel(
                                                plan != nullptr ? plan->first_bin : 0, count};
   const auto end_of = [&](uint32_t bin) { return offsets(bin + 1); };
 
-  constexpr uint64_t width = keys_a_vector<Bits>;
+  constexpr uint64_t width = keys_per_vector<Bits>;
   constexpr uint32_t vectors = counting_policy.expand_vectors;
   constexpr uint64_t chunk = vectors * warp_threads * width;
   constexpr uint32_t warps = counting_policy.expand_threads / warp_threads;
@@ -216,12 +216,12 @@ template <class Bits>
 void expand(const uint64_t* offsets, uint32_t bins_known, DeviceSpan<Bits> out, KeyMap<Bits> map,
             const SortPlan<Bits>* plan, cudaStream_t stream) {
   constexpr uint32_t threads = counting_policy.expand_threads;
-  constexpr uint64_t vectors_a_block = uint64_t{threads} * counting_policy.expand_vectors;
-  constexpr uint64_t keys_a_block = vectors_a_block * keys_a_vector<Bits>;
+  constexpr uint64_t vectors_per_block = uint64_t{threads} * counting_policy.expand_vectors;
+  constexpr uint64_t keys_per_block = vectors_per_block * keys_per_vector<Bits>;
   // Wider keys seldom take this method, and blocks that leave at once take time, too.
   const bool is_likely = sizeof(Bits) <= 2 || out.size() >= uint64_t{1} << 27;
   const uint64_t most = uint64_t{multiprocessors()} * (is_likely ? 64 : 16);
-  const uint64_t blocks = std::clamp<uint64_t>(ceil_divide(out.size(), keys_a_block), 1, most);
+  const uint64_t blocks = std::clamp<uint64_t>(ceil_divide(out.size(), keys_per_block), 1, most);
   launch_chained(expand_kernel<Bits>, {static_cast<uint32_t>(blocks), threads}, stream, offsets, bins_known,
                  out.size(), map, plan, out.data());
 }
@@ -271,8 +271,8 @@ void counting_sort(DeviceSpan<const Bits> in, DeviceSpan<Bits> out, KeyMap<Bits>
   } else {
     DeviceSpan<uint64_t> counts = workspace.counts;
     const auto histogram = counting_histogram_kernel<Bits>;
-    const uint64_t most_blocks = resident_blocks(histogram, WideCounters::threads, sizeof(WideCounters));
-    const Spans spans(in.size(), static_cast<uint32_t>(most_blocks));
+    const uint64_t max_blocks = resident_blocks(histogram, WideCounters::threads, sizeof(WideCounters));
+    const Spans spans(in.size(), static_cast<uint32_t>(max_blocks));
     uint64_t* const counted = sizeof(Bits) == 2 ? workspace.raw_counts.data() : counts.data();
     launch_chained(histogram, {spans.number, WideCounters::threads, sizeof(WideCounters)}, stream, in.data(),
                    in.size(), spans.keys, map, plan, reinterpret_cast<unsigned long long*>(counted));

@@ -1,7 +1,7 @@
 // device_abilities.cuh - what the current device can do with the code that was compiled for it: the one place
 // where the choice of algorithms asks.
 //
-//                                     code for     shared memory a block
+//                                     code for     shared memory per block
 //     full: MSD, grid, ring, counters    9.0           227 KiB            H100, H200, B200
 //     everything else                    7.5            64 KiB            Turing to RTX 50
 //
@@ -31,8 +31,8 @@ inline uint32_t device_attribute(cudaDeviceAttr attribute) {
 struct DeviceAbilities {
   static constexpr uint32_t full_code = 90;
   static constexpr uint32_t full_shared_bytes = 227 * 1024;
-  static constexpr uint32_t least_code = 75;
-  static constexpr uint32_t least_shared_bytes = 64 * 1024;
+  static constexpr uint32_t min_code = 75;
+  static constexpr uint32_t min_shared_bytes = 64 * 1024;
 
   uint32_t code;                // the compute capability that the code is for: 75 is 7.5
   uint32_t shared_bytes;        // that a block may ask for
@@ -83,11 +83,11 @@ inline DeviceAbilities ask() {
 /// Of the current device; asked once a device. Throws CudaError where no code was compiled that runs on it.
 inline DeviceAbilities device_abilities() {
 #if defined(__CUDACC__)
-  constexpr uint32_t most_devices = 64;
-  static std::atomic<uint64_t> known[most_devices];
+  constexpr uint32_t max_devices = 64;
+  static std::atomic<uint64_t> known[max_devices];
   int device = 0;
   check(cudaGetDevice(&device));
-  if (static_cast<uint32_t>(device) >= most_devices) return abilities_detail::ask();
+  if (static_cast<uint32_t>(device) >= max_devices) return abilities_detail::ask();
   const uint64_t word = known[device].load(std::memory_order_relaxed);
   if (word != 0)
     return {.code = static_cast<uint32_t>(word >> 32 & 0xffff),

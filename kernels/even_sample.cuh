@@ -37,7 +37,7 @@ inline constexpr uint32_t falls = 2;
 
 /// Samples of a thread that takes a vector of neighbours. With a width of 1 it takes a single key.
 template <class Bits>
-inline constexpr uint32_t vector_width = digest_detail::keys_a_vector<Bits>;
+inline constexpr uint32_t vector_width = digest_detail::keys_per_vector<Bits>;
 
 template <class Buckets, uint32_t threads, uint32_t width_ = vector_width<typename Buckets::Key>>
 struct Shared {
@@ -164,11 +164,11 @@ __device__ __forceinline__ bool load(const Bits* keys, uint32_t count, Bits (&ow
 
 /// Looks at `count` keys, whose ordered bits are map_of_keys.to_ordered, and makes what divides them into
 /// `buckets`, in shared memory. The whole block; every block finds the same. False: the keys are not even, or
-/// too few to tell, or their range has fewer than `least_values` (at least 1); `bucket_of` may not be there
+/// too few to tell, or their range has fewer than `min_values` (at least 1); `bucket_of` may not be there
 /// then.
 template <class Buckets, uint32_t threads, uint32_t width, class Bits = typename Buckets::Key>
 __device__ __forceinline__ bool take(const Bits* keys, uint32_t count, const KeyMap<Bits>& map_of_keys,
-                                     uint32_t buckets, uint64_t least_values,
+                                     uint32_t buckets, uint64_t min_values,
                                      Shared<Buckets, threads, width>& shared, Buckets& bucket_of) {
   using SampleShared = Shared<Buckets, threads, width>;
   Bits own[width];
@@ -228,7 +228,7 @@ __device__ __forceinline__ bool take(const Bits* keys, uint32_t count, const Key
   __syncthreads();
   count_cells(shared);
   __syncthreads();
-  return is_even(shared, buckets) && bucket_of.may_hold(least_values) && !values_repeat(own, count, shared);
+  return is_even(shared, buckets) && bucket_of.may_hold(min_values) && !values_repeat(own, count, shared);
 }
 
 }  // namespace sweepsort::even_sample

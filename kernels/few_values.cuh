@@ -20,7 +20,7 @@ namespace sweepsort {
 
 namespace few_detail {
 
-inline constexpr uint32_t slots = 2 * most_listed_values;
+inline constexpr uint32_t slots = 2 * max_listed_values;
 
 template <class Bits>
 struct Shared {
@@ -36,7 +36,7 @@ __device__ __noinline__ void count_few(const Bits* keys, uint64_t count, MsdPlan
                                        Shared<Bits>& shared, value_table::Table<Bits>* table) {
   using value_table::threads;
   const DeviceAtomic<uint32_t> failed(plan->has_many_values);
-  constexpr uint32_t width = digest_detail::keys_a_vector<Bits>;
+  constexpr uint32_t width = digest_detail::keys_per_vector<Bits>;
   constexpr uint32_t in_flight = 4;
   bool fits = true;
   const auto take = [&](Bits key) {
@@ -62,7 +62,7 @@ __device__ __noinline__ void count_few(const Bits* keys, uint64_t count, MsdPlan
       for (const Bits key : vector[u].keys) take(key);
     }
     const bool is_full =
-        BlockAtomic<uint32_t>(shared.values).load(cuda::memory_order_relaxed) > most_listed_values;
+        BlockAtomic<uint32_t>(shared.values).load(cuda::memory_order_relaxed) > max_listed_values;
     if (!fits || is_full) failed.store(1, cuda::memory_order_relaxed);
     if (__syncthreads_or(failed.load(cuda::memory_order_relaxed)) != 0) return;
   }
@@ -76,7 +76,7 @@ __device__ __noinline__ void count_few(const Bits* keys, uint64_t count, MsdPlan
     uint32_t slot = value_table::slots;
     uint32_t taken = 0;
     const Bits key = s < slots ? static_cast<Bits>(shared.counters.keys[s]) : Bits{0};
-    if (key != 0 && !find_slot<value_table::slots, slots_a_load<Bits>>(table->keys, key, slot, taken))
+    if (key != 0 && !find_slot<value_table::slots, slots_per_load<Bits>>(table->keys, key, slot, taken))
       failed.store(1, cuda::memory_order_relaxed);
     if (failed.load(cuda::memory_order_relaxed) != 0) return;
     atomicAdd(&table->counts[slot], static_cast<unsigned long long>(sum));

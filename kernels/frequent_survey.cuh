@@ -27,7 +27,7 @@ namespace survey_detail {
 
 /// Of which frequent values are found: one key in so many, but no more than that.
 inline constexpr uint32_t frequent_share = 512;
-inline constexpr uint32_t most_frequent_samples = 1u << 19;
+inline constexpr uint32_t max_frequent_samples = 1u << 19;
 /// A value is frequent if it fills this part of the largest bucket, the fourth one: several such ones may
 /// meet.
 inline constexpr uint32_t frequent_part = 4;
@@ -41,17 +41,17 @@ inline constexpr uint32_t finder_slots = 2 * samples;
 template <class Bits>
 constexpr uint32_t frequent_places(uint64_t count) {
   const uint64_t wanted =
-      std::min<uint64_t>(count / frequent_share, most_frequent_samples) / keys_a_place<Bits>;
+      std::min<uint64_t>(count / frequent_share, max_frequent_samples) / keys_per_place<Bits>;
   return std::max(static_cast<uint32_t>(wanted / threads), 1u) * threads;
 }
 
 /// The larger sample, in device memory, by finder.
 template <class Bits>
 struct FrequentSample {
-  Bits* keys;          // finder f's begin at f * most_keys
-  uint32_t* sizes;     // how many each would have; all zeros before
-  uint32_t places;     // of 32 bytes, that the sample is taken from
-  uint32_t most_keys;  // of one finder
+  Bits* keys;         // finder f's begin at f * max_keys
+  uint32_t* sizes;    // how many each would have; all zeros before
+  uint32_t places;    // of 32 bytes, that the sample is taken from
+  uint32_t max_keys;  // of one finder
 };
 
 /// The finder that counts a value. A hash of other bits than those that find_slot looks at.
@@ -91,7 +91,7 @@ __global__ __launch_bounds__(sample_threads) void sample_kernel(Task<Bits> task,
     if (has_top && key == top) return;
     const uint32_t finder = finder_of(key);
     const uint32_t at = shared.firsts[finder] + rank[k];
-    if (at < sample.most_keys) sample.keys[uint64_t{finder} * sample.most_keys + at] = key;
+    if (at < sample.max_keys) sample.keys[uint64_t{finder} * sample.max_keys + at] = key;
   });
 }
 
@@ -115,13 +115,13 @@ class Finder {
   /// larger sample shows them.
   __device__ __forceinline__ void list_own_values(const FrequentSample<Bits>& sample) {
     const uint64_t times =
-        uint64_t{sample.places} * keys_a_place<Bits> * task_.most_bucket_keys / task_.count;
-    const uint32_t least = max(static_cast<uint32_t>(times / frequent_part), least_times);
+        uint64_t{sample.places} * keys_per_place<Bits> * task_.max_bucket_keys / task_.count;
+    const uint32_t least = max(static_cast<uint32_t>(times / frequent_part), min_times);
     clear(shared_.values, finder_slots);
     clear(shared_.seen, finder_slots);
     __syncthreads();
-    const Bits* const own = sample.keys + uint64_t{blockIdx.x} * sample.most_keys;
-    const uint32_t size = min(sample.sizes[blockIdx.x], sample.most_keys);
+    const Bits* const own = sample.keys + uint64_t{blockIdx.x} * sample.max_keys;
+    const uint32_t size = min(sample.sizes[blockIdx.x], sample.max_keys);
     uint32_t zeros = 0;
     for (uint32_t i = threadIdx.x; i < size; i += threads) {
       const Bits key = own[i];
@@ -150,7 +150,7 @@ class Finder {
  private:
   /// A table that overflows is not used.
   __device__ __forceinline__ void list(Bits key, uint32_t& slot, uint32_t& listed) {
-    if (!find_slot<value_table::slots, slots_a_load<Bits>>(table_.keys, key, slot, listed))
+    if (!find_slot<value_table::slots, slots_per_load<Bits>>(table_.keys, key, slot, listed))
       listed += value_table::slots;
   }
 
@@ -178,7 +178,7 @@ __global__ __launch_bounds__(threads) void find_frequent_kernel(Task<Bits> task,
   const uint32_t listed = plan->frequent;
   __syncthreads();  // all have seen it
   if (listed == 0) return;
-  const bool pays = listed <= value_table::most_values &&
+  const bool pays = listed <= value_table::max_values &&
                     Survey<Bits>(shared_memory<Shared<Bits>>(), task, *plan, *table).divide_rest();
   if (threadIdx.x != 0) return;
   if (pays)

@@ -59,7 +59,7 @@ template <class Bits>
 class Taker {
  public:
   static constexpr uint32_t threads = value_table::threads;
-  static constexpr uint32_t width = digest_detail::keys_a_vector<Bits>;
+  static constexpr uint32_t width = digest_detail::keys_per_vector<Bits>;
   static constexpr uint32_t in_flight = 4;
   static constexpr uint32_t row_keys = threads * width * in_flight;
 
@@ -190,7 +190,7 @@ __device__ __forceinline__ uint64_t lower_bound(const Bits* rest, uint64_t first
 
 template <class Bits>
 __device__ __forceinline__ void fill(Bits* out, uint64_t first, uint64_t end, Bits value) {
-  constexpr uint64_t width = digest_detail::keys_a_vector<Bits>;
+  constexpr uint64_t width = digest_detail::keys_per_vector<Bits>;
   const uint64_t body = min(round_up(first, width), end);
   const uint64_t body_end = max(end / width * width, body);
   digest_detail::Vector<Bits> vector;

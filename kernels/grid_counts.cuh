@@ -29,11 +29,11 @@ template <uint32_t digits = digit_values>
 struct GridCounts {
   /// A row of the matrix is a block's counts, of 16 bits. Eight columns are one vector; the vectors of the
   /// same columns lie side by side, so that a warp reads columns with coalesced loads.
-  static constexpr uint32_t columns_a_vector = 8;
-  static constexpr uint32_t vectors_a_row = digits / columns_a_vector;
-  static constexpr uint32_t vectors_a_lane = vectors_a_row / warp_threads;  // where a warp handles a row
-  static constexpr uint32_t most_counted = 0xffff;
-  static_assert(vectors_a_lane * warp_threads == vectors_a_row);
+  static constexpr uint32_t columns_per_vector = 8;
+  static constexpr uint32_t vectors_per_row = digits / columns_per_vector;
+  static constexpr uint32_t vectors_per_lane = vectors_per_row / warp_threads;  // where a warp handles a row
+  static constexpr uint32_t max_counted = 0xffff;
+  static_assert(vectors_per_lane * warp_threads == vectors_per_row);
 
   alignas(16) uint32_t own[digits];     // the block's records by digit, or its portion's
   alignas(16) uint32_t staged[digits];  // where they start when the block puts them in order
@@ -48,11 +48,11 @@ struct GridCounts {
   __device__ __forceinline__ void publish(uint4* matrix) {
     const uint4* const vectors = reinterpret_cast<const uint4*>(own);
 #pragma unroll
-    for (uint32_t v = ptx::lane_id(); v < vectors_a_row; v += warp_threads) {
+    for (uint32_t v = ptx::lane_id(); v < vectors_per_row; v += warp_threads) {
       const uint4 a = vectors[2 * v];
       const uint4 b = vectors[2 * v + 1];
       const auto pair = [](uint32_t low, uint32_t high) {
-        return min(low, most_counted) | min(high, most_counted) << 16;
+        return min(low, max_counted) | min(high, max_counted) << 16;
       };
       matrix[v * gridDim.x + blockIdx.x] =
           make_uint4(pair(a.x, a.y), pair(a.z, a.w), pair(b.x, b.y), pair(b.z, b.w));
@@ -61,11 +61,11 @@ struct GridCounts {
   }
 
   /// The whole block, behind a barrier of the grid: fills the rest. Columns from `used` on mean none,
-  /// whatever is read there. No count that was published is above `most_own`.
-  template <uint32_t threads, uint32_t most_blocks, uint32_t most_own>
+  /// whatever is read there. No count that was published is above `max_own`.
+  template <uint32_t threads, uint32_t max_blocks, uint32_t max_own>
   __device__ __forceinline__ void collect(const uint4* matrix, uint32_t used) {
-    for (uint32_t v = threadIdx.x / warp_threads; v < vectors_a_row; v += threads / warp_threads)
-      sum_columns<most_blocks, most_own>(matrix + v * gridDim.x, v, v * columns_a_vector < used);
+    for (uint32_t v = threadIdx.x / warp_threads; v < vectors_per_row; v += threads / warp_threads)
+      sum_columns<max_blocks, max_own>(matrix + v * gridDim.x, v, v * columns_per_vector < used);
     __syncthreads();
     if (threadIdx.x < warp_threads) find_starts();
     __syncthreads();
@@ -85,27 +85,27 @@ struct GridCounts {
 
  private:
   /// One warp adds up eight columns, a lane every 32nd row of them: all rows, and those of the blocks before.
-  template <uint32_t most_blocks, uint32_t most_own>
+  template <uint32_t max_blocks, uint32_t max_own>
   __device__ __forceinline__ void sum_columns(const uint4* columns, uint32_t v, bool is_wanted) {
-    constexpr uint32_t rows_a_lane = ceil_divide(most_blocks, warp_threads);
-    static_assert(most_own <= most_counted);
-    uint4 counts[rows_a_lane];
+    constexpr uint32_t rows_per_lane = ceil_divide(max_blocks, warp_threads);
+    static_assert(max_own <= max_counted);
+    uint4 counts[rows_per_lane];
 #pragma unroll
-    for (uint32_t r = 0; r < rows_a_lane; ++r) {
+    for (uint32_t r = 0; r < rows_per_lane; ++r) {
       const uint32_t row = r * warp_threads + ptx::lane_id();
       counts[r] = is_wanted && row < gridDim.x ? columns[row] : make_uint4(0, 0, 0, 0);
     }
     // Sums of two columns lie in one word as long as they fit.
-    constexpr uint32_t rows_a_sum = std::min(rows_a_lane, most_counted / most_own);
+    constexpr uint32_t rows_per_sum = std::min(rows_per_lane, max_counted / max_own);
     uint32_t sums[16] = {};
 #pragma unroll
-    for (uint32_t first = 0; first < rows_a_lane; first += rows_a_sum) {
+    for (uint32_t first = 0; first < rows_per_lane; first += rows_per_sum) {
 #pragma unroll
       for (uint32_t p = 0; p < 4; ++p) {
         uint32_t all = 0;
         uint32_t lower = 0;
 #pragma unroll
-        for (uint32_t r = first; r < min(first + rows_a_sum, rows_a_lane); ++r) {
+        for (uint32_t r = first; r < min(first + rows_per_sum, rows_per_lane); ++r) {
           const uint32_t pair = p == 0   ? counts[r].x
                                 : p == 1 ? counts[r].y
                                 : p == 2 ? counts[r].z
@@ -121,8 +121,8 @@ struct GridCounts {
     }
     const uint32_t sum = warp_sums_of_16(sums);
     const uint32_t which = ptx::lane_id() / 2;
-    uint32_t* const to = which < columns_a_vector ? totals : before;
-    to[v * columns_a_vector + which % columns_a_vector] = sum;
+    uint32_t* const to = which < columns_per_vector ? totals : before;
+    to[v * columns_per_vector + which % columns_per_vector] = sum;
   }
 
   /// One warp.
@@ -139,7 +139,7 @@ struct GridCounts {
   /// One warp: exclusive sums, and the largest of the lane's counts.
   __device__ __forceinline__ static uint32_t sum_digits(const uint32_t (&counts)[digits],
                                                         uint32_t (&sums)[digits]) {
-    constexpr uint32_t quads = 2 * vectors_a_lane;
+    constexpr uint32_t quads = 2 * vectors_per_lane;
     const uint4* const vectors = reinterpret_cast<const uint4*>(counts) + quads * ptx::lane_id();
     uint4 own_counts[quads];
     uint32_t sum = 0;

@@ -29,8 +29,8 @@
 namespace sweepsort {
 
 /// Blocks of any grid sort, and digits of one.
-inline constexpr uint32_t most_grid_blocks = 128;
-inline constexpr uint32_t most_grid_digits = 512;
+inline constexpr uint32_t max_grid_blocks = 128;
+inline constexpr uint32_t max_grid_digits = 512;
 
 /// Device memory of a grid sort besides a scratch array of `count` records. Need not be cleared.
 template <class Bits>
@@ -41,8 +41,8 @@ struct GridSortWorkspace {
   /// `is_wanted` false: takes nothing, and cannot be used.
   explicit GridSortWorkspace(Workspace& workspace, bool is_wanted = true)
       : counts(workspace.take<uint4>(
-            is_wanted ? most_grid_blocks * most_grid_digits / GridCounts<>::columns_a_vector : 0)),
-        differing(workspace.take<Bits>(is_wanted ? most_grid_blocks : 0)) {}
+            is_wanted ? max_grid_blocks * max_grid_digits / GridCounts<>::columns_per_vector : 0)),
+        differing(workspace.take<Bits>(is_wanted ? max_grid_blocks : 0)) {}
 };
 
 namespace grid_sort_detail {
@@ -61,8 +61,8 @@ struct Stage {
 
   uint32_t part_counts[parts][Policy::digits];
   uint32_t warp_counts[warps][Policy::digits];
-  alignas(16) Bits keys[Policy::most_portion];
-  alignas(16) Value values[with_values ? Policy::most_portion : 1];
+  alignas(16) Bits keys[Policy::max_portion];
+  alignas(16) Value values[with_values ? Policy::max_portion : 1];
 };
 
 /// Everything a kernel needs to know.
@@ -70,9 +70,9 @@ template <class Bits, class Value>
 struct Task {
   SortArrays<Bits, Value> arrays;
   KeyMap<Bits> map;
-  uint32_t share;           // records a block, but for the last one
-  uint32_t buckets;         // one a block, or more
-  uint32_t most_in_bucket;  // records
+  uint32_t share;          // records per block, but for the last one
+  uint32_t buckets;        // one a block, or more
+  uint32_t max_in_bucket;  // records
   uint4* counts;
   Bits* differing;
 };
@@ -97,10 +97,10 @@ class GridShare {
   using Finish = typename Policy::Finish;
   static constexpr bool with_values = value_bytes<Value> != 0;
   static constexpr uint32_t digits = Policy::digits;
-  static constexpr uint32_t keys_a_thread = Policy::keys_a_thread;
-  static constexpr bool reads_twice = keys_a_thread > Policy::keys_at_once;
-  static constexpr uint32_t batch = reads_twice ? Policy::keys_at_once : keys_a_thread;
-  static_assert(keys_a_thread % batch == 0);
+  static constexpr uint32_t keys_per_thread = Policy::keys_per_thread;
+  static constexpr bool reads_twice = keys_per_thread > Policy::keys_at_once;
+  static constexpr uint32_t batch = reads_twice ? Policy::keys_at_once : keys_per_thread;
+  static_assert(keys_per_thread % batch == 0);
   static_assert(Policy::threads == Finish::threads && Policy::threads % digits == 0);
 
   __device__ __forceinline__ GridShare(GridShared& shared, const Task<Bits, Value>& task)
@@ -163,7 +163,7 @@ class GridShare {
   template <bool are_raw = false, class Body>
   __device__ __forceinline__ void for_batches(Body body) {
 #pragma unroll
-    for (uint32_t first = 0; first < keys_a_thread; first += batch) {
+    for (uint32_t first = 0; first < keys_per_thread; first += batch) {
       if (first >= rows_) continue;
       if constexpr (reads_twice) load_batch<are_raw>(first);
       body(first);
@@ -173,7 +173,7 @@ class GridShare {
   /// Keys alone: a shared atomic gives each its rank.
   template <class DigitOfKey>
   __device__ __forceinline__ void rank_as_they_come(const DigitOfKey& digit_of,
-                                                    Packed16<keys_a_thread>& ranks) {
+                                                    Packed16<keys_per_thread>& ranks) {
     for_batches<is_of_raw_keys<DigitOfKey>>([&](uint32_t first) {
 #pragma unroll
       for (uint32_t i = 0; i < batch; ++i)
@@ -184,7 +184,8 @@ class GridShare {
   /// Ranks in the warp; warp_counts becomes how many records of a digit the warps before have, and the
   /// block's counts those of all.
   template <class DigitOfKey>
-  __device__ __forceinline__ void rank_in_order(const DigitOfKey& digit_of, Packed16<keys_a_thread>& ranks) {
+  __device__ __forceinline__ void rank_in_order(const DigitOfKey& digit_of,
+                                                Packed16<keys_per_thread>& ranks) {
     static_assert(!is_of_raw_keys<DigitOfKey>);
     auto& stage = shared_.stage;
     WarpRanker<Policy::digit_bits> ranker(stage.warp_counts[threadIdx.x / warp_threads]);
@@ -204,14 +205,14 @@ class GridShare {
     __syncthreads();
     // A thread sums up a digit over a part of the warps.
     using BlockStage = Stage<Bits, Value, Policy>;
-    constexpr uint32_t warps_a_part = BlockStage::warps / BlockStage::parts;
+    constexpr uint32_t warps_per_part = BlockStage::warps / BlockStage::parts;
     const uint32_t digit = threadIdx.x % digits;
     const uint32_t part = threadIdx.x / digits;
-    uint32_t(*const rows)[digits] = stage.warp_counts + part * warps_a_part;
-    uint32_t records[warps_a_part];
+    uint32_t(*const rows)[digits] = stage.warp_counts + part * warps_per_part;
+    uint32_t records[warps_per_part];
     uint32_t sum = 0;
 #pragma unroll
-    for (uint32_t w = 0; w < warps_a_part; ++w) sum += records[w] = rows[w][digit];
+    for (uint32_t w = 0; w < warps_per_part; ++w) sum += records[w] = rows[w][digit];
     stage.part_counts[part][digit] = sum;
     __syncthreads();
     uint32_t below = 0;
@@ -220,7 +221,7 @@ class GridShare {
       if (p < part) below += stage.part_counts[p][digit];
     if (part + 1 == BlockStage::parts) shared_.counts.own[digit] = below + sum;
 #pragma unroll
-    for (uint32_t w = 0; w < warps_a_part; ++w) {
+    for (uint32_t w = 0; w < warps_per_part; ++w) {
       rows[w][digit] = below;
       below += records[w];
     }
@@ -229,7 +230,8 @@ class GridShare {
   /// Puts the records, whose ranks are known, in their order. `stable`: as rank_in_order() ranked them.
   template <bool stable, class DigitOfKey>
   __device__ __forceinline__ void put_in_stage(const DigitOfKey& digit_of,
-                                               const Packed16<keys_a_thread>& ranks, const Value* values_in) {
+                                               const Packed16<keys_per_thread>& ranks,
+                                               const Value* values_in) {
     const uint32_t warp = threadIdx.x / warp_threads;
     for_batches<is_of_raw_keys<DigitOfKey>>([&](uint32_t first) {
       if constexpr (reads_twice) load_values(values_in, first);
@@ -265,7 +267,7 @@ class GridShare {
   __device__ __forceinline__ void scatter(const DigitOfKey& digit_of, Column<Bits, Value> to) {
     static_assert(as_staged || !is_of_raw_keys<DigitOfKey>);
 #pragma unroll 8
-    for (uint32_t i = 0; i < keys_a_thread; ++i) {
+    for (uint32_t i = 0; i < keys_per_thread; ++i) {
       const uint32_t at = i * Policy::threads + threadIdx.x;
       if (at >= size_) break;
       const Bits key = shared_.stage.keys[at];
@@ -309,31 +311,31 @@ class GridShare {
 template <class Policy>
 uint32_t blocks_at_most() {
   const uint32_t together = Policy::in_cluster ? device_abilities().cluster_blocks : multiprocessors();
-  return std::min(together, Policy::most_blocks);
+  return std::min(together, Policy::max_blocks);
 }
 
 /// For up to grid_capacity records.
 template <class Policy, class Bits, class Value>
 Task<Bits, Value> task_of(const SortArrays<Bits, Value>& arrays, KeyMap<Bits> map,
                           const GridSortWorkspace<Bits>& workspace) {
-  static_assert(Policy::most_blocks <= most_grid_blocks && Policy::digits <= most_grid_digits);
-  const uint64_t most_blocks = blocks_at_most<Policy>();
-  const uint64_t wanted = ceil_divide(arrays.count, Policy::least_share);
-  const uint64_t blocks = std::min(most_blocks, wanted);
+  static_assert(Policy::max_blocks <= max_grid_blocks && Policy::digits <= max_grid_digits);
+  const uint64_t max_blocks = blocks_at_most<Policy>();
+  const uint64_t wanted = ceil_divide(arrays.count, Policy::min_share);
+  const uint64_t blocks = std::min(max_blocks, wanted);
   // Whole warps of records, so that the blocks' loads begin where lines of memory do.
   const uint64_t share = round_up(ceil_divide(arrays.count, blocks), warp_threads);
-  if (share > Policy::most_share) throw std::length_error("more records than the blocks of the grid hold");
+  if (share > Policy::max_share) throw std::length_error("more records than the blocks of the grid hold");
   // Large shares make smaller buckets, so that there is room for some that are larger than others.
   const uint64_t buckets =
-      share > Policy::Finish::most_keys / 2 ? std::min<uint64_t>(2 * blocks, Policy::digits) : blocks;
-  const uint64_t most_in_bucket =
-      std::min<uint64_t>(Policy::Finish::most_keys,
+      share > Policy::Finish::max_keys / 2 ? std::min<uint64_t>(2 * blocks, Policy::digits) : blocks;
+  const uint64_t max_in_bucket =
+      std::min<uint64_t>(Policy::Finish::max_keys,
                          std::max<uint64_t>(crowded_bucket * (arrays.count / buckets), Policy::threads));
   return {.arrays = arrays,
           .map = map,
           .share = static_cast<uint32_t>(share),
           .buckets = static_cast<uint32_t>(buckets),
-          .most_in_bucket = static_cast<uint32_t>(most_in_bucket),
+          .max_in_bucket = static_cast<uint32_t>(max_in_bucket),
           .counts = workspace.counts.data(),
           .differing = workspace.differing.data()};
 }

@@ -50,7 +50,7 @@ namespace grid_sort_detail {
 inline constexpr uint32_t neighbours = 8;
 /// Values of the sample that are worth a list. H200, 2^20 u64+u64 pairs of 16 values: 150 us by digits, 26 by
 /// their list (CUB 135). Two samples of so many values are equal more often than one in `list_worth`.
-inline constexpr uint32_t most_in_list = 32;
+inline constexpr uint32_t max_in_list = 32;
 inline constexpr uint32_t list_worth = 40;
 inline constexpr uint32_t list_slots = 2048;
 
@@ -71,12 +71,12 @@ struct Shared {
   uint32_t has_few_digits;
   GridCounts<> counts;
   uint32_t listed;
-  Bits list[most_in_list];  // values in order
+  Bits list[max_in_list];  // values in order
   union {
     struct {
       AtomicWord<Bits> slots[list_slots];
-      Bits unsorted[most_in_list];
-      uint32_t counts[most_in_list][warp_threads];  // keys alone, by lane
+      Bits unsorted[max_in_list];
+      uint32_t counts[max_in_list][warp_threads];  // keys alone, by lane
       uint32_t has_zero;
     } few;
     Stage<Bits, Value, Policy> stage;
@@ -112,7 +112,7 @@ struct PlaceInList {
 /// 21.9 -> 23.6. (f32 of 2^20 by bits 21.0 -> 20.7, but normal 23.6 -> 36.5.)
 template <class Buckets, class Policy, class Bits = typename Buckets::Key>
 using PartsOf = std::conditional_t<!divides_reals<Buckets>, BucketParts,
-                                   std::conditional_t<sizeof(Bits) == 8 && Policy::keys_a_thread >= 16,
+                                   std::conditional_t<sizeof(Bits) == 8 && Policy::keys_per_thread >= 16,
                                                       FloatParts<Bits, false>, RealParts<Bits>>>;
 
 /// Buckets: linear in the keys' ordered bits or, of floats, in their values. `of_integers`: no key is a
@@ -125,7 +125,7 @@ class GridSort : GridShare<Shared<Buckets, Value, Policy>, typename Buckets::Key
   using GridShared = Shared<Buckets, Value, Policy>;
   using Base = GridShare<GridShared, Bits, Value, Policy, PartsOf<Buckets, Policy>, of_integers>;
   static_assert(Policy::portions == 1 && Policy::digits == digit_values);
-  static_assert(Policy::most_blocks <= digit_values, "a bucket a block");
+  static_assert(Policy::max_blocks <= digit_values, "a bucket a block");
 
   __device__ __forceinline__ GridSort(GridShared& shared, const Task<Bits, Value>& task)
       : Base(shared, task) {
@@ -177,7 +177,7 @@ class GridSort : GridShare<Shared<Buckets, Value, Policy>, typename Buckets::Key
     } else if (!shared_.has_few_digits && bucket_of.is_usable() && !is_surely_crowded(bucket_of(ordered))) {
       const auto digit_of = digit_of_bucket(bucket_of);
       find_places<with_values>(digit_of, task_.buckets, arrays.values_in, scratch);
-      if (shared_.counts.largest <= task_.most_in_bucket) {
+      if (shared_.counts.largest <= task_.max_in_bucket) {
         this->template scatter<true>(digit_of, scratch);
         meet_all();
         this->template sort_buckets<is_real ? InMemory::as_given : InMemory::ordered>(scratch);
@@ -288,7 +288,7 @@ class GridSort : GridShare<Shared<Buckets, Value, Policy>, typename Buckets::Key
       is_first = atomicExch(&few.has_zero, 1u) == 0;
     else
       (void)find_slot<list_slots>(few.slots, sampled, slot, is_first);
-    if (__syncthreads_count(is_first != 0) > static_cast<int>(most_in_list)) return false;
+    if (__syncthreads_count(is_first != 0) > static_cast<int>(max_in_list)) return false;
     if (is_first != 0) few.unsorted[atomicAdd(&shared_.listed, 1u)] = sampled;
     __syncthreads();
     if (is_first != 0) {
@@ -303,7 +303,7 @@ class GridSort : GridShare<Shared<Buckets, Value, Policy>, typename Buckets::Key
   /// How many keys of each listed value all blocks have, or of none of them.
   __device__ __forceinline__ void count_listed(const PlaceInList<Bits>& place_of) {
     auto& counts = shared_.few.counts;
-    for (uint32_t i = threadIdx.x; i < most_in_list * warp_threads; i += Policy::threads)
+    for (uint32_t i = threadIdx.x; i < max_in_list * warp_threads; i += Policy::threads)
       counts[i / warp_threads][i % warp_threads] = 0;
     __syncthreads();
     for_batches([&](uint32_t first) {
@@ -323,8 +323,8 @@ class GridSort : GridShare<Shared<Buckets, Value, Policy>, typename Buckets::Key
     __syncthreads();
     if (threadIdx.x < warp_threads) shared_.counts.publish(task_.counts);
     meet_all();
-    shared_.counts.template collect<Policy::threads, Policy::most_blocks, Policy::most_share>(task_.counts,
-                                                                                              digit_values);
+    shared_.counts.template collect<Policy::threads, Policy::max_blocks, Policy::max_share>(task_.counts,
+                                                                                            digit_values);
   }
 
   /// Every block a part as long as its own, which all have read.
@@ -340,10 +340,10 @@ class GridSort : GridShare<Shared<Buckets, Value, Policy>, typename Buckets::Key
   /// pairs of 65,536 keys that are neighbours, 101 us in buckets and 38 by digits (CUB 67); that differ in
   /// the first and the third byte, 100 and 28; 2^16 of the latter, 54 in buckets (CUB 42).
   __device__ __forceinline__ bool has_few_digits(Bits range, Bits varying) const {
-    const uint32_t most_values = count_ / 4;
+    const uint32_t max_values = count_ / 4;
     const uint64_t values = uint64_t{1} << min(static_cast<uint32_t>(__popcll(varying)), 63u);
     const bool are_apart = range / 16 > values;
-    return range < (count_ - 1) / 4 || values < most_values || (are_apart && live_digits(varying) <= 2);
+    return range < (count_ - 1) / 4 || values < max_values || (are_apart && live_digits(varying) <= 2);
   }
 
   /// Whether the sample alone shows a bucket with many more keys than a block sorts. Large shares are worth
@@ -364,7 +364,7 @@ class GridSort : GridShare<Shared<Buckets, Value, Policy>, typename Buckets::Key
   template <bool stable, class DigitOfKey>
   __device__ __forceinline__ void find_places(const DigitOfKey& digit_of, uint32_t used,
                                               const Value* values_in, Column<Bits, Value> to) {
-    Packed16<Policy::keys_a_thread> ranks;
+    Packed16<Policy::keys_per_thread> ranks;
     if constexpr (stable)
       this->rank_in_order(digit_of, ranks);
     else
@@ -382,8 +382,8 @@ class GridSort : GridShare<Shared<Buckets, Value, Policy>, typename Buckets::Key
     this->template put_in_stage<stable>(digit_of, ranks, values_in);
     if (arrives_late) token = arrive();
     wait_for_all(token);
-    shared_.counts.template collect<Policy::threads, Policy::most_blocks, Policy::most_share>(task_.counts,
-                                                                                              used);
+    shared_.counts.template collect<Policy::threads, Policy::max_blocks, Policy::max_share>(task_.counts,
+                                                                                            used);
   }
 
   /// The other method; of keys of one or two bytes the only one, by all their bytes. No record has moved yet.
@@ -425,7 +425,7 @@ class GridSort : GridShare<Shared<Buckets, Value, Policy>, typename Buckets::Key
     differing = block_or(differing);
     if (threadIdx.x == 0) task_.differing[blockIdx.x] = differing;
     meet_all();
-    static_assert(Policy::most_blocks <= Policy::threads);
+    static_assert(Policy::max_blocks <= Policy::threads);
     return block_or(threadIdx.x < gridDim.x ? task_.differing[threadIdx.x] : Bits{0});
   }
 
@@ -467,7 +467,7 @@ template <class Buckets, class Value, class Policy>
 inline constexpr bool pays_to_count_listed = value_bytes<Value> == 0 &&
                                              std::is_same_v<Buckets, LinearBuckets<typename Buckets::Key>> &&
                                              (sizeof(typename Buckets::Key) == 4 ||
-                                              Policy::keys_a_thread <= Policy::keys_at_once);
+                                              Policy::keys_per_thread <= Policy::keys_at_once);
 
 template <class Buckets, class Value, class Policy>
 __global__ __launch_bounds__(Policy::threads,
@@ -494,14 +494,14 @@ constexpr size_t shared_bytes() {
 
 /// Records that a grid sort takes on any device.
 template <class Policy>
-inline constexpr uint64_t most_in_grid = uint64_t{Policy::most_blocks} * Policy::most_share;
+inline constexpr uint64_t max_in_grid = uint64_t{Policy::max_blocks} * Policy::max_share;
 
 /// Records that a grid sort takes on the current device; 0 if its blocks cannot wait for each other there.
 template <class Bits, class Value, class Policy = MiddleGridSort<Bits, Value>>
 uint64_t grid_capacity() {
   using namespace grid_sort_detail;
   if (!can_cooperate(shared_bytes<Bits, Value, Policy>())) return 0;
-  return uint64_t{blocks_at_most<Policy>()} * Policy::most_share;
+  return uint64_t{blocks_at_most<Policy>()} * Policy::max_share;
 }
 
 /// Sorts up to grid_capacity records in one launch. keys_out may be keys_in, then values_out is values_in.

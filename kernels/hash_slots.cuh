@@ -13,7 +13,7 @@ namespace sweepsort {
 
 /// A key that finds so many slots taken by others is in a table that is too full: of half-full tables hardly
 /// one has such a run.
-inline constexpr uint32_t most_tries = 64;
+inline constexpr uint32_t max_tries = 64;
 
 /// A number of `bits` bits for a key.
 template <uint32_t bits, class Bits>
@@ -33,12 +33,12 @@ __device__ __forceinline__ uint32_t scattering_hash(uint32_t word) {
 }
 
 /// Finds the slot of `key`, which is not zero, among `slots` (a power of two), or takes one; zero is a free
-/// slot. Adds 1 to `taken` if it was new. False if most_tries slots belong to others. Keys stand in `group`s
+/// slot. Adds 1 to `taken` if it was new. False if max_tries slots belong to others. Keys stand in `group`s
 /// (a power of two) of slots, as near to the front of their own as can be.
 template <uint32_t slots, uint32_t group = 1, class Bits>
 __device__ __forceinline__ bool find_slot(AtomicWord<Bits>* keys, Bits key, uint32_t& slot, uint32_t& taken) {
   slot = hash<std::countr_zero(slots)>(key) / group * group;
-  for (uint32_t tries = 0; tries < most_tries; ++tries) {
+  for (uint32_t tries = 0; tries < max_tries; ++tries) {
     // Others may be writing it: zero is asked for once more, and what is not stays.
     AtomicWord<Bits> there = keys[slot];
     if (there == 0) {
@@ -56,13 +56,13 @@ __device__ __forceinline__ bool find_slot(AtomicWord<Bits>* keys, Bits key, uint
 
 /// Slots that one load of 16 bytes shows.
 template <class Bits>
-inline constexpr uint32_t slots_a_load = sizeof(uint4) / sizeof(Bits);
+inline constexpr uint32_t slots_per_load = sizeof(uint4) / sizeof(Bits);
 
-/// The slot of `key`, which is not zero, in a table with free slots, in groups of slots_a_load, to which
+/// The slot of `key`, which is not zero, in a table with free slots, in groups of slots_per_load, to which
 /// nobody adds and which is aligned to 16 bytes; false: it has none.
 template <uint32_t slots, class Bits>
 __device__ __forceinline__ bool has_slot(const AtomicWord<Bits>* keys, Bits key, uint32_t& slot) {
-  constexpr uint32_t group = slots_a_load<Bits>;
+  constexpr uint32_t group = slots_per_load<Bits>;
   uint32_t load = hash<std::countr_zero(slots)>(key) / group;
   while (true) {
     union {

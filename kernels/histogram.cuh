@@ -60,12 +60,12 @@ struct Shared {
 };
 
 template <class Bits>
-inline constexpr uint32_t keys_a_vector = sizeof(uint4) / sizeof(Bits);
+inline constexpr uint32_t keys_per_vector = sizeof(uint4) / sizeof(Bits);
 
 template <class Bits>
 union Vector {
   uint4 whole;
-  Bits keys[keys_a_vector<Bits>];
+  Bits keys[keys_per_vector<Bits>];
 };
 
 /// What one thread has seen of the keys' order and extremes.
@@ -124,7 +124,7 @@ __device__ __forceinline__ void compare_neighbours(const Vector<Bits>& raw, bool
                                                    const KeyMap<Bits>& map, Seen<Bits>& seen) {
   Bits left = map.to_ordered(raw.keys[0]);
 #pragma unroll
-  for (uint32_t k = 1; k < keys_a_vector<Bits>; ++k) {
+  for (uint32_t k = 1; k < keys_per_vector<Bits>; ++k) {
     const Bits right = map.to_ordered(raw.keys[k]);
     seen.neighbours(left, right);
     left = right;
@@ -208,11 +208,11 @@ struct Task {
       : keys(all.data()), count(all.size()), map(key_map), digest(result) {
     const uint64_t misaligned = reinterpret_cast<uintptr_t>(keys) % sizeof(uint4);
     body_first = std::min<uint64_t>(count, (sizeof(uint4) - misaligned) % sizeof(uint4) / sizeof(Bits));
-    vectors = (count - body_first) / keys_a_vector<Bits>;
+    vectors = (count - body_first) / keys_per_vector<Bits>;
   }
   uint32_t blocks(uint64_t most) const {
-    constexpr uint64_t vectors_a_block = digest_policy.threads * digest_policy.vectors_in_flight;
-    return static_cast<uint32_t>(std::clamp<uint64_t>(ceil_divide(vectors, vectors_a_block), 1, most));
+    constexpr uint64_t vectors_per_block = digest_policy.threads * digest_policy.vectors_in_flight;
+    return static_cast<uint32_t>(std::clamp<uint64_t>(ceil_divide(vectors, vectors_per_block), 1, most));
   }
 };
 
@@ -230,7 +230,7 @@ __device__ __forceinline__ void take_digest(const Task<Bits>& task, uint32_t blo
 
   constexpr uint32_t unroll = digest_policy.vectors_in_flight;
   const uint4* const body = reinterpret_cast<const uint4*>(keys + body_first);
-  const uint64_t body_end = body_first + vectors * keys_a_vector<Bits>;
+  const uint64_t body_end = body_first + vectors * keys_per_vector<Bits>;
   const uint32_t column = ptx::lane_id() % Shared<Bits, shared_bytes>::columns;
   Seen<Bits> seen;
 
@@ -254,7 +254,7 @@ __device__ __forceinline__ void take_digest(const Task<Bits>& task, uint32_t blo
 #pragma unroll
     for (uint32_t u = 0; u < unroll; ++u) {
       const uint64_t v = row + u * blockDim.x + threadIdx.x;
-      const uint64_t behind = body_first + (v + 1) * keys_a_vector<Bits>;
+      const uint64_t behind = body_first + (v + 1) * keys_per_vector<Bits>;
       Bits next = shuffle_down(v < vectors ? vector[u].keys[0] : Bits{0}, 1);
       if (behind < count && (ptx::lane_id() == warp_threads - 1 || v + 1 == vectors)) next = keys[behind];
       if (v < vectors) compare_neighbours(vector[u], behind < count, next, map, seen);

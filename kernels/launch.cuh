@@ -40,7 +40,7 @@ __device__ __forceinline__ Shared& cleared_shared_memory() {
   return shared;
 }
 
-/// What launch() needs besides the kernel's arguments. `shared_bytes` is dynamic shared memory a block.
+/// What launch() needs besides the kernel's arguments. `shared_bytes` is dynamic shared memory per block.
 struct LaunchShape {
   uint32_t blocks;
   uint32_t threads;

@@ -54,10 +54,10 @@ SWEEPSORT_HOST_DEVICE constexpr uint64_t common_keys(uint64_t count) { return co
 /// Places that are sampled, of four keys each; and runs at most. The emulator's arrays are small.
 #if defined(__CUDACC__)
 inline constexpr uint32_t places = 4096;
-inline constexpr uint32_t most_runs = 1u << 16;
+inline constexpr uint32_t max_runs = 1u << 16;
 #else
 inline constexpr uint32_t places = 16;
-inline constexpr uint32_t most_runs = 1u << 11;
+inline constexpr uint32_t max_runs = 1u << 11;
 #endif
 inline constexpr uint32_t slots = 4096;
 /// Which four keys are at place number `place`, counted by fours: anywhere in its step of the array, so that
@@ -79,7 +79,7 @@ template <uint32_t threads, class Bits>
 __device__ __forceinline__ bool are_told_apart(const Bits* keys, uint64_t count, const KeyMap<Bits>& map,
                                                uint32_t shift, ApartShared<Bits>& shared) {
   using Vector = digest_detail::Vector<Bits>;
-  constexpr uint32_t width = digest_detail::keys_a_vector<Bits>;
+  constexpr uint32_t width = digest_detail::keys_per_vector<Bits>;
   static_assert(2 * width == 4);
   for (uint32_t s = threadIdx.x; s < slots; s += threads) shared.met[s] = 0;
   __syncthreads();
@@ -107,12 +107,12 @@ struct Run {
 
 /// Rows of a block that the largest run has, whose keys take the place of a tile.
 template <class Policy>
-inline constexpr uint32_t run_rows = std::min(8u, Policy::keys_a_thread - 1);
+inline constexpr uint32_t run_rows = std::min(8u, Policy::keys_per_thread - 1);
 /// Keys of it.
 template <class Policy>
-inline constexpr uint32_t most_run = run_rows<Policy>* Policy::threads;
+inline constexpr uint32_t max_run = run_rows<Policy>* Policy::threads;
 /// A run of k keys takes k^2 comparisons; for each key of all so many at most.
-inline constexpr uint64_t comparisons_a_key = 64;
+inline constexpr uint64_t comparisons_per_key = 64;
 
 /// What blocks tell each other. All zeros before.
 struct State {
@@ -128,18 +128,18 @@ template <class Bits, class Policy>
 struct Shared {
   uint32_t next_row[2];
   uint32_t runs;  // which ones the block mends
-  Bits keys[most_run<Policy>];
+  Bits keys[max_run<Policy>];
 };
 
 /// One block of those that look for runs in `keys`, sorted by all bits but the lowest `shift`, and mend them.
-/// `listed`: room for most_runs, or for one run of every two keys.
+/// `listed`: room for max_runs, or for one run of every two keys.
 template <class Bits, class Value, class Policy>
 class Mender {
  public:
   using MenderShared = Shared<Bits, Policy>;
   static constexpr uint32_t threads = Policy::threads;
   using Vector = digest_detail::Vector<Bits>;
-  static constexpr uint32_t width = digest_detail::keys_a_vector<Bits>;
+  static constexpr uint32_t width = digest_detail::keys_per_vector<Bits>;
   static constexpr uint32_t in_flight = 4;
   static constexpr uint32_t row_keys = threads * width * in_flight;
 
@@ -263,7 +263,7 @@ class Mender {
       if (__any_sync(full_warp, falls)) return;
       first -= in_run;
       if (in_run < warp_threads) break;
-      if (fall - first > most_run<Policy>) return give_up();
+      if (fall - first > max_run<Policy>) return give_up();
     }
     uint64_t end = fall + 1;
     while (true) {
@@ -274,18 +274,18 @@ class Mender {
         break;
       }
       end += warp_threads;
-      if (end - first > most_run<Policy>) return give_up();
+      if (end - first > max_run<Policy>) return give_up();
     }
-    if (end - first > most_run<Policy>) return give_up();
+    if (end - first > max_run<Policy>) return give_up();
     if (ptx::lane_id() != 0) return;
     const uint32_t size = static_cast<uint32_t>(end - first);
     const uint32_t entry = atomicAdd(&state_.runs, 1u);
-    if (entry < most_runs) listed_[entry] = {first, size};
+    if (entry < max_runs) listed_[entry] = {first, size};
     const uint64_t comparisons = uint64_t{size} * size;
     const bool are_too_large =
         atomicAdd(&state_.comparisons, static_cast<unsigned long long>(comparisons)) + comparisons >
-        comparisons_a_key * count_;
-    if (entry >= most_runs || are_too_large) give_up();
+        comparisons_per_key * count_;
+    if (entry >= max_runs || are_too_large) give_up();
   }
   __device__ __forceinline__ void give_up() const {
     DeviceAtomic<uint32_t>(state_.is_hopeless).store(1, cuda::memory_order_relaxed);

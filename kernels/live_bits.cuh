@@ -87,7 +87,7 @@ class Packer {
 
  private:
   using Vector = digest_detail::Vector<Bits>;
-  static constexpr uint32_t width = digest_detail::keys_a_vector<Bits>;
+  static constexpr uint32_t width = digest_detail::keys_per_vector<Bits>;
   static constexpr uint32_t in_flight = 4;
   static constexpr uint32_t row_keys = threads * width * in_flight;
 

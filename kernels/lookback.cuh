@@ -96,7 +96,7 @@ class LookbackTable {
 struct ScanState {
   uint32_t tickets;
   uint32_t epoch;
-  uint64_t most_tiles;  // of any scan so far
+  uint64_t max_tiles;  // of any scan so far
 };
 
 /// The same where a block learns the epoch without waiting for a ticket. Tickets only count the blocks that
@@ -303,10 +303,10 @@ class TileStatuses {
 template <class T>
 __device__ __forceinline__ void end_scan(ScanState* state, uint32_t epoch, StatusSlot<T>* slots,
                                          uint64_t tiles) {
-  const uint64_t most_tiles = state->most_tiles < tiles ? tiles : state->most_tiles;
-  const uint64_t row = epoch % most_tiles;
+  const uint64_t max_tiles = state->max_tiles < tiles ? tiles : state->max_tiles;
+  const uint64_t row = epoch % max_tiles;
   if (row >= tiles) slots[row] = StatusSlot<T>{};
-  state->most_tiles = most_tiles;
+  state->max_tiles = max_tiles;
   state->epoch = (epoch + 1) % epochs;
   state->tickets = 0;
 }

@@ -26,7 +26,7 @@
 namespace sweepsort {
 
 /// Buckets of both levels together at most, and of one level.
-inline constexpr uint32_t msd_most_buckets = 1u << 16;
+inline constexpr uint32_t msd_max_buckets = 1u << 16;
 inline constexpr uint32_t msd_digit_bits = 8;
 inline constexpr uint32_t msd_digits = 1u << msd_digit_bits;
 
@@ -48,7 +48,7 @@ enum BucketClass : uint32_t {
 /// counts them.
 inline constexpr uint32_t few_value_bits = 16;
 inline constexpr uint32_t dense_value_bits = 14;
-inline constexpr uint32_t most_counted_keys = 1u << 17;
+inline constexpr uint32_t max_counted_keys = 1u << 17;
 
 /// Whether a frequent value of pairs is worth a bucket of its own. H200, 90 % one value, ms, by LSD and CUB
 /// in brackets: u64+u32 2^22 0.25 (0.41, 0.38), 2^28 7.4 (15.2, 16.8); u64+u64 2^24 0.61 (1.38, 1.42). H100,
@@ -69,8 +69,8 @@ SWEEPSORT_HOST_DEVICE constexpr uint64_t msd_job_keys(uint64_t count) {
 }
 SWEEPSORT_HOST_DEVICE constexpr uint64_t msd_cut_keys(uint64_t count) { return msd_job_keys(count) / 4; }
 /// How many jobs there are at most of parents that are cut, and in all.
-inline constexpr uint32_t msd_most_rows = msd_digits * 2 / 3 * (4 + 1) + 5;
-inline constexpr uint32_t msd_most_jobs = msd_digits + msd_most_rows;
+inline constexpr uint32_t msd_max_rows = msd_digits * 2 / 3 * (4 + 1) + 5;
+inline constexpr uint32_t msd_max_jobs = msd_digits + msd_max_rows;
 
 /// Keys of a chunk of a bucket that was not counted (uncounted_partition.cuh), if they are left as `Stored`.
 template <class Stored>
@@ -141,7 +141,7 @@ struct MsdPlan {
   uint32_t apart_further;     // how much further up buckets of higher keys are than the map has them
   Bits apart;                 // the value, in order
   Bits most;                  // of all keys, if their values are counted
-  Bits least_inverted;        // ~least: zero before the first key, like all of a plan
+  Bits min_inverted;          // ~least: zero before the first key, like all of a plan
   uint32_t checks_order;      // whether keys whose sample is in order are found to be so
   uint32_t sample_rises;      // two neighbours of it do
   uint32_t sample_falls;
@@ -153,7 +153,7 @@ struct MsdPlan {
   uint32_t with_values;
   uint32_t is_other;         // another sort does it better, says the digest
   uint32_t maybe_few;        // the sample held few distinct values
-  uint32_t has_many_values;  // the keys have more than most_listed_values
+  uint32_t has_many_values;  // the keys have more than max_listed_values
   uint32_t guess_failed;     // the keys are not in the order of guess()
   uint32_t has_ties;         // pairs that fall have some, which stay in their order
   uint32_t has_beyond;       // keys that were counted are beyond the map's range
@@ -165,7 +165,7 @@ struct MsdPlan {
   uint32_t tickets[3];       // jobs drawn of each level; of the second one, to leave narrow keys
   uint32_t listed[bucket_classes];
   uint32_t is_narrow[msd_digits];  // by parent: the keys of its buckets were left as NarrowKey
-  MapPiece pieces[most_map_pieces];
+  MapPiece pieces[max_map_pieces];
   uint32_t guess_ticket;  // rows of keys drawn to check the guess; far from what those who check it look at
 
   __device__ __forceinline__ LinearBuckets<Bits> linear_buckets() const { return {map}; }
@@ -223,14 +223,14 @@ struct MsdPlan {
   /// The hope is that no two values meet in a bucket: a value's bucket is its distance from `map.lowest`,
   /// modulo the number of buckets, so that the sample need not tell where the values begin.
   SWEEPSORT_HOST_DEVICE bool has_value_buckets() const {
-    return !with_values && map.is_exact(msd_most_buckets);
+    return !with_values && map.is_exact(msd_max_buckets);
   }
-  SWEEPSORT_HOST_DEVICE Bits least() const { return static_cast<Bits>(~least_inverted); }
+  SWEEPSORT_HOST_DEVICE Bits least() const { return static_cast<Bits>(~min_inverted); }
   SWEEPSORT_HOST_DEVICE bool counts_values() const {
-    return !is_unfit && !is_settled() && has_value_buckets() && most - least() < msd_most_buckets;
+    return !is_unfit && !is_settled() && has_value_buckets() && most - least() < msd_max_buckets;
   }
   SWEEPSORT_HOST_DEVICE bool misses_values() const {
-    return has_value_buckets() && most - least() >= msd_most_buckets;
+    return has_value_buckets() && most - least() >= msd_max_buckets;
   }
   SWEEPSORT_HOST_DEVICE bool partitions() const {
     return !is_unfit && !has_too_large && !is_settled() && !counts_values() && !misses_values();
@@ -285,10 +285,10 @@ struct BucketList {
   SWEEPSORT_HOST_DEVICE ListedBucket* at(uint32_t entry) const { return first + int64_t{step} * entry; }
 };
 
-/// All lists, two in an array of msd_most_buckets, which grow from its ends on. No bucket is in both; but a
+/// All lists, two in an array of msd_max_buckets, which grow from its ends on. No bucket is in both; but a
 /// dense one may become a crowded one, when all dense ones are sorted.
 struct BucketLists {
-  static constexpr uint32_t entries = bucket_classes / 2 * msd_most_buckets;
+  static constexpr uint32_t entries = bucket_classes / 2 * msd_max_buckets;
   ListedBucket* memory;
 
   SWEEPSORT_HOST_DEVICE BucketList operator[](BucketClass which) const {
@@ -304,10 +304,10 @@ struct BucketLists {
 
  private:
   SWEEPSORT_HOST_DEVICE BucketList from_front(uint32_t array, BucketClass which) const {
-    return {memory + array * msd_most_buckets, 1, which};
+    return {memory + array * msd_max_buckets, 1, which};
   }
   SWEEPSORT_HOST_DEVICE BucketList from_back(uint32_t array, BucketClass which) const {
-    return {memory + (array + 1) * msd_most_buckets - 1, -1, which};
+    return {memory + (array + 1) * msd_max_buckets - 1, -1, which};
   }
 };
 
@@ -333,12 +333,12 @@ __device__ __forceinline__ void append(BucketList list, uint32_t* length, const 
 
 /// Which sizes of buckets are sorted how: small, large and larger ones, which must have few values.
 struct ClassLimits {
-  uint32_t most_keys[few_valued_buckets + 1];
+  uint32_t max_keys[few_valued_buckets + 1];
   uint32_t part_bits[large_buckets + 1];
   BucketClass set_apart;  // those of this class are, if they have few values; bucket_classes: none are
   uint32_t counts_dense;  // as are those of all classes that have even fewer
-  uint32_t least_narrow;  // pairs: buckets of fewer, and large ones, have no narrow keys; 0: none have
-  uint32_t most_split[large_buckets + 1];  // the same of keys between splitters
+  uint32_t min_narrow;    // pairs: buckets of fewer, and large ones, have no narrow keys; 0: none have
+  uint32_t max_split[large_buckets + 1];  // the same of keys between splitters
 };
 
 /// What the decision is made from, and where it goes.
@@ -429,9 +429,9 @@ __device__ __forceinline__ uint64_t offset_of(const BinCounts& counts, uint64_t 
 template <class Bits>
 __device__ __forceinline__ void plan_expansion(const MsdPlan<Bits>& plan, SortPlan<Bits>* expansion) {
   expansion->method = Method::counting;
-  expansion->bins = msd_most_buckets;
+  expansion->bins = msd_max_buckets;
   expansion->minimum = plan.least();
-  expansion->first_bin = static_cast<uint32_t>(plan.least() - plan.map.lowest) % msd_most_buckets;
+  expansion->first_bin = static_cast<uint32_t>(plan.least() - plan.map.lowest) % msd_max_buckets;
 }
 
 /// How a bucket is finished.
@@ -446,7 +446,7 @@ struct Finish {
 /// By its size, as if its keys were of any values: from few_valued_buckets on they must be few.
 __device__ __forceinline__ uint32_t class_of_size(const ClassLimits& limits, uint64_t size) {
   uint32_t size_class = small_buckets;
-  while (size_class <= few_valued_buckets && size > limits.most_keys[size_class]) ++size_class;
+  while (size_class <= few_valued_buckets && size > limits.max_keys[size_class]) ++size_class;
   return size_class;
 }
 
@@ -454,9 +454,9 @@ __device__ __forceinline__ uint32_t class_of_size(const ClassLimits& limits, uin
 __device__ __forceinline__ Finish finish_between_splitters(const ClassLimits& limits, uint32_t bucket,
                                                            uint64_t offset, uint64_t size) {
   if (class_of_size(limits, size) > large_buckets) return {.is_too_large = true};
-  return {.which = size <= limits.most_split[small_buckets]   ? small_buckets
-                   : size <= limits.most_split[large_buckets] ? large_buckets
-                                                              : crowded_buckets,
+  return {.which = size <= limits.max_split[small_buckets]   ? small_buckets
+                   : size <= limits.max_split[large_buckets] ? large_buckets
+                                                             : crowded_buckets,
           .listed = {.first = offset,
                      .taken_out_before = 0,
                      .size = static_cast<uint32_t>(size),
@@ -517,7 +517,7 @@ __device__ __forceinline__ Finish finish_interval(const Decision& decision, cons
     finish.listed.parts = BucketParts::of(interval, limits.part_bits[which]);
   else
     finish.listed.few = few;
-  if (which == small_buckets && limits.least_narrow != 0 && size >= limits.least_narrow) {
+  if (which == small_buckets && limits.min_narrow != 0 && size >= limits.min_narrow) {
     finish.may_be_narrow = all_above <= static_cast<NarrowKey<Bits>>(~0u) && !plan.divides_values();
     if (finish.may_be_narrow)
       finish.narrow_parts = parts_of_narrow_pairs(interval, limits.part_bits[small_buckets]);
@@ -566,7 +566,7 @@ __global__ __launch_bounds__(decide_threads) void decide_kernel(const __grid_con
                             : finish_interval(decision, *plan, bucket, offset, size);
 
   const bool may_be_narrow = finish.may_be_narrow || (size == 0 && bucket < buckets);
-  if (decision.limits.least_narrow != 0 && leaves_narrow(shared, bucket, may_be_narrow, plan) && size != 0) {
+  if (decision.limits.min_narrow != 0 && leaves_narrow(shared, bucket, may_be_narrow, plan) && size != 0) {
     finish.which = few_valued_buckets;
     finish.listed.is_narrow = 1;
     finish.listed.parts = finish.narrow_parts;

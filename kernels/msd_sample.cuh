@@ -23,19 +23,19 @@ namespace sweepsort {
 namespace survey_detail {
 
 inline constexpr uint32_t threads = 1024;
-inline constexpr uint32_t samples_a_thread = 4;
-inline constexpr uint32_t samples = threads * samples_a_thread;
+inline constexpr uint32_t samples_per_thread = 4;
+inline constexpr uint32_t samples = threads * samples_per_thread;
 
 /// Larger samples are taken by places of 32 bytes, 8 or 4 neighbouring keys.
 template <class Bits>
-inline constexpr uint32_t keys_a_place = 32 / sizeof(Bits);
+inline constexpr uint32_t keys_per_place = 32 / sizeof(Bits);
 inline constexpr uint32_t halves_in_flight = 8;
-inline constexpr uint32_t places_a_round = threads * halves_in_flight / 2;
+inline constexpr uint32_t places_per_round = threads * halves_in_flight / 2;
 /// Where the pieces of a map are made from, if they are coarse; fine ones are from four times as many.
-inline constexpr uint32_t piece_places = 2 * places_a_round;
+inline constexpr uint32_t piece_places = 2 * places_per_round;
 inline constexpr uint32_t fine_piece_places = 4 * piece_places;
 /// Pairs may have coarse pieces alone; but splitters want a larger sample, too.
-constexpr uint32_t most_places(bool with_values, bool may_split) {
+constexpr uint32_t max_places(bool with_values, bool may_split) {
   return with_values && !may_split ? piece_places : fine_piece_places;
 }
 inline constexpr uint32_t sample_threads = 256;
@@ -52,25 +52,26 @@ struct alignas(2 * sizeof(Bits)) Neighbours {
 template <class Bits>
 struct CollectedSample {
   Neighbours<Bits>* neighbours;  // samples + 1, the last one the array's end
-  uint4* places;                 // most_places, in the order of place_at(): so many of the first ones are as
+  uint4* places;                 // max_places, in the order of place_at(): so many of the first ones are as
                                  // far from each other, too
-  uint32_t most_places;          // places_a_round times a power of two
+  uint32_t max_places;           // places_per_round times a power of two
 
   /// Bytes of both.
-  static constexpr uint64_t bytes(uint32_t most_places) {
-    return uint64_t{most_places} * 32 + (samples + 2) * sizeof(Neighbours<Bits>);
+  static constexpr uint64_t bytes(uint32_t max_places) {
+    return uint64_t{max_places} * 32 + (samples + 2) * sizeof(Neighbours<Bits>);
   }
   /// `memory`: so many, aligned to 16.
-  static CollectedSample in(std::byte* memory, uint32_t most_places) {
-    return {reinterpret_cast<Neighbours<Bits>*>(memory + uint64_t{most_places} * 32),
-            reinterpret_cast<uint4*>(memory), most_places};
+  static CollectedSample in(std::byte* memory, uint32_t max_places) {
+    return {reinterpret_cast<Neighbours<Bits>*>(memory + uint64_t{max_places} * 32),
+            reinterpret_cast<uint4*>(memory), max_places};
   }
   /// Which of the places, by their distance from the array's beginning, is number `at`: every so many-th one,
   /// then those in the middle between them, and so on.
   __device__ __forceinline__ uint32_t place_at(uint32_t at) const {
-    const uint32_t each = most_places / places_a_round;  // a power of two
-    const uint32_t turned = each == 1 ? 0 : __brev(at / places_a_round) >> __clz(static_cast<int>(each - 1));
-    return at % places_a_round * each + turned;
+    const uint32_t each = max_places / places_per_round;  // a power of two
+    const uint32_t turned =
+        each == 1 ? 0 : __brev(at / places_per_round) >> __clz(static_cast<int>(each - 1));
+    return at % places_per_round * each + turned;
   }
 };
 
@@ -80,10 +81,10 @@ struct Task {
   const Bits* keys;
   uint64_t count;
   KeyMap<Bits> map;
-  uint32_t bucket_keys;       // the mean
-  uint32_t most_bucket_keys;  // that a block sorts
-  uint32_t most_keys;         // of a bucket that any kernel finishes
-  uint32_t keys_a_value;      // of even keys, at most
+  uint32_t bucket_keys;      // the mean
+  uint32_t max_bucket_keys;  // that a block sorts
+  uint32_t max_keys;         // of a bucket that any kernel finishes
+  uint32_t keys_per_value;   // of even keys, at most
   uint32_t with_values;
   uint32_t minds_ties;       // pairs of one key cannot be reversed (rearrange.cuh)
   uint32_t checks_order;     // whether keys that seem to be in order are checked before the survey
@@ -103,7 +104,7 @@ __device__ __forceinline__ uint64_t spread(uint64_t which, uint64_t all, uint64_
 /// array begins with one. The last place of an array may be missed.
 template <class Bits>
 struct HalfPlace {
-  static constexpr uint32_t width = digest_detail::keys_a_vector<Bits>;
+  static constexpr uint32_t width = digest_detail::keys_per_vector<Bits>;
   digest_detail::Vector<Bits> vector;
 
   /// `half`: of 2 * places; lanes side by side take both halves.
@@ -149,7 +150,7 @@ __global__ __launch_bounds__(sample_threads) void collect_kernel(Task<Bits> task
   const uint32_t i = blockIdx.x * sample_threads + threadIdx.x;
   const bool has_places = task.count >= 2 * HalfPlace<Bits>::width;  // fewer keys need none
   HalfPlace<Bits> half{};
-  if (has_places) half.load(task, 2 * sample.place_at(i / 2) + i % 2, sample.most_places);
+  if (has_places) half.load(task, 2 * sample.place_at(i / 2) + i % 2, sample.max_places);
   bool rises = false;
   bool falls = false;
   if (i < samples) {
@@ -180,7 +181,7 @@ __global__ __launch_bounds__(sample_threads) void collect_kernel(Task<Bits> task
 template <class Bits>
 void collect_sample(const Task<Bits>& task, const uint32_t* wanted, MsdPlan<Bits>* plan,
                     cudaStream_t stream) {
-  launch_chained(collect_kernel<Bits>, {2 * task.sample.most_places / sample_threads, sample_threads}, stream,
+  launch_chained(collect_kernel<Bits>, {2 * task.sample.max_places / sample_threads, sample_threads}, stream,
                  task, wanted, plan);
 }
 

@@ -46,25 +46,25 @@ namespace survey_detail {
 /// A sample misses this much of the range at either end with a probability below 10^-6.
 inline constexpr uint32_t slack_samples = 16;
 /// So many of 4,096 samples do not meet in one of 8,192 counters by chance.
-inline constexpr uint32_t least_crowded = 12;
+inline constexpr uint32_t min_crowded = 12;
 
 /// Counters for the samples' buckets.
 inline constexpr uint32_t bucket_counters = 2 * samples;
 /// More samples than this do not repeat a value by chance where there are a quarter as many values as keys:
 /// fewer tell nothing (of 2^28 keys, below 512 a value).
-inline constexpr uint32_t most_repeated = 16;
+inline constexpr uint32_t max_repeated = 16;
 /// Keys a value at most, where each bucket is sorted by parts; and where those of few values are counted by
 /// bytes.
-inline constexpr uint32_t sorted_keys_a_value = 4;
-inline constexpr uint32_t counted_keys_a_value = 150;
+inline constexpr uint32_t sorted_keys_per_value = 4;
+inline constexpr uint32_t counted_keys_per_value = 150;
 /// Each 256th of the buckets gets 16 samples if keys are even; more than this does not happen by chance.
 inline constexpr uint32_t groups = 256;
 inline constexpr uint32_t uneven_group = 40;
 /// Of floats as many samples as a group of their values may have if these are divided, not the bits: more are
 /// many in few pieces.
-inline constexpr uint32_t most_in_value_group = samples / 16;
+inline constexpr uint32_t max_in_value_group = samples / 16;
 /// Of few values most are met more than once. More that are not stand for many others in the array.
-SWEEPSORT_HOST_DEVICE constexpr uint32_t most_singles(uint32_t distinct) { return distinct / 8 + 8; }
+SWEEPSORT_HOST_DEVICE constexpr uint32_t max_singles(uint32_t distinct) { return distinct / 8 + 8; }
 
 /// Samples of a piece that say less of it than its neighbours' do.
 inline constexpr uint32_t few_in_piece = 16;
@@ -77,9 +77,9 @@ inline constexpr uint32_t frequent_top_share = 2;
 /// From so many keys on 4,096 samples do not tell any more whether keys clump together.
 inline constexpr uint64_t clumps_below = uint64_t{1} << 26;
 /// Keys with no more live bits than that take so few passes that splitters are no better (live_bits.cuh).
-inline constexpr uint32_t most_passed_bits = 40;
+inline constexpr uint32_t max_passed_bits = 40;
 /// So many samples of a value are no chance.
-inline constexpr uint32_t least_times = 8;
+inline constexpr uint32_t min_times = 8;
 
 /// How often each value of a sample is met. All samples of a value find one of them, its owner: that with the
 /// highest number of those whose hash names the same slot, if it has the value; else they look for one by
@@ -102,8 +102,8 @@ struct Shared {
   };
   alignas(16) uint32_t in_bucket[bucket_counters];
   alignas(16) uint32_t in_group[groups];
-  alignas(16) uint32_t in_piece[most_map_pieces];
-  MapPiece pieces[most_map_pieces];
+  alignas(16) uint32_t in_piece[max_map_pieces];
+  MapPiece pieces[max_map_pieces];
   uint32_t warp_sums[threads / warp_threads];
   BucketMap<Bits> map;
   RealMap<Bits> real_map;
@@ -130,15 +130,15 @@ template <class Bits>
 __device__ BucketMap<Bits> guess_map(Bits least, Bits most, uint32_t buckets, bool may_count, bool may_fill) {
   constexpr Bits all = static_cast<Bits>(~Bits{0});
   const Bits spread = most - least;
-  if (may_count && spread < msd_most_buckets) {
+  if (may_count && spread < msd_max_buckets) {
     // Few enough values to count each. The window may begin at a round number or leave room on both sides.
-    constexpr Bits window = msd_most_buckets - 1;
+    constexpr Bits window = msd_max_buckets - 1;
     const Bits round = least & ~window;
     const Bits room = (window - spread) / 2;
     const Bits begin = most - round <= window ? round
                        : least > room         ? static_cast<Bits>(least - room)
                                               : Bits{0};
-    return BucketMap<Bits>::over(min(begin, static_cast<Bits>(all - window)), window, msd_most_buckets);
+    return BucketMap<Bits>::over(min(begin, static_cast<Bits>(all - window)), window, msd_max_buckets);
   }
   return map_around(least, most, samples, buckets, may_fill);
 }
@@ -168,11 +168,11 @@ class Survey {
     count_values();
     // Pairs whose range is one of two digits mostly have one or two of them, and are passed as soon as they
     // would be counted. (Not where the range crosses a border of higher digits.)
-    const bool is_wide = !task_.with_values || most_ - least_ > 0xffff;
-    maybe_few_ = is_wide && shared_.distinct <= most_listed_values * 3 / 4 &&
-                 shared_.singles <= most_singles(shared_.distinct);
+    const bool is_wide = !task_.with_values || largest_ - smallest_ > 0xffff;
+    maybe_few_ = is_wide && shared_.distinct <= max_listed_values * 3 / 4 &&
+                 shared_.singles <= max_singles(shared_.distinct);
     const uint32_t top_seen = shared_.most_seen / samples;
-    const bool has_top = top_seen >= least_times && top_seen * (task_.count / samples) > task_.most_keys;
+    const bool has_top = top_seen >= min_times && top_seen * (task_.count / samples) > task_.max_keys;
     const Bits top = shared_.sampled.keys[shared_.most_seen % samples];
     if (threadIdx.x == 0) {
       plan_.maybe_few = maybe_few_;
@@ -180,7 +180,7 @@ class Survey {
       plan_.top = task_.map.from_ordered(top);
     }
     if (task_.with_values && has_top) {
-      if (!may_stand_apart<Bits> || maybe_few_ || most_seen_besides_top() >= least_times) {
+      if (!may_stand_apart<Bits> || maybe_few_ || most_seen_besides_top() >= min_times) {
         const bool splits = may_split_now();
         if (threadIdx.x == 0) leave_map(splits);
         return;
@@ -197,17 +197,17 @@ class Survey {
     // Where each value comes many times, parts of a bucket are crowded, too, and few digits vary.
     // Keys that are uneven may have many more of some values.
     const bool is_even = is_even_by_value_ || (is_even_ && !plan_.is_pieced);
-    const uint32_t keys_a_value = is_even ? task_.keys_a_value : sorted_keys_a_value;
+    const uint32_t keys_per_value = is_even ? task_.keys_per_value : sorted_keys_per_value;
     // Of v values about samples^2 / 2v samples repeat one.
     const uint64_t repeated = samples - min(shared_.distinct, samples);
     const bool repeats_often =
-        repeated > most_repeated && repeated * (task_.count / samples) > samples / 2 * keys_a_value;
+        repeated > max_repeated && repeated * (task_.count / samples) > samples / 2 * keys_per_value;
     const bool repeats =
-        shared_.map.range < (task_.count - 1) / keys_a_value || (is_even_by_value_ && repeats_often);
+        shared_.map.range < (task_.count - 1) / keys_per_value || (is_even_by_value_ && repeats_often);
     const bool splits = may_split_now();
     if (threadIdx.x == 0) {
       is_crowded |= has_top && !has_apart_;
-      const bool may_count = !task_.with_values && shared_.map.is_exact(msd_most_buckets);
+      const bool may_count = !task_.with_values && shared_.map.is_exact(msd_max_buckets);
       const bool is_unfit = (is_crowded || repeats || has_clumps) && !may_count;
       // Where values lie dense, those beside the frequent ones fill a bucket, too.
       const bool is_dense = shared_.map.range / 2 < task_.count || has_dense_values_;
@@ -237,18 +237,18 @@ class Survey {
   }
 
  private:
-  __device__ __forceinline__ static uint32_t first_sample() { return threadIdx.x * samples_a_thread; }
+  __device__ __forceinline__ static uint32_t first_sample() { return threadIdx.x * samples_per_thread; }
 
   /// Where larger buckets are counted, open ones cannot be.
-  __device__ __forceinline__ bool may_fill() const { return task_.most_keys == task_.most_bucket_keys; }
+  __device__ __forceinline__ bool may_fill() const { return task_.max_keys == task_.max_bucket_keys; }
 
   /// The sample and its range.
   __device__ __forceinline__ void take_sample() {
     const KeyMap<Bits>& map = task_.map;
     const Neighbours<Bits>* const own = task_.sample.neighbours + first_sample();
-    Neighbours<Bits> pair[samples_a_thread];
+    Neighbours<Bits> pair[samples_per_thread];
 #pragma unroll
-    for (uint32_t k = 0; k < samples_a_thread; ++k) pair[k] = own[k];
+    for (uint32_t k = 0; k < samples_per_thread; ++k) pair[k] = own[k];
     Bits least = static_cast<Bits>(~Bits{0});
     Bits most = 0;
     const auto meet = [&](Bits key) {
@@ -256,15 +256,15 @@ class Survey {
       most = max(most, key);
     };
 #pragma unroll
-    for (uint32_t k = 0; k < samples_a_thread; ++k) {
+    for (uint32_t k = 0; k < samples_per_thread; ++k) {
       pair[k] = {map.to_ordered(pair[k].left), map.to_ordered(pair[k].right)};
       key_[k] = k % 2 == 0 ? pair[k].left : pair[k].right;
       meet(pair[k].left);
       meet(pair[k].right);
     }
-    if (threadIdx.x == threads - 1) meet(map.to_ordered(own[samples_a_thread].left));
-    least_ = block_min<threads>(least, shared_.least);
-    most_ = block_max<threads>(most, shared_.most);
+    if (threadIdx.x == threads - 1) meet(map.to_ordered(own[samples_per_thread].left));
+    smallest_ = block_min<threads>(least, shared_.least);
+    largest_ = block_max<threads>(most, shared_.most);
   }
 
   /// The number of this thread's k-th sample in SampleCounts.
@@ -273,24 +273,24 @@ class Survey {
   /// Of the sample: distinct values, values seen once, and the value seen most often.
   __device__ __forceinline__ void count_values() {
     auto& sampled = shared_.sampled;
-    uint32_t owner[samples_a_thread];
+    uint32_t owner[samples_per_thread];
     uint32_t open = 0;
 #pragma unroll
-    for (uint32_t k = 0; k < samples_a_thread; ++k) {
+    for (uint32_t k = 0; k < samples_per_thread; ++k) {
       sampled.keys[number_of(k)] = key_[k];
       owner[k] = number_of(k);
       open |= 1u << k;
     }
-    for (uint32_t round = 0; round < most_tries; ++round) {
-      uint32_t slot[samples_a_thread];
+    for (uint32_t round = 0; round < max_tries; ++round) {
+      uint32_t slot[samples_per_thread];
 #pragma unroll
-      for (uint32_t k = 0; k < samples_a_thread; ++k) {
+      for (uint32_t k = 0; k < samples_per_thread; ++k) {
         slot[k] = hash<std::countr_zero(SampleCounts<Bits>::slots)>(static_cast<Bits>(key_[k] + round));
         if ((open >> k & 1) != 0) atomicMax(&sampled.owners[slot[k]], number_of(k) + 1);
       }
       __syncthreads();
 #pragma unroll
-      for (uint32_t k = 0; k < samples_a_thread; ++k) {
+      for (uint32_t k = 0; k < samples_per_thread; ++k) {
         if ((open >> k & 1) == 0) continue;
         const uint32_t found = sampled.owners[slot[k]] - 1;
         if (sampled.keys[found] != key_[k]) continue;
@@ -302,8 +302,8 @@ class Survey {
     // Neighbours of one value are counted together: keys in order would queue up for a counter.
     uint32_t times = 1;
 #pragma unroll
-    for (uint32_t k = 0; k < samples_a_thread; ++k) {
-      if (k + 1 < samples_a_thread && owner[k] == owner[(k + 1) % samples_a_thread]) {
+    for (uint32_t k = 0; k < samples_per_thread; ++k) {
+      if (k + 1 < samples_per_thread && owner[k] == owner[(k + 1) % samples_per_thread]) {
         ++times;
       } else {
         atomicAdd(&sampled.times[owner[k]], times);
@@ -315,7 +315,7 @@ class Survey {
     uint32_t singles = 0;
     uint32_t most_seen = 0;
 #pragma unroll
-    for (uint32_t k = 0; k < samples_a_thread; ++k) {
+    for (uint32_t k = 0; k < samples_per_thread; ++k) {
       const uint32_t seen = sampled.times[number_of(k)];
       distinct += seen != 0;
       singles += seen == 1;
@@ -345,9 +345,9 @@ class Survey {
     if (task_.split_bits == 0 || maybe_few_ || plan_.guess() != Guess::unordered) return false;
     Bits differing = 0;
 #pragma unroll
-    for (uint32_t k = 0; k < samples_a_thread; ++k) differing |= key_[k] ^ least_;
+    for (uint32_t k = 0; k < samples_per_thread; ++k) differing |= key_[k] ^ smallest_;
     differing = block_or<threads>(differing, shared_.least);
-    return __popcll(differing) > static_cast<int>(most_passed_bits);
+    return __popcll(differing) > static_cast<int>(max_passed_bits);
   }
   /// One thread: no map divides the keys. Splitters do, or none of the methods here is any good.
   __device__ __forceinline__ void leave_map(bool splits) {
@@ -379,7 +379,7 @@ class Survey {
   __device__ __forceinline__ uint32_t count_samples_left() const {
     int left = 0;
 #pragma unroll
-    for (uint32_t k = 0; k < samples_a_thread; ++k) left += __syncthreads_count(!is_frequent(key_[k]));
+    for (uint32_t k = 0; k < samples_per_thread; ++k) left += __syncthreads_count(!is_frequent(key_[k]));
     return static_cast<uint32_t>(left);
   }
 
@@ -394,14 +394,14 @@ class Survey {
         msd_bucket_bits(has_apart_ ? keys * msd_digits / parents_with_apart : keys, task_.bucket_keys);
     const uint32_t children = 1u << (bucket_bits - msd_digit_bits);
     const uint32_t buckets = children * (has_apart_ ? parents_with_apart : msd_digits);  // of the map
-    BucketMap<Bits> map = guess_map(least_, most_, buckets, !task_.with_values, may_fill());
-    const bool is_exact = !task_.with_values && map.is_exact(msd_most_buckets);
+    BucketMap<Bits> map = guess_map(smallest_, largest_, buckets, !task_.with_values, may_fill());
+    const bool is_exact = !task_.with_values && map.is_exact(msd_max_buckets);
     if (is_exact) bucket_bits = 2 * msd_digit_bits;
     __syncthreads();
     bool is_uneven = false;
     const LinearBuckets<Bits> linear{map};
 #pragma unroll
-    for (uint32_t k = 0; k < samples_a_thread; ++k) {
+    for (uint32_t k = 0; k < samples_per_thread; ++k) {
       if (is_frequent(key_[k])) continue;
       const uint32_t group = linear(key_[k]) >> (bucket_bits - 8);
       is_uneven |= atomicAdd(&shared_.in_group[group], 1u) >= uneven_group;
@@ -411,7 +411,7 @@ class Survey {
     const bool is_pieced = follows_sample || has_apart_;
     has_real_pieces_ = follows_sample && spreads_by_value_ && !has_apart_ && !has_frequent_;
     if (has_real_pieces_) {
-      const auto real_map = RealMap<Bits>::over(least_, most_, slack_of_values(), task_.map);
+      const auto real_map = RealMap<Bits>::over(smallest_, largest_, slack_of_values(), task_.map);
       has_real_pieces_ = real_map.is_usable();
       if (threadIdx.x == 0) plan_.real_map = shared_.real_map = real_map;
     }
@@ -490,10 +490,10 @@ class Survey {
   __device__ __forceinline__ bool finds_crowd(uint32_t buckets, Slot slot_of) {
     uint32_t most = 0;
 #pragma unroll
-    for (uint32_t k = 0; k < samples_a_thread; ++k)
+    for (uint32_t k = 0; k < samples_per_thread; ++k)
       if (!is_frequent(key_[k])) most = max(most, atomicAdd(&shared_.in_bucket[slot_of(key_[k])], 1u) + 1);
-    return __syncthreads_or(most >= buckets * least_crowded &&
-                            most * (task_.count / samples) > uint64_t{buckets} * 4 * task_.most_keys) != 0;
+    return __syncthreads_or(most >= buckets * min_crowded &&
+                            most * (task_.count / samples) > uint64_t{buckets} * 4 * task_.max_keys) != 0;
   }
 
   /// The same of buckets that are still to be made, by pieces: even if one of these had all buckets, they
@@ -511,9 +511,9 @@ class Survey {
   /// Keys that are not counted: the map anew, with less room at its ends, as more samples are known. The
   /// parents at the ends would have few children with keys.
   __device__ __forceinline__ void narrow_map() {
-    Bits least = least_;
-    Bits most = most_;
-    for_places<places_a_round>([&](Bits key) {
+    Bits least = smallest_;
+    Bits most = largest_;
+    for_places<places_per_round>([&](Bits key) {
       const Bits ordered = task_.map.to_ordered(key);
       least = min(least, ordered);
       most = max(most, ordered);
@@ -521,7 +521,7 @@ class Survey {
     least = block_min<threads>(least, shared_.least);
     most = block_max<threads>(most, shared_.most);
     if (threadIdx.x != 0) return;
-    constexpr uint32_t seen = places_a_round * keys_a_place<Bits>;
+    constexpr uint32_t seen = places_per_round * keys_per_place<Bits>;
     const uint32_t buckets = 1u << plan_.bucket_bits;
     if (is_even_by_value_) {
       using Buckets = RealBuckets<Bits>;
@@ -539,23 +539,23 @@ class Survey {
     const uint32_t bucket_bits = msd_bucket_bits(task_.count, task_.bucket_keys);
     using Buckets = RealBuckets<Bits>;
     constexpr auto slack = static_cast<typename Buckets::Real>(slack_samples) / samples;
-    const Buckets real = Buckets::over(least_, most_, slack, 1u << bucket_bits, task_.map);
+    const Buckets real = Buckets::over(smallest_, largest_, slack, 1u << bucket_bits, task_.map);
     if (!real.is_usable()) return;
     clear(shared_.in_group, groups);
     __syncthreads();
-    uint32_t most_in_group = 0;
+    uint32_t max_in_group = 0;
     bool are_whole = (real.highest - real.lowest) / 2 < static_cast<typename Buckets::Real>(task_.count);
 #pragma unroll
-    for (uint32_t k = 0; k < samples_a_thread; ++k) {
+    for (uint32_t k = 0; k < samples_per_thread; ++k) {
       are_whole &= real.is_whole(key_[k]);
-      most_in_group =
-          max(most_in_group, atomicAdd(&shared_.in_group[real(key_[k]) >> (bucket_bits - 8)], 1u) + 1);
+      max_in_group =
+          max(max_in_group, atomicAdd(&shared_.in_group[real(key_[k]) >> (bucket_bits - 8)], 1u) + 1);
     }
     has_dense_values_ = __syncthreads_and(are_whole) != 0;
     has_even_values_ = groups_are_even();
     is_even_by_value_ = has_even_values_ && task_.may_deal;
     if (is_even_by_value_ && threadIdx.x == 0) plan_.real = real;
-    spreads_by_value_ = __syncthreads_and(most_in_group <= most_in_value_group) != 0;
+    spreads_by_value_ = __syncthreads_and(max_in_group <= max_in_value_group) != 0;
   }
 
   /// Whether chance explains how the samples' numbers differ from group to group: the sum of their squares
@@ -584,7 +584,7 @@ class Survey {
     uint32_t met = 0;
     with_buckets([&](const auto& buckets) {
 #pragma unroll
-      for (uint32_t k = 0; k < samples_a_thread; ++k) {
+      for (uint32_t k = 0; k < samples_per_thread; ++k) {
         const uint32_t bit = scattering_hash<bits>(buckets.part_of_word(buckets.map.word_of(key_[k])));
         const bool counts = !is_frequent(key_[k]);
         const uint32_t before = counts ? atomicOr(&shared_.in_bucket[bit / 32], 1u << bit % 32) : 0;
@@ -599,28 +599,28 @@ class Survey {
     __syncthreads();
     clear(shared_.in_bucket, bucket_counters);
     __syncthreads();
-    uint32_t most_in_bucket = 0;
+    uint32_t max_in_bucket = 0;
     with_buckets([&](const auto& bucket_of) {
       for_places<piece_places>([&](Bits key) {
         const Bits ordered = task_.map.to_ordered(key);
         if (is_frequent(ordered)) return;
         uint32_t& counter = shared_.in_bucket[bucket_of(ordered) % bucket_counters];
-        most_in_bucket = max(most_in_bucket, atomicAdd(&counter, 1u) + 1);
+        max_in_bucket = max(max_in_bucket, atomicAdd(&counter, 1u) + 1);
       });
     });
-    constexpr uint32_t in_all = piece_places * keys_a_place<Bits>;
+    constexpr uint32_t in_all = piece_places * keys_per_place<Bits>;
     constexpr uint32_t mean = in_all / bucket_counters;
     constexpr uint32_t chance = 20;  // seven standard deviations of a counter
     static_assert(mean <= 8);
-    const uint64_t allowed = uint64_t{task_.most_keys} * in_all / task_.count;
-    return __syncthreads_or(most_in_bucket > allowed + mean + chance) != 0;
+    const uint64_t allowed = uint64_t{task_.max_keys} * in_all / task_.count;
+    return __syncthreads_or(max_in_bucket > allowed + mean + chance) != 0;
   }
 
   /// Calls body(key) for the keys, as the caller has them, of `places` places at equal distances: a whole
   /// number of rounds.
   template <uint32_t places, class Body>
   __device__ __forceinline__ void for_places(Body body) const {
-    for (uint32_t round = 0; round < places; round += places_a_round) {
+    for (uint32_t round = 0; round < places; round += places_per_round) {
       digest_detail::Vector<Bits> halves[halves_in_flight];
 #pragma unroll
       for (uint32_t i = 0; i < halves_in_flight; ++i)
@@ -704,9 +704,9 @@ class Survey {
   const Task<Bits>& task_;
   MsdPlan<Bits>& plan_;
   value_table::Table<Bits>& table_;
-  Bits key_[samples_a_thread];  // in order
-  Bits least_;
-  Bits most_;
+  Bits key_[samples_per_thread];  // in order
+  Bits smallest_;
+  Bits largest_;
   bool has_frequent_ = false;
   bool maybe_few_ = false;
   bool has_apart_ = false;
@@ -750,7 +750,7 @@ __global__ void survey_digest_kernel(const Digest<Bits>* digest, uint32_t bucket
   const Bits range = static_cast<Bits>(digest->maximum() - digest->minimum());
   const uint32_t bucket_bits =
       plan->frequent != 0 ? plan->bucket_bits : msd_bucket_bits(plan->keys, bucket_keys);
-  if (range < msd_most_buckets && !plan->with_values) {
+  if (range < msd_max_buckets && !plan->with_values) {
     plan->map = guess_map(digest->minimum(), digest->maximum(), 1u << bucket_bits, true, false);
     plan->bucket_bits = 2 * msd_digit_bits;
     plan->deals = 0;

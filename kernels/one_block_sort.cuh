@@ -23,7 +23,7 @@ inline constexpr bool has_one_block = !std::is_void_v<TunedOneBlock<Bits, Value>
 
 /// Records that one block sorts by itself, without any workspace.
 template <class Bits, class Value, class Policy = TunedOneBlock<Bits, Value>>
-inline constexpr uint64_t most_in_one_block = Policy::most_keys;
+inline constexpr uint64_t max_in_one_block = Policy::max_keys;
 
 namespace one_block_detail {
 
@@ -53,13 +53,13 @@ void launch_block(const SortArrays<Bits, Value>& arrays, KeyMap<Bits> map, cudaS
 
 }  // namespace one_block_detail
 
-/// Sorts up to most_in_one_block records in one launch. keys_scratch and values_scratch are not used.
+/// Sorts up to max_in_one_block records in one launch. keys_scratch and values_scratch are not used.
 template <class Bits, class Value, class Policy = TunedOneBlock<Bits, Value>>
 void sort_in_one_block(const SortArrays<Bits, Value>& arrays, KeyMap<Bits> map, cudaStream_t stream) {
   using namespace one_block_detail;
   if constexpr (std::is_same_v<Policy, ByteSortPolicy>)
     byte_sort(arrays.keys_in, arrays.keys_out, static_cast<uint32_t>(arrays.count), map, stream);
-  else if (arrays.count <= Policy::Small::most_keys)
+  else if (arrays.count <= Policy::Small::max_keys)
     launch_block<typename Policy::Small>(arrays, map, stream);
   else
     launch_block<typename Policy::Large>(arrays, map, stream);

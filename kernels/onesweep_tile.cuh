@@ -30,12 +30,12 @@ namespace sweepsort {
 /// Whether passes can sort pairs by the places of their keys in a list: that stands where the tile's records
 /// will be, or, of small tiles, its counts.
 template <class Policy>
-inline constexpr bool tile_holds_list = Policy::tile >= most_listed_values;
+inline constexpr bool tile_holds_list = Policy::tile >= max_listed_values;
 template <class Bits, class Value, class Policy>
 inline constexpr bool can_sort_codes = value_bytes<Value> != 0 && sizeof(Bits) >= 4 && !Policy::as_records &&
                                        (tile_holds_list<Policy> ||
                                         Policy::threads / warp_threads * digit_values * sizeof(uint32_t) >=
-                                            most_listed_values * sizeof(Bits));
+                                            max_listed_values * sizeof(Bits));
 
 /// Whether a tile of columns has room for its values beside its keys, so that both are written in one loop;
 /// else values follow through the memory of the keys. H100, u64+u64 by digits, AND of three, of five, us,
@@ -116,16 +116,16 @@ struct Shared {
   }
 };
 
-/// The tile of one block: `Policy::keys_a_thread` records a thread, in warp-striped order (a warp's records
-/// are neighbours, its lanes' records interleave), which is the order that ranks must keep. `full` tiles have
-/// no record missing and are one piece of memory; testing for that once a tile and not once a key is worth a
-/// fifth of the time.
+/// The tile of one block: `Policy::keys_per_thread` records per thread, in warp-striped order (a warp's
+/// records are neighbours, its lanes' records interleave), which is the order that ranks must keep. `full`
+/// tiles have no record missing and are one piece of memory; testing for that once a tile and not once a key
+/// is worth a fifth of the time.
 template <class Bits, class Value, class Policy, bool full>
 class Tile {
  public:
   using TileShared = Shared<Bits, Value, Policy>;
   using TileSweep = Sweep<Bits, Value, Policy::as_records>;
-  static constexpr uint32_t keys_a_thread = Policy::keys_a_thread;
+  static constexpr uint32_t keys_per_thread = Policy::keys_per_thread;
   static constexpr bool with_values = value_bytes<Value> != 0;
   static constexpr bool has_codes = can_sort_codes<Bits, Value, Policy>;
   static constexpr bool has_packs = Policy::comes_second;
@@ -143,12 +143,12 @@ class Tile {
     } else {
       const Bits* const mine = sweep_.keys_from + first_ + own_index(0);
 #pragma unroll
-      for (uint32_t i = 0; i < keys_a_thread; ++i)
+      for (uint32_t i = 0; i < keys_per_thread; ++i)
         keys_[i] = has_own(i) ? __ldcs(mine + i * warp_threads) : Bits{0};
     }
     if (!sweep_.map_at_load) return;
 #pragma unroll
-    for (uint32_t i = 0; i < keys_a_thread; ++i) keys_[i] = sweep_.map.to_ordered(keys_[i]);
+    for (uint32_t i = 0; i < keys_per_thread; ++i) keys_[i] = sweep_.map.to_ordered(keys_[i]);
     if (has_codes && sweep_.list != nullptr) look_up_codes();
     if constexpr (has_packs) pack_keys();
   }
@@ -161,12 +161,12 @@ class Tile {
     if (!hot.share_is_high) hot = sweep_.hot;
     if (hot.share_is_high) {
 #pragma unroll
-      for (uint32_t i = 0; i < keys_a_thread; ++i)
+      for (uint32_t i = 0; i < keys_per_thread; ++i)
         ranks_.set(i, ranker.rank_hot(hot, digit_of_(keys_[i]), has_own(i)));
       ranker.settle(hot);
     } else {
 #pragma unroll
-      for (uint32_t i = 0; i < keys_a_thread; ++i)
+      for (uint32_t i = 0; i < keys_per_thread; ++i)
         ranks_.set(i, ranker.rank(digit_of_(keys_[i]), has_own(i)));
     }
     __syncthreads();
@@ -194,7 +194,7 @@ class Tile {
   __device__ __forceinline__ void fetch_values() {
     const Value* const kept = kept_values() + own_index(0);
 #pragma unroll
-    for (uint32_t i = 0; i < keys_a_thread; ++i) values_[i] = kept[i * warp_threads];
+    for (uint32_t i = 0; i < keys_per_thread; ++i) values_[i] = kept[i * warp_threads];
   }
 
   /// Phase 4a: keys, or records, into shared memory, in the order of their digits.
@@ -233,7 +233,7 @@ class Tile {
     __syncthreads();
     Value* const to = sweep_.values_to + threadIdx.x;
 #pragma unroll
-    for (uint32_t i = 0; i < keys_a_thread; ++i)
+    for (uint32_t i = 0; i < keys_per_thread; ++i)
       if (has_place(i)) (to + shared_.shift[digits_.get(i)])[i * Policy::threads] = places[place(i)];
   }
 
@@ -270,7 +270,7 @@ class Tile {
   __device__ __forceinline__ void load_pairs_from(Load load) {
     Value* const kept = kept_values() + own_index(0);
 #pragma unroll
-    for (uint32_t i = 0; i < keys_a_thread; ++i) {
+    for (uint32_t i = 0; i < keys_per_thread; ++i) {
       keys_[i] = Bits{0};
       Value value{};
       if (has_own(i)) load(i, keys_[i], value);
@@ -286,13 +286,13 @@ class Tile {
     constexpr uint32_t in_flight = 4;
     const uint32_t* const starts = shared_.warp_counts[warp()];
 #pragma unroll
-    for (uint32_t first = 0; first < keys_a_thread; first += in_flight) {
+    for (uint32_t first = 0; first < keys_per_thread; first += in_flight) {
       uint32_t place[in_flight];
 #pragma unroll
-      for (uint32_t i = first; i < min(first + in_flight, keys_a_thread); ++i)
+      for (uint32_t i = first; i < min(first + in_flight, keys_per_thread); ++i)
         place[i - first] = starts[digit_of_(keys_[i])] + ranks_.get(i);
 #pragma unroll
-      for (uint32_t i = first; i < min(first + in_flight, keys_a_thread); ++i)
+      for (uint32_t i = first; i < min(first + in_flight, keys_per_thread); ++i)
         if (has_own(i)) places.store(place[i - first], keys_[i], values_[i]);
     }
   }
@@ -302,7 +302,7 @@ class Tile {
 // More at once, as in the loop that writes columns: registers are spilled. 20 and 12 bytes of them in whole
 // tiles of u32+u32 and u64+u64, now 8 and 4; hashed Zipf 2^24 588 -> 573 and 1,361 -> 1,350 us (H100, graph).
 #pragma unroll 2
-    for (uint32_t i = 0; i < keys_a_thread; ++i) {
+    for (uint32_t i = 0; i < keys_per_thread; ++i) {
       if (!has_place(i)) break;
       Bits key;
       Value value;
@@ -315,7 +315,7 @@ class Tile {
     Bits* const places = reinterpret_cast<Bits*>(shared_.records);
     const uint32_t* const starts = shared_.warp_counts[warp()];
 #pragma unroll
-    for (uint32_t i = 0; i < keys_a_thread; ++i) {
+    for (uint32_t i = 0; i < keys_per_thread; ++i) {
       const uint32_t place = starts[digit_of_(keys_[i])] + ranks_.get(i);
       if constexpr (with_values) ranks_.set(i, place);
       if (has_own(i)) places[place] = keys_[i];
@@ -325,13 +325,13 @@ class Tile {
   /// The values of columns, to the places of their keys.
   __device__ __forceinline__ void gather_values(Value* places) const {
     const Value* const mine = sweep_.values_from + first_ + own_index(0);
-    Value values[keys_a_thread];
+    Value values[keys_per_thread];
 #pragma unroll
-    for (uint32_t i = 0; i < keys_a_thread; ++i)
+    for (uint32_t i = 0; i < keys_per_thread; ++i)
       if (has_own(i)) values[i] = __ldcs(mine + i * warp_threads);
     if constexpr (!at_once) __syncthreads();  // every key has left the shared memory
 #pragma unroll
-    for (uint32_t i = 0; i < keys_a_thread; ++i)
+    for (uint32_t i = 0; i < keys_per_thread; ++i)
       if (has_own(i)) places[ranks_.get(i)] = values[i];
   }
 
@@ -359,17 +359,17 @@ class Tile {
     for (uint32_t i = threadIdx.x; i < size; i += Policy::threads)
       list[i] = sweep_.map.to_ordered(sweep_.list[i]);
     __syncthreads();
-    uint32_t codes[keys_a_thread];
+    uint32_t codes[keys_per_thread];
     last_at_most(list, size, keys_, codes);
 #pragma unroll
-    for (uint32_t i = 0; i < keys_a_thread; ++i) keys_[i] = codes[i];
+    for (uint32_t i = 0; i < keys_per_thread; ++i) keys_[i] = codes[i];
     __syncthreads();
   }
 
   __device__ __forceinline__ uint32_t warp() const { return threadIdx.x / warp_threads; }
   /// Where in the tile this thread's record i comes from ...
   __device__ __forceinline__ uint32_t own_index(uint32_t i) const {
-    return warp() * warp_threads * keys_a_thread + i * warp_threads + ptx::lane_id();
+    return warp() * warp_threads * keys_per_thread + i * warp_threads + ptx::lane_id();
   }
   /// ... and which place of the ordered tile it writes out.
   __device__ __forceinline__ uint32_t place(uint32_t i) const { return i * Policy::threads + threadIdx.x; }
@@ -380,8 +380,8 @@ class Tile {
   __device__ __forceinline__ void write_keys_as(Stored stored) {
     const Bits* const places = reinterpret_cast<const Bits*>(shared_.records);
     Bits* const to = sweep_.keys_to + threadIdx.x;
-#pragma unroll as_records ? 1 : keys_a_thread  // as in write_records()
-    for (uint32_t i = 0; i < keys_a_thread; ++i) {
+#pragma unroll as_records ? 1 : keys_per_thread  // as in write_records()
+    for (uint32_t i = 0; i < keys_per_thread; ++i) {
       if (!has_place(i)) break;
       const Bits key = places[place(i)];
       const uint32_t digit = digit_of_(key);
@@ -399,10 +399,10 @@ class Tile {
   const DigitOf<Bits> digit_of_;
   const uint64_t first_;
   const uint32_t size_;
-  Bits keys_[keys_a_thread];
-  Packed16<keys_a_thread> ranks_;  // in the warp; with digits_, from phase 4a on: the place in the tile
-  Packed16<has_digits ? keys_a_thread : 0> digits_;
-  Value values_[as_records ? keys_a_thread : 1];
+  Bits keys_[keys_per_thread];
+  Packed16<keys_per_thread> ranks_;  // in the warp; with digits_, from phase 4a on: the place in the tile
+  Packed16<has_digits ? keys_per_thread : 0> digits_;
+  Value values_[as_records ? keys_per_thread : 1];
 };
 
 }  // namespace onesweep_detail

@@ -21,7 +21,7 @@ namespace sweepsort {
 namespace bucket_sort_detail {
 
 namespace part_word {
-inline constexpr uint32_t bits = BucketParts::most_in_word;
+inline constexpr uint32_t bits = BucketParts::max_in_word;
 inline constexpr uint32_t one_late = 1u << bits;
 
 /// While keys come.

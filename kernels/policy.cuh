@@ -1,8 +1,8 @@
-// policy.cuh - tuning as data: how many threads, how many keys a thread, for each kind of record.
+// policy.cuh - tuning as data: how many threads, how many keys per thread, for each kind of record.
 //
 // A row is kept with the measurement that chose it. A record without a row of the LSD passes does not
 // compile; without another one (void) it is not sorted by that method. The rows are for compute capability
-// 9.0 and newer (227 KiB of shared memory a block); bench/README.md tells how they were measured. What says
+// 9.0 and newer (227 KiB of shared memory per block); bench/README.md tells how they were measured. What says
 // `portable` is for every other device (64 KiB) and was measured on none.
 #pragma once
 
@@ -25,13 +25,13 @@ inline constexpr DigestPolicy digest_policy{
     .threads = 1024, .vectors_in_flight = 4, .shared_bytes = 128 * 1024};
 inline constexpr uint32_t portable_digest_shared_bytes = 32 * 1024;
 
-/// radix_onesweep.cuh: one tile is threads * keys_a_thread records.
+/// radix_onesweep.cuh: one tile is threads * keys_per_thread records.
 struct OnesweepRow {
   uint32_t key_bytes;
   uint32_t value_bytes;
   uint32_t threads;
-  uint32_t keys_a_thread;
-  uint32_t blocks_a_multiprocessor;
+  uint32_t keys_per_thread;
+  uint32_t blocks_per_multiprocessor;
 };
 
 // H200, CUDA 13.0, 2^28 uniform records, 2026-11-21, whole sorts, against CUB in the same run. Runners-up in
@@ -53,7 +53,7 @@ inline constexpr OnesweepRow onesweep_rows[] = {
     {8, 0, 512, 14, 2}, {8, 4, 512, 12, 2}, {8, 8, 384, 12, 2},
 };
 
-// Not measured: about as many keys a thread as above, in tiles so small that two blocks fit the 64 KiB of
+// Not measured: about as many keys per thread as above, in tiles so small that two blocks fit the 64 KiB of
 // compute capability 7.5 and three the 100 KiB of 8.6, 8.9 and 12.0.
 inline constexpr OnesweepRow portable_onesweep_rows[] = {
     {1, 0, 256, 32, 2}, {1, 4, 256, 20, 2}, {1, 8, 256, 10, 2},  //
@@ -72,16 +72,16 @@ consteval OnesweepRow row_of(const OnesweepRow (&table)[rows], uint32_t key_byte
 /// A row as a type, which is what a kernel's template arguments can carry. `is_portable`: a whole sort by it
 /// uses only what every device has. `as_records`: pairs lie side by side between the passes. `comes_second`:
 /// what the first ones leave to do.
-template <uint32_t threads_, uint32_t keys_a_thread_, uint32_t blocks_a_multiprocessor_,
+template <uint32_t threads_, uint32_t keys_per_thread_, uint32_t blocks_per_multiprocessor_,
           bool is_portable_ = false, bool as_records_ = false, bool comes_second_ = false>
 struct OnesweepPolicy {
   static constexpr bool is_portable = is_portable_;
   static constexpr bool as_records = as_records_;
   static constexpr bool comes_second = comes_second_;
   static constexpr uint32_t threads = threads_;
-  static constexpr uint32_t keys_a_thread = keys_a_thread_;
-  static constexpr uint32_t blocks_a_multiprocessor = blocks_a_multiprocessor_;
-  static constexpr uint32_t tile = threads * keys_a_thread;
+  static constexpr uint32_t keys_per_thread = keys_per_thread_;
+  static constexpr uint32_t blocks_per_multiprocessor = blocks_per_multiprocessor_;
+  static constexpr uint32_t tile = threads * keys_per_thread;
 };
 
 template <class Policy>
@@ -97,8 +97,8 @@ inline constexpr OnesweepRow onesweep_row = row_of(is_portable ? portable_oneswe
 template <class Bits, class Value, bool is_portable>
 using OnesweepOfRow =
     OnesweepPolicy<onesweep_row<Bits, Value, is_portable>.threads,
-                   onesweep_row<Bits, Value, is_portable>.keys_a_thread,
-                   onesweep_row<Bits, Value, is_portable>.blocks_a_multiprocessor, is_portable>;
+                   onesweep_row<Bits, Value, is_portable>.keys_per_thread,
+                   onesweep_row<Bits, Value, is_portable>.blocks_per_multiprocessor, is_portable>;
 template <class Bits, class Value>
 using TunedOnesweep = OnesweepOfRow<Bits, Value, false>;
 template <class Bits, class Value>
@@ -106,12 +106,12 @@ using PortableOnesweep = OnesweepOfRow<Bits, Value, true>;
 
 /// The same tiles, of records.
 template <class Policy>
-using AsRecords = OnesweepPolicy<Policy::threads, Policy::keys_a_thread, Policy::blocks_a_multiprocessor,
+using AsRecords = OnesweepPolicy<Policy::threads, Policy::keys_per_thread, Policy::blocks_per_multiprocessor,
                                  Policy::is_portable, true>;
 
 template <class Policy>
-using ComesSecond = OnesweepPolicy<Policy::threads, Policy::keys_a_thread, Policy::blocks_a_multiprocessor,
-                                   Policy::is_portable, false, true>;
+using ComesSecond = OnesweepPolicy<Policy::threads, Policy::keys_per_thread,
+                                   Policy::blocks_per_multiprocessor, Policy::is_portable, false, true>;
 
 /// From how many bytes of pairs on passes may move them as records. Below, what is gained is what the launch
 /// for it takes where it finds nothing to do (4 to 6 us).
@@ -123,15 +123,15 @@ using ComesSecond = OnesweepPolicy<Policy::threads, Policy::keys_a_thread, Polic
 //   hashed Zipf 318 -> 321     598 -> 571   8,465 -> 7,837    2,053 -> 1,956
 //   nearly sorted 319 -> 312   636 -> 594   9,860 -> 8,719    1,151 -> 1,059
 //
-// Records of 12 bytes, a word at a time: u64+u32 2^24 uniform 1,740 -> 1,820, with 10 keys a thread, their
+// Records of 12 bytes, a word at a time: u64+u32 2^24 uniform 1,740 -> 1,820, with 10 keys per thread, their
 // values in registers, 1,672; the AND of five 1,350 -> 1,610 and 1,405. Values in registers while keys are
 // ranked: 532 bytes of them spilled with u32+u32, uniform 712. Records in the scratch array alone: half of
 // the gain. Digits that alternate from tile to tile, 16 at each place, lose 4 to 6 %, so such places count
 // as hot.
 #if defined(__CUDACC__)
-inline constexpr uint64_t least_record_bytes = uint64_t{128} << 20;
+inline constexpr uint64_t min_record_bytes = uint64_t{128} << 20;
 #else
-inline constexpr uint64_t least_record_bytes = 0;  // the emulator's arrays are small
+inline constexpr uint64_t min_record_bytes = 0;  // the emulator's arrays are small
 #endif
 
 /// From how many keys on passes may come second: by leading digits alone (leading_digits.cuh), or by live
@@ -150,9 +150,9 @@ inline constexpr uint64_t least_record_bytes = 0;  // the emulator's arrays are 
 // Where other methods have done it, they are a launch that finds nothing to do, 0.8 us. Second passes by 264
 // blocks; by 132 u64+u32 2^24 block-alternating took 1,041 where it took 958.
 #if defined(__CUDACC__)
-inline constexpr uint64_t least_second_count = uint64_t{1} << 20;
+inline constexpr uint64_t min_second_count = uint64_t{1} << 20;
 #else
-inline constexpr uint64_t least_second_count = 2'000;
+inline constexpr uint64_t min_second_count = 2'000;
 #endif
 
 /// Keys of one portion of a onesweep pass, not yet a whole number of tiles: their counts must fit the 30 bits
@@ -164,34 +164,34 @@ inline constexpr uint64_t onesweep_portion = std::min<uint64_t>((uint64_t{1} << 
                                                                 (54u << 10) * Policy::tile);
 
 /// radix_partition.cuh: `batch` atomics of a thread are under way at once.
-template <uint32_t threads_, uint32_t keys_a_thread_, uint32_t batch_, uint32_t blocks_a_multiprocessor_>
+template <uint32_t threads_, uint32_t keys_per_thread_, uint32_t batch_, uint32_t blocks_per_multiprocessor_>
 struct PartitionPolicy {
-  static constexpr uint32_t blocks_a_multiprocessor = blocks_a_multiprocessor_;
+  static constexpr uint32_t blocks_per_multiprocessor = blocks_per_multiprocessor_;
   static constexpr uint32_t threads = threads_;
-  static constexpr uint32_t keys_a_thread = keys_a_thread_;
+  static constexpr uint32_t keys_per_thread = keys_per_thread_;
   static constexpr uint32_t batch = batch_;
-  static constexpr uint32_t tile = threads * keys_a_thread;
+  static constexpr uint32_t tile = threads * keys_per_thread;
 };
 
-/// bucket_sort.cuh: buckets of up to threads * keys_a_thread records, divided into `parts`. A key's number
+/// bucket_sort.cuh: buckets of up to threads * keys_per_thread records, divided into `parts`. A key's number
 /// among those that come late has `number_bits`, 8 or 16.
-template <uint32_t threads_, uint32_t keys_a_thread_, uint32_t blocks_a_multiprocessor_, uint32_t parts_,
+template <uint32_t threads_, uint32_t keys_per_thread_, uint32_t blocks_per_multiprocessor_, uint32_t parts_,
           uint32_t number_bits_ = 8>
 struct BucketSortPolicy {
   static constexpr uint32_t threads = threads_;
-  static constexpr uint32_t keys_a_thread = keys_a_thread_;
-  static constexpr uint32_t blocks_a_multiprocessor = blocks_a_multiprocessor_;
+  static constexpr uint32_t keys_per_thread = keys_per_thread_;
+  static constexpr uint32_t blocks_per_multiprocessor = blocks_per_multiprocessor_;
   static constexpr uint32_t parts = parts_;
   static constexpr uint32_t number_bits = number_bits_;
-  static constexpr uint32_t most_keys = threads * keys_a_thread;
+  static constexpr uint32_t max_keys = threads * keys_per_thread;
 };
 
 /// The same for buckets whose values repeat, so that many keys come late; open ones come here, too.
 template <class Policy>
-using ForRepeated = BucketSortPolicy<Policy::threads, Policy::keys_a_thread, Policy::blocks_a_multiprocessor,
-                                     Policy::parts, 16>;
+using ForRepeated = BucketSortPolicy<Policy::threads, Policy::keys_per_thread,
+                                     Policy::blocks_per_multiprocessor, Policy::parts, 16>;
 
-/// radix_msd.cuh: buckets of at most bucket_keys records on average, from least_count records on. From
+/// radix_msd.cuh: buckets of at most bucket_keys records on average, from min_count records on. From
 /// counted_from keys on larger buckets are counted, if they have few values: fewer keys with such buckets
 /// have, as a rule, some that are larger still, and a launch that finds nothing to do takes 1.3 us. From
 /// dense_from keys on large buckets of few values are, too; from sparse_from keys on small ones are sorted by
@@ -201,7 +201,7 @@ using ForRepeated = BucketSortPolicy<Policy::threads, Policy::keys_a_thread, Pol
 /// whether keys clump together inside of the buckets; fewer keys than the default come together in the same
 /// part by chance.
 template <class Partition_, class Small_, class Large_, uint32_t bucket_keys_ = 4096,
-          uint64_t least_count_ = uint64_t{1} << 21, uint64_t counted_from_ = uint64_t{1} << 30,
+          uint64_t min_count_ = uint64_t{1} << 21, uint64_t counted_from_ = uint64_t{1} << 30,
           uint64_t fine_from_ = uint64_t{1} << 27, uint64_t clumps_from_ = uint64_t{1} << 20,
           uint64_t dense_from_ = uint64_t{1} << 29, uint64_t sparse_from_ = uint64_t{1} << 26,
           uint64_t narrow_from_ = uint64_t{1} << 26>
@@ -210,7 +210,7 @@ struct MsdPolicy {
   using Small = Small_;
   using Large = Large_;
   static constexpr uint32_t bucket_keys = bucket_keys_;
-  static constexpr uint64_t least_count = least_count_;
+  static constexpr uint64_t min_count = min_count_;
   static constexpr uint64_t counted_from = counted_from_;
   static constexpr uint64_t dense_from = dense_from_;
   static constexpr uint64_t sparse_from = sparse_from_;
@@ -221,14 +221,14 @@ struct MsdPolicy {
   static constexpr bool splits = false;
 };
 
-/// The same, and dealt_from to dealt_most keys alone that are even are partitioned without being counted
+/// The same, and dealt_from to dealt_to keys alone that are even are partitioned without being counted
 /// (uncounted_partition.cuh), as the `Deal` row says.
-template <class Msd, class Deal_, uint64_t dealt_from_, uint64_t dealt_most_>
+template <class Msd, class Deal_, uint64_t dealt_from_, uint64_t dealt_to_>
 struct DealingMsd : Msd {
   using Deal = Deal_;
   static constexpr bool deals = true;
   static constexpr uint64_t dealt_from = dealt_from_;
-  static constexpr uint64_t dealt_most = dealt_most_;
+  static constexpr uint64_t dealt_to = dealt_to_;
 };
 
 /// The same, and crowded pairs with keys of 8 bytes are divided by splitters (splitters.cuh) from split_from
@@ -243,10 +243,10 @@ struct DealingMsd : Msd {
 //   u64+u32   2^22    453 /   403  (419,  415 / 437,  433)     2^24  1,333 /   997  (1,490, 1,465 / 1,377, 1,388)
 //             2^23    752 /   617  (805,  799 / 755,  757)     2^25  2,587 / 1,852
 //
-// All buckets of 2^24 u64+u64, AND of three, by ncu, threads x keys x blocks a multiprocessor; 1,024 records
-// on average, in brackets what larger blocks had to sort: 256x9x4 807 (117), 256x9x3 745 (117), 256x9x2 760
-// (117), 256x7x4 571 (354), 512x4x3 887 (210); 256x7x4 and then 512x9x2, from twice as large a sample, 630
-// (77); of 2,048 512x9x2 938 (140).
+// All buckets of 2^24 u64+u64, AND of three, by ncu, threads x keys x blocks per multiprocessor; 1,024
+// records on average, in brackets what larger blocks had to sort: 256x9x4 807 (117), 256x9x3 745 (117),
+// 256x9x2 760 (117), 256x7x4 571 (354), 512x4x3 887 (210); 256x7x4 and then 512x9x2, from twice as large a
+// sample, 630 (77); of 2,048 512x9x2 938 (140).
 template <class Msd, class SplitSmall_, class SplitLarge_, uint32_t split_keys_, uint64_t split_from_>
 struct SplittingMsd : Msd {
   using SplitSmall = SplitSmall_;
@@ -256,10 +256,10 @@ struct SplittingMsd : Msd {
   static constexpr uint64_t split_from = split_from_;
 };
 
-/// grid_sort.cuh: each of at most `most_blocks` blocks takes up to threads * keys_a_thread records, and no
-/// fewer than `least_share` if the others do; then each sorts a bucket as `Finish` says.
+/// grid_sort.cuh: each of at most `max_blocks` blocks takes up to threads * keys_per_thread records, and no
+/// fewer than `min_share` if the others do; then each sorts a bucket as `Finish` says.
 /// portioned_grid_sort.cuh: so many records `portions` times, into up to 2^digit_bits buckets.
-template <uint32_t threads_, uint32_t keys_a_thread_, uint32_t most_blocks_, uint32_t least_share_,
+template <uint32_t threads_, uint32_t keys_per_thread_, uint32_t max_blocks_, uint32_t min_share_,
           class Finish_, uint32_t portions_ = 1, uint32_t digit_bits_ = 8>
 struct GridSortPolicy {
   using Finish = Finish_;
@@ -267,12 +267,12 @@ struct GridSortPolicy {
   static constexpr uint32_t digit_bits = digit_bits_;
   static constexpr uint32_t digits = 1u << digit_bits;
   static constexpr uint32_t threads = threads_;
-  static constexpr uint32_t keys_a_thread = keys_a_thread_;
-  static constexpr uint32_t most_blocks = most_blocks_;
-  static constexpr uint32_t least_share = least_share_;
+  static constexpr uint32_t keys_per_thread = keys_per_thread_;
+  static constexpr uint32_t max_blocks = max_blocks_;
+  static constexpr uint32_t min_share = min_share_;
   static constexpr bool in_cluster = false;
-  static constexpr uint32_t most_portion = threads * keys_a_thread;
-  static constexpr uint32_t most_share = portions * most_portion;
+  static constexpr uint32_t max_portion = threads * keys_per_thread;
+  static constexpr uint32_t max_share = portions * max_portion;
   /// What a thread's registers hold: a larger share or portion is read twice, to rank its keys and to place
   /// them.
   static constexpr uint32_t keys_at_once = threads > 512 ? 8 : 16;
@@ -302,7 +302,7 @@ struct InCluster : Grid {
 //   u64+u64   512x9/9 8.19 601   /1 8.45 607   512x8/8 8.23 602   /4 8.30 605   512x10/10 8.30 610
 //
 // (u64+u32 2^21: 512x14/2 153 us, /7 153, in columns 146.) Small buckets, 2026-11-23, with older partitions
-// of pairs, by threads x keys x blocks a multiprocessor / parts:
+// of pairs, by threads x keys x blocks per multiprocessor / parts:
 //
 //   u32       256x18x4/32K 2.50   /64K 2.55   /16K 2.72   256x18x5/32K 2.57   512x9x3/32K 2.73
 //   u64       256x18x3/32K 4.04   /64K 4.13   /16K 4.30   256x18x4/32K 4.40   512x9x2/32K 4.24
@@ -316,7 +316,7 @@ struct InCluster : Grid {
 // itself, presumably as it leaves more to the first-level cache, through which all keys come. Large buckets,
 // 2^30 and 2^29 u32 keys: 1024x18/128K 10.9 and 6.1, /64K 11.2 and 6.0, /256K 11.4 and 6.6.
 //
-// Not counted, 2026-11-23, the two levels in us by ncu, threads x keys a thread of the deal; counted, with
+// Not counted, 2026-11-23, the two levels in us by ncu, threads x keys per thread of the deal; counted, with
 // the histogram, u32 284 + 679 + 668, u64 527 + 1,251 + 1,257:
 //
 //   u32       1024x24 689 + 681   1024x28 724 + 672   1024x32 729 + 771 (spills)
@@ -383,7 +383,7 @@ using TunedMsd = typename MsdRow<Bits, Value>::Policy;
 struct OneBlockPolicy {
   using Small = BucketSortPolicy<256, 9, 1, 16384>;
   using Large = BucketSortPolicy<512, 9, 1, 32768>;
-  static constexpr uint32_t most_keys = Large::most_keys;
+  static constexpr uint32_t max_keys = Large::max_keys;
 };
 
 /// byte_sort.cuh. H100, CUDA 13.0, 2026-11-26, microseconds a sort in a graph, whatever the keys: 2^10 1.6,
@@ -391,7 +391,7 @@ struct OneBlockPolicy {
 /// 5.3. Other numbers of threads were not tried.
 struct ByteSortPolicy {
   static constexpr uint32_t threads = 512;
-  static constexpr uint32_t most_keys = 18'432;
+  static constexpr uint32_t max_keys = 18'432;
 };
 
 /// Pairs with keys of one or two bytes have no sorts in one launch: their rows below are void.
@@ -434,8 +434,8 @@ using ClusterGridSort =
 /// Up to 2^18 records; void for pairs with keys of one or two bytes, which have no grid sort.
 //
 // H100, CUDA 13.0, 2026-11-26, microseconds a sort in a graph, uniform / AND of three; threads x keys a
-// thread, least share (bucket's keys a thread, parts). As one kernel for all up to 2^20, 1024x8 (9 or 12,
-// 64K), a third of all samples waited for instructions: few keys a thread are short code.
+// thread, least share (bucket's keys per thread, parts). As one kernel for all up to 2^20, 1024x8 (9 or 12,
+// 64K), a third of all samples waited for instructions: few keys per thread are short code.
 //
 //                      1024x8, 1024   512x2, 512 (5, 32K)  512x2, 1024   512x4, 512 (9, 32K)  256x4, 1024 (9, 16K)
 //   u32       2^14     10.6 / 30.4      8.4 / 25.5          8.7 / 26.4     8.7 / 25.8          9.2 / 28.9
@@ -448,7 +448,7 @@ using ClusterGridSort =
 //   u64+u64   2^16     20.3 / 72.4     16.4 / 48.2         16.8 / 48.9    17.1 / 49.0         21.5 / 53.2
 //             2^18     25.2 / 92.6                                        20.6 / 62.6
 //
-// With 12 keys a thread of a bucket in place of 9, so that normal keys of 2^18 fit: u32 10.3 / 30.4, normal
+// With 12 keys per thread of a bucket in place of 9, so that normal keys of 2^18 fit: u32 10.3 / 30.4, normal
 // 29.9 -> 11.3; u64 11.8 / 57.0, 57.6 -> 13.9; u64+u64 15.4 / 61.9, 74.2 -> 17.9.
 //
 // More than 128 blocks cost 3.5 us: another round of loads when the matrix of counts is summed.
@@ -468,9 +468,9 @@ using SmallGridSort =
 //   u64+u64   48.3 / 185.3 / 28    55.8 / 135.4 / 24     56.5 / 135.4 / 24    65.4 / 137.6 / 24
 //
 // 2^19, u64+u64: 30.0 / 115.8 / 17, 30.1 / 89.5 / 18; by 512x8 (18, 64K) 26.5 / 84.1 / 18.
-template <uint32_t bucket_keys_a_thread>
+template <uint32_t bucket_keys_per_thread>
 using MiddleGridRow =
-    GridSortPolicy<512, 16, 128, 1024, BucketSortPolicy<512, bucket_keys_a_thread, 1, 32768>>;
+    GridSortPolicy<512, 16, 128, 1024, BucketSortPolicy<512, bucket_keys_per_thread, 1, 32768>>;
 template <class Bits, class Value>
 using MiddleGridSort = std::conditional_t<
     !is_of_small_sorts<Bits, Value>, void,
@@ -571,9 +571,9 @@ using PortionedGridSort = typename PortionedGridRow<Bits, Value>::Policy;
 //   1.6 M     79 ->  83 (211)  200 -> 144 (184)  212 -> 157 (198)   26 ->  80 (152)   as before
 //   2^21      90 -> 123 (288)  235 -> 182 (252)  250 -> 198 (276)   37 ->  97 (204)  220 -> 245 (271)
 template <class Bits, class Value>
-inline constexpr uint64_t least_in_large_grid = 0;
+inline constexpr uint64_t min_in_large_grid = 0;
 template <>
-inline constexpr uint64_t least_in_large_grid<uint64_t, uint32_t> = 7u << 18;
+inline constexpr uint64_t min_in_large_grid<uint64_t, uint32_t> = 7u << 18;
 
 /// Of how many values `count` even keys must be at least for the two grid sorts below and above that count on
 /// even ones: dense keys have few digits to pass.
@@ -591,33 +591,33 @@ inline constexpr uint64_t least_in_large_grid<uint64_t, uint32_t> = 7u << 18;
 // 3 n 146 -> 136, 2^23 285 -> 255, 313 -> 321, of 2 n 264 -> 285, of 3 n 326 -> 279; n / 4 is worse (2^23 247
 // -> 312). u64+u32 and u64+u64 have three digits to pass then, of eight: not tried.
 template <class Bits, class Value>
-constexpr uint64_t least_even_values(uint64_t count) {
+constexpr uint64_t min_even_values(uint64_t count) {
   if (value_bytes<Value> == 0) return count / (sizeof(Bits) == 8 ? 16 : 4);
   return sizeof(Bits) + value_bytes<Value> == 8 ? count : 4 * count;
 }
 
-/// tiled_grid_sort.cuh: at most `most_blocks` blocks, which deal tiles of threads * keys_a_thread keys by way
-/// of bins of together `bin_slots` to at most `most_buckets` buckets of about `bucket_keys`, and sort these
-/// as `Finish` says. Worth it for least_count to most_count keys.
-template <uint32_t keys_a_thread_, uint32_t bin_slots_, uint32_t most_blocks_, uint32_t most_buckets_,
-          uint32_t bucket_keys_, class Finish_, uint64_t least_count_ = 0,
-          uint64_t most_count_ = ~uint64_t{0}>
+/// tiled_grid_sort.cuh: at most `max_blocks` blocks, which deal tiles of threads * keys_per_thread keys by
+/// way of bins of together `bin_slots` to at most `max_buckets` buckets of about `bucket_keys`, and sort
+/// these as `Finish` says. Worth it for min_count to max_count keys.
+template <uint32_t keys_per_thread_, uint32_t bin_slots_, uint32_t max_blocks_, uint32_t max_buckets_,
+          uint32_t bucket_keys_, class Finish_, uint64_t min_count_ = 0, uint64_t max_count_ = ~uint64_t{0}>
 struct TiledGridPolicy {
   using Finish = Finish_;
   static constexpr uint32_t threads = Finish::threads;
-  static constexpr uint32_t keys_a_thread = keys_a_thread_;
+  static constexpr uint32_t keys_per_thread = keys_per_thread_;
   static constexpr uint32_t bin_slots = bin_slots_;
-  static constexpr uint32_t most_blocks = most_blocks_;
-  static constexpr uint32_t most_buckets = most_buckets_;
+  static constexpr uint32_t max_blocks = max_blocks_;
+  static constexpr uint32_t max_buckets = max_buckets_;
   static constexpr uint32_t bucket_keys = bucket_keys_;
-  static constexpr uint64_t least_count = least_count_;
-  static constexpr uint64_t most_count = most_count_;
-  static constexpr uint32_t tile = threads * keys_a_thread;
+  static constexpr uint64_t min_count = min_count_;
+  static constexpr uint64_t max_count = max_count_;
+  static constexpr uint32_t tile = threads * keys_per_thread;
 };
 
 /// Records without a row have no tiled grid sort. It begins behind what the grid sort holds.
 //
-// H200, CUDA 13.0, 2026-11-23, uniform keys, microseconds of 20 launches in a row; keys a thread / bin slots:
+// H200, CUDA 13.0, 2026-11-23, uniform keys, microseconds of 20 launches in a row; keys per thread / bin
+// slots:
 //
 //   u32 2^24   24/48K 166   16/48K 173   32/48K 176   24/40K 172        two blocks of 512: 233 (without bins)
 //   u64 2^23   12/24K 140   16/24K 142    8/24K 145
@@ -625,8 +625,8 @@ struct TiledGridPolicy {
 // With buckets of an older kind; now, by bench/tune, 64K parts / 128K / 256K: u32 2^23 99 / 92 / 93, 2^24 183
 // / 169 / 170, u64 2^23 142 / 131, 2^24 293 / 272.
 //
-// Fewer than 16,384 keys a bucket make more buckets, and a tile's keys of one bucket fewer. 1,720 buckets are
-// enough for most_count keys whatever the number of blocks, as many for each.
+// Fewer than 16,384 keys per bucket make more buckets, and a tile's keys of one bucket fewer. 1,720 buckets
+// are enough for max_count keys whatever the number of blocks, as many for each.
 template <class Bits, class Value>
 struct TiledGridRow {
   using Policy = void;
@@ -658,12 +658,12 @@ inline constexpr CountingPolicy counting_policy{
 inline constexpr uint32_t counting_bins = 1u << 16;
 
 /// scan_lookback.cuh: a tile is a block's `threads`, each with `rows` vectors of 16 bytes; the look-back
-/// reads 32 * statuses_a_lane statuses at once.
-template <uint32_t threads_, uint32_t rows_, uint32_t statuses_a_lane_>
+/// reads 32 * statuses_per_lane statuses at once.
+template <uint32_t threads_, uint32_t rows_, uint32_t statuses_per_lane_>
 struct ScanPolicy {
   static constexpr uint32_t threads = threads_;
   static constexpr uint32_t rows = rows_;
-  static constexpr uint32_t statuses_a_lane = statuses_a_lane_;
+  static constexpr uint32_t statuses_per_lane = statuses_per_lane_;
 };
 
 // Operators that do not commute, elements of more than 8 bytes: H200, CUDA 13.0, u32, 2026-11-21,
@@ -718,13 +718,13 @@ struct ScanRingPolicy {
 template <class T>
 using TunedScanRing = std::conditional_t<sizeof(T) == 8, ScanRingPolicy<6, 9, 6>, ScanRingPolicy<6, 9, 5>>;
 
-/// reduce.cuh: a tile is threads * vectors_a_thread loads of 16 bytes.
+/// reduce.cuh: a tile is threads * vectors_per_thread loads of 16 bytes.
 struct ReducePolicy {
   uint32_t threads;
-  uint32_t vectors_a_thread;
+  uint32_t vectors_per_thread;
 };
 // H200, u32 2^28, 2026-11-21: 0.235 ms (CUB 0.243); f32 the same (CUB 0.271), u64 0.464 (CUB 0.473).
-inline constexpr ReducePolicy reduce_policy{.threads = 512, .vectors_a_thread = 8};
+inline constexpr ReducePolicy reduce_policy{.threads = 512, .vectors_per_thread = 8};
 
 /// unique.cuh: a tile is a block's `threads`, each with a key of each of its warp's `rows`.
 //
@@ -741,7 +741,7 @@ inline constexpr ReducePolicy reduce_policy{.threads = 512, .vectors_a_thread = 
 struct UniquePolicy {
   static constexpr uint32_t threads = 512;
   static constexpr uint32_t rows = 16;
-  static constexpr uint32_t statuses_a_lane = 1;
+  static constexpr uint32_t statuses_per_lane = 1;
   static constexpr uint32_t tile = threads * rows;
   static constexpr uint64_t tiles(uint64_t keys) { return ceil_divide(keys, tile); }
 };

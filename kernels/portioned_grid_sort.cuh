@@ -74,11 +74,11 @@ class Sort : Share<Bits, Value, Policy> {
     const SortArrays<Bits, Value>& arrays = task_.arrays;
     const Column<Bits, Value> scratch{arrays.keys_scratch, arrays.values_scratch};
     if (!even_sample::take(arrays.keys_in, this->count_, task_.map, task_.buckets,
-                           least_even_values<Bits, Value>(this->count_), shared_.sample, shared_.bucket_of))
+                           min_even_values<Bits, Value>(this->count_), shared_.sample, shared_.bucket_of))
       return false;
     const Buckets bucket_of = shared_.bucket_of;
     count(bucket_of);
-    if (shared_.counts.largest > task_.most_in_bucket) return false;
+    if (shared_.counts.largest > task_.max_in_bucket) return false;
     for_portions([&] { scatter_portion(bucket_of, scratch); });
     ptx::grid_sync();
     this->template sort_buckets<bucket_sort_detail::InMemory::ordered>(scratch);
@@ -96,8 +96,8 @@ class Sort : Share<Bits, Value, Policy> {
     const uint32_t first = blockIdx.x * task_.share;
     const uint32_t size = min(task_.share, this->count_ - first);
 #pragma unroll 1
-    for (uint32_t begin = 0; begin < size; begin += Policy::most_portion) {
-      this->take(first + begin, min(size - begin, Policy::most_portion), Policy::most_portion);
+    for (uint32_t begin = 0; begin < size; begin += Policy::max_portion) {
+      this->take(first + begin, min(size - begin, Policy::max_portion), Policy::max_portion);
       // Else those of the portion before live on, and registers are spilled.
 #pragma unroll
       for (Bits& key : this->keys_) key = 0;
@@ -133,8 +133,8 @@ class Sort : Share<Bits, Value, Policy> {
     __syncthreads();
     if (threadIdx.x < warp_threads) counts.publish(task_.counts);
     ptx::grid_sync();
-    constexpr uint32_t most_own = std::min(Policy::most_share, GridCounts<>::most_counted);
-    counts.template collect<Policy::threads, Policy::most_blocks, most_own>(task_.counts, task_.buckets);
+    constexpr uint32_t max_own = std::min(Policy::max_share, GridCounts<>::max_counted);
+    counts.template collect<Policy::threads, Policy::max_blocks, max_own>(task_.counts, task_.buckets);
   }
 
   /// Where keys are close to order, lanes would queue up for a counter: those of the first one's bucket are
@@ -150,7 +150,7 @@ class Sort : Share<Bits, Value, Policy> {
   __device__ __forceinline__ void scatter_portion(const Buckets& bucket_of,
                                                   const Column<Bits, Value>& scratch) {
     const Value* const values = task_.arrays.values_in;
-    Packed16<Policy::keys_a_thread> ranks;
+    Packed16<Policy::keys_per_thread> ranks;
     this->rank_in_order(bucket_of, ranks);  // synchronises behind the portion before
     if constexpr (!Base::reads_twice) this->load_values(values, 0);
     __syncthreads();
@@ -177,7 +177,7 @@ __global__ __launch_bounds__(Policy::threads, 1) void portioned_grid_sort_kernel
 template <class Bits, class Value, class Policy = PortionedGridSort<Bits, Value>>
 uint64_t portioned_grid_capacity() {
   if (!can_cooperate(sizeof(portioned_grid_detail::Shared<Bits, Value, Policy>))) return 0;
-  return uint64_t{std::min(multiprocessors(), Policy::most_blocks)} * Policy::most_share;
+  return uint64_t{std::min(multiprocessors(), Policy::max_blocks)} * Policy::max_share;
 }
 
 /// Sorts up to portioned_grid_capacity pairs in one launch, or writes 1 to *falls_back (device memory, 0
@@ -191,11 +191,11 @@ void portioned_grid_sort(const SortArrays<Bits, Value>& arrays, KeyMap<Bits> map
   if (arrays.count == 0) return;
   Task<Bits, Value> task = grid_sort_detail::task_of<Policy>(arrays, map, workspace);
   // The rest of a bucket's room is for chance, and for what those at the ends of the range have too little.
-  constexpr uint64_t usual = Policy::Finish::most_keys - Policy::Finish::most_keys / 13;
+  constexpr uint64_t usual = Policy::Finish::max_keys - Policy::Finish::max_keys / 13;
   const uint64_t wanted = ceil_divide(arrays.count, usual);
   const uint64_t each = ceil_divide(wanted, blocks_of(task));
   task.buckets = static_cast<uint32_t>(std::min<uint64_t>(each * blocks_of(task), Policy::digits));
-  task.most_in_bucket = Policy::Finish::most_keys;
+  task.max_in_bucket = Policy::Finish::max_keys;
   launch_cooperative(portioned_grid_sort_kernel<Bits, Value, Policy>,
                      {blocks_of(task), Policy::threads, sizeof(Shared<Bits, Value, Policy>)}, stream, task,
                      falls_back);

@@ -365,7 +365,7 @@ __device__ __forceinline__ void bulk_store(void* global, const void* shared, uin
 #endif
 }
 /// The same, and the second-level cache keeps it longer than others, as what follows it will soon be written:
-/// a line that goes to memory in parts takes longer than a whole one. H200, 256 copies of 224 bytes a tile,
+/// a line that goes to memory in parts takes longer than a whole one. H200, 256 copies of 224 bytes per tile,
 /// each behind the one before: 3.17 -> 3.35 TB/s, and 3.43 if the tile was loaded plainly, not streaming; of
 /// 256 aligned bytes 3.75 to 3.87.
 __device__ __forceinline__ void bulk_store_to_keep(void* global, const void* shared, uint32_t bytes) {

@@ -60,9 +60,9 @@ inline constexpr bool has_msd_sort = !std::is_void_v<TunedMsd<Bits, Value>>;
 /// before each sort.
 template <class Bits, class Value, class Policy = TunedMsd<Bits, Value>>
 struct MsdWorkspace {
-  static constexpr uint32_t most_spans = 512;  // blocks of the first level
+  static constexpr uint32_t max_spans = 512;  // blocks of the first level
   static constexpr bool with_values = value_bytes<Value> != 0;
-  static constexpr uint32_t most_places = survey_detail::most_places(with_values, Policy::splits);
+  static constexpr uint32_t max_places = survey_detail::max_places(with_values, Policy::splits);
 
   DeviceSpan<MsdPlan<Bits>> plan;
   DeviceSpan<value_table::Table<Bits>> values;
@@ -92,34 +92,34 @@ struct MsdWorkspace {
       : plan(workspace.take<MsdPlan<Bits>>(is_wanted || counts_few_values)),
         values(workspace.take<value_table::Table<Bits>>(is_wanted || counts_few_values)),
         expansion(workspace.take<SortPlan<Bits>>(is_wanted || counts_few_values)),
-        counts(workspace.take<uint64_t>(is_wanted ? msd_most_buckets : 0)),
+        counts(workspace.take<uint64_t>(is_wanted ? msd_max_buckets : 0)),
         sample_sizes(workspace.take<uint32_t>(is_wanted && !with_values ? survey_detail::finders : 0)),
         dealt_whole(workspace.take<uint32_t>(has_dealt(dealt) ? msd_digits : 0)),
         dealt_rest(workspace.take<uint32_t>(has_dealt(dealt) ? msd_digits : 0)),
         zeroed(workspace.used()),
-        offsets(workspace.take<uint64_t>(is_wanted ? msd_most_buckets : 0)),
+        offsets(workspace.take<uint64_t>(is_wanted ? msd_max_buckets : 0)),
         listed(workspace.take<value_table::ListedValues<Bits>>(is_wanted || counts_few_values)),
-        rest_counts(workspace.take<uint32_t>(is_wanted ? most_spans : 0)),
+        rest_counts(workspace.take<uint32_t>(is_wanted ? max_spans : 0)),
         lists(workspace.take<ListedBucket>(is_wanted ? BucketLists::entries : 0)),
-        dealt_counts(workspace.take<uint64_t>(has_dealt(dealt) ? msd_most_buckets : 0)),
+        dealt_counts(workspace.take<uint64_t>(has_dealt(dealt) ? msd_max_buckets : 0)),
         splitters(workspace, is_wanted && Policy::splits) {
     Workspace dealing = workspace;
-    span_counts = workspace.take<uint32_t>(is_wanted ? uint64_t{most_spans} * msd_digits : 0);
-    jobs = workspace.take<PartitionJob>(is_wanted ? msd_most_jobs : 0);
-    job_counts = workspace.take<uint32_t>(is_wanted ? uint64_t{msd_most_rows} * msd_digits : 0);
+    span_counts = workspace.take<uint32_t>(is_wanted ? uint64_t{max_spans} * msd_digits : 0);
+    jobs = workspace.take<PartitionJob>(is_wanted ? msd_max_jobs : 0);
+    job_counts = workspace.take<uint32_t>(is_wanted ? uint64_t{msd_max_rows} * msd_digits : 0);
     dealt_chunks = dealing.take<uint16_t>(has_dealt(dealt) ? chunks(dealt) : 0);
     workspace.share_with(dealing);
   }
 
   /// What the survey looks at lies where buckets will be listed.
   std::byte* sample() const {
-    static_assert(survey_detail::CollectedSample<Bits>::bytes(most_places) <=
+    static_assert(survey_detail::CollectedSample<Bits>::bytes(max_places) <=
                   BucketLists::entries * sizeof(ListedBucket));
     return reinterpret_cast<std::byte*>(lists.data());
   }
   /// Whether so many keys may be partitioned without being counted.
   static constexpr bool deals(uint64_t count) {
-    if constexpr (Policy::deals) return count >= Policy::dealt_from && count <= Policy::dealt_most;
+    if constexpr (Policy::deals) return count >= Policy::dealt_from && count <= Policy::dealt_to;
     return false;
   }
   /// Whether there is room for that: for more keys, too, so that these never want less memory.
@@ -135,12 +135,12 @@ struct MsdWorkspace {
     if constexpr (with_values) return ceil_divide(count * PairRecord<Bits, Value>::bytes, sizeof(Bits));
     if constexpr (Policy::deals)
       if (count >= Policy::dealt_from)
-        return std::max(count, layout(std::min(count, Policy::dealt_most)).keys());
+        return std::max(count, layout(std::min(count, Policy::dealt_to)).keys());
     return count;
   }
   static constexpr uint64_t chunks(uint64_t count) {
-    if constexpr (Policy::deals) count = std::min(count, Policy::dealt_most);
-    return uint64_t{layout(count).chunks_a_bucket} << msd_bucket_bits(count, Policy::bucket_keys);
+    if constexpr (Policy::deals) count = std::min(count, Policy::dealt_to);
+    return uint64_t{layout(count).chunks_per_bucket} << msd_bucket_bits(count, Policy::bucket_keys);
   }
 };
 
@@ -227,7 +227,7 @@ void deal(const SortArrays<Bits, NoValue>& arrays, KeyMap<Bits> map, const Spans
                         .chunks = workspace.dealt_chunks.data(),
                         .plan = workspace.plan.data()};
   constexpr size_t shared_bytes = sizeof(uncounted_detail::Shared<Bits, Partition>);
-  const uint32_t blocks = std::min(multiprocessors() * Partition::blocks_a_multiprocessor, msd_digits);
+  const uint32_t blocks = std::min(multiprocessors() * Partition::blocks_per_multiprocessor, msd_digits);
   const auto launch = [&]<class Buckets>() {
     launch_chained(deal_kernel<Bits, Partition, Buckets, true>,
                    {spans.number, Partition::threads, shared_bytes}, stream, task);
@@ -246,7 +246,7 @@ void sort_buckets(bucket_sort_detail::BucketTask<Bits, Value> task, MsdPlan<Bits
   using namespace bucket_sort_detail;
   const auto kernel = bucket_sort_kernel<Bits, Value, Policy, crowded, Parts>;
   constexpr size_t shared_bytes = sizeof(Shared<Bits, Value, Policy>);
-  const uint32_t blocks = std::min(resident_blocks(kernel, Policy::threads, shared_bytes), msd_most_buckets);
+  const uint32_t blocks = std::min(resident_blocks(kernel, Policy::threads, shared_bytes), msd_max_buckets);
   launch_chained(kernel, {blocks, Policy::threads, shared_bytes}, stream, task, plan);
 }
 
@@ -255,9 +255,9 @@ template <class Policy, class Bits>
 void sort_by_bits(bucket_sort_detail::BucketTask<Bits, NoValue> task, MsdPlan<Bits>* plan,
                   cudaStream_t stream) {
   using namespace bucket_bits_detail;
-  constexpr uint32_t most_keys = Policy::Small::most_keys;
-  launch_chained(bucket_bits_kernel<Bits, most_keys>,
-                 {multiprocessors() * blocks_a_multiprocessor, threads, sizeof(Shared<Bits, most_keys>)},
+  constexpr uint32_t max_keys = Policy::Small::max_keys;
+  launch_chained(bucket_bits_kernel<Bits, max_keys>,
+                 {multiprocessors() * blocks_per_multiprocessor, threads, sizeof(Shared<Bits, max_keys>)},
                  stream, task, plan);
 }
 
@@ -269,21 +269,21 @@ void sort_narrow_pairs(bucket_sort_detail::BucketTask<uint32_t, Value> task, Msd
   using Sort = PairSort<Value, typename Policy::Small>;
   launch_chained(
       bucket_pairs_kernel<Value, typename Policy::Small>,
-      {multiprocessors() * blocks_a_multiprocessor, Sort::threads, sizeof(typename Sort::PairShared)}, stream,
-      task, plan);
+      {multiprocessors() * blocks_per_multiprocessor, Sort::threads, sizeof(typename Sort::PairShared)},
+      stream, task, plan);
 }
 
-/// Keys alone of few values: by counters. Buckets of up to `most_left_alone` keys may be left alone.
+/// Keys alone of few values: by counters. Buckets of up to `max_left_alone` keys may be left alone.
 template <class Policy, class Shape, class Bits>
-void count_buckets(bucket_sort_detail::BucketTask<Bits, NoValue> task, uint32_t most_left_alone,
+void count_buckets(bucket_sort_detail::BucketTask<Bits, NoValue> task, uint32_t max_left_alone,
                    MsdPlan<Bits>* plan, cudaStream_t stream) {
   using namespace bucket_counting_detail;
-  constexpr uint32_t most_chunks = Policy::Large::most_keys / dealt_chunk<Bits>;
-  static_assert(Policy::Large::most_keys % dealt_chunk<Bits> == 0);
-  const auto kernel = bucket_counting_kernel<Bits, Shape, most_chunks>;
-  constexpr size_t shared_bytes = sizeof(Shared<Shape, most_chunks>);
+  constexpr uint32_t max_chunks = Policy::Large::max_keys / dealt_chunk<Bits>;
+  static_assert(Policy::Large::max_keys % dealt_chunk<Bits> == 0);
+  const auto kernel = bucket_counting_kernel<Bits, Shape, max_chunks>;
+  constexpr size_t shared_bytes = sizeof(Shared<Shape, max_chunks>);
   const uint32_t blocks = resident_blocks(kernel, Shape::threads, shared_bytes);
-  launch_chained(kernel, {blocks, Shape::threads, shared_bytes}, stream, task, most_left_alone, plan);
+  launch_chained(kernel, {blocks, Shape::threads, shared_bytes}, stream, task, max_left_alone, plan);
 }
 
 /// The launches of one sort.
@@ -298,8 +298,8 @@ class MsdRun {
         stream_(stream),
         may_deal_(!workspace.dealt_chunks.empty() && workspace.deals(arrays.count)),
         layout_(workspace.layout(arrays.count)),
-        spans_(arrays.count, std::min(multiprocessors() * Policy::Partition::blocks_a_multiprocessor,
-                                      workspace.most_spans)) {}
+        spans_(arrays.count, std::min(multiprocessors() * Policy::Partition::blocks_per_multiprocessor,
+                                      workspace.max_spans)) {}
 
   void launch() const {
     survey();
@@ -324,14 +324,14 @@ class MsdRun {
   void survey() const {
     using namespace survey_detail;
     const uint64_t count = arrays_.count;
-    const uint32_t places = most_places(with_values, split_bits_ != 0);
+    const uint32_t places = max_places(with_values, split_bits_ != 0);
     const Task<Bits> task{.keys = arrays_.keys_in,
                           .count = count,
                           .map = settings_.map,
                           .bucket_keys = Policy::bucket_keys,
-                          .most_bucket_keys = Large::most_keys,
-                          .most_keys = counts_larger_ ? most_counted_keys : Large::most_keys,
-                          .keys_a_value = counts_dense_ ? counted_keys_a_value : sorted_keys_a_value,
+                          .max_bucket_keys = Large::max_keys,
+                          .max_keys = counts_larger_ ? max_counted_keys : Large::max_keys,
+                          .keys_per_value = counts_dense_ ? counted_keys_per_value : sorted_keys_per_value,
                           .with_values = with_values,
                           .minds_ties = with_values && arrays_.keys_in == arrays_.keys_out,
                           .checks_order = settings_.digest == nullptr,
@@ -362,7 +362,7 @@ class MsdRun {
           .keys = arrays_.keys_scratch,
           .sizes = workspace_.sample_sizes.data(),
           .places = frequent_places<Bits>(count),
-          .most_keys = static_cast<uint32_t>(std::min<uint64_t>(count / finders, 1u << 31))};
+          .max_keys = static_cast<uint32_t>(std::min<uint64_t>(count / finders, 1u << 31))};
       launch_chained(sample_kernel<Bits>,
                      {2 * sample.places / sample_threads, sample_threads, sizeof(SampleShared)}, stream_,
                      task, sample, static_cast<const MsdPlan<Bits>*>(plan_));
@@ -377,13 +377,13 @@ class MsdRun {
   void count_and_decide() const {
     using namespace msd_plan_detail;
     if constexpr (Policy::deals) {
-      constexpr auto layout = MsdWorkspace<Bits, Value, Policy>::layout(Policy::dealt_most);
+      constexpr auto layout = MsdWorkspace<Bits, Value, Policy>::layout(Policy::dealt_to);
       static_assert(layout.region() / dealt_chunk<Bits> <= 1u << 16, "a chunk has a number of 16 bits");
-      static_assert(layout.room >= Policy::dealt_most / msd_digits + msd_digits * dealt_chunk<Bits>,
+      static_assert(layout.room >= Policy::dealt_to / msd_digits + msd_digits * dealt_chunk<Bits>,
                     "there is a chunk for each child");
     }
     // Crowded buckets of either class, and their parts, must suit the launch of the large ones.
-    static_assert(Small::most_keys <= Large::most_keys && Small::parts <= Large::parts);
+    static_assert(Small::max_keys <= Large::max_keys && Small::parts <= Large::parts);
     const BinCounts counts{.words = reinterpret_cast<unsigned long long*>(workspace_.counts.data()),
                            .are_halves = arrays_.count >> 32 == 0};
     const bucket_histogram_detail::Task<Bits> histogram{.keys = arrays_.keys_in,
@@ -418,7 +418,7 @@ class MsdRun {
                          .are_halves = false},
         .has_one_value = workspace_.splitters.has_one_value.data(),
         .offsets = workspace_.offsets.data(),
-        .limits = {{Small::most_keys, Large::most_keys, counts_larger_ ? most_counted_keys : 0},
+        .limits = {{Small::max_keys, Large::max_keys, counts_larger_ ? max_counted_keys : 0},
                    {std::countr_zero(Small::parts), std::countr_zero(Large::parts)},
                    counts_large_ ? large_buckets
                    : takes_bits_ ? small_buckets
@@ -430,11 +430,11 @@ class MsdRun {
         .frequent_buckets = &listed_->buckets[0],
         .frequent_starts = &listed_->starts[0]};
     if constexpr (Policy::splits) {
-      decision.limits.most_split[small_buckets] = Policy::SplitSmall::most_keys;
-      decision.limits.most_split[large_buckets] = Policy::SplitLarge::most_keys;
+      decision.limits.max_split[small_buckets] = Policy::SplitSmall::max_keys;
+      decision.limits.max_split[large_buckets] = Policy::SplitLarge::max_keys;
     }
     launch_chained(decide_kernel<Bits>,
-                   {msd_most_buckets / decide_threads, decide_threads, sizeof(DecideShared)}, stream_,
+                   {msd_max_buckets / decide_threads, decide_threads, sizeof(DecideShared)}, stream_,
                    decision, plan_, workspace_.expansion.data());
     if constexpr (!with_values)
       counting_detail::expand(offsets_, 0, DeviceSpan<Bits>(arrays_.keys_out, arrays_.count), settings_.map,
@@ -445,8 +445,8 @@ class MsdRun {
   void partition() const {
     using namespace partition_detail;
     using PartitionPolicy = typename Policy::Partition;
-    LaunchShape shape{multiprocessors() * PartitionPolicy::blocks_a_multiprocessor, PartitionPolicy::threads,
-                      sizeof(Shared<Bits, Value, PartitionPolicy, 0>)};
+    LaunchShape shape{multiprocessors() * PartitionPolicy::blocks_per_multiprocessor,
+                      PartitionPolicy::threads, sizeof(Shared<Bits, Value, PartitionPolicy, 0>)};
     Level<Bits, Value> level{.keys = {arrays_.keys_in, arrays_.keys_scratch, arrays_.keys_out},
                              .values_in = arrays_.values_in,
                              .values_out = arrays_.values_out,
@@ -506,8 +506,8 @@ class MsdRun {
         count_buckets<Policy, counting::FewValued>(task(few_valued_buckets, repeating_buckets), 0, plan_,
                                                    stream_);
       if (counts_dense_)
-        count_buckets<Policy, counting::Dense>(task(dense_buckets, repeating_buckets), Small::most_keys,
-                                               plan_, stream_);
+        count_buckets<Policy, counting::Dense>(task(dense_buckets, repeating_buckets), Small::max_keys, plan_,
+                                               stream_);
       sort_class<ForRepeated<Small>, Crowded::left_alone>(repeating_buckets, crowded_buckets);
       sort_last<ForRepeated<Large>>();
     }
@@ -537,7 +537,7 @@ class MsdRun {
             .next_list = lists[next],
             .map = settings_.map,
             .dealt = {arrays_.keys_scratch, layout_.region(), child_bits, workspace_.dealt_chunks.data(),
-                      layout_.chunks_a_bucket}};
+                      layout_.chunks_per_bucket}};
   }
 
   const SortArrays<Bits, Value>& arrays_;

@@ -1,11 +1,11 @@
 // radix_onesweep.cuh - the passes of an LSD radix sort: every record to the bucket of its digit, in one sweep
-// over memory a digit. Adinets & Merrill, "Onesweep: A Faster Least Significant Digit Radix Sort for GPUs",
+// over memory per digit. Adinets & Merrill, "Onesweep: A Faster Least Significant Digit Radix Sort for GPUs",
 // 2022. Work O(n) and 2n records moved for each digit that varies. Stable. What becomes of a tile is in
 // onesweep_tile.cuh.
 //
 // Between the passes, the pairs of a large array whose digits are spread out are records, a key and its value
-// side by side (pair_arrays.cuh): one run of memory a digit instead of two. The first pass reads columns, the
-// last one writes them.
+// side by side (pair_arrays.cuh): one run of memory per digit instead of two. The first pass reads columns,
+// the last one writes them.
 //
 // A second launch does what is better left to a kernel that is used less. Of keys that look random only the
 // leading digits are passed; then it mends what these leave, or makes passes by all of them after all
@@ -51,14 +51,14 @@ struct ColumnArrays {
   }
 };
 
-/// Whether passes can move pairs as records (not those of 12 bytes: figures at least_record_bytes) ...
+/// Whether passes can move pairs as records (not those of 12 bytes: figures at min_record_bytes) ...
 template <class Bits, class Value, class Policy>
 inline constexpr bool can_pass_records =
     !Policy::is_portable && sizeof(Bits) >= 4 && value_bytes<Value> == sizeof(Bits);
 /// ... and may move so many.
 template <class Bits, class Value, class Policy>
 constexpr bool may_pass_records(uint64_t count) {
-  return can_pass_records<Bits, Value, Policy> && count >= least_record_bytes / (2 * sizeof(Bits));
+  return can_pass_records<Bits, Value, Policy> && count >= min_record_bytes / (2 * sizeof(Bits));
 }
 
 /// Whether passes can come second ...
@@ -67,7 +67,7 @@ inline constexpr bool can_come_second = sizeof(Bits) >= 4 && !Policy::is_portabl
 /// ... and may: by live bits, or ...
 template <class Bits, class Policy>
 constexpr bool may_come_second(uint64_t count) {
-  return can_come_second<Bits, Policy> && count >= least_second_count;
+  return can_come_second<Bits, Policy> && count >= min_second_count;
 }
 /// ... behind passes by leading digits alone. Fewer records were not tried.
 template <class Bits, class Policy>
@@ -313,7 +313,7 @@ constexpr size_t shared_bytes() {
 }
 
 template <class Bits, class Value, class Policy>
-__global__ __launch_bounds__(Policy::threads, Policy::blocks_a_multiprocessor) void onesweep_kernel(
+__global__ __launch_bounds__(Policy::threads, Policy::blocks_per_multiprocessor) void onesweep_kernel(
     const __grid_constant__ ColumnArrays<Bits> keys, const __grid_constant__ ColumnArrays<Value> values,
     const __grid_constant__ Passes<Bits> passes, SortPlan<Bits>* plan) {
   if (ptx::is_before_90() && !Policy::is_portable) return;
@@ -368,12 +368,12 @@ struct OnesweepWorkspace {
   DeviceSpan<live_bits_detail::State<Bits>> live_state;
 
   /// Most keys of a portion: their number fits a status.
-  static constexpr uint64_t most_portion_tiles =
+  static constexpr uint64_t max_portion_tiles =
       ((uint64_t{1} << onesweep_detail::Statuses::value_bits) - 1) / Policy::tile;
 
   /// `has_statuses` false: these are still to be set, to status_words().
   OnesweepWorkspace(Workspace& workspace, uint64_t count, uint64_t largest_portion, bool has_statuses = true)
-      : portion_keys(std::clamp<uint64_t>(largest_portion / Policy::tile, 1, most_portion_tiles) *
+      : portion_keys(std::clamp<uint64_t>(largest_portion / Policy::tile, 1, max_portion_tiles) *
                      Policy::tile),
         portions(static_cast<uint32_t>(std::max<uint64_t>(ceil_divide(count, portion_keys), 1))),
         rows(static_cast<uint32_t>(ceil_divide(std::min(count, portion_keys), Policy::tile))),

@@ -109,7 +109,7 @@ struct Shared {
   const Bits* keys_in;  // of this level; second level of pairs: the records
   Stored* keys_out;
   // Or splitters of a level. Pairs' bins leave no room for more.
-  alignas(8) MapPiece pieces[with_values ? 1u << coarse_piece_bits : most_map_pieces];
+  alignas(8) MapPiece pieces[with_values ? 1u << coarse_piece_bits : max_map_pieces];
   uint32_t warp_counts[warps][msd_digits];  // pairs: a histogram a warp, then where its records of a digit go
   alignas(128) Stored keys[LevelWays::to_records ? 1 : bin_slots];
   alignas(128) Value values[with_values && !LevelWays::to_records ? bin_slots : 1];
@@ -190,13 +190,13 @@ class Partition {
   static constexpr bool with_values = value_bytes<Value> != 0;
   using LevelWays = typename PartitionShared::LevelWays;
   static constexpr uint32_t sector = LevelWays::sector;
-  static constexpr uint32_t keys_a_thread = Policy::keys_a_thread;
+  static constexpr uint32_t keys_per_thread = Policy::keys_per_thread;
   static constexpr uint32_t batch = Policy::batch;
   /// One value's records are so many that a warp's lanes would queue up for the counter of its digit, which
   /// are all of its parent's: the second level has no job for them.
   static constexpr bool has_apart = level_number == 0 && std::is_same_v<Buckets, BucketsBeside<Bits>>;
   static constexpr bool is_split = std::is_same_v<Buckets, SplitDigits<Bits>>;
-  static_assert(keys_a_thread % batch == 0);
+  static_assert(keys_per_thread % batch == 0);
 
   __device__ __forceinline__ Partition(PartitionShared& shared, const Level<Bits, Value>& level,
                                        const Buckets& buckets)
@@ -231,7 +231,7 @@ class Partition {
   __device__ __forceinline__ void load_first_tile() {
     const Source first = source(0);
 #pragma unroll
-    for (uint32_t i = 0; i < keys_a_thread; i += batch) load(first, i);
+    for (uint32_t i = 0; i < keys_per_thread; i += batch) load(first, i);
   }
 
   /// Gives each digit its bin, and its place in `out`.
@@ -282,10 +282,10 @@ class Partition {
       ptx::shared_writes_visible_to_bulk_copies();
       __syncthreads();
       // All warps share the bins: the copies that the lanes of one warp start go out one after the other.
-      constexpr uint32_t bins_a_warp = msd_digits * warp_threads / Policy::threads;
-      static_assert(bins_a_warp >= 1 && bins_a_warp <= warp_threads);
-      const uint32_t bin = threadIdx.x / warp_threads * bins_a_warp + ptx::lane_id();
-      if (ptx::lane_id() < bins_a_warp && bin < digits_) empty_bin(bin, tile + 1 == tiles);
+      constexpr uint32_t bins_per_warp = msd_digits * warp_threads / Policy::threads;
+      static_assert(bins_per_warp >= 1 && bins_per_warp <= warp_threads);
+      const uint32_t bin = threadIdx.x / warp_threads * bins_per_warp + ptx::lane_id();
+      if (ptx::lane_id() < bins_per_warp && bin < digits_) empty_bin(bin, tile + 1 == tiles);
       __syncthreads();
     }
   }
@@ -320,7 +320,7 @@ class Partition {
   /// order that stable ranks must keep.
   __device__ __forceinline__ static uint32_t own_index(uint32_t i) {
     const uint32_t warp = threadIdx.x / warp_threads;
-    return (warp * keys_a_thread + i) * warp_threads + ptx::lane_id();
+    return (warp * keys_per_thread + i) * warp_threads + ptx::lane_id();
   }
 
   __device__ __forceinline__ typename LevelWays::In in() const {
@@ -394,10 +394,10 @@ class Partition {
     return {reinterpret_cast<Bits*>(shared_.pieces), bits};
   }
   __device__ __forceinline__ void find_digits() {
-    uint32_t digit[keys_a_thread];
+    uint32_t digit[keys_per_thread];
     splitters().find(keys_, digit);
 #pragma unroll
-    for (uint32_t i = 0; i < keys_a_thread; ++i) split_.set(i, digit[i]);
+    for (uint32_t i = 0; i < keys_per_thread; ++i) split_.set(i, digit[i]);
   }
 
   template <bool full>
@@ -405,10 +405,10 @@ class Partition {
     if (maps_at_load_ && level_.map.is_xor()) {
       const Bits mask = level_.map.flip;
 #pragma unroll
-      for (uint32_t i = 0; i < keys_a_thread; ++i) keys_[i] ^= mask;
+      for (uint32_t i = 0; i < keys_per_thread; ++i) keys_[i] ^= mask;
     } else if (maps_at_load_) {
 #pragma unroll
-      for (uint32_t i = 0; i < keys_a_thread; ++i) keys_[i] = level_.map.to_ordered(keys_[i]);
+      for (uint32_t i = 0; i < keys_per_thread; ++i) keys_[i] = level_.map.to_ordered(keys_[i]);
     }
     if constexpr (is_split) find_digits();
     if constexpr (with_values)
@@ -421,7 +421,7 @@ class Partition {
   template <bool full>
   __device__ __forceinline__ void bin_as_they_come(uint32_t size, const Source& next) {
 #pragma unroll
-    for (uint32_t b = 0; b < keys_a_thread; b += batch) {
+    for (uint32_t b = 0; b < keys_per_thread; b += batch) {
       uint32_t digit[batch];
       uint32_t taken[batch];
 #pragma unroll
@@ -438,7 +438,7 @@ class Partition {
 
   /// Ranks this warp's records of a tile among those of their digits.
   template <bool full>
-  __device__ __forceinline__ void rank_in_warp(uint32_t size, Packed16<keys_a_thread>& ranks) {
+  __device__ __forceinline__ void rank_in_warp(uint32_t size, Packed16<keys_per_thread>& ranks) {
     WarpRanker<> ranker(shared_.warp_counts[threadIdx.x / warp_threads]);
     HotDigits hot{};
     if constexpr (has_apart) hot = {.share_is_high = 1, .digits = {digit_apart_, digit_apart_}};
@@ -446,13 +446,13 @@ class Partition {
     if constexpr (is_split && level_number == 1) hot = find_run(digit_of(0), full || own_index(0) < size);
     if (hot.share_is_high) {
 #pragma unroll
-      for (uint32_t i = 0; i < keys_a_thread; ++i)
+      for (uint32_t i = 0; i < keys_per_thread; ++i)
         ranks.set(i, ranker.rank_hot(hot, digit_of(i), full || own_index(i) < size));
       ranker.settle(hot);
       return;
     }
 #pragma unroll
-    for (uint32_t i = 0; i < keys_a_thread; ++i)
+    for (uint32_t i = 0; i < keys_per_thread; ++i)
       ranks.set(i, ranker.rank(digit_of(i), full || own_index(i) < size));
   }
 
@@ -460,7 +460,7 @@ class Partition {
   template <bool full>
   __device__ __forceinline__ void bin_in_order(uint32_t size, const Source& next) {
     const uint32_t warp = threadIdx.x / warp_threads;
-    Packed16<keys_a_thread> ranks;
+    Packed16<keys_per_thread> ranks;
     rank_in_warp<full>(size, ranks);
     __syncthreads();
     if (threadIdx.x < digits_) {
@@ -477,7 +477,7 @@ class Partition {
     }
     __syncthreads();
 #pragma unroll
-    for (uint32_t b = 0; b < keys_a_thread; b += batch) {
+    for (uint32_t b = 0; b < keys_per_thread; b += batch) {
       uint32_t digit[batch];
       uint32_t taken[batch];
 #pragma unroll
@@ -567,9 +567,9 @@ class Partition {
   bool maps_at_load_;
   bool maps_back_;        // between splitters, second level: keys of buckets that nobody sorts are mapped
   uint32_t digit_apart_;  // of the value apart
-  Bits keys_[keys_a_thread] = {};
-  Value values_[with_values ? keys_a_thread : 1];
-  Packed16<is_split ? keys_a_thread : 0> split_;  // digits
+  Bits keys_[keys_per_thread] = {};
+  Value values_[with_values ? keys_per_thread : 1];
+  Packed16<is_split ? keys_per_thread : 0> split_;  // digits
 };
 
 template <class Policy, class Bits, class Value, uint32_t level_number, class Stored, class Buckets>
@@ -625,7 +625,7 @@ __device__ __noinline__ void partition_beside(Shared<Bits, Value, Policy, level_
 /// values. (Where integers' kernels could do that, too, a level of 2^22 normal u64 keys took 48 us instead of
 /// 36.)
 template <class Bits, class Value, class Policy, uint32_t level_number, bool of_floats, class Stored = Bits>
-__global__ __launch_bounds__(Policy::threads, Policy::blocks_a_multiprocessor) void partition_kernel(
+__global__ __launch_bounds__(Policy::threads, Policy::blocks_per_multiprocessor) void partition_kernel(
     const __grid_constant__ Level<Bits, Value> level) {
   if (ptx::is_before_90()) return;
   ptx::wait_for_previous_launch();
@@ -661,7 +661,7 @@ template <class Bits>
 struct CountShared {
   Bits splitters[msd_digits];
   uint64_t warp_sums[count_threads / warp_threads];
-  PartitionJob jobs[msd_most_jobs];
+  PartitionJob jobs[msd_max_jobs];
   uint32_t counts[count_threads / warp_threads][msd_digits];
 };
 

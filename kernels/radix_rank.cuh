@@ -51,24 +51,24 @@ struct HotDigits {
 /// gives them.
 template <uint32_t bits = digit_bits>
 __device__ __forceinline__ HotDigits find_hot_digits(uint32_t digit, bool present) {
-  constexpr uint32_t least_lanes = 5;
+  constexpr uint32_t min_lanes = 5;
   constexpr uint32_t values = 1u << bits;
   const uint32_t peers = warp_match<bits>(digit) & __ballot_sync(full_warp, present);
   const uint32_t mine = present ? static_cast<uint32_t>(__popc(peers)) * values + digit : 0;
   const uint32_t first = warp_max(mine);
   const uint32_t second = warp_max(mine == first ? 0 : mine);
-  return {.share_is_high = first / values >= least_lanes, .digits = {first % values, second % values}};
+  return {.share_is_high = first / values >= min_lanes, .digits = {first % values, second % values}};
 }
 
 /// Less thorough: whether many lanes have the first one's digit. The other candidate is the last lane's, of
 /// which that is asked, too, if `asks_both`.
 template <bool asks_both = false>
 __device__ __forceinline__ HotDigits find_run(uint32_t digit, bool present) {
-  constexpr int least_lanes = 8;
+  constexpr int min_lanes = 8;
   const uint32_t first = __shfl_sync(full_warp, digit, 0);
   const uint32_t last = __shfl_sync(full_warp, digit, warp_threads - 1);
   const auto are_many = [=](uint32_t candidate) {
-    return __popc(__ballot_sync(full_warp, present && digit == candidate)) >= least_lanes;
+    return __popc(__ballot_sync(full_warp, present && digit == candidate)) >= min_lanes;
   };
   const bool first_has = are_many(first);
   return {.share_is_high = first_has || (asks_both && are_many(last)), .digits = {first, last}};

@@ -1,6 +1,6 @@
 // radix_sort.cuh - a whole sort in device memory: digest, plan, and the launches that the plan may need.
 //
-//     up to most_in_one_block:      one block        (one_block_sort.cuh)
+//     up to max_in_one_block:      one block        (one_block_sort.cuh)
 //     up to 2^14:                   one cluster of blocks
 //     up to 1 to 4 million:         one cooperative launch (grid_sort.cuh, both)
 //     up to 16 or 25 million keys,  another one, for keys that are even (tiled_grid_sort.cuh; pairs
@@ -67,8 +67,8 @@ constexpr bool tries_msd(SortAlgorithm algorithm, uint64_t count) {
   if constexpr (has_msd_sort<Bits, Value> && !Policy::is_portable) {
     using Msd = TunedMsd<Bits, Value>;
     // It sees that keys are in order where no two samples are one (SampledOrder).
-    static_assert(Msd::least_count / 2 >= survey_detail::samples);
-    return algorithm == SortAlgorithm::automatic && count >= Msd::least_count;
+    static_assert(Msd::min_count / 2 >= survey_detail::samples);
+    return algorithm == SortAlgorithm::automatic && count >= Msd::min_count;
   }
   return false;
 }
@@ -77,15 +77,15 @@ constexpr bool tries_msd(SortAlgorithm algorithm, uint64_t count) {
 template <class Bits, class Value, class Policy = TunedOnesweep<Bits, Value>>
 constexpr bool fits_one_block(SortAlgorithm algorithm, uint64_t count) {
   if constexpr (has_one_block<Bits, Value> && !Policy::is_portable)
-    return algorithm == SortAlgorithm::automatic && count <= most_in_one_block<Bits, Value>;
+    return algorithm == SortAlgorithm::automatic && count <= max_in_one_block<Bits, Value>;
   return false;
 }
 
 /// Whether they are tried by the portioned grid sort although the large one holds them.
 template <class Bits, class Value>
 constexpr bool passes_large_grid(uint64_t count) {
-  if constexpr (least_in_large_grid<Bits, Value> != 0)
-    return count > most_in_grid<MiddleGridSort<Bits, Value>> && count < least_in_large_grid<Bits, Value>;
+  if constexpr (min_in_large_grid<Bits, Value> != 0)
+    return count > max_in_grid<MiddleGridSort<Bits, Value>> && count < min_in_large_grid<Bits, Value>;
   return false;
 }
 
@@ -103,9 +103,8 @@ bool fits_grid(SortAlgorithm algorithm, uint64_t count) {
 template <class Bits, class Value, class Policy = TunedOnesweep<Bits, Value>>
 constexpr bool has_room_for_portioned_grid(uint64_t count) {
   if constexpr (has_portioned_grid_sort<Bits, Value> && !Policy::is_portable)
-    return count >
-           most_in_grid<std::conditional_t<least_in_large_grid<Bits, Value> != 0, MiddleGridSort<Bits, Value>,
-                                           LargestGridSort<Bits, Value>>>;
+    return count > max_in_grid<std::conditional_t<min_in_large_grid<Bits, Value> != 0,
+                                                  MiddleGridSort<Bits, Value>, LargestGridSort<Bits, Value>>>;
   return false;
 }
 
@@ -114,8 +113,8 @@ template <class Bits, class Value, class Policy = TunedOnesweep<Bits, Value>>
 bool tries_tiled_grid(SortAlgorithm algorithm, uint64_t count) {
   if constexpr (has_tiled_grid_sort<Bits, Value> && !Policy::is_portable) {
     using Tiled = TunedTiledGrid<Bits, Value>;
-    return algorithm == SortAlgorithm::automatic && count >= Tiled::least_count &&
-           count <= std::min(Tiled::most_count, tiled_grid_capacity<Bits, Tiled>());
+    return algorithm == SortAlgorithm::automatic && count >= Tiled::min_count &&
+           count <= std::min(Tiled::max_count, tiled_grid_capacity<Bits, Tiled>());
   }
   return false;
 }
@@ -152,7 +151,7 @@ constexpr bool has_room_for_grid(uint64_t count) {
 template <class Bits, class Value, class Policy = TunedOnesweep<Bits, Value>>
 constexpr bool has_room_for_tiled_grid(uint64_t count) {
   if constexpr (has_tiled_grid_sort<Bits, Value> && !Policy::is_portable)
-    return count >= TunedTiledGrid<Bits, Value>::least_count;
+    return count >= TunedTiledGrid<Bits, Value>::min_count;
   return false;
 }
 
@@ -193,7 +192,7 @@ constexpr uint64_t scratch_keys(uint64_t count, uint64_t status_words) {
   if constexpr (has_tiled_grid_sort<Bits, Value>) {
     using Tiled = TunedTiledGrid<Bits, Value>;
     if (has_room_for_tiled_grid<Bits, Value, Policy>(count))
-      keys = std::max(keys, tiled_grid_scratch<Tiled>(std::min(count, Tiled::most_count)));
+      keys = std::max(keys, tiled_grid_scratch<Tiled>(std::min(count, Tiled::max_count)));
   }
   if constexpr (has_msd_sort<Bits, Value>)
     if (tries_msd<Bits, Value, Policy>(SortAlgorithm::automatic, count))

@@ -95,7 +95,7 @@ struct ReduceArray {
 namespace reduce_detail {
 
 inline constexpr uint32_t threads = reduce_policy.threads;
-inline constexpr uint32_t vectors = reduce_policy.vectors_a_thread;
+inline constexpr uint32_t vectors = reduce_policy.vectors_per_thread;
 template <class Bits>
 inline constexpr uint32_t tile_elements = threads* vectors* vector_elements<Bits>;
 
@@ -189,7 +189,7 @@ static __global__ __launch_bounds__(threads) void locate_kernel(ReduceArray<Bits
   uint64_t tile = found & 0xffffffffu;
   if constexpr (!packs_tile<Bits>) {
     tile = found_nothing;
-    constexpr uint32_t in_flight = 16;  // loads a thread: a minimum of 2^28 u64 490 -> 473 us
+    constexpr uint32_t in_flight = 16;  // loads per thread: a minimum of 2^28 u64 490 -> 473 us
     for (uint32_t first = threadIdx.x; first < tiles; first += in_flight * threads) {
       Bits of_tile[in_flight];
 #pragma unroll
@@ -252,10 +252,10 @@ struct ValueAt {
   __device__ Candidate<Value> operator()(uint64_t i) const { return {function(first + i), first + i}; }
 };
 
-inline constexpr uint32_t most_partials = 4096;
+inline constexpr uint32_t max_partials = 4096;
 
 inline uint32_t partial_blocks(uint64_t size) {
-  return static_cast<uint32_t>(std::min<uint64_t>(ceil_divide(size, threads), most_partials));
+  return static_cast<uint32_t>(std::min<uint64_t>(ceil_divide(size, threads), max_partials));
 }
 
 /// Folds `size` > 0 elements into *result by two launches.
@@ -281,7 +281,7 @@ struct ReduceMemory {
   static ReduceMemory take(Workspace& workspace, uint64_t size) {
     const uint64_t tiles = ceil_divide(size, reduce_detail::tile_elements<Bits>);
     return {workspace.take<ReduceState>(1).data(),
-            workspace.take<Candidate<uint64_t>>(reduce_detail::most_partials).data(),
+            workspace.take<Candidate<uint64_t>>(reduce_detail::max_partials).data(),
             workspace.take<uint64_t>(reduce_detail::packs_tile<Bits> ? 0 : tiles).data()};
   }
 
@@ -319,7 +319,7 @@ void reduce_two_launch(const ReduceArray<Bits>& array, const ReduceMemory& memor
 template <class Value>
 size_t transform_argmin_workspace_bytes() {
   Workspace workspace;
-  (void)workspace.take<Candidate<Value>>(reduce_detail::most_partials);
+  (void)workspace.take<Candidate<Value>>(reduce_detail::max_partials);
   return workspace.used();
 }
 
@@ -331,7 +331,7 @@ template <class Value, class Function>
 void transform_argmin(uint64_t first, uint64_t last, const Function& function, Candidate<Value>* result,
                       Workspace workspace, cudaStream_t stream) {
   if (first >= last) return;
-  auto* const partials = workspace.take<Candidate<Value>>(reduce_detail::most_partials).data();
+  auto* const partials = workspace.take<Candidate<Value>>(reduce_detail::max_partials).data();
   reduce_detail::reduce_by_partials<Value>(
       last - first, reduce_detail::ValueAt<Value, Function>{first, function}, partials, result, stream);
 }

@@ -26,8 +26,8 @@ namespace scan_detail {
 
 /// Arrays of up to so many tiles are scanned by these: smaller ones than LargeScan's are better than idle
 /// multiprocessors (policy.cuh).
-inline constexpr uint32_t most_small_tiles = 64;
-inline constexpr uint32_t most_medium_tiles = 128;
+inline constexpr uint32_t max_small_tiles = 64;
+inline constexpr uint32_t max_medium_tiles = 128;
 
 /// Elements of so many tiles.
 template <class T, class Policy>
@@ -37,13 +37,13 @@ constexpr uint64_t elements_of(uint32_t tiles) {
 
 /// Tiles enough for every scan of up to `size` elements.
 template <class T>
-uint64_t most_tiles(uint64_t size) {
+uint64_t max_tiles(uint64_t size) {
   const auto tiles = [&]<class Policy>(std::type_identity<Policy>, uint64_t most) {
     return ScanLookbackTile<T, Policy>::tiles(std::min(size, most));
   };
   uint64_t most =
-      std::max({tiles(std::type_identity<SmallScan>{}, elements_of<T, SmallScan>(most_small_tiles)),
-                tiles(std::type_identity<MediumScan>{}, elements_of<T, MediumScan>(most_medium_tiles)),
+      std::max({tiles(std::type_identity<SmallScan>{}, elements_of<T, SmallScan>(max_small_tiles)),
+                tiles(std::type_identity<MediumScan>{}, elements_of<T, MediumScan>(max_medium_tiles)),
                 tiles(std::type_identity<LargeScan>{}, size)});
   if constexpr (sizeof(T) <= 8) most = std::max(most, ScanRing<T>::tiles(size));
   return most;
@@ -54,7 +54,7 @@ template <class T>
 struct Memory {
   ScanWaveMemory<T> wave;
   LookbackMemory<T> lookback;
-  Memory(Workspace& workspace, uint64_t size) : wave(workspace), lookback(workspace, most_tiles<T>(size)) {}
+  Memory(Workspace& workspace, uint64_t size) : wave(workspace), lookback(workspace, max_tiles<T>(size)) {}
 };
 
 template <class T, class Op>
@@ -68,13 +68,13 @@ void look_back(const ScanArrays<T>& arrays, const Op& op, const Memory<T>& memor
     if (suits_scan_wave(arrays)) {
       if (arrays.size <= elements_of<T, SmallScanWave<T>>(128))
         return scan_wave<SmallScanWave<T>>(arrays, op, memory.wave, stream);
-      if (arrays.size <= elements_of<T, MediumScanWave<T>>(ScanWave::most_tiles))
+      if (arrays.size <= elements_of<T, MediumScanWave<T>>(ScanWave::max_tiles))
         return scan_wave<MediumScanWave<T>>(arrays, op, memory.wave, stream);
     }
   } else {
-    if (arrays.size <= elements_of<T, SmallScan>(most_small_tiles))
+    if (arrays.size <= elements_of<T, SmallScan>(max_small_tiles))
       return scan_lookback<SmallScan>(arrays, op, memory.lookback, stream);
-    if (arrays.size <= elements_of<T, MediumScan>(most_medium_tiles))
+    if (arrays.size <= elements_of<T, MediumScan>(max_medium_tiles))
       return scan_lookback<MediumScan>(arrays, op, memory.lookback, stream);
   }
   scan_lookback<LargeScan>(arrays, op, memory.lookback, stream);

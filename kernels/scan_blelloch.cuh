@@ -37,8 +37,8 @@ struct PaddedIndex {
 template <class T>
 struct BlellochMemory {
   static constexpr uint32_t tile = sizeof(T) <= 16 ? 2048 : 512;
-  static constexpr uint32_t most_levels = 6;  // 512^6 elements
-  T* sums[most_levels];
+  static constexpr uint32_t max_levels = 6;  // 512^6 elements
+  T* sums[max_levels];
 
   static constexpr uint64_t tiles(uint64_t size) { return size == 0 ? 1 : ceil_divide(size, tile); }
 
@@ -51,7 +51,7 @@ struct BlellochMemory {
 
 namespace scan_blelloch_detail {
 
-/// Two elements a thread.
+/// Two elements per thread.
 template <class T, class Index, class Op>
 __device__ __forceinline__ T sweep_up_and_down(T* tree, const Op& op) {
   constexpr uint32_t tile = BlellochMemory<T>::tile;
@@ -129,7 +129,7 @@ void scan_level(const ScanArrays<T>& arrays, const Op& op, const BlellochMemory<
   constexpr uint32_t tile = BlellochMemory<T>::tile;
   const uint64_t tiles = BlellochMemory<T>::tiles(arrays.size);
   constexpr size_t shared_bytes = sizeof(T) * (Index::of(tile - 1) + 1);
-  static_assert(shared_bytes <= DeviceAbilities::least_shared_bytes);
+  static_assert(shared_bytes <= DeviceAbilities::min_shared_bytes);
   const LaunchShape shape{static_cast<uint32_t>(tiles), tile / 2, shared_bytes};
   T* const sums = tiles > 1 ? memory.sums[level] : nullptr;
   launch(scan_tiles_kernel<T, Index, Op>, shape, stream, arrays, op, sums);

@@ -20,8 +20,8 @@ namespace sweepsort {
 namespace scan_counts_detail {
 
 inline constexpr uint32_t threads = 256;
-inline constexpr uint32_t counts_a_thread = 8;
-inline constexpr uint32_t tile = threads * counts_a_thread;
+inline constexpr uint32_t counts_per_thread = 8;
+inline constexpr uint32_t tile = threads * counts_per_thread;
 
 using Statuses = LookbackTable<uint64_t, 1>;
 
@@ -40,12 +40,12 @@ static __global__ __launch_bounds__(threads) void scan_counts_kernel(uint64_t* c
   if (threadIdx.x == 0) shared.ticket = draw_ticket(tickets);
   __syncthreads();
   const uint64_t row = shared.ticket;
-  const uint64_t first = row * tile + threadIdx.x * counts_a_thread;
+  const uint64_t first = row * tile + threadIdx.x * counts_per_thread;
 
-  uint64_t mine[counts_a_thread];
+  uint64_t mine[counts_per_thread];
   uint64_t sum = 0;
 #pragma unroll
-  for (uint32_t k = 0; k < counts_a_thread; ++k) {
+  for (uint32_t k = 0; k < counts_per_thread; ++k) {
     mine[k] = first + k < size ? counts[first + k] : 0;
     sum += mine[k];
   }
@@ -61,7 +61,7 @@ static __global__ __launch_bounds__(threads) void scan_counts_kernel(uint64_t* c
   __syncthreads();
   uint64_t offset = shared.before + before_me;
 #pragma unroll
-  for (uint32_t k = 0; k < counts_a_thread; ++k) {
+  for (uint32_t k = 0; k < counts_per_thread; ++k) {
     if (first + k < size) counts[first + k] = offset;
     offset += mine[k];
   }

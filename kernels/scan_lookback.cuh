@@ -110,8 +110,8 @@ __global__ __launch_bounds__(Policy::threads) void scan_lookback_kernel(ScanArra
   if (ptx::lane_id() == 0) shared.warp_prefix[warp] = sum;
   __syncthreads();  // all warps' sums are there
   if (warp == 0)
-    look_back<Policy::statuses_a_lane>(shared.warp_prefix, tile, arrays.initial,
-                                       TileStatuses<T>(slots, shared.epoch), terms);
+    look_back<Policy::statuses_per_lane>(shared.warp_prefix, tile, arrays.initial,
+                                         TileStatuses<T>(slots, shared.epoch), terms);
   __syncthreads();  // and now their prefixes
   const T up_to_end = rows.finish(shared.warp_prefix[warp], inner, arrays.exclusive);
   rows.leave(terms);

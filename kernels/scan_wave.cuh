@@ -27,9 +27,9 @@ namespace sweepsort {
 /// Most tiles of such a scan, and how many copies there are of their statuses: all blocks look at once, and
 /// one copy would lie in one slice of the cache (2^20 u32: 4.7 us with one copy, 3.7 with eight).
 struct ScanWave {
-  static constexpr uint32_t most_tiles = 256;
+  static constexpr uint32_t max_tiles = 256;
   static constexpr uint32_t copies = 8;
-  static constexpr uint32_t statuses = copies * most_tiles;
+  static constexpr uint32_t statuses = copies * max_tiles;
 };
 
 /// Device memory of scans in one wave: zeros before the first, reusable for any number of them, one after the
@@ -97,11 +97,11 @@ __global__ __launch_bounds__(Policy::threads,
     const T mine = lane < Tile::warps ? shared.warp_prefix[lane] : static_cast<T>(inner.identity());
     const T tile_sum = warp_reduce(mine, inner);
     if (lane < ScanWave::copies)
-      TileStatuses<T>(slots + lane * ScanWave::most_tiles, shared.epoch)
+      TileStatuses<T>(slots + lane * ScanWave::max_tiles, shared.epoch)
           .publish(tile, Flag::partial, tile_sum);
     const T in_tile = warp_exclusive_from_inclusive(warp_inclusive_scan(mine, inner), inner);
     (void)rows.scan(inner);
-    const TileStatuses<T> statuses(slots + tile % ScanWave::copies * ScanWave::most_tiles, shared.epoch);
+    const TileStatuses<T> statuses(slots + tile % ScanWave::copies * ScanWave::max_tiles, shared.epoch);
     bool is_late = false;
     T before = statuses.template sum_of_partials<scan_wave_patience>(0, tile, inner, is_late);
     if (__any_sync(full_warp, is_late)) before = sum_without_waiting<Tile>(arrays.in, tile, statuses, terms);
@@ -118,7 +118,7 @@ __global__ __launch_bounds__(Policy::threads,
   if (counts && tile == gridDim.x - 1 && arrays.total != nullptr) *arrays.total = terms.leave(up_to_end);
   if (counts && ticket == gridDim.x - 1)
     end_scan(state, shared.epoch, slots, ScanWave::statuses,
-             [](uint32_t row) { return row % ScanWave::most_tiles < gridDim.x; });
+             [](uint32_t row) { return row % ScanWave::max_tiles < gridDim.x; });
 }
 
 }  // namespace scan_wave_detail
@@ -133,13 +133,13 @@ bool suits_scan_wave(const ScanArrays<T>& arrays) {
   return arrays.in + arrays.size <= arrays.out || arrays.out + arrays.size <= arrays.in;
 }
 
-/// Scans arrays that suit it, of up to ScanWave::most_tiles tiles. Neither allocates nor synchronises.
+/// Scans arrays that suit it, of up to ScanWave::max_tiles tiles. Neither allocates nor synchronises.
 template <class Policy, class T, class Op>
 void scan_wave(const ScanArrays<T>& arrays, const Op& op, const ScanWaveMemory<T>& memory,
                cudaStream_t stream) {
   using Tile = ScanLookbackTile<T, Policy>;
   const auto tiles = static_cast<uint32_t>(Tile::tiles(arrays.size));
-  if (tiles > ScanWave::most_tiles) throw std::length_error("too many tiles for a scan in one wave");
+  if (tiles > ScanWave::max_tiles) throw std::length_error("too many tiles for a scan in one wave");
   launch_chained(scan_wave_detail::scan_wave_kernel<T, Op, Policy>,
                  {tiles, Policy::threads, sizeof(typename Tile::Shared)}, stream, arrays, op,
                  is_vector_aligned(arrays.in) && is_vector_aligned(arrays.out), memory.state, memory.slots);

@@ -51,7 +51,7 @@ struct RadixPass {
 
 /// Pairs may have few distinct values if no place has more digit values than this, and of so many samples one
 /// is the same as another.
-inline constexpr uint32_t most_digits_of_few = 64;
+inline constexpr uint32_t max_digits_of_few = 64;
 
 /// Keys that are asked what a digest does not tell.
 template <class Bits>
@@ -61,7 +61,7 @@ struct AskedKeys {
 };
 
 /// Distinct values that are worth a counter each, wherever they lie (value_table.cuh).
-inline constexpr uint32_t most_listed_values = 2048;
+inline constexpr uint32_t max_listed_values = 2048;
 
 /// Bins that are values of a list, wherever these lie: each value in order, as the caller has it, and how
 /// many keys come before its own. Null: the bins are a range.
@@ -129,9 +129,9 @@ __device__ Method choose(const SortTask& task, const KeyFacts<Bits>& facts, uint
     return live_digits == 0 && task.in_place ? Method::nothing : Method::counting;
   if (task.count < 2) return task.count == 0 ? Method::nothing : in_order;
   // Pairs are scattered by one digit, keys alone are counted in a block's shared memory.
-  const uint64_t most_bins = task.with_values ? digit_values : counting_bins;
+  const uint64_t max_bins = task.with_values ? digit_values : counting_bins;
   if (task.algorithm == SortAlgorithm::counting)
-    return bins <= most_bins ? Method::counting : Method::unsuitable;
+    return bins <= max_bins ? Method::counting : Method::unsuitable;
   if (live_digits == 0) return in_order;
   if constexpr (sizeof(Bits) > 1) {
     if (!facts.falls) return in_order;
@@ -140,7 +140,7 @@ __device__ Method choose(const SortTask& task, const KeyFacts<Bits>& facts, uint
     // Counting reads the keys twice and writes once, as one radix pass does, whatever the number of digits.
     const bool is_long = task.with_values ? task.count >= counting_bins
                                           : counting_pays<Bits>(task.count) && !task.avoids_counting;
-    const bool pays = is_long && live_digits > 1 && bins <= most_bins;
+    const bool pays = is_long && live_digits > 1 && bins <= max_bins;
     if (task.algorithm == SortAlgorithm::automatic && pays) return Method::counting;
   }
   return Method::radix;
@@ -167,7 +167,7 @@ __device__ void lay_out_passes(SortPlan<Bits>& plan, bool in_place) {
 }
 
 /// Digit values of a place at most that come in long runs: a tile has hundreds of each.
-inline constexpr uint32_t most_digits_in_long_runs = 16;
+inline constexpr uint32_t max_digits_in_long_runs = 16;
 
 /// Whether pairs are records between the passes: where these write short runs. The first pass reads columns
 /// and the last one writes them.
@@ -175,7 +175,7 @@ template <class Bits>
 __device__ bool pays_as_records(const SortPlan<Bits>& plan) {
   uint32_t in_long_runs = 0;
   for (const RadixPass& pass : plan.passes)
-    in_long_runs += pass.live && (pass.hot.share_is_high || pass.digits <= most_digits_in_long_runs);
+    in_long_runs += pass.live && (pass.hot.share_is_high || pass.digits <= max_digits_in_long_runs);
   return plan.method == Method::radix && plan.live_digits > 2 && 2 * in_long_runs < plan.live_digits;
 }
 
@@ -319,7 +319,7 @@ __device__ __forceinline__ bool samples_repeat(const Bits* keys, uint64_t count)
     const uint64_t other = min(half + at + threadIdx.x, count - 1);
     same += __syncthreads_count(keys[at] == keys[other]);
   }
-  return same >= static_cast<int>(rounds * digit_values / most_digits_of_few);
+  return same >= static_cast<int>(rounds * digit_values / max_digits_of_few);
 }
 
 struct NoSamples {};
@@ -372,15 +372,15 @@ __global__ __launch_bounds__(digit_values) void plan_kernel(const Digest<Bits>* 
   __syncthreads();
   if (digit == 0) {
     uint32_t live_digits = 0;
-    uint32_t most_digits = 0;
+    uint32_t max_digits = 0;
     for (const RadixPass& pass : plan.passes) {
       live_digits += pass.live;
-      most_digits = max(most_digits, pass.digits);
+      max_digits = max(max_digits, pass.digits);
     }
     write_plan(shared.facts, task, map, live_digits, plan);
     const bool is_radix = plan.method == Method::radix;
     shared.asks_for_few =
-        asked.maybe_few != nullptr && is_radix && live_digits > 1 && most_digits <= most_digits_of_few;
+        asked.maybe_few != nullptr && is_radix && live_digits > 1 && max_digits <= max_digits_of_few;
     shared.may_lead = is_radix && pays_to_lead(task, live_digits) && are_spread(plan, task.leading_digits);
   }
   __syncthreads();

@@ -34,22 +34,21 @@ namespace splitters_detail {
 /// How many times the mean a bucket may have, as a sample's keys lie at uneven distances: with eight of them
 /// a bucket, one of 16,384 buckets has more with a probability below 10^-8. (Where the four neighbours that a
 /// place has are alike, two: then 2^24 pairs have one in 10^5 sorts, 2^25 nearly always, and go by digits.)
-inline constexpr uint32_t most_to_mean = 6;
+inline constexpr uint32_t max_to_mean = 6;
 /// For fewer buckets the first places of a sample are not from all over the array.
-inline constexpr uint32_t least_bucket_bits = 11;
-inline constexpr uint32_t most_bucket_bits = 14;
+inline constexpr uint32_t min_bucket_bits = 11;
+inline constexpr uint32_t max_bucket_bits = 14;
 
 template <class Bits>
 using SampleSort = SmallGridSort<Bits, NoValue>;
 
 /// Keys of the sample for so many buckets.
 constexpr uint32_t sampled(uint32_t bucket_bits) { return 8u << bucket_bits; }
-static_assert(sampled(most_bucket_bits) <=
-              survey_detail::most_places(true, true) * survey_detail::keys_a_place<uint64_t>);
-static_assert(sampled(least_bucket_bits) >=
-              survey_detail::places_a_round * survey_detail::keys_a_place<uint64_t>);
-static_assert(3 * sampled(most_bucket_bits) * sizeof(uint64_t) <=
-              BucketLists::entries * sizeof(ListedBucket));
+static_assert(sampled(max_bucket_bits) <=
+              survey_detail::max_places(true, true) * survey_detail::keys_per_place<uint64_t>);
+static_assert(sampled(min_bucket_bits) >=
+              survey_detail::places_per_round * survey_detail::keys_per_place<uint64_t>);
+static_assert(3 * sampled(max_bucket_bits) * sizeof(uint64_t) <= BucketLists::entries * sizeof(ListedBucket));
 
 }  // namespace splitters_detail
 
@@ -59,8 +58,8 @@ uint32_t split_bits(uint64_t count) {
   using namespace splitters_detail;
   if constexpr (Msd::splits) {
     const uint32_t bits =
-        std::clamp(msd_bucket_bits(count, Msd::split_keys), least_bucket_bits, most_bucket_bits);
-    const bool suits = count >= Msd::split_from && count >> bits <= Msd::Large::most_keys / most_to_mean;
+        std::clamp(msd_bucket_bits(count, Msd::split_keys), min_bucket_bits, max_bucket_bits);
+    const bool suits = count >= Msd::split_from && count >> bits <= Msd::Large::max_keys / max_to_mean;
     if (suits && sampled(bits) <= grid_capacity<Bits, NoValue, SampleSort<Bits>>()) return bits;
   }
   return 0;
@@ -75,8 +74,8 @@ struct SplitterWorkspace {
 
   explicit SplitterWorkspace(Workspace& workspace, bool is_wanted)
       : grid(workspace, is_wanted),
-        splitters(workspace.take<Bits>(is_wanted ? 1u << splitters_detail::most_bucket_bits : 0)),
-        has_one_value(workspace.take<uint8_t>(is_wanted ? 1u << splitters_detail::most_bucket_bits : 0)) {}
+        splitters(workspace.take<Bits>(is_wanted ? 1u << splitters_detail::max_bucket_bits : 0)),
+        has_one_value(workspace.take<uint8_t>(is_wanted ? 1u << splitters_detail::max_bucket_bits : 0)) {}
 };
 
 namespace splitters_detail {
@@ -133,7 +132,7 @@ template <class Bits>
 struct HistogramTask {
   const Bits* keys;
   uint64_t count;
-  uint64_t span;  // keys a block
+  uint64_t span;  // keys per block
   KeyMap<Bits> map;
   const Bits* splitters;
   BinCounts counts;       // by bucket
@@ -144,8 +143,8 @@ inline constexpr uint32_t histogram_threads = 1024;
 
 template <class Bits>
 struct HistogramShared {
-  Bits nodes[1u << most_bucket_bits];
-  uint32_t counts[1u << most_bucket_bits];
+  Bits nodes[1u << max_bucket_bits];
+  uint32_t counts[1u << max_bucket_bits];
 };
 
 template <class Bits>

@@ -49,7 +49,7 @@ constexpr uint64_t tiled_grid_buckets(uint64_t count, uint64_t blocks) {
 /// Elements of the scratch array that it needs, whatever the number of its blocks.
 template <class Policy>
 constexpr uint64_t tiled_grid_scratch(uint64_t count) {
-  return (count / Policy::bucket_keys + Policy::most_blocks) * Policy::Finish::most_keys;
+  return (count / Policy::bucket_keys + Policy::max_blocks) * Policy::Finish::max_keys;
 }
 
 template <class Bits, class Value>
@@ -64,8 +64,8 @@ struct TiledGridWorkspace {
 
   /// `is_wanted` false: takes nothing, and cannot be used.
   explicit TiledGridWorkspace(Workspace& workspace, bool is_wanted = true)
-      : fronts(workspace.take<uint32_t>(is_wanted ? Policy::most_buckets : 0)),
-        backs(workspace.take<uint32_t>(is_wanted ? Policy::most_buckets : 0)),
+      : fronts(workspace.take<uint32_t>(is_wanted ? Policy::max_buckets : 0)),
+        backs(workspace.take<uint32_t>(is_wanted ? Policy::max_buckets : 0)),
         falls_back(workspace.take<uint32_t>(is_wanted)) {}
 };
 
@@ -78,7 +78,7 @@ struct TiledGridWorkspace<void> {
 namespace tiled_grid_detail {
 
 /// Keys that find no room in their bin, in one tile, before the block gives up.
-inline constexpr uint32_t most_beside_bin = 64;
+inline constexpr uint32_t max_beside_bin = 64;
 
 /// Keys of a sector: buckets begin at one, and their fronts grow by them.
 template <class Bits>
@@ -118,17 +118,17 @@ struct Shared {
   Buckets bucket_of;
   uint32_t warp_sums[warps];
   uint32_t runs_over;
-  uint32_t starts[Policy::most_buckets];  // of each bucket in the output
+  uint32_t starts[Policy::max_buckets];  // of each bucket in the output
   union {
     even_sample::Shared<Buckets, Policy::threads> sample;
     struct {
-      uint32_t counts[Policy::most_buckets];  // keys that came to each bin, whether or not it has room
-      uint32_t places[Policy::most_buckets];  // where they go in the scratch array
+      uint32_t counts[Policy::max_buckets];  // keys that came to each bin, whether or not it has room
+      uint32_t places[Policy::max_buckets];  // where they go in the scratch array
       alignas(16) Bits bins[Policy::bin_slots];
     };
     struct {
-      PartsOf<Buckets> parts[Policy::most_buckets];  // of the block's buckets
-      uint32_t crowded[Policy::most_buckets];        // of which these are left
+      PartsOf<Buckets> parts[Policy::max_buckets];  // of the block's buckets
+      uint32_t crowded[Policy::max_buckets];        // of which these are left
       bucket_sort_detail::Shared<Bits, NoValue, typename Policy::Finish> bucket;
     };
   };
@@ -141,7 +141,7 @@ struct Task {
   Bits* keys_scratch;
   Bits* keys_out;
   uint32_t count;
-  uint32_t share;    // keys a block, but for the last one: whole vectors
+  uint32_t share;    // keys per block, but for the last one: whole vectors
   uint32_t buckets;  // as many for each block
   uint32_t bin;      // slots of a bin: whole vectors
   KeyMap<Bits> map;
@@ -158,9 +158,9 @@ class TiledGridSort {
   using SortShared = Shared<Buckets, Policy>;
   using Finish = typename Policy::Finish;
   static constexpr uint32_t threads = Policy::threads;
-  static constexpr uint32_t keys_a_thread = Policy::keys_a_thread;
-  static constexpr uint32_t width = digest_detail::keys_a_vector<Bits>;
-  static_assert(Policy::bin_slots / Policy::most_buckets / width * width >= granule<Bits>);
+  static constexpr uint32_t keys_per_thread = Policy::keys_per_thread;
+  static constexpr uint32_t width = digest_detail::keys_per_vector<Bits>;
+  static_assert(Policy::bin_slots / Policy::max_buckets / width * width >= granule<Bits>);
 
   __device__ __forceinline__ TiledGridSort(SortShared& shared, const Task<Bits>& task)
       : shared_(shared),
@@ -170,7 +170,7 @@ class TiledGridSort {
 
   __device__ __forceinline__ void sort() {
     const bool suits = even_sample::take(task_.keys_in, task_.count, task_.map, task_.buckets,
-                                         max(uint64_t{1}, least_even_values<Bits, NoValue>(task_.count)),
+                                         max(uint64_t{1}, min_even_values<Bits, NoValue>(task_.count)),
                                          shared_.sample, shared_.bucket_of);
     if (threadIdx.x == 0) shared_.runs_over = 0;
     __syncthreads();
@@ -186,18 +186,18 @@ class TiledGridSort {
   }
 
  private:
-  static constexpr uint32_t room = Finish::most_keys;  // of a bucket
+  static constexpr uint32_t room = Finish::max_keys;  // of a bucket
   static constexpr uint32_t sector = granule<Bits>;
   /// Keys of a thread whose atomics are under way at once.
   static constexpr uint32_t batch = 32 / sizeof(Bits);
-  static_assert(room % sector == 0 && keys_a_thread % batch == 0);
+  static_assert(room % sector == 0 && keys_per_thread % batch == 0);
 
   /// In a tile: a thread has vectors, which are side by side in the block.
   __device__ __forceinline__ static uint32_t place_of(uint32_t i) {
     return (i / width * threads + threadIdx.x) * width + i % width;
   }
   /// Sets this thread's keys [first, first + batch) of a tile on their way, as far as they are there.
-  __device__ __forceinline__ void load(uint32_t tile, uint32_t first, Bits (&own)[keys_a_thread]) const {
+  __device__ __forceinline__ void load(uint32_t tile, uint32_t first, Bits (&own)[keys_per_thread]) const {
     const uint32_t begin = min(tile, size_);
     const Bits* const keys = task_.keys_in + first_ + begin;
     if (size_ - begin >= Policy::tile) {
@@ -218,9 +218,9 @@ class TiledGridSort {
 
   /// The block's keys, tile by tile, to where their buckets are in the scratch array, as ordered bits.
   __device__ __forceinline__ void deal(const Buckets& bucket_of) {
-    Bits own[keys_a_thread] = {};
+    Bits own[keys_per_thread] = {};
 #pragma unroll
-    for (uint32_t i = 0; i < keys_a_thread; i += batch) load(0, i, own);
+    for (uint32_t i = 0; i < keys_per_thread; i += batch) load(0, i, own);
     for (uint32_t b = threadIdx.x; b < task_.buckets; b += threads) shared_.counts[b] = 0;
     __syncthreads();
     for (uint32_t tile = 0; tile < size_ && shared_.runs_over == 0; tile += Policy::tile) {
@@ -248,14 +248,14 @@ class TiledGridSort {
   /// A shared atomic gives each key a slot. The next tile's keys set out as registers become free.
   template <bool is_full>
   __device__ __forceinline__ void bin_tile(const Buckets& bucket_of, uint32_t tile,
-                                           Bits (&own)[keys_a_thread]) {
+                                           Bits (&own)[keys_per_thread]) {
     if constexpr (!is_real) {  // integers
       const Bits mask = task_.map.flip;
 #pragma unroll
       for (Bits& key : own) key ^= mask;
     }
 #pragma unroll
-    for (uint32_t first = 0; first < keys_a_thread; first += batch) {
+    for (uint32_t first = 0; first < keys_per_thread; first += batch) {
       const auto is_there = [&](uint32_t i) { return is_full || place_of(i) < size_ - tile; };
       uint32_t bucket[batch];
       uint32_t slot[batch];
@@ -282,7 +282,7 @@ class TiledGridSort {
     }
   }
   __device__ __forceinline__ void append_to_back(uint32_t bucket, Bits key, uint32_t slot) const {
-    if (slot >= task_.bin + most_beside_bin) {
+    if (slot >= task_.bin + max_beside_bin) {
       give_up();
       return;
     }
@@ -312,10 +312,10 @@ class TiledGridSort {
   __device__ __forceinline__ void empty_bins() {
     if (shared_.runs_over != 0) return;
     constexpr uint32_t lanes = 4;
-    constexpr uint32_t bins_a_warp = warp_threads / lanes;
+    constexpr uint32_t bins_per_warp = warp_threads / lanes;
     const uint32_t at = threadIdx.x % lanes * width;
-    for (uint32_t first = threadIdx.x / warp_threads * bins_a_warp; first < task_.buckets;
-         first += SortShared::warps * bins_a_warp) {
+    for (uint32_t first = threadIdx.x / warp_threads * bins_per_warp; first < task_.buckets;
+         first += SortShared::warps * bins_per_warp) {
       const uint32_t b = first + ptx::lane_id() / lanes;
       const uint32_t keys = b < task_.buckets ? keys_in_bin(b) : 0;
       const uint32_t whole = keys / sector * sector;
@@ -429,7 +429,7 @@ class TiledGridSort {
 
 template <class Buckets, class Policy>
 __global__
-__launch_bounds__(Policy::threads, Policy::Finish::blocks_a_multiprocessor) void tiled_grid_sort_kernel(
+__launch_bounds__(Policy::threads, Policy::Finish::blocks_per_multiprocessor) void tiled_grid_sort_kernel(
     const __grid_constant__ Task<typename Buckets::Key> task) {
   if (ptx::is_before_90()) return;
   TiledGridSort<Buckets, Policy>(shared_memory<Shared<Buckets, Policy>>(), task).sort();
@@ -443,16 +443,16 @@ inline constexpr size_t shared_bytes = std::max(sizeof(Shared<LinearBuckets<Bits
 
 /// Blocks on the current device.
 template <class Policy>
-uint32_t most_tiled_grid_blocks() {
-  return std::min(multiprocessors() * Policy::Finish::blocks_a_multiprocessor, Policy::most_blocks);
+uint32_t max_tiled_grid_blocks() {
+  return std::min(multiprocessors() * Policy::Finish::blocks_per_multiprocessor, Policy::max_blocks);
 }
 
 /// Keys that a tiled grid sort takes on the current device; 0 if its blocks cannot wait for each other there.
 template <class Bits, class Policy>
 uint64_t tiled_grid_capacity() {
   if (!can_cooperate(tiled_grid_detail::shared_bytes<Bits, Policy>)) return 0;
-  const uint64_t blocks = most_tiled_grid_blocks<Policy>();
-  return Policy::most_buckets / blocks * blocks * Policy::bucket_keys;
+  const uint64_t blocks = max_tiled_grid_blocks<Policy>();
+  return Policy::max_buckets / blocks * blocks * Policy::bucket_keys;
 }
 
 /// Sorts up to tiled_grid_capacity keys in one launch, unless *workspace.falls_back is 1 behind it: then
@@ -464,11 +464,11 @@ void tiled_grid_sort(const Bits* in, Bits* scratch, Bits* out, uint64_t count, K
   using namespace tiled_grid_detail;
   if (count == 0) return;
   constexpr uint64_t vector = sizeof(uint4) / sizeof(Bits);
-  const uint64_t most_blocks = most_tiled_grid_blocks<Policy>();
-  const uint64_t share = round_up(ceil_divide(count, most_blocks), vector);
+  const uint64_t max_blocks = max_tiled_grid_blocks<Policy>();
+  const uint64_t share = round_up(ceil_divide(count, max_blocks), vector);
   const uint64_t blocks = ceil_divide(count, share);
   const uint64_t buckets = tiled_grid_buckets<Policy>(count, blocks);
-  if (buckets > Policy::most_buckets) throw std::length_error("more keys than the buckets of the grid hold");
+  if (buckets > Policy::max_buckets) throw std::length_error("more keys than the buckets of the grid hold");
   const Task<Bits> task{.keys_in = in,
                         .keys_scratch = scratch,
                         .keys_out = out,

@@ -45,19 +45,19 @@ namespace sweepsort {
 template <class Bits>
 struct UncountedLayout {
   static constexpr uint32_t chunk = dealt_chunk<Bits>;
-  // Less than a sector of 32 bytes a block, for 160 blocks at least.
+  // Less than a sector of 32 bytes per block, for 160 blocks at least.
   static constexpr uint32_t rest_room = round_up(160 * (32 / sizeof(Bits) - 1), chunk);
   // What the keys do not fill of the regions, and the numbers of chunks, at most: a sort's workspace is to
   // stay below 64 MiB, which counts from 2^28 (8-byte keys) and 2^29 on.
-  static constexpr uint64_t most_bytes = 55u << 20;
+  static constexpr uint64_t max_bytes = 55u << 20;
 
-  uint32_t room = 0;             // of a region, in front of its rest
-  uint32_t chunks_a_bucket = 0;  // at most
+  uint32_t room = 0;               // of a region, in front of its rest
+  uint32_t chunks_per_bucket = 0;  // at most
 
   constexpr UncountedLayout(uint64_t count, uint32_t bucket_bits) {
     const auto bucket = static_cast<uint32_t>(count >> bucket_bits);
     // Rounded up, one that is not full; whole vectors of 16 bytes.
-    chunks_a_bucket = ((bucket + bucket / 64 + 8 * deviation(bucket)) / chunk + 2 + 7) / 8 * 8;
+    chunks_per_bucket = ((bucket + bucket / 64 + 8 * deviation(bucket)) / chunk + 2 + 7) / 8 * 8;
 
     // A chunk a child; the map may leave a little room at the ends of the range; and what chance adds: where
     // more than three standard deviations are wanted, of the chunks that random keys leave. In a simulation
@@ -65,7 +65,7 @@ struct UncountedLayout {
     // up to 224 where digits come in turn.
     const auto mean = static_cast<uint32_t>(count / msd_digits);
     const uint32_t wanted = msd_digits * chunk + mean / 512 + 3 * deviation(mean);
-    const uint64_t left = most_bytes - sizeof(uint16_t) * (uint64_t{chunks_a_bucket} << bucket_bits);
+    const uint64_t left = max_bytes - sizeof(uint16_t) * (uint64_t{chunks_per_bucket} << bucket_bits);
     const uint64_t most = left / sizeof(Bits) / msd_digits - rest_room;
     room = round_up(mean, chunk) +
            static_cast<uint32_t>(std::min<uint64_t>(round_up(wanted, chunk), most / chunk * chunk));
@@ -89,7 +89,7 @@ template <class Stored>
 inline constexpr uint32_t sector = 32 / sizeof(Stored);
 
 /// Keys of a tile that find no room in their bins, at most; they wait for the next tile.
-inline constexpr uint32_t most_stashed = 512;
+inline constexpr uint32_t max_stashed = 512;
 
 /// Slots of all bins, if each has room for its mean, three standard deviations, and what is left over.
 template <class Policy, class Bits>
@@ -114,7 +114,7 @@ struct Shared {
   uint32_t opened[msd_digits];  // and the chunk of each that was opened last
   uint32_t cannot_bin;          // set while keys are binned,
   uint32_t has_failed;          // and while bins are emptied: the block gives up
-  Bits stash[most_stashed];
+  Bits stash[max_stashed];
   alignas(128) Bits bins[slots];
 };
 
@@ -124,13 +124,13 @@ struct Task {
   const Bits* in;
   Bits* scratch;
   uint64_t count;
-  uint64_t span;  // first level: keys a block
+  uint64_t span;  // first level: keys per block
   KeyMap<Bits> map;
   UncountedLayout<Bits> layout;
   uint32_t* counts_whole;  // of each parent: keys that came by sectors, and
   uint32_t* counts_rest;   // the others; zero before
   uint64_t* counts;        // of each bucket
-  uint16_t* chunks;        // of each bucket: layout.chunks_a_bucket numbers of chunks in its parent's region
+  uint16_t* chunks;  // of each bucket: layout.chunks_per_bucket numbers of chunks in its parent's region
   MsdPlan<Bits>* plan;
 
   __device__ __forceinline__ Bits* region(uint32_t parent) const {
@@ -159,11 +159,11 @@ class Dealer {
  public:
   using DealShared = Shared<Bits, Policy>;
   static constexpr uint32_t threads = Policy::threads;
-  static constexpr uint32_t keys_a_thread = Policy::keys_a_thread;
+  static constexpr uint32_t keys_per_thread = Policy::keys_per_thread;
   static constexpr uint32_t batch = Policy::batch;
   /// All warps share the bins: the copies that the lanes of one warp start go out one after the other.
-  static constexpr uint32_t bins_a_warp = msd_digits * warp_threads / threads;
-  static_assert(keys_a_thread % batch == 0 && bins_a_warp >= 1 && bins_a_warp <= warp_threads);
+  static constexpr uint32_t bins_per_warp = msd_digits * warp_threads / threads;
+  static_assert(keys_per_thread % batch == 0 && bins_per_warp >= 1 && bins_per_warp <= warp_threads);
   static_assert(Policy::tile % dealt_chunk<Bits> == 0);
 
   /// A digit is one of `digits`, from bit `shift` of a bucket's number on. `maps`: the keys become ordered
@@ -174,8 +174,8 @@ class Dealer {
 
   /// The bin that this thread empties, msd_digits or more if it has none.
   __device__ __forceinline__ static uint32_t own_bin() {
-    return ptx::lane_id() < bins_a_warp ? threadIdx.x / warp_threads * bins_a_warp + ptx::lane_id()
-                                        : msd_digits;
+    return ptx::lane_id() < bins_per_warp ? threadIdx.x / warp_threads * bins_per_warp + ptx::lane_id()
+                                          : msd_digits;
   }
 
   /// The whole block. sink.take(digit, keys, count): `count` keys, whole sectors, of a bin go on as
@@ -187,7 +187,7 @@ class Dealer {
     using Stored = typename Sink::Stored;
     const Bins<Stored> bins = bins_of<Stored>();
 #pragma unroll
-    for (uint32_t i = 0; i < keys_a_thread; i += batch) load(from, 0, i);
+    for (uint32_t i = 0; i < keys_per_thread; i += batch) load(from, 0, i);
     __syncthreads();
     for (uint32_t d = threadIdx.x; d < digits_; d += threads) shared_.counts[d] = 0;
     if (threadIdx.x == 0) shared_.stashed = shared_.cannot_bin = shared_.has_failed = 0;
@@ -204,7 +204,7 @@ class Dealer {
         bin_tile<false>(bins, from, tile);
       ptx::shared_writes_visible_to_bulk_copies();
       __syncthreads();
-      const uint32_t stashed = min(shared_.stashed, most_stashed);
+      const uint32_t stashed = min(shared_.stashed, max_stashed);
       if (threadIdx.x == threads - 1 && (shared_.cannot_bin != 0 || sink.has_failed()))
         shared_.has_failed = 1;
       empty_own_bin(bins, sink);
@@ -290,7 +290,7 @@ class Dealer {
       for (Bits& key : keys_) key = map_.to_ordered(key);
     }
 #pragma unroll
-    for (uint32_t first = 0; first < keys_a_thread; first += batch) {
+    for (uint32_t first = 0; first < keys_per_thread; first += batch) {
       const auto is_there = [&](uint32_t i) {
         return is_full || (tile + place_of(i) >= from.skipped && tile + place_of(i) < from.size);
       };
@@ -316,7 +316,7 @@ class Dealer {
 
   __device__ __forceinline__ void stash(Bits key) {
     const uint32_t place = atomicAdd(&shared_.stashed, 1u);
-    if (place < most_stashed)
+    if (place < max_stashed)
       shared_.stash[place] = key;
     else
       shared_.cannot_bin = 1;
@@ -364,7 +364,7 @@ class Dealer {
   uint32_t digits_;
   const KeyMap<Bits>& map_;
   bool maps_;
-  Bits keys_[keys_a_thread] = {};
+  Bits keys_[keys_per_thread] = {};
 };
 
 /// First level: to the regions of the parents, which all blocks share.
@@ -427,7 +427,7 @@ struct ToChildren {
  private:
   __device__ __forceinline__ bool open_chunk(uint32_t child) {
     const uint32_t before = shared.sizes[child] / chunk;
-    const uint32_t most = task.layout.chunks_a_bucket;
+    const uint32_t most = task.layout.chunks_per_bucket;
     if (before == most) return false;
     const uint32_t number = atomicAdd(&shared.chunks, 1u);
     if (number >= min(shared.free_chunks, task.layout.region() / dealt_chunk<Bits>)) return false;
@@ -508,7 +508,7 @@ __device__ __forceinline__ void deal_to_children(Shared<Bits, Policy>& shared, c
 /// First level (`parents`): a block deals out the keys of one span; second level: those of one parent after
 /// the other. Only if `Buckets` are what the plan divides them by.
 template <class Bits, class Policy, class Buckets, bool parents>
-__global__ __launch_bounds__(Policy::threads, Policy::blocks_a_multiprocessor) void deal_kernel(
+__global__ __launch_bounds__(Policy::threads, Policy::blocks_per_multiprocessor) void deal_kernel(
     const __grid_constant__ Task<Bits> task) {
   if (ptx::is_before_90()) return;
   ptx::wait_for_previous_launch();

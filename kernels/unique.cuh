@@ -41,8 +41,8 @@ struct UniqueArrays {
 /// Device memory of unique(): zeros before the first call, then good for any number, one after the other, of
 /// up to as many keys.
 struct UniqueMemory : LookbackMemory<uint32_t> {
-  UniqueMemory(Workspace& workspace, uint64_t most_keys)
-      : LookbackMemory(workspace, UniquePolicy::tiles(most_keys)) {}
+  UniqueMemory(Workspace& workspace, uint64_t max_keys)
+      : LookbackMemory(workspace, UniquePolicy::tiles(max_keys)) {}
 };
 
 namespace unique_detail {
@@ -92,7 +92,7 @@ __global__ __launch_bounds__(UniquePolicy::threads) void unique_kernel(UniqueArr
   if (lane == 0) shared.warp_prefix[warp] = in_warp;
   __syncthreads();  // all warps' sums are there
   if (warp == 0)
-    scan_lookback_detail::look_back<UniquePolicy::statuses_a_lane, uint32_t, Sum<uint32_t>>(
+    scan_lookback_detail::look_back<UniquePolicy::statuses_per_lane, uint32_t, Sum<uint32_t>>(
         shared.warp_prefix, tile, nullptr, TileStatuses<uint32_t>(slots, shared.epoch), {});
   __syncthreads();  // and now their prefixes
 

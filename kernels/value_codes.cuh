@@ -39,13 +39,13 @@ using value_table::threads;
 using Shared = plan_detail::Shared<threads>;
 
 inline constexpr uint32_t places = 2;
-static_assert(most_listed_values <= digit_values * digit_values);
+static_assert(max_listed_values <= digit_values * digit_values);
 
 /// Keys whose code has this digit at this place.
 template <class Bits>
 __device__ __forceinline__ uint64_t keys_with(uint32_t digit, uint32_t place,
                                               const ListedValues<Bits>& listed) {
-  constexpr uint32_t most = most_listed_values;
+  constexpr uint32_t most = max_listed_values;
   if (place == 1) {
     const uint32_t first = min(digit * digit_values, most);
     return listed.starts[min(first + digit_values, most)] - listed.starts[first];

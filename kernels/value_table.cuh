@@ -23,8 +23,8 @@ namespace sweepsort {
 namespace value_table {
 
 inline constexpr uint32_t threads = 1024;
-inline constexpr uint32_t most_values = 4096;
-inline constexpr uint32_t slots = 2 * most_values;
+inline constexpr uint32_t max_values = 4096;
+inline constexpr uint32_t slots = 2 * max_values;
 
 /// A block's, in shared memory.
 template <class Bits, uint32_t slots, uint32_t columns>
@@ -46,19 +46,19 @@ struct Counters {
 /// Of all blocks, in device memory; all zeros before a sort.
 template <class Bits>
 struct Table {
-  alignas(16) AtomicWord<Bits> keys[slots];  // in groups of slots_a_load
+  alignas(16) AtomicWord<Bits> keys[slots];  // in groups of slots_per_load
   unsigned long long counts[slots + 1];
 };
 
 /// The values in order, in device memory.
 template <class Bits>
 struct ListedValues {
-  alignas(16) Bits values[most_values];  // as the caller has them
-  uint64_t starts[most_values + 1];  // how many keys have lower ones of these values; behind the last: any
-  uint32_t buckets[most_values];     // frequent values: where they lie
+  alignas(16) Bits values[max_values];  // as the caller has them
+  uint64_t starts[max_values + 1];      // how many keys have lower ones of these values; behind the last: any
+  uint32_t buckets[max_values];         // frequent values: where they lie
 };
 
-using OrderPolicy = BucketSortPolicy<threads, most_values / threads, 1, 65536>;
+using OrderPolicy = BucketSortPolicy<threads, max_values / threads, 1, 65536>;
 
 template <class Bits>
 struct OrderShared {
@@ -79,11 +79,11 @@ __device__ __forceinline__ void order_values(const Table<Bits>* table, const Key
   for (uint32_t s = threadIdx.x; s <= slots; s += threads) {
     if (table->counts[s] == 0) continue;
     const uint32_t at = atomicAdd(&shared.size, 1u);
-    if (at < most_values) listed->values[at] = s < slots ? static_cast<Bits>(table->keys[s]) : Bits{0};
+    if (at < max_values) listed->values[at] = s < slots ? static_cast<Bits>(table->keys[s]) : Bits{0};
   }
   __syncthreads();
   const uint32_t size = shared.size;
-  if (size > (plan->frequent != 0 ? most_values : most_listed_values)) {
+  if (size > (plan->frequent != 0 ? max_values : max_listed_values)) {
     if (threadIdx.x == 0) plan->has_many_values = 1;
     return;
   }
@@ -93,7 +93,7 @@ __device__ __forceinline__ void order_values(const Table<Bits>* table, const Key
       .sort_as_one_bucket({0, size});
   __syncthreads();
 
-  constexpr uint32_t each = most_values / threads;
+  constexpr uint32_t each = max_values / threads;
   const LinearBuckets<Bits> linear = plan->linear_buckets();
   const PiecedBuckets<Bits> pieced = plan->pieced_buckets();
   uint64_t counts[each] = {};
@@ -118,7 +118,7 @@ __device__ __forceinline__ void order_values(const Table<Bits>* table, const Key
     start += counts[k];
   }
   if (threadIdx.x != 0) return;
-  listed->starts[most_values] = total;
+  listed->starts[max_values] = total;
   if (plan->frequent != 0) {
     plan->frequent = size;
     plan->keys -= total;

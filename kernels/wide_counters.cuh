@@ -115,14 +115,14 @@ struct WideCounters {
   template <bool is_guarded, class Bits, class IsApart, class BinOf, class HandOver>
   __device__ __forceinline__ uint32_t add_all(const Bits* keys, uint64_t count, IsApart is_apart,
                                               BinOf bin_of, HandOver hand_over) {
-    const uint64_t vectors = count / digest_detail::keys_a_vector<Bits>;
+    const uint64_t vectors = count / digest_detail::keys_per_vector<Bits>;
     const uint4* const body = reinterpret_cast<const uint4*>(keys);
     // Where the first keys often have a neighbour in their bin, looking for it saves more than it costs.
     bool has_pair = false;
     if (threadIdx.x < vectors) {
       const digest_detail::Vector<Bits> first{.whole = body[threadIdx.x]};
 #pragma unroll
-      for (uint32_t k = 1; k < digest_detail::keys_a_vector<Bits>; ++k)
+      for (uint32_t k = 1; k < digest_detail::keys_per_vector<Bits>; ++k)
         has_pair |= bin_of(first.keys[k - 1]) == bin_of(first.keys[k]);
     }
     uint32_t mine = 0;
@@ -130,7 +130,7 @@ struct WideCounters {
       mine = add_vectors<is_guarded, true, Bits>(body, vectors, is_apart, bin_of, hand_over);
     else
       mine = add_vectors<is_guarded, false, Bits>(body, vectors, is_apart, bin_of, hand_over);
-    for (uint64_t i = vectors * digest_detail::keys_a_vector<Bits> + threadIdx.x; i < count;
+    for (uint64_t i = vectors * digest_detail::keys_per_vector<Bits> + threadIdx.x; i < count;
          i += blockDim.x) {
       if (is_apart(keys[i]))
         ++mine;
@@ -157,8 +157,8 @@ struct WideCounters {
   __device__ __forceinline__ uint32_t add_vectors(const uint4* body, uint64_t vectors, IsApart is_apart,
                                                   BinOf bin_of, HandOver hand_over) {
     uint32_t in_no_bin = 0;
-    constexpr uint32_t width = digest_detail::keys_a_vector<Bits>;
-    constexpr uint32_t round = half / threads / width;  // vectors a thread between two barriers
+    constexpr uint32_t width = digest_detail::keys_per_vector<Bits>;
+    constexpr uint32_t round = half / threads / width;  // vectors per thread between two barriers
     constexpr uint32_t in_flight = counting_policy.histogram_vectors_in_flight;
     static_assert(round % in_flight == 0);
     for (uint64_t row = 0; row < vectors; row += uint64_t{threads} * round) {

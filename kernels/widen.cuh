@@ -17,19 +17,19 @@ namespace sweepsort {
 namespace widen_detail {
 
 inline constexpr uint32_t threads = 256;
-inline constexpr uint32_t elements_a_thread = 8;
+inline constexpr uint32_t elements_per_thread = 8;
 
 inline uint32_t blocks(uint64_t size) {
-  constexpr uint32_t tile = threads * elements_a_thread;
+  constexpr uint32_t tile = threads * elements_per_thread;
   return static_cast<uint32_t>(ceil_divide(size, tile));
 }
 
 /// Calls use(i) for this thread's places of an array.
 template <class Use>
 __device__ __forceinline__ void for_my_places(uint64_t size, Use use) {
-  const uint64_t first = uint64_t{blockIdx.x} * (threads * elements_a_thread) + threadIdx.x;
+  const uint64_t first = uint64_t{blockIdx.x} * (threads * elements_per_thread) + threadIdx.x;
 #pragma unroll
-  for (uint32_t k = 0; k < elements_a_thread; ++k)
+  for (uint32_t k = 0; k < elements_per_thread; ++k)
     if (first + k * threads < size) use(first + k * threads);
 }
 

@@ -113,7 +113,7 @@ auto transform_argmin(uint64_t first, uint64_t last, F f, uint32_t threads)
   if (first >= last) throw Error("transform_argmin: the range is empty");
   const uint64_t count = last - first;
   threads = detail::team_size(threads, count);
-  // Many blocks a thread, so that nobody waits long for the last one; large ones, so that taking one is
+  // Many blocks per thread, so that nobody waits long for the last one; large ones, so that taking one is
   // cheap.
   const uint64_t block = std::clamp<uint64_t>(count / threads / 16, 1, 1u << 20);
   std::atomic<uint64_t> next = 0;  // the first index not taken yet, behind `first`

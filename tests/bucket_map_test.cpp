@@ -168,9 +168,9 @@ TEMPLATE_TEST_CASE(
 
 TEST_CASE("a sample's places are all there, and the first ones as far from each other as all", "") {
   using namespace survey_detail;
-  for (const uint32_t places : {places_a_round, piece_places, fine_piece_places}) {
+  for (const uint32_t places : {places_per_round, piece_places, fine_piece_places}) {
     const CollectedSample<uint32_t> sample{nullptr, nullptr, places};
-    for (uint32_t first = places_a_round; first <= places; first *= 2) {
+    for (uint32_t first = places_per_round; first <= places; first *= 2) {
       INFO("the first " << first << " of " << places);
       std::vector<uint32_t> found;
       std::vector<uint32_t> expected;
@@ -187,8 +187,8 @@ TEST_CASE("a sample's places are all there, and the first ones as far from each 
 TEST_CASE("samples at equal distances meet in no counter more often than chance has it", "") {
   using namespace survey_detail;
   std::mt19937_64 random(test_seed());
-  uint32_t most_met = 0;
-  uint32_t most_in_counter = 0;
+  uint32_t max_met = 0;
+  uint32_t max_in_counter = 0;
   for (int round = 0; round < 2'000; ++round) {
     // Parts of the buckets, one flank or two, of an array in order or nearly so.
     const uint32_t around = 1u << (12 + random() % 8);
@@ -204,13 +204,13 @@ TEST_CASE("samples at equal distances meet in no counter more often than chance 
       const uint32_t bit = scattering_hash<18>(part);
       met += bits[bit];
       bits[bit] = true;
-      most_in_counter = std::max(most_in_counter,
-                                 ++counters[scattering_hash<std::countr_zero(bucket_counters)>(part >> 10)]);
+      max_in_counter = std::max(max_in_counter,
+                                ++counters[scattering_hash<std::countr_zero(bucket_counters)>(part >> 10)]);
     }
-    most_met = std::max(most_met, met);
+    max_met = std::max(max_met, met);
   }
-  CHECK(most_met < 74);  // what find_clumps() allows
-  CHECK(most_in_counter < least_crowded);
+  CHECK(max_met < 74);  // what find_clumps() allows
+  CHECK(max_in_counter < min_crowded);
 }
 
 TEMPLATE_TEST_CASE("a map around samples covers the block of 2^k values whose ends lie within the slack", "",

@@ -33,7 +33,7 @@ void sort_bytes(const std::vector<Key>& input, const Case& test) {
 
 TEMPLATE_TEST_CASE("bytes are sorted in one block", "[device]", uint8_t, int8_t) {
   using Key = TestType;
-  constexpr uint64_t most = ByteSortPolicy::most_keys;
+  constexpr uint64_t most = ByteSortPolicy::max_keys;
   uint32_t variant = 0;
   const auto sort_all = [&](uint64_t count) {
     for (const Distribution& distribution : all_distributions()) {

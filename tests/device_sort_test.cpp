@@ -22,7 +22,7 @@ std::vector<uint64_t> sizes(uint32_t value_bytes) {
   uint64_t tile = 0;
   for (const OnesweepRow& row : onesweep_rows)
     if (row.key_bytes == sizeof(Key) && row.value_bytes == value_bytes)
-      tile = row.threads * row.keys_a_thread;
+      tile = row.threads * row.keys_per_thread;
   std::vector<uint64_t> result{0, 1, 2, 31, 32, 33, 255, 257, 1000};
   for (const uint64_t tiles : on_gpu ? std::vector<uint64_t>{1, 2, 3, 64} : std::vector<uint64_t>{1, 2}) {
     result.push_back(tile * tiles - 1);
@@ -33,10 +33,10 @@ std::vector<uint64_t> sizes(uint32_t value_bytes) {
 }
 
 #ifdef __SANITIZE_ADDRESS__
-constexpr uint64_t most_emulated = 9'001;  // three times slower than without
+constexpr uint64_t max_emulated = 9'001;  // three times slower than without
 constexpr bool takes_turns = true;
 #else
-constexpr uint64_t most_emulated = 20'000;
+constexpr uint64_t max_emulated = 20'000;
 constexpr bool takes_turns = false;
 #endif
 
@@ -57,7 +57,7 @@ void for_each_distribution(F f) {
     if (distribution.suits(key_type_of<Key>())) f(std::string(distribution.name), turn++);
 }
 
-constexpr bool is_costly(uint64_t count) { return !on_gpu && count > most_emulated; }
+constexpr bool is_costly(uint64_t count) { return !on_gpu && count > max_emulated; }
 
 }  // namespace
 
@@ -129,7 +129,7 @@ TEMPLATE_PRODUCT_TEST_CASE("pairs are sorted stably by passes of records and of 
   using Key = typename TestType::first_type;
   using Value = typename TestType::second_type;
   const uint64_t tile = TunedOnesweep<std::conditional_t<sizeof(Key) == 4, uint32_t, uint64_t>, Value>::tile;
-  const uint64_t least = least_record_bytes / (sizeof(Key) + sizeof(Value));
+  const uint64_t least = min_record_bytes / (sizeof(Key) + sizeof(Value));
   // A tile of records lies half in the memory of the keys, half in that of the values; one pair is left over.
   const std::vector<uint64_t> counts =
       on_gpu ? std::vector<uint64_t>{least + tile + 1} : std::vector<uint64_t>{tile - 1, 3 * tile + 1};
@@ -149,7 +149,7 @@ TEMPLATE_PRODUCT_TEST_CASE("pairs are sorted stably by passes of records and of 
 }
 
 TEST_CASE("counting takes keys of a small range, whatever their type", "[device]") {
-  const uint64_t count = on_gpu ? 3'000'001 : 3 * most_emulated + 10'000;
+  const uint64_t count = on_gpu ? 3'000'001 : 3 * max_emulated + 10'000;
   for (const Order order : {Order::ascending, Order::descending}) {
     sort_keys<uint32_t>({.distribution = "small-range-65536",
                          .count = count,
@@ -206,7 +206,8 @@ TEST_CASE("more records never want less memory", "[device]") {
       for (uint32_t bits = 8; bits < 34; ++bits)
         for (const uint64_t thirds : {2, 3}) limits.push_back((thirds << bits) / 2);
       for (const uint32_t threads : {256, 512, 1024})
-        for (const uint32_t keys_a_thread : {9, 12, 18}) limits.push_back(uint64_t{threads} * keys_a_thread);
+        for (const uint32_t keys_per_thread : {9, 12, 18})
+          limits.push_back(uint64_t{threads} * keys_per_thread);
       for (const uint64_t limit : limits)
         for (const uint64_t count : {limit - 1, limit, limit + 1}) {
           INFO(name(type) << "+" << value_bytes << " n=" << count);
@@ -272,14 +273,14 @@ TEMPLATE_TEST_CASE("even keys take a tiled grid up to its limits, others the alg
                              .chunks = variant % 5 == 0 ? std::vector<uint64_t>{count / 3, count - count / 3}
                                                         : std::vector<uint64_t>{}});
     const bool is_even = std::string_view(distribution) == "uniform";
-    CHECK((outcome.algorithm == Algorithm::grid) == (is_even && count <= Tiled::most_count));
+    CHECK((outcome.algorithm == Algorithm::grid) == (is_even && count <= Tiled::max_count));
   };
   uint32_t variant = sizeof(TestType) + std::is_signed_v<TestType>;
-  for (const uint64_t count : {Tiled::least_count, Tiled::most_count, Tiled::most_count + 1})
+  for (const uint64_t count : {Tiled::min_count, Tiled::max_count, Tiled::max_count + 1})
     sort("uniform", count, variant++);
   for (const char* const distribution : {"uniform", "sorted", "nearly-sorted", "few-1000", "zipf-hashed",
                                          "and3", "gaussian", "ninety-percent-one-value"}) {
-    sort(distribution, Tiled::least_count + 100'000 * variant, variant);
+    sort(distribution, Tiled::min_count + 100'000 * variant, variant);
     ++variant;
   }
 }
@@ -293,8 +294,8 @@ TEMPLATE_PRODUCT_TEST_CASE(
   using Bits = std::conditional_t<sizeof(Key) == 4, uint32_t, uint64_t>;
   using Grid = LargestGridSort<Bits, Value>;
   using Portioned = PortionedGridSort<Bits, Value>;
-  const uint64_t least = uint64_t{Grid::most_blocks} * Grid::most_share + 1;
-  const uint64_t most = uint64_t{Portioned::most_blocks} * Portioned::most_share;
+  const uint64_t least = uint64_t{Grid::max_blocks} * Grid::max_share + 1;
+  const uint64_t most = uint64_t{Portioned::max_blocks} * Portioned::max_share;
   const auto sort = [](const char* distribution, uint64_t count, uint32_t variant) {
     INFO(distribution << " n=" << count);
     return sort_pairs<Key, Value>({.distribution = distribution,
@@ -318,15 +319,15 @@ TEMPLATE_PRODUCT_TEST_CASE(
     ++variant;
   }
   // Those of fewer pairs, which are no longer left to the digits of a large share.
-  constexpr uint64_t least_in_large = least_in_large_grid<Bits, Value>;
-  if (least_in_large == 0) return;
+  constexpr uint64_t min_in_large = min_in_large_grid<Bits, Value>;
+  if (min_in_large == 0) return;
   using Middle = MiddleGridSort<Bits, Value>;
-  for (const uint64_t count : {uint64_t{Middle::most_blocks} * Middle::most_share + 1, least_in_large - 1}) {
+  for (const uint64_t count : {uint64_t{Middle::max_blocks} * Middle::max_share + 1, min_in_large - 1}) {
     CHECK(sort("uniform", count, 1) == Algorithm::grid);
     CHECK(sort("few-1000", count, 2) != Algorithm::grid);
     CHECK(sort("zipf-hashed", count, 3) != Algorithm::grid);
   }
-  CHECK(sort("few-1000", least_in_large, 1) == Algorithm::grid);
+  CHECK(sort("few-1000", min_in_large, 1) == Algorithm::grid);
 }
 
 TEMPLATE_TEST_CASE("the LSD sort finds its statuses cleared where it shares their memory", "[device]",
@@ -396,7 +397,7 @@ TEMPLATE_TEST_CASE("keys of few values are sorted where each algorithm asks for 
 #endif
 
 TEST_CASE("16-bit counters hand over before they overflow", "[device]") {
-  const uint64_t count = on_gpu ? 50'000'000 : 7 * most_emulated + 10'000;
+  const uint64_t count = on_gpu ? 50'000'000 : 7 * max_emulated + 10'000;
   for (const char* distribution : {"all-equal", "few-2", "ninety-percent-one-value", "sorted"})
     sort_keys<uint16_t>({.distribution = distribution, .count = count, .algorithm = SortAlgorithm::counting});
 }

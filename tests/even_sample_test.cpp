@@ -73,7 +73,7 @@ TEMPLATE_TEST_CASE("all blocks find the same where values come again, whatever t
   std::vector<Bits> keys(count);
   for (uint64_t copies = limit * 3 / 4; copies <= limit * 5 / 4;
        copies += std::max<uint64_t>(1, limit / 24)) {
-    INFO(copies << " keys a value");
+    INFO(copies << " keys per value");
     const uint64_t values = count / copies;
     const uint64_t array = random_of(arrays++ + test_seed());
     for (uint64_t i = 0; i < count; ++i)

@@ -281,8 +281,8 @@ void sort_in_product_grids(const char* distribution, uint64_t count, const Case&
   using Cluster = ClusterGridSort<BitsOf<Key>, Value>;
   using Small = SmallGridSort<BitsOf<Key>, Value>;
   if constexpr (!std::is_void_v<Cluster>)
-    if (count <= most_in_grid<Cluster>) sort_distribution<Cluster, Key, Value>(distribution, count, test);
-  if (count <= most_in_grid<Small>) sort_distribution<Small, Key, Value>(distribution, count, test);
+    if (count <= max_in_grid<Cluster>) sort_distribution<Cluster, Key, Value>(distribution, count, test);
+  if (count <= max_in_grid<Small>) sort_distribution<Small, Key, Value>(distribution, count, test);
   sort_distribution<MiddleGridSort<BitsOf<Key>, Value>, Key, Value>(distribution, count, test);
 }
 
@@ -335,7 +335,7 @@ TEMPLATE_PRODUCT_TEST_CASE("the product's grid sort of large shares is right", "
 TEST_CASE("more records than the multiprocessors hold are refused", "[device]") {
   const OnDevice session(multiprocessors_here);
   const uint64_t capacity = grid_capacity<uint32_t, NoValue, SmallGrid>();
-  CHECK(capacity == std::min(multiprocessors(), SmallGrid::most_blocks) * SmallGrid::most_share);
+  CHECK(capacity == std::min(multiprocessors(), SmallGrid::max_blocks) * SmallGrid::max_share);
   Workspace nothing;
   const GridSortWorkspace<uint32_t> workspace(nothing);
   const SortArrays<uint32_t, NoValue> arrays{.keys_in = nullptr,

@@ -494,15 +494,15 @@ TEST_CASE("a temporary file that cannot be made says why, with a name or without
 
 TEST_CASE("what is written over the stripes of several directories is read back, in any pieces") {
   const auto data = pattern(1'000'003);
-  for (const auto& [directories, most_file_bytes] : {std::pair<size_t, uint64_t>{1, 1 << 30},
-                                                     {2, 1 << 30},
-                                                     {3, 1 << 30},
-                                                     {1, 1 << 16},
-                                                     {2, 12 * io_alignment}}) {
+  for (const auto& [directories, max_file_bytes] : {std::pair<size_t, uint64_t>{1, 1 << 30},
+                                                    {2, 1 << 30},
+                                                    {3, 1 << 30},
+                                                    {1, 1 << 16},
+                                                    {2, 12 * io_alignment}}) {
     const std::vector<TemporaryFolder> folders(directories);
     std::vector<std::string> paths;
     for (const TemporaryFolder& folder : folders) paths.push_back(folder.path());
-    SpillSpace space(paths, 8 * io_alignment, Caching::bypass, directories != 2, most_file_bytes);
+    SpillSpace space(paths, 8 * io_alignment, Caching::bypass, directories != 2, max_file_bytes);
     space.reserve(500'000);
     space.reserve(data.size());
     CHECK(space.bytes() == data.size());

@@ -20,7 +20,7 @@ namespace sweepsort {
 namespace {
 
 /// Records of the longest run.
-constexpr uint64_t longest_run = leading_detail::most_run<SmallTiles>;
+constexpr uint64_t longest_run = leading_detail::max_run<SmallTiles>;
 
 constexpr uint64_t record_count = on_gpu ? 1'500'001 : 24'001;
 
@@ -158,12 +158,11 @@ TEMPLATE_PRODUCT_TEST_CASE("where leading digits tell too little, all are passed
     if (kind == longer) {
       keys.plant_run(longest_run + 1, 2 + variant * 70);
     } else if (kind == larger) {
-      const uint64_t most_comparisons = leading_detail::comparisons_a_key * record_count;
-      for (uint64_t comparisons = 0; comparisons <= most_comparisons;
-           comparisons += longest_run * longest_run)
+      const uint64_t max_comparisons = leading_detail::comparisons_per_key * record_count;
+      for (uint64_t comparisons = 0; comparisons <= max_comparisons; comparisons += longest_run * longest_run)
         keys.plant_run(longest_run, 9);
     } else {
-      const uint32_t wanted = leading_detail::most_runs + (kind == one_more);
+      const uint32_t wanted = leading_detail::max_runs + (kind == one_more);
       // Some meet others.
       for (uint32_t made = keys.runs_to_mend(); made < wanted; made = keys.runs_to_mend())
         for (uint32_t run = made; run < wanted; ++run) keys.plant_run(2, 2);
@@ -176,7 +175,7 @@ TEMPLATE_PRODUCT_TEST_CASE("where leading digits tell too little, all are passed
     INFO("variant " << variant);
     CHECK(outcome.leading_digits == leading);
     CHECK(outcome.is_hopeless == (kind != most));
-    if (kind == most) CHECK(outcome.runs == leading_detail::most_runs);
+    if (kind == most) CHECK(outcome.runs == leading_detail::max_runs);
   }
 }
 

@@ -85,7 +85,7 @@ TEMPLATE_TEST_CASE("large buckets of few values are counted, from where they wer
 TEMPLATE_TEST_CASE("small buckets of few values are sorted by a bit vector", "[device]", uint32_t, int64_t,
                    float) {
   using Bits = BitsOf<TestType>;
-  // As many values a bucket as the vector has bits, or some less; some more are too many.
+  // As many values per bucket as the vector has bits, or some less; some more are too many.
   const auto which = GENERATE(range(0u, 3u));
   const uint64_t of_bucket = std::array{65'000u, 40'000u, 70'000u}[which];
   if (!is_looked_at<TestType, uint32_t>(which, 3)) return;
@@ -192,7 +192,7 @@ TEMPLATE_TEST_CASE("pairs are left with the low halves of their keys, where thes
     CHECK((narrow > msd_digits / 2) == (of_bucket < 1u << few_value_bits));
     CHECK(narrow < msd_digits - 2);
     CHECK((plan.has_narrow != 0) == (narrow != 0));  // and not what has no bucket
-    CHECK((plan.listed[few_valued_buckets] > buckets / 2) == (of_bucket < 1u << few_value_bits));
+    CHECK((plan.listed[narrow_pair_buckets] > buckets / 2) == (of_bucket < 1u << few_value_bits));
     CHECK((plan.listed[small_buckets] != 0 && plan.listed[crowded_buckets] != 0));
   }
 }

@@ -116,8 +116,8 @@ TEST_CASE("few values are not counted where one finds no slot, be it the very la
   static_assert(inverse * 0x9e3779b1u == 1);
   const auto colliding = [](uint32_t i) { return inverse * ((5u << 20) + i * 997); };
   std::vector<uint32_t> keys(on_gpu ? 100'001 : 9'001);
-  for (uint32_t i = 0; i < keys.size(); ++i) keys[i] = colliding(i * 7 % most_tries);
-  keys.back() = colliding(most_tries);
+  for (uint32_t i = 0; i < keys.size(); ++i) keys[i] = colliding(i * 7 % max_tries);
+  keys.back() = colliding(max_tries);
   CHECK_FALSE(msd_sort<uint32_t, NoValue>(keys, {}).has_few_values());
   CHECK_FALSE(msd_sort<uint32_t, uint32_t>(keys, {}).has_few_values());
 }

@@ -428,7 +428,7 @@ TEST_CASE("of the runs of a stream, however many, no more samples are kept than 
                   .lanes = 1,
                   .fan_in = 1000,
                   .stride = 4,
-                  .most_samples = 100};
+                  .max_samples = 100};
   ExternalSort sort(backends, {.plan = plan,
                                .transfer = {.shape = shape, .chunk_bytes = 512},
                                .store = {.shape = shape, .directories = {folder.path()}, .run_records = 64}});

@@ -196,7 +196,7 @@ std::unique_ptr<DeviceStorage> PlainBackend::make_storage(uint64_t bytes) {
 
 std::unique_ptr<SortSession> PlainBackend::begin_sort(const SortJob& job) {
   if (fault_ == Fault::fails_to_begin) throw Error("the device has no memory left");
-  if (footprint(job).device > most_of_session_)
+  if (footprint(job).device > max_of_session_)
     throw DeviceMemoryError("the device has less memory than it said", "free some");
   return std::make_unique<PlainSession>(job, fault_, is_faulty_);
 }

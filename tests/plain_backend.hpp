@@ -43,7 +43,7 @@ class PlainBackend : public Backend {
   /// for each worker.
   void limit_device(Bytes memory) { device_ = memory; }
   /// A session that needs more of it finds that others have taken it.
-  void limit_sessions(Bytes memory) { most_of_session_ = memory; }
+  void limit_sessions(Bytes memory) { max_of_session_ = memory; }
   /// The first so many requests for it are granted.
   void limit_storage(uint64_t requests) { storage_left_ = requests; }
   /// Not thread-safe: what was made of the device's memory so far.
@@ -68,7 +68,7 @@ class PlainBackend : public Backend {
   std::string name_;
   std::function<bool()> is_faulty_;
   Bytes device_{0};
-  Bytes most_of_session_{~uint64_t{0}};
+  Bytes max_of_session_{~uint64_t{0}};
   Bytes stored_{0};
   uint64_t storage_left_ = ~uint64_t{0};
   std::unique_ptr<Backend> cpu_ = make_cpu_backend(2);

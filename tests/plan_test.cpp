@@ -71,7 +71,7 @@ TEST_CASE("a GPU packs equal keys where that takes little of its share") {
 TEST_CASE("what fits is sorted in memory, and one key more is not") {
   CHECK(make_plan(request(mib, KeyType::u32, 8 * mib), cpu_footprint).strategy == SortStrategy::in_memory);
   CHECK(make_plan(request(mib + 1, KeyType::u32, 8 * mib), cpu_footprint).strategy == SortStrategy::external);
-  CHECK(most_in_memory(request(0, KeyType::u32, 8 * mib), cpu_footprint) == mib);
+  CHECK(max_in_memory(request(0, KeyType::u32, 8 * mib), cpu_footprint) == mib);
 }
 
 TEST_CASE(
@@ -111,7 +111,7 @@ TEST_CASE("no plan takes more than its budgets, whatever their size and that of 
             if (gpu) large.gpu_memory = Bytes{memory + 4 * mib};
             if (gpu) large.ahead = Bytes{std::min({memory / 8, gib, count * key_bytes(type)})};
             const Plan plan = make_plan(large, gpu ? gpu_footprint : cpu_footprint);
-            INFO(count << " keys, " << memory << " bytes, " << value_bytes << " bytes a value");
+            INFO(count << " keys, " << memory << " bytes, " << value_bytes << " bytes per value");
             CHECK(plan.memory <= large.memory);
             if (gpu) CHECK(plan.gpu_memory <= *large.gpu_memory);
             const uint64_t record = large.shape.bytes();

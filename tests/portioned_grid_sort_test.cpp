@@ -23,7 +23,7 @@
 namespace sweepsort {
 namespace {
 
-/// Up to three portions of 768 pairs a block, buckets of up to 2,816.
+/// Up to three portions of 768 pairs per block, buckets of up to 2,816.
 using SmallPortions = GridSortPolicy<256, 3, 16, 64, BucketSortPolicy<256, 11, 1, 32768>, 3>;
 /// Four portions of 512, into up to 512 buckets of up to 2,048.
 using ManyBuckets = GridSortPolicy<512, 1, 16, 64, BucketSortPolicy<512, 4, 1, 131072>, 4, 9>;
@@ -204,7 +204,7 @@ TEST_CASE("pairs of few, repeated or crowded keys are left to others", "[device]
 TEST_CASE("a bucket as large as a block is sorted, one larger leaves all to others", "[device]") {
   // So little above the mean that no sample shows it. A bucket each for five blocks.
   using FiveBlocks = GridSortPolicy<256, 3, 5, 64, SmallPortions::Finish, 3>;
-  constexpr uint32_t most = FiveBlocks::Finish::most_keys;
+  constexpr uint32_t most = FiveBlocks::Finish::max_keys;
   for (const uint32_t size : {most - 1, most, most + 1})
     for (const bool in_place : {false, true})
       CHECK(sort<FiveBlocks, uint32_t, uint32_t>(third_bucket_of(size, 11'500), {.in_place = in_place}) ==
@@ -236,7 +236,7 @@ TEMPLATE_PRODUCT_TEST_CASE("the product's portioned grid sort is right", "[devic
   using Value = typename TestType::second_type;
   using Policy = PortionedGridSort<BitsOf<Key>, Value>;
   const uint64_t capacity = portioned_grid_capacity<BitsOf<Key>, Value, Policy>();
-  const uint64_t least = most_in_grid<LargestGridSort<BitsOf<Key>, Value>> + 1;
+  const uint64_t least = max_in_grid<LargestGridSort<BitsOf<Key>, Value>> + 1;
   uint32_t variant = 0;
   for (const uint64_t count : {least, least + 300'007, capacity - 1, capacity}) {
     for (const Distribution& distribution : all_distributions())
@@ -249,18 +249,18 @@ TEMPLATE_PRODUCT_TEST_CASE("the product's portioned grid sort is right", "[devic
 
 TEST_CASE("a share of 2^16 pairs in one bucket does not pass for none", "[device]") {
   using Policy = PortionedGridSort<uint32_t, uint32_t>;
-  static_assert(Policy::most_share == 1u << 16);
-  const uint64_t count = uint64_t{Policy::most_blocks} * Policy::most_share;
+  static_assert(Policy::max_share == 1u << 16);
+  const uint64_t count = uint64_t{Policy::max_blocks} * Policy::max_share;
   if (portioned_grid_capacity<uint32_t, uint32_t, Policy>() < count) return;
   // Eight of 1,024 samples are of this share: too few for these to look dense.
   const auto keys_with = [&](uint64_t together) {
     std::vector<uint32_t> keys = make_keys<uint32_t>("uniform", count, test_seed());
     for (uint64_t i = 0; i < together; ++i)
-      keys[5 * Policy::most_share + i] = 0x77700000 + static_cast<uint32_t>(i * 0x9e37 % 0x10000);
+      keys[5 * Policy::max_share + i] = 0x77700000 + static_cast<uint32_t>(i * 0x9e37 % 0x10000);
     return keys;
   };
   CHECK(sort<Policy, uint32_t, uint32_t>(keys_with(1'000), {}));
-  CHECK_FALSE(sort<Policy, uint32_t, uint32_t>(keys_with(Policy::most_share), {}));
+  CHECK_FALSE(sort<Policy, uint32_t, uint32_t>(keys_with(Policy::max_share), {}));
 }
 #endif
 

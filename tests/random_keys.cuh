@@ -98,13 +98,13 @@ struct IndexAsValue {
 
 namespace random_detail {
 
-inline constexpr uint32_t most_blocks = 1024;
+inline constexpr uint32_t max_blocks = 1024;
 inline constexpr uint32_t threads = 256;
 
 __device__ inline uint64_t first_index() { return uint64_t{blockIdx.x} * blockDim.x + threadIdx.x; }
 __device__ inline uint64_t grid_threads() { return uint64_t{gridDim.x} * blockDim.x; }
 inline LaunchShape shape_for(uint64_t count) {
-  return {static_cast<uint32_t>(std::clamp<uint64_t>(count / threads, 1, most_blocks)), threads};
+  return {static_cast<uint32_t>(std::clamp<uint64_t>(count / threads, 1, max_blocks)), threads};
 }
 
 template <class Bits>

@@ -84,37 +84,37 @@ std::vector<uint64_t> corners() {
   std::vector<uint64_t> result{1, warp_threads, TunedOnesweep<Bits, Value>::tile};
   if constexpr (has_msd_sort<Bits, Value>) {
     using Msd = TunedMsd<Bits, Value>;
-    result.insert(result.end(), {Msd::Small::most_keys, Msd::Large::most_keys, Msd::Partition::tile,
-                                 Msd::least_count, Msd::least_count + Msd::Partition::tile,
+    result.insert(result.end(), {Msd::Small::max_keys, Msd::Large::max_keys, Msd::Partition::tile,
+                                 Msd::min_count, Msd::min_count + Msd::Partition::tile,
                                  uint64_t{Msd::bucket_keys} << 9, uint64_t{Msd::bucket_keys} << 10});
   }
   if constexpr (has_one_block<Bits, Value>) {
     using OneBlock = TunedOneBlock<Bits, Value>;
-    result.push_back(OneBlock::most_keys);
-    if constexpr (!std::is_same_v<OneBlock, ByteSortPolicy>) result.push_back(OneBlock::Small::most_keys);
+    result.push_back(OneBlock::max_keys);
+    if constexpr (!std::is_same_v<OneBlock, ByteSortPolicy>) result.push_back(OneBlock::Small::max_keys);
   }
   if constexpr (!std::is_void_v<ClusterGridSort<Bits, Value>>)
-    result.push_back(most_in_grid<ClusterGridSort<Bits, Value>>);
+    result.push_back(max_in_grid<ClusterGridSort<Bits, Value>>);
   if constexpr (has_grid_sort<Bits, Value>)
     result.insert(result.end(),
-                  {most_in_grid<SmallGridSort<Bits, Value>>, most_in_grid<MiddleGridSort<Bits, Value>>,
-                   most_in_grid<LargestGridSort<Bits, Value>>});
+                  {max_in_grid<SmallGridSort<Bits, Value>>, max_in_grid<MiddleGridSort<Bits, Value>>,
+                   max_in_grid<LargestGridSort<Bits, Value>>});
   if constexpr (has_portioned_grid_sort<Bits, Value>)
-    result.insert(result.end(), {most_in_grid<PortionedGridSort<Bits, Value>>,
-                                 PortionedGridSort<Bits, Value>::most_portion});
+    result.insert(result.end(),
+                  {max_in_grid<PortionedGridSort<Bits, Value>>, PortionedGridSort<Bits, Value>::max_portion});
   return result;
 }
 
-constexpr uint64_t most_records = on_gpu ? 3 * uint64_t{1} << 23 : 12'000;
+constexpr uint64_t max_records = on_gpu ? 3 * uint64_t{1} << 23 : 12'000;
 
 template <class Bits, class Value>
 uint64_t draw_count(Random& random) {
-  if (!one_in(random, 3)) return any_magnitude(random, most_records);
+  if (!one_in(random, 3)) return any_magnitude(random, max_records);
   const auto numbers = corners<Bits, Value>();
   const uint64_t corner = numbers[below(random, numbers.size())];
-  const uint64_t most_times = std::max<uint64_t>(std::min<uint64_t>(64, most_records / corner), 1);
-  const uint64_t times = one_in(random, 2) ? 1 : any_magnitude(random, most_times);
-  return std::min(nearly(random, corner * times), most_records);
+  const uint64_t max_times = std::max<uint64_t>(std::min<uint64_t>(64, max_records / corner), 1);
+  const uint64_t times = one_in(random, 2) ? 1 : any_magnitude(random, max_times);
+  return std::min(nearly(random, corner * times), max_records);
 }
 
 /// Keys in one bucket: about as many as one block of either kind takes.
@@ -123,11 +123,11 @@ uint64_t draw_capacity(Random& random) {
   if constexpr (has_msd_sort<Bits, Value>) {
     using Msd = TunedMsd<Bits, Value>;
     const uint64_t capacities[] = {
-        Msd::Small::most_keys, Msd::Large::most_keys, SmallGridSort<Bits, Value>::Finish::most_keys,
-        MiddleGridSort<Bits, Value>::Finish::most_keys, LargestGridSort<Bits, Value>::Finish::most_keys};
+        Msd::Small::max_keys, Msd::Large::max_keys, SmallGridSort<Bits, Value>::Finish::max_keys,
+        MiddleGridSort<Bits, Value>::Finish::max_keys, LargestGridSort<Bits, Value>::Finish::max_keys};
     return nearly(random, capacities[below(random, std::size(capacities))]);
   }
-  return any_magnitude(random, most_records);
+  return any_magnitude(random, max_records);
 }
 
 template <class Bits, class Value>

@@ -174,7 +174,7 @@ TEST_CASE("a file is read while the context comes up, and no part of it twice") 
   const uint64_t before = bytes_read();
   environment.make_cuda = [&](int) { return std::make_unique<LateGpu>(before + bytes); };
   SECTION("in memory") {}
-  SECTION("in runs") { environment.least_runs = 3; }
+  SECTION("in runs") { environment.min_runs = 3; }
   SECTION("big-endian keys") { options.file.endian = Endian::big; }
   SECTION("and while the driver wakes") {
     environment.has_driver = [] { return true; };
@@ -195,7 +195,7 @@ TEST_CASE("a file is read while the context comes up, and no part of it twice") 
   const SortReport report = sort_file_with(environment, input, output, options);
   const uint64_t read = bytes_read() - before;
   CHECK(report.backend == backend);
-  const uint64_t of_runs = environment.least_runs > 1 ? bytes : 0;
+  const uint64_t of_runs = environment.min_runs > 1 ? bytes : 0;
   if (backend == "cuda") CHECK(read < bytes * 5 / 4 + of_runs);
   const bool is_swapped = options.file.endian == Endian::big;
   const auto value = [=](uint32_t key) { return is_swapped ? __builtin_bswap32(key) : key; };

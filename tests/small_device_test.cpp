@@ -65,7 +65,7 @@ TEST_CASE("launches do not overlap and blocks have 64 KiB on a device of 7.5", "
   CHECK(abilities.cluster_blocks == 0);
 }
 
-TEST_CASE("a device of 12.0, which has 99 KiB a block, is not a full one, but its launches overlap",
+TEST_CASE("a device of 12.0, which has 99 KiB per block, is not a full one, but its launches overlap",
           "[device]") {
   const simt::Session session{.compute_capability = 120, .shared_bytes_of_block = 99 * 1024};
   CHECK_FALSE(device_abilities().is_full());

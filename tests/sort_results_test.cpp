@@ -34,12 +34,12 @@ SortEnvironment cpu_environment() {
 struct Way {
   Bytes memory;
   bool splits = false;
-  uint64_t least_runs = 1;
+  uint64_t min_runs = 1;
   bool leaves_no_cache = false;
 };
 #if defined(SWEEPSORT_RESULTS_ON_GPU)
 constexpr BackendChoice backend = BackendChoice::cuda;
-constexpr Way ways[] = {{{1u << 30}}, {.memory = {1u << 30}, .least_runs = 5}};
+constexpr Way ways[] = {{{1u << 30}}, {.memory = {1u << 30}, .min_runs = 5}};
 #else
 constexpr BackendChoice backend = BackendChoice::automatic;
 constexpr Way ways[] = {{{1u << 30}},
@@ -59,7 +59,7 @@ constexpr size_t gpu_chunk = 64u << 10;
 #endif
 
 SortEnvironment environment_of(const Way& way) {
-  if (backend == BackendChoice::cuda) return {.chunk_bytes = gpu_chunk, .least_runs = way.least_runs};
+  if (backend == BackendChoice::cuda) return {.chunk_bytes = gpu_chunk, .min_runs = way.min_runs};
   SortEnvironment environment = cpu_environment();
   if (way.leaves_no_cache) environment.memory = [&way] { return MemoryLimit{way.memory, "the test"}; };
   if (way.splits)

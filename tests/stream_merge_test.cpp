@@ -48,8 +48,8 @@ class Pipes {
 };
 
 std::vector<std::vector<int32_t>> blocks_of(const Inputs& inputs, Order order, uint64_t block,
-                                            size_t most_a_read) {
-  Pipes pipes(inputs, test_seed() + block, most_a_read);
+                                            size_t max_per_read) {
+  Pipes pipes(inputs, test_seed() + block, max_per_read);
   StreamMerge merge(
       {inputs.size(), KeyType::i32, order, block},
       [&](std::span<const size_t> asked, bool waits) { return pipes.ready(asked, waits); },
@@ -92,9 +92,9 @@ TEST_CASE("blocks in a row hold all keys in order, whatever the windows, the inp
           CAPTURE(count, window, values, order == Order::descending);
           // What is no whole window for each input is of no use.
           const uint64_t block = 2 * count * window + 2 * count - 1;
-          for (const size_t most_a_read : {1, 7, 1000}) {
+          for (const size_t max_per_read : {1, 7, 1000}) {
             std::vector<int32_t> merged;
-            for (std::vector<int32_t> keys : blocks_of(inputs, order, block, most_a_read)) {
+            for (std::vector<int32_t> keys : blocks_of(inputs, order, block, max_per_read)) {
               CHECK(keys.size() <= block);
               sort_keys(keys, order);
               merged.insert(merged.end(), keys.begin(), keys.end());

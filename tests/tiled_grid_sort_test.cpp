@@ -278,8 +278,8 @@ TEMPLATE_TEST_CASE("the parts of a bucket of floats never fall, and there are wo
         for (const Bits key : keys) {
           const uint32_t word = parts.word_of(key);
           const uint32_t part =
-              word * BucketParts::most_in_word + parts.in_word(key) % BucketParts::most_in_word;
-          if (word >= (1u << bits) / BucketParts::most_in_word || part < before)
+              word * BucketParts::max_in_word + parts.in_word(key) % BucketParts::max_in_word;
+          if (word >= (1u << bits) / BucketParts::max_in_word || part < before)
             FAIL(bucket_of.lowest << " to " << bucket_of.highest << ", " << bucket << " of " << buckets
                                   << ": " << key << " has part " << part << " of " << (1u << bits)
                                   << " behind " << before);

@@ -18,7 +18,7 @@ namespace {
 
 constexpr uint64_t tile = UniquePolicy::tile;
 constexpr uint64_t of_warp = UniquePolicy::rows * 32;
-constexpr uint64_t most_keys = on_gpu ? 3'000'000 : 9 * tile;
+constexpr uint64_t max_keys = on_gpu ? 3'000'000 : 9 * tile;
 
 template <class Bits>
 struct Expected {
@@ -39,7 +39,7 @@ template <class Bits>
 class Compaction {
  public:
   explicit Compaction(uint64_t most)
-      : unique_(most), ends_(most), found_(1), workspace_(device_unique_workspace_bytes(most_keys)) {
+      : unique_(most), ends_(most), found_(1), workspace_(device_unique_workspace_bytes(max_keys)) {
     check(cudaMemset(workspace_.data(), 0, workspace_.size()));
   }
 
@@ -56,7 +56,7 @@ class Compaction {
                    .ends = ends_.data(),
                    .most = static_cast<uint32_t>(unique_.size()),
                    .found = found_.data()},
-                  most_keys, Workspace(workspace_.span()), nullptr);
+                  max_keys, Workspace(workspace_.span()), nullptr);
     const Expected<Bits> expected(keys);
     CAPTURE(keys.size(), unique_.size(), sizeof(Bits));
     REQUIRE(found_.download() == std::vector{static_cast<uint32_t>(expected.keys.size())});
@@ -87,14 +87,14 @@ class Compaction {
   DeviceArray<std::byte> workspace_;
 };
 
-/// Runs of up to `most_equal` equal keys, and then other ones; in no order, which does not matter.
+/// Runs of up to `max_equal` equal keys, and then other ones; in no order, which does not matter.
 template <class Bits>
-std::vector<Bits> keys_in_runs(uint64_t count, uint64_t most_equal, std::mt19937_64& random) {
+std::vector<Bits> keys_in_runs(uint64_t count, uint64_t max_equal, std::mt19937_64& random) {
   std::vector<Bits> keys;
   keys.reserve(count);
   auto key = static_cast<Bits>(random());
   while (keys.size() < count) {
-    keys.insert(keys.end(), std::min<uint64_t>(1 + random() % most_equal, count - keys.size()), key);
+    keys.insert(keys.end(), std::min<uint64_t>(1 + random() % max_equal, count - keys.size()), key);
     key = static_cast<Bits>(key + 1 + random() % 3);
   }
   return keys;
@@ -105,12 +105,12 @@ std::vector<Bits> keys_in_runs(uint64_t count, uint64_t most_equal, std::mt19937
 TEMPLATE_TEST_CASE("of equal neighbours one is left, and where they end", "", uint8_t, uint16_t, uint32_t,
                    uint64_t) {
   std::mt19937_64 random(test_seed());
-  Compaction<TestType> compaction(most_keys);
+  Compaction<TestType> compaction(max_keys);
   for (const uint64_t count :
        {uint64_t{0}, uint64_t{1}, uint64_t{2}, uint64_t{31}, uint64_t{32}, uint64_t{33}, of_warp - 1, of_warp,
-        tile - 1, tile, tile + 1, 3 * tile, most_keys - 17, most_keys})
-    for (const uint64_t most_equal : {uint64_t{1}, uint64_t{3}, uint64_t{40}, 2 * tile, 20 * most_keys})
-      compaction.run(keys_in_runs<TestType>(count, most_equal, random));
+        tile - 1, tile, tile + 1, 3 * tile, max_keys - 17, max_keys})
+    for (const uint64_t max_equal : {uint64_t{1}, uint64_t{3}, uint64_t{40}, 2 * tile, 20 * max_keys})
+      compaction.run(keys_in_runs<TestType>(count, max_equal, random));
 }
 
 TEMPLATE_TEST_CASE("of more different keys than there is room for the rest is left out", "", uint8_t,
@@ -124,9 +124,9 @@ TEMPLATE_TEST_CASE("of more different keys than there is room for the rest is le
 
 TEST_CASE("one memory does for any sizes in any order") {
   std::mt19937_64 random(test_seed());
-  Compaction<uint32_t> compaction(most_keys);
+  Compaction<uint32_t> compaction(max_keys);
   for (int i = 0; i < (on_gpu ? 300 : 20); ++i)
-    compaction.run(keys_in_runs<uint32_t>(random() % most_keys, 1 + random() % 10, random));
+    compaction.run(keys_in_runs<uint32_t>(random() % max_keys, 1 + random() % 10, random));
 }
 
 }  // namespace sweepsort

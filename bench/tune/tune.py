@@ -54,12 +54,12 @@ DEALS = {
 COUNTED = "counted"
 
 
-def bucket(keys_a_thread, parts, threads=1024):
-    return f"BucketSortPolicy<{threads},{keys_a_thread},1,{parts}>"
+def bucket(keys_per_thread, parts, threads=1024):
+    return f"BucketSortPolicy<{threads},{keys_per_thread},1,{parts}>"
 
 
-def grid(threads, keys_a_thread, least_share, bucket_keys_a_thread, parts):
-    return f"{threads},{keys_a_thread},128,{least_share},{bucket(bucket_keys_a_thread, parts, threads)}"
+def grid(threads, keys_per_thread, min_share, bucket_keys_per_thread, parts):
+    return f"{threads},{keys_per_thread},128,{min_share},{bucket(bucket_keys_per_thread, parts, threads)}"
 
 
 GRID_RECORDS = ("u32", "u64", "u32+u32", "u32+u64", "u64+u32", "u64+u64")

@@ -73,10 +73,10 @@ int search(uint32_t cities, uint64_t seed) {
 int main(int argc, char** argv) {
   uint64_t cities = 11;
   uint64_t seed = 1;
-  const bool understood = argc <= 3 && (argc < 2 || parse(argv[1], tsp::most_cities, cities)) &&
+  const bool understood = argc <= 3 && (argc < 2 || parse(argv[1], tsp::max_cities, cities)) &&
                           (argc < 3 || parse(argv[2], ~uint64_t{0}, seed)) && cities >= 3;
   if (!understood) {
-    std::fprintf(stderr, "usage: tsp [CITIES [SEED]]\nhint: 3 to %u cities\n", tsp::most_cities);
+    std::fprintf(stderr, "usage: tsp [CITIES [SEED]]\nhint: 3 to %u cities\n", tsp::max_cities);
     return 2;
   }
   try {

@@ -14,7 +14,7 @@
 
 namespace tsp {
 
-inline constexpr uint32_t most_cities = 13;
+inline constexpr uint32_t max_cities = 13;
 
 /// Round tours from city 0 through all others, which stand in any of (cities - 1)! orders.
 constexpr uint64_t tours(uint32_t cities) {
@@ -27,7 +27,7 @@ constexpr uint64_t tours(uint32_t cities) {
 /// cities - 1, cities - 2, ... 1, say each time which of the cities that are left comes next.
 struct TourLength {
   uint32_t cities;
-  uint32_t distance[most_cities][most_cities];
+  uint32_t distance[max_cities][max_cities];
 
   /// Calls visit(city) for the cities of a tour, the first and last 0 left out.
   template <class Visit>

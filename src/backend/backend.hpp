@@ -152,7 +152,7 @@ class Backend {
   /// and the number of workers beyond which it becomes no faster.
   struct StreamShape {
     size_t chunk_bytes;
-    uint32_t most_workers;
+    uint32_t max_workers;
   };
   virtual StreamShape stream_shape() const = 0;
   /// May throw Error with a hint, for an algorithm that runs elsewhere, too.

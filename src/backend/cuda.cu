@@ -79,8 +79,8 @@ class WorkerLane {
 };
 
 /// Different keys of a chunk, at most.
-uint64_t most_unique(const SortJob& job) {
-  return most_distinct(job.type, job.chunk_bytes / key_bytes(job.type));
+uint64_t max_unique(const SortJob& job) {
+  return max_distinct(job.type, job.chunk_bytes / key_bytes(job.type));
 }
 
 /// What one thread compacts a chunk in, by its lane's stream.
@@ -89,37 +89,37 @@ class UniqueLane {
   /// Is there when what is in the stream is done.
   UniqueLane(const SortJob& job, const Stream& stream)
       : type_(job.type),
-        most_keys_(job.chunk_bytes / key_bytes(job.type)),
-        most_(most_unique(job)),
-        keys_(most_ * key_bytes(job.type)),
-        found_and_ends_(1 + most_),
-        workspace_(device_unique_workspace_bytes(most_keys_)) {
+        max_keys_(job.chunk_bytes / key_bytes(job.type)),
+        max_distinct_(max_unique(job)),
+        keys_(max_distinct_ * key_bytes(job.type)),
+        found_and_ends_(1 + max_distinct_),
+        workspace_(device_unique_workspace_bytes(max_keys_)) {
     check(cudaMemsetAsync(workspace_.data(), 0, workspace_.size(), stream.get()));
   }
   static size_t device_bytes(const SortJob& job) {
-    return most_unique(job) * key_bytes(job.type) + ends_bytes(job) +
+    return max_unique(job) * key_bytes(job.type) + ends_bytes(job) +
            device_unique_workspace_bytes(job.chunk_bytes / key_bytes(job.type));
   }
-  static size_t ends_bytes(const SortJob& job) { return (1 + most_unique(job)) * sizeof(uint32_t); }
+  static size_t ends_bytes(const SortJob& job) { return (1 + max_unique(job)) * sizeof(uint32_t); }
 
   /// Of `count` keys in device memory, one at least, those that are different, into `to`. Empty: none, or so
   /// many that the keys were in no order.
   std::optional<UniqueKeys> get(const std::byte* keys, uint64_t count, std::byte* to, const Stream& stream) {
-    if (count > most_keys_) throw Error("internal: more different keys are wanted than those of a chunk");
+    if (count > max_keys_) throw Error("internal: more different keys are wanted than those of a chunk");
     if (host_.size() == 0) host_ = PinnedBuffer(found_and_ends_.size() * sizeof(uint32_t));
     device_unique({.type = type_,
                    .keys = keys,
                    .count = static_cast<uint32_t>(count),
                    .different = keys_.data(),
                    .ends = found_and_ends_.data() + 1,
-                   .most = static_cast<uint32_t>(most_),
+                   .most = static_cast<uint32_t>(max_distinct_),
                    .found = found_and_ends_.data()},
-                  most_keys_, Workspace(workspace_.span()), stream.get());
+                  max_keys_, Workspace(workspace_.span()), stream.get());
     auto* const host = reinterpret_cast<uint32_t*>(host_.data());
     download(host, found_and_ends_.data(), sizeof(uint32_t), stream);
     stream.synchronize();
     const uint32_t found = host[0];
-    if (found == 0 || found > most_) return {};
+    if (found == 0 || found > max_distinct_) return {};
     const size_t bytes = found * key_bytes(type_);
     download(to, keys_.data(), bytes, stream);
     download(host + 1, found_and_ends_.data() + 1, found * sizeof(uint32_t), stream);
@@ -133,8 +133,8 @@ class UniqueLane {
   }
 
   KeyType type_;
-  uint64_t most_keys_;
-  uint64_t most_;
+  uint64_t max_keys_;
+  uint64_t max_distinct_;
   DeviceBuffer<std::byte> keys_;
   DeviceBuffer<uint32_t> found_and_ends_;
   DeviceBuffer<std::byte> workspace_;
@@ -142,7 +142,7 @@ class UniqueLane {
 };
 
 /// Few workers keep a copy under way while they fill the other buffer.
-size_t buffers_a_worker(const SortJob& job) { return job.workers < 4 ? 2 : 1; }
+size_t buffers_per_worker(const SortJob& job) { return job.workers < 4 ? 2 : 1; }
 
 class CudaSortSession final : public SortSession {
  public:
@@ -157,7 +157,7 @@ class CudaSortSession final : public SortSession {
         borders_(borders_at_once) {
     for (uint32_t i = 0; i < job.workers; ++i)
       lanes_.push_back(
-          std::make_unique<WorkerLane>(std::max<size_t>(job.chunk_bytes, 1), buffers_a_worker(job)));
+          std::make_unique<WorkerLane>(std::max<size_t>(job.chunk_bytes, 1), buffers_per_worker(job)));
     for (uint32_t i = 0; i < (job.unique ? job.workers : 0); ++i)
       unique_lanes_.push_back(std::make_unique<UniqueLane>(job, stream_));
     device_sort_begin(sort_, workspace(), stream_.get());
@@ -372,7 +372,7 @@ class CudaBackend final : public Backend {
                           device_sort_workspace_bytes(describe(job, nullptr, nullptr)) +
                           borders_at_once * sizeof(uint64_t) + unique_lanes * UniqueLane::device_bytes(job);
     const size_t host =
-        job.workers * buffers_a_worker(job) * job.chunk_bytes + unique_lanes * UniqueLane::ends_bytes(job);
+        job.workers * buffers_per_worker(job) * job.chunk_bytes + unique_lanes * UniqueLane::ends_bytes(job);
     return {.host = Bytes{host}, .device = Bytes{device}};
   }
 
@@ -417,7 +417,7 @@ class CudaBackend final : public Backend {
   }
 
   StreamShape stream_shape() const override {
-    return {.chunk_bytes = cuda_chunk_bytes, .most_workers = most_cuda_workers};
+    return {.chunk_bytes = cuda_chunk_bytes, .max_workers = max_cuda_workers};
   }
 
   std::unique_ptr<ScanSession> begin_scan(const ScanJob& job) override {

@@ -41,7 +41,7 @@ std::string compute_name(uint32_t compute) {
 
 /// What to do about a device that this build cannot use.
 std::string hint_for(const Offer& offer) {
-  if (offer.compute < DeviceAbilities::least_code) return "use --backend cpu";
+  if (offer.compute < DeviceAbilities::min_code) return "use --backend cpu";
   return "build with -DCMAKE_CUDA_ARCHITECTURES=" + std::to_string(offer.compute) + ", or use --backend cpu";
 }
 
@@ -58,7 +58,7 @@ void require_usable(int device, const std::string& name) {
   if (offer.suffices()) return;
   throw Error("--device " + std::to_string(device) + ": " + name + " is of compute capability " +
                   compute_name(offer.compute) + " with " + std::to_string(offer.shared_bytes / 1024) +
-                  " KiB of shared memory a block, " + needs_text(),
+                  " KiB of shared memory per block, " + needs_text(),
               hint_for(offer));
 }
 
@@ -114,7 +114,7 @@ CudaStatus cuda_status() {
   return {.device_count = count,
           .reason = "no GPU here can be used: the newest is of compute capability " +
                     compute_name(newest.compute) + " with " + std::to_string(newest.shared_bytes / 1024) +
-                    " KiB of shared memory a block, " + needs_text(),
+                    " KiB of shared memory per block, " + needs_text(),
           .hint = hint_for(newest)};
 }
 

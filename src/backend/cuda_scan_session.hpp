@@ -12,7 +12,7 @@ namespace sweepsort {
 /// minimum of 4 GiB in the page cache, start of the context included: 8 MiB, 16 workers 461 ms; 4 MiB, 8
 /// workers with two buffers each 411 (H200, 2026-11-22; a tiny file 305).
 inline constexpr size_t cuda_chunk_bytes = 4u << 20;
-inline constexpr uint32_t most_cuda_workers = 8;
+inline constexpr uint32_t max_cuda_workers = 8;
 
 std::unique_ptr<ScanSession> make_cuda_scan_session(DeviceId device, const ScanJob& job);
 std::unique_ptr<ReduceSession> make_cuda_reduce_session(DeviceId device, const ReduceJob& job);

@@ -47,11 +47,11 @@ bool find_lane_order() {
 /// Of the current device. Tested once a device: the first sort there waits for it.
 bool has_lane_order() {
   enum : int { unknown, no, yes };
-  constexpr int most_devices = 64;
-  static std::atomic<int> known[most_devices];
+  constexpr int max_devices = 64;
+  static std::atomic<int> known[max_devices];
   int device = 0;
   check(cudaGetDevice(&device));
-  if (device >= most_devices) return false;
+  if (device >= max_devices) return false;
   if (known[device] == unknown) known[device] = find_lane_order() ? yes : no;
   return known[device] == yes;
 }
@@ -105,7 +105,7 @@ T download(const T* from, cudaStream_t stream) {
 }  // namespace
 
 DeviceNeeds device_sort_needs() {
-  return {.compute = least_code, .shared_bytes = DeviceAbilities::least_shared_bytes};
+  return {.compute = min_code, .shared_bytes = DeviceAbilities::min_shared_bytes};
 }
 
 size_t device_sort_workspace_bytes(const DeviceSort& sort) {

@@ -15,17 +15,17 @@
 namespace sweepsort {
 
 /// Whether the sorts for devices that run every kernel are compiled, which no other device can use; the
-/// portable ones always are. `least_code`: the compute capability of the oldest device that the build is for.
+/// portable ones always are. `min_code`: the compute capability of the oldest device that the build is for.
 #if defined(__CUDA_ARCH_LIST__)
 inline constexpr uint32_t compiled_for[] = {__CUDA_ARCH_LIST__};
 constexpr bool may_be_full(uint32_t architecture) {
-  return architecture >= 10 * DeviceAbilities::full_code && architecture < 1200;  // 12.x: 99 KiB a block
+  return architecture >= 10 * DeviceAbilities::full_code && architecture < 1200;  // 12.x: 99 KiB per block
 }
 inline constexpr bool has_full_sorts = std::ranges::any_of(compiled_for, may_be_full);
-inline constexpr uint32_t least_code = std::ranges::min(compiled_for) / 10;
+inline constexpr uint32_t min_code = std::ranges::min(compiled_for) / 10;
 #else
 inline constexpr bool has_full_sorts = true;  // the emulator's device may be any
-inline constexpr uint32_t least_code = DeviceAbilities::least_code;
+inline constexpr uint32_t min_code = DeviceAbilities::min_code;
 #endif
 
 /// A record and how it is sorted.

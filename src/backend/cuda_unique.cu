@@ -6,14 +6,14 @@
 
 namespace sweepsort {
 
-size_t device_unique_workspace_bytes(uint64_t most_keys) {
+size_t device_unique_workspace_bytes(uint64_t max_keys) {
   Workspace counter;
-  (void)UniqueMemory(counter, most_keys);
+  (void)UniqueMemory(counter, max_keys);
   return counter.used();
 }
 
-void device_unique(const DeviceUnique& arrays, uint64_t most_keys, Workspace workspace, cudaStream_t stream) {
-  const UniqueMemory memory(workspace, most_keys);
+void device_unique(const DeviceUnique& arrays, uint64_t max_keys, Workspace workspace, cudaStream_t stream) {
+  const UniqueMemory memory(workspace, max_keys);
   dispatch_bits(arrays.type, [&]<class Bits>(std::type_identity<Bits>) {
     unique<Bits>({.keys = static_cast<const Bits*>(arrays.keys),
                   .count = arrays.count,

@@ -26,10 +26,10 @@ struct DeviceUnique {
 
 /// Device memory that device_unique needs besides the arrays for up to so many keys. Pure. Zeros before the
 /// first call; then good for any number, one after the other.
-size_t device_unique_workspace_bytes(uint64_t most_keys);
+size_t device_unique_workspace_bytes(uint64_t max_keys);
 
 /// In stream order; neither allocates nor synchronises. Throws CudaError if the launch fails. `workspace`,
-/// made for `most_keys` keys or more, has nothing taken from it yet.
-void device_unique(const DeviceUnique& arrays, uint64_t most_keys, Workspace workspace, cudaStream_t stream);
+/// made for `max_keys` keys or more, has nothing taken from it yet.
+void device_unique(const DeviceUnique& arrays, uint64_t max_keys, Workspace workspace, cudaStream_t stream);
 
 }  // namespace sweepsort

@@ -94,11 +94,11 @@ ExitCode run_generate(const Arguments& arguments) {
     throw UsageError("the number of keys is missing", "add for example -n 1e6 or -n 2^28");
   const NamedType named = read_type(arguments, output);
   constexpr uint64_t most = std::numeric_limits<uint64_t>::max();
-  const uint64_t most_keys = most_file_bytes / key_bytes(named.type);
+  const uint64_t max_keys = max_file_bytes / key_bytes(named.type);
   GenerateOptions options{
       .distribution = arguments.find("distribution").value_or("uniform"),
       .type = named.type,
-      .count = read_number(arguments, "count", 0, most_keys, "no file holds more").value_or(0),
+      .count = read_number(arguments, "count", 0, max_keys, "no file holds more").value_or(0),
       .seed = read_number(arguments, "seed", 0, most).value_or(1),
       .format = read_format(arguments),
       .endian = named.endian.value_or(Endian::little),

@@ -19,8 +19,8 @@ namespace {
 
 static_assert(are_names_of<FileFormat>(format_option));
 
-constexpr uint64_t most_threads = 4096;
-constexpr uint64_t most_repeats = 1'000'000;
+constexpr uint64_t max_threads = 4096;
+constexpr uint64_t max_repeats = 1'000'000;
 
 /// "0", "0,1"; empty for "all".
 std::vector<int> read_devices(std::string_view text) {
@@ -89,7 +89,7 @@ FileOptions read_file_options(const Arguments& arguments) {
 
 uint32_t read_threads(const Arguments& arguments) {
   return static_cast<uint32_t>(
-      read_number(arguments, "threads", 1, most_threads, "leave it out to use all").value_or(0));
+      read_number(arguments, "threads", 1, max_threads, "leave it out to use all").value_or(0));
 }
 
 WhereOptions read_where_options(const Arguments& arguments) {
@@ -129,7 +129,7 @@ std::string read_input(const Arguments& arguments, const std::string& hint) {
 
 uint32_t read_repeat(const Arguments& arguments) {
   return static_cast<uint32_t>(
-      read_number(arguments, "repeat", 1, most_repeats, "leave it out to do it once").value_or(0));
+      read_number(arguments, "repeat", 1, max_repeats, "leave it out to do it once").value_or(0));
 }
 
 std::vector<std::string> names_of_inputs(std::vector<std::string> inputs) {

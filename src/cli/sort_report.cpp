@@ -52,10 +52,10 @@ std::string plan_table(const SortReport& report, const SortFileOptions& options)
                      : fmt::format("{}: {} in GPU memory, {} in memory, {} in files", format_count(plan.runs),
                                    format_count(plan.runs_on_gpu), format_count(plan.runs_in_memory),
                                    format_count(plan.runs - plan.runs_on_gpu - plan.runs_in_memory)));
-    line("records a run", format_count(plan.run_records));
+    line("records per run", format_count(plan.run_records));
     line("sessions", fmt::format("{}", plan.sessions));
   }
-  if (plan.strategy == "streams") line("keys a block", format_count(plan.run_records));
+  if (plan.strategy == "streams") line("keys per block", format_count(plan.run_records));
   line("passes", fmt::format("{}{}", may_fit ? "at least " : "", plan.passes));
   if (plan.runs != 0) {
     line("bytes read", size(plan.read));

@@ -17,7 +17,7 @@ struct Bytes {
 /// Most that one transfer moves between files, memory and devices, where nothing else is said.
 inline constexpr size_t default_chunk_bytes = 8u << 20;
 /// Threads that read, write or do both: each has a buffer, and more of them move no more bytes.
-inline constexpr uint32_t most_io_workers = 16;
+inline constexpr uint32_t max_io_workers = 16;
 
 /// "4096", "2^20", "1e6", "4G" and "4GiB" (powers of 1024), "4GB" and "4kB" (powers of 1000). Throws
 /// UsageError that names `option` and `text` for anything else, an overflow included.

@@ -79,7 +79,7 @@ constexpr size_t key_bytes(KeyType type) {
 }
 
 /// So many of `count` keys can differ.
-constexpr uint64_t most_distinct(KeyType type, uint64_t count) {
+constexpr uint64_t max_distinct(KeyType type, uint64_t count) {
   return key_bytes(type) < sizeof(uint64_t) ? std::min(count, uint64_t{1} << (8 * key_bytes(type))) : count;
 }
 

@@ -39,7 +39,7 @@ class FileDescriptor {
 inline std::string path_of(int fd) { return "/proc/self/fd/" + std::to_string(fd); }
 
 /// Of this process, at once.
-inline uint64_t most_open_files() {
+inline uint64_t max_open_files() {
   rlimit files{};
   return ::getrlimit(RLIMIT_NOFILE, &files) == 0 ? files.rlim_cur : std::numeric_limits<uint64_t>::max();
 }

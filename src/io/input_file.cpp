@@ -25,11 +25,11 @@ namespace sweepsort {
 namespace {
 
 /// Below this a second descriptor for O_DIRECT costs more than it can save.
-constexpr uint64_t least_direct_file = 4u << 20;
+constexpr uint64_t min_direct_file = 4u << 20;
 
 /// There is no such file: a directory is missing, or another name is meant.
 Error no_such_file(const std::string& path) {
-  constexpr size_t most_names = 10'000;
+  constexpr size_t max_names = 10'000;
   const std::filesystem::path asked(path);
   const std::filesystem::path directory = asked.has_parent_path() ? asked.parent_path() : ".";
   std::error_code error;
@@ -38,7 +38,7 @@ Error no_such_file(const std::string& path) {
   if (std::filesystem::is_symlink(asked, error)) return Error(path + ": is a link to what is not there");
   std::vector<std::string> names;
   for (auto entry = std::filesystem::directory_iterator(directory, error);
-       !error && entry != std::filesystem::directory_iterator() && names.size() < most_names;
+       !error && entry != std::filesystem::directory_iterator() && names.size() < max_names;
        entry.increment(error))
     names.push_back(entry->path().filename().string());
   std::sort(names.begin(), names.end());  // directories have no order of their own
@@ -133,7 +133,7 @@ InputFile::InputFile(const std::string& path, InputUse use, Caching caching) : p
       throw Error(name + ": has data, but does not tell its size",
                   fmt::format("pipe it in: cat {} | sweepsort ... -", path == "-" ? "FILE" : path));
   }
-  const bool may_be_direct = !is_stream_ && size_ >= least_direct_file;
+  const bool may_be_direct = !is_stream_ && size_ >= min_direct_file;
   file_ = PositionedFile(std::move(file), name, may_be_direct ? caching : Caching::use);
 }
 

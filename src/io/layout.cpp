@@ -172,7 +172,7 @@ class LayoutFinder {
 
   /// The header's count against the file's size, in 128 bits so that no product wraps.
   void check_count(const std::string& who, bool is_countable) const {
-    const uint64_t most = most_file_bytes / key_bytes(layout_.type);
+    const uint64_t most = max_file_bytes / key_bytes(layout_.type);
     const std::string claim =
         is_countable ? fmt::format("{} keys", layout_.count) : std::string("2^64 keys or more");
     if (!file_bytes_) {
@@ -231,8 +231,8 @@ std::vector<std::byte> output_header(const Layout& layout, uint64_t count) {
 }
 
 std::vector<std::byte> new_header(FileFormat format, KeyType type, Endian endian, uint64_t count,
-                                  size_t least_bytes) {
-  if (format == FileFormat::npy) return make_npy_header(type, endian, count, least_bytes);
+                                  size_t min_bytes) {
+  if (format == FileFormat::npy) return make_npy_header(type, endian, count, min_bytes);
   if (format != FileFormat::sosd) return {};
   std::vector<std::byte> header(sosd_header_bytes);
   std::memcpy(header.data(), &count, sizeof count);

@@ -59,9 +59,9 @@ void require_sosd(KeyType type, Endian endian, const std::string& name, const ch
 /// stays.
 std::vector<std::byte> output_header(const Layout& layout, uint64_t count);
 
-/// The same for a new file. `least_bytes`: a .npy header is filled up to so many, where its place is taken
+/// The same for a new file. `min_bytes`: a .npy header is filled up to so many, where its place is taken
 /// before the count is known.
 std::vector<std::byte> new_header(FileFormat format, KeyType type, Endian endian, uint64_t count,
-                                  size_t least_bytes = 0);
+                                  size_t min_bytes = 0);
 
 }  // namespace sweepsort

@@ -210,9 +210,9 @@ NpyHeader parse_npy_header(std::span<const std::byte> prefix, const std::string&
   const size_t length_bytes = major == 1 ? 2 : 4;
   if (prefix.size() < length_at + length_bytes) throw Error(cut, damaged_hint);
   const uint64_t length = little_endian(prefix.subspan(length_at, length_bytes));
-  if (length > npy_most_header_bytes)
+  if (length > npy_max_header_bytes)
     throw Error(fmt::format("{}: the .npy header has {} bytes; more than {} are refused", name, length,
-                            npy_most_header_bytes),
+                            npy_max_header_bytes),
                 damaged_hint);
   const size_t text_at = length_at + length_bytes;
   if (prefix.size() - text_at < length) throw Error(cut, damaged_hint);
@@ -225,12 +225,12 @@ NpyHeader parse_npy_header(std::span<const std::byte> prefix, const std::string&
   return header;
 }
 
-std::vector<std::byte> make_npy_header(KeyType type, Endian endian, uint64_t count, size_t least_bytes) {
+std::vector<std::byte> make_npy_header(KeyType type, Endian endian, uint64_t count, size_t min_bytes) {
   constexpr size_t alignment = 64;
   constexpr size_t before_text = magic.size() + 4;
   std::string text = fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': ({},), }}",
                                  numpy_descr(type, endian), count);
-  const size_t needed = std::max(before_text + text.size() + 1, least_bytes);
+  const size_t needed = std::max(before_text + text.size() + 1, min_bytes);
   const size_t total = round_up(needed, alignment);
   text.resize(total - before_text - 1, ' ');
   text += '\n';

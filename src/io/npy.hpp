@@ -16,9 +16,9 @@
 namespace sweepsort {
 
 /// A longer header is refused, as numpy does: it says nothing about an array of numbers that fits in less.
-inline constexpr size_t npy_most_header_bytes = 10'000;
+inline constexpr size_t npy_max_header_bytes = 10'000;
 /// Magic, version, length and the longest header: what a caller has to read before it can parse.
-inline constexpr size_t npy_prefix_bytes = 12 + npy_most_header_bytes;
+inline constexpr size_t npy_prefix_bytes = 12 + npy_max_header_bytes;
 
 struct NpyHeader {
   size_t bytes = 0;  // where the data starts
@@ -36,7 +36,7 @@ bool has_npy_magic(std::span<const std::byte> prefix);
 /// everything that is not exactly a header of a plain array of one of the ten key types.
 NpyHeader parse_npy_header(std::span<const std::byte> prefix, const std::string& name);
 
-/// A version 1 header of a one-dimensional array; its length is a multiple of 64, and at least `least_bytes`.
-std::vector<std::byte> make_npy_header(KeyType type, Endian endian, uint64_t count, size_t least_bytes = 0);
+/// A version 1 header of a one-dimensional array; its length is a multiple of 64, and at least `min_bytes`.
+std::vector<std::byte> make_npy_header(KeyType type, Endian endian, uint64_t count, size_t min_bytes = 0);
 
 }  // namespace sweepsort

@@ -141,11 +141,11 @@ std::unique_ptr<Output> open_standard_output(const OutputOptions& options) {
 
 /// The path behind symbolic links, also where the last one dangles (realpath would refuse that).
 std::string follow_links(const std::string& path) {
-  constexpr int most_links = 40;  // the kernel's own limit
+  constexpr int max_links = 40;  // the kernel's own limit
   std::filesystem::path target = path;
   std::error_code error;
   for (int links = 0; std::filesystem::is_symlink(target, error); ++links) {
-    if (links == most_links) throw system_error(path, "follow the symbolic links", ELOOP);
+    if (links == max_links) throw system_error(path, "follow the symbolic links", ELOOP);
     target = target.parent_path() / std::filesystem::read_symlink(target, error);
     if (error) throw system_error(path, "follow the symbolic link", error.value());
   }

@@ -15,11 +15,11 @@ namespace sweepsort {
 
 void widen_pipe(int fd) noexcept {
   constexpr int wanted = 1 << 20;
-  constexpr int most_pipes = 16;
+  constexpr int max_pipes = 16;
   static std::atomic<int> pipes = 0;
   const int before = errno;
   const int size = ::fcntl(fd, F_GETPIPE_SZ);
-  if (size >= 0 && size < wanted && pipes++ < most_pipes) (void)::fcntl(fd, F_SETPIPE_SZ, wanted);
+  if (size >= 0 && size < wanted && pipes++ < max_pipes) (void)::fcntl(fd, F_SETPIPE_SZ, wanted);
   errno = before;
 }
 

@@ -51,10 +51,10 @@ struct AlignedSplit {
 
 /// For a longer write the kernel takes pieces of memory as large, which are the first that a virtual
 /// machine's host takes back when they are free: 1 GiB of runs took 3.4 s of it by 1 MiB, and 0.6 so.
-constexpr size_t most_cached_write_bytes = 64u << 10;
+constexpr size_t max_cached_write_bytes = 64u << 10;
 
 /// Past the page cache a smaller transfer costs more than it saves.
-constexpr size_t least_direct_bytes = 64u << 10;
+constexpr size_t min_direct_bytes = 64u << 10;
 
 }  // namespace
 
@@ -160,7 +160,7 @@ void PositionedFile::will_read(uint64_t offset, size_t bytes) const noexcept {
 
 bool PositionedFile::reads_past_cache(uint64_t offset, size_t bytes) const {
   const AlignedSplit split(offset, bytes);
-  if (!use_direct() || split.middle < least_direct_bytes) return false;
+  if (!use_direct() || split.middle < min_direct_bytes) return false;
   return caching_ != Caching::ask || !is_region_cached(offset, bytes);
 }
 
@@ -178,7 +178,7 @@ void PositionedFile::read_at(uint64_t offset, std::span<std::byte> to) const {
 void PositionedFile::write_buffered(uint64_t offset, std::span<const std::byte> from) const {
   while (!from.empty()) {
     // A file that was to go past the cache and may not: its system may have none, and each write cost a trip.
-    const size_t most = caching_ == Caching::use ? most_cached_write_bytes : from.size();
+    const size_t most = caching_ == Caching::use ? max_cached_write_bytes : from.size();
     const ssize_t put =
         ::pwrite(file_.get(), from.data(), std::min(from.size(), most), static_cast<off_t>(offset));
     if (put < 0 && errno == EINTR) continue;
@@ -212,7 +212,7 @@ bool PositionedFile::write_direct(uint64_t offset, std::span<const std::byte> fr
 
 void PositionedFile::write_at(uint64_t offset, std::span<const std::byte> from) const {
   const AlignedSplit split(offset, from.size());
-  if (!use_direct() || split.middle < least_direct_bytes) return write_buffered(offset, from);
+  if (!use_direct() || split.middle < min_direct_bytes) return write_buffered(offset, from);
   write_buffered(offset, from.first(split.head));
   if (!write_direct(offset + split.head, from.subspan(split.head, split.middle))) {
     direct_refused_ = true;

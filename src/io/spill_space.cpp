@@ -20,12 +20,12 @@ struct Extent {
 }  // namespace
 
 SpillSpace::SpillSpace(std::vector<std::string> directories, uint64_t stripe_bytes, Caching caching,
-                       bool allow_anonymous, uint64_t most_file_bytes)
+                       bool allow_anonymous, uint64_t max_file_bytes)
     : directories_(std::move(directories)),
       stripe_bytes_(stripe_bytes),
       caching_(caching),
       allow_anonymous_(allow_anonymous),
-      most_file_bytes_(most_file_bytes),
+      max_file_bytes_(max_file_bytes),
       files_(directories_.size()) {}
 
 uint64_t SpillSpace::share(size_t directory, uint64_t bytes) const {
@@ -41,10 +41,10 @@ void SpillSpace::reserve(uint64_t bytes) {
   for (size_t i = 0; i < files_.size(); ++i) {
     const uint64_t mine = share(i, bytes);
     size_t number = 0;
-    for (uint64_t first = 0; first < mine; first += most_file_bytes_) {
+    for (uint64_t first = 0; first < mine; first += max_file_bytes_) {
       if (number == files_[i].size())
         files_[i].push_back(std::make_unique<SpillFile>(directories_[i], caching_, allow_anonymous_));
-      files_[i][number++]->reserve(std::min(most_file_bytes_, mine - first));
+      files_[i][number++]->reserve(std::min(max_file_bytes_, mine - first));
     }
   }
   bytes_ = bytes;
@@ -58,10 +58,10 @@ void SpillSpace::for_each_part(uint64_t offset, Span bytes, F f) const {
     // With one directory all stripes lie together.
     const uint64_t together = files_.size() == 1 ? bytes.size() : stripe_bytes_ - into;
     const uint64_t at = stripe / files_.size() * stripe_bytes_ + into;  // in the directory
-    const uint64_t in_file = at % most_file_bytes_;
+    const uint64_t in_file = at % max_file_bytes_;
     const auto part =
-        static_cast<size_t>(std::min({uint64_t{bytes.size()}, together, most_file_bytes_ - in_file}));
-    f(*files_[stripe % files_.size()][at / most_file_bytes_], in_file, bytes.first(part));
+        static_cast<size_t>(std::min({uint64_t{bytes.size()}, together, max_file_bytes_ - in_file}));
+    f(*files_[stripe % files_.size()][at / max_file_bytes_], in_file, bytes.first(part));
     offset += part;
     bytes = bytes.subspan(part);
   }

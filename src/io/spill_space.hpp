@@ -19,13 +19,13 @@
 namespace sweepsort {
 
 /// ext4 ends a file at 16 TiB.
-inline constexpr uint64_t most_spill_file_bytes = uint64_t{4} << 40;
+inline constexpr uint64_t max_spill_file_bytes = uint64_t{4} << 40;
 
 class SpillSpace {
  public:
-  /// `stripe_bytes` and `most_file_bytes` are multiples of io_alignment. Nothing is created yet.
+  /// `stripe_bytes` and `max_file_bytes` are multiples of io_alignment. Nothing is created yet.
   SpillSpace(std::vector<std::string> directories, uint64_t stripe_bytes, Caching caching,
-             bool allow_anonymous, uint64_t most_file_bytes = most_spill_file_bytes);
+             bool allow_anonymous, uint64_t max_file_bytes = max_spill_file_bytes);
 
   /// Takes the disk space for [0, bytes), if that is more than was taken before. Throws Error if there is
   /// none.
@@ -51,7 +51,7 @@ class SpillSpace {
   uint64_t stripe_bytes_;
   Caching caching_;
   bool allow_anonymous_;
-  uint64_t most_file_bytes_;
+  uint64_t max_file_bytes_;
   std::vector<std::vector<std::unique_ptr<SpillFile>>> files_;  // of each directory, made when first needed
   uint64_t bytes_ = 0;
 };

@@ -25,9 +25,9 @@ enum class SlotState : uint8_t { free, no_file, changing, file };
 
 // An output needs one if it replaces another, or cannot be nameless; beyond this a program that sorts in many
 // threads at once gets an error. Names that were never used are no memory.
-constexpr size_t most_names = 1024;
-std::array<std::atomic<SlotState>, most_names> states;
-std::array<std::array<char, PATH_MAX>, most_names> paths;
+constexpr size_t max_names = 1024;
+std::array<std::atomic<SlotState>, max_names> states;
+std::array<std::array<char, PATH_MAX>, max_names> paths;
 std::atomic<bool> is_ending = false;
 static_assert(decltype(states)::value_type::is_always_lock_free && decltype(is_ending)::is_always_lock_free,
               "a signal handler reads them");
@@ -61,7 +61,7 @@ bool keeps_all_names(const std::string& directory) {
 // looks at the names. Whichever comes second (the order is sequentially consistent) sees the other.
 void remove_temporary_files() noexcept {
   is_ending = true;
-  for (size_t i = 0; i < most_names; ++i) {
+  for (size_t i = 0; i < max_names; ++i) {
     while (states[i] == SlotState::changing) ::poll(nullptr, 0, 1);
     if (states[i] == SlotState::file) ::unlink(paths[i].data());
   }
@@ -78,7 +78,7 @@ FileDescriptor open_nameless(const std::string& directory, uint32_t mode) {
 TemporaryName::TemporaryName(const std::string& directory)
     : path_(fmt::format("{}/.sweepsort.{:016x}.tmp", directory, random_secret())), slot_(0) {
   if (path_.size() >= PATH_MAX) throw Error(directory + ": its name is too long for a temporary file in it");
-  for (; slot_ < most_names; ++slot_) {
+  for (; slot_ < max_names; ++slot_) {
     SlotState expected = SlotState::free;
     if (!states[slot_].compare_exchange_strong(expected, SlotState::no_file)) continue;
     std::memcpy(paths[slot_].data(), path_.c_str(), path_.size() + 1);

@@ -135,7 +135,7 @@ void read_all(ChunkReader& reader, const CheckOptions& options, Checker& checker
               const MovedFunction& moved) {
   reader.start(chunk_bytes);
   std::vector<std::unique_ptr<Desk>> desks(
-      stream_workers(threads_or_all(options.threads), most_io_workers, reader.chunks()));
+      stream_workers(threads_or_all(options.threads), max_io_workers, reader.chunks()));
   const auto turn = [&](uint32_t worker, uint64_t index) {
     if (!desks[worker]) desks[worker] = std::make_unique<Desk>();
     const auto place = [&](size_t) { return desks[worker]->buffer(); };

@@ -59,7 +59,7 @@ IndexedRun ExternalSort::make_run(uint64_t count) {
 /// goes. (Of a run the first one stays.)
 void ExternalSort::thin_samples() {
   samples_ += runs_.back().samples.size();
-  if (samples_ <= std::max<uint64_t>(job_.plan.most_samples, runs_.size())) return;
+  if (samples_ <= std::max<uint64_t>(job_.plan.max_samples, runs_.size())) return;
   samples_ = 0;
   for (IndexedRun& run : runs_) {
     std::vector<uint64_t> kept;

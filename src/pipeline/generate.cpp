@@ -25,7 +25,7 @@ namespace {
 /// use.
 uint32_t worker_count(const Output& output, const ChunkGrid& grid, uint32_t threads) {
   if (output.is_sequential()) return 1;
-  const uint32_t most = std::min(threads_or_all(threads), most_io_workers);
+  const uint32_t most = std::min(threads_or_all(threads), max_io_workers);
   return static_cast<uint32_t>(std::clamp<uint64_t>(grid.count(), 1, most));
 }
 

@@ -46,10 +46,10 @@ std::optional<uint64_t> left(std::optional<uint64_t> most, std::optional<uint64_
 }
 
 void lower_by_groups(MemoryLimit& limit, const std::vector<std::filesystem::path>& groups,
-                     const char* most_file, const char* used_file, const char* cache_name) {
+                     const char* max_file, const char* used_file, const char* cache_name) {
   for (const std::filesystem::path& at : groups) {
     const uint64_t droppable = read_number(at / "memory.stat", cache_name).value_or(0);
-    if (const auto bytes = left(read_number(at / most_file), read_number(at / used_file), droppable))
+    if (const auto bytes = left(read_number(at / max_file), read_number(at / used_file), droppable))
       lower(limit, *bytes, "the control group");
   }
 }

@@ -66,7 +66,7 @@ class MinFileRun {
                   .chunk_bytes = environment_.chunk_bytes != 0 ? environment_.chunk_bytes
                                                                : backend->stream_shape().chunk_bytes};
     reader_.start(job.chunk_bytes);
-    job.workers = stream_workers(threads_or_all(options_.where.threads), backend->stream_shape().most_workers,
+    job.workers = stream_workers(threads_or_all(options_.where.threads), backend->stream_shape().max_workers,
                                  reader_.chunks());
     const uint64_t bytes = reader_.is_stream() ? 0 : layout().data_bytes();
     if (options_.repeat != 0) require_memory_to_repeat(environment_, *backend, reader_, {bytes});

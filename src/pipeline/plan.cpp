@@ -18,9 +18,9 @@ namespace {
 
 /// While one run is sorted the next one is read and the last one written. A third session would make them
 /// all smaller and gain little: a sort takes about as long as reading and writing together.
-constexpr uint32_t most_lanes = 2;
+constexpr uint32_t max_lanes = 2;
 /// Pieces of this size are read at half of the speed of large ones; a further pass costs as much.
-constexpr uint64_t least_piece_bytes = 16u << 10;
+constexpr uint64_t min_piece_bytes = 16u << 10;
 /// Smaller sessions stay in memory that is used over and over, and nearer to the caches: 1 GiB of u64
 /// took 7.0 s in sessions of 26 MiB, 9.0 s in sessions of 102 MiB (two busy cores). But pieces should be this
 /// large.
@@ -37,14 +37,14 @@ constexpr uint64_t packing_part = 16;
 constexpr uint64_t part_of_cache = 4;
 /// A stream is taken for so many times all memory.
 constexpr uint64_t stream_to_memory = 4;
-constexpr uint64_t least_fan_in = 8;
+constexpr uint64_t min_fan_in = 8;
 /// What a merge remembers of each run besides its samples.
-constexpr uint64_t bytes_a_run = 256;
-constexpr uint64_t least_run_records = 16;
+constexpr uint64_t bytes_per_run = 256;
+constexpr uint64_t min_run_records = 16;
 /// Counting needs no array of keys, whose memory costs more than the sort: 512 MiB of u8 took 2.5 s instead
 /// of 5.7 (two busy cores). Of small files a session finds out that they are sorted already.
-constexpr uint64_t least_counted_bytes = 16u << 20;
-constexpr uint64_t most_bytes = uint64_t{1} << 56;
+constexpr uint64_t min_counted_bytes = 16u << 20;
+constexpr uint64_t max_bytes = uint64_t{1} << 56;
 
 /// Runs of so many bytes are merged in pieces of `piece` bytes, as many as there are runs.
 uint64_t geometric_mean(uint64_t data, uint64_t piece) {
@@ -72,22 +72,22 @@ class Planner {
 
   Plan plan() {
     // No machine addresses more bytes, and no product of what fits overflows.
-    if (request_.count.value_or(0) > most_bytes / record_)
+    if (request_.count.value_or(0) > max_bytes / record_)
       throw Error(
           fmt::format("{} records of {} bytes are more than any disk holds", *request_.count, record_),
           "sort the file in parts");
-    require_least_memory(request_.memory);
+    require_min_memory(request_.memory);
     const bool counts = request_.may_count && record_ <= 2 && request_.algorithm != SortAlgorithm::radix &&
                         request_.sorted_inputs == 0 && !needs_one_session();
-    if (counts && request_.count.value_or(0) * record_ >= least_counted_bytes) return counting();
+    if (counts && request_.count.value_or(0) * record_ >= min_counted_bytes) return counting();
     if (request_.count && request_.sorted_inputs == 0 && fits_whole(*request_.count)) return in_memory();
     if (needs_one_session()) refuse_whole();
     if (request_.sorted_inputs != 0 && !request_.count) return streams();
     return counts ? counting() : external();
   }
 
-  uint64_t most_in_memory() const {
-    return largest(most_bytes / record_, [&](uint64_t count) { return fits_whole(count); });
+  uint64_t max_in_memory() const {
+    return largest(max_bytes / record_, [&](uint64_t count) { return fits_whole(count); });
   }
 
  private:
@@ -95,7 +95,7 @@ class Planner {
 
   /// Chunks are smaller with less memory, since pinned buffers hold some of each worker.
   SortJob job(uint64_t count) const {
-    const uint64_t fair = request_.memory.value / (8 * most_lanes * workers_for(count));
+    const uint64_t fair = request_.memory.value / (8 * max_lanes * workers_for(count));
     const uint64_t chunk = std::max<uint64_t>(fair / io_alignment * io_alignment, io_alignment);
     const uint64_t most = std::min<uint64_t>(chunk, request_.chunk_bytes);
     const uint64_t widest = request_.shape.widest();
@@ -121,11 +121,11 @@ class Planner {
 
   uint32_t workers_for(uint64_t count) const {
     const uint64_t chunks = count * request_.shape.widest() / request_.chunk_bytes + 1;
-    return static_cast<uint32_t>(std::min<uint64_t>({request_.threads, chunks, most_io_workers}));
+    return static_cast<uint32_t>(std::min<uint64_t>({request_.threads, chunks, max_io_workers}));
   }
 
   bool fits_whole(uint64_t count) const {
-    return (request_.least_runs == 1 || count <= 1 || needs_one_session()) &&
+    return (request_.min_runs == 1 || count <= 1 || needs_one_session()) &&
            fits(job(count), 1, Bytes{for_sessions()}, request_.gpu_memory.value_or(Bytes{}));
   }
 
@@ -199,7 +199,7 @@ class Planner {
       });
     };
     const uint64_t least = 2 * request_.sorted_inputs;
-    uint64_t block = largest_block(plan.lanes = most_lanes);
+    uint64_t block = largest_block(plan.lanes = max_lanes);
     if (block < least) block = largest_block(plan.lanes = 1);
     if (block < least) refuse_streams();
     plan.job = job(block);
@@ -217,8 +217,8 @@ class Planner {
     const uint64_t gpu_memory = request_.gpu_memory.value_or(Bytes{}).value;
     const uint64_t data = request_.count.value_or(0) * record_;
     const uint64_t on_gpu = room_beside_sessions();
-    const uint64_t beside = data - std::min(data, sum(rooms(most_lanes, on_gpu)));
-    const bool may_stay = has_known_runs() && request_.least_runs == 1 && beside < usable - usable / 8;
+    const uint64_t beside = data - std::min(data, sum(rooms(max_lanes, on_gpu)));
+    const bool may_stay = has_known_runs() && request_.min_runs == 1 && beside < usable - usable / 8;
     Plan plan = may_stay ? with_sessions(usable - beside, gpu_memory - on_gpu, RunPlace::in_memory) : Plan{};
     if (plan.merge_passes == 1) keep_runs(plan, usable, on_gpu);
     // Rather spill than merge twice. And no place holds a part of a run.
@@ -227,7 +227,7 @@ class Planner {
     // Several merges come with sessions that take all there is.
     const bool merges_again = request_.count && plan.merge_passes > 1;
     if (merges_again) plan = with_sessions(usable, gpu_memory, RunPlace::anywhere);
-    if (!merges_again && request_.sorted_inputs == 0 && request_.least_runs == 1)
+    if (!merges_again && request_.sorted_inputs == 0 && request_.min_runs == 1)
       keep_runs(plan, usable, on_gpu);
 
     const Backend::Footprint one = footprint_(plan.job);
@@ -244,9 +244,9 @@ class Planner {
 
   /// Bytes of the index and of what a merge knows of its runs, at most.
   uint64_t known_of(const Plan& plan) const {
-    if (!request_.count) return most_bytes;
-    const uint64_t samples = std::min(*request_.count / plan.stride + plan.runs, plan.most_samples);
-    return samples * sizeof(uint64_t) + plan.runs * bytes_a_run;
+    if (!request_.count) return max_bytes;
+    const uint64_t samples = std::min(*request_.count / plan.stride + plan.runs, plan.max_samples);
+    return samples * sizeof(uint64_t) + plan.runs * bytes_per_run;
   }
 
   /// Where runs stay that no file needs to hold: on GPUs, in `on_gpu` beside sessions, and in what the
@@ -284,14 +284,14 @@ class Planner {
   /// what the runs do not need; on several, where each has a rest that no whole run fits into, runs stay of a
   /// good size.
   uint64_t room_beside_sessions() const {
-    if (!request_.gpu_memory || request_.sorted_inputs != 0 || request_.least_runs > 1) return 0;
+    if (!request_.gpu_memory || request_.sorted_inputs != 0 || request_.min_runs > 1) return 0;
     const uint64_t streamed =
         stream_to_memory * (request_.gpus * request_.gpu_memory->value + request_.memory.value);
     const uint64_t data = request_.count ? *request_.count * record_ : streamed;
     const uint64_t good =
         std::max(good_gpu_run_chunks * request_.chunk_bytes, geometric_mean(data, request_.chunk_bytes));
     const uint64_t sessions =
-        sessions_on(0, most_lanes) * footprint_(job(std::min(data, good) / record_)).device.value;
+        sessions_on(0, max_lanes) * footprint_(job(std::min(data, good) / record_)).device.value;
     const uint64_t left = request_.gpu_memory->value - std::min(request_.gpu_memory->value, sessions);
     return request_.gpus > 1 ? left : std::min(left, data + data / 64);  // columns begin where pages do
   }
@@ -309,12 +309,12 @@ class Planner {
   uint64_t runs_on_gpus(const Plan& plan) const {
     const uint64_t run = run_bytes(request_.shape, plan.job.count);
     uint64_t whole = 0;
-    uint64_t most_left = 0;
+    uint64_t max_left = 0;
     for (const Bytes room : plan.room_on_gpus) {
       whole += room.value / run;
-      most_left = std::max(most_left, room.value % run);
+      max_left = std::max(max_left, room.value % run);
     }
-    if (whole + 1 == plan.runs && run_bytes(request_.shape, last_run(plan)) <= most_left) return plan.runs;
+    if (whole + 1 == plan.runs && run_bytes(request_.shape, last_run(plan)) <= max_left) return plan.runs;
     return std::min(whole, plan.runs);
   }
 
@@ -352,7 +352,7 @@ class Planner {
   Plan with_sessions(uint64_t memory, uint64_t gpu_memory, RunPlace where) const {
     Plan plan{.strategy = SortStrategy::external};
     uint64_t records = 0;
-    for (plan.lanes = most_lanes; plan.lanes > 0 && records == 0; --plan.lanes)
+    for (plan.lanes = max_lanes; plan.lanes > 0 && records == 0; --plan.lanes)
       records = largest_run(plan.lanes, memory, gpu_memory);
     ++plan.lanes;
     if (records == 0) {
@@ -366,15 +366,15 @@ class Planner {
   /// 0: not even the least fits.
   uint64_t largest_run(uint64_t lanes, uint64_t memory, uint64_t gpu_memory) const {
     const uint64_t most = std::max<uint64_t>(
-        least_run_records, request_.count.value_or(std::max(request_.memory.value, uint64_t{1} << 40)));
+        min_run_records, request_.count.value_or(std::max(request_.memory.value, uint64_t{1} << 40)));
     uint64_t records = largest(
         most, [&](uint64_t count) { return fits(job(count), lanes, Bytes{memory}, Bytes{gpu_memory}); });
-    if (records < least_run_records) return 0;
+    if (records < min_run_records) return 0;
     if (request_.count && !request_.gpu_memory) {
       const uint64_t good = geometric_mean(*request_.count * record_, good_piece_bytes);
       records = std::min(records, std::max(good_run_bytes, good) / record_);
     }
-    return std::min(records, std::max<uint64_t>(1, ceil_divide(most, request_.least_runs)));
+    return std::min(records, std::max<uint64_t>(1, ceil_divide(most, request_.min_runs)));
   }
 
   /// Runs of equal size, whose bytes begin where pages do if they are long.
@@ -394,20 +394,20 @@ class Planner {
     }
     plan.job = job(records);
     const uint64_t run_bytes = records * record_;
-    const uint64_t most_runs = std::max(least_fan_in, request_.memory.value / 16 / bytes_a_run);
+    const uint64_t max_runs = std::max(min_fan_in, request_.memory.value / 16 / bytes_per_run);
     plan.fan_in = where == RunPlace::in_memory
-                      ? most_runs
-                      : std::clamp(run_bytes / least_piece_bytes, least_fan_in, most_runs);
+                      ? max_runs
+                      : std::clamp(run_bytes / min_piece_bytes, min_fan_in, max_runs);
     plan.merge_passes = std::max(1u, passes_of(plan.runs, plan.fan_in));
     // Finer than a page would save no read; all samples take a sixteenth of the memory at most.
     const uint64_t keys = request_.count.value_or(plan.fan_in * records);
-    plan.most_samples = std::max<uint64_t>(1, request_.memory.value / 16 / sizeof(uint64_t));
+    plan.max_samples = std::max<uint64_t>(1, request_.memory.value / 16 / sizeof(uint64_t));
     plan.stride =
-        std::max(io_alignment / key_bytes(request_.shape.type), ceil_divide(keys, plan.most_samples));
+        std::max(io_alignment / key_bytes(request_.shape.type), ceil_divide(keys, plan.max_samples));
   }
 
   [[noreturn]] void refuse() const {
-    const Backend::Footprint least = footprint_(job(least_run_records));
+    const Backend::Footprint least = footprint_(job(min_run_records));
     if (request_.gpu_memory && least.device > *request_.gpu_memory)
       throw NoPlanError(
           fmt::format("{} of GPU memory are too little to sort anything", format_bytes(*request_.gpu_memory)),
@@ -415,7 +415,7 @@ class Planner {
     throw NoPlanError(
         fmt::format("{} of memory are too little to sort anything", format_bytes(request_.memory)),
         fmt::format("the least that works is {}",
-                    format_bytes(Bytes{std::max(least_memory.value, 2 * least.host.value)})));
+                    format_bytes(Bytes{std::max(min_memory.value, 2 * least.host.value)})));
   }
 
   [[noreturn]] void refuse_streams() const {
@@ -453,18 +453,18 @@ class Planner {
 
 }  // namespace
 
-void require_least_memory(Bytes memory) {
-  if (memory < least_memory)
+void require_min_memory(Bytes memory) {
+  if (memory < min_memory)
     throw NoPlanError(fmt::format("--memory: {} bytes are too little to sort anything", memory.value),
-                      fmt::format("the least that works is {}", format_bytes(least_memory)));
+                      fmt::format("the least that works is {}", format_bytes(min_memory)));
 }
 
 Plan make_plan(const PlanRequest& request, const FootprintFunction& footprint) {
   return Planner(request, footprint).plan();
 }
 
-uint64_t most_in_memory(const PlanRequest& request, const FootprintFunction& footprint) {
-  return Planner(request, footprint).most_in_memory();
+uint64_t max_in_memory(const PlanRequest& request, const FootprintFunction& footprint) {
+  return Planner(request, footprint).max_in_memory();
 }
 
 uint32_t passes_of(uint64_t runs, uint64_t fan_in) {

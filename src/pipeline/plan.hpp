@@ -61,7 +61,7 @@ struct PlanRequest {
   bool may_count = false;                // keys alone are wanted, on the CPU
   OneSession one_session = OneSession::not_needed;
   uint64_t sorted_inputs = 0;  // --merge: so many runs are there already; without a count: streams
-  uint64_t least_runs = 1;     // more than 1: so many, all spilled, though they would fit
+  uint64_t min_runs = 1;       // more than 1: so many, all spilled, though they would fit
 };
 
 struct Plan {
@@ -75,7 +75,7 @@ struct Plan {
   uint32_t merge_passes = 0;             // over all records
   uint32_t passes = 1;                   // the forming of runs and all merges
   uint64_t stride = 1;                   // of so many keys of a run one is remembered
-  uint64_t most_samples = 1;             // that are, of all runs
+  uint64_t max_samples = 1;              // that are, of all runs
   std::vector<Bytes> room_on_gpus = {};  // that runs may take of each
   Bytes gpu_memory_for_runs = {};        // that they take of all
   Bytes memory_for_runs = {};
@@ -97,9 +97,9 @@ class NoPlanError : public BackendLimitError {
 };
 
 /// No budget may be less.
-inline constexpr Bytes least_memory{64u << 10};
+inline constexpr Bytes min_memory{64u << 10};
 /// Throws NoPlanError if there is less.
-void require_least_memory(Bytes memory);
+void require_min_memory(Bytes memory);
 
 using FootprintFunction = std::function<Backend::Footprint(const SortJob&)>;
 
@@ -107,7 +107,7 @@ using FootprintFunction = std::function<Backend::Footprint(const SortJob&)>;
 Plan make_plan(const PlanRequest& request, const FootprintFunction& footprint);
 
 /// The most records that are sorted in memory within the request's budgets (its count does not matter).
-uint64_t most_in_memory(const PlanRequest& request, const FootprintFunction& footprint);
+uint64_t max_in_memory(const PlanRequest& request, const FootprintFunction& footprint);
 
 /// Passes that get from `runs` runs to one, merging `fan_in` at a time.
 uint32_t passes_of(uint64_t runs, uint64_t fan_in);

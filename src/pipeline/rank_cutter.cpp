@@ -15,7 +15,7 @@ namespace sweepsort {
 namespace {
 
 /// Longer distances between samples have more pages than are looked at.
-constexpr size_t most_asked_bytes = 64u << 10;
+constexpr size_t max_asked_bytes = 64u << 10;
 
 }  // namespace
 
@@ -33,7 +33,7 @@ RankCutter::RankCutter(std::span<const IndexedRun> runs, KeyType type, Order ord
 }
 
 bool RankCutter::is_asked(const IndexedRun& indexed) const {
-  return indexed.stride > 1 && indexed.stride * key_bytes(type_) <= most_asked_bytes;
+  return indexed.stride > 1 && indexed.stride * key_bytes(type_) <= max_asked_bytes;
 }
 
 uint64_t RankCutter::key_at(size_t run, uint64_t position) const {

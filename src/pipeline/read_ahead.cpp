@@ -26,9 +26,9 @@ class ReadAhead::Source : public KeySource {
   ReadAhead& ahead_;
 };
 
-ReadAhead::ReadAhead(std::unique_ptr<KeySource> source, const ChunkGrid& grid, uint64_t most_bytes,
+ReadAhead::ReadAhead(std::unique_ptr<KeySource> source, const ChunkGrid& grid, uint64_t max_bytes,
                      uint32_t threads)
-    : source_(std::move(source)), grid_(grid), chunks_(chunks_within(grid, most_bytes)) {
+    : source_(std::move(source)), grid_(grid), chunks_(chunks_within(grid, max_bytes)) {
   const uint64_t useful = std::min<uint64_t>(threads, chunks_.size());
   try {
     threads_.reserve(useful);

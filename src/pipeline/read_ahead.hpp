@@ -22,8 +22,8 @@ inline constexpr size_t chunk_ahead = 2u << 20;
 /// are copied from memory then, and the others read from the source; so is what could not be read or held.
 class ReadAhead {
  public:
-  /// Begins. `grid`: of the source's bytes; as many of its chunks are read as `most_bytes` hold.
-  ReadAhead(std::unique_ptr<KeySource> source, const ChunkGrid& grid, uint64_t most_bytes, uint32_t threads);
+  /// Begins. `grid`: of the source's bytes; as many of its chunks are read as `max_bytes` hold.
+  ReadAhead(std::unique_ptr<KeySource> source, const ChunkGrid& grid, uint64_t max_bytes, uint32_t threads);
   /// Waits for the reads that are under way.
   ~ReadAhead() { stop(); }
   ReadAhead(const ReadAhead&) = delete;

@@ -59,8 +59,8 @@ struct DevicePlace {
   void write(uint64_t at, std::span<const std::byte> from) { storage->write(at, from); }
   /// What is left moves: where it is a small part, and there is room for both.
   void shorten(uint64_t bytes) {
-    constexpr uint64_t least_gain = 4;
-    if (bytes > share.bytes() / least_gain || bytes > *left) return;
+    constexpr uint64_t min_gain = 4;
+    if (bytes > share.bytes() / min_gain || bytes > *left) return;
     try {
       storage->shorten(bytes);
     } catch (const std::exception&) {

@@ -162,7 +162,7 @@ class ScanFileRun {
     const auto backend = environment_.make(which, device_, options_.where.threads);
     ScanJob job = this->job(*backend);
     reader_.start(job.chunk_bytes);
-    job.workers = stream_workers(threads_or_all(options_.where.threads), backend->stream_shape().most_workers,
+    job.workers = stream_workers(threads_or_all(options_.where.threads), backend->stream_shape().max_workers,
                                  reader_.chunks());
     const uint64_t bytes = reader_.is_stream() ? 0 : layout().data_bytes();
     if (options_.repeat != 0) {

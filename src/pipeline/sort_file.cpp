@@ -192,9 +192,9 @@ class SortFileRun {
     PlanRequest request = plan_request(context_, cpu, false);
     // What was collected stays mapped while a copy of it is sorted, and every thread reserves some.
     if (context_.limit.is_address_space)
-      request.memory.value = std::max(least_memory.value, request.memory.value / 10 * 3);
+      request.memory.value = std::max(min_memory.value, request.memory.value / 10 * 3);
     const uint64_t most =
-        most_in_memory(request, [&](const SortJob& job) { return cpu.front()->footprint(job); });
+        max_in_memory(request, [&](const SortJob& job) { return cpu.front()->footprint(job); });
     clock_.run(Phase::read, 0, [&](const MovedFunction&) {
       input_.collect(most * key_bytes(input_.type()), [&](uint64_t bytes) {
         if (options_.progress) options_.progress(Phase::read, bytes, 0);
@@ -257,9 +257,9 @@ class SortFileRun {
         if (devices.empty() || !may_run_again()) throw;
         too_much = std::current_exception();
         const Plan& plan = run->plan();
-        context_.most_gpu_memory = Bytes{plan.gpu_memory.value / plan.gpus / 2};
+        context_.max_gpu_memory = Bytes{plan.gpu_memory.value / plan.gpus / 2};
         log(fmt::format("the GPU has less memory left than it said: once more within {}",
-                        format_bytes(*context_.most_gpu_memory)));
+                        format_bytes(*context_.max_gpu_memory)));
         report_.phases = so_far;
       }
     }

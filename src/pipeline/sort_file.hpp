@@ -25,7 +25,7 @@ struct SortEnvironment {
   std::function<MemoryLimit()> memory = [] { return available_memory(); };
   size_t chunk_bytes = default_chunk_bytes;  // a multiple of 8
   bool allow_anonymous = true;               // temporary files without a name
-  uint64_t least_runs = 1;                   // more than 1: so many, all spilled, though they would fit
+  uint64_t min_runs = 1;                     // more than 1: so many, all spilled, though they would fit
 };
 
 SortReport sort_files_with(const SortEnvironment& environment, const std::vector<std::string>& inputs,

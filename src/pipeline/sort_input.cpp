@@ -35,7 +35,7 @@ SortInput::SortInput(const std::vector<std::string>& paths, const FileOptions& o
   uint64_t count = 0;
   // A second descriptor for each, where all else has room beside them.
   constexpr uint64_t others = 32;
-  const Caching caching = 2 * paths.size() + others <= most_open_files() ? Caching::ask : Caching::use;
+  const Caching caching = 2 * paths.size() + others <= max_open_files() ? Caching::ask : Caching::use;
   // A program that writes into several of them opens one after the other, and then writes.
   for (const std::string& path : paths) parts_.push_back(std::make_unique<Part>(path, use, caching));
   for (const auto& of_path : parts_) {
@@ -129,12 +129,12 @@ size_t SortInput::read_parts(std::span<std::byte> to) {
   return done;
 }
 
-bool SortInput::collect(uint64_t most_bytes, const std::function<void(uint64_t bytes)>& progress) {
+bool SortInput::collect(uint64_t max_bytes, const std::function<void(uint64_t bytes)>& progress) {
   if (count_) return true;
   constexpr size_t block = 1u << 20;
   while (true) {
     const size_t wanted =
-        static_cast<size_t>(std::min<uint64_t>(block, most_bytes + 8 - collected_.size())) / 8 * 8;
+        static_cast<size_t>(std::min<uint64_t>(block, max_bytes + 8 - collected_.size())) / 8 * 8;
     if (wanted == 0) return false;
     const size_t got = read_parts(collected_.room(wanted).first(wanted));
     collected_.commit(got);

@@ -30,9 +30,9 @@ class SortInput {
 
   /// Whether keys cannot be read by their position.
   bool is_stream() const { return is_stream_; }
-  /// Collects keys of streams until there are more than `most_bytes`, by 8 bytes at most. True: that was all
+  /// Collects keys of streams until there are more than `max_bytes`, by 8 bytes at most. True: that was all
   /// of them.
-  bool collect(uint64_t most_bytes, const std::function<void(uint64_t bytes)>& progress);
+  bool collect(uint64_t max_bytes, const std::function<void(uint64_t bytes)>& progress);
   /// Of streams: fills `to` with the next keys, the collected ones first, in host byte order; returns how
   /// many bytes it got, fewer only at the end. Memory of what was collected is given back.
   size_t read_next(std::span<std::byte> to);

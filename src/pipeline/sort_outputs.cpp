@@ -41,17 +41,16 @@ FileFormat SortOutputs::format() const {
   return named != FileFormat::raw || type_from_name(name()) ? named : input_.format();
 }
 
-std::vector<std::byte> SortOutputs::main_header(uint64_t count, size_t least_bytes) const {
+std::vector<std::byte> SortOutputs::main_header(uint64_t count, size_t min_bytes) const {
   if (options_.result == SortResult::permutation)
     return new_header(format(), main_.element_bytes == 4 ? KeyType::u32 : KeyType::u64, Endian::little,
                       count);
   if (!is_count_late_) return input_.header(count);
-  return new_header(input_.format(), input_.type(), input_.endian(), count, least_bytes);
+  return new_header(input_.format(), input_.type(), input_.endian(), count, min_bytes);
 }
 
-std::vector<std::byte> SortOutputs::counts_header(uint64_t count, size_t least_bytes) const {
-  return new_header(format_from_name(options_.counts_output), KeyType::u64, Endian::little, count,
-                    least_bytes);
+std::vector<std::byte> SortOutputs::counts_header(uint64_t count, size_t min_bytes) const {
+  return new_header(format_from_name(options_.counts_output), KeyType::u64, Endian::little, count, min_bytes);
 }
 
 void SortOutputs::describe(std::optional<uint64_t> known) {
@@ -74,7 +73,7 @@ std::vector<SpaceNeed> SortOutputs::needs(uint64_t count) {
   for (const File* file : {&main_, second_ ? &*second_ : nullptr}) {
     if (!file || file->output->is_sequential()) continue;
     const std::string& name = file->output->name();
-    all.push_back({name, directory_of(name), file->bytes(most_elements(count))});
+    all.push_back({name, directory_of(name), file->bytes(max_elements(count))});
   }
   return all;
 }
@@ -90,8 +89,8 @@ void SortOutputs::prepare(std::optional<uint64_t> known) {
   refuse_pipe(main_);
   if (second_) refuse_pipe(*second_);
   if (!known) return;
-  main_.output->reserve(main_.bytes(most_elements(*known)));
-  if (second_) second_->output->reserve(second_->bytes(most_elements(*known)));
+  main_.output->reserve(main_.bytes(max_elements(*known)));
+  if (second_) second_->output->reserve(second_->bytes(max_elements(*known)));
 }
 
 void SortOutputs::start() {

@@ -55,13 +55,13 @@ class SortOutputs {
   };
 
   bool has_counts() const { return !options_.counts_output.empty(); }
-  uint64_t most_elements(uint64_t count) const {
-    return options_.result == SortResult::unique ? most_distinct(input_.type(), count) : count;
+  uint64_t max_elements(uint64_t count) const {
+    return options_.result == SortResult::unique ? max_distinct(input_.type(), count) : count;
   }
   /// Headers, and how large elements are.
   void describe(std::optional<uint64_t> count);
-  std::vector<std::byte> main_header(uint64_t count, size_t least_bytes) const;
-  std::vector<std::byte> counts_header(uint64_t count, size_t least_bytes) const;
+  std::vector<std::byte> main_header(uint64_t count, size_t min_bytes) const;
+  std::vector<std::byte> counts_header(uint64_t count, size_t min_bytes) const;
   /// Replaces the header and cuts the file to `count` elements.
   static void shorten(File& file, std::vector<std::byte> header, uint64_t count);
 

@@ -27,7 +27,7 @@ constexpr const char* advice = "the memory or the device may be faulty: try agai
 constexpr uint32_t split_workers_more = 5;
 constexpr uint32_t split_loaders_more = 1;
 constexpr uint64_t split_chunks = 512;
-constexpr uint64_t least_split_chunk = 2u << 20;
+constexpr uint64_t min_split_chunk = 2u << 20;
 
 uint64_t thread_stack_bytes() {
   pthread_attr_t attributes;
@@ -45,13 +45,13 @@ Bytes memory_budget(const std::optional<Bytes>& asked, const MemoryLimit& limit,
     // Every thread reserves a stack, and so do those for signals and progress.
     const uint64_t stacks = limit.is_address_space ? (threads + 2) * thread_stack_bytes() : 0;
     const uint64_t all = limit.available.value;
-    return std::max(Bytes{std::max(all - std::min(stacks, all), all / 8) / 4 * 3}, least_memory);
+    return std::max(Bytes{std::max(all - std::min(stacks, all), all / 8) / 4 * 3}, min_memory);
   }
   if (*asked > limit.available)
     throw UsageError(fmt::format("--memory {}: {} leaves {}", format_bytes(*asked), limit.what,
                                  format_bytes(limit.available)),
                      "leave it out for three quarters of that");
-  require_least_memory(*asked);
+  require_min_memory(*asked);
   return *asked;
 }
 
@@ -62,12 +62,12 @@ std::optional<Bytes> gpu_memory_budget(const SortContext& context, const Backend
   Bytes free = backends.front()->device_memory();
   for (const auto& backend : std::span(backends).subspan(1)) free = std::min(free, backend->device_memory());
   const std::optional<Bytes>& asked = context.options.memory.gpu_memory;
-  if (asked && *asked > free && !context.most_gpu_memory)
+  if (asked && *asked > free && !context.max_gpu_memory)
     throw UsageError(fmt::format("--gpu-memory {}: {} are free {}", format_bytes(*asked), format_bytes(free),
                                  backends.size() > 1 ? "on one of the GPUs" : "there"),
                      "leave it out for three quarters of that");
   const Bytes budget = asked.value_or(Bytes{free.value / 4 * 3});
-  return std::min({budget, free, context.most_gpu_memory.value_or(budget)});
+  return std::min({budget, free, context.max_gpu_memory.value_or(budget)});
 }
 
 /// What of the budget goes to keys that are read ahead: whole chunks of them, which are gone when runs take
@@ -98,7 +98,7 @@ FileRecord file_record(const SortContext& context, std::optional<uint64_t> keys)
 void read_ahead(const SortContext& context) {
   // More threads hold the context up. H200, 1 GiB of u32 from the disk, five in turns, whole sorts: 1.49 s
   // without, 1.36 with 4 threads (huge pages), 1.39 with 8 and 1.48 with 16 (small ones).
-  constexpr uint32_t most_threads = 4;
+  constexpr uint32_t max_threads = 4;
   if (context.options.plan_only) return;
   Bytes memory;
   try {
@@ -107,13 +107,13 @@ void read_ahead(const SortContext& context) {
     return;  // the plan will say it, if nothing worse is found before
   }
   const Bytes ahead = memory_ahead(context, memory);
-  if (ahead != Bytes{}) context.input.read_ahead(ahead, std::min(context.threads, most_threads));
+  if (ahead != Bytes{}) context.input.read_ahead(ahead, std::min(context.threads, max_threads));
 }
 
 PlanRequest plan_request(const SortContext& context, const Backends& backends, bool on_gpu) {
   const SortFileOptions& options = context.options;
   // With values, each worker keeps a copy of a chunk's keys.
-  constexpr size_t most_with_values = 1u << 20;
+  constexpr size_t max_with_values = 1u << 20;
   const bool has_values = context.values.bytes() != 0;
   const Bytes memory = memory_budget(options.memory.memory, context.limit, context.threads);
   return {.shape = {context.input.type(), context.values.bytes()},
@@ -122,7 +122,7 @@ PlanRequest plan_request(const SortContext& context, const Backends& backends, b
           .algorithm = options.algorithm,
           .unique = options.result == SortResult::unique && !has_values,
           .threads = context.threads,
-          .chunk_bytes = has_values ? std::min(context.environment.chunk_bytes, most_with_values)
+          .chunk_bytes = has_values ? std::min(context.environment.chunk_bytes, max_with_values)
                                     : context.environment.chunk_bytes,
           .memory = memory,
           .page_cache =
@@ -135,7 +135,7 @@ PlanRequest plan_request(const SortContext& context, const Backends& backends, b
                          : options.repeat != 0            ? OneSession::for_repeat
                                                           : OneSession::not_needed,
           .sorted_inputs = options.inputs_are_sorted ? context.input.inputs() : 0,
-          .least_runs = context.environment.least_runs};
+          .min_runs = context.environment.min_runs};
 }
 
 SortRun::SortRun(const SortContext& context, const Backends& backends, const std::vector<int>& devices,
@@ -154,7 +154,7 @@ PlanRequest SortRun::make_request() const {
   request.count = context_.input.count();
   // What a stream left in memory before it turned out too long goes only while the runs are formed.
   if (!request.count && !options_.inputs_are_sorted) {
-    request.collected.value = request.memory.value - std::max(least_memory.value, request.memory.value / 2);
+    request.collected.value = request.memory.value - std::max(min_memory.value, request.memory.value / 2);
     request.memory.value -= request.collected.value;
   }
   // The referee has a copy of its own, and sorts it by as much again: also after a GPU that has no room for
@@ -162,7 +162,7 @@ PlanRequest SortRun::make_request() const {
   if (options_.referee != Referee::none) request.for_referee = Bytes{2 * context_.input.data_bytes()};
   // A stream stays until the GPU has not failed.
   const uint64_t kept = context_.input.is_stream() && on_gpu() ? context_.input.data_bytes() : 0;
-  request.memory.value -= std::min(kept, request.memory.value - least_memory.value);
+  request.memory.value -= std::min(kept, request.memory.value - min_memory.value);
   return request;
 }
 
@@ -207,10 +207,10 @@ void SortRun::prepare_split() {
 }
 
 void SortRun::share_split() {
-  most_loaders_ = plan_.job.workers + split_loaders_more;
+  max_loaders_ = plan_.job.workers + split_loaders_more;
   plan_.job.workers += split_workers_more;
   const uint64_t chunk =
-      std::max(std::bit_floor(context_.input.data_bytes() / split_chunks), least_split_chunk);
+      std::max(std::bit_floor(context_.input.data_bytes() / split_chunks), min_split_chunk);
   plan_.job.chunk_bytes = std::min<uint64_t>(plan_.job.chunk_bytes, chunk);
 }
 
@@ -224,7 +224,7 @@ Fingerprint SortRun::load(SortSession& session, Reads reads, const MovedFunction
   const auto values = context_.values.source();
   const RecordSource source{*keys, values.get(), context_.input.data_offset()};
   Transfer reading = transfer();
-  reading.workers = std::min(reading.workers, most_loaders_);
+  reading.workers = std::min(reading.workers, max_loaders_);
   const Fingerprint loaded = load_records(source, 0, *context_.input.count(), session, reading, moved);
   context_.input.check_ends();
   context_.values.check_unchanged();

@@ -33,7 +33,7 @@ struct SortContext {
   std::vector<std::string> temporary_directories;
   uint32_t threads = 1;
   uint64_t secret = 0;
-  std::optional<Bytes> most_gpu_memory = {};  // of each GPU, where one had less than it said
+  std::optional<Bytes> max_gpu_memory = {};  // of each GPU, where one had less than it said
 };
 
 class SortRun {
@@ -94,7 +94,7 @@ class SortRun {
   PhaseClock clock_;
   PlanRequest request_;  // made once: what is free may change
   Plan plan_;
-  uint32_t most_loaders_ = std::numeric_limits<uint32_t>::max();
+  uint32_t max_loaders_ = std::numeric_limits<uint32_t>::max();
   SharedFingerprint read_;  // of what came in
   Fingerprint loaded_;
   std::optional<Fingerprint> kept_;  // of what is left of it where runs keep of equal keys one

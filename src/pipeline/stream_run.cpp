@@ -15,21 +15,20 @@ namespace {
 // takes 4.2 GB/s whatever the number of threads. On the CPU a chunk is looked at in the cache that the read
 // left it in, which costs about a third more.
 constexpr double read_bytes_s = 6.7e9;
-constexpr double most_read_bytes_s = 67e9;
+constexpr double max_read_bytes_s = 67e9;
 constexpr double write_bytes_s = 4.2e9;
 constexpr double cpu_share = 0.75;
 
 }  // namespace
 
-uint32_t stream_workers(uint32_t threads, uint32_t most_workers, uint64_t chunks) {
-  return static_cast<uint32_t>(std::clamp<uint64_t>(chunks, 1, std::min(threads, most_workers)));
+uint32_t stream_workers(uint32_t threads, uint32_t max_workers, uint64_t chunks) {
+  return static_cast<uint32_t>(std::clamp<uint64_t>(chunks, 1, std::min(threads, max_workers)));
 }
 
 BackendDecision choose_stream_backend(uint64_t input_bytes, uint64_t output_bytes, const AskStatus& ask,
                                       uint32_t threads, const WhereOptions& where) {
   if (where.backend != BackendChoice::automatic) return choose_backend({}, ask, threads, where);
-  const double read_s =
-      static_cast<double>(input_bytes) / std::min(read_bytes_s * threads, most_read_bytes_s);
+  const double read_s = static_cast<double>(input_bytes) / std::min(read_bytes_s * threads, max_read_bytes_s);
   const double write_s = static_cast<double>(output_bytes) / write_bytes_s;
   const double cpu_s = std::max(read_s / cpu_share, write_s);
   const double cuda_s =

@@ -34,7 +34,7 @@ struct StreamEnvironment {
 };
 
 /// Workers for so many chunks, as many as the backend has use for at most.
-uint32_t stream_workers(uint32_t threads, uint32_t most_workers, uint64_t chunks);
+uint32_t stream_workers(uint32_t threads, uint32_t max_workers, uint64_t chunks);
 
 /// What an algorithm's name says about the backend, added to what was asked for. Throws UsageError for
 /// contradictions.

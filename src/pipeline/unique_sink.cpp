@@ -25,7 +25,7 @@ namespace sweepsort {
 namespace {
 
 /// Of a chunk: counts lie in 2 MiB of each worker's own, beyond the budget.
-constexpr size_t most_counts = (2u << 20) / sizeof(uint64_t);
+constexpr size_t max_counts = (2u << 20) / sizeof(uint64_t);
 
 /// Keeps the first of each run of equal keys and returns how many runs there are.
 template <class Bits>
@@ -88,8 +88,8 @@ class UniqueSink : public RecordSink {
         check_(transfer_, RecordCheck::Counts::changes),
         copies_(transfer.workers),
         counts_(transfer.workers) {
-    if (wants_counts() && most_distinct(transfer.shape.type, most_counts) == most_counts)
-      transfer_.chunk_bytes = std::min(transfer_.chunk_bytes, most_counts * sizeof(Bits));
+    if (wants_counts() && max_distinct(transfer.shape.type, max_counts) == max_counts)
+      transfer_.chunk_bytes = std::min(transfer_.chunk_bytes, max_counts * sizeof(Bits));
   }
 
   void store(SortSession& session, uint64_t first, uint64_t count, const MovedFunction& moved) override {
@@ -187,7 +187,7 @@ class UniqueSink : public RecordSink {
 
   /// The first of the counts is room for the one that was withheld.
   std::span<uint64_t> counted(std::span<const uint32_t> ends, std::vector<uint64_t>& memory) {
-    memory.reserve(most_distinct(transfer_.shape.type, most_counts) + 1);
+    memory.reserve(max_distinct(transfer_.shape.type, max_counts) + 1);
     memory.resize(ends.size() + 1);
     std::adjacent_difference(ends.begin(), ends.end(), memory.begin() + 1);
     return memory;
@@ -197,7 +197,7 @@ class UniqueSink : public RecordSink {
   Runs counted(std::span<Bits> keys, std::vector<uint64_t>& memory, Pack pack_into) {
     // Of a chunk that is not in order, which the check, if there is one, has seen by now, the rest is left
     // out.
-    memory.resize(most_distinct(transfer_.shape.type, keys.size()) + 1);
+    memory.resize(max_distinct(transfer_.shape.type, keys.size()) + 1);
     const size_t runs = pack_into(std::span(memory).subspan(1));
     return {keys.first(runs), std::span(memory).first(runs + 1)};
   }

@@ -8,7 +8,7 @@ namespace {
 SortEnvironment forced_environment() {
   SortEnvironment environment;
   environment.memory = [] { return MemoryLimit{Bytes{64u << 10}, "the test"}; };
-  environment.least_runs = 9;  // more than are merged at once with so little memory
+  environment.min_runs = 9;  // more than are merged at once with so little memory
   return environment;
 }
 

@@ -11,7 +11,8 @@ std::string skip_reason() {
   if (status.usable.empty()) return status.reason;
   const DeviceAbilities abilities = device_abilities();
   if (abilities.is_full()) return {};
-  return "the kernels need code for compute capability 9.0 and 227 KiB of shared memory a block, here are " +
+  return "the kernels need code for compute capability 9.0 and 227 KiB of shared memory per block, here "
+         "are " +
          std::to_string(abilities.code) + " and " + std::to_string(abilities.shared_bytes / 1024);
 }
 

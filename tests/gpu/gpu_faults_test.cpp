@@ -116,7 +116,7 @@ class Scene {
       return BackendDecision{BackendChoice::cuda, "the test"};
     };
     environment_.chunk_bytes = 256u << 10;
-    if (where_ == Where::spilled_runs) environment_.least_runs = 5;
+    if (where_ == Where::spilled_runs) environment_.min_runs = 5;
     if (where_ == Where::runs_on_gpu) {
       environment_.chunk_bytes = 8u << 10;
       // One session takes 4.72 MB; two of 256 KiB 2.41, and the runs 2.03.

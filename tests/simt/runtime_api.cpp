@@ -18,7 +18,7 @@ namespace {
 // The limits of an H200 (compute capability 9.0), but for those that a session sets.
 constexpr size_t granted_shared_bytes = 48 * 1024;
 constexpr size_t shared_bytes_kept_per_block = 1024;
-constexpr unsigned most_threads = 1024;
+constexpr unsigned max_threads = 1024;
 constexpr unsigned threads_of_multiprocessor = 2048;
 constexpr unsigned device_memory_alignment = 256;
 
@@ -36,8 +36,8 @@ std::unordered_map<const void*, size_t>& shared_limits() {
   return limits;
 }
 
-size_t most_shared_bytes() { return simt::active_session().shared_bytes_of_block; }
-size_t shared_bytes_of_multiprocessor() { return most_shared_bytes() + shared_bytes_kept_per_block; }
+size_t max_shared_bytes() { return simt::active_session().shared_bytes_of_block; }
+size_t shared_bytes_of_multiprocessor() { return max_shared_bytes() + shared_bytes_kept_per_block; }
 
 /// Kernels that may have clusters of more than 8 blocks.
 std::unordered_set<const void*>& with_large_clusters() {
@@ -45,13 +45,13 @@ std::unordered_set<const void*>& with_large_clusters() {
   return kernels;
 }
 
-unsigned most_in_cluster(const void* kernel) {
+unsigned max_in_cluster(const void* kernel) {
   return std::min(simt::active_session().multiprocessors, with_large_clusters().contains(kernel) ? 16u : 8u);
 }
 
 size_t shared_limit(const void* kernel) {
   const auto found = shared_limits().find(kernel);
-  return found == shared_limits().end() ? granted_shared_bytes : std::min(found->second, most_shared_bytes());
+  return found == shared_limits().end() ? granted_shared_bytes : std::min(found->second, max_shared_bytes());
 }
 
 /// What is taken of the device's memory.
@@ -178,7 +178,7 @@ cudaError_t cudaRuntimeGetVersion(int* version) {
 cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int device) {
   if (device != 0) return result(cudaErrorInvalidDevice);
   switch (attribute) {
-    case cudaDevAttrMaxThreadsPerBlock: *value = most_threads; return cudaSuccess;
+    case cudaDevAttrMaxThreadsPerBlock: *value = max_threads; return cudaSuccess;
     case cudaDevAttrMaxSharedMemoryPerBlock: *value = granted_shared_bytes; return cudaSuccess;
     case cudaDevAttrWarpSize: *value = warpSize; return cudaSuccess;
     case cudaDevAttrMultiProcessorCount:
@@ -197,7 +197,7 @@ cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int dev
       return cudaSuccess;
     case cudaDevAttrCooperativeLaunch: *value = 1; return cudaSuccess;
     case cudaDevAttrMaxSharedMemoryPerBlockOptin:
-      *value = static_cast<int>(most_shared_bytes());
+      *value = static_cast<int>(max_shared_bytes());
       return cudaSuccess;
   }
   return result(cudaErrorInvalidValue);
@@ -295,7 +295,7 @@ cudaError_t cudaFuncSetAttribute(const void* kernel, cudaFuncAttribute attribute
   if (attribute == cudaFuncAttributeNonPortableClusterSizeAllowed && value != 0)
     with_large_clusters().insert(kernel);
   if (attribute != cudaFuncAttributeMaxDynamicSharedMemorySize) return cudaSuccess;
-  if (value < 0 || static_cast<size_t>(value) > most_shared_bytes()) return result(cudaErrorInvalidValue);
+  if (value < 0 || static_cast<size_t>(value) > max_shared_bytes()) return result(cudaErrorInvalidValue);
   shared_limits()[kernel] = static_cast<size_t>(value);
   return cudaSuccess;
 }
@@ -313,7 +313,7 @@ cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, const voi
   if (threads <= 0) return result(cudaErrorInvalidValue);
   const std::lock_guard lock(mutex);
   *blocks = 0;
-  if (static_cast<unsigned>(threads) > most_threads || dynamic_shared_bytes > shared_limit(kernel))
+  if (static_cast<unsigned>(threads) > max_threads || dynamic_shared_bytes > shared_limit(kernel))
     return cudaSuccess;
   const size_t by_memory =
       shared_bytes_of_multiprocessor() / (dynamic_shared_bytes + shared_bytes_kept_per_block);
@@ -326,7 +326,7 @@ cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, const voi
 cudaError_t cudaOccupancyMaxPotentialClusterSize(int* blocks, const void* kernel, const cudaLaunchConfig_t*) {
   if (kernel == nullptr) return result(cudaErrorInvalidDeviceFunction);
   const std::lock_guard lock(mutex);
-  *blocks = static_cast<int>(most_in_cluster(kernel));
+  *blocks = static_cast<int>(max_in_cluster(kernel));
   return cudaSuccess;
 }
 
@@ -341,7 +341,7 @@ cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t* launch, const void* ke
       config.blockDim.z > 64)
     return result(cudaErrorInvalidConfiguration);
   const uint64_t threads = uint64_t{config.blockDim.x} * config.blockDim.y * config.blockDim.z;
-  if (threads > most_threads) return result(cudaErrorInvalidConfiguration);
+  if (threads > max_threads) return result(cudaErrorInvalidConfiguration);
   if (config.dynamicSmemBytes > shared_limit(kernel)) return result(cudaErrorInvalidValue);
   const uint64_t blocks = uint64_t{config.gridDim.x} * config.gridDim.y * config.gridDim.z;
   Together together = Together::none;
@@ -355,7 +355,7 @@ cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t* launch, const void* ke
     if (attribute.id != cudaLaunchAttributeClusterDimension) continue;
     // Of clusters the emulator knows the one that is the whole grid.
     const dim3& cluster = attribute.val.clusterDim;
-    if (uint64_t{cluster.x} * cluster.y * cluster.z != blocks || blocks > most_in_cluster(kernel))
+    if (uint64_t{cluster.x} * cluster.y * cluster.z != blocks || blocks > max_in_cluster(kernel))
       return result(cudaErrorInvalidClusterSize);
     together = Together::cluster;
   }

@@ -220,8 +220,8 @@ class BlockSplit {
   /// keys' own for the pool, where blocks of 256 bytes allow it. Pure.
   static size_t memory_bytes(uint64_t count, uint32_t threads, const CpuTuning& tuning) {
     const uint64_t slots = pool_slots(max_buckets, threads);
-    const uint64_t most = std::max<uint64_t>(tuning.split_block_bytes, least_block_bytes);
-    return std::clamp(count * sizeof(Bits) / 8, slots * least_block_bytes, slots * most) +
+    const uint64_t most = std::max<uint64_t>(tuning.split_block_bytes, min_block_bytes);
+    return std::clamp(count * sizeof(Bits) / 8, slots * min_block_bytes, slots * most) +
            beside_blocks(threads) * most;
   }
   /// Most bytes that it allocates besides.
@@ -273,7 +273,7 @@ class BlockSplit {
 
  private:
   static constexpr uint32_t none = MovePlan::none;
-  static constexpr uint64_t least_block_bytes = BlockTables<Bits>::line_keys * sizeof(Bits);
+  static constexpr uint64_t min_block_bytes = BlockTables<Bits>::line_keys * sizeof(Bits);
 
   /// Where a bucket goes: keys [begin, end), of which its whole blocks take some slots.
   struct Place {
@@ -300,9 +300,9 @@ class BlockSplit {
   static size_t beside_blocks(uint32_t threads) { return size_t{34} * threads; }
 
   static uint32_t block_keys(uint64_t count, uint32_t buckets, uint32_t threads, const CpuTuning& tuning) {
-    const uint64_t most = std::max<uint64_t>(tuning.split_block_bytes, least_block_bytes);
+    const uint64_t most = std::max<uint64_t>(tuning.split_block_bytes, min_block_bytes);
     const uint64_t bytes = count * sizeof(Bits) / 8 / pool_slots(buckets, threads);
-    return static_cast<uint32_t>(std::bit_floor(std::clamp(bytes, least_block_bytes, most)) / sizeof(Bits));
+    return static_cast<uint32_t>(std::bit_floor(std::clamp(bytes, min_block_bytes, most)) / sizeof(Bits));
   }
 
   template <bool counts_frequent, class Rule>

@@ -26,15 +26,15 @@ template <class Bits>
 class BucketBlocks {
  public:
   /// Enough for `count` keys by so many threads.
-  static uint64_t most_blocks(uint64_t count, uint32_t block_keys, uint32_t buckets, uint32_t threads) {
+  static uint64_t max_blocks(uint64_t count, uint32_t block_keys, uint32_t buckets, uint32_t threads) {
     return count / block_keys + uint64_t{buckets} * threads + 1;
   }
 
   /// `block_keys`: whole lines (BlockTables), fewer than 2^16.
   BucketBlocks(uint64_t count, uint32_t block_keys, uint32_t buckets, uint32_t threads)
       : block_keys_(block_keys),
-        memory_(most_blocks(count, block_keys, buckets, threads) * block_keys * sizeof(Bits)),
-        blocks_(most_blocks(count, block_keys, buckets, threads)),
+        memory_(max_blocks(count, block_keys, buckets, threads) * block_keys * sizeof(Bits)),
+        blocks_(max_blocks(count, block_keys, buckets, threads)),
         begins_(buckets + 1) {}
 
   uint32_t block_keys() const { return block_keys_; }

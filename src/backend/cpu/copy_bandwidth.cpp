@@ -31,7 +31,7 @@ double best_time(uint32_t threads, size_t bytes, Work work) {
 
 /// An array that every thread has touched its slice of.
 PageArray touched_array(uint32_t threads, int value) {
-  PageArray array(least_yardstick_bytes);
+  PageArray array(min_yardstick_bytes);
   run_team(threads, [&](uint32_t thread) {
     const size_t begin = slice_begin(array.size(), thread, threads);
     std::memset(array.data() + begin, value, slice_begin(array.size(), thread + 1, threads) - begin);
@@ -42,7 +42,7 @@ PageArray touched_array(uint32_t threads, int value) {
 }  // namespace
 
 double measure_copy_bandwidth(uint32_t threads, std::span<const std::byte> from, std::span<std::byte> to) {
-  if (std::min(from.size(), to.size()) < least_yardstick_bytes) {
+  if (std::min(from.size(), to.size()) < min_yardstick_bytes) {
     const PageArray own_from = touched_array(threads, 1);
     const PageArray own_to = touched_array(threads, 2);
     return measure_copy_bandwidth(threads, {own_from.data(), own_from.size()},
@@ -56,7 +56,7 @@ double measure_copy_bandwidth(uint32_t threads, std::span<const std::byte> from,
 }
 
 double measure_read_bandwidth(uint32_t threads, std::span<const std::byte> from) {
-  if (from.size() < least_yardstick_bytes) {
+  if (from.size() < min_yardstick_bytes) {
     const PageArray own = touched_array(threads, 1);
     return measure_read_bandwidth(threads, {own.data(), own.size()});
   }

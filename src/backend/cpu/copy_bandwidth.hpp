@@ -1,4 +1,4 @@
-// copy_bandwidth.hpp - how fast this machine copies and reads memory: the yardsticks beside bytes a second.
+// copy_bandwidth.hpp - how fast this machine copies and reads memory: the yardsticks beside bytes per second.
 #pragma once
 
 #include <cstddef>
@@ -8,7 +8,7 @@
 namespace sweepsort {
 
 /// Smaller arrays may be in a cache.
-inline constexpr size_t least_yardstick_bytes = 256u << 20;
+inline constexpr size_t min_yardstick_bytes = 256u << 20;
 
 /// Bytes/s read + written by `threads` threads that copy `from` to `to`; the best of five copies. Arrays that
 /// are measured give the fairest yardstick: last-level caches of today hold much of 256 MiB. Others are made

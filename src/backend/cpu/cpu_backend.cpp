@@ -131,7 +131,7 @@ class CpuBackend : public Backend {
   Footprint footprint(const SortJob& job) const override;
   Bytes device_memory() const override { return {}; }
   bool wants_sample(const SortJob& job, Bytes memory) const override {
-    return may_split(job, tuning_) && most_split_memory(job, tuning_) <= memory;
+    return may_split(job, tuning_) && max_split_memory(job, tuning_) <= memory;
   }
   std::unique_ptr<SortSession> begin_sort(const SortJob& job) override {
     check(job);
@@ -145,7 +145,7 @@ class CpuBackend : public Backend {
   double copy_bandwidth() override { return measure_copy_bandwidth(threads_); }
 
   StreamShape stream_shape() const override {
-    return {.chunk_bytes = cpu_chunk_bytes, .most_workers = most_io_workers};
+    return {.chunk_bytes = cpu_chunk_bytes, .max_workers = max_io_workers};
   }
   std::unique_ptr<ScanSession> begin_scan(const ScanJob& job) override {
     return make_cpu_scan_session(checked(job));

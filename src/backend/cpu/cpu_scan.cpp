@@ -14,7 +14,7 @@ namespace sweepsort {
 namespace {
 
 /// Larger results are not found in the caches by whoever reads them next.
-constexpr size_t least_streamed_bytes = 16u << 20;
+constexpr size_t min_streamed_bytes = 16u << 20;
 
 /// A worker's memory, taken when it is first needed.
 class WorkerMemory {
@@ -113,20 +113,20 @@ class Blocks {
     uint64_t count;  // 0: there are no more
   };
 
-  Blocks(uint64_t count, size_t width) : count_(count), most_(cpu_block_bytes / width) {}
+  Blocks(uint64_t count, size_t width) : count_(count), per_block_(cpu_block_bytes / width) {}
 
   uint32_t useful_threads(uint32_t threads) const {
-    return static_cast<uint32_t>(std::min<uint64_t>(threads, count_ / most_ + 1));
+    return static_cast<uint32_t>(std::min<uint64_t>(threads, count_ / per_block_ + 1));
   }
   Block take() {
     const uint64_t index = next_++;
-    const uint64_t first = std::min(index * most_, count_);
-    return {index, first, std::min(most_, count_ - first)};
+    const uint64_t first = std::min(index * per_block_, count_);
+    return {index, first, std::min(per_block_, count_ - first)};
   }
 
  private:
   uint64_t count_;
-  uint64_t most_;
+  uint64_t per_block_;
   std::atomic<uint64_t> next_ = 0;
 };
 
@@ -153,7 +153,7 @@ ScanSummary scan_memory(std::span<const std::byte> in, std::span<std::byte> out,
     return ScanBlock{index, first, in.data() + first * width, elements, out.data() + first * out_width};
   };
   const bool widens = job.type != job.output_type;
-  const bool streams = chain.can_stream(out.data()) && !widens && out.size() >= least_streamed_bytes;
+  const bool streams = chain.can_stream(out.data()) && !widens && out.size() >= min_streamed_bytes;
   run_team(blocks.useful_threads(threads), [&](uint32_t) {
     if (streams && !job.checks_overflow()) return chain.stream_all(take);
     for (ScanBlock block = take(); block.count > 0; block = take()) {

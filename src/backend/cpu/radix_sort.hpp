@@ -139,13 +139,13 @@ class RadixSort {
     std::vector<Range> open, ready;
     const Range all{.begin = 0, .count = job_.count, .in_input = true};
     split(all, make_rule(all, 0, job_.range, job_.codec), job_.codec, 0, workspace_.threads(), open);
-    const uint64_t most_for_one = Workspace::one_thread_limit(workspace_.threads(), job_.count, tuning_);
+    const uint64_t max_for_one = Workspace::one_thread_limit(workspace_.threads(), job_.count, tuning_);
     while (!open.empty()) {
       const Range range = open.back();
       open.pop_back();
       if (range.bits == 0) {
         cut(range, ready);
-      } else if (range.count <= most_for_one) {
+      } else if (range.count <= max_for_one) {
         ready.push_back(range);
       } else {
         split_again(range, 0, workspace_.threads(), open);
@@ -250,12 +250,12 @@ class RadixSort {
     const uint64_t n = range.count;
     const uint64_t target =
         std::max<uint64_t>(1, tuning_.bucket_target_bytes / (sizeof(Bits) + value_size<Value>));
-    const uint32_t most_bits = std::min(tuning_.split_bits, max_split_bits);
-    SplitRule<Bits> rule = digit_rule(n, low, high, target, most_bits);
+    const uint32_t max_bits = std::min(tuning_.split_bits, max_split_bits);
+    SplitRule<Bits> rule = digit_rule(n, low, high, target, max_bits);
     if (n < tuning_.sample_from || rule.shift == 0) return rule;
     const std::vector<Bits> sample = sample_keys(array(range.in_input).keys + range.begin, n, encoder);
     if (may_have_window<Bits> && !range.has_outliers) {
-      auto of_window = window_rule(sample, n, low, high, target, most_bits, workspace_.bucket_capacity());
+      auto of_window = window_rule(sample, n, low, high, target, max_bits, workspace_.bucket_capacity());
       if (of_window) return *std::move(of_window);
     }
     refine_rule(rule, sample, n, workspace_.bucket_capacity());

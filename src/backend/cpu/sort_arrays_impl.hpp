@@ -69,10 +69,10 @@ class ArraySort {
       throw Error(fmt::format("--algorithm counting: the keys span {}, more than the {} that can be counted",
                               uint64_t{range_}, tuning_.forced_counting_range - 1),
                   "use --algorithm radix, or auto, which chooses by the data");
-    // Counters take 12 bytes a value and thread: no more than 48 MiB of them, nor than the keys take.
-    const uint64_t most_bytes = std::min<uint64_t>(uint64_t{48} << 20, job_.count * sizeof(Bits));
-    const uint64_t most_threads = most_bytes / 12 / (uint64_t{range_} + 1);
-    const auto threads = static_cast<uint32_t>(std::clamp<uint64_t>(most_threads, 1, memory_.threads()));
+    // Counters take 12 bytes per value and thread: no more than 48 MiB of them, nor than the keys take.
+    const uint64_t max_bytes = std::min<uint64_t>(uint64_t{48} << 20, job_.count * sizeof(Bits));
+    const uint64_t max_threads = max_bytes / 12 / (uint64_t{range_} + 1);
+    const auto threads = static_cast<uint32_t>(std::clamp<uint64_t>(max_threads, 1, memory_.threads()));
     SortSummary summary{.algorithm = "counting",
                         .why = fmt::format("the keys span {} values", uint64_t{range_} + 1)};
     if constexpr (has_values<Value>) {

@@ -76,15 +76,15 @@ struct SplitRule {
   }
 };
 
-/// Digits for n distances that span [low, high]: buckets of about `target` keys, of at most 2^most_bits
+/// Digits for n distances that span [low, high]: buckets of about `target` keys, of at most 2^max_bits
 /// digits.
 template <class Bits>
-SplitRule<Bits> digit_rule(uint64_t n, Bits low, Bits high, uint64_t target, uint32_t most_bits) {
+SplitRule<Bits> digit_rule(uint64_t n, Bits low, Bits high, uint64_t target, uint32_t max_bits) {
   const uint32_t bits = bit_count(static_cast<Bits>(high - low));
-  uint32_t ways = std::min(std::clamp(bit_count(n / target), 1u, most_bits), bits);
+  uint32_t ways = std::min(std::clamp(bit_count(n / target), 1u, max_bits), bits);
   // Two digits of 11 bits finish a bucket: leave no more than that, if the buckets do not become too small
   // for it.
-  if (bits > 22 && bits - 22 <= most_bits && bits - 22 > ways && (n >> (bits - 22)) >= target / 8)
+  if (bits > 22 && bits - 22 <= max_bits && bits - 22 > ways && (n >> (bits - 22)) >= target / 8)
     ways = bits - 22;
   SplitRule<Bits> rule;
   rule.shift = bits - ways;
@@ -234,11 +234,11 @@ void refine_rule(SplitRule<Bits>& rule, const std::vector<Bits>& sample, uint64_
 /// Digits of the window of n distances that span [low, high], if there is one.
 template <class Bits>
 std::optional<SplitRule<Bits>> window_rule(std::vector<Bits> sample, uint64_t n, Bits low, Bits high,
-                                           uint64_t target, uint32_t most_bits, uint64_t capacity) {
+                                           uint64_t target, uint32_t max_bits, uint64_t capacity) {
   auto window = window_of(sample, low, high);
   if (!window) return {};
   const size_t sampled = sample.size();
-  SplitRule<Bits> rule = digit_rule(n, window->low, window->high, target, most_bits);
+  SplitRule<Bits> rule = digit_rule(n, window->low, window->high, target, max_bits);
   // Whole digits, so that its ends are in the first and the last leaf.
   window->low = static_cast<Bits>(window->low & ~low_mask<Bits>(rule.shift));
   window->high = static_cast<Bits>(window->high | low_mask<Bits>(rule.shift));

@@ -341,7 +341,7 @@ bool may_split(const SortJob& job, const CpuTuning& tuning) {
          job.count >= tuning.split_session_bytes / width;
 }
 
-Bytes most_split_memory(const SortJob& job, const CpuTuning& tuning) {
+Bytes max_split_memory(const SortJob& job, const CpuTuning& tuning) {
   // If the sample misleads, one bucket has all keys: they are in blocks, are gathered, and sorted in a
   // workspace.
   const uint64_t keys = job.count * key_bytes(job.type);

@@ -19,7 +19,7 @@ namespace sweepsort {
 bool may_split(const SortJob& job, const CpuTuning& tuning);
 
 /// What its session may take, as far as a sample can tell. Pure.
-Bytes most_split_memory(const SortJob& job, const CpuTuning& tuning);
+Bytes max_split_memory(const SortJob& job, const CpuTuning& tuning);
 
 /// The session, or null where it cannot, or where the sample (job.sample) says that another one is
 /// better: sorted already, of a small range, or too many keys in a bucket.

@@ -8,7 +8,7 @@ namespace simt {
 
 inline constexpr uint32_t full_mask = 0xffffffffu;
 
-/// CUDA's warp collectives move 4 or 8 bytes a lane.
+/// CUDA's warp collectives move 4 or 8 bytes per lane.
 template <class T>
 concept Register = std::is_trivially_copyable_v<T> &&(sizeof(T) == 4 || sizeof(T) == 8);
 
