@@ -29,7 +29,7 @@ namespace sweepsort {
 namespace bucket_bits_detail {
 
 // H200, CUDA 13.0, 2026-11-24, whole sorts of 2^28 u32 keys, ms, threads x blocks: 128x10 2.16, 128x9 2.17,
-// 128x8 2.21; of an earlier state 128x10 2.27, 128x8 2.31, 128x6 2.45, 256x4 2.55, 256x5 2.48, 64x16 2.64.
+// 128x8 2.21. Of its first version, 128x10 2.27: 128x8 2.31, 128x6 2.45, 256x5 2.48, 256x4 2.55, 64x16 2.64.
 inline constexpr uint32_t threads = 128;
 inline constexpr uint32_t blocks_per_multiprocessor = 10;
 inline constexpr uint32_t warps = threads / warp_threads;

@@ -43,9 +43,9 @@ struct Shape {
 };
 using FewValued = Shape<256, 4, few_value_bits, 4>;
 // H200, CUDA 13.0, 2026-11-24, whole sorts of 2^28 u32 keys of the first 2^30, 2^28, 2^24 numbers, and of f32
-// from -1 to 1, ms (before: 2.47, 2.79, 2.82, 2.59), threads x blocks / value bits: 128x10/14 2.15, 1.96,
+// from -1 to 1, ms (without it: 2.47, 2.79, 2.82, 2.59), threads x blocks / value bits: 128x10/14 2.15, 1.96,
 // 1.98, 2.16; 128x8/14 2.19, 1.97, 1.97, 2.16; 128x10/13 2.45, 1.94, 1.93, 2.15; 128x12/13 2.47, 1.95, 1.93,
-// 2.17; before wide steps 128x10/13 2.47, 2.01, -, 2.16, 256x5/13 2.44, 2.10, -, 2.24.
+// 2.17.
 using Dense = Shape<128, 10, dense_value_bits, 8>;
 /// With so many values most warps have some if a lane takes 16 at a time.
 inline constexpr uint32_t wide_steps_from = 2048;

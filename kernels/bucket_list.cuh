@@ -331,8 +331,8 @@ __device__ __forceinline__ void for_listed(BucketQueue& queue, const BucketTask<
   }
 }
 
-/// Writes those elements of number `v` of the vectors from `first_vector` on that are the caller's: its own
-/// places, counted from there, are [begin, end). By 16 bytes if all are.
+/// Stores vector number `v` of the output, which begins at `first_vector`, but only its places in
+/// [begin, end), counted from there: by one store of 16 bytes if all of them are.
 template <class T>
 __device__ __forceinline__ void store_own(T* first_vector, uint32_t v, const digest_detail::Vector<T>& vector,
                                           uint32_t begin, uint32_t end) {

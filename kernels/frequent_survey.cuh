@@ -25,11 +25,10 @@ namespace sweepsort {
 
 namespace survey_detail {
 
-/// Of which frequent values are found: one key in so many, but no more than that.
+/// Frequent values are found in a sample: one key in so many, and at most so many keys.
 inline constexpr uint32_t frequent_share = 512;
 inline constexpr uint32_t max_frequent_samples = 1u << 19;
-/// A value is frequent if it fills this part of the largest bucket, the fourth one: several such ones may
-/// meet.
+/// A value is frequent if it fills a quarter of the largest bucket: several may share one.
 inline constexpr uint32_t frequent_part = 4;
 /// Blocks that find them. Each counts the values of its own hashes.
 inline constexpr uint32_t finder_bits = 7;

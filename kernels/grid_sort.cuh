@@ -107,9 +107,9 @@ struct PlaceInList {
 
 /// Parts of a bucket. Of floats as a rule by value: parts by bits leave up to a half of all words without
 /// keys, which takes longer where buckets differ in size (normal keys, H200, us: f64 2^18 17.4 -> 20.9, f32
-/// 2^18 12.9 -> 14.5; f32 of [0, 1) 2^22 56 -> 66). But many doubles a thread want the registers that values
-/// take, before keys were dealt raw: 2^20 35.4 -> 32, 2^21 76 -> 59; with that 30 and 53 to 56, though 2^19
-/// 21.9 -> 23.6. (f32 of 2^20 by bits 21.0 -> 20.7, but normal 23.6 -> 36.5.)
+/// 2^18 12.9 -> 14.5; f32 of [0, 1) 2^22 56 -> 66). But many doubles per thread need the registers that
+/// values take: by value and by bits 2^20 35 and 30, 2^21 73 and 55, though 2^19 21.9 and 23.6. (f32 of 2^20
+/// 21.0 and 20.7, but normal 23.6 and 36.5.)
 template <class Buckets, class Policy, class Bits = typename Buckets::Key>
 using PartsOf = std::conditional_t<!divides_reals<Buckets>, BucketParts,
                                    std::conditional_t<sizeof(Bits) == 8 && Policy::keys_per_thread >= 16,

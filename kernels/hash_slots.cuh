@@ -39,7 +39,8 @@ template <uint32_t slots, uint32_t group = 1, class Bits>
 __device__ __forceinline__ bool find_slot(AtomicWord<Bits>* keys, Bits key, uint32_t& slot, uint32_t& taken) {
   slot = hash<std::countr_zero(slots)>(key) / group * group;
   for (uint32_t tries = 0; tries < max_tries; ++tries) {
-    // Others may be writing it: zero is asked for once more, and what is not stays.
+    // A plain read, while others swap: a slot goes from zero to one key and never changes again. So a key is
+    // final, and a zero is confirmed by the swap.
     AtomicWord<Bits> there = keys[slot];
     if (there == 0) {
       there = atomicCAS(&keys[slot], AtomicWord<Bits>{0}, static_cast<AtomicWord<Bits>>(key));

@@ -27,7 +27,7 @@
 
 namespace sweepsort {
 
-/// Of keys of one byte, whose histogram says it all, these are not taken.
+/// Extremes and order of the digested keys. Not gathered for keys of one byte: their histogram tells both.
 template <class Bits>
 struct KeyFacts {
   uint64_t largest;             // of the ordered bits

@@ -29,13 +29,13 @@
 
 namespace sweepsort {
 
-/// Keys that passes may sort by their leading digits alone.
+/// Whether passes may sort by the leading digits alone.
 template <class Bits, class Policy>
 inline constexpr bool can_lead = sizeof(Bits) == 8 && !Policy::is_portable;
 
-/// How many of them: there are 2^15 times as many numbers of so many digits as keys, or more, so that values
-/// which thousands of keys have hardly ever agree with another one: such runs are too long. 0: all, of so
-/// many keys that random ones make too many runs.
+/// How many leading digits suffice: they have at least 2^15 times as many values as there are keys, so that a
+/// key that occurs thousands of times hardly ever shares them with another key: such runs would be too long.
+/// 0: use all digits, since of so many keys even random ones make too many runs.
 SWEEPSORT_HOST_DEVICE constexpr uint32_t leading_digits_of(uint64_t count) {
   constexpr uint32_t spare_bits = 15;
   if (count > uint64_t{1} << 32) return 0;
@@ -198,7 +198,7 @@ class Mender {
     keys_[i] = map_.from_ordered(key);
     if constexpr (value_bytes<Value> != 0) values_[i] = value;
   }
-  /// While some say so, its lanes may see different things.
+  /// Lanes may read the flag at different moments: one that sees it decides for its warp.
   __device__ __forceinline__ bool warp_sees_no_hope() const { return __any_sync(full_warp, is_hopeless()); }
   __device__ __forceinline__ bool agree(Bits a, Bits b) const { return (a ^ b) >> shift_ == 0; }
 

@@ -33,14 +33,22 @@ inline constexpr uint32_t msd_digits = 1u << msd_digit_bits;
 /// Lists of buckets, sorted in this order. A bucket that its kernel finds too crowded joins one of the last
 /// two.
 enum BucketClass : uint32_t {
-  small_buckets,  // by parts (bucket_sort.cuh), between splitters by digits, in small blocks
-  large_buckets,  // the same in large ones
-  few_valued_buckets,  // keys alone of few values: small ones by a bit vector (bucket_bits.cuh), or large and larger
-                       // ones by counters (bucket_counting.cuh); pairs with narrow keys (bucket_pairs.cuh)
-  dense_buckets,      // keys alone of even fewer values: by counters
-  repeating_buckets,  // keys alone, small: words of parts are crowded, as values repeat, or parts are to be found
-  crowded_buckets,  // digit by digit: too crowded for that; large ones, and of pairs any, whose parts are to be
-                    // found; of floats the one around zero; between splitters larger ones, which try parts
+  /// By parts (bucket_sort.cuh), between splitters by digits, in small blocks.
+  small_buckets,
+  /// The same in large blocks.
+  large_buckets,
+  /// Keys alone that span few values: small buckets by a bit vector (bucket_bits.cuh), or large and larger
+  /// ones by counters (bucket_counting.cuh).
+  few_valued_buckets,
+  /// Of pairs, in its place: those whose keys were stored as their low halves (bucket_pairs.cuh).
+  narrow_pair_buckets = few_valued_buckets,
+  /// Keys alone that span even fewer values: by counters.
+  dense_buckets,
+  /// Keys alone, small buckets: words of parts are crowded, as values repeat, or parts are to be found.
+  repeating_buckets,
+  /// Digit by digit: too crowded for all of that; large ones, and of pairs any, whose parts are to be found;
+  /// of floats the one around zero; between splitters larger ones, which try parts.
+  crowded_buckets,
   bucket_classes
 };
 
@@ -62,8 +70,8 @@ inline constexpr bool may_stand_apart = sizeof(Bits) >= 4;
 template <class Bits, class Value>
 inline constexpr bool may_split = sizeof(Bits) == 8 && value_bytes<Value> != 0;
 
-/// Keys of a job of the second level: a parent that has no more than the first of these is one, a larger one
-/// is cut into jobs of the second to the first, 64 of them if that is between.
+/// Jobs of the second level: a parent of at most msd_job_keys keys is one job. A larger one is cut into 64, or
+/// into as many as keep each between msd_cut_keys and msd_job_keys.
 SWEEPSORT_HOST_DEVICE constexpr uint64_t msd_job_keys(uint64_t count) {
   return count * 3 / (2 * msd_digits) < 1024 ? 1024 : count * 3 / (2 * msd_digits);
 }
@@ -298,7 +306,7 @@ struct BucketLists {
       case large_buckets: return from_front(1, which);
       case repeating_buckets: return from_back(1, which);
       case dense_buckets: return from_front(2, which);
-      default: return from_back(2, which);
+      default: return from_back(2, which);  // crowded_buckets
     }
   }
 
@@ -567,7 +575,7 @@ __global__ __launch_bounds__(decide_threads) void decide_kernel(const __grid_con
 
   const bool may_be_narrow = finish.may_be_narrow || (size == 0 && bucket < buckets);
   if (decision.limits.min_narrow != 0 && leaves_narrow(shared, bucket, may_be_narrow, plan) && size != 0) {
-    finish.which = few_valued_buckets;
+    finish.which = narrow_pair_buckets;
     finish.listed.is_narrow = 1;
     finish.listed.parts = finish.narrow_parts;
   }

@@ -4,7 +4,7 @@
 //     PairRecords    k v k v k v k v k v ..            between the levels of a partition, and LSD passes
 //
 // A run of records is one piece of memory, where columns have two shorter ones, and the same bytes in longer
-// pieces take less time (bench/README.md).
+// pieces take less time (bench/notes/gpu-sort.md, "MSD sort").
 #pragma once
 
 #include "kernels/policy.cuh"

@@ -157,8 +157,8 @@ inline constexpr uint64_t min_second_count = 2'000;
 
 /// Keys of one portion of a onesweep pass, not yet a whole number of tiles: their counts must fit the 30 bits
 /// of a look-back status, and the statuses of its tiles 54 MiB. 2^28 keys are one portion, but for pairs of
-/// 16 bytes: a second one with a few of them would have all its rows marked, too. (When there was one, sorts
-/// took 3 to 5 % longer.)
+/// 16 bytes: a second one with a few of them would have all its rows marked, too, and sorts would take 3
+/// to 5 % longer.
 template <class Policy>
 inline constexpr uint64_t onesweep_portion = std::min<uint64_t>((uint64_t{1} << 28) + Policy::tile - 1,
                                                                 (54u << 10) * Policy::tile);
@@ -191,15 +191,8 @@ template <class Policy>
 using ForRepeated = BucketSortPolicy<Policy::threads, Policy::keys_per_thread,
                                      Policy::blocks_per_multiprocessor, Policy::parts, 16>;
 
-/// radix_msd.cuh: buckets of at most bucket_keys records on average, from min_count records on. From
-/// counted_from keys on larger buckets are counted, if they have few values: fewer keys with such buckets
-/// have, as a rule, some that are larger still, and a launch that finds nothing to do takes 1.3 us. From
-/// dense_from keys on large buckets of few values are, too; from sparse_from keys on small ones are sorted by
-/// a bit vector, as long as no large ones are counted, and from either on all of very few values are counted;
-/// and from narrow_from pairs on keys may be left narrow. From fine_from keys alone on a bucket map has fine
-/// pieces, made from four times the sample, which takes 40 us more. From clumps_from keys on the survey asks
-/// whether keys clump together inside of the buckets; fewer keys than the default come together in the same
-/// part by chance.
+/// radix_msd.cuh: how buckets are made and finished. All members named `_from` are numbers of records from
+/// which on something is done.
 template <class Partition_, class Small_, class Large_, uint32_t bucket_keys_ = 4096,
           uint64_t min_count_ = uint64_t{1} << 21, uint64_t counted_from_ = uint64_t{1} << 30,
           uint64_t fine_from_ = uint64_t{1} << 27, uint64_t clumps_from_ = uint64_t{1} << 20,
@@ -209,13 +202,24 @@ struct MsdPolicy {
   using Partition = Partition_;
   using Small = Small_;
   using Large = Large_;
+  /// At most so many records per bucket on average.
   static constexpr uint32_t bucket_keys = bucket_keys_;
+  /// Fewer records are left to other sorts.
   static constexpr uint64_t min_count = min_count_;
+  /// Buckets too large for one block are counted if they span few values. (Fewer keys with such buckets have,
+  /// as a rule, some that are larger still, and a launch that finds nothing to do takes 1.3 us.)
   static constexpr uint64_t counted_from = counted_from_;
+  /// So are large buckets that a block could sort, and all that span very few values.
   static constexpr uint64_t dense_from = dense_from_;
+  /// Small buckets of few values are sorted by a bit vector, unless dense_from applies; those of very few
+  /// values are counted.
   static constexpr uint64_t sparse_from = sparse_from_;
+  /// Pairs: the second level may store the low half of each key alone.
   static constexpr uint64_t narrow_from = narrow_from_;
+  /// Keys alone: the bucket map has 4,096 pieces instead of 1,024, from four times the sample; 40 us more.
   static constexpr uint64_t fine_from = fine_from_;
+  /// The survey looks for clumps of keys inside of the buckets; fewer keys than the default meet in the same
+  /// part of a bucket by chance.
   static constexpr uint64_t clumps_from = clumps_from_;
   static constexpr bool deals = false;
   static constexpr bool splits = false;
@@ -286,7 +290,7 @@ struct InCluster : Grid {
 
 /// Records without a row (1- and 2-byte keys) have no MSD sort. It begins behind what the grid sort takes;
 /// for u32 keys and u32 pairs later, as the LSD sort takes about as long there and never gives up
-/// (bench/README.md).
+/// (bench/notes/gpu-sort.md, "One launch, up to some million records").
 //
 // H200, CUDA 13.0, 2^28 uniform records, 2026-11-21, ms, whole sorts by bench/tune. Threads x keys of a
 // partition:

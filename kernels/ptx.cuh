@@ -55,8 +55,7 @@ __device__ __forceinline__ uint32_t lanes_below() {
 #endif
 }
 
-/// The same address, of which the compiler knows no parts: it would add them up anew for each access to its
-/// neighbourhood.
+/// Hides how `address` was computed, so that the compiler does not compute it anew for each access near it.
 template <class T>
 __device__ __forceinline__ T* opaque(T* address) {
 #if defined(__CUDA_ARCH__)
@@ -65,8 +64,7 @@ __device__ __forceinline__ T* opaque(T* address) {
   return address;
 }
 
-/// The same word, of which the compiler knows nothing: it would make values of both sides of a branch before
-/// it.
+/// Hides the value of `word`, so that the compiler does not evaluate both sides of a branch in advance.
 __device__ __forceinline__ uint32_t opaque(uint32_t word) {
 #if defined(__CUDA_ARCH__)
   asm("" : "+r"(word));

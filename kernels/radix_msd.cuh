@@ -491,7 +491,7 @@ class MsdRun {
     sort_class<Large, Crowded::left_alone>(large_buckets, crowded_buckets);
     if constexpr (leaves_narrow_pairs<Bits, Value>)
       if (leaves_narrow_)
-        sort_narrow_pairs<Policy>(task(few_valued_buckets, crowded_buckets), plan_, stream_);
+        sort_narrow_pairs<Policy>(task(narrow_pair_buckets, crowded_buckets), plan_, stream_);
     if constexpr (with_values) {
       if constexpr (Policy::splits)
         if (split_bits_ != 0) {

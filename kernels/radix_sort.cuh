@@ -1,8 +1,8 @@
 // radix_sort.cuh - a whole sort in device memory: digest, plan, and the launches that the plan may need.
 //
-//     up to max_in_one_block:      one block        (one_block_sort.cuh)
-//     up to 2^14:                   one cluster of blocks
-//     up to 1 to 4 million:         one cooperative launch (grid_sort.cuh, both)
+//     up to max_in_one_block:       one block              (one_block_sort.cuh)
+//     up to 2^14:                   one cluster of blocks  (grid_sort.cuh)
+//     up to 1 to 4 million:         one cooperative launch (grid_sort.cuh)
 //     up to 16 or 25 million keys,  another one, for keys that are even (tiled_grid_sort.cuh; pairs
 //     4 or 8 million pairs:         portioned_grid_sort.cuh); the others fall back to what follows
 //     large arrays:  sample ──> MSD ──┬─ in order, counted, or two partitions and buckets (radix_msd.cuh)

@@ -10,7 +10,7 @@
 //                           prefix, store
 //
 // Every lane waits for every tile, in order, and each arrives when it has read its part: a barrier
-// knows but the parity of its phase, so one who is late or early by two is lost.
+// knows only the parity of its phase, so a warp two phases early or late would wait for the wrong one.
 //
 // What limits a scan with one tile a block is that all warps wait for the look-back with their tile in
 // registers, while no load is under way. Here the next tiles load, and their sums are published, meanwhile.

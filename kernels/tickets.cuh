@@ -1,5 +1,5 @@
-// tickets.cuh - blocks draw the numbers of what they work on, so that a lower number is of a block that is
-// running, or has run, and count what is done; and the atomics that they share memory by.
+// tickets.cuh - blocks draw the number of their next piece of work, so that every lower number belongs to a
+// block that runs or has run; a counter of finished work; and the atomics for both.
 #pragma once
 
 #include <cuda_runtime.h>

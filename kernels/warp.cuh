@@ -16,7 +16,7 @@ inline constexpr uint32_t warp_threads = 32;
 inline constexpr uint32_t full_warp = 0xffffffffu;
 
 /// Sum of `value` over this lane and all lower ones (Hillis & Steele, 1986: log2(32) steps), for the first
-/// `lanes` lanes; the others get something.
+/// `lanes` lanes; unspecified in the others.
 template <uint32_t lanes = warp_threads, class T>
 __device__ __forceinline__ T warp_inclusive_sum(T value) {
   const uint32_t lane = ptx::lane_id();
