@@ -14,10 +14,10 @@
 #include "core/key_bits.hpp"
 #include "core/rounding.hpp"
 #include "kernels/bucket_list.cuh"
-#include "kernels/histogram.cuh"
 #include "kernels/launch.cuh"
 #include "kernels/msd_plan.cuh"
 #include "kernels/ptx.cuh"
+#include "kernels/vector16.cuh"
 #include "kernels/warp.cuh"
 
 #include <cuda_runtime.h>
@@ -199,9 +199,9 @@ class BitSort {
     const auto key_of = [&](uint16_t value) { return raw(static_cast<Bits>(lowest + value)); };
     const auto vector_at = [&](uint32_t v) {
       const Values some = reinterpret_cast<const Values*>(shared_.staged)[v];
-      digest_detail::Vector<Bits> vector;
+      Vector16<Bits> vector;
 #pragma unroll
-      for (uint32_t k = 0; k < width; ++k) vector.keys[k] = key_of(some.of[k]);
+      for (uint32_t k = 0; k < width; ++k) vector.elements[k] = key_of(some.of[k]);
       return vector;
     };
     bucket_list::store_places<threads>(to, begin, end, vector_at,

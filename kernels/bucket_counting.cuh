@@ -21,6 +21,7 @@
 #include "kernels/msd_plan.cuh"
 #include "kernels/policy.cuh"
 #include "kernels/ptx.cuh"
+#include "kernels/vector16.cuh"
 #include "kernels/warp.cuh"
 
 #include <cuda_runtime.h>
@@ -355,10 +356,10 @@ class Counting {
     const uint32_t nearest =
         __shfl_sync(full_warp, value[width - 1], 31 - __clz(static_cast<int>(below | 1)));
     const uint32_t carried = below != 0 ? nearest : before;
-    digest_detail::Vector<Bits> vector;
+    Vector16<Bits> vector;
 #pragma unroll
     for (uint32_t k = 0; k < width; ++k)
-      vector.keys[k] = raw(static_cast<Bits>(lowest + max(value[k], carried)));
+      vector.elements[k] = raw(static_cast<Bits>(lowest + max(value[k], carried)));
     bucket_list::store_own(to, lane, vector, begin, end);
     return __shfl_sync(full_warp, max(value[width - 1], carried), warp_threads - 1);
   }

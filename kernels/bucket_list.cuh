@@ -5,10 +5,10 @@
 
 #include "core/key_bits.hpp"
 #include "core/rounding.hpp"
-#include "kernels/histogram.cuh"
 #include "kernels/msd_plan.cuh"
 #include "kernels/policy.cuh"
 #include "kernels/ptx.cuh"
+#include "kernels/vector16.cuh"
 #include "kernels/warp.cuh"
 
 #include <cuda_runtime.h>
@@ -93,22 +93,22 @@ struct BucketKeys {
   static constexpr uint32_t width = sizeof(uint4) / sizeof(Bits);
   static constexpr uint32_t warps = threads / warp_threads;
 
-  __device__ __forceinline__ digest_detail::Vector<Bits> row_at(uint32_t row) const {
-    digest_detail::Vector<Bits> vector;
+  __device__ __forceinline__ Vector16<Bits> row_at(uint32_t row) const {
+    Vector16<Bits> vector;
 #pragma unroll
     for (uint32_t k = 0; k < width; ++k)
-      vector.keys[k] = __ldcs(keys + (row * width + k) * threads + threadIdx.x);
+      vector.elements[k] = __ldcs(keys + (row * width + k) * threads + threadIdx.x);
     return vector;
   }
 
   template <class Stored, bool has_all, class Body>
-  static __device__ __forceinline__ void give(const digest_detail::Vector<Stored>& vector, uint32_t low_bits,
+  static __device__ __forceinline__ void give(const Vector16<Stored>& vector, uint32_t low_bits,
                                               uint32_t present, Body body) {
     constexpr uint32_t most = sizeof(uint4) / sizeof(Stored);
     SomeValues<most, has_all> some;
     some.present = present;
 #pragma unroll
-    for (uint32_t k = 0; k < most; ++k) some.values[k] = static_cast<uint32_t>(vector.keys[k]) - low_bits;
+    for (uint32_t k = 0; k < most; ++k) some.values[k] = static_cast<uint32_t>(vector.elements[k]) - low_bits;
     body(some);
   }
 
@@ -121,8 +121,7 @@ struct BucketKeys {
     const uint32_t warp = threadIdx.x / warp_threads;
     const auto vector = [&](uint32_t number) {
       const Stored* const own = chunked.template at<Stored>(number * chunk);
-      return digest_detail::Vector<Stored>{.whole =
-                                               __ldcs(reinterpret_cast<const uint4*>(own) + ptx::lane_id())};
+      return Vector16<Stored>{.whole = __ldcs(reinterpret_cast<const uint4*>(own) + ptx::lane_id())};
     };
     const uint32_t full = size / chunk;
     for_all<Stored>(
@@ -141,7 +140,7 @@ struct BucketKeys {
   static __device__ __forceinline__ void for_all(uint32_t rows, Load load, uint32_t low_bits, Body body) {
     uint32_t row = 0;
     for (; row + in_flight <= rows; row += in_flight) {
-      digest_detail::Vector<Stored> loaded[in_flight];
+      Vector16<Stored> loaded[in_flight];
 #pragma unroll
       for (uint32_t u = 0; u < in_flight; ++u) loaded[u] = load(row + u);
 #pragma unroll
@@ -334,7 +333,7 @@ __device__ __forceinline__ void for_listed(BucketQueue& queue, const BucketTask<
 /// Stores vector number `v` of the output, which begins at `first_vector`, but only its places in
 /// [begin, end), counted from there: by one store of 16 bytes if all of them are.
 template <class T>
-__device__ __forceinline__ void store_own(T* first_vector, uint32_t v, const digest_detail::Vector<T>& vector,
+__device__ __forceinline__ void store_own(T* first_vector, uint32_t v, const Vector16<T>& vector,
                                           uint32_t begin, uint32_t end) {
   constexpr uint32_t width = sizeof(uint4) / sizeof(T);
   if (v * width >= begin && (v + 1) * width <= end) {
@@ -342,7 +341,7 @@ __device__ __forceinline__ void store_own(T* first_vector, uint32_t v, const dig
   } else {
 #pragma unroll
     for (uint32_t k = 0; k < width; ++k)
-      if (v * width + k >= begin && v * width + k < end) first_vector[v * width + k] = vector.keys[k];
+      if (v * width + k >= begin && v * width + k < end) first_vector[v * width + k] = vector.elements[k];
   }
 }
 

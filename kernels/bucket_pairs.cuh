@@ -13,11 +13,11 @@
 #include "core/key_bits.hpp"
 #include "kernels/bucket_list.cuh"
 #include "kernels/bucket_sort.cuh"
-#include "kernels/histogram.cuh"
 #include "kernels/launch.cuh"
 #include "kernels/msd_plan.cuh"
 #include "kernels/policy.cuh"
 #include "kernels/ptx.cuh"
+#include "kernels/vector16.cuh"
 
 #include <cuda_runtime.h>
 
@@ -84,9 +84,9 @@ class PairSort {
                                              uint32_t begin, uint32_t end) const {
     const auto key_of = [&](uint32_t word) { return task_.map.from_ordered(lowest + (word >> 16)); };
     const auto vector_at = [&](uint32_t v) {
-      digest_detail::Vector<uint32_t> vector{.whole = reinterpret_cast<const uint4*>(words)[v]};
+      Vector16<uint32_t> vector{.whole = reinterpret_cast<const uint4*>(words)[v]};
 #pragma unroll
-      for (uint32_t& key : vector.keys) key = key_of(key);
+      for (uint32_t& key : vector.elements) key = key_of(key);
       return vector;
     };
     bucket_list::store_places<threads>(to, begin, end, vector_at,
@@ -102,9 +102,9 @@ class PairSort {
     const auto value_of = [&](uint32_t word) { return shared_.values[begin + (word & 0xffff)]; };
     const auto vector_at = [&](uint32_t v) {
       const Places places = reinterpret_cast<const Places*>(words)[v];
-      digest_detail::Vector<Value> vector;
+      Vector16<Value> vector;
 #pragma unroll
-      for (uint32_t k = 0; k < width; ++k) vector.keys[k] = value_of(places.of[k]);
+      for (uint32_t k = 0; k < width; ++k) vector.elements[k] = value_of(places.of[k]);
       return vector;
     };
     bucket_list::store_places<threads>(to, begin, end, vector_at,

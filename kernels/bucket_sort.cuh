@@ -27,6 +27,7 @@
 #include "kernels/policy.cuh"
 #include "kernels/ptx.cuh"
 #include "kernels/radix_rank.cuh"
+#include "kernels/vector16.cuh"
 
 #include <cuda_runtime.h>
 
@@ -711,9 +712,10 @@ class Bucket {
   template <class Raw>
   __device__ __forceinline__ void store_keys_as(Raw raw) const {
     const auto vector_at = [&](uint32_t v) {
-      digest_detail::Vector<Bits> vector{.whole = reinterpret_cast<const uint4*>(shared_.keys)[v]};
+      Vector16<Bits> vector{.whole = reinterpret_cast<const uint4*>(shared_.keys)[v]};
 #pragma unroll
-      for (uint32_t k = 0; k < sizeof(uint4) / sizeof(Bits); ++k) vector.keys[k] = raw(vector.keys[k]);
+      for (uint32_t k = 0; k < sizeof(uint4) / sizeof(Bits); ++k)
+        vector.elements[k] = raw(vector.elements[k]);
       return vector;
     };
     bucket_list::store_places<threads>(shared_.first_vector, lead_, lead_ + range_.size, vector_at,
@@ -730,9 +732,9 @@ class Bucket {
       const uint16_t* const positions = shared_.positions + lead_;
       const auto value_at = [&](uint32_t place) { return shared_.values[positions[place - begin]]; };
       const auto vector_at = [&](uint32_t v) {
-        digest_detail::Vector<Value> vector;
+        Vector16<Value> vector;
 #pragma unroll
-        for (uint32_t k = 0; k < width; ++k) vector.keys[k] = value_at(v * width + k);
+        for (uint32_t k = 0; k < width; ++k) vector.elements[k] = value_at(v * width + k);
         return vector;
       };
       bucket_list::store_places<threads>(arrays_.values_out + (range_.first - begin), begin,

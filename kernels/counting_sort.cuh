@@ -14,6 +14,7 @@
 #include "kernels/ptx.cuh"
 #include "kernels/scan_counts.cuh"
 #include "kernels/sort_plan.cuh"
+#include "kernels/vector16.cuh"
 #include "kernels/wide_counters.cuh"
 
 #include <cuda_runtime.h>
@@ -25,11 +26,6 @@
 namespace sweepsort {
 
 namespace counting_detail {
-
-template <class Bits>
-using Vector = digest_detail::Vector<Bits>;
-template <class Bits>
-inline constexpr uint32_t keys_per_vector = digest_detail::keys_per_vector<Bits>;
 
 /// Counts keys by value, a block a span of them: 2-byte keys by their raw bits, wider ones by their distance
 /// from the smallest. `keys` is aligned to 16 bytes. `plan` may be null: then the kernel is wanted.
@@ -177,7 +173,7 @@ __global__ __launch_bounds__(counting_policy.expand_threads) void expand_kernel(
                                                plan != nullptr ? plan->first_bin : 0, count};
   const auto end_of = [&](uint32_t bin) { return offsets(bin + 1); };
 
-  constexpr uint64_t width = keys_per_vector<Bits>;
+  constexpr uint64_t width = elements_per_vector<Bits>;
   constexpr uint32_t vectors = counting_policy.expand_vectors;
   constexpr uint64_t chunk = vectors * warp_threads * width;
   constexpr uint32_t warps = counting_policy.expand_threads / warp_threads;
@@ -217,7 +213,7 @@ void expand(const uint64_t* offsets, uint32_t bins_known, DeviceSpan<Bits> out, 
             const SortPlan<Bits>* plan, cudaStream_t stream) {
   constexpr uint32_t threads = counting_policy.expand_threads;
   constexpr uint64_t vectors_per_block = uint64_t{threads} * counting_policy.expand_vectors;
-  constexpr uint64_t keys_per_block = vectors_per_block * keys_per_vector<Bits>;
+  constexpr uint64_t keys_per_block = vectors_per_block * elements_per_vector<Bits>;
   // Wider keys seldom take this method, and blocks that leave at once take time, too.
   const bool is_likely = sizeof(Bits) <= 2 || out.size() >= uint64_t{1} << 27;
   const uint64_t most = uint64_t{multiprocessors()} * (is_likely ? 64 : 16);

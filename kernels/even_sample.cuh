@@ -18,8 +18,8 @@
 
 #include "core/key_bits.hpp"
 #include "kernels/bucket_map.cuh"
-#include "kernels/histogram.cuh"
 #include "kernels/ptx.cuh"
+#include "kernels/vector16.cuh"
 #include "kernels/warp.cuh"
 
 #include <cuda_runtime.h>
@@ -37,7 +37,7 @@ inline constexpr uint32_t falls = 2;
 
 /// Samples of a thread that takes a vector of neighbours. With a width of 1 it takes a single key.
 template <class Bits>
-inline constexpr uint32_t vector_width = digest_detail::keys_per_vector<Bits>;
+inline constexpr uint32_t vector_width = elements_per_vector<Bits>;
 
 template <class Buckets, uint32_t threads, uint32_t width_ = vector_width<typename Buckets::Key>>
 struct Shared {
@@ -154,10 +154,10 @@ __device__ __forceinline__ bool load(const Bits* keys, uint32_t count, Bits (&ow
     constexpr uint32_t last_place = threads / neighbours - 1;
     const uint64_t last = count / width - neighbours;
     const uint64_t place = last * (threadIdx.x / neighbours) / last_place;
-    digest_detail::Vector<Bits> vector;
+    Vector16<Bits> vector;
     vector.whole = reinterpret_cast<const uint4*>(keys)[place + threadIdx.x % neighbours];
 #pragma unroll
-    for (uint32_t k = 0; k < width; ++k) own[k] = vector.keys[k];
+    for (uint32_t k = 0; k < width; ++k) own[k] = vector.elements[k];
   }
   return true;
 }

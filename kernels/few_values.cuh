@@ -6,11 +6,11 @@
 // another method is taken.
 #pragma once
 
-#include "kernels/histogram.cuh"
 #include "kernels/msd_plan.cuh"
 #include "kernels/ptx.cuh"
 #include "kernels/tickets.cuh"
 #include "kernels/value_table.cuh"
+#include "kernels/vector16.cuh"
 
 #include <cuda_runtime.h>
 
@@ -36,7 +36,7 @@ __device__ __noinline__ void count_few(const Bits* keys, uint64_t count, MsdPlan
                                        Shared<Bits>& shared, value_table::Table<Bits>* table) {
   using value_table::threads;
   const DeviceAtomic<uint32_t> failed(plan->has_many_values);
-  constexpr uint32_t width = digest_detail::keys_per_vector<Bits>;
+  constexpr uint32_t width = elements_per_vector<Bits>;
   constexpr uint32_t in_flight = 4;
   bool fits = true;
   const auto take = [&](Bits key) {
@@ -50,7 +50,7 @@ __device__ __noinline__ void count_few(const Bits* keys, uint64_t count, MsdPlan
   const uint4* const body = reinterpret_cast<const uint4*>(keys);
   for (uint64_t row = uint64_t{blockIdx.x} * threads * in_flight; row < vectors;
        row += uint64_t{gridDim.x} * threads * in_flight) {
-    digest_detail::Vector<Bits> vector[in_flight];
+    Vector16<Bits> vector[in_flight];
 #pragma unroll
     for (uint32_t u = 0; u < in_flight; ++u)
       if (row + u * threads + threadIdx.x < vectors)
@@ -59,7 +59,7 @@ __device__ __noinline__ void count_few(const Bits* keys, uint64_t count, MsdPlan
     for (uint32_t u = 0; u < in_flight; ++u) {
       if (row + u * threads + threadIdx.x >= vectors) break;
 #pragma unroll
-      for (const Bits key : vector[u].keys) take(key);
+      for (const Bits key : vector[u].elements) take(key);
     }
     const bool is_full =
         BlockAtomic<uint32_t>(shared.values).load(cuda::memory_order_relaxed) > max_listed_values;

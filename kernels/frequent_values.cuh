@@ -15,11 +15,11 @@
 #include "core/rounding.hpp"
 #include "kernels/bisect.cuh"
 #include "kernels/hash_slots.cuh"
-#include "kernels/histogram.cuh"
 #include "kernels/launch.cuh"
 #include "kernels/msd_plan.cuh"
 #include "kernels/ptx.cuh"
 #include "kernels/value_table.cuh"
+#include "kernels/vector16.cuh"
 #include "kernels/warp.cuh"
 
 #include <cuda_runtime.h>
@@ -59,7 +59,7 @@ template <class Bits>
 class Taker {
  public:
   static constexpr uint32_t threads = value_table::threads;
-  static constexpr uint32_t width = digest_detail::keys_per_vector<Bits>;
+  static constexpr uint32_t width = elements_per_vector<Bits>;
   static constexpr uint32_t in_flight = 4;
   static constexpr uint32_t row_keys = threads * width * in_flight;
 
@@ -100,7 +100,7 @@ class Taker {
   template <bool is_full>
   __device__ __forceinline__ void take_row(const Bits* keys, uint32_t size, Bits* rest) {
     const auto at = [](uint32_t u) { return (u * threads + threadIdx.x) * width; };
-    digest_detail::Vector<Bits> vector[in_flight];
+    Vector16<Bits> vector[in_flight];
 #pragma unroll
     for (uint32_t u = 0; u < in_flight; ++u) {
       if (is_full || at(u) + width <= size) {
@@ -108,7 +108,7 @@ class Taker {
       } else {
 #pragma unroll
         for (uint32_t k = 0; k < width; ++k)
-          if (at(u) + k < size) vector[u].keys[k] = keys[at(u) + k];
+          if (at(u) + k < size) vector[u].elements[k] = keys[at(u) + k];
       }
     }
     uint32_t left[in_flight][width];  // by lane
@@ -118,7 +118,7 @@ class Taker {
 #pragma unroll
       for (uint32_t k = 0; k < width; ++k) {
         const bool exists = is_full || at(u) + k < size;
-        left[u][k] = __ballot_sync(full_warp, exists && !is_taken(vector[u].keys[k]));
+        left[u][k] = __ballot_sync(full_warp, exists && !is_taken(vector[u].elements[k]));
         leaves += static_cast<uint32_t>(__popc(left[u][k]));
       }
     uint32_t first = 0;
@@ -129,7 +129,7 @@ class Taker {
 #pragma unroll
       for (uint32_t k = 0; k < width; ++k) {
         if ((left[u][k] >> ptx::lane_id() & 1) != 0)
-          to[__popc(left[u][k] & ptx::lanes_below())] = vector[u].keys[k];
+          to[__popc(left[u][k] & ptx::lanes_below())] = vector[u].elements[k];
         to += __popc(left[u][k]);
       }
   }
@@ -190,12 +190,12 @@ __device__ __forceinline__ uint64_t lower_bound(const Bits* rest, uint64_t first
 
 template <class Bits>
 __device__ __forceinline__ void fill(Bits* out, uint64_t first, uint64_t end, Bits value) {
-  constexpr uint64_t width = digest_detail::keys_per_vector<Bits>;
+  constexpr uint64_t width = elements_per_vector<Bits>;
   const uint64_t body = min(round_up(first, width), end);
   const uint64_t body_end = max(end / width * width, body);
-  digest_detail::Vector<Bits> vector;
+  Vector16<Bits> vector;
 #pragma unroll
-  for (Bits& key : vector.keys) key = value;
+  for (Bits& key : vector.elements) key = value;
   if (first + threadIdx.x < body) out[first + threadIdx.x] = value;
   for (uint64_t at = body + threadIdx.x * width; at < body_end; at += put_in_threads * width)
     __stcs(reinterpret_cast<uint4*>(out + at), vector.whole);

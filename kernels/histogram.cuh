@@ -17,6 +17,7 @@
 #include "kernels/launch.cuh"
 #include "kernels/policy.cuh"
 #include "kernels/ptx.cuh"
+#include "kernels/vector16.cuh"
 #include "kernels/warp.cuh"
 
 #include <cuda_runtime.h>
@@ -59,15 +60,6 @@ struct Shared {
   Bits most[digest_policy.threads / warp_threads];
 };
 
-template <class Bits>
-inline constexpr uint32_t keys_per_vector = sizeof(uint4) / sizeof(Bits);
-
-template <class Bits>
-union Vector {
-  uint4 whole;
-  Bits keys[keys_per_vector<Bits>];
-};
-
 /// What one thread has seen of the keys' order and extremes.
 template <class Bits>
 struct Seen {
@@ -108,10 +100,10 @@ __device__ __forceinline__ void count_digits(Shared<Bits, shared_bytes>& shared,
 
 /// Takes one vector of keys into account.
 template <class Bits, uint32_t shared_bytes>
-__device__ __forceinline__ void take_vector(Shared<Bits, shared_bytes>& shared, const Vector<Bits>& raw,
+__device__ __forceinline__ void take_vector(Shared<Bits, shared_bytes>& shared, const Vector16<Bits>& raw,
                                             const KeyMap<Bits>& map, uint32_t column, Seen<Bits>& seen) {
 #pragma unroll
-  for (const Bits key : raw.keys) {
+  for (const Bits key : raw.elements) {
     const Bits ordered = sizeof(Bits) == 1 ? key : map.to_ordered(key);
     count_digits(shared, ordered, column);
     if constexpr (sizeof(Bits) > 1) seen.key(ordered);
@@ -120,12 +112,12 @@ __device__ __forceinline__ void take_vector(Shared<Bits, shared_bytes>& shared, 
 
 /// Compares the keys of a lane's vector with each other and the last one with `next`, the key behind it.
 template <class Bits>
-__device__ __forceinline__ void compare_neighbours(const Vector<Bits>& raw, bool has_next, Bits next,
+__device__ __forceinline__ void compare_neighbours(const Vector16<Bits>& raw, bool has_next, Bits next,
                                                    const KeyMap<Bits>& map, Seen<Bits>& seen) {
-  Bits left = map.to_ordered(raw.keys[0]);
+  Bits left = map.to_ordered(raw.elements[0]);
 #pragma unroll
-  for (uint32_t k = 1; k < keys_per_vector<Bits>; ++k) {
-    const Bits right = map.to_ordered(raw.keys[k]);
+  for (uint32_t k = 1; k < elements_per_vector<Bits>; ++k) {
+    const Bits right = map.to_ordered(raw.elements[k]);
     seen.neighbours(left, right);
     left = right;
   }
@@ -208,7 +200,7 @@ struct Task {
       : keys(all.data()), count(all.size()), map(key_map), digest(result) {
     const uint64_t misaligned = reinterpret_cast<uintptr_t>(keys) % sizeof(uint4);
     body_first = std::min<uint64_t>(count, (sizeof(uint4) - misaligned) % sizeof(uint4) / sizeof(Bits));
-    vectors = (count - body_first) / keys_per_vector<Bits>;
+    vectors = (count - body_first) / elements_per_vector<Bits>;
   }
   uint32_t blocks(uint64_t most) const {
     constexpr uint64_t vectors_per_block = digest_policy.threads * digest_policy.vectors_in_flight;
@@ -230,14 +222,14 @@ __device__ __forceinline__ void take_digest(const Task<Bits>& task, uint32_t blo
 
   constexpr uint32_t unroll = digest_policy.vectors_in_flight;
   const uint4* const body = reinterpret_cast<const uint4*>(keys + body_first);
-  const uint64_t body_end = body_first + vectors * keys_per_vector<Bits>;
+  const uint64_t body_end = body_first + vectors * elements_per_vector<Bits>;
   const uint32_t column = ptx::lane_id() % Shared<Bits, shared_bytes>::columns;
   Seen<Bits> seen;
 
   // A block reads `unroll` rows of neighbouring vectors at a time; whole warps stay or leave together.
   const uint64_t step = uint64_t{blocks} * blockDim.x * unroll;
   for (uint64_t row = uint64_t{block} * blockDim.x * unroll; row < vectors; row += step) {
-    Vector<Bits> vector[unroll];
+    Vector16<Bits> vector[unroll];
 #pragma unroll
     for (uint32_t u = 0; u < unroll; ++u) {
       const uint64_t v = row + u * blockDim.x + threadIdx.x;
@@ -254,8 +246,8 @@ __device__ __forceinline__ void take_digest(const Task<Bits>& task, uint32_t blo
 #pragma unroll
     for (uint32_t u = 0; u < unroll; ++u) {
       const uint64_t v = row + u * blockDim.x + threadIdx.x;
-      const uint64_t behind = body_first + (v + 1) * keys_per_vector<Bits>;
-      Bits next = shuffle_down(v < vectors ? vector[u].keys[0] : Bits{0}, 1);
+      const uint64_t behind = body_first + (v + 1) * elements_per_vector<Bits>;
+      Bits next = shuffle_down(v < vectors ? vector[u].elements[0] : Bits{0}, 1);
       if (behind < count && (ptx::lane_id() == warp_threads - 1 || v + 1 == vectors)) next = keys[behind];
       if (v < vectors) compare_neighbours(vector[u], behind < count, next, map, seen);
     }

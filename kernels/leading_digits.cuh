@@ -15,10 +15,10 @@
 #include "core/rounding.hpp"
 #include "kernels/digit.cuh"
 #include "kernels/hash_slots.cuh"
-#include "kernels/histogram.cuh"
 #include "kernels/policy.cuh"
 #include "kernels/ptx.cuh"
 #include "kernels/tickets.cuh"
+#include "kernels/vector16.cuh"
 #include "kernels/warp.cuh"
 
 #include <cuda_runtime.h>
@@ -78,8 +78,8 @@ struct ApartShared {
 template <uint32_t threads, class Bits>
 __device__ __forceinline__ bool are_told_apart(const Bits* keys, uint64_t count, const KeyMap<Bits>& map,
                                                uint32_t shift, ApartShared<Bits>& shared) {
-  using Vector = digest_detail::Vector<Bits>;
-  constexpr uint32_t width = digest_detail::keys_per_vector<Bits>;
+  using Vector = Vector16<Bits>;
+  constexpr uint32_t width = elements_per_vector<Bits>;
   static_assert(2 * width == 4);
   for (uint32_t s = threadIdx.x; s < slots; s += threads) shared.met[s] = 0;
   __syncthreads();
@@ -88,7 +88,7 @@ __device__ __forceinline__ bool are_told_apart(const Bits* keys, uint64_t count,
   for (uint32_t p = threadIdx.x; p < places; p += threads) {
     const uint4* const place = reinterpret_cast<const uint4*>(keys) + 2 * sampled_four(p, count);
     for (const Vector half : {Vector{.whole = place[0]}, Vector{.whole = place[1]}})
-      for (const Bits key : half.keys) {
+      for (const Bits key : half.elements) {
         const auto ordered = static_cast<AtomicWord<Bits>>(map.to_ordered(key));
         AtomicWord<Bits>& slot =
             shared.met[hash<std::countr_zero(slots)>(static_cast<Bits>(ordered >> shift))];
@@ -138,8 +138,8 @@ class Mender {
  public:
   using MenderShared = Shared<Bits, Policy>;
   static constexpr uint32_t threads = Policy::threads;
-  using Vector = digest_detail::Vector<Bits>;
-  static constexpr uint32_t width = digest_detail::keys_per_vector<Bits>;
+  using Vector = Vector16<Bits>;
+  static constexpr uint32_t width = elements_per_vector<Bits>;
   static constexpr uint32_t in_flight = 4;
   static constexpr uint32_t row_keys = threads * width * in_flight;
 
@@ -219,18 +219,18 @@ class Mender {
 #pragma unroll
       for (uint32_t u = 0; u < in_flight; ++u) {
 #pragma unroll
-        for (Bits& key : vectors[u].keys) key = map_.to_ordered(key);
+        for (Bits& key : vectors[u].elements) key = map_.to_ordered(key);
       }
 #pragma unroll
       for (uint32_t u = 0; u < in_flight; ++u) {
         const Vector& vector = vectors[u];
 #pragma unroll
-        for (uint32_t k = 1; k < width; ++k) is_wrong |= vector.keys[k - 1] > vector.keys[k];
-        const Bits of_next_lane = shuffle_down(vector.keys[0], 1);
+        for (uint32_t k = 1; k < width; ++k) is_wrong |= vector.elements[k - 1] > vector.elements[k];
+        const Bits of_next_lane = shuffle_down(vector.elements[0], 1);
         const Bits of_next_vectors =
-            u + 1 < in_flight ? shuffle_from(vectors[(u + 1) % in_flight].keys[0], 0) : behind;
+            u + 1 < in_flight ? shuffle_from(vectors[(u + 1) % in_flight].elements[0], 0) : behind;
         const bool is_last_lane = ptx::lane_id() == warp_threads - 1;
-        is_wrong |= vector.keys[width - 1] > (is_last_lane ? of_next_vectors : of_next_lane);
+        is_wrong |= vector.elements[width - 1] > (is_last_lane ? of_next_vectors : of_next_lane);
       }
     }
     if (__any_sync(full_warp, is_wrong)) look_closely(row + first_of_warp(0));

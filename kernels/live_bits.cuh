@@ -20,6 +20,7 @@
 #include "kernels/ptx.cuh"
 #include "kernels/sort_plan.cuh"
 #include "kernels/tickets.cuh"
+#include "kernels/vector16.cuh"
 
 #include <cuda_runtime.h>
 
@@ -86,8 +87,8 @@ class Packer {
   }
 
  private:
-  using Vector = digest_detail::Vector<Bits>;
-  static constexpr uint32_t width = digest_detail::keys_per_vector<Bits>;
+  using Vector = Vector16<Bits>;
+  static constexpr uint32_t width = elements_per_vector<Bits>;
   static constexpr uint32_t in_flight = 4;
   static constexpr uint32_t row_keys = threads * width * in_flight;
 
@@ -105,7 +106,7 @@ class Packer {
 #pragma unroll
     for (const Vector& vector : vectors)
 #pragma unroll
-      for (const Bits key : vector.keys) count(key);
+      for (const Bits key : vector.elements) count(key);
   }
 
   __device__ __forceinline__ void count(Bits key) {

@@ -7,11 +7,11 @@
 #pragma once
 
 #include "core/key_bits.hpp"
-#include "kernels/histogram.cuh"
 #include "kernels/launch.cuh"
 #include "kernels/msd_plan.cuh"
 #include "kernels/ptx.cuh"
 #include "kernels/tickets.cuh"
+#include "kernels/vector16.cuh"
 
 #include <cuda_runtime.h>
 
@@ -104,8 +104,8 @@ __device__ __forceinline__ uint64_t spread(uint64_t which, uint64_t all, uint64_
 /// array begins with one. The last place of an array may be missed.
 template <class Bits>
 struct HalfPlace {
-  static constexpr uint32_t width = digest_detail::keys_per_vector<Bits>;
-  digest_detail::Vector<Bits> vector;
+  static constexpr uint32_t width = elements_per_vector<Bits>;
+  Vector16<Bits> vector;
 
   /// `half`: of 2 * places; lanes side by side take both halves.
   __device__ __forceinline__ void load(const Task<Bits>& task, uint64_t half, uint64_t places) {
@@ -116,7 +116,7 @@ struct HalfPlace {
   template <class Body>
   __device__ __forceinline__ void for_each(Body body) const {
 #pragma unroll
-    for (uint32_t k = 0; k < width; ++k) body(k, vector.keys[k]);
+    for (uint32_t k = 0; k < width; ++k) body(k, vector.elements[k]);
   }
 };
 

@@ -31,6 +31,7 @@
 #include "kernels/msd_sample.cuh"
 #include "kernels/ptx.cuh"
 #include "kernels/value_table.cuh"
+#include "kernels/vector16.cuh"
 #include "kernels/warp.cuh"
 
 #include <cuda_runtime.h>
@@ -621,14 +622,14 @@ class Survey {
   template <uint32_t places, class Body>
   __device__ __forceinline__ void for_places(Body body) const {
     for (uint32_t round = 0; round < places; round += places_per_round) {
-      digest_detail::Vector<Bits> halves[halves_in_flight];
+      Vector16<Bits> halves[halves_in_flight];
 #pragma unroll
       for (uint32_t i = 0; i < halves_in_flight; ++i)
         halves[i].whole = task_.sample.places[2 * round + i * threads + threadIdx.x];
 #pragma unroll
       for (const auto& half : halves)
 #pragma unroll
-        for (const Bits key : half.keys) body(key);
+        for (const Bits key : half.elements) body(key);
     }
   }
 

@@ -36,12 +36,6 @@ namespace sweepsort {
 
 namespace partition_detail {
 
-constexpr uint32_t rounded_up_root(uint32_t square) {
-  uint32_t root = 0;
-  while (root * root < square) ++root;
-  return root;
-}
-
 /// Standard deviations of room in a bin, in tenths.
 inline constexpr uint32_t tenths_of_deviation = 27;
 
@@ -60,7 +54,7 @@ static_assert(msd_digits == 16 * 16);
 template <class Policy, uint32_t granule_>
 inline constexpr uint32_t slots =
     Policy::tile +
-    tenths_of_deviation* rounded_up_root(Policy::tile) * 16 / 10 + msd_digits*(2 * granule_ + 4);
+    tenths_of_deviation* root_rounded_up(Policy::tile) * 16 / 10 + msd_digits*(2 * granule_ + 4);
 
 /// A slot's number in the low half of a word, and in the high half, signed, how many slots its bin still has:
 /// one atomic addition takes a slot and tells whether there was room. The numbers of slots without room may
@@ -88,7 +82,7 @@ struct Ways {
   using In = std::conditional_t<from_records, PairRecords<Bits, Value>, PairColumns<const Bits, const Value>>;
   using Out = std::conditional_t<to_records, PairRecords<Bits, Value>, PairColumns<Stored, Value>>;
   /// Records whose addresses step by whole sectors, in all columns.
-  static constexpr uint32_t sector = to_records ? PairRecord<Bits, Value>::granule : granule<Stored, Value>;
+  static constexpr uint32_t granule = to_records ? PairRecord<Bits, Value>::granule : granule<Stored, Value>;
 };
 
 template <class Bits, class Value, class Policy, uint32_t level, class Stored = Bits>
@@ -96,7 +90,7 @@ struct Shared {
   using LevelWays = Ways<Bits, Value, level, Stored>;
   static constexpr bool with_values = LevelWays::with_values;
   static constexpr uint32_t warps = with_values ? Policy::threads / warp_threads : 1;
-  static constexpr uint32_t bin_slots = slots<Policy, LevelWays::sector>;
+  static constexpr uint32_t bin_slots = slots<Policy, LevelWays::granule>;
   static_assert(bin_slots < 1u << 16 && Policy::tile <= 1u << 15);
 
   uint64_t out[msd_digits];  // where in `out` the first slot of a bin goes; whole granules
@@ -189,7 +183,7 @@ class Partition {
   static constexpr bool leaves_narrow = sizeof(Stored) < sizeof(Bits);
   static constexpr bool with_values = value_bytes<Value> != 0;
   using LevelWays = typename PartitionShared::LevelWays;
-  static constexpr uint32_t sector = LevelWays::sector;
+  static constexpr uint32_t granule = LevelWays::granule;
   static constexpr uint32_t keys_per_thread = Policy::keys_per_thread;
   static constexpr uint32_t batch = Policy::batch;
   /// One value's records are so many that a warp's lanes would queue up for the counter of its digit, which
@@ -255,11 +249,11 @@ class Partition {
     }
     const float share = static_cast<float>(Policy::tile) * static_cast<float>(own) /
                         static_cast<float>(max(job_.count, uint64_t{Policy::tile}));
-    const uint32_t capacity = has_digit ? bin_capacity<sector>(share) : 0;
+    const uint32_t capacity = has_digit ? bin_capacity<granule>(share) : 0;
     uint32_t total = 0;
     const uint32_t begin = block_exclusive_sum<Policy::threads>(capacity, shared_.warp_sums, total);
     if (digit < msd_digits) {
-      const uint32_t gap = static_cast<uint32_t>(start % sector);
+      const uint32_t gap = static_cast<uint32_t>(start % granule);
       shared_.out[digit] = start - gap;
       shared_.begin[digit] = begin;
       shared_.next[digit] = slot::make(begin + gap, capacity - gap);
@@ -514,8 +508,8 @@ class Partition {
   /// by one, the whole sectors between them as one bulk copy a column, which are under way when this returns.
   __device__ __forceinline__ void write_slots(uint32_t begin, const typename LevelWays::Out& first,
                                               uint32_t from, uint32_t to) const {
-    const uint32_t body = round_up(from, sector);
-    const uint32_t body_end = to / sector * sector;
+    const uint32_t body = round_up(from, granule);
+    const uint32_t body_end = to / granule * granule;
     const auto bins = shared_.bins();
     const auto write = [&](uint32_t s) {
       Stored key;
@@ -543,14 +537,14 @@ class Partition {
     const uint32_t gap = shared_.gap[digit];
     const uint64_t first = shared_.out[digit];
     const bool is_over = used > capacity;
-    const uint32_t to = is_over ? capacity : is_last ? used : used / sector * sector;
+    const uint32_t to = is_over ? capacity : is_last ? used : used / granule * granule;
     if (to > gap) write_slots(begin, out(keys_beyond(digit)).from(first), gap, to);
     ptx::bulk_stores_commit();
     ptx::bulk_stores_have_read();
     if (is_last) return;
-    const uint32_t kept = used % sector;
+    const uint32_t kept = used % granule;
     // The slots behind the kept ones are free.
-    if (!is_over && to > 0 && kept > 0) shared_.bins().template move<sector>(begin + to, begin);
+    if (!is_over && to > 0 && kept > 0) shared_.bins().template move<granule>(begin + to, begin);
     // Records that found no room stand in `out` already: the next ones begin behind them.
     if (is_over || to > 0) shared_.gap[digit] = is_over ? kept : 0;
     shared_.out[digit] = first + (used - kept);

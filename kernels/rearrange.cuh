@@ -8,6 +8,7 @@
 #include "kernels/ptx.cuh"
 #include "kernels/sort_plan.cuh"
 #include "kernels/tickets.cuh"
+#include "kernels/vector16.cuh"
 
 #include <cuda_runtime.h>
 
@@ -82,7 +83,7 @@ __device__ void reverse_stably(const Bits* keys, const T* from, T* to, uint64_t 
 template <class Bits, uint32_t in_flight_, bool streams>
 class GuessCheck {
  public:
-  using Vector = digest_detail::Vector<Bits>;
+  using Vector = Vector16<Bits>;
   static constexpr uint32_t width = sizeof(uint4) / sizeof(Bits);
   static constexpr uint32_t in_flight = in_flight_;
   static constexpr uint32_t row_keys = threads * width * in_flight;
@@ -120,7 +121,7 @@ class GuessCheck {
   __device__ __forceinline__ bool move(uint64_t row, const Row& keys) {
     Bits first[in_flight + 1];  // of each vector, and behind the last lane's last one
 #pragma unroll
-    for (uint32_t u = 0; u < in_flight; ++u) first[u] = map_.to_ordered(keys.vectors[u].keys[0]);
+    for (uint32_t u = 0; u < in_flight; ++u) first[u] = map_.to_ordered(keys.vectors[u].elements[0]);
     first[in_flight] = map_.to_ordered(keys.behind);
     bool is_wrong = false;
 #pragma unroll
@@ -129,7 +130,7 @@ class GuessCheck {
       Bits left = first[u];
 #pragma unroll
       for (uint32_t k = 1; k < width; ++k) {
-        const Bits right = map_.to_ordered(vector.keys[k]);
+        const Bits right = map_.to_ordered(vector.elements[k]);
         is_wrong |= contradict(left, right);
         left = right;
       }
@@ -189,13 +190,13 @@ class GuessCheck {
     }
     Vector reversed;
 #pragma unroll
-    for (uint32_t k = 0; k < width; ++k) reversed.keys[k] = vector.keys[width - 1 - k];
+    for (uint32_t k = 0; k < width; ++k) reversed.elements[k] = vector.elements[width - 1 - k];
     Bits* const to = out_ + (count_ - width - first);
     if (count_ % width == 0) {
       store(reinterpret_cast<uint4*>(to), reversed.whole);
     } else {
 #pragma unroll
-      for (uint32_t k = 0; k < width; ++k) to[k] = reversed.keys[k];
+      for (uint32_t k = 0; k < width; ++k) to[k] = reversed.elements[k];
     }
   }
 

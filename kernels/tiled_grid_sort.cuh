@@ -25,11 +25,11 @@
 #include "kernels/bucket_sort.cuh"
 #include "kernels/device_span.cuh"
 #include "kernels/even_sample.cuh"
-#include "kernels/histogram.cuh"
 #include "kernels/launch.cuh"
 #include "kernels/policy.cuh"
 #include "kernels/ptx.cuh"
 #include "kernels/tickets.cuh"
+#include "kernels/vector16.cuh"
 #include "kernels/warp.cuh"
 
 #include <cuda_runtime.h>
@@ -79,10 +79,6 @@ namespace tiled_grid_detail {
 
 /// Keys that find no room in their bin, in one tile, before the block gives up.
 inline constexpr uint32_t max_beside_bin = 64;
-
-/// Keys of a sector: buckets begin at one, and their fronts grow by them.
-template <class Bits>
-inline constexpr uint32_t granule = 32 / sizeof(Bits);
 
 /// Parts of a bucket. Intervals of f32 have no margin for rounding, and keys that it brought there are moved
 /// into them: they often have just as many values as there are words, which a margin would halve. H200, us:
@@ -159,8 +155,8 @@ class TiledGridSort {
   using Finish = typename Policy::Finish;
   static constexpr uint32_t threads = Policy::threads;
   static constexpr uint32_t keys_per_thread = Policy::keys_per_thread;
-  static constexpr uint32_t width = digest_detail::keys_per_vector<Bits>;
-  static_assert(Policy::bin_slots / Policy::max_buckets / width * width >= granule<Bits>);
+  static constexpr uint32_t width = elements_per_vector<Bits>;
+  static_assert(Policy::bin_slots / Policy::max_buckets / width * width >= elements_per_sector<Bits>);
 
   __device__ __forceinline__ TiledGridSort(SortShared& shared, const Task<Bits>& task)
       : shared_(shared),
@@ -187,7 +183,8 @@ class TiledGridSort {
 
  private:
   static constexpr uint32_t room = Finish::max_keys;  // of a bucket
-  static constexpr uint32_t sector = granule<Bits>;
+  /// Buckets begin at a sector, and their fronts grow by sectors.
+  static constexpr uint32_t sector = elements_per_sector<Bits>;
   /// Keys of a thread whose atomics are under way at once.
   static constexpr uint32_t batch = 32 / sizeof(Bits);
   static_assert(room % sector == 0 && keys_per_thread % batch == 0);
@@ -203,11 +200,11 @@ class TiledGridSort {
     if (size_ - begin >= Policy::tile) {
 #pragma unroll
       for (uint32_t i = first; i < first + batch; i += width) {
-        digest_detail::Vector<Bits> vector;
+        Vector16<Bits> vector;
         vector.whole =
             ptx::load_streaming(reinterpret_cast<const uint4*>(keys) + i / width * threads + threadIdx.x);
 #pragma unroll
-        for (uint32_t k = 0; k < width; ++k) own[i + k] = vector.keys[k];
+        for (uint32_t k = 0; k < width; ++k) own[i + k] = vector.elements[k];
       }
     } else {
 #pragma unroll

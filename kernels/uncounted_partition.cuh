@@ -33,6 +33,7 @@
 #include "kernels/policy.cuh"
 #include "kernels/ptx.cuh"
 #include "kernels/tickets.cuh"
+#include "kernels/vector16.cuh"
 
 #include <cuda_runtime.h>
 
@@ -75,18 +76,10 @@ struct UncountedLayout {
 
  private:
   /// The standard one of a Poisson distribution.
-  static constexpr uint32_t deviation(uint32_t mean) {
-    uint32_t root = 1;
-    while (uint64_t{root} * root < mean) ++root;
-    return root;
-  }
+  static constexpr uint32_t deviation(uint32_t mean) { return std::max(1u, root_rounded_up(mean)); }
 };
 
 namespace uncounted_detail {
-
-/// Keys of a sector: regions begin at one, and grow by them.
-template <class Stored>
-inline constexpr uint32_t sector = 32 / sizeof(Stored);
 
 /// Keys of a tile that find no room in their bins, at most; they wait for the next tile.
 inline constexpr uint32_t max_stashed = 512;
@@ -95,10 +88,8 @@ inline constexpr uint32_t max_stashed = 512;
 template <class Policy, class Bits>
 constexpr uint32_t bin_slots() {
   constexpr uint32_t mean = Policy::tile / msd_digits;
-  uint32_t root = 0;
-  while (root * root < mean) ++root;
-  const uint32_t slots = mean + 3 * root + 2 * sector<Bits>;
-  return round_up(slots, sector<Bits>) * msd_digits;
+  const uint32_t slots = mean + 3 * root_rounded_up(mean) + 2 * elements_per_sector<Bits>;
+  return round_up(slots, elements_per_sector<Bits>) * msd_digits;
 }
 
 template <class Bits, class Policy>
@@ -241,7 +232,8 @@ class Dealer {
   template <class Stored>
   __device__ __forceinline__ Bins<Stored> bins_of() const {
     constexpr auto slots = static_cast<uint32_t>(sizeof(shared_.bins)) / uint32_t{sizeof(Stored)};
-    return {reinterpret_cast<Stored*>(shared_.bins), slots / digits_ / sector<Stored> * sector<Stored>};
+    return {reinterpret_cast<Stored*>(shared_.bins),
+            slots / digits_ / elements_per_sector<Stored> * elements_per_sector<Stored>};
   }
 
   /// One thread: a tile's keys come to the second-level cache, all at once.
@@ -344,7 +336,7 @@ class Dealer {
     const uint32_t bin = own_bin();
     if (bin >= digits_) return;
     const uint32_t used = min(shared_.counts[bin], bins.capacity);
-    const uint32_t whole = used / sector<Stored> * sector<Stored>;
+    const uint32_t whole = used / elements_per_sector<Stored> * elements_per_sector<Stored>;
     Stored* const keys = bins.at(bin);
     if (whole != 0 && !sink.take(bin, keys, whole)) shared_.has_failed = 1;
     ptx::bulk_stores_commit();

@@ -10,9 +10,9 @@
 #pragma once
 
 #include "core/rounding.hpp"
-#include "kernels/histogram.cuh"
 #include "kernels/policy.cuh"
 #include "kernels/ptx.cuh"
+#include "kernels/vector16.cuh"
 
 #include <cuda_runtime.h>
 
@@ -115,23 +115,22 @@ struct WideCounters {
   template <bool is_guarded, class Bits, class IsApart, class BinOf, class HandOver>
   __device__ __forceinline__ uint32_t add_all(const Bits* keys, uint64_t count, IsApart is_apart,
                                               BinOf bin_of, HandOver hand_over) {
-    const uint64_t vectors = count / digest_detail::keys_per_vector<Bits>;
+    const uint64_t vectors = count / elements_per_vector<Bits>;
     const uint4* const body = reinterpret_cast<const uint4*>(keys);
     // Where the first keys often have a neighbour in their bin, looking for it saves more than it costs.
     bool has_pair = false;
     if (threadIdx.x < vectors) {
-      const digest_detail::Vector<Bits> first{.whole = body[threadIdx.x]};
+      const Vector16<Bits> first{.whole = body[threadIdx.x]};
 #pragma unroll
-      for (uint32_t k = 1; k < digest_detail::keys_per_vector<Bits>; ++k)
-        has_pair |= bin_of(first.keys[k - 1]) == bin_of(first.keys[k]);
+      for (uint32_t k = 1; k < elements_per_vector<Bits>; ++k)
+        has_pair |= bin_of(first.elements[k - 1]) == bin_of(first.elements[k]);
     }
     uint32_t mine = 0;
     if (__syncthreads_count(has_pair) > static_cast<int>(threads / 8))
       mine = add_vectors<is_guarded, true, Bits>(body, vectors, is_apart, bin_of, hand_over);
     else
       mine = add_vectors<is_guarded, false, Bits>(body, vectors, is_apart, bin_of, hand_over);
-    for (uint64_t i = vectors * digest_detail::keys_per_vector<Bits> + threadIdx.x; i < count;
-         i += blockDim.x) {
+    for (uint64_t i = vectors * elements_per_vector<Bits> + threadIdx.x; i < count; i += blockDim.x) {
       if (is_apart(keys[i]))
         ++mine;
       else
@@ -157,13 +156,13 @@ struct WideCounters {
   __device__ __forceinline__ uint32_t add_vectors(const uint4* body, uint64_t vectors, IsApart is_apart,
                                                   BinOf bin_of, HandOver hand_over) {
     uint32_t in_no_bin = 0;
-    constexpr uint32_t width = digest_detail::keys_per_vector<Bits>;
+    constexpr uint32_t width = elements_per_vector<Bits>;
     constexpr uint32_t round = half / threads / width;  // vectors per thread between two barriers
     constexpr uint32_t in_flight = counting_policy.histogram_vectors_in_flight;
     static_assert(round % in_flight == 0);
     for (uint64_t row = 0; row < vectors; row += uint64_t{threads} * round) {
       for (uint32_t batch = 0; batch < round; batch += in_flight) {
-        digest_detail::Vector<Bits> vector[in_flight];
+        Vector16<Bits> vector[in_flight];
         const uint64_t mine = row + batch * threads + threadIdx.x;
 #pragma unroll
         for (uint32_t u = 0; u < in_flight; ++u)
@@ -174,7 +173,7 @@ struct WideCounters {
         for (uint32_t u = 0; u < in_flight; ++u) {
           if (mine + u * threads >= vectors) break;
 #pragma unroll
-          for (const Bits key : vector[u].keys) {
+          for (const Bits key : vector[u].elements) {
             if (is_apart(key)) {
               ++in_no_bin;
               continue;
