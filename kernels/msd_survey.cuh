@@ -595,18 +595,24 @@ class Survey {
     return met > allowed;
   }
 
-  /// The same question once more, to a larger sample: taking keys out in vain costs more than asking.
+  /// The same question once more, to a larger sample: taking keys out in vain costs more than asking. In one
+  /// half of a place neighbours that share a bucket count once: where keys are close to order, all of them do.
   __device__ __forceinline__ bool is_crowded_at_places() {
     __syncthreads();
     clear(shared_.in_bucket, bucket_counters);
     __syncthreads();
     uint32_t max_in_bucket = 0;
     with_buckets([&](const auto& bucket_of) {
-      for_places<piece_places>([&](Bits key) {
-        const Bits ordered = task_.map.to_ordered(key);
-        if (is_frequent(ordered)) return;
-        uint32_t& counter = shared_.in_bucket[bucket_of(ordered) % bucket_counters];
-        max_in_bucket = max(max_in_bucket, atomicAdd(&counter, 1u) + 1);
+      for_halves<piece_places>([&](const Vector16<Bits>& half) {
+        uint32_t before = bucket_counters;
+#pragma unroll
+        for (const Bits key : half.elements) {
+          const Bits ordered = task_.map.to_ordered(key);
+          const uint32_t counter = counter_of(bucket_of(ordered));
+          if (counter == before || is_frequent(ordered)) continue;
+          before = counter;
+          max_in_bucket = max(max_in_bucket, atomicAdd(&shared_.in_bucket[counter], 1u) + 1);
+        }
       });
     });
     constexpr uint32_t in_all = piece_places * keys_per_place<Bits>;
@@ -617,20 +623,26 @@ class Survey {
     return __syncthreads_or(max_in_bucket > allowed + mean + chance) != 0;
   }
 
-  /// Calls body(key) for the keys, as the caller has them, of `places` places at equal distances: a whole
-  /// number of rounds.
+  /// Calls body(half) for both halves of `places` places at equal distances, a whole number of rounds: keys as
+  /// the caller has them.
   template <uint32_t places, class Body>
-  __device__ __forceinline__ void for_places(Body body) const {
+  __device__ __forceinline__ void for_halves(Body body) const {
     for (uint32_t round = 0; round < places; round += places_per_round) {
       Vector16<Bits> halves[halves_in_flight];
 #pragma unroll
       for (uint32_t i = 0; i < halves_in_flight; ++i)
         halves[i].whole = task_.sample.places[2 * round + i * threads + threadIdx.x];
 #pragma unroll
-      for (const auto& half : halves)
-#pragma unroll
-        for (const Bits key : half.elements) body(key);
+      for (const auto& half : halves) body(half);
     }
+  }
+  /// The same for each of their keys.
+  template <uint32_t places, class Body>
+  __device__ __forceinline__ void for_places(Body body) const {
+    for_halves<places>([&](const Vector16<Bits>& half) {
+#pragma unroll
+      for (const Bits key : half.elements) body(key);
+    });
   }
 
   /// Gives each piece of the range its share of the buckets: of what a larger sample saw in it and, unless an
