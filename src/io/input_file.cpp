@@ -192,7 +192,10 @@ void InputFile::check_replaceable() const {
   check_unchanged();
   struct stat named {};
   struct stat now {};
-  if (::stat(path_.c_str(), &named) != 0 || FileIdentity::of(named) != identity())
+  const bool is_there = ::stat(path_.c_str(), &named) == 0;
+  if (!is_there && errno == ENOENT)
+    throw Error(name() + ": was removed while it was being read", "name an output with -o");
+  if (!is_there || FileIdentity::of(named) != identity())
     throw Error(name() + ": was replaced while it was being read", "try again when nobody is writing to it");
   // This time tells of a writer who set the other back, of a new mode or owner, and of a new file at the name
   // that /dev/stdin leads to.

@@ -11,6 +11,7 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -186,7 +187,8 @@ void require_directory(const std::string& name, const std::string& target) {
   throw Error(fmt::format("{}: the directory {} does not exist", name, parent), "make it first");
 }
 
-/// Who may read or write it could do that to all that goes into it.
+/// Who may read or write it could do that to all that goes into it, but for us, whose file it is: what comes of
+/// inputs that may only be read can be replaced later.
 AtomicFileOptions mode_of_new(const OutputOptions& options) {
   AtomicFileOptions file{.replace = options.overwrite, .allow_anonymous = options.allow_anonymous};
   std::vector<const InputFile*> inputs = options.others;
@@ -202,6 +204,7 @@ AtomicFileOptions mode_of_new(const OutputOptions& options) {
     file.mode &= have_one_group ? access.mode : of_any_group(access.mode);
     if (access.has_list) file.mode &= 0700;  // its mode does not say it all
   }
+  file.mode |= S_IRUSR | S_IWUSR;
   return file;
 }
 
@@ -214,7 +217,8 @@ std::unique_ptr<Output> replace_regular(const std::string& name, const std::stri
   if (::access(target.c_str(), W_OK) != 0) {
     if (errno == EACCES)
       throw Error(name + ": is not writable: permission denied",
-                  "name another file, or 'chmod u+w' this one");
+                  status.st_uid == ::geteuid() ? "name another file, or 'chmod u+w' this one"
+                                               : "name another file; who owns this one may allow it");
     if (errno == EPERM) throw Error(name + ": may not be changed (chattr +i)", "name another file");
     throw system_error(name, "write", errno);
   }
