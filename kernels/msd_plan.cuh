@@ -97,7 +97,7 @@ __device__ __forceinline__ Bits widen(NarrowKey<Bits> narrow, Bits lowest) {
 
 /// Records whose addresses step by one sector, if the keys are left as `Stored`.
 template <class Stored, class Value>
-inline constexpr uint32_t granule = 32 / (value_bytes<Value> == 0 ? sizeof(Stored)
+inline constexpr uint32_t granule_of = 32 / (value_bytes<Value> == 0 ? sizeof(Stored)
                                                                   : std::min(sizeof(Stored), sizeof(Value)));
 
 /// Pairs of which the second level of the partition may leave narrow keys (bucket_pairs.cuh). With 8-byte
@@ -108,10 +108,10 @@ inline constexpr bool leaves_narrow_pairs = sizeof(Bits) == 4 && value_bytes<Val
 
 /// Pairs: which narrow key, counted from the beginning of the array on, is the first one of a bucket that
 /// begins with record `first`. They lie among the bytes that its keys will have, if these are
-/// granule<NarrowKey, Value> at least, and as far from a whole granule as its values.
+/// granule_of<NarrowKey, Value> at least, and as far from a whole granule as its values.
 template <class Bits, class Value>
 __device__ __forceinline__ uint64_t first_narrow_key(uint64_t first) {
-  constexpr uint64_t step = granule<NarrowKey<Bits>, Value>;
+  constexpr uint64_t step = granule_of<NarrowKey<Bits>, Value>;
   return first + round_up(first, step);
 }
 

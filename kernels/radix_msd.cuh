@@ -424,7 +424,7 @@ class MsdRun {
                    : takes_bits_ ? small_buckets
                                  : bucket_classes,
                    counts_dense_,
-                   leaves_narrow_ ? granule<NarrowKey<Bits>, Value> : 0,
+                   leaves_narrow_ ? granule_of<NarrowKey<Bits>, Value> : 0,
                    {}},
         .lists = {workspace_.lists.data()},
         .frequent_buckets = &listed_->buckets[0],

@@ -69,12 +69,13 @@ struct SortFileOptions {
   std::string counts_output = {};
   std::string values = {};  // a second file, sorted by the first; stable
   std::string values_output = {};
-  std::optional<KeyType> values_type = {};  // empty: by header, name or size; 4 or 8 bytes
-  bool inputs_are_sorted = false;           // --merge: that is checked
-  bool plan_only = false;                   // --dry-run: only the report's plan
-  bool in_place = false;                    // the output is the input
-  bool overwrite = false;                   // replace an existing other output
-  bool verify = true;                       // fingerprint and order before the output gets its name
+  std::optional<KeyType> values_type = {};       // empty: by header, name or size; 4 or 8 bytes
+  std::optional<FileFormat> output_format = {};  // of keys or positions; empty: SortReport::output_format
+  bool inputs_are_sorted = false;                // --merge: that is checked
+  bool plan_only = false;                        // --dry-run: only the report's plan
+  bool in_place = false;                         // the output is the input
+  bool overwrite = false;                        // replace an existing other output
+  bool verify = true;                            // fingerprint and order before the output gets its name
   Referee referee = Referee::none;
   uint32_t repeat = 0;  // sort the loaded data so many more times and report the times
   ProgressFunction progress = {};
@@ -107,8 +108,8 @@ struct SortReport {
   Endian endian = Endian::little;  // of the keys in the files
   uint32_t value_bytes = 0;        // of each value that travelled; 0: none
   FileFormat values_format = FileFormat::raw;
-  FileFormat output_format =
-      FileFormat::raw;  // the input's; of a permutation what the output's name says, else the same
+  /// What was asked for, or the input's; of a permutation what the output's name says, else the input's.
+  FileFormat output_format = FileFormat::raw;
   uint64_t input_bytes = 0;
   uint64_t output_bytes = 0;
   std::string backend;        // "cpu", "cuda"

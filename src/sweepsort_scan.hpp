@@ -32,10 +32,11 @@ struct ScanFileOptions {
   ScanOp op = ScanOp::sum;
   ScanKind kind = ScanKind::inclusive;
   ScanAlgorithm algorithm = ScanAlgorithm::automatic;
-  std::optional<KeyType> output_type = {};  // empty: the input's; else one that holds all its values
-  bool wrap = false;                        // sums of integers may wrap
-  bool in_place = false;                    // the output is the input
-  bool overwrite = false;                   // replace an existing other output
+  std::optional<KeyType> output_type = {};       // empty: the input's; else one that holds all its values
+  std::optional<FileFormat> output_format = {};  // empty: the input's
+  bool wrap = false;                             // sums of integers may wrap
+  bool in_place = false;                         // the output is the input
+  bool overwrite = false;                        // replace an existing other output
   bool verify = true;   // sums of integers and xor: the end of every chunk against the input, before the
                         // output gets its name
   uint32_t repeat = 0;  // scan the data once more in memory, so many times, and report the times
@@ -48,8 +49,9 @@ struct ScanReport {
   uint64_t count = 0;  // elements
   KeyType type = KeyType::u32;
   KeyType output_type = KeyType::u32;
-  FileFormat format = FileFormat::raw;
-  Endian endian = Endian::little;  // of the elements in the files
+  FileFormat format = FileFormat::raw;         // of the input
+  FileFormat output_format = FileFormat::raw;  // and of the output
+  Endian endian = Endian::little;              // of the elements in the files
   uint64_t input_bytes = 0;
   uint64_t output_bytes = 0;
   // All elements combined, as people write it; empty if there are none, or if they leave the type, as those

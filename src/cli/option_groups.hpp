@@ -9,6 +9,8 @@ namespace sweepsort::cli {
 
 inline constexpr OptionSpec output_option{"output", 'o', Takes::value, "FILE",
                                           "write here; '-' or nothing: standard output"};
+inline constexpr OptionSpec output_format_option{
+    "output-format", 0, Takes::value, "FORMAT", "raw npy sosd (default: the input's)", "raw npy sosd"};
 inline constexpr OptionSpec force_option{"force", 'f', Takes::nothing, "", "replace an existing output file"};
 inline constexpr OptionSpec in_place_option{"in-place", 0, Takes::nothing, "",
                                             "the output replaces the input"};

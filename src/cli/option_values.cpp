@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <system_error>
 
@@ -65,6 +66,12 @@ std::optional<uint64_t> read_number(const Arguments& arguments, std::string_view
 
 FileFormat read_format(const Arguments& arguments) {
   return read_choice(arguments, format_option, FileFormat::automatic);
+}
+
+std::optional<FileFormat> read_output_format(const Arguments& arguments) {
+  const auto word = read_word(arguments, output_format_option);
+  if (!word) return std::nullopt;
+  return std::array{FileFormat::raw, FileFormat::npy, FileFormat::sosd}[*word];
 }
 
 FileOptions read_file_options(const Arguments& arguments) {

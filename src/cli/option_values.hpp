@@ -41,6 +41,8 @@ std::optional<uint64_t> read_number(const Arguments& arguments, std::string_view
                                     uint64_t most, const std::string& hint = {});
 
 FileFormat read_format(const Arguments& arguments);
+/// Empty: it was not given.
+std::optional<FileFormat> read_output_format(const Arguments& arguments);
 FileOptions read_file_options(const Arguments& arguments);
 WhereOptions read_where_options(const Arguments& arguments);
 uint32_t read_threads(const Arguments& arguments);

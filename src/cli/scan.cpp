@@ -34,7 +34,7 @@ constexpr std::array scan_group{
     OptionSpec{"output-type", 0, Takes::value, "TYPE", "a wider type, with room for the sums", type_words},
     OptionSpec{"wrap", 0, Takes::nothing, "", "sums may wrap around (else that is an error)"},
     algorithm_option};
-constexpr std::array output_group{output_option, force_option, in_place_option};
+constexpr std::array output_group{output_option, output_format_option, force_option, in_place_option};
 constexpr std::array trust_group{
     OptionSpec{"no-verify", 0, Takes::nothing, "", "do not compare the results with sums of the input"},
     OptionSpec{"repeat", 0, Takes::value, "N", "scan N more times in memory, print a table of times"}};
@@ -61,6 +61,7 @@ ScanFileOptions read_scan_options(const Arguments& arguments) {
       .kind = arguments.has("exclusive") ? ScanKind::exclusive : ScanKind::inclusive,
       .algorithm = read_choice(arguments, algorithm_option, ScanAlgorithm::automatic),
       .output_type = read_output_type(arguments),
+      .output_format = read_output_format(arguments),
       .wrap = arguments.has("wrap"),
       .in_place = arguments.has("in-place"),
       .overwrite = arguments.has("force"),
@@ -88,7 +89,7 @@ ExitCode run_scan(const Arguments& arguments) {
     options.note = talk.note();
     report = scan_file(input, output, options);
   }
-  note_misleading_name("scan", arguments, output, {report.output_type, report.format, report.endian});
+  note_misleading_name("scan", arguments, output, {report.output_type, report.output_format, report.endian});
   if (arguments.has("verbose")) {
     for (const std::string& line : scan_lines(report)) say("scan", line);
   }

@@ -80,6 +80,7 @@ Json scan_json(const ScanReport& report, const std::string& input, const std::st
           {"input", input},
           {"output", output},
           {"format", name(report.format)},
+          {"output_format", name(report.output_format)},
           {"type", name(report.type)},
           {"output_type", name(report.output_type)},
           {"op", name(options.op)},

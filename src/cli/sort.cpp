@@ -50,7 +50,7 @@ constexpr std::array memory_group{
     OptionSpec{"temporary-directory", 'T', Takes::values, "DIR",
                "for what does not fit; may be repeated (default: $TMPDIR, beside the output, or /var/tmp)"},
     OptionSpec{"dry-run", 0, Takes::nothing, "", "print what would be done and what it takes"}};
-constexpr std::array output_group{output_option, force_option, in_place_option};
+constexpr std::array output_group{output_option, output_format_option, force_option, in_place_option};
 constexpr std::array trust_group{
     OptionSpec{"no-verify", 0, Takes::nothing, "", "do not check order and fingerprint of the result"},
     validate_option,
@@ -90,6 +90,7 @@ SortFileOptions read_sort_options(const Arguments& arguments) {
                           .counts_output = arguments.find("counts").value_or(""),
                           .values = arguments.find("values").value_or(""),
                           .values_output = arguments.find("values-output").value_or(""),
+                          .output_format = read_output_format(arguments),
                           .inputs_are_sorted = arguments.has("merge"),
                           .plan_only = arguments.has("dry-run"),
                           .in_place = arguments.has("in-place"),
@@ -127,7 +128,7 @@ void note_misleading_names(const Arguments& arguments, const std::string& output
                            const SortFileOptions& options, const SortReport& report) {
   const bool is_permutation = options.result == SortResult::permutation;
   const KeyType position = report.count <= uint64_t{1} << 32 ? KeyType::u32 : KeyType::u64;
-  const Contents keys{report.type, report.format, report.endian};
+  const Contents keys{report.type, report.output_format, report.endian};
   const Contents positions{position, report.output_format};
   note_misleading_name("sort", arguments, output, is_permutation ? positions : keys);
   note_misleading_name("sort", arguments, options.counts_output,

@@ -198,6 +198,9 @@ void note_misleading_name(std::string_view command, const Arguments& arguments, 
   say(command, fmt::format("{}: holds {}{}, although its name says {}", output,
                            is_swapped ? "big-endian " : "", both(format, name(type)),
                            named_type ? both(named, name(*named_type)) : std::string(name(named))));
+  const bool would_do = named != format && (!named_type || *named_type == type) && !is_swapped;
+  if (would_do && command != "generate")
+    return say_hint(fmt::format("--output-format {} writes that; or rename it", name(named)));
   if (format == FileFormat::npy)
     return say_hint("rename it: what is not called .npy is read as bare keys elsewhere");
   if (format == FileFormat::sosd && named == FileFormat::sosd) return say_hint(sosd_hint(output, type));

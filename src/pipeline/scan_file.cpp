@@ -112,6 +112,9 @@ class ScanFileRun {
           wider_types_hint(type));
     if (options_.in_place && output_type_ != type)
       throw UsageError("an in-place scan keeps the type of its input", "name an output with -o");
+    if (options_.in_place && options_.output_format)
+      throw UsageError("an in-place scan keeps the format of its input",
+                       "name an output with -o, or leave --output-format out");
   }
 
   /// The options that read the elements as unsigned integers.
@@ -136,11 +139,20 @@ class ScanFileRun {
     report_.type = layout().type;
     report_.output_type = output_type_;
     report_.format = layout().format;
+    report_.output_format = options_.output_format.value_or(layout().format);
     report_.endian = layout().endian;
-    if (layout().count == unknown_count) return;  // a raw stream: no header, and no length to reserve
-    header_ = output_type_ == layout().type
+    if (report_.output_format == FileFormat::sosd)
+      require_sosd(output_type_, layout().endian, output_->name(), "name another --output-format");
+    if (layout().count == unknown_count) {  // a raw stream: no header, and no length to reserve
+      if (report_.output_format == FileFormat::raw) return;
+      throw Error(fmt::format("{}: its format has the count of elements in front, which is known only at the "
+                              "end of {}",
+                              output_->name(), input_name()),
+                  "leave --output-format out, or scan a file");
+    }
+    header_ = output_type_ == layout().type && report_.output_format == layout().format
                   ? output_header(layout(), layout().count)
-                  : new_header(layout().format, output_type_, layout().endian, layout().count);
+                  : new_header(report_.output_format, output_type_, layout().endian, layout().count);
     output_->reserve(header_.size() + bytes_of(layout().count, key_bytes(output_type_)));
   }
 

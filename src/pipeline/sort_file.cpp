@@ -62,6 +62,9 @@ void check_options(const std::vector<std::string>& inputs, const std::string& ou
   if (options.in_place && !output.empty() && output != inputs.front())
     throw UsageError("an in-place sort has no other output", "leave -o out");
   if (!options.in_place && output.empty()) throw UsageError("no output", "name one; '-' is standard output");
+  if (options.in_place && options.output_format)
+    throw UsageError("--in-place and --output-format contradict each other: a file keeps its format in place",
+                     "name an output with -o, or leave --output-format out");
   if (options.in_place && inputs.size() > 1)
     throw UsageError("several inputs cannot be sorted in place", "name an output with -o");
   if (options.in_place && options.result == SortResult::permutation)

@@ -25,6 +25,8 @@ SortOutputs::SortOutputs(const SortInput& input, const SortValues& values, const
   if (!second.empty() && are_one_output(second, main))
     throw UsageError(second + ": is the other output as well", "name another file for one of them");
   main_.output = open_output(main, how);
+  if (format() == FileFormat::sosd && options.result != SortResult::permutation)
+    require_sosd(input.type(), input.endian(), name(), "leave --output-format out, or name raw or npy");
   if (second.empty()) return;
   how.in_place = false;
   how.others = input.files();
@@ -36,6 +38,7 @@ SortOutputs::SortOutputs(const SortInput& input, const SortValues& values, const
 }
 
 FileFormat SortOutputs::format() const {
+  if (options_.output_format) return *options_.output_format;
   if (options_.result != SortResult::permutation) return input_.format();
   const FileFormat named = format_from_name(name());
   return named != FileFormat::raw || type_from_name(name()) ? named : input_.format();
@@ -45,8 +48,8 @@ std::vector<std::byte> SortOutputs::main_header(uint64_t count, size_t min_bytes
   if (options_.result == SortResult::permutation)
     return new_header(format(), main_.element_bytes == 4 ? KeyType::u32 : KeyType::u64, Endian::little,
                       count);
-  if (!is_count_late_) return input_.header(count);
-  return new_header(input_.format(), input_.type(), input_.endian(), count, min_bytes);
+  if (!is_count_late_ && format() == input_.format()) return input_.header(count);
+  return new_header(format(), input_.type(), input_.endian(), count, min_bytes);
 }
 
 std::vector<std::byte> SortOutputs::counts_header(uint64_t count, size_t min_bytes) const {

@@ -37,7 +37,8 @@ class SortOutputs {
   void commit();
 
   const std::string& name() const { return main_.output->name(); }
-  /// The input's; of positions, whose type is another, what the output's name says, if it says anything.
+  /// What was asked for, or the input's; of positions, whose type is another, what the output's name says, if
+  /// it says anything.
   FileFormat format() const;
   bool is_sequential() const { return main_.output->is_sequential(); }
   /// If something was written: nobody waits for a pipe's reader any more. Thread-safe.
