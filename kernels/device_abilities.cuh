@@ -1,5 +1,5 @@
-// device_abilities.cuh - what the current device can do with the code that was compiled for it: the only thing
-// that the choice of algorithm asks about the device.
+// device_abilities.cuh - what the current device can do with the code that was compiled for it: the only
+// thing that the choice of algorithm asks about the device.
 //
 //                                     code for     shared memory per block
 //     full: MSD, grid, ring, counters    9.0           227 KiB            H100, H200, B200

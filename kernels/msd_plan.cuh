@@ -70,8 +70,8 @@ inline constexpr bool may_stand_apart = sizeof(Bits) >= 4;
 template <class Bits, class Value>
 inline constexpr bool may_split = sizeof(Bits) == 8 && value_bytes<Value> != 0;
 
-/// Jobs of the second level: a parent of at most msd_job_keys keys is one job. A larger one is cut into 64, or
-/// into as many as keep each between msd_cut_keys and msd_job_keys.
+/// Jobs of the second level: a parent of at most msd_job_keys keys is one job. A larger one is cut into 64,
+/// or into as many as keep each between msd_cut_keys and msd_job_keys.
 SWEEPSORT_HOST_DEVICE constexpr uint64_t msd_job_keys(uint64_t count) {
   return count * 3 / (2 * msd_digits) < 1024 ? 1024 : count * 3 / (2 * msd_digits);
 }
@@ -97,8 +97,9 @@ __device__ __forceinline__ Bits widen(NarrowKey<Bits> narrow, Bits lowest) {
 
 /// Records whose addresses step by one sector, if the keys are left as `Stored`.
 template <class Stored, class Value>
-inline constexpr uint32_t granule_of = 32 / (value_bytes<Value> == 0 ? sizeof(Stored)
-                                                                  : std::min(sizeof(Stored), sizeof(Value)));
+inline constexpr uint32_t granule_of = 32 / (value_bytes<Value> == 0
+                                                 ? sizeof(Stored)
+                                                 : std::min(sizeof(Stored), sizeof(Value)));
 
 /// Pairs of which the second level of the partition may leave narrow keys (bucket_pairs.cuh). With 8-byte
 /// keys, 2^28 u64+u64 records of which none was narrow took 8.67 ms instead of 8.45: the other kernels lost

@@ -596,7 +596,8 @@ class Survey {
   }
 
   /// The same question once more, to a larger sample: taking keys out in vain costs more than asking. In one
-  /// half of a place neighbours that share a bucket count once: where keys are close to order, all of them do.
+  /// half of a place neighbours that share a bucket count once: where keys are close to order, all of them
+  /// do.
   __device__ __forceinline__ bool is_crowded_at_places() {
     __syncthreads();
     clear(shared_.in_bucket, bucket_counters);
@@ -623,8 +624,8 @@ class Survey {
     return __syncthreads_or(max_in_bucket > allowed + mean + chance) != 0;
   }
 
-  /// Calls body(half) for both halves of `places` places at equal distances, a whole number of rounds: keys as
-  /// the caller has them.
+  /// Calls body(half) for both halves of `places` places at equal distances, a whole number of rounds: keys
+  /// as the caller has them.
   template <uint32_t places, class Body>
   __device__ __forceinline__ void for_halves(Body body) const {
     for (uint32_t round = 0; round < places; round += places_per_round) {

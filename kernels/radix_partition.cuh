@@ -82,7 +82,8 @@ struct Ways {
   using In = std::conditional_t<from_records, PairRecords<Bits, Value>, PairColumns<const Bits, const Value>>;
   using Out = std::conditional_t<to_records, PairRecords<Bits, Value>, PairColumns<Stored, Value>>;
   /// Records whose addresses step by whole sectors, in all columns.
-  static constexpr uint32_t granule = to_records ? PairRecord<Bits, Value>::granule : granule_of<Stored, Value>;
+  static constexpr uint32_t granule =
+      to_records ? PairRecord<Bits, Value>::granule : granule_of<Stored, Value>;
 };
 
 template <class Bits, class Value, class Policy, uint32_t level, class Stored = Bits>

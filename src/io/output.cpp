@@ -187,8 +187,8 @@ void require_directory(const std::string& name, const std::string& target) {
   throw Error(fmt::format("{}: the directory {} does not exist", name, parent), "make it first");
 }
 
-/// Who may read or write it could do that to all that goes into it, but for us, whose file it is: what comes of
-/// inputs that may only be read can be replaced later.
+/// Who may read or write it could do that to all that goes into it, but for us, whose file it is: what comes
+/// of inputs that may only be read can be replaced later.
 AtomicFileOptions mode_of_new(const OutputOptions& options) {
   AtomicFileOptions file{.replace = options.overwrite, .allow_anonymous = options.allow_anonymous};
   std::vector<const InputFile*> inputs = options.others;
