@@ -212,7 +212,12 @@ void AtomicFile::sync() {
     throw system_error(name_, "write it to the disk", errno);
 }
 
+/// The file once more, now that it has a name: of one without a name btrfs (before Linux 6.16) brings the
+/// bytes to the disk, but not where they are; then a power failure would leave the name with zeros. Elsewhere
+/// nothing is left to write but the mode.
 void AtomicFile::settle() {
+  if (retried([&] { return ::fsync(file_.fd()); }) != 0 && errno != EINVAL)
+    throw system_error(name_, "write it to the disk", errno);
   if (file_.close() != 0) throw system_error(name_, "close", errno);
   if (open_directory_ && retried([&] { return ::fsync(open_directory_.get()); }) != 0 && errno != EINVAL)
     throw system_error(name_, "write its directory to the disk", errno);

@@ -3,7 +3,7 @@
 //     open      O_TMPFILE in the target's directory: a file without a name, gone with the process
 //     reserve   fallocate: a full disk is found before the work
 //     write_at  from several threads, past the page cache
-//     sync, give_name, settle    fdatasync; a hidden name (linkat), rename over the target; its folder's fsync
+//     sync, give_name, settle    fdatasync; a hidden name (linkat), rename over the target; fsync of it and its folder
 //
 // Where a file system has no O_TMPFILE, the file has a hidden name from the start, which a signal handler
 // removes (temporary_files.hpp).
