@@ -33,6 +33,12 @@ class InputError : public Error {
   using Error::Error;
 };
 
+/// The system refused something of a file: its disk is full, or broken. No backend would fare better.
+class FileError : public Error {
+ public:
+  using Error::Error;
+};
+
 /// What is asked for is beyond what this backend can do: another one may.
 class BackendLimitError : public Error {
  public:

@@ -27,10 +27,10 @@ std::string hint_for(int error, std::string_view elsewhere) {
 
 }  // namespace
 
-Error system_error(const std::string& file, const std::string& action, int error,
-                   std::string_view elsewhere) {
-  return Error(fmt::format("{}: cannot {}: {}", file, action, std::generic_category().message(error)),
-               hint_for(error, elsewhere));
+FileError system_error(const std::string& file, const std::string& action, int error,
+                       std::string_view elsewhere) {
+  return FileError(fmt::format("{}: cannot {}: {}", file, action, std::generic_category().message(error)),
+                   hint_for(error, elsewhere));
 }
 
 void refuse_closed_descriptor(const std::string& name) {
@@ -41,7 +41,7 @@ void refuse_closed_descriptor(const std::string& name) {
   }
 }
 
-Error system_error_at(const std::string& file, const std::string& action, uint64_t offset, int error) {
+FileError system_error_at(const std::string& file, const std::string& action, uint64_t offset, int error) {
   return system_error(file, fmt::format("{} at byte {}", action, offset), error);
 }
 

@@ -1,4 +1,5 @@
-// system_error.hpp - a failed system call as an Error that names the file, what was tried and why it failed.
+// system_error.hpp - a failed system call as a FileError that names the file, what was tried and why it
+// failed.
 #pragma once
 
 #include "core/error.hpp"
@@ -15,11 +16,11 @@ inline constexpr std::string_view another_file_system = "write to another file s
 
 /// "FILE: cannot ACTION: No space left on device"; the common causes come with a hint. `error` is an errno
 /// value.
-Error system_error(const std::string& file, const std::string& action, int error,
-                   std::string_view elsewhere = another_file_system);
+FileError system_error(const std::string& file, const std::string& action, int error,
+                       std::string_view elsewhere = another_file_system);
 
 /// The same for a read or write at a position: "FILE: cannot read at byte 4096: Input/output error".
-Error system_error_at(const std::string& file, const std::string& action, uint64_t offset, int error);
+FileError system_error_at(const std::string& file, const std::string& action, uint64_t offset, int error);
 
 /// Of a file that is not there: an Error that says so if its name is that of a descriptor, as /dev/fd/9 is.
 void refuse_closed_descriptor(const std::string& name);

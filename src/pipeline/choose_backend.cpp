@@ -139,6 +139,8 @@ void run_as_decided(const BackendDecision& decision, const WhereOptions& where, 
     throw;
   } catch (const InputError&) {
     throw;
+  } catch (const FileError&) {
+    throw;
   } catch (const std::exception& error) {
     if (!may_try_again()) throw;
     why = fmt::format("{}: {}", is_limit(error) ? "not on the GPU" : "the GPU failed", error.what());

@@ -74,8 +74,8 @@ std::string failed_gpu_line(const std::exception& error);
 
 /// Calls run() with the backend that was decided for, and says which in `why` and to the log. Where a GPU was
 /// the automatic choice and fails, whatever the reason, says so unasked and calls it once more with the CPU
-/// if `may_try_again()`. UsageError and InputError are no backend's failure; nor is what a callback has
-/// thrown (CallbackWatch), of which `may_try_again` knows.
+/// if `may_try_again()`. UsageError, InputError and FileError are no backend's failure; nor is what a
+/// callback has thrown (CallbackWatch), of which `may_try_again` knows.
 void run_as_decided(const BackendDecision& decision, const WhereOptions& where, const Lines& lines,
                     std::string& why, const std::function<void(BackendChoice)>& run,
                     const std::function<bool()>& may_try_again);

@@ -57,9 +57,9 @@ size_t pack(std::span<Bits> keys, std::span<uint64_t> lengths) {
 }
 
 template <class Bits>
-Error too_large_sum(Bits key, KeyType type) {
-  return Error(fmt::format("the values of key {} add up to more than 64 bits hold", key_text(type, key)),
-               "--counts has the sums as u64");
+InputError too_large_sum(Bits key, KeyType type) {
+  return InputError(fmt::format("the values of key {} add up to more than 64 bits hold", key_text(type, key)),
+                    "--counts has the sums as u64");
 }
 
 /// The same with the sums of the runs' values.
