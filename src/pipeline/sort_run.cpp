@@ -160,8 +160,9 @@ PlanRequest SortRun::make_request() const {
   // The referee has a copy of its own, and sorts it by as much again: also after a GPU that has no room for
   // that.
   if (options_.referee != Referee::none) request.for_referee = Bytes{2 * context_.input.data_bytes()};
-  // A stream stays until the GPU has not failed.
-  const uint64_t kept = context_.input.is_stream() && on_gpu() ? context_.input.data_bytes() : 0;
+  // A stream stays until the GPU has not failed, and where it is read more than once.
+  const bool stays = on_gpu() || options_.repeat != 0 || options_.referee != Referee::none;
+  const uint64_t kept = context_.input.is_stream() && stays ? context_.input.data_bytes() : 0;
   request.memory.value -= std::min(kept, request.memory.value - min_memory.value);
   return request;
 }
