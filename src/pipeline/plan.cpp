@@ -77,13 +77,17 @@ class Planner {
           fmt::format("{} records of {} bytes are more than any disk holds", *request_.count, record_),
           "sort the file in parts");
     require_min_memory(request_.memory);
-    const bool counts = request_.may_count && record_ <= 2 && request_.algorithm != SortAlgorithm::radix &&
-                        request_.sorted_inputs == 0 && !needs_one_session();
+    const bool counts = can_count();
     if (counts && request_.count.value_or(0) * record_ >= min_counted_bytes) return counting();
     if (request_.count && request_.sorted_inputs == 0 && fits_whole(*request_.count)) return in_memory();
     if (needs_one_session()) refuse_whole();
     if (request_.sorted_inputs != 0 && !request_.count) return streams();
     return counts ? counting() : external();
+  }
+
+  bool can_count() const {
+    return request_.may_count && record_ <= 2 && request_.algorithm != SortAlgorithm::radix &&
+           request_.sorted_inputs == 0 && !needs_one_session();
   }
 
   uint64_t max_in_memory() const {
@@ -465,6 +469,12 @@ Plan make_plan(const PlanRequest& request, const FootprintFunction& footprint) {
 
 uint64_t max_in_memory(const PlanRequest& request, const FootprintFunction& footprint) {
   return Planner(request, footprint).max_in_memory();
+}
+
+uint64_t max_to_collect(const PlanRequest& request, const FootprintFunction& footprint) {
+  const Planner planner(request, footprint);
+  const uint64_t most = planner.max_in_memory();
+  return planner.can_count() ? std::min(most, min_counted_bytes / request.shape.bytes()) : most;
 }
 
 uint32_t passes_of(uint64_t runs, uint64_t fan_in) {

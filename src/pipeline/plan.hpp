@@ -109,6 +109,10 @@ Plan make_plan(const PlanRequest& request, const FootprintFunction& footprint);
 /// The most records that are sorted in memory within the request's budgets (its count does not matter).
 uint64_t max_in_memory(const PlanRequest& request, const FootprintFunction& footprint);
 
+/// The most records of a stream that the CPU gains by collecting, before it sorts them: the same; of keys
+/// that are counted in memory that does not grow only as many as tell a small stream from a large one.
+uint64_t max_to_collect(const PlanRequest& request, const FootprintFunction& footprint);
+
 /// Passes that get from `runs` runs to one, merging `fan_in` at a time.
 uint32_t passes_of(uint64_t runs, uint64_t fan_in);
 

@@ -196,8 +196,10 @@ class SortFileRun {
     // What was collected stays mapped while a copy of it is sorted, and every thread reserves some.
     if (context_.limit.is_address_space)
       request.memory.value = std::max(min_memory.value, request.memory.value / 10 * 3);
-    const uint64_t most =
-        max_in_memory(request, [&](const SortJob& job) { return cpu.front()->footprint(job); });
+    const auto footprint = [&](const SortJob& job) { return cpu.front()->footprint(job); };
+    // How many keys there are decides for a GPU or against it.
+    const bool is_for_cpu = options_.where.backend == BackendChoice::cpu || !environment_.has_driver();
+    const uint64_t most = is_for_cpu ? max_to_collect(request, footprint) : max_in_memory(request, footprint);
     clock_.run(Phase::read, 0, [&](const MovedFunction&) {
       input_.collect(most * key_bytes(input_.type()), [&](uint64_t bytes) {
         if (options_.progress) options_.progress(Phase::read, bytes, 0);
