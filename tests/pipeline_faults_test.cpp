@@ -2,6 +2,7 @@
 // reason is said.
 #include "catch.hpp"
 #include "io/file_descriptor.hpp"
+#include "io/system_error.hpp"
 #include "oracle.hpp"
 #include "sort_file_fixture.hpp"
 
@@ -156,6 +157,21 @@ TEST_CASE("a GPU that fails or lies in any phase is replaced by the CPU, with a 
     CHECK_THAT(log, ContainsSubstring("once more on the CPU"));
     oracle::require_sorted<uint32_t>(scene.keys, read_keys<uint32_t>(scene.folder / "out"));
   }
+}
+
+TEST_CASE("a full disk is no GPU's failure: nobody sorts once more") {
+  const Scene scene;
+  SortEnvironment environment = on_gpu(Fault::none);
+  environment.make_cuda = [](int) -> std::unique_ptr<Backend> {
+    throw system_error("spilled", "write", ENOSPC);
+  };
+  std::string log;
+  CHECK_THROWS_WITH(
+      sort_file_with(environment, scene.folder / "in.u32", scene.folder / "out",
+                     {.overwrite = true, .log = [&](const std::string& line) { log += line + "\n"; }}),
+      ContainsSubstring("spilled: cannot write: No space left on device"));
+  CHECK_THAT(log, ContainsSubstring("backend cuda") && !ContainsSubstring("on the CPU"));
+  scene.require_untouched();
 }
 
 TEST_CASE("whoever takes notes hears of a GPU that failed there, and not once more in the log") {

@@ -74,6 +74,19 @@ TEST_CASE("what fits is sorted in memory, and one key more is not") {
   CHECK(max_in_memory(request(0, KeyType::u32, 8 * mib), cpu_footprint) == mib);
 }
 
+TEST_CASE("of a stream that will be counted no more is collected than tells it from a small one") {
+  CHECK(max_to_collect(request(0, KeyType::u32, gib), cpu_footprint) ==
+        max_in_memory(request(0, KeyType::u32, gib), cpu_footprint));
+  PlanRequest stream = request(0, KeyType::u16, gib);
+  stream.may_count = true;
+  const uint64_t collected = max_to_collect(stream, cpu_footprint);
+  CHECK(collected < max_in_memory(stream, cpu_footprint));
+  stream.count = collected;
+  CHECK(make_plan(stream, cpu_footprint).strategy == SortStrategy::counting);
+  stream.count = collected - 1;
+  CHECK(make_plan(stream, cpu_footprint).strategy == SortStrategy::in_memory);
+}
+
 TEST_CASE(
     "many keys of one or two bytes, and any beyond memory, are counted, unless the radix sort is asked for") {
   for (const KeyType type : {KeyType::u8, KeyType::i8, KeyType::u16, KeyType::i16}) {

@@ -394,6 +394,21 @@ class Memory(Place):
         self.assertEqual(little.returncode, 2)
         self.assertIn(b"256.0 MiB to check that", little.stderr)
         self.assertLess(self.peak(*arguments, memory="480M"), 480 * MIB + 64 * MIB)
+        # Of a pipe the keys stay beside that.
+        arguments = ["-t", "u64", "-", "--validate", "thrust", "-o", self.folder / "out"]
+        with subprocess.Popen(["cat", source], stdout=subprocess.PIPE) as piped:
+            little = subprocess.run(self.command(*arguments, memory="440M"), capture_output=True, stdin=piped.stdout)
+        self.assertEqual(little.returncode, 2)
+        self.assertIn(b"and 440.0 MiB are allowed, of which the stream itself takes 128.0 MiB", little.stderr)
+        with subprocess.Popen(["cat", source], stdout=subprocess.PIPE) as piped:
+            self.assertLess(self.peak(*arguments, memory="600M", stdin=piped.stdout), 600 * MIB + 64 * MIB)
+
+    def test_bytes_from_a_pipe_are_counted_in_memory_that_does_not_grow(self):
+        source = self.generate("long.u8", "2^27", "uniform")
+        with subprocess.Popen(["cat", source], stdout=subprocess.PIPE) as piped:
+            arguments = ["-t", "u8", "-", "--backend", "cpu", "-o", self.folder / "out"]
+            self.assertLess(self.peak(*arguments, memory="1G", stdin=piped.stdout), 64 * MIB)
+        self.assertEqual((self.folder / "out").stat().st_size, source.stat().st_size)
 
     def test_a_merge_of_streams_takes_no_more_however_long_they_are(self):
         source = self.generate("long.u64", "2^24", "sorted")

@@ -440,9 +440,13 @@ class Planner {
     const std::string check = request_.for_referee == Bytes{}
                                   ? ""
                                   : fmt::format(" and {} to check that", format_bytes(request_.for_referee));
-    throw NoPlanError(fmt::format("{}: {} to sort them{}, and {} are allowed", wants_all_keys(),
-                                  format_bytes(need.host), check, format_bytes(request_.memory)),
-                      "leave it out; or raise --memory, if it was given");
+    const std::string stream = request_.kept == Bytes{} ? ""
+                                                        : fmt::format(", of which the stream itself takes {}",
+                                                                      format_bytes(request_.kept));
+    throw NoPlanError(
+        fmt::format("{}: {} to sort them{}, and {} are allowed{}", wants_all_keys(), format_bytes(need.host),
+                    check, format_bytes(Bytes{request_.memory.value + request_.kept.value}), stream),
+        "leave it out; or raise --memory, if it was given");
   }
   bool needs_one_session() const { return request_.one_session != OneSession::not_needed; }
   const char* wants_all_keys() const {

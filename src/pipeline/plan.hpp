@@ -54,6 +54,7 @@ struct PlanRequest {
   Bytes memory = {};
   Bytes page_cache = {};   // what the machine leaves beside the memory
   Bytes collected = {};    // beside the memory, of a stream that turned out too long: until runs have it
+  Bytes kept = {};         // not of the memory any more: a stream that stays there to the end
   Bytes ahead = {};        // of the memory, for keys that are read before there are sessions
   Bytes for_referee = {};  // of the memory
   uint32_t gpus = 1;       // sessions lie on them in turn

@@ -163,7 +163,8 @@ PlanRequest SortRun::make_request() const {
   // A stream stays until the GPU has not failed, and where it is read more than once.
   const bool stays = on_gpu() || options_.repeat != 0 || options_.referee != Referee::none;
   const uint64_t kept = context_.input.is_stream() && stays ? context_.input.data_bytes() : 0;
-  request.memory.value -= std::min(kept, request.memory.value - min_memory.value);
+  request.kept.value = std::min(kept, request.memory.value - min_memory.value);
+  request.memory.value -= request.kept.value;
   return request;
 }
 
