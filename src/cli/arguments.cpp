@@ -45,15 +45,21 @@ std::string quoted_name(const std::exception& error) {
 struct OtherOption {
   std::string_view name, here, hint;
 };
-constexpr OtherOption other_options[] = {{"m", "merge", "that is --merge"},
-                                         {"numeric-sort", "merge", "keys are numbers anyway"},
-                                         {"s", "merge", "sorts are stable anyway"},
-                                         {"stable", "merge", "sorts are stable anyway"},
-                                         {"files0-from", "merge", "xargs -0 puts the names there"},
-                                         {"descending", "reverse", "that is -r (--reverse)"},
-                                         {"parallel", "threads", "that is --threads"},
-                                         {"jobs", "threads", "that is --threads"},
-                                         {"buffer-size", "memory", "that is -S (--memory)"}};
+constexpr OtherOption other_options[] = {
+    {"m", "merge", "that is --merge"},
+    {"numeric-sort", "merge", "keys are numbers anyway"},
+    {"s", "merge", "sorts are stable anyway"},
+    {"stable", "merge", "sorts are stable anyway"},
+    {"files0-from", "merge", "xargs -0 puts the names there"},
+    {"descending", "reverse", "that is -r (--reverse)"},
+    {"parallel", "threads", "that is --threads"},
+    {"jobs", "threads", "that is --threads"},
+    {"buffer-size", "memory", "that is -S (--memory)"},
+    {"c", "merge", "that is 'sweepsort check'"},
+    {"check", "merge", "that is 'sweepsort check'"},
+    {"ascending", "reverse", "that is the default"},
+    {"tmpdir", "temporary-directory", "that is -T (--temporary-directory)"},
+    {"gpu", "backend", "that is --backend cuda"}};
 
 [[noreturn]] void refuse_unknown(const std::string& name, std::span<const OptionSpec> options) {
   std::vector<std::string> dashed_names;

@@ -28,13 +28,14 @@ constexpr OptionSpec validate_option{
 
 constexpr std::array sort_group{
     reverse_option, algorithm_option,
-    OptionSpec{"merge", 0, Takes::nothing, "", "the inputs are sorted already: merge them"}};
+    OptionSpec{"merge", 0, Takes::nothing, "", "the inputs are sorted already: merge them (keys alone)"}};
 constexpr std::array result_group{
     OptionSpec{"unique", 'u', Takes::nothing, "", "write each key once"},
     OptionSpec{"counts", 0, Takes::value, "FILE",
                "with -u: how often each key stood, as u64; with --values the sum of these"},
     OptionSpec{"argsort", 0, Takes::nothing, "", "write where each key stood: u32, or u64 beyond 2^32 keys"},
-    OptionSpec{"values", 0, Takes::value, "FILE", "sort this file by the keys, stably; 4 or 8 bytes each"},
+    OptionSpec{"values", 0, Takes::value, "FILE",
+               "sort this file (no pipe) by the keys, stably; 4 or 8 bytes each"},
     OptionSpec{"values-output", 0, Takes::value, "FILE", "write the sorted values here"},
     OptionSpec{"values-type", 0, Takes::value, "TYPE", "of the values, where name and size do not tell",
                type_words}};

@@ -35,7 +35,9 @@ SortValues::SortValues(const SortFileOptions& options, std::optional<uint64_t> c
   has_window_ = options.file.has_window();
   are_added_ = options.result == SortResult::unique;
   file_.emplace(options.values);
-  if (file_->is_stream()) throw Error(file_->name() + ": values are read from a file, and this is a stream");
+  if (file_->is_stream())
+    throw Error(file_->name() + ": values are read from a file, and this is a stream",
+                "write them to a file first; keys may be piped");
   const std::vector<std::byte> prefix = file_->read_prefix();
   FileOptions how{.type = options.values_type};
   if (!how.type) how.type = type_by_size(*file_, prefix, count);
