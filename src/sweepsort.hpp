@@ -67,7 +67,8 @@ struct SortFileOptions {
   SortResult result = SortResult::keys;
   /// With unique: how often each key stood, as u64; with values, which are counts then, their sum.
   std::string counts_output = {};
-  std::string values = {};  // a second file, sorted by the first; stable
+  /// Files whose values travel with the keys, stably: one after the other as many as all inputs have keys.
+  std::vector<std::string> values = {};
   std::string values_output = {};
   std::optional<KeyType> values_type = {};       // empty: by header, name or size; 4 or 8 bytes
   std::optional<FileFormat> output_format = {};  // of keys or positions; empty: SortReport::output_format

@@ -159,7 +159,7 @@ TEMPLATE_TEST_CASE("each key is written once, with the sum of its values", "", u
       for (size_t i = 0; i < count; ++i) expected[ordered<TestType>(order)(keys[i])] += values[i];
       SortFileOptions options = options_for(way, order, type);
       options.result = SortResult::unique;
-      options.values = folder / "values";
+      options.values = {folder / "values"};
       options.counts_output = folder / "second";
       const SortReport report = sort_file_with(environment_of(way), folder / "in", folder / "out", options);
       require_unique<TestType>(folder, order, report, expected);
@@ -176,7 +176,7 @@ TEST_CASE("a sum that leaves 64 bits is an error, in a chunk and across them, an
   for (const Way& way : ways) {
     SortFileOptions options = options_for(way, Order::ascending, KeyType::u16);
     options.result = SortResult::unique;
-    options.values = folder / "values";
+    options.values = {folder / "values"};
     options.counts_output = folder / "sums";
     CHECK_THROWS_WITH(sort_file_with(environment_of(way), folder / "in", folder / "out", options),
                       ContainsSubstring("the values of key 7 add up to more than 64 bits hold"));
@@ -342,7 +342,7 @@ TEMPLATE_TEST_CASE("values are sorted by their keys, stably", "", uint32_t, uint
   for (const Way& way : ways)
     for (const Order order : {Order::ascending, Order::descending}) {
       SortFileOptions options = options_for(way, order, KeyType::u16);
-      options.values = folder / "values";
+      options.values = {folder / "values"};
       options.values_output = folder / "values.out";
       const SortReport report =
           sort_file_with(environment_of(way), folder / "in.u16", folder / "out", options);
@@ -375,7 +375,7 @@ TEST_CASE("a stream beyond memory has values and positions, too") {
     from_pipe(options);
     CHECK(read_keys<uint32_t>(folder / "out") == expected);
     options.result = SortResult::keys;
-    options.values = folder / "values.u64";
+    options.values = {folder / "values.u64"};
     options.values_output = folder / "values.out";
     from_pipe(options);
     oracle::require_sorted_pairs<uint32_t, uint64_t>(keys, values, read_keys<uint32_t>(folder / "out"),
@@ -388,7 +388,7 @@ TEST_CASE("a backend that does not move the values with their keys is caught") {
   write_keys(folder / "in.u32", random_keys<uint32_t>(1000));
   write_keys(folder / "values.u32", random_keys<uint32_t>(1000, 1));
   SortFileOptions options = options_for(Bytes{1u << 20}, Order::ascending, KeyType::u32);
-  options.values = folder / "values.u32";
+  options.values = {folder / "values.u32"};
   options.values_output = folder / "values.out";
   // The plain backend knows keys alone.
   CHECK_THROWS_WITH(sort_file_with(plain_environment(), folder / "in.u32", folder / "out", options),
@@ -591,15 +591,15 @@ TEST_CASE("every phase moves as many bytes as it says that it will, whatever is 
   }
   SECTION("unique keys and sums of values") {
     options.result = SortResult::unique;
-    options.values = folder / "values.u32";
+    options.values = {folder / "values.u32"};
     options.counts_output = folder / "counts.u64";
   }
   SECTION("values") {
-    options.values = folder / "values.u32";
+    options.values = {folder / "values.u32"};
     options.values_output = folder / "sorted.u32";
   }
   SECTION("the same, of a stream of keys") {
-    options.values = folder / "values.u32";
+    options.values = {folder / "values.u32"};
     options.values_output = folder / "sorted.u32";
     REQUIRE(::mkfifo((folder / "pipe").c_str(), 0600) == 0);
   }

@@ -34,8 +34,8 @@ constexpr std::array result_group{
     OptionSpec{"counts", 0, Takes::value, "FILE",
                "with -u: how often each key stood, as u64; with --values the sum of these"},
     OptionSpec{"argsort", 0, Takes::nothing, "", "write where each key stood: u32, or u64 beyond 2^32 keys"},
-    OptionSpec{"values", 0, Takes::value, "FILE",
-               "sort this file (no pipe) by the keys, stably; 4 or 8 bytes each"},
+    OptionSpec{"values", 0, Takes::values, "FILE",
+               "sort this file (no pipe) by the keys, stably; 4 or 8 bytes each; may be repeated"},
     OptionSpec{"values-output", 0, Takes::value, "FILE", "write the sorted values here"},
     OptionSpec{"values-type", 0, Takes::value, "TYPE", "of the values, where name and size do not tell",
                type_words}};
@@ -89,7 +89,7 @@ SortFileOptions read_sort_options(const Arguments& arguments) {
                           .algorithm = read_choice(arguments, algorithm_option, SortAlgorithm::automatic),
                           .result = read_result(arguments),
                           .counts_output = arguments.find("counts").value_or(""),
-                          .values = arguments.find("values").value_or(""),
+                          .values = arguments.all("values"),
                           .values_output = arguments.find("values-output").value_or(""),
                           .output_format = read_output_format(arguments),
                           .inputs_are_sorted = arguments.has("merge"),
@@ -171,7 +171,7 @@ ExitCode run_sort(const Arguments& arguments) {
   const std::vector<std::string> outputs = all_outputs(output, options);
   keep_outputs_apart(outputs);
   std::vector<std::string> read = inputs;
-  if (!options.values.empty()) read.push_back(options.values);
+  read.insert(read.end(), options.values.begin(), options.values.end());
   std::vector<std::string> precious = names_of_inputs(std::move(read));
   precious.insert(precious.end(), outputs.begin(), outputs.end());
   const JsonReport json(arguments, precious);

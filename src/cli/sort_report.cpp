@@ -119,7 +119,7 @@ nlohmann::ordered_json sort_json(const SortReport& report, const std::vector<std
           {"inputs", inputs},
           {"output", output},
           {"result", results[static_cast<uint8_t>(options.result)]},
-          {"values", or_null(options.values)},
+          {"values", options.values},
           {"values_output", or_null(options.values_output)},
           {"counts_output", or_null(options.counts_output)},
           {"format", name(report.format)},

@@ -70,7 +70,10 @@ void check_options(const std::vector<std::string>& inputs, const std::string& ou
   if (options.in_place && options.result == SortResult::permutation)
     throw UsageError("--argsort writes positions, which cannot take the place of the keys",
                      "name an output with -o");
-  if (options.values == "-" && std::ranges::count(inputs, "-") != 0)
+  const auto from_stdin = [](const std::vector<std::string>& names) {
+    return std::ranges::count(names, "-");
+  };
+  if (from_stdin(options.values) != 0 && from_stdin(options.values) + from_stdin(inputs) > 1)
     throw UsageError("standard input is named twice", "it can be read once: name a file for the values");
   check_values_options(options);
   const bool travels = !options.values.empty() || options.result == SortResult::permutation;
@@ -102,7 +105,7 @@ class SortFileRun {
         limit_(environment.memory()),
         input_(checked_inputs(inputs), options_.file,
                options.in_place && !options.plan_only ? InputUse::to_replace : InputUse::read),
-        values_(options_, input_.count()),
+        values_(options_, input_),
         outputs_(input_, values_, output, options_, environment.allow_anonymous),
         clock_(report_.phases, options_.progress),
         context_{environment,
@@ -206,7 +209,7 @@ class SortFileRun {
       });
     });
     clock_.last().bytes = input_.bytes();
-    if (input_.count()) values_ = SortValues(options_, input_.count());
+    if (input_.count()) values_ = SortValues(options_, input_);
   }
 
   void describe_files() {
@@ -220,7 +223,7 @@ class SortFileRun {
   void prepare() {
     input_.leave_standard_input_behind();
     clock_.run(Phase::prepare, 0, [&](const MovedFunction&) {
-      if (values_.file() != nullptr) report_.value_bytes = values_.bytes();
+      if (!values_.files().empty()) report_.value_bytes = values_.bytes();
       report_.values_format = values_.format();
       if (input_.count()) outputs_.prepare(report_.count);
       report_.output_bytes = outputs_.bytes();

@@ -19,7 +19,8 @@ SortOutputs::SortOutputs(const SortInput& input, const SortValues& values, const
                     .only_planned = options.plan_only,
                     .allow_anonymous = allow_anonymous};
   how.others.erase(how.others.begin());
-  if (values.file()) how.others.push_back(values.file());
+  const std::vector<const InputFile*> of_values = values.files();
+  how.others.insert(how.others.end(), of_values.begin(), of_values.end());
   const std::string main = options.in_place ? input.file().path() : output;
   const std::string& second = has_counts() ? options.counts_output : options.values_output;
   if (!second.empty() && are_one_output(second, main))
@@ -30,10 +31,8 @@ SortOutputs::SortOutputs(const SortInput& input, const SortValues& values, const
   if (second.empty()) return;
   how.in_place = false;
   how.others = input.files();
-  if (values.file()) {
-    how.others.push_back(values.file());
-    if (!has_counts()) how.input = values.file();  // whose mode the sorted values get
-  }
+  how.others.insert(how.others.end(), of_values.begin(), of_values.end());
+  if (!of_values.empty() && !has_counts()) how.input = of_values.front();  // whose mode the sorted values get
   second_.emplace(File{.output = open_output(second, how)});
 }
 

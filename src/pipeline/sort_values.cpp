@@ -1,4 +1,4 @@
-// sort_values.cpp - the layout of a file of values, and positions.
+// sort_values.cpp - the layouts of files of values, and positions.
 #include "pipeline/sort_values.hpp"
 
 #include <fmt/format.h>
@@ -29,21 +29,31 @@ uint32_t position_bytes(std::optional<uint64_t> count) {
   return count && *count <= uint64_t{1} << 32 ? 4 : 8;
 }
 
-SortValues::SortValues(const SortFileOptions& options, std::optional<uint64_t> count) {
-  if (options.result == SortResult::permutation) bytes_ = position_bytes(count);
-  if (options.values.empty()) return;
+SortValues::SortValues(const SortFileOptions& options, const SortInput& input) {
+  if (options.result == SortResult::permutation) bytes_ = position_bytes(input.count());
   has_window_ = options.file.has_window();
   are_added_ = options.result == SortResult::unique;
-  file_.emplace(options.values);
-  if (file_->is_stream())
-    throw Error(file_->name() + ": values are read from a file, and this is a stream",
+  for (const std::string& path : options.values)
+    add(path, options, options.values.size() == 1 ? input.count() : std::nullopt);
+  if (parts_.empty() || !input.count()) return;
+  if (parts_.size() > 1 && parts_.size() == input.inputs()) check_each(input);
+  check_count(*input.count());
+}
+
+/// `count`: of its values, if it is known.
+void SortValues::add(const std::string& path, const SortFileOptions& options, std::optional<uint64_t> count) {
+  const auto part = parts_.insert(parts_.end(), std::make_unique<Part>(path))->get();
+  const InputFile& file = part->file;
+  Layout& layout = part->layout;
+  if (file.is_stream())
+    throw Error(file.name() + ": values are read from a file, and this is a stream",
                 "write them to a file first; keys may be piped");
-  const std::vector<std::byte> prefix = file_->read_prefix();
+  const std::vector<std::byte> prefix = file.read_prefix();
   FileOptions how{.type = options.values_type};
-  if (!how.type) how.type = type_by_size(*file_, prefix, count);
+  if (!how.type) how.type = type_by_size(file, prefix, count);
   const bool is_by_size = how.type && !options.values_type;
   try {
-    layout_ = find_layout(prefix, file_->size(), file_->name(), how, Holds::values);
+    layout = find_layout(prefix, file.size(), file.name(), how, Holds::values);
   } catch (const Error& error) {
     if (error.hint().find('-') == std::string::npos) throw;
     // The options that it names are of the keys' file.
@@ -51,36 +61,80 @@ SortValues::SortValues(const SortFileOptions& options, std::optional<uint64_t> c
         error.what(),
         "--values takes raw, SOSD and one-dimensional .npy files; --values-type names a raw one's type");
   }
-  bytes_ = static_cast<uint32_t>(key_bytes(layout_.type));
-  if (bytes_ < 4)
-    throw Error(fmt::format("{}: holds {} values, of {} byte{}", file_->name(), name(layout_.type), bytes_,
-                            bytes_ == 1 ? "" : "s"),
+  const auto bytes = static_cast<uint32_t>(key_bytes(layout.type));
+  if (bytes < 4)
+    throw Error(fmt::format("{}: holds {} values, of {} byte{}", file.name(), name(layout.type), bytes,
+                            bytes == 1 ? "" : "s"),
                 "values of 4 or 8 bytes can travel with keys");
-  if (are_added_ && (is_floating(layout_.type) || is_signed(layout_.type)))
+  if (are_added_ && (is_floating(layout.type) || is_signed(layout.type)))
     throw Error(
-        fmt::format("{}: holds {} values, and sums of counts are u64", file_->name(), name(layout_.type)),
+        fmt::format("{}: holds {} values, and sums of counts are u64", file.name(), name(layout.type)),
         "--values-type u32 or u64, if they are");
+  if (layout.type != first_layout().type || layout.is_swapped() != first_layout().is_swapped())
+    throw Error(
+        fmt::format("{}: holds {}{} values, and {} {}{}", file.name(),
+                    layout.is_swapped() ? "big-endian " : "", name(layout.type), parts_.front()->file.name(),
+                    first_layout().is_swapped() ? "big-endian " : "", name(first_layout().type)),
+        "all values must be of one type and byte order");
   if (is_by_size)
-    layout_.notes.push_back(fmt::format("{}: values of {} bytes, by its size", file_->name(), bytes_));
-  if (count) check_count(*count);
+    layout.notes.push_back(fmt::format("{}: values of {} bytes, by its size", file.name(), bytes));
+  bytes_ = bytes;
+  count_ += layout.count;
+}
+
+void SortValues::check_each(const SortInput& input) const {
+  for (size_t i = 0; i < parts_.size(); ++i)
+    if (parts_[i]->layout.count != input.count_of(i))
+      throw Error(fmt::format("{}: holds {} values for the {} keys of {}", parts_[i]->file.name(),
+                              parts_[i]->layout.count, input.count_of(i), input.files()[i]->name()),
+                  "name the values' files in the order of the inputs: every key has one value");
 }
 
 void SortValues::check_count(uint64_t keys) const {
-  if (file_ && layout_.count != keys) throw wrong_count(keys, "");
+  if (!parts_.empty() && count_ != keys) throw wrong_count(keys, "");
 }
 
 Error SortValues::wrong_count(uint64_t keys, const char* or_more) const {
-  return Error(fmt::format("{}: holds {} values for {} keys{}", file_->name(), layout_.count, keys, or_more),
+  return Error(parts_.size() == 1 ? fmt::format("{}: holds {} values for {} keys{}",
+                                                parts_.front()->file.name(), count_, keys, or_more)
+                                  : fmt::format("the {} files of values hold {} for {} keys{}", parts_.size(),
+                                                count_, keys, or_more),
                has_window_ ? "--skip-bytes and --read-bytes are for the keys: each that is read has one value"
                            : "every key has one value");
 }
 
+std::vector<const InputFile*> SortValues::files() const {
+  std::vector<const InputFile*> all;
+  for (const auto& part : parts_) all.push_back(&part->file);
+  return all;
+}
+
+uint64_t SortValues::file_bytes() const {
+  uint64_t bytes = 0;
+  for (const auto& part : parts_) bytes += part->file.size();
+  return bytes;
+}
+
+std::vector<std::string> SortValues::notes() const {
+  std::vector<std::string> all;
+  for (const auto& part : parts_) all.insert(all.end(), part->layout.notes.begin(), part->layout.notes.end());
+  return all;
+}
+
+void SortValues::check_unchanged() const {
+  for (const auto& part : parts_) part->file.check_unchanged();
+}
+
 std::unique_ptr<KeySource> SortValues::source() const {
+  if (parts_.empty() && bytes_ == 0) return nullptr;
+  if (parts_.empty()) return std::make_unique<PositionSource>(bytes_);
   // Bytes that are only moved need no swapping.
-  const size_t swapped = are_added_ && layout_.is_swapped() ? bytes_ : 0;
-  if (file_) return std::make_unique<FileSource>(*file_, layout_.data_offset, swapped);
-  if (bytes_ != 0) return std::make_unique<PositionSource>(bytes_);
-  return nullptr;
+  const size_t swapped = are_added_ && first_layout().is_swapped() ? bytes_ : 0;
+  auto all = std::make_unique<ConcatenatedSource>();
+  for (const auto& part : parts_)
+    all->add(std::make_unique<FileSource>(part->file, part->layout.data_offset, swapped),
+             part->layout.data_bytes());
+  return all;
 }
 
 }  // namespace sweepsort

@@ -227,7 +227,7 @@ TEST_CASE("runs that stay on the GPU give what the standard library gives, also 
                             .memory = {.memory = Bytes{64u << 20}, .gpu_memory = memory},
                             .overwrite = true};
     if (pairs) {
-      options.values = folder / "values.u64";
+      options.values = {folder / "values.u64"};
       options.values_output = folder / "values.out";
     }
     const SortReport report = sort_file_with(environment, folder / "keys.u64", folder / "out", options);
@@ -277,7 +277,7 @@ TEST_CASE("runs on several GPUs, here one by several names, give what the standa
                               .overwrite = true};
       if (input == Input::pairs) {
         test::write_keys(folder / "values.u64", values);
-        options.values = folder / "values.u64";
+        options.values = {folder / "values.u64"};
         options.values_output = folder / "values.out";
       }
       std::thread writer;

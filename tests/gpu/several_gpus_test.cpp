@@ -79,7 +79,7 @@ TEST_CASE("all GPUs together hold the runs of a file that is too large for one",
                                        .gpu_memory = Bytes{session + share + 33 * environment.chunk_bytes}},
                             .overwrite = true};
     if (pairs) {
-      options.values = folder / "values.u64";
+      options.values = {folder / "values.u64"};
       options.values_output = folder / "values.out";
     }
     const SortReport report = sort_file_with(environment, folder / "keys.u64", folder / "out", options);
