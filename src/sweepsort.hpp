@@ -5,21 +5,22 @@
 //     sweepsort::sort(keys, {.order = sweepsort::Order::descending});
 //     const auto report = sweepsort::sort_file("in.u64", "out.u64", {.overwrite = true});
 //
-// Errors: sweepsort::Error (message and hint, which names the program's options; UsageError for options that
-// contradict each other, InputError for what an input holds); of the system std::bad_alloc and
-// std::system_error; and whatever a callback of yours throws, which is the way to end a call early. A
-// function that takes names of files then leaves inputs and existing outputs alone. What a span holds is then
-// unspecified where it was to be written. An output that is a pipe whose reader has gone is an Error where
-// SIGPIPE is ignored; else that signal ends the process.
+// Errors: functions throw sweepsort::Error, whose message and hint name the program's options. Two kinds of
+// it are UsageError (options contradict each other) and InputError (the content of an input is the problem).
+// std::bad_alloc and std::system_error come from the system. An exception thrown by a callback of yours also
+// passes through; throw one to end a call early. If a function that takes file names throws, it leaves inputs
+// and existing outputs as they were. If a function that writes to a span throws, the content of the span is
+// unspecified. Writing to a pipe whose reader has gone is an Error if SIGPIPE is ignored; otherwise the
+// signal ends the process.
 //
-// Threads: any number of calls may run at once; each has threads of its own (WhereOptions::threads) until it
-// returns. Callbacks are called by these, one at a time, and by the caller's. Where a file system knows no
-// files without names (O_TMPFILE), 1,024 outputs at a time have temporary ones.
+// Threads: any number of calls may run at once. Each has its own threads (WhereOptions::threads) until it
+// returns. Callbacks run on these threads, one at a time, and on the calling thread. On a file system without
+// O_TMPFILE (files without names), at most 1,024 outputs at a time can have temporary files.
 //
-// Processes: a replaced output is named by a child process (vfork), which the call waits for.
+// Processes: a child process (vfork) gives a replaced output its name; the call waits for it.
 //
-// GPU: BackendChoice::automatic takes one where that is faster, the copies there and back included (scans and
-// searches of memory never are); a GPU that fails is replaced by the CPU, and a note says so.
+// GPU: BackendChoice::automatic takes a GPU if that is faster, including the copies there and back (never for
+// scans and searches of memory). If a GPU fails, the CPU takes over, and a note says so.
 #pragma once
 
 #include "core/algorithm.hpp"
@@ -43,19 +44,20 @@ namespace sweepsort {
 
 enum class Referee : uint8_t { none, thrust };  // --validate: sort again elsewhere and compare every element
 
-/// What a sort may take. A ceiling: what does not fit is sorted in runs, which go to temporary files.
+/// Upper limits on what a sort may use. Data that does not fit is sorted in runs, which go to temporary
+/// files.
 struct MemoryOptions {
-  std::optional<Bytes> memory = {};      // empty: 75 % of what machine, control group and limits leave
-  std::optional<Bytes> gpu_memory = {};  // of each GPU; empty: 75 % of what is free on the fullest
-  // In turn; empty: $TMPDIR, else the output's directory, else /var/tmp.
+  std::optional<Bytes> memory = {};  // empty: 75 % of what the machine, the control group and limits leave
+  std::optional<Bytes> gpu_memory = {};  // per GPU; empty: 75 % of the least that any of them has free
+  // Used in turn. Empty: $TMPDIR, else the output's directory, else /var/tmp.
   std::vector<std::string> temporary_directories = {};
 };
 
-/// What is written of the sorted keys.
+/// What a sort writes.
 enum class SortResult : uint8_t {
-  keys,         // all of them
-  unique,       // each once (-u); equal means bit for bit
-  permutation,  // where each stood: u32, or u64 beyond 2^32 keys (--argsort); stable
+  keys,         // all sorted keys
+  unique,       // each distinct key once (-u); keys are equal if all their bits are
+  permutation,  // each key's place in the input: u32, or u64 beyond 2^32 keys (--argsort); stable
 };
 
 struct SortFileOptions {
@@ -65,41 +67,41 @@ struct SortFileOptions {
   Order order = Order::ascending;
   SortAlgorithm algorithm = SortAlgorithm::automatic;
   SortResult result = SortResult::keys;
-  /// With unique: how often each key stood, as u64; with values, which are counts then, their sum.
+  /// With unique: a file for the count of each key, as u64. With values, which are counts then, their sum.
   std::string counts_output = {};
-  /// Files whose values travel with the keys, stably: one after the other as many as all inputs have keys.
+  /// Files whose values are reordered like the keys, stably: together as many values as all inputs have keys.
   std::vector<std::string> values = {};
   std::string values_output = {};
   std::optional<KeyType> values_type = {};       // empty: by header, name or size; 4 or 8 bytes
   std::optional<FileFormat> output_format = {};  // of keys or positions; empty: SortReport::output_format
-  bool inputs_are_sorted = false;                // --merge: that is checked
-  bool plan_only = false;                        // --dry-run: only the report's plan
-  bool in_place = false;                         // the output is the input
-  bool overwrite = false;                        // replace an existing other output
-  bool verify = true;                            // fingerprint and order before the output gets its name
+  bool inputs_are_sorted = false;                // --merge; the order is checked
+  bool plan_only = false;                        // --dry-run: only make the plan in the report
+  bool in_place = false;                         // write the output over the input
+  bool overwrite = false;                        // replace an existing output
+  bool verify = true;                            // check fingerprint and order before the output gets its name
   Referee referee = Referee::none;
-  uint32_t repeat = 0;  // sort the loaded data so many more times and report the times
+  uint32_t repeat = 0;  // sort the loaded data this many more times and report the times
   ProgressFunction progress = {};
   LogFunction log = {};
   LogFunction note = {};
 };
 
-/// What a sort is going to do and what it takes.
+/// What a sort is going to do, and what it needs.
 struct FilePlan {
   std::string strategy;      // "in memory", "counting", "external", "streams"
-  uint64_t runs = 0;         // external: sorted runs; of a stream that was not read yet 0, nobody knows
-  uint64_t runs_on_gpu = 0;  // so many of them, as planned, stay in the memory of GPUs
+  uint64_t runs = 0;         // external: sorted runs; 0 for a stream not read yet (unknown)
+  uint64_t runs_on_gpu = 0;  // how many of them are planned to stay in GPU memory
   uint64_t runs_in_memory = 0;
-  uint64_t run_records = 0;  // of each, and of each block of the merge
-  uint32_t sessions = 1;     // sorted at a time: the next is read meanwhile, and the last written
+  uint64_t run_records = 0;  // records in each run, and in each block of the merge
+  uint32_t sessions = 1;     // runs sorted at a time, while the next is read and the last is written
   uint32_t passes = 1;       // over all records, each with a read and a write
-  Bytes read;                // in all passes
+  Bytes read;                // in all passes together
   Bytes written;
-  Bytes memory;       // the most that is taken
-  uint32_t gpus = 0;  // that have a part in it, the first of those named; one sorts what it holds
-  Bytes gpu_memory;   // of all of them
-  Bytes temporary;    // disk space
-  std::vector<std::string> temporary_directories = {};  // where, if any is or may be taken
+  Bytes memory;       // the most main memory in use at a time
+  uint32_t gpus = 0;  // that take part, the first of those named; data that fits one GPU is sorted by one
+  Bytes gpu_memory;   // of all GPUs together
+  Bytes temporary;    // disk space for temporary files
+  std::vector<std::string> temporary_directories = {};  // where they are or may be written, if anywhere
 };
 
 struct SortReport {
@@ -107,36 +109,38 @@ struct SortReport {
   KeyType type = KeyType::u32;
   FileFormat format = FileFormat::raw;
   Endian endian = Endian::little;  // of the keys in the files
-  uint32_t value_bytes = 0;        // of each value that travelled; 0: none
+  uint32_t value_bytes = 0;        // of each value that travels with a key; 0: none
   FileFormat values_format = FileFormat::raw;
-  /// What was asked for, or the input's; of a permutation what the output's name says, else the input's.
+  /// The one asked for, else the input's format; for a permutation, what the output's name says, else the
+  /// input's.
   FileFormat output_format = FileFormat::raw;
   uint64_t input_bytes = 0;
   uint64_t output_bytes = 0;
   std::string backend;        // "cpu", "cuda"
-  std::string backend_why;    // why that one
-  std::string device;         // what it is; of GPUs all that had a part in it
-  std::string algorithm;      // what ran
-  std::string algorithm_why;  // why that one; empty: its name says it
+  std::string backend_why;    // why this backend
+  std::string device;         // what it is; with several GPUs, all that took part
+  std::string algorithm;      // the one that ran
+  std::string algorithm_why;  // why this one; empty if the name says it all
   FilePlan plan;
-  std::optional<uint64_t> distinct;  // unique: keys written
+  std::optional<uint64_t> distinct;  // unique: number of keys written
   bool verified = false;
-  std::optional<bool> referee_agrees;  // set if a referee ran; false: the output was not given its name
+  std::optional<bool> referee_agrees;  // set if a referee ran; false: the output did not get its name
   std::vector<PhaseTime> phases;
   double total_s = 0;
-  std::vector<double> repeat_s;       // --repeat: each run's sort time
+  std::vector<double> repeat_s;       // --repeat: the sort time of each repetition
   double copy_bandwidth_bytes_s = 0;  // --repeat: the device's measured copy bandwidth (read + written)
-  Fingerprint fingerprint;            // with the run's random secret: comparable inside this run only
+  Fingerprint fingerprint;            // uses a random secret per run: comparable only within this run
 };
 
-/// Sorts the file `input` ("-": standard input) into `output` ("-": standard output; with in_place empty, and
-/// the input). The output's name holds its old content or the complete, verified result, whatever happens; an
-/// output that is a pipe or a device is written straight. Throws Error; if a referee disagrees it returns
-/// with referee_agrees == false.
+/// Sorts the file `input` ("-": standard input) into `output` ("-": standard output; with in_place: empty, or
+/// the input's name). Whatever happens, the output's name holds either its old content or the complete,
+/// verified result. An output that is a pipe or a device is written directly. Throws Error; if a referee
+/// disagrees, returns with referee_agrees == false.
 SortReport sort_file(const std::string& input, const std::string& output,
                      const SortFileOptions& options = {});
 
-/// The same for several files of one key type, of any formats, into one output of the first one's format.
+/// Sorts several files of one key type, in any formats, into one output in the format of the first file.
+/// Otherwise like sort_file.
 SortReport sort_files(const std::vector<std::string>& inputs, const std::string& output,
                       const SortFileOptions& options = {});
 
@@ -153,25 +157,25 @@ struct CheckReport {
   KeyType type = KeyType::u32;
   FileFormat format = FileFormat::raw;
   bool sorted = false;
-  std::optional<uint64_t> first_unsorted;  // index of the first key that is smaller than the one before it
-  std::string min;                         // printed values; empty if there are no keys
+  std::optional<uint64_t> first_unsorted;  // index of the first key that is smaller than its predecessor
+  std::string min;                         // as printed text; empty if there are no keys
   std::string max;
-  std::optional<uint64_t> distinct;  // exact; known if the keys are sorted or of 1 or 2 bytes
+  std::optional<uint64_t> distinct;  // exact; known if the keys are sorted, or have 1 or 2 bytes
   Fingerprint
-      fingerprint;  // with secret 0: the same for every permutation of a file, comparable between runs
+      fingerprint;  // With secret 0: the same for every permutation of a file, and comparable between runs.
   double total_s = 0;
 };
 
-/// Reads the file once, in little memory: 40 bytes for every 4 MiB of the file, and a few MiB. Throws Error
-/// if it cannot be read; a file that is not sorted is no error.
+/// Reads the file once, with little memory: 40 bytes per 4 MiB of the file, plus a few MiB. Throws Error if
+/// the file cannot be read; an unsorted file is not an error.
 CheckReport check_file(const std::string& input, const CheckOptions& options = {});
 
 struct GenerateOptions {
   std::string distribution = "uniform";  // a name from datasets/distributions.hpp
-  KeyType type = KeyType::u32;           // whatever the output's name says
+  KeyType type = KeyType::u32;           // takes precedence over the output's name
   uint64_t count = 0;
   uint64_t seed = 1;
-  FileFormat format = FileFormat::automatic;  // by the output's name, else raw
+  FileFormat format = FileFormat::automatic;  // automatic: by the output's name, else raw
   Endian endian = Endian::little;
   bool overwrite = false;
   uint32_t threads = 0;  // 0: all that this process may use
@@ -184,42 +188,42 @@ struct GenerateReport {
   double total_s = 0;
 };
 
-/// Writes seeded test data, with the promise of sort_file; the same options give the same bytes on every
-/// machine and with any number of threads. UsageError for a distribution that is not known, or not of that
-/// type.
+/// Writes seeded test data; the output's name is treated as in sort_file. The same options give the same
+/// bytes on every machine and with any number of threads. Throws UsageError if the distribution is unknown or
+/// does not support the key type.
 GenerateReport generate_file(const std::string& output, const GenerateOptions& options);
 
-/// The key type that a file name's ending says: "x.u32", "x.uint32", "x_uint64".
+/// The key type according to the ending of a file name: "x.u32", "x.uint32", "x_uint64".
 std::optional<KeyType> type_from_name(std::string_view file_name);
 
-/// The format that a file name's ending says: npy, sosd ("x_uint64") or, as all others do, raw.
+/// The format according to the ending of a file name: npy, sosd ("x_uint64"), or raw for all others.
 FileFormat format_from_name(std::string_view file_name);
 
-/// Whether two outputs are one, whatever their names: a file, also one that is still to be made, or a pipe.
-/// "-" is standard output. Never of terminals and other character devices, which lose nothing.
+/// Whether two names mean the same output: one file (which need not exist yet) or one pipe. "-" is standard
+/// output. False for terminals and other character devices, where two outputs do not overwrite each other.
 bool are_one_output(const std::string& a, const std::string& b);
 
-/// Writes a small file that gets its name when it is on the disk: an earlier one stays if that fails. Throws
-/// Error.
+/// Writes a small file. It gets its name only when it is on the disk, so an existing file stays if writing
+/// fails. Throws Error.
 void replace_file(const std::string& path, std::string_view text);
 
-/// One entry of the list of distributions that generate_file knows.
+/// One entry in the list of distributions that generate_file offers.
 struct DistributionInfo {
   std::string name;
   std::string summary;         // one line
   std::string plot;            // ASCII, several lines
-  std::vector<KeyType> types;  // that it suits
+  std::vector<KeyType> types;  // supported key types
 };
 
-/// All of them, in the order in which `generate --list` shows them.
+/// All distributions, in the order in which `generate --list` shows them.
 std::vector<DistributionInfo> distributions();
 
-/// A place that can sort, or why it cannot.
+/// A backend that can sort, or the reason why it cannot.
 struct BackendReport {
   std::string name;  // "cpu", "cuda"
   bool usable = false;
   std::string description;           // what it is
-  std::vector<std::string> details;  // one fact a line
+  std::vector<std::string> details;  // one fact per line
   std::string reason;                // why it is not usable
   std::string hint;                  // what to do about that
 };
@@ -227,7 +231,7 @@ struct BackendReport {
 /// "0.1.0"
 std::string_view version();
 
-/// What this build can do and what it finds on this machine.
+/// What this build can do, and what it finds on this machine.
 struct SystemReport {
   std::string compiler;
   std::string cuda;     // version of the toolkit compiled in; empty: none
@@ -236,30 +240,30 @@ struct SystemReport {
   std::vector<BackendReport> backends;
 };
 
-/// Looks for GPUs, which wakes their driver: a fraction of a second. What is wrong with one is told, not
-/// thrown.
+/// Looks for GPUs, which wakes their driver and takes a fraction of a second. Problems with a GPU are
+/// reported, not thrown.
 SystemReport system_report();
 
-/// Removes the temporary files of every running operation, which do not return any more: those that would
-/// make or name a file wait for ever. Async-signal-safe: for the handler of a signal that is about to end the
-/// process.
+/// Removes the temporary files of all running operations. These operations never return: a thread that tries
+/// to create or name a file waits forever. Async-signal-safe; meant for the handler of a signal that is about
+/// to end the process.
 void remove_temporary_files() noexcept;
 
 struct SortOptions {
   WhereOptions where = {};
   Order order = Order::ascending;
   SortAlgorithm algorithm = SortAlgorithm::automatic;
-  LogFunction note = {};  // a GPU that failed, where the CPU took over
+  LogFunction note = {};  // called if a GPU fails and the CPU takes over
 };
 
-/// Sorts in place, in O(n). Keys: the ten key types. Of memory the CPU takes little more than the keys have;
-/// pairs take as much again. Error where a GPU is asked for and cannot be had or hold them, and for counting
-/// keys whose range is too wide; UsageError for several devices.
+/// Sorts in place, in O(n). Keys: the ten key types. On the CPU, keys need little extra memory; pairs need as
+/// much again as they occupy. Throws Error if a GPU is asked for but is not available or too small, and for a
+/// counting sort of keys whose range is too wide; UsageError for several devices.
 template <WritableRange Keys>
 void sort(Keys&& keys, const SortOptions& options = {});
 
 /// Sorts keys in place and applies the same permutation to the values; stable. Values: 4 or 8 bytes,
-/// trivially copyable. Both have the same length, else Error.
+/// trivially copyable. Throws Error if the lengths differ.
 template <WritableRange Keys, WritableRange Values>
 void sort_pairs(Keys&& keys, Values&& values, const SortOptions& options = {});
 

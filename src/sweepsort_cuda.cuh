@@ -1,9 +1,9 @@
-// sweepsort_cuda.cuh - what the library offers to programs that nvcc compiles: searches and scans on the GPU
-// with functions of their own.
+// sweepsort_cuda.cuh - the library for programs compiled with nvcc: searches and scans on the GPU with
+// functions of their own.
 //
-// Wants C++20 of nvcc (the target's CUDA_STANDARD 20).
+// Requires C++20 in nvcc (the target's CUDA_STANDARD 20).
 //
-// Scans of device memory with an operator of your own are in kernels/scan.cuh, without any allocation.
+// Scans of device memory with an operator of your own are in kernels/scan.cuh; they allocate nothing.
 #pragma once
 
 #include "gpu/handles.hpp"

@@ -1,6 +1,7 @@
-// sweepsort_parallel.hpp - scans with an operator of the caller's, and the smallest value of a function, by
-// all threads of the CPU. Part of sweepsort.hpp. Say sweepsort:: in front: of arguments from std the compiler
-// looks at std::inclusive_scan as well.
+// sweepsort_parallel.hpp - scans with an operator of the caller's, and the smallest value of a function, on
+// all threads of the CPU. Part of sweepsort.hpp.
+// Call these functions with sweepsort:: in front: for arguments from std, argument-dependent lookup also
+// finds std::inclusive_scan.
 #pragma once
 
 #include "core/error.hpp"
@@ -19,15 +20,15 @@
 
 namespace sweepsort {
 
-/// out[i] = in[0] op in[1] op ... op in[i]. `op` is associative, op(a, op(b, c)) == op(op(a, b), c), and need
-/// not be commutative: a is always what stands before b. It is called by several threads at once. T: any
-/// trivially copyable type. `out` has the length of `in` and may be the same memory. O(n): op is called about
-/// twice an element; what it throws ends the scan and leaves `out` unspecified. Error if the lengths differ.
-/// threads 0: all.
+/// out[i] = in[0] op in[1] op ... op in[i]. `op` must be associative, op(a, op(b, c)) == op(op(a, b), c), but
+/// need not be commutative: its left operand always comes from earlier elements. Several threads call it at
+/// once. T is any trivially copyable type. `out` has the length of `in` and may be the same memory. O(n): op
+/// is called about twice per element. An exception from op ends the scan and leaves `out` unspecified. Throws
+/// Error if the lengths differ. threads 0: all.
 template <ContiguousRange In, WritableRange Out, class Op>
 void inclusive_scan(const In& in, Out&& out, Op op, uint32_t threads = 0);
 
-/// out[i] = initial op in[0] op ... op in[i - 1], and out[0] = initial. Else as inclusive_scan.
+/// out[0] = initial, and out[i] = initial op in[0] op ... op in[i - 1]. Otherwise like inclusive_scan.
 template <ContiguousRange In, WritableRange Out, class Op>
 void exclusive_scan(const In& in, Out&& out, ElementOf<In> initial, Op op, uint32_t threads = 0);
 
@@ -37,9 +38,9 @@ struct Argmin {
   uint64_t index;
 };
 
-/// The smallest f(i) for first <= i < last, and the lowest i that gives it. Nothing is read from memory but
-/// what f reads. f is called by several threads at once. Floating-point NaN loses against every number.
-/// Throws Error if there is no i, and whatever f throws. threads 0: all.
+/// The smallest f(i) for first <= i < last, and the lowest i that gives it. Only f itself reads memory.
+/// Several threads call f at once. A floating-point NaN loses against every number. Throws Error if first >=
+/// last, and whatever f throws. threads 0: all.
 template <class F>
 auto transform_argmin(uint64_t first, uint64_t last, F f, uint32_t threads = 0)
     -> Argmin<std::remove_cvref_t<std::invoke_result_t<F&, uint64_t>>>;
@@ -51,7 +52,8 @@ inline uint32_t team_size(uint32_t threads, uint64_t blocks) {
   return static_cast<uint32_t>(std::clamp<uint64_t>(blocks, 1, threads_or_all(threads)));
 }
 
-/// Each block is combined, takes the carry of the one before, passes its own on and is scanned.
+/// A thread combines a block's elements, takes the carry of the block before, passes on its own carry, and
+/// then scans the block.
 template <bool exclusive, class T, class Op>
 void scan_blocks(std::span<const T> in, std::span<T> out, std::optional<T> carry, Op& op, uint32_t threads) {
   static_assert(std::is_trivially_copyable_v<T>);
@@ -72,7 +74,7 @@ void scan_blocks(std::span<const T> in, std::span<T> out, std::optional<T> carry
     turnstile.pass(index);
     for (size_t i = begin; i < end; ++i) {
       const T with = before ? op(*before, in[i]) : in[i];
-      // An exclusive scan always has something before: its initial value.
+      // In an exclusive scan there is always a value before: at least the initial value.
       out[i] = exclusive ? *before : with;
       before = with;
     }
@@ -113,16 +115,16 @@ auto transform_argmin(uint64_t first, uint64_t last, F f, uint32_t threads)
   if (first >= last) throw Error("transform_argmin: the range is empty");
   const uint64_t count = last - first;
   threads = detail::team_size(threads, count);
-  // Many blocks per thread, so that nobody waits long for the last one; large ones, so that taking one is
-  // cheap.
+  // Many blocks per thread, so that no thread waits long for the last block; large blocks, so that taking one
+  // is cheap.
   const uint64_t block = std::clamp<uint64_t>(count / threads / 16, 1, 1u << 20);
-  std::atomic<uint64_t> next = 0;  // the first index not taken yet, behind `first`
+  std::atomic<uint64_t> next = 0;  // the first index not taken yet, relative to `first`
   std::vector<std::optional<Argmin<Value>>> found(threads);
   const auto search = [&](uint32_t thread) {
     std::optional<Argmin<Value>> best;
     for (;;) {
       uint64_t begin = next.load();
-      // Not fetch_add: it could wrap where `last` is close to 2^64.
+      // Not fetch_add: it could wrap if `last` is close to 2^64.
       while (begin < count && !next.compare_exchange_weak(begin, begin + std::min(block, count - begin))) {
       }
       if (begin >= count) break;
@@ -137,7 +139,7 @@ auto transform_argmin(uint64_t first, uint64_t last, F f, uint32_t threads)
     try {
       search(thread);
     } catch (...) {
-      next = count;  // nobody begins another block
+      next = count;  // no thread begins another block
       throw;
     }
   });

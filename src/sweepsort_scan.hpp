@@ -1,13 +1,14 @@
 // sweepsort_scan.hpp - prefix scans, and the smallest or largest element, of files and spans. Part of
 // sweepsort.hpp.
 //
-// An inclusive scan puts in[0] op ... op in[i] at place i, an exclusive one in[0] op ... op in[i - 1] and the
-// operator's identity at place 0: 0 for sum and xor, the type's last value (for floats an infinity) for min
-// and max. Sums of integers that leave their type are an Error that names the place, unless they may wrap.
-// Sums of floats follow IEEE 754; on the CPU the order of the additions depends neither on the threads nor on
-// the processor (but differs from one after the other, except with ScanAlgorithm::sequential), the GPU may
-// round otherwise. min and max follow the order of the sort (-0.0 before +0.0) and pass over NaN; before the
-// first number an inclusive one has NaN.
+// An inclusive scan puts in[0] op ... op in[i] at place i. An exclusive scan puts in[0] op ... op in[i - 1]
+// there, and the operator's identity at place 0: 0 for sum and xor, the type's last value (for floats an
+// infinity) for min and max.
+// A sum of integers that overflows its type is an Error that names the place, unless wrapping is allowed.
+// Sums of floats follow IEEE 754. On the CPU, the order of the additions depends neither on the number of
+// threads nor on the processor, but it is not left to right, except with ScanAlgorithm::sequential. The GPU
+// may round differently. min and max follow the order of the sort (-0.0 before +0.0) and skip NaN; an
+// inclusive scan writes NaN until it meets the first number.
 #pragma once
 
 #include "core/error.hpp"
@@ -34,12 +35,13 @@ struct ScanFileOptions {
   ScanAlgorithm algorithm = ScanAlgorithm::automatic;
   std::optional<KeyType> output_type = {};       // empty: the input's; else one that holds all its values
   std::optional<FileFormat> output_format = {};  // empty: the input's
-  bool wrap = false;                             // sums of integers may wrap
-  bool in_place = false;                         // the output is the input
-  bool overwrite = false;                        // replace an existing other output
-  bool verify = true;   // sums of integers and xor: the end of every chunk against the input, before the
-                        // output gets its name
-  uint32_t repeat = 0;  // scan the data once more in memory, so many times, and report the times
+  bool wrap = false;                             // allow sums of integers to wrap
+  bool in_place = false;                         // write the output over the input
+  bool overwrite = false;                        // replace an existing output
+  // Sums of integers and xor: check the last element of every chunk against the input, before the output gets
+  // its name.
+  bool verify = true;
+  uint32_t repeat = 0;  // scan the data this many more times in memory and report the times
   ProgressFunction progress = {};
   LogFunction log = {};
   LogFunction note = {};
@@ -54,24 +56,24 @@ struct ScanReport {
   Endian endian = Endian::little;              // of the elements in the files
   uint64_t input_bytes = 0;
   uint64_t output_bytes = 0;
-  // All elements combined, as people write it; empty if there are none, or if they leave the type, as those
-  // of an exclusive scan may.
+  // All elements combined, as text. Empty if there are none, or if the total does not fit the type (an
+  // exclusive scan does not write it, so this is no error).
   std::string total;
   std::string backend;      // "cpu", "cuda"
-  std::string backend_why;  // why that one
+  std::string backend_why;  // why this backend
   std::string device;       // what it is
-  std::string algorithm;    // what ran
+  std::string algorithm;    // the one that ran
   bool verified = false;
   std::vector<PhaseTime> phases;
   double total_s = 0;
-  std::vector<double> repeat_s;       // --repeat: each run's time
+  std::vector<double> repeat_s;       // --repeat: the time of each repetition
   double copy_bandwidth_bytes_s = 0;  // --repeat: the device's measured copy bandwidth (read + written)
 };
 
-/// Scans the file `input` ("-": standard input) into `output` ("-": standard output; with in_place empty, and
-/// the input) in memory that does not grow with the file. The output's name holds its old content or the
-/// complete result, whatever happens; an output that is a pipe or a device is written straight, up to the
-/// first chunk that is wrong.
+/// Scans the file `input` ("-": standard input) into `output` ("-": standard output; with in_place: empty, or
+/// the input's name). The memory needed does not grow with the file. Whatever happens, the output's name
+/// holds either its old content or the complete result. An output that is a pipe or a device is written
+/// directly, up to the first chunk that is wrong.
 ScanReport scan_file(const std::string& input, const std::string& output,
                      const ScanFileOptions& options = {});
 
@@ -80,7 +82,7 @@ struct MinFileOptions {
   WhereOptions where = {};
   Extreme extreme = Extreme::min;
   bool wants_index = false;
-  uint32_t repeat = 0;  // search the data once more in memory, so many times, and report the times
+  uint32_t repeat = 0;  // search the data this many more times in memory and report the times
   ProgressFunction progress = {};
   LogFunction log = {};
   LogFunction note = {};
@@ -91,19 +93,19 @@ struct MinReport {
   KeyType type = KeyType::u32;
   FileFormat format = FileFormat::raw;
   uint64_t input_bytes = 0;
-  std::string value;              // as people write it
-  std::optional<uint64_t> index;  // its first place, if wanted
+  std::string value;              // as text
+  std::optional<uint64_t> index;  // of its first occurrence, if wanted
   std::string backend;            // as in ScanReport
   std::string backend_why;
   std::string device;
   std::string algorithm;
   double total_s = 0;
-  std::vector<double> repeat_s;       // --repeat: each run's time
+  std::vector<double> repeat_s;       // --repeat: the time of each repetition
   double read_bandwidth_bytes_s = 0;  // --repeat: the device's measured read bandwidth
 };
 
-/// The smallest or largest element of a file, which is read once in constant memory. NaN loses against every
-/// number. Throws Error if there are no elements.
+/// Finds the smallest or largest element of a file, which is read once in constant memory. NaN loses against
+/// every number. Throws Error if there are no elements.
 MinReport min_file(const std::string& input, const MinFileOptions& options = {});
 
 struct ScanOptions {
@@ -111,20 +113,20 @@ struct ScanOptions {
   ScanOp op = ScanOp::sum;
   ScanKind kind = ScanKind::inclusive;
   ScanAlgorithm algorithm = ScanAlgorithm::automatic;
-  bool wrap = false;  // sums of integers may wrap
+  bool wrap = false;  // allow sums of integers to wrap
 };
 
-/// Scans `in` into `out`, which has the same length and may be the same memory (if the types are the same),
-/// but may not otherwise overlap it. Both: the ten key types; Out holds every value of In. After an overflow
-/// the content of `out` is unspecified. `automatic` runs on the CPU: moving the data to a GPU and back takes
-/// longer.
+/// Scans `in` into `out`. `out` has the same length; it may be the same memory if the types are the same, but
+/// must not overlap otherwise. Both hold one of the ten key types, and Out holds every value of In. After an
+/// overflow the content of `out` is unspecified. `automatic` runs on the CPU, because moving the data to a
+/// GPU and back takes longer.
 template <ContiguousRange In, WritableRange Out>
 void scan(const In& in, Out&& out, const ScanOptions& options = {});
 
 template <class Key>
 struct Found {
   Key value;
-  uint64_t index;  // the first place of that value
+  uint64_t index;  // of the first occurrence of that value
 };
 
 /// Throws Error if there are no keys.

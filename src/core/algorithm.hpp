@@ -6,7 +6,7 @@
 
 namespace sweepsort {
 
-/// `automatic` chooses by the data; `counting` is an error where the range of the keys is too wide for it.
+/// `automatic` chooses by the data; `counting` is an error if the range of the keys is too wide for it.
 enum class SortAlgorithm : uint8_t { automatic, radix, counting };
 
 constexpr std::string_view name(SortAlgorithm algorithm) {

@@ -1,5 +1,5 @@
-// bytes.cpp - exact parsing of sizes and counts (no floating point: 2^63 + 1 stays 2^63 + 1), and their
-// printing.
+// bytes.cpp - exact parsing of sizes and counts (no floating point: 2^63 + 1 stays 2^63 + 1), and printing
+// them.
 #include "core/bytes.hpp"
 
 #include "core/error.hpp"
@@ -17,7 +17,7 @@ namespace {
 using Wide = unsigned __int128;
 constexpr Wide limit = std::numeric_limits<uint64_t>::max();
 
-/// digits x 10^-fraction_digits; `rest` is what follows the number. No trailing zeros in the fraction.
+/// digits x 10^-fraction_digits. `rest` is the text after the number. The fraction has no trailing zeros.
 struct Number {
   Wide digits = 0;
   unsigned fraction_digits = 0;
@@ -26,7 +26,7 @@ struct Number {
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-/// "12", "1_000", "2.5": an underscore stands between two digits only.
+/// Reads "12", "1_000" or "2.5". An underscore is allowed only between two digits.
 std::optional<Number> read_number(std::string_view text) {
   Number number;
   bool in_fraction = false;
@@ -53,7 +53,7 @@ std::optional<Number> read_number(std::string_view text) {
   return number;
 }
 
-/// base^exponent below 2^64.
+/// base^exponent, if it is below 2^64.
 std::optional<Wide> power(Wide base, uint64_t exponent) {
   Wide result = 1;
   if (base < 2) return exponent == 0 ? 1 : base;
@@ -64,7 +64,7 @@ std::optional<Wide> power(Wide base, uint64_t exponent) {
   return result;
 }
 
-/// The number times `unit`, if that is whole and below 2^64.
+/// The number times `unit`, if the product is whole and below 2^64.
 std::optional<uint64_t> scaled(const Number& number, Wide unit) {
   const std::optional<Wide> divisor = power(10, number.fraction_digits);
   if (!divisor) return std::nullopt;
@@ -79,7 +79,7 @@ std::string lower(std::string_view text) {
   return result;
 }
 
-/// Powers of 1024: "", "b", "k", "kib", ...; of 1000: "kb", "mb", ... (in lower case).
+/// Suffixes in lower case. Powers of 1024: "", "b", "k", "kib", ...; powers of 1000: "kb", "mb", ...
 std::optional<Wide> byte_unit(std::string_view suffix) {
   if (suffix.empty() || suffix == "b") return 1;
   const size_t index = std::string_view("kmgtp").find(suffix[0]);
@@ -160,7 +160,7 @@ std::string format_bytes(Bytes bytes) {
   if (bytes.value < 1024) return fmt::format("{} byte{}", bytes.value, bytes.value == 1 ? "" : "s");
   double value = static_cast<double>(bytes.value) / 1024;
   size_t unit = 0;
-  // Not 1024: 1023.97 would be printed as "1024.0".
+  // The limit is not 1024, because 1023.97 would be printed as "1024.0".
   while (value >= 1023.95 && unit + 1 < units.size()) {
     value /= 1024;
     ++unit;

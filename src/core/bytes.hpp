@@ -8,15 +8,15 @@
 
 namespace sweepsort {
 
-/// A number of bytes; a type of its own so that it is never mistaken for a count of keys.
+/// A number of bytes: a separate type, so that it is never mistaken for a count of keys.
 struct Bytes {
   uint64_t value = 0;
   friend constexpr auto operator<=>(Bytes, Bytes) = default;
 };
 
-/// Most that one transfer moves between files, memory and devices, where nothing else is said.
+/// The default size limit of one transfer between files, memory and devices.
 inline constexpr size_t default_chunk_bytes = 8u << 20;
-/// Threads that read, write or do both: each has a buffer, and more of them move no more bytes.
+/// Maximum number of threads that read or write. Each has a buffer, and more threads would not be faster.
 inline constexpr uint32_t max_io_workers = 16;
 
 /// "4096", "2^20", "1e6", "4G" and "4GiB" (powers of 1024), "4GB" and "4kB" (powers of 1000). Throws

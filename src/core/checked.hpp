@@ -1,4 +1,4 @@
-// checked.hpp - arithmetic whose result does not fit is an error, never a wrap.
+// checked.hpp - arithmetic that reports overflow as an error and never wraps.
 #pragma once
 
 #include "core/error.hpp"
@@ -16,10 +16,10 @@ constexpr To narrow(From value) {
   return static_cast<To>(value);
 }
 
-/// No file is longer than a signed offset says, and two of these can be added.
+/// Upper limit on the size of a file: it fits a signed offset, and two such sizes can be added.
 inline constexpr uint64_t max_file_bytes = uint64_t{1} << 62;
 
-/// `count` elements of `bytes` each, in bytes.
+/// The size in bytes of `count` elements of `bytes` each. Throws Error above max_file_bytes.
 constexpr uint64_t bytes_of(uint64_t count, uint64_t bytes) {
   uint64_t product = 0;
   if (__builtin_mul_overflow(count, bytes, &product) || product > max_file_bytes)

@@ -1,4 +1,4 @@
-// control_group.cpp - lines "0::/a/b" or "5:memory:/a/b".
+// control_group.cpp - parses lines such as "0::/a/b" or "5:memory:/a/b".
 #include "core/control_group.hpp"
 
 #include <fstream>
@@ -6,7 +6,7 @@
 namespace sweepsort {
 namespace {
 
-/// Relative to the mount point.
+/// This process's group, relative to the mount point.
 std::filesystem::path own_group(const std::filesystem::path& root, const std::string& controllers) {
   std::ifstream file(root / "proc/self/cgroup");
   for (std::string line; std::getline(file, line);) {

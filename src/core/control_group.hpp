@@ -7,9 +7,9 @@
 
 namespace sweepsort {
 
-/// The folder of this process's group below `mount` and those of all groups above it, `mount` last: each may
-/// have a limit, and in a container the group is the mount point itself. `controllers`: as the group's line
-/// in ROOT/proc/self/cgroup names them, empty for version 2.
+/// Directories of this process's group and of all groups above it, from the group itself up to `mount`. Each
+/// may have a limit; in a container the group is the mount point itself. `controllers` is the controller list
+/// in the group's line in ROOT/proc/self/cgroup; empty for version 2.
 std::vector<std::filesystem::path> control_groups(const std::filesystem::path& root,
                                                   const std::filesystem::path& mount,
                                                   const std::string& controllers);

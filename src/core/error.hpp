@@ -1,4 +1,4 @@
-// error.hpp - the one exception type and its kinds. Only main prints it and turns it into an exit code.
+// error.hpp - the exception type Error and its kinds. Only main prints it and turns it into an exit code.
 #pragma once
 
 #include <stdexcept>
@@ -20,32 +20,33 @@ class Error : public std::runtime_error {
   std::string hint_;
 };
 
-/// The user asked for something that the command line cannot mean. Same exit code as Error, other advice.
+/// The command line or the options make no sense. Same exit code as Error, but different advice.
 class UsageError : public Error {
  public:
   using Error::Error;
 };
 
-/// What the input holds cannot be done with what is asked for, or somebody changes it meanwhile: no backend
-/// would fare better.
+/// The content of the input does not allow what is asked for, or somebody changes the input meanwhile. No
+/// other backend would do better.
 class InputError : public Error {
  public:
   using Error::Error;
 };
 
-/// The system refused something of a file: its disk is full, or broken. No backend would fare better.
+/// The system refused an operation on a file, for example because its disk is full or broken. No other backend
+/// would fare better.
 class FileError : public Error {
  public:
   using Error::Error;
 };
 
-/// What is asked for is beyond what this backend can do: another one may.
+/// The request exceeds what this backend can do; another backend may be able to do it.
 class BackendLimitError : public Error {
  public:
   using Error::Error;
 };
 
-/// A device has not as much memory left as was asked of it: less at a time may do.
+/// A device has less free memory than was requested; a smaller request may succeed.
 class DeviceMemoryError : public Error {
  public:
   using Error::Error;

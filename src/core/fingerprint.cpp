@@ -1,4 +1,4 @@
-// fingerprint.cpp - the sum of mixed keys at the speed of memory.
+// fingerprint.cpp - sums mixed keys at the speed of memory.
 #include "core/fingerprint.hpp"
 
 #include "core/error.hpp"
@@ -12,7 +12,7 @@
 namespace sweepsort {
 namespace {
 
-/// memcpy loads let the keys lie at any address; the compiler makes them vector loads.
+/// Keys may lie at any address: they are loaded with memcpy, which the compiler turns into vector loads.
 template <class Bits>
 struct SumLoop {
   const std::byte* keys;
@@ -44,7 +44,7 @@ struct PairSumLoop {
       Value value;
       std::memcpy(&key, keys + i * sizeof(Bits), sizeof(Bits));
       std::memcpy(&value, values + i * sizeof(Value), sizeof(Value));
-      // The key mixed first: a key and a value that change places do not cancel.
+      // Mix the key first, so that a key and a value that swap places do not cancel out.
       sum += fingerprint_mix(fingerprint_mix(key ^ secret) + value);
     }
     return sum;

@@ -1,8 +1,8 @@
 // fingerprint.hpp - an order-independent checksum of a multiset of keys.
 //
-// F = (n, sum over keys of h(bits xor key) mod 2^64) with h a 64-bit finaliser (the avalanche step of
-// SplitMix64, Steele et al., 2014) and a secret that the caller draws. A sum, not an XOR: XOR cannot tell {x,
-// x} from {y, y}.
+// F = (n, sum over keys of h(bits xor secret) mod 2^64). h is a 64-bit finaliser (the avalanche step of
+// SplitMix64, Steele et al., 2014), and the caller draws the secret. It is a sum because an XOR cannot tell
+// {x, x} from {y, y}.
 #pragma once
 
 #include "core/key_type.hpp"
@@ -13,8 +13,8 @@
 
 namespace sweepsort {
 
-/// Equal for equal multisets; different for different ones but with probability about 2^-64 if the secret is
-/// random.
+/// Equal for equal multisets. If the secret is random, different multisets have equal fingerprints with
+/// probability about 2^-64.
 struct Fingerprint {
   uint64_t count = 0;
   uint64_t sum = 0;
@@ -37,16 +37,16 @@ constexpr uint64_t fingerprint_mix(uint64_t bits) {
 /// 4 or 8 and divides the size. Vectorised for the processor it runs on. Thread-safe.
 Fingerprint fingerprint(std::span<const std::byte> bytes, size_t key_bytes, uint64_t secret);
 
-/// The same for pairs: of each key with its value, of 4 or 8 bytes.
+/// Fingerprint of pairs: each key together with its value of 4 or 8 bytes.
 Fingerprint pair_fingerprint(std::span<const std::byte> keys, size_t key_bytes,
                              std::span<const std::byte> values, size_t value_bytes, uint64_t secret);
 
-/// The same for keys that stand for several each: the i-th one for ends[i] - ends[i - 1], the first one for
-/// ends[0].
+/// Fingerprint of distinct keys with their counts: key i stands for ends[i] - ends[i - 1] equal keys, the
+/// first for ends[0].
 Fingerprint unique_fingerprint(std::span<const std::byte> keys, size_t key_bytes,
                                std::span<const uint32_t> ends, uint64_t secret);
 
-/// A secret from the operating system's random source.
+/// Draws a secret from the operating system's random source.
 uint64_t random_secret();
 
 }  // namespace sweepsort

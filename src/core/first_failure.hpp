@@ -1,4 +1,4 @@
-// first_failure.hpp - of several threads' exceptions the first.
+// first_failure.hpp - keeps the first of the exceptions that several threads throw.
 #pragma once
 
 #include <exception>
@@ -6,10 +6,10 @@
 
 namespace sweepsort {
 
-/// The failure that came first, among threads of which others fail only because that one did.
+/// The first failure among threads. Later failures are often only consequences of the first.
 class FirstFailure {
  public:
-  /// In a catch block, before anybody else is told to stop.
+  /// Call this in a catch block, before telling other threads to stop.
   void note() {
     const std::lock_guard lock(mutex_);
     if (!failure_) failure_ = std::current_exception();

@@ -1,4 +1,4 @@
-// growing_buffer.cpp - mmap, mremap, madvise.
+// growing_buffer.cpp - GrowingBuffer, with mmap, mremap and madvise.
 #include "core/growing_buffer.hpp"
 
 #include "core/pages.hpp"
@@ -43,7 +43,7 @@ void GrowingBuffer::cut(size_t bytes) noexcept {
 }
 
 void GrowingBuffer::discard(size_t first, size_t bytes) noexcept {
-  // Both ends, as the system rounds the length up.
+  // Round both ends here, because the system would round the length up.
   const size_t page = system_page_bytes();
   const size_t from = round_up(first, page);
   const size_t to = (first + bytes) / page * page;

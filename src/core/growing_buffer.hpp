@@ -1,4 +1,4 @@
-// growing_buffer.hpp - memory for a stream whose length nobody knows beforehand, and for runs.
+// growing_buffer.hpp - memory for a stream of unknown length, and for runs.
 #pragma once
 
 #include <cstddef>
@@ -7,8 +7,8 @@
 
 namespace sweepsort {
 
-/// A contiguous anonymous mapping that grows by remapping: pages move to a larger place in the address space
-/// without being copied, and only what was written is resident.
+/// A contiguous anonymous mapping that grows by remapping. Pages move to a larger address range without being
+/// copied, and only pages that were written are resident.
 class GrowingBuffer {
  public:
   GrowingBuffer() = default;
@@ -21,15 +21,16 @@ class GrowingBuffer {
   std::span<std::byte> bytes() { return {data_, size_}; }
   std::span<const std::byte> bytes() const { return {data_, size_}; }
 
-  /// Room for at least `bytes` more behind the end; throws Error if there is no memory. commit() then moves
-  /// the end.
+  /// Returns room for at least `bytes` more after the end; throws Error if there is no memory. commit() then
+  /// moves the end.
   std::span<std::byte> room(size_t bytes);
   void commit(size_t bytes) { size_ += bytes; }
 
-  /// Only the first `bytes` stay: the pages behind them, and their addresses, are given back.
+  /// Keeps only the first `bytes`; returns the pages after them, and their addresses, to the system.
   void cut(size_t bytes) noexcept;
 
-  /// Gives the whole pages inside [first, first + bytes) back; they read as zeros from now on. Thread-safe.
+  /// Returns the whole pages inside [first, first + bytes) to the system; they read as zeros from now on.
+  /// Thread-safe.
   void discard(size_t first, size_t bytes) noexcept;
 
  private:

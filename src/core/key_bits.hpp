@@ -1,5 +1,5 @@
-// key_bits.hpp - order-preserving maps from every key type to unsigned integers, so that everything below
-// sorts unsigned bits of 1, 2, 4 or 8 bytes in ascending order and knows nothing of signs, floats or
+// key_bits.hpp - order-preserving maps from every key type to unsigned integers. The code below this level
+// sorts unsigned integers of 1, 2, 4 or 8 bytes in ascending order and knows nothing of signs, floats or
 // directions.
 //
 //   unsigned   as it is
@@ -10,9 +10,9 @@
 //              every bit is kept.
 //   descending complement the result
 //
-// One struct of three words does all of it without a branch on the type: kernels are compiled once a key
-// width. The complement of a difference is a sum, ~(x - r) = ~x + r, so that descending floats take no step
-// more. Usable in device code: nothing here needs more than constexpr.
+// One struct of three words does all of this without a branch on the type, so kernels are compiled only once
+// per key width. The complement of a difference is a sum, ~(x - r) = ~x + r, so descending floats need no
+// extra step. Usable in device code: everything here is constexpr.
 #pragma once
 
 #include "core/key_type.hpp"
@@ -34,8 +34,8 @@ template <class Bits>
 struct KeyMap {
   static_assert(std::is_unsigned_v<Bits>);
   Bits flip = 0;         // XORed
-  Bits flip_change = 0;  // XORed, too, when the sign bit is set, which is none of these
-  Bits add = 0;          // then added: it moves patterns from one end to the other (negative NaNs)
+  Bits flip_change = 0;  // also XORed if the sign bit is set; never contains the sign bit itself
+  Bits add = 0;          // then added: moves patterns (negative NaNs) from one end to the other
   bool descends = false;
 
   static constexpr int sign_shift = std::numeric_limits<Bits>::digits - 1;
@@ -49,7 +49,7 @@ struct KeyMap {
     return static_cast<Bits>(flipped ^ (sign_mask(flipped) & flip_change));
   }
 
-  /// All ones if the sign bit is set. With random signs a choice would be a branch that nobody predicts.
+  /// All ones if the sign bit is set. A branch would be unpredictable for random signs.
   SWEEPSORT_HOST_DEVICE static constexpr Bits sign_mask(Bits bits) {
     return static_cast<Bits>(static_cast<std::make_signed_t<Bits>>(bits) >> sign_shift);
   }
@@ -59,7 +59,8 @@ struct KeyMap {
   /// Whether the keys are floating-point numbers.
   SWEEPSORT_HOST_DEVICE constexpr bool is_of_floats() const { return flip_change != 0; }
 
-  /// Whether both directions are one exclusive or with `flip`: integers, signed or not, in either order.
+  /// Whether to_ordered and from_ordered are both one XOR with `flip`: true for integers, signed or not, in
+  /// either order.
   SWEEPSORT_HOST_DEVICE constexpr bool is_xor() const { return (flip_change | add) == 0; }
 
   friend constexpr bool operator==(const KeyMap&, const KeyMap&) = default;
@@ -76,7 +77,7 @@ constexpr KeyMap<Bits> key_map(KeyType type, Order order) {
     constexpr int mantissa_bits = sizeof(Bits) == 8 ? 52 : 23;
     map.flip = sign;
     map.flip_change = static_cast<Bits>(all ^ sign);
-    // Less the patterns with the sign set, a full exponent and a mantissa other than zero.
+    // Minus the number of negative NaNs: sign set, exponent all ones, mantissa not zero.
     map.add = static_cast<Bits>(Bits{1} - static_cast<Bits>(uint64_t{1} << mantissa_bits));
   }
   if (order == Order::descending) {

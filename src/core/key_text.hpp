@@ -1,4 +1,4 @@
-// key_text.hpp - a key as people write it.
+// key_text.hpp - a key as text.
 #pragma once
 
 #include "core/key_type.hpp"
@@ -8,8 +8,8 @@
 
 namespace sweepsort {
 
-/// The key whose bytes in memory are the low ones of `bits`; floats with the fewest digits that give them
-/// back, NaN of either sign as "nan".
+/// The text of the key whose bytes in memory are the low bytes of `bits`. Floats get the fewest digits that
+/// convert back to the same value; NaN of either sign is "nan".
 std::string key_text(KeyType type, uint64_t bits);
 
 }  // namespace sweepsort

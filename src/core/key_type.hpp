@@ -20,7 +20,7 @@ inline constexpr std::array all_key_types{KeyType::u8,  KeyType::i8,  KeyType::u
                                           KeyType::u32, KeyType::i32, KeyType::u64, KeyType::i64,
                                           KeyType::f32, KeyType::f64};
 
-/// `descending` is the exact reverse of `ascending`: for floating point NaN comes first, +0.0 before -0.0.
+/// `descending` is the exact reverse of `ascending`: for floats, NaN comes first, and +0.0 before -0.0.
 enum class Order : uint8_t { ascending, descending };
 
 enum class Endian : uint8_t { little, big };
@@ -44,7 +44,7 @@ decltype(auto) dispatch(KeyType type, F&& f) {
   return std::forward<F>(f)(std::type_identity<double>{});
 }
 
-/// The unsigned integer of `bytes` bytes (1, 2, 4 or 8): what kernels and fingerprints see of a key.
+/// The unsigned integer of `bytes` bytes (1, 2, 4 or 8), which is how kernels and fingerprints see a key.
 template <size_t bytes>
 using UnsignedOf = std::conditional_t<
     bytes == 1, uint8_t,
@@ -78,12 +78,12 @@ constexpr size_t key_bytes(KeyType type) {
   }
 }
 
-/// So many of `count` keys can differ.
+/// At most this many of `count` keys can be distinct.
 constexpr uint64_t max_distinct(KeyType type, uint64_t count) {
   return key_bytes(type) < sizeof(uint64_t) ? std::min(count, uint64_t{1} << (8 * key_bytes(type))) : count;
 }
 
-/// `f(std::type_identity<Bits>{})` with the unsigned integer as wide as `type`.
+/// Calls `f(std::type_identity<Bits>{})` with the unsigned integer as wide as `type`.
 template <class F>
 constexpr decltype(auto) dispatch_bits(KeyType type, F&& f) {
   switch (key_bytes(type)) {

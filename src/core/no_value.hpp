@@ -1,4 +1,4 @@
-// no_value.hpp - "no value": the value type of a sort of keys alone.
+// no_value.hpp - the value type of a sort of keys alone.
 #pragma once
 
 namespace sweepsort {

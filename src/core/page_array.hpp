@@ -1,5 +1,5 @@
-// page_array.hpp - large arrays straight from the operating system: huge pages, untouched until somebody
-// writes.
+// page_array.hpp - large arrays mapped from the operating system, with huge pages that are not touched until
+// somebody writes to them.
 #pragma once
 
 #include <atomic>
@@ -10,16 +10,17 @@
 namespace sweepsort {
 
 enum class PageSize : uint8_t {
-  huge,   // where there is room for one: memory that is walked at random, and much of it
-  small,  // memory that is used for a moment, and not worth clearing 2 MiB at once for
+  huge,   // where they fit: for large memory that is accessed at random
+  small,  // for memory used only briefly, where clearing 2 MiB at once does not pay
 };
 
-/// Owns `bytes` zeroed bytes aligned to a page, to 2 MiB from that size on. Pages exist from their first
-/// touch on, so whoever fills the array pays for them, in parallel if several threads do. Move-only.
+/// Owns `bytes` zeroed bytes, aligned to a page, or to 2 MiB if that large. A page is allocated when it is
+/// first touched, so the cost falls on the threads that fill the array, in parallel if there are several.
+/// Move-only.
 class PageArray {
  public:
   PageArray() = default;
-  /// Throws Error with a hint where the memory cannot be had. No memory for 0 bytes.
+  /// Throws Error with a hint if there is not enough memory. Allocates nothing for 0 bytes.
   explicit PageArray(size_t bytes, PageSize pages = PageSize::huge);
   ~PageArray();
 
@@ -32,11 +33,11 @@ class PageArray {
   std::byte* data() const { return data_; }
   size_t size() const { return size_; }
 
-  /// The calling thread is about to fill [offset, offset + bytes), and nobody has yet. Huge pages that begin
-  /// there are made (their first bytes are cleared), each timed: where one takes long, what is untouched of
-  /// the array gets small pages, groups of 64 made at once where they begin there. In a virtual machine whose
-  /// host has taken free memory back a huge page takes 10 ms instead of 0.3, while smaller pieces of memory
-  /// are still there. Thread-safe.
+  /// Call this before filling [offset, offset + bytes) for the first time, on the thread that fills it.
+  /// Creates the huge pages that begin in this range by clearing the first byte of each, and times each one.
+  /// Once one is slow, the untouched rest of the array gets small pages, created in groups of 64. In a
+  /// virtual machine whose host has taken free memory back, a huge page takes 10 ms instead of 0.3 ms, while
+  /// smaller pieces of memory are still available. Thread-safe.
   void touch(size_t offset, size_t bytes);
 
  private:
@@ -48,7 +49,7 @@ class PageArray {
 
   std::byte* data_ = nullptr;
   size_t size_ = 0;
-  std::atomic<bool> pages_are_small_ = false;  // as asked for, or because touch() found huge ones slow
+  std::atomic<bool> pages_are_small_ = false;  // as requested, or because touch() found huge ones slow
 };
 
 }  // namespace sweepsort

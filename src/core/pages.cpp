@@ -1,4 +1,4 @@
-// pages.cpp - sysconf.
+// pages.cpp - asks sysconf for the page size.
 #include "core/pages.hpp"
 
 #include "core/bytes.hpp"

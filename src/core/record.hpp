@@ -1,4 +1,4 @@
-// record.hpp - what travels through a sort as one: a key, and perhaps a value.
+// record.hpp - what a sort moves as one unit: a key, and perhaps a value.
 #pragma once
 
 #include "core/key_type.hpp"
@@ -7,7 +7,7 @@
 
 namespace sweepsort {
 
-/// The two arrays of keys and of what moves with them.
+/// The two arrays: the keys, and the values that move with them.
 enum class Column : uint8_t { keys, values };
 
 struct RecordShape {

@@ -1,4 +1,4 @@
-// sample.hpp - what some keys of many let one expect.
+// sample.hpp - what a sample of the keys says about all of them.
 #pragma once
 
 #include <algorithm>
@@ -7,8 +7,7 @@
 
 namespace sweepsort {
 
-/// Whether nothing in a sample, which is in the order of the data, speaks against its being sorted, or
-/// reversed.
+/// Whether a sample, taken in the order of the data, is sorted or reversed, so that all the data may be, too.
 inline bool is_monotone(const std::vector<uint64_t>& sample) {
   return std::is_sorted(sample.begin(), sample.end()) || std::is_sorted(sample.rbegin(), sample.rend());
 }

@@ -1,4 +1,4 @@
-// scan.hpp - what a scan or a search for the smallest key can be asked for, by name.
+// scan.hpp - the options of a scan or of a search for the smallest key, by name.
 #pragma once
 
 #include "core/key_bits.hpp"
@@ -11,15 +11,15 @@
 
 namespace sweepsort {
 
-/// How two elements are combined. Sums of integers wrap in their type (who scans for others finds that and
-/// says so); `min` and `max` follow the order of the sort (-0.0 before +0.0) and pass over NaN; `bit_xor` is
-/// for integers alone.
+/// How two elements are combined. Sums of integers wrap in their type; code that must not wrap detects this
+/// itself and reports it. `min` and `max` follow the order of the sort (-0.0 before +0.0) and skip NaN.
+/// `bit_xor` is for integers only.
 enum class ScanOp : uint8_t { sum, min, max, bit_xor };
 
-/// Whether element i of the result has the input's element i in it, or only those before it.
+/// Whether element i of the result includes the input's element i, or only those before it.
 enum class ScanKind : uint8_t { inclusive, exclusive };
 
-/// `sequential` and `threads` run on the CPU, the others on the GPU; kernels/README.md tells them apart.
+/// `sequential` and `threads` run on the CPU, the others on the GPU; kernels/README.md describes them.
 enum class ScanAlgorithm : uint8_t {
   automatic,
   lookback,
@@ -31,23 +31,23 @@ enum class ScanAlgorithm : uint8_t {
   threads
 };
 
-/// Which end of the order is looked for.
+/// Which end of the order to look for.
 enum class Extreme : uint8_t { min, max };
 
-/// `two_launch`: partial results of many blocks, then one block over those.
+/// `two_launch`: many blocks compute partial results, then one block combines them.
 enum class ReduceAlgorithm : uint8_t { automatic, single_pass, two_launch };
 
-/// The map by which the wanted key is the one with the smallest bits, and NaN of either sign has the largest
-/// in both directions (in a descending sort NaN comes first).
+/// The map that gives the wanted key the smallest bits. NaN of either sign gets the largest bits for both
+/// extremes (in a descending sort NaN comes first).
 template <class Bits>
 constexpr KeyMap<Bits> extreme_map(KeyType type, Extreme extreme) {
   KeyMap<Bits> map = key_map<Bits>(type, extreme == Extreme::min ? Order::ascending : Order::descending);
-  // The other way round, it is the positive NaNs that join the negative ones at the bottom.
+  // Adding the opposite moves the positive NaNs to the largest bits, next to the negative ones.
   if (extreme == Extreme::max) map.add = static_cast<Bits>(Bits{0} - map.add);
   return map;
 }
 
-/// Algorithms of the GPU's kernels; `automatic` is neither.
+/// Whether this names an algorithm of the GPU or of the CPU; `automatic` is neither.
 constexpr bool is_gpu_algorithm(ScanAlgorithm algorithm) {
   return algorithm >= ScanAlgorithm::lookback && algorithm <= ScanAlgorithm::hillis_steele;
 }
@@ -55,17 +55,18 @@ constexpr bool is_cpu_algorithm(ScanAlgorithm algorithm) {
   return algorithm == ScanAlgorithm::sequential || algorithm == ScanAlgorithm::threads;
 }
 
-/// Every value of `from` is a value of `to`, which is as wide or wider.
+/// Whether every value of `from` is also a value of `to`. `to` is then at least as wide.
 constexpr bool can_widen(KeyType from, KeyType to) {
   if (from == to) return true;
   if (is_floating(from)) return is_floating(to) && key_bytes(to) > key_bytes(from);
-  if (is_floating(to)) return key_bytes(to) > key_bytes(from);  // its mantissa holds half its width and more
+  // the mantissa has more than half of the width
+  if (is_floating(to)) return key_bytes(to) > key_bytes(from);
   if (is_signed(from) && !is_signed(to)) return false;
   return key_bytes(to) > key_bytes(from);
 }
 
-/// What an exclusive scan writes first, in the low bytes: 0 for sum and xor, the type's last value (of floats
-/// an infinity) for min and max.
+/// The first element that an exclusive scan writes, in the low bytes: 0 for sum and xor, the type's last
+/// value (for floats an infinity) for min and max.
 inline uint64_t exclusive_start(KeyType type, ScanOp op) {
   return dispatch(type, [op](auto identity) -> uint64_t {
     using T = typename decltype(identity)::type;

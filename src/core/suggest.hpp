@@ -1,4 +1,4 @@
-// suggest.hpp - "did you mean": the known word that is nearest to a mistyped one.
+// suggest.hpp - "did you mean": the known word that is closest to a mistyped one.
 #pragma once
 
 #include <algorithm>
@@ -12,8 +12,8 @@
 
 namespace sweepsort {
 
-/// Insertions, deletions, substitutions and swaps of neighbours that turn `a` into `b`, upper and lower case
-/// being equal (optimal string alignment distance). Three rows suffice: a swap looks back two.
+/// The number of insertions, deletions, substitutions and swaps of neighbours that turn `a` into `b`,
+/// ignoring case (optimal string alignment distance). Three rows suffice, because a swap looks back two rows.
 inline size_t edit_distance(std::string_view a, std::string_view b) {
   const auto same = [](char x, char y) {
     return std::tolower(static_cast<unsigned char>(x)) == std::tolower(static_cast<unsigned char>(y));
@@ -34,12 +34,13 @@ inline size_t edit_distance(std::string_view a, std::string_view b) {
   return previous[b.size()];
 }
 
-/// The candidate to propose for `word`, if one is near: an unfinished word proposes what it starts, a typing
-/// error what is at most a third of its letters away. The first of equals wins.
+/// The candidate to propose for `word`, if one is close. An unfinished word proposes a candidate that starts
+/// with it; a typing error proposes one that differs in at most a third of the word's letters. The first of
+/// equally close ones wins.
 inline std::optional<std::string_view> suggest(std::string_view word,
                                                std::span<const std::string_view> candidates) {
   if (word.empty() || word.size() > 64)
-    return std::nullopt;  // the distance costs time in the product of the lengths
+    return std::nullopt;  // the time grows with the product of the lengths
   std::optional<std::string_view> best;
   size_t best_distance = std::max<size_t>(1, word.size() / 3) + 1;
   for (const std::string_view candidate : candidates) {
@@ -52,7 +53,7 @@ inline std::optional<std::string_view> suggest(std::string_view word,
   return best;
 }
 
-/// A hint for an unknown `word`: "did you mean NEAREST?", or `otherwise` where nothing is near.
+/// A hint for an unknown `word`: "did you mean NEAREST?", or `otherwise` if no candidate is close.
 inline std::string suggestion_hint(std::string_view word, std::span<const std::string_view> candidates,
                                    const std::string& otherwise) {
   const auto nearest = suggest(word, candidates);

@@ -18,7 +18,7 @@ namespace sweepsort {
 namespace {
 
 uint32_t affinity_threads() {
-  // The mask's size is the kernel's, not ours: grow it until the call takes it.
+  // The kernel determines the mask's size: enlarge ours until the call accepts it.
   for (size_t processors = 1024; processors <= 1u << 20; processors *= 2) {
     std::vector<cpu_set_t> mask(processors / (8 * sizeof(cpu_set_t)));
     const size_t bytes = mask.size() * sizeof(cpu_set_t);
@@ -28,8 +28,8 @@ uint32_t affinity_threads() {
   return std::max(1u, std::thread::hardware_concurrency());
 }
 
-/// The quota of this process's cgroup (version 2) and of every group above it, in whole processors, rounded
-/// up.
+/// The lowest of `limit` and the quotas of this process's cgroup (version 2) and every group above it, in
+/// whole processors, rounded up.
 uint32_t quota_threads(uint32_t limit) {
   for (const std::filesystem::path& group : control_groups("/", "/sys/fs/cgroup", "")) {
     std::ifstream file(group / "cpu.max");

@@ -1,8 +1,8 @@
-// team.hpp - "all of them do this": a piece of work for several threads.
+// team.hpp - runs one piece of work on several threads.
 //
-// Threads are started for each piece of work and joined behind it, which costs some 20 us each. Pools that
-// wait by spinning, as OpenMP's does, save that but took nine tenths of a busy machine's time in our tests,
-// away from the threads that read and write the file.
+// The threads are started for each piece of work and joined after it, which costs about 20 us per thread.
+// Pools whose threads wait by spinning, as in OpenMP, avoid this cost. In our tests they took nine tenths of
+// a busy machine's time away from the threads that read and write the file.
 #pragma once
 
 #include "core/first_failure.hpp"
@@ -14,14 +14,14 @@
 
 namespace sweepsort {
 
-/// As many threads as asked for; of 0 one for each processor that this process may use: by its affinity mask
-/// and its cgroup's quota, at least 1.
+/// The number of threads asked for, or if 0, one per processor that this process may use according to its
+/// affinity mask and its cgroup's quota, at least 1.
 uint32_t threads_or_all(uint32_t asked);
-/// Of these, how many run at a time: no more than processors.
+/// How many of these threads run at a time: at most the number of usable processors.
 uint32_t threads_at_once(uint32_t asked);
 
-/// Runs work(0) ... work(threads - 1), each once, and returns when all have returned; at the same time as far
-/// as the system grants threads. The first exception is rethrown here.
+/// Runs work(0) ... work(threads - 1), each once, and returns when all have returned. They run in parallel as
+/// far as the system grants threads. The first exception is rethrown here.
 template <class Work>
 void run_team(uint32_t threads, Work&& work) {
   if (threads <= 1) {
@@ -43,7 +43,7 @@ void run_team(uint32_t threads, Work&& work) {
     try {
       for (; left < threads; ++left) team.emplace_back(guarded, left);
     } catch (const std::system_error&) {
-      // No more threads to be had: this one does what is left.
+      // No more threads are available: this thread does the rest.
     }
     guarded(0);
     for (; left < threads; ++left) guarded(left);
@@ -51,7 +51,7 @@ void run_team(uint32_t threads, Work&& work) {
   failure.rethrow();
 }
 
-/// The `part`-th of `parts` nearly equal slices of [0, count).
+/// Where the `part`-th of `parts` nearly equal slices of [0, count) begins.
 constexpr uint64_t slice_begin(uint64_t count, uint32_t part, uint32_t parts) {
   return count / parts * part + (count % parts) * part / parts;
 }

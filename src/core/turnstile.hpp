@@ -1,4 +1,4 @@
-// turnstile.hpp - threads that pass a point one after the other, in the order of their numbers.
+// turnstile.hpp - lets threads pass a point one after another, in the order of their numbers.
 #pragma once
 
 #include "core/error.hpp"
@@ -11,14 +11,14 @@
 
 namespace sweepsort {
 
-/// Number 0 may pass first; everybody else when the one before has called pass(). What is written between
-/// wait() and pass() is visible to all who come later. Whoever cannot do their turn calls cancel(), else
-/// those behind would wait for ever.
+/// Number 0 may pass first; every other number passes when the number before it has called pass(). What is
+/// written between wait() and pass() is visible to all later numbers. A thread that cannot take its turn
+/// calls cancel(); otherwise those after it would wait forever.
 class Turnstile {
  public:
-  /// Returns when it is `number`'s turn; throws Error after cancel().
+  /// Returns when it is `number`'s turn. Throws Error after cancel().
   void wait(uint64_t number) {
-    // Turns of a chunk in the caches take microseconds, less than it takes to sleep and be woken.
+    // A turn over a chunk in the caches takes microseconds, less than sleeping and being woken.
     for (int round = 0; round < spin_rounds; ++round) {
       if (cancelled_.load(std::memory_order_relaxed)) break;
       if (turn_.load(std::memory_order_acquire) == number) return;
@@ -29,7 +29,7 @@ class Turnstile {
     if (cancelled_) throw Error("internal: waited for a turn that never came");
   }
 
-  /// The turn of `number` is over.
+  /// Ends the turn of `number`.
   void pass(uint64_t number) {
     {
       const std::lock_guard lock(mutex_);

@@ -1,6 +1,6 @@
-// vector_dispatch.hpp - a loop compiled once more for wider vectors, chosen when it runs.
+// vector_dispatch.hpp - compiles a loop again for wider vectors, and chooses a version at run time.
 //
-// `target_clones` would do the same by an ifunc, which neither templates nor sanitizers get along with.
+// `target_clones` would do the same through an ifunc, but templates and sanitizers do not work with it.
 #pragma once
 
 #include <utility>
@@ -33,8 +33,8 @@ inline bool has_avx512() {
 }
 #endif
 
-/// Calls `loop()`, a function object whose call operator is always_inline, compiled for this processor's
-/// vectors.
+/// Calls `loop()`, compiled for this processor's vectors. `loop` is a function object whose call operator is
+/// always_inline.
 template <class Loop>
 auto with_best_vectors(Loop loop) {
 #ifdef SWEEPSORT_VECTOR_DISPATCH

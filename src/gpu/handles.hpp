@@ -1,5 +1,5 @@
-// handles.hpp - CUDA resources as move-only values: the device is always explicit, and nothing outlives its
-// owner.
+// handles.hpp - CUDA resources as move-only values. The device is always explicit, and no resource outlives
+// its owner.
 #pragma once
 
 #include "core/page_array.hpp"
@@ -15,13 +15,13 @@
 
 namespace sweepsort {
 
-/// A CUDA ordinal, so that it is never taken for a count.
+/// A CUDA ordinal: a separate type, so that it is never mistaken for a count.
 struct DeviceId {
   int ordinal = 0;
 };
 
-/// Whether a device has a context in this process: to make one current that has none gives it one, some
-/// tenths of a second and half a GiB of its memory.
+/// Whether a device has a context in this process. Making a device current creates its context, which takes
+/// some tenths of a second and half a GiB of its memory.
 inline bool is_awake(DeviceId device) {
   void* address = nullptr;
 #if CUDART_VERSION >= 12050
@@ -38,8 +38,9 @@ inline bool is_awake(DeviceId device) {
   return get_state(device.ordinal, &flags, &is_active) != 0 || is_active != 0;
 }
 
-/// Makes a device current for a scope. Behind it the one before is current again if it is awake; else, and
-/// every thread begins with the first device whether it uses that or not, this one stays.
+/// Makes a device current for a scope. At the end of the scope the previous device becomes current again if
+/// it is awake; otherwise this device stays current. (Every thread begins with the first device as its
+/// current one, even if it never uses it.)
 class DeviceGuard {
  public:
   explicit DeviceGuard(DeviceId device) : device_(device) {
@@ -59,7 +60,7 @@ class DeviceGuard {
 
 namespace handle_detail {
 
-/// What Stream and Event share: one handle, destroyed once.
+/// What Stream and Event share: a handle that is destroyed once.
 template <class Handle, cudaError_t (*destroy)(Handle)>
 class Unique {
  public:
@@ -94,7 +95,7 @@ class Event : public handle_detail::Unique<cudaEvent_t, cudaEventDestroy> {
   void record(const Stream& stream) const { check(cudaEventRecord(handle_, stream.get())); }
   void synchronize() const { check(cudaEventSynchronize(handle_)); }
   void hold_back(const Stream& stream) const { check(cudaStreamWaitEvent(stream.get(), handle_)); }
-  /// Seconds from `earlier` to this event; both have happened.
+  /// Seconds from `earlier` to this event; both must have happened.
   double seconds_since(const Event& earlier) const {
     float milliseconds = 0;
     check(cudaEventElapsedTime(&milliseconds, earlier.handle_, handle_));
@@ -130,15 +131,16 @@ class DeviceBuffer {
   uint64_t size_ = 0;
 };
 
-/// `size` bytes of page-locked host memory, which copies run at full speed from and to. Slow to make:
-/// allocate once. Threads clear their huge pages side by side, 4 MiB in 0.7 ms, and each then holds the
-/// driver up for 0.3; cudaMallocHost does for 1.6 (H200, 2026-11-22).
+/// `size` bytes of page-locked host memory, for copies at full speed. Slow to allocate: do it once. Threads
+/// clear their huge pages in parallel, 4 MiB in 0.7 ms, and each then blocks the driver for 0.3 ms;
+/// cudaMallocHost blocks it for 1.6 ms (H200, 2026-11-22).
 class PinnedBuffer {
  public:
   PinnedBuffer() = default;
   explicit PinnedBuffer(size_t size) : memory_(size) {
     if (size == 0) return;
-    std::memset(memory_.data(), 0, size);  // else the driver does it, and nothing else meanwhile
+    // otherwise the driver would do it, and block everything else meanwhile
+    std::memset(memory_.data(), 0, size);
     check(cudaHostRegister(memory_.data(), size, cudaHostRegisterDefault));
   }
   PinnedBuffer(PinnedBuffer&& other) noexcept = default;
