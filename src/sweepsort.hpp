@@ -14,8 +14,9 @@
 // signal ends the process.
 //
 // Threads: any number of calls may run at once. Each has its own threads (WhereOptions::threads) until it
-// returns. Callbacks run on these threads, one at a time, and on the calling thread. On a file system without
-// O_TMPFILE (files without names), at most 1,024 outputs at a time can have temporary files.
+// returns. Callbacks run on these threads, one at a time, and on the calling thread. An output that replaces
+// a file, or lies on a file system without O_TMPFILE (files without names), needs a temporary name; there can
+// be 1,024 of these at a time.
 //
 // Processes: a child process (vfork) gives a replaced output its name; the call waits for it.
 //

@@ -5,11 +5,11 @@
 
 namespace sweepsort {
 
-/// Throws Error if a device has not what the kernels of this build need. Costs no context. `name`: for the
-/// message.
+/// Throws Error if a device lacks something that the kernels of this build need. Creates no context. `name`
+/// is for the message.
 void require_usable(int device, const std::string& name);
 
-/// Creates the current device's context and loads code; throws Error if there is none for it.
+/// Creates the current device's context and loads the code. Throws Error if there is no code for it.
 void wake_up(int device, const std::string& name);
 
 }  // namespace sweepsort

@@ -9,7 +9,7 @@
 
 namespace sweepsort {
 
-/// Elements that `fill` knows, in device memory.
+/// Returns elements from `fill`, in device memory.
 inline DeviceBuffer<std::byte> load_on_device(size_t bytes, const FillFunction& fill) {
   DeviceBuffer<std::byte> data(bytes);
   const PinnedBuffer staging(std::min(bytes, cuda_chunk_bytes));
@@ -21,8 +21,8 @@ inline DeviceBuffer<std::byte> load_on_device(size_t bytes, const FillFunction& 
   return data;
 }
 
-/// Seconds of each of so many runs in the stream, behind one that is not timed: kernels are loaded when they
-/// first run.
+/// The seconds of each of `runs` runs in the stream. One run before them is not timed, because kernels are
+/// loaded when they first run.
 template <class Run>
 std::vector<double> timed_runs(uint32_t runs, const Stream& stream, Run run) {
   const Event begun;

@@ -1,7 +1,7 @@
-// cuda_sort_record.cuh - the kernels of one kind of record: each is a translation unit by itself
-// (cuda_sort_unit.cu.in), which compiles side by side with the others. All in one, kernels had different
-// registers spilled with each change of code that is not theirs: with 104 bytes of them in the buckets of u64
-// keys 2^28 took 4.47 ms, without 4.19 (H200, other cards).
+// cuda_sort_record.cuh - the kernels of one kind of record. Each kind is its own translation unit
+// (cuda_sort_unit.cu.in), so that they compile in parallel. In a single unit, unrelated code changes made the
+// compiler spill registers of other kernels: with 104 bytes spilled in the buckets of u64 keys, 2^28 keys
+// took 4.47 ms, without 4.19 ms (H200, other cards).
 #pragma once
 
 #include "backend/cuda_sort.hpp"
@@ -14,8 +14,9 @@
 
 namespace sweepsort {
 
-/// Whether the sorts for devices that run every kernel are compiled, which no other device can use; the
-/// portable ones always are. `min_code`: the compute capability of the oldest device that the build is for.
+/// Whether to compile the sorts for devices that run every kernel; no other device can use them. The portable
+/// sorts are always compiled. `min_code`: the compute capability of the oldest device that the build
+/// supports.
 #if defined(__CUDA_ARCH_LIST__)
 inline constexpr uint32_t compiled_for[] = {__CUDA_ARCH_LIST__};
 constexpr bool may_be_full(uint32_t architecture) {
@@ -24,7 +25,7 @@ constexpr bool may_be_full(uint32_t architecture) {
 inline constexpr bool has_full_sorts = std::ranges::any_of(compiled_for, may_be_full);
 inline constexpr uint32_t min_code = std::ranges::min(compiled_for) / 10;
 #else
-inline constexpr bool has_full_sorts = true;  // the emulator's device may be any
+inline constexpr bool has_full_sorts = true;  // the emulator's device may be of any kind
 inline constexpr uint32_t min_code = DeviceAbilities::min_code;
 #endif
 
@@ -32,7 +33,8 @@ inline constexpr uint32_t min_code = DeviceAbilities::min_code;
 template <class Bits, class Value, class Policy>
 struct Record {};
 
-/// f(Record), by the policies of the full sorts, if there are any, or of the portable ones.
+/// Calls f(Record) with the policy of the full sorts if they are compiled and wanted, else of the portable
+/// ones.
 template <class Bits, class Value, class F>
 void dispatch_policy(bool is_full, F&& f) {
   if constexpr (has_full_sorts)
@@ -46,14 +48,14 @@ SortWorkspace<Bits, Value, Policy> layout_of(Record<Bits, Value, Policy>, const 
   return {workspace, sort.count, sort.portion_keys != 0 ? sort.portion_keys : onesweep_portion<Policy>};
 }
 
-/// device_sort, or device_sort_finish if the keys are digested.
+/// Runs device_sort, or device_sort_finish if the keys are digested.
 template <class Bits, class Value>
 struct RecordSort {
   static void run(const DeviceSort& sort, const SortSettings<Bits>& settings, bool is_full, bool is_digested,
                   Workspace workspace, cudaStream_t stream);
 };
 
-// Not inline: that would be instantiated wherever it is called.
+// Not inline, because it would then be instantiated wherever it is called.
 template <class Bits, class Value>
 void RecordSort<Bits, Value>::run(const DeviceSort& sort, const SortSettings<Bits>& settings, bool is_full,
                                   bool is_digested, Workspace workspace, cudaStream_t stream) {

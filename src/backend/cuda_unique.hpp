@@ -11,9 +11,10 @@
 
 namespace sweepsort {
 
-/// Keys in device memory of which equal ones are neighbours, and where each of them goes once, with the
-/// number of keys up to the last one that equals it. `different` and `ends` have room for `most` of them;
-/// *found: how many there are, which may be more if the keys were in no order. All of this is device memory.
+/// Sorted keys in device memory (equal keys are adjacent), and where to write the distinct keys. For each,
+/// `ends` gets the number of keys up to and including the last one equal to it. `different` and `ends` have
+/// room for `most` entries. *found gets the number of distinct keys, which may be larger if the keys were not
+/// in order. Everything is in device memory.
 struct DeviceUnique {
   KeyType type = KeyType::u32;
   const void* keys = nullptr;
@@ -24,12 +25,12 @@ struct DeviceUnique {
   uint32_t* found = nullptr;
 };
 
-/// Device memory that device_unique needs besides the arrays for up to so many keys. Pure. Zeros before the
-/// first call; then good for any number, one after the other.
+/// Device memory that device_unique needs besides the arrays, for up to `max_keys` keys. Pure. The memory
+/// must be zero before the first call; after that it can be used for any number of consecutive calls.
 size_t device_unique_workspace_bytes(uint64_t max_keys);
 
-/// In stream order; neither allocates nor synchronises. Throws CudaError if the launch fails. `workspace`,
-/// made for `max_keys` keys or more, has nothing taken from it yet.
+/// Runs in stream order, without allocating or synchronising. Throws CudaError if the launch fails.
+/// `workspace` was made for at least `max_keys` keys, and nothing may have been taken from it yet.
 void device_unique(const DeviceUnique& arrays, uint64_t max_keys, Workspace workspace, cudaStream_t stream);
 
 }  // namespace sweepsort

@@ -1,4 +1,4 @@
-// atomic_file.cpp - O_TMPFILE, fallocate, linkat, rename.
+// atomic_file.cpp - AtomicFile, with O_TMPFILE, fallocate, linkat and rename.
 #include "io/atomic_file.hpp"
 
 #include "core/error.hpp"
@@ -25,9 +25,9 @@ constexpr uint32_t permission_bits = 0777;
 constexpr uint32_t owner_bits = 0700;
 constexpr uint32_t private_mode = 0600;  // the file is opened a second time for O_DIRECT
 
-/// Links the file `from` to a hidden name and renames that to `target`; returns 0 or an errno value. A child
-/// does it, which a SIGKILL of this process does not reach: else the hidden name would stay if it came
-/// between the two. All signals must be blocked: no handler of ours runs in the child.
+/// Links the file `from` to a hidden name and renames that to `target`. Returns 0 or an errno value. A child
+/// process does both: a SIGKILL of this process does not reach it, so the hidden name cannot be left behind
+/// between the two steps. All signals must be blocked, so that no handler of ours runs in the child.
 int link_and_rename(const char* from, const char* hidden, const char* target) noexcept {
   const auto do_both = [&] {
     if (::linkat(AT_FDCWD, from, AT_FDCWD, hidden, AT_SYMLINK_FOLLOW) != 0) return errno;
@@ -36,18 +36,18 @@ int link_and_rename(const char* from, const char* hidden, const char* target) no
     ::unlink(hidden);
     return error;
   };
-  volatile int error = ECANCELED;  // what is left of a child that was killed itself
-  const pid_t child = ::vfork();   // in our memory, so that no page is copied
+  volatile int error = ECANCELED;  // stays if the child itself is killed
+  const pid_t child = ::vfork();   // shares our memory, so no page is copied
   if (child == 0) {
     error = do_both();
     ::_exit(error);
   }
-  if (child < 0) return do_both();  // no more processes to be had
+  if (child < 0) return do_both();  // no more processes are available
   int status = 0;
   pid_t ended = 0;
   while ((ended = ::waitpid(child, &status, 0)) < 0 && errno == EINTR) {
   }
-  // Where vfork is only a fork (under ThreadSanitizer) this is all that tells us.
+  // If vfork is only a fork (under ThreadSanitizer), the exit status is the only result.
   if (ended == child && WIFEXITED(status)) error = WEXITSTATUS(status);
   return error;
 }
@@ -65,7 +65,7 @@ Error cannot_create(const std::string& name, const std::string& directory, int e
   return system_error(name, "create a file beside it", error);
 }
 
-/// Whether we may do to anybody's file what its owner may.
+/// Whether this process may treat every file as if it were its owner (CAP_FOWNER).
 bool may_act_as_owner() {
   __user_cap_header_struct header{.version = _LINUX_CAPABILITY_VERSION_3, .pid = 0};
   __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3] = {};
@@ -73,7 +73,7 @@ bool may_act_as_owner() {
   return (data[CAP_TO_INDEX(CAP_FOWNER)].effective & CAP_TO_MASK(CAP_FOWNER)) != 0;
 }
 
-/// What would keep a rename from replacing `target`, as far as it can be seen: an Error.
+/// Throws Error if something visible would prevent a rename from replacing `target`.
 void require_rename_allowed(const std::string& name, const std::string& target,
                             const std::string& directory) {
   struct statx file {};
@@ -117,8 +117,8 @@ AtomicFile::AtomicFile(std::string name, std::string target, const AtomicFileOpt
   file_ = PositionedFile(std::move(file), name_, Caching::ask);
   open_directory_ =
       FileDescriptor(retried([&] { return ::open(directory_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC); }));
-  // A directory that may be written but not read cannot be opened: then the name is durable when the system
-  // says so.
+  // A directory that is writable but not readable cannot be opened. The name then becomes durable whenever
+  // the system writes it.
   if (!open_directory_ && errno != EACCES) throw system_error(name_, "open its directory", errno);
 }
 
@@ -126,14 +126,14 @@ FileDescriptor AtomicFile::create_anonymous() {
   FileDescriptor file = open_nameless(directory_, options_.mode | private_mode);
   if (!file && errno == EOPNOTSUPP) return {};
   if (!file) throw cannot_create(name_, directory_, errno);
-  // Only /proc can turn it into a named file for an ordinary user.
+  // Without privileges, only the path in /proc can be used to give it a name.
   if (::access(path_of(file.get()).c_str(), F_OK) != 0) return {};
   decide_mode(file.get());
   return file;
 }
 
-/// The first file only tells what the umask and the directory make of the mode: whoever opens that has
-/// nothing.
+/// The first file only shows what the umask and the directory do to the mode. It stays empty, so whoever
+/// opens it gets nothing.
 FileDescriptor AtomicFile::create_hidden() {
   const auto create = [&](uint32_t mode) {
     FileDescriptor file = hidden_->open(mode);
@@ -148,8 +148,9 @@ FileDescriptor AtomicFile::create_hidden() {
   return create(private_mode);
 }
 
-/// From what the kernel made of the mode at creation: it took the umask off, unless the directory gives new
-/// files an access control list. A file system that lets nobody set a mode is found here, before the work.
+/// Derives the final mode from the mode that the file got at creation: the kernel applies the umask, unless
+/// the directory gives new files an access control list. If the file system does not allow setting a mode,
+/// this fails here, before the work.
 void AtomicFile::decide_mode(int created_file) {
   struct stat created {};
   if (::fstat(created_file, &created) != 0) throw system_error(name_, "examine", errno);
@@ -169,8 +170,8 @@ void AtomicFile::cut(uint64_t bytes) {
     throw system_error(name_, fmt::format("cut it to {} bytes", bytes), errno);
 }
 
-/// Only root may give a file to somebody else, and others to a group of theirs alone: what is refused stays
-/// ours. False: the group did.
+/// Only root may give a file to another user; other users can only give it to one of their own groups. If the
+/// system refuses, the file stays ours. Returns false if the group could not be set.
 bool AtomicFile::set_owner() const {
   struct stat created {};
   if (!options_.owner || ::fstat(file_.fd(), &created) != 0) return true;
@@ -180,12 +181,12 @@ bool AtomicFile::set_owner() const {
          created.st_gid == group;
 }
 
-/// The access control list of the file that is replaced, in place of one that the directory gives to new
-/// files. Its mode shows the list's mask where others have the rights of the group. False: there is one, and
-/// it cannot be had.
+/// Copies the access control list of the file that is replaced, or removes the one that the directory gave to
+/// the new file. (If there is a list, the group bits of the mode show its mask.) Returns false if there is a
+/// list that cannot be copied.
 bool AtomicFile::copy_access_list() const {
   if (!options_.owner) return true;
-  std::vector<char> list(1 << 16);  // as long as an attribute can be
+  std::vector<char> list(1 << 16);  // the maximum length of an attribute
   const ssize_t bytes = ::getxattr(target_.c_str(), access_list_attribute, list.data(), list.size());
   if (bytes >= 0)
     return ::fsetxattr(file_.fd(), access_list_attribute, list.data(), static_cast<size_t>(bytes), 0) == 0;
@@ -204,7 +205,8 @@ void AtomicFile::set_mode(Rights kept) const {
 }
 
 void AtomicFile::sync() {
-  // The owner first, which takes bits off the mode. Nobody gets rights that were another group's.
+  // Set the owner first, since that clears bits of the mode. Nobody may get rights that belonged to another
+  // group.
   const bool keeps_group = set_owner();
   const bool keeps_list = keeps_group && copy_access_list();
   set_mode(keeps_list ? Rights::all : keeps_group ? Rights::of_owner : Rights::not_of_group);
@@ -225,7 +227,7 @@ void AtomicFile::settle() {
 
 void AtomicFile::check_name() const {
   struct stat status {};
-  // It may be gone by now, or not be ours any more.
+  // The directory may have been removed by now, or no longer be writable.
   if (::access(directory_.c_str(), W_OK | X_OK) != 0)
     throw system_error(name_, "give the file its name", errno);
   if (::lstat(target_.c_str(), &status) != 0) return;
@@ -240,7 +242,7 @@ void AtomicFile::give_name() {
   if (::linkat(AT_FDCWD, self.c_str(), AT_FDCWD, target_.c_str(), AT_SYMLINK_FOLLOW) == 0) return;
   if (errno != EEXIST) throw system_error(name_, "give the file its name", errno);
   if (!options_.replace) throw appeared_meanwhile(name_);
-  // linkat never replaces, rename does: so the file has a hidden name for the instant between the two.
+  // linkat never replaces a file, but rename does. So the file has a hidden name between the two calls.
   int error = 0;
   hidden_->step([&] {
     error = link_and_rename(self.c_str(), hidden_->path().c_str(), target_.c_str());
@@ -253,7 +255,7 @@ void AtomicFile::rename_to_target() {
   const char* const from = hidden_->path().c_str();
   const char* const to = target_.c_str();
   int error = 0;
-  // Whether it stays hidden.
+  // The step returns whether a file still has the hidden name.
   hidden_->step([&] {
     const auto done = [&](int result) {
       error = result != 0 ? errno : 0;
@@ -262,8 +264,8 @@ void AtomicFile::rename_to_target() {
     if (done(::renameat2(AT_FDCWD, from, AT_FDCWD, to, options_.replace ? 0u : RENAME_NOREPLACE)))
       return false;
     if (error != EINVAL || options_.replace) return true;
-    // A file system that cannot refuse to replace: a second link can, and the first name is removed with the
-    // rest. Where there are no links, either, nothing can but a look.
+    // This file system does not support RENAME_NOREPLACE. A link fails if the target exists; the hidden name
+    // is then removed with the rest. Without links, all that is left is to check first.
     if (done(::link(from, to)) || (error != EPERM && error != EOPNOTSUPP && error != ENOSYS)) return true;
     if (::access(to, F_OK) != 0) return !done(::rename(from, to));
     error = EEXIST;

@@ -5,7 +5,7 @@
 //     write_at  from several threads, past the page cache
 //     sync, give_name, settle    fdatasync; a hidden name (linkat), rename over the target; fsync of it and its folder
 //
-// Where a file system has no O_TMPFILE, the file has a hidden name from the start, which a signal handler
+// On a file system without O_TMPFILE, the file has a hidden name from the start, which a signal handler
 // removes (temporary_files.hpp).
 #pragma once
 
@@ -25,24 +25,25 @@ struct FileOwner {
   uint32_t group = 0;
 };
 
-/// What `mode` gives to group and others alike: who is not in the group it speaks of may be one of the
-/// others, and the other way round.
+/// `mode` with the rights of group and others both reduced to what they share. Needed when the group changes,
+/// because members of the old group may now be others, and the other way round.
 uint32_t of_any_group(uint32_t mode);
 
 struct AtomicFileOptions {
-  bool replace = false;  // an existing target; else its appearance meanwhile is an Error
+  bool replace = false;  // replace an existing target; false: a target that appears meanwhile is an Error
   uint32_t mode = 0666;  // permission bits
-  // Of the file that is replaced, whose access control list is kept, too, where the system lets us, and whose
-  // mode that is. Empty: ours, the umask applies.
+  // Owner of the file that is replaced, whose mode is `mode`. Its access control list is kept, too, if the
+  // system allows it. Empty: the new file is ours, and the umask applies.
   std::optional<FileOwner> owner = {};
-  // Of a new file: whose rights the mode's are; empty: whatever group the file gets.
+  // For a new file: the group that the group rights in `mode` are meant for. Empty: whatever group the file
+  // gets.
   std::optional<uint32_t> group = {};
   bool allow_anonymous = true;
 };
 
 class AtomicFile : public Output {
  public:
-  /// `target` is the path to be, after symbolic links; `name` is what the user called it.
+  /// `target` is the final path, with symbolic links followed. `name` is the path that the user gave.
   AtomicFile(std::string name, std::string target, const AtomicFileOptions& options);
 
   const std::string& name() const override { return name_; }
@@ -70,9 +71,9 @@ class AtomicFile : public Output {
   FileDescriptor open_directory_;
   std::string target_;
   AtomicFileOptions options_;
-  uint32_t mode_ = 0;                    // what it gets when it is complete; until then it is ours alone
+  uint32_t mode_ = 0;                    // set when the file is complete; until then only we can open it
   std::optional<TemporaryName> hidden_;  // destroyed after the file is closed
-  bool is_anonymous_ = false;            // until it gets its name
+  bool is_anonymous_ = false;            // until the file gets its name
   PositionedFile file_;
 };
 

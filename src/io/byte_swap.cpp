@@ -1,4 +1,4 @@
-// byte_swap.cpp - byte order reversal, a vector at a time where the compiler can.
+// byte_swap.cpp - byte order reversal, with vectors if the compiler can.
 #include "io/byte_swap.hpp"
 
 #include <cstdint>

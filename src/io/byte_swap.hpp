@@ -1,4 +1,4 @@
-// byte_swap.hpp - between big-endian files and little-endian memory.
+// byte_swap.hpp - conversion between big-endian files and little-endian memory.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// disk_space.cpp - stat, statvfs.
+// disk_space.cpp - compares free space (statvfs) with needs, per file system.
 #include "io/disk_space.hpp"
 
 #include "core/bytes.hpp"
@@ -30,7 +30,7 @@ std::vector<std::string> lacking_space(std::span<const SpaceNeed> needs) {
     if (::stat(need.directory.c_str(), &status) != 0 || ::statvfs(need.directory.c_str(), &space) != 0)
       continue;
     FileSystem& system = systems[status.st_dev];
-    // Some blocks are kept for root.
+    // Some blocks are reserved for root.
     system.free = (::geteuid() == 0 ? space.f_bfree : space.f_bavail) * space.f_frsize;
     system.needed += need.bytes;
     system.names.push_back(need.name);

@@ -1,4 +1,4 @@
-// disk_space.hpp - whether file systems have room for what is planned.
+// disk_space.hpp - whether file systems have enough room for a plan.
 #pragma once
 
 #include <cstdint>
@@ -8,14 +8,15 @@
 
 namespace sweepsort {
 
-/// What will be needed on the file system of a directory. `name` is for messages.
+/// How much space will be needed on the file system of a directory. `name` is for messages.
 struct SpaceNeed {
   std::string name;
   std::string directory;
   uint64_t bytes = 0;
 };
 
-/// A line for each file system that has less than is needed on it in all. Nothing of those that do not tell.
+/// One line per file system with less free space than all needs on it together. Skips file systems that do
+/// not report their free space.
 std::vector<std::string> lacking_space(std::span<const SpaceNeed> needs);
 
 }  // namespace sweepsort

@@ -27,18 +27,18 @@ class FileDescriptor {
   int get() const noexcept { return fd_; }
   explicit operator bool() const noexcept { return fd_ >= 0; }
 
-  /// Closes now and returns 0 or -1 with errno: some file systems report a failed write only here.
+  /// Closes now and returns 0, or -1 with errno. Some file systems report a failed write only here.
   int close() noexcept { return fd_ < 0 ? 0 : ::close(std::exchange(fd_, -1)); }
 
  private:
   int fd_ = -1;
 };
 
-/// A path to what `fd` is open on, also if that has no name: for a second open file description, whose flags
-/// are its own, or a link.
+/// A path to the file that `fd` is open on, even if the file has no name. Use it to open a second file
+/// description with its own flags, or to link the file.
 inline std::string path_of(int fd) { return "/proc/self/fd/" + std::to_string(fd); }
 
-/// Of this process, at once.
+/// How many files this process may have open at once.
 inline uint64_t max_open_files() {
   rlimit files{};
   return ::getrlimit(RLIMIT_NOFILE, &files) == 0 ? files.rlim_cur : std::numeric_limits<uint64_t>::max();

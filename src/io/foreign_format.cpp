@@ -1,4 +1,4 @@
-// foreign_format.cpp - magic numbers, and what text looks like.
+// foreign_format.cpp - magic numbers, and detection of text.
 #include "io/foreign_format.hpp"
 
 #include "core/error.hpp"
@@ -16,19 +16,21 @@ namespace {
 constexpr const char* or_bare_keys = "; --format raw if it holds bare keys";
 constexpr std::string_view as_array = "write its numbers as a .npy file first, as numpy.save does";
 
-/// Of files that begin with the format's magic number: whether they are no keys, whatever the name says.
+/// Given that a file begins with the format's magic number, whether it is certainly of this format, whatever
+/// its name.
 using IsCertain = bool (*)(std::string_view begin);
 
 bool always(std::string_view) { return true; }
 
-/// Deflated; flags, extra flags and system that there are; and then something, unlike behind a small key.
+/// Deflate compression; valid flags, extra flags and system; then not only zeros, as there would be after a
+/// small key.
 bool is_gzip(std::string_view begin) {
   const auto byte = [&](size_t at) { return static_cast<unsigned char>(begin[at]); };
   return begin.size() >= 18 && byte(2) == 8 && byte(3) < 0x20 && byte(8) % 2 == 0 && byte(8) <= 4 &&
          (byte(9) <= 13 || byte(9) == 255) && begin.substr(10, 6).find_first_not_of('\0') != begin.npos;
 }
 
-/// A block of data follows.
+/// A block of data follows the magic number.
 bool is_bzip2(std::string_view begin) { return begin.substr(0, 10).ends_with("1AY&SY"); }
 
 bool is_hdf5(std::string_view begin) { return begin.starts_with("\x89HDF\r\n\x1a\n"); }
@@ -36,7 +38,7 @@ bool is_hdf5(std::string_view begin) { return begin.starts_with("\x89HDF\r\n\x1a
 struct ForeignFormat {
   std::string_view ending, magic, what;
   std::string_view hint;           // {0} is the file's name, {1} the option for its type
-  IsCertain is_certain = nullptr;  // none: the name must say it
+  IsCertain is_certain = nullptr;  // null: the name must have the format's ending
 };
 
 constexpr ForeignFormat foreign_formats[] = {
@@ -53,11 +55,11 @@ constexpr ForeignFormat foreign_formats[] = {
     {".parquet", "PAR1", "a Parquet file", as_array},  // keys may be letters
 };
 
-/// Also of letters beyond ASCII.
+/// Accepts letters beyond ASCII, too.
 bool is_letter(unsigned char c) { return (c >= ' ' && c != 0x7f) || c == '\n' || c == '\r' || c == '\t'; }
 
-/// ASCII and nothing else in lines of different lengths: random keys look so once in 10^13. Lines of one
-/// length may be keys that are letters.
+/// Whether the beginning is pure ASCII in lines of different lengths; random keys look like this once in
+/// 10^13. Lines of equal length may be keys made of letters.
 bool are_lines(std::string_view begin, size_t width) {
   constexpr size_t least = 32;
   const auto is_ascii = [](unsigned char c) { return c < 0x80 && is_letter(c); };

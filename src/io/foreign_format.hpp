@@ -1,4 +1,4 @@
-// foreign_format.hpp - files that hold something else than keys: compressed, tables of other programs, text.
+// foreign_format.hpp - detects files that do not hold keys: compressed files, tables of other programs, text.
 #pragma once
 
 #include "core/key_type.hpp"
@@ -11,12 +11,13 @@
 
 namespace sweepsort {
 
-/// Values are moved as they are, and may look like anything.
+/// Values are moved unchanged and may look like anything.
 enum class Holds : uint8_t { keys, values };
 
-/// Throws Error if sorting the file would make garbage of it. Keys may begin with any bytes, so the name must
-/// say it, too, unless keys begin like that by a rare chance alone. `prefix`: as of find_layout(). `stated`:
-/// the type that options or name say; bytes may be those of anything.
+/// Throws Error if sorting the file would turn it into garbage. Keys may begin with any bytes, so a magic
+/// number alone is not enough: the name must have the format's ending, too, unless keys begin like that only
+/// by a rare chance. `prefix`: as in find_layout(). `stated`: the key type according to options or name;
+/// one-byte keys may hold anything.
 void refuse_foreign_format(std::span<const std::byte> prefix, const std::string& name,
                            std::optional<KeyType> stated, Holds holds);
 

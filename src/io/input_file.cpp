@@ -24,10 +24,10 @@
 namespace sweepsort {
 namespace {
 
-/// Below this a second descriptor for O_DIRECT costs more than it can save.
+/// Below this size, a second descriptor for O_DIRECT costs more than it can save.
 constexpr uint64_t min_direct_file = 4u << 20;
 
-/// There is no such file: a directory is missing, or another name is meant.
+/// The error for a missing file: a directory is missing, or a similar name is meant.
 Error no_such_file(const std::string& path) {
   constexpr size_t max_names = 10'000;
   const std::filesystem::path asked(path);
@@ -41,7 +41,7 @@ Error no_such_file(const std::string& path) {
        !error && entry != std::filesystem::directory_iterator() && names.size() < max_names;
        entry.increment(error))
     names.push_back(entry->path().filename().string());
-  std::sort(names.begin(), names.end());  // directories have no order of their own
+  std::sort(names.begin(), names.end());  // directory entries come in no particular order
   const std::string asked_name = asked.filename().string();
   const auto nearest = suggest(asked_name, std::vector<std::string_view>(names.begin(), names.end()));
   if (!nearest)
@@ -74,26 +74,26 @@ bool same_time(const timespec& a, const timespec& b) {
   return a.tv_sec == b.tv_sec && a.tv_nsec == b.tv_nsec;
 }
 
-/// Whether a change at this moment could get the same time as the last one: times have the clock's ticks, on
-/// some file systems whole seconds, or two.
+/// Whether a change made now could get the same time stamp as the last one. Time stamps have the resolution
+/// of the kernel's clock tick; on some file systems, whole seconds or even two seconds.
 bool is_as_new_as_the_clock(const timespec& changed) {
   timespec now{};
-  ::clock_gettime(CLOCK_REALTIME_COARSE, &now);  // what the kernel stamps files with
+  ::clock_gettime(CLOCK_REALTIME_COARSE, &now);  // the clock of the kernel's file time stamps
   if (changed.tv_nsec == 0) return now.tv_sec - changed.tv_sec < 2;
   return now.tv_sec < changed.tv_sec || (now.tv_sec == changed.tv_sec && now.tv_nsec <= changed.tv_nsec);
 }
 
 }  // namespace
 
-/// A page that a mapping has written to shows no further change until it is on the disk; then the next one is
-/// noted like any other.
+/// fdatasync is needed because, after a store through a mapping, a page shows no further changes until it is
+/// on the disk. After that, the next change is recorded like any other.
 void InputFile::examine(int file, const std::string& name, InputUse use) {
   const auto look = [&] {
     if (::fstat(file, &status_) != 0) throw system_error(name, "examine", errno);
   };
   look();
   if (use == InputUse::read || !is_regular()) return;
-  // A server whose clock goes ahead of ours is not waited for any longer.
+  // Do not wait longer than this for a file server whose clock is ahead of ours.
   constexpr auto most = std::chrono::seconds(2);
   for (const auto start = std::chrono::steady_clock::now();;) {
     if (retried([&] { return ::fdatasync(file); }) != 0 && errno != EINVAL && errno != EROFS)
@@ -111,7 +111,7 @@ InputFile::InputFile(const std::string& path, InputUse use, Caching caching) : p
   if (S_ISDIR(status_.st_mode)) throw Error(name + ": is a directory", "name the files that are in it");
   if (::isatty(file.get()))
     throw Error(name + ": is a terminal, and keys are binary", "name a file, or pipe the keys in");
-  // Standard input may be a file of which somebody has read a part already: the rest is what we were given.
+  // Standard input may be a file of which another program has read a part already: we get the rest.
   const off_t begun = std::max<off_t>(::lseek(file.get(), 0, SEEK_CUR), 0);
   is_stream_ = begun > 0;
   if (S_ISREG(status_.st_mode)) {
@@ -124,7 +124,7 @@ InputFile::InputFile(const std::string& path, InputUse use, Caching caching) : p
     is_stream_ = true;
     widen_pipe(file.get());
   }
-  // The files of /proc say that they are empty, and are not.
+  // Files in /proc have data although their size is reported as 0.
   std::byte first{};
   if (S_ISREG(status_.st_mode) && size_ == 0) {
     const int got = retried([&] { return static_cast<int>(::pread(file.get(), &first, 1, 0)); });
@@ -197,8 +197,8 @@ void InputFile::check_replaceable() const {
     throw Error(name() + ": was removed while it was being read", "name an output with -o");
   if (!is_there || FileIdentity::of(named) != identity())
     throw Error(name() + ": was replaced while it was being read", "try again when nobody is writing to it");
-  // This time tells of a writer who set the other back, of a new mode or owner, and of a new file at the name
-  // that /dev/stdin leads to.
+  // The change time reveals a writer who reset the modification time, a new mode or owner, and a new file
+  // behind the name that /dev/stdin leads to.
   if (::fstat(file_.fd(), &now) != 0 || !same_time(now.st_ctim, status_.st_ctim))
     throw InputError(name() + ": changed while it was being read", "try again when nobody is writing to it");
 }

@@ -1,4 +1,4 @@
-// input_file.hpp - a file to read from: by position, or front to back where it is a pipe.
+// input_file.hpp - a file to read: at any position, or from front to back if it is a pipe.
 #pragma once
 
 #include "io/positioned_file.hpp"
@@ -14,8 +14,8 @@
 
 namespace sweepsort {
 
-/// Identity of a file, whatever it is called: the same behind links; of a block device, behind all of its
-/// nodes.
+/// Identity of a file, independent of its path: the same through all links, and for a block device through
+/// all of its device nodes.
 struct FileIdentity {
   uint64_t device = 0;
   uint64_t inode = 0;
@@ -33,60 +33,62 @@ inline constexpr const char* access_list_attribute = "system.posix_acl_access";
 struct FileAccess {
   uint32_t mode = 0;  // permission bits
   uint32_t group = 0;
-  bool has_list = false;  // an access control list: the mode does not say it all
+  bool has_list = false;  // has an access control list, so the mode is not the whole truth
 };
 
-/// What messages call it.
+/// The name used in messages.
 inline constexpr std::string_view standard_input_name = "standard input";
 
-/// `to_replace`: something will take its place (check_replaceable).
+/// `to_replace`: another file will take the place of this one (check_replaceable).
 enum class InputUse : uint8_t { read, to_replace };
 
-/// Throws Error where what is there cannot be replaced in place. To be asked first: to open a pipe waits for
-/// its writer.
+/// Throws Error if the file at `path` cannot be replaced in place. Call this before opening, because opening
+/// a pipe waits for its writer.
 void require_regular_in_place(const std::string& path);
 
 class InputFile {
  public:
-  /// "-" is standard input. Throws Error for a missing file, a directory, one that may not be read, a
-  /// terminal. Past the page cache a large file is read by a second descriptor.
+  /// "-" is standard input. Throws Error if the file is missing, a directory, a terminal, or not readable. A
+  /// second descriptor reads a large file past the page cache.
   explicit InputFile(const std::string& path, InputUse use = InputUse::read, Caching caching = Caching::ask);
 
   const std::string& path() const { return path_; }
   /// For messages: the path or "standard input".
   const std::string& name() const { return file_.name(); }
-  /// No size and no positions: a pipe, a socket, a character device, or standard input from its middle.
+  /// Has neither size nor positions: a pipe, a socket, a character device, or standard input from its middle.
   bool is_stream() const { return is_stream_; }
-  /// Bytes; of a file that is no stream.
+  /// In bytes. Not for streams.
   uint64_t size() const { return size_; }
   FileIdentity identity() const { return FileIdentity::of(status_); }
   bool is_regular() const { return S_ISREG(status_.st_mode); }
   FileAccess access() const;
 
-  /// Fills `to` from a position. Thread-safe. Not for streams.
+  /// Fills `to` from position `offset`. Thread-safe. Not for streams.
   void read_at(uint64_t offset, std::span<std::byte> to) const { file_.read_at(offset, to); }
   /// Whether a read of this range would go straight to the disk. Not for streams.
   bool reads_past_cache(uint64_t offset, size_t bytes) const { return file_.reads_past_cache(offset, bytes); }
-  /// Up to layout_prefix_bytes from the start. Not for streams.
+  /// Reads up to layout_prefix_bytes from the start. Not for streams.
   std::vector<std::byte> read_prefix() const;
 
-  /// The next bytes of a stream: fills `to` unless the stream ends before; returns how many bytes it got.
+  /// Reads the next bytes of a stream. Fills `to` unless the stream ends first; returns the number of bytes
+  /// read.
   size_t read_stream(std::span<std::byte> to);
-  /// The same as far as bytes are there: waits for the first one alone; none at the end.
+  /// Like read_stream, but waits only for the first byte and returns what is there; 0 at the end.
   size_t read_some(std::span<std::byte> to);
-  /// From now on both throw Stopped when `stop`, which outlives them, is set.
+  /// From now on read_stream and read_some throw Stopped when `stop` is set. `stop` must outlive this object.
   void stop_by(const StopEvent& stop) { stop_ = &stop; }
   /// For can_be_read().
   int fd() const { return file_.fd(); }
 
-  /// Of standard input that is a file and no stream: whoever reads it next begins there. Of others nothing.
+  /// If this is standard input and a file, the next program that reads it begins at `offset`. Otherwise does
+  /// nothing.
   void leave_at(uint64_t offset) const;
 
-  /// Throws Error if the size or the time of the last change is not what it was when the file was opened.
+  /// Throws Error if the size or the modification time differs from when the file was opened.
   void check_unchanged() const;
-  /// The same, and if it has changed in any other way, or the path names another file: before something takes
-  /// its place. Of a file that was opened to be replaced no change is missed, except what is stored through a
-  /// mapping where the file system does not note that, as tmpfs does not.
+  /// Like check_unchanged, but also throws if the file has changed in any other way or the path names another
+  /// file. Call it before replacing the file. If the file was opened with to_replace, no change is missed,
+  /// except stores through a mapping on a file system that does not record them (tmpfs).
   void check_replaceable() const;
 
  private:

@@ -1,4 +1,4 @@
-// npy.cpp - a strict parser of the one Python literal that a .npy header may hold.
+// npy.cpp - a strict parser for the Python literal in a .npy header.
 #include "io/npy.hpp"
 
 #include "core/error.hpp"
@@ -20,7 +20,8 @@ constexpr const char* damaged_hint =
     "--format raw reads bare keys: -t is their type, --endian their byte order, --skip-bytes where they "
     "begin";
 
-/// For messages: a header is hostile until proven otherwise, so no control characters and not too much of it.
+/// Makes header text safe for messages: a header may be hostile, so no control characters and not too much of
+/// it.
 std::string printable(std::string_view text) {
   constexpr size_t most = 40;
   std::string shown;
@@ -28,7 +29,8 @@ std::string printable(std::string_view text) {
   return text.size() > most ? shown + "..." : shown;
 }
 
-/// {'descr': '<u4', 'fortran_order': False, 'shape': (3,), } in any order of the keys, and nothing else.
+/// Parses {'descr': '<u4', 'fortran_order': False, 'shape': (3,), } with its keys in any order, and nothing
+/// else.
 class LiteralParser {
  public:
   LiteralParser(std::string_view text, const std::string& name, NpyHeader& header)
@@ -98,7 +100,7 @@ class LiteralParser {
       parse_descr();
     } else if (key == "fortran_order") {
       once(has_order_, key);
-      // Either way round is the same for one dimension; --flatten takes the elements as they lie in memory.
+      // For one dimension both orders are the same; --flatten takes the elements as they lie in memory.
       if (!accept_word("True") && !accept_word("False")) fail("'fortran_order' is neither True nor False");
     } else if (key == "shape") {
       once(has_shape_, key);
@@ -162,7 +164,7 @@ class LiteralParser {
       if (!has_comma) fail("a comma is missing in 'shape'");
       const uint64_t dimension = parse_dimension();
       has_zero |= dimension == 0;
-      // Zeros apart: numpy allows (2**62, 0, 2**62), which holds nothing.
+      // Leave zeros out of the product: numpy allows (2**62, 0, 2**62), which has no elements.
       if (dimension != 0 && __builtin_mul_overflow(header_.count, dimension, &header_.count))
         header_.is_countable = false;
       ++header_.dimensions;

@@ -15,9 +15,9 @@
 
 namespace sweepsort {
 
-/// A longer header is refused, as numpy does: it says nothing about an array of numbers that fits in less.
+/// Longer headers are refused, as numpy does. The header of an array of numbers always fits.
 inline constexpr size_t npy_max_header_bytes = 10'000;
-/// Magic, version, length and the longest header: what a caller has to read before it can parse.
+/// Magic, version, length and the longest header: what a caller must read before parsing.
 inline constexpr size_t npy_prefix_bytes = 12 + npy_max_header_bytes;
 
 struct NpyHeader {
@@ -26,17 +26,18 @@ struct NpyHeader {
   Endian endian = Endian::little;
   uint64_t dimensions = 1;
   bool is_countable = true;  // false: the product of the dimensions is 2^64 or more
-  uint64_t count = 0;        // that product
+  uint64_t count = 0;        // the product of the dimensions
 };
 
 bool has_npy_magic(std::span<const std::byte> prefix);
 
-/// `prefix` is the file's beginning: npy_prefix_bytes or the whole file if that is shorter. Touches nothing
-/// outside it and allocates nothing whose size the header dictates. Throws Error, `name` first, for
-/// everything that is not exactly a header of a plain array of one of the ten key types.
+/// `prefix` is the beginning of the file: npy_prefix_bytes, or the whole file if it is shorter. Reads nothing
+/// outside of it, and allocates nothing whose size comes from the header. Throws Error, with `name` first,
+/// for anything that is not exactly the header of a plain array of one of the ten key types.
 NpyHeader parse_npy_header(std::span<const std::byte> prefix, const std::string& name);
 
-/// A version 1 header of a one-dimensional array; its length is a multiple of 64, and at least `min_bytes`.
+/// Makes a version 1 header of a one-dimensional array. Its length is a multiple of 64 and at least
+/// `min_bytes`.
 std::vector<std::byte> make_npy_header(KeyType type, Endian endian, uint64_t count, size_t min_bytes = 0);
 
 }  // namespace sweepsort

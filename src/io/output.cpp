@@ -1,4 +1,4 @@
-// output.cpp - what stands at the output's path decides how it is written.
+// output.cpp - decides by what is at the output's path how to write it.
 #include "io/output.hpp"
 
 #include "core/error.hpp"
@@ -27,8 +27,9 @@ bool is_input(const struct stat& status, const OutputOptions& options) {
   return options.input && options.input->identity() == FileIdentity::of(status);
 }
 
-/// What has contents of its own would lose them while they are read, and a pipe would not end while we hold
-/// its other end. Sockets and terminals may be at both ends.
+/// Rejects inputs as outputs. A file or block device would lose its content while it is being read, and a
+/// pipe would never end, because we hold its other end. Sockets and terminals may be input and output at
+/// once.
 void refuse_inputs(const struct stat& status, const std::string& name, const OutputOptions& options) {
   if (!S_ISREG(status.st_mode) && !S_ISBLK(status.st_mode) && !S_ISFIFO(status.st_mode)) return;
   const auto is_same = [&](const InputFile* other) { return other->identity() == FileIdentity::of(status); };
@@ -42,7 +43,7 @@ void refuse_inputs(const struct stat& status, const std::string& name, const Out
                                              : "--in-place replaces it");
 }
 
-/// A pipe, a socket, a device, or standard output whatever that is.
+/// A pipe, a socket, a device, or standard output of any kind.
 class StreamOutput : public Output {
  public:
   StreamOutput(FileDescriptor file, std::string name, bool is_socket)
@@ -67,8 +68,8 @@ class StreamOutput : public Output {
   uint64_t position_ = 0;
 };
 
-/// There is no space to reserve in a pipe. Of a file the limit that would end the process with a signal is
-/// looked at, of a block device its end.
+/// A pipe has no space to reserve. For a file, checks the limit that would end the process with a signal; for
+/// a block device, checks its end.
 void StreamOutput::reserve(uint64_t bytes) {
   struct stat status {};
   if (::fstat(file_.get(), &status) != 0 || (!S_ISREG(status.st_mode) && !S_ISBLK(status.st_mode))) return;
@@ -107,7 +108,7 @@ void StreamOutput::write_at(uint64_t offset, std::span<const std::byte> bytes) {
   }
 }
 
-/// What was redirected to a file or a block device is as durable as an output that was named.
+/// Standard output that is redirected to a file or a block device is made as durable as a named output.
 void StreamOutput::sync() {
   struct stat status {};
   const bool keeps =
@@ -125,10 +126,10 @@ std::unique_ptr<Output> open_stream(FileDescriptor file, const std::string& name
     throw Error(name + ": is a terminal, and keys are binary",
                 "name an output with -o, or pipe it somewhere");
   OutputOptions of_stream = options;
-  of_stream.may_be_in_place = false;  // a shell has emptied the file by now
+  of_stream.may_be_in_place = false;  // the shell has already emptied the file
   refuse_inputs(status, name, of_stream);
   widen_pipe(file.get());
-  // A socket is not opened twice: its writes do not wait.
+  // A socket is not opened a second time: its writes are non-blocking already.
   if (FileDescriptor own = open_without_blocking(file.get())) file = std::move(own);
   return std::make_unique<StreamOutput>(std::move(file), name, S_ISSOCK(status.st_mode));
 }
@@ -140,9 +141,9 @@ std::unique_ptr<Output> open_standard_output(const OutputOptions& options) {
   return open_stream(std::move(copy), name, options);
 }
 
-/// The path behind symbolic links, also where the last one dangles (realpath would refuse that).
+/// Follows symbolic links, even if the last one is dangling (realpath would fail then).
 std::string follow_links(const std::string& path) {
-  constexpr int max_links = 40;  // the kernel's own limit
+  constexpr int max_links = 40;  // the same limit as in the kernel
   std::filesystem::path target = path;
   std::error_code error;
   for (int links = 0; std::filesystem::is_symlink(target, error); ++links) {
@@ -157,15 +158,15 @@ bool names_standard_output(std::string_view path) {
   return path == "-" || path == "/dev/stdout" || path == "/dev/fd/1" || path == "/proc/self/fd/1";
 }
 
-/// What a name leads to: a file that is there, or a name in a directory that is.
+/// What a path leads to: an existing file, or a name in an existing directory.
 struct Destination {
   FileIdentity identity;
-  std::string missing;  // the name in the directory
+  std::string missing;  // the file's name, if only its directory exists
   bool takes_in_all = false;
   friend bool operator==(const Destination&, const Destination&) = default;
 };
 
-/// Empty: there is not even a directory.
+/// Empty if not even the directory exists.
 std::optional<Destination> destination_of(const std::string& path) {
   struct stat status {};
   const bool is_there =
@@ -187,8 +188,8 @@ void require_directory(const std::string& name, const std::string& target) {
   throw Error(fmt::format("{}: the directory {} does not exist", name, parent), "make it first");
 }
 
-/// Who may read or write it could do that to all that goes into it, but for us, whose file it is: what comes
-/// of inputs that may only be read can be replaced later.
+/// A user gets only the rights on the new file that they have on all inputs. We, its owner, may always read
+/// and write it, so that results of read-only inputs can be replaced later.
 AtomicFileOptions mode_of_new(const OutputOptions& options) {
   AtomicFileOptions file{.replace = options.overwrite, .allow_anonymous = options.allow_anonymous};
   std::vector<const InputFile*> inputs = options.others;
@@ -202,7 +203,7 @@ AtomicFileOptions mode_of_new(const OutputOptions& options) {
   for (const InputFile* input : inputs) {
     const FileAccess access = input->access();
     file.mode &= have_one_group ? access.mode : of_any_group(access.mode);
-    if (access.has_list) file.mode &= 0700;  // its mode does not say it all
+    if (access.has_list) file.mode &= 0700;  // its mode is not the whole truth
   }
   file.mode |= S_IRUSR | S_IWUSR;
   return file;
@@ -213,7 +214,7 @@ std::unique_ptr<Output> replace_regular(const std::string& name, const std::stri
   refuse_inputs(status, name, options);
   if (!is_input(status, options) && !options.overwrite)
     throw Error(name + ": exists already", "-f (--force) replaces it");
-  // rename would replace a file that may not be written; nobody expects that.
+  // rename would also replace a read-only file, which nobody expects.
   if (::access(target.c_str(), W_OK) != 0) {
     if (errno == EACCES)
       throw Error(name + ": is not writable: permission denied",
@@ -237,13 +238,14 @@ std::unique_ptr<Output> open_output(const std::string& path, const OutputOptions
   if (name.empty() || name.ends_with('/')) throw UsageError(name + ": not a file name", "name a file in it");
 
   struct stat status {};
-  // Before the links are followed: /dev/stdout is one to a pipe, which has no path.
+  // Check before following the links: /dev/stdout is a link to a pipe, which has no path.
   const bool is_there = ::stat(name.c_str(), &status) == 0;
   if (!is_there && errno == ENOENT) refuse_closed_descriptor(name);
   if (is_there && S_ISSOCK(status.st_mode))
     throw Error(name + ": is a socket, which cannot be opened by a name",
                 "pipe the output into a program that connects to it");
-  // Also of a link that the system does not follow (fs.protected_symlinks): nor do we.
+  // This happens, for example, with a link that the system refuses to follow (fs.protected_symlinks); we
+  // refuse, too.
   if (!is_there && errno == EACCES) throw system_error(name, "examine", errno);
   if (is_there && !S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode)) {
     const char* const opened = options.only_planned ? "/dev/null" : name.c_str();
@@ -252,7 +254,8 @@ std::unique_ptr<Output> open_output(const std::string& path, const OutputOptions
     return open_stream(std::move(file), name, options);
   }
   const std::string target = follow_links(name);
-  // A descriptor's. (Of a file that another writer replaces just now the name leads to the next one.)
+  // The path leads to a descriptor of a deleted file. (If another writer is just replacing the file, the name
+  // leads to the new one, and the second stat succeeds.)
   struct stat named {};
   if (is_there && status.st_nlink == 0 && ::stat(target.c_str(), &named) != 0)
     throw Error(name + ": leads to a file that has no name",

@@ -1,5 +1,5 @@
-// output.hpp - where a result goes: a file that appears whole or not at all, or a pipe or device written
-// straight.
+// output.hpp - where a result goes: a file that appears completely or not at all, or a pipe or device that is
+// written directly.
 #pragma once
 
 #include "io/input_file.hpp"
@@ -14,54 +14,55 @@
 
 namespace sweepsort {
 
-/// Takes bytes by their positions.
+/// Takes bytes at given positions.
 class ByteTarget {
  public:
   virtual ~ByteTarget() = default;
-  /// Must be written front to back, by one thread at a time.
+  /// Whether bytes must be written from front to back, by one thread at a time.
   virtual bool is_sequential() const = 0;
-  /// Thread-safe unless is_sequential().
+  /// Thread-safe unless is_sequential() is true.
   virtual void write_at(uint64_t offset, std::span<const std::byte> bytes) = 0;
 };
 
 struct OutputOptions {
-  bool overwrite = false;                     // replace an existing other file
+  bool overwrite = false;                     // replace an existing file other than the input
   bool in_place = false;                      // replace the input
-  bool may_be_in_place = false;               // that could be asked for
+  bool may_be_in_place = false;               // in_place would be possible; for hints
   const InputFile* input = nullptr;           // must not be overwritten by accident; its mode is kept
-  std::vector<const InputFile*> others = {};  // nor may these
-  bool only_planned = false;  // nothing will be written: a pipe, whose reader would see its end, stays closed
-  bool allow_anonymous = true;  // O_TMPFILE where the file system has it (false: tests of the other way)
+  std::vector<const InputFile*> others = {};  // must not be overwritten either
+  // nothing will be written; a pipe is not opened, since its reader would see it end
+  bool only_planned = false;
+  bool allow_anonymous = true;  // use O_TMPFILE if the file system has it; false: for tests without it
 };
 
-/// Life: reserve() once, write_at() until all is written, cut() if it was less, commit(). Destruction without
-/// commit() leaves no trace in the file system.
+/// Order of calls: reserve() once, write_at() until everything is written, cut() if that was less, commit().
+/// Without commit(), destruction leaves no trace in the file system.
 class Output : public ByteTarget {
  public:
   /// For messages and reports.
   virtual const std::string& name() const = 0;
-  /// Takes the disk space for that many bytes in all, so that a full disk is found before the work.
+  /// Takes the disk space for `bytes` bytes in total, so that a full disk is found before the work starts.
   virtual void reserve(uint64_t bytes) = 0;
-  /// Of a pipe: writes, those under way as well, throw Stopped from now on, so that nobody waits for a reader
-  /// once all has failed. Thread-safe.
+  /// For a pipe: from now on writes throw Stopped, including those in progress, so that no thread waits for a
+  /// reader after a failure. Thread-safe.
   virtual void stop() const {}
-  /// Only so many bytes were written; what was reserved behind them goes.
+  /// Only `bytes` bytes were written; frees what was reserved after them.
   virtual void cut(uint64_t bytes) = 0;
-  /// Everything was written and is right: makes the content durable.
+  /// Call this when everything is written and correct: makes the content durable.
   virtual void sync() = 0;
-  /// After sync(): throws what give_name() would, as far as that can be seen.
+  /// After sync(): throws what give_name() would throw, as far as that can be known.
   virtual void check_name() const = 0;
-  /// After sync(): the content gets its name.
+  /// After sync(): gives the content its name.
   virtual void give_name() = 0;
   /// After give_name(): makes the name durable.
   virtual void settle() = 0;
 };
 
-/// Makes the outputs durable and gives them their names, in their order. Each step is taken for all of them
-/// before the next one: a disk that fails late fails in sync(), when no name has changed yet, and what stands
-/// in the way of one leaves the others without their names, too. `replaced`: the input that an output takes
-/// the place of; if somebody has changed it, nobody's writing is lost, not even what came while the disk was
-/// busy.
+/// Makes the outputs durable and gives them their names, in order. Each step is done for all outputs before
+/// the next step begins. So a disk that fails late fails in sync(), when no name has changed yet, and if one
+/// output cannot get its name, the others do not get theirs, either. `replaced`: the input that an output
+/// replaces. It is checked for changes, so nothing that others wrote is lost, not even what they wrote while
+/// the disk was busy.
 void commit(std::span<Output* const> outputs, const InputFile* replaced = nullptr);
 inline void commit(Output& output, const InputFile* replaced = nullptr) {
   Output* const one[] = {&output};
@@ -69,25 +70,25 @@ inline void commit(Output& output, const InputFile* replaced = nullptr) {
 }
 
 /// Opens the output for `path` ("-" and "/dev/stdout": standard output; empty with in_place: the input).
-/// Every reason not to write there that is looked for beforehand is an Error now: it exists, is the input, a
-/// directory or a terminal, its directory is missing or not writable, the system would not let it be
-/// replaced. A symbolic link is followed: its target gets replaced.
+/// Throws Error for everything that can be checked in advance: the output exists, is the input, a directory
+/// or a terminal; its directory is missing or not writable; the system would not let it be replaced. Symbolic
+/// links are followed: the target of the link gets replaced.
 std::unique_ptr<Output> open_output(const std::string& path, const OutputOptions& options = {});
 
-/// A pipe that is read and written waits for itself, already where it is opened: an Error before that.
+/// Throws Error if a pipe is both input and output: it would wait for itself, already when it is opened.
 void refuse_shared_pipe(std::span<const std::string> inputs, const std::string& output);
 
-/// The directory that a path names something in, "." if it says none.
+/// The directory part of a path; "." if there is none.
 std::string parent_of(const std::filesystem::path& path);
 
-/// The directory that a regular output is in, or will be: of a link, that of what it leads to.
+/// The directory that a regular output is in, or will be. Symbolic links are followed.
 std::string directory_of(const std::string& output);
 
-/// Whether two outputs are one, whatever their names: a file, also one that is still to be made, or a pipe.
-/// "-" is standard output. Never of terminals and other character devices, which lose nothing.
+/// Whether two names mean the same output: one file (which need not exist yet) or one pipe. "-" is standard
+/// output. False for terminals and other character devices, where two outputs do not overwrite each other.
 bool are_one_output(const std::string& a, const std::string& b);
 
-/// Writes all of a small file, which replaces an earlier one when it is on the disk.
+/// Writes a small file, which replaces an existing one when it is complete and on the disk.
 void replace_file(const std::string& path, std::string_view text);
 
 }  // namespace sweepsort

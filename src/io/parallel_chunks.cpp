@@ -1,4 +1,4 @@
-// parallel_chunks.cpp - threads that pull chunk numbers from one counter.
+// parallel_chunks.cpp - threads that take chunk numbers from a shared counter.
 #include "io/parallel_chunks.hpp"
 
 #include "core/first_failure.hpp"

@@ -1,4 +1,4 @@
-// pipes.cpp - F_SETPIPE_SZ, poll.
+// pipes.cpp - pipe sizes with F_SETPIPE_SZ, waiting with poll.
 #include "io/pipes.hpp"
 
 #include "io/system_error.hpp"
@@ -41,7 +41,7 @@ void wait_until_writable(int fd, const StopEvent& stop) {
 std::vector<bool> can_be_read(std::span<const int> files, bool waits, const StopEvent* stop) {
   std::vector<pollfd> polls;
   for (const int file : files) polls.push_back({.fd = file, .events = POLLIN, .revents = 0});
-  // poll() passes over a descriptor of -1.
+  // poll() ignores a descriptor of -1.
   polls.push_back({.fd = stop ? stop->fd() : -1, .events = POLLIN, .revents = 0});
   while (::poll(polls.data(), polls.size(), waits ? -1 : 0) < 0)
     if (errno != EINTR) throw system_error("the inputs", "wait for them", errno);

@@ -1,4 +1,4 @@
-// pipes.hpp - what pipes have that files have not: room, and waiting.
+// pipes.hpp - what pipes have and files do not: limited room, and waiting.
 #pragma once
 
 #include "io/file_descriptor.hpp"
@@ -9,22 +9,21 @@
 
 namespace sweepsort {
 
-/// Makes a pipe hold 1 MiB, so that its two ends sleep less. What is no pipe, or may not grow, stays as it
-/// is; and all pipes from the 17th on, since what a user may have of this memory is limited.
+/// Enlarges a pipe to 1 MiB, so that its two ends sleep less. Does nothing if `fd` is no pipe or may not
+/// grow, nor from the 17th pipe on, since the memory that a user may have for pipes is limited.
 void widen_pipe(int fd) noexcept;
 
-/// A pipe's other self, whose writes do not block; the flag of `fd` itself is other programs', too. Empty
-/// where that is no pipe, or its reader is gone.
+/// Opens a pipe a second time with non-blocking writes, since other programs share the flags of `fd` itself.
+/// Empty if `fd` is no pipe, or if its reader is gone.
 FileDescriptor open_without_blocking(int fd);
 
-/// Waits until there is room in a pipe whose writes do not block, or its reader is gone. Throws Stopped when
-/// `stop` is set.
+/// Waits until a non-blocking pipe has room or its reader is gone. Throws Stopped when `stop` is set.
 void wait_until_writable(int fd, const StopEvent& stop);
 
-/// For each file, whether a read returns at once, be it the end or an error. `waits`: until one of them does.
-/// Throws Stopped where there is a `stop` and it is set.
+/// For each file, whether a read would return at once (also with the end or an error). `waits`: waits until
+/// at least one would. Throws Stopped if `stop` is given and set.
 std::vector<bool> can_be_read(std::span<const int> files, bool waits, const StopEvent* stop);
-/// Waits until that is so of one file.
+/// Waits until a read of `fd` would return at once.
 void wait_until_readable(int fd, const StopEvent* stop);
 
 }  // namespace sweepsort

@@ -28,7 +28,7 @@ struct FreeMemory {
   void operator()(std::byte* memory) const { std::free(memory); }
 };
 
-/// One aligned buffer a thread, made when first needed.
+/// One aligned buffer per thread, allocated when first needed.
 std::span<std::byte> bounce_buffer() {
   thread_local std::unique_ptr<std::byte, FreeMemory> buffer;
   if (!buffer) buffer.reset(static_cast<std::byte*>(std::aligned_alloc(io_alignment, bounce_bytes)));
@@ -38,7 +38,7 @@ std::span<std::byte> bounce_buffer() {
 
 bool is_aligned(const void* memory) { return reinterpret_cast<uintptr_t>(memory) % io_alignment == 0; }
 
-/// A byte range as [head][whole pages][tail] of the file.
+/// Splits a byte range of a file into [head][whole pages][tail].
 struct AlignedSplit {
   size_t head;
   size_t middle;
@@ -49,11 +49,12 @@ struct AlignedSplit {
   }
 };
 
-/// For a longer write the kernel takes pieces of memory as large, which are the first that a virtual
-/// machine's host takes back when they are free: 1 GiB of runs took 3.4 s of it by 1 MiB, and 0.6 so.
+/// For a longer write the kernel allocates pieces of memory of that size, and a virtual machine's host takes
+/// back free pieces of that size first. Writing 1 GiB of runs took 3.4 s in writes of 1 MiB, and 0.6 s in
+/// writes of this size.
 constexpr size_t max_cached_write_bytes = 64u << 10;
 
-/// Past the page cache a smaller transfer costs more than it saves.
+/// Smaller transfers past the page cache cost more than they save.
 constexpr size_t min_direct_bytes = 64u << 10;
 
 }  // namespace
@@ -61,7 +62,8 @@ constexpr size_t min_direct_bytes = 64u << 10;
 PositionedFile::PositionedFile(FileDescriptor file, std::string name, Caching caching)
     : file_(std::move(file)), name_(std::move(name)), caching_(caching) {
   if (caching == Caching::use) return;
-  // A second open file description through /proc: the flags of a duplicate would be shared with the first.
+  // Open a second file description through /proc, because a duplicated descriptor would share its flags with
+  // the first.
   const int access = ::fcntl(file_.get(), F_GETFL) & O_ACCMODE;
   direct_ = FileDescriptor(
       retried([&] { return ::open(path_of(file_.get()).c_str(), access | O_DIRECT | O_CLOEXEC); }));
@@ -89,11 +91,12 @@ bool PositionedFile::is_cached(uint64_t offset, size_t bytes) const {
   const size_t page_bytes = system_page_bytes();
   const uint64_t first = offset / page_bytes * page_bytes;
   const size_t length = static_cast<size_t>(offset - first) + bytes;
-  // Only mapped, never touched: no page is read, and a file that shrinks cannot hurt.
+  // The mapping is never accessed, so no page is read, and a file that shrinks does no harm.
   void* const view = ::mmap(nullptr, length, PROT_READ, MAP_SHARED, file_.get(), static_cast<off_t>(first));
   if (view == MAP_FAILED) return true;
   std::vector<unsigned char> pages(ceil_divide(length, page_bytes));
-  // For a file of somebody else the kernel answers that all is there, and the plain way is always right.
+  // For other users' files the kernel reports every page as cached. The buffered read that follows is always
+  // correct.
   const bool known = ::mincore(view, length, pages.data()) == 0;
   ::munmap(view, length);
   const auto there = std::ranges::count_if(pages, [](unsigned char page) { return (page & 1) != 0; });
@@ -102,7 +105,7 @@ bool PositionedFile::is_cached(uint64_t offset, size_t bytes) const {
 
 bool PositionedFile::is_region_cached(uint64_t offset, size_t bytes) const {
   constexpr uint64_t region_bytes = 64u << 20;
-  const uint64_t region = offset / region_bytes + 1;  // 0: nothing is known yet
+  const uint64_t region = offset / region_bytes + 1;  // 0: nothing known yet
   const uint64_t known = last_region_.load(std::memory_order_relaxed);
   if (known >> 1 == region) return (known & 1) != 0;
   const bool cached = is_cached(offset, bytes);
@@ -110,7 +113,7 @@ bool PositionedFile::is_region_cached(uint64_t offset, size_t bytes) const {
   return cached;
 }
 
-/// Somebody cut it, or its system does not know its size, as /sys does not.
+/// The error for an early end: the file was truncated, or its system does not know its size, as in /sys.
 Error PositionedFile::ended_early(uint64_t offset) const {
   struct stat now {};
   if (::fstat(file_.get(), &now) == 0 && static_cast<uint64_t>(now.st_size) > offset)
@@ -140,7 +143,8 @@ bool PositionedFile::read_direct(uint64_t offset, std::span<std::byte> to) const
     if (got < 0 && errno == EINTR) continue;
     if (got < 0 && errno == EINVAL) return false;
     if (got < 0) throw system_error_at(name_, "read", offset, errno);
-    // A short read off the alignment grid happens at the end of a file that shrank; the plain read says so.
+    // A short read that is not aligned occurs at the end of a file that shrank; the buffered read then
+    // reports it.
     const size_t whole = static_cast<size_t>(got) / io_alignment * io_alignment;
     if (whole == 0) {
       read_buffered(offset, to);
@@ -177,12 +181,13 @@ void PositionedFile::read_at(uint64_t offset, std::span<std::byte> to) const {
 
 void PositionedFile::write_buffered(uint64_t offset, std::span<const std::byte> from) const {
   while (!from.empty()) {
-    // A file that was to go past the cache and may not: its system may have none, and each write cost a trip.
+    // A file that should bypass the cache but cannot gets large writes: its system may have no cache, and
+    // then each write costs a round trip.
     const size_t most = caching_ == Caching::use ? max_cached_write_bytes : from.size();
     const ssize_t put =
         ::pwrite(file_.get(), from.data(), std::min(from.size(), most), static_cast<off_t>(offset));
     if (put < 0 && errno == EINTR) continue;
-    // A write of nothing would be tried for ever.
+    // Without this, a write of 0 bytes would be repeated forever.
     if (put <= 0) throw system_error_at(name_, "write", offset, put < 0 ? errno : EIO);
     offset += static_cast<uint64_t>(put);
     from = from.subspan(static_cast<size_t>(put));
@@ -201,7 +206,8 @@ bool PositionedFile::write_direct(uint64_t offset, std::span<const std::byte> fr
     if (put < 0 && errno == EINTR) continue;
     if (put < 0 && errno == EINVAL) return false;
     if (put < 0) throw system_error_at(name_, "write", offset, errno);
-    // A short write may end off the grid; writing the whole of its last block again keeps the next one on it.
+    // A short write may end off the alignment grid. Writing its last block again as a whole keeps the next
+    // write aligned.
     const size_t whole = static_cast<size_t>(put) / io_alignment * io_alignment;
     if (whole == 0) return false;
     offset += whole;

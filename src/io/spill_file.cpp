@@ -1,4 +1,4 @@
-// spill_file.cpp - O_TMPFILE or open and unlink; fallocate.
+// spill_file.cpp - O_TMPFILE, or open and unlink; fallocate.
 #include "io/spill_file.hpp"
 
 #include "core/error.hpp"
@@ -25,7 +25,7 @@ FileDescriptor create_hidden(const std::string& directory) {
     file = name.open(0600);
     error = errno;
   }
-  errno = error;  // what removing the name left there is not the reason
+  errno = error;  // restore the reason, since removing the name may have changed errno
   return file;
 }
 
@@ -53,7 +53,7 @@ Error cannot_create(const std::string& directory, int error) {
 SpillFile::SpillFile(const std::string& directory, Caching caching, bool allow_anonymous) {
   FileDescriptor file = create(directory, allow_anonymous);
   if (!file) throw cannot_create(directory, errno);
-  // What is read in small pieces is single keys, in no order: reading ahead would only fill the cache.
+  // Small reads are of single keys in no order: read-ahead would only fill the cache.
   ::posix_fadvise(file.get(), 0, 0, POSIX_FADV_RANDOM);
   file_ = PositionedFile(std::move(file), directory + ": a temporary file in it", caching);
 }

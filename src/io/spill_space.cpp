@@ -1,4 +1,4 @@
-// spill_space.cpp - stripes dealt out to the directories in turn.
+// spill_space.cpp - distributes stripes over the directories in turn.
 #include "io/spill_space.hpp"
 
 #include "core/error.hpp"
@@ -8,7 +8,7 @@
 namespace sweepsort {
 namespace {
 
-/// A span without bytes.
+/// A span that has a size, but no bytes.
 struct Extent {
   size_t bytes = 0;
   bool empty() const { return bytes == 0; }
@@ -30,7 +30,7 @@ SpillSpace::SpillSpace(std::vector<std::string> directories, uint64_t stripe_byt
 
 uint64_t SpillSpace::share(size_t directory, uint64_t bytes) const {
   const uint64_t whole = bytes / stripe_bytes_;
-  const uint64_t in_turn = whole % files_.size();  // who has the stripe that is not whole
+  const uint64_t in_turn = whole % files_.size();  // the directory with the incomplete last stripe
   const uint64_t rest = directory == in_turn ? bytes % stripe_bytes_ : 0;
   return (whole / files_.size() + (directory < in_turn ? 1 : 0)) * stripe_bytes_ + rest;
 }
@@ -55,9 +55,10 @@ void SpillSpace::for_each_part(uint64_t offset, Span bytes, F f) const {
   while (!bytes.empty()) {
     const uint64_t stripe = offset / stripe_bytes_;
     const uint64_t into = offset % stripe_bytes_;
-    // With one directory all stripes lie together.
+    // With one directory, all stripes are contiguous.
     const uint64_t together = files_.size() == 1 ? bytes.size() : stripe_bytes_ - into;
-    const uint64_t at = stripe / files_.size() * stripe_bytes_ + into;  // in the directory
+    // offset in the directory's files together
+    const uint64_t at = stripe / files_.size() * stripe_bytes_ + into;
     const uint64_t in_file = at % max_file_bytes_;
     const auto part =
         static_cast<size_t>(std::min({uint64_t{bytes.size()}, together, max_file_bytes_ - in_file}));

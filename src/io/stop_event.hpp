@@ -6,20 +6,20 @@
 
 namespace sweepsort {
 
-/// What a read or a write ends with that was told to.
+/// Thrown by a read or write that was told to stop.
 class Stopped : public Error {
  public:
   Stopped() : Error("internal: a read or a write was stopped") {}
 };
 
-/// Once set it stays so: a wait that looks for it (pipes.hpp) throws Stopped, whether it has begun or comes
-/// later. All calls are thread-safe.
+/// Once set, the event stays set. A wait that checks it (pipes.hpp) throws Stopped, whether it has already
+/// begun or comes later. All calls are thread-safe.
 class StopEvent {
  public:
-  /// Without a descriptor to be had nobody is woken: waits take as long as their pipes do.
+  /// If no descriptor is available, nobody is woken, and waits take as long as their pipes do.
   StopEvent();
   void set() const noexcept;
-  /// Readable when set; -1 if there is none.
+  /// Becomes readable when set; -1 if there is no descriptor.
   int fd() const { return event_.get(); }
 
  private:

@@ -1,4 +1,4 @@
-// temporary_files.cpp - the table of names that a signal handler may read.
+// temporary_files.cpp - the table of names that a signal handler can read.
 #include "io/temporary_files.hpp"
 
 #include "core/error.hpp"
@@ -23,8 +23,8 @@ namespace {
 
 enum class SlotState : uint8_t { free, no_file, changing, file };
 
-// An output needs one if it replaces another, or cannot be nameless; beyond this a program that sorts in many
-// threads at once gets an error. Names that were never used are no memory.
+// An output needs a name if it replaces another file or cannot be nameless. A program that sorts in very many
+// threads at once gets an error beyond this number. Entries that were never used take no memory.
 constexpr size_t max_names = 1024;
 std::array<std::atomic<SlotState>, max_names> states;
 std::array<std::array<char, PATH_MAX>, max_names> paths;
@@ -32,7 +32,7 @@ std::atomic<bool> is_ending = false;
 static_assert(decltype(states)::value_type::is_always_lock_free && decltype(is_ending)::is_always_lock_free,
               "a signal handler reads them");
 
-/// All signals, in this thread.
+/// Blocks all signals in this thread.
 class SignalsBlocked {
  public:
   SignalsBlocked() {
@@ -48,7 +48,7 @@ class SignalsBlocked {
   sigset_t before_;
 };
 
-/// Where nobody can remove a name (chattr +a).
+/// Whether names cannot be removed from this directory (chattr +a).
 bool keeps_all_names(const std::string& directory) {
   struct statx folder {};
   return ::statx(AT_FDCWD, directory.c_str(), 0, STATX_BASIC_STATS, &folder) == 0 &&
@@ -57,8 +57,9 @@ bool keeps_all_names(const std::string& directory) {
 
 }  // namespace
 
-// A step says that it changes the name, then looks whether the process is ending; this says that it is, then
-// looks at the names. Whichever comes second (the order is sequentially consistent) sees the other.
+// A step first marks its name as changing and then checks whether the process is ending. This function first
+// marks the process as ending and then looks at the names. Whichever comes second sees the other's mark,
+// because the order is sequentially consistent.
 void remove_temporary_files() noexcept {
   is_ending = true;
   for (size_t i = 0; i < max_names; ++i) {
@@ -70,7 +71,7 @@ void remove_temporary_files() noexcept {
 FileDescriptor open_nameless(const std::string& directory, uint32_t mode) {
   FileDescriptor file(
       retried([&] { return ::open(directory.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, mode); }));
-  // Kernels and file systems that do not know the flag say so in other words.
+  // Kernels and file systems that do not know the flag report other errors.
   if (!file && (errno == EISDIR || errno == EINVAL)) errno = EOPNOTSUPP;
   return file;
 }

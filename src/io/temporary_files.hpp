@@ -1,9 +1,9 @@
-// temporary_files.hpp - the names that must vanish when the process does.
+// temporary_files.hpp - names of files that must disappear with the process.
 //
-// Most temporary files have no name at all (O_TMPFILE). Where a file system has no such thing, and for the
-// instant between giving a finished file a hidden name and renaming it, the name stands in a fixed table that
-// a signal handler can read. The handler may run in any thread, so each change of such a name is one step to
-// it.
+// Most temporary files have no name at all (O_TMPFILE). A file has a hidden name only on a file system
+// without O_TMPFILE, and for the instant in which a finished file is renamed. Such a name is kept in a fixed
+// table that a signal handler can read. The handler may run in any thread, so each change of a name looks
+// like one step to it.
 #pragma once
 
 #include "io/file_descriptor.hpp"
@@ -14,19 +14,19 @@
 
 namespace sweepsort {
 
-/// Unlinks every file that stands in the table, once the steps under way have ended; from then on no step
-/// begins. Async-signal-safe: meant for the handler of signals that end the process.
+/// Unlinks every file in the table, once the steps in progress have ended. No step begins from then on.
+/// Async-signal-safe: meant for the handler of signals that end the process.
 void remove_temporary_files() noexcept;
 
-/// A new file without a name in that directory, for reading and writing (O_TMPFILE). Empty and errno if it
-/// cannot be had: EOPNOTSUPP where the file system or the kernel has no such files.
+/// Creates a file without a name in a directory, for reading and writing (O_TMPFILE). Empty with errno if
+/// that fails: EOPNOTSUPP if the file system or the kernel does not support it.
 FileDescriptor open_nameless(const std::string& directory, uint32_t mode);
 
-/// A name in a directory that nobody else has, and the file of that name, if there is one: the destructor
-/// unlinks it.
+/// A unique name in a directory, and the file with that name, if there is one. The destructor unlinks the
+/// file.
 class TemporaryName {
  public:
-  /// There is no file yet. Throws Error: the name is too long, or there are too many.
+  /// Creates no file yet. Throws Error if the name is too long or there are too many names.
   explicit TemporaryName(const std::string& directory);
   TemporaryName(const TemporaryName&) = delete;
   TemporaryName& operator=(const TemporaryName&) = delete;
@@ -34,12 +34,12 @@ class TemporaryName {
 
   const std::string& path() const { return path_; }
 
-  /// Calls `change`, which makes, renames or unlinks the file and returns whether one stands there now, and
-  /// throws nothing. All signals are blocked meanwhile. After remove_temporary_files() the caller stands
-  /// still instead, until the process is gone.
+  /// Calls `change`, which creates, renames or unlinks the file, returns whether a file has the name now, and
+  /// does not throw. All signals are blocked during the call. After remove_temporary_files() this function
+  /// blocks instead, until the process ends.
   void step(const std::function<bool()>& change);
 
-  /// A new file of this name, for reading and writing. Empty and errno if it cannot be had.
+  /// Creates a file of this name, for reading and writing. Empty with errno if that fails.
   FileDescriptor open(uint32_t mode);
 
  private:
