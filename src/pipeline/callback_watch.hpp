@@ -1,4 +1,5 @@
-// callback_watch.hpp - whether a callback of the caller has thrown: then an operation ends, whatever else it
+// callback_watch.hpp - records whether a callback of the caller has thrown; the operation must then end and
+// not try anything else.
 // might try.
 #pragma once
 
@@ -9,7 +10,7 @@ namespace sweepsort {
 
 class CallbackWatch {
  public:
-  /// The options of an operation, whose callbacks are watched from now on, as long as this lives.
+  /// Returns the options of an operation with its callbacks watched. This object must outlive them.
   template <class Options>
   Options watched(Options options) {
     watch(options.progress);

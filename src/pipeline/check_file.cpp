@@ -1,7 +1,7 @@
 // check_file.cpp - one read of a file in constant memory: order, extremes, distinct keys, fingerprint.
 //
-// A few threads read it, a chunk at a time; what a chunk says of itself is kept in a few words and put
-// together in the order of the chunks at the end.
+// A few threads read the file, one chunk at a time. The results of each chunk are kept in a few words and
+// combined in the order of the chunks at the end.
 #include "core/clock.hpp"
 #include "core/key_bits.hpp"
 #include "core/key_text.hpp"
@@ -30,19 +30,19 @@ using SmallKeys = std::bitset<1u << 16>;
 
 /// A worker's own memory.
 struct Desk {
-  PageArray memory = PageArray(chunk_bytes, PageSize::small);  // aligned as O_DIRECT wants it
+  PageArray memory = PageArray(chunk_bytes, PageSize::small);  // aligned for O_DIRECT
   SmallKeys seen;
   std::span<std::byte> buffer() const { return {memory.data(), memory.size()}; }
 };
 
-/// All that is remembered of the keys from `first_key` on.
+/// What is remembered about the keys from `first_key` on.
 struct Stretch {
   uint64_t first_key = 0;
-  uint64_t first = 0;  // ordered_key() of the first and the last one
+  uint64_t first = 0;  // ordered_key() of the first and the last key
   uint64_t last = 0;
   uint64_t changes = 0;
-  // Index of the first key out of order: exact in the first stretch that has one, else where the stretch
-  // begins.
+  // Index of the first key out of order: exact in the first stretch that has one; in the others, the
+  // beginning of the stretch.
   uint64_t descent = unknown_count;
 };
 
@@ -57,7 +57,7 @@ class Checker {
     const KeyStatistics found = key_statistics(keys, type_, order_);
     Stretch stretch{first_key, ordered_key(keys.data(), type_, order_),
                     ordered_key(keys.data() + keys.size() - width, type_, order_), found.changes};
-    // Where exactly matters for the first such stretch alone.
+    // The exact position matters only for the first such stretch.
     if (found.descents != 0) {
       stretch.descent = first_key;
       if (first_key < lowest_descent_) stretch.descent += first_descent(keys, type_, order_);
@@ -69,7 +69,7 @@ class Checker {
     stretches_.push_back(stretch);
     lowest_descent_ = std::min<uint64_t>(lowest_descent_, stretch.descent);
     min_ = std::min(min_, found.min);
-    // The largest of a stretch of NaNs alone is a NaN: it counts only if the file has nothing else.
+    // In a stretch of NaNs only, the largest is a NaN; it counts only if the file has nothing else.
     if (found.has_values == has_values_) max_ = std::max(max_, found.max);
     if (found.has_values && !has_values_) max_ = found.max;
     has_values_ |= found.has_values;
@@ -158,7 +158,7 @@ CheckReport check_file(const std::string& input, const CheckOptions& options) {
   ChunkReader reader(input, options.file);
   if (options.log)
     for (const std::string& line : reader.layout().notes) options.log(line);
-  // Two bitsets and the list of stretches: too much for a stack.
+  // Two bitsets and the list of stretches are too large for the stack.
   const auto checker = std::make_unique<Checker>(reader.layout().type, options.order);
   std::vector<PhaseTime> phases;
   PhaseClock(phases, options.progress)

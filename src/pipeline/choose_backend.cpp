@@ -1,4 +1,4 @@
-// choose_backend.cpp - estimates of both ways.
+// choose_backend.cpp - estimates the time on the GPU and on the CPU.
 #include "pipeline/choose_backend.hpp"
 
 #include "core/error.hpp"
@@ -12,11 +12,11 @@
 namespace sweepsort {
 namespace {
 
-// The sort itself drowns in the transfers (below 0.03 ns a key). One of these hides behind the file's read or
-// write where that is slower: one way is counted.
+// The sort itself is negligible beside the transfers (below 0.03 ns per key). Where the file's read or write
+// is slower, it hides one of the transfers, so only one is counted.
 constexpr double cuda_sort_s_per_key = 0.03e-9;
 
-/// Measured on a two-core machine with both cores busy: seconds a key and thread.
+/// Seconds per key and thread, measured on a two-core machine with both cores busy.
 double cpu_s_per_key(KeyType type) {
   switch (key_bytes(type)) {
     case 1: return 0.8e-9;
@@ -26,17 +26,16 @@ double cpu_s_per_key(KeyType type) {
   }
 }
 
-/// Keys that are sorted already, or the other way round, take a third of that or less, but for reversed
-/// bytes (2^27 keys, two threads, ms, uniform, sorted, reversed: u8 120, 21, 84; u16 214, 34, 62; u32 920,
-/// 82, 130; u64 1730, 123, 231).
+/// Sorted or reversed keys take at most a third of that, except for reversed bytes (2^27 keys, two threads,
+/// ms, uniform, sorted, reversed: u8 120, 21, 84; u16 214, 34, 62; u32 920, 82, 130; u64 1730, 123, 231).
 constexpr double cpu_in_order = 1.0 / 3;
 
-/// The GPU is all right, and cannot do what is asked for.
+/// Whether the GPU works but cannot do what is asked for.
 bool is_limit(const std::exception& error) {
   return dynamic_cast<const BackendLimitError*>(&error) != nullptr;
 }
 
-/// As the command line has them.
+/// The devices as on the command line.
 std::string names_of(const WhereOptions& where) {
   return where.devices.empty() ? "all" : fmt::format("{}", fmt::join(where.devices, ","));
 }

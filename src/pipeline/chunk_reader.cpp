@@ -1,4 +1,4 @@
-// chunk_reader.cpp - positioned reads of a file, turns at a pipe.
+// chunk_reader.cpp - positioned reads of a file, reads of a pipe in turn.
 #include "pipeline/chunk_reader.hpp"
 
 #include "core/pages.hpp"
@@ -39,7 +39,8 @@ bool ChunkReader::read(uint64_t index, const PlaceFunction& place, ReadChunk& ch
     const Chunk piece = grid_.chunk(index);
     const size_t width = key_bytes(layout_.type);
     const uint64_t at = layout_.data_offset + piece.first_byte;
-    // As in the file, so that O_DIRECT reads straight; but elements are aligned.
+    // The same offset in a page as in the file allows a direct read with O_DIRECT; but elements must be
+    // aligned.
     const size_t into_page = at % io_alignment;
     chunk = {.first_element = piece.first_byte / width,
              .count = piece.bytes / width,
@@ -64,7 +65,7 @@ bool ChunkReader::read_next(const PlaceFunction& place, ReadChunk& chunk) {
   stream_ended_ = got < room.size();
   chunk = {.first_element = stream_count_,
            .count = got / width,
-           .bytes = room.first(got / width * width)};  // finish() refuses what is left over
+           .bytes = room.first(got / width * width)};  // finish() rejects an incomplete element
   stream_count_ += chunk.count;
   return chunk.count != 0;
 }

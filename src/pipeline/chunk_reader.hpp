@@ -1,4 +1,4 @@
-// chunk_reader.hpp - the elements of a file or a pipe, a chunk at a time, to several threads at once.
+// chunk_reader.hpp - delivers the elements of a file or a pipe in chunks, to several threads at once.
 #pragma once
 
 #include "core/turnstile.hpp"
@@ -31,19 +31,19 @@ class ChunkReader {
   bool is_stream() const { return stream_.has_value(); }
   const Layout& layout() const { return stream_ ? stream_->layout() : layout_; }
 
-  /// Before the first read, and again before all is read a second time (not from a stream). `chunk_bytes` is
-  /// a multiple of the element's size and of io_alignment.
+  /// Call this before the first read, and before reading everything a second time (not possible for a
+  /// stream). `chunk_bytes` is a multiple of the element size and of io_alignment.
   void start(size_t chunk_bytes);
-  /// Chunks that there are; of a stream more than there can be.
+  /// The number of chunks; for a stream, a number that is larger than possible.
   uint64_t chunks() const;
 
-  /// Room for a chunk; `offset` is where in a page the address should be.
+  /// Provides room for a chunk. `offset` is the wanted position of the address within a page.
   using PlaceFunction = std::function<std::span<std::byte>(size_t offset)>;
-  /// Reads chunk number `index`; false behind the end and after stop(). Each number comes once, and each
-  /// thread's rise. A stream is read in their order: the others wait, so a thread that cannot read its chunk,
-  /// or never asks for it, must cancel().
+  /// Reads chunk number `index`; returns false after the end and after stop(). Each number may be read once,
+  /// in rising order in each thread. A stream is read in the order of the numbers, and other threads wait. So
+  /// a thread that cannot read its chunk, or never asks for it, must call cancel().
   bool read(uint64_t index, const PlaceFunction& place, ReadChunk& chunk);
-  /// No more is read of a stream, not even by whoever waits for it.
+  /// Ends reading from a stream, including reads that are waiting for it.
   void stop() {
     if (stop_) stop_->set();
   }
@@ -52,25 +52,26 @@ class ChunkReader {
     stop();
   }
 
-  /// Elements read so far in all.
+  /// Elements read so far, in total.
   uint64_t count() const { return is_stream() ? stream_count_ : layout_.count; }
   uint64_t input_bytes() const { return stream_ ? stream_->position() : file_.size(); }
-  /// After the last chunk. Throws Error if the file changed, or a stream is not as long as it should be.
+  /// Call this after the last chunk. Throws Error if the file changed, or if a stream does not have the
+  /// expected length.
   void finish();
 
-  /// Elements of a file by their position, in host byte order. Thread-safe.
+  /// Reads elements of a file at a position, in host byte order. Thread-safe.
   void read_at(uint64_t first_byte, std::span<std::byte> to) const;
 
  private:
   bool read_next(const PlaceFunction& place, ReadChunk& chunk);
 
   InputFile file_;
-  std::optional<StopEvent> stop_;  // of a stream
+  std::optional<StopEvent> stop_;  // for a stream
   std::optional<KeyStream> stream_;
-  Layout layout_;  // of a file
+  Layout layout_;  // for a file
   ChunkGrid grid_;
   Turnstile turnstile_;
-  bool stream_ended_ = false;  // these two: by whose turn it is
+  bool stream_ended_ = false;  // this and the next are used only by the thread whose turn it is
   uint64_t stream_count_ = 0;
 };
 

@@ -15,7 +15,7 @@ namespace {
 
 template <class Bits>
 inline constexpr size_t values = size_t{1} << (8 * sizeof(Bits));
-/// Histograms of a worker: as many as fit the first-level cache.
+/// Histograms per worker: as many as fit in the first-level cache.
 template <class Bits>
 inline constexpr size_t tables = sizeof(Bits) == 1 ? 4 : 1;
 
@@ -40,7 +40,7 @@ class CountingSession : public SortSession {
     const auto* const keys = reinterpret_cast<const Bits*>(mine.buffer.data());
     const size_t count = mine.open / sizeof(Bits);
     uint64_t* const counts = mine.counts.data();
-    // Neighbours that are equal would wait for each other's increment: the tables take turns.
+    // With one table, equal neighbours would wait for each other's increment, so the tables take turns.
     size_t i = 0;
     for (; i + tables <= count; i += tables)
       for (size_t table = 0; table < tables; ++table) ++counts[table * values + keys[i + table]];
@@ -64,7 +64,7 @@ class CountingSession : public SortSession {
     auto* const keys = reinterpret_cast<Bits*>(place.data());
     const uint64_t first = first_byte / sizeof(Bits);
     const uint64_t end = first + bytes / sizeof(Bits);
-    // The value whose keys the range begins with.
+    // The value of the first keys in the range.
     auto value = static_cast<size_t>(std::upper_bound(ends_.begin(), ends_.end(), first) - ends_.begin());
     for (uint64_t at = first; at < end; ++value) {
       const uint64_t run_end = std::min(ends_[value], end);
@@ -79,7 +79,7 @@ class CountingSession : public SortSession {
   static constexpr size_t tables = sweepsort::tables<Bits>;
 
   struct Worker {
-    PageArray buffer;  // aligned as O_DIRECT wants it
+    PageArray buffer;  // aligned for O_DIRECT
     std::vector<uint64_t> counts;
     size_t open = 0;
   };
@@ -98,7 +98,7 @@ uint64_t counting_worker_bytes(const SortJob& job) {
 }
 
 uint64_t counting_shared_bytes(const SortJob& job) {
-  // Where each value ends; and a stream's chunk.
+  // The end of each value, and a chunk of a stream.
   const size_t ends = key_bytes(job.type) == 1 ? values<uint8_t> : values<uint16_t>;
   return ends * sizeof(uint64_t) + job.chunk_bytes;
 }

@@ -1,4 +1,4 @@
-// distribution_list.cpp - the list of distributions as the library's users see it.
+// distribution_list.cpp - the list of distributions for users of the library.
 #include "datasets/distributions.hpp"
 #include "sweepsort.hpp"
 
@@ -14,7 +14,7 @@ DistributionInfo info(const Distribution& distribution) {
                           .plot = std::string(distribution.plot)};
   std::copy_if(all_key_types.begin(), all_key_types.end(), std::back_inserter(result.types),
                distribution.suits);
-  // The tables' plots start with a line break, so that they stand straight in the source.
+  // The plots in the tables start with a line break, so that they line up in the source.
   if (result.plot.starts_with('\n')) result.plot.erase(0, 1);
   return result;
 }
@@ -26,7 +26,7 @@ std::vector<DistributionInfo> distributions() {
   for (const Distribution& distribution : all_distributions()) list.push_back(info(distribution));
   for (const Distribution& distribution : more_distributions) {
     list.push_back(info(distribution));
-    list.back().plot.clear();  // variants of one in the table
+    list.back().plot.clear();  // these are variants of a distribution in the table
   }
   return list;
 }

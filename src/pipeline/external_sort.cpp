@@ -1,4 +1,4 @@
-// external_sort.cpp - runs, then blocks.
+// external_sort.cpp - forms runs, then merges them by blocks.
 #include "pipeline/external_sort.hpp"
 
 #include "core/rounding.hpp"
@@ -11,7 +11,7 @@
 namespace sweepsort {
 namespace {
 
-/// The samples of a run that are among `keys`, which stand from `first` on in it.
+/// Stores the samples of a run that are among `keys`, which begin at position `first` in the run.
 void take_samples(IndexedRun& run, uint64_t first, std::span<const std::byte> keys,
                   const Transfer& transfer) {
   const KeyType type = transfer.shape.type;
@@ -21,7 +21,7 @@ void take_samples(IndexedRun& run, uint64_t first, std::span<const std::byte> ke
     run.samples[i] = ordered_key(keys.data() + (i * run.stride - first) * width, type, transfer.order);
 }
 
-/// What a sink writes becomes a run of keys alone, with its samples.
+/// Turns what a sink writes into a run of keys alone, with its samples.
 class RunTarget : public ByteTarget {
  public:
   RunTarget(IndexedRun& run, const Transfer& transfer) : run_(run), transfer_(transfer) {}
@@ -55,8 +55,8 @@ IndexedRun ExternalSort::make_run(uint64_t count) {
   return indexed;
 }
 
-/// A stream may be longer than any plan: where the samples of its runs outgrow their share, every second one
-/// goes. (Of a run the first one stays.)
+/// A stream may be longer than any plan. If the samples of its runs exceed their share, every second one is
+/// dropped. (The first sample of a run always stays.)
 void ExternalSort::thin_samples() {
   samples_ += runs_.back().samples.size();
   if (samples_ <= std::max<uint64_t>(job_.plan.max_samples, runs_.size())) return;
@@ -74,10 +74,10 @@ void ExternalSort::thin_samples() {
 
 void ExternalSort::reserve(uint64_t count) {
   store_->reserve(job_.plan.spill_area.value, job_.plan.spill_areas);
-  lanes_.begin();  // a run that finds no room on a GPU goes elsewhere, a session cannot
+  lanes_.begin();  // a run can go elsewhere if a GPU has no room, a session cannot
   const uint64_t most = job_.plan.job.count;
   for (uint64_t first = 0; first < count; first += most) counts_.push_back(std::min(most, count - first));
-  // Packed ones come one by one, as each leaves room for the next.
+  // Packed runs are made one by one, as each leaves room for the next.
   if (job_.packs) return;
   for (const uint64_t records : counts_) runs_.push_back(make_run(records));
 }
@@ -87,7 +87,7 @@ uint64_t ExternalSort::count() const {
                          [](uint64_t sum, const IndexedRun& run) { return sum + run.run->count(); });
 }
 
-/// The session's records into a run, from its record `first` on, with their samples.
+/// Stores records of the session in a run, from its record `first` on, with their samples.
 void ExternalSort::save(SortSession& session, uint64_t first, uint64_t count, IndexedRun& to,
                         const MovedFunction& moved) {
   const Transfer& transfer = job_.transfer;
@@ -135,7 +135,7 @@ void ExternalSort::pack(SortSession& session, uint64_t count, IndexedRun& to) {
 Fingerprint ExternalSort::form_runs(const RecordSource& source, const MovedFunction& moved) {
   Fingerprint total;
   const uint64_t most = job_.plan.job.count;
-  // Without cancel: a source of collected streams must be there for the CPU, if a GPU fails.
+  // Without cancel, because collected streams must still be available to the CPU if a GPU fails.
   lanes_.run(
       [&](uint32_t lane, uint64_t item) {
         if (item >= counts_.size()) return false;
@@ -166,7 +166,7 @@ void ExternalSort::form_runs(const StreamFunction& stream) {
         thin_samples();
       },
       job_.cancel);
-  // Only now is it known how much there is.
+  // Only now is the length of the stream known.
   if (passes_of(runs_.size(), job_.plan.fan_in) <= 1) return;
   uint64_t area = 0;
   for (const IndexedRun& run : runs_) area += spilled_run_bytes(job_.transfer.shape, run.run->count());
@@ -241,11 +241,11 @@ uint32_t ExternalSort::merge_down(const MovedFunction& moved) {
       merge_group(first, last, [&](SortSession& session, uint64_t at, uint64_t records) {
         save(session, at, records, longer.back(), moved);
       });
-      for (size_t run = first; run < last; ++run) runs_[run] = {};  // its memory is free again
+      for (size_t run = first; run < last; ++run) runs_[run] = {};  // frees its memory
     }
     store_->check_written();
     runs_ = std::move(longer);
-    inspect_ = {};  // what is left was written by us
+    inspect_ = {};  // the remaining runs were written by us
   }
   return passes;
 }
@@ -255,8 +255,8 @@ void ExternalSort::merge(RecordSink& sink, const MovedFunction& moved) {
     sink.store(session, first, count, moved);
   });
   store_->check_written();
-  // Here, as it is a part of the pass: where ext4 discards what is freed, at once, a file in pieces takes
-  // seconds.
+  // Free the runs here, as part of the pass: on an ext4 file system that discards freed blocks immediately,
+  // deleting a fragmented file takes seconds.
   runs_.clear();
   store_.reset();
 }

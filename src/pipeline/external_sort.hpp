@@ -8,9 +8,9 @@
 //                                   output, from front to back
 //
 // There is no merge kernel: a block is gathered from all runs and sorted again, by the same backends as the
-// runs. RankCutter finds which part of each run a block takes; no sample decides, so that no data makes a
-// block larger than another. Where there are more runs than can be merged at once, groups of them become
-// longer runs first.
+// runs. RankCutter finds which part of each run belongs to a block. It does not depend on a sample, so no
+// data can make one block larger than another. If there are more runs than can be merged at once, groups of
+// them are first merged into longer runs.
 #pragma once
 
 #include "backend/backend.hpp"
@@ -29,70 +29,70 @@
 
 namespace sweepsort {
 
-/// The records of a stream, a run at a time. Puts up to `most` into the session, which holds exactly so many,
-/// and fills the rest up with keys that sort behind all others; returns how many were there.
+/// Puts the next records of a stream, from record `first` on, into the session, which holds exactly `most`.
+/// Fills the rest with keys that sort after all others. Returns the number of records from the stream.
 using StreamFunction = std::function<uint64_t(SortSession& session, uint64_t first, uint64_t most)>;
 
-/// What a merge of inputs wants to see of each run: the bytes of keys from `first_byte` on.
+/// Called for the keys that a merge of inputs reads from each run: those from byte `first_byte` on.
 using InspectFunction = std::function<void(size_t run, uint64_t first_byte, std::span<const std::byte> keys)>;
 
-/// Of runs that keep one of equal keys.
+/// Results of forming runs that keep only one of equal keys.
 struct PackedRuns {
-  StoreResult sorted = {};  // must be what was read
-  Fingerprint kept = {};    // must be what is merged
+  StoreResult sorted = {};  // must match what was read
+  Fingerprint kept = {};    // must match what is merged
 };
 
 struct ExternalJob {
   Plan plan = {};
   Transfer transfer = {};
   RunStoreOptions store = {};
-  bool packs = false;                 // of equal keys alone, the runs that are formed keep one
-  std::function<void()> cancel = {};  // called on a failure, so that nobody waits for a stream any more
+  bool packs = false;                 // runs of keys alone keep only one of equal keys
+  std::function<void()> cancel = {};  // called on a failure, so that nobody keeps waiting for a stream
 };
 
 class ExternalSort {
  public:
-  /// The lanes' sessions lie on the backends in turn.
+  /// The lanes' sessions are distributed over the backends in turn.
   ExternalSort(const Backends& backends, const ExternalJob& job);
 
   /// Takes the disk space for the runs of `count` records in all passes, before anything is read.
   void reserve(uint64_t count);
-  /// Sorts what reserve() made room for into runs and returns its fingerprint.
+  /// Sorts the records that reserve() made room for into runs, and returns their fingerprint.
   Fingerprint form_runs(const RecordSource& source, const MovedFunction& moved);
-  /// The same for a stream of any length.
+  /// Sorts a stream of any length into runs.
   void form_runs(const StreamFunction& stream);
-  /// Takes runs that are there already, and the disk space for longer ones.
+  /// Takes existing runs, and the disk space for longer ones.
   void adopt(std::vector<std::unique_ptr<Run>> runs, InspectFunction inspect);
 
-  /// Records that were read into runs.
+  /// The number of records read into runs.
   uint64_t taken() const { return taken_; }
-  /// Those that the runs have.
+  /// The number of records in the runs.
   uint64_t count() const;
-  /// Nothing unless runs were packed.
+  /// Empty unless runs were packed.
   const std::optional<PackedRuns>& packed() const { return packed_; }
   uint64_t runs() const { return runs_.size(); }
-  /// Keys of them that are remembered (IndexedRun): of a stream, while it lasts, no more than the plan allows
-  /// and one a run.
+  /// The number of remembered keys (IndexedRun) of all runs. While a stream is read, at most as many as the
+  /// plan allows, or one per run if that is more.
   uint64_t samples() const { return samples_; }
-  /// Before the last pass.
+  /// Call this before the last pass.
   Bytes spilled() const { return store_->spilled(); }
 
-  /// Until so few runs are left that they can be merged at once; returns how many passes that took.
+  /// Merges until the remaining runs can be merged at once. Returns the number of passes.
   uint32_t merge_down(const MovedFunction& moved);
-  /// The last pass. Then the runs are gone, and their disk space is free.
+  /// The last pass. Afterwards the runs are gone, and their disk space is free.
   void merge(RecordSink& sink, const MovedFunction& moved);
 
-  /// Where runs and blocks are sorted.
+  /// The lanes in which runs and blocks are sorted.
   const Lanes& lanes() const { return lanes_; }
 
  private:
   void save(SortSession& session, uint64_t first, uint64_t count, IndexedRun& to, const MovedFunction& moved);
-  /// The session's first records become run number `item`.
+  /// Makes the first `count` records of the session run number `item`.
   void save_run(SortSession& session, uint64_t count, uint64_t item);
   void pack(SortSession& session, uint64_t count, IndexedRun& to);
   IndexedRun make_run(uint64_t count);
   void thin_samples();
-  /// Merges runs_[first, last) and hands each block to `store`.
+  /// Merges runs_[first, last) and passes each block to `store`.
   using StoreFunction = std::function<void(SortSession& session, uint64_t first, uint64_t count)>;
   void merge_group(size_t first, size_t last, const StoreFunction& store);
   void gather(SortSession& session, std::span<const IndexedRun> runs, size_t first_run,
@@ -100,14 +100,14 @@ class ExternalSort {
 
   ExternalJob job_;
   Lanes lanes_;
-  std::unique_ptr<RunStore> store_;  // until the last pass is over
+  std::unique_ptr<RunStore> store_;  // until the end of the last pass
   std::vector<IndexedRun> runs_;
-  std::vector<uint64_t> counts_;  // records of the runs that reserve() made room for
+  std::vector<uint64_t> counts_;  // records in each of the runs that reserve() made room for
   uint64_t taken_ = 0;
   std::optional<PackedRuns> packed_;
   uint64_t samples_ = 0;  // of a stream's runs
   InspectFunction inspect_;
-  bool are_stored_ = true;  // the runs, by us
+  bool are_stored_ = true;  // whether the runs were stored by us
 };
 
 }  // namespace sweepsort

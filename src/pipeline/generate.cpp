@@ -1,4 +1,5 @@
-// generate.cpp - generate_file: threads that make a chunk each and write it to its place; memory stays
+// generate.cpp - generate_file: threads generate one chunk each and write it to its place, in constant
+// memory.
 // constant.
 #include "core/checked.hpp"
 #include "core/clock.hpp"
@@ -21,8 +22,8 @@
 namespace sweepsort {
 namespace {
 
-/// A stream is written front to back, so one thread makes it; otherwise as many as asked for and as are of
-/// use.
+/// One thread for a stream, which is written from front to back; otherwise as many as requested, as far as
+/// they are useful.
 uint32_t worker_count(const Output& output, const ChunkGrid& grid, uint32_t threads) {
   if (output.is_sequential()) return 1;
   const uint32_t most = std::min(threads_or_all(threads), max_io_workers);
@@ -49,7 +50,7 @@ GenerateReport generate_file(const std::string& output_path, const GenerateOptio
   constexpr size_t chunk_bytes = 4u << 20;
   const ChunkGrid grid = make_grid(header.size(), data_bytes, size, chunk_bytes);
   const uint32_t workers = worker_count(*output, grid, options.threads);
-  std::vector<PageArray> buffers(workers);  // aligned as O_DIRECT wants it
+  std::vector<PageArray> buffers(workers);  // aligned for O_DIRECT
   const auto make_chunk = [&](uint32_t worker, const Chunk& chunk) {
     PageArray& buffer = buffers[worker];
     if (buffer.size() == 0) buffer = PageArray(chunk_bytes, PageSize::small);

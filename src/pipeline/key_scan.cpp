@@ -1,4 +1,4 @@
-// key_scan.cpp - loops over keys without a branch in them, so that the compiler turns them into vector code.
+// key_scan.cpp - loops over keys without branches, which the compiler turns into vector code.
 #include "pipeline/key_scan.hpp"
 
 #include "core/key_bits.hpp"
@@ -35,7 +35,7 @@ SWEEPSORT_INLINE bool is_ordered_run(const std::byte* keys, size_t count, KeyMap
   return wrong == 0;
 }
 
-/// The largest ordered value that is no NaN.
+/// The largest ordered value that is not a NaN.
 template <class Bits>
 constexpr Bits largest_value(KeyType type) {
   if (!is_floating(type)) return std::numeric_limits<Bits>::max();
@@ -47,16 +47,17 @@ template <class Bits>
 SWEEPSORT_INLINE KeyStatistics statistics_run(const std::byte* keys, size_t count, KeyType type,
                                               Order order) {
   const KeyMap<Bits> map = key_map<Bits>(type, Order::ascending);
-  // Descending is the exact reverse: the same comparison of complements.
+  // Descending is the exact reverse, so it is the same comparison of complements.
   const Bits flip = order == Order::descending ? std::numeric_limits<Bits>::max() : Bits{0};
-  // NaNs are the highest ordered bits. Rotated by their number they are the lowest, and a plain maximum
-  // passes them by.
+  // NaNs have the highest ordered bits. Adding their number rotates them to the lowest, so that a plain
+  // maximum ignores them.
   const Bits nans = static_cast<Bits>(std::numeric_limits<Bits>::max() - largest_value<Bits>(type));
   Bits min = map.to_ordered(load<Bits>(keys, 0));
   Bits rotated_max = static_cast<Bits>(min + nans);
   KeyStatistics statistics;
-  // Short loops over a block that stays in the first-level cache: each is one the compiler turns into vector
-  // code. Counters as wide as the keys keep every lane busy, so a block must be short enough for 8 bits.
+  // Short loops over a block that stays in the first-level cache, each of which the compiler turns into
+  // vector code. Counters as wide as the keys keep every lane busy, so a block must be short enough for 8-bit
+  // counters.
   constexpr size_t block = 128;
   std::array<Bits, block + 1> ordered;
   for (size_t start = 1; start < count; start += block) {

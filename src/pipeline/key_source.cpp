@@ -1,4 +1,4 @@
-// key_source.cpp - reads of files, of a stream's memory, of several sources.
+// key_source.cpp - reads files, the memory of streams, and concatenated sources.
 #include "pipeline/key_source.hpp"
 
 #include "core/fingerprint.hpp"
@@ -24,14 +24,14 @@ void number(uint64_t first, std::span<std::byte> to) {
 std::vector<uint64_t> sample_of(KeySource& source, uint64_t count, KeyType type, Order order) {
   constexpr uint64_t pieces = 256;
   constexpr uint64_t neighbours = 8;
-  const uint64_t stride = count / pieces;  // a piece somewhere in each
+  const uint64_t stride = count / pieces;  // one piece is taken from each stride
   const size_t width = key_bytes(type);
   std::vector<std::byte> keys(std::min(count, pieces * neighbours) * width);
   if (stride <= neighbours) {
     source.read(0, keys);
   } else {
     for (uint64_t piece = 0; piece < pieces; ++piece) {
-      // Not everywhere at the same place: no period in the data can hide from it.
+      // At varying places in the strides, so that periodic data cannot fool the sample.
       const uint64_t first = piece * stride + fingerprint_mix(piece + 1) % (stride - neighbours + 1);
       source.read(first * width, std::span(keys).subspan(piece * neighbours * width, neighbours * width));
     }
@@ -61,7 +61,8 @@ void ConcatenatedSource::add(std::unique_ptr<KeySource> source, uint64_t bytes) 
 }
 
 void ConcatenatedSource::read(uint64_t first_byte, std::span<std::byte> to) {
-  // The last source that begins at or before the first byte; empty ones before it have nothing to give.
+  // Begin with the last source that begins at or before the first byte; earlier ones at the same place are
+  // empty.
   auto begin = std::upper_bound(begins_.begin(), begins_.end(), first_byte) - 1;
   while (!to.empty()) {
     const auto source = static_cast<size_t>(begin - begins_.begin());

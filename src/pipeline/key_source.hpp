@@ -1,4 +1,4 @@
-// key_source.hpp - where the keys (or the values) of a sort come from, read as often as needed.
+// key_source.hpp - where the keys (or values) of a sort come from; they can be read repeatedly.
 #pragma once
 
 #include "core/growing_buffer.hpp"
@@ -22,7 +22,7 @@ class KeySource {
 
 class FileSource : public KeySource {
  public:
-  /// `swapped_bytes`: the size of keys that are big-endian, else 0.
+  /// `swapped_bytes`: the key size if the keys are big-endian, else 0.
   FileSource(const InputFile& file, uint64_t data_offset, size_t swapped_bytes)
       : file_(file), data_offset_(data_offset), swapped_bytes_(swapped_bytes) {}
   void read(uint64_t first_byte, std::span<std::byte> to) override;
@@ -33,14 +33,14 @@ class FileSource : public KeySource {
   size_t swapped_bytes_;
 };
 
-/// How often somebody will read the keys.
+/// How often the keys will be read.
 enum class Reads : uint8_t { once, often };
 
-/// Keys that a stream brought, in host byte order.
+/// Keys that were read from a stream, in host byte order.
 class MemorySource : public KeySource {
  public:
-  /// Read once, memory is given back as it is read, so that it and its copy never exist in full side by
-  /// side.
+  /// With Reads::once, memory is freed as it is read, so that it and its copy never exist in full at the same
+  /// time.
   MemorySource(GrowingBuffer& buffer, Reads reads) : buffer_(buffer), reads_(reads) {}
   void read(uint64_t first_byte, std::span<std::byte> to) override;
 
@@ -49,7 +49,7 @@ class MemorySource : public KeySource {
   Reads reads_;
 };
 
-/// Several sources one behind the other.
+/// Several sources, one after another.
 class ConcatenatedSource : public KeySource {
  public:
   void add(std::unique_ptr<KeySource> source, uint64_t bytes);
@@ -60,8 +60,8 @@ class ConcatenatedSource : public KeySource {
   std::vector<uint64_t> begins_;
 };
 
-/// The ordered keys (key_scan.hpp) of 256 pieces from all over `count` keys, eight neighbours each, in their
-/// order; the first ones if there are hardly more than that.
+/// A sample of `count` keys: 256 pieces from all parts of the data, of eight neighbours each, as ordered keys
+/// (key_scan.hpp) in data order. If there are hardly more keys than that, the first ones.
 std::vector<uint64_t> sample_of(KeySource& source, uint64_t count, KeyType type, Order order);
 
 /// The values of an argsort: 0, 1, 2, ... as integers of 4 or 8 bytes.

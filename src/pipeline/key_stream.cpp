@@ -1,4 +1,4 @@
-// key_stream.cpp - the prefix that the layout was found in, then what follows it.
+// key_stream.cpp - first the prefix in which the layout was found, then the rest of the stream.
 #include "pipeline/key_stream.hpp"
 
 #include "core/error.hpp"
@@ -11,7 +11,7 @@
 namespace sweepsort {
 
 KeyStream::KeyStream(InputFile& file, const FileOptions& options) : file_(file), options_(options) {
-  // What stands behind a window is neither taken nor waited for, except to tell that a .npy file has none.
+  // What follows a window is neither read nor waited for, except to check that a .npy file has no window.
   constexpr uint64_t most = layout_prefix_bytes;
   const uint64_t skipped = std::min(options_.skip_bytes, most);
   extend_prefix(skipped + std::min(options_.read_bytes.value_or(most), most - skipped));
@@ -79,7 +79,7 @@ void KeyStream::skip_to_keys() {
 }
 
 void KeyStream::check_length() {
-  // With a window nothing behind it is taken: the stream may have no end.
+  // With a window, nothing after it is read: the stream may have no end.
   std::byte behind;
   const bool has_more = may_have_more() && file_.read_stream({&behind, 1}) != 0;
   has_ended_ = true;

@@ -1,4 +1,4 @@
-// key_stream.hpp - the keys of a pipe, front to back, in constant memory.
+// key_stream.hpp - the keys of a pipe, from front to back, in constant memory.
 #pragma once
 
 #include "io/input_file.hpp"
@@ -12,28 +12,29 @@ namespace sweepsort {
 
 class KeyStream {
  public:
-  /// Reads the stream's beginning, of a window (FileOptions) no more than that, and finds its layout.
+  /// Reads the beginning of the stream (at most the window in FileOptions) and finds its layout.
   KeyStream(InputFile& file, const FileOptions& options);
 
   const Layout& layout() const { return layout_; }
-  /// Bytes taken from the stream so far, what stands before the keys included.
+  /// Bytes taken from the stream so far, including those before the keys.
   uint64_t position() const { return position_; }
 
-  /// The bytes of the next keys: fills `to` unless the keys end before, and returns how many it got. Only the
-  /// last ones may be no whole keys.
+  /// Fills `to` with the bytes of the next keys, unless the keys end first. Returns the number of bytes. Only
+  /// at the end may these be incomplete keys.
   size_t read(std::span<std::byte> to);
-  /// The same as far as they are there: waits for the first key alone, and for the end of one that has begun.
+  /// Like read(), but waits only for the first key, or for the rest of a key that has begun, and returns what
+  /// is there.
   size_t read_some(std::span<std::byte> to);
-  /// Whether that needs no more of the stream.
+  /// Whether read_some() can return without reading from the stream.
   bool holds_keys() const { return has_all() || taken_ < prefix_.size(); }
-  /// Whether all keys have come that its header or a window names. What stands behind them nobody has seen
-  /// yet.
+  /// Whether all keys have arrived that the header or the window announces. What follows them has not been
+  /// read yet.
   bool has_all() const { return keys_left_ == 0; }
 
-  /// Whether only another read can tell what stands behind the last key.
+  /// Whether only another read can show what follows the last key.
   bool may_have_more() const { return has_all() && !has_ended_ && !options_.read_bytes; }
-  /// After the last key: reads on if there may be more, and throws Error if the stream's layout does not
-  /// hold, as when a key is cut or something stands behind the keys of a format with a header.
+  /// Call this after the last key. Reads on if there may be more. Throws Error if the stream does not match
+  /// its layout: for example, a key is incomplete, or something follows the keys of a format with a header.
   void check_length();
 
  private:
@@ -47,9 +48,9 @@ class KeyStream {
   size_t taken_ = 0;  // of the prefix
   uint64_t position_ = 0;
   Layout layout_;
-  uint64_t keys_left_ = 0;  // bytes; of a raw stream more than there can be
+  uint64_t keys_left_ = 0;  // in bytes; for a raw stream, more than possible
   bool at_keys_ = false;
-  bool has_ended_ = false;  // seen: a pipe with a name may have another writer by now
+  bool has_ended_ = false;  // the end was seen; by now a named pipe may have another writer
 };
 
 }  // namespace sweepsort

@@ -1,4 +1,4 @@
-// lanes.cpp - begin, restart, run.
+// lanes.cpp - begins, restarts and runs the lanes' sessions.
 #include "pipeline/lanes.hpp"
 
 #include <utility>
@@ -22,7 +22,7 @@ SortSession& Lanes::session(uint32_t lane, uint64_t count) {
   if (!mine->restart(count)) {
     SortJob job = job_;
     job.count = count;
-    mine.reset();  // never two at a time
+    mine.reset();  // never hold two at a time
     mine = backend.begin_sort(job);
   }
   return *mine;

@@ -1,4 +1,4 @@
-// lanes.hpp - sessions that take turns: while one sorts, the next is filled and the last one emptied.
+// lanes.hpp - sessions that take turns: while one sorts, the next is filled and the last is emptied.
 #pragma once
 
 #include "backend/backend.hpp"
@@ -11,26 +11,26 @@
 
 namespace sweepsort {
 
-/// A session a lane, each used over and over. They lie on the backends in turn.
+/// One session per lane, each used again and again. They are distributed over the backends in turn.
 class Lanes {
  public:
-  /// Sessions hold `job.count` records or fewer. Nothing is taken yet.
+  /// Sessions hold up to `job.count` records. Allocates nothing yet.
   Lanes(const Backends& backends, SortJob job, uint32_t lanes);
 
-  /// All sessions at once. Throws Error where there is no room for them.
+  /// Begins all sessions. Throws Error if there is not enough room for them.
   void begin();
-  /// The lane's session, empty, for so many records.
+  /// The lane's session, emptied and ready for `count` records.
   SortSession& session(uint32_t lane, uint64_t count);
-  /// The same as it is.
+  /// The lane's session as it is.
   SortSession& operator[](uint32_t lane) { return *sessions_[lane]; }
 
-  /// Items through the stages (stages.hpp), each sorted by its lane's session.
+  /// Passes items through the stages (stages.hpp). The lane's session sorts each item.
   void run(decltype(Stages::load) load, decltype(Stages::store) store,
            const std::function<void()>& cancel = {});
 
-  /// Of all that was run so far.
+  /// Times of all runs so far.
   StageTimes times() const { return times_; }
-  /// Of the first item that was sorted.
+  /// The algorithm that sorted the first item.
   const std::string& algorithm() const { return first_sort_.algorithm; }
   std::string algorithm_why() const {
     return first_sort_.why.empty() ? "" : "of the first part: " + first_sort_.why;

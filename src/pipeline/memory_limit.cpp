@@ -18,7 +18,7 @@ namespace {
 
 constexpr uint64_t kib = 1024;
 
-/// The number behind "name" in a file of "name[:] number" lines; the file's only number for an empty name.
+/// The number after "name" in a file of "name[:] number" lines; for an empty name, the file's only number.
 std::optional<uint64_t> read_number(const std::filesystem::path& path, const std::string& name = {}) {
   std::ifstream file(path);
   std::string word;
@@ -38,7 +38,7 @@ void lower(MemoryLimit& limit, uint64_t bytes, const char* what, bool is_address
   if (bytes < limit.available.value) limit = {Bytes{bytes}, what, is_address_space};
 }
 
-/// What is used counts without the page cache that can be dropped at once.
+/// Memory in use does not include page cache that can be dropped at once.
 std::optional<uint64_t> left(std::optional<uint64_t> most, std::optional<uint64_t> used, uint64_t droppable) {
   if (!most || !used) return {};
   const uint64_t held = *used - std::min(*used, droppable);
@@ -54,7 +54,7 @@ void lower_by_groups(MemoryLimit& limit, const std::vector<std::filesystem::path
   }
 }
 
-/// A limit of this process, of which it has taken what a line of /proc/self/status says.
+/// Applies a limit of this process. A line of /proc/self/status says how much of it is used.
 void lower_by_process(MemoryLimit& limit, const std::filesystem::path& root, decltype(RLIMIT_AS) resource,
                       const char* used_name, const char* what) {
   rlimit most{};
@@ -70,7 +70,7 @@ MemoryLimit available_memory(const std::filesystem::path& root) {
   struct sysinfo machine {};
   if (const auto available = read_number(root / "proc/meminfo", "MemAvailable"))
     lower(limit, *available * kib, "the machine");
-  else if (::sysinfo(&machine) == 0)  // no /proc, or no descriptor left to read it
+  else if (::sysinfo(&machine) == 0)  // there is no /proc, or no descriptor to read it
     lower(limit, (uint64_t{machine.freeram} + machine.bufferram) * machine.mem_unit, "the machine");
   const std::filesystem::path mount = root / "sys/fs/cgroup";
   lower_by_groups(limit, control_groups(root, mount, ""), "memory.max", "memory.current", "inactive_file");

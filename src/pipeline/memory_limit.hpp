@@ -1,4 +1,4 @@
-// memory_limit.hpp - how much memory this process may still take.
+// memory_limit.hpp - how much more memory this process may use.
 #pragma once
 
 #include "core/bytes.hpp"
@@ -10,12 +10,12 @@ namespace sweepsort {
 
 struct MemoryLimit {
   Bytes available;
-  std::string what;               // who says so: "the machine", "the control group", "ulimit -v", "ulimit -d"
-  bool is_address_space = false;  // memory counts from when it is mapped, not from when it is used
+  std::string what;  // the limit that applies: "the machine", "the control group", "ulimit -v", "ulimit -d"
+  bool is_address_space = false;  // memory counts as soon as it is mapped, even if it is not used
 };
 
-/// The least of what the machine, the control group and the limits of address space and data leave. `root` is
-/// "/" but for tests.
+/// The minimum of what the machine, the control group and the limits on address space and data leave. `root`
+/// is "/" except in tests.
 MemoryLimit available_memory(const std::filesystem::path& root = "/");
 
 }  // namespace sweepsort

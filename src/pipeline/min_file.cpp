@@ -1,4 +1,4 @@
-// min_file.cpp - the smallest or largest element of a file: read once, kept nowhere.
+// min_file.cpp - the smallest or largest element of a file, which is read once and not stored.
 #include "core/bytes.hpp"
 #include "core/clock.hpp"
 #include "core/error.hpp"
@@ -44,7 +44,7 @@ class MinFileRun {
     run_as_decided(
         decision, options_.where, lines_, report_.backend_why,
         [&](BackendChoice which) {
-          phases_.clear();  // of a GPU that failed
+          phases_.clear();  // discard those of a GPU that failed
           search_on(which);
         },
         [&] { return !callbacks_.has_thrown() && !reader_.is_stream(); });
@@ -81,7 +81,7 @@ class MinFileRun {
                                    options_.extreme == Extreme::min ? "smallest" : "largest"),
                        "'sweepsort check' says what a file holds");
     report_.value = key_text(layout().type, found.bits);
-    // Of nothing but NaN the first one, whatever its bits.
+    // If all are NaN, the index is that of the first one, whatever its bits.
     if (options_.wants_index) report_.index = is_nan(layout().type, found.bits) ? 0 : found.index;
     report_.algorithm = found.algorithm;
     const BackendInfo info = backend->info();

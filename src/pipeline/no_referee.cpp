@@ -1,4 +1,4 @@
-// no_referee.cpp - a build without Thrust.
+// no_referee.cpp - the referee of a build without Thrust.
 #include "core/error.hpp"
 #include "pipeline/referee.hpp"
 

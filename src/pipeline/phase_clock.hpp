@@ -9,7 +9,7 @@
 
 namespace sweepsort {
 
-/// Told of how many bytes more were moved; by several threads at once.
+/// Receives the number of bytes moved since the last call; several threads call it at once.
 using MovedFunction = std::function<void(uint64_t bytes)>;
 
 class PhaseClock {
@@ -17,14 +17,14 @@ class PhaseClock {
   PhaseClock(std::vector<PhaseTime>& phases, const ProgressFunction& progress)
       : phases_(phases), progress_(progress) {}
 
-  /// Runs f as a phase. `bytes` of files are its part of the report; f tells of `moved` in all, 0: nobody
-  /// knows.
+  /// Runs f as a phase. `bytes` is the number of file bytes to report for the phase. f reports `moved` bytes
+  /// in total (0: unknown).
   void run(Phase phase, uint64_t bytes, uint64_t moved,
            const std::function<void(const MovedFunction& moved)>& f);
   void run(Phase phase, uint64_t bytes, const std::function<void(const MovedFunction& moved)>& f) {
     run(phase, bytes, bytes, f);
   }
-  /// Of the phase that ended last.
+  /// The phase that ended last.
   PhaseTime& last() { return phases_.back(); }
 
  private:
@@ -32,7 +32,7 @@ class PhaseClock {
   const ProgressFunction& progress_;
 };
 
-/// How long all phases of this kind took.
+/// The total time of all phases of this kind.
 double time_of(const std::vector<PhaseTime>& phases, Phase phase);
 
 }  // namespace sweepsort

@@ -1,4 +1,4 @@
-// plan.cpp - budgets into sizes.
+// plan.cpp - turns budgets into sizes.
 #include "pipeline/plan.hpp"
 
 #include "core/pages.hpp"
@@ -16,42 +16,44 @@
 namespace sweepsort {
 namespace {
 
-/// While one run is sorted the next one is read and the last one written. A third session would make them
-/// all smaller and gain little: a sort takes about as long as reading and writing together.
+/// While one run is sorted, the next is read and the last is written. A third session would make all of them
+/// smaller and gain little, because a sort takes about as long as reading and writing together.
 constexpr uint32_t max_lanes = 2;
-/// Pieces of this size are read at half of the speed of large ones; a further pass costs as much.
+/// Pieces of this size are read at half the speed of large ones, which costs as much as another pass.
 constexpr uint64_t min_piece_bytes = 16u << 10;
-/// Smaller sessions stay in memory that is used over and over, and nearer to the caches: 1 GiB of u64
-/// took 7.0 s in sessions of 26 MiB, 9.0 s in sessions of 102 MiB (two busy cores). But pieces should be this
-/// large.
+/// Smaller sessions reuse the same memory and stay nearer to the caches: 1 GiB of u64 took 7.0 s in sessions
+/// of 26 MiB, and 9.0 s in sessions of 102 MiB (two busy cores). But pieces should have this size.
 constexpr uint64_t good_run_bytes = 32u << 20;
 constexpr uint64_t good_piece_bytes = 1u << 20;
-/// On a GPU so many chunks are a session's share, if runs are to have room beside it; and a piece is a chunk.
+/// On a GPU, a session gets this many chunks or more if runs are to have room beside it. A piece is one
+/// chunk.
 constexpr uint64_t good_gpu_run_chunks = 32;
-/// What a session takes to pack equal keys is at most one in so many bytes that it may have of a GPU.
+/// A session on a GPU packs equal keys only if that takes at most this fraction of its GPU memory.
 constexpr uint64_t packing_part = 16;
-/// Runs in files go through the page cache where they take so small a part of it: nobody waits for the disk
-/// then, and most of them never go there. Whole sorts past the cache and through it, s. Zen 4, two threads,
-/// 22 GiB free, u64: 1 GiB within 8, 64, 128 and 512 MiB 8.3 and 2.8, 3.0 and 1.6, 2.9 and 1.5, 2.4 and 1.7;
-/// 6 GiB within 512 MiB 14.7 and 13.4. An H200's machine, 16 threads, 4 GiB within 512 MiB 11.1 and 5.0.
+/// Runs in files go through the page cache if they take at most this fraction of it. Then nobody waits for
+/// the disk, and most runs never get there. Whole sorts past the cache and through it, in s. Zen 4, two
+/// threads, 22 GiB free, u64: 1 GiB within 8, 64, 128 and 512 MiB: 8.3 and 2.8, 3.0 and 1.6, 2.9 and 1.5, 2.4
+/// and 1.7; 6 GiB within 512 MiB: 14.7 and 13.4. An H200's machine, 16 threads, 4 GiB within 512 MiB: 11.1
+/// and 5.0.
 constexpr uint64_t part_of_cache = 4;
-/// A stream is taken for so many times all memory.
+/// A stream is assumed to be this many times as large as all memory.
 constexpr uint64_t stream_to_memory = 4;
 constexpr uint64_t min_fan_in = 8;
-/// What a merge remembers of each run besides its samples.
+/// What a merge remembers about each run besides its samples.
 constexpr uint64_t bytes_per_run = 256;
 constexpr uint64_t min_run_records = 16;
 /// Counting needs no array of keys, whose memory costs more than the sort: 512 MiB of u8 took 2.5 s instead
-/// of 5.7 (two busy cores). Of small files a session finds out that they are sorted already.
+/// of 5.7 s (two busy cores). Smaller files use a session, which notices if they are already sorted.
 constexpr uint64_t min_counted_bytes = 16u << 20;
 constexpr uint64_t max_bytes = uint64_t{1} << 56;
 
-/// Runs of so many bytes are merged in pieces of `piece` bytes, as many as there are runs.
+/// The size of runs that are merged in pieces of `piece` bytes, if each run has as many pieces as there are
+/// runs.
 uint64_t geometric_mean(uint64_t data, uint64_t piece) {
   return static_cast<uint64_t>(std::sqrt(static_cast<double>(data)) * std::sqrt(static_cast<double>(piece)));
 }
 
-/// The largest n in [0, most] for which fits(n), which holds up to some n and not from there on.
+/// The largest n in [0, most] for which fits(n). fits must be true up to some n and false above it.
 template <class Fits>
 uint64_t largest(uint64_t most, Fits fits) {
   uint64_t low = 0;
@@ -71,7 +73,7 @@ class Planner {
       : request_(request), footprint_(footprint), record_(request.shape.bytes()) {}
 
   Plan plan() {
-    // No machine addresses more bytes, and no product of what fits overflows.
+    // No machine can address more bytes. Up to this limit, no product overflows.
     if (request_.count.value_or(0) > max_bytes / record_)
       throw Error(
           fmt::format("{} records of {} bytes are more than any disk holds", *request_.count, record_),
@@ -97,7 +99,7 @@ class Planner {
  private:
   enum class RunPlace : uint8_t { in_memory, anywhere };
 
-  /// Chunks are smaller with less memory, since pinned buffers hold some of each worker.
+  /// With less memory, chunks are smaller, because pinned buffers hold some for each worker.
   SortJob job(uint64_t count) const {
     const uint64_t fair = request_.memory.value / (8 * max_lanes * workers_for(count));
     const uint64_t chunk = std::max<uint64_t>(fair / io_alignment * io_alignment, io_alignment);
@@ -114,8 +116,8 @@ class Planner {
     return job;
   }
 
-  /// A GPU of which little may be taken leaves equal keys to the CPU, rather than sort less at a time.
-  /// Without one, nothing is taken by telling a backend that it may pack.
+  /// With a small memory budget, a GPU leaves packing equal keys to the CPU rather than sorting less at a
+  /// time. Without a GPU, telling a backend that it may pack costs nothing.
   bool has_room_to_pack(SortJob job) const {
     if (!request_.gpu_memory) return true;
     const uint64_t without = footprint_(job).device.value;
@@ -133,7 +135,7 @@ class Planner {
            fits(job(count), 1, Bytes{for_sessions()}, request_.gpu_memory.value_or(Bytes{}));
   }
 
-  /// A referee has a part of the memory to itself; so has what was read ahead, though it goes while sessions
+  /// A referee has its own part of the memory. So has what was read ahead, although it is freed as sessions
   /// take it over.
   uint64_t for_sessions() const {
     return request_.memory.value -
@@ -146,7 +148,7 @@ class Planner {
            one.host.value <= memory.value / lanes;
   }
 
-  /// Of so many sessions those on this GPU: the first one has as many as any.
+  /// How many of `lanes` sessions are on this GPU. The first GPU has at least as many as any other.
   uint64_t sessions_on(uint32_t gpu, uint64_t lanes) const {
     return (lanes + request_.gpus - 1 - gpu) / request_.gpus;
   }
@@ -161,7 +163,8 @@ class Planner {
     return plan;
   }
 
-  /// One worker may take more memory than there should be: its counters of 16-bit keys are a mebibyte.
+  /// Even one worker may exceed the budget: with 16-bit keys, its counters take half a mebibyte, and so do the
+  /// shared ends of all values.
   Plan counting() const {
     Plan plan{.strategy = SortStrategy::counting,
               .job = job(request_.count.value_or(request_.chunk_bytes)),
@@ -189,7 +192,7 @@ class Planner {
     plan.written = request_.file.all_written(count, plan.passes, record_);
   }
 
-  /// A session holds a block, of which the windows of all inputs hold half.
+  /// A session holds a block; the windows of all inputs hold half a block.
   Plan streams() const {
     Plan plan{.strategy = SortStrategy::streams, .runs = 0, .fan_in = request_.sorted_inputs};
     const auto beside = [&](uint64_t block) {
@@ -216,7 +219,7 @@ class Planner {
 
   Plan external() const {
     const uint64_t memory = request_.memory.value;
-    // An eighth is for samples, and what a merge knows of its runs.
+    // An eighth is for samples and for what a merge remembers about its runs.
     const uint64_t usable = for_sessions() - std::min(for_sessions(), memory / 8);
     const uint64_t gpu_memory = request_.gpu_memory.value_or(Bytes{}).value;
     const uint64_t data = request_.count.value_or(0) * record_;
@@ -225,10 +228,10 @@ class Planner {
     const bool may_stay = has_known_runs() && request_.min_runs == 1 && beside < usable - usable / 8;
     Plan plan = may_stay ? with_sessions(usable - beside, gpu_memory - on_gpu, RunPlace::in_memory) : Plan{};
     if (plan.merge_passes == 1) keep_runs(plan, usable, on_gpu);
-    // Rather spill than merge twice. And no place holds a part of a run.
+    // Spill rather than merge twice. And no place can hold a part of a run.
     if (plan.merge_passes != 1 || plan.runs_on_gpu + plan.runs_in_memory < plan.runs)
       plan = with_sessions(usable, gpu_memory - on_gpu, RunPlace::anywhere);
-    // Several merges come with sessions that take all there is.
+    // If several merges are needed, sessions get all the memory.
     const bool merges_again = request_.count && plan.merge_passes > 1;
     if (merges_again) plan = with_sessions(usable, gpu_memory, RunPlace::anywhere);
     if (!merges_again && request_.sorted_inputs == 0 && request_.min_runs == 1)
@@ -246,15 +249,15 @@ class Planner {
     return plan;
   }
 
-  /// Bytes of the index and of what a merge knows of its runs, at most.
+  /// The most bytes that the index and a merge's data about its runs take.
   uint64_t known_of(const Plan& plan) const {
     if (!request_.count) return max_bytes;
     const uint64_t samples = std::min(*request_.count / plan.stride + plan.runs, plan.max_samples);
     return samples * sizeof(uint64_t) + plan.runs * bytes_per_run;
   }
 
-  /// Where runs stay that no file needs to hold: on GPUs, in `on_gpu` beside sessions, and in what the
-  /// sessions leave of `memory`.
+  /// Decides where runs stay that need no file: on GPUs, in `on_gpu` bytes beside their sessions, and in what
+  /// the sessions leave of `memory`.
   void keep_runs(Plan& plan, uint64_t memory, uint64_t on_gpu) const {
     const uint64_t sessions = plan.lanes * footprint_(plan.job).host.value;
     plan.room_on_gpus = rooms(plan.lanes, on_gpu);
@@ -267,10 +270,10 @@ class Planner {
     plan.runs_in_memory = runs_within(plan, plan.runs_on_gpu, plan.memory_for_runs);
   }
 
-  /// Runs of equal size but for the last.
+  /// Whether runs have equal sizes except for the last.
   bool has_known_runs() const { return request_.count && request_.sorted_inputs == 0; }
 
-  /// Of each GPU what runs may take: `on_gpu` where there are sessions, else all.
+  /// The memory of each GPU that runs may use: `on_gpu` on a GPU with sessions, else all of it.
   std::vector<Bytes> rooms(uint64_t lanes, uint64_t on_gpu) const {
     if (!request_.gpu_memory) return {};
     std::vector<Bytes> all(request_.gpus, *request_.gpu_memory);
@@ -284,9 +287,9 @@ class Planner {
                            [](uint64_t so_far, Bytes room) { return so_far + room.value; });
   }
 
-  /// What sessions of a good size leave of the memory of a GPU that has some. Of the only GPU they may have
-  /// what the runs do not need; on several, where each has a rest that no whole run fits into, runs stay of a
-  /// good size.
+  /// The memory that sessions of a good size leave on a GPU that has sessions. On a single GPU, the sessions
+  /// also get what the runs do not need. On several GPUs, each has a remainder in which no whole run fits, so
+  /// runs keep a good size.
   uint64_t room_beside_sessions() const {
     if (!request_.gpu_memory || request_.sorted_inputs != 0 || request_.min_runs > 1) return 0;
     const uint64_t streamed =
@@ -297,19 +300,19 @@ class Planner {
     const uint64_t sessions =
         sessions_on(0, max_lanes) * footprint_(job(std::min(data, good) / record_)).device.value;
     const uint64_t left = request_.gpu_memory->value - std::min(request_.gpu_memory->value, sessions);
-    return request_.gpus > 1 ? left : std::min(left, data + data / 64);  // columns begin where pages do
+    return request_.gpus > 1 ? left : std::min(left, data + data / 64);  // columns begin at page borders
   }
 
   uint64_t last_run(const Plan& plan) const { return *request_.count - (plan.runs - 1) * plan.job.count; }
 
-  /// Memory that runs number `first` and all behind it take.
+  /// Memory for run number `first` and all later runs.
   uint64_t bytes_of_runs(const Plan& plan, uint64_t first) const {
     if (first >= plan.runs) return 0;
     return (plan.runs - 1 - first) * run_bytes(request_.shape, plan.job.count) +
            run_bytes(request_.shape, last_run(plan));
   }
 
-  /// How many runs have room on the GPUs: each on one of them.
+  /// How many runs fit on the GPUs; each run is on one GPU.
   uint64_t runs_on_gpus(const Plan& plan) const {
     const uint64_t run = run_bytes(request_.shape, plan.job.count);
     uint64_t whole = 0;
@@ -322,13 +325,13 @@ class Planner {
     return std::min(whole, plan.runs);
   }
 
-  /// How many of the runs from number `first` on have room in so much memory.
+  /// How many of the runs from number `first` on fit in `memory`.
   uint64_t runs_within(const Plan& plan, uint64_t first, Bytes memory) const {
     if (memory.value >= bytes_of_runs(plan, first)) return plan.runs - first;
     return memory.value / run_bytes(request_.shape, plan.job.count);
   }
 
-  /// Disk space for the runs of all passes; of a stream it is taken as it arrives.
+  /// Disk space for the runs of all passes. For a stream it is taken as the stream arrives.
   void set_spill(Plan& plan) const {
     if (!request_.count) return;
     if (request_.sorted_inputs != 0) {
@@ -346,13 +349,13 @@ class Planner {
     plan.temporary = Bytes{plan.spill_area.value * plan.spill_areas};
   }
 
-  /// Also of streams, whose runs are there before anyone knows how many.
+  /// For streams, too, whose runs exist before anyone knows how many there will be.
   void choose_caching(Plan& plan) const {
     const uint64_t spilled = request_.count ? plan.temporary.value : stream_to_memory * request_.memory.value;
     plan.caches_runs = spilled <= request_.page_cache.value / part_of_cache;
   }
 
-  /// A plan whose sessions take at most so much.
+  /// A plan whose sessions use at most `memory` and `gpu_memory`.
   Plan with_sessions(uint64_t memory, uint64_t gpu_memory, RunPlace where) const {
     Plan plan{.strategy = SortStrategy::external};
     uint64_t records = 0;
@@ -367,7 +370,7 @@ class Planner {
     return plan;
   }
 
-  /// 0: not even the least fits.
+  /// Returns 0 if not even the smallest run fits.
   uint64_t largest_run(uint64_t lanes, uint64_t memory, uint64_t gpu_memory) const {
     const uint64_t most = std::max<uint64_t>(
         min_run_records, request_.count.value_or(std::max(request_.memory.value, uint64_t{1} << 40)));
@@ -381,7 +384,7 @@ class Planner {
     return std::min(records, std::max<uint64_t>(1, ceil_divide(most, request_.min_runs)));
   }
 
-  /// Runs of equal size, whose bytes begin where pages do if they are long.
+  /// Makes runs of equal size. If they are long, their bytes begin at page borders.
   void set_runs(Plan& plan, uint64_t records, RunPlace where) const {
     const auto aligned = [](uint64_t count) {
       return count < io_alignment ? count : count / io_alignment * io_alignment;
@@ -403,7 +406,7 @@ class Planner {
                       ? max_runs
                       : std::clamp(run_bytes / min_piece_bytes, min_fan_in, max_runs);
     plan.merge_passes = std::max(1u, passes_of(plan.runs, plan.fan_in));
-    // Finer than a page would save no read; all samples take a sixteenth of the memory at most.
+    // A stride below a page would save no read. All samples together take at most a sixteenth of the memory.
     const uint64_t keys = request_.count.value_or(plan.fan_in * records);
     plan.max_samples = std::max<uint64_t>(1, request_.memory.value / 16 / sizeof(uint64_t));
     plan.stride =

@@ -1,4 +1,4 @@
-// plan_report.cpp - a plan in the library's types, and in words.
+// plan_report.cpp - a plan in the types of the library, and as text.
 #include "pipeline/plan_report.hpp"
 
 #include "core/bytes.hpp"

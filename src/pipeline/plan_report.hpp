@@ -1,4 +1,4 @@
-// plan_report.hpp - what a report and the log say of a plan.
+// plan_report.hpp - descriptions of a plan for the report and the log.
 #pragma once
 
 #include "pipeline/plan.hpp"
@@ -8,10 +8,10 @@
 
 namespace sweepsort {
 
-/// Without the temporary directories, which no plan knows.
+/// Leaves out the temporary directories, which a plan does not contain.
 FilePlan described(const Plan& plan);
 
-/// For -v: of a sort that is not made in memory.
+/// The line for -v about a sort that is not done in memory.
 std::string plan_line(const FilePlan& plan);
 
 }  // namespace sweepsort

@@ -1,4 +1,4 @@
-// rank_cutter.cpp - the halving of windows.
+// rank_cutter.cpp - cuts runs by halving windows.
 #include "pipeline/rank_cutter.hpp"
 
 #include "core/error.hpp"
@@ -14,7 +14,7 @@
 namespace sweepsort {
 namespace {
 
-/// Longer distances between samples have more pages than are looked at.
+/// A greater distance between samples has more pages than the search looks at.
 constexpr size_t max_asked_bytes = 64u << 10;
 
 }  // namespace
@@ -46,8 +46,9 @@ uint64_t RankCutter::key_at(size_t run, uint64_t position) const {
   return ordered_key(key.data(), type_, order_);
 }
 
-/// The key at the rank, as far as samples tell: bisected, with each run's samples around it; and in each run
-/// the keys between the last sample at or below it and the next one.
+/// Requests the keys near the cut in advance. Bisects the key at the rank, as far as samples show, which also
+/// narrows down each run's samples around it. Then requests, in each run, the keys between the last sample at
+/// or below that key and the next sample.
 void RankCutter::ask_around(uint64_t rank) {
   for (size_t run = 0; run < runs_.size(); ++run) {
     guesses_[run].high = runs_[run].samples.size();
@@ -65,7 +66,7 @@ void RankCutter::ask_around(uint64_t rank) {
       guess.at = static_cast<size_t>(std::upper_bound(begin + static_cast<ptrdiff_t>(guess.low),
                                                       begin + static_cast<ptrdiff_t>(guess.high), key) -
                                      begin);
-      // Half of those behind the last sample, on average.
+      // On average, half of the keys after the last sample.
       below += guess.at * runs_[run].stride - (guess.at == 0 ? 0 : runs_[run].stride / 2);
     }
     const bool is_high = below >= rank;
@@ -87,7 +88,7 @@ void RankCutter::ask_around(uint64_t rank) {
 void RankCutter::look_at_middle(size_t run) {
   Window& window = windows_[run];
   window.middle = window.low + (window.high - window.low) / 2;
-  // A sample in the window's middle half costs nothing and cuts off a quarter at least.
+  // A sample in the window's middle half costs nothing and cuts off at least a quarter.
   const uint64_t stride = runs_[run].stride;
   const uint64_t sampled = (window.middle + stride / 2) / stride * stride;
   const uint64_t quarter = (window.high - window.low) / 4;
@@ -103,10 +104,10 @@ const std::vector<uint64_t>& RankCutter::cut(uint64_t rank) {
   uint64_t to_leave = total_ - rank;
   if (may_ask_ && to_take != 0 && to_leave != 0) ask_around(rank);
 
-  using Middle = std::pair<uint64_t, size_t>;  // key and run: the order of all records
+  using Middle = std::pair<uint64_t, size_t>;  // (key, run), which gives the order of all records
   std::set<Middle> middles;
-  uint64_t up_to_middles = 0;  // records at or below the middle of their window
-  uint64_t from_middles = 0;   // at or above
+  uint64_t up_to_middles = 0;  // number of records at or below the middles of their windows
+  uint64_t from_middles = 0;   // number of records at or above them
   const auto enter = [&](size_t run) {
     const Window& window = windows_[run];
     if (window.low == window.high) return;

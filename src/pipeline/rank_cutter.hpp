@@ -1,18 +1,19 @@
 // rank_cutter.hpp - cuts sorted runs at a rank: how many records of each belong to the first N of all?
 //
-// Exact, whatever the keys: no sample decides and no value is a border. Equal keys are dealt out by the order
-// of the runs, and inside a run by their position, so that what is cut here and sorted stably is as if all
-// had been sorted stably at once.
+// This is exact for all keys: no sample decides, and no key value is a border. Equal keys are ordered by
+// their run and then by their position in it. So if the parts that are cut here are sorted stably, the result
+// is the same as if everything had been sorted stably at once.
 //
 //     run 0   1 3 3 | 7 9        first 6 of all: 1 2 3 3 3 3
 //     run 1   2 3 3 | 3 8        run 0 gives 3 records, run 1 gives 3
 //
-// A window in each run holds its cut. In each step the run with the lowest or the highest middle halves its
-// window (after Varman, Scheufler, Iyer and Ricard, "Merging multiple lists on hierarchical-memory
-// multiprocessors", 1991): with t records of the windows still to be taken and u to be left, more than t
-// stand at or below the highest middle, or more than u at or above the lowest one. So each run is searched
-// once by halves, over its samples first; only the last halves are read. One read waits for the one before,
-// so what they look at is guessed from the samples alone and asked for beforehand, in all runs at once.
+// A window in each run contains its cut. In each step, the run with the lowest or the highest middle halves
+// its window (after Varman, Scheufler, Iyer and Ricard, "Merging multiple lists on hierarchical-memory
+// multiprocessors", 1991). Let t be the number of records in the windows still to be taken, and u the number
+// to be left. Then either more than t records are at or below the highest middle, or more than u are at or
+// above the lowest middle. So each run is searched once by halving, first among its samples; only the last
+// steps read the run. Each of these reads waits for the one before. Therefore the places they will look at
+// are guessed from the samples and requested in advance, in all runs at once.
 #pragma once
 
 #include "pipeline/run.hpp"
@@ -25,14 +26,15 @@ namespace sweepsort {
 
 class RankCutter {
  public:
-  /// `runs` outlive the cutter.
+  /// `runs` must outlive the cutter.
   RankCutter(std::span<const IndexedRun> runs, KeyType type, Order order);
 
-  /// The records of all runs.
+  /// The number of records in all runs.
   uint64_t total() const { return total_; }
 
-  /// How many records of each run are among the first `rank` of all. Ranks may not fall from call to call.
-  /// Runs out of order give cuts that add up and never fall, too: whoever reads them finds the disorder.
+  /// How many records of each run are among the first `rank` of all. Ranks must not fall from call to call.
+  /// If a run is out of order, the cuts still add up and never fall; the disorder is found when the records
+  /// are read.
   const std::vector<uint64_t>& cut(uint64_t rank);
 
  private:
@@ -40,10 +42,11 @@ class RankCutter {
     uint64_t low = 0;  // the cut is in [low, high]
     uint64_t high = 0;
     uint64_t middle = 0;  // in [low, high)
-    uint64_t key = 0;     // there
+    uint64_t key = 0;     // at the middle
   };
 
-  /// Samples of a run at or below a key: between low and high, and where the last one asked for stands.
+  /// Samples of a run at or below a key: their number is between low and high. `asked` is the last sample
+  /// requested.
   struct Guess {
     size_t low = 0;
     size_t high = 0;

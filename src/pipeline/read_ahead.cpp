@@ -1,4 +1,4 @@
-// read_ahead.cpp - chunks in memory, until somebody has read them.
+// read_ahead.cpp - holds chunks in memory until they have been read.
 #include "pipeline/read_ahead.hpp"
 
 #include <algorithm>
@@ -8,7 +8,7 @@
 namespace sweepsort {
 namespace {
 
-/// Whole chunks alone.
+/// The number of whole chunks that fit in `bytes`.
 uint64_t chunks_within(const ChunkGrid& grid, uint64_t bytes) {
   uint64_t chunks = bytes / grid.chunk_bytes;
   if (bytes >= grid.total_bytes) chunks = grid.count();
@@ -34,14 +34,14 @@ ReadAhead::ReadAhead(std::unique_ptr<KeySource> source, const ChunkGrid& grid, u
     threads_.reserve(useful);
     for (uint64_t i = 0; i < useful; ++i) threads_.emplace_back([this] { read_chunks(); });
   } catch (const std::exception&) {
-    // No more threads to be had: fewer read ahead, or none.
+    // No more threads are available: read ahead with fewer threads, or not at all.
   }
 }
 
 void ReadAhead::stop() {
   stopped_ = true;
   threads_.clear();
-  // What lies behind is read from the source in one piece.
+  // What follows is read from the source in one piece.
   chunks_.resize(std::min<uint64_t>(next_, chunks_.size()));
 }
 
@@ -55,7 +55,7 @@ void ReadAhead::read_chunks() {
       read_chunk(grid_.chunk(index));
     }
   } catch (const std::exception&) {
-    // Whoever wants the chunk gets the error, if there still is one.
+    // If the error persists, whoever reads the chunk from the source gets it.
     stopped_ = true;
   }
 }

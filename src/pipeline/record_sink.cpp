@@ -1,4 +1,4 @@
-// record_sink.cpp - the checks, and columns written as they are.
+// record_sink.cpp - the checks, and the sink that writes columns unchanged.
 #include "pipeline/record_sink.hpp"
 
 #include "io/byte_swap.hpp"
@@ -11,10 +11,10 @@
 namespace sweepsort {
 namespace {
 
-/// Every check of a piece finds it in the second-level cache.
+/// Small enough that every check finds the piece in the second-level cache.
 constexpr size_t piece_bytes = 128u << 10;
 
-/// Positions of 8 bytes that fit 4, in place.
+/// Narrows positions of 8 bytes that fit in 4 bytes, in place.
 std::span<std::byte> narrowed(std::span<std::byte> values) {
   const size_t count = values.size() / sizeof(uint64_t);
   for (size_t i = 0; i < count; ++i)  // little-endian: the low half comes first
@@ -128,7 +128,7 @@ void RecordCheck::see_unique(uint64_t chunk, const UniqueKeys& unique) {
   const auto [type, value_bytes] = transfer_.shape;
   const size_t width = key_bytes(type);
   const KeyStatistics statistics = key_statistics(unique.keys, type, transfer_.order);
-  // A key that stands for none would be written, and not be missed by the fingerprint.
+  // A key with a count of 0 would be written, but the fingerprint would not notice it.
   const bool all_stand = unique.ends.front() != 0 &&
                          std::ranges::adjacent_find(unique.ends, std::greater_equal<>()) == unique.ends.end();
   if (statistics.descents != 0 || !all_stand) is_ordered_ = false;

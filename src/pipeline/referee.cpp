@@ -1,4 +1,4 @@
-// referee.cpp - thrust::sort, on the GPU where there is one, else on one host thread.
+// referee.cpp - sorts with thrust::sort, on the GPU if there is one, else on one host thread.
 #include "pipeline/referee.hpp"
 
 #include "core/key_bits.hpp"
@@ -17,9 +17,9 @@
 namespace sweepsort {
 namespace {
 
-/// Signed keys by a comparison of our own, which Thrust answers by a merge sort: the radix sort that it takes
-/// for std::less gets int wrong in CCCL 3.0.1 (its encoder widens to long, so that the negative keys come
-/// last).
+/// Signed keys are sorted with our own comparison, for which Thrust uses a merge sort. The radix sort that it
+/// uses for std::less sorts int incorrectly in CCCL 3.0.1 (its encoder widens to long, so that negative keys
+/// come last).
 template <class Key>
 void sort_keys(Key* keys, size_t count, Order order) {
   if constexpr (std::is_signed_v<Key>) {
@@ -33,8 +33,8 @@ void sort_keys(Key* keys, size_t count, Order order) {
   }
 }
 
-/// Floats: by comparison of the ordered bits, since < is no order where there are NaNs and says that -0.0
-/// equals +0.0.
+/// Floats are sorted by their ordered bits, because < is not an order if there are NaNs and treats -0.0 and
+/// +0.0 as equal.
 template <class Bits>
 void sort_by_map(Bits* keys, size_t count, KeyMap<Bits> map) {
   for (size_t i = 0; i < count; ++i) keys[i] = map.to_ordered(keys[i]);
@@ -52,13 +52,13 @@ void referee_sort(std::span<std::byte> keys, KeyType type, Order order,
   try {
     if (device) return referee_sort_on_device(keys, type, order, *device);
   } catch (const std::bad_alloc&) {
-    // The device has no room for them. They are as they were: they come back from it in one piece, at the
-    // end.
+    // The device has no room for the keys. They are unchanged, because they are copied back in one piece at
+    // the end.
   }
 #endif
   const size_t count = keys.size() / key_bytes(type);
   dispatch(type, [&]<class Key>(std::type_identity<Key>) {
-    // Integers are sorted as what they are, not by our own maps, so that an error in a map shows.
+    // Integers are sorted with their own type and not by our maps, so that an error in a map shows.
     if constexpr (std::is_floating_point_v<Key>)
       sort_by_map(reinterpret_cast<BitsOf<Key>*>(keys.data()), count, key_map<BitsOf<Key>>(type, order));
     else

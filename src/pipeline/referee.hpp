@@ -1,6 +1,6 @@
 // referee.hpp - thrust::sort as a second opinion on a finished sort (--validate thrust).
 //
-// The only place of the product that calls it; it sorts nothing that gets written.
+// This is the only place in the product that calls Thrust; its result is never written.
 #pragma once
 
 #include "core/key_type.hpp"
@@ -11,12 +11,12 @@
 
 namespace sweepsort {
 
-/// Throws Error where this build has no Thrust.
+/// Throws Error if this build has no Thrust.
 void require_referee();
 
-/// Sorts `keys` in place by thrust::sort: on CUDA device `device`, or by its host back end where there is
-/// none given, the build has no CUDA or the device has too little memory. Throws what Thrust does where the
-/// device fails.
+/// Sorts `keys` in place with thrust::sort on CUDA device `device`. Uses Thrust's host back end if no device
+/// is given, the build has no CUDA, or the device has too little memory. If the device fails, throws what
+/// Thrust throws.
 void referee_sort(std::span<std::byte> keys, KeyType type, Order order, std::optional<int> device);
 
 }  // namespace sweepsort

@@ -1,4 +1,4 @@
-// referee_cuda.cu - thrust::sort on the GPU as the referee's device half.
+// referee_cuda.cu - thrust::sort on the GPU, the device half of the referee.
 #include "core/key_bits.hpp"
 #include "gpu/handles.hpp"
 #include "pipeline/referee_device.hpp"
@@ -22,8 +22,8 @@ struct FromOrdered {
   __host__ __device__ Bits operator()(Bits ordered) const { return map.from_ordered(ordered); }
 };
 
-/// Narrow keys are sorted as 32-bit ones: half of the sorts to compile, and nobody waits for a referee of
-/// bytes.
+/// Narrow keys are sorted as 32-bit keys. That halves the number of sorts to compile, and a referee of bytes
+/// need not be fast.
 template <class Bits, class Sorted = std::conditional_t<sizeof(Bits) < 4, uint32_t, Bits>>
 void sort_bits(std::span<std::byte> keys, KeyMap<Bits> map) {
   Bits* const first = reinterpret_cast<Bits*>(keys.data());

@@ -1,4 +1,4 @@
-// referee_device.hpp - the referee's sort on a GPU; in builds with CUDA alone.
+// referee_device.hpp - the referee's sort on a GPU; only in builds with CUDA.
 #pragma once
 
 #include "core/key_type.hpp"
@@ -8,8 +8,8 @@
 
 namespace sweepsort {
 
-/// Sorts `keys` (host memory) in place by thrust::sort on CUDA device `device`. Throws what Thrust throws (a
-/// std::exception) if the device fails, for want of memory say.
+/// Sorts `keys` (host memory) in place with thrust::sort on CUDA device `device`. Throws what Thrust throws
+/// (a std::exception) if the device fails, for example because it has too little memory.
 void referee_sort_on_device(std::span<std::byte> keys, KeyType type, Order order, int device);
 
 }  // namespace sweepsort

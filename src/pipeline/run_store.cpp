@@ -18,7 +18,7 @@
 namespace sweepsort {
 namespace {
 
-/// Both columns behind each other, each from a page's beginning.
+/// Both columns one after another, each beginning with a page.
 struct RunLayout {
   RunLayout(RecordShape shape, uint64_t count)
       : values_at(round_up(count * shape.column_bytes(Column::keys), io_alignment)),
@@ -31,7 +31,7 @@ struct RunLayout {
   uint64_t bytes;
 };
 
-/// A part of a budget, for as long as it lives.
+/// A part of a budget, held for the lifetime of this object.
 class Share {
  public:
   Share(std::shared_ptr<std::atomic<uint64_t>> left, uint64_t bytes) : left_(std::move(left)), bytes_(bytes) {
@@ -57,14 +57,14 @@ struct DevicePlace {
       : left(std::move(memory_left)), share(left, bytes), storage(on.make_storage(bytes)) {}
   void read(uint64_t at, std::span<std::byte> to) const { storage->read(at, to); }
   void write(uint64_t at, std::span<const std::byte> from) { storage->write(at, from); }
-  /// What is left moves: where it is a small part, and there is room for both.
+  /// Moves the remaining data if it is a small part and there is room for both copies.
   void shorten(uint64_t bytes) {
     constexpr uint64_t min_gain = 4;
     if (bytes > share.bytes() / min_gain || bytes > *left) return;
     try {
       storage->shorten(bytes);
     } catch (const std::exception&) {
-      return;  // somebody else has taken the room: all stays where it is
+      return;  // somebody else has taken the memory: everything stays where it is
     }
     share.shrink(bytes);
   }
@@ -170,14 +170,14 @@ std::unique_ptr<StoredRun> RunStore::make_run(uint64_t count) {
   const uint64_t bytes = run_bytes(options_.shape, count);
   last_at_.reset();
   for (size_t tries = 0; tries < devices_.size(); ++tries) {
-    // The one with the most room: a merge reads from all at once then.
+    // Use the device with the most room, so that a merge reads from all devices at once.
     const Device& device = *std::ranges::max_element(
         devices_, {}, [](const Device& candidate) { return candidate.memory_left->load(); });
     if (bytes > *device.memory_left) break;
     try {
       return std::make_unique<RunIn<DevicePlace>>(options_.shape, count, *device.backend, device.memory_left);
     } catch (const std::exception&) {
-      *device.memory_left = 0;  // somebody else has taken it: there are other places
+      *device.memory_left = 0;  // somebody else has taken the memory: use another place
     }
   }
   if (bytes <= *memory_left_)

@@ -1,11 +1,11 @@
-// run_store.hpp - where runs are kept: in the memory of GPUs and then in memory, as far as the budgets go,
-// then in spill files.
+// run_store.hpp - where runs are kept: in GPU memory, then in main memory, as far as the budgets allow, then
+// in spill files.
 //
 //     area 0   | run 0 | run 1 | run 2 | run 3 |     written by the first pass, the third, ...
 //     area 1   |     run 0     |     run 1     |     by the second, the fourth, ...
 //
-// A pass reads one area and writes the other. Longer runs take no more room than those that they are made of,
-// so that two areas of one size serve any number of passes and can be reserved before the first of them.
+// A pass reads one area and writes the other. Longer runs take no more room than the runs they are merged
+// from. So two areas of one size suffice for any number of passes and can be reserved before the first pass.
 #pragma once
 
 #include "core/bytes.hpp"
@@ -23,7 +23,7 @@ namespace sweepsort {
 class Backend;
 class SpillSpace;
 
-/// What runs may take of a device's memory.
+/// How much of a device's memory runs may use.
 struct DeviceRoom {
   Backend* device = nullptr;
   Bytes memory = {};
@@ -34,15 +34,15 @@ struct RunStoreOptions {
   std::vector<DeviceRoom> devices = {};
   Bytes memory = {};
   std::vector<std::string> directories = {};
-  uint64_t run_records = 1;  // of most runs: each of these lies in one directory, unless runs are shortened
+  uint64_t run_records = 1;  // of most runs; such a run lies in one directory, unless runs are shortened
   Caching caching = Caching::bypass;  // of the files
-  bool may_wait = true;               // who reads a little of one, for the disk
+  bool may_wait = true;               // a small read of a spilled run may wait for the disk
   bool allow_anonymous = true;
 };
 
-/// Memory, of the GPU or not, that a run of `count` records takes.
+/// Memory (on a GPU or not) that a run of `count` records takes.
 uint64_t run_bytes(RecordShape shape, uint64_t count);
-/// Disk space that it takes: whole pages, so that each run begins with one.
+/// Disk space that it takes: whole pages, so that each run begins with a page.
 uint64_t spilled_run_bytes(RecordShape shape, uint64_t count);
 
 class RunStore {
@@ -50,23 +50,24 @@ class RunStore {
   explicit RunStore(RunStoreOptions options);
   ~RunStore();
 
-  /// Takes the disk space of one or two areas of `area_bytes` (no less than before).
+  /// Takes the disk space of one or two areas of `area_bytes` (at least as many as before).
   void reserve(uint64_t area_bytes, uint32_t areas);
 
-  /// Room for the next run of this pass. Of a stream, which reserves nothing beforehand, the one area grows.
-  /// A run gives memory back when it goes, and outlives the store if it must.
+  /// Makes room for the next run of this pass. For a stream nothing is reserved in advance, and its only area
+  /// grows. A run frees its memory when it is destroyed; it may outlive the store.
   std::unique_ptr<StoredRun> make_run(uint64_t count);
 
-  /// The run that was made last, of keys alone, has only so many records: the next one may begin behind them.
+  /// Shortens the last run made, which must hold keys alone, to `count` records. The next run may begin after
+  /// them.
   void shorten_last(StoredRun& run, uint64_t count);
 
-  /// From now on runs are made in the other area, from its beginning.
+  /// From now on, runs are made in the other area, from its beginning.
   void next_pass();
 
-  /// When runs have been read: throws Error if what was written of them may not have been what was read.
+  /// Call this when runs have been read: throws Error if what was read may differ from what was written.
   void check_written() const { space_->check_written(); }
 
-  /// Disk space that was taken by now.
+  /// The disk space taken so far.
   Bytes spilled() const;
 
  private:
@@ -81,9 +82,9 @@ class RunStore {
   std::shared_ptr<SpillSpace> space_;
   uint64_t area_bytes_ = 0;
   uint32_t areas_ = 1;
-  uint32_t area_ = 0;                // that is being written
-  uint64_t used_ = 0;                // of it
-  std::optional<uint64_t> last_at_;  // where the last run begins in it, if it was spilled
+  uint32_t area_ = 0;                // the one being written
+  uint64_t used_ = 0;                // bytes used in this area
+  std::optional<uint64_t> last_at_;  // where the last run begins in the area, if it was spilled
 };
 
 }  // namespace sweepsort

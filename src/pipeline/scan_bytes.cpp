@@ -1,4 +1,4 @@
-// scan_bytes.cpp - scans and searches of the caller's memory.
+// scan_bytes.cpp - scans and searches in the caller's memory.
 #include "backend/backend.hpp"
 #include "core/error.hpp"
 #include "pipeline/stream_run.hpp"
@@ -9,11 +9,12 @@
 namespace sweepsort::detail {
 namespace {
 
-/// The GPU where it is asked for. Memory to memory the CPU is bound by its own memory, the GPU by PCIe.
+/// Uses a GPU only if asked to: from memory to memory, the CPU is limited by memory bandwidth, the GPU by
+/// PCIe.
 std::unique_ptr<Backend> backend_for(const WhereOptions& where) {
   const int device = only_device(where);
   if (where.backend != BackendChoice::cuda) return make_cpu_backend(where.threads);
-  choose_backend({}, cuda_status, 1, where);  // says why it cannot be had
+  choose_backend({}, cuda_status, 1, where);  // throws the reason if it is not available
   return make_cuda_backend(device);
 }
 

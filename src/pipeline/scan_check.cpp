@@ -1,4 +1,4 @@
-// scan_check.cpp - sums modulo 2^64, whatever the type: the low bits are right in all of them.
+// scan_check.cpp - sums modulo 2^64 for all types; their low bits are right for every type.
 #include "pipeline/scan_check.hpp"
 
 #include "core/vector_dispatch.hpp"
@@ -8,7 +8,7 @@
 namespace sweepsort {
 namespace {
 
-/// The element as a 64-bit integer, signs extended.
+/// The element as a 64-bit integer, sign-extended.
 uint64_t widened(KeyType type, const std::byte* element) {
   return dispatch(type, [&]<class T>(std::type_identity<T>) {
     T value;
@@ -17,7 +17,7 @@ uint64_t widened(KeyType type, const std::byte* element) {
   });
 }
 
-/// Elements as ChunkReader reads them: aligned.
+/// Combines elements that are aligned, as ChunkReader reads them.
 uint64_t combined(KeyType type, ScanOp op, std::span<const std::byte> elements) {
   return dispatch(type, [&]<class T>(std::type_identity<T>) {
     const std::span all(reinterpret_cast<const T*>(elements.data()), elements.size() / sizeof(T));

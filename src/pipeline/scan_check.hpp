@@ -1,4 +1,4 @@
-// scan_check.hpp - an independent sum of what was read, compared with what is written.
+// scan_check.hpp - an independent sum of the input, compared with the output of a scan.
 #pragma once
 
 #include "core/key_type.hpp"
@@ -12,15 +12,17 @@
 
 namespace sweepsort {
 
-/// Where a chunk of a scan ends, by the input alone and by the output. Taken right behind the read and right
-/// before the write, in host byte order; compared as soon as all chunks before are through, so that no more
-/// of them are remembered than are under way. Every method but the constructor is thread-safe.
+/// Compares where each chunk of a scan ends, according to the input and to the output. The values are taken
+/// right after the read and right before the write, in host byte order. They are compared as soon as all
+/// earlier chunks are done, so only chunks in progress are remembered. Every method except the constructor is
+/// thread-safe.
 class ScanCheck {
  public:
   ScanCheck(KeyType type, KeyType output_type, ScanOp op, ScanKind kind)
       : type_(type), output_type_(output_type), op_(op), kind_(kind) {}
 
-  /// Only where the order of the operations does not matter to the last bit.
+  /// Whether this check is possible: only if the order of the operations does not affect any bit of the
+  /// result.
   bool is_possible() const {
     return op_ == ScanOp::bit_xor || (op_ == ScanOp::sum && !is_floating(output_type_));
   }
@@ -28,18 +30,18 @@ class ScanCheck {
   void note_input(uint64_t index, std::span<const std::byte> elements);
   void note_output(uint64_t index, std::span<const std::byte> elements);
 
-  /// Every chunk came in and went out, and its last element is what the input says.
+  /// Whether every chunk was read and written, and ends with the element that follows from the input.
   bool agrees() const;
 
  private:
   struct Chunk {
-    uint64_t combined = 0;  // all of the input's elements
+    uint64_t combined = 0;  // all of the chunk's input elements
     uint64_t last_in = 0;
     uint64_t last_out = 0;
     bool has_in = false;
     bool has_out = false;
   };
-  // With mutex_ held.
+  // Call these with mutex_ held.
   Chunk& chunk(uint64_t index);
   void settle();
 
@@ -49,9 +51,9 @@ class ScanCheck {
   ScanKind kind_;
   mutable std::mutex mutex_;
   std::deque<Chunk> chunks_;
-  uint64_t settled_ = 0;  // chunks before those
+  uint64_t settled_ = 0;  // number of chunks already compared
   uint64_t through_ = 0;  // all of their elements combined
-  bool agrees_ = true;    // said of them
+  bool agrees_ = true;    // result for these chunks
 };
 
 }  // namespace sweepsort

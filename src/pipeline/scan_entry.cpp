@@ -1,5 +1,5 @@
-// scan_entry.cpp - the public scans and searches of files, in the real environment. A file of its own, as
-// sort_entry.cpp.
+// scan_entry.cpp - the public scans and searches of files, with the real environment. A separate file for the
+// same reason as sort_entry.cpp.
 #include "pipeline/scan_file.hpp"
 
 namespace sweepsort {

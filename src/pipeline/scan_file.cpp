@@ -1,4 +1,4 @@
-// scan_file.cpp - a file through a scan, chunk by chunk, each on its way by a thread of its own:
+// scan_file.cpp - passes a file through a scan by chunks; each chunk is carried by one thread:
 //
 //     read -> host order -> sum -> scan (carry from the chunk before) -> compare -> file order -> write
 #include "pipeline/scan_file.hpp"
@@ -36,12 +36,12 @@ void check_options(const std::string& input, const std::string& output, const Sc
 
 /// The last element that a worker has seen.
 struct LastElement {
-  uint64_t end = 0;  // elements up to it
+  uint64_t end = 0;  // number of elements up to and including it
   uint64_t bits = 0;
 
   void see(uint64_t chunk_end, std::span<const std::byte> elements, size_t width) {
     if (elements.empty()) return;
-    end = chunk_end;  // a worker's chunks follow each other
+    end = chunk_end;  // a worker's chunks come in rising order
     std::memcpy(&bits, elements.data() + elements.size() - width, width);
   }
 };
@@ -75,7 +75,7 @@ class ScanFileRun {
         environment_.choose(known * key_bytes(layout().type), known * key_bytes(output_type_),
                             environment_.status, threads_at_once(where.threads), where);
     note_ignored(gpu_options(where), decision.no_gpu, lines_);
-    // A pipe has swallowed the beginning already.
+    // No second try with a pipe: its beginning has already been consumed.
     run_as_decided(
         decision, where, lines_, report_.backend_why,
         [&](BackendChoice which) {
@@ -117,7 +117,7 @@ class ScanFileRun {
                        "name an output with -o, or leave --output-format out");
   }
 
-  /// The options that read the elements as unsigned integers.
+  /// The options that read the elements as unsigned integers instead.
   std::string as_integers() const {
     Layout bits = layout();
     bits.type = key_bytes(bits.type) == 4 ? KeyType::u32 : KeyType::u64;
@@ -157,7 +157,7 @@ class ScanFileRun {
   }
 
   ScanJob job(const Backend& backend) const {
-    // What comes out of a chunk is as large as others are, and the buffers with it.
+    // The output of a chunk, and its buffers, should be as large as with other types.
     const size_t growth = key_bytes(output_type_) / key_bytes(layout().type);
     const size_t chunk = environment_.chunk_bytes != 0 ? environment_.chunk_bytes
                                                        : backend.stream_shape().chunk_bytes / growth;
@@ -201,7 +201,7 @@ class ScanFileRun {
   ScanSummary pass_through(ScanSession& session, const ScanJob& job, const MovedFunction& moved) {
     ScanCheck check(job.type, job.output_type, job.op, job.kind);
     const bool verify = options_.verify && check.is_possible();
-    Turnstile writes;  // of a pipe
+    Turnstile writes;  // for a pipe
     std::vector<LastElement> last(job.workers);
     if (!header_.empty()) write(0, header_);
     const auto turn = [&](uint32_t worker, uint64_t index) {
@@ -227,7 +227,7 @@ class ScanFileRun {
       session.cancel();
       reader_.cancel();
       writes.cancel();
-      if (has_written_) output_->stop();  // else there may be a second try
+      if (has_written_) output_->stop();  // otherwise there may be a second try
     });
     ScanSummary summary = session.finish();
     if (summary.overflow) refuse_overflow(*summary.overflow);
@@ -238,12 +238,12 @@ class ScanFileRun {
                                                        : "the result was thrown away"),
                   "the memory or the device may be faulty: try again, or on another machine");
     report_.verified = verify;
-    // Of floats, which are summed up in parts, the session's total may be rounded in another way.
+    // For floats, which are summed in parts, the session's total may be rounded differently.
     if (job.kind == ScanKind::inclusive) summary.total = std::ranges::max(last, {}, &LastElement::end).bits;
     return summary;
   }
 
-  /// No element of the chunk stands behind an overflow. In a pipe what is wrong could not be taken back.
+  /// Whether no element of the chunk comes after an overflow. Wrong data in a pipe could not be taken back.
   static bool is_right(const ScanSession& session, const ScanJob& job, const ReadChunk& chunk) {
     const auto overflow = session.overflow();
     if (!overflow) return true;

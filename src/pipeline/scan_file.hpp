@@ -1,4 +1,4 @@
-// scan_file.hpp - scan_file() and min_file() with everything they take from outside as a parameter.
+// scan_file.hpp - scan_file() and min_file() with their environment as a parameter.
 #pragma once
 
 #include "pipeline/stream_run.hpp"

@@ -1,4 +1,4 @@
-// sort_bytes.cpp - keys (and values) that lie in the caller's memory.
+// sort_bytes.cpp - sorts keys (and values) in the caller's memory.
 #include "backend/backend.hpp"
 #include "core/team.hpp"
 #include "pipeline/choose_backend.hpp"
@@ -7,7 +7,8 @@
 namespace sweepsort::detail {
 namespace {
 
-/// Sorts on the GPU. False: it is too small, or failed, which is noted, and the spans are as they were.
+/// Sorts on the GPU. Returns false if the GPU is too small or failed, in which case the spans are unchanged;
+/// a failure is noted.
 bool try_on_gpu(int device, const SortJob& job, std::span<std::byte> keys, std::span<std::byte> values,
                 const LogFunction& note) {
   bool is_writing = false;
@@ -17,7 +18,7 @@ bool try_on_gpu(int device, const SortJob& job, std::span<std::byte> keys, std::
     sort_by_session(*backend, keys, values, job, [&] { is_writing = true; });
     return true;
   } catch (const std::exception& error) {
-    if (is_writing) throw;  // the spans have changed: the caller's to know
+    if (is_writing) throw;  // the spans have changed, so the caller must know
     if (note) note(failed_gpu_line(error));
     return false;
   }

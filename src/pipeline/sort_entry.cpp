@@ -1,5 +1,5 @@
-// sort_entry.cpp - the public sorts of files, in the real environment. A file of its own, so that a test can
-// put another environment in its place.
+// sort_entry.cpp - the public sorts of files, with the real environment. A separate file, so that a test can
+// replace the environment.
 #include "pipeline/sort_file.hpp"
 
 namespace sweepsort {

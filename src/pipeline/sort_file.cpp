@@ -1,4 +1,4 @@
-// sort_file.cpp - a file's way through: open, choose a backend, plan, run, rename.
+// sort_file.cpp - the steps of sorting a file: open, choose a backend, plan, run, rename.
 #include "pipeline/sort_file.hpp"
 
 #include "core/bytes.hpp"
@@ -119,14 +119,14 @@ class SortFileRun {
                  random_secret()} {}
 
   SortReport run() {
-    // A plan leaves a stream to whoever is to sort it.
+    // A plan only leaves the stream for the program that will sort it.
     if (input_.is_stream() && !options_.inputs_are_sorted && !options_.plan_only) collect_stream();
     for (const std::string& line : input_.notes()) log(line);
     for (const std::string& line : values_.notes()) log(line);
     describe_files();
     if (!options_.plan_only) prepare();
     const std::vector<PhaseTime> so_far = report_.phases;
-    // A stream that goes on is large: nobody knows how large.
+    // A stream that was not collected completely is large, but its size is unknown.
     constexpr uint64_t many = uint64_t{1} << 36;
     const BackendDecision decision = environment_.choose(
         {.count = input_.count().value_or(many),
@@ -150,7 +150,8 @@ class SortFileRun {
  private:
   void log(const std::string& line) const { lines_.say(line); }
 
-  /// The input is untouched and nothing has its name yet; but what came or went through a pipe is gone.
+  /// The input is unchanged and no output has its name yet, but data that was read from or written to a pipe
+  /// is gone.
   bool may_run_again() const {
     return !callbacks_.has_thrown() && !outputs_.has_streamed() && input_.is_whole();
   }
@@ -159,7 +160,7 @@ class SortFileRun {
     if (options_.where.backend != BackendChoice::automatic) return;
     const std::vector<std::string> names =
         gpu_options(options_.where, options_.memory.gpu_memory.has_value());
-    // A plan is in no hurry, and looks for a GPU also where the CPU is faster.
+    // A plan has time, so it looks for a GPU even if the CPU is faster.
     const bool asks = options_.plan_only && decision.which == BackendChoice::cpu && decision.no_gpu.empty();
     note_ignored(names, asks && !names.empty() ? environment_.status().reason : decision.no_gpu, lines_);
   }
@@ -169,7 +170,7 @@ class SortFileRun {
     return is_monotone(sample_of(*input_.keys(Reads::often), *input_.count(), input_.type(), options_.order));
   }
 
-  /// Where spill files go, if there are any.
+  /// Where spill files would go.
   std::vector<std::string> temporary_directories(const std::string& output) const {
     const auto& asked = options_.memory.temporary_directories;
     for (const std::string& directory : asked) {
@@ -184,19 +185,20 @@ class SortFileRun {
         throw Error(fmt::format("-T {}: is not a directory", directory), "name one, for example -T /var/tmp");
     }
     if (!asked.empty()) return asked;
-    // Of others' making, and mostly without use here: found wrong only when something is to be written there.
+    // TMPDIR is set by others and mostly not needed here, so it is only checked when something must be
+    // written there.
     if (const char* variable = std::getenv("TMPDIR"); variable && *variable) return {variable};
     if (outputs_.is_sequential()) return {"/var/tmp"};
     return {directory_of(options_.in_place ? input_.file().path() : output)};
   }
 
-  /// As much of a stream as could be sorted in memory by the CPU; if that is all of it, it is as good as a
-  /// file.
+  /// Collects as much of a stream as the CPU could sort in memory. A stream that is collected completely is
+  /// treated like a file.
   void collect_stream() {
     Backends cpu;
     cpu.push_back(environment_.make_cpu(options_.where.threads));
     PlanRequest request = plan_request(context_, cpu, false);
-    // What was collected stays mapped while a copy of it is sorted, and every thread reserves some.
+    // Collected data stays mapped while a copy of it is sorted, and every thread reserves some address space.
     if (context_.limit.is_address_space)
       request.memory.value = std::max(min_memory.value, request.memory.value / 10 * 3);
     const auto footprint = [&](const SortJob& job) { return cpu.front()->footprint(job); };
@@ -230,27 +232,27 @@ class SortFileRun {
     });
   }
 
-  /// Only who expects a GPU asks. To wake its driver takes as long as the context does: keys are read
-  /// meanwhile, and thrown away where there is a driver but no GPU that can be used.
+  /// Called only if a GPU is expected. Waking the driver takes as long as creating the context, so keys are
+  /// read meanwhile. They are thrown away if there is a driver, but no usable GPU.
   CudaStatus ask_status() {
     if (environment_.has_driver()) read_ahead(context_);
     return environment_.status();
   }
 
-  /// A GPU may have less memory than it said, as others take some: what is sorted at a time is made smaller
-  /// then, until no plan is left.
+  /// A GPU may have less memory than it reported, because others take some. Then less is sorted at a time,
+  /// until no plan is left.
   void sort_on(BackendChoice which) {
     std::vector<int> devices;
     if (which == BackendChoice::cuda) {
       devices = devices_of(options_.where, environment_.status);
     } else {
-      input_.forget_ahead();  // of a GPU that cannot be used, or failed
+      input_.forget_ahead();  // of a GPU that is unusable or has failed
     }
-    Backends backends;  // all contexts come up at once
+    Backends backends;  // all contexts are created at the same time
     for (const int device : devices) backends.push_back(environment_.make_cuda(device));
     if (backends.empty()) backends.push_back(environment_.make_cpu(options_.where.threads));
     const std::vector<PhaseTime> so_far = report_.phases;
-    std::exception_ptr too_much;  // what a GPU said to the plan before
+    std::exception_ptr too_much;  // the error of a GPU in the previous plan
     for (;;) {
       std::optional<SortRun> run;
       try {
@@ -284,7 +286,7 @@ class SortFileRun {
                       format_bytes(report_.plan.gpu_memory)));
     if (!options_.plan_only) return run.run();
     run.name_backends();
-    // What the sort would find wrong there. The files are gone at once.
+    // Finds what the sort would find wrong in these directories. The files disappear at once.
     for (const std::string& directory : report_.plan.temporary_directories)
       SpillFile(directory, Caching::use, environment_.allow_anonymous);
     if (input_.count()) note_lack_of_space(*input_.count());
@@ -299,7 +301,7 @@ class SortFileRun {
   }
 
   void commit() {
-    // What is written to a stream is not synced.
+    // Data written to a stream is not synced.
     clock_.run(Phase::sync, outputs_.is_sequential() ? 0 : report_.output_bytes,
                [&](const MovedFunction&) { outputs_.commit(); });
   }
@@ -308,7 +310,7 @@ class SortFileRun {
   CallbackWatch callbacks_;
   const SortFileOptions options_;
   const Lines lines_{options_.log, options_.note};
-  const MemoryLimit limit_;  // read while no file has taken a descriptor
+  const MemoryLimit limit_;  // determined before any file takes a descriptor
   Clock::time_point start_ = Clock::now();
   SortInput input_;
   SortValues values_;
@@ -325,7 +327,7 @@ SortReport sort_files_with(const SortEnvironment& environment, const std::vector
   check_options(inputs, output, options);
   for (const std::string& of : {output, options.values_output, options.counts_output})
     refuse_shared_pipe(inputs, of);
-  // A plan may be asked for at a terminal, which gets no keys.
+  // A plan may be requested on a terminal, because it writes no keys.
   const bool is_terminal_spared = options.plan_only && output == "-";
   return SortFileRun(environment, inputs, is_terminal_spared ? "/dev/null" : output, options).run();
 }

@@ -1,4 +1,4 @@
-// sort_file.hpp - sort_file() with everything it takes from outside as a parameter.
+// sort_file.hpp - sort_file() with its environment as a parameter.
 #pragma once
 
 #include "backend/backend.hpp"
@@ -14,8 +14,8 @@
 
 namespace sweepsort {
 
-/// Where backends come from and the sizes that make a small file go the way of a large one. The defaults
-/// are the real ones; tests replace them.
+/// Where backends come from, and sizes that let a test treat a small file like a large one. The defaults are
+/// the real ones; tests replace them.
 struct SortEnvironment {
   std::function<std::unique_ptr<Backend>(uint32_t threads)> make_cpu = make_cpu_backend;
   std::function<std::unique_ptr<Backend>(int device)> make_cuda = make_cuda_backend;
@@ -25,7 +25,7 @@ struct SortEnvironment {
   std::function<MemoryLimit()> memory = [] { return available_memory(); };
   size_t chunk_bytes = default_chunk_bytes;  // a multiple of 8
   bool allow_anonymous = true;               // temporary files without a name
-  uint64_t min_runs = 1;                     // more than 1: so many, all spilled, though they would fit
+  uint64_t min_runs = 1;  // if above 1: make at least this many runs and spill all, even if they would fit
 };
 
 SortReport sort_files_with(const SortEnvironment& environment, const std::vector<std::string>& inputs,

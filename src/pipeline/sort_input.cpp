@@ -1,4 +1,4 @@
-// sort_input.cpp - files and streams as one thing to the sort.
+// sort_input.cpp - presents files and streams to the sort as one input.
 #include "pipeline/sort_input.hpp"
 
 #include "core/error.hpp"
@@ -33,10 +33,11 @@ SortInput::SortInput(const std::vector<std::string>& paths, const FileOptions& o
   if (std::ranges::count(paths, "-") > 1)
     throw UsageError("standard input is named twice", "it can be read once: leave one '-' out");
   uint64_t count = 0;
-  // A second descriptor for each, where all else has room beside them.
+  // Open a second descriptor per file if enough descriptors are left for everything else.
   constexpr uint64_t others = 32;
   const Caching caching = 2 * paths.size() + others <= max_open_files() ? Caching::ask : Caching::use;
-  // A program that writes into several of them opens one after the other, and then writes.
+  // Open all inputs first: a program that writes to several of them opens them one after another, and then
+  // writes.
   for (const std::string& path : paths) parts_.push_back(std::make_unique<Part>(path, use, caching));
   for (const auto& of_path : parts_) {
     Part& part = *of_path;
@@ -100,9 +101,9 @@ size_t SortInput::keys_of_read(Part& part, std::span<std::byte> bytes, bool is_e
   const size_t width = key_bytes(type());
   const std::span<std::byte> keys = bytes.first(bytes.size() / width * width);
   if (part.layout().is_swapped()) swap_key_bytes(keys, width);
-  // Part of a key at the end, or too few keys, end here; and so does what is there behind enough of them. If
-  // nothing is there yet, it is waited for last: a program that writes into several pipes may keep this one
-  // open.
+  // An incomplete key at the end, or too few keys, is an error here; so is data that is already there after
+  // the last key. If nothing is there yet, waiting for it is left to the end, because a program that writes
+  // to several pipes may keep this one open.
   if (!is_end || !part.stream) return keys.size();
   const int fd = part.file.fd();
   if (!part.stream->may_have_more() || can_be_read(std::span(&fd, 1), false, &*stop_)[0])
@@ -187,7 +188,7 @@ std::unique_ptr<KeySource> SortInput::keys_of(size_t input) {
 }
 
 void SortInput::read_ahead(Bytes most, uint32_t threads) {
-  // From the page cache 4 GiB take 0.15 s with 16 threads, and these hold the context up by 0.3 (H200).
+  // From the page cache, 4 GiB take 0.15 s with 16 threads, and these delay the context by 0.3 s (H200).
   if (!file().reads_past_cache(data_offset(), std::min<uint64_t>(data_bytes(), chunk_ahead))) return;
   ahead_ = std::make_unique<ReadAhead>(keys_of_files(),
                                        make_grid(data_offset(), data_bytes(), key_bytes(type()), chunk_ahead),
@@ -219,7 +220,7 @@ void SortInput::check_ends() {
     part->file.check_unchanged();
     if (part->stream && part->stream->may_have_more()) open.push_back(part.get());
   }
-  // In the order in which they end: what is wrong with one need not wait for another.
+  // In the order in which the streams end, so that an error in one need not wait for another.
   while (!open.empty()) {
     std::vector<int> files;
     for (const Part* part : open) files.push_back(part->file.fd());

@@ -1,5 +1,5 @@
-// sort_input.hpp - the inputs of a sort as one row of keys: opened, their layouts found, read by position or,
-// where a stream is among them, front to back.
+// sort_input.hpp - the inputs of a sort as one sequence of keys: opens them, finds their layouts, and reads
+// at any position or, if there is a stream among them, from front to back.
 #pragma once
 
 #include "core/bytes.hpp"
@@ -21,39 +21,41 @@
 
 namespace sweepsort {
 
-/// Streams are held in memory as far as they are collected; what does not fit is read by read_next().
+/// Streams are held in memory as far as they are collected. The rest is read with read_next().
 class SortInput {
  public:
-  /// Opens `paths` and finds their layouts. A stream's beginning is looked at as well, so that a missing type
-  /// or a damaged header is an Error now; so are inputs of different types.
+  /// Opens `paths` and finds their layouts. The beginning of a stream is examined, too, so that a missing
+  /// type or a damaged header is an Error now; so are inputs of different types.
   SortInput(const std::vector<std::string>& paths, const FileOptions& options, InputUse use = InputUse::read);
 
-  /// Whether keys cannot be read by their position.
+  /// Whether keys cannot be read by position.
   bool is_stream() const { return is_stream_; }
-  /// Collects keys of streams until there are more than `max_bytes`, by 8 bytes at most. True: that was all
-  /// of them.
+  /// Collects keys of streams until there are more than `max_bytes` (by at most 8 bytes). Returns true if all
+  /// keys were collected.
   bool collect(uint64_t max_bytes, const std::function<void(uint64_t bytes)>& progress);
-  /// Of streams: fills `to` with the next keys, the collected ones first, in host byte order; returns how
-  /// many bytes it got, fewer only at the end. Memory of what was collected is given back.
+  /// For streams: fills `to` with the next keys in host byte order, the collected ones first. Returns the
+  /// number of bytes, which is smaller than `to` only at the end. Frees the memory of collected keys as they
+  /// are read.
   size_t read_next(std::span<std::byte> to);
-  /// Whether the keys can still be read from the first one on: not of a stream that does not fit once some
-  /// were given out.
+  /// Whether the keys can still be read from the first one on. False for a stream that does not fit in
+  /// memory, once some of its keys were read.
   bool is_whole() const { return count_ || !has_given_; }
-  /// Of the inputs given, those that can be read without waiting; with `waits` at least one.
+  /// Those of the given inputs that can be read without waiting. With `waits`, waits until there is at least
+  /// one.
   std::vector<size_t> readable(std::span<const size_t> inputs, bool waits) const;
-  /// The next keys of one of those, as far as they are there; whole keys, none at the end.
+  /// Reads the next keys of one of these inputs, as far as they are there: whole keys, none at the end.
   size_t read_some_of(size_t input, std::span<std::byte> to);
 
   KeyType type() const { return first_layout().type; }
   FileFormat format() const { return first_layout().format; }
   Endian endian() const { return first_layout().endian; }
-  /// Keys; empty for a stream that has not been collected whole.
+  /// Number of keys; empty for a stream that was not collected completely.
   std::optional<uint64_t> count() const { return count_; }
-  /// What the headers of all streams and the sizes of all files say, before anything was read, which may turn
-  /// out wrong; empty if one of them does not say it, or too much.
+  /// The number of keys according to the headers of all streams and the sizes of all files, before reading;
+  /// it may turn out to be wrong. Empty if one of them does not say it, or if the sum is too large.
   std::optional<uint64_t> announced_count() const;
   uint64_t data_bytes() const { return count_.value_or(0) * key_bytes(type()); }
-  /// Of all inputs, headers included; of streams: taken so far.
+  /// Bytes of all inputs, including headers; for streams, the bytes taken so far.
   uint64_t bytes() const;
   uint64_t data_offset() const { return is_stream_ ? 0 : first_layout().data_offset; }
   size_t swapped_bytes() const { return first_layout().is_swapped() ? key_bytes(type()) : 0; }
@@ -61,35 +63,35 @@ class SortInput {
   const InputFile& file() const { return parts_.front()->file; }
   std::vector<const InputFile*> files() const;
 
-  /// What stands before `count` keys in an output of the first input's format.
+  /// What precedes `count` keys in an output of the first input's format.
   std::vector<std::byte> header(uint64_t count) const;
 
-  /// Of files, the first of which is not in the page cache at its beginning: begins to read keys, from the
-  /// first one on, as many as `most` bytes hold. From the next call of keys() on no more are read so, and
-  /// what is there need not be read again.
+  /// For files, if the beginning of the first one is not in the page cache: begins to read keys, from the
+  /// first one on, as many as fit in `most` bytes. The next call of keys() ends this; what was read by then
+  /// need not be read again.
   void read_ahead(Bytes most, uint32_t threads);
-  /// What is in memory of that goes.
+  /// Frees what read_ahead() has in memory.
   void forget_ahead() { ahead_.reset(); }
 
-  /// Keys by their position: of files, or of streams that were collected whole.
+  /// The keys by position, for files and for streams that were collected completely.
   std::unique_ptr<KeySource> keys(Reads reads);
-  /// Of each input by itself.
+  /// The keys of one input.
   std::unique_ptr<KeySource> keys_of(size_t input);
   uint64_t count_of(size_t input) const { return parts_[input]->layout().count; }
   size_t inputs() const { return parts_.size(); }
 
-  /// From now on they will be read: standard input goes on behind them.
+  /// Call this before the keys are read: standard input then continues after them.
   void leave_standard_input_behind() const;
-  /// When all keys were read: throws Error if a file changed since it was opened, or a stream has more than
-  /// its header says.
+  /// Call this when all keys were read: throws Error if a file changed since it was opened, or if a stream
+  /// has more than its header says.
   void check_ends();
-  /// Reads of streams, those under way as well, throw Stopped.
+  /// Makes reads of streams, including those in progress, throw Stopped.
   void stop() const;
 
  private:
   struct Part {
     Part(const std::string& path, InputUse use, Caching caching) : file(path, use, caching) {}
-    /// Of a stream its beginning is read.
+    /// For a stream, reads its beginning.
     void find_layout(const FileOptions& options);
     const Layout& layout() const { return stream ? stream->layout() : file_layout; }
     size_t read_next(std::span<std::byte> to);
@@ -97,23 +99,24 @@ class SortInput {
     InputFile file;
     Layout file_layout;
     std::optional<KeyStream> stream;
-    uint64_t taken = 0;  // of a file that is read front to back, bytes of keys
+    uint64_t taken = 0;  // for a file read from front to back: bytes of keys
   };
 
   std::unique_ptr<KeySource> keys_of_files();
   const Layout& first_layout() const { return parts_.front()->layout(); }
-  /// The bytes of the whole keys among those that were read of a part, which are turned to host byte order.
+  /// Converts the whole keys among `bytes`, which were read from a part, to host byte order. Returns their
+  /// size in bytes.
   size_t keys_of_read(Part& part, std::span<std::byte> bytes, bool is_end) const;
-  /// The next keys of the inputs themselves.
+  /// Reads the next keys from the inputs themselves.
   size_t read_parts(std::span<std::byte> to);
 
   FileOptions options_;
-  std::optional<StopEvent> stop_;             // of streams
-  std::vector<std::unique_ptr<Part>> parts_;  // whose streams refer to their files
+  std::optional<StopEvent> stop_;             // for streams
+  std::vector<std::unique_ptr<Part>> parts_;  // their streams refer to their files
   bool is_stream_ = false;
-  size_t part_ = 0;  // that is being read front to back
+  size_t part_ = 0;  // the part being read from front to back
   GrowingBuffer collected_;
-  size_t given_ = 0;  // of what was collected
+  size_t given_ = 0;  // bytes of collected_ that were read
   bool has_given_ = false;
   std::optional<uint64_t> count_;
   std::unique_ptr<ReadAhead> ahead_;  // null: nothing is read ahead

@@ -1,4 +1,4 @@
-// sort_run.cpp - budgets, the strategies in memory and by counting, and the judgement of a result.
+// sort_run.cpp - budgets, the in-memory and counting strategies, and the verification of a result.
 #include "pipeline/sort_run.hpp"
 
 #include "core/error.hpp"
@@ -19,11 +19,12 @@ namespace {
 
 constexpr const char* advice = "the memory or the device may be faulty: try again, or on another machine";
 
-// What a session that splits its keys while they come is given (share_split). More workers than the plan has:
-// while some wait for the disk others sort buckets; but one more at most to read, which more make slower. And
-// chunks of which there are many, near the size of a second-level cache where the file has so few. Two
-// threads of a Zen 4, 1 GiB, from one worker more and chunks of 8 MiB, medians of 7: u32 1.63 -> 1.41 s, u64
-// 1.44 -> 1.06 (with huge pages timed by the thread, too).
+// Settings for a session that splits its keys as they arrive (share_split). It gets more workers than the
+// plan has, because some can sort buckets while others wait for the disk; but only one more worker reads,
+// because more readers are slower. It gets many chunks, which in small files have about the size of a
+// second-level cache. Measured with two threads of a Zen 4, 1 GiB, medians of 7, compared with one more
+// worker and chunks of 8 MiB: u32 1.63 -> 1.41 s, u64 1.44 -> 1.06 s (also with huge pages timed by the
+// thread).
 constexpr uint32_t split_workers_more = 5;
 constexpr uint32_t split_loaders_more = 1;
 constexpr uint64_t split_chunks = 512;
@@ -38,11 +39,11 @@ uint64_t thread_stack_bytes() {
   return bytes;
 }
 
-/// 75 % of what there is, and `threads` leave, or what was asked for. Throws UsageError for more than there
-/// is.
+/// The requested memory, or 75 % of what is available after the stacks of `threads` threads. Throws
+/// UsageError if more is requested than is available.
 Bytes memory_budget(const std::optional<Bytes>& asked, const MemoryLimit& limit, uint32_t threads) {
   if (!asked) {
-    // Every thread reserves a stack, and so do those for signals and progress.
+    // Every thread reserves a stack, including the threads for signals and progress.
     const uint64_t stacks = limit.is_address_space ? (threads + 2) * thread_stack_bytes() : 0;
     const uint64_t all = limit.available.value;
     return std::max(Bytes{std::max(all - std::min(stacks, all), all / 8) / 4 * 3}, min_memory);
@@ -55,8 +56,8 @@ Bytes memory_budget(const std::optional<Bytes>& asked, const MemoryLimit& limit,
   return *asked;
 }
 
-/// Memory that a sort may take of what each of the backends has; empty for backends without a device. Throws
-/// UsageError for more than there is, unless it was there before.
+/// The memory that a sort may use on each backend; empty for backends without a device. Throws UsageError if
+/// more is requested than is free, unless it was free before.
 std::optional<Bytes> gpu_memory_budget(const SortContext& context, const Backends& backends, bool on_gpu) {
   if (!on_gpu) return {};
   Bytes free = backends.front()->device_memory();
@@ -70,14 +71,14 @@ std::optional<Bytes> gpu_memory_budget(const SortContext& context, const Backend
   return std::min({budget, free, context.max_gpu_memory.value_or(budget)});
 }
 
-/// What of the budget goes to keys that are read ahead: whole chunks of them, which are gone when runs take
-/// theirs.
+/// The part of the budget for keys that are read ahead: whole chunks, which are freed before runs take their
+/// memory.
 Bytes memory_ahead(const SortContext& context, Bytes budget) {
   const SortFileOptions& options = context.options;
-  // A merge looks at its inputs in another order; the referee's copy leaves less memory.
+  // A merge reads its inputs in another order, and the referee's copy leaves less memory.
   const bool pays =
       !context.input.is_stream() && !options.inputs_are_sorted && options.referee == Referee::none;
-  constexpr uint64_t most = uint64_t{1} << 30;  // no disk gives more in that time
+  constexpr uint64_t most = uint64_t{1} << 30;  // no disk delivers more in that time
   const uint64_t share = std::min(budget.value / 8, most);
   const uint64_t bytes = context.input.data_bytes();
   if (!pays) return {};
@@ -96,15 +97,16 @@ FileRecord file_record(const SortContext& context, std::optional<uint64_t> keys)
 }  // namespace
 
 void read_ahead(const SortContext& context) {
-  // More threads hold the context up. H200, 1 GiB of u32 from the disk, five in turns, whole sorts: 1.49 s
-  // without, 1.36 with 4 threads (huge pages), 1.39 with 8 and 1.48 with 16 (small ones).
+  // More threads would delay the context. H200, 1 GiB of u32 from the disk, five measurements in turn of
+  // whole sorts: 1.49 s without, 1.36 s with 4 threads (huge pages), 1.39 s with 8 and 1.48 s with 16 (small
+  // pages).
   constexpr uint32_t max_threads = 4;
   if (context.options.plan_only) return;
   Bytes memory;
   try {
     memory = memory_budget(context.options.memory.memory, context.limit, context.threads);
   } catch (const Error&) {
-    return;  // the plan will say it, if nothing worse is found before
+    return;  // the plan will report it, if nothing worse is found before
   }
   const Bytes ahead = memory_ahead(context, memory);
   if (ahead != Bytes{}) context.input.read_ahead(ahead, std::min(context.threads, max_threads));
@@ -152,15 +154,15 @@ SortRun::SortRun(const SortContext& context, const Backends& backends, const std
 PlanRequest SortRun::make_request() const {
   PlanRequest request = plan_request(context_, backends_, on_gpu());
   request.count = context_.input.count();
-  // What a stream left in memory before it turned out too long goes only while the runs are formed.
+  // What was collected of a stream before it turned out too long is only freed while the runs are formed.
   if (!request.count && !options_.inputs_are_sorted) {
     request.collected.value = request.memory.value - std::max(min_memory.value, request.memory.value / 2);
     request.memory.value -= request.collected.value;
   }
-  // The referee has a copy of its own, and sorts it by as much again: also after a GPU that has no room for
-  // that.
+  // The referee has its own copy and needs as much memory again to sort it, even after a GPU that has no room
+  // for it.
   if (options_.referee != Referee::none) request.for_referee = Bytes{2 * context_.input.data_bytes()};
-  // A stream stays until the GPU has not failed, and where it is read more than once.
+  // A collected stream stays in memory in case the GPU fails, and where it is read more than once.
   const bool stays = on_gpu() || options_.repeat != 0 || options_.referee != Referee::none;
   const uint64_t kept = context_.input.is_stream() && stays ? context_.input.data_bytes() : 0;
   request.kept.value = std::min(kept, request.memory.value - min_memory.value);
@@ -199,12 +201,12 @@ void SortRun::name_backends() {
 }
 
 void SortRun::prepare_split() {
-  // With an output in order one thread would get all keys, and so sort all.
+  // If the output is written in order, one thread would get all keys, and thus sort everything.
   if (plan_.strategy != SortStrategy::in_memory || context_.outputs.is_sequential()) return;
   if (!backends_.front()->wants_sample(plan_.job, request_.memory)) return;
   const auto keys = context_.input.keys(Reads::often);
   plan_.job.sample = sample_of(*keys, plan_.job.count, plan_.job.type, plan_.job.order);
-  // Threads that it would have besides reserve memory, too.
+  // The additional threads would reserve address space, too.
   if (context_.threads > 1 && !context_.limit.is_address_space) share_split();
 }
 
@@ -233,7 +235,7 @@ Fingerprint SortRun::load(SortSession& session, Reads reads, const MovedFunction
   return loaded;
 }
 
-/// Keys that are only counted need no room: a stream of any length.
+/// Keys that are only counted need no memory, so the stream may have any length.
 Fingerprint SortRun::load_counted_stream(SortSession& session, const MovedFunction& moved) {
   const size_t width = key_bytes(context_.input.type());
   std::vector<std::byte> buffer(plan_.job.chunk_bytes);
@@ -270,7 +272,7 @@ void SortRun::run_in_memory() {
   clock_.run(Phase::sort, bytes, [&](const MovedFunction&) { summary = session->sort(); });
   report_.algorithm = summary.algorithm;
   report_.algorithm_why = summary.why;
-  if (summary.get_sorts) clock_.last().bytes = 0;  // no rate: it is part of the writing
+  if (summary.get_sorts) clock_.last().bytes = 0;  // no rate, because get() sorts during the write phase
   std::optional<GrowingBuffer> expected;
   if (options_.referee != Referee::none)
     clock_.run(Phase::verify, bytes, [&](const MovedFunction&) { expected.emplace(sort_again()); });
@@ -287,7 +289,7 @@ void SortRun::run_in_memory() {
   judge(stored);
 }
 
-/// The sorted keys as the referee has them.
+/// Returns the keys sorted by the referee.
 GrowingBuffer SortRun::sort_again() {
   GrowingBuffer copy;
   const uint64_t bytes = context_.input.data_bytes();
@@ -332,8 +334,8 @@ void SortRun::judge(const StoreResult& stored) {
 }
 
 void SortRun::repeat() {
-  plan_.job.sample.clear();  // with it gets sort, too
-  report_.repeat_s.clear();  // of a GPU that failed at it
+  plan_.job.sample.clear();  // with a sample, get() would sort, too
+  report_.repeat_s.clear();  // discard those of a GPU that failed
   clock_.run(Phase::repeat, 0, options_.repeat * moved_bytes(), [&](const MovedFunction& moved) {
     for (uint32_t run = 0; run < options_.repeat; ++run) {
       const auto session = begin_session();

@@ -1,4 +1,4 @@
-// sort_run.hpp - one sort of opened inputs into opened outputs on a chosen backend: the strategies of
+// sort_run.hpp - one sort of opened inputs into opened outputs on a chosen backend, with the strategies of
 // plan.hpp.
 #pragma once
 
@@ -29,35 +29,36 @@ struct SortContext {
   SortInput& input;
   SortValues& values;
   SortOutputs& outputs;
-  MemoryLimit limit;  // as it was before anything was read
+  MemoryLimit limit;  // before anything was read
   std::vector<std::string> temporary_directories;
   uint32_t threads = 1;
   uint64_t secret = 0;
-  std::optional<Bytes> max_gpu_memory = {};  // of each GPU, where one had less than it said
+  std::optional<Bytes> max_gpu_memory = {};  // per GPU, if one had less memory than it reported
 };
 
 class SortRun {
  public:
-  /// `devices`: the backends'; none: it is the CPU. `report` gets what is found on the way.
+  /// `devices`: the devices of the backends; empty for the CPU. `report` receives what is found out during
+  /// the sort.
   SortRun(const SortContext& context, const Backends& backends, const std::vector<int>& devices,
           SortReport& report);
 
   /// The plan for this backend, within the budgets.
   const Plan& plan() const { return plan_; }
-  /// Puts the backends that have a part in it into the report.
+  /// Names the backends that take part in the report.
   void name_backends();
-  /// Everything up to the names of the outputs. Throws Error if the result is not right.
+  /// Does everything except giving the outputs their names. Throws Error if the result is wrong.
   void run();
 
  private:
   bool on_gpu() const { return first_device_.has_value(); }
   PlanRequest make_request() const;
   Transfer transfer() const;
-  /// Bytes that all records are on their way through the backend; 0 while nobody knows how many there are.
+  /// Bytes of all records on their way through the backend; 0 if their number is unknown.
   uint64_t moved_bytes() const { return context_.input.count().value_or(0) * transfer().shape.bytes(); }
   void run_in_memory();
   void run_external();
-  /// Of a session that deals its keys out while it is read: what it needs to know of them, more workers,
+  /// For a session that splits its keys into buckets as they arrive: gives it a sample, more workers and
   /// smaller chunks.
   void prepare_split();
   void share_split();
@@ -69,9 +70,9 @@ class SortRun {
   void adopt_inputs(ExternalSort& sort);
   void merge(ExternalSort& sort);
   void merge_streams();
-  /// The blocks of the streams, each sorted, behind each other. Returns how many keys there were.
+  /// Writes the sorted blocks of the streams one after another. Returns the number of keys.
   uint64_t store_blocks(StreamMerge& streams, Lanes& lanes, RecordSink& sink, const MovedFunction& moved);
-  /// Something failed: nobody waits for a pipe any more.
+  /// Called on a failure, so that nobody keeps waiting for a pipe.
   void stop_streams() const {
     context_.input.stop();
     context_.outputs.stop();
@@ -79,9 +80,9 @@ class SortRun {
   void inspect(size_t input, uint64_t first_byte, std::span<const std::byte> before,
                std::span<const std::byte> keys);
   GrowingBuffer sort_again();
-  /// What no plan could say of a stream before it had been read.
+  /// Adds what could not be planned for a stream before it was read.
   void complete_plan(uint64_t runs);
-  /// Throws Error if sorted keys are not in order or not those that are wanted.
+  /// Throws Error if the sorted keys are not in order or do not match `wanted`.
   void check_sorted(const StoreResult& sorted, const Fingerprint& wanted) const;
   void judge(const StoreResult& stored);
   void repeat();
@@ -92,19 +93,19 @@ class SortRun {
   std::optional<int> first_device_;
   SortReport& report_;
   PhaseClock clock_;
-  PlanRequest request_;  // made once: what is free may change
+  PlanRequest request_;  // made once, because free memory may change
   Plan plan_;
   uint32_t max_loaders_ = std::numeric_limits<uint32_t>::max();
-  SharedFingerprint read_;  // of what came in
+  SharedFingerprint read_;  // of all keys read
   Fingerprint loaded_;
-  std::optional<Fingerprint> kept_;  // of what is left of it where runs keep of equal keys one
+  std::optional<Fingerprint> kept_;  // of the remaining keys, if runs keep only one of equal keys
 };
 
-/// Of a sort that may be on a GPU: begins to read what its plan has memory for, while the driver wakes and
-/// the context comes up.
+/// If the sort may run on a GPU: begins to read keys into the memory that its plan allows, while the driver
+/// wakes and the context is created.
 void read_ahead(const SortContext& context);
 
-/// What is asked of a plan, but for the count.
+/// The plan request, except for the count.
 PlanRequest plan_request(const SortContext& context, const Backends& backends, bool on_gpu);
 
 }  // namespace sweepsort

@@ -1,5 +1,5 @@
-// sort_run_external.cpp - the external strategy: runs of files, of streams or of sorted inputs, and their
-// merge.
+// sort_run_external.cpp - the external strategy: forms runs of files, of streams or of sorted inputs, and
+// merges them.
 #include "core/error.hpp"
 #include "core/key_bits.hpp"
 #include "core/key_text.hpp"
@@ -15,7 +15,7 @@
 namespace sweepsort {
 namespace {
 
-/// An input of --merge.
+/// A sorted input of --merge.
 class InputRun : public Run {
  public:
   InputRun(std::unique_ptr<KeySource> keys, uint64_t count) : keys_(std::move(keys)), count_(count) {}
@@ -29,14 +29,14 @@ class InputRun : public Run {
   uint64_t count_;
 };
 
-/// Fills up a run that a stream did not: with the key that sorts behind all others of its type or, where
-/// these are to be counted and their range must not grow, of this run.
+/// Fills up a run that a stream did not fill. Uses the key that sorts after all others of its type. For a
+/// counting sort, whose range of keys must not grow, it uses the last key of this run.
 class RunFiller {
  public:
   RunFiller(const Transfer& how, bool keeps_range)
       : type_(how.shape.type), order_(how.order), keeps_range_(keeps_range) {}
 
-  /// `keys` are the next ones of the run.
+  /// Takes the next keys of the run.
   void see(std::span<const std::byte> keys) {
     if (!keeps_range_) return;
     const size_t width = key_bytes(type_);
@@ -59,7 +59,7 @@ class RunFiller {
   KeyType type_;
   Order order_;
   bool keeps_range_;
-  std::optional<uint64_t> last_;  // in order
+  std::optional<uint64_t> last_;  // as ordered key
 };
 
 std::string print_key(const std::byte* key, KeyType type) {
@@ -70,7 +70,7 @@ std::string print_key(const std::byte* key, KeyType type) {
   });
 }
 
-/// All keys of a session.
+/// Puts all keys of a session.
 void put_keys(SortSession& session, std::span<const std::byte> keys, size_t chunk_bytes) {
   for (size_t at = 0; at < keys.size(); at += chunk_bytes) {
     const auto chunk = keys.subspan(at, std::min(keys.size() - at, chunk_bytes));
@@ -79,7 +79,7 @@ void put_keys(SortSession& session, std::span<const std::byte> keys, size_t chun
   }
 }
 
-/// What the stages did in the phase, since `before`.
+/// Records the time that the stages worked in this phase, since `before`.
 void note_stages(PhaseTime& phase, const StageTimes& now, const StageTimes& before = {}) {
   phase.read_s = now.load_s - before.load_s;
   phase.sort_s = now.sort_s - before.sort_s;
@@ -119,7 +119,7 @@ void SortRun::form_runs(ExternalSort& sort) {
   if (const auto count = context_.input.count()) sort.reserve(*count);
   clock_.run(Phase::runs, 0, moved_bytes(), [&](const MovedFunction& moved) {
     if (context_.input.count()) {
-      // If the GPU fails, the CPU reads them once more.
+      // If the GPU fails, the CPU reads the keys again.
       const auto keys = context_.input.keys(on_gpu() ? Reads::often : Reads::once);
       loaded_ = sort.form_runs({*keys, values.get(), context_.input.data_offset()}, moved);
     } else {
@@ -191,8 +191,8 @@ void SortRun::adopt_inputs(ExternalSort& sort) {
   });
 }
 
-/// A part of an input that is said to be sorted: the fingerprint, and the order, also to the key before it,
-/// if there is one.
+/// Checks a part of an input that should be sorted: adds to the fingerprint and checks the order, including
+/// the key before the part, if there is one.
 void SortRun::inspect(size_t input, uint64_t first_byte, std::span<const std::byte> before,
                       std::span<const std::byte> keys) {
   const KeyType type = context_.input.type();
@@ -264,7 +264,7 @@ void SortRun::merge_streams() {
     return got;
   });
   Lanes lanes(backends_, plan_.job, plan_.lanes);
-  // What headers say is believed where it must be: a pipe's header comes first.
+  // Headers are trusted only if necessary: the header of a pipe must be written first.
   context_.outputs.prepare(context_.outputs.is_sequential() ? input.announced_count() : std::nullopt);
   StoreResult stored;
   clock_.run(Phase::merge, 0, [&](const MovedFunction& moved) {
@@ -304,7 +304,7 @@ void SortRun::merge(ExternalSort& sort) {
     }
   });
   note_stages(clock_.last(), sort.lanes().times(), before);
-  if (plan_.runs == 0) {  // a stream: nobody could plan these
+  if (plan_.runs == 0) {  // a stream, whose runs could not be planned
     complete_plan(runs);
     report_.plan.temporary = spilled;
   }

@@ -1,4 +1,4 @@
-// stages.cpp - three turnstiles in a row.
+// stages.cpp - three turnstiles, one after another.
 #include "pipeline/stages.hpp"
 
 #include "core/clock.hpp"
@@ -10,7 +10,7 @@
 namespace sweepsort {
 namespace {
 
-/// One stage: who comes in the order of the items, and how long they took.
+/// One stage: lets items pass in order, and measures the time it was busy.
 class Stage {
  public:
   template <class Work>
@@ -27,14 +27,14 @@ class Stage {
 
  private:
   Turnstile door_;
-  double busy_s_ = 0;  // by whoever is inside
+  double busy_s_ = 0;  // changed only by the thread inside
 };
 
 }  // namespace
 
 StageTimes run_stages(uint32_t lanes, const Stages& stages) {
   Stage load, sort, store;
-  bool ended = false;  // by whoever loads
+  bool ended = false;  // changed only by the thread that loads
   const auto pass_all = [&](uint32_t lane, uint64_t item) {
     const bool there = load.pass(item, [&] {
       ended = ended || !stages.load(lane, item);

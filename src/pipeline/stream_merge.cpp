@@ -1,4 +1,4 @@
-// stream_merge.cpp - windows, and the cuts through them.
+// stream_merge.cpp - windows of the inputs, and cuts through them.
 #include "pipeline/stream_merge.hpp"
 
 #include "pipeline/key_scan.hpp"
@@ -33,7 +33,8 @@ uint64_t StreamMerge::key_at(size_t input, uint64_t position) const {
                      options_.type, options_.order);
 }
 
-/// Nothing is moved while the window is half full behind its beginning: it would be moved again and again.
+/// Keys are moved only if they fill less than half of the window; otherwise they would be moved again and
+/// again.
 void StreamMerge::make_room(size_t input) {
   Window& window = windows_[input];
   const uint64_t rest = window.end - window.begin;
@@ -81,7 +82,7 @@ uint64_t StreamMerge::end_of(size_t input, uint64_t last) const {
   return low;
 }
 
-/// No window is empty, unless its input has ended.
+/// No window may be empty, unless its input has ended.
 void StreamMerge::cut() {
   uint64_t last = ~uint64_t{0};
   size_t used_up = options_.inputs;
@@ -103,14 +104,14 @@ void StreamMerge::cut() {
 
 std::span<const std::byte> StreamMerge::next() {
   block_.clear();
-  // A cut has no more keys than all windows, which hold half a block.
+  // A cut has at most as many keys as all windows together, which hold half a block.
   const size_t half = options_.block / 2 * key_bytes(options_.type);
   do {
     fill_windows(block_.empty());
     if (lacks_keys()) break;
     const size_t before = block_.size();
     cut();
-    if (block_.size() == before) break;  // all have ended
+    if (block_.size() == before) break;  // all inputs have ended
   } while (block_.size() <= half);
   return block_;
 }

@@ -1,4 +1,4 @@
-// stream_run.hpp - what operations share that send a file through a backend chunk by chunk.
+// stream_run.hpp - shared code of operations that send a file through a backend chunk by chunk.
 #pragma once
 
 #include "backend/backend.hpp"
@@ -13,8 +13,8 @@
 
 namespace sweepsort {
 
-/// GPU or CPU for elements that come from a file once; `output_bytes` go back to one. Throws Error if CUDA is
-/// asked for and cannot be had.
+/// Chooses GPU or CPU for elements that are read once from a file; `output_bytes` are written to a file.
+/// Throws Error if CUDA is requested but not available.
 BackendDecision choose_stream_backend(uint64_t input_bytes, uint64_t output_bytes, const AskStatus& ask,
                                       uint32_t threads, const WhereOptions& where);
 
@@ -25,7 +25,7 @@ struct StreamEnvironment {
   AskStatus status = cuda_status;
   decltype(&choose_stream_backend) choose = choose_stream_backend;
   std::function<MemoryLimit()> memory = [] { return available_memory(); };
-  size_t chunk_bytes = 0;       // 0: as the backend likes it; else a multiple of 8
+  size_t chunk_bytes = 0;       // 0: the backend's preferred size; else a multiple of 8
   bool allow_anonymous = true;  // temporary files without a name
 
   std::unique_ptr<Backend> make(BackendChoice which, int device, uint32_t threads) const {
@@ -33,17 +33,16 @@ struct StreamEnvironment {
   }
 };
 
-/// Workers for so many chunks, as many as the backend has use for at most.
+/// The number of workers for `chunks` chunks, at most as many as the backend can use.
 uint32_t stream_workers(uint32_t threads, uint32_t max_workers, uint64_t chunks);
 
-/// What an algorithm's name says about the backend, added to what was asked for. Throws UsageError for
+/// Adds what an algorithm's name implies about the backend to the options. Throws UsageError for
 /// contradictions.
 WhereOptions where_for(ScanAlgorithm algorithm, const WhereOptions& where);
 
-/// Throws UsageError if the input is to be passed through more than once and cannot be.
+/// Throws UsageError if the input must be passed through more than once and cannot be.
 void require_file_to_repeat(const ChunkReader& input, uint32_t repeat);
-/// Throws Error if the `bytes` that --repeat holds are more than there is room for, unless they lie on a
-/// device.
+/// Throws Error if the `bytes` that --repeat holds do not fit in memory, unless they are on a device.
 void require_memory_to_repeat(const StreamEnvironment& environment, const Backend& backend,
                               const ChunkReader& input, Bytes bytes);
 

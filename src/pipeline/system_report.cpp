@@ -6,7 +6,7 @@
 
 #include <string>
 
-// The versions come from CMake; empty means: built without.
+// The versions come from CMake; an empty version means that the build lacks it.
 namespace sweepsort {
 namespace {
 
@@ -24,7 +24,7 @@ BackendReport usable(const BackendInfo& info, std::string name) {
   return {.name = std::move(name), .usable = true, .description = info.description, .details = info.details};
 }
 
-/// One report a device, or one that says why there is none.
+/// Adds one report per device, or one that says why there is none.
 void add_cuda_devices(std::vector<BackendReport>& reports) {
   const CudaStatus status = cuda_status();
   if (status.usable.empty()) {

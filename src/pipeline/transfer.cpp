@@ -1,4 +1,4 @@
-// transfer.cpp - chunks of records into a session.
+// transfer.cpp - moves records into a session by chunks.
 #include "pipeline/transfer.hpp"
 
 #include <algorithm>

@@ -1,10 +1,10 @@
-// transfer.hpp - records from a source into a session.
+// transfer.hpp - moves records from a source into a session.
 //
 //     begin_put -> read -> fingerprint -> end_put          by a few threads, a chunk each
 //
-// The fingerprint is taken right behind the read, and once more right before the write (record_sink.hpp), so
-// that it covers everything in between: copies, device memory, kernels, spill files. With values it is one of
-// pairs: a value that lost its key is found as well.
+// The fingerprint is taken right after the read, and again right before the write (record_sink.hpp). So it
+// covers everything in between: copies, device memory, kernels, spill files. With values it is a fingerprint
+// of pairs, so a value that is separated from its key is found, too.
 #pragma once
 
 #include "backend/backend.hpp"
@@ -28,7 +28,7 @@ struct Transfer {
   Order order = Order::ascending;
   bool verify = true;  // take fingerprints, check the order
   uint32_t workers = 1;
-  size_t chunk_bytes = default_chunk_bytes;  // of the wider column
+  size_t chunk_bytes = default_chunk_bytes;  // for the wider column
   uint64_t secret = 0;
 };
 
@@ -39,8 +39,9 @@ struct RecordChunk {
   uint64_t count = 0;
 };
 
-/// Calls f(worker, chunk) for `count` records that begin at byte `data_offset` of their file: chunks of whole
-/// records that begin where pages of the file do. Threads, exceptions and `on_failure` are parallel_chunks'.
+/// Calls f(worker, chunk) for `count` records that begin at byte `data_offset` of their file. Chunks hold
+/// whole records and begin at page borders of the file. Threads, exceptions and `on_failure` are as in
+/// parallel_chunks.
 void for_record_chunks(const Transfer& transfer, uint64_t data_offset, uint64_t count, uint32_t workers,
                        const std::function<void(uint32_t worker, const RecordChunk& chunk)>& f,
                        const FailureFunction& on_failure = {});
@@ -52,12 +53,12 @@ struct RecordSource {
   uint64_t data_offset = 0;  // of the keys in their file
 };
 
-/// Puts `count` records, from `first` on, into the session, as its first ones, and returns their fingerprint
-/// (empty without verify).
+/// Puts `count` records of the source, from `first` on, into the session as its first records. Returns their
+/// fingerprint (empty without verify).
 Fingerprint load_records(const RecordSource& source, uint64_t first, uint64_t count, SortSession& session,
                          const Transfer& transfer, const MovedFunction& moved);
 
-/// A sum that several threads add to.
+/// A sum to which several threads add.
 class SharedFingerprint {
  public:
   void add(Fingerprint part) {
@@ -71,7 +72,7 @@ class SharedFingerprint {
   Fingerprint sum_;
 };
 
-/// A worker's copy of a chunk's keys, while the chunk's values are on their way.
+/// Copies of chunks' keys, one per worker, kept while the chunk's values are being moved.
 class KeyCopies {
  public:
   explicit KeyCopies(uint32_t workers) : copies_(workers) {}

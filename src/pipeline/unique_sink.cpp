@@ -1,7 +1,7 @@
-// unique_sink.cpp - each key once, and how often it stood, or what its values add up to.
+// unique_sink.cpp - writes each distinct key once, with its count or the sum of its values.
 //
-// Chunks are packed by many threads at once, in place, or on their GPU; only their borders are settled in
-// their order. A chunk's last key may go on in the next chunk, so how often it stood is withheld and carried
+// Chunks are packed by many threads at once, in place, or on their GPU. Only the borders between chunks are
+// handled in order. A chunk's last key may continue in the next chunk, so its count is held back and added
 // there:
 //
 //     chunk           1 1 2 2   |   2 3 3   |   3 4
@@ -24,10 +24,10 @@
 namespace sweepsort {
 namespace {
 
-/// Of a chunk: counts lie in 2 MiB of each worker's own, beyond the budget.
+/// Counts per chunk. They take 2 MiB of memory per worker, in addition to the budget.
 constexpr size_t max_counts = (2u << 20) / sizeof(uint64_t);
 
-/// Keeps the first of each run of equal keys and returns how many runs there are.
+/// Keeps the first key of each run of equal keys and returns the number of runs.
 template <class Bits>
 size_t pack(std::span<Bits> keys) {
   size_t runs = 0;
@@ -40,7 +40,7 @@ size_t pack(std::span<Bits> keys) {
   return runs;
 }
 
-/// The same, and the lengths of the runs, of which no more are kept than `lengths` has room for.
+/// Also stores the lengths of the runs, at most as many as `lengths` has room for.
 template <class Bits>
 size_t pack(std::span<Bits> keys, std::span<uint64_t> lengths) {
   size_t runs = 0;
@@ -62,7 +62,7 @@ InputError too_large_sum(Bits key, KeyType type) {
                     "--counts has the sums as u64");
 }
 
-/// The same with the sums of the runs' values.
+/// Like pack, with the sums of the runs' values instead of their lengths.
 template <class Bits, class Value>
 size_t add_up(std::span<Bits> keys, const Value* values, std::span<uint64_t> sums, KeyType type) {
   size_t runs = 0;
@@ -100,7 +100,7 @@ class UniqueSink : public RecordSink {
       Runs runs = get(session, worker, chunk);
       turns_.wait(chunks_before_ + chunk.index);
       const Place place = settle(runs);
-      // Nothing may overtake in an output that is written from front to back.
+      // If the output is written from front to back, chunks must be written in order.
       if (is_sequential()) write(runs, place);
       turns_.pass(chunks_before_ + chunk.index);
       if (!is_sequential()) write(runs, place);
@@ -119,7 +119,7 @@ class UniqueSink : public RecordSink {
     StoreResult result = check_.result();
     result.distinct = written_;
     if (!transfer_.verify) return result;
-    // As many were written as there are, and every key was counted once.
+    // The number of keys written must be right, and every key must be counted once.
     result.is_ordered &= written_ == (result.fingerprint.count == 0 ? 0 : result.changes + 1);
     if (wants_counts())
       result.is_ordered &= counted_ == (adds_up() ? total_.load() : result.fingerprint.count);
@@ -127,7 +127,7 @@ class UniqueSink : public RecordSink {
   }
 
  private:
-  /// What is written of a chunk, and where that goes.
+  /// What is written for a chunk, and where.
   struct Runs {
     std::span<Bits> keys;
     std::span<uint64_t> counts;
@@ -185,24 +185,24 @@ class UniqueSink : public RecordSink {
     return {reinterpret_cast<Bits*>(bytes.data()), bytes.size() / sizeof(Bits)};
   }
 
-  /// The first of the counts is room for the one that was withheld.
+  /// The first count is room for the one that was held back.
   std::span<uint64_t> counted(std::span<const uint32_t> ends, std::vector<uint64_t>& memory) {
     memory.reserve(max_distinct(transfer_.shape.type, max_counts) + 1);
     memory.resize(ends.size() + 1);
     std::adjacent_difference(ends.begin(), ends.end(), memory.begin() + 1);
     return memory;
   }
-  /// `pack_into` packs the keys, and puts the counts where there is room for them.
+  /// `pack_into` packs the keys and stores the counts in the given memory.
   template <class Pack>
   Runs counted(std::span<Bits> keys, std::vector<uint64_t>& memory, Pack pack_into) {
-    // Of a chunk that is not in order, which the check, if there is one, has seen by now, the rest is left
-    // out.
+    // If a chunk is not in order, there may be more runs than counts; the rest is dropped. The check, if
+    // enabled, has noticed the disorder by now.
     memory.resize(max_distinct(transfer_.shape.type, keys.size()) + 1);
     const size_t runs = pack_into(std::span(memory).subspan(1));
     return {keys.first(runs), std::span(memory).first(runs + 1)};
   }
 
-  /// Joins a chunk with what came before.
+  /// Joins a chunk with the keys before it.
   Place settle(Runs& runs) {
     const bool goes_on = last_ == runs.keys.front();
     const Place place{written_, last_ ? written_ - 1 : 0};
@@ -237,11 +237,11 @@ class UniqueSink : public RecordSink {
   FailureFunction on_failure_;
   RecordCheck check_;
   KeyCopies copies_;
-  std::vector<std::vector<uint64_t>> counts_;  // of each worker
+  std::vector<std::vector<uint64_t>> counts_;  // per worker
   Turnstile turns_;
-  uint64_t chunks_before_ = 0;  // of earlier sessions
-  std::optional<Bits> last_;    // these three: by whose turn it is
-  uint64_t open_ = 0;           // how often it stood so far
+  uint64_t chunks_before_ = 0;  // in earlier sessions
+  std::optional<Bits> last_;    // this and the next two are changed only by the thread whose turn it is
+  uint64_t open_ = 0;           // count of last_ so far
   uint64_t written_ = 0;        // keys
   std::atomic<uint64_t> counted_ = 0;
   std::atomic<uint64_t> total_ = 0;  // of all values
