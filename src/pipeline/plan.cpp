@@ -163,7 +163,8 @@ class Planner {
     return plan;
   }
 
-  /// Even one worker may exceed the budget: with 16-bit keys, its counters take half a mebibyte, and so do the
+  /// Even one worker may need more memory than the budget: with 16-bit keys, its counters take half a
+  /// mebibyte, and so do the shared ends of all values.
   /// shared ends of all values.
   Plan counting() const {
     Plan plan{.strategy = SortStrategy::counting,

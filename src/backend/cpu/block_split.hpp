@@ -1,4 +1,4 @@
-// block_split.hpp - deals keys out to buckets in key order without a second array.
+// block_split.hpp - distributes keys to buckets in key order without a second array.
 //
 //     keys    b c a b | c a a c | b a c b     every thread reads its slots, each as large as a block,
 //     deal    B . C A | . B A C | . . A C     and writes blocks of one bucket over those that it has read
@@ -6,10 +6,10 @@
 //     fill    A A A a | B B b C | C C c c     blocks that did not become full go into the gaps
 //
 // The classification, block permutation and clean-up of Axtmann, Witt, Ferizovic and Sanders, "In-place
-// Parallel Super Scalar Samplesort (IPS4o)", 2017; but the moves are planned before the first of them, as
-// paths through the slots that are cut into pieces for the threads, so that no two threads meet.
+// Parallel Super Scalar Samplesort (IPS4o)", 2017. Unlike there, all moves are planned before the first one,
+// as paths through the slots. These are cut into pieces for the threads, so that no two threads interfere.
 //
-// Not stable. Reads and writes all keys twice, without a count before; O(blocks) of planning by one thread.
+// Not stable. Reads and writes all keys twice, without counting first; one thread plans in O(blocks).
 #pragma once
 
 #include "backend/cpu/bucket_blocks.hpp"
@@ -29,12 +29,12 @@
 
 namespace sweepsort {
 
-/// Of a slot that holds no whole block.
+/// The bucket of a slot that holds no whole block.
 inline constexpr uint16_t no_bucket = max_buckets;
 static_assert(max_buckets < 1u << 16);
 
-/// Slots of one size: those of an array, from its first cache line on, then a pool's. What stands before the
-/// first and behind the last whole slot of the array belongs to none.
+/// Slots of one size: first those of an array, from its first cache line on, then those of a pool. Keys
+/// before the first and after the last whole slot of the array are in no slot.
 template <class Bits>
 class Slots {
  public:
@@ -54,10 +54,10 @@ class Slots {
     return pool_ + uint64_t{slot - array_slots_} * block_keys_;
   }
 
-  /// Where in the array one of its slots begins, or the last one ends.
+  /// Where a slot of the array begins. For array_slots(), where the last slot ends.
   uint64_t begin_of(uint32_t slot) const { return head_ + uint64_t{slot} * block_keys_; }
-  /// The first of the array's slots that begins at `key` or behind it, and the number of those that end there
-  /// or before.
+  /// The first slot of the array that begins at `key` or later, and the number of slots that end at `key` or
+  /// earlier.
   uint32_t first_from(uint64_t key) const {
     return key <= head_ ? 0 : static_cast<uint32_t>(ceil_divide(key - head_, block_keys_));
   }
@@ -74,27 +74,28 @@ class Slots {
   uint32_t size_;
 };
 
-/// A block that its bucket's thread began and did not fill; or a whole one for which the bucket has no slot.
+/// A block that a thread began for a bucket and did not fill, or a whole block for which its bucket has no
+/// slot.
 struct LooseBlock {
   uint32_t bucket;
   uint32_t slot;
   uint32_t count;
 };
 
-/// One thread's source of blocks (see BlockScatter): its part of the pool, then the slots that it has read,
-/// in this order.
+/// One thread's source of blocks (see BlockScatter): first its share of the pool, then the slots that it has
+/// read, in this order.
 ///
-/// While it reads its slot r (from 0), it has seen fewer than (r + 1) blocks' worth of keys and a few that
-/// are in no slot. A block is taken for a key that is in none of the full blocks, so that at most r are full
-/// then, and of the others there is one a bucket: it has taken r + buckets at most, the pool's share first,
-/// and all slots among them have been read to their end.
+/// While a thread reads its slot r (counting from 0), it has seen fewer keys than r + 1 blocks hold, plus a
+/// few that are in no slot. It takes a new block only for a key that is in no full block, so at most r blocks
+/// are full then, and each bucket has at most one other block. So it has taken at most r + buckets blocks,
+/// the share of the pool first, and all slots among them have been read to their end.
 template <class Bits>
 class alignas(64) ReadSlots {
  public:
-  /// One more for the keys that are in no slot.
+  /// One block more, for the keys that are in no slot.
   static constexpr uint32_t pool_share(uint32_t buckets) { return buckets + 1; }
 
-  /// `bucket_of_slot` is for all threads. It gets the bucket of each block that this thread takes.
+  /// All threads share `bucket_of_slot`, which receives the bucket of each block that this thread takes.
   ReadSlots(const Slots<Bits>& slots, uint32_t first_pool_slot, uint32_t first_slot, uint32_t buckets,
             std::vector<uint16_t>& bucket_of_slot)
       : slots_(slots),
@@ -112,7 +113,7 @@ class alignas(64) ReadSlots {
     bucket_of_slot_[slot] = static_cast<uint16_t>(bucket);
     return slot;
   }
-  /// A block that is not to become full.
+  /// Marks a block that will not become full.
   void set_count(uint32_t block, uint32_t count) {
     loose_.push_back({bucket_of_slot_[block], block, count});
     bucket_of_slot_[block] = no_bucket;
@@ -129,30 +130,31 @@ class alignas(64) ReadSlots {
   std::vector<LooseBlock> loose_;
 };
 
-/// Copies of blocks from slot to slot, in pieces that may run at the same time, each in its order.
+/// Plans copies of blocks from slot to slot. Pieces of the plan may run at the same time; a piece runs in
+/// order.
 ///
 ///     source     0 <- 5 <- 2 <- 7 <- 1         slot 0 is empty, what is in 7 goes to 2, ...
 ///     pieces     0 <- 5, 5 <- (2)    2 <- 7, 7 <- 1       the content of 2 is saved before either begins
 class MovePlan {
  public:
   static constexpr uint32_t none = std::numeric_limits<uint32_t>::max();
-  static constexpr uint32_t own = none - 1;  // the place in which a thread that runs a piece keeps one block
+  static constexpr uint32_t own = none - 1;  // the place where a thread that runs a piece keeps one block
   struct Move {
     uint32_t to;
     uint32_t from;
   };
 
-  /// Takes all memory that a plan for so many slots needs. `piece_moves`: about the length of a piece.
+  /// Allocates all memory for a plan with this many slots. `piece_moves` is about the length of a piece.
   MovePlan(uint32_t slots, uint32_t piece_moves) : piece_moves_(std::max(1u, piece_moves)) {
     is_wanted_.resize(slots);
-    moves_.reserve(slots + slots / 2);  // a cycle of two has three moves
+    moves_.reserve(slots + slots / 2);  // a cycle of two slots has three moves
     begins_.reserve(slots / 2 + slots / piece_moves_ + 2);
     saved_.reserve(2 * (slots / piece_moves_ + 1));
   }
   static size_t bytes(uint64_t slots) { return slots * (3 * sizeof(Move) / 2 + sizeof(uint32_t)); }
 
-  /// `source[slot]`: where the block is that shall be there, which may be the slot itself, or `none`. A block
-  /// goes to one slot at most. Saved blocks are numbered from source.size() on. Once.
+  /// `source[slot]` is the slot whose block must go to `slot`; this may be `slot` itself or `none`. Each
+  /// block goes to at most one slot. Saved blocks are numbered from source.size() on. Call this once.
   void make(std::vector<uint32_t> source) {
     source_ = std::move(source);
     for (uint32_t slot = 0; slot < source_.size(); ++slot) {
@@ -166,7 +168,7 @@ class MovePlan {
     begins_.push_back(moves_in_all());
   }
 
-  /// The slots whose content has to be saved before any piece runs.
+  /// The slots whose content must be saved before any piece runs.
   const std::vector<uint32_t>& saved() const { return saved_; }
   size_t pieces() const { return begins_.size() - 1; }
   template <class F>
@@ -175,7 +177,7 @@ class MovePlan {
   }
 
  private:
-  /// From a slot that is empty on to one that nothing shall go to.
+  /// Adds moves from an empty slot on, until a slot that nothing goes to.
   void add_path(uint32_t slot) {
     begins_.push_back(moves_in_all());
     while (source_[slot] != none) {
@@ -191,7 +193,7 @@ class MovePlan {
 
   void add_cycle(uint32_t first) {
     const size_t begin = moves_.size();
-    add_path(first);  // its last move takes what was in `first`
+    add_path(first);  // its last move takes the old content of `first`
     const bool is_whole = begins_.back() == begin;
     moves_.back().from = is_whole ? own : save(first);
     if (is_whole) moves_.insert(moves_.begin() + static_cast<ptrdiff_t>(begin), {own, first});
@@ -208,23 +210,23 @@ class MovePlan {
   std::vector<bool> is_wanted_;
   uint32_t piece_moves_;
   std::vector<Move> moves_;
-  std::vector<uint32_t> begins_;  // of the pieces in moves_
+  std::vector<uint32_t> begins_;  // where each piece begins in moves_
   std::vector<uint32_t> saved_;
 };
 
-/// One split of `count` keys by a team of threads, in place.
+/// One split of `count` keys in place by several threads.
 template <class Bits>
 class BlockSplit {
  public:
-  /// Most bytes of memory that a split of so many keys or fewer needs, whatever its buckets: an eighth of the
-  /// keys' own for the pool, where blocks of 256 bytes allow it. Pure.
+  /// The most bytes of memory that a split of up to `count` keys needs, for any number of buckets. The pool
+  /// has an eighth of the size of the keys, unless blocks would then be smaller than 256 bytes. Pure.
   static size_t memory_bytes(uint64_t count, uint32_t threads, const CpuTuning& tuning) {
     const uint64_t slots = pool_slots(max_buckets, threads);
     const uint64_t most = std::max<uint64_t>(tuning.split_block_bytes, min_block_bytes);
     return std::clamp(count * sizeof(Bits) / 8, slots * min_block_bytes, slots * most) +
            beside_blocks(threads) * most;
   }
-  /// Most bytes that it allocates besides.
+  /// The most bytes that a split allocates in addition.
   static size_t plan_bytes(uint64_t count, uint32_t threads, const CpuTuning& tuning) {
     const uint64_t slots =
         count / block_keys(count, max_buckets, threads, tuning) + pool_slots(max_buckets, threads);
@@ -232,8 +234,8 @@ class BlockSplit {
            2 * pool_slots(max_buckets, threads) * sizeof(LooseBlock);
   }
 
-  /// Takes all memory. `tables`: of each thread, in any state. `memory`: memory_bytes, aligned to a cache
-  /// line; may be for a larger split.
+  /// Allocates all memory. `tables`: one per thread, in any state. `memory`: memory_bytes() bytes, aligned to
+  /// a cache line; may be made for a larger split.
   BlockSplit(Bits* keys, uint64_t count, uint32_t buckets, std::vector<BlockTables<Bits>*> tables,
              std::byte* memory, const CpuTuning& tuning)
       : keys_(keys),
@@ -255,8 +257,8 @@ class BlockSplit {
                             first_slot(thread), buckets_, bucket_of_slot_);
   }
 
-  /// Once. Each bucket's place. `rule` as in BlockScatter::put; keys that are counted and not kept have room
-  /// in their bucket, where anything may stand.
+  /// Call this once. Returns each bucket's place. `rule` is as in BlockScatter::put. Keys that are only
+  /// counted have room in their bucket, with unspecified content.
   template <bool counts_frequent, class Rule>
   std::vector<Bucket> run(const Rule& rule) {
     deal<counts_frequent>(rule);
@@ -275,28 +277,28 @@ class BlockSplit {
   static constexpr uint32_t none = MovePlan::none;
   static constexpr uint64_t min_block_bytes = BlockTables<Bits>::line_keys * sizeof(Bits);
 
-  /// Where a bucket goes: keys [begin, end), of which its whole blocks take some slots.
+  /// Where a bucket goes: keys [begin, end). Its whole blocks take some of the slots there.
   struct Place {
     uint64_t begin = 0;
     uint64_t end = 0;
-    uint32_t blocks = 0;  // whole ones
-    uint64_t others = 0;  // keys in no whole block
+    uint32_t blocks = 0;  // number of whole blocks
+    uint64_t others = 0;  // number of keys in no whole block
     uint32_t first_slot = 0;
     uint32_t end_slot = 0;
-    uint32_t next_slot = 0;  // while blocks get their slots
-    uint64_t first_gap = 0;  // what is not filled of the room before the whole blocks, and of that behind
+    uint32_t next_slot = 0;  // next slot to assign to a block
+    uint64_t first_gap = 0;  // unfilled room before the whole blocks; second_gap: after them
     uint64_t first_gap_end = 0;
     uint64_t second_gap = 0;
     bool has(uint32_t slot) const { return slot >= first_slot && slot < end_slot; }
   };
 
-  /// Loose blocks, and a whole one a bucket that does not lie on the slots' borders.
+  /// Slots for loose blocks, and for one whole block per bucket that does not fit its slots' borders.
   static uint32_t pool_slots(uint32_t buckets, uint32_t threads) {
     return threads * ReadSlots<Bits>::pool_share(buckets) + buckets;
   }
 
-  /// What the plan of moves saves: it cuts its paths and cycles at most 16.3 times a thread, each of these
-  /// cycles once more; and a block of each thread's own.
+  /// Blocks that the plan of moves saves (it cuts its paths and cycles at most 16.3 times per thread, and
+  /// each cycle that was cut once more), and one block of each thread's own.
   static size_t beside_blocks(uint32_t threads) { return size_t{34} * threads; }
 
   static uint32_t block_keys(uint64_t count, uint32_t buckets, uint32_t threads, const CpuTuning& tuning) {
@@ -315,7 +317,7 @@ class BlockSplit {
         scatter.template put<counts_frequent>(keys_ + begin, end - begin, rule);
       };
       if (thread == 0) put(0, slots_.begin_of(0));
-      // Slot by slot: a block is written over slots that have been read to their end.
+      // Slot by slot, because blocks are written over slots that have been read to their end.
       for (uint32_t slot = first_slot(thread); slot < first_slot(thread + 1); ++slot)
         put(slots_.begin_of(slot), slots_.begin_of(slot + 1));
       if (thread == threads_ - 1) put(slots_.begin_of(slots_.array_slots()), count_);
@@ -366,7 +368,7 @@ class BlockSplit {
     }
   }
 
-  /// Those that stand in the array go to the pool: between the buckets' whole blocks nothing may be lost.
+  /// Moves loose blocks from the array to the pool, so that moving whole blocks does not overwrite them.
   void plan_loose_blocks() {
     for (const LooseBlock& block : loose_)
       if (block.slot >= slots_.array_slots()) source_[block.slot] = block.slot;
@@ -410,7 +412,7 @@ class BlockSplit {
       for (auto block = first_of(slice_begin(buckets_, thread, threads_)); block != end; ++block) {
         Place& place = places_[block->bucket];
         const Bits* const from = slots_.keys(block->slot);
-        // Up to the bucket's whole blocks, then from behind them on.
+        // First up to the bucket's whole blocks, then from their end on.
         const auto before =
             static_cast<uint32_t>(std::min<uint64_t>(block->count, place.first_gap_end - place.first_gap));
         std::copy_n(from, before, keys_ + place.first_gap);
@@ -429,7 +431,7 @@ class BlockSplit {
   Slots<Bits> slots_;
   Bits* beside_;  // blocks that the moves set aside
   std::vector<uint16_t> bucket_of_slot_;
-  std::vector<uint32_t> source_;  // for each slot, where the block is that shall be there
+  std::vector<uint32_t> source_;  // for each slot, the slot whose block must go there
   std::vector<Place> places_;
   MovePlan moves_;
   std::vector<ReadSlots<Bits>> sources_;

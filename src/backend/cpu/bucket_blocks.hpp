@@ -1,12 +1,11 @@
-// bucket_blocks.hpp - buckets of keys that grow while the keys arrive: chains of small blocks out of one
-// array.
+// bucket_blocks.hpp - buckets of keys that grow while keys arrive: chains of small blocks from one array.
 //
 //     thread 0   chunk --> lines --> open blocks   A: [0 0 0 .]   B: [0 . . .]
 //     thread 1   chunk --> lines --> open blocks   A: [1 1 1 1]   B: [1 1 . .]
 //
-// A block has keys of one bucket and of one thread. A split into one array (split.hpp) must know the
-// buckets' sizes, and so read all keys before. Blocks cost the unused part of the last one of each bucket and
-// thread instead.
+// A block holds keys of one bucket from one thread. Splitting into one array (split.hpp) requires the sizes
+// of the buckets, and so reading all keys first. Blocks avoid that, at the cost of the unused part of the
+// last block of each bucket and thread.
 #pragma once
 
 #include "backend/cpu/split.hpp"
@@ -21,16 +20,17 @@
 
 namespace sweepsort {
 
-/// Blocks of one size, taken by any thread, each for one bucket. Not touched before they are written.
+/// Blocks of one size. Any thread can take a block, for one bucket. Blocks are not touched before they are
+/// written.
 template <class Bits>
 class BucketBlocks {
  public:
-  /// Enough for `count` keys by so many threads.
+  /// The number of blocks that is enough for `count` keys from this many threads.
   static uint64_t max_blocks(uint64_t count, uint32_t block_keys, uint32_t buckets, uint32_t threads) {
     return count / block_keys + uint64_t{buckets} * threads + 1;
   }
 
-  /// `block_keys`: whole lines (BlockTables), fewer than 2^16.
+  /// `block_keys` must be a multiple of a line (BlockTables) and less than 2^16.
   BucketBlocks(uint64_t count, uint32_t block_keys, uint32_t buckets, uint32_t threads)
       : block_keys_(block_keys),
         memory_(max_blocks(count, block_keys, buckets, threads) * block_keys * sizeof(Bits)),
@@ -39,7 +39,7 @@ class BucketBlocks {
 
   uint32_t block_keys() const { return block_keys_; }
 
-  /// An empty block for this bucket. Thread-safe.
+  /// Returns an empty block for this bucket. Thread-safe.
   uint32_t take(uint32_t bucket) {
     const uint32_t block = taken_++;
     blocks_.at(block) = {static_cast<uint16_t>(bucket), static_cast<uint16_t>(block_keys_)};
@@ -50,10 +50,10 @@ class BucketBlocks {
     return reinterpret_cast<Bits*>(memory_.data()) + uint64_t{block} * block_keys_;
   }
 
-  /// A block that did not become full. Thread-safe for different blocks.
+  /// Sets the number of keys in a block that did not become full. Thread-safe for different blocks.
   void set_count(uint32_t block, uint32_t count) { blocks_[block].count = static_cast<uint16_t>(count); }
 
-  /// After the last key: finds each bucket's blocks.
+  /// Call this after the last key: finds the blocks of each bucket.
   void close() {
     for (uint32_t block = 0; block < taken_; ++block) ++begins_[blocks_[block].bucket + 1];
     for (size_t bucket = 1; bucket < begins_.size(); ++bucket) begins_[bucket] += begins_[bucket - 1];
@@ -69,7 +69,7 @@ class BucketBlocks {
     return sum;
   }
 
-  /// What was put into the bucket, in any order.
+  /// Copies the keys of a bucket to `to`, in any order.
   void gather(uint32_t bucket, Bits* to) const {
     for (uint32_t i = begins_[bucket]; i < begins_[bucket + 1]; ++i) {
       const uint32_t count = blocks_[order_[i]].count;
@@ -89,20 +89,20 @@ class BucketBlocks {
   PageArray memory_;
   std::vector<Block> blocks_;
   std::atomic<uint32_t> taken_ = 0;
-  std::vector<uint32_t> begins_;  // of each bucket in order_
+  std::vector<uint32_t> begins_;  // where each bucket begins in order_
   std::vector<uint32_t> order_;   // blocks by bucket
 };
 
-/// One thread's way into the blocks: some cache lines a bucket, stored past the cache when they are full.
-/// Reused from chunk to chunk; begins with fresh zeroed memory or clear().
+/// One thread's buffers in front of the blocks: a few cache lines per bucket, which are stored past the cache
+/// when full. Reused from chunk to chunk. The memory must be zeroed first, or cleared with clear().
 template <class Bits>
 struct BlockTables {
   static constexpr uint32_t line_keys = SplitTables<Bits, NoValue>::line_keys;
 
-  uint64_t frequent[max_buckets];  // keys that are counted instead of kept
-  Bits* open[max_buckets];         // the block that is being filled; null: none
+  uint64_t frequent[max_buckets];  // number of keys that are counted instead of kept
+  Bits* open[max_buckets];         // the block being filled; null: none
   uint32_t block[max_buckets];     // its number
-  uint32_t filled[max_buckets];    // keys in it, those in the line included
+  uint32_t filled[max_buckets];    // keys in it, including those in the line
   alignas(64) Bits lines[max_buckets * line_keys];
 
   void clear(uint32_t buckets) {
@@ -112,7 +112,7 @@ struct BlockTables {
   }
 };
 
-/// `Blocks`: BucketBlocks, or what else has its block_keys, keys, take and set_count.
+/// `Blocks` is BucketBlocks, or another type with block_keys, keys, take and set_count.
 template <class Bits, class Blocks = BucketBlocks<Bits>>
 class BlockScatter {
  public:
@@ -120,8 +120,8 @@ class BlockScatter {
 
   BlockScatter(BlockTables<Bits>& tables, Blocks& blocks) : tables_(tables), blocks_(blocks) {}
 
-  /// The rule says of a key its `place`, and of that `bucket_of`, `kept` (what is written) and, if
-  /// `counts_frequent`, `is_frequent`: of such keys only the number is kept.
+  /// For a key the rule gives its `place`. For a place it gives `bucket_of`, `kept` (what is written) and, if
+  /// `counts_frequent`, `is_frequent`. Frequent keys are only counted.
   template <bool counts_frequent, class Rule>
   void put(const Bits* keys, uint64_t n, Rule rule) {
     if constexpr (counts_frequent)
@@ -130,14 +130,14 @@ class BlockScatter {
       with_best_vectors(PutByBatches<Rule>{*this, keys, n, rule});
   }
 
-  /// After the last put of a thread: what it has written can be shown to other threads.
+  /// Call this after a thread's last put: makes its writes visible to other threads.
   static void fence() {
 #ifdef __SSE2__
     _mm_sfence();
 #endif
   }
 
-  /// After the last key.
+  /// Call this after the last key.
   void flush_rest(uint32_t buckets) {
     for (uint32_t bucket = 0; bucket < buckets; ++bucket) {
       const uint32_t filled = tables_.filled[bucket];
@@ -156,8 +156,9 @@ class BlockScatter {
     for (uint64_t i = 0; i < n; ++i) {
       const auto place = rule.place(keys[i]);
       const size_t bucket = rule.bucket_of(place);
-      // A branch, although it may be hard to predict: where it pays, most keys take it, and without it they
-      // would wait for each other at their bucket's counter (u32, one value in 90 %: 6.4 ns a key against 9).
+      // A branch, although it may be hard to predict. Where counting pays off, most keys take it, and without
+      // it they would wait for each other at their bucket's counter (u32, one value in 90 % of the keys: 6.4
+      // ns per key against 9).
       if (rule.is_frequent(place))
         ++tables_.frequent[bucket];
       else
@@ -165,8 +166,9 @@ class BlockScatter {
     }
   }
 
-  /// The buckets of some keys first, with vectors. 2,048 buckets, one thread, memory that is there, ns a key:
-  /// medians of six: u32 2.5 -> 2.1, u64 3.5 -> 3.0 (two-core machine, 2026-11-23).
+  /// First finds the buckets of a batch of keys, with vectors. With 2,048 buckets, one thread and memory that
+  /// is already allocated, ns per key, medians of six: u32 2.5 -> 2.1, u64 3.5 -> 3.0 (two-core machine,
+  /// 2026-11-23).
   template <class Rule>
   struct PutByBatches {
     BlockScatter& scatter;
@@ -198,7 +200,7 @@ class BlockScatter {
     if (slot == line_keys - 1) flush(bucket, at + 1);
   }
 
-  /// A line is full, and with it the block's keys up to `filled`.
+  /// The line is full; with it, the block has `filled` keys.
   void flush(size_t bucket, uint32_t filled) {
     store_line<line_keys>(open_block(bucket) + (filled - line_keys), tables_.lines + bucket * line_keys,
                           true);

@@ -1,13 +1,14 @@
-// bucket_sort.hpp - one thread sorts a bucket that fits its cache: LSD radix sort of the bits that matter.
+// bucket_sort.hpp - one thread sorts a bucket that fits its cache: LSD radix sort by the bits that matter.
 //
 // Each pass is a stable counting sort by one digit, from the lowest to the highest (Knuth, TAOCP 5.2.5;
-// digits of up to 11 bits as in Herf, "Radix tricks", 2001). A bucket of n keys is told apart by little more
-// than log2(n) of its top bits, so only those are passes; the few neighbours that still agree in them are put
-// in order by insertion, and a long run of them is sorted by the rest of its bits in the same way:
+// digits of up to 11 bits as in Herf, "Radix tricks", 2001). Little more than the top log2(n) bits
+// distinguish the n keys of a bucket, so only these bits are sorted in passes. The few neighbours that still
+// agree in them are sorted by insertion. A long run of such neighbours is sorted by its remaining bits in the
+// same way:
 //
 //     bits   [ top 22: two passes ][ the rest: insertion among equals ]
 //
-// Work O(n) a pass; moves 2 (passes) n keys inside the cache. Stable.
+// Work: O(n) per pass; moves 2 (passes) n keys inside the cache. Stable.
 #pragma once
 
 #include "backend/cpu/columns.hpp"
@@ -23,11 +24,11 @@ class BucketSort {
  public:
   using Array = Columns<Bits, Value>;
 
-  /// `scratch` holds as many keys as the largest bucket.
+  /// `scratch` has room for as many keys as the largest bucket.
   explicit BucketSort(Array scratch) : scratch_(scratch) {}
 
-  /// Sorts the n distances at `from` by their lowest `bits` bits (all higher ones agree), decodes them and
-  /// leaves them at `to`, which is `from` or does not overlap it. `from` may be destroyed.
+  /// Sorts the n distances at `from` by their lowest `bits` bits (all higher bits are equal), decodes them
+  /// and leaves them at `to`, which is `from` or does not overlap it. May destroy `from`.
   template <class Codec>
   void sort(Array from, Array to, uint32_t n, uint32_t bits, Codec codec) {
     if (n <= insertion_keys) {
@@ -37,20 +38,21 @@ class BucketSort {
       return;
     }
     sort_bits(from, to, n, bits);
-    decode(to, n, codec);  // vectorised, in the cache: no slower than in the last pass
+    decode(to, n, codec);  // vectorised and in the cache: no slower than in the last pass
   }
 
  private:
   static constexpr uint32_t insertion_keys = 24;
   static constexpr uint32_t max_passes = 3;
   static constexpr uint32_t max_digit_bits = 11;
-  static constexpr uint32_t long_run = 16;  // an insertion into more keys than this calls for another sort
-  // That sort is by insertion, too, for no more keys than these: digits have a price whatever they sort,
-  // which a few outliers make it pay several times (u64 in groups of 25: 7.6 times as long as uniform ones,
-  // so 3.6).
+  // a run in which an insertion moves past this many keys is sorted separately
+  static constexpr uint32_t long_run = 16;
+  // That sort also uses insertion, up to this many keys: digits have a fixed cost, which a few outliers would
+  // incur several times (u64 in groups of 25 took 7.6 times as long as uniform keys without this limit, and
+  // 3.6 times with it).
   static constexpr uint32_t short_run = 32;
 
-  /// Which digits to sort by, lowest first, and where each digit's keys go.
+  /// Which digits to sort by, from the lowest, and where the keys of each digit go.
   struct Plan {
     uint32_t passes = 0;
     uint32_t undecided = 0;  // bits below the lowest digit
@@ -60,7 +62,7 @@ class BucketSort {
   };
 
   Plan make_plan(const Bits* keys, uint32_t n, uint32_t bits) {
-    // With 16 patterns a key, few keys agree with another one by chance.
+    // With 16 patterns per key, few keys agree by chance.
     const uint32_t n_bits = bit_count(n);
     const uint32_t useful = std::min(bits, n_bits + 4);
     const uint32_t widest = std::clamp(n_bits - 3, 4u, max_digit_bits);
@@ -72,7 +74,7 @@ class BucketSort {
     return plan;
   }
 
-  /// One read fills the histograms of all digits; digits in which all keys agree are dropped.
+  /// One read fills the histograms of all digits. Digits that are equal in all keys are dropped.
   void count_digits(const Bits* keys, uint32_t n, Plan& plan, uint32_t passes) {
     const uint32_t buckets = 1u << plan.digit_bits;
     const Bits mask = low_mask<Bits>(plan.digit_bits);
@@ -117,8 +119,8 @@ class BucketSort {
       to.keys[at] = key;
       if constexpr (has_values<Value>) to.values[at] = from.values[i];
     };
-    // Keys may alias the counters as far as the compiler knows: it loads four ahead only if told so (7 %
-    // faster).
+    // For all the compiler knows, keys may alias the counters. So it loads four keys ahead only if told to (7
+    // % faster).
     uint32_t i = 0;
     for (; i + 4 <= n; i += 4) {
       const std::array<Bits, 4> keys{from.keys[i], from.keys[i + 1], from.keys[i + 2], from.keys[i + 3]};
@@ -140,7 +142,7 @@ class BucketSort {
     if (plan.undecided > 0) settle(to, n, plan.undecided);
   }
 
-  /// The keys are in order but for their lowest `undecided` bits.
+  /// Call this when the keys are in order except for their lowest `undecided` bits.
   void settle(Array keys, uint32_t n, uint32_t undecided) {
     for (uint32_t i = 1; i < n; ++i) {
       if (!(keys.keys[i] < keys.keys[i - 1])) continue;
@@ -164,7 +166,7 @@ class BucketSort {
     return i;
   }
 
-  /// A long run of keys that agree above some bit: once more, by the bits that differ.
+  /// Sorts a long run of keys that agree above some bit by the bits in which they differ.
   void sort_run(Array run, uint32_t n) {
     if (n <= short_run) return insertion_sort(run, 0, n);
     Bits differ = 0;
@@ -177,7 +179,7 @@ class BucketSort {
       if (keys.keys[i] < keys.keys[i - 1]) insert(keys, begin, i);
   }
 
-  /// Key i goes down to its place in the sorted keys [begin, i).
+  /// Inserts key i into the sorted keys [begin, i).
   static void insert(Array keys, uint32_t begin, uint32_t i) {
     const Bits key = keys.keys[i];
     Value value{};

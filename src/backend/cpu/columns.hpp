@@ -1,5 +1,5 @@
-// columns.hpp - what the CPU sorts work on: a key array with its values, and keys as distances from the
-// smallest one.
+// columns.hpp - the data of the CPU sorts: a key array with its values, and keys as distances from the
+// smallest key.
 #pragma once
 
 #include "core/key_bits.hpp"
@@ -16,11 +16,11 @@ namespace sweepsort {
 template <class Value>
 inline constexpr bool has_values = !std::is_same_v<Value, NoValue>;
 
-/// Bytes of a value in memory: none for NoValue, although sizeof says 1.
+/// Bytes of a value in memory: 0 for NoValue, although sizeof says 1.
 template <class Value>
 inline constexpr size_t value_size = has_values<Value> ? sizeof(Value) : 0;
 
-/// Keys and the values that travel with them (null for NoValue). Does not own.
+/// Keys and the values that move with them (null for NoValue). Does not own them.
 template <class Bits, class Value>
 struct Columns {
   Bits* keys = nullptr;
@@ -36,14 +36,13 @@ struct Columns {
   }
 };
 
-/// A sort works on distances: ordered bits minus those of the smallest key. That drops a common prefix, also
-/// where it straddles a power of two, as time stamps do. The map is applied by the first pass and undone by
-/// the last. `floats`: whether the key map does more than flip bits; else the compiler knows that it does
-/// not.
+/// A sort works on distances: ordered bits minus those of the smallest key. This removes a common prefix,
+/// even if the range straddles a power of two, as with time stamps. The first pass applies the map and the
+/// last one reverts it. `floats` is false if the key map only flips bits; then the compiler can use that.
 template <class Bits, bool floats>
 class Distance {
  public:
-  /// The identity, from 0.
+  /// The identity, with distances from 0.
   Distance() = default;
   /// `smallest`: the smallest key's ordered bits.
   Distance(const KeyMap<Bits>& map, Bits smallest) : map_(map) {
@@ -60,16 +59,16 @@ class Distance {
   }
 
  private:
-  KeyMap<Bits> map_;  // to the distance
+  KeyMap<Bits> map_;  // from keys to distances
 };
 
-/// Bits needed for values up to `largest`.
+/// The number of bits needed for values up to `largest`.
 template <class Bits>
 constexpr uint32_t bit_count(Bits largest) {
   return static_cast<uint32_t>(std::bit_width(largest));
 }
 
-/// The lowest `bits` bits set; bits may be the whole width.
+/// A mask of the lowest `bits` bits; `bits` may be the whole width.
 template <class Bits>
 constexpr Bits low_mask(uint32_t bits) {
   return bits >= static_cast<uint32_t>(std::numeric_limits<Bits>::digits)

@@ -14,7 +14,8 @@ namespace sweepsort {
 
 namespace {
 
-/// Seconds of the best of five runs of work(begin, bytes) by all threads, a slice of so many bytes each.
+/// Time in seconds of the best of five runs of work(begin, bytes) by all threads, each with its slice of
+/// `bytes` bytes.
 template <class Work>
 double best_time(uint32_t threads, size_t bytes, Work work) {
   double best_s = 1e9;
@@ -29,7 +30,7 @@ double best_time(uint32_t threads, size_t bytes, Work work) {
   return best_s;
 }
 
-/// An array that every thread has touched its slice of.
+/// Returns an array in which every thread has touched its slice.
 PageArray touched_array(uint32_t threads, int value) {
   PageArray array(min_yardstick_bytes);
   run_team(threads, [&](uint32_t thread) {
@@ -61,7 +62,7 @@ double measure_read_bandwidth(uint32_t threads, std::span<const std::byte> from)
     return measure_read_bandwidth(threads, {own.data(), own.size()});
   }
   const auto reader = make_scan_kernel(KeyType::u8, ScanOp::bit_xor);
-  std::atomic<uint64_t> sum = 0;  // so that the reads have a purpose
+  std::atomic<uint64_t> sum = 0;  // uses the results, so that the reads are not optimised away
   const double time_s = best_time(threads, from.size(), [&](size_t begin, size_t count) {
     sum ^= reader->reduce(from.data() + begin, count);
   });

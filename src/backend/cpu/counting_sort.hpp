@@ -1,8 +1,8 @@
-// counting_sort.hpp - for keys of a small range: how often does each value stand? Then write it so often.
+// counting_sort.hpp - for keys of a small range: count each value, then write it as often.
 //
-// Seward, 1954; Knuth, TAOCP 5.2, algorithm D. Keys alone need no scatter: histogram, scan, runs, and the
-// array is overwritten in place; reads n keys and writes n. With values, every key goes to its place in
-// another array, stably.
+// Seward, 1954; Knuth, TAOCP 5.2, algorithm D. Keys alone need no scatter: histogram, scan, then runs of
+// equal keys overwrite the array in place. This reads n keys and writes n. With values, every key goes to its
+// place in another array, stably.
 #pragma once
 
 #include "backend/cpu/columns.hpp"
@@ -15,16 +15,16 @@ namespace sweepsort {
 
 namespace counting {
 
-/// How many keys have each distance, 0 to `range`.
+/// The number of keys at each distance, 0 to `range`.
 template <class Bits, class Codec>
 std::vector<uint64_t> count(const Bits* keys, uint64_t n, uint64_t range, const Codec& codec) {
   const size_t values = static_cast<size_t>(range) + 1;
-  // Neighbours that are equal would wait for each other's increment: four tables take turns while they fit a
-  // cache.
+  // With one table, equal neighbours would wait for each other's increment. Four tables take turns while they
+  // fit in a cache.
   const size_t tables = values <= 4096 ? 4 : 1;
   std::vector<uint64_t> total(values);
   std::vector<uint32_t> part(values * tables);
-  for (constexpr uint64_t most = uint64_t{1} << 31; n > 0;) {  // so many that 32 bits count them
+  for (constexpr uint64_t most = uint64_t{1} << 31; n > 0;) {  // as many as 32-bit counters can count
     const uint64_t round = std::min(n, most);
     std::fill(part.begin(), part.end(), 0u);
     uint64_t i = 0;
@@ -66,7 +66,7 @@ void counting_sort(Bits* keys, uint64_t n, uint64_t range, const Codec& codec, u
   run_team(threads, [&](uint32_t thread) {
     const uint64_t end = slice_begin(n, thread + 1, threads);
     uint64_t at = slice_begin(n, thread, threads);
-    // The value whose run this slice begins in.
+    // The value of the run in which this slice begins.
     size_t value = static_cast<size_t>(std::upper_bound(ends.begin(), ends.end(), at) - ends.begin());
     for (; at < end; ++value) {
       const uint64_t run_end = std::min(ends[value], end);

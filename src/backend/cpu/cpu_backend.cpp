@@ -1,6 +1,6 @@
 // cpu_backend.cpp - the Backend that sorts and scans in this machine's memory with all its threads.
 //
-// A session's input array is what begin_put hands out, so that reading a file is the only copy; each chunk is
+// begin_put returns a part of the session's input array, so reading the file is the only copy. Each chunk is
 // digested by the thread that filled it, while it is in that thread's cache.
 #include "backend/backend.hpp"
 #include "backend/cpu/copy_bandwidth.hpp"
@@ -101,7 +101,7 @@ class CpuSession : public SortSession {
     uint64_t first_byte = 0;
     size_t bytes = 0;
   };
-  /// A line of its own, as every worker writes to it at once.
+  /// In separate cache lines, because all workers write at once.
   struct alignas(64) Worker {
     Put open;
     std::vector<KeyDigest<Bits>> digests;
@@ -172,10 +172,10 @@ class CpuBackend : public Backend {
     return job;
   }
 
-  /// The data in memory, filled by all threads.
+  /// Loads the data into memory, with all threads.
   PageArray load(size_t bytes, const FillFunction& fill) const;
 
-  /// Refuses counts whose bytes would not fit 64 bits, before anybody multiplies.
+  /// Rejects counts whose size in bytes would not fit in 64 bits, before anything multiplies them.
   static void check(const SortJob& job) {
     if (job.count > std::numeric_limits<uint64_t>::max() / 64)
       throw Error(fmt::format("{} keys are more than any memory holds", job.count), "sort the file in parts");
@@ -242,7 +242,7 @@ SortSummary CpuBackend::sort(std::span<std::byte> keys, std::span<std::byte> val
   const auto misaligned = [](const std::byte* data, size_t to) {
     return to > 1 && reinterpret_cast<uintptr_t>(data) % to != 0;
   };
-  // Bytes at odd addresses are copied into a session's arrays.
+  // Misaligned data is copied into a session's arrays.
   if (misaligned(keys.data(), key_bytes(job.type)) || misaligned(values.data(), job.value_bytes))
     return Backend::sort(keys, values, job);
   return dispatch_widths(job, [&](auto bits, auto value) {
@@ -267,7 +267,7 @@ PageArray CpuBackend::load(size_t bytes, const FillFunction& fill) const {
 
 template <class Run>
 std::vector<double> timed_runs(uint32_t runs, Run run) {
-  run();  // first touch of the result
+  run();  // touches the result for the first time
   std::vector<double> times;
   for (uint32_t i = 0; i < runs; ++i) {
     const auto start = Clock::now();

@@ -1,4 +1,4 @@
-// cpu_scan.cpp - the CPU's sessions, and the same on whole arrays.
+// cpu_scan.cpp - the CPU's scan and search sessions, and scans and searches of whole arrays.
 #include "backend/cpu/cpu_scan.hpp"
 
 #include "backend/cpu/extreme_search.hpp"
@@ -13,10 +13,10 @@
 namespace sweepsort {
 namespace {
 
-/// Larger results are not found in the caches by whoever reads them next.
+/// Larger results would not stay in the caches until they are read again.
 constexpr size_t min_streamed_bytes = 16u << 20;
 
-/// A worker's memory, taken when it is first needed.
+/// A worker's memory, allocated when it is first needed.
 class WorkerMemory {
  public:
   std::span<std::byte> take(size_t bytes, size_t offset) {
@@ -64,7 +64,7 @@ class CpuScanSession final : public ScanSession {
     WorkerMemory input;
     WorkerMemory output;
     std::span<std::byte> chunk;
-    uint64_t end = 0;  // behind the last element of its last chunk
+    uint64_t end = 0;  // after the last element of its last chunk
   };
 
   ScanJob job_;
@@ -104,7 +104,7 @@ class CpuReduceSession final : public ReduceSession {
   std::vector<Worker> workers_;
 };
 
-/// An array in blocks, which threads take in rising order.
+/// Divides an array into blocks, which threads take in rising order.
 class Blocks {
  public:
   struct Block {

@@ -1,4 +1,4 @@
-// cpu_scan.hpp - scans and searches on the CPU: of memory, and of data that passes through in chunks.
+// cpu_scan.hpp - scans and searches on the CPU, of memory and of data that arrives in chunks.
 #pragma once
 
 #include "backend/scan_session.hpp"
@@ -7,15 +7,15 @@
 
 namespace sweepsort {
 
-/// Bytes of a file's chunk: it stays in the second-level cache from the read to the write.
+/// Size of a file's chunk, which stays in the second-level cache from the read to the write.
 inline constexpr size_t cpu_chunk_bytes = 1u << 20;
-/// Bytes of a block of a scan from memory to memory.
+/// Size of a block in a scan from memory to memory.
 inline constexpr size_t cpu_block_bytes = 256u << 10;
 
 std::unique_ptr<ScanSession> make_cpu_scan_session(const ScanJob& job);
 std::unique_ptr<ReduceSession> make_cpu_reduce_session(const ReduceJob& job);
 
-/// `out` may be `in` where the types are the same.
+/// `out` may be `in` if the types are the same.
 ScanSummary scan_memory(std::span<const std::byte> in, std::span<std::byte> out, const ScanJob& job,
                         uint32_t threads);
 ReduceResult reduce_memory(std::span<const std::byte> in, const ReduceJob& job, uint32_t threads);

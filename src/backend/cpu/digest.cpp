@@ -10,7 +10,7 @@ namespace {
 
 constexpr uint64_t block_keys = 1024;
 
-/// A block of keys, mapped into `ordered` behind the last key of the block before, which is ordered[0].
+/// Maps a block of keys into `ordered`. ordered[0] is the last key of the block before.
 template <class Bits>
 struct BlockLoop {
   const Bits* keys;
@@ -33,7 +33,7 @@ struct BlockLoop {
     digest->smallest = smallest;
     digest->largest = largest;
     if (!check_order) return false;
-    // Sums of comparisons vectorise where an early exit would not.
+    // Sums of comparisons can be vectorised; an early exit could not.
     Bits rises = 0, falls = 0, repeats = 0;
     for (uint64_t i = 0; i < count; ++i) {
       rises |= static_cast<Bits>(ordered[i + 1] > ordered[i]);

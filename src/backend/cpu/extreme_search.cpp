@@ -1,4 +1,5 @@
-// extreme_search.cpp - one vectorised minimum of ranks a run, and a look for its place where it is a new one.
+// extreme_search.cpp - a vectorised minimum of ranks per run, and a search for its position if it is a new
+// one.
 #include "backend/cpu/extreme_search.hpp"
 
 #include <algorithm>
@@ -20,7 +21,7 @@ void ExtremeSearch::add(const std::byte* in, uint64_t count, uint64_t first_elem
 }
 
 uint64_t ExtremeSearch::first_place(const std::byte* in, uint64_t count, ScanKernel::Carry rank) const {
-  // The block that has it by vectors, the place in it one by one.
+  // Finds the block that contains it with vectors, then its position in the block one by one.
   constexpr uint64_t block = 1024;
   const size_t width = key_bytes(job_.type);
   uint64_t at = 0;

@@ -1,4 +1,4 @@
-// extreme_search.hpp - the smallest or largest element of many runs, and where it first stands.
+// extreme_search.hpp - the smallest or largest element of many runs, and its first position.
 #pragma once
 
 #include "backend/cpu/scan_kernel.hpp"
@@ -6,13 +6,13 @@
 
 namespace sweepsort {
 
-/// What one thread has found so far. Its runs come in rising order.
+/// What one thread has found so far. Its runs arrive in rising order.
 class ExtremeSearch {
  public:
   explicit ExtremeSearch(const ReduceJob& job);
 
   void add(const std::byte* in, uint64_t count, uint64_t first_element);
-  /// Takes in what another thread found.
+  /// Adds what another thread found.
   void add(const ExtremeSearch& other);
 
   ReduceResult result() const;

@@ -1,18 +1,18 @@
-// radix_sort.hpp - MSD radix sort by all threads: split until a bucket fits a cache, finish it there.
+// radix_sort.hpp - MSD radix sort by all threads: split until a bucket fits a cache, then finish it there.
 //
-// Keys alone and stable pairs. One split by all threads, then every thread takes buckets, the largest first,
-// and sorts them in its cache (bucket_sort.hpp, or vqsort.hpp). A bucket that is still too large is split
-// again: by all threads if waiting for one would take long, else by the thread that took it. Each split
-// shortens the range of bits, or leaves outliers that the next one shortens, and a range of one value needs
-// no sorting, so the depth is bounded by twice the key's width whatever the data.
+// Sorts keys alone and, stably, pairs. After one split by all threads, every thread takes buckets, the
+// largest first, and sorts them in its cache (bucket_sort.hpp, or vqsort.hpp). A bucket that is still too
+// large is split again: by all threads if waiting for one thread would take long, else by the thread that
+// took it. Each split shortens the range of bits, or leaves outliers whose range the next split shortens, and
+// a range of one value needs no sorting. So for all data the depth is at most twice the key's width.
 //
-// Keys alone stay in their array (block_split.hpp). Pairs go to and fro between two (split.hpp), as a stable
-// split in place would take longer:
+// Keys alone stay in their array (block_split.hpp). Pairs go back and forth between two arrays (split.hpp),
+// because a stable split in place would take longer:
 //
 //     input --split--> other --split again--> input ...   every bucket ends in `output`, one of the two:
 //      raw           distances              distances      raw
 //
-// Keys alone are read and written three times, pairs read three times and written twice.
+// Keys alone are read and written three times; pairs are read three times and written twice.
 #pragma once
 
 #include "backend/cpu/block_split.hpp"
@@ -30,7 +30,8 @@
 
 namespace sweepsort {
 
-/// What each thread needs besides the arrays: split tables and a bucket's scratch. Made before the sort.
+/// What each thread needs besides the arrays: split tables and scratch for a bucket. Allocated before the
+/// sort.
 template <class Bits, class Value>
 class RadixWorkspace {
  public:
@@ -41,7 +42,7 @@ class RadixWorkspace {
     }
   }
 
-  /// Pure: what all threads take for it.
+  /// The memory of all threads. Pure.
   static size_t bytes(uint32_t threads, uint64_t count, const CpuTuning& tuning) {
     size_t sum = threads * thread_bytes(count, tuning);
     if constexpr (!has_values<Value>) {
@@ -51,16 +52,16 @@ class RadixWorkspace {
     return sum;
   }
 
-  /// Pure: what one thread takes for a sort of `count` keys.
+  /// The memory of one thread for a sort of `count` keys. Pure.
   static size_t thread_bytes(uint64_t count, const CpuTuning& tuning) {
     const uint64_t most = capacity(tuning);
     if (count <= most) return scratch_offset(false) + count * element;
     const size_t bytes = scratch_offset(true) + most * element;
-    // The tables are walked at random: a sort that pays for clearing a huge page gets one.
+    // The tables are accessed at random, so a sort for which clearing a huge page pays off gets one.
     return count * element >= (8u << 20) ? std::max<size_t>(bytes, 2u << 20) : bytes;
   }
 
-  /// Most keys of a bucket.
+  /// The most keys in a bucket.
   static uint64_t capacity(const CpuTuning& tuning) {
     return std::clamp<uint64_t>(tuning.bucket_capacity_bytes / element, 32, uint64_t{1} << 30);
   }
@@ -70,20 +71,20 @@ class RadixWorkspace {
 
   using Tables = std::conditional_t<has_values<Value>, SplitTables<Bits, Value>, BlockTables<Bits>>;
   Tables& tables(uint32_t thread) { return *reinterpret_cast<Tables*>(memory_[thread].data()); }
-  /// A larger bucket would keep one thread busy when the others are done.
+  /// The most keys that one thread should split; a larger bucket would keep it busy when the others are done.
   static uint64_t one_thread_limit(uint32_t threads, uint64_t count, const CpuTuning& tuning) {
     return threads == 1 ? count : std::max(capacity(tuning), count / (8 * threads));
   }
-  /// For a split in place by all threads, or by this thread while others split, too.
+  /// Memory for a split in place by all threads, or by this thread while other threads split, too.
   std::byte* split_memory(uint32_t thread, uint32_t splitters) const {
     return blocks_.data() + (splitters == threads() ? 0 : thread * (blocks_.size() / threads() / 64 * 64));
   }
-  /// The part behind the tables, or all of it where no split can happen.
+  /// The part after the tables, or all of it if no split can happen.
   Columns<Bits, Value> scratch(uint32_t thread, bool splits) {
     std::byte* const begin = memory_[thread].data() + scratch_offset(splits);
     const uint64_t keys = (memory_[thread].size() - scratch_offset(splits)) / element;
     if constexpr (!has_values<Value>) return {reinterpret_cast<Bits*>(begin), nullptr};
-    // The wider elements first: the others are aligned behind any number of them.
+    // The wider elements come first, so that the others are aligned after any number of them.
     if constexpr (sizeof(Bits) >= sizeof(Value))
       return {reinterpret_cast<Bits*>(begin), reinterpret_cast<Value*>(begin + keys * sizeof(Bits))};
     return {reinterpret_cast<Bits*>(begin + keys * sizeof(Value)), reinterpret_cast<Value*>(begin)};
@@ -91,7 +92,7 @@ class RadixWorkspace {
 
  private:
   static constexpr size_t element = sizeof(Bits) + value_size<Value>;
-  /// For one split by all threads, then one by each of them.
+  /// For one split by all threads, followed by splits by each of them.
   static size_t split_bytes(uint32_t threads, uint64_t count, const CpuTuning& tuning) {
     using Split = BlockSplit<Bits>;
     const size_t own = Split::memory_bytes(one_thread_limit(threads, count, tuning), 1, tuning);
@@ -104,12 +105,12 @@ class RadixWorkspace {
   PageArray blocks_;
 };
 
-/// One sort. `range` is the largest distance; `output` is `input` or, of pairs, `other`.
+/// One sort. `range` is the largest distance. `output` is `input` or, for pairs, `other`.
 template <class Bits, class Value, class Codec>
 struct RadixJob {
   using Array = Columns<Bits, Value>;
   Array input;
-  Array other;  // pairs that have to be split
+  Array other;  // for pairs that must be split
   Array output;
   uint64_t count = 0;
   Bits range = 0;
@@ -155,18 +156,18 @@ class RadixSort {
   }
 
  private:
-  /// Distances that agree with `low` but in their lowest `bits` bits, in one of the two arrays. bits == 0:
-  /// all are `low`, and keys without values need not be there.
+  /// Distances that agree with `low` except in their lowest `bits` bits, in one of the two arrays. If bits ==
+  /// 0, all are `low`, and keys without values need not be in the array.
   struct Range {
     uint64_t begin = 0;
     uint64_t count = 0;
     Bits low = 0;
     uint32_t bits = 0;
     bool in_input = false;
-    bool has_outliers = false;  // of a window: split by digits next, so that the depth stays bounded
+    bool has_outliers = false;  // of a window; split by digits next, so that the depth stays bounded
   };
 
-  /// Keys that have been split are distances already.
+  /// Keys that have been split are already distances.
   using Split = Distance<Bits, false>;
 
   Array array(bool input) const { return input ? job_.input : job_.other; }
@@ -179,7 +180,7 @@ class RadixSort {
     });
   }
 
-  /// Pieces of a range of one value, which any thread can write.
+  /// Cuts a range of one value into pieces that any thread can write.
   static void cut(Range range, std::vector<Range>& ready) {
     constexpr uint64_t most = uint64_t{1} << 20;
     for (; range.count > most; range.begin += most, range.count -= most) {
@@ -217,7 +218,7 @@ class RadixSort {
     sorters_[thread]->sort(from, to, static_cast<uint32_t>(range.count), range.bits, job_.codec);
   }
 
-  /// Splits a range of distances; threads [first_thread, first_thread + threads) do it.
+  /// Splits a range of distances, with threads [first_thread, first_thread + threads).
   void split_again(const Range& range, uint32_t first_thread, uint32_t threads, std::vector<Range>& parts) {
     const auto [low, high] = bounds(range, threads);
     if (low == high) {
@@ -244,7 +245,7 @@ class RadixSort {
     return found[0];
   }
 
-  /// How to split keys whose distances span [low, high].
+  /// Chooses how to split keys whose distances span [low, high].
   template <class Encoder>
   SplitRule<Bits> make_rule(const Range& range, Bits low, Bits high, const Encoder& encoder) const {
     const uint64_t n = range.count;
@@ -284,7 +285,7 @@ class RadixSort {
     }
   }
 
-  /// A key's place is its distance, and that is what is written.
+  /// A key's place is its distance, which is also what is written.
   template <class BucketOf, class Encoder>
   struct ByDistance {
     BucketOf buckets;

@@ -57,14 +57,15 @@ bool ScanChain::can_stream(const std::byte* out) const {
 void ScanChain::stream(const ScanBlock& block, ScanKernel::Carry before, Combination& next) const {
   kernel_->scan_and_reduce(block.in, block.count, before, job_.kind, block.out, next);
 #ifdef __SSE2__
-  _mm_sfence();  // streamed bytes are visible to whoever learns that this block is done
+  _mm_sfence();  // makes streamed bytes visible to threads that learn that this block is done
 #endif
 }
 
 void ScanChain::note_overflow(uint64_t first_element, const std::byte* in, uint64_t count, Wide before) {
   const auto place = find_overflow(job_.output_type, in, count, before);
   if (!place) return;
-  // Behind the first overflow carries are wrong, and so is what they lead to: only the lowest place counts.
+  // After the first overflow, carries are wrong, and so are overflows found from them: only the lowest index
+  // counts.
   uint64_t lowest = overflow_.load(std::memory_order_relaxed);
   while (first_element + *place < lowest &&
          !overflow_.compare_exchange_weak(lowest, first_element + *place, std::memory_order_release)) {

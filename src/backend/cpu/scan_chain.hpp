@@ -1,11 +1,12 @@
-// scan_chain.hpp - blocks of one scan, worked on by several threads, joined by a carry.
+// scan_chain.hpp - blocks of one scan, processed by several threads and joined by a carry.
 //
 //     thread 0   combine 0 | scan 0          | combine 2 |  scan 2 ...
 //     thread 1   combine 1 |  wait | scan 1          | combine 3 | ...
 //                            carry 0 -> 1 -> 2 ->                    known as soon as a block is combined
 //
-// A block that fits the second-level cache is read from memory once, when it is combined. From memory to
-// memory a thread combines its next block while it scans one: reading one and writing the other overlap.
+// A block that fits in the second-level cache is read from memory once, when it is combined. In a scan from
+// memory to memory, a thread combines its next block while it scans one, so that reading one and writing the
+// other overlap.
 #pragma once
 
 #include "backend/cpu/scan_kernel.hpp"
@@ -31,14 +32,15 @@ class ScanChain {
  public:
   explicit ScanChain(const ScanJob& job);
 
-  /// Each index comes once, from any thread; a block waits until all before it have been combined.
-  /// `streams`: results that are checked for overflow go past the caches (see can_stream).
+  /// Each index comes once, from any thread. A block waits until all blocks before it have been combined.
+  /// `streams`: results that are checked for overflow bypass the caches (see can_stream).
   void scan(const ScanBlock& block, bool streams = false);
 
-  /// Whether results can go past the caches; by stream_all, unless overflows are to be found.
+  /// Whether results can bypass the caches; with stream_all only if overflows need not be found.
   bool can_stream(const std::byte* out) const;
-  /// Scans the blocks that `take` gives, until one has no elements, and writes results past the caches: right
-  /// for memory that nobody reads soon. Several threads at once, each with blocks of rising index.
+  /// Scans the blocks that `take` returns, until one has no elements, and writes the results past the caches,
+  /// which suits memory that is not read again soon. Several threads may call this at once, each with blocks
+  /// of rising index.
   template <class Take>
   void stream_all(Take&& take) {
     ScanBlock block = take();
@@ -55,11 +57,11 @@ class ScanChain {
 
   void cancel() { turnstile_.cancel(); }
   std::optional<uint64_t> overflow() const;
-  /// When all blocks are done. `count`: elements in all.
+  /// Call this when all blocks are done. `count` is the total number of elements.
   ScanSummary finish(uint64_t count) const;
 
  private:
-  /// A block's turn: the carry before it.
+  /// Takes a block's turn and returns the carry before it.
   ScanKernel::Carry enter(uint64_t index, ScanKernel::Carry combined);
   void stream(const ScanBlock& block, ScanKernel::Carry before, Combination& next) const;
   void note_overflow(uint64_t first_element, const std::byte* in, uint64_t count, Wide before);

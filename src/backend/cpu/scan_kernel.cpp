@@ -1,4 +1,4 @@
-// scan_kernel.cpp - scans by whole vectors; the carry goes from vector to vector, one operation each.
+// scan_kernel.cpp - scans by whole vectors; the carry takes one operation per vector.
 #include "backend/cpu/scan_kernel.hpp"
 
 #include "backend/cpu/vector_lanes.hpp"
@@ -13,11 +13,11 @@ namespace {
 
 using lanes::Vector;
 
-// An operator works on one lane and on a vector of lanes alike.
+// An operator works both on one lane and on a vector of lanes.
 
 template <class Lane>
 struct SumOp {
-  /// Of floats -0.0 is the identity: -0.0 + -0.0 is -0.0, and 0.0 + -0.0 is not.
+  /// For floats the identity is -0.0, because -0.0 + -0.0 is -0.0, but 0.0 + -0.0 is 0.0.
   static constexpr Lane identity = std::is_floating_point_v<Lane> ? Lane(-0.0) : Lane(0);
   template <class V>
   SWEEPSORT_INLINE V operator()(const V& left, const V& right) const {
@@ -43,7 +43,7 @@ struct LeastOp {
   }
 };
 
-// Between elements and lanes.
+// Conversions between elements and lanes.
 
 struct AsIs {
   template <class V>
@@ -56,7 +56,7 @@ struct AsIs {
   }
 };
 
-/// extreme_map of integers.
+/// extreme_map for integers.
 template <class Element>
 struct FlippedBits {
   Element flip;
@@ -70,7 +70,7 @@ struct FlippedBits {
   }
 };
 
-/// extreme_map of floats, of all lanes.
+/// extreme_map for floats, on all lanes.
 template <class Lane>
 struct FloatRanks {
   KeyMap<Lane> map;
@@ -105,16 +105,16 @@ struct Loader {
   }
 };
 
-/// Asks for the cache lines that are read half a page further on: the processor's own prefetching ends with a
-/// page. Minima of 1 GiB, 2 threads of Sapphire Rapids, GB/s: u32 25, f32 27; without 22 and 25, 8 KiB ahead
-/// 24 and 17.
+/// Prefetches the cache lines half a page ahead, because the processor's own prefetching stops at a page
+/// border. Minimum of 1 GiB, 2 threads of Sapphire Rapids, GB/s: u32 25, f32 27; without prefetching 22 and
+/// 25; 8 KiB ahead 24 and 17.
 template <size_t bytes>
 SWEEPSORT_INLINE void prefetch(const void* at) {
   for (size_t i = 0; i < bytes; i += 64) __builtin_prefetch(static_cast<const char*>(at) + 2048 + i);
 }
 
-/// Combines a run in groups, so that one operation need not wait for the one before: four vectors of
-/// integers, 64 bytes of floats, whose order of additions so is the same for vectors of any width.
+/// Combines a run in groups, so that an operation need not wait for the one before. A group is four vectors
+/// of integers, or 64 bytes of floats, so that the order of additions is the same for all vector widths.
 template <size_t bytes, class Element, class Map, class Op>
 class Combiner {
  public:
@@ -139,7 +139,7 @@ class Combiner {
     run.done = at_;
     std::memcpy(run.sums, sums_, sizeof sums_);
   }
-  /// Without a group left.
+  /// Call this when no whole group is left.
   SWEEPSORT_INLINE Element total() const {
     using Small = Vector<Element, 16>;
     Small sums[sizeof sums_ / 16];
@@ -168,7 +168,7 @@ SWEEPSORT_INLINE Element reduce_run(Combination& run, const Map& map, const Op& 
   return combiner.total();
 }
 
-/// Scans 64 bytes at a time behind a carry, so that one operation in 64 bytes waits for the one before.
+/// Scans 64 bytes at a time after a carry, so that only one operation per 64 bytes waits for the one before.
 template <size_t bytes, bool exclusive, class Element, class Map, class Op>
 class Scanner {
  public:
@@ -196,7 +196,7 @@ class Scanner {
     before_ = op_(before_, lanes::last_everywhere(scanned[vectors - 1]));
   }
 
-  /// All whole groups, then one by one; returns the carry.
+  /// Scans all whole groups, then the remaining elements one by one. Returns the carry.
   template <bool streams>
   SWEEPSORT_INLINE Element finish(const Element* in, uint64_t count, Element* out) {
     uint64_t at = 0;
@@ -223,7 +223,7 @@ SWEEPSORT_INLINE Element scan_run(const Element* in, uint64_t count, Element car
   return Scanner<bytes, exclusive, Element, Map, Op>(carry, map, op).template finish<false>(in, count, out);
 }
 
-/// A group of the other run, then as many bytes of this one, whose results are streamed.
+/// Alternates a group of the other run with as many bytes of this run, whose results are streamed.
 template <size_t reduce_bytes, size_t bytes, bool exclusive, class Element, class Map, class Op>
 SWEEPSORT_INLINE Element scan_and_reduce_run(const Element* in, uint64_t count, Element carry, const Map& map,
                                              const Op& op, Element* out, Combination& other) {
@@ -250,10 +250,10 @@ Element scan_one_by_one(const Element* in, uint64_t count, Element carry, bool e
   return carry;
 }
 
-/// Calls f(bytes of a vector for combining, bytes of one for scanning), both as integral_constant, compiled
-/// for this processor. Scans get 16 bytes: a shift of those is one instruction, across more it takes several
-/// (u32 on a Zen core: 0.19 ns an element with 16 bytes, 0.30 with 32). AVX-512 shifts wide elements in one
-/// (2^26 u32, 2 threads of Sapphire Rapids: 26.9 ms with 16 bytes, 22.3 with 64).
+/// Calls f(vector size for combining, vector size for scanning), both in bytes as integral_constant, compiled
+/// for this processor. Scans use 16 bytes, because shifting them is one instruction, and several for wider
+/// vectors (u32 on a Zen core: 0.19 ns per element with 16 bytes, 0.30 with 32). AVX-512 shifts wide elements
+/// in one instruction (2^26 u32, 2 threads of Sapphire Rapids: 26.9 ms with 16 bytes, 22.3 with 64).
 template <class Element, class F>
 SWEEPSORT_INLINE auto with_vectors(F f) {
   using Small = std::integral_constant<size_t, 16>;
@@ -352,7 +352,7 @@ std::unique_ptr<ScanKernel> make_least(KeyType type, ScanOp op) {
       return std::make_unique<VectorKernel<Bits, FloatRanks<Bits>, LeastOp<Bits>>>(FloatRanks<Bits>{map},
                                                                                    start);
   }
-  // Signed integers flip one bit whatever their sign: all is one exclusive or.
+  // Signed integers flip one bit regardless of the sign, so one XOR is enough.
   const FlippedBits<Bits> flip{map.flip};
   return std::make_unique<VectorKernel<Bits, FlippedBits<Bits>, LeastOp<Bits>>>(flip, start);
 }

@@ -1,4 +1,4 @@
-// scan_kernel.hpp - a run of elements in memory, combined or scanned by one thread.
+// scan_kernel.hpp - combines or scans a run of elements in memory, on one thread.
 #pragma once
 
 #include "core/key_type.hpp"
@@ -10,15 +10,15 @@
 
 namespace sweepsort {
 
-/// A run that is being combined, a part at a time.
+/// A run that is being combined, part by part.
 struct Combination {
   const std::byte* in = nullptr;
   uint64_t count = 0;  // elements
-  uint64_t done = 0;   // the first of them
+  uint64_t done = 0;   // number of elements combined so far, from the beginning
   alignas(64) std::byte sums[256];
 };
 
-/// One operator on one type. A carry stands for everything before a run; its bits are the kernel's business
+/// One operator on one type. A carry represents everything before a run. Its bits are private to the kernel
 /// (for min and max they are ranks, see KeyMap).
 class ScanKernel {
  public:
@@ -27,31 +27,31 @@ class ScanKernel {
 
   virtual ~ScanKernel() = default;
 
-  /// The carry in front of the first element. An exclusive scan writes it: 0, or for min and max the type's
+  /// The carry before the first element, which an exclusive scan writes: 0, or for min and max the type's
   /// last value.
   virtual Carry start(ScanKind kind) const = 0;
   virtual Carry combine(Carry left, Carry right) const = 0;
-  /// The elements of a run, combined. Of floats in an order that depends on the count alone, neither on the
-  /// processor nor on the threads nor on what has been done before.
+  /// Combines the elements of a run. For floats, the order depends only on the count: not on the processor,
+  /// the threads, or earlier work.
   Carry reduce(const std::byte* in, uint64_t count) const {
     Combination run = begin_reduce(in, count);
     return end_reduce(run);
   }
   virtual Combination begin_reduce(const std::byte* in, uint64_t count) const = 0;
   virtual Carry end_reduce(Combination& run) const = 0;
-  /// Scans a run behind `carry` and returns the carry behind it; `out` may be `in`.
+  /// Scans a run that follows `carry` and returns the carry after it; `out` may be `in`.
   virtual Carry scan(const std::byte* in, uint64_t count, Carry carry, ScanKind kind,
                      std::byte* out) const = 0;
-  /// The same, and combines as many bytes of another run, if it has so many left: what is scanned comes from
-  /// a cache, what is combined from memory, and results go past the caches, so that none waits for another
-  /// (reads in bursts and writes in bursts took a fifth longer). `out` is aligned to stream_alignment; other
-  /// threads see it after a fence.
+  /// Like scan, and also combines as many bytes of another run, as far as it has them. Scanned data comes
+  /// from a cache, combined data from memory, and results bypass the caches, so that none of the three waits
+  /// for another (alternating bursts of reads and writes took a fifth longer). `out` is aligned to
+  /// stream_alignment; other threads see it after a fence.
   virtual Carry scan_and_reduce(const std::byte* in, uint64_t count, Carry carry, ScanKind kind,
                                 std::byte* out, Combination& other) const = 0;
-  /// The same one element after the other, as a textbook has it.
+  /// Like scan, but one element after another, as in a textbook.
   virtual Carry scan_plainly(const std::byte* in, uint64_t count, Carry carry, ScanKind kind,
                              std::byte* out) const = 0;
-  /// The element that a carry stands for, in the low bytes, and back.
+  /// The element that a carry represents, in the low bytes.
   virtual uint64_t element(Carry carry) const = 0;
 };
 

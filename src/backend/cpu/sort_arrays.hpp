@@ -1,4 +1,4 @@
-// sort_arrays.hpp - chooses the algorithm by what the digest says and sorts arrays in memory.
+// sort_arrays.hpp - chooses the algorithm according to the digest and sorts arrays in memory.
 #pragma once
 
 #include "backend/backend.hpp"
@@ -15,17 +15,17 @@
 
 namespace sweepsort {
 
-/// The most threads of `threads` that are worth having for so many keys.
+/// How many of `threads` threads are worth using for `count` keys.
 uint32_t useful_threads(uint64_t count, uint32_t threads, const CpuTuning& tuning);
 
-/// Whether a sort of this job may deal records out to buckets, rather than only count them. Pure.
+/// Whether a sort of this job may distribute records to buckets and not only count them. Pure.
 bool takes_workspace(const SortJob& job);
 
-/// Whether it may need a second array as large as the first. Pure.
+/// Whether a sort of this job may need a second array as large as the first. Pure.
 bool needs_second_array(const SortJob& job, const CpuTuning& tuning);
 
-/// Bytes in which keys may differ whose largest is `range` above the smallest; and that as a reason for
-/// SortSummary.
+/// The number of bytes in which keys can differ if the largest is `range` above the smallest; and this as a
+/// reason for SortSummary.
 template <class Bits>
 uint32_t live_bytes(Bits range) {
   return (bit_count(range) + 7) / 8;
@@ -35,7 +35,7 @@ std::string describe_range(Bits range) {
   return fmt::format("the keys' range takes {} of {} bytes", live_bytes(range), sizeof(Bits));
 }
 
-/// Whether a radix sort finishes its buckets by VQSort.
+/// Whether a radix sort finishes its buckets with VQSort.
 template <class Bits, class Value>
 bool uses_vqsort(const SortJob& job, const CpuTuning& tuning) {
   if (has_values<Value> || sizeof(Bits) < 4 || job.algorithm == SortAlgorithm::radix) return false;
@@ -54,7 +54,7 @@ class SortMemory {
   SortMemory(const SortJob& job, uint32_t threads, const CpuTuning& tuning)
       : count_(job.count), threads_(useful_threads(job.count, threads, tuning)), tuning_(tuning) {}
 
-  /// Takes the memory if it has not been taken: throws Error where it cannot be had.
+  /// Allocates the memory unless it is already allocated. Throws Error if there is not enough.
   void take_workspace() {
     if (!workspace_) workspace_.emplace(threads_, count_, tuning_);
   }
@@ -79,18 +79,18 @@ class SortMemory {
   std::optional<RadixWorkspace<Bits, Value>> workspace_;
 };
 
-/// Either: the input or memory's second array, wherever the result is had sooner.
+/// Where the result may be. either_array: the input or the second array in SortMemory, whichever is faster.
 enum class SortedInto : uint8_t { the_input, either_array };
 
 template <class Bits, class Value>
 struct SortedArrays {
-  Columns<Bits, Value> sorted;  // the input or memory's second array
-  SortSummary summary;          // but for sort_s
+  Columns<Bits, Value> sorted;  // in the input or the second array
+  SortSummary summary;          // without sort_s
 };
 
 /// Sorts job.count keys (and values, stably) by the map of job.type and job.order. Throws Error if the job
-/// asks for counting and the range is too wide. Compiled for the four key widths with no, 4 and 8 byte
-/// values.
+/// asks for counting and the range is too wide. Compiled for the four key widths without values and with
+/// values of 4 and 8 bytes.
 template <class Bits, class Value>
 SortedArrays<Bits, Value> sort_arrays(Columns<Bits, Value> input, const SortJob& job,
                                       const KeyDigest<Bits>& digest, SortedInto into,

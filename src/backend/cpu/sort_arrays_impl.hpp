@@ -1,4 +1,4 @@
-// sort_arrays_impl.hpp - the body of sort_arrays, for the files that compile it for one key width each.
+// sort_arrays_impl.hpp - the body of sort_arrays, for files that each compile it for one key width.
 #pragma once
 
 #include "backend/cpu/counting_sort.hpp"
@@ -10,7 +10,7 @@
 namespace sweepsort {
 namespace {
 
-/// Swaps the first half with the second, each thread its share.
+/// Reverses the array by swapping its halves; each thread swaps its share.
 template <class Bits, class Value>
 void reverse(Columns<Bits, Value> array, uint64_t count, uint32_t threads) {
   run_team(threads, [&](uint32_t thread) {
@@ -52,8 +52,9 @@ class ArraySort {
       reverse(input_, job_.count, memory_.threads());
       return {input_, {.algorithm = "reversed"}};
     }
-    // With values a split does as well what a counting scatter would do. Few keys do not pay for a counter a
-    // value (u16, two threads: 2^17 keys 1.5 ms counted, 0.5 by radix; 2^19 2.1 and 2.6).
+    // With values, a split is as fast as a counting scatter. With few keys, a counter per value does not pay
+    // off (u16, two threads: 2^17 keys took 1.5 ms by counting and 0.5 ms by radix; 2^19 keys 2.1 and 2.6
+    // ms).
     const bool few = range_ < tuning_.counting_range && (sizeof(Bits) == 1 || job_.count / 8 >= range_);
     return few && !has_values<Value> ? counting() : radix(into);
   }
@@ -69,7 +70,7 @@ class ArraySort {
       throw Error(fmt::format("--algorithm counting: the keys span {}, more than the {} that can be counted",
                               uint64_t{range_}, tuning_.forced_counting_range - 1),
                   "use --algorithm radix, or auto, which chooses by the data");
-    // Counters take 12 bytes per value and thread: no more than 48 MiB of them, nor than the keys take.
+    // Counters take 12 bytes per value and thread: use at most 48 MiB, and at most the size of the keys.
     const uint64_t max_bytes = std::min<uint64_t>(uint64_t{48} << 20, job_.count * sizeof(Bits));
     const uint64_t max_threads = max_bytes / 12 / (uint64_t{range_} + 1);
     const auto threads = static_cast<uint32_t>(std::clamp<uint64_t>(max_threads, 1, memory_.threads()));

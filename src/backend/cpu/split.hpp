@@ -1,10 +1,10 @@
-// split.hpp - one pass that deals keys out to up to 2^11 buckets in key order: the MSD step of the CPU radix
-// sort.
+// split.hpp - one pass that distributes keys to up to 2^11 buckets in key order: the MSD step of the CPU
+// radix sort.
 //
-// Histogram, exclusive scan, scatter. The scatter collects a cache line a bucket before it writes (software
+// Histogram, exclusive scan, scatter. The scatter collects a cache line per bucket before it writes (software
 // write-combining: Satish et al., "Fast Sort on CPUs and GPUs", 2010; Wassenberg & Sanders, "Engineering a
-// Multi-core Radix Sort", 2011), so memory sees whole lines, stored past the cache, and the TLB one miss a
-// line.
+// Multi-core Radix Sort", 2011). So memory sees whole lines, stored past the cache, and the TLB only one miss
+// per line.
 //
 //     thread 0  AACB..                     bucket  A: [0 0 | 1]
 //     thread 1  BAC...    ->  offsets  ->          B: [0 | 1]      in thread order, hence stable
@@ -37,7 +37,8 @@ struct DigitBucket {
   size_t operator()(Bits distance) const { return static_cast<Bits>((distance >> shift) - base); }
 };
 
-/// `has_window`: the compiler knows whether the rule has one (looking takes a tenth of a skewed sort).
+/// `has_window`: tells the compiler whether the rule has a window (testing for it takes a tenth of a skewed
+/// sort).
 template <class Bits, bool has_window = false>
 struct LeafBucket {
   typename SplitRule<Bits>::Window window;
@@ -64,19 +65,19 @@ struct LeafBucket {
   }
 };
 
-/// A thread's tables for a split: counters and some lines a bucket. Reused from split to split; needs no
-/// construction but fresh zeroed memory.
+/// A thread's tables for a split: counters and a few lines per bucket. Reused from split to split. They need
+/// no construction, only fresh zeroed memory.
 template <class Bits, class Value>
 struct SplitTables {
-  // Four cache lines a bucket: a full one ends a streak of well predicted branches, so that longer is faster
-  // (u32, 11 bits, Zen 3: 2.1 ns a key with one line, 1.9 with two, 1.8 with four). No array's share is below
-  // one line.
+  // Four cache lines per bucket. A full line ends a streak of well-predicted branches, so longer ones are
+  // faster (u32, 11 bits, Zen 3: 2.1 ns per key with one line, 1.9 with two, 1.8 with four). Each array has
+  // at least one line.
   static constexpr uint32_t line_keys =
       std::max<uint32_t>(64 / sizeof(Bits), std::bit_floor(256 / (sizeof(Bits) + value_size<Value>)));
 
-  /// First how many keys of this thread a bucket has, then where the next of them goes.
+  /// First the number of this thread's keys in a bucket, then the position of the next of them.
   uint64_t cursor[max_buckets];
-  uint64_t line_begin[max_buckets];  // where in the output the line stands that was open when the round began
+  uint64_t line_begin[max_buckets];  // output position of the line that was open when the round began
   uint32_t filled[max_buckets];      // elements since line_begin
   alignas(64) Bits keys[max_buckets * line_keys];
   alignas(64) Value values[has_values<Value> ? max_buckets * line_keys : 1];
@@ -87,7 +88,7 @@ void count_buckets(const Bits* keys, uint64_t n, BucketOf bucket_of, Codec codec
   for (uint64_t i = 0; i < n; ++i) ++counts[bucket_of(codec.encode(keys[i]))];
 }
 
-/// Copies one whole line; past the cache where `to` is aligned for it.
+/// Copies one whole line, past the cache if `to` is aligned for that.
 template <uint32_t count, class Element>
 inline void store_line(Element* to, const Element* line, [[maybe_unused]] bool aligned) {
 #ifdef __SSE2__
@@ -102,7 +103,7 @@ inline void store_line(Element* to, const Element* line, [[maybe_unused]] bool a
   std::memcpy(to, line, count * sizeof(Element));
 }
 
-/// One thread's scatter: its keys go where tables.cursor says.
+/// One thread's scatter. Its keys go to the positions in tables.cursor.
 template <class Bits, class Value, class BucketOf, class Codec>
 class Scatter {
  public:
@@ -116,7 +117,7 @@ class Scatter {
   }
 
   void run(Array from, uint64_t n) {
-    // Rounds, so that 32 bits count what a round puts into a bucket.
+    // In rounds, so that 32 bits can count what a round puts into a bucket.
     for (constexpr uint64_t most = uint64_t{1} << 31; n > 0;) {
       const uint64_t part = std::min(n, most);
       round(from, part);
@@ -124,7 +125,7 @@ class Scatter {
       n -= part;
     }
 #ifdef __SSE2__
-    _mm_sfence();  // streamed lines are visible to the threads that take the buckets
+    _mm_sfence();  // makes streamed lines visible to the threads that take the buckets
 #endif
   }
 
@@ -153,10 +154,10 @@ class Scatter {
     for (uint32_t bucket = 0; bucket < buckets_; ++bucket) flush_rest(bucket);
   }
 
-  /// The line that began as this bucket's `at`-th element is full.
+  /// The line that began at this bucket's element `at` is full.
   void flush(size_t bucket, uint32_t at) {
     const uint64_t begin = tables_.line_begin[bucket] + at;
-    if (begin < tables_.cursor[bucket]) {  // the first one: its lower part belongs to a neighbour
+    if (begin < tables_.cursor[bucket]) {  // the first line: its lower part belongs to the bucket before
       copy(bucket, tables_.cursor[bucket], begin + line_keys);
       return;
     }
@@ -171,7 +172,7 @@ class Scatter {
     tables_.cursor[bucket] = end;
   }
 
-  /// Part of a line, to the output's [begin, end).
+  /// Copies a part of a line to the output's [begin, end).
   void copy(size_t bucket, uint64_t begin, uint64_t end) {
     for (uint64_t i = begin; i < end; ++i) {
       const size_t slot = bucket * line_keys + i % line_keys;

@@ -1,16 +1,16 @@
-// split_rule.hpp - which bucket of a split a key belongs to, and how that is chosen.
+// split_rule.hpp - how a split maps keys to buckets, and how this mapping is chosen.
 //
-// Buckets are digits: some bits from the highest varying one on, so many that a bucket fits a cache.
-// Where a sample says that few digits hold most keys, those digits are refined by further bits in the same
-// pass, and a frequent value becomes a bucket of its own: keys equal to it need no sorting, and without
-// values not even be written.
+// Buckets are digits: as many bits, from the highest varying one on, as make a bucket fit in a cache. If a
+// sample shows that few digits contain most keys, those digits are refined by further bits in the same pass.
+// A frequent value gets its own bucket: keys equal to it need no sorting, and without values need not even be
+// written.
 //
 //     digits          | 0 | 1 |           2           | 3 |
 //     leaves          | 0 | 1 | 2.0 | 2.1 | 2.2 | 2.3 | 3 |
 //     buckets         | 0 | 1 | 2.0 | 2.1 |<|v|>| 2.3 | 3 |       v: a frequent value in leaf 2.2
 //
-// Where it says that nearly all keys lie in a window that is very small beside the whole range, the digits
-// are those of the window, and the outliers on either side go to its first and last bucket.
+// If the sample shows that nearly all keys are in a window that is very small compared to the whole range,
+// the digits are those of the window. The outliers on both sides go to its first and last bucket.
 #pragma once
 
 #include "backend/cpu/columns.hpp"
@@ -28,8 +28,8 @@ inline constexpr uint32_t max_frequent = 64;
 inline constexpr uint32_t max_buckets =
     (1u << max_split_bits) + 1 + max_refined_leaves + 2 * max_frequent + 1;
 
-/// How a split deals distances out: by the bits above `shift`, or from there on by the tables for skewed
-/// data.
+/// How a split distributes distances: by the bits above `shift`, and for skewed data from there on by the
+/// tables.
 template <class Bits>
 struct SplitRule {
   /// A digit's leaves: first + ((distance >> shift) & mask).
@@ -39,20 +39,20 @@ struct SplitRule {
     uint16_t shift;
   };
   /// A leaf's buckets: `bucket` for distances below its frequent value, the next two for equal and larger
-  /// ones. In a leaf without a frequent value that is the largest pattern, and all distances are below it;
-  /// but for the last leaf which, frequent value or not, has a bucket for that pattern.
+  /// ones. In a leaf without a frequent value, `frequent` is the largest pattern, and all distances are below
+  /// it. Only the last leaf, with or without a frequent value, has a bucket for that pattern.
   struct Leaf {
     Bits frequent;
     uint32_t bucket;
   };
-  /// What a bucket holds: distances that agree with `low` but in the lowest `bits` bits; or, in a window's
-  /// first and last bucket, any.
+  /// What a bucket holds: distances that agree with `low` except in the lowest `bits` bits; or any distances,
+  /// in a window's first and last bucket.
   struct Holds {
     Bits low;
     uint32_t bits;
     bool has_outliers = false;
   };
-  /// Distances beyond it are dealt out as its ends are.
+  /// Distances outside of the window go to the same buckets as its ends.
   struct Window {
     Bits low = 0;
     Bits high = std::numeric_limits<Bits>::max();
@@ -61,9 +61,9 @@ struct SplitRule {
     bool holds(Bits distance) const { return distance == nearest(distance); }
   };
 
-  std::optional<Window> window;  // skewed, then
+  std::optional<Window> window;  // if set, the rule is skewed
   uint32_t buckets = 0;
-  uint32_t shift = 0;  // below the width of Bits
+  uint32_t shift = 0;  // less than the width of Bits
   Bits base = 0;       // the smallest (distance >> shift)
   std::vector<Digit> digits;
   std::vector<Leaf> leaves;
@@ -76,14 +76,14 @@ struct SplitRule {
   }
 };
 
-/// Digits for n distances that span [low, high]: buckets of about `target` keys, of at most 2^max_bits
+/// Digits for n distances that span [low, high]: buckets of about `target` keys, and at most 2^max_bits
 /// digits.
 template <class Bits>
 SplitRule<Bits> digit_rule(uint64_t n, Bits low, Bits high, uint64_t target, uint32_t max_bits) {
   const uint32_t bits = bit_count(static_cast<Bits>(high - low));
   uint32_t ways = std::min(std::clamp(bit_count(n / target), 1u, max_bits), bits);
-  // Two digits of 11 bits finish a bucket: leave no more than that, if the buckets do not become too small
-  // for it.
+  // Two digits of 11 bits finish a bucket. So leave no more bits than that, unless the buckets would become
+  // too small.
   if (bits > 22 && bits - 22 <= max_bits && bits - 22 > ways && (n >> (bits - 22)) >= target / 8)
     ways = bits - 22;
   SplitRule<Bits> rule;
@@ -95,12 +95,12 @@ SplitRule<Bits> digit_rule(uint64_t n, Bits low, Bits high, uint64_t target, uin
 
 inline constexpr uint64_t sample_size = 2048;
 
-/// Distances from all over the keys, ascending.
+/// Sampled distances from all parts of the keys, in ascending order.
 template <class Bits, class Codec>
 std::vector<Bits> sample_keys(const Bits* keys, uint64_t n, const Codec& codec) {
   std::vector<Bits> sample(sample_size);
   for (uint64_t i = 0; i < sample_size; ++i) {
-    // A hash scaled to [0, n): no stride in the data can hide from it.
+    // A hash scaled to [0, n), so that data with a stride cannot fool the sample.
     const auto at = static_cast<uint64_t>(static_cast<unsigned __int128>(fingerprint_mix(n + i)) * n >> 64);
     sample[i] = codec.encode(keys[at]);
   }
@@ -108,12 +108,12 @@ std::vector<Bits> sample_keys(const Bits* keys, uint64_t n, const Codec& codec) 
   return sample;
 }
 
-/// Ranges of narrower keys are counted.
+/// Narrower keys with a small range are sorted by counting instead.
 template <class Bits>
 inline constexpr bool may_have_window = sizeof(Bits) >= 4;
 
-/// The window that holds seven eighths of the sample, and some room beside them; nothing where refined digits
-/// of [low, high] tell its keys apart as well.
+/// The window that holds seven eighths of the sample, with some room on both sides. Empty if refined digits
+/// of [low, high] would distinguish its keys as well.
 template <class Bits>
 std::optional<typename SplitRule<Bits>::Window> window_of(const std::vector<Bits>& sample, Bits low,
                                                           Bits high) {
@@ -127,22 +127,22 @@ std::optional<typename SplitRule<Bits>::Window> window_of(const std::vector<Bits
   }
   if (span == 0 || bit_count(span) + bit_count(max_refined_leaves) > bit_count(static_cast<Bits>(high - low)))
     return {};
-  // The keys next to those of the sample are no outliers.
+  // Keys close to those in the sample are not outliers.
   const auto room = static_cast<Bits>(span / 4 + 1);
   const auto last = static_cast<Bits>(first + span);
   return {{static_cast<Bits>(first - std::min<Bits>(room, first - low)),
            static_cast<Bits>(last + std::min<Bits>(room, high - last))}};
 }
 
-/// The tables for skewed data, out of a sample.
+/// Builds the tables for skewed data from a sample.
 template <class Bits>
 class RuleRefinement {
  public:
   RuleRefinement(SplitRule<Bits>& rule, const std::vector<Bits>& sample, uint64_t n, uint64_t capacity)
       : rule_(rule), sample_(sample), too_many_(std::max<uint64_t>(8, capacity * sample.size() / n)) {}
 
-  /// Leaves a rule without a window alone unless more than an eighth of the keys would be in buckets that are
-  /// too large.
+  /// Does not change a rule without a window unless more than an eighth of the keys would be in buckets that
+  /// are too large.
   void run() {
     struct Part {
       size_t begin, end;
@@ -159,7 +159,8 @@ class RuleRefinement {
     const uint32_t digits = rule_.buckets;
     rule_.buckets = 0;
     for (uint32_t digit = 0; digit < digits; ++digit) add_digit(digit, parts[digit].begin, parts[digit].end);
-    // The largest pattern is found equal to the last leaf's frequent value even if that leaf has none.
+    // The largest pattern compares equal to the last leaf's frequent value even if that leaf has none, so it
+    // needs a bucket.
     rule_.holds.push_back({std::numeric_limits<Bits>::max(), 0});
     ++rule_.buckets;
   }
@@ -182,7 +183,7 @@ class RuleRefinement {
     }
   }
 
-  /// Enough for what a digit of so many samples holds, with room for skew inside of it.
+  /// Enough bits for a digit with this many samples, with a margin for skew within it.
   uint32_t refining_bits(uint64_t samples) {
     if (samples <= too_many_) return 0;
     uint32_t bits = std::min(bit_count(samples / too_many_) + 3, rule_.shift);
@@ -191,7 +192,7 @@ class RuleRefinement {
     return bits;
   }
 
-  /// The leaf's samples are [begin, end).
+  /// Samples [begin, end) are those of the leaf.
   void add_leaf(Bits low, uint32_t bits, size_t begin, size_t end) {
     rule_.leaves.push_back({most_frequent(begin, end), rule_.buckets});
     rule_.holds.push_back({low, bits});
@@ -203,8 +204,8 @@ class RuleRefinement {
     ++frequent_;
   }
 
-  /// The largest pattern if none is frequent: that one is a value like any other to the sort, only not
-  /// isolated twice.
+  /// Returns the largest pattern if no value is frequent. That pattern is a value like any other, except that
+  /// it is not isolated a second time.
   Bits most_frequent(size_t begin, size_t end) const {
     Bits found = std::numeric_limits<Bits>::max();
     uint64_t most = std::max<uint64_t>(7, too_many_ / 4);
@@ -221,7 +222,7 @@ class RuleRefinement {
 
   SplitRule<Bits>& rule_;
   const std::vector<Bits>& sample_;
-  uint64_t too_many_;  // samples that stand for a bucket over its capacity
+  uint64_t too_many_;  // number of samples that represents a bucket above its capacity
   uint32_t refined_leaves_ = 0;
   uint32_t frequent_ = 0;
 };
@@ -231,7 +232,7 @@ void refine_rule(SplitRule<Bits>& rule, const std::vector<Bits>& sample, uint64_
   RuleRefinement<Bits>(rule, sample, n, capacity).run();
 }
 
-/// Digits of the window of n distances that span [low, high], if there is one.
+/// Digits of the window of n distances that span [low, high], if there is a window.
 template <class Bits>
 std::optional<SplitRule<Bits>> window_rule(std::vector<Bits> sample, uint64_t n, Bits low, Bits high,
                                            uint64_t target, uint32_t max_bits, uint64_t capacity) {
@@ -239,7 +240,7 @@ std::optional<SplitRule<Bits>> window_rule(std::vector<Bits> sample, uint64_t n,
   if (!window) return {};
   const size_t sampled = sample.size();
   SplitRule<Bits> rule = digit_rule(n, window->low, window->high, target, max_bits);
-  // Whole digits, so that its ends are in the first and the last leaf.
+  // Extend the window to whole digits, so that its ends are in the first and the last leaf.
   window->low = static_cast<Bits>(window->low & ~low_mask<Bits>(rule.shift));
   window->high = static_cast<Bits>(window->high | low_mask<Bits>(rule.shift));
   rule.window = window;
@@ -249,7 +250,8 @@ std::optional<SplitRule<Bits>> window_rule(std::vector<Bits> sample, uint64_t n,
   const typename SplitRule<Bits>::Holds any{0, static_cast<uint32_t>(std::numeric_limits<Bits>::digits),
                                             true};
   if (window->low > low) rule.holds.front() = any;
-  if (window->high < high) rule.holds[rule.buckets - 2] = any;  // behind it the largest pattern has its own
+  // the last bucket is that of the largest pattern
+  if (window->high < high) rule.holds[rule.buckets - 2] = any;
   return rule;
 }
 

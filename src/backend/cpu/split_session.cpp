@@ -23,15 +23,15 @@
 namespace sweepsort {
 namespace {
 
-/// What a sample says of all keys: where they lie, and how to split them.
+/// What a sample shows about all keys: their range, and how to split them.
 template <class Bits>
 struct SplitPlan {
-  Bits low = 0;  // ordered bits; keys outside of [low, high] count as the end that they are beyond
+  Bits low = 0;  // ordered bits; keys outside of [low, high] count as the nearer end
   Bits high = 0;
   SplitRule<Bits> rule;
 };
 
-/// The largest share of the sample in a bucket that needs sorting.
+/// The largest share of the sample that falls into one bucket that needs sorting.
 template <class Bits>
 double largest_share(const SplitRule<Bits>& rule, const std::vector<Bits>& distances) {
   std::vector<uint64_t> counts(rule.buckets);
@@ -47,11 +47,11 @@ double largest_share(const SplitRule<Bits>& rule, const std::vector<Bits>& dista
          static_cast<double>(distances.size());
 }
 
-/// Of one worker. The tables are walked at random: they get a huge page.
+/// Per worker. The tables are accessed at random, so they get a huge page.
 template <class Bits>
 inline constexpr size_t tables_bytes = std::max<size_t>(sizeof(BlockTables<Bits>), 2u << 20);
 
-/// Nothing where another session is better.
+/// Empty if another session is better.
 template <class Bits>
 std::optional<SplitPlan<Bits>> make_split_plan(const SortJob& job, uint32_t threads,
                                                const CpuTuning& tuning) {
@@ -61,7 +61,7 @@ std::optional<SplitPlan<Bits>> make_split_plan(const SortJob& job, uint32_t thre
   plan.low = static_cast<Bits>(*smallest);
   plan.high = static_cast<Bits>(*largest);
   if (plan.high - plan.low < tuning.counting_range) return {};
-  // No value of the sample is an end that other keys are counted as.
+  // Widen the range, so that no value of the sample is an end as which other keys count.
   if (plan.low > 0) --plan.low;
   if (plan.high < std::numeric_limits<Bits>::max()) ++plan.high;
   std::vector<Bits> distances;
@@ -73,18 +73,19 @@ std::optional<SplitPlan<Bits>> make_split_plan(const SortJob& job, uint32_t thre
                                std::min(tuning.split_bits, max_split_bits));
   const uint64_t capacity = RadixWorkspace<Bits, NoValue>::capacity(tuning);
   if (plan.rule.shift > 0) refine_rule(plan.rule, distances, job.count, capacity);
-  // One worker sorts a bucket: a large one would keep the others waiting.
+  // One worker sorts a bucket, so a large one would keep the others waiting.
   const double share = largest_share(plan.rule, distances);
   if (share > 1.0 / (4 * std::min(threads, std::max(1u, job.workers)))) return {};
-  // The workers write chunks that follow each other: buckets that are not much smaller make them wait for one
+  // The workers write consecutive chunks. If buckets are not much smaller than that, workers wait for one
   // another.
   const double chance =
-      16.0 / static_cast<double>(distances.size());  // what a bucket may have more in a sample
+      // how much larger a bucket's share may be in a sample by chance
+      16.0 / static_cast<double>(distances.size());
   const double largest_bucket =
       std::max(1.0 / plan.rule.buckets, share - chance) * static_cast<double>(job.count);
   if (largest_bucket * sizeof(Bits) > static_cast<double>(job.workers * job.chunk_bytes) / 4) return {};
-  // What comes beside the keys: for each worker its chunk and its tables, a bucket that it shares and what
-  // the sort of a bucket takes; and the blocks that no bucket fills.
+  // Memory besides the keys: for each worker its chunk and its tables, a bucket that it shares, and what
+  // sorting a bucket takes; and blocks that are not full.
   const uint64_t bucket =
       std::max(capacity, static_cast<uint64_t>(1.5 * share * static_cast<double>(job.count)));
   const uint64_t a_worker = job.chunk_bytes + tables_bytes<Bits> + 2 * bucket * sizeof(Bits) +
@@ -94,7 +95,8 @@ std::optional<SplitPlan<Bits>> make_split_plan(const SortJob& job, uint32_t thre
   return plan;
 }
 
-/// Where a key belongs. What is kept of it is its distance from `low`, that of a smaller one modulo 2^width.
+/// Finds the bucket of a key. The key is stored as its distance from `low`; for a smaller key, modulo
+/// 2^width.
 template <class Bits, bool floats, class BucketOf>
 struct PlacedBy {
   Distance<Bits, floats> codec;
@@ -198,11 +200,11 @@ class SplitSession : public SortSession {
     PageArray buffer;
     PageArray tables;
     size_t open = 0;
-    std::optional<SortMemory<Bits, NoValue>> memory;    // of its bucket sorts
-    std::unique_ptr<BucketSort<Bits, NoValue>> sorter;  // in that memory
+    std::optional<SortMemory<Bits, NoValue>> memory;    // for sorting its buckets
+    std::unique_ptr<BucketSort<Bits, NoValue>> sorter;  // uses that memory
     bool has_pages = false;
 
-    /// By its own thread, before it first writes to the buffer.
+    /// Called on the worker's own thread before it first writes to the buffer.
     void make_pages() {
       if (!std::exchange(has_pages, true)) buffer.touch(0, buffer.size());
     }
@@ -220,11 +222,11 @@ class SplitSession : public SortSession {
     std::counting_semaphore<>& turns_;
   };
 
-  /// A bucket that more than one chunk has a part of.
+  /// A bucket that belongs to more than one chunk.
   struct SharedBucket {
     std::once_flag sorted;
     PageArray keys;
-    uint64_t left = 0;  // keys that nobody has fetched
+    uint64_t left = 0;  // keys not fetched yet
   };
 
   template <bool floats>
@@ -243,15 +245,15 @@ class SplitSession : public SortSession {
     return {.count = count, .type = job_.type, .order = job_.order, .algorithm = job_.algorithm};
   }
 
-  /// Of a bucket in the result.
+  /// Where a bucket begins in the result.
   uint64_t begin_of(uint32_t bucket) const { return bucket == 0 ? 0 : ends_[bucket - 1]; }
 
-  /// Of a bucket whose keys have only been counted.
+  /// The value of a bucket whose keys were only counted.
   Bits value_of(uint32_t bucket) const {
     return map_.from_ordered(static_cast<Bits>(plan_.rule.holds_of(bucket).low + plan_.low));
   }
 
-  /// All `count` keys of a bucket, sorted.
+  /// Fetches all `count` keys of a bucket, sorted.
   void fetch(uint32_t bucket, uint64_t count, Bits* to, Worker& worker) {
     blocks_.gather(bucket, to);
     if (is_floating(job_.type))
@@ -264,7 +266,7 @@ class SplitSession : public SortSession {
     const auto decode = [&] {
       for (uint64_t i = 0; i < count; ++i) keys[i] = codec.decode(keys[i]);
     };
-    // Keys below `low`, whose distances are not in order, are in the first bucket.
+    // Keys below `low` are in the first bucket, and their distances are not in order.
     if (bucket == 0 || count > worker.memory->workspace().bucket_capacity()) {
       decode();
       const KeyDigest<Bits> digest = digest_keys(keys, count, map_, EqualKeys::may_swap);
@@ -282,7 +284,7 @@ class SplitSession : public SortSession {
     worker.sorter->sort({keys, nullptr}, {keys, nullptr}, static_cast<uint32_t>(count), bits, codec);
   }
 
-  /// `count` of a bucket's sorted keys, from `first` on.
+  /// Fetches `count` of a bucket's sorted keys, from `first` on.
   void fetch_part(uint32_t bucket, uint64_t first, uint64_t count, Bits* to, Worker& worker) {
     const uint64_t all = ends_[bucket] - begin_of(bucket);
     const std::shared_ptr<SharedBucket> shared = share(bucket, all);
@@ -315,13 +317,14 @@ class SplitSession : public SortSession {
   KeyMap<Bits> map_;
   BucketBlocks<Bits> blocks_;
   std::vector<Worker> workers_;
-  std::vector<uint64_t> ends_;  // of the buckets in the result
-  uint64_t largest_ = 0;        // keys of a bucket that are kept
+  std::vector<uint64_t> ends_;  // ends of the buckets in the result
+  uint64_t largest_ = 0;        // most kept keys in a bucket
   bool by_vqsort_;
-  // Of the workers, some of which wait for the disk, as many as were asked for. Where that is one a
-  // processor, all of them: one that is preempted would keep the others waiting while its processor idles.
+  // At most as many workers compute at a time as threads were asked for; others wait for the disk. If that is
+  // a thread per processor, all workers may compute: a preempted worker would otherwise keep others waiting
+  // while its processor idles.
   std::counting_semaphore<> may_compute_;
-  std::mutex mutex_;  // of what follows
+  std::mutex mutex_;  // protects what follows
   std::map<uint32_t, std::shared_ptr<SharedBucket>> shared_;
   std::vector<PageArray> spare_;  // memory for shared buckets
 };
@@ -342,8 +345,8 @@ bool may_split(const SortJob& job, const CpuTuning& tuning) {
 }
 
 Bytes max_split_memory(const SortJob& job, const CpuTuning& tuning) {
-  // If the sample misleads, one bucket has all keys: they are in blocks, are gathered, and sorted in a
-  // workspace.
+  // If the sample is misleading, one bucket has all keys. They are in blocks, are gathered, and are sorted in
+  // a workspace.
   const uint64_t keys = job.count * key_bytes(job.type);
   const size_t workspace = key_bytes(job.type) == 4
                                ? RadixWorkspace<uint32_t, NoValue>::bytes(1, job.count, tuning)

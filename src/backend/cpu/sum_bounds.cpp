@@ -1,4 +1,4 @@
-// sum_bounds.cpp - sums that cannot overflow themselves, in loops that the compiler turns into vector code.
+// sum_bounds.cpp - sums that cannot themselves overflow, in loops that the compiler turns into vector code.
 #include "backend/cpu/sum_bounds.hpp"
 
 #include "backend/cpu/vector_lanes.hpp"
@@ -10,7 +10,7 @@
 namespace sweepsort {
 namespace {
 
-/// 1 and 2 bytes: exact in 32 bits for a block, in 64 for a run.
+/// For 1 and 2 bytes: sums are exact in 32 bits for a block, in 64 bits for a run.
 template <class T>
 SWEEPSORT_INLINE SumBounds narrow_bounds(const T* in, uint64_t count) {
   constexpr uint64_t block = 1u << 15;
@@ -40,7 +40,7 @@ SWEEPSORT_INLINE SumBounds word_bounds(const T* in, uint64_t count) {
   return {up, down};
 }
 
-/// 8 bytes: the halves of the magnitudes add up by themselves.
+/// For 8 bytes: the halves of the magnitudes are added up separately.
 template <class T>
 SWEEPSORT_INLINE SumBounds long_bounds(const T* in, uint64_t count) {
   constexpr uint64_t low_half = 0xffff'ffff;

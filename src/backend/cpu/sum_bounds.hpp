@@ -1,4 +1,4 @@
-// sum_bounds.hpp - does a running sum of integers stay inside its type, and where does it leave?
+// sum_bounds.hpp - whether a running sum of integers overflows its type, and where.
 #pragma once
 
 #include "core/key_type.hpp"
@@ -11,7 +11,8 @@ namespace sweepsort {
 
 __extension__ using Wide = __int128;  // holds the sum of any array of 64-bit integers
 
-/// The positive and the negative elements of a run, each added up: every running sum inside lies between.
+/// The sums of the positive and of the negative elements of a run. Every running sum within the run lies
+/// between them.
 struct SumBounds {
   Wide up = 0;
   Wide down = 0;  // at most 0
@@ -19,17 +20,17 @@ struct SumBounds {
   Wide sum() const { return up + down; }
 };
 
-/// Of fewer than 2^31 elements; `type` is an integer's.
+/// Bounds of fewer than 2^31 elements; `type` is an integer type.
 SumBounds sum_bounds(KeyType type, const std::byte* in, uint64_t count);
 
-/// Whether a running sum that stands at `before` may leave the type in a run of these bounds; for unsigned
-/// types, whether it does.
+/// Whether a running sum that is `before` at the start may overflow in a run with these bounds. Exact for
+/// unsigned types.
 bool may_overflow(KeyType type, Wide before, const SumBounds& bounds);
 
-/// The first element whose addition to a running sum, which stands at `before`, leaves the type.
+/// The first element whose addition to a running sum, which starts at `before`, overflows the type.
 std::optional<uint64_t> find_overflow(KeyType type, const std::byte* in, uint64_t count, Wide before);
 
-/// The value whose low bits these are.
+/// The value with these low bits.
 Wide integer_value(KeyType type, uint64_t bits);
 
 }  // namespace sweepsort

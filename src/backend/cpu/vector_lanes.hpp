@@ -1,11 +1,11 @@
-// vector_lanes.hpp - a scan inside a few vector registers, for any operator and any width of vectors.
+// vector_lanes.hpp - a scan within a few vector registers, for any operator and any vector width.
 //
 //     x          a     b     c     d
 //     1 lane     a     ab    bc    cd        each step combines a lane with the one 2^step before it
 //     2 lanes    a     ab    abc   abcd      (Hillis & Steele, "Data Parallel Algorithms", 1986)
 //
-// GCC's vector extensions: one source, and code for whatever the function around it may use. Everything is
-// always_inline, as vectors wider than the baseline's cannot be passed to a function.
+// Uses GCC's vector extensions: one source, compiled for the instructions that the calling function may use.
+// Everything is always_inline, because vectors wider than the baseline's cannot be passed to a function.
 #pragma once
 
 #include <cstddef>
@@ -35,25 +35,25 @@ inline constexpr size_t lane_count = sizeof(V) / sizeof(std::declval<V>()[0]);
 
 template <class V, class Lane>
 SWEEPSORT_INLINE V splat(Lane value) {
-  return value - V{};  // and not plus: -0.0 stays what it is
+  return value - V{};  // subtract rather than add, so that -0.0 stays -0.0
 }
 
-/// All ones in the lanes whose highest bit is set; of unsigned lanes, or of one.
+/// All ones in the lanes whose highest bit is set. Takes a vector of unsigned lanes, or one lane.
 template <class V>
 SWEEPSORT_INLINE V sign_mask(const V& x) {
   if constexpr (std::is_integral_v<V>) {
     return x >> (8 * sizeof(V) - 1) != 0 ? V(-1) : V(0);
   } else {
     using Lane = std::remove_cvref_t<decltype(x[0])>;
-    // AVX2 has no arithmetic shift of 64 bits.
+    // AVX2 has no arithmetic shift of 64-bit lanes.
     if constexpr (sizeof(Lane) == 8) return V{} - (x >> 63);
     using Signed = Vector<std::make_signed_t<Lane>, sizeof(V)>;
     return reinterpret_cast<V>(reinterpret_cast<Signed>(x) >> (8 * sizeof(Lane) - 1));
   }
 }
 
-/// Writes a vector past the caches, 16 bytes at a time, which the processor gathers to lines; `out` is
-/// aligned to them. To be followed by a fence.
+/// Writes a vector past the caches, 16 bytes at a time, which the processor gathers into lines. `out` is
+/// aligned to 16 bytes. A fence must follow.
 template <class V>
 SWEEPSORT_INLINE void stream(const V& x, void* out) {
 #ifdef __SSE2__
@@ -71,7 +71,7 @@ SWEEPSORT_INLINE void stream(const V& x, void* out) {
 #endif
 }
 
-/// The lanes of two vectors in a row, `distance` of them before those of `x`.
+/// The lanes of `before` and `x` in a row, shifted: those that come `distance` lanes before the lanes of `x`.
 template <size_t distance, class V, size_t... lane>
 SWEEPSORT_INLINE V shifted(const V& x, const V& before, std::index_sequence<lane...>) {
   return __builtin_shufflevector(before, x, (int(sizeof...(lane) + lane - distance))...);
@@ -90,8 +90,8 @@ SWEEPSORT_INLINE V last_everywhere(const V& x) {
   return last_everywhere(x, std::make_index_sequence<lane_count<V>>{});
 }
 
-/// Of vectors in a row: lane i gets the lanes 0 ... i combined. `fill` has the operator's identity in every
-/// lane. The order of operations depends on the number of lanes in all, not on how many a vector has.
+/// Scans vectors in a row: lane i gets lanes 0 ... i combined. `fill` has the operator's identity in every
+/// lane. The order of operations depends on the total number of lanes, not on the lanes per vector.
 template <size_t distance = 1, class Op, class V, size_t vectors>
 SWEEPSORT_INLINE void inclusive(V (&x)[vectors], const V& fill, const Op& op) {
   constexpr size_t lanes = lane_count<V>;
