@@ -1,4 +1,4 @@
-// command.hpp - the commands of sweepsort-bench; main.cpp has the table.
+// command.hpp - the commands of sweepsort-bench; the table is in main.cpp.
 #pragma once
 
 #include <span>
@@ -6,10 +6,10 @@
 
 namespace sweepsort::bench {
 
-/// Exit codes: every result was right; a result was wrong; nothing could be measured as asked.
+/// Exit codes: every result was right; a result was wrong; the measurement could not be made.
 enum class Outcome : int { verified = 0, wrong = 1, failed = 2 };
 
-/// `words`: what stands behind the command's name. Throws Error.
+/// `words`: the words after the command's name. Throws Error.
 Outcome run_sort(std::span<const std::string> words);
 Outcome run_scan(std::span<const std::string> words);
 Outcome run_min(std::span<const std::string> words);

@@ -1,5 +1,5 @@
-// cpu_pass_runner.cpp - measures scans and searches on the CPU by the steady clock, in rounds. Outputs are
-// poisoned before each run and verified behind it.
+// cpu_pass_runner.cpp - measures scans and searches on the CPU with the steady clock, in rounds. Outputs are
+// poisoned before each run and verified after it.
 #include "backend/backend.hpp"
 #include "backend/cpu/copy_bandwidth.hpp"
 #include "bench/host_pass.hpp"
@@ -81,7 +81,7 @@ class CpuPassRunner final : public PassRunner {
         flush_(options.cache == Cache::cold ? flush_bytes : 0) {
     const std::shared_ptr<Backend> backend = make_cpu_backend(options.threads);
     place_ = {.backend = "cpu", .threads = threads_};
-    poison_all({in_.data(), in_.size()});  // memory that was never written is not there
+    poison_all({in_.data(), in_.size()});  // allocates the pages, which exist only once they are written
     if (options.pass == Pass::scan)
       place_.copy_bandwidth_bytes_s =
           measure_copy_bandwidth(threads_, {in_.data(), in_.size()}, {out_.data(), out_.size()});
@@ -105,10 +105,10 @@ class CpuPassRunner final : public PassRunner {
   }
 
  private:
-  /// More than the last-level cache of the machines that this was written for.
+  /// Larger than the last-level cache of the machines that this was written for.
   static constexpr size_t flush_bytes = size_t{256} << 20;
 
-  /// Every algorithm, warmed up and with its batch chosen.
+  /// Every algorithm, warmed up and with its batch size chosen.
   std::vector<Contender> enter(const PassCase& what) {
     std::vector<Contender> contenders;
     for (const HostPassPeer& peer : peers_) {
@@ -120,14 +120,14 @@ class CpuPassRunner final : public PassRunner {
           what.pass == Pass::scan ? place_.copy_bandwidth_bytes_s : place_.read_bandwidth_bytes_s;
       contender.row.verified = true;
       const double one_pass_s = run_once(contender);
-      // One pass from cold memory is all there is; what stays in the cache can be repeated.
+      // Only one pass can start from cold memory; data in the cache can be used again.
       if (options_.cache == Cache::warm) contender.row.batch = batch_for(one_pass_s, max_in_batch);
       contenders.push_back(std::move(contender));
     }
     return contenders;
   }
 
-  /// Seconds a pass.
+  /// Seconds per pass.
   double run_once(Contender& contender) {
     const PassCase& what = contender.row.what;
     HostArrays arrays{.in = {in_.data(), what.bytes()},
@@ -158,9 +158,9 @@ class CpuPassRunner final : public PassRunner {
   uint32_t threads_;
   Place place_;
   std::vector<HostPassPeer> peers_;
-  PageArray in_, out_;  // in huge pages, as those of the yardstick
+  PageArray in_, out_;  // in huge pages, like those of the yardstick
   std::vector<std::byte> flush_;
-  std::optional<PassCase> loaded_;  // whose elements `in_` holds
+  std::optional<PassCase> loaded_;  // the case whose elements `in_` holds
 };
 
 }  // namespace

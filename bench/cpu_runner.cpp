@@ -1,5 +1,5 @@
-// cpu_runner.cpp - measures the CPU's sorts by the steady clock, in rounds like the GPU's, every output
-// verified.
+// cpu_runner.cpp - measures the CPU's sorts with the steady clock, in rounds as on the GPU, and verifies
+// every output.
 #include "bench/host_peer.hpp"
 #include "bench/rounds.hpp"
 #include "bench/sort_runner.hpp"
@@ -20,8 +20,8 @@ namespace {
 constexpr unsigned char poison = 0xA5;
 constexpr uint64_t max_in_batch = 1000;
 
-/// Bytes for the largest case: made once, so that page faults stay out of the peers' times, and in huge pages
-/// where the system has them, for all peers alike.
+/// Bytes for the largest case. They are allocated once, so that page faults do not add to the peers' times,
+/// and in huge pages if the system has them, the same for all peers.
 class HostMemory {
  public:
   explicit HostMemory(size_t bytes) : bytes_(bytes) {}
@@ -86,7 +86,7 @@ class CpuRunner final : public SortRunner {
   }
 
  private:
-  /// The peers that know the case, each warmed up and with its batch chosen.
+  /// The peers that support the case, each warmed up and with its batch size chosen.
   std::vector<Contender> enter(const SortCase& what) {
     std::vector<Contender> contenders;
     for (const HostPeer& peer : peers_) {
@@ -98,7 +98,7 @@ class CpuRunner final : public SortRunner {
       try {
         contender.row.batch = batch_for(run_once(contender), max_in_batch);
       } catch (const Error&) {
-        // Counting was demanded of keys whose range is too wide: no row, as on the GPU.
+        // Counting was requested for keys whose range is too wide: no row, as on the GPU.
         if (peer.name != "sweepsort-counting") throw;
         continue;
       }
@@ -119,7 +119,7 @@ class CpuRunner final : public SortRunner {
     return run.sort_s;
   }
 
-  /// One run is the mean of a batch: a clock cannot time a few microseconds, but it can time many of them.
+  /// One run is the mean of a batch, because a clock cannot time a few microseconds.
   double run_batch(Contender& contender) {
     double batch_s = 0;
     for (uint64_t i = 0; i < contender.row.batch; ++i) batch_s += run_once(contender);

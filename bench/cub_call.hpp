@@ -1,14 +1,14 @@
-// cub_call.hpp - what crosses the border between the caller of CUB and the translation units that compile it.
+// cub_call.hpp - the interface between the caller of CUB and the translation units that compile it.
 #pragma once
 
 #include "bench/cub_sort.hpp"
 
 namespace sweepsort::bench {
 
-/// No values: keys alone.
+/// For keys without values.
 struct NoValue {};
 
-/// One call of CUB. With an empty workspace it only writes `*workspace_bytes`, as is CUB's custom.
+/// One call of CUB. With an empty workspace it only writes `*workspace_bytes`, as usual in CUB.
 struct CubCall {
   CubIndex index = CubIndex::int64;
   Order order = Order::ascending;
@@ -18,7 +18,7 @@ struct CubCall {
   cudaStream_t stream = nullptr;
 };
 
-/// Instantiated in one translation unit for each key type and value type that CMakeLists.txt lists.
+/// Instantiated in one translation unit per key type and value type listed in CMakeLists.txt.
 template <class Key, class Value>
 cudaError_t cub_call(const CubCall& call);
 

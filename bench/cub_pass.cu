@@ -1,4 +1,4 @@
-// cub_pass.cu - finds the translation unit of CUB's scans and searches that holds a case's type.
+// cub_pass.cu - selects the translation unit of CUB's scans and searches for a case's type.
 #include "bench/cub_pass.hpp"
 #include "kernels/launch.cuh"
 
@@ -7,7 +7,7 @@ namespace {
 
 using CubPassFunction = cudaError_t (*)(const CubPassCall&);
 
-/// Sums and exclusive ors of signed integers are those of unsigned ones, bit for bit.
+/// Sums and XORs of signed integers have the same bits as those of unsigned integers.
 CubPassFunction cub_pass_function(const PassCase& what) {
   switch (what.type) {
     case KeyType::f32: return cub_pass_call<float>;

@@ -1,5 +1,5 @@
-// cub_pass.cuh - the template that each of CUB's translation units for scans and searches instantiates for
-// one type.
+// cub_pass.cuh - the template that each translation unit of CUB's scans and searches instantiates for one
+// type.
 #pragma once
 
 #include "bench/cub_pass.hpp"

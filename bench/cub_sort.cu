@@ -1,4 +1,4 @@
-// cub_sort.cu - finds the translation unit of CUB's sort that holds a case's types.
+// cub_sort.cu - selects the translation unit of CUB's sort for a case's types.
 #include "bench/cub_call.hpp"
 #include "bench/cub_sort.hpp"
 #include "kernels/launch.cuh"
@@ -12,8 +12,8 @@ namespace {
 
 using CubFunction = cudaError_t (*)(const CubCall&);
 
-/// Null where this build has no CUB for the types. Pairs are measured for three combinations only: each costs
-/// the compiler seconds.
+/// Null if this build has no CUB for the types. Pairs are measured only for three combinations, because each
+/// takes seconds to compile.
 CubFunction cub_function(const SortCase& what) {
   if (what.value_bytes == 0)
     return dispatch(what.type,

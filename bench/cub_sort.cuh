@@ -1,5 +1,5 @@
-// cub_sort.cuh - the template that each of CUB's translation units instantiates for one key type (and value
-// type).
+// cub_sort.cuh - the template that each translation unit of CUB's sort instantiates for one key type (and
+// value type).
 #pragma once
 
 #include "bench/cub_call.hpp"

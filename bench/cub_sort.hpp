@@ -1,5 +1,5 @@
-// cub_sort.hpp - cub::DeviceRadixSort behind one call; its kernels are compiled in translation units of their
-// own.
+// cub_sort.hpp - cub::DeviceRadixSort behind one call; its kernels are compiled in separate translation
+// units.
 #pragma once
 
 #include "bench/device_peer.hpp"
@@ -11,11 +11,11 @@
 
 namespace sweepsort::bench {
 
-/// The type in which CUB is told the number of keys. It picks other kernels for each, and neither is always
-/// faster.
+/// The type of the key count that is passed to CUB. CUB selects different kernels for each, and neither is
+/// always faster.
 enum class CubIndex : uint8_t { int32, int64 };
 
-/// Whether this build has CUB's sort for the case, and the index type can count it.
+/// Whether this build has CUB's sort for the case, and the index type is large enough for its count.
 bool cub_supports(const SortCase& what, CubIndex index);
 size_t cub_workspace_bytes(const SortCase& what, CubIndex index);
 void cub_sort(const SortCase& what, CubIndex index, const DeviceArrays& arrays, cudaStream_t stream);

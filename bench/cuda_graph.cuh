@@ -1,4 +1,4 @@
-// cuda_graph.cuh - a recorded sequence of launches, which replays without the host's launch time.
+// cuda_graph.cuh - a recorded sequence of launches, which is replayed without the host's launch time.
 #pragma once
 
 #include "gpu/handles.hpp"
@@ -11,7 +11,7 @@ class CudaGraph : public handle_detail::Unique<cudaGraphExec_t, cudaGraphExecDes
  public:
   CudaGraph() = default;
 
-  /// Records what `enqueue` puts on the stream.
+  /// Records the work that `enqueue` puts on the stream.
   template <class F>
   CudaGraph(const Stream& stream, F&& enqueue) {
     cudaGraph_t recorded = nullptr;
@@ -19,7 +19,7 @@ class CudaGraph : public handle_detail::Unique<cudaGraphExec_t, cudaGraphExecDes
     try {
       enqueue();
     } catch (...) {
-      (void)cudaStreamEndCapture(stream.get(), &recorded);  // else the stream could not be used any more
+      (void)cudaStreamEndCapture(stream.get(), &recorded);  // otherwise the stream could no longer be used
       if (recorded != nullptr) (void)cudaGraphDestroy(recorded);
       throw;
     }

@@ -1,5 +1,5 @@
-// cuda_pass_runner.cu - measures the GPU's scans and searches by CUDA events, in rounds. Outputs are
-// poisoned outside the timed region, and every run's is verified.
+// cuda_pass_runner.cu - measures the GPU's scans and searches with CUDA events, in rounds. Outputs are
+// poisoned outside of the timed region, and the output of every run is verified.
 #include "bench/cuda_graph.cuh"
 #include "bench/device_pass.hpp"
 #include "bench/device_place.hpp"
@@ -23,19 +23,19 @@ namespace {
 constexpr unsigned char poison = 0xA5;
 constexpr uint64_t max_in_batch = 200;
 constexpr uint64_t launches_in_a_graph = 50;
-/// Many times the cache of any GPU.
+/// Many times as large as the cache of any GPU.
 constexpr size_t flush_bytes = size_t{512} << 20;
-/// Up to here the standard library's answer is compared, too.
+/// Up to this size, the result is also compared with that of the standard library.
 constexpr uint64_t host_checked_elements = 1 << 20;
-/// A search leaves an element and an index, a read one word.
+/// A search writes an element and an index, a read one word.
 constexpr uint64_t min_output_bytes = 256;
 
-/// An algorithm or peer on its way through the rounds of one case.
+/// An algorithm or peer during the rounds of one case.
 struct Contender {
   const DevicePassPeer* peer;
   PassArrays arrays;
   PassRow row;
-  CudaGraph graph{};  // empty: timed as launched
+  CudaGraph graph{};  // empty: timed without a graph
   double spent_s = 0;
 };
 
@@ -77,13 +77,13 @@ class CudaPassRunner final : public PassRunner {
   }
 
  private:
-  /// Makes the options' device the current one, before anything is created on it.
+  /// Makes the selected device current before anything is created on it.
   static const PassOptions& selected(const PassOptions& options) {
     select_device(options.device);
     return options;
   }
 
-  /// Each contender keeps its own: the state that a scan leaves for its next one.
+  /// Each contender keeps its own workspace, because a scan leaves state in it for the next scan.
   size_t workspace_bytes(const PassCase& what) const {
     size_t bytes = 0;
     for (const DevicePassPeer& peer : peers_)
@@ -100,7 +100,7 @@ class CudaPassRunner final : public PassRunner {
     loaded_ = what;
   }
 
-  /// The peers that know the case, each warmed up, with its batch chosen and its graph recorded.
+  /// The peers that support the case, each warmed up, with its batch size chosen and its graph recorded.
   std::vector<Contender> enter(const PassCase& what) {
     std::vector<Contender> contenders;
     Workspace workspace{workspace_.span()};
@@ -143,8 +143,8 @@ class CudaPassRunner final : public PassRunner {
       contender.peer->run(contender.row.what, contender.arrays, stream_.get());
   }
 
-  /// Leaves the cache as the pass itself would leave it, full of other data: behind a scan some of them still
-  /// have to be written back, behind a search none.
+  /// Fills the cache with other data, as the pass itself would do: after a scan, some data still has to be
+  /// written back, after a search none.
   void flush() {
     if (options_.pass == Pass::scan)
       check(cudaMemsetAsync(flush_.data(), poison, flush_bytes, stream_.get()));
@@ -152,12 +152,12 @@ class CudaPassRunner final : public PassRunner {
       enqueue_read(flush_.data(), flush_bytes, check_.data(), stream_.get());
   }
 
-  /// Seconds a pass. Clears the row's `verified` if the result is wrong.
+  /// Seconds per pass. Clears the row's `verified` if the result is wrong.
   double run_once(Contender& contender) {
     const PassCase& what = contender.row.what;
     const size_t out_bytes = what.pass == Pass::scan ? what.bytes() : min_output_bytes;
     check(cudaMemsetAsync(out_.data(), poison, out_bytes, stream_.get()));
-    // While the GPU flushes, the host can launch: its own time does not show between the events.
+    // While the GPU flushes, the host can launch, so that the host's time does not show between the events.
     if (options_.cache == Cache::cold) flush();
     const double batch_s = timer_.timed(stream_, [&] {
       if (contender.graph.get() != nullptr)
@@ -169,15 +169,15 @@ class CudaPassRunner final : public PassRunner {
     return batch_s / static_cast<double>(contender.row.batch);
   }
 
-  /// Whether a short scan's result is the standard library's: the check on the GPU and the scans might share
-  /// a fault.
+  /// Whether a short scan's result equals that of the standard library, because the check on the GPU and the
+  /// scans might share a fault.
   bool agrees_with_host(const PassCase& what) {
     if (what.count > host_checked_elements) return true;
     std::vector<std::byte> result(what.bytes()), expected(what.bytes());
     check(cudaMemcpyAsync(result.data(), out_.data(), what.bytes(), cudaMemcpyDeviceToHost, stream_.get()));
     stream_.synchronize();
     std_scan(what, host_.get(), expected.data());
-    // Infinity or NaN: both change no minimum.
+    // The identity is infinity or NaN: neither changes a minimum.
     const bool any_identity =
         is_floating(what.type) && what.op != ScanOp::sum && what.kind == ScanKind::exclusive;
     const size_t skipped = any_identity ? key_bytes(what.type) : 0;
@@ -193,7 +193,7 @@ class CudaPassRunner final : public PassRunner {
   DeviceBuffer<std::byte> in_, out_, workspace_, flush_;
   DeviceBuffer<uint64_t> check_;
   std::unique_ptr<std::byte[]> host_;
-  std::optional<PassCase> loaded_;  // whose elements the device holds
+  std::optional<PassCase> loaded_;  // the case whose elements the device holds
 };
 
 }  // namespace

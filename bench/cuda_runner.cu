@@ -1,5 +1,5 @@
-// cuda_runner.cu - measures device sorts by CUDA events, in rounds. Inputs are restored and outputs
-// poisoned outside the timed region, and every run's output is compared with the referee's.
+// cuda_runner.cu - measures device sorts with CUDA events, in rounds. Inputs are restored and outputs
+// poisoned outside of the timed region, and the output of every run is compared with the referee's.
 #include "bench/cub_sort.hpp"
 #include "bench/cuda_graph.cuh"
 #include "bench/device_check.hpp"
@@ -22,12 +22,12 @@ namespace sweepsort::bench {
 namespace {
 
 constexpr unsigned char poison = 0xA5;
-/// In-place sorts of small arrays work on as many copies as fit here.
+/// In-place sorts of small arrays use as many copies as fit here.
 constexpr size_t slots_bytes = size_t{64} << 20;
 constexpr uint64_t max_in_batch = 200;
 
-/// A case's share of the pool. `keys_in` comes first, so that cases with the same keys find them at the same
-/// place.
+/// A case's part of the pool. `keys_in` comes first, so that cases with the same keys find them at the same
+/// address.
 struct CaseMemory {
   DeviceSpan<std::byte> keys_in, keys_out, keys_right, spare, values_in, values_out, values_right, workspace;
   DeviceSpan<uint32_t> flag;
@@ -47,11 +47,11 @@ CaseMemory lay_out(const SortCase& what, size_t workspace_bytes, Workspace& pool
   return memory;
 }
 
-/// A peer on its way through the rounds of one case.
+/// A peer during the rounds of one case.
 struct Contender {
   const DevicePeer* peer;
   SortRow row;
-  CudaGraph graph{};  // empty: timed as launched
+  CudaGraph graph{};  // empty: timed without a graph
   double spent_s = 0;
 };
 
@@ -92,7 +92,7 @@ class CudaRunner final : public SortRunner {
   }
 
  private:
-  /// Makes the options' device the current one, before anything is created on it.
+  /// Makes the selected device current before anything is created on it.
   static const SortBenchOptions& selected(const SortBenchOptions& options) {
     select_device(options.device);
     return options;
@@ -106,14 +106,14 @@ class CudaRunner final : public SortRunner {
     return bytes;
   }
 
-  /// Input on the device, and the referee's answer beside it.
+  /// Puts the input on the device, and next to it the referee's result.
   void prepare(const SortCase& what) {
     const std::string input = std::string(name(what.type)) + " " + what.distribution + " " +
                               std::to_string(what.count) + " " + std::to_string(what.seed);
     if (input != loaded_) {
       const std::span host(host_.get(), what.keys_bytes());
       fill_all(*find_distribution(what.distribution), what.type, what.seed, host, options_.threads);
-      // In the stream: it does not wait for the default one.
+      // On this stream, because it does not wait for the default stream.
       check(cudaMemcpyAsync(memory_.keys_in.data(), host.data(), host.size(), cudaMemcpyHostToDevice,
                             stream_.get()));
       stream_.synchronize();
@@ -129,7 +129,7 @@ class CudaRunner final : public SortRunner {
                  memory_.spare.data(), stream_.get());
   }
 
-  /// The peers that know the case, each warmed up, with its batch chosen and its graph recorded.
+  /// The peers that support the case, each warmed up, with its batch size chosen and its graph recorded.
   std::vector<Contender> enter(const SortCase& what) {
     std::vector<Contender> contenders;
     for (const DevicePeer& peer : peers_) {
@@ -162,7 +162,7 @@ class CudaRunner final : public SortRunner {
     return round_up(std::max<size_t>(what.keys_bytes(), 1), workspace_alignment);
   }
 
-  /// A batch of sorts, one after the other.
+  /// A batch of sorts, one after another.
   void enqueue(const Contender& contender) {
     const SortCase& what = contender.row.what;
     const bool copies = contender.peer->placement == Placement::in_place;
@@ -176,7 +176,7 @@ class CudaRunner final : public SortRunner {
                            stream_.get());
   }
 
-  /// Seconds a sort. Clears the row's `verified` if the last output of the batch is wrong.
+  /// Seconds per sort. Clears the row's `verified` if the last output of the batch is wrong.
   double run_once(Contender& contender) {
     const SortCase& what = contender.row.what;
     check(cudaMemsetAsync(memory_.keys_out.data(), poison, memory_.keys_out.size(), stream_.get()));
@@ -200,7 +200,7 @@ class CudaRunner final : public SortRunner {
     return batch_s / static_cast<double>(contender.row.batch);
   }
 
-  /// May leave the keys in another order.
+  /// May change the order of the keys.
   bool is_right(const SortCase& what, FloatOrder float_order, std::byte* keys) {
     const auto equal = [&](const std::byte* a, DeviceSpan<std::byte> b) {
       return equal_on_device(a, b.data(), b.size(), memory_.flag, stream_.get());
@@ -208,7 +208,8 @@ class CudaRunner final : public SortRunner {
     if (!equal(memory_.values_out.data(), memory_.values_right)) return false;
     if (equal(keys, memory_.keys_right)) return true;
     if (!is_floating(what.type) || float_order == FloatOrder::total) return false;
-    // The peer puts NaN and zeros elsewhere: hold it to its own order, and its multiset to the referee's.
+    // The peer puts NaN and zeros elsewhere: check its own order, and compare its multiset with the
+    // referee's.
     SortCase keys_alone = what;
     keys_alone.value_bytes = 0;
     if (!ordered_on_device(keys_alone, float_order, keys, memory_.flag, stream_.get())) return false;
@@ -225,7 +226,7 @@ class CudaRunner final : public SortRunner {
   DeviceBuffer<std::byte> pool_;
   std::unique_ptr<std::byte[]> host_;
   CaseMemory memory_;
-  std::string loaded_;  // which keys the device holds
+  std::string loaded_;  // identifies the keys on the device
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// device_check.cu - the referee's sort, and comparisons that stay on the GPU.
+// device_check.cu - the referee's sort, and comparisons on the GPU.
 #include "bench/cub_sort.hpp"
 #include "bench/device_check.hpp"
 #include "core/rounding.hpp"
@@ -9,7 +9,8 @@ namespace {
 
 constexpr uint32_t threads_per_block = 256;
 
-/// Enough blocks for every element, up to a number that keeps any GPU busy; the kernels stride over the rest.
+/// Enough blocks for every element, up to a number that keeps any GPU busy; kernels use a stride for the
+/// rest.
 LaunchShape shape_for(uint64_t count) {
   const uint64_t blocks = ceil_divide(count, threads_per_block);
   constexpr uint64_t most = 1 << 16;
@@ -53,14 +54,15 @@ KeyType unsigned_type(KeyType type) {
   return dispatch(type, []<class Key>(std::type_identity<Key>) { return key_type_of<BitsOf<Key>>(); });
 }
 
-/// The same case after its keys were mapped: ascending order of unsigned bits.
+/// The case after its keys were mapped: ascending order of unsigned bits.
 SortCase ordered_bits_case(SortCase what) {
   what.type = unsigned_type(what.type);
   what.order = Order::ascending;
   return what;
 }
 
-/// Runs `raise`, which sets the flag where it finds a fault, and waits for what it found.
+/// Calls `raise`, which enqueues work that sets the flag on a fault. Waits and returns whether the flag was
+/// not set.
 template <class F>
 bool flag_stays_down(DeviceSpan<uint32_t> flag, cudaStream_t stream, F&& raise) {
   check(cudaMemsetAsync(flag.data(), 0, sizeof(uint32_t), stream));
@@ -96,7 +98,8 @@ void referee_sort(const SortCase& what, const DeviceArrays& sorted, void* spare,
 bool equal_on_device(const void* a, const void* b, uint64_t bytes, DeviceSpan<uint32_t> flag,
                      cudaStream_t stream) {
   return flag_stays_down(flag, stream, [&] {
-    // Both arrays start at a multiple of 256 bytes; the bytes behind the last whole word are compared singly.
+    // Both arrays start at a multiple of 256 bytes. The bytes after the last whole word are compared one by
+    // one.
     const uint64_t words = bytes / sizeof(uint64_t);
     const uint64_t tail = words * sizeof(uint64_t);
     launch(different_kernel<uint64_t>, shape_for(words), stream, static_cast<const uint64_t*>(a),

@@ -1,4 +1,4 @@
-// device_pass_check.cu - are the results of scans and searches right? Every element is looked at, on the GPU.
+// device_pass_check.cu - checks every element of the results of scans and searches on the GPU.
 #include "bench/device_pass.hpp"
 #include "core/rounding.hpp"
 #include "kernels/launch.cuh"
@@ -11,7 +11,7 @@ namespace {
 
 constexpr uint32_t threads_per_block = 256;
 
-/// A thread an element, up to a number that keeps any GPU busy; the kernels stride over the rest.
+/// One thread per element, up to a number that keeps any GPU busy; kernels use a stride for the rest.
 LaunchShape shape_for(uint64_t count) {
   constexpr uint64_t most = 1 << 16;
   const uint64_t blocks = ceil_divide(count, threads_per_block);
@@ -22,7 +22,7 @@ LaunchShape shape_for(uint64_t count) {
 __device__ uint64_t first_index() { return uint64_t{blockIdx.x} * blockDim.x + threadIdx.x; }
 __device__ uint64_t stride() { return uint64_t{gridDim.x} * blockDim.x; }
 
-/// What the checks leave in PassArrays::check.
+/// The results of the checks, in PassArrays::check.
 struct Verdict {
   unsigned long long fault = 0;
   unsigned long long first = std::numeric_limits<unsigned long long>::max();
@@ -46,7 +46,8 @@ __global__ void search_fault_kernel(const Bits* in, uint64_t count, KeyMap<Bits>
     if (ordered < best) verdict->fault = 1;
     if (ordered == best && i < first) first = i;
   }
-  // Many elements may be equal: only threads that found an earlier one bother the others.
+  // Many elements may be equal. To limit contention, only threads that found an earlier one update the
+  // result.
   if (first < verdict->first) atomicMin(&verdict->first, first);
 }
 

@@ -1,5 +1,5 @@
-// device_pass_peers.cu - the table of the GPU's scans and searches: ours, CUB, Thrust, and the copy or read
-// that none can beat.
+// device_pass_peers.cu - the table of the GPU's scans and searches: ours, CUB, Thrust, and a plain copy or
+// read, which none can beat.
 #include "backend/cuda_scan.hpp"
 #include "bench/device_check.hpp"
 #include "bench/device_pass.hpp"
@@ -47,7 +47,7 @@ DevicePassPeer scan_peer(ScanAlgorithm algorithm) {
   return peer;
 }
 
-/// One whole search a run: forgetting what was found before is part of it.
+/// Each run is a complete search, including the reset of the previous result.
 DevicePassPeer search_peer(ReduceAlgorithm algorithm) {
   DevicePassPeer peer;
   peer.name = std::string(name(algorithm));
@@ -69,7 +69,7 @@ DevicePassPeer search_peer(ReduceAlgorithm algorithm) {
   return peer;
 }
 
-/// A scan in `out`, or what a search left there: the element, and the index 8 bytes behind it.
+/// Checks the scan in `out`, or the result of a search there: the element, and the index 8 bytes after it.
 bool peer_is_right(const PassCase& what, const PassArrays& arrays, cudaStream_t stream) {
   if (what.pass == Pass::scan) return scan_is_right(what, arrays, stream);
   PassFound found;

@@ -1,4 +1,4 @@
-// device_peer.hpp - the one interface behind which every GPU sort is measured, ours included.
+// device_peer.hpp - the common interface for measuring GPU sorts, including ours.
 #pragma once
 
 #include "bench/float_order.hpp"
@@ -27,25 +27,25 @@ struct DeviceArrays {
 
 enum class Placement : uint8_t {
   out_of_place,
-  in_place,  // sorts keys_out, into which the runner copies the input outside the timed region
+  in_place,  // sorts keys_out, to which the runner copies the input outside of the timed region
 };
 
-/// A GPU sort. It takes all memory from the arrays and runs in stream order.
+/// A GPU sort. It runs in stream order and takes all memory from the arrays.
 struct DevicePeer {
   std::string name;
   Placement placement = Placement::out_of_place;
   FloatOrder float_order = FloatOrder::total;
-  bool capturable = true;  // never synchronises, so that a CUDA graph can hold it
+  bool capturable = true;  // never synchronises, so it can be recorded in a CUDA graph
   std::function<bool(const SortCase&)> supports;
   std::function<size_t(const SortCase&)> workspace_bytes;
   std::function<void(const SortCase&, const DeviceArrays&, cudaStream_t)> sort;
-  /// Of the last sort: which algorithm it took, or nothing if it did not sort because the data did not suit
-  /// it. Optional.
+  /// The algorithm that the last sort used; empty if it did not sort because the data was unsuitable.
+  /// Optional.
   std::function<std::optional<std::string>(const SortCase&, DeviceSpan<std::byte> workspace, cudaStream_t)>
       outcome{};
 };
 
-/// The peers that the options ask for, ours first.
+/// The peers that the options select, ours first.
 std::vector<DevicePeer> device_peers(const SortBenchOptions& options);
 
 }  // namespace sweepsort::bench

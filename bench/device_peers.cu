@@ -1,5 +1,5 @@
-// device_peers.cu - the table of GPU sorts: ours, CUB with both index types, Thrust, and those whose folder
-// the build was told.
+// device_peers.cu - the table of GPU sorts: ours, CUB with both index types, Thrust, and those for which the
+// build was given a path.
 #include "backend/cuda_sort.hpp"
 #include "bench/cub_sort.hpp"
 #include "bench/device_peer.hpp"
@@ -86,7 +86,7 @@ std::vector<DevicePeer> other_peers() {
   std::vector<DevicePeer> peers{cub_peer(CubIndex::int32), cub_peer(CubIndex::int64), thrust_peer()};
 #ifdef SWEEPSORT_BENCH_LIBCUSORT
   peers.push_back({.name = "libcusort",
-                   .capturable = false,  // it launches a graph of its own
+                   .capturable = false,  // it launches its own graph
                    .supports = libcusort_supports,
                    .workspace_bytes = libcusort_workspace_bytes,
                    .sort = libcusort_sort});

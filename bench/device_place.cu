@@ -1,4 +1,4 @@
-// device_place.cu - which GPU is measured, and how fast it copies and reads: the yardsticks of this run.
+// device_place.cu - which GPU is measured, and how fast it copies and reads, as yardsticks for this run.
 #include "backend/backend.hpp"
 #include "bench/cub_sort.hpp"
 #include "bench/device_place.hpp"
@@ -25,7 +25,7 @@ std::string cuda_version_text(int version) {
   return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
 }
 
-/// The kernel module's version where Linux shows it, else the newest CUDA that the driver knows.
+/// The kernel module's version if Linux shows it, else the newest CUDA version that the driver supports.
 std::string driver_version() {
   std::string version;
   if (std::ifstream file("/sys/module/nvidia/version"); std::getline(file, version)) return version;
@@ -40,12 +40,12 @@ std::vector<std::pair<std::string, std::string>> other_peers() {
   peers.emplace_back("libcusort", libcusort_version());
 #endif
 #ifdef SWEEPSORT_BENCH_GPUSORTING
-  peers.emplace_back("gpusorting", SWEEPSORT_BENCH_GPUSORTING);  // it has no version but its revision
+  peers.emplace_back("gpusorting", SWEEPSORT_BENCH_GPUSORTING);  // its only version is its revision
 #endif
   return peers;
 }
 
-/// A tile a block with all its loads in flight at once, as the fastest readers have it.
+/// One tile per block, with all its loads in flight at once, as in the fastest readers.
 __global__ __launch_bounds__(read_threads) void read_kernel(const ulonglong2* from, uint64_t size,
                                                             unsigned long long* exclusive_or) {
   const uint64_t first = uint64_t{blockIdx.x} * read_threads * loads_in_flight + threadIdx.x;
@@ -58,7 +58,7 @@ __global__ __launch_bounds__(read_threads) void read_kernel(const ulonglong2* fr
   for (uint32_t k = 0; k < loads_in_flight; ++k) mine ^= loaded[k].x ^ loaded[k].y;
   for (uint32_t distance = 16; distance > 0; distance /= 2)
     mine ^= __shfl_xor_sync(0xffffffffu, mine, distance);
-  // One atomic a block: one a warp took as long as the read.
+  // One atomic per block, because one per warp took as long as the read.
   auto* const warps = &shared_memory<unsigned long long>();
   if (threadIdx.x % 32 == 0) warps[threadIdx.x / 32] = mine;
   __syncthreads();

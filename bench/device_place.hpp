@@ -1,4 +1,4 @@
-// device_place.hpp - which GPU is measured, and how fast it copies and reads: the yardsticks of this run.
+// device_place.hpp - which GPU is measured, and how fast it copies and reads, as yardsticks for this run.
 #pragma once
 
 #include "bench/place.hpp"
@@ -8,23 +8,23 @@
 
 namespace sweepsort::bench {
 
-/// Makes a device the current one. Throws Error where there is none, UsageError where it is another.
+/// Makes a device current. Throws Error if there is no GPU, UsageError if there is no such device.
 void select_device(int device);
 
-/// The current device and its software, without bandwidths.
+/// The current device and its software, without the bandwidths.
 Place device_place(int device);
 
-/// A device-to-device copy of 2 GiB (or an eighth of the memory, if that is less): bytes read + written a
-/// second.
+/// Bytes (read + written) per second of a device-to-device copy of 2 GiB, or of an eighth of the memory if
+/// that is less.
 double measure_copy_bandwidth(const Stream& stream);
-/// A read of as much by enqueue_read().
+/// Bytes per second of a read of the same size with enqueue_read().
 double measure_read_bandwidth(const Stream& stream);
 
-/// Reads `bytes` bytes (a multiple of 16, 16-byte aligned) once and does next to nothing with them: sets
-/// *exclusive_or, in device memory, to that of all 64-bit words.
+/// Reads `bytes` bytes once (a multiple of 16, 16-byte aligned) and does almost nothing with them: sets
+/// *exclusive_or, in device memory, to the XOR of all 64-bit words.
 void enqueue_read(const void* from, uint64_t bytes, uint64_t* exclusive_or, cudaStream_t stream);
 
-/// Seconds that work takes on the GPU, from its first launch to its end.
+/// Measures the seconds that work takes on the GPU, from its first launch to its end.
 class StreamTimer {
  public:
   template <class F>

@@ -1,4 +1,4 @@
-// float_order.hpp - the orders in which sorts leave NaN and the two zeros, so that each is held to its own
+// float_order.hpp - where different sorts put NaN and the two zeros, so that each is checked against its own
 // promise.
 #pragma once
 
@@ -10,12 +10,12 @@ namespace sweepsort::bench {
 
 enum class FloatOrder : uint8_t {
   total,     // sweepsort: -0.0 before +0.0, NaN of either sign last
-  by_value,  // the standard library with a comparison that puts NaN last: all NaN alike, both zeros alike
-  by_bits,   // CUB and Thrust: negative NaN first, positive NaN last, both zeros alike
+  by_value,  // the standard library, comparing NaN as last: all NaNs are equal, both zeros are equal
+  by_bits,   // CUB and Thrust: negative NaN first, positive NaN last, both zeros equal
 };
 
-/// A key's place in one of those orders, as an unsigned integer: equal for keys that the order does not tell
-/// apart.
+/// A key's position in one of those orders, as an unsigned integer; the same for keys that the order treats
+/// as equal.
 template <class Bits>
 class KeyRank {
  public:

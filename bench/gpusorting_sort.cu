@@ -1,6 +1,5 @@
-// gpusorting_sort.cu - GPUSorting's OneSweep (github.com/b0nes164/GPUSorting). What it has for a caller
-// allocates, sorts data of its own and prints: its kernels are launched here, in the shapes that it launches
-// them in.
+// gpusorting_sort.cu - GPUSorting's OneSweep (github.com/b0nes164/GPUSorting). Its host interface allocates,
+// sorts its own data and prints. So its kernels are launched here, with the same launch shapes.
 #include "bench/gpusorting_sort.hpp"
 #include "core/rounding.hpp"
 #include "kernels/launch.cuh"
@@ -18,7 +17,7 @@ constexpr uint32_t digit_width = 8;
 constexpr uint32_t passes = 4;
 constexpr uint32_t histogram_threads = 128;
 constexpr uint32_t histogram_copies = 2;
-constexpr uint32_t histogram_keys = 65536;  // of a block
+constexpr uint32_t histogram_keys = 65536;  // per block
 constexpr uint32_t pass_warps = 16;
 constexpr uint32_t pass_keys_per_thread = 15;
 constexpr uint32_t pass_threads = pass_warps * 32;
@@ -76,7 +75,8 @@ void gpusorting_sort(const SortCase& what, const DeviceArrays& arrays, cudaStrea
   OneSweep::Scan<digits>
       <<<passes, digits, 0, stream>>>(layout.histogram.data(), layout.statuses.data(), blocks);
   check(cudaGetLastError());
-  for (uint32_t pass = 0; pass < passes; ++pass) {  // an even number: the last one ends where the first began
+  // an even number, so the last pass ends in the array in which the first began
+  for (uint32_t pass = 0; pass < passes; ++pass) {
     uint32_t* const statuses = layout.statuses.data() + uint64_t{pass} * digits * blocks;
     if (what.value_bytes == 0)
       OneSweep::DigitBinningPassKeys<digits, digit_width, pass_warps, pass_keys_per_thread>

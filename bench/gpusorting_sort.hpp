@@ -1,11 +1,11 @@
-// gpusorting_sort.hpp - GPUSorting's OneSweep, where SWEEPSORT_GPUSORTING_PATH names a checkout of it.
+// gpusorting_sort.hpp - GPUSorting's OneSweep, if SWEEPSORT_GPUSORTING_PATH names a checkout of it.
 #pragma once
 
 #include "bench/device_peer.hpp"
 
 namespace sweepsort::bench {
 
-/// u32 keys, alone or with 4-byte values, ascending, fewer than 2^30.
+/// Supports u32 keys, alone or with 4-byte values, ascending, fewer than 2^30.
 bool gpusorting_supports(const SortCase& what);
 size_t gpusorting_workspace_bytes(const SortCase& what);
 /// Sorts `arrays.keys_out` and `arrays.values_out` in place.

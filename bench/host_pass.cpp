@@ -1,5 +1,4 @@
-// host_pass.cpp - passes in host memory: their input, the standard library's answer, and the check of a
-// result.
+// host_pass.cpp - passes in host memory: the input, the standard library's result, and the check of a result.
 #include "bench/host_pass.hpp"
 
 #include "core/team.hpp"
@@ -32,7 +31,7 @@ void with_operator(ScanOp op, F&& f) {
   }
 }
 
-/// Whether holds(i) for every i below `count`.
+/// Whether holds(i) is true for every i below `count`.
 template <class Holds>
 bool all_hold(uint64_t count, uint32_t threads, const Holds& holds) {
   constexpr uint64_t worth_per_thread = 1 << 16;
@@ -121,7 +120,8 @@ bool search_is_right(const PassCase& what, const std::byte* in, const PassFound&
     if (what.wants_index &&
         (found.index >= what.count || elements[found.index] != static_cast<Bits>(found.bits)))
       return false;
-    // Nothing is smaller; what is equal stands behind, and if there is no index, somewhere.
+    // No element is smaller. Equal elements must come after the found one or, without an index, exist
+    // anywhere.
     std::atomic<bool> stands = what.wants_index;
     const bool nothing_smaller = all_hold(what.count, threads, [&](uint64_t i) {
       const Bits ordered = map.to_ordered(elements[i]);

@@ -1,4 +1,4 @@
-// host_peer.hpp - the one interface behind which every CPU sort is measured, ours included.
+// host_peer.hpp - the common interface for measuring CPU sorts, including ours.
 #pragma once
 
 #include "backend/backend.hpp"
@@ -14,7 +14,7 @@
 
 namespace sweepsort::bench {
 
-/// The arrays of one case. The inputs are never written; the value arrays are empty for keys alone.
+/// The arrays of one case. The inputs are never written. The value arrays are empty for keys alone.
 struct HostArrays {
   std::span<const std::byte> keys_in;
   std::span<std::byte> keys_out;
@@ -22,14 +22,14 @@ struct HostArrays {
   std::span<std::byte> values_out;
 };
 
-/// One sort: the time that counts, and what the peer says of it.
+/// One sort: the measured time, and details from the peer.
 struct HostRun {
   double sort_s = 0;
   std::string detail{};
 };
 
-/// A CPU sort. `sort` brings the input to wherever it wants it, sorts by the clock, and leaves the result in
-/// the output arrays.
+/// A CPU sort. `sort` copies the input where it needs it, times the sort itself, and leaves the result in the
+/// output arrays.
 struct HostPeer {
   std::string name;
   uint32_t threads = 1;
@@ -41,7 +41,7 @@ struct HostPeer {
 /// The CPU backend as a peer.
 HostPeer sweepsort_host_peer(std::shared_ptr<Backend> backend, SortAlgorithm algorithm, uint32_t threads);
 
-/// The other sorts of this build.
+/// The other sorts in this build.
 std::vector<HostPeer> other_host_peers(uint32_t threads);
 
 }  // namespace sweepsort::bench

@@ -1,4 +1,4 @@
-// host_peers.cpp - the CPU's other sorts: the standard library's, its parallel mode's, Highway's.
+// host_peers.cpp - the CPU's other sorts: the standard library's, its parallel mode's, and Highway's.
 #include "bench/host_peer.hpp"
 #include "core/checked.hpp"
 
@@ -20,8 +20,8 @@
 namespace sweepsort::bench {
 namespace {
 
-/// The comparison that a user of the standard library would write: NaN last, as numpy has it, since without
-/// that std::sort may run out of its array.
+/// The comparison that a user of the standard library would write: NaN last, as in numpy. Without that,
+/// std::sort could run beyond the end of its array.
 template <class Key, Order order>
 struct Before {
   bool operator()(Key a, Key b) const {
@@ -31,7 +31,7 @@ struct Before {
   }
 };
 
-/// Calls `f` with the comparison that the order asks for.
+/// Calls `f` with the comparison for the order.
 template <class Key, class F>
 void with_comparison(Order order, F&& f) {
   order == Order::ascending ? f(Before<Key, Order::ascending>{}) : f(Before<Key, Order::descending>{});
@@ -45,14 +45,14 @@ HostRun clocked(F&& sort) {
   return {.sort_s = elapsed.count()};
 }
 
-/// The output, holding the input: what an in-place sort starts from.
+/// Copies the input to the output, where an in-place sort starts.
 template <class Key>
 std::span<Key> copied_input(const HostArrays& arrays) {
   std::ranges::copy(arrays.keys_in, arrays.keys_out.begin());
   return {reinterpret_cast<Key*>(arrays.keys_out.data()), arrays.keys_out.size() / sizeof(Key)};
 }
 
-/// std::stable_sort of structures; zipped and unzipped off the clock.
+/// Uses std::stable_sort of structures. They are built and taken apart outside of the measured time.
 template <class Key, class Value>
 HostRun sort_pairs_by_std(const SortCase& what, const HostArrays& arrays) {
   struct Pair {
@@ -75,7 +75,7 @@ HostRun sort_pairs_by_std(const SortCase& what, const HostArrays& arrays) {
   return run;
 }
 
-/// The same three pairs for which the GPU's table has CUB.
+/// Supports the same three kinds of pairs as CUB in the GPU's table.
 bool std_supports(const SortCase& what) {
   if (what.value_bytes == 0) return true;
   return what.type == KeyType::u64 || (what.type == KeyType::u32 && what.value_bytes == 4);
@@ -97,7 +97,7 @@ HostRun sort_by_std(const SortCase& what, const HostArrays& arrays) {
 }
 
 #ifdef SWEEPSORT_BENCH_PARALLEL_MODE
-/// A few types, ascending: each costs the compiler seconds.
+/// Supports a few types, ascending, because each takes seconds to compile.
 bool parallel_mode_supports(const SortCase& what) {
   return what.value_bytes == 0 && what.order == Order::ascending &&
          (what.type == KeyType::u32 || what.type == KeyType::u64 || what.type == KeyType::f32);
@@ -118,7 +118,7 @@ HostRun sort_by_parallel_mode(const SortCase& what, const HostArrays& arrays, ui
 #endif
 
 #ifdef SWEEPSORT_BENCH_VQSORT
-/// Highway has no sort of bytes, and with some releases a float array that holds NaN loses keys.
+/// Highway cannot sort bytes, and some of its releases lose keys in float arrays with NaN.
 bool vqsort_supports(const SortCase& what) {
   return what.value_bytes == 0 && key_bytes(what.type) > 1 && !is_floating(what.type);
 }

@@ -1,4 +1,4 @@
-// host_sweepsort.cpp - the CPU backend as a peer: in place, as the library's users call it.
+// host_sweepsort.cpp - the CPU backend as a peer: sorts in place, as users of the library call it.
 #include "bench/host_peer.hpp"
 
 #include <algorithm>

@@ -1,6 +1,7 @@
-// launch_recorder.cpp - a library that the CUDA driver loads into a program (CUDA_INJECTION64_PATH) and that
-// writes down when each of its kernels and memsets began and ended, by CUPTI's activity records:
-// launch_times.py reads it. Nothing is serialised, as under a profiler, so that what a launch takes which
+// launch_recorder.cpp - a library that the CUDA driver loads into a program (CUDA_INJECTION64_PATH). It
+// records when each kernel and memset began and ended, with CUPTI's activity records; launch_times.py reads
+// the result. Unlike under a profiler, nothing is serialised, so even the time of a launch that finds nothing
+// to do is visible.
 // finds nothing to do can be seen.
 //
 // SWEEPSORT_LAUNCHES=FILE  a line a launch: begin and end (ns), number of its graph (0: none), blocks, name,
@@ -27,7 +28,7 @@ struct Launch {
   std::string name;
 };
 
-// CUPTI calls back from a thread of its own.
+// CUPTI calls back from its own thread.
 std::mutex mutex;
 std::vector<Launch> launches;
 
@@ -76,7 +77,7 @@ void write_down() {
 
 }  // namespace
 
-/// What the driver calls before the program's first call of CUDA. 1: all is well.
+/// The driver calls this before the program's first call of CUDA. Returns 1 on success.
 extern "C" int InitializeInjection() {
   const bool records = cuptiActivityRegisterCallbacks(give_buffer, take_buffer) == CUPTI_SUCCESS &&
                        cuptiActivityEnable(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL) == CUPTI_SUCCESS &&

@@ -1,4 +1,5 @@
-// libcusort_sort.cu - libcusort's radix sort (github.com/IlyaGrebnov/libcusort), whose calls are CUB's.
+// libcusort_sort.cu - libcusort's radix sort (github.com/IlyaGrebnov/libcusort), which has the same interface
+// as CUB.
 #include "bench/libcusort_sort.hpp"
 #include "kernels/launch.cuh"
 
@@ -10,7 +11,7 @@
 namespace sweepsort::bench {
 namespace {
 
-/// Without a workspace it only says how much it wants.
+/// Without a workspace, it only reports how much it needs.
 template <class Key>
 void sort_keys(const SortCase& what, const DeviceArrays& arrays, void* workspace, size_t& bytes,
                cudaStream_t stream) {
@@ -30,7 +31,7 @@ void sort_pairs(const SortCase& what, const DeviceArrays& arrays, void* workspac
 
 using Function = void (*)(const SortCase&, const DeviceArrays&, void*, size_t&, cudaStream_t);
 
-/// Null where this build has no sort for the case.
+/// Null if this build has no sort for the case.
 Function function_for(const SortCase& what) {
   if (what.order != Order::ascending) return nullptr;
   if (what.value_bytes == 0) switch (what.type) {

@@ -1,4 +1,4 @@
-// libcusort_sort.hpp - libcusort's radix sort, where SWEEPSORT_LIBCUSORT_PATH names a checkout of it.
+// libcusort_sort.hpp - libcusort's radix sort, if SWEEPSORT_LIBCUSORT_PATH names a checkout of it.
 #pragma once
 
 #include "bench/device_peer.hpp"
@@ -7,7 +7,7 @@
 
 namespace sweepsort::bench {
 
-/// Unsigned keys, ascending, with the values that CUB is measured with: each type costs the compiler seconds.
+/// Supports unsigned keys, ascending, with the same values as for CUB; each type takes seconds to compile.
 bool libcusort_supports(const SortCase& what);
 size_t libcusort_workspace_bytes(const SortCase& what);
 void libcusort_sort(const SortCase& what, const DeviceArrays& arrays, cudaStream_t stream);

@@ -1,4 +1,5 @@
-// main.cpp - sweepsort-bench: measures sweepsort beside its peers. A table of commands; one file a command.
+// main.cpp - sweepsort-bench: measures sweepsort beside its peers. A table of commands; each command has its
+// own file.
 #include "bench/command.hpp"
 #include "core/error.hpp"
 #include "core/suggest.hpp"

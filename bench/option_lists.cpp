@@ -1,4 +1,4 @@
-// option_lists.cpp - the options that every command shares, and lists, ranges and names in them.
+// option_lists.cpp - the options that all commands share, and parsing of lists, ranges and names.
 #include "bench/option_lists.hpp"
 
 #include "cli/key_type_name.hpp"

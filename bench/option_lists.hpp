@@ -1,5 +1,4 @@
-// option_lists.hpp - the command lines of sweepsort-bench: options with presets, and the lists that they are
-// made of.
+// option_lists.hpp - the command lines of sweepsort-bench: options with presets, and lists in their values.
 #pragma once
 
 #include "bench/run_options.hpp"
@@ -22,20 +21,20 @@
 
 namespace sweepsort::bench {
 
-/// An option and what it means when it is left out.
+/// An option and its value when it is not given.
 struct PresetOption {
   cli::OptionSpec spec;
   std::string_view preset;
 };
 
-/// A command's line: its own options and those of RunOptions.
+/// The command line of a command: its own options and those of RunOptions.
 class BenchArguments {
  public:
   /// Throws UsageError.
   BenchArguments(std::string_view command, std::span<const PresetOption> own,
                  std::span<const std::string> words);
 
-  /// What was given for an option, or its preset.
+  /// The value given for an option, or its preset.
   std::string value(std::string_view name) const;
   RunOptions run_options() const;
 
@@ -50,11 +49,11 @@ void print_help(std::string_view command, std::string_view examples, std::span<c
 /// "a,b" -> {"a", "b"}. An empty item is an error.
 std::vector<std::string> split(const std::string& text, std::string_view option);
 
-/// A word of an option's list, and what it means.
+/// A word in an option's list, and its meaning.
 template <class Value>
 using Choice = std::pair<std::string_view, Value>;
 
-/// Values by the names that the product has for them.
+/// Values with the names that the product gives them.
 template <class Value>
 std::vector<Choice<Value>> by_name(std::initializer_list<Value> values) {
   std::vector<Choice<Value>> choices;
@@ -62,7 +61,7 @@ std::vector<Choice<Value>> by_name(std::initializer_list<Value> values) {
   return choices;
 }
 
-/// An option's list, whose items are among a few words; `all` stands for every one of them.
+/// The values in an option's list, whose items are from a few words; `all` selects all of them.
 template <class Value>
 std::vector<Value> chosen(const BenchArguments& arguments, std::string_view option,
                           const std::vector<Choice<Value>>& choices) {
@@ -81,11 +80,11 @@ std::vector<Value> chosen(const BenchArguments& arguments, std::string_view opti
 
 std::vector<KeyType> parse_types(const std::string& text);
 
-/// Sizes, and ranges FIRST..LAST (doubling) or FIRST..LAST*FACTOR. 0 is an error: there is nothing to time.
+/// Sizes, and ranges FIRST..LAST (doubling) or FIRST..LAST*FACTOR. 0 is an error, because there is nothing to
+/// time.
 std::vector<uint64_t> parse_sizes(const std::string& text);
 
-/// Names of peers are checked against all there are anywhere: which of them this build has is not the command
-/// line's.
+/// Names of peers are checked against all known peers. Whether this build has them is not checked here.
 std::vector<std::string> parse_peers(const std::string& text, std::span<const std::string_view> known);
 
 }  // namespace sweepsort::bench

@@ -1,5 +1,5 @@
-// pass_command.cpp - `sweepsort-bench scan` and `min`: run the cases one after the other and report each as
-// soon as it is there.
+// pass_command.cpp - `sweepsort-bench scan` and `min`: run the cases one after another and report each as
+// soon as it is measured.
 #include "backend/backend.hpp"
 #include "bench/command.hpp"
 #include "bench/pass_options.hpp"
@@ -19,7 +19,7 @@ bool asks_for_cpu(const PassOptions& options) {
          std::ranges::any_of(options.scan_algorithms, is_cpu_algorithm);
 }
 
-/// "auto" measures both, so that one table shows what the GPU is good for.
+/// "auto" measures both, so that one table shows the advantage of the GPU.
 std::vector<std::unique_ptr<PassRunner>> make_runners(const PassOptions& options,
                                                       const std::vector<PassCase>& cases) {
   std::vector<std::unique_ptr<PassRunner>> runners;

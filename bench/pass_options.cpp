@@ -1,4 +1,4 @@
-// pass_options.cpp - what `sweepsort-bench scan` and `min` understand, and the cases that they span.
+// pass_options.cpp - the options of `sweepsort-bench scan` and `min`, and the cases that they describe.
 #include "bench/pass_options.hpp"
 
 #include "bench/option_lists.hpp"
@@ -55,7 +55,7 @@ constexpr std::string_view search_examples =
     "  sweepsort-bench min -n 2^28\n"
     "  sweepsort-bench min -b cpu -t all -n 2^26 --index without\n";
 
-/// What both commands are asked.
+/// Parses the options that both commands share.
 PassOptions parse_common(Pass pass, const BenchArguments& arguments) {
   constexpr std::array<std::string_view, 7> peers{"all", "none", "cub", "thrust", "copy", "read", "std"};
   PassOptions options{arguments.run_options()};
@@ -87,7 +87,7 @@ std::optional<PassOptions> parse_scan_options(std::span<const std::string> words
   using enum ScanAlgorithm;
   options.ops = chosen(arguments, "op", by_name({sum, min, max, bit_xor}));
   options.kinds = chosen(arguments, "kind", by_name({ScanKind::inclusive, ScanKind::exclusive}));
-  // In the order of the table: what is fastest stands first.
+  // In the order of the table, the fastest first.
   options.scan_algorithms =
       chosen(arguments, "algorithm",
              by_name({lookback, shuffle, blelloch_padded, blelloch, hillis_steele, threads, sequential}));

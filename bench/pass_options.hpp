@@ -1,4 +1,4 @@
-// pass_options.hpp - what `sweepsort-bench scan` and `sweepsort-bench min` are asked to measure.
+// pass_options.hpp - what `sweepsort-bench scan` and `sweepsort-bench min` are to measure.
 #pragma once
 
 #include "bench/pass_case.hpp"
@@ -17,22 +17,22 @@ struct PassOptions : RunOptions {
   std::vector<uint64_t> sizes;
   Cache cache = Cache::cold;
   std::vector<std::string> peers;  // "all", "none" or names
-  // Of a scan.
+  // For scans.
   std::vector<ScanOp> ops;
   std::vector<ScanKind> kinds;
   std::vector<ScanAlgorithm> scan_algorithms;
-  // Of a search.
+  // For searches.
   std::vector<Extreme> extremes;
   std::vector<bool> indices;  // without it, with it
   std::vector<ReduceAlgorithm> reduce_algorithms;
 };
 
-/// Read the words behind `scan` or `min`. Empty if only help was asked for, and then has been printed. Throw
-/// UsageError.
+/// Parse the words after `scan` or `min`. Return nothing if only help was requested, which they have then
+/// printed. Throw UsageError.
 std::optional<PassOptions> parse_scan_options(std::span<const std::string> words);
 std::optional<PassOptions> parse_search_options(std::span<const std::string> words);
 
-/// Every case that the options span. Cases that share their elements are neighbours.
+/// Every case that the options describe. Cases with the same elements are neighbours.
 std::vector<PassCase> pass_cases(const PassOptions& options);
 
 }  // namespace sweepsort::bench

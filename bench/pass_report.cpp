@@ -1,4 +1,4 @@
-// pass_report.cpp - scans and searches as a table for people and as JSON for everything else.
+// pass_report.cpp - scans and searches as a table for people and as JSON for programs.
 #include "bench/pass_report.hpp"
 
 #include "bench/report_file.hpp"
@@ -21,7 +21,7 @@ double bytes_per_s(const PassRow& row) {
 
 double elements_per_s(const PassRow& row) { return static_cast<double>(row.what.count) / median(row.runs_s); }
 
-/// Against what a copy, or a read, moves in the same time.
+/// The speed relative to that of a copy or a read.
 double share(const PassRow& row) {
   return row.yardstick_bytes_s > 0 ? bytes_per_s(row) / row.yardstick_bytes_s : 0;
 }

@@ -1,9 +1,9 @@
-// pass_rule.hpp - when is the result of a pass right? Said of one element at a time, so that a GPU and a team
-// of threads can ask it of all of them at once.
+// pass_rule.hpp - the rule for a right result of a pass. It applies to one element at a time, so that a GPU
+// or several threads can check all elements at once.
 //
-// A scan is right if its first element is and every other one follows from its predecessor: by induction all
-// are then what one pass from front to back gives, element by element. No second result is needed to compare
-// with, and none could share a fault with the first.
+// A scan is right if its first element is right and every other element follows from its predecessor. By
+// induction, every element is then what one pass from front to back gives. No second result is needed for
+// comparison, which might share a fault with the first.
 #pragma once
 
 #include "bench/pass_case.hpp"
@@ -19,7 +19,7 @@ template <class T, class Op>
 struct ScanRule {
   Op op;
   bool exclusive;
-  bool any_identity;  // floats have more than one value that changes no minimum: infinity, NaN
+  bool any_identity;  // for floats, several values change no minimum: infinity, NaN
 
   SWEEPSORT_HOST_DEVICE bool holds(const T* in, const T* out, uint64_t i) const {
     if (!exclusive) return out[i] == (i == 0 ? in[0] : op(out[i - 1], in[i]));
@@ -28,7 +28,7 @@ struct ScanRule {
   }
 };
 
-/// Calls f(rule) with the rule of a scan. Elements are unsigned bits, but for sums of floats.
+/// Calls f(rule) with the rule of a scan. Elements are unsigned bits, except in sums of floats.
 template <class F>
 decltype(auto) with_scan_rule(const PassCase& what, F&& f) {
   const bool exclusive = what.kind == ScanKind::exclusive;
@@ -45,10 +45,10 @@ decltype(auto) with_scan_rule(const PassCase& what, F&& f) {
   });
 }
 
-/// What a search says it found.
+/// The result of a search.
 struct PassFound {
   uint64_t bits = 0;   // the element, in the low bytes
-  uint64_t index = 0;  // if it was wanted
+  uint64_t index = 0;  // if requested
 };
 
 }  // namespace sweepsort::bench

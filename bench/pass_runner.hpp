@@ -14,19 +14,19 @@ class PassRunner {
  public:
   virtual ~PassRunner() = default;
   virtual const Place& place() const = 0;
-  /// One row for every algorithm and peer that knows the case, ours first. A case's elements are the first of
-  /// those of the largest case of its type.
+  /// One row for every algorithm and peer that supports the case, ours first. A case's elements are the first
+  /// elements of the largest case of its type.
   virtual std::vector<PassRow> run(const PassCase& what) = 0;
 };
 
-/// Both take all memory that the largest of the cases needs.
+/// Both allocate all memory that the largest case needs.
 std::unique_ptr<PassRunner> make_cpu_pass_runner(const PassOptions& options,
                                                  const std::vector<PassCase>& cases);
 /// Throws Error in a build without CUDA.
 std::unique_ptr<PassRunner> make_cuda_pass_runner(const PassOptions& options,
                                                   const std::vector<PassCase>& cases);
 
-/// The bytes of all elements of a type that any of the cases asks for: shorter arrays are their beginning.
+/// The bytes of the largest case of a type. Shorter arrays are the beginning of it.
 inline uint64_t max_bytes(const std::vector<PassCase>& cases, KeyType type) {
   uint64_t most = 0;
   for (const PassCase& what : cases)

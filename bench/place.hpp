@@ -1,4 +1,4 @@
-// place.hpp - where something was measured.
+// place.hpp - the place of a measurement.
 #pragma once
 
 #include <cstdint>
@@ -8,17 +8,18 @@
 
 namespace sweepsort::bench {
 
-/// What a row means depends on these. Empty where it does not apply.
+/// The meaning of a row depends on these. Fields that do not apply are empty.
 struct Place {
   std::string backend;  // "cuda" or "cpu"
   std::string gpu{};
   std::string driver{};
   std::string cuda{};
   std::string cub{};
-  std::vector<std::pair<std::string, std::string>> other_peers{};  // name and version, of those told by path
+  // name and version of the peers found by a path
+  std::vector<std::pair<std::string, std::string>> other_peers{};
   uint32_t threads = 0;
   double copy_bandwidth_bytes_s = 0;  // read + written, measured in this run
-  double read_bandwidth_bytes_s = 0;  // measured in this run, by commands that need it
+  double read_bandwidth_bytes_s = 0;  // measured in this run by commands that need it
 };
 
 }  // namespace sweepsort::bench

@@ -1,4 +1,4 @@
-// report_file.cpp - what every results file and every table begins with, and how a results file is written.
+// report_file.cpp - the common beginning of results files and tables, and writing of results files.
 #include "bench/report_file.hpp"
 
 #include "bench/machine.hpp"

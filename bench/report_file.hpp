@@ -1,4 +1,4 @@
-// report_file.hpp - what every results file and every table begins with, and how a results file is written.
+// report_file.hpp - the common beginning of results files and tables, and writing of results files.
 #pragma once
 
 #include "bench/place.hpp"
@@ -11,14 +11,14 @@
 
 namespace sweepsort::bench {
 
-/// "# NVIDIA H200, driver ...".
+/// Prints "# NVIDIA H200, driver ...".
 void print_place(const Place& place);
 
-/// The JSON up to the rows, without the bandwidths.
+/// The JSON before the rows, without the bandwidths.
 nlohmann::ordered_json report_head(std::string_view command, const RunOptions& options, const Place& place);
 
-/// Writes the file afresh, by way of a second name, so that an interrupted run leaves what it measured.
-/// Throws Error.
+/// Writes the file anew under a second name, then renames it, so that an interrupted run keeps what it has
+/// measured. Throws Error.
 void write_report(const std::string& path, const nlohmann::ordered_json& report);
 
 }  // namespace sweepsort::bench

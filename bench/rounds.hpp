@@ -1,5 +1,5 @@
-// rounds.hpp - how contenders are measured: run 1 of each, run 2 of each, ... so that a change of the clock
-// rate meets them all.
+// rounds.hpp - the order of measurements: run 1 of each contender, run 2 of each, ... so that a change of the
+// clock rate affects all of them.
 #pragma once
 
 #include "bench/run_options.hpp"
@@ -10,9 +10,9 @@
 
 namespace sweepsort::bench {
 
-/// Runs each contender as often as the options say, or until it has spent a row's limit; their rows. A
-/// contender has a `row`, of which `batch` and `runs_s` are read and written, and `spent_s`, its seconds so
-/// far. run(contender): the mean seconds of the batch's members.
+/// Runs each contender as often as the options say, or until it has used up the time limit of a row. Returns
+/// their rows. A contender has a `row`, whose `batch` is read and whose `runs_s` is written, and `spent_s`,
+/// its seconds so far. run(contender) returns the mean seconds of one item of the batch.
 template <class Contender, class Run>
 auto measure_in_rounds(std::vector<Contender> contenders, const RunOptions& options, Run run) {
   for (uint32_t round = 0; round < options.repeat; ++round)

@@ -1,4 +1,4 @@
-// run_options.hpp - what every command of sweepsort-bench is asked in the same words.
+// run_options.hpp - the options that all commands of sweepsort-bench share.
 #pragma once
 
 #include <cstdint>
@@ -7,8 +7,8 @@
 
 namespace sweepsort::bench {
 
-/// How a GPU is timed: by events around work that the host launches, or around a CUDA graph of it, which
-/// leaves out what the host needs for a launch.
+/// How a GPU is timed: by events around work that the host launches, or around a CUDA graph of the same work,
+/// which excludes the host's launch time.
 enum class Timing : uint8_t { events, graph };
 
 struct RunOptions {
@@ -16,14 +16,14 @@ struct RunOptions {
   Timing timing = Timing::events;
   int device = 0;
   uint32_t threads = 0;    // host threads; 0: all
-  uint32_t repeat = 0;     // runs of which the median is reported
-  double row_limit_s = 0;  // a row ends with fewer runs once it has taken so long
+  uint32_t repeat = 0;     // number of runs; the median is reported
+  double row_limit_s = 0;  // a row ends early once it has taken this long
   uint64_t seed = 0;
   std::string json_file;  // empty: no JSON
-  std::string revision;   // empty: the one that was built
+  std::string revision;   // empty: the revision that was built
 };
 
-/// Whether a list of peers asks for `name`: by its name, or by the part before the first '-' ("cub" for
+/// Whether a list of peers contains `name`, or the part of `name` before the first '-' ("cub" for
 /// "cub-int64").
 bool is_wanted(const std::vector<std::string>& peers, const std::string& name);
 

@@ -1,4 +1,4 @@
-// sort_case.hpp - one point of the benchmark's space, and what was measured there.
+// sort_case.hpp - one point of the benchmark's space, and what was measured for it.
 #pragma once
 
 #include "core/key_type.hpp"
@@ -9,7 +9,7 @@
 
 namespace sweepsort::bench {
 
-/// What is to be sorted. Values, where there are any, number the keys from 0, so that every one is different.
+/// What to sort. Values, if any, number the keys from 0, so each is different.
 struct SortCase {
   KeyType type = KeyType::u32;
   Order order = Order::ascending;
@@ -20,20 +20,20 @@ struct SortCase {
 
   uint64_t keys_bytes() const { return count * key_bytes(type); }
   uint64_t values_bytes() const { return count * value_bytes; }
-  /// The least that any sort moves: every key and value read once and written once.
+  /// The minimum that any sort must move: every key and value read once and written once.
   uint64_t least_bytes() const { return 2 * (keys_bytes() + values_bytes()); }
 };
 
-/// One row of the table and of the JSON: one case, one peer.
+/// One row of the table and of the JSON: one case with one peer.
 struct SortRow {
   SortCase what;
-  std::string backend;   // "cuda" or "cpu"
-  std::string peer;      // "sweepsort", "cub-int64", "std", ...
-  std::string detail{};  // what the peer says of its run, for example the algorithm it chose; may be empty
-  std::string timing{};  // "events", "graph" or "clock"
-  uint32_t threads = 0;  // host threads; 0 on a GPU
-  uint64_t batch = 1;    // sorts between two readings of the clock
-  std::vector<double> runs_s{};  // seconds a sort, one a run
+  std::string backend;           // "cuda" or "cpu"
+  std::string peer;              // "sweepsort", "cub-int64", "std", ...
+  std::string detail{};          // what the peer says about its run, for example its algorithm; may be empty
+  std::string timing{};          // "events", "graph" or "clock"
+  uint32_t threads = 0;          // host threads; 0 on a GPU
+  uint64_t batch = 1;            // sorts between two readings of the clock
+  std::vector<double> runs_s{};  // seconds per sort, one entry per run
   bool verified = false;
 };
 

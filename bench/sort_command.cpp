@@ -1,5 +1,5 @@
-// sort_command.cpp - `sweepsort-bench sort`: runs the cases one after the other and reports each as soon as
-// it is there.
+// sort_command.cpp - `sweepsort-bench sort`: runs the cases one after another and reports each as soon as it
+// is measured.
 #include "backend/backend.hpp"
 #include "bench/command.hpp"
 #include "bench/sort_options.hpp"
@@ -20,7 +20,7 @@ std::unique_ptr<SortRunner> make_runner(const SortBenchOptions& options, const s
   return cuda ? make_cuda_runner(options, cases) : make_cpu_runner(options, cases);
 }
 
-/// CUB is what its users get, so "cub" is the faster of the index types in which it was measured.
+/// Adds a row "cub" with the faster of the index types that were measured, in fairness to CUB's users.
 void add_better_cub(std::vector<SortRow>& rows) {
   const SortRow* better = nullptr;
   for (const SortRow& row : rows)

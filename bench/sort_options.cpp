@@ -1,4 +1,4 @@
-// sort_options.cpp - what `sweepsort-bench sort` understands, and the cases that it spans.
+// sort_options.cpp - the options of `sweepsort-bench sort`, and the cases that they describe.
 #include "bench/sort_options.hpp"
 
 #include "bench/option_lists.hpp"

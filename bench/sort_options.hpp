@@ -1,4 +1,4 @@
-// sort_options.hpp - what `sweepsort-bench sort` is asked to measure.
+// sort_options.hpp - what `sweepsort-bench sort` is to measure.
 #pragma once
 
 #include "bench/run_options.hpp"
@@ -19,15 +19,15 @@ struct SortBenchOptions : RunOptions {
   std::vector<std::string> distributions;
   std::vector<Order> orders;
   std::vector<uint32_t> value_bytes;
-  std::vector<SortAlgorithm> algorithms;  // of ours
+  std::vector<SortAlgorithm> algorithms;  // of our sort
   std::vector<std::string> peers;         // "all", "none" or names
 };
 
-/// Reads the words behind `sort`. Empty if only help was asked for, and then has printed it. Throws
-/// UsageError.
+/// Parses the words after `sort`. Returns nothing if only help was requested, which it has then printed.
+/// Throws UsageError.
 std::optional<SortBenchOptions> parse_sort_options(std::span<const std::string> words);
 
-/// Every case that the options span and that a distribution suits. Cases that share their keys are
+/// Every case that the options describe and that suits its distribution. Cases with the same keys are
 /// neighbours.
 std::vector<SortCase> sort_cases(const SortBenchOptions& options);
 

@@ -1,4 +1,4 @@
-// sort_report.cpp - rows as a table for people and as JSON for everything else.
+// sort_report.cpp - rows as a table for people and as JSON for programs.
 #include "bench/sort_report.hpp"
 
 #include "bench/report_file.hpp"
@@ -14,7 +14,7 @@
 namespace sweepsort::bench {
 namespace {
 
-/// The bytes that any sort must move, in the time that this one took, against what a copy moves in that time.
+/// The bytes that any sort must move divided by this sort's time, relative to the copy bandwidth.
 double copy_share(const SortRow& row, const Place& place) {
   const double bytes_s = static_cast<double>(row.what.least_bytes()) / median(row.runs_s);
   return place.copy_bandwidth_bytes_s > 0 ? bytes_s / place.copy_bandwidth_bytes_s : 0;

@@ -14,11 +14,11 @@ class SortRunner {
  public:
   virtual ~SortRunner() = default;
   virtual const Place& place() const = 0;
-  /// One row for every peer that knows the case, ours first. Throws Error where the case cannot be measured.
+  /// One row for every peer that supports the case, ours first. Throws Error if the case cannot be measured.
   virtual std::vector<SortRow> run(const SortCase& what) = 0;
 };
 
-/// Both take all memory that the largest of the cases needs.
+/// Both allocate all memory that the largest case needs.
 std::unique_ptr<SortRunner> make_cpu_runner(const SortBenchOptions& options,
                                             const std::vector<SortCase>& cases);
 /// Throws Error in a build without CUDA.

@@ -10,7 +10,7 @@
 
 namespace sweepsort::bench {
 
-/// Hands out the workspace from front to back, so that no cudaMalloc falls into the timed region.
+/// Allocates the workspace from front to back, so that no cudaMalloc is in the timed region.
 class Arena {
  public:
   using value_type = std::byte;

@@ -1,4 +1,4 @@
-// thrust_pass.cu - thrust::inclusive_scan, exclusive_scan and min_element with their temporary memory taken
+// thrust_pass.cu - thrust::inclusive_scan, exclusive_scan and min_element, with their temporary memory taken
 // from the workspace.
 #include "bench/device_pass.hpp"
 #include "bench/thrust_arena.hpp"
@@ -30,7 +30,7 @@ void search(const PassCase& what, const PassArrays& arrays, cudaStream_t stream)
   const auto* const in = static_cast<const uint32_t*>(arrays.in);
   const auto* const place =
       thrust::min_element(thrust::cuda::par_nosync(arena).on(stream), in, in + what.count);
-  // Thrust hands the place to the host; where the checks look for it is the device.
+  // Thrust returns the position to the host, but the checks look for it on the device.
   const int64_t index = place - in;
   auto* const out = static_cast<std::byte*>(arrays.out);
   check(cudaMemcpyAsync(out, place, sizeof *place, cudaMemcpyDeviceToDevice, stream));
@@ -46,7 +46,7 @@ bool thrust_pass_supports(const PassCase& what) {
 }
 
 size_t thrust_pass_workspace_bytes(const PassCase& what) {
-  // Thrust does not say beforehand: CUB's look-back states, or partial results of many blocks.
+  // Thrust does not report its needs in advance: CUB's look-back states, or partial results of many blocks.
   constexpr size_t partial_results = size_t{16} << 20;
   return what.bytes() / 64 + partial_results;
 }

@@ -33,7 +33,8 @@ bool thrust_supports(const SortCase& what) {
 }
 
 size_t thrust_workspace_bytes(const SortCase& what) {
-  // Thrust does not say beforehand: a second array of keys, and CUB's histograms and look-back states.
+  // Thrust does not report its needs in advance: a second array of keys, and CUB's histograms and look-back
+  // states.
   constexpr size_t states = size_t{64} << 20;
   return what.keys_bytes() + what.keys_bytes() / 4 + states;
 }

@@ -5,7 +5,7 @@
 
 namespace sweepsort::bench {
 
-/// Keys alone, ascending, of the types that people sort most: each type costs the compiler seconds.
+/// Supports keys alone, ascending, of the most common types; each type takes seconds to compile.
 bool thrust_supports(const SortCase& what);
 size_t thrust_workspace_bytes(const SortCase& what);
 /// Sorts `arrays.keys_out` in place.

@@ -1,8 +1,9 @@
-// verify.hpp - is a sorted array in host memory right? Without a second sort, so that large sizes stay cheap.
+// verify.hpp - checks a sorted array in host memory, without a second sort, so that large sizes stay cheap.
 //
-// Keys alone: in order, and the same multiset as the input by a fingerprint with a random secret. Pairs,
-// whose values number the input's keys: in order, each value beside the key that it numbers, and equal keys
-// with rising values. That is a proof: a value that stood twice would stand twice beside equal keys, where
+// Keys alone must be in order, and the same multiset as the input according to a fingerprint with a random
+// secret. For pairs, the values number the input's keys: keys must be in order, each value must be with the
+// key that it numbers, and the values of equal keys must rise. This proves that pairs are right: if a value
+// occurred twice, it would be with equal keys both times, and the second would not be larger.
 // the second is not larger.
 #pragma once
 
@@ -15,7 +16,7 @@
 
 namespace sweepsort::bench {
 
-/// What went into a sort and what came out, as bytes. `values` is empty for keys alone.
+/// The input and the output of a sort, as bytes. `values_out` is empty for keys alone.
 struct HostResult {
   std::span<const std::byte> keys_in;
   std::span<const std::byte> keys_out;

@@ -1,7 +1,7 @@
-// distributions.cpp - the formulas behind the names of distributions.hpp.
+// distributions.cpp - the formulas for the distributions in distributions.hpp.
 //
-// Each formula writes 64-bit numbers in one of four spaces; one conversion a space and key type makes keys of
-// them:
+// Each formula writes 64-bit numbers in one of four spaces. One conversion per space and key type turns them
+// into keys:
 //   fraction  u / 2^64 of the type's range, in the type's order: integers take the upper bits, floats scale
 //   value     the number itself
 //   ordered   an unsigned pattern in the order of the keys (core/key_bits.hpp)
@@ -30,7 +30,7 @@ constexpr uint64_t multiply_high(uint64_t a, uint64_t b) {
   return static_cast<uint64_t>((static_cast<unsigned __int128>(a) * b) >> 64);
 }
 
-/// An endless row of random numbers of which any can be had.
+/// An endless sequence of random numbers with random access.
 struct Stream {
   uint64_t state;
   constexpr uint64_t operator[](uint64_t index) const {
@@ -65,8 +65,8 @@ void and_of_uniforms(const Context& context, uint64_t first, Block out) {
   }
 }
 
-/// Position -> fraction, ascending: every position owns a cell of the range and stands somewhere inside it,
-/// so that the sorted file is a uniform one.
+/// Maps a position to a fraction, ascending. Every position owns a cell of the range and gets a random place
+/// in it, so that the sorted file is uniformly distributed.
 struct Staircase {
   Stream jitter;
   uint64_t step;
@@ -77,8 +77,8 @@ struct Staircase {
   }
 };
 
-/// Partners are i and (centre - i) mod n, a reflection, so that each finds the other by itself; the pair
-/// swaps if the hash of its smaller index says so.
+/// Partners are i and (centre - i) mod n. This is a reflection, so each finds the other independently. The
+/// pair swaps if the hash of its smaller index says so.
 void nearly_sorted(const Context& context, uint64_t first, Block out) {
   const Staircase staircase(context);
   const Stream dice = context.stream(1);
@@ -97,8 +97,8 @@ void organ_pipe(const Context& context, uint64_t first, Block out) {
   each(first, out, [&](uint64_t i) { return staircase(i < n / 2 ? 2 * i + 1 : 2 * (n - 1 - i)); });
 }
 
-/// Index -> number: a Feistel network permutes the numbers of twice `half` bits, and is walked until it leads
-/// to one below n (Black & Rogaway, "Ciphers with Arbitrary Finite Domains", 2002).
+/// Maps an index to a number: a Feistel network permutes the numbers of twice `half` bits, and is repeated
+/// until it leads to a number below n (Black & Rogaway, "Ciphers with Arbitrary Finite Domains", 2002).
 void shuffled_ids(const Context& context, uint64_t first, Block out) {
   constexpr uint64_t rounds = 4;
   const uint32_t half = std::max(1u, (static_cast<uint32_t>(std::bit_width(context.n - 1)) + 1) / 2);
@@ -122,8 +122,8 @@ void shuffled_ids(const Context& context, uint64_t first, Block out) {
   });
 }
 
-/// 2^(j / 256) and 2^(j / 65536) as fixed-point numbers with 62 fractional bits, by integer square roots and
-/// products.
+/// 2^(j / 256) and 2^(j / 65536) as fixed-point numbers with 62 fractional bits, computed with integer square
+/// roots and products.
 struct PowerTables {
   std::array<uint64_t, 256> coarse{};
   std::array<uint64_t, 256> fine{};
@@ -159,7 +159,7 @@ uint64_t zipf_rank(uint64_t uniform, uint32_t bits) {
   const uint64_t exponent = multiply_high(uniform, uint64_t{bits} << 16);  // 16 fractional bits
   const uint64_t mantissa =
       PowerTables::product(powers.coarse[exponent >> 8 & 255], powers.fine[exponent & 255]);
-  // The 16 bits quantise large ranks; what the product left over fills the gaps between neighbours.
+  // 16 bits of exponent quantise large ranks; further random bits fill the gaps between neighbours.
   const uint64_t filled = mantissa + multiply_high(uniform * golden, mantissa >> 17);
   return (filled >> (62 - (exponent >> 16))) - 1;
 }
@@ -178,7 +178,8 @@ void gaussian(const Context& context, uint64_t first, Block out) {
   });
 }
 
-/// A network by Zipf's law, then a host in it. First bytes 1 to 223: what is not multicast or reserved.
+/// A network chosen by Zipf's law, then a host in it. First bytes are 1 to 223, which excludes multicast and
+/// reserved addresses.
 void ipv4(const Context& context, uint64_t first, Block out) {
   const Stream which = context.stream(0);
   const Stream host = context.stream(1);
@@ -190,8 +191,8 @@ void ipv4(const Context& context, uint64_t first, Block out) {
   });
 }
 
-/// The constant digits are such that the pattern is a finite number in every type, 0xbf...: 0.5 to 4 as a
-/// float.
+/// The constant digits are chosen so that the pattern is a finite number in every type: 0xbf..., which is 0.5
+/// to 4 in magnitude as a float.
 void two_digits(const Context& context, uint64_t first, Block out) {
   const Stream stream = context.stream(0);
   const uint64_t constant = uint64_t{0xbf} << (context.key_bits - 8);
@@ -204,8 +205,8 @@ void one_bucket(const Context& context, uint64_t first, Block out) {
   each(first, out, [&](uint64_t i) { return uint64_t{0xbf} << varying | stream[i] >> (64 - varying); });
 }
 
-/// A whole tile stays within 8 neighbouring buckets of every digit; three random bits per digit keep the keys
-/// apart.
+/// A whole tile stays within 8 neighbouring buckets of every digit. Three random bits per digit make the keys
+/// differ.
 void block_alternating(const Context& context, uint64_t first, Block out) {
   const Stream stream = context.stream(0);
   constexpr uint64_t even_tile = 0x38b838b838b838b8ull;
@@ -229,7 +230,7 @@ void decimal_text(const Context& context, uint64_t first, Block out) {
   });
 }
 
-/// Of so few the names promise the number: none is drawn twice, as bytes often would be.
+/// Up to this many values, the number in the name is exact: no value is drawn twice, as bytes often would be.
 constexpr uint64_t max_different = 16;
 
 void few_distinct(const Context& context, uint64_t first, Block out) {
@@ -280,7 +281,7 @@ void float_specials(const Context& context, uint64_t first, Block out) {
 
 enum class Space : uint8_t { fraction, value, ordered, raw };
 
-/// Runs the formula of `pattern` and says in which space its numbers are.
+/// Runs the formula of `pattern` and returns the space of its numbers.
 Space draw(Pattern pattern, const Context& context, uint64_t first, Block out) {
   const Stream stream = context.stream(0);
   const uint64_t n = context.n;
@@ -332,7 +333,7 @@ Space draw(Pattern pattern, const Context& context, uint64_t first, Block out) {
   return Space::fraction;
 }
 
-/// [0, 2^64) -> [-1e6, 1e6), in order. One conversion and one product: nothing that a compiler could fuse.
+/// Maps [0, 2^64) to [-1e6, 1e6), in order. One conversion and one product, which a compiler cannot fuse.
 double scale_fraction(uint64_t fraction) {
   constexpr double scale = 1e6 / 9223372036854775808.0;
   return static_cast<double>(static_cast<int64_t>(fraction ^ uint64_t{1} << 63)) * scale;

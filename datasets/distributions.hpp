@@ -1,13 +1,13 @@
-// distributions.hpp - the one seeded list of input distributions, for the tests, the benchmark and
+// distributions.hpp - the only list of input distributions, with seeds, for the tests, the benchmark and
 // `generate`.
 //
-// A file of n keys is a pure function of (distribution, key type, seed, n): the key at index i comes from a
-// hash of (seed, i) (the SplitMix64 stream, Steele et al., 2014, entered at any place), never from the key
-// before it. So any part of a file can be made by itself, by any number of threads, with the same bytes on
-// every machine: the arithmetic is integer throughout, but for one exact int64 -> double conversion and one
-// rounded product for floating-point keys.
+// A file of n keys is a pure function of (distribution, key type, seed, n). The key at index i is computed
+// from a hash of (seed, i) (the SplitMix64 stream, Steele et al., 2014, entered at any position), never from
+// the key before it. So any part of a file can be generated separately, by any number of threads, with the
+// same bytes on every machine. All arithmetic is on integers, except for one exact int64 -> double conversion
+// and one rounded product for floating-point keys.
 //
-// The plots show either the key over its index ("index" on the axis) or how often each key stands ("key").
+// The plots show either the key over its index ("index" on the axis) or the frequency of each key ("key").
 #pragma once
 
 #include "core/key_type.hpp"
@@ -21,7 +21,7 @@
 
 namespace sweepsort {
 
-/// Which formula makes the numbers; distributions.cpp has one function for each.
+/// Which formula generates the numbers; distributions.cpp has one function for each.
 enum class Pattern : uint8_t {
   uniform,
   and_of_uniforms,  // parameter: how many
@@ -67,8 +67,8 @@ constexpr bool holds_an_ipv4_address(KeyType type) {
 constexpr bool floats(KeyType type) { return is_floating(type); }
 }  // namespace suits
 
-/// Every distribution that tests and tables go through. A key that is "uniform" is uniform over all values of
-/// an integer type, and over [-1e6, 1e6) for floating-point types; float-specials has the rest of their
+/// All distributions that tests and tables use. A "uniform" key is uniform over all values of an integer
+/// type, and over [-1e6, 1e6) for floating-point types; float-specials covers the other floating-point
 /// patterns.
 inline constexpr std::array distribution_table{
     Distribution{"uniform", "every value equally likely", Pattern::uniform, 0, suits::all, R"(
@@ -228,7 +228,7 @@ key|   ----    ----    ----    ----
    -inf            -0 +0      +inf, NaN)"},
 };
 
-/// and2 ... and8 that are not in the table above: found by name, but not gone through.
+/// and2 ... and8 that are not in the table above: they can be found by name, but are not in the list.
 inline constexpr auto more_distributions = [] {
   constexpr std::array<std::string_view, 5> names{"and2", "and4", "and6", "and7", "and8"};
   constexpr std::array<std::string_view, 5> summaries{
@@ -246,7 +246,7 @@ inline constexpr auto more_distributions = [] {
 
 constexpr std::span<const Distribution> all_distributions() { return distribution_table; }
 
-/// Null where there is none of that name.
+/// Returns null if there is no distribution with that name.
 constexpr const Distribution* find_distribution(std::string_view name) {
   for (const Distribution& distribution : distribution_table)
     if (distribution.name == name) return &distribution;
@@ -260,11 +260,11 @@ constexpr const Distribution* find_distribution(std::string_view name) {
 void fill(const Distribution& distribution, KeyType type, uint64_t seed, uint64_t n, uint64_t first,
           std::span<std::byte> out);
 
-/// The whole file in memory, by `threads` threads (0: all).
+/// Writes all keys of the file to memory, with `threads` threads (0: all).
 void fill_all(const Distribution& distribution, KeyType type, uint64_t seed, std::span<std::byte> out,
               uint32_t threads = 0);
 
-/// The distribution called `name`; Error if there is none or it does not suit `type`.
+/// Returns the distribution called `name`. Throws Error if there is none or it does not suit `type`.
 const Distribution& require_distribution(std::string_view name, KeyType type);
 
 template <class Key>

@@ -1,4 +1,4 @@
-// sweepsort.cpp - the public functions that have no subject of their own.
+// sweepsort.cpp - public functions that belong to no other file.
 #include "sweepsort.hpp"
 
 namespace sweepsort {

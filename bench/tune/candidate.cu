@@ -1,6 +1,6 @@
 // candidate.cu - times one candidate row of a tuning table (kernels/policy.cuh: MSD sort, grid sort or tiled
-// grid sort) and checks its result. tune.py compiles it once a candidate, with the row as macros, and runs
-// all of them in turns.
+// grid sort) and checks its result. tune.py compiles it once per candidate, with the row as macros, and runs
+// all candidates in turns.
 //
 //     candidate COUNT RUNS      prints one line: median and minimum in milliseconds, "ok" or "WRONG"
 #include "kernels/grid_sort.cuh"
@@ -14,7 +14,7 @@
 #include <stdexcept>
 #include <vector>
 
-#ifndef SWEEPSORT_TUNE_KEY  // compiled by itself: a row of u64 keys, which every build checks that way
+#ifndef SWEEPSORT_TUNE_KEY  // compiled without tune.py, as in every build for checking: a row of u64 keys
 #define SWEEPSORT_TUNE_KEY uint64_t
 #define SWEEPSORT_TUNE_VALUE NoValue
 #define SWEEPSORT_TUNE_PARTITION 512, 24, 8, 1
@@ -46,7 +46,7 @@ __global__ void fill_kernel(Bits* keys, Value* values, uint64_t count) {
   }
 }
 
-/// Wrong neighbours, values away from their keys; and the sum of all keys' mixed bits.
+/// Counts wrong neighbours and values separated from their keys, and adds up the mixed bits of all keys.
 template <class Value>
 __global__ void check_kernel(const Bits* keys, const Value* values, uint64_t count, unsigned long long* wrong,
                              unsigned long long* sum) {
@@ -72,7 +72,7 @@ T* allocate(uint64_t count) {
   return memory;
 }
 
-/// Device memory by the layout of `Memory`, of which the first memory.zeroed_bytes() are cleared before each
+/// Device memory with the layout of `Memory`. Its first memory.zeroed_bytes() bytes are cleared before each
 /// sort.
 template <class Memory>
 struct Candidate {
@@ -115,7 +115,7 @@ struct Method {
   void sort(const SortArrays<Bits, Value>& arrays) const {
     grid_sort<Policy>(arrays, KeyMap<Bits>{}, *workspace, nullptr);
   }
-  bool was_taken() const { return true; }  // it has no other one
+  bool was_taken() const { return true; }  // there is no other method
 };
 
 #elif defined(SWEEPSORT_TUNE_TILED)
@@ -195,7 +195,7 @@ int run(uint64_t count, int runs) {
   cudaEvent_t done;
   check(cudaEventCreate(&begun));
   check(cudaEventCreate(&done));
-  const int sorts = count < 1 << 25 ? 20 : 1;  // in a row, so that the launches of short ones overlap
+  const int sorts = count < 1 << 25 ? 20 : 1;  // in a row, so that the launches of short sorts overlap
   std::vector<float> times;
   for (int run = -2; run < runs; ++run) {  // two to warm up
     check(cudaEventRecord(begun));
@@ -211,7 +211,8 @@ int run(uint64_t count, int runs) {
   check_kernel<<<1024, 256>>>(made.keys_out, made.values_out, count, found, found + 1);
   check(cudaGetLastError());
   const bool took_its_method = candidate.memory.was_taken();
-  fill_kernel<<<1024, 256>>>(made.keys_out, made.values_out, count);  // the same keys, for their sum
+  // generates the same keys again, for their sum
+  fill_kernel<<<1024, 256>>>(made.keys_out, made.values_out, count);
   unsigned long long result[3];
   unsigned long long* const ignored = allocate<unsigned long long>(1);
   check_kernel<<<1024, 256>>>(made.keys_out, made.values_out, count, ignored, found + 2);

@@ -1,4 +1,4 @@
-// gpu.hpp - the search on the GPU, where this build has one.
+// gpu.hpp - the search on the GPU, if this build has CUDA.
 #pragma once
 
 #include "sweepsort.hpp"
@@ -8,7 +8,7 @@
 
 namespace tsp {
 
-/// The shortest tour, or nothing where there is no usable GPU.
+/// The shortest tour, or nothing if there is no usable GPU.
 std::optional<sweepsort::Argmin<uint32_t>> shortest_on_gpu(const TourLength& length);
 
 }  // namespace tsp

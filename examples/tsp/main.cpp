@@ -1,5 +1,6 @@
-// main.cpp - the travelling salesman by brute force: the shortest of all round tours, on one core, on all of
-// them and on the GPU, by the library's transform_argmin. Nothing is read from memory: a tour is a number.
+// main.cpp - the travelling salesman problem by brute force: finds the shortest of all round tours with the
+// library's transform_argmin, on one core, on all cores and on the GPU. No data is read from memory: a tour
+// is a number.
 //
 //   tsp [CITIES [SEED]]     3 to 13 cities (default 11)
 #include "gpu.hpp"
@@ -30,7 +31,7 @@ Run timed(const char* where, Search search) {
   return {where, shortest, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count()};
 }
 
-/// The whole of `text` as a number up to `most`.
+/// Parses the whole of `text` as a number up to `most`.
 bool parse(const char* text, uint64_t most, uint64_t& number) {
   const char* const end = text + std::strlen(text);
   const auto [stop, error] = std::from_chars(text, end, number);
@@ -56,7 +57,7 @@ int search(uint32_t cities, uint64_t seed) {
             run.shortest.index == one_core.shortest.index;
   };
   report(timed("all cores", [&] { return sweepsort::transform_argmin(0, tours, length); }));
-  if (tsp::shortest_on_gpu(tsp::random_map(3, seed)))  // brings the device up, too
+  if (tsp::shortest_on_gpu(tsp::random_map(3, seed)))  // also initialises the device
     report(timed("GPU", [&] { return *tsp::shortest_on_gpu(length); }));
   else
     std::printf("%-12s none that can be used\n", "GPU");

@@ -1,4 +1,4 @@
-// no_gpu.cpp - a build without CUDA.
+// no_gpu.cpp - the search in a build without CUDA.
 #include "gpu.hpp"
 
 namespace tsp {

@@ -1,4 +1,4 @@
-// tour.hpp - the tours of a travelling salesman, by number, and their lengths.
+// tour.hpp - the numbered tours of a travelling salesman, and their lengths.
 #pragma once
 
 #include <cmath>
@@ -16,23 +16,23 @@ namespace tsp {
 
 inline constexpr uint32_t max_cities = 13;
 
-/// Round tours from city 0 through all others, which stand in any of (cities - 1)! orders.
+/// The number of round tours from city 0 through all others, in any of (cities - 1)! orders.
 constexpr uint64_t tours(uint32_t cities) {
   uint64_t product = 1;
   for (uint32_t factor = 2; factor < cities; ++factor) product *= factor;
   return product;
 }
 
-/// The length of tour `number`. The factorial number system makes a number a permutation: its digits, of base
-/// cities - 1, cities - 2, ... 1, say each time which of the cities that are left comes next.
+/// The length of tour `number`. The factorial number system turns a number into a permutation: its digits, of
+/// base cities - 1, cities - 2, ... 1, say which of the remaining cities comes next.
 struct TourLength {
   uint32_t cities;
   uint32_t distance[max_cities][max_cities];
 
-  /// Calls visit(city) for the cities of a tour, the first and last 0 left out.
+  /// Calls visit(city) for the cities of a tour, except for city 0 at its start and end.
   template <class Visit>
   TSP_HOST_DEVICE void for_each_stop(uint64_t number, Visit visit) const {
-    uint64_t left = 0xcba987654321;  // four bits a city
+    uint64_t left = 0xcba987654321;  // four bits per city
     for (uint32_t bases = cities - 1; bases > 0; --bases) {
       const auto place = static_cast<uint32_t>(number % bases) * 4;
       number /= bases;
@@ -53,7 +53,7 @@ struct TourLength {
   }
 };
 
-/// Cities at random places of a map of 1000 by 1000.
+/// Cities at random places on a map of 1000 by 1000.
 inline TourLength random_map(uint32_t cities, uint64_t seed) {
   std::mt19937_64 random(seed);
   std::vector<double> x, y;

@@ -1,5 +1,5 @@
-// backend.cpp - sorts, scans and searches of host memory by way of a session, for backends that cannot do it
-// in place.
+// backend.cpp - sorts, scans and searches of host memory through a session, for backends that cannot work in
+// place.
 #include "backend/backend.hpp"
 
 #include "core/error.hpp"
@@ -10,7 +10,7 @@
 namespace sweepsort {
 namespace {
 
-/// Chunk by chunk; each holds whole elements.
+/// Calls step for each chunk. Chunks hold whole elements.
 template <class Byte, class Step>
 void for_each_chunk(std::span<Byte> bytes, size_t chunk_bytes, size_t element_bytes, Step&& step) {
   const size_t chunk = std::max(element_bytes, chunk_bytes / element_bytes * element_bytes);

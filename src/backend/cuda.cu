@@ -2,11 +2,10 @@
 // sort.
 //
 //     begin_put ── pinned buffer of the worker ── end_put: copy to the device, digest it there (asynchronous)
-//     sort      ── what is left of the digest, the plan, the passes
-//     get       ── copy from the device into the worker's pinned buffer; get_unique: what is different of it
+//     sort      ── the rest of the digest, the plan, the passes
+//     get       ── copy from the device into the worker's pinned buffer; get_unique: its distinct keys
 //
-// Each worker has a stream and buffers of its own, so that reading, copying and digesting overlap without
-// locks.
+// Each worker has its own stream and buffers, so that reading, copying and digesting overlap without locks.
 #include "backend/backend.hpp"
 #include "backend/cuda_device.hpp"
 #include "backend/cuda_measure.hpp"
@@ -27,7 +26,7 @@
 namespace sweepsort {
 namespace {
 
-/// Starts of chunks that the device looks at together.
+/// The number of chunk starts that the device examines together.
 constexpr uint64_t borders_at_once = 4096;
 
 size_t column_bytes(const SortJob& job, Column column) {
@@ -48,17 +47,17 @@ DeviceSort describe(const SortJob& job, std::byte* keys, std::byte* values) {
 
 /// What one thread of the pipeline uses: a stream, and two buffers in turn, so that it fills one while the
 /// other is still being copied. With many workers one buffer each is enough, and pinned memory is slow to
-/// make.
+/// allocate.
 class WorkerLane {
  public:
   WorkerLane(size_t chunk_bytes, size_t buffers) : chunk_bytes_(chunk_bytes), slots_(buffers) {}
 
   struct Slot {
-    PinnedBuffer memory;  // made by the worker itself, when it first needs it
+    PinnedBuffer memory;  // allocated by the worker itself when it first needs it
     Event copied;
   };
 
-  /// The next buffer, once the copy out of it is done.
+  /// Returns the next buffer, once the copy out of it is done.
   Slot& next() {
     Slot& slot = slots_[turn_++ % slots_.size()];
     if (slot.memory.size() == 0) slot.memory = PinnedBuffer(chunk_bytes_);
@@ -67,7 +66,7 @@ class WorkerLane {
   }
 
   Stream stream;
-  Slot* open = nullptr;  // between begin_put and end_put
+  Slot* open = nullptr;  // set between begin_put and end_put
   Column column = Column::keys;
   uint64_t first_byte = 0;
   size_t bytes = 0;
@@ -78,15 +77,15 @@ class WorkerLane {
   size_t turn_ = 0;
 };
 
-/// Different keys of a chunk, at most.
+/// The most distinct keys in a chunk.
 uint64_t max_unique(const SortJob& job) {
   return max_distinct(job.type, job.chunk_bytes / key_bytes(job.type));
 }
 
-/// What one thread compacts a chunk in, by its lane's stream.
+/// What one thread needs to compact a chunk, on its lane's stream.
 class UniqueLane {
  public:
-  /// Is there when what is in the stream is done.
+  /// Ready when the work in the stream is done.
   UniqueLane(const SortJob& job, const Stream& stream)
       : type_(job.type),
         max_keys_(job.chunk_bytes / key_bytes(job.type)),
@@ -102,8 +101,8 @@ class UniqueLane {
   }
   static size_t ends_bytes(const SortJob& job) { return (1 + max_unique(job)) * sizeof(uint32_t); }
 
-  /// Of `count` keys in device memory, one at least, those that are different, into `to`. Empty: none, or so
-  /// many that the keys were in no order.
+  /// Writes the distinct keys among `count` keys in device memory (at least one) to `to`. Empty if there are
+  /// none, or so many that the keys cannot be in order.
   std::optional<UniqueKeys> get(const std::byte* keys, uint64_t count, std::byte* to, const Stream& stream) {
     if (count > max_keys_) throw Error("internal: more different keys are wanted than those of a chunk");
     if (host_.size() == 0) host_ = PinnedBuffer(found_and_ends_.size() * sizeof(uint32_t));
@@ -138,15 +137,15 @@ class UniqueLane {
   DeviceBuffer<std::byte> keys_;
   DeviceBuffer<uint32_t> found_and_ends_;
   DeviceBuffer<std::byte> workspace_;
-  PinnedBuffer host_;  // what was found, and ends; made by the worker itself, when it first needs it
+  PinnedBuffer host_;  // count and ends; allocated by the worker itself when it first needs them
 };
 
-/// Few workers keep a copy under way while they fill the other buffer.
+/// With few workers, a worker fills one buffer while the other is being copied.
 size_t buffers_per_worker(const SortJob& job) { return job.workers < 4 ? 2 : 1; }
 
 class CudaSortSession final : public SortSession {
  public:
-  /// `device` is the current one.
+  /// `device` must be the current device.
   CudaSortSession(DeviceId device, const SortJob& job)
       : device_(device),
         job_(job),
@@ -165,7 +164,7 @@ class CudaSortSession final : public SortSession {
   }
 
   ~CudaSortSession() override {
-    // Buffers must not go while a copy is under way, after an error either.
+    // Buffers must not be freed during a copy, not even after an error.
     for (const auto& lane : lanes_) (void)cudaStreamSynchronize(lane->stream.get());
     (void)cudaStreamSynchronize(stream_.get());
   }
@@ -239,7 +238,7 @@ class CudaSortSession final : public SortSession {
     sort_ = again;
     starts_.clear();
     device_sort_begin(sort_, workspace(), stream_.get());
-    stream_.synchronize();  // the workers' streams digest into what was begun here
+    stream_.synchronize();  // the workers' streams digest into the memory that was cleared here
     return true;
   }
 
@@ -256,7 +255,7 @@ class CudaSortSession final : public SortSession {
     }
   }
 
-  /// Empty: the name says it.
+  /// Empty if the name says it all.
   std::string why(const DeviceSortOutcome& outcome) const {
     if (job_.algorithm != SortAlgorithm::automatic) return "asked for";
     switch (outcome.algorithm) {
@@ -274,7 +273,7 @@ class CudaSortSession final : public SortSession {
   std::byte* at(Column column, uint64_t byte) const {
     return (column == Column::keys ? keys_ : values_).data() + byte;
   }
-  /// What the digest of the chunks, one by one, has not seen: how each follows the one before.
+  /// Digests what the separate digests of the chunks cannot see: how each chunk follows the one before.
   void digest_borders() const {
     for (uint64_t first = 0; first < starts_.size(); first += borders_.size()) {
       const DeviceSpan<uint64_t> some{borders_.data(),
@@ -292,18 +291,18 @@ class CudaSortSession final : public SortSession {
   DeviceBuffer<std::byte> values_;
   DeviceSort sort_;
   DeviceBuffer<std::byte> workspace_;
-  DeviceBuffer<uint64_t> borders_;  // where some chunks start
+  DeviceBuffer<uint64_t> borders_;  // starts of some chunks
   Stream stream_;
   std::vector<std::unique_ptr<WorkerLane>> lanes_;
-  std::vector<std::unique_ptr<UniqueLane>> unique_lanes_;  // none if they are not wanted
+  std::vector<std::unique_ptr<UniqueLane>> unique_lanes_;  // empty if not requested
   std::mutex starts_mutex_;
-  std::vector<uint64_t> starts_;  // where all do: the first key of each
+  std::vector<uint64_t> starts_;  // starts of all chunks: the index of each one's first key
 };
 
-/// Copies by the calling thread's own stream, so that threads do not wait for each other.
+/// Copies on the calling thread's own stream, so that threads do not wait for each other.
 class CudaStorage final : public DeviceStorage {
  public:
-  /// `device` is the current one.
+  /// `device` must be the current device.
   CudaStorage(DeviceId device, uint64_t bytes) : device_(device), memory_(bytes) {}
 
   void read(uint64_t first_byte, std::span<std::byte> to) const override {
@@ -342,7 +341,7 @@ class CudaBackend final : public Backend {
                   "this machine has devices 0 to " + std::to_string(status.device_count - 1));
     check(cudaGetDeviceProperties(&properties_, device.ordinal));
     require_usable(device.ordinal, properties_.name);
-    // Creating a context takes a few tenths of a second: let it run beside the caller's first steps.
+    // Creating a context takes a few tenths of a second, so do it in parallel with the caller's first steps.
     context_ = std::async(std::launch::async, [device, name = std::string(properties_.name)] {
       check(cudaSetDevice(device.ordinal));
       wake_up(device.ordinal, name);
@@ -448,7 +447,7 @@ class CudaBackend final : public Backend {
 
  private:
   void wait_for_context() const { context_.get(); }
-  /// Far beyond the caches.
+  /// Much larger than the caches.
   size_t yardstick_bytes() const { return std::min<size_t>(size_t{1} << 30, device_memory().value / 4); }
 
   DeviceId device_;

@@ -14,7 +14,7 @@
 namespace sweepsort {
 namespace {
 
-/// What device_sort_needs() asks of a device, read without waking it up.
+/// What a device offers of what device_sort_needs() asks for; determined without waking the device.
 struct Offer {
   uint32_t compute;
   uint32_t shared_bytes;
@@ -26,7 +26,7 @@ struct Offer {
 
 Offer offer_of(int device) {
   const auto attribute = [&](cudaDeviceAttr which) {
-    int value = 0;  // and it stays so if the device is broken
+    int value = 0;  // remains 0 if the device is broken
     if (cudaDeviceGetAttribute(&value, which, device) != cudaSuccess) (void)cudaGetLastError();
     return static_cast<uint32_t>(value);
   };

@@ -1,4 +1,4 @@
-// cuda_read_bandwidth.cu - how fast this GPU reads its memory, by a kernel that does nothing else.
+// cuda_read_bandwidth.cu - how fast this GPU reads its memory, measured by a kernel that does nothing else.
 #include "backend/cuda_measure.hpp"
 #include "backend/cuda_scan_session.hpp"
 #include "kernels/launch.cuh"
@@ -11,7 +11,8 @@ namespace {
 constexpr uint32_t block_threads = 512;
 constexpr uint32_t loads_in_flight = 8;
 
-/// Writes only what no data gives: without a use of the loads there would be none.
+/// Writes only if a bit is set, which no data here has. Without this use, the compiler would remove the
+/// loads.
 __global__ void read_kernel(const uint4* words, uint64_t count, uint32_t* never) {
   const uint64_t stride = uint64_t{gridDim.x} * blockDim.x;
   uint32_t bits = 0;

@@ -1,5 +1,5 @@
-// cuda_reduce_session.cu - the smallest or largest element of data that passes through a GPU: uploads by the
-// workers' streams, all pieces one behind the other on a stream of their own.
+// cuda_reduce_session.cu - the smallest or largest element of data that is streamed through a GPU: uploads on
+// the workers' streams, all pieces one after another on a separate stream.
 #include "backend/cuda_measure.hpp"
 #include "backend/cuda_scan.hpp"
 #include "backend/cuda_scan_session.hpp"
@@ -13,7 +13,7 @@
 namespace sweepsort {
 namespace {
 
-/// What one worker uses: it reads into one buffer while the other is uploaded.
+/// What one worker uses. It reads into one buffer while the other is being uploaded.
 struct ReduceLane {
   explicit ReduceLane(const ReduceJob& job) : input(job.chunk_bytes) {
     for (Staging& staging : stagings) staging.memory = PinnedBuffer(job.chunk_bytes + io_alignment);
@@ -40,7 +40,7 @@ DeviceReduce describe(const ReduceJob& job, uint64_t count) {
 
 class CudaReduceSession final : public ReduceSession {
  public:
-  /// `device` is the current one.
+  /// `device` must be the current device.
   CudaReduceSession(DeviceId device, const ReduceJob& job)
       : device_(device),
         job_(job),
@@ -61,7 +61,7 @@ class CudaReduceSession final : public ReduceSession {
     auto& lane = lanes_.at(worker);
     if (!lane) lane = std::make_unique<ReduceLane>(job_);
     ++lane->turn;
-    lane->staging().uploaded.synchronize();  // the last chunk in there has left it
+    lane->staging().uploaded.synchronize();  // waits until the previous chunk in it has been uploaded
     lane->offset = offset % io_alignment;
     return {lane->staging().memory.data() + lane->offset, job_.chunk_bytes};
   }
@@ -69,7 +69,7 @@ class CudaReduceSession final : public ReduceSession {
   void end_chunk(uint32_t worker, uint64_t first_element, uint64_t count) override {
     const DeviceGuard guard(device_);
     ReduceLane& lane = *lanes_.at(worker);
-    lane.reduced.hold_back(lane.stream);  // until then the device still reads the chunk before
+    lane.reduced.hold_back(lane.stream);  // until then the device still reads the previous chunk
     ReduceLane::Staging& staging = lane.staging();
     check(cudaMemcpyAsync(lane.input.data(), staging.memory.data() + lane.offset,
                           count * key_bytes(job_.type), cudaMemcpyHostToDevice, lane.stream.get()));
@@ -77,7 +77,7 @@ class CudaReduceSession final : public ReduceSession {
     DeviceReduce reduce = describe(job_, count);
     reduce.in = lane.input.data();
     reduce.first_index = first_element;
-    const std::lock_guard lock(mutex_);  // one workspace: one stream, and one piece behind the other
+    const std::lock_guard lock(mutex_);  // one workspace: one stream, and one piece after another
     staging.uploaded.hold_back(stream_);
     device_reduce(reduce, workspace(), stream_.get());
     lane.reduced.record(stream_);

@@ -1,4 +1,4 @@
-// cuda_scan.cu - from run-time types to the kernels' templates; the only file that instantiates scans and
+// cuda_scan.cu - maps run-time types to the kernels' templates. The only file that instantiates scans and
 // reductions.
 #include "backend/cuda_scan.hpp"
 #include "kernels/reduce.cuh"
@@ -11,7 +11,7 @@
 namespace sweepsort {
 namespace {
 
-/// Calls f(element type, operator): unsigned bits, but for sums of floats.
+/// Calls f(element type, operator). Elements are unsigned bits, except in sums of floats.
 template <class F>
 void dispatch_scan(const DeviceScan& scan, F&& f) {
   if (scan.op == ScanOp::sum && scan.type == KeyType::f32)
@@ -64,7 +64,8 @@ void device_scan(const DeviceScan& scan, Workspace workspace, cudaStream_t strea
 void device_widen(KeyType from, KeyType to, const void* in, void* out, uint64_t count, cudaStream_t stream) {
   dispatch(from, [&]<class From>(std::type_identity<From>) {
     dispatch(to, [&]<class To>(std::type_identity<To>) {
-      // Equal digits: every value fits. (f32 holds all of i16 and u16, f64 all of i32, u32 and f32.)
+      // With at least as many digits, every value fits. (f32 holds all of i16 and u16, f64 all of i32, u32
+      // and f32.)
       constexpr bool fits = std::numeric_limits<To>::digits >= std::numeric_limits<From>::digits &&
                             (std::is_signed_v<To> || !std::is_signed_v<From>)&&(
                                 std::is_floating_point_v<To> || !std::is_floating_point_v<From>);

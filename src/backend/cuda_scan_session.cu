@@ -3,9 +3,9 @@
 //     worker's stream   upload ──┐                  ┌── download
 //     one stream                 └─> widen, scan ───┘         in the order of the chunks
 //
-// The carry stays on the device: two elements that are in turn a chunk's `initial` and its `total`. A worker
-// only waits on the host for its turn to enqueue, and for its own download, so that up- and downloads of the
-// other workers go on beside the kernels.
+// The carry stays on the device: two elements that are alternately a chunk's `initial` and its `total`. A
+// worker waits on the host only for its turn to enqueue and for its own download, so other workers' uploads
+// and downloads continue in parallel with the kernels.
 #include "backend/cuda_measure.hpp"
 #include "backend/cuda_scan.hpp"
 #include "backend/cuda_scan_session.hpp"
@@ -24,7 +24,7 @@ namespace {
 constexpr uint64_t nowhere = std::numeric_limits<uint64_t>::max();
 constexpr size_t slot_bytes = 16;  // an element, aligned for every type
 
-/// What one worker uses. Made by the worker when it first needs it.
+/// What one worker uses. Created by the worker when it first needs it.
 struct ScanLane {
   ScanLane(const ScanJob& job, size_t output_bytes)
       : staging(std::max(job.chunk_bytes + io_alignment, output_bytes)),
@@ -36,8 +36,8 @@ struct ScanLane {
   Stream stream;
   Event uploaded;
   Event scanned;
-  PinnedBuffer staging;   // up, and then down
-  PinnedBuffer overflow;  // the lowest place known when this lane's chunk was scanned
+  PinnedBuffer staging;   // for the upload, then for the download
+  PinnedBuffer overflow;  // the lowest index known when this lane's chunk was scanned
   DeviceBuffer<std::byte> input;
   DeviceBuffer<std::byte> wide;
   DeviceBuffer<std::byte> output;
@@ -61,7 +61,7 @@ void refuse_cpu_algorithms(const ScanJob& job) {
 
 class CudaScanSession final : public ScanSession {
  public:
-  /// `device` is the current one.
+  /// `device` must be the current device.
   CudaScanSession(DeviceId device, const ScanJob& job)
       : device_(device),
         job_(job),
@@ -78,7 +78,7 @@ class CudaScanSession final : public ScanSession {
   }
 
   ~CudaScanSession() override {
-    // Buffers must not go while a copy is under way, after an error either.
+    // Buffers must not be freed during a copy, not even after an error.
     for (const auto& lane : lanes_)
       if (lane) (void)cudaStreamSynchronize(lane->stream.get());
     (void)cudaStreamSynchronize(stream_.get());
@@ -139,7 +139,7 @@ class CudaScanSession final : public ScanSession {
   std::byte* slot(uint64_t index) const { return slots_.data() + index % 2 * slot_bytes; }
   Workspace workspace() const { return Workspace(workspace_.span()); }
 
-  /// In the chunk's turn: everything that must happen in the order of the chunks.
+  /// Called in the chunk's turn: does everything that must happen in the order of the chunks.
   void enqueue(ScanLane& lane, uint64_t index, uint64_t first_element, uint64_t count) {
     lane.uploaded.hold_back(stream_);
     const std::byte* from = lane.input.data();
@@ -150,7 +150,7 @@ class CudaScanSession final : public ScanSession {
     DeviceScan scan = describe(job_, count);
     scan.in = from;
     scan.out = lane.output.data();
-    // In front of an inclusive scan there is nothing, not even an infinity: NaN alone stays NaN.
+    // Nothing precedes an inclusive scan, not even an infinity, so that leading NaNs stay NaN.
     const bool starts = index != 0 || job_.kind == ScanKind::exclusive;
     scan.initial = starts ? slot(index) : nullptr;
     scan.total = slot(index + 1);
@@ -177,7 +177,7 @@ class CudaScanSession final : public ScanSession {
   Stream stream_;
   std::vector<std::unique_ptr<ScanLane>> lanes_;
   Turnstile turnstile_;
-  uint64_t chunks_ = 0;  // enqueued; these two by whose turn it is
+  uint64_t chunks_ = 0;  // enqueued so far; this and the next are changed only by the thread whose turn it is
   uint64_t elements_ = 0;
   std::atomic<uint64_t> lowest_overflow_ = nowhere;
 };

@@ -1,4 +1,4 @@
-// cuda_sort.cu - from run-time types to the kernels' templates.
+// cuda_sort.cu - maps run-time types to the kernels' templates.
 #include "backend/cuda_sort_record.cuh"
 #include "gpu/handles.hpp"
 
@@ -24,7 +24,7 @@ SWEEPSORT_UNITS_OF(uint64_t)
 
 namespace {
 
-/// f(Record), by the policies of the full or of the portable sorts.
+/// Calls f(Record), with the policy of the full or of the portable sorts.
 template <class F>
 void dispatch_record(const DeviceSort& sort, bool is_full, F&& f) {
   dispatch_bits(sort.type, [&]<class Bits>(std::type_identity<Bits>) {
@@ -44,7 +44,8 @@ bool find_lane_order() {
   return found == 0;
 }
 
-/// Of the current device. Tested once a device: the first sort there waits for it.
+/// Whether the current device has lane order. Tested once per device: the first sort on it waits for the
+/// test.
 bool has_lane_order() {
   enum : int { unknown, no, yes };
   constexpr int max_devices = 64;
@@ -56,7 +57,7 @@ bool has_lane_order() {
   return known[device] == yes;
 }
 
-/// By what suits the current device.
+/// Calls f(Record), with the policy that suits the current device.
 template <class F>
 void dispatch_record(const DeviceSort& sort, F&& f) {
   const bool is_full = !sort.force_portable && device_abilities().is_full() && has_lane_order();
@@ -75,7 +76,7 @@ DeviceSortOutcome::Algorithm algorithm_of(Method method) {
   return DeviceSortOutcome::Algorithm::unsuitable;
 }
 
-/// Of an MSD sort that did not fall back.
+/// The algorithm of an MSD sort that did not fall back.
 template <class Bits>
 DeviceSortOutcome::Algorithm algorithm_of(const MsdPlan<Bits>& plan) {
   if (plan.is_in_order())
@@ -93,7 +94,7 @@ void run(const DeviceSort& sort, bool is_digested, Workspace workspace, cudaStre
   });
 }
 
-/// Waits for it.
+/// Copies a value from the device and waits for it.
 template <class T>
 T download(const T* from, cudaStream_t stream) {
   T copy;
@@ -115,7 +116,7 @@ size_t device_sort_workspace_bytes(const DeviceSort& sort) {
     (void)layout_of(record, sort, counter);
     bytes = std::max(bytes, counter.used());
   };
-  // Of all algorithms: the device that will run one may not be awake yet.
+  // The most of both kinds of sorts, because the device that will run one may not be awake yet.
   dispatch_record(sort, true, count);
   dispatch_record(sort, false, count);
   return bytes;

@@ -1,4 +1,4 @@
-// cuda_unique.cu - from run-time widths to the kernel's template.
+// cuda_unique.cu - maps run-time widths to the kernel's template.
 #include "backend/cuda_unique.hpp"
 #include "kernels/unique.cuh"
 

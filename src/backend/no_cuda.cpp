@@ -1,4 +1,4 @@
-// no_cuda.cpp - the CUDA backend's entry points in a build that has none.
+// no_cuda.cpp - the CUDA backend's entry points in a build without CUDA.
 #include "backend/backend.hpp"
 #include "core/error.hpp"
 

@@ -1,4 +1,4 @@
-// command.hpp - what a subcommand is: a row of main's table.
+// command.hpp - the description of a subcommand: a row of main's table.
 #pragma once
 
 #include "cli/arguments.hpp"
@@ -27,9 +27,9 @@ extern const Command check_command;
 extern const Command generate_command;
 extern const Command info_command;
 
-/// In the order of the help.
+/// All commands, in the order of the help.
 std::span<const Command* const> all_commands();
-/// nullptr if there is none.
+/// Returns nullptr if there is no such command.
 const Command* find_command(std::string_view name);
 
 }  // namespace sweepsort::cli

@@ -1,4 +1,4 @@
-// help.hpp - the texts of -h, help and --version, made from the tables of commands and options.
+// help.hpp - the texts of -h, help and --version, generated from the tables of commands and options.
 #pragma once
 
 #include "cli/command.hpp"
@@ -17,9 +17,9 @@ inline constexpr std::string_view exit_codes =
 
 std::string overview();
 std::string command_help(const Command& command);
-/// What is said of an option: its help, or else "auto, cuda or cpu".
+/// The description of an option: its help, or else its possible values ("auto, cuda or cpu").
 std::string help_text(const OptionSpec& option);
-/// What was compiled in and what is present.
+/// What was compiled in and what is present on this machine.
 std::string version_text();
 
 }  // namespace sweepsort::cli

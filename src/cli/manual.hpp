@@ -1,4 +1,4 @@
-// manual.hpp - the manual page and the shells' completions, made from the tables that the help is made from.
+// manual.hpp - the manual page and the shells' completions, generated from the same tables as the help.
 #pragma once
 
 #include <span>
@@ -7,14 +7,14 @@
 
 namespace sweepsort::cli {
 
-/// What `help --NAME` prints.
+/// A text that `help --NAME` prints.
 struct Document {
   std::string_view name;
   std::string (*text)();
 };
 
-/// man: in man's macros (man 7 man). bash, fish: to be sourced by these. zsh: as _sweepsort in
-/// $fpath, or sourced behind compinit.
+/// man: in man's macros (man 7 man). bash, fish: to be sourced in that shell. zsh: a file _sweepsort in
+/// $fpath, or to be sourced after compinit.
 std::span<const Document> documents();
 
 }  // namespace sweepsort::cli

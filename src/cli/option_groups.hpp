@@ -1,4 +1,4 @@
-// option_groups.hpp - the options that several commands share, each spelled here once.
+// option_groups.hpp - options that several commands share, each defined once.
 #pragma once
 
 #include "cli/arguments.hpp"
@@ -23,7 +23,7 @@ inline constexpr std::string_view type_words = "u8 i8 u16 i16 u32 i32 u64 i64 f3
 inline constexpr OptionSpec format_option{"format", 0, Takes::value, "FORMAT", "", "auto raw npy sosd"};
 inline constexpr OptionSpec endian_option{"endian", 0, Takes::value, "ORDER", "", "little big"};
 
-/// How the bytes of an input are to be read (read_file_options).
+/// How to read the bytes of an input (read_file_options).
 inline constexpr std::array file_group{
     OptionSpec{"type", 't', Takes::value, "TYPE",
                "u8 i8 u16 i16 u32 i32 u64 i64 f32 f64 (bits), uint32..., <u4 >i8... (bytes)", type_words},
@@ -36,7 +36,7 @@ inline constexpr std::array file_group{
 
 inline constexpr OptionSpec backend_option{"backend", 0, Takes::value, "NAME", "", "auto cuda cpu"};
 
-/// Where a command runs that uses one device (read_where_options).
+/// Where a command that uses one device runs (read_where_options).
 inline constexpr std::array where_group{
     backend_option, OptionSpec{"device", 0, Takes::value, "N", "which CUDA device (default: 0)"},
     threads_option};
@@ -45,7 +45,7 @@ inline constexpr OptionSpec progress_option{
     "progress",         0, Takes::value, "WHEN", "auto (on a terminal), always or never; SIGUSR1 asks for it",
     "auto always never"};
 
-/// How much is said, and where.
+/// How much is printed, and where.
 inline constexpr std::array talk_group{
     OptionSpec{"quiet", 'q', Takes::nothing, "", "print errors alone"},
     OptionSpec{"verbose", 'v', Takes::nothing, "", "say what was inferred, chosen and measured"},

@@ -1,5 +1,5 @@
-// option_values.hpp - what the values of options mean: text in, the library's types out, UsageError for the
-// rest.
+// option_values.hpp - converts the values of options from text to the library's types; throws UsageError for
+// invalid values.
 #pragma once
 
 #include "cli/arguments.hpp"
@@ -13,8 +13,8 @@
 
 namespace sweepsort::cli {
 
-/// The place of the option's value among its words; empty if it was not given. Throws UsageError, proposing
-/// the nearest.
+/// The index of the option's value among its words; empty if the option was not given. Throws UsageError that
+/// proposes the nearest word.
 std::optional<size_t> read_word(const Arguments& arguments, const OptionSpec& option);
 
 /// Whether an option's words are the names of Value{0}, Value{1} and so on.
@@ -29,14 +29,15 @@ consteval bool are_names_of(const OptionSpec& option) {
   return true;
 }
 
-/// The value of an option whose words say Value{0}, Value{1} and so on; `fallback` if it was not given.
+/// The value of an option whose words are the names of Value{0}, Value{1} and so on; `fallback` if the option
+/// was not given.
 template <class Value>
 Value read_choice(const Arguments& arguments, const OptionSpec& option, Value fallback) {
   const auto place = read_word(arguments, option);
   return place ? static_cast<Value>(*place) : fallback;
 }
 
-/// A whole number in [least, most]; `hint` is for others.
+/// A whole number in [least, most]. `hint` is for the error about other values.
 std::optional<uint64_t> read_number(const Arguments& arguments, std::string_view name, uint64_t least,
                                     uint64_t most, const std::string& hint = {});
 
@@ -47,18 +48,18 @@ FileOptions read_file_options(const Arguments& arguments);
 WhereOptions read_where_options(const Arguments& arguments);
 uint32_t read_threads(const Arguments& arguments);
 
-/// How many more times to run, 0 without --repeat.
+/// How many times to repeat; 0 without --repeat.
 uint32_t read_repeat(const Arguments& arguments);
 
-/// The inputs of a command; "-" if none was given and standard input is not a terminal.
+/// The inputs of a command; "-" if none is given and standard input is not a terminal.
 std::vector<std::string> read_inputs(const Arguments& arguments);
-/// The one input of a command; "-" if none was given and standard input is not a terminal.
+/// The only input of a command; "-" if none is given and standard input is not a terminal.
 std::string read_input(const Arguments& arguments, const std::string& hint = "give one INPUT");
 
-/// The library's name of the output: empty with --in-place, "-" for standard output.
+/// The output's name for the library: empty with --in-place, "-" for standard output.
 std::string read_output(const Arguments& arguments, const std::string& input);
 
-/// The same files by names that outputs could have: "-" would be standard output.
+/// The inputs under names to compare with outputs, in which "-" would mean standard output.
 std::vector<std::string> names_of_inputs(std::vector<std::string> inputs);
 
 }  // namespace sweepsort::cli

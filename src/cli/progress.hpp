@@ -1,4 +1,5 @@
-// progress.hpp - how far a long operation is: on a terminal a line that is rewritten, anywhere on SIGUSR1.
+// progress.hpp - shows the progress of a long operation: in a rewritten line on a terminal, and on SIGUSR1
+// anywhere.
 #pragma once
 
 #include "cli/arguments.hpp"
@@ -17,11 +18,12 @@ enum class ProgressWhen : uint8_t { automatic, always, never };
 
 ProgressWhen read_progress(const Arguments& arguments);
 
-/// Erases the line that stands on the terminal, if there is one. Async-signal-safe: for who is about to die.
+/// Erases the progress line on the terminal, if there is one. Async-signal-safe; meant for a process that is
+/// about to end.
 void erase_progress_line() noexcept;
 
-/// One at a time in a process. A thread of its own prints, so that a phase without reports still shows its
-/// age, and takes SIGUSR1, so that nothing has to be printed by a signal handler.
+/// At most one per process. A separate thread prints, so that a phase without reports still shows its
+/// duration. It also receives SIGUSR1, so that no signal handler needs to print.
 class ProgressMeter {
  public:
   ProgressMeter(std::string command, ProgressWhen when);
@@ -29,24 +31,24 @@ class ProgressMeter {
   ProgressMeter(const ProgressMeter&) = delete;
   ProgressMeter& operator=(const ProgressMeter&) = delete;
 
-  /// For the library's options; valid as long as this object.
+  /// For the library's options; valid while this object exists.
   ProgressFunction function();
 
-  /// Says a line on standard error without mixing it with the progress line.
+  /// Prints a line on standard error without mixing it with the progress line.
   void say_between(const std::string& message);
 
  private:
   void report(Phase phase, uint64_t bytes_done, uint64_t bytes_total);
   void run();
-  // These with mutex_ held. Where there is no memory for a line, none is shown.
+  // Call these with mutex_ held. If there is no memory for a line, none is shown.
   std::string line() const;
   void show(bool phase_ended) noexcept;
   void answer() noexcept;  // SIGUSR1
 
   const std::string command_;
-  const bool rewrite_;              // one rewritten line; else a line now and then
-  const bool visible_;              // else SIGUSR1 alone
-  const Clock::duration patience_;  // nothing is shown of operations that end sooner
+  const bool rewrite_;              // one rewritten line; otherwise a line now and then
+  const bool visible_;              // otherwise only on SIGUSR1
+  const Clock::duration patience_;  // shorter operations show nothing
 
   std::mutex mutex_;
   bool started_ = false;

@@ -1,4 +1,4 @@
-// report_parts.hpp - what the reports of several commands have in common.
+// report_parts.hpp - parts that the reports of several commands share.
 #pragma once
 
 #include "sweepsort.hpp"
@@ -15,9 +15,9 @@
 
 namespace sweepsort::cli {
 
-using Json = nlohmann::ordered_json;  // keys stay in the order of the text
+using Json = nlohmann::ordered_json;  // keeps keys in insertion order
 
-/// A printed key: a number; null for empty text, text for what JSON has no number for (nan, inf).
+/// A printed key as JSON: a number; null for empty text; text if JSON has no such number (nan, inf).
 Json key_json(const std::string& text, KeyType type);
 inline Json or_null(const std::string& text) { return text.empty() ? Json() : Json(text); }
 template <class Value>
@@ -25,12 +25,12 @@ Json or_null(const std::optional<Value>& value) {
   return value ? Json(*value) : Json();
 }
 
-/// "sort      12.30 ms     1.0 MiB  85.25 MB/s", without the last two if no bytes moved.
+/// "sort 12.30 ms 1.0 MiB 85.25 MB/s"; without the last two if no bytes were moved.
 std::string phase_line(std::string_view label, double time_s, uint64_t bytes);
 std::vector<std::string> phase_lines(std::span<const PhaseTime> phases);
 Json phases_json(std::span<const PhaseTime> phases);
 
-/// What the times of --repeat say.
+/// A summary of the times of --repeat.
 struct RepeatTimes {
   size_t runs = 0;
   double median_s = 0, min_s = 0, max_s = 0;
@@ -41,19 +41,18 @@ struct RepeatTimes {
   double share = 0;  // of the device's bandwidth
 };
 
-/// `bytes` are what a run must move at least, and `bandwidth` counts them in the same way.
+/// `bytes` is the minimum that a run must move; `bandwidth` counts bytes in the same way.
 RepeatTimes repeat_times(std::vector<double> times_s, uint64_t elements, uint64_t bytes, double bandwidth);
 
-/// The names that a command's schema has for what is counted, for the bandwidth of the device and for the
-/// share of it.
+/// The names in a command's schema for the counted elements, the device's bandwidth, and the share of it.
 struct RepeatNames {
   std::string_view elements, bandwidth, share;
 };
-/// Null if there were no runs.
+/// Returns null if there were no runs.
 Json repeat_json(const RepeatTimes& times, const std::vector<double>& times_s, double bandwidth,
                  const RepeatNames& names);
 
-/// 0 where no time passed.
+/// Returns 0 if no time passed.
 double per_second(uint64_t amount, double time_s);
 
 }  // namespace sweepsort::cli

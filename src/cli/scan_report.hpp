@@ -10,7 +10,7 @@
 
 namespace sweepsort::cli {
 
-/// What ran where, a line a phase with its time and rate, and one for the whole; for -v.
+/// For -v: what ran where, one line per phase with its time and rate, and one line for the whole.
 std::vector<std::string> scan_lines(const ScanReport& report);
 std::string min_line(const MinReport& report);
 

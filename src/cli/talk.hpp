@@ -1,4 +1,4 @@
-// talk.hpp - what a running command tells the user: log lines with -v, progress, a JSON report.
+// talk.hpp - what a running command tells the user: log lines with -v, progress, and a JSON report.
 #pragma once
 
 #include "cli/arguments.hpp"
@@ -15,15 +15,15 @@
 
 namespace sweepsort::cli {
 
-/// For the time that a command works. On stderr alone.
+/// Exists while a command works. Writes only to stderr.
 class Talk {
  public:
   Talk(std::string command, const Arguments& arguments);
 
   ProgressFunction progress() { return meter_.function(); }
-  /// Says lines with -v; empty without.
+  /// Prints lines with -v; empty without -v.
   LogFunction log();
-  /// Says lines; empty with -q.
+  /// Prints lines; empty with -q.
   LogFunction note();
 
  private:
@@ -32,16 +32,16 @@ class Talk {
   ProgressMeter meter_;
 };
 
-/// Where --json wants the report.
+/// The report that --json requests.
 class JsonReport {
  public:
-  /// Throws UsageError where the report would replace one of the `precious` files or any other that is no
-  /// report, Error where it cannot be written: before anything is done. A file that standard output is, is
-  /// standard output.
+  /// Throws UsageError if the report would replace one of the `precious` files or another file that is not a
+  /// report, and Error if it cannot be written; both before any work is done. A file that is also standard
+  /// output is treated as standard output.
   JsonReport(const Arguments& arguments, std::vector<std::string> precious);
 
   bool on_stdout() const { return target_ && target_->empty(); }
-  /// Does nothing if no report is wanted: `make_report` is not called.
+  /// Does nothing, and does not call `make_report`, if no report was requested.
   void write(const std::function<nlohmann::ordered_json()>& make_report) const;
 
  private:
@@ -52,33 +52,35 @@ class JsonReport {
 
   std::optional<std::string> target_;  // a file; empty text: standard output
   std::vector<std::string> precious_;
-  bool existed_ = false;  // an earlier report, or what our own messages may go to by now
+  bool existed_ = false;  // it may hold an earlier report, or our own messages by now
 };
 
-/// What an output holds.
+/// The elements in an output.
 struct Contents {
   KeyType type;
   FileFormat format;
   Endian endian = Endian::little;
 };
 
-/// Says so where an output's name says another type or format of its elements than it has, or a type and not
-/// that they are big-endian, or nothing where it is a SOSD file. Not with --quiet.
+/// Prints a note if an output's name suggests another type or format than it has; if it gives a type, but
+/// does not show that the elements are big-endian; or if it gives no type although it is a SOSD file. Not
+/// with --quiet.
 void note_misleading_name(std::string_view command, const Arguments& arguments, const std::string& output,
                           const Contents& contents);
 
-/// With --in-place: says so where the input has other names, which keep the old file. Not with --quiet.
+/// With --in-place: prints a note if the input has other names, which will keep the old file. Not with
+/// --quiet.
 void note_other_links(std::string_view command, const Arguments& arguments, const std::string& input);
 
-/// Says so where an input's name says another type than --type. Not with --quiet. Throws UsageError if keys
-/// of another size would replace the input.
+/// Prints a note if an input's name gives another type than --type. Not with --quiet. Throws UsageError if
+/// keys of another size would replace the input.
 void note_other_type(std::string_view command, const Arguments& arguments, const std::string& input,
                      const FileOptions& file);
 
-/// Whether an output, by its name, is standard output or the file or pipe that this is.
+/// Whether an output, by its name, is standard output, or is the same file or pipe.
 bool goes_to_stdout(const std::string& output);
 
-/// Throws UsageError where a report or a table of times would mix with the data on standard output.
+/// Throws UsageError if a report or a table of times would be mixed with the data on standard output.
 void keep_answers_off_data(const std::string& output, const JsonReport& json, uint32_t repeat);
 
 }  // namespace sweepsort::cli

@@ -1,4 +1,4 @@
-// terminal.hpp - standard output and standard error: what is said, and whether it arrived.
+// terminal.hpp - standard output and standard error: writes text, and checks that it arrived.
 #pragma once
 
 #include <string>
@@ -6,29 +6,31 @@
 
 namespace sweepsort::cli {
 
-/// Opens /dev/null on each of the descriptors 0, 1, 2 that the parent closed, the wrong way round: otherwise
-/// the output file would become descriptor 1 or 2 and take in our messages. Using such a descriptor fails
-/// with EBADF.
+/// Opens /dev/null, with the wrong access mode, on each of the descriptors 0, 1 and 2 that the parent closed.
+/// Otherwise the output file could become descriptor 1 or 2 and receive our messages. Using such a descriptor
+/// fails with EBADF.
 void keep_standard_descriptors();
 
-/// As many open files as the system grants: each input is one or two, and a sort may have thousands.
+/// Allows as many open files as the system grants. Each input needs one or two, and a sort may have thousands
+/// of inputs.
 void allow_open_files();
 
 bool stderr_is_terminal();
 
-/// Standard error as it is. Nobody is left to tell if it is closed, or its terminal gone: that is no error.
+/// Writes to standard error. It is no error if it is closed or its terminal is gone, because nobody could be
+/// told.
 void write_error(std::string_view text) noexcept;
 
-/// Names of files may hold what a terminal would obey: '?' in its place.
+/// File names may contain control characters for a terminal; each is replaced by '?'.
 std::string printable(std::string_view text);
 
-/// "sweepsort: COMMAND: MESSAGE" on standard error; where there is no memory for that, that there is none.
+/// Writes "sweepsort: COMMAND: MESSAGE" to standard error. If there is no memory for that, says so instead.
 void say(std::string_view command, std::string_view message) noexcept;
 
-/// "hint: HINT" on standard error; nothing where there is no memory for it.
+/// Writes "hint: HINT" to standard error; nothing if there is no memory for it.
 void say_hint(std::string_view hint) noexcept;
 
-/// The answer, on standard output.
+/// Writes the answer to standard output.
 void answer(std::string_view text);
 
 /// Flushes standard output. Throws Error if any part of the answer was lost (disk full, closed).

@@ -27,8 +27,8 @@ struct CpuTuning {
   uint32_t split_bits = 11;
   /// A thread is not worth starting for fewer keys than this.
   uint64_t keys_per_thread = 128u << 10;
-  /// Keys with a smaller range (max - min) are counted, if there are eight times as many keys as the range; keys
-  /// of one byte always.
+  /// Keys with a smaller range (max - min) are counted, if there are eight times as many keys as the range.
+  /// Keys of one byte are always counted.
   uint64_t counting_range = 1u << 16;
   /// SortAlgorithm::counting refuses ranges of this size or larger.
   uint64_t forced_counting_range = 1u << 20;
