@@ -2,10 +2,9 @@
 // records when each kernel and memset began and ended, with CUPTI's activity records; launch_times.py reads
 // the result. Unlike under a profiler, nothing is serialised, so even the time of a launch that finds nothing
 // to do is visible.
-// finds nothing to do can be seen.
 //
-// SWEEPSORT_LAUNCHES=FILE  a line a launch: begin and end (ns), number of its graph (0: none), blocks, name,
-//                          separated by tabs
+// SWEEPSORT_LAUNCHES=FILE  one line per launch: begin and end (ns), number of its graph (0: none), blocks,
+//                          name, separated by tabs
 #include <cupti.h>
 #include <cxxabi.h>
 

@@ -20,7 +20,7 @@ std::unique_ptr<SortRunner> make_runner(const SortBenchOptions& options, const s
   return cuda ? make_cuda_runner(options, cases) : make_cpu_runner(options, cases);
 }
 
-/// Adds a row "cub" with the faster of the index types that were measured, in fairness to CUB's users.
+/// Adds a row "cub": the faster of the index types in which CUB was measured.
 void add_better_cub(std::vector<SortRow>& rows) {
   const SortRow* better = nullptr;
   for (const SortRow& row : rows)

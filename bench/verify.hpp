@@ -4,7 +4,6 @@
 // secret. For pairs, the values number the input's keys: keys must be in order, each value must be with the
 // key that it numbers, and the values of equal keys must rise. This proves that pairs are right: if a value
 // occurred twice, it would be with equal keys both times, and the second would not be larger.
-// the second is not larger.
 #pragma once
 
 #include "bench/float_order.hpp"

@@ -159,7 +159,8 @@ uint64_t zipf_rank(uint64_t uniform, uint32_t bits) {
   const uint64_t exponent = multiply_high(uniform, uint64_t{bits} << 16);  // 16 fractional bits
   const uint64_t mantissa =
       PowerTables::product(powers.coarse[exponent >> 8 & 255], powers.fine[exponent & 255]);
-  // 16 bits of exponent quantise large ranks; further random bits fill the gaps between neighbours.
+  // The 16 bits quantise large ranks; another product of `uniform` spreads them over the gaps between
+  // neighbours.
   const uint64_t filled = mantissa + multiply_high(uniform * golden, mantissa >> 17);
   return (filled >> (62 - (exponent >> 16))) - 1;
 }
@@ -191,8 +192,8 @@ void ipv4(const Context& context, uint64_t first, Block out) {
   });
 }
 
-/// The constant digits are chosen so that the pattern is a finite number in every type: 0xbf..., which is 0.5
-/// to 4 in magnitude as a float.
+/// The constant digits are chosen so that the pattern is a finite number in every type: 0xbf..., about 1 to 4
+/// as f32.
 void two_digits(const Context& context, uint64_t first, Block out) {
   const Stream stream = context.stream(0);
   const uint64_t constant = uint64_t{0xbf} << (context.key_bits - 8);

@@ -5,13 +5,13 @@
 //     sweepsort::sort(keys, {.order = sweepsort::Order::descending});
 //     const auto report = sweepsort::sort_file("in.u64", "out.u64", {.overwrite = true});
 //
-// Errors: functions throw sweepsort::Error, whose message and hint name the program's options. Two kinds of
-// it are UsageError (options contradict each other) and InputError (the content of an input is the problem).
-// std::bad_alloc and std::system_error come from the system. An exception thrown by a callback of yours also
-// passes through; throw one to end a call early. If a function that takes file names throws, it leaves inputs
-// and existing outputs as they were. If a function that writes to a span throws, the content of the span is
-// unspecified. Writing to a pipe whose reader has gone is an Error if SIGPIPE is ignored; otherwise the
-// signal ends the process.
+// Errors: functions throw sweepsort::Error, which has a message and a hint; hints name options of the
+// sweepsort program. Two kinds of Error are UsageError (options contradict each other) and InputError (the
+// content of an input is the problem). The system's errors std::bad_alloc and std::system_error are also
+// possible, as is any exception thrown by a callback of yours; throw one to end a call early. If a function
+// that takes file names throws, it leaves inputs and existing outputs as they were. If a function that writes
+// to a span throws, the content of the span is unspecified. Writing to a pipe whose reader has gone is an
+// Error if SIGPIPE is ignored; otherwise the signal ends the process.
 //
 // Threads: any number of calls may run at once. Each has its own threads (WhereOptions::threads) until it
 // returns. Callbacks run on these threads, one at a time, and on the calling thread. An output that replaces
@@ -99,7 +99,7 @@ struct FilePlan {
   Bytes read;                // in all passes together
   Bytes written;
   Bytes memory;       // the most main memory in use at a time
-  uint32_t gpus = 0;  // that take part, the first of those named; data that fits one GPU is sorted by one
+  uint32_t gpus = 0;  // how many take part, the first of those named; only one if it holds all the data
   Bytes gpu_memory;   // of all GPUs together
   Bytes temporary;    // disk space for temporary files
   std::vector<std::string> temporary_directories = {};  // where they are or may be written, if anywhere
@@ -162,8 +162,8 @@ struct CheckReport {
   std::string min;                         // as printed text; empty if there are no keys
   std::string max;
   std::optional<uint64_t> distinct;  // exact; known if the keys are sorted, or have 1 or 2 bytes
-  Fingerprint
-      fingerprint;  // With secret 0: the same for every permutation of a file, and comparable between runs.
+  // With secret 0: the same for every permutation of a file, and comparable between runs.
+  Fingerprint fingerprint;
   double total_s = 0;
 };
 

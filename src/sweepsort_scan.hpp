@@ -129,7 +129,7 @@ struct Found {
   uint64_t index;  // of the first occurrence of that value
 };
 
-/// Throws Error if there are no keys.
+/// Finds the smallest or largest key and its first index. Throws Error if there are no keys.
 template <ContiguousRange Keys>
 Found<ElementOf<Keys>> min_element(const Keys& keys, const WhereOptions& where = {});
 template <ContiguousRange Keys>

@@ -15,7 +15,7 @@
 
 namespace sweepsort {
 
-/// Longer headers are refused, as numpy does. The header of an array of numbers always fits.
+/// Longer headers are refused, as numpy does: the header of an array of numbers takes less.
 inline constexpr size_t npy_max_header_bytes = 10'000;
 /// Magic, version, length and the longest header: what a caller must read before parsing.
 inline constexpr size_t npy_prefix_bytes = 12 + npy_max_header_bytes;

@@ -27,7 +27,6 @@ enum class Caching : uint8_t {
 /// cache. The parts of a range at its two ends that are not whole pages of the system always go through the
 /// cache, so they never share a page with a direct transfer. If a buffer is not aligned in memory, data is
 /// copied through a small aligned buffer. All calls are thread-safe.
-/// thread-safe.
 class PositionedFile {
  public:
   PositionedFile() = default;

@@ -1,6 +1,5 @@
 // callback_watch.hpp - records whether a callback of the caller has thrown; the operation must then end and
 // not try anything else.
-// might try.
 #pragma once
 
 #include <atomic>

@@ -1,6 +1,5 @@
 // generate.cpp - generate_file: threads generate one chunk each and write it to its place, in constant
 // memory.
-// constant.
 #include "core/checked.hpp"
 #include "core/clock.hpp"
 #include "core/page_array.hpp"

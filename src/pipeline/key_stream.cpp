@@ -11,7 +11,7 @@
 namespace sweepsort {
 
 KeyStream::KeyStream(InputFile& file, const FileOptions& options) : file_(file), options_(options) {
-  // What follows a window is neither read nor waited for, except to check that a .npy file has no window.
+  // What follows a window is neither read nor waited for, except to find out that a .npy file has no window.
   constexpr uint64_t most = layout_prefix_bytes;
   const uint64_t skipped = std::min(options_.skip_bytes, most);
   extend_prefix(skipped + std::min(options_.read_bytes.value_or(most), most - skipped));

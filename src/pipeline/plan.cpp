@@ -165,7 +165,6 @@ class Planner {
 
   /// Even one worker may need more memory than the budget: with 16-bit keys, its counters take half a
   /// mebibyte, and so do the shared ends of all values.
-  /// shared ends of all values.
   Plan counting() const {
     Plan plan{.strategy = SortStrategy::counting,
               .job = job(request_.count.value_or(request_.chunk_bytes)),

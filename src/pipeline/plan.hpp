@@ -57,7 +57,7 @@ struct PlanRequest {
   Bytes collected = {};
   Bytes kept = {};                       // besides `memory`: a collected stream that stays there to the end
   Bytes ahead = {};                      // part of `memory` for keys that are read before there are sessions
-  Bytes for_referee = {};                // part of `memory`
+  Bytes for_referee = {};                // part of `memory` for the referee
   uint32_t gpus = 1;                     // sessions are distributed over them in turn
   std::optional<Bytes> gpu_memory = {};  // per GPU; empty: no GPU takes part
   bool may_count = false;                // keys alone, on the CPU: counting is allowed
@@ -83,7 +83,7 @@ struct Plan {
   Bytes memory_for_runs = {};
   Bytes memory = {};  // the most in use at a time
   Bytes gpu_memory = {};
-  uint32_t gpus = 0;         // the first ones, which take part
+  uint32_t gpus = 0;         // how many take part (the first ones)
   Bytes spill_area = {};     // disk space of the runs of one pass
   uint32_t spill_areas = 1;  // if two, passes write them alternately (run_store.hpp)
   bool caches_runs = false;  // runs in files go through the page cache

@@ -45,7 +45,7 @@ class BucketSort {
   static constexpr uint32_t insertion_keys = 24;
   static constexpr uint32_t max_passes = 3;
   static constexpr uint32_t max_digit_bits = 11;
-  // a run in which an insertion moves past this many keys is sorted separately
+  // a run is sorted, instead of inserting a key into this many keys of it
   static constexpr uint32_t long_run = 16;
   // That sort also uses insertion, up to this many keys: digits have a fixed cost, which a few outliers would
   // incur several times (u64 in groups of 25 took 7.6 times as long as uniform keys without this limit, and
