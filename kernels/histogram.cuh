@@ -1,4 +1,4 @@
-// histogram.cuh - one read of the keys that tells everything a sort wants to know beforehand.
+// histogram.cuh - one read of the keys that finds everything a sort wants to know beforehand.
 // Privatised counters as in Shams & Kennedy, "Efficient histogram algorithms for NVIDIA CUDA compatible
 // devices", 2007; all digits in one read as in Adinets & Merrill, "Onesweep", 2022. Work O(n), reads n keys,
 // writes nothing of size n.
@@ -32,8 +32,8 @@ namespace sweepsort {
 template <class Bits>
 struct KeyFacts {
   uint64_t largest;             // of the ordered bits
-  uint64_t largest_complement;  // of ~ordered, so that zero is neutral here, too: the smallest key is its
-                                // complement
+  uint64_t largest_complement;  // of ~ordered, so that zero is neutral here, too: the complement of the
+                                // smallest key
   uint32_t rises;               // some key[i] < key[i + 1]
   uint32_t falls;               // some key[i] > key[i + 1]
   uint32_t repeats;             // some key[i] == key[i + 1]; not every one is seen where keys rise and fall
@@ -51,7 +51,7 @@ struct Digest : KeyFacts<Bits> {
 
 namespace digest_detail {
 
-/// The counters, in so many bytes, and the extremes of each warp.
+/// The counters, which take at most shared_bytes, and the extremes of each warp.
 template <class Bits, uint32_t shared_bytes>
 struct Shared {
   static constexpr uint32_t columns = std::min(32u, shared_bytes / 4 / digit_values / digit_places<Bits>);
@@ -80,7 +80,7 @@ struct Seen {
   }
 };
 
-/// One atomic a digit, of the lowest `places`. The byte offset of a counter is made by one shift and one
+/// One atomic per digit, for the lowest `places` digits. The byte offset of a counter takes one shift and one
 /// three-way logic instruction.
 template <class Bits, uint32_t shared_bytes>
 __device__ __forceinline__ void count_digits(Shared<Bits, shared_bytes>& shared, Bits ordered,
@@ -110,7 +110,8 @@ __device__ __forceinline__ void take_vector(Shared<Bits, shared_bytes>& shared, 
   }
 }
 
-/// Compares the keys of a lane's vector with each other and the last one with `next`, the key behind it.
+/// Compares neighbouring keys within a lane's vector, and the vector's last key with `next`, the key behind
+/// it.
 template <class Bits>
 __device__ __forceinline__ void compare_neighbours(const Vector16<Bits>& raw, bool has_next, Bits next,
                                                    const KeyMap<Bits>& map, Seen<Bits>& seen) {
@@ -133,7 +134,7 @@ __device__ __forceinline__ void add_counters(const Shared<Bits, shared_bytes>& s
     const uint32_t place = bin / digit_values;
     const uint32_t digit = bin % digit_values;
     unsigned long long sum = 0;
-    // Start at a column of one's own, so that the 32 lanes read 32 banks.
+    // Each thread starts at a column of its own, so that the 32 lanes read 32 banks.
     for (uint32_t c = 0; c < columns; ++c) sum += shared.counters[place][digit][(c + threadIdx.x) % columns];
     if (sum != 0) atomicAdd(reinterpret_cast<unsigned long long*>(&histogram[place][digit]), sum);
   }
@@ -151,8 +152,8 @@ __device__ void add_to_digest(Shared<Bits, shared_bytes>& shared, const Seen<Bit
                               Digest<Bits>* digest) {
   add_counters(shared, digest->histogram);
   if constexpr (sizeof(Bits) > 1) {
-    // By one thread a block: atomics of all warps to these words wait for each other, 7 us of a digest
-    // (H200).
+    // By one thread per block: atomics of all warps to these words wait for each other, which took 7 us of a
+    // digest (H200).
     constexpr uint32_t threads = digest_policy.threads;
     const Bits least = block_min<threads>(seen.least, shared.least);
     const Bits most = block_max<threads>(seen.most, shared.most);
@@ -169,8 +170,8 @@ __device__ void add_to_digest(Shared<Bits, shared_bytes>& shared, const Seen<Bit
   }
 }
 
-/// Keys before the first and behind the last whole 16-byte vector, by the first warp of the first block that
-/// takes the digest.
+/// Takes the keys before the first and behind the last whole 16-byte vector. Called by the first warp of the
+/// first block of the digest.
 template <class Bits, uint32_t shared_bytes>
 __device__ void take_ends(Shared<Bits, shared_bytes>& shared, const Bits* keys, uint64_t count,
                           uint64_t body_first, uint64_t body_end, const KeyMap<Bits>& map, Seen<Bits>& seen) {
@@ -186,13 +187,13 @@ __device__ void take_ends(Shared<Bits, shared_bytes>& shared, const Bits* keys, 
   take(body_end, count);
 }
 
-/// What is digested, and where to.
+/// The keys to digest, and the digest to add them to.
 template <class Bits>
 struct Task {
   const Bits* keys;
   uint64_t count;
   uint64_t body_first;  // the first key that begins a 16-byte vector of memory
-  uint64_t vectors;     // from there on
+  uint64_t vectors;     // whole vectors from there on
   KeyMap<Bits> map;
   Digest<Bits>* digest;
 
@@ -208,7 +209,7 @@ struct Task {
   }
 };
 
-/// Number `block` of the `blocks` that take a digest; its digest_policy.threads threads call it.
+/// Takes the part of block number `block` out of `blocks` blocks. Called by digest_policy.threads threads.
 template <class Bits, uint32_t shared_bytes>
 __device__ __forceinline__ void take_digest(const Task<Bits>& task, uint32_t block, uint32_t blocks,
                                             Shared<Bits, shared_bytes>& shared) {
@@ -239,8 +240,8 @@ __device__ __forceinline__ void take_digest(const Task<Bits>& task, uint32_t blo
     for (uint32_t u = 0; u < unroll; ++u)
       if (row + u * blockDim.x + threadIdx.x < vectors) take_vector(shared, vector[u], map, column, seen);
 
-    // Once this warp has met a rise and a fall, the keys are neither sorted nor reversed, and nobody need
-    // look again.
+    // Once this warp has met a rise and a fall, the keys are neither sorted nor reversed, and it need not
+    // compare any more.
     if constexpr (sizeof(Bits) == 1) continue;
     if (__any_sync(full_warp, seen.rise) && __any_sync(full_warp, seen.fall)) continue;
 #pragma unroll
@@ -266,8 +267,8 @@ __global__ __launch_bounds__(digest_policy.threads) void digest_kernel(Task<Bits
   take_digest(task, blockIdx.x, gridDim.x, shared_memory<Shared<Bits, shared_bytes>>());
 }
 
-/// Compares the last key before each chunk with the chunk's first: the neighbours that no call of digest()
-/// saw.
+/// Compares the last key before each chunk with the chunk's first key. No call of digest() saw these
+/// neighbours.
 template <class Bits>
 __global__ void digest_borders_kernel(const Bits* keys, const uint64_t* starts, uint32_t chunks,
                                       KeyMap<Bits> map, Digest<Bits>* digest) {
@@ -283,8 +284,8 @@ __global__ void digest_borders_kernel(const Bits* keys, const uint64_t* starts, 
 
 }  // namespace digest_detail
 
-/// Adds the keys of one chunk to `digest`, which starts as all zeros. Keys need their own alignment only.
-/// Does nothing where `wanted` (device memory) is not null and *wanted is zero.
+/// Adds the keys of one chunk to `digest`, which starts as all zeros. The keys need only their natural
+/// alignment. Does nothing if `wanted` (device memory) is not null and *wanted is zero.
 template <class Bits, uint32_t shared_bytes = digest_policy.shared_bytes>
 void digest(DeviceSpan<const Bits> keys, KeyMap<Bits> map, Digest<Bits>* digest, cudaStream_t stream,
             const uint32_t* wanted = nullptr) {

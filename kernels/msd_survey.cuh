@@ -1,5 +1,5 @@
-// msd_survey.cuh - what a sample of the keys says to the MSD sort: their range and how to divide it into
-// buckets, whether they seem to be in order, of few values, or of some values that are too frequent.
+// msd_survey.cuh - what a sample of the keys tells the MSD sort: their range, how to divide it into buckets,
+// and whether they seem to be in order, to have few values, or to have some values that are too frequent.
 //
 //     4,096 keys at equal distances, and the neighbour of each
 //        │ in order? few values?
@@ -11,14 +11,15 @@
 //        ▼
 //     a larger sample says which values are frequent (frequent_survey.cuh), and buckets of the others are made
 //
-// Of pairs no larger sample is taken: one value may be frequent, and gets a bucket of its own. Pairs with
-// 8-byte keys that crowd all the same are divided by splitters (splitters.cuh).
+// For pairs, no larger sample is taken: one value may be frequent, and gets a bucket of its own. Pairs with
+// 8-byte keys that are crowded nevertheless are divided by splitters (splitters.cuh).
 //
-// Many blocks collect what one then looks at (msd_sample.cuh).
+// Many blocks collect the sample, and one block then looks at it (msd_sample.cuh).
 //
-// A sample may mislead, and every guess is checked: a key outside of the guessed range makes an exact count
-// impossible and is noticed, an array that is not sorted after all is noticed while it is copied, a bucket is
-// counted before it is sorted. Then the next method is taken; the result never hangs on the sample.
+// A sample may mislead, so every guess is checked. A key outside of the guessed range makes an exact count
+// impossible and is noticed. An array that is not sorted after all is noticed while it is copied. A bucket is
+// counted before it is sorted. If a guess was wrong, the next method is used. The result never depends on the
+// sample.
 #pragma once
 
 #include "core/key_bits.hpp"
@@ -46,46 +47,49 @@ namespace survey_detail {
 
 /// A sample misses this much of the range at either end with a probability below 10^-6.
 inline constexpr uint32_t slack_samples = 16;
-/// So many of 4,096 samples do not meet in one of 8,192 counters by chance.
+/// Fewer than this many of 4,096 samples meet in one of 8,192 counters by chance.
 inline constexpr uint32_t min_crowded = 12;
 
 /// Counters for the samples' buckets.
 inline constexpr uint32_t bucket_counters = 2 * samples;
-/// More samples than this do not repeat a value by chance where there are a quarter as many values as keys:
-/// fewer tell nothing (of 2^28 keys, below 512 a value).
+/// If there are a quarter as many values as keys, at most this many samples repeat a value by chance. So
+/// fewer repetitions tell nothing (with 2^28 keys: fewer than 512 keys per value).
 inline constexpr uint32_t max_repeated = 16;
-/// Keys a value at most, where each bucket is sorted by parts; and where those of few values are counted by
+/// The most keys per value: if each bucket is sorted by parts; and if buckets of few values are counted by
 /// bytes.
 inline constexpr uint32_t sorted_keys_per_value = 4;
 inline constexpr uint32_t counted_keys_per_value = 150;
-/// Each 256th of the buckets gets 16 samples if keys are even; more than this does not happen by chance.
+/// If keys are even, each 256th of the buckets gets 16 samples. More than uneven_group do not occur by
+/// chance.
 inline constexpr uint32_t groups = 256;
 inline constexpr uint32_t uneven_group = 40;
-/// Of floats as many samples as a group of their values may have if these are divided, not the bits: more are
-/// many in few pieces.
+/// Floats are divided by values, not by bits, only if no group of values has more samples than this.
+/// Otherwise many samples are in few pieces.
 inline constexpr uint32_t max_in_value_group = samples / 16;
-/// Of few values most are met more than once. More that are not stand for many others in the array.
+/// If there are few values, most are met more than once. If more values than this are met once, the array has
+/// many others.
 SWEEPSORT_HOST_DEVICE constexpr uint32_t max_singles(uint32_t distinct) { return distinct / 8 + 8; }
 
-/// Samples of a piece that say less of it than its neighbours' do.
+/// A piece with fewer samples than this is better known from its neighbours' samples.
 inline constexpr uint32_t few_in_piece = 16;
-/// Fewer keys are left to the LSD sort, unless one value has half of them. H200, hashed Zipf, CUB in
+/// With fewer keys, the LSD sort takes over, unless one value has half of the keys. H200, hashed Zipf, CUB in
 /// brackets: u64 2^22 347 us (340), 2^23 425 (587). H100, hashed Zipf, by the LSD sort and CUB in brackets:
 /// u32 2^26 1.40 ms (1.12, 1.37), 2^27 2.44 (2.18, 2.65), 2^28 4.20 (4.29, 5.25); u64 2^26 1.93 (3.11, 4.12).
 template <class Bits>
 inline constexpr uint64_t frequent_from = uint64_t{1} << (sizeof(Bits) == 8 ? 23 : 28);
 inline constexpr uint32_t frequent_top_share = 2;
-/// From so many keys on 4,096 samples do not tell any more whether keys clump together.
+/// From this many keys on, 4,096 samples no longer tell whether keys clump together.
 inline constexpr uint64_t clumps_below = uint64_t{1} << 26;
-/// Keys with no more live bits than that take so few passes that splitters are no better (live_bits.cuh).
+/// Keys with at most this many live bits need so few passes that splitters are no better (live_bits.cuh).
 inline constexpr uint32_t max_passed_bits = 40;
-/// So many samples of a value are no chance.
+/// A value is not sampled this often by chance.
 inline constexpr uint32_t min_times = 8;
 
-/// How often each value of a sample is met. All samples of a value find one of them, its owner: that with the
-/// highest number of those whose hash names the same slot, if it has the value; else they look for one by
-/// another hash. (Slots that hold keys, taken by compare and swap, took 12,000 to 19,000 cycles of 8-byte
-/// keys, H100. This was timed in whole sorts only, together with collect_kernel.)
+/// How often each value of a sample is met. All samples of a value agree on one of them, its owner. The owner
+/// is the sample with the highest number among those that hash to the same slot, if it has the value.
+/// Otherwise they try again with another hash. (Slots that hold keys, claimed by compare and swap, took
+/// 12,000 to 19,000 cycles for 8-byte keys, H100. This was timed in whole sorts only, together with
+/// collect_kernel.)
 template <class Bits>
 struct SampleCounts {
   static constexpr uint32_t slots = 4 * samples;
@@ -112,12 +116,12 @@ struct Shared {
   Bits most[threads / warp_threads];
   uint32_t distinct;
   uint32_t singles;
-  uint32_t most_seen;  // a value's owner in the low bits, how often it was sampled above
+  uint32_t most_seen;  // the owner of a value in the low bits, how often the value was sampled above
   uint32_t deals;
 };
 
-/// What samples show of the range: room at its ends, the less the more there are. `may_fill`: the buckets at
-/// its ends may be open.
+/// A map around the sampled range, with room at its ends. The more samples were seen, the less room it
+/// leaves. `may_fill`: the buckets at its ends may be open.
 template <class Bits>
 __device__ BucketMap<Bits> map_around(Bits least, Bits most, uint32_t seen, uint32_t buckets, bool may_fill) {
   const Bits slack = static_cast<Bits>(most - least) / (seen / slack_samples);
@@ -125,8 +129,8 @@ __device__ BucketMap<Bits> map_around(Bits least, Bits most, uint32_t seen, uint
                   : BucketMap<Bits>::around(least, most, slack, buckets);
 }
 
-/// The same of the small sample; if keys may be counted, and the sample spans few values, a bucket for each
-/// value.
+/// The map for the small sample. If keys may be counted, and the sample spans few values, it has a bucket for
+/// each value.
 template <class Bits>
 __device__ BucketMap<Bits> guess_map(Bits least, Bits most, uint32_t buckets, bool may_count, bool may_fill) {
   constexpr Bits all = static_cast<Bits>(~Bits{0});
@@ -144,7 +148,7 @@ __device__ BucketMap<Bits> guess_map(Bits least, Bits most, uint32_t buckets, bo
   return map_around(least, most, samples, buckets, may_fill);
 }
 
-/// All threads of a block. Whole vectors of 16 bytes.
+/// Clears whole vectors of 16 bytes. Called by all threads of a block.
 template <class T>
 __device__ __forceinline__ void clear(T* words, uint32_t size) {
   uint4* const vectors = reinterpret_cast<uint4*>(words);
@@ -152,8 +156,8 @@ __device__ __forceinline__ void clear(T* words, uint32_t size) {
     vectors[i] = make_uint4(0, 0, 0, 0);
 }
 
-/// One block, all of whose threads call everything. `of_floats`: values may be divided, not bits. (A survey
-/// of 2^22 normal u64 keys that could do that, too, took 38 us instead of 33.)
+/// Runs in one block, all of whose threads call everything. `of_floats`: values may be divided, not bits. (A
+/// survey of 2^22 normal u64 keys that could do that, too, took 38 us instead of 33.)
 template <class Bits, bool of_floats = false>
 class Survey {
  public:
@@ -167,8 +171,8 @@ class Survey {
     if (threadIdx.x == 0) shared_.distinct = shared_.singles = shared_.most_seen = 0;
     take_sample();
     count_values();
-    // Pairs whose range is one of two digits mostly have one or two of them, and are passed as soon as they
-    // would be counted. (Not where the range crosses a border of higher digits.)
+    // Pairs whose range fits two digits mostly have one or two live digits, and passes by these are as fast
+    // as counting. (This is not so if the range crosses a border of higher digits.)
     const bool is_wide = !task_.with_values || largest_ - smallest_ > 0xffff;
     maybe_few_ = is_wide && shared_.distinct <= max_listed_values * 3 / 4 &&
                  shared_.singles <= max_singles(shared_.distinct);
@@ -195,11 +199,11 @@ class Survey {
     if (!is_crowded && plan_.is_pieced && plan_.piece_bits == fine_piece_bits)
       is_crowded = is_crowded_at_places();
     const bool has_clumps = task_.asks_for_clumps && !is_crowded && find_clumps();
-    // Where each value comes many times, parts of a bucket are crowded, too, and few digits vary.
-    // Keys that are uneven may have many more of some values.
+    // If each value occurs many times, the parts of a bucket are crowded, too, and few digits vary. If keys
+    // are uneven, some values may occur much more often than others.
     const bool is_even = is_even_by_value_ || (is_even_ && !plan_.is_pieced);
     const uint32_t keys_per_value = is_even ? task_.keys_per_value : sorted_keys_per_value;
-    // Of v values about samples^2 / 2v samples repeat one.
+    // With v values, about samples^2 / 2v samples repeat one.
     const uint64_t repeated = samples - min(shared_.distinct, samples);
     const bool repeats_often =
         repeated > max_repeated && repeated * (task_.count / samples) > samples / 2 * keys_per_value;
@@ -210,7 +214,7 @@ class Survey {
       is_crowded |= has_top && !has_apart_;
       const bool may_count = !task_.with_values && shared_.map.is_exact(msd_max_buckets);
       const bool is_unfit = (is_crowded || repeats || has_clumps) && !may_count;
-      // Where values lie dense, those beside the frequent ones fill a bucket, too.
+      // If values lie dense, those beside the frequent ones fill a bucket, too.
       const bool is_dense = shared_.map.range / 2 < task_.count || has_dense_values_;
       const bool is_worth_it = task_.count >= frequent_from<Bits> || top_seen >= samples / frequent_top_share;
       const bool is_unordered = !maybe_few_ && plan_.guess() == Guess::unordered;
@@ -226,8 +230,8 @@ class Survey {
     if (shared_.deals) narrow_map();
   }
 
-  /// Divides the range anew, for the keys that are left when the values of the table are taken out. False:
-  /// that is no better.
+  /// Divides the range anew, for the keys that are left when the values of the table are taken out. Returns
+  /// false if that is no better.
   __device__ __forceinline__ bool divide_rest() {
     for (uint32_t s = threadIdx.x; s < value_table::slots; s += threads)
       shared_.frequent[s] = DeviceAtomic<AtomicWord<Bits>>(table_.keys[s]).load(cuda::memory_order_relaxed);
@@ -240,7 +244,7 @@ class Survey {
  private:
   __device__ __forceinline__ static uint32_t first_sample() { return threadIdx.x * samples_per_thread; }
 
-  /// Where larger buckets are counted, open ones cannot be.
+  /// If larger buckets than a block sorts are counted, none may be open, because open ones cannot be counted.
   __device__ __forceinline__ bool may_fill() const { return task_.max_keys == task_.max_bucket_keys; }
 
   /// The sample and its range.
@@ -271,7 +275,7 @@ class Survey {
   /// The number of this thread's k-th sample in SampleCounts.
   __device__ __forceinline__ static uint32_t number_of(uint32_t k) { return k * threads + threadIdx.x; }
 
-  /// Of the sample: distinct values, values seen once, and the value seen most often.
+  /// Counts in the sample: distinct values, values seen once, and how often the value seen most was seen.
   __device__ __forceinline__ void count_values() {
     auto& sampled = shared_.sampled;
     uint32_t owner[samples_per_thread];
@@ -300,7 +304,8 @@ class Survey {
       }
       if (__syncthreads_or(static_cast<int>(open)) == 0) break;
     }
-    // Neighbours of one value are counted together: keys in order would queue up for a counter.
+    // Neighbours of one value are counted together. Otherwise the atomics for keys in order would queue up
+    // for one counter.
     uint32_t times = 1;
 #pragma unroll
     for (uint32_t k = 0; k < samples_per_thread; ++k) {
@@ -333,7 +338,7 @@ class Survey {
     __syncthreads();
   }
 
-  /// How often that value of the sample was met that was met most often, but for the top.
+  /// How often the sample met its second most frequent value.
   __device__ __forceinline__ uint32_t most_seen_besides_top() {
     uint32_t most = 0;
     for (uint32_t s = threadIdx.x; s < samples; s += threads)
@@ -341,7 +346,7 @@ class Survey {
     return block_max<threads>(most, shared_.warp_sums);
   }
 
-  /// Whether splitters are better than passes by digits, of which the sample shows that there are many.
+  /// Whether splitters are better than passes by digits: the sample must show that many bits vary.
   __device__ __forceinline__ bool may_split_now() {
     if (task_.split_bits == 0 || maybe_few_ || plan_.guess() != Guess::unordered) return false;
     Bits differing = 0;
@@ -350,7 +355,7 @@ class Survey {
     differing = block_or<threads>(differing, shared_.least);
     return __popcll(differing) > static_cast<int>(max_passed_bits);
   }
-  /// One thread: no map divides the keys. Splitters do, or none of the methods here is any good.
+  /// No map divides the keys. Either splitters do, or no method here is suitable. Called by one thread.
   __device__ __forceinline__ void leave_map(bool splits) {
     plan_.is_unfit = !splits;
     plan_.is_split = splits;
@@ -360,7 +365,7 @@ class Survey {
     plan_.bucket_bits = task_.split_bits;
   }
 
-  /// Pairs: `value` gets a bucket of its own, and divide() divides the range for the other keys.
+  /// Pairs: `value` gets a bucket of its own. divide() then divides the range for the other keys.
   __device__ __forceinline__ void put_apart(Bits value) {
     has_apart_ = true;
     apart_ = value;
@@ -369,7 +374,7 @@ class Survey {
     plan_.apart = value;
   }
 
-  /// Whether a key, in order, is of a value that stands apart or is taken out.
+  /// Whether a key (ordered bits) has a value that stands apart or is taken out.
   __device__ __forceinline__ bool is_frequent(Bits ordered) const {
     if (has_apart_) return ordered == apart_;
     uint32_t slot = 0;
@@ -384,8 +389,8 @@ class Survey {
     return static_cast<uint32_t>(left);
   }
 
-  /// Divides the range into buckets for `keys` keys, those that are not frequent. True: one of
-  /// them has more than any block sorts.
+  /// Divides the range into buckets for `keys` keys, which are those that are not frequent. Returns true if
+  /// one of the buckets has more keys than any block sorts.
   __device__ __forceinline__ bool divide(uint64_t keys) {
     clear(shared_.in_bucket, bucket_counters);
     clear(shared_.in_group, groups);
@@ -417,7 +422,7 @@ class Survey {
       if (threadIdx.x == 0) plan_.real_map = shared_.real_map = real_map;
     }
     if (follows_sample && !has_real_pieces_) {
-      // Beyond the sampled ends, too, keys may be denser than elsewhere.
+      // Beyond the ends of the sample, too, keys may be denser than elsewhere.
       const Bits margin = static_cast<Bits>(map.range / 2);
       const Bits lowest = map.lowest - min(margin, map.lowest);
       const Bits highest = static_cast<Bits>(map.lowest + map.range);
@@ -427,7 +432,8 @@ class Survey {
     if (threadIdx.x == 0) plan_.map = shared_.map = map;
     is_pieced_ = is_pieced;
     __syncthreads();
-    // What is not set then, nobody asks: a map that follows the sample is never exact, and the plan unfit.
+    // What is not set on this return is never read: a map that follows the sample is never exact, so the plan
+    // is unfit.
     if (follows_sample &&
         with_map([&](const auto& any) { return is_crowded_in_any_pieces(any, bucket_bits); }))
       return true;
@@ -449,21 +455,22 @@ class Survey {
     });
   }
 
-  /// Room at the ends of the map of values, as a part of what the sample spans: little for even ones. Beyond
-  /// the ends of others, too, values may be denser than elsewhere; but many begin or end all at once, so that
-  /// an end lies a quarter of a piece within the piece that it is in.
+  /// Room at the ends of the map of values, as a part of the sample's spread. Even values need little. Other
+  /// values may be denser beyond the ends than elsewhere. But many distributions end abruptly, so the room is
+  /// such that each end lies a quarter of a piece inside its piece.
   __device__ __forceinline__ typename RealBuckets<Bits>::Real slack_of_values() const {
     using Real = typename RealBuckets<Bits>::Real;
     if (has_even_values_) return static_cast<Real>(slack_samples) / samples;
     const Real part = Real{1} / 4 + Real{1} / static_cast<Real>(4u << piece_bits());
     return part / (1 - 2 * part);
   }
-  /// Where to count samples in a bucket, or cell: some share a counter by chance. Samples of keys close to
-  /// order lie at equal distances. (By its number modulo 8,192, 16 met of an organ pipe's 2^28 doubles.)
+  /// The counter for the samples of a bucket or cell. Some of these share a counter by chance. The number is
+  /// hashed because samples of keys close to order lie at equal distances. (With the number modulo 8,192, 16
+  /// samples of an organ pipe's 2^28 doubles met.)
   __device__ __forceinline__ static uint32_t counter_of(uint32_t number) {
     return scattering_hash<std::countr_zero(bucket_counters)>(number);
   }
-  /// Calls body with the map that words are of.
+  /// Calls body with the map that makes the words of keys.
   template <class Body>
   __device__ __forceinline__ auto with_map(Body body) const {
     if constexpr (of_floats)
@@ -484,9 +491,9 @@ class Survey {
     });
   }
 
-  /// Whether one of the counters that `slot_of` names, each for up to so many buckets, has many more samples
-  /// than chance gives it: so many that one of its buckets has four times what any kernel finishes, and the
-  /// histogram can be spared.
+  /// Whether one of the counters that `slot_of` names, each for up to `buckets` buckets, has far more samples
+  /// than by chance. True only if one of its buckets has four times as many keys as any kernel finishes. Then
+  /// the histogram can be skipped.
   template <class Slot>
   __device__ __forceinline__ bool finds_crowd(uint32_t buckets, Slot slot_of) {
     uint32_t most = 0;
@@ -497,8 +504,8 @@ class Survey {
                             most * (task_.count / samples) > uint64_t{buckets} * 4 * task_.max_keys) != 0;
   }
 
-  /// The same of buckets that are still to be made, by pieces: even if one of these had all buckets, they
-  /// would be no narrower than a cell, which no more than two share.
+  /// The same for buckets that are still to be made, by pieces. Even if one piece had all buckets, they would
+  /// be no narrower than a cell, so at most two buckets share a cell.
   template <class Map>
   __device__ __forceinline__ bool is_crowded_in_any_pieces(const Map& map, uint32_t bucket_bits) {
     const uint32_t cell_bits = piece_bits() + bucket_bits;
@@ -509,8 +516,8 @@ class Survey {
     return crowded;
   }
 
-  /// Keys that are not counted: the map anew, with less room at its ends, as more samples are known. The
-  /// parents at the ends would have few children with keys.
+  /// For keys that are not counted: makes the map anew, with less room at its ends, as more samples are
+  /// known. Otherwise the parents at the ends would have few children with keys.
   __device__ __forceinline__ void narrow_map() {
     Bits least = smallest_;
     Bits most = largest_;
@@ -534,8 +541,8 @@ class Survey {
     }
   }
 
-  /// Floats: whether they are so even in their values that plan.real may divide them, or even enough for
-  /// pieces; and whether these are whole numbers that lie dense.
+  /// Floats: whether their values are so even that plan.real may divide them, or even enough for pieces; and
+  /// whether the values are whole numbers that lie dense.
   __device__ __forceinline__ void look_at_values() {
     const uint32_t bucket_bits = msd_bucket_bits(task_.count, task_.bucket_keys);
     using Buckets = RealBuckets<Bits>;
@@ -559,8 +566,8 @@ class Survey {
     spreads_by_value_ = __syncthreads_and(max_in_group <= max_in_value_group) != 0;
   }
 
-  /// Whether chance explains how the samples' numbers differ from group to group: the sum of their squares
-  /// lies within six standard deviations of its mean (Pearson's test).
+  /// Whether chance explains how the numbers of samples differ from group to group: the sum of their squares
+  /// is at most six standard deviations above its mean (Pearson's test).
   __device__ __forceinline__ bool groups_are_even() {
     __syncthreads();
     const uint32_t in_group = threadIdx.x < groups ? shared_.in_group[threadIdx.x] : 0;
@@ -570,13 +577,13 @@ class Survey {
     return sum_of_all(in_group * in_group) <= samples * (mean + 1) + 6 * deviation;
   }
 
-  /// Whether keys clump together inside of the buckets, so that these would be sorted digit by digit: samples
-  /// meet in the same part of a bucket. H200, 5,000 networks of 256 addresses, u64 2^23 keys, CUB
-  /// in brackets: 1.86 ms if the buckets are sorted, 0.52 by LSD (0.60).
+  /// Whether keys clump together inside the buckets, so that these would be sorted digit by digit. Many
+  /// samples then meet in the same part of a bucket. H200, 5,000 networks of 256 addresses, u64 2^23 keys,
+  /// CUB in brackets: 1.86 ms if the buckets are sorted, 0.52 by LSD (0.60).
   __device__ __forceinline__ bool find_clumps() {
     constexpr uint32_t bits = 18;
     static_assert(bucket_counters * 32 == 1u << bits);
-    // Samples that meet in a bit by chance, and seven standard deviations more.
+    // The number of samples that meet in a bit by chance, plus seven standard deviations.
     constexpr uint32_t chance = samples / 2 * samples >> bits;
     constexpr uint32_t allowed = chance + 7 * 6;
     static_assert(chance <= 6 * 6);
@@ -595,9 +602,9 @@ class Survey {
     return met > allowed;
   }
 
-  /// The same question once more, to a larger sample: taking keys out in vain costs more than asking. In one
-  /// half of a place neighbours that share a bucket count once: where keys are close to order, all of them
-  /// do.
+  /// Looks for crowded buckets again, in a larger sample: taking keys out in vain costs more than this.
+  /// Within one half of a place, neighbours that share a bucket count once, because in keys close to order
+  /// all of them share one.
   __device__ __forceinline__ bool is_crowded_at_places() {
     __syncthreads();
     clear(shared_.in_bucket, bucket_counters);
@@ -624,8 +631,8 @@ class Survey {
     return __syncthreads_or(max_in_bucket > allowed + mean + chance) != 0;
   }
 
-  /// Calls body(half) for both halves of `places` places at equal distances, a whole number of rounds: keys
-  /// as the caller has them.
+  /// Calls body(half) for both halves of `places` places at equal distances. `places` is a whole number of
+  /// rounds. The keys are as the caller stores them.
   template <uint32_t places, class Body>
   __device__ __forceinline__ void for_halves(Body body) const {
     for (uint32_t round = 0; round < places; round += places_per_round) {
@@ -646,10 +653,11 @@ class Survey {
     });
   }
 
-  /// Gives each piece of the range its share of the buckets: of what a larger sample saw in it and, unless an
-  /// edge is between them, in its neighbours. Where it saw little, those may only add, since a piece without
-  /// a sample may have as many keys as several buckets hold. And one sample more: all that pieces of even
-  /// values get, of which no one looks at more.
+  /// Gives each piece of the range its share of the buckets. The share follows what a larger sample saw in
+  /// the piece and, unless an edge is between them, in its neighbours. If the sample saw little in a piece,
+  /// its neighbours may only add to the share, since a piece without a sample may have as many keys as
+  /// several buckets hold. Each piece inside the range gets one sample more. That is all that pieces of even
+  /// values get: no larger sample is counted for them.
   template <class Map>
   __device__ __forceinline__ void make_pieces(const Map& map, uint32_t buckets, bool follows_sample) {
     const uint32_t pieces = 1u << piece_bits();
@@ -678,7 +686,8 @@ class Survey {
       if (here < few_in_piece) {
         share = max(alone, 2 * here + min(around, 4 * few_in_piece));
       } else {
-        // Three standard deviations apart: it is no chance that the neighbours differ, but an edge.
+        // More than three standard deviations apart: the neighbours do not differ by chance, there is an
+        // edge.
         const int64_t difference = int64_t{smoothed} - alone;
         if (difference * difference <= 9 * (int64_t{around} + alone)) share = smoothed;
       }
@@ -695,7 +704,7 @@ class Survey {
       return static_cast<uint32_t>(uint64_t{share} * buckets / total);
     };
     for (uint32_t piece = own; piece < own + each; ++piece) {
-      // The last bucket's number is the highest that a piece without buckets may name.
+      // A piece without buckets may name the last bucket at most.
       const uint32_t first = min(bucket_at(before), buckets - 1);
       before += share_of(piece);
       const uint32_t end = min(bucket_at(before), 0xffffu);
@@ -704,7 +713,7 @@ class Survey {
     __syncthreads();
   }
 
-  /// Few values are not worth the larger sample, nor are floats that probably need no pieces.
+  /// The larger sample does not pay for few values, nor for floats that probably need no pieces.
   __device__ __forceinline__ uint32_t piece_bits() const {
     const bool is_worth_it = !maybe_few_ && !has_even_values_;
     return task_.has_fine_pieces && is_worth_it ? fine_piece_bits : coarse_piece_bits;
@@ -724,10 +733,11 @@ class Survey {
   bool has_frequent_ = false;
   bool maybe_few_ = false;
   bool has_apart_ = false;
-  bool is_even_ = false;  // the keys, over the groups
+  bool is_even_ = false;  // the keys are even over the groups
   bool is_pieced_ = false;
-  // Floats, by look_at_values(): even in their values, and keys may be dealt, too; whole numbers that lie
-  // dense; no group of values has too many. And whether divide() took pieces of values.
+  // For floats, look_at_values() sets these: the values are even; they are even, and keys may be dealt, too;
+  // they are whole numbers that lie dense; no group of values has too many samples. divide() sets the last:
+  // pieces are of values.
   bool has_even_values_ = false;
   bool is_even_by_value_ = false;
   bool has_dense_values_ = false;
@@ -740,22 +750,23 @@ template <class Bits>
 using DigestShared = digest_detail::Shared<Bits, digest_policy.shared_bytes>;
 static_assert(digest_policy.threads == threads);
 
-/// The first block. The others, if there are any, take a digest in the meantime. Keys in order were sorted
-/// when their order was checked. (2^28 u32, surveyed before that and now, us: sorted 601, 586, all equal 606,
-/// 600; H200, other cards.)
+/// The first block makes the survey. The others, if there are any, take a digest in the meantime. Keys in
+/// order were sorted when their order was checked. (2^28 u32, surveyed before that and now, us: sorted 601,
+/// 586, all equal 606, 600; H200, other cards.)
 template <class Bits, bool of_floats>
 __global__ __launch_bounds__(threads) void survey_kernel(Task<Bits> task, digest_detail::Task<Bits> digest,
                                                          MsdPlan<Bits>* plan,
                                                          value_table::Table<Bits>* table) {
   ptx::wait_for_previous_launch();
-  if (plan->is_not_wanted || plan->is_in_order()) return;  // nothing of which this launch writes
+  if (plan->is_not_wanted || plan->is_in_order()) return;  // this launch writes nothing that these read
   if (blockIdx.x == 0)
     Survey<Bits, of_floats>(shared_memory<Shared<Bits>>(), task, *plan, *table).run();
   else
     digest_detail::take_digest(digest, blockIdx.x - 1, gridDim.x - 1, shared_memory<DigestShared<Bits>>());
 }
 
-/// What a digest knows better than the sample. Keys in order are left to the methods that it chooses.
+/// Corrects the plan where a digest knows more than the sample. Keys in order are left to the methods that
+/// the digest chooses.
 template <class Bits>
 __global__ void survey_digest_kernel(const Digest<Bits>* digest, uint32_t bucket_keys, MsdPlan<Bits>* plan) {
   ptx::wait_for_previous_launch();

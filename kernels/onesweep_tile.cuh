@@ -1,5 +1,5 @@
-// onesweep_tile.cuh - one tile of a pass of the LSD radix sort (radix_onesweep.cuh): its records to where
-// their digits go.
+// onesweep_tile.cuh - one tile of a pass of the LSD radix sort (radix_onesweep.cuh): moves its records to the
+// places that their digits give them.
 //
 //     a tile's keys (digits)   2 0 2 1 0
 //     1 rank in the warp       0 0 1 0 1      among its keys of that digit
@@ -27,8 +27,8 @@
 
 namespace sweepsort {
 
-/// Whether passes can sort pairs by the places of their keys in a list: that stands where the tile's records
-/// will be, or, of small tiles, its counts.
+/// Whether passes can sort pairs by the positions of their keys in a list. The list takes the memory of the
+/// tile's records or, if the tile is small, of its counts.
 template <class Policy>
 inline constexpr bool tile_holds_list = Policy::tile >= max_listed_values;
 template <class Bits, class Value, class Policy>
@@ -37,8 +37,8 @@ inline constexpr bool can_sort_codes = value_bytes<Value> != 0 && sizeof(Bits) >
                                         Policy::threads / warp_threads * digit_values * sizeof(uint32_t) >=
                                             max_listed_values * sizeof(Bits));
 
-/// Whether a tile of columns has room for its values beside its keys, so that both are written in one loop;
-/// else values follow through the memory of the keys. H100, u64+u64 by digits, AND of three, of five, us,
+/// Whether a tile of columns has room for its values beside its keys, so that one loop writes both. Otherwise
+/// the values follow through the memory of the keys. H100, u64+u64 by digits, AND of three, of five, us,
 /// tiles of 512x10 one after the other -> 384x12 at once: 2^22 517, 519 -> 502, 499, 2^24 1,884, 1,767 ->
 /// 1,861, 1,724. Other pairs lost or gained nothing (bench/notes/gpu-sort.md).
 template <class Bits, class Value, class Policy>
@@ -47,7 +47,7 @@ inline constexpr bool moves_at_once = !Policy::is_portable && !Policy::as_record
 
 namespace onesweep_detail {
 
-/// Portable sorts are those of devices without lane order, too.
+/// Portable sorts must also work on devices without lane order.
 template <class Policy>
 inline constexpr Ranking ranking_of = Policy::is_portable ? Ranking::ballot : Ranking::lane_order;
 
@@ -61,7 +61,7 @@ struct Portion {
   uint64_t* next_offsets;   // the same for the next portion, written by this one's last tile
 };
 
-/// Where a pass finds and leaves pairs side by side, if it `reads` or `writes` such; else it has columns.
+/// Where a pass `reads` or `writes` pairs side by side. Otherwise it reads or writes columns.
 template <class Bits, class Value, bool as_records>
 struct RecordSweep {};
 template <class Bits, class Value>
@@ -72,7 +72,7 @@ struct RecordSweep<Bits, Value, true> {
   bool writes;
 };
 
-/// What every tile of a pass knows.
+/// The parameters of a pass, shared by all its tiles.
 template <class Bits, class Value, bool as_records>
 struct Sweep {
   const Bits* keys_from;
@@ -82,8 +82,9 @@ struct Sweep {
   DigitOf<Bits> digit_of;
   HotDigits hot;
   KeyMap<Bits> map;
-  const BitPack<Bits>* pack;  // of passes that come second: digits are of the packed keys (live_bits.cuh)
-  const Bits* list;           // if not null, digits are of the keys' places in this list (value_codes.cuh)
+  const BitPack<Bits>* pack;  // in the second launch: digits are those of the packed keys (live_bits.cuh)
+  const Bits* list;           // if not null, digits are those of the keys' positions in this list
+                              // (value_codes.cuh)
   uint32_t list_size;
   bool map_at_load;
   bool map_at_store;
@@ -100,15 +101,15 @@ struct Shared {
   uint64_t shift[digit_values];  // a record's place in `out` minus its place in the tile, by digit
   uint32_t warp_sums[warps];
   uint32_t tile;
-  uint32_t place;          // of the present pass's digit
+  uint32_t place;          // of the current pass's digit
   uint32_t portion;        // of that pass
-  uint32_t rows_finished;  // of that portion, by this block
+  uint32_t rows_finished;  // rows of that portion that this block has finished
   Sweep<Bits, Value, Policy::as_records> sweep;
   Portion borders;
-  // While keys are ranked: a histogram a warp, then where in the tile each warp's keys of a digit start.
+  // While keys are ranked: one histogram per warp. Then: where each warp's keys of a digit start in the tile.
   alignas(16) uint32_t warp_counts[warps][digit_values];
-  // The tile in the order of its digits. Before, if there is one, the list of values; of pairs that are
-  // records, the values in the tile's own order.
+  // The tile in digit order. Before that, the list of values, if there is one. If pairs are moved as records,
+  // the values are here first, in the tile's original order.
   alignas(16) unsigned char records[Policy::tile * record_bytes];
 
   __device__ __forceinline__ Bits* list() {
@@ -117,9 +118,9 @@ struct Shared {
 };
 
 /// The tile of one block: `Policy::keys_per_thread` records per thread, in warp-striped order (a warp's
-/// records are neighbours, its lanes' records interleave), which is the order that ranks must keep. `full`
-/// tiles have no record missing and are one piece of memory; testing for that once a tile and not once a key
-/// is worth a fifth of the time.
+/// records are neighbours, its lanes' records interleave). Ranks must keep this order. A `full` tile has no
+/// missing record and is contiguous in memory. Testing for missing records once per tile instead of once per
+/// key saves a fifth of the time.
 template <class Bits, class Value, class Policy, bool full>
 class Tile {
  public:
@@ -135,8 +136,9 @@ class Tile {
   __device__ __forceinline__ Tile(TileShared& shared, const TileSweep& sweep, uint64_t first, uint32_t size)
       : shared_(shared), sweep_(sweep), digit_of_(sweep.digit_of), first_(first), size_(size) {}
 
-  /// The keys as the pass wants them. Pairs that are records come whole: the values go to shared memory, as
-  /// registers are short. All threads, none of which uses the tile of before.
+  /// Loads the keys in the form that the pass sorts by. If pairs are moved as records, they are loaded whole,
+  /// and the values go to shared memory, as registers are scarce. Called by all threads after they have
+  /// finished with the previous tile.
   __device__ __forceinline__ void load() {
     if constexpr (as_records) {
       load_pairs();
@@ -156,7 +158,7 @@ class Tile {
   /// Phase 1: each record's rank among the records of its digit in its warp.
   __device__ __forceinline__ void rank_in_warp() {
     WarpRanker<digit_bits, ranking_of<Policy>> ranker(shared_.warp_counts[warp()]);
-    // Behind the first pass, keys of one value are neighbours, whatever their share in the array.
+    // After the first pass, keys of one value are neighbours, whatever their share of the array.
     HotDigits hot = find_run(digit_of_(keys_[0]), has_own(0));
     if (!hot.share_is_high) hot = sweep_.hot;
     if (hot.share_is_high) {
@@ -172,7 +174,7 @@ class Tile {
     __syncthreads();
   }
 
-  /// Phase 2, by one thread a digit: the digit's records in the tile.
+  /// Phase 2, one thread per digit: the number of the digit's records in the tile.
   __device__ __forceinline__ uint32_t count_in_tile(uint32_t digit) const {
     uint32_t sum = 0;
 #pragma unroll
@@ -180,7 +182,7 @@ class Tile {
     return sum;
   }
 
-  /// Phase 3, by one thread a digit: where each warp's records of the digit start in the tile.
+  /// Phase 3, one thread per digit: where each warp's records of the digit start in the tile.
   __device__ __forceinline__ void start_digit_at(uint32_t digit, uint32_t start) {
 #pragma unroll
     for (uint32_t w = 0; w < TileShared::warps; ++w) {
@@ -190,14 +192,15 @@ class Tile {
     }
   }
 
-  /// Of records, before all threads meet and gather.
+  /// If pairs are moved as records: takes the values from shared memory, before the barrier that precedes
+  /// gather().
   __device__ __forceinline__ void fetch_values() {
     const Value* const kept = kept_values() + own_index(0);
 #pragma unroll
     for (uint32_t i = 0; i < keys_per_thread; ++i) values_[i] = kept[i * warp_threads];
   }
 
-  /// Phase 4a: keys, or records, into shared memory, in the order of their digits.
+  /// Phase 4a: keys, or records, into shared memory, in digit order.
   __device__ __forceinline__ void gather() {
     if constexpr (!as_records) {
       gather_keys();
@@ -208,7 +211,7 @@ class Tile {
       gather_pairs(ordered_columns());
   }
 
-  /// Phase 5: runs of one digit go out, coalesced.
+  /// Phase 5: writes runs of one digit, coalesced.
   __device__ __forceinline__ void write() {
     if constexpr (as_records)
       if (sweep_.records.writes) {
@@ -226,7 +229,7 @@ class Tile {
       write_keys_as([](Bits key) { return key; });
   }
 
-  /// Phases 4a and 5 once more for the values of columns, through the same shared memory.
+  /// Phases 4a and 5 again, for the values of columns, through the same shared memory.
   __device__ __forceinline__ void move_values() {
     Value* const places = reinterpret_cast<Value*>(shared_.records);
     gather_values(places);
@@ -240,7 +243,7 @@ class Tile {
  private:
   /// The tile's values in the order in which they were loaded ...
   __device__ __forceinline__ Value* kept_values() const { return reinterpret_cast<Value*>(shared_.records); }
-  /// ... and the tile in that of its digits.
+  /// ... and the tile in digit order.
   __device__ __forceinline__ PairRecords<Bits, Value> ordered_records() const {
     return {reinterpret_cast<PairRecord<Bits, Value>*>(shared_.records)};
   }
@@ -278,9 +281,9 @@ class Tile {
     }
   }
 
-  /// Some places are found before the first of their pairs is stored: the compiler does not know that pairs
-  /// leave the counts alone. H100, 2^28 u64+u64 and u32+u32, Zipf 22.90 -> 22.63 and 8.45 -> 8.41 ms; keys
-  /// alone, of which more are under way, lose by it.
+  /// Computes several places before it stores the first of their pairs, because the compiler does not know
+  /// that these stores leave the counts alone. H100, 2^28 u64+u64 and u32+u32, Zipf 22.90 -> 22.63 and 8.45
+  /// -> 8.41 ms. Keys alone lose by this, because more of them are in flight.
   template <class Pairs>
   __device__ __forceinline__ void gather_pairs(const Pairs& places) {
     constexpr uint32_t in_flight = 4;
@@ -299,8 +302,8 @@ class Tile {
 
   __device__ __forceinline__ void write_records() {
     const auto to = sweep_.records.to;
-// More at once, as in the loop that writes columns: registers are spilled. 20 and 12 bytes of them in whole
-// tiles of u32+u32 and u64+u64, now 8 and 4; hashed Zipf 2^24 588 -> 573 and 1,361 -> 1,350 us (H100, graph).
+// With more unrolling, as in the loop that writes columns, registers spill: 20 and 12 bytes in whole tiles of
+// u32+u32 and u64+u64, now 8 and 4. Hashed Zipf 2^24 588 -> 573 and 1,361 -> 1,350 us (H100, graph).
 #pragma unroll 2
     for (uint32_t i = 0; i < keys_per_thread; ++i) {
       if (!has_place(i)) break;
@@ -322,7 +325,7 @@ class Tile {
     }
   }
 
-  /// The values of columns, to the places of their keys.
+  /// Moves the values of columns to the places of their keys.
   __device__ __forceinline__ void gather_values(Value* places) const {
     const Value* const mine = sweep_.values_from + first_ + own_index(0);
     Value values[keys_per_thread];
@@ -335,7 +338,7 @@ class Tile {
       if (has_own(i)) places[ranks_.get(i)] = values[i];
   }
 
-  /// A step of all keys at a time, as registers are short.
+  /// Makes each step for all keys before the next step, as registers are scarce.
   __device__ __forceinline__ void pack_keys() {
     const BitPack<Bits>& pack = *sweep_.pack;
     if (!pack.packs) return;
@@ -350,9 +353,10 @@ class Tile {
     }
   }
 
-  /// From ordered keys to places in the list of values, which all of them are in; slots behind the last
-  /// record hold what may be in no list: any place will do. All keys of a thread search side by side: one
-  /// after the other, 2^24 u32+u32 of 16 and 1,000 values took 220 and 416 us, not 207 and 389 (H200, graph).
+  /// Replaces ordered keys by their positions in the list of values, which contains all of them. Entries
+  /// behind the last record may hold keys that are not in the list; any position will do for them. All keys
+  /// of a thread search side by side. When they searched one after the other, 2^24 u32+u32 of 16 and 1,000
+  /// values took 220 and 416 us, not 207 and 389 (H200, graph).
   __device__ __forceinline__ void look_up_codes() {
     Bits* const list = shared_.list();
     const uint32_t size = sweep_.list_size;
@@ -367,11 +371,11 @@ class Tile {
   }
 
   __device__ __forceinline__ uint32_t warp() const { return threadIdx.x / warp_threads; }
-  /// Where in the tile this thread's record i comes from ...
+  /// The index in the tile of this thread's record i ...
   __device__ __forceinline__ uint32_t own_index(uint32_t i) const {
     return warp() * warp_threads * keys_per_thread + i * warp_threads + ptx::lane_id();
   }
-  /// ... and which place of the ordered tile it writes out.
+  /// ... and the place in the ordered tile of the i-th record that it writes.
   __device__ __forceinline__ uint32_t place(uint32_t i) const { return i * Policy::threads + threadIdx.x; }
   __device__ __forceinline__ bool has_own(uint32_t i) const { return full || own_index(i) < size_; }
   __device__ __forceinline__ bool has_place(uint32_t i) const { return full || place(i) < size_; }

@@ -1,18 +1,18 @@
 // radix_onesweep.cuh - the passes of an LSD radix sort: every record to the bucket of its digit, in one sweep
 // over memory per digit. Adinets & Merrill, "Onesweep: A Faster Least Significant Digit Radix Sort for GPUs",
-// 2022. Work O(n) and 2n records moved for each digit that varies. Stable. What becomes of a tile is in
-// onesweep_tile.cuh.
+// 2022. Work O(n); moves 2n records for each digit that varies. Stable. onesweep_tile.cuh describes what
+// happens to one tile.
 //
-// Between the passes, the pairs of a large array whose digits are spread out are records, a key and its value
-// side by side (pair_arrays.cuh): one run of memory per digit instead of two. The first pass reads columns,
-// the last one writes them.
+// Between the passes, the pairs of a large array whose digits are spread out are stored as records, a key and
+// its value side by side (pair_arrays.cuh). A digit then has one run of memory instead of two. The first pass
+// reads columns, and the last one writes columns.
 //
-// A second launch does what is better left to a kernel that is used less. Of keys that look random only the
-// leading digits are passed; then it mends what these leave, or makes passes by all of them after all
-// (leading_digits.cuh). Passes by live bits are its, too (live_bits.cuh).
+// A second launch does what would burden the kernel of the first. If keys look random, the first launch
+// passes only the leading digits. The second one then mends the remaining disorder or, if there is too much
+// of it, passes all digits (leading_digits.cuh). It also makes the passes by live bits (live_bits.cuh).
 //
-// A launch makes all its passes. A block that finds no tile of a pass left waits for those that others still
-// have; they are on the device, or would not have them, so this needs no cooperative launch.
+// One launch makes all its passes. A block that finds no tile left in a pass waits for the tiles that other
+// blocks have drawn. Those blocks are running, because they drew tiles, so this needs no cooperative launch.
 #pragma once
 
 #include "core/key_bits.hpp"
@@ -51,25 +51,25 @@ struct ColumnArrays {
   }
 };
 
-/// Whether passes can move pairs as records (not those of 12 bytes: figures at min_record_bytes) ...
+/// Whether passes can move pairs as records (not pairs of 12 bytes: figures at min_record_bytes) ...
 template <class Bits, class Value, class Policy>
 inline constexpr bool can_pass_records =
     !Policy::is_portable && sizeof(Bits) >= 4 && value_bytes<Value> == sizeof(Bits);
-/// ... and may move so many.
+/// ... and may do so for `count` pairs.
 template <class Bits, class Value, class Policy>
 constexpr bool may_pass_records(uint64_t count) {
   return can_pass_records<Bits, Value, Policy> && count >= min_record_bytes / (2 * sizeof(Bits));
 }
 
-/// Whether passes can come second ...
+/// Whether a second launch of passes is possible ...
 template <class Bits, class Policy>
 inline constexpr bool can_come_second = sizeof(Bits) >= 4 && !Policy::is_portable;
-/// ... and may: by live bits, or ...
+/// ... and may be needed: for passes by live bits, or ...
 template <class Bits, class Policy>
 constexpr bool may_come_second(uint64_t count) {
   return can_come_second<Bits, Policy> && count >= min_second_count;
 }
-/// ... behind passes by leading digits alone. Fewer records were not tried.
+/// ... after passes by leading digits alone. Smaller counts were not tried.
 template <class Bits, class Policy>
 constexpr bool may_lead(uint64_t count) {
   return can_lead<Bits, Policy> && may_come_second<Bits, Policy>(count);
@@ -86,18 +86,19 @@ struct Passes {
   uint32_t rows;      // look-back rows that every portion fills, used or not
   uint64_t* offsets;  // [place][portion + 1][digit], see Portion
   uint32_t* statuses;
-  uint32_t* tickets;                 // one a place and portion
-  uint32_t* finished;                // rows, in the same order
-  uint4* last_record;                // of an odd number in columns, the one that has no room there
-  leading_detail::State* run_state;  // of leading digits
+  uint32_t* tickets;                 // one per place and portion
+  uint32_t* finished;                // finished rows, one count per place and portion
+  uint4* last_record;                // if an odd number of records lies in columns: the last record, which
+                                     // has no room there
+  leading_detail::State* run_state;  // of passes by leading digits
   live_bits_detail::State<Bits>* live_state;
 };
 
-/// One thread: what is read later comes from the second-level cache then. All that load() wants of the tile
-/// that comes when a quarter of the blocks have taken their next one; and this tile's values, where these are
-/// moved last. (Columns, 2^28 of the AND of five, ms: u64 12.1 -> 11.0, u32+u32 6.01 -> 5.50, u64+u64 20.6 ->
-/// 19.6. A whole round ahead: 11.4, 5.72, 21.8, and with the values of that tile, too, 6.3 and 24.5: more
-/// than the cache holds.)
+/// Prefetches into the second-level cache what is read later. This is all that load() wants of the tile that
+/// is drawn after a quarter of the blocks have drawn their next tile. If values are moved last, it is also
+/// this tile's values. Called by one thread. (Columns, 2^28 of the AND of five, ms: u64 12.1 -> 11.0, u32+u32
+/// 6.01 -> 5.50, u64+u64 20.6 -> 19.6. A whole round ahead: 11.4, 5.72, 21.8. If the values of that tile are
+/// prefetched, too: 6.3 and 24.5, because the cache does not hold so much.)
 template <class Policy, class Bits, class Value, bool as_records>
 __device__ __forceinline__ void ask_ahead(const Sweep<Bits, Value, as_records>& sweep, const Portion& portion,
                                           uint32_t row, uint32_t size) {
@@ -117,7 +118,7 @@ __device__ __forceinline__ void ask_ahead(const Sweep<Bits, Value, as_records>& 
   if (has_next) ptx::prefetch(sweep.keys_from + next, Policy::tile);
 }
 
-/// All that happens to one tile.
+/// Processes one tile, from load to write.
 template <class Bits, class Value, class Policy, bool full>
 __device__ __noinline__ void sweep_tile(Statuses statuses, uint32_t row, uint32_t size) {
   auto& shared = shared_memory<Shared<Bits, Value, Policy>>();
@@ -155,8 +156,8 @@ __device__ __noinline__ void sweep_tile(Statuses statuses, uint32_t row, uint32_
     tile.move_values();
 }
 
-/// The portion's tiles one after another: a block draws tickets until none is left. The tickets behind the
-/// last tile are rows without keys, which are only marked, so that every row is left in the same state.
+/// Processes the portion's tiles: a block draws tickets until none is left. Tickets beyond the last tile are
+/// rows without keys. Their statuses are only published, so that every row is left in the same state.
 template <class Bits, class Value, class Policy>
 __device__ __forceinline__ void sweep_portion(Shared<Bits, Value, Policy>& shared, const Portion& portion,
                                               const Statuses& statuses, uint32_t rows, uint32_t* tickets) {
@@ -185,8 +186,8 @@ __device__ __forceinline__ void sweep_portion(Shared<Bits, Value, Policy>& share
   }
 }
 
-/// Says that this block has finished `mine` of the `rows`, and waits for the others. One thread, between two
-/// barriers of its block: what a pass wrote the next one reads.
+/// Reports that this block has finished `mine` of the `rows`, and waits until all rows are finished, because
+/// the next pass reads what this one wrote. Called by one thread, between two barriers of its block.
 __device__ __forceinline__ void wait_for_rows(uint32_t* finished, uint32_t mine, uint32_t rows) {
   const DeviceAtomic<uint32_t> all(*finished);
   if (all.fetch_add(mine, cuda::memory_order_acq_rel) + mine != rows)
@@ -194,8 +195,8 @@ __device__ __forceinline__ void wait_for_rows(uint32_t* finished, uint32_t mine,
     }
 }
 
-/// Between the passes, records have the memory of both columns. In the scratch array that is one piece. What
-/// it says of the input, nobody asks: there are columns.
+/// The records of an array between the passes. They take the memory of both columns, which is contiguous in
+/// the scratch array. The result for Where::in is never used, because the input is in columns.
 template <class Bits, class Value>
 __device__ __forceinline__ RecordsInColumns<Bits, Value> records_at(Where where,
                                                                     const ColumnArrays<Bits>& keys,
@@ -206,8 +207,8 @@ __device__ __forceinline__ RecordsInColumns<Bits, Value> records_at(Where where,
   return {{keys.out, values.out}, passes.count, reinterpret_cast<Record*>(passes.last_record)};
 }
 
-/// Those of the plan. But where leading digits did not do, all places are live, an even number, so that the
-/// result stays where it is; their look-backs go on where those of the first ones ended.
+/// The pass as planned. But if the leading digits did not suffice, all places are live. Their number is even,
+/// so the result stays where it is. The look-backs of these passes continue behind those of the first passes.
 template <class Policy, class Bits>
 __device__ __forceinline__ RadixPass pass_at(const SortPlan<Bits>& plan, uint32_t place) {
   RadixPass pass = plan.passes[place];
@@ -224,7 +225,7 @@ __device__ __forceinline__ RadixPass pass_at(const SortPlan<Bits>& plan, uint32_
   return pass;
 }
 
-/// The present portion of the present pass.
+/// Makes the current portion of the current pass.
 template <class Bits, class Value, class Policy>
 __device__ __forceinline__ void sweep_portion_of_pass(Shared<Bits, Value, Policy>& shared,
                                                       const ColumnArrays<Bits>& keys,
@@ -265,13 +266,13 @@ __device__ __forceinline__ void sweep_portion_of_pass(Shared<Bits, Value, Policy
                       .next_offsets = offsets + digit_values};
   }
   __syncthreads();
-  // Kept in shared memory, the number made the kernel spill 8 bytes of registers.
+  // When this number was kept in shared memory, the kernel spilled 8 bytes of registers.
   const Statuses statuses(passes.statuses, pass_at<Policy>(plan, place).index * passes.portions + number);
   sweep_portion<Bits, Value, Policy>(shared, shared.borders, statuses, passes.rows, &passes.tickets[index]);
 }
 
-/// What the passes by leading digits left out of order is mended. False: too much is, and all passes follow.
-/// The whole grid. Not inlined: the passes need the registers.
+/// Mends what the passes by leading digits left out of order. Returns false if that is too much; then all
+/// passes follow. Called by the whole grid. Not inlined, because the passes need the registers.
 template <class Policy, class Bits, class Value>
 __device__ __noinline__ bool mend(const ColumnArrays<Bits>& keys, const ColumnArrays<Value>& values,
                                   const Passes<Bits>& passes, const SortPlan<Bits>& plan) {
@@ -293,7 +294,7 @@ __device__ __noinline__ bool mend(const ColumnArrays<Bits>& keys, const ColumnAr
   return true;
 }
 
-/// Plans the passes by live bits. The whole grid. Not inlined, either.
+/// Plans the passes by live bits. Called by the whole grid. Not inlined, for the same reason.
 template <class Policy, class Bits>
 __device__ __noinline__ void plan_packed_passes(const Bits* keys, const Passes<Bits>& passes,
                                                 SortPlan<Bits>& plan) {
@@ -303,7 +304,7 @@ __device__ __noinline__ void plan_packed_passes(const Bits* keys, const Passes<B
   packer.run();
 }
 
-/// Of a block, in bytes: those that come second may begin with other things.
+/// Shared memory per block, in bytes. The second launch may begin with other work, which needs its own.
 template <class Bits, class Value, class Policy>
 constexpr size_t shared_bytes() {
   constexpr size_t of_passes = sizeof(Shared<Bits, Value, Policy>);
@@ -331,7 +332,7 @@ __global__ __launch_bounds__(Policy::threads, Policy::blocks_per_multiprocessor)
   auto& shared = shared_memory<Shared<Bits, Value, Policy>>();
   if (threadIdx.x == 0) shared.place = shared.portion = shared.rows_finished = 0;
   __syncthreads();
-  // What lives from pass to pass is in shared memory: in registers it would displace keys.
+  // What lives from pass to pass is in shared memory: in registers it would take the place of keys.
   while (shared.place < digit_places<Bits>) {
     sweep_portion_of_pass<Bits, Value, Policy>(shared, keys, values, passes, *plan);
     __syncthreads();
@@ -352,8 +353,8 @@ __global__ __launch_bounds__(Policy::threads, Policy::blocks_per_multiprocessor)
 
 }  // namespace onesweep_detail
 
-/// Device memory of the passes of one sort; tickets, finished and states must be zero before each sort, the
-/// statuses when it begins (clear_statuses).
+/// Device memory of the passes of one sort. Tickets, finished and states must be zero before each sort. The
+/// statuses must be zero when the passes begin (clear_statuses).
 template <class Bits, class Value, class Policy = TunedOnesweep<Bits, Value>>
 struct OnesweepWorkspace {
   uint64_t portion_keys;  // a whole number of tiles
@@ -363,15 +364,15 @@ struct OnesweepWorkspace {
   DeviceSpan<uint32_t> tickets;
   DeviceSpan<uint32_t> finished;
   DeviceSpan<uint64_t> offsets;   // [place][portion + 1][digit]
-  DeviceSpan<uint4> last_record;  // any of those that may be records fits
+  DeviceSpan<uint4> last_record;  // large enough for any pair that may be a record
   DeviceSpan<leading_detail::State> run_state;
   DeviceSpan<live_bits_detail::State<Bits>> live_state;
 
-  /// Most keys of a portion: their number fits a status.
+  /// Most tiles of a portion: the number of its keys must fit a status.
   static constexpr uint64_t max_portion_tiles =
       ((uint64_t{1} << onesweep_detail::Statuses::value_bits) - 1) / Policy::tile;
 
-  /// `has_statuses` false: these are still to be set, to status_words().
+  /// If `has_statuses` is false, the caller still has to set `statuses`, to status_words() words.
   OnesweepWorkspace(Workspace& workspace, uint64_t count, uint64_t largest_portion, bool has_statuses = true)
       : portion_keys(std::clamp<uint64_t>(largest_portion / Policy::tile, 1, max_portion_tiles) *
                      Policy::tile),
@@ -386,13 +387,13 @@ struct OnesweepWorkspace {
         live_state(
             workspace.take<live_bits_detail::State<Bits>>(may_come_second<Bits, Policy>(count) ? 1 : 0)) {}
 
-  /// Those by all places, and those that come second.
+  /// Passes by all places, plus those of the second launch.
   static constexpr uint64_t passes(uint64_t count) {
     return digit_places<Bits> * (may_come_second<Bits, Policy>(count) ? 2 : 1);
   }
 
   uint64_t status_words() const { return onesweep_detail::Statuses::words(rows); }
-  /// Distance of two digit places in `offsets`.
+  /// Distance between two digit places in `offsets`.
   uint64_t offsets_stride() const { return uint64_t{portions + 1} * digit_values; }
 };
 
@@ -406,8 +407,8 @@ static __global__ void clear_statuses_kernel(uint4* vectors, uint64_t count, con
 }
 }  // namespace onesweep_detail
 
-/// For statuses that were not cleared with the rest of a workspace. Not if *wanted, in device memory, is
-/// zero.
+/// Clears statuses that were not cleared with the rest of the workspace. Does nothing if *wanted (device
+/// memory) is zero.
 template <class Bits, class Value, class Policy>
 void clear_statuses(const OnesweepWorkspace<Bits, Value, Policy>& workspace, const uint32_t* wanted,
                     cudaStream_t stream) {
@@ -429,8 +430,8 @@ void launch_passes(const ColumnArrays<Bits>& keys, const ColumnArrays<Value>& va
 }
 }  // namespace onesweep_detail
 
-/// All passes that the plan has, from its source arrays to its destinations, least significant digit first.
-/// Where the plan may want records (SortTask), keys.scratch has room for both columns.
+/// Makes all passes of the plan, from its source arrays to its destinations, least significant digit first.
+/// If the plan may choose records (SortTask), keys.scratch has room for both columns.
 template <class Bits, class Value, class Policy>
 void radix_onesweep(const ColumnArrays<Bits>& keys, const ColumnArrays<Value>& values, uint64_t count,
                     SortPlan<Bits>* plan, const OnesweepWorkspace<Bits, Value, Policy>& workspace,

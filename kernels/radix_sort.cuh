@@ -14,13 +14,13 @@
 //                               of random keys the leading ones (leading_digits.cuh), of others
 //                               those of the bits that vary, if these are fewer (live_bits.cuh)
 //
-// Bytes a key (u32): tiled grid 16; MSD 24 or 28; digest 4, copy 8, counting 4 + 4, LSD 8 a live digit.
-// Larger arrays of 2-byte keys alone are counted without digest and plan. The host launches every candidate
-// and the plan, in device memory, lets all but one return at once: the order of the stream is the only
-// synchronisation.
+// Bytes moved per key (u32): tiled grid 16; MSD 24 or 28; digest 4; copy 8; counting 4 + 4; LSD 8 per live
+// digit. Larger arrays of 2-byte keys alone are counted without digest and plan. The host launches every
+// candidate. The plan, in device memory, makes all but one return at once. The order of the stream is the
+// only synchronisation.
 //
-// A portable policy (PortableOnesweep) takes the methods of the digest alone, by kernels that every device
-// has the shared memory for. It ranks by ballots, all others in lane order (radix_rank.cuh).
+// A portable policy (PortableOnesweep) uses only the methods of the digest, with kernels whose shared memory
+// every device has. It ranks by ballots; all other policies rank in lane order (radix_rank.cuh).
 #pragma once
 
 #include "core/algorithm.hpp"
@@ -47,14 +47,14 @@
 
 namespace sweepsort {
 
-/// What a sort does not find in its arrays.
+/// What a sort needs to know besides its arrays.
 template <class Bits>
 struct SortSettings {
   KeyMap<Bits> map;
   SortAlgorithm algorithm = SortAlgorithm::automatic;
 };
 
-/// True if keys of this width are sorted without a digest: the digest would cost as much as the sort.
+/// True if keys of this width are sorted without a digest, because the digest would cost as much as the sort.
 template <class Bits, class Value, class Policy = TunedOnesweep<Bits, Value>>
 constexpr bool sorts_without_digest(SortAlgorithm algorithm) {
   return !Policy::is_portable && sizeof(Bits) == 2 && value_bytes<Value> == 0 &&
@@ -66,14 +66,14 @@ template <class Bits, class Value, class Policy = TunedOnesweep<Bits, Value>>
 constexpr bool tries_msd(SortAlgorithm algorithm, uint64_t count) {
   if constexpr (has_msd_sort<Bits, Value> && !Policy::is_portable) {
     using Msd = TunedMsd<Bits, Value>;
-    // It sees that keys are in order where no two samples are one (SampledOrder).
+    // The survey recognises keys in order only if no two samples have the same position (SampledOrder).
     static_assert(Msd::min_count / 2 >= survey_detail::samples);
     return algorithm == SortAlgorithm::automatic && count >= Msd::min_count;
   }
   return false;
 }
 
-/// True if one block sorts them.
+/// True if one block sorts the records.
 template <class Bits, class Value, class Policy = TunedOnesweep<Bits, Value>>
 constexpr bool fits_one_block(SortAlgorithm algorithm, uint64_t count) {
   if constexpr (has_one_block<Bits, Value> && !Policy::is_portable)
@@ -81,7 +81,7 @@ constexpr bool fits_one_block(SortAlgorithm algorithm, uint64_t count) {
   return false;
 }
 
-/// Whether they are tried by the portioned grid sort although the large one holds them.
+/// Whether the portioned grid sort is tried although the large grid sort could hold the records.
 template <class Bits, class Value>
 constexpr bool passes_large_grid(uint64_t count) {
   if constexpr (min_in_large_grid<Bits, Value> != 0)
@@ -89,7 +89,7 @@ constexpr bool passes_large_grid(uint64_t count) {
   return false;
 }
 
-/// Whether one cooperative launch of the current device sorts them.
+/// Whether one cooperative launch of the current device sorts the records.
 template <class Bits, class Value, class Policy = TunedOnesweep<Bits, Value>>
 bool fits_grid(SortAlgorithm algorithm, uint64_t count) {
   if constexpr (has_grid_sort<Bits, Value> && !Policy::is_portable)
@@ -99,7 +99,7 @@ bool fits_grid(SortAlgorithm algorithm, uint64_t count) {
   return false;
 }
 
-/// Whether the workspace has room for a portioned grid sort: from some number of pairs on.
+/// Whether the workspace has room for a portioned grid sort. It has from some number of pairs on.
 template <class Bits, class Value, class Policy = TunedOnesweep<Bits, Value>>
 constexpr bool has_room_for_portioned_grid(uint64_t count) {
   if constexpr (has_portioned_grid_sort<Bits, Value> && !Policy::is_portable)
@@ -119,7 +119,7 @@ bool tries_tiled_grid(SortAlgorithm algorithm, uint64_t count) {
   return false;
 }
 
-/// The same of a portioned one.
+/// Whether a portioned grid sort is tried first on the current device.
 template <class Bits, class Value, class Policy = TunedOnesweep<Bits, Value>>
 bool tries_portioned_grid(SortAlgorithm algorithm, uint64_t count) {
   if constexpr (has_portioned_grid_sort<Bits, Value> && !Policy::is_portable)
@@ -128,9 +128,10 @@ bool tries_portioned_grid(SortAlgorithm algorithm, uint64_t count) {
   return false;
 }
 
-/// Whether keys whose digest shows few digits are counted, in case that they have few values: where no other
-/// method asks. H200, 2^22 u32+u32 pairs of two and 16 values, us: 141 and 146 -> 104 and 108 (CUB 135 and
-/// 144). H100, 2^24 u32 alone 272 and 297 -> 147 and 150 (339 and 347), uniform 2^23 107.2 -> 109.5.
+/// Whether keys with few different digits in their digest are counted, in case they have few distinct values.
+/// True only where no other method looks for few values. H200, 2^22 u32+u32 pairs of two and 16 values, us:
+/// 141 and 146 -> 104 and 108 (CUB 135 and 144). H100, 2^24 u32 alone 272 and 297 -> 147 and 150 (339 and
+/// 347), uniform 2^23 107.2 -> 109.5.
 template <class Bits, class Value, class Policy = TunedOnesweep<Bits, Value>>
 constexpr bool asks_digest_for_few(SortAlgorithm algorithm, uint64_t count) {
   if constexpr (has_msd_sort<Bits, Value> && !Policy::is_portable)
@@ -139,8 +140,8 @@ constexpr bool asks_digest_for_few(SortAlgorithm algorithm, uint64_t count) {
   return false;
 }
 
-/// Whether the workspace has room for a grid sort: from some number of records on, so that more of them never
-/// want less memory.
+/// Whether the workspace has room for a grid sort. It has from some number of records on, so that more
+/// records never need less memory.
 template <class Bits, class Value, class Policy = TunedOnesweep<Bits, Value>>
 constexpr bool has_room_for_grid(uint64_t count) {
   return has_grid_sort<Bits, Value> && !Policy::is_portable &&
@@ -155,9 +156,9 @@ constexpr bool has_room_for_tiled_grid(uint64_t count) {
   return false;
 }
 
-/// Whether the statuses of the LSD sort lie in the scratch array, behind the keys, where those that are not
-/// counted have room to grow: they are needed only if the MSD sort gives up, and are cleared then. Those of
-/// keys that are counted as a rule are there, too: 2^28 keys have 16 MiB of them.
+/// Whether the statuses of the LSD sort lie in the scratch array, behind the keys. Keys that are sorted
+/// without a histogram leave room there. The statuses are needed, and cleared, only if the MSD sort gives up.
+/// Keys that are usually counted put their statuses there, too: those of 2^28 keys take 16 MiB.
 template <class Bits, class Value, class Policy = TunedOnesweep<Bits, Value>>
 constexpr bool puts_statuses_in_scratch(uint64_t count) {
   if constexpr (Policy::is_portable)
@@ -168,20 +169,21 @@ constexpr bool puts_statuses_in_scratch(uint64_t count) {
     return sizeof(Bits) <= 2 && value_bytes<Value> == 0;
 }
 
-/// Where they begin.
+/// Index of the first status, in keys.
 template <class Bits>
 constexpr uint64_t first_status_key(uint64_t count) {
   return round_up(count, workspace_alignment / sizeof(Bits));
 }
 
-/// Of a scratch array of pairs: the byte at which the column of values begins.
+/// The byte of a scratch array of pairs at which the column of values begins.
 template <class Bits>
 constexpr uint64_t values_offset(uint64_t count) {
   return round_up(count * sizeof(Bits), workspace_alignment);
 }
 
-/// Elements of the scratch array of `count` keys: the buckets of a tiled grid sort, and those of keys that
-/// are not counted, have room to grow. `status_words`: in it. The values are in it, too.
+/// Elements of the scratch array for `count` keys. It has room to grow for the buckets of a tiled grid sort
+/// and of keys that are sorted without a histogram. `status_words`: words of the statuses in it. It also
+/// holds the values.
 template <class Bits, class Value, class Policy = TunedOnesweep<Bits, Value>>
 constexpr uint64_t scratch_keys(uint64_t count, uint64_t status_words) {
   uint64_t keys = count;
@@ -272,9 +274,9 @@ CodePasses<Bits> code_passes(const SortWorkspace<Bits, Value, Policy>& workspace
           .in_place = in_place};
 }
 
-/// The methods of the digest. Where `wanted` (device memory) is not null and *wanted is zero, what
-/// workspace.plan says already: nothing, or passes by code. `is_unordered`: it is known that the keys are
-/// neither sorted nor reversed.
+/// The methods of the digest. If `wanted` (device memory) is not null and *wanted is zero, does only what
+/// workspace.plan already says: nothing, or passes by code. `is_unordered`: the keys are known to be neither
+/// sorted nor reversed.
 template <class Bits, class Value, class Policy>
 void sort_by_digest(DeviceSpan<const Bits> keys_in, DeviceSpan<Bits> keys_out, const Value* values_in,
                     Value* values_out, const SortSettings<Bits>& settings, const uint32_t* wanted,
@@ -334,16 +336,16 @@ void sort_by_digest(DeviceSpan<const Bits> keys_in, DeviceSpan<Bits> keys_out, c
   }
 }
 
-/// Whether a digest is taken while the MSD sort takes its sample, in case that it gives up. H200, us: u64+u32
-/// 2^22, AND of five 391 -> 378, uniform 225 -> 229; u32+u32 2^24, 440 -> 430, but 420 -> 445.
+/// Whether a digest is taken while the MSD sort takes its sample, in case the MSD sort gives up. H200, us:
+/// u64+u32 2^22, AND of five 391 -> 378, uniform 225 -> 229; u32+u32 2^24, 440 -> 430, but 420 -> 445.
 template <class Bits, class Value>
 constexpr bool digests_early(uint64_t count) {
   return value_bytes<Value> != 0 && count * sizeof(Bits) <= uint64_t{32} << 20;
 }
 
-/// Tries the MSD sort, unless *wanted is zero, and returns where it says whether it fell back. `is_digested`:
-/// workspace.digest is there. Of pairs with few values, the passes that workspace.plan then tells are left to
-/// do.
+/// Tries the MSD sort, unless *wanted is zero. Returns the address (device memory) of the word that says
+/// whether it fell back. `is_digested`: workspace.digest has been made. For pairs with few values, the passes
+/// that workspace.plan then describes are still to be made.
 template <class Bits, class Value, class Policy>
 const uint32_t* try_msd(const SortArrays<Bits, Value>& arrays, const SortSettings<Bits>& settings,
                         bool is_digested, const uint32_t* wanted,
@@ -361,7 +363,7 @@ const uint32_t* try_msd(const SortArrays<Bits, Value>& arrays, const SortSetting
   return &static_cast<const MsdPlan<Bits>*>(workspace.msd.plan.data())->falls_back;
 }
 
-/// By the first of the grid sorts that holds the records.
+/// Uses the first of the grid sorts that has room for the records.
 template <class Bits, class Value>
 void sort_in_grid(const SortArrays<Bits, Value>& arrays, KeyMap<Bits> map,
                   const GridSortWorkspace<Bits>& workspace, cudaStream_t stream) {
@@ -379,7 +381,8 @@ void sort_in_grid(const SortArrays<Bits, Value>& arrays, KeyMap<Bits> map,
     grid_sort<LargestGridSort<Bits, Value>>(arrays, map, workspace, stream);
 }
 
-/// The methods of one launch, which need nothing cleared and no digest. False: the records take another.
+/// The methods of one launch, which need no digest and nothing cleared. Returns false if the records need
+/// another method.
 template <class Bits, class Value, class Policy>
 bool sort_in_one_launch(const SortArrays<Bits, Value>& arrays, const SortSettings<Bits>& settings,
                         const SortWorkspace<Bits, Value, Policy>& workspace, cudaStream_t stream) {
@@ -392,13 +395,13 @@ bool sort_in_one_launch(const SortArrays<Bits, Value>& arrays, const SortSetting
   return true;
 }
 
-/// The methods of several launches, in a workspace that was cleared. `is_digested`: workspace.digest is
-/// there.
+/// The methods of several launches. The workspace has been cleared. `is_digested`: workspace.digest has been
+/// made.
 template <class Bits, class Value, class Policy>
 void sort_in_launches(const SortArrays<Bits, Value>& arrays, SortSettings<Bits> settings, bool is_digested,
                       const SortWorkspace<Bits, Value, Policy>& workspace, cudaStream_t stream) {
   const DeviceSpan<const Bits> keys_in(arrays.keys_in, arrays.count);
-  const uint32_t* wanted = nullptr;  // what says whether the keys still are to be sorted
+  const uint32_t* wanted = nullptr;  // nonzero there: the keys are still to be sorted
   if constexpr (has_tiled_grid_sort<Bits, Value> && !Policy::is_portable)
     if (tries_tiled_grid<Bits, Value, Policy>(settings.algorithm, arrays.count)) {
       tiled_grid_sort(arrays.keys_in, arrays.keys_scratch, arrays.keys_out, arrays.count, settings.map,
@@ -418,7 +421,8 @@ void sort_in_launches(const SortArrays<Bits, Value>& arrays, SortSettings<Bits> 
     if (tries_msd<Bits, Value>(settings.algorithm, arrays.count)) {
       wanted = try_msd(arrays, settings, is_digested, wanted, workspace, stream);
       if (digests_early<Bits, Value>(arrays.count)) takes_digest = false;
-      // Had the keys been in order, it would have seen it; and it would have counted keys alone.
+      // Had the keys been in order, the MSD sort would have seen it. Keys alone of few values it would have
+      // counted.
       is_unordered = !is_digested;
       if (!is_digested && value_bytes<Value> == 0) settings.algorithm = SortAlgorithm::radix;
     }
@@ -428,7 +432,7 @@ void sort_in_launches(const SortArrays<Bits, Value>& arrays, SortSettings<Bits> 
                  arrays.values_out, settings, wanted, is_unordered, workspace, stream);
 }
 
-/// What both calls below do.
+/// The common part of sort_digested() and radix_sort().
 template <class Bits, class Value, class Policy>
 void sort(DeviceSpan<const Bits> keys_in, DeviceSpan<Bits> keys_out, const Value* values_in,
           Value* values_out, const SortSettings<Bits>& settings, bool is_digested,
@@ -457,7 +461,8 @@ void sort_digested(DeviceSpan<const Bits> keys_in, DeviceSpan<Bits> keys_out, co
   sort_detail::sort(keys_in, keys_out, values_in, values_out, settings, true, workspace, stream);
 }
 
-/// The same from raw records: clears the workspace, and reads what it needs of the keys first.
+/// Sorts raw records, otherwise as sort_digested(). Clears the workspace, and first reads what it needs of
+/// the keys.
 template <class Bits, class Value, class Policy>
 void radix_sort(DeviceSpan<const Bits> keys_in, DeviceSpan<Bits> keys_out, const Value* values_in,
                 Value* values_out, const SortSettings<Bits>& settings,

@@ -1,6 +1,6 @@
 // sort_plan.cuh - what the digest means for the sort, decided on the device: no host round trip between the
-// first read and the last pass. Every kernel that might be needed is launched and asks the plan whether it
-// is.
+// first read and the last pass. Every kernel that might be needed is launched. It asks the plan whether it is
+// needed.
 #pragma once
 
 #include "core/algorithm.hpp"
@@ -23,72 +23,75 @@
 
 namespace sweepsort {
 
-/// The ways to the sorted array.
+/// The ways to sort the array.
 enum class Method : uint32_t {
   nothing,     // fewer than two keys, or sorted already where they are
   copy,        // sorted already, elsewhere
   reverse,     // sorted the other way round
   counting,    // few values: count them, write runs (pairs: stable scatters)
-  radix,       // one scatter a digit that is not constant
-  unsuitable,  // counting was demanded, the range is too wide: nothing is written
+  radix,       // one scatter per digit that is not constant
+  unsuitable,  // counting was demanded, but the range is too wide: nothing is written
 };
 
 /// The three arrays that passes read and write.
 enum class Where : uint32_t { in, scratch, out };
 
 struct RadixPass {
-  uint32_t live;       // 0: every key has the same digit here, skip
-  uint32_t digits;     // how many digit values there are
-  uint32_t is_spread;  // and whether most of them are common
-  uint32_t live_bits;  // those in which some keys differ
+  uint32_t live;       // 0: all keys have the same digit here; no pass
+  uint32_t digits;     // number of distinct digits
+  uint32_t is_spread;  // whether most digits are common
+  uint32_t live_bits;  // bits in which some keys differ
   uint32_t index;      // number among the live passes
   Where source;
   Where destination;
-  uint32_t first;  // reads raw keys, maps them
+  uint32_t first;  // reads raw keys and maps them
   uint32_t last;   // maps back and writes raw keys
   HotDigits hot;
 };
 
-/// Pairs may have few distinct values if no place has more digit values than this, and of so many samples one
-/// is the same as another.
+/// Pairs may have few distinct values if no place has more distinct digits than this, and if at least one in
+/// this many samples equals the sample it is compared with.
 inline constexpr uint32_t max_digits_of_few = 64;
 
-/// Keys that are asked what a digest does not tell.
+/// Keys to look at for what a digest does not tell.
 template <class Bits>
 struct AskedKeys {
   const Bits* keys = nullptr;     // null: none
-  uint32_t* maybe_few = nullptr;  // where it is said that they may have few values; null: nowhere
+  uint32_t* maybe_few = nullptr;  // set if the keys may have few values; null: not asked for
 };
 
-/// Distinct values that are worth a counter each, wherever they lie (value_table.cuh).
+/// The most distinct values, anywhere in the range, for which one counter each pays (value_table.cuh).
 inline constexpr uint32_t max_listed_values = 2048;
 
-/// Bins that are values of a list, wherever these lie: each value in order, as the caller has it, and how
-/// many keys come before its own. Null: the bins are a range.
+/// Bins for the values of a list, which may lie anywhere. Holds each value, in order, as the caller stores
+/// it, and how many keys come before its first key. Null: the bins are a range.
 template <class Bits>
 struct BinList {
   const Bits* values = nullptr;
   const uint64_t* starts = nullptr;
 };
 
-/// All zeros before it is made, and if it is not wanted: then there is nothing to do. value_codes.cuh makes
-/// one, too.
+/// All zeros before the plan is made. It stays so if no plan is wanted, and then there is nothing to do.
+/// value_codes.cuh makes a plan, too.
 template <class Bits>
 struct SortPlan {
   Method method;
-  uint32_t finished_blocks;  // of the kernel that makes it
+  uint32_t finished_blocks;  // of the kernel that makes the plan
   uint32_t live_digits;
-  uint32_t scatters;        // whether the passes run at all; of packed keys, when they are planned
-  uint32_t as_records;      // whether they move pairs that lie side by side
-  uint32_t leading_digits;  // if not zero: passes by so many alone, and what these leave is mended
+  uint32_t scatters;        // whether the passes run at all; for packed keys, set when their passes are
+                            // planned
+  uint32_t as_records;      // whether the passes move pairs as records
+  uint32_t leading_digits;  // if not zero: only this many leading digits are passed, then the remaining
+                            // disorder is mended
   uint32_t in_place;        // the passes' input is their output
-  uint32_t copy_back;       // and an odd number of them: the result is in the scratch array
+  uint32_t copy_back;       // in place and an odd number of passes: the result is in the scratch array
   uint32_t bins;            // counting: distinct values at most
-  uint32_t first_bin;     // counting: where the counts of `minimum` are; after the last bin the first follows
+  uint32_t first_bin;     // counting: index of the count of `minimum`; the last bin is followed by the first
   Bits minimum;           // of the ordered bits
   BinList<Bits> list;     // counting: the bins, if they are not a range
-  KeyMap<Bits> pass_map;  // what the passes sort by: counting moves the smallest key to zero
-  BitPack<Bits> pack;     // and of that the live bits, if pack.packs is not zero (live_bits.cuh)
+  KeyMap<Bits> pass_map;  // what the passes sort by; for a counting sort it maps the smallest key to zero
+  BitPack<Bits> pack;     // if pack.packs is not zero, the passes sort by the live bits of that
+                          // (live_bits.cuh)
   RadixPass passes[digit_places<Bits>];
 };
 
@@ -98,21 +101,22 @@ struct SortTask {
   SortAlgorithm algorithm;
   uint32_t with_values;
   uint32_t in_place;
-  uint32_t avoids_counting = 0;  // keys alone of more than a byte are counted only if that is asked for
+  uint32_t avoids_counting = 0;  // keys alone of more than a byte are counted only on request
   uint32_t may_pass_records = 0;
-  uint32_t leading_digits = 0;  // so many may do (leading_digits_of); 0: all are passed
+  uint32_t leading_digits = 0;  // passes by this many leading digits may suffice (leading_digits_of); 0: all
+                                // digits are passed
   uint32_t may_pack = 0;        // passes may sort by live bits
 };
 
-/// From how many keys alone on counting them may be the automatic choice: below, its launches take longer
-/// than passes.
+/// The number of keys alone from which counting may be the automatic choice. With fewer keys, its launches
+/// take longer than passes.
 template <class Bits>
 SWEEPSORT_HOST_DEVICE constexpr bool counting_pays(uint64_t count) {
   return sizeof(Bits) == 1 || count >= uint64_t{1} << 20;
 }
 
-/// True if no pass by digits is ever taken, nor a copy: keys of one byte alone that no single launch sorts
-/// are counted, unless they are all equal and in place.
+/// True if no pass by digits and no copy is ever made. Keys of one byte alone that are not sorted by a single
+/// launch are counted, unless they are all equal and in place.
 template <class Bits>
 SWEEPSORT_HOST_DEVICE constexpr bool takes_no_passes(SortAlgorithm algorithm, bool with_values) {
   return sizeof(Bits) == 1 && !with_values && algorithm == SortAlgorithm::automatic;
@@ -124,7 +128,7 @@ template <class Bits>
 __device__ Method choose(const SortTask& task, const KeyFacts<Bits>& facts, uint32_t live_digits,
                          uint64_t bins) {
   const Method in_order = task.in_place ? Method::nothing : Method::copy;
-  // Whatever their order: to write one value costs no more than to copy it does.
+  // Whatever the order of the keys: writing one value costs no more than copying it.
   if (takes_no_passes<Bits>(task.algorithm, task.with_values))
     return live_digits == 0 && task.in_place ? Method::nothing : Method::counting;
   if (task.count < 2) return task.count == 0 ? Method::nothing : in_order;
@@ -146,8 +150,8 @@ __device__ Method choose(const SortTask& task, const KeyFacts<Bits>& facts, uint
   return Method::radix;
 }
 
-/// Sources and destinations of the live passes: the last one writes `out`, unless the first one would then
-/// overwrite what it reads.
+/// Sources and destinations of the live passes. The last pass writes `out`, unless the first one would then
+/// overwrite its own input.
 template <class Bits>
 __device__ void lay_out_passes(SortPlan<Bits>& plan, bool in_place) {
   plan.in_place = in_place;
@@ -166,11 +170,11 @@ __device__ void lay_out_passes(SortPlan<Bits>& plan, bool in_place) {
   }
 }
 
-/// Digit values of a place at most that come in long runs: a tile has hundreds of each.
+/// A place with at most this many distinct digits has long runs: a tile has hundreds of keys of each digit.
 inline constexpr uint32_t max_digits_in_long_runs = 16;
 
-/// Whether pairs are records between the passes: where these write short runs. The first pass reads columns
-/// and the last one writes them.
+/// Whether pairs are moved as records between the passes. This pays if most of the passes write short runs.
+/// The first pass reads columns, and the last one writes them.
 template <class Bits>
 __device__ bool pays_as_records(const SortPlan<Bits>& plan) {
   uint32_t in_long_runs = 0;
@@ -187,8 +191,8 @@ struct Shared {
   uint32_t set_and_clear[warps];
 };
 
-/// The digits that most keys have, of which the first threads know one each. A warp's atomics queue up for a
-/// counter that more than one lane in eight wants.
+/// The digits that most keys have. Each of the first digit_values threads knows the count of one digit. If
+/// more than one lane in eight wants the same counter, a warp's atomics queue up for it.
 template <uint32_t threads>
 __device__ void find_hot_digits(uint64_t keys, uint64_t count, Shared<threads>& shared, HotDigits& hot) {
   const uint32_t digit = threadIdx.x % digit_values;
@@ -208,7 +212,7 @@ __device__ void find_hot_digits(uint64_t keys, uint64_t count, Shared<threads>& 
     hot.digits[c] = static_cast<uint32_t>(most[c] % digit_values);
 }
 
-/// In which bits the digits of keys differ. For the first thread.
+/// The bits in which the keys' digits differ. The result is valid in the first thread.
 template <uint32_t threads>
 __device__ uint32_t find_live_bits(uint64_t keys, Shared<threads>& shared) {
   const uint32_t digit = threadIdx.x % digit_values;
@@ -220,8 +224,8 @@ __device__ uint32_t find_live_bits(uint64_t keys, Shared<threads>& shared) {
   return all & (all >> digit_bits);
 }
 
-/// What a pass is told of its digits: each of the first threads knows how many keys have one of them. The
-/// whole block.
+/// Describes the digits of a pass. Each of the first digit_values threads knows how many keys have one of the
+/// digits. Called by the whole block.
 template <uint32_t threads>
 __device__ void describe_digits(uint64_t keys, uint64_t count, Shared<threads>& shared, RadixPass& pass) {
   const bool constant = __syncthreads_or(keys == count) != 0;
@@ -236,7 +240,7 @@ __device__ void describe_digits(uint64_t keys, uint64_t count, Shared<threads>& 
   pass.live_bits = live_bits;
 }
 
-/// All of the plan but how its passes are made, by one thread.
+/// Writes all of the plan except the passes' details. Called by one thread.
 template <class Bits>
 __device__ void write_plan(const KeyFacts<Bits>& facts, const SortTask& task, KeyMap<Bits> map,
                            uint32_t live_digits, SortPlan<Bits>& plan) {
@@ -257,8 +261,8 @@ __device__ void write_plan(const KeyFacts<Bits>& facts, const SortTask& task, Ke
   }
 }
 
-/// Whether leading digits save passes enough: to look for what these leave takes part of one, and to copy
-/// back an odd number of them another part (neither was timed by itself).
+/// Whether leading digits save enough passes. Looking for the remaining disorder takes part of a pass, and
+/// copying back after an odd number of passes takes another part (neither was timed by itself).
 __device__ __forceinline__ bool pays_to_lead(const SortTask& task, uint32_t live_digits) {
   return task.leading_digits != 0 && live_digits >= task.leading_digits + 2 + task.in_place;
 }
@@ -271,7 +275,7 @@ __device__ bool are_spread(const SortPlan<Bits>& plan, uint32_t leading) {
   return true;
 }
 
-/// Leaves the other digits out, by one thread.
+/// Passes by the leading digits only. Called by one thread.
 template <class Bits>
 __device__ void lead(const SortTask& task, SortPlan<Bits>& plan) {
   for (uint32_t place = 0; place < digit_places<Bits> - task.leading_digits; ++place)
@@ -279,21 +283,21 @@ __device__ void lead(const SortTask& task, SortPlan<Bits>& plan) {
   plan.leading_digits = plan.live_digits = task.leading_digits;
 }
 
-/// Passes by so many digits, and what copies an odd number of them back as one more.
+/// Passes by this many digits; the copy back after an odd number of them counts as one more.
 __device__ __forceinline__ uint32_t passes_and_copy(uint32_t digits, uint32_t in_place) {
   return digits + (in_place != 0 && digits % 2 == 1);
 }
 
-/// Digits of packed keys.
+/// Number of digits of packed keys.
 template <class Bits>
 __device__ __forceinline__ uint32_t packed_digits(Bits live) {
   const int bits = sizeof(Bits) == 8 ? __popcll(live) : __popc(static_cast<uint32_t>(live));
   return ceil_divide(static_cast<uint32_t>(bits), digit_bits);
 }
 
-/// Has the keys packed, if that saves a pass, by one thread: to count their digits once more takes less than
-/// one; two, if the passes would be of records, which take a tenth less. Which passes there are is left to
-/// those that come second (live_bits.cuh).
+/// Has the keys packed if that saves a pass. Counting the packed digits takes less than one pass. If the
+/// passes would move records, which take a tenth less, packing must save two passes. The passes themselves
+/// are planned by the launch that comes second (live_bits.cuh). Called by one thread.
 template <class Bits>
 __device__ void pack_if_it_pays(const SortTask& task, const KeyFacts<Bits>& facts, SortPlan<Bits>& plan) {
   Bits live = 0;
@@ -307,8 +311,9 @@ __device__ void pack_if_it_pays(const SortTask& task, const KeyFacts<Bits>& fact
   }
 }
 
-/// Whether keys of different places are often the same. The whole block. The distances differ from thread to
-/// thread, or keys that come again and again in one order would pass for few.
+/// Whether keys at different places are often equal. The distance between the compared keys differs from
+/// thread to thread: otherwise keys that repeat in a fixed order would pass for few values. Called by the
+/// whole block.
 template <class Bits>
 __device__ __forceinline__ bool samples_repeat(const Bits* keys, uint64_t count) {
   constexpr uint32_t rounds = 4;
@@ -330,11 +335,11 @@ struct PlanShared {
   uint32_t asks_for_few;
   uint32_t may_lead;
   KeyFacts<Bits> facts;
-  SortPlan<Bits> plan;  // the last block's: one thread goes to and fro in it
+  SortPlan<Bits> plan;  // used by the last block, where one thread updates it repeatedly
   Samples samples;
 };
 
-/// The whole block.
+/// Called by the whole block.
 template <class Bits>
 __device__ __forceinline__ void copy(const SortPlan<Bits>& from, SortPlan<Bits>& to) {
   constexpr uint32_t words = sizeof(SortPlan<Bits>) / sizeof(uint32_t);
@@ -342,15 +347,15 @@ __device__ __forceinline__ void copy(const SortPlan<Bits>& from, SortPlan<Bits>&
     reinterpret_cast<uint32_t*>(&to)[w] = reinterpret_cast<const uint32_t*>(&from)[w];
 }
 
-/// A block a digit place, a thread a digit value: the exclusive scan of each histogram into bucket offsets.
-/// The last block to finish makes the choice.
+/// One block per digit place, one thread per digit. Each block scans one histogram into bucket offsets. The
+/// last block to finish chooses the method.
 template <class Bits>
 __global__ __launch_bounds__(digit_values) void plan_kernel(const Digest<Bits>* digest, SortTask task,
                                                             KeyMap<Bits> map, const uint32_t* wanted,
                                                             SortPlan<Bits>* result, uint64_t* offsets,
                                                             uint64_t offsets_stride, AskedKeys<Bits> asked) {
   ptx::wait_for_previous_launch();
-  if (wanted != nullptr && *wanted == 0) return;  // it stays what it is
+  if (wanted != nullptr && *wanted == 0) return;  // the plan stays as it is
   auto& shared = shared_memory<PlanShared<Bits>>();
   const uint32_t digit = threadIdx.x;
   const auto scan_into_offsets = [&](uint32_t place, uint32_t bin) {
@@ -400,8 +405,8 @@ __global__ __launch_bounds__(digit_values) void plan_kernel(const Digest<Bits>* 
         pack_if_it_pays(task, shared.facts, plan);
   }
 
-  // A stable counting scatter sorts by the lowest digit of (key - minimum). Its range is that of one digit,
-  // so its counts are those of the keys' lowest digit, turned round to start at the minimum.
+  // A stable counting scatter sorts by the lowest digit of (key - minimum). Its range is that of one digit.
+  // So its counts are those of the keys' lowest digit, rotated to start at the minimum.
   if (sizeof(Bits) > 1 && plan.method == Method::counting && task.with_values) {
     const uint64_t lowest_keys =
         scan_into_offsets(0, static_cast<uint32_t>(plan.minimum + digit) % digit_values);
@@ -413,9 +418,9 @@ __global__ __launch_bounds__(digit_values) void plan_kernel(const Digest<Bits>* 
 
 }  // namespace plan_detail
 
-/// Writes `plan` and, for every digit place p, the 256 bucket offsets at offsets[p * offsets_stride]. Where
-/// `wanted` (device memory) is not null and *wanted is zero, the plan stays what it is. *asked.maybe_few is
-/// set if passes are planned of keys that may have few values. asked.keys are aligned to 16 bytes.
+/// Writes `plan` and, for every digit place p, the 256 bucket offsets at offsets[p * offsets_stride]. If
+/// `wanted` (device memory) is not null and *wanted is zero, the plan stays as it is. *asked.maybe_few is set
+/// if passes are planned and the keys may have few values. asked.keys are aligned to 16 bytes.
 template <class Bits>
 void make_sort_plan(const Digest<Bits>* digest, const SortTask& task, KeyMap<Bits> map,
                     const uint32_t* wanted, SortPlan<Bits>* plan, uint64_t* offsets, uint64_t offsets_stride,
