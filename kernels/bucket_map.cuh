@@ -1,15 +1,15 @@
-// bucket_map.cuh - which bucket a key belongs to: a function that is linear in the key, so that keys which
-// lie close together (identifiers, time stamps) spread over all buckets, not only over those that their
-// leading bits name. Interpolation as in Neubert, "The Flashsort1 Algorithm", 1998. Where keys are uneven
-// (normally distributed ones) the function is linear in each of 1,024 or 4,096 pieces of the range. Where
-// that suits floats, it is linear in their value, or in that of each piece, rather than in their bits.
+// bucket_map.cuh - which bucket a key belongs to: a function that is linear in the key. So keys which lie
+// close together (identifiers, time stamps) spread over all buckets, not only over those that their leading
+// bits name. Interpolation as in Neubert, "The Flashsort1 Algorithm", 1998. If keys are uneven (normally
+// distributed ones, for example), the function is linear in each of 1,024 or 4,096 pieces of the range. For
+// floats, it may be linear in their value, or in the value within each piece, rather than in their bits.
 //
 //     lowest                                        lowest + range
 //     |-------|-------|-------|-------|-------|-------|
 //       0       1       2       3       4       5         keys outside belong to the first or the last bucket
 //
-// All that a sort needs is that the function never falls: then any `lowest`, `range` and pieces, guessed from
-// a few keys, give right results, and a bad guess costs time alone.
+// A sort needs only that the function never falls. Then any `lowest`, `range` and pieces, guessed from a few
+// keys, give right results. A bad guess only costs time.
 #pragma once
 
 #include "core/key_bits.hpp"
@@ -32,8 +32,8 @@ __device__ __forceinline__ uint32_t leading_zeros(Bits bits) {
 }
 
 /// A bucket map leaves this part of its sample's spread as room on both sides, or less where that reaches the
-/// ends of a block (BucketMap::filling). Of 1,024 independent samples the chance to miss more than 1/64 of
-/// the keys is below 10^-6.
+/// ends of a block (BucketMap::filling). The probability that 1,024 independent samples miss more than 1/64
+/// of the keys is below 10^-6.
 inline constexpr uint32_t sample_slack_part = 64;
 
 /// Where in a map's range a key lies, as a word: the 32 bits from the highest bit of `range` on.
@@ -53,17 +53,18 @@ struct BucketMap {
     return map;
   }
 
-  /// Over [least, most] and `slack` more on both sides, as far as there are keys.
+  /// Over [least, most] and `slack` more on both sides, within the range of the type.
   static __device__ __forceinline__ BucketMap around(Bits least, Bits most, Bits slack, uint32_t buckets) {
     constexpr Bits all = static_cast<Bits>(~Bits{0});
     const Bits lowest = least > slack ? static_cast<Bits>(least - slack) : Bits{0};
     const Bits highest = most < all - slack ? static_cast<Bits>(most + slack) : all;
     return over(lowest, static_cast<Bits>(highest - lowest), buckets);
   }
-  /// The same, but over 2^k values from a multiple of 2^k on if these end within the slack: keys often fill
-  /// such a block, and intervals of a power of two of values are divided into parts that use all words
-  /// (BucketParts). The first and the last bucket, which are open, have as many keys as others then: those
-  /// beyond the block, which the samples missed, come on top, where slack had buckets for them.
+  /// The same, but over a block of 2^k values that begins at a multiple of 2^k, if its ends are within the
+  /// slack. Keys often fill such a block, and intervals of 2^i values are divided into parts that use all
+  /// words (BucketParts). The first and the last bucket, which are open, then have as many keys as others.
+  /// Keys beyond the block, which the samples missed, come on top, whereas slack would give them buckets of
+  /// their own.
   static __device__ __forceinline__ BucketMap filling(Bits least, Bits most, Bits slack, uint32_t buckets) {
     constexpr Bits all = static_cast<Bits>(~Bits{0});
     const Bits inside = least == most ? Bits{0} : static_cast<Bits>(all >> leading_zeros(least ^ most));
@@ -80,7 +81,7 @@ struct BucketMap {
     return static_cast<Bits>(ordered - lowest) <= range;
   }
 
-  /// The smallest key, within the range, that has this word or a higher one.
+  /// The smallest key within the range that has this word or a higher one.
   __device__ __forceinline__ Bits first_key(uint32_t word) const {
     const Bits shifted = static_cast<Bits>(word) << (sizeof(Bits) * 8 - 32);
     const Bits rounding = static_cast<Bits>((Bits{1} << left) - 1);
@@ -92,8 +93,8 @@ struct BucketMap {
     return lowest == 0 && range == static_cast<Bits>(~Bits{0});
   }
 
-  /// Whether each linear bucket holds one value at most, and bucket b the value lowest + b. `buckets` is the
-  /// number it was made for, a power of two.
+  /// Whether each linear bucket holds at most one value, so that bucket b holds the value lowest + b.
+  /// `buckets` is the number that the map was made for, a power of two.
   SWEEPSORT_HOST_DEVICE bool is_exact(uint32_t buckets) const { return range == buckets - 1; }
 
  private:
@@ -102,28 +103,28 @@ struct BucketMap {
   }
 };
 
-/// All buckets alike.
+/// Buckets of equal width.
 template <class Bits>
 struct LinearBuckets {
   using Key = Bits;
   BucketMap<Bits> map;
 
-  /// The range that holds keys of which samples span [least, most]: a sample_slack_part of that more on both
-  /// sides, or the block that this reaches the ends of.
+  /// The map for keys whose samples span [least, most]. It extends by sample_slack_part of that span on both
+  /// sides, or to the ends of a block that lie within this room.
   static __device__ __forceinline__ LinearBuckets around(Bits least, Bits most, uint32_t buckets,
                                                          const KeyMap<Bits>& /*map*/) {
     const Bits slack = static_cast<Bits>(most - least) / sample_slack_part;
     return {BucketMap<Bits>::filling(least, most, slack, buckets)};
   }
   __device__ __forceinline__ bool is_usable() const { return true; }
-  /// Whether the range has so many values.
+  /// Whether the range has at least this many values.
   __device__ __forceinline__ bool may_hold(uint64_t values) const { return map.range >= values - 1; }
   __device__ __forceinline__ uint32_t of_word(uint32_t word) const { return __umulhi(word, map.scale); }
-  /// Of 2^14 parts of each bucket.
+  /// The number of a part, if each bucket has 2^14 parts.
   __device__ __forceinline__ uint32_t part_of_word(uint32_t word) const {
     return of_word(word) << 14 | word * map.scale >> 18;
   }
-  /// The first word of a bucket or a higher one; behind the last word: none.
+  /// The first word of this bucket or a higher one; if there is none, the word behind the last.
   __device__ __forceinline__ uint64_t first_word(uint32_t bucket) const {
     const uint64_t word = ceil_divide(uint64_t{bucket} << 32, map.scale);
     return min(word, uint64_t{map.last_word()} + 1);
@@ -131,28 +132,29 @@ struct LinearBuckets {
   __device__ __forceinline__ uint32_t operator()(Bits ordered) const { return of_word(map.word_of(ordered)); }
 };
 
-/// A piece's first bucket in the low half of a word, and in the high half how many there are before the next
-/// piece's; none: the piece shares a bucket with its neighbours.
+/// The number of a piece's first bucket is in the low half of the word. The high half has the number of
+/// buckets before the next piece's first one. Zero: the piece shares a bucket with its neighbours.
 using MapPiece = uint32_t;
 
-/// How finely a range is divided: 2^this pieces. Exponents of doubles are 2,046 pieces of their range.
+/// How finely a range is divided: into 2^this pieces. The 2,046 exponents of doubles are as many pieces of
+/// their range.
 inline constexpr uint32_t coarse_piece_bits = 10;
 inline constexpr uint32_t fine_piece_bits = 12;
 inline constexpr uint32_t max_map_pieces = 1u << fine_piece_bits;
 
-/// `Map`: BucketMap, or RealMap of floats.
+/// `Map`: BucketMap, or RealMap for floats.
 template <class Bits, class Map = BucketMap<Bits>>
 struct PiecedBuckets {
   using Key = Bits;
   Map map;
-  const MapPiece* pieces;  // by the leading bits of a word
-  uint32_t piece_bits;     // so many of them
+  const MapPiece* pieces;  // indexed by the leading bits of a word
+  uint32_t piece_bits;     // the number of these bits
 
   __device__ __forceinline__ uint32_t of_word(uint32_t word) const {
     const MapPiece piece = pieces[piece_of(word)];
     return (piece & 0xffff) + __umulhi(word << piece_bits, piece >> 16);
   }
-  /// Of 2^14 parts of each bucket.
+  /// The number of a part, if each bucket has 2^14 parts.
   __device__ __forceinline__ uint32_t part_of_word(uint32_t word) const {
     const uint32_t buckets = max(pieces[piece_of(word)] >> 16, 1u);
     return of_word(word) << 14 | (word << piece_bits) * buckets >> 18;
@@ -163,7 +165,7 @@ struct PiecedBuckets {
   __device__ __forceinline__ uint64_t first_word(uint32_t bucket) const {
     const uint64_t end = uint64_t{map.last_word()} + 1;
     const uint32_t word_bits = 32 - piece_bits;
-    // The first piece with a word of this bucket or a higher one,
+    // Finds the first piece with a word of this bucket or a higher one,
     uint32_t low = 0;
     uint32_t high = piece_of(map.last_word()) + 1;
     while (low < high) {
@@ -176,7 +178,7 @@ struct PiecedBuckets {
     }
     const uint64_t first = uint64_t{low} << word_bits;
     if (first >= end) return end;
-    // and which of its words.
+    // and then that word in it.
     const MapPiece piece = pieces[low];
     if (bucket <= (piece & 0xffff)) return first;
     const uint64_t higher = uint64_t{bucket - (piece & 0xffff)} << word_bits;
@@ -185,21 +187,22 @@ struct PiecedBuckets {
   __device__ __forceinline__ uint32_t operator()(Bits ordered) const { return of_word(map.word_of(ordered)); }
 };
 
-/// Those of the map, and a parent for a value that stands apart: its keys are in the first bucket of that,
-/// those above it are so much further up that they begin behind it.
+/// The buckets of the map, and one parent more for a value that stands apart. All keys of the value are in
+/// the first bucket of that parent. The buckets of higher keys are moved up so far that they begin behind
+/// that parent.
 template <class Bits>
 struct BucketsBeside {
   PiecedBuckets<Bits> pieced;
   Bits value;
   uint32_t further;
 
-  /// Of another key than the value.
+  /// For a key that is not the value.
   __device__ __forceinline__ uint32_t operator()(Bits ordered) const {
     return pieced(ordered) + (ordered > value ? further : 0);
   }
 };
 
-/// All buckets alike in the values of floating-point keys, whose `map` gives their ordered bits.
+/// Buckets of equal width in the values of floating-point keys. `map` gives the keys' ordered bits.
 template <class Bits>
 struct RealBuckets {
   using Key = Bits;
@@ -210,7 +213,7 @@ struct RealBuckets {
   uint32_t buckets;
   KeyMap<Bits> map;
 
-  /// `slack` of the spread from `least` to `most` is room at either end; these are ordered bits.
+  /// `least` and `most` are ordered bits. `slack` times their spread is room at either end.
   static __device__ __forceinline__ RealBuckets over(Bits least, Bits most, Real slack, uint32_t buckets,
                                                      const KeyMap<Bits>& map) {
     using std::fmax;
@@ -230,8 +233,8 @@ struct RealBuckets {
                                                        const KeyMap<Bits>& map) {
     return over(least, most, 1 / static_cast<Real>(sample_slack_part), buckets, map);
   }
-  /// False where the least or the most is no finite number, or too close to the limits of its type: then
-  /// nothing else may be asked.
+  /// False if the least or the most key is not a finite number, or too close to the limits of its type. Then
+  /// nothing else may be called.
   __device__ __forceinline__ bool is_usable() const {
     constexpr Real most = std::numeric_limits<Real>::max();
     return lowest >= -most && highest <= most && scale > 0 && scale <= most;
@@ -241,7 +244,7 @@ struct RealBuckets {
     Real low;
     Real high;
   };
-  /// Of a bucket's values, but for rounding.
+  /// The ends of a bucket's values, except for rounding.
   __device__ __forceinline__ Ends ends_of(uint32_t bucket) const {
     const uint32_t from_lowest = map.descends ? buckets - 1 - bucket : bucket;
     const Real low = lowest + static_cast<Real>(from_lowest) / scale;
@@ -258,10 +261,10 @@ struct RealBuckets {
 #endif
   }
   __device__ __forceinline__ Bits ordered_of(Real value) const { return map.to_ordered(bits_of(value)); }
-  /// Not known: numbers lie closer the smaller they are.
+  /// Not known: the smaller numbers are, the closer they lie.
   __device__ __forceinline__ bool may_hold(uint64_t /*values*/) const { return true; }
 
-  /// Of a finite value.
+  /// Whether a finite value is a whole number.
   __device__ __forceinline__ bool is_whole(Bits ordered) const {
     const Real value = value_of(map.from_ordered(ordered));
     return std::trunc(value) == value;
@@ -269,7 +272,8 @@ struct RealBuckets {
   __device__ __forceinline__ uint32_t operator()(Bits ordered) const {
     return of_raw(map.from_ordered(ordered));
   }
-  /// NaN is above all numbers, as in order. A difference and a product, rounded, never fall as a key rises.
+  /// NaN is above all numbers, as in the sort order. A rounded difference and a rounded product never fall as
+  /// a key rises.
   __device__ __forceinline__ uint32_t of_raw(Bits raw) const {
     const Real value = value_of(raw);
     const Real inside = value < highest ? max(value, lowest) : highest;
@@ -277,26 +281,26 @@ struct RealBuckets {
     return map.descends ? buckets - 1 - bucket : bucket;
   }
 
-  /// The last key of a lower bucket, or one close to it: exactly, it takes many steps to find, around zero a
-  /// hundred.
+  /// The last key of a lower bucket, or one close to it. Finding that key exactly takes many steps, around
+  /// zero a hundred.
   __device__ __forceinline__ Bits begin_of(uint32_t bucket) const {
     if (bucket == 0) return 0;
     return beside(edge_below(bucket), -1, [=, this](Bits ordered) { return (*this)(ordered) < bucket; });
   }
-  /// The same of a higher bucket's first.
+  /// The first key of a higher bucket, or one close to it.
   __device__ __forceinline__ Bits end_of(uint32_t bucket) const {
     if (bucket + 1 >= buckets) return static_cast<Bits>(~Bits{0});
     return beside(edge_below(bucket + 1), 1, [=, this](Bits ordered) { return (*this)(ordered) > bucket; });
   }
 
-  /// The least ordered bits of a bucket or a higher one; `behind`: there are none.
+  /// The smallest ordered bits of this bucket or a higher one. `behind`: there are none.
   __device__ __forceinline__ Bits first_key(uint32_t bucket, bool& behind) const {
     constexpr Bits all = static_cast<Bits>(~Bits{0});
     Bits low = 0;
     Bits high = all;
     behind = (*this)(all) < bucket;
     if (behind || (*this)(0) >= bucket) return 0;
-    // From where it would be without rounding, by steps that double; then between the last two.
+    // Starts where the edge would be without rounding, in steps that double. Then bisects the last step.
     const Bits guess = ordered_of(edge_below(bucket));
     Bits step = 1;
     const auto grow = [&] { step = min(static_cast<Bits>(2 * step), static_cast<Bits>(all / 4)); };
@@ -321,13 +325,13 @@ struct RealBuckets {
   }
 
  private:
-  /// Where a bucket begins, in the keys' order, but for rounding.
+  /// Where a bucket begins in the keys' order, except for rounding.
   __device__ __forceinline__ Real edge_below(uint32_t bucket) const {
     const uint32_t from_lowest = map.descends ? buckets - bucket : bucket;
     return lowest + static_cast<Real>(from_lowest) / scale;
   }
-  /// From `edge` in the keys' order down (-1) or up to where is_beyond(ordered bits): by steps, each sixteen
-  /// times as long as the one before, of which the first one is what rounding may do.
+  /// Goes from `edge` down (-1) or up in the keys' order until is_beyond(ordered bits). Each step is sixteen
+  /// times as long as the one before. The first step is as long as a rounding error may be.
   template <class IsBeyond>
   __device__ __forceinline__ Bits beside(Real edge, int direction, IsBeyond is_beyond) const {
     constexpr Real rounding = 4 * std::numeric_limits<Real>::epsilon();
@@ -355,14 +359,14 @@ struct RealBuckets {
 template <class Buckets>
 inline constexpr bool divides_reals = std::is_same_v<Buckets, RealBuckets<typename Buckets::Key>>;
 
-/// As BucketMap, of floating-point keys: where in the map's range the value of a key lies.
+/// As BucketMap, for floating-point keys: where the value of a key lies in the map's range.
 template <class Bits>
 struct RealMap {
-  /// A product of floats that is rounded stays below 2^32.
+  /// Low enough that a rounded product of floats stays below 2^32.
   static constexpr uint32_t words = 0xff000000;
   RealBuckets<Bits> by_word;
 
-  /// `slack` of the spread is room at either end.
+  /// `slack` times the spread is room at either end.
   static __device__ __forceinline__ RealMap over(Bits least, Bits most,
                                                  typename RealBuckets<Bits>::Real slack,
                                                  const KeyMap<Bits>& map) {
@@ -374,21 +378,21 @@ struct RealMap {
 };
 
 /// Splitters (splitters.cuh) of 2^bits buckets in shared memory, as a tree in level order: Sanders & Winkel,
-/// "Super Scalar Sample Sort", 2004. In the order of a sorted array, the first steps of all lanes would want
-/// one bank.
+/// "Super Scalar Sample Sort", 2004. In a sorted array, the first steps of all lanes would access one bank.
 template <class Bits>
 struct SplitterTree {
-  Bits* nodes;  // 2^bits, of which the first one does not count
+  Bits* nodes;  // 2^bits; the first one is not used
   uint32_t bits;
 
-  /// The whole block. `splitters`: of which 2^shift apart ones are this tree's; the first does not count.
+  /// Fills the tree with every 2^shift-th splitter of `splitters`, the first of which is not used. Called by
+  /// the whole block.
   __device__ __forceinline__ void plant(const Bits* splitters, uint32_t shift) const {
     for (uint32_t i = threadIdx.x; i < 1u << bits; i += blockDim.x) {
       const uint32_t level = 31 - static_cast<uint32_t>(__clz(static_cast<int>(max(i, 1u))));
       if (i > 0) nodes[i] = splitters[(2 * (i - (1u << level)) + 1) << (bits - level - 1) << shift];
     }
   }
-  /// The buckets of some ordered keys, whose ways down are under way together.
+  /// Finds the buckets of several ordered keys. Their paths down the tree are followed side by side.
   template <uint32_t keys>
   __device__ __forceinline__ void find(const Bits (&key)[keys], uint32_t (&bucket)[keys]) const {
 #pragma unroll
@@ -402,7 +406,7 @@ struct SplitterTree {
   }
 };
 
-/// Stands for digits that a SplitterTree finds.
+/// A tag for digits that a SplitterTree finds.
 template <class Bits>
 struct SplitDigits {};
 
@@ -410,10 +414,10 @@ template <class Bits>
 struct KeyInterval {
   Bits first;
   Bits last;
-  bool is_open;  // it goes on beyond the map's range, where few keys are
+  bool is_open;  // the interval goes on beyond the map's range, where few keys are
 };
 
-/// The same where no keys are beyond the map's range.
+/// The interval if no keys are beyond the map's range.
 template <class Bits>
 __device__ __forceinline__ KeyInterval<Bits> closed(const KeyInterval<Bits>& interval,
                                                     const BucketMap<Bits>& map) {
@@ -428,7 +432,7 @@ __device__ __forceinline__ KeyInterval<typename Buckets::Key> interval_of(const 
   using Bits = typename Buckets::Key;
   const BucketMap<Bits>& map = buckets.map;
   const uint64_t end = uint64_t{map.last_word()} + 1;
-  // Whatever lies outside of the range is in the first or the last bucket.
+  // Keys outside of the range are in the first or the last bucket.
   const uint64_t first = buckets.first_word(bucket);
   const uint64_t behind = buckets.first_word(bucket + 1);
   constexpr Bits all = static_cast<Bits>(~Bits{0});
@@ -438,7 +442,7 @@ __device__ __forceinline__ KeyInterval<typename Buckets::Key> interval_of(const 
       (first == 0 && map.lowest != 0) || (behind == end && static_cast<Bits>(map.lowest + map.range) != all)};
 }
 
-/// A little more than that.
+/// A little more than the exact interval.
 template <class Bits>
 __device__ __forceinline__ KeyInterval<Bits> interval_of(const RealBuckets<Bits>& buckets, uint32_t bucket) {
   const bool is_open = bucket == 0 || bucket + 1 >= buckets.buckets;
@@ -460,27 +464,27 @@ __device__ __forceinline__ KeyInterval<Bits> interval_of(const PiecedBuckets<Bit
   return {first, none ? static_cast<Bits>(~Bits{0}) : static_cast<Bits>(behind - 1), first == 0 || none};
 }
 
-/// A bucket's interval in at most 2^bits parts of 2^shift values each, some of them, a power of two, in a
-/// word (bucket_sort.cuh).
+/// Divides a bucket's interval into at most 2^bits parts of 2^shift values each. A word (bucket_sort.cuh)
+/// stands for several parts, a power of two.
 struct BucketParts {
   static constexpr uint32_t max_in_word = 16;
   static constexpr uint16_t unknown = 0xffff;
 
   uint16_t shift;
-  uint16_t word_shift;   // 2^word_shift values are in a word: one at least
-  uint32_t lowest_word;  // what a key of the first word is when it is shifted, modulo 2^32
+  uint16_t word_shift;   // a word stands for 2^word_shift values: at least one
+  uint32_t lowest_word;  // a key of the first word, shifted by word_shift, modulo 2^32
 
-  /// Of a bucket that may hold the keys of `interval`.
+  /// Parts of a bucket that may hold the keys of `interval`.
   template <class Bits>
   static __device__ __forceinline__ BucketParts of(const KeyInterval<Bits>& interval, uint32_t bits) {
     return interval.is_open ? not_known() : over(interval.first, interval.last, bits);
   }
-  /// They are to be found in another way, as a rule from the keys that the bucket has: most of the interval
-  /// has none.
+  /// Parts that are still to be found in another way, usually from the keys that the bucket has, because most
+  /// of the interval has none.
   static __device__ __forceinline__ BucketParts not_known() { return {unknown, unknown, 0}; }
   __device__ __forceinline__ bool are_known() const { return shift != unknown; }
 
-  /// As few values in a word as there is room for; 2^bits / max_in_word words.
+  /// Each of 2^bits / max_in_word words has as few values as there is room for.
   template <class Bits>
   static __device__ __forceinline__ BucketParts over(Bits first, Bits last, uint32_t bits) {
     constexpr uint32_t word_bits = 4;
@@ -489,7 +493,7 @@ struct BucketParts {
     const uint32_t used = sizeof(Bits) * 8 - leading_zeros(range);
     const uint32_t words = bits - word_bits;
     uint32_t word_shift = used > words ? used - words : 0;
-    // An interval that begins in the midst of a word may touch one more.
+    // An interval that begins in the middle of a word may touch one word more.
     if (static_cast<Bits>((last >> word_shift) - (first >> word_shift)) >> words != 0) ++word_shift;
     return {static_cast<uint16_t>(max(word_shift, word_bits) - word_bits), static_cast<uint16_t>(word_shift),
             static_cast<uint32_t>(first >> word_shift)};
@@ -505,14 +509,14 @@ struct BucketParts {
   __device__ __forceinline__ uint32_t word_of(Bits ordered) const {
     return static_cast<uint32_t>(ordered >> word_shift) - lowest_word;
   }
-  /// Which of its word's parts is in the low bits of this: never lower for a higher key.
+  /// The low bits say which of its word's parts the key is in. Never lower for a higher key.
   template <class Bits>
   __device__ __forceinline__ uint32_t in_word(Bits ordered) const {
     return static_cast<uint32_t>(ordered >> shift);
   }
   __device__ __forceinline__ bool words_have_one_value() const { return word_shift == 0; }
-  /// Calls body(these): for those that may be of one kind or another, of which a bucket is asked once, not
-  /// each of its keys. `bits`: those that they were made with.
+  /// Calls body(parts). The parts may be of one kind or another. A bucket is asked once which kind it is, not
+  /// once for each of its keys. `bits`: the number that the parts were made with.
   template <class Bits, class Body>
   __device__ __forceinline__ auto as_one_kind(uint32_t /*bits*/, const KeyMap<Bits>& /*map*/,
                                               Body body) const {
@@ -520,14 +524,14 @@ struct BucketParts {
   }
 };
 
-/// Parts that are linear in the values of floats: around zero, where the bits of half of the keys have one
-/// exponent, those of the other half all lower ones.
+/// Parts that are linear in the values of floats. They suit buckets around zero. If parts were linear in the
+/// bits there, half of the keys would have one exponent, and the other half all lower exponents.
 template <class Bits>
 struct RealParts {
   RealBuckets<Bits> parts;
 
-  /// 2^bits of keys whose ordered bits span [least, most]; if values as these make none that can be used,
-  /// some others.
+  /// 2^bits parts of keys whose ordered bits span [least, most]. If these values make no usable parts, makes
+  /// some other parts.
   static __device__ __forceinline__ RealParts over(Bits least, Bits most, uint32_t bits,
                                                    const KeyMap<Bits>& map) {
     auto parts = RealBuckets<Bits>::over(least, most, 0, 1u << bits, map);
@@ -551,23 +555,25 @@ struct RealParts {
   }
 };
 
-/// Whether a bucket is so close to zero that its values have many exponents, by whose bits they would crowd.
+/// Whether a bucket is so close to zero that its values have many exponents. Parts by their bits would be
+/// crowded.
 template <class Real>
 __device__ __forceinline__ bool are_around_zero(Real low, Real high) {
   constexpr int ratio = 16;
   return low < 0 ? high > low / ratio : low < high / ratio;
 }
 
-/// Parts of a bucket that is linear in the values of floats: linear in their bits, which takes least time,
-/// but around zero, and in a bucket whose interval is open, in their values. `is_bounded`: by bits, too, keys
-/// below `first` or above `last` belong to the first or the last part.
+/// Parts of a bucket that is linear in the values of floats. As a rule they are linear in the bits, which
+/// takes least time. They are linear in the values around zero, and in a bucket whose interval is open.
+/// `is_bounded`: if the parts are linear in the bits, too, keys below `first` or above `last` belong to the
+/// first or the last part.
 template <class Bits, bool is_bounded>
 struct FloatParts {
   BucketParts by_bits;  // not known: the parts are linear in values, from `first` to `last`
   Bits first;           // ordered bits
   Bits last;
 
-  /// 2^bits of keys whose ordered bits span [least, most].
+  /// 2^bits parts of keys whose ordered bits span [least, most].
   static __device__ __forceinline__ FloatParts over(Bits least, Bits most, uint32_t bits,
                                                     const KeyMap<Bits>& map) {
     const auto one = RealBuckets<Bits>::value_of(map.from_ordered(least));

@@ -13,8 +13,8 @@
 //                             │         scratch ──> out ──> scratch ──> out     the others, then the frequent
 //                             └─ a bucket that no kernel here finishes: nothing, `falls_back` is set
 //
-// Moves 4 + 8 + 8 + 8 bytes a u32 key whatever the number of its digits, even ones alone 8 + 8 + 8, where an
-// LSD sort moves 8 a digit. All choices are made on the device.
+// Moves 4 + 8 + 8 + 8 bytes per u32 key, whatever the number of its digits, and 8 + 8 + 8 per key for even
+// keys alone. An LSD sort moves 8 per digit. All choices are made on the device.
 #pragma once
 
 #include "core/key_bits.hpp"
@@ -56,8 +56,8 @@ namespace sweepsort {
 template <class Bits, class Value>
 inline constexpr bool has_msd_sort = !std::is_void_v<TunedMsd<Bits, Value>>;
 
-/// Device memory of an MSD sort besides a scratch array of `count` records. Up to `zeroed` all must be zero
-/// before each sort.
+/// Device memory of an MSD sort besides a scratch array of `count` records. The memory up to `zeroed` must be
+/// zero before each sort.
 template <class Bits, class Value, class Policy = TunedMsd<Bits, Value>>
 struct MsdWorkspace {
   static constexpr uint32_t max_spans = 512;  // blocks of the first level
@@ -69,8 +69,8 @@ struct MsdWorkspace {
   DeviceSpan<SortPlan<Bits>> expansion;
   DeviceSpan<uint64_t> counts;        // by bucket: BinCounts
   DeviceSpan<uint32_t> sample_sizes;  // by finder
-  DeviceSpan<uint32_t> dealt_whole;   // by parent: keys dealt to it by sectors,
-  DeviceSpan<uint32_t> dealt_rest;    // and the others
+  DeviceSpan<uint32_t> dealt_whole;   // by parent: keys dealt to it in whole sectors,
+  DeviceSpan<uint32_t> dealt_rest;    // and all other keys dealt to it
   size_t zeroed;
   DeviceSpan<uint64_t> offsets;  // by bucket
   DeviceSpan<value_table::ListedValues<Bits>> listed;
@@ -78,15 +78,15 @@ struct MsdWorkspace {
   DeviceSpan<ListedBucket> lists;     // BucketLists
   DeviceSpan<uint64_t> dealt_counts;  // by bucket
   SplitterWorkspace<Bits> splitters;
-  // These are written only by a partition that counts, which runs if the one that deals was not tried or has
-  // failed: the numbers of its chunks lie in the same memory.
+  // Only the partition that counts writes these. It runs if dealing was not tried or has failed, so the
+  // numbers of dealt chunks lie in the same memory.
   DeviceSpan<uint32_t> span_counts;
   DeviceSpan<PartitionJob> jobs;
   DeviceSpan<uint32_t> job_counts;
   DeviceSpan<uint16_t> dealt_chunks;
 
-  /// `is_wanted` false: takes next to nothing, and cannot be used, unless it `counts_few_values`. Up to
-  /// `dealt` keys may be partitioned without being counted.
+  /// `is_wanted` false: takes almost no memory. The workspace then only serves count_few_values(), if
+  /// `counts_few_values`. Up to `dealt` keys may be partitioned without being counted.
   explicit MsdWorkspace(Workspace& workspace, bool is_wanted = true, bool counts_few_values = true,
                         uint64_t dealt = 0)
       : plan(workspace.take<MsdPlan<Bits>>(is_wanted || counts_few_values)),
@@ -111,18 +111,18 @@ struct MsdWorkspace {
     workspace.share_with(dealing);
   }
 
-  /// What the survey looks at lies where buckets will be listed.
+  /// The sample lies in the memory where buckets will be listed.
   std::byte* sample() const {
     static_assert(survey_detail::CollectedSample<Bits>::bytes(max_places) <=
                   BucketLists::entries * sizeof(ListedBucket));
     return reinterpret_cast<std::byte*>(lists.data());
   }
-  /// Whether so many keys may be partitioned without being counted.
+  /// Whether `count` keys may be partitioned without being counted.
   static constexpr bool deals(uint64_t count) {
     if constexpr (Policy::deals) return count >= Policy::dealt_from && count <= Policy::dealt_to;
     return false;
   }
-  /// Whether there is room for that: for more keys, too, so that these never want less memory.
+  /// Whether there is room for that. True for larger counts, too, so that more keys never need less memory.
   static constexpr bool has_dealt(uint64_t count) {
     if constexpr (Policy::deals) return count >= Policy::dealt_from;
     return false;
@@ -130,7 +130,7 @@ struct MsdWorkspace {
   static constexpr UncountedLayout<Bits> layout(uint64_t count) {
     return {count, msd_bucket_bits(count, Policy::bucket_keys)};
   }
-  /// Elements of the scratch array of keys. That of pairs holds the values, too.
+  /// Elements of the scratch array of keys. For pairs, it also holds the values.
   static constexpr uint64_t scratch_keys(uint64_t count) {
     if constexpr (with_values) return ceil_divide(count * PairRecord<Bits, Value>::bytes, sizeof(Bits));
     if constexpr (Policy::deals)
@@ -144,17 +144,17 @@ struct MsdWorkspace {
   }
 };
 
-/// What an MSD sort does not find in its arrays. Pointers are to device memory, and may be null.
+/// What an MSD sort needs to know besides its arrays. Pointers are to device memory and may be null.
 template <class Bits>
 struct MsdSettings {
   KeyMap<Bits> map;
-  const Digest<Bits>* digest = nullptr;   // of all keys; if null, they are sampled only
-  Digest<Bits>* digest_beside = nullptr;  // was all zeros; is taken while one block samples
-  const uint32_t* wanted = nullptr;       // if it is zero, nothing is done
-  CodePasses<Bits> codes = {};            // where it is planned what else is to do, if they have few values
+  const Digest<Bits>* digest = nullptr;   // of all keys; null: they are only sampled
+  Digest<Bits>* digest_beside = nullptr;  // all zeros; is taken while one block samples
+  const uint32_t* wanted = nullptr;       // if it points to zero, nothing is done
+  CodePasses<Bits> codes = {};            // plans what is left to do if the records have few values
 };
 
-/// Records that have no MSD sort.
+/// For records that have no MSD sort.
 template <class Bits, class Value>
 struct MsdWorkspace<Bits, Value, void> {
   size_t zeroed;
@@ -173,8 +173,9 @@ union CountValuesShared {
   codes_detail::Shared codes;
 };
 
-/// Few values are counted, all of them; or frequent ones, and the other keys go to `rest`. The last block to
-/// finish brings the values in order and, where they are few, tells in `codes` what is left to do.
+/// If the keys have few values, counts them all. If some values are frequent, counts these and moves the
+/// other keys to `rest`. The last block to finish sorts the values. If they are few, it also describes in
+/// `codes` what is left to do.
 template <class Bits>
 __global__ __launch_bounds__(value_table::threads) void count_values_kernel(
     const Bits* keys, uint64_t count, uint64_t span, KeyMap<Bits> map, MsdPlan<Bits>* plan,
@@ -196,7 +197,7 @@ __global__ __launch_bounds__(value_table::threads) void count_values_kernel(
     codes_detail::plan_rest(*expansion, *listed, map, codes, shared.codes);
 }
 
-/// What the plan wants of that.
+/// Counts values as far as the plan asks for it.
 template <class Bits, class Value, class Policy>
 void count_values(const SortArrays<Bits, Value>& arrays, const MsdSettings<Bits>& settings,
                   const Spans& spans, const MsdWorkspace<Bits, Value, Policy>& workspace,
@@ -208,7 +209,7 @@ void count_values(const SortArrays<Bits, Value>& arrays, const MsdSettings<Bits>
                  workspace.listed.data(), workspace.expansion.data(), settings.codes);
 }
 
-/// Both levels of the partition, if the plan says that they need no histogram.
+/// Both levels of the partition without a histogram, if the plan says that none is needed.
 template <class Bits, class Policy>
 void deal(const SortArrays<Bits, NoValue>& arrays, KeyMap<Bits> map, const Spans& spans,
           const UncountedLayout<Bits>& layout, const MsdWorkspace<Bits, NoValue, Policy>& workspace,
@@ -238,7 +239,7 @@ void deal(const SortArrays<Bits, NoValue>& arrays, KeyMap<Bits> map, const Spans
   if (map.is_of_floats()) launch.template operator()<RealBuckets<Bits>>();
 }
 
-/// Sorts the buckets of task.list, of which each fits a block.
+/// Sorts the buckets of task.list. Each of them fits a block.
 template <class Policy, bucket_sort_detail::Crowded crowded, class Parts = BucketParts, class Bits,
           class Value>
 void sort_buckets(bucket_sort_detail::BucketTask<Bits, Value> task, MsdPlan<Bits>* plan,
@@ -250,7 +251,7 @@ void sort_buckets(bucket_sort_detail::BucketTask<Bits, Value> task, MsdPlan<Bits
   launch_chained(kernel, {blocks, Policy::threads, shared_bytes}, stream, task, plan);
 }
 
-/// Keys alone of few values: small buckets, by a bit vector.
+/// Keys alone of few values: sorts small buckets with a bit vector.
 template <class Policy, class Bits>
 void sort_by_bits(bucket_sort_detail::BucketTask<Bits, NoValue> task, MsdPlan<Bits>* plan,
                   cudaStream_t stream) {
@@ -261,7 +262,7 @@ void sort_by_bits(bucket_sort_detail::BucketTask<Bits, NoValue> task, MsdPlan<Bi
                  stream, task, plan);
 }
 
-/// Pairs with narrow keys.
+/// Sorts pairs with narrow keys.
 template <class Policy, class Value>
 void sort_narrow_pairs(bucket_sort_detail::BucketTask<uint32_t, Value> task, MsdPlan<uint32_t>* plan,
                        cudaStream_t stream) {
@@ -273,7 +274,8 @@ void sort_narrow_pairs(bucket_sort_detail::BucketTask<uint32_t, Value> task, Msd
       stream, task, plan);
 }
 
-/// Keys alone of few values: by counters. Buckets of up to `max_left_alone` keys may be left alone.
+/// Keys alone of few values: sorts buckets with counters. Buckets of up to `max_left_alone` keys may be left
+/// alone.
 template <class Policy, class Shape, class Bits>
 void count_buckets(bucket_sort_detail::BucketTask<Bits, NoValue> task, uint32_t max_left_alone,
                    MsdPlan<Bits>* plan, cudaStream_t stream) {
@@ -320,7 +322,7 @@ class MsdRun {
   using Large = typename Policy::Large;
   static constexpr bool with_values = value_bytes<Value> != 0;
 
-  /// What is known of the keys from a sample, and the sorts that need no more than that.
+  /// Examines a sample of the keys, and makes the sorts that need no more than that.
   void survey() const {
     using namespace survey_detail;
     const uint64_t count = arrays_.count;
@@ -373,7 +375,7 @@ class MsdRun {
       launch_chained(survey_digest_kernel<Bits>, {1, 1}, stream_, settings_.digest, task.bucket_keys, plan_);
   }
 
-  /// The histogram of the buckets, what it says of the method, and the lists of buckets.
+  /// Makes the histogram of the buckets, chooses the method, and lists the buckets.
   void count_and_decide() const {
     using namespace msd_plan_detail;
     if constexpr (Policy::deals) {
@@ -484,7 +486,7 @@ class MsdRun {
       }
   }
 
-  /// Each bucket in the block, and by the kernel, that its class is for.
+  /// Sorts each bucket with the block size and the kernel of its class.
   void finish_buckets() const {
     using bucket_sort_detail::Crowded;
     sort_class<Small, Crowded::left_alone>(small_buckets, with_values ? crowded_buckets : repeating_buckets);
@@ -513,7 +515,7 @@ class MsdRun {
     }
   }
 
-  /// Those that all others left alone.
+  /// Sorts the buckets that all other kernels left alone.
   template <class BucketPolicy>
   void sort_last() const {
     constexpr auto crowded = bucket_sort_detail::Crowded::by_digits;
@@ -547,7 +549,7 @@ class MsdRun {
   bool may_deal_;
   UncountedLayout<Bits> layout_;
   Spans spans_;
-  // From what size on which buckets are finished in another way than by sorting (policy.cuh).
+  // Whether there are enough keys to finish buckets in another way than by sorting (policy.cuh).
   bool counts_larger_ = !with_values && arrays_.count >= Policy::counted_from;
   bool counts_large_ = !with_values && arrays_.count >= Policy::dense_from;
   bool takes_bits_ =
@@ -562,20 +564,20 @@ class MsdRun {
 
 }  // namespace msd_detail
 
-/// Sorts `count` records, at least two. Unless plan->falls_back is set in the end, keys_out (and values_out)
-/// hold the sorted records; if it is set, keys_out may hold anything, unless it is keys_in, and everything
-/// else is as it was; likewise if pairs turn out to have few values: then settings.codes.plan, which is left
-/// alone otherwise, tells the passes to do. keys_out may be keys_in; keys_scratch has
-/// MsdWorkspace::scratch_keys elements. All arrays are aligned to 16 bytes.
+/// Sorts `count` records, at least two. If plan->falls_back is not set in the end, keys_out (and values_out)
+/// hold the sorted records. If it is set, keys_out may hold anything, unless it is keys_in, and everything
+/// else is unchanged. The same is true if pairs turn out to have few values: then settings.codes.plan
+/// describes the passes that are left to do. It is left alone otherwise. keys_out may be keys_in;
+/// keys_scratch has MsdWorkspace::scratch_keys elements. All arrays are aligned to 16 bytes.
 template <class Bits, class Value, class Policy>
 void radix_msd(const SortArrays<Bits, Value>& arrays, const MsdSettings<Bits>& settings,
                const MsdWorkspace<Bits, Value, Policy>& workspace, cudaStream_t stream) {
   msd_detail::MsdRun<Bits, Value, Policy>(arrays, settings, workspace, stream).launch();
 }
 
-/// Where workspace.plan->maybe_few is set, and nothing else of that plan, counts the values of the keys. If
-/// these are few, settings.codes.plan tells the passes that sort by them or, of keys alone, to write their
-/// runs; else it is left alone.
+/// Counts the values of the keys if workspace.plan->maybe_few is set, and nothing else of that plan. If they
+/// are few, settings.codes.plan describes the passes that sort by them or, for keys alone, says that their
+/// runs are to be written. Otherwise it is left alone.
 template <class Bits, class Value, class Policy>
 void count_few_values(const SortArrays<Bits, Value>& arrays, const MsdSettings<Bits>& settings,
                       const MsdWorkspace<Bits, Value, Policy>& workspace, cudaStream_t stream) {
