@@ -1,6 +1,6 @@
 // bucket_sort.cuh - the end of an MSD radix sort: each bucket fits into the shared memory of one block, which
-// brings it in order there. Stehle & Jacobsen, 2017; the parts and the comparison of the few keys that share
-// one as in Neubert, "The Flashsort1 Algorithm", 1998. Moves 2n records.
+// sorts it there. Stehle & Jacobsen, 2017; the parts and the comparison of the few keys that share one as in
+// Neubert, "The Flashsort1 Algorithm", 1998. Moves 2n records.
 //
 //     bucket:      61 67 60 64 67      its range is divided into many more parts than keys, 16 parts per word
 //     1 parts:      1  7  0  4  7      a bit each; the second 7 finds it set: the word's late key number 0
@@ -8,11 +8,11 @@
 //     3 place:      1  3  0  2  4      = 2 + lower bits of the word; late keys come behind the word's others
 //     4 the keys of a word with late ones, if they may differ or have values, are sorted by one thread
 //
-// A bucket with many late keys in a word is sorted digit by digit instead (bucket_digits.cuh), by a later
-// launch where there is one: the registers which that needs would slow down all others. Before that, keys
-// alone are tried with wider numbers, and a warp for a word of many keys, which as a rule are few values.
-// Where there is no later launch, a look at some keys tells most of such buckets before their parts are
-// marked. Keys of 2 bytes always go digit by digit.
+// A bucket with many late keys in a word is sorted digit by digit instead (bucket_digits.cuh). A later launch
+// does that where there is one, because the registers for it would slow down all other buckets. Before that,
+// keys alone are tried again with wider numbers. Then a warp sorts each word of many keys, which usually have
+// few values. Where there is no later launch, a look at some keys finds most of such buckets before their
+// parts are marked. Keys of 2 bytes always go digit by digit.
 #pragma once
 
 #include "core/key_bits.hpp"
@@ -43,7 +43,7 @@ namespace bucket_sort_detail {
 using bucket_list::BucketArrays;
 using bucket_list::BucketTask;
 
-/// Rows of records whose loads and atomics are under way at once.
+/// Rows of records whose loads and atomics are in flight at once.
 inline constexpr uint32_t batch = 4;
 
 template <class Bits, class Value, class Policy>
@@ -52,30 +52,31 @@ struct Shared {
   static constexpr uint32_t words = Policy::parts / part_word::bits;
   static constexpr uint32_t warps = Policy::threads / warp_threads;
   static constexpr uint32_t max_keys = Policy::max_keys;
-  // A bucket's first place in the output may be in the midst of a vector of 16 bytes; then so is its first
-  // place here.
+  // A bucket's first place in the output may be in the middle of a vector of 16 bytes. Then its first place
+  // here is, too.
   static constexpr uint32_t places = max_keys + sizeof(uint4) / sizeof(Bits);
   static constexpr bool with_values = value_bytes<Value> != 0;
   static constexpr bool sorts_long_words = Policy::number_bits == 16;
-  /// More keys of a word than one thread compares, if a warp may.
+  /// A word with more keys than this is sorted by a warp, not by one thread, if sorts_long_words.
   static constexpr uint32_t long_word = 8;
   static_assert(places < 1u << 16 && words <= 1u << 16 && !(with_values && sorts_long_words));
   static_assert(!sorts_long_words || max_keys <= 1u << 15);  // numbers have a sign
 
-  Bits* first_vector;  // where the bucket's keys go: the vector of 16 bytes with the first one
+  Bits* first_vector;  // where the bucket's keys go: the vector of 16 bytes that contains the first one
   uint32_t warp_keys[warps];
   uint32_t long_words;
   bucket_list::Queue<with_values ? 1 : ceil_divide(Policy::max_keys, dealt_chunk<Bits>)> queue;
   union {
-    alignas(16) uint32_t part_words[words + 1];  // part_words.cuh; behind them, one that has no parts
-    DigitCounts<Bits, warps> digits;             // the other way
+    alignas(16) uint32_t part_words[words + 1];  // part_words.cuh; the word behind them has no parts
+    DigitCounts<Bits, warps> digits;             // for a bucket that is sorted digit by digit
   };
-  // Those words with late keys, by their numbers among the words that a warp scans.
+  // The words with late keys, by their index among the words that a warp scans.
   static constexpr uint32_t warp_words = words / warps;
   using WordOfWarp = std::conditional_t<warp_words <= 256, uint8_t, uint16_t>;
   WordOfWarp late_words[warps][warp_words];
-  uint16_t long_list[sorts_long_words ? max_keys / long_word : 1];  // words with late keys, and many in all
-  uint16_t positions[with_values ? places : 1];  // where the record at a place stood in the bucket
+  uint16_t long_list[sorts_long_words ? max_keys / long_word : 1];  // words with late keys that have many
+                                                                    // keys in all
+  uint16_t positions[with_values ? places : 1];  // index in the bucket of the record at a place
   union {
     alignas(16) Bits keys[places];
     Value values[with_values ? max_keys : 1];
@@ -87,13 +88,13 @@ struct BucketRange {
   uint32_t size;   // records
 };
 
-/// What becomes of a bucket whose keys crowd in few parts; `only_digits`: none is divided into parts. A
-/// single bucket wants the digits inlined: H100, geometric mean of 135 cases of 2^10 to 2^12 records 2.3 %
-/// less, AND of three u32 2^12 10.2 -> 9.7 us, uniform u64 2^10 2.87 -> 2.99.
+/// What happens to a bucket whose keys crowd in few parts. `only_digits`: no bucket is divided into parts. A
+/// single bucket is faster with the digits inlined: H100, geometric mean of 135 cases of 2^10 to 2^12 records
+/// 2.3 % less, AND of three u32 2^12 10.2 -> 9.7 us, uniform u64 2^10 2.87 -> 2.99.
 enum class Crowded : uint32_t { by_digits, by_inlined_digits, left_alone, only_digits };
 
-/// A bucket's keys before it is loaded: as the caller has them, integers as the caller has them, or ordered
-/// bits.
+/// What a bucket's keys are in memory: as the caller stores them, integers as the caller stores them, or
+/// ordered bits.
 enum class InMemory : uint8_t { as_given, integers, ordered };
 
 /// Parts: BucketParts, or RealParts or FloatParts.
@@ -109,9 +110,10 @@ class Bucket {
   static_assert(!only_digits || crowded != Crowded::left_alone);
   static constexpr bool by_inlined_digits = only_digits || crowded == Crowded::by_inlined_digits;
   static constexpr bool by_digits = crowded == Crowded::by_digits || crowded == Crowded::by_inlined_digits;
-  /// Whether each key's part is found once, and not four times, if it takes long: linear in values. Blocks of
-  /// 1,024 threads have no registers for it. H200, us, uniform, one block f32 2^12 5.45 -> 4.57, f64 8.53 ->
-  /// 6.37; grid sorts f32 2^18 11.4 -> 10.9, 2^20 23.1 -> 21.7, f64 2^18 14.2 -> 12.9.
+  /// Whether each key's part is found once, and not four times. This pays where finding it takes long: if
+  /// parts are linear in values. Blocks of 1,024 threads have no registers for it. H200, us, uniform, one
+  /// block f32 2^12 5.45 -> 4.57, f64 8.53 -> 6.37; grid sorts f32 2^18 11.4 -> 10.9, 2^20 23.1 -> 21.7, f64
+  /// 2^18 14.2 -> 12.9.
   static constexpr bool keeps_numbers = std::is_same_v<Parts, RealParts<Bits>> && threads < 1024;
   static_assert(!keeps_numbers || Policy::parts <= 1u << 16);
 
@@ -122,8 +124,8 @@ class Bucket {
     __syncthreads();
   }
 
-  /// Loads a bucket's keys. Of keys alone it may be the next bucket, once the present one's are in shared
-  /// memory.
+  /// Loads a bucket's keys. For keys alone, this may be the next bucket, once the current one's keys are in
+  /// shared memory.
   __device__ __forceinline__ void load(uint32_t size, const Bits* from) {
     const Bits* const mine = from + threadIdx.x;
     for_rows(size, [&](uint32_t row) { keys_[row] = __ldcs(mine + row * threads); });
@@ -138,7 +140,7 @@ class Bucket {
              [&](uint32_t row) { keys_[row] = __ldcs(mine + numbers[row * (threads / chunk)] * chunk); });
   }
   __device__ __forceinline__ void load_narrow(uint32_t size, const bucket_list::ChunkedKeys<Bits>& from) {
-    // Of a whole batch neighbours, as nobody asks which of its keys is whose.
+    // A thread of a whole batch loads neighbouring keys, as it does not matter which thread has which key.
     using Narrow = NarrowKey<Bits>;
     union Neighbours {
       std::conditional_t<sizeof(Bits) == 4, uint2, uint4> whole;
@@ -158,7 +160,7 @@ class Bucket {
             [&](uint32_t row) { keys_[row] = __ldcs(from.template at<Narrow>(index_in_row(row))); });
       }
     });
-    // All of them are under way.
+    // All loads are in flight now.
     const Bits lowest = from.lowest;
     const auto widen_all = [&](auto widen) {
       for_batches(size, [&](auto rows) {
@@ -178,7 +180,7 @@ class Bucket {
     else
       widen_all([=](Narrow key) { return widen(key, lowest); });
   }
-  /// Keys that are key_of(what was loaded, index in the bucket).
+  /// Loads keys that are key_of(loaded value, index in the bucket).
   template <class Narrow, class KeyOf>
   __device__ __forceinline__ void load_as(uint32_t size, const Narrow* from, KeyOf key_of) {
     const Narrow* const mine = from + threadIdx.x;
@@ -186,7 +188,7 @@ class Bucket {
     for_rows(size,
              [&](uint32_t row) { keys_[row] = key_of(static_cast<Narrow>(keys_[row]), index_in_row(row)); });
   }
-  /// The same where `front` keys are at the beginning of the `room` keys from `from` on and the others at
+  /// As load(), but `front` keys are at the beginning of the `room` keys from `from` on, and the others at
   /// their end.
   __device__ __forceinline__ void load_ends(uint32_t size, uint32_t front, const Bits* from, uint32_t room) {
     const Bits* const mine = from + threadIdx.x;
@@ -202,10 +204,10 @@ class Bucket {
       }
     }
   }
-  /// Sorts the records of `range`, whose keys were loaded, are ordered bits and have a part each; the keys go
-  /// to `to`, in an array that is aligned to 16 bytes. False if the bucket was left alone; the whole block
-  /// gets the same answer. load_next() is called when the keys' registers are free, but not if the bucket is
-  /// left alone or goes by digits. `finds_parts`: those that are not known are found.
+  /// Sorts the records of `range`. Their keys are loaded, are ordered bits, and have a part each. The keys go
+  /// to `to`, in an array that is aligned to 16 bytes. Returns false if the bucket was left alone; the whole
+  /// block gets the same answer. load_next() is called when the keys' registers are free, but not if the
+  /// bucket is left alone or sorted by digits. `finds_parts`: parts that are not known are found.
   template <bool finds_parts = false, class LoadNext>
   __device__ __forceinline__ bool sort_loaded(BucketRange range, const Parts& parts, Bits* to,
                                               LoadNext load_next) {
@@ -227,8 +229,9 @@ class Bucket {
     return sort_in_parts(load_next, [&] { store_records(); });
   }
 
-  /// The same of keys alone, but store(keys) takes them when they are in order in shared memory, from
-  /// keys[lead] on; the whole block calls it, and what its threads loaded asynchronously before is there.
+  /// The same for keys alone, but store(keys) takes the keys when they are sorted in shared memory, from
+  /// keys[lead] on. The whole block calls it. What its threads loaded asynchronously before has arrived by
+  /// then.
   template <class Store>
   __device__ __forceinline__ bool sort_to(BucketRange range, const Parts& parts, uint32_t lead, Store store) {
     static_assert(!keeps_numbers, "these are found with the parts");
@@ -244,13 +247,13 @@ class Bucket {
                          });
   }
 
-  /// The same for keys of which nothing is known but what they are in memory.
+  /// Loads and sorts a bucket of which only the form of its keys in memory is known.
   template <InMemory keys = InMemory::as_given>
   __device__ __forceinline__ void sort_as_one_bucket(const BucketRange& range) {
     set_goal(arrays_.keys_out + range.first);
     range_ = range;
-    // Else those of the bucket before live on, and registers are spilled: of grid_sort_kernel with u64 keys
-    // 284 bytes, now 20.
+    // Otherwise the keys of the bucket before stay live, and registers spill: 284 bytes of grid_sort_kernel
+    // with u64 keys, now 20.
 #pragma unroll
     for (Bits& key : keys_) key = 0;
     if constexpr (with_values) {
@@ -271,8 +274,8 @@ class Bucket {
   }
 
  private:
-  /// keys_are_placed(): all keys are in shared memory, and their registers are free. It is not called where
-  /// the bucket may still be left alone behind that (wider numbers), nor by digits.
+  /// keys_are_placed() is called when all keys are in shared memory and their registers are free. It is not
+  /// called if the bucket may still be left alone after that (wider numbers), nor if it is sorted by digits.
   template <class KeysArePlaced, class Store>
   __device__ __forceinline__ bool sort_in_parts(KeysArePlaced keys_are_placed, Store store) {
     if constexpr (only_digits)
@@ -287,7 +290,7 @@ class Bucket {
   template <class KeysArePlaced>
   __device__ __forceinline__ bool place_in_order(KeysArePlaced keys_are_placed) {
     if (threadIdx.x == 0) shared_.long_words = 0;
-    // Where keys crowd, to mark their parts takes longest; but wider numbers may do for these.
+    // If keys are crowded, marking their parts takes longest. But wider numbers may suffice for these.
     constexpr bool asks_before = by_digits && !BucketShared::sorts_long_words;
     bool is_crowded = false;
     if constexpr (asks_before) is_crowded = rows_crowd();
@@ -326,8 +329,8 @@ class Bucket {
     return row * threads + threadIdx.x;
   }
 
-  /// Some rows of a bucket, of which all records exist, as in most batches they do, or each one is to be
-  /// asked for.
+  /// Some rows of a bucket. If `is_full`, as most batches are, all records exist. Otherwise each one is
+  /// tested.
   template <bool is_full>
   struct Batch {
     static constexpr bool has_all = is_full;
@@ -365,7 +368,7 @@ class Bucket {
     if (threadIdx.x == 0) shared_.first_vector = to - lead_;
   }
 
-  /// From what the keys span.
+  /// Finds parts from the range of the keys.
   __device__ __forceinline__ void find_parts() {
     Bits least = static_cast<Bits>(~Bits{0});
     Bits most = 0;
@@ -375,15 +378,15 @@ class Bucket {
     });
     least = warp_min(least);
     most = warp_max(most);
-    // The place of the staged keys is still free.
+    // The memory of the staged keys is still free.
     Bits* const of_warps = shared_.keys;
     if (ptx::lane_id() == 0) {
       of_warps[threadIdx.x / warp_threads] = least;
       of_warps[BucketShared::warps + threadIdx.x / warp_threads] = most;
     }
     __syncthreads();
-    // Each thread by itself: a barrier less, and those of a warp do the same. H200, one block, 2^10 keys, us:
-    // u32 2.44 -> 2.38, u64 2.96 -> 2.77.
+    // Each thread does this by itself: that saves a barrier, and the threads of a warp do the same. H200, one
+    // block, 2^10 keys, us: u32 2.44 -> 2.38, u64 2.96 -> 2.77.
     const uint32_t warp = ptx::lane_id() % BucketShared::warps;
     parts_ = Parts::over(warp_min(of_warps[warp]), warp_max(of_warps[BucketShared::warps + warp]),
                          BucketShared::part_bits, map_);
@@ -414,19 +417,19 @@ class Bucket {
     for (uint32_t w = threadIdx.x; w < words / 4; w += threads) vectors[w] = make_uint4(0, 0, 0, 0);
   }
 
-  /// Whether so many keys have one word that many would come late, as the first four of each thread show it.
-  /// The whole block.
+  /// Whether so many keys share a word that many would come late, judged by the first four keys of each
+  /// thread. Called by the whole block.
   __device__ __forceinline__ bool rows_crowd() const {
     constexpr uint32_t looks = std::min(4u, keys_per_thread);
     constexpr uint32_t pairs = looks * (looks - 1) / 2;
-    constexpr uint32_t by_chance = 2;                               // threads that see a meeting
+    constexpr uint32_t by_chance = 2;                               // threads whose keys meet by chance
     constexpr uint32_t crowd = has_another_way ? 8 : max_numbered;  // late keys of a word
     if (range_.size <= threads) return false;
     uint32_t word[looks];
     parts_.as_one_kind(BucketShared::part_bits, map_, [&](const auto& parts) {
 #pragma unroll
       for (uint32_t row = 0; row < looks; ++row)
-        word[row] = index_in_row(row) < range_.size ? word_of(parts, row) : words + row;  // none's
+        word[row] = index_in_row(row) < range_.size ? word_of(parts, row) : words + row;  // no key's word
     });
     bool meets = false;
 #pragma unroll
@@ -450,7 +453,7 @@ class Bucket {
     late_.clear();
     for_batches(range_.size, [&](auto rows) {
       uint32_t met[batch];   // the part's bit, if another key had set it
-      uint32_t word[batch];  // with the late keys before
+      uint32_t word[batch];  // the word before, with its late keys so far
       rows.for_rows([&](uint32_t row) {
         const uint32_t bit = part_word::bit_of(in_word(parts, row));
         met[row % batch] = atomicOr(&shared_.part_words[word_of(parts, row)], bit) & bit;
@@ -467,28 +470,28 @@ class Bucket {
     });
   }
 
-  /// Late keys of a word that have numbers, and those that one thread brings in order. Few digits take less
-  /// time than many late keys, of pairs before all, whose equal keys have an order; many digits, or another
-  /// launch, take more. Where words have more keys, as many come late by chance.
+  /// The late keys of a word that can have numbers, and those that one thread sorts. Few digits take less
+  /// time than many late keys, above all for pairs, whose equal keys have an order. Many digits, or another
+  /// launch, take more. If words have more keys, more of them come late by chance.
   static constexpr uint32_t max_numbered = 32;
   static constexpr bool has_sparse_words = 2 * Policy::max_keys <= 5 * words;
   static constexpr bool has_another_way = by_digits && has_sparse_words;
-  /// In one block, where the other way takes longest, H200, us, u32 2^12 of 3,000 values 8.2 -> 6.4 with 16
-  /// instead of 8, f32 of the first 1,000 numbers 8.5 -> 6.2.
+  /// In one block, the other way takes longest: H200, us, u32 2^12 of 3,000 values 8.2 -> 6.4 with 16 instead
+  /// of 8, f32 of the first 1,000 numbers 8.5 -> 6.2.
   static constexpr bool is_one_block = crowded == Crowded::by_inlined_digits;
   static constexpr uint32_t max_late = !has_another_way    ? max_numbered
                                        : with_values       ? (sizeof(Bits) == 4 ? 8 : 16)
                                        : sizeof(Bits) == 4 ? (is_one_block ? 16 : 8)
                                                            : max_numbered;
 
-  /// A warp scans neighbouring words; a thread rows of 4.
+  /// A warp scans neighbouring words. A thread takes rows of 4 words.
   static constexpr uint32_t word_rows = words / 4 / threads;
   static_assert(word_rows * 4 * threads == words && word_rows <= 4);
   __device__ __forceinline__ static uint32_t first_word_of_warp() {
     return threadIdx.x / warp_threads * BucketShared::warp_words;
   }
 
-  /// Step 2. The sums of the rows of a warp are scanned side by side, two in a word.
+  /// Step 2. The sums of a warp's rows are scanned side by side, two packed into a 32-bit word.
   __device__ __forceinline__ void scan_words() {
     using namespace part_word;
     const uint32_t warp = threadIdx.x / warp_threads;
@@ -537,7 +540,7 @@ class Bucket {
     for (uint32_t r = 0; r < word_rows; ++r) {
       const uint32_t first = before + (below[r / 2] >> (r % 2 * 16) & 0xffff);
       before += totals[r / 2] >> (r % 2 * 16) & 0xffff;
-      const uint4 four = vectors[r * warp_threads];  // read once more: registers are short
+      const uint4 four = vectors[r * warp_threads];  // read again, as registers are scarce
       vectors[r * warp_threads] =
           make_uint4(scanned(four.x, first), scanned(four.y, first + sums[r][0]),
                      scanned(four.z, first + sums[r][1]), scanned(four.w, first + sums[r][2]));
@@ -564,12 +567,12 @@ class Bucket {
     });
   }
 
-  /// Where a word's keys are.
+  /// The place of a word's first key.
   __device__ __forceinline__ uint32_t first_of(uint32_t word) const {
     return part_word::first_place(shared_.part_words[word]);
   }
 
-  /// Step 4. The lanes of a warp share its words with late keys, which are few. Before a barrier.
+  /// Step 4. The lanes of a warp share its words with late keys, which are few. A barrier must follow.
   __device__ __forceinline__ void sort_late_words() {
     if (!with_values && parts_.words_have_one_value()) return;
     const auto* const late_words = shared_.late_words[threadIdx.x / warp_threads];
@@ -577,7 +580,7 @@ class Bucket {
       sort_word(first_word_of_warp() + late_words[i]);
   }
 
-  /// By insertion of the late keys; most words have one at most.
+  /// Inserts the late keys among the others. Most words have at most one.
   __device__ __forceinline__ void sort_word(uint32_t number) {
     const uint32_t word = shared_.part_words[number];
     const uint32_t first = part_word::first_place(word);
@@ -589,8 +592,8 @@ class Bucket {
     for (uint32_t next = first + part_word::in_time(word); next < end; ++next) insert(first, next);
   }
 
-  /// The key at place `next` goes behind those from `first` on, which are in order, that are not above it.
-  /// A look takes long, so that several are under way at once, where there are registers for it.
+  /// Moves the key at place `next` behind those from `first` on that are not above it. These are in order. A
+  /// read takes long, so several are in flight at once, where there are registers for it.
   __device__ __forceinline__ void insert(uint32_t first, uint32_t next) {
     constexpr uint32_t looks = sizeof(Bits) == 4 ? 4 : 1;
     const Bits key = shared_.keys[next];
@@ -623,7 +626,7 @@ class Bucket {
     if constexpr (with_values) shared_.positions[to] = position;
   }
 
-  /// A warp a word. False if one has too many values.
+  /// One warp per word. Returns false if one has too many values.
   __device__ __forceinline__ bool sort_long_words() {
     __syncthreads();
     const uint32_t listed = shared_.long_words;
@@ -636,8 +639,8 @@ class Bucket {
     return __syncthreads_or(has_many) == 0;
   }
 
-  /// Counts the keys' values, a lane each, and writes their runs. False: more values than lanes, and nothing
-  /// is written.
+  /// Counts the keys' values, one value per lane, and writes their runs. Returns false if there are more
+  /// values than lanes; then nothing is written.
   __device__ __forceinline__ static bool sort_few_values(Bits* keys, uint32_t size) {
     const uint32_t lane = ptx::lane_id();
     bool differs = false;
@@ -668,7 +671,7 @@ class Bucket {
       const uint32_t others = __shfl_sync(full_warp, count, v);
       if (shuffle_from(value, v) < value) before += others;
     }
-    __syncwarp();  // all keys were read
+    __syncwarp();  // all keys have been read
     for (uint32_t v = 0; v < values; ++v) {
       const Bits run_value = shuffle_from(value, v);
       const uint32_t begin = __shfl_sync(full_warp, before, v);
@@ -692,7 +695,7 @@ class Bucket {
                                                                                             range_.size);
   }
 
-  /// The first access to the values: they are under way while the keys are stored.
+  /// The first access to the values. Their loads are in flight while the keys are stored.
   __device__ __forceinline__ void load_values() {
     if constexpr (with_values) {
       const Value* const mine = arrays_.values_in + range_.first + threadIdx.x;
@@ -745,18 +748,18 @@ class Bucket {
   BucketShared& shared_;
   const BucketArrays<Bits, Value>& arrays_;
   const KeyMap<Bits>& map_;
-  BucketRange range_;  // of the keys below
-  uint32_t lead_;      // places between first_vector and the bucket's first one
+  BucketRange range_;  // of the loaded keys
+  uint32_t lead_;      // places between first_vector and the bucket's first key
   Parts parts_;
   Packed16<keeps_numbers ? keys_per_thread : 0> numbers_;  // of parts
   Bits keys_[keys_per_thread] = {};
   LateNumbers<Policy::number_bits, keys_per_thread> late_;
-  uint32_t late_words_;  // how many this warp has listed
+  uint32_t late_words_;  // number of words that this warp has listed
   Value values_[with_values ? keys_per_thread : 1];
 };
 
-/// Sorts the buckets of task.list. Those that are left alone join task.next_list. `Parts`: those that the
-/// list says, or RealParts that are found from the keys, where buckets divide the values of floats.
+/// Sorts the buckets of task.list. Those that are left alone join task.next_list. `Parts`: BucketParts, which
+/// the list gives; or RealParts, which are found from the keys, if buckets divide the values of floats.
 template <class Bits, class Value, class Policy, Crowded crowded, class Parts>
 __global__ __launch_bounds__(Policy::threads, Policy::blocks_per_multiprocessor) void bucket_sort_kernel(
     BucketTask<Bits, Value> task, MsdPlan<Bits>* plan) {
@@ -770,14 +773,15 @@ __global__ __launch_bounds__(Policy::threads, Policy::blocks_per_multiprocessor)
   auto& shared = shared_memory<Shared<Bits, Value, Policy>>();
   Bucket<Bits, Value, Policy, crowded, Parts> sorter(shared, task.arrays, task.map);
   const auto keys_of = [&](const ListedBucket& bucket) { return task.source(*plan) + bucket.first; };
-  // Where no other block computes while this one loads. Digits would want the registers. H200, 2^30 keys, ms:
-  // u64 21.35 -> 20.46, but u32 10.42 -> 10.53.
+  // Loads ahead if no other block computes while this one loads. Digits would need the registers. H200, 2^30
+  // keys, ms: u64 21.35 -> 20.46, but u32 10.42 -> 10.53.
   constexpr bool loads_ahead = value_bytes<Value> == 0 && sizeof(Bits) == 8 &&
                                Policy::blocks_per_multiprocessor == 1 && Policy::number_bits == 8 &&
                                crowded == Crowded::left_alone;
-  // Elsewhere that costs registers for nothing: such buckets are listed here.
+  // Other kernels need not find parts, which would cost registers: buckets without known parts are listed
+  // here.
   [[maybe_unused]] constexpr bool finds_parts = Policy::number_bits == 16 || crowded == Crowded::by_digits;
-  // Those of pairs come from bucket_pairs.cuh, which left them alone.
+  // Narrow buckets of pairs come from bucket_pairs.cuh, which left them alone.
   constexpr bool takes_narrow = leaves_narrow_pairs<Bits, Value> && crowded == Crowded::by_digits;
   const bool was_dealt = plan->was_dealt();
   const auto load = [&](const ListedBucket& bucket, const uint16_t* chunks) {

@@ -1,6 +1,6 @@
-// counting_sort.cuh - keys of few distinct values are not moved at all: they are counted, and the counts
-// written out. Seward, "Information Sorting in the Application of Electronic Digital Computers", 1954. Work
-// O(n + bins), reads n keys (1-byte keys: read once, by the digest), writes n keys.
+// counting_sort.cuh - keys of few distinct values are not moved at all: they are counted, and each value is
+// written as often as it occurs. Seward, "Information Sorting in the Application of Electronic Digital
+// Computers", 1954. Work O(n + bins), reads n keys (1-byte keys: read once, by the digest), writes n keys.
 //
 //     keys:     c a a d a        counts:  a 3   b 0   c 1   d 1
 //     offsets:  a 0  b 3  c 3  d 4       out:  a a a c d      each chunk of `out` is told its bins by a search
@@ -27,8 +27,8 @@ namespace sweepsort {
 
 namespace counting_detail {
 
-/// Counts keys by value, a block a span of them: 2-byte keys by their raw bits, wider ones by their distance
-/// from the smallest. `keys` is aligned to 16 bytes. `plan` may be null: then the kernel is wanted.
+/// Counts keys by value, one span of keys per block. 2-byte keys are counted by their raw bits, wider ones by
+/// their distance from the smallest. `keys` is aligned to 16 bytes. If `plan` is null, the kernel is wanted.
 template <class Bits>
 __global__ __launch_bounds__(WideCounters::threads) void counting_histogram_kernel(
     const Bits* keys, uint64_t count, uint64_t span, KeyMap<Bits> map, const SortPlan<Bits>* plan,
@@ -50,7 +50,8 @@ __global__ __launch_bounds__(WideCounters::threads) void counting_histogram_kern
       atomicAdd(&counts[bin], static_cast<unsigned long long>(keys_here));
 }
 
-/// The same on any device: counts in device memory, to which the lanes of one bin go together.
+/// The same on any device, with counts in device memory. The lanes of a warp with the same bin share an
+/// atomic.
 template <class Bits>
 __global__ __launch_bounds__(256) void portable_histogram_kernel(const Bits* keys, uint64_t count,
                                                                  KeyMap<Bits> map, const SortPlan<Bits>* plan,
@@ -70,7 +71,7 @@ __global__ __launch_bounds__(256) void portable_histogram_kernel(const Bits* key
   }
 }
 
-/// Counts by raw 2-byte value, brought into the order of the keys.
+/// Brings counts by raw 2-byte value into the order of the keys.
 template <class Bits>
 __global__ void order_counts_kernel(const uint64_t* raw_counts, KeyMap<Bits> map, uint64_t* counts) {
   ptx::wait_for_previous_launch();
@@ -78,7 +79,7 @@ __global__ void order_counts_kernel(const uint64_t* raw_counts, KeyMap<Bits> map
   if (bin < counting_bins) counts[bin] = raw_counts[map.from_ordered(static_cast<Bits>(bin))];
 }
 
-/// Where the keys of each bin start. If they may be turned, the bins begin in the midst of the array of
+/// Where the keys of each bin start. If `may_be_turned`, the bins may begin in the middle of the array of
 /// offsets, and go on at its front.
 template <bool may_be_turned>
 struct BinOffsets {
@@ -112,8 +113,8 @@ __device__ __forceinline__ uint32_t bin_at(const Offsets& offsets, uint32_t firs
   return first;
 }
 
-/// The same for a whole warp, which looks at 32 bins at once: two looks find one of 256 bins, four one of
-/// 65,536. Every lane gets it.
+/// The same for a whole warp, which looks at 32 bins at once: two looks find one of 256 bins, four looks one
+/// of 65,536. Every lane gets the result.
 template <class Offsets>
 __device__ __forceinline__ uint32_t bin_at_by_warp(const Offsets& offsets, uint32_t first, uint32_t end,
                                                    uint64_t position) {
@@ -139,7 +140,7 @@ __device__ __forceinline__ uint4 repeated(Bits value) {
   return make_uint4(low, high, low, high);
 }
 
-/// As bin_at_by_warp(), of a bin that is mostly one of the 32 from `first` on.
+/// As bin_at_by_warp(), for a bin that is mostly one of the 32 from `first` on.
 template <class Offsets>
 __device__ __forceinline__ uint32_t bin_near_by_warp(const Offsets& offsets, uint32_t first, uint32_t end,
                                                      uint64_t position) {
@@ -150,12 +151,12 @@ __device__ __forceinline__ uint32_t bin_near_by_warp(const Offsets& offsets, uin
 }
 
 /// Writes the runs: out[p] is the value of the bin that position p falls into. A warp writes a chunk at a
-/// time, whose bins it looks up by itself. Memory likes it best if all that is written at a time lies close
-/// together, as the chunks of many blocks do that come one after the other. H200, 2^28 keys, alone, us, 8,
-/// 32, 64 and 128 blocks per multiprocessor: u32 of 65,536 values 298, 276, 263, 256; 90 % one value 285,
-/// 263, 257, 253; 16 values 255, 249, 245, 242; u16 of 65,536 161, 147, 140, 137; u8 73, 69, 68, 69. (Tiles
-/// of a block between barriers, in which two warps look for the bins of the next: 285, 302, 284; 144; 74. A
-/// memset: 239, 123, 65 to 71.)
+/// time, and looks up the chunk's bins by itself. Memory is fastest if what is written at the same time lies
+/// close together, as successive chunks of many blocks do. H200, 2^28 keys, alone, us, 8, 32, 64 and 128
+/// blocks per multiprocessor: u32 of 65,536 values 298, 276, 263, 256; 90 % one value 285, 263, 257, 253; 16
+/// values 255, 249, 245, 242; u16 of 65,536 161, 147, 140, 137; u8 73, 69, 68, 69. (With tiles of a block
+/// between barriers, while two warps look for the bins of the next tile: 285, 302, 284; 144; 74. A memset:
+/// 239, 123, 65 to 71.)
 template <class Bits>
 __global__ __launch_bounds__(counting_policy.expand_threads) void expand_kernel(
     const uint64_t* starts, uint32_t bins_known, uint64_t count, KeyMap<Bits> map, const SortPlan<Bits>* plan,
@@ -198,7 +199,7 @@ __global__ __launch_bounds__(counting_policy.expand_threads) void expand_kernel(
         *reinterpret_cast<uint4*>(out + position) = repeated(value_of(bin));
         continue;
       }
-      // The run ends inside of this vector, and others may, too.
+      // The run ends inside this vector, and others may, too.
       const uint64_t end = min(position + width, count);
       for (uint64_t p = position; p < end; ++p) {
         if (p >= end_of(bin)) bin = bin_at(offsets, bin, end_bin, p);
@@ -214,7 +215,7 @@ void expand(const uint64_t* offsets, uint32_t bins_known, DeviceSpan<Bits> out, 
   constexpr uint32_t threads = counting_policy.expand_threads;
   constexpr uint64_t vectors_per_block = uint64_t{threads} * counting_policy.expand_vectors;
   constexpr uint64_t keys_per_block = vectors_per_block * elements_per_vector<Bits>;
-  // Wider keys seldom take this method, and blocks that leave at once take time, too.
+  // Wider keys seldom take this method, and blocks that return at once take time, too.
   const bool is_likely = sizeof(Bits) <= 2 || out.size() >= uint64_t{1} << 27;
   const uint64_t most = uint64_t{multiprocessors()} * (is_likely ? 64 : 16);
   const uint64_t blocks = std::clamp<uint64_t>(ceil_divide(out.size(), keys_per_block), 1, most);
@@ -238,7 +239,8 @@ struct CountingWorkspace {
         scan(workspace, is_wanted && sizeof(Bits) > 1 ? counting_bins : 0) {}
 };
 
-/// The same for keys of more than a byte on a device that has not the shared memory for a block's counters.
+/// The same for keys of more than a byte, on a device whose shared memory is too small for a block's
+/// counters.
 template <class Bits>
 void portable_counting_sort(DeviceSpan<const Bits> in, DeviceSpan<Bits> out, KeyMap<Bits> map,
                             const SortPlan<Bits>* plan, const CountingWorkspace<Bits>& workspace,
@@ -254,8 +256,8 @@ void portable_counting_sort(DeviceSpan<const Bits> in, DeviceSpan<Bits> out, Key
   expand(workspace.counts.data(), 0, out, map, plan, stream);
 }
 
-/// Sorts keys alone. 1-byte keys: `digit_offsets` are the plan's; 2-byte keys need no plan at all (`plan` is
-/// null); wider keys are sorted only if plan->method says counting, and not counted if plan->list is there.
+/// Sorts keys alone. 1-byte keys: `digit_offsets` are the plan's. 2-byte keys need no plan (`plan` is null).
+/// Wider keys are sorted only if plan->method is counting, and are not counted here if plan->list is set.
 /// `out` may be `in`.
 template <class Bits>
 void counting_sort(DeviceSpan<const Bits> in, DeviceSpan<Bits> out, KeyMap<Bits> map,

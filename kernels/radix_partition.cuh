@@ -1,17 +1,17 @@
 // radix_partition.cuh - one level of an MSD radix sort: every record of a parent bucket to the child bucket
 // that its digit names. Stehle & Jacobsen, "A Memory Bandwidth-Efficient Hybrid Radix Sort on GPUs", 2017;
 // write combining as in Satish et al., "Fast Sort on CPUs and GPUs", 2010. Work O(n), moves 2n records.
-// Pairs keep their order; keys alone carry no identity and are taken as they come.
+// Pairs keep their order. Keys alone have no identity and are taken as they come.
 //
 //     a tile of keys          bins in shared memory            out, when the tile is binned
 //     2 0 2 1 0 2 ...  ────>  0 |x x . . .|            ────>   whole sectors of 32 bytes of each bin, by bulk
 //       a slot each           1 |x . . . .|                    copies; what is left over moves to the front
 //                             2 |x x x . .|                    and waits for the next tile
 //
-// A block takes its tiles one after the other and knows from the histogram where in each child its records
-// start, so blocks do not talk to each other. A bin has room for the share of a tile that its child may
-// expect; records that find no room go to their place in `out` directly, so that no input is wrong, only
-// slower.
+// A block takes its tiles one after the other. It knows from the histogram where its records start in each
+// child, so blocks need not communicate. A bin has room for the share of a tile that its child may expect.
+// Records that find no room are written to their place in `out` directly. So no input is sorted wrongly, only
+// more slowly.
 #pragma once
 
 #include "core/key_bits.hpp"
@@ -36,11 +36,11 @@ namespace sweepsort {
 
 namespace partition_detail {
 
-/// Standard deviations of room in a bin, in tenths.
+/// A bin's room for deviations, in tenths of a standard deviation.
 inline constexpr uint32_t tenths_of_deviation = 27;
 
-/// A bin of a child that `share` records of a tile are expected of: room for deviations, what was left over,
-/// the gap before an unaligned start.
+/// Slots of a bin whose child is expected to get `share` records of a tile. They include room for deviations,
+/// for what was left over, and for the gap before an unaligned start.
 template <uint32_t granule_>
 __device__ __forceinline__ uint32_t bin_capacity(float share) {
   const uint32_t room =
@@ -48,21 +48,21 @@ __device__ __forceinline__ uint32_t bin_capacity(float share) {
   return round_up(room, granule_);
 }
 
-/// All bins together: the sum of bin_capacity, which is largest if all shares are alike; then the roots of
-/// 256 of them are 16 times that of a tile.
+/// Slots of all bins together: the sum of bin_capacity, which is largest if all shares are equal. The square
+/// roots of 256 equal shares add up to 16 times the square root of a tile.
 static_assert(msd_digits == 16 * 16);
 template <class Policy, uint32_t granule_>
 inline constexpr uint32_t slots =
     Policy::tile +
     tenths_of_deviation* root_rounded_up(Policy::tile) * 16 / 10 + msd_digits*(2 * granule_ + 4);
 
-/// A slot's number in the low half of a word, and in the high half, signed, how many slots its bin still has:
+/// The low half of a word is a slot's number. The high half, signed, is how many slots its bin still has. So
 /// one atomic addition takes a slot and tells whether there was room. The numbers of slots without room may
-/// pass 2^16 and begin again; what then is carried makes no room.
+/// pass 2^16 and begin again; the carry does not make room.
 namespace slot {
 __device__ __forceinline__ uint32_t make(uint32_t number, uint32_t left) { return number | left << 16; }
 __device__ __forceinline__ uint32_t number(uint32_t slot) { return slot & 0xffff; }
-/// How many slots `slot` is behind the one with the number `begin`.
+/// How many slots `slot` is behind the slot with the number `begin`.
 __device__ __forceinline__ uint32_t distance(uint32_t begin, uint32_t slot) {
   return (slot - begin) & 0xffff;
 }
@@ -73,7 +73,8 @@ __device__ __forceinline__ uint32_t after(uint32_t slot, uint32_t records) {
 }
 }  // namespace slot
 
-/// Where a level, 0 or 1, takes its records from and puts them. `Stored`: what the keys are left as.
+/// Where a level, 0 or 1, takes its records from and where it puts them. `Stored`: the type in which keys are
+/// stored.
 template <class Bits, class Value, uint32_t level, class Stored>
 struct Ways {
   static constexpr bool with_values = value_bytes<Value> != 0;
@@ -81,7 +82,7 @@ struct Ways {
   static constexpr bool to_records = with_values && level == 0;
   using In = std::conditional_t<from_records, PairRecords<Bits, Value>, PairColumns<const Bits, const Value>>;
   using Out = std::conditional_t<to_records, PairRecords<Bits, Value>, PairColumns<Stored, Value>>;
-  /// Records whose addresses step by whole sectors, in all columns.
+  /// The number of records that advances the addresses in all columns by whole sectors.
   static constexpr uint32_t granule =
       to_records ? PairRecord<Bits, Value>::granule : granule_of<Stored, Value>;
 };
@@ -95,17 +96,19 @@ struct Shared {
   static_assert(bin_slots < 1u << 16 && Policy::tile <= 1u << 15);
 
   uint64_t out[msd_digits];  // where in `out` the first slot of a bin goes; whole granules
-  uint64_t keys_beyond[sizeof(Stored) == sizeof(Bits) ? 1 : msd_digits];  // narrow: how much further its key
-  uint32_t next[msd_digits];       // the next slot of each bin, and how many are left in it: see slot
-  uint32_t begin[msd_digits + 1];  // its first
-  uint32_t gap[msd_digits];        // slots at its front that stand for records of others
+  uint64_t keys_beyond[sizeof(Stored) == sizeof(Bits) ? 1 : msd_digits];  // narrow: how much further its keys
+                                                                          // are
+  uint32_t next[msd_digits];       // the next slot of each bin, and how many slots it has left: see slot
+  uint32_t begin[msd_digits + 1];  // the first slot of each bin
+  uint32_t gap[msd_digits];        // slots at its front that stand for records of other blocks or bins
   uint32_t warp_sums[Policy::threads / warp_threads];
   uint32_t job;
-  const Bits* keys_in;  // of this level; second level of pairs: the records
+  const Bits* keys_in;  // input of this level; for the second level of pairs: the records
   Stored* keys_out;
-  // Or splitters of a level. Pairs' bins leave no room for more.
+  // Also the splitters of a level. The bins of pairs leave no room for more.
   alignas(8) MapPiece pieces[with_values ? 1u << coarse_piece_bits : max_map_pieces];
-  uint32_t warp_counts[warps][msd_digits];  // pairs: a histogram a warp, then where its records of a digit go
+  uint32_t warp_counts[warps][msd_digits];  // pairs: one histogram per warp, then where its records of a
+                                            // digit go
   alignas(128) Stored keys[LevelWays::to_records ? 1 : bin_slots];
   alignas(128) Value values[with_values && !LevelWays::to_records ? bin_slots : 1];
   alignas(128) PairRecord<Bits, Value> records[LevelWays::to_records ? bin_slots : 1];
@@ -118,8 +121,8 @@ struct Shared {
   }
 };
 
-/// The three arrays of the keys. All are moved from `in` to `scratch` to `out`; if the frequent ones were
-/// taken out, the others from `scratch`, where they were left, to `out` and back.
+/// The three arrays of the keys. All keys move from `in` to `scratch` to `out`. If the frequent ones were
+/// taken out, the others were left in `scratch`, and move to `out` and back.
 template <class Bits>
 struct KeyArrays {
   const Bits* in;
@@ -135,36 +138,36 @@ struct KeyArrays {
   }
 };
 
-/// What lies between the levels in the array of keys: pairs, as records.
+/// The array of keys between the levels: it holds pairs, as records.
 template <class Bits, class Value>
 __device__ __forceinline__ PairRecords<Bits, Value> records_of(const Bits* keys) {
   return {reinterpret_cast<PairRecord<Bits, Value>*>(const_cast<Bits*>(keys))};
 }
 
-/// Keys whose bins' ends the second-level cache is asked to keep, in larger arrays than it holds. Measured
-/// with values; keys alone that are counted were not timed by themselves.
+/// Keys for which the second-level cache is asked to keep the ends of bins, if the arrays are larger than the
+/// cache. Measured with values; counted keys alone were not timed by themselves.
 template <class Bits>
 inline constexpr bool may_outgrow_cache = sizeof(Bits) == 8;
 
-/// Whether what a tile leaves unfinished in lines of the second-level cache is displaced before the next tile
-/// comes. H200, uniform records in columns, us, streaming loads and stores without a hint -> plain loads and
-/// stores to be kept: u64+u32 2^21 146 -> 158, 2^22 218 -> 222, 2^23 337 -> 329, 2^24 562 -> 540, 2^28 7,300
-/// -> 6,830; u64+u64 2^21 148 -> 153, 2^22 as before, 2^23 356 -> 349, 2^28 8,540 -> 8,220; u32+u32 2^21 121
-/// -> 132, 2^24 405 -> 399, 2^28 4,440 -> 4,470.
+/// Whether lines of the second-level cache that a tile leaves partly written are displaced before the next
+/// tile comes. H200, uniform records in columns, us, streaming loads and stores without a hint -> plain loads
+/// and stores to be kept: u64+u32 2^21 146 -> 158, 2^22 218 -> 222, 2^23 337 -> 329, 2^24 562 -> 540, 2^28
+/// 7,300 -> 6,830; u64+u64 2^21 148 -> 153, 2^22 as before, 2^23 356 -> 349, 2^28 8,540 -> 8,220; u32+u32
+/// 2^21 121 -> 132, 2^24 405 -> 399, 2^28 4,440 -> 4,470.
 template <class Bits, class Value>
 constexpr bool outgrows_cache(uint64_t count) {
   return may_outgrow_cache<Bits> && count * (sizeof(Bits) + value_bytes<Value>) > uint64_t{64} << 20;
 }
 
-/// What both levels of the sort read and write: the arrays, and the tables that say where records go.
+/// The arrays that both levels of the sort read and write, and the tables that say where records go.
 template <class Bits, class Value>
 struct Level {
   KeyArrays<Bits> keys;
   const Value* values_in;  // first level
   Value* values_out;       // second level
   uint64_t count;
-  uint64_t span;                // first level: records a job
-  const uint32_t* rest_counts;  // the same if the frequent ones were taken out
+  uint64_t span;                // first level: records per job
+  const uint32_t* rest_counts;  // first level, if the frequent keys were taken out: records of each job
   const uint64_t* offsets;      // of all buckets
   const Bits* splitters;
   const uint8_t* has_one_value;  // by bucket, between splitters
@@ -187,8 +190,8 @@ class Partition {
   static constexpr uint32_t granule = LevelWays::granule;
   static constexpr uint32_t keys_per_thread = Policy::keys_per_thread;
   static constexpr uint32_t batch = Policy::batch;
-  /// One value's records are so many that a warp's lanes would queue up for the counter of its digit, which
-  /// are all of its parent's: the second level has no job for them.
+  /// One value has so many records that a warp's lanes would queue up for the counter of its digit. Its
+  /// parent has no other records, so the second level has no job for it.
   static constexpr bool has_apart = level_number == 0 && std::is_same_v<Buckets, BucketsBeside<Bits>>;
   static constexpr bool is_split = std::is_same_v<Buckets, SplitDigits<Bits>>;
   static_assert(keys_per_thread % batch == 0);
@@ -201,9 +204,9 @@ class Partition {
     digits_ = level_number == 0 ? msd_digits : 1u << children_bits;
     jobs_ =
         level_number == 0 ? static_cast<uint32_t>(ceil_divide(level.count, level.span)) : level.plan->jobs;
-    // From the first level on the arrays hold ordered bits, until the buckets are sorted. (The second level
-    // writes the keys of buckets that nobody sorts, those between splitters that have one value, as the
-    // caller has them.)
+    // From the first level on, the arrays hold ordered bits, until the buckets are sorted. (Buckets between
+    // splitters that have one value are not sorted. The second level writes their keys as the caller stores
+    // them.)
     maps_at_load_ = level_number == 0 && !level.map.is_identity();
     maps_back_ = is_split && level_number == 1 && !level.map.is_identity();
     if constexpr (has_apart) digit_apart_ = level.plan->bucket_apart >> shift_;
@@ -213,7 +216,7 @@ class Partition {
     }
   }
 
-  /// False when no job is left.
+  /// Takes the next job. Returns false if none is left.
   __device__ __forceinline__ bool take_job() {
     do {
       if (!draw_job()) return false;
@@ -222,7 +225,7 @@ class Partition {
     return true;
   }
 
-  /// The first tile's records set out before anything else is looked up.
+  /// Starts the loads of the first tile's records before anything else is looked up.
   __device__ __forceinline__ void load_first_tile() {
     const Source first = source(0);
 #pragma unroll
@@ -276,7 +279,8 @@ class Partition {
         bin_tile<false>(static_cast<uint32_t>(left), next);
       ptx::shared_writes_visible_to_bulk_copies();
       __syncthreads();
-      // All warps share the bins: the copies that the lanes of one warp start go out one after the other.
+      // All warps share the bins, because the copies that the lanes of one warp start go out one after the
+      // other.
       constexpr uint32_t bins_per_warp = msd_digits * warp_threads / Policy::threads;
       static_assert(bins_per_warp >= 1 && bins_per_warp <= warp_threads);
       const uint32_t bin = threadIdx.x / warp_threads * bins_per_warp + ptx::lane_id();
@@ -311,8 +315,8 @@ class Partition {
     return bucket < (1u << level_.plan->bucket_bits) ? level_.offsets[bucket] : level_.plan->keys;
   }
 
-  /// This thread's i-th record of a tile. A warp's records are neighbours, its lanes' records interleave: the
-  /// order that stable ranks must keep.
+  /// The index in a tile of this thread's i-th record. The order is warp-striped: a warp's records are
+  /// neighbours, and its lanes' records interleave. Stable ranks must keep this order.
   __device__ __forceinline__ static uint32_t own_index(uint32_t i) {
     const uint32_t warp = threadIdx.x / warp_threads;
     return (warp * keys_per_thread + i) * warp_threads + ptx::lane_id();
@@ -324,7 +328,7 @@ class Partition {
     else
       return {shared_.keys_in, level_.values_in};
   }
-  /// `keys_beyond`: of the digit whose keys are meant.
+  /// `keys_beyond`: of the digit that the keys have.
   __device__ __forceinline__ typename LevelWays::Out out(uint64_t keys_beyond) const {
     if constexpr (LevelWays::to_records)
       return records_of<Bits, Value>(shared_.keys_out);
@@ -335,7 +339,7 @@ class Partition {
   /// Where this thread finds its records of a tile.
   struct Source {
     typename LevelWays::In first;
-    uint32_t records;  // of the tile, 0 behind the last one
+    uint32_t records;  // of the tile; 0 behind the last tile
   };
   __device__ __forceinline__ Source source(uint64_t tile) const {
     const uint64_t begin = min(tile * Policy::tile, job_.count);
@@ -343,17 +347,18 @@ class Partition {
             static_cast<uint32_t>(min(job_.count - begin, uint64_t{Policy::tile}))};
   }
 
-  /// One thread: a tile's records come to the second-level cache, all at once. Their loads start one by one,
-  /// as registers become free. (2^28 uniform, ms: u32 2.77 -> 2.74, u64 4.74 -> 4.68, u32+u32 5.16 -> 5.08,
-  /// u64+u32 8.15 -> 7.57, u64+u64 9.57 -> 9.25. A tile earlier: 2.87, 4.96, 5.49; u64+u64 9.64.)
+  /// Prefetches a tile's records into the second-level cache, all at once. Their loads start one by one, as
+  /// registers become free. Called by one thread. (2^28 uniform, ms: u32 2.77 -> 2.74, u64 4.74 -> 4.68,
+  /// u32+u32 5.16 -> 5.08, u64+u32 8.15 -> 7.57, u64+u64 9.57 -> 9.25. A tile earlier: 2.87, 4.96, 5.49;
+  /// u64+u64 9.64.)
   __device__ __forceinline__ void ask_for(uint64_t tile) const {
     const uint64_t begin = min(tile * Policy::tile, job_.count);
     const uint32_t records = static_cast<uint32_t>(min(job_.count - begin, uint64_t{Policy::tile}));
     in().prefetch(job_.first + begin, records);
   }
 
-  /// Sets the records [first, first + batch) on their way. Those of the next tile go out as soon as the
-  /// present ones have left their registers.
+  /// Starts the loads of the records [first, first + batch). Those of the next tile start as soon as the
+  /// current ones have left their registers.
   __device__ __forceinline__ void load(const Source& from, uint32_t first) {
     if (level_.outgrows_cache() && from.records == Policy::tile) {
 #pragma unroll
@@ -372,7 +377,7 @@ class Partition {
     from.first.template load<streaming>(i * warp_threads, keys_[i], values_[with_values ? i : 0]);
   }
 
-  /// Of a record in registers.
+  /// The digit of a record in registers.
   __device__ __forceinline__ uint32_t digit_of(uint32_t i) const {
     if constexpr (has_apart)
       if (keys_[i] == buckets_.value) return digit_apart_;
@@ -382,7 +387,7 @@ class Partition {
       return (buckets_(keys_[i]) >> shift_) & (digits_ - 1);
   }
 
-  /// Of the job; the last one's are no longer in use.
+  /// The splitters of the job. Those of the last job are no longer in use.
   __device__ __forceinline__ SplitterTree<Bits> splitters() const {
     static_assert(sizeof(shared_.pieces) >= msd_digits * sizeof(Bits));
     const uint32_t bits = level_number == 0 ? msd_digit_bits : level_.plan->bucket_bits - msd_digit_bits;
@@ -412,7 +417,7 @@ class Partition {
       bin_as_they_come<full>(size, next);
   }
 
-  /// Keys alone: a shared atomic gives each a slot. Atomics of several keys are under way at once.
+  /// Keys alone: a shared atomic gives each key a slot. The atomics of several keys are in flight at once.
   template <bool full>
   __device__ __forceinline__ void bin_as_they_come(uint32_t size, const Source& next) {
 #pragma unroll
@@ -505,8 +510,9 @@ class Partition {
     return shared_.out[digit] + slot::distance(shared_.begin[digit], taken);
   }
 
-  /// Slots [from, to) of the bin that begins at slot `begin`, to `first` and what follows it. The ends go one
-  /// by one, the whole sectors between them as one bulk copy a column, which are under way when this returns.
+  /// Writes slots [from, to) of the bin that begins at slot `begin`, to `first` and what follows it. The ends
+  /// are written one by one, the whole sectors between them as one bulk copy per column. These copies are in
+  /// flight when this returns.
   __device__ __forceinline__ void write_slots(uint32_t begin, const typename LevelWays::Out& first,
                                               uint32_t from, uint32_t to) const {
     const uint32_t body = round_up(from, granule);
@@ -530,7 +536,7 @@ class Partition {
     for (uint32_t s = max(body_end, body); s < to; ++s) write(s);
   }
 
-  /// Writes what fills whole sectors (at a job's end: all), and keeps the rest for the next tile.
+  /// Writes what fills whole sectors (at a job's end: everything), and keeps the rest for the next tile.
   __device__ __forceinline__ void empty_bin(uint32_t digit, bool is_last) {
     const uint32_t begin = shared_.begin[digit];
     const uint32_t capacity = shared_.begin[digit + 1] - begin;
@@ -546,7 +552,7 @@ class Partition {
     const uint32_t kept = used % granule;
     // The slots behind the kept ones are free.
     if (!is_over && to > 0 && kept > 0) shared_.bins().template move<granule>(begin + to, begin);
-    // Records that found no room stand in `out` already: the next ones begin behind them.
+    // Records that found no room are in `out` already: the next ones begin behind them.
     if (is_over || to > 0) shared_.gap[digit] = is_over ? kept : 0;
     shared_.out[digit] = first + (used - kept);
     shared_.next[digit] = slot::make(begin + kept, capacity - kept);
@@ -560,7 +566,7 @@ class Partition {
   uint32_t digits_;
   uint32_t jobs_;
   bool maps_at_load_;
-  bool maps_back_;        // between splitters, second level: keys of buckets that nobody sorts are mapped
+  bool maps_back_;        // between splitters, second level: maps keys of buckets that are not sorted
   uint32_t digit_apart_;  // of the value apart
   Bits keys_[keys_per_thread] = {};
   Value values_[with_values ? keys_per_thread : 1];
@@ -578,7 +584,8 @@ __device__ __forceinline__ void partition(Shared<Bits, Value, Policy, level_numb
   }
 }
 
-/// Second level: the records of the value that stands apart are in order, and go to where they belong.
+/// Second level: the records of the value that stands apart are in order already. They move to their final
+/// place.
 template <class Bits, class Value>
 __device__ __forceinline__ void move_apart(const Level<Bits, Value>& level) {
   const MsdPlan<Bits>& plan = *level.plan;
@@ -606,7 +613,7 @@ __device__ __forceinline__ void move_apart(const Level<Bits, Value>& level) {
   }
 }
 
-/// Second level, if a value stands apart. Not inlined: as a part of the kernel it made the other ways spill,
+/// Second level, if a value stands apart. Not inlined: as a part of the kernel it made the other paths spill,
 /// too (272 bytes of u32+u32 instead of 24). H200, 2^24 u32+u32, us: normal keys 461 -> 438, 90 % one value
 /// 341 -> 357.
 template <class Policy, class Bits, class Value, uint32_t level_number, class Stored>
@@ -616,9 +623,9 @@ __device__ __noinline__ void partition_beside(Shared<Bits, Value, Policy, level_
   partition(shared, level, level.plan->buckets_beside(shared.pieces));
 }
 
-/// Second level of pairs: those parents' whose keys are to be left as `Stored`. `of_floats`: pieces may be of
-/// values. (Where integers' kernels could do that, too, a level of 2^22 normal u64 keys took 48 us instead of
-/// 36.)
+/// For the second level of pairs: takes the parents whose keys are to be left as `Stored`. `of_floats`:
+/// pieces may be of values. (When the kernels of integers could do that, too, a level of 2^22 normal u64 keys
+/// took 48 us instead of 36.)
 template <class Bits, class Value, class Policy, uint32_t level_number, bool of_floats, class Stored = Bits>
 __global__ __launch_bounds__(Policy::threads, Policy::blocks_per_multiprocessor) void partition_kernel(
     const __grid_constant__ Level<Bits, Value> level) {
@@ -660,9 +667,9 @@ struct CountShared {
   uint32_t counts[count_threads / warp_threads][msd_digits];
 };
 
-/// The first level's buckets, cut into the jobs of the second one, of an array of `count` keys; a thread a
-/// parent. Those of parents that are cut come last: small ones, which fill what time the others leave some
-/// blocks. Every block finds the same. Returns their number.
+/// Cuts the first level's buckets into the jobs of the second one, for an array of `count` keys. One thread
+/// per parent. The jobs of parents that are cut come last: they are small, and fill the time that the others
+/// leave some blocks. Every block makes the same jobs. Returns their number.
 template <class Bits>
 __device__ __forceinline__ uint32_t make_jobs(CountShared<Bits>& shared, const uint64_t* offsets,
                                               uint64_t count, const MsdPlan<Bits>& plan) {
@@ -670,7 +677,7 @@ __device__ __forceinline__ uint32_t make_jobs(CountShared<Bits>& shared, const u
   const uint32_t children_bits = plan.bucket_bits - msd_digit_bits;
   const auto first_of = [&](uint32_t p) { return p < msd_digits ? offsets[p << children_bits] : plan.keys; };
   const uint64_t first = first_of(parent);
-  // What stands apart in a parent of its own needs no partition.
+  // A value that stands apart has a parent of its own, which needs no partition.
   const bool is_apart = plan.has_apart && parent == plan.bucket_apart >> children_bits;
   const uint64_t keys = is_apart ? 0 : first_of(parent + 1) - first;
   const bool is_cut = keys > msd_job_keys(count);
@@ -700,11 +707,11 @@ __device__ __forceinline__ uint32_t make_jobs(CountShared<Bits>& shared, const u
   return whole + static_cast<uint32_t>(total >> 32);
 }
 
-/// The digits of jobs that share a parent with others: how many keys have each of them.
+/// For jobs that share a parent with others: counts how many keys have each digit.
 template <class Bits, class Records>
 class JobCounter {
  public:
-  /// `is_split`: by splitters in place of a map.
+  /// `is_split`: digits come from splitters, not from a map.
   __device__ JobCounter(CountShared<Bits>& shared, const Records& records, uint32_t digit_bits, bool is_split)
       : shared_(shared),
         records_(records),
@@ -713,7 +720,8 @@ class JobCounter {
         is_split_(is_split),
         tree_{shared.splitters, digit_bits} {}
 
-  /// The whole block. `splitters`: of the job's parent, if there are any; `to`: as many counts as digits.
+  /// `splitters`: of the job's parent, if there are any. `to`: gets one count per digit. Called by the whole
+  /// block.
   template <class DigitOf>
   __device__ __forceinline__ void count(const PartitionJob& job, const Bits* splitters,
                                         const DigitOf& digit_of, uint32_t* to) const {
@@ -752,7 +760,8 @@ class JobCounter {
     for (uint32_t u = 0; u < in_flight; ++u) {
       const bool is_present = row + u * count_threads + threadIdx.x < job.count;
       const uint32_t digit = is_split_ ? split[u] : is_present ? digit_of(key[u]) : 0;
-      // Between splitters, a frequent value fills most of its parent: its lanes would queue up.
+      // Between splitters, a frequent value fills most of its parent: its lanes would queue up for one
+      // counter.
       uint32_t times = is_present;
       if (is_split_) {
         const bool is_first = digit == shuffle_from(digit, 0);
@@ -771,7 +780,7 @@ class JobCounter {
   SplitterTree<Bits> tree_;
 };
 
-/// The jobs of the second level, and the digits of those that share a parent with others.
+/// Makes the jobs of the second level, and counts the digits of those that share a parent with others.
 template <class Bits, class Value>
 __global__ __launch_bounds__(count_threads) void count_jobs_kernel(KeyArrays<Bits> keys,
                                                                    const uint64_t* offsets, uint64_t count,

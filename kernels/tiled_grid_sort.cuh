@@ -6,13 +6,14 @@
 //     block 1  | share | ─ tile by tile ─┼─ bucket 1  |======>   <| ─────┼─ sort ─> out
 //     block 2  | share | ─ tile by tile ─┘  bucket 2  |====>    <=|      └─ sort ─> out
 //
-// The buckets divide the range of the keys, of floats that of their values, evenly (bucket_map.cuh), as a
-// sample shows it, and each has more room than its share. A block collects a tile's keys in bins, one a
-// bucket, and appends whole sectors of 32 bytes to the front of each bucket; what is left over waits for the
-// next tile. Behind the last one, that goes to the bucket's back, and so does at once what finds no room in
-// its bin. Which key comes from whom does not matter, since keys alone have no identity. Keys that are in
-// order, few, repeated or crowded are left to others: the sample shows it (even_sample.cuh), or a bucket that
-// runs over, or a tile that finds no room for many keys of one bin, before anything is written to the output.
+// The buckets divide the range of the keys evenly, for floats the range of their values, as a sample shows it
+// (bucket_map.cuh). Each bucket has more room than its share. A block collects a tile's keys in bins, one per
+// bucket, and appends whole sectors of 32 bytes to the front of each bucket. What is left over waits for the
+// next tile. After the last tile, it goes to the bucket's back. A key that finds no room in its bin goes to
+// the back at once. It does not matter which block a key comes from, since keys alone have no identity. Keys
+// that are in order, few, repeated or crowded are left to other methods. The sample shows it
+// (even_sample.cuh), or a bucket runs over, or many keys of a tile find no room in one bin. All this happens
+// before anything is written to the output.
 //
 // Stehle & Jacobsen, 2017, with one level; write combining as in Satish et al., "Fast Sort on CPUs and GPUs",
 // 2010; blocks append by fetch-and-add as in Cederman & Tsigas, "GPU-Quicksort", 2009. Moves 4n keys.
@@ -41,12 +42,12 @@
 
 namespace sweepsort {
 
-/// Buckets of so many keys, at least one, on so many blocks: as many for each block.
+/// The number of buckets for `count` keys, at least one, on `blocks` blocks. Each block has the same number.
 template <class Policy>
 constexpr uint64_t tiled_grid_buckets(uint64_t count, uint64_t blocks) {
   return ((count - 1) / blocks / Policy::bucket_keys + 1) * blocks;
 }
-/// Elements of the scratch array that it needs, whatever the number of its blocks.
+/// Elements of the scratch array that the sort needs, whatever the number of its blocks.
 template <class Policy>
 constexpr uint64_t tiled_grid_scratch(uint64_t count) {
   return (count / Policy::bucket_keys + Policy::max_blocks) * Policy::Finish::max_keys;
@@ -58,8 +59,8 @@ inline constexpr bool has_tiled_grid_sort = !std::is_void_v<TunedTiledGrid<Bits,
 /// Device memory of a tiled grid sort besides its scratch array. Must be zero before each sort.
 template <class Policy>
 struct TiledGridWorkspace {
-  DeviceSpan<uint32_t> fronts;      // of each bucket: keys at its front
-  DeviceSpan<uint32_t> backs;       // and at its back
+  DeviceSpan<uint32_t> fronts;      // keys at the front of each bucket
+  DeviceSpan<uint32_t> backs;       // keys at its back
   DeviceSpan<uint32_t> falls_back;  // 1: nothing but the scratch array was written
 
   /// `is_wanted` false: takes nothing, and cannot be used.
@@ -69,7 +70,7 @@ struct TiledGridWorkspace {
         falls_back(workspace.take<uint32_t>(is_wanted)) {}
 };
 
-/// Records that have no tiled grid sort.
+/// For records that have no tiled grid sort.
 template <>
 struct TiledGridWorkspace<void> {
   explicit TiledGridWorkspace(Workspace& /*workspace*/, bool /*is_wanted*/ = false) {}
@@ -77,13 +78,13 @@ struct TiledGridWorkspace<void> {
 
 namespace tiled_grid_detail {
 
-/// Keys that find no room in their bin, in one tile, before the block gives up.
+/// A block gives up if this many keys of one tile find no room in one bin.
 inline constexpr uint32_t max_beside_bin = 64;
 
-/// Parts of a bucket. Intervals of f32 have no margin for rounding, and keys that it brought there are moved
-/// into them: they often have just as many values as there are words, which a margin would halve. H200, us:
-/// f32 of [1, 2), 2^23 107 -> 100, 2^24 220 -> 206. To move f64 keys costs 5 %, and their margin is next to
-/// nothing.
+/// Parts of a bucket. Intervals of f32 have no margin for rounding. Keys that rounding brought into the
+/// bucket are moved into its interval. The intervals often have just as many values as there are words, and a
+/// margin would halve the words in use. H200, us: f32 of [1, 2), 2^23 107 -> 100, 2^24 220 -> 206. Moving f64
+/// keys costs 5 %, and their margin is next to nothing.
 template <class Buckets>
 using PartsOf =
     std::conditional_t<divides_reals<Buckets>,
@@ -102,7 +103,7 @@ __device__ __forceinline__ PartsOf<RealBuckets<Bits>> parts_of(const RealBuckets
   if (are_around_zero(low, high)) return {BucketParts::not_known(), first, last};
   if constexpr (sizeof(Bits) == 4)
     return {BucketParts::over(first, last, bits), first, last};
-  else  // by value, too, the first bucket and the last one, which are open
+  else  // the first and the last bucket, which are open, are divided by value, too
     return {BucketParts::of(interval_of(buckets, bucket), bits), first, last};
 }
 
@@ -118,13 +119,13 @@ struct Shared {
   union {
     even_sample::Shared<Buckets, Policy::threads> sample;
     struct {
-      uint32_t counts[Policy::max_buckets];  // keys that came to each bin, whether or not it has room
-      uint32_t places[Policy::max_buckets];  // where they go in the scratch array
+      uint32_t counts[Policy::max_buckets];  // keys that came to each bin, with or without room
+      uint32_t places[Policy::max_buckets];  // where the bins' whole sectors go in the scratch array
       alignas(16) Bits bins[Policy::bin_slots];
     };
     struct {
       PartsOf<Buckets> parts[Policy::max_buckets];  // of the block's buckets
-      uint32_t crowded[Policy::max_buckets];        // of which these are left
+      uint32_t crowded[Policy::max_buckets];        // those of the block's buckets that were left alone
       bucket_sort_detail::Shared<Bits, NoValue, typename Policy::Finish> bucket;
     };
   };
@@ -137,9 +138,9 @@ struct Task {
   Bits* keys_scratch;
   Bits* keys_out;
   uint32_t count;
-  uint32_t share;    // keys per block, but for the last one: whole vectors
-  uint32_t buckets;  // as many for each block
-  uint32_t bin;      // slots of a bin: whole vectors
+  uint32_t share;    // keys per block, whole vectors; the last block may have fewer
+  uint32_t buckets;  // the same number for each block
+  uint32_t bin;      // slots per bin, whole vectors
   KeyMap<Bits> map;
   uint32_t* fronts;
   uint32_t* backs;
@@ -170,7 +171,7 @@ class TiledGridSort {
                                          shared_.sample, shared_.bucket_of);
     if (threadIdx.x == 0) shared_.runs_over = 0;
     __syncthreads();
-    const Buckets& bucket_of = shared_.bucket_of;  // of floats, registers are short for a copy
+    const Buckets& bucket_of = shared_.bucket_of;  // no copy: for floats, registers are scarce
     if (suits) {
       deal(bucket_of);
       ptx::grid_sync();
@@ -185,15 +186,16 @@ class TiledGridSort {
   static constexpr uint32_t room = Finish::max_keys;  // of a bucket
   /// Buckets begin at a sector, and their fronts grow by sectors.
   static constexpr uint32_t sector = elements_per_sector<Bits>;
-  /// Keys of a thread whose atomics are under way at once.
+  /// Keys of a thread whose atomics are in flight at once.
   static constexpr uint32_t batch = 32 / sizeof(Bits);
   static_assert(room % sector == 0 && keys_per_thread % batch == 0);
 
-  /// In a tile: a thread has vectors, which are side by side in the block.
+  /// The place in a tile of this thread's i-th key. A thread has vectors, which are side by side in the
+  /// block.
   __device__ __forceinline__ static uint32_t place_of(uint32_t i) {
     return (i / width * threads + threadIdx.x) * width + i % width;
   }
-  /// Sets this thread's keys [first, first + batch) of a tile on their way, as far as they are there.
+  /// Starts the loads of this thread's keys [first, first + batch) of a tile, as far as these exist.
   __device__ __forceinline__ void load(uint32_t tile, uint32_t first, Bits (&own)[keys_per_thread]) const {
     const uint32_t begin = min(tile, size_);
     const Bits* const keys = task_.keys_in + first_ + begin;
@@ -213,7 +215,7 @@ class TiledGridSort {
     }
   }
 
-  /// The block's keys, tile by tile, to where their buckets are in the scratch array, as ordered bits.
+  /// Moves the block's keys, tile by tile, to their buckets in the scratch array, as ordered bits.
   __device__ __forceinline__ void deal(const Buckets& bucket_of) {
     Bits own[keys_per_thread] = {};
 #pragma unroll
@@ -234,7 +236,7 @@ class TiledGridSort {
     append_rest();
   }
 
-  /// All blocks learn of it at the end of a tile.
+  /// All blocks learn of this at the end of a tile.
   __device__ __forceinline__ void give_up() const {
     DeviceAtomic<uint32_t>(*task_.falls_back).store(1, cuda::memory_order_relaxed);
   }
@@ -242,7 +244,7 @@ class TiledGridSort {
     return DeviceAtomic<uint32_t>(*task_.falls_back).load(cuda::memory_order_relaxed) != 0;
   }
 
-  /// A shared atomic gives each key a slot. The next tile's keys set out as registers become free.
+  /// A shared atomic gives each key a slot. The loads of the next tile's keys start as registers become free.
   template <bool is_full>
   __device__ __forceinline__ void bin_tile(const Buckets& bucket_of, uint32_t tile,
                                            Bits (&own)[keys_per_thread]) {
@@ -291,7 +293,7 @@ class TiledGridSort {
     return min(shared_.counts[bin], task_.bin);
   }
 
-  /// Where the whole sectors of each bin go.
+  /// Finds where the whole sectors of each bin go.
   __device__ __forceinline__ void find_places() {
     for (uint32_t b = threadIdx.x; b < task_.buckets; b += threads) {
       const uint32_t keys = keys_in_bin(b) / sector * sector;
@@ -305,7 +307,8 @@ class TiledGridSort {
     if (threadIdx.x == 0 && has_given_up()) shared_.runs_over = 1;
   }
 
-  /// Writes them; what is left over moves to the front of the bin. A few lanes each.
+  /// Writes the whole sectors of the bins. What is left over moves to the front of its bin. A few lanes per
+  /// bin.
   __device__ __forceinline__ void empty_bins() {
     if (shared_.runs_over != 0) return;
     constexpr uint32_t lanes = 4;
@@ -344,8 +347,8 @@ class TiledGridSort {
     }
   }
 
-  /// Of all buckets in the output; a thread has some that are neighbours. False: one has run over, or a block
-  /// gave up. Every block finds the same.
+  /// Finds the start of every bucket in the output. Each thread has some neighbouring buckets. Returns false
+  /// if a bucket has run over, or a block gave up. Every block gets the same result.
   __device__ __forceinline__ bool find_starts() {
     const auto keys_of = [&](uint32_t b) { return __ldcg(task_.fronts + b) + __ldcg(task_.backs + b); };
     const uint32_t each = ceil_divide(task_.buckets, threads);
@@ -367,7 +370,7 @@ class TiledGridSort {
 
   __device__ __forceinline__ void sort_buckets(const Buckets& bucket_of) {
     const bucket_sort_detail::BucketArrays<Bits, NoValue> none;
-    // A thread each: the divisions take long.
+    // One thread per bucket, as the divisions take long.
     constexpr uint32_t part_bits = decltype(shared_.bucket)::part_bits;
     for (uint32_t own = threadIdx.x; own * gridDim.x < task_.buckets; own += threads)
       shared_.parts[own] = parts_of(bucket_of, own * gridDim.x + blockIdx.x, part_bits);
@@ -390,8 +393,8 @@ class TiledGridSort {
     if (crowded != 0) sort_crowded(shared_, task_, crowded);
   }
 
-  /// Those buckets that are left. A function of its own: the registers that it wants would slow the others
-  /// down.
+  /// Sorts the buckets that were left alone. A function of its own, because its registers would slow the
+  /// others down.
   static __device__ __noinline__ void sort_crowded(SortShared& shared, const Task<Bits>& task,
                                                    uint32_t crowded) {
     const bucket_sort_detail::BucketArrays<Bits, NoValue> none;
@@ -420,8 +423,8 @@ class TiledGridSort {
 
   SortShared& shared_;
   const Task<Bits>& task_;
-  uint32_t first_;  // key of the block
-  uint32_t size_;   // keys
+  uint32_t first_;  // the block's first key
+  uint32_t size_;   // its number of keys
 };
 
 template <class Buckets, class Policy>
@@ -438,7 +441,7 @@ inline constexpr size_t shared_bytes = std::max(sizeof(Shared<LinearBuckets<Bits
 
 }  // namespace tiled_grid_detail
 
-/// Blocks on the current device.
+/// The most blocks on the current device.
 template <class Policy>
 uint32_t max_tiled_grid_blocks() {
   return std::min(multiprocessors() * Policy::Finish::blocks_per_multiprocessor, Policy::max_blocks);
@@ -452,9 +455,9 @@ uint64_t tiled_grid_capacity() {
   return Policy::max_buckets / blocks * blocks * Policy::bucket_keys;
 }
 
-/// Sorts up to tiled_grid_capacity keys in one launch, unless *workspace.falls_back is 1 behind it: then
-/// nothing but `scratch`, of tiled_grid_scratch elements, was written. `out` may be `in`. All arrays are
-/// aligned to 16 bytes.
+/// Sorts up to tiled_grid_capacity keys in one launch. If *workspace.falls_back is 1 afterwards, nothing but
+/// `scratch`, of tiled_grid_scratch elements, was written. `out` may be `in`. All arrays are aligned to 16
+/// bytes.
 template <class Bits, class Policy>
 void tiled_grid_sort(const Bits* in, Bits* scratch, Bits* out, uint64_t count, KeyMap<Bits> map,
                      const TiledGridWorkspace<Policy>& workspace, cudaStream_t stream) {
