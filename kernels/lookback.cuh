@@ -1,17 +1,17 @@
 // lookback.cuh - how the tiles of a single-pass scan learn the sum of all tiles before them.
-// Merrill & Garland, "Single-pass Parallel Prefix Scan with Decoupled Look-back", 2016; a column a digit as
-// in Adinets & Merrill, "Onesweep", 2022.
+// Merrill & Garland, "Single-pass Parallel Prefix Scan with Decoupled Look-back", 2016; one column per digit
+// as in Adinets & Merrill, "Onesweep", 2022.
 //
 //     tile:     0         1        2        3
 //     status: PREFIX   PARTIAL  PARTIAL    (me)    <- I add the partials of 2 and 1, and the prefix of 0
 //
-// A tile first publishes its own sum (PARTIAL), then walks back over its predecessors until one has published
-// the sum of everything up to itself (PREFIX), and publishes its own. Nobody waits for a tile that has not
-// started: a tile's number is a ticket drawn when its block runs, so every lower number belongs to a block
-// that is already resident.
+// A tile first publishes its own sum (PARTIAL). Then it walks back over its predecessors until one has
+// published the sum of everything up to itself (PREFIX), and publishes its own prefix. No tile waits for a
+// tile that has not started: a tile's number is a ticket drawn when its block runs, so every lower number
+// belongs to a block that is already resident.
 //
-// Flag and value together are one word, of 16 bytes if the value has 8, so that relaxed order suffices: no
-// other memory is published through it. Wider values stand beside their flag, which is released and acquired.
+// Flag and value together are one word, of 16 bytes if the value has 8. So relaxed order suffices: no other
+// memory is published through it. Wider values are stored beside their flag, which is released and acquired.
 #pragma once
 
 #include "kernels/device_span.cuh"
@@ -26,11 +26,11 @@
 
 namespace sweepsort {
 
-/// What a status is: not there yet, the sum of its tile, or of everything up to its tile's end.
+/// What a status holds: nothing yet, the sum of its tile, or the sum of everything up to its tile's end.
 enum class Flag : uint32_t { empty = 0, partial = 1, prefix = 2 };
 
-/// A table of statuses, one row a tile and `columns` independent scans side by side. Word: the flag in the
-/// low two bits, the value above. The table needs no clearing between scans: the meaning of the flags rotates
+/// A table of statuses: one row per tile, and `columns` independent scans side by side. Word: the flag in the
+/// low two bits, the value above. The table needs no clearing between scans. The meaning of the flags rotates
 /// with `epoch`, so that what the last scan left behind (PREFIX in every row) reads as EMPTY in the next.
 /// Before the first scan (epoch 0) all words are zero.
 template <class Word, uint32_t columns>
@@ -49,8 +49,9 @@ class LookbackTable {
     store(row, column, sum, Flag::prefix);
   }
 
-  /// Sum of this column over the rows before `row`, which the caller has published its partial of (row 0:
-  /// zero). Several rows are read at once: what bounds the walk is the latency of a load, not their number.
+  /// Sum of this column over the rows before `row` (row 0: zero). The caller has published the partial of
+  /// `row`. Several rows are read at once: the walk is bounded by the latency of a load, not by the number of
+  /// loads.
   __device__ __forceinline__ Word sum_before(uint64_t row, uint32_t column) const {
     constexpr uint32_t in_flight = 4;
     Word sum = 0;
@@ -91,7 +92,7 @@ class LookbackTable {
   uint32_t empty_;
 };
 
-/// What the blocks of a scan of arrays share besides the statuses. Zeros before the first scan; every scan
+/// What the blocks of a scan of arrays share besides the statuses. Zeros before the first scan. Every scan
 /// leaves it ready for the next, so that a captured graph can be replayed.
 struct ScanState {
   uint32_t tickets;
@@ -99,11 +100,11 @@ struct ScanState {
   uint64_t max_tiles;  // of any scan so far
 };
 
-/// The same where a block learns the epoch without waiting for a ticket. Tickets only count the blocks that
-/// have; both are one word, so that who has not drawn never sees the next scan's epoch: all that happens to
-/// one word has one order, and the state is readied behind the last ticket.
+/// The same, but a block learns the epoch without waiting for a ticket. Tickets only count the blocks that
+/// have read it. Both are in one word, so a block that has not drawn never sees the next scan's epoch: all
+/// accesses to one word have one order, and the state is made ready after the last ticket.
 struct CountedScanState {
-  uint64_t drawn;  // tickets; above them the epoch
+  uint64_t drawn;  // tickets in the low half, the epoch above
 
   __device__ __forceinline__ uint32_t epoch() {
     return static_cast<uint32_t>(DeviceAtomic<uint64_t>(drawn).load(cuda::memory_order_relaxed) >> 32);
@@ -113,12 +114,13 @@ struct CountedScanState {
   }
 };
 
-/// So many scans are told apart by the tag of a status: which scan wrote it, and its Flag.
+/// The number of scans that the tag of a status tells apart. A tag says which scan wrote the status, and its
+/// Flag.
 inline constexpr uint32_t epochs = 1u << 30;
 
-/// Where a tile leaves its status, for elements of any size. Up to 8 bytes tag and value are stored as one;
-/// larger ones have a place for either kind of value, since a reader may be at the first while the second is
-/// written.
+/// Where a tile leaves its status, for elements of any size. Up to 8 bytes, tag and value are stored as one.
+/// Larger elements have a place for either kind of value, since a reader may still read the first while the
+/// second is written.
 template <class T>
 struct StatusSlot {
   alignas(16) uint32_t tag;
@@ -133,8 +135,8 @@ requires(sizeof(T) == 8) struct StatusSlot<T> {
   ptx::Pair pair;
 };
 
-/// A status a tile, for one scan of elements T at a time. Zeros before the first scan (epoch 0); no clearing
-/// between scans, because a tag from another epoch counts as empty.
+/// One status per tile, for one scan of elements T at a time. Zeros before the first scan (epoch 0). It needs
+/// no clearing between scans, because a tag from another epoch counts as empty.
 template <class T>
 class TileStatuses {
  public:
@@ -157,8 +159,8 @@ class TileStatuses {
     }
   }
 
-  /// Everything before `tile`, combined in order (tile > 0). The calling warp looks at 32 * each tiles at
-  /// once, the highest lane at the nearest; it waits for those that it needs.
+  /// Everything before `tile` (tile > 0), combined in order. The calling warp looks at 32 * each tiles at
+  /// once; the highest lane looks at the nearest ones. It waits for those that it needs.
   template <uint32_t each, class Op>
   __device__ __forceinline__ T look_back(uint64_t tile, const Op& op) const {
     T sum = op.identity();
@@ -170,7 +172,7 @@ class TileStatuses {
     }
   }
 
-  /// The partials of the tiles [first, last), combined by a commutative operator; waits for all of them. The
+  /// The partials of the tiles [first, last), combined by a commutative operator. Waits for all of them. The
   /// whole warp calls it.
   template <class Op>
   __device__ __forceinline__ T sum_of_partials(uint64_t first, uint64_t last, const Op& op) const {
@@ -178,8 +180,8 @@ class TileStatuses {
     return sum_of_partials<forever>(first, last, op, is_late);
   }
 
-  /// The same, but the result means nothing if a tile `is_late`: empty after `patience` more loads. A lane
-  /// only knows of some tiles.
+  /// The same, but a tile that is still empty after `patience` more loads `is_late`. Then the result means
+  /// nothing. A lane only knows of some tiles.
   template <uint32_t patience, class Op>
   __device__ __forceinline__ T sum_of_partials(uint64_t first, uint64_t last, const Op& op,
                                                bool& is_late) const {
@@ -201,7 +203,7 @@ class TileStatuses {
           for (uint32_t i = 0; i < patience && mine[k].flag == Flag::empty; ++i) mine[k] = load(tile);
           if (mine[k].flag == Flag::empty) {
             is_late = true;
-            continue;  // what an old status holds may be nothing to this operator
+            continue;  // the value in an old status may be invalid for this operator
           }
         }
         sum = op(sum, mine[k].value);
@@ -212,7 +214,7 @@ class TileStatuses {
     return warp_reduce(sum, op);
   }
 
-  /// Whether a tile has published anything, and what it has published last.
+  /// Whether a tile has published anything. `value` gets what it has published last.
   __device__ __forceinline__ bool has_published(uint64_t tile, T& value) const {
     const Status status = load(tile);
     value = status.value;
@@ -254,8 +256,8 @@ class TileStatuses {
     return status;
   }
 
-  /// The tiles [end - 32 * each, end), or from the last prefix among them on; `found` says whether there is
-  /// one. Before tile 0 there is a prefix: the identity.
+  /// The combination of the tiles [end - 32 * each, end), or of those from the last prefix among them on.
+  /// `found` says whether there is a prefix. Before tile 0 there is one: the identity.
   template <uint32_t each, class Op>
   __device__ __forceinline__ T sum_of_window(uint64_t end, const Op& op, bool& found) const {
     const uint32_t lane = ptx::lane_id();
@@ -287,7 +289,7 @@ class TileStatuses {
     }
   }
 
-  /// All lanes' values combined in lane order; every lane gets the result.
+  /// Combines all lanes' values in lane order; every lane gets the result.
   template <class Op>
   static __device__ __forceinline__ T ordered_sum(const T& value, const Op& op) {
     return shuffle_from(warp_inclusive_scan(value, op), warp_threads - 1);
@@ -297,9 +299,9 @@ class TileStatuses {
   uint32_t epoch_;
 };
 
-/// Makes `state` ready for the next scan. One thread of a scan of `tiles` tiles calls it, when every block
-/// has read the epoch and drawn its last ticket. Epochs come again after 2^30 scans: until then every status
-/// that no scan has overwritten is wiped, one in each scan.
+/// Makes `state` ready for the next scan. One thread of a scan of `tiles` tiles calls it, after every block
+/// has read the epoch and drawn its last ticket. Epochs repeat after 2^30 scans. Until then, every status
+/// that no scan has overwritten is wiped; each scan wipes one.
 template <class T>
 __device__ __forceinline__ void end_scan(ScanState* state, uint32_t epoch, StatusSlot<T>* slots,
                                          uint64_t tiles) {
@@ -311,9 +313,9 @@ __device__ __forceinline__ void end_scan(ScanState* state, uint32_t epoch, Statu
   state->tickets = 0;
 }
 
-/// Makes `state` ready for the next scan. The thread that has drawn the last ticket calls it. `rows` statuses
-/// in all, of which the scan has published those that `is_published(row)`; as above, one of the others is
-/// wiped.
+/// Makes `state` ready for the next scan. The thread that has drawn the last ticket calls it. There are
+/// `rows` statuses, and the scan has published those for which `is_published(row)`. As above, one of the
+/// others is wiped.
 template <class T, class IsPublished>
 __device__ __forceinline__ void end_scan(CountedScanState* state, uint32_t epoch, StatusSlot<T>* slots,
                                          uint32_t rows, const IsPublished& is_published) {

@@ -1,14 +1,13 @@
-// radix_rank.cuh - where a key stands among the keys of its digit in its warp, in the order of rows and
-// lanes.
+// radix_rank.cuh - a key's rank among the keys with its digit in its warp, in the order of rows and lanes.
 //
 //     row 0, lanes:   a b a a        ranks:  0 0 1 2        counts:  a 3   b 1
 //     row 1, lanes:   b b a b                1 2 3 3                 a 4   b 4
 //
-// Two ways. `ballot`: one ballot a bit finds the lanes of equal digit (McCool et al., "Structured Parallel
-// Programming", 2012; CUB calls it match), a leader adds them to the counter. `lane_order`: a shared atomic a
-// lane; the hardware serves the lanes of one instruction that hit one address in lane order, which its manual
-// does not promise, so it is used only on a device where test_lane_order() found no exception: others have
-// the portable sorts, which rank by ballots.
+// There are two ways. `ballot`: one ballot per bit finds the lanes with the same digit (McCool et al.,
+// "Structured Parallel Programming", 2012; CUB calls it match), and a leader adds their number to the
+// counter. `lane_order`: one shared atomic per lane. If lanes of one instruction access the same address, the
+// hardware serves them in lane order. Its manual does not promise this, so it is used only on a device where
+// test_lane_order() found no exception. Other devices take the portable sorts, which rank by ballots.
 #pragma once
 
 #include "kernels/digit.cuh"
@@ -24,7 +23,7 @@ namespace sweepsort {
 
 enum class Ranking : uint32_t { ballot, lane_order };
 
-/// `size` small numbers, two a register.
+/// `size` small numbers, two per register.
 template <uint32_t size>
 class Packed16 {
  public:
@@ -40,15 +39,15 @@ class Packed16 {
   uint32_t words_[size == 0 ? 1 : (size + 1) / 2] = {};
 };
 
-/// Digit values that so many keys have that the lanes of a warp would queue up for their counters.
+/// Digits that so many keys have that the lanes of a warp would queue up for their counters.
 struct HotDigits {
   static constexpr uint32_t candidates = 2;
   uint32_t share_is_high;       // whether the most frequent digit is worth a detour
   uint32_t digits[candidates];  // the most frequent ones
 };
 
-/// As far as one digit of each lane, of `bits` bits, shows them: more lanes with the same one than chance
-/// gives them.
+/// Judges by one digit of each lane, of `bits` bits: the share is high if more lanes have the same digit than
+/// by chance.
 template <uint32_t bits = digit_bits>
 __device__ __forceinline__ HotDigits find_hot_digits(uint32_t digit, bool present) {
   constexpr uint32_t min_lanes = 5;
@@ -60,8 +59,8 @@ __device__ __forceinline__ HotDigits find_hot_digits(uint32_t digit, bool presen
   return {.share_is_high = first / values >= min_lanes, .digits = {first % values, second % values}};
 }
 
-/// Less thorough: whether many lanes have the first one's digit. The other candidate is the last lane's, of
-/// which that is asked, too, if `asks_both`.
+/// Less thorough: tests whether many lanes have the first lane's digit. The other candidate is the last
+/// lane's digit, which is tested only if `asks_both`.
 template <bool asks_both = false>
 __device__ __forceinline__ HotDigits find_run(uint32_t digit, bool present) {
   constexpr int min_lanes = 8;
@@ -75,7 +74,7 @@ __device__ __forceinline__ HotDigits find_run(uint32_t digit, bool present) {
 }
 
 /// Ranks the keys of one warp, row after row. `counts` (shared memory, the warp's own) becomes its histogram.
-/// The whole warp calls each function; lanes without a key are not `present` and get no meaningful rank.
+/// The whole warp calls each function. Lanes without a key are not `present` and get no meaningful rank.
 /// Digits have `bits` bits.
 template <uint32_t bits = digit_bits, Ranking ranking = Ranking::lane_order>
 class WarpRanker {
@@ -101,7 +100,7 @@ class WarpRanker {
     }
   }
 
-  /// The same, but the hot digits are counted in registers: a ballot each instead of a queue for one address.
+  /// The same, but hot digits are counted in registers: one ballot each instead of a queue for one address.
   __device__ __forceinline__ uint32_t rank_hot(const HotDigits& hot, uint32_t digit, bool present) {
     uint32_t result = 0;
     bool is_hot = false;
@@ -116,7 +115,7 @@ class WarpRanker {
     return rank(digit, present && !is_hot, result);
   }
 
-  /// After the last rank_hot: the register counts join the histogram.
+  /// After the last rank_hot: writes the register counts to the histogram.
   __device__ __forceinline__ void settle(const HotDigits& hot) {
     __syncwarp();
     if (ptx::lane_id() == 0) {
@@ -159,8 +158,7 @@ static __global__ __launch_bounds__(test_threads) void lane_order_test_kernel(ui
 
 }  // namespace rank_detail
 
-/// Counts the exceptions from lane order on the current device into `exceptions` (device memory, zero
-/// before).
+/// Counts the exceptions from lane order on the current device in `exceptions` (device memory, zero before).
 inline void test_lane_order(uint32_t* exceptions, cudaStream_t stream) {
   using namespace rank_detail;
   launch(lane_order_test_kernel, {multiprocessors(), test_threads, sizeof(TestShared)}, stream, exceptions);

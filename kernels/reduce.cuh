@@ -1,4 +1,4 @@
-// reduce.cuh - the smallest element of an array, and where it first stands.
+// reduce.cuh - the smallest element of an array, and its first position.
 // Harris, "Optimizing Parallel Reduction in CUDA", 2007. Work O(n), depth O(log n); moves n elements.
 //
 //     single pass:  a tile a block, all its loads in flight at once  ──atomic min──>  state
@@ -26,7 +26,7 @@
 
 namespace sweepsort {
 
-/// The index of nothing.
+/// The index that stands for nothing.
 inline constexpr uint64_t found_nothing = std::numeric_limits<uint64_t>::max();
 
 /// An element and its position.
@@ -36,14 +36,14 @@ struct Candidate {
   uint64_t index;
 };
 
-/// Whether a is wanted rather than b: it is smaller, or b is NaN.
+/// Whether a is preferred to b: it is smaller, or only b is NaN.
 template <class Value>
 SWEEPSORT_HOST_DEVICE bool precedes(const Value& a, const Value& b) {
   if constexpr (std::is_floating_point_v<Value>) return a < b || (b != b && a == a);
   return a < b;
 }
 
-/// Of two, the one with the smaller value, of equals the one that stands first; anything rather than nothing.
+/// Takes the candidate with the smaller value; of equal values, the first one; anything rather than nothing.
 struct TakeFirst {
   template <class Value>
   SWEEPSORT_HOST_DEVICE Candidate<Value> operator()(const Candidate<Value>& left,
@@ -62,9 +62,9 @@ struct TakeSmaller {
   }
 };
 
-/// The smallest of all threads' values by `op`, which is commutative, and idempotent: the last warp's value
-/// is taken more than once. Thread 0 gets it. `warp_values` is shared memory of one element a warp; it may be
-/// used again after the next barrier. Every thread of the block calls it.
+/// The smallest of all threads' values by `op`. This must be commutative, and idempotent, because the last
+/// warp's value is taken more than once. Thread 0 gets the result. `warp_values` is shared memory, one
+/// element per warp; it may be used again after the next barrier. Every thread of the block calls it.
 template <uint32_t threads, class T, class Op>
 __device__ __forceinline__ T block_smallest(T value, T* warp_values, const Op& op) {
   constexpr uint32_t warps = threads / warp_threads;
@@ -76,19 +76,19 @@ __device__ __forceinline__ T block_smallest(T value, T* warp_values, const Op& o
   return value;
 }
 
-/// What reductions of pieces leave in device memory.
+/// What the reductions of pieces leave in device memory.
 struct ReduceState {
   Candidate<uint64_t> best;  // of all pieces: the ordered bits, and the index if it is wanted
-  uint64_t best_in_piece;    // ordered bits; of narrow keys with the tile behind them
+  uint64_t best_in_piece;    // ordered bits; for narrow keys, with the tile in the bits below
 };
 
-/// Elements in device memory, aligned as they want: all of them, or one of the pieces that a state is folded
-/// over.
+/// Elements in device memory, with their natural alignment: all of them, or one of the pieces that are folded
+/// into a state.
 template <class Bits>
 struct ReduceArray {
   const Bits* in;
   uint64_t size;
-  uint64_t first_index;  // of in[0] in the whole
+  uint64_t first_index;  // index of in[0] in the whole array
   KeyMap<Bits> map;
 };
 
@@ -130,7 +130,7 @@ __device__ __forceinline__ Bits smallest_of_tile(const ReduceArray<Bits>& array,
   return block_smallest<threads>(best, warp_values, TakeSmaller());
 }
 
-/// Lowers *best unless it is low enough already: most blocks need not.
+/// Lowers *best, unless it is low enough already: most blocks need not write.
 __device__ __forceinline__ void lower(uint64_t* best, uint64_t candidate) {
   const DeviceAtomic<uint64_t> word(*best);
   if (candidate < word.load(cuda::memory_order_relaxed))
@@ -147,11 +147,11 @@ static __global__ __launch_bounds__(threads) void smallest_kernel(ReduceArray<Bi
   if (blockIdx.x == 0) state->best.index = 0;  // something was found
 }
 
-/// Narrow keys: one word tells the smallest key and the first tile that has it.
+/// Narrow keys: one word holds the smallest key and the first tile that has it.
 template <class Bits>
 inline constexpr bool packs_tile = sizeof(Bits) <= 4;
 
-/// As smallest_kernel, for one piece. `tile_bests`: a word a tile, for wide keys alone.
+/// As smallest_kernel, for one piece. `tile_bests`: one word per tile, for wide keys only.
 template <class Bits>
 static __global__ __launch_bounds__(threads) void smallest_and_tile_kernel(ReduceArray<Bits> array,
                                                                            ReduceState* state,
@@ -174,11 +174,11 @@ __device__ __forceinline__ uint64_t smallest_of_block(uint64_t value, uint64_t* 
   if (threadIdx.x == 0) warp_values[0] = smallest;
   __syncthreads();
   const uint64_t result = warp_values[0];
-  __syncthreads();  // before they are used again
+  __syncthreads();  // before warp_values are used again
   return result;
 }
 
-/// One block: the first position of what smallest_and_tile_kernel found in a piece goes into the state.
+/// Folds the first position of what smallest_and_tile_kernel found in a piece into the state. One block.
 template <class Bits>
 static __global__ __launch_bounds__(threads) void locate_kernel(ReduceArray<Bits> array, ReduceState* state,
                                                                 const uint64_t* tile_bests, uint32_t tiles) {
@@ -212,7 +212,7 @@ static __global__ __launch_bounds__(threads) void locate_kernel(ReduceArray<Bits
   state->best_in_piece = found_nothing;
 }
 
-/// One partial result a block, of the indices first + i of a range for which `at(i)` gives a Candidate.
+/// Writes one partial result per block, over the indices i < size, for which `at(i)` gives a Candidate.
 template <class Value, class At>
 static __global__ __launch_bounds__(threads) void partials_kernel(uint64_t size, At at,
                                                                   Candidate<Value>* partials) {
@@ -307,7 +307,7 @@ void reduce_single_pass(const ReduceArray<Bits>& array, bool wants_index, const 
                  memory.state, static_cast<const uint64_t*>(memory.tile_bests), tiles);
 }
 
-/// The same by two launches, a partial result a block and then these; always with the index.
+/// The same by two launches: a partial result per block, then the result of these. Always with the index.
 template <class Bits>
 void reduce_two_launch(const ReduceArray<Bits>& array, const ReduceMemory& memory, cudaStream_t stream) {
   if (array.size == 0) return;

@@ -1,8 +1,8 @@
-// scan.cuh - every scan behind one call: the enum's one switch.
+// scan.cuh - every scan behind one call: the only switch over the enum.
 //
-// For elements and an operator of your own include this header in a .cu file and call scan(); scan_op.cuh
-// says what is asked of an operator. All algorithms take any length, either kind, and operators that do not
-// commute.
+// For elements and an operator of your own, include this header in a .cu file and call scan(). scan_op.cuh
+// says what an operator must provide. All algorithms take any length, inclusive and exclusive scans, and
+// operators that do not commute.
 #pragma once
 
 #include "core/scan.hpp"
@@ -24,18 +24,18 @@ namespace sweepsort {
 
 namespace scan_detail {
 
-/// Arrays of up to so many tiles are scanned by these: smaller ones than LargeScan's are better than idle
-/// multiprocessors (policy.cuh).
+/// Arrays of up to this many tiles are scanned by SmallScan and MediumScan. Their tiles are smaller than
+/// LargeScan's, which is better than idle multiprocessors (policy.cuh).
 inline constexpr uint32_t max_small_tiles = 64;
 inline constexpr uint32_t max_medium_tiles = 128;
 
-/// Elements of so many tiles.
+/// Elements of `tiles` tiles.
 template <class T, class Policy>
 constexpr uint64_t elements_of(uint32_t tiles) {
   return uint64_t{tiles} * ScanLookbackTile<T, Policy>::elements;
 }
 
-/// Tiles enough for every scan of up to `size` elements.
+/// Enough tiles for every scan of up to `size` elements.
 template <class T>
 uint64_t max_tiles(uint64_t size) {
   const auto tiles = [&]<class Policy>(std::type_identity<Policy>, uint64_t most) {
@@ -49,7 +49,8 @@ uint64_t max_tiles(uint64_t size) {
   return most;
 }
 
-/// What the scans with a look-back use, whatever the size; the wave's comes first, at the same place always.
+/// The memory of the scans with a look-back, whatever the size. The wave's comes first, always at the same
+/// place.
 template <class T>
 struct Memory {
   ScanWaveMemory<T> wave;
@@ -84,8 +85,9 @@ void look_back(const ScanArrays<T>& arrays, const Op& op, const Memory<T>& memor
 
 }  // namespace scan_detail
 
-/// Device memory that scan() needs for up to `size` elements. Pure. Zeros before the first scan; then good
-/// for any number of scans by the same algorithm of as many elements or fewer, one after the other.
+/// Device memory that scan() needs for up to `size` elements. A pure function. The memory is zero before the
+/// first scan. It then serves any number of scans by the same algorithm of at most as many elements, one
+/// after the other.
 template <class T>
 size_t scan_workspace_bytes(ScanAlgorithm algorithm, uint64_t size) {
   Workspace workspace;
@@ -101,7 +103,7 @@ size_t scan_workspace_bytes(ScanAlgorithm algorithm, uint64_t size) {
   return workspace.used();
 }
 
-/// Arrays of so many bytes or more take the ring, if it takes them (policy.cuh).
+/// Arrays of at least this many bytes take the ring, if it takes them (policy.cuh).
 inline constexpr uint64_t scan_ring_from_bytes = (uint64_t{8} << 20) + 1;
 
 /// Scans in stream order; neither allocates nor synchronises, and may be captured into a graph. Throws

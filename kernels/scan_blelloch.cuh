@@ -1,14 +1,14 @@
 // scan_blelloch.cuh - the work-efficient scan: an up-sweep and a down-sweep over a tree in shared memory.
 // Blelloch, "Prefix Sums and Their Applications", 1990; for GPUs, and padded against bank conflicts: Harris,
 // Sengupta & Owens, "Parallel Prefix Sum (Scan) with CUDA", GPU Gems 3, ch. 39, 2007. Work O(n), depth O(log
-// n); moves 4n elements: a tile is read and written, and once more to add what comes before it.
+// n); moves 4n elements: each tile is read and written, and again when what comes before it is added.
 //
 //     up-sweep    3   1   7   0      down-sweep    3   4   7   0     the root becomes the identity
 //                 3   4   7   7                    3   0   7   4     then each node gives its value to its left
 //                 3   4   7  11                    0   3   4  11     child, and that + the left sum to its right
 //
-// A block scans one tile of 2048 elements, 512 of wide ones, as shared memory is short on older devices; the
-// tiles' sums are scanned by the same means, recursively, so that any length will do.
+// A block scans one tile of 2048 elements, or of 512 wide ones, as shared memory is scarce on older devices.
+// The tiles' sums are scanned in the same way, recursively, so any length will do.
 #pragma once
 
 #include "core/rounding.hpp"
@@ -22,18 +22,18 @@
 
 namespace sweepsort {
 
-/// Where a node of the tree stands in shared memory.
+/// The index of a tree node in shared memory.
 struct PlainIndex {
   __host__ __device__ static constexpr uint32_t of(uint32_t node) { return node; }
 };
 
-/// One place is left out after every 32, the number of banks: nodes 2^k apart, which the sweeps touch at
-/// once, then lie in different banks.
+/// One place is left out after every 32, the number of banks. Nodes 2^k apart, which the sweeps access at the
+/// same time, then lie in different banks.
 struct PaddedIndex {
   __host__ __device__ static constexpr uint32_t of(uint32_t node) { return node + node / 32; }
 };
 
-/// Device memory for the sums of the tiles, of the tiles of those, and so on.
+/// Device memory for the sums of the tiles, for the sums of the tiles of these, and so on.
 template <class T>
 struct BlellochMemory {
   static constexpr uint32_t tile = sizeof(T) <= 16 ? 2048 : 512;
@@ -51,13 +51,13 @@ struct BlellochMemory {
 
 namespace scan_blelloch_detail {
 
-/// Two elements per thread.
+/// Each thread takes two elements.
 template <class T, class Index, class Op>
 __device__ __forceinline__ T sweep_up_and_down(T* tree, const Op& op) {
   constexpr uint32_t tile = BlellochMemory<T>::tile;
   uint32_t distance = 1;
   for (uint32_t nodes = tile / 2; nodes > 0; nodes /= 2, distance *= 2) {
-    __syncthreads();  // the level below is there
+    __syncthreads();  // the level below is complete
     if (threadIdx.x < nodes) {
       const uint32_t left = Index::of(distance * (2 * threadIdx.x + 1) - 1);
       const uint32_t right = Index::of(distance * (2 * threadIdx.x + 2) - 1);
@@ -66,11 +66,11 @@ __device__ __forceinline__ T sweep_up_and_down(T* tree, const Op& op) {
   }
   __syncthreads();
   const T sum = tree[Index::of(tile - 1)];
-  __syncthreads();  // everybody has the sum before the root goes
+  __syncthreads();  // all threads have the sum before the root is overwritten
   if (threadIdx.x == 0) tree[Index::of(tile - 1)] = op.identity();
   for (uint32_t nodes = 1; nodes < tile; nodes *= 2) {
     distance /= 2;
-    __syncthreads();  // the level above is there
+    __syncthreads();  // the level above is complete
     if (threadIdx.x < nodes) {
       const uint32_t left = Index::of(distance * (2 * threadIdx.x + 1) - 1);
       const uint32_t right = Index::of(distance * (2 * threadIdx.x + 2) - 1);
@@ -83,7 +83,8 @@ __device__ __forceinline__ T sweep_up_and_down(T* tree, const Op& op) {
   return sum;
 }
 
-/// Scans every tile by itself and notes its sum in `sums`; a single tile is also given what comes before it.
+/// Scans every tile by itself and stores its sum in `sums`. A single tile (`sums` is null) also gets what
+/// comes before it.
 template <class T, class Index, class Op>
 static __global__ __launch_bounds__(BlellochMemory<T>::tile / 2) void scan_tiles_kernel(ScanArrays<T> arrays,
                                                                                         Op op, T* sums) {
@@ -112,7 +113,7 @@ static __global__ __launch_bounds__(BlellochMemory<T>::tile / 2) void scan_tiles
   }
 }
 
-/// Puts before every element of a tile what the scan of the tiles' sums found.
+/// Combines every element of a tile with what the scan of the tiles' sums found to come before the tile.
 template <class T, class Op>
 static __global__ __launch_bounds__(BlellochMemory<T>::tile /
                                     2) void add_before_kernel(T* out, uint64_t size, const T* before, Op op) {
@@ -142,7 +143,7 @@ void scan_level(const ScanArrays<T>& arrays, const Op& op, const BlellochMemory<
 
 }  // namespace scan_blelloch_detail
 
-/// Scans arrays of fewer than 2^42 elements, of more than 16 bytes each 2^40. Index: PlainIndex or
+/// Scans arrays of fewer than 2^42 elements, or 2^40 of more than 16 bytes each. Index: PlainIndex or
 /// PaddedIndex. Neither allocates nor synchronises.
 template <class Index, class T, class Op>
 void scan_blelloch(const ScanArrays<T>& arrays, const Op& op, const BlellochMemory<T>& memory,

@@ -1,5 +1,5 @@
 // scan_hillis_steele.cuh - the scan in log2(n) steps, each over all elements.
-// Hillis & Steele, "Data Parallel Algorithms", 1986. Work O(n log n), depth O(log n); moves 2n elements a
+// Hillis & Steele, "Data Parallel Algorithms", 1986. Work O(n log n), depth O(log n); moves 2n elements per
 // step.
 //
 //     distance:      a   b   c   d   e            two buffers swap their roles at every step, so that nobody
@@ -7,7 +7,8 @@
 //        2           a  ab abc abcd bcde
 //        4           a  ab abc abcd abcde
 //
-// Up to 1024 elements one block does all steps in shared memory; beyond, each step is a launch of its own.
+// Up to 1024 elements, one block does all steps in shared memory. With more, each step is a launch of its
+// own.
 #pragma once
 
 #include "core/rounding.hpp"
@@ -36,8 +37,8 @@ struct HillisSteeleMemory {
 
 namespace scan_hillis_steele_detail {
 
-/// What the scan starts from at place i: the input, behind `initial`; for an exclusive scan all of it a place
-/// later.
+/// The value at place i before the first step: the input, with `initial` combined into its first element. For
+/// an exclusive scan: `initial`, then the input one place later.
 template <class T, class Op>
 __device__ __forceinline__ T first_value(const ScanArrays<T>& arrays, uint64_t i, const Op& op) {
   const T before = arrays.initial != nullptr ? *arrays.initial : static_cast<T>(op.identity());
@@ -58,13 +59,13 @@ static __global__ __launch_bounds__(hillis_steele_block<T>) void scan_block_kern
     last = arrays.in[size - 1];
   }
   for (uint32_t distance = 1; distance < size; distance *= 2) {
-    __syncthreads();  // the step before is over
+    __syncthreads();  // the previous step is over
     if (i < size) target[i] = i >= distance ? op(source[i - distance], source[i]) : source[i];
     T* const swapped = source;
     source = target;
     target = swapped;
   }
-  __syncthreads();  // everybody has read the input, which may be the output
+  __syncthreads();  // all threads have read the input, which may be the output
   if (i < size) arrays.out[i] = source[i];
   if (arrays.total == nullptr || i != 0) return;
   if (size == 0)
@@ -73,7 +74,7 @@ static __global__ __launch_bounds__(hillis_steele_block<T>) void scan_block_kern
     *arrays.total = arrays.exclusive ? op(source[size - 1], last) : source[size - 1];
 }
 
-/// The start: the input as the steps want it. Notes the last element, which they may overwrite.
+/// Prepares the input for the steps. Saves the last element, which the steps may overwrite.
 template <class T, class Op>
 static __global__ __launch_bounds__(256) void start_kernel(ScanArrays<T> arrays, T* to, T* last, Op op) {
   const uint64_t i = uint64_t{blockIdx.x} * blockDim.x + threadIdx.x;
@@ -112,13 +113,13 @@ void scan_hillis_steele(const ScanArrays<T>& arrays, const Op& op, const HillisS
   constexpr uint32_t threads = 256;
   const LaunchShape shape{static_cast<uint32_t>(ceil_divide(arrays.size, threads)), threads};
 
-  // The last step lands in `out`. The start reads neighbours, so it cannot write to the array that it reads.
+  // The last step writes `out`. The start reads neighbours, so it cannot write to the array that it reads.
   T* buffers[2] = {memory.buffer, arrays.out};
   uint32_t at = (steps + 1) % 2;
   const bool overwrites = arrays.in == arrays.out && at == 1;
   if (overwrites) at = 0;
   launch(start_kernel<T, Op>, shape, stream, arrays, buffers[at], memory.last, op);
-  if (overwrites) {  // distance `size`: a copy
+  if (overwrites) {  // a step with distance `size` is a copy
     launch(step_kernel<T, Op>, shape, stream, static_cast<const T*>(buffers[0]), buffers[1], arrays.size,
            arrays.size, op);
     at = 1;

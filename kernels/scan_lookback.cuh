@@ -5,8 +5,8 @@
 //     tile:   0        1        2        3
 //     state: PREFIX  PARTIAL  PARTIAL   (me)   <- one warp adds 2 and 1, and stops at 0
 //
-// For any element type and any associative operator: every sum is taken in order. A block scans its tile in
-// registers while the look-back waits, so a tile is read once and written once.
+// Works for any element type and any associative operator, because elements are always combined in order. A
+// block scans its tile in registers while the look-back waits, so a tile is read once and written once.
 #pragma once
 
 #include "core/rounding.hpp"
@@ -22,9 +22,9 @@
 
 namespace sweepsort {
 
-/// What every scan of this folder is asked for; `in` may be `out`. `initial` (device memory) comes before
-/// everything, null: nothing does; `total`, if not null, gets initial and all elements combined. They are not
-/// the same element, and neither is one of the arrays'.
+/// The arguments of every scan in this folder. `in` may be `out`. `initial` (device memory) comes before
+/// everything; null: nothing does. `total`, if not null, gets `initial` and all elements combined. `initial`
+/// and `total` are different elements, and neither is in one of the arrays.
 template <class T>
 struct ScanArrays {
   const T* in;
@@ -35,8 +35,8 @@ struct ScanArrays {
   T* total;
 };
 
-/// Device memory of the scans with a look-back: zeros before the first scan, reusable for any number of
-/// scans, one after the other, with the same T and up to as many tiles.
+/// Device memory of the scans with a look-back. Zeros before the first scan. Reusable for any number of
+/// scans, one after the other, with the same T and at most as many tiles.
 template <class T>
 struct LookbackMemory {
   ScanState* state;
@@ -53,18 +53,19 @@ struct ScanLookbackTile {
   static constexpr uint32_t elements = warps * Rows::elements;
 
   struct Shared {
-    T warp_prefix[warps];  // first each warp's sum, then what comes before it
+    T warp_prefix[warps];  // first each warp's sum, then what comes before the warp
     uint32_t tile;
     uint32_t epoch;
   };
 
-  /// At least one, which passes `initial` on to `total`.
+  /// At least one tile, which passes `initial` on to `total`.
   static constexpr uint64_t tiles(uint64_t size) { return size == 0 ? 1 : ceil_divide(size, elements); }
 };
 
 namespace scan_lookback_detail {
 
-/// One warp: from the warps' sums to what comes before each of them, in the tile and in all tiles before it.
+/// Replaces the warps' sums by what comes before each warp, in the tile and in all tiles before it. Called by
+/// one warp.
 template <uint32_t each, class T, class Op, uint32_t warps>
 __device__ __forceinline__ void look_back(T (&warp_prefix)[warps], uint64_t tile, const T* initial,
                                           const TileStatuses<T>& statuses, const ScanTerms<T, Op>& terms) {
@@ -112,14 +113,14 @@ __global__ __launch_bounds__(Policy::threads) void scan_lookback_kernel(ScanArra
   if (warp == 0)
     look_back<Policy::statuses_per_lane>(shared.warp_prefix, tile, arrays.initial,
                                          TileStatuses<T>(slots, shared.epoch), terms);
-  __syncthreads();  // and now their prefixes
+  __syncthreads();  // all warps' prefixes are there
   const T up_to_end = rows.finish(shared.warp_prefix[warp], inner, arrays.exclusive);
   rows.leave(terms);
   rows.store(arrays.out, first, arrays.size, whole);
 
   const bool at_end = tile == gridDim.x - 1 && threadIdx.x == Policy::threads - 1;
   if (at_end && arrays.total != nullptr) *arrays.total = terms.leave(up_to_end);
-  // The last tile has looked back, so all others have published: their blocks have read the state.
+  // The last tile has looked back, so all others have published, and thus their blocks have read the state.
   if (at_end) end_scan(state, shared.epoch, slots, gridDim.x);
 }
 

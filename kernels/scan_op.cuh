@@ -9,10 +9,11 @@
 
 namespace sweepsort {
 
-/// An operator on elements T: associative; `identity()` changes nothing on either side. `is_commutative`
-/// allows the scans to combine partial results in any order. `is_slow`, if it is there and true: it takes
-/// more than two or three instructions. T is trivially copyable and default constructible, of 1, 2, or a
-/// multiple of 4 bytes, 64 at most. Example, maps x -> a x + b, first the left one:
+/// An associative operator on elements T. `identity()` changes nothing on either side. `is_commutative`
+/// allows the scans to combine partial results in any order. `is_slow`, if it exists and is true: the
+/// operator takes more than two or three instructions. T is trivially copyable and default constructible, of
+/// 1, 2, or a multiple of 4 bytes, at most 64. Example: maps x -> a x + b, of which the left one is applied
+/// first:
 ///
 ///   struct Compose {
 ///     static constexpr bool is_commutative = false;
@@ -35,7 +36,8 @@ inline constexpr bool is_slow = requires {
   requires Op::is_slow;
 };
 
-/// Integers wrap: T is unsigned, or floating point. Of floats -0.0 is the identity: 0.0 + -0.0 is not -0.0.
+/// Integers wrap: T is unsigned, or floating point. For floats, -0.0 is the identity; 0.0 is not, as 0.0 +
+/// -0.0 is not -0.0.
 template <class T>
 struct Sum {
   static constexpr bool is_commutative = true;
@@ -54,8 +56,8 @@ struct Xor {
   }
 };
 
-/// Of two keys (raw bits) the one that a sort by `map` puts first: the minimum in ascending order, the
-/// maximum in descending order. NaN is last in both, and so loses against every number.
+/// Of two keys (raw bits), the one that a sort by `map` puts first: the minimum in ascending order, the
+/// maximum in descending order. NaN is last in both orders, so it loses against every number.
 template <class Bits>
 struct First {
   static constexpr bool is_commutative = true;
@@ -66,7 +68,7 @@ struct First {
     return map.to_ordered(right) < map.to_ordered(left) ? right : left;
   }
 
-  /// The same among ordered bits.
+  /// The same operator on ordered bits.
   struct Ordered {
     static constexpr bool is_commutative = true;
     SWEEPSORT_HOST_DEVICE Bits identity() const { return std::numeric_limits<Bits>::max(); }
@@ -74,7 +76,7 @@ struct First {
   };
 };
 
-/// What the fast scans combine in registers: the elements themselves, by the operator itself.
+/// What the fast scans combine in registers. By default: the elements themselves, with the operator itself.
 template <class T, class Op>
 struct ScanTerms {
   Op op;
@@ -83,7 +85,7 @@ struct ScanTerms {
   SWEEPSORT_HOST_DEVICE const T& leave(const T& term) const { return term; }
 };
 
-/// Ordered bits, made once an element and not at every comparison.
+/// Ordered bits, made once per element, not at every comparison.
 template <class Bits>
 struct ScanTerms<Bits, First<Bits>> {
   First<Bits> op;

@@ -1,7 +1,7 @@
 // scan_ring.cuh - prefix scan at the speed of a copy: decoupled look-back behind a ring of asynchronous
-// loads. The protocol is Merrill & Garland's (2016) without its chain: only the tiles' own sums are
-// published, and since a block remembers what came before its last tile, it has but the tiles in between to
-// add. Work O(n); moves 2n elements. Commutative operators, elements of 1 to 8 bytes, 16-byte aligned arrays.
+// loads. The protocol is Merrill & Garland's (2016) without its chain: tiles publish only their own sums. A
+// block remembers what came before its last tile, so it adds only the tiles in between. Work O(n); moves 2n
+// elements. Commutative operators, elements of 1 to 8 bytes, 16-byte aligned arrays.
 //
 //     warp 0     load       ring of stages  |t+4|t+5| t |t+1|t+2|t+3|  one bulk load each
 //     warp 1     reduce     publish the sum of a tile as soon as it is there, ahead of its scan
@@ -9,11 +9,11 @@
 //     warps 3..  scan       take the tile into registers (the stage is free again), wait for the
 //                           prefix, store
 //
-// Every lane waits for every tile, in order, and each arrives when it has read its part: a barrier
-// knows only the parity of its phase, so a warp two phases early or late would wait for the wrong one.
+// Every lane waits for every tile, in order, and arrives when it has read its part. This is necessary because
+// a barrier knows only the parity of its phase: a warp two phases early or late would wait for the wrong one.
 //
-// What limits a scan with one tile a block is that all warps wait for the look-back with their tile in
-// registers, while no load is under way. Here the next tiles load, and their sums are published, meanwhile.
+// What limits a scan with one tile per block is that all warps wait for the look-back with their tile in
+// registers, while no load is in flight. Here the next tiles load meanwhile, and their sums are published.
 #pragma once
 
 #include "core/rounding.hpp"
@@ -26,7 +26,7 @@
 
 namespace sweepsort {
 
-/// The geometry, and what the warps of a block tell each other.
+/// The geometry, and the shared memory by which the warps of a block communicate.
 template <class T, class Policy = TunedScanRing<T>>
 struct ScanRing {
   static constexpr uint32_t stages = Policy::stages;
@@ -40,30 +40,31 @@ struct ScanRing {
   using Rows = ScanRows<T, rows>;
   static constexpr uint32_t elements = scanners * Rows::elements;
   static constexpr uint32_t bytes = elements * sizeof(T);
-  /// A prefix outlives the stage that its tile was loaded into: the next tile of the stage may be reduced
-  /// before the slowest scanner has read it. By two rounds of the ring it has.
+  /// A prefix outlives the stage that its tile was loaded into: the next tile in the stage may be reduced
+  /// before the slowest scanner has read the prefix. After two rounds of the ring, it has read it.
   static constexpr uint32_t slots = 2 * stages;
   static constexpr uint32_t no_tile = 0xffffffffu;
 
   struct Shared {
     alignas(128) Vector<T> stage[stages][scanners * Rows::vectors];
-    ptx::SharedBarrier loaded[stages];  // the tile is there
-    ptx::SharedBarrier filled;          // of the last tile, what no bulk load brings is there
-    ptx::SharedBarrier taken[stages];   // everybody is done with the stage
-    ptx::SharedBarrier ready[slots];    // prefix and warp_before are there
+    ptx::SharedBarrier loaded[stages];  // the tile has arrived
+    ptx::SharedBarrier filled;          // of the last tile, the part that no bulk load brings has arrived
+    ptx::SharedBarrier taken[stages];   // all warps are done with the stage
+    ptx::SharedBarrier ready[slots];    // prefix and warp_before are set
     T prefix[slots];
     T warp_before[slots][scanners];  // in the tile, before each scanner's part
     uint32_t tile[stages];
     uint32_t epoch;
   };
-  static_assert(sizeof(Shared) <= 195 * 1024);  // beyond, the next carve-out takes cache that stores need
+  static_assert(sizeof(Shared) <= 195 * 1024);  // beyond this, the next carve-out takes cache that stores
+                                                // need
 
   static constexpr uint64_t tiles(uint64_t size) { return ceil_divide(size, elements); }
 };
 
 namespace scan_ring_detail {
 
-/// The k-th tile of a block: its place in the ring.
+/// The k-th tile of a block: its stage and its slot.
 template <class Ring>
 struct Turn {
   uint32_t stage;
@@ -77,14 +78,14 @@ struct Turn {
         slot_parity(k / Ring::slots & 1) {}
 };
 
-/// The number of the tile in a stage, for all lanes, of which one looks (2^28 u64: 1.040 ms; where each of
-/// them does, 1.0425).
+/// The number of the tile in a stage, for all lanes. One lane reads it (2^28 u64: 1.040 ms; if each lane
+/// does, 1.0425).
 template <class Ring>
 __device__ __forceinline__ uint32_t tile_in(const typename Ring::Shared& shared, uint32_t stage) {
   return __shfl_sync(full_warp, ptx::lane_id() == 0 ? shared.tile[stage] : 0, 0);
 }
 
-/// The last tile, which is not whole: what exists, and `fill` behind it.
+/// Loads the last tile, which is not whole: what exists, and `fill` behind it.
 template <class Ring, class T>
 __device__ __forceinline__ void load_part(typename Ring::Shared& shared, uint32_t stage, const T* from,
                                           uint64_t count, const T& fill) {
@@ -92,8 +93,8 @@ __device__ __forceinline__ void load_part(typename Ring::Shared& shared, uint32_
   const auto in_bulk = static_cast<uint32_t>(count * sizeof(T) / 16 * 16);
   for (uint64_t at = in_bulk / sizeof(T) + ptx::lane_id(); at < Ring::elements; at += warp_threads)
     to[at] = at < count ? from[at] : fill;
-  // Once a scan. A __syncwarp would do, but compute-sanitizer follows what was written through such barriers
-  // alone.
+  // Once per scan. A __syncwarp would do, but compute-sanitizer tracks what was written only through such
+  // barriers.
   ptx::barrier_arrive(&shared.filled);
   ptx::barrier_wait(&shared.filled, 0);
   __syncwarp();
@@ -104,8 +105,8 @@ __device__ __forceinline__ void load_part(typename Ring::Shared& shared, uint32_
     ptx::barrier_arrive(&shared.loaded[stage]);
 }
 
-/// Draws tiles and loads them. Two tickets are under way, since one takes as long as half a tile. Ends by
-/// telling every warp that there are no more.
+/// Draws tiles and loads them. Two tickets are in flight, since drawing one takes as long as half a tile. In
+/// the end, tells every warp that there are no more tiles.
 template <class Ring, class T, class Op>
 __device__ __forceinline__ void load_tiles(typename Ring::Shared& shared, const ScanArrays<T>& arrays,
                                            uint32_t tiles, const Op& op, ScanState* state,
@@ -120,7 +121,7 @@ __device__ __forceinline__ void load_tiles(typename Ring::Shared& shared, const 
     next = next_but_one;
     if (leads && tile < tiles) next_but_one = draw_ticket(&state->tickets);
     ptx::barrier_wait(&shared.taken[turn.stage], turn.stage_parity ^ 1);
-    __syncwarp();  // else the stage could be taken again before a lane has seen that it was
+    __syncwarp();  // otherwise the stage could be taken again before a lane has seen that it was
     const uint64_t first = uint64_t{tile} * Ring::elements;
     if (leads) shared.tile[turn.stage] = tile < tiles ? tile : Ring::no_tile;
     if (tile >= tiles) {
@@ -134,11 +135,11 @@ __device__ __forceinline__ void load_tiles(typename Ring::Shared& shared, const 
     }
     __syncwarp();
   }
-  // A block draws one ticket a tile and two more: this was the last of all.
+  // A block draws one ticket per tile and two more: this was the last ticket of all.
   if (leads && next_but_one == tiles + 2 * gridDim.x - 1) end_scan(state, shared.epoch, slots, tiles);
 }
 
-/// Sums up every tile and publishes its sum. One warp keeps up, because all its sums are under way at once.
+/// Adds up every tile and publishes its sum. One warp keeps up, because all its sums are in flight at once.
 template <class Ring, class T, class Op>
 __device__ __forceinline__ void reduce_tiles(typename Ring::Shared& shared, const TileStatuses<T>& statuses,
                                              const Op& op) {
@@ -159,7 +160,7 @@ __device__ __forceinline__ void reduce_tiles(typename Ring::Shared& shared, cons
 #pragma unroll
         for (uint32_t at = 0; at < vector_elements<T>; ++at) sum = op(sum, vector.at[at]);
       }
-      sum = warp_reduce<T, Op>(sum, op);  // by shuffles, of all parts at once
+      sum = warp_reduce<T, Op>(sum, op);  // by shuffles, all parts at once
       if (lane == part) mine = sum;
     }
     const T inclusive = warp_inclusive_scan(mine, op);
@@ -178,7 +179,7 @@ template <class Ring, class T, class Op>
 __device__ __forceinline__ void look_back(typename Ring::Shared& shared, const T* initial,
                                           const TileStatuses<T>& statuses, const Op& op) {
   T before = initial != nullptr ? *initial : static_cast<T>(op.identity());
-  uint32_t seen = 0;  // tiles that are in `before`
+  uint32_t seen = 0;  // tiles that `before` includes
   for (uint32_t k = 0;; ++k) {
     const Turn<Ring> turn(k);
     ptx::barrier_wait(&shared.loaded[turn.stage], turn.stage_parity);
@@ -191,7 +192,7 @@ __device__ __forceinline__ void look_back(typename Ring::Shared& shared, const T
       shared.prefix[turn.slot] = before;
       ptx::barrier_arrive(&shared.ready[turn.slot]);
     }
-    __syncwarp();  // nobody waits for the next tile while lane 0 has still to arrive
+    __syncwarp();  // no lane waits for the next tile before lane 0 has arrived
   }
 }
 
@@ -231,11 +232,11 @@ __global__ __launch_bounds__(Ring::threads, 1) void scan_ring_kernel(ScanArrays<
     ptx::barrier_init(&shared.filled, warp_threads);
     for (uint32_t stage = 0; stage < Ring::stages; ++stage) {
       ptx::barrier_init(&shared.loaded[stage], 1);
-      // By all lanes of the reduce, look-back and scan warps.
+      // All lanes of the reduce, look-back and scan warps arrive.
       ptx::barrier_init(&shared.taken[stage], (2 + Ring::scanners) * warp_threads);
     }
     for (uint32_t slot = 0; slot < Ring::slots; ++slot)
-      ptx::barrier_init(&shared.ready[slot], Ring::scanners + 1);  // by those who write there
+      ptx::barrier_init(&shared.ready[slot], Ring::scanners + 1);  // those that write there arrive
     ptx::barriers_visible();
   }
   __syncthreads();
@@ -252,8 +253,8 @@ __global__ __launch_bounds__(Ring::threads, 1) void scan_ring_kernel(ScanArrays<
 
 }  // namespace scan_ring_detail
 
-/// Whether there is a ring for these elements and this operator: one warp adds up all that a multiprocessor
-/// scans.
+/// Whether the ring takes these elements and this operator: one warp must be able to add up all that a
+/// multiprocessor scans.
 template <class T, class Op>
 inline constexpr bool can_scan_ring =
     Op::is_commutative && !is_slow<Op> && sizeof(T) <= 8 && 16 % sizeof(T) == 0;
@@ -264,7 +265,7 @@ bool suits_scan_ring(const ScanArrays<T>& arrays) {
   return arrays.size > 0 && is_vector_aligned(arrays.in) && is_vector_aligned(arrays.out);
 }
 
-/// Scans arrays that suit it. Neither allocates nor synchronises.
+/// Scans arrays that suit the ring. Neither allocates nor synchronises.
 template <class Policy, class T, class Op>
 void scan_ring(const ScanArrays<T>& arrays, const Op& op, const LookbackMemory<T>& memory,
                cudaStream_t stream) {

@@ -3,8 +3,8 @@
 //     row 0:  | lane 0: a b c d | lane 1: e f g h | ... | lane 31 |     a row is 32 vectors, coalesced
 //     row 1:  | lane 0          | lane 1          | ... | lane 31 |
 //
-// Three sums come together: of the elements inside a lane's vector, of the lanes below in the row (Hillis &
-// Steele by shuffles, all rows at once, so that their latencies overlap), of the rows above.
+// Three sums are combined: of the elements inside a lane's vector, of the lower lanes in the row (Hillis &
+// Steele by shuffles, all rows at once, so that their latencies overlap), and of the rows above.
 #pragma once
 
 #include "kernels/scan_op.cuh"
@@ -17,7 +17,7 @@
 
 namespace sweepsort {
 
-/// Elements that travel in one load.
+/// Elements per load.
 template <class T>
 inline constexpr uint32_t vector_elements = sizeof(T) < 16 && 16 % sizeof(T) == 0 ? 16 / sizeof(T) : 1;
 
@@ -32,27 +32,27 @@ __host__ __device__ inline bool is_vector_aligned(const T* at) {
   return reinterpret_cast<uintptr_t>(at) % alignof(Vector<T>) == 0;
 }
 
-/// As for any operator (warp.cuh), but words are added up by one instruction.
+/// As warp_reduce() for any operator (warp.cuh), but words are added up by one instruction.
 template <class T>
 __device__ __forceinline__ T warp_reduce(T value, const Sum<T>& op) {
   if constexpr (std::is_unsigned_v<T> && sizeof(T) <= 4) return static_cast<T>(ptx::warp_sum(value));
   return warp_reduce<T, Sum<T>>(value, op);
 }
 
-/// One warp's rows. Life: load, scan, finish, store. The whole warp calls every method.
+/// One warp's rows. Calls come in this order: load, scan, finish, store. The whole warp calls every method.
 template <class T, uint32_t rows>
 class ScanRows {
  public:
   static constexpr uint32_t vectors = rows * warp_threads;
   static constexpr uint32_t elements = vectors * vector_elements<T>;
 
-  /// From memory that holds all `elements`.
+  /// Loads from memory that holds all `elements`.
   __device__ __forceinline__ void load(const Vector<T>* from) {
 #pragma unroll
     for (uint32_t row = 0; row < rows; ++row) vector_[row] = from[row * warp_threads + ptx::lane_id()];
   }
 
-  /// The elements in[first, size), as far as they exist; `fill` stands for the others.
+  /// Loads the elements in[first, size), as far as they exist, and `fill` in place of the others.
   __device__ __forceinline__ void load_guarded(const T* in, uint64_t first, uint64_t size, const T& fill) {
 #pragma unroll
     for (uint32_t row = 0; row < rows; ++row) {
@@ -64,7 +64,8 @@ class ScanRows {
     }
   }
 
-  /// in[first, ...): by vectors where the caller knows that all are there, and aligned.
+  /// Loads in[first, ...): by vectors if `whole`, that is, if the caller knows that all exist and are
+  /// aligned.
   __device__ __forceinline__ void load(const T* in, uint64_t first, uint64_t size, bool whole,
                                        const T& fill) {
     if (whole)
@@ -73,7 +74,7 @@ class ScanRows {
       load_guarded(in, first, size, fill);
   }
 
-  /// Makes terms of the loaded elements, or elements of the finished terms (scan_op.cuh).
+  /// Turns the loaded elements into terms, or the finished terms into elements (scan_op.cuh).
   template <class Terms>
   __device__ __forceinline__ void enter(const Terms& terms) {
     for_each([&](T& element) { element = terms.enter(element); });
@@ -83,8 +84,8 @@ class ScanRows {
     for_each([&](T& term) { term = terms.leave(term); });
   }
 
-  /// All elements of the warp combined by a commutative operator; every lane gets the result. Sooner there
-  /// than scan().
+  /// Combines all elements of the warp by a commutative operator; every lane gets the result. It is there
+  /// sooner than that of scan().
   template <class Op>
   __device__ __forceinline__ T sum(const Op& op) const {
     T sum = op.identity();
@@ -124,8 +125,8 @@ class ScanRows {
     return sum;
   }
 
-  /// Turns the elements into the scan's results, where `prefix` is what comes before the warp's first
-  /// element. Lane 31 gets the combination of everything up to the warp's last.
+  /// Turns the elements into the scan's results. `prefix` is what comes before the warp's first element. Lane
+  /// 31 gets the combination of everything up to the warp's last element.
   template <class Op>
   __device__ __forceinline__ T finish(const T& prefix, const Op& op, bool exclusive) {
     T sum = prefix;

@@ -1,15 +1,14 @@
 // scan_shuffle_chained.cuh - prefix scan by warp shuffles, with a carry handed from tile to tile.
-// Inside a warp: Hillis & Steele, "Data Parallel Algorithms", 1986, with registers for memory. Between tiles:
-// the chained scan of Yan, Long & Zhang, "StreamScan", 2013. Work O(n log 32), depth O(n / tile); moves 2n
-// elements.
+// Inside a warp: Hillis & Steele, "Data Parallel Algorithms", 1986, in registers. Between tiles: the chained
+// scan of Yan, Long & Zhang, "StreamScan", 2013. Work O(n log 32), depth O(n / tile); moves 2n elements.
 //
 //     lane:   0   1   2   3          tile:  0 ──carry──> 1 ──carry──> 2 ──carry──> ...
 //             a   b   c   d          ready counter:  1          2          3
 //             a  ab  bc  cd
 //             a  ab abc abcd         a tile waits until the counter says that it is its turn
 //
-// One pass over memory, but every tile waits for the one before it: the time of a hand-over, n / tile times,
-// is the floor. scan_lookback.cuh breaks that chain.
+// One pass over memory, but every tile waits for the one before it. So a scan takes at least the time of n /
+// tile hand-overs. scan_lookback.cuh breaks that chain.
 #pragma once
 
 #include "kernels/launch.cuh"
@@ -21,12 +20,12 @@
 
 namespace sweepsort {
 
-/// Device memory of the chained scan; zeros before the first scan, and left so by every scan.
+/// Device memory of the chained scan. Zeros before the first scan; every scan leaves it ready for the next.
 template <class T>
 struct ChainMemory {
   struct Chain {
     uint32_t tickets;
-    uint32_t ready;  // tiles whose carry is there
+    uint32_t ready;  // the tile whose turn it is: its carry is there
     T carry;         // everything before tile `ready`, combined
   };
   Chain* chain;
@@ -39,7 +38,8 @@ namespace scan_shuffle_chained_detail {
 template <class T>
 using Tile = ScanLookbackTile<T, ScanPolicy<1024, 4, 1>>;
 
-/// One thread: waits for its turn, passes the carry on, and returns what comes before its tile.
+/// Waits for the tile's turn, passes the carry on, and returns what comes before the tile. Called by one
+/// thread.
 template <class T, class Op>
 __device__ __forceinline__ T hand_over(typename ChainMemory<T>::Chain* chain, uint32_t tile, uint32_t tiles,
                                        const T& tile_sum, const T* initial, const Op& op) {
@@ -48,7 +48,7 @@ __device__ __forceinline__ T hand_over(typename ChainMemory<T>::Chain* chain, ui
   }
   T before = chain->carry;
   if (tile == 0) before = initial != nullptr ? *initial : static_cast<T>(op.identity());
-  if (tile == tiles - 1) {  // nobody else is left: back to the beginning
+  if (tile == tiles - 1) {  // no other tile is left: back to the beginning
     chain->tickets = 0;
     ready.store(0, cuda::memory_order_relaxed);
   } else {
@@ -75,7 +75,7 @@ static __global__ __launch_bounds__(1024) void scan_shuffle_chained_kernel(
   rows.load(arrays.in, first, arrays.size, whole, op.identity());
   const T sum = rows.scan(op);
   if (lane == 0) shared.warp_prefix[warp] = sum;
-  __syncthreads();  // one value a warp is there
+  __syncthreads();  // each warp's sum is there
   if (warp == 0) {
     const T inclusive = warp_inclusive_scan(shared.warp_prefix[lane], op);
     const T tile_sum = shuffle_from(inclusive, warp_threads - 1);

@@ -1,18 +1,18 @@
-// scan_wave.cuh - prefix scan of an array of which every multiprocessor gets one tile, all at the same time.
-// The protocol is Merrill & Garland's (2016) without its chain: only the tiles' own sums are published, and
+// scan_wave.cuh - prefix scan of a short array, of which every multiprocessor gets one tile, all at the same
+// time. The protocol is Merrill & Garland's (2016) without its chain: tiles publish only their own sums, and
 // every block adds up those before its own. Work O(n + tiles^2); moves 2n elements. Commutative operators,
-// elements of 1 to 8 bytes, `in` apart from `out`.
+// elements of 1 to 8 bytes, `in` and `out` do not overlap.
 //
 //     tile 0:  load  sum ──publish──┐  scan          store
 //     tile 1:  load  sum ──publish──┼─ scan  + 0     store
 //     tile 2:  load  sum ──publish──┘  scan  + 0, 1  store
 //
-// What takes time here are trips to the second-level cache in a row. So a block's number is its tile, and it
-// waits for no ticket; the sum is published before the tile is scanned.
+// What takes time here is a series of trips to the second-level cache. So a block's number is its tile,
+// without a ticket to wait for, and the sum is published before the tile is scanned.
 //
-// Nothing promises that the blocks before a block run, though. One that has waited for long for a sum adds
-// that tile up itself, and so a scan ends in whatever order the blocks run: Smith, Levien & Owens, "Decoupled
-// Fallback", 2025. That is why a scan in place is none of its business: the tile may have been written.
+// But nothing promises that the blocks before a block run. A block that has waited long for a sum adds up
+// that tile itself. So a scan ends in whatever order the blocks run: Smith, Levien & Owens, "Decoupled
+// Fallback", 2025. That is why this scan cannot work in place: the late tile might be overwritten already.
 #pragma once
 
 #include "kernels/scan_lookback.cuh"
@@ -24,16 +24,16 @@
 
 namespace sweepsort {
 
-/// Most tiles of such a scan, and how many copies there are of their statuses: all blocks look at once, and
-/// one copy would lie in one slice of the cache (2^20 u32: 4.7 us with one copy, 3.7 with eight).
+/// The most tiles of such a scan, and the number of copies of their statuses. All blocks look at once, and a
+/// single copy would lie in one slice of the cache (2^20 u32: 4.7 us with one copy, 3.7 with eight).
 struct ScanWave {
   static constexpr uint32_t max_tiles = 256;
   static constexpr uint32_t copies = 8;
   static constexpr uint32_t statuses = copies * max_tiles;
 };
 
-/// Device memory of scans in one wave: zeros before the first, reusable for any number of them, one after the
-/// other. Of elements for which there are none it takes next to nothing.
+/// Device memory of scans in one wave. Zeros before the first scan; reusable for any number of scans, one
+/// after the other. For elements that have no such scan, it takes almost nothing.
 template <class T>
 struct ScanWaveMemory {
   CountedScanState* state;
@@ -46,7 +46,7 @@ struct ScanWaveMemory {
 
 namespace scan_wave_detail {
 
-/// What comes before `tile` where some tile is late: one warp adds up those that have published nothing yet.
+/// What comes before `tile` if some tile is late: one warp adds up the tiles that have published nothing yet.
 template <class Tile, class T, class Op>
 __device__ __forceinline__ T sum_without_waiting(const T* in, uint64_t tile, const TileStatuses<T>& statuses,
                                                  const ScanTerms<T, Op>& terms) {
@@ -91,7 +91,7 @@ __global__ __launch_bounds__(Policy::threads,
   if (lane == 0) shared.warp_prefix[warp] = warp_sum;
   __syncthreads();  // all warps' sums are there
 
-  // That the block has read the epoch is counted while nobody waits for it.
+  // Counts that the block has read the epoch, while nobody waits for it.
   const uint32_t ticket = counts && gridDim.x > 1 ? state->draw_ticket() : 0;
   if (warp == 0) {
     const T mine = lane < Tile::warps ? shared.warp_prefix[lane] : static_cast<T>(inner.identity());
@@ -110,7 +110,7 @@ __global__ __launch_bounds__(Policy::threads,
   } else {
     (void)rows.scan(inner);
   }
-  __syncthreads();  // and now their prefixes
+  __syncthreads();  // all warps' prefixes are there
   const T up_to_end = rows.finish(shared.warp_prefix[warp], inner, arrays.exclusive);
   rows.leave(terms);
   rows.store(arrays.out, first, arrays.size, whole);
@@ -123,11 +123,11 @@ __global__ __launch_bounds__(Policy::threads,
 
 }  // namespace scan_wave_detail
 
-/// Whether there is such a scan for these elements and this operator.
+/// Whether this scan exists for these elements and this operator.
 template <class T, class Op>
 inline constexpr bool can_scan_wave = Op::is_commutative && sizeof(T) <= 8;
 
-/// Whether it takes arrays that lie so: it must be able to read `in` when some of `out` is written.
+/// Whether it takes these arrays: it must be able to read `in` after some of `out` has been written.
 template <class T>
 bool suits_scan_wave(const ScanArrays<T>& arrays) {
   return arrays.in + arrays.size <= arrays.out || arrays.out + arrays.size <= arrays.in;

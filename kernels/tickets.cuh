@@ -1,5 +1,5 @@
 // tickets.cuh - blocks draw the number of their next piece of work, so that every lower number belongs to a
-// block that runs or has run; a counter of finished work; and the atomics for both.
+// block that runs or has run. Also a counter of finished work, and the atomics for both.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -14,7 +14,7 @@ template <class T>
 using DeviceAtomic = cuda::atomic_ref<T, cuda::thread_scope_device>;
 template <class T>
 using BlockAtomic = cuda::atomic_ref<T, cuda::thread_scope_block>;
-/// What atomicAdd and its like take for keys of 4 or 8 bytes.
+/// The type that atomicAdd and similar functions take for keys of 4 or 8 bytes.
 template <class Bits>
 using AtomicWord = std::conditional_t<sizeof(Bits) == 8, unsigned long long, uint32_t>;
 
@@ -23,8 +23,8 @@ __device__ __forceinline__ uint32_t draw_ticket(uint32_t* tickets) {
   return DeviceAtomic<uint32_t>(*tickets).fetch_add(1, cuda::memory_order_relaxed);
 }
 
-/// Adds this block's `mine` to `done` of all blocks, and tells the one that makes `all` of it: it sees what
-/// the others wrote before. The whole block calls it.
+/// Adds this block's `mine` to `done`, which all blocks share. Returns true in the block that brings it to
+/// `all`: it sees what the others wrote before. The whole block calls it.
 __device__ __forceinline__ bool completes(uint32_t& done, uint32_t mine, uint32_t all) {
   __syncthreads();
   const bool is_last = threadIdx.x == 0 &&
@@ -32,8 +32,8 @@ __device__ __forceinline__ bool completes(uint32_t& done, uint32_t mine, uint32_
   return __syncthreads_or(is_last) != 0;
 }
 
-/// Calls body(row) for rows that the block draws until all `rows` are drawn, and returns how many it got. The
-/// next one is drawn while one is worked on. `next_row`: shared memory.
+/// Calls body(row) for rows that the block draws, until all `rows` are drawn. Returns how many it got. The
+/// next row is drawn while the current one is worked on. `next_row`: shared memory. The whole block calls it.
 template <class Body>
 __device__ __forceinline__ uint32_t for_drawn_rows(uint32_t* tickets, uint32_t rows, uint32_t (&next_row)[2],
                                                    Body body) {

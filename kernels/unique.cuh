@@ -1,7 +1,7 @@
-// unique.cuh - stream compaction of keys in order: each of them once, and where the equal ones end. Horn,
-// "Stream Reduction Operations for GPGPU Applications", GPU Gems 2, 2005, with the scan in the same launch:
-// Merrill & Garland, "Single-pass Parallel Prefix Scan with Decoupled Look-back", 2016. Work O(n); reads n
-// keys, writes each different one and a place.
+// unique.cuh - stream compaction of keys in order: each distinct key once, and where its duplicates end.
+// Horn, "Stream Reduction Operations for GPGPU Applications", GPU Gems 2, 2005, with the scan in the same
+// launch: Merrill & Garland, "Single-pass Parallel Prefix Scan with Decoupled Look-back", 2016. Work O(n);
+// reads n keys, writes each distinct key and a place.
 //
 //     keys        1  1  2  2  2  7
 //     1 last?        *        *  *      the next key is another one, or there is none
@@ -25,9 +25,8 @@
 
 namespace sweepsort {
 
-/// `count` keys, raw bits, of which equal ones are neighbours: what is read, and what is written. `different`
-/// and `ends` have room for `most` elements; of more different keys there are the rest is left out. *found:
-/// how many there are.
+/// `count` keys (raw bits) whose duplicates are neighbours, and where the results go. `different` and `ends`
+/// have room for `most` elements; further distinct keys are left out. *found: the number of distinct keys.
 template <class Bits>
 struct UniqueArrays {
   const Bits* keys;
@@ -38,8 +37,8 @@ struct UniqueArrays {
   uint32_t* found;
 };
 
-/// Device memory of unique(): zeros before the first call, then good for any number, one after the other, of
-/// up to as many keys.
+/// Device memory of unique(). Zeros before the first call. Then it serves any number of calls, one after the
+/// other, with at most as many keys.
 struct UniqueMemory : LookbackMemory<uint32_t> {
   UniqueMemory(Workspace& workspace, uint64_t max_keys)
       : LookbackMemory(workspace, UniquePolicy::tiles(max_keys)) {}
@@ -69,8 +68,8 @@ __global__ __launch_bounds__(UniquePolicy::threads) void unique_kernel(UniqueArr
   __syncthreads();
   const uint32_t tile = shared.tile;
 
-  // All loads are under way together: where there are no more keys the last one is read again. (Loaded beside
-  // a condition each, and compared with what shuffles brought, 2^21 u32 keys took 22 us instead of 11.)
+  // All loads are in flight together: beyond the last key, it is read again. (When each load had a condition,
+  // and keys were compared with those that shuffles brought, 2^21 u32 keys took 22 us instead of 11.)
   const uint32_t end = arrays.count - 1;
   const uint32_t first = tile * UniquePolicy::tile + warp * rows * warp_threads + lane;
   Bits key[rows];
@@ -81,7 +80,7 @@ __global__ __launch_bounds__(UniquePolicy::threads) void unique_kernel(UniqueArr
     key[row] = arrays.keys[min(at, end)];
     next[row] = arrays.keys[min(at + 1, end)];
   }
-  uint32_t last[rows];  // a bit a lane
+  uint32_t last[rows];  // one bit per lane
   uint32_t in_warp = 0;
 #pragma unroll
   for (uint32_t row = 0; row < rows; ++row) {
@@ -94,7 +93,7 @@ __global__ __launch_bounds__(UniquePolicy::threads) void unique_kernel(UniqueArr
   if (warp == 0)
     scan_lookback_detail::look_back<UniquePolicy::statuses_per_lane, uint32_t, Sum<uint32_t>>(
         shared.warp_prefix, tile, nullptr, TileStatuses<uint32_t>(slots, shared.epoch), {});
-  __syncthreads();  // and now their prefixes
+  __syncthreads();  // all warps' prefixes are there
 
   uint32_t before = shared.warp_prefix[warp];
 #pragma unroll
