@@ -7,11 +7,11 @@
 
 namespace sweepsort {
 
-/// From all zeros on: a word a bin, or half of one if no count can be larger than that holds. Then one atomic
-/// adds to two bins. H200, 65,536 bins of 132 blocks, us: words 26, halves 14, and 10 if the blocks begin at
+/// Counts, initially zero: one word per bin, or half a word if no count can exceed it. Then one atomic adds
+/// to two bins. H200, 65,536 bins of 132 blocks, us: words 26, halves 14, and 10 if the blocks begin at
 /// different bins.
 struct BinCounts {
-  unsigned long long* words;  // as many as bins
+  unsigned long long* words;  // one per bin
   bool are_halves;
 
   __device__ __forceinline__ uint64_t at(uint32_t bin) const {
@@ -23,7 +23,7 @@ struct BinCounts {
     else
       atomicAdd(&words[bin], static_cast<unsigned long long>(keys));
   }
-  /// To an even bin and the next one.
+  /// Adds to an even bin and the next one.
   __device__ __forceinline__ void add(uint32_t bin, uint32_t keys, uint32_t next_keys) const {
     if (are_halves) {
       if ((keys | next_keys) != 0)
@@ -33,8 +33,8 @@ struct BinCounts {
       if (next_keys != 0) add(bin + 1, next_keys);
     }
   }
-  /// What a block has counted, keys_of(bin), to an even number of bins, by its first `threads` threads. Each
-  /// block begins elsewhere: all would wait for the same words.
+  /// Adds what a block has counted, keys_of(bin), to `bins` bins, an even number. Its first `threads` threads
+  /// do it. Each block begins at another bin, because otherwise all would wait for the same words.
   template <class KeysOf>
   __device__ __forceinline__ void add_all(uint32_t bins, uint32_t threads, KeysOf keys_of) const {
     const uint32_t pairs = bins / 2;

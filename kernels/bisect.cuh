@@ -8,7 +8,7 @@
 namespace sweepsort {
 
 /// Index of the last of `size` ascending elements that is at most `key`; 0 if none is. `size` is at least 1.
-/// The steps depend on `size` alone, so that lanes that search together stay together.
+/// The number of steps depends on `size` alone, so lanes that search together stay together.
 template <class T>
 __device__ __forceinline__ uint32_t last_at_most(const T* ascending, uint32_t size, T key) {
   uint32_t last = 0;
@@ -20,7 +20,7 @@ __device__ __forceinline__ uint32_t last_at_most(const T* ascending, uint32_t si
   return last;
 }
 
-/// The same of several keys, step by step together, so that their loads are under way at once.
+/// The same for several keys, each step for all of them, so that their loads are in flight at once.
 template <class T, uint32_t n>
 __device__ __forceinline__ void last_at_most(const T* ascending, uint32_t size, const T (&keys)[n],
                                              uint32_t (&last)[n]) {

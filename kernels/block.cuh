@@ -10,7 +10,7 @@
 namespace sweepsort {
 
 /// Exclusive sum over the block's threads in thread order; `total` gets the sum of all. `warp_sums` is shared
-/// memory of one element a warp; it may be reused after the next barrier. Every thread of the block calls it.
+/// memory, one element per warp; it may be reused after the next barrier. Every thread of the block calls it.
 template <uint32_t threads, class T>
 __device__ __forceinline__ T block_exclusive_sum(T value, T* warp_sums, T& total) {
   constexpr uint32_t warps = threads / warp_threads;
@@ -20,7 +20,7 @@ __device__ __forceinline__ T block_exclusive_sum(T value, T* warp_sums, T& total
   const T inclusive = warp_inclusive_sum(value);
   if (lane == warp_threads - 1) warp_sums[warp] = inclusive;
   __syncthreads();
-  // Every warp scans the sums for itself: cheaper than a second barrier.
+  // Every warp scans the sums by itself: this is cheaper than a second barrier.
   const T sum = lane < warps ? warp_sums[lane] : T{};
   const T up_to_lane = warp_inclusive_sum<warps>(sum);
   total = __shfl_sync(full_warp, up_to_lane, warps - 1);
@@ -29,7 +29,7 @@ __device__ __forceinline__ T block_exclusive_sum(T value, T* warp_sums, T& total
 
 namespace block_detail {
 
-/// What of_warp(value) does for a warp, for the block of 32 warps.
+/// Does for a block of 32 warps what of_warp(value) does for a warp.
 template <uint32_t threads, class T, class OfWarp>
 __device__ __forceinline__ T reduce(T value, T* warp_values, OfWarp of_warp) {
   static_assert(threads == warp_threads * warp_threads);
@@ -41,9 +41,9 @@ __device__ __forceinline__ T reduce(T value, T* warp_values, OfWarp of_warp) {
 
 }  // namespace block_detail
 
-/// The sum of one value a thread (it wraps), the largest, the smallest, the bits of any: of a block of 32
-/// warps. Every thread of it calls them, and gets it. `warp_values` is shared memory of one element a warp;
-/// it may be reused after the next barrier.
+/// The sum (it wraps), the maximum, the minimum, or the bitwise or of one value per thread, for a block of 32
+/// warps. Every thread of the block calls them, and gets the result. `warp_values` is shared memory, one
+/// element per warp; it may be reused after the next barrier.
 template <uint32_t threads>
 __device__ __forceinline__ uint32_t block_sum(uint32_t value, uint32_t* warp_values) {
   return block_detail::reduce<threads>(value, warp_values, [](uint32_t v) { return ptx::warp_sum(v); });

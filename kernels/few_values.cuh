@@ -1,9 +1,9 @@
-// few_values.cuh - keys of few distinct values, wherever these lie: counted in a hash table, the values
-// sorted, the counts written out (of pairs: value_codes.cuh). A counting sort (Seward 1954) whose bins are
-// those of value_table.cuh. Reads n keys, writes n keys.
+// few_values.cuh - keys of few distinct values, which may lie anywhere: they are counted in a hash table, the
+// values are sorted, and each is written as often as it occurs (for pairs: value_codes.cuh). A counting sort
+// (Seward 1954) whose bins are those of value_table.cuh. Reads n keys, writes n keys.
 //
-// It is tried where a sample held few values. A block that meets too many says so, everybody stops, and
-// another method is taken.
+// It is tried if a sample held few values. A block that meets too many says so. Then all blocks stop, and
+// another method is used.
 #pragma once
 
 #include "kernels/msd_plan.cuh"
@@ -28,8 +28,8 @@ struct Shared {
   uint32_t values;
 };
 
-/// Every block calls it, its counters being zero. Values of which some were counted stay in `table` if there
-/// are too many. Not inlined, as beside what else its kernel does that is slower: H100, 2^28 u32 of 2, 16 and
+/// Every block calls it, with its counters zero. If there are too many values, those that were counted stay
+/// in `table`. Not inlined, because beside the kernel's other code it is slower: H100, 2^28 u32 of 2, 16 and
 /// 256 values, us of that launch, inlined 573, 578, 718, not inlined 538, 544, 680.
 template <class Bits>
 __device__ __noinline__ void count_few(const Bits* keys, uint64_t count, MsdPlan<Bits>* plan,

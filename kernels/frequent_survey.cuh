@@ -1,5 +1,5 @@
-// frequent_survey.cuh - which values are so frequent that the other keys are sorted without them: those of a
-// larger sample, for keys alone that the survey found crowded (msd_survey.cuh).
+// frequent_survey.cuh - which values are so frequent that the other keys are sorted without them. A larger
+// sample shows them, for keys alone that the survey found crowded (msd_survey.cuh).
 //
 //     places of 32 bytes ──each key by its hash──> a finder's keys ──> counted by a block: its frequent values
 //                                                                          │ the last block
@@ -25,18 +25,18 @@ namespace sweepsort {
 
 namespace survey_detail {
 
-/// Frequent values are found in a sample: one key in so many, and at most so many keys.
+/// The sample for finding frequent values: one key in frequent_share, at most max_frequent_samples keys.
 inline constexpr uint32_t frequent_share = 512;
 inline constexpr uint32_t max_frequent_samples = 1u << 19;
-/// A value is frequent if it fills a quarter of the largest bucket: several may share one.
+/// A value is frequent if it fills a quarter of the largest bucket, as several values may share a bucket.
 inline constexpr uint32_t frequent_part = 4;
-/// Blocks that find them. Each counts the values of its own hashes.
+/// Blocks that find frequent values. Each counts the values with its own hashes.
 inline constexpr uint32_t finder_bits = 7;
 inline constexpr uint32_t finders = 1u << finder_bits;
-/// And its slots for values.
+/// Slots for values in each of these blocks.
 inline constexpr uint32_t finder_slots = 2 * samples;
 
-/// How many places the larger sample is taken from.
+/// The number of places from which the larger sample is taken.
 template <class Bits>
 constexpr uint32_t frequent_places(uint64_t count) {
   const uint64_t wanted =
@@ -44,16 +44,16 @@ constexpr uint32_t frequent_places(uint64_t count) {
   return std::max(static_cast<uint32_t>(wanted / threads), 1u) * threads;
 }
 
-/// The larger sample, in device memory, by finder.
+/// The larger sample in device memory, divided by finder.
 template <class Bits>
 struct FrequentSample {
-  Bits* keys;         // finder f's begin at f * max_keys
-  uint32_t* sizes;    // how many each would have; all zeros before
-  uint32_t places;    // of 32 bytes, that the sample is taken from
+  Bits* keys;         // those of finder f begin at f * max_keys
+  uint32_t* sizes;    // how many keys each finder would have; all zeros before
+  uint32_t places;    // places of 32 bytes from which the sample is taken
   uint32_t max_keys;  // of one finder
 };
 
-/// The finder that counts a value. A hash of other bits than those that find_slot looks at.
+/// The finder that counts a value. The hash uses other bits than find_slot.
 template <class Bits>
 __device__ __forceinline__ uint32_t finder_of(Bits key) {
   return hash<finder_bits>(static_cast<Bits>(key ^ (key >> (sizeof(Bits) * 4))));
@@ -64,7 +64,7 @@ struct SampleShared {
   uint32_t firsts[finders];
 };
 
-/// A thread half a place: each key to the finder that counts it.
+/// Each thread takes half a place, and gives each key to the finder that counts it.
 template <class Bits>
 __global__ __launch_bounds__(sample_threads) void sample_kernel(Task<Bits> task, FrequentSample<Bits> sample,
                                                                 const MsdPlan<Bits>* plan) {
@@ -75,7 +75,7 @@ __global__ __launch_bounds__(sample_threads) void sample_kernel(Task<Bits> task,
   __syncthreads();
   HalfPlace<Bits> keys;
   keys.load(task, uint64_t{blockIdx.x} * sample_threads + threadIdx.x, sample.places);
-  // The most frequent value of all is known, and not counted again: all would want its counter.
+  // The most frequent value is known, and not counted again: all lanes would want its counter.
   const bool has_top = plan->has_top != 0;
   const Bits top = plan->top;
   uint32_t rank[HalfPlace<Bits>::width];
@@ -94,7 +94,7 @@ __global__ __launch_bounds__(sample_threads) void sample_kernel(Task<Bits> task,
   });
 }
 
-/// What one block has counted.
+/// What one finder has counted.
 template <class Bits>
 struct FinderShared {
   alignas(16) AtomicWord<Bits> values[finder_slots];  // zero: free
@@ -102,7 +102,7 @@ struct FinderShared {
   uint32_t warp_sums[threads / warp_threads];
 };
 
-/// One of `finders` blocks, all of whose threads call everything.
+/// One of `finders` blocks. All its threads call every function.
 template <class Bits>
 class Finder {
  public:
@@ -110,8 +110,8 @@ class Finder {
                                     value_table::Table<Bits>& table)
       : shared_(shared), task_(task), plan_(plan), table_(table) {}
 
-  /// Lists the values of this block's hashes that alone fill a good part of the largest bucket, as far as the
-  /// larger sample shows them.
+  /// Lists the values with this block's hashes of which one alone fills a good part of the largest bucket, as
+  /// the larger sample shows it.
   __device__ __forceinline__ void list_own_values(const FrequentSample<Bits>& sample) {
     const uint64_t times =
         uint64_t{sample.places} * keys_per_place<Bits> * task_.max_bucket_keys / task_.count;
@@ -147,7 +147,7 @@ class Finder {
   }
 
  private:
-  /// A table that overflows is not used.
+  /// Counts too many values if the table is full: such a table is not used.
   __device__ __forceinline__ void list(Bits key, uint32_t& slot, uint32_t& listed) {
     if (!find_slot<value_table::slots, slots_per_load<Bits>>(table_.keys, key, slot, listed))
       listed += value_table::slots;
@@ -164,7 +164,7 @@ constexpr size_t finder_bytes() {
   return std::max(sizeof(FinderShared<Bits>), sizeof(Shared<Bits>));
 }
 
-/// The last block surveys what is left.
+/// The last block to finish surveys the keys that are left.
 template <class Bits>
 __global__ __launch_bounds__(threads) void find_frequent_kernel(Task<Bits> task, FrequentSample<Bits> sample,
                                                                 MsdPlan<Bits>* plan,
@@ -175,7 +175,7 @@ __global__ __launch_bounds__(threads) void find_frequent_kernel(Task<Bits> task,
   finder.list_own_values(sample);
   if (!completes(plan->finished_finders, 1, finders)) return;
   const uint32_t listed = plan->frequent;
-  __syncthreads();  // all have seen it
+  __syncthreads();  // all threads have read it
   if (listed == 0) return;
   const bool pays = listed <= value_table::max_values &&
                     Survey<Bits>(shared_memory<Shared<Bits>>(), task, *plan, *table).divide_rest();

@@ -1,14 +1,15 @@
-// frequent_values.cuh - values that so many keys have that no bucket with one of them fits a block: they are
-// counted and taken out, the rest is sorted without them, and they are put in. The heavy keys of a semisort,
-// Gu, Shun, Sun & Blelloch, "A Top-Down Parallel Semisort", 2015; counted by hashing (value_table.cuh).
+// frequent_values.cuh - values with so many keys that no bucket with one of them fits a block. They are
+// counted and taken out, the other keys are sorted without them, and then they are put back in. The heavy
+// keys of a semisort, Gu, Shun, Sun & Blelloch, "A Top-Down Parallel Semisort", 2015; counted by hashing
+// (value_table.cuh).
 //
 //     keys      5 z 2 z z 9 z 1             a sample shows that z is frequent
 //     taken out 5 2 | 9 1      z: 4         each block's span closes up, z is counted
 //     sorted    1 2 5 9                     the MSD sort of what is left; a bucket that z belongs to waits
 //     put in    1 2 5 9 z z z z             every other bucket was written behind what comes before it
 //
-// Keys alone: pairs of one key are told apart by their values. Reads n keys, writes those that are left,
-// reads and writes these as often as the sort does, writes n keys.
+// For keys alone, because pairs with equal keys differ in their values. Reads n keys and writes those that
+// are left, reads and writes these as often as the sort does, then writes n keys.
 #pragma once
 
 #include "core/key_bits.hpp"
@@ -35,17 +36,18 @@ using value_table::ListedValues;
 using value_table::slots;
 using value_table::Table;
 
-/// Of a value's hash, that tells most values from those of the table at a glance.
+/// Bits of a hash that quickly tells most other values from those of the table.
 inline constexpr uint32_t filter_bits = 16;
 
 template <class Bits>
 struct Shared {
   value_table::Counters<Bits, slots, 4> counters;
-  uint32_t may_be_listed[1u << (filter_bits - 5)];  // a bit a hash
-  uint32_t left;                                    // keys, so far
+  uint32_t may_be_listed[1u << (filter_bits - 5)];  // one bit per hash
+  uint32_t left;                                    // keys left so far
 };
 
-/// Whether a value of the table is `key`; zero, which the table cannot hold, is told by `has_zero`.
+/// Whether `key` is a value of the table. The table cannot hold zero: `has_zero` says whether it is one of
+/// the values.
 template <class Bits>
 __device__ __forceinline__ bool is_listed(const AtomicWord<Bits>* table, bool has_zero, Bits key,
                                           uint32_t& slot) {
@@ -54,7 +56,7 @@ __device__ __forceinline__ bool is_listed(const AtomicWord<Bits>* table, bool ha
   return has_zero;
 }
 
-/// The keys of one block: those of frequent values are counted, the others closed up.
+/// Counts the keys of frequent values in one block's span, and closes up the others.
 template <class Bits>
 class Taker {
  public:
@@ -63,7 +65,7 @@ class Taker {
   static constexpr uint32_t in_flight = 4;
   static constexpr uint32_t row_keys = threads * width * in_flight;
 
-  /// `shared` is zero. The whole block calls everything.
+  /// `shared` is zero. The whole block calls every function.
   __device__ __forceinline__ Taker(Shared<Bits>& shared, const MsdPlan<Bits>& plan, const Table<Bits>& table)
       : shared_(shared), has_zero_(plan.zero_is_frequent != 0), has_top_(plan.has_top != 0), top_(plan.top) {
     for (uint32_t s = threadIdx.x; s < slots; s += threads) {
@@ -76,14 +78,14 @@ class Taker {
     __syncthreads();
   }
 
-  /// Those that are left go to `rest`, in any order. `keys` is aligned to 16 bytes.
+  /// Writes the keys that are left to `rest`, in any order. `keys` is aligned to 16 bytes.
   __device__ __forceinline__ void take(const Bits* keys, uint64_t count, Bits* rest) {
     uint64_t row = 0;
     for (; row + row_keys <= count; row += row_keys) take_row<true>(keys + row, row_keys, rest);
     if (row < count) take_row<false>(keys + row, static_cast<uint32_t>(count - row), rest);
   }
 
-  /// Adds to all blocks' counts. Returns how many keys were left.
+  /// Adds this block's counts to those of all blocks. Returns how many keys are left.
   __device__ __forceinline__ uint32_t finish(Table<Bits>& table) {
     const uint32_t tops = ptx::warp_sum(tops_);
     uint32_t slot = 0;
@@ -111,7 +113,7 @@ class Taker {
           if (at(u) + k < size) vector[u].elements[k] = keys[at(u) + k];
       }
     }
-    uint32_t left[in_flight][width];  // by lane
+    uint32_t left[in_flight][width];  // one bit per lane
     uint32_t leaves = 0;
 #pragma unroll
     for (uint32_t u = 0; u < in_flight; ++u)
@@ -134,8 +136,8 @@ class Taker {
       }
   }
 
-  /// Counts the key if it is of a frequent value. All lanes of a warp might want the counter of the most
-  /// frequent one.
+  /// Counts the key if it has a frequent value. The most frequent value is counted per thread, because all
+  /// lanes of a warp might want its counter.
   __device__ __forceinline__ bool is_taken(Bits key) {
     const bool is_top = has_top_ && key == top_;
     tops_ += is_top;
@@ -151,11 +153,11 @@ class Taker {
   bool has_zero_;
   bool has_top_;
   Bits top_;
-  uint32_t tops_ = 0;  // keys of this thread
+  uint32_t tops_ = 0;  // keys of this thread with the value `top_`
 };
 
-/// Every block takes the keys of its span apart: [blockIdx.x * span, ...) of `rest` gets those that are left,
-/// and rest_counts[blockIdx.x] their number.
+/// Every block handles the keys of its span: those that are left go to [blockIdx.x * span, ...) of `rest`,
+/// and their number to rest_counts[blockIdx.x].
 template <class Bits>
 __device__ __forceinline__ void take_out(const Bits* keys, uint64_t count, uint64_t span,
                                          const MsdPlan<Bits>& plan, Shared<Bits>& shared, Table<Bits>* table,
@@ -168,11 +170,11 @@ __device__ __forceinline__ void take_out(const Bits* keys, uint64_t count, uint6
 }
 
 inline constexpr uint32_t put_in_threads = 256;
-/// Keys of frequent values that a block writes at a time.
+/// Keys of frequent values that a block writes in one chunk.
 inline constexpr uint64_t put_in_chunk = 1u << 15;
 
-/// How many of the sorted keys [first, end) of `rest` are below `value`, counted from 0. The whole block
-/// calls it; each round divides the range by the number of threads.
+/// How many of the sorted keys [0, end) of `rest` are below `value`; all keys before `first` are. The whole
+/// block calls it. Each round divides the range by the number of threads.
 template <class Bits>
 __device__ __forceinline__ uint64_t lower_bound(const Bits* rest, uint64_t first, uint64_t end,
                                                 const KeyMap<Bits>& map, Bits value) {
@@ -202,7 +204,8 @@ __device__ __forceinline__ void fill(Bits* out, uint64_t first, uint64_t end, Bi
   if (body_end + threadIdx.x < end) out[body_end + threadIdx.x] = value;
 }
 
-/// `rest` holds the sorted buckets that frequent values belong to; their keys and these values go to `out`.
+/// `rest` holds the sorted buckets that contain frequent values. Their keys and the frequent values go to
+/// `out`.
 template <class Bits>
 __global__ __launch_bounds__(put_in_threads) void put_in_kernel(const Bits* rest, Bits* out,
                                                                 const uint64_t* offsets, KeyMap<Bits> map,
@@ -215,7 +218,7 @@ __global__ __launch_bounds__(put_in_threads) void put_in_kernel(const Bits* rest
   const auto first_of = [&](uint32_t bucket) {
     return bucket < (1u << plan->bucket_bits) ? offsets[bucket] : plan->keys;
   };
-  /// How many keys of the rest are below a value.
+  /// How many keys of `rest` are below a value.
   const auto rest_below = [&](uint32_t value) {
     const uint32_t bucket = listed->buckets[value];
     return lower_bound(rest, first_of(bucket), first_of(bucket + 1), map,
@@ -247,7 +250,7 @@ __global__ __launch_bounds__(put_in_threads) void put_in_kernel(const Bits* rest
 
 }  // namespace frequent_detail
 
-/// The last step: after the buckets of what is left.
+/// The last step, after the buckets of the other keys have been sorted.
 template <class Bits>
 void put_in_frequent_values(const Bits* rest, DeviceSpan<Bits> out, const uint64_t* offsets, KeyMap<Bits> map,
                             const MsdPlan<Bits>* plan, const value_table::ListedValues<Bits>* listed,

@@ -1,14 +1,14 @@
-// leading_digits.cuh - an LSD sort of large keys that passes their leading digits alone. Hashes and other
-// numbers that look random hardly ever agree in a few more bits than it takes to number them; what agrees is
-// in order but for the digits left out, and mended. Sedgewick, "Algorithms in C++", 3rd ed., 1998, 10.7
-// (sublinear-time sorts).
+// leading_digits.cuh - an LSD sort of large keys that passes only their leading digits. Hashes and other
+// numbers that look random hardly ever agree in a few more bits than it takes to number them. Keys that do
+// agree in these digits are not yet in order by the digits left out, which is then mended. Sedgewick,
+// "Algorithms in C++", 3rd ed., 1998, 10.7 (sublinear-time sorts).
 //
 //     digit     7 6 5 4 3 | 2 1 0          five passes of eight for 2^24 keys
 //     sorted    a b c d d   3 1 2          by 7 to 3
 //                     └─┴── 2 > 1: these agree in all leading digits: a run, sorted by one block. Stable.
 //
-// Before, a sample is asked whether keys agree in their leading digits that are not the same; frequent keys
-// do no harm. A sample may mislead: if runs turn out too long or too many, passes by all digits follow.
+// Before that, a sample shows whether different keys agree in their leading digits. Frequent keys do no harm.
+// A sample may mislead: if runs turn out too long or too many, passes by all digits follow.
 #pragma once
 
 #include "core/key_bits.hpp"
@@ -33,9 +33,9 @@ namespace sweepsort {
 template <class Bits, class Policy>
 inline constexpr bool can_lead = sizeof(Bits) == 8 && !Policy::is_portable;
 
-/// How many leading digits suffice: they have at least 2^15 times as many values as there are keys, so that a
-/// key that occurs thousands of times hardly ever shares them with another key: such runs would be too long.
-/// 0: use all digits, since of so many keys even random ones make too many runs.
+/// How many leading digits suffice. They have at least 2^15 times as many values as there are keys. So a key
+/// that occurs thousands of times hardly ever shares them with another key; such runs would be too long. 0:
+/// use all digits, since with so many keys even random ones make too many runs.
 SWEEPSORT_HOST_DEVICE constexpr uint32_t leading_digits_of(uint64_t count) {
   constexpr uint32_t spare_bits = 15;
   if (count > uint64_t{1} << 32) return 0;
@@ -46,12 +46,12 @@ SWEEPSORT_HOST_DEVICE constexpr uint32_t leading_digits_of(uint64_t count) {
 
 namespace leading_detail {
 
-/// A place's digits look random if so many of their values are common: a quarter of what would be even, or
-/// more.
+/// A place's digits look random if at least this many digit values are common. A common one has at least a
+/// quarter of the keys that an even distribution would give it.
 inline constexpr uint32_t spread_values = digit_values * 3 / 4;
 SWEEPSORT_HOST_DEVICE constexpr uint64_t common_keys(uint64_t count) { return count / (4 * digit_values); }
 
-/// Places that are sampled, of four keys each; and runs at most. The emulator's arrays are small.
+/// Places that are sampled, of four keys each; and the most runs. The emulator's arrays are small.
 #if defined(__CUDACC__)
 inline constexpr uint32_t places = 4096;
 inline constexpr uint32_t max_runs = 1u << 16;
@@ -60,8 +60,8 @@ inline constexpr uint32_t places = 16;
 inline constexpr uint32_t max_runs = 1u << 11;
 #endif
 inline constexpr uint32_t slots = 4096;
-/// Which four keys are at place number `place`, counted by fours: anywhere in its step of the array, so that
-/// what comes again at equal distances is not met always or never.
+/// The index, counted by fours, of the four keys at place number `place`. It varies within the place's step
+/// of the array, so that what repeats at equal distances is not met always or never.
 SWEEPSORT_HOST_DEVICE constexpr uint64_t sampled_four(uint32_t place, uint64_t count) {
   const uint64_t step = count / 4 / places;
   return place * step + (step == 0 ? 0 : (place * 0x9e3779b1u >> 8) % step);
@@ -72,9 +72,9 @@ struct ApartShared {
   AtomicWord<Bits> met[slots];  // zero: free
 };
 
-/// False if two samples agree above their lowest `shift` bits, in order, and are not the same. Were all keys
-/// in runs of k that do, four such pairs would be met as a rule of 2^24 keys for k = 2, of 2^28 for k = 17.
-/// The whole block.
+/// False if two samples (ordered bits) agree above their lowest `shift` bits and are not the same. If all
+/// keys were in runs of k such keys, four such pairs would usually be met with 2^24 keys for k = 2, and with
+/// 2^28 keys for k = 17. Called by the whole block.
 template <uint32_t threads, class Bits>
 __device__ __forceinline__ bool are_told_apart(const Bits* keys, uint64_t count, const KeyMap<Bits>& map,
                                                uint32_t shift, ApartShared<Bits>& shared) {
@@ -99,26 +99,26 @@ __device__ __forceinline__ bool are_told_apart(const Bits* keys, uint64_t count,
   return __syncthreads_or(meets) == 0;
 }
 
-/// Keys that agree in their leading digits, not all the same and not in order.
+/// Keys that agree in their leading digits, but are not all the same and not in order.
 struct Run {
   uint64_t first;
   uint32_t size;
 };
 
-/// Rows of a block that the largest run has, whose keys take the place of a tile.
+/// Rows of a block in the largest run. Its keys take the memory of a tile.
 template <class Policy>
 inline constexpr uint32_t run_rows = std::min(8u, Policy::keys_per_thread - 1);
-/// Keys of it.
+/// Keys in the largest run.
 template <class Policy>
 inline constexpr uint32_t max_run = run_rows<Policy>* Policy::threads;
-/// A run of k keys takes k^2 comparisons; for each key of all so many at most.
+/// A run of k keys takes k^2 comparisons. All runs together may take at most this many per key of the array.
 inline constexpr uint64_t comparisons_per_key = 64;
 
-/// What blocks tell each other. All zeros before.
+/// What the blocks share. All zeros before.
 struct State {
   unsigned long long comparisons;  // of all runs
-  uint32_t runs;                   // listed
-  uint32_t is_hopeless;            // they are too many, or too large
+  uint32_t runs;                   // number of listed runs
+  uint32_t is_hopeless;            // runs are too many, or too large
   uint32_t check_tickets;
   uint32_t rows_checked;
   uint32_t mend_tickets;
@@ -127,12 +127,12 @@ struct State {
 template <class Bits, class Policy>
 struct Shared {
   uint32_t next_row[2];
-  uint32_t runs;  // which ones the block mends
+  uint32_t runs;  // number of the runs that the block mends
   Bits keys[max_run<Policy>];
 };
 
 /// One block of those that look for runs in `keys`, sorted by all bits but the lowest `shift`, and mend them.
-/// `listed`: room for max_runs, or for one run of every two keys.
+/// `listed`: room for max_runs runs, or for one run per two keys.
 template <class Bits, class Value, class Policy>
 class Mender {
  public:
@@ -158,20 +158,20 @@ class Mender {
     return static_cast<uint32_t>(ceil_divide(count, row_keys));
   }
 
-  /// Lists the runs. Blocks draw the rows of keys; returns how many this one has looked at.
+  /// Lists the runs. Blocks draw rows of keys. Returns how many rows this block has looked at.
   __device__ __forceinline__ uint32_t find_runs() {
     return for_drawn_rows(&state_.check_tickets, rows(count_), shared_.next_row, [&](uint32_t row) {
-      // If there is no hope, rows are only counted.
+      // If it is hopeless, rows are only counted.
       if (!warp_sees_no_hope()) look_at(uint64_t{row} * row_keys);
     });
   }
 
-  /// For good when all rows are looked at.
+  /// Final when all rows have been looked at.
   __device__ __forceinline__ bool is_hopeless() const {
     return DeviceAtomic<uint32_t>(state_.is_hopeless).load(cuda::memory_order_relaxed) != 0;
   }
-  /// A block draws as many runs as it has warps: these mend the short ones, one each, and then all threads
-  /// one long one after the other.
+  /// A block draws as many runs as it has warps. Each warp mends one of them if it is short. Then all threads
+  /// mend the long ones, one after the other.
   __device__ __forceinline__ void mend_runs() {
     constexpr uint32_t warps = threads / warp_threads;
     while (true) {
@@ -198,7 +198,7 @@ class Mender {
     keys_[i] = map_.from_ordered(key);
     if constexpr (value_bytes<Value> != 0) values_[i] = value;
   }
-  /// Lanes may read the flag at different moments: one that sees it decides for its warp.
+  /// Lanes may read the flag at different times, so one lane that sees it decides for its warp.
   __device__ __forceinline__ bool warp_sees_no_hope() const { return __any_sync(full_warp, is_hopeless()); }
   __device__ __forceinline__ bool agree(Bits a, Bits b) const { return (a ^ b) >> shift_ == 0; }
 
@@ -206,7 +206,7 @@ class Mender {
     return (threadIdx.x / warp_threads * in_flight + u) * warp_threads * width;
   }
 
-  /// A warp looks at neighbouring keys, first as fast as can be.
+  /// Each warp looks at neighbouring keys. The first look is as fast as possible.
   __device__ __forceinline__ void look_at(uint64_t row) {
     bool is_wrong = row + row_keys >= count_;  // not whole: key by key
     if (!is_wrong) {
@@ -236,7 +236,7 @@ class Mender {
     if (__any_sync(full_warp, is_wrong)) look_closely(row + first_of_warp(0));
   }
 
-  /// The whole warp: at its keys from `first` on.
+  /// Looks at the warp's keys from `first` on. Called by the whole warp.
   __device__ __forceinline__ void look_closely(uint64_t first) {
     const uint64_t end = min(first + warp_threads * width * in_flight, count_ - 1);
     for (; first < end && !warp_sees_no_hope(); first += warp_threads) {
@@ -247,8 +247,8 @@ class Mender {
     }
   }
 
-  /// The whole warp: the key at `fall` is above the next one. Lists the run of both, unless keys fall in it
-  /// before.
+  /// The key at `fall` is above the next one. Lists the run of both, unless keys fall earlier in that run.
+  /// Called by the whole warp.
   __device__ __forceinline__ void list_run(uint64_t fall) {
     const Bits key = key_at(fall);
     uint64_t first = fall;
@@ -293,7 +293,7 @@ class Mender {
 
   __device__ __forceinline__ static bool is_short(const Run& run) { return run.size <= warp_threads; }
 
-  /// One warp: a record goes behind all that are lower, and the same ones that stand before it.
+  /// One warp: a record's place is behind all lower ones, and behind equal ones that stand before it.
   __device__ __forceinline__ void mend_short(const Run& run) {
     const uint32_t lane = ptx::lane_id();
     const uint64_t own = run.first + min(lane, run.size - 1);
@@ -304,7 +304,7 @@ class Mender {
       const Bits its_key = shuffle_from(key, other);
       place += its_key < key || (its_key == key && other < lane);
     }
-    __syncwarp();  // all are read
+    __syncwarp();  // all records have been read
     if (lane >= run.size) return;
     store(run.first + place, key, value);
   }

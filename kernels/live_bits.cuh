@@ -1,13 +1,13 @@
-// live_bits.cuh - an LSD sort by the bits in which keys differ. Digits of text, packed fields, multiples and
-// ids of few bits a field have bits that are the same in all keys. Without them there are fewer digits, and
-// passes.
+// live_bits.cuh - an LSD sort by the bits in which keys differ. Text digits, packed fields, multiples, and
+// ids of few bits per field have bits that are the same in all keys. Without these bits there are fewer
+// digits, and fewer passes.
 //
 //     key      0011 0101   0011 0001     two decimal digits as text: 4 live bits each
 //     packed             0101 0001       one digit
 //
-// The digest says which bits are live. If packed keys (bit_pack.cuh) have fewer digits, the passes that come
-// second are by these: their launch first counts them, n keys read once more, and plans the passes. The first
-// pass packs what it loads, the last one unpacks what it stores (radix_onesweep.cuh).
+// The digest says which bits are live. If packed keys (bit_pack.cuh) have fewer digits, the second launch of
+// passes sorts by these. It first counts them, which reads n keys once more, and plans the passes. The first
+// pass packs the keys that it loads, and the last one unpacks those that it stores (radix_onesweep.cuh).
 #pragma once
 
 #include "core/key_bits.hpp"
@@ -28,7 +28,7 @@
 
 namespace sweepsort::live_bits_detail {
 
-/// What blocks tell each other. All zeros before.
+/// What the blocks share. All zeros before.
 template <class Bits>
 struct State {
   uint64_t histogram[digit_places<Bits>][digit_values];  // of the packed keys
@@ -37,7 +37,7 @@ struct State {
   uint32_t is_planned;
 };
 
-/// First the counters, then what makes a plan of them.
+/// First the counters, then the memory for making a plan from them.
 template <class Bits, uint32_t threads>
 struct Shared {
   uint32_t next_row[2];
@@ -47,13 +47,13 @@ struct Shared {
   };
 };
 
-/// One block of those that count the digits of the packed keys, and plan the passes.
+/// One of the blocks that count the digits of the packed keys, and plan the passes.
 template <class Bits, uint32_t threads>
 class Packer {
  public:
   using PackerShared = Shared<Bits, threads>;
 
-  /// `offsets`: of the passes, those of two places so far apart.
+  /// `offsets`: of the passes. `offsets_stride`: distance between two places in it.
   __device__ __forceinline__ Packer(PackerShared& shared, const Bits* keys, uint64_t count,
                                     SortPlan<Bits>& plan, uint64_t* offsets, uint64_t offsets_stride,
                                     State<Bits>& state)
@@ -68,7 +68,7 @@ class Packer {
         offsets_stride_(offsets_stride),
         state_(state) {}
 
-  /// Until the plan is there: the block that has counted the last row makes it.
+  /// Returns when the plan is made. The block that has counted the last row makes it.
   __device__ __forceinline__ void run() {
     const uint32_t rows = static_cast<uint32_t>(ceil_divide(count_, row_keys));
     digest_detail::clear_counters(shared_.counts);
@@ -115,7 +115,7 @@ class Packer {
                                 digits_);
   }
 
-  /// A thread a digit value, of one place after the other.
+  /// Plans the passes, one place after the other. One thread per digit.
   __device__ __forceinline__ void plan_passes() {
     const uint32_t digit = threadIdx.x;
     for (uint32_t place = 0; place < digits_; ++place) {

@@ -1,5 +1,5 @@
-// msd_sample.cuh - the sample that the survey looks at (msd_survey.cuh), collected by many blocks: one alone
-// would wait for one sector of memory after the other.
+// msd_sample.cuh - the sample that the survey looks at (msd_survey.cuh). Many blocks collect it, because one
+// block alone would wait for one sector of memory after the other.
 //
 //     keys     [..|..|..|..|..|..|..|..|..]
 //     samples   ab       ab       ab          4,096 pairs of neighbours at equal distances: order, range, values
@@ -26,47 +26,47 @@ inline constexpr uint32_t threads = 1024;
 inline constexpr uint32_t samples_per_thread = 4;
 inline constexpr uint32_t samples = threads * samples_per_thread;
 
-/// Larger samples are taken by places of 32 bytes, 8 or 4 neighbouring keys.
+/// Larger samples consist of places of 32 bytes: 8 or 4 neighbouring keys.
 template <class Bits>
 inline constexpr uint32_t keys_per_place = 32 / sizeof(Bits);
 inline constexpr uint32_t halves_in_flight = 8;
 inline constexpr uint32_t places_per_round = threads * halves_in_flight / 2;
-/// Where the pieces of a map are made from, if they are coarse; fine ones are from four times as many.
+/// Places from which coarse pieces of a map are made. Fine ones are made from four times as many.
 inline constexpr uint32_t piece_places = 2 * places_per_round;
 inline constexpr uint32_t fine_piece_places = 4 * piece_places;
-/// Pairs may have coarse pieces alone; but splitters want a larger sample, too.
+/// Maps of pairs have only coarse pieces, but splitters want a larger sample, too.
 constexpr uint32_t max_places(bool with_values, bool may_split) {
   return with_values && !may_split ? piece_places : fine_piece_places;
 }
 inline constexpr uint32_t sample_threads = 256;
 
-/// Two neighbours, which one load brings.
+/// Two neighbouring keys, read by one load.
 template <class Bits>
 struct alignas(2 * sizeof(Bits)) Neighbours {
   Bits left;
   Bits right;
 };
 
-/// What collect_kernel has found for the one block that looks at it: a multiprocessor alone asks for one
+/// What collect_kernel has read for the one block that looks at it. A single multiprocessor would ask for one
 /// sector after the other, 3.5 cycles each (H100).
 template <class Bits>
 struct CollectedSample {
-  Neighbours<Bits>* neighbours;  // samples + 1, the last one the array's end
-  uint4* places;                 // max_places, in the order of place_at(): so many of the first ones are as
-                                 // far from each other, too
+  Neighbours<Bits>* neighbours;  // samples + 1; the last one is the array's end
+  uint4* places;                 // max_places, in the order of place_at(): so the first ones are equally far
+                                 // from each other, too
   uint32_t max_places;           // places_per_round times a power of two
 
-  /// Bytes of both.
+  /// Bytes of both arrays.
   static constexpr uint64_t bytes(uint32_t max_places) {
     return uint64_t{max_places} * 32 + (samples + 2) * sizeof(Neighbours<Bits>);
   }
-  /// `memory`: so many, aligned to 16.
+  /// `memory`: bytes(max_places) bytes, aligned to 16.
   static CollectedSample in(std::byte* memory, uint32_t max_places) {
     return {reinterpret_cast<Neighbours<Bits>*>(memory + uint64_t{max_places} * 32),
             reinterpret_cast<uint4*>(memory), max_places};
   }
-  /// Which of the places, by their distance from the array's beginning, is number `at`: every so many-th one,
-  /// then those in the middle between them, and so on.
+  /// Which place, counted by distance from the array's beginning, has number `at`. First come
+  /// places_per_round places at equal distances, then those in the middle between them, and so on.
   __device__ __forceinline__ uint32_t place_at(uint32_t at) const {
     const uint32_t each = max_places / places_per_round;  // a power of two
     const uint32_t turned =
@@ -75,39 +75,39 @@ struct CollectedSample {
   }
 };
 
-/// What the host says.
+/// The parameters from the host.
 template <class Bits>
 struct Task {
   const Bits* keys;
   uint64_t count;
   KeyMap<Bits> map;
-  uint32_t bucket_keys;      // the mean
-  uint32_t max_bucket_keys;  // that a block sorts
-  uint32_t max_keys;         // of a bucket that any kernel finishes
-  uint32_t keys_per_value;   // of even keys, at most
+  uint32_t bucket_keys;      // mean keys of a bucket
+  uint32_t max_bucket_keys;  // most keys of a bucket that a block sorts
+  uint32_t max_keys;         // most keys of a bucket that any kernel finishes
+  uint32_t keys_per_value;   // the most for even keys
   uint32_t with_values;
-  uint32_t minds_ties;       // pairs of one key cannot be reversed (rearrange.cuh)
-  uint32_t checks_order;     // whether keys that seem to be in order are checked before the survey
-  uint32_t has_fine_pieces;  // a map, if it has any
+  uint32_t minds_ties;       // pairs with equal keys cannot be reversed (rearrange.cuh)
+  uint32_t checks_order;     // keys that seem to be in order are checked before the survey
+  uint32_t has_fine_pieces;  // a map's pieces are fine, if it has any
   uint32_t asks_for_clumps;
   uint32_t may_deal;
-  uint32_t split_bits;  // 2^this buckets between splitters, if keys are crowded; 0: none
+  uint32_t split_bits;  // crowded keys get 2^this buckets between splitters; 0: none
   CollectedSample<Bits> sample;
 };
 
-/// The index of number `which` of `all` at equal distances among `count`.
+/// The index of item `which`, if `all` items lie at equal distances among `count`.
 __device__ __forceinline__ uint64_t spread(uint64_t which, uint64_t all, uint64_t count) {
   return count / all * which + count % all * which / all;
 }
 
-/// Half of the keys of a place, one of `places` at equal distances, of which each is a whole sector if the
+/// Half of the keys of a place. There are `places` places at equal distances. Each is a whole sector if the
 /// array begins with one. The last place of an array may be missed.
 template <class Bits>
 struct HalfPlace {
   static constexpr uint32_t width = elements_per_vector<Bits>;
   Vector16<Bits> vector;
 
-  /// `half`: of 2 * places; lanes side by side take both halves.
+  /// `half` is below 2 * places. Neighbouring lanes take the two halves of a place.
   __device__ __forceinline__ void load(const Task<Bits>& task, uint64_t half, uint64_t places) {
     const uint64_t wanted = spread(half / 2, places, task.count) / width;
     const uint64_t first = min(wanted, task.count / width - 2) & ~uint64_t{1};
@@ -120,23 +120,24 @@ struct HalfPlace {
   }
 };
 
-/// What a sample says of the keys' order: its two neighbours, and the right one and the next sample.
+/// What a sample tells of the keys' order: it compares the sample's two neighbours, and the right one with
+/// the next sample.
 template <class Bits>
 struct SampledOrder {
-  bool rises;  // where ties cannot be reversed, they are a rise
+  bool rises;  // if ties cannot be reversed, they count as a rise
   bool falls;
 
   __device__ __forceinline__ SampledOrder(const Task<Bits>& task, const Neighbours<Bits>& mine, Bits next) {
     const Bits left = task.map.to_ordered(mine.left);
     const Bits right = task.map.to_ordered(mine.right);
     const Bits after = task.map.to_ordered(next);
-    const bool are_apart = task.count / 2 >= samples;  // samples of a short array may be the same
+    const bool are_apart = task.count / 2 >= samples;  // in a short array, samples may have the same position
     rises = left < right || (are_apart && right < after) || (task.minds_ties != 0 && left == right);
     falls = left > right || (are_apart && right > after);
   }
 };
 
-/// A thread half a place, and two neighbours as long as there are some to take. Begins the plan.
+/// Each thread reads half a place and, in the first threads, one pair of neighbours. Begins the plan.
 template <class Bits>
 __global__ __launch_bounds__(sample_threads) void collect_kernel(Task<Bits> task, const uint32_t* wanted,
                                                                  MsdPlan<Bits>* plan) {

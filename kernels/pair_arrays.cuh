@@ -1,9 +1,9 @@
-// pair_arrays.cuh - two ways in which pairs lie in memory, for code that knows both.
+// pair_arrays.cuh - two layouts of pairs in memory, for code that handles both.
 //
 //     PairColumns    k k k k k ..   v v v v v ..       as the caller has them; also keys alone
 //     PairRecords    k v k v k v k v k v ..            between the levels of a partition, and LSD passes
 //
-// A run of records is one piece of memory, where columns have two shorter ones, and the same bytes in longer
+// A run of records is one piece of memory, whereas columns have two shorter ones. The same bytes in longer
 // pieces take less time (bench/notes/gpu-sort.md, "MSD sort").
 #pragma once
 
@@ -22,7 +22,7 @@ namespace sweepsort {
 
 namespace pair_detail {
 
-/// 16-byte vectors, all loaded before the first is stored.
+/// Moves 16-byte vectors. All are loaded before the first is stored.
 template <uint32_t bytes>
 __device__ __forceinline__ void move(const void* from, void* to) {
   constexpr uint32_t vectors = bytes / sizeof(uint4);
@@ -48,7 +48,7 @@ struct PairColumns {
     return {keys + first, values + (with_values ? first : 0)};
   }
   __device__ __forceinline__ Key key_at(uint64_t i) const { return keys[i]; }
-  /// `streaming`: it will not be read again.
+  /// `streaming`: the pair will not be read again.
   template <bool streaming, class Index>
   __device__ __forceinline__ void load(Index i, std::remove_const_t<Key>& key,
                                        std::remove_const_t<Value>& value) const {
@@ -60,13 +60,13 @@ struct PairColumns {
     keys[i] = key;
     if constexpr (with_values) values[i] = value;
   }
-  /// Asks for the pairs [first, first + count) to come to the second-level cache.
+  /// Prefetches the pairs [first, first + count) into the second-level cache.
   __device__ __forceinline__ void prefetch(uint64_t first, uint32_t count) const {
     ptx::prefetch(keys + first, count);
     if constexpr (with_values) ptx::prefetch(values + first, count);
   }
-  /// The `count` pairs from `slot` on of `bins`, in shared memory, to the place `first` here by copy(to,
-  /// from, bytes), once for each piece of memory.
+  /// Copies the `count` pairs from `slot` on of `bins`, in shared memory, to place `first` here. Calls
+  /// copy(to, from, bytes) once for each piece of memory.
   template <class Copy>
   __device__ __forceinline__ void copy_from(const PairColumns& bins, uint32_t slot, uint64_t first,
                                             uint32_t count, Copy copy) const {
@@ -74,7 +74,7 @@ struct PairColumns {
     if constexpr (with_values)
       copy(values + first, bins.values + slot, static_cast<uint32_t>(count * sizeof(Value)));
   }
-  /// In shared memory: `count` pairs, all read before the first is written.
+  /// In shared memory: moves `count` pairs. All are read before the first is written.
   template <uint32_t count>
   __device__ __forceinline__ void move(uint32_t from, uint32_t to) const {
     pair_detail::move<count * sizeof(Key)>(keys + from, keys + to);
@@ -88,7 +88,7 @@ struct PairRecord {
   static constexpr uint32_t bytes = sizeof(Key) + sizeof(Value);
   using Word = std::conditional_t<bytes == 16, uint4, std::conditional_t<bytes == 8, uint2, uint32_t>>;
   static constexpr uint32_t words = bytes / sizeof(Word);
-  /// Records whose addresses step by whole sectors.
+  /// The number of records that advances the address by whole sectors.
   static constexpr uint32_t granule = 32 / std::gcd(32u, bytes);
 
   Word word[words];
@@ -139,8 +139,8 @@ struct PairRecords {
   }
 };
 
-/// Records in the memory that two columns have for as many pairs: the first ones in that of the keys, the
-/// others in that of the values. The last one may fit in neither, and lies elsewhere.
+/// Records in the memory that two columns have for as many pairs. The first records are in that of the keys,
+/// the others in that of the values. The last record may fit in neither; it lies elsewhere.
 template <class Key, class Value>
 class RecordsInColumns {
  public:
@@ -155,7 +155,7 @@ class RecordsInColumns {
         elsewhere_(elsewhere),
         first_in_values_(count * sizeof(Key) / Record::bytes),
         first_elsewhere_(first_in_values_ + count * sizeof(Value) / Record::bytes) {}
-  /// All of them in one piece.
+  /// All records in one piece of memory.
   __device__ __forceinline__ explicit RecordsInColumns(Record* records)
       : in_keys_(records), first_in_values_(~uint64_t{0}), first_elsewhere_(~uint64_t{0}) {}
 

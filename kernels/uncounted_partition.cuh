@@ -1,27 +1,27 @@
 // uncounted_partition.cuh - both levels of an MSD radix sort's partition without a histogram before them, for
-// keys alone that a sample shows to be even. Moves 4n keys; the histogram would be the fifth n.
+// keys alone that a sample shows to be even. Moves 4n keys; the histogram would read n keys more.
 //
 //     in ──level 1──>  parents:   | free     <──────── keys | rest ──> | free      <─────── keys | rest ──> | ...
 //                                 \________ region of parent 0 _______/
 //     level 2, inside of each region:
 //                                 | chunks of all children ──> | keys not yet read ...
 //
-// Level 1: a parent's region has more room than its share. A block collects a tile's keys in bins, one a
-// parent, and puts whole sectors of 32 bytes in front of the keys that a region has; what is left over behind
-// its last tile goes behind them. Level 2: one block takes a whole parent, whose keys it hands on to chunks
-// that hold keys of one child each, and are taken one after the other from the beginning of the region on:
-// the free ones first, then those that held keys it has read. Each child has one chunk at most that is not
-// full, so that as many free ones as there are children always suffice, and fewer do as a rule. The chunks
-// tell how many keys each child has. Where the low half of a key tells it from all others that its child may
-// have, only that is written. Integers lie in the regions as ordered bits, floats as the caller has them:
-// their children have the ordered bits.
+// Level 1: a parent's region has more room than its share. A block collects a tile's keys in bins, one per
+// parent. It puts whole sectors of 32 bytes in front of the keys that a region has. What is left over after
+// its last tile goes behind them. Level 2: one block takes a whole parent and moves its keys to chunks. A
+// chunk holds keys of one child. Chunks are taken one after the other from the beginning of the region: the
+// free ones first, then those whose keys have been read. Each child has at most one chunk that is not full,
+// so as many free chunks as children always suffice, and usually fewer do. The chunks tell how many keys each
+// child has. If the low half of a key tells it from all others that its child may have, only the low half is
+// written. Integers lie in the regions as ordered bits. Floats lie there as the caller stores them, and
+// become ordered bits in the children.
 //
-// The keys in `in` stay as they are. If they turn out not to be even, a tile's keys meet in few bins or there
-// is no free chunk, `deal_failed` is set, nothing is lost but time, and the counted method is taken.
+// The keys in `in` stay as they are. The keys may turn out not to be even: a tile's keys meet in few bins, or
+// there is no free chunk. Then `deal_failed` is set, only time is lost, and the counted method is used.
 //
-// Stehle & Jacobsen, 2017; blocks append by fetch-and-add as in Cederman & Tsigas, "GPU-Quicksort", 2009; the
-// blocks of one array that serve as its buckets as in Axtmann et al., "In-Place Parallel Super Scalar
-// Samplesort", 2017.
+// Stehle & Jacobsen, 2017. Blocks append by fetch-and-add as in Cederman & Tsigas, "GPU-Quicksort", 2009.
+// Chunks of one array serve as its buckets as in Axtmann et al., "In-Place Parallel Super Scalar Samplesort",
+// 2017.
 #pragma once
 
 #include "core/key_bits.hpp"
@@ -46,24 +46,24 @@ namespace sweepsort {
 template <class Bits>
 struct UncountedLayout {
   static constexpr uint32_t chunk = dealt_chunk<Bits>;
-  // Less than a sector of 32 bytes per block, for 160 blocks at least.
+  // Less than a sector of 32 bytes per block, for at least 160 blocks.
   static constexpr uint32_t rest_room = round_up(160 * (32 / sizeof(Bits) - 1), chunk);
-  // What the keys do not fill of the regions, and the numbers of chunks, at most: a sort's workspace is to
-  // stay below 64 MiB, which counts from 2^28 (8-byte keys) and 2^29 on.
+  // The most bytes for room in the regions that the keys do not fill, and for the numbers of chunks. The
+  // workspace of a sort must stay below 64 MiB, which matters from 2^28 (8-byte keys) and 2^29 on.
   static constexpr uint64_t max_bytes = 55u << 20;
 
-  uint32_t room = 0;               // of a region, in front of its rest
+  uint32_t room = 0;               // keys of a region, in front of its rest
   uint32_t chunks_per_bucket = 0;  // at most
 
   constexpr UncountedLayout(uint64_t count, uint32_t bucket_bits) {
     const auto bucket = static_cast<uint32_t>(count >> bucket_bits);
-    // Rounded up, one that is not full; whole vectors of 16 bytes.
+    // Plus rounding up, plus one chunk that is not full; whole vectors of 16 bytes.
     chunks_per_bucket = ((bucket + bucket / 64 + 8 * deviation(bucket)) / chunk + 2 + 7) / 8 * 8;
 
-    // A chunk a child; the map may leave a little room at the ends of the range; and what chance adds: where
-    // more than three standard deviations are wanted, of the chunks that random keys leave. In a simulation
-    // of 40 regions their children had up to 142 chunks (8-byte keys) or 182 more than their keys fill, and
-    // up to 224 where digits come in turn.
+    // Room for one chunk per child, for a little room that the map may leave at the ends of the range, and
+    // for what chance adds. Three standard deviations suffice: a region that gets more keys still has chunks
+    // that random keys leave free. In a simulation of 40 regions their children had up to 142 chunks (8-byte
+    // keys) or 182 more than their keys fill, and up to 224 where digits come in turn.
     const auto mean = static_cast<uint32_t>(count / msd_digits);
     const uint32_t wanted = msd_digits * chunk + mean / 512 + 3 * deviation(mean);
     const uint64_t left = max_bytes - sizeof(uint16_t) * (uint64_t{chunks_per_bucket} << bucket_bits);
@@ -75,16 +75,16 @@ struct UncountedLayout {
   constexpr uint64_t keys() const { return uint64_t{region()} * msd_digits; }
 
  private:
-  /// The standard one of a Poisson distribution.
+  /// The standard deviation of a Poisson distribution.
   static constexpr uint32_t deviation(uint32_t mean) { return std::max(1u, root_rounded_up(mean)); }
 };
 
 namespace uncounted_detail {
 
-/// Keys of a tile that find no room in their bins, at most; they wait for the next tile.
+/// The most keys of a tile that may find no room in their bins; they wait for the next tile.
 inline constexpr uint32_t max_stashed = 512;
 
-/// Slots of all bins, if each has room for its mean, three standard deviations, and what is left over.
+/// Slots of all bins. Each bin has room for its mean, three standard deviations, and what is left over.
 template <class Policy, class Bits>
 constexpr uint32_t bin_slots() {
   constexpr uint32_t mean = Policy::tile / msd_digits;
@@ -96,20 +96,21 @@ template <class Bits, class Policy>
 struct Shared {
   static constexpr uint32_t slots = bin_slots<Policy, Bits>();
 
-  uint32_t counts[msd_digits];  // keys that came to each bin, whether or not it has room
+  uint32_t counts[msd_digits];  // keys that came to each bin, with or without room
   uint32_t stashed;
-  uint32_t parent;             // second level: the block's present one,
-  uint32_t chunks;             // how many of its region are taken,
-  uint32_t free_chunks;        // and how many hold no key, or one that was read (the last tile may add more),
-  uint32_t sizes[msd_digits];  // the keys of its children,
-  uint32_t opened[msd_digits];  // and the chunk of each that was opened last
+  uint32_t parent;              // second level: the block's current parent,
+  uint32_t chunks;              // how many chunks of its region are taken,
+  uint32_t free_chunks;         // how many hold no key, or only keys that were read (the last tile may add
+                                // more),
+  uint32_t sizes[msd_digits];   // the keys of its children,
+  uint32_t opened[msd_digits];  // and the chunk of each child that was opened last
   uint32_t cannot_bin;          // set while keys are binned,
-  uint32_t has_failed;          // and while bins are emptied: the block gives up
+  uint32_t has_failed;          // set while bins are emptied: the block gives up
   Bits stash[max_stashed];
   alignas(128) Bits bins[slots];
 };
 
-/// What both levels need to know.
+/// The parameters of both levels.
 template <class Bits>
 struct Task {
   const Bits* in;
@@ -118,8 +119,8 @@ struct Task {
   uint64_t span;  // first level: keys per block
   KeyMap<Bits> map;
   UncountedLayout<Bits> layout;
-  uint32_t* counts_whole;  // of each parent: keys that came by sectors, and
-  uint32_t* counts_rest;   // the others; zero before
+  uint32_t* counts_whole;  // of each parent: keys that came in whole sectors, and
+  uint32_t* counts_rest;   // all others; zero before
   uint64_t* counts;        // of each bucket
   uint16_t* chunks;  // of each bucket: layout.chunks_per_bucket numbers of chunks in its parent's region
   MsdPlan<Bits>* plan;
@@ -135,8 +136,8 @@ struct Task {
   }
 };
 
-/// The keys that a block deals out, but for the first `skipped` ones, which only make `keys` the beginning of
-/// a line of 128 bytes: 2^28 u32 keys, 2.245 -> 2.217 ms.
+/// The keys that a block deals, except for the first `skipped` ones. Those are included only so that `keys`
+/// begins a line of 128 bytes: 2^28 u32 keys, 2.245 -> 2.217 ms.
 template <class Bits>
 struct Source {
   const Bits* keys;
@@ -152,27 +153,28 @@ class Dealer {
   static constexpr uint32_t threads = Policy::threads;
   static constexpr uint32_t keys_per_thread = Policy::keys_per_thread;
   static constexpr uint32_t batch = Policy::batch;
-  /// All warps share the bins: the copies that the lanes of one warp start go out one after the other.
+  /// All warps share the bins, because the copies that the lanes of one warp start go out one after the
+  /// other.
   static constexpr uint32_t bins_per_warp = msd_digits * warp_threads / threads;
   static_assert(keys_per_thread % batch == 0 && bins_per_warp >= 1 && bins_per_warp <= warp_threads);
   static_assert(Policy::tile % dealt_chunk<Bits> == 0);
 
   /// A digit is one of `digits`, from bit `shift` of a bucket's number on. `maps`: the keys become ordered
-  /// bits, which integers do before their digits are asked for, floats when they are put into bins.
+  /// bits. Integers do so before their digits are computed, floats when they are put into bins.
   __device__ __forceinline__ Dealer(DealShared& shared, const Buckets& bucket_of, uint32_t shift,
                                     uint32_t digits, const KeyMap<Bits>& map, bool maps)
       : shared_(shared), bucket_of_(bucket_of), shift_(shift), digits_(digits), map_(map), maps_(maps) {}
 
-  /// The bin that this thread empties, msd_digits or more if it has none.
+  /// The bin that this thread empties; msd_digits or more if it has none.
   __device__ __forceinline__ static uint32_t own_bin() {
     return ptx::lane_id() < bins_per_warp ? threadIdx.x / warp_threads * bins_per_warp + ptx::lane_id()
                                           : msd_digits;
   }
 
-  /// The whole block. sink.take(digit, keys, count): `count` keys, whole sectors, of a bin go on as
-  /// Sink::Stored; its owner calls it, and then sink.take_rest(digit, keys, count) for the few that the last
-  /// tile leaves over; false if there is no room. sink.has_failed(): another block gave up. Returns false if
-  /// this block did; all threads return the same.
+  /// Called by the whole block. sink.take(digit, keys, count) passes on `count` keys of a bin, whole sectors,
+  /// as Sink::Stored. The bin's owner calls it, and at last sink.take_rest(digit, keys, count) for the few
+  /// keys that the last tile leaves over. Both return false if there is no room. sink.has_failed(): another
+  /// block gave up. Returns false if this block gave up; all threads return the same.
   template <class Sink>
   __device__ __forceinline__ bool deal(const Source<Bits>& from, Sink& sink) {
     using Stored = typename Sink::Stored;
@@ -221,7 +223,7 @@ class Dealer {
  private:
   __device__ __forceinline__ static uint32_t place_of(uint32_t i) { return i * threads + threadIdx.x; }
 
-  /// All of them: whole sectors each.
+  /// All bins. Each is a number of whole sectors.
   template <class Stored>
   struct Bins {
     Stored* keys;
@@ -236,7 +238,7 @@ class Dealer {
             slots / digits_ / elements_per_sector<Stored> * elements_per_sector<Stored>};
   }
 
-  /// One thread: a tile's keys come to the second-level cache, all at once.
+  /// Prefetches a tile's keys into the second-level cache, all at once. Called by one thread.
   __device__ __forceinline__ static void ask_for(const Source<Bits>& from, uint32_t tile) {
     if (tile < from.size) ptx::prefetch(from.keys + tile, min(from.size - tile, Policy::tile));
   }
@@ -268,7 +270,7 @@ class Dealer {
     return static_cast<Stored>(is_real && maps_ ? map_.to_ordered(key) : key);
   }
 
-  /// A shared atomic gives each key a slot. The next tile's keys set out as registers become free.
+  /// A shared atomic gives each key a slot. The loads of the next tile's keys start as registers become free.
   template <bool is_full, class Stored>
   __device__ __forceinline__ void bin_tile(const Bins<Stored>& bins, const Source<Bits>& from,
                                            uint32_t tile) {
@@ -314,7 +316,7 @@ class Dealer {
       shared_.cannot_bin = 1;
   }
 
-  /// Behind a barrier, and before another one.
+  /// Must be called between two barriers.
   template <class Stored>
   __device__ __forceinline__ void bin_stash(const Bins<Stored>& bins, uint32_t stashed) {
     for (uint32_t i = threadIdx.x; i < stashed; i += threads) {
@@ -330,7 +332,7 @@ class Dealer {
     __syncthreads();
   }
 
-  /// What fills whole sectors goes on, the rest moves to the bin's front.
+  /// What fills whole sectors goes on, and the rest moves to the bin's front.
   template <class Stored, class Sink>
   __device__ __forceinline__ void empty_own_bin(const Bins<Stored>& bins, Sink& sink) {
     const uint32_t bin = own_bin();
@@ -359,7 +361,7 @@ class Dealer {
   Bits keys_[keys_per_thread] = {};
 };
 
-/// First level: to the regions of the parents, which all blocks share.
+/// First level: the sink is the regions of the parents, which all blocks share.
 template <class Bits>
 struct ToParents {
   using Stored = Bits;
@@ -384,7 +386,7 @@ struct ToParents {
   }
 };
 
-/// Second level: to chunks of the parent's own region.
+/// Second level: the sink is the chunks of the parent's own region.
 template <class Stored_, class Bits, class Policy>
 struct ToChildren {
   using Stored = Stored_;
@@ -392,7 +394,7 @@ struct ToChildren {
   static constexpr uint32_t chunk = dealt_chunk<Stored>;
   const Task<Bits>& task;
   Shared<Bits, Policy>& shared;
-  uint32_t first_child;  // its bucket
+  uint32_t first_child;  // its bucket's number
 
   __device__ __forceinline__ bool has_failed() const { return false; }
   __device__ __forceinline__ bool take(uint32_t child, const Stored* keys, uint32_t count) {
@@ -445,7 +447,8 @@ __device__ __forceinline__ void deal_to_parents(Shared<Bits, Policy>& shared, co
   if (!dealer.deal({task.in + first, size, 0}, sink) && threadIdx.x == 0) task.give_up();
 }
 
-/// The whole block: whether the low bits of a key tell it from all others that may be in its bucket.
+/// Whether the low bits of a key tell it from all others that may be in its bucket, for all `buckets`
+/// buckets. Called by the whole block.
 template <class Bits, class Buckets>
 __device__ __forceinline__ bool are_narrow(const Buckets& bucket_of, uint32_t first_bucket,
                                            uint32_t buckets) {
@@ -464,7 +467,7 @@ __device__ __forceinline__ void deal_to_children(Shared<Bits, Policy>& shared, c
   const uint32_t children = 1u << (task.plan->bucket_bits - msd_digit_bits);
   Dealer<Bits, Policy, Buckets> dealer(shared, bucket_of, 0, children, task.map, divides_reals<Buckets>);
   while (true) {
-    __syncthreads();  // the last parent is done
+    __syncthreads();  // the previous parent is done
     if (threadIdx.x == 0) {
       shared.parent = task.has_failed() ? msd_digits : draw_ticket(&task.plan->deal_ticket);
       shared.chunks = 0;
@@ -473,7 +476,7 @@ __device__ __forceinline__ void deal_to_children(Shared<Bits, Policy>& shared, c
     __syncthreads();
     const uint32_t parent = shared.parent;
     if (parent >= msd_digits) return;
-    // Level 1 has not failed: all of them have room.
+    // Level 1 has not failed, so all its keys have room.
     constexpr uint32_t line = 128 / sizeof(Bits);
     const uint32_t before = task.layout.room - task.counts_whole[parent];
     const uint32_t free_keys = before / line * line;
@@ -497,8 +500,8 @@ __device__ __forceinline__ void deal_to_children(Shared<Bits, Policy>& shared, c
   }
 }
 
-/// First level (`parents`): a block deals out the keys of one span; second level: those of one parent after
-/// the other. Only if `Buckets` are what the plan divides them by.
+/// First level (`parents`): a block deals the keys of one span. Second level: it deals those of one parent
+/// after the other. Does nothing if the plan divides the keys by other buckets than `Buckets`.
 template <class Bits, class Policy, class Buckets, bool parents>
 __global__ __launch_bounds__(Policy::threads, Policy::blocks_per_multiprocessor) void deal_kernel(
     const __grid_constant__ Task<Bits> task) {

@@ -1,14 +1,14 @@
-// value_codes.cuh - pairs whose keys have few distinct values: the place of a key's value among them is its
-// code, and a stable LSD sort by codes of one or two digits is one by keys. Dictionary encoding as column
-// stores do it: Abadi, Madden & Ferreira, "Integrating Compression and Execution in Column-Oriented Database
-// Systems", 2006.
+// value_codes.cuh - pairs whose keys have few distinct values. The code of a key is the position of its value
+// in the ordered list of values. A stable LSD sort by codes of one or two digits is a sort by keys.
+// Dictionary encoding as in column stores: Abadi, Madden & Ferreira, "Integrating Compression and Execution
+// in Column-Oriented Database Systems", 2006.
 //
 //     keys    900 7 900 33 7      values   7 33 900      codes   2 0 2 1 0
 //
-// It is tried where the survey's sample holds few values, or the digest few digits at every place. Then all
-// keys are read once and counted (few_values.cuh), and the values put in order (value_table.cuh): every key
-// is in the list. The first pass looks each one up, the last one writes its value (radix_onesweep.cuh): codes
-// are nowhere but in the arrays between the two.
+// It is tried if the survey's sample holds few values, or if the digest has few digits at every place. All
+// keys are read once and counted (few_values.cuh), and the values are sorted (value_table.cuh), so every key
+// is in the list. The first pass looks up each key, and the last one writes its value (radix_onesweep.cuh).
+// Codes exist only in the arrays between these two.
 #pragma once
 
 #include "kernels/block.cuh"
@@ -21,13 +21,13 @@
 
 namespace sweepsort {
 
-/// What tells the passes by code, in device memory: a plan, which was all zeros or one of other passes, and
-/// the offsets of its passes as make_sort_plan() writes them. The policy of the passes is one for which
-/// can_sort_codes holds.
+/// Where the passes by code are described, in device memory: a plan, which was all zeros or a plan of other
+/// passes, and the offsets of its passes in the form of make_sort_plan(). The policy of the passes must be
+/// one for which can_sort_codes holds.
 template <class Bits>
 struct CodePasses {
-  SortPlan<Bits>* plan = nullptr;  // null: nobody is told
-  uint64_t* offsets = nullptr;     // null: of keys alone, which are not passed, but written
+  SortPlan<Bits>* plan = nullptr;  // null: nothing is described
+  uint64_t* offsets = nullptr;     // null: for keys alone, which are written and not passed
   uint64_t offsets_stride = 0;
   bool in_place = false;
 };
@@ -41,7 +41,7 @@ using Shared = plan_detail::Shared<threads>;
 inline constexpr uint32_t places = 2;
 static_assert(max_listed_values <= digit_values * digit_values);
 
-/// Keys whose code has this digit at this place.
+/// The number of keys whose code has this digit at this place.
 template <class Bits>
 __device__ __forceinline__ uint64_t keys_with(uint32_t digit, uint32_t place,
                                               const ListedValues<Bits>& listed) {
@@ -56,8 +56,8 @@ __device__ __forceinline__ uint64_t keys_with(uint32_t digit, uint32_t place,
   return keys;
 }
 
-/// What is left to do with keys of few values: runs of these to write, if they are alone, else passes by
-/// their codes. `counted`: the values' number, and their list. One block: a thread a digit.
+/// Plans what is left to do with keys of few values: for keys alone, to write runs; for pairs, passes by
+/// codes. `counted`: the number of values, and their list. Called by one block, one thread per digit.
 template <class Bits>
 __device__ __forceinline__ void plan_rest(const SortPlan<Bits>& counted, const ListedValues<Bits>& listed,
                                           const KeyMap<Bits>& map, const CodePasses<Bits>& codes,

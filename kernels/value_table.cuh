@@ -1,6 +1,6 @@
-// value_table.cuh - counts of values, wherever these lie: a hash table in each block, one for all of them,
-// and the values in order with what comes before each. A histogram whose bins are found by open addressing
-// (Knuth, "The Art of Computer Programming", vol. 3, 6.4), scanned like any other.
+// value_table.cuh - counts of values, which may lie anywhere: one hash table per block, one for all blocks,
+// and the values in order with the number of keys before each. A histogram whose bins are found by open
+// addressing (Knuth, "The Art of Computer Programming", vol. 3, 6.4), scanned like any other.
 //
 //     keys            a block's table     all tables           in order, and where each run starts
 //     z c z z ...     c 1 | z 3           c 7 | k 5 | z 9      c 0 | k 7 | z 12
@@ -26,7 +26,7 @@ inline constexpr uint32_t threads = 1024;
 inline constexpr uint32_t max_values = 4096;
 inline constexpr uint32_t slots = 2 * max_values;
 
-/// A block's, in shared memory.
+/// A block's table, in shared memory.
 template <class Bits, uint32_t slots, uint32_t columns>
 struct Counters {
   alignas(16)
@@ -43,7 +43,7 @@ struct Counters {
   }
 };
 
-/// Of all blocks, in device memory; all zeros before a sort.
+/// The table of all blocks, in device memory; all zeros before a sort.
 template <class Bits>
 struct Table {
   alignas(16) AtomicWord<Bits> keys[slots];  // in groups of slots_per_load
@@ -53,9 +53,10 @@ struct Table {
 /// The values in order, in device memory.
 template <class Bits>
 struct ListedValues {
-  alignas(16) Bits values[max_values];  // as the caller has them
-  uint64_t starts[max_values + 1];      // how many keys have lower ones of these values; behind the last: any
-  uint32_t buckets[max_values];         // frequent values: where they lie
+  alignas(16) Bits values[max_values];  // as the caller stores them
+  uint64_t starts[max_values + 1];      // number of keys with lower ones of these values; behind the last:
+                                        // with any
+  uint32_t buckets[max_values];         // frequent values: their buckets
 };
 
 using OrderPolicy = BucketSortPolicy<threads, max_values / threads, 1, 65536>;
@@ -67,9 +68,9 @@ struct OrderShared {
   uint32_t size;
 };
 
-/// One block sorts the values, and scans their counts. Few values: `expansion` tells to write their runs,
-/// which is done for keys alone. Frequent ones: the plan learns how many keys are left, and each value its
-/// bucket.
+/// One block sorts the values and scans their counts. Few values: `expansion` then says to write their runs,
+/// which is done for keys alone. Frequent values: the plan gets the number of keys that are left, and each
+/// value its bucket.
 template <class Bits>
 __device__ __forceinline__ void order_values(const Table<Bits>* table, const KeyMap<Bits>& map,
                                              OrderShared<Bits>& shared, MsdPlan<Bits>* plan,
