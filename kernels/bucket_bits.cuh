@@ -1,6 +1,7 @@
-// bucket_bits.cuh - the end of an MSD radix sort for small buckets of keys alone that may have no more than
-// 65,536 values, of which they have few: a bit vector in shared memory says which, and the keys are written
-// anew from it. Sorting by a bit vector: Bentley, "Programming Pearls", 1986, column 1. Moves 2n keys.
+// bucket_bits.cuh - the end of an MSD radix sort for small buckets of keys alone that span at most 65,536
+// values and have few of them. A bit vector in shared memory says which values occur, and the keys are
+// written anew from it. Sorting by a bit vector: Bentley, "Programming Pearls", 1986, column 1. Moves 2n
+// keys.
 //
 //     bucket:     67 3 5 67 4
 //     1 bits:     . . . 3 4 5 . .  ...  64: . . . 67 . . . .     the second 67 finds its bit set: it is late
@@ -8,7 +9,7 @@
 //     3 places:   0                     3                        by a scan
 //     4           3 4 5                 67 67                    each thread writes its keys, in order
 //
-// A bucket of which a thread gets too many late keys is left to a later launch.
+// If a thread gets too many late keys, the bucket is left to a later launch.
 #pragma once
 
 #include "core/key_bits.hpp"
@@ -35,11 +36,11 @@ inline constexpr uint32_t blocks_per_multiprocessor = 10;
 inline constexpr uint32_t warps = threads / warp_threads;
 inline constexpr uint32_t values = 1u << few_value_bits;
 inline constexpr uint32_t word_bits = 32;
-/// Neighbouring words of one thread: an odd number, so that those of a warp are in different banks.
+/// Neighbouring words of one thread: an odd number, so that the words of a warp are in different banks.
 inline constexpr uint32_t own_words = (values / word_bits / threads) | 1;
 inline constexpr uint32_t words = own_words * threads;
 static_assert(words * word_bits >= values);
-/// Late keys of one thread: of 4,096 keys of 65,536 values one thread in 12,000 has more.
+/// The most late keys of one thread. With 4,096 keys of 65,536 values, one thread in 12,000 has more.
 inline constexpr uint32_t max_late = 6;
 
 template <class Bits, uint32_t max_keys>
@@ -49,9 +50,9 @@ struct Shared {
   bucket_list::Queue<max_chunks> queue;
   uint32_t warp_sums[warps];
   alignas(16) uint32_t bits[words];
-  uint32_t late[threads];  // keys
+  uint32_t late[threads];  // number of late keys
   uint16_t late_values[max_late][threads];
-  // The values in order, from the place on that the first key has in its vector of 16 bytes.
+  // The values in order, beginning at the place that the first key has in its vector of 16 bytes.
   alignas(16) uint16_t staged[max_keys + sizeof(uint4) / sizeof(Bits)];
 };
 
@@ -67,9 +68,9 @@ class BitSort {
     __syncthreads();
   }
 
-  /// Sorts keys, ordered bits, of which the lowest may be one with these low bits; they go to `to`, in an
-  /// array that is aligned to 16 bytes, as the caller has them. `to` may be where they are. False, and
-  /// nothing is written, if values repeat too often.
+  /// Sorts keys that are ordered bits. The lowest value that they may have has these low bits. The keys go to
+  /// `to`, in an array that is aligned to 16 bytes, as the caller stores them. `to` may be where they are.
+  /// Returns false, and writes nothing, if values repeat too often.
   __device__ __forceinline__ bool sort(const Keys& from, uint32_t low_bits, Bits* to) {
     const Bits lowest = from.lowest(low_bits);
     from.for_each(low_bits, [&](const auto& some) { mark(some); });
@@ -102,7 +103,7 @@ class BitSort {
     shared_.late[threadIdx.x] = 0;
   }
 
-  /// The atomics of all of them are under way at once.
+  /// The atomics of all keys are in flight at once.
   template <class Some>
   __device__ __forceinline__ void mark(const Some& some) {
     bool is_late[Some::size];
@@ -126,10 +127,10 @@ class BitSort {
     return sum;
   }
 
-  /// This thread's values, from the highest down, to the places in front of `end`. A key or a new word a
-  /// round: loops in loops would wait for the fullest word of a warp each time. (No branches but for late
-  /// keys, one of them a round: 2.30 instead of 2.16 ms for 2^28 keys, as each round waits for the one
-  /// before. Upwards, the next word loaded ahead: 2.19.)
+  /// Writes this thread's values, from the highest down, to the places in front of `end`. Each round takes
+  /// one key or one new word: nested loops would wait for the fullest word of a warp each time. (Without
+  /// branches except for late keys, one of these per round: 2.30 instead of 2.16 ms for 2^28 keys, as each
+  /// round waits for the one before. Upwards, with the next word loaded ahead: 2.19.)
   __device__ __forceinline__ void stage_own(uint32_t end, uint32_t distinct, uint32_t late) {
     int32_t repeated[max_late];
     load_late(late, repeated);
@@ -163,7 +164,7 @@ class BitSort {
     }
   }
 
-  /// Descending, by a sorting network; behind them -1.
+  /// Loads the late values and sorts them in descending order by a sorting network. Behind them, -1.
   __device__ __forceinline__ void load_late(uint32_t late, int32_t (&loaded)[max_late]) const {
 #pragma unroll
     for (uint32_t k = 0; k < max_late; ++k) loaded[k] = k < late ? shared_.late_values[k][threadIdx.x] : -1;
@@ -212,8 +213,8 @@ class BitSort {
   const KeyMap<Bits>& map_;
 };
 
-/// Sorts the buckets of task.list, a block one after the other. Those that are left alone join
-/// task.next_list, to find their parts there.
+/// Sorts the buckets of task.list; a block takes one after the other. Those that are left alone join
+/// task.next_list, where their parts are still to be found.
 template <class Bits, uint32_t max_keys>
 __global__ __launch_bounds__(threads, blocks_per_multiprocessor) void bucket_bits_kernel(
     bucket_list::BucketTask<Bits, NoValue> task, MsdPlan<Bits>* plan) {

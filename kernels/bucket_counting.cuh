@@ -1,7 +1,7 @@
-// bucket_counting.cuh - the end of an MSD radix sort for buckets of few values, which are counted: large ones
-// of no more than 65,536 values, also of more keys than a block has room for, and any of no more than 16,384,
-// where there are enough keys for such launches. Seward, "Information Sorting in the Application of
-// Electronic Digital Computers", 1954. Keys alone. Moves 2n keys.
+// bucket_counting.cuh - the end of an MSD radix sort for buckets of few values, whose keys are counted. These
+// are large buckets of at most 65,536 values, even with more keys than a block has room for. If there are
+// enough keys for such launches, they are also buckets of any size with at most 16,384 values. Seward,
+// "Information Sorting in the Application of Electronic Digital Computers", 1954. Keys alone. Moves 2n keys.
 //
 //     bucket:           63 60 61 63 60 63      1 some bits in shared memory count the keys of each value
 //     counts:            2  1  0  3            2 each warp takes its share of the values, some at a time
@@ -9,9 +9,10 @@
 //     markers:           0  .  1  3  .  .        at a value's first place, its number
 //     running maximum:   0  0  1  3  3  3      3 every place learns its value from the last marker before it
 //
-// Buckets of many values: if one comes more than 15 times, all is counted again by 8 bits, half of the values
-// at a time; those of few begin with these. If more than 255 times, by 32 bits, an eighth or a fourth of the
-// values.
+// Buckets of many values begin with counters of 4 bits. If a value occurs more than 15 times, all keys are
+// counted again with 8 bits, for half of the values at a time. Buckets of few values begin with 8 bits. If a
+// value occurs more than 255 times, all are counted with 32 bits, for an eighth or a fourth of the values at
+// a time.
 #pragma once
 
 #include "core/key_bits.hpp"
@@ -32,7 +33,7 @@ namespace sweepsort {
 
 namespace bucket_counting_detail {
 
-/// What a kernel counts: buckets of up to 2^value_bits values, by counter_bits at first.
+/// What a kernel counts: buckets of up to 2^value_bits values, at first with counters of counter_bits.
 template <uint32_t threads_, uint32_t blocks_per_multiprocessor_, uint32_t value_bits, uint32_t counter_bits_>
 struct Shape {
   static constexpr uint32_t threads = threads_;
@@ -48,7 +49,7 @@ using FewValued = Shape<256, 4, few_value_bits, 4>;
 // 1.98, 2.16; 128x8/14 2.19, 1.97, 1.97, 2.16; 128x10/13 2.45, 1.94, 1.93, 2.15; 128x12/13 2.47, 1.95, 1.93,
 // 2.17.
 using Dense = Shape<128, 10, dense_value_bits, 8>;
-/// With so many values most warps have some if a lane takes 16 at a time.
+/// With at least this many values, most warps have some even if a lane takes 16 at a time.
 inline constexpr uint32_t wide_steps_from = 2048;
 
 /// Places that a warp marks at a time.
@@ -62,20 +63,20 @@ struct Shared {
   alignas(16) uint16_t markers[Shape::warps][window];
 };
 
-/// Counters of 4, 8 or 32 bits, as many as fit, for the values from `first` on, of which there are `used`. A
-/// lane takes those of lane_words words at a time.
+/// Counters of 4, 8 or 32 bits, as many as fit, for the values from `first` on. `used` of them are used. A
+/// lane takes those in lane_words words at a time.
 template <class Shape, uint32_t bits, uint32_t lane_words>
 struct Counters {
   static constexpr uint32_t a_word = 32 / bits;
   static constexpr uint32_t size = Shape::words * a_word;
-  static constexpr uint32_t of_lane = lane_words * a_word;  // of those that a warp takes at a time
+  static constexpr uint32_t of_lane = lane_words * a_word;  // counters of a lane when a warp takes some
   static constexpr uint32_t of_step = of_lane * warp_threads;
   static constexpr uint32_t shares = Shape::values / size;
   static_assert(size % (of_step * Shape::warps) == 0);
   uint32_t first;
   uint32_t used;
 
-  /// Those of a lane.
+  /// The counters that a lane takes at a time.
   struct alignas(lane_words * sizeof(uint32_t)) Words {
     uint32_t of[lane_words];
   };
@@ -85,7 +86,7 @@ struct Counters {
     for (uint32_t& word : words.of) word = ptx::opaque(word);
     return words;
   }
-  /// The counters of each warp.
+  /// The number of counters of each warp.
   __device__ __forceinline__ uint32_t of_warp() const {
     constexpr uint32_t of_all = of_step * Shape::warps;
     return ceil_divide(used, of_all) * of_step;
@@ -108,7 +109,7 @@ struct Counters {
   }
 
  private:
-  /// Four counters, or sums of two.
+  /// Four counters, or the sums of two each.
   static __device__ __forceinline__ uint32_t bytes(uint32_t word) {
     constexpr uint32_t low = 0x0f0f0f0f;
     return bits == 4 ? (word & low) + (word >> 4 & low) : word;
@@ -127,7 +128,7 @@ class Counting {
   __device__ __forceinline__ Counting(CountingShared& shared, const KeyMap<Bits>& map)
       : shared_(shared), map_(map) {}
 
-  /// Once a block, before the first sort.
+  /// Called once per block, before the first sort.
   __device__ __forceinline__ void clear() {
     clear_counters();
     static_assert(window * sizeof(uint16_t) == 2 * warp_threads * sizeof(uint4));
@@ -135,12 +136,12 @@ class Counting {
     own[ptx::lane_id()] = own[ptx::lane_id() + warp_threads] = make_uint4(0, 0, 0, 0);
   }
 
-  /// Sorts keys, ordered bits, of these values; they go to `to`, in an array that is aligned to 16 bytes, as
-  /// the caller has them. `to` may be where they are. False, and nothing is written, if the first counters do
-  /// not suffice and `may_leave_alone`.
+  /// Sorts keys that are ordered bits and have these values. They go to `to`, in an array that is aligned to
+  /// 16 bytes, as the caller stores them. `to` may be where they are. Returns false, and writes nothing, if
+  /// the first counters do not suffice and `may_leave_alone`.
   __device__ __forceinline__ bool sort(const Keys& from, ValueSpan few, Bits* to, bool may_leave_alone) {
     constexpr uint32_t bits = Shape::counter_bits;
-    // Few values leave some warps without any if each takes many at a time.
+    // With few values, some warps would have none if each took many at a time.
     using Wide = Counters<Shape, bits, 4>;
     using Narrow = Counters<Shape, bits, 1>;
     const bool is_done = bits == 4 || few.range >= wide_steps_from
@@ -159,28 +160,28 @@ class Counting {
  private:
   static constexpr uint32_t width = sizeof(uint4) / sizeof(Bits);
 
-  /// False, and nothing is written, if a counter ran over.
+  /// Returns false, and writes nothing, if a counter overflowed.
   template <class Some>
   __device__ __forceinline__ bool sort_by(const Some& counters, const Keys& from, uint32_t low_bits,
                                           Bits* to) {
     const Bits lowest = from.lowest(low_bits);
     count(counters, from, low_bits);
-    // It loses all it holds, and may give its neighbour 1: the sum is too small.
+    // A counter that overflows loses all it holds, and may add 1 to its neighbour, so the sum is too small.
     if (sum_up(counters) != from.size) return false;
     write(counters, lowest, to);
     return true;
   }
 
-  /// By counters that are wider, so that there are fewer. A function of its own, that nothing points into:
-  /// else all shared memory would be accessed by generic addresses.
+  /// Uses wider counters, of which there are fewer. It is a function of its own into which no pointers go;
+  /// otherwise all shared memory would be accessed by generic addresses.
   template <class Wider>
   static __device__ __noinline__ bool sort_by_shares(KeyMap<Bits> map, Keys from, uint32_t low_bits,
                                                      Bits* to) {
     return Counting(shared_memory<CountingShared>(), map).template sort_shares<Wider>(from, low_bits, to);
   }
 
-  /// All keys are read before the first is written: meanwhile the counts wait in local memory. False, and
-  /// nothing is written, if a counter ran over.
+  /// All keys are read before the first is written. Meanwhile the counts wait in local memory. Returns false,
+  /// and writes nothing, if a counter overflowed.
   template <class Wider>
   __device__ __forceinline__ bool sort_shares(const Keys& from, uint32_t low_bits, Bits* to) {
     const Bits lowest = from.lowest(low_bits);
@@ -198,7 +199,7 @@ class Counting {
     if (all != from.size) return false;
     for (uint32_t share = 0; share < Wider::shares; ++share) {
       const Wider counters{share * Wider::size, Wider::size};
-      __syncthreads();  // the last ones are no longer read
+      __syncthreads();  // the previous ones are no longer read
       for (uint32_t w = 0; w < a_thread; ++w) shared_.counters[w * threads + threadIdx.x] = counts[share][w];
       __syncthreads();
       const uint32_t counted = sum_up(counters);
@@ -213,17 +214,17 @@ class Counting {
     for (uint32_t v = threadIdx.x; v < words / 4; v += threads) vectors[v] = make_uint4(0, 0, 0, 0);
   }
 
-  /// Adds to counters that are zero.
+  /// Counts keys. The counters must be zero before.
   template <class Some>
   __device__ __forceinline__ void count(const Some& counters, const Keys& from, uint32_t low_bits) {
-    __syncthreads();  // the last counts are no longer read
+    __syncthreads();  // the previous counts are no longer read
     from.for_each(low_bits, [&](const auto& some) {
       some.for_values([&](uint32_t value, auto) { counters.add(shared_.counters, value % values); });
     });
     __syncthreads();
   }
 
-  /// Leaves in warp_sums how many keys each warp is to write; returns how many all are.
+  /// Puts the number of keys that each warp writes in warp_sums, and returns their sum.
   template <class Some>
   __device__ __forceinline__ uint32_t sum_up(const Some& counters) {
     using Words = typename Some::Words;
@@ -243,7 +244,7 @@ class Counting {
     return ptx::warp_sum(lane < end ? shared_.warp_sums[lane] : 0);
   }
 
-  /// Each warp writes the keys of its values, and clears the counters.
+  /// Each warp writes the keys of its values, and clears its counters.
   template <class Some>
   __device__ __forceinline__ void write(const Some& counters, Bits lowest, Bits* to) {
     if (map_.is_xor()) {
@@ -254,8 +255,8 @@ class Counting {
     }
   }
 
-  /// The places of a warp's keys are counted from the vector of 16 bytes on that holds the first one. They
-  /// are written a row at a time, a vector a lane; markers of a row that is not yet full wait.
+  /// Places of a warp's keys are counted from the vector of 16 bytes that holds the first one. They are
+  /// written a row at a time, one vector per lane. Markers of a row that is not full yet wait.
   template <class Some, class Raw>
   __device__ __forceinline__ void write_as(const Some& counters, Bits lowest, Bits* to, Raw raw) {
     using Words = typename Some::Words;
@@ -270,8 +271,8 @@ class Counting {
     Bits* next = to + sum_of_warps(warp);  // a row
     uint32_t begin = static_cast<uint32_t>(reinterpret_cast<uintptr_t>(next) % sizeof(uint4) / sizeof(Bits));
     next -= begin;
-    uint32_t end = begin;  // of the places with markers
-    uint32_t last = 0;     // the last marker so far; 0 is the first value's, and none
+    uint32_t end = begin;  // end of the places with markers
+    uint32_t last = 0;     // the last marker so far; 0 stands for the first value, and for no marker
 #pragma unroll 1
     for (uint32_t step = 0; step < of_warp; step += Some::of_step) {
       const Words counts = words_of_lanes[step / Some::of_lane];
@@ -308,7 +309,8 @@ class Counting {
     __syncwarp();
   }
 
-  /// Each value that has keys at its first place, if is_inside(it). A lane's first value has `place`.
+  /// Marks the first place of each value that has keys, if is_inside(place). A lane's first value has
+  /// `place`.
   template <class Some, class IsInside>
   static __device__ __forceinline__ void mark(uint16_t* markers, int32_t place,
                                               const typename Some::Words& counts, uint32_t step,
@@ -341,8 +343,8 @@ class Counting {
     reinterpret_cast<Markers*>(row)[ptx::lane_id()] = markers;
   }
 
-  /// Writes the places [begin, end) of a row. `before`: the last marker before. Returns the last marker of
-  /// all.
+  /// Writes the places [begin, end) of a row. `before`: the last marker before the row. Returns the last
+  /// marker so far.
   template <class Raw>
   static __device__ __forceinline__ uint32_t write_row(const Markers& markers, uint32_t before, Bits lowest,
                                                        Bits* to, uint32_t begin, uint32_t end, Raw raw) {
@@ -350,7 +352,7 @@ class Counting {
     uint32_t value[width];
 #pragma unroll
     for (uint32_t k = 0; k < width; ++k) value[k] = max(markers.of[k], k == 0 ? 0 : value[k - 1]);
-    // Markers ascend: the nearest lane below that has one has the largest.
+    // Markers ascend, so the nearest lower lane that has one has the largest.
     const uint32_t marked = __ballot_sync(full_warp, value[width - 1] != 0);
     const uint32_t below = marked & ptx::lanes_below();
     const uint32_t nearest =
@@ -368,9 +370,9 @@ class Counting {
   const KeyMap<Bits>& map_;
 };
 
-/// Sorts the buckets of task.list, a block one after the other. `max_chunks`: of one that was dealt. Those
-/// of up to `max_left_alone` keys of which one value has too many for the first counters join
-/// task.next_list, to find their parts there.
+/// Sorts the buckets of task.list; a block takes one after the other. `max_chunks`: the most chunks of a
+/// bucket that was dealt. If one value has too many keys for the first counters, buckets of up to
+/// `max_left_alone` keys join task.next_list, where their parts are still to be found.
 template <class Bits, class Shape, uint32_t max_chunks>
 __global__ __launch_bounds__(Shape::threads, Shape::blocks_per_multiprocessor) void bucket_counting_kernel(
     bucket_list::BucketTask<Bits, NoValue> task, uint32_t max_left_alone, MsdPlan<Bits>* plan) {

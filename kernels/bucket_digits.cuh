@@ -1,6 +1,5 @@
 // bucket_digits.cuh - an LSD radix sort in the shared memory of one block, for buckets whose keys are too
-// unevenly spread for bucket_sort.cuh, and for keys of two bytes. Stable. Work O(n) for each digit that
-// varies.
+// uneven for bucket_sort.cuh, and for keys of two bytes. Stable. Work O(n) for each digit that varies.
 #pragma once
 
 #include "core/rounding.hpp"
@@ -18,8 +17,8 @@ namespace sweepsort {
 
 namespace bucket_sort_detail {
 
-/// The counts of one pass. 256 threads, 8 warps, are a part of the block: thread d of it sums up digit d over
-/// the records of its 8 warps.
+/// The counts of one pass. A part of the block has 256 threads, which are 8 warps. Thread d of the part sums
+/// up digit d over the records of these warps.
 template <class Bits, uint32_t warps>
 struct DigitCounts {
   static constexpr uint32_t warps_per_part = digit_values / warp_threads;
@@ -28,17 +27,18 @@ struct DigitCounts {
   Bits varying;
   uint32_t of_warp[warps][digit_values];  // records; then where the warp's records of a digit go
   uint32_t of_part[parts][digit_values];
-  uint32_t of_32_digits[warps];  // records of the part with one of the digits that the warp's threads sum up
+  uint32_t of_32_digits[warps];  // records of the part with one of the 32 digits that the warp's threads sum
+                                 // up
 };
 
-/// Digits of records in shared memory, a pass at a time.
+/// Sorts records in shared memory, one digit per pass.
 template <class Shared, class Bits, bool with_values, uint32_t threads, uint32_t keys_per_thread>
 class DigitSort {
  public:
   static_assert(threads % digit_values == 0, "a thread a digit");
   using Counts = DigitCounts<Bits, threads / warp_threads>;
 
-  /// Of the `size` records from shared.keys[first] and shared.positions[first] on.
+  /// For the `size` records from shared.keys[first] and shared.positions[first] on.
   __device__ __forceinline__ DigitSort(Shared& shared, uint32_t first, uint32_t size)
       : counts_(shared.digits),
         keys_(shared.keys + first),
@@ -91,10 +91,11 @@ class DigitSort {
 
   __device__ __forceinline__ static uint32_t warp() { return threadIdx.x / warp_threads; }
 
-  /// body(i, at, is_there) for this thread's record i at that place. A warp's records are neighbours, its
-  /// lanes' records interleave: the order of stable ranks. Some rows at a time, each body for all of these
-  /// before the next one, so that their accesses are under way together: four, then two, as rows that the
-  /// bucket does not have take as long as others (figures in bench/notes/gpu-sort.md).
+  /// Calls body(i, at, is_there) for this thread's record i, which is at place `at`. The order is
+  /// warp-striped, as stable ranks need it: a warp's records are neighbours, and its lanes' records
+  /// interleave. Some rows are taken at a time, and each body runs for all of these before the next body, so
+  /// that their accesses are in flight together. First come four rows, then two at a time, because rows that
+  /// the bucket does not have take as long as others (figures in bench/notes/gpu-sort.md).
   template <class... Bodies>
   __device__ __forceinline__ void for_rows(Bodies... bodies) const {
     constexpr uint32_t last = keys_per_thread < rows_at_once ? rows_at_once : keys_per_thread + 1;
@@ -115,8 +116,8 @@ class DigitSort {
     }
   }
 
-  /// Where each warp's records of a digit go: behind those of lower digits, of its digit in lower parts, and
-  /// of its digit in lower warps of the part.
+  /// Finds where each warp's records of a digit go: behind those of lower digits, those of the digit in lower
+  /// parts, and those of the digit in lower warps of the part.
   __device__ __forceinline__ void find_starts() {
     constexpr uint32_t warps_per_part = Counts::warps_per_part;
     const uint32_t digit = threadIdx.x % digit_values;
@@ -137,7 +138,8 @@ class DigitSort {
       if (p < part) start += counts_.of_part[p][digit];
       of_digit += counts_.of_part[p][digit];
     }
-    start += warp_inclusive_sum(of_digit) - of_digit;  // lower digits that this warp sums up, and others:
+    start += warp_inclusive_sum(of_digit) - of_digit;  // lower digits that this warp sums up, and below those
+                                                       // of other warps:
     const uint32_t other = ptx::lane_id();
     const bool is_lower = other < threads / warp_threads && other % warps_per_part < warp() % warps_per_part;
     start += ptx::warp_sum(is_lower ? counts_.of_32_digits[other] : 0);
@@ -156,8 +158,8 @@ class DigitSort {
   const uint32_t own_;  // this thread's first record
 };
 
-/// Sorts the `size` keys from shared.keys[first] on; shared.positions becomes where each stood, counted from
-/// `first`. The whole block calls it and finds everything done.
+/// Sorts the `size` keys from shared.keys[first] on. shared.positions becomes the place where each key was,
+/// counted from `first`. The whole block calls it. All is done when it returns.
 template <class Shared, class Bits, bool with_values, uint32_t threads, uint32_t keys_per_thread>
 __device__ __forceinline__ void sort_staged_by_digits(Shared& shared, uint32_t first, uint32_t size) {
   const Bits* const keys = shared.keys + first;
@@ -188,7 +190,7 @@ __device__ __forceinline__ void sort_staged_by_digits(Shared& shared, uint32_t f
     if (rest % digit_values != 0) sort.move(place);
 }
 
-/// The same, not inlined: it needs more registers than the method that nearly all other buckets take.
+/// The same, not inlined: it needs more registers than the method for nearly all other buckets.
 template <class Shared, class Bits, bool with_values, uint32_t threads, uint32_t keys_per_thread>
 __device__ __noinline__ void call_sort_staged_by_digits(Shared& shared, uint32_t first, uint32_t size) {
   sort_staged_by_digits<Shared, Bits, with_values, threads, keys_per_thread>(shared, first, size);

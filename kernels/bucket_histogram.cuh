@@ -1,11 +1,11 @@
-// bucket_histogram.cuh - how many keys each of up to 65,536 buckets has, in one read.
-// Shams & Kennedy, 2007. Reads n keys.
+// bucket_histogram.cuh - how many keys each of up to 65,536 buckets has, in one read. Shams & Kennedy, 2007.
+// Reads n keys.
 //
 //     block 0 | block 1 | ...      each block counts a span of neighbouring keys in its shared memory, and
 //     \__span_/                    leaves behind: its counts added to all others', and how many keys of its
 //                                  span have each leading digit
 //
-// With the latter a block that later partitions the same span knows where in each bucket its keys go.
+// From the latter, a block that later partitions the same span knows where in each bucket its keys go.
 #pragma once
 
 #include "kernels/bin_counts.cuh"
@@ -30,7 +30,7 @@ struct Shared {
   MapPiece pieces[max_map_pieces];
   uint64_t most[WideCounters::threads / warp_threads];
   uint64_t min_inverted[WideCounters::threads / warp_threads];
-  uint32_t handed_over[msd_digits];  // keys by leading digit that were counted in device memory
+  uint32_t handed_over[msd_digits];  // keys that were counted in device memory, by leading digit
 };
 static_assert(WideCounters::bins == msd_max_buckets);
 
@@ -38,7 +38,7 @@ static_assert(WideCounters::bins == msd_max_buckets);
 template <class Bits>
 struct Task {
   const Bits* keys;
-  const Bits* rest;  // those that are not frequent; each span begins where it does in `keys`
+  const Bits* rest;  // keys that are not frequent; each span begins at the same index as in `keys`
   const uint32_t* rest_counts;
   uint64_t count;
   uint64_t span;  // keys per block: a whole number of vectors
@@ -62,13 +62,13 @@ class SpanHistogram {
     const bool is_rest = plan->frequent != 0;
     size_ = is_rest ? task.rest_counts[blockIdx.x] : min(task.span, task.count - first);
     own_ = (is_rest ? task.rest : task.keys) + first;
-    // Read behind the barrier in WideCounters::count().
+    // The barrier in WideCounters::count() precedes the reads.
     if (threadIdx.x < msd_digits) shared.handed_over[threadIdx.x] = 0;
     for (uint32_t p = threadIdx.x; is_pieced_ && p < 1u << plan->piece_bits; p += blockDim.x)
       shared.pieces[p] = plan->pieces[p];
   }
 
-  /// By the map that the plan has.
+  /// Counts by the plan's map.
   __device__ __forceinline__ void count() {
     const bool has_apart = may_stand_apart<Bits> && plan_->has_apart != 0;
     if (map_.is_leading_bits() && task_.map.is_xor() && !is_pieced_ && !has_apart)
@@ -83,7 +83,8 @@ class SpanHistogram {
       count_mapped();
   }
 
-  /// Behind count(): adds what was counted to all others', and leaves the span's leading digits.
+  /// After count(): adds the block's counts to those of all blocks, and writes the span's counts by leading
+  /// digit.
   __device__ __forceinline__ void publish() const {
     task_.counts.add_all(1u << bucket_bits_, blockDim.x,
                          [&](uint32_t bucket) { return shared_.counters.at(bucket); });
@@ -106,7 +107,7 @@ class SpanHistogram {
     count_by([=](Bits key) { return static_cast<uint32_t>(static_cast<Bits>(key ^ mask) >> shift); });
   }
 
-  /// A bucket a value. The least and the most one, which the sample may have missed, are found, too.
+  /// One bucket per value. Also finds the least and the most value, which the sample may have missed.
   __device__ __forceinline__ void count_values() {
     Bits most = 0;
     Bits min_inverted = 0;
@@ -160,7 +161,7 @@ class SpanHistogram {
                            [&](uint32_t bucket) { hand_over(bucket, WideCounters::half); });
   }
 
-  /// Of keys that are counted in device memory.
+  /// Adds keys that are counted in device memory.
   __device__ __forceinline__ void hand_over(uint32_t bucket, uint32_t keys) {
     task_.counts.add(bucket, keys);
     atomicAdd(&shared_.handed_over[bucket >> (bucket_bits_ - msd_digit_bits)], keys);

@@ -1,5 +1,5 @@
-// bucket_list.cuh - what the kernels that finish an MSD sort's buckets share: which buckets are a block's,
-// where their records come from and go to, and how a bucket is written that begins or ends in the midst of a
+// bucket_list.cuh - what the kernels that finish an MSD sort's buckets share: which buckets a block takes,
+// where their records come from and go to, and how a bucket is written that begins or ends in the middle of a
 // vector.
 #pragma once
 
@@ -25,8 +25,8 @@ struct BucketArrays {
   Value* values_out = nullptr;
 };
 
-/// Keys in chunks of dealt_chunk, one after the other in `region`; `numbers` says in which order. Of narrow
-/// ones the low bits.
+/// Keys in chunks of dealt_chunk keys in `region`. `numbers` gives the chunks in their order. Of narrow keys,
+/// the low bits are there.
 template <class Bits>
 struct ChunkedKeys {
   const Bits* region;
@@ -34,7 +34,7 @@ struct ChunkedKeys {
   Bits lowest;
   bool is_narrow;
 
-  /// From key number i on: keys in a row as long as they are in one chunk.
+  /// Address of key number i. The keys behind it are contiguous up to the end of its chunk.
   template <class Stored>
   __device__ __forceinline__ const Stored* at(uint32_t i) const {
     constexpr uint32_t chunk = dealt_chunk<Stored>;
@@ -42,14 +42,14 @@ struct ChunkedKeys {
   }
 };
 
-/// Some keys of a thread, by how far each is above the lowest value of their bucket, modulo 2^few_value_bits.
+/// Some keys of a thread, as distances from the lowest value of their bucket, modulo 2^few_value_bits.
 template <uint32_t most, bool has_all>
 struct SomeValues {
   static constexpr uint32_t size = most;
   uint32_t values[most];
-  uint32_t present;  // if not all
+  uint32_t present;  // if not all are
 
-  /// Calls body(value, k) for those that there are.
+  /// Calls body(value, k) for the keys that exist.
   template <class Body>
   __device__ __forceinline__ void for_values(Body body) const {
 #pragma unroll
@@ -58,22 +58,21 @@ struct SomeValues {
   }
 };
 
-/// Where the keys of a bucket of few values are: one after the other from `keys` on, or, if that is null, in
-/// chunks.
+/// Where the keys of a bucket of few values are: contiguous from `keys` on or, if that is null, in chunks.
 template <class Bits, uint32_t threads>
 struct BucketKeys {
   const Bits* keys;
   ChunkedKeys<Bits> chunked;
   uint32_t size;
 
-  /// The lowest value that the bucket may have, of which these are the low bits.
+  /// The lowest value that the bucket may have. `low_bits` are its low bits.
   __device__ __forceinline__ Bits lowest(uint32_t low_bits) const {
     if (keys == nullptr) return widen(static_cast<NarrowKey<Bits>>(low_bits), chunked.lowest);
     const Bits first = *keys;
     return static_cast<Bits>(first - (static_cast<uint32_t>(first) - low_bits));
   }
 
-  /// Calls body(SomeValues) for all of them; a thread for some.
+  /// Calls body(SomeValues) for all keys. Each thread takes some of them.
   template <class Body>
   __device__ __forceinline__ void for_each(uint32_t low_bits, Body body) const {
     if (keys == nullptr && chunked.is_narrow) {
@@ -112,7 +111,7 @@ struct BucketKeys {
     body(some);
   }
 
-  /// A warp a chunk.
+  /// Each warp takes a chunk at a time.
   template <class Stored, class Body>
   __device__ __forceinline__ void for_chunks(uint32_t low_bits, Body body) const {
     constexpr uint32_t chunk = dealt_chunk<Stored>;
@@ -135,7 +134,7 @@ struct BucketKeys {
 
   static constexpr uint32_t in_flight = 4;
 
-  /// Gives body what load(row) has loaded, for the rows below `rows`; some are loaded at once.
+  /// Calls body with what load(row) returns, for the rows below `rows`. Several rows are loaded at once.
   template <class Stored, class Load, class Body>
   static __device__ __forceinline__ void for_all(uint32_t rows, Load load, uint32_t low_bits, Body body) {
     uint32_t row = 0;
@@ -151,12 +150,12 @@ struct BucketKeys {
   }
 };
 
-/// Where uncounted_partition.cuh leaves its buckets, for those that take them from there.
+/// Where uncounted_partition.cuh leaves its buckets, for the kernels that take them from there.
 template <class Bits>
 struct DealtBuckets {
   const Bits* regions;     // of the parents
-  uint32_t region;         // keys of one
-  uint32_t children_bits;  // 2^this buckets are in one
+  uint32_t region;         // keys of one region
+  uint32_t children_bits;  // a region has 2^this buckets
   const uint16_t* chunks;
   uint32_t chunks_per_bucket;
 
@@ -166,20 +165,20 @@ struct DealtBuckets {
   __device__ __forceinline__ const uint16_t* numbers_of(uint32_t bucket) const {
     return chunks + uint64_t{bucket} * chunks_per_bucket;
   }
-  /// `numbers`: a copy of them.
+  /// `numbers`: a copy of the bucket's chunk numbers.
   __device__ __forceinline__ ChunkedKeys<Bits> keys_of(const ListedBucket& bucket,
                                                        const uint16_t* numbers) const {
     return {region_of(bucket.number), numbers, static_cast<Bits>(bucket.lowest), bucket.is_narrow != 0};
   }
 };
 
-/// What all buckets have in common.
+/// The parameters that all buckets share.
 template <class Bits, class Value>
 struct BucketTask {
-  BucketArrays<Bits, Value> arrays;  // where the counted partition left the records, and where they belong
-  Bits* rest;                        // the same of the keys if frequent values were taken out
+  BucketArrays<Bits, Value> arrays;  // where the counted partition left the records, and where they go
+  Bits* rest;                        // the same for the keys if frequent values were taken out
   BucketList list;                   // the buckets to sort
-  BucketList next_list;              // buckets that are left alone join it
+  BucketList next_list;              // buckets that are left alone join this list
   KeyMap<Bits> map;
   DealtBuckets<Bits> dealt;
 
@@ -191,7 +190,7 @@ struct BucketTask {
     return reinterpret_cast<const NarrowKey<Bits>*>(arrays.keys_in) +
            first_narrow_key<Bits, Value>(bucket.first);
   }
-  /// Where a bucket's sorted keys go: those that frequent ones belong between stay where they are.
+  /// Where a bucket's sorted keys go. They stay where they are if frequent keys belong between them.
   __device__ __forceinline__ Bits* destination(const MsdPlan<Bits>& plan, const ListedBucket& bucket) const {
     if (value_bytes<Value> != 0 || plan.frequent == 0) return arrays.keys_out + bucket.first;
     if (bucket.taken_out_before == has_frequent_value) return rest + bucket.first;
@@ -199,20 +198,20 @@ struct BucketTask {
   }
 };
 
-/// Whether there are any to sort. Nothing is set up for an empty list.
+/// Whether there are buckets to sort. Nothing is set up for an empty list.
 template <class Bits, class Value>
 __device__ __forceinline__ bool has_buckets(const BucketTask<Bits, Value>& task, const MsdPlan<Bits>& plan) {
   return plan.listed[task.list.which] != 0 && plan.partitions();
 }
 
-/// The whole block: `bucket` joins task.next_list.
+/// Adds `bucket` to task.next_list. Called by the whole block.
 template <class Bits, class Value>
 __device__ __forceinline__ void leave_alone(const BucketTask<Bits, Value>& task, const ListedBucket& bucket,
                                             MsdPlan<Bits>* plan) {
   const BucketList& list = task.next_list;
   if (threadIdx.x == 0) *list.at(atomicAdd(&plan->listed[list.which], 1u)) = bucket;
 }
-/// The same, to find its parts there.
+/// The same, but the next kernel has to find its parts.
 template <class Bits, class Value>
 __device__ __forceinline__ void leave_alone_without_parts(const BucketTask<Bits, Value>& task,
                                                           const ListedBucket& bucket, MsdPlan<Bits>* plan) {
@@ -222,7 +221,8 @@ __device__ __forceinline__ void leave_alone_without_parts(const BucketTask<Bits,
   leave_alone(task, listed, plan);
 }
 
-/// The present bucket of a block and those behind it, in turns; and `max_chunks` numbers of chunks of each.
+/// The current bucket of a block and those behind it, in turn; and at most `max_chunks` chunk numbers for
+/// each.
 template <uint32_t max_chunks>
 struct Queue {
   static constexpr uint32_t numbers_per_vector = sizeof(uint4) / sizeof(uint16_t);
@@ -231,13 +231,14 @@ struct Queue {
   alignas(16) uint16_t chunks[3][round_up(max_chunks, numbers_per_vector)];
 };
 
-/// Asks for the first 64 KiB of `count` records: all blocks' must fit the second-level cache.
+/// Prefetches at most the first 64 KiB of `count` records: those of all blocks must fit the second-level
+/// cache.
 template <class T>
 __device__ __forceinline__ void prefetch(const T* records, uint32_t count) {
   ptx::prefetch(records, min(count, static_cast<uint32_t>((1u << 16) / sizeof(T))));
 }
 
-/// The first warp of a block: looks up the buckets that come next, and asks for their keys.
+/// Run by the first warp of a block: looks up the buckets that come next, and prefetches their keys.
 template <class Bits, class Value, class BucketQueue>
 struct LookAhead {
   BucketQueue& queue;
@@ -255,7 +256,7 @@ struct LookAhead {
     ptx::load_async(to, from);
     ptx::load_async(to + 1, from + 1);
   }
-  /// Where its keys are, if it is in chunks.
+  /// Looks up where the bucket's keys are, if it is in chunks.
   __device__ __forceinline__ void look_up_chunks(uint32_t entry, uint32_t place, uint32_t row) const {
     if (entry >= listed || !was_dealt) return;
     const ListedBucket& bucket = queue.buckets[place];
@@ -284,17 +285,17 @@ struct LookAhead {
     return static_cast<uint32_t>(bucket.size *
                                  (bucket.is_narrow != 0 ? sizeof(NarrowKey<Bits>) : sizeof(Bits)));
   }
-  /// What was looked up is there, for this warp.
+  /// Waits until this warp sees what it has looked up.
   __device__ __forceinline__ static void wait() {
     ptx::loads_async_have_arrived();
     __syncwarp();
   }
 };
 
-/// Calls sort(bucket, chunks, next, next_chunks) for the buckets of task.list that are this block's, one
-/// after the other; the whole block does, and sort() has a barrier at least, behind which `next` is the
-/// bucket that follows, or null. While a bucket is sorted, one warp looks up those behind it and asks for
-/// their keys: 2 % of a whole sort's time.
+/// Calls sort(bucket, chunks, next, next_chunks) for this block's buckets of task.list, one after the other.
+/// The whole block calls sort(), which has at least one barrier. After this barrier, `next` is the bucket
+/// that follows, or null. While a bucket is sorted, one warp looks up those behind it and prefetches their
+/// keys, which saves 2 % of a whole sort's time.
 template <class Bits, class Value, class BucketQueue, class Sort>
 __device__ __forceinline__ void for_listed(BucketQueue& queue, const BucketTask<Bits, Value>& task,
                                            const MsdPlan<Bits>& plan, Sort sort) {
@@ -315,7 +316,7 @@ __device__ __forceinline__ void for_listed(BucketQueue& queue, const BucketTask<
     const uint32_t next_place = (place + 1) % 4;
     const uint32_t next_row = row == 2 ? 0 : row + 1;
     if (looks_ahead) {
-      ahead.wait();  // the next bucket; all know of it behind a barrier of this one's
+      ahead.wait();  // the next bucket; all threads may use it after a barrier of this one's sort
       ahead.ask_for(entry + gridDim.x, next_place, next_row);
       if constexpr (value_bytes<Value> != 0)
         if (threadIdx.x == 0)
@@ -330,8 +331,8 @@ __device__ __forceinline__ void for_listed(BucketQueue& queue, const BucketTask<
   }
 }
 
-/// Stores vector number `v` of the output, which begins at `first_vector`, but only its places in
-/// [begin, end), counted from there: by one store of 16 bytes if all of them are.
+/// Stores vector number `v` of the output, which begins at `first_vector`, but only its places in [begin,
+/// end), counted from there. If these are all places of the vector, one store of 16 bytes does it.
 template <class T>
 __device__ __forceinline__ void store_own(T* first_vector, uint32_t v, const Vector16<T>& vector,
                                           uint32_t begin, uint32_t end) {
@@ -345,9 +346,9 @@ __device__ __forceinline__ void store_own(T* first_vector, uint32_t v, const Vec
   }
 }
 
-/// Writes the places [begin, end), counted from `first_vector` on, by 16 bytes where all of a vector are
-/// among them. vector(n): the n-th one. element(p): what belongs to place p. The first vector has one of the
-/// places.
+/// Writes the places [begin, end), counted from `first_vector` on, by 16 bytes where all of a vector is
+/// inside. vector(n): the n-th vector. element(p): the element at place p. The first vector contains one of
+/// the places.
 template <uint32_t threads, class T, class Vector, class Element>
 __device__ __forceinline__ void store_places(T* first_vector, uint32_t begin, uint32_t end, Vector vector,
                                              Element element) {

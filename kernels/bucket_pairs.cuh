@@ -1,13 +1,13 @@
 // bucket_pairs.cuh - the end of an MSD radix sort for small buckets of pairs whose keys the partition has
-// left as their low 16 bits, since these tell them apart. Moves 2n - 2 bytes per pair.
+// left as their low 16 bits, since these suffice to tell them apart. Moves 2n - 2 bytes per pair.
 //
 //     low bits:        5  3  5  4
 //     words:           5|0  3|1  5|2  4|3      with the place in the bucket: no two are the same
 //     in order:        3|1  4|3  5|0  5|2      by bucket_sort.cuh, as keys alone
 //     keys, values:    3 4 5 5, and those from places 1 3 0 2, which wait in shared memory
 //
-// So a pair takes one store where it is placed, not two, and pairs of equal keys keep their order by
-// themselves.
+// So placing a pair takes one store, not two, and pairs with equal keys keep their order without further
+// work.
 #pragma once
 
 #include "core/key_bits.hpp"
@@ -41,13 +41,14 @@ class PairSort {
 
   struct PairShared {
     typename Words::BucketShared words;
-    alignas(16) Value values[Policy::max_keys + width];  // from the place on that the first has in its vector
+    alignas(16) Value values[Policy::max_keys + width];  // from the place that the first value has in its
+                                                         // vector
   };
 
   __device__ __forceinline__ PairSort(PairShared& shared, const Task& task, Words& words)
       : shared_(shared), task_(task), words_(words) {}
 
-  /// False, and nothing is written, if the keys crowd in few parts.
+  /// Returns false, and writes nothing, if the keys crowd in few parts.
   __device__ __forceinline__ bool sort(const ListedBucket& bucket) {
     const auto lowest = static_cast<uint32_t>(bucket.lowest);
     words_.load_as(bucket.size, task_.narrow_source(bucket),
@@ -65,7 +66,7 @@ class PairSort {
   }
 
  private:
-  /// They are under way until the keys are in order.
+  /// The loads are in flight until the keys are sorted.
   __device__ __forceinline__ void load_values(const Value* first_vector, uint32_t begin, uint32_t size) {
     const uint32_t end = begin + size;
     for (uint32_t v = threadIdx.x; v * width < end; v += threads) {
@@ -93,7 +94,8 @@ class PairSort {
                                        [&](uint32_t place) { return key_of(words[place]); });
   }
 
-  /// The same; words[begin] is the first pair's, where a vector of values begins with one of as many words.
+  /// The same for values. words[begin] belongs to the first pair. A vector of values begins where a vector of
+  /// as many words does.
   __device__ __forceinline__ void store_values(const uint32_t* words, Value* to, uint32_t begin,
                                                uint32_t end) const {
     struct alignas(width * sizeof(uint32_t)) Places {
@@ -116,7 +118,8 @@ class PairSort {
   Words& words_;
 };
 
-/// Sorts the buckets of task.list. Those that are left alone join task.next_list, to find their parts there.
+/// Sorts the buckets of task.list. Those that are left alone join task.next_list, where their parts are still
+/// to be found.
 template <class Value, class Policy>
 __global__ __launch_bounds__(Policy::threads, blocks_per_multiprocessor) void bucket_pairs_kernel(
     bucket_list::BucketTask<uint32_t, Value> task, MsdPlan<uint32_t>* plan) {
@@ -130,7 +133,7 @@ __global__ __launch_bounds__(Policy::threads, blocks_per_multiprocessor) void bu
   Sort sorter(shared, task, words);
   bucket_list::for_listed(shared.words.queue, task, *plan, [&](const ListedBucket& bucket, auto...) {
     if (sorter.sort(bucket)) return;
-    ptx::loads_async_have_arrived();  // values that nobody looked at
+    ptx::loads_async_have_arrived();  // of values that nobody uses
     __syncthreads();
     bucket_list::leave_alone_without_parts(task, bucket, plan);
   });

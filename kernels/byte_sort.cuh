@@ -1,6 +1,6 @@
 // byte_sort.cuh - a counting sort in the shared memory of one block, for few keys of one byte alone. Seward,
 // "Information Sorting in the Application of Electronic Digital Computers", 1954; the columns of counters as
-// in Shams & Kennedy, 2007. Work O(n + 256). Moves 2n keys. What it takes hardly depends on the keys.
+// in Shams & Kennedy, 2007. Work O(n + 256). Moves 2n keys. Its time hardly depends on the keys.
 //
 //     keys:     3 0 1 0 3 3        1 each lane counts in its own column
 //     counts:   2 1 0 3            2 their sums, and a scan of these
@@ -31,12 +31,12 @@ inline constexpr uint32_t warps = threads / warp_threads;
 inline constexpr uint32_t threads_per_value = threads / digit_values;
 static_assert(threads_per_value == 2);
 
-/// Keys as they are loaded, and as they are written.
+/// Keys are loaded and written in such words.
 using Word = uint32_t;
 inline constexpr uint32_t keys_per_word = sizeof(Word);
 
 struct Shared {
-  uint4 columns[digit_values][warp_threads / 4];  // [value][lane]: keys that this lane of any warp has seen
+  uint4 columns[digit_values][warp_threads / 4];  // [value][lane]: keys that this lane of all warps has seen
   uint4 starts[digit_values / 4];
   uint4 markers[ceil_divide(ByteSortPolicy::max_keys, sizeof(uint4))];
   uint32_t of_warp[warps];  // keys of the values that the warp's threads sum up
@@ -96,7 +96,7 @@ class ByteSort {
     const uint4 some = shared_.starts[2 * ptx::lane_id()];
     const uint4 others = shared_.starts[2 * ptx::lane_id() + 1];
     for (uint32_t first = warp() * warp_places; first < count_; first += warps * warp_places) {
-      // All values that start there or before; the last of them has keys.
+      // The number of values that start at `first` or before. The last of them has keys.
       const auto is_not_behind = [=](uint32_t start) { return start <= first ? 1u : 0u; };
       const uint32_t values =
           ptx::warp_sum(is_not_behind(some.x) + is_not_behind(some.y) + is_not_behind(some.z) +
@@ -131,7 +131,7 @@ class ByteSort {
     atomicAdd(reinterpret_cast<uint32_t*>(shared_.columns[value]) + ptx::lane_id(), 1u);
   }
 
-  /// Neighbouring threads begin at different columns: other banks.
+  /// Neighbouring threads begin at different columns, which are in different banks.
   __device__ __forceinline__ uint32_t sum_of_columns(uint32_t value, uint32_t half) const {
     constexpr uint32_t vectors = warp_threads / 4 / threads_per_value;
     uint32_t sum = 0;
@@ -149,7 +149,8 @@ class ByteSort {
     return word == 0 ? 0 : word >> (highest * digit_bits);
   }
 
-  /// Its markers, each in all places up to the next one; `value`, the last one before, becomes the last one.
+  /// Copies each marker to all places up to the next one. `value` is the last marker before the word, and
+  /// becomes the last one in it.
   __device__ __forceinline__ static Word filled(Word markers, uint32_t& value) {
     Word result = 0;
 #pragma unroll

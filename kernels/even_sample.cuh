@@ -1,6 +1,6 @@
-// even_sample.cuh - whether keys are evenly distributed over their range, come in no order and hardly repeat,
-// as a sample shows it: then a linear map (of floats, linear in their values) divides them into buckets that
-// no count is needed for.
+// even_sample.cuh - whether a sample shows that keys are evenly distributed over their range, in no order,
+// and hardly repeat. Then a linear map (for floats, linear in their values) divides them into buckets that
+// need no count.
 //
 //     samples:  lines of neighbouring keys, or single ones
 //        │ least and most ──> the map
@@ -29,13 +29,13 @@
 
 namespace sweepsort::even_sample {
 
-/// Threads whose samples lie side by side: a line of memory.
+/// Threads whose samples lie side by side, in a line of memory.
 inline constexpr uint32_t neighbours = 8;
-/// How two samples that follow each other may differ.
+/// How two successive samples may differ.
 inline constexpr uint32_t rises = 1;
 inline constexpr uint32_t falls = 2;
 
-/// Samples of a thread that takes a vector of neighbours. With a width of 1 it takes a single key.
+/// Samples of a thread that takes a vector of neighbours. With a width of 1, a thread takes a single key.
 template <class Bits>
 inline constexpr uint32_t vector_width = elements_per_vector<Bits>;
 
@@ -52,14 +52,15 @@ struct Shared {
   Bits least[warps];  // of the samples of each warp
   Bits most[warps];
   Bits first[warps];
-  uint32_t order[warps];                // whether they rise, and whether they fall
-  uint32_t is_local[warps];             // threads whose samples have one bucket
-  uint32_t in_part[warps];              // samples in each part of the range, of as many cells
-  uint32_t occupied[warps];             // of which so many have samples
+  uint32_t order[warps];                // whether samples of the warp rise, and whether they fall
+  uint32_t is_local[warps];             // threads whose samples are in one bucket
+  uint32_t in_part[warps];              // samples in each part of the range; all parts have the same number
+                                        // of cells
+  uint32_t occupied[warps];             // cells of the part that have samples
   alignas(16) uint32_t in_cell[cells];  // samples
 };
 
-/// A warp a part of the range: its samples, and how many of its cells have some.
+/// Each warp counts, in its part of the range, the samples and the cells that have some.
 template <class SampleShared>
 __device__ __forceinline__ void count_cells(SampleShared& shared) {
   const uint32_t warp = threadIdx.x / warp_threads;
@@ -92,36 +93,36 @@ __device__ __forceinline__ bool is_even(const SampleShared& shared, uint32_t buc
   const uint32_t order = is_there ? shared.order[warp] : 0;
   const bool is_unordered =
       __any_sync(full_warp, order & rises) != 0 && __any_sync(full_warp, order & falls) != 0;
-  // Neighbours that are close to each other.
+  // Neighbouring keys are often close to each other.
   constexpr uint32_t threads = warps * warp_threads;
   const bool are_local =
       !SampleShared::are_single && sum(shared.is_local) > threads / 16 + 2 * threads / buckets;
   // A quarter above the mean, and what chance adds.
   constexpr float in_part = samples / warps;
-  constexpr float deviations = SampleShared::are_single ? 4 : 3;  // of fewer samples in each part
+  constexpr float deviations = SampleShared::are_single ? 4 : 3;  // four with fewer samples in each part
   const bool is_dense =
       is_there && static_cast<float>(shared.in_part[warp]) > in_part * 1.25f + deviations * sqrt(in_part);
-  // Samples that meet another one in their cell: five standard deviations above the mean.
+  // Samples that meet another one in their cell: more than five standard deviations above the mean.
   constexpr float meetings = samples * samples / 2 / SampleShared::cells;
   const bool repeat = samples - static_cast<float>(sum(shared.occupied)) > meetings + 5 * sqrt(meetings);
   return is_unordered && !are_local && __any_sync(full_warp, is_dense) == 0 && !repeat;
 }
 
-/// Whether samples are the same so often that most values must come dozens of times: then all keys of a
-/// bucket crowd in few of its parts. The whole block, behind count_cells().
+/// Whether samples are equal so often that most values must occur dozens of times. Then all keys of a bucket
+/// crowd in few of its parts. Called by the whole block, after count_cells().
 template <class SampleShared, class Bits = typename SampleShared::Bits>
 __device__ __forceinline__ bool values_repeat(const Bits (&own)[SampleShared::width], uint32_t count,
                                               SampleShared& shared) {
   constexpr float samples = SampleShared::samples;
   constexpr float often = 24;
   constexpr float chance = 8;
-  // Above all numbers of samples, which stand in the cells.
+  // The words are above all counts of samples, which are in the cells.
   const auto word_of = [](Bits key) {
     if constexpr (sizeof(key) == 8) return static_cast<uint32_t>(key ^ key >> 32) | 1u << 31;
     return static_cast<uint32_t>(key) | 1u << 31;
   };
-  // Each cell keeps one of its samples, with which all of them are compared: the highest, not the last to
-  // come, since every block has to find the same (a kernel whose blocks do not waits for some of them for
+  // Each cell keeps one of its samples, and all are compared with it. It keeps the highest one, not the last
+  // to arrive, since every block must get the same result (otherwise some blocks would wait for others for
   // ever).
 #pragma unroll
   for (const Bits key : own) (void)atomicMax(&shared.in_cell[shared.cell_of(key)], word_of(key));
@@ -138,14 +139,14 @@ __device__ __forceinline__ bool values_repeat(const Bits (&own)[SampleShared::wi
   return static_cast<float>(others) > chance + samples * samples / 2 * often / static_cast<float>(count);
 }
 
-/// This thread's samples, as the caller has them; false: there are too few keys.
+/// Loads this thread's samples, as the caller stores them. Returns false if there are too few keys.
 template <class SampleShared, class Bits = typename SampleShared::Bits>
 __device__ __forceinline__ bool load(const Bits* keys, uint32_t count, Bits (&own)[SampleShared::width]) {
   constexpr uint32_t threads = SampleShared::warps * warp_threads;
   if constexpr (SampleShared::are_single) {
     if (count < threads) return false;
-    // At a pseudo-random place of this thread's part: at equal distances, samples of an array that falls as
-    // it rose would meet their like.
+    // The place in this thread's part is pseudo-random. At equal distances, samples of an array that falls as
+    // it rose would meet their equals.
     const uint64_t part = uint64_t{threadIdx.x} << 16 | (threadIdx.x * 0x9e3779b1u >> 16);
     own[0] = keys[count * part / (uint64_t{threads} << 16)];
   } else {
@@ -162,10 +163,10 @@ __device__ __forceinline__ bool load(const Bits* keys, uint32_t count, Bits (&ow
   return true;
 }
 
-/// Looks at `count` keys, whose ordered bits are map_of_keys.to_ordered, and makes what divides them into
-/// `buckets`, in shared memory. The whole block; every block finds the same. False: the keys are not even, or
-/// too few to tell, or their range has fewer than `min_values` (at least 1); `bucket_of` may not be there
-/// then.
+/// Samples `count` keys, whose ordered bits are map_of_keys.to_ordered. Makes the map that divides them into
+/// `buckets`, in shared memory. Called by the whole block; every block gets the same result. Returns false if
+/// the keys are not even, or too few to tell, or if their range has fewer than `min_values` values (at least
+/// 1). `bucket_of` may not be set then.
 template <class Buckets, uint32_t threads, uint32_t width, class Bits = typename Buckets::Key>
 __device__ __forceinline__ bool take(const Bits* keys, uint32_t count, const KeyMap<Bits>& map_of_keys,
                                      uint32_t buckets, uint64_t min_values,

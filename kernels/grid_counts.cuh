@@ -1,15 +1,14 @@
-// grid_counts.cuh - where a block's records of each digit go, when the blocks of one launch tell each other
-// how many they have: a matrix of counts in device memory, a barrier of the grid, sums of its columns.
-// Satish, Harris & Garland, "Designing Efficient Sorting Algorithms for Manycore GPUs", 2009, with the scan
-// in every block.
+// grid_counts.cuh - where a block's records of each digit go, when the blocks of one launch share their
+// counts: a matrix of counts in device memory, a barrier of the grid, sums of its columns. Satish, Harris &
+// Garland, "Designing Efficient Sorting Algorithms for Manycore GPUs", 2009, with the scan in every block.
 //
 //     digits    0  1  2  3        block 1 reads it all:     starts  0  5  9 15
 //     block 0   3  1  4  0          totals  5  4  6  2      before  3  1  4  0
 //     block 1   2  2  0  1                                  its records of digit 2 go to 9 + 4
 //     block 2   0  1  2  1
 //
-// Every block sums up the whole matrix: 64 KiB at the most (128 with digits of 9 bits), from the second-level
-// cache, with all its threads. That costs less than the barrier that a division of the work would need.
+// Every block sums up the whole matrix with all its threads, from the second-level cache: at most 64 KiB, or
+// 128 KiB with digits of 9 bits. That costs less than the barrier that dividing the work would need.
 #pragma once
 
 #include "core/rounding.hpp"
@@ -24,27 +23,28 @@
 
 namespace sweepsort {
 
-/// In shared memory: a block's counts, and what it learns from the others. `own` is filled by the caller.
+/// In shared memory: a block's counts, and what it gets from the others. The caller fills `own`.
 template <uint32_t digits = digit_values>
 struct GridCounts {
-  /// A row of the matrix is a block's counts, of 16 bits. Eight columns are one vector; the vectors of the
-  /// same columns lie side by side, so that a warp reads columns with coalesced loads.
+  /// A row of the matrix has the counts of one block, of 16 bits each. Eight columns are one vector. Vectors
+  /// of the same columns lie side by side, so that a warp reads columns with coalesced loads.
   static constexpr uint32_t columns_per_vector = 8;
   static constexpr uint32_t vectors_per_row = digits / columns_per_vector;
-  static constexpr uint32_t vectors_per_lane = vectors_per_row / warp_threads;  // where a warp handles a row
+  static constexpr uint32_t vectors_per_lane = vectors_per_row / warp_threads;  // if a warp handles a row
   static constexpr uint32_t max_counted = 0xffff;
   static_assert(vectors_per_lane * warp_threads == vectors_per_row);
 
-  alignas(16) uint32_t own[digits];     // the block's records by digit, or its portion's
-  alignas(16) uint32_t staged[digits];  // where they start when the block puts them in order
-  alignas(16) uint32_t totals[digits];  // all blocks' records by digit
+  alignas(16) uint32_t own[digits];     // records of the block, or of its portion, by digit
+  alignas(16) uint32_t staged[digits];  // where they start in the block's digit order
+  alignas(16) uint32_t totals[digits];  // records of all blocks by digit
   alignas(16) uint32_t starts[digits];  // where they start in the array
-  uint32_t before[digits];              // those of the blocks before, and of this one's portions before
-  uint32_t to_array[digits];            // from a place in the block's order to that in the array
+  uint32_t before[digits];              // records of earlier blocks, and of this block's earlier portions, by
+                                        // digit
+  uint32_t to_array[digits];            // added to a place in the block's order, gives that in the array
   uint32_t largest;                     // records of the most frequent digit
 
-  /// One warp: writes the block's row, and fills `staged`. A count that does not fit 16 bits becomes the
-  /// largest that does.
+  /// Writes the block's row, and fills `staged`. A count that does not fit 16 bits becomes the largest that
+  /// does. Called by one warp.
   __device__ __forceinline__ void publish(uint4* matrix) {
     const uint4* const vectors = reinterpret_cast<const uint4*>(own);
 #pragma unroll
@@ -60,8 +60,8 @@ struct GridCounts {
     (void)sum_digits(own, staged);
   }
 
-  /// The whole block, behind a barrier of the grid: fills the rest. Columns from `used` on mean none,
-  /// whatever is read there. No count that was published is above `max_own`.
+  /// Fills the rest. Called by the whole block, after a barrier of the grid. Columns from `used` on count as
+  /// zero, whatever they contain. No published count is above `max_own`.
   template <uint32_t threads, uint32_t max_blocks, uint32_t max_own>
   __device__ __forceinline__ void collect(const uint4* matrix, uint32_t used) {
     for (uint32_t v = threadIdx.x / warp_threads; v < vectors_per_row; v += threads / warp_threads)
@@ -71,8 +71,8 @@ struct GridCounts {
     __syncthreads();
   }
 
-  /// One warp, once for each portion of the block's records, when all are counted and `own` are the
-  /// portion's: where these go.
+  /// Finds where the records of a portion go. Called by one warp, once for each portion, when all records are
+  /// counted and `own` has the portion's counts.
   __device__ __forceinline__ void lay_out_portion() {
     (void)sum_digits(own, staged);
     __syncwarp();
@@ -84,7 +84,7 @@ struct GridCounts {
   }
 
  private:
-  /// One warp adds up eight columns, a lane every 32nd row of them: all rows, and those of the blocks before.
+  /// One warp adds up eight columns: all rows, and those of earlier blocks. Each lane takes every 32nd row.
   template <uint32_t max_blocks, uint32_t max_own>
   __device__ __forceinline__ void sum_columns(const uint4* columns, uint32_t v, bool is_wanted) {
     constexpr uint32_t rows_per_lane = ceil_divide(max_blocks, warp_threads);
@@ -95,7 +95,7 @@ struct GridCounts {
       const uint32_t row = r * warp_threads + ptx::lane_id();
       counts[r] = is_wanted && row < gridDim.x ? columns[row] : make_uint4(0, 0, 0, 0);
     }
-    // Sums of two columns lie in one word as long as they fit.
+    // Sums of two columns share one word as long as they fit.
     constexpr uint32_t rows_per_sum = std::min(rows_per_lane, max_counted / max_own);
     uint32_t sums[16] = {};
 #pragma unroll
@@ -125,7 +125,7 @@ struct GridCounts {
     to[v * columns_per_vector + which % columns_per_vector] = sum;
   }
 
-  /// One warp.
+  /// Called by one warp.
   __device__ __forceinline__ void find_starts() {
     const uint32_t mine = sum_digits(totals, starts);
     const uint32_t most = warp_max(mine);
@@ -136,7 +136,7 @@ struct GridCounts {
       to_array[d] = starts[d] + before[d] - staged[d];
   }
 
-  /// One warp: exclusive sums, and the largest of the lane's counts.
+  /// Makes the exclusive sums. Returns the largest of the lane's counts. Called by one warp.
   __device__ __forceinline__ static uint32_t sum_digits(const uint32_t (&counts)[digits],
                                                         uint32_t (&sums)[digits]) {
     constexpr uint32_t quads = 2 * vectors_per_lane;

@@ -1,7 +1,7 @@
 // grid_share.cuh - a block's records in a sort by one cooperative launch, whose blocks meet at barriers of
-// the grid: ranked by digit, put in their order in shared memory, scattered to where the counts of all blocks
-// (grid_counts.cuh) say; and the buckets that this makes, each sorted by one block. grid_sort.cuh and
-// portioned_grid_sort.cuh take these steps.
+// the grid. They are ranked by digit, put into digit order in shared memory, and scattered to the places that
+// the counts of all blocks give (grid_counts.cuh). Then each of the buckets is sorted by one block.
+// grid_sort.cuh and portioned_grid_sort.cuh use these steps.
 //
 //     records  | 7 1 5 2 |   ranks 0 0 0 1   stage | 1 2 | 5 | 7 |   ──> three places in the array
 #pragma once
@@ -28,7 +28,7 @@
 
 namespace sweepsort {
 
-/// Blocks of any grid sort, and digits of one.
+/// The most blocks of any grid sort, and the most digits of one.
 inline constexpr uint32_t max_grid_blocks = 128;
 inline constexpr uint32_t max_grid_digits = 512;
 
@@ -36,7 +36,7 @@ inline constexpr uint32_t max_grid_digits = 512;
 template <class Bits>
 struct GridSortWorkspace {
   DeviceSpan<uint4> counts;
-  DeviceSpan<Bits> differing;  // by block: bits in which its keys differ from the first key of all
+  DeviceSpan<Bits> differing;  // by block: bits in which its keys differ from the first key of the array
 
   /// `is_wanted` false: takes nothing, and cannot be used.
   explicit GridSortWorkspace(Workspace& workspace, bool is_wanted = true)
@@ -49,10 +49,11 @@ namespace grid_sort_detail {
 
 using bucket_sort_detail::InMemory;
 
-/// How many times the mean a bucket may be. A larger one would keep its block at work while all others wait.
+/// A bucket may be this many times as large as the mean. A larger one would keep its block busy while all
+/// others wait.
 inline constexpr uint32_t crowded_bucket = 6;
 
-/// In shared memory: records of a block in the order of their digits, and what ranks them.
+/// In shared memory: records of a block in digit order, and the counts for ranking them.
 template <class Bits, class Value, class Policy>
 struct Stage {
   static constexpr uint32_t warps = Policy::threads / warp_threads;
@@ -65,14 +66,14 @@ struct Stage {
   alignas(16) Value values[with_values ? Policy::max_portion : 1];
 };
 
-/// Everything a kernel needs to know.
+/// The parameters of a kernel.
 template <class Bits, class Value>
 struct Task {
   SortArrays<Bits, Value> arrays;
   KeyMap<Bits> map;
-  uint32_t share;          // records per block, but for the last one
-  uint32_t buckets;        // one a block, or more
-  uint32_t max_in_bucket;  // records
+  uint32_t share;          // records per block; the last one may have fewer
+  uint32_t buckets;        // one per block, or more
+  uint32_t max_in_bucket;  // the most records of a bucket
   uint4* counts;
   Bits* differing;
 };
@@ -83,14 +84,14 @@ struct Column {
   Value* values;
 };
 
-/// Whether a digit is one of keys as the caller has them, not of ordered bits.
+/// Whether digits are those of keys as the caller stores them, not of ordered bits.
 template <class DigitOfKey>
 inline constexpr bool is_of_raw_keys = requires {
   typename DigitOfKey::OfRawKeys;
 };
 
-/// GridShared has `counts`, `stage` and `bucket`. Parts: of buckets (bucket_sort.cuh). `of_integers`: no key
-/// is a float.
+/// GridShared has `counts`, `stage` and `bucket`. Parts: those of buckets (bucket_sort.cuh). `of_integers`:
+/// no key is a float.
 template <class GridShared, class Bits, class Value, class Policy, class Parts, bool of_integers = false>
 class GridShare {
  protected:
@@ -106,8 +107,8 @@ class GridShare {
   __device__ __forceinline__ GridShare(GridShared& shared, const Task<Bits, Value>& task)
       : shared_(shared), task_(task), count_(static_cast<uint32_t>(task.arrays.count)) {}
 
-  /// Of integers one exclusive or: H200, us, i64 2^16 10.1 -> 9.3, 2^20 25.9 -> 23.9 with buckets of ordered
-  /// bits.
+  /// For integers, one exclusive or: H200, us, i64 2^16 10.1 -> 9.3, 2^20 25.9 -> 23.9 with buckets of
+  /// ordered bits.
   __device__ __forceinline__ Bits to_ordered(Bits raw) const {
     if constexpr (of_integers) return static_cast<Bits>(raw ^ task_.map.flip);
     return task_.map.to_ordered(raw);
@@ -117,7 +118,7 @@ class GridShare {
     return task_.map.from_ordered(ordered);
   }
 
-  /// What follows is of these records: `size` of up to `most`, from `begin` on.
+  /// Chooses the records for what follows: `size` records of at most `most`, from `begin` on.
   __device__ __forceinline__ void take(uint32_t begin, uint32_t size, uint32_t most) {
     size_ = size;
     rows_ = ceil_divide(most, Policy::threads);
@@ -126,11 +127,11 @@ class GridShare {
     own_rows_ = first_own < size ? min(rows_, ceil_divide(size - first_own, warp_threads)) : 0;
   }
 
-  /// A warp's records are neighbours, its lanes' records interleave: the order that stable ranks must keep.
-  /// The i-th one of a thread stands at first_ + i * warp_threads.
+  /// The order is warp-striped: a warp's records are neighbours, and its lanes' records interleave. Stable
+  /// ranks must keep this order. A thread's i-th record is at first_ + i * warp_threads.
   __device__ __forceinline__ bool has_own(uint32_t i) const { return i < own_rows_; }
 
-  /// Keys in registers and in the stage are ordered bits, but where digits are of raw keys.
+  /// Keys in registers and in the stage are ordered bits, unless digits are of raw keys.
   template <bool are_raw = false>
   __device__ __forceinline__ void load(const Bits* keys) {
     source_ = keys;
@@ -159,7 +160,7 @@ class GridShare {
     }
   }
 
-  /// Calls body(first) when keys_ holds this thread's keys from number `first` on. The whole warp does.
+  /// Calls body(first) when keys_ holds this thread's keys from number `first` on. The whole warp calls it.
   template <bool are_raw = false, class Body>
   __device__ __forceinline__ void for_batches(Body body) {
 #pragma unroll
@@ -170,7 +171,7 @@ class GridShare {
     }
   }
 
-  /// Keys alone: a shared atomic gives each its rank.
+  /// Keys alone: a shared atomic gives each key its rank.
   template <class DigitOfKey>
   __device__ __forceinline__ void rank_as_they_come(const DigitOfKey& digit_of,
                                                     Packed16<keys_per_thread>& ranks) {
@@ -181,8 +182,8 @@ class GridShare {
     });
   }
 
-  /// Ranks in the warp; warp_counts becomes how many records of a digit the warps before have, and the
-  /// block's counts those of all.
+  /// Ranks the records in each warp. warp_counts then has how many records of a digit earlier warps have, and
+  /// the block's counts those of all its warps.
   template <class DigitOfKey>
   __device__ __forceinline__ void rank_in_order(const DigitOfKey& digit_of,
                                                 Packed16<keys_per_thread>& ranks) {
@@ -203,7 +204,7 @@ class GridShare {
     });
     if (hot.share_is_high) ranker.settle(hot);
     __syncthreads();
-    // A thread sums up a digit over a part of the warps.
+    // A thread sums up one digit over a part of the warps.
     using BlockStage = Stage<Bits, Value, Policy>;
     constexpr uint32_t warps_per_part = BlockStage::warps / BlockStage::parts;
     const uint32_t digit = threadIdx.x % digits;
@@ -227,7 +228,7 @@ class GridShare {
     }
   }
 
-  /// Puts the records, whose ranks are known, in their order. `stable`: as rank_in_order() ranked them.
+  /// Puts records with known ranks into digit order. `stable`: rank_in_order() has ranked them.
   template <bool stable, class DigitOfKey>
   __device__ __forceinline__ void put_in_stage(const DigitOfKey& digit_of,
                                                const Packed16<keys_per_thread>& ranks,
@@ -235,8 +236,8 @@ class GridShare {
     const uint32_t warp = threadIdx.x / warp_threads;
     for_batches<is_of_raw_keys<DigitOfKey>>([&](uint32_t first) {
       if constexpr (reads_twice) load_values(values_in, first);
-      // By digits, some places before the first of their records: the compiler does not know that the stage's
-      // keys are none of its counts. Elsewhere it lost.
+      // By digits, several places are computed before the first of their records is stored, because the
+      // compiler does not know that the stage's keys are not its counts. Other methods got slower by this.
       constexpr bool by_digits = std::is_same_v<DigitOfKey, DigitOf<Bits>>;
       constexpr uint32_t at_once = by_digits && batch % 2 == 0 ? 2 : 1;
 #pragma unroll
@@ -261,8 +262,8 @@ class GridShare {
     });
   }
 
-  /// Records of one digit are neighbours in the stage, and are written together: as the caller has them or,
-  /// `as_staged`, as they are in the stage.
+  /// Records of one digit are neighbours in the stage, and are written together: as the caller stores them
+  /// or, if `as_staged`, as they are in the stage.
   template <bool as_staged, class DigitOfKey>
   __device__ __forceinline__ void scatter(const DigitOfKey& digit_of, Column<Bits, Value> to) {
     static_assert(as_staged || !is_of_raw_keys<DigitOfKey>);
@@ -277,7 +278,7 @@ class GridShare {
     }
   }
 
-  /// The records as scatter<true> wrote them.
+  /// Sorts the records that scatter<true> wrote.
   template <InMemory keys>
   __device__ __forceinline__ void sort_buckets(Column<Bits, Value> from) {
     const BucketArrays arrays{from.keys, task_.arrays.keys_out, from.values, task_.arrays.values_out};
@@ -298,23 +299,23 @@ class GridShare {
       bucket_sort_detail::Bucket<Bits, Value, Finish, bucket_sort_detail::Crowded::by_digits, Parts>;
 
  protected:
-  uint32_t size_ = 0;      // records under way: the block's, or its portion's
-  uint32_t rows_ = 0;      // of them a thread's at most
+  uint32_t size_ = 0;      // number of current records: the block's, or its portion's
+  uint32_t rows_ = 0;      // the most of them per thread
   uint32_t first_ = 0;     // this thread's first record in the array
-  uint32_t own_rows_ = 0;  // how many it has
+  uint32_t own_rows_ = 0;  // number of this thread's records
   const Bits* source_ = nullptr;
   Bits keys_[batch] = {};
   Value values_[with_values ? batch : 1] = {};
 };
 
-/// Blocks that the current device lets wait for each other, as the policy wants them.
+/// The most blocks that can wait for each other on the current device, within the policy's limit.
 template <class Policy>
 uint32_t blocks_at_most() {
   const uint32_t together = Policy::in_cluster ? device_abilities().cluster_blocks : multiprocessors();
   return std::min(together, Policy::max_blocks);
 }
 
-/// For up to grid_capacity records.
+/// The task for up to grid_capacity records.
 template <class Policy, class Bits, class Value>
 Task<Bits, Value> task_of(const SortArrays<Bits, Value>& arrays, KeyMap<Bits> map,
                           const GridSortWorkspace<Bits>& workspace) {
@@ -322,10 +323,10 @@ Task<Bits, Value> task_of(const SortArrays<Bits, Value>& arrays, KeyMap<Bits> ma
   const uint64_t max_blocks = blocks_at_most<Policy>();
   const uint64_t wanted = ceil_divide(arrays.count, Policy::min_share);
   const uint64_t blocks = std::min(max_blocks, wanted);
-  // Whole warps of records, so that the blocks' loads begin where lines of memory do.
+  // A share is a whole number of warps of records, so that the blocks' loads begin at lines of memory.
   const uint64_t share = round_up(ceil_divide(arrays.count, blocks), warp_threads);
   if (share > Policy::max_share) throw std::length_error("more records than the blocks of the grid hold");
-  // Large shares make smaller buckets, so that there is room for some that are larger than others.
+  // With large shares, buckets are smaller, so that there is room for some that are larger than others.
   const uint64_t buckets =
       share > Policy::Finish::max_keys / 2 ? std::min<uint64_t>(2 * blocks, Policy::digits) : blocks;
   const uint64_t max_in_bucket =

@@ -1,11 +1,12 @@
-// part_words.cuh - which parts of a bucket have keys (bucket_sort.cuh): a bit a part, 16 in a word of shared
-// memory, beside a number of the same word, so that one load tells a key's place: rank by a bit vector with
-// counts of its blocks, as in Jacobson, "Succinct Static Data Structures", 1989.
+// part_words.cuh - which parts of a bucket have keys (bucket_sort.cuh): one bit per part, 16 of them in a
+// word of shared memory, beside a number in the same word, so that one load gives a key's place. Rank by a
+// bit vector with counts of its blocks, as in Jacobson, "Succinct Static Data Structures", 1989.
 //
 //     while keys come:   | keys of these 16 parts that came late | which of them have one |
 //     once scanned:      | place of the word's first key         | the same               |
 //
-// A key comes late if another one has set its part's bit. It takes the next number of its word's late keys.
+// A key is late if another one has set its part's bit before. It takes the next number of its word's late
+// keys.
 #pragma once
 
 #include "core/rounding.hpp"
@@ -24,16 +25,16 @@ namespace part_word {
 inline constexpr uint32_t bits = BucketParts::max_in_word;
 inline constexpr uint32_t one_late = 1u << bits;
 
-/// While keys come.
+/// For a word that is still collecting keys.
 __device__ __forceinline__ uint32_t keys(uint32_t word) {
   return static_cast<uint32_t>(__popc(word & (one_late - 1))) + word / one_late;
 }
 __device__ __forceinline__ bool has_late(uint32_t word) { return word >= one_late; }
 
-/// The bit of the part whose number in the word the low bits of `part` are.
+/// The bit of a part. The low bits of `part` are its number in the word.
 __device__ __forceinline__ uint32_t bit_of(uint32_t part) { return 1u << part % bits; }
 
-/// When the word is scanned.
+/// For a word that has been scanned.
 __device__ __forceinline__ uint32_t scanned(uint32_t word, uint32_t first_place) {
   return __byte_perm(word, first_place, 0x5410);
 }
@@ -41,18 +42,18 @@ __device__ __forceinline__ uint32_t first_place(uint32_t scanned) { return scann
 __device__ __forceinline__ uint32_t in_time(uint32_t scanned) {
   return static_cast<uint32_t>(__popc(scanned & (one_late - 1)));
 }
-/// The place of a key of the part whose number in the word the low bits of `part` are: those in time come in
-/// the order of their parts, then the late ones by `number`, which is -1 for a key in time.
+/// The place of a key. The low bits of `part` are the number of the key's part in the word. Keys in time come
+/// first, in the order of their parts, then the late ones by `number`, which is -1 for a key in time.
 __device__ __forceinline__ uint32_t place(uint32_t scanned, uint32_t part, int32_t number) {
-  // How far the bits of higher parts are shifted out, with the place; of a late key, none. Modulo 32.
+  // How far the bits of higher parts are shifted out, with the place; for a late key, none are. Modulo 32.
   const uint32_t distance = (~part & static_cast<uint32_t>(number >> 31)) | bits;
   const uint32_t before = __popc(__funnelshift_l(0, scanned, distance));
   return first_place(scanned) + before + static_cast<uint32_t>(number);
 }
 }  // namespace part_word
 
-/// The numbers of a thread's keys among the late ones of their words, from 0 on; -1: in time. Each has
-/// `bits`, 8 or 16.
+/// For each key of a thread: its number among the late keys of its word, from 0 on; -1: in time. Each number
+/// has `bits` bits, 8 or 16.
 template <uint32_t bits, uint32_t rows>
 class LateNumbers {
  public:
@@ -61,9 +62,9 @@ class LateNumbers {
 #pragma unroll
     for (uint32_t& word : numbers_) word = ~0u;
   }
-  /// Of a row that is late: the number is how many the word, as the key met it, counted.
+  /// For a row whose key is late. Its number is the count of late keys in `word`, as the key met it.
   __device__ __forceinline__ void set(uint32_t row, uint32_t word) {
-    // Bytes 0 to 3 of `numbers_`, of which one or two are replaced by the lowest of the word's count.
+    // One or two of the bytes 0 to 3 of `numbers` are replaced by the lowest of the word's count.
     const uint32_t shift = row % a_word * (bits / 2);
     constexpr uint32_t counted = bits == 8 ? 0x6 : 0x76;
     constexpr uint32_t mask = bits == 8 ? 0xf : 0xff;
@@ -73,14 +74,15 @@ class LateNumbers {
   __device__ __forceinline__ int32_t get(uint32_t row) const {
     return ptx::signed_part<bits>(numbers_[row / a_word], row % a_word);
   }
-  /// Whether some word has more than `crowd` late keys (a power of two), too many comparisons for one thread,
-  /// if a number has a byte. It has room for many more, so that the key that takes this number is seen before
-  /// others run over. Always false if numbers are wide enough for all keys of a bucket.
+  /// Whether some word has more than `crowd` late keys (a power of two), which are too many comparisons for
+  /// one thread. Only for numbers of one byte. A byte has room for many more late keys, so the key that takes
+  /// this number is seen before others overflow. Always false if numbers are wide enough for all keys of a
+  /// bucket.
   template <uint32_t crowd>
   __device__ __forceinline__ bool any_crowded() const {
     if (bits != 8) return false;
     static_assert(crowd == 8 || crowd == 16 || crowd == 32);
-    uint32_t any = 0;  // bit 6 of each byte: one of 3, 4 or 5 to 6 is set, but not 7
+    uint32_t any = 0;  // bit 6 of each byte: one of the bits 3, 4 or 5 to 6 is set, but not bit 7
 #pragma unroll
     for (const uint32_t word : numbers_) {
       uint32_t high = word << 1 | word;

@@ -1,14 +1,14 @@
 // portioned_grid_sort.cuh - the sort of pairs that are too many for the blocks of a grid to hold
-// (grid_sort.cuh): in one cooperative launch, too, but every block takes its share portion by portion. Pairs
-// keep their order.
+// (grid_sort.cuh). It takes one cooperative launch, too, but every block takes its share portion by portion.
+// Pairs keep their order.
 //
 //     block 0  | portion | portion |  counts of all,   ─ rank, scatter ─ rank, scatter ─┐  buckets ─ sort ─> out
 //     block 1  | portion | portion |  where each goes  ─ rank, scatter ─ rank, scatter ─┴  buckets ─ sort ─> out
 //
 // The buckets divide the range of the keys evenly (bucket_map.cuh), as a sample shows it. Keys that are in
-// order from end to end, few, repeated or crowded are left to others: the sample shows it (even_sample.cuh),
-// or the counts, before any record has moved. Moves 4n records, and reads their keys once more, or twice
-// where a portion is more than the registers hold.
+// order from end to end, few, repeated or crowded are left to other methods. The sample (even_sample.cuh) or
+// the counts show that before any record has moved. Moves 4n records, and reads their keys once more, or
+// twice if a portion is more than the registers hold.
 //
 // Stehle & Jacobsen, 2017, with one level; the counts as in Satish, Harris & Garland, 2009.
 #pragma once
@@ -69,7 +69,7 @@ class Sort : Share<Bits, Value, Policy> {
 
   __device__ __forceinline__ Sort(SortShared& shared, const Task<Bits, Value>& task) : Base(shared, task) {}
 
-  /// False: nothing was written. Every block comes to the same result.
+  /// Returns false if nothing was written. Every block gets the same result.
   __device__ __forceinline__ bool sort() {
     const SortArrays<Bits, Value>& arrays = task_.arrays;
     const Column<Bits, Value> scratch{arrays.keys_scratch, arrays.values_scratch};
@@ -98,7 +98,7 @@ class Sort : Share<Bits, Value, Policy> {
 #pragma unroll 1
     for (uint32_t begin = 0; begin < size; begin += Policy::max_portion) {
       this->take(first + begin, min(size - begin, Policy::max_portion), Policy::max_portion);
-      // Else those of the portion before live on, and registers are spilled.
+      // Otherwise those of the portion before stay live, and registers spill.
 #pragma unroll
       for (Bits& key : this->keys_) key = 0;
       if constexpr (value_bytes<Value> != 0) {
@@ -110,7 +110,7 @@ class Sort : Share<Bits, Value, Policy> {
     }
   }
 
-  /// The records of each bucket, of this block and of all.
+  /// Counts the records of each bucket, for this block and for all.
   __device__ __forceinline__ void count(const Buckets& bucket_of) {
     auto& counts = shared_.counts;
     for (uint32_t b = threadIdx.x; b < Policy::digits; b += Policy::threads) counts.own[b] = 0;
@@ -137,8 +137,8 @@ class Sort : Share<Bits, Value, Policy> {
     counts.template collect<Policy::threads, Policy::max_blocks, max_own>(task_.counts, task_.buckets);
   }
 
-  /// Where keys are close to order, lanes would queue up for a counter: those of the first one's bucket are
-  /// counted together.
+  /// If keys are close to order, lanes would queue up for a counter. So the keys of the first lane's bucket
+  /// are counted together.
   __device__ __forceinline__ void count_run(uint32_t bucket, bool is_there) {
     const uint32_t first = __shfl_sync(full_warp, bucket, 0);
     const uint32_t run = __ballot_sync(full_warp, is_there && bucket == first);
@@ -151,7 +151,7 @@ class Sort : Share<Bits, Value, Policy> {
                                                   const Column<Bits, Value>& scratch) {
     const Value* const values = task_.arrays.values_in;
     Packed16<Policy::keys_per_thread> ranks;
-    this->rank_in_order(bucket_of, ranks);  // synchronises behind the portion before
+    this->rank_in_order(bucket_of, ranks);  // synchronises after the portion before
     if constexpr (!Base::reads_twice) this->load_values(values, 0);
     __syncthreads();
     if (threadIdx.x < warp_threads) shared_.counts.lay_out_portion();
@@ -180,9 +180,9 @@ uint64_t portioned_grid_capacity() {
   return uint64_t{std::min(multiprocessors(), Policy::max_blocks)} * Policy::max_share;
 }
 
-/// Sorts up to portioned_grid_capacity pairs in one launch, or writes 1 to *falls_back (device memory, 0
-/// before) and nothing else but to the scratch arrays. keys_out may be keys_in, then values_out is values_in.
-/// All arrays are aligned to 16 bytes.
+/// Sorts up to portioned_grid_capacity pairs in one launch. If it cannot, it writes 1 to *falls_back (device
+/// memory, 0 before), and writes nothing else except to the scratch arrays. keys_out may be keys_in, then
+/// values_out is values_in. All arrays are aligned to 16 bytes.
 template <class Policy, class Bits, class Value>
 void portioned_grid_sort(const SortArrays<Bits, Value>& arrays, KeyMap<Bits> map,
                          const GridSortWorkspace<Bits>& workspace, uint32_t* falls_back,
@@ -190,7 +190,7 @@ void portioned_grid_sort(const SortArrays<Bits, Value>& arrays, KeyMap<Bits> map
   using namespace portioned_grid_detail;
   if (arrays.count == 0) return;
   Task<Bits, Value> task = grid_sort_detail::task_of<Policy>(arrays, map, workspace);
-  // The rest of a bucket's room is for chance, and for what those at the ends of the range have too little.
+  // The rest of a bucket's room is for chance, and for the keys that buckets at the ends of the range lack.
   constexpr uint64_t usual = Policy::Finish::max_keys - Policy::Finish::max_keys / 13;
   const uint64_t wanted = ceil_divide(arrays.count, usual);
   const uint64_t each = ceil_divide(wanted, blocks_of(task));

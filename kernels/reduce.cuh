@@ -323,10 +323,10 @@ size_t transform_argmin_workspace_bytes() {
   return workspace.used();
 }
 
-/// Folds the smallest of function(first), ..., function(last - 1) into *result (device memory), of equals the
-/// one with the smallest argument. Before the first call result->index is found_nothing. Nothing is read from
-/// memory. `function` is a device function object of a uint64_t; Value has operator< and is a multiple of 4
-/// bytes. Neither allocates nor synchronises.
+/// Folds the smallest of function(first), ..., function(last - 1) into *result (device memory); of equal
+/// values, the one with the smallest argument. Before the first call result->index is found_nothing. Nothing
+/// is read from memory. `function` is a device function object that takes a uint64_t. Value has operator<,
+/// and its size is a multiple of 4 bytes. Neither allocates nor synchronises.
 template <class Value, class Function>
 void transform_argmin(uint64_t first, uint64_t last, const Function& function, Candidate<Value>* result,
                       Workspace workspace, cudaStream_t stream) {

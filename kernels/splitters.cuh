@@ -1,14 +1,14 @@
-// splitters.cuh - buckets for keys that no map divides evenly, because they are crowded at every scale:
-// between splitters, which are keys of a sorted sample at equal distances. Frazer & McKellar, "Samplesort",
-// 1970; Sanders & Winkel, "Super Scalar Sample Sort", 2004; Axtmann et al., "In-Place Parallel Super Scalar
-// Samplesort", 2017. A key's bucket is found by a tree (bucket_map.cuh).
+// splitters.cuh - buckets for keys that no map divides evenly, because they are crowded at every scale. The
+// buckets lie between splitters, which are keys of a sorted sample at equal distances. Frazer & McKellar,
+// "Samplesort", 1970; Sanders & Winkel, "Super Scalar Sample Sort", 2004; Axtmann et al., "In-Place Parallel
+// Super Scalar Samplesort", 2017. A tree finds a key's bucket (bucket_map.cuh).
 //
 //     sample, sorted     a b c d e f g h i j k l         every fourth is a splitter
 //     splitters            |       e       i             keys below e, from e to below i, from i on
 //
-// The sample is what the survey collected (msd_sample.cuh), sorted by one cooperative launch (grid_sort.cuh).
-// A value that fills a bucket by itself has one of its own, of any size, which the stable partitions leave in
-// order.
+// The survey has collected the sample (msd_sample.cuh). One cooperative launch sorts it (grid_sort.cuh). A
+// value that fills a bucket by itself has a bucket of its own, of any size. The stable partitions leave its
+// records in order.
 #pragma once
 
 #include "kernels/bin_counts.cuh"
@@ -31,18 +31,19 @@ namespace sweepsort {
 
 namespace splitters_detail {
 
-/// How many times the mean a bucket may have, as a sample's keys lie at uneven distances: with eight of them
-/// a bucket, one of 16,384 buckets has more with a probability below 10^-8. (Where the four neighbours that a
-/// place has are alike, two: then 2^24 pairs have one in 10^5 sorts, 2^25 nearly always, and go by digits.)
+/// A bucket may have this many times the mean, as a sample's keys lie at uneven distances. With eight sampled
+/// keys per bucket, one of 16,384 buckets has more with a probability below 10^-8. (If the four neighbours of
+/// a place are alike, there are only two. Then 2^24 pairs have such a bucket in one of 10^5 sorts, and 2^25
+/// nearly always; they go by digits.)
 inline constexpr uint32_t max_to_mean = 6;
-/// For fewer buckets the first places of a sample are not from all over the array.
+/// With fewer buckets, the first places of a sample would not be from all over the array.
 inline constexpr uint32_t min_bucket_bits = 11;
 inline constexpr uint32_t max_bucket_bits = 14;
 
 template <class Bits>
 using SampleSort = SmallGridSort<Bits, NoValue>;
 
-/// Keys of the sample for so many buckets.
+/// Keys of the sample for 2^bucket_bits buckets.
 constexpr uint32_t sampled(uint32_t bucket_bits) { return 8u << bucket_bits; }
 static_assert(sampled(max_bucket_bits) <=
               survey_detail::max_places(true, true) * survey_detail::keys_per_place<uint64_t>);
@@ -52,7 +53,7 @@ static_assert(3 * sampled(max_bucket_bits) * sizeof(uint64_t) <= BucketLists::en
 
 }  // namespace splitters_detail
 
-/// As a power of two, the buckets between splitters; 0: so many records are left to other methods.
+/// log2 of the number of buckets between splitters; 0: so many records are left to other methods.
 template <class Bits, class Msd>
 uint32_t split_bits(uint64_t count) {
   using namespace splitters_detail;
@@ -65,7 +66,7 @@ uint32_t split_bits(uint64_t count) {
   return 0;
 }
 
-/// Device memory of a sample while it is sorted; need not be cleared.
+/// Device memory for sorting a sample, and for the splitters. Need not be cleared.
 template <class Bits>
 struct SplitterWorkspace {
   GridSortWorkspace<Bits> grid;
@@ -86,21 +87,21 @@ using SampleSortTask = grid_sort_detail::Task<Bits, NoValue>;
 /// Where the splitters of a sorted sample go, and which of their buckets have one value.
 template <class Bits>
 struct Choice {
-  const Bits* sorted;  // as the caller has the keys
+  const Bits* sorted;  // keys as the caller stores them
   uint32_t size;
   KeyMap<Bits> map;
   Bits* splitters;
   uint8_t* has_one_value;
 
-  /// The first key of a bucket: a sample. One that stands in front of the bucket before, too, is of a value
-  /// that has this bucket to itself, and the next one begins behind it.
+  /// The first key of a bucket is a sample. If the same key also begins the bucket before, its value has that
+  /// bucket to itself, and this bucket begins with the next higher key.
   __device__ __forceinline__ Bits splitter(uint32_t bucket, uint32_t distance) const {
     if (bucket == 0) return Bits{0};
     const Bits here = map.to_ordered(sorted[bucket * distance]);
     const bool repeats = bucket > 1 && here == map.to_ordered(sorted[(bucket - 1) * distance]);
     return repeats && here != static_cast<Bits>(~Bits{0}) ? static_cast<Bits>(here + 1) : here;
   }
-  /// All threads of the grid.
+  /// Called by all threads of the grid.
   __device__ __forceinline__ void choose(uint32_t buckets) const {
     const uint32_t distance = size / buckets;
     for (uint32_t b = blockIdx.x * blockDim.x + threadIdx.x; b < buckets; b += gridDim.x * blockDim.x) {
@@ -127,7 +128,7 @@ __global__ __launch_bounds__(SampleSort<Bits>::threads,
   choice.choose(1u << plan->bucket_bits);
 }
 
-/// How many keys there are between splitters: as bucket_histogram.cuh counts those of a map.
+/// Counts the keys between splitters, as bucket_histogram.cuh counts those of a map.
 template <class Bits>
 struct HistogramTask {
   const Bits* keys;
@@ -187,8 +188,8 @@ __global__ __launch_bounds__(histogram_threads) void histogram_kernel(HistogramT
 
 }  // namespace splitters_detail
 
-/// Behind the survey: sorts `sample` (device memory, size keys, as the caller has them; behind them room for
-/// twice as many) and chooses splitters, if the plan wants some.
+/// After the survey: sorts `sample` (device memory, `size` keys as the caller stores them, with room for
+/// twice as many behind them), and chooses splitters, if the plan wants some.
 template <class Bits>
 void choose_splitters(Bits* sample, uint32_t size, KeyMap<Bits> map, const SplitterWorkspace<Bits>& workspace,
                       MsdPlan<Bits>* plan, cudaStream_t stream) {
