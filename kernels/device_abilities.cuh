@@ -1,5 +1,5 @@
-// device_abilities.cuh - what the current device can do with the code that was compiled for it: the only
-// thing that the choice of algorithm asks about the device.
+// device_abilities.cuh - what the current device can do with the code that was compiled for it. The choice of
+// algorithm asks nothing else about the device.
 //
 //                                     code for     shared memory per block
 //     full: MSD, grid, ring, counters    9.0           227 KiB            H100, H200, B200
@@ -27,7 +27,7 @@ inline uint32_t device_attribute(cudaDeviceAttr attribute) {
   return static_cast<uint32_t>(value);
 }
 
-/// Of a device and the code that runs there.
+/// The abilities of a device and of the code that runs there.
 struct DeviceAbilities {
   static constexpr uint32_t full_code = 90;
   static constexpr uint32_t full_shared_bytes = 227 * 1024;
@@ -35,8 +35,8 @@ struct DeviceAbilities {
   static constexpr uint32_t min_shared_bytes = 64 * 1024;
 
   uint32_t code;                // the compute capability that the code is for: 75 is 7.5
-  uint32_t shared_bytes;        // that a block may ask for
-  uint32_t cluster_blocks = 0;  // of a cluster, if each takes a multiprocessor
+  uint32_t shared_bytes;        // the most that a block may ask for
+  uint32_t cluster_blocks = 0;  // the most blocks of a cluster, if each takes a multiprocessor
 
   /// Whether every kernel runs.
   constexpr bool is_full() const { return code >= full_code && shared_bytes >= full_shared_bytes; }
@@ -46,12 +46,12 @@ struct DeviceAbilities {
 
 namespace abilities_detail {
 
-/// Never started: the runtime is asked which code it loaded for it.
+/// Never started. The runtime is asked which code it loaded for this kernel.
 template <int>
 __global__ void probe_kernel() {}
 
-/// Of blocks with all the shared memory there is; more than 8 may be, and on some devices fewer. Where nobody
-/// can tell, none: there are other sorts.
+/// The most blocks of a cluster, if each has all the shared memory of a multiprocessor. They may be more than
+/// 8, and on some devices fewer. Returns 0 if the runtime cannot tell: there are other sorts.
 inline uint32_t ask_for_clusters(const void* kernel, uint32_t shared_bytes) {
   cudaLaunchConfig_t config{};
   config.gridDim = dim3(1);
@@ -80,7 +80,8 @@ inline DeviceAbilities ask() {
 
 }  // namespace abilities_detail
 
-/// Of the current device; asked once a device. Throws CudaError where no code was compiled that runs on it.
+/// The abilities of the current device. Each device is asked once. Throws CudaError if no compiled code runs
+/// on it.
 inline DeviceAbilities device_abilities() {
 #if defined(__CUDACC__)
   constexpr uint32_t max_devices = 64;

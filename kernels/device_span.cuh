@@ -1,4 +1,4 @@
-// device_span.cuh - where device memory is: a typed range, and a workspace that is carved into such ranges.
+// device_span.cuh - where device memory is: a typed range, and a workspace from which such ranges are cut.
 #pragma once
 
 #include "core/rounding.hpp"
@@ -11,7 +11,7 @@
 namespace sweepsort {
 
 /// `size` elements of device memory. Deliberately not convertible to or from std::span: the type says where
-/// memory lives. Does not own.
+/// memory lives. Does not own the memory.
 template <class T>
 class DeviceSpan {
  public:
@@ -49,8 +49,8 @@ class Workspace {
     return {at, count};
   }
 
-  /// What is taken next begins behind all that this one and its copy `other` have taken, which share the
-  /// memory until there.
+  /// What is taken next begins behind all that this workspace and its copy `other` have taken. Up to there,
+  /// both share the memory.
   void share_with(const Workspace& other) { used_ = used_ < other.used_ ? other.used_ : used_; }
 
   /// Bytes taken so far.

@@ -1,4 +1,4 @@
-// digit.cuh - keys as numbers of base 256.
+// digit.cuh - keys as numbers in base 256.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -14,13 +14,12 @@ inline constexpr uint32_t digit_values = 1u << digit_bits;
 template <class Bits>
 inline constexpr uint32_t digit_places = sizeof(Bits) * 8 / digit_bits;
 
-/// Whether keys have so few digits that to sort by these is always the shortest way, where they are not
-/// counted.
+/// Whether keys have so few digits that sorting by digits is always fastest, unless they are counted.
 template <class Bits>
 inline constexpr bool is_short_key = digit_places<Bits> <= 2;
 
-/// The digit at one place, the same for many keys: a byte permutation, one instruction where shift and mask
-/// are two.
+/// The digit of keys at one place, which is the same for many keys. It takes a byte permutation: one
+/// instruction, where shift and mask take two.
 template <class Bits>
 class DigitOf {
  public:
@@ -34,7 +33,7 @@ class DigitOf {
   }
 
  private:
-  uint32_t selector_;  // byte `place`, then three bytes of zero
+  uint32_t selector_;  // byte `place`, then three zero bytes
   bool upper_;
 };
 

@@ -1,4 +1,4 @@
-// hash_slots.cuh - open addressing: where in a table of keys a key stands, or may stand.
+// hash_slots.cuh - open addressing: the slot of a key in a table, or a slot where it may be put.
 // Knuth, "The Art of Computer Programming", vol. 3, 6.4: multiplicative hashing, linear probing.
 #pragma once
 
@@ -11,11 +11,11 @@
 
 namespace sweepsort {
 
-/// A key that finds so many slots taken by others is in a table that is too full: of half-full tables hardly
-/// one has such a run.
+/// If a key finds this many slots taken by others, the table is too full. Hardly any half-full table has such
+/// a run.
 inline constexpr uint32_t max_tries = 64;
 
-/// A number of `bits` bits for a key.
+/// A hash of `bits` bits for a key.
 template <uint32_t bits, class Bits>
 __device__ __forceinline__ uint32_t hash(Bits key) {
   if constexpr (sizeof(Bits) == 8)
@@ -24,23 +24,24 @@ __device__ __forceinline__ uint32_t hash(Bits key) {
     return (key * 0x9e3779b1u) >> (32 - bits);
 }
 
-/// The same for words of which many may lie at equal distances: multiplied alone, these meet more often than
-/// chance has it, or less. Mixed as in Appleby, "MurmurHash3", 2011.
+/// The same for words of which many may lie at equal distances. With multiplication alone, these would
+/// collide more often than by chance, or less often. Mixed as in Appleby, "MurmurHash3", 2011.
 template <uint32_t bits>
 __device__ __forceinline__ uint32_t scattering_hash(uint32_t word) {
   const uint32_t mixed = (word ^ word >> 16) * 0x85ebca6b;
   return hash<bits>(mixed ^ mixed >> 13);
 }
 
-/// Finds the slot of `key`, which is not zero, among `slots` (a power of two), or takes one; zero is a free
-/// slot. Adds 1 to `taken` if it was new. False if max_tries slots belong to others. Keys stand in `group`s
-/// (a power of two) of slots, as near to the front of their own as can be.
+/// Finds the slot of `key`, which is not zero, among `slots` slots (a power of two), or takes one. Zero marks
+/// a free slot. Adds 1 to `taken` if the key was new. Returns false if max_tries slots belong to other keys.
+/// The search begins at the first slot of a `group` (a power of two), so keys are as near to the front of
+/// their own group as possible.
 template <uint32_t slots, uint32_t group = 1, class Bits>
 __device__ __forceinline__ bool find_slot(AtomicWord<Bits>* keys, Bits key, uint32_t& slot, uint32_t& taken) {
   slot = hash<std::countr_zero(slots)>(key) / group * group;
   for (uint32_t tries = 0; tries < max_tries; ++tries) {
-    // A plain read, while others swap: a slot goes from zero to one key and never changes again. So a key is
-    // final, and a zero is confirmed by the swap.
+    // A plain read, although other threads swap: a slot changes from zero to one key and never again. So a
+    // key that is read is final, and a zero is confirmed by the swap.
     AtomicWord<Bits> there = keys[slot];
     if (there == 0) {
       there = atomicCAS(&keys[slot], AtomicWord<Bits>{0}, static_cast<AtomicWord<Bits>>(key));
@@ -55,12 +56,13 @@ __device__ __forceinline__ bool find_slot(AtomicWord<Bits>* keys, Bits key, uint
   return false;
 }
 
-/// Slots that one load of 16 bytes shows.
+/// Slots that one load of 16 bytes reads.
 template <class Bits>
 inline constexpr uint32_t slots_per_load = sizeof(uint4) / sizeof(Bits);
 
-/// The slot of `key`, which is not zero, in a table with free slots, in groups of slots_per_load, to which
-/// nobody adds and which is aligned to 16 bytes; false: it has none.
+/// Finds the slot of `key`, which is not zero. Returns false if it has none. The table must have free slots,
+/// have been filled in groups of slots_per_load, and be aligned to 16 bytes, and nobody may add to it
+/// meanwhile.
 template <uint32_t slots, class Bits>
 __device__ __forceinline__ bool has_slot(const AtomicWord<Bits>* keys, Bits key, uint32_t& slot) {
   constexpr uint32_t group = slots_per_load<Bits>;

@@ -1,4 +1,4 @@
-// launch.cuh - the one way a kernel starts, and the one way it gets shared memory.
+// launch.cuh - the only way a kernel starts, and the only way it gets shared memory.
 #pragma once
 
 #include "kernels/cuda_error.cuh"
@@ -22,14 +22,14 @@ __device__ __forceinline__ Shared& shared_memory() {
   return *reinterpret_cast<Shared*>(dynamic_shared_memory);
 }
 #else
-// An emulator of CUDA (a <cuda_runtime.h> that comes before the toolkit's) says where a block's memory is.
+// An emulator of CUDA (its <cuda_runtime.h> comes before the toolkit's) says where a block's memory is.
 template <class Shared>
 Shared& shared_memory() {
   return *static_cast<Shared*>(emulated_dynamic_shared_memory());
 }
 #endif
 
-/// The same, all zeros. Every one of the block's `threads` calls it.
+/// The same, cleared to zeros. All `threads` threads of the block call it.
 template <class Shared, uint32_t threads>
 __device__ __forceinline__ Shared& cleared_shared_memory() {
   Shared& shared = shared_memory<Shared>();
@@ -57,7 +57,7 @@ inline cudaLaunchAttribute overlap() {
   return attribute;
 }
 
-/// A kernel's blocks get more than 48 KiB of shared memory only if that is asked for.
+/// A kernel's blocks get more than 48 KiB of shared memory only on request.
 inline void ask_for_shared_memory(const void* kernel, size_t bytes) {
   constexpr size_t granted = 48 * 1024;
   if (bytes > granted)
@@ -80,16 +80,16 @@ void launch(void (*kernel)(Parameters...), LaunchShape shape, cudaStream_t strea
 
 }  // namespace launch_detail
 
-/// Starts `kernel` and checks the launch. Neither allocates nor synchronises. Blocks that need more than the
-/// 48 KiB that every device grants without asking get it.
+/// Starts `kernel` and checks the launch. Neither allocates nor synchronises. If blocks need more than the 48
+/// KiB of shared memory that every device grants without asking, they get it.
 template <class... Parameters, class... Arguments>
 void launch(void (*kernel)(Parameters...), LaunchShape shape, cudaStream_t stream, Arguments&&... arguments) {
   launch_detail::launch(kernel, shape, stream, {}, std::forward<Arguments>(arguments)...);
 }
 
-/// The same for a kernel that calls ptx::wait_for_previous_launch() before it accesses device memory: it is
-/// set up while the one before it in the stream still runs (programmatic dependent launch), where there is
-/// such a thing. Worth at most 0.3 us a launch (H200, seven launches in a row, 2026-11-21).
+/// The same for a kernel that calls ptx::wait_for_previous_launch() before it accesses device memory. It is
+/// set up while the kernel before it in the stream still runs (programmatic dependent launch), on devices
+/// that can do so. This saves at most 0.3 us per launch (H200, seven launches in a row, 2026-11-21).
 template <class... Parameters, class... Arguments>
 void launch_chained(void (*kernel)(Parameters...), LaunchShape shape, cudaStream_t stream,
                     Arguments&&... arguments) {
@@ -99,8 +99,8 @@ void launch_chained(void (*kernel)(Parameters...), LaunchShape shape, cudaStream
                         std::forward<Arguments>(arguments)...);
 }
 
-/// The same for a kernel whose blocks wait for each other (ptx::grid_sync): all are on the device at once, or
-/// the launch fails.
+/// The same for a kernel whose blocks wait for each other (ptx::grid_sync). All blocks are on the device at
+/// once, or the launch fails.
 template <class... Parameters, class... Arguments>
 void launch_cooperative(void (*kernel)(Parameters...), LaunchShape shape, cudaStream_t stream,
                         Arguments&&... arguments) {
@@ -110,8 +110,8 @@ void launch_cooperative(void (*kernel)(Parameters...), LaunchShape shape, cudaSt
   launch_detail::launch(kernel, shape, stream, together, std::forward<Arguments>(arguments)...);
 }
 
-/// The same for a kernel whose blocks are one cluster (ptx::cluster_arrive): at most as many as
-/// device_abilities() says. It calls ptx::wait_for_previous_launch(), too.
+/// The same for a kernel whose blocks are one cluster (ptx::cluster_arrive): at most as many blocks as
+/// device_abilities() says. The kernel must call ptx::wait_for_previous_launch(), too.
 template <class... Parameters, class... Arguments>
 void launch_in_cluster(void (*kernel)(Parameters...), LaunchShape shape, cudaStream_t stream,
                        Arguments&&... arguments) {
@@ -125,7 +125,7 @@ void launch_in_cluster(void (*kernel)(Parameters...), LaunchShape shape, cudaStr
   launch_detail::launch(kernel, shape, stream, attributes, std::forward<Arguments>(arguments)...);
 }
 
-/// Whether blocks with so much shared memory may wait for each other on the current device.
+/// Whether blocks with this much shared memory may wait for each other on the current device.
 inline bool can_cooperate(size_t shared_bytes) {
   return device_attribute(cudaDevAttrCooperativeLaunch) != 0 &&
          device_abilities().shared_bytes >= shared_bytes;

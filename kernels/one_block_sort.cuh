@@ -1,6 +1,6 @@
 // one_block_sort.cuh - the sort of an array that fits the shared memory of one block: one launch, which
-// treats it as a single bucket (bucket_sort.cuh). Few keys of one byte are counted (byte_sort.cuh). Moves 2n
-// records.
+// treats it as a single bucket (bucket_sort.cuh). If there are few keys of one byte, they are counted
+// (byte_sort.cuh). Moves 2n records.
 #pragma once
 
 #include "core/key_bits.hpp"
@@ -21,7 +21,7 @@ namespace sweepsort {
 template <class Bits, class Value>
 inline constexpr bool has_one_block = !std::is_void_v<TunedOneBlock<Bits, Value>>;
 
-/// Records that one block sorts by itself, without any workspace.
+/// The most records that one block sorts by itself, without any workspace.
 template <class Bits, class Value, class Policy = TunedOneBlock<Bits, Value>>
 inline constexpr uint64_t max_in_one_block = Policy::max_keys;
 
@@ -36,7 +36,7 @@ __global__ __launch_bounds__(Policy::threads) void one_block_kernel(BucketArrays
   ptx::wait_for_previous_launch();
   auto& shared = shared_memory<Shared<Bits, Value, Policy>>();
   Bucket<Bits, Value, Policy, Crowded::by_inlined_digits, Parts> bucket(shared, arrays, map);
-  // Of integers alone to ordered bits is one exclusive or: floats alone have parts of another kind.
+  // Integers alone become ordered bits by one exclusive or. Floats alone have parts of another kind.
   constexpr bool of_integers = value_bytes<Value> == 0 && std::is_same_v<Parts, BucketParts>;
   bucket.template sort_as_one_bucket<of_integers ? InMemory::integers : InMemory::as_given>({0, count});
 }

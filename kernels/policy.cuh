@@ -1,9 +1,9 @@
-// policy.cuh - tuning as data: how many threads, how many keys per thread, for each kind of record.
+// policy.cuh - tuning as data: threads and keys per thread for each kind of record.
 //
-// A row is kept with the measurement that chose it. A record without a row of the LSD passes does not
-// compile; without another one (void) it is not sorted by that method. The rows are for compute capability
-// 9.0 and newer (227 KiB of shared memory per block); bench/README.md tells how they were measured. What says
-// `portable` is for every other device (64 KiB) and was measured on none.
+// Each row is kept with the measurement that chose it. A record without a row for the LSD passes does not
+// compile. A record without another row (void) is not sorted by that method. The rows are for compute
+// capability 9.0 and newer (227 KiB of shared memory per block); bench/README.md says how they were measured.
+// What is called `portable` is for every other device (64 KiB) and was not measured on any.
 #pragma once
 
 #include "core/no_value.hpp"
@@ -15,7 +15,7 @@
 
 namespace sweepsort {
 
-/// histogram.cuh: one block a multiprocessor.
+/// histogram.cuh: one block per multiprocessor.
 struct DigestPolicy {
   uint32_t threads;
   uint32_t vectors_in_flight;  // 16-byte loads a thread issues before it uses the first
@@ -38,14 +38,14 @@ struct OnesweepRow {
 // ms:
 //   u32      4.09   (512x20 4.22, 384x24 4.24, 1024x24 4.33, 512x16 4.38, 512x28 4.49; CUB 5.43)
 //   u64      12.9   (512x16 13.1, 1024x16 13.2, 512x12 13.5, 1024x12 13.9, 512x10 14.1; CUB 16.4)
-// Pairs come here as a rule because they are skewed: the AND of five, 2026-11-22, microseconds at 2^22 and
-// 2^24 and ms at 2^28:
+// Pairs usually come here because they are skewed: the AND of five, 2026-11-22, microseconds at 2^22 and 2^24
+// and ms at 2^28:
 //   u32+u32  147   439  5.93   (512x18 155  448 5.84, 512x12 167  483 6.58, 1024x12 178  525 7.21)
 //   u64+u32  361  1145 16.4    (512x10 360 1172 17.0, 1024x8 393 1304 19.3)
 //   u64+u64  415  1382 20.5    (512x12 429 1371 20.1,  512x8 447 1448 21.5,  1024x8 471 1537 22.6)
-// and CUB 183 545 7.86; 406 1240 18.2; 456 1494 22.3. u64+u64 by 384x12 since values move with their keys
-// (figures at moves_at_once). 1- and 2-byte keys alone take these kernels only if radix is asked for; with
-// values, and u32+u64, the rows are carried over from the measured neighbours.
+// CUB: 183 545 7.86; 406 1240 18.2; 456 1494 22.3. u64+u64 has 384x12 since values move together with their
+// keys (figures at moves_at_once). 1- and 2-byte keys alone take these kernels only if radix is asked for.
+// Their rows with values, and that of u32+u64, are carried over from the measured neighbours.
 inline constexpr OnesweepRow onesweep_rows[] = {
     {1, 0, 512, 32, 2}, {1, 4, 512, 16, 2}, {1, 8, 512, 12, 2},  //
     {2, 0, 512, 32, 2}, {2, 4, 512, 16, 2}, {2, 8, 512, 12, 2},  //
@@ -69,9 +69,9 @@ consteval OnesweepRow row_of(const OnesweepRow (&table)[rows], uint32_t key_byte
   throw "no tuning row for this record";
 }
 
-/// A row as a type, which is what a kernel's template arguments can carry. `is_portable`: a whole sort by it
-/// uses only what every device has. `as_records`: pairs lie side by side between the passes. `comes_second`:
-/// what the first ones leave to do.
+/// A row as a type, which a kernel's template arguments can carry. `is_portable`: a whole sort by it uses
+/// only what every device has. `as_records`: pairs lie side by side between the passes. `comes_second`: makes
+/// what the first passes leave to do.
 template <uint32_t threads_, uint32_t keys_per_thread_, uint32_t blocks_per_multiprocessor_,
           bool is_portable_ = false, bool as_records_ = false, bool comes_second_ = false>
 struct OnesweepPolicy {
@@ -104,7 +104,7 @@ using TunedOnesweep = OnesweepOfRow<Bits, Value, false>;
 template <class Bits, class Value>
 using PortableOnesweep = OnesweepOfRow<Bits, Value, true>;
 
-/// The same tiles, of records.
+/// The same tiles, but of records.
 template <class Policy>
 using AsRecords = OnesweepPolicy<Policy::threads, Policy::keys_per_thread, Policy::blocks_per_multiprocessor,
                                  Policy::is_portable, true>;
@@ -113,8 +113,8 @@ template <class Policy>
 using ComesSecond = OnesweepPolicy<Policy::threads, Policy::keys_per_thread,
                                    Policy::blocks_per_multiprocessor, Policy::is_portable, false, true>;
 
-/// From how many bytes of pairs on passes may move them as records. Below, what is gained is what the launch
-/// for it takes where it finds nothing to do (4 to 6 us).
+/// From how many bytes of pairs on passes may move them as records. With fewer bytes, the gain is no more
+/// than the time of the additional launch if it finds nothing to do (4 to 6 us).
 //
 // H100, CUDA 13.0, 2026-11-25, whole sorts by digits (--algorithm radix), columns -> records, microseconds:
 //
@@ -125,17 +125,17 @@ using ComesSecond = OnesweepPolicy<Policy::threads, Policy::keys_per_thread,
 //
 // Records of 12 bytes, a word at a time: u64+u32 2^24 uniform 1,740 -> 1,820, with 10 keys per thread, their
 // values in registers, 1,672; the AND of five 1,350 -> 1,610 and 1,405. Values in registers while keys are
-// ranked: 532 bytes of them spilled with u32+u32, uniform 712. Records in the scratch array alone: half of
-// the gain. Digits that alternate from tile to tile, 16 at each place, lose 4 to 6 %, so such places count
-// as hot.
+// ranked: 532 bytes of them spilled with u32+u32, uniform 712. Records only in the scratch array: half of the
+// gain. Digits that alternate from tile to tile, 16 at each place, lose 4 to 6 %, so such places count as
+// hot.
 #if defined(__CUDACC__)
 inline constexpr uint64_t min_record_bytes = uint64_t{128} << 20;
 #else
 inline constexpr uint64_t min_record_bytes = 0;  // the emulator's arrays are small
 #endif
 
-/// From how many keys on passes may come second: by leading digits alone (leading_digits.cuh), or by live
-/// bits (live_bits.cuh).
+/// From how many keys on there may be a second launch of passes: after passes by leading digits alone
+/// (leading_digits.cuh), or by live bits (live_bits.cuh).
 //
 // H100, CUDA 13.0, 2026-11-25, whole sorts in a graph, microseconds, without -> with them; CUB in brackets:
 //
@@ -147,23 +147,23 @@ inline constexpr uint64_t min_record_bytes = 0;  // the emulator's arrays are sm
 //   block-alternating 250 -> 210 (245)   1,374 ->   912 (1,396)   524 -> 384 (563)   604 -> 473
 //   AND of three      270 -> 272         1,489 -> 1,491           556 -> 557         640 -> 637
 //
-// Where other methods have done it, they are a launch that finds nothing to do, 0.8 us. Second passes by 264
-// blocks; by 132 u64+u32 2^24 block-alternating took 1,041 where it took 958.
+// If other methods have sorted the keys, this launch finds nothing to do, which takes 0.8 us. The second
+// passes run with 264 blocks; with 132, u64+u32 2^24 block-alternating took 1,041 where it took 958.
 #if defined(__CUDACC__)
 inline constexpr uint64_t min_second_count = uint64_t{1} << 20;
 #else
 inline constexpr uint64_t min_second_count = 2'000;
 #endif
 
-/// Keys of one portion of a onesweep pass, not yet a whole number of tiles: their counts must fit the 30 bits
-/// of a look-back status, and the statuses of its tiles 54 MiB. 2^28 keys are one portion, but for pairs of
-/// 16 bytes: a second one with a few of them would have all its rows marked, too, and sorts would take 3
-/// to 5 % longer.
+/// Keys of one portion of a onesweep pass, before rounding to a whole number of tiles. Their counts must fit
+/// the 30 bits of a look-back status, and the statuses of its tiles must fit 54 MiB. 2^28 keys are one
+/// portion, except pairs of 16 bytes: in a second portion with a few of the keys, all rows would have to be
+/// marked, too, and sorts would take 3 to 5 % longer.
 template <class Policy>
 inline constexpr uint64_t onesweep_portion = std::min<uint64_t>((uint64_t{1} << 28) + Policy::tile - 1,
                                                                 (54u << 10) * Policy::tile);
 
-/// radix_partition.cuh: `batch` atomics of a thread are under way at once.
+/// radix_partition.cuh: a thread has `batch` atomics in flight at once.
 template <uint32_t threads_, uint32_t keys_per_thread_, uint32_t batch_, uint32_t blocks_per_multiprocessor_>
 struct PartitionPolicy {
   static constexpr uint32_t blocks_per_multiprocessor = blocks_per_multiprocessor_;
@@ -173,8 +173,8 @@ struct PartitionPolicy {
   static constexpr uint32_t tile = threads * keys_per_thread;
 };
 
-/// bucket_sort.cuh: buckets of up to threads * keys_per_thread records, divided into `parts`. A key's number
-/// among those that come late has `number_bits`, 8 or 16.
+/// bucket_sort.cuh: buckets of up to threads * keys_per_thread records, divided into `parts`. The number of a
+/// late key among those of its word has `number_bits`, 8 or 16.
 template <uint32_t threads_, uint32_t keys_per_thread_, uint32_t blocks_per_multiprocessor_, uint32_t parts_,
           uint32_t number_bits_ = 8>
 struct BucketSortPolicy {
@@ -186,13 +186,14 @@ struct BucketSortPolicy {
   static constexpr uint32_t max_keys = threads * keys_per_thread;
 };
 
-/// The same for buckets whose values repeat, so that many keys come late; open ones come here, too.
+/// The same for buckets whose values repeat, so that many keys come late. Open buckets are sorted with it,
+/// too.
 template <class Policy>
 using ForRepeated = BucketSortPolicy<Policy::threads, Policy::keys_per_thread,
                                      Policy::blocks_per_multiprocessor, Policy::parts, 16>;
 
-/// radix_msd.cuh: how buckets are made and finished. All members named `_from` are numbers of records from
-/// which on something is done.
+/// radix_msd.cuh: how buckets are made and finished. A member named `_from` is the number of records from
+/// which something is done.
 template <class Partition_, class Small_, class Large_, uint32_t bucket_keys_ = 4096,
           uint64_t min_count_ = uint64_t{1} << 21, uint64_t counted_from_ = uint64_t{1} << 30,
           uint64_t fine_from_ = uint64_t{1} << 27, uint64_t clumps_from_ = uint64_t{1} << 20,
@@ -202,31 +203,31 @@ struct MsdPolicy {
   using Partition = Partition_;
   using Small = Small_;
   using Large = Large_;
-  /// At most so many records per bucket on average.
+  /// The most records per bucket on average.
   static constexpr uint32_t bucket_keys = bucket_keys_;
-  /// Fewer records are left to other sorts.
+  /// Fewer records than this are left to other sorts.
   static constexpr uint64_t min_count = min_count_;
-  /// Buckets too large for one block are counted if they span few values. (Fewer keys with such buckets have,
-  /// as a rule, some that are larger still, and a launch that finds nothing to do takes 1.3 us.)
+  /// Buckets too large for one block are counted if they span few values. (With fewer keys, if there are such
+  /// buckets, some are usually larger still, and a launch that finds nothing to do takes 1.3 us.)
   static constexpr uint64_t counted_from = counted_from_;
-  /// So are large buckets that a block could sort, and all that span very few values.
+  /// Large buckets that a block could sort are counted, too, and all buckets that span very few values.
   static constexpr uint64_t dense_from = dense_from_;
   /// Small buckets of few values are sorted by a bit vector, unless dense_from applies; those of very few
   /// values are counted.
   static constexpr uint64_t sparse_from = sparse_from_;
-  /// Pairs: the second level may store the low half of each key alone.
+  /// Pairs: the second level may store only the low half of each key.
   static constexpr uint64_t narrow_from = narrow_from_;
   /// Keys alone: the bucket map has 4,096 pieces instead of 1,024, from four times the sample; 40 us more.
   static constexpr uint64_t fine_from = fine_from_;
-  /// The survey looks for clumps of keys inside of the buckets; fewer keys than the default meet in the same
+  /// The survey looks for clumps of keys inside the buckets. Fewer keys than the default meet in the same
   /// part of a bucket by chance.
   static constexpr uint64_t clumps_from = clumps_from_;
   static constexpr bool deals = false;
   static constexpr bool splits = false;
 };
 
-/// The same, and dealt_from to dealt_to keys alone that are even are partitioned without being counted
-/// (uncounted_partition.cuh), as the `Deal` row says.
+/// The same, but dealt_from to dealt_to keys alone, if even, are partitioned without being counted
+/// (uncounted_partition.cuh), with the `Deal` row.
 template <class Msd, class Deal_, uint64_t dealt_from_, uint64_t dealt_to_>
 struct DealingMsd : Msd {
   using Deal = Deal_;
@@ -235,9 +236,9 @@ struct DealingMsd : Msd {
   static constexpr uint64_t dealt_to = dealt_to_;
 };
 
-/// The same, and crowded pairs with keys of 8 bytes are divided by splitters (splitters.cuh) from split_from
-/// records on, into buckets of split_keys on average; `SplitSmall` blocks sort these digit by digit, or
-/// `SplitLarge` ones, and even larger buckets those of the MSD sort.
+/// The same, but crowded pairs with keys of 8 bytes are divided by splitters (splitters.cuh) from split_from
+/// records on, into buckets of split_keys on average. `SplitSmall` blocks sort these digit by digit,
+/// `SplitLarge` blocks sort larger ones, and the MSD sort's blocks sort even larger ones.
 //
 // H100, CUDA 13.0, 2026-11-26, AND of three / of five, us, by a program of radix_msd.cuh alone; passes by
 // digits and CUB in brackets:
@@ -249,8 +250,8 @@ struct DealingMsd : Msd {
 //
 // All buckets of 2^24 u64+u64, AND of three, by ncu, threads x keys x blocks per multiprocessor; 1,024
 // records on average, in brackets what larger blocks had to sort: 256x9x4 807 (117), 256x9x3 745 (117),
-// 256x9x2 760 (117), 256x7x4 571 (354), 512x4x3 887 (210); 256x7x4 and then 512x9x2, from twice as large a
-// sample, 630 (77); of 2,048 512x9x2 938 (140).
+// 256x9x2 760 (117), 256x7x4 571 (354), 512x4x3 887 (210); 256x7x4 and then 512x9x2, from a sample twice as
+// large, 630 (77); of 2,048 512x9x2 938 (140).
 template <class Msd, class SplitSmall_, class SplitLarge_, uint32_t split_keys_, uint64_t split_from_>
 struct SplittingMsd : Msd {
   using SplitSmall = SplitSmall_;
@@ -260,9 +261,10 @@ struct SplittingMsd : Msd {
   static constexpr uint64_t split_from = split_from_;
 };
 
-/// grid_sort.cuh: each of at most `max_blocks` blocks takes up to threads * keys_per_thread records, and no
-/// fewer than `min_share` if the others do; then each sorts a bucket as `Finish` says.
-/// portioned_grid_sort.cuh: so many records `portions` times, into up to 2^digit_bits buckets.
+/// grid_sort.cuh: each of at most `max_blocks` blocks takes up to threads * keys_per_thread records. There
+/// are only so many blocks that each takes at least `min_share`. Then each block sorts a bucket with the
+/// `Finish` row. portioned_grid_sort.cuh: a block takes this many records up to `portions` times, and there
+/// are up to 2^digit_bits buckets.
 template <uint32_t threads_, uint32_t keys_per_thread_, uint32_t max_blocks_, uint32_t min_share_,
           class Finish_, uint32_t portions_ = 1, uint32_t digit_bits_ = 8>
 struct GridSortPolicy {
@@ -277,19 +279,19 @@ struct GridSortPolicy {
   static constexpr bool in_cluster = false;
   static constexpr uint32_t max_portion = threads * keys_per_thread;
   static constexpr uint32_t max_share = portions * max_portion;
-  /// What a thread's registers hold: a larger share or portion is read twice, to rank its keys and to place
-  /// them.
+  /// The keys that fit a thread's registers. A larger share or portion is read twice: to rank its keys, and
+  /// to place them.
   static constexpr uint32_t keys_at_once = threads > 512 ? 8 : 16;
 };
 
-/// The same, whose blocks are one cluster: their barriers take less time, and so does the launch.
+/// The same, but the blocks are one cluster: their barriers take less time, and so does the launch.
 template <class Grid>
 struct InCluster : Grid {
   static constexpr bool in_cluster = true;
 };
 
-/// Records without a row (1- and 2-byte keys) have no MSD sort. It begins behind what the grid sort takes;
-/// for u32 keys and u32 pairs later, as the LSD sort takes about as long there and never gives up
+/// Records without a row (1- and 2-byte keys) have no MSD sort. It begins above what the grid sort takes. For
+/// u32 keys and u32 pairs it begins later, as the LSD sort takes about as long there and never gives up
 /// (bench/notes/gpu-sort.md, "One launch, up to some million records").
 //
 // H200, CUDA 13.0, 2^28 uniform records, 2026-11-21, ms, whole sorts by bench/tune. Threads x keys of a
@@ -316,9 +318,9 @@ struct InCluster : Grid {
 //
 // and with late words listed by ballots u64+u32 /64K 7.21, /32K 7.25; u64+u64 /64K 8.89 (spills), /32K 8.44.
 //
-// u32+u64 is carried over, and so are the large buckets of all but u32. Less shared memory a block pays by
-// itself, presumably as it leaves more to the first-level cache, through which all keys come. Large buckets,
-// 2^30 and 2^29 u32 keys: 1024x18/128K 10.9 and 6.1, /64K 11.2 and 6.0, /256K 11.4 and 6.6.
+// u32+u64 is carried over, and so are the large buckets of all but u32. Less shared memory per block is
+// faster by itself, presumably as it leaves more to the first-level cache, through which all keys come. Large
+// buckets, 2^30 and 2^29 u32 keys: 1024x18/128K 10.9 and 6.1, /64K 11.2 and 6.0, /256K 11.4 and 6.6.
 //
 // Not counted, 2026-11-23, the two levels in us by ncu, threads x keys per thread of the deal; counted, with
 // the histogram, u32 284 + 679 + 668, u64 527 + 1,251 + 1,257:
@@ -327,7 +329,7 @@ struct InCluster : Grid {
 //   u64       512x24 1,184 + 1,365   512x28 1,209 + 1,355   1024x14 1,233 + 1,370; whole sorts 4.60, 4.57, 4.66 ms,
 //             when each chunk was asked for by a bulk prefetch
 //
-// At most as many keys as 16 bits number chunks. Fewer than 2^26 were not tried.
+// There are at most as many keys as chunk numbers of 16 bits allow. Fewer than 2^26 keys were not tried.
 template <class Bits, class Value>
 struct MsdRow {
   using Policy = void;
@@ -372,7 +374,7 @@ struct MsdRow<uint64_t, uint64_t> {
 template <class Bits, class Value>
 using TunedMsd = typename MsdRow<Bits, Value>::Policy;
 
-/// bucket_sort.cuh, of a whole array that one block sorts: the first row that holds it.
+/// bucket_sort.cuh for a whole array that one block sorts: the first row that holds it is used.
 //
 // H100, CUDA 13.0, 2026-11-26, microseconds a sort in a graph; uniform / two values / AND of three; CUB's on
 // an H200 in brackets:
@@ -382,7 +384,7 @@ using TunedMsd = typename MsdRow<Bits, Value>::Policy;
 //                   512x18 4.1 / 10.7 / 15.1                                               (10 / 9 / 10)
 //   u32+u32  2^12   256x18 5.7 / 14.8 / 14.9   512x9   5.0 / 10.9 / 13.5                   (13 / 11 / 13)
 //
-// u16 (no parts; pairs are left to others) by the rows of u32: 2^10 3.0 / 3.6 / 3.7, 2^12 4.6 / 5.3 / 6.3.
+// u16 uses the rows of u32 (no parts; pairs are left to others): 2^10 3.0 / 3.6 / 3.7, 2^12 4.6 / 5.3 / 6.3.
 // More records are left to a cluster (figures at ClusterGridSort).
 struct OneBlockPolicy {
   using Small = BucketSortPolicy<256, 9, 1, 16384>;
@@ -407,7 +409,7 @@ using TunedOneBlock =
     std::conditional_t<!is_of_small_sorts<Bits, Value>, void,
                        std::conditional_t<sizeof(Bits) == 1, ByteSortPolicy, OneBlockPolicy>>;
 
-/// Up to 2^14 records, more than one block sorts; void for keys of one byte, too.
+/// Up to 2^14 records that are too many for one block; void for keys of one byte, too.
 //
 // H100, CUDA 13.0, 2026-11-28, microseconds a sort in a graph, uniform / 1,000 values / AND of three; one
 // block of 1,024x18 (pairs x16, x12), and blocks of 512x4, from 512 records each on: of a cooperative launch,
@@ -425,11 +427,11 @@ using TunedOneBlock =
 //   u64+u64   2^13    11.2/46.6/51.6   10.7/23.4/44.2    9.5/22.0/37.2   10.0/22.3/38.6   80
 //   u16       2^13     8.8/ 9.4/11.4    9.9/ 9.8/ 9.8    7.9/ 7.8/ 7.7                    26
 //
-// The row, 512x2, which holds what 16 blocks get: 2^14 u32 7.4/12.3/21.7, u64 8.4/19.3/40.8 (another run,
+// The row is 512x2, which holds what 16 blocks get: 2^14 u32 7.4/12.3/21.7, u64 8.4/19.3/40.8 (another run,
 // a11cc5a). Blocks of 1,024x4 take 1 to 7 more. Two values, 2^13: 17.2, 6.2, 5.4, 5.4 (u32), 21.5, 7.3, 6.1,
-// 6.4 (u32+u32). A least share of 1,024 gains where keys crowd (u32 2^13 17.2) and loses elsewhere (uniform
-// 7.3, 1,000 values of 4,609 9.2). Up to 4,608 records one block is faster if they are even, u32 2^12 3.9
-// against 7.0.
+// 6.4 (u32+u32). A least share of 1,024 gains if keys are crowded (u32 2^13 17.2) and loses otherwise
+// (uniform 7.3, 1,000 values of 4,609 9.2). Up to 4,608 records, one block is faster if they are even: u32
+// 2^12 3.9 against 7.0.
 template <class Bits, class Value>
 using ClusterGridSort =
     std::conditional_t<is_of_small_sorts<Bits, Value> && sizeof(Bits) >= 2,
@@ -438,8 +440,8 @@ using ClusterGridSort =
 /// Up to 2^18 records; void for pairs with keys of one or two bytes, which have no grid sort.
 //
 // H100, CUDA 13.0, 2026-11-26, microseconds a sort in a graph, uniform / AND of three; threads x keys a
-// thread, least share (bucket's keys per thread, parts). As one kernel for all up to 2^20, 1024x8 (9 or 12,
-// 64K), a third of all samples waited for instructions: few keys per thread are short code.
+// thread, least share (bucket's keys per thread, parts). When one kernel, 1024x8 (9 or 12, 64K), sorted all
+// up to 2^20, a third of all samples waited for instructions: few keys per thread make short code.
 //
 //                      1024x8, 1024   512x2, 512 (5, 32K)  512x2, 1024   512x4, 512 (9, 32K)  256x4, 1024 (9, 16K)
 //   u32       2^14     10.6 / 30.4      8.4 / 25.5          8.7 / 26.4     8.7 / 25.8          9.2 / 28.9
@@ -461,7 +463,7 @@ using SmallGridSort =
     std::conditional_t<is_of_small_sorts<Bits, Value>,
                        GridSortPolicy<512, 4, 128, 512, BucketSortPolicy<512, 12, 1, 32768>>, void>;
 
-/// Up to 2^20 records; void for the same.
+/// Up to 2^20 records; void for the same records.
 //
 // As above, 2^20, and two values; a thread's keys that its registers hold (1024 threads: half as many):
 //
@@ -480,7 +482,8 @@ using MiddleGridSort = std::conditional_t<
     !is_of_small_sorts<Bits, Value>, void,
     std::conditional_t<sizeof(Bits) <= 4 && value_bytes<Value> == 0, MiddleGridRow<24>, MiddleGridRow<18>>>;
 
-/// Larger arrays in the same way, which read their keys twice; void where they leave that to others.
+/// Larger arrays in the same way, but their keys are read twice; void for records that are left to other
+/// sorts.
 //
 // H200, CUDA 13.0, 2026-11-22, microseconds a sort in a graph, uniform / AND of three; by LSD; by MSD; CUB:
 //
@@ -525,7 +528,7 @@ template <class Bits, class Value>
 using LargestGridSort = std::conditional_t<std::is_void_v<LargeGridSort<Bits, Value>>,
                                            MiddleGridSort<Bits, Value>, LargeGridSort<Bits, Value>>;
 
-/// Pairs that are more than those (portioned_grid_sort.cuh); void where there are none of that.
+/// More pairs than that (portioned_grid_sort.cuh); void for records that have no such sort.
 //
 // H100, CUDA 13.0, 2026-11-26, microseconds, 8 launches in a row, uniform / nearly sorted; by what they took
 // before, in a graph; CUB as here:
@@ -539,8 +542,8 @@ using LargestGridSort = std::conditional_t<std::is_void_v<LargeGridSort<Bits, Va
 //   u64+u64  2^21    512x16 x 4, 512, 512x18/64K     100 /  85   /32K  104 /  85   158 / 158   371 / 340
 //            2^22                                    225 / 160         233 / 159   254 / 250   612 / 569
 //
-// Not better: smaller portions, eight of them (u32+u32 2^23 268 / 229), or 512x32 (276). To find nothing for
-// it in the sample takes 5 to 6 us. u32+u64 is carried over from u64+u32.
+// Not better: smaller portions, eight of them (u32+u32 2^23 268 / 229), or 512x32 (276). If the sample shows
+// that the sort does not suit the keys, 5 to 6 us are lost. u32+u64 is carried over from u64+u32.
 template <class Bits, class Value>
 struct PortionedGridRow {
   using Policy = void;
@@ -564,8 +567,9 @@ struct PortionedGridRow<uint64_t, uint64_t> {
 template <class Bits, class Value>
 using PortionedGridSort = typename PortionedGridRow<Bits, Value>::Policy;
 
-/// Fewer pairs than this that only the large grid sort holds are tried by the portioned one; 0: none. A large
-/// share has nearly the same latency however full it is, and passes each digit of keys that are not even.
+/// Fewer pairs than this that only the large grid sort holds are tried by the portioned sort first; 0: none
+/// are. A large share has nearly the same latency however full it is, and needs a pass per digit for keys
+/// that are not even.
 //
 // H100, CUDA 13.0, 2026-11-27, u64+u32, microseconds in a graph, large grid -> portioned or what is behind it
 // (CUB); dense keys and pairs of a few values lose:
@@ -579,8 +583,8 @@ inline constexpr uint64_t min_in_large_grid = 0;
 template <>
 inline constexpr uint64_t min_in_large_grid<uint64_t, uint32_t> = 7u << 18;
 
-/// Of how many values `count` even keys must be at least for the two grid sorts below and above that count on
-/// even ones: dense keys have few digits to pass.
+/// The number of values that the range of `count` even keys must have, so that the two grid sorts for even
+/// keys above sort them. If it has fewer, the keys are dense and need few digit passes.
 //
 // H100, CUDA 13.0, 2026-11-26, microseconds in a graph, before -> now where the limit was 4 n and is n / 4
 // (u64: n / 16); each of n numbers once, and n random ones of n, of n / 4 and (u64) of n / 16; CUB at the
@@ -593,16 +597,16 @@ inline constexpr uint64_t min_in_large_grid<uint64_t, uint32_t> = 7u << 18;
 //
 // Pairs have to be ranked in parts of several keys: u32+u32 with a limit of n 2^22 159 -> 124, 141 -> 157, of
 // 3 n 146 -> 136, 2^23 285 -> 255, 313 -> 321, of 2 n 264 -> 285, of 3 n 326 -> 279; n / 4 is worse (2^23 247
-// -> 312). u64+u32 and u64+u64 have three digits to pass then, of eight: not tried.
+// -> 312). u64+u32 and u64+u64 then need three passes of eight: not tried.
 template <class Bits, class Value>
 constexpr uint64_t min_even_values(uint64_t count) {
   if (value_bytes<Value> == 0) return count / (sizeof(Bits) == 8 ? 16 : 4);
   return sizeof(Bits) + value_bytes<Value> == 8 ? count : 4 * count;
 }
 
-/// tiled_grid_sort.cuh: at most `max_blocks` blocks, which deal tiles of threads * keys_per_thread keys by
-/// way of bins of together `bin_slots` to at most `max_buckets` buckets of about `bucket_keys`, and sort
-/// these as `Finish` says. Worth it for min_count to max_count keys.
+/// tiled_grid_sort.cuh: at most `max_blocks` blocks deal tiles of threads * keys_per_thread keys, through
+/// bins with `bin_slots` slots in all, to at most `max_buckets` buckets of about `bucket_keys` keys. They
+/// sort these with the `Finish` row. It pays for min_count to max_count keys.
 template <uint32_t keys_per_thread_, uint32_t bin_slots_, uint32_t max_blocks_, uint32_t max_buckets_,
           uint32_t bucket_keys_, class Finish_, uint64_t min_count_ = 0, uint64_t max_count_ = ~uint64_t{0}>
 struct TiledGridPolicy {
@@ -618,7 +622,7 @@ struct TiledGridPolicy {
   static constexpr uint32_t tile = threads * keys_per_thread;
 };
 
-/// Records without a row have no tiled grid sort. It begins behind what the grid sort holds.
+/// Records without a row have no tiled grid sort. It begins above what the grid sort holds.
 //
 // H200, CUDA 13.0, 2026-11-23, uniform keys, microseconds of 20 launches in a row; keys per thread / bin
 // slots:
@@ -629,8 +633,9 @@ struct TiledGridPolicy {
 // With buckets of an older kind; now, by bench/tune, 64K parts / 128K / 256K: u32 2^23 99 / 92 / 93, 2^24 183
 // / 169 / 170, u64 2^23 142 / 131, 2^24 293 / 272.
 //
-// Fewer than 16,384 keys per bucket make more buckets, and a tile's keys of one bucket fewer. 1,720 buckets
-// are enough for max_count keys whatever the number of blocks, as many for each.
+// Fewer than 16,384 keys per bucket would make more buckets, and fewer keys of a tile would share a bucket.
+// 1,720 buckets are enough for max_count keys, with the same number for each block, whatever the number of
+// blocks.
 template <class Bits, class Value>
 struct TiledGridRow {
   using Policy = void;
@@ -653,16 +658,16 @@ struct CountingPolicy {
   uint32_t histogram_threads;
   uint32_t histogram_vectors_in_flight;
   uint32_t expand_threads;
-  uint32_t expand_vectors;  // 16-byte stores a thread and chunk
+  uint32_t expand_vectors;  // 16-byte stores per thread and chunk
 };
 inline constexpr CountingPolicy counting_policy{
     .histogram_threads = 1024, .histogram_vectors_in_flight = 4, .expand_threads = 256, .expand_vectors = 4};
 
-/// Distinct values (largest - smallest + 1) up to which keys alone are counted instead of moved.
+/// The most distinct values (largest - smallest + 1) for which keys alone are counted instead of moved.
 inline constexpr uint32_t counting_bins = 1u << 16;
 
-/// scan_lookback.cuh: a tile is a block's `threads`, each with `rows` vectors of 16 bytes; the look-back
-/// reads 32 * statuses_per_lane statuses at once.
+/// scan_lookback.cuh: a tile belongs to a block of `threads` threads, each with `rows` vectors of 16 bytes.
+/// The look-back reads 32 * statuses_per_lane statuses at once.
 template <uint32_t threads_, uint32_t rows_, uint32_t statuses_per_lane_>
 struct ScanPolicy {
   static constexpr uint32_t threads = threads_;
@@ -680,7 +685,7 @@ using SmallScan = ScanPolicy<512, 1, 5>;
 using MediumScan = ScanPolicy<512, 4, 5>;
 using LargeScan = ScanPolicy<1024, 4, 1>;
 
-/// scan_wave.cuh: a tile is a block's `threads`, each with `rows` vectors of 16 bytes.
+/// scan_wave.cuh: a tile belongs to a block of `threads` threads, each with `rows` vectors of 16 bytes.
 template <uint32_t threads_, uint32_t rows_>
 struct ScanWavePolicy {
   static constexpr uint32_t threads = threads_;
@@ -699,7 +704,8 @@ using SmallScanWave = ScanWavePolicy<512, sizeof(T) == 8 ? 2 : 1>;
 template <class T>
 using MediumScanWave = ScanWavePolicy<512, 4>;
 
-/// How often a block looks for the sum of a tile, at 0.3 us or more, before it adds it up itself.
+/// How often a block looks for the sum of a tile, at 0.3 us or more each time, before it adds up the tile
+/// itself.
 #if defined(__CUDACC__)
 inline constexpr uint32_t scan_wave_patience = 2000;
 #else
@@ -730,7 +736,8 @@ struct ReducePolicy {
 // H200, u32 2^28, 2026-11-21: 0.235 ms (CUB 0.243); f32 the same (CUB 0.271), u64 0.464 (CUB 0.473).
 inline constexpr ReducePolicy reduce_policy{.threads = 512, .vectors_per_thread = 8};
 
-/// unique.cuh: a tile is a block's `threads`, each with a key of each of its warp's `rows`.
+/// unique.cuh: a tile belongs to a block of `threads` threads, each with one key in each of its warp's
+/// `rows`.
 //
 // H200, CUDA 13.0, 2026-11-28, microseconds a launch in a graph of 30; keys stand once, some twice / 4 times
 // in the mean / there are a few keys alone; threads x rows / statuses a lane; CUB's run-length encoding,
@@ -740,7 +747,7 @@ inline constexpr ReducePolicy reduce_policy{.threads = 512, .vectors_per_thread 
 //   u64 2^20  512x16/1  8.5/6.5/6.1   512x16/4  8.8/ 6.8/ 6.2   512x8/4   9.5/ 7.5/ 7.0 11.4/ 8.2/ 7.6
 //   u8  2^21  512x16/1 10.2/8.4/7.1   512x16/4 10.7/ 9.0/ 7.7   512x8/4  12.8/11.4/10.1 12.1/ 9.3/ 8.7
 //   u32 2^26  512x16/1  342/245/187   512x16/4  358/ 262/ 212   512x8/4   391/ 307/ 262  287/ 199/ 174
-// A chunk of a file is of 2^18 to 2^23 keys; CUB's selection, which writes no counts, takes 9.0/7.4/6.7 of
+// A chunk of a file has 2^18 to 2^23 keys. CUB's selection, which writes no counts, takes 9.0/7.4/6.7 for
 // 2^21 u32.
 struct UniquePolicy {
   static constexpr uint32_t threads = 512;

@@ -1,5 +1,5 @@
-// ptx.cuh - everything that CUDA C++ cannot say or the emulator must be told: each piece with its portable
-// twin.
+// ptx.cuh - everything that CUDA C++ cannot express, or that the emulator must be told: each piece with its
+// portable twin.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -11,8 +11,8 @@
 #include <cooperative_groups.h>
 #endif
 
-// Bulk copies, barriers that count bytes and launches that overlap came with compute capability 9.0. Code for
-// older ones has nothing in their place: the host does not start it (device_abilities.cuh).
+// Bulk copies, barriers that count bytes, and overlapping launches came with compute capability 9.0. Code for
+// older devices has nothing in their place: the host does not start it (device_abilities.cuh).
 #if defined(__CUDA_ARCH__)
 #if __CUDA_ARCH__ >= 900
 #define SWEEPSORT_PTX_90
@@ -23,8 +23,8 @@
 
 namespace sweepsort::ptx {
 
-/// True in code for compute capabilities below 9.0. Kernels that are not started there ask, and compile to
-/// nothing.
+/// True in code for compute capabilities below 9.0. Kernels that are not started there test it, and then
+/// compile to nothing.
 __device__ __forceinline__ constexpr bool is_before_90() {
 #if defined(SWEEPSORT_PTX_BEFORE_90)
   return true;
@@ -55,7 +55,7 @@ __device__ __forceinline__ uint32_t lanes_below() {
 #endif
 }
 
-/// Hides how `address` was computed, so that the compiler does not compute it anew for each access near it.
+/// Hides how `address` was computed, so that the compiler does not compute it again for each access near it.
 template <class T>
 __device__ __forceinline__ T* opaque(T* address) {
 #if defined(__CUDA_ARCH__)
@@ -76,7 +76,7 @@ __device__ __forceinline__ uint32_t opaque(uint32_t word) {
 template <uint32_t bits>
 __device__ __forceinline__ int32_t signed_part(uint32_t word, uint32_t which) {
 #if defined(__CUDA_ARCH__)
-  // Which byte becomes which; with 8 added, its sign does.
+  // The selector says which byte goes where. With 8 added, the byte's sign is replicated instead.
   const uint32_t selector = bits == 8 ? which * 0x1111 + 0x8880 : which * 0x2222 + 0x9910;
   int32_t part;
   asm("prmt.b32 %0, %1, 0, %2;" : "=r"(part) : "r"(word), "r"(selector));
@@ -86,7 +86,7 @@ __device__ __forceinline__ int32_t signed_part(uint32_t word, uint32_t which) {
 #endif
 }
 
-/// The sum of `value` over the warp, all of which calls it; every lane gets it.
+/// The sum of `value` over the warp. The whole warp calls it, and every lane gets the result.
 __device__ __forceinline__ uint32_t warp_sum(uint32_t value) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
   for (int distance = 16; distance > 0; distance /= 2) value += __shfl_xor_sync(0xffffffffu, value, distance);
@@ -96,7 +96,7 @@ __device__ __forceinline__ uint32_t warp_sum(uint32_t value) {
 #endif
 }
 
-/// The largest of the warp's values, all of which calls it; every lane gets it.
+/// The maximum of `value` over the warp. The whole warp calls it, and every lane gets the result.
 __device__ __forceinline__ uint32_t warp_max(uint32_t value) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
   for (int distance = 16; distance > 0; distance /= 2)
@@ -107,7 +107,7 @@ __device__ __forceinline__ uint32_t warp_max(uint32_t value) {
 #endif
 }
 
-/// The bits that any lane's `value` has. The whole warp calls it, and every lane gets it.
+/// The bitwise or of `value` over the warp. The whole warp calls it, and every lane gets the result.
 __device__ __forceinline__ uint32_t warp_or(uint32_t value) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
   for (int distance = 16; distance > 0; distance /= 2) value |= __shfl_xor_sync(0xffffffffu, value, distance);
@@ -117,11 +117,11 @@ __device__ __forceinline__ uint32_t warp_or(uint32_t value) {
 #endif
 }
 
-/// Adds 1 to `*counter` (shared memory) for each lane that is `present` and returns the old value, where
-/// lanes that add to one counter are served in lane order; `otherwise` for the other lanes. The whole warp
+/// Adds 1 to `*counter` (shared memory) for each lane that is `present`, and returns the old value. Lanes
+/// that add to the same counter are served in lane order. The other lanes get `otherwise`. The whole warp
 /// calls it. The hardware does so, but its manual does not promise it: use it only on a device where
-/// test_lane_order() found no exception (radix_rank.cuh). One predicated instruction: by `present ? atomicAdd
-/// : otherwise`, each of a row of atomics has a branch of its own, and waits for the one before it.
+/// test_lane_order() found no exception (radix_rank.cuh). It is one predicated instruction. With `present ?
+/// atomicAdd : otherwise`, each of a row of atomics has a branch of its own, and waits for the one before it.
 __device__ __forceinline__ uint32_t lane_ordered_increment(uint32_t* counter, bool present,
                                                            uint32_t otherwise = 0) {
 #if defined(__CUDACC__)
@@ -139,31 +139,31 @@ __device__ __forceinline__ uint32_t lane_ordered_increment(uint32_t* counter, bo
 #endif
 }
 
-/// Waits until the kernel before this one in its stream is done and its writes are visible. In every kernel
-/// that launch_chained starts, before any access to device memory; of no effect in others, and in code for
-/// devices on which launches do not overlap.
+/// Waits until the kernel before this one in its stream is done and its writes are visible. Every kernel that
+/// launch_chained starts calls it before any access to device memory. It has no effect in others, or in code
+/// for devices on which launches do not overlap.
 __device__ __forceinline__ void wait_for_previous_launch() {
 #if defined(SWEEPSORT_PTX_90)
   asm volatile("griddepcontrol.wait;" ::: "memory");
 #endif
 }
 
-/// Lets the kernel behind this one in its stream be set up, if launch_chained starts it, when all blocks of
-/// this one have come here or ended. It still waits for the end of this one.
+/// Lets the next kernel in the stream be set up, if launch_chained starts it, once all blocks of this one
+/// have called this or ended. The next kernel still waits for the end of this one.
 __device__ __forceinline__ void let_next_launch_begin() {
 #if defined(SWEEPSORT_PTX_90)
   asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
 #endif
 }
 
-/// A barrier of all threads of a cooperative launch, in two halves, each of which is a barrier of the block,
-/// too. What was written before grid_arrive() is seen by all after grid_wait(); what is done in between is
-/// done while the other blocks come. Only the first thread's token means anything.
+/// A barrier of all threads of a cooperative launch, in two halves. Each half is also a barrier of the block.
+/// What was written before grid_arrive() is visible to all after grid_wait(). What is done in between is done
+/// while the other blocks arrive. Only the first thread's token means anything.
 __device__ __forceinline__ uint32_t grid_arrive() {
 #if defined(__CUDACC__)
   const auto arrive = [](const auto& grid) -> uint32_t {
     if constexpr (requires { grid.barrier_arrive(); }) return grid.barrier_arrive();
-    // Early toolkits of CUDA 12 know the whole barrier alone.
+    // Early toolkits of CUDA 12 have only the whole barrier.
     grid.sync();
     return 0;
   };
@@ -214,16 +214,16 @@ __device__ __forceinline__ void cluster_wait([[maybe_unused]] uint32_t token) {
 #endif
 }
 
-/// 16 bytes that will not be read again: evict first.
+/// 16 bytes that will not be read again: the load marks them to be evicted first.
 __device__ __forceinline__ uint4 load_streaming(const uint4* at) { return __ldcs(at); }
 
-/// 16 bytes of device memory that threads of other blocks read and write as one.
+/// 16 bytes of device memory that threads of several blocks read and write as a unit.
 struct alignas(16) Pair {
   uint64_t first;
   uint64_t second;
 };
 
-/// Relaxed, at device scope, and whole: a reader never sees half of a store.
+/// Relaxed, at device scope, and indivisible: a reader never sees half of a store.
 __device__ __forceinline__ Pair load_relaxed(Pair* at) {
 #if defined(__CUDA_ARCH__)
   Pair pair;
@@ -249,12 +249,12 @@ __device__ __forceinline__ void store_relaxed(Pair* at, Pair pair) {
 }
 
 /// A barrier in shared memory that counts arrivals and the bytes of asynchronous loads (mbarrier). Its phases
-/// alternate; waiting for phase k is waiting for parity k & 1, at a time when phase k + 1 cannot be over.
-/// What a thread did before it arrived is seen by those that waited.
+/// alternate. To wait for phase k is to wait for parity k & 1, at a time when phase k + 1 cannot be over.
+/// What a thread did before it arrived is visible to those that waited.
 using SharedBarrier = uint64_t;
 
 #if !defined(__CUDACC__)
-/// The twin's word: the phase's parity, the arrivals of a phase, those still missing.
+/// The word of the portable twin: the phase's parity, the arrivals per phase, and the arrivals still missing.
 struct BarrierWord {
   uint16_t parity;
   uint16_t arrivals;
@@ -263,7 +263,8 @@ struct BarrierWord {
 using EmulatedBarrier = cuda::atomic_ref<uint64_t, cuda::thread_scope_block>;
 #endif
 
-/// `arrivals` a phase. One thread calls it, then barriers_visible(), then the block synchronises.
+/// Expects `arrivals` arrivals per phase. One thread calls it, then barriers_visible(), then the block
+/// synchronises.
 __device__ __forceinline__ void barrier_init(SharedBarrier* barrier, uint32_t arrivals) {
 #if defined(SWEEPSORT_PTX_90)
   asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(
@@ -276,7 +277,7 @@ __device__ __forceinline__ void barrier_init(SharedBarrier* barrier, uint32_t ar
 #endif
 }
 
-/// Makes initialised barriers known to the asynchronous loads.
+/// Makes initialised barriers visible to the asynchronous loads.
 __device__ __forceinline__ void barriers_visible() {
 #if defined(SWEEPSORT_PTX_90)
   asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
@@ -324,7 +325,7 @@ __device__ __forceinline__ void barrier_wait(SharedBarrier* barrier, uint32_t pa
 }
 
 /// Starts a copy of `bytes` (a multiple of 16) from device to shared memory, both aligned to 16 bytes, and
-/// arrives at `barrier`, whose phase is over only when the bytes are there.
+/// arrives at `barrier`. The barrier's phase is over only when the bytes are there.
 __device__ __forceinline__ void bulk_load_and_arrive(void* shared, const void* global, uint32_t bytes,
                                                      SharedBarrier* barrier) {
 #if defined(SWEEPSORT_PTX_90)
@@ -344,7 +345,8 @@ __device__ __forceinline__ void bulk_load_and_arrive(void* shared, const void* g
 #endif
 }
 
-/// Makes this thread's writes to shared memory known to bulk copies that are started behind the next barrier.
+/// Makes this thread's writes to shared memory visible to bulk copies that are started after the next
+/// barrier.
 __device__ __forceinline__ void shared_writes_visible_to_bulk_copies() {
 #if defined(SWEEPSORT_PTX_90)
   asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
@@ -362,10 +364,10 @@ __device__ __forceinline__ void bulk_store(void* global, const void* shared, uin
   memcpy(global, shared, bytes);
 #endif
 }
-/// The same, and the second-level cache keeps it longer than others, as what follows it will soon be written:
-/// a line that goes to memory in parts takes longer than a whole one. H200, 256 copies of 224 bytes per tile,
-/// each behind the one before: 3.17 -> 3.35 TB/s, and 3.43 if the tile was loaded plainly, not streaming; of
-/// 256 aligned bytes 3.75 to 3.87.
+/// The same, but the second-level cache keeps what is written longer than other data, as the bytes behind it
+/// will soon be written, too: a line that goes to memory in parts takes longer than a whole one. H200, 256
+/// copies of 224 bytes per tile, each behind the one before: 3.17 -> 3.35 TB/s, and 3.43 if the tile was
+/// loaded plainly, not streaming; of 256 aligned bytes 3.75 to 3.87.
 __device__ __forceinline__ void bulk_store_to_keep(void* global, const void* shared, uint32_t bytes) {
 #if defined(SWEEPSORT_PTX_90)
   uint64_t keep;
@@ -379,8 +381,8 @@ __device__ __forceinline__ void bulk_store_to_keep(void* global, const void* sha
 #endif
 }
 
-/// Asks for `count` elements of device memory to come to the second-level cache, but for up to 15 bytes at
-/// their end.
+/// Prefetches `count` elements of device memory into the second-level cache, except up to 15 bytes at their
+/// end.
 template <class T>
 __device__ __forceinline__ void prefetch([[maybe_unused]] const T* elements,
                                          [[maybe_unused]] uint32_t count) {
@@ -394,8 +396,8 @@ __device__ __forceinline__ void prefetch([[maybe_unused]] const T* elements,
 #endif
 }
 
-/// Asks for the 128 bytes from `line` on, which are aligned to them, to come to the second-level cache. For
-/// pieces of 512 bytes cheaper than prefetch(): 2^28 keys in chunks, ms: u32 2.65 -> 2.57, u64 4.60 -> 4.24.
+/// Prefetches the 128 bytes from `line` on, aligned to 128 bytes, into the second-level cache. For pieces of
+/// 512 bytes this is cheaper than prefetch(): 2^28 keys in chunks, ms: u32 2.65 -> 2.57, u64 4.60 -> 4.24.
 __device__ __forceinline__ void prefetch_line([[maybe_unused]] const void* line) {
 #if defined(__CUDA_ARCH__)
   asm volatile("prefetch.global.L2 [%0];" ::"l"(__cvta_generic_to_global(line)));
@@ -414,7 +416,7 @@ __device__ __forceinline__ void load_async(void* shared, const void* global) {
 #endif
 }
 
-/// Waits for all of this thread's load_async().
+/// Waits for all load_async() of this thread.
 __device__ __forceinline__ void loads_async_have_arrived() {
 #if defined(SWEEPSORT_PTX_90)
   asm volatile("cp.async.wait_all;" ::: "memory");
@@ -428,14 +430,14 @@ __device__ __forceinline__ void bulk_stores_commit() {
 #endif
 }
 
-/// Waits until this thread's bulk stores have read their shared memory, which may then be written.
+/// Waits until this thread's bulk stores have read their shared memory, which may then be overwritten.
 __device__ __forceinline__ void bulk_stores_have_read() {
 #if defined(SWEEPSORT_PTX_90)
   asm volatile("cp.async.bulk.wait_group.read 0;" ::: "memory");
 #endif
 }
 
-/// `sum` and the four bytes of a word added up.
+/// `sum` plus the four bytes of a word.
 __device__ __forceinline__ uint32_t sum_of_bytes(uint32_t word, uint32_t sum) {
 #if defined(__CUDACC__)
   return __dp4a(word, 0x01010101u, sum);

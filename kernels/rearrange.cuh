@@ -24,7 +24,8 @@ inline constexpr uint32_t threads = 256;
 __device__ __forceinline__ uint64_t first_index() { return uint64_t{blockIdx.x} * blockDim.x + threadIdx.x; }
 __device__ __forceinline__ uint64_t grid_threads() { return uint64_t{gridDim.x} * blockDim.x; }
 
-/// By 16 bytes where the arrays allow it; arrays from cudaMalloc or a workspace do.
+/// Moves 16 bytes at a time if the arrays' alignment allows it; that of arrays from cudaMalloc or a workspace
+/// does.
 template <class T>
 __device__ void copy(const T* from, T* to, uint64_t count) {
   constexpr uint64_t width = sizeof(uint4) / sizeof(T);
@@ -34,7 +35,7 @@ __device__ void copy(const T* from, T* to, uint64_t count) {
   for (uint64_t i = vectors * width + first_index(); i < count; i += grid_threads()) to[i] = from[i];
 }
 
-/// In place, too: each thread swaps the two ends it owns.
+/// Also works in place: each thread swaps the two elements that it owns.
 template <class T>
 __device__ void reverse(const T* from, T* to, uint64_t count) {
   for (uint64_t i = first_index(); i < (count + 1) / 2; i += grid_threads()) {
@@ -60,12 +61,11 @@ __global__ __launch_bounds__(threads) void copy_back_kernel(const T* scratch, T*
   if (plan->copy_back) copy(scratch, out, count);
 }
 
-/// Records of one key, whose neighbours lie between others of it: where each goes, a thread finds by a walk
-/// to both ends. So there must not be many.
+/// If pairs have equal keys, a thread finds the place of a value by walking to both ends of these. So there
+/// must not be many of them: no more than this in a row.
 inline constexpr uint32_t many_ties = 32;
 
-/// As reverse(), for the values of pairs some of which have equal keys: they stay in their order. Not in
-/// place.
+/// As reverse(), for the values of pairs some of which have equal keys: these keep their order. Not in place.
 template <class Bits, class T>
 __device__ void reverse_stably(const Bits* keys, const T* from, T* to, uint64_t count) {
   for (uint64_t i = first_index(); i < count; i += grid_threads()) {
@@ -78,8 +78,8 @@ __device__ void reverse_stably(const Bits* keys, const T* from, T* to, uint64_t 
   }
 }
 
-/// Moves keys where a guess sends them, and sees whether it is right; `in_flight_` loads of 16 bytes a
-/// thread, past the caches if it `streams`.
+/// Moves keys to where a guess sends them, and checks the guess. A thread has `in_flight_` loads of 16 bytes
+/// in flight. They bypass the caches if it `streams`.
 template <class Bits, uint32_t in_flight_, bool streams>
 class GuessCheck {
  public:
@@ -88,7 +88,8 @@ class GuessCheck {
   static constexpr uint32_t in_flight = in_flight_;
   static constexpr uint32_t row_keys = threads * width * in_flight;
 
-  /// A block's next row_keys keys: a warp's are neighbours. Its last lane has the key behind them, too.
+  /// A block's next row_keys keys; those of a warp are neighbours. A warp's last lane also has the key behind
+  /// them.
   struct Row {
     Vector vectors[in_flight];
     Bits behind = 0;
@@ -103,7 +104,7 @@ class GuessCheck {
         guess_(plan.guess()),
         minds_ties_(plan.with_values != 0 && plan.guess() == Guess::descending) {}
 
-  /// Whether a row has all its keys, and one behind them.
+  /// Whether a row has all its keys, and another key behind them.
   __device__ __forceinline__ bool is_whole(uint64_t row) const { return row + row_keys < count_; }
 
   __device__ __forceinline__ void load(uint64_t row, Row& keys) const {
@@ -114,12 +115,12 @@ class GuessCheck {
     if (is_last_lane()) keys.behind = own[((in_flight - 1) * warp_threads + 1) * width];
   }
 
-  /// Whether any keys, so far, are of pairs that fall and have equal neighbours.
+  /// Whether pairs in falling order with equal neighbouring keys have been met so far.
   __device__ __forceinline__ bool has_ties() const { return has_ties_; }
 
-  /// True if keys contradict the guess.
+  /// Returns true if keys contradict the guess.
   __device__ __forceinline__ bool move(uint64_t row, const Row& keys) {
-    Bits first[in_flight + 1];  // of each vector, and behind the last lane's last one
+    Bits first[in_flight + 1];  // of each vector, and the key behind the last lane's last one
 #pragma unroll
     for (uint32_t u = 0; u < in_flight; ++u) first[u] = map_.to_ordered(keys.vectors[u].elements[0]);
     first[in_flight] = map_.to_ordered(keys.behind);
@@ -134,7 +135,7 @@ class GuessCheck {
         is_wrong |= contradict(left, right);
         left = right;
       }
-      // The key behind a vector is the next lane's first, and behind the last lane's the next vectors' first.
+      // The key behind a vector is the first key of the next lane; for the last lane, of the next vectors.
       const Bits from_next_lane = shuffle_down(first[u], 1);
       const Bits from_next_vectors = u + 1 < in_flight ? shuffle_from(first[u + 1], 0) : first[in_flight];
       is_wrong |= contradict(left, is_last_lane() ? from_next_vectors : from_next_lane);
@@ -148,7 +149,7 @@ class GuessCheck {
     return is_wrong;
   }
 
-  /// The same for the last row, which is not whole.
+  /// The same for the last row, which is not complete.
   __device__ __forceinline__ bool move_last(uint64_t row) {
     bool is_wrong = false;
     for (uint64_t i = row + threadIdx.x; i < count_; i += threads) {
@@ -161,7 +162,7 @@ class GuessCheck {
   }
 
  private:
-  /// What two neighbours say of the guess.
+  /// Whether two neighbours contradict the guess.
   __device__ __forceinline__ bool contradict(Bits left, Bits right) {
     if (guess_ == Guess::ascending) return left > right;
     const bool is_tie = minds_ties_ && left == right;
@@ -213,11 +214,11 @@ struct CheckShared {
   uint32_t next_row[2];  // of this turn and the one before
 };
 
-/// Moves the keys where the guess sends them and sets plan->guess_failed if two neighbours contradict it; a
+/// Moves the keys where the guess sends them, and sets plan->guess_failed if two neighbours contradict it. A
 /// block that sees the flag leaves. Blocks draw their rows, so that all of them work side by side. H200, 2^28
-/// u32 keys, ms: 0.525; every so many-th row a block 0.545; a block a row 0.519, but 0.026 if there is no
-/// guess; by a ring of bulk copies 0.555; cudaMemcpy 0.508. The second launch bound keeps the registers to 64
-/// (4-byte keys).
+/// u32 keys, ms: 0.525; with a fixed stride of rows per block 0.545; with one row per block 0.519, but 0.026
+/// if there is no guess; by a ring of bulk copies 0.555; cudaMemcpy 0.508. The second launch bound limits the
+/// registers to 64 (4-byte keys).
 template <class Bits, uint32_t in_flight, bool streams>
 __global__ __launch_bounds__(threads, sizeof(Bits) == 8 ? 2 : 4) void check_guess_kernel(
     const Bits* in, Bits* out, uint64_t count, KeyMap<Bits> map, MsdPlan<Bits>* plan) {
@@ -232,7 +233,7 @@ __global__ __launch_bounds__(threads, sizeof(Bits) == 8 ? 2 : 4) void check_gues
     if (threadIdx.x == 0) next_row[turn] = gridDim.x + draw_ticket(&plan->guess_ticket);
     typename GuessCheck<Bits, in_flight, streams>::Row keys;
     check.load(row, keys);
-    const bool has_failed = failed.load(cuda::memory_order_relaxed) != 0;  // on its way with the keys
+    const bool has_failed = failed.load(cuda::memory_order_relaxed) != 0;  // in flight together with the keys
     is_wrong = check.move(row, keys);
     if (__syncthreads_or(is_wrong || has_failed) != 0) break;
     row = uint64_t{next_row[turn]} * check.row_keys;
@@ -243,7 +244,7 @@ __global__ __launch_bounds__(threads, sizeof(Bits) == 8 ? 2 : 4) void check_gues
     DeviceAtomic<uint32_t>(plan->has_ties).store(1, cuda::memory_order_relaxed);
 }
 
-/// After the check: the values, and keys that are reversed where they stand. `keys`: as the check read them.
+/// After the check: moves the values, and reverses keys in place. `keys`: as the check read them.
 template <class Bits, class T>
 __global__ __launch_bounds__(threads) void follow_guess_kernel(const Bits* keys, const T* in, T* out,
                                                                uint64_t count, const MsdPlan<Bits>* plan) {
@@ -265,7 +266,7 @@ uint32_t blocks_for(Kernel kernel, uint64_t count) {
 
 }  // namespace rearrange_detail
 
-/// Does what plan->method says if that is copy or reverse; `out` may be `in`.
+/// Copies or reverses if plan->method says so; otherwise does nothing. `out` may be `in`.
 template <class Bits, class T>
 void rearrange(const T* in, T* out, uint64_t count, const SortPlan<Bits>* plan, cudaStream_t stream) {
   const auto kernel = rearrange_detail::rearrange_kernel<Bits, T>;
@@ -273,8 +274,8 @@ void rearrange(const T* in, T* out, uint64_t count, const SortPlan<Bits>* plan, 
                  out, count, plan);
 }
 
-/// Moves the records to where plan->guess() wants them, if it is right; else sets plan->guess_failed. `out`
-/// may be `in`, then nothing moves until the guess was found right.
+/// Moves the records to where plan->guess() sends them, if the guess is right. Otherwise sets
+/// plan->guess_failed. `out` may be `in`; then nothing moves until the guess was found right.
 template <class Bits, class Value>
 void rearrange_as_guessed(const Bits* keys_in, Bits* keys_out, const Value* values_in, Value* values_out,
                           uint64_t count, KeyMap<Bits> map, MsdPlan<Bits>* plan, cudaStream_t stream) {
@@ -283,9 +284,10 @@ void rearrange_as_guessed(const Bits* keys_in, Bits* keys_out, const Value* valu
     launch_chained(kernel, {blocks_for(kernel, count), threads, sizeof(CheckShared)}, stream, keys_in,
                    keys_out, count, map, plan);
   };
-  // The key behind a warp's keys is another's: what streams is read twice. Small arrays stay in the cache
-  // from sort to sort if the output does not displace them. H200, u32 2^28, ms: 0.556, streaming 0.567; four
-  // loads in flight 0.591, 0.571. 2^24 with what stands around it: 0.094, streaming four 0.078.
+  // The key behind a warp's keys is another warp's: what streams is read twice. Small arrays stay in the
+  // cache from sort to sort, if the output does not displace them. H200, u32 2^28, ms: 0.556, streaming
+  // 0.567; four loads in flight 0.591, 0.571. 2^24 with the surrounding launches: 0.094, streaming four
+  // 0.078.
   if (count >= uint64_t{1} << 26)
     check_guess(check_guess_kernel<Bits, 8, false>);
   else
@@ -301,7 +303,7 @@ void rearrange_as_guessed(const Bits* keys_in, Bits* keys_out, const Value* valu
   }
 }
 
-/// Brings the result of an in-place sort with an odd number of passes home.
+/// Copies the result of an in-place sort with an odd number of passes back to `out`.
 template <class Bits, class T>
 void copy_back(const T* scratch, T* out, uint64_t count, const SortPlan<Bits>* plan, cudaStream_t stream) {
   const auto kernel = rearrange_detail::copy_back_kernel<Bits, T>;

@@ -79,8 +79,8 @@ struct ScanCountsWorkspace {
       : statuses(workspace.take<uint64_t>(tiles(size))), ticket(workspace.take<uint32_t>(1)) {}
 };
 
-/// counts[i] becomes the sum of all counts before i; sums stay below 2^62. Does nothing where `wanted`
-/// (device memory) is not null and *wanted is zero.
+/// counts[i] becomes the sum of all counts before i. Sums stay below 2^62. Does nothing if `wanted` (device
+/// memory) is not null and *wanted is zero.
 inline void scan_counts(DeviceSpan<uint64_t> counts, const uint32_t* wanted,
                         const ScanCountsWorkspace& workspace, cudaStream_t stream) {
   using namespace scan_counts_detail;

@@ -1,4 +1,4 @@
-// vector16.cuh - the pieces by which device memory is best read and written: vectors of 16 bytes, the most
+// vector16.cuh - the units in which device memory is best read and written: vectors of 16 bytes, the most
 // that one load or store of a thread moves, and sectors of 32 bytes, the least that memory moves.
 #pragma once
 
@@ -8,7 +8,7 @@
 
 namespace sweepsort {
 
-/// Keys, or values, of a vector and of a sector.
+/// The number of keys, or values, in a vector and in a sector.
 template <class T>
 inline constexpr uint32_t elements_per_vector = sizeof(uint4) / sizeof(T);
 template <class T>

@@ -1,12 +1,12 @@
-// wide_counters.cuh - a block's 65,536 counters in 128 KiB of shared memory, which no input makes run over.
+// wide_counters.cuh - a block's 65,536 counters in 128 KiB of shared memory, which are exact for every input.
 // Shams & Kennedy, "Efficient histogram algorithms for NVIDIA CUDA compatible devices", 2007.
 //
 //     word:  | bin 1: 16 bits | bin 0: 16 bits |
 //
-// First the keys are counted without a look at what a counter holds. One that runs over loses 2^16, or loses
-// 2^16 and gives its neighbour 1: the sum of all counters can only become too small, so that a sum equal to
-// the number of keys proves every count. If it is not, all is counted again with care: a counter that reaches
-// 2^15 hands 2^15 over to device memory.
+// First the keys are counted without looking at what a counter holds. A counter that overflows loses 2^16, or
+// it loses 2^16 and adds 1 to its neighbour. So the sum of all counters can only become too small, and a sum
+// equal to the number of keys proves every count. If the sum is too small, all is counted again with care: a
+// counter that reaches 2^15 hands 2^15 over to device memory.
 #pragma once
 
 #include "core/rounding.hpp"
@@ -22,9 +22,9 @@
 
 namespace sweepsort {
 
-/// An array of `count` keys in at most `most` spans of whole vectors of 16 bytes, a block each.
+/// An array of `count` keys in at most `most` spans of whole vectors of 16 bytes, one span per block.
 struct Spans {
-  uint64_t keys;  // of each but the last one
+  uint64_t keys;  // keys of each span; the last one may have fewer
   uint32_t number;
 
   Spans(uint64_t count, uint32_t most)
@@ -41,19 +41,19 @@ struct WideCounters {
   uint32_t sum;
   uint32_t apart;
 
-  /// What is left here of a bin's count.
+  /// The part of a bin's count that is left here.
   __device__ __forceinline__ uint32_t at(uint32_t bin) const {
     return (words[word_of(bin)] >> (bin % 2 * 16)) & 0xffff;
   }
 
-  /// Counts `count` (below 2^32) keys from `keys` (aligned to 16 bytes) on. hand_over(bin) adds `half` to the
-  /// bin elsewhere. The whole block calls it and finds the counters complete.
+  /// Counts `count` (below 2^32) keys from `keys` (aligned to 16 bytes) on. hand_over(bin) must add `half` to
+  /// the bin elsewhere. The whole block calls it. The counters are complete when it returns.
   template <class Bits, class BinOf, class HandOver>
   __device__ __forceinline__ void count(const Bits* keys, uint64_t count, BinOf bin_of, HandOver hand_over) {
     (void)count_beside(keys, count, Nothing{}, bin_of, hand_over);
   }
 
-  /// The same, but the keys for which is_apart(key) are in no bin; returns how many these are.
+  /// The same, but keys for which is_apart(key) is true are in no bin. Returns their number.
   template <class Bits, class IsApart, class BinOf, class HandOver>
   __device__ __forceinline__ uint32_t count_beside(const Bits* keys, uint64_t count, IsApart is_apart,
                                                    BinOf bin_of, HandOver hand_over) {
@@ -93,8 +93,8 @@ struct WideCounters {
     return all;
   }
 
-  /// Guarded: right after a barrier every counter is below `half`; until the next one a block may add at most
-  /// `half` in all.
+  /// Guarded: right after a barrier, every counter is below `half`. Before the next barrier, a block may add
+  /// at most `half` in all.
   template <bool is_guarded, class HandOver>
   __device__ __forceinline__ void add(uint32_t bin, uint32_t keys, HandOver hand_over) {
     const uint32_t shift = bin % 2 * 16;
@@ -117,7 +117,8 @@ struct WideCounters {
                                               BinOf bin_of, HandOver hand_over) {
     const uint64_t vectors = count / elements_per_vector<Bits>;
     const uint4* const body = reinterpret_cast<const uint4*>(keys);
-    // Where the first keys often have a neighbour in their bin, looking for it saves more than it costs.
+    // If the first keys often have a neighbour in the same bin, looking for such neighbours saves more than
+    // it costs.
     bool has_pair = false;
     if (threadIdx.x < vectors) {
       const Vector16<Bits> first{.whole = body[threadIdx.x]};
@@ -144,14 +145,14 @@ struct WideCounters {
     return apart;
   }
 
-  /// Keys that share many bits would meet in few banks.
+  /// The exclusive or spreads keys that share many bits, which would otherwise meet in few banks.
   static __device__ __forceinline__ uint32_t word_of(uint32_t bin) {
     const uint32_t word = bin / 2;
     return word ^ (word >> 5) ^ (word >> 10);
   }
 
-  /// `by_runs`: successive keys of one bin cost one atomic together.
-  /// Returns how many of this thread's keys are in no bin.
+  /// `by_runs`: successive keys of one bin take one atomic together. Returns how many of this thread's keys
+  /// are in no bin.
   template <bool is_guarded, bool by_runs, class Bits, class IsApart, class BinOf, class HandOver>
   __device__ __forceinline__ uint32_t add_vectors(const uint4* body, uint64_t vectors, IsApart is_apart,
                                                   BinOf bin_of, HandOver hand_over) {

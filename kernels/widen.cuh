@@ -1,5 +1,6 @@
-// widen.cuh - a scan whose sums outgrow its elements: wider elements first, and where a sum left its type.
-// Work O(n); moves the narrow and the wide elements once, and both arrays of a scan once.
+// widen.cuh - for a scan whose sums outgrow the type of its elements: copies the elements to a wider type,
+// and finds where a sum left its type. Work O(n); moves the narrow and the wide elements once, and both
+// arrays of a scan once.
 #pragma once
 
 #include "core/rounding.hpp"
@@ -25,7 +26,7 @@ inline uint32_t blocks(uint64_t size) {
   return static_cast<uint32_t>(ceil_divide(size, tile));
 }
 
-/// Calls use(i) for this thread's places of an array.
+/// Calls use(i) for this thread's places in an array.
 template <class Use>
 __device__ __forceinline__ void for_my_places(uint64_t size, Use use) {
   const uint64_t first = uint64_t{blockIdx.x} * (threads * elements_per_thread) + threadIdx.x;
@@ -39,7 +40,7 @@ static __global__ __launch_bounds__(threads) void widen_kernel(const From* in, T
   for_my_places(size, [&](uint64_t i) { out[i] = static_cast<To>(in[i]); });
 }
 
-/// Whether left + right leaves the type.
+/// Whether left + right overflows the type.
 template <class Integer>
 __device__ __forceinline__ bool overflows(Integer left, Integer right) {
   using Bits = std::make_unsigned_t<Integer>;
@@ -79,8 +80,9 @@ void widen(const From* in, To* out, uint64_t size, cudaStream_t stream) {
          in, out, size);
 }
 
-/// Lowers *position to first_index + the first i where adding in[i] to all before it left the type, from a
-/// scan `out` of `in` that wrapped: the first such place is right, though what comes after it is not.
+/// Lowers *position to first_index + the first i for which adding in[i] to all elements before it overflowed
+/// the type. `out` is a scan of `in` that wrapped: it is right up to the first such place, though not after
+/// it.
 template <class Integer>
 void find_overflow(const Integer* in, const Integer* out, uint64_t size, bool exclusive, uint64_t first_index,
                    uint64_t* position, cudaStream_t stream) {
