@@ -1,4 +1,4 @@
-// bin_counts.cuh - counts by bin in device memory, to which many blocks add what they have counted.
+// bin_counts.cuh - counts by bin in device memory, to which many blocks add their own.
 #pragma once
 
 #include <cuda_runtime.h>

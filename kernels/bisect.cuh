@@ -1,4 +1,4 @@
-// bisect.cuh - search in ascending elements.
+// bisect.cuh - binary search in ascending elements.
 #pragma once
 
 #include <cuda_runtime.h>

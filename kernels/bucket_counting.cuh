@@ -172,7 +172,7 @@ class Counting {
     return true;
   }
 
-  /// Uses wider counters, of which there are fewer. It is a function of its own into which no pointers go;
+  /// Uses wider counters, of which there are fewer. It is a function of its own that nothing points into:
   /// otherwise all shared memory would be accessed by generic addresses.
   template <class Wider>
   static __device__ __noinline__ bool sort_by_shares(KeyMap<Bits> map, Keys from, uint32_t low_bits,

@@ -97,7 +97,7 @@ enum class Crowded : uint32_t { by_digits, by_inlined_digits, left_alone, only_d
 /// ordered bits.
 enum class InMemory : uint8_t { as_given, integers, ordered };
 
-/// Parts: BucketParts, or RealParts or FloatParts.
+/// `Parts`: BucketParts, RealParts or FloatParts.
 template <class Bits, class Value, class Policy, Crowded crowded, class Parts = BucketParts>
 class Bucket {
  public:
@@ -283,7 +283,7 @@ class Bucket {
     else if (!place_in_order(keys_are_placed))
       return false;
     store();
-    __syncthreads();  // the next bucket takes the shared memory
+    __syncthreads();  // the next bucket uses the shared memory
     return true;
   }
 
@@ -549,7 +549,7 @@ class Bucket {
     __syncthreads();
   }
 
-  /// Step 3.
+  /// Step 3. Puts each key in its place.
   __device__ __forceinline__ void place_by_parts() {
     parts_.as_one_kind(BucketShared::part_bits, map_, [&](const auto& parts) { place(parts); });
     __syncthreads();

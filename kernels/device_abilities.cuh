@@ -5,8 +5,8 @@
 //     full: MSD, grid, ring, counters    9.0           227 KiB            H100, H200, B200
 //     everything else                    7.5            64 KiB            Turing to RTX 50
 //
-// What counts is the code: a driver translates a binary's PTX for devices that are newer than all of it, and
-// PTX for 7.5 has no bulk copies on a device of 9.0 either.
+// What counts is the code, not the device: a driver translates a binary's PTX for devices newer than all code
+// in it, and PTX for 7.5 has no bulk copies even on a device of 9.0.
 #pragma once
 
 #include "kernels/cuda_error.cuh"

@@ -13,7 +13,7 @@
 //        ▼
 //     parts:    has one more than its share?
 //
-// Neubert, "The Flashsort1 Algorithm", 1998, has the map; the meetings are those of the birthday problem.
+// The map is from Neubert, "The Flashsort1 Algorithm", 1998. Samples meet as in the birthday problem.
 #pragma once
 
 #include "core/key_bits.hpp"
@@ -81,7 +81,7 @@ __device__ __forceinline__ void count_cells(SampleShared& shared) {
   shared.occupied[warp] = occupied;
 }
 
-/// The answer, from what all warps found.
+/// Whether the keys are even, from the results of all warps.
 template <class SampleShared>
 __device__ __forceinline__ bool is_even(const SampleShared& shared, uint32_t buckets) {
   using std::sqrt;

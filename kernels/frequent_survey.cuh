@@ -110,8 +110,8 @@ class Finder {
                                     value_table::Table<Bits>& table)
       : shared_(shared), task_(task), plan_(plan), table_(table) {}
 
-  /// Lists the values with this block's hashes of which one alone fills a good part of the largest bucket, as
-  /// the larger sample shows it.
+  /// Lists those values with this block's hashes that alone fill a good part of the largest bucket, as far as
+  /// the larger sample shows them.
   __device__ __forceinline__ void list_own_values(const FrequentSample<Bits>& sample) {
     const uint64_t times =
         uint64_t{sample.places} * keys_per_place<Bits> * task_.max_bucket_keys / task_.count;

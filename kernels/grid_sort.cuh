@@ -190,7 +190,7 @@ class GridSort : GridShare<Shared<Buckets, Value, Policy>, typename Buckets::Key
 
   static constexpr bool is_real = divides_reals<Buckets>;
   static_assert(!is_real ||
-                (!with_values && !counts_listed));  // those methods want the loaded keys as ordered bits
+                (!with_values && !counts_listed));  // those methods need the loaded keys as ordered bits
   /// The bucket of a float as the caller stores it: such keys are scattered in that form. H200, us, f32 2^20
   /// 24.0 -> 22.9, 2^22 58.5 -> 56.0, f64 2^18 14.5 -> 13.9.
   struct BucketOfRaw {

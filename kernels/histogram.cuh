@@ -98,7 +98,7 @@ __device__ __forceinline__ void count_digits(Shared<Bits, shared_bytes>& shared,
   }
 }
 
-/// Takes one vector of keys into account.
+/// Adds one vector of keys to the counters, and its extremes to `seen`.
 template <class Bits, uint32_t shared_bytes>
 __device__ __forceinline__ void take_vector(Shared<Bits, shared_bytes>& shared, const Vector16<Bits>& raw,
                                             const KeyMap<Bits>& map, uint32_t column, Seen<Bits>& seen) {

@@ -131,7 +131,7 @@ inline bool can_cooperate(size_t shared_bytes) {
          device_abilities().shared_bytes >= shared_bytes;
 }
 
-/// Multiprocessors of the current device.
+/// Number of multiprocessors of the current device.
 inline uint32_t multiprocessors() { return device_attribute(cudaDevAttrMultiProcessorCount); }
 
 /// How many blocks of `kernel` the current device holds at once: the grid of a persistent kernel.

@@ -209,7 +209,7 @@ class TileStatuses {
         sum = op(sum, mine[k].value);
       }
     }
-    // The overload for sums, if there is one, where nothing else is done meanwhile.
+    // Uses the overload for sums, if there is one, where nothing else is done meanwhile.
     if constexpr (patience == forever) return warp_reduce<T, Op>(sum, op);
     return warp_reduce(sum, op);
   }

@@ -37,8 +37,8 @@ enum BucketClass : uint32_t {
   small_buckets,
   /// The same in large blocks.
   large_buckets,
-  /// Keys alone that span few values: small buckets by a bit vector (bucket_bits.cuh), or large and larger
-  /// ones by counters (bucket_counting.cuh).
+  /// Keys alone that span few values: small buckets are sorted by a bit vector (bucket_bits.cuh), or large
+  /// and larger ones by counters (bucket_counting.cuh).
   few_valued_buckets,
   /// For pairs, in the same place: buckets whose keys were stored as their low halves (bucket_pairs.cuh).
   narrow_pair_buckets = few_valued_buckets,

@@ -45,7 +45,8 @@ namespace sweepsort {
 
 namespace survey_detail {
 
-/// A sample misses this much of the range at either end with a probability below 10^-6.
+/// With a probability below 10^-6 a sample misses more of the range at either end than this many of its mean
+/// distances.
 inline constexpr uint32_t slack_samples = 16;
 /// Fewer than this many of 4,096 samples meet in one of 8,192 counters by chance.
 inline constexpr uint32_t min_crowded = 12;
@@ -53,7 +54,7 @@ inline constexpr uint32_t min_crowded = 12;
 /// Counters for the samples' buckets.
 inline constexpr uint32_t bucket_counters = 2 * samples;
 /// If there are a quarter as many values as keys, at most this many samples repeat a value by chance. So
-/// fewer repetitions tell nothing (with 2^28 keys: fewer than 512 keys per value).
+/// fewer repetitions tell nothing (with 2^28 keys, fewer than 512 keys per value are not noticed).
 inline constexpr uint32_t max_repeated = 16;
 /// The most keys per value: if each bucket is sorted by parts; and if buckets of few values are counted by
 /// bytes.

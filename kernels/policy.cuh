@@ -262,9 +262,9 @@ struct SplittingMsd : Msd {
 };
 
 /// grid_sort.cuh: each of at most `max_blocks` blocks takes up to threads * keys_per_thread records. There
-/// are only so many blocks that each takes at least `min_share`. Then each block sorts a bucket with the
-/// `Finish` row. portioned_grid_sort.cuh: a block takes this many records up to `portions` times, and there
-/// are up to 2^digit_bits buckets.
+/// are at most as many blocks as have a share of `min_share` records, rounded up. Then each block sorts a
+/// bucket with the `Finish` row. portioned_grid_sort.cuh: a block takes this many records up to `portions`
+/// times, and there are up to 2^digit_bits buckets.
 template <uint32_t threads_, uint32_t keys_per_thread_, uint32_t max_blocks_, uint32_t min_share_,
           class Finish_, uint32_t portions_ = 1, uint32_t digit_bits_ = 8>
 struct GridSortPolicy {
@@ -300,7 +300,7 @@ struct InCluster : Grid {
 //   u32       1024x24 2.79   1024x28 2.80     1024x32 2.81    two blocks of 512x24 2.88
 //   u64       512x24 4.79    512x30 4.78      1024x14 4.84
 //
-// with buckets of an older kind. Pairs, that are records between the levels, 2026-11-25, threads x keys /
+// with buckets of an older kind. Pairs, which are records between the levels, 2026-11-25, threads x keys /
 // batch, 2^28 (ms) and 2^24 (us):
 //
 //   u32+u32   512x20/10 4.30 382   /5 4.33 383   /4 4.32 384   512x22/11 4.30 387   512x21/3 4.33 388

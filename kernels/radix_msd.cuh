@@ -443,7 +443,7 @@ class MsdRun {
                               static_cast<const SortPlan<Bits>*>(workspace_.expansion.data()), stream_);
   }
 
-  /// Both levels.
+  /// Launches both levels of the partition.
   void partition() const {
     using namespace partition_detail;
     using PartitionPolicy = typename Policy::Partition;

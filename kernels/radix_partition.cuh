@@ -291,7 +291,7 @@ class Partition {
 
  private:
   __device__ __forceinline__ bool draw_job() {
-    __syncthreads();  // the last job is done
+    __syncthreads();  // the previous job is done
     if (threadIdx.x == 0) shared_.job = draw_ticket(&level_.plan->tickets[level_number + leaves_narrow]);
     __syncthreads();
     if (shared_.job >= jobs_) return false;
@@ -632,7 +632,7 @@ __global__ __launch_bounds__(Policy::threads, Policy::blocks_per_multiprocessor)
   if (ptx::is_before_90()) return;
   ptx::wait_for_previous_launch();
   if (level_number == 0 && blockIdx.x == 0 && threadIdx.x == 0)
-    level.plan->falls_back = level.plan->gives_up();  // the first kernel after the last that decides
+    level.plan->falls_back = level.plan->gives_up();  // the first kernel after the last decision
   if (!level.plan->partitions_by_counts()) return;
   if (sizeof(Stored) < sizeof(Bits) && !level.plan->has_narrow) return;
   auto& shared = shared_memory<Shared<Bits, Value, Policy, level_number, Stored>>();
@@ -683,7 +683,7 @@ __device__ __forceinline__ uint32_t make_jobs(CountShared<Bits>& shared, const u
   const bool is_cut = keys > msd_job_keys(count);
   const uint64_t each = is_cut ? min(max(keys / 64, msd_cut_keys(count)), msd_job_keys(count)) : keys;
   const uint64_t mine = keys == 0 ? 0 : ceil_divide(keys, each);
-  // Both kinds are counted at once, in the halves of a word.
+  // Both kinds are counted at once, in the two halves of a word.
   uint64_t total = 0;
   const uint64_t before =
       block_exclusive_sum<count_threads>(is_cut ? mine << 32 : mine, shared.warp_sums, total);

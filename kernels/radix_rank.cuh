@@ -42,7 +42,7 @@ class Packed16 {
 /// Digits that so many keys have that the lanes of a warp would queue up for their counters.
 struct HotDigits {
   static constexpr uint32_t candidates = 2;
-  uint32_t share_is_high;       // whether the most frequent digit is worth a detour
+  uint32_t share_is_high;       // whether it pays to rank the most frequent digits separately
   uint32_t digits[candidates];  // the most frequent ones
 };
 

@@ -95,7 +95,7 @@ struct SortPlan {
   RadixPass passes[digit_places<Bits>];
 };
 
-/// What the plan may choose from.
+/// What the plan is made for, and what it may choose from.
 struct SortTask {
   uint64_t count;
   SortAlgorithm algorithm;
@@ -204,7 +204,7 @@ __device__ void find_hot_digits(uint64_t keys, uint64_t count, Shared<threads>& 
     if (ptx::lane_id() == 0) shared.most_frequent[c][threadIdx.x / warp_threads] = of_warp;
     __syncthreads();
     most[c] = warp_max(shared.most_frequent[c][ptx::lane_id() % Shared<threads>::warps]);
-    if (most[c] == mine) mine = digit;  // found: out of the next round
+    if (most[c] == mine) mine = digit;  // found: takes no part in the next round
   }
   if (threadIdx.x != 0) return;
   hot.share_is_high = most[0] / digit_values > count / 8;

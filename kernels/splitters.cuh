@@ -53,7 +53,7 @@ static_assert(3 * sampled(max_bucket_bits) * sizeof(uint64_t) <= BucketLists::en
 
 }  // namespace splitters_detail
 
-/// log2 of the number of buckets between splitters; 0: so many records are left to other methods.
+/// log2 of the number of buckets between splitters; 0: this number of records is left to other methods.
 template <class Bits, class Msd>
 uint32_t split_bits(uint64_t count) {
   using namespace splitters_detail;

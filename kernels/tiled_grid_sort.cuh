@@ -131,7 +131,7 @@ struct Shared {
   };
 };
 
-/// Everything the kernel needs to know.
+/// The parameters of the kernel.
 template <class Bits>
 struct Task {
   const Bits* keys_in;
@@ -147,7 +147,7 @@ struct Task {
   uint32_t* falls_back;
 };
 
-/// Buckets: linear in the ordered bits of integers, or in the values of floats.
+/// `Buckets` are linear in the ordered bits of integers, or in the values of floats.
 template <class Buckets, class Policy>
 class TiledGridSort {
  public:

@@ -206,7 +206,7 @@ class Dealer {
       if (stashed != 0) bin_stash(bins, stashed);
     }
     if (!has_failed) {
-      // The stash may have filled bins up.
+      // The stash may have filled whole sectors of bins.
       ptx::shared_writes_visible_to_bulk_copies();
       __syncthreads();
       if (threadIdx.x == threads - 1 && shared_.cannot_bin != 0) shared_.has_failed = 1;

@@ -107,7 +107,7 @@ __global__ __launch_bounds__(UniquePolicy::threads) void unique_kernel(UniqueArr
   }
   if (tile == gridDim.x - 1 && threadIdx.x == UniquePolicy::threads - 1) {
     *arrays.found = before;
-    // The last tile has looked back, so all others have published: their blocks have read the state.
+    // The last tile has looked back, so all others have published, and thus their blocks have read the state.
     end_scan(state, shared.epoch, slots, gridDim.x);
   }
 }

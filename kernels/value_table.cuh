@@ -30,7 +30,7 @@ inline constexpr uint32_t slots = 2 * max_values;
 template <class Bits, uint32_t slots, uint32_t columns>
 struct Counters {
   alignas(16)
-      AtomicWord<Bits> keys[slots];  // zero: free. Keys that are zero are counted apart, behind the last slot
+      AtomicWord<Bits> keys[slots];     // zero: free. Keys that are zero are counted behind the last slot
   uint32_t counts[slots + 1][columns];  // the lanes of a warp hit different columns
 
   __device__ __forceinline__ void count(uint32_t slot, uint32_t times = 1) {
