@@ -140,7 +140,7 @@ class Bucket {
              [&](uint32_t row) { keys_[row] = __ldcs(mine + numbers[row * (threads / chunk)] * chunk); });
   }
   __device__ __forceinline__ void load_narrow(uint32_t size, const bucket_list::ChunkedKeys<Bits>& from) {
-    // A thread of a whole batch loads neighbouring keys, as it does not matter which thread has which key.
+    // In a whole batch, a thread loads neighbouring keys, as it does not matter which thread has which key.
     using Narrow = NarrowKey<Bits>;
     union Neighbours {
       std::conditional_t<sizeof(Bits) == 4, uint2, uint4> whole;
@@ -247,7 +247,7 @@ class Bucket {
                          });
   }
 
-  /// Loads and sorts a bucket of which only the form of its keys in memory is known.
+  /// Loads and sorts a bucket. Nothing is known of its keys except their form in memory.
   template <InMemory keys = InMemory::as_given>
   __device__ __forceinline__ void sort_as_one_bucket(const BucketRange& range) {
     set_goal(arrays_.keys_out + range.first);

@@ -61,7 +61,7 @@ template <class Bits>
 inline constexpr uint32_t slots_per_load = sizeof(uint4) / sizeof(Bits);
 
 /// Finds the slot of `key`, which is not zero. Returns false if it has none. The table must have free slots,
-/// have been filled in groups of slots_per_load, and be aligned to 16 bytes, and nobody may add to it
+/// must have been filled in groups of slots_per_load, and must be aligned to 16 bytes. Nobody may add to it
 /// meanwhile.
 template <uint32_t slots, class Bits>
 __device__ __forceinline__ bool has_slot(const AtomicWord<Bits>* keys, Bits key, uint32_t& slot) {

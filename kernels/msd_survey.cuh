@@ -45,8 +45,8 @@ namespace sweepsort {
 
 namespace survey_detail {
 
-/// With a probability below 10^-6 a sample misses more of the range at either end than this many of its mean
-/// distances.
+/// The range beyond either end of a sample is longer than this many of the samples' mean distances with a
+/// probability below 10^-6.
 inline constexpr uint32_t slack_samples = 16;
 /// Fewer than this many of 4,096 samples meet in one of 8,192 counters by chance.
 inline constexpr uint32_t min_crowded = 12;

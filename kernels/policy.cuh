@@ -261,10 +261,10 @@ struct SplittingMsd : Msd {
   static constexpr uint64_t split_from = split_from_;
 };
 
-/// grid_sort.cuh: each of at most `max_blocks` blocks takes up to threads * keys_per_thread records. There
-/// are at most as many blocks as have a share of `min_share` records, rounded up. Then each block sorts a
-/// bucket with the `Finish` row. portioned_grid_sort.cuh: a block takes this many records up to `portions`
-/// times, and there are up to 2^digit_bits buckets.
+/// grid_sort.cuh: each of at most `max_blocks` blocks takes up to threads * keys_per_thread records. There is
+/// at most one block per `min_share` records, rounded up. Then each block sorts a bucket with the `Finish`
+/// row. portioned_grid_sort.cuh: a block takes this many records up to `portions` times, and there are up to
+/// 2^digit_bits buckets.
 template <uint32_t threads_, uint32_t keys_per_thread_, uint32_t max_blocks_, uint32_t min_share_,
           class Finish_, uint32_t portions_ = 1, uint32_t digit_bits_ = 8>
 struct GridSortPolicy {

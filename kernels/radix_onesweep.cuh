@@ -94,11 +94,11 @@ struct Passes {
   live_bits_detail::State<Bits>* live_state;
 };
 
-/// Prefetches into the second-level cache what is read later. This is all that load() wants of the tile that
-/// is drawn after a quarter of the blocks have drawn their next tile. If values are moved last, it is also
-/// this tile's values. Called by one thread. (Columns, 2^28 of the AND of five, ms: u64 12.1 -> 11.0, u32+u32
-/// 6.01 -> 5.50, u64+u64 20.6 -> 19.6. A whole round ahead: 11.4, 5.72, 21.8. If the values of that tile are
-/// prefetched, too: 6.3 and 24.5, because the cache does not hold so much.)
+/// Prefetches into the second-level cache what is read later: all that load() wants of the tile that is drawn
+/// after a quarter of the blocks have drawn their next tile. If values are moved last, this tile's values are
+/// prefetched, too. Called by one thread. (Columns, 2^28 of the AND of five, ms: u64 12.1 -> 11.0, u32+u32
+/// 6.01 -> 5.50, u64+u64 20.6 -> 19.6. A whole round ahead: 11.4, 5.72, 21.8. With the values of that tile,
+/// too: 6.3 and 24.5, which is more than the cache holds.)
 template <class Policy, class Bits, class Value, bool as_records>
 __device__ __forceinline__ void ask_ahead(const Sweep<Bits, Value, as_records>& sweep, const Portion& portion,
                                           uint32_t row, uint32_t size) {

@@ -401,7 +401,7 @@ template <class Bits, class Value, class Policy>
 void sort_in_launches(const SortArrays<Bits, Value>& arrays, SortSettings<Bits> settings, bool is_digested,
                       const SortWorkspace<Bits, Value, Policy>& workspace, cudaStream_t stream) {
   const DeviceSpan<const Bits> keys_in(arrays.keys_in, arrays.count);
-  const uint32_t* wanted = nullptr;  // nonzero there: the keys are still to be sorted
+  const uint32_t* wanted = nullptr;  // null, or *wanted is not zero: the keys are still to be sorted
   if constexpr (has_tiled_grid_sort<Bits, Value> && !Policy::is_portable)
     if (tries_tiled_grid<Bits, Value, Policy>(settings.algorithm, arrays.count)) {
       tiled_grid_sort(arrays.keys_in, arrays.keys_scratch, arrays.keys_out, arrays.count, settings.map,
@@ -421,8 +421,8 @@ void sort_in_launches(const SortArrays<Bits, Value>& arrays, SortSettings<Bits> 
     if (tries_msd<Bits, Value>(settings.algorithm, arrays.count)) {
       wanted = try_msd(arrays, settings, is_digested, wanted, workspace, stream);
       if (digests_early<Bits, Value>(arrays.count)) takes_digest = false;
-      // Had the keys been in order, the MSD sort would have seen it. Keys alone of few values it would have
-      // counted.
+      // Had the keys been in order, the MSD sort would have seen it. It would also have counted keys alone of
+      // few values.
       is_unordered = !is_digested;
       if (!is_digested && value_bytes<Value> == 0) settings.algorithm = SortAlgorithm::radix;
     }

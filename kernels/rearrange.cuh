@@ -62,7 +62,7 @@ __global__ __launch_bounds__(threads) void copy_back_kernel(const T* scratch, T*
 }
 
 /// If pairs have equal keys, a thread finds the place of a value by walking to both ends of these. So there
-/// must not be many of them: no more than this in a row.
+/// must not be many of them in a row.
 inline constexpr uint32_t many_ties = 32;
 
 /// As reverse(), for the values of pairs some of which have equal keys: these keep their order. Not in place.

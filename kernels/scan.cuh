@@ -103,7 +103,7 @@ size_t scan_workspace_bytes(ScanAlgorithm algorithm, uint64_t size) {
   return workspace.used();
 }
 
-/// Arrays of at least this many bytes take the ring, if it takes them (policy.cuh).
+/// Arrays of at least this many bytes use the ring, if they suit it (policy.cuh).
 inline constexpr uint64_t scan_ring_from_bytes = (uint64_t{8} << 20) + 1;
 
 /// Scans in stream order; neither allocates nor synchronises, and may be captured into a graph. Throws

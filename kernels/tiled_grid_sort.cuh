@@ -78,7 +78,7 @@ struct TiledGridWorkspace<void> {
 
 namespace tiled_grid_detail {
 
-/// A block gives up if this many keys of one tile find no room in one bin.
+/// A block gives up if more keys than this of one tile find no room in one bin.
 inline constexpr uint32_t max_beside_bin = 64;
 
 /// Parts of a bucket. Intervals of f32 have no margin for rounding. Keys that rounding brought into the

@@ -57,11 +57,11 @@ struct UncountedLayout {
 
   constexpr UncountedLayout(uint64_t count, uint32_t bucket_bits) {
     const auto bucket = static_cast<uint32_t>(count >> bucket_bits);
-    // Plus rounding up, plus one chunk that is not full; whole vectors of 16 bytes.
+    // Two more: one for rounding up, and one that is not full. The numbers fill whole vectors of 16 bytes.
     chunks_per_bucket = ((bucket + bucket / 64 + 8 * deviation(bucket)) / chunk + 2 + 7) / 8 * 8;
 
     // Room for one chunk per child, for a little room that the map may leave at the ends of the range, and
-    // for what chance adds. Three standard deviations suffice: a region that gets more keys still has chunks
+    // for what chance adds. Three standard deviations suffice: a region that gets more keys also has chunks
     // that random keys leave free. In a simulation of 40 regions their children had up to 142 chunks (8-byte
     // keys) or 182 more than their keys fill, and up to 224 where digits come in turn.
     const auto mean = static_cast<uint32_t>(count / msd_digits);
