@@ -79,7 +79,7 @@ struct SortFileOptions {
   bool plan_only = false;                        // --dry-run: only make the plan in the report
   bool in_place = false;                         // write the output over the input
   bool overwrite = false;                        // replace an existing output
-  bool verify = true;                            // check fingerprint and order before the output gets its name
+  bool verify = true;  // check fingerprint and order before the output gets its name
   Referee referee = Referee::none;
   uint32_t repeat = 0;  // sort the loaded data this many more times and report the times
   ProgressFunction progress = {};

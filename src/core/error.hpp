@@ -33,8 +33,8 @@ class InputError : public Error {
   using Error::Error;
 };
 
-/// The system refused an operation on a file, for example because its disk is full or broken. No other backend
-/// would fare better.
+/// The system refused an operation on a file, for example because its disk is full or broken. No other
+/// backend would fare better.
 class FileError : public Error {
  public:
   using Error::Error;

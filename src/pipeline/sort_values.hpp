@@ -1,4 +1,4 @@
-// sort_values.hpp - what travels with the keys of the inputs: values of further files, or the keys' positions.
+// sort_values.hpp - what travels with the keys of the inputs: values of other files, or the keys' positions.
 #pragma once
 
 #include "core/error.hpp"
