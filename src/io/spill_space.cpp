@@ -6,18 +6,6 @@
 #include <algorithm>
 
 namespace sweepsort {
-namespace {
-
-/// A span that has a size, but no bytes.
-struct Extent {
-  size_t bytes = 0;
-  bool empty() const { return bytes == 0; }
-  size_t size() const { return bytes; }
-  Extent first(size_t part) const { return {part}; }
-  Extent subspan(size_t part) const { return {bytes - part}; }
-};
-
-}  // namespace
 
 SpillSpace::SpillSpace(std::vector<std::string> directories, uint64_t stripe_bytes, Caching caching,
                        bool allow_anonymous, uint64_t max_file_bytes)
@@ -50,39 +38,39 @@ void SpillSpace::reserve(uint64_t bytes) {
   bytes_ = bytes;
 }
 
-template <class Span, class F>
-void SpillSpace::for_each_part(uint64_t offset, Span bytes, F f) const {
-  while (!bytes.empty()) {
+template <class F>
+void SpillSpace::for_each_part(uint64_t offset, size_t bytes, F f) const {
+  for (size_t done = 0; done < bytes;) {
     const uint64_t stripe = offset / stripe_bytes_;
     const uint64_t into = offset % stripe_bytes_;
     // With one directory, all stripes are contiguous.
-    const uint64_t together = files_.size() == 1 ? bytes.size() : stripe_bytes_ - into;
+    const uint64_t together = files_.size() == 1 ? bytes - done : stripe_bytes_ - into;
     // offset in the directory's files together
     const uint64_t at = stripe / files_.size() * stripe_bytes_ + into;
     const uint64_t in_file = at % max_file_bytes_;
     const auto part =
-        static_cast<size_t>(std::min({uint64_t{bytes.size()}, together, max_file_bytes_ - in_file}));
-    f(*files_[stripe % files_.size()][at / max_file_bytes_], in_file, bytes.first(part));
+        static_cast<size_t>(std::min({uint64_t{bytes - done}, together, max_file_bytes_ - in_file}));
+    f(*files_[stripe % files_.size()][at / max_file_bytes_], in_file, done, part);
     offset += part;
-    bytes = bytes.subspan(part);
+    done += part;
   }
 }
 
 void SpillSpace::read_at(uint64_t offset, std::span<std::byte> to) const {
-  for_each_part(offset, to, [](const SpillFile& file, uint64_t at, std::span<std::byte> part) {
-    file.read_at(at, part);
+  for_each_part(offset, to.size(), [&](const SpillFile& file, uint64_t at, size_t done, size_t part) {
+    file.read_at(at, to.subspan(done, part));
   });
 }
 
 void SpillSpace::write_at(uint64_t offset, std::span<const std::byte> from) const {
-  for_each_part(offset, from, [](const SpillFile& file, uint64_t at, std::span<const std::byte> part) {
-    file.write_at(at, part);
+  for_each_part(offset, from.size(), [&](const SpillFile& file, uint64_t at, size_t done, size_t part) {
+    file.write_at(at, from.subspan(done, part));
   });
 }
 
 void SpillSpace::will_read(uint64_t offset, size_t bytes) const {
-  for_each_part(offset, Extent{bytes},
-                [](const SpillFile& file, uint64_t at, Extent part) { file.will_read(at, part.bytes); });
+  for_each_part(offset, bytes,
+                [](const SpillFile& file, uint64_t at, size_t, size_t part) { file.will_read(at, part); });
 }
 
 void SpillSpace::check_written() const {

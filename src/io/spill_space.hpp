@@ -43,9 +43,9 @@ class SpillSpace {
  private:
   /// How many of the first `bytes` bytes lie in a directory.
   uint64_t share(size_t directory, uint64_t bytes) const;
-  /// Calls f(file, offset in the file, part) for each contiguous part.
-  template <class Span, class F>
-  void for_each_part(uint64_t offset, Span bytes, F f) const;
+  /// Calls f(file, offset in the file, bytes before the part, bytes of the part) for each contiguous part.
+  template <class F>
+  void for_each_part(uint64_t offset, size_t bytes, F f) const;
 
   std::vector<std::string> directories_;
   uint64_t stripe_bytes_;

@@ -21,7 +21,6 @@
 namespace sweepsort {
 
 class Backend;
-class SpillSpace;
 
 /// How much of a device's memory runs may use.
 struct DeviceRoom {

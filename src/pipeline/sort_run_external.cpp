@@ -63,11 +63,9 @@ class RunFiller {
 };
 
 std::string print_key(const std::byte* key, KeyType type) {
-  return dispatch(type, [&]<class Key>(std::type_identity<Key>) {
-    BitsOf<Key> bits;
-    std::memcpy(&bits, key, sizeof bits);
-    return key_text(type, bits);
-  });
+  uint64_t bits = 0;
+  std::memcpy(&bits, key, key_bytes(type));
+  return key_text(type, bits);
 }
 
 /// Puts all keys of a session.
