@@ -5,6 +5,7 @@
 
 #include "core/key_bits.hpp"
 #include "core/rounding.hpp"
+#include "kernels/bucket_parts.cuh"
 #include "kernels/msd_plan.cuh"
 #include "kernels/policy.cuh"
 #include "kernels/ptx.cuh"

@@ -19,7 +19,7 @@
 #include "core/rounding.hpp"
 #include "kernels/bucket_digits.cuh"
 #include "kernels/bucket_list.cuh"
-#include "kernels/bucket_map.cuh"
+#include "kernels/bucket_parts.cuh"
 #include "kernels/digit.cuh"
 #include "kernels/launch.cuh"
 #include "kernels/msd_plan.cuh"

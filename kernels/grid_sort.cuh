@@ -20,6 +20,7 @@
 #include "core/key_bits.hpp"
 #include "kernels/bisect.cuh"
 #include "kernels/bucket_map.cuh"
+#include "kernels/bucket_parts.cuh"
 #include "kernels/bucket_sort.cuh"
 #include "kernels/device_span.cuh"
 #include "kernels/digit.cuh"

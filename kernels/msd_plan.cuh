@@ -12,6 +12,7 @@
 #include "kernels/bisect.cuh"
 #include "kernels/block.cuh"
 #include "kernels/bucket_map.cuh"
+#include "kernels/bucket_parts.cuh"
 #include "kernels/launch.cuh"
 #include "kernels/ptx.cuh"
 #include "kernels/sort_plan.cuh"

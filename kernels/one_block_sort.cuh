@@ -4,6 +4,7 @@
 #pragma once
 
 #include "core/key_bits.hpp"
+#include "kernels/bucket_parts.cuh"
 #include "kernels/bucket_sort.cuh"
 #include "kernels/byte_sort.cuh"
 #include "kernels/launch.cuh"

@@ -10,7 +10,7 @@
 #pragma once
 
 #include "core/rounding.hpp"
-#include "kernels/bucket_map.cuh"
+#include "kernels/bucket_parts.cuh"
 #include "kernels/ptx.cuh"
 
 #include <cuda_runtime.h>

@@ -16,6 +16,7 @@
 #include "core/key_bits.hpp"
 #include "core/rounding.hpp"
 #include "kernels/bucket_map.cuh"
+#include "kernels/bucket_parts.cuh"
 #include "kernels/bucket_sort.cuh"
 #include "kernels/even_sample.cuh"
 #include "kernels/grid_counts.cuh"

@@ -23,6 +23,7 @@
 #include "core/rounding.hpp"
 #include "kernels/block.cuh"
 #include "kernels/bucket_map.cuh"
+#include "kernels/bucket_parts.cuh"
 #include "kernels/bucket_sort.cuh"
 #include "kernels/device_span.cuh"
 #include "kernels/even_sample.cuh"

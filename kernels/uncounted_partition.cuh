@@ -27,6 +27,7 @@
 #include "core/key_bits.hpp"
 #include "core/rounding.hpp"
 #include "kernels/bucket_map.cuh"
+#include "kernels/bucket_parts.cuh"
 #include "kernels/device_span.cuh"
 #include "kernels/launch.cuh"
 #include "kernels/msd_plan.cuh"
