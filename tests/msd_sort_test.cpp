@@ -269,28 +269,10 @@ TEMPLATE_TEST_CASE("buckets follow an uneven distribution by fine pieces, too", 
   CHECK(plan.falls_back == 0);
 }
 
-/// A bell curve's keys in ascending order: of each of 4,096 intervals its share, at equal distances.
-template <class Key>
-std::vector<Key> bell_in_order(uint64_t count) {
-  constexpr uint64_t intervals = 4'096;
-  constexpr double deviations = 8;  // on either side
-  const uint64_t width = (std::numeric_limits<Key>::max() / intervals) + uint64_t{1};
-  const auto keys_below = [&](uint64_t interval) {
-    const double at = (2.0 * static_cast<double>(interval) / intervals - 1) * deviations;
-    return static_cast<uint64_t>(static_cast<double>(count) * std::erfc(-at / std::sqrt(2.0)) / 2);
-  };
-  std::vector<Key> keys;
-  keys.reserve(count);
-  for (uint64_t interval = 0; interval < intervals; ++interval) {
-    const uint64_t here = (interval + 1 == intervals ? count : keys_below(interval + 1)) - keys.size();
-    for (uint64_t i = 0; i < here; ++i) keys.push_back(static_cast<Key>(interval * width + width / here * i));
-  }
-  return keys;
-}
-
 TEMPLATE_TEST_CASE("uneven keys that are close to order are not taken for crowded", "[device]", uint32_t,
                    uint64_t) {
-  std::vector<TestType> keys = bell_in_order<TestType>(on_gpu ? 1u << 24 : 9'001);
+  std::vector<TestType> keys = make_keys<TestType>("gaussian", on_gpu ? 1u << 24 : 9'001, test_seed());
+  std::sort(keys.begin(), keys.end());
   std::mt19937_64 random(test_seed());
   for (uint64_t i = 0; i < keys.size() / 200; ++i)
     std::swap(keys[random() % keys.size()], keys[random() % keys.size()]);
