@@ -692,6 +692,6 @@ TEST_CASE("a file system is asked once for all that is needed on it, and named i
   const std::vector<SpaceNeed> needs{{"a", folder / "directory", much}, {"b", folder.path(), much}};
   const std::vector<std::string> lines = lacking_space(needs);
   REQUIRE(lines.size() == 1);
-  CHECK(lines[0].starts_with("a, b: 8.0 EiB will be needed there, and "));
+  CHECK(lines[0].starts_with("a, b: 8.0 EiB will be needed there, but only "));
   CHECK(lacking_space(std::vector<SpaceNeed>{{"a", "/nowhere/to/be/found", much}}).empty());
 }

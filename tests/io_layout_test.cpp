@@ -186,8 +186,8 @@ TEST_CASE("a damaged or hostile .npy header is refused with its reason") {
       {"{}", "is missing"},
       {"{", "it ends where"},
       {"{'descr'", "it ends where ':' should be"},
-      {"{'descr': '<u4', " + tail + " x", "something behind"},
-      {"{'descr': '<u4', " + tail + std::string(1, '\0'), "something behind"},
+      {"{'descr': '<u4', " + tail + " x", "something after"},
+      {"{'descr': '<u4', " + tail + std::string(1, '\0'), "something after"},
       {"{'descr': '<u4', 'fortran_order': False}", "is missing"},
       {"{'fortran_order': False, 'shape': (3,)}", "is missing"},
       {"{'descr': '<u4', 'shape': (3,)}", "is missing"},
@@ -350,7 +350,7 @@ TEST_CASE(
                       ContainsSubstring("compressed, by its first bytes"));
     CHECK_THROWS_WITH(find("BZh91AY&SY.."sv, name, KeyType::u32), ContainsSubstring("compressed, by"));
     CHECK_THROWS_WITH(find(lines.substr(0, 40), name, KeyType::u32),
-                      ContainsSubstring("text, and keys are binary"));
+                      ContainsSubstring("text, but keys are binary"));
     CHECK_NOTHROW(find(blocked_gzip, name, KeyType::u8));
     CHECK_NOTHROW(find(lines, name, KeyType::i8));
   }

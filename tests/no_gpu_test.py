@@ -122,7 +122,7 @@ def require_no_code():
     with open("large.u64", "wb") as file:
         file.truncate(64 << 30)
     expect(state, state.run("sort", "--dry-run", "--threads", "1", "large.u64", "-o", "out"), 0, None,
-           [f"sweepsort: sort: the GPU failed ({reason}): once more on the CPU"])
+           [f"sweepsort: sort: the GPU failed ({reason}): starting again on the CPU"])
 
 
 def main():

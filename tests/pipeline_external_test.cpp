@@ -228,7 +228,7 @@ std::unique_ptr<PlainBackend> gpu_with(uint64_t bytes_for_a_session, Fault fault
   return gpu;
 }
 
-constexpr const char* once_more = "the GPU has less memory left than it said: once more within ";
+constexpr const char* once_more = "the GPU has less memory left than it reported: starting again within ";
 
 }  // namespace
 
@@ -324,7 +324,7 @@ TEST_CASE("a plan says where the disk has no room for it") {
   sort_files_with(cpu_environment(), inputs, folder / "out", options);
   REQUIRE(notes.size() == 1);
   CHECK_THAT(notes[0], ContainsSubstring(folder / "out, " + folder.path().string() + ": "));
-  CHECK_THAT(notes[0], ContainsSubstring(" will be needed there, and "));
+  CHECK_THAT(notes[0], ContainsSubstring(" will be needed there, but only "));
 }
 
 TEST_CASE("the space of all passes is what the plan says, and is taken before the first key is read") {
@@ -530,7 +530,7 @@ TEST_CASE("a backend that drops, doubles, flips or misplaces a key in any run or
       }
       // A run that is out of order is put right by the blocks that it goes into, unless a cut went wrong.
       const bool may_heal = fault == Fault::swaps_neighbours;
-      if (!may_heal) CHECK_THAT(message, ContainsSubstring("the result was thrown away"));
+      if (!may_heal) CHECK_THAT(message, ContainsSubstring("the result was discarded"));
       if (!message.empty())
         CHECK(read_keys<uint64_t>(folder / "out") == std::vector<uint64_t>{3, 1, 2});
       else if (result == SortResult::keys)
@@ -575,7 +575,7 @@ TEST_CASE("a backend that spoils any block of a merge of streams is caught") {
         CHECK(sessions > 10);
         break;
       }
-      CHECK_THAT(message, ContainsSubstring("the result was thrown away"));
+      CHECK_THAT(message, ContainsSubstring("the result was discarded"));
       CHECK(read_keys<uint64_t>(folder / "out") == std::vector<uint64_t>{3, 1, 2});
     }
   }
@@ -670,7 +670,7 @@ TEST_CASE("what a GPU has lost of a stream is not sorted without it") {
       const auto environment = with_chosen([fault = fault] { return gpu_with(3'000'000, fault); });
       CHECK_THROWS_WITH(
           sort_with(environment, folder, merges ? in_order : keys, true, options),
-          ContainsSubstring(fault == Fault::drops_key ? "the result was thrown away" : "fell off the bus"));
+          ContainsSubstring(fault == Fault::drops_key ? "the result was discarded" : "fell off the bus"));
       CHECK(read_keys<uint64_t>(folder / "out") == std::vector<uint64_t>{3, 1, 2});
     }
 }
@@ -996,7 +996,7 @@ TEST_CASE("of several GPUs each gives what the one with the least free memory ca
     CHECK(planned(first, second, {}).gpu_memory != planned(900'000, 900'000, {}).gpu_memory);
     CHECK(planned(first, second, Bytes{400'000}).gpus == 2);
     CHECK_THROWS_WITH(planned(first, second, Bytes{400'001}),
-                      ContainsSubstring("are free on one of the GPUs"));
+                      ContainsSubstring("is free on one of the GPUs"));
   }
 }
 
@@ -1062,6 +1062,6 @@ TEST_CASE("more memory than there is, and too little, are refused with the numbe
     sort_file_with(environment, folder / "in.u64", folder / "out", with_memory(memory));
   };
   CHECK_THROWS_WITH(sort(Bytes{(1u << 20) + 1}), ContainsSubstring("the control group leaves 1.0 MiB"));
-  CHECK_THROWS_WITH(sort(Bytes{1000}), ContainsSubstring("1000 bytes are too little"));
+  CHECK_THROWS_WITH(sort(Bytes{1000}), ContainsSubstring("1000 bytes are too few"));
   sort(Bytes{1u << 20});
 }

@@ -99,11 +99,11 @@ TEST_CASE(
         SortEnvironment environment = plain_environment(chunk_bytes, fault);
         environment.allow_anonymous = anonymous;
         CHECK_THAT(message_of(environment, scene.folder / "in.u32", scene.folder / "out"),
-                   ContainsSubstring("the result was thrown away"));
+                   ContainsSubstring("the result was discarded"));
         CHECK_THAT(message_of(environment, scene.folder / "in.u32", scene.folder / "new"),
-                   ContainsSubstring("the result was thrown away"));
+                   ContainsSubstring("the result was discarded"));
         CHECK_THAT(message_of(environment, scene.folder / "in.u32", "", {.in_place = true}),
-                   ContainsSubstring("the result was thrown away"));
+                   ContainsSubstring("the result was discarded"));
         scene.require_untouched();
       }
 }
@@ -154,7 +154,7 @@ TEST_CASE("a GPU that fails or lies in any phase is replaced by the CPU, with a 
                        {.overwrite = true, .log = [&](const std::string& line) { log += line + "\n"; }});
     CHECK(report.backend == "cpu");
     CHECK_THAT(report.backend_why, ContainsSubstring("the GPU failed"));
-    CHECK_THAT(log, ContainsSubstring("once more on the CPU"));
+    CHECK_THAT(log, ContainsSubstring("starting again on the CPU"));
     oracle::require_sorted<uint32_t>(scene.keys, read_keys<uint32_t>(scene.folder / "out"));
   }
 }
@@ -170,7 +170,7 @@ TEST_CASE("a full disk is no GPU's failure: nobody sorts once more") {
       sort_file_with(environment, scene.folder / "in.u32", scene.folder / "out",
                      {.overwrite = true, .log = [&](const std::string& line) { log += line + "\n"; }}),
       ContainsSubstring("spilled: cannot write: No space left on device"));
-  CHECK_THAT(log, ContainsSubstring("backend cuda") && !ContainsSubstring("on the CPU"));
+  CHECK_THAT(log, ContainsSubstring("backend cuda") && !ContainsSubstring("the CPU"));
   scene.require_untouched();
 }
 
@@ -181,8 +181,8 @@ TEST_CASE("whoever takes notes hears of a GPU that failed there, and not once mo
                  {.overwrite = true,
                   .log = [&](const std::string& line) { log += line + "\n"; },
                   .note = [&](const std::string& line) { notes += line + "\n"; }});
-  CHECK(notes == "the GPU failed (the device fell off the bus): once more on the CPU\n");
-  CHECK_THAT(log, ContainsSubstring("backend cuda") && !ContainsSubstring("once more"));
+  CHECK(notes == "the GPU failed (the device fell off the bus): starting again on the CPU\n");
+  CHECK_THAT(log, ContainsSubstring("backend cuda") && !ContainsSubstring("starting again"));
 }
 
 TEST_CASE("a chunk that fails ends the sort although another one waits for a pipe's reader") {
@@ -218,7 +218,7 @@ TEST_CASE("a GPU that cannot do what is asked for has not failed") {
       {.overwrite = true, .repeat = 1, .note = [&](const std::string& line) { notes += line + "\n"; }});
   CHECK(report.backend == "cpu");
   CHECK_THAT(report.backend_why, ContainsSubstring("not on the GPU: --repeat needs all keys in memory"));
-  CHECK_THAT(notes, ContainsSubstring("on the CPU") && !ContainsSubstring("failed"));
+  CHECK_THAT(notes, ContainsSubstring("using the CPU") && !ContainsSubstring("failed"));
 }
 
 TEST_CASE("a callback that throws ends the sort, and is no fault of the GPU") {
@@ -274,7 +274,7 @@ TEST_CASE("a GPU asked for by name that is not there, or fails, is an error and 
   CHECK_THAT(message_of(with_gpu(plain_environment(), Fault::fails_to_sort), in, out, cuda),
              ContainsSubstring("fell off"));
   CHECK_THAT(message_of(with_gpu(plain_environment(), Fault::doubles_key), in, out, cuda),
-             ContainsSubstring("thrown away"));
+             ContainsSubstring("discarded"));
   scene.require_untouched();
   sort_file_with(with_gpu(plain_environment(), Fault::none), in, out, cuda);
   oracle::require_sorted<uint32_t>(scene.keys, read_keys<uint32_t>(out));
@@ -294,7 +294,7 @@ TEST_CASE("an input that cannot be sorted is named with its reason, and nothing 
   CHECK_THAT(reason(other / "odd.u32/x"), ContainsSubstring("Not a directory"));
   CHECK_THAT(reason(other.path()), ContainsSubstring("is a directory"));
   CHECK_THAT(reason(other / "odd.u32"), ContainsSubstring("1 left over"));
-  CHECK_THAT(reason(other / "bare"), ContainsSubstring("the key type is not known | hint: say it with -t"));
+  CHECK_THAT(reason(other / "bare"), ContainsSubstring("the key type is not known | hint: give it with -t"));
   CHECK_THAT(reason(other / "bad.npy"), ContainsSubstring("the magic number is missing"));
   CHECK_THAT(reason(other / "short_uint64", {.format = FileFormat::sosd}),
              ContainsSubstring("the SOSD count says 0 keys"));
@@ -336,7 +336,7 @@ TEST_CASE("an output that must not be written is refused before anything is read
   };
   fs::create_symlink("in.u32", scene.folder / "symbolic");
   fs::create_hard_link(in, scene.folder / "hard");
-  CHECK_THAT(reason(scene.folder / "out"), ContainsSubstring("exists already | hint: -f"));
+  CHECK_THAT(reason(scene.folder / "out"), ContainsSubstring("already exists | hint: use -f"));
   for (const char* same : {"in.u32", "symbolic", "hard", "./in.u32"}) {
     CHECK_THAT(reason(scene.folder / same), ContainsSubstring("is the input | hint: --in-place"));
     CHECK_THAT(reason(scene.folder / same, {.overwrite = true}),
@@ -461,7 +461,7 @@ TEST_CASE("an output that appears while sorting is not replaced without force") 
       return std::make_unique<PlainBackend>();
     };
     CHECK_THAT(message_of(environment, scene.folder / "in.u32", late, {}),
-               ContainsSubstring("appeared meanwhile"));
+               ContainsSubstring("was created meanwhile"));
     CHECK(read_keys<uint32_t>(late) == scene.old);
     CHECK(scene.folder.names() == std::vector<std::string>{"in.u32", "late", "out"});
   }

@@ -337,9 +337,9 @@ TEST_CASE("types and algorithms that make no sense are refused before anything i
   refuses("in.u32", {.output_type = KeyType::f32}, "f32 does not hold every u32");
   refuses("in.f32", {.op = ScanOp::bit_xor}, "exclusive or of f32");
   refuses("in.u32", {.where = {.backend = BackendChoice::cpu}, .algorithm = ScanAlgorithm::shuffle},
-          "--algorithm shuffle runs on the GPU alone");
+          "--algorithm shuffle runs only on the GPU");
   refuses("in.u32", {.where = {.backend = BackendChoice::cuda}, .algorithm = ScanAlgorithm::threads},
-          "--algorithm threads runs on the CPU alone");
+          "--algorithm threads runs only on the CPU");
   CHECK_THROWS_WITH(scan_file_with(scan_environment(), folder / "in.u32", folder / "out",
                                    {.algorithm = ScanAlgorithm::lookback}),
                     ContainsSubstring("the cuda backend cannot be used: no NVIDIA driver"));
@@ -368,7 +368,7 @@ TEST_CASE("of an empty file there is no smallest element") {
   const TemporaryFolder folder;
   write_keys(folder / "in.u32", std::vector<uint32_t>{});
   CHECK_THROWS_WITH(min_file_with(scan_environment(), folder / "in.u32", {}),
-                    ContainsSubstring("in.u32: there are no elements, and so no smallest one"));
+                    ContainsSubstring("in.u32: there are no elements, so there is no smallest one"));
   CHECK_THROWS_AS(min_file_with(scan_environment(), folder / "in.u32", {}), InputError);
 }
 

@@ -399,7 +399,7 @@ class Memory(Place):
         with subprocess.Popen(["cat", source], stdout=subprocess.PIPE) as piped:
             little = subprocess.run(self.command(*arguments, memory="440M"), capture_output=True, stdin=piped.stdout)
         self.assertEqual(little.returncode, 2)
-        self.assertIn(b"and 440.0 MiB are allowed, of which the stream itself takes 128.0 MiB", little.stderr)
+        self.assertIn(b"but only 440.0 MiB is allowed, of which the stream itself takes 128.0 MiB", little.stderr)
         with subprocess.Popen(["cat", source], stdout=subprocess.PIPE) as piped:
             self.assertLess(self.peak(*arguments, memory="600M", stdin=piped.stdout), 600 * MIB + 64 * MIB)
 

@@ -263,9 +263,9 @@ class CudaSortSession final : public SortSession {
       case DeviceSortOutcome::Algorithm::msd:
         return "the keys are many, and buckets that follow their distribution are small enough";
       case DeviceSortOutcome::Algorithm::block: return "one block holds all keys";
-      case DeviceSortOutcome::Algorithm::grid: return "so many are sorted in one launch";
+      case DeviceSortOutcome::Algorithm::grid: return "this many are sorted in one launch";
       case DeviceSortOutcome::Algorithm::radix:
-        return "passes by " + std::to_string(outcome.live_digits) + " digits of 8 bits do";
+        return "passes by " + std::to_string(outcome.live_digits) + " digits of 8 bits suffice";
       default: return {};
     }
   }

@@ -55,7 +55,7 @@ std::string algorithm_name(ScanAlgorithm algorithm) {
 
 void refuse_cpu_algorithms(const ScanJob& job) {
   if (is_cpu_algorithm(job.algorithm))
-    throw Error("--algorithm " + std::string(name(job.algorithm)) + " runs on the CPU alone",
+    throw Error("--algorithm " + std::string(name(job.algorithm)) + " runs only on the CPU",
                 "the GPU has lookback, shuffle, blelloch, blelloch-padded and hillis-steele");
 }
 

@@ -45,21 +45,20 @@ std::string quoted_name(const std::exception& error) {
 struct OtherOption {
   std::string_view name, here, hint;
 };
-constexpr OtherOption other_options[] = {
-    {"m", "merge", "that is --merge"},
-    {"numeric-sort", "merge", "keys are numbers anyway"},
-    {"s", "merge", "sorts are stable anyway"},
-    {"stable", "merge", "sorts are stable anyway"},
-    {"files0-from", "merge", "xargs -0 puts the names there"},
-    {"descending", "reverse", "that is -r (--reverse)"},
-    {"parallel", "threads", "that is --threads"},
-    {"jobs", "threads", "that is --threads"},
-    {"buffer-size", "memory", "that is -S (--memory)"},
-    {"c", "merge", "that is 'sweepsort check'"},
-    {"check", "merge", "that is 'sweepsort check'"},
-    {"ascending", "reverse", "that is the default"},
-    {"tmpdir", "temporary-directory", "that is -T (--temporary-directory)"},
-    {"gpu", "backend", "that is --backend cuda"}};
+constexpr OtherOption other_options[] = {{"m", "merge", "use --merge"},
+                                         {"numeric-sort", "merge", "leave it out: keys are numbers anyway"},
+                                         {"s", "merge", "leave it out: sorts are stable anyway"},
+                                         {"stable", "merge", "leave it out: sorts are stable anyway"},
+                                         {"files0-from", "merge", "pass the names with xargs -0"},
+                                         {"descending", "reverse", "use -r (--reverse)"},
+                                         {"parallel", "threads", "use --threads"},
+                                         {"jobs", "threads", "use --threads"},
+                                         {"buffer-size", "memory", "use -S (--memory)"},
+                                         {"c", "merge", "use 'sweepsort check'"},
+                                         {"check", "merge", "use 'sweepsort check'"},
+                                         {"ascending", "reverse", "leave it out: that is the default"},
+                                         {"tmpdir", "temporary-directory", "use -T (--temporary-directory)"},
+                                         {"gpu", "backend", "use --backend cuda"}};
 
 [[noreturn]] void refuse_unknown(const std::string& name, std::span<const OptionSpec> options) {
   std::vector<std::string> dashed_names;
@@ -109,8 +108,8 @@ cxxopts::ParseResult parse(std::span<const OptionSpec> options, std::span<const 
       };
       throw UsageError(word + ": a value with a line break",
                        std::ranges::any_of(options, takes_words)
-                           ? "a name of one line, or a word of its own, will do"
-                           : "a name of one line will do");
+                           ? "use a name of one line, or write the value as a word of its own"
+                           : "use a name of one line");
     }
     throw UsageError(word + ": not an option", "put '--' before a file name that starts with '-'");
   } catch (const cxxopts::exceptions::incorrect_argument_type& error) {
@@ -129,7 +128,7 @@ void check_value(const OptionSpec& option, const std::string& value, std::span<c
   const std::string name = dashed(option.name);
   if (is_option(value, options))
     throw UsageError(fmt::format("{} needs a value: {} is an option", name, value),
-                     fmt::format("a file of that name is ./{}", value));
+                     fmt::format("write ./{} for a file of that name", value));
   if (value.empty() && option.takes != Takes::optional_value)
     throw UsageError(name + " is given an empty value",
                      fmt::format("write {} {}, or leave it out", name, option.value));

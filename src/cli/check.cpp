@@ -16,7 +16,7 @@ namespace sweepsort::cli {
 namespace {
 
 constexpr std::array check_group{
-    reverse_option, OptionSpec{"unique", 'u', Takes::nothing, "", "sorted, and no key comes twice?"},
+    reverse_option, OptionSpec{"unique", 'u', Takes::nothing, "", "also check that no key occurs twice"},
     threads_option};
 constexpr std::array<OptionGroup, 3> groups{file_group, check_group, talk_group};
 
@@ -41,7 +41,7 @@ std::string table(const CheckReport& report, const std::string& input, Order ord
   } else {
     const uint64_t first = report.first_unsorted.value_or(0);
     row("sorted",
-        fmt::format("no: key {} should stand before key {}", format_count(first), format_count(first - 1)));
+        fmt::format("no: key {} should come before key {}", format_count(first), format_count(first - 1)));
   }
   if (report.count > 0) {
     row("min", report.min);
@@ -105,9 +105,9 @@ constexpr Command check_command{
     .usage = "[options] [INPUT]",
     .examples =
         "  sweepsort check sorted.u32                    exit code 0: sorted, 1: not, 2: error\n"
-        "  sweepsort check -q -t '>i8' data.bin && ...   big-endian i64; the exit code alone\n"
+        "  sweepsort check -q -t '>i8' data.bin && ...   big-endian i64; only the exit code\n"
         "  sweepsort check --json array.npy              for programs\n\n"
-        "Two files of one type with the same fingerprint hold the same keys, in whatever order.\n\n",
+        "Two files of one type with the same fingerprint hold the same keys, in any order.\n\n",
     .options = groups,
     .run = run_check};
 

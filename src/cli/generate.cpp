@@ -25,7 +25,7 @@ namespace {
 constexpr std::array generate_group{
     OptionSpec{"distribution", 'd', Takes::value, "NAME", "how the keys are distributed (default: uniform)"},
     OptionSpec{"list", 0, Takes::nothing, "", "show all distributions with a sketch, and stop"},
-    OptionSpec{"count", 'n', Takes::value, "N", "keys: 1000, 1e9, 2^28, 10M (millions)"},
+    OptionSpec{"count", 'n', Takes::value, "N", "number of keys: 1000, 1e9, 2^28, 10M (millions)"},
     OptionSpec{"type", 't', Takes::value, "TYPE", "u8 i8 u16 i16 u32 i32 u64 i64 f32 f64, >u4: big endian",
                type_words},
     OptionSpec{"seed", 0, Takes::value, "N", "other keys of the same distribution (default: 1)"},
@@ -78,10 +78,10 @@ void check_distribution(const std::string& wanted, KeyType type) {
 ExitCode run_generate(const Arguments& arguments) {
   if (!arguments.positionals().empty()) {
     throw UsageError(fmt::format("{}: generate reads no input", arguments.positionals()[0]),
-                     "the output is named with -o");
+                     "name the output with -o");
   }
   if (arguments.has("list")) {
-    if (arguments.has("json")) throw UsageError("--list and --json contradict each other", "leave one out");
+    if (arguments.has("json")) throw UsageError("--list and --json cannot be combined", "leave one out");
     answer(list_text());
     return ExitCode::done;
   }
@@ -89,7 +89,7 @@ ExitCode run_generate(const Arguments& arguments) {
   const JsonReport json(arguments, {output});
   if (goes_to_stdout(output) && json.on_stdout())
     throw UsageError("--json would mix with the keys on standard output",
-                     "write --json=FILE, or the keys with -o FILE");
+                     "write the report with --json=FILE, or the keys with -o FILE");
   if (!arguments.has("count"))
     throw UsageError("the number of keys is missing", "add for example -n 1e6 or -n 2^28");
   const NamedType named = read_type(arguments, output);
@@ -144,7 +144,7 @@ constexpr Command generate_command{
     .examples =
         "  sweepsort generate -n 2^28 -o numbers.u32               uniform; the type is in the name\n"
         "  sweepsort generate -n 1e6 -t i64 -d zipf -o keys.npy    a NumPy array, Zipf-distributed\n"
-        "  sweepsort generate --list                               what there is, with sketches\n\n"
+        "  sweepsort generate --list                               all distributions, with sketches\n\n"
         "The same options give the same bytes on every machine.\n\n",
     .options = groups,
     .run = run_generate};

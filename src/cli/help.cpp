@@ -37,16 +37,16 @@ std::string overview() {
   std::string text =
       "sweepsort sorts and scans large binary files of integers and floats, on an NVIDIA GPU or the CPU.\n\n"
       "  sweepsort sort numbers.u32 -o sorted.u32          sort a file; its type is in its name or -t\n"
-      "  sweepsort scan --op max numbers.u32 -o highs.u32  running maxima; or sums, into --output-type u64\n"
-      "  sweepsort min --index numbers.u32                 the smallest value, and where it first stands\n"
+      "  sweepsort scan --op max numbers.u32 -o highs.u32  running maxima; sums may need --output-type u64\n"
+      "  sweepsort min --index numbers.u32                 the smallest value and its first position\n"
       "  sweepsort check sorted.u32                        is it sorted? count, min, max, distinct values\n"
       "  sweepsort generate -n 2^26 -o numbers.u32         make test data\n\ncommands:\n";
   for (const Command* command : all_commands())
     text += fmt::format("  {:<11}{}\n", command->name, command->summary);
   return text +
          "\n'sweepsort help COMMAND' or 'sweepsort COMMAND -h' explains a command; --version says what is "
-         "compiled in.\n'sweepsort help --man', --bash, --fish and --zsh print the manual page and what "
-         "completes words.\n";
+         "compiled in.\n'sweepsort help --man', --bash, --fish and --zsh print the manual page and shell "
+         "completions.\n";
 }
 
 std::string command_help(const Command& command) {

@@ -12,8 +12,8 @@ namespace sweepsort::cli {
 inline constexpr std::string_view exit_codes =
     "0  done\n"
     "1  the answer is no (check: not sorted; sort --validate: differs)\n"
-    "2  error: usage, an input, an output or the run\n"
-    "A signal ends it as it ends other programs: 130 for Ctrl-C, 141 where a pipe's reader is gone.\n";
+    "2  error: usage, input, output or run\n"
+    "A signal ends it as it ends other programs: 130 for Ctrl-C, 141 if a pipe's reader is gone.\n";
 
 std::string overview();
 std::string command_help(const Command& command);

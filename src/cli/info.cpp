@@ -58,7 +58,7 @@ Json info_json(const SystemReport& report) {
 ExitCode run_info(const Arguments& arguments) {
   if (!arguments.positionals().empty())
     throw UsageError(arguments.positionals()[0] + ": info reads no input",
-                     "leave it out; check FILE tells what a file holds");
+                     "leave it out; 'sweepsort check FILE' shows what a file holds");
   const JsonReport json(arguments, {});
   const SystemReport report = system_report();
   json.write([&] { return info_json(report); });

@@ -31,7 +31,7 @@ constexpr std::array aliases{
     Alias{"uint64_t", KeyType::u64}, Alias{"int64_t", KeyType::i64}};
 
 constexpr std::string_view known_types =
-    "known are u8 i8 u16 i16 u32 i32 u64 i64 f32 f64, also uint32, float64, <u4, >i8";
+    "use one of u8 i8 u16 i16 u32 i32 u64 i64 f32 f64, also uint32, float64, <u4, >i8";
 
 /// numpy's kind and width: "u4" is an unsigned integer of 4 bytes.
 std::optional<KeyType> numpy_type(std::string_view text) {

@@ -42,7 +42,7 @@ const Command& wanted_command(const std::string& word) {
     throw UsageError("unknown option " + word, suggestion_hint(word, options, "'sweepsort help' says more"));
   const std::string unknown = fmt::format("unknown command '{}'", word);
   for (const OtherName& other : other_names)
-    if (word == other.name) throw UsageError(unknown, fmt::format("that is 'sweepsort {}'", other.here));
+    if (word == other.name) throw UsageError(unknown, fmt::format("use 'sweepsort {}'", other.here));
   std::vector<std::string_view> names{"help", "--version"};
   for (const Command* known : commands) names.push_back(known->name);
   throw UsageError(unknown, suggestion_hint(word, names, "'sweepsort help' lists them"));
@@ -110,7 +110,7 @@ int main(int argc, char** argv) {
     if (!error.hint().empty()) say_hint(error.hint());
   } catch (const std::bad_alloc&) {
     say(where, "out of memory");
-    say_hint(where == "sort" ? "take less of it (--memory, --threads), or raise the limit (ulimit -v, -d)"
+    say_hint(where == "sort" ? "use less of it (--memory, --threads), or raise the limit (ulimit -v, -d)"
                              : "use fewer threads (--threads 1), or raise the limit (ulimit -v, -d)");
   } catch (const std::system_error& error) {
     const bool no_thread = error.code() == std::errc::resource_unavailable_try_again;

@@ -121,22 +121,23 @@ std::string manual_page() {
   return text +
          fmt::format(
              ".SH FILES\n"
-             "Raw files hold nothing but keys; the type is in the name (numbers.u32, x.float64), or \\-t "
-             "says it.\n.PP\n"
-             "Of NumPy's .npy, versions 1 to 3, the header says type and byte order, and it stays.\n.PP\n"
+             "Raw files hold only keys; the name (numbers.u32, x.float64) or \\-t gives the type.\n.PP\n"
+             "In NumPy's .npy files, versions 1 to 3, the header gives the type and byte order, and is "
+             "kept.\n.PP\n"
              "SOSD files, whose names end in _uint32 or _uint64, hold a count of 8 bytes, then the keys.\n"
              ".PP\nThe output has the type and byte order of the (first) input, and its format unless "
-             "\\-\\-output\\-format names another; positions and counts have the format that their name "
-             "says.\n"
+             "\\-\\-output\\-format names another; positions and counts have the format that their file's "
+             "name gives.\n"
              ".SH ORDER\n"
-             "Integers by their value. Floating\\-point keys: \\-infinity, negative numbers, \\-0.0, +0.0, "
+             "Integers are ordered by value. Floating\\-point keys: \\-infinity, negative numbers, \\-0.0, "
+             "+0.0, "
              "positive numbers, +infinity, NaN with a plus sign by rising payloads, NaN with a minus sign "
-             "by falling ones. \\-r is all of that in reverse. Values of equal keys keep their order, "
-             "with \\-r, too.\n"
+             "by falling ones. \\-r reverses all of that. Values of equal keys keep their order, also with "
+             "\\-r.\n"
              ".SH EXIT STATUS\n.nf\n{}.fi\n"
-             ".SH SIGNALS\nSIGUSR1 prints how far the work is, also with \\-q, and the work goes on.\n"
+             ".SH SIGNALS\nSIGUSR1 prints the progress, even with \\-q, and the work goes on.\n"
              ".SH ENVIRONMENT\n.TP\nTMPDIR\n"
-             "Where sort puts temporary files if \\-T does not say it.\n",
+             "Where sort puts temporary files if \\-T is not given.\n",
              roff_lines(exit_codes));
 }
 

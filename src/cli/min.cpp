@@ -16,7 +16,8 @@ namespace {
 
 constexpr std::array min_group{
     OptionSpec{"max", 0, Takes::nothing, "", "the largest value"},
-    OptionSpec{"index", 0, Takes::nothing, "", "and the index of the first element that has it, from 0"},
+    OptionSpec{"index", 0, Takes::nothing, "",
+               "also print the index of the first element that has it, from 0"},
     OptionSpec{"repeat", 0, Takes::value, "N", "search N more times in memory, print a table of times"}};
 constexpr std::array<OptionGroup, 4> groups{file_group, min_group, where_group, talk_group};
 
@@ -49,11 +50,11 @@ ExitCode run_min(const Arguments& arguments) {
 
 constexpr Command min_command{
     .name = "min",
-    .summary = "smallest or largest value, and where it first stands",
+    .summary = "smallest or largest value and its first position",
     .usage = "[options] [INPUT]",
     .examples =
-        "  sweepsort min numbers.u32                     the smallest value; NaN is passed over\n"
-        "  sweepsort min --max --index array.npy         the largest one, and where it first stands\n"
+        "  sweepsort min numbers.u32                     the smallest value; NaN is skipped\n"
+        "  sweepsort min --max --index array.npy         the largest value and its first position\n"
         "  sweepsort min --json -t i64 data.bin          for programs\n"
         "  sweepsort min --repeat 10 numbers.u32         how fast is it?\n\n",
     .options = groups,

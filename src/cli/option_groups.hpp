@@ -30,9 +30,10 @@ inline constexpr std::array file_group{
     format_option,
     endian_option,
     OptionSpec{"skip-bytes", 'j', Takes::value, "BYTES",
-               "raw: start so far into the file; 4096, or 4K (of 1024)"},
-    OptionSpec{"read-bytes", 'N', Takes::value, "BYTES", "raw: read at most so much"},
-    OptionSpec{"flatten", 0, Takes::nothing, "", ".npy of several dimensions: as one, as it lies in memory"}};
+               "raw: skip this many bytes at the start: 4096, or 4K (4 * 1024)"},
+    OptionSpec{"read-bytes", 'N', Takes::value, "BYTES", "raw: read at most this many bytes"},
+    OptionSpec{"flatten", 0, Takes::nothing, "",
+               ".npy of several dimensions: read it as one, in memory order"}};
 
 inline constexpr OptionSpec backend_option{"backend", 0, Takes::value, "NAME", "", "auto cuda cpu"};
 
@@ -42,12 +43,12 @@ inline constexpr std::array where_group{
     threads_option};
 
 inline constexpr OptionSpec progress_option{
-    "progress",         0, Takes::value, "WHEN", "auto (on a terminal), always or never; SIGUSR1 asks for it",
+    "progress",         0, Takes::value, "WHEN", "auto (on a terminal), always or never; SIGUSR1 prints it",
     "auto always never"};
 
 /// How much is printed, and where.
 inline constexpr std::array talk_group{
-    OptionSpec{"quiet", 'q', Takes::nothing, "", "print errors alone"},
+    OptionSpec{"quiet", 'q', Takes::nothing, "", "print errors only"},
     OptionSpec{"verbose", 'v', Takes::nothing, "", "say what was inferred, chosen and measured"},
     progress_option, json_option, OptionSpec{"help", 'h', Takes::nothing, "", "this text"}};
 

@@ -49,7 +49,7 @@ std::optional<size_t> read_word(const Arguments& arguments, const OptionSpec& op
   const auto found = std::ranges::find(known, *text);
   if (found != known.end()) return found - known.begin();
   throw UsageError(fmt::format("--{} {}: unknown", option.name, *text),
-                   suggestion_hint(*text, known, fmt::format("known are {}", fmt::join(known, ", "))));
+                   suggestion_hint(*text, known, fmt::format("use one of {}", fmt::join(known, ", "))));
 }
 
 std::optional<uint64_t> read_number(const Arguments& arguments, std::string_view name, uint64_t least,
@@ -105,7 +105,7 @@ WhereOptions read_where_options(const Arguments& arguments) {
       says_gpu ? BackendChoice::cuda : read_choice(arguments, backend_option, BackendChoice::automatic);
   for (const std::string_view of_gpu : {"device", "gpu-memory"})
     if (backend == BackendChoice::cpu && arguments.has(of_gpu))
-      throw UsageError(fmt::format("--{} is of GPUs, and --backend cpu uses none", of_gpu),
+      throw UsageError(fmt::format("--{} is for GPUs, but --backend cpu uses none", of_gpu),
                        "leave one of them out");
   return {.backend = backend,
           .devices = read_devices(arguments.find("device").value_or("0")),
@@ -120,7 +120,8 @@ std::vector<std::string> read_inputs(const Arguments& arguments) {
   const bool has_json = arguments.find("json").value_or("a file") == "";
   for (const std::string& input : inputs)
     if (has_json && input.ends_with(".json") && ::access(input.c_str(), F_OK) != 0)
-      throw UsageError(input + ": is an input here", fmt::format("for a report write --json={}", input));
+      throw UsageError(input + ": is taken as an input here",
+                       fmt::format("for a report, write --json={}", input));
   if (!inputs.empty()) return inputs;
   if (isatty(STDIN_FILENO)) throw UsageError("no input", "name a file, or pipe data in");
   return {"-"};
@@ -129,14 +130,14 @@ std::vector<std::string> read_inputs(const Arguments& arguments) {
 std::string read_input(const Arguments& arguments, const std::string& hint) {
   const std::vector<std::string> inputs = read_inputs(arguments);
   if (inputs.size() > 1) {
-    throw UsageError(fmt::format("{}: one input is all that can be read", inputs[1]), hint);
+    throw UsageError(fmt::format("{}: only one input can be read", inputs[1]), hint);
   }
   return inputs.front();
 }
 
 uint32_t read_repeat(const Arguments& arguments) {
   return static_cast<uint32_t>(
-      read_number(arguments, "repeat", 1, max_repeats, "leave it out to do it once").value_or(0));
+      read_number(arguments, "repeat", 1, max_repeats, "leave it out to run once").value_or(0));
 }
 
 std::vector<std::string> names_of_inputs(std::vector<std::string> inputs) {
@@ -147,7 +148,7 @@ std::vector<std::string> names_of_inputs(std::vector<std::string> inputs) {
 std::string read_output(const Arguments& arguments, const std::string& input) {
   const auto output = arguments.find("output");
   if (!arguments.has("in-place")) return output.value_or("-");
-  if (output) throw UsageError("--in-place and --output contradict each other", "leave one of them out");
+  if (output) throw UsageError("--in-place and --output cannot be combined", "leave one of them out");
   if (input == "-")
     throw UsageError("--in-place needs an input file",
                      "name one, or leave --in-place out and name an output with -o");

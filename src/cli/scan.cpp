@@ -28,11 +28,11 @@ constexpr OptionSpec algorithm_option{
 static_assert(are_names_of<ScanAlgorithm>(algorithm_option));
 
 constexpr std::array scan_group{
-    OptionSpec{"inclusive", 0, Takes::nothing, "", "element i takes part in result i (the default)"},
-    OptionSpec{"exclusive", 0, Takes::nothing, "", "result i is of the elements before i"},
+    OptionSpec{"inclusive", 0, Takes::nothing, "", "result i includes element i (the default)"},
+    OptionSpec{"exclusive", 0, Takes::nothing, "", "result i includes only the elements before i"},
     op_option,
     OptionSpec{"output-type", 0, Takes::value, "TYPE", "a wider type, with room for the sums", type_words},
-    OptionSpec{"wrap", 0, Takes::nothing, "", "sums may wrap around (else that is an error)"},
+    OptionSpec{"wrap", 0, Takes::nothing, "", "let sums wrap around (otherwise an overflow is an error)"},
     algorithm_option};
 constexpr std::array output_group{output_option, output_format_option, force_option, in_place_option};
 constexpr std::array trust_group{
@@ -74,7 +74,7 @@ ScanFileOptions read_scan_options(const Arguments& arguments) {
 }
 
 ExitCode run_scan(const Arguments& arguments) {
-  const std::string input = read_input(arguments, "give one INPUT; the output is named with -o");
+  const std::string input = read_input(arguments, "give one INPUT, and name the output with -o");
   const std::string output = read_output(arguments, input);
   ScanFileOptions options = read_scan_options(arguments);
   note_other_type("scan", arguments, input, options.file);
@@ -108,7 +108,7 @@ constexpr Command scan_command{
         "  sweepsort scan counts.u64 -o sums.u64         3 1 2 becomes 3 4 6\n"
         "  sweepsort scan --exclusive counts.npy -o offsets.npy   3 1 2 becomes 0 3 4\n"
         "  sweepsort scan --output-type u64 numbers.u32 -o sums.u64   sums that outgrow their type\n"
-        "  sweepsort scan --op max -t f64 - < prices > highs     pipes; NaN is passed over\n"
+        "  sweepsort scan --op max -t f64 - < prices > highs     pipes; NaN is skipped\n"
         "  sweepsort scan --repeat 10 numbers.u32 -o /dev/null    how fast is it?\n\n",
     .options = groups,
     .run = run_scan};

@@ -32,24 +32,25 @@ constexpr std::array sort_group{
 constexpr std::array result_group{
     OptionSpec{"unique", 'u', Takes::nothing, "", "write each key once"},
     OptionSpec{"counts", 0, Takes::value, "FILE",
-               "with -u: how often each key stood, as u64; with --values the sum of these"},
-    OptionSpec{"argsort", 0, Takes::nothing, "", "write where each key stood: u32, or u64 beyond 2^32 keys"},
+               "with -u: how often each key occurs, as u64; with --values: the sum of its values"},
+    OptionSpec{"argsort", 0, Takes::nothing, "",
+               "write the input position of each sorted key: u32, or u64 beyond 2^32 keys"},
     OptionSpec{"values", 0, Takes::values, "FILE",
-               "sort this file (no pipe) by the keys, stably; 4 or 8 bytes each; may be repeated"},
+               "sort this file (not a pipe) by the keys, stably; values of 4 or 8 bytes; may be repeated"},
     OptionSpec{"values-output", 0, Takes::value, "FILE", "write the sorted values here"},
-    OptionSpec{"values-type", 0, Takes::value, "TYPE", "of the values, where name and size do not tell",
-               type_words}};
+    OptionSpec{"values-type", 0, Takes::value, "TYPE",
+               "type of the values, if the file's name and size do not give it", type_words}};
 constexpr std::array devices_group{backend_option,
                                    OptionSpec{"device", 0, Takes::value, "LIST",
                                               "which CUDA devices: one, several (0,1) or all (default: 0)"},
                                    threads_option};
 constexpr std::array memory_group{
     OptionSpec{"memory", 'S', Takes::value, "BYTES",
-               "a ceiling: 4G, 512M, powers of 1024 (default: 75 % of what is free)"},
+               "use at most this much: 4G, 512M, powers of 1024 (default: 75 % of what is free)"},
     OptionSpec{"gpu-memory", 0, Takes::value, "BYTES",
-               "a ceiling on each GPU (default: 75 % of what is free)"},
+               "use at most this much of each GPU (default: 75 % of what is free)"},
     OptionSpec{"temporary-directory", 'T', Takes::values, "DIR",
-               "for what does not fit; may be repeated (default: $TMPDIR, beside the output, or /var/tmp)"},
+               "for temporary files; may be repeated (default: $TMPDIR, beside the output, or /var/tmp)"},
     OptionSpec{"dry-run", 0, Takes::nothing, "", "print what would be done and what it takes"}};
 constexpr std::array output_group{output_option, output_format_option, force_option, in_place_option};
 constexpr std::array trust_group{
@@ -62,7 +63,7 @@ constexpr std::array<OptionGroup, 8> groups{file_group,   sort_group,   result_g
 
 SortResult read_result(const Arguments& arguments) {
   if (arguments.has("unique") && arguments.has("argsort"))
-    throw UsageError("--unique and --argsort contradict each other", "leave one of them out");
+    throw UsageError("--unique and --argsort cannot be combined", "leave one of them out");
   if (arguments.has("unique")) return SortResult::unique;
   return arguments.has("argsort") ? SortResult::permutation : SortResult::keys;
 }
@@ -78,10 +79,10 @@ MemoryOptions read_memory(const Arguments& arguments) {
 
 SortFileOptions read_sort_options(const Arguments& arguments) {
   if (arguments.has("dry-run") && arguments.has("repeat"))
-    throw UsageError("--dry-run and --repeat contradict each other", "leave one of them out");
+    throw UsageError("--dry-run and --repeat cannot be combined", "leave one of them out");
   if (arguments.has("merge") && arguments.has("algorithm"))
-    throw UsageError("--merge and --algorithm contradict each other",
-                     "merging sorts nothing: leave --algorithm out");
+    throw UsageError("--merge and --algorithm cannot be combined",
+                     "leave --algorithm out: a merge does not sort");
   SortFileOptions options{.file = read_file_options(arguments),
                           .where = read_where_options(arguments),
                           .memory = read_memory(arguments),
@@ -122,7 +123,7 @@ void note_misleading_values_name(const std::string& output, const SortReport& re
                                        type && named != FileFormat::raw ? " " : "", type ? name(*type) : "");
   say("sort", fmt::format("{}: holds {} values of {} bytes, although its name says {}", output,
                           name(report.values_format), report.value_bytes, said));
-  say_hint("values stay as they came: rename it");
+  say_hint("values keep format and width: rename the file");
 }
 
 void note_misleading_names(const Arguments& arguments, const std::string& output,
@@ -144,8 +145,8 @@ void note_existing(const Arguments& arguments, const std::vector<std::string>& o
   for (const std::string& name : outputs) {
     std::error_code unknown;
     if (goes_to_stdout(name) || !std::filesystem::is_regular_file(name, unknown)) continue;
-    say("sort", name + ": exists already");
-    say_hint("without --dry-run, -f (--force) is what replaces it");
+    say("sort", name + ": already exists");
+    say_hint("without --dry-run, -f (--force) is needed to replace it");
   }
 }
 
@@ -159,7 +160,7 @@ void catch_forgotten_output(const Arguments& arguments, const std::vector<std::s
   if (inputs.size() < 2 || arguments.has("output") || arguments.has("in-place")) return;
   const std::string& last = inputs.back();
   if (last != "-" && ::access(last.c_str(), F_OK) != 0)
-    throw UsageError(last + ": no such file, and all names are inputs", "the output is named with -o");
+    throw UsageError(last + ": no such file, and all names are inputs", "name the output with -o");
 }
 
 ExitCode run_sort(const Arguments& arguments) {
@@ -194,7 +195,7 @@ ExitCode run_sort(const Arguments& arguments) {
   }
   if (!report.referee_agrees.value_or(true))
     say("sort",
-        fmt::format("{}: thrust::sort gives another result; {}", inputs.front(),
+        fmt::format("{}: thrust::sort gives a different result; {}", inputs.front(),
                     goes_to_stdout(output) ? "what was written may be wrong" : "no file was written"));
   json.write([&] { return sort_json(report, inputs, output.empty() ? inputs.front() : output, options); });
   if (options.plan_only) note_existing(arguments, outputs);

@@ -42,7 +42,7 @@ std::string plan_table(const SortReport& report, const SortFileOptions& options)
     text += fmt::format("{:<18}{}\n", label, value);
   };
   const auto size = [](Bytes bytes) { return fmt::format("{} ({})", bytes.value, format_bytes(bytes)); };
-  line("keys", plan.runs == 0 ? "a stream, nobody knows how many" : format_count(report.count));
+  line("keys", plan.runs == 0 ? "unknown: a stream" : format_count(report.count));
   line("backend", fmt::format("{}: {}", report.backend, report.backend_why));
   const bool may_fit = plan.runs == 0 && plan.strategy == "external";
   line("strategy", plan.strategy + (may_fit ? ", unless all of it fits into memory" : ""));
@@ -66,7 +66,7 @@ std::string plan_table(const SortReport& report, const SortFileOptions& options)
   line("temporary space",
        may_fit ? "what does not fit into memory"
                : size(plan.temporary) +
-                     (plan.temporary.value == 0 ? "" : ", taken before the first key is read"));
+                     (plan.temporary.value == 0 ? "" : ", reserved before the first key is read"));
   if (!plan.temporary_directories.empty())
     line("temporary files", printable(fmt::format("in {}", fmt::join(plan.temporary_directories, ", "))));
   return text;

@@ -113,7 +113,7 @@ void JsonReport::keep_off_others(std::string_view state) const {
   std::string begin(report_begin.size(), '\0');  // and stays so where it cannot be read
   file.read(begin.data(), static_cast<std::streamsize>(begin.size()));
   if (begin == report_begin) return;
-  throw UsageError(fmt::format("--json={}: exists and is no report", *target_),
+  throw UsageError(fmt::format("--json={}: exists and is not a report", *target_),
                    fmt::format("{}; a report replaces an earlier one, but no other file: name another, or "
                                "remove it",
                                state));
@@ -133,7 +133,7 @@ void JsonReport::write(const std::function<nlohmann::ordered_json()>& make_repor
   if (target_->empty()) return answer(text);
   // Once more: a link that led nowhere before may lead to the output now, and a file may have come.
   keep_off_precious();
-  constexpr std::string_view state = "all else is done: only the report was not written";
+  constexpr std::string_view state = "everything else is done: only the report was not written";
   if (!existed_) keep_off_others(state);
   if (is_replaced(*target_)) return replace(text, state);
   std::FILE* const file = std::fopen(target_->c_str(), "we");
@@ -162,7 +162,7 @@ void note_other_links(std::string_view command, const Arguments& arguments, cons
     return;
   const uintmax_t names = std::filesystem::hard_link_count(input, unknown);
   if (unknown || names < 2) return;
-  say(command, fmt::format("{}: has {} names (hard links); the others keep what it holds now", input, names));
+  say(command, fmt::format("{}: has {} names (hard links); the others keep the old contents", input, names));
 }
 
 namespace {
@@ -187,7 +187,7 @@ void note_misleading_name(std::string_view command, const Arguments& arguments, 
   if (named == FileFormat::raw && !named_type) {
     if (format != FileFormat::sosd || output == "-" || output.starts_with("/dev/")) return;
     // Read as bare keys, its count would be one of them.
-    say(command, fmt::format("{}: holds sosd {}, and its name does not say so", output, name(type)));
+    say(command, fmt::format("{}: holds sosd {}, but its name does not say so", output, name(type)));
     return say_hint(sosd_hint(output, type));
   }
   const bool is_swapped = format == FileFormat::raw && contents.endian == Endian::big && key_bytes(type) > 1;
@@ -202,7 +202,7 @@ void note_misleading_name(std::string_view command, const Arguments& arguments, 
   if (would_do && command != "generate")
     return say_hint(fmt::format("--output-format {} writes that; or rename it", name(named)));
   if (format == FileFormat::npy)
-    return say_hint("rename it: what is not called .npy is read as bare keys elsewhere");
+    return say_hint("rename it: other programs may read it as bare keys if it is not called .npy");
   if (format == FileFormat::sosd && named == FileFormat::sosd) return say_hint(sosd_hint(output, type));
   std::string options;
   if (named != format) options += fmt::format("--format {} ", name(format));
@@ -220,7 +220,7 @@ void keep_answers_off_data(const std::string& output, const JsonReport& json, ui
   if (!goes_to_stdout(output) || (!json.on_stdout() && repeat == 0)) return;
   throw UsageError(fmt::format("{} would mix with the data on standard output",
                                json.on_stdout() ? "--json" : "the table of --repeat"),
-                   json.on_stdout() ? "write --json=FILE, or the data with -o FILE"
+                   json.on_stdout() ? "write the report with --json=FILE, or the data with -o FILE"
                                     : "write the data with -o FILE (-o /dev/null for the times alone)");
 }
 

@@ -61,7 +61,7 @@ Error cannot_create(const std::string& name, const std::string& directory, int e
                  "name an output in another directory");
   if (error == EPERM)
     return Error(name + ": its directory does not allow a temporary file",
-                 "'lsattr -d' tells of chattr +i and +a; name an output in another one");
+                 "'lsattr -d' shows chattr +i and +a; name an output in another one");
   return system_error(name, "create a file beside it", error);
 }
 
@@ -96,7 +96,7 @@ void require_rename_allowed(const std::string& name, const std::string& target,
 }
 
 Error appeared_meanwhile(const std::string& name) {
-  return Error(name + ": appeared meanwhile", "-f replaces it");
+  return Error(name + ": was created meanwhile", "use -f to replace it");
 }
 
 }  // namespace

@@ -38,7 +38,7 @@ std::vector<std::string> lacking_space(std::span<const SpaceNeed> needs) {
   std::vector<std::string> lines;
   for (const auto& [device, system] : systems)
     if (system.needed > system.free)
-      lines.push_back(fmt::format("{}: {} will be needed there, and {} are free",
+      lines.push_back(fmt::format("{}: {} will be needed there, but only {} is free",
                                   fmt::join(system.names, ", "), format_bytes({system.needed}),
                                   format_bytes({system.free})));
   return lines;

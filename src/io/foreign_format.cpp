@@ -100,7 +100,7 @@ void refuse_foreign_format(std::span<const std::byte> prefix, const std::string&
   if (are_bytes) return;
   if ((says_text(name) && !begin.empty() && std::ranges::all_of(begin, is_letter)) ||
       (is_looked_into && are_lines(begin, stated ? key_bytes(*stated) : 1)))
-    throw Error(name + ": text, and keys are binary",
+    throw Error(name + ": text, but keys are binary",
                 fmt::format("{}; sort -n sorts text{}", as_array, or_bare_keys));
 }
 

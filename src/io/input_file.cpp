@@ -35,7 +35,8 @@ Error no_such_file(const std::string& path) {
   std::error_code error;
   if (!std::filesystem::is_directory(directory, error))
     return Error(fmt::format("{}: the directory {} does not exist", path, directory.string()));
-  if (std::filesystem::is_symlink(asked, error)) return Error(path + ": is a link to what is not there");
+  if (std::filesystem::is_symlink(asked, error))
+    return Error(path + ": is a link to a file that does not exist");
   std::vector<std::string> names;
   for (auto entry = std::filesystem::directory_iterator(directory, error);
        !error && entry != std::filesystem::directory_iterator() && names.size() < max_names;
@@ -61,11 +62,11 @@ FileDescriptor open_input(const std::string& path) {
   const int error = errno;
   struct stat status {};
   if (::stat(path.c_str(), &status) == 0 && S_ISSOCK(status.st_mode))
-    throw Error(path + ": is a socket, which cannot be opened by a name",
-                "pipe in what a program gets from it");
+    throw Error(path + ": is a socket, which cannot be opened by name",
+                "pipe in the output of a program that connects to it");
   switch (error) {
     case ENOENT: refuse_closed_descriptor(path); throw no_such_file(path);
-    case EACCES: throw Error(path + ": permission denied", "who owns it may allow that (chmod)");
+    case EACCES: throw Error(path + ": permission denied", "the owner can allow that (chmod)");
     default: throw system_error(path, "open", error);
   }
 }
@@ -108,9 +109,9 @@ InputFile::InputFile(const std::string& path, InputUse use, Caching caching) : p
   const std::string name = path == "-" ? std::string(standard_input_name) : path;
   FileDescriptor file = open_input(path);
   examine(file.get(), name, use);
-  if (S_ISDIR(status_.st_mode)) throw Error(name + ": is a directory", "name the files that are in it");
+  if (S_ISDIR(status_.st_mode)) throw Error(name + ": is a directory", "name the files in it");
   if (::isatty(file.get()))
-    throw Error(name + ": is a terminal, and keys are binary", "name a file, or pipe the keys in");
+    throw Error(name + ": is a terminal, but keys are binary", "name a file, or pipe the keys in");
   // Standard input may be a file of which another program has read a part already: we get the rest.
   const off_t begun = std::max<off_t>(::lseek(file.get(), 0, SEEK_CUR), 0);
   is_stream_ = begun > 0;

@@ -68,12 +68,12 @@ class LayoutFinder {
       refuse_foreign_format(prefix_, name_, stated, holds_);
     }
     if (name_.ends_with(".npy") && !options_.has_window())
-      throw file_bytes_ == uint64_t{0} ? Error(name_ + ": is empty, and no .npy file",
-                                               "if '> FILE' names it, the shell has emptied it: --in-place "
-                                               "replaces a file; --format raw if it holds "
-                                               "no keys")
-                                       : Error(name_ + ": not a .npy file: the magic number is missing",
-                                               "--format raw if it holds bare keys");
+      throw file_bytes_ == uint64_t{0}
+          ? Error(name_ + ": is empty, and not a .npy file",
+                  "if '> FILE' names it, the shell has emptied it: use --in-place to replace a file; or "
+                  "--format raw if it holds no keys")
+          : Error(name_ + ": not a .npy file: the magic number is missing",
+                  "--format raw if it holds bare keys");
     if (sosd_type_from_name(name_)) {
       note(fmt::format("{}: format sosd, by its name", name_));
       return FileFormat::sosd;
@@ -84,8 +84,8 @@ class LayoutFinder {
   /// Of a format with a header: the options that read its keys as those of a raw file.
   std::string as_raw() const {
     if (layout_.format == FileFormat::npy && has_npy_magic(prefix_))
-      return "its keys as bare ones: " + as_raw_options(parse_npy_header(prefix_, name_));
-    return fmt::format("--format raw, and --skip-bytes {} is where its keys begin", sosd_header_bytes);
+      return "read its keys as bare ones: " + as_raw_options(parse_npy_header(prefix_, name_));
+    return fmt::format("use --format raw; its keys begin at --skip-bytes {}", sosd_header_bytes);
   }
 
   /// From the options or the name; empty if neither says it.
@@ -99,7 +99,7 @@ class LayoutFinder {
     const auto type = stated_type(type_from_name(name_));
     if (!type)
       throw UsageError(name_ + ": the key type is not known",
-                       fmt::format("say it with -t, for example -t u32{}",
+                       fmt::format("give it with -t, for example -t u32{}",
                                    name_ == standard_input_name ? "" : ", or name the file .u32"));
     layout_.type = *type;
     layout_.endian = options_.endian.value_or(Endian::little);
@@ -111,7 +111,7 @@ class LayoutFinder {
     }
     if (file_bytes_ && options_.skip_bytes > *file_bytes_)
       throw Error(fmt::format("{}: cannot skip {} bytes of {}", name_, options_.skip_bytes, *file_bytes_),
-                  "--skip-bytes is how many come before the keys");
+                  "--skip-bytes is the number of bytes before the keys");
     uint64_t bytes = file_bytes_ ? *file_bytes_ - options_.skip_bytes : *options_.read_bytes;
     if (options_.read_bytes) bytes = std::min(bytes, *options_.read_bytes);
     if (bytes % width != 0)
@@ -129,16 +129,16 @@ class LayoutFinder {
     if (options_.type && *options_.type != npy.type)
       throw UsageError(fmt::format("{}: its header says {}, the type asked for is {}", name_,
                                    sweepsort::name(npy.type), sweepsort::name(*options_.type)),
-                       "leave the type out, or read other keys behind its header: " +
+                       "leave the type out, or read other keys after its header: " +
                            sweepsort::as_raw_options({.type = *options_.type,
                                                       .endian = options_.endian.value_or(npy.endian),
                                                       .data_offset = npy.bytes}));
     if (options_.endian && *options_.endian != npy.endian && key_bytes(npy.type) > 1)
-      throw UsageError(name_ + ": its header states another byte order than the one asked for",
+      throw UsageError(name_ + ": its header gives a different byte order from the one asked for",
                        "leave --endian out, and the byte order of --type");
     if (npy.dimensions != 1 && !options_.flatten)
       throw Error(fmt::format("{}: the array has {} dimensions", name_, npy.dimensions),
-                  "--flatten reads all of its keys as one dimension");
+                  "use --flatten to read all of its keys as one dimension");
     layout_.type = npy.type;
     layout_.endian = npy.endian;
     layout_.data_offset = npy.bytes;
@@ -153,7 +153,7 @@ class LayoutFinder {
   void find_sosd() {
     const auto by_name = sosd_type_from_name(name_);
     const auto type = stated_type(by_name ? by_name : type_from_name(name_));
-    if (!type) throw UsageError(name_ + ": the key type is not known", "say it with -t u32 or -t u64");
+    if (!type) throw UsageError(name_ + ": the key type is not known", "give it with -t u32 or -t u64");
     constexpr const char* other = "--format raw if it holds bare keys";
     const bool is_asked_for = options_.format == FileFormat::sosd;  // its name may be anything then
     if (by_name && key_bytes(*type) != key_bytes(*by_name) && !is_asked_for)
@@ -191,9 +191,9 @@ class LayoutFinder {
                     is_longer ? "longer than it should be" : "cut short"),
         layout_.format == FileFormat::sosd
             ? fmt::format(
-                  "--format raw -t {} if it holds bare keys, with --skip-bytes {} if a count comes first",
+                  "use --format raw -t {} if it holds bare keys, and --skip-bytes {} if a count comes first",
                   sweepsort::name(layout_.type), sosd_header_bytes)
-            : fmt::format("{}{} takes the keys that are there, into another file",
+            : fmt::format("{}{} reads the keys that are there, into another file",
                           sweepsort::as_raw_options(layout_), part));
   }
 
@@ -219,7 +219,7 @@ Layout find_layout(std::span<const std::byte> prefix, std::optional<uint64_t> fi
 
 void require_sosd(KeyType type, Endian endian, const std::string& name, const char* hint) {
   if (key_bytes(type) < 4)
-    throw UsageError(fmt::format("{}: SOSD files hold keys of 4 or 8 bytes, and {} has {}", name,
+    throw UsageError(fmt::format("{}: SOSD files hold keys of 4 or 8 bytes, but {} has {}", name,
                                  sweepsort::name(type), key_bytes(type)),
                      hint);
   if (endian == Endian::big) throw UsageError(name + ": SOSD files are little-endian", hint);

@@ -46,7 +46,7 @@ class LiteralParser {
       }
     }
     skip_spaces();
-    if (at_ != text_.size()) fail("there is something behind the dictionary");
+    if (at_ != text_.size()) fail("there is something after the dictionary");
     if (!has_descr_ || !has_order_ || !has_shape_) fail("'descr', 'fortran_order' or 'shape' is missing");
   }
 
@@ -111,14 +111,14 @@ class LiteralParser {
   }
 
   void once(bool& seen, std::string_view key) const {
-    if (seen) fail(fmt::format("'{}' stands there twice", key));
+    if (seen) fail(fmt::format("'{}' occurs twice", key));
     seen = true;
   }
 
   void parse_descr() {
     if (accept('['))
       throw Error(name_ + ": a structured .npy array cannot be read as numbers",
-                  "save one of its fields alone");
+                  "save one of its fields by itself");
     const std::string_view descr = parse_string();
     if (const auto known = parse_numpy_descr(descr)) {
       header_.type = known->type;
@@ -199,7 +199,7 @@ bool has_npy_magic(std::span<const std::byte> prefix) {
 NpyHeader parse_npy_header(std::span<const std::byte> prefix, const std::string& name) {
   if (!has_npy_magic(prefix))
     throw Error(name + ": not a .npy file: the magic number is missing",
-                "leave --format out, or say which it has");
+                "leave --format out, or name the right one");
   constexpr size_t version_at = magic.size();
   const std::string cut = name + ": damaged .npy header: the file ends inside it";
   if (prefix.size() < version_at + 2) throw Error(cut, damaged_hint);
@@ -207,7 +207,7 @@ NpyHeader parse_npy_header(std::span<const std::byte> prefix, const std::string&
   const auto minor = std::to_integer<uint32_t>(prefix[version_at + 1]);
   if (major < 1 || major > 3 || minor != 0)
     throw Error(fmt::format("{}: .npy version {}.{} is not known", name, major, minor),
-                "versions 1.0, 2.0 and 3.0 are");
+                "save it as version 1.0, 2.0 or 3.0");
   const size_t length_at = version_at + 2;
   const size_t length_bytes = major == 1 ? 2 : 4;
   if (prefix.size() < length_at + length_bytes) throw Error(cut, damaged_hint);

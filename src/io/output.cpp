@@ -39,8 +39,8 @@ void refuse_inputs(const struct stat& status, const std::string& name, const Out
     throw Error(name + ": is the input", !S_ISREG(status.st_mode)   ? "write to a file"
                                          : !options.may_be_in_place ? "write to another file"
                                          : options.input->name() == standard_input_name
-                                             ? "name it as the input, with --in-place: that replaces it"
-                                             : "--in-place replaces it");
+                                             ? "name it as the input, and use --in-place to replace it"
+                                             : "use --in-place to replace it");
 }
 
 /// A pipe, a socket, a device, or standard output of any kind.
@@ -123,7 +123,7 @@ std::unique_ptr<Output> open_stream(FileDescriptor file, const std::string& name
   struct stat status {};
   if (::fstat(file.get(), &status) != 0) throw system_error(name, "examine", errno);
   if (::isatty(file.get()))
-    throw Error(name + ": is a terminal, and keys are binary",
+    throw Error(name + ": is a terminal, but keys are binary",
                 "name an output with -o, or pipe it somewhere");
   OutputOptions of_stream = options;
   of_stream.may_be_in_place = false;  // the shell has already emptied the file
@@ -185,7 +185,7 @@ void require_directory(const std::string& name, const std::string& target) {
     throw Error(fmt::format("{}: {} is not a directory", name, parent));
   }
   if (errno != ENOENT && errno != ENOTDIR) throw system_error(name, "examine its directory", errno);
-  throw Error(fmt::format("{}: the directory {} does not exist", name, parent), "make it first");
+  throw Error(fmt::format("{}: the directory {} does not exist", name, parent), "create it first");
 }
 
 /// A user gets only the rights on the new file that they have on all inputs. We, its owner, may always read
@@ -213,13 +213,14 @@ std::unique_ptr<Output> replace_regular(const std::string& name, const std::stri
                                         const struct stat& status, const OutputOptions& options) {
   refuse_inputs(status, name, options);
   if (!is_input(status, options) && !options.overwrite)
-    throw Error(name + ": exists already", "-f (--force) replaces it");
+    throw Error(name + ": already exists", "use -f (--force) to replace it");
   // rename would also replace a read-only file, which nobody expects.
   if (::access(target.c_str(), W_OK) != 0) {
     if (errno == EACCES)
       throw Error(name + ": is not writable: permission denied",
-                  status.st_uid == ::geteuid() ? "name another file, or 'chmod u+w' this one"
-                                               : "name another file; who owns this one may allow it");
+                  status.st_uid == ::geteuid()
+                      ? "name another file, or 'chmod u+w' this one"
+                      : "name another file, or ask the owner of this one to allow it");
     if (errno == EPERM) throw Error(name + ": may not be changed (chattr +i)", "name another file");
     throw system_error(name, "write", errno);
   }
@@ -242,7 +243,7 @@ std::unique_ptr<Output> open_output(const std::string& path, const OutputOptions
   const bool is_there = ::stat(name.c_str(), &status) == 0;
   if (!is_there && errno == ENOENT) refuse_closed_descriptor(name);
   if (is_there && S_ISSOCK(status.st_mode))
-    throw Error(name + ": is a socket, which cannot be opened by a name",
+    throw Error(name + ": is a socket, which cannot be opened by name",
                 "pipe the output into a program that connects to it");
   // This happens, for example, with a link that the system refuses to follow (fs.protected_symlinks); we
   // refuse, too.

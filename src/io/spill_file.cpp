@@ -40,11 +40,10 @@ FileDescriptor create(const std::string& directory, bool allow_anonymous) {
 Error cannot_create(const std::string& directory, int error) {
   if (error == EACCES)
     return Error(directory + ": cannot create a temporary file in it: permission denied",
-                 "-T names another directory");
+                 "name another directory with -T");
   struct stat status {};
   if (::stat(directory.c_str(), &status) != 0 || !S_ISDIR(status.st_mode))
-    return Error(directory + ": no directory for temporary files",
-                 "-T names another; where it is not given, $TMPDIR does");
+    return Error(directory + ": no directory for temporary files", "name another with -T or $TMPDIR");
   return system_error(directory, "create a temporary file in it", error, another_directory);
 }
 

@@ -20,7 +20,7 @@ std::string hint_for(int error, std::string_view elsewhere) {
     case EROFS: return fmt::format("the file system is mounted read-only: {}", elsewhere);
     case ELOOP: return "a link leads back to itself: name the file that is meant";
     case ENAMETOOLONG: return "choose a shorter name";
-    case EACCES: return "who owns it may allow that (chmod)";
+    case EACCES: return "the owner can allow that (chmod)";
     default: return {};
   }
 }

@@ -79,7 +79,7 @@ std::string describe_estimates(double cpu_s, uint32_t threads, double cuda_s) {
     if (time_s >= 1e-6) return fmt::format("about {:.1f} us", time_s * 1e6);
     return std::string("less than 1 us");
   };
-  return fmt::format("{} on {} CPU thread{}, {} on a GPU with its start", about(cpu_s), threads,
+  return fmt::format("{} on {} CPU thread{}, {} on a GPU including its start", about(cpu_s), threads,
                      threads == 1 ? "" : "s", about(cuda_s));
 }
 
@@ -121,8 +121,8 @@ void note_ignored(const std::vector<std::string>& options, const std::string& no
 }
 
 std::string failed_gpu_line(const std::exception& error) {
-  return is_limit(error) ? fmt::format("not on the GPU ({}): on the CPU", error.what())
-                         : fmt::format("the GPU failed ({}): once more on the CPU", error.what());
+  return is_limit(error) ? fmt::format("not possible on the GPU ({}): using the CPU", error.what())
+                         : fmt::format("the GPU failed ({}): starting again on the CPU", error.what());
 }
 
 void run_as_decided(const BackendDecision& decision, const WhereOptions& where, const Lines& lines,

@@ -44,7 +44,7 @@ int only_device(const WhereOptions& where);
 inline constexpr double cuda_start_s = 0.25;
 inline constexpr double pcie_bytes_s = 55e9;
 
-/// The estimates as text: "about 2.7 us on 2 CPU threads, 250 ms on a GPU with its start".
+/// The estimates as text: "about 2.7 us on 2 CPU threads, 250 ms on a GPU including its start".
 std::string describe_estimates(double cpu_s, uint32_t threads, double cuda_s);
 
 /// `threads` is the number of threads the CPU backend would run at a time. Throws Error with the status's

@@ -56,7 +56,7 @@ class CountingSession : public SortSession {
       ends_[value] = sum;
     }
     return {.algorithm = "counting",
-            .why = fmt::format("keys of {} bits have {} values at most", sizeof(Bits) * 8, values)};
+            .why = fmt::format("keys of {} bits have at most {} values", sizeof(Bits) * 8, values)};
   }
 
   std::span<std::byte> get(uint32_t worker, Column, uint64_t first_byte, size_t bytes) override {

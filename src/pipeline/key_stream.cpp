@@ -84,9 +84,9 @@ void KeyStream::check_length() {
   const bool has_more = may_have_more() && file_.read_stream({&behind, 1}) != 0;
   has_ended_ = true;
   if (has_more)
-    throw Error(
-        fmt::format("{}: its header says {} keys, and more follows behind them", file_.name(), layout_.count),
-        fmt::format("{} --read-bytes {} takes those", as_raw_options(layout_), layout_.data_bytes()));
+    throw Error(fmt::format("{}: its header says {} keys, but more data follow", file_.name(), layout_.count),
+                fmt::format("{} --read-bytes {} reads only those keys", as_raw_options(layout_),
+                            layout_.data_bytes()));
   find_layout(prefix_, position_, file_.name(), options_);
 }
 

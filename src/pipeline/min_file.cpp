@@ -77,9 +77,9 @@ class MinFileRun {
     report_.count = reader_.count();
     report_.input_bytes = reader_.input_bytes();
     if (!found.found)
-      throw InputError(fmt::format("{}: there are no elements, and so no {} one", input_name(),
+      throw InputError(fmt::format("{}: there are no elements, so there is no {} one", input_name(),
                                    options_.extreme == Extreme::min ? "smallest" : "largest"),
-                       "'sweepsort check' says what a file holds");
+                       "'sweepsort check' shows what a file holds");
     report_.value = key_text(layout().type, found.bits);
     // If all are NaN, the index is that of the first one, whatever its bits.
     if (options_.wants_index) report_.index = is_nan(layout().type, found.bits) ? 0 : found.index;

@@ -417,39 +417,40 @@ class Planner {
     const Backend::Footprint least = footprint_(job(min_run_records));
     if (request_.gpu_memory && least.device > *request_.gpu_memory)
       throw NoPlanError(
-          fmt::format("{} of GPU memory are too little to sort anything", format_bytes(*request_.gpu_memory)),
-          fmt::format("the least that works is {}; or use --backend cpu", format_bytes(least.device)));
+          fmt::format("{} of GPU memory is too little to sort anything", format_bytes(*request_.gpu_memory)),
+          fmt::format("allow at least {}, or use --backend cpu", format_bytes(least.device)));
     throw NoPlanError(
-        fmt::format("{} of memory are too little to sort anything", format_bytes(request_.memory)),
-        fmt::format("the least that works is {}",
+        fmt::format("{} of memory is too little to sort anything", format_bytes(request_.memory)),
+        fmt::format("allow at least {}",
                     format_bytes(Bytes{std::max(min_memory.value, 2 * least.host.value)})));
   }
 
   [[noreturn]] void refuse_streams() const {
-    throw NoPlanError(fmt::format("{} of memory are too little to merge {} inputs",
+    throw NoPlanError(fmt::format("{} of memory is too little to merge {} inputs",
                                   format_bytes(request_.memory), request_.sorted_inputs),
                       "merge fewer at a time, or raise --memory");
   }
 
   [[noreturn]] void refuse_whole() const {
     if (!request_.count)
-      throw NoPlanError(fmt::format("{}, and the stream has more than fit", wants_all_keys()),
+      throw NoPlanError(fmt::format("{}, but the stream has more than fit", wants_all_keys()),
                         "leave it out, or sort a file; or raise --memory, if it was given");
     const Backend::Footprint need = footprint_(job(*request_.count));
     if (request_.gpu_memory && need.device > *request_.gpu_memory)
-      throw NoPlanError(fmt::format("{}: {} on the GPU to sort them, and {} are allowed", wants_all_keys(),
-                                    format_bytes(need.device), format_bytes(*request_.gpu_memory)),
-                        "leave it out; or raise --gpu-memory, if it was given");
+      throw NoPlanError(
+          fmt::format("{}: {} on the GPU to sort them, but only {} is allowed", wants_all_keys(),
+                      format_bytes(need.device), format_bytes(*request_.gpu_memory)),
+          "leave it out; or raise --gpu-memory, if it was given");
     const std::string check = request_.for_referee == Bytes{}
                                   ? ""
                                   : fmt::format(" and {} to check that", format_bytes(request_.for_referee));
     const std::string stream = request_.kept == Bytes{} ? ""
                                                         : fmt::format(", of which the stream itself takes {}",
                                                                       format_bytes(request_.kept));
-    throw NoPlanError(
-        fmt::format("{}: {} to sort them{}, and {} are allowed{}", wants_all_keys(), format_bytes(need.host),
-                    check, format_bytes(Bytes{request_.memory.value + request_.kept.value}), stream),
-        "leave it out; or raise --memory, if it was given");
+    throw NoPlanError(fmt::format("{}: {} to sort them{}, but only {} is allowed{}", wants_all_keys(),
+                                  format_bytes(need.host), check,
+                                  format_bytes(Bytes{request_.memory.value + request_.kept.value}), stream),
+                      "leave it out; or raise --memory, if it was given");
   }
   bool needs_one_session() const { return request_.one_session != OneSession::not_needed; }
   const char* wants_all_keys() const {
@@ -466,8 +467,8 @@ class Planner {
 
 void require_min_memory(Bytes memory) {
   if (memory < min_memory)
-    throw NoPlanError(fmt::format("--memory: {} bytes are too little to sort anything", memory.value),
-                      fmt::format("the least that works is {}", format_bytes(min_memory)));
+    throw NoPlanError(fmt::format("--memory: {} bytes are too few to sort anything", memory.value),
+                      fmt::format("allow at least {}", format_bytes(min_memory)));
 }
 
 Plan make_plan(const PlanRequest& request, const FootprintFunction& footprint) {

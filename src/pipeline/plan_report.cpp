@@ -29,7 +29,7 @@ std::string plan_line(const FilePlan& plan) {
     return "plan: the keys are counted while they are read, and written from the counts";
   if (plan.strategy == "streams")
     return fmt::format(
-        "plan: the inputs are merged while they are read, by blocks of up to {} keys, {} of memory",
+        "plan: the inputs are merged while they are read, in blocks of up to {} keys, {} of memory",
         plan.run_records, format_bytes(plan.memory));
   const bool is_stream = plan.runs == 0;
   const auto counted = [](uint64_t number, const char* one, const char* several) {

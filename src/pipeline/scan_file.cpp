@@ -104,8 +104,8 @@ class ScanFileRun {
     if (options_.op == ScanOp::bit_xor && (is_floating(type) || is_floating(output_type_)))
       throw UsageError(fmt::format("{}: an exclusive or of {} means nothing", input_name(),
                                    name(is_floating(type) ? type : output_type_)),
-                       is_floating(type) ? "scan integers, or read the bytes as such: " + as_integers()
-                                         : "--output-type names integers");
+                       is_floating(type) ? "scan integers, or read the bytes as integers: " + as_integers()
+                                         : "name an integer type with --output-type");
     if (!can_widen(type, output_type_))
       throw UsageError(
           fmt::format("{}: {} does not hold every {}", input_name(), name(output_type_), name(type)),
@@ -130,8 +130,8 @@ class ScanFileRun {
     for (const KeyType to : all_key_types)
       if (to != type && can_widen(type, to) && !(options_.op == ScanOp::bit_xor && is_floating(to)))
         list += fmt::format("{}{}", list.empty() ? "" : ", ", name(to));
-    return list.empty() ? fmt::format("leave the output's type out: no other holds every {}", name(type))
-                        : "those that do are " + list;
+    return list.empty() ? fmt::format("leave --output-type out: no other type holds every {}", name(type))
+                        : "use one of " + list;
   }
 
   void prepare() {
@@ -145,10 +145,11 @@ class ScanFileRun {
       require_sosd(output_type_, layout().endian, output_->name(), "name another --output-format");
     if (layout().count == unknown_count) {  // a raw stream: no header, and no length to reserve
       if (report_.output_format == FileFormat::raw) return;
-      throw Error(fmt::format("{}: its format has the count of elements in front, which is known only at the "
-                              "end of {}",
-                              output_->name(), input_name()),
-                  "leave --output-format out, or scan a file");
+      throw Error(
+          fmt::format(
+              "{}: its format begins with the number of elements, which is known only at the end of {}",
+              output_->name(), input_name()),
+          "leave --output-format out, or scan a file");
     }
     header_ = output_type_ == layout().type && report_.output_format == layout().format
                   ? output_header(layout(), layout().count)
@@ -234,8 +235,8 @@ class ScanFileRun {
     reader_.finish();
     if (verify && !check.agrees())
       throw Error(fmt::format("{}: the scanned elements do not add up; {}", output_->name(),
-                              output_->is_sequential() ? "what has gone there is wrong"
-                                                       : "the result was thrown away"),
+                              output_->is_sequential() ? "what was written there is wrong"
+                                                       : "the result was discarded"),
                   "the memory or the device may be faulty: try again, or on another machine");
     report_.verified = verify;
     // For floats, which are summed in parts, the session's total may be rounded differently.
@@ -257,10 +258,10 @@ class ScanFileRun {
   }
 
   [[noreturn]] void refuse_overflow(uint64_t index) {
-    std::string hint = "--wrap lets it wrap around";
+    std::string hint = "use --wrap to let it wrap around";
     const KeyType widest = is_signed(output_type_) ? KeyType::i64 : KeyType::u64;
     if (output_type_ != widest && !options_.in_place)
-      hint = fmt::format("--output-type {} has room, and --wrap lets it wrap around", name(widest));
+      hint = fmt::format("use --output-type {}, or --wrap to let it wrap around", name(widest));
     throw InputError(
         fmt::format("{}: the sum overflows {} at element {}", input_name(), name(output_type_), index), hint);
   }

@@ -33,22 +33,22 @@ void check_values_options(const SortFileOptions& options) {
   const bool unique = options.result == SortResult::unique;
   const bool has_values = !options.values.empty();
   if (!options.counts_output.empty() && !unique)
-    throw UsageError("--counts tells how often each key stood, which --unique writes once", "add -u");
+    throw UsageError("--counts needs --unique, which writes each key once", "add -u");
   const bool adds_up = unique && has_values && !options.counts_output.empty();
   if (unique && has_values && !adds_up)
     throw UsageError(
         "--values cannot be combined with --unique",
-        "leave one of them out; --counts in place of --values-output gets the sum of each key's values");
+        "leave one of them out; --counts instead of --values-output writes the sum of each key's values");
   if (adds_up && !options.values_output.empty())
-    throw UsageError("--values-output and --counts contradict each other",
-                     "leave --values-output out: --counts gets the sum of each key's values");
+    throw UsageError("--values-output and --counts cannot be combined",
+                     "leave --values-output out: --counts writes the sum of each key's values");
   if (!adds_up && has_values != !options.values_output.empty())
-    throw UsageError(has_values ? "--values needs a name for the sorted values"
-                                : "--values-output needs the values that are to be sorted",
-                     has_values ? "add --values-output FILE" : "add --values FILE");
+    throw UsageError(
+        has_values ? "--values needs a name for the sorted values" : "--values-output needs values to sort",
+        has_values ? "add --values-output FILE" : "add --values FILE");
   if (has_values && options.result == SortResult::permutation)
     throw UsageError("--values cannot be combined with --argsort",
-                     "leave --argsort out, or --values with its output");
+                     "leave out --argsort, or --values and --values-output");
   if (options.values_type && !has_values)
     throw UsageError("--values-type needs --values", "add --values FILE, or leave it out");
 }
@@ -63,7 +63,7 @@ void check_options(const std::vector<std::string>& inputs, const std::string& ou
     throw UsageError("an in-place sort has no other output", "leave -o out");
   if (!options.in_place && output.empty()) throw UsageError("no output", "name one; '-' is standard output");
   if (options.in_place && options.output_format)
-    throw UsageError("--in-place and --output-format contradict each other: a file keeps its format in place",
+    throw UsageError("--in-place and --output-format cannot be combined: a file keeps its format in place",
                      "name an output with -o, or leave --output-format out");
   if (options.in_place && inputs.size() > 1)
     throw UsageError("several inputs cannot be sorted in place", "name an output with -o");
@@ -74,17 +74,18 @@ void check_options(const std::vector<std::string>& inputs, const std::string& ou
     return std::ranges::count(names, "-");
   };
   if (from_stdin(options.values) != 0 && from_stdin(options.values) + from_stdin(inputs) > 1)
-    throw UsageError("standard input is named twice", "it can be read once: name a file for the values");
+    throw UsageError("standard input is named twice",
+                     "name a file for the values: standard input can be read only once");
   check_values_options(options);
   const bool travels = !options.values.empty() || options.result == SortResult::permutation;
   if (travels && options.inputs_are_sorted)
-    throw UsageError(fmt::format("--merge and {} contradict each other: it merges keys alone",
+    throw UsageError(fmt::format("--merge and {} cannot be combined: only keys can be merged",
                                  options.values.empty() ? "--argsort" : "--values"),
-                     "leave --merge out: the files are sorted then");
+                     "leave --merge out to sort the files");
   const char* const again = options.referee != Referee::none ? "--validate" : "--repeat";
   const bool is_again = options.referee != Referee::none || options.repeat != 0;
   if (is_again && options.inputs_are_sorted)
-    throw UsageError(fmt::format("{} is for sorts, and --merge does not sort", again), "leave --merge out");
+    throw UsageError(fmt::format("{} is for sorts, but --merge does not sort", again), "leave --merge out");
   if (is_again && (travels || options.result != SortResult::keys))
     throw UsageError(fmt::format("{} is for sorts of keys alone", again), fmt::format("leave {} out", again));
   if (options.referee != Referee::none) require_referee();
@@ -177,9 +178,9 @@ class SortFileRun {
       std::error_code error;
       const std::filesystem::file_status status = std::filesystem::status(directory, error);
       if (status.type() == std::filesystem::file_type::not_found)
-        throw Error(
-            fmt::format("-T {}: no such directory", directory),
-            directory.find(':') == std::string::npos ? "make it first" : "-T once more names another");
+        throw Error(fmt::format("-T {}: no such directory", directory),
+                    directory.find(':') == std::string::npos ? "create it first"
+                                                             : "give -T again for another directory");
       if (error) throw Error(fmt::format("-T {}: {}", directory, error.message()), "name another directory");
       if (!std::filesystem::is_directory(status))
         throw Error(fmt::format("-T {}: is not a directory", directory), "name one, for example -T /var/tmp");
@@ -268,7 +269,7 @@ class SortFileRun {
         too_much = std::current_exception();
         const Plan& plan = run->plan();
         context_.max_gpu_memory = Bytes{plan.gpu_memory.value / plan.gpus / 2};
-        log(fmt::format("the GPU has less memory left than it said: once more within {}",
+        log(fmt::format("the GPU has less memory left than it reported: starting again within {}",
                         format_bytes(*context_.max_gpu_memory)));
         report_.phases = so_far;
       }

@@ -31,7 +31,8 @@ size_t SortInput::Part::read_next(std::span<std::byte> to) {
 SortInput::SortInput(const std::vector<std::string>& paths, const FileOptions& options, InputUse use)
     : options_(options) {
   if (std::ranges::count(paths, "-") > 1)
-    throw UsageError("standard input is named twice", "it can be read once: leave one '-' out");
+    throw UsageError("standard input is named twice",
+                     "leave one '-' out: standard input can be read only once");
   uint64_t count = 0;
   // Open a second descriptor per file if enough descriptors are left for everything else.
   constexpr uint64_t others = 32;
@@ -45,18 +46,18 @@ SortInput::SortInput(const std::vector<std::string>& paths, const FileOptions& o
       part.find_layout(options_);
     } catch (const Error& error) {
       if (paths.size() == 1 || error.hint().find("--skip-bytes") == std::string::npos) throw;
-      throw Error(error.what(), "options are for all inputs alike: sort this one by itself first");
+      throw Error(error.what(), "sort this one by itself first: options apply to all inputs");
     }
     if (part.layout().type != type())
-      throw Error(fmt::format("{}: holds {} keys, and {} holds {}", part.file.name(),
+      throw Error(fmt::format("{}: holds {} keys, but {} holds {}", part.file.name(),
                               sweepsort::name(part.layout().type), file().name(), sweepsort::name(type())),
-                  "files that are sorted into one have keys of one type");
+                  "sort files of different types separately");
     is_stream_ |= part.stream.has_value();
     uint64_t bytes = 0;
     if (!part.stream && (__builtin_add_overflow(count, part.layout().count, &count) ||
                          __builtin_mul_overflow(count, key_bytes(type()), &bytes)))
-      throw Error(fmt::format("{}: too many keys together with those before", part.file.name()),
-                  "no file can hold them: sort it into another one");
+      throw Error(fmt::format("{}: too many keys, together with those before it", part.file.name()),
+                  "sort it into another file: no file can hold them all");
   }
   if (!is_stream_) {
     count_ = count;

@@ -24,7 +24,7 @@ SortOutputs::SortOutputs(const SortInput& input, const SortValues& values, const
   const std::string main = options.in_place ? input.file().path() : output;
   const std::string& second = has_counts() ? options.counts_output : options.values_output;
   if (!second.empty() && are_one_output(second, main))
-    throw UsageError(second + ": is the other output as well", "name another file for one of them");
+    throw UsageError(second + ": is also the other output", "name another file for one of them");
   main_.output = open_output(main, how);
   if (format() == FileFormat::sosd && options.result != SortResult::permutation)
     require_sosd(input.type(), input.endian(), name(), "leave --output-format out, or name raw or npy");
@@ -85,7 +85,7 @@ void SortOutputs::prepare(std::optional<uint64_t> known) {
   const auto refuse_pipe = [&](const File& file) {
     if (is_count_late_ && file.output->is_sequential() && !file.header.empty())
       throw Error(file.output->name() +
-                      ": its format has the count of keys in front, which is known only when all are written",
+                      ": its format begins with the number of keys, which is known only when all are written",
                   "name a file for it");
   };
   refuse_pipe(main_);

@@ -51,7 +51,7 @@ Bytes memory_budget(const std::optional<Bytes>& asked, const MemoryLimit& limit,
   if (*asked > limit.available)
     throw UsageError(fmt::format("--memory {}: {} leaves {}", format_bytes(*asked), limit.what,
                                  format_bytes(limit.available)),
-                     "leave it out for three quarters of that");
+                     "leave it out to use three quarters of that");
   require_min_memory(*asked);
   return *asked;
 }
@@ -64,9 +64,10 @@ std::optional<Bytes> gpu_memory_budget(const SortContext& context, const Backend
   for (const auto& backend : std::span(backends).subspan(1)) free = std::min(free, backend->device_memory());
   const std::optional<Bytes>& asked = context.options.memory.gpu_memory;
   if (asked && *asked > free && !context.max_gpu_memory)
-    throw UsageError(fmt::format("--gpu-memory {}: {} are free {}", format_bytes(*asked), format_bytes(free),
-                                 backends.size() > 1 ? "on one of the GPUs" : "there"),
-                     "leave it out for three quarters of that");
+    throw UsageError(
+        fmt::format("--gpu-memory {}: only {} is free {}", format_bytes(*asked), format_bytes(free),
+                    backends.size() > 1 ? "on one of the GPUs" : "on the GPU"),
+        "leave it out to use three quarters of that");
   const Bytes budget = asked.value_or(Bytes{free.value / 4 * 3});
   return std::min({budget, free, context.max_gpu_memory.value_or(budget)});
 }
@@ -317,11 +318,11 @@ void SortRun::complete_plan(uint64_t runs) {
 void SortRun::check_sorted(const StoreResult& sorted, const Fingerprint& wanted) const {
   const std::string& name = context_.outputs.name();
   const char* const fate =
-      context_.outputs.has_streamed() ? "what has gone there is wrong" : "the result was thrown away";
+      context_.outputs.has_streamed() ? "what was written there is wrong" : "the result was discarded";
   if (options_.verify && !sorted.is_ordered)
     throw Error(fmt::format("{}: the sorted keys are not in order; {}", name, fate), advice);
   if (options_.verify && wanted != sorted.fingerprint)
-    throw Error(fmt::format("{}: the sorted keys are not those of the input; {}", name, fate), advice);
+    throw Error(fmt::format("{}: the sorted keys are not the keys of the input; {}", name, fate), advice);
 }
 
 void SortRun::judge(const StoreResult& stored) {

@@ -202,13 +202,12 @@ void SortRun::inspect(size_t input, uint64_t first_byte, std::span<const std::by
   const uint64_t at = follows ? first_descent(keys, type, options_.order) : 0;
   const std::byte* const key = keys.data() + at * width;
   throw InputError(
-      fmt::format("{}: not sorted{}: key {} is {} and stands behind {}",
-                  context_.input.files()[input]->name(),
+      fmt::format("{}: not sorted{}: key {} is {} and comes after {}", context_.input.files()[input]->name(),
                   options_.order == Order::descending ? " in descending order" : "", first_byte / width + at,
                   print_key(key, type), print_key(at == 0 ? before.data() : key - width, type)),
       options_.order == Order::descending
-          ? "leave --merge out: the files are sorted then"
-          : "leave --merge out: the files are sorted then; if they are descending, add -r");
+          ? "leave --merge out to sort the files"
+          : "leave --merge out to sort the files; if they are descending, add -r");
 }
 
 uint64_t SortRun::store_blocks(StreamMerge& streams, Lanes& lanes, RecordSink& sink,

@@ -19,8 +19,8 @@ std::optional<KeyType> type_by_size(const InputFile& file, std::span<const std::
   if (count)
     throw UsageError(
         fmt::format("{}: {} bytes are neither 4 nor 8 for each of {} keys", file.name(), file.size(), *count),
-        "every key has one value, of 4 or 8 bytes");
-  throw UsageError(file.name() + ": the type of the values is not known", "say it with --values-type");
+        "every key needs one value, of 4 or 8 bytes");
+  throw UsageError(file.name() + ": the type of the values is not known", "give it with --values-type");
 }
 
 }  // namespace
@@ -46,7 +46,7 @@ void SortValues::add(const std::string& path, const SortFileOptions& options, st
   const InputFile& file = part->file;
   Layout& layout = part->layout;
   if (file.is_stream())
-    throw Error(file.name() + ": values are read from a file, and this is a stream",
+    throw Error(file.name() + ": values are read from a file, but this is a stream",
                 "write them to a file first; keys may be piped");
   const std::vector<std::byte> prefix = file.read_prefix();
   FileOptions how{.type = options.values_type};
@@ -65,14 +65,14 @@ void SortValues::add(const std::string& path, const SortFileOptions& options, st
   if (bytes < 4)
     throw Error(fmt::format("{}: holds {} values, of {} byte{}", file.name(), name(layout.type), bytes,
                             bytes == 1 ? "" : "s"),
-                "values of 4 or 8 bytes can travel with keys");
+                "values must have 4 or 8 bytes");
   if (are_added_ && (is_floating(layout.type) || is_signed(layout.type)))
     throw Error(
-        fmt::format("{}: holds {} values, and sums of counts are u64", file.name(), name(layout.type)),
-        "--values-type u32 or u64, if they are");
+        fmt::format("{}: holds {} values, but --counts sums unsigned ones", file.name(), name(layout.type)),
+        "use --values-type u32 or u64 if they are unsigned");
   if (layout.type != first_layout().type || layout.is_swapped() != first_layout().is_swapped())
     throw Error(
-        fmt::format("{}: holds {}{} values, and {} {}{}", file.name(),
+        fmt::format("{}: holds {}{} values, but {} {}{}", file.name(),
                     layout.is_swapped() ? "big-endian " : "", name(layout.type), parts_.front()->file.name(),
                     first_layout().is_swapped() ? "big-endian " : "", name(first_layout().type)),
         "all values must be of one type and byte order");
@@ -87,7 +87,7 @@ void SortValues::check_each(const SortInput& input) const {
     if (parts_[i]->layout.count != input.count_of(i))
       throw Error(fmt::format("{}: holds {} values for the {} keys of {}", parts_[i]->file.name(),
                               parts_[i]->layout.count, input.count_of(i), input.files()[i]->name()),
-                  "name the values' files in the order of the inputs: every key has one value");
+                  "name the values' files in the order of the inputs: every key needs one value");
 }
 
 void SortValues::check_count(uint64_t keys) const {
@@ -95,12 +95,13 @@ void SortValues::check_count(uint64_t keys) const {
 }
 
 Error SortValues::wrong_count(uint64_t keys, const char* or_more) const {
-  return Error(parts_.size() == 1 ? fmt::format("{}: holds {} values for {} keys{}",
-                                                parts_.front()->file.name(), count_, keys, or_more)
-                                  : fmt::format("the {} files of values hold {} for {} keys{}", parts_.size(),
-                                                count_, keys, or_more),
-               has_window_ ? "--skip-bytes and --read-bytes are for the keys: each that is read has one value"
-                           : "every key has one value");
+  return Error(
+      parts_.size() == 1
+          ? fmt::format("{}: holds {} values for {} keys{}", parts_.front()->file.name(), count_, keys,
+                        or_more)
+          : fmt::format("the {} files of values hold {} for {} keys{}", parts_.size(), count_, keys, or_more),
+      has_window_ ? "--skip-bytes and --read-bytes apply to the keys: each key that is read needs one value"
+                  : "every key needs one value");
 }
 
 std::vector<const InputFile*> SortValues::files() const {

@@ -46,7 +46,7 @@ WhereOptions where_for(ScanAlgorithm algorithm, const WhereOptions& where) {
   WhereOptions result = where;
   const auto require = [&](BackendChoice needed, const char* place, const char* hint) {
     if (where.backend != BackendChoice::automatic && where.backend != needed)
-      throw UsageError(fmt::format("--algorithm {} runs on the {} alone", name(algorithm), place), hint);
+      throw UsageError(fmt::format("--algorithm {} runs only on the {}", name(algorithm), place), hint);
     result.backend = needed;
   };
   if (is_gpu_algorithm(algorithm)) require(BackendChoice::cuda, "GPU", "the CPU has threads and sequential");
@@ -58,16 +58,16 @@ WhereOptions where_for(ScanAlgorithm algorithm, const WhereOptions& where) {
 
 void require_file_to_repeat(const ChunkReader& input, uint32_t repeat) {
   if (repeat != 0 && input.is_stream())
-    throw UsageError("--repeat needs a file: what came through a pipe is not kept", "name a file");
+    throw UsageError("--repeat needs a file: data from a pipe are not kept", "name a file");
 }
 
 void require_memory_to_repeat(const StreamEnvironment& environment, const Backend& backend,
                               const ChunkReader& input, Bytes bytes) {
   const MemoryLimit limit = environment.memory();
   if (backend.device_memory() != Bytes{} || bytes <= limit.available) return;
-  throw Error(fmt::format("{}: --repeat takes {} of memory, {} leaves {}", input.file().name(),
+  throw Error(fmt::format("{}: --repeat needs {} of memory, but {} leaves {}", input.file().name(),
                           format_bytes(bytes), limit.what, format_bytes(limit.available)),
-              "leave --repeat out, or take a part of the file with --read-bytes");
+              "leave --repeat out, or read a part of the file with --read-bytes");
 }
 
 }  // namespace sweepsort

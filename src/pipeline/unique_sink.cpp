@@ -58,8 +58,9 @@ size_t pack(std::span<Bits> keys, std::span<uint64_t> lengths) {
 
 template <class Bits>
 InputError too_large_sum(Bits key, KeyType type) {
-  return InputError(fmt::format("the values of key {} add up to more than 64 bits hold", key_text(type, key)),
-                    "--counts has the sums as u64");
+  return InputError(
+      fmt::format("the values of key {} add up to more than 64 bits can hold", key_text(type, key)),
+      "--counts writes the sums as u64");
 }
 
 /// Like pack, with the sums of the runs' values instead of their lengths.
@@ -149,7 +150,7 @@ class UniqueSink : public RecordSink {
     if (const auto unique = session.get_unique(worker, chunk.first, chunk.count)) {
       if (unique->ends.empty() || unique->ends.back() != chunk.count ||
           unique->keys.size() != unique->ends.size() * sizeof(Bits))
-        throw Error("the different keys of a chunk do not make it up",
+        throw Error("the distinct keys of a chunk do not match its keys",
                     "the device may be faulty: try another one");
       check_.see_unique(chunk.index, *unique);
       return {as_keys(unique->keys),

@@ -222,7 +222,7 @@ TEST_CASE("in memory, too, the CPU sorts what a GPU that was chosen cannot, and 
   planned = {};
   oracle::require_sorted<uint32_t>(before, keys);
   REQUIRE(notes.size() == 1);
-  CHECK(notes[0].find("once more on the CPU") != std::string::npos);
+  CHECK(notes[0].find("starting again on the CPU") != std::string::npos);
 }
 
 }  // namespace

@@ -167,7 +167,7 @@ class CpuBackend : public Backend {
  private:
   static const ScanJob& checked(const ScanJob& job) {
     if (is_gpu_algorithm(job.algorithm))
-      throw Error(fmt::format("--algorithm {} runs on a GPU alone", name(job.algorithm)),
+      throw Error(fmt::format("--algorithm {} runs only on a GPU", name(job.algorithm)),
                   "the CPU has threads and sequential");
     return job;
   }
