@@ -1,9 +1,9 @@
-// arguments.cpp - the one file that knows cxxopts.
+// arguments.cpp - the only file that uses cxxopts.
 //
-// Its habits that matter here (version 3.1): a positional list is split on commas (so positionals are taken
-// from unmatched()); a repeated option silently takes the last value (so counts are checked); "-S=4G" arrives
-// as "=4G" (so such values are refused); the texts of its exceptions differ between versions (so ours are
-// made from their types).
+// Its behaviour that matters here (version 3.1): it splits a list of positionals at commas, so we take them
+// from unmatched(). If an option is repeated, the last value silently wins, so we check the counts. "-S=4G"
+// arrives as "=4G", so such values are refused. The texts of its exceptions differ between versions, so our
+// messages depend on the types of the exceptions.
 #include "cli/arguments.hpp"
 
 #include "core/error.hpp"
@@ -18,8 +18,8 @@
 namespace sweepsort::cli {
 namespace {
 
-/// std::regex, which cxxopts uses, recurses a frame a character: a longer word could exhaust the stack. Paths
-/// have at most 4096 bytes.
+/// cxxopts uses std::regex, which recurses once per character, so a longer word could exhaust the stack.
+/// Paths have at most 4096 bytes.
 constexpr size_t longest_word = 8192;
 
 std::vector<OptionSpec> all_options(std::span<const OptionGroup> groups) {
@@ -41,7 +41,7 @@ std::string quoted_name(const std::exception& error) {
   return std::string(text.substr(name, text.find(right, name) - name));
 }
 
-/// What others, GNU sort before all, call so; for commands that have the option `here`.
+/// Options that other programs have, above all GNU sort. The hint is for commands with the option `here`.
 struct OtherOption {
   std::string_view name, here, hint;
 };
@@ -102,7 +102,7 @@ cxxopts::ParseResult parse(std::span<const OptionSpec> options, std::span<const 
     throw UsageError(dashed(quoted_name(error)) + " needs a value", "-h lists the options");
   } catch (const cxxopts::exceptions::invalid_option_syntax& error) {
     const std::string word = quoted_name(error);
-    if (word.find('\n') != word.npos) {  // not in what cxxopts takes for a value behind an option
+    if (word.find('\n') != word.npos) {  // cxxopts accepts no line break in --name=value
       const auto takes_words = [&](const OptionSpec& option) {
         return option.takes != Takes::optional_value && word.starts_with(fmt::format("--{}=", option.name));
       };
@@ -139,8 +139,8 @@ void check_value(const OptionSpec& option, const std::string& value, std::span<c
                                  : fmt::format("write {}={}", name, value.substr(1)));
 }
 
-/// "--force=true" and "--force=false" are accepted by cxxopts; nobody needs them, and "--no-verify=false"
-/// would only puzzle.
+/// cxxopts accepts "--force=true" and "--force=false". Nobody needs them, and "--no-verify=false" would only
+/// be confusing.
 void require_no_value(const OptionSpec& option, std::span<const std::string> words) {
   const std::string begin = fmt::format("--{}=", option.name);
   for (const std::string& word : words) {
@@ -151,7 +151,7 @@ void require_no_value(const OptionSpec& option, std::span<const std::string> wor
   }
 }
 
-/// "--json=$FILE", where FILE is not set.
+/// Refuses "--json=", which "--json=$FILE" becomes if FILE is not set.
 void require_value_behind_sign(const OptionSpec& option, std::span<const std::string> words) {
   const std::string name = dashed(option.name);
   const auto options_end = std::ranges::find(words, "--");

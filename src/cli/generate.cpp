@@ -51,7 +51,7 @@ std::string list_text() {
   return text;
 }
 
-/// The type that -t or else the output's name (.u32, _uint64) says.
+/// The type given by -t, or else by the output's name (.u32, _uint64).
 NamedType read_type(const Arguments& arguments, const std::string& output) {
   if (const auto text = arguments.find("type")) return parse_key_type(*text);
   if (const auto type = type_from_name(output)) return {*type, std::nullopt};

@@ -33,7 +33,7 @@ constexpr std::array aliases{
 constexpr std::string_view known_types =
     "use one of u8 i8 u16 i16 u32 i32 u64 i64 f32 f64, also uint32, float64, <u4, >i8";
 
-/// numpy's kind and width: "u4" is an unsigned integer of 4 bytes.
+/// Parses numpy's kind and width: "u4" is an unsigned integer of 4 bytes.
 std::optional<KeyType> numpy_type(std::string_view text) {
   if (text.size() != 2) return std::nullopt;
   const auto found = std::find_if(all_key_types.begin(), all_key_types.end(), [&](KeyType type) {
@@ -70,9 +70,9 @@ NamedType parse_key_type(std::string_view text, std::string_view option) {
             text, name(*numpy), option),
         fmt::format("write {} or '<{}'", name(*numpy), text));
   }
-  // Of another kind the keys would be in another order.
+  // Suggest only names of the same kind (first letter): with another kind, the order would be different.
   std::vector<std::string_view> names;
-  // "int" begins the names of several widths: none of them is meant more than the others. C's float has 32
+  // "int" is the beginning of several names, none of which is more likely than the others. C's float has 32
   // bits, Python's 64.
   const bool lacks_width = text == "int" || text == "uint" || text == "float";
   for (const Alias& alias : aliases)

@@ -24,7 +24,7 @@ namespace {
 constexpr std::array commands{&sort_command,  &scan_command,     &min_command,
                               &check_command, &generate_command, &info_command};
 
-/// What people call what a command does with an option.
+/// Names that people may use for something that one of our commands does, perhaps with an option.
 struct OtherName {
   std::string_view name, here;
 };
@@ -48,7 +48,7 @@ const Command& wanted_command(const std::string& word) {
   throw UsageError(unknown, suggestion_hint(word, names, "'sweepsort help' lists them"));
 }
 
-/// The hint for an option that another command has says whose it is.
+/// If the option belongs to another command, the hint names that command.
 Arguments arguments_of(const Command& command, std::span<const std::string> words) try {
   return Arguments(command.options, words);
 } catch (const UnknownOption& error) {

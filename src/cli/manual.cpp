@@ -13,7 +13,7 @@
 namespace sweepsort::cli {
 namespace {
 
-/// One line, single blanks.
+/// The text as one line with single blanks.
 std::string joined(std::string_view text) {
   std::istringstream words{std::string(text)};
   std::string line;
@@ -21,7 +21,7 @@ std::string joined(std::string_view text) {
   return line;
 }
 
-/// A line of text that roff takes for nothing else.
+/// A line of text, escaped so that roff prints it as it is.
 std::string roff(std::string_view text) {
   std::string safe = text.starts_with('.') || text.starts_with('\'') ? "\\&" : "";
   for (const char c : text) {
@@ -60,7 +60,7 @@ std::string roff_command(const Command& command) {
   return text + fmt::format(".PP\n.nf\n{}.fi\n", roff_lines(command.examples));
 }
 
-/// In single quotes, as fish has them.
+/// The text in fish's single quotes.
 std::string fish_quoted(std::string_view text) {
   std::string safe = "'";
   for (const char c : text) {
@@ -81,7 +81,7 @@ std::string option_words(const Command& command) {
   return words.substr(1);
 }
 
-/// What the value of an option may be, if the shell knows no better than we do.
+/// The possible values of an option; empty if the shell should complete them by itself (as files).
 std::string value_words(const OptionSpec& option) {
   if (option.name != "distribution") return std::string(option.words);
   std::string words;
@@ -89,7 +89,7 @@ std::string value_words(const OptionSpec& option) {
   return words;
 }
 
-/// "    sort/--type|sort/-t) words='u8 i8 ...' ;;", of all options that have such words.
+/// "    sort/--type|sort/-t) words='u8 i8 ...' ;;" for each option with a fixed list of values.
 std::string bash_value_cases() {
   std::string text;
   for (const Command* command : all_commands())
@@ -177,7 +177,7 @@ std::string bash_completion() {
          "complete -o default -F _sweepsort sweepsort\n";
 }
 
-/// Whether the option takes a value, and which.
+/// The part of a fish completion that says whether the option takes a value, and which values.
 std::string fish_value(const OptionSpec& option) {
   if (option.takes != Takes::value && option.takes != Takes::values) return "";
   const std::string words = value_words(option);
@@ -203,7 +203,7 @@ std::string fish_completion() {
   return text;
 }
 
-/// In single quotes, as zsh has them.
+/// The text in zsh's single quotes.
 std::string zsh_quoted(std::string_view text) {
   std::string safe = "'";
   for (const char c : text) {
@@ -213,7 +213,7 @@ std::string zsh_quoted(std::string_view text) {
   return safe + "'";
 }
 
-/// ":FILE:_files", what an option takes and how that is completed; a blank: by nothing.
+/// ":FILE:_files": the name of the value and how it is completed. A blank means no completion.
 std::string zsh_value(const OptionSpec& option) {
   const std::string words = value_words(option);
   std::string completed = " ";
@@ -226,7 +226,7 @@ std::string zsh_value(const OptionSpec& option) {
   return fmt::format(":{}:{}", option.value, completed);
 }
 
-/// "'(-t --type)'{-t+,--type=}'[type of the keys]:TYPE:(u8 i8)'": one of the two, and what it takes.
+/// "'(-t --type)'{-t+,--type=}'[type of the keys]:TYPE:(u8 i8)'": either of the two names, and its value.
 std::string zsh_option(const OptionSpec& option) {
   std::string rest = "[";
   for (const char c : joined(help_text(option))) {

@@ -100,7 +100,7 @@ uint32_t read_threads(const Arguments& arguments) {
 }
 
 WhereOptions read_where_options(const Arguments& arguments) {
-  const bool says_gpu = arguments.find(backend_option.name) == "gpu";  // what many try
+  const bool says_gpu = arguments.find(backend_option.name) == "gpu";  // a common guess
   const BackendChoice backend =
       says_gpu ? BackendChoice::cuda : read_choice(arguments, backend_option, BackendChoice::automatic);
   for (const std::string_view of_gpu : {"device", "gpu-memory"})
@@ -116,7 +116,7 @@ std::vector<std::string> read_inputs(const Arguments& arguments) {
   const auto& inputs = arguments.positionals();
   for (const std::string& input : inputs)
     if (input.empty()) throw UsageError("the input's name is empty", "'-' is standard input");
-  // --json takes no value behind a space, as that would be the input.
+  // The value of --json cannot follow a space, since that word is taken as the input.
   const bool has_json = arguments.find("json").value_or("a file") == "";
   for (const std::string& input : inputs)
     if (has_json && input.ends_with(".json") && ::access(input.c_str(), F_OK) != 0)

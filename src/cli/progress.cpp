@@ -27,7 +27,7 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr auto rewrite_interval = 100ms;
-constexpr auto line_interval = 1s;  // where lines cannot be rewritten
+constexpr auto line_interval = 1s;  // if lines cannot be rewritten
 
 std::atomic<bool> line_on_terminal = false;
 static_assert(std::atomic<bool>::is_always_lock_free, "a signal handler asks for it");
@@ -44,7 +44,7 @@ std::string clock_time(double time_s) {
 
 }  // namespace
 
-// A terminal that is stopped (Ctrl-S) is not waited for.
+// Does not wait for a terminal that is stopped (Ctrl-S).
 void erase_progress_line() noexcept {
   constexpr std::string_view erasure = "\r\x1b[K";
   if (!line_on_terminal.exchange(false)) return;
@@ -66,14 +66,14 @@ ProgressMeter::ProgressMeter(std::string command, ProgressWhen when)
   try {
     thread_ = std::thread([this] { run(); });
   } catch (const std::system_error&) {
-    // No thread to be had: the work goes on, and says nothing between its phases.
+    // No thread is available: the work goes on, but progress is not shown between its phases.
   }
 }
 
 ProgressMeter::~ProgressMeter() {
   stop_ = true;
   if (thread_.joinable()) {
-    pthread_kill(thread_.native_handle(), SIGUSR1);  // wakes the thread, the only one that takes this signal
+    pthread_kill(thread_.native_handle(), SIGUSR1);  // wakes the thread, the only one that receives it
     thread_.join();
   }
   const std::scoped_lock lock(mutex_);
@@ -97,7 +97,8 @@ void ProgressMeter::report(Phase phase, uint64_t bytes_done, uint64_t bytes_tota
     if (started_ && visible_) show(true);
     started_ = true;
     phase_ = phase;
-    // A phase whose first report tells of bytes began no later than the report before.
+    // If the first report of a phase already counts bytes, the phase began earlier: use the time of the
+    // report before.
     phase_start_ = bytes_done > 0 ? last_report_ : Clock::now();
   }
   last_report_ = Clock::now();
@@ -108,7 +109,7 @@ void ProgressMeter::report(Phase phase, uint64_t bytes_done, uint64_t bytes_tota
 std::string ProgressMeter::line() const {
   const double elapsed = seconds(Clock::now() - phase_start_);
   const std::string label = fmt::format("{:<8}", name(phase_));
-  if (bytes_done_ == 0) {  // just begun, or a phase that does not count
+  if (bytes_done_ == 0) {  // the phase has just begun, or does not count bytes
     const std::string size = bytes_total_ > 0 ? format_bytes({bytes_total_}) + "  " : "";
     return label + size + clock_time(elapsed);
   }
@@ -125,7 +126,7 @@ void ProgressMeter::show(bool phase_ended) noexcept try {
   const auto now = Clock::now();
   if (rewrite_) {
     if (now - start_ < patience_) return;
-    // Back to the first column, the line, and whatever is left of a longer one erased.
+    // Return to the first column, write the line, and erase the rest of a longer one.
     write_error(fmt::format("\r{}\x1b[K", line()));
     line_on_terminal = true;
   } else if (phase_ended || now - last_shown_ >= line_interval) {
@@ -133,7 +134,7 @@ void ProgressMeter::show(bool phase_ended) noexcept try {
     last_shown_ = now;
   }
 } catch (const std::bad_alloc&) {
-  // Without a line less is lost than without the sort.
+  // A missing line is better than a failed sort.
 }
 
 void ProgressMeter::answer() noexcept try {

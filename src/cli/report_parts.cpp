@@ -15,7 +15,7 @@ namespace {
 
 double divided(double amount, double by) { return by > 0 ? amount / by : 0; }
 
-/// Reading, sorting and writing overlap in these.
+/// Whether reading, sorting and writing overlap in the phase.
 bool has_stages(const PhaseTime& phase) { return phase.phase == Phase::runs || phase.phase == Phase::merge; }
 
 }  // namespace

@@ -11,8 +11,8 @@
 namespace sweepsort::cli {
 namespace {
 
-/// Async-signal-safe calls only. The same signal once more, in another thread, finds this handler until all
-/// is removed.
+/// Makes only async-signal-safe calls. Until everything is removed, the same signal in another thread still
+/// calls this handler.
 void clean_up_and_die(int signal) {
   remove_temporary_files();
   erase_progress_line();

@@ -105,7 +105,7 @@ SortFileOptions read_sort_options(const Arguments& arguments) {
   return options;
 }
 
-/// The library's names of the outputs.
+/// The names of the outputs, as passed to the library.
 std::vector<std::string> all_outputs(const std::string& output, const SortFileOptions& options) {
   std::vector<std::string> all{output};
   if (!options.values_output.empty()) all.push_back(options.values_output);
@@ -113,7 +113,7 @@ std::vector<std::string> all_outputs(const std::string& output, const SortFileOp
   return all;
 }
 
-/// Values have a width and no type.
+/// Prints a note like note_misleading_name(), but for values, which have a width and no type.
 void note_misleading_values_name(const std::string& output, const SortReport& report) {
   const FileFormat named = format_from_name(output);
   const std::optional<KeyType> type = type_from_name(output);
@@ -139,7 +139,7 @@ void note_misleading_names(const Arguments& arguments, const std::string& output
     note_misleading_values_name(options.values_output, report);
 }
 
-/// A plan replaces nothing, and is not asked for -f.
+/// A dry run replaces nothing and does not require -f. This note says that the sort itself would.
 void note_existing(const Arguments& arguments, const std::vector<std::string>& outputs) {
   if (arguments.has("force") || arguments.has("quiet") || arguments.has("in-place")) return;
   for (const std::string& name : outputs) {
@@ -155,7 +155,7 @@ void keep_outputs_apart(const std::vector<std::string>& outputs) {
     throw UsageError("two outputs would mix on standard output", "name a file with -o");
 }
 
-/// "sort in out" is what many programs take.
+/// Many programs accept "sort in out". Here, the output needs -o.
 void catch_forgotten_output(const Arguments& arguments, const std::vector<std::string>& inputs) {
   if (inputs.size() < 2 || arguments.has("output") || arguments.has("in-place")) return;
   const std::string& last = inputs.back();

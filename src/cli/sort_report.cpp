@@ -15,7 +15,7 @@
 namespace sweepsort::cli {
 namespace {
 
-/// Each key read once and written once: the least that any sort moves.
+/// Counts each key as read once and written once, the minimum that any sort must move.
 RepeatTimes times_of(const SortReport& report) {
   return repeat_times(report.repeat_s, report.count, 2 * report.count * key_bytes(report.type),
                       report.copy_bandwidth_bytes_s);
@@ -94,7 +94,7 @@ std::string repeat_table(const SortReport& report) {
 nlohmann::ordered_json sort_json(const SortReport& report, const std::vector<std::string>& inputs,
                                  const std::string& output, const SortFileOptions& options) {
   const FilePlan& plan = report.plan;
-  // Of streams nobody knows before they are read.
+  // For streams, these numbers are unknown until they have been read.
   const auto if_known = [is_known = !options.plan_only || plan.runs != 0](uint64_t number) {
     return is_known ? Json(number) : Json();
   };

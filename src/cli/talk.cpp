@@ -20,11 +20,12 @@
 namespace sweepsort::cli {
 namespace {
 
-/// What every report begins with, as dump() writes it.
+/// The beginning of every report, as dump() writes it.
 constexpr std::string_view report_begin = "{\n  \"schema\": \"sweepsort.";
 
-/// Whether a report gets its name when it is complete. What has no name of its own, or one that cannot change
-/// hands, is written straight, and so is the file that our messages go to.
+/// Whether a report is written under another name and renamed when it is complete. It is written directly if
+/// the target has no name of its own (a pipe, a device, a deleted file), if the name cannot be given to
+/// another file, or if the target is the file that receives our messages.
 bool is_replaced(const std::string& target) {
   struct stat file {};
   struct stat messages {};
@@ -110,7 +111,7 @@ void JsonReport::keep_off_others(std::string_view state) const {
       std::filesystem::file_size(*target_, unknown) == 0)
     return;
   std::ifstream file(*target_, std::ios::binary);
-  std::string begin(report_begin.size(), '\0');  // and stays so where it cannot be read
+  std::string begin(report_begin.size(), '\0');  // stays zero if the file cannot be read
   file.read(begin.data(), static_cast<std::streamsize>(begin.size()));
   if (begin == report_begin) return;
   throw UsageError(fmt::format("--json={}: exists and is not a report", *target_),
@@ -127,11 +128,11 @@ void JsonReport::replace(std::string_view text, std::string_view state) const tr
 
 void JsonReport::write(const std::function<nlohmann::ordered_json()>& make_report) const {
   if (!target_) return;
-  // File names may be no UTF-8, which the default error handler would throw on.
+  // File names may be invalid UTF-8, for which the default error handler would throw.
   const std::string text =
       make_report().dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
   if (target_->empty()) return answer(text);
-  // Once more: a link that led nowhere before may lead to the output now, and a file may have come.
+  // Check again: a link to a missing file may lead to the output by now, and another file may have appeared.
   keep_off_precious();
   constexpr std::string_view state = "everything else is done: only the report was not written";
   if (!existed_) keep_off_others(state);
@@ -167,7 +168,7 @@ void note_other_links(std::string_view command, const Arguments& arguments, cons
 
 namespace {
 
-/// Names say SOSD of unsigned types alone.
+/// Names can only mark SOSD files of unsigned types.
 std::string sosd_hint(const std::string& output, KeyType type) {
   const std::string renamed = fmt::format("{}_uint{}", output, 8 * key_bytes(type));
   const bool says_it = format_from_name(renamed) == FileFormat::sosd && type_from_name(renamed) == type;
@@ -186,7 +187,7 @@ void note_misleading_name(std::string_view command, const Arguments& arguments, 
   const std::optional<KeyType> named_type = type_from_name(output);
   if (named == FileFormat::raw && !named_type) {
     if (format != FileFormat::sosd || output == "-" || output.starts_with("/dev/")) return;
-    // Read as bare keys, its count would be one of them.
+    // If it were read as bare keys, its count would become one of the keys.
     say(command, fmt::format("{}: holds sosd {}, but its name does not say so", output, name(type)));
     return say_hint(sosd_hint(output, type));
   }

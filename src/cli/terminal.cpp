@@ -18,7 +18,7 @@ namespace sweepsort::cli {
 void keep_standard_descriptors() {
   for (const int descriptor : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
     if (fcntl(descriptor, F_GETFD) != -1 || errno != EBADF) continue;
-    // open() takes the lowest free number, and those below are taken. Nothing can be done if it fails.
+    // open() returns the lowest free number, and all lower ones are in use. If it fails, nothing can be done.
     (void)!open("/dev/null", descriptor == STDIN_FILENO ? O_WRONLY : O_RDONLY);
   }
 }
@@ -46,7 +46,7 @@ std::string printable(std::string_view text) {
 
 void write_error(std::string_view text) noexcept { std::fwrite(text.data(), 1, text.size(), stderr); }
 
-// One write a line, so that lines of several threads or processes do not mix.
+// Writes a line with one call, so that lines of several threads or processes do not mix.
 void say(std::string_view command, std::string_view message) noexcept try {
   write_error(fmt::format("sweepsort: {}{}{}\n", command, command.empty() ? "" : ": ", printable(message)));
 } catch (const std::bad_alloc&) {
@@ -56,7 +56,7 @@ void say(std::string_view command, std::string_view message) noexcept try {
 void say_hint(std::string_view hint) noexcept try {
   write_error(fmt::format("hint: {}\n", printable(hint)));
 } catch (const std::bad_alloc&) {
-  // Nor is it needed to see what is wrong.
+  // The error itself is understandable without the hint.
 }
 
 void answer(std::string_view text) { std::fwrite(text.data(), 1, text.size(), stdout); }

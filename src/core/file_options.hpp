@@ -1,4 +1,4 @@
-// file_options.hpp - what a user can say about how the bytes of a file are to be read.
+// file_options.hpp - the options for reading the bytes of a file.
 #pragma once
 
 #include "core/key_type.hpp"
@@ -20,16 +20,16 @@ constexpr std::string_view name(FileFormat format) {
   }
 }
 
-/// How the bytes of a file are to be read.
+/// How to read the bytes of a file.
 struct FileOptions {
   FileFormat format = FileFormat::automatic;  // automatic: by magic number and file name
   std::optional<KeyType> type = {};           // empty: from the .npy header or the file name's ending
   std::optional<Endian> endian = {};          // empty: from the .npy header, else little
-  uint64_t skip_bytes = 0;                    // -j: before anything else is read (format raw only)
+  uint64_t skip_bytes = 0;                    // -j: skipped at the beginning (format raw only)
   std::optional<uint64_t> read_bytes = {};    // -N: at most this many (format raw only)
   bool flatten = false;                       // accept .npy arrays of more than one dimension
 
-  /// Whether a part of a file is asked for.
+  /// Whether only a part of the file is requested.
   bool has_window() const { return skip_bytes != 0 || read_bytes.has_value(); }
 };
 

@@ -1,5 +1,5 @@
-// layout.cpp - format, type and position of the keys from a file's first bytes, its size, its name and the
-// options.
+// layout.cpp - finds the format, type and position of the keys from a file's first bytes, its size, its name
+// and the options.
 #include "io/layout.hpp"
 
 #include "core/checked.hpp"
@@ -29,7 +29,7 @@ std::string as_raw_options(const NpyHeader& npy) {
   return sweepsort::as_raw_options({.type = npy.type, .endian = npy.endian, .data_offset = npy.bytes});
 }
 
-/// Whether header and keys are all that the file holds.
+/// Whether the file holds exactly the header and the keys.
 bool holds(uint64_t file_bytes, uint64_t data_offset, uint64_t count, KeyType type) {
   const auto needed = static_cast<unsigned __int128>(count) * key_bytes(type) + data_offset;
   return needed == file_bytes;
@@ -81,14 +81,14 @@ class LayoutFinder {
     return FileFormat::raw;
   }
 
-  /// Of a format with a header: the options that read its keys as those of a raw file.
+  /// For a format with a header: a hint with the options that read its keys as a raw file.
   std::string as_raw() const {
     if (layout_.format == FileFormat::npy && has_npy_magic(prefix_))
       return "read its keys as bare ones: " + as_raw_options(parse_npy_header(prefix_, name_));
     return fmt::format("use --format raw; its keys begin at --skip-bytes {}", sosd_header_bytes);
   }
 
-  /// From the options or the name; empty if neither says it.
+  /// The type from the options or else the name; empty if neither gives it.
   std::optional<KeyType> stated_type(std::optional<KeyType> by_name) {
     if (options_.type) return options_.type;
     if (by_name) note(fmt::format("{}: type {}, by its name", name_, sweepsort::name(*by_name)));
@@ -120,7 +120,7 @@ class LayoutFinder {
                   bytes < width ? "check the type (-t)"
                                 : fmt::format("check the type (-t), or leave the rest out: --read-bytes {}",
                                               bytes - bytes % width));
-    // A stream may end before it has so many.
+    // A stream may end before --read-bytes.
     layout_.count = file_bytes_ ? bytes / width : unknown_count;
   }
 
@@ -155,7 +155,7 @@ class LayoutFinder {
     const auto type = stated_type(by_name ? by_name : type_from_name(name_));
     if (!type) throw UsageError(name_ + ": the key type is not known", "give it with -t u32 or -t u64");
     constexpr const char* other = "--format raw if it holds bare keys";
-    const bool is_asked_for = options_.format == FileFormat::sosd;  // its name may be anything then
+    const bool is_asked_for = options_.format == FileFormat::sosd;  // then the name does not matter
     if (by_name && key_bytes(*type) != key_bytes(*by_name) && !is_asked_for)
       throw UsageError(fmt::format("{}: its name says {}, the type asked for is {}", name_,
                                    sweepsort::name(*by_name), sweepsort::name(*type)),
@@ -170,7 +170,7 @@ class LayoutFinder {
     check_count("the SOSD count", true);
   }
 
-  /// The header's count against the file's size, in 128 bits so that no product wraps.
+  /// Compares the header's count with the file's size, in 128 bits so that no product wraps.
   void check_count(const std::string& who, bool is_countable) const {
     const uint64_t most = max_file_bytes / key_bytes(layout_.type);
     const std::string claim =

@@ -1,4 +1,4 @@
-// layout.hpp - where the keys lie in a file and what they are: the formats raw, .npy and SOSD.
+// layout.hpp - where the keys are in a file, and of which type: the formats raw, .npy and SOSD.
 //
 //     raw    | skipped |  keys ...                |  not read |
 //     .npy   | header  |  keys ...                |
@@ -21,10 +21,10 @@
 
 namespace sweepsort {
 
-/// So many first bytes decide everything.
+/// The number of bytes at the beginning of a file that find_layout() needs.
 inline constexpr size_t layout_prefix_bytes = npy_prefix_bytes;
 
-/// The count of a raw stream, whose end is not known yet.
+/// The count of a raw stream, as its end is not known yet.
 inline constexpr uint64_t unknown_count = std::numeric_limits<uint64_t>::max();
 
 struct Layout {
@@ -33,9 +33,9 @@ struct Layout {
   Endian endian = Endian::little;
   uint64_t data_offset = 0;
   uint64_t count = 0;
-  std::vector<std::byte> header = {};   // the input's, for formats that have one
-  bool is_one_dimensional = true;       // of .npy: the header can stay as it is
-  std::vector<std::string> notes = {};  // what was inferred, a line each
+  std::vector<std::byte> header = {};   // the input's header, for formats with one
+  bool is_one_dimensional = true;       // .npy: the header can be kept as it is
+  std::vector<std::string> notes = {};  // what was inferred, one line each
 
   uint64_t data_bytes() const { return count * key_bytes(type); }
   uint64_t data_end() const { return data_offset + data_bytes(); }
@@ -44,23 +44,23 @@ struct Layout {
 
 /// Pure. `prefix`: the first layout_prefix_bytes of the file, or all of it. `file_bytes`: empty for a stream
 /// whose end is not known; its count then comes from the header, or is unknown_count. `name` is the file's
-/// name, used for its ending and for messages. Throws Error (or UsageError, where the options contradict each
-/// other or do not suffice).
+/// name: its ending may give the type or format, and messages use it. Throws Error (UsageError if the options
+/// contradict each other or are not sufficient).
 Layout find_layout(std::span<const std::byte> prefix, std::optional<uint64_t> file_bytes,
                    const std::string& name, const FileOptions& options, Holds holds = Holds::keys);
 
-/// For hints: the options that read the keys of this layout as bare ones.
+/// For hints: the options that read the keys of this layout from a raw file.
 std::string as_raw_options(const Layout& layout);
 
-/// Throws UsageError, with this hint, where a SOSD file of that name cannot hold such keys.
+/// Throws UsageError with this hint if a SOSD file cannot hold such keys. `name` is for the message.
 void require_sosd(KeyType type, Endian endian, const std::string& name, const char* hint);
 
-/// What stands before `count` keys in a file of this layout; the input's header byte for byte where the count
-/// stays.
+/// The header of a file of this layout with `count` keys. If the count is unchanged, it is an exact copy of
+/// the input's header.
 std::vector<std::byte> output_header(const Layout& layout, uint64_t count);
 
-/// The same for a new file. `min_bytes`: a .npy header is filled up to so many, where its place is taken
-/// before the count is known.
+/// The header of a new file. A .npy header is padded to at least `min_bytes`, so that it fills the space that
+/// was reserved before the count was known.
 std::vector<std::byte> new_header(FileFormat format, KeyType type, Endian endian, uint64_t count,
                                   size_t min_bytes = 0);
 

@@ -124,7 +124,7 @@ class ScanFileRun {
     return bits.format == FileFormat::raw ? fmt::format("-t {}", name(bits.type)) : as_raw_options(bits);
   }
 
-  /// "the types that do are u64, i64 and f64".
+  /// "use one of u64, i64, f64".
   std::string wider_types_hint(KeyType type) const {
     std::string list;
     for (const KeyType to : all_key_types)

@@ -10,7 +10,7 @@ namespace sweepsort {
 SortOutputs::SortOutputs(const SortInput& input, const SortValues& values, const std::string& output,
                          const SortFileOptions& options, bool allow_anonymous)
     : input_(input), values_(values), options_(options) {
-  OutputOptions how{.overwrite = options.overwrite || options.plan_only,  // which replaces nothing
+  OutputOptions how{.overwrite = options.overwrite || options.plan_only,  // a plan replaces nothing
                     .in_place = options.in_place,
                     .may_be_in_place = input.files().size() == 1 && !options.file.has_window() &&
                                        options.result != SortResult::permutation,
@@ -32,7 +32,7 @@ SortOutputs::SortOutputs(const SortInput& input, const SortValues& values, const
   how.in_place = false;
   how.others = input.files();
   how.others.insert(how.others.end(), of_values.begin(), of_values.end());
-  if (!of_values.empty() && !has_counts()) how.input = of_values.front();  // whose mode the sorted values get
+  if (!of_values.empty() && !has_counts()) how.input = of_values.front();  // the sorted values get its mode
   second_.emplace(File{.output = open_output(second, how)});
 }
 
@@ -56,7 +56,7 @@ std::vector<std::byte> SortOutputs::counts_header(uint64_t count, size_t min_byt
 }
 
 void SortOutputs::describe(std::optional<uint64_t> known) {
-  // The header of more keys than there can be is as long as any.
+  // The header for more keys than can exist is at least as long as any other.
   const uint64_t count = known.value_or(uint64_t{1} << 62);
   count_ = known.value_or(0);
   is_count_late_ = !known || options_.result == SortResult::unique;
@@ -97,7 +97,7 @@ void SortOutputs::prepare(std::optional<uint64_t> known) {
 
 void SortOutputs::start() {
   has_started_ = true;
-  if (is_count_late_) return;  // finish() knows it
+  if (is_count_late_) return;  // finish() writes the headers
   if (!main_.header.empty()) main_.output->write_at(0, main_.header);
   if (second_ && !second_->header.empty()) second_->output->write_at(0, second_->header);
 }
@@ -131,7 +131,7 @@ void SortOutputs::finish(uint64_t count) {
 }
 
 void SortOutputs::commit() {
-  // The second one first: whoever sees the keys finds what belongs to them.
+  // The second output comes first, so that whoever sees the keys also finds their values or counts.
   std::vector<Output*> all;
   if (second_) all.push_back(second_->output.get());
   all.push_back(main_.output.get());
@@ -139,7 +139,7 @@ void SortOutputs::commit() {
 }
 
 void SortOutputs::stop() const {
-  if (!has_started_) return;  // there may be a second try
+  if (!has_started_) return;  // another attempt may follow
   main_.output->stop();
   if (second_) second_->output->stop();
 }

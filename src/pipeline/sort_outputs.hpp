@@ -1,4 +1,4 @@
-// sort_outputs.hpp - the one or two files that a sort writes: their headers, their space, their names.
+// sort_outputs.hpp - the one or two files that a sort writes: their headers, disk space and names.
 #pragma once
 
 #include "core/checked.hpp"
@@ -19,31 +19,31 @@ namespace sweepsort {
 
 class SortOutputs {
  public:
-  /// Opens the outputs. Throws what open_output() does.
+  /// Opens the outputs. Throws like open_output().
   SortOutputs(const SortInput& input, const SortValues& values, const std::string& output,
               const SortFileOptions& options, bool allow_anonymous);
 
-  /// Headers and disk space, of a count that nobody knows before the end only what must be.
+  /// Makes the headers and reserves disk space. If the count is not known yet, no space is reserved.
   void prepare(std::optional<uint64_t> count);
-  /// What that would take for so many keys, of each output that is a file.
+  /// The space that each output needs for `count` keys; only for outputs that are files.
   std::vector<SpaceNeed> needs(uint64_t count);
-  /// Writes the headers that are known now; before the first record.
+  /// Writes the headers that are known by now. Call it before the first record is written.
   void start();
-  /// The sink for records of `transfer`'s shape, once prepared.
+  /// Returns a sink for records of `transfer`'s shape. Call prepare() first.
   std::unique_ptr<RecordSink> sink(const Transfer& transfer, std::span<const std::byte> expected);
-  /// All is written, so many elements: what could not be known before.
+  /// All `count` elements are written: completes headers and lengths that depend on a count not known before.
   void finish(uint64_t count);
-  /// All are right: they get their names.
+  /// The outputs are correct: gives them their names.
   void commit();
 
   const std::string& name() const { return main_.output->name(); }
-  /// What was asked for, or the input's; of positions, whose type is another, what the output's name says, if
-  /// it says anything.
+  /// The requested format, or the input's. Positions have another type than the input, so the output's name
+  /// takes precedence over the input if it gives a format or a type.
   FileFormat format() const;
   bool is_sequential() const { return main_.output->is_sequential(); }
-  /// If something was written: nobody waits for a pipe's reader any more. Thread-safe.
+  /// If writing has started: no thread waits for a pipe's reader any longer. Thread-safe.
   void stop() const;
-  /// Something may have gone into a pipe: there is no second try.
+  /// Whether something may have been written to a pipe, so that another attempt is impossible.
   bool has_streamed() const;
   uint64_t bytes() const;
 
@@ -59,7 +59,7 @@ class SortOutputs {
   uint64_t max_elements(uint64_t count) const {
     return options_.result == SortResult::unique ? max_distinct(input_.type(), count) : count;
   }
-  /// Headers, and how large elements are.
+  /// Sets the headers and the sizes of elements.
   void describe(std::optional<uint64_t> count);
   std::vector<std::byte> main_header(uint64_t count, size_t min_bytes) const;
   std::vector<std::byte> counts_header(uint64_t count, size_t min_bytes) const;
@@ -72,7 +72,7 @@ class SortOutputs {
   File main_;
   std::optional<File> second_;  // values, or counts
   uint64_t count_ = 0;
-  bool is_count_late_ = false;  // known when all are written
+  bool is_count_late_ = false;  // known only when all elements are written
   std::atomic<bool> has_started_ = false;
 };
 

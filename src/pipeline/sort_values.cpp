@@ -1,4 +1,4 @@
-// sort_values.cpp - the layouts of files of values, and positions.
+// sort_values.cpp - the layouts of files with values, and positions.
 #include "pipeline/sort_values.hpp"
 
 #include <fmt/format.h>
@@ -8,7 +8,7 @@
 namespace sweepsort {
 namespace {
 
-/// The width alone matters: a raw file whose name says nothing tells it by its size.
+/// Only the width matters. If a raw file's name does not give it, the file's size does.
 std::optional<KeyType> type_by_size(const InputFile& file, std::span<const std::byte> prefix,
                                     std::optional<uint64_t> count) {
   if (has_npy_magic(prefix) || type_from_name(file.name()) ||
@@ -40,7 +40,7 @@ SortValues::SortValues(const SortFileOptions& options, const SortInput& input) {
   check_count(*input.count());
 }
 
-/// `count`: of its values, if it is known.
+/// `count`: the number of its values, if known.
 void SortValues::add(const std::string& path, const SortFileOptions& options, std::optional<uint64_t> count) {
   const auto part = parts_.insert(parts_.end(), std::make_unique<Part>(path))->get();
   const InputFile& file = part->file;
@@ -56,7 +56,7 @@ void SortValues::add(const std::string& path, const SortFileOptions& options, st
     layout = find_layout(prefix, file.size(), file.name(), how, Holds::values);
   } catch (const Error& error) {
     if (error.hint().find('-') == std::string::npos) throw;
-    // The options that it names are of the keys' file.
+    // The options in its hint apply only to the keys' file.
     throw Error(
         error.what(),
         "--values takes raw, SOSD and one-dimensional .npy files; --values-type names a raw one's type");
@@ -129,7 +129,7 @@ void SortValues::check_unchanged() const {
 std::unique_ptr<KeySource> SortValues::source() const {
   if (parts_.empty() && bytes_ == 0) return nullptr;
   if (parts_.empty()) return std::make_unique<PositionSource>(bytes_);
-  // Bytes that are only moved need no swapping.
+  // Values that are only moved, and not added, need no byte swap.
   const size_t swapped = are_added_ && first_layout().is_swapped() ? bytes_ : 0;
   auto all = std::make_unique<ConcatenatedSource>();
   for (const auto& part : parts_)

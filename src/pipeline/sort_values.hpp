@@ -1,4 +1,4 @@
-// sort_values.hpp - what travels with the keys of the inputs: values of other files, or the keys' positions.
+// sort_values.hpp - the data that stay with the keys in a sort: values from other files, or the positions.
 #pragma once
 
 #include "core/error.hpp"
@@ -16,21 +16,21 @@
 
 namespace sweepsort {
 
-/// Bytes of a key's position: those of up to 2^32 keys fit 4; of a stream nobody knows yet.
+/// Bytes of a position: 4 for up to 2^32 keys, otherwise 8, also if the count is not known (a stream).
 uint32_t position_bytes(std::optional<uint64_t> count);
 
 class SortValues {
  public:
-  /// Opens what `options` ask for. Throws Error where the values are not those of the `input`, as far as its
-  /// count is known.
+  /// Opens the files that `options` name. Throws Error if the values do not match the keys of `input`, as far
+  /// as its count is known.
   SortValues(const SortFileOptions& options, const SortInput& input);
 
-  /// Of one value: 0 if none travel, else 4 or 8.
+  /// Bytes of one value: 4 or 8; 0 if there are no values.
   uint32_t bytes() const { return bytes_; }
   FileFormat format() const { return parts_.empty() ? FileFormat::raw : first_layout().format; }
   /// Throws Error unless there are as many values as keys.
   void check_count(uint64_t keys) const;
-  /// The same for keys that are still coming: throws if there are fewer values than `keys`.
+  /// While more keys may follow: throws Error if there are fewer values than `keys`.
   void check_enough(uint64_t keys) const {
     if (!parts_.empty() && count_ < keys) throw wrong_count(keys, " or more");
   }
@@ -39,9 +39,9 @@ class SortValues {
   uint64_t file_bytes() const;
   /// What was inferred, for -v.
   std::vector<std::string> notes() const;
-  /// Of all values, in the first file's format.
+  /// The header of a file with all values, in the first file's format.
   std::vector<std::byte> header() const { return output_header(first_layout(), count_); }
-  /// nullptr if none travel.
+  /// Returns nullptr if there are no values.
   std::unique_ptr<KeySource> source() const;
   void check_unchanged() const;
 
@@ -53,15 +53,16 @@ class SortValues {
   };
 
   void add(const std::string& path, const SortFileOptions& options, std::optional<uint64_t> count);
-  /// A file for each input has as many values as that has keys, or they would go with others.
+  /// With one file per input, each must have as many values as its input has keys. Otherwise values would be
+  /// assigned to keys of another input.
   void check_each(const SortInput& input) const;
   const Layout& first_layout() const { return parts_.front()->layout; }
   Error wrong_count(uint64_t keys, const char* or_more) const;
 
   uint32_t bytes_ = 0;
-  uint64_t count_ = 0;       // of all files
-  bool are_added_ = false;   // not only moved
-  bool has_window_ = false;  // the keys are a part of their file
+  uint64_t count_ = 0;       // in all files
+  bool are_added_ = false;   // the values of equal keys are summed
+  bool has_window_ = false;  // only a part of the keys' file is read
   std::vector<std::unique_ptr<Part>> parts_;
 };
 
