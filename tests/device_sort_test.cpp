@@ -1,5 +1,5 @@
-// device_sort_test.cpp - the kernels' sorts against the oracle. Compiled twice: for the emulator, where every
-// commit runs it, and for a GPU.
+// device_sort_test.cpp - checks the kernels' sorts against the oracle. Compiled twice: for the emulator,
+// where every commit runs it, and for a GPU.
 #include "backend/cuda_sort.hpp"
 #include "catch.hpp"
 #include "datasets/distributions.hpp"
@@ -15,7 +15,7 @@
 namespace sweepsort {
 namespace {
 
-/// The sizes at which something changes: nothing, one, a warp, a vector, a tile, a few tiles, each with its
+/// The sizes at which something changes: zero, one, a warp, a vector, a tile, a few tiles, each with its
 /// neighbours.
 template <class Key>
 std::vector<uint64_t> sizes(uint32_t value_bytes) {
@@ -33,23 +33,23 @@ std::vector<uint64_t> sizes(uint32_t value_bytes) {
 }
 
 #ifdef __SANITIZE_ADDRESS__
-constexpr uint64_t max_emulated = 9'001;  // three times slower than without
+constexpr uint64_t max_emulated = 9'001;  // sanitizers make it three times slower
 constexpr bool takes_turns = true;
 #else
 constexpr uint64_t max_emulated = 20'000;
 constexpr bool takes_turns = false;
 #endif
 
-/// Records of a distribution on the emulator: more than the smaller ones of the sorts in one block take.
+/// Records per distribution on the emulator: more than the smaller one-block sorts take.
 constexpr uint64_t few_emulated = takes_turns ? 5'001 : 9'001;
-/// The same where distributions take turns: each of the sorts in one block gets some.
+/// The same if distributions take turns. Each one-block sort gets some of them.
 constexpr uint64_t few_by_turn(uint32_t turn) {
   constexpr uint64_t counts[] = {few_emulated, 2'001, 4'001};
   return counts[turn % 3];
 }
 
-/// The distributions that suit a type, numbered: what varies besides them goes by turns where there is no
-/// time for every combination.
+/// Calls f for the distributions that suit a type, with a number. What varies besides the distribution goes
+/// by that number where there is no time for every combination.
 template <class Key, class F>
 void for_each_distribution(F f) {
   uint32_t turn = 0;
@@ -73,14 +73,14 @@ TEMPLATE_TEST_CASE("keys of every size come out sorted", "[device]", uint8_t, ui
 
 TEMPLATE_TEST_CASE("keys of every type, order and distribution come out sorted", "[device]", uint8_t, int8_t,
                    uint16_t, int16_t, uint32_t, int32_t, float, uint64_t, int64_t, double) {
-  // The types of a width share its kernels and differ in the map of their bits: on the emulator the unsigned
-  // ones go both ways in both orders, the others one way in each.
-  // Under sanitizers each distribution takes one of the orders, which its neighbour swaps.
+  // The types of one width share its kernels and differ only in the map of their bits. On the emulator,
+  // unsigned types are sorted both ways in both orders, other types one way in each order. Under sanitizers,
+  // each distribution takes one of the orders, and its neighbour takes the other.
   const bool all_orders = on_gpu || std::is_unsigned_v<TestType>;
   for_each_distribution<TestType>([&](const std::string& which, uint32_t turn) {
     const uint64_t count = on_gpu ? 1'000'003 : few_by_turn(turn);
     for (const Order order : {Order::ascending, Order::descending}) {
-      // Fewer keys than are counted as a rule.
+      // Fewer keys than are usually counted.
       if (sizeof(TestType) <= 2 && (on_gpu || turn % 4 == (order == Order::ascending ? 1 : 3)))
         sort_keys<TestType>({.distribution = which,
                              .count = on_gpu ? count : 3 * few_emulated,
@@ -108,8 +108,8 @@ TEMPLATE_PRODUCT_TEST_CASE("pairs are sorted stably", "[device]", std::pair,
   using Value = typename TestType::second_type;
   for (const uint64_t count : sizes<Key>(sizeof(Value))) sort_pairs<Key, Value>({.count = count});
   const uint64_t count = on_gpu ? 500'009 : few_emulated;
-  // The order is the map of the keys' bits, in place a choice of buffers: on the emulator one width takes
-  // them in all four combinations, the others in two.
+  // The order only changes the map of the keys' bits, and `in_place` only the choice of buffers. On the
+  // emulator, one width takes all four combinations, the others take two.
   const bool all_combinations = on_gpu || std::is_same_v<Key, uint32_t>;
   for_each_distribution<Key>([&](const std::string& which, uint32_t turn) {
     uint32_t combination = 0;
@@ -130,11 +130,12 @@ TEMPLATE_PRODUCT_TEST_CASE("pairs are sorted stably by passes of records and of 
   using Value = typename TestType::second_type;
   const uint64_t tile = TunedOnesweep<std::conditional_t<sizeof(Key) == 4, uint32_t, uint64_t>, Value>::tile;
   const uint64_t least = min_record_bytes / (sizeof(Key) + sizeof(Value));
-  // A tile of records lies half in the memory of the keys, half in that of the values; one pair is left over.
+  // Half of a tile of records is in the memory of the keys, half in that of the values. One pair is left
+  // over.
   const std::vector<uint64_t> counts =
       on_gpu ? std::vector<uint64_t>{least + tile + 1} : std::vector<uint64_t>{tile - 1, 3 * tile + 1};
   uint32_t turn = 0;
-  // Digits that are spread out, of which some are frequent, and hot ones, which pass as columns.
+  // Spread-out digits, some of them frequent; and hot digits, which pass as columns.
   for (const char* const distribution : {"uniform", "zipf-hashed", "nearly-sorted", "gaussian", "and3"})
     for (const uint64_t count : counts) {
       const uint32_t number = turn++;
@@ -235,7 +236,7 @@ TEST_CASE("one block, one grid or passes sort keys, by their number", "") {
   using Algorithm = DeviceSortOutcome::Algorithm;
   struct Expected {
     uint32_t count;
-    uint32_t multiprocessors;  // as many blocks has a grid
+    uint32_t multiprocessors;  // the number of blocks in a grid
     Algorithm algorithm;
   };
   for (const auto& [count, multiprocessors, algorithm] : {Expected{4'608, 16, Algorithm::block},
@@ -257,7 +258,7 @@ TEST_CASE("one block, one grid or passes sort keys, by their number", "") {
 }
 #endif
 
-#ifndef SWEEPSORT_EMULATED  // nor so many records; msd_sort_test and grid_sort_test have the same in small
+#ifndef SWEEPSORT_EMULATED  // too many records for it; msd_sort_test and grid_sort_test do this in small
 TEMPLATE_TEST_CASE("even keys take a tiled grid up to its limits, others the algorithms behind it",
                    "[device]", uint32_t, int32_t, float, uint64_t, int64_t, double) {
   using Algorithm = DeviceSortOutcome::Algorithm;
@@ -332,7 +333,7 @@ TEMPLATE_PRODUCT_TEST_CASE(
 
 TEMPLATE_TEST_CASE("the LSD sort finds its statuses cleared where it shares their memory", "[device]",
                    uint32_t, double) {
-  // What an uncounted partition of so many keys grows into.
+  // With so many keys, an uncounted partition grows into that memory.
   const uint64_t count = (1 << 26) + 3;
   using Algorithm = DeviceSortOutcome::Algorithm;
   const auto sort = [&](Case test) {
@@ -355,7 +356,7 @@ TEMPLATE_PRODUCT_TEST_CASE(
   using Value = typename TestType::second_type;
   using Algorithm = DeviceSortOutcome::Algorithm;
   uint32_t turn = 0;
-  // One launch, behind the digest, and behind the survey, which comes at 2^21 pairs or 2^23.
+  // In one launch, after the digest, and after the survey, which starts at 2^21 or 2^23 pairs.
   for (const uint64_t count : {1'000'003, 1'900'001, (1 << 22) + 5, (1 << 24) + 7})
     for (const char* const distribution :
          {"few-2", "few-16", "few-1000", "ninety-percent-one-value", "small-range-256"}) {
@@ -379,7 +380,7 @@ TEMPLATE_PRODUCT_TEST_CASE(
 TEMPLATE_TEST_CASE("keys of few values are sorted where each algorithm asks for them", "[device]", int32_t,
                    float, uint64_t) {
   uint32_t turn = 0;
-  // One launch, and behind the digest or the survey.
+  // In one launch, and after the digest or the survey.
   for (const uint64_t count : {20'011, 1'000'003, 3'000'001, (1 << 23) + 5, (1 << 24) + 7})
     for (const char* const distribution : {"few-2", "few-16", "few-1000", "small-range-256"}) {
       const uint32_t number = turn++;
@@ -419,7 +420,7 @@ TEST_CASE("a pass split into portions carries its bucket offsets from one to the
 }
 
 TEST_CASE("a digest taken in chunks is the digest of the whole", "[device]") {
-  constexpr SortAlgorithm radix = SortAlgorithm::radix;  // so few keys would be sorted without a digest
+  constexpr SortAlgorithm radix = SortAlgorithm::radix;  // otherwise so few keys would have no digest
   for (const char* distribution : {"uniform", "sorted", "reversed", "nearly-sorted", "all-equal"}) {
     sort_keys<uint32_t>({.distribution = distribution,
                          .count = 10'000,
@@ -432,7 +433,7 @@ TEST_CASE("a digest taken in chunks is the digest of the whole", "[device]") {
                        .chunks = {2'500, 2'499, 1}});
     sort_keys<int8_t>({.distribution = distribution, .count = 5'000, .chunks = {7, 4'993}});
   }
-  // Sorted inside of each chunk, but not across the border.
+  // Sorted within each chunk, but not across their border.
   const OnDevice session;
   std::vector<uint32_t> input(2'000);
   for (uint32_t i = 0; i < 2'000; ++i) input[i] = i < 1'000 ? 5'000 + i : i;

@@ -1,5 +1,5 @@
-// grid_sort_test.cpp - the sort in one cooperative launch, or one cluster, with small blocks, so that a few
-// thousand records take many of them, and with those of the product. On the emulator and on a GPU.
+// grid_sort_test.cpp - the sort in one cooperative launch or one cluster. Uses small blocks, so that a few
+// thousand records take many of them, and the blocks of the product. On the emulator and on a GPU.
 #include "kernels/grid_sort.cuh"
 
 #include "catch.hpp"
@@ -27,9 +27,9 @@ constexpr unsigned multiprocessors_here = 5;
 
 /// Shares of up to 768 records, on up to 16 multiprocessors, and buckets of up to 1024.
 using SmallGrid = GridSortPolicy<256, 3, 16, 64, BucketSortPolicy<256, 4, 1, 16384>>;
-/// Shares of up to 4,096, more than registers hold, and buckets of up to 3,072.
+/// Shares of up to 4,096 records, more than registers hold, and buckets of up to 3,072.
 using LargeGrid = GridSortPolicy<256, 16, 16, 64, BucketSortPolicy<256, 12, 1, 65536>>;
-/// The first one's, whose blocks are a cluster.
+/// As SmallGrid, but the blocks are a cluster.
 using SmallCluster = InCluster<SmallGrid>;
 /// Two parts of the warps, a record a thread; a block each 32nd record.
 using TinyShares = GridSortPolicy<512, 1, 40, 32, BucketSortPolicy<512, 1, 1, 131072>>;
@@ -42,7 +42,7 @@ struct Case {
   unsigned multiprocessors = multiprocessors_here;
 };
 
-/// Sorts and checks; the method that was taken.
+/// Sorts and checks. Returns the method that was taken.
 template <class Policy, class Key, class Value>
 Taken sort(const std::vector<Key>& input, const Case& test) {
   using Bits = BitsOf<Key>;
@@ -61,7 +61,7 @@ Taken sort(const std::vector<Key>& input, const Case& test) {
 
   memory.check_zones();
   records.require_sorted(test.order);
-  // Memory begins poisoned, and only the method of the digits writes this; of short keys nobody.
+  // Memory is poisoned at first. Only the method of the digits writes this, and nothing does for short keys.
   Bits differing;
   std::memset(&differing, 0xcd, sizeof(differing));
   Bits found;
@@ -69,7 +69,7 @@ Taken sort(const std::vector<Key>& input, const Case& test) {
   return found == differing ? Taken::buckets_or_list : Taken::digits;
 }
 
-/// The `variant`-th combination of order and place, of four.
+/// The `variant`-th of the four combinations of order and place.
 Case variant_of(uint32_t variant) {
   return {.order = variant % 2 == 0 ? Order::ascending : Order::descending, .in_place = variant / 2 % 2 == 0};
 }
@@ -92,7 +92,7 @@ std::vector<Key> crowded(uint64_t count) {
   return keys;
 }
 
-/// Keys of the whole range, of which `size` have 7 for their first four bits: that is one of 16 buckets.
+/// Keys of the whole range. The first four bits of `size` of them are 7, which is one of 16 buckets.
 std::vector<uint32_t> one_bucket_of(uint32_t size, uint32_t count) {
   std::mt19937 random(static_cast<uint32_t>(test_seed()));
   const auto any = [&] { return static_cast<uint32_t>(random()); };
@@ -101,7 +101,7 @@ std::vector<uint32_t> one_bucket_of(uint32_t size, uint32_t count) {
   while (keys.size() < count)
     if (const uint32_t key = any(); key >> 28 != 7) keys.push_back(key);
   std::shuffle(keys.begin() + 1, keys.end(), random);
-  std::iter_swap(std::find(keys.begin(), keys.end(), ~0u), keys.end() - 1);  // the last is sampled
+  std::iter_swap(std::find(keys.begin(), keys.end(), ~0u), keys.end() - 1);  // the last one is sampled
   return keys;
 }
 
@@ -117,8 +117,8 @@ TEMPLATE_PRODUCT_TEST_CASE("the grid sort is right for every kind of record and 
   uint32_t variant = sizeof(Key) + value_bytes<Value>;
   for (const Distribution& distribution : all_distributions()) {
     if (!distribution.suits(key_type_of<Key>())) continue;
-    variant += 3;  // has no factor in common with four: all variants come
-    // The emulator has time for half of them: what this record leaves out the next one takes.
+    variant += 3;  // has no factor in common with four, so all variants come up
+    // The emulator has time for half of them. The next record type takes what this one leaves out.
     if (!on_gpu && variant % 2 == std::is_unsigned_v<Key>) continue;
     const uint64_t count = 2'001 + 37 * (variant % 32);
     sort_distribution<SmallGrid, Key, Value>(distribution.name, count, variant_of(variant / 2));
@@ -188,7 +188,7 @@ TEST_CASE("pairs whose keys repeat are sorted by their bytes at once", "[device]
   const std::vector<uint32_t> keys = make_keys<uint32_t>("small-range-256", 2'500, test_seed());
   CHECK(sort<SmallGrid, uint32_t, uint32_t>(keys, {}) == Taken::digits);
   CHECK(sort<SmallGrid, uint32_t, NoValue>(keys, {}) == Taken::buckets_or_list);
-  // The same where the bits that vary lie apart, and no bucket has many keys.
+  // The same if the bits that vary are far apart and no bucket has many keys.
   std::mt19937_64 random(test_seed());
   std::vector<uint64_t> apart(2'500);
   for (uint64_t& key : apart)
@@ -214,7 +214,7 @@ TEMPLATE_PRODUCT_TEST_CASE("records of few keys are sorted by their list, unless
     const Case test = variant_of(variant++ * 3);
     INFO(values << " values " << name(test.order));
     CHECK(sort<SmallGrid, Key, Value>(keys, test) == Taken::buckets_or_list);
-    keys[50] = key_of(random());  // the sample is taken 96 keys apart, eight in a row
+    keys[50] = key_of(random());  // the sample takes eight keys in a row, every 96 keys
     CHECK(sort<SmallGrid, Key, Value>(keys, test) == Taken::digits);
     CHECK(sort<LargeGrid, Key, Value>(keys, test) == Taken::digits);
     keys[50] = keys[0];
@@ -248,7 +248,7 @@ TEST_CASE("a bucket as large as a block is sorted, one larger sends all to the d
       const Case test{.in_place = in_place, .multiprocessors = 16};
       const Taken expected = size <= 1024 ? Taken::buckets_or_list : Taken::digits;
       if (!on_gpu && size != 1024 && size != 1025) continue;
-      // The emulator sorts keys in place, and pairs elsewhere.
+      // The emulator sorts only keys in place, and only pairs out of place.
       if (on_gpu || in_place)
         CHECK(sort<SmallGrid, uint32_t, NoValue>(one_bucket_of(size, 4'000), test) == expected);
       if (on_gpu || !in_place)
@@ -265,7 +265,7 @@ TEST_CASE("keys that crowd in one bucket are sorted by their live bytes, an odd 
     std::mt19937_64 random(test_seed() + variant);
     for (const uint64_t live : {uint64_t{0}, uint64_t{0xff}, uint64_t{0x30000000ff00}, ~uint64_t{0}}) {
       std::vector<uint64_t> keys(2'500, 0x1234567890abcdef);
-      // Most of them are one value, which no bucket map divides.
+      // Most keys have one value, which no bucket map divides.
       for (uint64_t& key : keys)
         if (random() % 3 == 0) key ^= random() & live;
       CHECK(sort<SmallGrid, uint64_t, NoValue>(keys, test) == Taken::digits);
@@ -274,8 +274,8 @@ TEST_CASE("keys that crowd in one bucket are sorted by their live bytes, an odd 
   }
 }
 
-#ifndef SWEEPSORT_EMULATED  // device_sort_test takes it there, too
-/// By the grid sorts that hold so many.
+#ifndef SWEEPSORT_EMULATED  // on the emulator, device_sort_test covers it
+/// Sorts with the grid sorts that hold `count` records.
 template <class Key, class Value>
 void sort_in_product_grids(const char* distribution, uint64_t count, const Case& test) {
   using Cluster = ClusterGridSort<BitsOf<Key>, Value>;
@@ -287,7 +287,7 @@ void sort_in_product_grids(const char* distribution, uint64_t count, const Case&
 }
 
 TEST_CASE("the product's grid sort is right", "[device]") {
-  CHECK(device_abilities().cluster_blocks >= 8);  // else the cluster below is none
+  CHECK(device_abilities().cluster_blocks >= 8);  // otherwise there is no cluster below
   const uint64_t capacity = [] {
     const OnDevice session(2);
     return grid_capacity<uint32_t, NoValue>();

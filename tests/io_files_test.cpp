@@ -49,20 +49,21 @@ std::vector<std::byte> pattern(size_t bytes) {
   return data;
 }
 
-/// The same as ==, which compares byte by byte: with all these buffers the longer half of the tests' time.
+/// Like ==, which compares byte by byte. With all these buffers, == would take more than half of the tests'
+/// time.
 bool are_equal(std::span<const std::byte> a, std::span<const std::byte> b) {
   return a.size() == b.size() && (a.empty() || std::memcmp(a.data(), b.data(), a.size()) == 0);
 }
 
-/// Evicts a file from the page cache, so that a read has to go to the disk.
+/// Evicts a file from the page cache, so that a read must go to the disk.
 void make_cold(const std::string& path) {
   const FileDescriptor file(::open(path.c_str(), O_RDONLY));
   ::fsync(file.get());
   ::posix_fadvise(file.get(), 0, 0, POSIX_FADV_DONTNEED);
 }
 
-/// Lets user 65534 read and write, and the group do nothing. As in <linux/posix_acl_xattr.h>: the version,
-/// then tag, rights and id of each entry.
+/// Lets user 65534 read and write, and gives the group no rights. As in <linux/posix_acl_xattr.h>: the
+/// version, then the tag, rights and id of each entry.
 struct AccessList {
   struct Entry {
     uint16_t tag;
@@ -73,8 +74,8 @@ struct AccessList {
   Entry entries[5] = {{1, 6, ~0u}, {2, 6, 65'534}, {4, 0, ~0u}, {16, 6, ~0u}, {32, 0, ~0u}};
 };
 
-/// Runs body() in a child that is a user without rights, and returns what the Error said, if there was one.
-/// Only root can.
+/// Runs body() in a child process as a user without rights. Returns what the Error said, if there was one.
+/// Only root can do this.
 template <class Body>
 std::string as_nobody(
     Body body, const std::function<void()>& meanwhile = [] {}) {
@@ -108,7 +109,7 @@ void wait_for(const std::string& path) {
   for (int time = 0; time < 10'000 && !std::filesystem::exists(path); ++time) ::usleep(1000);
 }
 
-/// The mode of a file, after what 5 bytes it had was replaced.
+/// The mode of a file after the 5 bytes that it had were replaced.
 mode_t replaced_mode(const std::string& path) {
   struct stat status {};
   REQUIRE(::stat(path.c_str(), &status) == 0);
@@ -155,7 +156,7 @@ TEST_CASE("a file may be replaced only while nobody has changed it, or its name"
     file.check_replaceable();
     write_file(folder / "other", pattern(5'000));
     std::filesystem::rename(folder / "other", folder / "in");
-    file.check_unchanged();  // what was opened is still whole
+    file.check_unchanged();  // the opened file is still whole
     CHECK_THROWS_WITH(file.check_replaceable(), ContainsSubstring("was replaced while it was being read"));
   }
   {
@@ -163,7 +164,7 @@ TEST_CASE("a file may be replaced only while nobody has changed it, or its name"
     std::ofstream(folder / "in", std::ios::app) << "more";
     CHECK_THROWS_WITH(file.check_replaceable(), ContainsSubstring("changed while it was being read"));
   }
-  // As rsync and touch -r do.
+  // rsync and touch -r do this.
   const InputFile file(folder / "in");
   const auto time = std::filesystem::last_write_time(folder / "in");
   write_file(folder / "in", std::vector<std::byte>(5'004));
@@ -230,7 +231,7 @@ TEST_CASE("who may not read all inputs may not read what is made of them") {
   commit(*open_output(folder / "out", {.input = &open_to_all, .others = {&closed}}));
   CHECK(std::filesystem::status(folder / "out").permissions() == perms{0600});
   if (::geteuid() == 0) {
-    // Of two groups neither has rights that others have not.
+    // Neither of the two groups has rights that other users do not have.
     std::filesystem::permissions(folder / "secret", perms{0664});
     REQUIRE(::chown((folder / "secret").c_str(), 0, 23'456) == 0);
     const InputFile of_others(folder / "secret");
@@ -241,7 +242,7 @@ TEST_CASE("who may not read all inputs may not read what is made of them") {
     commit(*open_output(folder / "one", {.input = &closed_to_others, .others = {&open_to_all}}));
     CHECK(std::filesystem::status(folder / "one").permissions() == perms{0600});
   }
-  // A list says more than the mode, which may be its mask.
+  // A list says more than the mode, which may only be the list's mask.
   const AccessList list;
   if (::setxattr((folder / "public").c_str(), "system.posix_acl_access", &list, sizeof(list), 0) != 0) return;
   const InputFile listed(folder / "public");
@@ -353,7 +354,7 @@ TEST_CASE("who replaces a file of a group that is not theirs gives its rights to
   CHECK(replaced_mode(folder / "out") == 0644);
   REQUIRE(::chmod((folder / "out").c_str(), 0640) == 0);
   CHECK(as_nobody([&] { replace(folder / "out"); }).empty());
-  CHECK(replaced_mode(folder / "out") == 0640);  // of nobody's own group by now
+  CHECK(replaced_mode(folder / "out") == 0640);  // the file belongs to nobody's own group by now
 }
 
 TEST_CASE("a new file that gets another group than its inputs have gives that group no rights of theirs") {
@@ -363,7 +364,7 @@ TEST_CASE("a new file that gets another group than its inputs have gives that gr
   }
   const TemporaryFolder folder;
   REQUIRE(::chown(folder.path().c_str(), 0, 23'456) == 0);
-  REQUIRE(::chmod(folder.path().c_str(), 02755) == 0);  // which new files have their group of
+  REQUIRE(::chmod(folder.path().c_str(), 02755) == 0);  // new files get the group of this folder
   const auto mode_made_of = [&](mode_t input_mode, gid_t group, bool anonymous) {
     write_file(folder / "in", pattern(3));
     ::removexattr((folder / "in").c_str(), "system.posix_acl_access");
@@ -385,7 +386,7 @@ TEST_CASE("a new file that gets another group than its inputs have gives that gr
     CHECK(mode_made_of(0604, 0, anonymous) == 0600);
     CHECK(mode_made_of(0755, 0, anonymous) == 0755);
   }
-  // Nor those whom the directory lets read new files.
+  // Users whom the directory lets read new files get no rights either.
   AccessList list;
   list.entries[4].rights = 4;  // others
   if (::setxattr(folder.path().c_str(), "system.posix_acl_default", &list, sizeof(list), 0) == 0) {
@@ -418,7 +419,7 @@ TEST_CASE("a replaced file keeps its access control list") {
   const TemporaryFolder folder;
   const std::string out = folder / "out";
   for (const bool anonymous : {true, false}) {
-    // One that has none does not get the list that the folder gives to new files.
+    // A file that has no list does not get the list that the folder gives to new files.
     write_file(out, pattern(5));
     REQUIRE(::chmod(out.c_str(), 0640) == 0);
     ::setxattr(folder.path().c_str(), "system.posix_acl_default", &list, sizeof(list), 0);
@@ -453,7 +454,7 @@ TEST_CASE(
   for (const bool anonymous : {true, false})
     CHECK_THAT(as_nobody([&] { replace(folder / "out", anonymous); }),
                ContainsSubstring("out: belongs to another user, who alone may replace it in this directory"));
-  // One that appears while the other works.
+  // A file that appears while the other user works.
   const std::string told = as_nobody(
       [&] {
         const auto output = open_output(folder / "new", {.overwrite = true});
@@ -512,7 +513,7 @@ TEST_CASE("what is written over the stripes of several directories is read back,
     for (size_t at = 0; at < data.size(); at += 90'017)
       space.read_at(at, std::span(back).subspan(at, std::min<size_t>(90'017, data.size() - at)));
     CHECK(are_equal(back, data));
-    // No stripe lies in two files: the last byte of the space is the last of one of them.
+    // No stripe lies in two files: the last byte of the space is the last byte of one of them.
     std::vector<std::byte> beyond(1);
     CHECK_THROWS_WITH(space.read_at(data.size(), beyond), ContainsSubstring("the file ends at byte"));
     for (const TemporaryFolder& folder : folders) CHECK(folder.names().empty());
@@ -580,7 +581,7 @@ TEST_CASE("a write that waits for a pipe's reader can be told to stop") {
   const auto output = open_output(path, {.overwrite = true});
   const auto more_than_it_holds = pattern(4u << 20);
   std::thread other([&] {
-    // Not before it waits: until then the pipe takes more.
+    // Waits until the writer waits; before that, the pipe takes more.
     int held = -1;
     for (int before = -2; held != before || held == 0;) {
       before = held;
@@ -671,7 +672,7 @@ TEST_CASE("a pipe that is read or written holds as much as the system lets it") 
   REQUIRE(::mkfifo(path.c_str(), 0600) == 0);
   const FileDescriptor both(::open(path.c_str(), O_RDWR | O_CLOEXEC));
   REQUIRE(both);
-  // The limit can be changed, and an earlier test or user may have used up what one user may have of it.
+  // The limit can be changed. Also, an earlier test or user may have used up what one user may have of it.
   const int wanted = ::fcntl(both.get(), F_SETPIPE_SZ, 1 << 20) == 1 << 20 ? 1 << 20 : 0;
   for (const bool reads : {true, false}) {
     (void)::fcntl(both.get(), F_SETPIPE_SZ, 1 << 16);

@@ -19,15 +19,15 @@
 namespace sweepsort {
 namespace {
 
-/// Records of the longest run.
+/// Records in the longest run.
 constexpr uint64_t longest_run = leading_detail::max_run<SmallTiles>;
 
 constexpr uint64_t record_count = on_gpu ? 1'500'001 : 24'001;
 
-/// So many digits lead: an even or an odd number of passes.
+/// The number of leading digits, so that the number of passes is even or odd.
 constexpr uint32_t leading_of(uint32_t variant) { return 4 + variant % 2; }
 
-/// Ordered keys, and places of them that no sample looks at.
+/// Ordered keys, and those of their places that no sample looks at.
 class Keys {
  public:
   explicit Keys(uint32_t variant)
@@ -44,8 +44,8 @@ class Keys {
     std::ranges::shuffle(unseen_, random_);
   }
 
-  /// So many keys, that no sample looks at, agree in their leading digits and have `values` values, of which
-  /// the highest comes first.
+  /// Plants a run of `size` keys that no sample looks at. They agree in their leading digits and have
+  /// `values` values; the highest comes first.
   void plant_run(uint64_t size, uint64_t values) {
     const uint64_t head = random_() >> shift_ << shift_;
     const auto own = std::span(unseen_).last(size);
@@ -53,7 +53,7 @@ class Keys {
     for (uint64_t i = 0; i < size; ++i) bits_[own[i]] = head | (values - 1 - i % values);
     unseen_.resize(unseen_.size() - size);
   }
-  /// A share of all keys, in hundredths, has one value.
+  /// Gives `share` hundredths of all keys one value.
   void plant_frequent(uint32_t share) {
     const uint64_t value = random_();
     for (uint64_t& key : bits_)
@@ -62,13 +62,13 @@ class Keys {
   std::mt19937_64& random() { return random_; }
   std::vector<uint64_t>& bits() { return bits_; }
 
-  /// Runs that a stable sort by leading digits leaves out of order, if none is long.
+  /// The number of runs that a stable sort by leading digits leaves out of order, if no run is long.
   uint32_t runs_to_mend() const {
     const auto head = [this](uint64_t key) { return key >> shift_; };
     std::vector<uint64_t> sorted = bits_;
     std::ranges::stable_sort(sorted, {}, head);
     uint32_t runs = 0;
-    uint64_t counted = ~uint64_t{0};  // the head of the last one; no other key has this
+    uint64_t counted = ~uint64_t{0};  // the head of the last counted run; no key has this initial one
     for (uint64_t i = 1; i < sorted.size(); ++i)
       if (sorted[i - 1] > sorted[i] && head(sorted[i]) != counted) {
         counted = head(sorted[i]);
@@ -85,7 +85,7 @@ class Keys {
 };
 
 #ifdef __SANITIZE_ADDRESS__
-constexpr uint32_t step = 3;  // time for a third of the variants
+constexpr uint32_t step = 3;  // there is time for a third of the variants
 #else
 constexpr uint32_t step = 1;
 #endif
@@ -123,7 +123,7 @@ TEMPLATE_PRODUCT_TEST_CASE("runs of keys that agree in their leading digits are 
   for (uint32_t variant = value_bytes<Value> / 4 % step; variant < 8; variant += step) {
     Keys keys(variant);
     if (variant % 2 == 1) keys.plant_frequent(30);
-    // Of two, of some, of more than a warp, of more than a block, and the longest.
+    // Runs of two keys, of a few, of more than a warp, of more than a block, and the longest.
     for (const uint64_t size : {2, 2, 2, 3, 7, 31, 32, 33, 64, 65, 100, 257, 400})
       keys.plant_run(size, 1 + size / 2);
     keys.plant_run(longest_run, 2 + variant * 100);
@@ -149,7 +149,8 @@ TEMPLATE_PRODUCT_TEST_CASE("where leading digits tell too little, all are passed
                            std::pair, ((uint64_t, uint32_t), (int64_t, uint64_t), (double, NoValue))) {
   using Key = typename TestType::first_type;
   using Value = typename TestType::second_type;
-  // One run that is too long, runs that are together, one run too many, and as many as may be.
+  // One run that is too long, runs that together are too large, one run too many, and the most that are
+  // allowed.
   enum Kind : uint32_t { longer, larger, one_more, most, kinds };
   for (uint32_t variant = value_bytes<Value> / 4 % step; variant < 2 * kinds; variant += step) {
     Keys keys(variant / kinds + variant);
@@ -163,7 +164,7 @@ TEMPLATE_PRODUCT_TEST_CASE("where leading digits tell too little, all are passed
         keys.plant_run(longest_run, 9);
     } else {
       const uint32_t wanted = leading_detail::max_runs + (kind == one_more);
-      // Some meet others.
+      // Some runs meet others.
       for (uint32_t made = keys.runs_to_mend(); made < wanted; made = keys.runs_to_mend())
         for (uint32_t run = made; run < wanted; ++run) keys.plant_run(2, 2);
     }
@@ -193,19 +194,19 @@ TEST_CASE("all digits are passed where a sample shows, or the digits' counts, th
     return sort<uint64_t, uint32_t>(changed, {.leading = leading}).leading_digits;
   };
   CHECK(leading_if([](uint64_t, uint64_t key) { return key; }) == leading);
-  // Half of them in one long run: of many values, and of one.
+  // Half of the keys are in one long run: with many values, and with one value.
   CHECK(leading_if([&](uint64_t i, uint64_t key) {
           return i / 4 % 2 == 0 ? kept_head | (key & kept_tail) : key;
         }) == 0);
   CHECK(leading_if([&](uint64_t i, uint64_t key) { return i / 4 % 2 == 0 ? kept_head : key; }) == leading);
-  // No fewer passes.
+  // There would be no fewer passes.
   CHECK(leading_if([&](uint64_t, uint64_t key) { return key & ~(kept_tail >> 8); }) == 0);
   CHECK(leading_if([&](uint64_t, uint64_t key) { return key & ~(kept_tail >> 16); }) == leading);
-  // A few keys in each run.
+  // There are a few keys in each run.
   CHECK(leading_if([&](uint64_t i, uint64_t key) {
           return (random[i % (record_count / 100)] >> shift << shift) | (key & kept_tail);
         }) == 0);
-  // A leading digit that is always the same, that has two values, and that is random for one key in ten.
+  // One leading digit is always the same, or has two values, or is random for one key in ten.
   const uint64_t digit = uint64_t{0xff} << shift;
   CHECK(leading_if([&](uint64_t, uint64_t key) { return key & ~digit; }) == 0);
   CHECK(leading_if([&](uint64_t, uint64_t key) { return key & ~(digit / 2); }) == 0);

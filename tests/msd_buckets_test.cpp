@@ -19,19 +19,20 @@ namespace {
 using CountedMsd = MsdPolicy<PartitionPolicy<256, 4, 2, 1>, BucketSortPolicy<256, 1, 1, 16384>,
                              BucketSortPolicy<256, 1, 1, 16384>, 1024, 1, 1>;
 
-/// Even keys alone are dealt; buckets of more than 128 keys are counted if they have few values.
+/// Even keys without values are dealt. Buckets of more than 128 keys are counted if they have few values.
 using DenseMsd = DealingMsd<MsdPolicy<PartitionPolicy<256, 4, 2, 1>, BucketSortPolicy<128, 1, 1, 8192>,
                                       BucketSortPolicy<256, 2, 1, 16384>, 256, 1, uint64_t{1} << 30,
                                       uint64_t{1} << 27, uint64_t{1} << 20, 1>,
                             PartitionPolicy<256, 4, 2, 1>, 1, uint64_t{1} << 24>;
 
-/// Buckets of few values are sorted by a bit vector; and even keys alone are dealt, too.
+/// Buckets of few values are sorted by a bit vector. In DealingSparse, even keys without values are dealt,
+/// too.
 using SparseMsd = MsdPolicy<PartitionPolicy<256, 4, 2, 1>, BucketSortPolicy<128, 4, 1, 8192>,
                             BucketSortPolicy<256, 4, 1, 32768>, 256, 1, uint64_t{1} << 30, uint64_t{1} << 27,
                             uint64_t{1} << 20, uint64_t{1} << 29, 1>;
 using DealingSparse = DealingMsd<SparseMsd, PartitionPolicy<256, 4, 2, 1>, 1, uint64_t{1} << 24>;
 
-/// Pairs are left with narrow keys where these tell them apart.
+/// Pairs keep only narrow keys where these distinguish them.
 using NarrowMsd = MsdPolicy<PartitionPolicy<256, 4, 2, 1>, BucketSortPolicy<256, 2, 1, 16384>,
                             BucketSortPolicy<256, 4, 1, 32768>, 256, 1, uint64_t{1} << 30, uint64_t{1} << 27,
                             uint64_t{1} << 20, uint64_t{1} << 29, uint64_t{1} << 26, 1>;
@@ -42,8 +43,8 @@ TEMPLATE_TEST_CASE("of keys that are dealt the low half is left, where that tell
                    uint32_t, int64_t, float) {
   using Bits = BitsOf<TestType>;
   std::mt19937_64 random(test_seed());
-  // Buckets of a quarter, a half and two thirds as many values as their low halves tell apart, which end
-  // anywhere; and of some more.
+  // Buckets that end anywhere and have a quarter, a half or two thirds as many values as their low halves can
+  // distinguish; and buckets with some more.
   const uint64_t buckets = on_gpu ? 1u << 14 : 1u << 10;
   for (uint32_t which = 0; which < 4; ++which) {
     if (!is_looked_at<TestType, uint32_t>(which, 4)) continue;
@@ -54,10 +55,10 @@ TEMPLATE_TEST_CASE("of keys that are dealt the low half is left, where that tell
     for (TestType& key : keys) key = std::bit_cast<TestType>(static_cast<Bits>(first + random() % range));
     const auto plan = msd_sort<TestType, NoValue, DealingSmall>(
         keys, {.order = twelfths == 6 ? Order::descending : Order::ascending, .in_place = twelfths == 8});
-    if (std::is_same_v<TestType, float>) continue;  // even or not
+    if (std::is_same_v<TestType, float>) continue;  // they may be even or not
     REQUIRE(plan.was_dealt());
     const auto narrow = std::count(std::begin(plan.is_narrow), std::end(plan.is_narrow), 1u);
-    // The first parent and the last one have a bucket that is open.
+    // The first and the last parent have an open-ended bucket.
     CHECK(narrow == (twelfths < 12 ? int64_t{msd_digits} - 2 : 0));
   }
 }
@@ -68,11 +69,11 @@ TEMPLATE_TEST_CASE("large buckets of few values are counted, from where they wer
   const bool is_narrow = GENERATE(true, false);
   std::mt19937_64 random(test_seed());
   std::vector<TestType> keys(buckets * 170 + random() % 1000);
-  // Parents at the ends are not narrow; all others are, or the values of a bucket are too many.
+  // Parents at the ends are not narrow. All others are, unless a bucket has too many values.
   const uint64_t range = uint64_t{buckets} * (is_narrow ? 30'000 : 90'000);
   const TestType first = static_cast<TestType>(random() % 1'000'000'000);
   for (TestType& key : keys) key = static_cast<TestType>(first + random() % range);
-  // Four bits do not count these.
+  // Four bits cannot count these.
   for (uint32_t i = 0; i < 100; ++i) keys[random() % keys.size()] = static_cast<TestType>(first + range / 3);
   for (const Order order : orders_of(is_narrow + sizeof(TestType) / 8)) {
     const auto plan = msd_sort<TestType, NoValue, DenseMsd>(keys, {.order = order, .in_place = is_narrow});
@@ -85,7 +86,7 @@ TEMPLATE_TEST_CASE("large buckets of few values are counted, from where they wer
 TEMPLATE_TEST_CASE("small buckets of few values are sorted by a bit vector", "[device]", uint32_t, int64_t,
                    float) {
   using Bits = BitsOf<TestType>;
-  // As many values per bucket as the vector has bits, or some less; some more are too many.
+  // About as many values per bucket as the vector has bits, or fewer; then somewhat too many.
   const auto which = GENERATE(range(0u, 3u));
   const uint64_t of_bucket = std::array{65'000u, 40'000u, 70'000u}[which];
   if (!is_looked_at<TestType, uint32_t>(which, 3)) return;
@@ -100,7 +101,7 @@ TEMPLATE_TEST_CASE("small buckets of few values are sorted by a bit vector", "[d
   for (TestType& key : keys) key = key_of(random() % range);
   const auto any = [&]() -> TestType& { return keys[random() % keys.size()]; };
   for (size_t i = 0; i < keys.size() / 20; ++i) any() = any();
-  // Neighbours, and one value that comes more often than a thread has room for.
+  // Neighbours, and one value that occurs more often than a thread has room for.
   for (uint32_t i = 0; i < 100; ++i) any() = key_of(range / 3 + i);
   for (uint32_t i = 0; i < 100; ++i) any() = key_of(range / 2);
   for (const Order order : orders_of(which + sizeof(TestType) / 8)) {
@@ -124,22 +125,22 @@ TEMPLATE_TEST_CASE("small buckets of few values are sorted by a bit vector", "[d
 TEMPLATE_TEST_CASE("buckets of even fewer values are counted, large ones, too", "[device]", uint32_t, int64_t,
                    float) {
   using Bits = BitsOf<TestType>;
-  // As many values as there are counters, or less, not all for the same number of warps; some more are too
-  // many.
+  // As many values as there are counters, or fewer, not always for the same number of warps; then somewhat
+  // too many.
   const auto which = GENERATE(range(0u, 4u));
   const uint64_t of_bucket = std::array{16'000u, 3'000u, 300u, 40'000u}[which];
   if (!is_looked_at<TestType, uint32_t>(which, 4)) return;
   const uint32_t buckets = on_gpu ? 4096 : 512;
   std::mt19937_64 random(test_seed());
   const uint64_t range = buckets * of_bucket;
-  // Of floats those of one exponent, so that their values are as even as their bits.
+  // Floats of one exponent, so that their values are as even as their bits.
   const Bits first = std::bit_cast<BitsOf<float>>(8'388'608.0f);
   std::vector<TestType> keys(buckets * 150 + random() % 1000);
   const auto key_of = [&](uint64_t above) {
     return std::bit_cast<TestType>(static_cast<Bits>(first + above));
   };
   for (TestType& key : keys) key = key_of(random() % range);
-  // One value that eight bits do not count; parents that are dealt have no room for so many.
+  // One value that eight bits cannot count. Parents that are dealt have no room for so many keys.
   auto with_repeated = keys;
   for (uint32_t i = 0; i < 270; ++i) with_repeated[random() % keys.size()] = key_of(range / 2);
   for (const Order order : orders_of(which + sizeof(TestType) / 8)) {
@@ -175,7 +176,7 @@ TEMPLATE_TEST_CASE("pairs are left with the low halves of their keys, where thes
   const auto key_of = [&](uint64_t above) {
     return std::bit_cast<Key>(static_cast<uint32_t>(first + above));
   };
-  // One parent's buckets have too few keys, others' neighbours or one value many times.
+  // One parent's buckets have too few keys. Others have neighbours, or one value many times.
   for (Key& key : keys) {
     const uint64_t above = random() % range;
     key = key_of(above / (range / 64) == 11 && random() % 32 != 0 ? random() % range : above);
@@ -207,8 +208,8 @@ TEMPLATE_TEST_CASE("larger buckets of few values are counted, though one comes m
     for (uint32_t i = 0; i < count; ++i)
       keys.push_back(std::bit_cast<TestType>(static_cast<Bits>(lowest + first + random() % values)));
   };
-  // Too few for a map in pieces; 512 buckets, of which the first and the last one reach to the ends of all
-  // values.
+  // Too few keys for a map in pieces. There are 512 buckets; the first and the last one extend to the ends of
+  // all values.
   add(6400, 0, 1u << 24);
   add(600, 5u << 20, 5000);
   add(500, 9u << 20, 5000);
@@ -229,7 +230,7 @@ TEMPLATE_TEST_CASE(
   std::mt19937_64 random(test_seed());
   std::vector<TestType> keys(on_gpu ? 300'007 : 20'011);
   for (TestType& key : keys) key = static_cast<TestType>((5u << 24) + random() % (1u << 24));
-  // One that the survey does not look at: samples are pairs of neighbours.
+  // One key that the survey does not look at. The survey samples pairs of neighbours.
   uint64_t first_unseen = 0;
   for (uint64_t s = 0; sampled_pair(s, keys.size() / 2) == first_unseen; ++s) ++first_unseen;
   for (const bool is_beyond : {false, true}) {

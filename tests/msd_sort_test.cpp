@@ -1,4 +1,4 @@
-// msd_sort_test.cpp - the MSD sort is right or says that it is not the one, and which keys take which method.
+// msd_sort_test.cpp - the MSD sort sorts or says that another sort must, and which keys take which method.
 #include "catch.hpp"
 #include "msd_run.hpp"
 
@@ -16,16 +16,16 @@
 namespace sweepsort {
 namespace {
 
-/// A bucket map whose pieces, if it has any, are fine; and a survey that asks whether keys clump together.
+/// A bucket map whose pieces, if it has any, are fine, and a survey that checks whether keys clump together.
 using FineMsd = MsdPolicy<PartitionPolicy<256, 4, 2, 1>, BucketSortPolicy<256, 1, 1, 16384>,
                           BucketSortPolicy<256, 4, 1, 65536>, 32, 1, uint64_t{1} << 30, 1, 1>;
 
-/// The same; what is crowded is divided by splitters.
+/// As FineMsd, but crowded buckets are divided by splitters.
 using SplittingFine =
     SplittingMsd<FineMsd, BucketSortPolicy<256, 1, 1, 16384>, BucketSortPolicy<256, 2, 1, 16384>, 64, 1>;
 
-// A record is sorted in one of so many distributions: the emulator has time for half of them, under
-// sanitizers an eighth.
+// Each record type is sorted in one of `shares` distributions. The emulator has time for half of them, under
+// sanitizers for an eighth.
 #ifdef __SANITIZE_ADDRESS__
 constexpr uint32_t shares = 8;
 #else
@@ -46,7 +46,7 @@ TEMPLATE_PRODUCT_TEST_CASE("the MSD sort is right or says that it is not the one
   for (const Distribution& distribution : all_distributions()) {
     if (!distribution.suits(key_type_of<Key>())) continue;
     const uint32_t kind = turn++;
-    // What this record leaves out others take.
+    // Other record types take the distributions that this one leaves out.
     if (kind % shares != record % shares) continue;
     (void)msd_sort_distribution<Key, Value>(distribution, on_gpu ? 200'003 : 6'001 + 37 * kind,
                                             {.order = kind % 2 == 0 ? Order::ascending : Order::descending,
@@ -74,7 +74,7 @@ TEMPLATE_TEST_CASE("even keys are partitioned without being counted, others as b
 }
 
 TEST_CASE("floats that are neighbours, or come in runs, are not dealt out in vain", "[device]") {
-  // A range in which the map of a sample has a bucket for each value, by chance.
+  // In this range, the map of a sample happens to have a bucket for each value.
   const uint64_t count = on_gpu ? 300'007 : 20'011;
   std::mt19937_64 random(test_seed());
   std::vector<float> keys(count);
@@ -90,7 +90,7 @@ TEST_CASE("floats that are neighbours, or come in runs, are not dealt out in vai
 }
 
 TEST_CASE("keys that find no room in a bin wait for the next tile, at both levels", "[device]") {
-  // Bins of 32 slots a parent, and of 256 narrow keys a child, of which there are 64.
+  // Bins have 32 slots per parent and 256 narrow keys per child; there are 64 children.
   using ManyBuckets = DealingMsd<MsdPolicy<PartitionPolicy<256, 4, 2, 1>, BucketSortPolicy<128, 2, 1, 16384>,
                                            BucketSortPolicy<256, 4, 1, 65536>, 4, 1>,
                                  PartitionPolicy<256, 4, 2, 1>, 1, uint64_t{1} << 24>;
@@ -98,7 +98,8 @@ TEST_CASE("keys that find no room in a bin wait for the next tile, at both level
   std::mt19937_64 random(test_seed());
   std::vector<float> keys(40'003);
   for (float& key : keys) key = static_cast<float>(random() >> 40);
-  // Of one child, in some tiles, but not in those between: a bin has room for a few that waited.
+  // These keys belong to one child. They are in some tiles, but not in those between: a bin has room for a
+  // few that waited.
   for (uint64_t t = 5; t < 19; t += 2)
     for (uint64_t i = 0; i < 45; ++i) keys[t * tile + i] = 7'777'777 + static_cast<float>(t * 25 + i) / 2;
   const auto plan = msd_sort<float, NoValue, ManyBuckets>(keys, {.order = Order::descending});
@@ -196,7 +197,7 @@ TEST_CASE("each kind of keys takes the method that is meant for it", "[device]")
   const MsdPlan<uint32_t> reversed = plan_of("reversed");
   CHECK((reversed.is_in_order() && reversed.guess() == Guess::descending));
   CHECK(plan_of("few-16").has_few_values());
-  // A window of 65,536 values is counted wherever it begins, a wider one is not.
+  // A window of 65,536 values is counted wherever it begins; a wider one is not.
   std::mt19937_64 random(test_seed());
   std::vector<uint32_t> window(on_gpu ? 100'003 : 9'001);
   for (uint32_t& key : window) key = 0x70000 + random() % 65'536;
@@ -205,7 +206,7 @@ TEST_CASE("each kind of keys takes the method that is meant for it", "[device]")
   CHECK(msd_sort<uint32_t, NoValue>(window, {}).counts_values());
   window[0] = *std::min_element(window.begin(), window.end()) + 65'536;
   CHECK_FALSE(msd_sort<uint32_t, NoValue>(window, {}).counts_values());
-  // Pairs of values that are neighbours are left to the LSD sort, which has few passes for them.
+  // Pairs whose keys are neighbouring values are left to the LSD sort, which needs few passes for them.
   if (on_gpu) {
     std::vector<uint32_t> few(300'003);
     for (uint32_t& key : few) key = static_cast<uint32_t>(random() % 65'536);
@@ -220,7 +221,7 @@ TEST_CASE("each kind of keys takes the method that is meant for it", "[device]")
   CHECK(msd_sort<float, NoValue>(floats, {}).partitions());
   const MsdPlan<uint32_t> nearly = plan_of("nearly-sorted");
   CHECK((!nearly.is_in_order() && nearly.partitions()));
-  // Where no pieces would do, none are made.
+  // Where no pieces would help, none are made.
   const auto crowded = make_keys<uint64_t>("and5", on_gpu ? 100'003 : 33'333, test_seed());
   const MsdPlan<uint64_t> given_up = msd_sort<uint64_t, NoValue>(crowded, {});
   CHECK((given_up.falls_back && !given_up.is_pieced));
@@ -230,8 +231,8 @@ TEMPLATE_TEST_CASE("pairs that fall are reversed, and few of one key stay in the
                    uint32_t, double) {
   using Bits = BitsOf<TestType>;
   const uint64_t count = on_gpu ? 300'003 : 9'001;
-  // Runs of up to `most` pairs of one key; one of `longest`, at a place where a warp's keys begin or where
-  // they end.
+  // Makes runs of up to `most` pairs with one key, and runs of `longest` pairs at a place where a warp's keys
+  // begin or end.
   const auto plan_of = [&](uint64_t most, uint64_t longest, bool in_place) {
     std::mt19937_64 random(test_seed());
     std::vector<TestType> keys;
@@ -291,7 +292,7 @@ TEMPLATE_TEST_CASE("buckets follow the values of floats, not their bits, where t
   const auto plan = msd_sort<TestType, NoValue>(keys, {.order = order});
   // The bucket around zero is crowded.
   CHECK((plan.has_real_pieces && !plan.falls_back && plan.listed[crowded_buckets] > 0));
-  // What a sample need not show.
+  // Values that a sample may miss.
   for (TestType& key : keys) key = -exponential(random);
   using Limits = std::numeric_limits<TestType>;
   auto place = keys.begin() + static_cast<ptrdiff_t>(keys.size() / 3);
@@ -300,7 +301,7 @@ TEMPLATE_TEST_CASE("buckets follow the values of floats, not their bits, where t
         Limits::denorm_min(), TestType{0}, -TestType{0}})
     *(place += 3) = key;
   (void)msd_sort<TestType, NoValue>(keys, {.order = order});
-  // Each binade has as many keys as the next one.
+  // Each binade has as many keys as the next.
   for (TestType& key : keys) key = std::exp2(static_cast<TestType>(random() % 65'536) / 512 - 64);
   CHECK_FALSE(msd_sort<TestType, NoValue>(keys, {}).has_real_pieces);
 }
@@ -322,20 +323,20 @@ TEMPLATE_PRODUCT_TEST_CASE("crowded pairs are divided by splitters, whatever the
                            "[device]", std::pair, ((uint64_t, uint64_t), (int64_t, uint32_t))) {
   using Key = typename TestType::first_type;
   using Value = typename TestType::second_type;
-  // On a GPU some buckets are for large blocks, too.
+  // On a GPU, some buckets are for large blocks, too.
   const uint64_t count = on_gpu ? 2'700'003 : 12'011;
   uint32_t turn = 8 / sizeof(Value);
   for (const char* const distribution : {"and3", "and5"}) {
-    if (!on_gpu && turn != 8 / sizeof(Value)) continue;  // the sample alone takes the emulator long
+    if (!on_gpu && turn != 8 / sizeof(Value)) continue;  // the sample alone takes the emulator a long time
     std::vector<Key> keys = make_keys<Key>(distribution, count, test_seed());
     std::mt19937_64 random(test_seed());
-    // Values with a tenth of the keys each, among them the lowest and the highest one, have buckets that
-    // nobody sorts.
+    // Some values have a tenth of the keys each, among them the lowest and the highest value. No block sorts
+    // their buckets.
     if (turn % 2 == 0)
       for (Key& key : keys) {
         const uint64_t lot = random() % 10;
         if (lot < 3) key = std::bit_cast<Key>(lot < 2 ? ~uint64_t{0} - lot : uint64_t{0});
-        if constexpr (std::is_signed_v<Key>)  // the lowest one has bits that are not zero, then
+        if constexpr (std::is_signed_v<Key>)  // then the lowest key has bits that are not zero
           if (lot >= 3 && key < 0) key = ~key;
       }
     const MsdCase test{.order = turn % 2 == 0 ? Order::descending : Order::ascending,

@@ -1,4 +1,4 @@
-// msd_values_test.cpp - what the MSD sort does with keys of few values, or of some frequent ones.
+// msd_values_test.cpp - what the MSD sort does with keys that have few values, or some frequent ones.
 #include "catch.hpp"
 #include "msd_run.hpp"
 
@@ -22,7 +22,7 @@ TEMPLATE_TEST_CASE("frequent values are taken out, and put in where they belong"
   const std::vector<std::vector<std::pair<Bits, uint32_t>>> cases{
       {{middle, 90}},
       {{Bits{0}, 55}, {all, 25}},
-      // Neighbours in one bucket, and one that few keys have between them.
+      // Neighbours in one bucket; few keys have the value between them.
       {{middle, 55}, {middle + 1, 1}, {middle + 2, 18}, {middle + 3, 10}, {middle + (all >> 20), 8}},
       {{Bits{1}, 55}, {all - 1, 20}, {middle, 8}, {all >> 1, 6}, {(all >> 1) + 1, 4}}};
   uint32_t turn = 0;
@@ -53,7 +53,7 @@ TEMPLATE_PRODUCT_TEST_CASE("of pairs a frequent value gets a bucket of its own",
   for (const Bits value : {Bits{0}, all, static_cast<Bits>(all / 3), static_cast<Bits>(all >> 1)}) {
     for (const uint32_t share : {20u, 60u, 97u}) {
       const uint32_t number = turn++;
-      // The emulator has time for some.
+      // The emulator has time for some of them.
       constexpr bool is_float = std::is_floating_point_v<Key>;
       constexpr uint32_t type = sizeof(Key) == 4 ? 3 + is_float : is_float ? 2 : std::is_signed_v<Key>;
       if (!on_gpu && number % 5 != type) continue;
@@ -67,17 +67,17 @@ TEMPLATE_PRODUCT_TEST_CASE("of pairs a frequent value gets a bucket of its own",
       CHECK((plan.has_apart != 0 && plan.partitions()));
     }
   }
-  // Two of them are left to the LSD sort.
+  // Keys with two such values are left to the LSD sort.
   const auto keys = keys_with_frequent_values<Key>({{Bits{1}, 50}, {all - 1, 20}}, count);
   CHECK(msd_sort<Key, Value>(keys, {}).falls_back);
 }
 
 TEMPLATE_TEST_CASE("values that repeat are no trouble beside frequent ones", "[device]", uint32_t, double) {
   using Bits = BitsOf<TestType>;
-  const uint64_t count = 30'011;  // more, and the cluster below fits no bucket
+  const uint64_t count = 30'011;  // with more, the cluster below fits into no bucket
   std::mt19937_64 random(test_seed());
-  // Besides one frequent value: some come dozens or hundreds of times; and a narrow cluster, in which a part
-  // of a bucket has more values than a warp has lanes.
+  // Besides one frequent value, some values come dozens or hundreds of times. There is also a narrow cluster,
+  // in which a part of a bucket has more values than a warp has lanes.
   std::vector<Bits> repeating(150);
   for (Bits& value : repeating) value = static_cast<Bits>(random());
   const Bits cluster = static_cast<Bits>(random());
@@ -101,7 +101,7 @@ TEST_CASE("a key that is frequent leaves nothing to sort, or buckets that are st
   std::vector<uint32_t> keys = keys_with_frequent_values<uint32_t>({{7, 50}, {1u << 30, 50}}, count);
   keys[5] = 9;
   (void)msd_sort<uint32_t, NoValue>(keys, {});
-  // What is left meets in one bucket of 2^13 values, whose neighbours are empty.
+  // The remaining keys meet in one bucket of 2^13 values, whose neighbours are empty.
   std::mt19937_64 random(test_seed());
   keys = keys_with_frequent_values<uint32_t>({{7, 50}}, count);
   for (uint32_t& key : keys)
@@ -110,8 +110,9 @@ TEST_CASE("a key that is frequent leaves nothing to sort, or buckets that are st
 }
 
 TEST_CASE("few values are not counted where one finds no slot, be it the very last key", "[device]") {
-  // All meet in one slot of a block's table, 4,096 slots: the high bits of their products agree. The last key
-  // is one value more than find_slot tries slots, and stands behind the last whole vector.
+  // All keys meet in one slot of a block's table of 4,096 slots, because the high bits of their products
+  // agree. There is one value more than the number of slots that find_slot tries; it is the last key, behind
+  // the last whole vector.
   constexpr uint32_t inverse = 0xe8b2f51;  // of the hash's factor, modulo 2^32
   static_assert(inverse * 0x9e3779b1u == 1);
   const auto colliding = [](uint32_t i) { return inverse * ((5u << 20) + i * 997); };
@@ -128,7 +129,7 @@ TEMPLATE_PRODUCT_TEST_CASE("pairs of few values are sorted by the places of thes
   using Value = typename TestType::second_type;
   std::mt19937_64 random(test_seed());
   uint32_t turn = 0;
-  // The last ones have codes of two digits.
+  // The last of these numbers of values need codes of two digits.
   for (const uint32_t values : {2u, 3u, 16u, 256u, 257u, 700u}) {
     const uint32_t number = turn++;
     if (!on_gpu && number % 2 != (sizeof(Key) == 4 ? 0 : 1)) continue;
@@ -136,9 +137,10 @@ TEMPLATE_PRODUCT_TEST_CASE("pairs of few values are sorted by the places of thes
     for (Key& value : list) value = std::bit_cast<Key>(static_cast<BitsOf<Key>>(random()));
     if (values > 2) list[0] = std::bit_cast<Key>(BitsOf<Key>{0});
     std::vector<Key> keys(on_gpu ? 300'003 : 13'001);
-    // Of a few values, half of the keys have the first two; of many, that would leave too little of each.
+    // With few values, half of the keys have the first two. With many, that would leave too few keys for
+    // each.
     for (Key& key : keys) key = list[random() % (values < 256 && random() % 2 == 0 ? 2 : values)];
-    // 2 and 700 values in place; 256 and 257 descending; 16, 256 and 257 elsewhere.
+    // In place: 2 and 700 values. Descending: 256 and 257. Out of place: 16, 256 and 257.
     const MsdCase test{.order = number % 5 > 2 ? Order::descending : Order::ascending,
                        .in_place = number % 5 == 0,
                        .digested = number % 4 == 3};
@@ -156,7 +158,7 @@ TEMPLATE_PRODUCT_TEST_CASE("records whose digest shows few digits are counted, o
   constexpr bool with_values = !std::is_same_v<Value, NoValue>;
   std::mt19937_64 random(test_seed());
   uint32_t turn = 0;
-  // 0: as many values as there are keys, of eight letters a byte.
+  // 0: as many values as there are keys, made of eight letters per byte.
   for (const uint32_t values : {2u, 20u, 0u}) {
     const Order order = turn % 2 == 0 ? Order::ascending : Order::descending;
     const bool in_place = ++turn % 3 == 0;
@@ -171,7 +173,7 @@ TEMPLATE_PRODUCT_TEST_CASE("records whose digest shows few digits are counted, o
     const OnDevice session;
     const KeyMap<Bits> map = key_map<Bits>(key_type_of<Key>(), order);
     RecordArrays<Key, Value> records(keys, in_place,
-                                     2 * keys.size());  // passes of records want room for both
+                                     2 * keys.size());  // passes of records need room for both
     const SortArrays<Bits, Value> arrays = records.arrays();
     const TestMemory<Bits, Value, SmallMsd> memory(arrays.count);
     const auto& workspace = memory.workspace();
@@ -204,7 +206,7 @@ TEMPLATE_PRODUCT_TEST_CASE("records whose digest shows few digits are counted, o
     CHECK((made.method == Method::counting) == (values != 0));
     if (values != 0 && with_values) CHECK(made.live_digits == 1);
     if (values != 0) continue;
-    if (task.may_pack)  // three bits a byte vary; of doubles, whose order is no exclusive or, some more
+    if (task.may_pack)  // three bits per byte vary; in doubles some more, as their order is no exclusive or
       CHECK(made.live_digits <= sizeof(Bits) / 2);
     else
       CHECK(made.live_digits == sizeof(Bits));
@@ -216,7 +218,7 @@ TEST_CASE("pairs pass as records where their digits are many, and none of them i
       GENERATE(table<const char*, bool>({{"uniform", true},
                                          {"zipf-hashed", true},
                                          {"block-alternating", false},  // 16 digits at each place
-                                         {"and5", false}}));            // one that most keys have
+                                         {"and5", false}}));            // one digit that most keys have
   INFO(distribution);
   const OnDevice session;
   const DeviceArray<uint32_t> keys{

@@ -1,4 +1,5 @@
-// pipeline_external_test.cpp - files beyond a budget: runs, spill files, merges of any number of passes.
+// pipeline_external_test.cpp - sorts of files beyond a budget: runs, spill files, any number of merge
+// passes.
 #include "backend/cpu/tuning.hpp"
 #include "catch.hpp"
 #include "core/pages.hpp"
@@ -48,7 +49,7 @@ SortFileOptions with_memory(Bytes memory, Order order = Order::ascending) {
   return {.where = {.threads = 2}, .memory = {.memory = memory}, .order = order, .overwrite = true};
 }
 
-/// No file may become longer than that, for as long as this lives.
+/// No file may become longer than `bytes` while this exists.
 class LimitedFiles {
  public:
   explicit LimitedFiles(uint64_t bytes) {
@@ -65,7 +66,7 @@ class LimitedFiles {
   rlimit before_{};
 };
 
-/// Sorted, each key once.
+/// Returns the keys sorted, each once.
 std::vector<uint64_t> different(std::vector<uint64_t> keys) {
   std::ranges::sort(keys);
   const auto behind = std::ranges::unique(keys);
@@ -73,14 +74,14 @@ std::vector<uint64_t> different(std::vector<uint64_t> keys) {
   return keys;
 }
 
-/// For every file.
+/// Chooses the GPU for every file.
 void choose_gpu(SortEnvironment& environment) {
   environment.choose = [](const KeysToSort&, const AskStatus&, uint32_t, const WhereOptions&) {
     return BackendDecision{BackendChoice::cuda, "the test says so"};
   };
 }
 
-/// GPUs of so much memory each, chosen for every file, and what became of them in the last sort.
+/// GPUs with `memory` each, chosen for every file. Also says what became of them in the last sort.
 struct PlainGpus {
   explicit PlainGpus(size_t count, Bytes memory)
       : stored(count), sorts(count), made_(count), has_begun_(count) {
@@ -92,7 +93,7 @@ struct PlainGpus {
       return status;
     };
     environment.make_cpu = [this, make_cpu = environment.make_cpu](uint32_t threads) {
-      std::fill(made_.begin(), made_.end(), nullptr);  // they have failed and are gone
+      std::fill(made_.begin(), made_.end(), nullptr);  // the GPUs have failed and are gone
       return make_cpu(threads);
     };
     environment.make_cuda = [this, memory](int device) {
@@ -107,7 +108,7 @@ struct PlainGpus {
   PlainGpus(const PlainGpus&) = delete;
   PlainGpus& operator=(const PlainGpus&) = delete;
 
-  /// All of them; the runs are counted when the merge begins.
+  /// Options that use all GPUs. `stored` is filled in when the merge begins.
   SortFileOptions options(Bytes memory) {
     SortFileOptions options = with_memory(memory);
     options.where.devices = {};
@@ -121,18 +122,18 @@ struct PlainGpus {
 
   bool has_begun(size_t gpu) const { return has_begun_.at(gpu); }
 
-  int faulty = -1;  // this one has the fault; with none it makes storage for so many runs alone
+  int faulty = -1;  // the GPU with the fault; if that is `none`, it makes storage for `granted` runs only
   Fault fault = Fault::none;
   uint64_t granted = 0;
-  bool share = true;  // the file is more than one of them holds
+  bool share = true;  // the file is larger than what one GPU holds
   SortEnvironment environment;
   std::vector<Bytes> stored;
   std::vector<size_t> sorts;
   std::vector<std::string> log;
 
  private:
-  /// Whichever session is free takes the next run of a file, and one could take them all; so none of the two
-  /// ends its first sort before the other has begun.
+  /// Any session that is free takes the next run of a file, so one could take all runs. Therefore neither
+  /// session ends its first sort before the other one has begun.
   class Gpu : public PlainBackend {
    public:
     Gpu(PlainGpus& gpus, int device)
@@ -179,7 +180,7 @@ class PipeWriter {
   }
   PipeWriter(const PipeWriter&) = delete;
   PipeWriter& operator=(const PipeWriter&) = delete;
-  /// A writer whom nobody has read, or not to the end, waits to be opened or written to.
+  /// If nobody has read the pipe, or not to the end, the writer still waits for it to be opened or read.
   ~PipeWriter() {
     const FileDescriptor reader(::open(pipe_.c_str(), O_RDONLY | O_NONBLOCK));
     std::array<char, 4096> ignored;
@@ -193,7 +194,7 @@ class PipeWriter {
   std::jthread thread_;
 };
 
-/// As a file, or through a pipe.
+/// Sorts the keys from a file or through a pipe.
 template <class Key>
 SortReport sort_with(const SortEnvironment& environment, const TemporaryFolder& folder,
                      const std::vector<Key>& keys, bool is_stream, const SortFileOptions& options) {
@@ -206,7 +207,7 @@ SortReport sort_with(const SortEnvironment& environment, const TemporaryFolder& 
   return sort_file_with(environment, name, folder / "out", options);
 }
 
-/// One GPU that is chosen.
+/// An environment with one GPU, which is chosen.
 SortEnvironment with_chosen(std::function<std::unique_ptr<Backend>()> make_gpu) {
   SortEnvironment environment = with_gpu(plain_environment(4096), Fault::none);
   choose_gpu(environment);
@@ -220,7 +221,7 @@ std::vector<uint64_t> each_twice(const std::vector<uint64_t>& keys) {
   return twice;
 }
 
-/// Says that it has 3 MB.
+/// A GPU that says that it has 3 MB.
 std::unique_ptr<PlainBackend> gpu_with(uint64_t bytes_for_a_session, Fault fault = Fault::none) {
   auto gpu = std::make_unique<PlainBackend>(fault, "cuda");
   gpu->limit_device(Bytes{3'000'000});
@@ -261,7 +262,7 @@ TEST_CASE("keys that are few, equal, sorted or reversed are blocks of equal size
     inputs[1][i] = i;
     inputs[2][i] = count - i;
     inputs[3][i] = i % 3;
-    inputs[4][i] = i % 10 == 0 ? i * 0x9e3779b97f4a7c15u : 77;  // one value in nine tenths
+    inputs[4][i] = i % 10 == 0 ? i * 0x9e3779b97f4a7c15u : 77;  // nine tenths are one value
     inputs[5][i] = ~uint64_t{0} - i % 2;
   }
   for (const auto& keys : inputs) {
@@ -287,7 +288,7 @@ TEST_CASE("any budget gives the same file, with all runs in memory, some of them
     spills.insert(report.plan.temporary.value != 0);
     oracle::require_sorted<uint64_t>(keys, read_keys<uint64_t>(folder / "out"));
   }
-  CHECK(passes.size() >= 3);  // two, three and more
+  CHECK(passes.size() >= 3);  // two, three, and more
   CHECK(spills.size() == 2);
 }
 
@@ -320,7 +321,7 @@ TEST_CASE("a plan says where the disk has no room for it") {
   CHECK(notes.empty());
   constexpr uint64_t bytes = uint64_t{1} << 42;
   std::filesystem::resize_file(folder / "in.u64", bytes);
-  const std::vector<std::string> inputs(64, folder / "in.u64");  // more than any disk has
+  const std::vector<std::string> inputs(64, folder / "in.u64");  // larger than any disk
   sort_files_with(cpu_environment(), inputs, folder / "out", options);
   REQUIRE(notes.size() == 1);
   CHECK_THAT(notes[0], ContainsSubstring(folder / "out, " + folder.path().string() + ": "));
@@ -335,11 +336,11 @@ TEST_CASE("the space of all passes is what the plan says, and is taken before th
   options.plan_only = true;
   const Bytes said =
       sort_file_with(cpu_environment(), folder / "in.u64", folder / "out", options).plan.temporary;
-  CHECK(said.value >= 2 * 8 * keys.size());  // several merges: what one reads, and what it writes
+  CHECK(said.value >= 2 * 8 * keys.size());  // there are several merges: what one reads and what it writes
   options.plan_only = false;
   uint64_t read = 0;
   options.progress = [&](Phase phase, uint64_t done, uint64_t) { read += phase == Phase::runs ? done : 0; };
-  // One temporary file: the limit on files is its disk.
+  // There is only one temporary file, so the limit on files is its disk.
   const auto sort_within = [&](Bytes space) {
     const LimitedFiles limit(space.value);
     return sort_file_with(cpu_environment(), folder / "in.u64", folder / "out", options);
@@ -412,7 +413,7 @@ TEST_CASE("a stream of unknown length becomes runs as it arrives, and goes to a 
 
 TEST_CASE("a stream of more runs than a plan foresees is sorted") {
   const TemporaryFolder folder;
-  // One key in 512 is remembered at first, and 64 KiB have room for 512 of them.
+  // At first one key in 512 is kept as a sample, and 64 KiB have room for 512 samples.
   const auto keys = random_keys<uint64_t>(700'001);
   sort_with(cpu_environment(), folder, keys, true, with_memory(kib64));
   oracle::require_sorted<uint64_t>(keys, read_keys<uint64_t>(folder / "out"));
@@ -444,7 +445,7 @@ TEST_CASE("of the runs of a stream, however many, no more samples are kept than 
   });
   CHECK(sort.runs() >= 299);
   CHECK(most > 50);
-  CHECK(std::max(most, sort.samples()) <= 300);  // one a run is the least
+  CHECK(std::max(most, sort.samples()) <= 300);  // one per run is the least
 }
 
 TEST_CASE("a stream of bytes beyond memory is counted as it arrives") {
@@ -499,11 +500,11 @@ TEST_CASE("a backend that drops, doubles, flips or misplaces a key in any run or
   const SortResult result = GENERATE(SortResult::keys, SortResult::unique);
   for (const Fault fault :
        {Fault::drops_key, Fault::doubles_key, Fault::flips_bit, Fault::swaps_neighbours}) {
-    // In which of the sessions it happens: runs first, then blocks.
+    // The session in which the fault happens. Runs come first, then blocks.
     for (size_t faulty = 0;; ++faulty) {
       const TemporaryFolder folder;
       auto keys = random_keys<uint64_t>(20'000, faulty);
-      // Low ones come twice: in the middle, where one is spoiled, all are different.
+      // Low keys come twice. In the middle, where a key is spoiled, all keys are different.
       for (size_t i = 1; result == SortResult::unique && i < keys.size(); i += 2)
         if (keys[i - 1] >> 62 == 0) keys[i] = keys[i - 1];
       write_keys(folder / "in.u64", keys);
@@ -528,7 +529,7 @@ TEST_CASE("a backend that drops, doubles, flips or misplaces a key in any run or
         CHECK(sessions > 10);
         break;
       }
-      // A run that is out of order is put right by the blocks that it goes into, unless a cut went wrong.
+      // The blocks that a run goes into repair its order, unless a cut went wrong.
       const bool may_heal = fault == Fault::swaps_neighbours;
       if (!may_heal) CHECK_THAT(message, ContainsSubstring("the result was discarded"));
       if (!message.empty())
@@ -697,7 +698,7 @@ TEST_CASE("a GPU whose memory somebody takes is not refused for the --gpu-memory
 }
 
 TEST_CASE("where a GPU lacks a little memory it is the runs that go elsewhere, not the sessions") {
-  /// Gives its memory back when it ends.
+  /// Gives its memory back when it is destroyed.
   class Session : public SortSession {
    public:
     Session(std::unique_ptr<SortSession> plain, uint64_t bytes, uint64_t& left)
@@ -902,7 +903,7 @@ TEST_CASE("runs lie on each of several GPUs, sessions on two, of files and of st
         CHECK(gpus.has_begun(gpu) == (gpu < 2));
         if (!is_stream) CHECK((gpus.sorts[gpu] > 0) == (gpu < 2));
       }
-      // Three hold what two cannot that are as small.
+      // Three GPUs hold what two of the same size cannot.
       const bool hold_all = count * memory.value > 1'200'000;
       if (!is_stream) CHECK((all == Bytes{keys.size() * 8}) == hold_all);
       if (!is_stream) CHECK((report.plan.temporary == Bytes{0}) == hold_all);
@@ -1009,7 +1010,7 @@ TEST_CASE("a stream that the GPU failed to sort is sorted by the CPU, from memor
     SortEnvironment environment = with_gpu(cpu_environment(), Fault::doubles_key);
     choose_gpu(environment);
     SortFileOptions options = with_memory(Bytes{1u << 20});
-    // The stream fits the machine's memory; with little on the GPU it goes there in runs.
+    // The stream fits into main memory. If the GPU has little memory, the stream goes there in runs.
     bool forms_runs = false;
     environment.make_cuda = [&](int) {
       auto gpu = std::make_unique<PlainBackend>(Fault::doubles_key, "cuda");

@@ -1,5 +1,5 @@
-// random_keys.cuh - keys for random runs, made on the device: patterns that are hard on one step of a sort or
-// another, in the order of the keys, so that they are as hard for floats and descending keys.
+// random_keys.cuh - keys for random runs, made on the device. Each pattern is hard for some step of a
+// sort. The patterns describe ordered keys, so they are as hard for floats and descending keys.
 #pragma once
 
 #include "core/fingerprint.hpp"
@@ -14,20 +14,20 @@
 
 namespace sweepsort {
 
-/// What the key at an index is. `a`, `b` and `c` are the pattern's parameters.
+/// Determines the key at an index. `a`, `b` and `c` are the pattern's parameters.
 enum class KeyPattern : uint32_t {
-  uniform,         // the low `a` bits, from the key `b` on
+  uniform,         // the low `a` bits are random, from the key `b` on
   crowd,           // `a` neighbours from `b` on, and one key at either end of the range: one bucket
-  spread,          // evenly spaced: one key a bucket
-  full_bucket,     // `a` keys of which the upper `b` bits are `c`, all others elsewhere
+  spread,          // evenly spaced: one key per bucket
+  full_bucket,     // in `a` keys the upper `b` bits are `c`, in all others they are not
   alternating,     // every digit changes after `a` keys
-  heavy_values,    // value k, of `b`, with probability 2^-k
-  values_of_few,   // `a` values anywhere
-  mostly_one,      // one value but for one key in `a`
+  heavy_values,    // `b` values; value k has probability 2^-k
+  values_of_few,   // `a` random values
+  mostly_one,      // one value, except for one key in `a`
   ascending,       // runs of `a` equal keys
-  descending,      // the same
-  nearly_ordered,  // ascending but for the keys at `a` and `b`
-  constant_digits  // the bits of the mask `a`
+  descending,      // runs of `a` equal keys
+  nearly_ordered,  // ascending, except for the keys at `a` and `b`
+  constant_digits  // only bits of the mask `a` vary
 };
 inline constexpr const char* pattern_names[] = {
     "uniform",    "crowd",      "spread",    "full bucket", "alternating",    "heavy values",
@@ -82,12 +82,12 @@ struct KeyRecipe {
   }
 };
 
-/// A record's value is its index times an odd number: from one comes the other.
+/// A record's value is its index times an odd number, so each can be computed from the other.
 template <class Value>
 struct IndexAsValue {
   static constexpr Value factor = static_cast<Value>(0x9e3779b97f4a7c15ull);
   static constexpr Value inverse = [] {
-    Value x = factor;  // right in its low three bits; each step doubles them
+    Value x = factor;  // its low three bits are right; each step doubles that number
     for (int step = 0; step < 5; ++step) x = static_cast<Value>(x * (2 - factor * x));
     return x;
   }();
@@ -122,16 +122,16 @@ __global__ void make_values_kernel(Value* values, uint64_t count) {
 
 /// What is wrong with a sort's output, by the number of records.
 struct Faults {
-  unsigned long long out_of_order;  // key behind a larger one; of pairs also: equal keys, the later one first
-  unsigned long long foreign;       // pairs whose key is not the one that stood where the value says
-  unsigned long long altered;       // keys of an input that is not the output
-  unsigned long long missing;       // sum of the mixed keys that went in, less those that came out
+  unsigned long long out_of_order;  // keys behind a larger one; for pairs, also equal keys in the wrong order
+  unsigned long long foreign;       // pairs whose key is not the one at the index that the value encodes
+  unsigned long long altered;       // changed keys of an input that is not the output
+  unsigned long long missing;       // sum of the mixed keys that went in, minus those that came out
   bool any() const { return (out_of_order | foreign | altered | missing) != 0; }
 };
 
 namespace random_detail {
 
-/// Keys are made once more rather than read where they were: `in` may be gone.
+/// Makes the keys again instead of reading them from `in`, which may be gone.
 template <class Bits>
 __global__ void judge_keys_kernel(const Bits* in, const Bits* out, KeyRecipe recipe, KeyMap<Bits> map,
                                   Faults* faults) {
@@ -145,8 +145,8 @@ __global__ void judge_keys_kernel(const Bits* in, const Bits* out, KeyRecipe rec
   if (missing != 0) atomicAdd(&faults->missing, missing);
 }
 
-/// Records whose keys are in order, equal keys by index, each with the key of its index: there is only one
-/// such array.
+/// Checks that keys are in order, that equal keys are ordered by index, and that each record has the key of
+/// its index. Only one array fulfils this.
 template <class Bits, class Value>
 __global__ void judge_values_kernel(const Bits* out, const Value* values, KeyRecipe recipe, KeyMap<Bits> map,
                                     Faults* faults) {

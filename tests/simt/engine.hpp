@@ -27,23 +27,23 @@ enum class Part : uint8_t { reads, acts };
 enum class State : uint8_t { at_collective, at_barrier, polling, set_aside, exited };
 
 struct alignas(64) Thread {
-  // The first cache line is all that a switch touches.
+  // A switch touches only the first cache line.
   Fiber fiber;
   Block* block = nullptr;
-  // Where it waits or was last switched away, for the report.
+  // Where it waits or was last switched out, for the report.
   const char* what = "its first instruction";
   Where where;
   uint32_t mask = 0;
   uint3 index{};
   uint8_t warp = 0;
   uint8_t lane = 0;
-  // Inside the kernel: its stack must be unwound if the launch fails.
+  // It is inside the kernel. If the launch fails, its stack must be unwound.
   bool begun = false;
-  // Why it does not run; means nothing while its warp lists it as ready.
+  // Why it does not run. Has no meaning while its warp lists it as ready.
   State state = State::exited;
 
-  // What its last atomic loads saw: the same again means that it spins. Several, as a look-back reads several
-  // words in turn.
+  // What its last atomic loads saw. The same value again means that it spins. There are several, as a
+  // look-back reads several words in turn.
   struct Seen {
     const void* address;
     uint64_t value;
@@ -52,7 +52,8 @@ struct alignas(64) Thread {
   uint32_t oldest_seen = 0;
 };
 
-/// Lanes that gather for one collective. Several can be open in a warp, for disjoint or overlapping masks.
+/// Lanes that gather for one collective. A warp can have several open ones, for disjoint or overlapping
+/// masks.
 struct Gathering {
   uint32_t mask = 0;
   uint32_t arrived = 0;
@@ -62,7 +63,7 @@ struct Gathering {
 
 struct Warp {
   uint32_t ready = 0;
-  // Asleep: lanes that have polled in vain, and lanes that the schedule has set aside.
+  // Sleeping lanes: those that have polled in vain, and those that the schedule has set aside.
   uint32_t polling = 0;
   uint32_t set_aside = 0;
   uint32_t at_barrier = 0;
@@ -83,10 +84,10 @@ struct Block {
   uint32_t ready_warps = 0;
   uint32_t current_warp = 0;
   uint32_t alive = 0;
-  // The barrier that is filling, and the outcome of the last complete one.
+  // The barrier that is being filled, and the outcome of the last complete one.
   uint32_t arrived = 0;
   Barrier barrier{};
-  // It has come to a grid barrier and not yet gone on.
+  // The block has arrived at a grid barrier and has not continued yet.
   bool is_at_grid = false;
   int votes = 0;
   int outcome = 0;
@@ -114,12 +115,12 @@ class Engine {
   int meet_block(Barrier kind, int predicate, Where where);
   uint32_t arrive_at_grid(Together kind, Where where);
   void wait_for_grid(Together kind, uint32_t number, Where where);
-  /// `part`: whether the thread may be set aside here; what only reads must not be, lest a livelock look like
-  /// waiting.
+  /// `part`: whether the thread may be set aside here. A thread that only reads must not be, or a livelock
+  /// would look like waiting.
   void scheduling_point(const char* what, Where where, Part part);
-  /// The running thread has found nothing new; it may be set aside.
+  /// The running thread has found nothing new. It may be set aside.
   void poll(const char* what, const void* address, Where where);
-  /// Memory has changed: whoever polls it should look again.
+  /// Memory has changed. Threads that poll it should look again.
   void changed(const void* address) {
     fruitless_ = 0;
     if ((polled_addresses_ & bit_of(address)) != 0) wake_pollers();
@@ -175,7 +176,7 @@ class Engine {
   uint64_t seed_ = 0;
   std::vector<uint64_t> order_;
   uint64_t next_block_ = 0;
-  // Grid barriers that are over, and blocks that have come to the next one.
+  // Grid barriers that are complete, and blocks that have arrived at the next one.
   uint32_t grid_barrier_ = 0;
   uint64_t blocks_at_grid_ = 0;
   uint32_t slots_ = 0;
@@ -199,7 +200,7 @@ class Engine {
 extern Engine the_engine;
 inline Engine& engine() { return the_engine; }
 
-/// "block 2 warps 0-7 lanes 0-31: __syncthreads at scan.cuh:41", a line for each group that waits at one
+/// "block 2 warps 0-7 lanes 0-31: __syncthreads at scan.cuh:41", one line for each group that waits at one
 /// place.
 std::string describe_waits(const Engine& engine);
 

@@ -1,4 +1,5 @@
-// rendezvous.hpp - the points where a kernel thread meets the scheduler. CUDA's names are built on these few.
+// rendezvous.hpp - the points at which a kernel thread meets the scheduler. CUDA's functions are built on
+// them.
 #pragma once
 
 #include <concepts>
@@ -33,30 +34,30 @@ enum class Collective : uint8_t {
 
 enum class Barrier : uint8_t { sync, sync_or, sync_and, sync_count, grid_arrive, grid_wait };
 
-/// Waits until every lane of `mask` is here with the same kind, mask and operand size; returns the lane's
-/// result. `argument`: the source lane of a shuffle, the address of an ordered add.
+/// Waits until every lane of `mask` has arrived with the same kind, mask and operand size. Returns the lane's
+/// result. `argument`: the source lane of a shuffle, or the address of an ordered add.
 uint64_t meet_warp(Collective kind, unsigned operand_bytes, uint32_t mask, uint64_t value, uint64_t argument,
                    Where where);
 
-/// Waits until every thread of the block that has not exited is here.
+/// Waits until every thread of the block that has not exited has arrived.
 int meet_block(Barrier kind, int predicate, Where where);
 
-/// Which blocks of a launch may wait for each other: none, or all, since it is cooperative or one cluster.
+/// Which blocks of a launch may wait for each other: none, or all of a cooperative launch or of one cluster.
 enum class Together : uint8_t { none, grid, cluster };
 
-/// Says that the block has come to the barrier of all; returns the barrier's number. `kind`: which barrier it
-/// is, and so which launch it wants.
+/// Notes that the block has arrived at the barrier of all blocks. Returns the barrier's number. `kind`: which
+/// barrier it is, and so which launch it requires.
 uint32_t arrive_at_grid(Together kind, Where where);
-/// Waits until every block of the grid has come to barrier `number`.
+/// Waits until every block of the grid has arrived at barrier `number`.
 void wait_for_grid(Together kind, uint32_t number, Where where);
 
-/// Somebody else may run now; does nothing outside a kernel.
+/// Lets other threads run. Does nothing outside a kernel.
 void scheduling_point(const char* what, Where where);
 
-/// As above, by a thread that waits for others: it goes on after them.
+/// As scheduling_point(), for a thread that waits for others: it continues after them.
 void polling_point(const char* what, Where where);
 
-/// Throws Fault with the running thread's place.
+/// Throws Fault with the running thread's position.
 [[noreturn]] void fault(const char* what, Where where);
 
 unsigned lane_of_running_thread();
@@ -64,11 +65,11 @@ uint64_t steps_so_far();
 /// True once in `n` times, by the session's seed.
 bool chance(unsigned n);
 
-/// Whether spinning threads repeat an operation: loads and exchanges, not additions.
+/// Whether spinning threads may repeat an operation: true of loads and exchanges, not of additions.
 enum class Polling : uint8_t { possible, never };
 
-/// Brackets one atomic operation. A seeded coin puts the switch before or after it, so that both what stands
-/// before and what stands behind an atomic can be seen alone.
+/// Brackets one atomic operation. A seeded coin puts the thread switch before or after it, so that the code
+/// before an atomic and the code after it can each be seen alone.
 class AtomicStep {
  public:
   AtomicStep(const char* what, const void* address, size_t alignment, Polling polling, Where where);
@@ -76,7 +77,7 @@ class AtomicStep {
   void changed();
   /// Memory was read or rewritten as it was.
   void unchanged();
-  /// As unchanged(), where Polling is possible: a thread that sees `value` again waits its turn.
+  /// As unchanged(). Where Polling is possible, a thread that sees `value` again waits its turn.
   void polled(uint64_t value);
 
  private:
@@ -89,7 +90,7 @@ class AtomicStep {
   bool switch_after_;
 };
 
-// Without a local whose address is taken, which AddressSanitizer would watch in every shuffle: a tenth of the
+// No local variable's address is taken: AddressSanitizer would watch it in every shuffle, a tenth of the
 // time.
 /// The bits of a value of at most 8 bytes; of a larger one, a digest.
 template <class T>

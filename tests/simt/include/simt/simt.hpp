@@ -1,4 +1,4 @@
-// simt.hpp - what a test says to the emulator: the seed, how many blocks are resident, when to give up.
+// simt.hpp - what a test tells the emulator: the seed, how many blocks are resident, when to give up.
 #pragma once
 
 #include <cstdint>
@@ -8,8 +8,8 @@ namespace simt {
 
 struct Session;
 
-/// Nobody can run, or everybody who can polls memory that nobody changes, or the step budget ran out. The
-/// text lists who waits where and the seed.
+/// No thread can run, or all threads that can run poll memory that nobody changes, or the step budget is used
+/// up. The text lists who waits where, and the seed.
 class Deadlock : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
@@ -32,7 +32,8 @@ enum class Strategy {
 /// $SWEEPSORT_SEED, or 1.
 uint64_t base_seed();
 
-/// Installs a session and takes it away again. When an exception ends the scope, it prints the seed.
+/// Installs a session and removes it at the end of the scope. If an exception ends the scope, prints the
+/// seed.
 class Activation {
  public:
   explicit Activation(Session& session);
@@ -53,22 +54,22 @@ struct Session {
   unsigned resident_blocks = 0;
   unsigned multiprocessors = 4;
   unsigned blocks_per_multiprocessor = 2;
-  /// What the device is: 75 is compute capability 7.5. Launches do not overlap below 90.
+  /// The device's compute capability: 75 is 7.5. Below 90, launches do not overlap.
   unsigned compute_capability = 90;
   size_t shared_bytes_of_block = 227 * 1024;
   size_t memory_bytes = size_t{1} << 34;
-  /// Whether emulated_lane_ordered_atomic_add keeps its word; else the last lane comes first.
+  /// Whether emulated_lane_ordered_atomic_add keeps its promise. Otherwise the last lane comes first.
   bool atomics_in_lane_order = true;
   Strategy strategy = Strategy::mixed;
   /// Scheduling steps a launch may take.
   uint64_t step_budget = 400'000'000;
-  /// How often all waiting pollers may find the same values again, with no memory changed in between.
+  /// How often all waiting pollers may find the same values again while no memory changes.
   uint64_t fruitless_polls = 4096;
   uint64_t launches = 0;
   Activation activation{*this};
 };
 
-/// Calls `body()` in a session of its own for `count` seeds, starting with base_seed(), so that
+/// Calls `body()` for `count` seeds, each time in its own session. The first seed is base_seed(), so
 /// SWEEPSORT_SEED replays a failure in the first round.
 template <class Body>
 void for_each_seed(uint64_t count, Body&& body) {
