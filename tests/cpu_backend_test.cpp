@@ -1,5 +1,5 @@
-// cpu_backend_test.cpp - the CPU backend against the standard library, by every algorithm that its tuning
-// offers.
+// cpu_backend_test.cpp - checks the CPU backend against the standard library, by every algorithm that its
+// tuning offers.
 #include "backend/backend.hpp"
 #include "backend/cpu/tuning.hpp"
 #include "backend/cpu/vqsort.hpp"
@@ -21,8 +21,8 @@
 namespace sweepsort {
 namespace {
 
-/// Buckets of a few dozen keys, four-way splits, a thread for every 64 keys: thousands of keys take every
-/// way that billions would, several splits deep.
+/// Buckets of a few dozen keys, four-way splits, a thread for every 64 keys. Thousands of keys take every way
+/// that billions would, several splits deep.
 CpuTuning tiny() {
   return {.bucket_capacity_bytes = 512,
           .bucket_target_bytes = 128,
@@ -82,7 +82,7 @@ SortJob job_for(const Input& input, Order order = Order::ascending,
           .value_bytes = static_cast<uint32_t>(count == 0 ? 0 : input.values.size() / count)};
 }
 
-/// Through a session, in chunks that are no power of two.
+/// Sorts through a session, in chunks whose lengths are no powers of two.
 SortSummary sort_by_session(Backend& backend, const SortJob& job, const Input& input, Input& output) {
   output = input;
   const auto session = backend.begin_sort(job);
@@ -115,8 +115,8 @@ SortSummary sort_in_place(Backend& backend, const SortJob& job, const Input& inp
   return backend.sort(output.keys, output.values, job);
 }
 
-/// VQSort takes keys alone, of four bytes or more, unless the user asks for a radix sort: elsewhere both ways
-/// are one.
+/// VQSort takes only keys without values, of four bytes or more, and not if the user asks for a radix sort.
+/// In other cases both ways are the same.
 std::vector<Accelerator> accelerators_for(KeyType type, uint32_t value_bytes,
                                           SortAlgorithm algorithm = SortAlgorithm::automatic) {
   if (value_bytes != 0 || key_bytes(type) < 4 || algorithm == SortAlgorithm::radix)
@@ -144,7 +144,7 @@ TEST_CASE(
                             << " threads, accelerator " << (accelerator == Accelerator::always));
             Input output;
             const SortJob job = job_for(input, order, algorithm);
-            // Both doors in turn: threads and accelerator decide which.
+            // Both interfaces are used; the number of threads decides which.
             if (threads % 2 == 1) {
               sort_by_session(*backend, job, input, output);
             } else {
@@ -186,7 +186,7 @@ TEST_CASE("with its real thresholds the backend sorts many keys of every width")
   const uint32_t threads = GENERATE(1u, 2u);
   for (KeyType type : {KeyType::u8, KeyType::i16, KeyType::u32, KeyType::i64, KeyType::f32, KeyType::f64}) {
     for (std::string_view distribution : {"uniform", "zipf-hashed", "ninety-percent-one-value", "and5"}) {
-      // More than the largest bucket, of 262,144 four-byte keys, and enough for a second thread.
+      // More than the largest bucket, which has 262,144 four-byte keys, and enough for a second thread.
       const Input input = make_input(distribution, type, 300'007, value_bytes);
       for (Accelerator accelerator : accelerators_for(type, value_bytes)) {
         const auto backend = make_tuned_cpu_backend(threads, {.accelerator = accelerator});
@@ -210,14 +210,17 @@ TEST_CASE("skew many splits deep is sorted: keys that differ in few high or few 
   for (uint64_t i = 0; i < 20'000; ++i) {
     switch (shape) {
       case 0: keys.push_back(uint64_t{1} << (random() % 64)); break;      // one bit anywhere
-      case 1: keys.push_back(random() >> (random() % 64)); break;         // as many of each magnitude
-      case 2: keys.push_back(~uint64_t{0} - (random() % 3 == 0)); break;  // the largest pattern, mostly
-      case 3: keys.push_back(i % 7 == 0 ? random() : 0xdeadbeef12345678); break;  // one value, but for some
+      case 1: keys.push_back(random() >> (random() % 64)); break;         // equally many of each magnitude
+      case 2: keys.push_back(~uint64_t{0} - (random() % 3 == 0)); break;  // mostly the largest pattern
+      case 3:
+        keys.push_back(i % 7 == 0 ? random() : 0xdeadbeef12345678);
+        break;  // one value, with
+                // exceptions
 
       case 4:  // outliers
         keys.push_back(i % 99 == 0 ? random() >> (random() % 64) : random() % 5'000);
         break;
-      case 5:  // on either side, none of which is in the sample of a few splits
+      case 5:  // outliers on either side; the sample of a few splits has none of them
         keys.push_back(i % 3'000 == 0 ? random() >> (random() % 64)
                                       : (uint64_t{1} << 60) + random() % 90'000);
         break;
@@ -376,7 +379,7 @@ TEST_CASE("several workers put and get odd chunks in any order at the same time"
 
 TEST_CASE("order is checked across the borders of chunks too") {
   const auto backend = make_tuned_cpu_backend(1, tiny());
-  // Each chunk is in order, the chunks are not; then the other way round.
+  // Each chunk is in order, but the chunks are not; then the other way round.
   for (const std::vector<uint32_t>& keys :
        {std::vector<uint32_t>{5, 6, 1, 2}, std::vector<uint32_t>{2, 1, 6, 5}}) {
     const auto session = backend->begin_sort({.count = 4, .type = KeyType::u32});

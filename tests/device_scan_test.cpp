@@ -1,5 +1,5 @@
-// device_scan_test.cpp - the kernels' scans and reductions against plain loops. Compiled twice: for the
-// emulator, where every commit runs it, and for a GPU.
+// device_scan_test.cpp - checks the kernels' scans and reductions against plain loops. Compiled twice: for
+// the emulator, where every commit runs it, and for a GPU.
 #include "backend/cuda_scan.hpp"
 #include "catch.hpp"
 #include "device_array.hpp"
@@ -24,8 +24,8 @@ constexpr ScanAlgorithm gpu_algorithms[] = {ScanAlgorithm::lookback, ScanAlgorit
 constexpr ScanOp all_ops[] = {ScanOp::sum, ScanOp::min, ScanOp::max, ScanOp::bit_xor};
 constexpr ScanKind both_kinds[] = {ScanKind::inclusive, ScanKind::exclusive};
 
-/// Any bits; floats are small whole numbers, so that their sums are exact in any order, or with `nan` now and
-/// then NaN of either sign, infinities and zeros.
+/// Any bits. Floats are small whole numbers, so that their sums are exact in any order. With `nan`, there are
+/// also some NaN of either sign, infinities and zeros.
 template <class T>
 std::vector<T> random_elements(uint64_t count, bool nan = false) {
   std::mt19937_64 random(test_seed() + count);
@@ -72,7 +72,7 @@ T combine(ScanOp op, T left, T right) {
   }
 }
 
-/// Same bits; any NaN for a NaN.
+/// Whether both have the same bits, or both are NaN.
 template <class T>
 bool same(T a, T b) {
   if constexpr (std::is_floating_point_v<T>)
@@ -80,13 +80,13 @@ bool same(T a, T b) {
   return std::memcmp(&a, &b, sizeof(T)) == 0;
 }
 
-/// `initial`: where the scan begins; without it, an exclusive scan's first element is not looked at.
 template <class T>
 struct Expected {
   std::vector<T> out;
   T total;
 };
 
+/// `initial`: where the scan begins. Without it, nobody looks at the first element of an exclusive scan.
 template <class T>
 Expected<T> plain_scan(ScanOp op, ScanKind kind, const std::vector<T>& in, std::optional<T> initial) {
   Expected<T> expected{std::vector<T>(in.size()), initial.value_or(T{})};
@@ -104,7 +104,7 @@ struct Variant {
   bool in_place = false;
   bool starts = true;            // with `initial`
   uint64_t ring_from_bytes = 0;  // 1: the ring, if it takes the arrays
-  uint64_t shift = 0;            // both arrays begin so many elements behind an aligned place
+  uint64_t shift = 0;            // both arrays begin this many elements behind an aligned place
 };
 
 template <class T>
@@ -172,7 +172,8 @@ TEMPLATE_TEST_CASE("every scan is right for every type, operator and kind", "[de
 
 TEST_CASE("every scan is right for every length, in place and without an initial value", "[device]") {
   std::vector<uint64_t> sizes{0, 1, 2, 31, 33, 1000, 4097};
-  // What a tile of one of the algorithms holds (4-byte elements), and where another one begins to be used.
+  // The numbers of 4-byte elements that a tile of an algorithm holds, or at which another algorithm takes
+  // over.
   std::vector<uint64_t> borders{1024, 2048, 8192, 16'384};
   if (on_gpu) borders.insert(borders.end(), {131'072, 262'144, 524'288, 2'097'152, 4'194'304});
   for (const uint64_t border : borders) sizes.insert(sizes.end(), {border - 1, border, border + 1});
@@ -237,7 +238,7 @@ TEST_CASE("a workspace serves scan after scan, shorter and longer ones", "[devic
       const OnDevice session;
       device_scan_prepare(scan, Workspace(memory.span()), nullptr);
     }
-    // The ways of the look-back by turns, too: a wave, in place by tickets, the ring.
+    // The ways of the look-back take turns, too: a wave, in place by tickets, the ring.
     struct Turn {
       uint64_t count;
       bool in_place = false;
@@ -310,8 +311,8 @@ TEST_CASE("widening keeps every value", "[device]") {
 
 namespace {
 
-/// The first place whose sum leaves the type, by the device, of elements that stand at first_index in the
-/// whole.
+/// The first place whose sum does not fit the type, as the device finds it. The elements stand at first_index
+/// in the whole.
 template <class T>
 uint64_t overflow_of(const std::vector<T>& in, ScanKind kind, uint64_t first_index) {
   const OnDevice session;
@@ -415,7 +416,7 @@ TEMPLATE_TEST_CASE("the smallest and the largest are found, where they first sta
   if (on_gpu) sizes.push_back(700 * tile + 5);
   for (const uint64_t size : sizes) {
     auto in = random_elements<TestType>(size, true);
-    // Equals, so that the first of them counts.
+    // Makes equal elements, so that the first of them counts.
     if (size > 40)
       for (TestType& element : in) element = static_cast<TestType>(element / 2);
     for (const Extreme extreme : {Extreme::min, Extreme::max})

@@ -1,18 +1,18 @@
-// failing_calls.cpp - a library to preload: system calls that come back short, are interrupted, or fail at
-// the k-th time.
+// failing_calls.cpp - a library to preload: system calls that come back short, are interrupted, or fail the
+// k-th time.
 //
 // FAIL_SHORT=1       reads and writes move a part of what was asked for; every seventh call is interrupted
-// FAIL_CALL=pwrite   that function fails,
-// FAIL_AT=3          when it is called the third time,
-// FAIL_ONWARDS=1     and from then on (else that once),
-// FAIL_ERRNO=5       with this errno,
-// FAIL_LOG=file      and adds a line to that file each time: of a transfer, the position in the file
-// FAIL_KILLS=1       or is where its process is killed
+// FAIL_CALL=pwrite   this function fails,
+// FAIL_AT=3          when it is called for the third time,
+// FAIL_ONWARDS=1     and from then on (otherwise only that time),
+// FAIL_ERRNO=5       with this errno.
+// FAIL_LOG=file      Each failure adds a line to this file: for a transfer, the position in the file.
+// FAIL_KILLS=1       The process is killed there instead.
 // NO_TMPFILE=1       the file system has no O_TMPFILE
 //
-// Of malloc and mmap only requests of FAIL_LEAST bytes or more count, from the first read of an input on:
-// what libraries allocate before main() ends the program in their own way. Of read() only those of pipes
-// count, as libraries read /proc. A close() that fails has closed the file all the same.
+// Of malloc and mmap, only requests of FAIL_LEAST bytes or more count, and only after the first read of an
+// input: a failure of what libraries allocate before main() ends the program in their own way. Of read(),
+// only calls for pipes count, as libraries read /proc. A close() that fails has nevertheless closed the file.
 
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -46,7 +46,7 @@ unsigned number(const char* variable) {
   return text ? static_cast<unsigned>(std::strtoul(text, nullptr, 10)) : 0;
 }
 
-/// By calls that are not counted below, and that allocate nothing.
+/// Uses only calls that are not counted below and that allocate nothing.
 void note_in_log(off_t position) {
   const char* const path = std::getenv("FAIL_LOG");
   if (!path) return;
@@ -63,7 +63,7 @@ bool is_pipe(int fd) {
   return ::fstat(fd, &status) == 0 && S_ISFIFO(status.st_mode);
 }
 
-/// Whether this call of `name` is one that fails; errno is set then.
+/// Whether this call of `name` must fail. If so, sets errno.
 bool fails(const char* name, off_t position = 0) {
   const char* const chosen = std::getenv("FAIL_CALL");
   if (!chosen || std::strcmp(chosen, name) != 0) return false;
@@ -79,7 +79,7 @@ bool allocation_fails(const char* name, size_t bytes) {
   return has_read && bytes >= number("FAIL_LEAST") && fails(name);
 }
 
-/// How much of a transfer is made; 0: interrupted before anything moved.
+/// How much of a transfer to make; 0: interrupted before anything moved.
 size_t shortened(size_t bytes) {
   if (number("FAIL_SHORT") == 0) return bytes;
   const unsigned call = ++calls;
@@ -117,7 +117,7 @@ ssize_t pwrite(int fd, const void* buffer, size_t bytes, off_t at) {
 }
 
 extern void* __libc_malloc(size_t bytes) noexcept;
-// dlsym itself allocates, so malloc cannot be found by it.
+// dlsym itself allocates, so it cannot be used to find malloc.
 void* malloc(size_t bytes) noexcept {
   return allocation_fails("malloc", bytes) ? nullptr : __libc_malloc(bytes);
 }

@@ -1,5 +1,5 @@
-// msd_run.hpp - the MSD sort alone, with small tiles and buckets, so that a few thousand records take both
-// levels, every size of bucket and every way out; and what tests of it share. On the emulator and on a GPU.
+// msd_run.hpp - the MSD sort alone, and what its tests share. Tiles and buckets are small, so that a few
+// thousand records take both levels, every size of bucket and every way out. On the emulator and on a GPU.
 #pragma once
 
 #include "datasets/distributions.hpp"
@@ -27,17 +27,18 @@ namespace sweepsort {
 using SmallMsd = MsdPolicy<PartitionPolicy<256, 4, 2, 1>, BucketSortPolicy<256, 1, 1, 16384>,
                            BucketSortPolicy<256, 4, 1, 65536>, 32, 1>;
 
-/// The same; even keys alone are partitioned without being counted.
+/// As SmallMsd, but even keys without values are partitioned without being counted.
 using DealingSmall = DealingMsd<SmallMsd, PartitionPolicy<256, 4, 2, 1>, 1, uint64_t{1} << 24>;
 
-/// Which of `pairs` neighbours the survey looks at.
+/// Which of `pairs` pairs of neighbours the survey looks at as number `sample`.
 inline uint64_t sampled_pair(uint64_t sample, uint64_t pairs) {
   constexpr uint64_t samples = survey_detail::samples;
   return pairs / samples * sample + pairs % samples * sample / samples;
 }
 
-/// Whether a test looks at case `which` of `cases`. On the emulator, under sanitizers, a sort takes a second:
-/// it sees all cases of the first type alone, of each other one that which the seed says.
+/// Whether a test looks at case `which` of `cases`. On the emulator, a sort takes a second under sanitizers.
+/// So the emulator runs all cases only for the first type, and for every other type the one case that the
+/// seed selects.
 template <class T, class First>
 bool is_looked_at(uint32_t which, uint32_t cases) {
   return on_gpu || std::is_same_v<T, First> || (test_seed() + sizeof(T)) % cases == which;
@@ -56,7 +57,7 @@ struct MsdCase {
   unsigned multiprocessors = 4;  // of the emulator
 };
 
-/// Device memory of an MSD sort, and of passes by code, which pairs of few values are left to.
+/// Device memory of an MSD sort, and of the passes by code that pairs of few values are left to.
 template <class Bits, class Value, class Policy>
 struct TestWorkspace {
   MsdWorkspace<Bits, Value, Policy> msd;
@@ -69,7 +70,7 @@ struct TestWorkspace {
         onesweep(workspace, count, onesweep_portion<TunedOnesweep<Bits, Value>>) {}
 };
 
-/// The same in memory of its own, cleared.
+/// As TestWorkspace, in memory of its own, which is cleared.
 template <class Bits, class Value, class Policy>
 class TestMemory {
  public:
@@ -119,14 +120,15 @@ void sort_on_device(const SortArrays<Bits, Value>& arrays, MsdSettings<Bits> set
   if constexpr (with_values) sort_by_plan(arrays, workspace);
 }
 
-/// Who has met a rise and a fall looks for no more repeats: how many are met depends on the blocks.
+/// A block that has met a rise and a fall looks for no more repeats, so how many it meets depends on the
+/// blocks.
 template <class Bits>
 void require_same_digest(Digest<Bits> one, Digest<Bits> other) {
   if (one.rises && one.falls) one.repeats = other.repeats = 0;
   CHECK(std::memcmp(&one, &other, sizeof(one)) == 0);
 }
 
-/// Sorts; the plan that the device made. Checks everything that a fall-back allows to check.
+/// Sorts; returns the plan that the device made. Checks everything that can be checked after a fall-back.
 template <class Key, class Value, class Policy = SmallMsd>
 MsdPlan<BitsOf<Key>> msd_sort(const std::vector<Key>& input, const MsdCase& test) {
   using Bits = BitsOf<Key>;
@@ -169,7 +171,7 @@ MsdPlan<BitsOf<Key>> msd_sort_distribution(const Distribution& distribution, uin
                                       test);
 }
 
-/// Keys of which the `shares` (in hundredths) have one of the values, and the others any.
+/// Makes keys. `shares` (in hundredths) of them have the given values, all others have any value.
 template <class Key>
 std::vector<Key> keys_with_frequent_values(const std::vector<std::pair<BitsOf<Key>, uint32_t>>& shares,
                                            uint64_t count) {

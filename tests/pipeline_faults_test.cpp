@@ -1,5 +1,5 @@
 // pipeline_faults_test.cpp - whatever goes wrong, the old output stays, nothing is left behind, and the
-// reason is said.
+// reason is reported.
 #include "catch.hpp"
 #include "io/file_descriptor.hpp"
 #include "io/system_error.hpp"
@@ -28,7 +28,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// A folder with an input of 1000 keys and an old output; after the test they are what they were.
+/// A folder with an input of 1000 keys and an old output. After the test both must be unchanged.
 class Scene {
  public:
   Scene() {
@@ -46,7 +46,7 @@ class Scene {
   std::vector<uint32_t> old = {3, 1, 2};
 };
 
-/// What sort_file says is wrong; fails the test if it says nothing.
+/// What sort_file reports as wrong; fails the test if it reports nothing.
 std::string message_of(const SortEnvironment& environment, const std::string& input,
                        const std::string& output, const SortFileOptions& options = {.overwrite = true}) {
   try {
@@ -58,8 +58,8 @@ std::string message_of(const SortEnvironment& environment, const std::string& in
   return {};
 }
 
-/// A GPU that fails so, and is the automatic choice: none pays for 1000 keys, and the choice by size has
-/// tests of its own.
+/// A GPU with this fault, which is the automatic choice. No GPU pays for 1000 keys, and the choice by size
+/// has tests of its own.
 SortEnvironment on_gpu(Fault fault) {
   SortEnvironment environment = with_gpu(plain_environment(), fault);
   environment.choose = [](const KeysToSort&, const AskStatus&, uint32_t, const WhereOptions&) {
@@ -209,7 +209,7 @@ TEST_CASE("a GPU that cannot do what is asked for has not failed") {
   SortEnvironment environment = on_gpu(Fault::none);
   environment.make_cuda = [](int) {
     auto backend = std::make_unique<PlainBackend>(Fault::none, "cuda");
-    backend->limit_device(Bytes{3000});  // of 4000 bytes of keys
+    backend->limit_device(Bytes{3000});  // of the 4000 bytes of keys
     return backend;
   };
   std::string notes;
@@ -303,7 +303,7 @@ TEST_CASE("an input that cannot be sorted is named with its reason, and nothing 
 
 TEST_CASE("an input without read permission is refused to an ordinary user") {
   if (::geteuid() == 0) {
-    // Root may read everything: try it as nobody.
+    // Root may read everything, so this runs as nobody.
     const Scene scene;
     ::chmod((scene.folder / "in.u32").c_str(), 0000);
     ::chmod(scene.folder.path().c_str(), 0755);
@@ -479,7 +479,7 @@ TEST_CASE("kill -9 at any moment leaves the old output or the complete new one, 
       sort_file_with(plain_environment(4096), folder / "in.u32", target,
                      {.in_place = in_place, .overwrite = true});
     };
-    // The moments spread over twice the time that a sort takes here and now.
+    // The moments of the kills are spread over twice the time that a sort takes here and now.
     write_keys(folder / "in.u32", keys);
     const auto start = std::chrono::steady_clock::now();
     in_child(sort);
@@ -499,7 +499,7 @@ TEST_CASE("kill -9 at any moment leaves the old output or the complete new one, 
       }
       ::usleep(static_cast<useconds_t>(random() % static_cast<uint64_t>(2 * time.count() + 1)));
       ::kill(child, SIGKILL);
-      // Also the grandchild that gives the output its name: it lives on, and is done a moment later.
+      // Also waits for the grandchild that gives the output its name. It lives on and ends a moment later.
       while (::waitpid(-1, nullptr, 0) > 0) {
       }
       const auto found = read_keys<uint32_t>(target);

@@ -25,7 +25,7 @@ namespace {
 
 /// Up to three portions of 768 pairs per block, buckets of up to 2,816.
 using SmallPortions = GridSortPolicy<256, 3, 16, 64, BucketSortPolicy<256, 11, 1, 32768>, 3>;
-/// Four portions of 512, into up to 512 buckets of up to 2,048.
+/// Four portions of 512 pairs, up to 512 buckets of up to 2,048.
 using ManyBuckets = GridSortPolicy<512, 1, 16, 64, BucketSortPolicy<512, 4, 1, 131072>, 4, 9>;
 /// Portions of 8,192, more than registers hold, and buckets of up to 2,048.
 using LargePortions = GridSortPolicy<256, 32, 16, 64, BucketSortPolicy<256, 8, 1, 65536>, 2>;
@@ -36,7 +36,8 @@ struct Case {
   unsigned multiprocessors = 5;
 };
 
-/// Sorts and checks; false if it was left to others, with all arrays but the scratch array as they were.
+/// Sorts and checks. Returns false if the pairs were left to others, with all arrays but the scratch array
+/// unchanged.
 template <class Policy, class Key, class Value>
 bool sort(const std::vector<Key>& input, const Case& test) {
   using Bits = BitsOf<Key>;
@@ -82,8 +83,8 @@ bool sort_distribution(std::string_view distribution, uint64_t count, const Case
   return sort<Policy, Key, Value>(make_keys<Key>(std::string(distribution), count, test_seed()), test);
 }
 
-/// Keys of the whole range, of which `size` are in the third of five buckets; more than elsewhere at both
-/// ends, so that samples show how far it goes.
+/// Keys of the whole range. `size` of them are in the third of five buckets, with more at both ends than
+/// elsewhere, so that samples show how far it extends.
 std::vector<uint32_t> third_bucket_of(uint32_t size, uint32_t count) {
   std::mt19937 random(static_cast<uint32_t>(test_seed()));
   std::vector<uint32_t> keys;
@@ -101,7 +102,7 @@ std::vector<uint32_t> third_bucket_of(uint32_t size, uint32_t count) {
   return keys;
 }
 
-/// Rising keys, one in ten of which is anywhere.
+/// Rising keys, except that one in ten is anywhere.
 template <class Key>
 std::vector<Key> close_to_order(uint64_t count) {
   std::mt19937_64 random(test_seed());
@@ -139,7 +140,7 @@ TEMPLATE_PRODUCT_TEST_CASE("even pairs are sorted by it, at every limit of its s
   using Key = typename TestType::first_type;
   using Value = typename TestType::second_type;
   uint32_t variant = 0;
-  // One portion a block, two, three; as many as the blocks hold.
+  // One portion per block, two, and three; as many as the blocks hold.
   for (const uint64_t limit : {4 * 768, 4 * 2 * 768, 4 * 3 * 768})
     for (const uint64_t count : {limit - 1, limit, limit + 1}) {
       variant += 3;
@@ -187,7 +188,7 @@ TEST_CASE("numbers that stand close together are sorted by it, each once, if the
 
 TEST_CASE("more than 256 buckets are told apart", "[device]") {
   using SmallBuckets = GridSortPolicy<512, 4, 16, 64, BucketSortPolicy<512, 1, 1, 131072>, 4, 9>;
-  // By the golden ratio, more evenly than by chance: 288 buckets of 451.
+  // Multiples of the golden ratio are spread more evenly than random keys: 288 buckets of 451.
   std::vector<uint32_t> keys(130'000);
   for (uint32_t i = 0; i < keys.size(); ++i) keys[i] = i * 0x9e3779b1;
   CHECK(sort<SmallBuckets, uint32_t, uint32_t>(keys, {.multiprocessors = 16}));
@@ -202,7 +203,8 @@ TEST_CASE("pairs of few, repeated or crowded keys are left to others", "[device]
 }
 
 TEST_CASE("a bucket as large as a block is sorted, one larger leaves all to others", "[device]") {
-  // So little above the mean that no sample shows it. A bucket each for five blocks.
+  // The excess over the mean is so small that no sample shows it. There is one bucket for each of five
+  // blocks.
   using FiveBlocks = GridSortPolicy<256, 3, 5, 64, SmallPortions::Finish, 3>;
   constexpr uint32_t most = FiveBlocks::Finish::max_keys;
   for (const uint32_t size : {most - 1, most, most + 1})
@@ -252,7 +254,7 @@ TEST_CASE("a share of 2^16 pairs in one bucket does not pass for none", "[device
   static_assert(Policy::max_share == 1u << 16);
   const uint64_t count = uint64_t{Policy::max_blocks} * Policy::max_share;
   if (portioned_grid_capacity<uint32_t, uint32_t, Policy>() < count) return;
-  // Eight of 1,024 samples are of this share: too few for these to look dense.
+  // Eight of 1,024 samples are from this share: too few for its keys to look dense.
   const auto keys_with = [&](uint64_t together) {
     std::vector<uint32_t> keys = make_keys<uint32_t>("uniform", count, test_seed());
     for (uint64_t i = 0; i < together; ++i)

@@ -1,12 +1,12 @@
-// random_run_test.cpp - sorts of random records, sizes, patterns and circumstances, a thousand rounds of
-// them: what a race between blocks does once in a while it does here. Records are made and judged on the
+// random_run_test.cpp - a thousand rounds of sorts of random records, sizes, patterns and circumstances. A
+// race between blocks that happens once in a while elsewhere happens here. Records are made and judged on the
 // device. Compiled twice: for a GPU, and, with small sizes, for the emulator.
 //
 //     gpu_random_run_test                    a few rounds
 //     gpu_random_run_test "[long]"           a thousand
 //
-// A run draws its seed and prints it; SWEEPSORT_SEED sets it, SWEEPSORT_ROUNDS the number of rounds. A fault
-// names the seed of its round, which SWEEPSORT_ROUNDS=1 repeats alone.
+// A run draws its seed and prints it. SWEEPSORT_SEED sets the seed, SWEEPSORT_ROUNDS the number of rounds. A
+// fault names the seed of its round; with that seed, SWEEPSORT_ROUNDS=1 repeats this round alone.
 #include "backend/cuda_sort.hpp"
 #include "catch.hpp"
 #include "device_array.hpp"
@@ -43,7 +43,7 @@ using Algorithm = DeviceSortOutcome::Algorithm;
 
 uint64_t below(Random& random, uint64_t end) { return random() % end; }
 bool one_in(Random& random, uint64_t n) { return below(random, n) == 0; }
-/// From 1 to `most`, every order of magnitude as often as the others.
+/// A number from 1 to `most`; every order of magnitude is equally likely.
 uint64_t any_magnitude(Random& random, uint64_t most) {
   const double exponent =
       std::uniform_real_distribution<double>(0, std::log2(static_cast<double>(most)))(random);
@@ -117,7 +117,7 @@ uint64_t draw_count(Random& random) {
   return std::min(nearly(random, corner * times), max_records);
 }
 
-/// Keys in one bucket: about as many as one block of either kind takes.
+/// A number of keys for one bucket: about as many as one block of either kind takes.
 template <class Bits, class Value>
 uint64_t draw_capacity(Random& random) {
   if constexpr (has_msd_sort<Bits, Value>) {
@@ -167,7 +167,7 @@ KeyRecipe draw_recipe(Random& random, uint64_t count) {
     case KeyPattern::ascending:
     case KeyPattern::descending:
       recipe.a = one_in(random, 2) ? 1 : any_magnitude(random, 10'000);
-      recipe.b = one_in(random, 2) ? 0 : random();  // it may pass the largest key, and go on at zero
+      recipe.b = one_in(random, 2) ? 0 : random();  // keys may pass the largest key and continue at zero
       break;
     case KeyPattern::nearly_ordered:
       recipe.a = below(random, count);
@@ -182,7 +182,7 @@ KeyRecipe draw_recipe(Random& random, uint64_t count) {
   return recipe;
 }
 
-/// How a sort comes about, besides its records.
+/// The circumstances of a sort, besides its records.
 struct Circumstances {
   bool in_place;
   bool is_crowded;  // other blocks are on the device
@@ -215,8 +215,8 @@ void run(const DeviceSort& sort, const Circumstances& circumstances, Workspace w
   check(cudaStreamSynchronize(stream));
 }
 
-/// Other blocks on the device, for up to half a million cycles. The emulator's blocks wait for one another in
-/// every way as it is.
+/// Occupies the device with other blocks for up to half a million cycles. The emulator's blocks wait for one
+/// another in every way as it is.
 void occupy([[maybe_unused]] Random& random, [[maybe_unused]] const Stream& stream) {
 #if defined(__CUDACC__)
   const uint32_t blocks = static_cast<uint32_t>(1 + below(random, 256));
@@ -237,14 +237,14 @@ Faults judge(const KeyRecipe& recipe, KeyMap<Bits> map, const Bits* input, const
   return faults.download()[0];
 }
 
-/// One sort. Returns its algorithm.
+/// Does one sort. Returns its algorithm.
 template <class Bits, class Value>
 Algorithm sort_at_random(const Subject& subject, Random& random, const Stream& stream, const Stream& other) {
   using namespace random_detail;
   constexpr bool with_values = value_bytes<Value> != 0;
   const uint64_t count = draw_count<Bits, Value>(random);
   KeyRecipe recipe = draw_recipe<Bits, Value>(random, count);
-  if (subject.algorithm == SortAlgorithm::counting)  // that the range is too wide is another test's subject
+  if (subject.algorithm == SortAlgorithm::counting)  // another test covers ranges that are too wide
     recipe = {.pattern = KeyPattern::uniform,
               .a = 1 + below(random, 16),
               .b = random() >> 33,
@@ -322,7 +322,7 @@ uint64_t first_seed() {
   return std::random_device{}();
 }
 
-/// How often each algorithm was taken.
+/// Returns how often each algorithm was taken.
 std::map<Algorithm, uint64_t> run_rounds(uint64_t usual_rounds) {
   const char* const wanted = std::getenv("SWEEPSORT_ROUNDS");
   const uint64_t rounds = wanted != nullptr ? std::strtoull(wanted, nullptr, 10) : usual_rounds;

@@ -1,5 +1,5 @@
 // schedules_test.cpp - the look-back under a thousand interleavings, on the emulator. SWEEPSORT_SEED sets the
-// first.
+// first one.
 #include "catch.hpp"
 #include "device_array.hpp"
 #include "emulated_msd.hpp"
@@ -19,7 +19,7 @@ namespace sweepsort {
 namespace {
 
 #ifdef __SANITIZE_ADDRESS__
-constexpr uint64_t schedules = 100;  // the ordinary build runs the thousand
+constexpr uint64_t schedules = 100;  // the ordinary build runs a thousand
 #else
 constexpr uint64_t schedules = 1000;
 #endif
@@ -28,8 +28,8 @@ constexpr uint64_t schedules = 1000;
 using SmallTiles = OnesweepPolicy<256, 2, 1>;
 using PortableTiles = OnesweepPolicy<256, 2, 1, true>;
 
-/// Sorts keys that vary in these bits, in two portions and more: two epochs of each look-back row, offsets
-/// that travel.
+/// Sorts keys that vary in `live_bits`, in two portions and more: two epochs of each look-back row, and
+/// offsets that travel.
 template <class Tiles>
 bool onesweep_sorts(uint64_t seed, uint64_t tiles, uint32_t live_bits) {
   std::mt19937_64 random(seed);
@@ -52,8 +52,8 @@ bool onesweep_sorts(uint64_t seed, uint64_t tiles, uint32_t live_bits) {
   return out.download() == expected && out.zones_intact() && memory.zones_intact();
 }
 
-/// Sorts pairs by three digits, as records between the passes: these lie in the scratch array and, divided,
-/// in the output's columns; of an odd number of them one lies elsewhere.
+/// Sorts pairs by three digits, as records between the passes. The records lie in the scratch array and,
+/// divided, in the output's columns. If their number is odd, one record lies elsewhere.
 bool record_passes_sort(uint64_t seed) {
   std::mt19937_64 random(seed);
   const uint64_t count = 512 * 4 + random() % 512;
@@ -91,7 +91,7 @@ bool record_passes_sort(uint64_t seed) {
   return carved.plan.data()->as_records != 0 && values_out.download() == expected && memory.zones_intact();
 }
 
-/// Three scans by `launch_scan(arrays, workspace)` on one workspace, shorter and shorter, of other elements.
+/// Does three scans by `launch_scan(arrays, workspace)` on one workspace, each shorter and of other elements.
 template <class Launch>
 bool scans(uint64_t seed, uint64_t size, Launch launch_scan) {
   std::mt19937_64 random(seed);
@@ -102,7 +102,7 @@ bool scans(uint64_t seed, uint64_t size, Launch launch_scan) {
   const DeviceArray<std::byte> memory(65536);
   check(cudaMemset(memory.data(), 0, memory.size()));
   for (const uint64_t count : {size, size / 2, size / 3}) {
-    const uint64_t first = (size - count) / 4 * 4;  // the ring wants aligned arrays
+    const uint64_t first = (size - count) / 4 * 4;  // the ring needs aligned arrays
     const DeviceArray<uint32_t> target(count);
     launch_scan(ScanArrays<uint32_t>{source.data() + first, target.data(), count, false, nullptr, nullptr},
                 Workspace(memory.span()));
@@ -115,7 +115,7 @@ bool scans(uint64_t seed, uint64_t size, Launch launch_scan) {
   return true;
 }
 
-/// Tiles of 128 and 256 elements, and a ring that goes round every third tile.
+/// Tiles of 128 and 256 elements, and a ring that wraps around every third tile.
 using SmallScanTiles = ScanPolicy<32, 1, 1>;
 using SmallWaveTiles = ScanWavePolicy<64, 1>;
 using SmallRing = ScanRingPolicy<3, 2, 1>;
@@ -141,7 +141,7 @@ TEST_CASE("onesweep passes are right under a thousand schedules", "[simt]") {
 }
 
 TEST_CASE("passes by live bits are right under a hundred schedules", "[simt]") {
-  // Three rows of keys are counted by blocks that wait for the plan.
+  // Blocks that wait for the plan count three rows of keys.
   for (uint64_t i = 0; i < schedules / 10; ++i) {
     const uint64_t seed = test_seed() + i;
     INFO("replay with SWEEPSORT_SEED=" << seed);
@@ -175,7 +175,7 @@ TEST_CASE("scans of arrays are right under a thousand schedules", "[simt]") {
 }
 
 TEST_CASE("a carry is handed from tile to tile under a hundred schedules", "[simt]") {
-  for (uint64_t i = 0; i < schedules / 10; ++i) {  // tiles of 1024 threads take their time
+  for (uint64_t i = 0; i < schedules / 10; ++i) {  // tiles of 1024 threads take long
     const uint64_t seed = test_seed() + i;
     INFO("replay with SWEEPSORT_SEED=" << seed);
     REQUIRE(scans(seed, 16384 * 4 + i % 9, [](const ScanArrays<uint32_t>& arrays, Workspace workspace) {

@@ -28,9 +28,9 @@ SortEnvironment cpu_environment() {
   return environment;
 }
 
-/// In memory, there also by a session that splits keys while they are read; in runs that stay there, in
-/// spilled runs with one merge and with several, past the page cache and through it. On a GPU all at once,
-/// and in spilled runs.
+/// In memory, also by a session that splits keys while they are read; in runs that stay in memory; in spilled
+/// runs with one merge or several, past the page cache or through it. On a GPU: all at once, or in spilled
+/// runs.
 struct Way {
   Bytes memory;
   bool splits = false;
@@ -77,12 +77,13 @@ SortFileOptions options_for(Bytes memory, Order order, KeyType type) {
 SortFileOptions options_for(const Way& way, Order order, KeyType type) {
   SortFileOptions options = options_for(way.memory, order, type);
   options.where.backend = backend;
-  // Of a stream nobody knows how long it is: runs are as large as it lets them be.
+  // The length of a stream is unknown, so its runs are as large as this lets them be.
   if (backend == BackendChoice::cuda && !on_gpu) options.memory.gpu_memory = Bytes{2u << 20};
   return options;
 }
 
-/// Few enough values that most stand several times, and the last chunk of a block shares one with the next.
+/// So few values that most of them stand several times, and that the last chunk of a block shares one with
+/// the next.
 template <class Key>
 std::vector<Key> repeating_keys(uint64_t stream = 0) {
   std::vector<Key> keys = random_keys<Key>(500, stream);
@@ -98,7 +99,7 @@ auto ordered(Order order) {
   return oracle::Ordered<Key>(order);
 }
 
-/// "out" and "second" hold what is expected of each key, by its ordered bits.
+/// Checks that "out" and "second" hold what is expected of each key, by its ordered bits.
 template <class Key>
 void require_unique(const TemporaryFolder& folder, Order order, const SortReport& report,
                     const std::map<BitsOf<Key>, uint64_t>& expected) {
@@ -237,7 +238,7 @@ TEST_CASE("a backend whose keys change more often than they have values is caugh
 
 TEST_CASE("keys that a backend packs are written once, and it is caught if they are not the right ones") {
   const TemporaryFolder folder;
-  // Even keys, so that there is room between them, which stand twice or three times.
+  // Even keys, so that there is room between them. Each stands two or three times.
   std::vector<uint32_t> keys(5'000);
   for (size_t i = 0; i < keys.size(); ++i) keys[i] = static_cast<uint32_t>(i * 2 / 5) * 2;
   write_keys(folder / "in.u32", keys);
@@ -390,7 +391,7 @@ TEST_CASE("a backend that does not move the values with their keys is caught") {
   SortFileOptions options = options_for(Bytes{1u << 20}, Order::ascending, KeyType::u32);
   options.values = {folder / "values.u32"};
   options.values_output = folder / "values.out";
-  // The plain backend knows keys alone.
+  // The plain backend only handles keys without values.
   CHECK_THROWS_WITH(sort_file_with(plain_environment(), folder / "in.u32", folder / "out", options),
                     ContainsSubstring("the result was discarded"));
   CHECK(folder.names() == std::vector<std::string>{"in.u32", "values.u32"});
@@ -478,7 +479,7 @@ TEST_CASE("one writer of several pipes is not held up by windows that are full")
     inputs.push_back(folder / std::to_string(i) + ".u32");
     REQUIRE(::mkfifo(inputs.back().c_str(), 0600) == 0);
   }
-  // Round by round, to the last pipe five times as much as to the others.
+  // Goes round by round, and writes five times as much to the last pipe as to each of the others.
   std::thread writer([&] {
     std::vector<std::ofstream> to;
     for (const std::string& name : inputs) to.emplace_back(name, std::ios::binary);
@@ -508,7 +509,7 @@ TEST_CASE("a pipe whose keys have all come may stay open while another one is re
     std::ofstream first(inputs[0], std::ios::binary), second(inputs[1], std::ios::binary);
     const auto write = [](std::ofstream& to, uint64_t keys) {
       const std::vector<uint32_t> ones(keys, 1);
-      to.write(reinterpret_cast<const char*>(&keys), sizeof keys);  // SOSD: the count stands in front
+      to.write(reinterpret_cast<const char*>(&keys), sizeof keys);  // SOSD: the count comes first
       to.write(reinterpret_cast<const char*>(ones.data()), static_cast<std::streamsize>(keys * 4));
       to.flush();
     };
@@ -562,10 +563,11 @@ TEST_CASE("a named pipe that has ended is not read from once more, whoever write
     const auto write = [&](std::ofstream& to, size_t keys) {
       to.write(reinterpret_cast<const char*>(ones.data()), static_cast<std::streamsize>(keys * 4));
     };
-    // Less than a pipe holds: the second one's beginning is waited for before all of it is read.
+    // Less than a pipe holds. The reader waits for the second pipe's beginning before it has read all of
+    // this.
     write(first, 10'000);
     first.close();
-    // More than that: the first one's end has been read behind it.
+    // More than a pipe holds. When this is written, the end of the first pipe has been read.
     write(second, ones.size());
     std::ofstream next(inputs[0], std::ios::binary);
     second.close();
@@ -628,7 +630,7 @@ TEST_CASE("a merge of pipes whose headers say how many keys come tells it in its
   const TemporaryFolder folder;
   std::vector<std::string> inputs{folder / "a_uint64", folder / "b_uint64"};
   for (const std::string& name : inputs) REQUIRE(::mkfifo(name.c_str(), 0600) == 0);
-  const std::vector<uint64_t> keys{3, 10, 20, 30};  // SOSD: the count stands in front
+  const std::vector<uint64_t> keys{3, 10, 20, 30};  // SOSD: the count comes first
   std::vector<std::thread> writers;
   for (const std::string& name : inputs) writers.emplace_back([&] { write_keys(name, keys); });
   REQUIRE(::mkfifo((folder / "out").c_str(), 0600) == 0);

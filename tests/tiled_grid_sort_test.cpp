@@ -22,9 +22,9 @@
 namespace sweepsort {
 namespace {
 
-/// Tiles of 2,048 keys, buckets of about 512 with room for 768, bins that as a rule have room.
+/// Tiles of 2,048 keys, buckets of about 512 with room for 768, and bins that usually have room.
 using SmallTiles = TiledGridPolicy<8, 4'096, 16, 192, 512, BucketSortPolicy<256, 3, 1, 16384>>;
-/// Two blocks on each multiprocessor, tiles of 4,096 keys, bins that often have none.
+/// Two blocks on each multiprocessor, tiles of 4,096 keys, and bins that often have no room.
 using LargeTiles = TiledGridPolicy<16, 4'096, 40, 192, 512, BucketSortPolicy<256, 3, 2, 65536>>;
 
 struct Case {
@@ -33,7 +33,7 @@ struct Case {
   unsigned multiprocessors = 5;
 };
 
-/// Sorts and checks; false if it was left to others, with all arrays as they were.
+/// Sorts and checks. Returns false if the keys were left to others, with all arrays unchanged.
 template <class Policy, class Key>
 bool sort(const std::vector<Key>& input, const Case& test) {
   using Bits = BitsOf<Key>;
@@ -120,13 +120,14 @@ TEST_CASE("keys in order, few, repeated or crowded are left to others", "[device
 
 TEMPLATE_TEST_CASE("keys of evenly distributed values that repeat are left to others", "[device]", uint32_t,
                    float) {
-  // As many values as the sample has cells: it meets them there no more often than keys that differ.
+  // There are as many values as the sample has cells. It meets them there no more often than keys that
+  // differ.
   using ManyBuckets = TiledGridPolicy<8, 16384, 16, 768, 512, BucketSortPolicy<256, 3, 1, 16384>>;
   std::mt19937_64 random(test_seed());
   std::vector<TestType> keys(380'000);
   for (TestType& key : keys) key = static_cast<TestType>(random() % 4'096 * 4'096);
   CHECK_FALSE(sort<ManyBuckets, TestType>(keys, {.multiprocessors = 16}));
-  keys.resize(6'001);  // hardly two of a value
+  keys.resize(6'001);  // hardly any value comes twice
   CHECK(sort<ManyBuckets, TestType>(keys, {.multiprocessors = 16}));
 }
 
@@ -134,7 +135,7 @@ TEMPLATE_TEST_CASE("numbers that stand close together are sorted by it, each onc
                    uint32_t, int64_t) {
   std::mt19937_64 random(test_seed());
   uint32_t variant = 0;
-  // More of 4 bytes a number, and of 8, are left to others, which pass few digits.
+  // With more keys per number, keys of 4 and of 8 bytes are left to other sorts, which pass few digits.
   for (const uint64_t numbers : {6'000u, 6'000u / 3, 6'000u / 24}) {
     std::vector<TestType> keys(6'000);
     for (size_t i = 0; i < keys.size(); ++i) keys[i] = static_cast<TestType>(1'000'000'007 + i % numbers);
@@ -145,7 +146,7 @@ TEMPLATE_TEST_CASE("numbers that stand close together are sorted by it, each onc
 
 TEST_CASE("a bucket as large as its room is sorted, one larger leaves all to others", "[device]") {
   std::mt19937 random(static_cast<uint32_t>(test_seed()));
-  // Of 16 buckets the map's is the one that these 2^26 values are in the midst of.
+  // The map has 16 buckets. These 2^26 values are in the middle of one of them.
   for (const uint32_t more : {600u, 700u, 760u, 775u, 1'000u, 4'000u}) {
     std::vector<uint32_t> keys(6'400);
     for (uint32_t& key : keys) key = static_cast<uint32_t>(random());
@@ -253,7 +254,7 @@ TEMPLATE_TEST_CASE("the parts of a bucket of floats never fall, and there are wo
         RealBuckets<Bits>::around(std::min(one, other), std::max(one, other), buckets, map);
     if (!bucket_of.is_usable()) continue;
     for (int k = 0; k < 20; ++k) {
-      // Around zero as often as anywhere, and at the ends.
+      // Around zero as often as anywhere else, and at the ends.
       const uint32_t bucket = k == 0   ? 0
                               : k == 1 ? buckets - 1
                               : k < 10 ? bucket_of(map.to_ordered(0))

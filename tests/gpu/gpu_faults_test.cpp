@@ -1,5 +1,5 @@
 // gpu_faults_test.cpp - every CUDA call on a file's way through the GPU fails: the first time, the second,
-// and so on until a run has fewer; that once, and from then on.
+// and so on until a run makes fewer calls. It fails only that time, or from then on.
 //
 // Compiled twice: for a GPU, and, with few keys, for the emulator. The linker (--wrap, see
 // failing_calls.cmake) sends the backend's calls here. A call that is to fail is not made.
@@ -98,7 +98,7 @@ const std::vector<std::string>& failing_calls() {
 }
 
 enum class Where { one_session, spilled_runs, runs_on_gpu };
-#if defined(SWEEPSORT_EMULATED)  // which has no time for as many keys as runs on the GPU take
+#if defined(SWEEPSORT_EMULATED)  // the emulator has no time for as many keys as runs on the GPU take
 constexpr Where everywhere[] = {Where::one_session, Where::spilled_runs};
 #else
 constexpr Where everywhere[] = {Where::one_session, Where::spilled_runs, Where::runs_on_gpu};
@@ -119,12 +119,12 @@ class Scene {
     if (where_ == Where::spilled_runs) environment_.min_runs = 5;
     if (where_ == Where::runs_on_gpu) {
       environment_.chunk_bytes = 8u << 10;
-      // One session takes 4.72 MB; two of 256 KiB 2.41, and the runs 2.03.
+      // One session takes 4.72 MB. Two sessions of 256 KiB take 2.41 MB, and the runs 2.03 MB.
       gpu_memory_ = Bytes{4'600'000};
     }
   }
 
-  /// Whether there was such a call to fail.
+  /// Returns whether there was such a call to fail.
   bool fail(const PlannedFailure& plan) {
     INFO(plan.call << " failing the " << plan.at << ". time" << (plan.onwards ? " and on" : ""));
     test::write_keys(folder_ / "out", old_);
@@ -139,7 +139,7 @@ class Scene {
                                                 .memory = {.gpu_memory = gpu_memory_},
                                                 .overwrite = true});
       if (lacks_memory) {
-        // Where there was none once there may be some for less.
+        // Where there was no memory once, there may be some for a smaller request.
         REQUIRE((report.backend == "cuda" || plan.onwards || where_ == Where::one_session));
       } else {
         REQUIRE((report.plan.runs_on_gpu > 1) == (where_ == Where::runs_on_gpu && report.backend == "cuda"));
@@ -152,7 +152,7 @@ class Scene {
     REQUIRE(folder_.names() == std::vector<std::string>{"in.u32", "out"});
     const auto found = test::read_keys<uint32_t>(folder_ / "out");
     if (told.empty()) {
-      // Nobody's failure: of a clean-up, or the CPU sorted what the GPU could not.
+      // No error: the failure was in a clean-up, or the CPU sorted what the GPU could not.
       oracle::require_sorted<uint32_t>(keys_, found);
     } else {
       INFO(told);
@@ -174,7 +174,7 @@ class Scene {
   SortEnvironment environment_;
 };
 
-/// Fails each call in turn; returns how many times each could fail.
+/// Fails each call in turn, at every time up to the 20th and at fewer and fewer of the later ones.
 void fail_all(Scene& scene) {
   uint64_t kinds = 0;
   for (const std::string& call : failing_calls()) {
@@ -189,7 +189,7 @@ void fail_all(Scene& scene) {
       }
     kinds += at > 1 ? 1 : 0;
   }
-  // Not all of them are used by each algorithm, but these few tests would be empty without.
+  // Not every algorithm uses all of these calls. With fewer kinds, these tests would be empty.
   CHECK(kinds >= 9);
 }
 
@@ -211,7 +211,7 @@ TEST_CASE("whatever call fails on a GPU that was chosen, the CPU sorts the file"
 
 TEST_CASE("in memory, too, the CPU sorts what a GPU that was chosen cannot, and a note says why") {
   std::mt19937_64 random(test_seed());
-  std::vector<uint32_t> keys(50'000'000);  // from about as many on a GPU is faster than one thread
+  std::vector<uint32_t> keys(50'000'000);  // from about this many on, a GPU is faster than one thread
   for (uint32_t& key : keys) key = static_cast<uint32_t>(random());
   const std::vector<uint32_t> before = keys;
   std::vector<std::string> notes;

@@ -24,7 +24,8 @@ __global__ void reverse_kernel(unsigned* out) {
   out[threadIdx.x] = shared[blockDim.x - 1 - threadIdx.x];
 }
 
-/// Leaves out the second barrier of each round: a fast thread overwrites what a slow one has not yet read.
+/// The fault: the second barrier of each round is missing, so a fast thread overwrites what a slow one has
+/// not yet read.
 template <Fault fault>
 __global__ void rounds_kernel(unsigned* out) {
   auto* const shared = static_cast<unsigned*>(emulated_dynamic_shared_memory());
@@ -38,7 +39,7 @@ __global__ void rounds_kernel(unsigned* out) {
   out[threadIdx.x] = mine;
 }
 
-/// Trusts that the lanes of a warp run in step.
+/// The fault: it trusts that the lanes of a warp run in step.
 template <Fault fault>
 __global__ void warp_step_kernel(unsigned* out) {
   auto* const shared = static_cast<unsigned*>(emulated_dynamic_shared_memory());
@@ -85,14 +86,14 @@ __global__ void cluster_barrier_kernel() { emulated_cluster_wait(emulated_cluste
 
 __global__ void large_cluster_kernel() {}
 
-/// Waits for the grid, having come to the cluster.
+/// Waits for the grid after arriving at the cluster's barrier.
 __global__ void mixed_barrier_kernel() { emulated_grid_wait(emulated_cluster_arrive()); }
 
 __global__ void absent_block_kernel() {
   if (blockIdx.x != 1) emulated_grid_wait(emulated_grid_arrive());
 }
 
-/// Adds by a plain read and write.
+/// The fault: it adds by a plain read and write.
 template <Fault fault>
 __global__ void count_kernel(unsigned* counter) {
   if (fault == Fault::none) {
@@ -169,8 +170,8 @@ std::string chain_complaint(void (*kernel)(unsigned*, unsigned*)) {
   return text;
 }
 
-/// What a child process that calls `act` says on stderr, with its exit status; AddressSanitizer ends the
-/// process.
+/// Runs `act` in a child process. Returns its exit status and what it says on stderr. AddressSanitizer ends
+/// the process.
 template <class Act>
 std::pair<int, std::string> in_child(Act&& act) {
   int ends[2];

@@ -1,4 +1,5 @@
-// fiber.hpp - a stack of one's own and the switch to another, annotated for AddressSanitizer.
+// fiber.hpp - an execution context with its own stack, and the switch to another, annotated for
+// AddressSanitizer.
 #pragma once
 
 #include <boost/context/detail/fcontext.hpp>
@@ -20,7 +21,7 @@
 
 namespace simt {
 
-/// An execution context. Default-constructed it stands for the host's stack; start() gives it one of its own.
+/// An execution context. If default-constructed, it is the host's stack; start() gives it a stack of its own.
 class Fiber {
  public:
   Fiber();
@@ -29,14 +30,14 @@ class Fiber {
   Fiber& operator=(const Fiber&) = delete;
 
   bool started() const { return context_ != nullptr; }
-  /// `body` runs at the first switch here and must not return. `colour` shifts the stack's top by cache
-  /// lines, as equal tops would all fall into the same few cache sets.
+  /// `body` runs at the first switch to this fiber and must not return. `colour` shifts the stack's top by
+  /// cache lines, because equal tops would all fall into the same few cache sets.
   void start(void (*body)(), size_t colour);
-  /// Leaves `from`, which is running, for `to`; returns when somebody switches back.
+  /// Leaves `from`, which is running, for `to`. Returns when somebody switches back.
   static void switch_to(Fiber& from, Fiber& to);
 
  private:
-  // What the sanitizer wants to be told, and what the destructor needs.
+  // What the sanitizer must be told, and what the destructor needs.
   struct Stack {
     Stack() = default;
     ~Stack();
@@ -49,7 +50,7 @@ class Fiber {
     size_t bytes = 0;
     void* fake_stack = nullptr;
   };
-  // Whoever switches names both ends: the fiber left behind and the one that wakes.
+  // A switch names both ends: the fiber left behind and the one that wakes.
   struct Crossing {
     Fiber* from;
     Fiber* to;
@@ -58,7 +59,7 @@ class Fiber {
   static void arrive(boost::context::detail::transfer_t transfer);
   static void enter(boost::context::detail::transfer_t transfer);
 
-  // What a switch needs is this pointer; the rest stays out of the way of the caches.
+  // A switch needs only this pointer. The rest stays out of the caches' way.
   void* context_ = nullptr;
   std::unique_ptr<Stack> stack_;
 };
@@ -67,14 +68,14 @@ inline void Fiber::arrive(boost::context::detail::transfer_t transfer) {
   const Crossing crossing = *static_cast<Crossing*>(transfer.data);
   crossing.from->context_ = transfer.fctx;
 #if defined(SIMT_ASAN)
-  // The host's stack is learnt here, whenever the host is the one left behind.
+  // The host's stack becomes known here, whenever the host is the one left behind.
   Stack& left = *crossing.from->stack_;
   __sanitizer_finish_switch_fiber(crossing.to->stack_->fake_stack, &left.bottom, &left.bytes);
 #endif
 }
 
-// Inline, as is all that calls it: a processor predicts returns by a stack of its own, which a switch
-// invalidates, so that every frame that is alive across one costs a misprediction.
+// Inline, like everything that calls it. A processor predicts returns with a stack of its own, which a switch
+// invalidates. So every frame that is alive across a switch costs a misprediction.
 [[gnu::always_inline]] inline void Fiber::switch_to(Fiber& from, Fiber& to) {
   Crossing crossing{&from, &to};
 #if defined(SIMT_ASAN)

@@ -9,21 +9,20 @@
 
 namespace simt {
 
-/// One epoch's habits. Different kinds of faults need different ones: a lane far ahead of its warp finds a
-/// missing
-/// __syncwarp, a block left behind finds a look-back that trusts its predecessor to be quick.
+/// The habits of one epoch. Different kinds of faults need different habits: a lane far ahead of its warp
+/// finds a missing __syncwarp; a block left behind finds a look-back that trusts its predecessor to be quick.
 struct Habits {
-  // Chances of 256 to stay with the running lane, warp and block where the choice is free.
+  // Chances out of 256 of staying with the running lane, warp and block where the choice is free.
   uint32_t keep_lane = 0;
   uint32_t keep_warp = 0;
   uint32_t keep_block = 0;
-  // Chance of 256 that a thread which polls in vain waits until the memory changes, nobody else can run or
+  // Chance out of 256 that a thread that polls in vain waits until the memory changes, nobody else can run or
   // the epoch ends.
   uint32_t park = 192;
-  // Chance of 256 that a thread which makes way is set aside until nobody else can run or the epoch ends:
-  // what it has done by halves stays so for long.
+  // Chance out of 256 that a thread that makes way is set aside until nobody else can run or the epoch ends.
+  // What it has half done stays so for a long time.
   uint32_t set_aside = 0;
-  // Instead of a random one, the first runnable one counted from here: a priority order.
+  // Takes the first runnable one counted from here, not a random one: a priority order.
   bool fixed_order = false;
   uint32_t first_lane = 0;
   uint32_t first_warp = 0;
@@ -48,8 +47,9 @@ class Schedule {
   bool keeps_lane() { return (random_() & 255) < habits_.keep_lane; }
   bool parks() { return (random_() & 255) < habits_.park; }
   bool sets_aside() { return habits_.set_aside != 0 && (random_() & 255) < habits_.set_aside; }
-  /// One draw for a block, a warp of it and a lane of that: each time the first ready one from where the dice
-  /// point on. Everybody who is ready has a chance; behind a gap it is a better one.
+  /// Makes one draw for a block, a warp of that block and a lane of that warp. Each time, this is the first
+  /// ready one from where the dice point on. All that are ready have a chance; behind a gap it is a better
+  /// one.
   void roll() { dice_ = random_(); }
   uint32_t choose_block(uint64_t ready, uint32_t current) {
     if ((ready >> current & 1) != 0 && (dice_ & 255) < habits_.keep_block) return current;
@@ -67,14 +67,14 @@ class Schedule {
   Random& random() { return random_; }
 
  private:
-  /// The first one that is ready, counted from `start` and round.
+  /// The first one that is ready, counted from `start` and wrapping around.
   template <class Mask>
   static uint32_t first_from(Mask ready, uint32_t start) {
     constexpr uint32_t bits = sizeof(Mask) * 8;
     return (start + static_cast<uint32_t>(std::countr_zero(std::rotr(ready, static_cast<int>(start))))) %
            bits;
   }
-  /// 0 to sides - 1, by 16 bits of the dice.
+  /// A number from 0 to sides - 1, by 16 bits of the dice.
   static uint32_t shown(uint64_t dice, uint32_t sides) {
     return static_cast<uint32_t>((dice & 0xffff) * sides >> 16);
   }

@@ -109,8 +109,8 @@ struct cudaLaunchConfig_t {
   unsigned numAttrs;
 };
 
-// As CUDA's own, so that a test can have the linker put others in their place. They may be called by several
-// threads; launches wait for each other.
+// Declared as in CUDA, so that a test can have the linker replace them. Several threads may call them;
+// launches wait for each other.
 extern "C" {
 
 const char* cudaGetErrorName(cudaError_t code);
@@ -120,7 +120,7 @@ cudaError_t cudaPeekAtLastError();
 
 cudaError_t cudaGetDevice(int* device);
 cudaError_t cudaSetDevice(int device);
-/// There is no driver, and so no function of it.
+/// There is no driver, so there are none of its functions.
 inline constexpr unsigned long long cudaEnableDefault = 0;
 cudaError_t cudaGetDriverEntryPoint(const char* symbol, void** function, unsigned long long flags);
 cudaError_t cudaGetDeviceCount(int* count);
@@ -136,7 +136,7 @@ cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t count, cudaMemcpy
                             cudaStream_t stream = nullptr);
 cudaError_t cudaMemset(void* address, int byte, size_t count);
 cudaError_t cudaMemcpy(void* to, const void* from, size_t count, cudaMemcpyKind kind);
-/// Of the session's memory.
+/// Allocates from the session's memory.
 cudaError_t cudaMalloc(void** address, size_t count);
 cudaError_t cudaFree(void* address);
 cudaError_t cudaMemGetInfo(size_t* free, size_t* total);
@@ -159,12 +159,12 @@ cudaError_t cudaFuncSetAttribute(const void* kernel, cudaFuncAttribute attribute
 cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* attributes, const void* kernel);
 cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, const void* kernel, int threads,
                                                           size_t dynamic_shared_bytes);
-/// As many as there are multiprocessors, up to 8, or 16 if the kernel may have so many.
+/// The number of multiprocessors, up to 8, or up to 16 if the kernel may have so many.
 cudaError_t cudaOccupancyMaxPotentialClusterSize(int* blocks, const void* kernel,
                                                  const cudaLaunchConfig_t* config);
-/// Runs the whole grid before it returns; streams are therefore in order by themselves.
+/// Runs the whole grid before it returns; therefore streams are in order by themselves.
 /// `body_and_parameters`: a function of one pointer, which each thread calls, and that pointer (where CUDA
-/// wants the kernel's arguments).
+/// expects the kernel's arguments).
 cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t* config, const void* kernel,
                                 void** body_and_parameters);
 }
@@ -192,7 +192,7 @@ struct BoundKernel {
   void (*kernel)(Parameters...);
   std::tuple<Parameters...> parameters;
 
-  // Each thread gets copies, for a kernel may change its parameters.
+  // Each thread gets copies, because a kernel may change its parameters.
   static void run(const void* bound) {
     const auto& self = *static_cast<const BoundKernel*>(bound);
     std::apply(self.kernel, self.parameters);
@@ -201,7 +201,7 @@ struct BoundKernel {
 
 }  // namespace simt
 
-/// Throws what a thread threw.
+/// Throws what a thread has thrown.
 template <class... Parameters, class... Arguments>
 cudaError_t cudaLaunchKernelEx(const cudaLaunchConfig_t* config, void (*kernel)(Parameters...),
                                Arguments&&... arguments) {
