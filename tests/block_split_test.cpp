@@ -1,4 +1,4 @@
-// block_split_test.cpp - plans of moves, and splits in place beside a plain one.
+// block_split_test.cpp - plans of moves, and splits in place compared with a plain split.
 #include "backend/cpu/block_split.hpp"
 
 #include "catch.hpp"
@@ -15,7 +15,7 @@ namespace {
 
 using Move = MovePlan::Move;
 
-/// The slots' contents after the plan's moves, its pieces in a random order and interleaved.
+/// The contents of the slots after the plan's moves. Its pieces are done in a random order and interleaved.
 std::vector<int> moved(const MovePlan& plan, std::vector<int> slots, std::mt19937_64& random) {
   const auto size = static_cast<uint32_t>(slots.size());
   std::vector<int> saved;
@@ -66,7 +66,7 @@ TEST_CASE("a plan of moves brings every block to its slot, in whatever order its
   }
 }
 
-/// Buckets by the lowest bits; keys of one bucket are counted and not kept.
+/// Buckets by the lowest bits. Keys of one bucket are counted and not kept.
 template <class Bits>
 struct LowBits {
   Bits mask;
@@ -82,10 +82,10 @@ struct Case {
   uint64_t count;
   uint32_t threads;
   uint32_t bits;
-  uint64_t offset;  // keys from a cache line's beginning
-  uint32_t skew;    // keys are the and of so many
+  uint64_t offset;  // keys from the beginning of a cache line
+  uint32_t skew;    // keys are the AND of this many numbers
   bool counts;
-  bool in_order = false;  // of the buckets
+  bool in_order = false;  // the buckets are in order
 };
 
 template <class Bits>
@@ -158,8 +158,8 @@ TEMPLATE_TEST_CASE(
   constexpr uint32_t width = sizeof(TestType) * 8;
   constexpr auto most = static_cast<TestType>(~TestType{0});
   for (uint32_t round = 0; round < 64; ++round) {
-    // Of 20 keys one lies anywhere, and three are one value: in the window, or beside it, where digits may be
-    // refined as well. The window begins anywhere, at 0 or ends at the largest pattern.
+    // One key in 20 lies anywhere, and three have one value: in the window, or beside it where digits may be
+    // refined as well. The window begins anywhere, or begins at 0, or ends at the largest pattern.
     const uint64_t span = uint64_t{2} << random() % (width - 14);
     const auto first =
         static_cast<TestType>(round % 8 == 0   ? 0

@@ -1,8 +1,8 @@
-// catch_main.cpp - what every test program does before Catch2's own main: it says the seed, so that a failure
-// can be replayed, or why it is skipped.
+// catch_main.cpp - what every test program does before Catch2's own main: it prints the seed, so that a
+// failure can be replayed, or the reason why it is skipped.
 //
-// The linker (--wrap=main) lets the program start here, with __real_main as the name of the main in Catch2's
-// library: compiling one of our own would be compiling all of Catch2 2.
+// With --wrap=main, the linker lets the program start here and names the main of Catch2's library
+// __real_main. With a main of our own, Catch2 2 would have to be compiled completely.
 #include "skip_reason.hpp"
 
 #include <cstdlib>
@@ -12,7 +12,7 @@
 extern "C" int __real_main(int argc, char** argv);
 
 extern "C" int __wrap_main(int argc, char** argv) {
-  constexpr int skipped = 77;  // what ctest counts as a skip
+  constexpr int skipped = 77;  // ctest counts this as skipped
   if (const std::string reason = sweepsort::skip_reason(); !reason.empty()) {
     std::cout << "skipped: " << reason << '\n';
     return skipped;

@@ -1,4 +1,5 @@
-// cpu_large_test.cpp - more keys than 31 or 32 bits can count, of one byte each, so that memory suffices.
+// cpu_large_test.cpp - more keys than 31 or 32 bits can count, of one byte each, so that memory is
+// sufficient.
 #include "backend/backend.hpp"
 #include "catch.hpp"
 #include "core/fingerprint.hpp"
@@ -29,13 +30,13 @@ uint64_t available_memory() {
 
 using Counts = std::array<uint64_t, 256>;
 
-/// The eight keys from index 8 * group on: all 256 of them stand somewhere, but not equally often.
+/// The eight keys from index 8 * group on. Each of the 256 values occurs somewhere, but not equally often.
 std::array<uint8_t, 8> keys_of_group(uint64_t group) {
   const uint64_t mixed = fingerprint_mix(group);
   return std::bit_cast<std::array<uint8_t, 8>>(mixed & std::rotl(mixed, 20));
 }
 
-/// What the data is made of, over and over: making each key by itself would take longer than sorting them.
+/// The data repeat this. To make each key by itself would take longer than sorting the keys.
 constexpr uint64_t chunk = 8u << 20;
 std::vector<uint8_t> make_chunk() {
   std::vector<uint8_t> keys(chunk);
@@ -43,7 +44,7 @@ std::vector<uint8_t> make_chunk() {
   return keys;
 }
 
-/// How often each value stands among `count` keys made of chunks.
+/// How often each value occurs among `count` keys made of chunks.
 Counts count_values(const std::vector<uint8_t>& keys, uint64_t count) {
   Counts counts{};
   for (size_t i = 0; i < chunk; ++i) counts[keys[i]] += count / chunk + (i < count % chunk ? 1 : 0);

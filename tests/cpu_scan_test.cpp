@@ -1,4 +1,5 @@
-// cpu_scan_test.cpp - the CPU backend's scans and searches, of arrays and in chunks, against plain loops.
+// cpu_scan_test.cpp - checks the CPU backend's scans and searches, of arrays and in chunks, against plain
+// loops.
 #include "backend/backend.hpp"
 #include "catch.hpp"
 #include "core/error.hpp"
@@ -119,7 +120,7 @@ TEST_CASE("can_widen says exactly which types hold every value of another") {
   for (const KeyType from : all_key_types)
     for (const KeyType to : all_key_types) {
       INFO(name(from) << " to " << name(to));
-      // Of the same width is no widening: the kernels' scans would have to run in place.
+      // A type of the same width is no widening: the kernels' scans would have to run in place.
       CHECK(can_widen(from, to) == (from == to || (holds(from, to) && key_bytes(to) > key_bytes(from))));
     }
 }
@@ -127,7 +128,7 @@ TEST_CASE("can_widen says exactly which types hold every value of another") {
 TEMPLATE_TEST_CASE("an overflow is found at its exact place, also at the borders of chunks", "", uint8_t,
                    int8_t, uint16_t, int16_t, uint32_t, int32_t, uint64_t, int64_t) {
   using Limits = std::numeric_limits<TestType>;
-  constexpr size_t chunk = 64;  // the first one has 32
+  constexpr size_t chunk = 64;  // the first one has 32 elements
   const auto backend = make_cpu_backend(2);
   for (const size_t place : {1u, 2u, 31u, 32u, 33u, 95u, 96u, 97u, 250u, 299u})
     for (const bool downwards : {false, true}) {
@@ -172,7 +173,8 @@ TEMPLATE_TEST_CASE("random sums overflow where exact ones do", "", uint8_t, int8
 
 TEST_CASE("the sums of extreme elements are exact") {
   const auto backend = make_cpu_backend(2);
-  // 2^63 up and down again and again: bounds far beyond 64 bits, and no overflow.
+  // The sum goes up by 2^63 and down again many times. The bounds are far beyond 64 bits, but nothing
+  // overflows.
   std::vector<int64_t> in;
   for (int i = 0; i < 50'000; ++i) {
     in.push_back(std::numeric_limits<int64_t>::max());
@@ -186,7 +188,7 @@ TEST_CASE("the sums of extreme elements are exact") {
 }
 
 TEST_CASE("an array may be scanned where it is, at any alignment, and nothing beside it is touched") {
-  // Large enough to be streamed past the caches where it is aligned for that: 0 and 100.
+  // Large enough to be streamed past the caches where the alignment allows that: 0 and 100.
   for (const auto& [shift, wraps] : std::initializer_list<std::pair<size_t, bool>>{
            {0, false}, {1, true}, {3, false}, {13, true}, {100, true}}) {
     std::vector<uint32_t> memory((5u << 20) + 164, 7);
@@ -226,7 +228,7 @@ TEMPLATE_TEST_CASE("sums of floats do not depend on the number of threads nor on
   CHECK(farthest < (sizeof(TestType) == 4 ? 0.1 : 1e-9));
 }
 
-/// The order of scan_kernel.hpp, one addition after the other. `block`: elements.
+/// Adds in the order of scan_kernel.hpp, one addition after the other. `block`: elements.
 template <class T>
 std::vector<T> sums_in_blocks(const std::vector<T>& in, size_t block) {
   constexpr size_t line = 64 / sizeof(T), part = 16 / sizeof(T);
@@ -317,7 +319,7 @@ TEMPLATE_TEST_CASE("the smallest and the largest element and their first places 
         const TestType winner = combine(op, in[best], in[i]);
         if (std::memcmp(&winner, &in[best], sizeof winner) != 0) best = i;
       }
-      if (is_nan(in[best])) continue;  // NaN alone has a test of its own
+      if (is_nan(in[best])) continue;  // all NaN has a test of its own
       const ReduceJob job{.type = key_type_of<TestType>(), .extreme = extreme, .wants_index = true};
       const ReduceResult found = backend->reduce(bytes_of(in), job);
       INFO(name(job.type) << " " << name(extreme) << " n=" << count);

@@ -34,7 +34,7 @@ bool near(double got, double expected, double tolerance) {
   return std::abs(got - expected) < expected * tolerance;
 }
 
-/// Depends on the order, unlike a fingerprint. FNV-1a (Fowler, Noll, Vo).
+/// Unlike a fingerprint, this depends on the order. FNV-1a (Fowler, Noll, Vo).
 uint64_t checksum(uint64_t sum, std::span<const std::byte> bytes) {
   for (const std::byte byte : bytes) sum = (sum ^ std::to_integer<uint64_t>(byte)) * 0x100000001b3ull;
   return sum;
@@ -70,7 +70,7 @@ TEST_CASE("a file made in odd parts is the file made at once") {
       const std::vector<std::byte> whole = filled(distribution, type, test_seed(), n);
       const size_t size = key_bytes(type);
       std::vector<std::byte> parts(whole.size());
-      // Backwards, in steps that are no multiple of anything inside.
+      // Fills backwards, in steps that are no multiple of anything inside.
       for (uint64_t last = n; last > 0;) {
         const uint64_t first = last > 1237 ? last - 1237 : 0;
         fill(distribution, type, test_seed(), n, first,
@@ -93,8 +93,8 @@ TEST_CASE("a file made by several threads is the file made by one") {
 }
 
 TEST_CASE("keys are the same on every machine") {
-  // Checksums over all types that suit, seed 7, 5000 keys. A change here changes every generated file: say so
-  // in the change log.
+  // Checksums over all suitable types, seed 7, 5000 keys. A change here changes every generated file; the
+  // change log must say so.
   const std::map<std::string_view, uint64_t> expected{
       {"uniform", 0xe5f5adcf78381a4aull},
       {"and3", 0x0298903b0d893f1eull},
@@ -136,7 +136,7 @@ TEST_CASE("keys are the same on every machine") {
 TEST_CASE("another seed makes another file") {
   for (const Distribution& distribution : all_distributions()) {
     INFO(distribution.name);
-    // Of 64 bits: a sorted file of bytes is the same for every seed.
+    // Uses 64 bits, because a sorted file of bytes is the same for every seed.
     const KeyType type = distribution.suits(KeyType::u64) ? KeyType::u64 : KeyType::f64;
     CHECK((filled(distribution, type, 1, 4096) != filled(distribution, type, 2, 4096)));
   }
@@ -249,7 +249,7 @@ TEST_CASE("zipf halves the frequency when the rank doubles") {
     CHECK(near(frequency[rank], n * std::log2(1 + 1.0 / (static_cast<double>(rank) + 1)) / 24, 0.1));
   CHECK(largest > (1u << 23));
   CHECK(largest < (1u << 24));
-  // Hashed: as many distinct keys, and the most frequent one as frequent.
+  // Hashed keys: there are as many distinct keys, and the most frequent one is as frequent.
   std::map<uint64_t, uint64_t> hashed;
   for (const uint64_t key : make_keys<uint64_t>("zipf-hashed", n, test_seed())) ++hashed[key];
   const auto top = std::ranges::max_element(hashed, {}, [](const auto& entry) { return entry.second; });

@@ -1,5 +1,5 @@
 // device_operator_test.cu - scans with operators that do not commute, every policy of the look-back, and
-// searches over an index range: what a user of the kernels writes. Compiled twice, as device_scan_test.cpp.
+// searches over an index range: what a user of the kernels writes. Compiled twice, like device_scan_test.cpp.
 #include "catch.hpp"
 #include "device_array.hpp"
 #include "kernels/reduce.cuh"
@@ -14,7 +14,7 @@
 namespace sweepsort {
 namespace {
 
-/// x -> a x + b; combined, the left one comes first.
+/// x -> a x + b. In a composition, the left one comes first.
 struct Affine {
   uint32_t a, b;
   friend bool operator==(const Affine&, const Affine&) = default;
@@ -28,7 +28,7 @@ struct Compose {
   }
 };
 
-/// Larger than what a status takes as one.
+/// Larger than what a status holds in one piece.
 struct Matrix {
   uint32_t at[4];
   friend bool operator==(const Matrix&, const Matrix&) = default;
@@ -150,7 +150,7 @@ TEST_CASE("the epochs of a look-back begin anew without mistaking an old status"
     check(cudaMemcpy(&copy, state, sizeof(copy), cudaMemcpyDeviceToHost));
     return copy;
   };
-  for (const uint32_t epoch : {0u, epochs - 1, 0u, 1u}) {  // what it is before each scan
+  for (const uint32_t epoch : {0u, epochs - 1, 0u, 1u}) {  // the epoch before each scan
     const OnDevice session;
     ScanState state = state_on_host(lookback.state);
     CountedScanState counted = state_on_host(wave.state);
@@ -177,7 +177,7 @@ TEST_CASE("the epochs of a look-back begin anew without mistaking an old status"
 
 namespace {
 
-struct Distance {  // from 1000, twice each
+struct Distance {  // from 1000; each distance comes twice
   uint64_t target;
   SWEEPSORT_HOST_DEVICE uint32_t operator()(uint64_t i) const {
     return static_cast<uint32_t>(i > target ? i - target : target - i) / 2;

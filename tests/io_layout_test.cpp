@@ -1,5 +1,5 @@
-// io_layout_test.cpp - formats, types and positions: every way a file can say what it holds, and every way to
-// be wrong.
+// io_layout_test.cpp - formats, types and positions: every way in which a file can say what it holds, and
+// every way to be wrong.
 #include "catch.hpp"
 #include "core/error.hpp"
 #include "io/key_type_names.hpp"
@@ -18,7 +18,7 @@ std::vector<std::byte> as_bytes(std::string_view text) {
   return {bytes.begin(), bytes.end()};
 }
 
-/// A .npy file's beginning around a header text that may be anything.
+/// The beginning of a .npy file with a header text that may be anything.
 std::vector<std::byte> npy_bytes(const std::string& text, int version = 1,
                                  std::optional<uint64_t> length = {}) {
   std::string file = "\x93NUMPY";
@@ -33,7 +33,7 @@ Layout layout_of(const std::vector<std::byte>& prefix, uint64_t file_bytes, cons
   return find_layout(prefix, file_bytes, name, options);
 }
 
-/// The layout of a .npy file with this header and so many bytes of data.
+/// The layout of a .npy file with this header and `data_bytes` bytes of data.
 Layout npy_layout(const std::string& text, uint64_t data_bytes, const FileOptions& options = {},
                   int version = 1) {
   const auto prefix = npy_bytes(text, version);
@@ -85,7 +85,7 @@ TEST_CASE("numpy's type strings are read with their byte order, and foreign ones
       CHECK(read->type == type);
       if (key_bytes(type) > 1) CHECK(read->endian == endian);
     }
-  // numpy takes those that do not say it for the machine's.
+  // numpy takes descriptions without a byte order to mean the machine's.
   for (const char* native : {"=i4", "|i4", "i4"}) {
     CHECK(parse_numpy_descr(native)->type == KeyType::i32);
     CHECK(parse_numpy_descr(native)->endian == Endian::little);
@@ -238,7 +238,7 @@ TEST_CASE("a damaged or hostile .npy header is refused with its reason") {
     INFO(row.text);
     CHECK_THAT(message_of([&] { npy_layout(row.text, 12); }), ContainsSubstring(row.reason));
   }
-  // The product wraps to 12 bytes; counted in 128 bits it does not.
+  // The product wraps to 12 bytes, but not if it is counted in 128 bits.
   CHECK_THAT(message_of([&] { npy_layout(head + "(4294967296, 4294967296, 3)}", 12, {.flatten = true}); }),
              ContainsSubstring("2^64 keys or more"));
 }
@@ -367,7 +367,7 @@ TEST_CASE(
     CHECK_NOTHROW(find_layout(as_bytes(lines), lines.size(), name, {}));
     CHECK_NOTHROW(find_layout(as_bytes(blocked_gzip), blocked_gzip.size(), name, {}));
   }
-  // Values may look like anything, but for what their name says, too.
+  // Values may look like anything, except like a format that their name says, too.
   const FileOptions how{.type = KeyType::u32};
   CHECK_NOTHROW(find_layout(as_bytes(lines.substr(0, 40)), 40, "v.bin", how, Holds::values));
   CHECK_THROWS_WITH(find_layout(as_bytes(blocked_gzip), 20, "v.gz", how, Holds::values),
@@ -396,7 +396,7 @@ TEST_CASE("a SOSD file whose count does not match its size is refused") {
 TEST_CASE("a stream's layout is known from its beginning, but for the count of a raw one") {
   const std::vector<std::byte> nothing;
   CHECK(find_layout(nothing, {}, "standard input", {.type = KeyType::u32}).count == unknown_count);
-  // It may end before a window does.
+  // The stream may end before a window does.
   CHECK(find_layout(nothing, {}, "standard input", {.type = KeyType::u32, .read_bytes = 40}).count ==
         unknown_count);
   CHECK(find_layout(npy_bytes(good_header), {}, "standard input", {}).count == 3);

@@ -1,5 +1,4 @@
-// library_scan_test.cpp - the public library's scans and searches of spans, and operators of the caller's
-// own.
+// library_scan_test.cpp - the public library's scans and searches of spans, and user-defined operators.
 #include "catch.hpp"
 #include "scan_oracle.hpp"
 #include "sweepsort.hpp"
@@ -14,7 +13,7 @@ using Catch::Matchers::ContainsSubstring;
 
 namespace {
 
-/// x -> a x + b modulo 2^32; the product is "first left, then right", which is associative and not
+/// x -> a x + b modulo 2^32. The product is "first left, then right", which is associative but not
 /// commutative.
 struct Affine {
   uint32_t a, b;
@@ -28,7 +27,7 @@ Matrix product(const Matrix& x, const Matrix& y) {
           x[2] * y[1] + x[3] * y[3]};
 }
 
-/// Around the borders of blocks of 128 KiB.
+/// Lengths around the borders of blocks of 128 KiB.
 template <class T>
 std::vector<size_t> lengths() {
   constexpr size_t block = (128u << 10) / sizeof(T);
@@ -173,7 +172,7 @@ TEST_CASE("what a function throws ends the search for its smallest value on all 
     return i;
   };
   CHECK_THROWS_AS(transform_argmin(0, uint64_t{1} << 40, f, 2), std::runtime_error);
-  CHECK(calls <= uint64_t{1} << 22);  // the other one ends a block of 2^20, and may have begun some before
+  CHECK(calls <= uint64_t{1} << 22);  // the other thread ends a block of 2^20, and may have begun some before
 }
 
 TEST_CASE("argmin passes over NaN, reaches the last index there is, and refuses an empty range") {

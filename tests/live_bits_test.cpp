@@ -1,5 +1,5 @@
-// live_bits_test.cpp - passes by the bits in which keys differ: packing keys, when it is chosen, and what
-// comes out. On the emulator and on a GPU.
+// live_bits_test.cpp - passes by the bits in which keys differ: packing keys, when it is chosen, and the
+// result. On the emulator and on a GPU.
 #include "catch.hpp"
 #include "kernels/bit_pack.cuh"
 #include "on_device.hpp"
@@ -19,12 +19,12 @@ namespace {
 constexpr uint64_t record_count = on_gpu ? 1'100'001 : 5'001;
 
 #ifdef __SANITIZE_ADDRESS__
-constexpr uint32_t step = 3;  // time for a third of the variants
+constexpr uint32_t step = 3;  // there is time for a third of the variants
 #else
 constexpr uint32_t step = 1;
 #endif
 
-/// Keys that agree but for their `live` bits, and in each of these differ.
+/// Keys that agree except in their `live` bits, and differ in each of these.
 template <class Bits>
 std::vector<Bits> keys_of(Bits live, std::mt19937_64& random) {
   const Bits rest = static_cast<Bits>(random()) & ~live;
@@ -35,7 +35,7 @@ std::vector<Bits> keys_of(Bits live, std::mt19937_64& random) {
   return keys;
 }
 
-/// The same bits of every byte.
+/// The same bits in every byte.
 template <class Bits>
 constexpr Bits every_byte(uint8_t bits) {
   return static_cast<Bits>(~Bits{0} / 0xff * bits);
@@ -91,7 +91,7 @@ TEMPLATE_PRODUCT_TEST_CASE("keys are passed by their live bits where these have 
                                   .portion = variant % 5 == 2 ? record_count / 2 : uint64_t{1} << 28,
                                   .may_pack = true});
       INFO("live bits " << live << ", variant " << variant);
-      // In place an odd number of passes is one more, as it is copied back; and records pass faster.
+      // In place, an odd number of passes costs one more, as the result is copied back. Records pass faster.
       const auto digits = static_cast<uint32_t>(std::popcount(live) + 7) / 8;
       uint32_t unpacked = 0;
       for (uint32_t place = 0; place < places; ++place) unpacked += (live >> (8 * place) & 0xff) != 0;
@@ -124,7 +124,7 @@ TEST_CASE("live bits of skewed keys, of text, and of fields", "[device]") {
   CHECK(sort_by_passes<int64_t, uint32_t>(ids, {.may_pack = true}).plan.live_digits == 5);
 }
 
-#ifdef SWEEPSORT_EMULATED  // records are of larger arrays elsewhere
+#ifdef SWEEPSORT_EMULATED  // elsewhere, only larger arrays are passed as records
 TEST_CASE("keys whose passes would be of records are packed if that saves two", "[device]") {
   std::mt19937_64 random(test_seed() + 2);
   for (const auto& [bits, packs] : {std::pair{uint8_t{0x7f}, false}, {uint8_t{0x3f}, true}}) {

@@ -1,5 +1,5 @@
-// onesweep_run.hpp - a sort by the LSD passes alone, small tiles, every choice of which a test can make: for
-// tests of what the plan and the passes do. On the emulator and on a GPU.
+// onesweep_run.hpp - a sort by the LSD passes alone, with small tiles. A test can make every choice of the
+// plan. For tests of the plan and the passes, on the emulator and on a GPU.
 #pragma once
 
 #include "core/rounding.hpp"
@@ -23,15 +23,15 @@ struct OnesweepCase {
   Order order = Order::ascending;
   bool in_place = false;
   uint64_t portion = uint64_t{1} << 28;
-  uint32_t leading = 0;  // digits that may do
+  uint32_t leading = 0;  // digits that may suffice
   bool may_pack = false;
 };
 
-/// What the device has decided and met.
+/// What the device has decided and found.
 template <class Bits>
 struct OnesweepOutcome {
   SortPlan<Bits> plan;
-  leading_detail::State runs;  // all zeros where leading digits may not do
+  leading_detail::State runs;  // all zeros if leading digits may not suffice
 };
 
 namespace onesweep_run_detail {
@@ -50,7 +50,7 @@ struct Carved {
 
 }  // namespace onesweep_run_detail
 
-/// Sorts what has these bits in order, and asks the oracle.
+/// Sorts keys with these ordered bits, and asks the oracle.
 template <class Key, class Value>
 OnesweepOutcome<BitsOf<Key>> sort_by_passes(const std::vector<BitsOf<Key>>& ordered,
                                             const OnesweepCase& test) {
@@ -61,7 +61,7 @@ OnesweepOutcome<BitsOf<Key>> sort_by_passes(const std::vector<BitsOf<Key>>& orde
   const KeyMap<Bits> map = key_map<Bits>(key_type_of<Key>(), test.order);
   std::vector<Key> input;
   for (const Bits bits : ordered) input.push_back(std::bit_cast<Key>(map.from_ordered(bits)));
-  // Records lie where both columns do.
+  // Records take the place of both columns.
   const uint64_t column = round_up(input.size(), 16u);
   RecordArrays<Key, Value> records(input, test.in_place,
                                    column * (sizeof(Bits) + value_bytes<Value>) / sizeof(Bits));

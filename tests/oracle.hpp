@@ -1,8 +1,8 @@
-// oracle.hpp - what a sorted output must be: the one judge that every sort in the tests faces.
+// oracle.hpp - what a sorted output must be: the one judge for every sort in the tests.
 //
-// Below 2^22 keys the standard library sorts too, and every bit must be the same. Above, the output must be
-// in order AND hold the same multiset: order alone lets all zeros pass. Floats are judged by their ordered
-// bits (core/key_bits.hpp), so that NaN payloads and the sign of zero count.
+// Below 2^22 keys, the standard library sorts too, and every bit must be the same. Above that, the output
+// must be in order AND hold the same multiset, because an output of all zeros is in order, too. Floats are
+// judged by their ordered bits (core/key_bits.hpp), so that NaN payloads and the sign of zero count.
 #pragma once
 
 #include "core/key_bits.hpp"
@@ -27,7 +27,7 @@ struct Ordered {
   Bits operator()(const Key& key) const { return map.to_ordered(std::bit_cast<Bits>(key)); }
 };
 
-/// Elements of any key type by their bytes: what judges them is compiled once a width, and not in each test.
+/// The bytes of elements of any key type. What judges them is compiled once per width and not in each test.
 struct Elements {
   KeyType type;
   std::span<const std::byte> bytes;
@@ -39,7 +39,7 @@ struct Elements {
   uint64_t count() const { return bytes.size() / key_bytes(type); }
 };
 
-/// Empty if all is well, else one line about the first fault.
+/// Empty if all is well; otherwise one line about the first fault.
 using Verdict = std::optional<std::string>;
 
 Verdict compare_elements(const Elements& expected, const Elements& got);
@@ -48,7 +48,7 @@ Verdict judge_sorted_elements(const Elements& input, const Elements& output, Ord
 Verdict judge_sorted_element_pairs(const Elements& input, const Elements& input_values,
                                    const Elements& output, const Elements& output_values, Order order);
 
-/// The judgement as an assertion of the running test case.
+/// Makes the judgement an assertion of the running test case.
 void require(const Verdict& verdict);
 
 /// The first index at which `got` differs from `expected`, bit by bit.
@@ -67,7 +67,7 @@ Verdict judge_sorted(std::span<const Key> input, std::span<const Key> output, Or
   return judge_sorted_elements(input, output, order);
 }
 
-/// Keys sorted, and values moved with them, equal keys in their old order.
+/// Keys must be sorted, values must have moved with them, and equal keys must be in their old order.
 template <class Key, class Value>
 Verdict judge_sorted_pairs(std::span<const Key> input, std::span<const Value> input_values,
                            std::span<const Key> output, std::span<const Value> output_values, Order order) {

@@ -37,7 +37,7 @@ std::vector<uint32_t> small_keys(size_t count) {
   return keys;
 }
 
-/// The folder's names, when a scan has failed and left nothing behind.
+/// The names in the folder after a scan has failed and left nothing behind.
 using Names = std::vector<std::string>;
 
 }  // namespace
@@ -250,7 +250,7 @@ TEST_CASE("an overflow names its element, and the output keeps what it had") {
                   InputError);  // no other backend would try again
   CHECK(read_keys<uint32_t>(folder / "out") == std::vector<uint32_t>{42});
   CHECK(folder.names() == Names{"in.u32", "out"});
-  // The last element is added to nothing that an exclusive scan writes.
+  // An exclusive scan does not add the last element to anything that it writes.
   keys.resize(701);
   write_keys(folder / "in.u32", keys);
   scan_file_with(scan_environment(), folder / "in.u32", folder / "out",
@@ -313,7 +313,7 @@ TEST_CASE("what fails on a GPU that was chosen is done again on the CPU, but not
   environment.status = [] { return CudaStatus{.usable = {0}, .device_count = 1, .reason = {}, .hint = {}}; };
   for (const Fault fault : {Fault::fails_to_begin, Fault::fails_to_sort, Fault::flips_bit}) {
     environment.make_cuda = [fault](int) { return std::make_unique<PlainBackend>(fault, "cuda"); };
-    // Small files go to the CPU by themselves: only a named algorithm or backend brings the GPU in.
+    // Small files go to the CPU by default. Only a named algorithm or backend uses the GPU.
     CHECK_THROWS_AS(scan_file_with(environment, folder / "in.u32", folder / "out",
                                    {.where = {.backend = BackendChoice::cuda}}),
                     Error);

@@ -1,5 +1,5 @@
-// plain_backend.hpp - the simplest backend there can be (std::sort, and the CPU's scans), honest or faulty in
-// a chosen way.
+// plain_backend.hpp - the simplest possible backend (std::sort, and the CPU's scans), correct or faulty in a
+// chosen way.
 #pragma once
 
 #include "backend/backend.hpp"
@@ -20,33 +20,34 @@ enum class Fault {
   fails_to_begin,
   fails_to_sort,
   fails_to_get,
-  // With these a session packs equal keys (get_unique): rightly, or not.
+  // With these, a session packs equal keys (get_unique), correctly or not.
   packs,
-  packs_without_one,  // its records count for the next key
-  packs_one_twice,    // its records are shared
+  packs_without_one,  // its records are counted for the next key
+  packs_one_twice,    // its records are divided between the two
   packs_one_of_none,  // a key that no record has
   packs_flipped_bit,
   packs_wrong_count,
   packs_nothing,
   packs_too_few,
-  packs_too_many  // says that they are in no order
+  packs_too_many  // says that they are not in order
 };
 
 class PlainBackend : public Backend {
  public:
-  /// `is_faulty`: asked by each session that sorts, whether the fault is in it; empty: in all.
+  /// `is_faulty`: each session that sorts asks it whether the session has the fault. Empty: every session has
+  /// it.
   explicit PlainBackend(Fault fault = Fault::none, std::string name = "plain",
                         std::function<bool()> is_faulty = {});
 
   BackendInfo info() const override;
-  /// From now on sessions need memory of a device, of which so much is free; of the machine's only a chunk
+  /// From now on, sessions need device memory, of which `memory` is free, and of main memory only one chunk
   /// for each worker.
   void limit_device(Bytes memory) { device_ = memory; }
-  /// A session that needs more of it finds that others have taken it.
+  /// A session that needs more device memory finds that others have taken it.
   void limit_sessions(Bytes memory) { max_of_session_ = memory; }
-  /// The first so many requests for it are granted.
+  /// Only this many requests for storage are granted.
   void limit_storage(uint64_t requests) { storage_left_ = requests; }
-  /// Not thread-safe: what was made of the device's memory so far.
+  /// Not thread-safe: the device memory that was given out as storage so far.
   Bytes stored() const { return stored_; }
 
   Footprint footprint(const SortJob& job) const override;

@@ -12,7 +12,7 @@ using Catch::Matchers::ContainsSubstring;
 
 namespace {
 
-/// Two arrays, and on a GPU also a ring of pinned buffers.
+/// Two arrays. On a GPU, also a ring of pinned buffers.
 Backend::Footprint cpu_footprint(const SortJob& job) {
   return {.host = Bytes{2 * job.count * (key_bytes(job.type) + job.value_bytes)}, .device = {}};
 }
@@ -33,7 +33,7 @@ PlanRequest request(uint64_t count, KeyType type, uint64_t memory) {
           .may_count = true};
 }
 
-/// Runs of `count` records each that have room, put one after the other on the GPU with the most.
+/// The number of runs that find room if they are put, one after the other, on the GPU with the most room.
 uint64_t runs_put(std::vector<Bytes> rooms, uint64_t runs, uint64_t bytes, uint64_t last_bytes) {
   for (uint64_t run = 0; run < runs; ++run) {
     const uint64_t needed = run + 1 < runs ? bytes : last_bytes;
@@ -100,7 +100,7 @@ TEST_CASE(
       const Plan plan = make_plan(request(64 * mib, type, memory), cpu_footprint);
       CHECK(plan.strategy == SortStrategy::counting);
       CHECK(plan.job.workers >= 1);
-      // One worker's counters and ends of 16-bit keys take a mebibyte.
+      // The counters and ends of one worker for 16-bit keys take a mebibyte.
       CHECK((plan.memory <= Bytes{memory} || (plan.job.workers == 1 && memory < 2 * mib)));
     }
     large.shape.value_bytes = 4;
@@ -182,7 +182,7 @@ TEST_CASE("runs in files go through the page cache, if it has room for four time
   CHECK(make_plan(cached, cpu_footprint).caches_runs);
   cached.page_cache.value -= 4;
   CHECK_FALSE(make_plan(cached, cpu_footprint).caches_runs);
-  // Nobody knows how long a stream is.
+  // The length of a stream is unknown.
   cached.count = {};
   CHECK(make_plan(cached, cpu_footprint).caches_runs);
   cached.page_cache = cached.memory;
@@ -210,7 +210,7 @@ TEST_CASE("runs stay in GPU memory, then in memory, and only what fits neither g
   CHECK(spilled.runs_in_memory > 0);
   CHECK(spilled.temporary < Bytes{56 * gib});
   CHECK(spilled.passes == 2);
-  // Sessions of a good size come first.
+  // Sessions of a good size take precedence.
   large.gpu_memory = Bytes{2 * gib};
   CHECK(make_plan(large, gpu_footprint).runs_on_gpu == 0);
   large.count = {};
@@ -263,7 +263,7 @@ TEST_CASE("what GPUs hold by whole runs is told to the run, around the size that
   const auto footprint = [](const SortJob& job) {
     return Backend::Footprint{.host = Bytes{job.workers * job.chunk_bytes}, .device = Bytes{16 * job.count}};
   };
-  bool some_last = false;  // fits where a whole one would not
+  bool some_last = false;  // a shorter last run fits where a whole one would not
   for (const uint32_t gpus : {1u, 2u, 3u})
     for (uint64_t count = 20'000; count < 75'000; count += 7) {
       PlanRequest small = request(count, KeyType::u64, mib);

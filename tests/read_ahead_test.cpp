@@ -1,4 +1,4 @@
-// read_ahead_test.cpp - keys that are read while a GPU's context comes up.
+// read_ahead_test.cpp - keys that are read while a GPU's context is being created.
 #include "pipeline/read_ahead.hpp"
 
 #include "catch.hpp"
@@ -24,7 +24,7 @@ using namespace sweepsort::test;
 
 namespace {
 
-/// Bytes in memory as a source that counts what is read of it, and may have a place that cannot be read.
+/// Bytes in memory as a source. It counts what is read, and may have a place that cannot be read.
 class CountedSource : public KeySource {
  public:
   static constexpr uint64_t nowhere = ~uint64_t{0};
@@ -43,7 +43,7 @@ class CountedSource : public KeySource {
   uint64_t damaged_;
 };
 
-/// Until `done` says so; false: it took too long.
+/// Waits until `done` returns true. Returns false if that took too long.
 template <class Done>
 bool waits_for(Done done) {
   const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(30);
@@ -60,7 +60,7 @@ std::vector<std::byte> random_bytes(size_t count) {
   return {bytes.begin(), bytes.end()};
 }
 
-/// All of `source` in pieces of `piece` bytes.
+/// Reads all of `source` in pieces of `piece` bytes.
 std::vector<std::byte> read_in_pieces(KeySource& source, size_t bytes, size_t piece) {
   std::vector<std::byte> all(bytes);
   for (size_t at = 0; at < bytes; at += piece)
@@ -68,7 +68,7 @@ std::vector<std::byte> read_in_pieces(KeySource& source, size_t bytes, size_t pi
   return all;
 }
 
-/// What this process has read of files so far.
+/// How many bytes this process has read from files so far.
 uint64_t bytes_read() {
   std::ifstream file("/proc/self/io");
   std::string name;
@@ -86,7 +86,7 @@ bool leaves_page_cache(const std::string& path, uint64_t bytes) {
   return InputFile(path).reads_past_cache(0, bytes);
 }
 
-/// A GPU whose context is not up before the process has read so many bytes in all.
+/// A GPU whose context only comes up when the process has read `wanted` bytes in all.
 class LateGpu : public PlainBackend {
  public:
   explicit LateGpu(uint64_t wanted) : PlainBackend(Fault::none, "cuda"), wanted_(wanted) {
@@ -124,7 +124,7 @@ TEST_CASE("what was read ahead is read once, and anything may be asked for in an
           const auto keys = ahead.keys();
           for (const size_t piece : {size_t{30'001}, size_t{777}}) {
             CHECK(read_in_pieces(*keys, bytes, piece) == expected);
-            // All of it once; the second time it is gone from memory.
+            // Everything is read once. The second time it is no longer in memory.
             CHECK(read == (piece == 777 ? 2 * bytes : bytes));
           }
         }

@@ -1,5 +1,5 @@
-// record_arrays.hpp - the arrays of one sort in device memory, for tests of the kernels that take SortArrays:
-// with poison and red zones, in place or not, judged by the oracle.
+// record_arrays.hpp - the arrays of one sort in device memory, for tests of the kernels that take SortArrays.
+// They have poison and red zones, are in place or not, and are judged by the oracle.
 #pragma once
 
 #include "core/key_type.hpp"
@@ -22,7 +22,7 @@ class RecordArrays {
   static constexpr bool with_values = !std::is_same_v<Value, NoValue>;
 
   RecordArrays(const std::vector<Key>& input, bool in_place) : RecordArrays(input, in_place, input.size()) {}
-  /// Values tell where their records stood. `input` must outlive this.
+  /// Values say where their records were. `input` must outlive this.
   RecordArrays(const std::vector<Key>& input, bool in_place, uint64_t scratch_keys)
       : input_(input),
         in_place_(in_place),
@@ -51,10 +51,10 @@ class RecordArrays {
     keys_scratch_.check_zones();
   }
 
-  /// The sort wrote nothing over its input.
+  /// Checks that the sort wrote nothing over its input.
   void require_kept_input() { oracle::require(oracle::compare<Key>(input_, keys_in_.download())); }
 
-  /// It wrote nothing but to the scratch arrays.
+  /// Checks that the sort wrote only to the scratch arrays.
   void require_untouched() {
     check_zones();
     require_kept_input();
@@ -63,7 +63,7 @@ class RecordArrays {
     REQUIRE(values_elsewhere_.is_poisoned());
   }
 
-  /// Red zones, order, values, and the input if that is not the output.
+  /// Checks red zones, order, values, and the input if it is not the output.
   void require_sorted(Order order) {
     check_zones();
     if (!in_place_) require_kept_input();

@@ -1,5 +1,4 @@
-// red_zone.hpp - memory for a test's output: poisoned, oddly aligned on request, with guard zones on both
-// sides.
+// red_zone.hpp - memory for a test's output: poisoned, misaligned on request, with guard zones on both sides.
 #pragma once
 
 #include "catch.hpp"
@@ -15,8 +14,8 @@
 namespace sweepsort {
 
 /// `count` elements of T, `misalignment` bytes off a 64-byte boundary. check() fails the test if a byte
-/// before or behind them was written. The zones are ordinary memory, so a kernel in an emulator or a copy
-/// from a device meets them too, where AddressSanitizer would not look.
+/// before or behind them was written. The zones are ordinary memory, so they also notice a kernel in an
+/// emulator or a copy from a device, where AddressSanitizer would not look.
 template <class T>
 class RedZoneBuffer {
  public:
@@ -27,7 +26,7 @@ class RedZoneBuffer {
     offset_ = aligned - reinterpret_cast<uintptr_t>(memory_.data()) + misalignment;
   }
 
-  /// Only for a misalignment that is a multiple of alignof(T); bytes() goes anywhere.
+  /// Only for a misalignment that is a multiple of alignof(T). bytes() works for any.
   T* data() { return reinterpret_cast<T*>(memory_.data() + offset_); }
   std::span<T> span() { return {data(), count_}; }
   std::span<std::byte> bytes() { return std::span(memory_).subspan(offset_, count_ * sizeof(T)); }
@@ -35,7 +34,7 @@ class RedZoneBuffer {
   /// Writes the poison again, for a second run into the same buffer.
   void poison_again() { std::ranges::fill(memory_, poison); }
 
-  /// True while both zones are as they were.
+  /// True while both zones are unchanged.
   bool intact() const {
     const auto is_poison = [](std::byte byte) { return byte == poison; };
     const size_t end = offset_ + count_ * sizeof(T);

@@ -1,4 +1,4 @@
-// scan_oracle.hpp - what a scan and a search must give, by the plainest loops there are.
+// scan_oracle.hpp - what a scan and a search must return, by the plainest possible loops.
 #pragma once
 
 #include "core/key_type.hpp"
@@ -15,8 +15,8 @@
 
 namespace sweepsort::test {
 
-/// Any bits; floats are small whole numbers, whose sums are exact in any order, and with `specials` now and
-/// then NaN of either sign, infinities and zeros.
+/// Any bits. Floats are small whole numbers, whose sums are exact in any order. With `specials`, there are
+/// also some NaN of either sign, infinities and zeros.
 template <class T>
 std::vector<T> scan_input(size_t count, bool specials = false) {
   std::mt19937_64 random(test_seed() + count);
@@ -35,7 +35,7 @@ std::vector<T> scan_input(size_t count, bool specials = false) {
   return elements;
 }
 
-/// Whether `a` comes before `b` in the sort; NaN before nothing.
+/// Whether `a` comes before `b` in the sort. NaN comes before nothing.
 template <class T>
 bool comes_before(T a, T b) {
   if constexpr (std::is_floating_point_v<T>) {
@@ -62,7 +62,7 @@ T combine(ScanOp op, T left, T right) {
   }
 }
 
-/// What an exclusive scan has in front.
+/// The first element of an exclusive scan.
 template <class T>
 T first_of_exclusive(ScanOp op) {
   using Limits = std::numeric_limits<T>;
@@ -84,7 +84,7 @@ std::vector<Out> expected_scan(const std::vector<In>& in, ScanOp op, ScanKind ki
   return out;
 }
 
-/// The first element whose addition leaves the type, by exact sums.
+/// The first element whose addition overflows the type, by exact sums.
 template <class T>
 std::optional<uint64_t> expected_overflow(const std::vector<T>& in, ScanKind kind) {
   __extension__ using Exact = __int128;

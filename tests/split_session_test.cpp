@@ -1,5 +1,5 @@
 // split_session_test.cpp - sessions that split keys while they arrive: every kind of data, good samples and
-// lies.
+// wrong ones.
 #include "backend/backend.hpp"
 #include "backend/cpu/tuning.hpp"
 #include "backend/cpu/vqsort.hpp"
@@ -108,7 +108,7 @@ TEST_CASE("every distribution of every wide type is sorted, and what spreads is 
 }
 
 TEST_CASE("a sample that lies costs time, and no key") {
-  // Of u32: what the sample says, and what there is.
+  // For u32: what the sample says, and what the keys are.
   std::mt19937_64 random(test_seed());
   const auto numbers = [&](size_t count, auto&& make) {
     std::vector<uint32_t> made;
@@ -118,7 +118,7 @@ TEST_CASE("a sample that lies costs time, and no key") {
   const uint32_t low = 1u << 30;
   const std::vector<std::vector<uint32_t>> samples{
       numbers(1000, [&](size_t) { return low + random() % (1u << 20); }),
-      // Its smallest and its largest value are frequent, too: keys beyond them must not be taken for them.
+      // The smallest and the largest value are frequent, too. Keys beyond them must not be mistaken for them.
       numbers(1000,
               [&](size_t i) { return i % 3 == 0   ? low
                                      : i % 3 == 1 ? low + 5000

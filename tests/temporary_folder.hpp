@@ -1,4 +1,4 @@
-// temporary_folder.hpp - a folder of a test's own, removed with everything in it.
+// temporary_folder.hpp - a folder of its own for a test, removed with everything in it.
 #pragma once
 
 #include <linux/magic.h>
@@ -18,7 +18,7 @@
 
 namespace sweepsort::test {
 
-/// In memory (tmpfs) an fsync costs nothing; on disk O_DIRECT is what it will be.
+/// In memory (tmpfs), an fsync costs nothing. On disk, O_DIRECT works as in real use.
 enum class Medium { memory, disk };
 
 class TemporaryFolder {
@@ -41,13 +41,13 @@ class TemporaryFolder {
   std::string operator/(const std::string& name) const { return path_ / name; }
   const std::filesystem::path& path() const { return path_; }
 
-  /// Whether times tell of what a mapping stores.
+  /// Whether file times change when a mapping is written.
   bool notes_mappings() const {
     struct statfs system {};
     return ::statfs(path_.c_str(), &system) == 0 && system.f_type != TMPFS_MAGIC;
   }
 
-  /// The names in it, sorted: what a test compares with what should be there, hidden files included.
+  /// The names in the folder, sorted and including hidden files, for comparison with what should be there.
   std::vector<std::string> names() const {
     std::vector<std::string> found;
     for (const auto& entry : std::filesystem::directory_iterator(path_))
@@ -74,7 +74,7 @@ void write_keys(const std::string& path, const std::vector<Key>& keys) {
 inline std::vector<std::byte> read_file(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   if (!file) throw std::runtime_error("cannot read " + path);
-  // Byte by byte it would be half of a test's time under sanitizers.
+  // Reading byte by byte would be half of a test's time under sanitizers.
   std::vector<std::byte> bytes;
   size_t size = 0;
   do {

@@ -1,5 +1,5 @@
-// unique_test.cpp - the kernel that compacts keys in order, against a plain loop. Compiled twice: for the
-// emulator, where every commit runs it, and for a GPU.
+// unique_test.cpp - checks the kernel that compacts keys in order against a plain loop. Compiled twice: for
+// the emulator, where every commit runs it, and for a GPU.
 #include "backend/cuda_unique.hpp"
 #include "catch.hpp"
 #include "device_array.hpp"
@@ -34,7 +34,7 @@ struct Expected {
   }
 };
 
-/// The memory of one thread of a sort, for chunk after chunk.
+/// The memory of one thread of a sort, used for chunk after chunk.
 template <class Bits>
 class Compaction {
  public:
@@ -43,7 +43,7 @@ class Compaction {
     check(cudaMemset(workspace_.data(), 0, workspace_.size()));
   }
 
-  /// Checks all that is written.
+  /// Checks everything that is written.
   void run(const std::vector<Bits>& keys) {
     const OnDevice schedule;
     const DeviceArray<Bits> in(keys);
@@ -70,7 +70,7 @@ class Compaction {
   }
 
  private:
-  /// The expected elements as far as there is room, and poison behind them.
+  /// The expected elements must be there as far as there is room, and poison behind them.
   template <class T>
   static bool as_written(const std::vector<T>& written, const std::vector<T>& expected) {
     const size_t size = std::min(written.size(), expected.size());
@@ -87,7 +87,7 @@ class Compaction {
   DeviceArray<std::byte> workspace_;
 };
 
-/// Runs of up to `max_equal` equal keys, and then other ones; in no order, which does not matter.
+/// Runs of up to `max_equal` equal keys and then other ones. The runs are in no order, which does not matter.
 template <class Bits>
 std::vector<Bits> keys_in_runs(uint64_t count, uint64_t max_equal, std::mt19937_64& random) {
   std::vector<Bits> keys;

@@ -1,4 +1,4 @@
-// npy_fuzz.cpp - any bytes as the beginning of a file: every format either finds the keys or says an Error.
+// npy_fuzz.cpp - any bytes as the beginning of a file: every format either finds the keys or throws an Error.
 #include "core/error.hpp"
 #include "fuzz/require.hpp"
 #include "io/layout.hpp"
@@ -26,7 +26,7 @@ const Case all_cases[] = {{"array.npy", {}},
                           {"keys", {.format = FileFormat::sosd, .type = KeyType::u32}},
                           {"keys.u32", {.skip_bytes = 10, .read_bytes = 64}}};
 
-/// A message goes to a terminal: whatever the file holds, it is one printable line about that file.
+/// A message goes to a terminal. Whatever the file holds, it is one printable line about that file.
 void check_message(const Error& error, const std::string& name) {
   const std::string text = error.what();
   require(text.starts_with(name + ": "), "a message starts with the file's name");
@@ -83,7 +83,7 @@ void try_layout(std::span<const std::byte> prefix, std::optional<uint64_t> file_
   }
 }
 
-/// The size of a file that holds just what the header says.
+/// The size of a file that holds exactly what the header says.
 std::optional<uint64_t> fitting_size(std::span<const std::byte> prefix) {
   const std::string name = "array.npy";
   try {

@@ -1,7 +1,7 @@
-// options_fuzz.cpp - any words as a command line: the whole of main, down to the calls of the library, which
-// here only look at their options.
+// options_fuzz.cpp - runs any words as a command line through all of main, down to the calls of the library,
+// which only check their options here.
 //
-// An input is a word a line, the command first.
+// An input has one word per line; the command comes first.
 #include "fuzz/require.hpp"
 #include "sweepsort.hpp"
 
@@ -13,13 +13,13 @@
 #include <string_view>
 #include <vector>
 
-int sweepsort_main(int argc, char** argv);  // src/cli/main.cpp, its main renamed
+int sweepsort_main(int argc, char** argv);  // src/cli/main.cpp, whose main is renamed
 
 namespace {
 
 size_t messages = 0, answers = 0;
 
-/// main has caught something and is about to print it. Only an Error has a text that was written for people.
+/// main has caught something and is about to print it. Only an Error has a text that is meant for people.
 void check_caught() {
   const std::exception_ptr caught = std::current_exception();
   if (!caught) return;
@@ -36,7 +36,7 @@ void check_caught() {
 namespace sweepsort {
 namespace {
 
-/// How the library's functions end here.
+/// The library's functions end with this here.
 class Reached : public Error {
  public:
   Reached() : Error("reached") {}
@@ -61,7 +61,7 @@ void check_files(const std::string& input, const std::string& output, bool in_pl
 
 }  // namespace
 
-bool are_one_output(const std::string& a, const std::string& b) { return a == b; }  // no file is looked at
+bool are_one_output(const std::string& a, const std::string& b) { return a == b; }  // looks at no file
 void replace_file(const std::string&, std::string_view) {
   require(false, "a command that ends here has no report");
 }
@@ -112,7 +112,7 @@ std::string_view name(Phase) { return "phase"; }
 
 namespace cli {
 
-// In place of terminal.cpp and signals.cpp: nothing is printed, and the signals stay the fuzzer's.
+// Replaces terminal.cpp and signals.cpp: nothing is printed, and the fuzzer keeps its signals.
 void keep_standard_descriptors() {}
 void allow_open_files() {}
 void install_signal_handlers() {}
@@ -141,7 +141,7 @@ void finish_answer() {}
 }  // namespace sweepsort
 
 extern "C" int LLVMFuzzerInitialize(int*, char***) {
-  // The thread that shows progress waits for it, and every thread inherits the mask.
+  // The thread that shows progress waits for this signal, and every thread inherits the mask.
   sigset_t signals;
   sigemptyset(&signals);
   sigaddset(&signals, SIGUSR1);
@@ -162,7 +162,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
 
   messages = answers = 0;
   const int code = sweepsort_main(static_cast<int>(words.size()), argv.data());
-  // An answer (help, a list), or the reason why not; a command that reached the library has thrown.
+  // There is an answer (help, a list) or the reason why not. A command that reached the library has thrown.
   sweepsort::require(code == (messages > 0 ? 2 : 0), "the exit code is 2 where something was wrong");
   sweepsort::require((messages > 0) != (answers > 0), "there is an answer or a message");
   return 0;

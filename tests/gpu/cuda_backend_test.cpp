@@ -30,16 +30,16 @@ namespace {
 
 constexpr size_t some_keys = on_gpu ? 300'001 : 3'001;
 constexpr uint64_t keys_of_chunk = on_gpu ? 10'007 : 307;
-/// Of files, in chunks of so many bytes.
+/// For files, in chunks of `file_chunk` bytes.
 constexpr size_t many_keys = on_gpu ? 2'000'003 : 180'003;
 constexpr size_t file_chunk = on_gpu ? 64u << 10 : 4u << 10;
 
-/// A session that gets and gives everything by the job's workers, a thread each, in chunks of an odd number
+/// A session that gets and gives everything by the job's workers, one thread each, in chunks of an odd number
 /// of keys.
 template <class Key>
 class OddSession {
  public:
-  /// `input` outlives it.
+  /// `input` must outlive the session.
   OddSession(Backend& backend, const std::vector<Key>& input, SortJob job)
       : input_(input), job_(std::move(job)) {
     job_.count = input.size();
@@ -63,7 +63,7 @@ class OddSession {
     return output;
   }
 
-  /// All keys again, from what is different of each chunk.
+  /// Returns all keys again, made from the distinct keys of each chunk.
   std::vector<Key> keys_by_unique() {
     std::vector<Key> output(input_.size());
     std::atomic<bool> all_differ = true;
@@ -140,7 +140,7 @@ TEMPLATE_TEST_CASE("a session gives what is different among the sorted keys of o
       }
 }
 
-#if defined(SWEEPSORT_EMULATED)  // of a GPU others take memory meanwhile
+#if defined(SWEEPSORT_EMULATED)  // on a GPU, others may take memory meanwhile
 TEST_CASE("a session takes as much memory of the device as it said") {
   const OnDevice schedule;
   const auto backend = make_cuda_backend();
@@ -218,7 +218,7 @@ TEST_CASE("runs that stay on the GPU give what the standard library gives, also 
   const auto backend = make_cuda_backend();
   SortEnvironment environment{.chunk_bytes = file_chunk};
   for (const bool pairs : {false, true}) {
-    // Sessions of 32 chunks and all data.
+    // Room for two sessions of 32 chunks, and for all data.
     SortJob job{.count = 32 * environment.chunk_bytes / (pairs ? 16 : 8), .type = KeyType::u64};
     if (pairs) job.value_bytes = 8;
     const uint64_t data = keys.size() * (pairs ? 16 : 8);
@@ -264,8 +264,8 @@ TEST_CASE("runs on several GPUs, here one by several names, give what the standa
         std::iota(status.usable.begin(), status.usable.end(), 0);
         return status;
       };
-      // A session of 32 chunks on each and a share of the data, in which a run may find no room. Those of
-      // streams are larger.
+      // Each GPU has room for sessions of 32 chunks and for a share of the data, in which a run may find no
+      // room. Sessions of streams are larger.
       const uint64_t record = input == Input::pairs ? 16 : 8;
       SortJob job{.count = 32 * environment.chunk_bytes / record, .type = KeyType::u64};
       if (input == Input::pairs) job.value_bytes = 8;
@@ -282,7 +282,7 @@ TEST_CASE("runs on several GPUs, here one by several names, give what the standa
       }
       std::thread writer;
       if (input == Input::stream) {
-        options.memory.memory = Bytes{12u << 20};  // not all of it
+        options.memory.memory = Bytes{12u << 20};  // less than all of the data
         REQUIRE(::mkfifo((folder / "keys.u64").c_str(), 0600) == 0);
         writer = std::thread([&] { test::write_keys(folder / "keys.u64", keys); });
       } else {

@@ -1,5 +1,5 @@
-// large_scan_test.cu - scans and searches of more elements than 31 and 32 bits count. Elements are made so
-// that every result is known by its index alone; a kernel compares each one.
+// large_scan_test.cu - scans and searches of more elements than 31 and 32 bits can count. Elements are made
+// so that every result follows from its index alone; a kernel compares each one.
 #include "backend/cuda_scan.hpp"
 #include "catch.hpp"
 #include "core/fingerprint.hpp"
@@ -12,19 +12,19 @@
 namespace sweepsort {
 namespace {
 
-/// Random sums: element i is what takes the i-th of them to the next.
+/// Random sums. Element i is the difference between the i-th sum and the next.
 template <class T>
 struct RandomSums {
   static constexpr ScanOp op = ScanOp::sum;
   uint64_t seed;
-  /// Of the elements before `index`.
+  /// The sum of the elements before `index`.
   __device__ T before(uint64_t index) const {
     return static_cast<T>(fingerprint_mix(index + seed) - fingerprint_mix(seed));
   }
   __device__ T element(uint64_t index) const { return static_cast<T>(before(index + 1) - before(index)); }
 };
 
-/// The largest so far grows by one in every 256 elements; between them lie random smaller ones.
+/// The maximum so far grows by one every 256 elements. Between these are random smaller elements.
 template <class T>
 struct RisingMaxima {
   static constexpr ScanOp op = ScanOp::max;

@@ -1,5 +1,5 @@
-// large_sort_test.cu - sizes that 32-bit counts do not survive. Keys are made and judged on the device:
-// order, and the multiset by a sum over mixed keys, or by the places that values name.
+// large_sort_test.cu - sizes that overflow 32-bit counts. Keys are made and judged on the device: their
+// order, and the multiset by a sum over mixed keys or by the places that the values name.
 #include "backend/cuda_sort.hpp"
 #include "catch.hpp"
 #include "core/fingerprint.hpp"
@@ -12,7 +12,7 @@
 namespace sweepsort {
 namespace {
 
-/// Even keys; the AND of three, which goes by digits; a thousand values.
+/// Even keys; the AND of three, which is sorted by digits; a thousand values.
 enum class Keys { even, skewed, few };
 
 template <class Key>
@@ -56,8 +56,8 @@ Judgement judge(const DeviceArray<Key>& keys) {
   return judgement.download()[0];
 }
 
-/// Counts values that are not what stood at their key, and equal keys whose values fall: no value comes twice
-/// then.
+/// Counts values that do not name a place of their key, and equal keys whose values do not rise. If there are
+/// none, no value comes twice.
 template <class Key>
 __global__ void judge_values_kernel(const Key* in, const Key* out, const uint32_t* values, uint64_t count,
                                     unsigned long long* wrong) {
@@ -90,7 +90,7 @@ void sort_large(uint64_t count, SortAlgorithm algorithm, Keys kind = Keys::even)
   memory.check_zones();
 }
 
-/// Of a value that is the record's place: fewer than 2^32 of them.
+/// The value is the place of the record, so there are fewer than 2^32 records.
 template <class Key>
 void sort_large_pairs(uint64_t count, Keys kind) {
   INFO("u" << sizeof(Key) * 8 << "+u32 n=" << count << " kind " << static_cast<int>(kind));

@@ -1,4 +1,4 @@
-// collectives_test.cpp - every warp and block collective against its definition.
+// collectives_test.cpp - checks every warp and block collective against its definition.
 #include "emulated.hpp"
 
 #include <algorithm>
@@ -12,7 +12,7 @@ namespace {
 
 constexpr uint32_t full = 0xffffffffu;
 
-/// What lane `lane` of a warp with these values should get.
+/// What lane `lane` of a warp with these values must get.
 using Expected = std::function<uint64_t(const uint64_t* values, uint32_t lane)>;
 
 /// Runs `kernel(in, out, extra...)` with two warps and compares each thread's result.
@@ -103,7 +103,7 @@ __global__ void reduce_kernel(const T* in, T* out) {
   out[threadIdx.x] = reduce(full, in[threadIdx.x], simt::Where::current());
 }
 
-/// Odd and even lanes reduce apart from each other, each group by another collective.
+/// Odd and even lanes reduce independently, each group by another collective.
 __global__ void split_warp_kernel(const unsigned* in, unsigned* out) {
   if (threadIdx.x % 2 == 0)
     out[threadIdx.x] = __reduce_add_sync(0x55555555u, in[threadIdx.x]);
@@ -111,7 +111,7 @@ __global__ void split_warp_kernel(const unsigned* in, unsigned* out) {
     out[threadIdx.x] = __reduce_max_sync(0xaaaaaaaau, in[threadIdx.x]);
 }
 
-/// Lane 1 meets lane 0 and then lane 2, lanes 0 and 2 only lane 1: masks may overlap.
+/// Lane 1 meets lane 0 and then lane 2; lanes 0 and 2 meet only lane 1: masks may overlap.
 __global__ void overlapping_masks_kernel(const unsigned* in, unsigned* out) {
   const unsigned lane = threadIdx.x;
   if (lane < 2) out[0] = __reduce_add_sync(0b011u, in[lane]);

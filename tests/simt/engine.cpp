@@ -1,4 +1,4 @@
-// engine.cpp - launching a grid, switching between its threads, and taking it down when one of them fails.
+// engine.cpp - launches a grid, switches between its threads, and takes it down when one of them fails.
 #include "engine.hpp"
 
 #include "engine_switch.hpp"
@@ -51,7 +51,7 @@ void Engine::run(const Grid& grid, Session& session) {
   if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
 }
 
-// Any order is allowed. The reverse is the worst for a kernel that trusts lower blocks to run first.
+// Any order is allowed. The reverse one is the worst for a kernel that trusts lower blocks to run first.
 void Engine::draw_order(uint64_t blocks) {
   order_.resize(blocks);
   std::iota(order_.begin(), order_.end(), uint64_t{0});
@@ -107,7 +107,7 @@ void Engine::finish_block(Block& block) {
   if (next_block_ < order_.size()) start_block(block);
 }
 
-// A fiber outlives its thread: it runs one thread after the other, whatever block or launch they belong to.
+// A fiber outlives its thread. It runs one thread after the other, whatever block or launch they belong to.
 void Engine::thread_main() {
   for (;;) the_engine.cross_to(the_engine.run_thread());
 }
@@ -120,7 +120,7 @@ Thread& Engine::run_thread() {
     leave(self);
     return pick();
   } catch (const Abandoned&) {
-    // The launch has failed elsewhere, and this stack is now unwound.
+    // The launch has failed elsewhere, and this stack has been unwound.
   } catch (...) {
     if (!failure_) failure_ = std::current_exception();
     abandoning_ = true;
@@ -166,7 +166,7 @@ Thread& Engine::pick() {
   if (live_blocks_ == 0) return host_;
   count_step();
   if (ready_blocks_ == 0) {
-    // Pollers come last: what they wait for has not changed, or they would be awake.
+    // Pollers come last. What they wait for has not changed; otherwise they would be awake.
     if (set_aside_ != 0) {
       wake_set_aside();
     } else {

@@ -1,4 +1,4 @@
-// rendezvous.cpp - the rules of each rendezvous: who must come, and what each gets.
+// rendezvous.cpp - the rules of each rendezvous: who must arrive, and what each thread gets.
 #include "simt/rendezvous.hpp"
 
 #include "engine.hpp"
@@ -12,7 +12,7 @@ namespace simt {
 
 namespace {
 
-// In the order of the enumerations. Arrays, as a name is looked up at every step.
+// In the order of the enumerations. These are arrays because a name is looked up at every step.
 constexpr const char* collective_names[] = {"__syncwarp",
                                             "__shfl_sync",
                                             "__shfl_up_sync",
@@ -57,7 +57,7 @@ uint32_t lanes_with(const Warp& warp, uint32_t mask, uint64_t value) {
   return equal & mask;
 }
 
-// Values are 32 bits wide here, so a sum in 64 bits never loses any.
+// Values are 32 bits wide here, so a sum in 64 bits cannot overflow.
 uint64_t common_result(const Warp& warp, const Gathering& gathering) {
   const uint32_t mask = gathering.mask;
   switch (gathering.kind) {
@@ -87,7 +87,7 @@ void Engine::complete(Warp& warp, const Gathering& gathering, Where where) {
     case Collective::shuffle_up:
     case Collective::shuffle_down:
     case Collective::shuffle_xor:
-      // CUDA leaves a read from a lane outside the mask undefined: noise shows whether anything depends on
+      // In CUDA, a read from a lane outside the mask is undefined. Noise shows whether anything depends on
       // it.
       for_each_lane(mask, [&](uint32_t lane) {
         const uint64_t source = warp.arguments[lane];
@@ -130,8 +130,8 @@ Thread& Engine::thread_at(const char* what, Where where, uint32_t mask) {
   return *current_;
 }
 
-// The open gathering that matches, or a new one at a free place. There are as many places as lanes, and each
-// open one holds a lane at least.
+// Returns the open gathering that matches, or a new one at a free place. There are as many places as lanes,
+// and each open gathering holds at least one lane.
 Gathering& Engine::join(Warp& warp, const Thread& thread, const Gathering& wanted) {
   const auto matches = [&](const Gathering& g) {
     return g.arrived != 0 && g.mask == wanted.mask && g.kind == wanted.kind &&
@@ -212,8 +212,8 @@ void Engine::require_together(Together kind, Where where) {
         where);
 }
 
-// As on the device: the block meets, its first thread counts it, later that thread waits and the block meets
-// again.
+// Works as on the device: the block meets, its first thread counts it, later that thread waits and the block
+// meets again.
 uint32_t Engine::arrive_at_grid(Together kind, Where where) {
   Thread& thread = thread_at(name_of(Barrier::grid_arrive), where);
   require_together(kind, where);

@@ -1,5 +1,5 @@
-// runtime_api.cpp - the CUDA runtime on a machine with no device: memory is the host's, everything happens at
-// once.
+// runtime_api.cpp - the CUDA runtime on a machine with no device: memory is the host's, and everything
+// happens at once.
 #include "simt/runtime_api.hpp"
 
 #include "engine.hpp"
@@ -15,7 +15,7 @@
 
 namespace {
 
-// The limits of an H200 (compute capability 9.0), but for those that a session sets.
+// The limits of an H200 (compute capability 9.0), except those that a session sets.
 constexpr size_t granted_shared_bytes = 48 * 1024;
 constexpr size_t shared_bytes_kept_per_block = 1024;
 constexpr unsigned max_threads = 1024;
@@ -23,7 +23,7 @@ constexpr unsigned threads_of_multiprocessor = 2048;
 constexpr unsigned device_memory_alignment = 256;
 
 thread_local cudaError_t last_error = cudaSuccess;
-/// Of everything below that threads share, and of the engine.
+/// Guards everything below that threads share, and the engine.
 std::recursive_mutex mutex;
 
 cudaError_t result(cudaError_t code) {
@@ -39,7 +39,7 @@ std::unordered_map<const void*, size_t>& shared_limits() {
 size_t max_shared_bytes() { return simt::active_session().shared_bytes_of_block; }
 size_t shared_bytes_of_multiprocessor() { return max_shared_bytes() + shared_bytes_kept_per_block; }
 
-/// Kernels that may have clusters of more than 8 blocks.
+/// The kernels that may have clusters of more than 8 blocks.
 std::unordered_set<const void*>& with_large_clusters() {
   static std::unordered_set<const void*> kernels;
   return kernels;
@@ -54,7 +54,7 @@ size_t shared_limit(const void* kernel) {
   return found == shared_limits().end() ? granted_shared_bytes : std::min(found->second, max_shared_bytes());
 }
 
-/// What is taken of the device's memory.
+/// The device memory that is in use.
 class Memory {
  public:
   bool take(void** address, size_t bytes) {
@@ -353,7 +353,7 @@ cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t* launch, const void* ke
     }
     if (simt::active_session().compute_capability < 90) return result(cudaErrorNotSupported);
     if (attribute.id != cudaLaunchAttributeClusterDimension) continue;
-    // Of clusters the emulator knows the one that is the whole grid.
+    // The only cluster that the emulator supports is the whole grid.
     const dim3& cluster = attribute.val.clusterDim;
     if (uint64_t{cluster.x} * cluster.y * cluster.z != blocks || blocks > max_in_cluster(kernel))
       return result(cudaErrorInvalidClusterSize);

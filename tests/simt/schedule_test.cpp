@@ -1,5 +1,5 @@
-// schedule_test.cpp - what the scheduler promises: any order, the same order for the same seed, and no thread
-// forgotten.
+// schedule_test.cpp - what the scheduler promises: any order, the same order for the same seed, and no
+// forgotten thread.
 #include "emulated.hpp"
 
 #include <algorithm>
@@ -30,7 +30,7 @@ __global__ void trace_kernel(unsigned* next, unsigned* trace) {
   }
 }
 
-/// Each round reads what another thread wrote in the round before; two barriers a round keep them apart.
+/// Each round reads what another thread wrote in the round before. Two barriers per round keep them apart.
 __global__ void rotate_kernel(unsigned* out, unsigned rounds) {
   unsigned& mine = *(static_cast<unsigned*>(emulated_dynamic_shared_memory()) + threadIdx.x);
   mine = threadIdx.x;
@@ -58,7 +58,7 @@ __global__ void fresh_memory_kernel(unsigned* wrong, unsigned words) {
   for (unsigned i = threadIdx.x; i < words; i += blockDim.x) shared[i] = i;
 }
 
-/// Counts the blocks that have come when one goes on.
+/// Counts the blocks that have arrived when one continues.
 __global__ void grid_barrier_kernel(unsigned* arrived, unsigned* seen) {
   if (threadIdx.x == 0) atomicAdd(arrived, 1u);
   emulated_grid_wait(emulated_grid_arrive());
@@ -146,7 +146,7 @@ TEST_CASE("the same seed gives the same schedule, another one another") {
     traces.insert(trace);
   }
   REQUIRE(traces.size() == 20);
-  // A session's next launch goes another way than its first.
+  // A session's second launch takes another way than its first.
   REQUIRE(trace_of(1, 2) != trace_of(1, 1));
 }
 

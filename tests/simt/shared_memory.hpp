@@ -7,16 +7,16 @@
 
 namespace simt {
 
-/// Exactly the bytes a launch asked for. Writes into the guards are found when the block ends; under
-/// AddressSanitizer every access to them is an error at once.
+/// Exactly the bytes that a launch asked for. Writes into the guards are found when the block ends. Under
+/// AddressSanitizer, every access to the guards is an error at once.
 class SharedMemory {
  public:
   ~SharedMemory();
 
-  /// `bytes` fresh ones, aligned to 128, all 0xCD.
+  /// Provides `bytes` fresh bytes, aligned to 128, all 0xCD.
   void reset(size_t bytes);
   std::byte* data() const { return buffer_.get() + guard_bytes; }
-  /// Empty, or where a guard was overwritten.
+  /// Empty if the guards are intact; otherwise says where one was overwritten.
   std::string damage() const;
 
  private:
@@ -32,7 +32,8 @@ class SharedMemory {
   size_t bytes_ = 0;
 };
 
-/// Adds to a kernel's memory and returns what stood there. Not the engine's, which sanitizers do not watch.
+/// Adds to a kernel's memory and returns the old value. It is not part of the engine, which sanitizers do not
+/// watch.
 unsigned watched_add(unsigned* address, unsigned value);
 
 }  // namespace simt

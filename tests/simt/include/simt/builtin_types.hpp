@@ -12,7 +12,7 @@
 #define __constant__
 #define __managed__
 #define __grid_constant__
-// Empty, for libstdc++ writes __attribute__((__noinline__)) and must still mean it harmlessly.
+// Empty, because libstdc++ writes __attribute__((__noinline__)), which must stay harmless.
 #define __noinline__
 #define __forceinline__ inline
 #define __launch_bounds__(...)
@@ -47,14 +47,14 @@ struct dim3 {
   constexpr dim3(unsigned x_ = 1, unsigned y_ = 1, unsigned z_ = 1) : x(x_), y(y_), z(z_) {}
 };
 
-/// The running thread's place. Plain variables that the scheduler rewrites at every switch, so that a
-/// debugger can use them in a condition: `break kernel if blockIdx.x == 2 && threadIdx.x == 5`.
+/// The position of the running thread. These are plain variables, which the scheduler rewrites at every
+/// switch, so that a debugger can use them in a condition: `break kernel if blockIdx.x == 2 && threadIdx.x ==
+/// 5`.
 extern uint3 threadIdx;
 extern uint3 blockIdx;
 extern dim3 blockDim;
 extern dim3 gridDim;
 inline constexpr int warpSize = 32;
 
-/// The running block's dynamic shared memory, as many bytes as its launch asked for; 0xCD throughout at the
-/// start.
+/// The running block's dynamic shared memory: as many bytes as its launch asked for, all 0xCD at the start.
 void* emulated_dynamic_shared_memory();

@@ -29,7 +29,7 @@ T shuffle(Collective kind, uint32_t mask, T value, int source, Where where) {
   return value_of<T>(meet_warp(kind, sizeof(T), mask, bits_of(value), static_cast<uint64_t>(source), where));
 }
 
-// Signed minimum and maximum are unsigned ones with the sign bit flipped.
+// The signed minimum and maximum are the unsigned ones with the sign bit flipped.
 template <ReduceOperand T>
 T reduce(Collective kind, uint32_t mask, T value, Where where) {
   constexpr uint32_t flip_sign = std::is_signed_v<T> ? 0x80000000u : 0u;
@@ -53,15 +53,15 @@ inline int __syncthreads_and(int predicate, simt::Where where = simt::Where::cur
 inline int __syncthreads_count(int predicate, simt::Where where = simt::Where::current()) {
   return simt::meet_block(simt::Barrier::sync_count, predicate, where);
 }
-/// A grid barrier in two halves, for the whole grid of a cooperative launch. Each half synchronises the
-/// block, too.
+/// A grid barrier in two halves, for the whole grid of a cooperative launch. Each half also synchronises the
+/// block.
 inline unsigned emulated_grid_arrive(simt::Where where = simt::Where::current()) {
   return simt::arrive_at_grid(simt::Together::grid, where);
 }
 inline void emulated_grid_wait(unsigned token, simt::Where where = simt::Where::current()) {
   simt::wait_for_grid(simt::Together::grid, token, where);
 }
-/// The same of a launch that is one cluster.
+/// The same for a launch that is one cluster.
 inline unsigned emulated_cluster_arrive(simt::Where where = simt::Where::current()) {
   return simt::arrive_at_grid(simt::Together::cluster, where);
 }
@@ -97,7 +97,7 @@ T __shfl_down_sync(unsigned mask, T value, unsigned delta, int width = warpSize,
   return simt::shuffle(simt::Collective::shuffle_down, mask, value,
                        source > simt::segment_last(width) ? lane : source, where);
 }
-// As the hardware: lanes of an earlier segment can be read, lanes of a later one cannot.
+// As in hardware, lanes of an earlier segment can be read, lanes of a later one cannot.
 template <simt::Register T>
 T __shfl_xor_sync(unsigned mask, T value, int lane_mask, int width = warpSize,
                   simt::Where where = simt::Where::current()) {
@@ -154,8 +154,7 @@ inline unsigned __reduce_xor_sync(unsigned mask, unsigned value, simt::Where whe
   return simt::reduce(simt::Collective::bit_xor, mask, value, where);
 }
 
-/// The lanes of `mask` do their atomicAdds in the order of their lanes; each gets what stood there before its
-/// own.
+/// The lanes of `mask` do their atomicAdds in lane order. Each gets the value from before its own addition.
 inline unsigned emulated_lane_ordered_atomic_add(unsigned* address, unsigned value, unsigned mask,
                                                  simt::Where where = simt::Where::current()) {
   const auto target = static_cast<uint64_t>(reinterpret_cast<uintptr_t>(address));

@@ -6,7 +6,7 @@
 
 #include <bit>
 
-// Shift counts and bit positions follow CUDA: __clz(0) is 32, __ffs(0) is 0, funnel shifts take the count
+// Shift counts and bit positions are as in CUDA: __clz(0) is 32, __ffs(0) is 0, funnel shifts take the count
 // modulo 32.
 constexpr int __popc(unsigned x) { return std::popcount(x); }
 constexpr int __popcll(unsigned long long x) { return std::popcount(x); }
@@ -24,7 +24,8 @@ constexpr unsigned long long __brevll(unsigned long long x) {
 }
 constexpr unsigned __brev(unsigned x) { return static_cast<unsigned>(__brevll(x) >> 32); }
 
-/// Four bytes picked from the eight of (y, x); bit 3 of a selector repeats the picked byte's sign instead.
+/// Picks four bytes from the eight of (y, x). Bit 3 of a selector repeats the sign of the picked byte
+/// instead.
 constexpr unsigned __byte_perm(unsigned x, unsigned y, unsigned selectors) {
   const uint64_t bytes = static_cast<uint64_t>(y) << 32 | x;
   unsigned result = 0;
@@ -40,7 +41,7 @@ constexpr unsigned __byte_perm(unsigned x, unsigned y, unsigned selectors) {
 constexpr unsigned __funnelshift_l(unsigned low, unsigned high, unsigned count) {
   return static_cast<unsigned>(((static_cast<uint64_t>(high) << 32 | low) << (count & 31u)) >> 32);
 }
-/// Shifts out all if `count` is more than 32.
+/// Shifts by 32 if `count` is more than that.
 constexpr unsigned __funnelshift_lc(unsigned low, unsigned high, unsigned count) {
   return count < 32 ? __funnelshift_l(low, high, count) : low;
 }
@@ -57,7 +58,7 @@ constexpr unsigned long long __umul64hi(unsigned long long x, unsigned long long
 
 namespace simt {
 
-// A misaligned vector access traps on a GPU; a host would let it pass.
+// A misaligned vector access traps on a GPU, but a host would let it pass.
 template <class T>
 void require_aligned(const T* address, Where where) {
   if (reinterpret_cast<uintptr_t>(address) % alignof(T) != 0) fault("misaligned address", where);
@@ -130,14 +131,14 @@ inline void __nanosleep(unsigned, simt::Where where = simt::Where::current()) {
 }
 [[noreturn]] inline void __trap(simt::Where where = simt::Where::current()) { simt::fault("__trap", where); }
 
-/// Time is scheduling steps here.
+/// Here, time is measured in scheduling steps.
 inline long long clock64() { return static_cast<long long>(simt::steps_so_far()); }
 
-// A launch runs to its end before the next begins, so there is never an earlier kernel to wait for.
+// A launch ends before the next one begins, so there is never an earlier kernel to wait for.
 inline void cudaGridDependencySynchronize() {}
 inline void cudaTriggerProgrammaticLaunchCompletion() {}
 
-// CUDA offers these two in the global namespace, for operands of different types also.
+// CUDA offers these two in the global namespace, also for operands of different types.
 template <class A, class B>
 requires std::is_arithmetic_v<A> && std::is_arithmetic_v<B>
 constexpr std::common_type_t<A, B> min(A a, B b) {
