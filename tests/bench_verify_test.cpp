@@ -92,7 +92,7 @@ TEST_CASE("each order of NaN and zeros is held to its own promise") {
   const auto accepted = [&](const std::vector<float>& out, FloatOrder order) {
     return accepts(in, out, Order::ascending, order);
   };
-  // sweepsort rotates the negative NaNs, the smallest patterns, to behind the positive ones
+  // sweepsort rotates the negative NaNs, which are the smallest patterns, behind the positive ones
   // (core/key_bits.hpp).
   CHECK(accepted(total, FloatOrder::total));
   CHECK(accepted(total, FloatOrder::by_value));
@@ -127,7 +127,7 @@ TEST_CASE("verification of a scan rejects one wrong element, wherever it is") {
       --element;
     }
   }
-  CHECK_FALSE(accepts_scan<uint32_t>({7, 1, 4}, {8, 9, 13}, ScanOp::sum));  // every one too large by 1
+  CHECK_FALSE(accepts_scan<uint32_t>({7, 1, 4}, {8, 9, 13}, ScanOp::sum));  // every sum is too large by 1
 }
 
 TEST_CASE("verification of a search accepts the first of the smallest and nothing else") {

@@ -1,4 +1,4 @@
-// bucket_map_test.cpp - the maps from keys to buckets, and the sample that they are made of, by themselves.
+// bucket_map_test.cpp - the maps from keys to buckets, and the sample that they are made from, tested alone.
 #include "kernels/bucket_map.cuh"
 
 #include "catch.hpp"
@@ -97,7 +97,7 @@ TEMPLATE_TEST_CASE("a bucket of floats begins with the least key that its map gi
         if (behind) continue;
         if (real(first) < bucket || (first != 0 && real(static_cast<TestType>(first - 1)) >= bucket))
           FAIL("not the first: " << first);
-        // Of the bucket's keys none is beyond its interval, which is not much longer.
+        // No key of the bucket is outside its interval, which is not much longer than the bucket.
         if (bucket < buckets) {
           const auto interval = interval_of(real, bucket);
           const bool is_last = bucket + 1 == buckets;

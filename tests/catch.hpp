@@ -10,7 +10,7 @@
 
 namespace Catch::Matchers {
 
-/// As Catch2 3 calls it; there, Contains() is about ranges.
+/// The name that Catch2 3 uses; there, Contains() is about ranges.
 inline auto ContainsSubstring(const std::string& text) { return Contains(text); }
 
 }  // namespace Catch::Matchers

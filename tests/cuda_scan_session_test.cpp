@@ -15,7 +15,7 @@ namespace {
 
 constexpr Players players = on_gpu ? Players::one_each : Players::one_for_all;
 constexpr ScanKind both_kinds[] = {ScanKind::inclusive, ScanKind::exclusive};
-/// Several chunks, of which the GPU gets more.
+/// Several chunks; the GPU gets more of them.
 constexpr size_t elements = on_gpu ? 1'000'003 : 3'001;
 constexpr size_t chunk = on_gpu ? 65'537 : 1'001;
 

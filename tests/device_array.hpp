@@ -1,4 +1,4 @@
-// device_array.hpp - device memory for tests: poisoned, with guard zones on both sides. On the emulator, too.
+// device_array.hpp - device memory for tests, also on the emulator: poisoned, with guard zones on both sides.
 #pragma once
 
 #include "catch.hpp"
@@ -42,7 +42,7 @@ class DeviceArray {
     return content;
   }
 
-  /// True while no byte outside of the elements was written.
+  /// True while no byte outside the elements was written.
   bool zones_intact() const {
     std::vector<std::byte> zones(2 * zone_bytes);
     check(cudaDeviceSynchronize());

@@ -1,5 +1,4 @@
-// device_sort_cases.hpp - one sort on the device, as tests want it: described by a Case, judged by the
-// oracle.
+// device_sort_cases.hpp - one sort on the device for tests: described by a Case, judged by the oracle.
 #pragma once
 
 #include "backend/cuda_sort.hpp"
@@ -36,7 +35,7 @@ std::vector<Value> positions(uint64_t count) {
   return values;
 }
 
-/// Says what the device found.
+/// Sorts and returns what the device found.
 inline DeviceSortOutcome run_sort(const DeviceSort& sort, const Case& test) {
   DeviceArray<std::byte> memory(device_sort_workspace_bytes(sort));
   const Workspace workspace(memory.span());

@@ -1,5 +1,5 @@
-// emulated_msd.hpp - takes the product's MSD sorts out of a program for the emulator: they begin at more
-// records than it has time for, and are half of what cuda_sort.cu compiles. msd_sort_test has the same
+// emulated_msd.hpp - takes the product's MSD sorts out of a program for the emulator. They begin at more
+// records than it has time for, and are half of what cuda_sort.cu compiles. msd_sort_test runs the same
 // kernels in small.
 #pragma once
 
@@ -9,7 +9,7 @@
 
 namespace sweepsort {
 
-// No template, and therefore taken in the place of one.
+// These are no templates and are therefore preferred to one.
 #define SWEEPSORT_WITHOUT_MSD(Bits, Value)                                          \
   inline void radix_msd(const SortArrays<Bits, Value>&, const MsdSettings<Bits>&,   \
                         const MsdWorkspace<Bits, Value>&, cudaStream_t) {           \

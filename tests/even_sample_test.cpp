@@ -1,5 +1,5 @@
-// even_sample_test.cpp - the sample that all blocks of a cooperative launch take, and act upon alike. On the
-// emulator and on a GPU.
+// even_sample_test.cpp - the sample that all blocks of a cooperative launch take, so that all decide alike.
+// On the emulator and on a GPU.
 #include "kernels/even_sample.cuh"
 
 #include "catch.hpp"
@@ -46,7 +46,7 @@ __global__ void sample_kernel(const Bits* keys, uint32_t count, uint32_t* answer
   if (threadIdx.x == 0) answers[blockIdx.x] = is_even;
 }
 
-/// What each block says of these keys.
+/// What each block says about these keys.
 template <class Bits, uint32_t width>
 std::vector<uint32_t> answers_of(const std::vector<Bits>& keys) {
   const OnDevice session(blocks);
@@ -66,7 +66,7 @@ TEMPLATE_TEST_CASE("all blocks find the same where values come again, whatever t
   using Bits = typename TestType::Key;
   constexpr uint64_t samples = 1024 * TestType::width;
   constexpr uint64_t count = 1 << 22;
-  // So many keys a value that about half of the arrays are turned away.
+  // Each value has so many keys that about half of the arrays are turned away.
   constexpr uint64_t limit = 24 + 16 * count / (samples * samples);
   uint64_t even = 0;
   uint64_t arrays = 0;

@@ -1,5 +1,5 @@
 // fake_driver.cpp - a libcuda.so.1 that has no GPU: the driver's version is $FAKE_VERSION, and cuInit() fails
-// with $FAKE_INIT. Enough for the CUDA runtime to say why it does not start.
+// with $FAKE_INIT. This is enough for the CUDA runtime to say why it does not start.
 
 #include <cstdlib>
 #include <cstring>
@@ -33,7 +33,8 @@ int cuGetExportTable(const void** table, const void*) {
   return not_supported;
 }
 
-/// By this the runtime asks for all that it may ever call. The last argument is there since CUDA 12.
+/// The runtime uses this to ask for all functions that it may ever call. The last argument exists since CUDA
+/// 12.
 int cuGetProcAddress_v2(const char* name, void** entry, int, unsigned long long, int*) {
   const auto is = [&](const char* known) { return std::strcmp(name, known) == 0; };
   *entry = reinterpret_cast<void*>(&refuse);

@@ -1,5 +1,5 @@
-// fake_gpu.cpp - calls of the CUDA runtime that find one GPU, of compute capability $COMPUTE (61 is 6.1),
-// which no code was compiled for. The linker puts them in the place of the runtime's own (--wrap).
+// fake_gpu.cpp - calls of the CUDA runtime that find one GPU, of compute capability $COMPUTE (61 is 6.1), for
+// which no code was compiled. The linker replaces the runtime's calls by these (--wrap).
 #include <cuda_runtime_api.h>
 
 #include <cstdlib>
@@ -37,7 +37,7 @@ cudaError_t __wrap_cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, 
   return cudaSuccess;
 }
 
-/// CUDA 12 has the second name.
+/// CUDA 12 uses the second name.
 cudaError_t __wrap_cudaGetDeviceProperties(cudaDeviceProp* properties, int) { return describe(properties); }
 cudaError_t __wrap_cudaGetDeviceProperties_v2(cudaDeviceProp* properties, int) {
   return describe(properties);

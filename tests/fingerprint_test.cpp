@@ -1,5 +1,5 @@
-// fingerprint_test.cpp - the fingerprint is the sum it claims to be, whatever the vectors, and sees what an
-// order check cannot.
+// fingerprint_test.cpp - the fingerprint is the sum that it claims to be, with all vectors, and sees what an
+// order check cannot see.
 #include "core/fingerprint.hpp"
 
 #include "catch.hpp"

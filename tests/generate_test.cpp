@@ -32,7 +32,7 @@ TEST_CASE(
   const test::TemporaryFolder folder;
   const uint32_t threads = GENERATE(1u, 3u);
   for (const KeyType type : all_key_types) {
-    // Nothing, one key, around a page, and several chunks of 4 MiB with a rest.
+    // No key, one key, around a page, and several chunks of 4 MiB with a remainder.
     for (const uint64_t n :
          {uint64_t{0}, uint64_t{1}, 4096 / key_bytes(type) + 1, (9u << 20) / key_bytes(type) + 3}) {
       INFO(name(type) << ' ' << n << ' ' << threads << " threads");

@@ -1,4 +1,4 @@
-// io_parallel_chunks_test.cpp - chunk grids and the threads that work them off.
+// io_parallel_chunks_test.cpp - chunk grids and the threads that work through them.
 #include "catch.hpp"
 #include "core/pages.hpp"
 #include "core/turnstile.hpp"
@@ -144,7 +144,7 @@ TEST_CASE("who fails because another did is woken, and heard of no more") {
   Turnstile turns;
   const auto in_order = [&](uint32_t, uint64_t index) {
     if (index == 1) throw std::runtime_error("the cause");
-    turns.wait(index);  // those behind wait for number 1
+    turns.wait(index);  // later ones wait for number 1
     turns.pass(index);
     return true;
   };

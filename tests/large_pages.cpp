@@ -1,6 +1,6 @@
-// large_pages.cpp - a library to preload: memory as on a system whose pages have 64 KiB, as arm64's may.
+// large_pages.cpp - a library to preload: memory behaves as on a system with pages of 64 KiB, as on arm64.
 //
-// Such a system refuses what does not begin with a page, and rounds lengths up to whole ones.
+// Such a system refuses what does not begin at a page, and rounds lengths up to whole pages.
 
 #include <dlfcn.h>
 #include <sys/mman.h>
@@ -52,7 +52,7 @@ void* mmap(void* at, size_t bytes, int protection, int flags, int fd, off_t offs
   if (room == MAP_FAILED) return room;
   const auto first = reinterpret_cast<uintptr_t>(room);
   const uintptr_t begin = whole_pages(first);
-  // What is left over on both sides.
+  // Unmaps what is left over on both sides.
   auto* const give_back = next<int(void*, size_t)>("munmap");
   if (begin != first) give_back(room, begin - first);
   if (begin != first + page) give_back(reinterpret_cast<void*>(begin + length), first + page - begin);

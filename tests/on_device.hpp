@@ -12,7 +12,7 @@ namespace sweepsort {
 #ifdef SWEEPSORT_EMULATED
 inline constexpr bool on_gpu = false;
 
-/// The emulator's schedule for the launches in its scope; another one for every object.
+/// The emulator's schedule for the launches in its scope. Every object has another one.
 struct OnDevice {
   inline static uint64_t schedules = 0;
   inline static bool is_small = false;
@@ -24,7 +24,7 @@ struct OnDevice {
   simt::Session session;
 };
 
-/// Devices are of compute capability 7.5 in its scope.
+/// In its scope, devices are of compute capability 7.5.
 struct OnSmallDevices {
   OnSmallDevices() { OnDevice::is_small = true; }
   ~OnSmallDevices() { OnDevice::is_small = false; }
@@ -35,7 +35,7 @@ struct OnSmallDevices {
 inline constexpr bool on_gpu = true;
 
 struct OnDevice {
-  explicit OnDevice(unsigned /*multiprocessors*/ = 0) {}  // user-provided: an unused object is no warning
+  explicit OnDevice(unsigned /*multiprocessors*/ = 0) {}  // user-provided: an unused object causes no warning
 };
 #endif
 

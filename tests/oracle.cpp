@@ -1,4 +1,4 @@
-// oracle.cpp - the judge's loops, over unsigned bits of four widths.
+// oracle.cpp - the judge's loops, over the unsigned bits of four widths.
 #include "oracle.hpp"
 
 #include "catch.hpp"
@@ -16,7 +16,7 @@
 namespace sweepsort::oracle {
 namespace {
 
-// Elements may be floats, and stand anywhere.
+// Elements may be floats, at any address.
 template <class Bits>
 Bits bits_at(const Elements& elements, uint64_t index) {
   Bits bits;
@@ -43,8 +43,8 @@ std::string describe(const Elements& elements, uint64_t index) {
   return fmt::format("index {}: got {} (bits 0x{:x})", index, key_text(elements.type, bits), bits);
 }
 
-/// Order-independent sum of a mix of each element; a plain loop, so that a fault of the product's
-/// vectorised fingerprint cannot hide itself.
+/// Order-independent sum of a mix of each element. A plain loop, so that it does not share a fault with the
+/// product's vectorised fingerprint.
 template <class Bits>
 uint64_t multiset_sum(const Elements& elements) {
   uint64_t sum = 0;
@@ -75,7 +75,7 @@ Verdict judge_sorted_bits(const Elements& input, const Elements& output, KeyMap<
   return {};
 }
 
-/// Element i of the result is element positions[i]; the verdict on `got` being that.
+/// Checks that element i of `got` is element positions[i] of `from`.
 Verdict compare_moved(const Elements& from, const std::vector<uint64_t>& positions, const Elements& got) {
   Verdict verdict;
   dispatch_bits(from.type, [&]<class Bits>(std::type_identity<Bits>) {

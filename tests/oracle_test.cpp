@@ -1,4 +1,4 @@
-// oracle_test.cpp - the judge of the other tests is judged: it accepts what is right and finds every planted
+// oracle_test.cpp - tests the judge of the other tests: it accepts what is right and finds every planted
 // fault.
 #include "oracle.hpp"
 

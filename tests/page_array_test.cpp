@@ -1,5 +1,5 @@
-// page_array_test.cpp - arrays of pages: aligned, zeroed, and the same whether or not pages are made ahead;
-// buffers that grow.
+// page_array_test.cpp - arrays of pages, which are aligned, zeroed, and the same whether or not pages are
+// made ahead; and buffers that grow.
 #include "core/page_array.hpp"
 
 #include "catch.hpp"
@@ -50,8 +50,8 @@ TEST_CASE("pages that are made ahead leave every other byte alone") {
   PageArray array(3 * huge_page + 5);
   std::fill_n(array.data(), huge_page, std::byte{9});
   array.touch(1, huge_page - 1);              // no page begins there
-  array.touch(huge_page + 1, huge_page + 1);  // one does
-  array.touch(3 * huge_page, 5);              // a small one at the end
+  array.touch(huge_page + 1, huge_page + 1);  // a page begins there
+  array.touch(3 * huge_page, 5);              // a small page at the end
   array.touch(huge_page, 0);
   CHECK(std::all_of(array.data(), array.data() + huge_page, [](std::byte b) { return b == std::byte{9}; }));
   CHECK(std::all_of(array.data() + huge_page, array.data() + array.size(),
@@ -74,7 +74,7 @@ TEST_CASE("a growing buffer keeps its content, and gives back only whole pages")
   CHECK(buffer.bytes()[2 * page] == std::byte{0});
   CHECK(buffer.bytes()[4 * page - 1] == std::byte{0});
   CHECK(buffer.bytes()[4 * page] == data[4 * page]);
-  buffer.discard(8 * page, page / 2);  // the system's calls would take all of it
+  buffer.discard(8 * page, page / 2);  // the system's calls would take the whole page
   CHECK(buffer.bytes()[8 * page] == data[8 * page]);
 
   buffer.cut(9 * page + 17);

@@ -1,4 +1,4 @@
-// pipeline_check_file_test.cpp - check_file says what is so: order, first fault, extremes, distinct keys,
+// pipeline_check_file_test.cpp - check_file reports correctly: order, first fault, extremes, distinct keys,
 // fingerprint.
 #include "catch.hpp"
 #include "io/layout.hpp"
@@ -143,7 +143,7 @@ TEST_CASE("a stream is checked as its file is, in every format") {
         longer.resize(file.size() + extra);
         write_file(folder / "pipe_uint64", longer);
       });
-      // Reading ends where the header says; the writer may find nobody to take the rest.
+      // Reading ends where the header says. The writer may find nobody who takes the rest.
       const auto check = [&] { return check_file(folder / "pipe_uint64", {.file = {.format = format}}); };
       if (extra != 0) {
         CHECK_THROWS_AS(check(), Error);

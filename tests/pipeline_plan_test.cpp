@@ -1,4 +1,4 @@
-// pipeline_plan_test.cpp - the pure decisions: which backend, how much memory; and spans sorted by the
+// pipeline_plan_test.cpp - the pure decisions (which backend, how much memory), and spans sorted by the
 // library.
 #include "catch.hpp"
 #include "oracle.hpp"
@@ -42,7 +42,7 @@ TEST_CASE("the GPU is taken where its start pays, and not for a small file or ma
   CHECK(automatic(100'000'000, KeyType::u32, 64) == BackendChoice::cpu);
   for (const KeyType type : all_key_types)
     for (const uint32_t threads : {1, 4, 16}) {
-      // Once it pays, it pays for more keys too.
+      // If it pays, it also pays for more keys.
       bool paid = false;
       for (uint64_t count = 1; count < uint64_t{1} << 40; count *= 2) {
         const bool pays = automatic(count, type, threads) == BackendChoice::cuda;
@@ -76,7 +76,7 @@ TEST_CASE("a backend asked for is taken, or an error with the hint") {
   CHECK_THROWS_WITH(choose_backend({1, KeyType::u8}, no_gpu, 1, cuda), ContainsSubstring("no NVIDIA driver"));
   CHECK_THROWS_WITH(choose_backend({1, KeyType::u8}, gpu, 1, third),
                     ContainsSubstring("there is no CUDA device 2"));
-  // Named, it is no matter of choice.
+  // A device that is named leaves no choice.
   CHECK_THROWS_WITH(choose_backend({1u << 30, KeyType::u64}, gpu, 1, {.devices = {2}}),
                     ContainsSubstring("there is no CUDA device 2"));
   CHECK_THROWS_WITH(choose_stream_backend(uint64_t{1} << 50, 0, gpu, 1, {.devices = {2}}),

@@ -1,4 +1,4 @@
-// pipeline_sort_file_test.cpp - files through sort_file: every type, format, order, size and way to name
+// pipeline_sort_file_test.cpp - files sorted by sort_file: every type, format, order, size and way to name
 // them.
 #include "catch.hpp"
 #include "io/byte_swap.hpp"
@@ -105,7 +105,7 @@ TEST_CASE("a window of a raw file is sorted alone") {
   oracle::require_sorted<uint32_t>(std::span(keys).subspan(10, 50), read_keys<uint32_t>(folder / "out"));
   SortFileOptions in_place{.file = window, .in_place = true};
   CHECK_THROWS_AS(sort_file_with(plain_environment(), folder / "in", "", in_place), UsageError);
-  // Nor is there another output in place, or none elsewhere.
+  // In place, there must be no other output; otherwise, there must be one.
   CHECK_THROWS_AS(sort_file_with(plain_environment(), folder / "in", folder / "other", {.in_place = true}),
                   UsageError);
   CHECK_THROWS_AS(sort_file_with(plain_environment(), folder / "in", "", {}), UsageError);
@@ -166,8 +166,7 @@ TEST_CASE("an output that is a symbolic link has its target replaced, also one t
 
 TEST_CASE("a FIFO is sorted into a FIFO") {
   const TemporaryFolder folder;
-  const auto keys =
-      random_keys<uint32_t>(300'000);  // more than a pipe holds, more than one block of the reader
+  const auto keys = random_keys<uint32_t>(300'000);  // more than a pipe or one block of the reader holds
   REQUIRE(::mkfifo((folder / "in.u32").c_str(), 0600) == 0);
   REQUIRE(::mkfifo((folder / "out").c_str(), 0600) == 0);
   std::thread writer([&] { write_keys(folder / "in.u32", keys); });
@@ -207,7 +206,7 @@ TEST_CASE("inputs that hold more keys than can be counted are refused") {
     write_file(folder / huge, {});
     std::error_code error;
     std::filesystem::resize_file(folder / huge, std::numeric_limits<int64_t>::max(), error);
-    if (error) return;  // many file systems have no such files; tmpfs does
+    if (error) return;  // many file systems allow no such files; tmpfs does
   }
   for (const bool is_merge : {false, true}) {
     SortFileOptions options{.inputs_are_sorted = is_merge};

@@ -77,7 +77,7 @@ class PlainSession : public SortSession {
     std::vector<uint32_t> ends;
   };
 
-  /// Of three keys or more.
+  /// Changes nothing if there are fewer than three keys.
   template <class Bits>
   void spoil(std::vector<Bits>& keys, std::vector<uint32_t>& ends) const {
     if (keys.size() < 3) return;
@@ -150,7 +150,7 @@ class PlainStorage : public DeviceStorage {
   std::vector<std::byte> bytes_;
 };
 
-/// A scan that spoils the chunk which begins in the middle of the data, or fails there.
+/// A scan that spoils the chunk that begins in the middle of the data, or fails there.
 class SpoilingScanSession : public ScanSession {
  public:
   SpoilingScanSession(std::unique_ptr<ScanSession> honest, Fault fault)

@@ -1,4 +1,4 @@
-// rank_cutter_test.cpp - cuts of sorted runs at every rank, beside a stable sort of all records.
+// rank_cutter_test.cpp - cuts of sorted runs at every rank, compared with a stable sort of all records.
 #include "pipeline/rank_cutter.hpp"
 
 #include "catch.hpp"
@@ -52,7 +52,7 @@ std::vector<IndexedRun> make_runs(const std::vector<std::vector<uint32_t>>& all,
   return runs;
 }
 
-/// How many records of each run are among the first `rank`, by a merge of one record after the other.
+/// For every rank, how many of the first `rank` records each run has. Merges one record after the other.
 std::vector<std::vector<uint64_t>> all_cuts(const std::vector<std::vector<uint32_t>>& all) {
   std::vector<uint64_t> cut(all.size());
   std::vector<std::vector<uint64_t>> cuts{cut};
@@ -126,7 +126,7 @@ TEST_CASE("what a cut reads was asked for before, most of it") {
       asked_for += static_cast<const VectorRun&>(*run.run).reads_asked_for;
     }
     CAPTURE(values, reads, asked_for);
-    CHECK(asked_for >= reads / 4 * 3);  // nine tenths
+    CHECK(asked_for >= reads / 4 * 3);  // it is nine tenths
   }
 }
 

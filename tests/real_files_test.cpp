@@ -31,7 +31,7 @@ const std::vector<RealFile>& real_files() {
 
 std::string path_of(const RealFile& file) { return std::string(SWEEPSORT_REAL_FILES) + "/" + file.name; }
 
-/// The keys at the end of the file, in this machine's order.
+/// The keys at the end of the file, in this machine's byte order.
 template <class Key>
 std::vector<Key> keys_of(const std::vector<std::byte>& bytes, const RealFile& file) {
   std::vector<Key> keys(file.count);
@@ -77,7 +77,7 @@ TEST_CASE("the real files look as their table says") {
   CHECK_FALSE(std::ranges::is_sorted(blocks));
   auto points = keys(1, uint32_t{});
   std::ranges::sort(points);
-  CHECK(std::ranges::adjacent_find(points) == points.end());  // each once
+  CHECK(std::ranges::adjacent_find(points) == points.end());  // each comes once
   CHECK(points.back() <= 0x10ffff);
   CHECK(std::ranges::count(keys(2, uint16_t{}), 0) > 100);
   const auto words = keys(3, uint64_t{});

@@ -1,5 +1,5 @@
-// scan_by_session.hpp - an array through a ScanSession or a ReduceSession, chunk by chunk, as the pipeline
-// would.
+// scan_by_session.hpp - passes an array through a ScanSession or a ReduceSession, chunk by chunk, like the
+// pipeline.
 #pragma once
 
 #include "backend/scan_session.hpp"
@@ -12,11 +12,11 @@
 
 namespace sweepsort::test {
 
-/// Who plays the workers: a thread each, or one thread all of them (the emulator takes no more).
+/// Who plays the workers: one thread each, or one thread for all (the emulator allows no more).
 enum class Players : uint8_t { one_each, one_for_all };
 
-/// [0, count) in chunks of `chunk`, the first one shorter. Calls f(worker, index, begin, end) for each in
-/// rising order a worker.
+/// Divides [0, count) into chunks of `chunk`, the first one shorter. Calls f(worker, index, begin, end) for
+/// each chunk, in rising order per worker.
 template <class F>
 void play_chunks(size_t count, size_t chunk, uint32_t workers, Players players, F f) {
   const size_t first_chunk = (chunk + 1) / 2;

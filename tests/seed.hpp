@@ -7,7 +7,7 @@
 
 namespace sweepsort {
 
-/// Decimal or 0x... from the environment. Text that is no number counts as no seed, so that a typo replays
+/// Decimal or 0x..., from the environment. A text that is no number counts as no seed, so that a typo replays
 /// nothing.
 inline uint64_t test_seed() {
   constexpr uint64_t usual = 20240229;

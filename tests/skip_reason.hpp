@@ -5,8 +5,8 @@
 
 namespace sweepsort {
 
-/// Why not one test of this program can run; empty: they can. catch_main.cpp asks, before anything else.
-/// Defined by no_skip_reason.cpp, unless the program brings a definition of its own.
+/// Why no test of this program can run; empty if they can. catch_main.cpp asks before anything else. Defined
+/// by no_skip_reason.cpp, unless the program has its own definition.
 std::string skip_reason();
 
 }  // namespace sweepsort

@@ -22,7 +22,7 @@ template <class Key, class Value>
 constexpr uint64_t tile = PortableOnesweep<UnsignedOf<sizeof(Key)>, Value>::tile;
 
 #ifdef __SANITIZE_ADDRESS__
-constexpr uint32_t shares = 3;  // of the distributions, each width takes one
+constexpr uint32_t shares = 3;  // each width takes a third of the distributions
 #else
 constexpr uint32_t shares = 1;
 #endif
@@ -35,7 +35,7 @@ void for_each_distribution(F f) {
       f(std::string(distribution.name), turn);
 }
 
-/// By which algorithm keys alone go.
+/// The algorithm that sorts these keys without values.
 template <class Key>
 DeviceSortOutcome::Algorithm algorithm_of(const std::string& distribution, uint64_t count,
                                           SortAlgorithm algorithm) {
@@ -110,7 +110,7 @@ TEMPLATE_PRODUCT_TEST_CASE("a small device sorts pairs stably", "[device]", std:
   for (const uint64_t count : {uint64_t{0}, uint64_t{1}, one - 1, one, 2 * one + 1})
     sort_pairs<Key, Value>({.count = count});
   for_each_distribution<Key>([](const std::string& which, uint32_t turn) {
-    if (turn % 2 != sizeof(Value) / 4 % 2) return;  // the other half with values of the other width
+    if (turn % 2 != sizeof(Value) / 4 % 2) return;  // values of the other width take the other half
     sort_pairs<Key, Value>({.distribution = which,
                             .count = 5'003,
                             .order = turn % 3 == 0 ? Order::descending : Order::ascending,

@@ -1,5 +1,5 @@
-// small_split.hpp - a CPU backend whose sessions split any keys while they are read; the product's do from
-// 64 MiB on.
+// small_split.hpp - a CPU backend whose sessions split any keys while they are read. The product's sessions
+// do so from 64 MiB on.
 #pragma once
 
 #include "backend/cpu/tuning.hpp"

@@ -1,4 +1,4 @@
-// sort_file_fixture.hpp - sort_file with small chunks and a backend of the test's choice.
+// sort_file_fixture.hpp - sort_file with small chunks and a backend that the test chooses.
 #pragma once
 
 #include "pipeline/sort_file.hpp"
@@ -13,10 +13,10 @@
 
 namespace sweepsort::test {
 
-/// A CPU backend made of std::sort and no GPU.
+/// An environment with a CPU backend made of std::sort, and with no GPU.
 SortEnvironment plain_environment(size_t chunk_bytes = 64, Fault fault = Fault::none);
 
-/// Adds a GPU that looks usable and is a plain backend with a fault.
+/// Adds a GPU that seems usable and is a plain backend with a fault.
 SortEnvironment with_gpu(SortEnvironment environment, Fault fault);
 
 template <class Key = uint32_t>

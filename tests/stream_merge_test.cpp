@@ -1,4 +1,4 @@
-// stream_merge_test.cpp - blocks cut from windows of any size, beside all keys sorted at once.
+// stream_merge_test.cpp - blocks cut from windows of any size, compared with all keys sorted at once.
 #include "pipeline/stream_merge.hpp"
 
 #include "catch.hpp"
@@ -17,7 +17,7 @@ namespace {
 
 using Inputs = std::vector<std::vector<int32_t>>;
 
-/// Pipes that have some of their keys now and then, and come to no more than `most` keys a read.
+/// Pipes that have some of their keys now and then, and deliver at most `most` keys per read.
 class Pipes {
  public:
   Pipes(const Inputs& inputs, uint64_t seed, size_t most) : inputs_(inputs), random_(seed), most_(most) {
@@ -62,7 +62,7 @@ std::vector<std::vector<int32_t>> blocks_of(const Inputs& inputs, Order order, u
     std::memcpy(keys.data(), bytes.data(), bytes.size());
     blocks.push_back(std::move(keys));
   }
-  CHECK(merge.next().empty());  // and stays at the end
+  CHECK(merge.next().empty());  // and it stays at the end
   return blocks;
 }
 
@@ -90,7 +90,7 @@ TEST_CASE("blocks in a row hold all keys in order, whatever the windows, the inp
           }
           sort_keys(all, order);
           CAPTURE(count, window, values, order == Order::descending);
-          // What is no whole window for each input is of no use.
+          // A remainder that is no whole window for each input is of no use.
           const uint64_t block = 2 * count * window + 2 * count - 1;
           for (const size_t max_per_read : {1, 7, 1000}) {
             std::vector<int32_t> merged;

@@ -1,5 +1,5 @@
-// faulty_gpu.cpp - the command line with a GPU that is none, and fails as $FAULT says. `--backend auto` takes
-// it whatever the size.
+// faulty_gpu.cpp - the command line with a pretended GPU, which fails as $FAULT says. `--backend auto` takes
+// it for every size.
 #include "core/error.hpp"
 #include "pipeline/scan_file.hpp"
 #include "pipeline/sort_file.hpp"
@@ -42,7 +42,7 @@ Environment faulty() {
     return std::make_unique<test::PlainBackend>(fault, "cuda");
   };
   environment.status = [] { return CudaStatus{.usable = {0}, .device_count = 1, .reason = {}, .hint = {}}; };
-  environment.chunk_bytes = 4096;  // several of a small file
+  environment.chunk_bytes = 4096;  // several chunks for a small file
   return environment;
 }
 

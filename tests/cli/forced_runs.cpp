@@ -1,5 +1,5 @@
-// forced_runs.cpp - the command line with little memory and nine runs or more: the way of files larger
-// than memory for every example of the golden tests.
+// forced_runs.cpp - the command line with little memory and nine runs or more, so that every example of the
+// golden tests goes the way of files larger than memory.
 #include "pipeline/sort_file.hpp"
 
 namespace sweepsort {
@@ -8,7 +8,7 @@ namespace {
 SortEnvironment forced_environment() {
   SortEnvironment environment;
   environment.memory = [] { return MemoryLimit{Bytes{64u << 10}, "the test"}; };
-  environment.min_runs = 9;  // more than are merged at once with so little memory
+  environment.min_runs = 9;  // more than so little memory merges at once
   return environment;
 }
 

@@ -1,5 +1,5 @@
-// cuda_scan_file_test.cpp - files and spans through the GPU's scans and searches give what the CPU's give.
-// Compiled twice: for a GPU, and, with small files, for the emulator.
+// cuda_scan_file_test.cpp - scans and searches of files and spans give the same results on the GPU and on the
+// CPU. Compiled twice: for a GPU, and, with small files, for the emulator.
 #include "catch.hpp"
 #include "on_device.hpp"
 #include "scan_oracle.hpp"
@@ -13,13 +13,13 @@ using namespace sweepsort::test;
 
 namespace {
 
-/// On a GPU several chunks of 8 MiB, the last one odd.
+/// On a GPU, several chunks of 8 MiB, the last one odd.
 constexpr size_t bytes = on_gpu ? 20u << 20 : 20u << 10;
 template <class T>
 std::vector<T> several_chunks(bool specials = false) {
   return scan_input<T>(bytes / sizeof(T) + 13, specials);
 }
-/// On the emulator nothing is to be measured.
+/// On the emulator, nothing is measured.
 constexpr uint32_t repeat = on_gpu ? 2 : 0;
 const OnDevice schedule;
 

@@ -1,4 +1,4 @@
-// no_device_referee.cpp - in place of referee_cuda.cu, for programs with the emulator.
+// no_device_referee.cpp - replaces referee_cuda.cu in programs with the emulator.
 #include "pipeline/referee_device.hpp"
 
 #include <stdexcept>
@@ -6,7 +6,7 @@
 namespace sweepsort {
 
 void referee_sort_on_device(std::span<std::byte>, KeyType, Order, int) {
-  throw std::runtime_error("the emulator runs no Thrust");  // the referee goes on by the CPU
+  throw std::runtime_error("the emulator runs no Thrust");  // the referee continues on the CPU
 }
 
 }  // namespace sweepsort

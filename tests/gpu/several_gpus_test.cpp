@@ -39,7 +39,7 @@ bool is_awake(int device) {
   return is_active != 0;
 }
 
-// The first of this program: later ones wake all of them.
+// This must be the first test of this program, because later ones wake all GPUs.
 TEST_CASE("a sort, a scan and a search on another GPU leave the first one asleep", "[gpu]") {
   const int last = cuda_status().usable.back();
   if (is_awake(0)) {
@@ -69,7 +69,8 @@ TEST_CASE("all GPUs together hold the runs of a file that is too large for one",
   environment.chunk_bytes = 1u << 20;
   REQUIRE(cudaSetDevice(devices.back()) == cudaSuccess);
   for (const bool pairs : {false, true}) {
-    // A session of 32 chunks on each and a share of the data, in which a run may find no room.
+    // Each GPU has room for a session of 32 chunks and for a share of the data, in which a run may find no
+    // room.
     SortJob job{.count = 32 * environment.chunk_bytes / (pairs ? 16 : 8), .type = KeyType::u64};
     if (pairs) job.value_bytes = 8;
     const uint64_t share = keys.size() * (pairs ? 16 : 8) / devices.size();

@@ -14,7 +14,7 @@
 
 namespace sweepsort {
 
-/// Values that differ from lane to lane and from run to run, of any number.
+/// `count` values that differ from lane to lane and from run to run.
 inline std::vector<uint64_t> noise(size_t count, uint64_t seed) {
   std::vector<uint64_t> values(count);
   uint64_t state = seed;
@@ -40,7 +40,7 @@ inline bool contains(const std::string& text, const std::string& part) {
   return text.find(part) != text.npos;
 }
 
-/// How many of `seeds` schedules `goes_wrong(session)` tells apart from a right run.
+/// In how many of `seeds` schedules `goes_wrong(session)` is true.
 template <class GoesWrong>
 int schedules_that_find(int seeds, GoesWrong&& goes_wrong) {
   int found = 0;

@@ -1,4 +1,4 @@
-// engine_switch.hpp - how a thread leaves and another goes on; inline for the reason given at
+// engine_switch.hpp - how one thread leaves and another continues; inline for the reason given at
 // Fiber::switch_to.
 #pragma once
 
@@ -8,7 +8,7 @@ namespace simt {
 
 [[gnu::always_inline]] inline void Engine::cross_to(Thread& next) {
   Thread& self = *current_;
-  // Told even to the same fiber, which may have become another block's thread.
+  // Set even for the same fiber, which may have become another block's thread.
   if (next.block != nullptr) {
     threadIdx = next.index;
     blockIdx = next.block->position;

@@ -10,7 +10,7 @@ namespace simt {
 
 namespace {
 
-// AddressSanitizer puts red zones around every local, and its reports need room.
+// AddressSanitizer puts red zones around every local variable, and its reports need stack space.
 #if defined(SIMT_ASAN)
 constexpr size_t stack_size = 256 * 1024;
 #else

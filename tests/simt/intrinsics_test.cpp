@@ -1,4 +1,4 @@
-// intrinsics_test.cpp - bit operations, atomics and the runtime's calls against their definitions.
+// intrinsics_test.cpp - checks bit operations, atomics and the runtime's calls against their definitions.
 #include "emulated.hpp"
 
 #include <cuda/atomic>
@@ -40,7 +40,7 @@ void check_atomics() {
     std::vector<T> references = before;
     launch(add_all_kernel<T>, {.blocks = blocks, .threads = threads}, nullptr, functions.data(),
            references.data());
-    // An odd number of blocks leaves one xor of 0 to 95, which is 0 by groups of four.
+    // With an odd number of blocks, one xor of 0 to 95 remains, which is 0 in each group of four.
     const std::vector<T> after{T{blocks * threads * (threads - 1) / 2},
                                T{1000 - 2 * blocks * threads},
                                5,
@@ -53,7 +53,7 @@ void check_atomics() {
   });
 }
 
-/// A spin lock around a plain counter, by each of the three ways to take it.
+/// A spin lock around a plain counter. `way`: which of the three ways to take the lock.
 __global__ void locked_count_kernel(unsigned* lock, uint64_t* counter, int way) {
   DeviceAtomic<unsigned> flag(*lock);
   for (;;) {

@@ -1,4 +1,4 @@
-// random.hpp - SplitMix64: one multiplication chain a draw, and any seed will do.
+// random.hpp - SplitMix64: one chain of multiplications per draw, and any seed will do.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ class Random {
     x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
     return x ^ (x >> 31);
   }
-  /// 0 to n - 1, for n below 2^32.
+  /// A number from 0 to n - 1, for n below 2^32.
   uint32_t below(uint32_t n) { return static_cast<uint32_t>(((*this)() >> 32) * n >> 32); }
 
  private:

@@ -69,7 +69,7 @@ class Reporter {
     }
   }
 
-  // Lanes of a warp at one place make one group, warps with the same groups one line each.
+  // The lanes of a warp at one place form one group. Warps with the same groups share their lines.
   static std::string describe_block(const Block& block) {
     std::vector<std::pair<std::string, uint64_t>> groups;
     for (uint32_t w = 0; w < block.warps; ++w) {

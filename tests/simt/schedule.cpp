@@ -11,7 +11,7 @@ void Schedule::begin(Strategy strategy, uint64_t seed, unsigned resident_blocks)
 }
 
 void Schedule::new_epoch() {
-  // Never a certainty, so that every runnable thread runs in the end, as CUDA promises.
+  // Staying is never a certainty, so that every runnable thread runs in the end, as CUDA promises.
   constexpr uint32_t stickiness[] = {0, 0, 128, 224, 248, 255};
   constexpr uint32_t parking[] = {0, 128, 224, 256};
   constexpr uint32_t setting_aside[] = {0, 0, 16, 96};

@@ -1,4 +1,4 @@
-// session.cpp - which settings hold, and telling the seed when a test fails.
+// session.cpp - which settings are valid, and printing the seed when a test fails.
 #include "session.hpp"
 
 #include <cstdio>

@@ -7,7 +7,7 @@
 
 namespace simt {
 
-/// The types that CUDA's atomic functions take; unsigned long is what uint64_t is on Linux.
+/// The types that CUDA's atomic functions accept. On Linux, uint64_t is unsigned long.
 template <class T>
 concept AtomicOperand = std::same_as<T, int> || std::same_as<T, unsigned> || std::same_as<T, unsigned long> ||
     std::same_as<T, unsigned long long>;
@@ -25,7 +25,7 @@ T update_atomically(const char* what, T* address, Update update, Where where) {
   return before;
 }
 
-// A failed exchange and one that puts back what stood there are how locks spin.
+// A lock spins by exchanges that fail, or that write back the old value.
 template <class T, class Update>
 T exchange_atomically(const char* what, T* address, Update update, Where where) {
   AtomicStep step(what, address, sizeof(T), Polling::possible, where);
