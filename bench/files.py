@@ -59,7 +59,7 @@ os.ftruncate(output, size)
 os.fsync(output)
 """
 
-# Whether one sorted file has what is different of another one.
+# Whether one sorted file has the distinct keys of another one.
 UNIQUE_CHECK = """
 import sys, numpy
 sorted, unique = (numpy.fromfile(name, sys.argv[3]) for name in sys.argv[1:3])
@@ -82,7 +82,7 @@ class Program:
     command: list[str]
     source: pathlib.Path
     output: pathlib.Path
-    sorts_text: bool = False  # and is so slow that it runs once
+    sorts_text: bool = False  # and is so slow that it runs only once
 
 
 def parse_arguments() -> argparse.Namespace:
@@ -132,7 +132,7 @@ def numpy_type_of(arguments: argparse.Namespace) -> str:
 
 
 def choose(arguments: argparse.Namespace, source: pathlib.Path, folder: pathlib.Path) -> list[Program]:
-    """Those that were asked for and are there."""
+    """Those programs that were asked for and are available."""
     sort = [arguments.sweepsort, "sort", "-t", arguments.type, "--backend", arguments.backend]
     sort += ["--progress", "never", "-q"]
     budgets = ["--memory", arguments.memory] if arguments.memory else []
@@ -179,7 +179,7 @@ def works(python: str, statement: str) -> bool:
 
 
 def text_of(key_type: str, source: pathlib.Path) -> str:
-    """A shell's command that writes the integers of a file as text, a line each."""
+    """A shell command that writes the integers of a file as text, one per line."""
     sign = "d" if key_type[0] == "i" else "u"
     size = measured.KEY_BYTES[key_type]
     return f"od -A n -v -t {sign}{size} -w{size} {shlex.quote(str(source))} | tr -d ' '"
@@ -206,7 +206,7 @@ def timed(command: list[str], output: pathlib.Path) -> dict:
     if process.returncode != 0:
         sys.exit(f"files.py: exit code {process.returncode} from {' '.join(command)}")
     with open(output, "rb") as file:
-        os.fsync(file.fileno())  # cp does not do it; for the others it finds nothing left to do
+        os.fsync(file.fileno())  # cp does not do this; for the others it has nothing left to do
     return {
         "time_s": time.perf_counter() - begin,
         "cpu_s": usage.ru_utime + usage.ru_stime,
@@ -240,8 +240,8 @@ def checked(arguments: argparse.Namespace, path: pathlib.Path) -> dict:
 
 
 def verified(arguments: argparse.Namespace, chosen: list[Program], source: pathlib.Path) -> dict[str, bool]:
-    """cp's output is the input, disk's as long; a sorted one passes `check`, has the input's fingerprint, and is equal, to
-    the last byte, to numpy's or, where that is not there, to the first."""
+    """cp's output must be the input, and disk's as long. A sorted one passes `check`, has the input's fingerprint, and is
+    equal, to the last byte, to numpy's or, if that is missing, to the first one."""
     expected = checked(arguments, source)["fingerprint"]
     sorting = [
         program for program in chosen if program.name not in ("cp", "disk", "unique") and not program.sorts_text

@@ -26,7 +26,7 @@ METRICS = {
 }
 SHARES = [name for name in METRICS if name.endswith("_percent")]
 SECONDS = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0}
-SECONDS |= {"nsecond": 1e-9, "usecond": 1e-6, "msecond": 1e-3, "second": 1.0}  # older ones' names
+SECONDS |= {"nsecond": 1e-9, "usecond": 1e-6, "msecond": 1e-3, "second": 1.0}  # names in older versions
 
 
 def parse_arguments() -> argparse.Namespace:
@@ -43,7 +43,7 @@ def parse_arguments() -> argparse.Namespace:
 
 
 def kernels_of(text: str) -> list[dict]:
-    """ncu's lines, one a metric, as one row a launch, in order."""
+    """Turns ncu's lines, one per metric, into one row per launch, in order."""
     launches: dict[str, dict] = {}
     for line in csv.DictReader(line for line in text.splitlines() if line.startswith('"')):
         launch = launches.setdefault(
@@ -57,7 +57,7 @@ def kernels_of(text: str) -> list[dict]:
 
 
 def last_run(launches: list[dict]) -> list[dict]:
-    """The bench checks each run by kernels of its own; what stands between the last two checks."""
+    """The bench checks each run with its own kernels. Returns what is between the last two checks."""
     runs: list[list[dict]] = [[]]
     for launch in launches:
         if "bench::" not in launch["kernel"]:
@@ -89,7 +89,7 @@ def measure(arguments: argparse.Namespace, key_type: str, distribution: str, val
 
 
 def print_table(rows: list[dict]):
-    """Launches of less than a hundredth of the whole are left out."""
+    """Leaves out launches of less than a hundredth of the whole."""
     whole_s = sum(row["time_s"] for row in rows)
     print(f"{rows[0]['type']} + {rows[0]['value_bytes']} bytes, {rows[0]['distribution']}, {rows[0]['n']:,} keys: ", end="")
     print(f"{whole_s * 1e6:.1f} us in {len(rows)} launches")

@@ -30,7 +30,7 @@ def parse_arguments() -> argparse.Namespace:
 
 
 def launches_of(text: str) -> list[dict]:
-    """The recorder's lines, those of sorts, which are graphs, and of the bench's own kernels; times in seconds."""
+    """The recorder's lines, of sorts (which are graphs) and of the bench's own kernels. Times are in seconds."""
     launches = []
     for line in text.splitlines():
         begin, end, graph, blocks, kernel = line.split("\t")
@@ -41,7 +41,7 @@ def launches_of(text: str) -> list[dict]:
 
 
 def last_of(repeated: list[dict]) -> list[dict]:
-    """A small sort's graph is launched several times in a row: the last time."""
+    """A small sort's graph is launched several times in a row. Returns the last time."""
     names = [launch["kernel"] for launch in repeated]
     for length in range(1, len(names) + 1):
         if names[length:] == names[: len(names) - length]:

@@ -41,7 +41,7 @@ def cpu_name() -> str:
 
 
 def revision() -> str:
-    """The environment's SWEEPSORT_REVISION, for where these scripts lie in no checkout."""
+    """The environment's SWEEPSORT_REVISION, for scripts that are not in a checkout."""
     if "SWEEPSORT_REVISION" in os.environ:
         return os.environ["SWEEPSORT_REVISION"]
     command = ["git", "-C", str(ROOT), "describe", "--always", "--dirty", "--tags"]
@@ -91,7 +91,7 @@ def generate(
 
 
 def write_json(path: str, report: dict):
-    """By way of a second name, so that a reader never sees half a file."""
+    """Writes under a second name first, so that a reader never sees half a file."""
     temporary = path + ".part"
     pathlib.Path(temporary).write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
     os.replace(temporary, path)

@@ -51,7 +51,7 @@ def measure(keys: numpy.ndarray, repeat: int) -> tuple[list[float], bool]:
         work.sort()
         elapsed_s = time.perf_counter() - begin
         verified &= numpy.array_equal(work, right, equal_nan=keys.dtype.kind == "f")
-        if run > 0:  # the first one warms up
+        if run > 0:  # the first run warms up
             runs_s.append(elapsed_s)
     return runs_s, verified
 

@@ -5,7 +5,7 @@ import dataclasses
 from results import TYPES, ReportError, machine_of, shown
 
 COMMANDS = ["scan", "min"]
-# In the order of the columns; the first that a case has is the one with which the others are compared.
+# In the order of the columns. The first peer that a case has is the one that the others are compared with.
 PEERS = [
     "lookback",
     "single-pass",
@@ -31,11 +31,11 @@ PRESETS = {
     "min": {"backend": "cuda", "extreme": "min"},
 }
 YARDSTICK = {"scan": "copy", "min": "read"}
-ENOUGH = 3  # fewer points are no curve
+ENOUGH = 3  # fewer points make no curve
 
 
 class PassCase:
-    """One array in one run, and the rows of all who passed over it. On a GPU those of the CPU may be among them."""
+    """One array in one run, and the rows of all who passed over it. On a GPU, the CPU's rows may be among them."""
 
     def __init__(self, run: dict, rows: list[dict]):
         self.run, self.command = run, run["command"]
@@ -88,7 +88,7 @@ def select_passes(cases: list[PassCase], command: str, axes: list[str], wanted: 
 
 
 def parse_pass(command: str, wanted: dict, axes: list[str]):
-    """Checks the fields of a marker and adds what goes without saying."""
+    """Checks the fields of a marker and adds the implied ones."""
     if command not in COMMANDS:
         raise ReportError(f"unknown command '{command}'")
     for field in [*wanted, *axes]:
@@ -100,7 +100,7 @@ def parse_pass(command: str, wanted: dict, axes: list[str]):
 
 
 def beside_each_other(chosen: list[PassCase], axes: list[str], peers: list[str], texts):
-    """A case a row: ours in full, the others' times and how much longer they took. Header and body."""
+    """One row per case: ours in full, the others' times and how much longer they took. Returns header and body."""
     peers = [peer for peer in peers if any(peer in case.rows for case in chosen)]
     first = next(peer for peer in PEERS if peer in chosen[0].rows)
     yardstick = YARDSTICK[chosen[0].command]
@@ -123,7 +123,7 @@ def beside_each_other(chosen: list[PassCase], axes: list[str], peers: list[str],
 
 
 def below_each_other(case: PassCase, texts):
-    """A row each of those who passed over one array, fastest first. Header and body."""
+    """One row for each of those who passed over one array, fastest first. Returns header and body."""
     rows = sorted(case.rows.values(), key=lambda row: row["median_s"])
     body = [
         [
@@ -141,7 +141,7 @@ def below_each_other(case: PassCase, texts):
 
 @dataclasses.dataclass
 class Curves:
-    """A plot: a line a peer over n."""
+    """A plot: one line per peer over n."""
 
     name: str
     title: str
@@ -149,7 +149,7 @@ class Curves:
 
 
 def curves_of(cases: list[PassCase]) -> list[Curves]:
-    """Scans of one type over n, all of one run: that with most sizes, of equals the newest."""
+    """Scans of one type over n, all from one run: the run with most sizes, and the newest of equal ones."""
     found = []
     for timing, what in (("events", "from memory"), ("graph", "in the cache, without launch time")):
         for key_type in TYPES:

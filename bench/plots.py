@@ -13,7 +13,7 @@ from passes import PEERS as PASS_PEERS
 from passes import Curves, PassCase, curves_of
 from results import PEERS, Case, machine_of, select, shown
 
-ENOUGH = 3  # fewer points are no curve
+ENOUGH = 3  # fewer points make no curve
 
 
 def save(figure, folder: pathlib.Path, name: str) -> pathlib.Path:
@@ -26,7 +26,7 @@ def save(figure, folder: pathlib.Path, name: str) -> pathlib.Path:
 
 
 def curves(cases: list[Case], title: str):
-    """Throughput over n, a line a peer."""
+    """Throughput over n, one line per peer."""
     figure, axes = plot.subplots(figsize=(7, 4))
     for peer in ["sweepsort", *PEERS]:
         rows = [case.rows[peer] for case in cases if peer in case.rows]
@@ -43,7 +43,7 @@ def curves(cases: list[Case], title: str):
 
 
 def bars(cases: list[Case], title: str):
-    """A group of bars a distribution: sweepsort and the first of its peers."""
+    """One group of bars per distribution: sweepsort and the first of its peers."""
     peers = ["sweepsort", *[peer for peer in PEERS if any(peer in case.rows for case in cases)][:1]]
     figure, axes = plot.subplots(figsize=(7, 1.2 + 0.32 * len(cases)))
     height = 0.8 / len(peers)
@@ -66,7 +66,7 @@ def draw_plots(cases: list[Case], folder: pathlib.Path) -> list[pathlib.Path]:
         fitting = [case for case in cases if case.matches(wanted)]
         if not fitting:
             continue
-        # A plot shows one machine, that with most cases.
+        # A plot shows one machine, the one with most cases.
         machines = collections.Counter(machine_of(case.run, backend) for case in fitting)
         wanted["machine"] = machines.most_common(1)[0][0]
         by_size = select(cases, ["n"], {**wanted, "distribution": "uniform"})
@@ -86,7 +86,7 @@ def draw_plots(cases: list[Case], folder: pathlib.Path) -> list[pathlib.Path]:
 
 
 def scan_curves(curves: Curves):
-    """Bytes a second over n, a line a peer; both axes by powers, since a ladder spans some."""
+    """Bytes per second over n, one line per peer. Both axes are logarithmic, since a ladder spans several powers."""
     figure, axes = plot.subplots(figsize=(7, 4.5))
     for peer in PASS_PEERS:
         rows = [case.rows[peer] for case in curves.cases if peer in case.rows]

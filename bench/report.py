@@ -79,7 +79,7 @@ def parse_what(text: str) -> tuple[list[str], dict]:
 
 
 def significant(value: float) -> str:
-    """Three digits that count: 0.0112, 2.64, 16.3, 1234."""
+    """Three significant digits: 0.0112, 2.64, 16.3, 1234."""
     return f"{value:.3g}" if value < 100 else f"{value:.0f}"
 
 
@@ -93,7 +93,7 @@ def markdown(header: list[str], body: list[list[str]]) -> str:
 
 
 def provenance(runs: list[dict], backend: str) -> str:
-    """Where the figures come from, a line a run."""
+    """Where the figures come from, one line per run."""
     lines = []
     for run in runs:
         facts = [machine_of(run, backend)]
@@ -163,7 +163,7 @@ def files_table(runs: list[dict], axes: list[str], wanted: dict) -> str:
 
 
 class Texts:
-    """How passes.py is to write figures."""
+    """How passes.py must write figures."""
 
     time = staticmethod(time_cell)
     significant = staticmethod(significant)

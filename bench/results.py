@@ -1,4 +1,4 @@
-"""results.py - results files as cases: one input in one run, sweepsort's row and its peers' beside it."""
+"""results.py - results files as cases: one input in one run, with sweepsort's row and those of its peers."""
 
 import json
 import pathlib
@@ -69,7 +69,7 @@ def is_sort(run: dict) -> bool:
 
 
 def fields_needed(run: dict) -> set[str]:
-    """What every row must have."""
+    """The fields that every row must have."""
     if run["schema"] == FILES_SCHEMA:
         return {"program", "median_s"}
     return ROW_FIELDS if is_sort(run) else PASS_ROW_FIELDS
@@ -95,7 +95,7 @@ def load_results(folder: pathlib.Path) -> list[dict]:
 
 
 def cases_of(runs: list[dict]) -> list[Case]:
-    """Cases with sweepsort in them, oldest first, completed with peers that were measured by themselves."""
+    """Cases with sweepsort in them, oldest first, completed with peers that were measured separately."""
     cases, alone = [], {}
     for run in runs:
         if not is_sort(run):
@@ -118,7 +118,7 @@ def cases_of(runs: list[dict]) -> list[Case]:
 
 def select(cases: list[Case], axes: list[str], wanted: dict) -> list[Case]:
     newest = {}
-    for case in cases:  # oldest first: a later one takes its place
+    for case in cases:  # oldest first, so a later one replaces it
         if case.matches(wanted):
             newest[tuple(case.fields[axis] for axis in axes)] = case
 

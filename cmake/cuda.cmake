@@ -1,6 +1,6 @@
-# Decides SWEEPSORT_HAVE_CUDA and says in one line what was decided.
+# Decides SWEEPSORT_HAVE_CUDA and reports the decision in one line.
 
-# The compute capabilities of this machine's GPUs, as CMake writes them; without a GPU that of the H100 and H200.
+# The compute capabilities of this machine's GPUs, as CMake writes them. Without a GPU, that of the H100 and H200.
 function(architectures_here result)
   set(architectures "")
   find_program(SWEEPSORT_NVIDIA_SMI nvidia-smi)
@@ -14,7 +14,7 @@ function(architectures_here result)
     endif()
   endif()
   foreach(architecture IN LISTS architectures)
-    if(architecture LESS 75)  # neither the kernels nor CUDA 13 know them
+    if(architecture LESS 75)  # neither the kernels nor CUDA 13 support them
       list(REMOVE_ITEM architectures ${architecture})
     endif()
   endforeach()
@@ -24,7 +24,7 @@ function(architectures_here result)
   set(${result} ${architectures} PARENT_SCOPE)
 endfunction()
 
-# The release of an nvcc ("12.0"); empty if it does not say.
+# The release of an nvcc ("12.0"); empty if it is not reported.
 function(release_of_nvcc nvcc result)
   execute_process(COMMAND ${nvcc} --version OUTPUT_VARIABLE answer ERROR_QUIET RESULT_VARIABLE failed)
   set(release "")
@@ -45,8 +45,8 @@ if(NOT SWEEPSORT_CUDA STREQUAL "OFF")
     endif()
   endif()
   check_language(CUDA)
-  # Asked before CMake tries it: those that Debian 12 and Ubuntu 24.04 package do not know the loads and stores of 16
-  # bytes that kernels/ptx.cuh has (PTX ISA 8.3), nor the host compiler there.
+  # Checked before CMake tries the compiler. The nvcc packages of Debian 12 and Ubuntu 24.04 support neither the loads
+  # and stores of 16 bytes in kernels/ptx.cuh (PTX ISA 8.3) nor the host compiler there.
   set(oldest_nvcc 12.3)
   if(CMAKE_CUDA_COMPILER)
     release_of_nvcc(${CMAKE_CUDA_COMPILER} nvcc_release)
@@ -72,17 +72,17 @@ if(NOT SWEEPSORT_CUDA STREQUAL "OFF")
       if(SWEEPSORT_NVCC_HAS_FAST_COMPILE)
         string(APPEND CMAKE_CUDA_FLAGS " --Ofast-compile=max")
       endif()
-      set(CMAKE_CUDA_FLAGS_RELEASE "-O0 -DNDEBUG")  # of the host's half
-      set(CMAKE_CUDA_ARCHITECTURES 90-virtual)       # PTX, which ptxas would take as long again to turn into code
+      set(CMAKE_CUDA_FLAGS_RELEASE "-O0 -DNDEBUG")  # for the host's half
+      set(CMAKE_CUDA_ARCHITECTURES 90-virtual)       # PTX; ptxas would take as long again to compile it
     endif()
-    if(NOT CMAKE_CUDA20_STANDARD_COMPILE_OPTION)  # CMake 3.25 does not know that nvcc 12 speaks C++20
+    if(NOT CMAKE_CUDA20_STANDARD_COMPILE_OPTION)  # CMake 3.25 does not know that nvcc 12 supports C++20
       set(CMAKE_CUDA20_STANDARD_COMPILE_OPTION -std=c++20)
       set(CMAKE_CUDA20_EXTENSION_COMPILE_OPTION -std=c++20)
     endif()
     set(CMAKE_CUDA_STANDARD 20)
     set(CMAKE_CUDA_STANDARD_REQUIRED ON)
     set(CMAKE_CUDA_RUNTIME_LIBRARY Static)
-    # constexpr functions of the standard library (std::min) and of our tables in device code.
+    # Device code uses constexpr functions of the standard library (std::min) and of our tables.
     string(APPEND CMAKE_CUDA_FLAGS " --expt-relaxed-constexpr")
     find_package(CUDAToolkit REQUIRED)
     set(SWEEPSORT_HAVE_CUDA TRUE)

@@ -1,12 +1,13 @@
-# For a first build in half the time: headers of the system, compiled once for all targets, and small files, compiled
-# several at once. Not for every day's work, because a file that forgets an #include then compiles all the same.
+# For a first build in half the time: system headers are compiled once for all targets, and small files are compiled
+# several at once. Not for daily work, because a file that lacks an #include compiles nevertheless.
 
 set(SWEEPSORT_PRECOMPILE OFF CACHE STRING
   "A faster first build: headers precompiled, files compiled together; TESTS: of headers the tests' alone")
 set_property(CACHE SWEEPSORT_PRECOMPILE PROPERTY STRINGS ON OFF TESTS)
 
 if(SWEEPSORT_PRECOMPILE AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-  # The compiler collects its garbage only when half a GiB is full: sort_arrays_u32.cpp 21 -> 17 s; the others gain little.
+  # The compiler collects its garbage only when half a GiB is full: sort_arrays_u32.cpp 21 -> 17 s; other files gain
+  # little.
   add_compile_options($<$<COMPILE_LANGUAGE:CXX>:--param=ggc-min-expand=100>
                       $<$<COMPILE_LANGUAGE:CXX>:--param=ggc-min-heapsize=524288>)
 endif()
@@ -16,8 +17,8 @@ set(system_headers <algorithm> <array> <atomic> <bit> <chrono> <cstddef> <cstdin
                    <limits> <memory> <mutex> <optional> <span> <string> <string_view> <thread> <utility> <vector>
                    <fmt/format.h>)
 
-# precompiled_headers(NAME [OPTIONS ...] [LIBRARIES ...] [HEADERS ...] TARGETS ...): for TARGETS, those of them that there
-# are, which are compiled with OPTIONS.
+# precompiled_headers(NAME [OPTIONS ...] [LIBRARIES ...] [HEADERS ...] TARGETS ...): for those TARGETS that exist. They
+# are compiled with OPTIONS.
 function(precompiled_headers name)
   if(NOT SWEEPSORT_PRECOMPILE OR (SWEEPSORT_PRECOMPILE STREQUAL "TESTS" AND NOT name STREQUAL "precompiled_for_tests"))
     return()
@@ -37,8 +38,8 @@ function(precompiled_headers name)
   endforeach()
 endfunction()
 
-# compiled_together(TARGET [ALONE FILES ...]): its files by eights, but for those which give a name to something of their own
-# that another gives, too.
+# compiled_together(TARGET [ALONE FILES ...]): compiles its files in groups of eight. ALONE are those files that define
+# a name that another file defines, too.
 function(compiled_together target)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "ALONE")
   if(SWEEPSORT_PRECOMPILE)
@@ -47,8 +48,8 @@ function(compiled_together target)
   endif()
 endfunction()
 
-# cuda_compiled_together(VARIABLE FILES ...): what to compile instead of FILES, into VARIABLE: one file that includes them, as
-# CMake does it itself from 3.31 on. Where device code is optimised they are compiled side by side instead.
+# cuda_compiled_together(VARIABLE FILES ...): sets VARIABLE to what is compiled instead of FILES: one file that includes
+# them, as CMake itself does from 3.31 on. If device code is optimised, FILES are compiled side by side instead.
 function(cuda_compiled_together variable)
   if(SWEEPSORT_PRECOMPILE STREQUAL "ON" AND SWEEPSORT_CUDA_FAST_COMPILE)
     list(TRANSFORM ARGN REPLACE ".+" "#include \"${CMAKE_CURRENT_SOURCE_DIR}/\\0\"" OUTPUT_VARIABLE lines)

@@ -38,7 +38,7 @@ def npy_header(descr: str, count: int) -> bytes:
 
 
 def mac_blocks(share: pathlib.Path) -> list[int]:
-    """The 24-bit prefixes of network cards' addresses, in the registry's order."""
+    """The 24-bit prefixes of network cards' addresses, in the order of the registry."""
     with open(share / "ieee-data/oui.csv", encoding="utf-8", newline="") as file:
         return [int(row["Assignment"], 16) for row in csv.DictReader(file)]
 
@@ -87,7 +87,7 @@ def main() -> None:
                 (debs / deb.name).symlink_to(deb.resolve())
         share = unpack(debs)
         macs, table, packed, times = mac_blocks(share), collation(share), words(share), transition_times(share)
-        # The licences ask for their notices to stay with the data.
+        # The licences require that their notices stay with the data.
         notices = {name: (share / "doc" / name / "copyright").read_bytes() for name in ("unicode-data", "wamerican")}
 
     def write(name: str, header: bytes, layout: str, keys: list[int]) -> None:

@@ -4,7 +4,8 @@
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 jobs=$(nproc)
 
-# Needed to build the tool; to build and run the tests; of use where the distribution has them.
+# Packages that are needed to build the tool; to build and run the tests; and optional ones, where the distribution has
+# them.
 tool_packages=(cmake ninja-build g++ libcxxopts-dev libfmt-dev nlohmann-json3-dev)
 test_packages=(catch2 libboost-context-dev python3)
 extra_tool_packages=(libhwy-dev libthrust-dev)
@@ -20,7 +21,7 @@ say() { printf '%s\n' "$*"; }
 
 is_installed() { [ "$(dpkg-query -W -f='${db:Status-Status}' "$1" 2>/dev/null)" = installed ]; }
 
-# install_missing NEEDED... -- EXTRA...: installs what is not there yet, and nothing else.
+# install_missing NEEDED... -- EXTRA...: installs what is missing, and nothing else.
 install_missing() {
   local needed=() extra=() package list=needed
   for package in "$@"; do
@@ -36,19 +37,19 @@ install_missing() {
   local as_root=()
   if [ "$(id -u)" -ne 0 ]; then
     if ! command -v sudo >/dev/null; then
-      if [ ${#needed[@]} -eq 0 ]; then return; fi  # what is left only makes it faster
+      if [ ${#needed[@]} -eq 0 ]; then return; fi  # the missing ones only make it faster
       fail "these packages are missing, and only root may install them: ${needed[*]}" \
         "run as root: apt-get install ${needed[*]} ${extra[*]}"
     fi
     as_root=(sudo)
   fi
-  # Of two scripts side by side one waits: apt-get would give up.
+  # If two scripts run side by side, one waits here; apt-get would give up.
   mkdir -p "$root/build"
   (
     flock 9
     "${as_root[@]}" apt-get -qq update || fail "apt-get update failed" "is there a network?"
     for package in "${extra[@]}"; do
-      # Not every release has all of them.
+      # Not every release has all packages.
       if apt-cache show "$package" >/dev/null 2>&1; then needed+=("$package"); else say "packages: no $package here"; fi
     done
     if [ ${#needed[@]} -eq 0 ]; then exit; fi
@@ -56,7 +57,7 @@ install_missing() {
     "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive \
       apt-get -qq install -y --no-install-recommends "${needed[@]}" >/dev/null ||
       fail "apt-get could not install ${needed[*]}"
-  ) 9>"$root/build/packages.lock" || exit 2  # it has said why
+  ) 9>"$root/build/packages.lock" || exit 2  # it has reported why
 }
 
 has_gpu() { nvidia-smi -L >/dev/null 2>&1; }
@@ -67,7 +68,7 @@ require_apt() {
       "README.md, \"Building by hand\", names what is needed"
 }
 
-# configure PRESET [CMAKE OPTIONS...]: says in one line for what it will be built, and shows the log only if it fails.
+# configure PRESET [CMAKE OPTIONS...]: reports in one line what the build is for. Shows the log only if it fails.
 configure() {
   local preset=$1 log=$root/build/$1/build.log
   shift
@@ -77,10 +78,10 @@ configure() {
   sed -n "s/^-- sweepsort: /$preset: /p" "$log"
 }
 
-# compile PRESET TARGET: what has been configured.
+# compile PRESET TARGET: compiles what has been configured.
 compile() {
   local preset=$1 target=$2 folder=$root/build/$1 log=$root/build/$1/build.log start=$SECONDS
-  # Without these ccache does not keep what was compiled with precompiled headers.
+  # Without these, ccache does not keep what was compiled with precompiled headers.
   export CCACHE_SLOPPINESS=${CCACHE_SLOPPINESS:-pch_defines,time_macros,include_file_mtime,include_file_ctime}
   cmake --build "$folder" --target "$target" -j "$jobs" >>"$log" 2>&1 ||
     { tail -n 60 "$log"; fail "the build failed" "the whole log is $log"; }

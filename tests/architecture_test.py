@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
-"""architecture_test.py - reads every #include line and holds the house to its arrows.
+"""architecture_test.py - reads every #include line and checks that it follows the arrows between rooms.
 
     cli --> sweepsort.hpp --> pipeline --> backend --> kernels     tests --> any room, bench --> any but tests
                                   +--> io     +--> gpu             datasets --> core
     core: every room may use it; it uses none
 
-Also: no CUB or Thrust outside of the benchmark and the referee, no volatile in kernels, no files or streams in kernels,
-a first line in every source file that says what the file is for, a standard header for what it uses of the standard
-library (precompiled headers and files compiled together hide that one is missing), no name of a type twice in one
-namespace: what one program has of both would be merged; and prose in comments no wider than clang-format lets code be.
+Also: no CUB or Thrust outside the benchmark and the referee, no volatile in kernels, no files or streams in kernels;
+a first line in every source file that says what the file is for; a standard header for what a file uses of the standard
+library (precompiled headers and files compiled together hide that one is missing); no type name twice in one namespace,
+because one program with both would merge them; and prose in comments no wider than clang-format allows code to be.
 """
 
 import functools
@@ -30,7 +30,7 @@ MAY_USE = {
     "io": {"io", "core"},
     "library": {"library", "core"},
     "pipeline": {"pipeline", "backend", "io", "core", "datasets", "library"},
-    # The device half of --validate thrust: beside the backend, not through it, so that the two share no fault.
+    # The device half of --validate thrust is beside the backend, not based on it, so that the two share no fault.
     "referee": {"pipeline", "gpu", "core", "kernels/cuda_error.cuh"},
     "cli": {"cli", "library", "core"},
     "datasets": {"datasets", "core"},
@@ -46,14 +46,14 @@ PROSE = re.compile(r"^ *///? \S.*$", re.MULTILINE)  # pictures and tables are in
 GAP = re.compile(r"\S {2,}\S")
 COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
 VOLATILE = re.compile(r"(?<!asm )(?<!__asm__ )\bvolatile\b")
-# All that may meet in one program. Nothing is indented by a namespace, so what begins a line is not inside of a class.
+# All rooms that may meet in one program. Namespaces do not indent, so what begins a line is not inside a class.
 SHIPPED_ROOMS = ("kernels/", "src/", "datasets/")
 NAMESPACE = re.compile(r"(?:inline )?namespace ?([\w:]*) ?\{|\}  // namespace ?([\w:]*)")
 TYPE = re.compile(r"(?:struct|class|enum(?: class| struct)?|union) (\w+)\b(?! *<|::)[^;(]*\{")
-# Device code knows nothing of files, streams or the machine's threads.
+# Device code must not use files, streams or the machine's threads.
 NOT_IN_KERNELS = {"cstdio", "fstream", "iostream", "filesystem", "thread", "mutex"}
-# Standard header -> names (after "std::") that a file may use only where it, or a file of ours that it includes, includes
-# that header. Names that many headers bring along (size_t, move) are left out.
+# Standard header -> names (after "std::") that a file may use only if it, or a file of ours that it includes, includes
+# that header. Names that many headers provide (size_t, move) are left out.
 STANDARD_NAMES = {
     "algorithm": "sort stable_sort is_sorted copy copy_n fill fill_n transform any_of all_of none_of max_element min_element "
     "lower_bound upper_bound nth_element reverse shuffle equal find_if count_if clamp",
@@ -132,7 +132,7 @@ def faults_of_include(root: pathlib.Path, path: pathlib.PurePath, name: str) -> 
     if room_of(path) == "kernels" and name in NOT_IN_KERNELS:
         return [f"{path}: <{name}> has no place in device code"]
     target = resolve(root, root / path, name)
-    # Not ours, made by the build, or the emulator's stand-in for a header of the CUDA toolkit.
+    # It is not ours, is made by the build, or is the emulator's stand-in for a header of the CUDA toolkit.
     if target is None or target.as_posix().startswith("tests/simt/include/"):
         return []
     allowed = MAY_USE[room_of(path)]
@@ -153,7 +153,7 @@ def includes_of(root: pathlib.Path, path: pathlib.PurePath) -> tuple[frozenset[s
 
 
 def headers_reached(root: pathlib.Path, path: pathlib.PurePath) -> set[str]:
-    """The headers of others that a file, or any file of ours that it includes, names."""
+    """The foreign headers that a file, or any file of ours that it includes, names."""
     headers, seen, left = set(), {path}, [path]
     while left:
         others, ours = includes_of(root, left.pop())
@@ -188,7 +188,7 @@ def faults_of_file(root: pathlib.Path, path: pathlib.PurePath) -> list[str]:
 
 
 def types_of(text: str) -> list[str]:
-    """The types that a file defines in named namespaces, with these; specialisations left out."""
+    """The types that a file defines in named namespaces, with these namespaces; specialisations are left out."""
     spaces, types = [], []
     for line in text.splitlines():
         if match := NAMESPACE.match(line):
@@ -228,7 +228,7 @@ class House(unittest.TestCase):
 
 
 class PlantedFaults(unittest.TestCase):
-    """The test above would pass on an empty checker; these show that it bites."""
+    """The test above would pass with an empty checker. These tests show that the checker finds faults."""
 
     def faults(self, files: dict[str, str]) -> list[str]:
         with tempfile.TemporaryDirectory() as directory:

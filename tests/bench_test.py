@@ -264,7 +264,7 @@ class Reporting(Temporary):
         self.document.write_text(self.TABLE)
 
     def result(self, name: str, date: str, peers: dict, **more):
-        """A results file of one u32 case with the given peers' medians in seconds."""
+        """A results file of one u32 case with the given medians of the peers, in seconds."""
         rows = [
             {
                 "backend": "cpu",
@@ -368,7 +368,7 @@ class Reporting(Temporary):
             self.assertIn("bad.json", result.stderr)
 
     def scan_result(self, name: str, date: str, sizes: list[int], peers: dict):
-        """A results file of inclusive sums of u32 on a GPU: the peers' seconds an element at each size."""
+        """A results file of inclusive sums of u32 on a GPU: the peers' seconds per element at each size."""
         rows = [
             {
                 "backend": "cuda",
@@ -509,7 +509,7 @@ class Profiling(unittest.TestCase):
     def test_launches_in_a_row_are_told_with_their_gaps_and_short_ones_summed_up(self):
         lines = [f"{10_000 * number}\t{10_000 * number + length}\t{0 if 'bench' in kernel else 3}\t132\t{kernel}"
                  for number, (kernel, length) in enumerate(zip(self.LAUNCHES, (500, 600, 700, 9_000, 1_500, 800)))]
-        lines.insert(3, "25000\t26000\t0\t0\tmemset")  # the bench's
+        lines.insert(3, "25000\t26000\t0\t0\tmemset")  # the bench's own
         run = kernel_times.last_run(launch_times.launches_of("\n".join(lines)))
         self.assertEqual(run, launch_times.last_of(run + run))
         self.assertEqual([], launch_times.last_of([]))

@@ -81,7 +81,7 @@ Taken sort_distribution(std::string_view distribution, uint64_t count, const Cas
   return sort<Policy, Key, Value>(make_keys<Key>(std::string(distribution), count, test_seed()), test);
 }
 
-/// All keys but two are 16 neighbours, and the two span the whole range.
+/// All keys but two are among 200 neighbours. The two span the whole range.
 template <class Key>
 std::vector<Key> crowded(uint64_t count) {
   std::mt19937_64 random(test_seed());

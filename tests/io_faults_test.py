@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-# io_faults_test.py PROGRAM FORCED LIBRARY - every system call and allocation on a file's way through fails: the first
-# time, the second, and so on until a run has fewer; that once, and from then on. Each time the outputs are the old ones
-# or the whole new ones, nothing is left behind, and exit code and message say what happened. FORCED is the same program
-# with runs and merges for every file.
+# io_faults_test.py PROGRAM FORCED LIBRARY - every system call and allocation on a file's way through the program fails:
+# the first time, the second, and so on until a run makes fewer calls. It fails only that time, or from then on. Each
+# time, the outputs are either the old ones or the complete new ones, nothing is left behind, and exit code and message
+# say what happened. FORCED is the same program with runs and merges for every file.
 import dataclasses
 import errno
 import os
@@ -14,16 +14,16 @@ import sys
 import tempfile
 
 SWEEPSORT, FORCED, LIBRARY = map(os.path.abspath, sys.argv[1:4])
-LEAST_ALLOCATION = 1024  # smaller ones are strings and lists, thousands of them
+LEAST_ALLOCATION = 1024  # smaller ones are thousands of strings and lists
 RANDOM = random.Random(int(os.environ.get("SWEEPSORT_SEED", "20240229"), 0))
 
 
 @dataclasses.dataclass
 class Call:
-    errors: tuple  # of one that fails once, and of one that fails from then on
-    says: bytes  # what the message has between the file and the system's own words; a position is a group
-    named: str = "none"  # of the outputs that have their names by then
-    is_needed: bool = True  # no run that it fails in is a success
+    errors: tuple  # for a call that fails once, and for one that fails from then on
+    says: bytes  # what is in the message between the file and the system's own words; a position is a group
+    named: str = "none"  # how many outputs may have their names by then
+    is_needed: bool = True  # a run in which it fails is never a success
 
 
 IO, DISK = (errno.EIO, errno.EIO), (errno.ENOSPC, errno.EIO)
@@ -41,7 +41,7 @@ CALLS = {
     "linkat": Call(DISK, rb"cannot give the file its name", named="some"),
     "renameat2": Call(DISK, rb"cannot give the file its name", named="some"),
     "fsync": Call(DISK, rb"cannot write (it|its directory) to the disk", named="all"),
-    # Of a file that was only read, or that nobody needs any more, it does not matter.
+    # For a file that was only read, or that is no longer needed, this does not matter.
     "close": Call(DISK, rb"cannot close", named="all", is_needed=False),
     "open": Call(FILES, rb"cannot (?:open|open its directory|create a (?:temporary )?file .*)", is_needed=False),
     "mmap": Call(MEMORY, b"", is_needed=False),
@@ -49,10 +49,10 @@ CALLS = {
 }
 HINTS = {errno.ENOSPC: rb"hint: free some space there.*\n", errno.EMFILE: rb"hint: raise the limit of open files.*\n"}
 ALLOCATIONS = ("mmap", "malloc")
-# How many of the outputs that is.
+# The possible numbers of such outputs.
 NAMED = {"none": lambda count: {0}, "some": lambda count: {*range(max(count, 1))}, "all": lambda count: {count},
          "any": lambda count: {*range(count + 1)}}
-# Errors that are none: tried again, waited for, or done in another way.
+# Errors that are not reported: the call is repeated, waited for, or replaced by another way.
 HARMLESS = {
     "pread": [errno.EINTR],
     "read": [errno.EINTR, errno.EAGAIN],
@@ -72,7 +72,7 @@ def packed(keys, form="I"):
 
 
 def content(path):
-    """None: there is no such file."""
+    """The content of a file; None if there is no such file."""
     try:
         with open(path, "rb") as file:
             return file.read()
@@ -81,7 +81,7 @@ def content(path):
 
 
 def put(path, data):
-    """With more rights than the umask leaves, so that the mode of what replaces it has to be set."""
+    """Gives more rights than the umask leaves, so that the mode of what replaces the file must be set."""
     with open(path, "wb") as file:
         file.write(data)
     os.chmod(path, 0o666)
@@ -122,7 +122,7 @@ class Scene:
     with_allocations: bool = False
     to_file: bool = False  # standard output is no pipe
     is_hidden: bool = False  # no O_TMPFILE: outputs have hidden names
-    may_talk: bool = False  # on standard error, although all goes well
+    may_talk: bool = False  # on standard error, although nothing fails
 
     def __post_init__(self):
         words = self.words.split()
@@ -134,7 +134,7 @@ class Scene:
         self.streams = bool(self.stdout) and not self.is_answer
         self.files = {*words, "standard input", "standard output", ".", ".: a temporary file in it"}
         reads, writes = any(word in INPUTS for word in words), bool(self.outputs)
-        # The calls that there must be, or the test would not test them.
+        # The calls that must occur; otherwise the test would not test them.
         self.makes = {
             "pread": reads, "read": self.stdin in INPUTS, "write": self.streams, "pwrite": writes,
             "fallocate": writes and "-" not in words, "ftruncate": writes and "-u" in words,
@@ -181,7 +181,7 @@ class Scene:
         return sum(are_new)
 
     def judge(self, what, result):
-        """What is true however it ended. How many outputs are the new ones."""
+        """Checks what must be true in any case. Returns how many outputs are new."""
         for name, data in INPUTS.items():
             assert name in self.outputs or content(name) == data, f"{what}: {name} is another one"
         left = set(os.listdir()) - {*INPUTS, *self.outputs}
@@ -202,7 +202,7 @@ class Scene:
         if result.returncode != 2:
             assert not expected.is_needed, f"{what}: not a call that can be left out"
             return
-        # Standard output is done with before anything gets a name.
+        # Standard output is complete before any output gets its name.
         named = "none" if b"standard output" in result.stderr else expected.named
         assert new in NAMED[named](len(self.outputs)), f"{what}: {new} of the outputs are new"
         if call in ALLOCATIONS:
@@ -216,7 +216,7 @@ class Scene:
             assert int(message[2]) in right, f"{what}: it was at {right}"
 
     def fail(self, call, at, error, onwards=0, is_failure=True, least=LEAST_ALLOCATION):
-        """The exit code, or None if there are not so many calls."""
+        """Returns the exit code, or None if there are fewer calls."""
         result = self.run(FAIL_CALL=call, FAIL_AT=at, FAIL_ERRNO=error, FAIL_ONWARDS=onwards, FAIL_LEAST=least)
         positions = [int(line) for line in (content("../log") or b"").split()]
         when = f"the {at}. time{' and on' * onwards} with {errno.errorcode[error]}"
@@ -246,7 +246,7 @@ class Scene:
         self.clear()
 
     def play_call(self, call):
-        """How many there were."""
+        """Returns how many calls there were."""
         for onwards, error in enumerate(CALLS[call].errors):
             codes = []
             for at in moments():
@@ -261,14 +261,15 @@ class Scene:
         for error in HARMLESS.get(call, []):
             code = self.fail(call, 1, error, is_failure=False)
             assert code == self.exit_code, f"{self.title}: {call} with {errno.errorcode[error]} is no failure"
-        # O_DIRECT refused by the transfer itself: through the page cache then. Where there is no O_DIRECT, an error.
+        # The transfer itself refuses O_DIRECT: it then goes through the page cache. Where there is no O_DIRECT, this is
+        # an error.
         if call == "pwrite":
             self.fail(call, 1, errno.EINVAL, is_failure=False)
         return at - 1
 
 
 def moments():
-    """1, 2, 3, ... and further and further apart from the sixteenth on."""
+    """1, 2, 3, ... and, from the sixteenth on, further and further apart."""
     at = 1
     while True:
         yield at
@@ -276,7 +277,7 @@ def moments():
 
 
 def made_by(words):
-    """What comes on standard output when nothing fails: where that is not what the test is about."""
+    """The standard output of a command in which nothing fails, if the test is about something else."""
     return subprocess.run([SWEEPSORT, *words.split()], capture_output=True, check=True).stdout
 
 
@@ -311,7 +312,7 @@ def scenes():
         Scene("sort -u few.u32 --counts counts -o out", {"counts": counts, "out": unique}, is_hidden=True),
         Scene("sort --argsort few.u32 -o out -f", {"out": positions}, program=FORCED, is_hidden=True),
     ]
-    # What every strategy has to keep: in memory, and by runs and merges.
+    # What every strategy must guarantee: in memory, and with runs and merges.
     for program in (SWEEPSORT, FORCED):
         table += [
             Scene("sort keys.u32 -o out", {"out": keys}, program=program, with_allocations=program == FORCED),
@@ -332,7 +333,7 @@ def scenes():
 
 
 def play_killed_child(scene):
-    """The child that names an output is killed before it could: that is no success."""
+    """The child that names an output is killed before it does so. That is no success."""
     for at in range(1, len(scene.outputs) + 1):
         result = scene.run(FAIL_CALL="renameat2", FAIL_AT=at, FAIL_KILLS=1)
         os.unlink("../log")
@@ -342,7 +343,7 @@ def play_killed_child(scene):
 
 
 def play_little_memory(scene):
-    """However small what cannot be had: an error. Where there is nothing left, not even for its message, too."""
+    """However small the allocation that fails, this is an error; also if there is no memory left for its message."""
     for onwards in (0, 1):
         for at in moments():
             if scene.fail("malloc", at, errno.ENOMEM, onwards, is_failure=False, least=0) is None:
@@ -367,7 +368,7 @@ def main():
         by_words = {scene.words: scene for scene in reversed(table)}
         play_killed_child(by_words["sort few.u32 --values values.u64 --values-output values -o out -f"])
         play_little_memory(by_words["sort keys.u32 --in-place"])
-        # What shows the progress must not end the sort, nor the process in its own way.
+        # The thread that shows the progress must not end the sort, nor end the process in its own way.
         in_place = by_words["sort keys.u32 --in-place"]
         talks = dataclasses.replace(in_place, words=f"{in_place.words} --progress always", may_talk=True)
         play_little_memory(talks)

@@ -1,4 +1,4 @@
-// msd_sort_test.cpp - the MSD sort sorts or says that another sort must, and which keys take which method.
+// msd_sort_test.cpp - the MSD sort is right or leaves keys to another sort, and which keys take which method.
 #include "catch.hpp"
 #include "msd_run.hpp"
 

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-# no_gpu_test.py PROGRAM FAKE_DRIVER FAKE_GPU CUDA [STUB] - what the program says and does where there is no GPU that it can
-# use, for each reason that there is. FAKE_DRIVER is a libcuda.so.1 without a GPU; FAKE_GPU the same program with one that
-# it has no code for; CUDA the major version of the toolkit; STUB the toolkit's stub of libcuda.so.1, where it has one.
+# no_gpu_test.py PROGRAM FAKE_DRIVER FAKE_GPU CUDA [STUB] - what the program says and does, for each possible reason, if
+# there is no GPU that it can use. FAKE_DRIVER is a libcuda.so.1 without a GPU. FAKE_GPU is the same program with a GPU
+# for which it has no code. CUDA is the major version of the toolkit. STUB is the toolkit's stub of libcuda.so.1, if it
+# has one.
 import json
 import os
 import random
@@ -21,7 +22,7 @@ RANDOM = random.Random(int(os.environ.get("SWEEPSORT_SEED", "20240229"), 0))
 
 
 class State:
-    """A program and its environment, and what it is to say of GPUs."""
+    """A program and its environment, and what it must say about GPUs."""
 
     def __init__(self, reason, hint, program=SWEEPSORT, **variables):
         self.reason = reason
@@ -30,7 +31,7 @@ class State:
         self.variables = variables
 
     def run(self, *arguments, stdin=b""):
-        """What a build needs is the least of what it was compiled for: N."""
+        """Puts N for the capability that this build needs, which is the least one that it was compiled for."""
         environment = dict(os.environ, **self.variables)
         result = subprocess.run([self.program, *arguments], env=environment, input=stdin, capture_output=True)
         result.stderr = NEEDS.sub(b"this build needs N", result.stderr)
@@ -39,7 +40,7 @@ class State:
 
 
 def driver(folder, library):
-    """A folder for LD_LIBRARY_PATH with `library` as the driver; an empty one that cannot be loaded: there is none."""
+    """A folder for LD_LIBRARY_PATH with `library` as the driver. An empty one cannot be loaded: there is no driver."""
     os.mkdir(folder)
     path = os.path.join(folder, "libcuda.so.1")
     if library:
@@ -78,7 +79,7 @@ def expect(state, result, code, stdout, stderr):
 
 
 def require_refusal(state):
-    """A GPU that is asked for by name."""
+    """A GPU is asked for by name."""
     for command, options in (("sort", ["-o", "out"]), ("scan", ["-o", "out"]), ("min", []), ("sort", [])):
         expect(state, state.run(command, "--backend", "cuda", "in.u32", *options), 2, b"",
                [f"sweepsort: {command}: the cuda backend cannot be used: {state.reason}", f"hint: {state.hint}"])
@@ -86,7 +87,7 @@ def require_refusal(state):
 
 
 def require_cpu(state, keys):
-    """A GPU would be welcome: of a stream that is more than fits into memory nobody knows how large it is."""
+    """A GPU would be of use: nobody knows the length of a stream that is larger than memory."""
     data = struct.pack(f"<{len(keys)}I", *keys)
     right = struct.pack(f"<{len(keys)}I", *sorted(keys))
     expect(state, state.run("sort", "--backend", "auto", "in.u32"), 0, struct.pack("<3I", 1, 2, 3), [])
@@ -111,14 +112,14 @@ def require_report(state):
 
 
 def require_no_code():
-    """A GPU is young enough, and only when it is woken up it turns out that the build has nothing for it."""
+    """A GPU is new enough; only when it is woken up, it turns out that the build has no code for it."""
     reason = "this build has no code for Fake GPU, compute capability 12.0"
     state = State(reason, f"build with -DCMAKE_CUDA_ARCHITECTURES=120, {CPU}", program=FAKE_GPU, COMPUTE="120")
     expect(state, state.run("sort", "--backend", "cuda", "in.u32", "-o", "out"), 2, b"",
            [f"sweepsort: sort: {reason}", f"hint: {state.hint}"])
     assert not os.path.exists("out")
     expect(state, state.run("sort", "in.u32"), 0, struct.pack("<3I", 1, 2, 3), [])
-    # A file that a GPU is worth while for, and nobody reads.
+    # A file that is worth a GPU, and that is never read.
     with open("large.u64", "wb") as file:
         file.truncate(64 << 30)
     expect(state, state.run("sort", "--dry-run", "--threads", "1", "large.u64", "-o", "out"), 0, None,

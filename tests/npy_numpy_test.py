@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-# npy_numpy_test.py PROGRAM - files that numpy wrote, sorted by the program, read back by numpy.
+# npy_numpy_test.py PROGRAM - files that numpy wrote are sorted by the program and read back by numpy.
 import os
 import subprocess
 import sys
 import tempfile
 
-# The interpreter in the path may be another than the system's, which is the one with the packaged numpy.
+# The interpreter in the path may not be the system's, which has the packaged numpy.
 try:
     import numpy as np
 except ImportError:
@@ -53,7 +53,7 @@ def expect_sorted(folder, array, version, *options, descending=False, flat=False
     assert result.returncode == 0, f"{what}: {result.stderr}"
     found = np.load(target)
     assert found.dtype == array.dtype, f"{what}: came back as {found.dtype}"
-    # As bits: NaNs are equal to nothing, and their payloads count.
+    # Compared as bits: NaNs are equal to nothing, and their payloads count.
     expected = np.sort(array, axis=None)
     if not np.issubdtype(array.dtype, np.floating):
         expected = expected[::-1] if descending else expected
@@ -85,7 +85,7 @@ def main():
 
         source = os.path.join(folder, "in.npy")
         np.save(source, random_array("<f8", (50_000,)))
-        # In place, and through pipes: the bytes are a .npy file whatever they come from.
+        # In place, and through pipes: the bytes are a .npy file wherever they come from.
         expected = np.sort(np.load(source))
         with open(source, "rb") as file:
             piped = subprocess.run([SWEEPSORT, "sort", "-"], stdin=file, capture_output=True).stdout

@@ -10,7 +10,7 @@
 
 namespace sweepsort::test {
 
-/// What goes wrong in a session, once it has sorted.
+/// What goes wrong in a session.
 enum class Fault {
   none,
   drops_key,

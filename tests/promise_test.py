@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""promise_test.py PROGRAM - whatever happens to a sort larger than memory, the output is the old one or the complete
-new one, nothing is left behind, and no more memory is taken than was allowed."""
+"""promise_test.py PROGRAM - whatever happens to a sort larger than memory: the output is the old one or the complete
+new one, nothing is left behind, and no more memory is used than was allowed."""
 import array
 import ctypes
 import filecmp
@@ -44,7 +44,7 @@ class Place(unittest.TestCase):
         return [SWEEPSORT, "sort", "-q", "-f", "--memory", memory, "-T", self.spill, *map(str, arguments)]
 
     def wait_for_names(self):
-        """A killed sort that was about to name its output leaves that to a child, which is now ours."""
+        """A killed sort that was about to name its output leaves that to a child, which is now our child."""
         while True:
             try:
                 os.waitpid(-1, 0)
@@ -146,10 +146,10 @@ class Company(Place):
 
 
 class Streams(Place):
-    """Pipes that their writer keeps open and writes nothing more into."""
+    """Pipes that their writer keeps open without writing more into them."""
 
     def failed_soon(self, command, data, pipes=0):
-        """Runs command with `data` in standard input, or in as many named pipes."""
+        """Runs command with `data` in standard input, or in `pipes` named pipes."""
         names = [self.folder / f"pipe{i}.u64" for i in range(pipes)]
         held = []
         for name in names:
@@ -181,7 +181,7 @@ class Streams(Place):
             while data:
                 data = data[os.write(to, data):]
         except BrokenPipeError:
-            pass  # it failed before it had read all
+            pass  # it failed before it had read everything
 
     def test_an_output_that_fails_ends_a_scan_whose_input_idles(self):
         for _ in range(5):
@@ -206,7 +206,7 @@ class Streams(Place):
     def test_an_error_ends_a_merge_into_a_socket_that_nobody_reads(self):
         ours, theirs = socket.socketpair()
         with ours, theirs:
-            theirs.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 1)  # a few KB: the sort has read the rest by then
+            theirs.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 1)  # a few KB, so the sort has read the rest by then
             process = subprocess.Popen([SWEEPSORT, "sort", "--merge", "-S", "64K", "-t", "u64", "-"],
                                        stdin=subprocess.PIPE, stdout=theirs, stderr=subprocess.PIPE)
             try:
@@ -220,7 +220,7 @@ class Streams(Place):
 
 class Space(Place):
     def mounted(self, size):
-        """A tmpfs of so many bytes, or a reported skip."""
+        """A tmpfs of this many bytes, or a reported skip."""
         place = self.folder / "small"
         place.mkdir()
         mount = subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", place], capture_output=True)
@@ -260,7 +260,7 @@ class Space(Place):
         time.sleep(1.02 - time.time() % 1)  # files are stamped with the last tick
         source.write_bytes((self.folder / "in.u64").read_bytes())
         sort = subprocess.Popen(self.command(source, "--in-place"), stderr=subprocess.PIPE)
-        while not self.has_nameless_file(sort):  # the output to be
+        while not self.has_nameless_file(sort):  # the later output
             time.sleep(0.001)
         sort.send_signal(signal.SIGSTOP)
         with open(source, "r+b") as file:
@@ -367,7 +367,7 @@ class Memory(Place):
         return source
 
     def test_no_more_memory_is_taken_than_allowed_and_64_mib(self):
-        # Inputs of 128 MiB: to hold one would be too much.
+        # Inputs of 128 MiB, because holding one of them would exceed the limit.
         for name, count, distribution, how in (
             ("a.u64", "2^24", "uniform", "-u"),
             ("b.u64", "2^24", "ninety-percent-one-value", "--argsort"),
@@ -386,7 +386,7 @@ class Memory(Place):
             source.unlink()
 
     def test_a_referee_has_a_part_of_what_is_allowed(self):
-        source = self.generate("v.u64", "2^24", "uniform")  # 128 MiB, a copy of them, and as much to sort that
+        source = self.generate("v.u64", "2^24", "uniform")  # 128 MiB, a copy of them, and as much to sort the copy
         arguments = [source, "--validate", "thrust", "-o", self.folder / "out"]
         little = subprocess.run(self.command(*arguments, memory="300M"), capture_output=True)
         if b"no thrust" in little.stderr:
@@ -394,7 +394,7 @@ class Memory(Place):
         self.assertEqual(little.returncode, 2)
         self.assertIn(b"256.0 MiB to check that", little.stderr)
         self.assertLess(self.peak(*arguments, memory="480M"), 480 * MIB + 64 * MIB)
-        # Of a pipe the keys stay beside that.
+        # If the input is a pipe, its keys stay in memory beside that.
         arguments = ["-t", "u64", "-", "--validate", "thrust", "-o", self.folder / "out"]
         with subprocess.Popen(["cat", source], stdout=subprocess.PIPE) as piped:
             little = subprocess.run(self.command(*arguments, memory="440M"), capture_output=True, stdin=piped.stdout)
@@ -427,7 +427,7 @@ class Memory(Place):
             if sort.returncode == 0:
                 self.assertEqual((self.folder / "out").read_bytes(), done)
             else:
-                self.assertIn(sort.returncode, (2, 127), sort.stderr)  # 127: not even the libraries fit
+                self.assertIn(sort.returncode, (2, 127), sort.stderr)  # 127: not even the libraries could be loaded
         self.assertEqual(sort.returncode, 0)
 
     def test_threads_leave_address_space_to_the_sort(self):
@@ -460,7 +460,7 @@ class Memory(Place):
         source = self.generate("long.u64", "24M", "uniform")
         done = self.folder / "done"
         subprocess.run([SWEEPSORT, "sort", source, "-o", done], check=True)
-        # With less, or with more threads, what the C library reserves for each thread decides.
+        # With less memory, or with more threads, the C library's reservation for each thread would decide.
         for megabytes in (300, 400, 500, 600):
             limited = lambda: resource.setrlimit(resource.RLIMIT_AS, (megabytes * MIB, megabytes * MIB))
             with open(source, "rb") as file:

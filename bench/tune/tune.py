@@ -26,7 +26,7 @@ RECORDS = {
     "u32+u32": ("uint32_t", "uint32_t"), "u32+u64": ("uint32_t", "uint64_t"),
     "u64+u32": ("uint64_t", "uint32_t"), "u64+u64": ("uint64_t", "uint64_t"),
 }
-# threads, keys a thread, atomics under way, blocks a multiprocessor
+# threads, keys per thread, atomics in flight, blocks per multiprocessor
 PARTITIONS = {
     "u32": ["1024,24,8,1", "512,24,8,2"],
     "u64": ["512,24,8,1", "512,20,5,1"],
@@ -35,7 +35,7 @@ PARTITIONS = {
     "u64+u32": ["512,14,7,1", "512,12,6,1"],
     "u64+u64": ["512,8,8,1", "512,12,6,1", "512,10,5,1"],
 }
-# threads, keys a thread, blocks a multiprocessor, parts
+# threads, keys per thread, blocks per multiprocessor, parts
 BUCKETS = {
     "u32": ["256,18,4,32768", "256,18,4,65536", "512,9,3,32768"],
     "u64": ["256,18,3,32768", "256,18,3,65536", "512,9,2,32768"],
@@ -46,7 +46,7 @@ BUCKETS = {
 }
 
 
-# The same as of a partition, where even keys alone are not counted
+# As PARTITIONS, for even keys without values, which are not counted
 DEALS = {
     "u32": ["1024,24,8,1", "1024,28,7,1", "1024,32,8,1"],
     "u64": ["512,28,7,1", "512,24,8,1", "1024,14,7,1"],
@@ -65,9 +65,9 @@ def grid(threads, keys_per_thread, min_share, bucket_keys_per_thread, parts):
 GRID_RECORDS = ("u32", "u64", "u32+u32", "u32+u64", "u64+u32", "u64+u64")
 
 
-# Rows of one macro: records of a run, and by kind of record the candidates.
+# Rows of one macro: the number of records in a run, and the candidates for each kind of record.
 GRIDS = {
-    # threads, keys a thread, most blocks, least share, buckets
+    # threads, keys per thread, most blocks, least share, buckets
     "small-grid": (1 << 18, {
         record: [grid(512, 4, 512, 12, 32768), grid(512, 4, 512, 9, 32768), grid(512, 8, 1024, 18, 65536),
                  grid(1024, 8, 1024, 9, 65536)]
@@ -82,7 +82,7 @@ GRIDS = {
         record: [grid(512, 32, 1024, 24, 65536), grid(1024, 16, 1024, 12, 65536)]
         for record in ("u32", "u64", "u32+u32", "u64+u32")
     }),
-    # keys a thread, slots of all bins, most blocks, most buckets, keys of a bucket, buckets
+    # keys per thread, slots of all bins, most blocks, most buckets, keys per bucket, buckets
     "tiled": (1 << 23, {
         "u32": [f"{keys},{slots},160,1720,16384,{bucket(18, parts)}"
                 for keys, slots, parts in ((24, 49152, 65536), (24, 49152, 131072), (24, 49152, 262144),
@@ -102,7 +102,7 @@ def msd_candidates(record):
 
 
 def candidates(table, record):
-    """Rows, each as its texts."""
+    """Rows, each as a tuple of texts."""
     return msd_candidates(record) if table == "msd" else [(row,) for row in GRIDS[table][1].get(record, [])]
 
 
@@ -123,12 +123,12 @@ def compile_row(args, folder, record, row):
     key, value = RECORDS[record]
     binary = program(folder, record, row)
     macros = {"KEY": key, "VALUE": value, **macros_of(args, row)}
-    header = binary.with_suffix(".hpp")  # nvcc takes a comma in -D for the next macro
+    header = binary.with_suffix(".hpp")  # nvcc splits -D at commas
     header.write_text("".join(f"#define SWEEPSORT_TUNE_{name} {text}\n" for name, text in macros.items()))
     command = [args.nvcc, "-std=c++20", "-O3", "-arch=" + args.arch, "--expt-relaxed-constexpr", "-I", ROOT / "src",
                "-I", ROOT, "-include", header, "-o", binary, ROOT / "bench/tune/candidate.cu"]
     done = subprocess.run([str(part) for part in command], capture_output=True, text=True)
-    if done.returncode != 0:  # too much shared memory, say: not a candidate
+    if done.returncode != 0:  # for example, too much shared memory: not a candidate
         print(f"{record} {row}: does not compile: {done.stderr.strip().splitlines()[-1:]}", file=sys.stderr)
 
 

@@ -187,7 +187,7 @@ class Engine {
   uint64_t fruitless_ = 0;
   uint64_t pollers_ = 0;
   uint64_t set_aside_ = 0;
-  // A bit for each address that a sleeping poller waits for, by hash.
+  // One bit, by hash, for each address that a sleeping poller waits for.
   uint64_t polled_addresses_ = 0;
   bool abandoning_ = false;
   std::exception_ptr failure_;

@@ -62,7 +62,7 @@ void polling_point(const char* what, Where where);
 
 unsigned lane_of_running_thread();
 uint64_t steps_so_far();
-/// True once in `n` times, by the session's seed.
+/// True with probability 1/n, by the session's seed.
 bool chance(unsigned n);
 
 /// Whether spinning threads may repeat an operation: true of loads and exchanges, not of additions.
@@ -92,7 +92,7 @@ class AtomicStep {
 
 // No local variable's address is taken: AddressSanitizer would watch it in every shuffle, a tenth of the
 // time.
-/// The bits of a value of at most 8 bytes; of a larger one, a digest.
+/// The bits of a value of at most 8 bytes; for a larger one, a digest.
 template <class T>
 uint64_t bits_of(const T& value) {
   static_assert(std::is_trivially_copyable_v<T> && sizeof(T) <= 16);
