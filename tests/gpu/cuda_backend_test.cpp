@@ -264,8 +264,8 @@ TEST_CASE("runs on several GPUs, here one by several names, give what the standa
         std::iota(status.usable.begin(), status.usable.end(), 0);
         return status;
       };
-      // Each GPU has room for sessions of 32 chunks and for a share of the data, in which a run may find no
-      // room. Sessions of streams are larger.
+      // Each GPU has room for a session of 32 chunks and for a share of the data, in which a run may find no
+      // room. Runs of streams are larger.
       const uint64_t record = input == Input::pairs ? 16 : 8;
       SortJob job{.count = 32 * environment.chunk_bytes / record, .type = KeyType::u64};
       if (input == Input::pairs) job.value_bytes = 8;
