@@ -47,8 +47,8 @@ struct dim3 {
   constexpr dim3(unsigned x_ = 1, unsigned y_ = 1, unsigned z_ = 1) : x(x_), y(y_), z(z_) {}
 };
 
-/// The position of the running thread. The scheduler rewrites these plain variables at every switch, so that a
-/// debugger can use them in a condition: `break kernel if blockIdx.x == 2 && threadIdx.x == 5`.
+/// The position of the running thread. The scheduler rewrites these plain variables at every switch, so that
+/// a debugger can use them in a condition: `break kernel if blockIdx.x == 2 && threadIdx.x == 5`.
 extern uint3 threadIdx;
 extern uint3 blockIdx;
 extern dim3 blockDim;
