@@ -206,7 +206,10 @@ TEST_CASE("inputs that hold more keys than can be counted are refused") {
     write_file(folder / huge, {});
     std::error_code error;
     std::filesystem::resize_file(folder / huge, std::numeric_limits<int64_t>::max(), error);
-    if (error) return;  // many file systems allow no such files; tmpfs does
+    if (error) {  // many file systems allow no such files; tmpfs does
+      WARN("skipped: the file system allows no file of that size");
+      return;
+    }
   }
   for (const bool is_merge : {false, true}) {
     SortFileOptions options{.inputs_are_sorted = is_merge};
