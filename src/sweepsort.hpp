@@ -6,12 +6,13 @@
 //     const auto report = sweepsort::sort_file("in.u64", "out.u64", {.overwrite = true});
 //
 // Errors: functions throw sweepsort::Error, which has a message and a hint; hints name options of the
-// sweepsort program. Two kinds of Error are UsageError (options contradict each other) and InputError (the
-// content of an input is the problem). The system's errors std::bad_alloc and std::system_error are also
-// possible, as is any exception thrown by a callback of yours; throw one to end a call early. If a function
-// that takes file names throws, it leaves inputs and existing outputs as they were. If a function that writes
-// to a span throws, the content of the span is unspecified. Writing to a pipe whose reader has gone is an
-// Error if SIGPIPE is ignored; otherwise the signal ends the process.
+// sweepsort program. Kinds of Error are UsageError (options contradict each other), InputError (the content
+// of an input is the problem) and FileError (the system refused an operation on a file). The system's errors
+// std::bad_alloc and std::system_error are also possible, as is any exception thrown by a callback of yours;
+// throw one to end a call early. If a function that takes file names throws, it leaves inputs and existing
+// outputs as they were. If a function that writes to a span throws, the content of the span is unspecified.
+// Writing to a pipe whose reader has gone is an Error if SIGPIPE is ignored; otherwise the signal ends the
+// process.
 //
 // Threads: any number of calls may run at once. Each has its own threads (WhereOptions::threads) until it
 // returns. Callbacks run on these threads, one at a time, and on the calling thread. An output that replaces
@@ -22,6 +23,7 @@
 //
 // GPU: BackendChoice::automatic takes a GPU if that is faster, including the copies there and back (never for
 // scans and searches of memory). If a GPU fails, the CPU takes over, and a note says so.
+// (A FileError is not a failure of the GPU.)
 #pragma once
 
 #include "core/algorithm.hpp"

@@ -2,6 +2,7 @@
 // reason is reported.
 #include "catch.hpp"
 #include "io/file_descriptor.hpp"
+#include "io/spill_file.hpp"
 #include "io/system_error.hpp"
 #include "oracle.hpp"
 #include "sort_file_fixture.hpp"
@@ -172,6 +173,15 @@ TEST_CASE("a full disk is no GPU's failure: nobody sorts once more") {
       ContainsSubstring("spilled: cannot write: No space left on device"));
   CHECK_THAT(log, ContainsSubstring("backend cuda") && !ContainsSubstring("the CPU"));
   scene.require_untouched();
+  CHECK_THROWS_AS(SpillFile("/dev/null", Caching::bypass, true), FileError);
+}
+
+TEST_CASE("a GPU that leaves the process no descriptors is replaced by the CPU") {
+  const Scene scene;
+  SortEnvironment environment = on_gpu(Fault::none);
+  environment.make_cuda = [](int) -> std::unique_ptr<Backend> { throw system_error("in", "open", EMFILE); };
+  CHECK(sort_file_with(environment, scene.folder / "in.u32", scene.folder / "out", {.overwrite = true})
+            .backend == "cpu");
 }
 
 TEST_CASE("whoever takes notes hears of a GPU that failed there, and not once more in the log") {
@@ -338,9 +348,9 @@ TEST_CASE("an output that must not be written is refused before anything is read
   fs::create_hard_link(in, scene.folder / "hard");
   CHECK_THAT(reason(scene.folder / "out"), ContainsSubstring("already exists | hint: use -f"));
   for (const char* same : {"in.u32", "symbolic", "hard", "./in.u32"}) {
-    CHECK_THAT(reason(scene.folder / same), ContainsSubstring("is the input | hint: --in-place"));
+    CHECK_THAT(reason(scene.folder / same), ContainsSubstring("is the input | hint: use --in-place"));
     CHECK_THAT(reason(scene.folder / same, {.overwrite = true}),
-               ContainsSubstring("is the input | hint: --in-place"));
+               ContainsSubstring("is the input | hint: use --in-place"));
   }
   fs::remove(scene.folder / "symbolic");
   fs::remove(scene.folder / "hard");

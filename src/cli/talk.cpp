@@ -199,9 +199,13 @@ void note_misleading_name(std::string_view command, const Arguments& arguments, 
   say(command, fmt::format("{}: holds {}{}, although its name says {}", output,
                            is_swapped ? "big-endian " : "", both(format, name(type)),
                            named_type ? both(named, name(*named_type)) : std::string(name(named))));
-  const bool would_do = named != format && (!named_type || *named_type == type) && !is_swapped;
+  const bool has_order =
+      named == FileFormat::npy || contents.endian == Endian::little || key_bytes(type) == 1;
+  const bool would_do = named != format && (!named_type || *named_type == type) && has_order;
   if (would_do && command != "generate")
-    return say_hint(fmt::format("--output-format {} writes that; or rename it", name(named)));
+    return say_hint(
+        fmt::format("use --output-format {}{}, or rename it", name(named),
+                    command == "scan" && named != FileFormat::raw ? " (with a file as input)" : ""));
   if (format == FileFormat::npy)
     return say_hint("rename it: other programs may read it as bare keys if it is not called .npy");
   if (format == FileFormat::sosd && named == FileFormat::sosd) return say_hint(sosd_hint(output, type));

@@ -1,6 +1,7 @@
 // error.hpp - the exception type Error and its kinds. Only main prints it and turns it into an exit code.
 #pragma once
 
+#include <cerrno>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -33,11 +34,21 @@ class InputError : public Error {
   using Error::Error;
 };
 
-/// The system refused an operation on a file, for example because its disk is full or broken. No other
-/// backend would fare better.
+/// The system refused an operation on a file, for example because its disk is full or broken.
 class FileError : public Error {
  public:
-  using Error::Error;
+  /// `error` is an errno value.
+  FileError(const std::string& message, std::string hint, int error)
+      : Error(message, std::move(hint)), error_(error) {}
+
+  /// Whether the process had too little of something (descriptors, memory), which a backend may have taken.
+  /// Otherwise no other backend would fare better.
+  bool is_shortage() const noexcept {
+    return error_ == EMFILE || error_ == ENFILE || error_ == ENOMEM || error_ == EFAULT;
+  }
+
+ private:
+  int error_;
 };
 
 /// The request exceeds what this backend can do; another backend may be able to do it.

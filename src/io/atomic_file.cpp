@@ -52,16 +52,16 @@ int link_and_rename(const char* from, const char* hidden, const char* target) no
   return error;
 }
 
-Error cannot_create(const std::string& name, const std::string& directory, int error) {
+FileError cannot_create(const std::string& name, const std::string& directory, int error) {
   struct stat folder {};
   if (::stat(directory.c_str(), &folder) == 0 && folder.st_nlink == 0)
-    return Error(name + ": its directory has been removed", "name an output in another one");
+    return {name + ": its directory has been removed", "name an output in another one", error};
   if (error == EACCES)
-    return Error(name + ": its directory is not writable: permission denied",
-                 "name an output in another directory");
+    return {name + ": its directory is not writable: permission denied",
+            "name an output in another directory", error};
   if (error == EPERM)
-    return Error(name + ": its directory does not allow a temporary file",
-                 "'lsattr -d' shows chattr +i and +a; name an output in another one");
+    return {name + ": its directory does not allow a temporary file",
+            "'lsattr -d' shows chattr +i and +a; name an output in another one", error};
   return system_error(name, "create a file beside it", error);
 }
 

@@ -114,13 +114,13 @@ bool PositionedFile::is_region_cached(uint64_t offset, size_t bytes) const {
 }
 
 /// The error for an early end: the file was truncated, or its system does not know its size, as in /sys.
-Error PositionedFile::ended_early(uint64_t offset) const {
+InputError PositionedFile::ended_early(uint64_t offset) const {
   struct stat now {};
   if (::fstat(file_.get(), &now) == 0 && static_cast<uint64_t>(now.st_size) > offset)
-    return Error(fmt::format("{}: ends at byte {}, but its size says {}", name_, offset, now.st_size),
-                 "pipe it in: cat FILE | sweepsort ... -");
-  return Error(fmt::format("{}: the file ends at byte {}: it shrank while it was read", name_, offset),
-               "try again when nobody is writing to it");
+    return InputError(fmt::format("{}: ends at byte {}, but its size says {}", name_, offset, now.st_size),
+                      "pipe it in: cat FILE | sweepsort ... -");
+  return InputError(fmt::format("{}: the file ends at byte {}: it shrank while it was read", name_, offset),
+                    "try again when nobody is writing to it");
 }
 
 void PositionedFile::read_buffered(uint64_t offset, std::span<std::byte> to) const {

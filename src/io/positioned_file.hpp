@@ -59,7 +59,7 @@ class PositionedFile {
   /// as a read of 1 MiB, and threads that ask wait for each other.
   bool is_region_cached(uint64_t offset, size_t bytes) const;
   void read_buffered(uint64_t offset, std::span<std::byte> to) const;
-  Error ended_early(uint64_t offset) const;
+  InputError ended_early(uint64_t offset) const;
   void write_buffered(uint64_t offset, std::span<const std::byte> from) const;
   bool read_direct(uint64_t offset, std::span<std::byte> to) const;
   bool write_direct(uint64_t offset, std::span<const std::byte> from) const;

@@ -37,13 +37,13 @@ FileDescriptor create(const std::string& directory, bool allow_anonymous) {
   return create_hidden(directory);
 }
 
-Error cannot_create(const std::string& directory, int error) {
+FileError cannot_create(const std::string& directory, int error) {
   if (error == EACCES)
-    return Error(directory + ": cannot create a temporary file in it: permission denied",
-                 "name another directory with -T");
+    return {directory + ": cannot create a temporary file in it: permission denied",
+            "name another directory with -T", error};
   struct stat status {};
   if (::stat(directory.c_str(), &status) != 0 || !S_ISDIR(status.st_mode))
-    return Error(directory + ": no directory for temporary files", "name another with -T or $TMPDIR");
+    return {directory + ": no directory for temporary files", "name another with -T or $TMPDIR", error};
   return system_error(directory, "create a temporary file in it", error, another_directory);
 }
 

@@ -30,7 +30,7 @@ std::string hint_for(int error, std::string_view elsewhere) {
 FileError system_error(const std::string& file, const std::string& action, int error,
                        std::string_view elsewhere) {
   return FileError(fmt::format("{}: cannot {}: {}", file, action, std::generic_category().message(error)),
-                   hint_for(error, elsewhere));
+                   hint_for(error, elsewhere), error);
 }
 
 void refuse_closed_descriptor(const std::string& name) {

@@ -138,10 +138,9 @@ void run_as_decided(const BackendDecision& decision, const WhereOptions& where, 
     throw;
   } catch (const InputError&) {
     throw;
-  } catch (const FileError&) {
-    throw;
   } catch (const std::exception& error) {
-    if (!may_try_again()) throw;
+    const auto* const of_file = dynamic_cast<const FileError*>(&error);
+    if ((of_file && !of_file->is_shortage()) || !may_try_again()) throw;
     why = fmt::format("{}: {}", is_limit(error) ? "not on the GPU" : "the GPU failed", error.what());
     lines.say_unasked(failed_gpu_line(error));
   }

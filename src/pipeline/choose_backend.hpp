@@ -73,8 +73,9 @@ std::string failed_gpu_line(const std::exception& error);
 
 /// Calls run() with the chosen backend, and reports which one in `why` and the log. If the automatic choice
 /// was a GPU and it fails for any reason, notes this and calls run() again with the CPU, provided that
-/// may_try_again() returns true. UsageError, InputError and FileError are not failures of a backend; nor are
-/// exceptions thrown by a callback (CallbackWatch), which may_try_again() must rule out.
+/// may_try_again() returns true. UsageError, InputError and, but for a shortage, FileError are not failures
+/// of a backend; nor are exceptions thrown by a callback (CallbackWatch), which may_try_again() must rule
+/// out.
 void run_as_decided(const BackendDecision& decision, const WhereOptions& where, const Lines& lines,
                     std::string& why, const std::function<void(BackendChoice)>& run,
                     const std::function<bool()>& may_try_again);

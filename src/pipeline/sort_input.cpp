@@ -78,6 +78,12 @@ std::optional<uint64_t> SortInput::announced_count() const {
   return sum;
 }
 
+uint64_t SortInput::count_of(size_t input) const {
+  const Part& part = *parts_[input];
+  if (part.layout().count != unknown_count) return part.layout().count;
+  return part_ > input ? part.given / key_bytes(type()) : unknown_count;
+}
+
 std::vector<size_t> SortInput::readable(std::span<const size_t> inputs, bool waits) const {
   std::vector<size_t> ready;
   std::vector<size_t> asked;
@@ -125,7 +131,9 @@ size_t SortInput::read_parts(std::span<std::byte> to) {
     Part& part = *parts_[part_];
     const std::span<std::byte> rest = to.subspan(done);
     const size_t got = part.read_next(rest);
-    done += keys_of_read(part, rest.first(got), got < rest.size());
+    const size_t keys = keys_of_read(part, rest.first(got), got < rest.size());
+    part.given += keys;
+    done += keys;
     if (got == rest.size()) break;
   }
   return done;

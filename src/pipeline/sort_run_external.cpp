@@ -133,7 +133,7 @@ void SortRun::form_runs(ExternalSort& sort) {
   clock_.last().bytes = sort.taken() * key_bytes(context_.input.type()) + context_.values.file_bytes();
   if (!context_.input.count()) {
     report_.count = sort.taken();
-    context_.values.check_count(sort.taken());
+    context_.values.check_counts(context_.input, sort.taken());
     context_.outputs.prepare(sort.count());
   }
 }

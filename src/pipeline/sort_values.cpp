@@ -33,11 +33,16 @@ SortValues::SortValues(const SortFileOptions& options, const SortInput& input) {
   if (options.result == SortResult::permutation) bytes_ = position_bytes(input.count());
   has_window_ = options.file.has_window();
   are_added_ = options.result == SortResult::unique;
-  for (const std::string& path : options.values)
-    add(path, options, options.values.size() == 1 ? input.count() : std::nullopt);
-  if (parts_.empty() || !input.count()) return;
-  if (parts_.size() > 1 && parts_.size() == input.inputs()) check_each(input);
-  check_count(*input.count());
+  const bool is_one_each = options.values.size() == input.inputs();
+  for (size_t i = 0; i < options.values.size(); ++i) {
+    const uint64_t count = is_one_each ? input.count_of(i) : unknown_count;
+    add(options.values[i], options,
+        options.values.size() == 1 ? input.count()
+        : count != unknown_count   ? std::optional(count)
+                                   : std::nullopt);
+  }
+  check_each(input);
+  if (input.count()) check_counts(input, *input.count());
 }
 
 /// `count`: the number of its values, if known.
@@ -83,25 +88,34 @@ void SortValues::add(const std::string& path, const SortFileOptions& options, st
 }
 
 void SortValues::check_each(const SortInput& input) const {
-  for (size_t i = 0; i < parts_.size(); ++i)
-    if (parts_[i]->layout.count != input.count_of(i))
-      throw Error(fmt::format("{}: holds {} values for the {} keys of {}", parts_[i]->file.name(),
-                              parts_[i]->layout.count, input.count_of(i), input.files()[i]->name()),
-                  "name the values' files in the order of the inputs: every key needs one value");
+  if (parts_.size() == 1 || parts_.size() != input.inputs()) return;
+  for (size_t i = 0; i < parts_.size(); ++i) {
+    const uint64_t keys = input.count_of(i);
+    if (keys != unknown_count && parts_[i]->layout.count != keys)
+      throw Error(
+          fmt::format("{}: holds {} values for the {} keys of {}", parts_[i]->file.name(),
+                      parts_[i]->layout.count, keys, input.files()[i]->name()),
+          hint_for_count("name the values' files in the order of the inputs: every key needs one value"));
+  }
 }
 
-void SortValues::check_count(uint64_t keys) const {
+void SortValues::check_counts(const SortInput& input, uint64_t keys) const {
+  check_each(input);
   if (!parts_.empty() && count_ != keys) throw wrong_count(keys, "");
 }
 
+const char* SortValues::hint_for_count(const char* otherwise) const {
+  return has_window_
+             ? "--skip-bytes and --read-bytes apply to the keys: each key that is read needs one value"
+             : otherwise;
+}
+
 Error SortValues::wrong_count(uint64_t keys, const char* or_more) const {
-  return Error(
-      parts_.size() == 1
-          ? fmt::format("{}: holds {} values for {} keys{}", parts_.front()->file.name(), count_, keys,
-                        or_more)
-          : fmt::format("the {} files of values hold {} for {} keys{}", parts_.size(), count_, keys, or_more),
-      has_window_ ? "--skip-bytes and --read-bytes apply to the keys: each key that is read needs one value"
-                  : "every key needs one value");
+  return Error(parts_.size() == 1 ? fmt::format("{}: holds {} values for {} keys{}",
+                                                parts_.front()->file.name(), count_, keys, or_more)
+                                  : fmt::format("the {} files of values hold {} for {} keys{}", parts_.size(),
+                                                count_, keys, or_more),
+               hint_for_count("every key needs one value"));
 }
 
 std::vector<const InputFile*> SortValues::files() const {

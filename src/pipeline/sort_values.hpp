@@ -28,8 +28,10 @@ class SortValues {
   /// Bytes of one value: 4 or 8; 0 if there are no values.
   uint32_t bytes() const { return bytes_; }
   FileFormat format() const { return parts_.empty() ? FileFormat::raw : first_layout().format; }
-  /// Throws Error unless there are as many values as keys.
-  void check_count(uint64_t keys) const;
+  /// Throws Error unless there are as many values as the `keys` of the input and, with one file per input, in
+  /// each as many as its input has keys, as far as that is known. Otherwise values would go with keys of
+  /// another input.
+  void check_counts(const SortInput& input, uint64_t keys) const;
   /// While more keys may follow: throws Error if there are fewer values than `keys`.
   void check_enough(uint64_t keys) const {
     if (!parts_.empty() && count_ < keys) throw wrong_count(keys, " or more");
@@ -53,9 +55,8 @@ class SortValues {
   };
 
   void add(const std::string& path, const SortFileOptions& options, std::optional<uint64_t> count);
-  /// With one file per input, each must have as many values as its input has keys. Otherwise values would be
-  /// assigned to keys of another input.
   void check_each(const SortInput& input) const;
+  const char* hint_for_count(const char* otherwise) const;
   const Layout& first_layout() const { return parts_.front()->layout; }
   Error wrong_count(uint64_t keys, const char* or_more) const;
 
