@@ -40,7 +40,7 @@ CALLS = {
     "sync_file_range": Call(DISK, rb"cannot write it to the disk"),
     "linkat": Call(DISK, rb"cannot give the file its name", named="some"),
     "renameat2": Call(DISK, rb"cannot give the file its name", named="some"),
-    "fsync": Call(DISK, rb"cannot write (it|its directory) to the disk", named="all"),
+    "fsync": Call(DISK, rb"cannot write (?:it|its directory) to the disk", named="all"),
     # For a file that was only read, or that is no longer needed, this does not matter.
     "close": Call(DISK, rb"cannot close", named="all", is_needed=False),
     "open": Call(FILES, rb"cannot (?:open|open its directory|create a (?:temporary )?file .*)", is_needed=False),

@@ -66,7 +66,7 @@ def states(folder):
                 LD_LIBRARY_PATH=fake, FAKE_VERSION=f"{CUDA}090", FAKE_INIT="100")
     yield State("CUDA does not start: unknown error", f"look at nvidia-smi, {CPU}",
                 LD_LIBRARY_PATH=fake, FAKE_VERSION=f"{CUDA}090", FAKE_INIT="999")
-    yield State("no GPU here can be used: the newest is of compute capability 6.1 with 48 KiB of shared memory a block, "
+    yield State("no GPU here can be used: the newest is of compute capability 6.1 with 48 KiB of shared memory per block, "
                 "this build needs N and 64 KiB", "use --backend cpu", program=FAKE_GPU, COMPUTE="61")
 
 

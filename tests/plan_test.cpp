@@ -332,7 +332,7 @@ TEST_CASE("little memory for a large file takes more passes") {
 
 TEST_CASE("a budget in which nothing can be sorted is an error that names the least that works") {
   CHECK_THROWS_WITH(make_plan(request(mib, KeyType::u64, (1u << 16) - 1), cpu_footprint),
-                    ContainsSubstring("is too little to sort anything"));
+                    ContainsSubstring("are too few to sort anything"));
   PlanRequest small = request(mib, KeyType::u64, gib);
   small.gpu_memory = Bytes{1000};
   CHECK_THROWS_WITH(make_plan(small, gpu_footprint), ContainsSubstring("GPU memory is too little"));
