@@ -21,9 +21,13 @@ void SortInput::Part::find_layout(const FileOptions& options) {
 }
 
 size_t SortInput::Part::read_next(std::span<std::byte> to) {
-  if (stream) return stream->read(to);
-  const size_t got = static_cast<size_t>(std::min<uint64_t>(to.size(), file_layout.data_bytes() - taken));
-  file.read_at(file_layout.data_offset + taken, to.first(got));
+  size_t got = 0;
+  if (stream) {
+    got = stream->read(to);
+  } else {
+    got = static_cast<size_t>(std::min<uint64_t>(to.size(), file_layout.data_bytes() - taken));
+    file.read_at(file_layout.data_offset + taken, to.first(got));
+  }
   taken += got;
   return got;
 }
@@ -78,10 +82,11 @@ std::optional<uint64_t> SortInput::announced_count() const {
   return sum;
 }
 
-uint64_t SortInput::count_of(size_t input) const {
+std::optional<uint64_t> SortInput::count_of(size_t input) const {
   const Part& part = *parts_[input];
   if (part.layout().count != unknown_count) return part.layout().count;
-  return part_ > input ? part.given / key_bytes(type()) : unknown_count;
+  if (part_ <= input) return {};
+  return part.taken / key_bytes(type());
 }
 
 std::vector<size_t> SortInput::readable(std::span<const size_t> inputs, bool waits) const {
@@ -131,9 +136,7 @@ size_t SortInput::read_parts(std::span<std::byte> to) {
     Part& part = *parts_[part_];
     const std::span<std::byte> rest = to.subspan(done);
     const size_t got = part.read_next(rest);
-    const size_t keys = keys_of_read(part, rest.first(got), got < rest.size());
-    part.given += keys;
-    done += keys;
+    done += keys_of_read(part, rest.first(got), got < rest.size());
     if (got == rest.size()) break;
   }
   return done;

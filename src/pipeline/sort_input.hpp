@@ -77,8 +77,8 @@ class SortInput {
   std::unique_ptr<KeySource> keys(Reads reads);
   /// The keys of one input.
   std::unique_ptr<KeySource> keys_of(size_t input);
-  /// Keys of one input; unknown_count for a stream that does not say it and was not read to its end.
-  uint64_t count_of(size_t input) const;
+  /// Keys of one input; empty for a stream that does not say it and was not read to its end.
+  std::optional<uint64_t> count_of(size_t input) const;
   size_t inputs() const { return parts_.size(); }
 
   /// Call this before the keys are read: standard input then continues after them.
@@ -100,8 +100,7 @@ class SortInput {
     InputFile file;
     Layout file_layout;
     std::optional<KeyStream> stream;
-    uint64_t taken = 0;  // for a file read from front to back: bytes of keys
-    uint64_t given = 0;  // bytes of keys, of an input read front to back
+    uint64_t taken = 0;  // bytes of keys that read_next() has read
   };
 
   std::unique_ptr<KeySource> keys_of_files();

@@ -181,7 +181,7 @@ void SortRun::form_stream_runs(ExternalSort& sort, KeySource* values, const Move
 void SortRun::adopt_inputs(ExternalSort& sort) {
   std::vector<std::unique_ptr<Run>> runs;
   for (size_t i = 0; i < context_.input.inputs(); ++i)
-    runs.push_back(std::make_unique<InputRun>(context_.input.keys_of(i), context_.input.count_of(i)));
+    runs.push_back(std::make_unique<InputRun>(context_.input.keys_of(i), *context_.input.count_of(i)));
   sort.adopt(std::move(runs), [this](size_t input, uint64_t first_byte, std::span<const std::byte> keys) {
     std::vector<std::byte> before(first_byte == 0 ? 0 : key_bytes(context_.input.type()));
     if (!before.empty()) context_.input.keys_of(input)->read(first_byte - before.size(), before);

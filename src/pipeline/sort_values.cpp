@@ -34,15 +34,15 @@ SortValues::SortValues(const SortFileOptions& options, const SortInput& input) {
   has_window_ = options.file.has_window();
   are_added_ = options.result == SortResult::unique;
   const bool is_one_each = options.values.size() == input.inputs();
-  for (size_t i = 0; i < options.values.size(); ++i) {
-    const uint64_t count = is_one_each ? input.count_of(i) : unknown_count;
+  for (size_t i = 0; i < options.values.size(); ++i)
     add(options.values[i], options,
         options.values.size() == 1 ? input.count()
-        : count != unknown_count   ? std::optional(count)
+        : is_one_each              ? input.count_of(i)
                                    : std::nullopt);
-  }
-  check_each(input);
-  if (input.count()) check_counts(input, *input.count());
+  if (input.count())
+    check_counts(input, *input.count());
+  else
+    check_each(input);
 }
 
 /// `count`: the number of its values, if known.
@@ -90,11 +90,11 @@ void SortValues::add(const std::string& path, const SortFileOptions& options, st
 void SortValues::check_each(const SortInput& input) const {
   if (parts_.size() == 1 || parts_.size() != input.inputs()) return;
   for (size_t i = 0; i < parts_.size(); ++i) {
-    const uint64_t keys = input.count_of(i);
-    if (keys != unknown_count && parts_[i]->layout.count != keys)
+    const std::optional<uint64_t> keys = input.count_of(i);
+    if (keys && parts_[i]->layout.count != *keys)
       throw Error(
           fmt::format("{}: holds {} values for the {} keys of {}", parts_[i]->file.name(),
-                      parts_[i]->layout.count, keys, input.files()[i]->name()),
+                      parts_[i]->layout.count, *keys, input.files()[i]->name()),
           hint_for_count("name the values' files in the order of the inputs: every key needs one value"));
   }
 }
