@@ -57,9 +57,9 @@ class SpanHistogram {
         plan_(plan),
         bucket_bits_(plan->bucket_bits),
         map_(plan->map),
-        is_pieced_(plan->is_pieced != 0) {
+        is_pieced_(plan->is_pieced()) {
     const uint64_t first = min(blockIdx.x * task.span, task.count);
-    const bool is_rest = plan->frequent != 0;
+    const bool is_rest = plan->frequent.count != 0;
     size_ = is_rest ? task.rest_counts[blockIdx.x] : min(task.span, task.count - first);
     own_ = (is_rest ? task.rest : task.keys) + first;
     // The barrier in WideCounters::count() precedes the reads.
@@ -70,14 +70,14 @@ class SpanHistogram {
 
   /// Counts by the plan's map.
   __device__ __forceinline__ void count() {
-    const bool has_apart = may_stand_apart<Bits> && plan_->has_apart != 0;
+    const bool has_apart = may_stand_apart<Bits> && plan_->apart.exists != 0;
     if (map_.is_leading_bits() && task_.map.is_xor() && !is_pieced_ && !has_apart)
       count_leading_bits();
     else if (plan_->has_value_buckets())
       count_values();
     else if (has_apart)
       count_beside();
-    else if (is_pieced_ && plan_->has_real_pieces)
+    else if (plan_->division == Division::value_pieces)
       count_real_pieces();
     else
       count_mapped();
@@ -129,12 +129,12 @@ class SpanHistogram {
   /// One value has a bucket of its own.
   __device__ __forceinline__ void count_beside() {
     const BucketsBeside<Bits> beside = plan_->buckets_beside(shared_.pieces);
-    const Bits apart = task_.map.from_ordered(plan_->apart);
+    const Bits apart = task_.map.from_ordered(plan_->apart.value);
     const uint32_t keys = shared_.counters.count_beside(
         own_, size_, [=](Bits key) { return key == apart; },
         [&](Bits key) { return beside(task_.map.to_ordered(key)); },
         [&](uint32_t bucket) { hand_over(bucket, WideCounters::half); });
-    if (threadIdx.x == 0) hand_over(plan_->bucket_apart, keys);
+    if (threadIdx.x == 0) hand_over(plan_->apart.bucket, keys);
     __syncthreads();
   }
 

@@ -184,7 +184,7 @@ struct BucketTask {
   DealtBuckets<Bits> dealt;
 
   __device__ __forceinline__ const Bits* source(const MsdPlan<Bits>& plan) const {
-    return value_bytes<Value> == 0 && plan.frequent != 0 ? rest : arrays.keys_in;
+    return value_bytes<Value> == 0 && plan.frequent.count != 0 ? rest : arrays.keys_in;
   }
   /// Pairs: the narrow keys of a bucket.
   __device__ __forceinline__ const NarrowKey<Bits>* narrow_source(const ListedBucket& bucket) const {
@@ -193,7 +193,7 @@ struct BucketTask {
   }
   /// Where a bucket's sorted keys go. They stay where they are if frequent keys belong between them.
   __device__ __forceinline__ Bits* destination(const MsdPlan<Bits>& plan, const ListedBucket& bucket) const {
-    if (value_bytes<Value> != 0 || plan.frequent == 0) return arrays.keys_out + bucket.first;
+    if (value_bytes<Value> != 0 || plan.frequent.count == 0) return arrays.keys_out + bucket.first;
     if (bucket.taken_out_before == has_frequent_value) return rest + bucket.first;
     return arrays.keys_out + bucket.first + bucket.taken_out_before;
   }

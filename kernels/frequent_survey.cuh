@@ -69,15 +69,15 @@ template <class Bits>
 __global__ __launch_bounds__(sample_threads) void sample_kernel(Task<Bits> task, FrequentSample<Bits> sample,
                                                                 const MsdPlan<Bits>* plan) {
   ptx::wait_for_previous_launch();
-  if (!plan->looks_for_frequent) return;
+  if (!plan->frequent.is_looked_for) return;
   SampleShared& shared = shared_memory<SampleShared>();
   if (threadIdx.x < finders) shared.sizes[threadIdx.x] = 0;
   __syncthreads();
   HalfPlace<Bits> keys;
   keys.load(task, uint64_t{blockIdx.x} * sample_threads + threadIdx.x, sample.places);
   // The most frequent value is known, and not counted again: all lanes would want its counter.
-  const bool has_top = plan->has_top != 0;
-  const Bits top = plan->top;
+  const bool has_top = plan->frequent.has_top != 0;
+  const Bits top = plan->frequent.top;
   uint32_t rank[HalfPlace<Bits>::width];
   keys.for_each([&](uint32_t k, Bits key) {
     if (!has_top || key != top) rank[k] = atomicAdd(&shared.sizes[finder_of(key)], 1u);
@@ -136,14 +136,14 @@ class Finder {
     uint32_t slot = 0;
     for (uint32_t s = threadIdx.x; s < finder_slots; s += threads)
       if (shared_.seen[s] >= least) list(static_cast<Bits>(shared_.values[s]), slot, listed);
-    const bool has_top = plan_.has_top != 0;
-    const Bits top = plan_.top;
+    const bool has_top = plan_.frequent.has_top != 0;
+    const Bits top = plan_.frequent.top;
     if (threadIdx.x == 0 && finder_of(top) == blockIdx.x && has_top && top != 0) list(top, slot, listed);
     if (threadIdx.x == 0 && finder_of(Bits{0}) == blockIdx.x && (zero_is_frequent || (has_top && top == 0))) {
-      plan_.zero_is_frequent = 1;
+      plan_.frequent.has_zero = 1;
       ++listed;
     }
-    if (listed != 0) atomicAdd(&plan_.frequent, listed);
+    if (listed != 0) atomicAdd(&plan_.frequent.count, listed);
   }
 
  private:
@@ -170,11 +170,11 @@ __global__ __launch_bounds__(threads) void find_frequent_kernel(Task<Bits> task,
                                                                 MsdPlan<Bits>* plan,
                                                                 value_table::Table<Bits>* table) {
   ptx::wait_for_previous_launch();
-  if (!plan->looks_for_frequent) return;
+  if (!plan->frequent.is_looked_for) return;
   Finder<Bits> finder(shared_memory<FinderShared<Bits>>(), task, *plan, *table);
   finder.list_own_values(sample);
-  if (!completes(plan->finished_finders, 1, finders)) return;
-  const uint32_t listed = plan->frequent;
+  if (!completes(plan->frequent.finished_finders, 1, finders)) return;
+  const uint32_t listed = plan->frequent.count;
   __syncthreads();  // all threads have read it
   if (listed == 0) return;
   const bool pays = listed <= value_table::max_values &&
@@ -183,7 +183,7 @@ __global__ __launch_bounds__(threads) void find_frequent_kernel(Task<Bits> task,
   if (pays)
     plan->is_unfit = 0;
   else
-    plan->frequent = 0;
+    plan->frequent.count = 0;
 }
 
 }  // namespace survey_detail

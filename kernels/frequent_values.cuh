@@ -67,7 +67,10 @@ class Taker {
 
   /// `shared` is zero. The whole block calls every function.
   __device__ __forceinline__ Taker(Shared<Bits>& shared, const MsdPlan<Bits>& plan, const Table<Bits>& table)
-      : shared_(shared), has_zero_(plan.zero_is_frequent != 0), has_top_(plan.has_top != 0), top_(plan.top) {
+      : shared_(shared),
+        has_zero_(plan.frequent.has_zero != 0),
+        has_top_(plan.frequent.has_top != 0),
+        top_(plan.frequent.top) {
     for (uint32_t s = threadIdx.x; s < slots; s += threads) {
       const Bits key = static_cast<Bits>(table.keys[s]);
       const uint32_t hashed = hash<filter_bits>(key);
@@ -212,8 +215,8 @@ __global__ __launch_bounds__(put_in_threads) void put_in_kernel(const Bits* rest
                                                                 const MsdPlan<Bits>* plan,
                                                                 const ListedValues<Bits>* listed) {
   ptx::wait_for_previous_launch();
-  if (plan->frequent == 0 || !plan->partitions()) return;
-  const uint32_t values = plan->frequent;
+  if (plan->frequent.count == 0 || !plan->partitions()) return;
+  const uint32_t values = plan->frequent.count;
   const uint64_t* const starts = listed->starts;
   const auto first_of = [&](uint32_t bucket) {
     return bucket < (1u << plan->bucket_bits) ? offsets[bucket] : plan->keys;

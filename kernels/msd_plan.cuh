@@ -3,20 +3,14 @@
 //
 //     some keys ──survey──> which buckets, probably sorted? ──histogram──> decide ──> jobs, lists of buckets
 //
-// The survey is in msd_survey.cuh. The decisions here are made from counts of all keys.
+// The plan, and the lists of buckets. msd_survey.cuh and msd_decide.cuh make them.
 #pragma once
 
 #include "core/key_bits.hpp"
 #include "core/rounding.hpp"
-#include "kernels/bin_counts.cuh"
-#include "kernels/bisect.cuh"
-#include "kernels/block.cuh"
 #include "kernels/bucket_map.cuh"
 #include "kernels/bucket_parts.cuh"
-#include "kernels/launch.cuh"
-#include "kernels/ptx.cuh"
 #include "kernels/sort_plan.cuh"
-#include "kernels/warp.cuh"
 
 #include <cuda_runtime.h>
 
@@ -132,65 +126,110 @@ struct PartitionJob {
   uint32_t has_row;      // 0: the job is its whole parent, and the buckets' offsets give its counts
 };
 
+/// What the keys that are counted are divided by.
+enum class Division : uint32_t {
+  linear,        // MsdPlan::map
+  pieces,        // the same in pieces of different widths, which follow the keys' distribution
+  value_pieces,  // floats: MsdPlan::real_map, in pieces of their values, not of their bits
+  splitters,     // pairs: splitters (splitters.cuh); the map means nothing
+};
+
+/// The keys' order. If a sample is in order, all keys are checked for that order.
+struct OrderPlan {
+  uint32_t is_checked;
+  uint32_t rises;  // neighbours in the sample do
+  uint32_t falls;
+  uint32_t failed;    // the keys are not in the order of guess()
+  uint32_t has_ties;  // pairs in falling order have equal keys, which must keep their order
+
+  /// What the sample tells.
+  SWEEPSORT_HOST_DEVICE Guess guess() const {
+    return !is_checked ? Guess::unordered
+           : !falls    ? Guess::ascending
+           : !rises    ? Guess::descending
+                       : Guess::unordered;
+  }
+  /// The input is in order, and that has been checked.
+  SWEEPSORT_HOST_DEVICE bool is_right() const { return guess() != Guess::unordered && !failed; }
+};
+
+/// Values that are so frequent that they are counted and taken out (frequent_values.cuh).
+template <class Bits>
+struct FrequentPlan {
+  uint32_t is_looked_for;  // because a bucket is crowded
+  uint32_t finished_finders;
+  uint32_t has_top;  // `top`, as the caller stores it, is one of them
+  Bits top;
+  uint32_t has_zero;  // a key of zeros, as the caller stores it, is one of them
+  uint32_t count;     // number of values: at first the sample's, later those that were met
+};
+
+/// Pairs: one value may be so frequent that it has a parent of its own. The keys are then divided by pieces.
+template <class Bits>
+struct ApartPlan {
+  uint32_t exists;
+  uint32_t bucket;  // the first one of that parent; it has all keys of the value and is not sorted
+  uint32_t shift;   // by how much the buckets of higher keys are further up than in the map
+  Bits value;       // as ordered bits
+};
+
+/// Even keys alone may be partitioned without being counted (uncounted_partition.cuh).
+template <class Bits>
+struct DealPlan {
+  uint32_t is_planned;  // the keys seem to be even,
+  uint32_t failed;      // but they turned out not to be
+  uint32_t ticket;      // number of parents drawn
+  uint32_t by_value;    // `real` divides the keys, not the map
+  RealBuckets<Bits> real;
+};
+
+/// In device memory, all zeros before a sort. Flags are words, since atomics set some of them.
 template <class Bits>
 struct MsdPlan {
-  BucketMap<Bits> map;
-  RealBuckets<Bits> real;       // if `is_real`: divides keys that are not counted, in place of `map`
-  RealMap<Bits> real_map;       // if `has_real_pieces`: divides keys that are counted, in place of `map`
-  uint64_t keys;                // keys that are divided into buckets: all but those of frequent values
-  uint32_t bucket_bits;         // 2^bucket_bits buckets
-  uint32_t is_pieced;           // the buckets follow the keys' distribution: `pieces`
-  uint32_t has_real_pieces;     // if so: pieces of floats' values, not of their bits
-  uint32_t is_split;            // the buckets lie between splitters, and `map` means nothing
-  uint32_t piece_bits;          // 2^this pieces
-  uint32_t looks_for_frequent;  // values, because a bucket is crowded
-  uint32_t finished_finders;
-  uint32_t has_top;  // `top`, as the caller stores it, is a frequent value
-  Bits top;
-  uint32_t frequent;  // number of values that are counted and taken out: at first the sample's, later those
-                      // that were met
-  uint32_t zero_is_frequent;  // a key of zeros, as the caller stores it, is one of them
-  uint32_t has_apart;         // pairs: one value is so frequent that it has a parent of its own; `is_pieced`
-  uint32_t bucket_apart;      // the first bucket of that parent; it has all keys of the value and is not
-                              // sorted
-  uint32_t apart_further;     // by how much the buckets of higher keys are further up than in the map
-  Bits apart;                 // that value, as ordered bits
-  Bits most;                  // the largest of all keys, if their values are counted
-  Bits min_inverted;          // ~least: zero before the first key, like all of a plan
-  uint32_t checks_order;      // if the sample is in order, the keys are checked for that order
-  uint32_t sample_rises;      // whether neighbours in the sample rise, or fall
-  uint32_t sample_falls;
-  uint32_t deals;          // the keys seem to be even, and are partitioned without being counted;
-  uint32_t deal_failed;    // but they turned out not to be even
-  uint32_t deal_ticket;    // number of parents drawn
-  uint32_t is_real;        // `real` divides the keys that are dealt, not `map`
-  uint32_t is_not_wanted;  // there is nothing to sort
+  // Which sort is wanted.
   uint32_t with_values;
+  uint32_t is_not_wanted;    // there is nothing to sort
   uint32_t is_other;         // the digest shows that another sort is better
   uint32_t maybe_few;        // the sample held few distinct values
   uint32_t has_many_values;  // the keys have more than max_listed_values values
-  uint32_t guess_failed;     // the keys are not in the order of guess()
-  uint32_t has_ties;         // pairs in falling order have equal keys, which must keep their order
-  uint32_t has_beyond;       // some keys that were counted are beyond the map's range
-  uint32_t has_narrow;       // pairs: some parents' keys are left as NarrowKey
   uint32_t is_unfit;         // the sample shows that no method here is suitable; most launches test this
                              // first
   uint32_t has_too_large;    // the histogram shows that no kernel here finishes one of the buckets
   uint32_t falls_back;       // the final result of gives_up(), for the host and the launches behind
-  uint32_t jobs;             // number of jobs of the second level
-  uint32_t tickets[3];       // jobs drawn: of the first level, of the second, of the second where it leaves
-                             // narrow keys
+  OrderPlan order;
+
+  // Into which buckets.
+  uint64_t keys;         // keys that are divided into buckets: all but those of frequent values
+  uint32_t bucket_bits;  // 2^bucket_bits buckets
+  uint32_t piece_bits;   // 2^piece_bits pieces, if the keys are divided by pieces
+  Division division;
+  BucketMap<Bits> map;
+  RealMap<Bits> real_map;
+  FrequentPlan<Bits> frequent;
+  ApartPlan<Bits> apart;
+  DealPlan<Bits> deal;
+
+  // What the histogram found.
+  Bits most;            // the largest of all keys, if their values are counted
+  Bits min_inverted;    // ~least: zero before the first key
+  uint32_t has_beyond;  // some keys that were counted are beyond the map's range
+  uint32_t has_narrow;  // pairs: some parents' keys are left as NarrowKey
+
+  // The second level, and the buckets.
+  uint32_t jobs;
+  uint32_t tickets[3];  // jobs drawn: of the first level, of the second, of the second where it leaves narrow
+                        // keys
   uint32_t listed[bucket_classes];
   uint32_t is_narrow[msd_digits];  // by parent: the keys of its buckets were left as NarrowKey
   MapPiece pieces[max_map_pieces];
-  uint32_t guess_ticket;  // rows of keys drawn to check the guess; far from what the checking blocks read
+  uint32_t order_ticket;  // rows of keys drawn to check their order; far from what the checking blocks read
 
   __device__ __forceinline__ LinearBuckets<Bits> linear_buckets() const { return {map}; }
   /// The buckets of keys that are dealt: linear in their bits or in their values.
   template <class Buckets>
   __device__ __forceinline__ Buckets buckets() const {
     if constexpr (divides_reals<Buckets>)
-      return real;
+      return deal.real;
     else
       return linear_buckets();
   }
@@ -203,39 +242,34 @@ struct MsdPlan {
     return {real_map, copy, piece_bits};
   }
   __device__ __forceinline__ BucketsBeside<Bits> buckets_beside(const MapPiece* copy) const {
-    return {pieced_buckets(copy), apart, apart_further};
+    return {pieced_buckets(copy), apart.value, apart.shift};
   }
 
   /// The bucket of the map whose keys are in `bucket`.
   SWEEPSORT_HOST_DEVICE uint32_t bucket_of_map(uint32_t bucket) const {
-    return has_apart && bucket > bucket_apart ? bucket - apart_further : bucket;
+    return apart.exists && bucket > apart.bucket ? bucket - apart.shift : bucket;
   }
-  /// What the sample tells about the keys' order.
-  SWEEPSORT_HOST_DEVICE Guess guess() const {
-    return !checks_order   ? Guess::unordered
-           : !sample_falls ? Guess::ascending
-           : !sample_rises ? Guess::descending
-                           : Guess::unordered;
+  SWEEPSORT_HOST_DEVICE bool is_pieced() const {
+    return division == Division::pieces || division == Division::value_pieces;
   }
-  /// The input is in order, and that has been checked.
-  SWEEPSORT_HOST_DEVICE bool is_in_order() const { return guess() != Guess::unordered && !guess_failed; }
-  SWEEPSORT_HOST_DEVICE bool tries_few_values() const { return maybe_few && !is_other && !is_in_order(); }
+  SWEEPSORT_HOST_DEVICE bool is_split() const { return division == Division::splitters; }
+  SWEEPSORT_HOST_DEVICE bool tries_few_values() const { return maybe_few && !is_other && !order.is_right(); }
   SWEEPSORT_HOST_DEVICE bool has_few_values() const { return tries_few_values() && !has_many_values; }
   /// Nothing is left to do, or nothing by the methods below.
   SWEEPSORT_HOST_DEVICE bool is_settled() const {
-    return is_not_wanted || is_other || is_in_order() || has_few_values();
+    return is_not_wanted || is_other || order.is_right() || has_few_values();
   }
-  SWEEPSORT_HOST_DEVICE bool tries_deal() const { return deals && !is_settled(); }
+  SWEEPSORT_HOST_DEVICE bool tries_deal() const { return deal.is_planned && !is_settled(); }
   /// After the kernels of uncounted_partition.cuh: the keys lie in chunks, their counts are known, and the
   /// counted partition is not wanted.
-  SWEEPSORT_HOST_DEVICE bool was_dealt() const { return tries_deal() && !deal_failed; }
+  SWEEPSORT_HOST_DEVICE bool was_dealt() const { return tries_deal() && !deal.failed; }
   /// Buckets are intervals of floats' values. Buckets that are close to each other have about the same width.
   SWEEPSORT_HOST_DEVICE bool divides_values() const {
-    return was_dealt() ? is_real : is_pieced && has_real_pieces;
+    return was_dealt() ? deal.by_value != 0 : division == Division::value_pieces;
   }
   /// A histogram of the buckets is wanted.
   SWEEPSORT_HOST_DEVICE bool counts_buckets() const {
-    return !is_unfit && !is_split && !is_settled() && !was_dealt();
+    return !is_unfit && !is_split() && !is_settled() && !was_dealt();
   }
   /// Whether each bucket is meant to hold one value. A value's bucket is its distance from `map.lowest`,
   /// modulo the number of buckets, so the sample need not tell where the values begin.
@@ -327,279 +361,5 @@ struct BucketLists {
     return {memory + (array + 1) * msd_max_buckets - 1, -1, which};
   }
 };
-
-namespace msd_plan_detail {
-
-inline constexpr uint32_t decide_threads = 1024;
-
-struct DecideShared {
-  uint64_t warp_sums[2][decide_threads / warp_threads];
-  uint32_t is_wide[decide_threads / 2];  // by parent of this block's buckets: its keys are not left narrow
-};
-
-/// Appends this lane's `bucket` to a list if `is_member`: one atomic per warp.
-__device__ __forceinline__ void append(BucketList list, uint32_t* length, const ListedBucket& bucket,
-                                       bool is_member) {
-  const uint32_t members = __ballot_sync(full_warp, is_member);
-  if (members == 0) return;
-  uint32_t at = 0;
-  if (ptx::lane_id() == 0) at = atomicAdd(length, static_cast<uint32_t>(__popc(members)));
-  at = __shfl_sync(full_warp, at, 0);
-  if (is_member) *list.at(at + static_cast<uint32_t>(__popc(members & ptx::lanes_below()))) = bucket;
-}
-
-/// How buckets are finished by size: small, large and larger ones. Larger ones must have few values.
-struct ClassLimits {
-  uint32_t max_keys[few_valued_buckets + 1];
-  uint32_t part_bits[large_buckets + 1];
-  BucketClass set_apart;  // buckets of this class become few_valued_buckets if they have few values;
-                          // bucket_classes: none do
-  uint32_t counts_dense;  // buckets of all classes become dense_buckets if they have even fewer values
-  uint32_t min_narrow;    // pairs: smaller buckets, and large ones, have no narrow keys; 0: no bucket has
-  uint32_t max_split[large_buckets + 1];  // max_keys for buckets between splitters
-};
-
-/// The input of the decision, and where its results go.
-struct Decision {
-  BinCounts counts;              // by bucket
-  BinCounts dealt_counts;        // by bucket, if the keys were dealt
-  const uint8_t* has_one_value;  // by bucket, between splitters
-  uint64_t* offsets;
-  ClassLimits limits;
-  BucketLists lists;
-  const uint32_t* frequent_buckets;  // the buckets of plan->frequent values, in order
-  const uint64_t* frequent_starts;
-};
-
-/// How many keys were taken out in front of a bucket, or has_frequent_value if it has some of its own.
-template <class Bits>
-__device__ __forceinline__ uint64_t taken_out_before(const Decision& decision, const MsdPlan<Bits>& plan,
-                                                     uint32_t bucket) {
-  if (plan.frequent == 0) return 0;
-  const uint32_t value = first_at_least(decision.frequent_buckets, plan.frequent, bucket);
-  const bool has_value = value < plan.frequent && decision.frequent_buckets[value] == bucket;
-  return has_value ? has_frequent_value : decision.frequent_starts[value];
-}
-
-/// The lowest key for widen(). If all keys have the same high half, it is the lowest with that half, so that
-/// no carry occurs.
-template <class Bits>
-__device__ __forceinline__ uint64_t lowest_to_widen(const KeyInterval<Bits>& interval) {
-  constexpr auto low = static_cast<Bits>(static_cast<NarrowKey<Bits>>(~0u));
-  return ((interval.first ^ interval.last) & ~low) == 0 ? interval.first & ~low : interval.first;
-}
-
-/// Whether a bit vector suits a small bucket of few values (bucket_bits.cuh). Most of the vector must be
-/// used. Of evenly spread keys, so few must come late that at most one bucket in ten is left alone.
-__device__ __forceinline__ bool is_sparse(uint64_t size, uint32_t range) {
-  return range >> (few_value_bits - 1) != 0 && size <= range / 14;
-}
-
-/// Whether an interval of floats contains most exponents, judged by its last key's distance from the first.
-template <class Bits>
-__device__ __forceinline__ bool has_all_exponents(Bits range) {
-  return range >> (sizeof(Bits) * 8 - 2) != 0;
-}
-
-/// Parts for pairs with narrow keys. bucket_pairs.cuh sorts by the key's distance from
-/// lowest_to_widen(interval), and then by the pair's place.
-template <class Bits>
-__device__ __forceinline__ BucketParts parts_of_narrow_pairs(const KeyInterval<Bits>& interval,
-                                                             uint32_t bits) {
-  const auto lowest = static_cast<Bits>(lowest_to_widen(interval));
-  const auto first = static_cast<uint32_t>(interval.first - lowest) << 16;
-  const auto last = static_cast<uint32_t>(interval.last - lowest) << 16 | 0xffff;
-  return BucketParts::over(first, last, bits);
-}
-
-/// Whether all buckets of this bucket's parent may be narrow. If so, the plan is told, too. Called by the
-/// whole block, one thread per bucket. A block may have more threads than the plan has buckets: threads
-/// beyond the last bucket pass `may_be_narrow` false.
-template <class Bits>
-__device__ __forceinline__ bool leaves_narrow(DecideShared& shared, uint32_t bucket, bool may_be_narrow,
-                                              MsdPlan<Bits>* plan) {
-  const uint32_t children_bits = plan->bucket_bits - msd_digit_bits;
-  uint32_t& is_wide = shared.is_wide[threadIdx.x >> children_bits];
-  const bool is_first = threadIdx.x % (1u << children_bits) == 0;
-  if (is_first) is_wide = 0;
-  __syncthreads();
-  if (!may_be_narrow) is_wide = 1;
-  __syncthreads();
-  const bool is_narrow = is_wide == 0;
-  if (is_first && is_narrow) {
-    plan->is_narrow[bucket >> children_bits] = 1;
-    atomicOr(&plan->has_narrow, 1u);
-  }
-  return is_narrow;
-}
-
-/// The offset of a bucket of `size` keys, from the counts of all buckets before it. Called by the whole
-/// block, one thread per bucket.
-__device__ __forceinline__ uint64_t offset_of(const BinCounts& counts, uint64_t size, DecideShared& shared) {
-  uint64_t before_mine = 0;  // keys in buckets of lower blocks
-#pragma unroll 8
-  for (uint32_t row = 0; row < blockIdx.x; ++row)
-    before_mine += counts.at(row * decide_threads + threadIdx.x);
-  uint64_t before = 0;
-  (void)block_exclusive_sum<decide_threads>(before_mine, shared.warp_sums[0], before);
-  uint64_t all = 0;
-  return before + block_exclusive_sum<decide_threads>(size, shared.warp_sums[1], all);
-}
-
-/// If each bucket is a value: plans to write each value as often as it was counted.
-template <class Bits>
-__device__ __forceinline__ void plan_expansion(const MsdPlan<Bits>& plan, SortPlan<Bits>* expansion) {
-  expansion->method = Method::counting;
-  expansion->bins = msd_max_buckets;
-  expansion->minimum = plan.least();
-  expansion->first_bin = static_cast<uint32_t>(plan.least() - plan.map.lowest) % msd_max_buckets;
-}
-
-/// How a bucket is finished.
-struct Finish {
-  uint32_t which = bucket_classes;  // a BucketClass; bucket_classes: it has no keys, or is sorted already
-  ListedBucket listed = {};
-  bool is_too_large = false;  // for all kernels
-  bool may_be_narrow = false;
-  BucketParts narrow_parts = {};  // its parts, if it is narrow
-};
-
-/// The class by size alone. From few_valued_buckets on, the keys must have few values.
-__device__ __forceinline__ uint32_t class_of_size(const ClassLimits& limits, uint64_t size) {
-  uint32_t size_class = small_buckets;
-  while (size_class <= few_valued_buckets && size > limits.max_keys[size_class]) ++size_class;
-  return size_class;
-}
-
-/// For a bucket between splitters. Its interval is not known.
-__device__ __forceinline__ Finish finish_between_splitters(const ClassLimits& limits, uint32_t bucket,
-                                                           uint64_t offset, uint64_t size) {
-  if (class_of_size(limits, size) > large_buckets) return {.is_too_large = true};
-  return {.which = size <= limits.max_split[small_buckets]   ? small_buckets
-                   : size <= limits.max_split[large_buckets] ? large_buckets
-                                                             : crowded_buckets,
-          .listed = {.first = offset,
-                     .taken_out_before = 0,
-                     .size = static_cast<uint32_t>(size),
-                     .number = static_cast<uint16_t>(bucket),
-                     .is_narrow = 0,
-                     .parts = BucketParts::not_known()}};
-}
-
-/// The interval of keys that a bucket may have.
-template <class Bits>
-__device__ __forceinline__ KeyInterval<Bits> interval_of_bucket(const MsdPlan<Bits>& plan, uint32_t bucket) {
-  if (plan.divides_values())
-    return plan.was_dealt() ? interval_of(plan.real, bucket)
-                            : interval_of(plan.real_pieces(plan.pieces), bucket);
-  const uint32_t of_map = plan.bucket_of_map(bucket);
-  const auto interval = plan.is_pieced ? interval_of(plan.pieced_buckets(), of_map)
-                                       : interval_of(plan.linear_buckets(), of_map);
-  const bool is_closed = !plan.was_dealt() && !plan.has_beyond && !plan.has_apart;
-  return is_closed ? closed(interval, plan.map) : interval;
-}
-
-/// For a bucket of the map: chooses by its size and its interval.
-template <class Bits>
-__device__ __forceinline__ Finish finish_interval(const Decision& decision, const MsdPlan<Bits>& plan,
-                                                  uint32_t bucket, uint64_t offset, uint64_t size) {
-  const ClassLimits& limits = decision.limits;
-  const bool was_dealt = plan.was_dealt();
-  const uint32_t size_class = class_of_size(limits, size);
-  if (size_class > (was_dealt ? large_buckets : few_valued_buckets)) return {.is_too_large = true};
-
-  const auto interval = interval_of_bucket(plan, bucket);
-  const auto all_above = static_cast<Bits>(interval.last - interval.first);
-  const bool spans_few_values = all_above >> few_value_bits == 0;
-  const ValueSpan few{static_cast<uint32_t>(interval.first), static_cast<uint32_t>(all_above)};
-  if (size_class == few_valued_buckets && !spans_few_values) return {.is_too_large = true};
-  uint32_t which = size_class;
-  if (spans_few_values && !interval.is_open) {
-    if (limits.counts_dense && few.range >> dense_value_bits == 0 && plan.frequent == 0)
-      which = dense_buckets;
-    else if (which == limits.set_apart &&
-             (which != small_buckets || (is_sparse(size, few.range) && plan.frequent == 0)))
-      which = few_valued_buckets;
-  }
-  // For the floats around zero: most of the interval consists of numbers so small that few keys are there.
-  if (plan.divides_values() && !interval.is_open && has_all_exponents(all_above)) which = crowded_buckets;
-
-  Finish finish{
-      .which = which,
-      .listed = {.first = offset,
-                 .taken_out_before = was_dealt || plan.with_values ? lowest_to_widen(interval)
-                                                                   : taken_out_before(decision, plan, bucket),
-                 .size = static_cast<uint32_t>(size),
-                 .number = static_cast<uint16_t>(bucket),
-                 .is_narrow = static_cast<uint16_t>(
-                     was_dealt && plan.is_narrow[bucket >> (plan.bucket_bits - msd_digit_bits)] != 0),
-                 .parts = {}}};
-  if (which <= large_buckets)
-    finish.listed.parts = BucketParts::of(interval, limits.part_bits[which]);
-  else
-    finish.listed.few = few;
-  if (which == small_buckets && limits.min_narrow != 0 && size >= limits.min_narrow) {
-    finish.may_be_narrow = all_above <= static_cast<NarrowKey<Bits>>(~0u) && !plan.divides_values();
-    if (finish.may_be_narrow)
-      finish.narrow_parts = parts_of_narrow_pairs(interval, limits.part_bits[small_buckets]);
-  }
-  return finish;
-}
-
-/// The list that a bucket joins.
-template <class Bits>
-__device__ __forceinline__ uint32_t list_of(const Finish& finish, const MsdPlan<Bits>& plan) {
-  if (finish.which > large_buckets) return finish.which;
-  // The kernels that take most buckets do not find parts.
-  if (!finish.listed.parts.are_known() && !plan.is_split)
-    return finish.which == small_buckets && !plan.with_values ? repeating_buckets : crowded_buckets;
-  // If some values are frequent, others repeat.
-  return finish.which == small_buckets && plan.frequent != 0 ? repeating_buckets : finish.which;
-}
-
-/// One thread per bucket: finds where it lies, which kernel finishes it, and in which parts.
-template <class Bits>
-__global__ __launch_bounds__(decide_threads) void decide_kernel(const __grid_constant__ Decision decision,
-                                                                MsdPlan<Bits>* plan,
-                                                                SortPlan<Bits>* expansion) {
-  ptx::wait_for_previous_launch();
-  if (plan->is_unfit || plan->is_settled()) return;  // nothing was counted
-  DecideShared& shared = shared_memory<DecideShared>();
-  const uint32_t buckets = 1u << plan->bucket_bits;
-  const uint32_t bucket = blockIdx.x * decide_threads + threadIdx.x;
-  if (blockIdx.x * decide_threads >= buckets) return;
-
-  const BinCounts counts = plan->was_dealt() ? decision.dealt_counts : decision.counts;
-  const uint64_t size = bucket < buckets ? counts.at(bucket) : 0;
-  const uint64_t offset = offset_of(counts, size, shared);
-  if (bucket < buckets) decision.offsets[bucket] = offset;
-  if (plan->counts_values()) {
-    if (bucket == 0) plan_expansion(*plan, expansion);
-    return;
-  }
-
-  // Sorted by the partitions already.
-  const bool is_sorted = plan->is_split ? size != 0 && decision.has_one_value[bucket] != 0
-                                        : plan->has_apart && bucket == plan->bucket_apart;
-  Finish finish;
-  if (size != 0 && !is_sorted)
-    finish = plan->is_split ? finish_between_splitters(decision.limits, bucket, offset, size)
-                            : finish_interval(decision, *plan, bucket, offset, size);
-
-  const bool may_be_narrow = finish.may_be_narrow || (size == 0 && bucket < buckets);
-  if (decision.limits.min_narrow != 0 && leaves_narrow(shared, bucket, may_be_narrow, plan) && size != 0) {
-    finish.which = narrow_pair_buckets;
-    finish.listed.is_narrow = 1;
-    finish.listed.parts = finish.narrow_parts;
-  }
-
-  const uint32_t list = list_of(finish, *plan);
-#pragma unroll
-  for (uint32_t c = 0; c < bucket_classes; ++c)
-    append(decision.lists[static_cast<BucketClass>(c)], &plan->listed[c], finish.listed, list == c);
-  if (__syncthreads_or(finish.is_too_large) != 0 && threadIdx.x == 0) atomicOr(&plan->has_too_large, 1u);
-}
-
-}  // namespace msd_plan_detail
 
 }  // namespace sweepsort

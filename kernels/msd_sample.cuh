@@ -169,13 +169,13 @@ __global__ __launch_bounds__(sample_threads) void collect_kernel(Task<Bits> task
   const bool any_rises = __syncthreads_or(rises) != 0;
   const bool any_falls = __syncthreads_or(falls) != 0;
   if (threadIdx.x == 0 && any_rises)
-    DeviceAtomic<uint32_t>(plan->sample_rises).store(1, cuda::memory_order_relaxed);
+    DeviceAtomic<uint32_t>(plan->order.rises).store(1, cuda::memory_order_relaxed);
   if (threadIdx.x == 0 && any_falls)
-    DeviceAtomic<uint32_t>(plan->sample_falls).store(1, cuda::memory_order_relaxed);
+    DeviceAtomic<uint32_t>(plan->order.falls).store(1, cuda::memory_order_relaxed);
   if (is_first) {
     plan->keys = task.count;
     plan->with_values = task.with_values;
-    plan->checks_order = task.checks_order;
+    plan->order.is_checked = task.checks_order;
   }
 }
 

@@ -182,8 +182,8 @@ class Survey {
     const Bits top = shared_.sampled.keys[shared_.most_seen % samples];
     if (threadIdx.x == 0) {
       plan_.maybe_few = maybe_few_;
-      plan_.has_top = has_top;
-      plan_.top = task_.map.from_ordered(top);
+      plan_.frequent.has_top = has_top;
+      plan_.frequent.top = task_.map.from_ordered(top);
     }
     if (task_.with_values && has_top) {
       if (!may_stand_apart<Bits> || maybe_few_ || most_seen_besides_top() >= min_times) {
@@ -197,12 +197,12 @@ class Survey {
       if (!maybe_few_) look_at_values();
     bool is_crowded = divide(has_apart_ ? task_.count / samples * count_samples_left() : task_.count);
     // Fine pieces hide a crowd from the small sample.
-    if (!is_crowded && plan_.is_pieced && plan_.piece_bits == fine_piece_bits)
+    if (!is_crowded && plan_.is_pieced() && plan_.piece_bits == fine_piece_bits)
       is_crowded = is_crowded_at_places();
     const bool has_clumps = task_.asks_for_clumps && !is_crowded && find_clumps();
     // If each value occurs many times, the parts of a bucket are crowded, too, and few digits vary. If keys
     // are uneven, some values may occur much more often than others.
-    const bool is_even = is_even_by_value_ || (is_even_ && !plan_.is_pieced);
+    const bool is_even = is_even_by_value_ || (is_even_ && !plan_.is_pieced());
     const uint32_t keys_per_value = is_even ? task_.keys_per_value : sorted_keys_per_value;
     // With v values, about samples^2 / 2v samples repeat one.
     const uint64_t repeated = samples - min(shared_.distinct, samples);
@@ -218,14 +218,15 @@ class Survey {
       // If values lie dense, those beside the frequent ones fill a bucket, too.
       const bool is_dense = shared_.map.range / 2 < task_.count || has_dense_values_;
       const bool is_worth_it = task_.count >= frequent_from<Bits> || top_seen >= samples / frequent_top_share;
-      const bool is_unordered = !maybe_few_ && plan_.guess() == Guess::unordered;
+      const bool is_unordered = !maybe_few_ && plan_.order.guess() == Guess::unordered;
       plan_.is_unfit = is_unfit;
-      plan_.deals = task_.may_deal && is_even && !may_count && !is_unfit && is_unordered && !repeats_often;
-      plan_.is_real = is_even_by_value_;
-      plan_.looks_for_frequent =
+      plan_.deal.is_planned =
+          task_.may_deal && is_even && !may_count && !is_unfit && is_unordered && !repeats_often;
+      plan_.deal.by_value = is_even_by_value_;
+      plan_.frequent.is_looked_for =
           is_unfit && is_crowded && !is_dense && is_worth_it && !task_.with_values && is_unordered;
-      shared_.deals = plan_.deals;
-      if (is_unfit && !plan_.looks_for_frequent) leave_map(splits && !repeats);
+      shared_.deals = plan_.deal.is_planned;
+      if (is_unfit && !plan_.frequent.is_looked_for) leave_map(splits && !repeats);
     }
     __syncthreads();
     if (shared_.deals) narrow_map();
@@ -349,7 +350,7 @@ class Survey {
 
   /// Whether splitters are better than passes by digits: the sample must show that many bits vary.
   __device__ __forceinline__ bool may_split_now() {
-    if (task_.split_bits == 0 || maybe_few_ || plan_.guess() != Guess::unordered) return false;
+    if (task_.split_bits == 0 || maybe_few_ || plan_.order.guess() != Guess::unordered) return false;
     Bits differing = 0;
 #pragma unroll
     for (uint32_t k = 0; k < samples_per_thread; ++k) differing |= key_[k] ^ smallest_;
@@ -359,10 +360,9 @@ class Survey {
   /// No map divides the keys. Either splitters do, or no method here is suitable. Called by one thread.
   __device__ __forceinline__ void leave_map(bool splits) {
     plan_.is_unfit = !splits;
-    plan_.is_split = splits;
     if (!splits) return;
-    plan_.has_apart = 0;
-    plan_.is_pieced = 0;
+    plan_.division = Division::splitters;
+    plan_.apart.exists = 0;
     plan_.bucket_bits = task_.split_bits;
   }
 
@@ -371,15 +371,15 @@ class Survey {
     has_apart_ = true;
     apart_ = value;
     if (threadIdx.x != 0) return;
-    plan_.has_apart = 1;
-    plan_.apart = value;
+    plan_.apart.exists = 1;
+    plan_.apart.value = value;
   }
 
   /// Whether a key (ordered bits) has a value that stands apart or is taken out.
   __device__ __forceinline__ bool is_frequent(Bits ordered) const {
     if (has_apart_) return ordered == apart_;
     uint32_t slot = 0;
-    return has_frequent_ && frequent_detail::is_listed(shared_.frequent, plan_.zero_is_frequent != 0,
+    return has_frequent_ && frequent_detail::is_listed(shared_.frequent, plan_.frequent.has_zero != 0,
                                                        task_.map.from_ordered(ordered), slot);
   }
 
@@ -415,14 +415,13 @@ class Survey {
     }
     is_even_ = groups_are_even();
     const bool follows_sample = __syncthreads_or(is_uneven) != 0 && !is_exact && task_.count >= piece_places;
-    const bool is_pieced = follows_sample || has_apart_;
-    has_real_pieces_ = follows_sample && spreads_by_value_ && !has_apart_ && !has_frequent_;
-    if (has_real_pieces_) {
+    division_ = follows_sample || has_apart_ ? Division::pieces : Division::linear;
+    if (follows_sample && spreads_by_value_ && !has_apart_ && !has_frequent_) {
       const auto real_map = RealMap<Bits>::over(smallest_, largest_, slack_of_values(), task_.map);
-      has_real_pieces_ = real_map.is_usable();
+      if (real_map.is_usable()) division_ = Division::value_pieces;
       if (threadIdx.x == 0) plan_.real_map = shared_.real_map = real_map;
     }
-    if (follows_sample && !has_real_pieces_) {
+    if (follows_sample && division_ == Division::pieces) {
       // Beyond the ends of the sample, too, keys may be denser than elsewhere.
       const Bits margin = static_cast<Bits>(map.range / 2);
       const Bits lowest = map.lowest - min(margin, map.lowest);
@@ -431,24 +430,23 @@ class Survey {
       map = BucketMap<Bits>::over(lowest, static_cast<Bits>(highest + room - lowest), 1u << bucket_bits);
     }
     if (threadIdx.x == 0) plan_.map = shared_.map = map;
-    is_pieced_ = is_pieced;
     __syncthreads();
     // What is not set on this return is never read: a map that follows the sample is never exact, so the plan
     // is unfit.
     if (follows_sample &&
         with_map([&](const auto& any) { return is_crowded_in_any_pieces(any, bucket_bits); }))
       return true;
-    if (is_pieced) with_map([&](const auto& any) { return make_pieces(any, buckets, follows_sample); });
+    if (division_ != Division::linear)
+      with_map([&](const auto& any) { return make_pieces(any, buckets, follows_sample); });
     if (threadIdx.x == 0) {
       const PiecedBuckets<Bits> pieced{map, shared_.pieces, piece_bits()};
       if (has_apart_) {
         const uint32_t of_map = pieced(apart_);
-        plan_.bucket_apart = (of_map / children + 1) * children;
-        plan_.apart_further = plan_.bucket_apart + children - of_map;
+        plan_.apart.bucket = (of_map / children + 1) * children;
+        plan_.apart.shift = plan_.apart.bucket + children - of_map;
       }
       plan_.bucket_bits = bucket_bits;
-      plan_.is_pieced = is_pieced;
-      plan_.has_real_pieces = has_real_pieces_;
+      plan_.division = division_;
       plan_.piece_bits = piece_bits();
     }
     return with_buckets([&](const auto& bucket_of) {
@@ -475,7 +473,7 @@ class Survey {
   template <class Body>
   __device__ __forceinline__ auto with_map(Body body) const {
     if constexpr (of_floats)
-      if (has_real_pieces_) {
+      if (division_ == Division::value_pieces) {
         const RealMap<Bits> map = shared_.real_map;
         return body(map);
       }
@@ -487,7 +485,7 @@ class Survey {
   __device__ __forceinline__ auto with_buckets(Body body) const {
     return with_map([&]<class Map>(const Map& map) {
       if constexpr (std::is_same_v<Map, BucketMap<Bits>>)
-        if (!is_pieced_) return body(LinearBuckets<Bits>{map});
+        if (division_ == Division::linear) return body(LinearBuckets<Bits>{map});
       return body(PiecedBuckets<Bits, Map>{map, shared_.pieces, piece_bits()});
     });
   }
@@ -535,15 +533,15 @@ class Survey {
     if (is_even_by_value_) {
       using Buckets = RealBuckets<Bits>;
       constexpr auto slack = static_cast<typename Buckets::Real>(slack_samples) / seen;
-      plan_.real = Buckets::over(least, most, slack, buckets, task_.map);
-      plan_.deals = plan_.real.is_usable();
+      plan_.deal.real = Buckets::over(least, most, slack, buckets, task_.map);
+      plan_.deal.is_planned = plan_.deal.real.is_usable();
     } else {
       plan_.map = map_around(least, most, seen, buckets, may_fill());
     }
   }
 
-  /// Floats: whether their values are so even that plan.real may divide them, or even enough for pieces; and
-  /// whether the values are whole numbers that lie dense.
+  /// Floats: whether their values are so even that plan.deal.real may divide them, or even enough for pieces;
+  /// and whether the values are whole numbers that lie dense.
   __device__ __forceinline__ void look_at_values() {
     const uint32_t bucket_bits = msd_bucket_bits(task_.count, task_.bucket_keys);
     using Buckets = RealBuckets<Bits>;
@@ -563,7 +561,7 @@ class Survey {
     has_dense_values_ = __syncthreads_and(are_whole) != 0;
     has_even_values_ = groups_are_even();
     is_even_by_value_ = has_even_values_ && task_.may_deal;
-    if (is_even_by_value_ && threadIdx.x == 0) plan_.real = real;
+    if (is_even_by_value_ && threadIdx.x == 0) plan_.deal.real = real;
     spreads_by_value_ = __syncthreads_and(max_in_group <= max_in_value_group) != 0;
   }
 
@@ -669,7 +667,7 @@ class Survey {
       const Bits ordered = task_.map.to_ordered(key);
       if (!is_frequent(ordered)) atomicAdd(&shared_.in_piece[map.word_of(ordered) >> word_shift], 1u);
     };
-    if (follows_sample && !(has_real_pieces_ && has_even_values_)) {
+    if (follows_sample && !(division_ == Division::value_pieces && has_even_values_)) {
       if (pieces > 1u << coarse_piece_bits)
         for_places<fine_piece_places>(count);
       else
@@ -735,15 +733,13 @@ class Survey {
   bool maybe_few_ = false;
   bool has_apart_ = false;
   bool is_even_ = false;  // the keys are even over the groups
-  bool is_pieced_ = false;
+  Division division_ = Division::linear;
   // For floats, look_at_values() sets these: the values are even; they are even, and keys may be dealt, too;
-  // they are whole numbers that lie dense; no group of values has too many samples. divide() sets the last:
-  // pieces are of values.
+  // they are whole numbers that lie dense; no group of values has too many samples.
   bool has_even_values_ = false;
   bool is_even_by_value_ = false;
   bool has_dense_values_ = false;
   bool spreads_by_value_ = false;
-  bool has_real_pieces_ = false;
   Bits apart_ = 0;
 };
 
@@ -759,7 +755,7 @@ __global__ __launch_bounds__(threads) void survey_kernel(Task<Bits> task, digest
                                                          MsdPlan<Bits>* plan,
                                                          value_table::Table<Bits>* table) {
   ptx::wait_for_previous_launch();
-  if (plan->is_not_wanted || plan->is_in_order()) return;  // this launch writes nothing that these read
+  if (plan->is_not_wanted || plan->order.is_right()) return;  // this launch writes nothing that these read
   if (blockIdx.x == 0)
     Survey<Bits, of_floats>(shared_memory<Shared<Bits>>(), task, *plan, *table).run();
   else
@@ -775,14 +771,14 @@ __global__ void survey_digest_kernel(const Digest<Bits>* digest, uint32_t bucket
   plan->is_other = !digest->falls || !digest->rises;
   const Bits range = static_cast<Bits>(digest->maximum() - digest->minimum());
   const uint32_t bucket_bits =
-      plan->frequent != 0 ? plan->bucket_bits : msd_bucket_bits(plan->keys, bucket_keys);
+      plan->frequent.count != 0 ? plan->bucket_bits : msd_bucket_bits(plan->keys, bucket_keys);
   if (range < msd_max_buckets && !plan->with_values) {
     plan->map = guess_map(digest->minimum(), digest->maximum(), 1u << bucket_bits, true, false);
     plan->bucket_bits = 2 * msd_digit_bits;
-    plan->deals = 0;
-    plan->is_pieced = 0;
-    plan->frequent = 0;
-  } else if (!plan->is_pieced && !plan->is_split) {
+    plan->deal.is_planned = 0;
+    plan->division = Division::linear;
+    plan->frequent.count = 0;
+  } else if (plan->division == Division::linear) {
     plan->map = BucketMap<Bits>::over(digest->minimum(), range, 1u << bucket_bits);
     plan->bucket_bits = bucket_bits;
   }

@@ -43,7 +43,7 @@ __device__ __forceinline__ uint32_t make_jobs(CountShared<Bits>& shared, const u
   const auto first_of = [&](uint32_t p) { return p < msd_digits ? offsets[p << children_bits] : plan.keys; };
   const uint64_t first = first_of(parent);
   // A value that stands apart has a parent of its own, which needs no partition.
-  const bool is_apart = plan.has_apart && parent == plan.bucket_apart >> children_bits;
+  const bool is_apart = plan.apart.exists && parent == plan.apart.bucket >> children_bits;
   const uint64_t keys = is_apart ? 0 : first_of(parent + 1) - first;
   const bool is_cut = keys > msd_job_keys(count);
   const uint64_t each = is_cut ? min(max(keys / 64, msd_cut_keys(count)), msd_job_keys(count)) : keys;
@@ -171,9 +171,9 @@ __global__ __launch_bounds__(count_threads) void count_jobs_kernel(KeyArrays<Bit
   const LinearBuckets<Bits> linear = plan->linear_buckets();
   const BucketsBeside<Bits> beside = plan->buckets_beside(plan->pieces);
   const auto real_pieces = plan->real_pieces(plan->pieces);
-  const bool is_pieced = plan->is_pieced != 0;
-  const bool has_real_pieces = is_pieced && plan->has_real_pieces != 0;
-  const bool has_apart = may_stand_apart<Bits> && plan->has_apart != 0;
+  const bool is_pieced = plan->is_pieced();
+  const bool has_real_pieces = plan->division == Division::value_pieces;
+  const bool has_apart = may_stand_apart<Bits> && plan->apart.exists != 0;
   const auto digit_of = [&](Bits ordered) {
     const uint32_t bucket = has_apart         ? beside(ordered)
                             : has_real_pieces ? real_pieces(ordered)
@@ -182,7 +182,7 @@ __global__ __launch_bounds__(count_threads) void count_jobs_kernel(KeyArrays<Bit
     return bucket & (digits - 1);
   };
   const JobCounter counter(shared, records, plan->bucket_bits - msd_digit_bits,
-                           may_split<Bits, Value> && plan->is_split != 0);
+                           may_split<Bits, Value> && plan->is_split());
   for (uint32_t number = blockIdx.x; number < made; number += gridDim.x) {
     const PartitionJob& job = shared.jobs[number];
     if (job.has_row)

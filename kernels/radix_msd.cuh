@@ -30,6 +30,7 @@
 #include "kernels/frequent_survey.cuh"
 #include "kernels/frequent_values.cuh"
 #include "kernels/launch.cuh"
+#include "kernels/msd_decide.cuh"
 #include "kernels/msd_plan.cuh"
 #include "kernels/msd_survey.cuh"
 #include "kernels/pair_arrays.cuh"
@@ -184,15 +185,15 @@ __global__ __launch_bounds__(value_table::threads) void count_values_kernel(
     value_table::Table<Bits>* table, Bits* rest, uint32_t* rest_counts,
     value_table::ListedValues<Bits>* listed, SortPlan<Bits>* expansion, CodePasses<Bits> codes) {
   ptx::wait_for_previous_launch();
-  if (!plan->tries_few_values() && plan->frequent == 0) return;
+  if (!plan->tries_few_values() && plan->frequent.count == 0) return;
   auto& shared = cleared_shared_memory<CountValuesShared<Bits>, value_table::threads>();
-  if (plan->frequent != 0)
+  if (plan->frequent.count != 0)
     frequent_detail::take_out(keys, count, span, *plan, shared.frequent, table, rest, rest_counts);
   else
     few_detail::count_few(keys, count, plan, shared.few, table);
 
   if (!completes(expansion->finished_blocks, 1, gridDim.x)) return;
-  if (!plan->has_few_values() && plan->frequent == 0) return;
+  if (!plan->has_few_values() && plan->frequent.count == 0) return;
   value_table::order_values(table, map, shared.order, plan, listed, expansion);
   __syncthreads();
   if (codes.plan != nullptr && plan->has_few_values())
@@ -379,7 +380,7 @@ class MsdRun {
 
   /// Makes the histogram of the buckets, chooses the method, and lists the buckets.
   void count_and_decide() const {
-    using namespace msd_plan_detail;
+    using namespace decide_detail;
     if constexpr (Policy::deals) {
       constexpr auto layout = MsdWorkspace<Bits, Value, Policy>::layout(Policy::dealt_to);
       static_assert(layout.region() / dealt_chunk<Bits> <= 1u << 16, "a chunk has a number of 16 bits");

@@ -130,11 +130,11 @@ struct KeyArrays {
   Bits* out;
 
   __device__ __forceinline__ const Bits* source(uint32_t level, const MsdPlan<Bits>& plan) const {
-    if (plan.frequent != 0) return level == 0 ? scratch : out;
+    if (plan.frequent.count != 0) return level == 0 ? scratch : out;
     return level == 0 ? in : scratch;
   }
   __device__ __forceinline__ Bits* destination(uint32_t level, const MsdPlan<Bits>& plan) const {
-    return (level == 0) == (plan.frequent != 0) ? out : scratch;
+    return (level == 0) == (plan.frequent.count != 0) ? out : scratch;
   }
 };
 
@@ -209,7 +209,7 @@ class Partition {
     // them.)
     maps_at_load_ = level_number == 0 && !level.map.is_identity();
     maps_back_ = is_split && level_number == 1 && !level.map.is_identity();
-    if constexpr (has_apart) digit_apart_ = level.plan->bucket_apart >> shift_;
+    if constexpr (has_apart) digit_apart_ = level.plan->apart.bucket >> shift_;
     if (threadIdx.x == 0) {
       shared.keys_in = level.keys.source(level_number, *level.plan);
       shared.keys_out = reinterpret_cast<Stored*>(level.keys.destination(level_number, *level.plan));
@@ -298,8 +298,8 @@ class Partition {
     if (level_number == 0) {
       const uint64_t first = shared_.job * level_.span;
       job_ = {.first = first,
-              .count = level_.plan->frequent != 0 ? level_.rest_counts[shared_.job]
-                                                  : min(level_.span, level_.count - first),
+              .count = level_.plan->frequent.count != 0 ? level_.rest_counts[shared_.job]
+                                                        : min(level_.span, level_.count - first),
               .parent = 0,
               .row = shared_.job,
               .rows_before = shared_.job,
@@ -589,11 +589,11 @@ __device__ __forceinline__ void partition(Shared<Bits, Value, Policy, level_numb
 template <class Bits, class Value>
 __device__ __forceinline__ void move_apart(const Level<Bits, Value>& level) {
   const MsdPlan<Bits>& plan = *level.plan;
-  const uint64_t first = level.offsets[plan.bucket_apart];
-  const uint64_t end = level.offsets[plan.bucket_apart + 1];
+  const uint64_t first = level.offsets[plan.apart.bucket];
+  const uint64_t end = level.offsets[plan.apart.bucket + 1];
   const auto records = records_of<Bits, Value>(level.keys.source(1, plan));
   const PairColumns<Bits, Value> to{level.keys.destination(1, plan), level.values_out};
-  const Bits raw = level.map.from_ordered(plan.apart);
+  const Bits raw = level.map.from_ordered(plan.apart.value);
   constexpr uint32_t in_flight = 128 / PairRecord<Bits, Value>::bytes;
   const uint64_t step = uint64_t{gridDim.x} * blockDim.x;
   uint64_t row = first / warp_threads * warp_threads + uint64_t{blockIdx.x} * blockDim.x + threadIdx.x;
@@ -637,19 +637,19 @@ __global__ __launch_bounds__(Policy::threads, Policy::blocks_per_multiprocessor)
   if (sizeof(Stored) < sizeof(Bits) && !level.plan->has_narrow) return;
   auto& shared = shared_memory<Shared<Bits, Value, Policy, level_number, Stored>>();
   if constexpr (may_split<Bits, Value>)
-    if (level.plan->is_split) return partition(shared, level, SplitDigits<Bits>{});
-  if (level.plan->is_pieced) {
+    if (level.plan->is_split()) return partition(shared, level, SplitDigits<Bits>{});
+  if (level.plan->is_pieced()) {
     for (uint32_t p = threadIdx.x; p < 1u << level.plan->piece_bits; p += Policy::threads)
       shared.pieces[p] = level.plan->pieces[p];  // take_job() synchronises
     if constexpr (value_bytes<Value> != 0 && may_stand_apart<Bits>)
-      if (level.plan->has_apart) {
+      if (level.plan->apart.exists) {
         if constexpr (level_number == 1)
           return partition_beside(shared, level);
         else
           return partition(shared, level, level.plan->buckets_beside(shared.pieces));
       }
     if constexpr (of_floats)
-      if (level.plan->has_real_pieces)
+      if (level.plan->division == Division::value_pieces)
         return partition(shared, level, level.plan->real_pieces(shared.pieces));
     partition(shared, level, level.plan->pieced_buckets(shared.pieces));
   } else {

@@ -101,8 +101,8 @@ class GuessCheck {
         out_(out),
         count_(count),
         map_(map),
-        guess_(plan.guess()),
-        minds_ties_(plan.with_values != 0 && plan.guess() == Guess::descending) {}
+        guess_(plan.order.guess()),
+        minds_ties_(plan.with_values != 0 && plan.order.guess() == Guess::descending) {}
 
   /// Whether a row has all its keys, and another key behind them.
   __device__ __forceinline__ bool is_whole(uint64_t row) const { return row + row_keys < count_; }
@@ -214,7 +214,7 @@ struct CheckShared {
   uint32_t next_row[2];  // of this turn and the one before
 };
 
-/// Moves the keys where the guess sends them, and sets plan->guess_failed if two neighbours contradict it. A
+/// Moves the keys where the guess sends them, and sets plan->order.failed if two neighbours contradict it. A
 /// block that sees the flag leaves. Blocks draw their rows, so that all of them work side by side. H200, 2^28
 /// u32 keys, ms: 0.525; with a fixed stride of rows per block 0.545; with one row per block 0.519, but 0.026
 /// if there is no guess; by a ring of bulk copies 0.555; cudaMemcpy 0.508. The second launch bound limits the
@@ -223,14 +223,14 @@ template <class Bits, uint32_t in_flight, bool streams>
 __global__ __launch_bounds__(threads, sizeof(Bits) == 8 ? 2 : 4) void check_guess_kernel(
     const Bits* in, Bits* out, uint64_t count, KeyMap<Bits> map, MsdPlan<Bits>* plan) {
   ptx::wait_for_previous_launch();
-  if (plan->guess() == Guess::unordered) return;
+  if (plan->order.guess() == Guess::unordered) return;
   auto& next_row = shared_memory<CheckShared>().next_row;
   GuessCheck<Bits, in_flight, streams> check(in, out, count, map, *plan);
-  const DeviceAtomic<uint32_t> failed(plan->guess_failed);
+  const DeviceAtomic<uint32_t> failed(plan->order.failed);
   uint64_t row = uint64_t{blockIdx.x} * check.row_keys;
   bool is_wrong = false;
   for (uint32_t turn = 0; check.is_whole(row); turn ^= 1) {
-    if (threadIdx.x == 0) next_row[turn] = gridDim.x + draw_ticket(&plan->guess_ticket);
+    if (threadIdx.x == 0) next_row[turn] = gridDim.x + draw_ticket(&plan->order_ticket);
     typename GuessCheck<Bits, in_flight, streams>::Row keys;
     check.load(row, keys);
     const bool has_failed = failed.load(cuda::memory_order_relaxed) != 0;  // in flight together with the keys
@@ -241,7 +241,7 @@ __global__ __launch_bounds__(threads, sizeof(Bits) == 8 ? 2 : 4) void check_gues
   if (!is_wrong && !check.is_whole(row) && row < count) is_wrong = check.move_last(row);
   if (__any_sync(full_warp, is_wrong) && ptx::lane_id() == 0) failed.store(1, cuda::memory_order_relaxed);
   if (__any_sync(full_warp, check.has_ties()) && ptx::lane_id() == 0)
-    DeviceAtomic<uint32_t>(plan->has_ties).store(1, cuda::memory_order_relaxed);
+    DeviceAtomic<uint32_t>(plan->order.has_ties).store(1, cuda::memory_order_relaxed);
 }
 
 /// After the check: moves the values, and reverses keys in place. `keys`: as the check read them.
@@ -249,10 +249,10 @@ template <class Bits, class T>
 __global__ __launch_bounds__(threads) void follow_guess_kernel(const Bits* keys, const T* in, T* out,
                                                                uint64_t count, const MsdPlan<Bits>* plan) {
   ptx::wait_for_previous_launch();
-  if (!plan->is_in_order()) return;
-  if (plan->has_ties)
+  if (!plan->order.is_right()) return;
+  if (plan->order.has_ties)
     reverse_stably(keys, in, out, count);
-  else if (plan->guess() == Guess::descending)
+  else if (plan->order.guess() == Guess::descending)
     reverse(in, out, count);
   else if (in != out)
     copy(in, out, count);
@@ -274,8 +274,8 @@ void rearrange(const T* in, T* out, uint64_t count, const SortPlan<Bits>* plan, 
                  out, count, plan);
 }
 
-/// Moves the records to where plan->guess() sends them, if the guess is right. Otherwise sets
-/// plan->guess_failed. `out` may be `in`; then nothing moves until the guess was found right.
+/// Moves the records to where plan->order.guess() sends them, if the guess is right. Otherwise sets
+/// plan->order.failed. `out` may be `in`; then nothing moves until the guess was found right.
 template <class Bits, class Value>
 void rearrange_as_guessed(const Bits* keys_in, Bits* keys_out, const Value* values_in, Value* values_out,
                           uint64_t count, KeyMap<Bits> map, MsdPlan<Bits>* plan, cudaStream_t stream) {

@@ -130,10 +130,10 @@ struct Task {
     return scratch + uint64_t{layout.region()} * parent;
   }
   __device__ __forceinline__ void give_up() const {
-    DeviceAtomic<uint32_t>(plan->deal_failed).store(1, cuda::memory_order_relaxed);
+    DeviceAtomic<uint32_t>(plan->deal.failed).store(1, cuda::memory_order_relaxed);
   }
   __device__ __forceinline__ bool has_failed() const {
-    return DeviceAtomic<uint32_t>(plan->deal_failed).load(cuda::memory_order_relaxed) != 0;
+    return DeviceAtomic<uint32_t>(plan->deal.failed).load(cuda::memory_order_relaxed) != 0;
   }
 };
 
@@ -470,7 +470,7 @@ __device__ __forceinline__ void deal_to_children(Shared<Bits, Policy>& shared, c
   while (true) {
     __syncthreads();  // the previous parent is done
     if (threadIdx.x == 0) {
-      shared.parent = task.has_failed() ? msd_digits : draw_ticket(&task.plan->deal_ticket);
+      shared.parent = task.has_failed() ? msd_digits : draw_ticket(&task.plan->deal.ticket);
       shared.chunks = 0;
     }
     for (uint32_t c = threadIdx.x; c < children; c += Policy::threads) shared.sizes[c] = 0;
@@ -509,7 +509,7 @@ __global__ __launch_bounds__(Policy::threads, Policy::blocks_per_multiprocessor)
   if (ptx::is_before_90()) return;
   ptx::wait_for_previous_launch();
   const MsdPlan<Bits>& plan = *task.plan;
-  if (!plan.tries_deal() || (plan.is_real != 0) != divides_reals<Buckets>) return;
+  if (!plan.tries_deal() || (plan.deal.by_value != 0) != divides_reals<Buckets>) return;
   const Buckets bucket_of = plan.template buckets<Buckets>();
   auto& shared = shared_memory<Shared<Bits, Policy>>();
   if constexpr (parents)

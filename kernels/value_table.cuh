@@ -84,7 +84,7 @@ __device__ __forceinline__ void order_values(const Table<Bits>* table, const Key
   }
   __syncthreads();
   const uint32_t size = shared.size;
-  if (size > (plan->frequent != 0 ? max_values : max_listed_values)) {
+  if (size > (plan->frequent.count != 0 ? max_values : max_listed_values)) {
     if (threadIdx.x == 0) plan->has_many_values = 1;
     return;
   }
@@ -109,7 +109,7 @@ __device__ __forceinline__ void order_values(const Table<Bits>* table, const Key
     counts[k] = table->counts[slot];
     sum += counts[k];
     const Bits ordered = map.to_ordered(value);
-    listed->buckets[at] = plan->is_pieced ? pieced(ordered) : linear(ordered);
+    listed->buckets[at] = plan->is_pieced() ? pieced(ordered) : linear(ordered);
   }
   uint64_t total = 0;
   uint64_t start = block_exclusive_sum<threads>(sum, shared.warp_sums, total);
@@ -120,8 +120,8 @@ __device__ __forceinline__ void order_values(const Table<Bits>* table, const Key
   }
   if (threadIdx.x != 0) return;
   listed->starts[max_values] = total;
-  if (plan->frequent != 0) {
-    plan->frequent = size;
+  if (plan->frequent.count != 0) {
+    plan->frequent.count = size;
     plan->keys -= total;
   } else {
     expansion->method = Method::counting;

@@ -119,7 +119,7 @@ TEMPLATE_TEST_CASE("small buckets of few values are sorted by a bit vector", "[d
   }
   for (size_t i = 0; i < keys.size(); ++i) any() = key_of(range / 5);
   const auto plan = msd_sort<TestType, NoValue, SparseMsd>(keys, {});
-  CHECK((plan.frequent != 0 && plan.partitions() && plan.listed[few_valued_buckets] == 0));
+  CHECK((plan.frequent.count != 0 && plan.partitions() && plan.listed[few_valued_buckets] == 0));
 }
 
 TEMPLATE_TEST_CASE("buckets of even fewer values are counted, large ones, too", "[device]", uint32_t, int64_t,

@@ -69,7 +69,8 @@ TEMPLATE_TEST_CASE("even keys are partitioned without being counted, others as b
         {.order = kind % 2 == 0 ? Order::ascending : Order::descending,
          .in_place = kind % 3 == 0,
          .digested = kind % 5 < 2});
-    if (is_uniform) CHECK((plan.was_dealt() && (plan.is_real != 0) == std::is_floating_point_v<TestType>));
+    if (is_uniform)
+      CHECK((plan.was_dealt() && (plan.deal.by_value != 0) == std::is_floating_point_v<TestType>));
   }
 }
 
@@ -86,7 +87,7 @@ TEST_CASE("floats that are neighbours, or come in runs, are not dealt out in vai
   for (uint64_t i = 0; i < count; ++i)
     keys[i] = static_cast<float>(i % (count / 7)) + static_cast<float>(random() % 256) / 256;
   const auto plan = msd_sort<float, NoValue, DealingSmall>(keys, {});
-  CHECK((!plan.falls_back && (plan.deal_failed || !on_gpu)));
+  CHECK((!plan.falls_back && (plan.deal.failed || !on_gpu)));
 }
 
 TEST_CASE("keys that find no room in a bin wait for the next tile, at both levels", "[device]") {
@@ -112,7 +113,7 @@ TEST_CASE("even floats whose values come many times are left to others", "[devic
   const uint32_t values = on_gpu ? 40'000 : 2'000;  // more than are counted one by one
   for (float& key : keys) key = static_cast<float>(random() % values);
   const auto plan = msd_sort<float, NoValue, DealingSmall>(keys, {});
-  CHECK((plan.is_real && plan.falls_back && !plan.deals));
+  CHECK((plan.deal.by_value && plan.falls_back && !plan.deal.is_planned));
 }
 
 #ifndef SWEEPSORT_EMULATED
@@ -153,7 +154,7 @@ TEMPLATE_TEST_CASE("a parent's keys are counted after all where they leave too f
     }
     INFO("free chunks " << free_chunks);
     const auto plan = msd_sort<TestType, NoValue, DealingSmall>(keys, {});
-    CHECK((plan.deals && plan.was_dealt() == is_dealt && !plan.falls_back));
+    CHECK((plan.deal.is_planned && plan.was_dealt() == is_dealt && !plan.falls_back));
   }
 }
 #endif
@@ -181,7 +182,7 @@ TEMPLATE_TEST_CASE("keys that only seemed to be even are counted after all", "[d
   for (const bool in_place : {false, true}) {
     if (!is_looked_at<TestType, uint32_t>(in_place, 2)) continue;
     const auto plan = msd_sort<TestType, NoValue, DealingSmall>(keys, {.in_place = in_place});
-    CHECK((plan.deals && plan.deal_failed && plan.partitions_by_counts() && !plan.falls_back));
+    CHECK((plan.deal.is_planned && plan.deal.failed && plan.partitions_by_counts() && !plan.falls_back));
   }
 }
 
@@ -192,10 +193,10 @@ TEST_CASE("each kind of keys takes the method that is meant for it", "[device]")
   };
   for (const char* ordered : {"sorted", "all-equal"}) {
     const MsdPlan<uint32_t> plan = plan_of(ordered);
-    CHECK((plan.is_in_order() && plan.guess() == Guess::ascending));
+    CHECK((plan.order.is_right() && plan.order.guess() == Guess::ascending));
   }
   const MsdPlan<uint32_t> reversed = plan_of("reversed");
-  CHECK((reversed.is_in_order() && reversed.guess() == Guess::descending));
+  CHECK((reversed.order.is_right() && reversed.order.guess() == Guess::descending));
   CHECK(plan_of("few-16").has_few_values());
   // A window of 65,536 values is counted wherever it begins; a wider one is not.
   std::mt19937_64 random(test_seed());
@@ -214,17 +215,17 @@ TEST_CASE("each kind of keys takes the method that is meant for it", "[device]")
     CHECK(msd_sort<uint32_t, NoValue>(few, {}).counts_values());
   }
   const MsdPlan<uint32_t> even = plan_of("uniform");
-  CHECK((even.partitions() && !even.is_pieced));
+  CHECK((even.partitions() && !even.is_pieced()));
   const MsdPlan<uint32_t> uneven = plan_of("gaussian");
-  CHECK((uneven.partitions() && uneven.is_pieced));
+  CHECK((uneven.partitions() && uneven.is_pieced()));
   const auto floats = make_keys<float>("uniform", on_gpu ? 100'003 : 9'001, test_seed());
   CHECK(msd_sort<float, NoValue>(floats, {}).partitions());
   const MsdPlan<uint32_t> nearly = plan_of("nearly-sorted");
-  CHECK((!nearly.is_in_order() && nearly.partitions()));
+  CHECK((!nearly.order.is_right() && nearly.partitions()));
   // Where no pieces would help, none are made.
   const auto crowded = make_keys<uint64_t>("and5", on_gpu ? 100'003 : 33'333, test_seed());
   const MsdPlan<uint64_t> given_up = msd_sort<uint64_t, NoValue>(crowded, {});
-  CHECK((given_up.falls_back && !given_up.is_pieced));
+  CHECK((given_up.falls_back && !given_up.is_pieced()));
 }
 
 TEMPLATE_TEST_CASE("pairs that fall are reversed, and few of one key stay in their order", "[device]",
@@ -246,26 +247,26 @@ TEMPLATE_TEST_CASE("pairs that fall are reversed, and few of one key stay in the
     return msd_sort<TestType, uint32_t>(keys, {.in_place = in_place});
   };
   const auto is_reversed = [](const MsdPlan<Bits>& plan) {
-    return plan.is_in_order() && plan.guess() == Guess::descending;
+    return plan.order.is_right() && plan.order.guess() == Guess::descending;
   };
   CHECK(is_reversed(plan_of(1, 1, false)));
   CHECK(is_reversed(plan_of(1, 1, true)));
   CHECK(is_reversed(plan_of(1, 2, false)));
   CHECK(is_reversed(plan_of(4, 32, false)));
-  CHECK_FALSE(plan_of(4, 80, false).is_in_order());
-  CHECK_FALSE(plan_of(1, 2, true).is_in_order());
+  CHECK_FALSE(plan_of(4, 80, false).order.is_right());
+  CHECK_FALSE(plan_of(1, 2, true).order.is_right());
   // At the end of the array.
   std::vector<TestType> keys(count);
   for (uint64_t i = 0; i < count; ++i) keys[i] = static_cast<TestType>(count - std::min(i, count - 20));
   CHECK(is_reversed(msd_sort<TestType, uint32_t>(keys, {})));
   for (uint64_t i = 0; i < count; ++i) keys[i] = static_cast<TestType>(count - std::min(i, count - 700));
-  CHECK_FALSE(msd_sort<TestType, uint32_t>(keys, {}).is_in_order());
+  CHECK_FALSE(msd_sort<TestType, uint32_t>(keys, {}).order.is_right());
 }
 
 TEMPLATE_TEST_CASE("buckets follow an uneven distribution by fine pieces, too", "[device]", float, uint64_t) {
   const std::vector<TestType> keys = make_keys<TestType>("gaussian", on_gpu ? 33'333 : 9'001, test_seed());
   const auto plan = msd_sort<TestType, NoValue, FineMsd>(keys, {});
-  CHECK(plan.is_pieced == 1);
+  CHECK(plan.is_pieced());
   CHECK(plan.piece_bits == fine_piece_bits);
   CHECK(plan.falls_back == 0);
 }
@@ -278,7 +279,7 @@ TEMPLATE_TEST_CASE("uneven keys that are close to order are not taken for crowde
   for (uint64_t i = 0; i < keys.size() / 200; ++i)
     std::swap(keys[random() % keys.size()], keys[random() % keys.size()]);
   const auto plan = msd_sort<TestType, NoValue, FineMsd>(keys, {});
-  CHECK((plan.is_pieced && plan.piece_bits == fine_piece_bits && !plan.falls_back));
+  CHECK((plan.is_pieced() && plan.piece_bits == fine_piece_bits && !plan.falls_back));
 }
 
 TEMPLATE_TEST_CASE("buckets follow the values of floats, not their bits, where that divides them better",
@@ -291,7 +292,7 @@ TEMPLATE_TEST_CASE("buckets follow the values of floats, not their bits, where t
   for (TestType& key : keys) key = normal(random);
   const auto plan = msd_sort<TestType, NoValue>(keys, {.order = order});
   // The bucket around zero is crowded.
-  CHECK((plan.has_real_pieces && !plan.falls_back && plan.listed[crowded_buckets] > 0));
+  CHECK((plan.division == Division::value_pieces && !plan.falls_back && plan.listed[crowded_buckets] > 0));
   // Values that a sample may miss.
   for (TestType& key : keys) key = -exponential(random);
   using Limits = std::numeric_limits<TestType>;
@@ -303,7 +304,7 @@ TEMPLATE_TEST_CASE("buckets follow the values of floats, not their bits, where t
   (void)msd_sort<TestType, NoValue>(keys, {.order = order});
   // Each binade has as many keys as the next.
   for (TestType& key : keys) key = std::exp2(static_cast<TestType>(random() % 65'536) / 512 - 64);
-  CHECK_FALSE(msd_sort<TestType, NoValue>(keys, {}).has_real_pieces);
+  CHECK((msd_sort<TestType, NoValue>(keys, {}).division != Division::value_pieces));
 }
 
 TEST_CASE("keys that clump together are left to another sort, if they are asked for", "[device]") {
@@ -345,7 +346,7 @@ TEMPLATE_PRODUCT_TEST_CASE("crowded pairs are divided by splitters, whatever the
                        .multiprocessors = 8};  // for the sample
     ++turn;
     const auto plan = msd_sort<Key, Value, SplittingFine>(keys, test);
-    CHECK((plan.is_split && !plan.falls_back));
+    CHECK((plan.is_split() && !plan.falls_back));
   }
 }
 
@@ -362,7 +363,7 @@ TEMPLATE_PRODUCT_TEST_CASE("millions of crowded pairs are divided by splitters",
     const auto plan = msd_sort<Key, Value, Policy>(
         make_keys<Key>(distribution, Policy::split_from + random() % 1'000, test_seed()),
         {.order = ++turn % 2 == 0 ? Order::descending : Order::ascending, .in_place = turn % 3 == 0});
-    if (std::string(distribution) == "and3") CHECK((plan.is_split && !plan.falls_back));
+    if (std::string(distribution) == "and3") CHECK((plan.is_split() && !plan.falls_back));
   }
 }
 #endif
@@ -372,7 +373,7 @@ TEST_CASE("pairs of few live digits are not divided by splitters", "[device]") {
   std::vector<uint64_t> keys(on_gpu ? 1'000'003 : 12'011);
   for (uint64_t& key : keys) key = (random() & random() & random()) >> 24;  // of 40 bits
   const auto plan = msd_sort<uint64_t, uint64_t, SplittingFine>(keys, {.multiprocessors = 8});
-  CHECK((plan.falls_back && !plan.is_split));
+  CHECK((plan.falls_back && !plan.is_split()));
 }
 
 TEMPLATE_TEST_CASE("where others have sorted, nothing is done, whatever the keys are", "[device]", uint32_t,

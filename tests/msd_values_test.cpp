@@ -36,7 +36,7 @@ TEMPLATE_TEST_CASE("frequent values are taken out, and put in where they belong"
       const auto keys = keys_with_frequent_values<TestType>(shares, count);
       const MsdPlan<Bits> plan = msd_sort<TestType, NoValue>(
           keys, {.order = order, .in_place = in_place, .digested = turn % 4 == 1});
-      CHECK((plan.frequent != 0 && plan.partitions() && plan.keys < count));
+      CHECK((plan.frequent.count != 0 && plan.partitions() && plan.keys < count));
     }
   }
 }
@@ -64,7 +64,7 @@ TEMPLATE_PRODUCT_TEST_CASE("of pairs a frequent value gets a bucket of its own",
                  << (test.in_place ? " in place" : ""));
       const auto keys = keys_with_frequent_values<Key>({{value, share}}, count);
       const MsdPlan<Bits> plan = msd_sort<Key, Value>(keys, test);
-      CHECK((plan.has_apart != 0 && plan.partitions()));
+      CHECK((plan.apart.exists != 0 && plan.partitions()));
     }
   }
   // Keys with two such values are left to the LSD sort.
@@ -91,7 +91,7 @@ TEMPLATE_TEST_CASE("values that repeat are no trouble beside frequent ones", "[d
     key = std::bit_cast<TestType>(bits);
   }
   const MsdPlan<Bits> plan = msd_sort<TestType, NoValue>(keys, {});
-  CHECK((plan.frequent != 0 && plan.partitions()));
+  CHECK((plan.frequent.count != 0 && plan.partitions()));
   CHECK(plan.listed[repeating_buckets] != 0);
   CHECK(plan.listed[crowded_buckets] < plan.listed[repeating_buckets]);
 }

@@ -79,9 +79,9 @@ DeviceSortOutcome::Algorithm algorithm_of(Method method) {
 /// The algorithm of an MSD sort that did not fall back.
 template <class Bits>
 DeviceSortOutcome::Algorithm algorithm_of(const MsdPlan<Bits>& plan) {
-  if (plan.is_in_order())
-    return plan.guess() == Guess::ascending ? DeviceSortOutcome::Algorithm::already_sorted
-                                            : DeviceSortOutcome::Algorithm::reversed;
+  if (plan.order.is_right())
+    return plan.order.guess() == Guess::ascending ? DeviceSortOutcome::Algorithm::already_sorted
+                                                  : DeviceSortOutcome::Algorithm::reversed;
   return plan.counts_values() || plan.has_few_values() ? DeviceSortOutcome::Algorithm::counting
                                                        : DeviceSortOutcome::Algorithm::msd;
 }
