@@ -27,8 +27,8 @@ inline constexpr uint32_t portable_digest_shared_bytes = 32 * 1024;
 
 /// radix_onesweep.cuh: one tile is threads * keys_per_thread records.
 struct OnesweepRow {
-  uint32_t key_bytes;
-  uint32_t value_bytes;
+  uint32_t key_bytes = 0;
+  uint32_t value_bytes = 0;
   uint32_t threads;
   uint32_t keys_per_thread;
   uint32_t blocks_per_multiprocessor;
@@ -69,19 +69,33 @@ consteval OnesweepRow row_of(const OnesweepRow (&table)[rows], uint32_t key_byte
   throw "no tuning row for this record";
 }
 
-/// A row as a type, which a kernel's template arguments can carry. `is_portable`: a whole sort by it uses
-/// only what every device has. `as_records`: pairs lie side by side between the passes. `comes_second`: makes
-/// what the first passes leave to do.
-template <uint32_t threads_, uint32_t keys_per_thread_, uint32_t blocks_per_multiprocessor_,
-          bool is_portable_ = false, bool as_records_ = false, bool comes_second_ = false>
+/// A row as a type, and its roles.
+template <OnesweepRow row>
 struct OnesweepPolicy {
-  static constexpr bool is_portable = is_portable_;
-  static constexpr bool as_records = as_records_;
-  static constexpr bool comes_second = comes_second_;
-  static constexpr uint32_t threads = threads_;
-  static constexpr uint32_t keys_per_thread = keys_per_thread_;
-  static constexpr uint32_t blocks_per_multiprocessor = blocks_per_multiprocessor_;
+  /// A whole sort by it uses only what every device has.
+  static constexpr bool is_portable = false;
+  /// Pairs lie side by side between the passes.
+  static constexpr bool as_records = false;
+  /// Makes what the first passes leave to do.
+  static constexpr bool comes_second = false;
+  static constexpr uint32_t threads = row.threads;
+  static constexpr uint32_t keys_per_thread = row.keys_per_thread;
+  static constexpr uint32_t blocks_per_multiprocessor = row.blocks_per_multiprocessor;
   static constexpr uint32_t tile = threads * keys_per_thread;
+};
+
+/// The same tiles in another role.
+template <class Policy>
+struct Portable : Policy {
+  static constexpr bool is_portable = true;
+};
+template <class Policy>
+struct AsRecords : Policy {
+  static constexpr bool as_records = true;
+};
+template <class Policy>
+struct ComesSecond : Policy {
+  static constexpr bool comes_second = true;
 };
 
 template <class Policy>
@@ -91,27 +105,11 @@ inline constexpr uint32_t digest_shared_bytes =
 template <class Value>
 inline constexpr uint32_t value_bytes = std::is_same_v<Value, NoValue> ? 0 : sizeof(Value);
 
-template <class Bits, class Value, bool is_portable>
-inline constexpr OnesweepRow onesweep_row = row_of(is_portable ? portable_onesweep_rows : onesweep_rows,
-                                                   sizeof(Bits), value_bytes<Value>);
-template <class Bits, class Value, bool is_portable>
-using OnesweepOfRow =
-    OnesweepPolicy<onesweep_row<Bits, Value, is_portable>.threads,
-                   onesweep_row<Bits, Value, is_portable>.keys_per_thread,
-                   onesweep_row<Bits, Value, is_portable>.blocks_per_multiprocessor, is_portable>;
 template <class Bits, class Value>
-using TunedOnesweep = OnesweepOfRow<Bits, Value, false>;
+using TunedOnesweep = OnesweepPolicy<row_of(onesweep_rows, sizeof(Bits), value_bytes<Value>)>;
 template <class Bits, class Value>
-using PortableOnesweep = OnesweepOfRow<Bits, Value, true>;
-
-/// The same tiles, but of records.
-template <class Policy>
-using AsRecords = OnesweepPolicy<Policy::threads, Policy::keys_per_thread, Policy::blocks_per_multiprocessor,
-                                 Policy::is_portable, true>;
-
-template <class Policy>
-using ComesSecond = OnesweepPolicy<Policy::threads, Policy::keys_per_thread,
-                                   Policy::blocks_per_multiprocessor, Policy::is_portable, false, true>;
+using PortableOnesweep =
+    Portable<OnesweepPolicy<row_of(portable_onesweep_rows, sizeof(Bits), value_bytes<Value>)>>;
 
 /// From how many bytes of pairs on passes may move them as records. With fewer bytes, the gain is no more
 /// than the time of the additional launch if it finds nothing to do (4 to 6 us).
@@ -192,36 +190,37 @@ template <class Policy>
 using ForRepeated = BucketSortPolicy<Policy::threads, Policy::keys_per_thread,
                                      Policy::blocks_per_multiprocessor, Policy::parts, 16>;
 
-/// radix_msd.cuh: how buckets are made and finished. A member named `_from` is the number of records from
+/// radix_msd.cuh: how many records a method pays for. A member named `_from` is the number of records from
 /// which something is done.
-template <class Partition_, class Small_, class Large_, uint32_t bucket_keys_ = 4096,
-          uint64_t min_count_ = uint64_t{1} << 21, uint64_t counted_from_ = uint64_t{1} << 30,
-          uint64_t fine_from_ = uint64_t{1} << 27, uint64_t clumps_from_ = uint64_t{1} << 20,
-          uint64_t dense_from_ = uint64_t{1} << 29, uint64_t sparse_from_ = uint64_t{1} << 26,
-          uint64_t narrow_from_ = uint64_t{1} << 26>
+struct MsdLimits {
+  /// The most records per bucket on average.
+  uint32_t bucket_keys = 4096;
+  /// Fewer records than this are left to other sorts.
+  uint64_t min_count = uint64_t{1} << 21;
+  /// Buckets too large for one block are counted if they span few values. (With fewer keys, if there are such
+  /// buckets, some are usually larger still, and a launch that finds nothing to do takes 1.3 us.)
+  uint64_t counted_from = uint64_t{1} << 30;
+  /// Keys alone: the bucket map has 4,096 pieces instead of 1,024, from four times the sample; 40 us more.
+  uint64_t fine_from = uint64_t{1} << 27;
+  /// The survey looks for clumps of keys inside the buckets. Fewer keys than the default meet in the same
+  /// part of a bucket by chance.
+  uint64_t clumps_from = uint64_t{1} << 20;
+  /// Large buckets that a block could sort are counted, too, and all buckets that span very few values.
+  uint64_t dense_from = uint64_t{1} << 29;
+  /// Small buckets of few values are sorted by a bit vector, unless dense_from applies; those of very few
+  /// values are counted.
+  uint64_t sparse_from = uint64_t{1} << 26;
+  /// Pairs: the second level may store only the low half of each key.
+  uint64_t narrow_from = uint64_t{1} << 26;
+};
+
+/// How buckets are made and finished.
+template <class Partition_, class Small_, class Large_, MsdLimits limits_ = MsdLimits{}>
 struct MsdPolicy {
   using Partition = Partition_;
   using Small = Small_;
   using Large = Large_;
-  /// The most records per bucket on average.
-  static constexpr uint32_t bucket_keys = bucket_keys_;
-  /// Fewer records than this are left to other sorts.
-  static constexpr uint64_t min_count = min_count_;
-  /// Buckets too large for one block are counted if they span few values. (With fewer keys, if there are such
-  /// buckets, some are usually larger still, and a launch that finds nothing to do takes 1.3 us.)
-  static constexpr uint64_t counted_from = counted_from_;
-  /// Large buckets that a block could sort are counted, too, and all buckets that span very few values.
-  static constexpr uint64_t dense_from = dense_from_;
-  /// Small buckets of few values are sorted by a bit vector, unless dense_from applies; those of very few
-  /// values are counted.
-  static constexpr uint64_t sparse_from = sparse_from_;
-  /// Pairs: the second level may store only the low half of each key.
-  static constexpr uint64_t narrow_from = narrow_from_;
-  /// Keys alone: the bucket map has 4,096 pieces instead of 1,024, from four times the sample; 40 us more.
-  static constexpr uint64_t fine_from = fine_from_;
-  /// The survey looks for clumps of keys inside the buckets. Fewer keys than the default meet in the same
-  /// part of a bucket by chance.
-  static constexpr uint64_t clumps_from = clumps_from_;
+  static constexpr MsdLimits limits = limits_;
   static constexpr bool deals = false;
   static constexpr bool splits = false;
 };
@@ -262,20 +261,28 @@ struct SplittingMsd : Msd {
 };
 
 /// grid_sort.cuh: each of at most `max_blocks` blocks takes up to threads * keys_per_thread records. There is
-/// at most one block per `min_share` records, rounded up. Then each block sorts a bucket with the `Finish`
-/// row. portioned_grid_sort.cuh: a block takes this many records up to `portions` times, and there are up to
-/// 2^digit_bits buckets.
-template <uint32_t threads_, uint32_t keys_per_thread_, uint32_t max_blocks_, uint32_t min_share_,
-          class Finish_, uint32_t portions_ = 1, uint32_t digit_bits_ = 8>
+/// at most one block per `min_share` records, rounded up. portioned_grid_sort.cuh: a block takes this many
+/// records up to `portions` times, and there are up to 2^digit_bits buckets.
+struct GridShape {
+  uint32_t threads;
+  uint32_t keys_per_thread;
+  uint32_t max_blocks;
+  uint32_t min_share;
+  uint32_t portions = 1;
+  uint32_t digit_bits = 8;
+};
+
+/// Each block sorts a bucket with the `Finish` row at last.
+template <GridShape shape, class Finish_>
 struct GridSortPolicy {
   using Finish = Finish_;
-  static constexpr uint32_t portions = portions_;
-  static constexpr uint32_t digit_bits = digit_bits_;
+  static constexpr uint32_t threads = shape.threads;
+  static constexpr uint32_t keys_per_thread = shape.keys_per_thread;
+  static constexpr uint32_t max_blocks = shape.max_blocks;
+  static constexpr uint32_t min_share = shape.min_share;
+  static constexpr uint32_t portions = shape.portions;
+  static constexpr uint32_t digit_bits = shape.digit_bits;
   static constexpr uint32_t digits = 1u << digit_bits;
-  static constexpr uint32_t threads = threads_;
-  static constexpr uint32_t keys_per_thread = keys_per_thread_;
-  static constexpr uint32_t max_blocks = max_blocks_;
-  static constexpr uint32_t min_share = min_share_;
   static constexpr bool in_cluster = false;
   static constexpr uint32_t max_portion = threads * keys_per_thread;
   static constexpr uint32_t max_share = portions * max_portion;
@@ -336,34 +343,37 @@ struct MsdRow {
 };
 template <>
 struct MsdRow<uint32_t, NoValue> {
-  using Policy = DealingMsd<MsdPolicy<PartitionPolicy<1024, 24, 8, 1>, BucketSortPolicy<256, 18, 4, 32768>,
-                                      BucketSortPolicy<1024, 18, 1, 131072>, 4096, (1u << 24) + 1>,
-                            PartitionPolicy<1024, 24, 8, 1>, 1u << 26, 1u << 30>;
+  using Policy =
+      DealingMsd<MsdPolicy<PartitionPolicy<1024, 24, 8, 1>, BucketSortPolicy<256, 18, 4, 32768>,
+                           BucketSortPolicy<1024, 18, 1, 131072>, MsdLimits{.min_count = (1u << 24) + 1}>,
+                 PartitionPolicy<1024, 24, 8, 1>, 1u << 26, 1u << 30>;
 };
 template <>
 struct MsdRow<uint64_t, NoValue> {
-  using Policy = DealingMsd<MsdPolicy<PartitionPolicy<512, 24, 8, 1>, BucketSortPolicy<256, 18, 3, 32768>,
-                                      BucketSortPolicy<1024, 18, 1, 131072>, 4096, (1u << 21) + 1>,
-                            PartitionPolicy<512, 28, 7, 1>, 1u << 26, 1u << 29>;
+  using Policy =
+      DealingMsd<MsdPolicy<PartitionPolicy<512, 24, 8, 1>, BucketSortPolicy<256, 18, 3, 32768>,
+                           BucketSortPolicy<1024, 18, 1, 131072>, MsdLimits{.min_count = (1u << 21) + 1}>,
+                 PartitionPolicy<512, 28, 7, 1>, 1u << 26, 1u << 29>;
 };
 template <>
 struct MsdRow<uint32_t, uint32_t> {
   using Policy = MsdPolicy<PartitionPolicy<512, 20, 10, 1>, BucketSortPolicy<256, 18, 3, 32768>,
-                           BucketSortPolicy<1024, 16, 1, 131072>, 4096, (1u << 23) + 1>;
+                           BucketSortPolicy<1024, 16, 1, 131072>, MsdLimits{.min_count = (1u << 23) + 1}>;
 };
 template <>
 struct MsdRow<uint32_t, uint64_t> {
   using Policy = MsdPolicy<PartitionPolicy<512, 14, 2, 1>, BucketSortPolicy<256, 18, 2, 65536>,
-                           BucketSortPolicy<1024, 12, 1, 131072>, 4096, (1u << 21) + 1>;
+                           BucketSortPolicy<1024, 12, 1, 131072>, MsdLimits{.min_count = (1u << 21) + 1}>;
 };
 template <class Msd, uint64_t split_from>
 using TunedSplit = SplittingMsd<Msd, BucketSortPolicy<256, 7, 4, 16384>, BucketSortPolicy<512, 9, 2, 32768>,
                                 1024, split_from>;
 template <>
 struct MsdRow<uint64_t, uint32_t> {
-  using Policy = TunedSplit<MsdPolicy<PartitionPolicy<512, 14, 2, 1>, BucketSortPolicy<256, 18, 2, 65536>,
-                                      BucketSortPolicy<1024, 12, 1, 131072>, 4096, (1u << 21) + 1>,
-                            1u << 23>;
+  using Policy =
+      TunedSplit<MsdPolicy<PartitionPolicy<512, 14, 2, 1>, BucketSortPolicy<256, 18, 2, 65536>,
+                           BucketSortPolicy<1024, 12, 1, 131072>, MsdLimits{.min_count = (1u << 21) + 1}>,
+                 1u << 23>;
 };
 template <>
 struct MsdRow<uint64_t, uint64_t> {
@@ -433,9 +443,12 @@ using TunedOneBlock =
 // (uniform 7.3, 1,000 values of 4,609 9.2). Up to 4,608 records, one block is faster if they are even: u32
 // 2^12 3.9 against 7.0.
 template <class Bits, class Value>
-using ClusterGridSort =
-    std::conditional_t<is_of_small_sorts<Bits, Value> && sizeof(Bits) >= 2,
-                       InCluster<GridSortPolicy<512, 2, 16, 512, BucketSortPolicy<512, 12, 1, 32768>>>, void>;
+using ClusterGridSort = std::conditional_t<
+    is_of_small_sorts<Bits, Value> && sizeof(Bits) >= 2,
+    InCluster<
+        GridSortPolicy<GridShape{.threads = 512, .keys_per_thread = 2, .max_blocks = 16, .min_share = 512},
+                       BucketSortPolicy<512, 12, 1, 32768>>>,
+    void>;
 
 /// Up to 2^18 records; void for pairs with keys of one or two bytes, which have no grid sort.
 //
@@ -459,9 +472,11 @@ using ClusterGridSort =
 //
 // More than 128 blocks cost 3.5 us: another round of loads when the matrix of counts is summed.
 template <class Bits, class Value>
-using SmallGridSort =
-    std::conditional_t<is_of_small_sorts<Bits, Value>,
-                       GridSortPolicy<512, 4, 128, 512, BucketSortPolicy<512, 12, 1, 32768>>, void>;
+using SmallGridSort = std::conditional_t<
+    is_of_small_sorts<Bits, Value>,
+    GridSortPolicy<GridShape{.threads = 512, .keys_per_thread = 4, .max_blocks = 128, .min_share = 512},
+                   BucketSortPolicy<512, 12, 1, 32768>>,
+    void>;
 
 /// Up to 2^20 records; void for the same records.
 //
@@ -476,7 +491,8 @@ using SmallGridSort =
 // 2^19, u64+u64: 30.0 / 115.8 / 17, 30.1 / 89.5 / 18; by 512x8 (18, 64K) 26.5 / 84.1 / 18.
 template <uint32_t bucket_keys_per_thread>
 using MiddleGridRow =
-    GridSortPolicy<512, 16, 128, 1024, BucketSortPolicy<512, bucket_keys_per_thread, 1, 32768>>;
+    GridSortPolicy<GridShape{.threads = 512, .keys_per_thread = 16, .max_blocks = 128, .min_share = 1024},
+                   BucketSortPolicy<512, bucket_keys_per_thread, 1, 32768>>;
 template <class Bits, class Value>
 using MiddleGridSort = std::conditional_t<
     !is_of_small_sorts<Bits, Value>, void,
@@ -500,7 +516,9 @@ struct LargeGridRow {
 };
 template <>
 struct LargeGridRow<uint32_t, NoValue> {
-  using Policy = GridSortPolicy<1024, 32, 128, 1024, BucketSortPolicy<1024, 18, 1, 65536>>;
+  using Policy =
+      GridSortPolicy<GridShape{.threads = 1024, .keys_per_thread = 32, .max_blocks = 128, .min_share = 1024},
+                     BucketSortPolicy<1024, 18, 1, 65536>>;
 };
 template <>
 struct LargeGridRow<uint16_t, NoValue> {
@@ -508,7 +526,9 @@ struct LargeGridRow<uint16_t, NoValue> {
 };
 template <>
 struct LargeGridRow<uint64_t, NoValue> {
-  using Policy = GridSortPolicy<512, 32, 128, 1024, BucketSortPolicy<512, 24, 1, 65536>>;
+  using Policy =
+      GridSortPolicy<GridShape{.threads = 512, .keys_per_thread = 32, .max_blocks = 128, .min_share = 1024},
+                     BucketSortPolicy<512, 24, 1, 65536>>;
 };
 template <>
 struct LargeGridRow<uint32_t, uint32_t> {
@@ -550,11 +570,23 @@ struct PortionedGridRow {
 };
 template <>
 struct PortionedGridRow<uint32_t, uint32_t> {
-  using Policy = GridSortPolicy<1024, 16, 128, 1024, BucketSortPolicy<1024, 18, 1, 65536>, 4, 9>;
+  using Policy = GridSortPolicy<GridShape{.threads = 1024,
+                                          .keys_per_thread = 16,
+                                          .max_blocks = 128,
+                                          .min_share = 1024,
+                                          .portions = 4,
+                                          .digit_bits = 9},
+                                BucketSortPolicy<1024, 18, 1, 65536>>;
 };
 template <>
 struct PortionedGridRow<uint64_t, uint32_t> {
-  using Policy = GridSortPolicy<512, 16, 128, 1024, BucketSortPolicy<512, 18, 1, 65536>, 4, 9>;
+  using Policy = GridSortPolicy<GridShape{.threads = 512,
+                                          .keys_per_thread = 16,
+                                          .max_blocks = 128,
+                                          .min_share = 1024,
+                                          .portions = 4,
+                                          .digit_bits = 9},
+                                BucketSortPolicy<512, 18, 1, 65536>>;
 };
 template <>
 struct PortionedGridRow<uint32_t, uint64_t> {
@@ -605,20 +637,30 @@ constexpr uint64_t min_even_values(uint64_t count) {
 }
 
 /// tiled_grid_sort.cuh: at most `max_blocks` blocks deal tiles of threads * keys_per_thread keys, through
-/// bins with `bin_slots` slots in all, to at most `max_buckets` buckets of about `bucket_keys` keys. They
-/// sort these with the `Finish` row. It pays for min_count to max_count keys.
-template <uint32_t keys_per_thread_, uint32_t bin_slots_, uint32_t max_blocks_, uint32_t max_buckets_,
-          uint32_t bucket_keys_, class Finish_, uint64_t min_count_ = 0, uint64_t max_count_ = ~uint64_t{0}>
+/// bins with `bin_slots` slots in all, to at most `max_buckets` buckets of about `bucket_keys` keys. It pays
+/// for min_count to max_count keys.
+struct TiledGridShape {
+  uint32_t keys_per_thread;
+  uint32_t bin_slots;
+  uint32_t max_blocks;
+  uint32_t max_buckets;
+  uint32_t bucket_keys;
+  uint64_t min_count = 0;
+  uint64_t max_count = ~uint64_t{0};
+};
+
+/// The blocks sort the buckets with the `Finish` row.
+template <TiledGridShape shape, class Finish_>
 struct TiledGridPolicy {
   using Finish = Finish_;
   static constexpr uint32_t threads = Finish::threads;
-  static constexpr uint32_t keys_per_thread = keys_per_thread_;
-  static constexpr uint32_t bin_slots = bin_slots_;
-  static constexpr uint32_t max_blocks = max_blocks_;
-  static constexpr uint32_t max_buckets = max_buckets_;
-  static constexpr uint32_t bucket_keys = bucket_keys_;
-  static constexpr uint64_t min_count = min_count_;
-  static constexpr uint64_t max_count = max_count_;
+  static constexpr uint32_t keys_per_thread = shape.keys_per_thread;
+  static constexpr uint32_t bin_slots = shape.bin_slots;
+  static constexpr uint32_t max_blocks = shape.max_blocks;
+  static constexpr uint32_t max_buckets = shape.max_buckets;
+  static constexpr uint32_t bucket_keys = shape.bucket_keys;
+  static constexpr uint64_t min_count = shape.min_count;
+  static constexpr uint64_t max_count = shape.max_count;
   static constexpr uint32_t tile = threads * keys_per_thread;
 };
 
@@ -642,13 +684,25 @@ struct TiledGridRow {
 };
 template <>
 struct TiledGridRow<uint32_t, NoValue> {
-  using Policy = TiledGridPolicy<24, 49152, 160, 1720, 16384, BucketSortPolicy<1024, 18, 1, 131072>,
-                                 (1u << 22) + 1, 3u << 23>;
+  using Policy = TiledGridPolicy<TiledGridShape{.keys_per_thread = 24,
+                                                .bin_slots = 49152,
+                                                .max_blocks = 160,
+                                                .max_buckets = 1720,
+                                                .bucket_keys = 16384,
+                                                .min_count = (1u << 22) + 1,
+                                                .max_count = 3u << 23},
+                                 BucketSortPolicy<1024, 18, 1, 131072>>;
 };
 template <>
 struct TiledGridRow<uint64_t, NoValue> {
-  using Policy = TiledGridPolicy<12, 24576, 160, 1720, 10752, BucketSortPolicy<1024, 12, 1, 131072>,
-                                 (1u << 21) + 1, 1u << 24>;
+  using Policy = TiledGridPolicy<TiledGridShape{.keys_per_thread = 12,
+                                                .bin_slots = 24576,
+                                                .max_blocks = 160,
+                                                .max_buckets = 1720,
+                                                .bucket_keys = 10752,
+                                                .min_count = (1u << 21) + 1,
+                                                .max_count = 1u << 24},
+                                 BucketSortPolicy<1024, 12, 1, 131072>>;
 };
 template <class Bits, class Value>
 using TunedTiledGrid = typename TiledGridRow<Bits, Value>::Policy;

@@ -131,7 +131,7 @@ struct MsdWorkspace {
     return false;
   }
   static constexpr UncountedLayout<Bits> layout(uint64_t count) {
-    return {count, msd_bucket_bits(count, Policy::bucket_keys)};
+    return {count, msd_bucket_bits(count, Policy::limits.bucket_keys)};
   }
   /// Elements of the scratch array of keys. For pairs, it also holds the values.
   static constexpr uint64_t scratch_keys(uint64_t count) {
@@ -143,7 +143,7 @@ struct MsdWorkspace {
   }
   static constexpr uint64_t chunks(uint64_t count) {
     if constexpr (Policy::deals) count = std::min(count, Policy::dealt_to);
-    return uint64_t{layout(count).chunks_per_bucket} << msd_bucket_bits(count, Policy::bucket_keys);
+    return uint64_t{layout(count).chunks_per_bucket} << msd_bucket_bits(count, Policy::limits.bucket_keys);
   }
 };
 
@@ -333,15 +333,15 @@ class MsdRun {
     const Task<Bits> task{.keys = arrays_.keys_in,
                           .count = count,
                           .map = settings_.map,
-                          .bucket_keys = Policy::bucket_keys,
+                          .bucket_keys = Policy::limits.bucket_keys,
                           .max_bucket_keys = Large::max_keys,
                           .max_keys = counts_larger_ ? max_counted_keys : Large::max_keys,
                           .keys_per_value = counts_dense_ ? counted_keys_per_value : sorted_keys_per_value,
                           .with_values = with_values,
                           .minds_ties = with_values && arrays_.keys_in == arrays_.keys_out,
                           .checks_order = settings_.digest == nullptr,
-                          .has_fine_pieces = !with_values && count >= Policy::fine_from,
-                          .asks_for_clumps = count >= Policy::clumps_from && count < clumps_below,
+                          .has_fine_pieces = !with_values && count >= Policy::limits.fine_from,
+                          .asks_for_clumps = count >= Policy::limits.clumps_from && count < clumps_below,
                           .may_deal = may_deal_,
                           .split_bits = split_bits_,
                           .sample = CollectedSample<Bits>::in(workspace_.sample(), places)};
@@ -535,7 +535,7 @@ class MsdRun {
 
   bucket_sort_detail::BucketTask<Bits, Value> task(BucketClass which, BucketClass next) const {
     const BucketLists lists{workspace_.lists.data()};
-    const uint32_t child_bits = msd_bucket_bits(arrays_.count, Policy::bucket_keys) - msd_digit_bits;
+    const uint32_t child_bits = msd_bucket_bits(arrays_.count, Policy::limits.bucket_keys) - msd_digit_bits;
     return {.arrays = {arrays_.keys_out, arrays_.keys_out, arrays_.values_out, arrays_.values_out},
             .rest = arrays_.keys_scratch,
             .list = lists[which],
@@ -553,13 +553,13 @@ class MsdRun {
   UncountedLayout<Bits> layout_;
   Spans spans_;
   // Whether there are enough keys to finish buckets in another way than by sorting (policy.cuh).
-  bool counts_larger_ = !with_values && arrays_.count >= Policy::counted_from;
-  bool counts_large_ = !with_values && arrays_.count >= Policy::dense_from;
+  bool counts_larger_ = !with_values && arrays_.count >= Policy::limits.counted_from;
+  bool counts_large_ = !with_values && arrays_.count >= Policy::limits.dense_from;
   bool takes_bits_ =
-      !with_values && arrays_.count >= Policy::sparse_from && !counts_large_ && !counts_larger_;
+      !with_values && arrays_.count >= Policy::limits.sparse_from && !counts_large_ && !counts_larger_;
   bool counts_dense_ = takes_bits_ || counts_large_;
   uint32_t split_bits_ = split_bits<Bits, Policy>(arrays_.count);
-  bool leaves_narrow_ = leaves_narrow_pairs<Bits, Value> && arrays_.count >= Policy::narrow_from;
+  bool leaves_narrow_ = leaves_narrow_pairs<Bits, Value> && arrays_.count >= Policy::limits.narrow_from;
   MsdPlan<Bits>* plan_ = workspace_.plan.data();
   const uint64_t* offsets_ = workspace_.offsets.data();
   const value_table::ListedValues<Bits>* listed_ = workspace_.listed.data();

@@ -67,8 +67,8 @@ constexpr bool tries_msd(SortAlgorithm algorithm, uint64_t count) {
   if constexpr (has_msd_sort<Bits, Value> && !Policy::is_portable) {
     using Msd = TunedMsd<Bits, Value>;
     // The survey recognises keys in order only if no two samples have the same position (SampledOrder).
-    static_assert(Msd::min_count / 2 >= survey_detail::samples);
-    return algorithm == SortAlgorithm::automatic && count >= Msd::min_count;
+    static_assert(Msd::limits.min_count / 2 >= survey_detail::samples);
+    return algorithm == SortAlgorithm::automatic && count >= Msd::limits.min_count;
   }
   return false;
 }

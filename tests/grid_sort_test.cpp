@@ -26,13 +26,19 @@ namespace {
 constexpr unsigned multiprocessors_here = 5;
 
 /// Shares of up to 768 records, on up to 16 multiprocessors, and buckets of up to 1024.
-using SmallGrid = GridSortPolicy<256, 3, 16, 64, BucketSortPolicy<256, 4, 1, 16384>>;
+using SmallGrid =
+    GridSortPolicy<GridShape{.threads = 256, .keys_per_thread = 3, .max_blocks = 16, .min_share = 64},
+                   BucketSortPolicy<256, 4, 1, 16384>>;
 /// Shares of up to 4,096 records, more than registers hold, and buckets of up to 3,072.
-using LargeGrid = GridSortPolicy<256, 16, 16, 64, BucketSortPolicy<256, 12, 1, 65536>>;
+using LargeGrid =
+    GridSortPolicy<GridShape{.threads = 256, .keys_per_thread = 16, .max_blocks = 16, .min_share = 64},
+                   BucketSortPolicy<256, 12, 1, 65536>>;
 /// As SmallGrid, but the blocks are a cluster.
 using SmallCluster = InCluster<SmallGrid>;
 /// Two parts of the warps, a record a thread; a block each 32nd record.
-using TinyShares = GridSortPolicy<512, 1, 40, 32, BucketSortPolicy<512, 1, 1, 131072>>;
+using TinyShares =
+    GridSortPolicy<GridShape{.threads = 512, .keys_per_thread = 1, .max_blocks = 40, .min_share = 32},
+                   BucketSortPolicy<512, 1, 1, 131072>>;
 
 enum class Taken { buckets_or_list, digits };
 

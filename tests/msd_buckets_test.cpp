@@ -17,25 +17,26 @@ namespace {
 
 /// Buckets of more than 256 keys are counted.
 using CountedMsd = MsdPolicy<PartitionPolicy<256, 4, 2, 1>, BucketSortPolicy<256, 1, 1, 16384>,
-                             BucketSortPolicy<256, 1, 1, 16384>, 1024, 1, 1>;
+                             BucketSortPolicy<256, 1, 1, 16384>,
+                             MsdLimits{.bucket_keys = 1024, .min_count = 1, .counted_from = 1}>;
 
 /// Even keys without values are dealt. Buckets of more than 128 keys are counted if they have few values.
 using DenseMsd = DealingMsd<MsdPolicy<PartitionPolicy<256, 4, 2, 1>, BucketSortPolicy<128, 1, 1, 8192>,
-                                      BucketSortPolicy<256, 2, 1, 16384>, 256, 1, uint64_t{1} << 30,
-                                      uint64_t{1} << 27, uint64_t{1} << 20, 1>,
+                                      BucketSortPolicy<256, 2, 1, 16384>,
+                                      MsdLimits{.bucket_keys = 256, .min_count = 1, .dense_from = 1}>,
                             PartitionPolicy<256, 4, 2, 1>, 1, uint64_t{1} << 24>;
 
 /// Buckets of few values are sorted by a bit vector. In DealingSparse, even keys without values are dealt,
 /// too.
 using SparseMsd = MsdPolicy<PartitionPolicy<256, 4, 2, 1>, BucketSortPolicy<128, 4, 1, 8192>,
-                            BucketSortPolicy<256, 4, 1, 32768>, 256, 1, uint64_t{1} << 30, uint64_t{1} << 27,
-                            uint64_t{1} << 20, uint64_t{1} << 29, 1>;
+                            BucketSortPolicy<256, 4, 1, 32768>,
+                            MsdLimits{.bucket_keys = 256, .min_count = 1, .sparse_from = 1}>;
 using DealingSparse = DealingMsd<SparseMsd, PartitionPolicy<256, 4, 2, 1>, 1, uint64_t{1} << 24>;
 
 /// Pairs keep only narrow keys where these distinguish them.
 using NarrowMsd = MsdPolicy<PartitionPolicy<256, 4, 2, 1>, BucketSortPolicy<256, 2, 1, 16384>,
-                            BucketSortPolicy<256, 4, 1, 32768>, 256, 1, uint64_t{1} << 30, uint64_t{1} << 27,
-                            uint64_t{1} << 20, uint64_t{1} << 29, uint64_t{1} << 26, 1>;
+                            BucketSortPolicy<256, 4, 1, 32768>,
+                            MsdLimits{.bucket_keys = 256, .min_count = 1, .narrow_from = 1}>;
 
 }  // namespace
 
@@ -158,7 +159,7 @@ TEMPLATE_TEST_CASE("buckets of even fewer values are counted, large ones, too", 
   CHECK((large.listed[dense_buckets] > buckets / 4) == (of_bucket < 1u << dense_value_bits));
   for (size_t i = 0; i < keys.size(); ++i) keys[random() % keys.size()] = key_of(range / 5);
   const auto besides = msd_sort<TestType, NoValue, SparseMsd>(keys, {});
-  CHECK((besides.frequent != 0 && besides.partitions() && besides.listed[dense_buckets] == 0));
+  CHECK((besides.frequent.count != 0 && besides.partitions() && besides.listed[dense_buckets] == 0));
 }
 
 TEMPLATE_TEST_CASE("pairs are left with the low halves of their keys, where these tell them apart",

@@ -17,7 +17,8 @@
 namespace sweepsort {
 
 /// Tiles of 768 records.
-using SmallTiles = OnesweepPolicy<256, 3, 1>;
+using SmallTiles =
+    OnesweepPolicy<OnesweepRow{.threads = 256, .keys_per_thread = 3, .blocks_per_multiprocessor = 1}>;
 
 struct OnesweepCase {
   Order order = Order::ascending;

@@ -24,11 +24,21 @@ namespace sweepsort {
 namespace {
 
 /// Up to three portions of 768 pairs per block, buckets of up to 2,816.
-using SmallPortions = GridSortPolicy<256, 3, 16, 64, BucketSortPolicy<256, 11, 1, 32768>, 3>;
+using SmallPortions = GridSortPolicy<
+    GridShape{.threads = 256, .keys_per_thread = 3, .max_blocks = 16, .min_share = 64, .portions = 3},
+    BucketSortPolicy<256, 11, 1, 32768>>;
 /// Four portions of 512 pairs, up to 512 buckets of up to 2,048.
-using ManyBuckets = GridSortPolicy<512, 1, 16, 64, BucketSortPolicy<512, 4, 1, 131072>, 4, 9>;
+using ManyBuckets = GridSortPolicy<GridShape{.threads = 512,
+                                             .keys_per_thread = 1,
+                                             .max_blocks = 16,
+                                             .min_share = 64,
+                                             .portions = 4,
+                                             .digit_bits = 9},
+                                   BucketSortPolicy<512, 4, 1, 131072>>;
 /// Portions of 8,192, more than registers hold, and buckets of up to 2,048.
-using LargePortions = GridSortPolicy<256, 32, 16, 64, BucketSortPolicy<256, 8, 1, 65536>, 2>;
+using LargePortions = GridSortPolicy<
+    GridShape{.threads = 256, .keys_per_thread = 32, .max_blocks = 16, .min_share = 64, .portions = 2},
+    BucketSortPolicy<256, 8, 1, 65536>>;
 
 struct Case {
   Order order = Order::ascending;
@@ -187,7 +197,13 @@ TEST_CASE("numbers that stand close together are sorted by it, each once, if the
 }
 
 TEST_CASE("more than 256 buckets are told apart", "[device]") {
-  using SmallBuckets = GridSortPolicy<512, 4, 16, 64, BucketSortPolicy<512, 1, 1, 131072>, 4, 9>;
+  using SmallBuckets = GridSortPolicy<GridShape{.threads = 512,
+                                                .keys_per_thread = 4,
+                                                .max_blocks = 16,
+                                                .min_share = 64,
+                                                .portions = 4,
+                                                .digit_bits = 9},
+                                      BucketSortPolicy<512, 1, 1, 131072>>;
   // Multiples of the golden ratio are spread more evenly than random keys: 288 buckets of 451.
   std::vector<uint32_t> keys(130'000);
   for (uint32_t i = 0; i < keys.size(); ++i) keys[i] = i * 0x9e3779b1;
@@ -205,7 +221,9 @@ TEST_CASE("pairs of few, repeated or crowded keys are left to others", "[device]
 TEST_CASE("a bucket as large as a block is sorted, one larger leaves all to others", "[device]") {
   // The excess over the mean is so small that no sample shows it. There is one bucket for each of five
   // blocks.
-  using FiveBlocks = GridSortPolicy<256, 3, 5, 64, SmallPortions::Finish, 3>;
+  using FiveBlocks = GridSortPolicy<
+      GridShape{.threads = 256, .keys_per_thread = 3, .max_blocks = 5, .min_share = 64, .portions = 3},
+      SmallPortions::Finish>;
   constexpr uint32_t most = FiveBlocks::Finish::max_keys;
   for (const uint32_t size : {most - 1, most, most + 1})
     for (const bool in_place : {false, true})

@@ -84,9 +84,10 @@ std::vector<uint64_t> corners() {
   std::vector<uint64_t> result{1, warp_threads, TunedOnesweep<Bits, Value>::tile};
   if constexpr (has_msd_sort<Bits, Value>) {
     using Msd = TunedMsd<Bits, Value>;
-    result.insert(result.end(), {Msd::Small::max_keys, Msd::Large::max_keys, Msd::Partition::tile,
-                                 Msd::min_count, Msd::min_count + Msd::Partition::tile,
-                                 uint64_t{Msd::bucket_keys} << 9, uint64_t{Msd::bucket_keys} << 10});
+    result.insert(result.end(),
+                  {Msd::Small::max_keys, Msd::Large::max_keys, Msd::Partition::tile, Msd::limits.min_count,
+                   Msd::limits.min_count + Msd::Partition::tile, uint64_t{Msd::limits.bucket_keys} << 9,
+                   uint64_t{Msd::limits.bucket_keys} << 10});
   }
   if constexpr (has_one_block<Bits, Value>) {
     using OneBlock = TunedOneBlock<Bits, Value>;

@@ -25,8 +25,9 @@ constexpr uint64_t schedules = 1000;
 #endif
 
 /// Tiles of 512 keys, so that a few thousand keys are many tiles.
-using SmallTiles = OnesweepPolicy<256, 2, 1>;
-using PortableTiles = OnesweepPolicy<256, 2, 1, true>;
+using SmallTiles =
+    OnesweepPolicy<OnesweepRow{.threads = 256, .keys_per_thread = 2, .blocks_per_multiprocessor = 1}>;
+using PortableTiles = Portable<SmallTiles>;
 
 /// Sorts keys that vary in `live_bits`, in two portions and more: two epochs of each look-back row, and
 /// offsets that travel.

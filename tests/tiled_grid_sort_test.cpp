@@ -23,9 +23,15 @@ namespace sweepsort {
 namespace {
 
 /// Tiles of 2,048 keys, buckets of about 512 with room for 768, and bins that usually have room.
-using SmallTiles = TiledGridPolicy<8, 4'096, 16, 192, 512, BucketSortPolicy<256, 3, 1, 16384>>;
+using SmallTiles = TiledGridPolicy<
+    TiledGridShape{
+        .keys_per_thread = 8, .bin_slots = 4'096, .max_blocks = 16, .max_buckets = 192, .bucket_keys = 512},
+    BucketSortPolicy<256, 3, 1, 16384>>;
 /// Two blocks on each multiprocessor, tiles of 4,096 keys, and bins that often have no room.
-using LargeTiles = TiledGridPolicy<16, 4'096, 40, 192, 512, BucketSortPolicy<256, 3, 2, 65536>>;
+using LargeTiles = TiledGridPolicy<
+    TiledGridShape{
+        .keys_per_thread = 16, .bin_slots = 4'096, .max_blocks = 40, .max_buckets = 192, .bucket_keys = 512},
+    BucketSortPolicy<256, 3, 2, 65536>>;
 
 struct Case {
   Order order = Order::ascending;
@@ -122,7 +128,10 @@ TEMPLATE_TEST_CASE("keys of evenly distributed values that repeat are left to ot
                    float) {
   // There are as many values as the sample has cells. It meets them there no more often than keys that
   // differ.
-  using ManyBuckets = TiledGridPolicy<8, 16384, 16, 768, 512, BucketSortPolicy<256, 3, 1, 16384>>;
+  using ManyBuckets = TiledGridPolicy<
+      TiledGridShape{
+          .keys_per_thread = 8, .bin_slots = 16384, .max_blocks = 16, .max_buckets = 768, .bucket_keys = 512},
+      BucketSortPolicy<256, 3, 1, 16384>>;
   std::mt19937_64 random(test_seed());
   std::vector<TestType> keys(380'000);
   for (TestType& key : keys) key = static_cast<TestType>(random() % 4'096 * 4'096);

@@ -150,9 +150,9 @@ struct Method {
 #else
 
 struct Method {
-  using Counting =
-      MsdPolicy<PartitionPolicy<SWEEPSORT_TUNE_PARTITION>, BucketSortPolicy<SWEEPSORT_TUNE_SMALL>,
-                typename TunedMsd<Bits, Value>::Large, SWEEPSORT_TUNE_BUCKET, 1>;
+  using Counting = MsdPolicy<PartitionPolicy<SWEEPSORT_TUNE_PARTITION>,
+                             BucketSortPolicy<SWEEPSORT_TUNE_SMALL>, typename TunedMsd<Bits, Value>::Large,
+                             MsdLimits{.bucket_keys = SWEEPSORT_TUNE_BUCKET, .min_count = 1}>;
 #ifdef SWEEPSORT_TUNE_DEAL
   using Policy = DealingMsd<Counting, PartitionPolicy<SWEEPSORT_TUNE_DEAL>, 1,
                             sizeof(Bits) == 4 ? uint64_t{1} << 30 : uint64_t{1} << 29>;

@@ -59,7 +59,7 @@ def bucket(keys_per_thread, parts, threads=1024):
 
 
 def grid(threads, keys_per_thread, min_share, bucket_keys_per_thread, parts):
-    return f"{threads},{keys_per_thread},128,{min_share},{bucket(bucket_keys_per_thread, parts, threads)}"
+    return f"GridShape{{{threads},{keys_per_thread},128,{min_share}}},{bucket(bucket_keys_per_thread, parts, threads)}"
 
 
 GRID_RECORDS = ("u32", "u64", "u32+u32", "u32+u64", "u64+u32", "u64+u64")
@@ -84,10 +84,10 @@ GRIDS = {
     }),
     # keys per thread, slots of all bins, most blocks, most buckets, keys per bucket, buckets
     "tiled": (1 << 23, {
-        "u32": [f"{keys},{slots},160,1720,16384,{bucket(18, parts)}"
+        "u32": [f"TiledGridShape{{{keys},{slots},160,1720,16384}},{bucket(18, parts)}"
                 for keys, slots, parts in ((24, 49152, 65536), (24, 49152, 131072), (24, 49152, 262144),
                                            (16, 49152, 131072))],
-        "u64": [f"{keys},{slots},160,1720,10752,{bucket(12, parts)}"
+        "u64": [f"TiledGridShape{{{keys},{slots},160,1720,10752}},{bucket(12, parts)}"
                 for keys, slots, parts in ((12, 24576, 65536), (12, 24576, 131072), (16, 24576, 131072))],
     }),
 }
