@@ -213,8 +213,7 @@ class BitSort {
   const KeyMap<Bits>& map_;
 };
 
-/// Sorts the buckets of task.list; a block takes one after the other. Those that are left alone join
-/// task.next_list, where their parts are still to be found.
+/// A block takes one bucket after the other.
 template <class Bits, uint32_t max_keys>
 __global__ __launch_bounds__(threads, blocks_per_multiprocessor) void bucket_bits_kernel(
     bucket_list::BucketTask<Bits, NoValue> task, MsdPlan<Bits>* plan) {
@@ -235,5 +234,16 @@ __global__ __launch_bounds__(threads, blocks_per_multiprocessor) void bucket_bit
 }
 
 }  // namespace bucket_bits_detail
+
+/// Sorts the buckets of task.list, of up to `max_keys` keys, with a bit vector. Those that are left alone
+/// join task.next_list, where their parts are still to be found.
+template <uint32_t max_keys, class Bits>
+void sort_buckets_by_bits(const bucket_list::BucketTask<Bits, NoValue>& task, MsdPlan<Bits>* plan,
+                          cudaStream_t stream) {
+  using namespace bucket_bits_detail;
+  launch_chained(bucket_bits_kernel<Bits, max_keys>,
+                 {multiprocessors() * blocks_per_multiprocessor, threads, sizeof(Shared<Bits, max_keys>)},
+                 stream, task, plan);
+}
 
 }  // namespace sweepsort

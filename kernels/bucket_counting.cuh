@@ -370,9 +370,7 @@ class Counting {
   const KeyMap<Bits>& map_;
 };
 
-/// Sorts the buckets of task.list; a block takes one after the other. `max_chunks`: the most chunks of a
-/// bucket that was dealt. If one value has too many keys for the first counters, buckets of up to
-/// `max_left_alone` keys join task.next_list, where their parts are still to be found.
+/// A block takes one bucket after the other. `max_chunks`: the most chunks of a bucket that was dealt.
 template <class Bits, class Shape, uint32_t max_chunks>
 __global__ __launch_bounds__(Shape::threads, Shape::blocks_per_multiprocessor) void bucket_counting_kernel(
     bucket_list::BucketTask<Bits, NoValue> task, uint32_t max_left_alone, MsdPlan<Bits>* plan) {
@@ -394,5 +392,24 @@ __global__ __launch_bounds__(Shape::threads, Shape::blocks_per_multiprocessor) v
 }
 
 }  // namespace bucket_counting_detail
+
+/// How few values a bucket has.
+using CountsFewValues = bucket_counting_detail::FewValued;
+using CountsDenseValues = bucket_counting_detail::Dense;
+
+/// Sorts the buckets of task.list with counters. Those that were dealt have up to `max_dealt` keys. If one
+/// value has too many keys for the first counters, buckets of up to `max_left_alone` keys join
+/// task.next_list, where their parts are still to be found.
+template <class Shape, uint32_t max_dealt, class Bits>
+void count_buckets(const bucket_list::BucketTask<Bits, NoValue>& task, uint32_t max_left_alone,
+                   MsdPlan<Bits>* plan, cudaStream_t stream) {
+  using namespace bucket_counting_detail;
+  constexpr uint32_t max_chunks = max_dealt / dealt_chunk<Bits>;
+  static_assert(max_dealt % dealt_chunk<Bits> == 0);
+  const auto kernel = bucket_counting_kernel<Bits, Shape, max_chunks>;
+  constexpr size_t shared_bytes = sizeof(Shared<Shape, max_chunks>);
+  const uint32_t blocks = resident_blocks(kernel, Shape::threads, shared_bytes);
+  launch_chained(kernel, {blocks, Shape::threads, shared_bytes}, stream, task, max_left_alone, plan);
+}
 
 }  // namespace sweepsort

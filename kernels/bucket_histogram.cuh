@@ -23,6 +23,19 @@
 
 namespace sweepsort {
 
+/// Where the keys are, and where their counts go.
+template <class Bits>
+struct BucketHistogramTask {
+  const Bits* keys;
+  const Bits* rest;  // keys that are not frequent; each span begins at the same index as in `keys`
+  const uint32_t* rest_counts;
+  uint64_t count;
+  uint64_t span;  // keys per block: a whole number of vectors
+  KeyMap<Bits> map;
+  BinCounts counts;       // by bucket
+  uint32_t* span_counts;  // by block and leading digit
+};
+
 namespace bucket_histogram_detail {
 
 struct Shared {
@@ -34,24 +47,11 @@ struct Shared {
 };
 static_assert(WideCounters::bins == msd_max_buckets);
 
-/// Where the keys are, and where their counts go.
-template <class Bits>
-struct Task {
-  const Bits* keys;
-  const Bits* rest;  // keys that are not frequent; each span begins at the same index as in `keys`
-  const uint32_t* rest_counts;
-  uint64_t count;
-  uint64_t span;  // keys per block: a whole number of vectors
-  KeyMap<Bits> map;
-  BinCounts counts;       // by bucket
-  uint32_t* span_counts;  // by block and leading digit
-};
-
 /// One block's span of the keys.
 template <class Bits>
 class SpanHistogram {
  public:
-  __device__ SpanHistogram(Shared& shared, const Task<Bits>& task, MsdPlan<Bits>* plan)
+  __device__ SpanHistogram(Shared& shared, const BucketHistogramTask<Bits>& task, MsdPlan<Bits>* plan)
       : shared_(shared),
         task_(task),
         plan_(plan),
@@ -168,7 +168,7 @@ class SpanHistogram {
   }
 
   Shared& shared_;
-  const Task<Bits>& task_;
+  const BucketHistogramTask<Bits>& task_;
   MsdPlan<Bits>* plan_;
   uint32_t bucket_bits_;
   BucketMap<Bits> map_;
@@ -180,7 +180,7 @@ class SpanHistogram {
 /// Block b counts the keys [b * span, (b + 1) * span).
 template <class Bits>
 __global__ __launch_bounds__(WideCounters::threads) void bucket_histogram_kernel(
-    const __grid_constant__ Task<Bits> task, MsdPlan<Bits>* plan) {
+    const __grid_constant__ BucketHistogramTask<Bits> task, MsdPlan<Bits>* plan) {
   ptx::wait_for_previous_launch();
   if (!plan->counts_buckets()) return;
   SpanHistogram<Bits> histogram(shared_memory<Shared>(), task, plan);
@@ -189,5 +189,14 @@ __global__ __launch_bounds__(WideCounters::threads) void bucket_histogram_kernel
 }
 
 }  // namespace bucket_histogram_detail
+
+/// Counts the keys of each bucket if the plan wants that. There are `spans` spans.
+template <class Bits>
+void count_bucket_sizes(const BucketHistogramTask<Bits>& task, uint32_t spans, MsdPlan<Bits>* plan,
+                        cudaStream_t stream) {
+  using namespace bucket_histogram_detail;
+  launch_chained(bucket_histogram_kernel<Bits>, {spans, WideCounters::threads, sizeof(Shared)}, stream, task,
+                 plan);
+}
 
 }  // namespace sweepsort

@@ -32,8 +32,7 @@ inline constexpr uint32_t blocks_per_multiprocessor = 4;
 template <class Value, class Policy>
 class PairSort {
  public:
-  using Words =
-      bucket_sort_detail::Bucket<uint32_t, NoValue, Policy, bucket_sort_detail::Crowded::left_alone>;
+  using Words = bucket_sort_detail::Bucket<uint32_t, NoValue, Policy, Crowded::left_alone>;
   using Task = bucket_list::BucketTask<uint32_t, Value>;
   static constexpr uint32_t threads = Policy::threads;
   static constexpr uint32_t width = sizeof(uint4) / sizeof(Value);
@@ -118,8 +117,6 @@ class PairSort {
   Words& words_;
 };
 
-/// Sorts the buckets of task.list. Those that are left alone join task.next_list, where their parts are still
-/// to be found.
 template <class Value, class Policy>
 __global__ __launch_bounds__(Policy::threads, blocks_per_multiprocessor) void bucket_pairs_kernel(
     bucket_list::BucketTask<uint32_t, Value> task, MsdPlan<uint32_t>* plan) {
@@ -140,5 +137,18 @@ __global__ __launch_bounds__(Policy::threads, blocks_per_multiprocessor) void bu
 }
 
 }  // namespace bucket_pairs_detail
+
+/// Sorts the buckets of task.list, pairs with narrow keys, with the bucket row `Policy`. Those that are left
+/// alone join task.next_list, where their parts are still to be found.
+template <class Policy, class Value>
+void sort_narrow_pairs(const bucket_list::BucketTask<uint32_t, Value>& task, MsdPlan<uint32_t>* plan,
+                       cudaStream_t stream) {
+  using namespace bucket_pairs_detail;
+  using Sort = PairSort<Value, Policy>;
+  launch_chained(
+      bucket_pairs_kernel<Value, Policy>,
+      {multiprocessors() * blocks_per_multiprocessor, Sort::threads, sizeof(typename Sort::PairShared)},
+      stream, task, plan);
+}
 
 }  // namespace sweepsort

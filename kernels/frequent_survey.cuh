@@ -188,4 +188,22 @@ __global__ __launch_bounds__(threads) void find_frequent_kernel(Task<Bits> task,
 
 }  // namespace survey_detail
 
+/// Looks for frequent values in a larger sample if the plan wants that, and surveys the other keys.
+/// `memory` has room for task.count keys, `sizes` for a number per finder, zero before.
+template <class Bits>
+void find_frequent_values(const survey_detail::Task<Bits>& task, Bits* memory, uint32_t* sizes,
+                          MsdPlan<Bits>* plan, value_table::Table<Bits>* table, cudaStream_t stream) {
+  using namespace survey_detail;
+  const FrequentSample<Bits> sample{
+      .keys = memory,
+      .sizes = sizes,
+      .places = frequent_places<Bits>(task.count),
+      .max_keys = static_cast<uint32_t>(std::min<uint64_t>(task.count / finders, 1u << 31))};
+  launch_chained(sample_kernel<Bits>,
+                 {2 * sample.places / sample_threads, sample_threads, sizeof(SampleShared)}, stream, task,
+                 sample, static_cast<const MsdPlan<Bits>*>(plan));
+  launch_chained(find_frequent_kernel<Bits>, {finders, threads, finder_bytes<Bits>()}, stream, task, sample,
+                 plan, table);
+}
+
 }  // namespace sweepsort

@@ -47,8 +47,6 @@ struct GridSortWorkspace {
 
 namespace grid_sort_detail {
 
-using bucket_sort_detail::InMemory;
-
 /// A bucket may be this many times as large as the mean. A larger one would keep its block busy while all
 /// others wait.
 inline constexpr uint32_t crowded_bucket = 6;
@@ -295,8 +293,7 @@ class GridShare {
 
  private:
   using BucketArrays = bucket_sort_detail::BucketArrays<Bits, Value>;
-  using Bucket =
-      bucket_sort_detail::Bucket<Bits, Value, Finish, bucket_sort_detail::Crowded::by_digits, Parts>;
+  using Bucket = bucket_sort_detail::Bucket<Bits, Value, Finish, Crowded::by_digits, Parts>;
 
  protected:
   uint32_t size_ = 0;      // number of current records: the block's, or its portion's

@@ -23,26 +23,6 @@
 
 namespace sweepsort {
 
-namespace decide_detail {
-
-inline constexpr uint32_t decide_threads = 1024;
-
-struct DecideShared {
-  uint64_t warp_sums[2][decide_threads / warp_threads];
-  uint32_t is_wide[decide_threads / 2];  // by parent of this block's buckets: its keys are not left narrow
-};
-
-/// Appends this lane's `bucket` to a list if `is_member`: one atomic per warp.
-__device__ __forceinline__ void append(BucketList list, uint32_t* length, const ListedBucket& bucket,
-                                       bool is_member) {
-  const uint32_t members = __ballot_sync(full_warp, is_member);
-  if (members == 0) return;
-  uint32_t at = 0;
-  if (ptx::lane_id() == 0) at = atomicAdd(length, static_cast<uint32_t>(__popc(members)));
-  at = __shfl_sync(full_warp, at, 0);
-  if (is_member) *list.at(at + static_cast<uint32_t>(__popc(members & ptx::lanes_below()))) = bucket;
-}
-
 /// How buckets are finished by size: small, large and larger ones. Larger ones must have few values.
 struct ClassLimits {
   uint32_t max_keys[few_valued_buckets + 1];
@@ -65,6 +45,26 @@ struct Decision {
   const uint32_t* frequent_buckets;  // the buckets of plan->frequent.count values, in order
   const uint64_t* frequent_starts;
 };
+
+namespace decide_detail {
+
+inline constexpr uint32_t decide_threads = 1024;
+
+struct DecideShared {
+  uint64_t warp_sums[2][decide_threads / warp_threads];
+  uint32_t is_wide[decide_threads / 2];  // by parent of this block's buckets: its keys are not left narrow
+};
+
+/// Appends this lane's `bucket` to a list if `is_member`: one atomic per warp.
+__device__ __forceinline__ void append(BucketList list, uint32_t* length, const ListedBucket& bucket,
+                                       bool is_member) {
+  const uint32_t members = __ballot_sync(full_warp, is_member);
+  if (members == 0) return;
+  uint32_t at = 0;
+  if (ptx::lane_id() == 0) at = atomicAdd(length, static_cast<uint32_t>(__popc(members)));
+  at = __shfl_sync(full_warp, at, 0);
+  if (is_member) *list.at(at + static_cast<uint32_t>(__popc(members & ptx::lanes_below()))) = bucket;
+}
 
 /// How many keys were taken out in front of a bucket, or has_frequent_value if it has some of its own.
 template <class Bits>
@@ -296,5 +296,15 @@ __global__ __launch_bounds__(decide_threads) void decide_kernel(const __grid_con
 }
 
 }  // namespace decide_detail
+
+/// Finds where each bucket lies, and lists it for the kernel that finishes it, unless the plan needs no
+/// buckets. If each bucket is a value, `expansion` plans the runs instead.
+template <class Bits>
+void decide(const Decision& decision, MsdPlan<Bits>* plan, SortPlan<Bits>* expansion, cudaStream_t stream) {
+  using namespace decide_detail;
+  launch_chained(decide_kernel<Bits>,
+                 {msd_max_buckets / decide_threads, decide_threads, sizeof(DecideShared)}, stream, decision,
+                 plan, expansion);
+}
 
 }  // namespace sweepsort

@@ -37,6 +37,7 @@
 
 #include <cuda_runtime.h>
 
+#include <algorithm>
 #include <bit>
 #include <cstdint>
 #include <type_traits>
@@ -785,5 +786,25 @@ __global__ void survey_digest_kernel(const Digest<Bits>* digest, uint32_t bucket
 }
 
 }  // namespace survey_detail
+
+/// Surveys the collected sample. Meanwhile other blocks take a digest of all keys, unless `digest` is null.
+template <class Bits>
+void survey(const survey_detail::Task<Bits>& task, Digest<Bits>* digest, MsdPlan<Bits>* plan,
+            value_table::Table<Bits>* table, cudaStream_t stream) {
+  using namespace survey_detail;
+  const digest_detail::Task<Bits> beside(DeviceSpan<const Bits>(task.keys, task.count), task.map, digest);
+  const uint32_t idle = std::max(multiprocessors(), 2u) - 1;
+  const uint32_t digesting = digest == nullptr ? 0 : beside.blocks(idle);
+  launch_chained(task.map.is_of_floats() ? survey_kernel<Bits, true> : survey_kernel<Bits, false>,
+                 {1 + digesting, threads, std::max(sizeof(Shared<Bits>), sizeof(DigestShared<Bits>))}, stream,
+                 task, beside, plan, table);
+}
+
+/// Corrects the plan where `digest`, of all keys, knows more than the sample.
+template <class Bits>
+void correct_survey(const Digest<Bits>* digest, uint32_t bucket_keys, MsdPlan<Bits>* plan,
+                    cudaStream_t stream) {
+  launch_chained(survey_detail::survey_digest_kernel<Bits>, {1, 1}, stream, digest, bucket_keys, plan);
+}
 
 }  // namespace sweepsort

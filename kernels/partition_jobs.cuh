@@ -192,4 +192,16 @@ __global__ __launch_bounds__(count_threads) void count_jobs_kernel(KeyArrays<Bit
 
 }  // namespace partition_detail
 
+/// Between the levels of a partition: makes the jobs of the second one, with their counts, and tells `level`.
+template <class Bits, class Value>
+void make_partition_jobs(PartitionLevel<Bits, Value>& level, PartitionJob* jobs, uint32_t* job_counts,
+                         cudaStream_t stream) {
+  using namespace partition_detail;
+  launch_chained(count_jobs_kernel<Bits, Value>,
+                 {multiprocessors(), count_threads, sizeof(CountShared<Bits>)}, stream, level.keys,
+                 level.offsets, level.count, level.plan, jobs, job_counts, level.splitters);
+  level.jobs = jobs;
+  level.job_counts = job_counts;
+}
+
 }  // namespace sweepsort

@@ -82,7 +82,7 @@ class Sort : Share<Bits, Value, Policy> {
     if (shared_.counts.largest > task_.max_in_bucket) return false;
     for_portions([&] { scatter_portion(bucket_of, scratch); });
     ptx::grid_sync();
-    this->template sort_buckets<bucket_sort_detail::InMemory::ordered>(scratch);
+    this->template sort_buckets<InMemory::ordered>(scratch);
     return true;
   }
 

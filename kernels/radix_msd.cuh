@@ -212,85 +212,6 @@ void count_values(const SortArrays<Bits, Value>& arrays, const MsdSettings<Bits>
                  workspace.listed.data(), workspace.expansion.data(), settings.codes);
 }
 
-/// Both levels of the partition without a histogram, if the plan says that none is needed.
-template <class Bits, class Policy>
-void deal(const SortArrays<Bits, NoValue>& arrays, KeyMap<Bits> map, const Spans& spans,
-          const UncountedLayout<Bits>& layout, const MsdWorkspace<Bits, NoValue, Policy>& workspace,
-          cudaStream_t stream) {
-  using namespace uncounted_detail;
-  using Partition = typename Policy::Deal;
-  const Task<Bits> task{.in = arrays.keys_in,
-                        .scratch = arrays.keys_scratch,
-                        .count = arrays.count,
-                        .span = spans.keys,
-                        .map = map,
-                        .layout = layout,
-                        .counts_whole = workspace.dealt_whole.data(),
-                        .counts_rest = workspace.dealt_rest.data(),
-                        .counts = workspace.dealt_counts.data(),
-                        .chunks = workspace.dealt_chunks.data(),
-                        .plan = workspace.plan.data()};
-  constexpr size_t shared_bytes = sizeof(uncounted_detail::Shared<Bits, Partition>);
-  const uint32_t blocks = std::min(multiprocessors() * Partition::blocks_per_multiprocessor, msd_digits);
-  const auto launch = [&]<class Buckets>() {
-    launch_chained(deal_kernel<Bits, Partition, Buckets, true>,
-                   {spans.number, Partition::threads, shared_bytes}, stream, task);
-    launch_chained(deal_kernel<Bits, Partition, Buckets, false>, {blocks, Partition::threads, shared_bytes},
-                   stream, task);
-  };
-  launch.template operator()<LinearBuckets<Bits>>();
-  if (map.is_of_floats()) launch.template operator()<RealBuckets<Bits>>();
-}
-
-/// Sorts the buckets of task.list. Each of them fits a block.
-template <class Policy, bucket_sort_detail::Crowded crowded, class Parts = BucketParts, class Bits,
-          class Value>
-void sort_buckets(bucket_sort_detail::BucketTask<Bits, Value> task, MsdPlan<Bits>* plan,
-                  cudaStream_t stream) {
-  using namespace bucket_sort_detail;
-  const auto kernel = bucket_sort_kernel<Bits, Value, Policy, crowded, Parts>;
-  constexpr size_t shared_bytes = sizeof(Shared<Bits, Value, Policy>);
-  const uint32_t blocks = std::min(resident_blocks(kernel, Policy::threads, shared_bytes), msd_max_buckets);
-  launch_chained(kernel, {blocks, Policy::threads, shared_bytes}, stream, task, plan);
-}
-
-/// Keys alone of few values: sorts small buckets with a bit vector.
-template <class Policy, class Bits>
-void sort_by_bits(bucket_sort_detail::BucketTask<Bits, NoValue> task, MsdPlan<Bits>* plan,
-                  cudaStream_t stream) {
-  using namespace bucket_bits_detail;
-  constexpr uint32_t max_keys = Policy::Small::max_keys;
-  launch_chained(bucket_bits_kernel<Bits, max_keys>,
-                 {multiprocessors() * blocks_per_multiprocessor, threads, sizeof(Shared<Bits, max_keys>)},
-                 stream, task, plan);
-}
-
-/// Sorts pairs with narrow keys.
-template <class Policy, class Value>
-void sort_narrow_pairs(bucket_sort_detail::BucketTask<uint32_t, Value> task, MsdPlan<uint32_t>* plan,
-                       cudaStream_t stream) {
-  using namespace bucket_pairs_detail;
-  using Sort = PairSort<Value, typename Policy::Small>;
-  launch_chained(
-      bucket_pairs_kernel<Value, typename Policy::Small>,
-      {multiprocessors() * blocks_per_multiprocessor, Sort::threads, sizeof(typename Sort::PairShared)},
-      stream, task, plan);
-}
-
-/// Keys alone of few values: sorts buckets with counters. Buckets of up to `max_left_alone` keys may be left
-/// alone.
-template <class Policy, class Shape, class Bits>
-void count_buckets(bucket_sort_detail::BucketTask<Bits, NoValue> task, uint32_t max_left_alone,
-                   MsdPlan<Bits>* plan, cudaStream_t stream) {
-  using namespace bucket_counting_detail;
-  constexpr uint32_t max_chunks = Policy::Large::max_keys / dealt_chunk<Bits>;
-  static_assert(Policy::Large::max_keys % dealt_chunk<Bits> == 0);
-  const auto kernel = bucket_counting_kernel<Bits, Shape, max_chunks>;
-  constexpr size_t shared_bytes = sizeof(Shared<Shape, max_chunks>);
-  const uint32_t blocks = resident_blocks(kernel, Shape::threads, shared_bytes);
-  launch_chained(kernel, {blocks, Shape::threads, shared_bytes}, stream, task, max_left_alone, plan);
-}
-
 /// The launches of one sort.
 template <class Bits, class Value, class Policy>
 class MsdRun {
@@ -307,12 +228,12 @@ class MsdRun {
                                       workspace.max_spans)) {}
 
   void launch() const {
-    survey();
+    look_at_sample();
     count_values(arrays_, settings_, spans_, workspace_, stream_);
     if constexpr (Policy::deals)
-      if (may_deal_) deal(arrays_, settings_.map, spans_, layout_, workspace_, stream_);
+      if (may_deal_) deal_evenly();
     count_and_decide();
-    partition();
+    partition_by_counts();
     finish_buckets();
     if constexpr (!with_values)
       put_in_frequent_values(static_cast<const Bits*>(arrays_.keys_scratch),
@@ -326,7 +247,7 @@ class MsdRun {
   static constexpr bool with_values = value_bytes<Value> != 0;
 
   /// Examines a sample of the keys, and makes the sorts that need no more than that.
-  void survey() const {
+  void look_at_sample() const {
     using namespace survey_detail;
     const uint64_t count = arrays_.count;
     const uint32_t places = max_places(with_values, split_bits_ != 0);
@@ -349,38 +270,37 @@ class MsdRun {
     if (settings_.digest == nullptr)
       rearrange_as_guessed(arrays_.keys_in, arrays_.keys_out, arrays_.values_in, arrays_.values_out, count,
                            settings_.map, plan_, stream_);
-    const digest_detail::Task<Bits> beside(DeviceSpan<const Bits>(arrays_.keys_in, count), settings_.map,
-                                           settings_.digest_beside);
-    const uint32_t idle = std::max(multiprocessors(), 2u) - 1;
-    const uint32_t digesting = settings_.digest_beside == nullptr ? 0 : beside.blocks(idle);
-    launch_chained(settings_.map.is_of_floats() ? survey_kernel<Bits, true> : survey_kernel<Bits, false>,
-                   {1 + digesting, threads, std::max(sizeof(Shared<Bits>), sizeof(DigestShared<Bits>))},
-                   stream_, task, beside, plan_, workspace_.values.data());
+    survey(task, settings_.digest_beside, plan_, workspace_.values.data(), stream_);
     if constexpr (Policy::splits)
       if (split_bits_ != 0) {
         const uint32_t size = splitters_detail::sampled(split_bits_);
         choose_splitters(reinterpret_cast<Bits*>(task.sample.places), size, settings_.map,
                          workspace_.splitters, plan_, stream_);
       }
-    if constexpr (!with_values) {
-      const FrequentSample<Bits> sample{
-          .keys = arrays_.keys_scratch,
-          .sizes = workspace_.sample_sizes.data(),
-          .places = frequent_places<Bits>(count),
-          .max_keys = static_cast<uint32_t>(std::min<uint64_t>(count / finders, 1u << 31))};
-      launch_chained(sample_kernel<Bits>,
-                     {2 * sample.places / sample_threads, sample_threads, sizeof(SampleShared)}, stream_,
-                     task, sample, static_cast<const MsdPlan<Bits>*>(plan_));
-      launch_chained(find_frequent_kernel<Bits>, {finders, threads, finder_bytes<Bits>()}, stream_, task,
-                     sample, plan_, workspace_.values.data());
-    }
-    if (settings_.digest != nullptr)
-      launch_chained(survey_digest_kernel<Bits>, {1, 1}, stream_, settings_.digest, task.bucket_keys, plan_);
+    if constexpr (!with_values)
+      find_frequent_values(task, arrays_.keys_scratch, workspace_.sample_sizes.data(), plan_,
+                           workspace_.values.data(), stream_);
+    if (settings_.digest != nullptr) correct_survey(settings_.digest, task.bucket_keys, plan_, stream_);
+  }
+
+  /// Partitions without a histogram.
+  void deal_evenly() const {
+    deal<typename Policy::Deal>(DealTask<Bits>{.in = arrays_.keys_in,
+                                               .scratch = arrays_.keys_scratch,
+                                               .count = arrays_.count,
+                                               .span = spans_.keys,
+                                               .map = settings_.map,
+                                               .layout = layout_,
+                                               .counts_whole = workspace_.dealt_whole.data(),
+                                               .counts_rest = workspace_.dealt_rest.data(),
+                                               .counts = workspace_.dealt_counts.data(),
+                                               .chunks = workspace_.dealt_chunks.data(),
+                                               .plan = plan_},
+                                spans_.number, stream_);
   }
 
   /// Makes the histogram of the buckets, chooses the method, and lists the buckets.
   void count_and_decide() const {
-    using namespace decide_detail;
     if constexpr (Policy::deals) {
       constexpr auto layout = MsdWorkspace<Bits, Value, Policy>::layout(Policy::dealt_to);
       static_assert(layout.region() / dealt_chunk<Bits> <= 1u << 16, "a chunk has a number of 16 bits");
@@ -391,32 +311,25 @@ class MsdRun {
     static_assert(Small::max_keys <= Large::max_keys && Small::parts <= Large::parts);
     const BinCounts counts{.words = reinterpret_cast<unsigned long long*>(workspace_.counts.data()),
                            .are_halves = arrays_.count >> 32 == 0};
-    const bucket_histogram_detail::Task<Bits> histogram{.keys = arrays_.keys_in,
-                                                        .rest = arrays_.keys_scratch,
-                                                        .rest_counts = workspace_.rest_counts.data(),
-                                                        .count = arrays_.count,
-                                                        .span = spans_.keys,
-                                                        .map = settings_.map,
-                                                        .counts = counts,
-                                                        .span_counts = workspace_.span_counts.data()};
-    launch_chained(bucket_histogram_detail::bucket_histogram_kernel<Bits>,
-                   {spans_.number, WideCounters::threads, sizeof(bucket_histogram_detail::Shared)}, stream_,
-                   histogram, plan_);
+    const BucketHistogramTask<Bits> histogram{.keys = arrays_.keys_in,
+                                              .rest = arrays_.keys_scratch,
+                                              .rest_counts = workspace_.rest_counts.data(),
+                                              .count = arrays_.count,
+                                              .span = spans_.keys,
+                                              .map = settings_.map,
+                                              .counts = counts,
+                                              .span_counts = workspace_.span_counts.data()};
+    count_bucket_sizes(histogram, spans_.number, plan_, stream_);
     if constexpr (Policy::splits)
       if (split_bits_ != 0)
-        launch_chained(
-            splitters_detail::histogram_kernel<Bits>,
-            {spans_.number, splitters_detail::histogram_threads,
-             sizeof(splitters_detail::HistogramShared<Bits>)},
-            stream_,
-            splitters_detail::HistogramTask<Bits>{.keys = arrays_.keys_in,
-                                                  .count = arrays_.count,
-                                                  .span = spans_.keys,
-                                                  .map = settings_.map,
-                                                  .splitters = workspace_.splitters.splitters.data(),
-                                                  .counts = counts,
-                                                  .span_counts = workspace_.span_counts.data()},
-            static_cast<const MsdPlan<Bits>*>(plan_));
+        count_between_splitters(SplitHistogramTask<Bits>{.keys = arrays_.keys_in,
+                                                         .count = arrays_.count,
+                                                         .span = spans_.keys,
+                                                         .map = settings_.map,
+                                                         .splitters = workspace_.splitters.splitters.data(),
+                                                         .counts = counts,
+                                                         .span_counts = workspace_.span_counts.data()},
+                                spans_.number, static_cast<const MsdPlan<Bits>*>(plan_), stream_);
     Decision decision{
         .counts = counts,
         .dealt_counts = {.words = reinterpret_cast<unsigned long long*>(workspace_.dealt_counts.data()),
@@ -438,65 +351,43 @@ class MsdRun {
       decision.limits.max_split[small_buckets] = Policy::SplitSmall::max_keys;
       decision.limits.max_split[large_buckets] = Policy::SplitLarge::max_keys;
     }
-    launch_chained(decide_kernel<Bits>,
-                   {msd_max_buckets / decide_threads, decide_threads, sizeof(DecideShared)}, stream_,
-                   decision, plan_, workspace_.expansion.data());
+    decide(decision, plan_, workspace_.expansion.data(), stream_);
     if constexpr (!with_values)
       counting_detail::expand(offsets_, 0, DeviceSpan<Bits>(arrays_.keys_out, arrays_.count), settings_.map,
                               static_cast<const SortPlan<Bits>*>(workspace_.expansion.data()), stream_);
   }
 
-  /// Launches both levels of the partition.
-  void partition() const {
-    using namespace partition_detail;
+  /// Both levels of the partition, by counts.
+  void partition_by_counts() const {
     using PartitionPolicy = typename Policy::Partition;
-    LaunchShape shape{multiprocessors() * PartitionPolicy::blocks_per_multiprocessor,
-                      PartitionPolicy::threads, sizeof(Shared<Bits, Value, PartitionPolicy, 0>)};
-    Level<Bits, Value> level{.keys = {arrays_.keys_in, arrays_.keys_scratch, arrays_.keys_out},
-                             .values_in = arrays_.values_in,
-                             .values_out = arrays_.values_out,
-                             .count = arrays_.count,
-                             .span = spans_.keys,
-                             .rest_counts = workspace_.rest_counts.data(),
-                             .offsets = offsets_,
-                             .splitters = workspace_.splitters.splitters.data(),
-                             .has_one_value = workspace_.splitters.has_one_value.data(),
-                             .jobs = nullptr,
-                             .job_counts = workspace_.span_counts.data(),
-                             .plan = plan_,
-                             .map = settings_.map,
-                             .outgrows = outgrows_cache<Bits, Value>(arrays_.count)};
-    const bool of_floats = settings_.map.is_of_floats();
-    launch_chained(of_floats ? partition_kernel<Bits, Value, PartitionPolicy, 0, true>
-                             : partition_kernel<Bits, Value, PartitionPolicy, 0, false>,
-                   shape, stream_, level);
-    launch_chained(count_jobs_kernel<Bits, Value>,
-                   {multiprocessors(), count_threads, sizeof(CountShared<Bits>)}, stream_, level.keys,
-                   offsets_, arrays_.count, plan_, workspace_.jobs.data(), workspace_.job_counts.data(),
-                   level.splitters);
-    level.jobs = workspace_.jobs.data();
-    level.job_counts = workspace_.job_counts.data();
-    shape.shared_bytes = sizeof(Shared<Bits, Value, PartitionPolicy, 1>);
-    launch_chained(of_floats ? partition_kernel<Bits, Value, PartitionPolicy, 1, true>
-                             : partition_kernel<Bits, Value, PartitionPolicy, 1, false>,
-                   shape, stream_, level);
+    PartitionLevel<Bits, Value> level{.keys = {arrays_.keys_in, arrays_.keys_scratch, arrays_.keys_out},
+                                      .values_in = arrays_.values_in,
+                                      .values_out = arrays_.values_out,
+                                      .count = arrays_.count,
+                                      .span = spans_.keys,
+                                      .rest_counts = workspace_.rest_counts.data(),
+                                      .offsets = offsets_,
+                                      .splitters = workspace_.splitters.splitters.data(),
+                                      .has_one_value = workspace_.splitters.has_one_value.data(),
+                                      .jobs = nullptr,
+                                      .job_counts = workspace_.span_counts.data(),
+                                      .plan = plan_,
+                                      .map = settings_.map,
+                                      .outgrows = outgrows_cache<Bits, Value>(arrays_.count)};
+    partition<PartitionPolicy, 0>(level, stream_);
+    make_partition_jobs(level, workspace_.jobs.data(), workspace_.job_counts.data(), stream_);
+    partition<PartitionPolicy, 1>(level, stream_);
     if constexpr (leaves_narrow_pairs<Bits, Value>)
-      if (leaves_narrow_) {
-        using Narrow = NarrowKey<Bits>;
-        shape.shared_bytes = sizeof(Shared<Bits, Value, PartitionPolicy, 1, Narrow>);
-        launch_chained(partition_kernel<Bits, Value, PartitionPolicy, 1, false, Narrow>, shape, stream_,
-                       level);
-      }
+      if (leaves_narrow_) partition<PartitionPolicy, 1, NarrowKey<Bits>>(level, stream_);
   }
 
   /// Sorts each bucket with the block size and the kernel of its class.
   void finish_buckets() const {
-    using bucket_sort_detail::Crowded;
     sort_class<Small, Crowded::left_alone>(small_buckets, with_values ? crowded_buckets : repeating_buckets);
     sort_class<Large, Crowded::left_alone>(large_buckets, crowded_buckets);
     if constexpr (leaves_narrow_pairs<Bits, Value>)
       if (leaves_narrow_)
-        sort_narrow_pairs<Policy>(task(narrow_pair_buckets, crowded_buckets), plan_, stream_);
+        sort_narrow_pairs<Small>(task(narrow_pair_buckets, crowded_buckets), plan_, stream_);
     if constexpr (with_values) {
       if constexpr (Policy::splits)
         if (split_bits_ != 0) {
@@ -505,14 +396,14 @@ class MsdRun {
         }
       sort_last<Large>();
     } else {
-      namespace counting = bucket_counting_detail;
-      if (takes_bits_) sort_by_bits<Policy>(task(few_valued_buckets, repeating_buckets), plan_, stream_);
+      if (takes_bits_)
+        sort_buckets_by_bits<Small::max_keys>(task(few_valued_buckets, repeating_buckets), plan_, stream_);
       if (counts_larger_ || counts_large_)
-        count_buckets<Policy, counting::FewValued>(task(few_valued_buckets, repeating_buckets), 0, plan_,
-                                                   stream_);
+        count_buckets<CountsFewValues, Large::max_keys>(task(few_valued_buckets, repeating_buckets), 0, plan_,
+                                                        stream_);
       if (counts_dense_)
-        count_buckets<Policy, counting::Dense>(task(dense_buckets, repeating_buckets), Small::max_keys, plan_,
-                                               stream_);
+        count_buckets<CountsDenseValues, Large::max_keys>(task(dense_buckets, repeating_buckets),
+                                                          Small::max_keys, plan_, stream_);
       sort_class<ForRepeated<Small>, Crowded::left_alone>(repeating_buckets, crowded_buckets);
       sort_last<ForRepeated<Large>>();
     }
@@ -521,19 +412,19 @@ class MsdRun {
   /// Sorts the buckets that all other kernels left alone.
   template <class BucketPolicy>
   void sort_last() const {
-    constexpr auto crowded = bucket_sort_detail::Crowded::by_digits;
+    constexpr auto crowded = Crowded::by_digits;
     const auto last = task(crowded_buckets, crowded_buckets);
     sort_buckets<BucketPolicy, crowded>(last, plan_, stream_);
     if (settings_.map.is_of_floats())
       sort_buckets<BucketPolicy, crowded, RealParts<Bits>>(last, plan_, stream_);
   }
 
-  template <class BucketPolicy, bucket_sort_detail::Crowded crowded>
+  template <class BucketPolicy, Crowded crowded>
   void sort_class(BucketClass which, BucketClass next) const {
     sort_buckets<BucketPolicy, crowded>(task(which, next), plan_, stream_);
   }
 
-  bucket_sort_detail::BucketTask<Bits, Value> task(BucketClass which, BucketClass next) const {
+  bucket_list::BucketTask<Bits, Value> task(BucketClass which, BucketClass next) const {
     const BucketLists lists{workspace_.lists.data()};
     const uint32_t child_bits = msd_bucket_bits(arrays_.count, Policy::limits.bucket_keys) - msd_digit_bits;
     return {.arrays = {arrays_.keys_out, arrays_.keys_out, arrays_.values_out, arrays_.values_out},

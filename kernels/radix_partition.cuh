@@ -34,6 +34,59 @@
 
 namespace sweepsort {
 
+/// Keys for which the second-level cache is asked to keep the ends of bins, if the arrays are larger than the
+/// cache. Measured with values; counted keys alone were not timed by themselves.
+template <class Bits>
+inline constexpr bool may_outgrow_cache = sizeof(Bits) == 8;
+
+/// Whether lines of the second-level cache that a tile leaves partly written are displaced before the next
+/// tile comes. H200, uniform records in columns, us, streaming loads and stores without a hint -> plain loads
+/// and stores to be kept: u64+u32 2^21 146 -> 158, 2^22 218 -> 222, 2^23 337 -> 329, 2^24 562 -> 540, 2^28
+/// 7,300 -> 6,830; u64+u64 2^21 148 -> 153, 2^22 as before, 2^23 356 -> 349, 2^28 8,540 -> 8,220; u32+u32
+/// 2^21 121 -> 132, 2^24 405 -> 399, 2^28 4,440 -> 4,470.
+template <class Bits, class Value>
+constexpr bool outgrows_cache(uint64_t count) {
+  return may_outgrow_cache<Bits> && count * (sizeof(Bits) + value_bytes<Value>) > uint64_t{64} << 20;
+}
+
+/// The three arrays of the keys. All keys move from `in` to `scratch` to `out`. If the frequent ones were
+/// taken out, the others were left in `scratch`, and move to `out` and back.
+template <class Bits>
+struct KeyArrays {
+  const Bits* in;
+  Bits* scratch;
+  Bits* out;
+
+  __device__ __forceinline__ const Bits* source(uint32_t level, const MsdPlan<Bits>& plan) const {
+    if (plan.frequent.count != 0) return level == 0 ? scratch : out;
+    return level == 0 ? in : scratch;
+  }
+  __device__ __forceinline__ Bits* destination(uint32_t level, const MsdPlan<Bits>& plan) const {
+    return (level == 0) == (plan.frequent.count != 0) ? out : scratch;
+  }
+};
+
+/// The arrays that both levels of the sort read and write, and the tables that say where records go.
+template <class Bits, class Value>
+struct PartitionLevel {
+  KeyArrays<Bits> keys;
+  const Value* values_in;  // first level
+  Value* values_out;       // second level
+  uint64_t count;
+  uint64_t span;                // first level: records per job
+  const uint32_t* rest_counts;  // first level, if the frequent keys were taken out: records of each job
+  const uint64_t* offsets;      // of all buckets
+  const Bits* splitters;
+  const uint8_t* has_one_value;  // by bucket, between splitters
+  const PartitionJob* jobs;      // second level
+  const uint32_t* job_counts;
+  MsdPlan<Bits>* plan;
+  KeyMap<Bits> map;
+  bool outgrows;  // see outgrows_cache()
+
+  __device__ __forceinline__ bool outgrows_cache() const { return may_outgrow_cache<Bits> && outgrows; }
+};
+
 namespace partition_detail {
 
 /// A bin's room for deviations, in tenths of a standard deviation.
@@ -121,64 +174,11 @@ struct Shared {
   }
 };
 
-/// The three arrays of the keys. All keys move from `in` to `scratch` to `out`. If the frequent ones were
-/// taken out, the others were left in `scratch`, and move to `out` and back.
-template <class Bits>
-struct KeyArrays {
-  const Bits* in;
-  Bits* scratch;
-  Bits* out;
-
-  __device__ __forceinline__ const Bits* source(uint32_t level, const MsdPlan<Bits>& plan) const {
-    if (plan.frequent.count != 0) return level == 0 ? scratch : out;
-    return level == 0 ? in : scratch;
-  }
-  __device__ __forceinline__ Bits* destination(uint32_t level, const MsdPlan<Bits>& plan) const {
-    return (level == 0) == (plan.frequent.count != 0) ? out : scratch;
-  }
-};
-
 /// The array of keys between the levels: it holds pairs, as records.
 template <class Bits, class Value>
 __device__ __forceinline__ PairRecords<Bits, Value> records_of(const Bits* keys) {
   return {reinterpret_cast<PairRecord<Bits, Value>*>(const_cast<Bits*>(keys))};
 }
-
-/// Keys for which the second-level cache is asked to keep the ends of bins, if the arrays are larger than the
-/// cache. Measured with values; counted keys alone were not timed by themselves.
-template <class Bits>
-inline constexpr bool may_outgrow_cache = sizeof(Bits) == 8;
-
-/// Whether lines of the second-level cache that a tile leaves partly written are displaced before the next
-/// tile comes. H200, uniform records in columns, us, streaming loads and stores without a hint -> plain loads
-/// and stores to be kept: u64+u32 2^21 146 -> 158, 2^22 218 -> 222, 2^23 337 -> 329, 2^24 562 -> 540, 2^28
-/// 7,300 -> 6,830; u64+u64 2^21 148 -> 153, 2^22 as before, 2^23 356 -> 349, 2^28 8,540 -> 8,220; u32+u32
-/// 2^21 121 -> 132, 2^24 405 -> 399, 2^28 4,440 -> 4,470.
-template <class Bits, class Value>
-constexpr bool outgrows_cache(uint64_t count) {
-  return may_outgrow_cache<Bits> && count * (sizeof(Bits) + value_bytes<Value>) > uint64_t{64} << 20;
-}
-
-/// The arrays that both levels of the sort read and write, and the tables that say where records go.
-template <class Bits, class Value>
-struct Level {
-  KeyArrays<Bits> keys;
-  const Value* values_in;  // first level
-  Value* values_out;       // second level
-  uint64_t count;
-  uint64_t span;                // first level: records per job
-  const uint32_t* rest_counts;  // first level, if the frequent keys were taken out: records of each job
-  const uint64_t* offsets;      // of all buckets
-  const Bits* splitters;
-  const uint8_t* has_one_value;  // by bucket, between splitters
-  const PartitionJob* jobs;      // second level
-  const uint32_t* job_counts;
-  MsdPlan<Bits>* plan;
-  KeyMap<Bits> map;
-  bool outgrows;  // see outgrows_cache()
-
-  __device__ __forceinline__ bool outgrows_cache() const { return may_outgrow_cache<Bits> && outgrows; }
-};
 
 template <class Bits, class Value, class Policy, class Buckets, uint32_t level_number, class Stored>
 class Partition {
@@ -196,7 +196,7 @@ class Partition {
   static constexpr bool is_split = std::is_same_v<Buckets, SplitDigits<Bits>>;
   static_assert(keys_per_thread % batch == 0);
 
-  __device__ __forceinline__ Partition(PartitionShared& shared, const Level<Bits, Value>& level,
+  __device__ __forceinline__ Partition(PartitionShared& shared, const PartitionLevel<Bits, Value>& level,
                                        const Buckets& buckets)
       : shared_(shared), level_(level), buckets_(buckets) {
     const uint32_t children_bits = level.plan->bucket_bits - msd_digit_bits;
@@ -559,7 +559,7 @@ class Partition {
   }
 
   PartitionShared& shared_;
-  const Level<Bits, Value>& level_;
+  const PartitionLevel<Bits, Value>& level_;
   Buckets buckets_;
   PartitionJob job_;
   uint32_t shift_;
@@ -575,7 +575,7 @@ class Partition {
 
 template <class Policy, class Bits, class Value, uint32_t level_number, class Stored, class Buckets>
 __device__ __forceinline__ void partition(Shared<Bits, Value, Policy, level_number, Stored>& shared,
-                                          const Level<Bits, Value>& level, const Buckets& buckets) {
+                                          const PartitionLevel<Bits, Value>& level, const Buckets& buckets) {
   Partition<Bits, Value, Policy, Buckets, level_number, Stored> partition(shared, level, buckets);
   while (partition.take_job()) {
     partition.load_first_tile();
@@ -587,7 +587,7 @@ __device__ __forceinline__ void partition(Shared<Bits, Value, Policy, level_numb
 /// Second level: the records of the value that stands apart are in order already. They move to their final
 /// place.
 template <class Bits, class Value>
-__device__ __forceinline__ void move_apart(const Level<Bits, Value>& level) {
+__device__ __forceinline__ void move_apart(const PartitionLevel<Bits, Value>& level) {
   const MsdPlan<Bits>& plan = *level.plan;
   const uint64_t first = level.offsets[plan.apart.bucket];
   const uint64_t end = level.offsets[plan.apart.bucket + 1];
@@ -618,7 +618,7 @@ __device__ __forceinline__ void move_apart(const Level<Bits, Value>& level) {
 /// 341 -> 357.
 template <class Policy, class Bits, class Value, uint32_t level_number, class Stored>
 __device__ __noinline__ void partition_beside(Shared<Bits, Value, Policy, level_number, Stored>& shared,
-                                              const Level<Bits, Value>& level) {
+                                              const PartitionLevel<Bits, Value>& level) {
   if constexpr (sizeof(Stored) == sizeof(Bits)) move_apart(level);
   partition(shared, level, level.plan->buckets_beside(shared.pieces));
 }
@@ -628,7 +628,7 @@ __device__ __noinline__ void partition_beside(Shared<Bits, Value, Policy, level_
 /// took 48 us instead of 36.)
 template <class Bits, class Value, class Policy, uint32_t level_number, bool of_floats, class Stored = Bits>
 __global__ __launch_bounds__(Policy::threads, Policy::blocks_per_multiprocessor) void partition_kernel(
-    const __grid_constant__ Level<Bits, Value> level) {
+    const __grid_constant__ PartitionLevel<Bits, Value> level) {
   if (ptx::is_before_90()) return;
   ptx::wait_for_previous_launch();
   if (level_number == 0 && blockIdx.x == 0 && threadIdx.x == 0)
@@ -658,5 +658,19 @@ __global__ __launch_bounds__(Policy::threads, Policy::blocks_per_multiprocessor)
 }
 
 }  // namespace partition_detail
+
+/// Partitions by the first digit (level_number 0) or the second (1), if the plan wants that. For pairs, the
+/// second level has a launch of its own for the parents whose keys are to be left as `Stored`.
+template <class Policy, uint32_t level_number, class Stored = void, class Bits, class Value>
+void partition(const PartitionLevel<Bits, Value>& level, cudaStream_t stream) {
+  using namespace partition_detail;
+  using Keys = std::conditional_t<std::is_void_v<Stored>, Bits, Stored>;
+  const LaunchShape shape{multiprocessors() * Policy::blocks_per_multiprocessor, Policy::threads,
+                          sizeof(Shared<Bits, Value, Policy, level_number, Keys>)};
+  if constexpr (std::is_same_v<Keys, Bits>)
+    if (level.map.is_of_floats())
+      return launch_chained(partition_kernel<Bits, Value, Policy, level_number, true>, shape, stream, level);
+  launch_chained(partition_kernel<Bits, Value, Policy, level_number, false, Keys>, shape, stream, level);
+}
 
 }  // namespace sweepsort

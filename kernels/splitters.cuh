@@ -79,6 +79,18 @@ struct SplitterWorkspace {
         has_one_value(workspace.take<uint8_t>(is_wanted ? 1u << splitters_detail::max_bucket_bits : 0)) {}
 };
 
+/// The keys, and where their counts between splitters go: as bucket_histogram.cuh counts those of a map.
+template <class Bits>
+struct SplitHistogramTask {
+  const Bits* keys;
+  uint64_t count;
+  uint64_t span;  // keys per block
+  KeyMap<Bits> map;
+  const Bits* splitters;
+  BinCounts counts;       // by bucket
+  uint32_t* span_counts;  // by block and leading digit
+};
+
 namespace splitters_detail {
 
 template <class Bits>
@@ -128,18 +140,6 @@ __global__ __launch_bounds__(SampleSort<Bits>::threads,
   choice.choose(1u << plan->bucket_bits);
 }
 
-/// Counts the keys between splitters, as bucket_histogram.cuh counts those of a map.
-template <class Bits>
-struct HistogramTask {
-  const Bits* keys;
-  uint64_t count;
-  uint64_t span;  // keys per block
-  KeyMap<Bits> map;
-  const Bits* splitters;
-  BinCounts counts;       // by bucket
-  uint32_t* span_counts;  // by block and leading digit
-};
-
 inline constexpr uint32_t histogram_threads = 1024;
 
 template <class Bits>
@@ -149,7 +149,7 @@ struct HistogramShared {
 };
 
 template <class Bits>
-__global__ __launch_bounds__(histogram_threads) void histogram_kernel(HistogramTask<Bits> task,
+__global__ __launch_bounds__(histogram_threads) void histogram_kernel(SplitHistogramTask<Bits> task,
                                                                       const MsdPlan<Bits>* plan) {
   ptx::wait_for_previous_launch();
   if (!plan->is_split() || plan->is_settled()) return;
@@ -209,6 +209,15 @@ void choose_splitters(Bits* sample, uint32_t size, KeyMap<Bits> map, const Split
   launch_cooperative(choose_splitters_kernel<Bits>,
                      {grid_sort_detail::blocks_of(task), Policy::threads, bytes}, stream, task, choice,
                      static_cast<const MsdPlan<Bits>*>(plan));
+}
+
+/// Counts the keys between splitters if the plan wants that. There are `spans` spans.
+template <class Bits>
+void count_between_splitters(const SplitHistogramTask<Bits>& task, uint32_t spans, const MsdPlan<Bits>* plan,
+                             cudaStream_t stream) {
+  using namespace splitters_detail;
+  launch_chained(histogram_kernel<Bits>, {spans, histogram_threads, sizeof(HistogramShared<Bits>)}, stream,
+                 task, plan);
 }
 
 }  // namespace sweepsort

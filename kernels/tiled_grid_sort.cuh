@@ -408,7 +408,6 @@ class TiledGridSort {
     }
   }
 
-  using Crowded = bucket_sort_detail::Crowded;
   static constexpr bool is_real = divides_reals<Buckets>;
   template <Crowded crowded, class Parts>
   using BucketSorter = bucket_sort_detail::Bucket<Bits, NoValue, Finish, crowded, Parts>;

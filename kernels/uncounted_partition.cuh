@@ -80,6 +80,32 @@ struct UncountedLayout {
   static constexpr uint32_t deviation(uint32_t mean) { return std::max(1u, root_rounded_up(mean)); }
 };
 
+/// The parameters of both levels of a deal.
+template <class Bits>
+struct DealTask {
+  const Bits* in;
+  Bits* scratch;
+  uint64_t count;
+  uint64_t span;  // first level: keys per block
+  KeyMap<Bits> map;
+  UncountedLayout<Bits> layout;
+  uint32_t* counts_whole;  // of each parent: keys that came in whole sectors, and
+  uint32_t* counts_rest;   // all others; zero before
+  uint64_t* counts;        // of each bucket
+  uint16_t* chunks;  // of each bucket: layout.chunks_per_bucket numbers of chunks in its parent's region
+  MsdPlan<Bits>* plan;
+
+  __device__ __forceinline__ Bits* region(uint32_t parent) const {
+    return scratch + uint64_t{layout.region()} * parent;
+  }
+  __device__ __forceinline__ void give_up() const {
+    DeviceAtomic<uint32_t>(plan->deal.failed).store(1, cuda::memory_order_relaxed);
+  }
+  __device__ __forceinline__ bool has_failed() const {
+    return DeviceAtomic<uint32_t>(plan->deal.failed).load(cuda::memory_order_relaxed) != 0;
+  }
+};
+
 namespace uncounted_detail {
 
 /// The most keys of a tile that may find no room in their bins; they wait for the next tile.
@@ -109,32 +135,6 @@ struct Shared {
   uint32_t has_failed;          // set while bins are emptied: the block gives up
   Bits stash[max_stashed];
   alignas(128) Bits bins[slots];
-};
-
-/// The parameters of both levels.
-template <class Bits>
-struct Task {
-  const Bits* in;
-  Bits* scratch;
-  uint64_t count;
-  uint64_t span;  // first level: keys per block
-  KeyMap<Bits> map;
-  UncountedLayout<Bits> layout;
-  uint32_t* counts_whole;  // of each parent: keys that came in whole sectors, and
-  uint32_t* counts_rest;   // all others; zero before
-  uint64_t* counts;        // of each bucket
-  uint16_t* chunks;  // of each bucket: layout.chunks_per_bucket numbers of chunks in its parent's region
-  MsdPlan<Bits>* plan;
-
-  __device__ __forceinline__ Bits* region(uint32_t parent) const {
-    return scratch + uint64_t{layout.region()} * parent;
-  }
-  __device__ __forceinline__ void give_up() const {
-    DeviceAtomic<uint32_t>(plan->deal.failed).store(1, cuda::memory_order_relaxed);
-  }
-  __device__ __forceinline__ bool has_failed() const {
-    return DeviceAtomic<uint32_t>(plan->deal.failed).load(cuda::memory_order_relaxed) != 0;
-  }
 };
 
 /// The keys that a block deals, except for the first `skipped` ones. Those are included only so that `keys`
@@ -367,7 +367,7 @@ template <class Bits>
 struct ToParents {
   using Stored = Bits;
   static constexpr bool takes_chunks = false;
-  const Task<Bits>& task;
+  const DealTask<Bits>& task;
 
   __device__ __forceinline__ bool has_failed() const { return task.has_failed(); }
   __device__ __forceinline__ bool take(uint32_t parent, const Bits* keys, uint32_t count) {
@@ -393,7 +393,7 @@ struct ToChildren {
   using Stored = Stored_;
   static constexpr bool takes_chunks = true;
   static constexpr uint32_t chunk = dealt_chunk<Stored>;
-  const Task<Bits>& task;
+  const DealTask<Bits>& task;
   Shared<Bits, Policy>& shared;
   uint32_t first_child;  // its bucket's number
 
@@ -437,7 +437,7 @@ struct ToChildren {
 };
 
 template <class Policy, class Bits, class Buckets>
-__device__ __forceinline__ void deal_to_parents(Shared<Bits, Policy>& shared, const Task<Bits>& task,
+__device__ __forceinline__ void deal_to_parents(Shared<Bits, Policy>& shared, const DealTask<Bits>& task,
                                                 const Buckets& bucket_of) {
   const uint64_t first = blockIdx.x * task.span;
   const auto size = static_cast<uint32_t>(min(task.span, task.count - first));
@@ -463,7 +463,7 @@ __device__ __forceinline__ bool are_narrow(const Buckets& bucket_of, uint32_t fi
 }
 
 template <class Policy, class Bits, class Buckets>
-__device__ __forceinline__ void deal_to_children(Shared<Bits, Policy>& shared, const Task<Bits>& task,
+__device__ __forceinline__ void deal_to_children(Shared<Bits, Policy>& shared, const DealTask<Bits>& task,
                                                  const Buckets& bucket_of) {
   const uint32_t children = 1u << (task.plan->bucket_bits - msd_digit_bits);
   Dealer<Bits, Policy, Buckets> dealer(shared, bucket_of, 0, children, task.map, divides_reals<Buckets>);
@@ -505,7 +505,7 @@ __device__ __forceinline__ void deal_to_children(Shared<Bits, Policy>& shared, c
 /// after the other. Does nothing if the plan divides the keys by other buckets than `Buckets`.
 template <class Bits, class Policy, class Buckets, bool parents>
 __global__ __launch_bounds__(Policy::threads, Policy::blocks_per_multiprocessor) void deal_kernel(
-    const __grid_constant__ Task<Bits> task) {
+    const __grid_constant__ DealTask<Bits> task) {
   if (ptx::is_before_90()) return;
   ptx::wait_for_previous_launch();
   const MsdPlan<Bits>& plan = *task.plan;
@@ -519,5 +519,22 @@ __global__ __launch_bounds__(Policy::threads, Policy::blocks_per_multiprocessor)
 }
 
 }  // namespace uncounted_detail
+
+/// Both levels of the partition, if the plan says that no histogram is needed. The first level has a block
+/// for each of `spans` spans.
+template <class Policy, class Bits>
+void deal(const DealTask<Bits>& task, uint32_t spans, cudaStream_t stream) {
+  using namespace uncounted_detail;
+  constexpr size_t shared_bytes = sizeof(Shared<Bits, Policy>);
+  const uint32_t blocks = std::min(multiprocessors() * Policy::blocks_per_multiprocessor, msd_digits);
+  const auto launch = [&]<class Buckets>() {
+    launch_chained(deal_kernel<Bits, Policy, Buckets, true>, {spans, Policy::threads, shared_bytes}, stream,
+                   task);
+    launch_chained(deal_kernel<Bits, Policy, Buckets, false>, {blocks, Policy::threads, shared_bytes}, stream,
+                   task);
+  };
+  launch.template operator()<LinearBuckets<Bits>>();
+  if (task.map.is_of_floats()) launch.template operator()<RealBuckets<Bits>>();
+}
 
 }  // namespace sweepsort
