@@ -8,12 +8,12 @@
 namespace sweepsort {
 
 SpillSpace::SpillSpace(std::vector<std::string> directories, uint64_t stripe_bytes, Caching caching,
-                       bool allow_anonymous, uint64_t max_file_bytes)
+                       bool allow_anonymous, uint64_t max_bytes_per_file)
     : directories_(std::move(directories)),
       stripe_bytes_(stripe_bytes),
       caching_(caching),
       allow_anonymous_(allow_anonymous),
-      max_file_bytes_(max_file_bytes),
+      max_bytes_per_file_(max_bytes_per_file),
       files_(directories_.size()) {}
 
 uint64_t SpillSpace::share(size_t directory, uint64_t bytes) const {
@@ -29,10 +29,10 @@ void SpillSpace::reserve(uint64_t bytes) {
   for (size_t i = 0; i < files_.size(); ++i) {
     const uint64_t mine = share(i, bytes);
     size_t number = 0;
-    for (uint64_t first = 0; first < mine; first += max_file_bytes_) {
+    for (uint64_t first = 0; first < mine; first += max_bytes_per_file_) {
       if (number == files_[i].size())
         files_[i].push_back(std::make_unique<SpillFile>(directories_[i], caching_, allow_anonymous_));
-      files_[i][number++]->reserve(std::min(max_file_bytes_, mine - first));
+      files_[i][number++]->reserve(std::min(max_bytes_per_file_, mine - first));
     }
   }
   bytes_ = bytes;
@@ -47,10 +47,10 @@ void SpillSpace::for_each_part(uint64_t offset, size_t bytes, F f) const {
     const uint64_t together = files_.size() == 1 ? bytes - done : stripe_bytes_ - into;
     // offset in the directory's files together
     const uint64_t at = stripe / files_.size() * stripe_bytes_ + into;
-    const uint64_t in_file = at % max_file_bytes_;
+    const uint64_t in_file = at % max_bytes_per_file_;
     const auto part =
-        static_cast<size_t>(std::min({uint64_t{bytes - done}, together, max_file_bytes_ - in_file}));
-    f(*files_[stripe % files_.size()][at / max_file_bytes_], in_file, done, part);
+        static_cast<size_t>(std::min({uint64_t{bytes - done}, together, max_bytes_per_file_ - in_file}));
+    f(*files_[stripe % files_.size()][at / max_bytes_per_file_], in_file, done, part);
     offset += part;
     done += part;
   }

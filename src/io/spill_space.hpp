@@ -23,9 +23,9 @@ inline constexpr uint64_t max_spill_file_bytes = uint64_t{4} << 40;
 
 class SpillSpace {
  public:
-  /// `stripe_bytes` and `max_file_bytes` must be multiples of io_alignment. Creates nothing yet.
+  /// `stripe_bytes` and `max_bytes_per_file` must be multiples of io_alignment. Creates nothing yet.
   SpillSpace(std::vector<std::string> directories, uint64_t stripe_bytes, Caching caching,
-             bool allow_anonymous, uint64_t max_file_bytes = max_spill_file_bytes);
+             bool allow_anonymous, uint64_t max_bytes_per_file = max_spill_file_bytes);
 
   /// Takes the disk space for [0, bytes), if that is more than was taken before. Throws Error if there is no
   /// space.
@@ -51,7 +51,7 @@ class SpillSpace {
   uint64_t stripe_bytes_;
   Caching caching_;
   bool allow_anonymous_;
-  uint64_t max_file_bytes_;
+  uint64_t max_bytes_per_file_;
   std::vector<std::vector<std::unique_ptr<SpillFile>>> files_;  // per directory, created when first needed
   uint64_t bytes_ = 0;
 };
