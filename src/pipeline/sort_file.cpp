@@ -12,6 +12,7 @@
 #include "pipeline/callback_watch.hpp"
 #include "pipeline/plan_report.hpp"
 #include "pipeline/referee.hpp"
+#include "pipeline/sort_request.hpp"
 #include "pipeline/sort_run.hpp"
 #include "pipeline/stream_run.hpp"
 
@@ -198,7 +199,7 @@ class SortFileRun {
   void collect_stream() {
     Backends cpu;
     cpu.push_back(environment_.make_cpu(options_.where.threads));
-    PlanRequest request = plan_request(context_, cpu, false);
+    PlanRequest request = request_without_count(context_, cpu, false);
     // Collected data stays mapped while a copy of it is sorted, and every thread reserves some address space.
     if (context_.limit.is_address_space)
       request.memory.value = std::max(min_memory.value, request.memory.value / 10 * 3);

@@ -7,10 +7,7 @@
 #include "pipeline/lanes.hpp"
 #include "pipeline/phase_clock.hpp"
 #include "pipeline/plan.hpp"
-#include "pipeline/sort_file.hpp"
-#include "pipeline/sort_input.hpp"
-#include "pipeline/sort_outputs.hpp"
-#include "pipeline/sort_values.hpp"
+#include "pipeline/sort_context.hpp"
 #include "pipeline/stream_merge.hpp"
 #include "sweepsort.hpp"
 
@@ -18,23 +15,9 @@
 #include <limits>
 #include <memory>
 #include <optional>
-#include <string>
 #include <vector>
 
 namespace sweepsort {
-
-struct SortContext {
-  const SortEnvironment& environment;
-  const SortFileOptions& options;
-  SortInput& input;
-  SortValues& values;
-  SortOutputs& outputs;
-  MemoryLimit limit;  // before anything was read
-  std::vector<std::string> temporary_directories;
-  uint32_t threads = 1;
-  uint64_t secret = 0;
-  std::optional<Bytes> max_gpu_memory = {};  // per GPU, if one had less memory than it reported
-};
 
 class SortRun {
  public:
@@ -52,7 +35,6 @@ class SortRun {
 
  private:
   bool on_gpu() const { return first_device_.has_value(); }
-  PlanRequest make_request() const;
   Transfer transfer() const;
   /// Bytes of all records on their way through the backend; 0 if their number is unknown.
   uint64_t moved_bytes() const { return context_.input.count().value_or(0) * transfer().shape.bytes(); }
@@ -100,12 +82,5 @@ class SortRun {
   Fingerprint loaded_;
   std::optional<Fingerprint> kept_;  // of the remaining keys, if runs keep only one of equal keys
 };
-
-/// If the sort may run on a GPU: begins to read keys into the memory that its plan allows, while the driver
-/// wakes and the context is created.
-void read_ahead(const SortContext& context);
-
-/// The plan request, except for the count.
-PlanRequest plan_request(const SortContext& context, const Backends& backends, bool on_gpu);
 
 }  // namespace sweepsort
