@@ -28,6 +28,12 @@ void PhaseClock::run(Phase phase, uint64_t bytes, uint64_t moved,
   });
 }
 
+void PhaseClock::note_stages(const StageTimes& now, const StageTimes& before) {
+  last().read_s = now.load_s - before.load_s;
+  last().sort_s = now.sort_s - before.sort_s;
+  last().write_s = now.store_s - before.store_s;
+}
+
 double time_of(const std::vector<PhaseTime>& phases, Phase phase) {
   double sum = 0;
   for (const PhaseTime& one : phases)

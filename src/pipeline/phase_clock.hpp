@@ -1,6 +1,7 @@
 // phase_clock.hpp - the phases of an operation: how long each took, and how far it has come.
 #pragma once
 
+#include "pipeline/stages.hpp"
 #include "sweepsort_types.hpp"
 
 #include <cstdint>
@@ -26,6 +27,8 @@ class PhaseClock {
   }
   /// The phase that ended last.
   PhaseTime& last() { return phases_.back(); }
+  /// Records how long the stages worked in that phase: up to `now`, since `before`.
+  void note_stages(const StageTimes& now, const StageTimes& before = {});
 
  private:
   std::vector<PhaseTime>& phases_;

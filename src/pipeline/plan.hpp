@@ -7,7 +7,8 @@
 //                 runs to one
 //     streams     sorted inputs of which one is a stream: merged while they are read (stream_merge.hpp)
 //
-// So a sort with a budget of 64 KiB in a test takes the same path as a sort of a terabyte.
+// So a sort with a budget of 64 KiB in a test takes the same path as a sort of a terabyte. strategies.hpp
+// carries the plan out.
 #pragma once
 
 #include "backend/backend.hpp"

@@ -268,7 +268,7 @@ class SortFileRun {
       } catch (const DeviceMemoryError&) {
         if (devices.empty() || !may_run_again()) throw;
         too_much = std::current_exception();
-        const Plan& plan = run->plan();
+        const Plan& plan = run->plan;
         context_.max_gpu_memory = Bytes{plan.gpu_memory.value / plan.gpus / 2};
         log(fmt::format("the GPU has less memory left than it reported: starting again within {}",
                         format_bytes(*context_.max_gpu_memory)));
@@ -278,11 +278,11 @@ class SortFileRun {
   }
 
   void carry_out(SortRun& run, const std::vector<int>& devices) {
-    report_.plan = described(run.plan());
-    const bool may_spill = run.plan().strategy == SortStrategy::external &&
-                           (run.plan().runs == 0 || run.plan().temporary != Bytes{});
+    report_.plan = described(run.plan);
+    const bool may_spill =
+        run.plan.strategy == SortStrategy::external && (run.plan.runs == 0 || run.plan.temporary != Bytes{});
     if (may_spill) report_.plan.temporary_directories = context_.temporary_directories;
-    if (run.plan().strategy != SortStrategy::in_memory) log(plan_line(report_.plan));
+    if (run.plan.strategy != SortStrategy::in_memory) log(plan_line(report_.plan));
     if (devices.size() > 1)
       log(fmt::format("GPUs: {} of {} used, {} of their memory in all", report_.plan.gpus, devices.size(),
                       format_bytes(report_.plan.gpu_memory)));
