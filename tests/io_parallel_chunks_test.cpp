@@ -1,6 +1,7 @@
 // io_parallel_chunks_test.cpp - chunk grids and the threads that work through them.
 #include "catch.hpp"
 #include "core/pages.hpp"
+#include "core/permits.hpp"
 #include "core/turnstile.hpp"
 #include "io/parallel_chunks.hpp"
 
@@ -120,6 +121,26 @@ TEST_CASE("a turn that throws stops the others and is thrown again") {
   };
   CHECK_THROWS_WITH(parallel_turns(3, failing), "the tenth");
   CHECK(turns >= 11);
+}
+
+TEST_CASE("no more threads hold a permit than there are, and all get one") {
+  constexpr int most = 2;
+  Permits permits(most);
+  std::atomic<int> holders = 0;
+  std::atomic<bool> were_too_many = false;
+  {
+    std::vector<std::jthread> threads;
+    for (int thread = 0; thread < 5; ++thread)
+      threads.emplace_back([&] {
+        for (int turn = 0; turn < 500; ++turn) {
+          const Permits::Holder permit(permits);
+          if (++holders > most) were_too_many = true;
+          std::this_thread::yield();
+          --holders;
+        }
+      });
+  }
+  CHECK_FALSE(were_too_many);
 }
 
 TEST_CASE("those behind a turnstile pass in the order of their numbers, until somebody cancels") {

@@ -5,6 +5,7 @@
 #include "backend/cpu/sort_arrays.hpp"
 #include "core/clock.hpp"
 #include "core/error.hpp"
+#include "core/permits.hpp"
 #include "core/sample.hpp"
 #include "core/team.hpp"
 
@@ -16,7 +17,6 @@
 #include <memory>
 #include <mutex>
 #include <optional>
-#include <semaphore>
 #include <utility>
 #include <vector>
 
@@ -177,7 +177,7 @@ class SplitSession : public SortSession {
   std::span<std::byte> get(uint32_t worker, Column, uint64_t first_byte, size_t bytes) override {
     Worker& mine = workers_.at(worker);
     mine.make_pages();
-    const Turn turn(may_compute_);
+    const Permits::Holder permit(may_compute_);
     auto* const to = reinterpret_cast<Bits*>(mine.buffer.data());
     const uint64_t first = first_byte / sizeof(Bits);
     const uint64_t end = first + bytes / sizeof(Bits);
@@ -209,17 +209,6 @@ class SplitSession : public SortSession {
       if (!std::exchange(has_pages, true)) buffer.touch(0, buffer.size());
     }
     BlockTables<Bits>& tables_of() const { return *reinterpret_cast<BlockTables<Bits>*>(tables.data()); }
-  };
-
-  class Turn {
-   public:
-    explicit Turn(std::counting_semaphore<>& turns) : turns_(turns) { turns_.acquire(); }
-    ~Turn() { turns_.release(); }
-    Turn(const Turn&) = delete;
-    Turn& operator=(const Turn&) = delete;
-
-   private:
-    std::counting_semaphore<>& turns_;
   };
 
   /// A bucket that belongs to more than one chunk.
@@ -323,7 +312,7 @@ class SplitSession : public SortSession {
   // At most as many workers compute at a time as threads were asked for; others wait for the disk. If that is
   // a thread per processor, all workers may compute: a preempted worker would otherwise keep others waiting
   // while its processor idles.
-  std::counting_semaphore<> may_compute_;
+  Permits may_compute_;
   std::mutex mutex_;  // protects what follows
   std::map<uint32_t, std::shared_ptr<SharedBucket>> shared_;
   std::vector<PageArray> spare_;  // memory for shared buckets
