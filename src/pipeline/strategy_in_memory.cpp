@@ -35,7 +35,9 @@ uint32_t prepare_split(SortRun& sort) {
   const uint32_t loaders = job.workers;
   // If the output is written in order, one thread would get all keys, and thus sort everything.
   if (sort.plan.strategy != SortStrategy::in_memory || context.outputs.is_sequential()) return loaders;
-  if (!sort.backends.front()->wants_sample(job, sort.request.memory)) return loaders;
+  const uint64_t chunks = (loaders + split_workers_more) * job.chunk_bytes;
+  const Bytes memory{sort.request.memory.value - std::min(sort.request.memory.value, chunks)};
+  if (!sort.backends.front()->wants_sample(job, memory)) return loaders;
   const auto keys = context.input.keys(Reads::often);
   job.sample = sample_of(*keys, job.count, job.type, job.order);
   // The additional threads would reserve address space, too.
