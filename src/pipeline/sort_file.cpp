@@ -286,8 +286,8 @@ class SortFileRun {
     if (devices.size() > 1)
       log(fmt::format("GPUs: {} of {} used, {} of their memory in all", report_.plan.gpus, devices.size(),
                       format_bytes(report_.plan.gpu_memory)));
-    if (!options_.plan_only) return run.run();
     run.name_backends();
+    if (!options_.plan_only) return run.run();
     // Finds what the sort would find wrong in these directories. The files disappear at once.
     for (const std::string& directory : report_.plan.temporary_directories)
       SpillFile(directory, Caching::use, environment_.allow_anonymous);

@@ -82,7 +82,6 @@ void SortRun::finish(const StoreResult& stored, const Fingerprint& loaded, const
   report.fingerprint = loaded;
   if (unique) report.distinct = stored.distinct;
   report.output_bytes = context.outputs.bytes();
-  name_backends();
 }
 
 }  // namespace sweepsort
