@@ -57,7 +57,10 @@ FileDescriptor open_input(const std::string& path) {
     if (!copy) throw system_error(std::string(standard_input_name), "read", errno);
     return copy;
   }
-  FileDescriptor file(retried([&] { return ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY); }));
+  // Does not wait until somebody writes to a pipe: a program that writes to several may open them in any
+  // order.
+  FileDescriptor file(
+      retried([&] { return ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK); }));
   if (file) return file;
   const int error = errno;
   struct stat status {};
@@ -115,6 +118,9 @@ InputFile::InputFile(const std::string& path, InputUse use, Caching caching) : p
   // Standard input may be a file of which another program has read a part already: we get the rest.
   const off_t begun = std::max<off_t>(::lseek(file.get(), 0, SEEK_CUR), 0);
   is_stream_ = begun > 0;
+  awaits_writer_ = S_ISFIFO(status_.st_mode) && path != "-";
+  if (path != "-" && !awaits_writer_)
+    (void)::fcntl(file.get(), F_SETFL, ::fcntl(file.get(), F_GETFL) & ~O_NONBLOCK);
   if (S_ISREG(status_.st_mode)) {
     size_ = static_cast<uint64_t>(status_.st_size);
   } else if (S_ISBLK(status_.st_mode)) {
@@ -151,7 +157,9 @@ std::vector<std::byte> InputFile::read_prefix() const {
 }
 
 size_t InputFile::read_some(std::span<std::byte> to) {
-  if (stop_) wait_until_readable(file_.fd(), stop_);
+  // A pipe that nobody has written to yet would seem to have ended.
+  if (stop_ || awaits_writer_) wait_until_readable(file_.fd(), stop_);
+  awaits_writer_ = false;
   ssize_t got = -1;
   while ((got = ::read(file_.fd(), to.data(), to.size())) < 0 && (errno == EINTR || errno == EAGAIN))
     if (errno == EAGAIN) wait_until_readable(file_.fd(), stop_);

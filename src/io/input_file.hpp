@@ -42,8 +42,7 @@ inline constexpr std::string_view standard_input_name = "standard input";
 /// `to_replace`: another file will take the place of this one (check_replaceable).
 enum class InputUse : uint8_t { read, to_replace };
 
-/// Throws Error if the file at `path` cannot be replaced in place. Call this before opening, because opening
-/// a pipe waits for its writer.
+/// Throws Error if the file at `path` cannot be replaced in place.
 void require_regular_in_place(const std::string& path);
 
 class InputFile {
@@ -61,6 +60,7 @@ class InputFile {
   uint64_t size() const { return size_; }
   FileIdentity identity() const { return FileIdentity::of(status_); }
   bool is_regular() const { return S_ISREG(status_.st_mode); }
+  bool is_pipe() const { return S_ISFIFO(status_.st_mode) || S_ISSOCK(status_.st_mode); }
   FileAccess access() const;
 
   /// Fills `to` from position `offset`. Thread-safe. Not for streams.
@@ -99,6 +99,7 @@ class InputFile {
   struct stat status_ {};
   uint64_t size_ = 0;
   bool is_stream_ = false;
+  bool awaits_writer_ = false;  // nothing was read from this pipe yet
   const StopEvent* stop_ = nullptr;
 };
 

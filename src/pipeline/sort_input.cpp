@@ -12,6 +12,13 @@
 #include <cstring>
 
 namespace sweepsort {
+namespace {
+
+[[noreturn]] void refuse_twice(std::string_view name) {
+  throw UsageError(fmt::format("{} is named twice", name), "leave one out: it can be read only once");
+}
+
+}  // namespace
 
 void SortInput::Part::find_layout(const FileOptions& options) {
   if (file.is_stream())
@@ -34,16 +41,19 @@ size_t SortInput::Part::read_next(std::span<std::byte> to) {
 
 SortInput::SortInput(const std::vector<std::string>& paths, const FileOptions& options, InputUse use)
     : options_(options) {
-  if (std::ranges::count(paths, "-") > 1)
-    throw UsageError("standard input is named twice",
-                     "leave one '-' out: standard input can be read only once");
   uint64_t count = 0;
   // Open a second descriptor per file if enough descriptors are left for everything else.
   constexpr uint64_t others = 32;
   const Caching caching = 2 * paths.size() + others <= max_open_files() ? Caching::ask : Caching::use;
   // Open all inputs first: a program that writes to several of them opens them one after another, and then
   // writes.
-  for (const std::string& path : paths) parts_.push_back(std::make_unique<Part>(path, use, caching));
+  for (const std::string& path : paths) {
+    if (path == "-" && std::ranges::count(paths, "-") > 1) refuse_twice(standard_input_name);
+    parts_.push_back(std::make_unique<Part>(path, use, caching));
+    const InputFile& file = parts_.back()->file;
+    for (const auto& other : std::span(parts_).first(file.is_pipe() ? parts_.size() - 1 : 0))
+      if (other->file.is_pipe() && other->file.identity() == file.identity()) refuse_twice(file.name());
+  }
   for (const auto& of_path : parts_) {
     Part& part = *of_path;
     try {

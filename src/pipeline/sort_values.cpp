@@ -57,6 +57,9 @@ void SortValues::add(const std::string& path, const SortFileOptions& options, st
   FileOptions how{.type = options.values_type};
   if (!how.type) how.type = type_by_size(file, prefix, count);
   const bool is_by_size = how.type && !options.values_type;
+  // Values that are only moved have no byte order. A header says which one its file has.
+  if (are_added_ && !has_npy_magic(prefix) && format_from_name(file.name()) == FileFormat::raw)
+    how.endian = options.file.endian;
   try {
     layout = find_layout(prefix, file.size(), file.name(), how, Holds::values);
   } catch (const Error& error) {

@@ -60,7 +60,7 @@ template <class Bits>
 InputError too_large_sum(Bits key, KeyType type) {
   return InputError(
       fmt::format("the values of key {} add up to more than 64 bits can hold", key_text(type, key)),
-      "--counts writes the sums as u64");
+      "--counts writes the sums as u64; values of the other byte order, or below zero, are large numbers");
 }
 
 /// Like pack, with the sums of the runs' values instead of their lengths.
