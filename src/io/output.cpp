@@ -19,6 +19,8 @@
 #include <optional>
 #include <string_view>
 #include <system_error>
+#include <utility>
+#include <vector>
 
 namespace sweepsort {
 namespace {
@@ -66,6 +68,9 @@ class StreamOutput : public Output {
   bool is_socket_;
   StopEvent stop_;
   uint64_t position_ = 0;
+  std::vector<std::byte> held_;  // written with what follows, or by sync()
+
+  void put(std::span<const std::byte> bytes);
 };
 
 /// A pipe has no space to reserve. For a file, checks the limit that would end the process with a signal; for
@@ -92,8 +97,19 @@ void StreamOutput::reserve(uint64_t bytes) {
     refuse_beyond(limit.rlim_cur, EFBIG);
 }
 
+/// A header, or a small result, is held back: an error that the first keys show leaves nothing in the stream.
 void StreamOutput::write_at(uint64_t offset, std::span<const std::byte> bytes) {
-  if (offset != position_) throw Error(name_ + ": internal: a stream written out of order");
+  constexpr size_t max_held = 64u << 10;
+  if (offset != position_ + held_.size()) throw Error(name_ + ": internal: a stream written out of order");
+  if (offset == 0 && bytes.size() <= max_held) {
+    held_.assign(bytes.begin(), bytes.end());
+    return;
+  }
+  put(std::exchange(held_, {}));
+  put(bytes);
+}
+
+void StreamOutput::put(std::span<const std::byte> bytes) {
   while (!bytes.empty()) {
     const ssize_t put = is_socket_ ? ::send(file_.get(), bytes.data(), bytes.size(), MSG_DONTWAIT)
                                    : ::write(file_.get(), bytes.data(), bytes.size());
@@ -110,6 +126,7 @@ void StreamOutput::write_at(uint64_t offset, std::span<const std::byte> bytes) {
 
 /// Standard output that is redirected to a file or a block device is made as durable as a named output.
 void StreamOutput::sync() {
+  put(std::exchange(held_, {}));
   struct stat status {};
   const bool keeps =
       ::fstat(file_.get(), &status) == 0 && (S_ISREG(status.st_mode) || S_ISBLK(status.st_mode));
