@@ -99,7 +99,7 @@ ExitCode run_generate(const Arguments& arguments) {
       .distribution = arguments.find("distribution").value_or("uniform"),
       .type = named.type,
       .count = read_number(arguments, "count", 0, max_keys, "no file holds more").value_or(0),
-      .seed = read_number(arguments, "seed", 0, most).value_or(1),
+      .seed = read_number(arguments, "seed", 0, most, "leave it out for seed 1").value_or(1),
       .format = read_format(arguments),
       .endian = named.endian.value_or(Endian::little),
       .overwrite = arguments.has("force"),

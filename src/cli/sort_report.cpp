@@ -98,20 +98,21 @@ nlohmann::ordered_json sort_json(const SortReport& report, const std::vector<std
   const auto if_known = [is_known = !options.plan_only || plan.runs != 0](uint64_t number) {
     return is_known ? Json(number) : Json();
   };
-  const Json plan_json = {{"strategy", plan.strategy},
-                          {"runs", plan.runs},
-                          {"runs_on_gpu", plan.runs_on_gpu},
-                          {"runs_in_memory", plan.runs_in_memory},
-                          {"run_records", plan.run_records},
-                          {"sessions", plan.sessions},
-                          {"passes", plan.passes},
-                          {"read_bytes", if_known(plan.read.value)},
-                          {"written_bytes", if_known(plan.written.value)},
-                          {"memory_bytes", plan.memory.value},
-                          {"gpus", plan.gpus},
-                          {"gpu_memory_bytes", plan.gpu_memory.value},
-                          {"temporary_bytes", plan.temporary.value},
-                          {"temporary_directories", plan.temporary_directories}};
+  const Json plan_json = {
+      {"strategy", plan.strategy},
+      {"runs", plan.runs},
+      {"runs_on_gpu", plan.runs_on_gpu},
+      {"runs_in_memory", plan.runs_in_memory},
+      {"run_records", plan.run_records},
+      {"sessions", plan.sessions},
+      {"passes", plan.passes},
+      {"read_bytes", if_known(plan.read.value)},
+      {"written_bytes", if_known(plan.written.value)},
+      {"memory_bytes", plan.memory.value},
+      {"gpus", plan.gpus},
+      {"gpu_memory_bytes", plan.gpu_memory.value},
+      {"temporary_bytes", plan.strategy == "streams" ? Json(0) : if_known(plan.temporary.value)},
+      {"temporary_directories", plan.temporary_directories}};
   constexpr const char* results[] = {"keys", "unique", "permutation"};
   return {{"schema", "sweepsort.sort/1"},
           {"version", version()},

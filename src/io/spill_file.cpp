@@ -38,13 +38,14 @@ FileDescriptor create(const std::string& directory, bool allow_anonymous) {
 }
 
 FileError cannot_create(const std::string& directory, int error) {
+  constexpr const char* elsewhere = "name another directory with -T";
   if (error == EACCES)
-    return {directory + ": cannot create a temporary file in it: permission denied",
-            "name another directory with -T", error};
+    return {directory + ": cannot create a temporary file in it: permission denied", elsewhere, error};
   struct stat status {};
   if (::stat(directory.c_str(), &status) != 0 || !S_ISDIR(status.st_mode))
     return {directory + ": no directory for temporary files", "name another with -T or $TMPDIR", error};
-  return system_error(directory, "create a temporary file in it", error, another_directory);
+  const FileError other = system_error(directory, "create a temporary file in it", error, another_directory);
+  return {other.what(), other.hint().empty() ? elsewhere : other.hint(), error};
 }
 
 }  // namespace
