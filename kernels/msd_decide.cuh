@@ -5,7 +5,6 @@
 // O(buckets), one launch, one thread per bucket.
 #pragma once
 
-#include "core/key_bits.hpp"
 #include "kernels/bin_counts.cuh"
 #include "kernels/bisect.cuh"
 #include "kernels/block.cuh"

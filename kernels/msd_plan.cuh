@@ -10,7 +10,7 @@
 #include "core/rounding.hpp"
 #include "kernels/bucket_map.cuh"
 #include "kernels/bucket_parts.cuh"
-#include "kernels/sort_plan.cuh"
+#include "kernels/policy.cuh"
 
 #include <cuda_runtime.h>
 
@@ -128,10 +128,9 @@ struct PartitionJob {
 
 /// What the keys that are counted are divided by.
 enum class Division : uint32_t {
-  linear,        // MsdPlan::map
-  pieces,        // the same in pieces of different widths, which follow the keys' distribution
-  value_pieces,  // floats: MsdPlan::real_map, in pieces of their values, not of their bits
-  splitters,     // pairs: splitters (splitters.cuh); the map means nothing
+  linear,     // MsdPlan::map
+  pieces,     // the same, or MsdPlan::real_map, in pieces of different widths: they follow the distribution
+  splitters,  // pairs: splitters (splitters.cuh); the map means nothing
 };
 
 /// The keys' order. If a sample is in order, all keys are checked for that order.
@@ -203,6 +202,7 @@ struct MsdPlan {
   uint32_t bucket_bits;  // 2^bucket_bits buckets
   uint32_t piece_bits;   // 2^piece_bits pieces, if the keys are divided by pieces
   Division division;
+  uint32_t has_value_pieces;  // floats: pieces of their values (`real_map`), not of their bits
   BucketMap<Bits> map;
   RealMap<Bits> real_map;
   FrequentPlan<Bits> frequent;
@@ -249,9 +249,7 @@ struct MsdPlan {
   SWEEPSORT_HOST_DEVICE uint32_t bucket_of_map(uint32_t bucket) const {
     return apart.exists && bucket > apart.bucket ? bucket - apart.shift : bucket;
   }
-  SWEEPSORT_HOST_DEVICE bool is_pieced() const {
-    return division == Division::pieces || division == Division::value_pieces;
-  }
+  SWEEPSORT_HOST_DEVICE bool is_pieced() const { return division == Division::pieces; }
   SWEEPSORT_HOST_DEVICE bool is_split() const { return division == Division::splitters; }
   SWEEPSORT_HOST_DEVICE bool tries_few_values() const { return maybe_few && !is_other && !order.is_right(); }
   SWEEPSORT_HOST_DEVICE bool has_few_values() const { return tries_few_values() && !has_many_values; }
@@ -265,7 +263,7 @@ struct MsdPlan {
   SWEEPSORT_HOST_DEVICE bool was_dealt() const { return tries_deal() && !deal.failed; }
   /// Buckets are intervals of floats' values. Buckets that are close to each other have about the same width.
   SWEEPSORT_HOST_DEVICE bool divides_values() const {
-    return was_dealt() ? deal.by_value != 0 : division == Division::value_pieces;
+    return was_dealt() ? deal.by_value != 0 : is_pieced() && has_value_pieces;
   }
   /// A histogram of the buckets is wanted.
   SWEEPSORT_HOST_DEVICE bool counts_buckets() const {

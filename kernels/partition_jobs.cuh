@@ -172,7 +172,7 @@ __global__ __launch_bounds__(count_threads) void count_jobs_kernel(KeyArrays<Bit
   const BucketsBeside<Bits> beside = plan->buckets_beside(plan->pieces);
   const auto real_pieces = plan->real_pieces(plan->pieces);
   const bool is_pieced = plan->is_pieced();
-  const bool has_real_pieces = plan->division == Division::value_pieces;
+  const bool has_real_pieces = is_pieced && plan->has_value_pieces != 0;
   const bool has_apart = may_stand_apart<Bits> && plan->apart.exists != 0;
   const auto digit_of = [&](Bits ordered) {
     const uint32_t bucket = has_apart         ? beside(ordered)

@@ -19,9 +19,11 @@
 
 #include "core/key_bits.hpp"
 #include "core/rounding.hpp"
+#include "kernels/bin_counts.cuh"
 #include "kernels/bucket_bits.cuh"
 #include "kernels/bucket_counting.cuh"
 #include "kernels/bucket_histogram.cuh"
+#include "kernels/bucket_list.cuh"
 #include "kernels/bucket_pairs.cuh"
 #include "kernels/bucket_parts.cuh"
 #include "kernels/bucket_sort.cuh"
@@ -231,7 +233,7 @@ class MsdRun {
     look_at_sample();
     count_values(arrays_, settings_, spans_, workspace_, stream_);
     if constexpr (Policy::deals)
-      if (may_deal_) deal_evenly();
+      if (may_deal_) deal_even_keys();
     count_and_decide();
     partition_by_counts();
     finish_buckets();
@@ -284,7 +286,7 @@ class MsdRun {
   }
 
   /// Partitions without a histogram.
-  void deal_evenly() const {
+  void deal_even_keys() const {
     deal<typename Policy::Deal>(DealTask<Bits>{.in = arrays_.keys_in,
                                                .scratch = arrays_.keys_scratch,
                                                .count = arrays_.count,

@@ -17,7 +17,7 @@
 // become ordered bits in the children.
 //
 // The keys in `in` stay as they are. The keys may turn out not to be even: a tile's keys meet in few bins, or
-// there is no free chunk. Then `deal_failed` is set, only time is lost, and the counted method is used.
+// there is no free chunk. Then `deal.failed` is set, only time is lost, and the counted method is used.
 //
 // Stehle & Jacobsen, 2017. Blocks append by fetch-and-add as in Cederman & Tsigas, "GPU-Quicksort", 2009.
 // Chunks of one array serve as its buckets as in Axtmann et al., "In-Place Parallel Super Scalar Samplesort",

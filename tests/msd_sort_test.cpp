@@ -273,6 +273,16 @@ TEMPLATE_TEST_CASE("buckets follow an uneven distribution by fine pieces, too", 
   CHECK(plan.falls_back == 0);
 }
 
+TEST_CASE("each counter of a survey's large sample is for as many buckets as any other") {
+  for (uint32_t bits = std::countr_zero(survey_detail::bucket_counters); bits <= 16; ++bits) {
+    std::vector<uint32_t> buckets(survey_detail::bucket_counters);
+    for (uint32_t bucket = 0; bucket < 1u << bits; ++bucket)
+      ++buckets.at(survey_detail::counter_of_bucket(bucket, bits));
+    CHECK(std::ranges::all_of(
+        buckets, [&](uint32_t each) { return each == (1u << bits) / survey_detail::bucket_counters; }));
+  }
+}
+
 TEMPLATE_TEST_CASE("uneven keys that are close to order are not taken for crowded", "[device]", uint32_t,
                    uint64_t) {
   std::vector<TestType> keys = make_keys<TestType>("gaussian", on_gpu ? 1u << 24 : 9'001, test_seed());
@@ -294,7 +304,7 @@ TEMPLATE_TEST_CASE("buckets follow the values of floats, not their bits, where t
   for (TestType& key : keys) key = normal(random);
   const auto plan = msd_sort<TestType, NoValue>(keys, {.order = order});
   // The bucket around zero is crowded.
-  CHECK((plan.division == Division::value_pieces && !plan.falls_back && plan.listed[crowded_buckets] > 0));
+  CHECK((plan.has_value_pieces && !plan.falls_back && plan.listed[crowded_buckets] > 0));
   // Values that a sample may miss.
   for (TestType& key : keys) key = -exponential(random);
   using Limits = std::numeric_limits<TestType>;
@@ -306,7 +316,7 @@ TEMPLATE_TEST_CASE("buckets follow the values of floats, not their bits, where t
   (void)msd_sort<TestType, NoValue>(keys, {.order = order});
   // Each binade has as many keys as the next.
   for (TestType& key : keys) key = std::exp2(static_cast<TestType>(random() % 65'536) / 512 - 64);
-  CHECK((msd_sort<TestType, NoValue>(keys, {}).division != Division::value_pieces));
+  CHECK((msd_sort<TestType, NoValue>(keys, {}).has_value_pieces == 0));
 }
 
 TEST_CASE("keys that clump together are left to another sort, if they are asked for", "[device]") {
