@@ -160,9 +160,9 @@ __device__ __forceinline__ void clear(T* words, uint32_t size) {
 }
 
 /// The counter for the samples of a bucket, one of 2^bits, which are no fewer than the counters. All counters
-/// have as many buckets, which are scattered. (With scattering_hash() they had 0 to 23 of 65,536 buckets, not 8,
-/// and samples that crowd nowhere came up to the limit. So f32 2^28 of a normal distribution went by LSD: 3.68
-/// ms instead of 2.79.)
+/// have as many buckets, which are scattered. (With scattering_hash() they had 0 to 23 of 65,536 buckets
+/// instead of 8, and samples that crowd nowhere came up to the limit. So f32 2^28 of a normal distribution
+/// went by LSD: 3.68 ms instead of 2.79.)
 SWEEPSORT_HOST_DEVICE constexpr uint32_t counter_of_bucket(uint32_t bucket, uint32_t bits) {
   // Permutations of the numbers of `bits` bits, and the leading bits of the last one.
   const uint32_t mixed = (bucket ^ bucket >> bits / 2) * 0x85ebca6b & ((1u << bits) - 1);

@@ -76,6 +76,7 @@ struct SortFileOptions {
   std::vector<std::string> values = {};
   std::string values_output = {};
   std::optional<KeyType> values_type = {};       // empty: by header, name or size; 4 or 8 bytes
+  std::optional<Endian> values_endian = {};      // empty: from the .npy header, else little; for their sums
   std::optional<FileFormat> output_format = {};  // of keys or positions; empty: SortReport::output_format
   bool inputs_are_sorted = false;                // --merge; the order is checked
   bool plan_only = false;                        // --dry-run: only make the plan in the report

@@ -100,8 +100,11 @@ SortFileOptions read_sort_options(const Arguments& arguments) {
                           .verify = !arguments.has("no-verify"),
                           .referee = read_choice(arguments, validate_option, Referee::none),
                           .repeat = read_repeat(arguments)};
-  if (const auto text = arguments.find("values-type"))
-    options.values_type = parse_key_type(*text, "--values-type").type;
+  if (const auto text = arguments.find("values-type")) {
+    const NamedType named = parse_key_type(*text, "--values-type");
+    options.values_type = named.type;
+    options.values_endian = named.endian;
+  }
   return options;
 }
 

@@ -111,7 +111,7 @@ nlohmann::ordered_json sort_json(const SortReport& report, const std::vector<std
       {"memory_bytes", plan.memory.value},
       {"gpus", plan.gpus},
       {"gpu_memory_bytes", plan.gpu_memory.value},
-      {"temporary_bytes", plan.strategy == "streams" ? Json(0) : if_known(plan.temporary.value)},
+      {"temporary_bytes", plan.strategy == "external" ? if_known(plan.temporary.value) : Json(0)},
       {"temporary_directories", plan.temporary_directories}};
   constexpr const char* results[] = {"keys", "unique", "permutation"};
   return {{"schema", "sweepsort.sort/1"},

@@ -57,14 +57,15 @@ FileDescriptor open_input(const std::string& path) {
     if (!copy) throw system_error(std::string(standard_input_name), "read", errno);
     return copy;
   }
+  struct stat status {};
+  const bool is_there = ::stat(path.c_str(), &status) == 0;
   // Does not wait until somebody writes to a pipe: a program that writes to several may open them in any
-  // order.
-  FileDescriptor file(
-      retried([&] { return ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK); }));
+  // order. Other files may need to be waited for, for example until another program gives up a lease.
+  const int waits = is_there && S_ISFIFO(status.st_mode) ? O_NONBLOCK : 0;
+  FileDescriptor file(retried([&] { return ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | waits); }));
   if (file) return file;
   const int error = errno;
-  struct stat status {};
-  if (::stat(path.c_str(), &status) == 0 && S_ISSOCK(status.st_mode))
+  if (is_there && S_ISSOCK(status.st_mode))
     throw Error(path + ": is a socket, which cannot be opened by name",
                 "pipe in the output of a program that connects to it");
   switch (error) {
@@ -119,8 +120,6 @@ InputFile::InputFile(const std::string& path, InputUse use, Caching caching) : p
   const off_t begun = std::max<off_t>(::lseek(file.get(), 0, SEEK_CUR), 0);
   is_stream_ = begun > 0;
   awaits_writer_ = S_ISFIFO(status_.st_mode) && path != "-";
-  if (path != "-" && !awaits_writer_)
-    (void)::fcntl(file.get(), F_SETFL, ::fcntl(file.get(), F_GETFL) & ~O_NONBLOCK);
   if (S_ISREG(status_.st_mode)) {
     size_ = static_cast<uint64_t>(status_.st_size);
   } else if (S_ISBLK(status_.st_mode)) {

@@ -55,6 +55,9 @@ class StreamOutput : public Output {
   bool is_sequential() const override { return true; }
   void reserve(uint64_t bytes) override;
   void write_at(uint64_t offset, std::span<const std::byte> bytes) override;
+  void write_header(std::span<const std::byte> header) override {
+    header_.assign(header.begin(), header.end());
+  }
   void stop() const override { stop_.set(); }
   void cut(uint64_t) override {}  // nothing was reserved
   void sync() override;
@@ -68,7 +71,7 @@ class StreamOutput : public Output {
   bool is_socket_;
   StopEvent stop_;
   uint64_t position_ = 0;
-  std::vector<std::byte> held_;  // written with what follows, or by sync()
+  std::vector<std::byte> header_;  // not written yet
 
   void put(std::span<const std::byte> bytes);
 };
@@ -97,15 +100,9 @@ void StreamOutput::reserve(uint64_t bytes) {
     refuse_beyond(limit.rlim_cur, EFBIG);
 }
 
-/// A header, or a small result, is held back: an error that the first keys show leaves nothing in the stream.
 void StreamOutput::write_at(uint64_t offset, std::span<const std::byte> bytes) {
-  constexpr size_t max_held = 64u << 10;
-  if (offset != position_ + held_.size()) throw Error(name_ + ": internal: a stream written out of order");
-  if (offset == 0 && bytes.size() <= max_held) {
-    held_.assign(bytes.begin(), bytes.end());
-    return;
-  }
-  put(std::exchange(held_, {}));
+  if (offset != position_ + header_.size()) throw Error(name_ + ": internal: a stream written out of order");
+  put(std::exchange(header_, {}));
   put(bytes);
 }
 
@@ -126,7 +123,7 @@ void StreamOutput::put(std::span<const std::byte> bytes) {
 
 /// Standard output that is redirected to a file or a block device is made as durable as a named output.
 void StreamOutput::sync() {
-  put(std::exchange(held_, {}));
+  put(std::exchange(header_, {}));
   struct stat status {};
   const bool keeps =
       ::fstat(file_.get(), &status) == 0 && (S_ISREG(status.st_mode) || S_ISBLK(status.st_mode));

@@ -43,6 +43,9 @@ class Output : public ByteTarget {
   virtual const std::string& name() const = 0;
   /// Takes the disk space for `bytes` bytes in total, so that a full disk is found before the work starts.
   virtual void reserve(uint64_t bytes) = 0;
+  /// Writes what comes before the data. That of a stream waits for the data, or for sync(): an error in the
+  /// first keys leaves nothing there.
+  virtual void write_header(std::span<const std::byte> header) { write_at(0, header); }
   /// For a pipe: from now on writes throw Stopped, including those in progress, so that no thread waits for a
   /// reader after a failure. Thread-safe.
   virtual void stop() const {}
@@ -75,7 +78,7 @@ inline void commit(Output& output, const InputFile* replaced = nullptr) {
 /// links are followed: the target of the link gets replaced.
 std::unique_ptr<Output> open_output(const std::string& path, const OutputOptions& options = {});
 
-/// Throws Error if a pipe is both input and output: it would wait for itself, already when it is opened.
+/// Throws Error if a pipe is both input and output: it would wait for itself.
 void refuse_shared_pipe(std::span<const std::string> inputs, const std::string& output);
 
 /// The directory part of a path; "." if there is none.

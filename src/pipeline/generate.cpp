@@ -44,7 +44,7 @@ GenerateReport generate_file(const std::string& output_path, const GenerateOptio
 
   const std::unique_ptr<Output> output = open_output(output_path, {.overwrite = options.overwrite});
   output->reserve(header.size() + data_bytes);
-  if (!header.empty()) output->write_at(0, header);
+  if (!header.empty()) output->write_header(header);
 
   constexpr size_t chunk_bytes = 4u << 20;
   const ChunkGrid grid = make_grid(header.size(), data_bytes, size, chunk_bytes);

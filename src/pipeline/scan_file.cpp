@@ -204,7 +204,7 @@ class ScanFileRun {
     const bool verify = options_.verify && check.is_possible();
     Turnstile writes;  // for a pipe
     std::vector<LastElement> last(job.workers);
-    if (!header_.empty()) write(0, header_);
+    if (!header_.empty()) output_->write_header(header_);
     const auto turn = [&](uint32_t worker, uint64_t index) {
       ReadChunk chunk;
       const auto place = [&](size_t offset) { return session.begin_chunk(worker, offset); };

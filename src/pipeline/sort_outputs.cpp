@@ -98,8 +98,8 @@ void SortOutputs::prepare(std::optional<uint64_t> known) {
 void SortOutputs::start() {
   has_started_ = true;
   if (is_count_late_) return;  // finish() writes the headers
-  if (!main_.header.empty()) main_.output->write_at(0, main_.header);
-  if (second_ && !second_->header.empty()) second_->output->write_at(0, second_->header);
+  if (!main_.header.empty()) main_.output->write_header(main_.header);
+  if (second_ && !second_->header.empty()) second_->output->write_header(second_->header);
 }
 
 std::unique_ptr<RecordSink> SortOutputs::sink(const Transfer& transfer, std::span<const std::byte> expected) {

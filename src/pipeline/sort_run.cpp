@@ -14,11 +14,12 @@
 
 namespace sweepsort {
 
-SortRun::SortRun(const SortContext& of, const Backends& on, const std::vector<int>& devices, SortReport& to)
-    : context(of),
-      backends(on),
+SortRun::SortRun(const SortContext& with_context, const Backends& on_backends,
+                 const std::vector<int>& devices, SortReport& into_report)
+    : context(with_context),
+      backends(on_backends),
       first_device(devices.empty() ? std::nullopt : std::optional(devices.front())),
-      report(to),
+      report(into_report),
       clock(report.phases, context.options.progress),
       request(plan_request(context, backends, on_gpu())),
       plan(make_plan(request, [&](const SortJob& job) { return backends.front()->footprint(job); })) {}

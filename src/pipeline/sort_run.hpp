@@ -19,8 +19,9 @@ namespace sweepsort {
 
 struct SortRun {
   /// Makes the plan for these backends, within the budgets. `devices`: those of the backends; empty for the
-  /// CPU. `to` receives what is found out during the sort.
-  SortRun(const SortContext& of, const Backends& on, const std::vector<int>& devices, SortReport& to);
+  /// CPU. `into_report` receives what is found out during the sort.
+  SortRun(const SortContext& with_context, const Backends& on_backends, const std::vector<int>& devices,
+          SortReport& into_report);
 
   /// Names the backends that take part in the report.
   void name_backends();

@@ -3,8 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <limits>
-
 namespace sweepsort {
 namespace {
 
@@ -54,12 +52,9 @@ void SortValues::add(const std::string& path, const SortFileOptions& options, st
     throw Error(file.name() + ": values are read from a file, but this is a stream",
                 "write them to a file first; keys may be piped");
   const std::vector<std::byte> prefix = file.read_prefix();
-  FileOptions how{.type = options.values_type};
+  FileOptions how{.type = options.values_type, .endian = options.values_endian};
   if (!how.type) how.type = type_by_size(file, prefix, count);
   const bool is_by_size = how.type && !options.values_type;
-  // Values that are only moved have no byte order. A header says which one its file has.
-  if (are_added_ && !has_npy_magic(prefix) && format_from_name(file.name()) == FileFormat::raw)
-    how.endian = options.file.endian;
   try {
     layout = find_layout(prefix, file.size(), file.name(), how, Holds::values);
   } catch (const Error& error) {

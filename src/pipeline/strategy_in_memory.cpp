@@ -35,17 +35,22 @@ uint32_t prepare_split(SortRun& sort) {
   const uint32_t loaders = job.workers;
   // If the output is written in order, one thread would get all keys, and thus sort everything.
   if (sort.plan.strategy != SortStrategy::in_memory || context.outputs.is_sequential()) return loaders;
-  const uint64_t chunks = (loaders + split_workers_more) * job.chunk_bytes;
+  SortJob shared = job;
+  // The additional threads would reserve address space, too.
+  const bool is_shared = context.threads > 1 && !context.limit.is_address_space;
+  if (is_shared) {
+    shared.workers += split_workers_more;
+    const uint64_t chunk =
+        std::max(std::bit_floor(context.input.data_bytes() / split_chunks), min_split_chunk);
+    shared.chunk_bytes = std::min<uint64_t>(job.chunk_bytes, chunk);
+  }
+  const uint64_t chunks = shared.workers * shared.chunk_bytes;
   const Bytes memory{sort.request.memory.value - std::min(sort.request.memory.value, chunks)};
-  if (!sort.backends.front()->wants_sample(job, memory)) return loaders;
+  if (!sort.backends.front()->wants_sample(shared, memory)) return loaders;
+  job = shared;
   const auto keys = context.input.keys(Reads::often);
   job.sample = sample_of(*keys, job.count, job.type, job.order);
-  // The additional threads would reserve address space, too.
-  if (context.threads == 1 || context.limit.is_address_space) return loaders;
-  job.workers += split_workers_more;
-  const uint64_t chunk = std::max(std::bit_floor(context.input.data_bytes() / split_chunks), min_split_chunk);
-  job.chunk_bytes = std::min<uint64_t>(job.chunk_bytes, chunk);
-  return loaders + split_loaders_more;
+  return loaders + (is_shared ? split_loaders_more : 0);
 }
 
 std::unique_ptr<SortSession> begin_session(const SortRun& sort) {
