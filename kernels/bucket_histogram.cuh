@@ -57,7 +57,7 @@ class SpanHistogram {
         plan_(plan),
         bucket_bits_(plan->bucket_bits),
         map_(plan->map),
-        is_pieced_(plan->is_pieced()) {
+        is_pieced_(plan->is_pieced != 0) {
     const uint64_t first = min(blockIdx.x * task.span, task.count);
     const bool is_rest = plan->frequent.count != 0;
     size_ = is_rest ? task.rest_counts[blockIdx.x] : min(task.span, task.count - first);

@@ -769,7 +769,7 @@ __global__ __launch_bounds__(Policy::threads, Policy::blocks_per_multiprocessor)
   constexpr bool by_value = !std::is_same_v<Parts, BucketParts>;
   if (crowded == Crowded::by_digits && plan->divides_values() != by_value) return;
   if constexpr (may_split<Bits, Value> && crowded != Crowded::by_digits)
-    if (plan->is_split() != (crowded == Crowded::only_digits)) return;
+    if ((plan->is_split != 0) != (crowded == Crowded::only_digits)) return;
   auto& shared = shared_memory<Shared<Bits, Value, Policy>>();
   Bucket<Bits, Value, Policy, crowded, Parts> sorter(shared, task.arrays, task.map);
   const auto keys_of = [&](const ListedBucket& bucket) { return task.source(*plan) + bucket.first; };

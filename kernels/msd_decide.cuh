@@ -187,8 +187,8 @@ __device__ __forceinline__ KeyInterval<Bits> interval_of_bucket(const MsdPlan<Bi
     return plan.was_dealt() ? interval_of(plan.deal.real, bucket)
                             : interval_of(plan.real_pieces(plan.pieces), bucket);
   const uint32_t of_map = plan.bucket_of_map(bucket);
-  const auto interval = plan.is_pieced() ? interval_of(plan.pieced_buckets(), of_map)
-                                         : interval_of(plan.linear_buckets(), of_map);
+  const auto interval = plan.is_pieced ? interval_of(plan.pieced_buckets(), of_map)
+                                       : interval_of(plan.linear_buckets(), of_map);
   const bool is_closed = !plan.was_dealt() && !plan.has_beyond && !plan.apart.exists;
   return is_closed ? closed(interval, plan.map) : interval;
 }
@@ -245,7 +245,7 @@ template <class Bits>
 __device__ __forceinline__ uint32_t list_of(const Finish& finish, const MsdPlan<Bits>& plan) {
   if (finish.which > large_buckets) return finish.which;
   // The kernels that take most buckets do not find parts.
-  if (!finish.listed.parts.are_known() && !plan.is_split())
+  if (!finish.listed.parts.are_known() && !plan.is_split)
     return finish.which == small_buckets && !plan.with_values ? repeating_buckets : crowded_buckets;
   // If some values are frequent, others repeat.
   return finish.which == small_buckets && plan.frequent.count != 0 ? repeating_buckets : finish.which;
@@ -273,12 +273,12 @@ __global__ __launch_bounds__(decide_threads) void decide_kernel(const __grid_con
   }
 
   // Sorted by the partitions already.
-  const bool is_sorted = plan->is_split() ? size != 0 && decision.has_one_value[bucket] != 0
-                                          : plan->apart.exists && bucket == plan->apart.bucket;
+  const bool is_sorted = plan->is_split ? size != 0 && decision.has_one_value[bucket] != 0
+                                        : plan->apart.exists && bucket == plan->apart.bucket;
   Finish finish;
   if (size != 0 && !is_sorted)
-    finish = plan->is_split() ? finish_between_splitters(decision.limits, bucket, offset, size)
-                              : finish_interval(decision, *plan, bucket, offset, size);
+    finish = plan->is_split ? finish_between_splitters(decision.limits, bucket, offset, size)
+                            : finish_interval(decision, *plan, bucket, offset, size);
 
   const bool may_be_narrow = finish.may_be_narrow || (size == 0 && bucket < buckets);
   if (decision.limits.min_narrow != 0 && leaves_narrow(shared, bucket, may_be_narrow, plan) && size != 0) {

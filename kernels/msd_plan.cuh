@@ -126,13 +126,6 @@ struct PartitionJob {
   uint32_t has_row;      // 0: the job is its whole parent, and the buckets' offsets give its counts
 };
 
-/// What the keys that are counted are divided by.
-enum class Division : uint32_t {
-  linear,     // MsdPlan::map
-  pieces,     // the same, or MsdPlan::real_map, in pieces of different widths: they follow the distribution
-  splitters,  // pairs: splitters (splitters.cuh); the map means nothing
-};
-
 /// The keys' order. If a sample is in order, all keys are checked for that order.
 struct OrderPlan {
   uint32_t is_checked;
@@ -200,9 +193,14 @@ struct MsdPlan {
   // Into which buckets.
   uint64_t keys;         // keys that are divided into buckets: all but those of frequent values
   uint32_t bucket_bits;  // 2^bucket_bits buckets
-  uint32_t piece_bits;   // 2^piece_bits pieces, if the keys are divided by pieces
-  Division division;
-  uint32_t has_value_pieces;  // floats: pieces of their values (`real_map`), not of their bits
+  // What divides the keys that are counted: `map`; or pieces of it, which follow the keys' distribution, for
+  // floats also pieces of `real_map`, of their values; or splitters. (One enumeration for these would be
+  // shorter, but nvcc orders the machine code of a switch otherwise: bench/notes/gpu-sort.md, "What one file
+  // does to all kernels".)
+  uint32_t is_pieced;
+  uint32_t has_value_pieces;
+  uint32_t is_split;    // pairs; the map means nothing
+  uint32_t piece_bits;  // 2^piece_bits pieces
   BucketMap<Bits> map;
   RealMap<Bits> real_map;
   FrequentPlan<Bits> frequent;
@@ -249,8 +247,6 @@ struct MsdPlan {
   SWEEPSORT_HOST_DEVICE uint32_t bucket_of_map(uint32_t bucket) const {
     return apart.exists && bucket > apart.bucket ? bucket - apart.shift : bucket;
   }
-  SWEEPSORT_HOST_DEVICE bool is_pieced() const { return division == Division::pieces; }
-  SWEEPSORT_HOST_DEVICE bool is_split() const { return division == Division::splitters; }
   SWEEPSORT_HOST_DEVICE bool tries_few_values() const { return maybe_few && !is_other && !order.is_right(); }
   SWEEPSORT_HOST_DEVICE bool has_few_values() const { return tries_few_values() && !has_many_values; }
   /// Nothing is left to do, or nothing by the methods below.
@@ -263,11 +259,11 @@ struct MsdPlan {
   SWEEPSORT_HOST_DEVICE bool was_dealt() const { return tries_deal() && !deal.failed; }
   /// Buckets are intervals of floats' values. Buckets that are close to each other have about the same width.
   SWEEPSORT_HOST_DEVICE bool divides_values() const {
-    return was_dealt() ? deal.by_value != 0 : is_pieced() && has_value_pieces;
+    return was_dealt() ? deal.by_value != 0 : is_pieced && has_value_pieces;
   }
   /// A histogram of the buckets is wanted.
   SWEEPSORT_HOST_DEVICE bool counts_buckets() const {
-    return !is_unfit && !is_split() && !is_settled() && !was_dealt();
+    return !is_unfit && !is_split && !is_settled() && !was_dealt();
   }
   /// Whether each bucket is meant to hold one value. A value's bucket is its distance from `map.lowest`,
   /// modulo the number of buckets, so the sample need not tell where the values begin.

@@ -209,12 +209,12 @@ class Survey {
       if (!maybe_few_) look_at_values();
     bool is_crowded = divide(has_apart_ ? task_.count / samples * count_samples_left() : task_.count);
     // Fine pieces hide a crowd from the small sample.
-    if (!is_crowded && plan_.is_pieced() && plan_.piece_bits == fine_piece_bits)
+    if (!is_crowded && plan_.is_pieced && plan_.piece_bits == fine_piece_bits)
       is_crowded = is_crowded_at_places();
     const bool has_clumps = task_.asks_for_clumps && !is_crowded && find_clumps();
     // If each value occurs many times, the parts of a bucket are crowded, too, and few digits vary. If keys
     // are uneven, some values may occur much more often than others.
-    const bool is_even = is_even_by_value_ || (is_even_ && !plan_.is_pieced());
+    const bool is_even = is_even_by_value_ || (is_even_ && !plan_.is_pieced);
     const uint32_t keys_per_value = is_even ? task_.keys_per_value : sorted_keys_per_value;
     // With v values, about samples^2 / 2v samples repeat one.
     const uint64_t repeated = samples - min(shared_.distinct, samples);
@@ -373,8 +373,9 @@ class Survey {
   __device__ __forceinline__ void leave_map(bool splits) {
     plan_.is_unfit = !splits;
     if (!splits) return;
-    plan_.division = Division::splitters;
+    plan_.is_split = 1;
     plan_.apart.exists = 0;
+    plan_.is_pieced = 0;
     plan_.bucket_bits = task_.split_bits;
   }
 
@@ -427,7 +428,7 @@ class Survey {
     }
     is_even_ = groups_are_even();
     const bool follows_sample = __syncthreads_or(is_uneven) != 0 && !is_exact && task_.count >= piece_places;
-    division_ = follows_sample || has_apart_ ? Division::pieces : Division::linear;
+    is_pieced_ = follows_sample || has_apart_;
     has_value_pieces_ = false;
     if (follows_sample && spreads_by_value_ && !has_apart_ && !has_frequent_) {
       const auto real_map = RealMap<Bits>::over(smallest_, largest_, slack_of_values(), task_.map);
@@ -449,8 +450,7 @@ class Survey {
     if (follows_sample &&
         with_map([&](const auto& any) { return is_crowded_in_any_pieces(any, bucket_bits); }))
       return true;
-    if (division_ != Division::linear)
-      with_map([&](const auto& any) { return make_pieces(any, buckets, follows_sample); });
+    if (is_pieced_) with_map([&](const auto& any) { return make_pieces(any, buckets, follows_sample); });
     if (threadIdx.x == 0) {
       const PiecedBuckets<Bits> pieced{map, shared_.pieces, piece_bits()};
       if (has_apart_) {
@@ -459,7 +459,7 @@ class Survey {
         plan_.apart.shift = plan_.apart.bucket + children - of_map;
       }
       plan_.bucket_bits = bucket_bits;
-      plan_.division = division_;
+      plan_.is_pieced = is_pieced_;
       plan_.has_value_pieces = has_value_pieces_;
       plan_.piece_bits = piece_bits();
     }
@@ -499,7 +499,7 @@ class Survey {
   __device__ __forceinline__ auto with_buckets(Body body) const {
     return with_map([&]<class Map>(const Map& map) {
       if constexpr (std::is_same_v<Map, BucketMap<Bits>>)
-        if (division_ == Division::linear) return body(LinearBuckets<Bits>{map});
+        if (!is_pieced_) return body(LinearBuckets<Bits>{map});
       return body(PiecedBuckets<Bits, Map>{map, shared_.pieces, piece_bits()});
     });
   }
@@ -748,7 +748,7 @@ class Survey {
   bool maybe_few_ = false;
   bool has_apart_ = false;
   bool is_even_ = false;  // the keys are even over the groups
-  Division division_ = Division::linear;
+  bool is_pieced_ = false;
   // For floats, look_at_values() sets these: the values are even; they are even, and keys may be dealt, too;
   // they are whole numbers that lie dense; no group of values has too many samples. divide() sets the last:
   // pieces are of values.
@@ -793,9 +793,9 @@ __global__ void survey_digest_kernel(const Digest<Bits>* digest, uint32_t bucket
     plan->map = guess_map(digest->minimum(), digest->maximum(), 1u << bucket_bits, true, false);
     plan->bucket_bits = 2 * msd_digit_bits;
     plan->deal.is_planned = 0;
-    plan->division = Division::linear;
+    plan->is_pieced = 0;
     plan->frequent.count = 0;
-  } else if (plan->division == Division::linear) {
+  } else if (!plan->is_pieced && !plan->is_split) {
     plan->map = BucketMap<Bits>::over(digest->minimum(), range, 1u << bucket_bits);
     plan->bucket_bits = bucket_bits;
   }

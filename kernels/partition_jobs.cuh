@@ -171,7 +171,7 @@ __global__ __launch_bounds__(count_threads) void count_jobs_kernel(KeyArrays<Bit
   const LinearBuckets<Bits> linear = plan->linear_buckets();
   const BucketsBeside<Bits> beside = plan->buckets_beside(plan->pieces);
   const auto real_pieces = plan->real_pieces(plan->pieces);
-  const bool is_pieced = plan->is_pieced();
+  const bool is_pieced = plan->is_pieced != 0;
   const bool has_real_pieces = is_pieced && plan->has_value_pieces != 0;
   const bool has_apart = may_stand_apart<Bits> && plan->apart.exists != 0;
   const auto digit_of = [&](Bits ordered) {
@@ -182,7 +182,7 @@ __global__ __launch_bounds__(count_threads) void count_jobs_kernel(KeyArrays<Bit
     return bucket & (digits - 1);
   };
   const JobCounter counter(shared, records, plan->bucket_bits - msd_digit_bits,
-                           may_split<Bits, Value> && plan->is_split());
+                           may_split<Bits, Value> && plan->is_split != 0);
   for (uint32_t number = blockIdx.x; number < made; number += gridDim.x) {
     const PartitionJob& job = shared.jobs[number];
     if (job.has_row)

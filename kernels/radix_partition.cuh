@@ -637,15 +637,8 @@ __global__ __launch_bounds__(Policy::threads, Policy::blocks_per_multiprocessor)
   if (sizeof(Stored) < sizeof(Bits) && !level.plan->has_narrow) return;
   auto& shared = shared_memory<Shared<Bits, Value, Policy, level_number, Stored>>();
   if constexpr (may_split<Bits, Value>)
-    if (level.plan->is_split()) return partition(shared, level, SplitDigits<Bits>{});
-  // What stands first in the machine code is fetched before it is needed; what comes later misses the
-  // instruction cache at first. H200, 2^22 u64 keys, us a level, linear buckets first (second): of an organ
-  // pipe 40.6 and 41.3 (44.2 and 47.3), pieces of normal keys 42.9 and 43.0 (31.8 and 36.4).
-  const bool is_linear = level.plan->division == Division::linear;
-  if constexpr (!of_floats)
-    if (is_linear) [[likely]]
-      return partition(shared, level, level.plan->linear_buckets());
-  if (!is_linear) {
+    if (level.plan->is_split) return partition(shared, level, SplitDigits<Bits>{});
+  if (level.plan->is_pieced) {
     for (uint32_t p = threadIdx.x; p < 1u << level.plan->piece_bits; p += Policy::threads)
       shared.pieces[p] = level.plan->pieces[p];  // take_job() synchronises
     if constexpr (value_bytes<Value> != 0 && may_stand_apart<Bits>)

@@ -130,7 +130,7 @@ __global__ __launch_bounds__(SampleSort<Bits>::threads,
                              1) void choose_splitters_kernel(SampleSortTask<Bits> task, Choice<Bits> choice,
                                                              const MsdPlan<Bits>* plan) {
   if (ptx::is_before_90()) return;
-  if (!plan->is_split() || plan->is_settled()) return;
+  if (!plan->is_split || plan->is_settled()) return;
   using namespace grid_sort_detail;
   using Buckets = LinearBuckets<Bits>;
   GridSort<Buckets, NoValue, SampleSort<Bits>>(shared_memory<Shared<Buckets, NoValue, SampleSort<Bits>>>(),
@@ -152,7 +152,7 @@ template <class Bits>
 __global__ __launch_bounds__(histogram_threads) void histogram_kernel(SplitHistogramTask<Bits> task,
                                                                       const MsdPlan<Bits>* plan) {
   ptx::wait_for_previous_launch();
-  if (!plan->is_split() || plan->is_settled()) return;
+  if (!plan->is_split || plan->is_settled()) return;
   auto& shared = shared_memory<HistogramShared<Bits>>();
   const uint32_t bits = plan->bucket_bits;
   const SplitterTree<Bits> tree{shared.nodes, bits};

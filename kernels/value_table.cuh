@@ -109,7 +109,7 @@ __device__ __forceinline__ void order_values(const Table<Bits>* table, const Key
     counts[k] = table->counts[slot];
     sum += counts[k];
     const Bits ordered = map.to_ordered(value);
-    listed->buckets[at] = plan->is_pieced() ? pieced(ordered) : linear(ordered);
+    listed->buckets[at] = plan->is_pieced ? pieced(ordered) : linear(ordered);
   }
   uint64_t total = 0;
   uint64_t start = block_exclusive_sum<threads>(sum, shared.warp_sums, total);

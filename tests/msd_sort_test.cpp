@@ -217,9 +217,9 @@ TEST_CASE("each kind of keys takes the method that is meant for it", "[device]")
     CHECK(msd_sort<uint32_t, NoValue>(few, {}).counts_values());
   }
   const MsdPlan<uint32_t> even = plan_of("uniform");
-  CHECK((even.partitions() && !even.is_pieced()));
+  CHECK((even.partitions() && !even.is_pieced));
   const MsdPlan<uint32_t> uneven = plan_of("gaussian");
-  CHECK((uneven.partitions() && uneven.is_pieced()));
+  CHECK((uneven.partitions() && uneven.is_pieced));
   const auto floats = make_keys<float>("uniform", on_gpu ? 100'003 : 9'001, test_seed());
   CHECK(msd_sort<float, NoValue>(floats, {}).partitions());
   const MsdPlan<uint32_t> nearly = plan_of("nearly-sorted");
@@ -227,7 +227,7 @@ TEST_CASE("each kind of keys takes the method that is meant for it", "[device]")
   // Where no pieces would help, none are made.
   const auto crowded = make_keys<uint64_t>("and5", on_gpu ? 100'003 : 33'333, test_seed());
   const MsdPlan<uint64_t> given_up = msd_sort<uint64_t, NoValue>(crowded, {});
-  CHECK((given_up.falls_back && !given_up.is_pieced()));
+  CHECK((given_up.falls_back && !given_up.is_pieced));
 }
 
 TEMPLATE_TEST_CASE("pairs that fall are reversed, and few of one key stay in their order", "[device]",
@@ -268,7 +268,7 @@ TEMPLATE_TEST_CASE("pairs that fall are reversed, and few of one key stay in the
 TEMPLATE_TEST_CASE("buckets follow an uneven distribution by fine pieces, too", "[device]", float, uint64_t) {
   const std::vector<TestType> keys = make_keys<TestType>("gaussian", on_gpu ? 33'333 : 9'001, test_seed());
   const auto plan = msd_sort<TestType, NoValue, FineMsd>(keys, {});
-  CHECK(plan.is_pieced());
+  CHECK(plan.is_pieced);
   CHECK(plan.piece_bits == fine_piece_bits);
   CHECK(plan.falls_back == 0);
 }
@@ -291,7 +291,7 @@ TEMPLATE_TEST_CASE("uneven keys that are close to order are not taken for crowde
   for (uint64_t i = 0; i < keys.size() / 200; ++i)
     std::swap(keys[random() % keys.size()], keys[random() % keys.size()]);
   const auto plan = msd_sort<TestType, NoValue, FineMsd>(keys, {});
-  CHECK((plan.is_pieced() && plan.piece_bits == fine_piece_bits && !plan.falls_back));
+  CHECK((plan.is_pieced && plan.piece_bits == fine_piece_bits && !plan.falls_back));
 }
 
 TEMPLATE_TEST_CASE("buckets follow the values of floats, not their bits, where that divides them better",
@@ -358,7 +358,7 @@ TEMPLATE_PRODUCT_TEST_CASE("crowded pairs are divided by splitters, whatever the
                        .multiprocessors = 8};  // for the sample
     ++turn;
     const auto plan = msd_sort<Key, Value, SplittingFine>(keys, test);
-    CHECK((plan.is_split() && !plan.falls_back));
+    CHECK((plan.is_split && !plan.falls_back));
   }
 }
 
@@ -375,7 +375,7 @@ TEMPLATE_PRODUCT_TEST_CASE("millions of crowded pairs are divided by splitters",
     const auto plan = msd_sort<Key, Value, Policy>(
         make_keys<Key>(distribution, Policy::split_from + random() % 1'000, test_seed()),
         {.order = ++turn % 2 == 0 ? Order::descending : Order::ascending, .in_place = turn % 3 == 0});
-    if (std::string(distribution) == "and3") CHECK((plan.is_split() && !plan.falls_back));
+    if (std::string(distribution) == "and3") CHECK((plan.is_split && !plan.falls_back));
   }
 }
 #endif
@@ -385,7 +385,7 @@ TEST_CASE("pairs of few live digits are not divided by splitters", "[device]") {
   std::vector<uint64_t> keys(on_gpu ? 1'000'003 : 12'011);
   for (uint64_t& key : keys) key = (random() & random() & random()) >> 24;  // of 40 bits
   const auto plan = msd_sort<uint64_t, uint64_t, SplittingFine>(keys, {.multiprocessors = 8});
-  CHECK((plan.falls_back && !plan.is_split()));
+  CHECK((plan.falls_back && !plan.is_split));
 }
 
 TEMPLATE_TEST_CASE("where others have sorted, nothing is done, whatever the keys are", "[device]", uint32_t,
