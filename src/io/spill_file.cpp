@@ -7,15 +7,17 @@
 #include "io/temporary_files.hpp"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <sys/stat.h>
 
 #include <cerrno>
 #include <string_view>
+#include <system_error>
 
 namespace sweepsort {
 namespace {
 
-constexpr std::string_view another_directory = "name another directory with -T";
+constexpr const char* another_directory = "name another directory with -T";
 
 FileDescriptor create_hidden(const std::string& directory) {
   int error = 0;
@@ -38,14 +40,17 @@ FileDescriptor create(const std::string& directory, bool allow_anonymous) {
 }
 
 FileError cannot_create(const std::string& directory, int error) {
-  constexpr const char* elsewhere = "name another directory with -T";
   if (error == EACCES)
-    return {directory + ": cannot create a temporary file in it: permission denied", elsewhere, error};
+    return {directory + ": cannot create a temporary file in it: permission denied", another_directory,
+            error};
   struct stat status {};
   if (::stat(directory.c_str(), &status) != 0 || !S_ISDIR(status.st_mode))
     return {directory + ": no directory for temporary files", "name another with -T or $TMPDIR", error};
-  const FileError other = system_error(directory, "create a temporary file in it", error, another_directory);
-  return {other.what(), other.hint().empty() ? elsewhere : other.hint(), error};
+  if (error == ENOENT || error == EPERM)  // no directory for files, or a removed one
+    return {fmt::format("{}: cannot create a temporary file in it: {}", directory,
+                        std::generic_category().message(error)),
+            another_directory, error};
+  return system_error(directory, "create a temporary file in it", error, another_directory);
 }
 
 }  // namespace
