@@ -43,12 +43,7 @@ struct Shape {
   static constexpr uint32_t counter_bits = counter_bits_;
   static constexpr uint32_t words = values / 32 * counter_bits;
 };
-using FewValued = Shape<256, 4, few_value_bits, 4>;
-// H200, CUDA 13.0, 2026-11-24, whole sorts of 2^28 u32 keys of the first 2^30, 2^28, 2^24 numbers, and of f32
-// from -1 to 1, ms (without it: 2.47, 2.79, 2.82, 2.59), threads x blocks / value bits: 128x10/14 2.15, 1.96,
-// 1.98, 2.16; 128x8/14 2.19, 1.97, 1.97, 2.16; 128x10/13 2.45, 1.94, 1.93, 2.15; 128x12/13 2.47, 1.95, 1.93,
-// 2.17.
-using Dense = Shape<128, 10, dense_value_bits, 8>;
+
 /// With at least this many values, most warps have some even if a lane takes 16 at a time.
 inline constexpr uint32_t wide_steps_from = 2048;
 
@@ -393,9 +388,13 @@ __global__ __launch_bounds__(Shape::threads, Shape::blocks_per_multiprocessor) v
 
 }  // namespace bucket_counting_detail
 
-/// How few values a bucket has.
-using CountsFewValues = bucket_counting_detail::FewValued;
-using CountsDenseValues = bucket_counting_detail::Dense;
+/// Shapes, by how few values the buckets have.
+using CountsFewValues = bucket_counting_detail::Shape<256, 4, few_value_bits, 4>;
+// H200, CUDA 13.0, 2026-11-24, whole sorts of 2^28 u32 keys of the first 2^30, 2^28, 2^24 numbers, and of f32
+// from -1 to 1, ms (without it: 2.47, 2.79, 2.82, 2.59), threads x blocks / value bits: 128x10/14 2.15, 1.96,
+// 1.98, 2.16; 128x8/14 2.19, 1.97, 1.97, 2.16; 128x10/13 2.45, 1.94, 1.93, 2.15; 128x12/13 2.47, 1.95, 1.93,
+// 2.17.
+using CountsDenseValues = bucket_counting_detail::Shape<128, 10, dense_value_bits, 8>;
 
 /// Sorts the buckets of task.list with counters. Those that were dealt have up to `max_dealt` keys. If one
 /// value has too many keys for the first counters, buckets of up to `max_left_alone` keys join
