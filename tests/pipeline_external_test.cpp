@@ -367,13 +367,25 @@ TEST_CASE("a merge of more inputs than are merged at once takes its space before
   SortFileOptions options = with_memory(kib64);
   options.inputs_are_sorted = true;
   options.plan_only = true;
+  const bool has_values = GENERATE(false, true);
+  const auto values = random_keys<uint64_t>(all.size(), 1);
+  if (has_values) {
+    write_keys(folder / "values.u64", values);
+    options.values = {folder / "values.u64"};
+    options.values_output = folder / "values.out";
+  }
   const FilePlan plan = sort_files_with(cpu_environment(), inputs, folder / "out", options).plan;
-  CHECK(plan.passes == 3);
-  CHECK(plan.temporary.value >= 2 * 4 * all.size());
+  CHECK(plan.passes >= 3);
+  CHECK(plan.temporary.value >= 2 * (has_values ? 12 : 4) * all.size());
   options.plan_only = false;
   const LimitedFiles limit(plan.temporary.value);
   sort_files_with(cpu_environment(), inputs, folder / "out", options);
-  oracle::require_sorted<uint32_t>(all, read_keys<uint32_t>(folder / "out"));
+  const auto merged = read_keys<uint32_t>(folder / "out");
+  if (has_values)
+    oracle::require_sorted_pairs<uint32_t, uint64_t>(all, values, merged,
+                                                     read_keys<uint64_t>(folder / "values.out"));
+  else
+    oracle::require_sorted<uint32_t>(all, merged);
 }
 
 TEST_CASE("a temporary directory that is none, or may not be written, is an error before anything is read") {

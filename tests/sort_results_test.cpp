@@ -384,17 +384,25 @@ TEST_CASE("a stream beyond memory has values and positions, too") {
   }
 }
 
-TEST_CASE("a backend that does not move the values with their keys is caught") {
+TEST_CASE("a backend that does not move the values with their keys is caught, also in a merge") {
   const TemporaryFolder folder;
-  write_keys(folder / "in.u32", random_keys<uint32_t>(1000));
-  write_keys(folder / "values.u32", random_keys<uint32_t>(1000, 1));
+  const bool merges = GENERATE(false, true);
+  std::vector<std::string> inputs;
+  for (const char* name : {"a.u32", "b.u32"}) {
+    auto keys = random_keys<uint32_t>(1000, inputs.size());
+    if (merges) std::ranges::sort(keys);
+    inputs.push_back(folder / name);
+    write_keys(inputs.back(), keys);
+  }
+  write_keys(folder / "values.u32", random_keys<uint32_t>(2000, 2));
   SortFileOptions options = options_for(Bytes{1u << 20}, Order::ascending, KeyType::u32);
+  options.inputs_are_sorted = merges;
   options.values = {folder / "values.u32"};
   options.values_output = folder / "values.out";
   // The plain backend only handles keys without values.
-  CHECK_THROWS_WITH(sort_file_with(plain_environment(), folder / "in.u32", folder / "out", options),
+  CHECK_THROWS_WITH(sort_files_with(plain_environment(), inputs, folder / "out", options),
                     ContainsSubstring("the result was discarded"));
-  CHECK(folder.names() == std::vector<std::string>{"in.u32", "values.u32"});
+  CHECK(folder.names() == std::vector<std::string>{"a.u32", "b.u32", "values.u32"});
 }
 
 TEST_CASE("several files of any format are sorted into one, or merged where they are sorted already") {
@@ -419,6 +427,58 @@ TEST_CASE("several files of any format are sorted into one, or merged where they
       CHECK(report.verified);
       oracle::require_sorted<uint64_t>(all, read_keys<uint64_t>(folder / "out"));
     }
+}
+
+TEST_CASE("files are merged with their values, which may be added up, and into positions") {
+  const TemporaryFolder folder;
+  const Order order = GENERATE(Order::ascending, Order::descending);
+  std::vector<uint32_t> keys;
+  std::vector<std::string> inputs;
+  std::vector<std::string> value_files;
+  const auto values = random_keys<uint32_t>(count, 9);
+  for (size_t i = 0; i < 11; ++i) {
+    auto part = repeating_keys<uint32_t>(i);
+    part.resize(i == 3 ? 0 : i == 10 ? count - keys.size() : count / (2 * i + 2) / 2);
+    std::ranges::sort(part, {}, ordered<uint32_t>(order));
+    inputs.push_back(folder / std::to_string(i) + ".u32");
+    value_files.push_back(folder / std::to_string(i) + "_values.u32");
+    write_keys(inputs.back(), part);
+    write_keys(value_files.back(),
+               std::vector(values.begin() + static_cast<ptrdiff_t>(keys.size()),
+                           values.begin() + static_cast<ptrdiff_t>(keys.size() + part.size())));
+    keys.insert(keys.end(), part.begin(), part.end());
+  }
+  write_keys(folder / "values.u32", values);
+  std::vector<uint32_t> positions(count);
+  std::iota(positions.begin(), positions.end(), 0);
+  std::ranges::stable_sort(positions, {}, [&](uint32_t i) { return ordered<uint32_t>(order)(keys[i]); });
+  std::map<uint32_t, uint64_t> sums;
+  for (size_t i = 0; i < count; ++i) sums[ordered<uint32_t>(order)(keys[i])] += values[i];
+  for (const Way& way : ways) {
+    SortFileOptions options = options_for(way, order, KeyType::u32);
+    options.inputs_are_sorted = true;
+    const auto merge = [&] {
+      const SortReport report = sort_files_with(environment_of(way), inputs, folder / "out", options);
+      CHECK(report.verified);
+      return report;
+    };
+    options.values_output = folder / "values.out";
+    for (const auto& files : {std::vector<std::string>{folder / "values.u32"}, value_files}) {
+      options.values = files;
+      merge();
+      oracle::require_sorted_pairs<uint32_t, uint32_t>(keys, values, read_keys<uint32_t>(folder / "out"),
+                                                       read_keys<uint32_t>(folder / "values.out"), order);
+    }
+    options.values_output = {};
+    options.counts_output = folder / "second";
+    options.result = SortResult::unique;
+    require_unique<uint32_t>(folder, order, merge(), sums);
+    options.counts_output = {};
+    options.values = {};
+    options.result = SortResult::permutation;
+    merge();
+    CHECK(read_keys<uint32_t>(folder / "out") == positions);
+  }
 }
 
 TEST_CASE("pipes are merged with files, in any memory, and each key written once") {

@@ -28,7 +28,7 @@ constexpr OptionSpec validate_option{
 
 constexpr std::array sort_group{
     reverse_option, algorithm_option,
-    OptionSpec{"merge", 0, Takes::nothing, "", "the inputs are sorted already: merge them (keys alone)"}};
+    OptionSpec{"merge", 0, Takes::nothing, "", "the inputs are sorted already: merge them"}};
 constexpr std::array result_group{
     OptionSpec{"unique", 'u', Takes::nothing, "", "write each key once"},
     OptionSpec{"counts", 0, Takes::value, "FILE",

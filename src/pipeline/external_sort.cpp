@@ -173,10 +173,10 @@ void ExternalSort::form_runs(const StreamFunction& stream) {
   store_->reserve(area, 2);
 }
 
-void ExternalSort::adopt(std::vector<std::unique_ptr<Run>> runs, InspectFunction inspect) {
+void ExternalSort::adopt(std::vector<std::unique_ptr<Run>> runs, RunInspector& inspector) {
   store_->reserve(job_.plan.spill_area.value, job_.plan.spill_areas);
   for (auto& run : runs) runs_.push_back({.run = std::move(run)});
-  inspect_ = std::move(inspect);
+  inspector_ = &inspector;
   are_stored_ = false;
   lanes_.begin();
 }
@@ -185,6 +185,8 @@ void ExternalSort::gather(SortSession& session, std::span<const IndexedRun> runs
                           const std::vector<uint64_t>& from, const std::vector<uint64_t>& to) {
   std::vector<uint64_t> begins{0};  // of each run's part in the block
   for (size_t run = 0; run < runs.size(); ++run) begins.push_back(begins.back() + to[run] - from[run]);
+  const bool has_values = job_.transfer.shape.value_bytes != 0;
+  KeyCopies copies(job_.transfer.workers);
   const auto put = [&](uint32_t worker, const RecordChunk& chunk, Column column) {
     const uint64_t width = job_.transfer.shape.column_bytes(column);
     const std::span<std::byte> place =
@@ -198,15 +200,17 @@ void ExternalSort::gather(SortSession& session, std::span<const IndexedRun> runs
       const std::span<std::byte> bytes = place.subspan((at - chunk.first) * width, part * width);
       const uint64_t first_byte = (from[run] + at - begins[run]) * width;
       runs[run].run->read(column, first_byte, bytes);
-      if (inspect_ && column == Column::keys) inspect_(first_run + run, first_byte, bytes);
+      if (inspector_ && column == Column::keys) inspector_->see_keys(first_run + run, first_byte, bytes);
       at += part;
     }
+    if (inspector_ && has_values && column == Column::keys) copies.keep(worker, place);
+    if (inspector_ && column == Column::values) inspector_->see_pairs(copies.of(worker), place);
     session.end_put(worker);
   };
   for_record_chunks(job_.transfer, 0, begins.back(), job_.transfer.workers,
                     [&](uint32_t worker, const RecordChunk& chunk) {
                       put(worker, chunk, Column::keys);
-                      if (job_.transfer.shape.value_bytes != 0) put(worker, chunk, Column::values);
+                      if (has_values) put(worker, chunk, Column::values);
                     });
 }
 
@@ -245,7 +249,7 @@ uint32_t ExternalSort::merge_down(const MovedFunction& moved) {
     }
     store_->check_written();
     runs_ = std::move(longer);
-    inspect_ = {};  // the remaining runs were written by us
+    inspector_ = nullptr;  // the remaining runs were written by us
   }
   return passes;
 }

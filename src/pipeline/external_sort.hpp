@@ -33,8 +33,15 @@ namespace sweepsort {
 /// Fills the rest with keys that sort after all others. Returns the number of records from the stream.
 using StreamFunction = std::function<uint64_t(SortSession& session, uint64_t first, uint64_t most)>;
 
-/// Called for the keys that a merge of inputs reads from each run: those from byte `first_byte` on.
-using InspectFunction = std::function<void(size_t run, uint64_t first_byte, std::span<const std::byte> keys)>;
+/// Sees what a merge reads of runs that were not formed here. Several threads may call it at once.
+class RunInspector {
+ public:
+  virtual ~RunInspector() = default;
+  /// Keys of a run, from byte `first_byte` of its keys on.
+  virtual void see_keys(size_t run, uint64_t first_byte, std::span<const std::byte> keys) = 0;
+  /// If there are values: records of any runs.
+  virtual void see_pairs(std::span<const std::byte> keys, std::span<const std::byte> values) = 0;
+};
 
 /// Results of forming runs that keep only one of equal keys.
 struct PackedRuns {
@@ -61,8 +68,8 @@ class ExternalSort {
   Fingerprint form_runs(const RecordSource& source, const MovedFunction& moved);
   /// Sorts a stream of any length into runs.
   void form_runs(const StreamFunction& stream);
-  /// Takes existing runs, and the disk space for longer ones.
-  void adopt(std::vector<std::unique_ptr<Run>> runs, InspectFunction inspect);
+  /// Takes existing runs, and the disk space for longer ones. The first pass shows `inspector` all records.
+  void adopt(std::vector<std::unique_ptr<Run>> runs, RunInspector& inspector);
 
   /// The number of records read into runs.
   uint64_t taken() const { return taken_; }
@@ -106,7 +113,7 @@ class ExternalSort {
   uint64_t taken_ = 0;
   std::optional<PackedRuns> packed_;
   uint64_t samples_ = 0;  // of a stream's runs
-  InspectFunction inspect_;
+  RunInspector* inspector_ = nullptr;  // until the adopted runs are merged
   bool are_stored_ = true;  // whether the runs were stored by us
 };
 

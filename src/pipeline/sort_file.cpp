@@ -79,10 +79,6 @@ void check_options(const std::vector<std::string>& inputs, const std::string& ou
                      "name a file for the values: standard input can be read only once");
   check_values_options(options);
   const bool travels = !options.values.empty() || options.result == SortResult::permutation;
-  if (travels && options.inputs_are_sorted)
-    throw UsageError(fmt::format("--merge and {} cannot be combined: only keys can be merged",
-                                 options.values.empty() ? "--argsort" : "--values"),
-                     "leave --merge out to sort the files");
   const char* const again = options.referee != Referee::none ? "--validate" : "--repeat";
   const bool is_again = options.referee != Referee::none || options.repeat != 0;
   if (is_again && options.inputs_are_sorted)

@@ -15,18 +15,24 @@
 namespace sweepsort {
 namespace {
 
-/// An input that is a file.
+/// An input that is a file, and its part of all values, if there are any.
 class InputRun : public Run {
  public:
-  InputRun(std::unique_ptr<KeySource> keys, uint64_t count) : keys_(std::move(keys)), count_(count) {}
+  InputRun(std::unique_ptr<KeySource> keys, uint64_t count, KeySource* values, uint64_t first_value_byte)
+      : keys_(std::move(keys)), count_(count), values_(values), first_value_byte_(first_value_byte) {}
   uint64_t count() const override { return count_; }
-  void read(Column, uint64_t first_byte, std::span<std::byte> to) const override {
-    keys_->read(first_byte, to);
+  void read(Column column, uint64_t first_byte, std::span<std::byte> to) const override {
+    if (column == Column::keys)
+      keys_->read(first_byte, to);
+    else
+      values_->read(first_value_byte_ + first_byte, to);
   }
 
  private:
   std::unique_ptr<KeySource> keys_;
   uint64_t count_;
+  KeySource* values_;
+  uint64_t first_value_byte_;
 };
 
 std::string print_key(const std::byte* key, KeyType type) {
@@ -37,12 +43,13 @@ std::string print_key(const std::byte* key, KeyType type) {
 
 }  // namespace
 
-void SortedInputs::inspect(size_t input, uint64_t first_byte, std::span<const std::byte> before,
-                           std::span<const std::byte> keys) {
+void SortedInputs::check(size_t input, uint64_t first_byte, std::span<const std::byte> before,
+                         std::span<const std::byte> keys) {
   const SortFileOptions& options = context_.options;
   const KeyType type = context_.input.type();
   const size_t width = key_bytes(type);
-  if (options.verify) read_.add(sweepsort::fingerprint(keys, width, context_.secret));
+  if (options.verify && context_.values.bytes() == 0)
+    read_.add(sweepsort::fingerprint(keys, width, context_.secret));
   const bool follows = before.empty() || ordered_key(before.data(), type, options.order) <=
                                              ordered_key(keys.data(), type, options.order);
   if (follows && is_ordered(keys, type, options.order)) return;
@@ -57,15 +64,29 @@ void SortedInputs::inspect(size_t input, uint64_t first_byte, std::span<const st
           : "leave --merge out to sort the files; if they are descending, add -r");
 }
 
+void SortedInputs::see_keys(size_t input, uint64_t first_byte, std::span<const std::byte> keys) {
+  std::vector<std::byte> before(first_byte == 0 ? 0 : key_bytes(context_.input.type()));
+  if (!before.empty()) context_.input.keys_of(input)->read(first_byte - before.size(), before);
+  check(input, first_byte, before, keys);
+}
+
+void SortedInputs::see_pairs(std::span<const std::byte> keys, std::span<const std::byte> values) {
+  if (context_.options.verify)
+    read_.add(pair_fingerprint(keys, key_bytes(context_.input.type()), values, context_.values.bytes(),
+                               context_.secret));
+}
+
 void SortedInputs::give_to(ExternalSort& sort) {
+  values_ = context_.values.source();
   std::vector<std::unique_ptr<Run>> runs;
-  for (size_t i = 0; i < context_.input.inputs(); ++i)
-    runs.push_back(std::make_unique<InputRun>(context_.input.keys_of(i), *context_.input.count_of(i)));
-  sort.adopt(std::move(runs), [this](size_t input, uint64_t first_byte, std::span<const std::byte> keys) {
-    std::vector<std::byte> before(first_byte == 0 ? 0 : key_bytes(context_.input.type()));
-    if (!before.empty()) context_.input.keys_of(input)->read(first_byte - before.size(), before);
-    inspect(input, first_byte, before, keys);
-  });
+  uint64_t first = 0;
+  for (size_t i = 0; i < context_.input.inputs(); ++i) {
+    const uint64_t count = *context_.input.count_of(i);
+    runs.push_back(std::make_unique<InputRun>(context_.input.keys_of(i), count, values_.get(),
+                                              first * context_.values.bytes()));
+    first += count;
+  }
+  sort.adopt(std::move(runs), *this);
 }
 
 }  // namespace sweepsort

@@ -3,31 +3,37 @@
 
 #include "core/fingerprint.hpp"
 #include "pipeline/external_sort.hpp"
+#include "pipeline/key_source.hpp"
 #include "pipeline/sort_context.hpp"
 #include "pipeline/transfer.hpp"
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 
 namespace sweepsort {
 
-class SortedInputs {
+class SortedInputs : public RunInspector {
  public:
   explicit SortedInputs(const SortContext& context) : context_(context) {}
 
-  /// Checks a part of an input: adds to the fingerprint and checks the order, including the key `before` the
-  /// part, if there is one. Throws InputError if the input is not sorted. Thread-safe.
-  void inspect(size_t input, uint64_t first_byte, std::span<const std::byte> before,
-               std::span<const std::byte> keys);
-  /// Makes inputs that are files the runs of `sort`, which reads and inspects them in its first pass. They
-  /// must not outlive this object.
+  /// Checks a part of an input: its order, including the key `before` it, if there is one. Without values,
+  /// the fingerprint then includes these keys. Throws InputError if the input is not sorted. Thread-safe.
+  void check(size_t input, uint64_t first_byte, std::span<const std::byte> before,
+             std::span<const std::byte> keys);
+  /// Makes inputs that are files, and the values that belong to their keys, the runs of `sort`, which reads
+  /// and checks them in its first pass. They must not outlive this object.
   void give_to(ExternalSort& sort);
-  /// Of all keys inspected (empty without verify).
+  /// Of all records read (empty without verify).
   Fingerprint fingerprint() const { return read_.sum(); }
+
+  void see_keys(size_t input, uint64_t first_byte, std::span<const std::byte> keys) override;
+  void see_pairs(std::span<const std::byte> keys, std::span<const std::byte> values) override;
 
  private:
   const SortContext& context_;
+  std::unique_ptr<KeySource> values_;
   SharedFingerprint read_;
 };
 

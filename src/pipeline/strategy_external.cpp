@@ -161,7 +161,9 @@ StoreResult merge_runs(SortRun& sort, ExternalSort& external) {
     const auto sink = context.outputs.sink(sort.transfer(), {});
     external.merge(*sink, moved);
     stored = sink->finish();
-    if (is_merge) context.input.check_ends();
+    if (!is_merge) return;
+    context.input.check_ends();
+    context.values.check_unchanged();
   });
   sort.clock.note_stages(external.lanes().times(), before);
   if (sort.plan.runs == 0) {  // a stream, whose runs could not be planned

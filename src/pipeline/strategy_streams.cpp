@@ -75,7 +75,7 @@ void merge_streams(SortRun& sort) {
     if (got == 0) return got;
     Read& so_far = reads[part];
     const std::span<const std::byte> keys = to.first(got);
-    inputs.inspect(part, so_far.bytes, so_far.last_key, keys);
+    inputs.check(part, so_far.bytes, so_far.last_key, keys);
     so_far.bytes += got;
     so_far.last_key.assign(keys.end() - static_cast<ptrdiff_t>(width), keys.end());
     return got;
