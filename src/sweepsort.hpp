@@ -58,10 +58,17 @@ struct MemoryOptions {
 
 /// What a sort writes.
 enum class SortResult : uint8_t {
-  keys,         // all sorted keys
-  unique,       // each distinct key once (-u); keys are equal if all their bits are
-  permutation,  // each key's place in the input: u32, or u64 beyond 2^32 keys (--argsort); stable
+  keys,             // all sorted keys
+  unique,           // each distinct key once (-u); keys are equal if all their bits are
+  permutation,      // each key's place in the input: u32, or u64 beyond 2^32 keys (--argsort); stable
+  first_positions,  // where each distinct key first stands in the input (-u --argsort), as in a permutation
 };
+constexpr bool is_unique(SortResult result) {
+  return result == SortResult::unique || result == SortResult::first_positions;
+}
+constexpr bool has_positions(SortResult result) {
+  return result == SortResult::permutation || result == SortResult::first_positions;
+}
 
 struct SortFileOptions {
   FileOptions file = {};
@@ -73,6 +80,7 @@ struct SortFileOptions {
   /// With unique: a file for the count of each key, as u64. With values, which are counts then, their sum.
   std::string counts_output = {};
   /// Files whose values are reordered like the keys, stably: together as many values as all inputs have keys.
+  /// With unique and without counts_output, the first value of each key is kept.
   std::vector<std::string> values = {};
   std::string values_output = {};
   std::optional<KeyType> values_type = {};       // empty: by header, name or size; 4 or 8 bytes

@@ -99,6 +99,16 @@ auto ordered(Order order) {
   return oracle::Ordered<Key>(order);
 }
 
+/// Where each distinct key first stands, in the order of the keys.
+template <class Key>
+std::vector<uint32_t> first_positions(const std::vector<Key>& keys, Order order) {
+  std::map<BitsOf<Key>, uint32_t> firsts;
+  for (uint32_t i = 0; i < keys.size(); ++i) firsts.try_emplace(ordered<Key>(order)(keys[i]), i);
+  std::vector<uint32_t> positions;
+  for (const auto& [key, position] : firsts) positions.push_back(position);
+  return positions;
+}
+
 /// Checks that "out" and "second" hold what is expected of each key, by its ordered bits.
 template <class Key>
 void require_unique(const TemporaryFolder& folder, Order order, const SortReport& report,
@@ -294,21 +304,44 @@ TEST_CASE("keys that are all different, all equal, one or none are written once"
     }
 }
 
-TEST_CASE("a .npy file of unique keys says how many there are") {
+/// Its header is as short as the format allows, shorter than those that we write.
+template <class Element>
+void write_short_npy(const std::string& name, const std::string& type, const std::vector<Element>& elements) {
+  std::string text = "{'descr': '" + type + "', 'fortran_order': False, 'shape': (30000,)}";
+  text.resize((10 + text.size() + 1 + 15) / 16 * 16 - 10 - 1, ' ');
+  text += '\n';
+  std::string file = std::string("\x93NUMPY\x01\x00", 8) + static_cast<char>(text.size()) + '\0' + text;
+  file.append(reinterpret_cast<const char*>(elements.data()), elements.size() * sizeof(Element));
+  write_file(name, std::as_bytes(std::span(file)));
+}
+
+TEST_CASE("a .npy file of unique keys says how many there are, and so does one of their values") {
   const TemporaryFolder folder;
   std::vector<uint32_t> keys(30'000);
   for (size_t i = 0; i < keys.size(); ++i) keys[i] = static_cast<uint32_t>(i % 7);
-  std::string text = "{'descr': '<u4', 'fortran_order': False, 'shape': (30000,)}          \n";
-  std::string file = std::string("\x93NUMPY\x01\x00", 8) + static_cast<char>(text.size()) + '\0' + text;
-  file.append(reinterpret_cast<const char*>(keys.data()), keys.size() * 4);
-  write_file(folder / "in.npy", std::as_bytes(std::span(file)));
+  std::vector<double> values(keys.size());
+  std::iota(values.begin(), values.end(), 0.5);
+  write_short_npy(folder / "in.npy", "<u4", keys);
+  write_short_npy(folder / "values.npy", "<f8", values);
   for (const Bytes memory : {Bytes{1u << 16}, Bytes{1u << 26}}) {
     SortFileOptions options{.memory = {.memory = memory}, .result = SortResult::unique, .overwrite = true};
+    const auto sorted_again = [&]<class Element>(const std::string& input, std::type_identity<Element>) {
+      const SortFileOptions again{.output_format = FileFormat::raw, .overwrite = true};
+      CHECK(sort_file_with(cpu_environment(), input, folder / "again", again).count == 7);
+      return read_keys<Element>(folder / "again");
+    };
+    options.values = {folder / "values.npy"};
+    options.values_output = folder / "first.npy";
     sort_file_with(cpu_environment(), folder / "in.npy", folder / "out.npy", options);
-    options.result = SortResult::keys;
-    const SortReport again =
-        sort_file_with(cpu_environment(), folder / "out.npy", folder / "again.npy", options);
-    CHECK(again.count == 7);
+    const std::vector<uint32_t> first_seven{0, 1, 2, 3, 4, 5, 6};
+    CHECK(sorted_again(folder / "out.npy", std::type_identity<uint32_t>{}) == first_seven);
+    CHECK(sorted_again(folder / "first.npy", std::type_identity<double>{}) ==
+          std::vector<double>{0.5, 1.5, 2.5, 3.5, 4.5, 5.5, 6.5});
+    options.result = SortResult::first_positions;
+    options.values = {};
+    options.values_output = {};
+    sort_file_with(cpu_environment(), folder / "in.npy", folder / "positions.npy", options);
+    CHECK(sorted_again(folder / "positions.npy", std::type_identity<uint32_t>{}) == first_seven);
   }
   const SortFileOptions unique{.result = SortResult::unique};
   CHECK_THROWS_WITH(sort_file_with(cpu_environment(), folder / "in.npy", "/dev/null", unique),
@@ -354,6 +387,42 @@ TEMPLATE_TEST_CASE("values are sorted by their keys, stably", "", uint32_t, uint
   CHECK(folder.names() == std::vector<std::string>{"in.u16", "out", "values", "values.out"});
 }
 
+TEMPLATE_TEST_CASE("each key is written once, with its first value, or where it first stood", "", uint8_t,
+                   int32_t, double) {
+  const TemporaryFolder folder;
+  const auto keys = repeating_keys<TestType>();
+  const auto values = random_keys<uint64_t>(count, 9);
+  write_keys(folder / "in", keys);
+  write_keys(folder / "values.u64", values);
+  for (const Way& way : ways)
+    for (const Order order : {Order::ascending, Order::descending}) {
+      const std::vector<uint32_t> firsts = first_positions(keys, order);
+      std::vector<TestType> expected;
+      std::vector<uint64_t> expected_values;
+      for (const uint32_t position : firsts) {
+        expected.push_back(keys[position]);
+        expected_values.push_back(values[position]);
+      }
+      SortFileOptions options = options_for(way, order, key_type_of<TestType>());
+      options.result = SortResult::first_positions;
+      const SortReport report = sort_file_with(environment_of(way), folder / "in", folder / "out", options);
+      CHECK(report.verified);
+      CHECK(report.distinct == firsts.size());
+      CHECK(report.output_bytes == firsts.size() * 4);
+      CHECK(read_keys<uint32_t>(folder / "out") == firsts);
+      options.result = SortResult::unique;
+      options.values = {folder / "values.u64"};
+      options.values_output = folder / "values.out";
+      const SortReport pairs = sort_file_with(environment_of(way), folder / "in", folder / "out", options);
+      CHECK(pairs.distinct == firsts.size());
+      CHECK(pairs.output_bytes == firsts.size() * (sizeof(TestType) + 8));
+      const auto bits = ordered<TestType>(order);
+      CHECK(std::ranges::equal(read_keys<TestType>(folder / "out"), expected, {}, bits, bits));
+      CHECK(read_keys<uint64_t>(folder / "values.out") == expected_values);
+    }
+  CHECK(folder.names() == std::vector<std::string>{"in", "out", "values.out", "values.u64"});
+}
+
 TEST_CASE("a stream beyond memory has values and positions, too") {
   const TemporaryFolder folder;
   const auto keys = repeating_keys<uint32_t>();
@@ -363,6 +432,7 @@ TEST_CASE("a stream beyond memory has values and positions, too") {
   std::vector<uint32_t> expected(count);
   std::iota(expected.begin(), expected.end(), 0);
   std::ranges::stable_sort(expected, {}, [&](uint32_t i) { return keys[i]; });
+  const std::vector<uint32_t> firsts = first_positions(keys, Order::ascending);
   for (const Way& way : ways) {
     const auto from_pipe = [&](SortFileOptions options) {
       std::filesystem::remove(folder / "pipe");
@@ -375,6 +445,9 @@ TEST_CASE("a stream beyond memory has values and positions, too") {
     options.result = SortResult::permutation;
     from_pipe(options);
     CHECK(read_keys<uint32_t>(folder / "out") == expected);
+    options.result = SortResult::first_positions;
+    from_pipe(options);
+    CHECK(read_keys<uint32_t>(folder / "out") == firsts);
     options.result = SortResult::keys;
     options.values = {folder / "values.u64"};
     options.values_output = folder / "values.out";

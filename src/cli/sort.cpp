@@ -34,9 +34,10 @@ constexpr std::array result_group{
     OptionSpec{"counts", 0, Takes::value, "FILE",
                "with -u: how often each key occurs, as u64; with --values: the sum of its values"},
     OptionSpec{"argsort", 0, Takes::nothing, "",
-               "write the input position of each sorted key: u32, or u64 beyond 2^32 keys"},
+               "write the input position of each sorted key (-u: the first): u32, or u64 beyond 2^32 keys"},
     OptionSpec{"values", 0, Takes::values, "FILE",
-               "sort this file (not a pipe) by the keys, stably; values of 4 or 8 bytes; may be repeated"},
+               "sort this file (not a pipe) by the keys, stably (-u: keep the first); values of 4 or 8 "
+               "bytes; may be repeated"},
     OptionSpec{"values-output", 0, Takes::value, "FILE", "write the sorted values here"},
     OptionSpec{"values-type", 0, Takes::value, "TYPE",
                "type of the values, if the file's name and size do not give it", type_words}};
@@ -62,10 +63,9 @@ constexpr std::array<OptionGroup, 8> groups{file_group,   sort_group,   result_g
                                             memory_group, output_group, trust_group,  talk_group};
 
 SortResult read_result(const Arguments& arguments) {
-  if (arguments.has("unique") && arguments.has("argsort"))
-    throw UsageError("--unique and --argsort cannot be combined", "leave one of them out");
-  if (arguments.has("unique")) return SortResult::unique;
-  return arguments.has("argsort") ? SortResult::permutation : SortResult::keys;
+  const bool has_positions = arguments.has("argsort");
+  if (arguments.has("unique")) return has_positions ? SortResult::first_positions : SortResult::unique;
+  return has_positions ? SortResult::permutation : SortResult::keys;
 }
 
 MemoryOptions read_memory(const Arguments& arguments) {
@@ -131,11 +131,10 @@ void note_misleading_values_name(const std::string& output, const SortReport& re
 
 void note_misleading_names(const Arguments& arguments, const std::string& output,
                            const SortFileOptions& options, const SortReport& report) {
-  const bool is_permutation = options.result == SortResult::permutation;
   const KeyType position = report.count <= uint64_t{1} << 32 ? KeyType::u32 : KeyType::u64;
   const Contents keys{report.type, report.output_format, report.endian};
   const Contents positions{position, report.output_format};
-  note_misleading_name("sort", arguments, output, is_permutation ? positions : keys);
+  note_misleading_name("sort", arguments, output, has_positions(options.result) ? positions : keys);
   note_misleading_name("sort", arguments, options.counts_output,
                        {KeyType::u64, format_from_name(options.counts_output)});
   if (report.value_bytes != 0 && !arguments.has("quiet"))

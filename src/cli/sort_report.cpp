@@ -59,7 +59,7 @@ std::string plan_table(const SortReport& report, const SortFileOptions& options)
   line("passes", fmt::format("{}{}", may_fit ? "at least " : "", plan.passes));
   if (plan.runs != 0) {
     line("bytes read", size(plan.read));
-    line("bytes written", (options.result == SortResult::unique ? "at most " : "") + size(plan.written));
+    line("bytes written", (is_unique(options.result) ? "at most " : "") + size(plan.written));
   }
   line("memory", size(plan.memory));
   line("GPU memory", size(plan.gpu_memory) + (plan.gpus > 1 ? fmt::format(" of {} GPUs", plan.gpus) : ""));
@@ -113,7 +113,7 @@ nlohmann::ordered_json sort_json(const SortReport& report, const std::vector<std
       {"gpu_memory_bytes", plan.gpu_memory.value},
       {"temporary_bytes", plan.strategy == "external" ? if_known(plan.temporary.value) : Json(0)},
       {"temporary_directories", plan.temporary_directories}};
-  constexpr const char* results[] = {"keys", "unique", "permutation"};
+  constexpr const char* results[] = {"keys", "unique", "permutation", "first positions"};
   return {{"schema", "sweepsort.sort/1"},
           {"version", version()},
           {"input", inputs.front()},

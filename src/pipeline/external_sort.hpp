@@ -112,9 +112,9 @@ class ExternalSort {
   std::vector<uint64_t> counts_;  // records in each of the runs that reserve() made room for
   uint64_t taken_ = 0;
   std::optional<PackedRuns> packed_;
-  uint64_t samples_ = 0;  // of a stream's runs
+  uint64_t samples_ = 0;               // of a stream's runs
   RunInspector* inspector_ = nullptr;  // until the adopted runs are merged
-  bool are_stored_ = true;  // whether the runs were stored by us
+  bool are_stored_ = true;             // whether the runs were stored by us
 };
 
 }  // namespace sweepsort

@@ -14,15 +14,6 @@ namespace {
 /// Small enough that every check finds the piece in the second-level cache.
 constexpr size_t piece_bytes = 128u << 10;
 
-/// Narrows positions of 8 bytes that fit in 4 bytes, in place.
-std::span<std::byte> narrowed(std::span<std::byte> values) {
-  const size_t count = values.size() / sizeof(uint64_t);
-  for (size_t i = 0; i < count; ++i)  // little-endian: the low half comes first
-    std::memmove(values.data() + i * sizeof(uint32_t), values.data() + i * sizeof(uint64_t),
-                 sizeof(uint32_t));
-  return values.first(count * sizeof(uint32_t));
-}
-
 class ColumnSink : public RecordSink {
  public:
   ColumnSink(const Transfer& transfer, const SinkTargets& targets, std::span<const std::byte> expected)
@@ -92,6 +83,14 @@ class ColumnSink : public RecordSink {
 };
 
 }  // namespace
+
+std::span<std::byte> narrowed(std::span<std::byte> values) {
+  const size_t count = values.size() / sizeof(uint64_t);
+  for (size_t i = 0; i < count; ++i)  // little-endian: the low half comes first
+    std::memmove(values.data() + i * sizeof(uint32_t), values.data() + i * sizeof(uint64_t),
+                 sizeof(uint32_t));
+  return values.first(count * sizeof(uint32_t));
+}
 
 void RecordCheck::begin(uint64_t chunks) { ends_.assign(transfer_.verify ? chunks : 0, {}); }
 

@@ -43,18 +43,22 @@ struct ColumnTarget {
 struct SinkTargets {
   ColumnTarget keys = {};
   ColumnTarget values = {};
+  ColumnTarget counts = {};          // of a unique sink
   uint32_t written_value_bytes = 0;  // 4 with 8-byte values: they are narrowed
 };
+
+/// Narrows integers of 8 bytes that fit in 4 bytes, in place.
+std::span<std::byte> narrowed(std::span<std::byte> values);
 
 /// Makes a sink that writes the columns unchanged. `expected`, if not empty, is what the keys must be, in
 /// host byte order.
 std::unique_ptr<RecordSink> make_column_sink(const Transfer& transfer, const SinkTargets& targets,
                                              std::span<const std::byte> expected = {});
 
-/// Makes a sink that writes each distinct key once (targets.keys) and its count as u64 (targets.values). If
-/// records have values, which are unsigned integers, it writes their sum instead of the count; Error if the
-/// sum exceeds 64 bits. `on_failure` is called if a chunk fails, since another chunk may be waiting for a
-/// pipe's reader.
+/// Makes a sink that writes each distinct key once (targets.keys), its first value (targets.values) and its
+/// count as u64 (targets.counts; not together with values). If records have values, which are unsigned
+/// integers then, it writes their sum instead of the count; Error if the sum exceeds 64 bits. `on_failure` is
+/// called if a chunk fails, since another chunk may be waiting for a pipe's reader.
 std::unique_ptr<RecordSink> make_unique_sink(const Transfer& transfer, const SinkTargets& targets,
                                              FailureFunction on_failure = {});
 

@@ -31,23 +31,23 @@ namespace sweepsort {
 namespace {
 
 void check_values_options(const SortFileOptions& options) {
-  const bool unique = options.result == SortResult::unique;
   const bool has_values = !options.values.empty();
-  if (!options.counts_output.empty() && !unique)
+  if (!options.counts_output.empty() && !is_unique(options.result))
     throw UsageError("--counts needs --unique, which writes each key once", "add -u");
-  const bool adds_up = unique && has_values && !options.counts_output.empty();
-  if (unique && has_values && !adds_up)
-    throw UsageError(
-        "--values cannot be combined with --unique",
-        "leave one of them out; --counts instead of --values-output writes the sum of each key's values");
+  if (!options.counts_output.empty() && has_positions(options.result))
+    throw UsageError("--counts and --argsort cannot be combined", "sort twice, with -u and one of them");
+  const bool adds_up = has_values && !options.counts_output.empty();
   if (adds_up && !options.values_output.empty())
     throw UsageError("--values-output and --counts cannot be combined",
                      "leave --values-output out: --counts writes the sum of each key's values");
   if (!adds_up && has_values != !options.values_output.empty())
     throw UsageError(
         has_values ? "--values needs a name for the sorted values" : "--values-output needs values to sort",
-        has_values ? "add --values-output FILE" : "add --values FILE");
-  if (has_values && options.result == SortResult::permutation)
+        !has_values ? "add --values FILE"
+        : is_unique(options.result)
+            ? "add --values-output FILE for the first value of each key, or --counts FILE for the sum"
+            : "add --values-output FILE");
+  if (has_values && has_positions(options.result))
     throw UsageError("--values cannot be combined with --argsort",
                      "leave out --argsort, or --values and --values-output");
   if (options.values_type && !has_values)
@@ -68,7 +68,7 @@ void check_options(const std::vector<std::string>& inputs, const std::string& ou
                      "name an output with -o, or leave --output-format out");
   if (options.in_place && inputs.size() > 1)
     throw UsageError("several inputs cannot be sorted in place", "name an output with -o");
-  if (options.in_place && options.result == SortResult::permutation)
+  if (options.in_place && has_positions(options.result))
     throw UsageError("--argsort writes positions, which cannot take the place of the keys",
                      "name an output with -o");
   const auto from_stdin = [](const std::vector<std::string>& names) {
@@ -78,12 +78,11 @@ void check_options(const std::vector<std::string>& inputs, const std::string& ou
     throw UsageError("standard input is named twice",
                      "name a file for the values: standard input can be read only once");
   check_values_options(options);
-  const bool travels = !options.values.empty() || options.result == SortResult::permutation;
   const char* const again = options.referee != Referee::none ? "--validate" : "--repeat";
   const bool is_again = options.referee != Referee::none || options.repeat != 0;
   if (is_again && options.inputs_are_sorted)
     throw UsageError(fmt::format("{} is for sorts, but --merge does not sort", again), "leave --merge out");
-  if (is_again && (travels || options.result != SortResult::keys))
+  if (is_again && (!options.values.empty() || options.result != SortResult::keys))
     throw UsageError(fmt::format("{} is for sorts of keys alone", again), fmt::format("leave {} out", again));
   if (options.referee != Referee::none) require_referee();
   require_different_devices(options.where);

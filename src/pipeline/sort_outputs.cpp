@@ -13,7 +13,7 @@ SortOutputs::SortOutputs(const SortInput& input, const SortValues& values, const
   OutputOptions how{.overwrite = options.overwrite || options.plan_only,  // a plan replaces nothing
                     .in_place = options.in_place,
                     .may_be_in_place = input.files().size() == 1 && !options.file.has_window() &&
-                                       options.result != SortResult::permutation,
+                                       !has_positions(options.result),
                     .input = &input.file(),
                     .others = input.files(),
                     .only_planned = options.plan_only,
@@ -26,7 +26,7 @@ SortOutputs::SortOutputs(const SortInput& input, const SortValues& values, const
   if (!second.empty() && are_one_output(second, main))
     throw UsageError(second + ": is also the other output", "name another file for one of them");
   main_.output = open_output(main, how);
-  if (format() == FileFormat::sosd && options.result != SortResult::permutation)
+  if (format() == FileFormat::sosd && !has_positions(options.result))
     require_sosd(input.type(), input.endian(), name(), "leave --output-format out, or name raw or npy");
   if (second.empty()) return;
   how.in_place = false;
@@ -38,34 +38,36 @@ SortOutputs::SortOutputs(const SortInput& input, const SortValues& values, const
 
 FileFormat SortOutputs::format() const {
   if (options_.output_format) return *options_.output_format;
-  if (options_.result != SortResult::permutation) return input_.format();
+  if (!has_positions(options_.result)) return input_.format();
   const FileFormat named = format_from_name(name());
   return named != FileFormat::raw || type_from_name(name()) ? named : input_.format();
 }
 
 std::vector<std::byte> SortOutputs::main_header(uint64_t count, size_t min_bytes) const {
-  if (options_.result == SortResult::permutation)
-    return new_header(format(), main_.element_bytes == 4 ? KeyType::u32 : KeyType::u64, Endian::little,
-                      count);
+  if (has_positions(options_.result))
+    return new_header(format(), main_.element_bytes == 4 ? KeyType::u32 : KeyType::u64, Endian::little, count,
+                      min_bytes);
   if (!is_count_late_ && format() == input_.format()) return input_.header(count);
   return new_header(format(), input_.type(), input_.endian(), count, min_bytes);
 }
 
-std::vector<std::byte> SortOutputs::counts_header(uint64_t count, size_t min_bytes) const {
-  return new_header(format_from_name(options_.counts_output), KeyType::u64, Endian::little, count, min_bytes);
+std::vector<std::byte> SortOutputs::second_header(uint64_t count, size_t min_bytes) const {
+  if (has_counts())
+    return new_header(format_from_name(options_.counts_output), KeyType::u64, Endian::little, count,
+                      min_bytes);
+  return is_count_late_ ? values_.header_of_some(count, min_bytes) : values_.header();
 }
 
 void SortOutputs::describe(std::optional<uint64_t> known) {
   // The header for more keys than can exist is at least as long as any other.
   const uint64_t count = known.value_or(uint64_t{1} << 62);
   count_ = known.value_or(0);
-  is_count_late_ = !known || options_.result == SortResult::unique;
-  const bool is_permutation = options_.result == SortResult::permutation;
-  main_.element_bytes = is_permutation ? position_bytes(count) : key_bytes(input_.type());
+  is_count_late_ = !known || is_unique(options_.result);
+  main_.element_bytes = has_positions(options_.result) ? position_bytes(count) : key_bytes(input_.type());
   main_.header = main_header(count, 0);
   if (second_) {
     second_->element_bytes = has_counts() ? sizeof(uint64_t) : values_.bytes();
-    second_->header = has_counts() ? counts_header(count, 0) : values_.header();
+    second_->header = second_header(count, 0);
   }
 }
 
@@ -103,17 +105,20 @@ void SortOutputs::start() {
 }
 
 std::unique_ptr<RecordSink> SortOutputs::sink(const Transfer& transfer, std::span<const std::byte> expected) {
-  const ColumnTarget main{.output = main_.output.get(), .data_offset = main_.header.size()};
-  SinkTargets targets{.keys = main, .written_value_bytes = transfer.shape.value_bytes};
-  targets.keys.swapped_bytes = input_.swapped_bytes();
-  if (second_) targets.values = {.output = second_->output.get(), .data_offset = second_->header.size()};
-  if (options_.result == SortResult::unique) return make_unique_sink(transfer, targets, [this] { stop(); });
-  if (options_.result == SortResult::permutation) {
-    targets.keys = {};
-    targets.values = main;
+  const auto target = [](const File& file) {
+    return ColumnTarget{.output = file.output.get(), .data_offset = file.header.size()};
+  };
+  SinkTargets targets{.written_value_bytes = transfer.shape.value_bytes};
+  if (second_) (has_counts() ? targets.counts : targets.values) = target(*second_);
+  if (has_positions(options_.result)) {
+    targets.values = target(main_);
     targets.written_value_bytes = static_cast<uint32_t>(main_.element_bytes);
+  } else {
+    targets.keys = target(main_);
+    targets.keys.swapped_bytes = input_.swapped_bytes();
   }
-  return make_column_sink(transfer, targets, expected);
+  return is_unique(options_.result) ? make_unique_sink(transfer, targets, [this] { stop(); })
+                                    : make_column_sink(transfer, targets, expected);
 }
 
 void SortOutputs::shorten(File& file, std::vector<std::byte> header, uint64_t count) {
@@ -127,7 +132,7 @@ void SortOutputs::finish(uint64_t count) {
   if (!is_count_late_) return;
   count_ = count;
   shorten(main_, main_header(count_, main_.header.size()), count_);
-  if (second_) shorten(*second_, counts_header(count_, second_->header.size()), count_);
+  if (second_) shorten(*second_, second_header(count_, second_->header.size()), count_);
 }
 
 void SortOutputs::commit() {

@@ -57,12 +57,12 @@ class SortOutputs {
 
   bool has_counts() const { return !options_.counts_output.empty(); }
   uint64_t max_elements(uint64_t count) const {
-    return options_.result == SortResult::unique ? max_distinct(input_.type(), count) : count;
+    return is_unique(options_.result) ? max_distinct(input_.type(), count) : count;
   }
   /// Sets the headers and the sizes of elements.
   void describe(std::optional<uint64_t> count);
   std::vector<std::byte> main_header(uint64_t count, size_t min_bytes) const;
-  std::vector<std::byte> counts_header(uint64_t count, size_t min_bytes) const;
+  std::vector<std::byte> second_header(uint64_t count, size_t min_bytes) const;
   /// Replaces the header and cuts the file to `count` elements.
   static void shorten(File& file, std::vector<std::byte> header, uint64_t count);
 

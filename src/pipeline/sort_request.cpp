@@ -93,8 +93,8 @@ FileRecord file_record(const SortContext& context, std::optional<uint64_t> keys)
   const uint64_t key = key_bytes(context.input.type());
   const uint64_t value = options.values.empty() ? 0 : context.values.bytes();
   const uint64_t second = options.counts_output.empty() ? value : sizeof(uint64_t);
-  const bool is_permutation = options.result == SortResult::permutation;
-  return {.read = key + value, .written = is_permutation ? position_bytes(keys) : key + second};
+  return {.read = key + value,
+          .written = has_positions(options.result) ? position_bytes(keys) : key + second};
 }
 
 PlanRequest request_without_count(const SortContext& context, const Backends& backends, bool on_gpu) {

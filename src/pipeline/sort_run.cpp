@@ -76,7 +76,7 @@ void SortRun::check_sorted(const StoreResult& sorted, const Fingerprint& wanted)
 }
 
 void SortRun::finish(const StoreResult& stored, const Fingerprint& loaded, const Fingerprint& wanted) {
-  const bool unique = context.options.result == SortResult::unique;
+  const bool unique = is_unique(context.options.result);
   check_sorted(stored, wanted);
   context.outputs.finish(unique ? stored.distinct : report.count);
   report.verified = context.options.verify;

@@ -39,10 +39,10 @@ uint32_t position_bytes(std::optional<uint64_t> count) {
 }
 
 SortValues::SortValues(const SortFileOptions& options, const SortInput& input) {
-  if (options.result == SortResult::permutation) bytes_ = position_bytes(input.count());
+  if (has_positions(options.result)) bytes_ = position_bytes(input.count());
   has_window_ = options.file.has_window();
-  are_added_ = options.result == SortResult::unique;
-  const bool has_values = !options.values.empty() || options.result == SortResult::permutation;
+  are_added_ = !options.counts_output.empty();
+  const bool has_values = !options.values.empty() || has_positions(options.result);
   if (options.inputs_are_sorted && has_values && input.is_stream()) throw cannot_merge(options, input);
   const bool is_one_each = options.values.size() == input.inputs();
   for (size_t i = 0; i < options.values.size(); ++i)

@@ -43,6 +43,10 @@ class SortValues {
   std::vector<std::string> notes() const;
   /// The header of a file with all values, in the first file's format.
   std::vector<std::byte> header() const { return output_header(first_layout(), count_); }
+  /// The header of a file with `count` of the values; like new_header().
+  std::vector<std::byte> header_of_some(uint64_t count, size_t min_bytes) const {
+    return new_header(format(), first_layout().type, first_layout().endian, count, min_bytes);
+  }
   /// Returns nullptr if there are no values.
   std::unique_ptr<KeySource> source() const;
   void check_unchanged() const;

@@ -67,8 +67,7 @@ ExternalJob external_job(const SortRun& sort) {
                     .caching = plan.caches_runs ? Caching::use : Caching::bypass,
                     .may_wait = !plan.caches_runs || plan.runs == 0,
                     .allow_anonymous = context.environment.allow_anonymous},
-          .packs = options.result == SortResult::unique && !options.inputs_are_sorted &&
-                   options.counts_output.empty(),
+          .packs = sort.request.unique && !options.inputs_are_sorted && options.counts_output.empty(),
           .cancel = [&sort] { sort.stop_streams(); }};
 }
 

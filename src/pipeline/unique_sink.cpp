@@ -1,4 +1,4 @@
-// unique_sink.cpp - writes each distinct key once, with its count or the sum of its values.
+// unique_sink.cpp - writes each distinct key once, with its count, or the sum or the first of its values.
 //
 // Chunks are packed by many threads at once, in place, or on their GPU. Only the borders between chunks are
 // handled in order. A chunk's last key may continue in the next chunk, so its count is held back and added
@@ -34,6 +34,21 @@ size_t pack(std::span<Bits> keys) {
   Bits before = static_cast<Bits>(~keys.front());
   for (const Bits key : keys) {
     keys[runs] = key;
+    runs += key != before ? 1 : 0;
+    before = key;
+  }
+  return runs;
+}
+
+/// Keeps the first record of each run of equal keys.
+template <class Bits, class Value>
+size_t pack(std::span<Bits> keys, Value* values) {
+  size_t runs = 0;
+  Bits before = static_cast<Bits>(~keys.front());
+  for (size_t i = 0; i < keys.size(); ++i) {
+    const Bits key = keys[i];
+    keys[runs] = key;
+    values[runs] = values[i];
     runs += key != before ? 1 : 0;
     before = key;
   }
@@ -123,7 +138,7 @@ class UniqueSink : public RecordSink {
     // The number of keys written must be right, and every key must be counted once.
     result.is_ordered &= written_ == (result.fingerprint.count == 0 ? 0 : result.changes + 1);
     if (wants_counts())
-      result.is_ordered &= counted_ == (adds_up() ? total_.load() : result.fingerprint.count);
+      result.is_ordered &= counted_ == (has_values() ? total_.load() : result.fingerprint.count);
     return result;
   }
 
@@ -131,22 +146,25 @@ class UniqueSink : public RecordSink {
   /// What is written for a chunk, and where.
   struct Runs {
     std::span<Bits> keys;
-    std::span<uint64_t> counts;
+    std::span<uint64_t> counts = {};
+    std::span<std::byte> values = {};
   };
   struct Place {
     uint64_t keys;
     uint64_t counts;
   };
 
-  bool wants_counts() const { return targets_.values.output != nullptr; }
-  bool adds_up() const { return transfer_.shape.value_bytes != 0; }
+  bool wants_counts() const { return targets_.counts.output != nullptr; }
+  bool has_values() const { return transfer_.shape.value_bytes != 0; }
   bool is_sequential() const {
-    return targets_.keys.output->is_sequential() ||
-           (wants_counts() && targets_.values.output->is_sequential());
+    const auto is_pipe = [](const ColumnTarget& target) {
+      return target.output && target.output->is_sequential();
+    };
+    return is_pipe(targets_.keys) || is_pipe(targets_.values) || is_pipe(targets_.counts);
   }
 
   Runs get(SortSession& session, uint32_t worker, const RecordChunk& chunk) {
-    if (adds_up()) return get_sums(session, worker, chunk);
+    if (has_values()) return get_pairs(session, worker, chunk);
     if (const auto unique = session.get_unique(worker, chunk.first, chunk.count)) {
       if (unique->ends.empty() || unique->ends.back() != chunk.count ||
           unique->keys.size() != unique->ends.size() * sizeof(Bits))
@@ -157,7 +175,7 @@ class UniqueSink : public RecordSink {
               wants_counts() ? counted(unique->ends, counts_[worker]) : std::span<uint64_t>{}};
     }
     const std::span<Bits> keys = as_keys(get_keys(session, worker, chunk));
-    if (!wants_counts()) return {keys.first(pack(keys)), {}};
+    if (!wants_counts()) return {keys.first(pack(keys))};
     return counted(keys, counts_[worker], [&](std::span<uint64_t> lengths) { return pack(keys, lengths); });
   }
   std::span<std::byte> get_keys(SortSession& session, uint32_t worker, const RecordChunk& chunk) {
@@ -166,21 +184,27 @@ class UniqueSink : public RecordSink {
     check_.see_keys(chunk.index, keys);
     return keys;
   }
-  Runs get_sums(SortSession& session, uint32_t worker, const RecordChunk& chunk) {
+  Runs get_pairs(SortSession& session, uint32_t worker, const RecordChunk& chunk) {
     copies_.keep(worker, get_keys(session, worker, chunk));
     const uint64_t width = transfer_.shape.value_bytes;
-    const std::span<const std::byte> values =
+    const std::span<std::byte> values =
         session.get(worker, Column::values, chunk.first * width, chunk.count * width);
     if (transfer_.verify) check_.see_pairs(copies_.of(worker), values);
-    const std::span<Bits> keys = as_keys(copies_.of(worker));
-    const auto add = [&]<class Value>(std::type_identity<Value>) {
-      const auto* const addends = reinterpret_cast<const Value*>(values.data());
-      total_ += std::accumulate(addends, addends + keys.size(), uint64_t{0});
-      return counted(keys, counts_[worker], [&](std::span<uint64_t> sums) {
-        return add_up(keys, addends, sums, transfer_.shape.type);
-      });
+    const auto pack_them = [&]<class Value>(std::type_identity<Value>) {
+      return pack_pairs(worker, as_keys(copies_.of(worker)), reinterpret_cast<Value*>(values.data()));
     };
-    return width == 4 ? add(std::type_identity<uint32_t>{}) : add(std::type_identity<uint64_t>{});
+    return width == 4 ? pack_them(std::type_identity<uint32_t>{}) : pack_them(std::type_identity<uint64_t>{});
+  }
+  template <class Value>
+  Runs pack_pairs(uint32_t worker, std::span<Bits> keys, Value* values) {
+    if (wants_counts()) {
+      total_ += std::accumulate(values, values + keys.size(), uint64_t{0});
+      return counted(keys, counts_[worker], [&](std::span<uint64_t> sums) {
+        return add_up(keys, values, sums, transfer_.shape.type);
+      });
+    }
+    const size_t runs = pack(keys, values);
+    return {keys.first(runs), {}, std::as_writable_bytes(std::span(values, runs))};
   }
   static std::span<Bits> as_keys(std::span<std::byte> bytes) {
     return {reinterpret_cast<Bits*>(bytes.data()), bytes.size() / sizeof(Bits)};
@@ -209,6 +233,7 @@ class UniqueSink : public RecordSink {
     const Place place{written_, last_ ? written_ - 1 : 0};
     last_ = runs.keys.back();
     if (goes_on) runs.keys = runs.keys.subspan(1);
+    if (goes_on && !runs.values.empty()) runs.values = runs.values.subspan(transfer_.shape.value_bytes);
     written_ += runs.keys.size();
     if (!wants_counts()) return place;
     if (goes_on && __builtin_add_overflow(runs.counts[1], open_, &runs.counts[1]))
@@ -221,14 +246,23 @@ class UniqueSink : public RecordSink {
   }
 
   void write(const Runs& runs, Place place) {
-    const std::span<std::byte> keys = std::as_writable_bytes(runs.keys);
-    if (targets_.keys.swapped_bytes != 0) swap_key_bytes(keys, targets_.keys.swapped_bytes);
-    targets_.keys.output->write_at(targets_.keys.data_offset + place.keys * sizeof(Bits), keys);
+    if (targets_.keys.output) write_keys(std::as_writable_bytes(runs.keys), place.keys * sizeof(Bits));
+    if (targets_.values.output) write_values(runs.values, place.keys * targets_.written_value_bytes);
     if (wants_counts()) write_counts(runs.counts, place.counts);
   }
 
+  void write_keys(std::span<std::byte> keys, uint64_t first_byte) {
+    if (targets_.keys.swapped_bytes != 0) swap_key_bytes(keys, targets_.keys.swapped_bytes);
+    targets_.keys.output->write_at(targets_.keys.data_offset + first_byte, keys);
+  }
+
+  void write_values(std::span<std::byte> values, uint64_t first_byte) {
+    if (targets_.written_value_bytes != transfer_.shape.value_bytes) values = narrowed(values);
+    targets_.values.output->write_at(targets_.values.data_offset + first_byte, values);
+  }
+
   void write_counts(std::span<const uint64_t> counts, uint64_t at) {
-    targets_.values.output->write_at(targets_.values.data_offset + at * sizeof(uint64_t),
+    targets_.counts.output->write_at(targets_.counts.data_offset + at * sizeof(uint64_t),
                                      std::as_bytes(counts));
     counted_ += std::accumulate(counts.begin(), counts.end(), uint64_t{0});
   }
