@@ -86,7 +86,7 @@ struct SortFileOptions {
   std::optional<KeyType> values_type = {};       // empty: by header, name or size; 4 or 8 bytes
   std::optional<Endian> values_endian = {};      // empty: from the .npy header, else little; for their sums
   std::optional<FileFormat> output_format = {};  // of keys or positions; empty: SortReport::output_format
-  bool inputs_are_sorted = false;                // --merge; the order is checked
+  bool inputs_are_sorted = false;                // --merge; the order is checked; streams only of keys alone
   bool plan_only = false;                        // --dry-run: only make the plan in the report
   bool in_place = false;                         // write the output over the input
   bool overwrite = false;                        // replace an existing output
@@ -134,7 +134,7 @@ struct SortReport {
   std::string algorithm;      // the one that ran
   std::string algorithm_why;  // why this one; empty if the name says it all
   FilePlan plan;
-  std::optional<uint64_t> distinct;  // unique: number of keys written
+  std::optional<uint64_t> distinct;  // unique, first_positions: number of distinct keys
   bool verified = false;
   std::optional<bool> referee_agrees;  // set if a referee ran; false: the output did not get its name
   std::vector<PhaseTime> phases;

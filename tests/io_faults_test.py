@@ -289,6 +289,8 @@ def scenes():
     unique, counts = packed(distinct), packed([FEW.count(key) for key in distinct], "Q")
     weights = packed([sum(weight for of, weight in zip(FEW, KEYS) if of == key) for key in distinct], "Q")
     positions = packed(ORDER)
+    first_places = [FEW.index(key) for key in distinct]
+    firsts, first_values = packed(first_places), packed([VALUES[i] for i in first_places], "Q")
     merged, three = packed(sorted(LEFT + RIGHT)), packed(sorted(LEFT + RIGHT + KEYS))
     smallest = f"{min(LARGE)} {LARGE.index(min(LARGE))}\n".encode()
     checked = made_by("check left.u32")
@@ -327,6 +329,11 @@ def scenes():
             Scene("sort -u few.u32 --counts counts -o out -f", {"counts": counts, "out": unique}, program=program),
             Scene("sort -u few.u32 --values keys.u32 --counts counts -o out -f", {"counts": weights, "out": unique},
                   program=program),
+            Scene("sort -u few.u32 --values values.u64 --values-output values -o out -f",
+                  {"values": first_values, "out": unique}, program=program),
+            Scene("sort -u --argsort few.u32 -o out -f", {"out": firsts}, program=program),
+            Scene("sort --merge left.u32 right.u32 --values left.u32 --values right.u32 --values-output values -o out "
+                  "-f", {"values": merged, "out": merged}, program=program),
             Scene("sort -u - -t u32 --counts counts -o - -f", {"counts": counts}, unique, "few.u32", program),
         ]
     return table

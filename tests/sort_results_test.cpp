@@ -3,6 +3,7 @@
 #include "catch.hpp"
 #include "on_device.hpp"
 #include "oracle.hpp"
+#include "pipeline/record_sink.hpp"
 #include "small_split.hpp"
 #include "sort_file_fixture.hpp"
 
@@ -423,6 +424,83 @@ TEMPLATE_TEST_CASE("each key is written once, with its first value, or where it 
   CHECK(folder.names() == std::vector<std::string>{"in", "out", "values.out", "values.u64"});
 }
 
+TEST_CASE("first values and positions go to a pipe in order") {
+  const TemporaryFolder folder;
+  const auto keys = random_keys<uint32_t>(count);
+  write_keys(folder / "in.u32", keys);
+  std::vector<uint32_t> positions(count);
+  std::iota(positions.begin(), positions.end(), 0);
+  write_keys(folder / "values.u32", positions);
+  REQUIRE(::mkfifo((folder / "pipe").c_str(), 0600) == 0);
+  const std::vector<uint32_t> firsts = first_positions(keys, Order::ascending);
+  for (const Way& way : ways)
+    for (const SortResult result : {SortResult::unique, SortResult::first_positions}) {
+      SortFileOptions options = options_for(way, Order::ascending, KeyType::u32);
+      options.result = result;
+      const bool has_values = result == SortResult::unique;
+      if (has_values) options.values = {folder / "values.u32"};
+      if (has_values) options.values_output = folder / "pipe";
+      SortEnvironment environment = environment_of(way);
+      environment.chunk_bytes = 4u << 10;
+      auto read = std::async(std::launch::async, [&] { return read_keys<uint32_t>(folder / "pipe"); });
+      sort_file_with(environment, folder / "in.u32", folder / (has_values ? "out" : "pipe"), options);
+      CHECK(read.get() == firsts);
+    }
+}
+
+TEST_CASE("positions that do not ascend where keys are equal are found") {
+  struct Record {
+    uint32_t key;
+    uint64_t position;
+  };
+  using Chunk = std::vector<Record>;
+  using Sessions = std::vector<std::vector<Chunk>>;
+  const auto is_ordered = [](const Sessions& sessions) {
+    const Transfer transfer{.shape = {KeyType::u32, 8}, .values_are_positions = true};
+    RecordCheck check(transfer);
+    for (const std::vector<Chunk>& chunks : sessions) {
+      check.begin(chunks.size());
+      for (size_t chunk = 0; chunk < chunks.size(); ++chunk) {
+        std::vector<uint32_t> keys;
+        std::vector<uint64_t> positions;
+        for (const auto& [key, position] : chunks[chunk]) {
+          keys.push_back(key);
+          positions.push_back(position);
+        }
+        check.see_keys(chunk, std::as_bytes(std::span(keys)));
+        check.see_pairs(chunk, std::as_bytes(std::span(keys)), std::as_bytes(std::span(positions)));
+      }
+      check.end();
+    }
+    return check.result().is_ordered;
+  };
+  CHECK(is_ordered({{{{1, 5}, {2, 3}, {2, 4}}, {{2, 6}, {3, 0}}}, {{{3, 1}, {4, 2}}}}));
+  CHECK_FALSE(is_ordered({{{{1, 5}, {2, 4}, {2, 3}}, {{2, 6}, {3, 0}}}, {{{3, 1}, {4, 2}}}}));
+  CHECK_FALSE(is_ordered({{{{1, 5}, {2, 3}, {2, 6}}, {{2, 4}, {3, 0}}}, {{{3, 1}, {4, 2}}}}));
+  CHECK_FALSE(is_ordered({{{{1, 5}, {2, 3}, {2, 4}}, {{2, 6}, {3, 1}}}, {{{3, 0}, {4, 2}}}}));
+  CHECK_FALSE(is_ordered({{{{1, 5}}, {{1, 5}}}}));
+}
+
+TEST_CASE("values that change while their keys are sorted or merged are refused") {
+  const TemporaryFolder folder;
+  auto keys = random_keys<uint32_t>(count);
+  std::ranges::sort(keys);
+  write_keys(folder / "in.u32", keys);
+  write_keys(folder / "values.u32", keys);
+  SortFileOptions options = options_for(Bytes{1u << 20}, Order::ascending, KeyType::u32);
+  options.inputs_are_sorted = GENERATE(false, true);
+  options.values = {folder / "values.u32"};
+  options.values_output = folder / "values.out";
+  SortEnvironment environment = cpu_environment();
+  environment.make_cpu = [&](uint32_t threads) {
+    std::ofstream(folder / "values.u32", std::ios::app) << "more";
+    return make_cpu_backend(threads);
+  };
+  CHECK_THROWS_WITH(sort_file_with(environment, folder / "in.u32", folder / "out", options),
+                    ContainsSubstring("values.u32") && ContainsSubstring("changed while it was being read"));
+  CHECK(folder.names() == std::vector<std::string>{"in.u32", "values.u32"});
+}
+
 TEST_CASE("a stream beyond memory has values and positions, too") {
   const TemporaryFolder folder;
   const auto keys = repeating_keys<uint32_t>();
@@ -525,6 +603,7 @@ TEST_CASE("files are merged with their values, which may be added up, and into p
   std::vector<uint32_t> positions(count);
   std::iota(positions.begin(), positions.end(), 0);
   std::ranges::stable_sort(positions, {}, [&](uint32_t i) { return ordered<uint32_t>(order)(keys[i]); });
+  const std::vector<uint32_t> firsts = first_positions(keys, order);
   std::map<uint32_t, uint64_t> sums;
   for (size_t i = 0; i < count; ++i) sums[ordered<uint32_t>(order)(keys[i])] += values[i];
   for (const Way& way : ways) {
@@ -542,15 +621,21 @@ TEST_CASE("files are merged with their values, which may be added up, and into p
       oracle::require_sorted_pairs<uint32_t, uint32_t>(keys, values, read_keys<uint32_t>(folder / "out"),
                                                        read_keys<uint32_t>(folder / "values.out"), order);
     }
+    options.result = SortResult::unique;
+    CHECK(merge().distinct == firsts.size());
+    const auto first_values = read_keys<uint32_t>(folder / "values.out");
+    CHECK(std::ranges::equal(first_values, firsts, {}, {}, [&](uint32_t i) { return values[i]; }));
     options.values_output = {};
     options.counts_output = folder / "second";
-    options.result = SortResult::unique;
     require_unique<uint32_t>(folder, order, merge(), sums);
     options.counts_output = {};
     options.values = {};
     options.result = SortResult::permutation;
     merge();
     CHECK(read_keys<uint32_t>(folder / "out") == positions);
+    options.result = SortResult::first_positions;
+    merge();
+    CHECK(read_keys<uint32_t>(folder / "out") == firsts);
   }
 }
 
@@ -729,9 +814,17 @@ TEST_CASE("every phase moves as many bytes as it says that it will, whatever is 
     options.values = {folder / "values.u32"};
     options.counts_output = folder / "counts.u64";
   }
-  SECTION("values") {
+  SECTION("first positions") { options.result = SortResult::first_positions; }
+  SECTION("values, of keys or of each key once, sorted or merged") {
     options.values = {folder / "values.u32"};
     options.values_output = folder / "sorted.u32";
+    options.result = GENERATE(SortResult::keys, SortResult::unique);
+    options.inputs_are_sorted = GENERATE(false, true);
+    if (options.inputs_are_sorted) {
+      auto keys = repeating_keys<uint64_t>();
+      std::ranges::sort(keys);
+      write_keys(folder / "in.u64", keys);
+    }
   }
   SECTION("the same, of a stream of keys") {
     options.values = {folder / "values.u32"};

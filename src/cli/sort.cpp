@@ -36,9 +36,9 @@ constexpr std::array result_group{
     OptionSpec{"argsort", 0, Takes::nothing, "",
                "write the input position of each sorted key (-u: the first): u32, or u64 beyond 2^32 keys"},
     OptionSpec{"values", 0, Takes::values, "FILE",
-               "sort this file (not a pipe) by the keys, stably (-u: keep the first); values of 4 or 8 "
-               "bytes; may be repeated"},
-    OptionSpec{"values-output", 0, Takes::value, "FILE", "write the sorted values here"},
+               "sort this file (not a pipe) by the keys, stably; values of 4 or 8 bytes; may be repeated"},
+    OptionSpec{"values-output", 0, Takes::value, "FILE",
+               "write the sorted values here (-u: the first of each key)"},
     OptionSpec{"values-type", 0, Takes::value, "TYPE",
                "type of the values, if the file's name and size do not give it", type_words}};
 constexpr std::array devices_group{backend_option,
@@ -63,9 +63,9 @@ constexpr std::array<OptionGroup, 8> groups{file_group,   sort_group,   result_g
                                             memory_group, output_group, trust_group,  talk_group};
 
 SortResult read_result(const Arguments& arguments) {
-  const bool has_positions = arguments.has("argsort");
-  if (arguments.has("unique")) return has_positions ? SortResult::first_positions : SortResult::unique;
-  return has_positions ? SortResult::permutation : SortResult::keys;
+  const bool is_argsort = arguments.has("argsort");
+  if (arguments.has("unique")) return is_argsort ? SortResult::first_positions : SortResult::unique;
+  return is_argsort ? SortResult::permutation : SortResult::keys;
 }
 
 MemoryOptions read_memory(const Arguments& arguments) {

@@ -186,6 +186,7 @@ void ExternalSort::gather(SortSession& session, std::span<const IndexedRun> runs
   std::vector<uint64_t> begins{0};  // of each run's part in the block
   for (size_t run = 0; run < runs.size(); ++run) begins.push_back(begins.back() + to[run] - from[run]);
   const bool has_values = job_.transfer.shape.value_bytes != 0;
+  const bool shows_pairs = inspector_ && has_values && job_.transfer.verify;
   KeyCopies copies(job_.transfer.workers);
   const auto put = [&](uint32_t worker, const RecordChunk& chunk, Column column) {
     const uint64_t width = job_.transfer.shape.column_bytes(column);
@@ -203,8 +204,8 @@ void ExternalSort::gather(SortSession& session, std::span<const IndexedRun> runs
       if (inspector_ && column == Column::keys) inspector_->see_keys(first_run + run, first_byte, bytes);
       at += part;
     }
-    if (inspector_ && has_values && column == Column::keys) copies.keep(worker, place);
-    if (inspector_ && column == Column::values) inspector_->see_pairs(copies.of(worker), place);
+    if (shows_pairs && column == Column::keys) copies.keep(worker, place);
+    if (shows_pairs && column == Column::values) inspector_->see_pairs(copies.of(worker), place);
     session.end_put(worker);
   };
   for_record_chunks(job_.transfer, 0, begins.back(), job_.transfer.workers,

@@ -33,13 +33,14 @@ namespace sweepsort {
 /// Fills the rest with keys that sort after all others. Returns the number of records from the stream.
 using StreamFunction = std::function<uint64_t(SortSession& session, uint64_t first, uint64_t most)>;
 
-/// Sees what a merge reads of runs that were not formed here. Several threads may call it at once.
+/// Sees what a merge reads of runs that were not formed here: all keys and, if results are verified, all
+/// pairs of a key and its value. Several threads may call it at once.
 class RunInspector {
  public:
   virtual ~RunInspector() = default;
   /// Keys of a run, from byte `first_byte` of its keys on.
   virtual void see_keys(size_t run, uint64_t first_byte, std::span<const std::byte> keys) = 0;
-  /// If there are values: records of any runs.
+  /// Pairs of any runs.
   virtual void see_pairs(std::span<const std::byte> keys, std::span<const std::byte> values) = 0;
 };
 

@@ -336,9 +336,10 @@ class Planner {
     if (!request_.count) return;
     if (request_.sorted_inputs != 0) {
       plan.spill_areas = std::min(plan.merge_passes - 1, 2u);
-      // A column of a group of inputs may end inside a page.
+      // Each column of a group of inputs may end inside a page.
       const uint64_t columns = request_.shape.value_bytes == 0 ? 1 : 2;
-      const uint64_t borders = columns * request_.sorted_inputs * io_alignment;
+      const uint64_t groups = ceil_divide(request_.sorted_inputs, plan.fan_in);
+      const uint64_t borders = columns * groups * io_alignment;
       plan.spill_area = Bytes{plan.spill_areas == 0 ? 0 : *request_.count * record_ + borders};
     } else {
       plan.spill_areas = plan.merge_passes > 1 ? 2 : 1;

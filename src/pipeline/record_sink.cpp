@@ -14,6 +14,31 @@ namespace {
 /// Small enough that every check finds the piece in the second-level cache.
 constexpr size_t piece_bytes = 128u << 10;
 
+uint64_t position_at(std::span<const std::byte> positions, size_t index, size_t width) {
+  uint64_t position = 0;  // little-endian
+  std::memcpy(&position, positions.data() + index * width, width);
+  return position;
+}
+
+template <class Bits, class Position>
+bool ascend_where_equal(const Bits* keys, const Position* positions, size_t count) {
+  bool ascend = true;
+  for (size_t i = 1; i < count; ++i) ascend &= (keys[i - 1] != keys[i]) | (positions[i - 1] < positions[i]);
+  return ascend;
+}
+
+/// Whether the positions of equal neighbouring keys ascend.
+bool ascend_where_equal(std::span<const std::byte> keys, KeyType type, std::span<const std::byte> positions,
+                        size_t position_bytes) {
+  return dispatch_bits(type, [&]<class Bits>(std::type_identity<Bits>) {
+    const auto* const bits = reinterpret_cast<const Bits*>(keys.data());
+    const size_t count = keys.size() / sizeof(Bits);
+    return position_bytes == 4
+               ? ascend_where_equal(bits, reinterpret_cast<const uint32_t*>(positions.data()), count)
+               : ascend_where_equal(bits, reinterpret_cast<const uint64_t*>(positions.data()), count);
+  });
+}
+
 class ColumnSink : public RecordSink {
  public:
   ColumnSink(const Transfer& transfer, const SinkTargets& targets, std::span<const std::byte> expected)
@@ -64,7 +89,7 @@ class ColumnSink : public RecordSink {
     const uint64_t width = transfer_.shape.value_bytes;
     std::span<std::byte> values =
         session.get(worker, Column::values, chunk.first * width, chunk.count * width);
-    if (transfer_.verify) check_.see_pairs(copies_.of(worker), values);
+    if (transfer_.verify) check_.see_pairs(chunk.index, copies_.of(worker), values);
     if (targets_.written_value_bytes != width) values = narrowed(values);
     write(targets_.values, (first + chunk.first) * targets_.written_value_bytes, values);
   }
@@ -99,7 +124,10 @@ void RecordCheck::end() {
   for (const Ends& chunk : ends_) {
     if (last_ && chunk.first < *last_) is_ordered_ = false;
     if (last_ && chunk.first != *last_) ++changes_;
+    if (transfer_.values_are_positions && last_ == chunk.first && chunk.first_position <= last_position_)
+      is_ordered_ = false;
     last_ = chunk.last;
+    last_position_ = chunk.last_position;
   }
 }
 
@@ -137,9 +165,14 @@ void RecordCheck::see_unique(uint64_t chunk, const UniqueKeys& unique) {
   fingerprint_.add(unique_fingerprint(unique.keys, width, unique.ends, transfer_.secret));
 }
 
-void RecordCheck::see_pairs(std::span<const std::byte> keys, std::span<const std::byte> values) {
-  fingerprint_.add(pair_fingerprint(keys, key_bytes(transfer_.shape.type), values,
-                                    transfer_.shape.value_bytes, transfer_.secret));
+void RecordCheck::see_pairs(uint64_t chunk, std::span<const std::byte> keys,
+                            std::span<const std::byte> values) {
+  const auto [type, value_bytes] = transfer_.shape;
+  fingerprint_.add(pair_fingerprint(keys, key_bytes(type), values, value_bytes, transfer_.secret));
+  if (!transfer_.values_are_positions || keys.empty()) return;
+  if (!ascend_where_equal(keys, type, values, value_bytes)) is_ordered_ = false;
+  ends_[chunk].first_position = position_at(values, 0, value_bytes);
+  ends_[chunk].last_position = position_at(values, values.size() / value_bytes - 1, value_bytes);
 }
 
 std::unique_ptr<RecordSink> make_column_sink(const Transfer& transfer, const SinkTargets& targets,

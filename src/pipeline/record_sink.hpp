@@ -56,8 +56,8 @@ std::unique_ptr<RecordSink> make_column_sink(const Transfer& transfer, const Sin
                                              std::span<const std::byte> expected = {});
 
 /// Makes a sink that writes each distinct key once (targets.keys), its first value (targets.values) and its
-/// count as u64 (targets.counts; not together with values). If records have values, which are unsigned
-/// integers then, it writes their sum instead of the count; Error if the sum exceeds 64 bits. `on_failure` is
+/// count as u64 (targets.counts; not together with values). Instead of the count of records with values,
+/// which are unsigned integers then, it writes their sum; Error if that exceeds 64 bits. `on_failure` is
 /// called if a chunk fails, since another chunk may be waiting for a pipe's reader.
 std::unique_ptr<RecordSink> make_unique_sink(const Transfer& transfer, const SinkTargets& targets,
                                              FailureFunction on_failure = {});
@@ -79,17 +79,22 @@ class RecordCheck {
   void see_keys(uint64_t chunk, std::span<const std::byte> keys);
   /// Like see_keys, for keys that a backend packed.
   void see_unique(uint64_t chunk, const UniqueKeys& unique);
-  void see_pairs(std::span<const std::byte> keys, std::span<const std::byte> values);
+  /// Takes the same keys once more, with their values. Includes both in the fingerprint. If the values are
+  /// positions, checks that they ascend where keys are equal.
+  void see_pairs(uint64_t chunk, std::span<const std::byte> keys, std::span<const std::byte> values);
 
   StoreResult result() const {
     return {.fingerprint = fingerprint_.sum(), .is_ordered = is_ordered_, .changes = changes_};
   }
 
  private:
-  /// The first and last key of a chunk, compared across the borders when all chunks are done.
+  /// The first and last key of a chunk, and their positions, compared across the borders when all chunks are
+  /// done.
   struct Ends {
     uint64_t first = 0;
     uint64_t last = 0;
+    uint64_t first_position = 0;
+    uint64_t last_position = 0;
   };
 
   const Transfer& transfer_;
@@ -99,6 +104,7 @@ class RecordCheck {
   std::atomic<uint64_t> changes_ = 0;
   std::vector<Ends> ends_;
   std::optional<uint64_t> last_;  // of the previous session
+  uint64_t last_position_ = 0;
 };
 
 }  // namespace sweepsort

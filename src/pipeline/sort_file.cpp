@@ -36,6 +36,9 @@ void check_values_options(const SortFileOptions& options) {
     throw UsageError("--counts needs --unique, which writes each key once", "add -u");
   if (!options.counts_output.empty() && has_positions(options.result))
     throw UsageError("--counts and --argsort cannot be combined", "sort twice, with -u and one of them");
+  if (has_values && has_positions(options.result))
+    throw UsageError("--values cannot be combined with --argsort",
+                     "leave out --argsort, or --values and --values-output");
   const bool adds_up = has_values && !options.counts_output.empty();
   if (adds_up && !options.values_output.empty())
     throw UsageError("--values-output and --counts cannot be combined",
@@ -47,9 +50,6 @@ void check_values_options(const SortFileOptions& options) {
         : is_unique(options.result)
             ? "add --values-output FILE for the first value of each key, or --counts FILE for the sum"
             : "add --values-output FILE");
-  if (has_values && has_positions(options.result))
-    throw UsageError("--values cannot be combined with --argsort",
-                     "leave out --argsort, or --values and --values-output");
   if (options.values_type && !has_values)
     throw UsageError("--values-type needs --values", "add --values FILE, or leave it out");
 }
@@ -116,6 +116,7 @@ class SortFileRun {
                  random_secret()} {}
 
   SortReport run() {
+    if (options_.inputs_are_sorted && values_.bytes() != 0) refuse_streams();
     // A plan only leaves the stream for the program that will sort it.
     if (input_.is_stream() && !options_.inputs_are_sorted && !options_.plan_only) collect_stream();
     for (const std::string& line : input_.notes()) log(line);
@@ -146,6 +147,15 @@ class SortFileRun {
 
  private:
   void log(const std::string& line) const { lines_.say(line); }
+
+  /// The windows of a merge of streams hold keys alone.
+  void refuse_streams() const {
+    for (const InputFile* file : input_.files())
+      if (file->is_stream())
+        throw UsageError(fmt::format("{}: --merge with {} needs files, but this is a stream", file->name(),
+                                     options_.values.empty() ? "--argsort" : "--values"),
+                         "write it to a file first, or leave --merge out");
+  }
 
   /// The input is unchanged and no output has its name yet, but data that was read from or written to a pipe
   /// is gone.

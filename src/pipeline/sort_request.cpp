@@ -107,7 +107,7 @@ PlanRequest request_without_count(const SortContext& context, const Backends& ba
           .file = file_record(context, context.input.count()),
           .order = options.order,
           .algorithm = options.algorithm,
-          .unique = options.result == SortResult::unique && !has_values,
+          .unique = is_unique(options.result) && !has_values,
           .threads = context.threads,
           .chunk_bytes = has_values ? std::min(context.environment.chunk_bytes, max_with_values)
                                     : context.environment.chunk_bytes,

@@ -49,7 +49,8 @@ Transfer SortRun::transfer() const {
           .verify = context.options.verify,
           .workers = plan.job.workers,
           .chunk_bytes = plan.job.chunk_bytes,
-          .secret = context.secret};
+          .secret = context.secret,
+          .values_are_positions = has_positions(context.options.result)};
 }
 
 void SortRun::stop_streams() const {

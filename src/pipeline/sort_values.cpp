@@ -3,8 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
 namespace sweepsort {
 namespace {
 
@@ -23,15 +21,6 @@ std::optional<KeyType> type_by_size(const InputFile& file, std::span<const std::
   throw UsageError(file.name() + ": the type of the values is not known", "give it with --values-type");
 }
 
-/// Windows of streams (StreamMerge) hold keys alone.
-UsageError cannot_merge(const SortFileOptions& options, const SortInput& input) {
-  const std::vector<const InputFile*> files = input.files();
-  const auto stream = std::ranges::find_if(files, &InputFile::is_stream);
-  return UsageError(fmt::format("{}: --merge with {} needs files, but this is a stream", (*stream)->name(),
-                                options.values.empty() ? "--argsort" : "--values"),
-                    "write it to a file first, or leave --merge out");
-}
-
 }  // namespace
 
 uint32_t position_bytes(std::optional<uint64_t> count) {
@@ -42,8 +31,6 @@ SortValues::SortValues(const SortFileOptions& options, const SortInput& input) {
   if (has_positions(options.result)) bytes_ = position_bytes(input.count());
   has_window_ = options.file.has_window();
   are_added_ = !options.counts_output.empty();
-  const bool has_values = !options.values.empty() || has_positions(options.result);
-  if (options.inputs_are_sorted && has_values && input.is_stream()) throw cannot_merge(options, input);
   const bool is_one_each = options.values.size() == input.inputs();
   for (size_t i = 0; i < options.values.size(); ++i)
     add(options.values[i], options,

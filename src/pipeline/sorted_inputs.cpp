@@ -71,9 +71,8 @@ void SortedInputs::see_keys(size_t input, uint64_t first_byte, std::span<const s
 }
 
 void SortedInputs::see_pairs(std::span<const std::byte> keys, std::span<const std::byte> values) {
-  if (context_.options.verify)
-    read_.add(pair_fingerprint(keys, key_bytes(context_.input.type()), values, context_.values.bytes(),
-                               context_.secret));
+  read_.add(pair_fingerprint(keys, key_bytes(context_.input.type()), values, context_.values.bytes(),
+                             context_.secret));
 }
 
 void SortedInputs::give_to(ExternalSort& sort) {

@@ -18,8 +18,8 @@ class SortedInputs : public RunInspector {
  public:
   explicit SortedInputs(const SortContext& context) : context_(context) {}
 
-  /// Checks a part of an input: its order, including the key `before` it, if there is one. Without values,
-  /// the fingerprint then includes these keys. Throws InputError if the input is not sorted. Thread-safe.
+  /// Checks the order of a part of an input, including the key `before` it, if there is one. Includes the
+  /// keys in the fingerprint, unless pairs are. Throws InputError if the input is not sorted. Thread-safe.
   void check(size_t input, uint64_t first_byte, std::span<const std::byte> before,
              std::span<const std::byte> keys);
   /// Makes inputs that are files, and the values that belong to their keys, the runs of `sort`, which reads

@@ -30,6 +30,7 @@ struct Transfer {
   uint32_t workers = 1;
   size_t chunk_bytes = default_chunk_bytes;  // for the wider column
   uint64_t secret = 0;
+  bool values_are_positions = false;  // in the input: of equal keys they must ascend in the end
 };
 
 /// A chunk of records.

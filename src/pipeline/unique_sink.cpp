@@ -189,7 +189,7 @@ class UniqueSink : public RecordSink {
     const uint64_t width = transfer_.shape.value_bytes;
     const std::span<std::byte> values =
         session.get(worker, Column::values, chunk.first * width, chunk.count * width);
-    if (transfer_.verify) check_.see_pairs(copies_.of(worker), values);
+    if (transfer_.verify) check_.see_pairs(chunk.index, copies_.of(worker), values);
     const auto pack_them = [&]<class Value>(std::type_identity<Value>) {
       return pack_pairs(worker, as_keys(copies_.of(worker)), reinterpret_cast<Value*>(values.data()));
     };
