@@ -225,7 +225,7 @@ void keep_answers_off_data(const std::string& output, const JsonReport& json, ui
   if (!goes_to_stdout(output) || (!json.on_stdout() && repeat == 0)) return;
   throw UsageError(fmt::format("{} would mix with the data on standard output",
                                json.on_stdout() ? "--json" : "the table of --repeat"),
-                   json.on_stdout() ? "write the report with --json=FILE, or the data with -o FILE"
+                   json.on_stdout() ? "write the report with --json=FILE, or the data to a file"
                                     : "write the data with -o FILE (-o /dev/null for the times alone)");
 }
 

@@ -32,24 +32,25 @@ namespace {
 
 void check_values_options(const SortFileOptions& options) {
   const bool has_values = !options.values.empty();
-  if (!options.counts_output.empty() && !is_unique(options.result))
-    throw UsageError("--counts needs --unique, which writes each key once", "add -u");
-  if (!options.counts_output.empty() && has_positions(options.result))
+  const bool has_counts = !options.counts_output.empty();
+  if (has_counts && has_positions(options.result))
     throw UsageError("--counts and --argsort cannot be combined", "sort twice, with -u and one of them");
+  if (has_counts && !is_unique(options.result))
+    throw UsageError("--counts needs --unique, which writes each key once", "add -u");
   if (has_values && has_positions(options.result))
     throw UsageError("--values cannot be combined with --argsort",
                      "leave out --argsort, or --values and --values-output");
-  const bool adds_up = has_values && !options.counts_output.empty();
-  if (adds_up && !options.values_output.empty())
+  if (has_counts && !options.values_output.empty())
     throw UsageError("--values-output and --counts cannot be combined",
                      "leave --values-output out: --counts writes the sum of each key's values");
-  if (!adds_up && has_values != !options.values_output.empty())
-    throw UsageError(
-        has_values ? "--values needs a name for the sorted values" : "--values-output needs values to sort",
-        !has_values ? "add --values FILE"
-        : is_unique(options.result)
-            ? "add --values-output FILE for the first value of each key, or --counts FILE for the sum"
-            : "add --values-output FILE");
+  if (has_values && !has_counts && options.values_output.empty())
+    throw UsageError("--values needs a name for the sorted values",
+                     is_unique(options.result)
+                         ? "add --values-output FILE for the first value of each key, or "
+                           "--counts FILE for the sum"
+                         : "add --values-output FILE");
+  if (!has_values && !options.values_output.empty())
+    throw UsageError("--values-output needs values to sort", "add --values FILE");
   if (options.values_type && !has_values)
     throw UsageError("--values-type needs --values", "add --values FILE, or leave it out");
 }
@@ -80,10 +81,10 @@ void check_options(const std::vector<std::string>& inputs, const std::string& ou
   check_values_options(options);
   const char* const again = options.referee != Referee::none ? "--validate" : "--repeat";
   const bool is_again = options.referee != Referee::none || options.repeat != 0;
-  if (is_again && options.inputs_are_sorted)
-    throw UsageError(fmt::format("{} is for sorts, but --merge does not sort", again), "leave --merge out");
   if (is_again && (!options.values.empty() || options.result != SortResult::keys))
     throw UsageError(fmt::format("{} is for sorts of keys alone", again), fmt::format("leave {} out", again));
+  if (is_again && options.inputs_are_sorted)
+    throw UsageError(fmt::format("{} is for sorts, but --merge does not sort", again), "leave --merge out");
   if (options.referee != Referee::none) require_referee();
   require_different_devices(options.where);
 }
@@ -91,6 +92,17 @@ void check_options(const std::vector<std::string>& inputs, const std::string& ou
 const std::vector<std::string>& checked_inputs(const std::vector<std::string>& inputs) {
   if (inputs.empty()) throw UsageError("no input", "name a file, or pipe data in");
   return inputs;
+}
+
+/// The windows of a merge of streams hold keys alone.
+const SortInput& checked_for_merge(const SortInput& input, const SortFileOptions& options) {
+  if (!options.inputs_are_sorted || (options.values.empty() && !has_positions(options.result))) return input;
+  for (const InputFile* file : input.files())
+    if (file->is_stream())
+      throw UsageError(fmt::format("{}: --merge with {} needs files, but this is a stream", file->name(),
+                                   options.values.empty() ? "--argsort" : "--values"),
+                       "write it to a file first, or leave --merge out");
+  return input;
 }
 
 class SortFileRun {
@@ -102,7 +114,7 @@ class SortFileRun {
         limit_(environment.memory()),
         input_(checked_inputs(inputs), options_.file,
                options.in_place && !options.plan_only ? InputUse::to_replace : InputUse::read),
-        values_(options_, input_),
+        values_(options_, checked_for_merge(input_, options_)),
         outputs_(input_, values_, output, options_, environment.allow_anonymous),
         clock_(report_.phases, options_.progress),
         context_{environment,
@@ -116,7 +128,6 @@ class SortFileRun {
                  random_secret()} {}
 
   SortReport run() {
-    if (options_.inputs_are_sorted && values_.bytes() != 0) refuse_streams();
     // A plan only leaves the stream for the program that will sort it.
     if (input_.is_stream() && !options_.inputs_are_sorted && !options_.plan_only) collect_stream();
     for (const std::string& line : input_.notes()) log(line);
@@ -147,15 +158,6 @@ class SortFileRun {
 
  private:
   void log(const std::string& line) const { lines_.say(line); }
-
-  /// The windows of a merge of streams hold keys alone.
-  void refuse_streams() const {
-    for (const InputFile* file : input_.files())
-      if (file->is_stream())
-        throw UsageError(fmt::format("{}: --merge with {} needs files, but this is a stream", file->name(),
-                                     options_.values.empty() ? "--argsort" : "--values"),
-                         "write it to a file first, or leave --merge out");
-  }
 
   /// The input is unchanged and no output has its name yet, but data that was read from or written to a pipe
   /// is gone.

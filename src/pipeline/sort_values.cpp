@@ -31,11 +31,15 @@ SortValues::SortValues(const SortFileOptions& options, const SortInput& input) {
   if (has_positions(options.result)) bytes_ = position_bytes(input.count());
   has_window_ = options.file.has_window();
   are_added_ = !options.counts_output.empty();
-  const bool is_one_each = options.values.size() == input.inputs();
-  for (size_t i = 0; i < options.values.size(); ++i)
-    add(options.values[i], options,
-        options.values.size() == 1 ? input.count()
-        : is_one_each              ? input.count_of(i)
+  for (const std::string& path : options.values) open(path);
+  const bool is_one_each = parts_.size() == input.inputs();
+  // Empty files last: those that say no type go with values of any.
+  for (const bool is_empty : {false, true})
+    for (size_t i = 0; i < parts_.size(); ++i)
+      if ((parts_[i]->file.size() == 0) == is_empty)
+        examine(*parts_[i], options,
+                parts_.size() == 1 ? input.count()
+                : is_one_each      ? input.count_of(i)
                                    : std::nullopt);
   if (input.count())
     check_counts(input, *input.count());
@@ -43,18 +47,26 @@ SortValues::SortValues(const SortFileOptions& options, const SortInput& input) {
     check_each(input);
 }
 
-/// `count`: the number of its values, if known.
-void SortValues::add(const std::string& path, const SortFileOptions& options, std::optional<uint64_t> count) {
-  const auto part = parts_.insert(parts_.end(), std::make_unique<Part>(path))->get();
-  const InputFile& file = part->file;
-  Layout& layout = part->layout;
+void SortValues::open(const std::string& path) {
+  parts_.push_back(std::make_unique<Part>(path));
+  const InputFile& file = parts_.back()->file;
   if (file.is_stream())
     throw Error(file.name() + ": values are read from a file, but this is a stream",
                 "write them to a file first; keys may be piped");
+}
+
+/// Finds the layout of a part and compares it with the others'. `count`: the number of its values, if known.
+void SortValues::examine(Part& part, const SortFileOptions& options, std::optional<uint64_t> count) {
+  const InputFile& file = part.file;
+  Layout& layout = part.layout;
   const std::vector<std::byte> prefix = file.read_prefix();
   FileOptions how{.type = options.values_type, .endian = options.values_endian};
   if (!how.type) how.type = type_by_size(file, prefix, count);
   const bool is_by_size = how.type && !options.values_type;
+  if (is_by_size && file.size() == 0 && like_) {
+    how.type = like_->layout.type;
+    how.endian = like_->layout.endian;
+  }
   try {
     layout = find_layout(prefix, file.size(), file.name(), how, Holds::values);
   } catch (const Error& error) {
@@ -73,12 +85,12 @@ void SortValues::add(const std::string& path, const SortFileOptions& options, st
     throw Error(
         fmt::format("{}: holds {} values, but --counts sums unsigned ones", file.name(), name(layout.type)),
         "use --values-type u32 or u64 if they are unsigned");
-  if (layout.type != first_layout().type || layout.is_swapped() != first_layout().is_swapped())
-    throw Error(
-        fmt::format("{}: holds {}{} values, but {} {}{}", file.name(),
-                    layout.is_swapped() ? "big-endian " : "", name(layout.type), parts_.front()->file.name(),
-                    first_layout().is_swapped() ? "big-endian " : "", name(first_layout().type)),
-        "all values must be of one type and byte order");
+  if (!like_) like_ = &part;
+  if (layout.type != like_->layout.type || layout.is_swapped() != like_->layout.is_swapped())
+    throw Error(fmt::format("{}: holds {}{} values, but {} {}{}", file.name(),
+                            layout.is_swapped() ? "big-endian " : "", name(layout.type), like_->file.name(),
+                            like_->layout.is_swapped() ? "big-endian " : "", name(like_->layout.type)),
+                "all values must be of one type and byte order");
   if (is_by_size)
     layout.notes.push_back(fmt::format("{}: values of {} bytes, by its size", file.name(), bytes));
   bytes_ = bytes;

@@ -58,7 +58,8 @@ class SortValues {
     Layout layout;
   };
 
-  void add(const std::string& path, const SortFileOptions& options, std::optional<uint64_t> count);
+  void open(const std::string& path);
+  void examine(Part& part, const SortFileOptions& options, std::optional<uint64_t> count);
   void check_each(const SortInput& input) const;
   const char* hint_for_count(const char* otherwise) const;
   const Layout& first_layout() const { return parts_.front()->layout; }
@@ -69,6 +70,7 @@ class SortValues {
   bool are_added_ = false;   // the values of equal keys are summed
   bool has_window_ = false;  // only a part of the keys' file is read
   std::vector<std::unique_ptr<Part>> parts_;
+  const Part* like_ = nullptr;  // the others must be of its type and byte order
 };
 
 }  // namespace sweepsort

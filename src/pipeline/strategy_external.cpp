@@ -187,7 +187,8 @@ void sort_external(SortRun& sort) {
   if (is_merge) loaded = inputs.fingerprint();
   const auto& packed = external.packed();
   sort.finish(stored, loaded, packed ? packed->kept : loaded);
-  sort.report.algorithm = "external, " + external.lanes().algorithm();
+  const std::string& algorithm = external.lanes().algorithm();  // empty without any key
+  sort.report.algorithm = algorithm.empty() ? "external" : "external, " + algorithm;
   sort.report.algorithm_why = external.lanes().algorithm_why();
 }
 
