@@ -46,6 +46,9 @@ struct LastElement {
   }
 };
 
+/// Given up: a thread has failed before any has begun.
+enum class Writing : uint8_t { not_begun, begun, given_up };
+
 class ScanFileRun {
  public:
   ScanFileRun(const StreamEnvironment& environment, const std::string& input, const std::string& output,
@@ -84,7 +87,7 @@ class ScanFileRun {
         },
         [&] {
           return !callbacks_.has_thrown() && !reader_.is_stream() &&
-                 !(output_->is_sequential() && has_written_);
+                 !(output_->is_sequential() && writing_ == Writing::begun);
         });
     clock_.run(Phase::sync, output_->is_sequential() ? 0 : report_.output_bytes, [&](const MovedFunction&) {
       commit(*output_, options_.in_place ? &reader_.file() : nullptr);
@@ -203,6 +206,7 @@ class ScanFileRun {
     ScanCheck check(job.type, job.output_type, job.op, job.kind);
     const bool verify = options_.verify && check.is_possible();
     Turnstile writes;  // for a pipe
+    if (writing_ == Writing::given_up) writing_ = Writing::not_begun;
     std::vector<LastElement> last(job.workers);
     if (!header_.empty()) output_->write_header(header_);
     const auto turn = [&](uint32_t worker, uint64_t index) {
@@ -218,17 +222,21 @@ class ScanFileRun {
         swap_key_bytes(scanned, key_bytes(job.output_type));
       if (output_->is_sequential()) writes.wait(index);
       const bool right = is_right(session, job, chunk);
-      if (right) write(header_.size() + chunk.first_element * key_bytes(job.output_type), scanned);
+      const bool goes_on =
+          right && write(header_.size() + chunk.first_element * key_bytes(job.output_type), scanned);
       if (output_->is_sequential()) writes.pass(index);
       moved(input_bytes);
       if (!right) reader_.stop();
-      return right;
+      return goes_on;
     };
     parallel_turns(job.workers, turn, [&] {
       session.cancel();
       reader_.cancel();
       writes.cancel();
-      if (has_written_) output_->stop();  // otherwise there may be a second try
+      // If nothing is written yet, there may be a second try.
+      Writing before = Writing::not_begun;
+      if (!writing_.compare_exchange_strong(before, Writing::given_up) && before == Writing::begun)
+        output_->stop();
     });
     ScanSummary summary = session.finish();
     if (summary.overflow) refuse_overflow(*summary.overflow);
@@ -252,9 +260,13 @@ class ScanFileRun {
     return chunk.first_element + chunk.count <= right;
   }
 
-  void write(uint64_t at, std::span<const std::byte> bytes) {
-    has_written_ = true;
+  /// Returns false, and writes nothing, if another thread has failed before anything was written.
+  bool write(uint64_t at, std::span<const std::byte> bytes) {
+    Writing before = Writing::not_begun;
+    if (!writing_.compare_exchange_strong(before, Writing::begun) && before == Writing::given_up)
+      return false;
     output_->write_at(at, bytes);
+    return true;
   }
 
   [[noreturn]] void refuse_overflow(uint64_t index) {
@@ -283,7 +295,7 @@ class ScanFileRun {
   KeyType output_type_ = KeyType::u8;
   std::unique_ptr<Output> output_;
   std::vector<std::byte> header_;
-  std::atomic<bool> has_written_ = false;
+  std::atomic<Writing> writing_ = Writing::not_begun;
   ScanReport report_;
   PhaseClock clock_{report_.phases, options_.progress};
 };
