@@ -50,8 +50,8 @@ class PairSort {
   /// Returns false, and writes nothing, if the keys crowd in few parts.
   __device__ __forceinline__ bool sort(const ListedBucket& bucket) {
     const auto lowest = static_cast<uint32_t>(bucket.lowest);
-    words_.load_as(bucket.size, task_.narrow_source(bucket),
-                   [=](uint16_t key, uint32_t place) { return ((key - lowest) << 16) + place; });
+    words_.keys().load_as(bucket.size, task_.narrow_source(bucket),
+                          [=](uint16_t key, uint32_t place) { return ((key - lowest) << 16) + place; });
     const Value* const values = task_.arrays.values_in + bucket.first;
     const auto values_lead = static_cast<uint32_t>(bucket.first % width);
     load_values(values - values_lead, values_lead, bucket.size);

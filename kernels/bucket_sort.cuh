@@ -20,6 +20,7 @@
 #include "kernels/bucket_digits.cuh"
 #include "kernels/bucket_list.cuh"
 #include "kernels/bucket_parts.cuh"
+#include "kernels/bucket_rows.cuh"
 #include "kernels/digit.cuh"
 #include "kernels/launch.cuh"
 #include "kernels/msd_plan.cuh"
@@ -51,9 +52,6 @@ namespace bucket_sort_detail {
 
 using bucket_list::BucketArrays;
 using bucket_list::BucketTask;
-
-/// Rows of records whose loads and atomics are in flight at once.
-inline constexpr uint32_t batch = 4;
 
 template <class Bits, class Value, class Policy>
 struct Shared {
@@ -105,6 +103,7 @@ class Bucket {
   static constexpr bool with_values = value_bytes<Value> != 0;
   static constexpr uint32_t threads = Policy::threads;
   static constexpr uint32_t keys_per_thread = Policy::keys_per_thread;
+  using KeyRows = BucketKeyRows<Bits, threads, keys_per_thread>;
   static constexpr uint32_t words = BucketShared::words;
   static constexpr bool only_digits = is_short_key<Bits> || crowded == Crowded::only_digits;
   static_assert(!only_digits || crowded != Crowded::left_alone);
@@ -124,86 +123,10 @@ class Bucket {
     __syncthreads();
   }
 
-  /// Loads a bucket's keys. For keys alone, this may be the next bucket, once the current one's keys are in
-  /// shared memory.
-  __device__ __forceinline__ void load(uint32_t size, const Bits* from) {
-    const Bits* const mine = from + threadIdx.x;
-    for_rows(size, [&](uint32_t row) { keys_[row] = __ldcs(mine + row * threads); });
-  }
-  __device__ __forceinline__ void load(uint32_t size, const bucket_list::ChunkedKeys<Bits>& from) {
-    if (from.is_narrow) return load_narrow(size, from);
-    constexpr uint32_t chunk = dealt_chunk<Bits>;
-    static_assert(threads % chunk == 0);
-    const Bits* const mine = ptx::opaque(from.region + threadIdx.x % chunk);
-    const uint16_t* const numbers = from.numbers + threadIdx.x / chunk;
-    for_rows(size,
-             [&](uint32_t row) { keys_[row] = __ldcs(mine + numbers[row * (threads / chunk)] * chunk); });
-  }
-  __device__ __forceinline__ void load_narrow(uint32_t size, const bucket_list::ChunkedKeys<Bits>& from) {
-    // In a whole batch, a thread loads neighbouring keys, as it does not matter which thread has which key.
-    using Narrow = NarrowKey<Bits>;
-    union Neighbours {
-      std::conditional_t<sizeof(Bits) == 4, uint2, uint4> whole;
-      Narrow narrow[batch];
-      Bits keys[batch / 2];
-    };
-    static_assert(sizeof(Neighbours) == batch * sizeof(Narrow));
-    static_assert(threads * batch % dealt_chunk<Narrow> == 0);
-    for_batches(size, [&](auto rows) {
-      if constexpr (rows.has_all) {
-        const Narrow* const own = from.template at<Narrow>(rows.first * threads + threadIdx.x * batch);
-        const Neighbours some{.whole = __ldcs(reinterpret_cast<const decltype(Neighbours::whole)*>(own))};
-#pragma unroll
-        for (uint32_t k = 0; k < batch / 2; ++k) keys_[rows.first + k] = some.keys[k];
-      } else {
-        rows.for_rows(
-            [&](uint32_t row) { keys_[row] = __ldcs(from.template at<Narrow>(index_in_row(row))); });
-      }
-    });
-    // All loads are in flight now.
-    const Bits lowest = from.lowest;
-    const auto widen_all = [&](auto widen) {
-      for_batches(size, [&](auto rows) {
-        if constexpr (rows.has_all) {
-          Neighbours some;
-#pragma unroll
-          for (uint32_t k = 0; k < batch / 2; ++k) some.keys[k] = keys_[rows.first + k];
-#pragma unroll
-          for (uint32_t k = 0; k < batch; ++k) keys_[rows.first + k] = widen(some.narrow[k]);
-        } else {
-          rows.for_rows([&](uint32_t row) { keys_[row] = widen(static_cast<Narrow>(keys_[row])); });
-        }
-      });
-    };
-    if (static_cast<Narrow>(lowest) == 0)
-      widen_all([=](Narrow key) { return static_cast<Bits>(lowest | key); });
-    else
-      widen_all([=](Narrow key) { return widen(key, lowest); });
-  }
-  /// Loads keys that are key_of(loaded value, index in the bucket).
-  template <class Narrow, class KeyOf>
-  __device__ __forceinline__ void load_as(uint32_t size, const Narrow* from, KeyOf key_of) {
-    const Narrow* const mine = from + threadIdx.x;
-    for_rows(size, [&](uint32_t row) { keys_[row] = __ldcs(mine + row * threads); });
-    for_rows(size,
-             [&](uint32_t row) { keys_[row] = key_of(static_cast<Narrow>(keys_[row]), index_in_row(row)); });
-  }
-  /// As load(), but `front` keys are at the beginning of the `room` keys from `from` on, and the others at
-  /// their end.
-  __device__ __forceinline__ void load_ends(uint32_t size, uint32_t front, const Bits* from, uint32_t room) {
-    const Bits* const mine = from + threadIdx.x;
-#pragma unroll
-    for (uint32_t first = 0; first < keys_per_thread; first += batch) {
-      if ((first + batch) * threads <= front) {
-        Batch<true>{first, size}.for_rows([&](uint32_t row) { keys_[row] = __ldcs(mine + row * threads); });
-      } else if (first * threads < size) {
-        const uint32_t gap = room - size;
-        Batch<false>{first, size}.for_rows([&](uint32_t row) {
-          keys_[row] = __ldcs(mine + row * threads + (index_in_row(row) < front ? 0 : gap));
-        });
-      }
-    }
-  }
+  /// The registers to load a bucket's keys into. For keys alone, this may be the next bucket, once the current
+  /// one's keys are in shared memory.
+  __device__ __forceinline__ KeyRows& keys() { return keys_; }
+
   /// Sorts the records of `range`. Their keys are loaded, are ordered bits, and have a part each. The keys go
   /// to `to`, in an array that is aligned to 16 bytes. Returns false if the bucket was left alone; the whole
   /// block gets the same answer. load_next() is called when the keys' registers are free, but not if the
@@ -260,7 +183,7 @@ class Bucket {
 #pragma unroll
       for (Value& value : values_) value = Value{};
     }
-    load(range.size, arrays_.keys_in + range.first);
+    keys_.load(range.size, arrays_.keys_in + range.first);
     if constexpr (keys == InMemory::integers) {
       const Bits flip = map_.flip;
 #pragma unroll
@@ -324,45 +247,6 @@ class Bucket {
     store_values();
   }
 
-  /// A row is one record of each thread.
-  __device__ __forceinline__ static uint32_t index_in_row(uint32_t row) {
-    return row * threads + threadIdx.x;
-  }
-
-  /// Some rows of a bucket. If `is_full`, as most batches are, all records exist. Otherwise each one is
-  /// tested.
-  template <bool is_full>
-  struct Batch {
-    static constexpr bool has_all = is_full;
-    uint32_t first;
-    uint32_t size;  // of the bucket
-
-    /// Calls body(row) for the records that exist.
-    template <class Body>
-    __device__ __forceinline__ void for_rows(Body body) const {
-#pragma unroll
-      for (uint32_t row = first; row < min(first + batch, keys_per_thread); ++row)
-        if (is_full || index_in_row(row) < size) body(row);
-    }
-  };
-  template <class Body>
-  __device__ __forceinline__ static void for_batches(uint32_t size, Body body) {
-#pragma unroll
-    for (uint32_t row = 0; row < keys_per_thread; row += batch) {
-      if constexpr (batch <= keys_per_thread) {
-        if (row + batch <= keys_per_thread && (row + batch) * threads <= size) {
-          body(Batch<true>{row, size});
-          continue;
-        }
-      }
-      if (row * threads < size) body(Batch<false>{row, size});
-    }
-  }
-  template <class Body>
-  __device__ __forceinline__ static void for_rows(uint32_t size, Body body) {
-    for_batches(size, [&](auto rows) { rows.for_rows(body); });
-  }
-
   __device__ __forceinline__ void set_goal(Bits* to) {
     lead_ = static_cast<uint32_t>(reinterpret_cast<uintptr_t>(to) % sizeof(uint4) / sizeof(Bits));
     if (threadIdx.x == 0) shared_.first_vector = to - lead_;
@@ -372,7 +256,7 @@ class Bucket {
   __device__ __forceinline__ void find_parts() {
     Bits least = static_cast<Bits>(~Bits{0});
     Bits most = 0;
-    for_rows(range_.size, [&](uint32_t row) {
+    KeyRows::for_rows(range_.size, [&](uint32_t row) {
       least = min(least, keys_[row]);
       most = max(most, keys_[row]);
     });
@@ -391,7 +275,7 @@ class Bucket {
     parts_ = Parts::over(warp_min(of_warps[warp]), warp_max(of_warps[BucketShared::warps + warp]),
                          BucketShared::part_bits, map_);
     if constexpr (keeps_numbers)
-      for_rows(range_.size, [&](uint32_t row) { numbers_.set(row, parts_.in_word(keys_[row])); });
+      KeyRows::for_rows(range_.size, [&](uint32_t row) { numbers_.set(row, parts_.in_word(keys_[row])); });
   }
 
   /// `parts` are of one kind (Parts::as_one_kind).
@@ -429,7 +313,8 @@ class Bucket {
     parts_.as_one_kind(BucketShared::part_bits, map_, [&](const auto& parts) {
 #pragma unroll
       for (uint32_t row = 0; row < looks; ++row)
-        word[row] = index_in_row(row) < range_.size ? word_of(parts, row) : words + row;  // no key's word
+        word[row] =
+            KeyRows::index_in_row(row) < range_.size ? word_of(parts, row) : words + row;  // no key's word
     });
     bool meets = false;
 #pragma unroll
@@ -451,7 +336,7 @@ class Bucket {
     // Larger blocks have no registers for it.
     constexpr bool adds_at_once = threads < 1024;
     late_.clear();
-    for_batches(range_.size, [&](auto rows) {
+    KeyRows::for_batches(range_.size, [&](auto rows) {
       uint32_t met[batch];   // the part's bit, if another key had set it
       uint32_t word[batch];  // the word before, with its late keys so far
       rows.for_rows([&](uint32_t row) {
@@ -512,10 +397,10 @@ class Bucket {
 #pragma unroll
     for (uint32_t r = 0; r < word_rows; ++r) {
       const uint4 four = vectors[r * warp_threads];
-      sums[r][0] = keys(four.x);
-      sums[r][1] = sums[r][0] + keys(four.y);
-      sums[r][2] = sums[r][1] + keys(four.z);
-      row_sums[r / 2] |= (sums[r][2] + keys(four.w)) << (r % 2 * 16);
+      sums[r][0] = part_word::keys(four.x);
+      sums[r][1] = sums[r][0] + part_word::keys(four.y);
+      sums[r][2] = sums[r][1] + part_word::keys(four.z);
+      row_sums[r / 2] |= (sums[r][2] + part_word::keys(four.w)) << (r % 2 * 16);
       const uint32_t number = (r * warp_threads + lane) * 4;
       list_if_late(four.x, number);
       list_if_late(four.y, number + 1);
@@ -556,13 +441,14 @@ class Bucket {
   }
   template <class OneKind>
   __device__ __forceinline__ void place(const OneKind& parts) {
-    for_batches(range_.size, [&](auto rows) {
+    KeyRows::for_batches(range_.size, [&](auto rows) {
       uint32_t word[batch];
       rows.for_rows([&](uint32_t row) { word[row % batch] = shared_.part_words[word_of(parts, row)]; });
       rows.for_rows([&](uint32_t row) {
         const uint32_t place = part_word::place(word[row % batch], in_word(parts, row), late_.get(row));
         shared_.keys[place] = keys_[row];
-        if constexpr (with_values) shared_.positions[place] = static_cast<uint16_t>(index_in_row(row));
+        if constexpr (with_values)
+          shared_.positions[place] = static_cast<uint16_t>(KeyRows::index_in_row(row));
       });
     });
   }
@@ -682,7 +568,8 @@ class Bucket {
   }
 
   __device__ __forceinline__ void place_by_digits() {
-    for_rows(range_.size, [&](uint32_t row) { shared_.keys[lead_ + index_in_row(row)] = keys_[row]; });
+    KeyRows::for_rows(range_.size,
+                      [&](uint32_t row) { shared_.keys[lead_ + KeyRows::index_in_row(row)] = keys_[row]; });
     __syncthreads();
     sort_staged();
   }
@@ -699,7 +586,7 @@ class Bucket {
   __device__ __forceinline__ void load_values() {
     if constexpr (with_values) {
       const Value* const mine = arrays_.values_in + range_.first + threadIdx.x;
-      for_rows(range_.size, [&](uint32_t row) { values_[row] = __ldcs(mine + row * threads); });
+      KeyRows::for_rows(range_.size, [&](uint32_t row) { values_[row] = __ldcs(mine + row * threads); });
     }
   }
 
@@ -728,7 +615,8 @@ class Bucket {
   __device__ __forceinline__ void store_values() {
     if constexpr (with_values) {
       __syncthreads();
-      for_rows(range_.size, [&](uint32_t row) { shared_.values[index_in_row(row)] = values_[row]; });
+      KeyRows::for_rows(range_.size,
+                        [&](uint32_t row) { shared_.values[KeyRows::index_in_row(row)] = values_[row]; });
       __syncthreads();
       constexpr uint32_t width = sizeof(uint4) / sizeof(Value);
       const uint32_t begin = static_cast<uint32_t>(range_.first % width);
@@ -752,80 +640,12 @@ class Bucket {
   uint32_t lead_;      // places between first_vector and the bucket's first key
   Parts parts_;
   Packed16<keeps_numbers ? keys_per_thread : 0> numbers_;  // of parts
-  Bits keys_[keys_per_thread] = {};
+  KeyRows keys_;
   LateNumbers<Policy::number_bits, keys_per_thread> late_;
   uint32_t late_words_;  // number of words that this warp has listed
   Value values_[with_values ? keys_per_thread : 1];
 };
 
-/// Sorts the buckets of task.list. Those that are left alone join task.next_list. `Parts`: BucketParts, which
-/// the list gives; or RealParts, which are found from the keys, if buckets divide the values of floats.
-template <class Bits, class Value, class Policy, Crowded crowded, class Parts>
-__global__ __launch_bounds__(Policy::threads, Policy::blocks_per_multiprocessor) void bucket_sort_kernel(
-    BucketTask<Bits, Value> task, MsdPlan<Bits>* plan) {
-  if (ptx::is_before_90()) return;
-  ptx::wait_for_previous_launch();
-  if (!bucket_list::has_buckets(task, *plan)) return;
-  constexpr bool by_value = !std::is_same_v<Parts, BucketParts>;
-  if (crowded == Crowded::by_digits && plan->divides_values() != by_value) return;
-  if constexpr (may_split<Bits, Value> && crowded != Crowded::by_digits)
-    if ((plan->is_split != 0) != (crowded == Crowded::only_digits)) return;
-  auto& shared = shared_memory<Shared<Bits, Value, Policy>>();
-  Bucket<Bits, Value, Policy, crowded, Parts> sorter(shared, task.arrays, task.map);
-  const auto keys_of = [&](const ListedBucket& bucket) { return task.source(*plan) + bucket.first; };
-  // Loads ahead if no other block computes while this one loads. Digits would need the registers. H200, 2^30
-  // keys, ms: u64 21.35 -> 20.46, but u32 10.42 -> 10.53.
-  constexpr bool loads_ahead = value_bytes<Value> == 0 && sizeof(Bits) == 8 &&
-                               Policy::blocks_per_multiprocessor == 1 && Policy::number_bits == 8 &&
-                               crowded == Crowded::left_alone;
-  // Other kernels need not find parts, which would cost registers: buckets without known parts are listed
-  // here.
-  [[maybe_unused]] constexpr bool finds_parts = Policy::number_bits == 16 || crowded == Crowded::by_digits;
-  // Narrow buckets of pairs come from bucket_pairs.cuh, which left them alone.
-  constexpr bool takes_narrow = leaves_narrow_pairs<Bits, Value> && crowded == Crowded::by_digits;
-  const bool was_dealt = plan->was_dealt();
-  const auto load = [&](const ListedBucket& bucket, const uint16_t* chunks) {
-    if (value_bytes<Value> == 0 && was_dealt)
-      sorter.load(bucket.size, task.dealt.keys_of(bucket, chunks));
-    else if (takes_narrow && bucket.is_narrow)
-      sorter.load_as(bucket.size, task.narrow_source(bucket), [&](NarrowKey<Bits> key, uint32_t) {
-        return widen(key, static_cast<Bits>(bucket.lowest));
-      });
-    else
-      sorter.load(bucket.size, keys_of(bucket));
-  };
-  bool is_loaded = false;
-  const auto sort = [&](const ListedBucket& bucket, const uint16_t* chunks, const ListedBucket* next,
-                        const uint16_t* next_chunks) {
-    if (!is_loaded) load(bucket, chunks);
-    is_loaded = false;
-    const auto load_next = [&] {
-      is_loaded = loads_ahead && next != nullptr;
-      if (is_loaded) load(*next, next_chunks);
-    };
-    const BucketRange range{bucket.first, bucket.size};
-    Bits* const to = task.destination(*plan, bucket);
-    if constexpr (by_value)
-      return sorter.sort_loaded(range, to, load_next);
-    else
-      return sorter.template sort_loaded<finds_parts>(range, bucket.parts, to, load_next);
-  };
-  bucket_list::for_listed(shared.queue, task, *plan, [&](const ListedBucket& bucket, auto... others) {
-    if (!sort(bucket, others...)) bucket_list::leave_alone(task, bucket, plan);
-  });
-}
-
 }  // namespace bucket_sort_detail
-
-/// Sorts the buckets of task.list, each of which fits a block. If `crowded` is left_alone, some may join
-/// task.next_list.
-template <class Policy, Crowded crowded, class Parts = BucketParts, class Bits, class Value>
-void sort_buckets(const bucket_list::BucketTask<Bits, Value>& task, MsdPlan<Bits>* plan,
-                  cudaStream_t stream) {
-  const auto kernel = bucket_sort_detail::bucket_sort_kernel<Bits, Value, Policy, crowded, Parts>;
-  constexpr size_t shared_bytes = sizeof(bucket_sort_detail::Shared<Bits, Value, Policy>);
-  const uint32_t blocks = std::min(resident_blocks(kernel, Policy::threads, shared_bytes), msd_max_buckets);
-  launch_chained(kernel, {blocks, Policy::threads, shared_bytes}, stream, task, plan);
-}
 
 }  // namespace sweepsort

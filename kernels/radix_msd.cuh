@@ -26,7 +26,7 @@
 #include "kernels/bucket_list.cuh"
 #include "kernels/bucket_pairs.cuh"
 #include "kernels/bucket_parts.cuh"
-#include "kernels/bucket_sort.cuh"
+#include "kernels/bucket_sort_kernel.cuh"
 #include "kernels/counting_sort.cuh"
 #include "kernels/few_values.cuh"
 #include "kernels/frequent_survey.cuh"

@@ -415,7 +415,7 @@ class TiledGridSort {
   template <class Sorter>
   __device__ __forceinline__ void load_bucket(Sorter& sorter, uint32_t b) const {
     if (b >= task_.buckets) return;
-    sorter.load_ends(size_of(b), __ldcg(task_.fronts + b), task_.keys_scratch + b * room, room);
+    sorter.keys().load_ends(size_of(b), __ldcg(task_.fronts + b), task_.keys_scratch + b * room, room);
   }
   __device__ __forceinline__ uint32_t size_of(uint32_t b) const {
     return (b + 1 < task_.buckets ? shared_.starts[b + 1] : task_.count) - shared_.starts[b];
