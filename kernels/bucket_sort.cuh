@@ -22,6 +22,7 @@
 #include "kernels/bucket_parts.cuh"
 #include "kernels/bucket_rows.cuh"
 #include "kernels/digit.cuh"
+#include "kernels/late_keys.cuh"
 #include "kernels/launch.cuh"
 #include "kernels/msd_plan.cuh"
 #include "kernels/part_words.cuh"
@@ -77,8 +78,11 @@ struct Shared {
     alignas(16) uint32_t part_words[words + 1];  // part_words.cuh; the word behind them has no parts
     DigitCounts<Bits, warps> digits;             // for a bucket that is sorted digit by digit
   };
-  // The words with late keys, by their index among the words that a warp scans.
+  // The words with late keys, by their index among the words that a warp scans, which are neighbours.
   static constexpr uint32_t warp_words = words / warps;
+  __device__ __forceinline__ static uint32_t first_word_of_warp() {
+    return threadIdx.x / warp_threads * warp_words;
+  }
   using WordOfWarp = std::conditional_t<warp_words <= 256, uint8_t, uint16_t>;
   WordOfWarp late_words[warps][warp_words];
   uint16_t long_list[sorts_long_words ? max_keys / long_word : 1];  // words with late keys that have many
@@ -223,11 +227,12 @@ class Bucket {
       place_by_digits();
       return true;
     }
-    scan_words();
+    late_words_ = scan_words<threads>(shared_, lead_, range_.size);
     place_by_parts();
     if (!BucketShared::sorts_long_words) keys_are_placed();
-    sort_late_words();
-    if (BucketShared::sorts_long_words && !sort_long_words()) {
+    LateKeys<BucketShared, Bits, with_values> late_keys(shared_);
+    if (with_values || !parts_.words_have_one_value()) late_keys.sort_words(late_words_);
+    if (BucketShared::sorts_long_words && !late_keys.sort_long_words()) {
       if (crowded == Crowded::left_alone) return leave_alone();
       sort_staged();
     }
@@ -369,71 +374,6 @@ class Bucket {
                                        : sizeof(Bits) == 4 ? (is_one_block ? 16 : 8)
                                                            : max_numbered;
 
-  /// A warp scans neighbouring words. A thread takes rows of 4 words.
-  static constexpr uint32_t word_rows = words / 4 / threads;
-  static_assert(word_rows * 4 * threads == words && word_rows <= 4);
-  __device__ __forceinline__ static uint32_t first_word_of_warp() {
-    return threadIdx.x / warp_threads * BucketShared::warp_words;
-  }
-
-  /// Step 2. The sums of a warp's rows are scanned side by side, two packed into a 32-bit word.
-  __device__ __forceinline__ void scan_words() {
-    using namespace part_word;
-    const uint32_t warp = threadIdx.x / warp_threads;
-    const uint32_t lane = ptx::lane_id();
-    uint4* const vectors = reinterpret_cast<uint4*>(shared_.part_words + first_word_of_warp()) + lane;
-    constexpr uint32_t pairs = (word_rows + 1) / 2;
-    uint32_t sums[word_rows][3];
-    uint32_t row_sums[pairs] = {};
-    auto* const late_words = shared_.late_words[warp];
-    auto* next = late_words;
-    const auto list_if_late = [&](uint32_t word, uint32_t number) {
-      const bool is_late = has_late(word);
-      const uint32_t lanes = __ballot_sync(full_warp, is_late);
-      auto* const place = next + __popc(lanes & ptx::lanes_below());
-      if (is_late) *place = static_cast<typename BucketShared::WordOfWarp>(number);
-      next += __popc(lanes);
-    };
-#pragma unroll
-    for (uint32_t r = 0; r < word_rows; ++r) {
-      const uint4 four = vectors[r * warp_threads];
-      sums[r][0] = part_word::keys(four.x);
-      sums[r][1] = sums[r][0] + part_word::keys(four.y);
-      sums[r][2] = sums[r][1] + part_word::keys(four.z);
-      row_sums[r / 2] |= (sums[r][2] + part_word::keys(four.w)) << (r % 2 * 16);
-      const uint32_t number = (r * warp_threads + lane) * 4;
-      list_if_late(four.x, number);
-      list_if_late(four.y, number + 1);
-      list_if_late(four.z, number + 2);
-      list_if_late(four.w, number + 3);
-    }
-    late_words_ = static_cast<uint32_t>(next - late_words);
-    uint32_t below[pairs];
-    uint32_t totals[pairs];
-    uint32_t warp_keys = 0;
-#pragma unroll
-    for (uint32_t p = 0; p < pairs; ++p) {
-      const uint32_t up_to_me = warp_inclusive_sum(row_sums[p]);
-      below[p] = up_to_me - row_sums[p];
-      totals[p] = __shfl_sync(full_warp, up_to_me, warp_threads - 1);
-      warp_keys += (totals[p] & 0xffff) + (totals[p] >> 16);
-    }
-    if (lane == 0) shared_.warp_keys[warp] = warp_keys;
-    __syncthreads();
-    uint32_t before = lead_ + ptx::warp_sum(lane < warp ? shared_.warp_keys[lane] : 0);
-#pragma unroll
-    for (uint32_t r = 0; r < word_rows; ++r) {
-      const uint32_t first = before + (below[r / 2] >> (r % 2 * 16) & 0xffff);
-      before += totals[r / 2] >> (r % 2 * 16) & 0xffff;
-      const uint4 four = vectors[r * warp_threads];  // read again, as registers are scarce
-      vectors[r * warp_threads] =
-          make_uint4(scanned(four.x, first), scanned(four.y, first + sums[r][0]),
-                     scanned(four.z, first + sums[r][1]), scanned(four.w, first + sums[r][2]));
-    }
-    if (threadIdx.x == 0) shared_.part_words[words] = scanned(0, lead_ + range_.size);
-    __syncthreads();
-  }
-
   /// Step 3. Puts each key in its place.
   __device__ __forceinline__ void place_by_parts() {
     parts_.as_one_kind(BucketShared::part_bits, map_, [&](const auto& parts) { place(parts); });
@@ -451,120 +391,6 @@ class Bucket {
           shared_.positions[place] = static_cast<uint16_t>(KeyRows::index_in_row(row));
       });
     });
-  }
-
-  /// The place of a word's first key.
-  __device__ __forceinline__ uint32_t first_of(uint32_t word) const {
-    return part_word::first_place(shared_.part_words[word]);
-  }
-
-  /// Step 4. The lanes of a warp share its words with late keys, which are few. A barrier must follow.
-  __device__ __forceinline__ void sort_late_words() {
-    if (!with_values && parts_.words_have_one_value()) return;
-    const auto* const late_words = shared_.late_words[threadIdx.x / warp_threads];
-    for (uint32_t i = ptx::lane_id(); i < late_words_; i += warp_threads)
-      sort_word(first_word_of_warp() + late_words[i]);
-  }
-
-  /// Inserts the late keys among the others. Most words have at most one.
-  __device__ __forceinline__ void sort_word(uint32_t number) {
-    const uint32_t word = shared_.part_words[number];
-    const uint32_t first = part_word::first_place(word);
-    const uint32_t end = first_of(number + 1);
-    if (BucketShared::sorts_long_words && end - first > BucketShared::long_word) {
-      shared_.long_list[atomicAdd(&shared_.long_words, 1u)] = static_cast<uint16_t>(number);
-      return;
-    }
-    for (uint32_t next = first + part_word::in_time(word); next < end; ++next) insert(first, next);
-  }
-
-  /// Moves the key at place `next` behind those from `first` on that are not above it. These are in order. A
-  /// read takes long, so several are in flight at once, where there are registers for it.
-  __device__ __forceinline__ void insert(uint32_t first, uint32_t next) {
-    constexpr uint32_t looks = sizeof(Bits) == 4 ? 4 : 1;
-    const Bits key = shared_.keys[next];
-    const uint16_t position = shared_.positions[with_values ? next : 0];
-    uint32_t to = next;
-    bool may_go_on = true;
-    while (may_go_on) {
-      Bits other[looks];
-      uint16_t other_position[looks];
-#pragma unroll
-      for (uint32_t k = 0; k < looks; ++k) {
-        if (to - first <= k) continue;
-        other[k] = shared_.keys[to - 1 - k];
-        other_position[k] = shared_.positions[with_values ? to - 1 - k : 0];
-      }
-      uint32_t above = 0;
-#pragma unroll
-      for (uint32_t k = 0; k < looks; ++k) {
-        if (to - first <= k) continue;
-        if (other[k] < key || (other[k] == key && (!with_values || other_position[k] < position))) continue;
-        shared_.keys[to - k] = other[k];
-        if constexpr (with_values) shared_.positions[to - k] = other_position[k];
-        ++above;
-      }
-      to -= above;
-      may_go_on = above == looks;
-    }
-    if (to == next) return;
-    shared_.keys[to] = key;
-    if constexpr (with_values) shared_.positions[to] = position;
-  }
-
-  /// One warp per word. Returns false if one has too many values.
-  __device__ __forceinline__ bool sort_long_words() {
-    __syncthreads();
-    const uint32_t listed = shared_.long_words;
-    bool has_many = false;
-    for (uint32_t entry = threadIdx.x / warp_threads; entry < listed; entry += threads / warp_threads) {
-      const uint32_t number = shared_.long_list[entry];
-      const uint32_t first = first_of(number);
-      has_many |= !sort_few_values(shared_.keys + first, first_of(number + 1) - first);
-    }
-    return __syncthreads_or(has_many) == 0;
-  }
-
-  /// Counts the keys' values, one value per lane, and writes their runs. Returns false if there are more
-  /// values than lanes; then nothing is written.
-  __device__ __forceinline__ static bool sort_few_values(Bits* keys, uint32_t size) {
-    const uint32_t lane = ptx::lane_id();
-    bool differs = false;
-    for (uint32_t at = lane; at < size; at += warp_threads) differs |= keys[at] != keys[0];
-    if (!__any_sync(full_warp, differs)) return true;
-    Bits value = 0;
-    uint32_t count = 0;
-    uint32_t values = 0;
-    for (uint32_t first = 0; first < size; first += warp_threads) {
-      const Bits key = keys[min(first + lane, size - 1)];
-      uint32_t left = __ballot_sync(full_warp, first + lane < size);
-      while (left != 0) {
-        const Bits next = shuffle_from(key, static_cast<uint32_t>(__ffs(static_cast<int>(left)) - 1));
-        const uint32_t same = __ballot_sync(full_warp, key == next) & left;
-        const uint32_t known = __ballot_sync(full_warp, lane < values && value == next);
-        if (known == 0 && values == warp_threads) return false;
-        const uint32_t owner =
-            known != 0 ? static_cast<uint32_t>(__ffs(static_cast<int>(known)) - 1) : values++;
-        if (lane == owner) {
-          value = next;
-          count += static_cast<uint32_t>(__popc(same));
-        }
-        left &= ~same;
-      }
-    }
-    uint32_t before = 0;
-    for (uint32_t v = 0; v < values; ++v) {
-      const uint32_t others = __shfl_sync(full_warp, count, v);
-      if (shuffle_from(value, v) < value) before += others;
-    }
-    __syncwarp();  // all keys have been read
-    for (uint32_t v = 0; v < values; ++v) {
-      const Bits run_value = shuffle_from(value, v);
-      const uint32_t begin = __shfl_sync(full_warp, before, v);
-      const uint32_t end = begin + __shfl_sync(full_warp, count, v);
-      for (uint32_t at = begin + lane; at < end; at += warp_threads) keys[at] = run_value;
-    }
-    return true;
   }
 
   __device__ __forceinline__ void place_by_digits() {

@@ -12,6 +12,7 @@
 #include "core/rounding.hpp"
 #include "kernels/bucket_parts.cuh"
 #include "kernels/ptx.cuh"
+#include "kernels/warp.cuh"
 
 #include <cuda_runtime.h>
 
@@ -96,6 +97,72 @@ class LateNumbers {
  private:
   uint32_t numbers_[ceil_divide(rows, a_word)];
 };
+
+/// Makes words that have collected `size` keys in all into scanned ones. A warp scans neighbouring words, a
+/// thread rows of 4 words. The sums of a warp's rows are scanned side by side, two packed into a 32-bit word.
+/// Each warp lists its words with late keys in shared.late_words. Returns how many it has listed.
+template <uint32_t threads, class Shared>
+__device__ __forceinline__ uint32_t scan_words(Shared& shared, uint32_t first_place, uint32_t size) {
+  using part_word::has_late;
+  using part_word::keys;
+  using part_word::scanned;
+  constexpr uint32_t word_rows = Shared::words / 4 / threads;
+  static_assert(word_rows * 4 * threads == Shared::words && word_rows <= 4);
+  const uint32_t warp = threadIdx.x / warp_threads;
+  const uint32_t lane = ptx::lane_id();
+  uint4* const vectors = reinterpret_cast<uint4*>(shared.part_words + Shared::first_word_of_warp()) + lane;
+  constexpr uint32_t pairs = (word_rows + 1) / 2;
+  uint32_t sums[word_rows][3];
+  uint32_t row_sums[pairs] = {};
+  auto* const late_words = shared.late_words[warp];
+  auto* next = late_words;
+  const auto list_if_late = [&](uint32_t word, uint32_t number) {
+    const bool is_late = has_late(word);
+    const uint32_t lanes = __ballot_sync(full_warp, is_late);
+    auto* const place = next + __popc(lanes & ptx::lanes_below());
+    if (is_late) *place = static_cast<typename Shared::WordOfWarp>(number);
+    next += __popc(lanes);
+  };
+#pragma unroll
+  for (uint32_t r = 0; r < word_rows; ++r) {
+    const uint4 four = vectors[r * warp_threads];
+    sums[r][0] = keys(four.x);
+    sums[r][1] = sums[r][0] + keys(four.y);
+    sums[r][2] = sums[r][1] + keys(four.z);
+    row_sums[r / 2] |= (sums[r][2] + keys(four.w)) << (r % 2 * 16);
+    const uint32_t number = (r * warp_threads + lane) * 4;
+    list_if_late(four.x, number);
+    list_if_late(four.y, number + 1);
+    list_if_late(four.z, number + 2);
+    list_if_late(four.w, number + 3);
+  }
+  const auto listed = static_cast<uint32_t>(next - late_words);
+  uint32_t below[pairs];
+  uint32_t totals[pairs];
+  uint32_t warp_keys = 0;
+#pragma unroll
+  for (uint32_t p = 0; p < pairs; ++p) {
+    const uint32_t up_to_me = warp_inclusive_sum(row_sums[p]);
+    below[p] = up_to_me - row_sums[p];
+    totals[p] = __shfl_sync(full_warp, up_to_me, warp_threads - 1);
+    warp_keys += (totals[p] & 0xffff) + (totals[p] >> 16);
+  }
+  if (lane == 0) shared.warp_keys[warp] = warp_keys;
+  __syncthreads();
+  uint32_t before = first_place + ptx::warp_sum(lane < warp ? shared.warp_keys[lane] : 0);
+#pragma unroll
+  for (uint32_t r = 0; r < word_rows; ++r) {
+    const uint32_t first = before + (below[r / 2] >> (r % 2 * 16) & 0xffff);
+    before += totals[r / 2] >> (r % 2 * 16) & 0xffff;
+    const uint4 four = vectors[r * warp_threads];  // read again, as registers are scarce
+    vectors[r * warp_threads] =
+        make_uint4(scanned(four.x, first), scanned(four.y, first + sums[r][0]),
+                   scanned(four.z, first + sums[r][1]), scanned(four.w, first + sums[r][2]));
+  }
+  if (threadIdx.x == 0) shared.part_words[Shared::words] = scanned(0, first_place + size);
+  __syncthreads();
+  return listed;
+}
 
 }  // namespace bucket_sort_detail
 
