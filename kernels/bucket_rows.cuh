@@ -1,16 +1,13 @@
 // bucket_rows.cuh - a bucket in the registers of a block (bucket_sort.cuh), and how its keys get there.
 //
 //     thread:    0  1  2  3
-//     row 0:     0  1  2  3      a row is one record of each thread: where it is in the bucket
+//     row 0:     0  1  2  3      a row is one record of each thread; here, their places in the bucket
 //     row 1:     4  5  6  7
-//     row 2:     8  9            Some rows are loaded at once. If all their records exist, as is the rule, none
-//                                is tested.
+//     row 2:     8  9            some rows are loaded at once, without tests if all their records exist
 #pragma once
 
-#include "core/key_bits.hpp"
 #include "kernels/bucket_list.cuh"
 #include "kernels/msd_plan.cuh"
-#include "kernels/policy.cuh"
 #include "kernels/ptx.cuh"
 
 #include <cuda_runtime.h>
@@ -28,9 +25,7 @@ inline constexpr uint32_t batch = 4;
 template <uint32_t threads, uint32_t keys_per_thread>
 struct BucketRows {
   /// Where this thread's record of a row is in the bucket.
-  __device__ __forceinline__ static uint32_t index_in_row(uint32_t row) {
-    return row * threads + threadIdx.x;
-  }
+  __device__ __forceinline__ static uint32_t index(uint32_t row) { return row * threads + threadIdx.x; }
 
   /// Some rows of a bucket. If `is_full`, as most batches are, all records exist. Otherwise each one is
   /// tested.
@@ -45,7 +40,7 @@ struct BucketRows {
     __device__ __forceinline__ void for_rows(Body body) const {
 #pragma unroll
       for (uint32_t row = first; row < min(first + batch, keys_per_thread); ++row)
-        if (is_full || index_in_row(row) < size) body(row);
+        if (is_full || index(row) < size) body(row);
     }
   };
   /// Calls body(Batch) for all rows of a bucket.
@@ -100,9 +95,8 @@ class BucketKeyRows : public BucketRows<threads, keys_per_thread> {
   __device__ __forceinline__ void load_as(uint32_t size, const Narrow* from, KeyOf key_of) {
     const Narrow* const mine = from + threadIdx.x;
     Rows::for_rows(size, [&](uint32_t row) { keys_[row] = __ldcs(mine + row * threads); });
-    Rows::for_rows(size, [&](uint32_t row) {
-      keys_[row] = key_of(static_cast<Narrow>(keys_[row]), Rows::index_in_row(row));
-    });
+    Rows::for_rows(
+        size, [&](uint32_t row) { keys_[row] = key_of(static_cast<Narrow>(keys_[row]), Rows::index(row)); });
   }
   /// As load(), but `front` keys are at the beginning of the `room` keys from `from` on, and the others at
   /// their end.
@@ -115,7 +109,7 @@ class BucketKeyRows : public BucketRows<threads, keys_per_thread> {
       } else if (first * threads < size) {
         const uint32_t gap = room - size;
         Some{first, size}.for_rows([&](uint32_t row) {
-          keys_[row] = __ldcs(mine + row * threads + (Rows::index_in_row(row) < front ? 0 : gap));
+          keys_[row] = __ldcs(mine + row * threads + (Rows::index(row) < front ? 0 : gap));
         });
       }
     }
@@ -144,8 +138,7 @@ class BucketKeyRows : public BucketRows<threads, keys_per_thread> {
 #pragma unroll
         for (uint32_t k = 0; k < batch / 2; ++k) keys_[rows.first + k] = some.keys[k];
       } else {
-        rows.for_rows(
-            [&](uint32_t row) { keys_[row] = __ldcs(from.template at<Narrow>(Rows::index_in_row(row))); });
+        rows.for_rows([&](uint32_t row) { keys_[row] = __ldcs(from.template at<Narrow>(Rows::index(row))); });
       }
     });
     // All loads are in flight now.

@@ -16,25 +16,23 @@
 #pragma once
 
 #include "core/key_bits.hpp"
-#include "core/rounding.hpp"
 #include "kernels/bucket_digits.cuh"
 #include "kernels/bucket_list.cuh"
 #include "kernels/bucket_parts.cuh"
 #include "kernels/bucket_rows.cuh"
+#include "kernels/bucket_shared.cuh"
 #include "kernels/digit.cuh"
 #include "kernels/late_keys.cuh"
-#include "kernels/launch.cuh"
-#include "kernels/msd_plan.cuh"
 #include "kernels/part_words.cuh"
 #include "kernels/policy.cuh"
 #include "kernels/ptx.cuh"
 #include "kernels/radix_rank.cuh"
 #include "kernels/vector16.cuh"
+#include "kernels/warp.cuh"
 
 #include <cuda_runtime.h>
 
 #include <algorithm>
-#include <bit>
 #include <cstdint>
 #include <type_traits>
 
@@ -52,51 +50,27 @@ enum class InMemory : uint8_t { as_given, integers, ordered };
 namespace bucket_sort_detail {
 
 using bucket_list::BucketArrays;
-using bucket_list::BucketTask;
-
-template <class Bits, class Value, class Policy>
-struct Shared {
-  static constexpr uint32_t part_bits = std::countr_zero(Policy::parts);
-  static constexpr uint32_t words = Policy::parts / part_word::bits;
-  static constexpr uint32_t warps = Policy::threads / warp_threads;
-  static constexpr uint32_t max_keys = Policy::max_keys;
-  // A bucket's first place in the output may be in the middle of a vector of 16 bytes. Then its first place
-  // here is, too.
-  static constexpr uint32_t places = max_keys + sizeof(uint4) / sizeof(Bits);
-  static constexpr bool with_values = value_bytes<Value> != 0;
-  static constexpr bool sorts_long_words = Policy::number_bits == 16;
-  /// A word with more keys than this is sorted by a warp, not by one thread, if sorts_long_words.
-  static constexpr uint32_t long_word = 8;
-  static_assert(places < 1u << 16 && words <= 1u << 16 && !(with_values && sorts_long_words));
-  static_assert(!sorts_long_words || max_keys <= 1u << 15);  // numbers have a sign
-
-  Bits* first_vector;  // where the bucket's keys go: the vector of 16 bytes that contains the first one
-  uint32_t warp_keys[warps];
-  uint32_t long_words;
-  bucket_list::Queue<with_values ? 1 : ceil_divide(Policy::max_keys, dealt_chunk<Bits>)> queue;
-  union {
-    alignas(16) uint32_t part_words[words + 1];  // part_words.cuh; the word behind them has no parts
-    DigitCounts<Bits, warps> digits;             // for a bucket that is sorted digit by digit
-  };
-  // The words with late keys, by their index among the words that a warp scans, which are neighbours.
-  static constexpr uint32_t warp_words = words / warps;
-  __device__ __forceinline__ static uint32_t first_word_of_warp() {
-    return threadIdx.x / warp_threads * warp_words;
-  }
-  using WordOfWarp = std::conditional_t<warp_words <= 256, uint8_t, uint16_t>;
-  WordOfWarp late_words[warps][warp_words];
-  uint16_t long_list[sorts_long_words ? max_keys / long_word : 1];  // words with late keys that have many
-                                                                    // keys in all
-  uint16_t positions[with_values ? places : 1];  // index in the bucket of the record at a place
-  union {
-    alignas(16) Bits keys[places];
-    Value values[with_values ? max_keys : 1];
-  };
-};
 
 struct BucketRange {
   uint64_t first;  // record of the arrays
   uint32_t size;   // records
+};
+
+/// The late keys of a word that can have numbers, and those that one thread sorts. Few digits take less time
+/// than many late keys, above all for pairs, whose equal keys have an order. Many digits, or another launch,
+/// take more. If words have more keys, more of them come late by chance.
+template <class Bits, class Value, class Policy, Crowded crowded>
+struct LateKeyLimits {
+  /// In one block, the other way takes longest: H200, us, u32 2^12 of 3,000 values 8.2 -> 6.4 with 16 instead
+  /// of 8, f32 of the first 1,000 numbers 8.5 -> 6.2.
+  static constexpr bool is_one_block = crowded == Crowded::by_inlined_digits;
+  static constexpr bool has_sparse_words = 2 * Policy::max_keys <= 5 * Shared<Bits, Value, Policy>::words;
+  static constexpr bool has_another_way = (is_one_block || crowded == Crowded::by_digits) && has_sparse_words;
+  static constexpr uint32_t numbered = 32;
+  static constexpr uint32_t sorted = !has_another_way          ? numbered
+                                     : value_bytes<Value> != 0 ? (sizeof(Bits) == 4 ? 8 : 16)
+                                     : sizeof(Bits) == 4       ? (is_one_block ? 16 : 8)
+                                                               : numbered;
 };
 
 /// `Parts`: BucketParts, RealParts or FloatParts.
@@ -107,7 +81,8 @@ class Bucket {
   static constexpr bool with_values = value_bytes<Value> != 0;
   static constexpr uint32_t threads = Policy::threads;
   static constexpr uint32_t keys_per_thread = Policy::keys_per_thread;
-  using KeyRows = BucketKeyRows<Bits, threads, keys_per_thread>;
+  using Limits = LateKeyLimits<Bits, Value, Policy, crowded>;
+  using Rows = BucketKeyRows<Bits, threads, keys_per_thread>;
   static constexpr uint32_t words = BucketShared::words;
   static constexpr bool only_digits = is_short_key<Bits> || crowded == Crowded::only_digits;
   static_assert(!only_digits || crowded != Crowded::left_alone);
@@ -127,9 +102,9 @@ class Bucket {
     __syncthreads();
   }
 
-  /// The registers to load a bucket's keys into. For keys alone, this may be the next bucket, once the current
-  /// one's keys are in shared memory.
-  __device__ __forceinline__ KeyRows& keys() { return keys_; }
+  /// The registers to load a bucket's keys into. For keys alone, this may be the next bucket, once the
+  /// current one's keys are in shared memory.
+  __device__ __forceinline__ Rows& keys() { return keys_; }
 
   /// Sorts the records of `range`. Their keys are loaded, are ordered bits, and have a part each. The keys go
   /// to `to`, in an array that is aligned to 16 bytes. Returns false if the bucket was left alone; the whole
@@ -139,21 +114,19 @@ class Bucket {
   __device__ __forceinline__ bool sort_loaded(BucketRange range, const Parts& parts, Bits* to,
                                               LoadNext load_next) {
     static_assert(!keeps_numbers, "these are found with the parts");
-    set_goal(to);
-    range_ = range;
+    set_goal(range, to);
     parts_ = parts;
     if constexpr (finds_parts)
       if (!parts.are_known()) find_parts();
-    return sort_in_parts(load_next, [&] { store_records(); });
+    return sort_and_store(load_next, [&] { store_records(); });
   }
 
   /// The same with parts that are found from the keys.
   template <class LoadNext>
   __device__ __forceinline__ bool sort_loaded(BucketRange range, Bits* to, LoadNext load_next) {
-    set_goal(to);
-    range_ = range;
+    set_goal(range, to);
     find_parts();
-    return sort_in_parts(load_next, [&] { store_records(); });
+    return sort_and_store(load_next, [&] { store_records(); });
   }
 
   /// The same for keys alone, but store(keys) takes the keys when they are sorted in shared memory, from
@@ -165,20 +138,19 @@ class Bucket {
     lead_ = lead;
     range_ = range;
     parts_ = parts;
-    return sort_in_parts([] {},
-                         [&] {
-                           ptx::loads_async_have_arrived();
-                           __syncthreads();
-                           store(static_cast<const Bits*>(shared_.keys));
-                           clear_words();
-                         });
+    return sort_and_store([] {},
+                          [&] {
+                            ptx::loads_async_have_arrived();
+                            __syncthreads();
+                            store(static_cast<const Bits*>(shared_.keys));
+                            clear_words();
+                          });
   }
 
   /// Loads and sorts a bucket. Nothing is known of its keys except their form in memory.
   template <InMemory keys = InMemory::as_given>
   __device__ __forceinline__ void sort_as_one_bucket(const BucketRange& range) {
-    set_goal(arrays_.keys_out + range.first);
-    range_ = range;
+    set_goal(range, arrays_.keys_out + range.first);
     // Otherwise the keys of the bucket before stay live, and registers spill: 284 bytes of grid_sort_kernel
     // with u64 keys, now 20.
 #pragma unroll
@@ -197,14 +169,14 @@ class Bucket {
       for (Bits& key : keys_) key = map_.to_ordered(key);
     }
     if constexpr (!only_digits) find_parts();
-    (void)sort_in_parts([] {}, [&] { store_records(); });
+    (void)sort_and_store([] {}, [&] { store_records(); });
   }
 
  private:
   /// keys_are_placed() is called when all keys are in shared memory and their registers are free. It is not
   /// called if the bucket may still be left alone after that (wider numbers), nor if it is sorted by digits.
   template <class KeysArePlaced, class Store>
-  __device__ __forceinline__ bool sort_in_parts(KeysArePlaced keys_are_placed, Store store) {
+  __device__ __forceinline__ bool sort_and_store(KeysArePlaced keys_are_placed, Store store) {
     if constexpr (only_digits)
       place_by_digits();
     else if (!place_in_order(keys_are_placed))
@@ -214,6 +186,7 @@ class Bucket {
     return true;
   }
 
+  /// Steps 1 to 4. Leaves the records in order in shared memory, or returns false.
   template <class KeysArePlaced>
   __device__ __forceinline__ bool place_in_order(KeysArePlaced keys_are_placed) {
     if (threadIdx.x == 0) shared_.long_words = 0;
@@ -230,9 +203,7 @@ class Bucket {
     late_words_ = scan_words<threads>(shared_, lead_, range_.size);
     place_by_parts();
     if (!BucketShared::sorts_long_words) keys_are_placed();
-    LateKeys<BucketShared, Bits, with_values> late_keys(shared_);
-    if (with_values || !parts_.words_have_one_value()) late_keys.sort_words(late_words_);
-    if (BucketShared::sorts_long_words && !late_keys.sort_long_words()) {
+    if (!sort_late_keys()) {
       if (crowded == Crowded::left_alone) return leave_alone();
       sort_staged();
     }
@@ -252,16 +223,17 @@ class Bucket {
     store_values();
   }
 
-  __device__ __forceinline__ void set_goal(Bits* to) {
+  __device__ __forceinline__ void set_goal(const BucketRange& range, Bits* to) {
     lead_ = static_cast<uint32_t>(reinterpret_cast<uintptr_t>(to) % sizeof(uint4) / sizeof(Bits));
     if (threadIdx.x == 0) shared_.first_vector = to - lead_;
+    range_ = range;
   }
 
   /// Finds parts from the range of the keys.
   __device__ __forceinline__ void find_parts() {
     Bits least = static_cast<Bits>(~Bits{0});
     Bits most = 0;
-    KeyRows::for_rows(range_.size, [&](uint32_t row) {
+    Rows::for_rows(range_.size, [&](uint32_t row) {
       least = min(least, keys_[row]);
       most = max(most, keys_[row]);
     });
@@ -280,7 +252,7 @@ class Bucket {
     parts_ = Parts::over(warp_min(of_warps[warp]), warp_max(of_warps[BucketShared::warps + warp]),
                          BucketShared::part_bits, map_);
     if constexpr (keeps_numbers)
-      KeyRows::for_rows(range_.size, [&](uint32_t row) { numbers_.set(row, parts_.in_word(keys_[row])); });
+      Rows::for_rows(range_.size, [&](uint32_t row) { numbers_.set(row, parts_.in_word(keys_[row])); });
   }
 
   /// `parts` are of one kind (Parts::as_one_kind).
@@ -311,15 +283,14 @@ class Bucket {
   __device__ __forceinline__ bool rows_crowd() const {
     constexpr uint32_t looks = std::min(4u, keys_per_thread);
     constexpr uint32_t pairs = looks * (looks - 1) / 2;
-    constexpr uint32_t by_chance = 2;                               // threads whose keys meet by chance
-    constexpr uint32_t crowd = has_another_way ? 8 : max_numbered;  // late keys of a word
+    constexpr uint32_t by_chance = 2;  // threads whose keys meet by chance
+    constexpr uint32_t crowd = Limits::has_another_way ? 8 : Limits::numbered;  // late keys of a word
     if (range_.size <= threads) return false;
     uint32_t word[looks];
     parts_.as_one_kind(BucketShared::part_bits, map_, [&](const auto& parts) {
 #pragma unroll
       for (uint32_t row = 0; row < looks; ++row)
-        word[row] =
-            KeyRows::index_in_row(row) < range_.size ? word_of(parts, row) : words + row;  // no key's word
+        word[row] = Rows::index(row) < range_.size ? word_of(parts, row) : words + row;  // no key's word
     });
     bool meets = false;
 #pragma unroll
@@ -333,15 +304,15 @@ class Bucket {
   /// Step 1. True if too many keys of a word came late: then their numbers may mean nothing.
   __device__ __forceinline__ bool mark_parts() {
     parts_.as_one_kind(BucketShared::part_bits, map_, [&](const auto& parts) { mark(parts); });
-    if (!with_values && parts_.words_have_one_value()) return late_.template any_crowded<max_numbered>();
-    return late_.template any_crowded<max_late>();
+    if (!with_values && parts_.words_have_one_value()) return late_.template any_crowded<Limits::numbered>();
+    return late_.template any_crowded<Limits::sorted>();
   }
   template <class OneKind>
   __device__ __forceinline__ void mark(const OneKind& parts) {
     // Larger blocks have no registers for it.
     constexpr bool adds_at_once = threads < 1024;
     late_.clear();
-    KeyRows::for_batches(range_.size, [&](auto rows) {
+    Rows::for_batches(range_.size, [&](auto rows) {
       uint32_t met[batch];   // the part's bit, if another key had set it
       uint32_t word[batch];  // the word before, with its late keys so far
       rows.for_rows([&](uint32_t row) {
@@ -360,20 +331,6 @@ class Bucket {
     });
   }
 
-  /// The late keys of a word that can have numbers, and those that one thread sorts. Few digits take less
-  /// time than many late keys, above all for pairs, whose equal keys have an order. Many digits, or another
-  /// launch, take more. If words have more keys, more of them come late by chance.
-  static constexpr uint32_t max_numbered = 32;
-  static constexpr bool has_sparse_words = 2 * Policy::max_keys <= 5 * words;
-  static constexpr bool has_another_way = by_digits && has_sparse_words;
-  /// In one block, the other way takes longest: H200, us, u32 2^12 of 3,000 values 8.2 -> 6.4 with 16 instead
-  /// of 8, f32 of the first 1,000 numbers 8.5 -> 6.2.
-  static constexpr bool is_one_block = crowded == Crowded::by_inlined_digits;
-  static constexpr uint32_t max_late = !has_another_way    ? max_numbered
-                                       : with_values       ? (sizeof(Bits) == 4 ? 8 : 16)
-                                       : sizeof(Bits) == 4 ? (is_one_block ? 16 : 8)
-                                                           : max_numbered;
-
   /// Step 3. Puts each key in its place.
   __device__ __forceinline__ void place_by_parts() {
     parts_.as_one_kind(BucketShared::part_bits, map_, [&](const auto& parts) { place(parts); });
@@ -381,21 +338,26 @@ class Bucket {
   }
   template <class OneKind>
   __device__ __forceinline__ void place(const OneKind& parts) {
-    KeyRows::for_batches(range_.size, [&](auto rows) {
+    Rows::for_batches(range_.size, [&](auto rows) {
       uint32_t word[batch];
       rows.for_rows([&](uint32_t row) { word[row % batch] = shared_.part_words[word_of(parts, row)]; });
       rows.for_rows([&](uint32_t row) {
         const uint32_t place = part_word::place(word[row % batch], in_word(parts, row), late_.get(row));
         shared_.keys[place] = keys_[row];
-        if constexpr (with_values)
-          shared_.positions[place] = static_cast<uint16_t>(KeyRows::index_in_row(row));
+        if constexpr (with_values) shared_.positions[place] = static_cast<uint16_t>(Rows::index(row));
       });
     });
   }
 
+  /// Step 4. Returns false if a word of many keys has too many values.
+  __device__ __forceinline__ bool sort_late_keys() {
+    LateKeys<BucketShared, Bits, with_values> late_keys(shared_);
+    if (with_values || !parts_.words_have_one_value()) late_keys.sort_words(late_words_);
+    return !BucketShared::sorts_long_words || late_keys.sort_long_words();
+  }
+
   __device__ __forceinline__ void place_by_digits() {
-    KeyRows::for_rows(range_.size,
-                      [&](uint32_t row) { shared_.keys[lead_ + KeyRows::index_in_row(row)] = keys_[row]; });
+    Rows::for_rows(range_.size, [&](uint32_t row) { shared_.keys[lead_ + Rows::index(row)] = keys_[row]; });
     __syncthreads();
     sort_staged();
   }
@@ -412,7 +374,7 @@ class Bucket {
   __device__ __forceinline__ void load_values() {
     if constexpr (with_values) {
       const Value* const mine = arrays_.values_in + range_.first + threadIdx.x;
-      KeyRows::for_rows(range_.size, [&](uint32_t row) { values_[row] = __ldcs(mine + row * threads); });
+      Rows::for_rows(range_.size, [&](uint32_t row) { values_[row] = __ldcs(mine + row * threads); });
     }
   }
 
@@ -441,8 +403,7 @@ class Bucket {
   __device__ __forceinline__ void store_values() {
     if constexpr (with_values) {
       __syncthreads();
-      KeyRows::for_rows(range_.size,
-                        [&](uint32_t row) { shared_.values[KeyRows::index_in_row(row)] = values_[row]; });
+      Rows::for_rows(range_.size, [&](uint32_t row) { shared_.values[Rows::index(row)] = values_[row]; });
       __syncthreads();
       constexpr uint32_t width = sizeof(uint4) / sizeof(Value);
       const uint32_t begin = static_cast<uint32_t>(range_.first % width);
@@ -466,7 +427,7 @@ class Bucket {
   uint32_t lead_;      // places between first_vector and the bucket's first key
   Parts parts_;
   Packed16<keeps_numbers ? keys_per_thread : 0> numbers_;  // of parts
-  KeyRows keys_;
+  Rows keys_;
   LateNumbers<Policy::number_bits, keys_per_thread> late_;
   uint32_t late_words_;  // number of words that this warp has listed
   Value values_[with_values ? keys_per_thread : 1];

@@ -5,6 +5,7 @@
 #include "core/key_bits.hpp"
 #include "kernels/bucket_list.cuh"
 #include "kernels/bucket_parts.cuh"
+#include "kernels/bucket_shared.cuh"
 #include "kernels/bucket_sort.cuh"
 #include "kernels/launch.cuh"
 #include "kernels/msd_plan.cuh"
@@ -20,6 +21,8 @@
 namespace sweepsort {
 
 namespace bucket_sort_detail {
+
+using bucket_list::BucketTask;
 
 /// Sorts the buckets of task.list. Those that are left alone join task.next_list. `Parts`: BucketParts, which
 /// the list gives; or RealParts, which are found from the keys, if buckets divide the values of floats.

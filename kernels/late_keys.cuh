@@ -18,7 +18,8 @@ namespace sweepsort {
 
 namespace bucket_sort_detail {
 
-/// Sorts shared.keys, and with them shared.positions, in the words that shared.late_words lists.
+/// Sorts shared.keys, and with them shared.positions, in the words that shared.late_words lists
+/// (bucket_shared.cuh).
 template <class Shared, class Bits, bool with_values>
 class LateKeys {
  public:

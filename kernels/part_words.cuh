@@ -100,7 +100,8 @@ class LateNumbers {
 
 /// Makes words that have collected `size` keys in all into scanned ones. A warp scans neighbouring words, a
 /// thread rows of 4 words. The sums of a warp's rows are scanned side by side, two packed into a 32-bit word.
-/// Each warp lists its words with late keys in shared.late_words. Returns how many it has listed.
+/// Each warp lists its words with late keys in shared.late_words (bucket_shared.cuh). Returns how many it has
+/// listed.
 template <uint32_t threads, class Shared>
 __device__ __forceinline__ uint32_t scan_words(Shared& shared, uint32_t first_place, uint32_t size) {
   using part_word::has_late;
