@@ -64,7 +64,7 @@ struct BucketRows {
   }
 };
 
-/// The keys of a bucket. All functions load `size` of them.
+/// The keys of a bucket, of which there are `size` to load.
 template <class Bits, uint32_t threads, uint32_t keys_per_thread>
 class BucketKeyRows : public BucketRows<threads, keys_per_thread> {
   using Rows = BucketRows<threads, keys_per_thread>;
@@ -91,12 +91,12 @@ class BucketKeyRows : public BucketRows<threads, keys_per_thread> {
         size, [&](uint32_t row) { keys_[row] = __ldcs(mine + numbers[row * (threads / chunk)] * chunk); });
   }
   /// Keys that are key_of(loaded value, index in the bucket).
-  template <class Narrow, class KeyOf>
-  __device__ __forceinline__ void load_as(uint32_t size, const Narrow* from, KeyOf key_of) {
-    const Narrow* const mine = from + threadIdx.x;
+  template <class Stored, class KeyOf>
+  __device__ __forceinline__ void load_as(uint32_t size, const Stored* from, KeyOf key_of) {
+    const Stored* const mine = from + threadIdx.x;
     Rows::for_rows(size, [&](uint32_t row) { keys_[row] = __ldcs(mine + row * threads); });
     Rows::for_rows(
-        size, [&](uint32_t row) { keys_[row] = key_of(static_cast<Narrow>(keys_[row]), Rows::index(row)); });
+        size, [&](uint32_t row) { keys_[row] = key_of(static_cast<Stored>(keys_[row]), Rows::index(row)); });
   }
   /// As load(), but `front` keys are at the beginning of the `room` keys from `from` on, and the others at
   /// their end.
