@@ -40,6 +40,14 @@ constexpr uint32_t max_places(bool with_values, bool may_split) {
 }
 inline constexpr uint32_t sample_threads = 256;
 
+/// Clears whole vectors of 16 bytes. Called by all threads of a block.
+template <class T>
+__device__ __forceinline__ void clear(T* words, uint32_t size) {
+  uint4* const vectors = reinterpret_cast<uint4*>(words);
+  for (uint32_t i = threadIdx.x; i < size * sizeof(T) / sizeof(uint4); i += threads)
+    vectors[i] = make_uint4(0, 0, 0, 0);
+}
+
 /// Two neighbouring keys, read by one load.
 template <class Bits>
 struct alignas(2 * sizeof(Bits)) Neighbours {
@@ -72,6 +80,28 @@ struct CollectedSample {
     const uint32_t turned =
         each == 1 ? 0 : __brev(at / places_per_round) >> __clz(static_cast<int>(each - 1));
     return at % places_per_round * each + turned;
+  }
+
+  /// Calls body(half) for both halves of the first `wanted` places, which are a whole number of rounds, times a
+  /// power of two. The keys are as the caller stores them. Called by all threads of a block.
+  template <uint32_t wanted, class Body>
+  __device__ __forceinline__ void for_halves(Body body) const {
+    for (uint32_t round = 0; round < wanted; round += places_per_round) {
+      Vector16<Bits> halves[halves_in_flight];
+#pragma unroll
+      for (uint32_t i = 0; i < halves_in_flight; ++i)
+        halves[i].whole = places[2 * round + i * threads + threadIdx.x];
+#pragma unroll
+      for (const auto& half : halves) body(half);
+    }
+  }
+  /// The same for each of their keys.
+  template <uint32_t wanted, class Body>
+  __device__ __forceinline__ void for_places(Body body) const {
+    for_halves<wanted>([&](const Vector16<Bits>& half) {
+#pragma unroll
+      for (const Bits key : half.elements) body(key);
+    });
   }
 };
 

@@ -151,14 +151,6 @@ __device__ BucketMap<Bits> guess_map(Bits least, Bits most, uint32_t buckets, bo
   return map_around(least, most, samples, buckets, may_fill);
 }
 
-/// Clears whole vectors of 16 bytes. Called by all threads of a block.
-template <class T>
-__device__ __forceinline__ void clear(T* words, uint32_t size) {
-  uint4* const vectors = reinterpret_cast<uint4*>(words);
-  for (uint32_t i = threadIdx.x; i < size * sizeof(T) / sizeof(uint4); i += threads)
-    vectors[i] = make_uint4(0, 0, 0, 0);
-}
-
 /// The counter for the samples of a bucket, one of 2^bits, which are no fewer than the counters. All counters
 /// have as many buckets, which are scattered. (With scattering_hash() they had 0 to 23 of 65,536 buckets
 /// instead of 8, and samples that crowd nowhere came up to the limit. So f32 2^28 of a normal distribution
@@ -534,7 +526,7 @@ class Survey {
   __device__ __forceinline__ void narrow_map() {
     Bits least = smallest_;
     Bits most = largest_;
-    for_places<places_per_round>([&](Bits key) {
+    task_.sample.template for_places<places_per_round>([&](Bits key) {
       const Bits ordered = task_.map.to_ordered(key);
       least = min(least, ordered);
       most = max(most, ordered);
@@ -625,7 +617,7 @@ class Survey {
     uint32_t max_in_bucket = 0;
     const uint32_t bucket_bits = plan_.bucket_bits;
     with_buckets([&](const auto& bucket_of) {
-      for_halves<piece_places>([&](const Vector16<Bits>& half) {
+      task_.sample.template for_halves<piece_places>([&](const Vector16<Bits>& half) {
         uint32_t before = bucket_counters;
 #pragma unroll
         for (const Bits key : half.elements) {
@@ -645,28 +637,6 @@ class Survey {
     return __syncthreads_or(max_in_bucket > allowed + mean + chance) != 0;
   }
 
-  /// Calls body(half) for both halves of `places` places at equal distances. `places` is a whole number of
-  /// rounds. The keys are as the caller stores them.
-  template <uint32_t places, class Body>
-  __device__ __forceinline__ void for_halves(Body body) const {
-    for (uint32_t round = 0; round < places; round += places_per_round) {
-      Vector16<Bits> halves[halves_in_flight];
-#pragma unroll
-      for (uint32_t i = 0; i < halves_in_flight; ++i)
-        halves[i].whole = task_.sample.places[2 * round + i * threads + threadIdx.x];
-#pragma unroll
-      for (const auto& half : halves) body(half);
-    }
-  }
-  /// The same for each of their keys.
-  template <uint32_t places, class Body>
-  __device__ __forceinline__ void for_places(Body body) const {
-    for_halves<places>([&](const Vector16<Bits>& half) {
-#pragma unroll
-      for (const Bits key : half.elements) body(key);
-    });
-  }
-
   /// Gives each piece of the range its share of the buckets. The share follows what a larger sample saw in
   /// the piece and, unless an edge is between them, in its neighbours. If the sample saw little in a piece,
   /// its neighbours may only add to the share, since a piece without a sample may have as many keys as
@@ -684,9 +654,9 @@ class Survey {
     };
     if (follows_sample && !(has_value_pieces_ && has_even_values_)) {
       if (pieces > 1u << coarse_piece_bits)
-        for_places<fine_piece_places>(count);
+        task_.sample.template for_places<fine_piece_places>(count);
       else
-        for_places<piece_places>(count);
+        task_.sample.template for_places<piece_places>(count);
     }
     __syncthreads();
     const uint32_t last_inside = map.last_word() >> word_shift;
