@@ -82,8 +82,8 @@ struct CollectedSample {
     return at % places_per_round * each + turned;
   }
 
-  /// Calls body(half) for both halves of the first `wanted` places, which are a whole number of rounds, times a
-  /// power of two. The keys are as the caller stores them. Called by all threads of a block.
+  /// Calls body(half) for both halves of the first `wanted` places, which are a power of two of rounds. The
+  /// keys are as the caller stores them. Called by all threads of a block.
   template <uint32_t wanted, class Body>
   __device__ __forceinline__ void for_halves(Body body) const {
     for (uint32_t round = 0; round < wanted; round += places_per_round) {

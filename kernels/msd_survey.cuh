@@ -32,6 +32,7 @@
 #include "kernels/msd_plan.cuh"
 #include "kernels/msd_sample.cuh"
 #include "kernels/ptx.cuh"
+#include "kernels/sampled_values.cuh"
 #include "kernels/value_table.cuh"
 #include "kernels/vector16.cuh"
 #include "kernels/warp.cuh"
@@ -85,23 +86,6 @@ inline constexpr uint32_t frequent_top_share = 2;
 inline constexpr uint64_t clumps_below = uint64_t{1} << 26;
 /// Keys with at most this many live bits need so few passes that splitters are no better (live_bits.cuh).
 inline constexpr uint32_t max_passed_bits = 40;
-/// A value is not sampled this often by chance.
-inline constexpr uint32_t min_times = 8;
-
-/// How often each value of a sample is met. All samples of a value agree on one of them, its owner. The owner
-/// is the sample with the highest number among those that hash to the same slot, if it has the value.
-/// Otherwise they try again with another hash. (Slots that hold keys, claimed by compare and swap, took
-/// 12,000 to 19,000 cycles for 8-byte keys, H100. This was timed in whole sorts only, together with
-/// collect_kernel.)
-template <class Bits>
-struct SampleCounts {
-  static constexpr uint32_t slots = 4 * samples;
-
-  uint32_t owners[slots];  // its number + 1
-  Bits keys[samples];
-  uint32_t times[samples];  // by owner
-};
-
 template <class Bits>
 struct Shared {
   union {
@@ -117,9 +101,7 @@ struct Shared {
   RealMap<Bits> real_map;
   Bits least[threads / warp_threads];
   Bits most[threads / warp_threads];
-  uint32_t distinct;
-  uint32_t singles;
-  uint32_t most_seen;  // the owner of a value in the low bits, how often the value was sampled above
+  SampledValues values;
   uint32_t deals;
 };
 
@@ -173,17 +155,17 @@ class Survey {
   __device__ __forceinline__ void run() {
     clear(shared_.sampled.owners, SampleCounts<Bits>::slots);
     clear(shared_.sampled.times, samples);
-    if (threadIdx.x == 0) shared_.distinct = shared_.singles = shared_.most_seen = 0;
+    if (threadIdx.x == 0) shared_.values.distinct = shared_.values.singles = shared_.values.most_seen = 0;
     take_sample();
-    count_values();
+    survey_detail::count_values(shared_.sampled, shared_.values, key_);
     // Pairs whose range fits two digits mostly have one or two live digits, and passes by these are as fast
     // as counting. (This is not so if the range crosses a border of higher digits.)
     const bool is_wide = !task_.with_values || largest_ - smallest_ > 0xffff;
-    maybe_few_ = is_wide && shared_.distinct <= max_listed_values * 3 / 4 &&
-                 shared_.singles <= max_singles(shared_.distinct);
-    const uint32_t top_seen = shared_.most_seen / samples;
+    maybe_few_ = is_wide && shared_.values.distinct <= max_listed_values * 3 / 4 &&
+                 shared_.values.singles <= max_singles(shared_.values.distinct);
+    const uint32_t top_seen = shared_.values.top_times();
     const bool has_top = top_seen >= min_times && top_seen * (task_.count / samples) > task_.max_keys;
-    const Bits top = shared_.sampled.keys[shared_.most_seen % samples];
+    const Bits top = shared_.sampled.keys[shared_.values.top_owner()];
     if (threadIdx.x == 0) {
       plan_.maybe_few = maybe_few_;
       plan_.frequent.has_top = has_top;
@@ -209,7 +191,7 @@ class Survey {
     const bool is_even = is_even_by_value_ || (is_even_ && !plan_.is_pieced);
     const uint32_t keys_per_value = is_even ? task_.keys_per_value : sorted_keys_per_value;
     // With v values, about samples^2 / 2v samples repeat one.
-    const uint64_t repeated = samples - min(shared_.distinct, samples);
+    const uint64_t repeated = samples - min(shared_.values.distinct, samples);
     const bool repeats_often =
         repeated > max_repeated && repeated * (task_.count / samples) > samples / 2 * keys_per_value;
     const bool repeats =
@@ -278,77 +260,11 @@ class Survey {
     largest_ = block_max<threads>(most, shared_.most);
   }
 
-  /// The number of this thread's k-th sample in SampleCounts.
-  __device__ __forceinline__ static uint32_t number_of(uint32_t k) { return k * threads + threadIdx.x; }
-
-  /// Counts in the sample: distinct values, values seen once, and how often the value seen most was seen.
-  __device__ __forceinline__ void count_values() {
-    auto& sampled = shared_.sampled;
-    uint32_t owner[samples_per_thread];
-    uint32_t open = 0;
-#pragma unroll
-    for (uint32_t k = 0; k < samples_per_thread; ++k) {
-      sampled.keys[number_of(k)] = key_[k];
-      owner[k] = number_of(k);
-      open |= 1u << k;
-    }
-    for (uint32_t round = 0; round < max_tries; ++round) {
-      uint32_t slot[samples_per_thread];
-#pragma unroll
-      for (uint32_t k = 0; k < samples_per_thread; ++k) {
-        slot[k] = hash<std::countr_zero(SampleCounts<Bits>::slots)>(static_cast<Bits>(key_[k] + round));
-        if ((open >> k & 1) != 0) atomicMax(&sampled.owners[slot[k]], number_of(k) + 1);
-      }
-      __syncthreads();
-#pragma unroll
-      for (uint32_t k = 0; k < samples_per_thread; ++k) {
-        if ((open >> k & 1) == 0) continue;
-        const uint32_t found = sampled.owners[slot[k]] - 1;
-        if (sampled.keys[found] != key_[k]) continue;
-        owner[k] = found;
-        open ^= 1u << k;
-      }
-      if (__syncthreads_or(static_cast<int>(open)) == 0) break;
-    }
-    // Neighbours of one value are counted together. Otherwise the atomics for keys in order would queue up
-    // for one counter.
-    uint32_t times = 1;
-#pragma unroll
-    for (uint32_t k = 0; k < samples_per_thread; ++k) {
-      if (k + 1 < samples_per_thread && owner[k] == owner[(k + 1) % samples_per_thread]) {
-        ++times;
-      } else {
-        atomicAdd(&sampled.times[owner[k]], times);
-        times = 1;
-      }
-    }
-    __syncthreads();
-    uint32_t distinct = 0;
-    uint32_t singles = 0;
-    uint32_t most_seen = 0;
-#pragma unroll
-    for (uint32_t k = 0; k < samples_per_thread; ++k) {
-      const uint32_t seen = sampled.times[number_of(k)];
-      distinct += seen != 0;
-      singles += seen == 1;
-      most_seen = max(most_seen, seen * samples + number_of(k));
-    }
-    distinct = ptx::warp_sum(distinct);
-    singles = ptx::warp_sum(singles);
-    most_seen = warp_max(most_seen);
-    if (ptx::lane_id() == 0) {
-      atomicAdd(&shared_.distinct, distinct);
-      atomicAdd(&shared_.singles, singles);
-      atomicMax(&shared_.most_seen, most_seen);
-    }
-    __syncthreads();
-  }
-
   /// How often the sample met its second most frequent value.
   __device__ __forceinline__ uint32_t most_seen_besides_top() {
     uint32_t most = 0;
     for (uint32_t s = threadIdx.x; s < samples; s += threads)
-      if (s != shared_.most_seen % samples) most = max(most, shared_.sampled.times[s]);
+      if (s != shared_.values.top_owner()) most = max(most, shared_.sampled.times[s]);
     return block_max<threads>(most, shared_.warp_sums);
   }
 
