@@ -13,6 +13,7 @@
 #include "kernels/msd_sample.cuh"
 #include "kernels/msd_survey.cuh"
 #include "kernels/ptx.cuh"
+#include "kernels/sampled_values.cuh"
 #include "kernels/tickets.cuh"
 #include "kernels/value_table.cuh"
 

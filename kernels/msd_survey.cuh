@@ -14,7 +14,8 @@
 // For pairs, no larger sample is taken: one value may be frequent, and gets a bucket of its own. Pairs with
 // 8-byte keys that are crowded nevertheless are divided by splitters (splitters.cuh).
 //
-// Many blocks collect the sample, and one block then looks at it (msd_sample.cuh).
+// Many blocks collect the sample (msd_sample.cuh), and one block then looks at it: at its values
+// (sampled_values.cuh), and at how it spreads over buckets (survey_buckets.cuh, sample_spread.cuh).
 //
 // A sample may mislead, so every guess is checked. A key outside of the guessed range makes an exact count
 // impossible and is noticed. An array that is not sorted after all is noticed while it is copied. A bucket is
@@ -24,38 +25,27 @@
 
 #include "core/key_bits.hpp"
 #include "kernels/block.cuh"
+#include "kernels/block_sample.cuh"
 #include "kernels/bucket_map.cuh"
-#include "kernels/frequent_values.cuh"
-#include "kernels/hash_slots.cuh"
 #include "kernels/histogram.cuh"
 #include "kernels/launch.cuh"
 #include "kernels/msd_plan.cuh"
 #include "kernels/msd_sample.cuh"
 #include "kernels/ptx.cuh"
+#include "kernels/sample_spread.cuh"
 #include "kernels/sampled_values.cuh"
+#include "kernels/survey_buckets.cuh"
 #include "kernels/value_table.cuh"
-#include "kernels/vector16.cuh"
-#include "kernels/warp.cuh"
 
 #include <cuda_runtime.h>
 
 #include <algorithm>
-#include <bit>
 #include <cstdint>
-#include <type_traits>
 
 namespace sweepsort {
 
 namespace survey_detail {
 
-/// The range beyond either end of a sample is longer than this many of the samples' mean distances with a
-/// probability below 10^-6.
-inline constexpr uint32_t slack_samples = 16;
-/// Fewer than this many of 4,096 samples meet in one of 8,192 counters by chance.
-inline constexpr uint32_t min_crowded = 12;
-
-/// Counters for the samples' buckets.
-inline constexpr uint32_t bucket_counters = 2 * samples;
 /// If there are a quarter as many values as keys, at most this many samples repeat a value by chance. So
 /// fewer repetitions tell nothing (with 2^28 keys, fewer than 512 keys per value are not noticed).
 inline constexpr uint32_t max_repeated = 16;
@@ -63,10 +53,6 @@ inline constexpr uint32_t max_repeated = 16;
 /// bytes.
 inline constexpr uint32_t sorted_keys_per_value = 4;
 inline constexpr uint32_t counted_keys_per_value = 150;
-/// If keys are even, each 256th of the buckets gets 16 samples. More than uneven_group do not occur by
-/// chance.
-inline constexpr uint32_t groups = 256;
-inline constexpr uint32_t uneven_group = 40;
 /// Floats are divided by values, not by bits, only if no group of values has more samples than this.
 /// Otherwise many samples are in few pieces.
 inline constexpr uint32_t max_in_value_group = samples / 16;
@@ -74,90 +60,28 @@ inline constexpr uint32_t max_in_value_group = samples / 16;
 /// many others.
 SWEEPSORT_HOST_DEVICE constexpr uint32_t max_singles(uint32_t distinct) { return distinct / 8 + 8; }
 
-/// A piece with fewer samples than this is better known from its neighbours' samples.
-inline constexpr uint32_t few_in_piece = 16;
 /// With fewer keys, the LSD sort takes over, unless one value has half of the keys. H200, hashed Zipf, CUB in
 /// brackets: u64 2^22 347 us (340), 2^23 425 (587). H100, hashed Zipf, by the LSD sort and CUB in brackets:
 /// u32 2^26 1.40 ms (1.12, 1.37), 2^27 2.44 (2.18, 2.65), 2^28 4.20 (4.29, 5.25); u64 2^26 1.93 (3.11, 4.12).
 template <class Bits>
 inline constexpr uint64_t frequent_from = uint64_t{1} << (sizeof(Bits) == 8 ? 23 : 28);
 inline constexpr uint32_t frequent_top_share = 2;
-/// From this many keys on, 4,096 samples no longer tell whether keys clump together.
-inline constexpr uint64_t clumps_below = uint64_t{1} << 26;
 /// Keys with at most this many live bits need so few passes that splitters are no better (live_bits.cuh).
 inline constexpr uint32_t max_passed_bits = 40;
-template <class Bits>
-struct Shared {
-  union {
-    alignas(16) AtomicWord<Bits> frequent[value_table::slots];
-    SampleCounts<Bits> sampled;
-  };
-  alignas(16) uint32_t in_bucket[bucket_counters];
-  alignas(16) uint32_t in_group[groups];
-  alignas(16) uint32_t in_piece[max_map_pieces];
-  MapPiece pieces[max_map_pieces];
-  uint32_t warp_sums[threads / warp_threads];
-  BucketMap<Bits> map;
-  RealMap<Bits> real_map;
-  Bits least[threads / warp_threads];
-  Bits most[threads / warp_threads];
-  SampledValues values;
-  uint32_t deals;
-};
-
-/// A map around the sampled range, with room at its ends. The more samples were seen, the less room it
-/// leaves. `may_fill`: the buckets at its ends may be open.
-template <class Bits>
-__device__ BucketMap<Bits> map_around(Bits least, Bits most, uint32_t seen, uint32_t buckets, bool may_fill) {
-  const Bits slack = static_cast<Bits>(most - least) / (seen / slack_samples);
-  return may_fill ? BucketMap<Bits>::filling(least, most, slack, buckets)
-                  : BucketMap<Bits>::around(least, most, slack, buckets);
-}
-
-/// The map for the small sample. If keys may be counted, and the sample spans few values, it has a bucket for
-/// each value.
-template <class Bits>
-__device__ BucketMap<Bits> guess_map(Bits least, Bits most, uint32_t buckets, bool may_count, bool may_fill) {
-  constexpr Bits all = static_cast<Bits>(~Bits{0});
-  const Bits spread = most - least;
-  if (may_count && spread < msd_max_buckets) {
-    // Few enough values to count each. The window may begin at a round number or leave room on both sides.
-    constexpr Bits window = msd_max_buckets - 1;
-    const Bits round = least & ~window;
-    const Bits room = (window - spread) / 2;
-    const Bits begin = most - round <= window ? round
-                       : least > room         ? static_cast<Bits>(least - room)
-                                              : Bits{0};
-    return BucketMap<Bits>::over(min(begin, static_cast<Bits>(all - window)), window, msd_max_buckets);
-  }
-  return map_around(least, most, samples, buckets, may_fill);
-}
-
-/// The counter for the samples of a bucket, one of 2^bits, which are no fewer than the counters. All counters
-/// have as many buckets, which are scattered. (With scattering_hash() they had 0 to 23 of 65,536 buckets
-/// instead of 8, and samples that crowd nowhere came up to the limit. So f32 2^28 of a normal distribution
-/// went by LSD: 3.68 ms instead of 2.79.)
-SWEEPSORT_HOST_DEVICE constexpr uint32_t counter_of_bucket(uint32_t bucket, uint32_t bits) {
-  // Permutations of the numbers of `bits` bits, and the leading bits of the last one.
-  const uint32_t mixed = (bucket ^ bucket >> bits / 2) * 0x85ebca6b & ((1u << bits) - 1);
-  return (mixed ^ mixed >> bits / 2) * 0x9e3779b1 << (32 - bits) >> (32 - std::countr_zero(bucket_counters));
-}
 
 /// Runs in one block, all of whose threads call everything. `of_floats`: values may be divided, not bits. (A
 /// survey of 2^22 normal u64 keys that could do that, too, took 38 us instead of 33.)
 template <class Bits, bool of_floats = false>
-class Survey {
+class Survey : SampleSpread<Bits, of_floats> {
  public:
   __device__ __forceinline__ Survey(Shared<Bits>& shared, const Task<Bits>& task, MsdPlan<Bits>& plan,
                                     value_table::Table<Bits>& table)
-      : shared_(shared), task_(task), plan_(plan), table_(table) {}
+      : Spread(shared, task, plan), table_(table) {}
 
+  /// Makes the plan.
   __device__ __forceinline__ void run() {
-    clear(shared_.sampled.owners, SampleCounts<Bits>::slots);
-    clear(shared_.sampled.times, samples);
-    if (threadIdx.x == 0) shared_.values.distinct = shared_.values.singles = shared_.values.most_seen = 0;
-    take_sample();
-    survey_detail::count_values(shared_.sampled, shared_.values, key_);
+    // The values of the sample: few, or one that is frequent?
+    count_values();
     // Pairs whose range fits two digits mostly have one or two live digits, and passes by these are as fast
     // as counting. (This is not so if the range crosses a border of higher digits.)
     const bool is_wide = !task_.with_values || largest_ - smallest_ > 0xffff;
@@ -166,28 +90,17 @@ class Survey {
     const uint32_t top_seen = shared_.values.top_times();
     const bool has_top = top_seen >= min_times && top_seen * (task_.count / samples) > task_.max_keys;
     const Bits top = shared_.sampled.keys[shared_.values.top_owner()];
-    if (threadIdx.x == 0) {
-      plan_.maybe_few = maybe_few_;
-      plan_.frequent.has_top = has_top;
-      plan_.frequent.top = task_.map.from_ordered(top);
-    }
-    if (task_.with_values && has_top) {
-      if (!may_stand_apart<Bits> || maybe_few_ || most_seen_besides_top() >= min_times) {
-        const bool splits = may_split_now();
-        if (threadIdx.x == 0) leave_map(splits);
-        return;
-      }
-      put_apart(top);
-    }
+    note_values(top, has_top);
+    if (task_.with_values && has_top && !put_top_apart(top)) return;
+
+    // The buckets.
     if constexpr (of_floats)
       if (!maybe_few_) look_at_values();
-    bool is_crowded = divide(has_apart_ ? task_.count / samples * count_samples_left() : task_.count);
-    // Fine pieces hide a crowd from the small sample.
-    if (!is_crowded && plan_.is_pieced && plan_.piece_bits == fine_piece_bits)
-      is_crowded = is_crowded_at_places();
+    bool is_crowded = divide_all();
     const bool has_clumps = task_.asks_for_clumps && !is_crowded && find_clumps();
-    // If each value occurs many times, the parts of a bucket are crowded, too, and few digits vary. If keys
-    // are uneven, some values may occur much more often than others.
+
+    // The methods. If each value occurs many times, the parts of a bucket are crowded, too, and few digits
+    // vary. If keys are uneven, some values may occur much more often than others.
     const bool is_even = is_even_by_value_ || (is_even_ && !plan_.is_pieced);
     const uint32_t keys_per_value = is_even ? task_.keys_per_value : sorted_keys_per_value;
     // With v values, about samples^2 / 2v samples repeat one.
@@ -230,42 +143,65 @@ class Survey {
   }
 
  private:
-  __device__ __forceinline__ static uint32_t first_sample() { return threadIdx.x * samples_per_thread; }
+  // (Where a generic lambda uses no member but the function that it calls, GCC 12 needs `this->` instead.)
+  using Sample = BlockSample<Bits>;
+  using Sample::apart_;
+  using Sample::count_samples_left;
+  using Sample::has_apart_;
+  using Sample::has_frequent_;
+  using Sample::key_;
+  using Sample::largest_;
+  using Sample::most_seen_besides_top;
+  using Sample::plan_;
+  using Sample::put_apart;
+  using Sample::shared_;
+  using Sample::smallest_;
+  using Sample::take_sample;
+  using Sample::task_;
+  using Buckets = SurveyBuckets<Bits, of_floats>;
+  using Buckets::has_even_values_;
+  using Buckets::has_value_pieces_;
+  using Buckets::is_pieced_;
+  using Buckets::maybe_few_;
+  using Buckets::piece_bits;
+  using Buckets::slack_of_values;
+  using Buckets::with_buckets;
+  using Buckets::with_map;
+  using Spread = SampleSpread<Bits, of_floats>;
+  using Spread::count_groups;
+  using Spread::counter_of;
+  using Spread::find_clumps;
+  using Spread::groups_are_even;
+  using Spread::is_crowded_at_places;
 
-  /// If larger buckets than a block sorts are counted, none may be open, because open ones cannot be counted.
-  __device__ __forceinline__ bool may_fill() const { return task_.max_keys == task_.max_bucket_keys; }
-
-  /// The sample and its range.
-  __device__ __forceinline__ void take_sample() {
-    const KeyMap<Bits>& map = task_.map;
-    const Neighbours<Bits>* const own = task_.sample.neighbours + first_sample();
-    Neighbours<Bits> pair[samples_per_thread];
-#pragma unroll
-    for (uint32_t k = 0; k < samples_per_thread; ++k) pair[k] = own[k];
-    Bits least = static_cast<Bits>(~Bits{0});
-    Bits most = 0;
-    const auto meet = [&](Bits key) {
-      least = min(least, key);
-      most = max(most, key);
-    };
-#pragma unroll
-    for (uint32_t k = 0; k < samples_per_thread; ++k) {
-      pair[k] = {map.to_ordered(pair[k].left), map.to_ordered(pair[k].right)};
-      key_[k] = k % 2 == 0 ? pair[k].left : pair[k].right;
-      meet(pair[k].left);
-      meet(pair[k].right);
-    }
-    if (threadIdx.x == threads - 1) meet(map.to_ordered(own[samples_per_thread].left));
-    smallest_ = block_min<threads>(least, shared_.least);
-    largest_ = block_max<threads>(most, shared_.most);
+  /// Takes the sample and counts its values.
+  __device__ __forceinline__ void count_values() {
+    clear(shared_.sampled.owners, SampleCounts<Bits>::slots);
+    clear(shared_.sampled.times, samples);
+    if (threadIdx.x == 0) shared_.values.distinct = shared_.values.singles = shared_.values.most_seen = 0;
+    take_sample();
+    survey_detail::count_values(shared_.sampled, shared_.values, key_);
   }
 
-  /// How often the sample met its second most frequent value.
-  __device__ __forceinline__ uint32_t most_seen_besides_top() {
-    uint32_t most = 0;
-    for (uint32_t s = threadIdx.x; s < samples; s += threads)
-      if (s != shared_.values.top_owner()) most = max(most, shared_.sampled.times[s]);
-    return block_max<threads>(most, shared_.warp_sums);
+  /// Notes what the values tell. `top` is the one that was sampled most.
+  __device__ __forceinline__ void note_values(Bits top, bool has_top) {
+    if (threadIdx.x == 0) {
+      plan_.maybe_few = maybe_few_;
+      plan_.frequent.has_top = has_top;
+      plan_.frequent.top = task_.map.from_ordered(top);
+    }
+  }
+
+  /// Pairs with a frequent value: gives it a bucket of its own. Returns false if that is not enough, so that
+  /// no map divides the keys.
+  __device__ __forceinline__ bool put_top_apart(Bits top) {
+    if (!may_stand_apart<Bits> || maybe_few_ || most_seen_besides_top() >= min_times) {
+      const bool splits = may_split_now();
+      if (threadIdx.x == 0) leave_map(splits);
+      return false;
+    }
+    put_apart(top);
+    return true;
   }
 
   /// Whether splitters are better than passes by digits: the sample must show that many bits vary.
@@ -287,28 +223,38 @@ class Survey {
     plan_.bucket_bits = task_.split_bits;
   }
 
-  /// Pairs: `value` gets a bucket of its own. divide() then divides the range for the other keys.
-  __device__ __forceinline__ void put_apart(Bits value) {
-    has_apart_ = true;
-    apart_ = value;
-    if (threadIdx.x != 0) return;
-    plan_.apart.exists = 1;
-    plan_.apart.value = value;
-  }
-
-  /// Whether a key (ordered bits) has a value that stands apart or is taken out.
-  __device__ __forceinline__ bool is_frequent(Bits ordered) const {
-    if (has_apart_) return ordered == apart_;
-    uint32_t slot = 0;
-    return has_frequent_ && frequent_detail::is_listed(shared_.frequent, plan_.frequent.has_zero != 0,
-                                                       task_.map.from_ordered(ordered), slot);
-  }
-
-  __device__ __forceinline__ uint32_t count_samples_left() const {
-    int left = 0;
+  /// Floats: whether their values are so even that plan.deal.real may divide them, or even enough for pieces;
+  /// and whether the values are whole numbers that lie dense.
+  __device__ __forceinline__ void look_at_values() {
+    const uint32_t bucket_bits = msd_bucket_bits(task_.count, task_.bucket_keys);
+    using Reals = RealBuckets<Bits>;
+    constexpr auto slack = static_cast<typename Reals::Real>(slack_samples) / samples;
+    const Reals real = Reals::over(smallest_, largest_, slack, 1u << bucket_bits, task_.map);
+    if (!real.is_usable()) return;
+    clear(shared_.in_group, groups);
+    __syncthreads();
+    uint32_t max_in_group = 0;
+    bool are_whole = (real.highest - real.lowest) / 2 < static_cast<typename Reals::Real>(task_.count);
 #pragma unroll
-    for (uint32_t k = 0; k < samples_per_thread; ++k) left += __syncthreads_count(!is_frequent(key_[k]));
-    return static_cast<uint32_t>(left);
+    for (uint32_t k = 0; k < samples_per_thread; ++k) {
+      are_whole &= real.is_whole(key_[k]);
+      max_in_group =
+          max(max_in_group, atomicAdd(&shared_.in_group[real(key_[k]) >> (bucket_bits - 8)], 1u) + 1);
+    }
+    has_dense_values_ = __syncthreads_and(are_whole) != 0;
+    has_even_values_ = groups_are_even();
+    is_even_by_value_ = has_even_values_ && task_.may_deal;
+    if (is_even_by_value_ && threadIdx.x == 0) plan_.deal.real = real;
+    spreads_by_value_ = __syncthreads_and(max_in_group <= max_in_value_group) != 0;
+  }
+
+  /// Divides the range for all keys but those of a value apart. Returns true if a bucket is crowded.
+  __device__ __forceinline__ bool divide_all() {
+    bool is_crowded = divide(has_apart_ ? task_.count / samples * count_samples_left() : task_.count);
+    // Fine pieces hide a crowd from the small sample.
+    if (!is_crowded && plan_.is_pieced && plan_.piece_bits == fine_piece_bits)
+      is_crowded = is_crowded_at_places();
+    return is_crowded;
   }
 
   /// Divides the range into buckets for `keys` keys, which are those that are not frequent. Returns true if
@@ -326,14 +272,7 @@ class Survey {
     const bool is_exact = !task_.with_values && map.is_exact(msd_max_buckets);
     if (is_exact) bucket_bits = 2 * msd_digit_bits;
     __syncthreads();
-    bool is_uneven = false;
-    const LinearBuckets<Bits> linear{map};
-#pragma unroll
-    for (uint32_t k = 0; k < samples_per_thread; ++k) {
-      if (is_frequent(key_[k])) continue;
-      const uint32_t group = linear(key_[k]) >> (bucket_bits - 8);
-      is_uneven |= atomicAdd(&shared_.in_group[group], 1u) >= uneven_group;
-    }
+    const bool is_uneven = count_groups(LinearBuckets<Bits>{map}, bucket_bits);
     is_even_ = groups_are_even();
     const bool follows_sample = __syncthreads_or(is_uneven) != 0 && !is_exact && task_.count >= piece_places;
     is_pieced_ = follows_sample || has_apart_;
@@ -356,9 +295,20 @@ class Survey {
     // What is not set on this return is never read: a map that follows the sample is never exact, so the plan
     // is unfit.
     if (follows_sample &&
-        with_map([&](const auto& any) { return is_crowded_in_any_pieces(any, bucket_bits); }))
+        with_map([&](const auto& any) { return this->is_crowded_in_any_pieces(any, bucket_bits); }))
       return true;
-    if (is_pieced_) with_map([&](const auto& any) { return make_pieces(any, buckets, follows_sample); });
+    if (is_pieced_)
+      with_map([&](const auto& any) { return this->make_pieces(any, buckets, follows_sample); });
+    note_buckets(map, bucket_bits, children);
+    return with_buckets([&](const auto& bucket_of) {
+      return this->finds_crowd(1, [&](Bits key) { return counter_of(bucket_of(key)); });
+    });
+  }
+
+  /// Notes which buckets divide() made: 2^bucket_bits, `children` in each parent, and the value apart between
+  /// those of `map`.
+  __device__ __forceinline__ void note_buckets(const BucketMap<Bits>& map, uint32_t bucket_bits,
+                                               uint32_t children) {
     if (threadIdx.x == 0) {
       const PiecedBuckets<Bits> pieced{map, shared_.pieces, piece_bits()};
       if (has_apart_) {
@@ -371,71 +321,10 @@ class Survey {
       plan_.has_value_pieces = has_value_pieces_;
       plan_.piece_bits = piece_bits();
     }
-    return with_buckets([&](const auto& bucket_of) {
-      return finds_crowd(1, [&](Bits key) { return counter_of(bucket_of(key)); });
-    });
   }
 
-  /// Room at the ends of the map of values, as a part of the sample's spread. Even values need little. Other
-  /// values may be denser beyond the ends than elsewhere. But many distributions end abruptly, so the room is
-  /// such that each end lies a quarter of a piece inside its piece.
-  __device__ __forceinline__ typename RealBuckets<Bits>::Real slack_of_values() const {
-    using Real = typename RealBuckets<Bits>::Real;
-    if (has_even_values_) return static_cast<Real>(slack_samples) / samples;
-    const Real part = Real{1} / 4 + Real{1} / static_cast<Real>(4u << piece_bits());
-    return part / (1 - 2 * part);
-  }
-  /// The counter for the samples of a bucket or cell. Some of these share a counter by chance. The number is
-  /// hashed because samples of keys close to order lie at equal distances. (With the number modulo 8,192, 16
-  /// samples of an organ pipe's 2^28 doubles met.)
-  __device__ __forceinline__ static uint32_t counter_of(uint32_t number) {
-    return scattering_hash<std::countr_zero(bucket_counters)>(number);
-  }
-  /// Calls body with the map that makes the words of keys.
-  template <class Body>
-  __device__ __forceinline__ auto with_map(Body body) const {
-    if constexpr (of_floats)
-      if (has_value_pieces_) {
-        const RealMap<Bits> map = shared_.real_map;
-        return body(map);
-      }
-    const BucketMap<Bits> map = shared_.map;
-    return body(map);
-  }
-  /// Calls body with the buckets that divide() made.
-  template <class Body>
-  __device__ __forceinline__ auto with_buckets(Body body) const {
-    return with_map([&]<class Map>(const Map& map) {
-      if constexpr (std::is_same_v<Map, BucketMap<Bits>>)
-        if (!is_pieced_) return body(LinearBuckets<Bits>{map});
-      return body(PiecedBuckets<Bits, Map>{map, shared_.pieces, piece_bits()});
-    });
-  }
-
-  /// Whether one of the counters that `slot_of` names, each for up to `buckets` buckets, has far more samples
-  /// than by chance. True only if one of its buckets has four times as many keys as any kernel finishes. Then
-  /// the histogram can be skipped.
-  template <class Slot>
-  __device__ __forceinline__ bool finds_crowd(uint32_t buckets, Slot slot_of) {
-    uint32_t most = 0;
-#pragma unroll
-    for (uint32_t k = 0; k < samples_per_thread; ++k)
-      if (!is_frequent(key_[k])) most = max(most, atomicAdd(&shared_.in_bucket[slot_of(key_[k])], 1u) + 1);
-    return __syncthreads_or(most >= buckets * min_crowded &&
-                            most * (task_.count / samples) > uint64_t{buckets} * 4 * task_.max_keys) != 0;
-  }
-
-  /// The same for buckets that are still to be made, by pieces. Even if one piece had all buckets, they would
-  /// be no narrower than a cell, so at most two buckets share a cell.
-  template <class Map>
-  __device__ __forceinline__ bool is_crowded_in_any_pieces(const Map& map, uint32_t bucket_bits) {
-    const uint32_t cell_bits = piece_bits() + bucket_bits;
-    const bool crowded =
-        finds_crowd(2, [&](Bits key) { return counter_of(map.word_of(key) >> (32 - cell_bits)); });
-    clear(shared_.in_bucket, bucket_counters);
-    __syncthreads();
-    return crowded;
-  }
+  /// If larger buckets than a block sorts are counted, none may be open, because open ones cannot be counted.
+  __device__ __forceinline__ bool may_fill() const { return task_.max_keys == task_.max_bucket_keys; }
 
   /// For keys that are not counted: makes the map anew, with less room at its ends, as more samples are
   /// known. Otherwise the parents at the ends would have few children with keys.
@@ -453,197 +342,22 @@ class Survey {
     constexpr uint32_t seen = places_per_round * keys_per_place<Bits>;
     const uint32_t buckets = 1u << plan_.bucket_bits;
     if (is_even_by_value_) {
-      using Buckets = RealBuckets<Bits>;
-      constexpr auto slack = static_cast<typename Buckets::Real>(slack_samples) / seen;
-      plan_.deal.real = Buckets::over(least, most, slack, buckets, task_.map);
+      using Reals = RealBuckets<Bits>;
+      constexpr auto slack = static_cast<typename Reals::Real>(slack_samples) / seen;
+      plan_.deal.real = Reals::over(least, most, slack, buckets, task_.map);
       plan_.deal.is_planned = plan_.deal.real.is_usable();
     } else {
       plan_.map = map_around(least, most, seen, buckets, may_fill());
     }
   }
 
-  /// Floats: whether their values are so even that plan.deal.real may divide them, or even enough for pieces;
-  /// and whether the values are whole numbers that lie dense.
-  __device__ __forceinline__ void look_at_values() {
-    const uint32_t bucket_bits = msd_bucket_bits(task_.count, task_.bucket_keys);
-    using Buckets = RealBuckets<Bits>;
-    constexpr auto slack = static_cast<typename Buckets::Real>(slack_samples) / samples;
-    const Buckets real = Buckets::over(smallest_, largest_, slack, 1u << bucket_bits, task_.map);
-    if (!real.is_usable()) return;
-    clear(shared_.in_group, groups);
-    __syncthreads();
-    uint32_t max_in_group = 0;
-    bool are_whole = (real.highest - real.lowest) / 2 < static_cast<typename Buckets::Real>(task_.count);
-#pragma unroll
-    for (uint32_t k = 0; k < samples_per_thread; ++k) {
-      are_whole &= real.is_whole(key_[k]);
-      max_in_group =
-          max(max_in_group, atomicAdd(&shared_.in_group[real(key_[k]) >> (bucket_bits - 8)], 1u) + 1);
-    }
-    has_dense_values_ = __syncthreads_and(are_whole) != 0;
-    has_even_values_ = groups_are_even();
-    is_even_by_value_ = has_even_values_ && task_.may_deal;
-    if (is_even_by_value_ && threadIdx.x == 0) plan_.deal.real = real;
-    spreads_by_value_ = __syncthreads_and(max_in_group <= max_in_value_group) != 0;
-  }
-
-  /// Whether chance explains how the numbers of samples differ from group to group: the sum of their squares
-  /// is at most six standard deviations above its mean (Pearson's test).
-  __device__ __forceinline__ bool groups_are_even() {
-    __syncthreads();
-    const uint32_t in_group = threadIdx.x < groups ? shared_.in_group[threadIdx.x] : 0;
-    constexpr uint32_t mean = samples / groups;
-    constexpr uint32_t deviation = 362;  // mean * sqrt(2 * groups)
-    static_assert(mean == 16 && groups == 256);
-    return sum_of_all(in_group * in_group) <= samples * (mean + 1) + 6 * deviation;
-  }
-
-  /// Whether keys clump together inside the buckets, so that these would be sorted digit by digit. Many
-  /// samples then meet in the same part of a bucket. H200, 5,000 networks of 256 addresses, u64 2^23 keys,
-  /// CUB in brackets: 1.86 ms if the buckets are sorted, 0.52 by LSD (0.60).
-  __device__ __forceinline__ bool find_clumps() {
-    constexpr uint32_t bits = 18;
-    static_assert(bucket_counters * 32 == 1u << bits);
-    // The number of samples that meet in a bit by chance, plus seven standard deviations.
-    constexpr uint32_t chance = samples / 2 * samples >> bits;
-    constexpr uint32_t allowed = chance + 7 * 6;
-    static_assert(chance <= 6 * 6);
-    clear(shared_.in_bucket, bucket_counters);
-    __syncthreads();
-    uint32_t met = 0;
-    with_buckets([&](const auto& buckets) {
-#pragma unroll
-      for (uint32_t k = 0; k < samples_per_thread; ++k) {
-        const uint32_t bit = scattering_hash<bits>(buckets.part_of_word(buckets.map.word_of(key_[k])));
-        const bool counts = !is_frequent(key_[k]);
-        const uint32_t before = counts ? atomicOr(&shared_.in_bucket[bit / 32], 1u << bit % 32) : 0;
-        met += static_cast<uint32_t>(__syncthreads_count((before >> bit % 32 & 1) != 0));
-      }
-    });
-    return met > allowed;
-  }
-
-  /// Looks for crowded buckets again, in a larger sample: taking keys out in vain costs more than this.
-  /// Within one half of a place, neighbours that share a bucket count once, because in keys close to order
-  /// all of them share one.
-  __device__ __forceinline__ bool is_crowded_at_places() {
-    __syncthreads();
-    clear(shared_.in_bucket, bucket_counters);
-    __syncthreads();
-    uint32_t max_in_bucket = 0;
-    const uint32_t bucket_bits = plan_.bucket_bits;
-    with_buckets([&](const auto& bucket_of) {
-      task_.sample.template for_halves<piece_places>([&](const Vector16<Bits>& half) {
-        uint32_t before = bucket_counters;
-#pragma unroll
-        for (const Bits key : half.elements) {
-          const Bits ordered = task_.map.to_ordered(key);
-          const uint32_t counter = counter_of_bucket(bucket_of(ordered), bucket_bits);
-          if (counter == before || is_frequent(ordered)) continue;
-          before = counter;
-          max_in_bucket = max(max_in_bucket, atomicAdd(&shared_.in_bucket[counter], 1u) + 1);
-        }
-      });
-    });
-    constexpr uint32_t in_all = piece_places * keys_per_place<Bits>;
-    constexpr uint32_t mean = in_all / bucket_counters;
-    constexpr uint32_t chance = 20;  // seven standard deviations of a counter, as all have as many buckets
-    static_assert(mean <= 8);
-    const uint64_t allowed = uint64_t{task_.max_keys} * in_all / task_.count;
-    return __syncthreads_or(max_in_bucket > allowed + mean + chance) != 0;
-  }
-
-  /// Gives each piece of the range its share of the buckets. The share follows what a larger sample saw in
-  /// the piece and, unless an edge is between them, in its neighbours. If the sample saw little in a piece,
-  /// its neighbours may only add to the share, since a piece without a sample may have as many keys as
-  /// several buckets hold. Each piece inside the range gets one sample more. That is all that pieces of even
-  /// values get: no larger sample is counted for them.
-  template <class Map>
-  __device__ __forceinline__ void make_pieces(const Map& map, uint32_t buckets, bool follows_sample) {
-    const uint32_t pieces = 1u << piece_bits();
-    const uint32_t word_shift = 32 - piece_bits();
-    clear(shared_.in_piece, pieces);
-    __syncthreads();
-    const auto count = [&](Bits key) {
-      const Bits ordered = task_.map.to_ordered(key);
-      if (!is_frequent(ordered)) atomicAdd(&shared_.in_piece[map.word_of(ordered) >> word_shift], 1u);
-    };
-    if (follows_sample && !(has_value_pieces_ && has_even_values_)) {
-      if (pieces > 1u << coarse_piece_bits)
-        task_.sample.template for_places<fine_piece_places>(count);
-      else
-        task_.sample.template for_places<piece_places>(count);
-    }
-    __syncthreads();
-    const uint32_t last_inside = map.last_word() >> word_shift;
-    const auto share_of = [&](uint32_t piece) {
-      const uint32_t here = shared_.in_piece[piece];
-      const uint32_t around = (piece > 0 ? shared_.in_piece[piece - 1] : 0) +
-                              (piece + 1 < pieces ? shared_.in_piece[piece + 1] : 0);
-      const uint32_t alone = 4 * here;
-      const uint32_t smoothed = 2 * here + around;
-      uint32_t share = alone;
-      if (here < few_in_piece) {
-        share = max(alone, 2 * here + min(around, 4 * few_in_piece));
-      } else {
-        // More than three standard deviations apart: the neighbours do not differ by chance, there is an
-        // edge.
-        const int64_t difference = int64_t{smoothed} - alone;
-        if (difference * difference <= 9 * (int64_t{around} + alone)) share = smoothed;
-      }
-      return share + (piece <= last_inside ? 4 : 0);
-    };
-    const uint32_t each = pieces / threads;
-    static_assert((1u << coarse_piece_bits) % threads == 0);
-    const uint32_t own = threadIdx.x * each;
-    uint32_t sum = 0;
-    for (uint32_t p = 0; p < each; ++p) sum += share_of(own + p);
-    uint32_t total = 0;
-    uint32_t before = block_exclusive_sum<threads>(sum, shared_.warp_sums, total);
-    const auto bucket_at = [&](uint32_t share) {
-      return static_cast<uint32_t>(uint64_t{share} * buckets / total);
-    };
-    for (uint32_t piece = own; piece < own + each; ++piece) {
-      // A piece without buckets may name the last bucket at most.
-      const uint32_t first = min(bucket_at(before), buckets - 1);
-      before += share_of(piece);
-      const uint32_t end = min(bucket_at(before), 0xffffu);
-      plan_.pieces[piece] = shared_.pieces[piece] = first | (end > first ? end - first : 0) << 16;
-    }
-    __syncthreads();
-  }
-
-  /// The larger sample does not pay for few values, nor for floats that probably need no pieces.
-  __device__ __forceinline__ uint32_t piece_bits() const {
-    const bool is_worth_it = !maybe_few_ && !has_even_values_;
-    return task_.has_fine_pieces && is_worth_it ? fine_piece_bits : coarse_piece_bits;
-  }
-
-  __device__ __forceinline__ uint32_t sum_of_all(uint32_t mine) {
-    return block_sum<threads>(mine, shared_.warp_sums);
-  }
-
-  Shared<Bits>& shared_;
-  const Task<Bits>& task_;
-  MsdPlan<Bits>& plan_;
   value_table::Table<Bits>& table_;
-  Bits key_[samples_per_thread];  // in order
-  Bits smallest_;
-  Bits largest_;
-  bool has_frequent_ = false;
-  bool maybe_few_ = false;
-  bool has_apart_ = false;
   bool is_even_ = false;  // the keys are even over the groups
-  bool is_pieced_ = false;
-  // For floats, look_at_values() sets these: the values are even; they are even, and keys may be dealt, too;
-  // they are whole numbers that lie dense; no group of values has too many samples. divide() sets the last:
-  // pieces are of values.
-  bool has_even_values_ = false;
+  // For floats, look_at_values() sets these: the values are even, and keys may be dealt, too; they are whole
+  // numbers that lie dense; no group of values has too many samples.
   bool is_even_by_value_ = false;
   bool has_dense_values_ = false;
   bool spreads_by_value_ = false;
-  bool has_value_pieces_ = false;
-  Bits apart_ = 0;
 };
 
 template <class Bits>
