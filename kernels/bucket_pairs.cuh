@@ -85,8 +85,10 @@ class PairSort {
     const auto key_of = [&](uint32_t word) { return task_.map.from_ordered(lowest + (word >> 16)); };
     const auto vector_at = [&](uint32_t v) {
       Vector16<uint32_t> vector{.whole = reinterpret_cast<const uint4*>(words)[v]};
+      // A loop by reference would keep the vector in local memory.
 #pragma unroll
-      for (uint32_t& key : vector.elements) key = key_of(key);
+      for (uint32_t k = 0; k < elements_per_vector<uint32_t>; ++k)
+        vector.elements[k] = key_of(vector.elements[k]);
       return vector;
     };
     bucket_list::store_places<threads>(to, begin, end, vector_at,
