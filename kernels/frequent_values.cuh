@@ -200,7 +200,7 @@ __device__ __forceinline__ void fill(Bits* out, uint64_t first, uint64_t end, Bi
   const uint64_t body_end = max(end / width * width, body);
   Vector16<Bits> vector;
 #pragma unroll
-  for (uint32_t k = 0; k < width; ++k) vector.elements[k] = value;
+  for (Bits& key : vector.elements) key = value;
   if (first + threadIdx.x < body) out[first + threadIdx.x] = value;
   for (uint64_t at = body + threadIdx.x * width; at < body_end; at += put_in_threads * width)
     __stcs(reinterpret_cast<uint4*>(out + at), vector.whole);
