@@ -351,7 +351,7 @@ class Bucket {
 
   /// Step 4. Returns false if a word of many keys has too many values.
   __device__ __forceinline__ bool sort_late_keys() {
-    LateKeys<BucketShared, Bits, with_values> late_keys(shared_);
+    LateKeys<Bits, BucketShared> late_keys(shared_);
     if (with_values || !parts_.words_have_one_value()) late_keys.sort_words(late_words_);
     return !BucketShared::sorts_long_words || late_keys.sort_long_words();
   }

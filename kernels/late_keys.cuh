@@ -20,9 +20,11 @@ namespace bucket_sort_detail {
 
 /// Sorts shared.keys, and with them shared.positions, in the words that shared.late_words lists
 /// (bucket_shared.cuh).
-template <class Shared, class Bits, bool with_values>
+template <class Bits, class Shared>
 class LateKeys {
  public:
+  static constexpr bool with_values = Shared::with_values;
+
   __device__ __forceinline__ explicit LateKeys(Shared& shared) : shared_(shared) {}
 
   /// The lanes of a warp share its words with late keys, which are few: it has listed `words`. A barrier must
