@@ -100,6 +100,15 @@ auto ordered(Order order) {
   return oracle::Ordered<Key>(order);
 }
 
+/// Where each key stands, in the order of the keys; stable.
+template <class Key>
+std::vector<uint32_t> sorted_positions(const std::vector<Key>& keys, Order order) {
+  std::vector<uint32_t> positions(keys.size());
+  std::iota(positions.begin(), positions.end(), 0);
+  std::ranges::stable_sort(positions, {}, [&](uint32_t i) { return ordered<Key>(order)(keys[i]); });
+  return positions;
+}
+
 /// Where each distinct key first stands, in the order of the keys.
 template <class Key>
 std::vector<uint32_t> first_positions(const std::vector<Key>& keys, Order order) {
@@ -360,11 +369,7 @@ TEMPLATE_TEST_CASE("the permutation of an argsort is stable and sorts the keys",
       options.result = SortResult::permutation;
       const SortReport report = sort_file_with(environment_of(way), folder / "in", folder / "out", options);
       CHECK(report.verified);
-      std::vector<uint32_t> expected(count);
-      std::iota(expected.begin(), expected.end(), 0);
-      const auto rank = ordered<TestType>(order);
-      std::ranges::stable_sort(expected, {}, [&](uint32_t i) { return rank(keys[i]); });
-      CHECK(read_keys<uint32_t>(folder / "out") == expected);
+      CHECK(read_keys<uint32_t>(folder / "out") == sorted_positions(keys, order));
     }
 }
 
@@ -507,9 +512,7 @@ TEST_CASE("a stream beyond memory has values and positions, too") {
   const auto values = random_keys<uint64_t>(count, 9);
   write_keys(folder / "in", keys);
   write_keys(folder / "values.u64", values);
-  std::vector<uint32_t> expected(count);
-  std::iota(expected.begin(), expected.end(), 0);
-  std::ranges::stable_sort(expected, {}, [&](uint32_t i) { return keys[i]; });
+  const std::vector<uint32_t> expected = sorted_positions(keys, Order::ascending);
   const std::vector<uint32_t> firsts = first_positions(keys, Order::ascending);
   for (const Way& way : ways) {
     const auto from_pipe = [&](SortFileOptions options) {
@@ -600,9 +603,7 @@ TEST_CASE("files are merged with their values, which may be added up, and into p
     keys.insert(keys.end(), part.begin(), part.end());
   }
   write_keys(folder / "values.u32", values);
-  std::vector<uint32_t> positions(count);
-  std::iota(positions.begin(), positions.end(), 0);
-  std::ranges::stable_sort(positions, {}, [&](uint32_t i) { return ordered<uint32_t>(order)(keys[i]); });
+  const std::vector<uint32_t> positions = sorted_positions(keys, order);
   const std::vector<uint32_t> firsts = first_positions(keys, order);
   std::map<uint32_t, uint64_t> sums;
   for (size_t i = 0; i < count; ++i) sums[ordered<uint32_t>(order)(keys[i])] += values[i];
