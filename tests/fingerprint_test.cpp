@@ -77,18 +77,27 @@ TEMPLATE_TEST_CASE("keys that stand for several have the fingerprint of all of t
   std::vector<TestType> unique;
   std::vector<uint32_t> ends;
   std::vector<TestType> all;
+  std::vector<uint32_t> counts;
   const auto is_equal = [&] {
     return unique_fingerprint(std::as_bytes(std::span(unique)), sizeof(TestType), ends, secret) == of(all);
+  };
+  const auto is_counted = [&] {
+    return counted_fingerprint(std::as_bytes(std::span(unique)), sizeof(TestType),
+                               std::as_bytes(std::span(counts)), secret) == of(all);
   };
   REQUIRE(is_equal());
   while (unique.size() < 300) {
     unique.push_back(static_cast<TestType>(unique.empty() ? random() : unique.back() + 1 + random() % 3));
-    all.insert(all.end(), 1 + random() % 5, unique.back());
+    counts.push_back(static_cast<uint32_t>(1 + random() % 5));
+    all.insert(all.end(), counts.back(), unique.back());
     ends.push_back(static_cast<uint32_t>(all.size()));
     REQUIRE(is_equal());
+    REQUIRE(is_counted());
   }
   --ends[100];
   REQUIRE_FALSE(is_equal());
+  --counts[100];
+  REQUIRE_FALSE(is_counted());
 }
 
 TEST_CASE("another secret gives another fingerprint") {

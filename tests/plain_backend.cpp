@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <numeric>
 #include <optional>
 #include <span>
 #include <utility>
@@ -21,13 +22,15 @@ class PlainSession : public SortSession {
         fault_(fault),
         is_faulty_(std::move(is_faulty)),
         keys_(job.count * key_bytes(job.type)),
+        values_(job.count * job.value_bytes),
         open_(job.workers) {}
 
-  std::span<std::byte> begin_put(uint32_t worker, Column, uint64_t first_byte, size_t bytes) override {
-    if (bytes > job_.chunk_bytes || bytes % key_bytes(job_.type) != 0) throw Error("a bad chunk");
+  std::span<std::byte> begin_put(uint32_t worker, Column column, uint64_t first_byte, size_t bytes) override {
+    const size_t width = column == Column::keys ? key_bytes(job_.type) : job_.value_bytes;
+    if (bytes > job_.chunk_bytes || bytes % width != 0) throw Error("a bad chunk");
     if (open_.at(worker)) throw Error("two puts of one worker are open");
     open_[worker] = 1;
-    return std::span(keys_).subspan(first_byte, bytes);
+    return bytes_of(column).subspan(first_byte, bytes);
   }
   void end_put(uint32_t worker) override { open_.at(worker) = 0; }
 
@@ -39,6 +42,7 @@ class PlainSession : public SortSession {
       std::vector<Bits> bits(keys_.size() / sizeof(Bits));
       std::memcpy(bits.data(), keys_.data(), keys_.size());
       const auto map = key_map<Bits>(job_.type, job_.order);
+      if (job_.value_bytes != 0 && fault_ != Fault::leaves_values) move_values(bits, map);
       std::ranges::sort(bits, {}, [map](Bits raw) { return map.to_ordered(raw); });
       spoil(bits);
       std::memcpy(keys_.data(), bits.data(), keys_.size());
@@ -46,9 +50,9 @@ class PlainSession : public SortSession {
     return {.algorithm = "std::sort"};
   }
 
-  std::span<std::byte> get(uint32_t, Column, uint64_t first_byte, size_t bytes) override {
+  std::span<std::byte> get(uint32_t, Column column, uint64_t first_byte, size_t bytes) override {
     if (fault_ == Fault::fails_to_get && first_byte != 0) throw Error("the device fell off the bus");
-    return std::span(keys_).subspan(first_byte, bytes);
+    return bytes_of(column).subspan(first_byte, bytes);
   }
 
   std::optional<UniqueKeys> get_unique(uint32_t worker, uint64_t first, uint64_t count) override {
@@ -76,6 +80,20 @@ class PlainSession : public SortSession {
     std::vector<std::byte> keys;
     std::vector<uint32_t> ends;
   };
+
+  std::span<std::byte> bytes_of(Column column) { return column == Column::keys ? keys_ : values_; }
+
+  /// Brings the values into the order of these keys, stably.
+  template <class Bits>
+  void move_values(const std::vector<Bits>& keys, KeyMap<Bits> map) {
+    std::vector<size_t> order(keys.size());
+    std::iota(order.begin(), order.end(), size_t{0});
+    std::ranges::stable_sort(order, {}, [&](size_t i) { return map.to_ordered(keys[i]); });
+    const std::vector<std::byte> before = values_;
+    const size_t width = job_.value_bytes;
+    for (size_t i = 0; i < order.size(); ++i)
+      std::memcpy(values_.data() + i * width, before.data() + order[i] * width, width);
+  }
 
   /// Changes nothing if there are fewer than three keys.
   template <class Bits>
@@ -131,6 +149,7 @@ class PlainSession : public SortSession {
   Fault fault_;
   std::function<bool()> is_faulty_;
   std::vector<std::byte> keys_;
+  std::vector<std::byte> values_;
   std::vector<char> open_;
   std::vector<Packed> packed_ = std::vector<Packed>(job_.workers);
 };
@@ -144,7 +163,6 @@ class PlainStorage : public DeviceStorage {
   void write(uint64_t first_byte, std::span<const std::byte> from) override {
     std::ranges::copy(from, bytes_.begin() + static_cast<ptrdiff_t>(first_byte));
   }
-  void shorten(uint64_t bytes) override { bytes_.resize(bytes); }
 
  private:
   std::vector<std::byte> bytes_;

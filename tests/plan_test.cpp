@@ -68,6 +68,32 @@ TEST_CASE("a GPU packs equal keys where that takes little of its share") {
   CHECK_FALSE(make_plan(unique, footprint).job.unique);
 }
 
+TEST_CASE("keys are merged with their counts in the memory of sessions for runs, if counts fit their type") {
+  for (const KeyType type : {KeyType::u8, KeyType::u32, KeyType::u64})
+    for (uint64_t memory = 1u << 16; memory <= 256 * gib; memory *= 4)
+      for (const bool gpu : {false, true}) {
+        PlanRequest counted = request(uint64_t{1} << 37, type, gpu ? memory + mib : memory);
+        counted.may_count = false;
+        counted.unique = counted.counts = true;
+        if (gpu) counted.gpu_memory = Bytes{memory + 4 * mib};
+        const FootprintFunction footprint = gpu ? gpu_footprint : cpu_footprint;
+        const Plan plan = make_plan(counted, footprint);
+        CAPTURE(memory, gpu, key_bytes(type));
+        if (plan.strategy == SortStrategy::in_memory || plan.job.count >> 32 != 0) {
+          CHECK(plan.counted_job.count == 0);
+          continue;
+        }
+        CHECK(plan.counted_job.value_bytes == 4);
+        CHECK(plan.counted_job.type == type);
+        CHECK(plan.counted_job.count >= plan.job.count * key_bytes(type) / (key_bytes(type) + 4) - 4);
+        CHECK(plan.counted_job.count <= plan.job.count);
+        CHECK(footprint(plan.counted_job).host <= footprint(plan.job).host);
+        CHECK(footprint(plan.counted_job).device <= footprint(plan.job).device);
+        counted.counts = false;
+        CHECK(make_plan(counted, footprint).counted_job.count == 0);
+      }
+}
+
 TEST_CASE("what fits is sorted in memory, and one key more is not") {
   CHECK(make_plan(request(mib, KeyType::u32, 8 * mib), cpu_footprint).strategy == SortStrategy::in_memory);
   CHECK(make_plan(request(mib + 1, KeyType::u32, 8 * mib), cpu_footprint).strategy == SortStrategy::external);

@@ -242,6 +242,46 @@ TEMPLATE_TEST_CASE("of equal keys a run keeps one, if nobody asks how often each
     }
 }
 
+TEST_CASE("runs keep how often a key stood where keys repeat, and all keys where they do not") {
+  const TemporaryFolder folder;
+  const bool is_stream = GENERATE(false, true);
+  constexpr size_t beginning = count / 2;
+  const auto few = repeating_keys<uint32_t>();
+  std::vector<uint32_t> keys = random_keys<uint32_t>(count, 1);
+  uint64_t most_merged = ~uint64_t{0};  // records, by each merge
+  SECTION("all repeat") {
+    keys = few;
+    most_merged = 500;
+  }
+  // The first run decides whether runs keep counts. The later ones then have all their keys.
+  SECTION("those at the beginning repeat") { std::copy_n(few.begin(), beginning, keys.begin()); }
+  SECTION("those at the end repeat") { std::copy_n(few.begin(), beginning, keys.end() - beginning); }
+  SECTION("none repeats") {}
+  for (const Way& way : ways) {
+    std::map<uint32_t, uint64_t> expected;
+    for (const uint32_t key : keys) ++expected[key];
+    std::filesystem::remove(folder / "in");
+    if (is_stream)
+      REQUIRE(::mkfifo((folder / "in").c_str(), 0600) == 0);
+    else
+      write_keys(folder / "in", keys);
+    std::jthread writer([&] {
+      if (is_stream) write_keys(folder / "in", keys);
+    });
+    SortFileOptions options = options_for(way, Order::ascending, KeyType::u32);
+    options.result = SortResult::unique;
+    options.counts_output = folder / "second";
+    uint64_t merged = 0;
+    options.progress = [&](Phase phase, uint64_t done, uint64_t) {
+      if (phase == Phase::merge) merged = done;
+    };
+    const SortReport report = sort_file_with(environment_of(way), folder / "in", folder / "out", options);
+    CHECK(report.count == keys.size());
+    require_unique<uint32_t>(folder, Order::ascending, report, expected);
+    if (most_merged == 500) CHECK(merged <= report.plan.passes * report.plan.runs * most_merged * 8);
+  }
+}
+
 TEST_CASE("a backend whose keys change more often than they have values is caught") {
   const TemporaryFolder folder;
   std::vector<uint8_t> keys(5'000);
@@ -461,7 +501,7 @@ TEST_CASE("positions that do not ascend where keys are equal are found") {
   using Chunk = std::vector<Record>;
   using Sessions = std::vector<std::vector<Chunk>>;
   const auto is_ordered = [](const Sessions& sessions) {
-    const Transfer transfer{.shape = {KeyType::u32, 8}, .values_are_positions = true};
+    const Transfer transfer{.shape = {KeyType::u32, 8}, .values = ValueKind::positions};
     RecordCheck check(transfer);
     for (const std::vector<Chunk>& chunks : sessions) {
       check.begin(chunks.size());
@@ -553,10 +593,12 @@ TEST_CASE("a backend that does not move the values with their keys is caught, al
   options.inputs_are_sorted = merges;
   options.values = {folder / "values.u32"};
   options.values_output = folder / "values.out";
-  // The plain backend only handles keys without values.
-  CHECK_THROWS_WITH(sort_files_with(plain_environment(), inputs, folder / "out", options),
-                    ContainsSubstring("the result was discarded"));
+  const auto sort_with = [&](Fault fault) {
+    sort_files_with(plain_environment(64, fault), inputs, folder / "out", options);
+  };
+  CHECK_THROWS_WITH(sort_with(Fault::leaves_values), ContainsSubstring("the result was discarded"));
   CHECK(folder.names() == std::vector<std::string>{"a.u32", "b.u32", "values.u32"});
+  CHECK_NOTHROW(sort_with(Fault::none));
 }
 
 TEST_CASE("several files of any format are sorted into one, or merged where they are sorted already") {

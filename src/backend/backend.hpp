@@ -71,7 +71,7 @@ class SortSession {
 
   /// Returns the sorted bytes [first_byte, first_byte + bytes) of a column, in host memory. The caller may
   /// modify them in place. Valid until this worker's next call of get or the end of the session. Each byte
-  /// may be fetched only once.
+  /// may be fetched only once or, if the job has no sample, until it was modified.
   virtual std::span<std::byte> get(uint32_t worker, Column column, uint64_t first_byte, size_t bytes) = 0;
 
   /// Replaces get() if SortJob::unique is set. Returns the distinct keys among the sorted keys [first, first
@@ -107,9 +107,6 @@ class DeviceStorage {
   virtual ~DeviceStorage() = default;
   virtual void read(uint64_t first_byte, std::span<std::byte> to) const = 0;
   virtual void write(uint64_t first_byte, std::span<const std::byte> from) = 0;
-  /// Frees all but the first `bytes` bytes. They may move, so there must be room for a copy of them beside
-  /// the whole storage. No thread may read or write meanwhile. If it throws, nothing has changed.
-  virtual void shorten(uint64_t bytes) = 0;
 };
 
 class Backend {

@@ -317,14 +317,6 @@ class CudaStorage final : public DeviceStorage {
                           cudaStreamPerThread));
     check(cudaStreamSynchronize(cudaStreamPerThread));
   }
-  void shorten(uint64_t bytes) override {
-    const DeviceGuard guard(device_);
-    DeviceBuffer<std::byte> shorter(bytes);
-    check(cudaMemcpyAsync(shorter.data(), memory_.data(), bytes, cudaMemcpyDeviceToDevice,
-                          cudaStreamPerThread));
-    check(cudaStreamSynchronize(cudaStreamPerThread));
-    memory_ = std::move(shorter);
-  }
 
  private:
   DeviceId device_;

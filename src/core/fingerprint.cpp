@@ -88,6 +88,42 @@ Fingerprint unique_fingerprint_of(std::span<const std::byte> keys, std::span<con
 }
 
 template <class Bits>
+struct CountedSumLoop {
+  const std::byte* keys;
+  const std::byte* counts;
+  size_t distinct;
+  uint64_t secret;
+  uint64_t& all;
+
+  [[gnu::always_inline]] inline uint64_t operator()() const {
+    uint64_t sum = 0;
+    uint64_t counted = 0;
+    for (size_t i = 0; i < distinct; ++i) {
+      Bits key;
+      uint32_t count;
+      std::memcpy(&key, keys + i * sizeof(Bits), sizeof(Bits));
+      std::memcpy(&count, counts + i * sizeof(count), sizeof(count));
+      sum += fingerprint_mix(key ^ secret) * count;
+      counted += count;
+    }
+    all = counted;
+    return sum;
+  }
+};
+
+template <class Bits>
+Fingerprint counted_fingerprint_of(std::span<const std::byte> keys, std::span<const std::byte> counts,
+                                   uint64_t secret) {
+  const size_t distinct = keys.size() / sizeof(Bits);
+  if (counts.size() != distinct * sizeof(uint32_t))
+    throw Error("internal: a fingerprint of keys without counts");
+  Fingerprint print;
+  print.sum =
+      with_best_vectors(CountedSumLoop<Bits>{keys.data(), counts.data(), distinct, secret, print.count});
+  return print;
+}
+
+template <class Bits>
 Fingerprint fingerprint_of(std::span<const std::byte> bytes, uint64_t secret) {
   const size_t count = bytes.size() / sizeof(Bits);
   return {count, with_best_vectors(SumLoop<Bits>{bytes.data(), count, secret})};
@@ -124,6 +160,16 @@ Fingerprint unique_fingerprint(std::span<const std::byte> keys, size_t key_bytes
     case 2: return unique_fingerprint_of<uint16_t>(keys, ends, secret);
     case 4: return unique_fingerprint_of<uint32_t>(keys, ends, secret);
     default: return unique_fingerprint_of<uint64_t>(keys, ends, secret);
+  }
+}
+
+Fingerprint counted_fingerprint(std::span<const std::byte> keys, size_t key_bytes,
+                                std::span<const std::byte> counts, uint64_t secret) {
+  switch (key_bytes) {
+    case 1: return counted_fingerprint_of<uint8_t>(keys, counts, secret);
+    case 2: return counted_fingerprint_of<uint16_t>(keys, counts, secret);
+    case 4: return counted_fingerprint_of<uint32_t>(keys, counts, secret);
+    default: return counted_fingerprint_of<uint64_t>(keys, counts, secret);
   }
 }
 

@@ -46,6 +46,10 @@ Fingerprint pair_fingerprint(std::span<const std::byte> keys, size_t key_bytes,
 Fingerprint unique_fingerprint(std::span<const std::byte> keys, size_t key_bytes,
                                std::span<const uint32_t> ends, uint64_t secret);
 
+/// The same with the counts themselves, of 4 bytes each.
+Fingerprint counted_fingerprint(std::span<const std::byte> keys, size_t key_bytes,
+                                std::span<const std::byte> counts, uint64_t secret);
+
 /// Draws a secret from the operating system's random source.
 uint64_t random_secret();
 

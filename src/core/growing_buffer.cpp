@@ -34,14 +34,6 @@ std::span<std::byte> GrowingBuffer::room(size_t bytes) {
   return {data_ + size_, capacity_ - size_};
 }
 
-void GrowingBuffer::cut(size_t bytes) noexcept {
-  const size_t capacity = round_up(bytes, system_page_bytes());
-  if (capacity < capacity_) ::munmap(data_ + capacity, capacity_ - capacity);
-  if (capacity == 0) data_ = nullptr;
-  capacity_ = std::min(capacity_, capacity);
-  size_ = std::min(size_, bytes);
-}
-
 void GrowingBuffer::discard(size_t first, size_t bytes) noexcept {
   // Round both ends here, because the system would round the length up.
   const size_t page = system_page_bytes();

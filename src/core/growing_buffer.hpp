@@ -26,9 +26,6 @@ class GrowingBuffer {
   std::span<std::byte> room(size_t bytes);
   void commit(size_t bytes) { size_ += bytes; }
 
-  /// Keeps only the first `bytes`; returns the pages after them, and their addresses, to the system.
-  void cut(size_t bytes) noexcept;
-
   /// Returns the whole pages inside [first, first + bytes) to the system; they read as zeros from now on.
   /// Thread-safe.
   void discard(size_t first, size_t bytes) noexcept;

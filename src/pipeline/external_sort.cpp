@@ -2,45 +2,28 @@
 #include "pipeline/external_sort.hpp"
 
 #include "core/rounding.hpp"
-#include "pipeline/key_scan.hpp"
 #include "pipeline/rank_cutter.hpp"
 
 #include <algorithm>
+#include <cstring>
 #include <numeric>
 
 namespace sweepsort {
 namespace {
 
-/// Stores the samples of a run that are among `keys`, which begin at position `first` in the run.
-void take_samples(IndexedRun& run, uint64_t first, std::span<const std::byte> keys,
-                  const Transfer& transfer) {
-  const KeyType type = transfer.shape.type;
-  const size_t width = key_bytes(type);
-  const uint64_t end = first + keys.size() / width;
-  for (uint64_t i = ceil_divide(first, run.stride); i * run.stride < end; ++i)
-    run.samples[i] = ordered_key(keys.data() + (i * run.stride - first) * width, type, transfer.order);
+/// Runs keep counts if all records then take at most this fraction of the room. They are merged as pairs, in
+/// smaller blocks, which takes longer for each byte.
+constexpr uint64_t counted_part = 2;
+
+constexpr RecordShape with_counts(RecordShape keys) {
+  return {.type = keys.type, .value_bytes = sizeof(uint32_t)};
 }
 
-/// Turns what a sink writes into a run of keys alone, with its samples.
-class RunTarget : public ByteTarget {
- public:
-  RunTarget(IndexedRun& run, const Transfer& transfer) : run_(run), transfer_(transfer) {}
-
-  bool is_sequential() const override { return false; }
-  void write_at(uint64_t offset, std::span<const std::byte> keys) override {
-    if (keys.empty()) return;
-    const size_t width = key_bytes(transfer_.shape.type);
-    if (transfer_.verify) written_.add(sweepsort::fingerprint(keys, width, transfer_.secret));
-    take_samples(run_, offset / width, keys, transfer_);
-    static_cast<StoredRun&>(*run_.run).write(Column::keys, offset, keys);
-  }
-  Fingerprint fingerprint() const { return written_.sum(); }
-
- private:
-  IndexedRun& run_;
-  const Transfer& transfer_;
-  SharedFingerprint written_;
-};
+void fill_with_ones(std::span<std::byte> counts) {
+  constexpr uint32_t once = 1;
+  for (size_t at = 0; at < counts.size(); at += sizeof once)
+    std::memcpy(counts.data() + at, &once, sizeof once);
+}
 
 }  // namespace
 
@@ -49,8 +32,8 @@ ExternalSort::ExternalSort(const Backends& backends, const ExternalJob& job)
       lanes_(backends, job.plan.job, job.plan.lanes),
       store_(std::make_unique<RunStore>(job.store)) {}
 
-IndexedRun ExternalSort::make_run(uint64_t count) {
-  IndexedRun indexed{.run = store_->make_run(count), .stride = job_.plan.stride};
+IndexedRun ExternalSort::make_run(RecordShape shape, uint64_t count) {
+  IndexedRun indexed{.run = store_->make_run(shape, count), .stride = job_.plan.stride};
   indexed.samples.resize(ceil_divide(count, indexed.stride));
   return indexed;
 }
@@ -78,8 +61,8 @@ void ExternalSort::reserve(uint64_t count) {
   const uint64_t most = job_.plan.job.count;
   for (uint64_t first = 0; first < count; first += most) counts_.push_back(std::min(most, count - first));
   // Packed runs are made one by one, as each leaves room for the next.
-  if (job_.packs) return;
-  for (const uint64_t records : counts_) runs_.push_back(make_run(records));
+  if (job_.packing != RunPacking::none) return;
+  for (const uint64_t records : counts_) runs_.push_back(make_run(job_.transfer.shape, records));
 }
 
 uint64_t ExternalSort::count() const {
@@ -87,49 +70,55 @@ uint64_t ExternalSort::count() const {
                          [](uint64_t sum, const IndexedRun& run) { return sum + run.run->count(); });
 }
 
-/// Stores records of the session in a run, from its record `first` on, with their samples.
-void ExternalSort::save(SortSession& session, uint64_t first, uint64_t count, IndexedRun& to,
-                        const MovedFunction& moved) {
-  const Transfer& transfer = job_.transfer;
-  const uint32_t value_bytes = transfer.shape.value_bytes;
-  const uint64_t width = key_bytes(transfer.shape.type);
-  auto& run = static_cast<StoredRun&>(*to.run);
-  for_record_chunks(
-      transfer, first * width, count, transfer.workers, [&](uint32_t worker, const RecordChunk& chunk) {
-        const uint64_t at = first + chunk.first;
-        const std::span<std::byte> keys =
-            session.get(worker, Column::keys, chunk.first * width, chunk.count * width);
-        take_samples(to, at, keys, transfer);
-        run.write(Column::keys, at * width, keys);
-        if (value_bytes != 0)
-          run.write(
-              Column::values, at * value_bytes,
-              session.get(worker, Column::values, chunk.first * value_bytes, chunk.count * value_bytes));
-        if (moved) moved(chunk.count * transfer.shape.bytes());
-      });
-}
-
 void ExternalSort::save_run(SortSession& session, uint64_t count, uint64_t item) {
-  if (item == runs_.size()) runs_.push_back(make_run(count));
-  if (job_.packs)
-    pack(session, count, runs_[item]);
-  else
-    save(session, 0, count, runs_[item], {});
+  if (job_.packing != RunPacking::none) return pack_run(session, count);
+  if (item == runs_.size()) runs_.push_back(make_run(job_.transfer.shape, count));
+  store_records(session, 0, count, job_.transfer, runs_[item], {});
 }
 
-void ExternalSort::pack(SortSession& session, uint64_t count, IndexedRun& to) {
-  auto& run = static_cast<StoredRun&>(*to.run);
-  RunTarget target(to, job_.transfer);
-  const auto sink = make_unique_sink(job_.transfer, {.keys = {.output = &target}});
-  sink->store(session, 0, count, {});
-  const StoreResult stored = sink->finish();
+void ExternalSort::pack_run(SortSession& session, uint64_t count) {
+  const Transfer& transfer = job_.transfer;
+  const bool counts = job_.packing == RunPacking::counted;
+  const bool packs = !counts || keep_counts_.value_or(true);
+  const uint64_t distinct = packs ? distinct_keys(session, count, transfer) : count;
+  if (counts && !keeps_counts(distinct, count)) {
+    runs_.push_back(make_run(transfer.shape, count));
+    runs_.back().each_once = true;
+    return store_records(session, 0, count, transfer, runs_.back(), {});
+  }
+  runs_.push_back(make_run(counts ? with_counts(transfer.shape) : transfer.shape, distinct));
+  const PackedKeys run = pack_keys(session, count, transfer, counts, runs_.back());
+  if (counts) return;  // keys and their counts are verified in the end, as the keys that were read
   if (!packed_) packed_.emplace();
-  packed_->sorted.fingerprint += stored.fingerprint;
-  packed_->sorted.is_ordered &= stored.is_ordered;
-  packed_->kept += target.fingerprint();
-  store_->shorten_last(run, stored.distinct);
-  to.samples.resize(ceil_divide(stored.distinct, to.stride));
-  to.samples.shrink_to_fit();  // a stream may have many such runs
+  packed_->sorted.fingerprint += run.sorted.fingerprint;
+  packed_->sorted.is_ordered &= run.sorted.is_ordered;
+  packed_->kept += run.kept;
+}
+
+bool ExternalSort::keeps_counts(uint64_t distinct, uint64_t count) {
+  const RecordShape shape = job_.transfer.shape;
+  const uint64_t packed = run_bytes(with_counts(shape), distinct);
+  const uint64_t all = run_bytes(shape, count);
+  if (!keep_counts_) keep_counts_ = job_.plan.counted_job.count != 0 && packed <= all / counted_part;
+  return *keep_counts_ && packed <= all;
+}
+
+void ExternalSort::begin_merging() {
+  const bool counts = keep_counts_.value_or(false);
+  if (counts) {
+    job_.plan.job = job_.plan.counted_job;
+    job_.transfer.shape = with_counts(job_.transfer.shape);
+    job_.transfer.values = ValueKind::counts;
+    job_.transfer.workers = job_.plan.job.workers;
+    job_.transfer.chunk_bytes = job_.plan.job.chunk_bytes;
+    lanes_.change(job_.plan.job);
+  }
+  // Only now is the length of a stream known, and how long the runs with counts become that are merged.
+  const bool is_stream = counts_.empty();
+  if (!(is_stream || counts) || passes_of(runs_.size(), job_.plan.fan_in) <= 1) return;
+  uint64_t area = 0;
+  for (const IndexedRun& run : runs_) area += spilled_run_bytes(job_.transfer.shape, run.run->count());
+  store_->reserve(area, 2);
 }
 
 Fingerprint ExternalSort::form_runs(const RecordSource& source, const MovedFunction& moved) {
@@ -145,6 +134,7 @@ Fingerprint ExternalSort::form_runs(const RecordSource& source, const MovedFunct
         return true;
       },
       [&](uint32_t lane, uint64_t item) { save_run(lanes_[lane], counts_[item], item); });
+  begin_merging();
   return total;
 }
 
@@ -166,11 +156,7 @@ void ExternalSort::form_runs(const StreamFunction& stream) {
         thin_samples();
       },
       job_.cancel);
-  // Only now is the length of the stream known.
-  if (passes_of(runs_.size(), job_.plan.fan_in) <= 1) return;
-  uint64_t area = 0;
-  for (const IndexedRun& run : runs_) area += spilled_run_bytes(job_.transfer.shape, run.run->count());
-  store_->reserve(area, 2);
+  begin_merging();
 }
 
 void ExternalSort::adopt(std::vector<std::unique_ptr<Run>> runs, RunInspector& inspector) {
@@ -200,7 +186,10 @@ void ExternalSort::gather(SortSession& session, std::span<const IndexedRun> runs
       if (part == 0) continue;
       const std::span<std::byte> bytes = place.subspan((at - chunk.first) * width, part * width);
       const uint64_t first_byte = (from[run] + at - begins[run]) * width;
-      runs[run].run->read(column, first_byte, bytes);
+      if (column == Column::values && runs[run].each_once)
+        fill_with_ones(bytes);
+      else
+        runs[run].run->read(column, first_byte, bytes);
       if (inspector_ && column == Column::keys) inspector_->see_keys(first_run + run, first_byte, bytes);
       at += part;
     }
@@ -242,9 +231,9 @@ uint32_t ExternalSort::merge_down(const MovedFunction& moved) {
       const size_t last = std::min<size_t>(runs_.size(), first + job_.plan.fan_in);
       uint64_t count = 0;
       for (size_t run = first; run < last; ++run) count += runs_[run].run->count();
-      longer.push_back(make_run(count));
+      longer.push_back(make_run(job_.transfer.shape, count));
       merge_group(first, last, [&](SortSession& session, uint64_t at, uint64_t records) {
-        save(session, at, records, longer.back(), moved);
+        store_records(session, at, records, job_.transfer, longer.back(), moved);
       });
       for (size_t run = first; run < last; ++run) runs_[run] = {};  // frees its memory
     }

@@ -19,6 +19,7 @@
 #include "pipeline/record_sink.hpp"
 #include "pipeline/run.hpp"
 #include "pipeline/run_store.hpp"
+#include "pipeline/run_writer.hpp"
 #include "pipeline/transfer.hpp"
 
 #include <functional>
@@ -44,17 +45,11 @@ class RunInspector {
   virtual void see_pairs(std::span<const std::byte> keys, std::span<const std::byte> values) = 0;
 };
 
-/// Results of forming runs that keep only one of equal keys.
-struct PackedRuns {
-  StoreResult sorted = {};  // must match what was read
-  Fingerprint kept = {};    // must match what is merged
-};
-
 struct ExternalJob {
   Plan plan = {};
   Transfer transfer = {};
   RunStoreOptions store = {};
-  bool packs = false;                 // runs of keys alone keep only one of equal keys
+  RunPacking packing = RunPacking::none;
   std::function<void()> cancel = {};  // called on a failure, so that nobody keeps waiting for a stream
 };
 
@@ -76,8 +71,10 @@ class ExternalSort {
   uint64_t taken() const { return taken_; }
   /// The number of records in the runs.
   uint64_t count() const;
-  /// Empty unless runs were packed.
-  const std::optional<PackedRuns>& packed() const { return packed_; }
+  /// All runs together, if they keep each of their keys once without a count.
+  const std::optional<PackedKeys>& packed() const { return packed_; }
+  /// How records are merged: with a value that is a count, if runs keep counts.
+  const Transfer& transfer() const { return job_.transfer; }
   uint64_t runs() const { return runs_.size(); }
   /// The number of remembered keys (IndexedRun) of all runs. While a stream is read, at most as many as the
   /// plan allows, or one per run if that is more.
@@ -94,11 +91,14 @@ class ExternalSort {
   const Lanes& lanes() const { return lanes_; }
 
  private:
-  void save(SortSession& session, uint64_t first, uint64_t count, IndexedRun& to, const MovedFunction& moved);
   /// Makes the first `count` records of the session run number `item`.
   void save_run(SortSession& session, uint64_t count, uint64_t item);
-  void pack(SortSession& session, uint64_t count, IndexedRun& to);
-  IndexedRun make_run(uint64_t count);
+  void pack_run(SortSession& session, uint64_t count);
+  /// Whether the next run keeps counts. The first run decides whether any run does.
+  bool keeps_counts(uint64_t distinct, uint64_t count);
+  /// All runs are formed.
+  void begin_merging();
+  IndexedRun make_run(RecordShape shape, uint64_t count);
   void thin_samples();
   /// Merges runs_[first, last) and passes each block to `store`.
   using StoreFunction = std::function<void(SortSession& session, uint64_t first, uint64_t count)>;
@@ -112,7 +112,8 @@ class ExternalSort {
   std::vector<IndexedRun> runs_;
   std::vector<uint64_t> counts_;  // records in each of the runs that reserve() made room for
   uint64_t taken_ = 0;
-  std::optional<PackedRuns> packed_;
+  std::optional<PackedKeys> packed_;
+  std::optional<bool> keep_counts_;    // empty until there is a run
   uint64_t samples_ = 0;               // of a stream's runs
   RunInspector* inspector_ = nullptr;  // until the adopted runs are merged
   bool are_stored_ = true;             // whether the runs were stored by us

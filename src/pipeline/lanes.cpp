@@ -8,6 +8,11 @@ namespace sweepsort {
 Lanes::Lanes(const Backends& backends, SortJob job, uint32_t lanes)
     : backends_(backends), job_(std::move(job)), sessions_(lanes) {}
 
+void Lanes::change(SortJob job) {
+  job_ = std::move(job);
+  for (auto& session : sessions_) session.reset();
+}
+
 void Lanes::begin() {
   for (uint32_t lane = 0; lane < sessions_.size(); ++lane) (void)session(lane, job_.count);
 }

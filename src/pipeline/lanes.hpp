@@ -17,6 +17,8 @@ class Lanes {
   /// Sessions hold up to `job.count` records. Allocates nothing yet.
   Lanes(const Backends& backends, SortJob job, uint32_t lanes);
 
+  /// From now on, sessions are for this job. Frees the present ones.
+  void change(SortJob job);
   /// Begins all sessions. Throws Error if there is not enough room for them.
   void begin();
   /// The lane's session, emptied and ready for `count` records.

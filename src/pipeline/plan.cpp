@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numeric>
 
 namespace sweepsort {
@@ -123,6 +124,24 @@ class Planner {
     const uint64_t without = footprint_(job).device.value;
     job.unique = true;
     return footprint_(job).device.value - without <= request_.gpu_memory->value / packing_part;
+  }
+
+  /// Of sessions that merge keys with counts of 4 bytes, in the memory of sessions for runs.
+  SortJob counted_job(const SortJob& of_runs) const {
+    const Backend::Footprint room = footprint_(of_runs);
+    const auto with_counts = [&](uint64_t count) {
+      SortJob with = job(count);
+      with.value_bytes = sizeof(uint32_t);
+      with.unique = false;
+      with.chunk_bytes = std::min(with.chunk_bytes, max_chunk_with_values);
+      return with;
+    };
+    const uint64_t records = largest(of_runs.count, [&](uint64_t count) {
+      const Backend::Footprint need = footprint_(with_counts(count));
+      return need.host <= room.host && need.device <= room.device;
+    });
+    const bool has_room = records >= min_run_records && of_runs.count <= std::numeric_limits<uint32_t>::max();
+    return has_room ? with_counts(records) : SortJob{};
   }
 
   uint32_t workers_for(uint64_t count) const {
@@ -402,6 +421,7 @@ class Planner {
       plan.runs = request_.sorted_inputs;
     }
     plan.job = job(records);
+    if (request_.counts) plan.counted_job = counted_job(plan.job);
     const uint64_t run_bytes = records * record_;
     const uint64_t max_runs = std::max(min_fan_in, request_.memory.value / 16 / bytes_per_run);
     plan.fan_in = where == RunPlace::in_memory

@@ -23,6 +23,9 @@
 
 namespace sweepsort {
 
+/// With values, each worker keeps a copy of a chunk's keys.
+inline constexpr size_t max_chunk_with_values = 1u << 20;
+
 enum class SortStrategy : uint8_t { in_memory, counting, external, streams };
 
 /// Bytes of each record that files hold before and after the sort. The positions of a permutation are not
@@ -50,6 +53,7 @@ struct PlanRequest {
   Order order = Order::ascending;
   SortAlgorithm algorithm = SortAlgorithm::automatic;
   bool unique = false;  // of equal keys only one is written
+  bool counts = false;  // with how often it occurred: runs may keep that, too
   uint32_t threads = 1;
   size_t chunk_bytes = default_chunk_bytes;  // most bytes in one transfer
   Bytes memory = {};
@@ -70,6 +74,7 @@ struct PlanRequest {
 struct Plan {
   SortStrategy strategy = SortStrategy::in_memory;
   SortJob job = {};          // of one session: for all records, or for a run or a block
+  SortJob counted_job = {};  // of one session that merges runs with counts; no records: runs keep none
   uint32_t lanes = 1;        // sessions at a time
   uint64_t runs = 1;         // 0 for a stream (unknown)
   uint64_t runs_on_gpu = 0;  // how many of them stay in GPU memory, on any GPU

@@ -124,7 +124,8 @@ void RecordCheck::end() {
   for (const Ends& chunk : ends_) {
     if (last_ && chunk.first < *last_) is_ordered_ = false;
     if (last_ && chunk.first != *last_) ++changes_;
-    if (transfer_.values_are_positions && last_ == chunk.first && chunk.first_position <= last_position_)
+    if (transfer_.values == ValueKind::positions && last_ == chunk.first &&
+        chunk.first_position <= last_position_)
       is_ordered_ = false;
     last_ = chunk.last;
     last_position_ = chunk.last_position;
@@ -168,8 +169,8 @@ void RecordCheck::see_unique(uint64_t chunk, const UniqueKeys& unique) {
 void RecordCheck::see_pairs(uint64_t chunk, std::span<const std::byte> keys,
                             std::span<const std::byte> values) {
   const auto [type, value_bytes] = transfer_.shape;
-  fingerprint_.add(pair_fingerprint(keys, key_bytes(type), values, value_bytes, transfer_.secret));
-  if (!transfer_.values_are_positions || keys.empty()) return;
+  fingerprint_.add(record_fingerprint(keys, values, transfer_));
+  if (transfer_.values != ValueKind::positions || keys.empty()) return;
   if (!ascend_where_equal(keys, type, values, value_bytes)) is_ordered_ = false;
   ends_[chunk].first_position = position_at(values, 0, value_bytes);
   ends_[chunk].last_position = position_at(values, values.size() / value_bytes - 1, value_bytes);

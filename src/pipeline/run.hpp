@@ -30,9 +30,6 @@ class StoredRun : public Run {
  public:
   /// Thread-safe.
   virtual void write(Column column, uint64_t first_byte, std::span<const std::byte> from) = 0;
-  /// Call this when all keys of a run without values are written: the run has only `count` records. May free
-  /// the memory after them.
-  virtual void shorten(uint64_t count) = 0;
 };
 
 /// A run, and the rank of every `stride`-th key among all keys of its type (ordered_key), which a search in
@@ -41,6 +38,7 @@ struct IndexedRun {
   std::unique_ptr<Run> run;
   uint64_t stride = 1;
   std::vector<uint64_t> samples = {};
+  bool each_once = false;  // keys alone, where others have counts: each has the count 1
 };
 
 }  // namespace sweepsort

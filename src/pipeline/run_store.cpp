@@ -40,12 +40,6 @@ class Share {
   Share(const Share&) = delete;
   Share& operator=(const Share&) = delete;
   ~Share() { *left_ += bytes_; }
-  uint64_t bytes() const { return bytes_; }
-  void shrink(uint64_t bytes) {
-    const uint64_t kept = std::min(bytes, bytes_);
-    *left_ += bytes_ - kept;
-    bytes_ = kept;
-  }
 
  private:
   std::shared_ptr<std::atomic<uint64_t>> left_;
@@ -57,17 +51,6 @@ struct DevicePlace {
       : left(std::move(memory_left)), share(left, bytes), storage(on.make_storage(bytes)) {}
   void read(uint64_t at, std::span<std::byte> to) const { storage->read(at, to); }
   void write(uint64_t at, std::span<const std::byte> from) { storage->write(at, from); }
-  /// Moves the remaining data if it is a small part and there is room for both copies.
-  void shorten(uint64_t bytes) {
-    constexpr uint64_t min_gain = 4;
-    if (bytes > share.bytes() / min_gain || bytes > *left) return;
-    try {
-      storage->shorten(bytes);
-    } catch (const std::exception&) {
-      return;  // somebody else has taken the memory: everything stays where it is
-    }
-    share.shrink(bytes);
-  }
 
   std::shared_ptr<std::atomic<uint64_t>> left;
   Share share;
@@ -85,10 +68,6 @@ struct MemoryPlace {
   void write(uint64_t at, std::span<const std::byte> from) {
     std::memcpy(buffer.bytes().data() + at, from.data(), from.size());
   }
-  void shorten(uint64_t bytes) {
-    buffer.cut(bytes);
-    share.shrink(round_up(bytes, system_page_bytes()));
-  }
 
   Share share;
   GrowingBuffer buffer;
@@ -100,7 +79,6 @@ struct SpilledPlace {
   void read(uint64_t at, std::span<std::byte> to) const { space->read_at(offset + at, to); }
   void will_read(uint64_t at, size_t bytes) const { space->will_read(offset + at, bytes); }
   void write(uint64_t at, std::span<const std::byte> from) { space->write_at(offset + at, from); }
-  void shorten(uint64_t) {}
 
   std::shared_ptr<SpillSpace> space;
   uint64_t offset;
@@ -128,10 +106,6 @@ class RunIn : public StoredRun {
   }
   void write(Column column, uint64_t first_byte, std::span<const std::byte> from) override {
     place_.write(layout_.at(column, first_byte), from);
-  }
-  void shorten(uint64_t count) override {
-    place_.shorten(layout_.bytes / count_ * count);
-    count_ = count;
   }
 
  private:
@@ -166,35 +140,26 @@ void RunStore::reserve(uint64_t area_bytes, uint32_t areas) {
   space_->reserve(area_bytes_ * areas_);
 }
 
-std::unique_ptr<StoredRun> RunStore::make_run(uint64_t count) {
-  const uint64_t bytes = run_bytes(options_.shape, count);
-  last_at_.reset();
+std::unique_ptr<StoredRun> RunStore::make_run(RecordShape shape, uint64_t count) {
+  const uint64_t bytes = run_bytes(shape, count);
   for (size_t tries = 0; tries < devices_.size(); ++tries) {
     // Use the device with the most room, so that a merge reads from all devices at once.
     const Device& device = *std::ranges::max_element(
         devices_, {}, [](const Device& candidate) { return candidate.memory_left->load(); });
     if (bytes > *device.memory_left) break;
     try {
-      return std::make_unique<RunIn<DevicePlace>>(options_.shape, count, *device.backend, device.memory_left);
+      return std::make_unique<RunIn<DevicePlace>>(shape, count, *device.backend, device.memory_left);
     } catch (const std::exception&) {
       *device.memory_left = 0;  // somebody else has taken the memory: use another place
     }
   }
-  if (bytes <= *memory_left_)
-    return std::make_unique<RunIn<MemoryPlace>>(options_.shape, count, memory_left_);
+  if (bytes <= *memory_left_) return std::make_unique<RunIn<MemoryPlace>>(shape, count, memory_left_);
   const uint64_t at = used_;
-  used_ += spilled_run_bytes(options_.shape, count);
+  used_ += spilled_run_bytes(shape, count);
   if (used_ > area_bytes_ && areas_ > 1) throw Error("internal: a run beyond the space that was reserved");
   reserve(used_, areas_);
-  last_at_ = at;
-  return std::make_unique<RunIn<SpilledPlace>>(options_.shape, count, space_, area_ * area_bytes_ + at,
+  return std::make_unique<RunIn<SpilledPlace>>(shape, count, space_, area_ * area_bytes_ + at,
                                                options_.may_wait);
-}
-
-void RunStore::shorten_last(StoredRun& run, uint64_t count) {
-  if (options_.shape.value_bytes != 0) throw Error("internal: a run with values is shortened");
-  run.shorten(count);
-  if (last_at_) used_ = *last_at_ + spilled_run_bytes(options_.shape, count);
 }
 
 void RunStore::next_pass() {

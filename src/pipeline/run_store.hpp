@@ -14,7 +14,6 @@
 
 #include <atomic>
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -29,11 +28,11 @@ struct DeviceRoom {
 };
 
 struct RunStoreOptions {
-  RecordShape shape = {};
+  RecordShape shape = {};  // of most runs
   std::vector<DeviceRoom> devices = {};
   Bytes memory = {};
   std::vector<std::string> directories = {};
-  uint64_t run_records = 1;  // of most runs; such a run lies in one directory, unless runs are shortened
+  uint64_t run_records = 1;  // of most runs; such a run lies in one directory, unless some are shorter
   Caching caching = Caching::bypass;  // of the files
   bool may_wait = true;               // a small read of a spilled run may wait for the disk
   bool allow_anonymous = true;
@@ -54,11 +53,7 @@ class RunStore {
 
   /// Makes room for the next run of this pass. For a stream nothing is reserved in advance, and its only area
   /// grows. A run frees its memory when it is destroyed; it may outlive the store.
-  std::unique_ptr<StoredRun> make_run(uint64_t count);
-
-  /// Shortens the last run made, which must hold keys alone, to `count` records. The next run may begin after
-  /// them.
-  void shorten_last(StoredRun& run, uint64_t count);
+  std::unique_ptr<StoredRun> make_run(RecordShape shape, uint64_t count);
 
   /// From now on, runs are made in the other area, from its beginning.
   void next_pass();
@@ -81,9 +76,8 @@ class RunStore {
   std::shared_ptr<SpillSpace> space_;
   uint64_t area_bytes_ = 0;
   uint32_t areas_ = 1;
-  uint32_t area_ = 0;                // the one being written
-  uint64_t used_ = 0;                // bytes used in this area
-  std::optional<uint64_t> last_at_;  // where the last run begins in the area, if it was spilled
+  uint32_t area_ = 0;  // the one being written
+  uint64_t used_ = 0;  // bytes used in this area
 };
 
 }  // namespace sweepsort

@@ -99,8 +99,6 @@ FileRecord file_record(const SortContext& context, std::optional<uint64_t> keys)
 
 PlanRequest request_without_count(const SortContext& context, const Backends& backends, bool on_gpu) {
   const SortFileOptions& options = context.options;
-  // With values, each worker keeps a copy of a chunk's keys.
-  constexpr size_t max_with_values = 1u << 20;
   const bool has_values = context.values.bytes() != 0;
   const Bytes memory = memory_budget(options.memory.memory, context.limit, context.threads);
   return {.shape = {context.input.type(), context.values.bytes()},
@@ -108,8 +106,9 @@ PlanRequest request_without_count(const SortContext& context, const Backends& ba
           .order = options.order,
           .algorithm = options.algorithm,
           .unique = is_unique(options.result) && !has_values,
+          .counts = !options.counts_output.empty() && !has_values,
           .threads = context.threads,
-          .chunk_bytes = has_values ? std::min(context.environment.chunk_bytes, max_with_values)
+          .chunk_bytes = has_values ? std::min(context.environment.chunk_bytes, max_chunk_with_values)
                                     : context.environment.chunk_bytes,
           .memory = memory,
           .page_cache =

@@ -50,7 +50,7 @@ Transfer SortRun::transfer() const {
           .workers = plan.job.workers,
           .chunk_bytes = plan.job.chunk_bytes,
           .secret = context.secret,
-          .values_are_positions = has_positions(context.options.result)};
+          .values = has_positions(context.options.result) ? ValueKind::positions : ValueKind::data};
 }
 
 void SortRun::stop_streams() const {

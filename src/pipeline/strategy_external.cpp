@@ -50,9 +50,13 @@ class RunFiller {
   std::optional<uint64_t> last_;  // as ordered key
 };
 
+RunPacking packing_of(const SortRun& sort) {
+  if (!sort.request.unique || sort.context.options.inputs_are_sorted) return RunPacking::none;
+  return sort.request.counts ? RunPacking::counted : RunPacking::once;
+}
+
 ExternalJob external_job(const SortRun& sort) {
   const SortContext& context = sort.context;
-  const SortFileOptions& options = context.options;
   const Plan& plan = sort.plan;
   std::vector<DeviceRoom> devices;
   for (size_t gpu = 0; gpu < plan.room_on_gpus.size(); ++gpu)
@@ -67,7 +71,7 @@ ExternalJob external_job(const SortRun& sort) {
                     .caching = plan.caches_runs ? Caching::use : Caching::bypass,
                     .may_wait = !plan.caches_runs || plan.runs == 0,
                     .allow_anonymous = context.environment.allow_anonymous},
-          .packs = sort.request.unique && !options.inputs_are_sorted && options.counts_output.empty(),
+          .packing = packing_of(sort),
           .cancel = [&sort] { sort.stop_streams(); }};
 }
 
@@ -146,7 +150,7 @@ Fingerprint form_runs(SortRun& sort, ExternalSort& external) {
 StoreResult merge_runs(SortRun& sort, ExternalSort& external) {
   const SortContext& context = sort.context;
   const bool is_merge = context.options.inputs_are_sorted;
-  const uint64_t bytes = external.count() * sort.request.shape.bytes();
+  const uint64_t bytes = external.count() * external.transfer().shape.bytes();
   const StageTimes before = external.lanes().times();
   const uint64_t runs = external.runs();
   const uint64_t passes = passes_of(runs, sort.plan.fan_in);
@@ -157,7 +161,7 @@ StoreResult merge_runs(SortRun& sort, ExternalSort& external) {
     spilled = external.spilled();
     sort.report.plan.passes = merged + (is_merge ? 1 : 2);
     context.outputs.start();
-    const auto sink = context.outputs.sink(sort.transfer(), {});
+    const auto sink = context.outputs.sink(external.transfer(), {});
     external.merge(*sink, moved);
     stored = sink->finish();
     if (!is_merge) return;

@@ -45,14 +45,21 @@ Fingerprint load_records(const RecordSource& source, uint64_t first, uint64_t co
       const std::span<std::byte> values =
           session.begin_put(worker, Column::values, chunk.first * value_bytes, chunk.count * value_bytes);
       source.values->read((first + chunk.first) * value_bytes, values);
-      if (transfer.verify)
-        total.add(pair_fingerprint(copies.of(worker), width, values, value_bytes, transfer.secret));
+      if (transfer.verify) total.add(record_fingerprint(copies.of(worker), values, transfer));
       session.end_put(worker);
     }
     if (moved) moved(chunk.count * transfer.shape.bytes());
   };
   for_record_chunks(transfer, source.data_offset + first * width, count, transfer.workers, load);
   return total.sum();
+}
+
+Fingerprint record_fingerprint(std::span<const std::byte> keys, std::span<const std::byte> values,
+                               const Transfer& transfer) {
+  const auto [type, value_bytes] = transfer.shape;
+  if (transfer.values == ValueKind::counts)
+    return counted_fingerprint(keys, key_bytes(type), values, transfer.secret);
+  return pair_fingerprint(keys, key_bytes(type), values, value_bytes, transfer.secret);
 }
 
 }  // namespace sweepsort

@@ -22,6 +22,13 @@
 
 namespace sweepsort {
 
+/// What the values of a sort are.
+enum class ValueKind : uint8_t {
+  data,
+  positions,  // in the input: of equal keys they must ascend in the end
+  counts      // of 4 bytes: a record stands for so many equal keys
+};
+
 /// What all transfers of a sort have in common.
 struct Transfer {
   RecordShape shape = {};
@@ -30,7 +37,7 @@ struct Transfer {
   uint32_t workers = 1;
   size_t chunk_bytes = default_chunk_bytes;  // for the wider column
   uint64_t secret = 0;
-  bool values_are_positions = false;  // in the input: of equal keys they must ascend in the end
+  ValueKind values = ValueKind::data;
 };
 
 /// A chunk of records.
@@ -58,6 +65,10 @@ struct RecordSource {
 /// fingerprint (empty without verify).
 Fingerprint load_records(const RecordSource& source, uint64_t first, uint64_t count, SortSession& session,
                          const Transfer& transfer, const MovedFunction& moved);
+
+/// The fingerprint of pairs or, if the values are counts, of as many keys as they say.
+Fingerprint record_fingerprint(std::span<const std::byte> keys, std::span<const std::byte> values,
+                               const Transfer& transfer);
 
 /// A sum to which several threads add.
 class SharedFingerprint {

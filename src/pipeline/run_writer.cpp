@@ -1,0 +1,130 @@
+// run_writer.cpp - see run_writer.hpp.
+#include "pipeline/run_writer.hpp"
+
+#include "core/error.hpp"
+#include "core/rounding.hpp"
+#include "pipeline/key_scan.hpp"
+
+#include <optional>
+#include <span>
+#include <vector>
+
+namespace sweepsort {
+namespace {
+
+StoredRun& stored(IndexedRun& run) { return static_cast<StoredRun&>(*run.run); }
+
+/// Stores the samples of a run that are among `keys`, which begin at position `first` in the run.
+void take_samples(IndexedRun& run, uint64_t first, std::span<const std::byte> keys,
+                  const Transfer& transfer) {
+  const KeyType type = transfer.shape.type;
+  const size_t width = key_bytes(type);
+  const uint64_t end = first + keys.size() / width;
+  for (uint64_t i = ceil_divide(first, run.stride); i * run.stride < end; ++i)
+    run.samples[i] = ordered_key(keys.data() + (i * run.stride - first) * width, type, transfer.order);
+}
+
+/// Throws Error unless the run has records up to this one.
+void check_room(const IndexedRun& run, uint64_t end) {
+  if (end > run.run->count())
+    throw Error("sorted keys changed between two reads",
+                "the memory or the device may be faulty: try again, or on another machine");
+}
+
+/// Turns what a sink writes into the keys of a run, with its samples.
+class KeyTarget : public ByteTarget {
+ public:
+  KeyTarget(IndexedRun& run, const Transfer& transfer) : run_(run), transfer_(transfer) {}
+
+  bool is_sequential() const override { return false; }
+  void write_at(uint64_t offset, std::span<const std::byte> keys) override {
+    if (keys.empty()) return;
+    const size_t width = key_bytes(transfer_.shape.type);
+    check_room(run_, (offset + keys.size()) / width);
+    if (transfer_.verify) written_.add(sweepsort::fingerprint(keys, width, transfer_.secret));
+    take_samples(run_, offset / width, keys, transfer_);
+    stored(run_).write(Column::keys, offset, keys);
+  }
+  Fingerprint fingerprint() const { return written_.sum(); }
+
+ private:
+  IndexedRun& run_;
+  const Transfer& transfer_;
+  SharedFingerprint written_;
+};
+
+/// Turns the counts that a sink writes, of 8 bytes, into the values of a run, of 4 bytes.
+class CountTarget : public ByteTarget {
+ public:
+  explicit CountTarget(IndexedRun& run) : run_(run) {}
+
+  bool is_sequential() const override { return false; }
+  void write_at(uint64_t offset, std::span<const std::byte> counts) override {
+    if (counts.empty()) return;
+    const uint64_t first = offset / sizeof(uint64_t);
+    check_room(run_, first + counts.size() / sizeof(uint64_t));
+    std::vector<std::byte> copy(counts.begin(), counts.end());
+    stored(run_).write(Column::values, first * sizeof(uint32_t), narrowed(copy));
+  }
+
+ private:
+  IndexedRun& run_;
+};
+
+}  // namespace
+
+void store_records(SortSession& session, uint64_t first, uint64_t count, const Transfer& transfer,
+                   IndexedRun& to, const MovedFunction& moved) {
+  const uint32_t value_bytes = transfer.shape.value_bytes;
+  const uint64_t width = key_bytes(transfer.shape.type);
+  for_record_chunks(
+      transfer, first * width, count, transfer.workers, [&](uint32_t worker, const RecordChunk& chunk) {
+        const uint64_t at = first + chunk.first;
+        const std::span<std::byte> keys =
+            session.get(worker, Column::keys, chunk.first * width, chunk.count * width);
+        take_samples(to, at, keys, transfer);
+        stored(to).write(Column::keys, at * width, keys);
+        if (value_bytes != 0)
+          stored(to).write(
+              Column::values, at * value_bytes,
+              session.get(worker, Column::values, chunk.first * value_bytes, chunk.count * value_bytes));
+        if (moved) moved(chunk.count * transfer.shape.bytes());
+      });
+}
+
+uint64_t distinct_keys(SortSession& session, uint64_t count, const Transfer& transfer) {
+  struct Part {
+    uint64_t first = 0;
+    uint64_t last = 0;
+    uint64_t distinct = 0;
+  };
+  const auto [type, value_bytes] = transfer.shape;
+  const size_t width = key_bytes(type);
+  std::vector<Part> parts(record_chunks(transfer, 0, count));
+  for_record_chunks(transfer, 0, count, transfer.workers, [&](uint32_t worker, const RecordChunk& chunk) {
+    const std::span<const std::byte> keys =
+        session.get(worker, Column::keys, chunk.first * width, chunk.count * width);
+    parts[chunk.index] = {.first = ordered_key(keys.data(), type, transfer.order),
+                          .last = ordered_key(keys.data() + keys.size() - width, type, transfer.order),
+                          .distinct = key_statistics(keys, type, transfer.order).changes + 1};
+  });
+  uint64_t distinct = 0;
+  std::optional<uint64_t> last;
+  for (const Part& part : parts) {
+    distinct += part.distinct - (last == part.first ? 1 : 0);
+    last = part.last;
+  }
+  return distinct;
+}
+
+PackedKeys pack_keys(SortSession& session, uint64_t count, const Transfer& transfer, bool counts,
+                     IndexedRun& to) {
+  KeyTarget keys(to, transfer);
+  CountTarget of_keys(to);
+  const auto sink = make_unique_sink(
+      transfer, {.keys = {.output = &keys}, .counts = {.output = counts ? &of_keys : nullptr}});
+  sink->store(session, 0, count, {});
+  return {sink->finish(), keys.fingerprint()};
+}
+
+}  // namespace sweepsort
