@@ -228,7 +228,7 @@ TEST_CASE("a damaged or hostile .npy header is refused with its reason") {
       {head + "(3,", "not a natural number"},
       {head + "(18446744073709551616,)}", "2^64 or more"},
       {head + "(99999999999999999999999,)}", "2^64 or more"},
-      {head + "(18446744073709551615,)}", "the file holds 3"},
+      {head + "(18446744073709551615,)}", "the rest holds 3 keys"},
       {head + "(4611686018427387907,)}", "cut short"},  // times 4 it wraps to 12
       {head + "(4,)}", "cut short"},
       {head + "(2,)}", "longer than it should be"},
@@ -382,9 +382,9 @@ TEST_CASE("a SOSD file whose count does not match its size is refused") {
   };
   CHECK(find(4, 40).count == 4);
   CHECK_THROWS_WITH(find(5, 40),
-                    ContainsSubstring("the SOSD count says 5 keys, the file holds 4: it is cut short"));
+                    ContainsSubstring("the SOSD count says 5 keys, the rest holds 4 keys: it is cut short"));
   CHECK_THROWS_WITH(find(3, 40), ContainsSubstring("longer than it should be"));
-  CHECK_THROWS_WITH(find(4, 41), ContainsSubstring("the file holds 4 and 1 bytes"));
+  CHECK_THROWS_WITH(find(4, 41), ContainsSubstring("the rest holds 4 keys and 1 byte"));
   CHECK_THROWS_AS(find(uint64_t{1} << 61, 8), Error);  // times 8 it wraps to 0
   CHECK_THROWS_AS(find(0, 40, KeyType::u16), UsageError);
   CHECK_THROWS_WITH(

@@ -111,10 +111,9 @@ ExitCode run_generate(const Arguments& arguments) {
     options.progress = talk.progress();
     report = generate_file(output, options);
   }
-  note_misleading_name(
-      "generate", arguments, output,
-      {options.type, options.format == FileFormat::automatic ? format_from_name(output) : options.format,
-       options.endian});
+  const FileFormat format =
+      options.format == FileFormat::automatic ? format_from_name(output) : options.format;
+  note_misleading_name("generate", arguments, output, {options.type, format, options.endian});
   if (arguments.has("verbose")) {
     say("generate",
         fmt::format("{} {} keys, {}, {} in {}, {}", format_count(report.count), name(options.type),
@@ -125,6 +124,7 @@ ExitCode run_generate(const Arguments& arguments) {
     return nlohmann::ordered_json{{"schema", "sweepsort.generate/1"},
                                   {"version", version()},
                                   {"output", output},
+                                  {"format", name(format)},
                                   {"distribution", options.distribution},
                                   {"type", name(options.type)},
                                   {"seed", options.seed},

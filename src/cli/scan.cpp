@@ -79,7 +79,7 @@ ExitCode run_scan(const Arguments& arguments) {
   ScanFileOptions options = read_scan_options(arguments);
   note_other_type("scan", arguments, input, options.file);
   const JsonReport json(arguments, {names_of_inputs({input}).front(), output});
-  keep_answers_off_data(output, json, options.repeat);
+  keep_answers_off_data(output, json, options.repeat, arguments.has("quiet"));
   note_other_links("scan", arguments, input);
   ScanReport report;
   {

@@ -179,7 +179,8 @@ ExitCode run_sort(const Arguments& arguments) {
   precious.insert(precious.end(), outputs.begin(), outputs.end());
   const JsonReport json(arguments, precious);
   if (!options.plan_only) {
-    for (const std::string& name : outputs) keep_answers_off_data(name, json, options.repeat);
+    for (const std::string& name : outputs)
+      keep_answers_off_data(name, json, options.repeat, arguments.has("quiet"));
     note_other_links("sort", arguments, inputs.front());
   }
   SortReport report;

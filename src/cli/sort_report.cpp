@@ -74,7 +74,7 @@ std::string plan_table(const SortReport& report, const SortFileOptions& options)
 
 std::string repeat_table(const SortReport& report) {
   const RepeatTimes times = times_of(report);
-  const bool is_done = report.algorithm == "already sorted";
+  const bool is_done = report.algorithm == "already sorted" || report.algorithm == "all equal";
   return (is_done ? "the keys were found to be in order while they were loaded, which is not timed: little "
                     "was left to do\n"
                   : std::string()) +

@@ -77,7 +77,12 @@ JsonReport::JsonReport(const Arguments& arguments, std::vector<std::string> prec
 void JsonReport::require_writable() const {
   if (!target_ || target_->empty()) return;
   const bool exists = ::access(target_->c_str(), F_OK) == 0;
-  const std::filesystem::path folder = std::filesystem::path(*target_).parent_path();
+  const int why_not = exists ? 0 : errno;
+  std::error_code unknown;
+  std::filesystem::path file = *target_;
+  if (std::filesystem::is_symlink(file, unknown) && !exists)  // of a file that the report would make
+    file = file.parent_path() / std::filesystem::read_symlink(file, unknown);
+  const std::filesystem::path folder = file.parent_path();
   const std::string place = exists ? *target_ : folder.empty() ? "." : folder.string();
   struct stat status {};
   const bool is_known = ::stat(place.c_str(), &status) == 0;
@@ -86,6 +91,8 @@ void JsonReport::require_writable() const {
                 "nothing was done; name a file that can be written");
   if (exists && is_known && S_ISDIR(status.st_mode))
     errno = EISDIR;
+  else if (!exists && why_not != ENOENT)
+    errno = why_not;
   else if (!exists && is_known && status.st_nlink == 0)
     errno = ENOENT;  // a working directory that has been removed
   else if (!exists && target_->starts_with("/dev/fd/"))
@@ -221,8 +228,9 @@ bool goes_to_stdout(const std::string& output) {
   return output == "-" || (!output.empty() && are_one_output(output, "-"));
 }
 
-void keep_answers_off_data(const std::string& output, const JsonReport& json, uint32_t repeat) {
-  if (!goes_to_stdout(output) || (!json.on_stdout() && repeat == 0)) return;
+void keep_answers_off_data(const std::string& output, const JsonReport& json, uint32_t repeat,
+                           bool is_quiet) {
+  if (!goes_to_stdout(output) || (!json.on_stdout() && (repeat == 0 || is_quiet))) return;
   throw UsageError(fmt::format("{} would mix with the data on standard output",
                                json.on_stdout() ? "--json" : "the table of --repeat"),
                    json.on_stdout() ? "write the report with --json=FILE, or the data to a file"

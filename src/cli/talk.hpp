@@ -81,6 +81,6 @@ void note_other_type(std::string_view command, const Arguments& arguments, const
 bool goes_to_stdout(const std::string& output);
 
 /// Throws UsageError if a report or a table of times would be mixed with the data on standard output.
-void keep_answers_off_data(const std::string& output, const JsonReport& json, uint32_t repeat);
+void keep_answers_off_data(const std::string& output, const JsonReport& json, uint32_t repeat, bool is_quiet);
 
 }  // namespace sweepsort::cli

@@ -59,13 +59,20 @@ void say_hint(std::string_view hint) noexcept try {
   // The error itself is understandable without the hint.
 }
 
-void answer(std::string_view text) { std::fwrite(text.data(), 1, text.size(), stdout); }
+/// The first error of a write to standard output; 0: none.
+int answer_error = 0;
+
+void answer(std::string_view text) {
+  if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() && answer_error == 0)
+    answer_error = errno;
+}
 
 void finish_answer() {
   errno = 0;
   const bool flushed = std::fflush(stdout) == 0;
   if (flushed && !std::ferror(stdout)) return;
-  throw Error(fmt::format("standard output: {}", errno != 0 ? std::strerror(errno) : "write error"));
+  const int error = answer_error != 0 ? answer_error : errno;
+  throw Error(fmt::format("standard output: {}", error != 0 ? std::strerror(error) : "write error"));
 }
 
 }  // namespace sweepsort::cli

@@ -172,9 +172,11 @@ class LayoutFinder {
 
   /// Compares the header's count with the file's size, in 128 bits so that no product wraps.
   void check_count(const std::string& who, bool is_countable) const {
+    const auto some = [](uint64_t number, const char* what) {
+      return fmt::format("{} {}{}", number, what, number == 1 ? "" : "s");
+    };
     const uint64_t most = max_file_bytes / key_bytes(layout_.type);
-    const std::string claim =
-        is_countable ? fmt::format("{} keys", layout_.count) : std::string("2^64 keys or more");
+    const std::string claim = is_countable ? some(layout_.count, "key") : std::string("2^64 keys or more");
     if (!file_bytes_) {
       if (is_countable && layout_.count < most) return;
       throw Error(fmt::format("{}: {} says {}, which no stream can hold", name_, who, claim));
@@ -182,17 +184,17 @@ class LayoutFinder {
     if (is_countable && holds(*file_bytes_, layout_.data_offset, layout_.count, layout_.type)) return;
     const uint64_t data = *file_bytes_ - layout_.data_offset;
     const size_t width = key_bytes(layout_.type);
-    const std::string rest = data % width ? fmt::format(" and {} bytes", data % width) : std::string();
+    const std::string rest = data % width ? " and " + some(data % width, "byte") : std::string();
     const bool is_longer = is_countable && layout_.count < ceil_divide(data, width);
     const std::string part =
         data % width ? fmt::format(" --read-bytes {}", data - data % width) : std::string();
     throw Error(
-        fmt::format("{}: {} says {}, the file holds {}{}: it is {}", name_, who, claim, data / width, rest,
-                    is_longer ? "longer than it should be" : "cut short"),
+        fmt::format("{}: {} says {}, the rest holds {}{}: it is {}", name_, who, claim, some(data / width, "key"),
+                    rest, is_longer ? "longer than it should be" : "cut short"),
         layout_.format == FileFormat::sosd
-            ? fmt::format(
-                  "use --format raw -t {} if it holds bare keys, and --skip-bytes {} if a count comes first",
-                  sweepsort::name(layout_.type), sosd_header_bytes)
+            ? fmt::format("use --format raw -t {}{} if it holds bare keys, and --skip-bytes {} if a count "
+                          "comes first",
+                          sweepsort::name(layout_.type), part, sosd_header_bytes)
             : fmt::format("{}{} reads the keys that are there, into another file",
                           sweepsort::as_raw_options(layout_), part));
   }

@@ -9,7 +9,7 @@
 namespace sweepsort {
 
 ChunkReader::ChunkReader(const std::string& path, const FileOptions& options, InputUse use)
-    : file_(path, use) {
+    : file_(path, use), has_window_(options.has_window()) {
   if (file_.is_stream()) {
     stream_.emplace(file_, options);
     file_.stop_by(stop_.emplace());
@@ -22,6 +22,11 @@ void ChunkReader::start(size_t chunk_bytes) {
   if (!is_stream()) file_.leave_at(layout_.data_end());
   const uint64_t bytes = is_stream() ? 0 : layout().data_bytes();
   grid_ = make_grid(layout().data_offset, bytes, key_bytes(layout().type), chunk_bytes);
+}
+
+uint64_t ChunkReader::input_bytes() const {
+  if (stream_) return stream_->position();
+  return has_window_ ? layout_.data_bytes() : file_.size();
 }
 
 uint64_t ChunkReader::chunks() const {

@@ -54,7 +54,8 @@ class ChunkReader {
 
   /// Elements read so far, in total.
   uint64_t count() const { return is_stream() ? stream_count_ : layout_.count; }
-  uint64_t input_bytes() const { return stream_ ? stream_->position() : file_.size(); }
+  /// Bytes of the file, or what a window leaves of it; for a stream, the bytes taken so far.
+  uint64_t input_bytes() const;
   /// Call this after the last chunk. Throws Error if the file changed, or if a stream does not have the
   /// expected length.
   void finish();
@@ -69,6 +70,7 @@ class ChunkReader {
   std::optional<StopEvent> stop_;  // for a stream
   std::optional<KeyStream> stream_;
   Layout layout_;  // for a file
+  bool has_window_;
   ChunkGrid grid_;
   Turnstile turnstile_;
   bool stream_ended_ = false;  // this and the next are used only by the thread whose turn it is

@@ -37,7 +37,8 @@ GenerateReport generate_file(const std::string& output_path, const GenerateOptio
   const FileFormat format =
       options.format == FileFormat::automatic ? format_from_name(output_path) : options.format;
   if (format == FileFormat::sosd)
-    require_sosd(options.type, options.endian, output_path, "use --format raw or npy");
+    require_sosd(options.type, options.endian, output_path == "-" ? "standard output" : output_path,
+                 "use --format raw or npy");
   const std::vector<std::byte> header = new_header(format, options.type, options.endian, options.count);
   const size_t size = key_bytes(options.type);
   const uint64_t data_bytes = bytes_of(options.count, size);

@@ -37,7 +37,8 @@ class MinFileRun {
     for (const std::string& line : layout().notes) log(line);
     report_.type = layout().type;
     report_.format = layout().format;
-    const uint64_t known_bytes = reader_.is_stream() ? 0 : layout().data_bytes();
+    std::optional<uint64_t> known_bytes;
+    if (!reader_.is_stream()) known_bytes = layout().data_bytes();
     const BackendDecision decision = environment_.choose(
         known_bytes, 0, environment_.status, threads_at_once(options_.where.threads), options_.where);
     note_ignored(gpu_options(options_.where), decision.no_gpu, lines_);

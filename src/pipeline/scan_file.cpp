@@ -73,10 +73,11 @@ class ScanFileRun {
     clock_.run(Phase::prepare, 0, [&](const MovedFunction&) { prepare(); });
     const std::vector<PhaseTime> so_far = report_.phases;
     const WhereOptions where = where_for(options_.algorithm, options_.where);
-    const uint64_t known = reader_.is_stream() ? 0 : layout().count;
-    const BackendDecision decision =
-        environment_.choose(known * key_bytes(layout().type), known * key_bytes(output_type_),
-                            environment_.status, threads_at_once(where.threads), where);
+    std::optional<uint64_t> known_bytes;
+    if (!reader_.is_stream()) known_bytes = layout().data_bytes();
+    const uint64_t output_bytes = known_bytes ? layout().count * key_bytes(output_type_) : 0;
+    const BackendDecision decision = environment_.choose(known_bytes, output_bytes, environment_.status,
+                                                         threads_at_once(where.threads), where);
     note_ignored(gpu_options(where), decision.no_gpu, lines_);
     // No second try with a pipe: its beginning has already been consumed.
     run_as_decided(

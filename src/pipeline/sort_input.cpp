@@ -179,7 +179,12 @@ size_t SortInput::read_next(std::span<std::byte> to) {
 
 uint64_t SortInput::bytes() const {
   uint64_t sum = 0;
-  for (const auto& part : parts_) sum += part->stream ? part->stream->position() : part->file.size();
+  for (const auto& part : parts_) {
+    if (part->stream)
+      sum += part->stream->position();
+    else
+      sum += options_.has_window() ? part->file_layout.data_bytes() : part->file.size();
+  }
   return sum;
 }
 

@@ -55,7 +55,8 @@ class SortInput {
   /// it may turn out to be wrong. Empty if one of them does not say it, or if the sum is too large.
   std::optional<uint64_t> announced_count() const;
   uint64_t data_bytes() const { return count_.value_or(0) * key_bytes(type()); }
-  /// Bytes of all inputs, including headers; for streams, the bytes taken so far.
+  /// Bytes of all inputs, including headers, or what windows leave of them; for streams, the bytes taken so
+  /// far.
   uint64_t bytes() const;
   uint64_t data_offset() const { return is_stream_ ? 0 : first_layout().data_offset; }
   size_t swapped_bytes() const { return first_layout().is_swapped() ? key_bytes(type()) : 0; }

@@ -25,14 +25,15 @@ uint32_t stream_workers(uint32_t threads, uint32_t max_workers, uint64_t chunks)
   return static_cast<uint32_t>(std::clamp<uint64_t>(chunks, 1, std::min(threads, max_workers)));
 }
 
-BackendDecision choose_stream_backend(uint64_t input_bytes, uint64_t output_bytes, const AskStatus& ask,
-                                      uint32_t threads, const WhereOptions& where) {
+BackendDecision choose_stream_backend(std::optional<uint64_t> input_bytes, uint64_t output_bytes,
+                                      const AskStatus& ask, uint32_t threads, const WhereOptions& where) {
   if (where.backend != BackendChoice::automatic) return choose_backend({}, ask, threads, where);
-  const double read_s = static_cast<double>(input_bytes) / std::min(read_bytes_s * threads, max_read_bytes_s);
+  if (!input_bytes) return {BackendChoice::cpu, "how much a stream brings is unknown"};
+  const auto bytes = static_cast<double>(*input_bytes);
+  const double read_s = bytes / std::min(read_bytes_s * threads, max_read_bytes_s);
   const double write_s = static_cast<double>(output_bytes) / write_bytes_s;
   const double cpu_s = std::max(read_s / cpu_share, write_s);
-  const double cuda_s =
-      cuda_start_s + std::max({read_s, static_cast<double>(input_bytes) / pcie_bytes_s, write_s});
+  const double cuda_s = cuda_start_s + std::max({read_s, bytes / pcie_bytes_s, write_s});
   BackendDecision by_time{BackendChoice::cpu, describe_estimates(cpu_s, threads, cuda_s)};
   if (cpu_s <= cuda_s) return by_time;
   const CudaStatus status = ask();

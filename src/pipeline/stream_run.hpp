@@ -15,8 +15,8 @@ namespace sweepsort {
 
 /// Chooses GPU or CPU for elements that are read once from a file; `output_bytes` are written to a file.
 /// Throws Error if CUDA is requested but not available.
-BackendDecision choose_stream_backend(uint64_t input_bytes, uint64_t output_bytes, const AskStatus& ask,
-                                      uint32_t threads, const WhereOptions& where);
+BackendDecision choose_stream_backend(std::optional<uint64_t> input_bytes, uint64_t output_bytes,
+                                      const AskStatus& ask, uint32_t threads, const WhereOptions& where);
 
 /// Where backends come from, and the size of chunks. The defaults are the real ones; tests replace them.
 struct StreamEnvironment {
