@@ -189,8 +189,8 @@ class LayoutFinder {
     const std::string part =
         data % width ? fmt::format(" --read-bytes {}", data - data % width) : std::string();
     throw Error(
-        fmt::format("{}: {} says {}, the rest holds {}{}: it is {}", name_, who, claim, some(data / width, "key"),
-                    rest, is_longer ? "longer than it should be" : "cut short"),
+        fmt::format("{}: {} says {}, the rest holds {}{}: it is {}", name_, who, claim,
+                    some(data / width, "key"), rest, is_longer ? "longer than it should be" : "cut short"),
         layout_.format == FileFormat::sosd
             ? fmt::format("use --format raw -t {}{} if it holds bare keys, and --skip-bytes {} if a count "
                           "comes first",
