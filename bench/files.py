@@ -6,7 +6,7 @@ there and back, so that a slow spell of the disk, or what the one before has lef
 is given. cp does the least that a program can do that makes a second file out of a first one. `disk`, which is not among
 the default ones, reads the whole input past the page cache and then writes as many bytes so: what the disk takes for a sort,
 which cannot write before it has read all. `external` is sweepsort within the budgets of --memory and --gpu-memory,
-which `sweepsort` itself does not get. `unique`, which is not among the default ones and is checked by numpy, is sweepsort -u.
+which `sweepsort` itself does not get. `unique` is sweepsort -u, and `counts` sweepsort -u --counts within the budgets; they are not among the default ones, and numpy checks them.
 `sort-n`, which is not among them either, is `LC_ALL=C sort -n` of the same integers as decimal text, a line each: for scale, so that it takes
 part in one turn alone, and what writes the text is not timed.
 """
@@ -59,14 +59,21 @@ os.ftruncate(output, size)
 os.fsync(output)
 """
 
-# Whether one sorted file has the distinct keys of another one.
+# Whether one sorted file has the distinct keys of another one and, if a file of counts is named, as often as it says.
 UNIQUE_CHECK = """
 import sys, numpy
 sorted, unique = (numpy.fromfile(name, sys.argv[3]) for name in sys.argv[1:3])
 is_new = numpy.ones(len(sorted), bool)
 is_new[1:] = sorted[1:] != sorted[:-1]
-sys.exit(not numpy.array_equal(sorted[is_new], unique))
+is_right = numpy.array_equal(sorted[is_new], unique)
+for name in sys.argv[4:]:
+    counts = numpy.diff(numpy.append(numpy.flatnonzero(is_new), len(sorted)))
+    is_right &= numpy.array_equal(counts, numpy.fromfile(name, "u8"))
+sys.exit(not is_right)
 """
+
+# Programs that write each key once.
+UNIQUE_PROGRAMS = {"unique", "counts"}
 
 # Programs in Python: what each runs, and what must work before it can.
 PYTHON_PROGRAMS = {
@@ -82,6 +89,7 @@ class Program:
     command: list[str]
     source: pathlib.Path
     output: pathlib.Path
+    counts: pathlib.Path | None = None  # a second output
     sorts_text: bool = False  # and is so slow that it runs only once
 
 
@@ -102,7 +110,7 @@ def parse_arguments() -> argparse.Namespace:
         " while, and what a program finds depends on what ended just before; 3 evens that out in part (0)",
     )
     parser.add_argument("--programs", help="which, separated by commas (cp,sweepsort,numpy,cupy; with a budget also"
-        " external), those that are there; disk, unique and sort-n besides")
+        " external), those that are there; disk, unique, counts and sort-n besides")
     parser.add_argument("--memory", help="of external, as sweepsort takes it: 512M")
     parser.add_argument("--gpu-memory", help="of external")
     parser.add_argument("--backend", default="auto", help="of sweepsort: auto, cuda or cpu")
@@ -139,6 +147,7 @@ def choose(arguments: argparse.Namespace, source: pathlib.Path, folder: pathlib.
     budgets += ["--gpu-memory", arguments.gpu_memory] if arguments.gpu_memory else []
     numpy_type = numpy_type_of(arguments)
     text = folder / "input.txt"
+    counts = folder / "counts"
 
     def program_of(name: str) -> Program:
         output = folder / f"sorted-by-{name}"
@@ -155,9 +164,10 @@ def choose(arguments: argparse.Namespace, source: pathlib.Path, folder: pathlib.
             "sweepsort": runs(*sort, source, "-o", output),
             "external": runs(*sort, source, "-o", output, *budgets),
             "unique": runs(*sort, source, "-u", "-o", output),
+            "counts": runs(*sort, source, "-u", "--counts", counts, "-f", "-o", output, *budgets, counts=counts),
         }[name]
 
-    known = ["cp", "sweepsort", "external", "unique", *PYTHON_PROGRAMS, "sort-n"]
+    known = ["cp", "sweepsort", "external", *UNIQUE_PROGRAMS, *PYTHON_PROGRAMS, "sort-n"]
     chosen = []
     for name in arguments.programs:
         if name not in known:
@@ -166,11 +176,11 @@ def choose(arguments: argparse.Namespace, source: pathlib.Path, folder: pathlib.
             print(f"# {name} left out: {arguments.python} has none that works (see --python)")
             continue
         chosen.append(program_of(name))
-    compared = {"sort-n", "unique"}
+    compared = {"sort-n", *UNIQUE_PROGRAMS}
     if compared & set(arguments.programs) and {program.name for program in chosen} <= {"cp", "disk", *compared}:
-        sys.exit("files.py: sort-n, unique: their output is compared with another program's, of which none is there")
-    if "unique" in arguments.programs and not works(arguments.python, "import numpy"):
-        sys.exit(f"files.py: unique: {arguments.python} has no numpy, which checks it (see --python)")
+        sys.exit("files.py: sort-n, unique, counts: their output is compared with another program's, of which none is there")
+    if UNIQUE_PROGRAMS & set(arguments.programs) and not works(arguments.python, "import numpy"):
+        sys.exit(f"files.py: unique, counts: {arguments.python} has no numpy, which checks them (see --python)")
     return chosen
 
 
@@ -244,7 +254,9 @@ def verified(arguments: argparse.Namespace, chosen: list[Program], source: pathl
     equal, to the last byte, to numpy's or, if that is missing, to the first one."""
     expected = checked(arguments, source)["fingerprint"]
     sorting = [
-        program for program in chosen if program.name not in ("cp", "disk", "unique") and not program.sorts_text
+        program
+        for program in chosen
+        if program.name not in ("cp", "disk", *UNIQUE_PROGRAMS) and not program.sorts_text
     ]
     sorting.sort(key=lambda program: program.name not in PYTHON_PROGRAMS)
     reference = sorting[0].output if sorting else None
@@ -254,8 +266,9 @@ def verified(arguments: argparse.Namespace, chosen: list[Program], source: pathl
             return are_equal(program.source, program.output)
         if program.name == "disk":
             return program.source.stat().st_size == program.output.stat().st_size
-        if program.name == "unique":
+        if program.name in UNIQUE_PROGRAMS:
             command = [arguments.python, "-c", UNIQUE_CHECK, reference, program.output, numpy_type_of(arguments)]
+            command += [program.counts] if program.counts else []
             return subprocess.run(list(map(str, command))).returncode == 0
         if program.sorts_text:
             sorted_text = text_of(arguments.type, reference)
