@@ -459,7 +459,12 @@ TEMPLATE_TEST_CASE("each key is written once, with its first value, or where it 
       options.result = SortResult::unique;
       options.values = {folder / "values.u64"};
       options.values_output = folder / "values.out";
+      uint64_t merged = 0;
+      options.progress = [&](Phase phase, uint64_t done, uint64_t) {
+        if (phase == Phase::merge) merged = done;
+      };
       const SortReport pairs = sort_file_with(environment_of(way), folder / "in", folder / "out", options);
+      CHECK(merged <= pairs.plan.passes * pairs.plan.runs * firsts.size() * (sizeof(TestType) + 8));
       CHECK(pairs.distinct == firsts.size());
       CHECK(pairs.output_bytes == firsts.size() * (sizeof(TestType) + 8));
       const auto bits = ordered<TestType>(order);

@@ -87,20 +87,20 @@ void ExternalSort::pack_run(SortSession& session, uint64_t count) {
     return store_records(session, 0, count, transfer, runs_.back(), {});
   }
   runs_.push_back(make_run(counts ? with_counts(transfer.shape) : transfer.shape, distinct));
-  const PackedKeys run = pack_keys(session, count, transfer, counts, runs_.back());
+  const StoreResult run = pack_records(session, count, transfer, job_.packing, runs_.back());
   if (counts) return;  // keys and their counts are verified in the end, as the keys that were read
   if (!packed_) packed_.emplace();
-  packed_->sorted.fingerprint += run.sorted.fingerprint;
-  packed_->sorted.is_ordered &= run.sorted.is_ordered;
+  packed_->fingerprint += run.fingerprint;
+  packed_->is_ordered &= run.is_ordered;
   packed_->kept += run.kept;
 }
 
 bool ExternalSort::keeps_counts(uint64_t distinct, uint64_t count) {
   const RecordShape shape = job_.transfer.shape;
-  const uint64_t packed = run_bytes(with_counts(shape), distinct);
-  const uint64_t all = run_bytes(shape, count);
-  if (!keep_counts_) keep_counts_ = job_.plan.counted_job.count != 0 && packed <= all / counted_part;
-  return *keep_counts_ && packed <= all;
+  if (!keep_counts_)
+    keep_counts_ = job_.plan.counted_job.count != 0 &&
+                   distinct * with_counts(shape).bytes() <= count * shape.bytes() / counted_part;
+  return *keep_counts_ && run_bytes(with_counts(shape), distinct) <= run_bytes(shape, count);
 }
 
 void ExternalSort::begin_merging() {

@@ -71,8 +71,8 @@ class ExternalSort {
   uint64_t taken() const { return taken_; }
   /// The number of records in the runs.
   uint64_t count() const;
-  /// All runs together, if they keep each of their keys once without a count.
-  const std::optional<PackedKeys>& packed() const { return packed_; }
+  /// All runs together, if they keep the first of equal keys.
+  const std::optional<StoreResult>& packed() const { return packed_; }
   /// How records are merged: with a value that is a count, if runs keep counts.
   const Transfer& transfer() const { return job_.transfer; }
   uint64_t runs() const { return runs_.size(); }
@@ -112,7 +112,7 @@ class ExternalSort {
   std::vector<IndexedRun> runs_;
   std::vector<uint64_t> counts_;  // records in each of the runs that reserve() made room for
   uint64_t taken_ = 0;
-  std::optional<PackedKeys> packed_;
+  std::optional<StoreResult> packed_;
   std::optional<bool> keep_counts_;    // empty until there is a run
   uint64_t samples_ = 0;               // of a stream's runs
   RunInspector* inspector_ = nullptr;  // until the adopted runs are merged

@@ -16,7 +16,8 @@
 namespace sweepsort {
 
 struct StoreResult {
-  Fingerprint fingerprint;
+  Fingerprint fingerprint;  // of the records that were stored
+  Fingerprint kept = {};    // of those that are left of them (SinkTargets::wants_kept)
   bool is_ordered = true;
   bool agrees = true;     // with the expected keys
   uint64_t changes = 0;   // keys that differ from their predecessor, if counted
@@ -45,6 +46,7 @@ struct SinkTargets {
   ColumnTarget values = {};
   ColumnTarget counts = {};          // of a unique sink
   uint32_t written_value_bytes = 0;  // 4 with 8-byte values: they are narrowed
+  bool wants_kept = false;           // of a unique sink without counts
 };
 
 /// Narrows integers of 8 bytes that fit in 4 bytes, in place.

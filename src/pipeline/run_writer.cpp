@@ -31,32 +31,31 @@ void check_room(const IndexedRun& run, uint64_t end) {
                 "the memory or the device may be faulty: try again, or on another machine");
 }
 
-/// Turns what a sink writes into the keys of a run, with its samples.
-class KeyTarget : public ByteTarget {
+/// Turns what a sink writes into a column of a run; keys also into its samples.
+class ColumnOfRun : public ByteTarget {
  public:
-  KeyTarget(IndexedRun& run, const Transfer& transfer) : run_(run), transfer_(transfer) {}
+  ColumnOfRun(IndexedRun& run, Column column, const Transfer& transfer)
+      : run_(run), column_(column), transfer_(transfer) {}
 
   bool is_sequential() const override { return false; }
-  void write_at(uint64_t offset, std::span<const std::byte> keys) override {
-    if (keys.empty()) return;
-    const size_t width = key_bytes(transfer_.shape.type);
-    check_room(run_, (offset + keys.size()) / width);
-    if (transfer_.verify) written_.add(sweepsort::fingerprint(keys, width, transfer_.secret));
-    take_samples(run_, offset / width, keys, transfer_);
-    stored(run_).write(Column::keys, offset, keys);
+  void write_at(uint64_t offset, std::span<const std::byte> bytes) override {
+    if (bytes.empty()) return;
+    const uint64_t width = transfer_.shape.column_bytes(column_);
+    check_room(run_, (offset + bytes.size()) / width);
+    if (column_ == Column::keys) take_samples(run_, offset / width, bytes, transfer_);
+    stored(run_).write(column_, offset, bytes);
   }
-  Fingerprint fingerprint() const { return written_.sum(); }
 
  private:
   IndexedRun& run_;
+  Column column_;
   const Transfer& transfer_;
-  SharedFingerprint written_;
 };
 
 /// Turns the counts that a sink writes, of 8 bytes, into the values of a run, of 4 bytes.
-class CountTarget : public ByteTarget {
+class CountsOfRun : public ByteTarget {
  public:
-  explicit CountTarget(IndexedRun& run) : run_(run) {}
+  explicit CountsOfRun(IndexedRun& run) : run_(run) {}
 
   bool is_sequential() const override { return false; }
   void write_at(uint64_t offset, std::span<const std::byte> counts) override {
@@ -117,14 +116,20 @@ uint64_t distinct_keys(SortSession& session, uint64_t count, const Transfer& tra
   return distinct;
 }
 
-PackedKeys pack_keys(SortSession& session, uint64_t count, const Transfer& transfer, bool counts,
-                     IndexedRun& to) {
-  KeyTarget keys(to, transfer);
-  CountTarget of_keys(to);
-  const auto sink = make_unique_sink(
-      transfer, {.keys = {.output = &keys}, .counts = {.output = counts ? &of_keys : nullptr}});
+StoreResult pack_records(SortSession& session, uint64_t count, const Transfer& transfer, RunPacking packing,
+                         IndexedRun& to) {
+  ColumnOfRun keys(to, Column::keys, transfer);
+  ColumnOfRun values(to, Column::values, transfer);
+  CountsOfRun counts(to);
+  SinkTargets targets{.keys = {.output = &keys}, .written_value_bytes = transfer.shape.value_bytes};
+  if (packing == RunPacking::counted)
+    targets.counts.output = &counts;
+  else
+    targets.wants_kept = true;
+  if (transfer.shape.value_bytes != 0) targets.values.output = &values;
+  const auto sink = make_unique_sink(transfer, targets);
   sink->store(session, 0, count, {});
-  return {sink->finish(), keys.fingerprint()};
+  return sink->finish();
 }
 
 }  // namespace sweepsort

@@ -51,8 +51,10 @@ class RunFiller {
 };
 
 RunPacking packing_of(const SortRun& sort) {
-  if (!sort.request.unique || sort.context.options.inputs_are_sorted) return RunPacking::none;
-  return sort.request.counts ? RunPacking::counted : RunPacking::once;
+  const SortFileOptions& options = sort.context.options;
+  if (!is_unique(options.result) || options.inputs_are_sorted) return RunPacking::none;
+  if (sort.request.counts) return RunPacking::counted;
+  return options.counts_output.empty() ? RunPacking::first : RunPacking::none;  // sums may outgrow values
 }
 
 ExternalJob external_job(const SortRun& sort) {
@@ -136,7 +138,7 @@ Fingerprint form_runs(SortRun& sort, ExternalSort& external) {
     context.input.check_ends();
     context.values.check_unchanged();
   });
-  if (const auto& packed = external.packed()) sort.check_sorted(packed->sorted, loaded);
+  if (const auto& packed = external.packed()) sort.check_sorted(*packed, loaded);
   sort.clock.last().bytes = external.taken() * key_bytes(context.input.type()) + context.values.file_bytes();
   if (!context.input.count()) {
     sort.report.count = external.taken();

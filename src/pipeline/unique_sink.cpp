@@ -135,6 +135,7 @@ class UniqueSink : public RecordSink {
     StoreResult result = check_.result();
     result.distinct = written_;
     if (!transfer_.verify) return result;
+    result.kept = kept_.sum();
     // The number of keys written must be right, and every key must be counted once.
     result.is_ordered &= written_ == (result.fingerprint.count == 0 ? 0 : result.changes + 1);
     if (wants_counts())
@@ -246,9 +247,16 @@ class UniqueSink : public RecordSink {
   }
 
   void write(const Runs& runs, Place place) {
+    if (transfer_.verify && targets_.wants_kept) note_kept(runs);
     if (targets_.keys.output) write_keys(std::as_writable_bytes(runs.keys), place.keys * sizeof(Bits));
     if (targets_.values.output) write_values(runs.values, place.keys * targets_.written_value_bytes);
     if (wants_counts()) write_counts(runs.counts, place.counts);
+  }
+
+  void note_kept(const Runs& runs) {
+    const auto keys = std::as_bytes(runs.keys);
+    kept_.add(has_values() ? record_fingerprint(keys, runs.values, transfer_)
+                           : fingerprint(keys, sizeof(Bits), transfer_.secret));
   }
 
   void write_keys(std::span<std::byte> keys, uint64_t first_byte) {
@@ -272,6 +280,7 @@ class UniqueSink : public RecordSink {
   FailureFunction on_failure_;
   RecordCheck check_;
   KeyCopies copies_;
+  SharedFingerprint kept_;
   std::vector<std::vector<uint64_t>> counts_;  // per worker
   Turnstile turns_;
   uint64_t chunks_before_ = 0;  // in earlier sessions
