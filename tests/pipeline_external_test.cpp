@@ -542,7 +542,7 @@ TEST_CASE("a backend that drops, doubles, flips or misplaces a key in any run or
     // The session in which the fault happens. Runs come first, then blocks.
     for (size_t faulty = 0;; ++faulty) {
       const TemporaryFolder folder;
-      auto keys = random_keys<uint64_t>(20'000, faulty);
+      auto keys = random_keys<uint64_t>(counts ? 28'000 : 20'000, faulty);
       if (result == SortResult::unique) repeat_outer(keys);
       write_keys(folder / "in.u64", keys);
       write_keys(folder / "out", std::vector<uint64_t>{3, 1, 2});
@@ -554,7 +554,7 @@ TEST_CASE("a backend that drops, doubles, flips or misplaces a key in any run or
       };
       std::string message;
       try {
-        SortFileOptions options = with_memory(kib64);
+        SortFileOptions options = with_memory(Bytes{(counts ? 2 : 1) * kib64.value});  // merged once
         options.result = result;
         if (counts) options.counts_output = folder / "second";
         if (has_values) options.values = {folder / "in.u64"};
@@ -569,7 +569,7 @@ TEST_CASE("a backend that drops, doubles, flips or misplaces a key in any run or
       CHECK(folder.names() == std::vector<std::string>{"in.u64", "out"});
       if (faulty >= sessions) {
         CHECK(message.empty());
-        CHECK(sessions > 10);
+        CHECK(sessions >= 10);
         if (fault != Fault::swaps_neighbours) CHECK(caught > sessions / 2);
         break;
       }

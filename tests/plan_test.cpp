@@ -79,13 +79,15 @@ TEST_CASE("keys are merged with their counts in the memory of sessions for runs,
         const FootprintFunction footprint = gpu ? gpu_footprint : cpu_footprint;
         const Plan plan = make_plan(counted, footprint);
         CAPTURE(memory, gpu, key_bytes(type));
-        if (plan.strategy == SortStrategy::in_memory || plan.job.count >> 32 != 0) {
+        const bool is_merged_once = plan.strategy == SortStrategy::external && plan.merge_passes == 1;
+        if (!is_merged_once || plan.job.count >> 32 != 0) {
           CHECK(plan.counted_job.count == 0);
           continue;
         }
         CHECK(plan.counted_job.value_bytes == 4);
         CHECK(plan.counted_job.type == type);
-        CHECK(plan.counted_job.count >= plan.job.count * key_bytes(type) / (key_bytes(type) + 4) - 4);
+        CHECK(plan.counted_job.count + 4096 >=
+              plan.job.count * key_bytes(type) / (key_bytes(type) + 4));  // whole pages
         CHECK(plan.counted_job.count <= plan.job.count);
         CHECK(footprint(plan.counted_job).host <= footprint(plan.job).host);
         CHECK(footprint(plan.counted_job).device <= footprint(plan.job).device);

@@ -245,6 +245,7 @@ TEMPLATE_TEST_CASE("of equal keys a run keeps one, if nobody asks how often each
 TEST_CASE("runs keep how often a key stood where keys repeat, and all keys where they do not") {
   const TemporaryFolder folder;
   const bool is_stream = GENERATE(false, true);
+  size_t packed = 0;
   constexpr size_t beginning = count / 2;
   const auto few = repeating_keys<uint32_t>();
   std::vector<uint32_t> keys = random_keys<uint32_t>(count, 1);
@@ -278,8 +279,13 @@ TEST_CASE("runs keep how often a key stood where keys repeat, and all keys where
     const SortReport report = sort_file_with(environment_of(way), folder / "in", folder / "out", options);
     CHECK(report.count == keys.size());
     require_unique<uint32_t>(folder, Order::ascending, report, expected);
-    if (most_merged == 500) CHECK(merged <= report.plan.passes * report.plan.runs * most_merged * 8);
+    // Runs keep counts if they are merged once, but not those of a stream on a GPU.
+    const bool keeps_counts = report.plan.passes == 2 && !(is_stream && backend == BackendChoice::cuda);
+    packed += keeps_counts ? 1 : 0;
+    if (most_merged == 500 && keeps_counts)
+      CHECK(merged <= report.plan.passes * report.plan.runs * most_merged * 8);
   }
+  CHECK((packed != 0 || (is_stream && backend == BackendChoice::cuda)));
 }
 
 TEST_CASE("a backend whose keys change more often than they have values is caught") {
@@ -529,6 +535,24 @@ TEST_CASE("positions that do not ascend where keys are equal are found") {
   CHECK_FALSE(is_ordered({{{{1, 5}, {2, 3}, {2, 6}}, {{2, 4}, {3, 0}}}, {{{3, 1}, {4, 2}}}}));
   CHECK_FALSE(is_ordered({{{{1, 5}, {2, 3}, {2, 4}}, {{2, 6}, {3, 1}}}, {{{3, 0}, {4, 2}}}}));
   CHECK_FALSE(is_ordered({{{{1, 5}}, {{1, 5}}}}));
+}
+
+TEST_CASE("a count of zero is found, which the fingerprint does not notice") {
+  const std::vector<uint32_t> keys{1, 2, 3};
+  std::vector<uint32_t> counts{7, 1, 5};
+  const auto check_them = [&] {
+    const Transfer transfer{.shape = {KeyType::u32, 4}, .values = ValueKind::counts};
+    RecordCheck check(transfer);
+    check.begin(1);
+    check.see_keys(0, std::as_bytes(std::span(keys)));
+    check.see_pairs(0, std::as_bytes(std::span(keys)), std::as_bytes(std::span(counts)));
+    check.end();
+    return check.result();
+  };
+  CHECK(check_them().is_ordered);
+  CHECK(check_them().fingerprint.count == 13);
+  counts[1] = 0;
+  CHECK_FALSE(check_them().is_ordered);
 }
 
 TEST_CASE("values that change while their keys are sorted or merged are refused") {

@@ -46,7 +46,8 @@ Fingerprint pair_fingerprint(std::span<const std::byte> keys, size_t key_bytes,
 Fingerprint unique_fingerprint(std::span<const std::byte> keys, size_t key_bytes,
                                std::span<const uint32_t> ends, uint64_t secret);
 
-/// The same with the counts themselves, of 4 bytes each.
+/// The same with the counts themselves, of 4 bytes each. (Two counts that change by multiples of 2^k have the
+/// same fingerprint with probability 2^(k - 64); one that changes by itself has not.)
 Fingerprint counted_fingerprint(std::span<const std::byte> keys, size_t key_bytes,
                                 std::span<const std::byte> counts, uint64_t secret);
 

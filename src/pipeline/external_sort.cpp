@@ -59,10 +59,10 @@ void ExternalSort::reserve(uint64_t count) {
   store_->reserve(job_.plan.spill_area.value, job_.plan.spill_areas);
   lanes_.begin();  // a run can go elsewhere if a GPU has no room, a session cannot
   const uint64_t most = job_.plan.job.count;
-  for (uint64_t first = 0; first < count; first += most) counts_.push_back(std::min(most, count - first));
+  for (uint64_t first = 0; first < count; first += most) planned_.push_back(std::min(most, count - first));
   // Packed runs are made one by one, as each leaves room for the next.
   if (job_.packing != RunPacking::none) return;
-  for (const uint64_t records : counts_) runs_.push_back(make_run(job_.transfer.shape, records));
+  for (const uint64_t records : planned_) runs_.push_back(make_run(job_.transfer.shape, records));
 }
 
 uint64_t ExternalSort::count() const {
@@ -81,21 +81,21 @@ void ExternalSort::pack_run(SortSession& session, uint64_t count) {
   const bool counts = job_.packing == RunPacking::counted;
   const bool packs = !counts || keep_counts_.value_or(true);
   const uint64_t distinct = packs ? distinct_keys(session, count, transfer) : count;
-  if (counts && !keeps_counts(distinct, count)) {
+  if (counts && !decide_counts(distinct, count)) {
     runs_.push_back(make_run(transfer.shape, count));
-    runs_.back().each_once = true;
+    runs_.back().each_once = *keep_counts_;
     return store_records(session, 0, count, transfer, runs_.back(), {});
   }
   runs_.push_back(make_run(counts ? with_counts(transfer.shape) : transfer.shape, distinct));
   const StoreResult run = pack_records(session, count, transfer, job_.packing, runs_.back());
-  if (counts) return;  // keys and their counts are verified in the end, as the keys that were read
+  if (counts) return;
   if (!packed_) packed_.emplace();
   packed_->fingerprint += run.fingerprint;
   packed_->is_ordered &= run.is_ordered;
   packed_->kept += run.kept;
 }
 
-bool ExternalSort::keeps_counts(uint64_t distinct, uint64_t count) {
+bool ExternalSort::decide_counts(uint64_t distinct, uint64_t count) {
   const RecordShape shape = job_.transfer.shape;
   if (!keep_counts_)
     keep_counts_ = job_.plan.counted_job.count != 0 &&
@@ -104,8 +104,7 @@ bool ExternalSort::keeps_counts(uint64_t distinct, uint64_t count) {
 }
 
 void ExternalSort::begin_merging() {
-  const bool counts = keep_counts_.value_or(false);
-  if (counts) {
+  if (keep_counts_.value_or(false)) {
     job_.plan.job = job_.plan.counted_job;
     job_.transfer.shape = with_counts(job_.transfer.shape);
     job_.transfer.values = ValueKind::counts;
@@ -113,9 +112,9 @@ void ExternalSort::begin_merging() {
     job_.transfer.chunk_bytes = job_.plan.job.chunk_bytes;
     lanes_.change(job_.plan.job);
   }
-  // Only now is the length of a stream known, and how long the runs with counts become that are merged.
-  const bool is_stream = counts_.empty();
-  if (!(is_stream || counts) || passes_of(runs_.size(), job_.plan.fan_in) <= 1) return;
+  // Only now is the length of a stream known.
+  const bool is_stream = planned_.empty();
+  if (!is_stream || passes_of(runs_.size(), job_.plan.fan_in) <= 1) return;
   uint64_t area = 0;
   for (const IndexedRun& run : runs_) area += spilled_run_bytes(job_.transfer.shape, run.run->count());
   store_->reserve(area, 2);
@@ -127,13 +126,13 @@ Fingerprint ExternalSort::form_runs(const RecordSource& source, const MovedFunct
   // Without cancel, because collected streams must still be available to the CPU if a GPU fails.
   lanes_.run(
       [&](uint32_t lane, uint64_t item) {
-        if (item >= counts_.size()) return false;
-        const uint64_t count = counts_[item];
+        if (item >= planned_.size()) return false;
+        const uint64_t count = planned_[item];
         total += load_records(source, item * most, count, lanes_.session(lane, count), job_.transfer, moved);
         taken_ += count;
         return true;
       },
-      [&](uint32_t lane, uint64_t item) { save_run(lanes_[lane], counts_[item], item); });
+      [&](uint32_t lane, uint64_t item) { save_run(lanes_[lane], planned_[item], item); });
   begin_merging();
   return total;
 }

@@ -94,8 +94,8 @@ class ExternalSort {
   /// Makes the first `count` records of the session run number `item`.
   void save_run(SortSession& session, uint64_t count, uint64_t item);
   void pack_run(SortSession& session, uint64_t count);
-  /// Whether the next run keeps counts. The first run decides whether any run does.
-  bool keeps_counts(uint64_t distinct, uint64_t count);
+  /// Decides whether the next run keeps counts; with the first one, whether any run does.
+  bool decide_counts(uint64_t distinct, uint64_t count);
   /// All runs are formed.
   void begin_merging();
   IndexedRun make_run(RecordShape shape, uint64_t count);
@@ -110,7 +110,7 @@ class ExternalSort {
   Lanes lanes_;
   std::unique_ptr<RunStore> store_;  // until the end of the last pass
   std::vector<IndexedRun> runs_;
-  std::vector<uint64_t> counts_;  // records in each of the runs that reserve() made room for
+  std::vector<uint64_t> planned_;  // records in each of the runs that reserve() made room for
   uint64_t taken_ = 0;
   std::optional<StoreResult> packed_;
   std::optional<bool> keep_counts_;    // empty until there is a run

@@ -129,7 +129,7 @@ class Planner {
   /// Of sessions that merge keys with counts of 4 bytes, in the memory of sessions for runs.
   SortJob counted_job(const SortJob& of_runs) const {
     const Backend::Footprint room = footprint_(of_runs);
-    const auto with_counts = [&](uint64_t count) {
+    const auto pairs_of = [&](uint64_t count) {
       SortJob with = job(count);
       with.value_bytes = sizeof(uint32_t);
       with.unique = false;
@@ -137,11 +137,16 @@ class Planner {
       return with;
     };
     const uint64_t records = largest(of_runs.count, [&](uint64_t count) {
-      const Backend::Footprint need = footprint_(with_counts(count));
+      const Backend::Footprint need = footprint_(pairs_of(count));
       return need.host <= room.host && need.device <= room.device;
     });
     const bool has_room = records >= min_run_records && of_runs.count <= std::numeric_limits<uint32_t>::max();
-    return has_room ? with_counts(records) : SortJob{};
+    return has_room ? pairs_of(aligned(records)) : SortJob{};
+  }
+
+  /// Records of a run or a block whose bytes begin at page borders, if it is long.
+  static uint64_t aligned(uint64_t records) {
+    return records < io_alignment ? records : records / io_alignment * io_alignment;
   }
 
   uint32_t workers_for(uint64_t count) const {
@@ -407,9 +412,6 @@ class Planner {
 
   /// Makes runs of equal size. If they are long, their bytes begin at page borders.
   void set_runs(Plan& plan, uint64_t records, RunPlace where) const {
-    const auto aligned = [](uint64_t count) {
-      return count < io_alignment ? count : count / io_alignment * io_alignment;
-    };
     records = aligned(records);
     if (request_.count && request_.sorted_inputs == 0) {
       plan.runs = std::max<uint64_t>(1, ceil_divide(*request_.count, records));
@@ -421,13 +423,14 @@ class Planner {
       plan.runs = request_.sorted_inputs;
     }
     plan.job = job(records);
-    if (request_.counts) plan.counted_job = counted_job(plan.job);
     const uint64_t run_bytes = records * record_;
     const uint64_t max_runs = std::max(min_fan_in, request_.memory.value / 16 / bytes_per_run);
     plan.fan_in = where == RunPlace::in_memory
                       ? max_runs
                       : std::clamp(run_bytes / min_piece_bytes, min_fan_in, max_runs);
     plan.merge_passes = std::max(1u, passes_of(plan.runs, plan.fan_in));
+    // Longer runs with counts might take more room than all their keys.
+    if (request_.counts && plan.merge_passes == 1) plan.counted_job = counted_job(plan.job);
     // A stride below a page would save no read. All samples together take at most a sixteenth of the memory.
     const uint64_t keys = request_.count.value_or(plan.fan_in * records);
     plan.max_samples = std::max<uint64_t>(1, request_.memory.value / 16 / sizeof(uint64_t));

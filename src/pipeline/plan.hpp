@@ -53,7 +53,7 @@ struct PlanRequest {
   Order order = Order::ascending;
   SortAlgorithm algorithm = SortAlgorithm::automatic;
   bool unique = false;  // of equal keys only one is written
-  bool counts = false;  // with how often it occurred: runs may keep that, too
+  bool counts = false;  // with how often it occurred: runs may keep that, too, if they are merged once
   uint32_t threads = 1;
   size_t chunk_bytes = default_chunk_bytes;  // most bytes in one transfer
   Bytes memory = {};

@@ -5,6 +5,9 @@
 #include "core/rounding.hpp"
 #include "pipeline/key_scan.hpp"
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <optional>
 #include <span>
 #include <vector>
@@ -24,10 +27,10 @@ void take_samples(IndexedRun& run, uint64_t first, std::span<const std::byte> ke
     run.samples[i] = ordered_key(keys.data() + (i * run.stride - first) * width, type, transfer.order);
 }
 
-/// Throws Error unless the run has records up to this one.
-void check_room(const IndexedRun& run, uint64_t end) {
-  if (end > run.run->count())
-    throw Error("sorted keys changed between two reads",
+/// Of a run that has room for as many distinct keys as were counted.
+void check_distinct(const IndexedRun& run, bool are_as_many) {
+  if (!are_as_many)
+    throw Error(fmt::format("sorted keys changed between two reads: {} had been different", run.run->count()),
                 "the memory or the device may be faulty: try again, or on another machine");
 }
 
@@ -41,7 +44,7 @@ class ColumnOfRun : public ByteTarget {
   void write_at(uint64_t offset, std::span<const std::byte> bytes) override {
     if (bytes.empty()) return;
     const uint64_t width = transfer_.shape.column_bytes(column_);
-    check_room(run_, (offset + bytes.size()) / width);
+    check_distinct(run_, (offset + bytes.size()) / width <= run_.run->count());
     if (column_ == Column::keys) take_samples(run_, offset / width, bytes, transfer_);
     stored(run_).write(column_, offset, bytes);
   }
@@ -54,16 +57,21 @@ class ColumnOfRun : public ByteTarget {
 
 /// Turns the counts that a sink writes, of 8 bytes, into the values of a run, of 4 bytes.
 class CountsOfRun : public ByteTarget {
+  static constexpr size_t piece_bytes = 256u << 10;
+
  public:
   explicit CountsOfRun(IndexedRun& run) : run_(run) {}
 
   bool is_sequential() const override { return false; }
   void write_at(uint64_t offset, std::span<const std::byte> counts) override {
     if (counts.empty()) return;
-    const uint64_t first = offset / sizeof(uint64_t);
-    check_room(run_, first + counts.size() / sizeof(uint64_t));
-    std::vector<std::byte> copy(counts.begin(), counts.end());
-    stored(run_).write(Column::values, first * sizeof(uint32_t), narrowed(copy));
+    check_distinct(run_, (offset + counts.size()) / sizeof(uint64_t) <= run_.run->count());
+    std::vector<std::byte> piece;
+    for (size_t at = 0; at < counts.size(); at += piece_bytes) {
+      const std::span<const std::byte> from = counts.subspan(at, std::min(piece_bytes, counts.size() - at));
+      piece.assign(from.begin(), from.end());
+      stored(run_).write(Column::values, (offset + at) / 2, narrowed(piece));
+    }
   }
 
  private:
@@ -101,8 +109,11 @@ uint64_t distinct_keys(SortSession& session, uint64_t count, const Transfer& tra
   const size_t width = key_bytes(type);
   std::vector<Part> parts(record_chunks(transfer, 0, count));
   for_record_chunks(transfer, 0, count, transfer.workers, [&](uint32_t worker, const RecordChunk& chunk) {
+    const auto unique = session.get_unique(worker, chunk.first, chunk.count);
     const std::span<const std::byte> keys =
-        session.get(worker, Column::keys, chunk.first * width, chunk.count * width);
+        unique && !unique->keys.empty()
+            ? unique->keys
+            : session.get(worker, Column::keys, chunk.first * width, chunk.count * width);
     parts[chunk.index] = {.first = ordered_key(keys.data(), type, transfer.order),
                           .last = ordered_key(keys.data() + keys.size() - width, type, transfer.order),
                           .distinct = key_statistics(keys, type, transfer.order).changes + 1};
@@ -122,14 +133,19 @@ StoreResult pack_records(SortSession& session, uint64_t count, const Transfer& t
   ColumnOfRun values(to, Column::values, transfer);
   CountsOfRun counts(to);
   SinkTargets targets{.keys = {.output = &keys}, .written_value_bytes = transfer.shape.value_bytes};
-  if (packing == RunPacking::counted)
+  Transfer how = transfer;
+  if (packing == RunPacking::counted) {
     targets.counts.output = &counts;
-  else
+    how.verify = false;
+  } else {
     targets.wants_kept = true;
+  }
   if (transfer.shape.value_bytes != 0) targets.values.output = &values;
-  const auto sink = make_unique_sink(transfer, targets);
+  const auto sink = make_unique_sink(how, targets);
   sink->store(session, 0, count, {});
-  return sink->finish();
+  const StoreResult result = sink->finish();
+  check_distinct(to, result.distinct == to.run->count());
+  return result;
 }
 
 }  // namespace sweepsort

@@ -29,9 +29,10 @@ void store_records(SortSession& session, uint64_t first, uint64_t count, const T
 uint64_t distinct_keys(SortSession& session, uint64_t count, const Transfer& transfer);
 
 /// Stores what `packing` (not none) keeps of the session's first `count` records; counts take 4 bytes. `to`
-/// has room for exactly the distinct keys. Throws Error if there are more, since the session has changed them
-/// then. Of the result, the fingerprint of what was packed must match what was read and, without counts, that
-/// of what is kept must match what is merged.
+/// has room for exactly the distinct keys. Throws Error if there are more or fewer, since the session has
+/// changed them then. The result has fingerprints of what was packed, which must match what was read, and of
+/// what is kept, which must match what is merged. With counts it has none: keys and counts are verified when
+/// they are merged, as the keys that were read.
 StoreResult pack_records(SortSession& session, uint64_t count, const Transfer& transfer, RunPacking packing,
                          IndexedRun& to);
 

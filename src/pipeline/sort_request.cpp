@@ -128,6 +128,8 @@ PlanRequest plan_request(const SortContext& context, const Backends& backends, b
   const SortFileOptions& options = context.options;
   PlanRequest request = request_without_count(context, backends, on_gpu);
   request.count = context.input.count();
+  // Sessions for counts may find that somebody has taken the memory of a GPU. Then a stream would be lost.
+  request.counts = request.counts && (request.count || !on_gpu);
   // What was collected of a stream before it turned out too long is only freed while the runs are formed.
   if (!request.count && !options.inputs_are_sorted) {
     request.collected.value = request.memory.value - std::max(min_memory.value, request.memory.value / 2);

@@ -7,6 +7,8 @@
 #include "pipeline/sorted_inputs.hpp"
 #include "pipeline/strategies.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstring>
 #include <limits>
@@ -146,6 +148,9 @@ Fingerprint form_runs(SortRun& sort, ExternalSort& external) {
     context.outputs.prepare(external.count());
   }
   sort.clock.note_stages(external.lanes().times());
+  if (packing_of(sort) != RunPacking::none && context.options.log)
+    context.options.log(fmt::format("runs: {} of {} keys are left{}", external.count(), external.taken(),
+                                    external.transfer().values == ValueKind::counts ? ", with counts" : ""));
   return loaded;
 }
 
