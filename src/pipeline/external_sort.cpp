@@ -12,8 +12,9 @@ namespace sweepsort {
 namespace {
 
 /// Runs keep counts if the first one then takes at most this fraction of its room. Pairs are merged in
-/// smaller blocks, which takes longer for each byte. Zen 4, two threads, 1 GiB of u64 within 256 MiB, with all
-/// keys in the runs and with counts, s: 12 % distinct 2.55, 1.5; 29 %, which take 43 % of the room, 2.5, 2.0.
+/// smaller blocks, which takes longer for each byte. Zen 4, two threads, 1 GiB of u64 within 256 MiB, with
+/// all keys in the runs and with counts, s: 12 % distinct 2.55, 1.5; 29 %, which take 43 % of the room, 2.5,
+/// 2.0.
 constexpr uint64_t counted_part = 2;
 
 constexpr RecordShape with_counts(RecordShape keys) {
