@@ -17,6 +17,7 @@ std::string hint_for(int error, std::string_view elsewhere) {
     case EFBIG:
       return "the file would be larger than the limit of this shell (ulimit -f) or of the file system";
     case EMFILE: return "raise the limit of open files (ulimit -n), or name fewer files at a time";
+    case ENOTDIR: return "a part of the path is a file, not a directory";
     case EROFS: return fmt::format("the file system is mounted read-only: {}", elsewhere);
     case ELOOP: return "a link leads back to itself: name the file that is meant";
     case ENAMETOOLONG: return "choose a shorter name";

@@ -9,6 +9,7 @@
 #include <array>
 #include <cstdlib>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -58,8 +59,8 @@ SortEnvironment faulty_sorts() {
 
 StreamEnvironment faulty_streams() {
   StreamEnvironment environment = faulty<StreamEnvironment>();
-  environment.choose = [](uint64_t input_bytes, uint64_t output_bytes, const AskStatus& ask, uint32_t threads,
-                          const WhereOptions& where) {
+  environment.choose = [](std::optional<uint64_t> input_bytes, uint64_t output_bytes, const AskStatus& ask,
+                          uint32_t threads, const WhereOptions& where) {
     if (where.backend != BackendChoice::automatic)
       return choose_stream_backend(input_bytes, output_bytes, ask, threads, where);
     return BackendDecision{BackendChoice::cuda, why};
