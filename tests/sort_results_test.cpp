@@ -95,6 +95,18 @@ std::vector<Key> repeating_keys(uint64_t stream = 0) {
   return all;
 }
 
+/// Makes a file of these keys or, for a stream, a named pipe with a writer.
+template <class Key>
+std::jthread supply(const std::string& path, const std::vector<Key>& keys, bool is_stream) {
+  std::filesystem::remove(path);
+  if (!is_stream) {
+    write_keys(path, keys);
+    return {};
+  }
+  REQUIRE(::mkfifo(path.c_str(), 0600) == 0);
+  return std::jthread([&keys, path] { write_keys(path, keys); });
+}
+
 template <class Key>
 auto ordered(Order order) {
   return oracle::Ordered<Key>(order);
@@ -215,14 +227,7 @@ TEMPLATE_TEST_CASE("of equal keys a run keeps one, if nobody asks how often each
       const auto keys = repeating_keys<TestType>();
       std::map<BitsOf<TestType>, TestType> expected;
       for (const TestType key : keys) expected.emplace(ordered<TestType>(order)(key), key);
-      std::filesystem::remove(folder / "in");
-      if (is_stream)
-        REQUIRE(::mkfifo((folder / "in").c_str(), 0600) == 0);
-      else
-        write_keys(folder / "in", keys);
-      std::jthread writer([&] {
-        if (is_stream) write_keys(folder / "in", keys);
-      });
+      const std::jthread writer = supply(folder / "in", keys, is_stream);
       SortFileOptions options = options_for(way, order, type);
       options.result = SortResult::unique;
       uint64_t merged = 0;
@@ -261,14 +266,7 @@ TEST_CASE("runs keep how often a key stood where keys repeat, and all keys where
   for (const Way& way : ways) {
     std::map<uint32_t, uint64_t> expected;
     for (const uint32_t key : keys) ++expected[key];
-    std::filesystem::remove(folder / "in");
-    if (is_stream)
-      REQUIRE(::mkfifo((folder / "in").c_str(), 0600) == 0);
-    else
-      write_keys(folder / "in", keys);
-    std::jthread writer([&] {
-      if (is_stream) write_keys(folder / "in", keys);
-    });
+    const std::jthread writer = supply(folder / "in", keys, is_stream);
     SortFileOptions options = options_for(way, Order::ascending, KeyType::u32);
     options.result = SortResult::unique;
     options.counts_output = folder / "second";

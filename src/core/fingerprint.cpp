@@ -61,22 +61,38 @@ Fingerprint pair_fingerprint_of(std::span<const std::byte> keys, std::span<const
   return {count, with_best_vectors(PairSumLoop<Bits, uint64_t>{keys.data(), values.data(), count, secret})};
 }
 
-template <class Bits>
-struct UniqueSumLoop {
+/// Key i counts count_of(i) times.
+template <class Bits, class CountOf>
+struct CountedSumLoop {
   const std::byte* keys;
-  std::span<const uint32_t> ends;
+  size_t distinct;
   uint64_t secret;
+  CountOf count_of;
 
   [[gnu::always_inline]] inline uint64_t operator()() const {
     uint64_t sum = 0;
-    uint32_t begin = 0;
-    for (size_t i = 0; i < ends.size(); ++i) {
+    for (size_t i = 0; i < distinct; ++i) {
       Bits key;
       std::memcpy(&key, keys + i * sizeof(Bits), sizeof(Bits));
-      sum += fingerprint_mix(key ^ secret) * (ends[i] - begin);
-      begin = ends[i];
+      sum += fingerprint_mix(key ^ secret) * count_of(i);
     }
     return sum;
+  }
+};
+
+struct CountByEnds {
+  const uint32_t* ends;
+  [[gnu::always_inline]] inline uint64_t operator()(size_t i) const {
+    return ends[i] - (i == 0 ? 0 : ends[i - 1]);
+  }
+};
+
+struct CountByItself {
+  const std::byte* counts;
+  [[gnu::always_inline]] inline uint64_t operator()(size_t i) const {
+    uint32_t count;
+    std::memcpy(&count, counts + i * sizeof(count), sizeof(count));
+    return count;
   }
 };
 
@@ -84,32 +100,9 @@ template <class Bits>
 Fingerprint unique_fingerprint_of(std::span<const std::byte> keys, std::span<const uint32_t> ends,
                                   uint64_t secret) {
   if (keys.size() != ends.size() * sizeof(Bits)) throw Error("internal: a fingerprint of keys without ends");
-  return {ends.empty() ? 0 : ends.back(), with_best_vectors(UniqueSumLoop<Bits>{keys.data(), ends, secret})};
+  return {ends.empty() ? 0 : ends.back(), with_best_vectors(CountedSumLoop<Bits, CountByEnds>{
+                                              keys.data(), ends.size(), secret, {ends.data()}})};
 }
-
-template <class Bits>
-struct CountedSumLoop {
-  const std::byte* keys;
-  const std::byte* counts;
-  size_t distinct;
-  uint64_t secret;
-  uint64_t& all;
-
-  [[gnu::always_inline]] inline uint64_t operator()() const {
-    uint64_t sum = 0;
-    uint64_t counted = 0;
-    for (size_t i = 0; i < distinct; ++i) {
-      Bits key;
-      uint32_t count;
-      std::memcpy(&key, keys + i * sizeof(Bits), sizeof(Bits));
-      std::memcpy(&count, counts + i * sizeof(count), sizeof(count));
-      sum += fingerprint_mix(key ^ secret) * count;
-      counted += count;
-    }
-    all = counted;
-    return sum;
-  }
-};
 
 template <class Bits>
 Fingerprint counted_fingerprint_of(std::span<const std::byte> keys, std::span<const std::byte> counts,
@@ -117,10 +110,11 @@ Fingerprint counted_fingerprint_of(std::span<const std::byte> keys, std::span<co
   const size_t distinct = keys.size() / sizeof(Bits);
   if (counts.size() != distinct * sizeof(uint32_t))
     throw Error("internal: a fingerprint of keys without counts");
-  Fingerprint print;
-  print.sum =
-      with_best_vectors(CountedSumLoop<Bits>{keys.data(), counts.data(), distinct, secret, print.count});
-  return print;
+  const CountByItself count_of{counts.data()};
+  uint64_t all = 0;
+  for (size_t i = 0; i < distinct; ++i) all += count_of(i);
+  return {all,
+          with_best_vectors(CountedSumLoop<Bits, CountByItself>{keys.data(), distinct, secret, count_of})};
 }
 
 template <class Bits>
