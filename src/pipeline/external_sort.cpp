@@ -99,10 +99,11 @@ void ExternalSort::pack_run(SortSession& session, uint64_t count) {
 
 bool ExternalSort::decide_counts(uint64_t distinct, uint64_t count) {
   const RecordShape shape = job_.transfer.shape;
+  const bool fits = run_bytes(with_counts(shape), distinct) <= run_bytes(shape, count);
   if (!keep_counts_)
-    keep_counts_ = job_.plan.counted_job.count != 0 &&
+    keep_counts_ = fits && job_.plan.counted_job.count != 0 &&
                    distinct * with_counts(shape).bytes() <= count * shape.bytes() / counted_part;
-  return *keep_counts_ && run_bytes(with_counts(shape), distinct) <= run_bytes(shape, count);
+  return *keep_counts_ && fits;
 }
 
 void ExternalSort::begin_merging() {

@@ -28,10 +28,9 @@ void take_samples(IndexedRun& run, uint64_t first, std::span<const std::byte> ke
 }
 
 /// Of a run that has room for as many distinct keys as were counted.
-void check_distinct(const IndexedRun& run, bool are_as_many) {
-  if (!are_as_many)
-    throw Error(fmt::format("sorted keys changed between two reads: {} had been different", run.run->count()),
-                "the memory or the device may be faulty: try again, or on another machine");
+Error changed_keys(const IndexedRun& run) {
+  return Error(fmt::format("sorted keys changed between two reads: {} had been different", run.run->count()),
+               "the memory or the device may be faulty: try again, or on another machine");
 }
 
 /// Turns what a sink writes into a column of a run; keys also into its samples.
@@ -44,7 +43,7 @@ class ColumnOfRun : public ByteTarget {
   void write_at(uint64_t offset, std::span<const std::byte> bytes) override {
     if (bytes.empty()) return;
     const uint64_t width = transfer_.shape.column_bytes(column_);
-    check_distinct(run_, (offset + bytes.size()) / width <= run_.run->count());
+    if ((offset + bytes.size()) / width > run_.run->count()) throw changed_keys(run_);
     if (column_ == Column::keys) take_samples(run_, offset / width, bytes, transfer_);
     stored(run_).write(column_, offset, bytes);
   }
@@ -65,7 +64,7 @@ class CountsOfRun : public ByteTarget {
   bool is_sequential() const override { return false; }
   void write_at(uint64_t offset, std::span<const std::byte> counts) override {
     if (counts.empty()) return;
-    check_distinct(run_, (offset + counts.size()) / sizeof(uint64_t) <= run_.run->count());
+    if ((offset + counts.size()) / sizeof(uint64_t) > run_.run->count()) throw changed_keys(run_);
     std::vector<std::byte> piece;
     for (size_t at = 0; at < counts.size(); at += piece_bytes) {
       const std::span<const std::byte> from = counts.subspan(at, std::min(piece_bytes, counts.size() - at));
@@ -144,7 +143,7 @@ StoreResult pack_records(SortSession& session, uint64_t count, const Transfer& t
   const auto sink = make_unique_sink(how, targets);
   sink->store(session, 0, count, {});
   const StoreResult result = sink->finish();
-  check_distinct(to, result.distinct == to.run->count());
+  if (result.distinct != to.run->count()) throw changed_keys(to);
   return result;
 }
 
