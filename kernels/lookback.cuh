@@ -50,10 +50,10 @@ class LookbackTable {
   }
 
   /// Sum of this column over the rows before `row` (row 0: zero). The caller has published the partial of
-  /// `row`. It reads `in_flight` rows at once: with more the walk takes fewer trips to the second-level
-  /// cache, but where that cache is busy each trip takes longer.
-  template <uint32_t in_flight = 4>
+  /// `row`. Several rows are read at once: the walk is bounded by the latency of a load, not by the number of
+  /// loads.
   __device__ __forceinline__ Word sum_before(uint64_t row, uint32_t column) const {
+    constexpr uint32_t in_flight = 4;
     Word sum = 0;
     uint64_t next = row;  // rows [next, row) are in `sum`
     while (next > 0) {

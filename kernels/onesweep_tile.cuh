@@ -45,16 +45,6 @@ template <class Bits, class Value, class Policy>
 inline constexpr bool moves_at_once = !Policy::is_portable && !Policy::as_records &&
                                       value_bytes<Value> != 0 && sizeof(Bits) + value_bytes<Value> == 16;
 
-/// How many rows of statuses a look-back reads at once. Columns of 4 bytes leave the second-level cache room
-/// for more than other pairs do. H200, by digits, four rows -> two, us of 2^24 and ms of 2^28: u32+u32 as
-/// records, uniform 466 -> 458 and 6.44 -> 6.30, hashed Zipf 462 -> 455 and 6.17 -> 6.07; u64+u32, u64+u64,
-/// 2^24 AND of three 1,141 -> 1,137 and 1,433 -> 1,425; but u32+u32 in columns, AND of three, 440 -> 444,
-/// u32 311 -> 313.
-template <class Bits, class Value, class Policy>
-inline constexpr uint32_t rows_at_once = value_bytes<Value> != 0 && (Policy::as_records || sizeof(Bits) == 8)
-                                             ? 2
-                                             : 4;
-
 namespace onesweep_detail {
 
 /// Portable sorts must also work on devices without lane order.

@@ -143,7 +143,7 @@ __device__ __noinline__ void sweep_tile(Statuses statuses, uint32_t row, uint32_
   tile.gather();
 
   if (digit < digit_values) {
-    const uint32_t before = statuses.template sum_before<rows_at_once<Bits, Value, Policy>>(row, digit);
+    const uint32_t before = statuses.sum_before(row, digit);
     statuses.publish_prefix(row, digit, before + in_tile);
     const uint64_t destination = portion.offsets[digit] + before;
     shared.shift[digit] = destination - start;
