@@ -27,7 +27,7 @@ void take_samples(IndexedRun& run, uint64_t first, std::span<const std::byte> ke
     run.samples[i] = ordered_key(keys.data() + (i * run.stride - first) * width, type, transfer.order);
 }
 
-/// Of a run that has room for as many distinct keys as were counted.
+/// For a run that has as many places as distinct keys were counted, where a later read finds another number.
 Error changed_keys(const IndexedRun& run) {
   return Error(fmt::format("sorted keys changed between two reads: {} had been different", run.run->count()),
                "the memory or the device may be faulty: try again, or on another machine");
