@@ -209,14 +209,17 @@ __device__ __forceinline__ bool has_buckets(const BucketTask<Bits, Value>& task,
 template <class Bits, class Value>
 __device__ __forceinline__ void leave_alone(const BucketTask<Bits, Value>& task, const ListedBucket& bucket,
                                             MsdPlan<Bits>* plan) {
+  if (threadIdx.x != 0) return;  // the others may be at the next bucket, and take its place in the queue
   const BucketList& list = task.next_list;
-  if (threadIdx.x == 0) *list.at(atomicAdd(&plan->listed[list.which], 1u)) = bucket;
+  ListedBucket* const listed = list.at(atomicAdd(&plan->listed[list.which], 1u));
+  *listed = bucket;
+  if (value_bytes<Value> != 0 && bucket.parts.are_placed()) listed->parts = BucketParts::not_known();
 }
 /// The same, but the next kernel has to find its parts.
 template <class Bits, class Value>
 __device__ __forceinline__ void leave_alone_without_parts(const BucketTask<Bits, Value>& task,
                                                           const ListedBucket& bucket, MsdPlan<Bits>* plan) {
-  if (threadIdx.x != 0) return;  // the others may be at the next bucket, and take its place in the queue
+  if (threadIdx.x != 0) return;
   ListedBucket listed = bucket;
   listed.parts = BucketParts::not_known();
   leave_alone(task, listed, plan);

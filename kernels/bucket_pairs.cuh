@@ -29,6 +29,22 @@ namespace bucket_pairs_detail {
 
 inline constexpr uint32_t blocks_per_multiprocessor = 4;
 
+/// How a word is made of a narrow key and its pair's place in the bucket.
+struct WordForm {
+  uint32_t lowest;  // of the bucket
+  uint32_t shift;   // of places, so that equal keys spread over all, or half, of their parts
+
+  /// For a bucket of `size` pairs, at most 2^16.
+  static __device__ __forceinline__ WordForm of(uint32_t lowest, uint32_t size) {
+    return {lowest, leading_zeros(size - 1) - 16};
+  }
+  __device__ __forceinline__ uint32_t word(uint32_t key, uint32_t place) const {
+    return ((key - lowest) << 16) + (place << shift);
+  }
+  __device__ __forceinline__ uint32_t key(uint32_t word) const { return lowest + (word >> 16); }
+  __device__ __forceinline__ uint32_t place(uint32_t word) const { return (word & 0xffff) >> shift; }
+};
+
 template <class Value, class Policy>
 class PairSort {
  public:
@@ -49,18 +65,19 @@ class PairSort {
 
   /// Returns false, and writes nothing, if the keys crowd in few parts.
   __device__ __forceinline__ bool sort(const ListedBucket& bucket) {
-    const auto lowest = static_cast<uint32_t>(bucket.lowest);
+    const auto form = WordForm::of(static_cast<uint32_t>(bucket.lowest), bucket.size);
     words_.keys().load_as(bucket.size, task_.narrow_source(bucket),
-                          [=](uint16_t key, uint32_t place) { return ((key - lowest) << 16) + place; });
+                          [=](uint16_t key, uint32_t place) { return form.word(key, place); });
     const Value* const values = task_.arrays.values_in + bucket.first;
     const auto values_lead = static_cast<uint32_t>(bucket.first % width);
     load_values(values - values_lead, values_lead, bucket.size);
     const auto keys_lead = static_cast<uint32_t>(bucket.first % (sizeof(uint4) / sizeof(uint32_t)));
     return words_.sort_to({bucket.first, bucket.size}, bucket.parts, keys_lead, [&](const uint32_t* words) {
-      store_keys(words, lowest, task_.arrays.keys_out + (bucket.first - keys_lead), keys_lead,
+      store_keys(words, form, task_.arrays.keys_out + (bucket.first - keys_lead), keys_lead,
                  keys_lead + bucket.size);
-      store_values(words + (keys_lead - values_lead), task_.arrays.values_out + (bucket.first - values_lead),
-                   values_lead, values_lead + bucket.size);
+      store_values(words + (keys_lead - values_lead), form,
+                   task_.arrays.values_out + (bucket.first - values_lead), values_lead,
+                   values_lead + bucket.size);
     });
   }
 
@@ -80,9 +97,9 @@ class PairSort {
   }
 
   /// Writes the places [begin, end), counted from a vector of 16 bytes.
-  __device__ __forceinline__ void store_keys(const uint32_t* words, uint32_t lowest, uint32_t* to,
+  __device__ __forceinline__ void store_keys(const uint32_t* words, const WordForm& form, uint32_t* to,
                                              uint32_t begin, uint32_t end) const {
-    const auto key_of = [&](uint32_t word) { return task_.map.from_ordered(lowest + (word >> 16)); };
+    const auto key_of = [&](uint32_t word) { return task_.map.from_ordered(form.key(word)); };
     const auto vector_at = [&](uint32_t v) {
       Vector16<uint32_t> vector{.whole = reinterpret_cast<const uint4*>(words)[v]};
       // A loop by reference would keep the vector in local memory.
@@ -97,12 +114,12 @@ class PairSort {
 
   /// The same for values. words[begin] belongs to the first pair. A vector of values begins where a vector of
   /// as many words does.
-  __device__ __forceinline__ void store_values(const uint32_t* words, Value* to, uint32_t begin,
-                                               uint32_t end) const {
+  __device__ __forceinline__ void store_values(const uint32_t* words, const WordForm& form, Value* to,
+                                               uint32_t begin, uint32_t end) const {
     struct alignas(width * sizeof(uint32_t)) Places {
       uint32_t of[width];
     };
-    const auto value_of = [&](uint32_t word) { return shared_.values[begin + (word & 0xffff)]; };
+    const auto value_of = [&](uint32_t word) { return shared_.values[begin + form.place(word)]; };
     const auto vector_at = [&](uint32_t v) {
       const Places places = reinterpret_cast<const Places*>(words)[v];
       Vector16<Value> vector;

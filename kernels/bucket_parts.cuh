@@ -68,10 +68,12 @@ __device__ __forceinline__ KeyInterval<Bits> interval_of(const PiecedBuckets<Bit
 }
 
 /// Divides a bucket's interval into at most 2^bits parts of 2^shift values each. A word (bucket_sort.cuh)
-/// stands for several parts, a power of two.
+/// stands for several parts, a power of two. For pairs, there may be several parts for each value instead
+/// (PlacedParts).
 struct BucketParts {
   static constexpr uint32_t max_in_word = 16;
   static constexpr uint16_t unknown = 0xffff;
+  static constexpr uint16_t placed = 0x100;  // added to the shift of PlacedParts
 
   uint16_t shift;
   uint16_t word_shift;   // a word stands for 2^word_shift values: at least one
@@ -108,6 +110,18 @@ struct BucketParts {
     return over(first, last, bits);
   }
 
+  /// PlacedParts of a bucket of `size` pairs, at least two. The interval has at most 2^bits values.
+  template <class Bits>
+  static __device__ __forceinline__ BucketParts over_places(Bits first, Bits last, uint32_t size,
+                                                            uint32_t bits) {
+    const auto range = static_cast<Bits>(last - first);
+    const uint32_t each = bits + leading_zeros(range) - static_cast<uint32_t>(sizeof(Bits) * 8);
+    const uint32_t places = 32 - leading_zeros(size - 1);
+    return {static_cast<uint16_t>(placed + each), static_cast<uint16_t>(places > each ? places - each : 0),
+            static_cast<uint32_t>(first)};
+  }
+  __device__ __forceinline__ bool are_placed() const { return shift / placed == 1; }
+
   template <class Bits>
   __device__ __forceinline__ uint32_t word_of(Bits ordered) const {
     return static_cast<uint32_t>(ordered >> word_shift) - lowest_word;
@@ -124,6 +138,19 @@ struct BucketParts {
   __device__ __forceinline__ auto as_one_kind(uint32_t /*bits*/, const KeyMap<Bits>& /*map*/,
                                               Body body) const {
     return body(*this);
+  }
+};
+
+/// Parts of pairs whose keys have few values: each value has several parts, and the place of a pair in the
+/// bucket says which of them is its own. A higher key, or an equal one at a higher place, never has a lower
+/// part.
+struct PlacedParts {
+  BucketParts parts;  // are_placed()
+
+  template <class Bits>
+  __device__ __forceinline__ uint32_t number(Bits ordered, uint32_t place) const {
+    const uint32_t value = static_cast<uint32_t>(ordered) - parts.lowest_word;
+    return (value << parts.shift % BucketParts::placed) + (place >> parts.word_shift);
   }
 };
 

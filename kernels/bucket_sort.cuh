@@ -11,8 +11,9 @@
 // A bucket with many late keys in a word is sorted digit by digit instead (bucket_digits.cuh). A later launch
 // does that where there is one, because the registers for it would slow down all other buckets. Before that,
 // keys alone are tried again with wider numbers. Then a warp sorts each word of many keys, which usually have
-// few values. Where there is no later launch, a look at some keys finds most of such buckets before their
-// parts are marked. Keys of 2 bytes always go digit by digit.
+// few values. Pairs of few values may have parts that depend on their places, too (PlacedParts). Where there
+// is no later launch, a look at some keys finds most of such buckets before their parts are marked. Keys of 2
+// bytes always go digit by digit.
 #pragma once
 
 #include "core/key_bits.hpp"
@@ -94,6 +95,9 @@ class Bucket {
   /// 2^18 14.2 -> 12.9.
   static constexpr bool keeps_numbers = std::is_same_v<Parts, RealParts<Bits>> && threads < 1024;
   static_assert(!keeps_numbers || Policy::parts <= 1u << 16);
+  /// Only lists give such parts.
+  static constexpr bool may_be_placed =
+      may_place_parts<Bits, Value> && crowded == Crowded::left_alone && std::is_same_v<Parts, BucketParts>;
 
   __device__ __forceinline__ Bucket(BucketShared& shared, const BucketArrays<Bits, Value>& arrays,
                                     const KeyMap<Bits>& map)
@@ -255,11 +259,13 @@ class Bucket {
       Rows::for_rows(range_.size, [&](uint32_t row) { numbers_.set(row, parts_.in_word(keys_[row])); });
   }
 
-  /// `parts` are of one kind (Parts::as_one_kind).
+  /// `parts` are of one kind (with_parts).
   template <class OneKind>
   __device__ __forceinline__ uint32_t word_of(const OneKind& parts, uint32_t row) const {
     if constexpr (keeps_numbers)
       return numbers_.get(row) / BucketParts::max_in_word;
+    else if constexpr (std::is_same_v<OneKind, PlacedParts>)
+      return parts.number(keys_[row], Rows::index(row)) / BucketParts::max_in_word;
     else
       return parts.word_of(keys_[row]);
   }
@@ -267,8 +273,18 @@ class Bucket {
   __device__ __forceinline__ uint32_t in_word(const OneKind& parts, uint32_t row) const {
     if constexpr (keeps_numbers)
       return numbers_.get(row);
+    else if constexpr (std::is_same_v<OneKind, PlacedParts>)
+      return parts.number(keys_[row], Rows::index(row));
     else
       return parts.in_word(keys_[row]);
+  }
+
+  /// Calls body(parts), with parts of one kind.
+  template <class Body>
+  __device__ __forceinline__ auto with_parts(Body body) const {
+    if constexpr (may_be_placed)
+      if (parts_.are_placed()) return body(PlacedParts{parts_});
+    return parts_.as_one_kind(BucketShared::part_bits, map_, body);
   }
 
   __device__ __forceinline__ void clear_words() {
@@ -287,7 +303,7 @@ class Bucket {
     constexpr uint32_t crowd = Limits::has_another_way ? 8 : Limits::numbered;  // late keys of a word
     if (range_.size <= threads) return false;
     uint32_t word[looks];
-    parts_.as_one_kind(BucketShared::part_bits, map_, [&](const auto& parts) {
+    with_parts([&](const auto& parts) {
 #pragma unroll
       for (uint32_t row = 0; row < looks; ++row)
         word[row] = Rows::index(row) < range_.size ? word_of(parts, row) : words + row;  // no key's word
@@ -303,7 +319,7 @@ class Bucket {
 
   /// Step 1. True if too many keys of a word came late: then their numbers may mean nothing.
   __device__ __forceinline__ bool mark_parts() {
-    parts_.as_one_kind(BucketShared::part_bits, map_, [&](const auto& parts) { mark(parts); });
+    with_parts([&](const auto& parts) { mark(parts); });
     if (!with_values && parts_.words_have_one_value()) return late_.template any_crowded<Limits::numbered>();
     return late_.template any_crowded<Limits::sorted>();
   }
@@ -333,7 +349,7 @@ class Bucket {
 
   /// Step 3. Puts each key in its place.
   __device__ __forceinline__ void place_by_parts() {
-    parts_.as_one_kind(BucketShared::part_bits, map_, [&](const auto& parts) { place(parts); });
+    with_parts([&](const auto& parts) { place(parts); });
     __syncthreads();
   }
   template <class OneKind>

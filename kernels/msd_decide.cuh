@@ -29,6 +29,7 @@ struct ClassLimits {
   BucketClass set_apart;  // buckets of this class become few_valued_buckets if they have few values;
                           // bucket_classes: none do
   uint32_t counts_dense;  // buckets of all classes become dense_buckets if they have even fewer values
+  uint32_t may_place;     // pairs: parts may depend on places
   uint32_t min_narrow;    // pairs: smaller buckets, and large ones, have no narrow keys; 0: no bucket has
   uint32_t max_split[large_buckets + 1];  // max_keys for buckets between splitters
 };
@@ -93,6 +94,15 @@ __device__ __forceinline__ bool is_sparse(uint64_t size, uint32_t range) {
 template <class Bits>
 __device__ __forceinline__ bool has_all_exponents(Bits range) {
   return range >> (sizeof(Bits) * 8 - 2) != 0;
+}
+
+/// Whether `size` pairs are sorted faster by PlacedParts: there are eight of 2^bits parts or more for each
+/// value of the interval, and the values are not simply there once each.
+template <class Bits>
+__device__ __forceinline__ bool pays_to_place(const KeyInterval<Bits>& interval, uint64_t size,
+                                              uint32_t bits) {
+  const auto all_above = static_cast<Bits>(interval.last - interval.first);
+  return !interval.is_open && all_above >> (bits - 3) == 0 && size > 1 && size != uint64_t{all_above} + 1;
 }
 
 /// Parts for pairs with narrow keys. bucket_pairs.cuh sorts by the key's distance from
@@ -228,10 +238,14 @@ __device__ __forceinline__ Finish finish_interval(const Decision& decision, cons
                  .is_narrow = static_cast<uint16_t>(
                      was_dealt && plan.is_narrow[bucket >> (plan.bucket_bits - msd_digit_bits)] != 0),
                  .parts = {}}};
-  if (which <= large_buckets)
-    finish.listed.parts = BucketParts::of(interval, limits.part_bits[which]);
-  else
+  if (which > large_buckets)
     finish.listed.few = few;
+  else if (limits.may_place && !plan.divides_values() &&
+           pays_to_place(interval, size, limits.part_bits[which]))
+    finish.listed.parts = BucketParts::over_places(interval.first, interval.last, static_cast<uint32_t>(size),
+                                                   limits.part_bits[which]);
+  else
+    finish.listed.parts = BucketParts::of(interval, limits.part_bits[which]);
   if (which == small_buckets && limits.min_narrow != 0 && size >= limits.min_narrow) {
     finish.may_be_narrow = all_above <= static_cast<NarrowKey<Bits>>(~0u) && !plan.divides_values();
     if (finish.may_be_narrow)

@@ -115,6 +115,7 @@ struct Task {
   uint32_t max_bucket_keys;  // most keys of a bucket that a block sorts
   uint32_t max_keys;         // most keys of a bucket that any kernel finishes
   uint32_t keys_per_value;   // the most for even keys
+  uint32_t passed_bits;      // MsdLimits
   uint32_t with_values;
   uint32_t minds_ties;       // pairs with equal keys cannot be reversed (rearrange.cuh)
   uint32_t checks_order;     // keys that seem to be in order are checked before the survey

@@ -49,9 +49,10 @@ namespace survey_detail {
 /// If there are a quarter as many values as keys, at most this many samples repeat a value by chance. So
 /// fewer repetitions tell nothing (with 2^28 keys, fewer than 512 keys per value are not noticed).
 inline constexpr uint32_t max_repeated = 16;
-/// The most keys per value: if each bucket is sorted by parts; and if buckets of few values are counted by
-/// bytes.
+/// The most keys per value: if each bucket is sorted by parts; if these depend on places, too (PlacedParts);
+/// and if buckets of few values are counted by bytes.
 inline constexpr uint32_t sorted_keys_per_value = 4;
+inline constexpr uint32_t sorted_pairs_per_value = 16;
 inline constexpr uint32_t counted_keys_per_value = 150;
 /// Floats are divided by values, not by bits, only if no group of values has more samples than this.
 /// Otherwise many samples are in few pieces.
@@ -107,8 +108,10 @@ class Survey : SampleSpread<Bits, of_floats> {
     const uint64_t repeated = samples - min(shared_.values.distinct, samples);
     const bool repeats_often =
         repeated > max_repeated && repeated * (task_.count / samples) > samples / 2 * keys_per_value;
-    const bool repeats =
-        shared_.map.range < (task_.count - 1) / keys_per_value || (is_even_by_value_ && repeats_often);
+    const bool has_few_digits = task_.with_values && shared_.map.range < (task_.count - 1) / 2 &&
+                                shared_.map.range >> task_.passed_bits == 0;
+    const bool repeats = shared_.map.range < (task_.count - 1) / keys_per_value || has_few_digits ||
+                         (is_even_by_value_ && repeats_often);
     const bool splits = may_split_now();
     if (threadIdx.x == 0) {
       is_crowded |= has_top && !has_apart_;

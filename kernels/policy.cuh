@@ -212,6 +212,9 @@ struct MsdLimits {
   uint64_t sparse_from = uint64_t{1} << 26;
   /// Pairs: the second level may store only the low half of each key.
   uint64_t narrow_from = uint64_t{1} << 26;
+  /// Pairs go by digits if each value has two keys or more, and the range at most this many bits (figures in
+  /// bench/notes/gpu-sort.md, "Pairs whose keys repeat").
+  uint32_t passed_bits = 23;
 };
 
 /// How buckets are made and finished.
@@ -358,7 +361,8 @@ struct MsdRow<uint64_t, NoValue> {
 template <>
 struct MsdRow<uint32_t, uint32_t> {
   using Policy = MsdPolicy<PartitionPolicy<512, 20, 10, 1>, BucketSortPolicy<256, 18, 3, 32768>,
-                           BucketSortPolicy<1024, 16, 1, 131072>, MsdLimits{.min_count = (1u << 23) + 1}>;
+                           BucketSortPolicy<1024, 16, 1, 131072>,
+                           MsdLimits{.min_count = (1u << 23) + 1, .passed_bits = 24}>;
 };
 template <>
 struct MsdRow<uint32_t, uint64_t> {

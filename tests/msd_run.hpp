@@ -25,7 +25,8 @@ namespace sweepsort {
 
 /// Tiles of 1024 records, buckets of 256 and 1024.
 using SmallMsd = MsdPolicy<PartitionPolicy<256, 4, 2, 1>, BucketSortPolicy<256, 1, 1, 16384>,
-                           BucketSortPolicy<256, 4, 1, 65536>, MsdLimits{.bucket_keys = 32, .min_count = 1}>;
+                           BucketSortPolicy<256, 4, 1, 65536>,
+                           MsdLimits{.bucket_keys = 32, .min_count = 1, .passed_bits = 0}>;
 
 /// As SmallMsd, but even keys without values are partitioned without being counted.
 using DealingSmall = DealingMsd<SmallMsd, PartitionPolicy<256, 4, 2, 1>, 1, uint64_t{1} << 24>;

@@ -17,9 +17,9 @@ namespace sweepsort {
 namespace {
 
 /// A bucket map whose pieces, if it has any, are fine, and a survey that checks whether keys clump together.
-using FineMsd = MsdPolicy<PartitionPolicy<256, 4, 2, 1>, BucketSortPolicy<256, 1, 1, 16384>,
-                          BucketSortPolicy<256, 4, 1, 65536>,
-                          MsdLimits{.bucket_keys = 32, .min_count = 1, .fine_from = 1, .clumps_from = 1}>;
+using FineMsd = MsdPolicy<
+    PartitionPolicy<256, 4, 2, 1>, BucketSortPolicy<256, 1, 1, 16384>, BucketSortPolicy<256, 4, 1, 65536>,
+    MsdLimits{.bucket_keys = 32, .min_count = 1, .fine_from = 1, .clumps_from = 1, .passed_bits = 0}>;
 
 /// As FineMsd, but crowded buckets are divided by splitters.
 using SplittingFine =
@@ -93,10 +93,10 @@ TEST_CASE("floats that are neighbours, or come in runs, are not dealt out in vai
 
 TEST_CASE("keys that find no room in a bin wait for the next tile, at both levels", "[device]") {
   // Bins have 32 slots per parent and 256 narrow keys per child; there are 64 children.
-  using ManyBuckets =
-      DealingMsd<MsdPolicy<PartitionPolicy<256, 4, 2, 1>, BucketSortPolicy<128, 2, 1, 16384>,
-                           BucketSortPolicy<256, 4, 1, 65536>, MsdLimits{.bucket_keys = 4, .min_count = 1}>,
-                 PartitionPolicy<256, 4, 2, 1>, 1, uint64_t{1} << 24>;
+  using ManyBuckets = DealingMsd<MsdPolicy<PartitionPolicy<256, 4, 2, 1>, BucketSortPolicy<128, 2, 1, 16384>,
+                                           BucketSortPolicy<256, 4, 1, 65536>,
+                                           MsdLimits{.bucket_keys = 4, .min_count = 1, .passed_bits = 0}>,
+                                 PartitionPolicy<256, 4, 2, 1>, 1, uint64_t{1} << 24>;
   constexpr uint64_t tile = 1024;
   std::mt19937_64 random(test_seed());
   std::vector<float> keys(40'003);
