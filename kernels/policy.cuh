@@ -44,13 +44,17 @@ struct OnesweepRow {
 //   u64+u32  361  1145 16.4    (512x10 360 1172 17.0, 1024x8 393 1304 19.3)
 //   u64+u64  415  1382 20.5    (512x12 429 1371 20.1,  512x8 447 1448 21.5,  1024x8 471 1537 22.6)
 // CUB: 183 545 7.86; 406 1240 18.2; 456 1494 22.3. u64+u64 has 384x12 since values move together with their
-// keys (figures at moves_at_once). 1- and 2-byte keys alone take these kernels only if radix is asked for.
+// keys (figures at moves_at_once). u64+u32 by more sizes, 2026-11-30, AND of three / hashed Zipf, us at 2^21,
+// 2^22, 2^24 and ms at 2^28:
+//   512x16   201 / 166   366 / 281   1135 / 854   16.2 / 14.3      512x14   231 / 186   359 / 275   1137 / 862   16.3 / 14.4
+//   512x13   220 / 180   356 / 270   1134 / 859   16.4 / 14.5      512x12   223 / 179   363 / 275   1142 / 865   16.5 / 14.6
+// 1- and 2-byte keys alone take these kernels only if radix is asked for.
 // Their rows with values, and that of u32+u64, are carried over from the measured neighbours.
 inline constexpr OnesweepRow onesweep_rows[] = {
     {1, 0, 512, 32, 2}, {1, 4, 512, 16, 2}, {1, 8, 512, 12, 2},  //
     {2, 0, 512, 32, 2}, {2, 4, 512, 16, 2}, {2, 8, 512, 12, 2},  //
     {4, 0, 512, 24, 2}, {4, 4, 512, 16, 2}, {4, 8, 512, 12, 2},  //
-    {8, 0, 512, 14, 2}, {8, 4, 512, 12, 2}, {8, 8, 384, 12, 2},
+    {8, 0, 512, 14, 2}, {8, 4, 512, 16, 2}, {8, 8, 384, 12, 2},
 };
 
 // Not measured: about as many keys per thread as above, in tiles so small that two blocks fit the 64 KiB of
