@@ -209,7 +209,8 @@ __device__ __forceinline__ bool has_buckets(const BucketTask<Bits, Value>& task,
 template <class Bits, class Value>
 __device__ __forceinline__ void leave_alone(const BucketTask<Bits, Value>& task, const ListedBucket& bucket,
                                             MsdPlan<Bits>* plan) {
-  if (threadIdx.x != 0) return;  // the others may be at the next bucket, and take its place in the queue
+  if (threadIdx.x != 0)
+    return;  // this thread alone: it will soon put another bucket in the place of this one
   const BucketList& list = task.next_list;
   ListedBucket* const listed = list.at(atomicAdd(&plan->listed[list.which], 1u));
   *listed = bucket;

@@ -32,7 +32,7 @@ inline constexpr uint32_t blocks_per_multiprocessor = 4;
 /// How a word is made of a narrow key and its pair's place in the bucket.
 struct WordForm {
   uint32_t lowest;  // of the bucket
-  uint32_t shift;   // of places, so that equal keys spread over all, or half, of their parts
+  uint32_t shift;   // of places, so that those of equal keys spread over half of their bits or more
 
   /// For a bucket of `size` pairs, at most 2^16.
   static __device__ __forceinline__ WordForm of(uint32_t lowest, uint32_t size) {

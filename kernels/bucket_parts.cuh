@@ -75,9 +75,10 @@ struct BucketParts {
   static constexpr uint16_t unknown = 0xffff;
   static constexpr uint16_t placed = 0x100;  // added to the shift of PlacedParts
 
-  uint16_t shift;
-  uint16_t word_shift;   // a word stands for 2^word_shift values: at least one
-  uint32_t lowest_word;  // a key of the first word, shifted by word_shift, modulo 2^32
+  uint16_t shift;        // placed: each value has 2^(shift - placed) parts
+  uint16_t word_shift;   // a word stands for 2^word_shift values: at least one; placed: 2^word_shift
+                         // neighbouring places may share a part
+  uint32_t lowest_word;  // a key of the first word, shifted by word_shift, modulo 2^32; placed: the first key
 
   /// Parts of a bucket that may hold the keys of `interval`.
   template <class Bits>

@@ -97,7 +97,7 @@ __device__ __forceinline__ bool has_all_exponents(Bits range) {
 }
 
 /// Whether `size` pairs are sorted faster by PlacedParts: there are eight of 2^bits parts or more for each
-/// value of the interval, and the values are not simply there once each.
+/// value of the interval, and not as many pairs as values, which mostly means that each value is there once.
 template <class Bits>
 __device__ __forceinline__ bool pays_to_place(const KeyInterval<Bits>& interval, uint64_t size,
                                               uint32_t bits) {

@@ -24,9 +24,11 @@
 #pragma once
 
 #include "core/key_bits.hpp"
+#include "core/rounding.hpp"
 #include "kernels/block.cuh"
 #include "kernels/block_sample.cuh"
 #include "kernels/bucket_map.cuh"
+#include "kernels/digit.cuh"
 #include "kernels/histogram.cuh"
 #include "kernels/launch.cuh"
 #include "kernels/msd_plan.cuh"
@@ -49,8 +51,8 @@ namespace survey_detail {
 /// If there are a quarter as many values as keys, at most this many samples repeat a value by chance. So
 /// fewer repetitions tell nothing (with 2^28 keys, fewer than 512 keys per value are not noticed).
 inline constexpr uint32_t max_repeated = 16;
-/// The most keys per value: if each bucket is sorted by parts; if these depend on places, too (PlacedParts);
-/// and if buckets of few values are counted by bytes.
+/// The most keys per value: if each bucket is sorted by parts; if these depend on places, too (PlacedParts,
+/// narrow pairs); and if buckets of few values are counted by bytes.
 inline constexpr uint32_t sorted_keys_per_value = 4;
 inline constexpr uint32_t sorted_pairs_per_value = 16;
 inline constexpr uint32_t counted_keys_per_value = 150;
@@ -108,8 +110,10 @@ class Survey : SampleSpread<Bits, of_floats> {
     const uint64_t repeated = samples - min(shared_.values.distinct, samples);
     const bool repeats_often =
         repeated > max_repeated && repeated * (task_.count / samples) > samples / 2 * keys_per_value;
+    // (A range may cross a border of higher digits, which would have to be passed, too.)
     const bool has_few_digits = task_.with_values && shared_.map.range < (task_.count - 1) / 2 &&
-                                shared_.map.range >> task_.passed_bits == 0;
+                                shared_.map.range >> task_.passed_bits == 0 &&
+                                (smallest_ ^ largest_) >> round_up(task_.passed_bits, digit_bits) == 0;
     const bool repeats = shared_.map.range < (task_.count - 1) / keys_per_value || has_few_digits ||
                          (is_even_by_value_ && repeats_often);
     const bool splits = may_split_now();

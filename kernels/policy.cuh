@@ -216,8 +216,9 @@ struct MsdLimits {
   uint64_t sparse_from = uint64_t{1} << 26;
   /// Pairs: the second level may store only the low half of each key.
   uint64_t narrow_from = uint64_t{1} << 26;
-  /// Pairs go by digits if each value has two keys or more, and the range at most this many bits (figures in
-  /// bench/notes/gpu-sort.md, "Pairs whose keys repeat").
+  /// Pairs go by digits if their range has at most this many bits, fewer than 32, and at most half as many
+  /// values as there are pairs. Narrow pairs use the default. (Figures in bench/notes/gpu-sort.md, "Pairs
+  /// whose keys repeat".)
   uint32_t passed_bits = 23;
 };
 

@@ -253,25 +253,25 @@ class MsdRun {
     using namespace survey_detail;
     const uint64_t count = arrays_.count;
     const uint32_t places = max_places(with_values, split_bits_ != 0);
-    const Task<Bits> task{
-        .keys = arrays_.keys_in,
-        .count = count,
-        .map = settings_.map,
-        .bucket_keys = Policy::limits.bucket_keys,
-        .max_bucket_keys = Large::max_keys,
-        .max_keys = counts_larger_ ? max_counted_keys : Large::max_keys,
-        .keys_per_value = counts_dense_                                    ? counted_keys_per_value
-                          : may_place_parts<Bits, Value> || leaves_narrow_ ? sorted_pairs_per_value
-                                                                           : sorted_keys_per_value,
-        .passed_bits = std::min(Policy::limits.passed_bits, leaves_narrow_ ? MsdLimits{}.passed_bits : 32),
-        .with_values = with_values,
-        .minds_ties = with_values && arrays_.keys_in == arrays_.keys_out,
-        .checks_order = settings_.digest == nullptr,
-        .has_fine_pieces = !with_values && count >= Policy::limits.fine_from,
-        .asks_for_clumps = count >= Policy::limits.clumps_from && count < clumps_below,
-        .may_deal = may_deal_,
-        .split_bits = split_bits_,
-        .sample = CollectedSample<Bits>::in(workspace_.sample(), places)};
+    const Task<Bits> task{.keys = arrays_.keys_in,
+                          .count = count,
+                          .map = settings_.map,
+                          .bucket_keys = Policy::limits.bucket_keys,
+                          .max_bucket_keys = Large::max_keys,
+                          .max_keys = counts_larger_ ? max_counted_keys : Large::max_keys,
+                          .keys_per_value = counts_dense_ ? counted_keys_per_value
+                                            : may_place_parts<Bits, Value> || most_narrow()
+                                                ? sorted_pairs_per_value
+                                                : sorted_keys_per_value,
+                          .passed_bits = most_narrow() ? MsdLimits{}.passed_bits : Policy::limits.passed_bits,
+                          .with_values = with_values,
+                          .minds_ties = with_values && arrays_.keys_in == arrays_.keys_out,
+                          .checks_order = settings_.digest == nullptr,
+                          .has_fine_pieces = !with_values && count >= Policy::limits.fine_from,
+                          .asks_for_clumps = count >= Policy::limits.clumps_from && count < clumps_below,
+                          .may_deal = may_deal_,
+                          .split_bits = split_bits_,
+                          .sample = CollectedSample<Bits>::in(workspace_.sample(), places)};
     collect_sample(task, settings_.wanted, plan_, stream_);
     if (settings_.digest == nullptr)
       rearrange_as_guessed(arrays_.keys_in, arrays_.keys_out, arrays_.values_in, arrays_.values_out, count,
@@ -424,6 +424,12 @@ class MsdRun {
     sort_buckets<BucketPolicy, crowded>(last, plan_, stream_);
     if (settings_.map.is_of_floats())
       sort_buckets<BucketPolicy, crowded, RealParts<Bits>>(last, plan_, stream_);
+  }
+
+  /// Whether most buckets of even pairs in a small range are narrow: not if they are larger on average than
+  /// small ones should be.
+  bool most_narrow() const {
+    return leaves_narrow_ && arrays_.count <= uint64_t{Policy::limits.bucket_keys} << (2 * msd_digit_bits);
   }
 
   template <class BucketPolicy, Crowded crowded>
