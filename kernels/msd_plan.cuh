@@ -105,10 +105,10 @@ inline constexpr uint32_t granule_of = 32 / (value_bytes<Value> == 0
 template <class Bits, class Value>
 inline constexpr bool leaves_narrow_pairs = sizeof(Bits) == 4 && value_bytes<Value> != 0;
 
-/// Pairs whose parts may depend on their places (PlacedParts). The kernel for 4-byte keys and values has no
-/// registers for it: H200, u32+u32 2^24, uniform 387 -> 411 us.
+/// Pairs whose parts may depend on their places (PlacedParts). The kernels for others have no registers for
+/// it: H200, uniform, u32+u32 2^24 387 -> 411 us, u64+u64 2^28 8.09 -> 8.31 ms. (u32+u64 was not tried.)
 template <class Bits, class Value>
-inline constexpr bool may_place_parts = value_bytes<Value> != 0 && sizeof(Bits) + value_bytes<Value> > 8;
+inline constexpr bool may_place_parts = sizeof(Bits) == 8 && value_bytes<Value> == 4;
 
 /// For pairs: the index of a bucket's first narrow key, counted in narrow keys from the beginning of the
 /// array. The bucket begins with record `first`. Its narrow keys lie among the bytes that its keys will take,

@@ -111,7 +111,7 @@ class Survey : SampleSpread<Bits, of_floats> {
     const bool repeats_often =
         repeated > max_repeated && repeated * (task_.count / samples) > samples / 2 * keys_per_value;
     // (A range may cross a border of higher digits, which would have to be passed, too.)
-    const bool has_few_digits = task_.with_values && shared_.map.range < (task_.count - 1) / 2 &&
+    const bool has_few_digits = task_.with_values && shared_.map.range <= (task_.count - 1) / 2 &&
                                 shared_.map.range >> task_.passed_bits == 0 &&
                                 (smallest_ ^ largest_) >> round_up(task_.passed_bits, digit_bits) == 0;
     const bool repeats = shared_.map.range < (task_.count - 1) / keys_per_value || has_few_digits ||

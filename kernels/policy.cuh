@@ -372,7 +372,8 @@ struct MsdRow<uint32_t, uint32_t> {
 template <>
 struct MsdRow<uint32_t, uint64_t> {
   using Policy = MsdPolicy<PartitionPolicy<512, 14, 2, 1>, BucketSortPolicy<256, 18, 2, 65536>,
-                           BucketSortPolicy<1024, 12, 1, 131072>, MsdLimits{.min_count = (1u << 21) + 1}>;
+                           BucketSortPolicy<1024, 12, 1, 131072>,
+                           MsdLimits{.min_count = (1u << 21) + 1, .passed_bits = 24}>;
 };
 template <class Msd, uint64_t split_from>
 using TunedSplit = SplittingMsd<Msd, BucketSortPolicy<256, 7, 4, 16384>, BucketSortPolicy<512, 9, 2, 32768>,
@@ -387,7 +388,7 @@ struct MsdRow<uint64_t, uint32_t> {
 template <>
 struct MsdRow<uint64_t, uint64_t> {
   using Policy = TunedSplit<MsdPolicy<PartitionPolicy<512, 9, 9, 1>, BucketSortPolicy<256, 18, 2, 32768>,
-                                      BucketSortPolicy<1024, 12, 1, 131072>>,
+                                      BucketSortPolicy<1024, 12, 1, 131072>, MsdLimits{.passed_bits = 24}>,
                             3u << 20>;
 };
 template <class Bits, class Value>

@@ -209,8 +209,8 @@ TEMPLATE_TEST_CASE("pairs are left with the low halves of their keys, where thes
 }
 
 TEMPLATE_TEST_CASE("equal keys of pairs are told apart by their places", "[device]",
-                   (std::pair<uint64_t, uint32_t>), (std::pair<int64_t, uint64_t>),
-                   (std::pair<float, uint64_t>)) {
+                   (std::pair<uint64_t, uint32_t>), (std::pair<int64_t, uint32_t>),
+                   (std::pair<double, uint32_t>)) {
   using Key = typename TestType::first_type;
   using Value = typename TestType::second_type;
   using Bits = BitsOf<Key>;
@@ -229,11 +229,11 @@ TEMPLATE_TEST_CASE("equal keys of pairs are told apart by their places", "[devic
   for (uint32_t i = 0; i < 500; ++i) keys[random() % keys.size()] = key_of(range / 3 + i % 3);
   for (uint32_t i = 0; i < 300; ++i)
     keys[random() % keys.size()] = key_of(range / 2 + i % 5 * 10 * of_bucket);
-  for (const Order order : orders_of(which + sizeof(Value) / 8)) {
+  for (const Order order : orders_of(which)) {
     const auto plan =
         msd_sort<Key, Value, SparseMsd>(keys, {.order = order, .in_place = order == Order::ascending});
     CHECK((plan.partitions() && !plan.falls_back));
-    if (std::is_same_v<Key, float>) continue;  // their buckets may be linear in values
+    if (std::is_same_v<Key, double>) continue;  // their buckets may be linear in values
     // Those at the ends may be open. Others are left alone if one value has too many keys for its parts.
     if (of_bucket == 65) CHECK(plan.listed[crowded_buckets] <= 2);
     if (of_bucket == 5'000) CHECK(plan.listed[crowded_buckets] >= 5);
