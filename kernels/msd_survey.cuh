@@ -105,7 +105,9 @@ class Survey : SampleSpread<Bits, of_floats> {
     // The methods. If each value occurs many times, the parts of a bucket are crowded, too, and few digits
     // vary. If keys are uneven, some values may occur much more often than others.
     const bool is_even = is_even_by_value_ || (is_even_ && !plan_.is_pieced);
-    const uint32_t keys_per_value = is_even ? task_.keys_per_value : sorted_keys_per_value;
+    // (Pairs that are divided by values have neither parts by places nor narrow keys.)
+    const bool may_be_dense = is_even && !(task_.with_values && is_even_by_value_);
+    const uint32_t keys_per_value = may_be_dense ? task_.keys_per_value : sorted_keys_per_value;
     // With v values, about samples^2 / 2v samples repeat one.
     const uint64_t repeated = samples - min(shared_.values.distinct, samples);
     const bool repeats_often =
