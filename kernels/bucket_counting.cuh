@@ -45,7 +45,7 @@ struct Shape {
 };
 
 /// With at least this many values, most warps have some even if a lane takes 16 at a time.
-inline constexpr uint32_t wide_steps_from = 2048;
+inline constexpr uint32_t long_steps_from = 2048;
 
 /// Places that a warp marks at a time.
 inline constexpr uint32_t window = 512;
@@ -62,12 +62,12 @@ struct Shared {
 /// lane takes those in lane_words words at a time.
 template <class Shape, uint32_t bits, uint32_t lane_words>
 struct Counters {
-  static constexpr uint32_t a_word = 32 / bits;
-  static constexpr uint32_t size = Shape::words * a_word;
-  static constexpr uint32_t of_lane = lane_words * a_word;  // counters of a lane when a warp takes some
-  static constexpr uint32_t of_step = of_lane * warp_threads;
+  static constexpr uint32_t per_word = 32 / bits;
+  static constexpr uint32_t size = Shape::words * per_word;
+  static constexpr uint32_t per_lane = lane_words * per_word;  // counters of a lane when a warp takes some
+  static constexpr uint32_t per_step = per_lane * warp_threads;
   static constexpr uint32_t shares = Shape::values / size;
-  static_assert(size % (of_step * Shape::warps) == 0);
+  static_assert(size % (per_step * Shape::warps) == 0);
   uint32_t first;
   uint32_t used;
 
@@ -83,13 +83,13 @@ struct Counters {
   }
   /// The number of counters of each warp.
   __device__ __forceinline__ uint32_t of_warp() const {
-    constexpr uint32_t of_all = of_step * Shape::warps;
-    return ceil_divide(used, of_all) * of_step;
+    constexpr uint32_t of_all = per_step * Shape::warps;
+    return ceil_divide(used, of_all) * per_step;
   }
   __device__ __forceinline__ void add(uint32_t* counters, uint32_t value) const {
     const uint32_t counter = value - first;
     if (size == Shape::values || counter < size)
-      atomicAdd(&counters[counter / a_word], 1u << (counter % a_word * bits));
+      atomicAdd(&counters[counter / per_word], 1u << (counter % per_word * bits));
   }
   static __device__ __forceinline__ uint32_t sum(const Words& words) {
     uint32_t sum = 0;
@@ -99,8 +99,8 @@ struct Counters {
     return sum;
   }
   static __device__ __forceinline__ uint32_t count(const Words& words, uint32_t value) {
-    const uint32_t word = words.of[value / a_word];
-    return bits == 32 ? word : word >> (value % a_word * bits) & ((1u << bits % 32) - 1);
+    const uint32_t word = words.of[value / per_word];
+    return bits == 32 ? word : word >> (value % per_word * bits) & ((1u << bits % 32) - 1);
   }
 
  private:
@@ -137,11 +137,11 @@ class Counting {
   __device__ __forceinline__ bool sort(const Keys& from, ValueSpan few, Bits* to, bool may_leave_alone) {
     constexpr uint32_t bits = Shape::counter_bits;
     // With few values, some warps would have none if each took many at a time.
-    using Wide = Counters<Shape, bits, 4>;
-    using Narrow = Counters<Shape, bits, 1>;
-    const bool is_done = bits == 4 || few.range >= wide_steps_from
-                             ? sort_by<Wide>({0, few.range + 1}, from, few.lowest, to)
-                             : sort_by<Narrow>({0, few.range + 1}, from, few.lowest, to);
+    using LongSteps = Counters<Shape, bits, 4>;
+    using ShortSteps = Counters<Shape, bits, 1>;
+    const bool is_done = bits == 4 || few.range >= long_steps_from
+                             ? sort_by<LongSteps>({0, few.range + 1}, from, few.lowest, to)
+                             : sort_by<ShortSteps>({0, few.range + 1}, from, few.lowest, to);
     if (is_done) return true;
     if (may_leave_alone) {
       clear_counters();
@@ -156,8 +156,8 @@ class Counting {
   static constexpr uint32_t width = sizeof(uint4) / sizeof(Bits);
 
   /// Returns false, and writes nothing, if a counter overflowed.
-  template <class Some>
-  __device__ __forceinline__ bool sort_by(const Some& counters, const Keys& from, uint32_t low_bits,
+  template <class SomeCounters>
+  __device__ __forceinline__ bool sort_by(const SomeCounters& counters, const Keys& from, uint32_t low_bits,
                                           Bits* to) {
     const Bits lowest = from.lowest(low_bits);
     count(counters, from, low_bits);
@@ -180,22 +180,24 @@ class Counting {
   template <class Wider>
   __device__ __forceinline__ bool sort_shares(const Keys& from, uint32_t low_bits, Bits* to) {
     const Bits lowest = from.lowest(low_bits);
-    constexpr uint32_t a_thread = words / threads;
-    uint32_t counts[Wider::shares][a_thread];
+    constexpr uint32_t per_thread = words / threads;
+    uint32_t counts[Wider::shares][per_thread];
     uint32_t all = 0;
     for (uint32_t share = 0; share < Wider::shares; ++share) {
       const Wider counters{share * Wider::size, Wider::size};
       __syncthreads();
       clear_counters();
       count(counters, from, low_bits);
-      for (uint32_t w = 0; w < a_thread; ++w) counts[share][w] = shared_.counters[w * threads + threadIdx.x];
+      for (uint32_t w = 0; w < per_thread; ++w)
+        counts[share][w] = shared_.counters[w * threads + threadIdx.x];
       all += sum_up(counters);
     }
     if (all != from.size) return false;
     for (uint32_t share = 0; share < Wider::shares; ++share) {
       const Wider counters{share * Wider::size, Wider::size};
       __syncthreads();  // the previous ones are no longer read
-      for (uint32_t w = 0; w < a_thread; ++w) shared_.counters[w * threads + threadIdx.x] = counts[share][w];
+      for (uint32_t w = 0; w < per_thread; ++w)
+        shared_.counters[w * threads + threadIdx.x] = counts[share][w];
       __syncthreads();
       const uint32_t counted = sum_up(counters);
       write(counters, static_cast<Bits>(lowest + counters.first), to);
@@ -210,8 +212,8 @@ class Counting {
   }
 
   /// Counts keys. The counters must be zero before.
-  template <class Some>
-  __device__ __forceinline__ void count(const Some& counters, const Keys& from, uint32_t low_bits) {
+  template <class SomeCounters>
+  __device__ __forceinline__ void count(const SomeCounters& counters, const Keys& from, uint32_t low_bits) {
     __syncthreads();  // the previous counts are no longer read
     from.for_each(low_bits, [&](const auto& some) {
       some.for_values([&](uint32_t value, auto) { counters.add(shared_.counters, value % values); });
@@ -220,14 +222,14 @@ class Counting {
   }
 
   /// Puts the number of keys that each warp writes in warp_sums, and returns their sum.
-  template <class Some>
-  __device__ __forceinline__ uint32_t sum_up(const Some& counters) {
-    using Words = typename Some::Words;
+  template <class SomeCounters>
+  __device__ __forceinline__ uint32_t sum_up(const SomeCounters& counters) {
+    using Words = typename SomeCounters::Words;
     const uint32_t warp = threadIdx.x / warp_threads;
-    const uint32_t of_warp = counters.of_warp() / Some::of_lane;
+    const uint32_t of_warp = counters.of_warp() / SomeCounters::per_lane;
     const Words* const own = reinterpret_cast<const Words*>(shared_.counters) + warp * of_warp;
     uint32_t sum = 0;
-    for (uint32_t i = ptx::lane_id(); i < of_warp; i += warp_threads) sum += Some::sum(own[i]);
+    for (uint32_t i = ptx::lane_id(); i < of_warp; i += warp_threads) sum += SomeCounters::sum(own[i]);
     sum = ptx::warp_sum(sum);
     if (ptx::lane_id() == 0) shared_.warp_sums[warp] = sum;
     __syncthreads();
@@ -240,8 +242,8 @@ class Counting {
   }
 
   /// Each warp writes the keys of its values, and clears its counters.
-  template <class Some>
-  __device__ __forceinline__ void write(const Some& counters, Bits lowest, Bits* to) {
+  template <class SomeCounters>
+  __device__ __forceinline__ void write(const SomeCounters& counters, Bits lowest, Bits* to) {
     if (map_.is_xor()) {
       const Bits mask = map_.flip;
       write_as(counters, lowest, to, [=](Bits key) { return static_cast<Bits>(key ^ mask); });
@@ -252,15 +254,15 @@ class Counting {
 
   /// Places of a warp's keys are counted from the vector of 16 bytes that holds the first one. They are
   /// written a row at a time, one vector per lane. Markers of a row that is not full yet wait.
-  template <class Some, class Raw>
-  __device__ __forceinline__ void write_as(const Some& counters, Bits lowest, Bits* to, Raw raw) {
-    using Words = typename Some::Words;
-    static_assert(Some::size / warps <= 1u << 16);
+  template <class SomeCounters, class Raw>
+  __device__ __forceinline__ void write_as(const SomeCounters& counters, Bits lowest, Bits* to, Raw raw) {
+    using Words = typename SomeCounters::Words;
+    static_assert(SomeCounters::size / warps <= 1u << 16);
     const uint32_t warp = threadIdx.x / warp_threads;
     const uint32_t lane = ptx::lane_id();
     const uint32_t of_warp = counters.of_warp();
     Words* const words_of_lanes =
-        reinterpret_cast<Words*>(shared_.counters) + warp * (of_warp / Some::of_lane) + lane;
+        reinterpret_cast<Words*>(shared_.counters) + warp * (of_warp / SomeCounters::per_lane) + lane;
     uint16_t* const markers = shared_.markers[warp];
     lowest = static_cast<Bits>(lowest + warp * of_warp);
     Bits* next = to + sum_of_warps(warp);  // a row
@@ -269,10 +271,10 @@ class Counting {
     uint32_t end = begin;  // end of the places with markers
     uint32_t last = 0;     // the last marker so far; 0 stands for the first value, and for no marker
 #pragma unroll 1
-    for (uint32_t step = 0; step < of_warp; step += Some::of_step) {
-      const Words counts = words_of_lanes[step / Some::of_lane];
-      words_of_lanes[step / Some::of_lane] = {};
-      const uint32_t sum = Some::sum(counts);
+    for (uint32_t step = 0; step < of_warp; step += SomeCounters::per_step) {
+      const Words counts = words_of_lanes[step / SomeCounters::per_lane];
+      words_of_lanes[step / SomeCounters::per_lane] = {};
+      const uint32_t sum = SomeCounters::sum(counts);
       const uint32_t up_to_lane = warp_inclusive_sum(sum);
       auto place = static_cast<int32_t>(end + up_to_lane - sum);  // of this lane's first value
       end += __shfl_sync(full_warp, up_to_lane, warp_threads - 1);
@@ -281,10 +283,11 @@ class Counting {
       while (goes_on) {
         goes_on = end > window;
         if (fits)
-          mark<Some>(markers, place, Some::opaque(counts), step, [](int32_t) { return true; });
+          mark<SomeCounters>(markers, place, SomeCounters::opaque(counts), step,
+                             [](int32_t) { return true; });
         else
-          mark<Some>(markers, place, counts, step,
-                     [](int32_t at) { return static_cast<uint32_t>(at) < window; });
+          mark<SomeCounters>(markers, place, counts, step,
+                             [](int32_t at) { return static_cast<uint32_t>(at) < window; });
         __syncwarp();
         const uint32_t rows = min(end, window) / row_places;
 #pragma unroll 1
@@ -306,15 +309,15 @@ class Counting {
 
   /// Marks the first place of each value that has keys, if is_inside(place). A lane's first value has
   /// `place`.
-  template <class Some, class IsInside>
+  template <class SomeCounters, class IsInside>
   static __device__ __forceinline__ void mark(uint16_t* markers, int32_t place,
-                                              const typename Some::Words& counts, uint32_t step,
+                                              const typename SomeCounters::Words& counts, uint32_t step,
                                               IsInside is_inside) {
-    const uint32_t first = step + ptx::lane_id() * Some::of_lane;
+    const uint32_t first = step + ptx::lane_id() * SomeCounters::per_lane;
     uint16_t* at = markers + place;
 #pragma unroll
-    for (uint32_t v = 0; v < Some::of_lane; ++v) {
-      const uint32_t count = Some::count(counts, v);
+    for (uint32_t v = 0; v < SomeCounters::per_lane; ++v) {
+      const uint32_t count = SomeCounters::count(counts, v);
       if (count != 0 && is_inside(place)) *at = static_cast<uint16_t>(first + v);
       at += count;
       place += static_cast<int32_t>(count);
