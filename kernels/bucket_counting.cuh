@@ -76,6 +76,8 @@ struct Counters {
     uint32_t of[lane_words];
   };
 
+  /// Both calls of mark() in write_as() extract the counts. One of them gets hidden words: otherwise the
+  /// counts would be extracted once, before the branch, and kept in registers.
   static __device__ __forceinline__ Words opaque(Words words) {
 #pragma unroll
     for (uint32_t& word : words.of) word = ptx::opaque(word);
