@@ -14,6 +14,7 @@
 
 #include "core/key_bits.hpp"
 #include "core/rounding.hpp"
+#include "kernels/bucket_keys.cuh"
 #include "kernels/bucket_list.cuh"
 #include "kernels/launch.cuh"
 #include "kernels/msd_plan.cuh"
