@@ -11,9 +11,9 @@
 // A bucket with many late keys in a word is sorted digit by digit instead (bucket_digits.cuh). A later launch
 // does that where there is one, because the registers for it would slow down all other buckets. Before that,
 // keys alone are tried again with wider numbers. Then a warp sorts each word of many keys, which usually have
-// few values. Pairs of few values may have parts that depend on their places, too (PlacedParts). Where there
-// is no later launch, a look at some keys finds most of such buckets before their parts are marked. Keys of 2
-// bytes always go digit by digit.
+// few values. Some pairs (may_place_parts), if they have few values, get parts that depend on their places,
+// too (PlacedParts). Where there is no later launch, a look at some keys finds most of such buckets before
+// their parts are marked. Keys of 2 bytes always go digit by digit.
 #pragma once
 
 #include "core/key_bits.hpp"
@@ -39,10 +39,15 @@
 
 namespace sweepsort {
 
-/// What happens to a bucket whose keys crowd in few parts. `only_digits`: no bucket is divided into parts. A
-/// single bucket is faster with the digits inlined: H100, geometric mean of 135 cases of 2^10 to 2^12 records
-/// 2.3 % less, AND of three u32 2^12 10.2 -> 9.7 us, uniform u64 2^10 2.87 -> 2.99.
-enum class Crowded : uint32_t { by_digits, by_inlined_digits, left_alone, only_digits };
+/// What happens to a bucket whose keys crowd in few parts. A single bucket is faster with the digits inlined:
+/// H100, geometric mean of 135 cases of 2^10 to 2^12 records 2.3 % less, AND of three u32 2^12 10.2 -> 9.7
+/// us, uniform u64 2^10 2.87 -> 2.99.
+enum class Crowded : uint32_t {
+  by_digits,          // sorted digit by digit, by a function that is not inlined
+  by_inlined_digits,  // the same, inlined: for a single bucket
+  left_alone,         // not sorted: a later launch or another function takes it
+  only_digits         // no bucket is divided into parts: all are sorted digit by digit, inlined
+};
 
 /// What a bucket's keys are in memory: as the caller stores them, integers as the caller stores them, or
 /// ordered bits.
@@ -57,14 +62,15 @@ struct BucketRange {
   uint32_t size;   // records
 };
 
-/// The late keys of a word that can have numbers, and those that one thread sorts. Few digits take less time
-/// than many late keys, above all for pairs, whose equal keys have an order. Many digits, or another launch,
-/// take more. If words have more keys, more of them come late by chance.
+/// How many late keys a word may have: `numbered`, so that their numbers are right; `sorted`, so that one
+/// thread sorts them. With more, the bucket goes another way. Where that way is passes over few digits, the
+/// limit is low, above all for pairs, whose equal keys have an order.
 template <class Bits, class Value, class Policy, Crowded crowded>
 struct LateKeyLimits {
   /// In one block, the other way takes longest: H200, us, u32 2^12 of 3,000 values 8.2 -> 6.4 with 16 instead
   /// of 8, f32 of the first 1,000 numbers 8.5 -> 6.2.
   static constexpr bool is_one_block = crowded == Crowded::by_inlined_digits;
+  /// Otherwise many keys come late by chance.
   static constexpr bool has_sparse_words = 2 * Policy::max_keys <= 5 * Shared<Bits, Value, Policy>::words;
   static constexpr bool has_another_way = (is_one_block || crowded == Crowded::by_digits) && has_sparse_words;
   static constexpr uint32_t numbered = 32;
@@ -74,7 +80,9 @@ struct LateKeyLimits {
                                                                : numbered;
 };
 
-/// `Parts`: BucketParts, RealParts or FloatParts.
+/// The bucket that a block sorts. Its keys are in registers, then in shared memory. One object takes one
+/// bucket after the other: between two of them, the words of the parts are clear. `Parts`: BucketParts,
+/// RealParts or FloatParts.
 template <class Bits, class Value, class Policy, Crowded crowded, class Parts = BucketParts>
 class Bucket {
  public:
