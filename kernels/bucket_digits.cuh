@@ -1,5 +1,12 @@
 // bucket_digits.cuh - an LSD radix sort in the shared memory of one block, for buckets whose keys are too
 // uneven for bucket_sort.cuh, and for keys of two bytes. Stable. Work O(n) for each digit that varies.
+//
+//     keys, by warp        12 31 42 | 11 32 41     from shared memory to registers
+//     low digit             2  1  2 |  1  2  1
+//     rank in the warp      0  0  1 |  0  0  1     among its keys of that digit
+//     starts of 1 and 2     0, 3    |  1, 5        behind lower digits, and this digit's keys in lower warps
+//     places                3  0  4 |  1  5  2     start + rank
+//     after the pass       31 11 41 | 12 42 32     then by the other digit: 11 12 31 | 32 41 42
 #pragma once
 
 #include "core/rounding.hpp"
@@ -48,7 +55,7 @@ class DigitSort {
         own_(warp() * rows_ * warp_threads + ptx::lane_id()) {}
 
   /// One stable pass.
-  __device__ __forceinline__ void move(uint32_t place) {
+  __device__ __forceinline__ void pass(uint32_t place) {
     const DigitOf<Bits> digit_of(place);
     Bits keys[keys_per_thread];
     uint16_t positions[with_values ? keys_per_thread : 1];
@@ -187,7 +194,7 @@ __device__ __forceinline__ void sort_staged_by_digits(Shared& shared, uint32_t f
   DigitSort<Shared, Bits, with_values, threads, keys_per_thread> sort(shared, first, size);
   uint32_t place = 0;
   for (Bits rest = varying; rest != 0; rest = static_cast<Bits>(rest >> digit_bits), ++place)
-    if (rest % digit_values != 0) sort.move(place);
+    if (rest % digit_values != 0) sort.pass(place);
 }
 
 /// The same, not inlined: it needs more registers than the method for nearly all other buckets.

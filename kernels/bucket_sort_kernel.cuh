@@ -44,8 +44,8 @@ __global__ __launch_bounds__(Policy::threads, Policy::blocks_per_multiprocessor)
   constexpr bool loads_ahead = value_bytes<Value> == 0 && sizeof(Bits) == 8 &&
                                Policy::blocks_per_multiprocessor == 1 && Policy::number_bits == 8 &&
                                crowded == Crowded::left_alone;
-  // Other kernels need not find parts, which would cost registers: buckets without known parts are listed
-  // here.
+  // Only these kernels find parts, which costs registers. So only their lists have buckets without known
+  // parts, besides the lists of only_digits, which needs none.
   [[maybe_unused]] constexpr bool finds_parts = Policy::number_bits == 16 || crowded == Crowded::by_digits;
   // Narrow buckets of pairs come from bucket_pairs.cuh, which left them alone.
   constexpr bool takes_narrow = leaves_narrow_pairs<Bits, Value> && crowded == Crowded::by_digits;

@@ -1,6 +1,11 @@
 // one_block_sort.cuh - the sort of an array that fits the shared memory of one block: one launch, which
 // treats it as a single bucket (bucket_sort.cuh). If there are few keys of one byte, they are counted
 // (byte_sort.cuh). Moves 2n records.
+//
+//     in ──> registers ──> least, most ──> parts ──┬─ few late keys ──> place each ──┬─> shared memory ──> out
+//            ordered bits                          └─ else ──> digit by digit ───────┘   in order
+//
+// Keys of 2 bytes go digit by digit at once.
 #pragma once
 
 #include "core/key_bits.hpp"
