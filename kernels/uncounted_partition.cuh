@@ -8,13 +8,14 @@
 //
 // Level 1: a parent's region has more room than its share. A block collects a tile's keys in bins, one per
 // parent. It puts whole sectors of 32 bytes in front of the keys that a region has. What is left over after
-// its last tile goes behind them. Level 2: one block takes a whole parent and moves its keys to chunks. A
-// chunk holds keys of one child. Chunks are taken one after the other from the beginning of the region: the
-// free ones first, then those whose keys have been read. Each child has at most one chunk that is not full,
-// so as many free chunks as children always suffice, and usually fewer do. The chunks tell how many keys each
-// child has. If the low half of a key tells it from all others that its child may have, only the low half is
-// written. Integers lie in the regions as ordered bits. Floats lie there as the caller stores them, and
-// become ordered bits in the children.
+// its last tile goes behind them. Level 2: one block takes a whole parent and moves its keys to chunks, by
+// bins, too. A chunk holds keys of one child. Chunks are taken one after the other from the beginning of the
+// region: the free ones first, then those whose keys have been read. Each child has at most one chunk that is
+// not full, so as many free chunks as children always suffice, and usually fewer do. The chunks tell how many
+// keys each child has. If the low half of a key tells it from all others that its child may have, only the
+// low half is written. Integers lie in the regions as ordered bits. Floats lie there as the caller stores
+// them, and become ordered bits in the children. On both levels, keys that find their bins full wait in a
+// stash until the bins have been emptied.
 //
 // The keys in `in` stay as they are. The keys may turn out not to be even: a tile's keys meet in few bins, or
 // there is no free chunk. Then `deal.failed` is set, only time is lost, and the counted method is used.
@@ -34,6 +35,7 @@
 #include "kernels/policy.cuh"
 #include "kernels/ptx.cuh"
 #include "kernels/tickets.cuh"
+#include "kernels/uncounted_layout.cuh"
 #include "kernels/vector16.cuh"
 
 #include <cuda_runtime.h>
@@ -42,43 +44,6 @@
 #include <cstdint>
 
 namespace sweepsort {
-
-/// Where an uncounted partition of `count` keys leaves them, in a scratch array of keys() elements.
-template <class Bits>
-struct UncountedLayout {
-  static constexpr uint32_t chunk = dealt_chunk<Bits>;
-  // Less than a sector of 32 bytes per block, for at least 160 blocks.
-  static constexpr uint32_t rest_room = round_up(160 * (32 / sizeof(Bits) - 1), chunk);
-  // The most bytes for room in the regions that the keys do not fill, and for the numbers of chunks. The
-  // workspace of a sort must stay below 64 MiB, which matters from 2^28 (8-byte keys) and 2^29 on.
-  static constexpr uint64_t max_bytes = 55u << 20;
-
-  uint32_t room = 0;               // keys of a region, in front of its rest
-  uint32_t chunks_per_bucket = 0;  // at most
-
-  constexpr UncountedLayout(uint64_t count, uint32_t bucket_bits) {
-    const auto bucket = static_cast<uint32_t>(count >> bucket_bits);
-    // Two more: one for rounding up, and one that is not full. The numbers fill whole vectors of 16 bytes.
-    chunks_per_bucket = ((bucket + bucket / 64 + 8 * deviation(bucket)) / chunk + 2 + 7) / 8 * 8;
-
-    // Room for one chunk per child, for a little room that the map may leave at the ends of the range, and
-    // for what chance adds. Three standard deviations suffice: a region that gets more keys also has chunks
-    // that random keys leave free. In a simulation of 40 regions their children had up to 142 chunks (8-byte
-    // keys) or 182 more than their keys fill, and up to 224 where digits come in turn.
-    const auto mean = static_cast<uint32_t>(count / msd_digits);
-    const uint32_t wanted = msd_digits * chunk + mean / 512 + 3 * deviation(mean);
-    const uint64_t left = max_bytes - sizeof(uint16_t) * (uint64_t{chunks_per_bucket} << bucket_bits);
-    const uint64_t most = left / sizeof(Bits) / msd_digits - rest_room;
-    room = round_up(mean, chunk) +
-           static_cast<uint32_t>(std::min<uint64_t>(round_up(wanted, chunk), most / chunk * chunk));
-  }
-  SWEEPSORT_HOST_DEVICE constexpr uint32_t region() const { return room + rest_room; }
-  constexpr uint64_t keys() const { return uint64_t{region()} * msd_digits; }
-
- private:
-  /// The standard deviation of a Poisson distribution.
-  static constexpr uint32_t deviation(uint32_t mean) { return std::max(1u, root_rounded_up(mean)); }
-};
 
 /// The parameters of both levels of a deal.
 template <class Bits>
@@ -108,7 +73,8 @@ struct DealTask {
 
 namespace uncounted_detail {
 
-/// The most keys of a tile that may find no room in their bins; they wait for the next tile.
+/// Keys that find no room in their bins are stashed until the bins have been emptied. At most this many of a
+/// tile.
 inline constexpr uint32_t max_stashed = 512;
 
 /// Slots of all bins. Each bin has room for its mean, three standard deviations, and what is left over.
@@ -124,15 +90,18 @@ struct Shared {
   static constexpr uint32_t slots = bin_slots<Policy, Bits>();
 
   uint32_t counts[msd_digits];  // keys that came to each bin, with or without room
-  uint32_t stashed;
-  uint32_t parent;              // second level: the block's current parent,
-  uint32_t chunks;              // how many chunks of its region are taken,
-  uint32_t free_chunks;         // how many hold no key, or only keys that were read (the last tile may add
-                                // more),
-  uint32_t sizes[msd_digits];   // the keys of its children,
-  uint32_t opened[msd_digits];  // and the chunk of each child that was opened last
-  uint32_t cannot_bin;          // set while keys are binned,
-  uint32_t has_failed;          // set while bins are emptied: the block gives up
+  uint32_t stashed;             // keys that found no room in their bins
+  // Second level:
+  uint32_t parent;              // the block's current one
+  uint32_t taken_chunks;        // chunks of its region that were taken, from the beginning on
+  uint32_t free_chunks;         // chunks there that had no key, or only keys that have been read; the last
+                                // tile may add more
+  uint32_t sizes[msd_digits];   // keys of each child
+  uint32_t opened[msd_digits];  // the chunk of each child that was opened last
+  // Two flags, so that all threads read the same: cannot_bin is set only while keys are binned, has_failed
+  // only while bins are emptied, and it is read after the barrier behind that.
+  uint32_t cannot_bin;  // a key has no room in the stash, or a stashed one none in its bin
+  uint32_t has_failed;  // the block gives up
   Bits stash[max_stashed];
   alignas(128) Bits bins[slots];
 };
@@ -424,7 +393,7 @@ struct ToChildren {
     const uint32_t before = shared.sizes[child] / chunk;
     const uint32_t most = task.layout.chunks_per_bucket;
     if (before == most) return false;
-    const uint32_t number = atomicAdd(&shared.chunks, 1u);
+    const uint32_t number = atomicAdd(&shared.taken_chunks, 1u);
     if (number >= min(shared.free_chunks, task.layout.region() / dealt_chunk<Bits>)) return false;
     task.chunks[uint64_t{first_child + child} * most + before] = static_cast<uint16_t>(number);
     shared.opened[child] = number;
@@ -471,7 +440,7 @@ __device__ __forceinline__ void deal_to_children(Shared<Bits, Policy>& shared, c
     __syncthreads();  // the previous parent is done
     if (threadIdx.x == 0) {
       shared.parent = task.has_failed() ? msd_digits : draw_ticket(&task.plan->deal.ticket);
-      shared.chunks = 0;
+      shared.taken_chunks = 0;
     }
     for (uint32_t c = threadIdx.x; c < children; c += Policy::threads) shared.sizes[c] = 0;
     __syncthreads();
