@@ -168,9 +168,10 @@ __device__ __forceinline__ bool load(const Bits* keys, uint32_t count, Bits (&ow
 /// the keys are not even, or too few to tell, or if their range has fewer than `min_values` values (at least
 /// 1). `bucket_of` may not be set then.
 template <class Buckets, uint32_t threads, uint32_t width, class Bits = typename Buckets::Key>
-__device__ __forceinline__ bool take(const Bits* keys, uint32_t count, const KeyMap<Bits>& map_of_keys,
-                                     uint32_t buckets, uint64_t min_values,
-                                     Shared<Buckets, threads, width>& shared, Buckets& bucket_of) {
+__device__ __forceinline__ bool finds_even_keys(const Bits* keys, uint32_t count,
+                                                const KeyMap<Bits>& map_of_keys, uint32_t buckets,
+                                                uint64_t min_values, Shared<Buckets, threads, width>& shared,
+                                                Buckets& bucket_of) {
   using SampleShared = Shared<Buckets, threads, width>;
   Bits own[width];
   if (!load<SampleShared>(keys, count, own)) return false;

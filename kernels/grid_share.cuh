@@ -94,6 +94,8 @@ template <class GridShared, class Bits, class Value, class Policy, class Parts, 
 class GridShare {
  protected:
   using Finish = typename Policy::Finish;
+  using BucketArrays = bucket_sort_detail::BucketArrays<Bits, Value>;
+  using Bucket = bucket_sort_detail::Bucket<Bits, Value, Finish, Crowded::by_digits, Parts>;
   static constexpr bool with_values = value_bytes<Value> != 0;
   static constexpr uint32_t digits = Policy::digits;
   static constexpr uint32_t keys_per_thread = Policy::keys_per_thread;
@@ -291,11 +293,6 @@ class GridShare {
   const Task<Bits, Value>& task_;
   uint32_t count_;
 
- private:
-  using BucketArrays = bucket_sort_detail::BucketArrays<Bits, Value>;
-  using Bucket = bucket_sort_detail::Bucket<Bits, Value, Finish, Crowded::by_digits, Parts>;
-
- protected:
   uint32_t size_ = 0;      // number of current records: the block's, or its portion's
   uint32_t rows_ = 0;      // the most of them per thread
   uint32_t first_ = 0;     // this thread's first record in the array

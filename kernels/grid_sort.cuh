@@ -6,12 +6,12 @@
 //     block 1  | 4 0 8 | ─ rank ─┼── grid_counts ──┼─ scatter ─┼─ | 4 5 3 | ─ sort ─> out
 //     block 2  | 2 6 3 | ─ rank ─┘                 └─ scatter ─┘  | 7 8 6 | ─ sort ─> out
 //
-// The buckets, one per block, divide the range of the keys (bucket_map.cuh), as a sample shows it. Every
-// block takes the same sample, and so makes the same map. If keys crowd in a bucket that no block holds, all
-// keys are sorted by the bytes in which they differ, least significant first, by the same rounds of ranking,
-// counting and scattering. All blocks see that from the same counts, before any record has moved. If the
-// sample shows few values, pairs take one round, by the position of each value in their list. Keys alone are
-// counted by that position, and written. Keys of one or two bytes are always sorted by their bytes.
+// The buckets, one or two per block, divide the range of the keys (bucket_map.cuh), as a sample shows it.
+// Every block takes the same sample, and so makes the same map. If keys crowd in a bucket that no block
+// holds, all keys are sorted by the bytes in which they differ, least significant first, by the same rounds
+// of ranking, counting and scattering. All blocks see that from the same counts, before any record has moved.
+// If the sample shows few values, pairs take one round, by the position of each value in their list. Keys
+// alone are counted by that position, and written. Keys of one or two bytes are always sorted by their bytes.
 //
 // Moves 4n records by the method of the buckets, or 2n for every round. Large shares read their keys once
 // more each time.
@@ -50,8 +50,8 @@ namespace grid_sort_detail {
 /// Samples that lie side by side: they take one or two sectors of memory, and many places are still sampled.
 inline constexpr uint32_t neighbours = 8;
 /// The most values of the sample for which a list pays. H200, 2^20 u64+u64 pairs of 16 values: 150 us by
-/// digits, 26 by their list (CUB 135). With this many values, two samples are equal more often than once in
-/// `list_worth`.
+/// digits, 26 by their list (CUB 135). With at most max_in_list values, more than one in list_worth samples
+/// equals the one it is compared with, on average.
 inline constexpr uint32_t max_in_list = 32;
 inline constexpr uint32_t list_worth = 40;
 inline constexpr uint32_t list_slots = 2048;
@@ -161,18 +161,21 @@ class GridSort : GridShare<Shared<Buckets, Value, Policy>, typename Buckets::Key
   using Base::task_;
   using Base::to_ordered;
   using Base::with_values;
+  static constexpr bool of_reals = divides_reals<Buckets>;
+  static_assert(!of_reals ||
+                (!with_values && !counts_listed));  // those methods need the loaded keys as ordered bits
 
   __device__ __forceinline__ void sort_as_sampled(const Column<Bits, Value>& scratch) {
     const SortArrays<Bits, Value>& arrays = task_.arrays;
     const Bits sample = arrays.keys_in[sample_index()];  // in flight together with the block's own keys
-    this->template load<is_real>(arrays.keys_in);
+    this->template load<of_reals>(arrays.keys_in);
     const Bits ordered = to_ordered(sample);
-    const Buckets bucket_of = guess_buckets(ordered);
+    const Buckets bucket_of = look_at_sample(ordered);
     const Column<Bits, Value> out{arrays.keys_out, arrays.values_out};
-    if (counts_listed && samples_repeat_ && shared_.live_digits > 1 && lists_values(ordered)) {
+    if (counts_listed && samples_repeat_ && shared_.live_digits > 1 && list_values(ordered)) {
       count_listed({shared_.list, shared_.listed});
       if (shared_.counts.totals[PlaceInList<Bits>::nowhere] == 0) return write_runs(out.keys);
-    } else if (with_values && shared_.live_digits > 1 && samples_repeat(ordered) && lists_values(ordered)) {
+    } else if (with_values && shared_.live_digits > 1 && samples_repeat(ordered) && list_values(ordered)) {
       const PlaceInList<Bits> place_of{shared_.list, shared_.listed};
       find_places<true>(place_of, digit_values, arrays.values_in, out);
       if (shared_.counts.totals[place_of.nowhere] == 0) return this->template scatter<false>(place_of, out);
@@ -182,16 +185,13 @@ class GridSort : GridShare<Shared<Buckets, Value, Policy>, typename Buckets::Key
       if (shared_.counts.largest <= task_.max_in_bucket) {
         this->template scatter<true>(digit_of, scratch);
         meet_all();
-        this->template sort_buckets<is_real ? InMemory::as_given : InMemory::ordered>(scratch);
+        this->template sort_buckets<of_reals ? InMemory::as_given : InMemory::ordered>(scratch);
         return;
       }
     }
     sort_by_digits(scratch, out);
   }
 
-  static constexpr bool is_real = divides_reals<Buckets>;
-  static_assert(!is_real ||
-                (!with_values && !counts_listed));  // those methods need the loaded keys as ordered bits
   /// The bucket of a float as the caller stores it: such keys are scattered in that form. H200, us, f32 2^20
   /// 24.0 -> 22.9, 2^22 58.5 -> 56.0, f64 2^18 14.5 -> 13.9.
   struct BucketOfRaw {
@@ -200,7 +200,7 @@ class GridSort : GridShare<Shared<Buckets, Value, Policy>, typename Buckets::Key
     __device__ __forceinline__ uint32_t operator()(Bits raw) const { return bucket_of.of_raw(raw); }
   };
   static __device__ __forceinline__ auto digit_of_bucket(const Buckets& bucket_of) {
-    if constexpr (is_real)
+    if constexpr (of_reals)
       return BucketOfRaw{bucket_of};
     else
       return bucket_of;
@@ -228,8 +228,9 @@ class GridSort : GridShare<Shared<Buckets, Value, Policy>, typename Buckets::Key
     return min(static_cast<uint32_t>(place) + threadIdx.x % neighbours, count_ - 1);
   }
 
-  /// Every block gets the same result. Also clears the block's counts.
-  __device__ __forceinline__ Buckets guess_buckets(Bits key) {
+  /// Makes the buckets, and finds what else the sample tells. Every block gets the same result. Clears the
+  /// block's counts.
+  __device__ __forceinline__ Buckets look_at_sample(Bits key) {
     const Bits least = warp_min(key);
     const Bits most = warp_max(key);
     const uint32_t warp = threadIdx.x / warp_threads;
@@ -278,7 +279,7 @@ class GridSort : GridShare<Shared<Buckets, Value, Policy>, typename Buckets::Key
 
   /// Lists the values of the sample, of which each thread has one, in order. Returns false if there are too
   /// many. Every block makes the same list.
-  __device__ __forceinline__ bool lists_values(Bits sampled) {
+  __device__ __forceinline__ bool list_values(Bits sampled) {
     auto& few = shared_.few;
     for (uint32_t s = threadIdx.x; s < list_slots; s += Policy::threads) few.slots[s] = 0;
     if (threadIdx.x == 0) few.has_zero = shared_.listed = 0;

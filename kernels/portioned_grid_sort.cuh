@@ -74,8 +74,9 @@ class Sort : Share<Bits, Value, Policy> {
   __device__ __forceinline__ bool sort() {
     const SortArrays<Bits, Value>& arrays = task_.arrays;
     const Column<Bits, Value> scratch{arrays.keys_scratch, arrays.values_scratch};
-    if (!even_sample::take(arrays.keys_in, this->count_, task_.map, task_.buckets,
-                           min_even_values<Bits, Value>(this->count_), shared_.sample, shared_.bucket_of))
+    if (!even_sample::finds_even_keys(arrays.keys_in, count_, task_.map, task_.buckets,
+                                      min_even_values<Bits, Value>(count_), shared_.sample,
+                                      shared_.bucket_of))
       return false;
     const Buckets bucket_of = shared_.bucket_of;
     count(bucket_of);
@@ -89,24 +90,34 @@ class Sort : Share<Bits, Value, Policy> {
  private:
   using Buckets = LinearBuckets<Bits>;
   using Base::batch;
+  using Base::count_;
+  using Base::for_batches;
+  using Base::has_own;
+  using Base::keys_;
+  using Base::load;
+  using Base::load_values;
+  using Base::rank_in_order;
+  using Base::reads_twice;
   using Base::shared_;
+  using Base::take;
   using Base::task_;
+  using Base::values_;
 
   template <class Body>
   __device__ __forceinline__ void for_portions(Body body) {
     const uint32_t first = blockIdx.x * task_.share;
-    const uint32_t size = min(task_.share, this->count_ - first);
+    const uint32_t size = min(task_.share, count_ - first);
 #pragma unroll 1
     for (uint32_t begin = 0; begin < size; begin += Policy::max_portion) {
-      this->take(first + begin, min(size - begin, Policy::max_portion), Policy::max_portion);
+      take(first + begin, min(size - begin, Policy::max_portion), Policy::max_portion);
       // Otherwise those of the portion before stay live, and registers spill.
 #pragma unroll
-      for (Bits& key : this->keys_) key = 0;
+      for (Bits& key : keys_) key = 0;
       if constexpr (value_bytes<Value> != 0) {
 #pragma unroll
-        for (Value& value : this->values_) value = Value{};
+        for (Value& value : values_) value = Value{};
       }
-      this->load(task_.arrays.keys_in);
+      load(task_.arrays.keys_in);
       body();
     }
   }
@@ -118,12 +129,12 @@ class Sort : Share<Bits, Value, Policy> {
     __syncthreads();
     for_portions([&] {
       bool is_run = false;
-      this->for_batches([&](uint32_t first) {
-        if (first == 0) is_run = find_run(bucket_of(this->keys_[0]), this->has_own(0)).share_is_high != 0;
+      for_batches([&](uint32_t first) {
+        if (first == 0) is_run = find_run(bucket_of(keys_[0]), has_own(0)).share_is_high != 0;
 #pragma unroll
         for (uint32_t i = 0; i < batch; ++i) {
-          const uint32_t bucket = bucket_of(this->keys_[i]);
-          const bool is_there = this->has_own(first + i);
+          const uint32_t bucket = bucket_of(keys_[i]);
+          const bool is_there = has_own(first + i);
           if (is_run)
             count_run(bucket, is_there);
           else if (is_there)
@@ -152,8 +163,8 @@ class Sort : Share<Bits, Value, Policy> {
                                                   const Column<Bits, Value>& scratch) {
     const Value* const values = task_.arrays.values_in;
     Packed16<Policy::keys_per_thread> ranks;
-    this->rank_in_order(bucket_of, ranks);  // synchronises after the portion before
-    if constexpr (!Base::reads_twice) this->load_values(values, 0);
+    rank_in_order(bucket_of, ranks);  // synchronises after the portion before
+    if constexpr (!reads_twice) load_values(values, 0);
     __syncthreads();
     if (threadIdx.x < warp_threads) shared_.counts.lay_out_portion();
     __syncthreads();

@@ -167,9 +167,9 @@ class TiledGridSort {
         size_(min(task.share, task.count - blockIdx.x * task.share)) {}
 
   __device__ __forceinline__ void sort() {
-    const bool suits = even_sample::take(task_.keys_in, task_.count, task_.map, task_.buckets,
-                                         max(uint64_t{1}, min_even_values<Bits, NoValue>(task_.count)),
-                                         shared_.sample, shared_.bucket_of);
+    const bool suits = even_sample::finds_even_keys(
+        task_.keys_in, task_.count, task_.map, task_.buckets,
+        max(uint64_t{1}, min_even_values<Bits, NoValue>(task_.count)), shared_.sample, shared_.bucket_of);
     if (threadIdx.x == 0) shared_.runs_over = 0;
     __syncthreads();
     const Buckets& bucket_of = shared_.bucket_of;  // no copy: for floats, registers are scarce
@@ -184,6 +184,7 @@ class TiledGridSort {
   }
 
  private:
+  static constexpr bool of_reals = divides_reals<Buckets>;
   static constexpr uint32_t room = Finish::max_keys;  // of a bucket
   /// Buckets begin at a sector, and their fronts grow by sectors.
   static constexpr uint32_t sector = elements_per_sector<Bits>;
@@ -249,7 +250,7 @@ class TiledGridSort {
   template <bool is_full>
   __device__ __forceinline__ void bin_tile(const Buckets& bucket_of, uint32_t tile,
                                            Bits (&own)[keys_per_thread]) {
-    if constexpr (!is_real) {  // integers
+    if constexpr (!of_reals) {  // integers
       const Bits mask = task_.map.flip;
 #pragma unroll
       for (Bits& key : own) key ^= mask;
@@ -262,7 +263,7 @@ class TiledGridSort {
 #pragma unroll
       for (uint32_t i = first; i < first + batch; ++i) {
         if (!is_there(i)) continue;
-        if constexpr (is_real) {
+        if constexpr (of_reals) {
           bucket[i - first] = bucket_of.of_raw(own[i]);
           own[i] = task_.map.to_ordered(own[i]);
         } else {
@@ -382,8 +383,8 @@ class TiledGridSort {
       load_bucket(sorter, blockIdx.x);
       for (uint32_t own = 0, b = blockIdx.x; b < task_.buckets; ++own, b += gridDim.x) {
         const auto load_next = [&] { load_bucket(sorter, b + gridDim.x); };
-        if (sorter.template sort_loaded<!is_real>({0, size_of(b)}, shared_.parts[own],
-                                                  task_.keys_out + shared_.starts[b], load_next))
+        if (sorter.template sort_loaded<!of_reals>({0, size_of(b)}, shared_.parts[own],
+                                                   task_.keys_out + shared_.starts[b], load_next))
           continue;
         if (threadIdx.x == 0) shared_.crowded[crowded] = b;
         ++crowded;
@@ -408,7 +409,6 @@ class TiledGridSort {
     }
   }
 
-  static constexpr bool is_real = divides_reals<Buckets>;
   template <Crowded crowded, class Parts>
   using BucketSorter = bucket_sort_detail::Bucket<Bits, NoValue, Finish, crowded, Parts>;
 

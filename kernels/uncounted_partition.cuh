@@ -123,6 +123,7 @@ class Dealer {
   static constexpr uint32_t threads = Policy::threads;
   static constexpr uint32_t keys_per_thread = Policy::keys_per_thread;
   static constexpr uint32_t batch = Policy::batch;
+  static constexpr bool of_reals = divides_reals<Buckets>;
   /// All warps share the bins, because the copies that the lanes of one warp start go out one after the
   /// other.
   static constexpr uint32_t bins_per_warp = msd_digits * warp_threads / threads;
@@ -225,11 +226,9 @@ class Dealer {
     }
   }
 
-  static constexpr bool is_real = divides_reals<Buckets>;
-
   __device__ __forceinline__ uint32_t digit_of(Bits key) const {
     uint32_t bucket = 0;
-    if constexpr (is_real)
+    if constexpr (of_reals)
       bucket = bucket_of_.of_raw(key);
     else
       bucket = bucket_of_(key);
@@ -237,14 +236,14 @@ class Dealer {
   }
   template <class Stored>
   __device__ __forceinline__ Stored stored(Bits key) const {
-    return static_cast<Stored>(is_real && maps_ ? map_.to_ordered(key) : key);
+    return static_cast<Stored>(of_reals && maps_ ? map_.to_ordered(key) : key);
   }
 
   /// A shared atomic gives each key a slot. The loads of the next tile's keys start as registers become free.
   template <bool is_full, class Stored>
   __device__ __forceinline__ void bin_tile(const Bins<Stored>& bins, const Source<Bits>& from,
                                            uint32_t tile) {
-    const bool maps_now = maps_ && !is_real;
+    const bool maps_now = maps_ && !of_reals;
     if (maps_now && map_.is_xor()) {
       const Bits mask = map_.flip;
 #pragma unroll

@@ -41,8 +41,8 @@ struct SampleShared {
 template <class Bits, uint32_t width>
 __global__ void sample_kernel(const Bits* keys, uint32_t count, uint32_t* answers) {
   auto& shared = shared_memory<SampleShared<Bits, width>>();
-  const bool is_even = even_sample::take(keys, count, KeyMap<Bits>{}, 512, uint64_t{4} * count, shared.sample,
-                                         shared.bucket_of);
+  const bool is_even = even_sample::finds_even_keys(keys, count, KeyMap<Bits>{}, 512, uint64_t{4} * count,
+                                                    shared.sample, shared.bucket_of);
   if (threadIdx.x == 0) answers[blockIdx.x] = is_even;
 }
 
