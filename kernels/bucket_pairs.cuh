@@ -10,7 +10,6 @@
 // work.
 #pragma once
 
-#include "core/key_bits.hpp"
 #include "kernels/bucket_list.cuh"
 #include "kernels/bucket_sort.cuh"
 #include "kernels/launch.cuh"

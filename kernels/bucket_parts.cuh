@@ -3,13 +3,11 @@
 #pragma once
 
 #include "core/key_bits.hpp"
-#include "core/rounding.hpp"
 #include "kernels/bucket_map.cuh"
 
 #include <cuda_runtime.h>
 
 #include <cstdint>
-#include <type_traits>
 
 namespace sweepsort {
 

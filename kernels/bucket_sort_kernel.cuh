@@ -2,7 +2,6 @@
 // after the other, and sorts them in its shared memory (bucket_sort.cuh).
 #pragma once
 
-#include "core/key_bits.hpp"
 #include "kernels/bucket_list.cuh"
 #include "kernels/bucket_parts.cuh"
 #include "kernels/bucket_shared.cuh"

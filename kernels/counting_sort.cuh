@@ -239,8 +239,8 @@ struct CountingWorkspace {
         scan(workspace, is_wanted && sizeof(Bits) > 1 ? counting_bins : 0) {}
 };
 
-/// The same for keys of more than a byte, on a device whose shared memory is too small for a block's
-/// counters.
+/// As counting_sort() below, for keys of more than a byte, on a device whose shared memory is too small for a
+/// block's counters.
 template <class Bits>
 void portable_counting_sort(DeviceSpan<const Bits> in, DeviceSpan<Bits> out, KeyMap<Bits> map,
                             const SortPlan<Bits>* plan, const CountingWorkspace<Bits>& workspace,

@@ -8,7 +8,6 @@
 
 #include "core/key_bits.hpp"
 #include "core/rounding.hpp"
-#include "kernels/bucket_map.cuh"
 #include "kernels/bucket_sort.cuh"
 #include "kernels/device_span.cuh"
 #include "kernels/digit.cuh"

@@ -22,7 +22,6 @@
 #include "kernels/bucket_map.cuh"
 #include "kernels/bucket_parts.cuh"
 #include "kernels/bucket_sort.cuh"
-#include "kernels/device_span.cuh"
 #include "kernels/digit.cuh"
 #include "kernels/grid_counts.cuh"
 #include "kernels/grid_share.cuh"

@@ -14,7 +14,6 @@
 // memory is published through it. Wider values are stored beside their flag, which is released and acquired.
 #pragma once
 
-#include "kernels/device_span.cuh"
 #include "kernels/ptx.cuh"
 #include "kernels/tickets.cuh"
 #include "kernels/warp.cuh"
@@ -22,6 +21,7 @@
 #include <cuda_runtime.h>
 
 #include <cstdint>
+#include <cstring>
 #include <cuda/atomic>
 
 namespace sweepsort {

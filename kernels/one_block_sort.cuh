@@ -28,8 +28,8 @@ template <class Bits, class Value>
 inline constexpr bool has_one_block = !std::is_void_v<TunedOneBlock<Bits, Value>>;
 
 /// The most records that one block sorts by itself, without any workspace.
-template <class Bits, class Value, class Policy = TunedOneBlock<Bits, Value>>
-inline constexpr uint64_t max_in_one_block = Policy::max_keys;
+template <class Bits, class Value>
+inline constexpr uint64_t max_in_one_block = TunedOneBlock<Bits, Value>::max_keys;
 
 namespace one_block_detail {
 
@@ -60,9 +60,10 @@ void launch_block(const SortArrays<Bits, Value>& arrays, KeyMap<Bits> map, cudaS
 }  // namespace one_block_detail
 
 /// Sorts up to max_in_one_block records in one launch. keys_scratch and values_scratch are not used.
-template <class Bits, class Value, class Policy = TunedOneBlock<Bits, Value>>
+template <class Bits, class Value>
 void sort_in_one_block(const SortArrays<Bits, Value>& arrays, KeyMap<Bits> map, cudaStream_t stream) {
   using namespace one_block_detail;
+  using Policy = TunedOneBlock<Bits, Value>;
   if constexpr (std::is_same_v<Policy, ByteSortPolicy>)
     byte_sort(arrays.keys_in, arrays.keys_out, static_cast<uint32_t>(arrays.count), map, stream);
   else if (arrays.count <= Policy::Small::max_keys)

@@ -6,6 +6,7 @@
 #pragma once
 
 #include "core/scan.hpp"
+#include "kernels/policy.cuh"
 #include "kernels/scan_blelloch.cuh"
 #include "kernels/scan_hillis_steele.cuh"
 #include "kernels/scan_lookback.cuh"
@@ -103,7 +104,7 @@ size_t scan_workspace_bytes(ScanAlgorithm algorithm, uint64_t size) {
   return workspace.used();
 }
 
-/// Arrays of at least this many bytes use the ring, if they suit it (policy.cuh).
+/// Arrays of at least this many bytes use the ring, if they suit it (docs/scans.md).
 inline constexpr uint64_t scan_ring_from_bytes = (uint64_t{8} << 20) + 1;
 
 /// Scans in stream order; neither allocates nor synchronises, and may be captured into a graph. Throws

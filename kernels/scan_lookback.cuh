@@ -12,7 +12,6 @@
 #include "core/rounding.hpp"
 #include "kernels/launch.cuh"
 #include "kernels/lookback.cuh"
-#include "kernels/policy.cuh"
 #include "kernels/scan_op.cuh"
 #include "kernels/scan_rows.cuh"
 

@@ -17,6 +17,7 @@
 #pragma once
 
 #include "core/rounding.hpp"
+#include "kernels/policy.cuh"
 #include "kernels/scan_lookback.cuh"
 
 #include <cuda_runtime.h>

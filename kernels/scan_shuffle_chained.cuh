@@ -12,6 +12,7 @@
 #pragma once
 
 #include "kernels/launch.cuh"
+#include "kernels/policy.cuh"
 #include "kernels/scan_lookback.cuh"
 
 #include <cuda_runtime.h>

@@ -18,7 +18,7 @@ using BlockAtomic = cuda::atomic_ref<T, cuda::thread_scope_block>;
 template <class Bits>
 using AtomicWord = std::conditional_t<sizeof(Bits) == 8, unsigned long long, uint32_t>;
 
-/// The next tile's number. One thread of a block calls it and shares the result.
+/// The number of the next piece of work. One thread of a block calls it and shares the result.
 __device__ __forceinline__ uint32_t draw_ticket(uint32_t* tickets) {
   return DeviceAtomic<uint32_t>(*tickets).fetch_add(1, cuda::memory_order_relaxed);
 }

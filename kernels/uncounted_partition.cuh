@@ -29,14 +29,13 @@
 #include "core/rounding.hpp"
 #include "kernels/bucket_map.cuh"
 #include "kernels/bucket_parts.cuh"
-#include "kernels/device_span.cuh"
 #include "kernels/launch.cuh"
 #include "kernels/msd_plan.cuh"
-#include "kernels/policy.cuh"
 #include "kernels/ptx.cuh"
 #include "kernels/tickets.cuh"
 #include "kernels/uncounted_layout.cuh"
 #include "kernels/vector16.cuh"
+#include "kernels/warp.cuh"
 
 #include <cuda_runtime.h>
 

@@ -10,7 +10,6 @@
 //       end       2  5  6               how many keys there are up to there
 #pragma once
 
-#include "core/rounding.hpp"
 #include "kernels/launch.cuh"
 #include "kernels/lookback.cuh"
 #include "kernels/policy.cuh"

@@ -8,7 +8,6 @@
 #include <concepts>
 #include <cstdint>
 #include <cstring>
-#include <type_traits>
 
 namespace sweepsort {
 

@@ -6,7 +6,6 @@
 #include "core/rounding.hpp"
 #include "kernels/launch.cuh"
 #include "kernels/tickets.cuh"
-#include "kernels/vector16.cuh"
 
 #include <cuda_runtime.h>
 
